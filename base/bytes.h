@@ -1,0 +1,35 @@
+/* A borrowed run of bytes: whoever hands one out says how long it lives. Not terminated. */
+#ifndef DUEQ_BASE_BYTES_H
+#define DUEQ_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct bytes {
+    const char *at;
+    size_t len;
+};
+
+/* For printf's "%.*s": BYTES_ARG(b) gives the width and the pointer. */
+#define BYTES_ARG(b) (int)(b).len, (b).at
+
+/* From a string literal. */
+#define BYTES(literal) ((struct bytes){"" literal, sizeof(literal) - 1})
+
+static inline struct bytes bytes_of(const char *at, size_t len)
+{
+    return (struct bytes){at, len};
+}
+
+static inline struct bytes bytes_of_text(const char *text)
+{
+    return (struct bytes){text, strlen(text)};
+}
+
+static inline bool bytes_equal(struct bytes a, struct bytes b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
+}
+
+#endif

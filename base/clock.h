@@ -1,0 +1,13 @@
+/* Two clocks. Decisions use the monotonic one; the wall clock is for log lines only, because
+ * what is due is judged by Redis's clock, never by the node's. Milliseconds and microseconds.
+ */
+#ifndef DUEQ_BASE_CLOCK_H
+#define DUEQ_BASE_CLOCK_H
+
+#include <stdint.h>
+
+int64_t clock_mono_ms(void);
+int64_t clock_mono_us(void);
+int64_t clock_wall_ms(void);
+
+#endif

@@ -1,0 +1,205 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define MODULES_MAX 32
+#define NAME_MAX_   24
+#define LINE_MAX_   4096
+
+struct module_level {
+    char name[NAME_MAX_];
+    enum log_level level;
+};
+
+static const char *const level_words[] = {"debug", "info", "warn", "error"};
+
+static struct {
+    enum log_level level;
+    struct module_level modules[MODULES_MAX];
+    unsigned module_count;
+    bool json;
+    char *file;
+    int fd;
+} out = {.level = LEVEL_INFO, .fd = STDERR_FILENO};
+
+bool log_level_parse(const char *word, enum log_level *level)
+{
+    for (unsigned i = 0; i < sizeof(level_words) / sizeof(*level_words); i++) {
+        if (!strcmp(word, level_words[i])) {
+            *level = (enum log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "name=level" of `len` characters. */
+static bool parse_module(const char *at, size_t len, struct module_level *module)
+{
+    const char *equals = memchr(at, '=', len);
+    char word[8];
+    size_t name_len, word_len;
+
+    if (!equals)
+        return false;
+    name_len = (size_t)(equals - at);
+    word_len = len - name_len - 1;
+    if (name_len == 0 || name_len >= sizeof(module->name) || word_len >= sizeof(word))
+        return false;
+    memcpy(word, equals + 1, word_len);
+    word[word_len] = '\0';
+    memcpy(module->name, at, name_len);
+    module->name[name_len] = '\0';
+    return log_level_parse(word, &module->level);
+}
+
+/* Returns how many modules were read into `into`, -1 when the text is wrong. */
+static int parse_modules(const char *text, struct module_level *into)
+{
+    int count = 0;
+
+    while (text && *text) {
+        size_t len = strcspn(text, ",");
+
+        if (count == MODULES_MAX || !parse_module(text, len, &into[count]))
+            return -1;
+        count++;
+        text += len;
+        text += *text == ',';
+    }
+    return count;
+}
+
+bool log_modules_are_valid(const char *modules)
+{
+    struct module_level parsed[MODULES_MAX];
+
+    return parse_modules(modules, parsed) >= 0;
+}
+
+static int open_file(const char *file)
+{
+    return open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+}
+
+static void use_fd(int fd)
+{
+    if (out.fd != STDERR_FILENO)
+        close(out.fd);
+    out.fd = fd;
+}
+
+enum status log_configure(const struct log_options *options)
+{
+    struct module_level parsed[MODULES_MAX];
+    int count = parse_modules(options->modules, parsed);
+    bool to_file = options->file && *options->file;
+    int fd = STDERR_FILENO;
+    char *file = NULL;
+
+    if (count < 0)
+        return STATUS_BAD_CONFIG;
+    if (to_file) {
+        fd = open_file(options->file);
+        if (fd < 0)
+            return STATUS_IO_ERROR;
+        file = strdup(options->file);
+    }
+    use_fd(fd);
+    free(out.file);
+    out.file = file;
+    out.level = options->level;
+    out.json = options->json;
+    memcpy(out.modules, parsed, sizeof(*parsed) * (size_t)count);
+    out.module_count = (unsigned)count;
+    return STATUS_OK;
+}
+
+void log_reopen(void)
+{
+    int fd;
+
+    if (!out.file)
+        return;
+    fd = open_file(out.file);
+    if (fd < 0) {
+        LOG_ERROR("log", "cannot reopen %s: %s; going on with the old file", out.file,
+                  strerror(errno));
+        return;
+    }
+    use_fd(fd);
+    LOG_INFO("log", "reopened %s", out.file);
+}
+
+bool log_is_on(enum log_level level, const char *module)
+{
+    for (unsigned i = 0; i < out.module_count; i++) {
+        if (!strcmp(out.modules[i].name, module))
+            return level >= out.modules[i].level;
+    }
+    return level >= out.level;
+}
+
+static size_t print_time(char *to, size_t room)
+{
+    int64_t now_ms = clock_wall_ms();
+    time_t seconds = (time_t)(now_ms / 1000);
+    struct tm tm;
+    size_t len;
+
+    gmtime_r(&seconds, &tm);
+    len = strftime(to, room, "%Y-%m-%dT%H:%M:%S", &tm);
+    return len + (size_t)snprintf(to + len, room - len, ".%03dZ", (int)(now_ms % 1000));
+}
+
+/* A message may quote what a client sent: control characters never reach the output raw. */
+static size_t escape(char *to, size_t room, const char *text, bool json)
+{
+    size_t len = 0;
+
+    for (; *text && len + 7 < room; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (json && (c == '"' || c == '\\')) {
+            to[len++] = '\\';
+            to[len++] = (char)c;
+        } else if (c < 0x20 || c == 0x7f) {
+            len += (size_t)snprintf(to + len, room - len, json ? "\\u%04x" : "\\x%02x", c);
+        } else {
+            to[len++] = (char)c;
+        }
+    }
+    to[len] = '\0';
+    return len;
+}
+
+void log_write(enum log_level level, const char *module, const char *format, ...)
+{
+    char message[LINE_MAX_ / 2], safe[LINE_MAX_], line[LINE_MAX_ + 128], when[40];
+    va_list args;
+    int len, saved_errno = errno;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    escape(safe, sizeof(safe), message, out.json);
+    print_time(when, sizeof(when));
+    len = snprintf(line, sizeof(line),
+                   out.json ? "{\"time\":\"%s\",\"level\":\"%s\",\"module\":\"%s\","
+                              "\"pid\":%d,\"message\":\"%s\"}\n"
+                            : "%s %-5s %-8s [%d] %s\n",
+                   when, level_words[level], module, (int)getpid(), safe);
+    if (len > 0 && write(out.fd, line, (size_t)len) < 0) {
+        /* Nowhere left to say it. */
+    }
+    errno = saved_errno;
+}

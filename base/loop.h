@@ -1,0 +1,36 @@
+/* The one event loop of a process: libevent's, with our timers on it.
+ *
+ * A turn of the loop is: what the descriptors brought, then what the timers brought. All of
+ * it sees the same timers_now(). The longest turn is kept, because a stalled loop is the
+ * first thing to know about when jobs come late.
+ */
+#ifndef DUEQ_BASE_LOOP_H
+#define DUEQ_BASE_LOOP_H
+
+#include <stdint.h>
+
+#include "base/timer.h"
+
+struct event;
+struct event_base;
+
+struct loop {
+    struct timers timers; /* first: the loop is found from its timers */
+    struct event_base *base;
+    struct event *alarm;       /* fires when the first timer is due */
+    int64_t stall_max_ms;      /* longest time a timer waited beyond its due time */
+    unsigned long stall_count; /* turns in which one waited more than 10 ms */
+};
+
+/* Never NULL; aborts when the system cannot give an event base. */
+struct loop *loop_new(void);
+void loop_free(struct loop *l);
+
+/* Runs until loop_stop(). */
+void loop_run(struct loop *l);
+void loop_stop(struct loop *l);
+
+/* Brings timers_now() up to date: call first in every descriptor callback. */
+void loop_touch(struct loop *l);
+
+#endif

@@ -1,0 +1,56 @@
+/* How everything ends: one enum, its text for people and its word for the wire.
+ *
+ * Two families must never be confused, from Redis to the client's socket:
+ *   refused   it did not happen, and repeating it is safe;
+ *   unknown   it may have happened (a connection or a deadline was lost on the way).
+ * Only STATUS_UNKNOWN belongs to the second.
+ *
+ * To add a status: one line in STATUS_LIST.
+ */
+#ifndef DUEQ_BASE_STATUS_H
+#define DUEQ_BASE_STATUS_H
+
+#include <stdbool.h>
+
+/*    name            wire word          text for people */
+#define STATUS_LIST(X)                                                                       \
+    X(OK, "ok", "done")                                                                      \
+    X(BAD_REQUEST, "bad_request", "the request is malformed")                                \
+    X(BAD_TOPIC, "bad_topic",                                                                \
+      "a topic is 1 to 200 characters of [A-Za-z0-9_.:/+;$()-], not starting with '-'")      \
+    X(BAD_ID, "bad_id", "a job id is 1 to 200 printable characters without white space")     \
+    X(OUT_OF_RANGE, "out_of_range", "a number is out of its range")                          \
+    X(TOO_LARGE, "too_large", "the body is larger than limits.body_bytes")                   \
+    X(TOO_MANY, "too_many", "too many requests at once; try again later")                    \
+    X(DUPLICATE, "duplicate", "a job with this id is alive in the topic")                    \
+    X(NOT_FOUND, "not_found", "no such job")                                                 \
+    X(NOT_RESERVED, "not_reserved", "the job is not reserved")                               \
+    X(NOT_OWNER, "not_owner", "the lease has expired; the job belongs to another hand-over") \
+    X(CANCELLED, "cancelled", "the caller gave up")                                          \
+    X(SHUTTING_DOWN, "shutting_down", "the node is stopping")                                \
+    X(UNAVAILABLE, "unavailable", "the store is unavailable; nothing happened")              \
+    X(STORE_ERROR, "store_error", "the store refused the operation; nothing happened")       \
+    X(UNKNOWN, "unknown", "the store did not answer; the operation may have happened")       \
+    X(WRONG_STORE, "wrong_store", "this Redis does not belong to this installation")         \
+    X(IO_ERROR, "io_error", "the operating system refused")                                  \
+    X(BAD_CONFIG, "bad_config", "the configuration is wrong")
+
+enum status {
+#define X(name, word, text) STATUS_##name,
+    STATUS_LIST(X)
+#undef X
+        STATUS_COUNT
+};
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+
+/* For people. Never NULL, static. */
+const char *status_text(enum status s);
+
+/* For programs: a stable lower-case word. Never NULL, static. */
+const char *status_word(enum status s);
+
+/* May it have happened? Everything else that is not OK surely did not. */
+bool status_is_unknown(enum status s);
+
+#endif

@@ -1,0 +1,64 @@
+/* A job as the store keeps it: a packed header of 24 bytes, then the body.
+ *
+ * The header is what every transition rewrites; where the job is (its state) is in it, and
+ * the place's own key only says in which order. Pure: bytes in, struct out.
+ *
+ *   offset  bytes  field (big-endian)
+ *        0      1  state in the low 3 bits, flags above
+ *        1      2  tries: hand-overs that reached their consumer (stays at 65535)
+ *        3      4  TTR, ms
+ *        7      6  due, ms since 1970 on Redis's clock; for a ready job: when it became due
+ *       13      6  stamp: number of this stay in its place, see below
+ *       19      5  delay it was pushed with, ms
+ *
+ * 24 bytes and a body of 100 fill an allocation class of Redis (128) to the last byte; one
+ * byte more costs 32. What only some jobs have goes behind a flag, not into every header.
+ *
+ * Stamp: drawn from the bucket's counter whenever the job becomes ready or is reserved, so
+ * it never repeats. The ready list keeps (stamp, id): an entry whose stamp is not the job's
+ * is a tombstone. While the job is reserved the stamp is the reservation number: (id, stamp)
+ * is the lease.
+ */
+#ifndef DUEQ_NODE_STORE_JOB_H
+#define DUEQ_NODE_STORE_JOB_H
+
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+#define JOB_HEADER_BYTES 24
+#define JOB_TRIES_MAX    65535
+#define JOB_STAMP_MAX    ((INT64_C(1) << 48) - 1)
+#define JOB_FLAG_BIG     0x08 /* the body is in the topic's payload hash, not behind the header */
+#define JOB_STATE_MASK   0x07
+
+enum job_state {
+    JOB_DELAYED = 1,
+    JOB_READY = 2,
+    JOB_RESERVED = 3,
+    JOB_DEAD = 4,
+};
+
+struct job {
+    struct bytes id;   /* borrowed, see where the job came from */
+    struct bytes body; /* borrowed, the same */
+    enum job_state state;
+    int64_t due_ms;   /* Redis's clock */
+    int64_t delay_ms; /* as pushed */
+    int64_t ttr_ms;
+    int64_t stamp;
+    unsigned tries; /* confirmed hand-overs so far */
+};
+
+/* The stable word for people and the wire: "delayed", "ready", "reserved", "dead". */
+const char *job_state_word(enum job_state state);
+
+void job_pack_header(const struct job *job, char header[JOB_HEADER_BYTES]);
+
+/* Reads header and body of a packed value; `id` is the caller's to set. The body borrows
+ * from `packed`. STORE_ERROR when it is too short or its state unknown: then the value was
+ * not written by dueq, and `job` is untouched. */
+enum status job_unpack(struct bytes packed, struct job *job) MUST_CHECK;
+
+#endif

@@ -1,0 +1,45 @@
+/* The store port: where jobs live. Two implementations, held together by one contract test:
+ * `redis_store` (the real one) and `memory_store` (for tests and simulation).
+ *
+ * Every operation is atomic within its bucket. The store knows nothing of consumers, limits
+ * or timers; it moves a job from one place to another and says what became due.
+ */
+#ifndef DUEQ_NODE_STORE_STORE_H
+#define DUEQ_NODE_STORE_STORE_H
+
+#include <stdbool.h>
+
+#include "node/store/op.h"
+
+/* What the store says unasked. Called from the event loop, never from inside a store call. */
+struct store_events {
+    /* The topic had no ready job and now has one (pushed, due, released or expired), or it
+     * may have: `topic` is borrowed for the call. */
+    void (*on_ready)(void *arg, struct bytes topic);
+    /* Operations reach the store and wake-ups are heard from now on. Before every first
+     * on_up, and between on_down and the next on_up, wake-ups may be lost: whoever waits
+     * must look again. */
+    void (*on_up)(void *arg);
+    void (*on_down)(void *arg);
+    void *arg;
+};
+
+struct store;
+
+struct store_ops {
+    void (*submit)(struct store *store, struct op *op);
+};
+
+struct store {
+    const struct store_ops *ops;
+    struct store_events events; /* set before the first turn of the loop */
+    unsigned buckets;           /* fixed for the life of the data */
+};
+
+/* See op.h for who owns what until on_done. */
+static inline void store_submit(struct store *store, struct op *op)
+{
+    store->ops->submit(store, op);
+}
+
+#endif
