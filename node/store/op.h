@@ -21,20 +21,22 @@
 #include "base/status.h"
 #include "node/store/job.h"
 
-/*    verb      input beside topic and id      what it does */
-#define OP_LIST(X)                                                                          \
-    X(PUSH, push)           /* push         put a new job into delayed or ready */          \
-    X(POP, pop)             /* pop          reserve up to count ready jobs */               \
-    X(DELIVERED, delivered) /* leases       the consumer has them: real deadlines */        \
-    X(RETURN, return )  /* leases       the consumer never got them: back, first in line */ \
-    X(ACK, ack)         /* stamp        the reserved job is done: gone */                   \
-    X(RELEASE, release) /* stamp, delay give it back, at once or later */                   \
-    X(TOUCH, touch)     /* stamp, ttr   its deadline is ttr from now */                     \
-    X(CANCEL, cancel)   /*              gone, from any state */                             \
-    X(GET, get)         /*              look at it */                                       \
-    X(STATS, stats)     /*              count the topic's jobs */                           \
-    X(OWNER, owner)     /* (no topic)   which reservation has this id, in this bucket */    \
-    X(SCAN, scan)       /* (no topic)   move what is due in this bucket */
+/* clang-format off */
+/*    verb       word          input beside topic and id; what it does */
+#define OP_LIST(X)                                                                             \
+    X(PUSH,      "push")      /* push:   put a new job into delayed or ready                */ \
+    X(POP,       "pop")       /* pop:    reserve up to count ready jobs                     */ \
+    X(DELIVERED, "delivered") /* leases: the consumer has them; real deadlines from now on  */ \
+    X(RETURN,    "return")    /* leases: the consumer never got them; back, first in line   */ \
+    X(ACK,       "ack")       /* lease:  the reserved job is done; gone                     */ \
+    X(RELEASE,   "release")   /* lease:  give it back, at once or with a delay              */ \
+    X(TOUCH,     "touch")     /* lease:  its deadline is ttr from now                       */ \
+    X(CANCEL,    "cancel")    /*         gone, from any state                               */ \
+    X(GET,       "get")       /*         look at it                                         */ \
+    X(STATS,     "stats")     /*         count the topic's jobs                             */ \
+    X(OWNER,     "owner")     /*         (no topic) who has this id, in this bucket         */ \
+    X(SCAN,      "scan")      /* scan:   (no topic, no id) move what is due in this bucket  */
+/* clang-format on */
 
 enum op_verb {
 #define X(name, word) OP_##name,
