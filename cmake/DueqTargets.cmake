@@ -1,7 +1,8 @@
 # The flags every target shares, and the three words the folders use:
 #   dueq_library(NAME SOURCES ... LINK ...)   a static library of one layer
 #   dueq_test(NAME SOURCES ... LINK ...)      a cmocka unit test, run by ctest
-#   dueq_fuzzer(NAME SOURCES ... LINK ...)    a libFuzzer target, only with DUEQ_FUZZ
+#   dueq_fuzzer(NAME SOURCES ... LINK ...)    a libFuzzer target, only with DUEQ_FUZZ; its
+#                                             seeds lie in corpus/NAME/ or corpus/ beside it
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(LIBEVENT REQUIRED IMPORTED_TARGET libevent)
@@ -42,6 +43,9 @@ function(dueq_test name)
     add_test(NAME ${name} COMMAND ${name})
 endfunction()
 
+set(DUEQ_FUZZ_SECONDS 10 CACHE STRING "How long ctest runs each fuzzer")
+add_custom_target(fuzzers)
+
 function(dueq_fuzzer name)
     if(NOT DUEQ_FUZZ)
         return()
@@ -53,4 +57,18 @@ function(dueq_fuzzer name)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+    add_dependencies(fuzzers ${name})
+
+    # libFuzzer writes what it finds into its first folder: that one is not in git.
+    set(found ${CMAKE_BINARY_DIR}/found/${name})
+    file(MAKE_DIRECTORY ${found})
+    foreach(folder corpus/${name} corpus)
+        if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+            set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+            break()
+        endif()
+    endforeach()
+    add_test(NAME ${name} COMMAND ${name} -max_total_time=${DUEQ_FUZZ_SECONDS} -timeout=10
+        -print_final_stats=1 -artifact_prefix=${CMAKE_BINARY_DIR}/crash- ${found} ${seeds})
+    set_tests_properties(${name} PROPERTIES LABELS fuzz)
 endfunction()

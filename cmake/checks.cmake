@@ -1,0 +1,6 @@
+# Checks of the source itself, run by ctest beside the unit tests.
+
+find_program(PYTHON3 python3 REQUIRED)
+add_test(NAME layers COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_layers.py)
+add_test(NAME layers_check_finds_what_is_planted
+    COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_layers_test.py)

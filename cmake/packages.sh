@@ -1,0 +1,59 @@
+# The Debian 12 packages and their installation: sourced by ./dev.
+
+build_packages=(
+    build-essential cmake ninja-build pkg-config
+    libevent-dev libhiredis-dev libjansson-dev libmnl-dev libyaml-dev uthash-dev libcmocka-dev
+)
+run_packages=(redis-server redis-tools python3 curl)
+test_packages=(
+    clang clang-format clang-tidy cppcheck libclang-rt-14-dev
+    python3-pytest python3-redis
+)
+
+missing_packages() { # PACKAGE...
+    local package
+    for package; do
+        [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
+            echo "$package"
+    done
+}
+
+as_root() {
+    if ((EUID == 0)); then "$@"; else sudo "$@"; fi
+}
+
+# The packages bring services (redis-server) that must not start on their own account: dueq
+# starts a private Redis. Debian asks policy-rc.d; the machine's own one is left alone.
+apt_install() { # PACKAGE...
+    local policy=/usr/sbin/policy-rc.d rc=0
+    apt-get update -q
+    if [[ ! -e $policy ]]; then
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod 755 "$policy"
+        trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+    fi
+    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+        -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# Installs what is missing of PACKAGE..., and touches nothing when nothing is.
+need_packages() { # PACKAGE...
+    local missing
+    mapfile -t missing < <(missing_packages "$@")
+    ((${#missing[@]})) || return 0
+    command -v apt-get >/dev/null || {
+        say "This script installs Debian 12 packages, and here is no apt-get. Needed are:"
+        say "  ${missing[*]}"
+        exit 1
+    }
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null || {
+            say "Packages are missing and there is no sudo. As root: apt-get install ${missing[*]}"
+            exit 1
+        }
+        sudo -v
+    fi
+    say "installing ${#missing[@]} packages: ${missing[*]}"
+    step "install packages" as_root bash -c "$(declare -f apt_install)
+        set -e; apt_install ${missing[*]}"
+}
