@@ -1,0 +1,42 @@
+/* The jobs of the in-memory stores: what Redis and its scripts are to redis_store.
+ *
+ * It runs one operation at a time, at the time it is told, and keeps every promise of
+ * doc/store.md, down to what outsiders can hardly see: tombstones stay in the ready list, and
+ * a topic's next event is a lower bound. Not for production: nothing is ever given back to
+ * the system but jobs.
+ */
+#ifndef DUEQ_NODE_STORE_MEMORY_DB_H
+#define DUEQ_NODE_STORE_MEMORY_DB_H
+
+#include <stdint.h>
+
+#include "base/list.h"
+#include "node/store/op.h"
+
+/* Where the outputs of one operation live until room_fini. */
+struct room {
+    struct room_block *blocks;
+};
+
+void room_fini(struct room *room);
+
+struct memory_listener {
+    struct list link;
+    /* Called in the middle of an operation: take note, do nothing else. The topic's bytes
+     * live as long as the db. */
+    void (*on_ready)(struct memory_listener *listener, struct bytes topic);
+};
+
+struct memory_db;
+
+struct memory_db *memory_db_new(unsigned buckets);
+void memory_db_free(struct memory_db *db); /* NULL is fine */
+unsigned memory_db_buckets(const struct memory_db *db);
+
+/* The listener is the caller's, who unlinks it to hear no more. */
+void memory_db_listen(struct memory_db *db, struct memory_listener *listener);
+
+/* Runs the operation and fills in its outputs, which borrow from `room`. */
+void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct room *room);
+
+#endif

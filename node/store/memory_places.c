@@ -1,0 +1,202 @@
+#include "node/store/memory_places.h"
+
+#include <assert.h>
+#include <string.h>
+
+void *memory_must(void *memory)
+{
+    if (!memory)
+        abort();
+    return memory;
+}
+
+/* ---- the heaps ---- */
+
+static void never_fires(struct timer *timer)
+{
+    abort();
+}
+
+int64_t heap_first_ms(const struct timers *heap)
+{
+    return heap->count ? heap->heap[1]->due_mono_ms : MEMORY_NEVER;
+}
+
+struct record *heap_first(const struct timers *heap)
+{
+    return CONTAINER_OF(heap->heap[1], struct record, when);
+}
+
+/* ---- finding, making, deleting ---- */
+
+struct topic *topic_get(struct bucket *bucket, struct bytes name)
+{
+    struct topic *topic;
+
+    HASH_FIND(hh, bucket->topics, name.at, name.len, topic);
+    if (topic)
+        return topic;
+    topic = memory_must(calloc(1, sizeof(*topic) + name.len));
+    memcpy(topic->bytes, name.at, name.len);
+    topic->name = bytes_of(topic->bytes, name.len);
+    topic->bucket = bucket;
+    timer_init(&topic->event, never_fires);
+    timers_init(&topic->delayed, 0);
+    timers_init(&topic->reserved, 0);
+    list_init(&topic->ready);
+    HASH_ADD_KEYPTR(hh, bucket->topics, topic->name.at, topic->name.len, topic);
+    return topic;
+}
+
+struct record *record_find(struct topic *topic, struct bytes id)
+{
+    struct record *record;
+
+    HASH_FIND(hh, topic->records, id.at, id.len, record);
+    return record;
+}
+
+struct record *record_new(struct topic *topic, struct bytes id, struct bytes body)
+{
+    struct record *record = memory_must(calloc(1, sizeof(*record) + id.len + body.len));
+
+    memcpy(record->bytes, id.at, id.len);
+    if (body.len)
+        memcpy(record->bytes + id.len, body.at, body.len);
+    record->job.id = bytes_of(record->bytes, id.len);
+    record->job.body = bytes_of(record->bytes + id.len, body.len);
+    timer_init(&record->when, never_fires);
+    HASH_ADD_KEYPTR(hh, topic->records, record->job.id.at, record->job.id.len, record);
+    return record;
+}
+
+struct owner *owner_find(struct bucket *bucket, struct bytes id)
+{
+    struct owner *owner;
+
+    HASH_FIND(hh, bucket->owners, id.at, id.len, owner);
+    return owner;
+}
+
+void owner_set(struct topic *topic, const struct job *job)
+{
+    struct bucket *bucket = topic->bucket;
+    struct owner *owner = owner_find(bucket, job->id);
+
+    if (!owner) {
+        owner = memory_must(calloc(1, sizeof(*owner) + job->id.len));
+        memcpy(owner->id, job->id.at, job->id.len);
+        HASH_ADD_KEYPTR(hh, bucket->owners, owner->id, job->id.len, owner);
+    }
+    owner->topic = topic;
+    owner->stamp = job->stamp;
+}
+
+void record_delete(struct topic *topic, struct record *record)
+{
+    struct owner *owner = owner_find(topic->bucket, record->job.id);
+
+    /* Another topic of the bucket may have a job of this id: that one's owner stays. */
+    if (owner && owner->topic == topic) {
+        HASH_DEL(topic->bucket->owners, owner);
+        free(owner);
+    }
+    record_leave(topic, record);
+    HASH_DEL(topic->records, record);
+    free(record);
+}
+
+/* ---- moving ---- */
+
+static void note_event(struct topic *topic, int64_t at_ms)
+{
+    struct timer *event = &topic->event;
+
+    if (!timer_is_armed(event) || at_ms < event->due_mono_ms)
+        timer_arm(&topic->bucket->index, event, at_ms);
+}
+
+static void publish(struct topic *topic)
+{
+    LIST_EACH (link, &topic->bucket->db->listeners) {
+        struct memory_listener *listener = CONTAINER_OF(link, struct memory_listener, link);
+
+        listener->on_ready(listener, topic->name);
+    }
+}
+
+void record_leave(struct topic *topic, struct record *record)
+{
+    timer_disarm(record->job.state == JOB_DELAYED ? &topic->delayed : &topic->reserved,
+                 &record->when);
+    if (record->entry)
+        record->entry->record = NULL;
+    record->entry = NULL;
+}
+
+void enter_delayed(struct topic *topic, struct record *record, int64_t due_ms)
+{
+    record->job.state = JOB_DELAYED;
+    record->job.stamp = 0;
+    record->job.due_ms = due_ms;
+    timer_arm(&topic->delayed, &record->when, due_ms);
+    note_event(topic, due_ms);
+}
+
+void enter_ready(struct topic *topic, struct record *record, enum end end)
+{
+    struct entry *entry = memory_must(calloc(1, sizeof(*entry)));
+    bool was_empty = list_is_empty(&topic->ready);
+
+    assert(!record->entry && !timer_is_armed(&record->when));
+    record->job.state = JOB_READY;
+    record->job.stamp = ++topic->bucket->n;
+    record->entry = entry;
+    entry->record = record;
+    if (end == FRONT)
+        list_prepend(&topic->ready, &entry->link);
+    else
+        list_append(&topic->ready, &entry->link);
+    if (was_empty)
+        publish(topic);
+}
+
+void enter_reserved(struct topic *topic, struct record *record, int64_t deadline_ms)
+{
+    assert(!record->entry && !timer_is_armed(&record->when));
+    record->job.state = JOB_RESERVED;
+    record->job.stamp = ++topic->bucket->n;
+    move_deadline(topic, record, deadline_ms);
+}
+
+void move_deadline(struct topic *topic, struct record *record, int64_t deadline_ms)
+{
+    timer_arm(&topic->reserved, &record->when, deadline_ms);
+    note_event(topic, deadline_ms);
+}
+
+struct record *ready_take(struct topic *topic)
+{
+    struct record *record = NULL;
+    struct list *link;
+
+    while (!record && (link = list_pop(&topic->ready))) {
+        struct entry *entry = CONTAINER_OF(link, struct entry, link);
+
+        record = entry->record;
+        free(entry);
+    }
+    if (record)
+        record->entry = NULL;
+    return record;
+}
+
+void topic_reindex(struct topic *topic)
+{
+    int64_t delayed_ms = heap_first_ms(&topic->delayed);
+    int64_t reserved_ms = heap_first_ms(&topic->reserved);
+
+    timer_disarm(&topic->bucket->index, &topic->event);
+    if (delayed_ms != MEMORY_NEVER || reserved_ms != MEMORY_NEVER)
+        note_event(topic, delayed_ms < reserved_ms ? delayed_ms : reserved_ms);
+}

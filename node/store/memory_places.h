@@ -1,0 +1,113 @@
+/* Where the jobs of a memory_db are, and the steps from one place to another.
+ *
+ * Each topic holds its jobs by id, and three orders of them: two heaps by time (delayed,
+ * reserved) and the ready list. The bucket holds its topics by the time of their next event,
+ * which is a lower bound: only a scan raises it.
+ *
+ * The heaps are base/timer's, on a clock that stands still at 0: "armed with a delay of due"
+ * is "sorted by due", and equal times keep the order of arrival.
+ *
+ * Invariants: a record is in the heap or the list that its state says; a ready record and its
+ * entry point to each other; an entry without a record is a tombstone.
+ */
+#ifndef DUEQ_NODE_STORE_MEMORY_PLACES_H
+#define DUEQ_NODE_STORE_MEMORY_PLACES_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+#include "base/list.h"
+#include "base/timer.h"
+#include "node/store/job.h"
+#include "node/store/memory_db.h"
+
+#define MEMORY_NEVER INT64_MAX
+
+struct entry {
+    struct list link;
+    struct record *record; /* NULL: a tombstone */
+};
+
+struct record {
+    UT_hash_handle hh;
+    struct job job;      /* id and body point to `bytes` */
+    struct timer when;   /* its place among the delayed or the reserved */
+    struct entry *entry; /* while it is ready */
+    char bytes[];
+};
+
+struct topic {
+    UT_hash_handle hh;
+    struct timer event; /* its place in the bucket's index */
+    struct bucket *bucket;
+    struct record *records;
+    struct timers delayed, reserved;
+    struct list ready;
+    struct bytes name; /* points to `bytes` */
+    char bytes[];
+};
+
+struct owner {
+    UT_hash_handle hh;
+    struct topic *topic;
+    int64_t stamp;
+    char id[];
+};
+
+struct bucket {
+    struct memory_db *db;
+    struct topic *topics;
+    struct timers index;
+    struct owner *owners;
+    int64_t n; /* the last id or stamp given */
+};
+
+struct memory_db {
+    struct list listeners;
+    unsigned bucket_count;
+    struct bucket buckets[];
+};
+
+/* Out of memory aborts. */
+void *memory_must(void *memory);
+
+/* ---- the heaps ---- */
+
+/* MEMORY_NEVER when there is none. */
+int64_t heap_first_ms(const struct timers *heap);
+
+/* The first record of a heap that is not empty. */
+struct record *heap_first(const struct timers *heap);
+
+/* ---- finding, making, deleting ---- */
+
+struct topic *topic_get(struct bucket *bucket, struct bytes name); /* made when missing */
+struct record *record_find(struct topic *topic, struct bytes id);
+struct record *record_new(struct topic *topic, struct bytes id, struct bytes body);
+void record_delete(struct topic *topic, struct record *record); /* its owner too */
+
+struct owner *owner_find(struct bucket *bucket, struct bytes id);
+void owner_set(struct topic *topic, const struct job *job);
+
+/* ---- moving ---- */
+
+enum end { FRONT, BACK };
+
+/* Takes the record out of its place; the state stays until it enters another. */
+void record_leave(struct topic *topic, struct record *record);
+
+void enter_delayed(struct topic *topic, struct record *record, int64_t due_ms);
+void enter_ready(struct topic *topic, struct record *record, enum end end);
+void enter_reserved(struct topic *topic, struct record *record, int64_t deadline_ms);
+
+/* The same reservation with another deadline. */
+void move_deadline(struct topic *topic, struct record *record, int64_t deadline_ms);
+
+/* The first ready record, out of the list, its tombstones dropped; NULL when there is none. */
+struct record *ready_take(struct topic *topic);
+
+/* After a scan: the index says what is really next. */
+void topic_reindex(struct topic *topic);
+
+#endif
