@@ -24,6 +24,7 @@
 
 #define QUEUE_TOPICS_PER_POP_MAX 64
 #define QUEUE_DELAY_MAX_MS       (INT64_C(3650) * 86400000)
+#define QUEUE_AT_MAX_MS          ((INT64_C(1) << 48) - 1) /* what a job's header can hold */
 #define QUEUE_TTR_MAX_MS         (INT64_C(7) * 86400000)
 
 struct queue_options {
@@ -93,11 +94,14 @@ struct pop {
 
     /* The queue's own, see waiters.c. */
     struct queue *queue;
-    struct seat *seats; /* one a topic */
+    struct seat *seats; /* one a topic; NULL: on its way out */
+    unsigned seat_count;
     struct timer timer;
-    int64_t since_mono_ms;
-    bool is_claimed;
-    bool is_over;
+    struct list link;      /* seated, or to be called back */
+    int64_t since_mono_ms; /* when it came */
+    bool is_claimed;       /* an operation in flight may bring a job for it */
+    bool is_patient;       /* its time is not over */
+    enum status trouble;   /* why its last try failed; OK: it did not */
 };
 
 void queue_pop(struct queue *q, struct pop *pop);

@@ -56,7 +56,11 @@ struct lease {
 struct op {
     enum op_verb verb;
     void (*on_done)(struct op *op);
-    struct list link; /* whoever has the op: not for the caller */
+
+    /* Not for the caller. */
+    struct list link;               /* whoever has the op */
+    struct queue *queue;            /* the engine, while it has the op: see queue.c */
+    void (*answer)(struct op *op);  /* the caller's on_done, while the engine listens in */
 
     unsigned bucket;    /* crc16(topic) % buckets; the queue sets it */
     struct bytes topic; /* all but OWNER and SCAN */

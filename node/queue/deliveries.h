@@ -1,0 +1,65 @@
+/* What was popped, until it is known to have reached its consumer.
+ *
+ * A popped job is reserved for some seconds only. When its reply has been flushed the
+ * delivery is confirmed (DELIVERED: the job's own TTR begins, or it is gone with TTR 0);
+ * when the consumer had left it is given back (RETURN: first in line again, no try
+ * counted). A node that dies in between loses nothing.
+ *
+ * Confirmations wait a few milliseconds and travel together, a script for each topic. One
+ * that is acknowledged meanwhile needs none:
+ *
+ *   HELD --delivered--> PENDING --time or enough of them--> sent, then freed
+ *    |                     |  ^
+ *    |returned             |  | the acknowledgement failed
+ *    v               ack   v  |
+ *   sent, then freed      ACKING --acknowledged--> freed
+ *
+ * HELD items belong to the `struct delivery` that the protocol holds.
+ */
+#ifndef DUEQ_NODE_QUEUE_DELIVERIES_H
+#define DUEQ_NODE_QUEUE_DELIVERIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/timer.h"
+#include "node/store/op.h"
+
+struct queue;
+struct delivery;
+struct handed_job;
+
+struct deliveries {
+    struct queue *queue;
+    struct handed_job *by_lease; /* hash: PENDING and ACKING */
+    struct list pending;         /* oldest first */
+    unsigned pending_count;
+    unsigned held_count; /* deliveries that protocols hold */
+    struct timer timer;  /* sends the pending ones */
+};
+
+void deliveries_init(struct deliveries *ds, struct queue *q);
+void deliveries_fini(struct deliveries *ds);
+
+/* A new delivery of jobs of one topic; copies what it needs. `awaited_since_mono_ms`: when
+ * the consumer came; jobs due later than that count in the delivery-lateness histogram.
+ * `now_ms` is the store's time of the pop. */
+struct delivery *delivery_new(struct deliveries *ds, struct bytes topic, unsigned bucket,
+                              const struct job *jobs, unsigned count, int64_t now_ms,
+                              int64_t awaited_since_mono_ms);
+
+void deliveries_confirm(struct deliveries *ds, struct delivery *d);
+void deliveries_return(struct deliveries *ds, struct delivery *d);
+
+/* Sends all that is pending, now. */
+void deliveries_flush(struct deliveries *ds);
+
+/* An operation with a lease is about to be sent, and has been answered: see the diagram. */
+void deliveries_before(struct deliveries *ds, const struct op *op);
+void deliveries_after(struct deliveries *ds, const struct op *op);
+
+/* Nothing held and nothing pending? (What was sent counts as in flight with the queue.) */
+bool deliveries_are_idle(const struct deliveries *ds);
+
+#endif

@@ -1,0 +1,275 @@
+#include "node/queue/names.h"
+#include "node/queue/queue_private.h"
+
+#define OWNINGS_MAX 65536
+
+/* One id, with all its hand-overs that are remembered. */
+struct owned_id {
+    UT_hash_handle hh;
+    struct list ownings; /* oldest first */
+    struct bytes id;
+    char text[];
+};
+
+/* One hand-over. */
+struct owning {
+    struct list link; /* in its id */
+    struct list age;  /* in owners.oldest */
+    struct owned_id *of;
+    uint64_t holder;
+    int64_t stamp;
+    struct bytes topic;
+    char text[];
+};
+
+/* ---- the memory ---- */
+
+static struct owned_id *find_id(struct owners *o, struct bytes id)
+{
+    struct owned_id *owned;
+
+    HASH_FIND(hh, o->by_id, id.at, id.len, owned);
+    return owned;
+}
+
+static struct owned_id *get_id(struct owners *o, struct bytes id)
+{
+    struct owned_id *owned = find_id(o, id);
+
+    if (owned)
+        return owned;
+    owned = malloc(sizeof(*owned) + id.len);
+    if (!owned)
+        abort();
+    memcpy(owned->text, id.at, id.len);
+    owned->id = bytes_of(owned->text, id.len);
+    list_init(&owned->ownings);
+    HASH_ADD_KEYPTR(hh, o->by_id, owned->id.at, owned->id.len, owned);
+    return owned;
+}
+
+static void forget(struct owners *o, struct owning *owning)
+{
+    struct owned_id *of = owning->of;
+
+    list_remove(&owning->link);
+    list_remove(&owning->age);
+    free(owning);
+    o->count--;
+    if (list_is_empty(&of->ownings)) {
+        HASH_DEL(o->by_id, of);
+        free(of);
+    }
+}
+
+static void forget_oldest(struct owners *o)
+{
+    forget(o, CONTAINER_OF(list_first(&o->oldest), struct owning, age));
+}
+
+static void add(struct owners *o, uint64_t holder, struct bytes topic, const struct job *job)
+{
+    struct owning *owning = malloc(sizeof(*owning) + topic.len);
+
+    if (!owning)
+        abort();
+    owning->of = get_id(o, job->id);
+    owning->holder = holder;
+    owning->stamp = job->stamp;
+    memcpy(owning->text, topic.at, topic.len);
+    owning->topic = bytes_of(owning->text, topic.len);
+    list_append(&owning->of->ownings, &owning->link);
+    list_append(&o->oldest, &owning->age);
+    if (++o->count > OWNINGS_MAX)
+        forget_oldest(o);
+}
+
+void owners_add(struct owners *o, uint64_t holder, struct bytes topic, const struct job *jobs,
+                unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        add(o, holder, topic, &jobs[i]);
+}
+
+/* The holder's newest, else anybody's newest; NULL when the id is not remembered. */
+static struct owning *find(struct owners *o, struct bytes id, uint64_t holder)
+{
+    struct owned_id *owned = find_id(o, id);
+    struct owning *newest = NULL, *own = NULL;
+
+    if (!owned)
+        return NULL;
+    LIST_EACH (link, &owned->ownings) {
+        newest = CONTAINER_OF(link, struct owning, link);
+        if (newest->holder == holder)
+            own = newest;
+    }
+    return own ? own : newest;
+}
+
+static void forget_stamp(struct owners *o, struct bytes id, int64_t stamp)
+{
+    struct owned_id *owned = find_id(o, id);
+
+    if (!owned)
+        return;
+    LIST_EACH (link, &owned->ownings) {
+        struct owning *owning = CONTAINER_OF(link, struct owning, link);
+
+        if (owning->stamp == stamp) {
+            forget(o, owning);
+            return;
+        }
+    }
+}
+
+/* ---- acknowledging ---- */
+
+struct question {
+    struct op op;
+    struct id_search *search;
+};
+
+/* The way from an id to its lease. */
+struct id_search {
+    struct id_ack *ack;
+    bool is_own;         /* found in this node's memory */
+    unsigned unanswered; /* questions */
+    enum status status;  /* OK: found; NOT_FOUND; or what went wrong */
+    int64_t stamp;
+    size_t topic_len;
+    char topic[NAME_MAX_BYTES];
+    struct question questions[]; /* one a bucket, or none */
+};
+
+static struct id_search *search_new(struct id_ack *ack, unsigned questions)
+{
+    struct id_search *search =
+        calloc(1, sizeof(*search) + questions * sizeof(*search->questions));
+
+    if (!search)
+        abort();
+    search->ack = ack;
+    search->unanswered = questions;
+    search->status = STATUS_NOT_FOUND;
+    return search;
+}
+
+static void found(struct id_search *search, struct bytes topic, int64_t stamp)
+{
+    if (topic.len > sizeof(search->topic))
+        return; /* not written by dueq */
+    memcpy(search->topic, topic.at, topic.len);
+    search->topic_len = topic.len;
+    search->stamp = stamp;
+    search->status = STATUS_OK;
+}
+
+static void end(struct id_ack *ack, enum status status)
+{
+    free(ack->search);
+    ack->search = NULL;
+    ack->status = status;
+    ack->on_done(ack);
+}
+
+static void on_acked(struct op *op)
+{
+    struct id_ack *ack = CONTAINER_OF(op, struct id_ack, op);
+    enum status status = op->status;
+
+    if (!status_is_unknown(status) && status != STATUS_UNAVAILABLE)
+        forget_stamp(&ack->queue->owners, ack->id, op->in.lease.stamp);
+    if (status == STATUS_NOT_RESERVED && ack->search->is_own)
+        status = STATUS_NOT_OWNER; /* it was reserved, and its time is over */
+    end(ack, status);
+}
+
+static void send_ack(struct id_ack *ack)
+{
+    struct id_search *search = ack->search;
+
+    ack->op = (struct op){
+        .verb = OP_ACK,
+        .on_done = on_acked,
+        .topic = bytes_of(search->topic, search->topic_len),
+        .id = ack->id,
+        .in.lease.stamp = search->stamp,
+    };
+    ack->op.bucket = queue_bucket_of(ack->queue, ack->op.topic);
+    queue_send(ack->queue, &ack->op);
+}
+
+static void on_owner(struct op *op)
+{
+    struct id_search *search = CONTAINER_OF(op, struct question, op)->search;
+
+    if (op->status == STATUS_OK)
+        found(search, op->out.owner.topic, op->out.owner.stamp);
+    else if (op->status != STATUS_NOT_FOUND && search->status != STATUS_OK)
+        search->status = op->status;
+    if (--search->unanswered > 0)
+        return;
+    if (search->status == STATUS_OK)
+        send_ack(search->ack);
+    else /* only questions were asked: nothing happened, however they ended */
+        end(search->ack,
+            status_is_unknown(search->status) ? STATUS_UNAVAILABLE : search->status);
+}
+
+static void ask_all_buckets(struct id_ack *ack)
+{
+    unsigned buckets = ack->queue->store->buckets;
+    struct id_search *search = search_new(ack, buckets);
+
+    ack->search = search;
+    for (unsigned b = 0; b < buckets; b++) {
+        struct question *question = &search->questions[b];
+
+        question->search = search;
+        question->op.verb = OP_OWNER;
+        question->op.on_done = on_owner;
+        question->op.bucket = b;
+        question->op.id = ack->id;
+        queue_send(ack->queue, &question->op);
+    }
+}
+
+void owners_ack(struct owners *o, struct id_ack *ack)
+{
+    struct owning *owning = find(o, ack->id, ack->holder);
+
+    if (!owning) {
+        ask_all_buckets(ack);
+        return;
+    }
+    ack->search = search_new(ack, 0);
+    ack->search->is_own = true;
+    found(ack->search, owning->topic, owning->stamp);
+    send_ack(ack);
+}
+
+static void on_refused(struct op *op)
+{
+    end(CONTAINER_OF(op, struct id_ack, op), op->status);
+}
+
+void owners_refuse(struct owners *o, struct id_ack *ack, enum status status)
+{
+    ack->op = (struct op){.verb = OP_ACK, .on_done = on_refused};
+    queue_refuse(o->queue, &ack->op, status);
+}
+
+/* ---- life ---- */
+
+void owners_init(struct owners *o, struct queue *q)
+{
+    *o = (struct owners){.queue = q};
+    list_init(&o->oldest);
+}
+
+void owners_fini(struct owners *o)
+{
+    while (o->count)
+        forget_oldest(o);
+}

@@ -1,0 +1,43 @@
+/* Who holds what, for acknowledgements that bring only an id.
+ *
+ * A consumer that acknowledges by bare id means the hand-over it got itself, not the one
+ * that somebody else got after its time was over. So the node remembers what it handed to
+ * whom, newest last, and looks in this order: this holder's own; the newest on this node;
+ * what the buckets themselves remember (a job handed out by another node, or too long ago
+ * for this memory), all of them asked at once, because an id does not tell its bucket.
+ *
+ * The memory is bounded: the oldest entry goes when there are too many.
+ */
+#ifndef DUEQ_NODE_QUEUE_OWNERS_H
+#define DUEQ_NODE_QUEUE_OWNERS_H
+
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/list.h"
+#include "base/status.h"
+
+struct queue;
+struct owned_id;
+struct id_ack;
+struct job;
+
+struct owners {
+    struct queue *queue;
+    struct owned_id *by_id; /* hash; each with its ownings */
+    struct list oldest;     /* all ownings, in the order of their coming */
+    unsigned count;
+};
+
+void owners_init(struct owners *o, struct queue *q);
+void owners_fini(struct owners *o);
+
+/* Copies what it needs. */
+void owners_add(struct owners *o, uint64_t holder, struct bytes topic, const struct job *jobs,
+                unsigned count);
+
+/* The rest of queue_ack_by_id(). */
+void owners_ack(struct owners *o, struct id_ack *ack);
+void owners_refuse(struct owners *o, struct id_ack *ack, enum status status);
+
+#endif

@@ -1,0 +1,137 @@
+#include "node/queue/scanner.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "node/queue/queue_private.h"
+
+#define NO_HINT INT64_MAX
+
+struct scanned_bucket {
+    struct scanner *scanner;
+    struct timer timer;
+    struct op op;
+    bool is_scanning;
+    int64_t hint_mono_ms; /* earliest event heard of during the scan, or NO_HINT */
+};
+
+static void scan(struct scanned_bucket *b);
+
+static struct timers *timers_of(struct scanned_bucket *b)
+{
+    return b->scanner->queue->timers;
+}
+
+static void on_timer(struct timer *timer)
+{
+    scan(CONTAINER_OF(timer, struct scanned_bucket, timer));
+}
+
+/* Rests until the next event, a hint heard meanwhile, or the safety interval. */
+static void rest(struct scanned_bucket *b, int64_t next_ms)
+{
+    int64_t interval_ms = b->scanner->queue->options.scan_interval_ms;
+    int64_t wait_ms = next_ms >= 0 && next_ms < interval_ms ? next_ms : interval_ms;
+
+    if (b->hint_mono_ms != NO_HINT) {
+        int64_t hint_ms = b->hint_mono_ms - timers_now(timers_of(b));
+
+        if (hint_ms < wait_ms)
+            wait_ms = hint_ms;
+    }
+    timer_arm(timers_of(b), &b->timer, wait_ms);
+}
+
+static void count_moves(struct queue_stats *stats, const struct op *op)
+{
+    for (unsigned i = 0; i < op->out.scan.lateness_count; i++)
+        histogram_add(&stats->move_lateness, op->out.scan.lateness_ms[i]);
+    stats->expired_jobs += op->out.scan.expired;
+}
+
+static void on_scanned(struct op *op)
+{
+    struct scanned_bucket *b = CONTAINER_OF(op, struct scanned_bucket, op);
+
+    b->is_scanning = false;
+    if (op->status == STATUS_OK)
+        count_moves(&b->scanner->queue->stats, op);
+    if (!b->scanner->is_active)
+        return;
+    if (op->status != STATUS_OK) {
+        LOG_DEBUG("scanner", "bucket %u: %s", op->bucket, status_text(op->status));
+        rest(b, -1);
+    } else if (op->out.scan.next_ms == 0) {
+        scan(b);
+    } else {
+        rest(b, op->out.scan.next_ms);
+    }
+}
+
+static void scan(struct scanned_bucket *b)
+{
+    struct queue *q = b->scanner->queue;
+
+    if (b->is_scanning || !b->scanner->is_active)
+        return;
+    timer_disarm(q->timers, &b->timer);
+    b->is_scanning = true;
+    b->hint_mono_ms = NO_HINT;
+    b->op.verb = OP_SCAN;
+    b->op.bucket = (unsigned)(b - b->scanner->buckets);
+    b->op.in.scan.limit = q->options.scan_batch;
+    b->op.on_done = on_scanned;
+    queue_send(q, &b->op);
+}
+
+void scanner_init(struct scanner *s, struct queue *q)
+{
+    *s = (struct scanner){.queue = q, .count = q->store->buckets};
+    s->buckets = calloc(s->count, sizeof(*s->buckets));
+    if (!s->buckets)
+        abort();
+    for (unsigned i = 0; i < s->count; i++) {
+        s->buckets[i].scanner = s;
+        timer_init(&s->buckets[i].timer, on_timer);
+    }
+}
+
+void scanner_fini(struct scanner *s)
+{
+    scanner_deactivate(s);
+    free(s->buckets);
+}
+
+void scanner_activate(struct scanner *s)
+{
+    s->is_active = true;
+    scanner_scan_all(s);
+}
+
+void scanner_deactivate(struct scanner *s)
+{
+    s->is_active = false;
+    for (unsigned i = 0; i < s->count; i++)
+        timer_disarm(s->queue->timers, &s->buckets[i].timer);
+}
+
+void scanner_hint(struct scanner *s, unsigned bucket, int64_t wait_ms)
+{
+    struct scanned_bucket *b = &s->buckets[bucket];
+    int64_t due_mono_ms = timers_now(s->queue->timers) + wait_ms;
+
+    if (!s->is_active)
+        return;
+    if (b->is_scanning) {
+        if (due_mono_ms < b->hint_mono_ms)
+            b->hint_mono_ms = due_mono_ms;
+    } else if (!timer_is_armed(&b->timer) || due_mono_ms < b->timer.due_mono_ms) {
+        timer_arm(s->queue->timers, &b->timer, wait_ms);
+    }
+}
+
+void scanner_scan_all(struct scanner *s)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        scan(&s->buckets[i]);
+}

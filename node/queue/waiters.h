@@ -1,0 +1,65 @@
+/* Consumers that wait for jobs, and the pops made for them.
+ *
+ * A consumer has a seat at each topic it asked for. A topic is `dirty` when it may have
+ * ready jobs that nobody here has asked the store for. The rule:
+ *
+ *   a dirty topic with a free consumer and no pop in flight: claim its consumers, first
+ *   come first served, clear `dirty`, pop as many jobs as they want together.
+ *
+ * What makes a topic dirty:
+ *   - a consumer sits down (nobody knows whether there is something for it);
+ *   - the store says that the topic has become ready, also while a pop is in flight, whose
+ *     answer may be older than the news;
+ *   - a pop brought all it asked for: there may be more;
+ *   - a pop failed, or the store was away: anything may have happened.
+ *
+ * So a wake-up is never lost, and a topic that nobody waits for costs nothing: topics exist
+ * here only while somebody sits at them. (A rule without the "while in flight" parts loses
+ * a wake-up within five steps: news and answers travel on different connections.)
+ *
+ * A claimed consumer can be given no other topic's job: at most one operation is in flight
+ * for it. It is claimed for a topic only when none of its more important topics is dirty,
+ * so jobs come in the order of the topics.
+ *
+ * Jobs that come back for a consumer who has left meanwhile are returned.
+ */
+#ifndef DUEQ_NODE_QUEUE_WAITERS_H
+#define DUEQ_NODE_QUEUE_WAITERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/list.h"
+#include "base/timer.h"
+
+struct queue;
+struct pop;
+struct topic;
+
+struct waiters {
+    struct queue *queue;
+    struct topic *topics; /* hash by name */
+    struct list seated;   /* pops that sit at their topics */
+    struct list over;     /* pops to be called back in the next turn, without a job */
+    struct timer over_timer;
+    struct timer retry_timer; /* after a pop that failed */
+    unsigned count;           /* consumers, those on `over` included */
+};
+
+void waiters_init(struct waiters *w, struct queue *q);
+void waiters_fini(struct waiters *w);
+
+/* Takes a checked pop in. */
+void waiters_add(struct waiters *w, struct pop *pop);
+
+/* Calls it back with `status` in a later turn, without any seat: refused, or cancelled. */
+void waiters_refuse(struct waiters *w, struct pop *pop, enum status status);
+void waiters_cancel(struct waiters *w, struct pop *pop);
+void waiters_cancel_all(struct waiters *w);
+
+/* The topic may have ready jobs. */
+void waiters_wake(struct waiters *w, struct bytes topic);
+void waiters_wake_all(struct waiters *w);
+
+#endif
