@@ -1,0 +1,151 @@
+/* What must hold between keys. Each rule reports at the key that the operator will change.
+ *
+ * To add a rule: a function, and a line in `rules` with the keys it looks at.
+ */
+#include "conf/draft.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conf/file.h"
+#include "conf/value.h"
+
+#define PASSWORD_BYTES_MAX 4096
+#define NODE_ID_MAX        64
+
+static const struct conf_key *must_find(const char *path)
+{
+    const struct conf_key *key = conf_key_find(path);
+
+    assert(key);
+    return key;
+}
+
+static void complain(struct conf_draft *d, const char *path, const char *message)
+{
+    const struct conf_place *place = &d->keys[conf_key_index(must_find(path))].place;
+
+    conf_errors_add(d->errors, place, path, "%s", message);
+}
+
+static bool is_embedded(const struct conf_draft *d)
+{
+    return d->conf->store.redis.kind == ADDRESS_EMBEDDED;
+}
+
+static void name_the_node(struct conf_draft *d)
+{
+    char host[NODE_ID_MAX + 1] = "";
+    char **id = &d->conf->node.id;
+
+    if (**id)
+        return;
+    if (gethostname(host, sizeof(host) - 1) < 0 || !*host || !value_is_name(host))
+        strcpy(host, "dueq");
+    free(*id);
+    *id = strdup(host);
+    if (!*id)
+        abort();
+}
+
+static void allow_one_password(struct conf_draft *d)
+{
+    if (*d->conf->store.password && *d->conf->store.password_file)
+        complain(d, "store.password_file", "store.password is given too; only one of the two");
+}
+
+static void allow_no_password_when_embedded(struct conf_draft *d)
+{
+    const char *why = "the embedded Redis has no password: only this node can reach it";
+
+    if (!is_embedded(d))
+        return;
+    if (*d->conf->store.password)
+        complain(d, "store.password", why);
+    if (*d->conf->store.password_file)
+        complain(d, "store.password_file", why);
+}
+
+static void read_password_file(struct conf_draft *d)
+{
+    struct buf text = BUF_INIT, why = BUF_INIT;
+    char **password = &d->conf->store.password;
+
+    if (!*d->conf->store.password_file || is_embedded(d) || **password)
+        return;
+    if (file_read(d->conf->store.password_file, PASSWORD_BYTES_MAX, S_IROTH, &text, &why)) {
+        complain(d, "store.password_file", buf_text(&why));
+        goto out;
+    }
+    while (text.len && (text.at[text.len - 1] == '\n' || text.at[text.len - 1] == '\r'))
+        text.len--;
+    if (text.len == 0 || strlen(buf_text(&text)) != text.len) {
+        complain(d, "store.password_file", "it is empty or not a text");
+        goto out;
+    }
+    free(*password);
+    *password = strdup(buf_text(&text));
+    if (!*password)
+        abort();
+out:
+    explicit_bzero(text.at, text.room);
+    buf_fini(&text);
+    buf_fini(&why);
+}
+
+static void allow_appendfsync_when_embedded(struct conf_draft *d)
+{
+    if (!is_embedded(d) && d->conf->store.appendfsync != APPENDFSYNC_ALWAYS)
+        complain(d, "store.appendfsync",
+                 "is for the embedded Redis only; another one has its own redis.conf");
+}
+
+static void tell_listeners_apart(struct conf_draft *d)
+{
+    const struct conf_address *gmq = &d->conf->gmq.listen, *http = &d->conf->http.listen;
+
+    if (gmq->kind == ADDRESS_TCP && gmq->port != 0 && !strcmp(gmq->text, http->text))
+        complain(d, "http.listen", "is the address of gmq.listen");
+}
+
+/* JSON may write one byte of a body as six. */
+static void let_a_body_out(struct conf_draft *d)
+{
+    if (d->conf->limits.output_bytes < 6 * d->conf->limits.body_bytes)
+        complain(d, "limits.output_bytes",
+                 "must be at least 6 times limits.body_bytes, or a job of that size could not "
+                 "be handed out");
+}
+
+static const struct {
+    void (*judge)(struct conf_draft *d);
+    const char *keys[3];
+} rules[] = {
+    {name_the_node, {"node.id"}},
+    {allow_one_password, {"store.password", "store.password_file"}},
+    {allow_no_password_when_embedded, {"store.redis", "store.password", "store.password_file"}},
+    {read_password_file, {"store.redis", "store.password", "store.password_file"}},
+    {allow_appendfsync_when_embedded, {"store.redis", "store.appendfsync"}},
+    {tell_listeners_apart, {"gmq.listen", "http.listen"}},
+    {let_a_body_out, {"limits.body_bytes", "limits.output_bytes"}},
+};
+
+static bool has_all(const struct conf_draft *d, const char *const *keys)
+{
+    for (unsigned i = 0; i < 3 && keys[i]; i++) {
+        if (!draft_has(d, must_find(keys[i])))
+            return false;
+    }
+    return true;
+}
+
+void draft_check(struct conf_draft *d)
+{
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+        if (has_all(d, rules[i].keys))
+            rules[i].judge(d);
+    }
+}

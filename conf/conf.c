@@ -1,0 +1,256 @@
+#include "conf/conf.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/draft.h"
+#include "conf/env.h"
+#include "conf/file.h"
+#include "conf/yaml.h"
+
+#define FILE_BYTES_MAX (256 * 1024)
+#define PATH_BYTES_MAX 100 /* of a key on the command line */
+
+static const char *get_process_env(const char *name)
+{
+    return getenv(name);
+}
+
+static void set_defaults(struct conf *conf)
+{
+    for (size_t i = 0; i < conf_key_count; i++) {
+        const struct conf_key *key = &conf_keys[i];
+        bool ok = key->kind->set(key, key->fallback, conf_key_field(key, conf));
+
+        assert(ok);
+        (void)ok;
+    }
+}
+
+/* ---- one value ---- */
+
+static void complain_unexpected(struct conf_draft *d, const struct conf_place *place,
+                                const struct conf_key *key, const char *got)
+{
+    struct buf expected = BUF_INIT;
+
+    conf_key_print_expected(key, &expected);
+    conf_errors_add(d->errors, place, key->path, "expected %s%s%s", buf_text(&expected),
+                    got ? ", got " : "", got ? got : "");
+    buf_fini(&expected);
+}
+
+static void complain_value(struct conf_draft *d, const struct conf_place *place,
+                           const struct conf_key *key, const char *text)
+{
+    struct buf got = BUF_INIT;
+
+    buf_printf(&got, "\"%.60s%s\"", text, strlen(text) > 60 ? "..." : "");
+    complain_unexpected(d, place, key, key->is_secret ? NULL : buf_text(&got));
+    buf_fini(&got);
+}
+
+static void complain_unknown(struct conf_draft *d, const struct conf_place *place,
+                             const char *path)
+{
+    const struct conf_key *nearest = conf_key_nearest(path);
+
+    if (nearest)
+        conf_errors_add(d->errors, place, path, "unknown key; did you mean %s?", nearest->path);
+    else
+        conf_errors_add(d->errors, place, path, "unknown key");
+}
+
+static void set_value(struct conf_draft *d, const struct conf_place *place,
+                      const struct conf_key *key, const char *text)
+{
+    bool ok = key->kind->set(key, text, conf_key_field(key, d->conf));
+    size_t i = conf_key_index(key);
+
+    d->keys[i].place = *place;
+    d->keys[i].is_bad = !ok;
+    if (!ok)
+        complain_value(d, place, key, text);
+}
+
+/* ---- the file ---- */
+
+static void expand_and_set(struct conf_draft *d, const struct conf_place *place,
+                           const struct conf_key *key, const char *text)
+{
+    struct buf expanded = BUF_INIT, why = BUF_INIT;
+
+    if (env_expand(text, d->get_env, &expanded, &why) == STATUS_OK) {
+        set_value(d, place, key, buf_text(&expanded));
+    } else {
+        d->keys[conf_key_index(key)].is_bad = true;
+        conf_errors_add(d->errors, place, key->path, "%s", buf_text(&why));
+    }
+    buf_fini(&expanded);
+    buf_fini(&why);
+}
+
+/* Something stands where the key's value should, and it is no text. */
+static void complain_shape(struct conf_draft *d, const struct conf_place *place,
+                           const struct conf_key *key, const struct yaml_item *item)
+{
+    d->keys[conf_key_index(key)].is_bad = true;
+    if (item->kind == ITEM_NOTHING)
+        conf_errors_add(d->errors, place, key->path,
+                        "has no value; leave the key out for its default, or write \"\"");
+    else
+        complain_unexpected(d, place, key,
+                            item->kind == ITEM_SECTION ? "a section" : item->text);
+}
+
+/* The keys below an unknown section say more than it would itself. */
+static bool has_keys_below(const struct yaml_items *items, size_t i)
+{
+    size_t len = strlen(items->at[i].path);
+
+    return i + 1 < items->count && !strncmp(items->at[i + 1].path, items->at[i].path, len) &&
+           items->at[i + 1].path[len] == '.';
+}
+
+static void take_section(struct conf_draft *d, const struct conf_place *place,
+                         const struct yaml_item *item)
+{
+    if (item->kind == ITEM_TEXT || item->kind == ITEM_OTHER)
+        conf_errors_add(d->errors, place, item->path, "is a section: expected keys below it");
+}
+
+static const struct yaml_item *find_earlier(const struct yaml_items *items, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (!strcmp(items->at[k].path, items->at[i].path))
+            return &items->at[k];
+    }
+    return NULL;
+}
+
+static void take_item(struct conf_draft *d, const char *file, const struct yaml_items *items,
+                      size_t i)
+{
+    const struct yaml_item *item = &items->at[i], *earlier = find_earlier(items, i);
+    const struct conf_key *key = conf_key_find(item->path);
+    struct conf_place at_key = {FROM_FILE, file, item->key.line, item->key.column};
+    struct conf_place at_value = {FROM_FILE, file, item->value.line, item->value.column};
+
+    if (earlier)
+        conf_errors_add(d->errors, &at_key, item->path, "is given twice; first in line %u",
+                        earlier->key.line);
+    else if (conf_key_is_section(item->path))
+        take_section(d, &at_value, item);
+    else if (!key && !has_keys_below(items, i))
+        complain_unknown(d, &at_key, item->path);
+    else if (key && item->kind == ITEM_TEXT)
+        expand_and_set(d, &at_value, key, item->text);
+    else if (key)
+        complain_shape(d, &at_value, key, item);
+}
+
+static void take_text(struct conf_draft *d, const char *file, struct bytes text)
+{
+    struct yaml_items items;
+    struct yaml_problem problem;
+    enum status status = yaml_read(text, &items, &problem);
+
+    for (size_t i = 0; i < items.count; i++)
+        take_item(d, file, &items, i);
+    if (status != STATUS_OK) {
+        struct conf_place place = {FROM_FILE, file, problem.mark.line, problem.mark.column};
+
+        conf_errors_add(d->errors, &place, NULL, "%s", problem.message);
+    }
+    yaml_items_fini(&items);
+}
+
+static void take_file(struct conf_draft *d, const char *file)
+{
+    struct conf_place place = {FROM_FILE, file, 0, 0};
+    struct buf text = BUF_INIT, why = BUF_INIT;
+
+    if (file_read(file, FILE_BYTES_MAX, 0, &text, &why) == STATUS_OK)
+        take_text(d, file, buf_bytes(&text));
+    else
+        conf_errors_add(d->errors, &place, NULL, "%s", buf_text(&why));
+    buf_fini(&text);
+    buf_fini(&why);
+}
+
+/* ---- the command line ---- */
+
+/* Taken as it is: variables are the shell's business there. */
+static void take_set(struct conf_draft *d, const char *set)
+{
+    static const struct conf_place place = {FROM_SET, NULL, 0, 0};
+    const char *equals = strchr(set, '=');
+    char path[PATH_BYTES_MAX + 1];
+    const struct conf_key *key;
+
+    if (!equals || equals == set || equals - set > PATH_BYTES_MAX) {
+        conf_errors_add(d->errors, &place, set, "expected KEY=VALUE");
+        return;
+    }
+    memcpy(path, set, (size_t)(equals - set));
+    path[equals - set] = '\0';
+    key = conf_key_find(path);
+    if (!key)
+        complain_unknown(d, &place, path);
+    else if (key->is_secret)
+        conf_errors_add(d->errors, &place, path,
+                        "is a secret, and a command line can be read by other users; "
+                        "use the file with ${NAME}, or %s_file",
+                        path);
+    else
+        set_value(d, &place, key, equals + 1);
+}
+
+/* ---- all together ---- */
+
+struct conf *conf_load(const struct conf_request *request, struct conf_errors *errors)
+{
+    unsigned before = errors->count;
+    struct conf_draft d = {
+        .conf = calloc(1, sizeof(*d.conf)),
+        .errors = errors,
+        .get_env = request->get_env ? request->get_env : get_process_env,
+        .keys = calloc(conf_key_count, sizeof(*d.keys)),
+    };
+
+    if (!d.conf || !d.keys)
+        abort();
+    set_defaults(d.conf);
+    if (request->file)
+        take_file(&d, request->file);
+    for (size_t i = 0; i < request->set_count; i++)
+        take_set(&d, request->sets[i]);
+    draft_check(&d);
+    free(d.keys);
+    if (errors->count == before)
+        return d.conf;
+    conf_free(d.conf);
+    return NULL;
+}
+
+void conf_free(struct conf *conf)
+{
+    if (!conf)
+        return;
+    for (size_t i = 0; i < conf_key_count; i++) {
+        if (conf_keys[i].kind->fini)
+            conf_keys[i].kind->fini(conf_key_field(&conf_keys[i], conf));
+    }
+    free(conf);
+}
+
+struct log_options conf_log_options(const struct conf *conf)
+{
+    return (struct log_options){
+        .level = conf->log.level,
+        .modules = conf->log.modules,
+        .json = conf->log.format == LOG_FORMAT_JSON,
+        .file = conf->log.file,
+    };
+}

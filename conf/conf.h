@@ -1,0 +1,120 @@
+/* What an operator can decide about a node, and how it becomes one plain struct.
+ *
+ * A value comes from, later wins: the default in the table of keys (table.c), the file, the
+ * command line's --set. Then the whole is checked. All mistakes are reported at once, each as
+ * `file:line:column: key: message`, and a configuration with a mistake never comes to exist.
+ *
+ *   table.c   the keys: path, kind, field, default, range, help. To add a key: a field here,
+ *             a line there, a paragraph in dueq.yaml; a test holds the three together
+ *   kind.c    what each kind of value accepts and how it is written
+ *   value.c   text to number, size, duration, address and back; pure
+ *   yaml.c    the file as a flat list of (path, text, line, column); libyaml is visible there
+ * only env.c     ${NAME} and ${NAME:-default} check.c   what must hold between keys, and what
+ * is worked out from several print.c   the effective configuration, the table for --help
+ *   reload.c  which changes a running node can take
+ */
+#ifndef DUEQ_CONF_CONF_H
+#define DUEQ_CONF_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "conf/errors.h"
+
+enum conf_address_kind { ADDRESS_OFF, ADDRESS_EMBEDDED, ADDRESS_TCP, ADDRESS_UNIX };
+
+struct conf_address {
+    enum conf_address_kind kind;
+    char *text;    /* as written, never NULL */
+    char *host;    /* TCP: a name or an address, IPv6 without brackets; else NULL */
+    char *path;    /* UNIX: absolute; else NULL */
+    unsigned port; /* TCP; 0 to listen on: the system chooses */
+};
+
+enum conf_log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
+enum conf_appendfsync { APPENDFSYNC_ALWAYS, APPENDFSYNC_EVERYSEC };
+
+/* Texts are never NULL and belong to the conf. dueq.yaml says what each one means. */
+struct conf {
+    struct {
+        char *id; /* the host's name where none was given */
+        char *data_dir;
+        int64_t stop_timeout_ms;
+    } node;
+    struct {
+        enum log_level level;
+        char *modules;
+        enum conf_log_format format;
+        char *file; /* "": standard error */
+    } log;
+    struct {
+        struct conf_address redis; /* EMBEDDED, TCP or UNIX */
+        char *password;            /* "": none; that of password_file has been read already */
+        char *password_file;
+        char *prefix;
+        unsigned buckets;
+        bool strict;
+        int64_t command_timeout_ms;
+        int64_t hold_ms;
+        enum conf_appendfsync appendfsync;
+        char *redis_server;
+    } store;
+    struct {
+        struct conf_address listen; /* OFF or TCP */
+        bool strict;
+        int64_t pop_wait_ms;
+    } gmq;
+    struct {
+        struct conf_address listen; /* OFF or TCP */
+    } http;
+    struct {
+        size_t body_bytes;
+        unsigned connections; /* per protocol */
+        unsigned pipelined;   /* per connection */
+        unsigned waiting;
+        size_t output_bytes; /* per connection */
+        int64_t idle_ms;     /* 0: for ever */
+    } limits;
+    struct {
+        unsigned scan_batch;
+        int64_t scan_interval_ms;
+    } queue;
+    struct {
+        int64_t hang_timeout_ms;
+        int64_t backoff_max_ms;
+    } warden;
+};
+
+struct conf_request {
+    const char *file;        /* NULL: defaults and sets only */
+    const char *const *sets; /* "store.redis=127.0.0.1:6379", last wins */
+    size_t set_count;
+    const char *(*get_env)(const char *name); /* NULL: the process's environment */
+};
+
+/* The caller's to conf_free(), or NULL with one error or more added to `errors`. */
+struct conf *conf_load(const struct conf_request *request,
+                       struct conf_errors *errors) MUST_CHECK;
+void conf_free(struct conf *conf);
+
+/* As YAML that reads back to the same configuration, but for secrets: those are "***". */
+void conf_print(const struct conf *conf, FILE *to);
+
+/* Every key with its default, its range and a line of help. */
+void conf_print_keys(FILE *to);
+
+/* Moves into `running` what a running node can take from `fresh`, and says what changed:
+ * the keys taken and the keys that need a restart are added to the two buffers, separated by
+ * ", ". Texts of reloadable keys borrowed from `running` die with `fresh`. */
+void conf_reload(struct conf *running, struct conf *fresh, struct buf *taken,
+                 struct buf *need_restart);
+
+/* What base/log wants to hear; borrows from `conf`. */
+struct log_options conf_log_options(const struct conf *conf);
+
+#endif

@@ -1,0 +1,31 @@
+/* A configuration on its way: the values so far, and where each one came from. */
+#ifndef DUEQ_CONF_DRAFT_H
+#define DUEQ_CONF_DRAFT_H
+
+#include "conf/conf.h"
+#include "conf/errors.h"
+#include "conf/table.h"
+
+struct draft_key {
+    struct conf_place place;
+    bool is_bad; /* what was written is wrong, and reported: the field has an older value */
+};
+
+struct conf_draft {
+    struct conf *conf;
+    struct conf_errors *errors;
+    const char *(*get_env)(const char *name);
+    struct draft_key *keys; /* by conf_key_index() */
+};
+
+/* Is the key's value what the operator meant? Then rules may be judged by it. */
+static inline bool draft_has(const struct conf_draft *d, const struct conf_key *key)
+{
+    return !d->keys[conf_key_index(key)].is_bad;
+}
+
+/* Rules between keys, and what is worked out: the node's name, the password from its file.
+ * Rules that involve a bad key are passed over. In check.c. */
+void draft_check(struct conf_draft *d);
+
+#endif

@@ -1,0 +1,192 @@
+#include "conf/table.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define AT(field)    offsetof(struct conf, field)
+#define KIB(n)       ((n)*INT64_C(1024))
+#define MIB(n)       KIB((n)*INT64_C(1024))
+#define SECONDS(n)   ((n)*INT64_C(1000))
+#define MINUTES(n)   SECONDS((n)*INT64_C(60))
+#define PATH_BYTES   4095
+#define PATH_LEN_MAX 64 /* of a key worth a suggestion */
+
+static const char *const level_words[] = {"debug", "info", "warn", "error", NULL};
+static const char *const format_words[] = {"text", "json", NULL};
+static const char *const appendfsync_words[] = {"always", "everysec", NULL};
+
+/* clang-format off */
+const struct conf_key conf_keys[] = {
+    {"node.id", &kind_name, AT(node.id), "", 0, 64,
+     .help = "this node's name in logs; empty: the host's name"},
+    {"node.data_dir", &kind_text, AT(node.data_dir), "dueq-data", 1, PATH_BYTES,
+     .help = "where the embedded Redis keeps its files; one node each"},
+    {"node.stop_timeout", &kind_duration, AT(node.stop_timeout_ms), "10s", SECONDS(1), MINUTES(10),
+     .help = "how long an orderly stop may take"},
+
+    {"log.level", &kind_word, AT(log.level), "info", .words = level_words, .is_reloadable = true,
+     .help = "what is logged"},
+    {"log.modules", &kind_modules, AT(log.modules), "", 0, 1000, .is_reloadable = true,
+     .help = "other levels for some modules: scanner=debug,gmq=warn"},
+    {"log.format", &kind_word, AT(log.format), "text", .words = format_words, .is_reloadable = true,
+     .help = "lines for people or for programs"},
+    {"log.file", &kind_text, AT(log.file), "", 0, PATH_BYTES, .is_reloadable = true,
+     .help = "appended to, opened anew on SIGHUP; empty: standard error"},
+
+    {"store.redis", &kind_redis, AT(store.redis), "embedded",
+     .help = "where the jobs live; embedded: a private redis-server"},
+    {"store.password", &kind_text, AT(store.password), "", 0, 4096, .is_secret = true,
+     .help = "of Redis; better ${REDIS_PASSWORD} than in the file"},
+    {"store.password_file", &kind_text, AT(store.password_file), "", 0, PATH_BYTES,
+     .help = "a file that holds the password, not readable by all"},
+    {"store.prefix", &kind_name, AT(store.prefix), "dq", 1, 32,
+     .help = "what all keys in Redis begin with"},
+    {"store.buckets", &kind_count, AT(store.buckets), "64", 1, 128,
+     .help = "shards of the jobs; fixed once there are data"},
+    {"store.strict", &kind_bool, AT(store.strict), "false",
+     .help = "refuse a Redis that could lose jobs, instead of warning"},
+    {"store.command_timeout", &kind_duration, AT(store.command_timeout_ms), "5s", 100, MINUTES(5),
+     .help = "an answer that takes longer means a lost link"},
+    {"store.hold", &kind_duration, AT(store.hold_ms), "10s", 0, MINUTES(5),
+     .help = "how long requests wait for a Redis that is away"},
+    {"store.appendfsync", &kind_word, AT(store.appendfsync), "always", .words = appendfsync_words,
+     .help = "embedded Redis: when a write is on disk"},
+    {"store.redis_server", &kind_text, AT(store.redis_server), "redis-server", 1, PATH_BYTES,
+     .help = "embedded Redis: the program"},
+
+    {"gmq.listen", &kind_listen, AT(gmq.listen), "127.0.0.1:9503",
+     .help = "where clients in the manner of gmq connect"},
+    {"gmq.strict", &kind_bool, AT(gmq.strict), "false",
+     .help = "numbers as strings and errors as results, like gmq"},
+    {"gmq.pop_wait", &kind_duration, AT(gmq.pop_wait_ms), "2s", 0, SECONDS(29),
+     .help = "how long Service.Pop waits for a job"},
+
+    {"http.listen", &kind_listen, AT(http.listen), "127.0.0.1:8000",
+     .help = "where the HTTP API, health and metrics are"},
+
+    {"limits.body_bytes", &kind_size, AT(limits.body_bytes), "1MiB", 1, MIB(64),
+     .is_reloadable = true, .help = "the largest body of a job"},
+    {"limits.connections", &kind_count, AT(limits.connections), "10000", 1, 1000000,
+     .is_reloadable = true, .help = "clients at the same time, for each protocol"},
+    {"limits.pipelined", &kind_count, AT(limits.pipelined), "128", 1, 100000,
+     .is_reloadable = true, .help = "unanswered requests of one connection"},
+    {"limits.waiting", &kind_count, AT(limits.waiting), "10000", 1, 1000000,
+     .is_reloadable = true, .help = "consumers that wait for a job at the same time"},
+    {"limits.output_bytes", &kind_size, AT(limits.output_bytes), "8MiB", KIB(64), MIB(1024),
+     .is_reloadable = true, .help = "unread replies, before the connection is cut"},
+    {"limits.idle", &kind_duration, AT(limits.idle_ms), "0s", 0, MINUTES(60 * 24 * 7),
+     .is_reloadable = true, .help = "silence before a client is disconnected; 0s: for ever"},
+
+    {"queue.scan_batch", &kind_count, AT(queue.scan_batch), "200", 1, 1000,
+     .help = "due jobs moved in one step"},
+    {"queue.scan_interval", &kind_duration, AT(queue.scan_interval_ms), "1s", 100, MINUTES(1),
+     .help = "the safety scan, beside the exact timers"},
+
+    {"warden.hang_timeout", &kind_duration, AT(warden.hang_timeout_ms), "5s", 500, MINUTES(5),
+     .help = "a worker silent for so long is killed and replaced"},
+    {"warden.backoff_max", &kind_duration, AT(warden.backoff_max_ms), "5s", 100, MINUTES(5),
+     .help = "the longest pause before a restart"},
+};
+/* clang-format on */
+
+const size_t conf_key_count = sizeof(conf_keys) / sizeof(*conf_keys);
+
+const struct conf_key *conf_key_find(const char *path)
+{
+    for (size_t i = 0; i < conf_key_count; i++) {
+        if (!strcmp(conf_keys[i].path, path))
+            return &conf_keys[i];
+    }
+    return NULL;
+}
+
+bool conf_key_is_section(const char *path)
+{
+    size_t len = strlen(path);
+
+    for (size_t i = 0; i < conf_key_count; i++) {
+        if (!strncmp(conf_keys[i].path, path, len) && conf_keys[i].path[len] == '.')
+            return true;
+    }
+    return false;
+}
+
+static unsigned smallest(unsigned a, unsigned b, unsigned c)
+{
+    unsigned ab = a < b ? a : b;
+
+    return ab < c ? ab : c;
+}
+
+/* Letters to insert, remove or change (Levenshtein); both are at most PATH_LEN_MAX long. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[PATH_LEN_MAX + 1];
+    size_t a_len = strlen(a);
+
+    for (unsigned i = 0; i <= a_len; i++)
+        row[i] = i;
+    for (; *b; b++) {
+        unsigned diagonal = row[0]++;
+
+        for (unsigned i = 1; i <= a_len; i++) {
+            unsigned above = row[i];
+
+            row[i] = smallest(row[i - 1] + 1, above + 1, diagonal + (a[i - 1] != *b));
+            diagonal = above;
+        }
+    }
+    return row[a_len];
+}
+
+/* A right name in a wrong section, or in none, is as near as one wrong letter. */
+static unsigned unlikeness(const char *path, const char *known)
+{
+    const char *dot = strrchr(path, '.');
+
+    if (!strcmp(dot ? dot + 1 : path, strchr(known, '.') + 1))
+        return 1;
+    return distance(path, known);
+}
+
+const struct conf_key *conf_key_nearest(const char *path)
+{
+    const struct conf_key *nearest = NULL;
+    size_t len = strlen(path);
+    unsigned best = (unsigned)(len / 4 < 2 ? 2 : len / 4) + 1;
+
+    for (size_t i = 0; i < conf_key_count && len <= PATH_LEN_MAX; i++) {
+        unsigned far = unlikeness(path, conf_keys[i].path);
+
+        if (far < best) {
+            best = far;
+            nearest = &conf_keys[i];
+        }
+    }
+    return nearest;
+}
+
+size_t conf_key_index(const struct conf_key *key)
+{
+    assert(key >= conf_keys && key < conf_keys + conf_key_count);
+    return (size_t)(key - conf_keys);
+}
+
+void *conf_key_field(const struct conf_key *key, struct conf *conf)
+{
+    return (char *)conf + key->offset;
+}
+
+const void *conf_key_value(const struct conf_key *key, const struct conf *conf)
+{
+    return (const char *)conf + key->offset;
+}
+
+void conf_key_print_expected(const struct conf_key *key, struct buf *to)
+{
+    buf_add_text(to, key->kind->what);
+    if (key->kind->print_range) {
+        buf_add_char(to, ' ');
+        key->kind->print_range(key, to);
+    }
+}

@@ -1,0 +1,160 @@
+#include "conf/value.h"
+
+#include <string.h>
+
+struct unit {
+    const char *name;
+    int64_t factor;
+};
+
+/* From small to large. */
+static const struct unit size_units[] = {
+    {"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0}};
+static const struct unit duration_units[] = {{"ms", 1},      {"s", 1000},     {"m", 60000},
+                                             {"h", 3600000}, {"d", 86400000}, {NULL, 0}};
+
+bool value_parse_bool(const char *text, bool *value)
+{
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+        return false;
+    *value = *text == 't';
+    return true;
+}
+
+/* Returns behind the digits, or NULL where there are none or too many for the type. */
+static const char *parse_digits(const char *text, int64_t *value)
+{
+    const char *at = text;
+    int64_t v = 0;
+
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *at - '0', &v))
+            return NULL;
+    }
+    if (at == text)
+        return NULL;
+    *value = v;
+    return at;
+}
+
+bool value_parse_count(const char *text, int64_t *value)
+{
+    int64_t v;
+    const char *end = parse_digits(text, &v);
+
+    if (!end || *end)
+        return false;
+    *value = v;
+    return true;
+}
+
+static bool parse_with_unit(const char *text, const struct unit *units, int64_t *value)
+{
+    int64_t v;
+    const char *end = parse_digits(text, &v);
+
+    for (; end && units->name; units++) {
+        if (!strcmp(end, units->name))
+            return !__builtin_mul_overflow(v, units->factor, value);
+    }
+    return false;
+}
+
+bool value_parse_size(const char *text, int64_t *bytes)
+{
+    return value_parse_count(text, bytes) || parse_with_unit(text, size_units, bytes);
+}
+
+bool value_parse_duration(const char *text, int64_t *ms)
+{
+    return parse_with_unit(text, duration_units, ms);
+}
+
+bool value_parse_word(const char *text, const char *const *words, unsigned *index)
+{
+    for (unsigned i = 0; words[i]; i++) {
+        if (!strcmp(text, words[i])) {
+            *index = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Finds the host in front of the last colon; brackets are what lets it have colons itself. */
+static bool split_host(const char *text, const char *colon, struct bytes *host)
+{
+    struct bytes h = bytes_of(text, (size_t)(colon - text));
+
+    if (h.len > 2 && h.at[0] == '[' && h.at[h.len - 1] == ']')
+        h = bytes_of(h.at + 1, h.len - 2);
+    else if (memchr(h.at, ':', h.len))
+        return false;
+    if (h.len == 0 || h.len > 253)
+        return false;
+    for (size_t i = 0; i < h.len; i++) {
+        if (h.at[i] <= ' ' || h.at[i] > '~' || strchr("[]/", h.at[i]))
+            return false;
+    }
+    *host = h;
+    return true;
+}
+
+bool value_parse_host_port(const char *text, struct bytes *host, unsigned *port)
+{
+    const char *colon = strrchr(text, ':');
+    struct bytes h;
+    int64_t p;
+
+    if (!colon || !split_host(text, colon, &h) || !value_parse_count(colon + 1, &p) ||
+        p > 65535)
+        return false;
+    *host = h;
+    *port = (unsigned)p;
+    return true;
+}
+
+bool value_is_name(const char *text)
+{
+    return text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                             "0123456789_.:-")] == '\0';
+}
+
+static void print_with_unit(struct buf *to, const struct unit *units, int64_t value)
+{
+    const struct unit *best = units;
+
+    for (; units->name; units++) {
+        if (value && value % units->factor == 0)
+            best = units;
+    }
+    buf_printf(to, "%lld%s", (long long)(value / best->factor), best->name);
+}
+
+void value_print_size(struct buf *to, int64_t bytes)
+{
+    print_with_unit(to, size_units, bytes);
+}
+
+void value_print_duration(struct buf *to, int64_t ms)
+{
+    print_with_unit(to, ms ? duration_units : duration_units + 1, ms);
+}
+
+void value_print_quoted(struct buf *to, const char *text)
+{
+    buf_add_char(to, '"');
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\')
+            buf_printf(to, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            buf_printf(to, "\\x%02x", c);
+        else if (c == '$' && text[1] == '{')
+            buf_add_text(to, "$$");
+        else
+            buf_add_char(to, (char)c);
+    }
+    buf_add_char(to, '"');
+}

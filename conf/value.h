@@ -1,0 +1,44 @@
+/* Text to value and back, for what a configuration is made of. Pure.
+ *
+ * Parsers take the whole text or nothing: no blanks around it, no rest behind it. They return
+ * false and leave the output alone when the text is not of their form or does not fit into
+ * the type; whether the value is in the key's range is for others to say.
+ */
+#ifndef DUEQ_CONF_VALUE_H
+#define DUEQ_CONF_VALUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+
+/* "true" or "false": none of YAML's other spellings. */
+bool value_parse_bool(const char *text, bool *value);
+
+/* Decimal digits, without sign. */
+bool value_parse_count(const char *text, int64_t *value);
+
+/* Digits and B, KiB, MiB or GiB; digits alone are bytes. */
+bool value_parse_size(const char *text, int64_t *bytes);
+
+/* Digits and ms, s, m, h or d. The unit is not optional: "10" is too easy to misread. */
+bool value_parse_duration(const char *text, int64_t *ms);
+
+/* Which of the NULL-terminated words it is. */
+bool value_parse_word(const char *text, const char *const *words, unsigned *index);
+
+/* "host:port" or "[address]:port"; the host borrows from the text, the port may be 0. */
+bool value_parse_host_port(const char *text, struct bytes *host, unsigned *port);
+
+/* Is it made of [A-Za-z0-9_.:-] only? */
+bool value_is_name(const char *text);
+
+/* With the largest unit that gives a whole number, as the parsers read it. */
+void value_print_size(struct buf *to, int64_t bytes);
+void value_print_duration(struct buf *to, int64_t ms);
+
+/* As a YAML double-quoted scalar in which nothing is special, not even ${. */
+void value_print_quoted(struct buf *to, const char *text);
+
+#endif

@@ -1,0 +1,53 @@
+/* A YAML file as a flat list: the path of each key, its text, where it stands.
+ *
+ *   store:
+ *     redis: unix:/run/r.sock    ->  "store" SECTION, "store.redis" TEXT "unix:/run/r.sock"
+ *
+ * Only what a configuration needs: one document, mappings, scalars. Everything else (lists,
+ * aliases, tags) comes as OTHER, with its name as text, for a message. The reader knows no
+ * keys. Quoted or plain makes no difference, but that a plain `null`, `~` or nothing is
+ * NOTHING.
+ */
+#ifndef DUEQ_CONF_YAML_H
+#define DUEQ_CONF_YAML_H
+
+#include <stddef.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+#define YAML_ITEMS_MAX     1000
+#define YAML_DEPTH_MAX     8
+#define YAML_KEY_BYTES_MAX 100
+
+enum yaml_item_kind { ITEM_TEXT, ITEM_NOTHING, ITEM_SECTION, ITEM_OTHER };
+
+struct yaml_mark {
+    unsigned line, column; /* from 1 */
+};
+
+struct yaml_item {
+    enum yaml_item_kind kind;
+    char *path;
+    char *text; /* TEXT: the value. OTHER: "a list". Else NULL */
+    struct yaml_mark key, value;
+};
+
+struct yaml_items {
+    struct yaml_item *at;
+    size_t count;
+};
+
+/* Why the reader could not go on. */
+struct yaml_problem {
+    char message[200];
+    struct yaml_mark mark;
+};
+
+/* Fills `items`, the caller's to yaml_items_fini() in any case. BAD_CONFIG: `problem` says
+ * why, and the items in front of it are there. */
+enum status yaml_read(struct bytes text, struct yaml_items *items,
+                      struct yaml_problem *problem) MUST_CHECK;
+void yaml_items_fini(struct yaml_items *items);
+
+#endif
