@@ -1,366 +1,32 @@
-/* The operations, one function a verb, each the row of doc/store.md in C.
- *
- * To add one: a run_<verb> function and its line in `verbs`.
- */
 #include "node/store/memory_db.h"
 
 #include <assert.h>
-#include <stdalign.h>
-#include <stddef.h>
-#include <stdio.h>
 
+#include "node/store/memory_ops.h"
 #include "node/store/memory_places.h"
 
-#define IDS_EPOCH_MS       INT64_C(1767225600000) /* 2026-01-01 */
-#define IDS_PER_MS         32
-#define UNCONFIRMED_MIN_MS 1000 /* a popped job is kept so long for its confirmation */
-#define UNCONFIRMED_MAX_MS 5000
-#define TOUCH_NO_TTR_MS    5000
-
-/* One operation on its way through. */
-struct call {
-    struct bucket *bucket;
-    struct topic *topic; /* NULL for OWNER and SCAN */
-    struct op *op;
-    int64_t now_ms;
-    struct room *room;
-};
-
-/* ---- outputs ---- */
-
-struct room_block {
-    struct room_block *next;
-    alignas(max_align_t) char bytes[];
-};
-
-static void *room_get(struct room *room, size_t size)
+/* Did it become the bucket's first event? */
+static int64_t wait_for(int64_t before_ms, int64_t first_ms, int64_t now_ms)
 {
-    struct room_block *block = memory_must(malloc(sizeof(*block) + size));
-
-    block->next = room->blocks;
-    room->blocks = block;
-    return block->bytes;
+    if (first_ms >= before_ms)
+        return -1;
+    return first_ms > now_ms ? first_ms - now_ms : 0;
 }
-
-static struct bytes room_copy(struct room *room, struct bytes from)
-{
-    char *copy = room_get(room, from.len);
-
-    if (from.len)
-        memcpy(copy, from.at, from.len);
-    return bytes_of(copy, from.len);
-}
-
-static struct job room_copy_job(struct room *room, const struct job *from)
-{
-    struct job copy = *from;
-
-    copy.id = room_copy(room, from->id);
-    copy.body = room_copy(room, from->body);
-    return copy;
-}
-
-void room_fini(struct room *room)
-{
-    while (room->blocks) {
-        struct room_block *block = room->blocks;
-
-        room->blocks = block->next;
-        free(block);
-    }
-}
-
-/* ---- push and pop ---- */
-
-static int64_t or_zero(int64_t value)
-{
-    return value > 0 ? value : 0;
-}
-
-/* An id that no live job of the topic has. `text` takes it. */
-static struct bytes next_id(struct call *c, char text[24])
-{
-    int64_t *n = &c->bucket->n;
-    int64_t of_now = (c->now_ms - IDS_EPOCH_MS) * IDS_PER_MS;
-    unsigned b = (unsigned)(c->bucket - c->bucket->db->buckets);
-    struct bytes id;
-
-    *n = *n + 1 > of_now ? *n + 1 : of_now;
-    for (;; ++*n) {
-        long long number = *n * c->bucket->db->bucket_count + b;
-
-        id = bytes_of(text, (size_t)snprintf(text, 24, "%lld", number));
-        if (!record_find(c->topic, id))
-            return id;
-    }
-}
-
-static enum status run_push(struct call *c)
-{
-    struct op *op = c->op;
-    int64_t at_ms = op->in.push.at_ms;
-    int64_t delay_ms = at_ms ? or_zero(at_ms - c->now_ms) : op->in.push.delay_ms;
-    int64_t due_ms = at_ms ? at_ms : c->now_ms + delay_ms;
-    struct bytes id = op->id;
-    struct record *record;
-    char text[24];
-
-    if (id.len && record_find(c->topic, id))
-        return STATUS_DUPLICATE;
-    if (!id.len)
-        id = next_id(c, text);
-    record = record_new(c->topic, id, op->in.push.body);
-    record->job.due_ms = due_ms;
-    record->job.delay_ms = delay_ms;
-    record->job.ttr_ms = op->in.push.ttr_ms;
-    if (due_ms <= c->now_ms)
-        enter_ready(c->topic, record, BACK);
-    else
-        enter_delayed(c->topic, record, due_ms);
-    op->out.push.id = room_copy(c->room, id);
-    op->out.push.due_ms = due_ms;
-    return STATUS_OK;
-}
-
-static int64_t unconfirmed_ms(int64_t ttr_ms)
-{
-    if (ttr_ms == 0 || ttr_ms > UNCONFIRMED_MAX_MS)
-        return UNCONFIRMED_MAX_MS;
-    return ttr_ms < UNCONFIRMED_MIN_MS ? UNCONFIRMED_MIN_MS : ttr_ms;
-}
-
-static enum status run_pop(struct call *c)
-{
-    unsigned wanted = c->op->in.pop.count, count = 0;
-    struct job *jobs = room_get(c->room, wanted * sizeof(*jobs));
-    struct record *record;
-
-    assert(wanted >= 1 && wanted <= OP_ITEMS_MAX);
-    while (count < wanted && (record = ready_take(c->topic))) {
-        enter_reserved(c->topic, record, c->now_ms + unconfirmed_ms(record->job.ttr_ms));
-        if (c->op->in.pop.id_only)
-            owner_set(c->topic, &record->job);
-        jobs[count++] = room_copy_job(c->room, &record->job);
-    }
-    c->op->out.pop.jobs = jobs;
-    c->op->out.pop.count = count;
-    return STATUS_OK;
-}
-
-/* ---- what the holder of a lease may do ---- */
-
-/* Sets `record` when the lease is valid. */
-static enum status check_lease(struct call *c, struct bytes id, int64_t stamp,
-                               struct record **record)
-{
-    struct record *found = record_find(c->topic, id);
-
-    if (!found)
-        return STATUS_NOT_FOUND;
-    if (found->job.state != JOB_RESERVED)
-        return STATUS_NOT_RESERVED;
-    if (found->job.stamp != stamp)
-        return STATUS_NOT_OWNER;
-    *record = found;
-    return STATUS_OK;
-}
-
-static void confirm(struct call *c, struct record *record)
-{
-    struct job *job = &record->job;
-
-    if (job->ttr_ms == 0) {
-        record_delete(c->topic, record);
-        return;
-    }
-    if (job->tries < JOB_TRIES_MAX)
-        job->tries++;
-    move_deadline(c->topic, record, c->now_ms + job->ttr_ms);
-}
-
-static void put_back(struct call *c, struct record *record)
-{
-    record_leave(c->topic, record);
-    enter_ready(c->topic, record, FRONT);
-}
-
-static void run_lease(struct call *c, unsigned i, void (*act)(struct call *, struct record *))
-{
-    const struct lease *lease = &c->op->in.leases.items[i];
-    struct record *record;
-
-    if (check_lease(c, lease->id, lease->stamp, &record) == STATUS_OK)
-        act(c, record);
-    else
-        c->op->out.leases.stale++;
-}
-
-static enum status run_delivered(struct call *c)
-{
-    for (unsigned i = 0; i < c->op->in.leases.count; i++)
-        run_lease(c, i, confirm);
-    return STATUS_OK;
-}
-
-/* Last first: each is put in front of those before it. */
-static enum status run_return(struct call *c)
-{
-    for (unsigned i = c->op->in.leases.count; i > 0; i--)
-        run_lease(c, i - 1, put_back);
-    return STATUS_OK;
-}
-
-static enum status run_ack(struct call *c)
-{
-    struct record *record;
-    enum status status = check_lease(c, c->op->id, c->op->in.lease.stamp, &record);
-
-    if (status == STATUS_OK)
-        record_delete(c->topic, record);
-    return status;
-}
-
-static enum status run_release(struct call *c)
-{
-    int64_t due_ms = c->now_ms + c->op->in.lease.delay_ms;
-    struct record *record;
-    enum status status = check_lease(c, c->op->id, c->op->in.lease.stamp, &record);
-
-    if (status != STATUS_OK)
-        return status;
-    record_leave(c->topic, record);
-    record->job.due_ms = due_ms;
-    if (c->op->in.lease.delay_ms == 0)
-        enter_ready(c->topic, record, BACK);
-    else
-        enter_delayed(c->topic, record, due_ms);
-    return STATUS_OK;
-}
-
-static enum status run_touch(struct call *c)
-{
-    int64_t ttr_ms = c->op->in.lease.ttr_ms;
-    struct record *record;
-    enum status status = check_lease(c, c->op->id, c->op->in.lease.stamp, &record);
-
-    if (status != STATUS_OK)
-        return status;
-    if (ttr_ms == 0)
-        ttr_ms = record->job.ttr_ms ? record->job.ttr_ms : TOUCH_NO_TTR_MS;
-    move_deadline(c->topic, record, c->now_ms + ttr_ms);
-    return STATUS_OK;
-}
-
-/* ---- what anybody may do ---- */
-
-static enum status run_cancel(struct call *c)
-{
-    struct record *record = record_find(c->topic, c->op->id);
-
-    if (!record)
-        return STATUS_NOT_FOUND;
-    record_delete(c->topic, record);
-    return STATUS_OK;
-}
-
-static enum status run_get(struct call *c)
-{
-    struct record *record = record_find(c->topic, c->op->id);
-
-    if (!record)
-        return STATUS_NOT_FOUND;
-    c->op->out.job = room_copy_job(c->room, &record->job);
-    return STATUS_OK;
-}
-
-static enum status run_stats(struct call *c)
-{
-    int64_t live = HASH_COUNT(c->topic->records);
-    int64_t delayed = (int64_t)c->topic->delayed.count;
-    int64_t reserved = (int64_t)c->topic->reserved.count;
-
-    c->op->out.stats.delayed = delayed;
-    c->op->out.stats.reserved = reserved;
-    c->op->out.stats.ready = live - delayed - reserved;
-    return STATUS_OK;
-}
-
-static enum status run_owner(struct call *c)
-{
-    struct owner *owner = owner_find(c->bucket, c->op->id);
-
-    if (!owner)
-        return STATUS_NOT_FOUND;
-    c->op->out.owner.topic = room_copy(c->room, owner->topic->name);
-    c->op->out.owner.stamp = owner->stamp;
-    return STATUS_OK;
-}
-
-/* ---- scan ---- */
-
-/* Moves what is due in one topic, while the limit allows. */
-static void scan_topic(struct call *c, struct topic *topic, int64_t *lateness_ms)
-{
-    struct op *op = c->op;
-    unsigned limit = op->in.scan.limit;
-
-    while (op->out.scan.moved < limit && heap_first_ms(&topic->delayed) <= c->now_ms) {
-        struct record *record = heap_first(&topic->delayed);
-
-        lateness_ms[op->out.scan.lateness_count++] = c->now_ms - record->job.due_ms;
-        record_leave(topic, record);
-        enter_ready(topic, record, BACK);
-        op->out.scan.moved++;
-    }
-    while (op->out.scan.moved < limit && heap_first_ms(&topic->reserved) <= c->now_ms) {
-        struct record *record = heap_first(&topic->reserved);
-
-        record_leave(topic, record);
-        enter_ready(topic, record, BACK);
-        op->out.scan.moved++;
-        op->out.scan.expired++;
-    }
-    topic_reindex(topic);
-}
-
-static enum status run_scan(struct call *c)
-{
-    struct op *op = c->op;
-    struct timers *index = &c->bucket->index;
-    int64_t *lateness_ms = room_get(c->room, op->in.scan.limit * sizeof(*lateness_ms));
-
-    while (op->out.scan.moved < op->in.scan.limit && heap_first_ms(index) <= c->now_ms)
-        scan_topic(c, CONTAINER_OF(index->heap[1], struct topic, event), lateness_ms);
-    op->out.scan.lateness_ms = lateness_ms;
-    op->out.scan.next_ms = index->count ? or_zero(heap_first_ms(index) - c->now_ms) : -1;
-    return STATUS_OK;
-}
-
-/* ---- the db ---- */
-
-static enum status (*const verbs[OP_COUNT])(struct call *) = {
-    [OP_PUSH] = run_push,     [OP_POP] = run_pop,       [OP_DELIVERED] = run_delivered,
-    [OP_RETURN] = run_return, [OP_ACK] = run_ack,       [OP_RELEASE] = run_release,
-    [OP_TOUCH] = run_touch,   [OP_CANCEL] = run_cancel, [OP_GET] = run_get,
-    [OP_STATS] = run_stats,   [OP_OWNER] = run_owner,   [OP_SCAN] = run_scan,
-};
 
 void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct room *room)
 {
-    struct call call = {.op = op, .now_ms = now_ms, .room = room};
-    int64_t first_ms;
+    struct bucket *bucket = &db->buckets[op->bucket];
+    struct call call = {.bucket = bucket, .op = op, .now_ms = now_ms, .room = room};
+    int64_t before_ms;
 
-    assert(op->verb < OP_COUNT && op->bucket < db->bucket_count);
-    call.bucket = &db->buckets[op->bucket];
+    assert(op->bucket < db->bucket_count);
+    before_ms = heap_first_ms(&bucket->index);
     if (op->verb != OP_OWNER && op->verb != OP_SCAN)
-        call.topic = topic_get(call.bucket, op->topic);
-    first_ms = heap_first_ms(&call.bucket->index);
+        call.topic = topic_get(bucket, op->topic);
     memset(&op->out, 0, sizeof(op->out));
-    op->status = verbs[op->verb](&call);
+    op->status = memory_op_run(&call);
     op->now_ms = op->verb == OP_OWNER ? 0 : now_ms;
-    op->wait_ms = -1;
-    if (heap_first_ms(&call.bucket->index) < first_ms)
-        op->wait_ms = or_zero(heap_first_ms(&call.bucket->index) - now_ms);
+    op->wait_ms = wait_for(before_ms, heap_first_ms(&bucket->index), now_ms);
 }
 
 struct memory_db *memory_db_new(unsigned buckets)
@@ -391,12 +57,10 @@ static void topic_free(struct topic *topic)
     free(topic);
 }
 
-void memory_db_free(struct memory_db *db)
+static void db_free(struct memory_db *db)
 {
     struct topic *topic, *next;
 
-    if (!db)
-        return;
     for (unsigned i = 0; i < db->bucket_count; i++) {
         HASH_ITER (hh, db->buckets[i].topics, topic, next)
             topic_free(topic);
@@ -410,7 +74,14 @@ unsigned memory_db_buckets(const struct memory_db *db)
     return db->bucket_count;
 }
 
-void memory_db_listen(struct memory_db *db, struct memory_listener *listener)
+void memory_db_join(struct memory_db *db, struct memory_listener *listener)
 {
     list_append(&db->listeners, &listener->link);
+}
+
+void memory_db_leave(struct memory_db *db, struct memory_listener *listener)
+{
+    list_remove(&listener->link);
+    if (list_is_empty(&db->listeners))
+        db_free(db);
 }

@@ -11,14 +11,8 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "node/store/memory_room.h"
 #include "node/store/op.h"
-
-/* Where the outputs of one operation live until room_fini. */
-struct room {
-    struct room_block *blocks;
-};
-
-void room_fini(struct room *room);
 
 struct memory_listener {
     struct list link;
@@ -30,11 +24,11 @@ struct memory_listener {
 struct memory_db;
 
 struct memory_db *memory_db_new(unsigned buckets);
-void memory_db_free(struct memory_db *db); /* NULL is fine */
 unsigned memory_db_buckets(const struct memory_db *db);
 
-/* The listener is the caller's, who unlinks it to hear no more. */
-void memory_db_listen(struct memory_db *db, struct memory_listener *listener);
+/* Whoever uses the db listens to it; it is freed when the last one leaves. */
+void memory_db_join(struct memory_db *db, struct memory_listener *listener);
+void memory_db_leave(struct memory_db *db, struct memory_listener *listener);
 
 /* Runs the operation and fills in its outputs, which borrow from `room`. */
 void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct room *room);

@@ -3,13 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-void *memory_must(void *memory)
-{
-    if (!memory)
-        abort();
-    return memory;
-}
-
 /* ---- the heaps ---- */
 
 static void never_fires(struct timer *timer)
@@ -92,15 +85,20 @@ void owner_set(struct topic *topic, const struct job *job)
     owner->stamp = job->stamp;
 }
 
-void record_delete(struct topic *topic, struct record *record)
+void owner_remove(struct topic *topic, const struct job *job)
 {
-    struct owner *owner = owner_find(topic->bucket, record->job.id);
+    struct owner *owner = owner_find(topic->bucket, job->id);
 
     /* Another topic of the bucket may have a job of this id: that one's owner stays. */
-    if (owner && owner->topic == topic) {
-        HASH_DEL(topic->bucket->owners, owner);
-        free(owner);
-    }
+    if (!owner || owner->topic != topic)
+        return;
+    HASH_DEL(topic->bucket->owners, owner);
+    free(owner);
+}
+
+void record_delete(struct topic *topic, struct record *record)
+{
+    owner_remove(topic, &record->job);
     record_leave(topic, record);
     HASH_DEL(topic->records, record);
     free(record);

@@ -21,6 +21,7 @@
 #include "base/timer.h"
 #include "node/store/job.h"
 #include "node/store/memory_db.h"
+#include "node/store/memory_room.h"
 
 #define MEMORY_NEVER INT64_MAX
 
@@ -69,9 +70,6 @@ struct memory_db {
     struct bucket buckets[];
 };
 
-/* Out of memory aborts. */
-void *memory_must(void *memory);
-
 /* ---- the heaps ---- */
 
 /* MEMORY_NEVER when there is none. */
@@ -89,6 +87,7 @@ void record_delete(struct topic *topic, struct record *record); /* its owner too
 
 struct owner *owner_find(struct bucket *bucket, struct bytes id);
 void owner_set(struct topic *topic, const struct job *job);
+void owner_remove(struct topic *topic, const struct job *job);
 
 /* ---- moving ---- */
 
