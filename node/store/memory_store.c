@@ -10,12 +10,6 @@
 
 #include "node/store/memory_db.h"
 
-/* What several stores share. */
-struct shared {
-    struct memory_db *db;
-    unsigned stores;
-};
-
 struct answer {
     struct list link;
     struct op *op;
@@ -32,7 +26,7 @@ struct news {
 
 struct memory_store {
     struct store store; /* first */
-    struct shared *shared;
+    struct memory_db *db;
     struct memory_listener listener;
     struct timers *timers;
     struct timer turn;
@@ -53,13 +47,6 @@ struct memory_store {
 static struct memory_store *of_store(struct store *store)
 {
     return CONTAINER_OF(store, struct memory_store, store);
-}
-
-static void *must(void *memory)
-{
-    if (!memory)
-        abort();
-    return memory;
 }
 
 static void wake(struct memory_store *ms)
@@ -86,7 +73,7 @@ static void run(struct memory_store *ms, struct op *op, struct room *room)
     if (fails)
         ms->failures--;
     if (ms->is_up && (!fails || ms->effect == MEMORY_DONE))
-        memory_db_run(ms->shared->db, op, memory_store_now(ms), room);
+        memory_db_run(ms->db, op, memory_store_now(ms), room);
     if (!ms->is_up)
         set_outcome(op, STATUS_UNAVAILABLE);
     else if (fails)
@@ -96,7 +83,7 @@ static void run(struct memory_store *ms, struct op *op, struct room *room)
 static void submit(struct store *store, struct op *op)
 {
     struct memory_store *ms = of_store(store);
-    struct answer *answer = must(calloc(1, sizeof(*answer)));
+    struct answer *answer = memory_must(calloc(1, sizeof(*answer)));
 
     assert(op->verb < OP_COUNT && op->on_done);
     ms->counts[op->verb]++;
@@ -122,7 +109,7 @@ static void hand_out(struct memory_store *ms, struct answer *answer)
 
 static void add_news(struct memory_store *ms, enum news_kind kind, struct bytes topic)
 {
-    struct news *news = must(calloc(1, sizeof(*news)));
+    struct news *news = memory_must(calloc(1, sizeof(*news)));
 
     news->kind = kind;
     news->topic = topic;
@@ -169,14 +156,14 @@ static void on_turn(struct timer *timer)
 
 /* ---- life ---- */
 
-static struct memory_store *new_on(struct shared *shared, struct timers *timers)
+static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
 {
     static const struct store_ops ops = {.submit = submit};
-    struct memory_store *ms = must(calloc(1, sizeof(*ms)));
+    struct memory_store *ms = memory_must(calloc(1, sizeof(*ms)));
 
     ms->store.ops = &ops;
-    ms->store.buckets = memory_db_buckets(shared->db);
-    ms->shared = shared;
+    ms->store.buckets = memory_db_buckets(db);
+    ms->db = db;
     ms->timers = timers;
     ms->offset_ms = MEMORY_STORE_EPOCH_MS;
     ms->listener.on_ready = on_ready;
@@ -184,23 +171,19 @@ static struct memory_store *new_on(struct shared *shared, struct timers *timers)
     list_init(&ms->held);
     list_init(&ms->news);
     timer_init(&ms->turn, on_turn);
-    memory_db_listen(shared->db, &ms->listener);
-    shared->stores++;
+    memory_db_join(db, &ms->listener);
     memory_store_bring_up(ms);
     return ms;
 }
 
 struct memory_store *memory_store_new(struct timers *timers, unsigned buckets)
 {
-    struct shared *shared = must(calloc(1, sizeof(*shared)));
-
-    shared->db = memory_db_new(buckets);
-    return new_on(shared, timers);
+    return new_on(memory_db_new(buckets), timers);
 }
 
 struct memory_store *memory_store_join(struct memory_store *other, struct timers *timers)
 {
-    struct memory_store *ms = new_on(other->shared, timers);
+    struct memory_store *ms = new_on(other->db, timers);
 
     ms->offset_ms = other->offset_ms;
     return ms;
@@ -233,11 +216,7 @@ void memory_store_free(struct memory_store *ms)
     assert(ms->in_flight == 0);
     forget_news(ms);
     timer_disarm(ms->timers, &ms->turn);
-    list_remove(&ms->listener.link);
-    if (--ms->shared->stores == 0) {
-        memory_db_free(ms->shared->db);
-        free(ms->shared);
-    }
+    memory_db_leave(ms->db, &ms->listener);
     free(ms);
 }
 
