@@ -1,0 +1,64 @@
+/* The HTTP port: health for load balancers, metrics for Prometheus; the native API joins it.
+ *
+ *   server.c    listener, limits, stopping
+ *   routes.c    the table of paths: to add one, a line there and a handler
+ *   exchange.c  one request and its reply
+ *   health.c    /health/...
+ *   metrics.c   /metrics: numbers to text, pure
+ *
+ * It stands on libevent's evhttp. It knows the queue; what else the node has to tell comes
+ * through the callbacks of `struct http_node`.
+ */
+#ifndef DUEQ_PROTOCOL_HTTP_HTTP_H
+#define DUEQ_PROTOCOL_HTTP_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/histogram.h"
+
+struct loop;
+struct queue;
+
+/* The store's link, as it is now. Counters count since the worker's start. */
+struct http_store_numbers {
+    uint64_t is_up; /* gauge: 0 or 1 */
+    uint64_t round_trips;
+    uint64_t timeouts;                     /* commands that were not answered in time */
+    uint64_t reconnects;                   /* connections made after the first */
+    uint64_t in_flight;                    /* gauge: commands sent and not answered */
+    uint64_t held;                         /* gauge: operations that wait for the link */
+    const struct histogram *round_trip_us; /* of microseconds; NULL: not measured */
+};
+
+/* What the rest of the node tells. Each may be NULL; called from requests, in the loop. */
+struct http_node {
+    /* NULL: ready. Else why not: UTF-8, for people, borrowed until the loop turns. */
+    const char *(*why_not_ready)(void *arg);
+    /* `numbers` comes zeroed; what it points to is borrowed until the loop turns. */
+    void (*read_store)(void *arg, struct http_store_numbers *numbers);
+    void *arg;
+};
+
+struct http_options {
+    size_t body_max_bytes; /* of a request */
+    int64_t idle_ms;       /* a connection that says nothing for so long is closed; 0: 60 s */
+    struct http_node node;
+};
+
+struct http;
+
+/* Serves what connects to `listen_fd` (bound, listening, non-blocking), and owns it from now
+ * on. The options are copied, loop and queue borrowed for its life. Never NULL. */
+struct http *http_new(const struct http_options *options, struct loop *loop,
+                      struct queue *queue, int listen_fd);
+
+/* Accepts no more, answers new requests on open connections with 503, and calls back, never
+ * from inside, when all replies are sent, or after two seconds. */
+void http_stop(struct http *h, void (*on_stopped)(void *arg), void *arg);
+
+/* Closes what is still open; NULL is fine. */
+void http_free(struct http *h);
+
+#endif
