@@ -1,0 +1,216 @@
+/* From the pop to the acknowledgement: what is confirmed, what is saved, what goes back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "node/queue/queue_fixture.h"
+
+static struct fixture f;
+static struct consumer a, b;
+
+static int set_up(void **state)
+{
+    a = b = (struct consumer){0};
+    fixture_start(&f, 4);
+    queue_activate(f.q);
+    fixture_turn(&f);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_end(&f);
+    return 0;
+}
+
+static enum status settle(enum op_verb verb, const struct consumer *c)
+{
+    struct call call = {0};
+
+    submit(&f, &call, verb, "t", c->ids[0], c->stamps[0]);
+    assert_true(call.is_done);
+    return call.status;
+}
+
+static unsigned long confirmations(void)
+{
+    return memory_store_count(f.ms, OP_DELIVERED);
+}
+
+static void a_confirmed_job_is_reserved_for_its_own_ttr(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    fixture_advance(&f, 59000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+    assert_int_equal(settle(OP_ACK, &a), STATUS_OK);
+    assert_int_equal(state_of(&f, "t", "1"), 0);
+}
+
+/* Nobody ever says what became of it: the node may as well have died. */
+static void an_unconfirmed_job_is_back_within_seconds_without_a_try(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    fixture_advance(&f, 4999);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+    fixture_advance(&f, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+    consume(&f, &b, "t", 1, 0);
+    assert_int_equal(b.tries[0], 0);
+    delivered(&f, &a);
+    delivered(&f, &b);
+}
+
+static void a_quick_acknowledgement_saves_the_confirmation(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    assert_int_equal(settle(OP_ACK, &a), STATUS_OK);
+    fixture_advance(&f, 100);
+    assert_int_equal(confirmations(), 0);
+}
+
+/* The consumer still holds the job for its TTR, whatever became of its acknowledgement. */
+static void a_failed_acknowledgement_is_followed_by_the_confirmation(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
+    assert_int_equal(settle(OP_ACK, &a), STATUS_UNKNOWN);
+    fixture_advance(&f, 20000);
+    assert_int_equal(confirmations(), 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+    assert_int_equal(settle(OP_ACK, &a), STATUS_OK);
+}
+
+static void confirmations_of_a_topic_travel_together(void **state)
+{
+    static struct consumer many[30];
+
+    for (unsigned i = 0; i < 30; i++)
+        push(&f, i % 3 ? "t" : "u", "", 0, 60000);
+    for (unsigned i = 0; i < 30; i++) {
+        consume(&f, &many[i], "t,u", 1, 0);
+        delivered(&f, &many[i]);
+    }
+    fixture_advance(&f, 100);
+    assert_int_equal(confirmations(), 2);
+}
+
+static void a_lost_confirmation_is_sent_once_more(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
+    fixture_advance(&f, 20000);
+    assert_int_equal(confirmations(), 2);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+}
+
+static void a_job_without_ttr_is_gone_once_delivered(void **state)
+{
+    push(&f, "t", "1", 0, 0);
+    consume(&f, &a, "t", 1, 0);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+    delivered(&f, &a);
+    fixture_advance(&f, 100);
+    assert_int_equal(state_of(&f, "t", "1"), 0);
+    assert_int_equal(settle(OP_ACK, &a), STATUS_NOT_FOUND);
+}
+
+static void returned_jobs_are_first_in_line_in_their_old_order(void **state)
+{
+    for (const char *id = "1\0"
+                          "2\0"
+                          "3\0";
+         *id; id += 2)
+        push(&f, "t", id, 0, 60000);
+    consume(&f, &a, "t", 2, 0);
+    returned(&f, &a);
+    consume(&f, &b, "t", 3, 0);
+    assert_string_equal(b.ids[0], "1");
+    assert_string_equal(b.ids[1], "2");
+    assert_string_equal(b.ids[2], "3");
+    delivered(&f, &b);
+}
+
+static void a_release_counts_the_try(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    assert_int_equal(settle(OP_RELEASE, &a), STATUS_OK);
+    consume(&f, &b, "t", 1, 0);
+    assert_int_equal(b.tries[0], 1);
+    delivered(&f, &b);
+}
+
+static void a_touch_is_not_undone_by_a_late_confirmation(void **state)
+{
+    struct call call = {0};
+
+    push(&f, "t", "1", 0, 2000);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    call.op.in.lease.ttr_ms = 100000;
+    submit(&f, &call, OP_TOUCH, "t", "1", a.stamps[0]);
+    assert_int_equal(call.status, STATUS_OK);
+    fixture_advance(&f, 50000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+}
+
+static void a_made_up_lease_changes_nothing(void **state)
+{
+    struct call call = {0};
+
+    push(&f, "t", "1", 0, 60000);
+    push(&f, "t", "2", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    submit(&f, &call, OP_ACK, "t", "2", a.stamps[0]); /* another job with this lease */
+    assert_int_equal(call.status, STATUS_NOT_RESERVED);
+    submit(&f, &call, OP_ACK, "t", "1", a.stamps[0] + 1);
+    assert_int_equal(call.status, STATUS_NOT_OWNER);
+    fixture_advance(&f, 20000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+}
+
+static void stopping_waits_for_what_was_handed_out(void **state)
+{
+    struct fixture own;
+    struct consumer late = {0};
+
+    fixture_start(&own, 2);
+    push(&own, "t", "1", 0, 0);
+    consume(&own, &late, "t", 1, 0);
+    delivered(&own, &late);
+    fixture_end(&own); /* asserts that it stopped, and the confirmation was sent */
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_confirmed_job_is_reserved_for_its_own_ttr),
+        TEST(an_unconfirmed_job_is_back_within_seconds_without_a_try),
+        TEST(a_quick_acknowledgement_saves_the_confirmation),
+        TEST(a_failed_acknowledgement_is_followed_by_the_confirmation),
+        TEST(confirmations_of_a_topic_travel_together),
+        TEST(a_lost_confirmation_is_sent_once_more),
+        TEST(a_job_without_ttr_is_gone_once_delivered),
+        TEST(returned_jobs_are_first_in_line_in_their_old_order),
+        TEST(a_release_counts_the_try),
+        TEST(a_touch_is_not_undone_by_a_late_confirmation),
+        TEST(a_made_up_lease_changes_nothing),
+        cmocka_unit_test(stopping_waits_for_what_was_handed_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

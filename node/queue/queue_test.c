@@ -1,0 +1,160 @@
+/* The front door: what is let in, what is refused, and that every answer comes once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "node/queue/names.h"
+#include "node/queue/queue_fixture.h"
+
+static struct fixture f;
+
+static int set_up(void **state)
+{
+    fixture_start(&f, 4);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_end(&f);
+    return 0;
+}
+
+static void topics_are_named_like_tubes(void **state)
+{
+    char longest[201];
+
+    memset(longest, 'x', sizeof(longest));
+    assert_true(topic_name_is_valid(BYTES("a")));
+    assert_true(topic_name_is_valid(BYTES("Order-1_x.y:z/+;$()")));
+    assert_true(topic_name_is_valid(bytes_of(longest, 200)));
+    assert_false(topic_name_is_valid(bytes_of(longest, 201)));
+    assert_false(topic_name_is_valid(BYTES("")));
+    assert_false(topic_name_is_valid(BYTES("-a")));
+    assert_false(topic_name_is_valid(BYTES("a b")));
+    assert_false(topic_name_is_valid(BYTES("a\0b")));
+    assert_false(topic_name_is_valid(BYTES("a{1}")));
+    assert_false(topic_name_is_valid(BYTES("\xc3\xa9")));
+}
+
+static void ids_are_printable(void **state)
+{
+    assert_true(job_id_is_valid(BYTES("{\"any\"}-~!")));
+    assert_false(job_id_is_valid(BYTES("a b")));
+    assert_false(job_id_is_valid(BYTES("a\n")));
+    assert_false(job_id_is_valid(BYTES("\x7f")));
+    assert_false(job_id_is_valid(BYTES("")));
+}
+
+static void refuses_numbers_out_of_range(void **state)
+{
+    assert_int_equal(push(&f, "t", "1", -1, 0), STATUS_OUT_OF_RANGE);
+    assert_int_equal(push(&f, "t", "1", QUEUE_DELAY_MAX_MS + 1, 0), STATUS_OUT_OF_RANGE);
+    assert_int_equal(push(&f, "t", "1", 0, -1), STATUS_OUT_OF_RANGE);
+    assert_int_equal(push(&f, "t", "1", 0, QUEUE_TTR_MAX_MS + 1), STATUS_OUT_OF_RANGE);
+    assert_int_equal(push(&f, "t", "1", QUEUE_DELAY_MAX_MS, QUEUE_TTR_MAX_MS), STATUS_OK);
+}
+
+static void refuses_bad_names(void **state)
+{
+    assert_int_equal(push(&f, "-t", "1", 0, 0), STATUS_BAD_TOPIC);
+    assert_int_equal(push(&f, "t", "a b", 0, 0), STATUS_BAD_ID);
+}
+
+static void refuses_a_body_above_the_limit(void **state)
+{
+    static char body[1025];
+    struct call call = {0};
+
+    call.op.in.push.body = bytes_of(body, 1025);
+    submit(&f, &call, OP_PUSH, "t", "1", 0);
+    assert_int_equal(call.status, STATUS_TOO_LARGE);
+    call.op.in.push.body = bytes_of(body, 1024);
+    submit(&f, &call, OP_PUSH, "t", "1", 0);
+    assert_int_equal(call.status, STATUS_OK);
+}
+
+static void refuses_a_live_id_and_takes_it_again_once_it_is_gone(void **state)
+{
+    struct call call = {0};
+
+    assert_int_equal(push(&f, "t", "1", 0, 0), STATUS_OK);
+    assert_int_equal(push(&f, "t", "1", 0, 0), STATUS_DUPLICATE);
+    assert_int_equal(push(&f, "u", "1", 0, 0), STATUS_OK); /* unique within its topic */
+    assert_int_equal(submit(&f, &call, OP_CANCEL, "t", "1", 0), STATUS_OK);
+    assert_int_equal(push(&f, "t", "1", 0, 0), STATUS_OK);
+}
+
+static void gives_an_id_where_none_is_given(void **state)
+{
+    struct call first = {0}, second = {0};
+
+    submit(&f, &first, OP_PUSH, "t", "", 0);
+    submit(&f, &second, OP_PUSH, "t", "", 0);
+    assert_int_equal(first.status, STATUS_OK);
+    assert_int_equal(second.status, STATUS_OK);
+    assert_true(job_id_is_valid(bytes_of_text(first.id)));
+    assert_string_not_equal(first.id, second.id);
+}
+
+static void counts_what_was_done_refused_and_unknown(void **state)
+{
+    const struct queue_stats *stats = queue_stats(f.q);
+
+    push(&f, "t", "1", 0, 0);
+    push(&f, "t", "1", 0, 0);
+    memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_DONE);
+    push(&f, "t", "2", 0, 0);
+    assert_int_equal(stats->done[OP_PUSH], 1);
+    assert_int_equal(stats->refused[OP_PUSH], 1);
+    assert_int_equal(stats->unknown[OP_PUSH], 1);
+}
+
+static void on_stopped(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+static void a_stopping_queue_refuses_and_finishes(void **state)
+{
+    struct fixture own;
+    struct call in_flight = {0}, late = {0};
+    bool is_stopped = false;
+
+    fixture_start(&own, 2);
+    memory_store_hold(own.ms);
+    submit(&own, &in_flight, OP_PUSH, "t", "1", 0);
+    queue_stop(own.q, on_stopped, &is_stopped);
+    submit(&own, &late, OP_PUSH, "t", "2", 0);
+    assert_int_equal(late.status, STATUS_SHUTTING_DOWN);
+    assert_false(is_stopped);
+    memory_store_unhold(own.ms);
+    fixture_turn(&own);
+    assert_int_equal(in_flight.status, STATUS_OK);
+    assert_true(is_stopped);
+    queue_free(own.q);
+    memory_store_free(own.ms);
+    timers_fini(&own.timers);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(topics_are_named_like_tubes),
+        cmocka_unit_test(ids_are_printable),
+        TEST(refuses_numbers_out_of_range),
+        TEST(refuses_bad_names),
+        TEST(refuses_a_body_above_the_limit),
+        TEST(refuses_a_live_id_and_takes_it_again_once_it_is_gone),
+        TEST(gives_an_id_where_none_is_given),
+        TEST(counts_what_was_done_refused_and_unknown),
+        cmocka_unit_test(a_stopping_queue_refuses_and_finishes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
