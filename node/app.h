@@ -1,0 +1,23 @@
+/* The worker: everything a node does for its clients, wired together. No logic of its own:
+ * it makes the parts, joins them, passes on what the warden wants, and takes them apart in
+ * the order in which nothing is lost.
+ */
+#ifndef DUEQ_NODE_APP_H
+#define DUEQ_NODE_APP_H
+
+#include "conf/conf.h"
+
+struct app_options {
+    struct conf *conf;                  /* borrowed; a reload changes it */
+    const struct conf_request *request; /* where it came from; borrowed */
+    const char *redis_socket;           /* of the embedded Redis; NULL: conf names one */
+    int gmq_fd;                         /* listening; -1: off. Taken over */
+    int http_fd;                        /* the same */
+    int channel_fd;                     /* to the warden */
+};
+
+/* Runs until SIGTERM, or until the store turns out to be the wrong one. Returns the process's
+ * exit code. Expects the signals blocked, and unblocks those it handles. */
+int app_run(const struct app_options *options);
+
+#endif

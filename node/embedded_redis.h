@@ -1,0 +1,54 @@
+/* The node's own redis-server, for whoever has none: a child of the warden, on a unix socket
+ * in the data directory, with the append-only file on.
+ *
+ * It inherits the directory's lock and gets SIGTERM when the warden dies, so a second one
+ * never opens the same files. It is in a process group of its own: Ctrl-C in a terminal
+ * reaches the warden, which stops the worker first. Its log lines come through a pipe into
+ * ours. A small question over the socket tells when it answers.
+ */
+#ifndef DUEQ_NODE_EMBEDDED_REDIS_H
+#define DUEQ_NODE_EMBEDDED_REDIS_H
+
+#include "node/warden_child.h"
+#include "node/warden_datadir.h"
+
+struct embedded_redis_options {
+    const char *program;     /* a name looked up in PATH, or a path */
+    const char *appendfsync; /* "always" or "everysec" */
+    int64_t stop_timeout_ms;
+    int64_t backoff_max_ms;
+};
+
+struct embedded_redis {
+    struct child child;
+    const struct datadir *datadir;
+    char *program;     /* absolute where it is a path: the child changes its directory */
+    char *socket_path; /* as the worker connects to it */
+    bool has_answered; /* ever, and be it that it is loading */
+
+    int log_fd; /* -1: no process writes to it */
+    char line[1024];
+    size_t line_len;
+
+    int probe_fd; /* -1: no question is on its way */
+    int64_t probe_mono_ms;
+    int64_t report_mono_ms; /* next word about how long it takes */
+};
+
+/* Checks the program and writes redis.conf. `datadir` is borrowed for the redis's life.
+ * IO_ERROR: the log says why. */
+enum status embedded_redis_init(struct embedded_redis *r,
+                                const struct embedded_redis_options *options,
+                                const struct datadir *datadir) MUST_CHECK;
+
+/* Closes what is ours; a running process is not touched. */
+void embedded_redis_fini(struct embedded_redis *r);
+
+/* To be called when log_fd, probe_fd can be read. */
+void embedded_redis_read_log(struct embedded_redis *r);
+void embedded_redis_read_probe(struct embedded_redis *r, int64_t now_mono_ms);
+
+/* child_tick() and the questions. Returns the ms until the next call, -1: none. */
+int64_t embedded_redis_tick(struct embedded_redis *r, int64_t now_mono_ms);
+
+#endif

@@ -1,0 +1,55 @@
+#include "node/reload.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void log_errors(struct conf_errors *errors)
+{
+    const char *at = conf_errors_text(errors);
+
+    LOG_ERROR("conf", "the configuration has mistakes; the old one stays");
+    for (; *at; at += strcspn(at, "\n"), at += *at == '\n')
+        LOG_ERROR("conf", "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+static void log_changes(struct buf *taken, struct buf *need_restart)
+{
+    LOG_INFO("conf", "read again; changed: %s", taken->len ? buf_text(taken) : "nothing");
+    if (need_restart->len)
+        LOG_WARN("conf", "changed in the file, but takes a restart: %s",
+                 buf_text(need_restart));
+}
+
+static void take(struct conf *running, struct conf *fresh, bool aloud)
+{
+    struct buf taken = BUF_INIT, need_restart = BUF_INIT;
+    struct log_options options;
+
+    conf_reload(running, fresh, &taken, &need_restart);
+    options = conf_log_options(running);
+    if (log_configure(&options) != STATUS_OK)
+        LOG_ERROR("conf", "log.file: cannot open %s: %s; going on with the old one",
+                  options.file, strerror(errno));
+    if (aloud)
+        log_changes(&taken, &need_restart);
+    buf_fini(&taken);
+    buf_fini(&need_restart);
+}
+
+void reload_conf(struct conf *running, const struct conf_request *request, bool aloud)
+{
+    struct conf_errors errors;
+    struct conf *fresh;
+
+    conf_errors_init(&errors);
+    fresh = conf_load(request, &errors);
+    if (fresh) {
+        take(running, fresh, aloud);
+    } else {
+        log_reopen();
+        if (aloud)
+            log_errors(&errors);
+    }
+    conf_errors_fini(&errors);
+    conf_free(fresh);
+}

@@ -1,0 +1,351 @@
+#include "node/warden.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "node/app.h"
+#include "node/embedded_redis.h"
+#include "node/reload.h"
+#include "node/warden_datadir.h"
+#include "node/warden_listen.h"
+#include "node/warden_worker.h"
+
+/* What a killed predecessor left behind may still have to write its last file. */
+#define LOCK_WAIT_MS 15000
+
+enum phase { RUN, STOP_WORKER, STOP_REDIS, DONE };
+
+struct warden {
+    struct conf *conf;
+    const struct conf_request *request;
+    struct datadir datadir;
+    int gmq_fd;
+    int http_fd;
+    int signal_fd;
+    struct worker worker;
+    struct embedded_redis redis;
+    bool has_redis;
+    enum phase phase;
+    int exit_code;
+};
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* ---- the worker's process ---- */
+
+static int run_worker(void *arg, int channel_fd)
+{
+    struct warden *w = arg;
+    struct app_options options = {
+        .conf = w->conf,
+        .request = w->request,
+        .redis_socket = w->has_redis ? w->redis.socket_path : NULL,
+        .gmq_fd = w->gmq_fd,
+        .http_fd = w->http_fd,
+        .channel_fd = channel_fd,
+    };
+
+    /* The directory's lock stays open, see warden_datadir.h. */
+    close_fd(&w->signal_fd);
+    close_fd(&w->redis.log_fd);
+    close_fd(&w->redis.probe_fd);
+    return app_run(&options);
+}
+
+/* ---- start ---- */
+
+static enum status listen_if_on(const char *key, const struct conf_address *address, int *fd)
+{
+    if (address->kind == ADDRESS_OFF)
+        return STATUS_OK;
+    return listen_open(key, address->host, address->port, fd);
+}
+
+/* Both, so that both mistakes are seen at once. */
+static enum status open_listeners(struct warden *w)
+{
+    enum status gmq = listen_if_on("gmq.listen", &w->conf->gmq.listen, &w->gmq_fd);
+    enum status http = listen_if_on("http.listen", &w->conf->http.listen, &w->http_fd);
+
+    return gmq != STATUS_OK ? gmq : http;
+}
+
+static enum status prepare_redis(struct warden *w)
+{
+    const struct conf *conf = w->conf;
+    struct embedded_redis_options options = {
+        .program = conf->store.redis_server,
+        .appendfsync = conf->store.appendfsync == APPENDFSYNC_ALWAYS ? "always" : "everysec",
+        .stop_timeout_ms = conf->node.stop_timeout_ms,
+        .backoff_max_ms = conf->warden.backoff_max_ms,
+    };
+
+    if (conf->store.redis.kind != ADDRESS_EMBEDDED)
+        return STATUS_OK;
+    if (embedded_redis_init(&w->redis, &options, &w->datadir) != STATUS_OK)
+        return STATUS_IO_ERROR;
+    w->has_redis = true;
+    return STATUS_OK;
+}
+
+static void prepare_worker(struct warden *w)
+{
+    worker_init(&w->worker, run_worker, w);
+    w->worker.child.stop_timeout_ms = w->conf->node.stop_timeout_ms;
+    w->worker.child.silence_max_ms = w->conf->warden.hang_timeout_ms;
+    w->worker.child.backoff_max_ms = w->conf->warden.backoff_max_ms;
+}
+
+/* What goes wrong up to here is told on standard error, where somebody is looking. */
+static enum status open_log(struct warden *w)
+{
+    struct log_options options = conf_log_options(w->conf);
+
+    if (log_configure(&options) == STATUS_OK)
+        return STATUS_OK;
+    LOG_ERROR("warden", "log.file: cannot open %s: %s", options.file, strerror(errno));
+    return STATUS_IO_ERROR;
+}
+
+static enum status open_signals(struct warden *w)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGQUIT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    w->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (w->signal_fd >= 0)
+        return STATUS_OK;
+    LOG_ERROR("warden", "cannot watch for signals: %s", strerror(errno));
+    return STATUS_IO_ERROR;
+}
+
+static enum status prepare(struct warden *w)
+{
+    enum status s = datadir_open(&w->datadir, w->conf->node.data_dir, LOCK_WAIT_MS);
+
+    if (s == STATUS_OK)
+        s = open_listeners(w);
+    if (s == STATUS_OK)
+        s = prepare_redis(w);
+    if (s == STATUS_OK)
+        s = open_log(w);
+    if (s == STATUS_OK)
+        s = open_signals(w);
+    prepare_worker(w);
+    return s;
+}
+
+static void release(struct warden *w)
+{
+    worker_fini(&w->worker);
+    embedded_redis_fini(&w->redis);
+    close_fd(&w->signal_fd);
+    close_fd(&w->gmq_fd);
+    close_fd(&w->http_fd);
+    datadir_close(&w->datadir);
+}
+
+/* ---- what happens ---- */
+
+static void stop(struct warden *w, const char *reason, int exit_code, int64_t now)
+{
+    if (w->phase != RUN) {
+        child_hurry(&w->worker.child, reason, now);
+        child_hurry(&w->redis.child, reason, now);
+        return;
+    }
+    LOG_INFO("warden", "stopping: %s", reason);
+    w->exit_code = exit_code;
+    w->phase = STOP_WORKER;
+    close_fd(&w->gmq_fd); /* who connects from now on is refused at once */
+    close_fd(&w->http_fd);
+    child_stop(&w->worker.child, reason, now);
+}
+
+/* A stop is only as orderly as its children's ends. SIGTERM may find a Redis that has not yet
+ * got as far as handling it. */
+static void judge_end(struct warden *w, int status)
+{
+    bool is_orderly =
+        WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGTERM;
+
+    if (w->phase != RUN && !is_orderly && w->exit_code == 0)
+        w->exit_code = EXIT_FAILURE;
+}
+
+static void on_worker_exit(struct warden *w, int status, const char *how, int64_t now)
+{
+    judge_end(w, status);
+    worker_exited(&w->worker, how, now);
+    if (w->phase == RUN && WIFEXITED(status) && WEXITSTATUS(status) == EX_CONFIG)
+        stop(w, "the worker says that the configuration is wrong", EX_CONFIG, now);
+}
+
+/* A Redis that gives up by itself before its first answer will not do better the next time. */
+static void on_redis_exit(struct warden *w, int status, const char *how, int64_t now)
+{
+    judge_end(w, status);
+    embedded_redis_read_log(&w->redis);
+    child_exited(&w->redis.child, how, now);
+    if (w->phase == RUN && WIFEXITED(status) && !w->redis.has_answered)
+        stop(w, "the embedded Redis cannot start, see its own words above", EXIT_FAILURE, now);
+}
+
+static void reap(struct warden *w, int64_t now)
+{
+    char how[64];
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (WIFSIGNALED(status))
+            snprintf(how, sizeof(how), "died of SIG%s", sigabbrev_np(WTERMSIG(status)));
+        else
+            snprintf(how, sizeof(how), "exited with code %d", WEXITSTATUS(status));
+        if (pid == w->worker.child.pid)
+            on_worker_exit(w, status, how, now);
+        else if (pid == w->redis.child.pid)
+            on_redis_exit(w, status, how, now);
+    }
+}
+
+static void reload(struct warden *w)
+{
+    reload_conf(w->conf, w->request, true);
+    if (w->worker.child.pid)
+        kill(w->worker.child.pid, SIGHUP);
+}
+
+static void stop_on_signal(struct warden *w, int number, int64_t now)
+{
+    char reason[32];
+
+    snprintf(reason, sizeof(reason), "SIG%s", sigabbrev_np(number));
+    stop(w, reason, EXIT_SUCCESS, now);
+}
+
+static void read_signals(struct warden *w, int64_t now)
+{
+    struct signalfd_siginfo info;
+
+    while (read(w->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo == SIGCHLD)
+            continue; /* several may be one: reap() looks every time */
+        if (info.ssi_signo == SIGHUP)
+            reload(w);
+        else
+            stop_on_signal(w, (int)info.ssi_signo, now);
+    }
+}
+
+/* ---- the loop ---- */
+
+static int64_t sooner(int64_t a_ms, int64_t b_ms)
+{
+    if (a_ms < 0 || b_ms < 0)
+        return a_ms < 0 ? b_ms : a_ms;
+    return a_ms < b_ms ? a_ms : b_ms;
+}
+
+static void advance(struct warden *w, int64_t now)
+{
+    if (w->phase == RUN && w->worker.child.state == CHILD_IDLE &&
+        (!w->has_redis || w->redis.has_answered))
+        child_start(&w->worker.child, now);
+    if (w->phase == STOP_WORKER && w->worker.child.state == CHILD_IDLE) {
+        w->phase = STOP_REDIS;
+        child_stop(&w->redis.child, "the worker has stopped", now);
+    }
+    if (w->phase == STOP_REDIS && w->redis.child.state == CHILD_IDLE)
+        w->phase = DONE;
+}
+
+/* Returns the ms until it wants to be called again, -1: when something happens. */
+static int64_t tick(struct warden *w, int64_t now)
+{
+    advance(w, now);
+    return sooner(child_tick(&w->worker.child, now), embedded_redis_tick(&w->redis, now));
+}
+
+/* Sleeps, then learns what happened: all of it, before anything is decided by the time. */
+static void wait_and_learn(struct warden *w, int64_t wait_ms)
+{
+    struct pollfd fds[] = {
+        {.fd = w->signal_fd, .events = POLLIN},
+        {.fd = w->worker.channel_fd, .events = POLLIN},
+        {.fd = w->redis.log_fd, .events = POLLIN},
+        {.fd = w->redis.probe_fd, .events = POLLIN},
+    };
+    int64_t until = clock_mono_ms() + wait_ms, now;
+
+    poll(fds, sizeof(fds) / sizeof(*fds), (int)wait_ms);
+    now = clock_mono_ms();
+    /* If this process itself did not run for long (a frozen machine), the worker may not have
+     * run either: it gets its time anew. */
+    if (wait_ms >= 0 && now - until > w->worker.child.silence_max_ms / 4)
+        child_heard(&w->worker.child, false, now);
+    read_signals(w, now);
+    worker_read_channel(&w->worker, now);
+    if (fds[2].revents)
+        embedded_redis_read_log(&w->redis);
+    if (fds[3].revents)
+        embedded_redis_read_probe(&w->redis, now);
+    reap(w, now);
+}
+
+static void run(struct warden *w)
+{
+    LOG_INFO("warden", "dueq-node " DUEQ_VERSION " starts as %s, data in %s", w->conf->node.id,
+             w->datadir.path);
+    if (w->has_redis)
+        child_start(&w->redis.child, clock_mono_ms());
+    while (w->phase != DONE) {
+        int64_t wait_ms = tick(w, clock_mono_ms());
+
+        if (w->phase != DONE)
+            wait_and_learn(w, wait_ms);
+    }
+    LOG_INFO("warden", "stopped, exit code %d", w->exit_code);
+}
+
+int warden_run(struct conf *conf, const struct conf_request *request)
+{
+    struct warden w = {
+        .conf = conf,
+        .request = request,
+        .datadir = {.dir_fd = -1, .lock_fd = -1},
+        .gmq_fd = -1,
+        .http_fd = -1,
+        .signal_fd = -1,
+        .redis = {.log_fd = -1, .probe_fd = -1},
+    };
+
+    if (prepare(&w) == STATUS_OK)
+        run(&w);
+    else
+        w.exit_code = EXIT_FAILURE;
+    release(&w);
+    return w.exit_code;
+}

@@ -1,0 +1,96 @@
+/* A child process of the warden, as a state machine. Pure: it starts and kills only through
+ * `child_ops`, and time is a parameter.
+ *
+ *             start                   works
+ *      IDLE ---------> STARTING --------------> UP
+ *       ^               ^  |  |                 | |
+ *       |     time over |  |  +------ exit -----+ |
+ *       |               |  v                      |
+ *       |<---- stop -- BACKOFF <--+               |
+ *       |                         |               |
+ *       |                         | exit, when    |
+ *       |  exit                   | still wanted  |
+ *       +------- STOPPING <-------|------ stop ---+   (also from STARTING)
+ *       |           | time over, hurry            |
+ *       |  exit     v             |               |
+ *       +-------- KILLED ---------+ <--- silent --+   (also from STARTING)
+ *
+ *   state     process  it leaves by itself when
+ *   IDLE      none     never
+ *   STARTING  runs     it says that it works; it is silent for too long
+ *   UP        runs     it is silent for too long
+ *   BACKOFF   none     the delay is over
+ *   STOPPING  runs     it exits; `stop_timeout_ms` is over
+ *   KILLED    runs     it exits, which SIGKILL makes it do
+ *
+ * The delay before a new start grows with each exit, and begins anew after one that had
+ * worked for CHILD_STEADY_MS.
+ */
+#ifndef DUEQ_NODE_WARDEN_CHILD_H
+#define DUEQ_NODE_WARDEN_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define CHILD_STEADY_MS        10000
+#define CHILD_BACKOFF_FIRST_MS 10
+
+enum child_state {
+    CHILD_IDLE,
+    CHILD_STARTING,
+    CHILD_UP,
+    CHILD_BACKOFF,
+    CHILD_STOPPING,
+    CHILD_KILLED,
+};
+
+struct child;
+
+struct child_ops {
+    /* Starts the process; -1, with errno, when the system has none to give. */
+    pid_t (*spawn)(struct child *c);
+    void (*send)(struct child *c, int signal);
+};
+
+struct child {
+    const char *name;
+    const struct child_ops *ops;
+    int64_t stop_timeout_ms;
+    int64_t silence_max_ms; /* 0: it may be silent */
+    int64_t backoff_max_ms;
+
+    enum child_state state;
+    bool is_wanted;        /* from child_start to child_stop */
+    pid_t pid;             /* 0: no process */
+    unsigned exits;        /* in a row, see CHILD_STEADY_MS */
+    int64_t since_mono_ms; /* when it came into this state */
+    int64_t heard_mono_ms; /* last sign of life, or the start */
+    int64_t until_mono_ms; /* BACKOFF and STOPPING: when the time is over */
+};
+
+/* "IDLE", ...; static. */
+const char *child_state_name(enum child_state state);
+
+/* The delay before the start that follows the `exits`th exit in a row. */
+int64_t child_backoff_ms(unsigned exits, int64_t max_ms);
+
+/* Only when IDLE. */
+void child_start(struct child *c, int64_t now_mono_ms);
+
+/* Ends in IDLE, at once when there is no process. Harmless twice. */
+void child_stop(struct child *c, const char *reason, int64_t now_mono_ms);
+
+/* No patience any more: SIGKILL to a child that is being stopped. */
+void child_hurry(struct child *c, const char *reason, int64_t now_mono_ms);
+
+/* A sign of life; `works` when it does what it is there for. */
+void child_heard(struct child *c, bool works, int64_t now_mono_ms);
+
+/* waitpid() has returned its pid; `how` is for the log. */
+void child_exited(struct child *c, const char *how, int64_t now_mono_ms);
+
+/* Does what the time asks for. Returns the ms until it wants to be called again, -1: none. */
+int64_t child_tick(struct child *c, int64_t now_mono_ms);
+
+#endif

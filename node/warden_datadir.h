@@ -1,0 +1,29 @@
+/* The data directory, and the proof that it has one owner.
+ *
+ * The lock is an flock() on the file `lock` in it. Worker and embedded Redis inherit the open
+ * file, and with it the lock: it is free only when the last process that could touch the
+ * directory is gone, however it went. So whoever gets the lock may open the files, and the
+ * ports of the predecessor are free as well. The text in the file (pid and host of the
+ * warden) only makes the error message helpful; nothing is decided by it but how long to wait.
+ */
+#ifndef DUEQ_NODE_WARDEN_DATADIR_H
+#define DUEQ_NODE_WARDEN_DATADIR_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct datadir {
+    char *path;  /* as configured */
+    int dir_fd;  /* close-on-exec */
+    int lock_fd; /* close-on-exec; clear that in a child that shall hold the lock */
+};
+
+/* Makes the directory where it is missing (mode 0700), and locks it. When its owner's warden
+ * is gone, waits up to `wait_ms` for what that left behind. IO_ERROR: the log says why. */
+enum status datadir_open(struct datadir *d, const char *path, int64_t wait_ms) MUST_CHECK;
+
+/* The directory and the files stay. */
+void datadir_close(struct datadir *d);
+
+#endif

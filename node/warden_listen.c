@@ -1,0 +1,85 @@
+#include "node/warden_listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define BACKLOG 4096 /* the kernel cuts it to net.core.somaxconn */
+
+static const char *hint(int error)
+{
+    switch (error) {
+    case EADDRINUSE:
+        return "; another program listens there (`ss -ltnp` shows which): stop it, or choose "
+               "another port";
+    case EADDRNOTAVAIL:
+        return "; this machine does not have that address";
+    case EACCES:
+        return "; ports below 1024 need the capability CAP_NET_BIND_SERVICE";
+    default:
+        return "";
+    }
+}
+
+/* -1 with errno. */
+static int bind_one(const struct addrinfo *ai)
+{
+    int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int on = 1, saved_errno;
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (ai->ai_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+    if (!bind(fd, ai->ai_addr, ai->ai_addrlen) && !listen(fd, BACKLOG))
+        return fd;
+    saved_errno = errno;
+    close(fd);
+    errno = saved_errno;
+    return -1;
+}
+
+enum status listen_open(const char *key, const char *host, unsigned port, int *fd)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *list;
+    char service[16];
+    int error, bound;
+
+    snprintf(service, sizeof(service), "%u", port);
+    error = getaddrinfo(host, service, &hints, &list);
+    if (error) {
+        LOG_ERROR("warden", "%s: cannot resolve '%s': %s", key, host, gai_strerror(error));
+        return STATUS_IO_ERROR;
+    }
+    bound = bind_one(list);
+    error = errno;
+    freeaddrinfo(list);
+    if (bound < 0) {
+        LOG_ERROR("warden", "%s: cannot listen on %s port %u: %s%s", key, host, port,
+                  strerror(error), hint(error));
+        return STATUS_IO_ERROR;
+    }
+    *fd = bound;
+    return STATUS_OK;
+}
+
+void listen_print(int fd, struct buf *to)
+{
+    struct sockaddr_storage address;
+    socklen_t len = sizeof(address);
+    char host[NI_MAXHOST], port[NI_MAXSERV];
+
+    if (getsockname(fd, (struct sockaddr *)&address, &len) ||
+        getnameinfo((struct sockaddr *)&address, len, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV))
+        return;
+    buf_printf(to, address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+}

@@ -1,0 +1,18 @@
+/* The node's listening sockets. The warden binds them before it starts anything, so a port
+ * that is taken is found while there is still nothing to undo, and keeps them while a worker
+ * is replaced, so that no client is refused meanwhile.
+ */
+#ifndef DUEQ_NODE_WARDEN_LISTEN_H
+#define DUEQ_NODE_WARDEN_LISTEN_H
+
+#include "base/buf.h"
+#include "base/status.h"
+
+/* Binds and listens: non-blocking, close-on-exec; the caller closes it. `host` is a name or a
+ * numeric address. IO_ERROR: the log says why, naming `key`; *fd is untouched. */
+enum status listen_open(const char *key, const char *host, unsigned port, int *fd) MUST_CHECK;
+
+/* Adds "address:port" as the system has it: port 0 is replaced by the one it chose. */
+void listen_print(int fd, struct buf *to);
+
+#endif
