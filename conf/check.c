@@ -91,7 +91,8 @@ static void read_password_file(struct conf_draft *d)
     if (!*password)
         abort();
 out:
-    explicit_bzero(text.at, text.room);
+    if (text.at)
+        explicit_bzero(text.at, text.room);
     buf_fini(&text);
     buf_fini(&why);
 }

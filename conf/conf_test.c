@@ -1,0 +1,529 @@
+/* A configuration from its sources to its struct, or to all of its mistakes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "conf/table.h"
+
+#define SETS_MAX 8
+
+/* Each test has a directory of its own, and is in it. */
+static int enter_directory(void **state)
+{
+    static char directory[32];
+
+    strcpy(directory, "/tmp/conf_test.XXXXXX");
+    *state = mkdtemp(directory);
+    return !*state || chdir(*state) < 0;
+}
+
+static int leave_directory(void **state)
+{
+    static const char *const files[] = {"c.yaml", "printed.yaml", "secret"};
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        unlink(files[i]);
+    return chdir("/") < 0 || rmdir(*state) < 0;
+}
+
+static void write_file(const char *name, const char *text, mode_t mode)
+{
+    FILE *to = fopen(name, "w");
+
+    assert_non_null(to);
+    fputs(text, to);
+    fclose(to);
+    assert_int_equal(chmod(name, mode), 0);
+}
+
+static const char *get_env(const char *name)
+{
+    if (!strcmp(name, "REDIS"))
+        return "10.0.0.5:6379";
+    return strcmp(name, "PASSWORD") != 0 ? NULL : "ssh";
+}
+
+/* Loads `yaml` (NULL: no file) with NULL-terminated sets. */
+static struct conf *load(const char *yaml, const char *const *sets, struct conf_errors *errors)
+{
+    struct conf_request request = {.sets = sets, .get_env = get_env};
+
+    while (sets && sets[request.set_count])
+        request.set_count++;
+    if (yaml) {
+        write_file("c.yaml", yaml, 0600);
+        request.file = "c.yaml";
+    }
+    conf_errors_init(errors);
+    return conf_load(&request, errors);
+}
+
+static struct conf *load_well(const char *yaml, const char *const *sets)
+{
+    struct conf_errors errors;
+    struct conf *conf = load(yaml, sets, &errors);
+
+    if (!conf)
+        print_error("%s", conf_errors_text(&errors));
+    assert_non_null(conf);
+    assert_int_equal(errors.count, 0);
+    conf_errors_fini(&errors);
+    return conf;
+}
+
+static void expect_errors_of(const char *yaml, const char *const *sets, const char *expected)
+{
+    struct conf_errors errors;
+
+    assert_null(load(yaml, sets, &errors));
+    assert_string_equal(conf_errors_text(&errors), expected);
+    conf_errors_fini(&errors);
+}
+
+static void expect_errors(const char *yaml, const char *expected)
+{
+    expect_errors_of(yaml, NULL, expected);
+}
+
+/* ---- values and where they come from ---- */
+
+static void no_file_is_a_whole_configuration(void **state)
+{
+    struct conf *conf = load_well(NULL, NULL);
+
+    assert_int_equal(conf->store.redis.kind, ADDRESS_EMBEDDED);
+    assert_int_equal(conf->store.buckets, 64);
+    assert_string_equal(conf->gmq.listen.host, "127.0.0.1");
+    assert_int_equal(conf->gmq.listen.port, 9503);
+    assert_int_equal(conf->http.listen.port, 8000);
+    assert_int_equal(conf->limits.body_bytes, 1 << 20);
+    assert_int_equal(conf->store.hold_ms, 10000);
+    assert_int_equal(conf->log.level, LEVEL_INFO);
+    assert_true(*conf->node.id);
+    conf_free(conf);
+}
+
+static void the_file_overrides_defaults_and_sets_override_the_file(void **state)
+{
+    const char *sets[] = {"store.buckets=8", "store.buckets=9", "gmq.listen=", NULL};
+    struct conf *conf = load_well("store:\n  buckets: 7\n  strict: true\n"
+                                  "log.level: debug\n"
+                                  "http: {listen: '[::1]:0'}\n",
+                                  sets);
+
+    assert_int_equal(conf->store.buckets, 9);
+    assert_true(conf->store.strict);
+    assert_int_equal(conf->log.level, LEVEL_DEBUG);
+    assert_int_equal(conf->gmq.listen.kind, ADDRESS_OFF);
+    assert_string_equal(conf->http.listen.host, "::1");
+    conf_free(conf);
+}
+
+static void takes_values_from_the_environment_but_not_in_sets(void **state)
+{
+    const char *sets[] = {"log.file=${REDIS}", NULL};
+    struct conf *conf = load_well("store:\n"
+                                  "  redis: ${REDIS}\n"
+                                  "  password: ${PASSWORD}\n"
+                                  "  prefix: ${NOT_THERE:-other}\n",
+                                  sets);
+
+    assert_int_equal(conf->store.redis.kind, ADDRESS_TCP);
+    assert_string_equal(conf->store.redis.host, "10.0.0.5");
+    assert_string_equal(conf->store.redis.text, "10.0.0.5:6379");
+    assert_string_equal(conf->store.password, "ssh");
+    assert_string_equal(conf->store.prefix, "other");
+    assert_string_equal(conf->log.file, "${REDIS}");
+    conf_free(conf);
+}
+
+static void a_section_whose_keys_are_all_comments_is_fine(void **state)
+{
+    conf_free(load_well("store:\n  # redis: x\nlog:\n", NULL));
+}
+
+static void reads_a_password_from_a_file_that_is_not_for_all(void **state)
+{
+    const char *yaml = "store:\n  redis: r:1\n  password_file: secret\n";
+    struct conf *conf;
+
+    expect_errors(yaml, "c.yaml:3:18: store.password_file: cannot open it: No such file or "
+                        "directory\n");
+    write_file("secret", "open sesame\n", 0644);
+    expect_errors(yaml, "c.yaml:3:18: store.password_file: its mode is 0644: others may read "
+                        "it; chmod o-r\n");
+    write_file("secret", "\n", 0640);
+    expect_errors(yaml, "c.yaml:3:18: store.password_file: it is empty or not a text\n");
+    write_file("secret", "open sesame\r\n", 0640);
+    conf = load_well(yaml, NULL);
+    assert_string_equal(conf->store.password, "open sesame");
+    conf_free(conf);
+}
+
+/* ---- mistakes ---- */
+
+static void tells_all_mistakes_at_once_each_with_its_place(void **state)
+{
+    const char *sets[] = {"gmq.pop_wait=30s", "limits.bodybytes=1", "nonsense", NULL};
+
+    expect_errors_of(
+        "store:\n"
+        "  rediss: embedded\n"
+        "  buckets: 129\n"
+        "  strict: yes\n"
+        "  hold: 10\n"
+        "  buckets: 3\n"
+        "log:\n"
+        "  level: [info]\n"
+        "  modules: a=b\n"
+        "  format:\n"
+        "limits: 5\n"
+        "buckets: 3\n"
+        "wholly:\n"
+        "  unheard_of: 1\n"
+        "empty: {}\n"
+        "node:\n"
+        "  id: {a: b}\n"
+        "  data_dir: ${NOT_THERE}\n",
+        sets,
+        "c.yaml:2:3: store.rediss: unknown key; did you mean store.redis?\n"
+        "c.yaml:3:12: store.buckets: expected a number from 1 to 128, got \"129\"\n"
+        "c.yaml:4:11: store.strict: expected true or false, got \"yes\"\n"
+        "c.yaml:5:9: store.hold: expected a duration with its unit from 0s to 5m, got \"10\"\n"
+        "c.yaml:6:3: store.buckets: is given twice; first in line 3\n"
+        "c.yaml:8:10: log.level: expected one of debug, info, warn, error, got a list\n"
+        "c.yaml:9:12: log.modules: expected levels by module, such as "
+        "\"scanner=debug,gmq=warn\", got \"a=b\"\n"
+        "c.yaml:10:10: log.format: has no value; leave the key out for its default, or write "
+        "\"\"\n"
+        "c.yaml:11:9: limits: is a section: expected keys below it\n"
+        "c.yaml:12:1: buckets: unknown key; did you mean store.buckets?\n"
+        "c.yaml:14:3: wholly.unheard_of: unknown key\n"
+        "c.yaml:15:1: empty: unknown key\n"
+        "c.yaml:17:7: node.id: expected a name of 0 to 64 characters of [A-Za-z0-9_.:-], got a "
+        "section\n"
+        "c.yaml:17:8: node.id.a: unknown key; did you mean node.id?\n"
+        "c.yaml:18:13: node.data_dir: the environment variable NOT_THERE is not set, and there "
+        "is no default (${NOT_THERE:-default})\n"
+        "--set gmq.pop_wait: expected a duration with its unit from 0s to 29s, got \"30s\"\n"
+        "--set limits.bodybytes: unknown key; did you mean limits.body_bytes?\n"
+        "--set nonsense: expected KEY=VALUE\n");
+}
+
+static void refuses_what_does_not_go_together(void **state)
+{
+    const char *sets[] = {"store.appendfsync=everysec", "http.listen=127.0.0.1:9503", NULL};
+
+    expect_errors_of(
+        "store: {redis: r:6379, password: a, password_file: b}\n"
+        "limits: {body_bytes: 2MiB}\n",
+        sets,
+        "c.yaml:1:52: store.password_file: store.password is given too; only one "
+        "of the two\n"
+        "--set store.appendfsync: is for the embedded Redis only; another one has "
+        "its own redis.conf\n"
+        "--set http.listen: is the address of gmq.listen\n"
+        "limits.output_bytes: must be at least 6 times limits.body_bytes, or a job "
+        "of that size could not be handed out\n");
+    expect_errors("store:\n  password: a\n",
+                  "c.yaml:2:13: store.password: the embedded Redis has no password: only this "
+                  "node can reach it\n");
+}
+
+static void does_not_judge_by_a_value_that_is_wrong_itself(void **state)
+{
+    expect_errors("store:\n  redis: r\n  appendfsync: everysec\n",
+                  "c.yaml:2:10: store.redis: expected embedded, host:port or unix:/path (at "
+                  "most 107 bytes), got \"r\"\n");
+}
+
+static void says_what_is_wrong_before_a_syntax_error_too(void **state)
+{
+    expect_errors(
+        "gmq:\n  strict: 1\n  listen: \"x\n",
+        "c.yaml:2:11: gmq.strict: expected true or false, got \"1\"\n"
+        "c.yaml:4:1: not valid YAML: while scanning a quoted scalar: found unexpected "
+        "end of stream\n");
+}
+
+static void says_when_the_file_cannot_be_read(void **state)
+{
+    struct conf_request request = {.file = "/nowhere/c.yaml"};
+    struct conf_errors errors;
+
+    conf_errors_init(&errors);
+    assert_null(conf_load(&request, &errors));
+    assert_string_equal(conf_errors_text(&errors),
+                        "/nowhere/c.yaml: cannot open it: No such file or directory\n");
+    conf_errors_fini(&errors);
+    request.file = "/";
+    assert_null(conf_load(&request, &errors));
+    assert_string_equal(conf_errors_text(&errors), "/: cannot read it: Is a directory\n");
+    conf_errors_fini(&errors);
+}
+
+static void refuses_a_file_without_end(void **state)
+{
+    struct conf_request request = {.file = "/dev/zero"};
+    struct conf_errors errors;
+
+    conf_errors_init(&errors);
+    assert_null(conf_load(&request, &errors));
+    assert_string_equal(conf_errors_text(&errors),
+                        "/dev/zero: it is larger than 262144 bytes\n");
+    conf_errors_fini(&errors);
+}
+
+static void quotes_harmlessly_and_never_a_secret(void **state)
+{
+    struct buf yaml = BUF_INIT;
+    struct conf_errors errors;
+
+    buf_add_text(&yaml, "gmq: {strict: \"\\e[2J\\nx\"}\nstore: {password: ");
+    for (int i = 0; i < 5000; i++)
+        buf_add_char(&yaml, 'p');
+    buf_add_text(&yaml, "}\n");
+    assert_null(load(buf_text(&yaml), NULL, &errors));
+    assert_string_equal(conf_errors_text(&errors),
+                        "c.yaml:1:15: gmq.strict: expected true or false, got \"?[2J?x\"\n"
+                        "c.yaml:2:19: store.password: expected a text of 0 to 4096 bytes\n");
+    conf_errors_fini(&errors);
+    buf_fini(&yaml);
+}
+
+static void takes_no_secret_from_the_command_line(void **state)
+{
+    const char *sets[] = {"store.password=abc", NULL};
+
+    expect_errors_of(NULL, sets,
+                     "--set store.password: is a secret, and a command line can be read by "
+                     "other users; use the file with ${NAME}, or store.password_file\n");
+}
+
+static void stops_counting_aloud_after_a_hundred_mistakes(void **state)
+{
+    struct buf yaml = BUF_INIT;
+    struct conf_errors errors;
+
+    for (int i = 0; i < 300; i++)
+        buf_printf(&yaml, "zzzzzz%d: 1\n", i);
+    assert_null(load(buf_text(&yaml), NULL, &errors));
+    assert_int_equal(errors.count, 300);
+    assert_non_null(strstr(conf_errors_text(&errors), "c.yaml:100:1: "));
+    assert_null(strstr(conf_errors_text(&errors), "c.yaml:101:1: "));
+    assert_non_null(strstr(conf_errors_text(&errors), "there are more errors than these\n"));
+    conf_errors_fini(&errors);
+    buf_fini(&yaml);
+}
+
+static void adds_to_the_errors_that_are_there(void **state)
+{
+    struct conf_request request = {.file = NULL};
+    struct conf_errors errors;
+    struct conf *conf;
+
+    assert_null(load("a: 1\n", NULL, &errors));
+    conf = conf_load(&request, &errors);
+    assert_non_null(conf);
+    assert_int_equal(errors.count, 1);
+    conf_free(conf);
+    conf_errors_fini(&errors);
+}
+
+/* ---- the table, the reference file, printing ---- */
+
+static void print(const struct conf *conf, const char *name)
+{
+    FILE *to = fopen(name, "w");
+
+    assert_non_null(to);
+    conf_print(conf, to);
+    fclose(to);
+}
+
+static void assert_same(struct conf *a, struct conf *b)
+{
+    struct buf taken = BUF_INIT, need_restart = BUF_INIT;
+
+    conf_reload(a, b, &taken, &need_restart);
+    assert_string_equal(buf_text(&taken), "");
+    assert_string_equal(buf_text(&need_restart), "");
+    buf_fini(&taken);
+    buf_fini(&need_restart);
+}
+
+static struct conf *load_file_well(const char *file)
+{
+    struct conf_request request = {.file = file, .get_env = get_env};
+    struct conf_errors errors;
+    struct conf *conf;
+
+    conf_errors_init(&errors);
+    conf = conf_load(&request, &errors);
+    assert_string_equal(conf_errors_text(&errors), "");
+    assert_non_null(conf);
+    conf_errors_fini(&errors);
+    return conf;
+}
+
+static void the_reference_file_equals_the_defaults(void **state)
+{
+    struct conf *defaults = load_well(NULL, NULL), *reference = load_file_well(DUEQ_YAML);
+
+    assert_same(reference, defaults);
+    conf_free(reference);
+    conf_free(defaults);
+}
+
+/* A key given twice is an error: so all keys are in the file if each one, added, is refused. */
+static void no_key_is_missing_in_the_reference_file(void **state)
+{
+    char text[32768];
+    FILE *from = fopen(DUEQ_YAML, "r");
+    size_t len;
+
+    assert_non_null(from);
+    len = fread(text, 1, sizeof(text), from);
+    fclose(from);
+    assert_true(len < sizeof(text));
+    for (size_t i = 0; i < conf_key_count; i++) {
+        struct buf yaml = BUF_INIT;
+        struct conf_errors errors;
+
+        buf_add(&yaml, text, len);
+        buf_printf(&yaml, "\n%s: \"%s\"\n", conf_keys[i].path, conf_keys[i].fallback);
+        if (load(buf_text(&yaml), NULL, &errors))
+            fail_msg("%s is missing in dueq.yaml", conf_keys[i].path);
+        assert_non_null(strstr(conf_errors_text(&errors), "is given twice"));
+        conf_errors_fini(&errors);
+        buf_fini(&yaml);
+    }
+}
+
+static void prints_what_reads_back_to_the_same(void **state)
+{
+    const char *sets[] = {"log.file=a \"b\" ${c} \\ #: \t",
+                          "store.redis=unix:/run/r.sock",
+                          "limits.idle=90s",
+                          "limits.body_bytes=1025",
+                          "http.listen=",
+                          NULL};
+    struct conf *conf = load_well("log: {format: json, level: warn}", sets), *again;
+
+    print(conf, "printed.yaml");
+    again = load_file_well("printed.yaml");
+    assert_same(conf, again);
+    assert_string_equal(again->log.file, "a \"b\" ${c} \\ #: \t");
+    conf_free(conf);
+    conf_free(again);
+}
+
+static void prints_no_secret(void **state)
+{
+    struct conf *conf = load_well("store: {redis: \"r:1\", password: open sesame}", NULL);
+    char text[8192];
+    FILE *from;
+    size_t len;
+
+    print(conf, "printed.yaml");
+    from = fopen("printed.yaml", "r");
+    assert_non_null(from);
+    len = fread(text, 1, sizeof(text) - 1, from);
+    fclose(from);
+    text[len] = '\0';
+    assert_null(strstr(text, "sesame"));
+    assert_non_null(strstr(text, "  password: \"***\"\n"));
+    conf_free(conf);
+}
+
+static void explains_every_key(void **state)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *to = open_memstream(&text, &len);
+
+    assert_non_null(to);
+    conf_print_keys(to);
+    fclose(to);
+    for (size_t i = 0; i < conf_key_count; i++) {
+        assert_non_null(strstr(text, conf_keys[i].path));
+        assert_non_null(strstr(text, conf_keys[i].help));
+    }
+    free(text);
+}
+
+/* ---- reload ---- */
+
+static void reload_takes_what_it_can_and_names_the_rest(void **state)
+{
+    struct conf *running = load_well("log: {level: info, file: old}", NULL);
+    struct conf *fresh =
+        load_well("log: {level: debug, file: new}\nstore: {prefix: x, buckets: 3}", NULL);
+    struct buf taken = BUF_INIT, need_restart = BUF_INIT;
+
+    conf_reload(running, fresh, &taken, &need_restart);
+    conf_free(fresh);
+    assert_string_equal(buf_text(&taken), "log.level, log.file");
+    assert_string_equal(buf_text(&need_restart), "store.prefix, store.buckets");
+    assert_int_equal(running->log.level, LEVEL_DEBUG);
+    assert_string_equal(running->log.file, "new");
+    assert_string_equal(running->store.prefix, "dq");
+    assert_int_equal(running->store.buckets, 64);
+    buf_fini(&taken);
+    buf_fini(&need_restart);
+    conf_free(running);
+}
+
+static void a_log_hears_what_was_configured(void **state)
+{
+    struct conf *conf = load_well("log: {level: error, format: json, modules: a=debug}", NULL);
+    struct log_options options = conf_log_options(conf);
+
+    assert_int_equal(options.level, LEVEL_ERROR);
+    assert_true(options.json);
+    assert_string_equal(options.modules, "a=debug");
+    assert_string_equal(options.file, "");
+    conf_free(conf);
+}
+
+#define IN_DIRECTORY(test) \
+    cmocka_unit_test_setup_teardown(test, enter_directory, leave_directory)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(no_file_is_a_whole_configuration),
+        IN_DIRECTORY(the_file_overrides_defaults_and_sets_override_the_file),
+        IN_DIRECTORY(takes_values_from_the_environment_but_not_in_sets),
+        IN_DIRECTORY(a_section_whose_keys_are_all_comments_is_fine),
+        IN_DIRECTORY(reads_a_password_from_a_file_that_is_not_for_all),
+        IN_DIRECTORY(tells_all_mistakes_at_once_each_with_its_place),
+        IN_DIRECTORY(refuses_what_does_not_go_together),
+        IN_DIRECTORY(does_not_judge_by_a_value_that_is_wrong_itself),
+        IN_DIRECTORY(says_what_is_wrong_before_a_syntax_error_too),
+        IN_DIRECTORY(says_when_the_file_cannot_be_read),
+        IN_DIRECTORY(refuses_a_file_without_end),
+        IN_DIRECTORY(quotes_harmlessly_and_never_a_secret),
+        IN_DIRECTORY(takes_no_secret_from_the_command_line),
+        IN_DIRECTORY(stops_counting_aloud_after_a_hundred_mistakes),
+        IN_DIRECTORY(adds_to_the_errors_that_are_there),
+        IN_DIRECTORY(the_reference_file_equals_the_defaults),
+        IN_DIRECTORY(no_key_is_missing_in_the_reference_file),
+        IN_DIRECTORY(prints_what_reads_back_to_the_same),
+        IN_DIRECTORY(prints_no_secret),
+        IN_DIRECTORY(explains_every_key),
+        IN_DIRECTORY(reload_takes_what_it_can_and_names_the_rest),
+        IN_DIRECTORY(a_log_hears_what_was_configured),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
