@@ -1,0 +1,96 @@
+"""Fixtures: nodes and Redis servers in temporary directories, their logs shown on failure."""
+
+import itertools
+import os
+import random
+
+import pytest
+
+from harness.node import Node
+from harness.process import become_reaper
+from harness.redis_server import RedisServer
+
+LOG_LINES_SHOWN = 60
+
+become_reaper()
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory, request):
+    """A standalone node with default settings, shared by the tests of a file: use your own
+    topics. Settings for a file: NODE_SETTINGS in it."""
+    settings = getattr(request.module, "NODE_SETTINGS", {})
+    shared = Node(tmp_path_factory.mktemp("node"), settings)
+    request.node.dueq_nodes = [shared]
+    try:
+        yield shared.start()
+        shared.stop()
+    finally:
+        shared.destroy()
+
+
+@pytest.fixture
+def make_node(tmp_path, request):
+    """make_node(settings) gives a node of the test's own, not started; stopped afterwards."""
+    made = request.node.dueq_nodes = []
+
+    def make(settings=None, name=None, **options):
+        directory = tmp_path / (name or f"node{len(made)}")
+        directory.mkdir(exist_ok=True)
+        made.append(Node(directory, settings, **options))
+        return made[-1]
+
+    try:
+        yield make
+        for each in made:
+            each.stop()
+    finally:
+        for each in made:
+            each.destroy()
+
+
+@pytest.fixture
+def make_redis(tmp_path):
+    """make_redis(appendonly="yes") gives a running Redis of the test's own."""
+    made = []
+
+    def make(**options):
+        made.append(RedisServer(tmp_path / f"redis{len(made)}", **options).start())
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.stop()
+
+
+@pytest.fixture
+def client(node):
+    with node.python_client() as connected:
+        yield connected
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def topic():
+    """A topic that no other test uses."""
+    return f"topic-{next(_numbers)}"
+
+
+@pytest.fixture
+def dice():
+    """Random numbers; the seed is printed, and DUEQ_SEED repeats it."""
+    seed = int(os.environ.get("DUEQ_SEED", random.SystemRandom().randrange(1 << 32)))
+    print(f"DUEQ_SEED={seed}")
+    return random.Random(seed)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if report.failed:
+        for owner in (item, item.getparent(pytest.Module)):
+            for each in getattr(owner, "dueq_nodes", []):
+                tail = "\n".join(each.output().splitlines()[-LOG_LINES_SHOWN:])
+                report.sections.append((f"log of {each.directory.name}", tail))

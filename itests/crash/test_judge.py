@@ -1,0 +1,101 @@
+"""The judge, with planted violations: a judge that acquits everybody is no judge."""
+
+import pytest
+
+from crash.judge import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Fault, HandOver, History, Push,
+                         judge)
+
+
+def push(sent=1.0, outcome=OK, delay_s=0, ttr_s=2, body="b"):
+    return Push("a", "t", body, delay_s, ttr_s, sent, sent + 0.1, outcome)
+
+
+def hand_over(received, asked=None, body="b"):
+    return HandOver("a", "t", body, received - 0.1 if asked is None else asked, received)
+
+
+def ack(ended, outcome=OK):
+    return Ack("a", ended - 0.1, ended, outcome)
+
+
+def rules(*events, stored=()):
+    history = History()
+    places = {Push: history.pushes, HandOver: history.hand_overs, Ack: history.acks,
+              Fault: history.faults}
+    for event in events:
+        places[type(event)].append(event)
+    return sorted({violation.rule for violation in judge(history, set(stored))})
+
+
+FAULT = Fault("worker", 2.1, 2.5)
+
+INNOCENT = {
+    "a whole life": [push(), hand_over(2), ack(2.1)],
+    "an unknown push that happened": [push(outcome=UNKNOWN), hand_over(2), ack(2.1)],
+    "an unknown push that did not": [push(outcome=UNKNOWN)],
+    "a refused push": [push(outcome=REFUSED)],
+    "an unknown ack that happened": [push(), hand_over(2), ack(2.1, UNKNOWN)],
+    "an unknown ack that did not": [push(), hand_over(2), ack(2.1, UNKNOWN), hand_over(4.2),
+                                    ack(4.3)],
+    "again when the lease was over": [push(), hand_over(2), hand_over(4), ack(4.1)],
+    "again after a fault": [push(ttr_s=60), hand_over(2), FAULT, hand_over(3.1), ack(3.2)],
+    "pushed again after an unknown answer": [
+        push(outcome=UNKNOWN), hand_over(2), ack(2.1), push(2.2), hand_over(3), ack(3.1)],
+    "a duplicate after an unknown answer": [
+        push(outcome=UNKNOWN), push(1.2, DUPLICATE), hand_over(2), ack(2.1)],
+    "TTR 0, handed over": [push(ttr_s=0), hand_over(2)],
+    "delayed": [push(delay_s=1), hand_over(2.0), ack(2.1)],
+    "a late reply beside its own ack": [push(), hand_over(2), ack(4.1), hand_over(4.15, 3.0)],
+}
+
+GUILTY = {
+    "never seen again": ("LOST", [push()]),
+    "handed over, not acknowledged, gone": ("LOST", [push(), hand_over(2)]),
+    "its ack was refused, and it is gone": ("LOST", [push(), hand_over(2), ack(2.1, REFUSED)]),
+    "TTR 0, never handed over": ("LOST", [push(ttr_s=0)]),
+    "said to be alive, and gone": (
+        "LOST", [push(outcome=UNKNOWN), push(1.2, DUPLICATE)]),
+    "nobody pushed it": ("INVENTED", [hand_over(2)]),
+    "another body": ("INVENTED", [push(), hand_over(2, body="c"), ack(2.1)]),
+    "a refused push that happened": (
+        "INVENTED", [push(outcome=REFUSED), hand_over(2), ack(2.1)]),
+    "a first push that is a duplicate": (
+        "INVENTED", [push(outcome=DUPLICATE), hand_over(2), ack(2.1)]),
+    "before it was pushed": ("INVENTED", [push(3.0), hand_over(2), ack(3.1)]),
+    "before its delay was over": ("EARLY", [push(delay_s=1), hand_over(1.99), ack(2.1)]),
+    "asked for and received after its ack": (
+        "UNDONE", [push(), hand_over(2), ack(2.1), hand_over(5, 4), ack(5.1)]),
+    "received long after its ack": (
+        "UNDONE", [push(), hand_over(2), ack(2.1), hand_over(5, 2.05), ack(5.1)]),
+    "twice within its lease": (
+        "TWICE", [push(ttr_s=60), hand_over(2), hand_over(3), ack(3.1)]),
+    "twice at once in spite of a fault": (
+        "TWICE", [push(ttr_s=60), hand_over(2), FAULT, hand_over(2.3), ack(2.4)]),
+    "the fault came long after": (
+        "TWICE", [push(ttr_s=60), hand_over(2), Fault("redis", 9, 9.5), hand_over(10),
+                  ack(10.1)]),
+    "more hand-overs than lives": (
+        "TWICE", [push(ttr_s=0), hand_over(2), hand_over(2.2)]),
+}
+
+
+@pytest.mark.parametrize("events", INNOCENT.values(), ids=INNOCENT)
+def test_acquits(events):
+    assert rules(*events) == []
+
+
+@pytest.mark.parametrize("rule, events", GUILTY.values(), ids=GUILTY)
+def test_convicts(rule, events):
+    assert rule in rules(*events)
+
+
+def test_what_is_still_stored_is_not_lost():
+    assert rules(push(), stored=["a"]) == []
+
+
+def test_what_is_stored_after_its_ack_was_undone():
+    assert rules(push(), hand_over(2), ack(2.1), stored=["a"]) == ["UNDONE"]
+
+
+def test_what_is_stored_and_was_never_pushed_was_invented():
+    assert rules(stored=["a"]) == ["INVENTED"]

@@ -1,0 +1,99 @@
+"""The program itself: its options, its configuration's errors, its log."""
+
+import signal
+import subprocess
+
+from harness.build import ROOT, node_program
+from harness.wait import wait_until
+
+BAD_CONFIGURATION = 78
+
+
+def run(*words, **options):
+    return subprocess.run([node_program(), *words], capture_output=True, text=True, timeout=20,
+                          stdin=subprocess.DEVNULL, check=False, **options)
+
+
+def test_help_names_options_and_keys():
+    done = run("--help")
+    assert done.returncode == 0 and done.stderr == ""
+    for word in ("--config", "--set", "--check-config", "--version", "store.redis",
+                 "gmq.listen"):
+        assert word in done.stdout, word
+
+
+def test_version_is_one_line_with_a_number():
+    done = run("--version")
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == 1 and any(c.isdigit() for c in done.stdout)
+
+
+def test_the_reference_file_is_a_valid_configuration():
+    done = run("--check-config", "--config", ROOT / "conf" / "dueq.yaml")
+    assert done.returncode == 0, done.stderr
+
+
+def test_all_errors_come_at_once_with_their_places(tmp_path):
+    path = tmp_path / "wrong.yaml"
+    path.write_text("store:\n  redis: embedded\n  buckts: 64\n  buckets: many\n"
+                    "limits:\n  body_bytes: 1000GiB\ngmq:\n  pop_wait: 5\n")
+    done = run("--check-config", "--config", path)
+    assert done.returncode == BAD_CONFIGURATION
+    for place in (":3:", ":4:", ":6:", ":8:"):
+        assert f"{path}{place}" in done.stderr, done.stderr
+    assert "buckets" in done.stderr.splitlines()[0], "the nearest known key is suggested"
+
+
+def test_wrong_overrides_are_named():
+    done = run("--check-config", "--set", "store.buckets=0", "--set", "no.such=1")
+    assert done.returncode == BAD_CONFIGURATION
+    assert "--set store.buckets" in done.stderr and "--set no.such" in done.stderr
+
+
+def test_a_missing_file_is_named(tmp_path):
+    done = run("--config", tmp_path / "absent.yaml")
+    assert done.returncode == BAD_CONFIGURATION
+    assert "absent.yaml" in done.stderr
+
+
+def test_an_unknown_option_is_refused():
+    done = run("--no-such-option")
+    assert done.returncode not in (0, None) and "no-such-option" in done.stderr
+
+
+def test_settings_come_from_file_environment_and_command_line(make_node, tmp_path):
+    path = tmp_path / "node.yaml"
+    path.write_text("gmq:\n  strict: ${STRICT:-false}\n  pop_wait: 9s\n")
+    node = make_node({"gmq.pop_wait": "50ms"}, env={"STRICT": "true"})
+    node.argv = lambda argv=node.argv: [*argv(), "--config", path]
+    with node.start().python_client() as client:
+        assert client.pop_or_none("nothing") is None, "--set wins over the file"
+        client.push("topic", "id-1")
+        assert client.pop("topic")["status"] == "3", "the file's value comes from outside"
+
+
+def test_no_configuration_at_all_is_a_valid_one(tmp_path):
+    done = run("--check-config", cwd=tmp_path)
+    assert done.returncode == 0 and not list(tmp_path.iterdir())
+
+
+def test_sighup_opens_the_log_anew(make_node):
+    node = make_node()
+    log = node.directory / "own.log"
+    node.settings["log.file"] = log
+    node.start()
+    rotated = log.rename(log.with_suffix(".1"))
+    size = rotated.stat().st_size
+    node.process.signal(signal.SIGHUP)
+    wait_until(log.exists, "a new log file is there")
+    wait_until(lambda: log.stat().st_size > 0, "warden or worker have written to it")
+    node.kill("worker")
+    wait_until(lambda: "worker" in log.read_text(), "later lines go to the new file")
+    assert rotated.stat().st_size <= size + 1000
+    wait_until(node.is_ready, "a new worker works")
+
+
+def test_json_log_lines_are_json(make_node):
+    node = make_node({"log.format": "json"}).start()
+    node.stop()
+    assert len(node.log_records()) == len(node.output().splitlines()) > 2

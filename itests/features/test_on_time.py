@@ -1,0 +1,91 @@
+"""Never early, and not late: consumers that wait are woken the moment a job is due."""
+
+import threading
+
+from harness.clock import redis_now_ms, wall_now_ms
+
+BUCKETS = 64
+LATE_MS = 1000  # a generous bound for a busy machine with sanitizers: polling would exceed it
+
+
+def due_ms(node, topic, id):
+    """The job's due time as it stands in Redis: bytes 7 to 12 of its header."""
+    client = node.redis()
+    keys = list(client.scan_iter(match=f"dq:{{*}}:j:{topic}", count=10000))
+    assert len(keys) == 1, keys
+    return int.from_bytes(client.hget(keys[0], id)[7:13], "big")
+
+
+def test_this_machine_and_redis_share_a_clock(node):
+    client = node.redis()
+    before, redis, after = wall_now_ms(), redis_now_ms(client), wall_now_ms()
+    assert before - 1 <= redis <= after + 1
+
+
+def test_the_due_time_is_the_push_time_plus_the_delay(node, client, topic):
+    before = redis_now_ms(node.redis())
+    client.push(topic, "due-1", delay=100)
+    after = redis_now_ms(node.redis())
+    assert int(before) + 100_000 <= due_ms(node, topic, "due-1") <= after + 100_000
+
+
+class Watcher(threading.Thread):
+    """A consumer that waits, and notes when it got which job."""
+
+    def __init__(self, node, topics, jobs=1):
+        super().__init__()
+        self._client = node.raw_client()
+        self._topics = topics
+        self._jobs = jobs
+        self.got = []
+        self.start()
+
+    def run(self):
+        with self._client:
+            while len(self.got) < self._jobs:
+                self._client.send_request("Pop", self._topics)
+                line = self._client.line()
+                now = wall_now_ms()
+                assert line, "the node closed the connection"
+                if b'"error":null' in line:
+                    self.got.append((line, now))
+
+
+def test_no_job_is_early_and_none_is_late(node, client, topic):
+    topics = [f"{topic}-{number}" for number in range(10)]
+    watchers = [Watcher(node, topics, jobs=10) for _ in range(10)]
+    due = {}
+    for number in range(100):
+        where, id = topics[number % 10], f"time-{number}"
+        client.push(where, id, delay=1 + number % 2)
+        due[id] = due_ms(node, where, id)
+    for watcher in watchers:
+        watcher.join()
+    lateness = [now - due[line.split(b'"id":"')[1].split(b'"')[0].decode()]
+                for watcher in watchers for line, now in watcher.got]
+    assert len(lateness) == 100
+    assert min(lateness) >= 0, f"{-min(lateness):.3f} ms early"
+    assert max(lateness) < LATE_MS, f"{max(lateness):.0f} ms late"
+
+
+def test_a_push_wakes_a_waiting_consumer_at_once(node, client, topic):
+    watchers = [Watcher(node, [f"{topic}-a", f"{topic}-{number}"]) for number in range(20)]
+    pushed = {}
+    for number in range(20):
+        client.push(f"{topic}-{number}", f"wake-{topic}-{number}")
+        pushed[number] = wall_now_ms()
+    for number, watcher in enumerate(watchers):
+        watcher.join()
+        (_, now), = watcher.got
+        assert now - pushed[number] < LATE_MS
+
+
+def test_one_push_wakes_one_of_many(node, client, topic):
+    """... and the others get the next ones: nobody is forgotten, nobody gets a job twice."""
+    watchers = [Watcher(node, [topic]) for _ in range(30)]
+    for number in range(30):
+        client.push(topic, f"one-{topic}-{number}")
+    for watcher in watchers:
+        watcher.join()
+    lines = {line for watcher in watchers for line, _ in watcher.got}
+    assert len(lines) == 30

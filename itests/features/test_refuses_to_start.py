@@ -1,0 +1,125 @@
+"""What a node does not start on: it says what is wrong, ends soon, and harms nothing."""
+
+import os
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+from harness.build import node_program
+from harness.process import reap_orphans
+
+BAD_CONFIGURATION = 78
+NOBODY = 65534
+
+
+def refusal(node, timeout_s=20):
+    """What a node says that must not start; checks that it left nothing running."""
+    node.launch()
+    code = node.process.wait(timeout_s)
+    node.process = None
+    reap_orphans()
+    assert code > 0, f"ended with {code}:\n{node.output()}"
+    node.check_sanitizers()
+    return node.output()
+
+
+def test_a_second_node_on_the_same_data_directory(make_node):
+    first = make_node().start()
+    second = make_node({"node.data_dir": first.data_dir})
+    said = refusal(second)
+    assert str(first.data_dir) in said and str(first.warden_pid) in said
+    with first.python_client() as client:
+        assert client.push("topic", "unharmed-1") == "success"
+
+
+@pytest.mark.parametrize("key", ["gmq.listen", "http.listen"])
+def test_a_port_in_use(make_node, key):
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        address = f"127.0.0.1:{holder.getsockname()[1]}"
+        node = make_node({key: address})
+        said = refusal(node)
+    assert key in said and address in said
+    assert not list(node.directory.glob("data/*.aof")), "nothing was started"
+
+
+def test_a_data_directory_that_is_a_file(make_node):
+    node = make_node()
+    node.data_dir.write_text("a file")
+    assert str(node.data_dir) in refusal(node)
+    assert node.data_dir.read_text() == "a file"
+
+
+def test_an_unwritable_data_directory(tmp_path):
+    """As an ordinary user, since nothing is unwritable for root."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    program = shutil.copy(node_program(), _reachable_by_all(tmp_path) / "dueq-node")
+    command = [program, "--set", f"node.data_dir={home}/data", "--set", "gmq.listen=",
+               "--set", "http.listen="]
+    if os.getuid() == 0:
+        command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                   *command]
+    else:
+        home.chmod(0o555)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode > 0
+    assert f"{home}/data" in done.stderr and "ermission denied" in done.stderr
+    assert not list(home.iterdir())
+
+
+def _reachable_by_all(path):
+    """Lets other users pass through pytest's private directories."""
+    for each in (path, *path.parents):
+        if each.stat().st_uid == os.getuid() and each.name.startswith("pytest-"):
+            each.chmod(0o755)
+    path.chmod(0o755)
+    return path
+
+
+def test_another_number_of_buckets(make_node):
+    node = make_node().start()
+    with node.python_client() as client:
+        client.push("topic", "before-1", "kept")
+    node.stop()
+    other = make_node({"node.data_dir": node.data_dir, "store.buckets": 32})
+    said = refusal(other)
+    assert "64" in said and "32" in said and "buckets" in said
+    with node.start().python_client() as client:
+        assert client.pop("topic")["body"] == "kept"
+
+
+def test_a_foreign_redis_without_append_only_file_is_warned_about(make_node, make_redis):
+    node = make_node({"store.redis": make_redis().address}).start()
+    assert "appendonly" in node.output()
+    with node.python_client() as client:
+        client.push("topic", "anyway-1")
+        assert client.pop("topic")["id"] == "anyway-1"
+
+
+@pytest.mark.parametrize("setting, value", [("appendonly", "no"), ("maxmemory-policy",
+                                                                   "allkeys-lru")])
+def test_a_strict_node_refuses_a_redis_that_loses_jobs(make_node, make_redis, setting, value):
+    options = {"appendonly": "yes", "appendfsync": "always", setting: value}
+    redis = make_redis(**options)
+    node = make_node({"store.redis": redis.address, "store.strict": "true"})
+    said = refusal(node)
+    assert setting in said
+    assert not redis.client().keys(), "nothing was written"
+
+
+def test_a_strict_node_accepts_a_safe_redis(make_node, make_redis):
+    redis = make_redis(appendonly="yes", appendfsync="always")
+    make_node({"store.redis": redis.address, "store.strict": "true"}).start()
+
+
+def test_a_password_that_is_wrong(make_node, make_redis):
+    redis = make_redis(requirepass="right-secret")
+    settings = {"store.redis": redis.address, "store.password": "wrong-secret"}
+    node = make_node(settings).launch()
+    from harness.wait import wait_until
+    wait_until(lambda: "WRONGPASS" in node.output() or node.process.returncode is not None,
+               "the node says that its password is wrong")
+    assert "wrong-secret" not in node.output()
+    assert not node.is_ready()

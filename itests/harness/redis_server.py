@@ -1,0 +1,46 @@
+"""A Redis of the operator's own, which a node is pointed at with store.redis."""
+
+from pathlib import Path
+
+import redis
+
+from harness.process import Process
+from harness.wait import wait_until
+
+
+class RedisServer:
+    """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes"."""
+
+    def __init__(self, directory, **options):
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.socket = self.directory / "redis.sock"
+        self._options = {"port": 0, "save": "", "appendonly": "no", "dir": self.directory,
+                         "unixsocket": self.socket, **options}
+        self.process = None
+
+    def start(self):
+        words = ["redis-server"]
+        for name, value in self._options.items():
+            words += [f"--{name}", str(value)]
+        self.process = Process(words, self.directory / "redis.log")
+        wait_until(self._answers, "redis-server answers")
+        return self
+
+    def client(self):
+        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=20)
+
+    @property
+    def address(self):
+        return f"unix:{self.socket}"
+
+    def stop(self):
+        if self.process is not None:
+            self.process.terminate()
+            self.process = None
+
+    def _answers(self):
+        try:
+            return self.client().ping()
+        except redis.exceptions.ConnectionError:
+            return False
