@@ -1,0 +1,87 @@
+#include "protocol/gmq/seconds.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static struct bytes trim(struct bytes text)
+{
+    while (text.len && is_space(text.at[0]))
+        text = bytes_of(text.at + 1, text.len - 1);
+    while (text.len && is_space(text.at[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+static size_t count_digits(struct bytes text, size_t from)
+{
+    size_t i = from;
+
+    while (i < text.len && text.at[i] >= '0' && text.at[i] <= '9')
+        i++;
+    return i - from;
+}
+
+static size_t count_sign(struct bytes text, size_t from)
+{
+    return from < text.len && (text.at[from] == '-' || text.at[from] == '+') ? 1 : 0;
+}
+
+/* Decimal only: strtod would also take "inf", "nan" and "0x10". */
+static bool is_decimal(struct bytes text)
+{
+    size_t i = count_sign(text, 0);
+    size_t digits = count_digits(text, i);
+
+    i += digits;
+    if (i < text.len && text.at[i] == '.') {
+        size_t fraction = count_digits(text, i + 1);
+
+        i += 1 + fraction;
+        digits += fraction;
+    }
+    if (digits && i < text.len && (text.at[i] == 'e' || text.at[i] == 'E')) {
+        size_t sign = count_sign(text, i + 1);
+        size_t exponent = count_digits(text, i + 1 + sign);
+
+        if (exponent == 0)
+            return false;
+        i += 1 + sign + exponent;
+    }
+    return digits && i == text.len;
+}
+
+/* 0 for what is no number. jansson terminates its strings, and what follows the number is
+ * white space, so strtod stops in time. */
+static double read_number(const json_t *value)
+{
+    struct bytes text;
+
+    if (json_is_number(value))
+        return json_number_value(value);
+    if (!json_is_string(value))
+        return 0;
+    text = trim(bytes_of(json_string_value(value), json_string_length(value)));
+    return is_decimal(text) ? strtod(text.at, NULL) : 0;
+}
+
+enum gmq_seconds gmq_seconds_read(const json_t *value, int64_t max_ms, int64_t *ms)
+{
+    double seconds = read_number(value);
+
+    if (seconds < 0)
+        return GMQ_SECONDS_NEGATIVE;
+    if (seconds > (double)max_ms / 1000)
+        return GMQ_SECONDS_LARGE;
+    if (floor(seconds) != seconds)
+        return GMQ_SECONDS_NOT_WHOLE;
+    *ms = (int64_t)seconds * 1000;
+    return GMQ_SECONDS_OK;
+}

@@ -1,0 +1,125 @@
+#include "protocol/json_text.h"
+
+#include <stdint.h>
+
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+static size_t utf8_length_of_lead(unsigned char lead)
+{
+    if (lead < 0x80)
+        return 1;
+    if (lead < 0xc2)
+        return 0;
+    if (lead < 0xe0)
+        return 2;
+    if (lead < 0xf0)
+        return 3;
+    return lead < 0xf5 ? 4 : 0;
+}
+
+/* Overlong forms, surrogates and what lies above U+10FFFF show in the second byte. */
+static bool is_second_byte(unsigned char lead, unsigned char second)
+{
+    switch (lead) {
+    case 0xe0:
+        return second >= 0xa0;
+    case 0xed:
+        return second < 0xa0;
+    case 0xf0:
+        return second >= 0x90;
+    case 0xf4:
+        return second < 0x90;
+    default:
+        return true;
+    }
+}
+
+/* The length of the character at the front of `at`, 0 when there is none. */
+static size_t utf8_length(const unsigned char *at, size_t left)
+{
+    size_t len = utf8_length_of_lead(at[0]);
+
+    if (len > left)
+        return 0;
+    for (size_t i = 1; i < len; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    return len < 2 || is_second_byte(at[0], at[1]) ? len : 0;
+}
+
+static void add_escaped(struct buf *out, unsigned char c)
+{
+    static const char short_forms[][2] = {{'"', '"'},  {'\\', '\\'}, {'\n', 'n'}, {'\r', 'r'},
+                                          {'\t', 't'}, {'\b', 'b'},  {'\f', 'f'}};
+
+    for (size_t i = 0; i < sizeof(short_forms) / sizeof(short_forms[0]); i++) {
+        if ((unsigned char)short_forms[i][0] == c) {
+            buf_add_char(out, '\\');
+            buf_add_char(out, short_forms[i][1]);
+            return;
+        }
+    }
+    buf_printf(out, "\\u%04x", c);
+}
+
+/* Adds the one character at the front, which is not plain; returns how long it is. */
+static size_t add_special(struct buf *out, const unsigned char *at, size_t left, bool *is_utf8)
+{
+    size_t len = utf8_length(at, left);
+
+    if (len == 0) {
+        buf_add_text(out, "\xef\xbf\xbd");
+        *is_utf8 = false;
+        return 1;
+    }
+    if (len == 1 && at[0] != 0x7f)
+        add_escaped(out, at[0]);
+    else
+        buf_add(out, at, len);
+    return len;
+}
+
+bool json_add_text(struct buf *out, struct bytes text)
+{
+    const unsigned char *at = (const unsigned char *)text.at;
+    size_t i = 0;
+    bool is_utf8 = true;
+
+    buf_reserve(out, text.len + 2);
+    buf_add_char(out, '"');
+    while (i < text.len) {
+        size_t from = i;
+
+        while (i < text.len && is_plain(at[i]))
+            i++;
+        buf_add(out, at + from, i - from);
+        if (i < text.len)
+            i += add_special(out, at + i, text.len - i, &is_utf8);
+    }
+    buf_add_char(out, '"');
+    return is_utf8;
+}
+
+void json_add_base64(struct buf *out, struct bytes bytes)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *at = (const unsigned char *)bytes.at;
+
+    buf_add_char(out, '"');
+    for (size_t i = 0; i < bytes.len; i += 3) {
+        size_t have = bytes.len - i < 3 ? bytes.len - i : 3;
+        uint32_t three = (uint32_t)at[i] << 16;
+        char four[4];
+
+        three |= have > 1 ? (uint32_t)at[i + 1] << 8 : 0;
+        three |= have > 2 ? at[i + 2] : 0;
+        for (unsigned k = 0; k < 4; k++)
+            four[k] = k <= have ? digits[three >> (18 - 6 * k) & 63] : '=';
+        buf_add(out, four, sizeof(four));
+    }
+    buf_add_char(out, '"');
+}
