@@ -11,6 +11,7 @@ struct topic {
     struct waiters *waiters;
     struct list free;    /* seats of consumers nobody pops for (here) */
     struct list claimed; /* seats the pop in flight is for, first come first */
+    unsigned in_a_hurry; /* seats of consumers that do not wait */
     bool is_dirty;
     bool is_popping;
     struct op op; /* the pop in flight */
@@ -69,8 +70,11 @@ static void free_topic_if_unused(struct topic *t)
 static void stand_up(struct pop *pop)
 {
     for (unsigned i = 0; i < pop->seat_count; i++) {
+        struct topic *t = pop->seats[i].topic;
+
         list_remove(&pop->seats[i].link);
-        free_topic_if_unused(pop->seats[i].topic);
+        t->in_a_hurry -= pop->wait_ms == 0;
+        free_topic_if_unused(t);
     }
     free(pop->seats);
     pop->seats = NULL;
@@ -264,6 +268,21 @@ static void move_on(struct topic *t, unsigned count)
     }
 }
 
+/* The topic is known to be empty. Consumers that do not wait, and were busy elsewhere when
+ * it was asked, need not ask again. */
+static void dismiss_the_hurried(struct topic *t)
+{
+    LIST_EACH_SAFE (link, &t->free) {
+        struct seat *seat = CONTAINER_OF(link, struct seat, link);
+
+        if (seat->pop->wait_ms > 0)
+            continue;
+        seat->was_tried = true;
+        if (!seat->pop->is_claimed && is_finished(seat->pop))
+            finish_empty(t->waiters, seat->pop);
+    }
+}
+
 static void note_failure(struct topic *t)
 {
     struct waiters *w = t->waiters;
@@ -287,6 +306,8 @@ static void on_popped(struct op *op)
         note_failure(t);
     }
     move_on(t, unclaim_all(t, op->status));
+    if (!t->is_dirty && t->in_a_hurry)
+        dismiss_the_hurried(t);
     t->is_popping = false;
     if (is_ok)
         serve(t);
@@ -338,6 +359,7 @@ static void sit_down(struct waiters *w, struct pop *pop)
             continue;
         *seat = (struct seat){.topic = t, .pop = pop, .name = pop->topics[i]};
         t->is_dirty = true;
+        t->in_a_hurry += pop->wait_ms == 0;
         list_append(&t->free, &seat->link);
         pop->seat_count++;
     }

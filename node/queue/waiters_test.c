@@ -11,12 +11,13 @@
 #include "node/queue/queue_fixture.h"
 
 static struct fixture f;
-static struct consumer a, b, c;
+static struct consumer a, b;
 
 static int set_up(void **state)
 {
-    a = b = c = (struct consumer){0};
+    a = b = (struct consumer){0};
     fixture_start(&f, 4);
+    fixture_turn(&f); /* the store says that it is up: nobody waits yet */
     return 0;
 }
 
@@ -31,6 +32,17 @@ static void assert_got(const struct consumer *who, const char *id)
     assert_int_equal(who->done, 1);
     assert_int_equal(who->status, STATUS_OK);
     assert_string_equal(who->ids[0], id);
+}
+
+static void one_that_does_not_wait_is_answered_while_others_pop(void **state)
+{
+    memory_store_hold(f.ms);
+    consume(&f, &a, "t", 1, 5000);
+    consume(&f, &b, "t", 1, 0);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(a.done, 0);
+    assert_int_equal(b.status, STATUS_NOT_FOUND);
 }
 
 static void hands_over_what_is_ready(void **state)
@@ -79,6 +91,31 @@ static void prefers_the_topic_named_first(void **state)
     consume(&f, &b, "high,low", 1, 0);
     assert_got(&b, "l");
     delivered(&f, &a);
+    delivered(&f, &b);
+}
+
+static void push_while_held(const char *topic, const char *id)
+{
+    struct call call = {0};
+
+    call.op.in.push.body = BYTES("x");
+    memory_store_unhold(f.ms);
+    submit(&f, &call, OP_PUSH, topic, id, 0);
+    assert_int_equal(call.status, STATUS_OK);
+}
+
+/* It is not known yet whether the better topic has something. */
+static void does_not_settle_for_less_while_the_better_topic_is_in_doubt(void **state)
+{
+    push(&f, "low", "l", 0, 5000);
+    memory_store_hold(f.ms);
+    consume(&f, &a, "high", 1, 5000); /* in flight: finds nothing */
+    consume(&f, &b, "high,low", 1, 5000);
+    assert_int_equal(memory_store_count(f.ms, OP_POP), 1);
+    queue_pop_cancel(f.q, &a.pop);
+    push_while_held("high", "h");
+    fixture_turn(&f);
+    assert_got(&b, "h");
     delivered(&f, &b);
 }
 
@@ -337,6 +374,7 @@ static void random_step(void)
         if (!is_waiting)
             consume(node, who, some_topics(), 1, rand() % 3 ? 1000000 : 0);
     }
+    turn_all();
 }
 
 static void assert_nobody_waits_in_vain(void)
@@ -351,6 +389,7 @@ static void assert_nobody_waits_in_vain(void)
 
             if (!who->pop.on_done || who->done > 0)
                 continue;
+            assert_true(who->pop.wait_ms > 0);
             for (unsigned t = 0; t < who->pop.topic_count; t++) {
                 char topic[8] = {0};
 
@@ -401,6 +440,8 @@ int main(void)
         TEST(waits_until_a_job_is_pushed),
         TEST(waits_no_longer_than_it_was_told),
         TEST(prefers_the_topic_named_first),
+        TEST(does_not_settle_for_less_while_the_better_topic_is_in_doubt),
+        TEST(one_that_does_not_wait_is_answered_while_others_pop),
         TEST(takes_a_topic_named_twice_for_one),
         TEST(serves_in_the_order_of_arrival),
         TEST(makes_one_pop_for_many_consumers),
