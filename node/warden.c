@@ -23,6 +23,9 @@
 /* What a killed predecessor left behind may still have to write its last file. */
 #define LOCK_WAIT_MS 15000
 
+/* One wish to stop may arrive as two signals: to the process, and to its group. */
+#define SAME_WISH_MS 500
+
 enum phase { RUN, STOP_WORKER, STOP_REDIS, DONE };
 
 struct warden {
@@ -36,6 +39,7 @@ struct warden {
     struct embedded_redis redis;
     bool has_redis;
     enum phase phase;
+    int64_t stop_mono_ms; /* when the phase left RUN */
     int exit_code;
 };
 
@@ -171,17 +175,19 @@ static void release(struct warden *w)
 
 static void stop(struct warden *w, const char *reason, int exit_code, int64_t now)
 {
-    if (w->phase != RUN) {
-        child_hurry(&w->worker.child, reason, now);
-        child_hurry(&w->redis.child, reason, now);
-        return;
-    }
     LOG_INFO("warden", "stopping: %s", reason);
     w->exit_code = exit_code;
     w->phase = STOP_WORKER;
+    w->stop_mono_ms = now;
     close_fd(&w->gmq_fd); /* who connects from now on is refused at once */
     close_fd(&w->http_fd);
     child_stop(&w->worker.child, reason, now);
+}
+
+static void hurry(struct warden *w, const char *reason, int64_t now)
+{
+    child_hurry(&w->worker.child, reason, now);
+    child_hurry(&w->redis.child, reason, now);
 }
 
 /* A stop is only as orderly as its children's ends. SIGTERM may find a Redis that has not yet
@@ -243,7 +249,10 @@ static void stop_on_signal(struct warden *w, int number, int64_t now)
     char reason[32];
 
     snprintf(reason, sizeof(reason), "SIG%s", sigabbrev_np(number));
-    stop(w, reason, EXIT_SUCCESS, now);
+    if (w->phase == RUN)
+        stop(w, reason, EXIT_SUCCESS, now);
+    else if (now - w->stop_mono_ms >= SAME_WISH_MS)
+        hurry(w, reason, now);
 }
 
 static void read_signals(struct warden *w, int64_t now)
@@ -282,11 +291,19 @@ static void advance(struct warden *w, int64_t now)
         w->phase = DONE;
 }
 
-/* Returns the ms until it wants to be called again, -1: when something happens. */
+/* How much of the worker's silence may be this process's own: if it did not run for longer
+ * (a frozen machine), the worker may not have run either, and gets its time anew. */
+static int64_t stall_max_ms(const struct warden *w)
+{
+    return w->worker.child.silence_max_ms / 4;
+}
+
+/* Returns the ms until it wants to be called again: often enough to notice its own stalls. */
 static int64_t tick(struct warden *w, int64_t now)
 {
     advance(w, now);
-    return sooner(child_tick(&w->worker.child, now), embedded_redis_tick(&w->redis, now));
+    return sooner(stall_max_ms(w), sooner(child_tick(&w->worker.child, now),
+                                          embedded_redis_tick(&w->redis, now)));
 }
 
 /* Sleeps, then learns what happened: all of it, before anything is decided by the time. */
@@ -302,9 +319,7 @@ static void wait_and_learn(struct warden *w, int64_t wait_ms)
 
     poll(fds, sizeof(fds) / sizeof(*fds), (int)wait_ms);
     now = clock_mono_ms();
-    /* If this process itself did not run for long (a frozen machine), the worker may not have
-     * run either: it gets its time anew. */
-    if (wait_ms >= 0 && now - until > w->worker.child.silence_max_ms / 4)
+    if (now - until > stall_max_ms(w))
         child_heard(&w->worker.child, false, now);
     read_signals(w, now);
     worker_read_channel(&w->worker, now);

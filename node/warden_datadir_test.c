@@ -1,0 +1,187 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "node/warden_datadir.h"
+
+/* A directory for the test, and in it: `data`, what is tested, and `log`, what was said. */
+struct place {
+    char root[64];
+    char data[96];
+    char log[96];
+};
+
+static int make_place(void **state)
+{
+    struct place *p = calloc(1, sizeof(*p));
+    struct log_options options = {.level = LEVEL_INFO, .file = p->log};
+
+    strcpy(p->root, "/tmp/dueq-datadir-XXXXXX");
+    assert_non_null(mkdtemp(p->root));
+    snprintf(p->data, sizeof(p->data), "%s/data", p->root);
+    snprintf(p->log, sizeof(p->log), "%s/log", p->root);
+    *state = p;
+    return log_configure(&options) == STATUS_OK ? 0 : -1;
+}
+
+static int remove_place(void **state)
+{
+    struct place *p = *state;
+    struct log_options options = {.level = LEVEL_INFO};
+    char lock[128];
+    int failed = log_configure(&options) != STATUS_OK;
+
+    snprintf(lock, sizeof(lock), "%s/lock", p->data);
+    unlink(lock);
+    if (rmdir(p->data))
+        unlink(p->data);
+    unlink(p->log);
+    failed |= rmdir(p->root);
+    free(p);
+    return failed;
+}
+
+static void assert_said(const struct place *p, const char *text)
+{
+    char said[4096];
+    FILE *log = fopen(p->log, "r");
+    size_t len;
+
+    assert_non_null(log);
+    len = fread(said, 1, sizeof(said) - 1, log);
+    said[len] = '\0';
+    fclose(log);
+    assert_non_null(strstr(said, text));
+}
+
+static void makes_a_directory_for_its_owner_only(void **state)
+{
+    struct place *p = *state;
+    struct datadir d;
+    struct stat st;
+
+    assert_int_equal(datadir_open(&d, p->data, 0), STATUS_OK);
+    assert_int_equal(stat(p->data, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    datadir_close(&d);
+}
+
+static void takes_a_directory_that_is_there(void **state)
+{
+    struct place *p = *state;
+    struct datadir d;
+
+    assert_int_equal(mkdir(p->data, 0750), 0);
+    assert_int_equal(datadir_open(&d, p->data, 0), STATUS_OK);
+    datadir_close(&d);
+    assert_int_equal(datadir_open(&d, p->data, 0), STATUS_OK);
+    datadir_close(&d);
+}
+
+static void refuses_a_second_owner_and_names_the_first(void **state)
+{
+    struct place *p = *state;
+    struct datadir first, second;
+    char named[32];
+
+    assert_int_equal(datadir_open(&first, p->data, 0), STATUS_OK);
+    assert_int_equal(datadir_open(&second, p->data, 0), STATUS_IO_ERROR);
+    snprintf(named, sizeof(named), "pid %d", (int)getpid());
+    assert_said(p, named);
+    assert_said(p, "node.data_dir");
+    datadir_close(&first);
+}
+
+static void is_free_only_when_the_last_heir_of_the_lock_is_gone(void **state)
+{
+    struct place *p = *state;
+    struct datadir d, next;
+    pid_t heir;
+
+    assert_int_equal(datadir_open(&d, p->data, 0), STATUS_OK);
+    heir = fork();
+    if (heir == 0) {
+        for (;;)
+            pause();
+    }
+    datadir_close(&d);
+    assert_int_equal(datadir_open(&next, p->data, 0), STATUS_IO_ERROR);
+    kill(heir, SIGKILL);
+    waitpid(heir, NULL, 0);
+    assert_int_equal(datadir_open(&next, p->data, 0), STATUS_OK);
+    datadir_close(&next);
+}
+
+static void waits_for_what_a_dead_warden_left_running(void **state)
+{
+    struct place *p = *state;
+    struct datadir d, next;
+    int go[2];
+    char byte = 0;
+    pid_t heir;
+
+    assert_int_equal(pipe(go), 0);
+    assert_int_equal(datadir_open(&d, p->data, 0), STATUS_OK);
+    heir = fork();
+    if (heir == 0) {
+        close(go[1]);
+        while (read(go[0], &byte, 1) > 0)
+            ;
+        _exit(0);
+    }
+    datadir_close(&d);
+    close(go[0]);
+    close(go[1]); /* from here on the heir is about to go */
+    assert_int_equal(datadir_open(&next, p->data, 60000), STATUS_OK);
+    datadir_close(&next);
+    waitpid(heir, NULL, 0);
+}
+
+static void refuses_a_file(void **state)
+{
+    struct place *p = *state;
+    struct datadir d;
+
+    close(open(p->data, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    assert_int_equal(datadir_open(&d, p->data, 0), STATUS_IO_ERROR);
+    assert_said(p, "must be a directory");
+}
+
+static void refuses_a_directory_in_a_missing_one(void **state)
+{
+    struct place *p = *state;
+    struct datadir d;
+
+    strcat(p->data, "/deeper");
+    assert_int_equal(datadir_open(&d, p->data, 0), STATUS_IO_ERROR);
+    assert_said(p, "the directory above it must exist");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(makes_a_directory_for_its_owner_only),
+        TEST(takes_a_directory_that_is_there),
+        TEST(refuses_a_second_owner_and_names_the_first),
+        TEST(is_free_only_when_the_last_heir_of_the_lock_is_gone),
+        TEST(waits_for_what_a_dead_warden_left_running),
+        TEST(refuses_a_file),
+        TEST(refuses_a_directory_in_a_missing_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

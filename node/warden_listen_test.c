@@ -1,0 +1,69 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node/warden_listen.h"
+
+static unsigned port_of(int fd)
+{
+    struct buf text = BUF_INIT;
+    unsigned port;
+
+    listen_print(fd, &text);
+    port = (unsigned)atoi(strrchr(buf_text(&text), ':') + 1);
+    buf_fini(&text);
+    return port;
+}
+
+static void listens_on_a_port_of_the_systems_choice(void **state)
+{
+    struct buf text = BUF_INIT;
+    int fd;
+
+    assert_int_equal(listen_open("gmq.listen", "127.0.0.1", 0, &fd), STATUS_OK);
+    listen_print(fd, &text);
+    assert_int_equal(strncmp(buf_text(&text), "127.0.0.1:", 10), 0);
+    assert_true(port_of(fd) > 0);
+    assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    buf_fini(&text);
+    close(fd);
+}
+
+static void refuses_a_port_that_is_taken(void **state)
+{
+    int first, second = -7;
+
+    assert_int_equal(listen_open("gmq.listen", "127.0.0.1", 0, &first), STATUS_OK);
+    assert_int_equal(listen_open("http.listen", "127.0.0.1", port_of(first), &second),
+                     STATUS_IO_ERROR);
+    assert_int_equal(second, -7);
+    close(first);
+}
+
+static void refuses_an_address_of_another_machine(void **state)
+{
+    int fd = -7;
+
+    assert_int_equal(listen_open("gmq.listen", "192.0.2.1", 0, &fd), STATUS_IO_ERROR);
+    assert_int_equal(fd, -7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(listens_on_a_port_of_the_systems_choice),
+        cmocka_unit_test(refuses_a_port_that_is_taken),
+        cmocka_unit_test(refuses_an_address_of_another_machine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
