@@ -21,15 +21,19 @@
 struct loop;
 struct queue;
 
-/* The store's link, as it is now. Counters count since the worker's start. */
+/* The store's link. Counters count since the worker's start. */
 struct http_store_numbers {
-    uint64_t is_up; /* gauge: 0 or 1 */
-    uint64_t round_trips;
-    uint64_t timeouts;                     /* commands that were not answered in time */
-    uint64_t reconnects;                   /* connections made after the first */
-    uint64_t in_flight;                    /* gauge: commands sent and not answered */
-    uint64_t held;                         /* gauge: operations that wait for the link */
-    const struct histogram *round_trip_us; /* of microseconds; NULL: not measured */
+    uint64_t is_up;       /* gauge: 0 or 1 */
+    uint64_t connects;    /* connections that became usable */
+    uint64_t round_trips; /* operations answered */
+    uint64_t errors;      /* of them: with an error, or not in the form of an answer */
+    uint64_t lost;        /* operations in flight when the connection broke */
+    uint64_t expired;     /* operations held for too long */
+    uint64_t overflowed;  /* operations refused because too many were held */
+    uint64_t in_flight;   /* gauge: operations sent and not answered */
+    uint64_t held;        /* gauge: operations that wait for the link */
+    uint64_t held_bytes;  /* gauge: memory of both */
+    const struct histogram *round_trip_us; /* in microseconds; NULL: not measured */
 };
 
 /* What the rest of the node tells. Each may be NULL; called from requests, in the loop. */

@@ -36,16 +36,25 @@ static const struct number queue_numbers[] = {
 
 static const struct number store_numbers[] = {
     {"dueq_store_up", GAUGE, "Whether the store can be reached.", OF_STORE(is_up)},
-    {"dueq_store_round_trips_total", COUNTER, "Commands the store has answered.",
+    {"dueq_store_connects_total", COUNTER, "Connections to the store that became usable.",
+     OF_STORE(connects)},
+    {"dueq_store_round_trips_total", COUNTER, "Operations the store has answered.",
      OF_STORE(round_trips)},
-    {"dueq_store_timeouts_total", COUNTER, "Commands the store did not answer in time.",
-     OF_STORE(timeouts)},
-    {"dueq_store_reconnects_total", COUNTER, "Connections to the store made after the first.",
-     OF_STORE(reconnects)},
-    {"dueq_store_commands_in_flight", GAUGE, "Commands sent to the store and not answered.",
+    {"dueq_store_errors_total", COUNTER, "Operations the store answered with an error.",
+     OF_STORE(errors)},
+    {"dueq_store_lost_total", COUNTER,
+     "Operations that were in flight when the connection broke: they may have happened.",
+     OF_STORE(lost)},
+    {"dueq_store_expired_total", COUNTER, "Operations held for too long and given up.",
+     OF_STORE(expired)},
+    {"dueq_store_overflowed_total", COUNTER, "Operations refused: too many were held.",
+     OF_STORE(overflowed)},
+    {"dueq_store_operations_in_flight", GAUGE, "Operations sent and not answered.",
      OF_STORE(in_flight)},
     {"dueq_store_operations_held", GAUGE, "Operations that wait for the store to be back.",
      OF_STORE(held)},
+    {"dueq_store_bytes_held", GAUGE, "Memory of the operations in flight and held.",
+     OF_STORE(held_bytes)},
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
