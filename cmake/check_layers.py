@@ -39,9 +39,9 @@ TEST_MAY = ["node/store/memory_store.h", "node/store/redis_fixture.h", "node/sto
 
 # foreign header: the files that may include it.
 LIBRARIES = {
-    "hiredis/**": ["node/store/redis_*", "node/store/reply*", "itests/bench/*"],
+    "hiredis/**": ["node/store/redis_*", "node/store/reply*", "itests/bench/**"],
     "event2/**": ["base/loop.c", "protocol/**", "node/store/redis_link.c", "node/app*",
-                  "itests/bench/*", "**_test.c"],
+                  "itests/bench/**", "**_test.c"],
     "zookeeper/**": ["ha/*"],
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**"],

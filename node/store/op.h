@@ -58,9 +58,9 @@ struct op {
     void (*on_done)(struct op *op);
 
     /* Not for the caller. */
-    struct list link;               /* whoever has the op */
-    struct queue *queue;            /* the engine, while it has the op: see queue.c */
-    void (*answer)(struct op *op);  /* the caller's on_done, while the engine listens in */
+    struct list link;              /* whoever has the op */
+    struct queue *queue;           /* the engine, while it has the op: see queue.c */
+    void (*answer)(struct op *op); /* the caller's on_done, while the engine listens in */
 
     unsigned bucket;    /* crc16(topic) % buckets; the queue sets it */
     struct bytes topic; /* all but OWNER and SCAN */
