@@ -1,6 +1,8 @@
 #include "base/buf.h"
 
+#include <assert.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,6 +26,7 @@ char *buf_reserve(struct buf *b, size_t more)
 {
     size_t room = b->room ? b->room : 64;
 
+    assert(more < SIZE_MAX / 4); /* else the doubling below would never end */
     while (room - b->len < more)
         room *= 2;
     if (room != b->room) {

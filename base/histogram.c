@@ -3,27 +3,31 @@
 #define STEP_BITS 5 /* 32 steps per power of two */
 #define STEPS     (1 << STEP_BITS)
 
+/* Bucket 0 is the value 0; behind it the steps are those of value - 1. */
 static unsigned bucket_of(int64_t value)
 {
-    uint64_t v = (uint64_t)value;
+    uint64_t v = (uint64_t)value - 1;
     unsigned shift;
 
+    if (value == 0)
+        return 0;
     if (v < STEPS)
-        return (unsigned)v;
+        return (unsigned)v + 1;
     shift = 63u - (unsigned)__builtin_clzll(v) - STEP_BITS;
-    v = (uint64_t)(shift + 1) * STEPS + ((v >> shift) - STEPS);
+    v = (uint64_t)(shift + 1) * STEPS + ((v >> shift) - STEPS) + 1;
     return v < HISTOGRAM_BUCKETS ? (unsigned)v : HISTOGRAM_BUCKETS - 1;
 }
 
 /* The largest value that falls into the bucket. */
 static int64_t bound_of(unsigned bucket)
 {
-    unsigned shift;
+    unsigned step, shift;
 
-    if (bucket < STEPS)
+    if (bucket <= STEPS)
         return bucket;
-    shift = bucket / STEPS - 1;
-    return (((int64_t)(STEPS + bucket % STEPS) + 1) << shift) - 1;
+    step = bucket - 1;
+    shift = step / STEPS - 1;
+    return ((int64_t)(STEPS + step % STEPS) + 1) << shift;
 }
 
 void histogram_add(struct histogram *h, int64_t value_ms)

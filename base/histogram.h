@@ -1,14 +1,16 @@
 /* A histogram of milliseconds with bounded relative error, cheap enough for every job.
  *
- * Log-linear buckets: values below 32 exactly, above that 32 steps per power of two (error
- * at most 3 %), up to 2^40 ms. No allocation, no reset; readers take differences.
+ * Log-linear buckets: values up to 64 exactly, above that 32 steps per power of two (error
+ * at most 3 %), up to 2^40 ms. A bucket includes its upper bound and not its lower one, as
+ * Prometheus counts, so that a power of two is a bound. No allocation, no reset; readers take
+ * differences.
  */
 #ifndef DUEQ_BASE_HISTOGRAM_H
 #define DUEQ_BASE_HISTOGRAM_H
 
 #include <stdint.h>
 
-#define HISTOGRAM_BUCKETS (32 + 35 * 32)
+#define HISTOGRAM_BUCKETS (1 + 36 * 32)
 
 struct histogram {
     uint64_t counts[HISTOGRAM_BUCKETS];
@@ -24,7 +26,8 @@ void histogram_add(struct histogram *h, int64_t value_ms);
  * 0 when empty. */
 int64_t histogram_quantile(const struct histogram *h, double fraction);
 
-/* How many values are at most `bound_ms` (exact for powers of two and below 32). */
+/* How many values are at most `bound_ms`: exact up to 64 and for powers of two; in between it
+ * may leave out values up to 3 % below the bound. */
 uint64_t histogram_count_up_to(const struct histogram *h, int64_t bound_ms);
 
 #endif

@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -13,7 +14,8 @@
 
 #define MODULES_MAX 32
 #define NAME_MAX_   24
-#define LINE_MAX_   4096
+#define LINE_MAX_   4096 /* PIPE_BUF: what a pipe takes in one piece */
+#define SAFE_MAX_   (LINE_MAX_ - 128)
 
 struct module_level {
     char name[NAME_MAX_];
@@ -113,6 +115,8 @@ enum status log_configure(const struct log_options *options)
         if (fd < 0)
             return STATUS_IO_ERROR;
         file = strdup(options->file);
+        if (!file)
+            abort();
     }
     use_fd(fd);
     free(out.file);
@@ -161,30 +165,48 @@ static size_t print_time(char *to, size_t room)
     return len + (size_t)snprintf(to + len, room - len, ".%03dZ", (int)(now_ms % 1000));
 }
 
-/* A message may quote what a client sent: control characters never reach the output raw. */
-static size_t escape(char *to, size_t room, const char *text, bool json)
+/* How many bytes make up the UTF-8 character at `at`; 0: it is none, or a control character
+ * of Latin-1, which terminals obey as well. */
+static unsigned utf8_length(const unsigned char *at)
 {
+    static const unsigned char second_min[] = {[0xe0] = 0xa0, [0xf0] = 0x90, [0xff] = 0};
+    static const unsigned char second_max[] = {[0xed] = 0x9f, [0xf4] = 0x8f, [0xff] = 0};
+    unsigned len = *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
+    unsigned char min = second_min[*at] ? second_min[*at] : *at == 0xc2 ? 0xa0 : 0x80;
+    unsigned char max = second_max[*at] ? second_max[*at] : 0xbf;
+
+    if (*at < 0xc2 || *at > 0xf4 || at[1] < min || at[1] > max)
+        return 0;
+    for (unsigned i = 2; i < len; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    return len;
+}
+
+/* A message may quote what a client sent: neither control characters nor what is no UTF-8
+ * reaches the output raw. In JSON a stray byte becomes the character of that number. */
+static void escape(char *to, size_t room, const char *text, bool json)
+{
+    const unsigned char *at = (const unsigned char *)text;
     size_t len = 0;
 
-    for (; *text && len + 7 < room; text++) {
-        unsigned char c = (unsigned char)*text;
+    while (*at && len + 7 < room) {
+        unsigned plain = *at < 0x80 ? *at >= 0x20 && *at != 0x7f : utf8_length(at);
 
-        if (json && (c == '"' || c == '\\')) {
+        if (json && (*at == '"' || *at == '\\'))
             to[len++] = '\\';
-            to[len++] = (char)c;
-        } else if (c < 0x20 || c == 0x7f) {
-            len += (size_t)snprintf(to + len, room - len, json ? "\\u%04x" : "\\x%02x", c);
-        } else {
-            to[len++] = (char)c;
-        }
+        if (!plain)
+            len += (size_t)snprintf(to + len, room - len, json ? "\\u%04x" : "\\x%02x", *at++);
+        for (; plain; plain--)
+            to[len++] = (char)*at++;
     }
     to[len] = '\0';
-    return len;
 }
 
 void log_write(enum log_level level, const char *module, const char *format, ...)
 {
-    char message[LINE_MAX_ / 2], safe[LINE_MAX_], line[LINE_MAX_ + 128], when[40];
+    char message[LINE_MAX_ / 2], safe[SAFE_MAX_], line[LINE_MAX_], when[40];
     va_list args;
     int len, saved_errno = errno;
 
@@ -194,11 +216,12 @@ void log_write(enum log_level level, const char *module, const char *format, ...
     escape(safe, sizeof(safe), message, out.json);
     print_time(when, sizeof(when));
     len = snprintf(line, sizeof(line),
-                   out.json ? "{\"time\":\"%s\",\"level\":\"%s\",\"module\":\"%s\","
+                   out.json ? "{\"time\":\"%s\",\"level\":\"%s\",\"module\":\"%.24s\","
                               "\"pid\":%d,\"message\":\"%s\"}\n"
-                            : "%s %-5s %-8s [%d] %s\n",
+                            : "%s %-5s %-8.24s [%d] %s\n",
                    when, level_words[level], module, (int)getpid(), safe);
-    if (len > 0 && write(out.fd, line, (size_t)len) < 0) {
+    assert(len > 0 && len < LINE_MAX_);
+    if (write(out.fd, line, (size_t)len) < 0) {
         /* Nowhere left to say it. */
     }
     errno = saved_errno;

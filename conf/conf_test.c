@@ -384,17 +384,46 @@ static void the_reference_file_equals_the_defaults(void **state)
     conf_free(defaults);
 }
 
-/* A key given twice is an error: so all keys are in the file if each one, added, is refused. */
-static void no_key_is_missing_in_the_reference_file(void **state)
+static size_t read_reference(char *text, size_t room)
 {
-    char text[32768];
     FILE *from = fopen(DUEQ_YAML, "r");
     size_t len;
 
     assert_non_null(from);
-    len = fread(text, 1, sizeof(text), from);
+    len = fread(text, 1, room - 1, from);
     fclose(from);
-    assert_true(len < sizeof(text));
+    assert_true(len < room - 1);
+    text[len] = '\0';
+    return len;
+}
+
+/* The comment above a key has [reload] in it, or it has not. */
+static void the_reference_file_marks_the_keys_that_can_be_reloaded(void **state)
+{
+    char text[32768];
+    char *at;
+
+    read_reference(text, sizeof(text));
+    at = strstr(text, "\nnode:");
+    for (size_t i = 0; i < conf_key_count; i++) {
+        char line[64];
+        char *end;
+
+        snprintf(line, sizeof(line), "\n  %s: ", strchr(conf_keys[i].path, '.') + 1);
+        assert_non_null(end = strstr(at, line));
+        *end = '\0';
+        if (!strstr(at, "[reload]") == conf_keys[i].is_reloadable)
+            fail_msg("%s: [reload] is wrong", conf_keys[i].path);
+        at = end + 1;
+    }
+}
+
+/* A key given twice is an error: so all keys are in the file if each one, added, is refused. */
+static void no_key_is_missing_in_the_reference_file(void **state)
+{
+    char text[32768];
+    size_t len = read_reference(text, sizeof(text));
+
     for (size_t i = 0; i < conf_key_count; i++) {
         struct buf yaml = BUF_INIT;
         struct conf_errors errors;
@@ -517,6 +546,7 @@ int main(void)
         IN_DIRECTORY(stops_counting_aloud_after_a_hundred_mistakes),
         IN_DIRECTORY(adds_to_the_errors_that_are_there),
         IN_DIRECTORY(the_reference_file_equals_the_defaults),
+        IN_DIRECTORY(the_reference_file_marks_the_keys_that_can_be_reloaded),
         IN_DIRECTORY(no_key_is_missing_in_the_reference_file),
         IN_DIRECTORY(prints_what_reads_back_to_the_same),
         IN_DIRECTORY(prints_no_secret),

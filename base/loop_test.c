@@ -1,0 +1,157 @@
+/* The loop with real time: conditions, not durations. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/loop.h"
+
+struct probe {
+    struct timer timer;
+    struct loop *loop;
+    int64_t fired_mono_ms;
+    bool is_last;
+};
+
+static int setup(void **state)
+{
+    *state = loop_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    loop_free(*state);
+    return 0;
+}
+
+static void on_fire(struct timer *timer)
+{
+    struct probe *p = CONTAINER_OF(timer, struct probe, timer);
+
+    p->fired_mono_ms = clock_mono_ms();
+    if (p->is_last)
+        loop_stop(p->loop);
+}
+
+static void arm(struct probe *p, struct loop *l, int64_t delay_ms, bool is_last)
+{
+    *p = (struct probe){.loop = l, .is_last = is_last};
+    timer_init(&p->timer, on_fire);
+    timer_arm(&l->timers, &p->timer, delay_ms);
+}
+
+static void timers_fire_and_never_early(void **state)
+{
+    struct loop *l = *state;
+    struct probe later, sooner, at_once;
+    int64_t start_mono_ms;
+
+    loop_touch(l);
+    start_mono_ms = timers_now(&l->timers);
+    arm(&later, l, 20, true);
+    arm(&sooner, l, 5, false);
+    arm(&at_once, l, 0, false);
+    loop_run(l);
+    assert_true(at_once.fired_mono_ms >= start_mono_ms);
+    assert_true(sooner.fired_mono_ms >= start_mono_ms + 5);
+    assert_true(later.fired_mono_ms >= start_mono_ms + 20);
+}
+
+static void a_loop_can_run_again_after_it_was_stopped(void **state)
+{
+    struct loop *l = *state;
+    struct probe p;
+
+    for (int i = 0; i < 2; i++) {
+        arm(&p, l, 0, true);
+        loop_run(l);
+        assert_true(p.fired_mono_ms > 0);
+    }
+}
+
+static void an_alarm_for_a_disarmed_timer_does_no_harm(void **state)
+{
+    struct loop *l = *state;
+    struct probe gone, last;
+
+    arm(&gone, l, 1, true);
+    arm(&last, l, 10, true);
+    timer_disarm(&l->timers, &gone.timer);
+    loop_run(l);
+    assert_int_equal(gone.fired_mono_ms, 0);
+    assert_true(last.fired_mono_ms > 0);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct probe *p = arg;
+
+    loop_touch(p->loop);
+    arm(p, p->loop, 0, true);
+}
+
+static void a_descriptor_can_arm_a_timer_while_no_other_is_armed(void **state)
+{
+    struct loop *l = *state;
+    struct probe p = {.loop = l};
+    struct event *readable;
+    int fds[2];
+
+    assert_int_equal(pipe(fds), 0);
+    readable = event_new(l->base, fds[0], EV_READ, on_readable, &p);
+    assert_non_null(readable);
+    event_add(readable, NULL);
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    loop_run(l);
+    assert_true(p.fired_mono_ms > 0);
+    event_free(readable);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void touching_never_sets_the_time_back(void **state)
+{
+    struct loop *l = *state;
+    int64_t ahead_mono_ms = clock_mono_ms() + 1000000;
+
+    l->timers.now_mono_ms = ahead_mono_ms;
+    loop_touch(l);
+    assert_true(timers_now(&l->timers) == ahead_mono_ms);
+}
+
+static void a_late_turn_is_noticed(void **state)
+{
+    struct loop *l = *state;
+    struct probe p;
+
+    /* As if the loop had been held up for 50 ms after this was armed. */
+    l->timers.now_mono_ms = clock_mono_ms() - 50;
+    arm(&p, l, 0, true);
+    loop_run(l);
+    assert_true(l->stall_max_ms >= 50);
+    assert_int_equal(l->stall_count, 1);
+}
+
+#define ON_A_NEW_LOOP(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_A_NEW_LOOP(timers_fire_and_never_early),
+        ON_A_NEW_LOOP(a_loop_can_run_again_after_it_was_stopped),
+        ON_A_NEW_LOOP(an_alarm_for_a_disarmed_timer_does_no_harm),
+        ON_A_NEW_LOOP(a_descriptor_can_arm_a_timer_while_no_other_is_armed),
+        ON_A_NEW_LOOP(touching_never_sets_the_time_back),
+        ON_A_NEW_LOOP(a_late_turn_is_noticed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
