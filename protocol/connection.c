@@ -1,0 +1,328 @@
+#include "protocol/connection.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <event2/event.h>
+
+#include "base/list.h"
+#include "base/log.h"
+
+#define CHUNK_BYTES   65536
+#define HURRY_MS      50   /* of grace for requests in work, once the input has ended */
+#define ENDING_MS     5000 /* without progress: the client does not read its last replies */
+#define ENDING_MIN_MS 5    /* looks at an ending connection come this often, */
+#define ENDING_MAX_MS 500  /* then less and less */
+
+static void arm_timer(struct connection *c, int64_t delay_ms)
+{
+    timer_arm(&c->kind->loop->timers, &c->timer, delay_ms);
+}
+
+static int64_t now_of(const struct connection *c)
+{
+    return timers_now(&c->kind->loop->timers);
+}
+
+/* ---- the end ---- */
+
+static void forget_input(struct connection *c)
+{
+    c->kind->kept_bytes -= stream_len(&c->input);
+    stream_fini(&c->input);
+}
+
+void connection_close(struct connection *c, const char *reason)
+{
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    c->state = CONNECTION_CLOSED;
+    LOG_DEBUG(c->kind->name, "connection %llu: closed, %s; %u in work, %llu bytes not sent",
+              (unsigned long long)c->number, reason, c->in_work,
+              (unsigned long long)(c->sent_bytes - c->flushed_bytes));
+    event_free(c->readable);
+    event_free(c->writable);
+    close(c->fd);
+    forget_input(c);
+    stream_fini(&c->output);
+    arm_timer(c, 0);
+}
+
+/* Unread input at close() would turn into a reset, which may overtake the last reply. */
+static void drain(struct connection *c)
+{
+    char bytes[4096];
+
+    for (unsigned i = 0; i < 64; i++)
+        if (recv(c->fd, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0)
+            return;
+}
+
+static void close_when_finished(struct connection *c)
+{
+    if (c->state != CONNECTION_ENDING || c->in_work || c->flushed_bytes != c->sent_bytes)
+        return;
+    drain(c);
+    connection_close(c, c->reason);
+}
+
+static void begin_to_end(struct connection *c, const char *reason)
+{
+    if (c->state != CONNECTION_OPEN)
+        return;
+    c->state = CONNECTION_ENDING;
+    c->reason = reason;
+    c->end_mono_ms = c->progress_mono_ms = now_of(c);
+    c->timer_ms = ENDING_MIN_MS;
+    event_del(c->readable);
+    forget_input(c);
+    arm_timer(c, c->timer_ms);
+}
+
+void connection_wind_up(struct connection *c, const char *reason)
+{
+    begin_to_end(c, reason);
+    close_when_finished(c);
+}
+
+/* ---- output ---- */
+
+static const char *pending_error(struct connection *c)
+{
+    int error = 0;
+    socklen_t len = sizeof(error);
+
+    getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+    return error ? "the client left before its last reply" : NULL;
+}
+
+/* Has the client's kernel acknowledged all? */
+static bool is_acknowledged(struct connection *c)
+{
+    int waiting = 0;
+
+    return ioctl(c->fd, SIOCOUTQ, &waiting) != 0 || waiting == 0;
+}
+
+/* True when flushed_bytes has grown. */
+static bool note_flushed(struct connection *c)
+{
+    uint64_t written = c->sent_bytes - stream_len(&c->output);
+    const char *error = c->saw_end ? pending_error(c) : NULL;
+
+    if (error) {
+        connection_close(c, error);
+        return false;
+    }
+    if (written == c->flushed_bytes || (c->saw_end && !is_acknowledged(c)))
+        return false;
+    c->flushed_bytes = written;
+    c->progress_mono_ms = now_of(c);
+    return true;
+}
+
+/* What the kernel takes of `bytes`; the connection may be closed behind it. */
+static size_t write_some(struct connection *c, struct bytes bytes)
+{
+    ssize_t n;
+
+    do {
+        n = send(c->fd, bytes.at, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    if (n >= 0)
+        return (size_t)n;
+    if (errno != EAGAIN)
+        connection_close(c, "the client left before it was answered");
+    return 0;
+}
+
+void connection_send(struct connection *c, struct bytes bytes)
+{
+    size_t n = 0;
+
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    if (stream_len(&c->output) > c->kind->output_max_bytes) {
+        connection_close(c, "too much output unread (limits.output_bytes)");
+        return;
+    }
+    if (stream_len(&c->output) == 0)
+        n = write_some(c, bytes);
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    c->sent_bytes += bytes.len;
+    if (n < bytes.len) {
+        stream_add(&c->output, bytes_of(bytes.at + n, bytes.len - n));
+        event_add(c->writable, NULL);
+    }
+    note_flushed(c);
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg)
+{
+    struct connection *c = arg;
+
+    loop_touch(c->kind->loop);
+    if (stream_len(&c->output))
+        stream_take(&c->output, write_some(c, stream_bytes(&c->output)));
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    if (stream_len(&c->output))
+        event_add(c->writable, NULL);
+    if (note_flushed(c))
+        c->kind->on_flushed(c);
+    close_when_finished(c);
+}
+
+/* ---- input ---- */
+
+static void keep_input(struct connection *c, struct bytes rest)
+{
+    if (rest.len == 0 || c->state != CONNECTION_OPEN)
+        return;
+    stream_add(&c->input, rest);
+    c->kind->kept_bytes += rest.len;
+    if (c->kind->kept_bytes > c->kind->kept_max_bytes)
+        connection_close(c, "too much memory in unfinished requests");
+}
+
+static void offer_kept(struct connection *c)
+{
+    size_t used;
+
+    if (stream_len(&c->input) == 0)
+        return;
+    used = c->kind->on_input(c, stream_bytes(&c->input));
+    if (c->state != CONNECTION_OPEN)
+        return; /* then the input is gone */
+    stream_take(&c->input, used);
+    c->kind->kept_bytes -= used;
+}
+
+static void take_input(struct connection *c, struct bytes bytes)
+{
+    c->progress_mono_ms = now_of(c);
+    if (stream_len(&c->input)) {
+        keep_input(c, bytes);
+        offer_kept(c);
+    } else {
+        size_t used = c->kind->on_input(c, bytes);
+
+        keep_input(c, bytes_of(bytes.at + used, bytes.len - used));
+    }
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    static char chunk[CHUNK_BYTES]; /* one for all: it is empty again before the next event */
+    struct connection *c = arg;
+    ssize_t n = recv(fd, chunk, sizeof(chunk), MSG_DONTWAIT);
+
+    loop_touch(c->kind->loop);
+    if (n > 0) {
+        take_input(c, bytes_of(chunk, (size_t)n));
+    } else if (n == 0) {
+        c->saw_end = true;
+        begin_to_end(c, stream_len(&c->input) ? "the client left within a request"
+                                              : "the client has ended");
+        close_when_finished(c);
+    } else if (errno != EAGAIN && errno != EINTR) {
+        connection_close(c, "the connection was lost");
+    }
+}
+
+/* ---- requests ---- */
+
+void connection_begin(struct connection *c)
+{
+    c->in_work++;
+    if (c->in_work >= c->kind->in_work_max && !c->is_paused && c->state == CONNECTION_OPEN) {
+        c->is_paused = true;
+        event_del(c->readable);
+    }
+}
+
+static void resume(struct connection *c)
+{
+    if (!c->is_paused || c->in_work >= c->kind->in_work_max)
+        return;
+    c->is_paused = false;
+    offer_kept(c);
+    if (c->state == CONNECTION_OPEN && !c->is_paused)
+        event_add(c->readable, NULL);
+}
+
+void connection_done(struct connection *c)
+{
+    assert(c->in_work > 0);
+    c->in_work--;
+    c->progress_mono_ms = now_of(c);
+    if (c->state == CONNECTION_OPEN)
+        resume(c);
+    close_when_finished(c);
+}
+
+/* ---- time ---- */
+
+/* Idle connections are looked at when they can be idle long enough, not at each request. */
+static void look_at_open(struct connection *c, int64_t now_mono_ms)
+{
+    int64_t idle_ms = c->in_work ? 0 : now_mono_ms - c->progress_mono_ms;
+    int64_t limit_ms = c->kind->idle_ms;
+
+    if (limit_ms && idle_ms >= limit_ms)
+        connection_close(c, "idle for too long (limits.idle)");
+    else if (limit_ms)
+        arm_timer(c, limit_ms - idle_ms);
+}
+
+static void look_at_ending(struct connection *c, int64_t now_mono_ms)
+{
+    if (!c->was_hurried && now_mono_ms - c->end_mono_ms >= HURRY_MS) {
+        c->was_hurried = true;
+        if (c->kind->on_end)
+            c->kind->on_end(c);
+    }
+    if (c->state == CONNECTION_ENDING && note_flushed(c))
+        c->kind->on_flushed(c);
+    if (c->in_work == 0 && now_mono_ms - c->progress_mono_ms >= ENDING_MS)
+        connection_close(c, "the last replies were not read");
+    close_when_finished(c);
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    c->timer_ms = c->timer_ms * 2 < ENDING_MAX_MS ? c->timer_ms * 2 : ENDING_MAX_MS;
+    arm_timer(c, c->timer_ms);
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct connection *c = CONTAINER_OF(timer, struct connection, timer);
+
+    if (c->state == CONNECTION_OPEN)
+        look_at_open(c, now_of(c));
+    else if (c->state == CONNECTION_ENDING)
+        look_at_ending(c, now_of(c));
+    else
+        c->kind->on_closed(c);
+}
+
+void connection_init(struct connection *c, struct connection_kind *kind, int fd)
+{
+    static uint64_t last_number;
+
+    *c = (struct connection){.kind = kind, .number = ++last_number, .fd = fd};
+    timer_init(&c->timer, on_timer);
+    c->readable = event_new(kind->loop->base, fd, EV_READ | EV_PERSIST, on_readable, c);
+    c->writable = event_new(kind->loop->base, fd, EV_WRITE, on_writable, c);
+    if (!c->readable || !c->writable)
+        abort();
+    c->progress_mono_ms = now_of(c);
+    event_add(c->readable, NULL);
+    if (kind->idle_ms)
+        arm_timer(c, kind->idle_ms);
+}

@@ -1,0 +1,102 @@
+/* One client's socket, for every protocol that answers requests on it.
+ *
+ * Input is offered as it came, and what the protocol does not use is offered again with more
+ * behind it. Output is written at once, one reply in one write; what the kernel does not take
+ * waits here. The connection counts the requests in work: it reads no further while there are
+ * too many, and an orderly end waits for them.
+ *
+ *            end of file, or connection_wind_up()
+ *   OPEN ------------------------------------------> ENDING
+ *     |  no more input; requests in work are answered  |  nothing in work, all flushed;
+ *     |                                                |  or no progress for 5 s
+ *     +--- connection_close(), a lost connection, -----+---> CLOSED --next turn--> on_closed
+ *          too much unread output, idle for too long
+ *
+ * A client that ends its side may have left, or may wait for its last replies: the two look
+ * the same. So it gets its replies, and they count as flushed only when its kernel has
+ * acknowledged them: one that has left answers with a reset instead.
+ *
+ * Closing requires a reason, a static text; it goes to the log at level debug.
+ */
+#ifndef DUEQ_PROTOCOL_CONNECTION_H
+#define DUEQ_PROTOCOL_CONNECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "protocol/stream.h"
+
+struct connection;
+
+/* What all connections of a protocol share; the limits may change at any time. Callbacks come
+ * from the event loop (on_input also from connection_done), never from connection_send, _close
+ * or _wind_up, and each may close its connection. */
+struct connection_kind {
+    const char *name; /* module in the log */
+    struct loop *loop;
+
+    /* Returns how many bytes were used. `input` is not empty, and borrowed for the call. */
+    size_t (*on_input)(struct connection *c, struct bytes input);
+    /* The input ended a moment ago (long enough for what needs no waiting): requests that
+     * wait for something are to give up. NULL: none ever does. */
+    void (*on_end)(struct connection *c);
+    /* `flushed_bytes` has grown. */
+    void (*on_flushed)(struct connection *c);
+    /* The last call. The memory is the owner's again. */
+    void (*on_closed)(struct connection *c);
+
+    unsigned in_work_max;    /* requests of one connection in work at once */
+    size_t output_max_bytes; /* unread output of one connection; one reply may go beyond */
+    size_t kept_max_bytes;   /* unused input of all connections together */
+    int64_t idle_ms;         /* nothing in work and no input for so long: closed; 0: never */
+
+    size_t kept_bytes; /* gauge, of kept_max_bytes */
+};
+
+enum connection_state { CONNECTION_OPEN, CONNECTION_ENDING, CONNECTION_CLOSED };
+
+struct event;
+
+struct connection {
+    struct connection_kind *kind;
+    uint64_t number; /* unique in this process */
+    enum connection_state state;
+    unsigned in_work;       /* requests */
+    uint64_t sent_bytes;    /* given to connection_send since the start */
+    uint64_t flushed_bytes; /* of these: with the kernel, see above */
+
+    /* connection.c's own */
+    int fd;
+    bool is_paused; /* reads nothing */
+    bool saw_end;   /* the client has ended its side */
+    bool was_hurried;
+    const char *reason; /* of the end */
+    struct event *readable;
+    struct event *writable;
+    struct timer timer;
+    int64_t timer_ms;         /* ENDING: the next wait */
+    int64_t progress_mono_ms; /* last input, last byte written, last request done */
+    int64_t end_mono_ms;      /* ENDING since */
+    struct stream input;      /* not used yet */
+    struct stream output;     /* not written yet */
+};
+
+/* Takes the non-blocking `fd` over and reads from the next turn on. */
+void connection_init(struct connection *c, struct connection_kind *kind, int fd);
+
+/* One reply, written at once as far as the kernel takes it. On a closed connection: nothing
+ * happens. The reply is flushed when flushed_bytes has reached the sent_bytes of now. */
+void connection_send(struct connection *c, struct bytes bytes);
+
+/* A request has begun, and (last statement of whoever answers it) is done. */
+void connection_begin(struct connection *c);
+void connection_done(struct connection *c);
+
+/* No more input; when all in work is answered and flushed: closed. */
+void connection_wind_up(struct connection *c, const char *reason);
+
+/* At once: the descriptor is closed, nothing more is sent. on_closed comes in the next turn. */
+void connection_close(struct connection *c, const char *reason);
+
+#endif

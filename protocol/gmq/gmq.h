@@ -1,0 +1,56 @@
+/* The gmq port: gmq's JSON-RPC for its published clients. The contract is doc/gmq.md.
+ *
+ *   server.c   accepts clients, limits, stopping
+ *   request.c  one request: from its bytes to the queue, and back as a reply
+ *   scan.c     where a request ends in the stream    (pure, as all that follow)
+ *   call.c     what it says; seconds.c, raw_id.c help
+ *   reply.c    what is answered
+ */
+#ifndef DUEQ_PROTOCOL_GMQ_GMQ_H
+#define DUEQ_PROTOCOL_GMQ_GMQ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gmq;
+struct loop;
+struct queue;
+
+struct gmq_options {
+    bool strict;           /* numbers as strings, and the rest of doc/gmq.md, "Strict mode" */
+    int64_t pop_wait_ms;   /* a Pop waits so long for a job */
+    size_t body_max_bytes; /* of a job; the queue judges it, requests are sized by it */
+    unsigned connections_max;
+    unsigned pipelined_max;  /* requests of one connection in work at once; at least 1 */
+    size_t output_max_bytes; /* unread replies of one connection */
+    int64_t idle_ms; /* a connection that does nothing for so long is closed; 0: never */
+};
+
+/* Counters since start. */
+struct gmq_stats {
+    uint64_t connections; /* gauge */
+    uint64_t accepted;
+    uint64_t turned_away; /* clients, over connections_max */
+    uint64_t requests;    /* well-formed or not */
+    uint64_t refused;     /* of these: not understood, too large, or while stopping */
+};
+
+/* Serves what connects to `listen_fd` (bound and listening), and owns it from now on. The
+ * options are copied, loop and queue borrowed for its life. Never NULL. */
+struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct queue *queue,
+                    int listen_fd);
+
+/* New limits for all connections, from the next request of each on. */
+void gmq_reload(struct gmq *g, const struct gmq_options *options);
+
+/* Accepts no more, ends the waiting of Pops, refuses new requests on open connections, lets
+ * those in work finish, and calls back, never from inside, when the last connection is gone. */
+void gmq_stop(struct gmq *g, void (*on_stopped)(void *arg), void *arg);
+
+/* After on_stopped, or when nothing of the queue can call back any more; NULL is fine. */
+void gmq_free(struct gmq *g);
+
+const struct gmq_stats *gmq_stats(const struct gmq *g);
+
+#endif

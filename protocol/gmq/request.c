@@ -1,0 +1,250 @@
+/* One request: parsed, handed to the queue, answered.
+ *
+ * A request lives from its first byte behind the scanner to its reply; one that brought a job
+ * lives until that reply is flushed, because only then the job counts as delivered. A client
+ * that is gone by then gives it back: it costs no try.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/queue/queue.h"
+#include "protocol/gmq/reply.h"
+#include "protocol/gmq/server.h"
+
+struct request {
+    struct gmq_call call; /* its id is the copy below: the frame is gone by then */
+    struct gmq_client *client;
+    struct list link; /* in the client's waiting or unflushed, or in neither */
+    union {
+        struct op push;
+        struct pop pop;
+        struct id_ack ack;
+    } asked;
+    struct delivery *delivery; /* popped and not confirmed yet */
+    uint64_t flushed_at;       /* the connection's flushed_bytes at which it is */
+    char id[];
+};
+
+static struct request *request_new(struct gmq_client *client, const struct gmq_call *call)
+{
+    struct request *r = calloc(1, sizeof(*r) + call->id.len);
+
+    if (!r)
+        abort();
+    r->call = *call;
+    memcpy(r->id, call->id.at, call->id.len);
+    r->call.id = bytes_of(r->id, call->id.len);
+    r->client = client;
+    list_init(&r->link);
+    return r;
+}
+
+static void request_free(struct request *r)
+{
+    list_remove(&r->link);
+    gmq_call_fini(&r->call);
+    free(r);
+}
+
+/* ---- answers ---- */
+
+static void send_reply(struct gmq_client *client)
+{
+    struct buf *reply = &client->gmq->reply;
+
+    connection_send(&client->connection, buf_bytes(reply));
+    if (reply->room > 65536)
+        buf_fini(reply);
+    else
+        buf_clear(reply);
+}
+
+/* The answer to all but a Pop that brought a job. */
+static void finish(struct request *r, enum status status)
+{
+    struct gmq_client *client = r->client;
+    struct gmq *g = client->gmq;
+
+    if (status == STATUS_OK)
+        gmq_reply_done(&g->reply, r->call.id, r->call.method);
+    else
+        gmq_reply_status(&g->reply, &r->call, status, g->options.strict);
+    send_reply(client);
+    request_free(r);
+    gmq_client_done(client);
+}
+
+/* Is the job with its consumer? True when that is known. */
+static bool settle(struct request *r)
+{
+    struct connection *c = &r->client->connection;
+
+    if (c->state == CONNECTION_CLOSED)
+        queue_returned(r->client->gmq->queue, r->delivery);
+    else if (c->flushed_bytes >= r->flushed_at)
+        queue_delivered(r->client->gmq->queue, r->delivery);
+    else
+        return false;
+    request_free(r);
+    return true;
+}
+
+static void hand_over(struct request *r)
+{
+    struct gmq_client *client = r->client;
+    struct gmq *g = client->gmq;
+    struct pop *pop = &r->asked.pop;
+
+    gmq_reply_job(&g->reply, r->call.id, pop->topic, &pop->jobs[0], g->options.strict);
+    send_reply(client);
+    r->delivery = pop->delivery;
+    r->flushed_at = client->connection.sent_bytes;
+    if (!settle(r))
+        list_append(&client->unflushed, &r->link);
+    gmq_client_done(client);
+}
+
+static void on_push_done(struct op *op)
+{
+    finish(CONTAINER_OF(op, struct request, asked.push), op->status);
+}
+
+static void on_ack_done(struct id_ack *ack)
+{
+    finish(CONTAINER_OF(ack, struct request, asked.ack), ack->status);
+}
+
+static void on_pop_done(struct pop *pop)
+{
+    struct request *r = CONTAINER_OF(pop, struct request, asked.pop);
+
+    list_remove(&r->link);
+    if (pop->status == STATUS_OK)
+        hand_over(r);
+    else
+        finish(r, pop->status);
+}
+
+/* ---- to the queue ---- */
+
+static int64_t stored_ttr_ms(const struct gmq *g, int64_t ttr_ms)
+{
+    if (!g->options.strict || ttr_ms == 0)
+        return ttr_ms;
+    return ttr_ms < QUEUE_TTR_MAX_MS - GMQ_STRICT_TTR_MS ? ttr_ms + GMQ_STRICT_TTR_MS
+                                                         : QUEUE_TTR_MAX_MS;
+}
+
+static void submit_push(struct gmq *g, struct request *r)
+{
+    r->asked.push = (struct op){
+        .verb = OP_PUSH,
+        .on_done = on_push_done,
+        .topic = r->call.topic,
+        .id = r->call.job_id,
+        .in.push = {.body = r->call.body,
+                    .delay_ms = r->call.delay_ms,
+                    .ttr_ms = stored_ttr_ms(g, r->call.ttr_ms)},
+    };
+    queue_submit(g->queue, &r->asked.push);
+}
+
+static void submit_pop(struct gmq *g, struct request *r)
+{
+    r->asked.pop = (struct pop){
+        .topics = r->call.topics,
+        .topic_count = r->call.topic_count,
+        .count = 1,
+        .wait_ms = g->options.pop_wait_ms,
+        .id_only = true,
+        .holder = r->client->connection.number,
+        .on_done = on_pop_done,
+    };
+    list_append(&r->client->waiting, &r->link);
+    queue_pop(g->queue, &r->asked.pop);
+}
+
+static void submit_ack(struct gmq *g, struct request *r)
+{
+    r->asked.ack = (struct id_ack){
+        .id = r->call.job_id,
+        .holder = r->client->connection.number,
+        .on_done = on_ack_done,
+    };
+    queue_ack_by_id(g->queue, &r->asked.ack);
+}
+
+static void (*const submit[GMQ_METHOD_COUNT])(struct gmq *g, struct request *r) = {
+    [GMQ_PUSH] = submit_push,
+    [GMQ_POP] = submit_pop,
+    [GMQ_ACK] = submit_ack,
+};
+
+/* ---- the client's requests ---- */
+
+static void refuse(struct gmq_client *client, struct gmq_call *call)
+{
+    struct gmq *g = client->gmq;
+
+    g->stats.refused++;
+    if (call->refusal)
+        gmq_reply_refusal(&g->reply, call, g->options.strict);
+    else
+        gmq_reply_status(&g->reply, call, STATUS_SHUTTING_DOWN, g->options.strict);
+    send_reply(client);
+    gmq_call_fini(call);
+}
+
+bool gmq_request_take(struct gmq_client *client, struct bytes frame)
+{
+    struct gmq *g = client->gmq;
+    struct gmq_call call;
+
+    g->stats.requests++;
+    if (!gmq_call_parse(&call, frame)) {
+        gmq_call_fini(&call);
+        return false;
+    }
+    if (call.refusal || g->is_stopping) {
+        refuse(client, &call);
+        return true;
+    }
+    connection_begin(&client->connection);
+    submit[call.method](g, request_new(client, &call));
+    return true;
+}
+
+void gmq_request_skip(struct gmq_client *client)
+{
+    struct gmq *g = client->gmq;
+
+    g->stats.requests++;
+    g->stats.refused++;
+    gmq_reply_error(&g->reply, BYTES("null"),
+                    "too_large: the request is too large (limits.body_bytes); it was skipped");
+    send_reply(client);
+}
+
+void gmq_requests_hurry(struct gmq_client *client)
+{
+    struct list *link;
+
+    while ((link = list_pop(&client->waiting)))
+        queue_pop_cancel(client->gmq->queue,
+                         &CONTAINER_OF(link, struct request, link)->asked.pop);
+}
+
+void gmq_requests_flushed(struct gmq_client *client)
+{
+    struct list *link;
+
+    while ((link = list_first(&client->unflushed)))
+        if (!settle(CONTAINER_OF(link, struct request, link)))
+            return;
+}
+
+void gmq_requests_lost(struct gmq_client *client)
+{
+    gmq_requests_hurry(client);
+    gmq_requests_flushed(client); /* closed: what is left goes back */
+}

@@ -1,0 +1,210 @@
+#include "protocol/gmq/server.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/socket.h>
+
+#include "base/log.h"
+#include "protocol/gmq/reply.h"
+
+/* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */
+#define FRAME_BYTES(body_bytes) (6 * (body_bytes) + 65536)
+
+/* Memory for requests that have not arrived completely, of all connections. */
+#define KEPT_BYTES(body_bytes) (4 * FRAME_BYTES(body_bytes) + (64 << 20))
+
+static struct gmq_client *client_of(struct connection *c)
+{
+    return CONTAINER_OF(c, struct gmq_client, connection);
+}
+
+/* ---- clients ---- */
+
+static void free_if_done(struct gmq_client *client)
+{
+    struct gmq *g = client->gmq;
+
+    if (!client->is_closed || client->connection.in_work)
+        return;
+    list_remove(&client->link);
+    free(client);
+    g->stats.connections--;
+    if (g->is_stopping && list_is_empty(&g->clients))
+        timer_arm(&g->loop->timers, &g->stopped, 0);
+}
+
+static void wind_up_if_stopping(struct gmq_client *client)
+{
+    if (client->gmq->is_stopping && client->connection.in_work == 0)
+        connection_wind_up(&client->connection, "the node is stopping");
+}
+
+void gmq_client_done(struct gmq_client *client)
+{
+    connection_done(&client->connection);
+    wind_up_if_stopping(client);
+    free_if_done(client);
+}
+
+static bool has_room(const struct connection *c)
+{
+    return c->state == CONNECTION_OPEN && c->in_work < c->kind->in_work_max;
+}
+
+static size_t on_input(struct connection *c, struct bytes input)
+{
+    struct gmq_client *client = client_of(c);
+    size_t frame_max_bytes = FRAME_BYTES(client->gmq->options.body_max_bytes);
+    enum gmq_scan_result result = GMQ_SCAN_FRAME;
+    size_t used = 0;
+
+    while (used < input.len && has_room(c) && result != GMQ_SCAN_MORE) {
+        struct bytes frame;
+        size_t n;
+
+        result = gmq_scan_next(&client->scan, bytes_of(input.at + used, input.len - used),
+                               frame_max_bytes, &frame, &n);
+        used += n;
+        if (result == GMQ_SCAN_OVERSIZE)
+            gmq_request_skip(client);
+        else if (result == GMQ_SCAN_NOT_JSON ||
+                 (result == GMQ_SCAN_FRAME && !gmq_request_take(client, frame)))
+            connection_wind_up(c, "it sent what is not JSON");
+    }
+    return used;
+}
+
+static void on_end(struct connection *c)
+{
+    gmq_requests_hurry(client_of(c));
+}
+
+static void on_flushed(struct connection *c)
+{
+    gmq_requests_flushed(client_of(c));
+}
+
+static void on_closed(struct connection *c)
+{
+    struct gmq_client *client = client_of(c);
+
+    gmq_requests_lost(client);
+    client->is_closed = true;
+    free_if_done(client);
+}
+
+/* ---- accepting ---- */
+
+/* The reply fits into any fresh socket's buffer. What the client has sent by now is read,
+ * because unread it would turn the close into a reset. */
+static void turn_away(struct gmq *g, int fd)
+{
+    char unread[4096];
+
+    g->stats.turned_away++;
+    gmq_reply_error(&g->reply, BYTES("null"),
+                    "too_many: too many connections (limits.connections); try again later");
+    (void)send(fd, g->reply.at, g->reply.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    buf_clear(&g->reply);
+    (void)recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
+    close(fd);
+}
+
+static void on_accept(struct listener *l, int fd)
+{
+    struct gmq *g = CONTAINER_OF(l, struct gmq, listener);
+    struct gmq_client *client;
+
+    if (g->stats.connections >= g->options.connections_max) {
+        turn_away(g, fd);
+        return;
+    }
+    client = calloc(1, sizeof(*client));
+    if (!client)
+        abort();
+    client->gmq = g;
+    list_init(&client->waiting);
+    list_init(&client->unflushed);
+    list_append(&g->clients, &client->link);
+    g->stats.accepted++;
+    g->stats.connections++;
+    connection_init(&client->connection, &g->kind, fd);
+    LOG_DEBUG("gmq", "connection %llu: accepted",
+              (unsigned long long)client->connection.number);
+}
+
+/* ---- the server ---- */
+
+static void on_all_gone(struct timer *timer)
+{
+    struct gmq *g = CONTAINER_OF(timer, struct gmq, stopped);
+
+    g->on_stopped(g->arg);
+}
+
+struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct queue *queue,
+                    int listen_fd)
+{
+    struct gmq *g = calloc(1, sizeof(*g));
+
+    if (!g)
+        abort();
+    g->loop = loop;
+    g->queue = queue;
+    list_init(&g->clients);
+    timer_init(&g->stopped, on_all_gone);
+    g->kind = (struct connection_kind){
+        .name = "gmq",
+        .loop = loop,
+        .on_input = on_input,
+        .on_end = on_end,
+        .on_flushed = on_flushed,
+        .on_closed = on_closed,
+    };
+    gmq_reload(g, options);
+    listener_init(&g->listener, "gmq", loop, listen_fd, on_accept);
+    return g;
+}
+
+void gmq_reload(struct gmq *g, const struct gmq_options *options)
+{
+    assert(options->pipelined_max > 0);
+    g->options = *options;
+    g->kind.in_work_max = options->pipelined_max;
+    g->kind.output_max_bytes = options->output_max_bytes;
+    g->kind.kept_max_bytes = KEPT_BYTES(options->body_max_bytes);
+    g->kind.idle_ms = options->idle_ms;
+}
+
+void gmq_stop(struct gmq *g, void (*on_stopped)(void *arg), void *arg)
+{
+    assert(!g->is_stopping);
+    g->is_stopping = true;
+    g->on_stopped = on_stopped;
+    g->arg = arg;
+    listener_stop(&g->listener);
+    LIST_EACH (link, &g->clients) {
+        struct gmq_client *client = CONTAINER_OF(link, struct gmq_client, link);
+
+        gmq_requests_hurry(client);
+        wind_up_if_stopping(client);
+    }
+    if (list_is_empty(&g->clients))
+        timer_arm(&g->loop->timers, &g->stopped, 0);
+}
+
+void gmq_free(struct gmq *g)
+{
+    if (!g)
+        return;
+    assert(list_is_empty(&g->clients));
+    listener_stop(&g->listener);
+    buf_fini(&g->reply);
+    free(g);
+}
+
+const struct gmq_stats *gmq_stats(const struct gmq *g)
+{
+    return &g->stats;
+}

@@ -1,0 +1,58 @@
+/* What server.c and request.c know of each other. Private to gmq/. */
+#ifndef DUEQ_PROTOCOL_GMQ_SERVER_H
+#define DUEQ_PROTOCOL_GMQ_SERVER_H
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "protocol/connection.h"
+#include "protocol/gmq/gmq.h"
+#include "protocol/gmq/scan.h"
+#include "protocol/listener.h"
+
+struct gmq {
+    struct gmq_options options;
+    struct gmq_stats stats;
+    struct loop *loop;
+    struct queue *queue;
+    struct listener listener;
+    struct connection_kind kind;
+    struct list clients;
+    struct buf reply; /* the one being written */
+    bool is_stopping;
+    void (*on_stopped)(void *arg);
+    void *arg;
+    struct timer stopped; /* armed when the last client is gone */
+};
+
+/* A connection and what it waits for. Freed when it is closed and has nothing in work. */
+struct gmq_client {
+    struct connection connection;
+    struct gmq *gmq;
+    struct list link; /* in clients */
+    struct gmq_scan scan;
+    struct list waiting;   /* Pops that the queue has */
+    struct list unflushed; /* popped jobs, their replies not flushed yet, in order */
+    bool is_closed;
+};
+
+/* ---- server.c ---- */
+
+/* The last of a request: counts it as done, and frees a client that waited for it. */
+void gmq_client_done(struct gmq_client *client);
+
+/* ---- request.c ---- */
+
+/* Answers a request, or hands it to the queue. False: it is not JSON. */
+bool gmq_request_take(struct gmq_client *client, struct bytes frame);
+
+/* Answers one whose bytes were skipped. */
+void gmq_request_skip(struct gmq_client *client);
+
+/* The client's Pops wait no longer. */
+void gmq_requests_hurry(struct gmq_client *client);
+
+/* Some of the client's output was flushed; or none will be any more. */
+void gmq_requests_flushed(struct gmq_client *client);
+void gmq_requests_lost(struct gmq_client *client);
+
+#endif

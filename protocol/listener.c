@@ -1,0 +1,98 @@
+#include "protocol/listener.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <event2/event.h>
+
+#include "base/list.h"
+#include "base/log.h"
+
+#define ACCEPTS_PER_TURN 64  /* then the connections have their turn */
+#define BREAK_MS         100 /* after EMFILE and the like: else the loop would spin */
+
+/* Refused on other than TCP sockets, which need none of it. */
+static void set_tcp_options(int fd)
+{
+    static const struct {
+        int level;
+        int name;
+        int value;
+    } options[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},         {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, 5},        /* s of silence, */
+        {IPPROTO_TCP, TCP_KEEPINTVL, 1},       /* s between probes, */
+        {IPPROTO_TCP, TCP_KEEPCNT, 3},         /* unanswered ones */
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, 5000}, /* ms that sent bytes stay unacknowledged */
+    };
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+                         sizeof(options[i].value));
+}
+
+static void have_a_break(struct listener *l)
+{
+    LOG_WARN(l->name, "cannot accept a client, trying again: %s", strerror(errno));
+    event_del(l->acceptable);
+    timer_arm(&l->loop->timers, &l->timer, BREAK_MS);
+}
+
+static void on_break_over(struct timer *timer)
+{
+    event_add(CONTAINER_OF(timer, struct listener, timer)->acceptable, NULL);
+}
+
+/* A client that left while it waited is no failure of ours. */
+static bool is_clients_fault(int error)
+{
+    return error == EINTR || error == ECONNABORTED || error == EPROTO || error == EPERM ||
+           error == ENETDOWN || error == ENETUNREACH || error == EHOSTUNREACH;
+}
+
+static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
+{
+    struct listener *l = arg;
+
+    loop_touch(l->loop);
+    for (unsigned i = 0; i < ACCEPTS_PER_TURN && l->acceptable; i++) {
+        int fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd >= 0) {
+            set_tcp_options(fd);
+            l->on_accept(l, fd);
+        } else if (errno == EAGAIN) {
+            return;
+        } else if (!is_clients_fault(errno)) {
+            have_a_break(l);
+            return;
+        }
+    }
+}
+
+void listener_init(struct listener *l, const char *name, struct loop *loop, int fd,
+                   void (*on_accept)(struct listener *l, int fd))
+{
+    *l = (struct listener){.name = name, .loop = loop, .fd = fd, .on_accept = on_accept};
+    timer_init(&l->timer, on_break_over);
+    evutil_make_socket_nonblocking(fd);
+    l->acceptable = event_new(loop->base, fd, EV_READ | EV_PERSIST, on_acceptable, l);
+    if (!l->acceptable)
+        abort();
+    event_add(l->acceptable, NULL);
+}
+
+void listener_stop(struct listener *l)
+{
+    if (!l->acceptable)
+        return;
+    timer_disarm(&l->loop->timers, &l->timer);
+    event_free(l->acceptable);
+    l->acceptable = NULL;
+    close(l->fd);
+}

@@ -1,0 +1,31 @@
+/* Accepts clients on a listening socket that somebody else has bound.
+ *
+ * The warden binds the sockets and keeps them open, so that a client that comes while the
+ * worker restarts waits in the kernel's queue and is not refused.
+ */
+#ifndef DUEQ_PROTOCOL_LISTENER_H
+#define DUEQ_PROTOCOL_LISTENER_H
+
+#include "base/loop.h"
+
+struct event;
+
+struct listener {
+    const char *name; /* module in the log */
+    struct loop *loop;
+    int fd;
+    /* `fd` is the callee's now: non-blocking, close-on-exec, and on TCP without Nagle's delay
+     * and with probes that notice within 10 s that a peer has vanished. */
+    void (*on_accept)(struct listener *l, int fd);
+    struct event *acceptable;
+    struct timer timer; /* breaks, when the process has no descriptors left */
+};
+
+/* Starts. `fd` is the listener's from now on, and made non-blocking. */
+void listener_init(struct listener *l, const char *name, struct loop *loop, int fd,
+                   void (*on_accept)(struct listener *l, int fd));
+
+/* Accepts no more and closes the descriptor; harmless twice. */
+void listener_stop(struct listener *l);
+
+#endif
