@@ -1,0 +1,121 @@
+/* The contract of the store port, as tests that run on every store.
+ *
+ * A *stand* is one store, fresh for each test, with a way to let it work and to let its time
+ * pass. The tests see nothing but the port: what they cannot ask, they show by what happens
+ * next. No test waits for a time; it waits until the store's clock shows one.
+ *
+ *   contract.c         the stand and the words of the tests
+ *   contract_*.c       the tests, one file for each part of doc/store.md
+ *   contract_test.c    which stores there are
+ *
+ * An operation that was run here keeps its outputs until the test is over.
+ */
+#ifndef DUEQ_NODE_STORE_CONTRACT_H
+#define DUEQ_NODE_STORE_CONTRACT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "node/store/store.h"
+
+/* With 4 buckets, TOPIC and OTHER share one, ELSEWHERE and MARKER have their own. */
+#define CONTRACT_BUCKETS 4
+#define TOPIC            BYTES("orders")
+#define OTHER            BYTES("mails")
+#define ELSEWHERE        BYTES("invoices")
+#define MARKER           BYTES("marker")
+
+#define BODY      BYTES("body")
+#define TTR_MS    60000
+#define SOON_MS   5 /* far enough for several operations before it, near enough to wait for */
+#define FAR_MS    3600000
+#define BATCH_MAX OP_ITEMS_MAX
+
+struct stand {
+    struct store *store;
+    void (*turn)(struct stand *stand);             /* lets the store work, until wake() */
+    void (*wake)(struct stand *stand);             /* something happened */
+    void (*pass)(struct stand *stand, int64_t ms); /* lets about so much time go by */
+};
+
+struct contract_part {
+    const struct CMUnitTest *tests;
+    size_t count;
+};
+
+extern const struct contract_part contract_places, contract_leases, contract_owners;
+extern const struct contract_part contract_scans, contract_events, contract_bytes;
+
+/* Around each test. Returns when the store is up. */
+void contract_begin(struct stand *stand);
+void contract_end(void);
+
+/* ---- running operations ---- */
+
+/* Submits a copy of it, with its bucket set, and returns that when it is answered. */
+struct op run(struct op op);
+
+/* All at once; the answers replace the operations. */
+void run_all(struct op *ops, unsigned count);
+
+unsigned bucket_of(struct bytes topic);
+
+struct op push_op(struct bytes topic, const char *id); /* at once, BODY, TTR_MS */
+struct op lease_op(enum op_verb verb, const struct job *job);
+struct op id_op(enum op_verb verb, const char *id);
+
+/* In TOPIC, and successful (else the test fails). */
+struct op push(const char *id);
+struct op push_delayed(const char *id, int64_t delay_ms);
+struct op push_ttr(const char *id, int64_t ttr_ms);
+struct op pop(unsigned count);
+struct job pop_one(void);
+struct job pop_one_of(struct bytes topic);
+struct job get(const char *id);
+struct op scan(unsigned limit); /* TOPIC's bucket */
+
+/* In TOPIC; the caller looks at the status. */
+struct op ack(const struct job *job);
+struct op release(const struct job *job, int64_t delay_ms);
+struct op touch(const struct job *job, int64_t ttr_ms);
+struct op delivered(const struct job *jobs, unsigned count);
+struct op returned(const struct job *jobs, unsigned count);
+struct op cancel(const char *id);
+
+/* A reserved job whose consumer has it, for `ttr_ms`. */
+struct job hold(const char *id, int64_t ttr_ms);
+
+/* ---- looking ---- */
+
+int64_t store_now(void);
+void wait_until(int64_t now_ms); /* on the store's clock */
+
+/* Scans TOPIC's bucket until the clock has reached `now_ms`; the last scan. */
+struct op scan_at(int64_t now_ms);
+
+/* When TOPIC's next job is due or next deadline ends; -1: never. Pushes and takes a job of
+ * its own to find out. */
+int64_t next_event_ms(void);
+
+/* How often `topic` has been announced; waits for what is on its way. */
+unsigned wake_ups(struct bytes topic);
+
+/* ---- judging ---- */
+
+#define assert_status(op, expected) assert_int_equal((op).status, STATUS_##expected)
+
+void assert_bytes(struct bytes actual, struct bytes expected);
+void assert_state(const char *id, enum job_state state);
+void assert_gone(const char *id);
+void assert_counts(struct bytes topic, int delayed, int ready, int reserved);
+
+/* These ids, in this order, are all that is ready in TOPIC. They are popped. */
+void assert_ready(unsigned count, const char *const *ids);
+#define ASSERT_READY(...)                                                \
+    assert_ready(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), \
+                 (const char *[]){__VA_ARGS__})
+
+#endif

@@ -1,0 +1,371 @@
+/* What the holder of a lease may do, what becomes of it, and that no stamp comes twice. */
+#include "node/store/contract.h"
+
+#include <stdio.h>
+
+static struct job with_stamp(struct job job, int64_t stamp)
+{
+    job.stamp = stamp;
+    return job;
+}
+
+/* ---- stamps ---- */
+
+static void every_stay_in_ready_or_reserved_has_a_higher_stamp(void **state)
+{
+    int64_t last = 0;
+
+    for (unsigned i = 0; i < 5; i++) {
+        struct job ready = (push("a"), get("a")), job = pop_one();
+
+        assert_true(ready.stamp > last);
+        assert_true(job.stamp > ready.stamp);
+        returned(&job, 1);
+        assert_true(get("a").stamp > job.stamp);
+        job = pop_one();
+        assert_status(release(&job, 0), OK);
+        assert_true(get("a").stamp > job.stamp);
+        job = pop_one();
+        last = job.stamp;
+        assert_status(ack(&job), OK);
+    }
+}
+
+static void ids_and_stamps_of_a_bucket_never_meet(void **state)
+{
+    struct job job;
+    int64_t stamp;
+
+    push("a");
+    stamp = pop_one().stamp;
+    push("");
+    job = pop_one();
+    assert_true(job.stamp > stamp);
+    stamp = job.stamp;
+    push("b");
+    assert_true(pop_one().stamp > stamp);
+}
+
+/* ---- delivered ---- */
+
+static void the_time_to_run_begins_with_the_delivery(void **state)
+{
+    struct job job = (push_ttr("a", FAR_MS), pop_one());
+    struct op op = delivered(&job, 1);
+
+    assert_int_equal(op.out.leases.stale, 0);
+    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_state("a", JOB_RESERVED);
+    assert_int_equal(get("a").stamp, job.stamp);
+    assert_status(ack(&job), OK);
+}
+
+static void a_delivery_counts_as_a_try(void **state)
+{
+    struct job job = (push("a"), pop_one());
+
+    assert_int_equal(get("a").tries, 0);
+    delivered(&job, 1);
+    assert_int_equal(get("a").tries, 1);
+    assert_status(release(&job, 0), OK);
+    job = pop_one();
+    assert_int_equal(job.tries, 1);
+    delivered(&job, 1);
+    assert_int_equal(get("a").tries, 2);
+}
+
+static void a_delivered_job_without_ttr_is_gone(void **state)
+{
+    struct job job = (push_ttr("a", 0), pop_one());
+
+    assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
+    assert_gone("a");
+    assert_counts(TOPIC, 0, 0, 0);
+    assert_status(ack(&job), NOT_FOUND);
+    assert_int_equal(next_event_ms(), -1);
+}
+
+static void a_delivery_confirms_what_is_valid_and_counts_the_rest(void **state)
+{
+    struct job jobs[5];
+    struct op popped;
+
+    push("kept");
+    push_ttr("done", 0);
+    push("acked");
+    push("released");
+    popped = pop(4);
+    memcpy(jobs, popped.out.pop.jobs, 4 * sizeof(*jobs));
+    jobs[4] = with_stamp(jobs[0], jobs[0].stamp + 1000);
+    assert_status(ack(&jobs[2]), OK);
+    assert_status(release(&jobs[3], 0), OK);
+    assert_int_equal(delivered(jobs, 5).out.leases.stale, 3);
+    assert_int_equal(get("kept").tries, 1);
+    assert_int_equal(get("released").tries, 0);
+    assert_gone("done");
+    assert_counts(TOPIC, 0, 1, 1);
+}
+
+static void a_delivery_of_nothing_valid_changes_nothing(void **state)
+{
+    struct job job = (push("a"), get("a"));
+    struct op op = delivered(&job, 1);
+
+    assert_int_equal(op.out.leases.stale, 1);
+    assert_int_equal(op.wait_ms, -1);
+    assert_state("a", JOB_READY);
+}
+
+/* Pushes and pops so many jobs, named by their number. */
+static struct op reserve(unsigned count)
+{
+    struct op ops[BATCH_MAX], popped;
+    char ids[BATCH_MAX][16];
+
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "%u", i);
+        ops[i] = push_op(TOPIC, ids[i]);
+    }
+    run_all(ops, count);
+    popped = pop(count);
+    assert_int_equal(popped.out.pop.count, count);
+    return popped;
+}
+
+static void a_whole_batch_is_delivered_at_once(void **state)
+{
+    struct op popped = reserve(BATCH_MAX);
+
+    assert_int_equal(delivered(popped.out.pop.jobs, BATCH_MAX).out.leases.stale, 0);
+    assert_int_equal(get("0").tries, 1);
+    assert_int_equal(get("63").tries, 1);
+    assert_counts(TOPIC, 0, 0, BATCH_MAX);
+}
+
+/* ---- return ---- */
+
+static void returned_jobs_come_first_again_in_their_order(void **state)
+{
+    struct op popped;
+
+    push("a");
+    push("b");
+    push("c");
+    popped = pop(2);
+    assert_int_equal(returned(popped.out.pop.jobs, 2).out.leases.stale, 0);
+    assert_counts(TOPIC, 0, 3, 0);
+    ASSERT_READY("a", "b", "c");
+}
+
+static void a_whole_batch_is_returned_at_once(void **state)
+{
+    struct op popped = reserve(BATCH_MAX);
+    struct op again;
+
+    assert_int_equal(returned(popped.out.pop.jobs, BATCH_MAX).out.leases.stale, 0);
+    again = pop(BATCH_MAX);
+    assert_int_equal(again.out.pop.count, BATCH_MAX);
+    for (unsigned i = 0; i < BATCH_MAX; i++)
+        assert_bytes(again.out.pop.jobs[i].id, popped.out.pop.jobs[i].id);
+}
+
+static void a_returned_job_has_lost_no_try_and_keeps_its_due_time(void **state)
+{
+    struct op pushed = push("a");
+    struct job job = pop_one(), again;
+
+    returned(&job, 1);
+    assert_state("a", JOB_READY);
+    again = pop_one();
+    assert_int_equal(again.tries, 0);
+    assert_int_equal(again.due_ms, pushed.out.push.due_ms);
+    assert_true(again.stamp > job.stamp);
+    assert_status(ack(&job), NOT_OWNER);
+}
+
+static void stale_leases_are_not_returned(void **state)
+{
+    struct job jobs[3];
+
+    push("a");
+    push("b");
+    push("c");
+    memcpy(jobs, pop(3).out.pop.jobs, sizeof(jobs));
+    assert_status(ack(&jobs[0]), OK);
+    assert_status(release(&jobs[2], FAR_MS), OK);
+    assert_int_equal(returned(jobs, 3).out.leases.stale, 2);
+    assert_counts(TOPIC, 1, 1, 0);
+    assert_int_equal(returned(jobs, 3).out.leases.stale, 3);
+    ASSERT_READY("b");
+}
+
+/* ---- release ---- */
+
+static void a_released_job_is_last_in_line_and_due_now(void **state)
+{
+    struct job job = (push("a"), push("b"), pop_one());
+    struct op op = release(&job, 0);
+
+    assert_status(op, OK);
+    assert_int_equal(op.wait_ms, -1);
+    assert_state("a", JOB_READY);
+    assert_int_equal(get("a").due_ms, op.now_ms);
+    assert_counts(TOPIC, 0, 2, 0);
+    ASSERT_READY("b", "a");
+}
+
+static void a_job_released_with_a_delay_is_delayed_and_due_anew(void **state)
+{
+    struct job job = (push("a"), pop_one());
+    struct op op = release(&job, FAR_MS);
+
+    assert_status(op, OK);
+    assert_state("a", JOB_DELAYED);
+    assert_int_equal(get("a").due_ms, op.now_ms + FAR_MS);
+    assert_int_equal(get("a").stamp, 0);
+    assert_counts(TOPIC, 1, 0, 0);
+    assert_int_equal(pop(1).out.pop.count, 0);
+    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_status(ack(&job), NOT_RESERVED);
+}
+
+static void a_release_keeps_body_ttr_tries_and_the_first_delay(void **state)
+{
+    struct op op = push_op(TOPIC, "a");
+    struct job job;
+
+    op.in.push.delay_ms = SOON_MS;
+    op.in.push.ttr_ms = 777;
+    op = run(op);
+    scan_at(op.out.push.due_ms);
+    job = pop_one();
+    delivered(&job, 1);
+    assert_status(release(&job, FAR_MS), OK);
+    assert_int_equal(get("a").delay_ms, SOON_MS);
+    assert_int_equal(get("a").ttr_ms, 777);
+    assert_int_equal(get("a").tries, 1);
+    assert_bytes(get("a").body, BODY);
+}
+
+static void a_delay_that_does_not_fit_releases_nothing(void **state)
+{
+    struct job job = (push("a"), pop_one());
+
+    assert_status(release(&job, INT64_C(1) << 40), OUT_OF_RANGE);
+    assert_state("a", JOB_RESERVED);
+    assert_status(release(&job, (INT64_C(1) << 40) - 1), OK);
+}
+
+/* ---- touch ---- */
+
+static void a_touch_moves_the_deadline(void **state)
+{
+    struct job job = hold("a", TTR_MS);
+    struct op op = touch(&job, FAR_MS);
+
+    assert_status(op, OK);
+    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    op = touch(&job, 2000);
+    assert_int_equal(next_event_ms(), op.now_ms + 2000);
+    assert_int_equal(get("a").ttr_ms, TTR_MS);
+    assert_int_equal(get("a").stamp, job.stamp);
+}
+
+static void a_touch_without_a_time_gives_the_jobs_own(void **state)
+{
+    struct job job = hold("a", TTR_MS);
+    struct op op;
+
+    assert_status(touch(&job, FAR_MS), OK);
+    op = touch(&job, 0);
+    assert_int_equal(next_event_ms(), op.now_ms + TTR_MS);
+}
+
+static void a_touch_of_a_job_without_ttr_gives_five_seconds(void **state)
+{
+    struct job job = (push_ttr("a", 0), pop_one());
+    struct op op;
+
+    assert_status(touch(&job, FAR_MS), OK);
+    op = touch(&job, 0);
+    assert_int_equal(next_event_ms(), op.now_ms + 5000);
+}
+
+/* ---- every verb that needs a lease ---- */
+
+static void no_verb_accepts_a_wrong_lease(void **state)
+{
+    static const enum op_verb verbs[] = {OP_ACK, OP_RELEASE, OP_TOUCH};
+    struct job reserved = hold("reserved", TTR_MS), ready, delayed;
+    struct job wrong = with_stamp(reserved, reserved.stamp - 1);
+    struct job missing = {.id = BYTES("missing"), .stamp = reserved.stamp};
+
+    push("ready");
+    push_delayed("delayed", FAR_MS);
+    ready = get("ready");
+    delayed = get("delayed");
+    for (unsigned i = 0; i < 3; i++) {
+        assert_status(run(lease_op(verbs[i], &wrong)), NOT_OWNER);
+        assert_status(run(lease_op(verbs[i], &missing)), NOT_FOUND);
+        assert_status(run(lease_op(verbs[i], &ready)), NOT_RESERVED);
+        assert_status(run(lease_op(verbs[i], &delayed)), NOT_RESERVED);
+    }
+    assert_counts(TOPIC, 1, 1, 1);
+    assert_int_equal(get("reserved").stamp, reserved.stamp);
+}
+
+static void a_lease_holds_until_the_scan_whatever_the_deadline_says(void **state)
+{
+    struct job job = hold("a", 1);
+
+    wait_until(store_now() + 2);
+    assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
+    wait_until(store_now() + 2);
+    assert_status(touch(&job, 1), OK);
+    wait_until(store_now() + 2);
+    assert_status(ack(&job), OK);
+}
+
+static void a_lease_ends_with_the_scan_after_its_deadline(void **state)
+{
+    struct job job = hold("a", 1), again;
+
+    scan_at(store_now() + 2);
+    assert_state("a", JOB_READY);
+    assert_status(ack(&job), NOT_RESERVED);
+    assert_int_equal(delivered(&job, 1).out.leases.stale, 1);
+    assert_int_equal(returned(&job, 1).out.leases.stale, 1);
+    again = pop_one();
+    assert_status(touch(&job, 0), NOT_OWNER);
+    assert_status(release(&job, 0), NOT_OWNER);
+    assert_status(ack(&job), NOT_OWNER);
+    assert_status(ack(&again), OK);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+static const struct CMUnitTest tests[] = {
+    TEST(every_stay_in_ready_or_reserved_has_a_higher_stamp),
+    TEST(ids_and_stamps_of_a_bucket_never_meet),
+    TEST(the_time_to_run_begins_with_the_delivery),
+    TEST(a_delivery_counts_as_a_try),
+    TEST(a_delivered_job_without_ttr_is_gone),
+    TEST(a_delivery_confirms_what_is_valid_and_counts_the_rest),
+    TEST(a_delivery_of_nothing_valid_changes_nothing),
+    TEST(a_whole_batch_is_delivered_at_once),
+    TEST(returned_jobs_come_first_again_in_their_order),
+    TEST(a_whole_batch_is_returned_at_once),
+    TEST(a_returned_job_has_lost_no_try_and_keeps_its_due_time),
+    TEST(stale_leases_are_not_returned),
+    TEST(a_released_job_is_last_in_line_and_due_now),
+    TEST(a_job_released_with_a_delay_is_delayed_and_due_anew),
+    TEST(a_release_keeps_body_ttr_tries_and_the_first_delay),
+    TEST(a_delay_that_does_not_fit_releases_nothing),
+    TEST(a_touch_moves_the_deadline),
+    TEST(a_touch_without_a_time_gives_the_jobs_own),
+    TEST(a_touch_of_a_job_without_ttr_gives_five_seconds),
+    TEST(no_verb_accepts_a_wrong_lease),
+    TEST(a_lease_holds_until_the_scan_whatever_the_deadline_says),
+    TEST(a_lease_ends_with_the_scan_after_its_deadline),
+};
+
+const struct contract_part contract_leases = {tests, sizeof(tests) / sizeof(*tests)};

@@ -1,0 +1,476 @@
+/* Push, pop, ack, cancel, get, stats: where a job is, and who may take it from there. */
+#include "node/store/contract.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- push ---- */
+
+static void a_push_without_delay_is_ready(void **state)
+{
+    struct op op = push("a");
+    struct job job = get("a");
+
+    assert_bytes(op.out.push.id, BYTES("a"));
+    assert_int_equal(op.out.push.due_ms, op.now_ms);
+    assert_int_equal(op.wait_ms, -1);
+    assert_int_equal(job.state, JOB_READY);
+    assert_int_equal(job.due_ms, op.now_ms);
+    assert_int_equal(job.delay_ms, 0);
+    assert_int_equal(job.ttr_ms, TTR_MS);
+    assert_int_equal(job.tries, 0);
+    assert_true(job.stamp > 0);
+    assert_bytes(job.id, BYTES("a"));
+    assert_bytes(job.body, BODY);
+}
+
+static void a_push_with_a_delay_is_delayed(void **state)
+{
+    struct op op = push_delayed("a", FAR_MS);
+    struct job job = get("a");
+
+    assert_int_equal(op.out.push.due_ms, op.now_ms + FAR_MS);
+    assert_int_equal(op.wait_ms, FAR_MS);
+    assert_int_equal(job.state, JOB_DELAYED);
+    assert_int_equal(job.due_ms, op.now_ms + FAR_MS);
+    assert_int_equal(job.delay_ms, FAR_MS);
+    assert_int_equal(job.stamp, 0);
+    assert_bytes(job.body, BODY);
+}
+
+static void a_push_at_a_time_is_due_then_whatever_the_delay(void **state)
+{
+    struct op op = push_op(TOPIC, "a");
+    int64_t at_ms = store_now() + FAR_MS;
+
+    op.in.push.at_ms = at_ms;
+    op.in.push.delay_ms = 1;
+    op = run(op);
+    assert_status(op, OK);
+    assert_int_equal(op.out.push.due_ms, at_ms);
+    assert_int_equal(op.wait_ms, at_ms - op.now_ms);
+    assert_state("a", JOB_DELAYED);
+    assert_int_equal(get("a").due_ms, at_ms);
+    assert_int_equal(get("a").delay_ms, at_ms - op.now_ms);
+}
+
+static void a_push_at_a_past_time_is_ready_and_due_then(void **state)
+{
+    struct op op = push_op(TOPIC, "a");
+
+    op.in.push.at_ms = 1234567;
+    op = run(op);
+    assert_status(op, OK);
+    assert_int_equal(op.out.push.due_ms, 1234567);
+    assert_int_equal(op.wait_ms, -1);
+    assert_state("a", JOB_READY);
+    assert_int_equal(get("a").due_ms, 1234567);
+    assert_int_equal(get("a").delay_ms, 0);
+}
+
+static void assert_refuses_a_duplicate(const char *id)
+{
+    struct job before = get(id);
+    struct op again = push_op(TOPIC, id);
+
+    again.in.push.body = BYTES("another body");
+    again.in.push.delay_ms = 7;
+    assert_status(run(again), DUPLICATE);
+    assert_int_equal(get(id).state, before.state);
+    assert_int_equal(get(id).stamp, before.stamp);
+    assert_bytes(get(id).body, before.body);
+}
+
+static void a_live_id_is_refused_in_every_state(void **state)
+{
+    push("reserved");
+    pop_one();
+    push("ready");
+    push_delayed("delayed", FAR_MS);
+    assert_refuses_a_duplicate("reserved");
+    assert_refuses_a_duplicate("ready");
+    assert_refuses_a_duplicate("delayed");
+    assert_counts(TOPIC, 1, 1, 1);
+}
+
+static void an_id_is_unique_within_its_topic_only(void **state)
+{
+    push("a");
+    assert_status(run(push_op(OTHER, "a")), OK);
+    assert_status(cancel("a"), OK);
+    assert_counts(OTHER, 0, 1, 0);
+    assert_bytes(pop_one_of(OTHER).id, BYTES("a"));
+}
+
+static void numbers_that_do_not_fit_are_refused(void **state)
+{
+    struct op delay = push_op(TOPIC, "a"), at = delay, ttr = delay;
+
+    delay.in.push.delay_ms = INT64_C(1) << 40;
+    at.in.push.at_ms = store_now() + (INT64_C(1) << 40) + 10000;
+    ttr.in.push.ttr_ms = INT64_C(1) << 32;
+    assert_status(run(delay), OUT_OF_RANGE);
+    assert_status(run(at), OUT_OF_RANGE);
+    assert_status(run(ttr), OUT_OF_RANGE);
+    assert_counts(TOPIC, 0, 0, 0);
+}
+
+static void the_largest_numbers_that_fit_are_kept(void **state)
+{
+    struct op op = push_op(TOPIC, "a");
+
+    op.in.push.delay_ms = (INT64_C(1) << 40) - 1;
+    op.in.push.ttr_ms = (INT64_C(1) << 32) - 1;
+    op = run(op);
+    assert_status(op, OK);
+    assert_int_equal(op.wait_ms, op.in.push.delay_ms);
+    assert_int_equal(get("a").due_ms, op.now_ms + op.in.push.delay_ms);
+    assert_int_equal(get("a").delay_ms, op.in.push.delay_ms);
+    assert_int_equal(get("a").ttr_ms, op.in.push.ttr_ms);
+}
+
+/* ---- ids of the store's own ---- */
+
+static int64_t number_of(struct bytes id)
+{
+    char text[32] = "";
+
+    assert_in_range(id.len, 1, sizeof(text) - 1);
+    memcpy(text, id.at, id.len);
+    assert_int_equal(strspn(text, "0123456789"), id.len);
+    return strtoll(text, NULL, 10);
+}
+
+static void a_job_without_an_id_gets_one_of_its_bucket_and_time(void **state)
+{
+    struct op op = push("");
+    int64_t id = number_of(op.out.push.id);
+
+    assert_int_equal(id % CONTRACT_BUCKETS, op.bucket);
+    assert_int_equal(id / CONTRACT_BUCKETS, (op.now_ms - INT64_C(1767225600000)) * 32);
+    assert_true(id < INT64_C(1) << 53);
+    assert_bytes(pop_one().id, op.out.push.id);
+}
+
+static void ids_of_the_store_grow(void **state)
+{
+    int64_t before = 0;
+
+    for (unsigned i = 0; i < 50; i++) {
+        int64_t id = number_of((i % 2 ? push("") : push_delayed("", FAR_MS)).out.push.id);
+
+        assert_true(id > before);
+        before = id;
+    }
+}
+
+static void a_new_id_of_the_store_skips_those_that_live(void **state)
+{
+    int64_t first = number_of(push("").out.push.id);
+    struct op ops[900], next;
+    char ids[900][32];
+
+    /* The ids of the next milliseconds, taken by a client (delayed jobs need no stamp). */
+    for (unsigned i = 0; i < 900; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "%lld", (long long)first + (i + 1) * CONTRACT_BUCKETS);
+        ops[i] = push_op(TOPIC, ids[i]);
+        ops[i].in.push.delay_ms = FAR_MS;
+    }
+    run_all(ops, 900);
+    next = push("");
+    assert_counts(TOPIC, 900, 2, 0);
+    assert_true(number_of(next.out.push.id) > first);
+}
+
+/* ---- pop ---- */
+
+static void jobs_are_popped_first_in_first_out(void **state)
+{
+    push("a");
+    push("b");
+    push("c");
+    assert_bytes(pop_one().id, BYTES("a"));
+    assert_bytes(pop_one().id, BYTES("b"));
+    assert_bytes(pop_one().id, BYTES("c"));
+}
+
+static void a_popped_job_is_reserved_with_a_new_stamp(void **state)
+{
+    struct op pushed = push("a"), popped;
+    int64_t stamp = get("a").stamp;
+    struct job job;
+
+    popped = pop(1);
+    job = popped.out.pop.jobs[0];
+    assert_int_equal(job.state, JOB_RESERVED);
+    assert_int_equal(job.tries, 0);
+    assert_int_equal(job.ttr_ms, TTR_MS);
+    assert_int_equal(job.due_ms, pushed.out.push.due_ms);
+    assert_bytes(job.body, BODY);
+    assert_true(job.stamp > stamp);
+    assert_int_equal(get("a").stamp, job.stamp);
+    assert_state("a", JOB_RESERVED);
+    assert_true(popped.now_ms >= pushed.now_ms);
+}
+
+static void a_pop_takes_up_to_count_in_order(void **state)
+{
+    struct op op;
+
+    push("a");
+    push("b");
+    push("c");
+    op = pop(2);
+    assert_int_equal(op.out.pop.count, 2);
+    assert_bytes(op.out.pop.jobs[0].id, BYTES("a"));
+    assert_bytes(op.out.pop.jobs[1].id, BYTES("b"));
+    assert_true(op.out.pop.jobs[0].stamp < op.out.pop.jobs[1].stamp);
+    ASSERT_READY("c");
+}
+
+static void a_pop_from_nothing_is_ok_and_empty(void **state)
+{
+    struct op op = pop(3);
+
+    assert_int_equal(op.out.pop.count, 0);
+    assert_int_equal(op.wait_ms, -1);
+    assert_true(op.now_ms > 0);
+}
+
+static void a_pop_sees_neither_delayed_jobs_nor_other_topics(void **state)
+{
+    push_delayed("delayed", FAR_MS);
+    assert_status(run(push_op(OTHER, "neighbour")), OK);
+    assert_status(run(push_op(ELSEWHERE, "stranger")), OK);
+    assert_int_equal(pop(BATCH_MAX).out.pop.count, 0);
+    assert_counts(OTHER, 0, 1, 0);
+    assert_counts(ELSEWHERE, 0, 1, 0);
+}
+
+static void a_pop_can_take_a_whole_batch(void **state)
+{
+    struct op ops[BATCH_MAX + 1], op;
+    char ids[BATCH_MAX + 1][8];
+
+    for (unsigned i = 0; i <= BATCH_MAX; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "%u", i);
+        ops[i] = push_op(TOPIC, ids[i]);
+    }
+    run_all(ops, BATCH_MAX + 1);
+    op = pop(BATCH_MAX);
+    assert_int_equal(op.out.pop.count, BATCH_MAX);
+    for (unsigned i = 0; i < BATCH_MAX; i++)
+        assert_bytes(op.out.pop.jobs[i].id, bytes_of_text(ids[i]));
+    assert_counts(TOPIC, 0, 1, BATCH_MAX);
+}
+
+/* ---- cancel, and the tombstones it leaves ---- */
+
+static void a_cancelled_job_is_gone_from_every_state(void **state)
+{
+    struct job reserved = (push("reserved"), pop_one());
+
+    push("ready");
+    push_delayed("delayed", FAR_MS);
+    assert_status(cancel("reserved"), OK);
+    assert_status(cancel("ready"), OK);
+    assert_status(cancel("delayed"), OK);
+    assert_gone("reserved");
+    assert_gone("ready");
+    assert_gone("delayed");
+    assert_counts(TOPIC, 0, 0, 0);
+    assert_status(ack(&reserved), NOT_FOUND);
+    assert_int_equal(pop(1).out.pop.count, 0);
+}
+
+static void there_is_nothing_to_cancel_twice(void **state)
+{
+    assert_status(cancel("a"), NOT_FOUND);
+    push("a");
+    assert_status(cancel("a"), OK);
+    assert_status(cancel("a"), NOT_FOUND);
+}
+
+static void a_cancelled_id_may_be_pushed_again_and_comes_once(void **state)
+{
+    struct op again = push_op(TOPIC, "a"), popped;
+
+    push("a");
+    push("b");
+    assert_status(cancel("a"), OK);
+    again.in.push.body = BYTES("second");
+    assert_status(run(again), OK);
+    popped = pop(BATCH_MAX);
+    assert_int_equal(popped.out.pop.count, 2);
+    assert_bytes(popped.out.pop.jobs[0].id, BYTES("b"));
+    assert_bytes(popped.out.pop.jobs[1].id, BYTES("a"));
+    assert_bytes(popped.out.pop.jobs[1].body, BYTES("second"));
+}
+
+static void an_id_cancelled_and_delayed_is_not_ready(void **state)
+{
+    push("a");
+    assert_status(cancel("a"), OK);
+    push_delayed("a", FAR_MS);
+    assert_int_equal(pop(1).out.pop.count, 0);
+    assert_counts(TOPIC, 1, 0, 0);
+}
+
+static void an_old_lease_does_not_fit_the_same_id_again(void **state)
+{
+    struct job old = (push("a"), pop_one()), young;
+
+    assert_status(cancel("a"), OK);
+    push("a");
+    assert_status(ack(&old), NOT_RESERVED);
+    young = pop_one();
+    assert_status(ack(&old), NOT_OWNER);
+    assert_status(ack(&young), OK);
+}
+
+/* Fills the ready list with so many tombstones. */
+static void bury(unsigned count)
+{
+    struct op *pushes = calloc(count, sizeof(*pushes));
+    struct op *cancels = calloc(count, sizeof(*cancels));
+
+    for (unsigned i = 0; i < count; i++)
+        pushes[i] = push_op(TOPIC, "");
+    run_all(pushes, count);
+    for (unsigned i = 0; i < count; i++) {
+        cancels[i] = id_op(OP_CANCEL, "");
+        cancels[i].id = pushes[i].out.push.id;
+    }
+    run_all(cancels, count);
+    free(pushes);
+    free(cancels);
+}
+
+static void a_pop_finds_the_job_behind_many_tombstones(void **state)
+{
+    bury(2500);
+    push("a");
+    assert_counts(TOPIC, 0, 1, 0);
+    ASSERT_READY("a");
+}
+
+static void a_pop_of_tombstones_alone_is_empty(void **state)
+{
+    bury(2500);
+    assert_int_equal(pop(1).out.pop.count, 0);
+    assert_counts(TOPIC, 0, 0, 0);
+}
+
+/* Fewer than asked: the list is empty now, or the topic is about to be announced. */
+static void a_short_pop_means_an_empty_list_or_another_wake_up(void **state)
+{
+    unsigned before;
+    struct op op;
+
+    push("a");
+    bury(1500);
+    push("b");
+    before = wake_ups(TOPIC);
+    op = pop(2);
+    assert_in_range(op.out.pop.count, 1, 2);
+    if (op.out.pop.count == 1) {
+        assert_true(wake_ups(TOPIC) > before);
+        op = pop(1);
+    }
+    assert_bytes(op.out.pop.jobs[op.out.pop.count - 1].id, BYTES("b"));
+}
+
+/* ---- ack, get, stats ---- */
+
+static void an_acknowledged_job_is_gone(void **state)
+{
+    struct job job = (push("a"), pop_one());
+
+    assert_status(ack(&job), OK);
+    assert_gone("a");
+    assert_counts(TOPIC, 0, 0, 0);
+    assert_status(ack(&job), NOT_FOUND);
+    push("a");
+}
+
+static void only_the_holder_of_a_reserved_job_may_end_it(void **state)
+{
+    struct job ready, delayed, reserved, wrong;
+
+    push("reserved");
+    wrong = reserved = pop_one();
+    wrong.stamp++;
+    push("ready");
+    push_delayed("delayed", FAR_MS);
+    ready = get("ready");
+    delayed = get("delayed");
+    assert_status(ack(&ready), NOT_RESERVED);
+    assert_status(ack(&delayed), NOT_RESERVED);
+    assert_status(ack(&wrong), NOT_OWNER);
+    assert_counts(TOPIC, 1, 1, 1);
+    assert_status(ack(&reserved), OK);
+}
+
+static void what_is_not_there_is_not_found(void **state)
+{
+    struct op op;
+
+    push("a");
+    op = run(id_op(OP_GET, "b"));
+    assert_status(op, NOT_FOUND);
+    assert_true(op.now_ms > 0);
+    assert_int_equal(op.wait_ms, -1);
+    op = id_op(OP_GET, "a");
+    op.topic = OTHER;
+    assert_status(run(op), NOT_FOUND);
+}
+
+static void stats_count_each_place(void **state)
+{
+    push("a");
+    push("b");
+    push("c");
+    pop_one();
+    push_delayed("d", FAR_MS);
+    push_delayed("e", FAR_MS);
+    push_delayed("f", FAR_MS);
+    assert_counts(TOPIC, 3, 2, 1);
+    assert_counts(OTHER, 0, 0, 0);
+    cancel("b");
+    assert_counts(TOPIC, 3, 1, 1);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+static const struct CMUnitTest tests[] = {
+    TEST(a_push_without_delay_is_ready),
+    TEST(a_push_with_a_delay_is_delayed),
+    TEST(a_push_at_a_time_is_due_then_whatever_the_delay),
+    TEST(a_push_at_a_past_time_is_ready_and_due_then),
+    TEST(a_live_id_is_refused_in_every_state),
+    TEST(an_id_is_unique_within_its_topic_only),
+    TEST(numbers_that_do_not_fit_are_refused),
+    TEST(the_largest_numbers_that_fit_are_kept),
+    TEST(a_job_without_an_id_gets_one_of_its_bucket_and_time),
+    TEST(ids_of_the_store_grow),
+    TEST(a_new_id_of_the_store_skips_those_that_live),
+    TEST(jobs_are_popped_first_in_first_out),
+    TEST(a_popped_job_is_reserved_with_a_new_stamp),
+    TEST(a_pop_takes_up_to_count_in_order),
+    TEST(a_pop_from_nothing_is_ok_and_empty),
+    TEST(a_pop_sees_neither_delayed_jobs_nor_other_topics),
+    TEST(a_pop_can_take_a_whole_batch),
+    TEST(a_cancelled_job_is_gone_from_every_state),
+    TEST(there_is_nothing_to_cancel_twice),
+    TEST(a_cancelled_id_may_be_pushed_again_and_comes_once),
+    TEST(an_id_cancelled_and_delayed_is_not_ready),
+    TEST(an_old_lease_does_not_fit_the_same_id_again),
+    TEST(a_pop_finds_the_job_behind_many_tombstones),
+    TEST(a_pop_of_tombstones_alone_is_empty),
+    TEST(a_short_pop_means_an_empty_list_or_another_wake_up),
+    TEST(an_acknowledged_job_is_gone),
+    TEST(only_the_holder_of_a_reserved_job_may_end_it),
+    TEST(what_is_not_there_is_not_found),
+    TEST(stats_count_each_place),
+};
+
+const struct contract_part contract_places = {tests, sizeof(tests) / sizeof(*tests)};
