@@ -1,5 +1,6 @@
 #include "base/loop.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include <event2/event.h>
@@ -65,6 +66,7 @@ struct loop *loop_new(void)
     if (!l || !config)
         abort();
     event_set_log_callback(on_libevent_log);
+    signal(SIGPIPE, SIG_IGN); /* a lost peer is an error of write, not our end */
     /* Without it timers are late by up to the resolution of the coarse clock, 4 ms. */
     event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
     l->base = event_base_new_with_config(config);

@@ -1,0 +1,89 @@
+-- What stands before every script: the clock, the header of a job, events, wake-ups.
+--
+-- A script is this text and its own, one after the other. Its answer is an array that begins
+-- with {code, now, wait}: a code of the table below, the clock the script ran by, and for the
+-- bucket's scanner the milliseconds to the event that became the bucket's first one (-1: none
+-- did). What follows is the script's own.
+--
+-- Invariants of all scripts:
+--   - Everything is read and checked before the first write, so an error leaves all jobs as
+--     they were. A key that is not read is written first of all; only the counter may come
+--     before it, because a gap in the counter means nothing.
+--   - A number goes to Redis with 17 digits (redis.call does that) and into text by
+--     string.format('%.0f'), never by '..', which turns large ones into exponents.
+--
+-- A job's value (node/store/job.h), 1-based: state and flags 1, tries 2-3, TTR 4-7, due 8-13,
+-- stamp 14-19, delay 20-24, body from 25.
+
+local OK, DUPLICATE, NOT_FOUND, NOT_RESERVED, NOT_OWNER, OUT_OF_RANGE = 0, 1, 2, 3, 4, 5
+local DELAYED, READY, RESERVED, DEAD = 1, 2, 3, 4
+
+local call, sub, byte, char = redis.call, string.sub, string.byte, string.char
+local pack = struct.pack
+
+local time = call('TIME')
+local now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
+
+local function state_of(value)
+    return byte(value) % 8
+end
+
+-- The body is in p.
+local function is_big(value)
+    return byte(value) % 16 >= 8
+end
+
+-- There may be an entry in o.
+local function is_owned(value)
+    return byte(value) % 32 >= 16
+end
+
+-- The value in another state, with another stamp.
+local function moved(value, state, stamp)
+    local first = byte(value)
+    return char(first - first % 8 + state) .. sub(value, 2, 13) .. stamp .. sub(value, 20)
+end
+
+-- The bucket's first event, to be read before the first write, for add_event after it.
+local function first_event(t)
+    return call('ZRANGE', t, 0, 0, 'WITHSCORES')
+end
+
+-- Something happens in the topic at `at`. Returns `wait` for the answer.
+local function add_event(t, first, topic, at)
+    local soonest = tonumber(first[2])
+    if soonest and soonest <= at then
+        if first[1] ~= topic then
+            call('ZADD', t, 'LT', at, topic)
+        end
+        return -1
+    end
+    call('ZADD', t, 'LT', at, topic)
+    return math.max(0, at - now)
+end
+
+-- The topic had no ready job and has one now. `key` is any key of the bucket.
+local function wake(key, topic)
+    call('PUBLISH', sub(key, 1, string.find(key, '{', 1, true) - 1) .. 'ready', topic)
+end
+
+-- Why this lease of a job is not valid, or OK.
+local function check_lease(value, stamp)
+    if not value then
+        return NOT_FOUND
+    elseif state_of(value) ~= RESERVED then
+        return NOT_RESERVED
+    elseif sub(value, 14, 19) ~= stamp then
+        return NOT_OWNER
+    end
+    return OK
+end
+
+-- Does o name this topic as the owner of the id? (Ids are unique within a topic only.)
+local function owns(o, value, id, topic)
+    if is_owned(value) then
+        local owner = call('HGET', o, id)
+        return owner and sub(owner, 7) == topic
+    end
+end
+

@@ -1,0 +1,97 @@
+-- pop: reserve the oldest ready jobs.
+--
+-- KEYS   j p r v t n o
+-- ARGV   topic, count, 1: remember the owners in o
+-- answer code, now, wait, again, then for each job: id, value, and where it is big its body
+--
+-- The deadline is a provisional one, until `delivered` says that the consumer has the job.
+-- Tombstones on the way are dropped, but only so many a call. `again` is 1 when nothing but
+-- tombstones were found and there are more entries: the caller asks anew. Where some jobs
+-- were found, but fewer than wanted, the topic is announced instead.
+
+local j, p, r, v, t, n, o = unpack(KEYS)
+local topic, count, id_only = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
+local LOOK_MAX, LOOK_STEP = 1000, 100
+
+local ids, values, seen, look = {}, {}, 0, count
+
+while #ids < count and seen < LOOK_MAX do
+    local entries = call('LRANGE', r, seen, seen + look - 1)
+    if #entries == 0 then
+        break
+    end
+    local names = {}
+    for i = 1, #entries do
+        names[i] = sub(entries[i], 7)
+    end
+    local found = call('HMGET', j, unpack(names))
+    for i = 1, #entries do
+        local value = found[i]
+        if #ids == count then
+            break
+        end
+        seen = seen + 1
+        if value and state_of(value) == READY and sub(value, 14, 19) == sub(entries[i], 1, 6) then
+            ids[#ids + 1] = names[i]
+            values[#values + 1] = value
+        end
+    end
+    look = LOOK_STEP
+end
+
+if #ids == 0 then
+    if seen > 0 then
+        call('LTRIM', r, seen, -1)
+    end
+    return {OK, now, -1, seen >= LOOK_MAX and call('EXISTS', r) or 0}
+end
+
+local bodies = {}
+for i = 1, #ids do
+    if is_big(values[i]) then
+        bodies[i] = call('HGET', p, ids[i])
+        if not bodies[i] then
+            return redis.error_reply('DUEQ no body of ' .. ids[i] .. ' in ' .. p)
+        end
+    end
+end
+if id_only then
+    call('HLEN', o)
+end
+
+local first = first_event(t)
+local last = call('INCRBY', n, #ids)
+local soonest = math.huge
+local answer, reserved, deadlines, owners = {OK, now, -1, 0}, {}, {}, {}
+
+for i = 1, #ids do
+    local id, stamp = ids[i], pack('>I6', last - #ids + i)
+    local value = moved(values[i], RESERVED, stamp)
+    local ttr = struct.unpack('>I4', value, 4)
+    local deadline = now + (ttr == 0 and 5000 or math.min(math.max(ttr, 1000), 5000))
+
+    if id_only then
+        if not is_owned(value) then
+            value = char(byte(value) + 16) .. sub(value, 2)
+        end
+        owners[2 * i - 1], owners[2 * i] = id, stamp .. topic
+    end
+    soonest = math.min(soonest, deadline)
+    deadlines[2 * i - 1], deadlines[2 * i] = deadline, id
+    reserved[2 * i - 1], reserved[2 * i] = id, value
+    answer[#answer + 1] = id
+    answer[#answer + 1] = value
+    answer[#answer + 1] = bodies[i]
+end
+
+call('ZADD', v, unpack(deadlines))
+call('LTRIM', r, seen, -1)
+call('HSET', j, unpack(reserved))
+if id_only then
+    call('HSET', o, unpack(owners))
+end
+answer[3] = add_event(t, first, topic, soonest)
+if #ids < count and seen >= LOOK_MAX and call('EXISTS', r) == 1 then
+    wake(j, topic)
+end
+return answer

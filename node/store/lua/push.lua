@@ -1,0 +1,80 @@
+-- push: a new job, into delayed or ready.
+--
+-- KEYS   j p d r t n
+-- ARGV   topic, id ('': make one), body, delay ms, at ms (0: delay counts), TTR ms,
+--        number of buckets, this bucket
+-- answer code, now, wait, due[, id when it was made here]
+--
+-- A body above 1,024 bytes goes to p, so that a change of the header does not copy it.
+
+local j, p, d, r, t, n = unpack(KEYS)
+local topic, id, body = ARGV[1], ARGV[2], ARGV[3]
+local delay, at, ttr = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local BIG_BYTES, IDS_TRIED = 1024, 1000
+
+if at ~= 0 then
+    delay = math.max(0, at - now)
+else
+    at = now + delay
+end
+if delay >= 2 ^ 40 or ttr >= 2 ^ 32 then
+    return {OUT_OF_RANGE, now, -1}
+end
+
+-- An id of our own: the counter, far enough ahead to be new even to a Redis that lost some.
+local made
+if id == '' then
+    local buckets, bucket = tonumber(ARGV[7]), tonumber(ARGV[8])
+    made = math.max((tonumber(call('GET', n)) or 0), (now - 1767225600000) * 32 - 1)
+    local last = made + IDS_TRIED
+    repeat
+        if made == last then
+            return redis.error_reply('DUEQ no free id in ' .. j)
+        end
+        made = made + 1
+        id = string.format('%.0f', made * buckets + bucket)
+    until call('HEXISTS', j, id) == 0
+elseif call('HEXISTS', j, id) == 1 then
+    return {DUPLICATE, now, -1}
+end
+
+local is_large = #body > BIG_BYTES
+if is_large then
+    call('HLEN', p)
+end
+
+local function store(state, stamp)
+    local flags = is_large and 8 or 0
+    local header = pack('>BI2I4I6I6I5', state + flags, 0, ttr, at, stamp, delay)
+    if is_large then
+        call('HSET', p, id, body)
+        call('HSET', j, id, header)
+    else
+        call('HSET', j, id, header .. body)
+    end
+end
+
+if at > now then
+    local first = first_event(t)
+    call('ZADD', d, at, id)
+    if made then
+        call('SET', n, made)
+    end
+    store(DELAYED, 0)
+    return {OK, now, add_event(t, first, topic, at), at, made and id}
+end
+
+local was_empty = call('LLEN', r) == 0
+local stamp
+if made then
+    stamp = made + 1
+    call('SET', n, stamp)
+else
+    stamp = call('INCR', n)
+end
+call('RPUSH', r, pack('>I6', stamp) .. id)
+store(READY, stamp)
+if was_empty then
+    wake(j, topic)
+end
+return {OK, now, -1, at, made and id}

@@ -1,0 +1,45 @@
+-- return: the consumers never got these jobs; first in line again, no try lost.
+--
+-- KEYS   j r v n
+-- ARGV   topic, then for each lease: id, stamp (6 bytes)
+-- answer code, now, wait (always -1), number of leases that were not valid any more
+--
+-- The first lease of the call ends up first.
+
+local j, r, v, n = unpack(KEYS)
+local topic = ARGV[1]
+
+local names = {}
+for i = 2, #ARGV, 2 do
+    names[#names + 1] = ARGV[i]
+end
+local found = call('HMGET', j, unpack(names))
+
+local ids, values = {}, {}
+for i = 1, #names do
+    if check_lease(found[i], ARGV[2 * i + 1]) == OK then
+        ids[#ids + 1] = names[i]
+        values[#values + 1] = found[i]
+    end
+end
+local stale = #names - #ids
+if #ids == 0 then
+    return {OK, now, -1, stale}
+end
+
+local was_empty = call('LLEN', r) == 0
+local last = call('INCRBY', n, #ids)
+local entries, ready = {}, {}
+
+for i = 1, #ids do
+    local stamp = pack('>I6', last - #ids + i)
+    entries[#ids + 1 - i] = stamp .. ids[i]
+    ready[2 * i - 1], ready[2 * i] = ids[i], moved(values[i], READY, stamp)
+end
+call('ZREM', v, unpack(ids))
+call('LPUSH', r, unpack(entries))
+call('HSET', j, unpack(ready))
+if was_empty then
+    wake(j, topic)
+end
+return {OK, now, -1, stale}

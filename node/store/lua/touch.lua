@@ -1,0 +1,24 @@
+-- touch: the consumer needs longer; its deadline is TTR from now.
+--
+-- KEYS   j v t
+-- ARGV   topic, id, stamp (6 bytes), TTR ms (0: the job's own; and where that is 0, 5 s)
+-- answer code, now, wait
+
+local j, v, t = unpack(KEYS)
+local topic, id, ttr = ARGV[1], ARGV[2], tonumber(ARGV[4])
+
+local value = call('HGET', j, id)
+local code = check_lease(value, ARGV[3])
+if code ~= OK then
+    return {code, now, -1}
+end
+if ttr == 0 then
+    ttr = struct.unpack('>I4', value, 4)
+end
+if ttr == 0 then
+    ttr = 5000
+end
+local first = first_event(t)
+
+call('ZADD', v, now + ttr, id)
+return {OK, now, add_event(t, first, topic, now + ttr)}

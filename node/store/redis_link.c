@@ -1,0 +1,383 @@
+#include "node/store/redis_link.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <hiredis/async.h>
+#include <hiredis/hiredis.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include <hiredis/adapters/libevent.h>
+#pragma GCC diagnostic pop
+
+#include "base/log.h"
+
+#define BACKOFF_MIN_MS 10
+
+enum link_state { STOPPED, CONNECTING, OPEN, CLOSING, WAITING };
+
+struct redis_link {
+    struct redis_link_options options;
+    struct loop *loop;
+    enum link_state state;
+    redisAsyncContext *redis; /* CONNECTING and OPEN; else NULL */
+    struct timer timer;       /* what it means depends on the state: see on_timer */
+    struct list in_flight;    /* redis_call, oldest first */
+    struct redis_call auth;
+    struct redis_call ping;
+    int64_t backoff_ms; /* the next pause */
+    bool was_open;      /* on_open was said for this connection */
+    bool is_subscribed;
+    bool is_stopping;
+    bool is_said; /* that Redis is away: once, not at every attempt */
+};
+
+static void on_timer(struct timer *timer);
+
+struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_options *options)
+{
+    struct redis_link *l = calloc(1, sizeof(*l));
+
+    if (!l)
+        abort();
+    l->options = *options;
+    l->loop = loop;
+    l->backoff_ms = BACKOFF_MIN_MS;
+    list_init(&l->in_flight);
+    timer_init(&l->timer, on_timer);
+    return l;
+}
+
+void redis_link_free(struct redis_link *l)
+{
+    if (!l)
+        return;
+    assert(l->state == STOPPED);
+    free(l);
+}
+
+bool redis_link_is_open(const struct redis_link *l)
+{
+    return l->state == OPEN && l->was_open && !l->is_stopping;
+}
+
+/* ---- losing a connection ---- */
+
+/* The rest happens in the next turn of the loop, in fail_all(): by then hiredis has let go of
+ * the connection, and nobody is called back from inside his own call. */
+static void detach(struct redis_link *l, const char *why)
+{
+    if (!l->is_said && !l->is_stopping)
+        LOG_WARN("redis", "%s: %s", l->options.name, why);
+    else
+        LOG_DEBUG("redis", "%s: %s", l->options.name, why);
+    l->is_said = true;
+    l->redis->data = NULL;
+    l->redis = NULL;
+    l->state = CLOSING;
+    timer_arm(&l->loop->timers, &l->timer, 0);
+}
+
+static void drop(struct redis_link *l, const char *why)
+{
+    redisAsyncContext *redis = l->redis;
+
+    if (!redis)
+        return;
+    detach(l, why);
+    redisAsyncFree(redis);
+}
+
+static void pause_or_stop(struct redis_link *l)
+{
+    uint32_t half_ms = (uint32_t)l->backoff_ms / 2;
+    int64_t pause_ms = half_ms + arc4random_uniform(half_ms + 1);
+
+    if (l->is_stopping) {
+        l->state = STOPPED;
+        timer_disarm(&l->loop->timers, &l->timer);
+        l->options.on_stopped(l->options.arg);
+        return;
+    }
+    l->state = WAITING;
+    l->backoff_ms *= 2;
+    if (l->backoff_ms > l->options.backoff_max_ms)
+        l->backoff_ms = l->options.backoff_max_ms;
+    timer_arm(&l->loop->timers, &l->timer, pause_ms);
+}
+
+static void fail_all(struct redis_link *l)
+{
+    bool was_open = l->was_open;
+    struct list lost;
+    struct list *link;
+
+    list_init(&lost);
+    list_append_all(&lost, &l->in_flight);
+    l->was_open = false;
+    l->is_subscribed = false;
+    if (was_open && l->options.on_close)
+        l->options.on_close(l->options.arg);
+    while ((link = list_pop(&lost))) {
+        struct redis_call *call = CONTAINER_OF(link, struct redis_call, link);
+
+        call->on_reply(call, NULL);
+    }
+    pause_or_stop(l);
+}
+
+/* ---- what hiredis says ---- */
+
+static void on_reply(redisAsyncContext *redis, void *reply, void *arg)
+{
+    struct redis_link *l = redis->data;
+    struct redis_call *call;
+
+    if (!l)
+        return;
+    loop_touch(l->loop);
+    if (!reply) {
+        detach(l, redis->errstr && *redis->errstr ? redis->errstr : "connection lost");
+        return;
+    }
+    call = arg;
+    assert(list_first(&l->in_flight) == &call->link);
+    list_remove(&call->link);
+    call->on_reply(call, reply);
+}
+
+static void on_push(redisAsyncContext *redis, void *answer, void *arg)
+{
+    struct redis_link *l = redis->data;
+    const redisReply *reply = answer;
+
+    if (!l)
+        return;
+    loop_touch(l->loop);
+    if (!reply) {
+        detach(l, "subscription lost");
+        return;
+    }
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 || !reply->element[0]->str)
+        return;
+    if (!strcmp(reply->element[0]->str, "subscribe"))
+        l->options.on_subscribed(l->options.arg);
+    else if (reply->element[2]->type == REDIS_REPLY_STRING)
+        l->options.on_message(l->options.arg,
+                              bytes_of(reply->element[2]->str, reply->element[2]->len));
+}
+
+static void on_disconnect(const redisAsyncContext *redis, int status)
+{
+    struct redis_link *l = redis->data;
+
+    if (!l)
+        return;
+    loop_touch(l->loop);
+    detach(l, redis->errstr && *redis->errstr ? redis->errstr : "connection lost");
+}
+
+/* ---- opening ---- */
+
+static void open_now(struct redis_link *l)
+{
+    l->was_open = true;
+    l->options.on_open(l->options.arg);
+}
+
+static void on_auth(struct redis_call *call, const redisReply *reply)
+{
+    struct redis_link *l = CONTAINER_OF(call, struct redis_link, auth);
+
+    if (!reply)
+        return;
+    if (reply->type != REDIS_REPLY_ERROR) {
+        open_now(l);
+        return;
+    }
+    drop(l, reply->str);
+    if (l->options.on_refused)
+        l->options.on_refused(l->options.arg, reply->str);
+}
+
+static void authenticate(struct redis_link *l)
+{
+    const char *argv[] = {"AUTH", l->options.password};
+    size_t lens[] = {4, strlen(l->options.password)};
+
+    l->auth.on_reply = on_auth;
+    redis_link_send(l, &l->auth, 2, argv, lens);
+}
+
+static void on_connect(const redisAsyncContext *redis, int status)
+{
+    struct redis_link *l = redis->data;
+    int on = 1;
+
+    if (!l)
+        return;
+    loop_touch(l->loop);
+    if (status != REDIS_OK) {
+        detach(l, redis->errstr && *redis->errstr ? redis->errstr : "cannot connect");
+        return;
+    }
+    if (l->options.address.port)
+        setsockopt(redis->c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    l->state = OPEN;
+    timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
+    if (l->options.password && *l->options.password)
+        authenticate(l);
+    else
+        open_now(l);
+}
+
+/* NULL when there is no memory for it. */
+static redisAsyncContext *begin_connect(const struct redis_address *address)
+{
+    if (address->port)
+        return redisAsyncConnect(address->host, address->port);
+    return redisAsyncConnectUnix(address->host);
+}
+
+static void connect_now(struct redis_link *l)
+{
+    redisAsyncContext *redis = begin_connect(&l->options.address);
+
+    if (!redis)
+        abort();
+    redis->data = l;
+    l->redis = redis;
+    l->state = CONNECTING;
+    if (redis->err) {
+        drop(l, redis->errstr);
+        return;
+    }
+    redisLibeventAttach(redis, l->loop->base);
+    redisAsyncSetConnectCallback(redis, on_connect);
+    redisAsyncSetDisconnectCallback(redis, on_disconnect);
+    timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
+}
+
+/* ---- the watch ---- */
+
+static void on_pong(struct redis_call *call, const redisReply *reply)
+{
+}
+
+static void prove_alive(struct redis_link *l)
+{
+    const char *argv[] = {"PING"};
+    size_t lens[] = {4};
+
+    l->ping.on_reply = on_pong;
+    redis_link_send(l, &l->ping, 1, argv, lens);
+}
+
+/* After a stall of our own the answers are there and only wait to be read. */
+static bool has_unread(struct redis_link *l)
+{
+    int bytes = 0;
+
+    return ioctl(l->redis->c.fd, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+/* The oldest call has the first deadline. It is looked at again when that may have passed, so
+ * that sending a call arms no timer. */
+static void watch(struct redis_link *l)
+{
+    struct list *first = list_first(&l->in_flight);
+    int64_t left_ms = l->options.timeout_ms;
+
+    if (first) {
+        left_ms = CONTAINER_OF(first, struct redis_call, link)->deadline_mono_ms -
+                  timers_now(&l->loop->timers);
+        if (left_ms <= 0 && !has_unread(l)) {
+            drop(l, "no answer in time");
+            return;
+        }
+    } else if (!l->is_subscribed) {
+        prove_alive(l);
+    }
+    timer_arm(&l->loop->timers, &l->timer, left_ms > 0 ? left_ms : 1);
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct redis_link *l = CONTAINER_OF(timer, struct redis_link, timer);
+
+    switch (l->state) {
+    case STOPPED:
+        break;
+    case CONNECTING:
+        drop(l, "cannot connect in time");
+        break;
+    case OPEN:
+        watch(l);
+        break;
+    case CLOSING:
+        fail_all(l);
+        break;
+    case WAITING:
+        if (l->is_stopping)
+            pause_or_stop(l);
+        else
+            connect_now(l);
+        break;
+    }
+}
+
+/* ---- for the owner ---- */
+
+void redis_link_start(struct redis_link *l)
+{
+    assert(l->state == STOPPED);
+    l->is_stopping = false;
+    l->state = WAITING;
+    timer_arm(&l->loop->timers, &l->timer, 0);
+}
+
+void redis_link_stop(struct redis_link *l)
+{
+    l->is_stopping = true;
+    drop(l, "stopped");
+    if (l->state == STOPPED)
+        l->state = WAITING;
+    timer_arm(&l->loop->timers, &l->timer, 0);
+}
+
+void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,
+                     const size_t *lens)
+{
+    assert(l->state == OPEN);
+    call->deadline_mono_ms = timers_now(&l->loop->timers) + l->options.timeout_ms;
+    list_append(&l->in_flight, &call->link);
+    if (redisAsyncCommandArgv(l->redis, on_reply, call, argc, argv, lens) != REDIS_OK)
+        drop(l, "cannot send");
+}
+
+void redis_link_subscribe(struct redis_link *l, const char *channel)
+{
+    assert(l->state == OPEN && list_is_empty(&l->in_flight));
+    l->is_subscribed = true;
+    if (redisAsyncCommand(l->redis, on_push, NULL, "SUBSCRIBE %s", channel) != REDIS_OK)
+        drop(l, "cannot subscribe");
+}
+
+void redis_link_reset(struct redis_link *l, const char *why)
+{
+    drop(l, why);
+}
+
+void redis_link_settled(struct redis_link *l)
+{
+    l->backoff_ms = BACKOFF_MIN_MS;
+    l->is_said = false;
+}

@@ -1,0 +1,98 @@
+/* One asynchronous connection to Redis that keeps coming back.
+ *
+ *              start                connected, AUTH accepted
+ *   STOPPED --------> CONNECTING ------------------------------> OPEN
+ *      ^                ^    |                                    |
+ *      |        backoff |    | refused, too late                  | lost, a deadline passed,
+ *      |                |    v                                    v redis_link_reset
+ *      +--- stop --- WAITING <------------------------------- CLOSING
+ *                              all calls failed, on_close said
+ *
+ * Answers come in the order of the calls, so a call that is not answered in time closes the
+ * connection: later answers could not be matched any more. All calls in flight then end with
+ * a NULL reply. hiredis 0.14 has no deadlines of its own; ours cost one timer, because every
+ * call has the same time to be answered in. An idle connection is proved by PING.
+ *
+ * Nothing is called back from inside redis_link_send, _reset or _stop.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_LINK_H
+#define DUEQ_NODE_STORE_REDIS_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/list.h"
+#include "base/loop.h"
+#include "base/status.h"
+
+struct redisReply;
+
+/* ---- where Redis is ---- */
+
+struct redis_address {
+    char host[256]; /* name, numeric address, or path */
+    int port;       /* 0: `host` is the path of a unix socket */
+};
+
+/* "unix:/path", "host", "host:port", "[v6]:port"; BAD_CONFIG for anything else, and for a path
+ * that does not fit into a socket's address. A name is resolved at each connect by the
+ * system's resolver, which may block: numeric addresses are better. */
+enum status redis_address_parse(const char *text, struct redis_address *address) MUST_CHECK;
+
+/* ---- calls ---- */
+
+/* The caller embeds it. From on_reply on it is the caller's again. */
+struct redis_call {
+    /* Once: with the reply, valid for the duration of the callback, or with NULL when the
+     * connection was lost (the command may have been carried out). */
+    void (*on_reply)(struct redis_call *call, const struct redisReply *reply);
+    struct list link;
+    int64_t deadline_mono_ms;
+};
+
+/* ---- the link ---- */
+
+struct redis_link_options {
+    const char *name; /* for the log */
+    struct redis_address address;
+    const char *password; /* NULL or "": no AUTH */
+    int64_t timeout_ms;   /* to connect; to answer a call */
+    int64_t backoff_max_ms;
+
+    void (*on_open)(void *arg);
+    void (*on_close)(void *arg);                         /* was open, is not */
+    void (*on_refused)(void *arg, const char *why);      /* AUTH failed; it will try again */
+    void (*on_message)(void *arg, struct bytes payload); /* to the subscribed channel */
+    void (*on_subscribed)(void *arg);
+    void (*on_stopped)(void *arg); /* after redis_link_stop, the last */
+    void *arg;
+};
+
+struct redis_link;
+
+/* Texts of the options are borrowed for the link's life. */
+struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_options *options);
+void redis_link_free(struct redis_link *l); /* stopped or never started; NULL is fine */
+
+void redis_link_start(struct redis_link *l);
+void redis_link_stop(struct redis_link *l);
+
+bool redis_link_is_open(const struct redis_link *l);
+
+/* Only while open. The arguments are copied. */
+void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,
+                     const size_t *lens);
+
+/* Only while open, once a connection; afterwards nothing else may be sent on it. */
+void redis_link_subscribe(struct redis_link *l, const char *channel);
+
+/* This connection is of no use: close it and connect anew, after a pause that doubles with
+ * every time and ends with redis_link_settled(). */
+void redis_link_reset(struct redis_link *l, const char *why);
+
+/* What was opened has proved good: the next pause is the shortest again. */
+void redis_link_settled(struct redis_link *l);
+
+#endif

@@ -1,0 +1,92 @@
+/* The store port on Redis.
+ *
+ * Two connections: one for commands, pipelined, and one that hears wake-ups. An operation is
+ * one script, sent with EVALSHA (see scripts.h), its answer is read by reply.h. While Redis
+ * cannot be reached, or more is in flight than allowed, operations wait in one queue, first
+ * come first served, each for up to `hold_ms`; then they are UNAVAILABLE. What was in flight
+ * when the connection was lost is UNKNOWN.
+ *
+ *   redis_link       the connection: deadlines, coming back
+ *   redis_handshake  what a fresh connection must show before it is used
+ *   redis_wakeups    the subscription
+ *   scripts, reply   operations to commands, answers to outputs; pure
+ *   lua/             the scripts
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_STORE_H
+#define DUEQ_NODE_STORE_REDIS_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/histogram.h"
+#include "base/loop.h"
+#include "node/store/store.h"
+
+struct redis_store_options {
+    const char *address;  /* "unix:/path", "host", "host:port", "[v6]:port" */
+    const char *password; /* NULL or "": none */
+    const char *prefix;   /* of all keys: 1 to 32 of [A-Za-z0-9_.-] */
+    unsigned buckets;     /* 1 to 128 */
+    bool is_strict;       /* refuse a Redis that may lose jobs, instead of a warning */
+
+    int64_t command_timeout_ms;
+    int64_t hold_ms;      /* how long an operation waits for Redis to come back */
+    int64_t reconnect_ms; /* the longest pause between two attempts */
+    unsigned flight_max;  /* operations sent and not answered; what is more waits */
+    unsigned held_max;    /* operations waiting; what is more is TOO_MANY */
+    size_t bytes_max;     /* of all of them together, about */
+
+    /* This Redis must not be used: other buckets, a newer schema, a wrong password, too old,
+     * or unsafe while is_strict. It is tried again, in case somebody sets it right; a node
+     * that starts had better end with this message. May be NULL. */
+    void (*on_refused)(void *arg, const char *why);
+    void *arg;
+};
+
+/* Everything but the texts, `prefix` ("dq") and `buckets` (64) included. */
+struct redis_store_options redis_store_defaults(void);
+
+enum redis_store_state {
+    REDIS_STORE_DOWN,    /* no connection, or the handshake is not done */
+    REDIS_STORE_UNHEARD, /* commands work, wake-ups are not heard */
+    REDIS_STORE_UP,
+};
+
+/* Counters since start; gauges where it says so. */
+struct redis_store_stats {
+    uint64_t answered[OP_COUNT];    /* operations by verb, whatever the answer */
+    uint64_t refused;               /* errors of Redis or of a script */
+    uint64_t malformed;             /* answers that were not a script's */
+    uint64_t unknown;               /* in flight when the connection was lost */
+    uint64_t reloaded;              /* scripts Redis did not know any more */
+    uint64_t expired;               /* held for too long */
+    uint64_t overflowed;            /* TOO_MANY */
+    uint64_t connects;              /* handshakes done */
+    uint64_t in_flight;             /* gauge */
+    uint64_t held;                  /* gauge */
+    uint64_t held_bytes;            /* gauge: of both */
+    enum redis_store_state state;   /* gauge */
+    struct histogram round_trip_us; /* microseconds from the sending to the answer */
+};
+
+struct redis_store;
+
+/* Texts of the options are borrowed for the store's life. NULL when the address, the prefix
+ * or the number of buckets is not allowed; the log says which. */
+struct redis_store *redis_store_new(struct loop *loop,
+                                    const struct redis_store_options *options);
+void redis_store_free(struct redis_store *s); /* stopped or never started; NULL is fine */
+
+struct store *redis_store_port(struct redis_store *s);
+
+/* Connects, and goes on doing so. The port's events must be set. */
+void redis_store_start(struct redis_store *s);
+
+/* Held operations end with UNAVAILABLE, and so does what is submitted from now on; those in
+ * flight are waited for; then the connections are closed and on_stopped is called. */
+void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void *arg);
+
+const struct redis_store_stats *redis_store_stats(const struct redis_store *s);
+
+#endif

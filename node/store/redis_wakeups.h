@@ -1,0 +1,41 @@
+/* Hears which topics turned from empty to ready: the subscription to `<prefix>:ready`.
+ *
+ * A subscribed connection of hiredis 0.14 swallows PONG, so it proves itself alive in another
+ * way: it publishes a word of its own over the command link and waits to hear it. The word
+ * begins with '-', which no topic does. If it was published and is not heard until the next
+ * beat, the connection is closed and made anew.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_WAKEUPS_H
+#define DUEQ_NODE_STORE_REDIS_WAKEUPS_H
+
+#include <stdbool.h>
+
+#include "node/store/redis_link.h"
+
+struct redis_wakeups_options {
+    struct redis_address address;
+    const char *password;
+    const char *prefix;
+    int64_t timeout_ms; /* to connect, to subscribe; the time between beats */
+    int64_t backoff_max_ms;
+
+    void (*on_ready)(void *arg, struct bytes topic);
+    void (*on_up)(void *arg); /* the subscription is confirmed */
+    void (*on_down)(void *arg);
+    void (*on_stopped)(void *arg);
+    void *arg;
+};
+
+struct redis_wakeups;
+
+/* `commands` publishes the beats while it is open; borrowed. */
+struct redis_wakeups *redis_wakeups_new(struct loop *loop, struct redis_link *commands,
+                                        const struct redis_wakeups_options *options);
+void redis_wakeups_free(struct redis_wakeups *w);
+
+void redis_wakeups_start(struct redis_wakeups *w);
+void redis_wakeups_stop(struct redis_wakeups *w); /* before the command link is stopped */
+
+bool redis_wakeups_are_up(const struct redis_wakeups *w);
+
+#endif
