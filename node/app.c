@@ -1,69 +1,224 @@
 #include "node/app.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
-#include "base/log.h"
-#include "base/loop.h"
 #include "base/list.h"
+#include "base/log.h"
+#include "node/app_private.h"
 #include "node/reload.h"
 #include "node/warden_channel.h"
+#include "node/warden_listen.h"
 
-struct app {
-    const struct app_options *options;
-    struct loop *loop;
-    struct timer beat;
-    struct event *on_term;
-    struct event *on_hup;
-};
+#define LOOK_EVERY_MS  5
+#define SAY_AFTER_MS   2000
+#define SAY_EVERY_MS   10000
+#define BEATS_PER_HANG 5
+
+/* ---- signs of life ---- */
 
 static void on_beat(struct timer *timer)
 {
     struct app *a = CONTAINER_OF(timer, struct app, beat);
 
     channel_send(a->options->channel_fd, CHANNEL_BEAT);
-    timer_arm(&a->loop->timers, timer, a->options->conf->warden.hang_timeout_ms / 5);
+    timer_arm(&a->loop->timers, timer, a->conf->warden.hang_timeout_ms / BEATS_PER_HANG);
 }
+
+static void print_listener(struct buf *to, const char *name, int fd)
+{
+    buf_printf(to, "%s ", name);
+    if (fd >= 0)
+        listen_print(fd, to);
+    else
+        buf_add_text(to, "off");
+}
+
+static void say_up(struct app *a)
+{
+    char *dir = realpath(a->conf->node.data_dir, NULL);
+    struct buf text = BUF_INIT;
+
+    print_listener(&text, "gmq", a->options->gmq_fd);
+    print_listener(&text, ", http", a->options->http_fd);
+    LOG_INFO("app", "node %s is up: %s, store %s, data in %s, warden pid %d", a->conf->node.id,
+             buf_text(&text), a->conf->store.redis.text, dir ? dir : a->conf->node.data_dir,
+             (int)getppid());
+    buf_fini(&text);
+    free(dir);
+}
+
+static void on_look(struct timer *timer)
+{
+    struct app *a = CONTAINER_OF(timer, struct app, look);
+    int64_t now = timers_now(&a->loop->timers);
+
+    if (redis_store_stats(a->store)->state == REDIS_STORE_UP) {
+        a->has_been_up = true;
+        say_up(a);
+        return;
+    }
+    if (now >= a->say_mono_ms) {
+        LOG_INFO("app", "waiting for the store (%s)", a->conf->store.redis.text);
+        a->say_mono_ms = now + SAY_EVERY_MS;
+    }
+    timer_arm(&a->loop->timers, timer, LOOK_EVERY_MS);
+}
+
+/* ---- what the store and HTTP want to know ---- */
+
+/* A node that starts ends, so that somebody notices; one that works goes on: its Redis may
+ * have been replaced for a moment only. */
+static void on_refused(void *arg, const char *why)
+{
+    struct app *a = arg;
+
+    LOG_ERROR("app", "this store cannot be used: %s", why);
+    if (!a->has_been_up)
+        app_stop(a, "the store and the configuration do not fit", EX_CONFIG);
+}
+
+static const char *why_not_ready(void *arg)
+{
+    const struct app *a = arg;
+
+    if (a->phase != APP_RUN)
+        return "the node is stopping";
+    switch (redis_store_stats(a->store)->state) {
+    case REDIS_STORE_UP:
+        return NULL;
+    case REDIS_STORE_UNHEARD:
+        return "the store does not send wake-ups yet";
+    case REDIS_STORE_DOWN:
+        break;
+    }
+    return "the store cannot be reached";
+}
+
+static void read_store(void *arg, struct http_store_numbers *numbers)
+{
+    const struct app *a = arg;
+
+    app_store_numbers(redis_store_stats(a->store), numbers);
+}
+
+/* ---- signals ---- */
 
 static void on_term(int number, short what, void *arg)
 {
     struct app *a = arg;
 
-    loop_stop(a->loop);
+    loop_touch(a->loop);
+    app_stop(a, "the warden asks for it", EXIT_SUCCESS);
 }
 
 static void on_hup(int number, short what, void *arg)
 {
     struct app *a = arg;
+    struct queue_options queue;
+    struct gmq_options gmq;
 
-    reload_conf(a->options->conf, a->options->request, false);
+    loop_touch(a->loop);
+    reload_conf(a->conf, a->options->request, false);
+    app_raise_descriptors(a->conf);
+    queue = app_queue_options(a->conf);
+    queue_reload(a->queue, &queue);
+    gmq = app_gmq_options(a->conf);
+    if (a->gmq)
+        gmq_reload(a->gmq, &gmq);
 }
 
-static void unblock_signals(void)
+static struct event *watch_signal(struct app *a, int number,
+                                  void (*on_signal)(int number, short what, void *arg))
+{
+    struct event *event = evsignal_new(a->loop->base, number, on_signal, a);
+
+    if (!event || event_add(event, NULL))
+        abort();
+    return event;
+}
+
+/* They were blocked since before the fork, so none was missed. */
+static void watch_signals(struct app *a)
 {
     sigset_t none;
 
+    a->on_term = watch_signal(a, SIGTERM, on_term);
+    a->on_hup = watch_signal(a, SIGHUP, on_hup);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* ---- making and joining ---- */
+
+static enum status open_store(struct app *a, const char *address)
+{
+    struct redis_store_options options = app_store_options(a->conf, address);
+
+    options.on_refused = on_refused;
+    options.arg = a;
+    a->store = redis_store_new(a->loop, &options);
+    return a->store ? STATUS_OK : STATUS_BAD_CONFIG;
+}
+
+static void open_protocols(struct app *a)
+{
+    struct gmq_options gmq = app_gmq_options(a->conf);
+    struct http_options http = app_http_options(a->conf);
+
+    http.node = (struct http_node){why_not_ready, read_store, a};
+    if (a->options->gmq_fd >= 0)
+        a->gmq = gmq_new(&gmq, a->loop, a->queue, a->options->gmq_fd);
+    if (a->options->http_fd >= 0)
+        a->http = http_new(&http, a->loop, a->queue, a->options->http_fd);
+}
+
+static void start(struct app *a)
+{
+    struct queue_options options = app_queue_options(a->conf);
+
+    a->queue = queue_new(&options, redis_store_port(a->store), &a->loop->timers);
+    queue_activate(a->queue);
+    open_protocols(a);
+    redis_store_start(a->store);
+    timer_init(&a->look, on_look);
+    timer_arm(&a->loop->timers, &a->look, 0);
+    a->say_mono_ms = timers_now(&a->loop->timers) + SAY_AFTER_MS;
+}
+
+static void release(struct app *a)
+{
+    gmq_free(a->gmq);
+    http_free(a->http);
+    queue_free(a->queue);
+    redis_store_free(a->store);
+    event_free(a->on_term);
+    event_free(a->on_hup);
+    loop_free(a->loop);
+}
+
 int app_run(const struct app_options *options)
 {
-    struct app a = {.options = options, .loop = loop_new()};
+    struct app a = {.options = options, .conf = options->conf, .loop = loop_new()};
+    struct buf address = BUF_INIT;
 
+    app_raise_descriptors(a.conf);
+    watch_signals(&a);
     timer_init(&a.beat, on_beat);
     timer_arm(&a.loop->timers, &a.beat, 0);
-    a.on_term = evsignal_new(a.loop->base, SIGTERM, on_term, &a);
-    a.on_hup = evsignal_new(a.loop->base, SIGHUP, on_hup, &a);
-    event_add(a.on_term, NULL);
-    event_add(a.on_hup, NULL);
-    unblock_signals();
-    loop_run(a.loop);
-    event_free(a.on_term);
-    event_free(a.on_hup);
-    loop_free(a.loop);
-    return EXIT_SUCCESS;
+    app_store_address(a.conf, options->redis_socket, &address);
+    if (open_store(&a, buf_text(&address)) == STATUS_OK) {
+        start(&a);
+        loop_run(a.loop);
+    } else {
+        a.exit_code = EX_CONFIG;
+    }
+    release(&a);
+    buf_fini(&address);
+    return a.exit_code;
 }

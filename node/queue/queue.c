@@ -275,6 +275,11 @@ void queue_free(struct queue *q)
     free(q);
 }
 
+void queue_reload(struct queue *q, const struct queue_options *options)
+{
+    q->options = *options;
+}
+
 void queue_activate(struct queue *q)
 {
     LOG_INFO("queue", "moving what is due, in %u buckets", q->store->buckets);

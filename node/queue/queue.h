@@ -55,6 +55,9 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
                         struct timers *timers);
 void queue_free(struct queue *q); /* after queue_stop's on_stopped; NULL is fine */
 
+/* New limits, from the next request on. */
+void queue_reload(struct queue *q, const struct queue_options *options);
+
 /* Starts, and stops, moving due jobs. */
 void queue_activate(struct queue *q);
 void queue_deactivate(struct queue *q);

@@ -1,0 +1,26 @@
+/* From the configuration to what each part wants to know, and from what one part knows to
+ * what another shows: nothing but renaming. */
+#ifndef DUEQ_NODE_APP_OPTIONS_H
+#define DUEQ_NODE_APP_OPTIONS_H
+
+#include "conf/conf.h"
+#include "node/queue/queue.h"
+#include "node/store/redis_store.h"
+#include "protocol/gmq/gmq.h"
+#include "protocol/http/http.h"
+
+/* Texts are borrowed from `conf`. */
+struct redis_store_options app_store_options(const struct conf *conf, const char *address);
+struct queue_options app_queue_options(const struct conf *conf);
+struct gmq_options app_gmq_options(const struct conf *conf);
+struct http_options app_http_options(const struct conf *conf);
+
+/* Adds the address of the store; `socket` is the embedded Redis's, or NULL. */
+void app_store_address(const struct conf *conf, const char *socket, struct buf *to);
+
+void app_store_numbers(const struct redis_store_stats *from, struct http_store_numbers *to);
+
+/* Room for all the connections that the limits allow; a warning where there is none. */
+void app_raise_descriptors(const struct conf *conf);
+
+#endif

@@ -1,0 +1,50 @@
+/* The worker's parts, for app.c (which makes them and joins them) and app_stop.c (which takes
+ * them apart). */
+#ifndef DUEQ_NODE_APP_PRIVATE_H
+#define DUEQ_NODE_APP_PRIVATE_H
+
+#include "base/loop.h"
+#include "node/app.h"
+#include "node/app_options.h"
+#include "protocol/http/http.h"
+
+struct event;
+
+/* Each step begins when the one before it is over.
+ *
+ *   RUN
+ *   STOP_CLIENTS  nobody is accepted, new requests are refused, those in work are answered
+ *   STOP_QUEUE    the scanner ends, the last confirmations are sent
+ *   STOP_STORE    the links close
+ *   STOPPED       the loop ends
+ */
+enum app_phase { APP_RUN, APP_STOP_CLIENTS, APP_STOP_QUEUE, APP_STOP_STORE, APP_STOPPED };
+
+struct app {
+    const struct app_options *options;
+    struct conf *conf;
+    struct loop *loop;
+    struct redis_store *store;
+    struct queue *queue;
+    struct gmq *gmq;   /* NULL: off */
+    struct http *http; /* NULL: off */
+    struct event *on_term;
+    struct event *on_hup;
+    struct timer beat;
+    int exit_code;
+
+    bool has_been_up;
+    struct timer look;   /* until the store is up for the first time */
+    int64_t say_mono_ms; /* next word about how long that takes */
+
+    enum app_phase phase;
+    unsigned clients_left; /* STOP_CLIENTS: protocols that have not stopped yet */
+    struct timer patience; /* with a store that does not answer what is in work */
+    bool is_store_stopping;
+    bool is_store_stopped;
+};
+
+/* Ends the loop when everything has stopped. Harmless twice. */
+void app_stop(struct app *a, const char *reason, int exit_code);
+
+#endif

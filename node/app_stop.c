@@ -1,0 +1,100 @@
+#include "node/app_private.h"
+
+#include "base/list.h"
+#include "base/log.h"
+
+/* Of node.stop_timeout: after this part of it the store may refuse what is still in work. */
+#define PATIENCE_PART 3
+
+static void enter(struct app *a, enum app_phase phase);
+
+static void on_clients_stopped(void *arg)
+{
+    struct app *a = arg;
+
+    if (--a->clients_left == 0)
+        enter(a, APP_STOP_QUEUE);
+}
+
+static void stop_clients(struct app *a)
+{
+    a->clients_left = !!a->gmq + !!a->http;
+    if (a->gmq)
+        gmq_stop(a->gmq, on_clients_stopped, a);
+    if (a->http)
+        http_stop(a->http, on_clients_stopped, a);
+    if (!a->gmq && !a->http)
+        enter(a, APP_STOP_QUEUE);
+}
+
+static void on_queue_stopped(void *arg)
+{
+    enter(arg, APP_STOP_STORE);
+}
+
+static void on_store_stopped(void *arg)
+{
+    struct app *a = arg;
+
+    a->is_store_stopped = true;
+    if (a->phase == APP_STOP_STORE)
+        enter(a, APP_STOPPED);
+}
+
+static void stop_store(struct app *a)
+{
+    if (!a->is_store_stopping)
+        redis_store_stop(a->store, on_store_stopped, a);
+    a->is_store_stopping = true;
+}
+
+/* Requests wait for a store that is away. From now on they are refused, which lets them, and
+ * with them the steps before, come to an end. */
+static void on_patience_over(struct timer *timer)
+{
+    struct app *a = CONTAINER_OF(timer, struct app, patience);
+
+    if (a->phase < APP_STOP_STORE) {
+        LOG_WARN("app", "requests are still in work; what waits for the store is refused now");
+        stop_store(a);
+    }
+}
+
+static void enter(struct app *a, enum app_phase phase)
+{
+    static const char *const names[] = {"RUN", "STOP_CLIENTS", "STOP_QUEUE", "STOP_STORE",
+                                        "STOPPED"};
+
+    LOG_DEBUG("app", "%s -> %s", names[a->phase], names[phase]);
+    a->phase = phase;
+    switch (phase) {
+    case APP_RUN:
+        break;
+    case APP_STOP_CLIENTS:
+        stop_clients(a);
+        break;
+    case APP_STOP_QUEUE:
+        queue_stop(a->queue, on_queue_stopped, a);
+        break;
+    case APP_STOP_STORE:
+        stop_store(a);
+        if (a->is_store_stopped)
+            enter(a, APP_STOPPED);
+        break;
+    case APP_STOPPED:
+        loop_stop(a->loop);
+        break;
+    }
+}
+
+void app_stop(struct app *a, const char *reason, int exit_code)
+{
+    if (a->phase != APP_RUN)
+        return;
+    LOG_INFO("app", "stopping: %s", reason);
+    a->exit_code = exit_code;
+    timer_disarm(&a->loop->timers, &a->look);
+    timer_init(&a->patience, on_patience_over);
+    timer_arm(&a->loop->timers, &a->patience, a->conf->node.stop_timeout_ms / PATIENCE_PART);
+    enter(a, APP_STOP_CLIENTS);
+}
