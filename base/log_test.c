@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 
 static char written[65536];
@@ -19,7 +20,7 @@ static int enter_directory(void **state)
 {
     static char directory[32];
 
-    strcpy(directory, "/tmp/log_test.XXXXXX");
+    snprintf(directory, sizeof(directory), "/tmp/log_test.XXXXXX");
     *state = mkdtemp(directory);
     return !*state || chdir(*state) < 0;
 }
@@ -159,7 +160,7 @@ static void knows_which_module_levels_are_valid(void **state)
         "a",           "a=", "=info",          "a=loud",
         "a=info,b",    ",a", "a=info,,b=info", "a_name_of_twenty_four_chr=info",
         "a=debugdebug"};
-    char many[40 * 8] = "";
+    struct buf many = BUF_INIT;
 
     assert_true(log_modules_are_valid(""));
     assert_true(log_modules_are_valid("a=info"));
@@ -167,8 +168,9 @@ static void knows_which_module_levels_are_valid(void **state)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
         assert_false(log_modules_are_valid(wrong[i]));
     for (int i = 0; i < 33; i++)
-        strcat(many, "a=info,");
-    assert_false(log_modules_are_valid(many));
+        buf_add_text(&many, "a=info,");
+    assert_false(log_modules_are_valid(buf_text(&many)));
+    buf_fini(&many);
 }
 
 static void reads_the_words_of_levels(void **state)

@@ -5,6 +5,7 @@
 #include "conf/draft.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,7 +45,7 @@ static void name_the_node(struct conf_draft *d)
     if (**id)
         return;
     if (gethostname(host, sizeof(host) - 1) < 0 || !*host || !value_is_name(host))
-        strcpy(host, "dueq");
+        snprintf(host, sizeof(host), "dueq");
     free(*id);
     *id = strdup(host);
     if (!*id)

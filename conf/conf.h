@@ -12,6 +12,7 @@
  * only env.c     ${NAME} and ${NAME:-default} check.c   what must hold between keys, and what
  * is worked out from several print.c   the effective configuration, the table for --help
  *   reload.c  which changes a running node can take
+ *   draft.h   a configuration on its way; errors.c, file.c: what they say
  */
 #ifndef DUEQ_CONF_CONF_H
 #define DUEQ_CONF_CONF_H

@@ -299,7 +299,7 @@ const struct conf_kind kind_listen = {
     .is_quoted = true,
 };
 const struct conf_kind kind_redis = {
-    .what = "embedded, host:port or unix:/path (at most 107 bytes)",
+    .what = "embedded, host:port or unix:/path of at most 107 bytes",
     .bytes = sizeof(struct conf_address),
     .set = set_redis,
     .print = print_address,
