@@ -58,6 +58,7 @@ void contract_begin(struct stand *stand)
     now.heard[3].topic = MARKER;
     stand->store->events =
         (struct store_events){.on_ready = on_ready, .on_up = on_up, .on_down = on_down};
+    stand->start(stand);
     while (!now.is_up)
         stand->turn(stand);
 }

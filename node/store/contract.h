@@ -36,6 +36,7 @@
 
 struct stand {
     struct store *store;
+    void (*start)(struct stand *stand);            /* the store's events are set */
     void (*turn)(struct stand *stand);             /* lets the store work, until wake() */
     void (*wake)(struct stand *stand);             /* something happened */
     void (*pass)(struct stand *stand, int64_t ms); /* lets about so much time go by */

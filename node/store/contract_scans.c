@@ -79,43 +79,58 @@ static void a_released_job_comes_back_when_its_delay_is_over(void **state)
     ASSERT_READY("a");
 }
 
-/* Pushes a job that is due at a time; ids name the order they come in. */
-static void push_at(struct bytes topic, const char *id, int64_t at_ms)
+/* Pushes jobs named "a", "b", ... with these delays, and waits until all are due. `order`
+ * takes their names in the order of their due times: however slow the pushes were, and with
+ * equal times in the order of their names. */
+static void push_due(unsigned count, const int64_t *delays_ms, struct op *pushes,
+                     const char **order)
 {
-    struct op op = push_op(topic, id);
+    static const char *const names[] = {"a", "b", "c", "d", "e"};
+    int64_t last_ms = 0;
 
-    op.in.push.at_ms = at_ms;
-    assert_status(run(op), OK);
+    for (unsigned i = 0; i < count; i++) {
+        unsigned place = i;
+
+        pushes[i] = push_delayed(names[i], delays_ms[i]);
+        if (pushes[i].out.push.due_ms > last_ms)
+            last_ms = pushes[i].out.push.due_ms;
+        for (; place > 0; place--) {
+            const struct op *before = &pushes[order[place - 1][0] - 'a'];
+
+            if (before->out.push.due_ms <= pushes[i].out.push.due_ms)
+                break;
+            order[place] = order[place - 1];
+        }
+        order[place] = names[i];
+    }
+    wait_until(last_ms);
 }
 
 static void due_jobs_become_ready_in_the_order_of_their_due_times(void **state)
 {
-    int64_t at_ms = store_now() + 20;
+    static const int64_t delays_ms[] = {8, 2, 6, 4};
+    struct op pushes[4];
+    const char *order[5] = {"first"};
 
     push("first");
-    push_at(TOPIC, "fourth", at_ms + 2);
-    push_at(TOPIC, "second", at_ms);
-    push_at(TOPIC, "third", at_ms + 1);
-    assert_int_equal(scan_at(at_ms + 2).out.scan.moved, 3);
-    ASSERT_READY("first", "second", "third", "fourth");
+    push_due(4, delays_ms, pushes, order + 1);
+    assert_int_equal(scan(1000).out.scan.moved, 4);
+    assert_ready(5, order);
 }
 
 static void the_lateness_of_every_moved_job_is_told(void **state)
 {
-    int64_t at_ms = store_now() + 20, sum_ms = 0;
-    struct op op;
+    static const int64_t delays_ms[] = {4, 1, 3};
+    struct op pushes[3], op;
+    const char *order[3];
 
-    push_at(TOPIC, "a", at_ms);
-    push_at(TOPIC, "b", at_ms + 3);
-    push_at(OTHER, "c", at_ms + 1);
-    op = scan_at(at_ms + 5);
+    push_due(3, delays_ms, pushes, order);
+    op = scan(1000);
     assert_int_equal(op.out.scan.moved, 3);
     assert_int_equal(op.out.scan.lateness_count, 3);
-    for (unsigned i = 0; i < 3; i++) {
-        assert_true(op.out.scan.lateness_ms[i] >= 0);
-        sum_ms += op.out.scan.lateness_ms[i];
-    }
-    assert_int_equal(sum_ms, 3 * (op.now_ms - at_ms) - 4);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(op.out.scan.lateness_ms[i],
+                         op.now_ms - pushes[order[i][0] - 'a'].out.push.due_ms);
 }
 
 /* ---- expired reservations ---- */
@@ -183,32 +198,30 @@ static void an_ended_reservation_does_not_expire(void **state)
 
 static void a_scan_moves_no_more_than_its_limit(void **state)
 {
-    int64_t at_ms = store_now() + 20;
+    static const int64_t delays_ms[] = {3, 1, 5, 4, 2};
+    struct op pushes[5];
+    const char *order[5];
 
-    push_at(TOPIC, "a", at_ms);
-    push_at(TOPIC, "b", at_ms + 1);
-    push_at(TOPIC, "c", at_ms + 2);
-    push_at(TOPIC, "d", at_ms + 3);
-    push_at(TOPIC, "e", at_ms + 4);
-    wait_until(at_ms + 4);
+    push_due(5, delays_ms, pushes, order);
     assert_int_equal(scan(2).out.scan.next_ms, 0);
     assert_counts(TOPIC, 3, 2, 0);
     assert_int_equal(scan(2).out.scan.next_ms, 0);
     assert_counts(TOPIC, 1, 4, 0);
     assert_int_equal(scan(2).out.scan.next_ms, -1);
-    ASSERT_READY("a", "b", "c", "d", "e");
+    assert_ready(5, order);
 }
 
 static void the_limit_counts_delayed_and_expired_of_all_topics(void **state)
 {
-    int64_t at_ms = store_now() + 20;
+    struct op other = push_op(OTHER, "b");
     unsigned moved = 0;
 
     hold("held", 1);
-    push_at(TOPIC, "a", at_ms);
-    push_at(OTHER, "b", at_ms);
-    push_at(OTHER, "c", at_ms);
-    wait_until(at_ms);
+    push_delayed("a", 1);
+    other.in.push.delay_ms = 1;
+    assert_status(run(other), OK);
+    other.id = BYTES("c");
+    wait_until(run(other).out.push.due_ms);
     for (unsigned i = 0; i < 4; i++) {
         struct op op = scan(1);
 
@@ -226,17 +239,16 @@ static void the_limit_counts_delayed_and_expired_of_all_topics(void **state)
 static void a_burst_is_moved_in_batches_and_in_order(void **state)
 {
     static struct op ops[1500];
-    static char ids[1500][8];
-    int64_t at_ms = store_now() + 400;
+    static char ids[1500][16];
     unsigned popped = 0;
 
     for (unsigned i = 0; i < 1500; i++) {
         snprintf(ids[i], sizeof(ids[i]), "%04u", i);
         ops[i] = push_op(TOPIC, ids[i]);
-        ops[i].in.push.at_ms = at_ms;
+        ops[i].in.push.delay_ms = 1;
     }
     run_all(ops, 1500);
-    wait_until(at_ms);
+    wait_until(ops[1499].out.push.due_ms);
     assert_int_equal(scan(1000).out.scan.lateness_count, 1000);
     assert_int_equal(scan(1000).out.scan.lateness_count, 500);
     assert_int_equal(scan(1000).out.scan.moved, 0);
@@ -254,22 +266,21 @@ static void a_burst_is_moved_in_batches_and_in_order(void **state)
 
 static void the_first_event_of_all_topics_is_next(void **state)
 {
-    int64_t at_ms = store_now() + FAR_MS;
-    struct op op;
+    struct op sooner = push_op(OTHER, "b"), op;
 
-    push_at(TOPIC, "a", at_ms + 1000);
-    push_at(OTHER, "b", at_ms);
+    push_delayed("a", FAR_MS);
+    sooner.in.push.delay_ms = FAR_MS / 2;
+    sooner = run(sooner);
     op = scan(1000);
-    assert_int_equal(op.now_ms + op.out.scan.next_ms, at_ms);
+    assert_int_equal(op.now_ms + op.out.scan.next_ms, sooner.out.push.due_ms);
 }
 
 static void a_bucket_is_scanned_alone(void **state)
 {
-    int64_t at_ms = store_now() + SOON_MS;
-    struct op op;
+    struct op op = push_op(ELSEWHERE, "a");
 
-    push_at(ELSEWHERE, "a", at_ms);
-    op = scan_at(at_ms);
+    op.in.push.delay_ms = SOON_MS;
+    op = scan_at(run(op).out.push.due_ms);
     assert_int_equal(op.out.scan.moved, 0);
     assert_int_equal(op.out.scan.next_ms, -1);
     op = run(

@@ -1,9 +1,14 @@
 /* The stores that keep the contract. To add one: a stand, and its line in main. */
 #include "node/store/contract.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/log.h"
+#include "base/loop.h"
 #include "node/store/memory_store.h"
+#include "node/store/redis_fixture.h"
+#include "node/store/redis_store.h"
 
 #define TESTS_MAX 200
 
@@ -15,11 +20,20 @@ struct memory_stand {
     struct memory_store *store;
 };
 
+static struct memory_stand *memory_of(struct stand *stand)
+{
+    return CONTAINER_OF(stand, struct memory_stand, stand);
+}
+
+static void memory_start(struct stand *stand)
+{
+}
+
 static void memory_turn(struct stand *stand)
 {
-    struct memory_stand *ms = CONTAINER_OF(stand, struct memory_stand, stand);
+    struct timers *timers = &memory_of(stand)->timers;
 
-    timers_run(&ms->timers, timers_now(&ms->timers));
+    timers_run(timers, timers_now(timers));
 }
 
 static void memory_wake(struct stand *stand)
@@ -28,32 +42,139 @@ static void memory_wake(struct stand *stand)
 
 static void memory_pass(struct stand *stand, int64_t ms)
 {
-    struct memory_stand *it = CONTAINER_OF(stand, struct memory_stand, stand);
+    struct timers *timers = &memory_of(stand)->timers;
 
-    timers_run(&it->timers, timers_now(&it->timers) + ms);
+    timers_run(timers, timers_now(timers) + ms);
 }
 
 static int memory_setup(void **state)
 {
-    struct memory_stand *ms = calloc(1, sizeof(*ms));
+    struct memory_stand *it = calloc(1, sizeof(*it));
 
-    timers_init(&ms->timers, 1000);
-    ms->store = memory_store_new(&ms->timers, CONTRACT_BUCKETS);
-    ms->stand =
-        (struct stand){memory_store_port(ms->store), memory_turn, memory_wake, memory_pass};
-    contract_begin(&ms->stand);
-    *state = ms;
+    timers_init(&it->timers, 1000);
+    it->store = memory_store_new(&it->timers, CONTRACT_BUCKETS);
+    it->stand = (struct stand){.store = memory_store_port(it->store),
+                               .start = memory_start,
+                               .turn = memory_turn,
+                               .wake = memory_wake,
+                               .pass = memory_pass};
+    contract_begin(&it->stand);
+    *state = it;
     return 0;
 }
 
 static int memory_teardown(void **state)
 {
-    struct memory_stand *ms = *state;
+    struct memory_stand *it = *state;
 
     contract_end();
-    memory_store_free(ms->store);
-    timers_fini(&ms->timers);
-    free(ms);
+    memory_store_free(it->store);
+    timers_fini(&it->timers);
+    free(it);
+    return 0;
+}
+
+/* ---- a real Redis for all tests, with a prefix of its own for each ---- */
+
+struct redis_stand {
+    struct stand stand; /* first */
+    struct loop *loop;
+    struct redis_store *store;
+    struct timer alarm;
+    char prefix[16];
+    bool is_over; /* what run_until waits for */
+};
+
+static struct redis_fixture *redis;
+static struct redis_stand *redis_of(struct stand *stand)
+{
+    return CONTAINER_OF(stand, struct redis_stand, stand);
+}
+
+static void redis_start(struct stand *stand)
+{
+    redis_store_start(redis_of(stand)->store);
+}
+
+static void redis_turn(struct stand *stand)
+{
+    loop_run(redis_of(stand)->loop);
+}
+
+static void redis_wake(struct stand *stand)
+{
+    loop_stop(redis_of(stand)->loop);
+}
+
+static void on_alarm(struct timer *alarm)
+{
+    CONTAINER_OF(alarm, struct redis_stand, alarm)->is_over = true;
+}
+
+static void redis_pass(struct stand *stand, int64_t ms)
+{
+    struct redis_stand *it = redis_of(stand);
+
+    it->is_over = false;
+    loop_touch(it->loop);
+    timer_arm(&it->loop->timers, &it->alarm, ms);
+    run_until(it->loop, &it->is_over);
+}
+
+static void on_stopped(void *arg)
+{
+    ((struct redis_stand *)arg)->is_over = true;
+}
+
+static int redis_setup(void **state)
+{
+    static unsigned number;
+    struct redis_store_options options = redis_store_defaults();
+    struct redis_stand *it = calloc(1, sizeof(*it));
+
+    snprintf(it->prefix, sizeof(it->prefix), "t%u", number++);
+    options.address = redis->address;
+    options.prefix = it->prefix;
+    options.buckets = CONTRACT_BUCKETS;
+    it->loop = loop_new();
+    it->store = redis_store_new(it->loop, &options);
+    timer_init(&it->alarm, on_alarm);
+    it->stand = (struct stand){.store = redis_store_port(it->store),
+                               .start = redis_start,
+                               .turn = redis_turn,
+                               .wake = redis_wake,
+                               .pass = redis_pass};
+    contract_begin(&it->stand);
+    *state = it;
+    return 0;
+}
+
+static int redis_teardown(void **state)
+{
+    struct redis_stand *it = *state;
+
+    contract_end();
+    it->is_over = false;
+    redis_store_stop(it->store, on_stopped, it);
+    run_until(it->loop, &it->is_over);
+    redis_store_free(it->store);
+    loop_free(it->loop);
+    free(it);
+    return 0;
+}
+
+static int redis_group_setup(void **state)
+{
+    /* What survives a crash is not this test's question, and asking it takes time. */
+    static const char *const args[] = {"--appendonly", "no", NULL};
+
+    redis = redis_fixture_new(args);
+    return 0;
+}
+
+static int redis_group_teardown(void **state)
+{
+    redis_fixture_free(redis);
     return 0;
 }
 
@@ -79,9 +200,15 @@ static size_t list_tests(struct CMUnitTest *tests, CMFixtureFunction setup,
 
 int main(void)
 {
+    struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
     struct CMUnitTest tests[TESTS_MAX];
     size_t count = list_tests(tests, memory_setup, memory_teardown);
     int failed = _cmocka_run_group_tests("contract: memory", tests, count, NULL, NULL);
 
+    if (log_configure(&quiet) != STATUS_OK)
+        return 1;
+    list_tests(tests, redis_setup, redis_teardown);
+    failed += _cmocka_run_group_tests("contract: redis", tests, count, redis_group_setup,
+                                      redis_group_teardown);
     return failed;
 }
