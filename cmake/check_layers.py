@@ -34,14 +34,14 @@ LAYERS = {
 }
 
 # Tests and fuzzers may also use the fakes.
-TEST_FILES = ["**_test.c", "**_fuzz.c", "**_fixture.c", "**_fixture.h"]
+TEST_FILES = ["**_test.c", "**_fuzz.c", "**_fixture.c", "**_fixture.h", "node/store/contract*"]
 TEST_MAY = ["node/store/memory_store.h", "node/store/redis_fixture.h", "node/store/store.h"]
 
 # foreign header: the files that may include it.
 LIBRARIES = {
     "hiredis/**": ["node/store/redis_*", "node/store/reply*", "itests/bench/**"],
     "event2/**": ["base/loop.c", "protocol/**", "node/store/redis_link.c", "node/app*",
-                  "itests/bench/**", "**_test.c"],
+                  "itests/bench/**", *TEST_FILES],
     "zookeeper/**": ["ha/*"],
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**"],
