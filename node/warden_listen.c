@@ -73,7 +73,7 @@ enum status listen_open(const char *key, const char *host, unsigned port, int *f
 
 void listen_print(int fd, struct buf *to)
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t len = sizeof(address);
     char host[NI_MAXHOST], port[NI_MAXSERV];
 

@@ -218,6 +218,7 @@ void deliveries_return(struct deliveries *ds, struct delivery *d)
 void deliveries_flush(struct deliveries *ds)
 {
     LIST_EACH (link, &ds->pending)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): they are in it */
         HASH_DEL(ds->by_lease, CONTAINER_OF(link, struct handed_job, link));
     ds->pending_count = 0;
     timer_disarm(ds->queue->timers, &ds->timer);

@@ -57,7 +57,7 @@ static void forget(struct owners *o, struct owning *owning)
     free(owning);
     o->count--;
     if (list_is_empty(&of->ownings)) {
-        HASH_DEL(o->by_id, of);
+        HASH_DEL(o->by_id, of); /* NOLINT(clang-analyzer-core.NullDereference): it is in it */
         free(of);
     }
 }
