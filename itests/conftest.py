@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from harness.build import node_program
 from harness.node import Node
 from harness.process import become_reaper
 from harness.redis_server import RedisServer
@@ -13,6 +14,13 @@ from harness.redis_server import RedisServer
 LOG_LINES_SHOWN = 60
 
 become_reaper()
+
+
+def pytest_report_header():
+    try:
+        return f"dueq-node: {node_program()}"
+    except RuntimeError as error:
+        return f"dueq-node: {error}"
 
 
 @pytest.fixture(scope="module")

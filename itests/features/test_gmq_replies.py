@@ -38,7 +38,7 @@ def test_every_reply_is_one_segment(node, topic):
     with node.python_client() as client:
         calls = 0
         for number in range(20):
-            client.push(topic, f"segment-{number}", "x" * 300)
+            client.push(topic, f"segment-{number}", "x" * 300, ttr=60)
             client.pop(topic)
             client.ack(f"segment-{number}")
             calls += 3

@@ -28,7 +28,9 @@ class RedisServer:
         return self
 
     def client(self):
-        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=20)
+        password = self._options.get("requirepass")
+        return redis.Redis(unix_socket_path=str(self.socket), password=password,
+                           socket_timeout=20)
 
     @property
     def address(self):
