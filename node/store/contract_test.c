@@ -1,5 +1,6 @@
 /* The stores that keep the contract. To add one: a stand, and its line in main. */
 #include "node/store/contract.h"
+#include "node/store/contract_redis.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +146,7 @@ static int redis_setup(void **state)
                                .wake = redis_wake,
                                .pass = redis_pass};
     contract_begin(&it->stand);
+    contract_redis_begin(redis, it->prefix);
     *state = it;
     return 0;
 }
@@ -166,7 +168,8 @@ static int redis_teardown(void **state)
 static int redis_group_setup(void **state)
 {
     /* What survives a crash is not this test's question, and asking it takes time. */
-    static const char *const args[] = {"--appendonly", "no", NULL};
+    static const char *const args[] = {"--appendonly", "no", "--enable-debug-command", "yes",
+                                       NULL};
 
     redis = redis_fixture_new(args);
     return 0;
@@ -180,35 +183,49 @@ static int redis_group_teardown(void **state)
 
 /* ---- the same tests for each ---- */
 
-static size_t list_tests(struct CMUnitTest *tests, CMFixtureFunction setup,
-                         CMFixtureFunction teardown)
-{
-    const struct contract_part *const parts[] = {
-        &contract_places, &contract_leases, &contract_owners,
-        &contract_scans,  &contract_events, &contract_bytes,
-    };
-    size_t count = 0;
+static const struct contract_part *const every_store[] = {
+    &contract_places,
+    &contract_leases,
+    &contract_owners,
+    &contract_scans,
+    &contract_events,
+    &contract_bytes,
+    NULL,
+};
+static const struct contract_part *const redis_only[] = {&contract_redis, NULL};
 
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        for (size_t j = 0; j < parts[i]->count; j++) {
-            tests[count] = parts[i]->tests[j];
-            tests[count].setup_func = setup;
-            tests[count++].teardown_func = teardown;
+struct list_of_tests {
+    struct CMUnitTest tests[TESTS_MAX];
+    size_t count;
+};
+
+static void add(struct list_of_tests *list, const struct contract_part *const *parts,
+                CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    for (; *parts; parts++)
+        for (size_t i = 0; i < (*parts)->count && list->count < TESTS_MAX; i++) {
+            struct CMUnitTest *test = &list->tests[list->count++];
+
+            *test = (*parts)->tests[i];
+            test->setup_func = setup;
+            test->teardown_func = teardown;
         }
-    return count;
 }
 
 int main(void)
 {
     struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
-    struct CMUnitTest tests[TESTS_MAX];
-    size_t count = list_tests(tests, memory_setup, memory_teardown);
-    int failed = _cmocka_run_group_tests("contract: memory", tests, count, NULL, NULL);
+    static struct list_of_tests memory, all;
+    int failed;
 
     if (log_configure(&quiet) != STATUS_OK)
         return 1;
-    list_tests(tests, redis_setup, redis_teardown);
-    failed += _cmocka_run_group_tests("contract: redis", tests, count, redis_group_setup,
-                                      redis_group_teardown);
+    add(&memory, every_store, memory_setup, memory_teardown);
+    add(&all, every_store, redis_setup, redis_teardown);
+    add(&all, redis_only, redis_setup, redis_teardown);
+    failed =
+        _cmocka_run_group_tests("contract: memory", memory.tests, memory.count, NULL, NULL);
+    failed += _cmocka_run_group_tests("contract: redis", all.tests, all.count,
+                                      redis_group_setup, redis_group_teardown);
     return failed;
 }

@@ -44,6 +44,14 @@ local function moved(value, state, stamp)
     return char(first - first % 8 + state) .. sub(value, 2, 13) .. stamp .. sub(value, 20)
 end
 
+-- Called before the first write of whatever leads a job towards its end. A Redis that has no
+-- memory left refuses a script's first write if it could need some, and then all scripts that
+-- free memory would wait for those that cannot. After a harmless write it refuses nothing.
+-- `place` is a sorted set.
+local function even_if_full(place)
+    call('ZREM', place, '')
+end
+
 -- The bucket's first event, to be read before the first write, for add_event after it.
 local function first_event(t)
     return call('ZRANGE', t, 0, 0, 'WITHSCORES')

@@ -47,6 +47,7 @@ end
 local first = #kept > 0 and first_event(t)
 local wait = -1
 
+even_if_full(v)
 if #gone > 0 then
     call('ZREM', v, unpack(gone))
     call('HDEL', j, unpack(gone))

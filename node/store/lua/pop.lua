@@ -60,6 +60,7 @@ if id_only then
 end
 
 local first = first_event(t)
+even_if_full(v)
 local last = call('INCRBY', n, #ids)
 local soonest = math.huge
 local answer, reserved, deadlines, owners = {OK, now, -1, 0}, {}, {}, {}

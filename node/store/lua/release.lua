@@ -24,7 +24,7 @@ local was_empty = delay == 0 and call('LLEN', r) == 0
 local is_owner = owns(o, value, id, topic)
 local flags = byte(value) - RESERVED - (is_owner and 16 or 0)
 
-call('ZSCORE', v, id)
+even_if_full(v)
 
 local function put(state, stamp)
     call('ZREM', v, id)

@@ -28,6 +28,7 @@ if #ids == 0 then
 end
 
 local was_empty = call('LLEN', r) == 0
+even_if_full(v)
 local last = call('INCRBY', n, #ids)
 local entries, ready = {}, {}
 

@@ -57,6 +57,7 @@ for _, topic in ipairs(call('ZRANGEBYSCORE', t, '-inf', now, 'LIMIT', 0, TOPICS_
     moved_count = moved_count + #plan.ids + #plan.expired_ids
 end
 
+even_if_full(t)
 local stamp = moved_count > 0 and call('INCRBY', n, moved_count) - moved_count
 
 local function carry_out(plan)

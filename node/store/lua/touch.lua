@@ -20,5 +20,6 @@ if ttr == 0 then
 end
 local first = first_event(t)
 
+even_if_full(v)
 call('ZADD', v, now + ttr, id)
 return {OK, now, add_event(t, first, topic, now + ttr)}

@@ -1,0 +1,277 @@
+/* What only a real Redis can show: data that contradicts itself, and memory that is full.
+ *
+ * The promise under test: a script that ends in an error has changed no job. For every script
+ * and every key it uses, that key is made to be of a type which no script expects; then the
+ * operation must be refused, and all other keys must be what they were. (Only the counter may
+ * have grown.)
+ */
+#include "node/store/contract_redis.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <hiredis/hiredis.h>
+
+static struct redis_fixture *redis;
+static const char *prefix;
+
+void contract_redis_begin(struct redis_fixture *fixture, const char *key_prefix)
+{
+    redis = fixture;
+    prefix = key_prefix;
+}
+
+/* The name of a key: of TOPIC, or where `letter` is one of t, n, o of its bucket. */
+static const char *key(char letter)
+{
+    static char names[8][64];
+    static unsigned turn;
+    char *name = names[turn++ % 8];
+    bool is_bucket = strchr("tno", letter);
+
+    snprintf(name, sizeof(names[0]), "%s:{%u}:%c%s%.*s", prefix, bucket_of(TOPIC), letter,
+             is_bucket ? "" : ":", is_bucket ? 0 : (int)TOPIC.len, TOPIC.at);
+    return name;
+}
+
+/* ---- a key of the wrong type ---- */
+
+/* Jobs in every place, big and small ones, and the leases on those that are reserved. */
+struct scene {
+    struct job small, big, done, due;
+};
+
+static struct op push_scene(const char *id, size_t body_bytes, int64_t delay_ms, int64_t ttr_ms)
+{
+    static char body[4096];
+    struct op op = push_op(TOPIC, id);
+
+    op.in.push.body = bytes_of(body, body_bytes);
+    op.in.push.delay_ms = delay_ms;
+    op.in.push.ttr_ms = ttr_ms;
+    op = run(op);
+    assert_status(op, OK);
+    return op;
+}
+
+static struct job pop_remembered(void)
+{
+    struct op op = run(
+        (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 1, .id_only = true}});
+
+    assert_status(op, OK);
+    return op.out.pop.jobs[0];
+}
+
+static struct scene set_the_scene(void)
+{
+    struct scene scene;
+
+    push_scene("small", 100, 0, TTR_MS);
+    push_scene("big", 4000, 0, TTR_MS);
+    push_scene("done", 4000, 0, 0);
+    scene.small = pop_remembered();
+    scene.big = pop_remembered();
+    scene.done = pop_remembered();
+    push_scene("ready", 4000, 0, TTR_MS);
+    push_scene("later", 100, FAR_MS, TTR_MS);
+    wait_until(push_scene("due", 4000, 1, TTR_MS).out.push.due_ms);
+    return scene;
+}
+
+/* One digest a key of TOPIC's bucket, the counter and `except` left out. */
+static void take_digests(char except, char digests[512])
+{
+    size_t used = 0;
+
+    for (const char *letter = "jpdrvxto"; *letter; letter++) {
+        redisReply *reply;
+
+        if (*letter == except)
+            continue;
+        reply = redisCommand(redis->control, "DEBUG DIGEST-VALUE %s", key(*letter));
+        assert_non_null(reply);
+        assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+        used += (size_t)snprintf(digests + used, 512 - used, "%c %s\n", *letter,
+                                 reply->element[0]->str);
+        freeReplyObject(reply);
+    }
+}
+
+static void command(const char *format, const char *name)
+{
+    redis_fixture_command(redis, format, name);
+}
+
+static void assert_changes_nothing(const struct op *op, char letter)
+{
+    char before[512] = "", after[512] = "";
+    struct op done;
+
+    redis_fixture_command(redis, "COPY %s saved", key(letter));
+    command("DEL %s", key(letter));
+    command(letter == 'n' ? "LPUSH %s wrong" : "SET %s wrong", key(letter));
+    take_digests(letter, before);
+    done = run(*op);
+    take_digests(letter, after);
+    if (done.status != STATUS_STORE_ERROR || strcmp(before, after) != 0)
+        fail_msg("%s with a wrong %c ended as %s\nbefore\n%safter\n%s", op_word(op->verb),
+                 letter, status_word(done.status), before, after);
+    command("DEL %s", key(letter));
+    redis_fixture_command(redis, "COPY saved %s", key(letter));
+    command("DEL %s", "saved");
+}
+
+static void assert_all_or_nothing(struct op op, const char *letters)
+{
+    for (; *letters; letters++)
+        assert_changes_nothing(&op, *letters);
+}
+
+static void no_push_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    static char body[4096];
+    struct op op = push_op(TOPIC, "new");
+
+    set_the_scene();
+    op.in.push.body = bytes_of(body, sizeof(body));
+    assert_all_or_nothing(op, "jprn");
+    op.in.push.delay_ms = 100;
+    assert_all_or_nothing(op, "jpdt");
+    op.id = BYTES("");
+    assert_all_or_nothing(op, "jpdtn");
+    op.in.push.delay_ms = 0;
+    assert_all_or_nothing(op, "jprn");
+}
+
+static void no_pop_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct op op = {.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 9, .id_only = true}};
+
+    set_the_scene();
+    assert_all_or_nothing(op, "jprvtno");
+}
+
+static void no_delivery_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct scene scene = set_the_scene();
+    struct lease leases[] = {{scene.small.id, scene.small.stamp},
+                             {scene.big.id, scene.big.stamp},
+                             {scene.done.id, scene.done.stamp}};
+    struct op op = {.verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {leases, 3}};
+
+    assert_all_or_nothing(op, "jpvto");
+    op.verb = OP_RETURN;
+    assert_all_or_nothing(op, "jrvn");
+}
+
+static void no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct scene scene = set_the_scene();
+    struct op op = lease_op(OP_ACK, &scene.big);
+
+    assert_all_or_nothing(op, "jpvo");
+    op.verb = OP_TOUCH;
+    assert_all_or_nothing(op, "jvt");
+    op.verb = OP_RELEASE;
+    assert_all_or_nothing(op, "jrvno");
+    op.in.lease.delay_ms = 10;
+    assert_all_or_nothing(op, "jdvto");
+}
+
+static void no_cancel_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    set_the_scene();
+    assert_all_or_nothing(id_op(OP_CANCEL, "big"), "jpvo");
+    assert_all_or_nothing(id_op(OP_CANCEL, "due"), "jpd");
+    assert_all_or_nothing(id_op(OP_CANCEL, "ready"), "jp");
+}
+
+static void no_look_succeeds_when_a_key_is_wrong(void **state)
+{
+    set_the_scene();
+    assert_all_or_nothing(id_op(OP_GET, "big"), "jp");
+    assert_all_or_nothing(id_op(OP_STATS, ""), "jdvx");
+}
+
+static void no_scan_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct scene scene = set_the_scene();
+    struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+
+    assert_status(touch(&scene.small, 1), OK);
+    wait_until(store_now() + 2);
+    assert_all_or_nothing(op, "tjdrvn");
+}
+
+/* ---- a place that names a job which is not there ---- */
+
+static void a_missing_job_stops_the_scan_before_anything_is_moved(void **state)
+{
+    struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+    char before[512] = "", after[512] = "";
+
+    push_delayed("a", 1);
+    wait_until(push_delayed("b", 1).out.push.due_ms);
+    redis_fixture_command(redis, "HDEL %s b", key('j'));
+    take_digests('n', before);
+    assert_status(run(op), STORE_ERROR);
+    take_digests('n', after);
+    assert_string_equal(before, after);
+}
+
+static void a_missing_body_stops_the_pop_before_anything_is_taken(void **state)
+{
+    struct op op = {.verb = OP_POP, .topic = TOPIC, .in.pop.count = 2};
+    char before[512] = "", after[512] = "";
+
+    push("a");
+    push_scene("b", 4000, 0, TTR_MS);
+    redis_fixture_command(redis, "HDEL %s b", key('p'));
+    take_digests('n', before);
+    assert_status(run(op), STORE_ERROR);
+    assert_status(run(id_op(OP_GET, "b")), STORE_ERROR);
+    take_digests('n', after);
+    assert_string_equal(before, after);
+}
+
+/* ---- no memory left ---- */
+
+static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
+{
+    struct job jobs[4];
+    struct op op;
+
+    for (unsigned i = 0; i < 4; i++)
+        push("");
+    op = push_delayed("delayed", 1);
+    redis_fixture_command(redis, "CONFIG SET maxmemory 1");
+    assert_status(run(push_op(TOPIC, "refused")), STORE_ERROR);
+    memcpy(jobs, pop(4).out.pop.jobs, sizeof(jobs));
+    assert_int_equal(delivered(jobs, 3).out.leases.stale, 0);
+    assert_int_equal(returned(&jobs[3], 1).out.leases.stale, 0);
+    assert_status(touch(&jobs[0], 0), OK);
+    assert_status(release(&jobs[0], 0), OK);
+    assert_status(release(&jobs[1], FAR_MS), OK);
+    assert_status(ack(&jobs[2]), OK);
+    assert_int_equal(scan_at(op.out.push.due_ms).out.scan.moved, 1);
+    assert_counts(TOPIC, 1, 3, 0);
+    assert_gone("refused");
+    redis_fixture_command(redis, "CONFIG SET maxmemory 0");
+}
+
+#define TEST(name) cmocka_unit_test(name)
+static const struct CMUnitTest tests[] = {
+    TEST(no_push_changes_a_job_when_a_key_is_wrong),
+    TEST(no_pop_changes_a_job_when_a_key_is_wrong),
+    TEST(no_delivery_changes_a_job_when_a_key_is_wrong),
+    TEST(no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong),
+    TEST(no_cancel_changes_a_job_when_a_key_is_wrong),
+    TEST(no_look_succeeds_when_a_key_is_wrong),
+    TEST(no_scan_changes_a_job_when_a_key_is_wrong),
+    TEST(a_missing_job_stops_the_scan_before_anything_is_moved),
+    TEST(a_missing_body_stops_the_pop_before_anything_is_taken),
+    TEST(a_full_redis_takes_no_job_but_lets_all_go),
+};
+
+const struct contract_part contract_redis = {tests, sizeof(tests) / sizeof(*tests)};
