@@ -125,7 +125,6 @@ static void on_hup(int number, short what, void *arg)
 
     loop_touch(a->loop);
     reload_conf(a->conf, a->options->request, false);
-    app_raise_descriptors(a->conf);
     queue = app_queue_options(a->conf);
     queue_reload(a->queue, &queue);
     gmq = app_gmq_options(a->conf);

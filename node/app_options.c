@@ -78,13 +78,13 @@ void app_raise_descriptors(const struct conf *conf)
     rlim_t wanted = (rlim_t)conf->limits.connections * PROTOCOLS + OWN_DESCRIPTORS;
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+    if (getrlimit(RLIMIT_NOFILE, &limit))
         return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (limit.rlim_cur < wanted)
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_max < wanted)
         LOG_INFO("app",
                  "the system allows %llu open files, limits.connections may need %llu: raise "
                  "the one (ulimit -Hn) or lower the other",
-                 (unsigned long long)limit.rlim_cur, (unsigned long long)wanted);
-    setrlimit(RLIMIT_NOFILE, &limit);
+                 (unsigned long long)limit.rlim_max, (unsigned long long)wanted);
 }

@@ -20,7 +20,7 @@ void app_store_address(const struct conf *conf, const char *socket, struct buf *
 
 void app_store_numbers(const struct redis_store_stats *from, struct http_store_numbers *to);
 
-/* Room for all the connections that the limits allow; a warning where there is none. */
+/* As many descriptors as the system allows; says so when the limits may need more. */
 void app_raise_descriptors(const struct conf *conf);
 
 #endif

@@ -256,10 +256,7 @@ enum status embedded_redis_init(struct embedded_redis *r,
                                 const struct datadir *datadir)
 {
     *r = (struct embedded_redis){
-        .child = {.name = "redis",
-                  .ops = &ops,
-                  .stop_timeout_ms = options->stop_timeout_ms,
-                  .backoff_max_ms = options->backoff_max_ms},
+        .child = {.name = "redis", .ops = &ops, .backoff_max_ms = options->backoff_max_ms},
         .datadir = datadir,
         .log_fd = -1,
         .probe_fd = -1,

@@ -15,7 +15,6 @@
 struct embedded_redis_options {
     const char *program;     /* a name looked up in PATH, or a path */
     const char *appendfsync; /* "always" or "everysec" */
-    int64_t stop_timeout_ms;
     int64_t backoff_max_ms;
 };
 

@@ -23,6 +23,8 @@
 /* What a killed predecessor left behind may still have to write its last file. */
 #define LOCK_WAIT_MS 15000
 
+#define REDIS_STOP_MIN_MS 1000
+
 /* One wish to stop may arrive as two signals: to the process, and to its group. */
 #define SAME_WISH_MS 500
 
@@ -95,7 +97,6 @@ static enum status prepare_redis(struct warden *w)
     struct embedded_redis_options options = {
         .program = conf->store.redis_server,
         .appendfsync = conf->store.appendfsync == APPENDFSYNC_ALWAYS ? "always" : "everysec",
-        .stop_timeout_ms = conf->node.stop_timeout_ms,
         .backoff_max_ms = conf->warden.backoff_max_ms,
     };
 
@@ -278,6 +279,15 @@ static int64_t sooner(int64_t a_ms, int64_t b_ms)
     return a_ms < b_ms ? a_ms : b_ms;
 }
 
+/* It gets what the worker has left of node.stop_timeout, but always time for its last write. */
+static void stop_redis(struct warden *w, int64_t now)
+{
+    int64_t left_ms = w->stop_mono_ms + w->conf->node.stop_timeout_ms - now;
+
+    w->redis.child.stop_timeout_ms = left_ms > REDIS_STOP_MIN_MS ? left_ms : REDIS_STOP_MIN_MS;
+    child_stop(&w->redis.child, "the worker has stopped", now);
+}
+
 static void advance(struct warden *w, int64_t now)
 {
     if (w->phase == RUN && w->worker.child.state == CHILD_IDLE &&
@@ -285,7 +295,7 @@ static void advance(struct warden *w, int64_t now)
         child_start(&w->worker.child, now);
     if (w->phase == STOP_WORKER && w->worker.child.state == CHILD_IDLE) {
         w->phase = STOP_REDIS;
-        child_stop(&w->redis.child, "the worker has stopped", now);
+        stop_redis(w, now);
     }
     if (w->phase == STOP_REDIS && w->redis.child.state == CHILD_IDLE)
         w->phase = DONE;

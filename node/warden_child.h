@@ -33,7 +33,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CHILD_STEADY_MS        10000
+#define CHILD_STEADY_MS        1000
 #define CHILD_BACKOFF_FIRST_MS 10
 
 enum child_state {
