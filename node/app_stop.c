@@ -3,7 +3,8 @@
 #include "base/list.h"
 #include "base/log.h"
 
-/* Of node.stop_timeout: after this part of it the store may refuse what is still in work. */
+/* Of node.stop_timeout: after this part of it the store refuses what is still in work; a store
+ * that has never been up does so at once. */
 #define PATIENCE_PART 3
 
 static void enter(struct app *a, enum app_phase phase);
@@ -95,6 +96,7 @@ void app_stop(struct app *a, const char *reason, int exit_code)
     a->exit_code = exit_code;
     timer_disarm(&a->loop->timers, &a->look);
     timer_init(&a->patience, on_patience_over);
-    timer_arm(&a->loop->timers, &a->patience, a->conf->node.stop_timeout_ms / PATIENCE_PART);
+    timer_arm(&a->loop->timers, &a->patience,
+              a->has_been_up ? a->conf->node.stop_timeout_ms / PATIENCE_PART : 0);
     enter(a, APP_STOP_CLIENTS);
 }

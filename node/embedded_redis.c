@@ -35,7 +35,7 @@ static void become_redis(struct embedded_redis *r, pid_t warden, int log_fd)
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != warden)
         _exit(EXIT_FAILURE); /* the warden died before it could be noticed */
-    dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+    dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
     dup2(log_fd, STDOUT_FILENO);
     dup2(log_fd, STDERR_FILENO);
     fcntl(r->datadir->lock_fd, F_SETFD, 0); /* it holds the lock as long as it lives */

@@ -1,8 +1,10 @@
 /* dueq-node: the command line. */
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "conf/conf.h"
 #include "node/warden.h"
@@ -105,6 +107,18 @@ static void parse_arguments(struct arguments *a, int argc, char **argv)
         refuse("only options are expected");
 }
 
+/* A descriptor that lands on 0, 1 or 2 would be taken for the standard ones. */
+static void occupy_standard_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Ends the process when it has mistakes: all of them on stderr. */
 static struct conf *load(const struct conf_request *request)
 {
@@ -131,6 +145,7 @@ int main(int argc, char **argv)
     struct conf *conf;
     int exit_code = EXIT_SUCCESS;
 
+    occupy_standard_descriptors();
     parse_arguments(&arguments, argc, argv);
     request = (struct conf_request){
         .file = arguments.file, .sets = arguments.sets, .set_count = arguments.set_count};
