@@ -106,7 +106,7 @@ class Load:
     `delays_s` and `ttrs_s` are drawn from at random; body sizes go up to `body_bytes`.
     """
 
-    def __init__(self, port, dice, producers=4, consumers=4, delays_s=(0, 0, 0, 1),
+    def __init__(self, port, dice, producers=12, consumers=12, delays_s=(0, 0, 0, 1),
                  ttrs_s=(2, 2, 2, 0), topic_count=5, body_bytes=300):
         self.port = port
         self.history = History()
