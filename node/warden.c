@@ -1,6 +1,5 @@
 #include "node/warden.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,43 +13,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "node/app.h"
-#include "node/embedded_redis.h"
 #include "node/reload.h"
-#include "node/warden_datadir.h"
-#include "node/warden_listen.h"
-#include "node/warden_worker.h"
-
-/* What a killed predecessor left behind may still have to write its last file. */
-#define LOCK_WAIT_MS 15000
+#include "node/warden_private.h"
 
 #define REDIS_STOP_MIN_MS 1000
 
 /* One wish to stop may arrive as two signals: to the process, and to its group. */
 #define SAME_WISH_MS 500
-
-enum phase { RUN, STOP_WORKER, STOP_REDIS, DONE };
-
-struct warden {
-    struct conf *conf;
-    const struct conf_request *request;
-    struct datadir datadir;
-    int gmq_fd;
-    int http_fd;
-    int signal_fd;
-    struct worker worker;
-    struct embedded_redis redis;
-    bool has_redis;
-    enum phase phase;
-    int64_t stop_mono_ms; /* when the phase left RUN */
-    int exit_code;
-};
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
 
 /* ---- the worker's process ---- */
 
@@ -67,109 +36,10 @@ static int run_worker(void *arg, int channel_fd)
     };
 
     /* The directory's lock stays open, see warden_datadir.h. */
-    close_fd(&w->signal_fd);
-    close_fd(&w->redis.log_fd);
-    close_fd(&w->redis.probe_fd);
+    warden_close_fd(&w->signal_fd);
+    warden_close_fd(&w->redis.log_fd);
+    warden_close_fd(&w->redis.probe_fd);
     return app_run(&options);
-}
-
-/* ---- start ---- */
-
-static enum status listen_if_on(const char *key, const struct conf_address *address, int *fd)
-{
-    if (address->kind == ADDRESS_OFF)
-        return STATUS_OK;
-    return listen_open(key, address->host, address->port, fd);
-}
-
-/* Both, so that both mistakes are seen at once. */
-static enum status open_listeners(struct warden *w)
-{
-    enum status gmq = listen_if_on("gmq.listen", &w->conf->gmq.listen, &w->gmq_fd);
-    enum status http = listen_if_on("http.listen", &w->conf->http.listen, &w->http_fd);
-
-    return gmq != STATUS_OK ? gmq : http;
-}
-
-static enum status prepare_redis(struct warden *w)
-{
-    const struct conf *conf = w->conf;
-    struct embedded_redis_options options = {
-        .program = conf->store.redis_server,
-        .appendfsync = conf->store.appendfsync == APPENDFSYNC_ALWAYS ? "always" : "everysec",
-        .backoff_max_ms = conf->warden.backoff_max_ms,
-    };
-
-    if (conf->store.redis.kind != ADDRESS_EMBEDDED)
-        return STATUS_OK;
-    if (embedded_redis_init(&w->redis, &options, &w->datadir) != STATUS_OK)
-        return STATUS_IO_ERROR;
-    w->has_redis = true;
-    return STATUS_OK;
-}
-
-static void prepare_worker(struct warden *w)
-{
-    worker_init(&w->worker, run_worker, w);
-    w->worker.child.stop_timeout_ms = w->conf->node.stop_timeout_ms;
-    w->worker.child.silence_max_ms = w->conf->warden.hang_timeout_ms;
-    w->worker.child.backoff_max_ms = w->conf->warden.backoff_max_ms;
-}
-
-/* What goes wrong up to here is told on standard error, where somebody is looking. */
-static enum status open_log(struct warden *w)
-{
-    struct log_options options = conf_log_options(w->conf);
-
-    if (log_configure(&options) == STATUS_OK)
-        return STATUS_OK;
-    LOG_ERROR("warden", "log.file: cannot open %s: %s", options.file, strerror(errno));
-    return STATUS_IO_ERROR;
-}
-
-static enum status open_signals(struct warden *w)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGQUIT);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    w->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (w->signal_fd >= 0)
-        return STATUS_OK;
-    LOG_ERROR("warden", "cannot watch for signals: %s", strerror(errno));
-    return STATUS_IO_ERROR;
-}
-
-static enum status prepare(struct warden *w)
-{
-    enum status s = datadir_open(&w->datadir, w->conf->node.data_dir, LOCK_WAIT_MS);
-
-    if (s == STATUS_OK)
-        s = open_listeners(w);
-    if (s == STATUS_OK)
-        s = prepare_redis(w);
-    if (s == STATUS_OK)
-        s = open_log(w);
-    if (s == STATUS_OK)
-        s = open_signals(w);
-    prepare_worker(w);
-    return s;
-}
-
-static void release(struct warden *w)
-{
-    worker_fini(&w->worker);
-    embedded_redis_fini(&w->redis);
-    close_fd(&w->signal_fd);
-    close_fd(&w->gmq_fd);
-    close_fd(&w->http_fd);
-    datadir_close(&w->datadir);
 }
 
 /* ---- what happens ---- */
@@ -178,10 +48,10 @@ static void stop(struct warden *w, const char *reason, int exit_code, int64_t no
 {
     LOG_INFO("warden", "stopping: %s", reason);
     w->exit_code = exit_code;
-    w->phase = STOP_WORKER;
+    w->phase = WARDEN_STOP_WORKER;
     w->stop_mono_ms = now;
-    close_fd(&w->gmq_fd); /* who connects from now on is refused at once */
-    close_fd(&w->http_fd);
+    warden_close_fd(&w->gmq_fd); /* the worker closes its own: no new clients from now on */
+    warden_close_fd(&w->http_fd);
     child_stop(&w->worker.child, reason, now);
 }
 
@@ -198,7 +68,7 @@ static void judge_end(struct warden *w, int status)
     bool is_orderly =
         WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGTERM;
 
-    if (w->phase != RUN && !is_orderly && w->exit_code == 0)
+    if (w->phase != WARDEN_RUN && !is_orderly && w->exit_code == 0)
         w->exit_code = EXIT_FAILURE;
 }
 
@@ -206,7 +76,7 @@ static void on_worker_exit(struct warden *w, int status, const char *how, int64_
 {
     judge_end(w, status);
     worker_exited(&w->worker, how, now);
-    if (w->phase == RUN && WIFEXITED(status) && WEXITSTATUS(status) == EX_CONFIG)
+    if (w->phase == WARDEN_RUN && WIFEXITED(status) && WEXITSTATUS(status) == EX_CONFIG)
         stop(w, "the worker says that the configuration is wrong", EX_CONFIG, now);
 }
 
@@ -216,7 +86,7 @@ static void on_redis_exit(struct warden *w, int status, const char *how, int64_t
     judge_end(w, status);
     embedded_redis_read_log(&w->redis);
     child_exited(&w->redis.child, how, now);
-    if (w->phase == RUN && WIFEXITED(status) && !w->redis.has_answered)
+    if (w->phase == WARDEN_RUN && WIFEXITED(status) && !w->redis.has_answered)
         stop(w, "the embedded Redis cannot start, see its own words above", EXIT_FAILURE, now);
 }
 
@@ -250,7 +120,7 @@ static void stop_on_signal(struct warden *w, int number, int64_t now)
     char reason[32];
 
     snprintf(reason, sizeof(reason), "SIG%s", sigabbrev_np(number));
-    if (w->phase == RUN)
+    if (w->phase == WARDEN_RUN)
         stop(w, reason, EXIT_SUCCESS, now);
     else if (now - w->stop_mono_ms >= SAME_WISH_MS)
         hurry(w, reason, now);
@@ -290,15 +160,15 @@ static void stop_redis(struct warden *w, int64_t now)
 
 static void advance(struct warden *w, int64_t now)
 {
-    if (w->phase == RUN && w->worker.child.state == CHILD_IDLE &&
+    if (w->phase == WARDEN_RUN && w->worker.child.state == CHILD_IDLE &&
         (!w->has_redis || w->redis.has_answered))
         child_start(&w->worker.child, now);
-    if (w->phase == STOP_WORKER && w->worker.child.state == CHILD_IDLE) {
-        w->phase = STOP_REDIS;
+    if (w->phase == WARDEN_STOP_WORKER && w->worker.child.state == CHILD_IDLE) {
+        w->phase = WARDEN_STOP_REDIS;
         stop_redis(w, now);
     }
-    if (w->phase == STOP_REDIS && w->redis.child.state == CHILD_IDLE)
-        w->phase = DONE;
+    if (w->phase == WARDEN_STOP_REDIS && w->redis.child.state == CHILD_IDLE)
+        w->phase = WARDEN_DONE;
 }
 
 /* How much of the worker's silence may be this process's own: if it did not run for longer
@@ -346,10 +216,10 @@ static void run(struct warden *w)
              w->datadir.path);
     if (w->has_redis)
         child_start(&w->redis.child, clock_mono_ms());
-    while (w->phase != DONE) {
+    while (w->phase != WARDEN_DONE) {
         int64_t wait_ms = tick(w, clock_mono_ms());
 
-        if (w->phase != DONE)
+        if (w->phase != WARDEN_DONE)
             wait_and_learn(w, wait_ms);
     }
     LOG_INFO("warden", "stopped, exit code %d", w->exit_code);
@@ -367,10 +237,10 @@ int warden_run(struct conf *conf, const struct conf_request *request)
         .redis = {.log_fd = -1, .probe_fd = -1},
     };
 
-    if (prepare(&w) == STATUS_OK)
+    if (warden_prepare(&w, run_worker) == STATUS_OK)
         run(&w);
     else
         w.exit_code = EXIT_FAILURE;
-    release(&w);
+    warden_release(&w);
     return w.exit_code;
 }

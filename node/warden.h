@@ -1,6 +1,7 @@
 /* The warden: the parent process. Small, so that it never dies; it does nothing but start,
  * watch, replace and stop its children, the worker and the embedded Redis.
  *
+ *   warden_start     everything that can be refused, before anything runs
  *   warden_datadir   one owner for the data directory
  *   warden_listen    the listening sockets, bound before anything starts
  *   warden_child     a child process as a state machine

@@ -1,0 +1,39 @@
+/* The warden's state, for warden_start.c (before anything runs) and warden.c (from then on). */
+#ifndef DUEQ_NODE_WARDEN_PRIVATE_H
+#define DUEQ_NODE_WARDEN_PRIVATE_H
+
+#include "conf/conf.h"
+#include "node/embedded_redis.h"
+#include "node/warden_datadir.h"
+#include "node/warden_worker.h"
+
+/* STOP_WORKER and STOP_REDIS begin when the one before is over. */
+enum warden_phase { WARDEN_RUN, WARDEN_STOP_WORKER, WARDEN_STOP_REDIS, WARDEN_DONE };
+
+struct warden {
+    struct conf *conf;
+    const struct conf_request *request;
+    struct datadir datadir;
+    int gmq_fd;
+    int http_fd;
+    int signal_fd;
+    struct worker worker;
+    struct embedded_redis redis;
+    bool has_redis;
+    enum warden_phase phase;
+    int64_t stop_mono_ms; /* when the phase left RUN */
+    int exit_code;
+};
+
+/* Directory, ports, log, signals: everything that can be refused, with nothing running yet.
+ * IO_ERROR: the log says why. `run_worker` gets the warden as its argument. */
+enum status warden_prepare(struct warden *w,
+                           int (*run_worker)(void *arg, int channel_fd)) MUST_CHECK;
+
+/* Gives back what warden_prepare() took, however far it came. */
+void warden_release(struct warden *w);
+
+/* Harmless twice. */
+void warden_close_fd(int *fd);
+
+#endif

@@ -1,0 +1,117 @@
+#include "node/warden_private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "node/warden_listen.h"
+
+/* What a killed predecessor left behind may still have to write its last file. */
+#define LOCK_WAIT_MS 15000
+
+void warden_close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static enum status listen_if_on(const char *key, const struct conf_address *address, int *fd)
+{
+    if (address->kind == ADDRESS_OFF)
+        return STATUS_OK;
+    return listen_open(key, address->host, address->port, fd);
+}
+
+/* Both, so that both mistakes are seen at once. */
+static enum status open_listeners(struct warden *w)
+{
+    enum status gmq = listen_if_on("gmq.listen", &w->conf->gmq.listen, &w->gmq_fd);
+    enum status http = listen_if_on("http.listen", &w->conf->http.listen, &w->http_fd);
+
+    return gmq != STATUS_OK ? gmq : http;
+}
+
+static enum status prepare_redis(struct warden *w)
+{
+    const struct conf *conf = w->conf;
+    struct embedded_redis_options options = {
+        .program = conf->store.redis_server,
+        .appendfsync = conf->store.appendfsync == APPENDFSYNC_ALWAYS ? "always" : "everysec",
+        .backoff_max_ms = conf->warden.backoff_max_ms,
+    };
+
+    if (conf->store.redis.kind != ADDRESS_EMBEDDED)
+        return STATUS_OK;
+    if (embedded_redis_init(&w->redis, &options, &w->datadir) != STATUS_OK)
+        return STATUS_IO_ERROR;
+    w->has_redis = true;
+    return STATUS_OK;
+}
+
+static void prepare_worker(struct warden *w, int (*run_worker)(void *arg, int channel_fd))
+{
+    worker_init(&w->worker, run_worker, w);
+    w->worker.child.stop_timeout_ms = w->conf->node.stop_timeout_ms;
+    w->worker.child.silence_max_ms = w->conf->warden.hang_timeout_ms;
+    w->worker.child.backoff_max_ms = w->conf->warden.backoff_max_ms;
+}
+
+/* What goes wrong up to here is told on standard error, where somebody is looking. */
+static enum status open_log(struct warden *w)
+{
+    struct log_options options = conf_log_options(w->conf);
+
+    if (log_configure(&options) == STATUS_OK)
+        return STATUS_OK;
+    LOG_ERROR("warden", "log.file: cannot open %s: %s", options.file, strerror(errno));
+    return STATUS_IO_ERROR;
+}
+
+static enum status open_signals(struct warden *w)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGQUIT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    w->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (w->signal_fd >= 0)
+        return STATUS_OK;
+    LOG_ERROR("warden", "cannot watch for signals: %s", strerror(errno));
+    return STATUS_IO_ERROR;
+}
+
+enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int channel_fd))
+{
+    enum status s = datadir_open(&w->datadir, w->conf->node.data_dir, LOCK_WAIT_MS);
+
+    if (s == STATUS_OK)
+        s = open_listeners(w);
+    if (s == STATUS_OK)
+        s = prepare_redis(w);
+    if (s == STATUS_OK)
+        s = open_log(w);
+    if (s == STATUS_OK)
+        s = open_signals(w);
+    prepare_worker(w, run_worker);
+    return s;
+}
+
+void warden_release(struct warden *w)
+{
+    worker_fini(&w->worker);
+    embedded_redis_fini(&w->redis);
+    warden_close_fd(&w->signal_fd);
+    warden_close_fd(&w->gmq_fd);
+    warden_close_fd(&w->http_fd);
+    datadir_close(&w->datadir);
+}
