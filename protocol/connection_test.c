@@ -1,0 +1,329 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/socket.h>
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "protocol/connection.h"
+
+/* A protocol of lines: each is a request, answered with itself when the test says so. */
+struct fixture {
+    struct connection_kind kind;
+    struct connection connection;
+    int peer;
+    struct buf lines; /* in work */
+    unsigned ends;
+    unsigned flushes;
+    bool is_closed;
+};
+
+static struct fixture *fixture_of(struct connection *c)
+{
+    return CONTAINER_OF(c, struct fixture, connection);
+}
+
+static size_t on_input(struct connection *c, struct bytes input)
+{
+    struct fixture *f = fixture_of(c);
+    size_t used = 0;
+
+    while (c->in_work < c->kind->in_work_max) {
+        const char *end = memchr(input.at + used, '\n', input.len - used);
+
+        if (!end)
+            break;
+        buf_add(&f->lines, input.at + used, (size_t)(end + 1 - input.at) - used);
+        used = (size_t)(end + 1 - input.at);
+        connection_begin(c);
+        if (used == input.len)
+            break;
+    }
+    return used;
+}
+
+static void on_end(struct connection *c)
+{
+    fixture_of(c)->ends++;
+}
+
+static void on_flushed(struct connection *c)
+{
+    fixture_of(c)->flushes++;
+}
+
+static void on_closed(struct connection *c)
+{
+    assert_false(fixture_of(c)->is_closed);
+    fixture_of(c)->is_closed = true;
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    int ends[2], small = 4096;
+
+    assert_non_null(f);
+    f->kind = (struct connection_kind){
+        .name = "test",
+        .loop = loop_new(),
+        .on_input = on_input,
+        .on_end = on_end,
+        .on_flushed = on_flushed,
+        .on_closed = on_closed,
+        .in_work_max = 3,
+        .output_max_bytes = 20000,
+        .kept_max_bytes = 100,
+    };
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
+    f->peer = ends[1];
+    connection_init(&f->connection, &f->kind, ends[0]);
+    *state = f;
+    return 0;
+}
+
+static void turn(struct fixture *f)
+{
+    for (unsigned i = 0; i < 5; i++) {
+        event_base_loop(f->kind.loop->base, EVLOOP_NONBLOCK);
+        timers_run(&f->kind.loop->timers, 0);
+    }
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    connection_close(&f->connection, "the test is over");
+    turn(f);
+    assert_true(f->is_closed);
+    assert_int_equal(f->kind.kept_bytes, 0);
+    close(f->peer);
+    buf_fini(&f->lines);
+    loop_free(f->kind.loop);
+    free(f);
+    return 0;
+}
+
+/* In steps, as a loop would see it. */
+static void pass(struct fixture *f, int64_t ms)
+{
+    struct timers *ts = &f->kind.loop->timers;
+    int64_t until_ms = timers_now(ts) + ms;
+
+    while (ts->count && ts->heap[1]->due_mono_ms <= until_ms) {
+        timers_run(ts, ts->heap[1]->due_mono_ms);
+        turn(f);
+    }
+    timers_run(ts, until_ms);
+    turn(f);
+}
+
+static void say(struct fixture *f, const char *text)
+{
+    assert_int_equal(write(f->peer, text, strlen(text)), strlen(text));
+    turn(f);
+}
+
+static void answer(struct fixture *f)
+{
+    const char *end = memchr(f->lines.at, '\n', f->lines.len);
+    size_t len = (size_t)(end + 1 - f->lines.at);
+
+    connection_send(&f->connection, bytes_of(f->lines.at, len));
+    buf_drop(&f->lines, len);
+    connection_done(&f->connection);
+    turn(f);
+}
+
+static void assert_in_work(struct fixture *f, const char *lines)
+{
+    assert_string_equal(buf_text(&f->lines), lines);
+}
+
+static void assert_heard(struct fixture *f, const char *text)
+{
+    char heard[256] = "";
+    ssize_t n = read(f->peer, heard, sizeof(heard) - 1);
+
+    assert_true(n >= 0 || *text == '\0');
+    assert_string_equal(heard, text);
+}
+
+static void offers_again_what_was_not_used(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "one\ntw");
+    assert_in_work(f, "one\n");
+    assert_int_equal(f->kind.kept_bytes, 2);
+    say(f, "o\n");
+    assert_in_work(f, "one\ntwo\n");
+    assert_int_equal(f->kind.kept_bytes, 0);
+    answer(f);
+    assert_heard(f, "one\n");
+    assert_int_equal(f->connection.flushed_bytes, 4);
+}
+
+static void reads_no_further_while_too_much_is_in_work(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n2\n3\n4\n5");
+    say(f, "\n6\n");
+    assert_in_work(f, "1\n2\n3\n");
+    answer(f);
+    assert_in_work(f, "2\n3\n4\n");
+    answer(f);
+    assert_in_work(f, "3\n4\n5\n");
+    answer(f);
+    answer(f);
+    assert_in_work(f, "5\n6\n");
+}
+
+static void limits_what_all_connections_keep(void **state)
+{
+    struct fixture *f = *state;
+    char much[102];
+
+    memset(much, 'x', sizeof(much) - 1);
+    much[101] = '\0';
+    say(f, much);
+    assert_true(f->is_closed);
+}
+
+static void ends_when_all_in_work_is_answered(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n2\n3\n4\n");
+    connection_wind_up(&f->connection, "for the test");
+    assert_int_equal(f->connection.state, CONNECTION_ENDING);
+    pass(f, 40);
+    assert_int_equal(f->ends, 0);
+    pass(f, 60);
+    assert_int_equal(f->ends, 1);
+    answer(f);
+    answer(f);
+    answer(f);
+    assert_true(f->is_closed);
+    assert_heard(f, "1\n2\n3\n");
+    assert_heard(f, "");
+}
+
+static void ends_at_once_when_nothing_is_in_work(void **state)
+{
+    struct fixture *f = *state;
+
+    connection_wind_up(&f->connection, "for the test");
+    assert_int_equal(f->connection.state, CONNECTION_CLOSED);
+    assert_false(f->is_closed);
+    turn(f);
+    assert_true(f->is_closed);
+    assert_int_equal(f->ends, 0);
+}
+
+static void answers_a_peer_that_has_ended_its_side(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n2\nhalf");
+    shutdown(f->peer, SHUT_WR);
+    turn(f);
+    assert_int_equal(f->connection.state, CONNECTION_ENDING);
+    assert_int_equal(f->kind.kept_bytes, 0);
+    answer(f);
+    answer(f);
+    assert_false(f->is_closed); /* it has not read them yet */
+    assert_int_equal(f->connection.flushed_bytes, 0);
+    assert_heard(f, "1\n2\n");
+    pass(f, 1000);
+    assert_true(f->is_closed);
+    assert_int_equal(f->connection.flushed_bytes, 4);
+}
+
+static void gives_up_on_a_peer_that_does_not_read_its_last_replies(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n");
+    shutdown(f->peer, SHUT_WR);
+    turn(f);
+    answer(f);
+    pass(f, 4000);
+    assert_false(f->is_closed);
+    pass(f, 2000);
+    assert_true(f->is_closed);
+}
+
+static void notices_that_the_peer_is_gone_when_it_answers(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n");
+    close(f->peer);
+    f->peer = -1;
+    turn(f);
+    answer(f);
+    assert_true(f->is_closed);
+    assert_int_equal(f->connection.flushed_bytes, 0);
+}
+
+static void writes_the_rest_when_there_is_room_again(void **state)
+{
+    struct fixture *f = *state;
+    char large[20000], heard[sizeof(large)];
+    size_t got = 0;
+
+    memset(large, 'x', sizeof(large));
+    connection_send(&f->connection, bytes_of(large, sizeof(large)));
+    assert_true(f->connection.flushed_bytes < sizeof(large));
+    while (got < sizeof(large)) {
+        ssize_t n = read(f->peer, heard, sizeof(heard));
+
+        assert_true(n > 0);
+        got += (size_t)n;
+        turn(f);
+    }
+    assert_int_equal(f->connection.flushed_bytes, sizeof(large));
+    assert_true(f->flushes > 0);
+}
+
+static void cuts_off_a_peer_that_reads_too_slowly(void **state)
+{
+    struct fixture *f = *state;
+    char large[20000] = "";
+
+    for (unsigned i = 0; i < 3; i++) /* the second is in the kernel or waits */
+        connection_send(&f->connection, bytes_of(large, sizeof(large)));
+    turn(f);
+    assert_true(f->is_closed);
+}
+
+#define connection_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        connection_test(offers_again_what_was_not_used),
+        connection_test(reads_no_further_while_too_much_is_in_work),
+        connection_test(limits_what_all_connections_keep),
+        connection_test(ends_when_all_in_work_is_answered),
+        connection_test(ends_at_once_when_nothing_is_in_work),
+        connection_test(answers_a_peer_that_has_ended_its_side),
+        connection_test(gives_up_on_a_peer_that_does_not_read_its_last_replies),
+        connection_test(notices_that_the_peer_is_gone_when_it_answers),
+        connection_test(writes_the_rest_when_there_is_room_again),
+        connection_test(cuts_off_a_peer_that_reads_too_slowly),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
