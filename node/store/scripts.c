@@ -71,15 +71,21 @@ static void add_number(struct script_call *call, int64_t number)
     add(call, at, (size_t)(end - at));
 }
 
-/* Big-endian, as in the job's header, so that scripts compare it without unpacking. */
+/* Big-endian, into the room. */
+static void pack(struct script_call *call, unsigned bytes, int64_t number)
+{
+    assert(number >= 0 && number >> (8 * bytes) == 0);
+    assert(call->used + bytes <= sizeof(call->room));
+    while (bytes-- > 0)
+        call->room[call->used++] = (char)(uint8_t)(number >> (8 * bytes));
+}
+
+/* As in the job's header, so that scripts compare it without unpacking. */
 static void add_stamp(struct script_call *call, int64_t stamp)
 {
     char *at = call->room + call->used;
 
-    assert(call->used + 6 <= sizeof(call->room));
-    for (unsigned i = 0; i < 6; i++)
-        at[i] = (char)(uint8_t)((uint64_t)stamp >> (8 * (5 - i)));
-    call->used += 6;
+    pack(call, 6, stamp);
     add(call, at, 6);
 }
 
@@ -115,14 +121,18 @@ static void add_keys(struct script_call *call, const struct script_keys *keys,
 static void add_push(struct script_call *call, const struct script_keys *keys,
                      const struct op *op)
 {
+    const char *at;
+
     add_bytes(call, op->topic);
     add_bytes(call, op->id);
     add_bytes(call, op->in.push.body);
-    add_number(call, op->in.push.delay_ms);
-    add_number(call, op->in.push.at_ms);
-    add_number(call, op->in.push.ttr_ms);
-    add_number(call, keys->buckets);
-    add_number(call, op->bucket);
+    at = call->room + call->used;
+    pack(call, 5, op->in.push.at_ms ? 0 : op->in.push.delay_ms);
+    pack(call, 6, op->in.push.at_ms);
+    pack(call, 4, op->in.push.ttr_ms);
+    pack(call, 1, keys->buckets);
+    pack(call, 1, op->bucket);
+    add(call, at, 17);
 }
 
 static void add_pop(struct script_call *call, const struct script_keys *keys,

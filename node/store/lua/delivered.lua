@@ -38,14 +38,13 @@ for i = 1, #ids do
             soonest = math.min(soonest, now + ttr)
             kept[#kept + 1] = id
             kept[#kept + 1] = sub(value, 1, 1) .. pack('>I2', tries) .. sub(value, 4)
-            deadlines[#deadlines + 1] = now + ttr
+            deadlines[#deadlines + 1] = text(now + ttr)
             deadlines[#deadlines + 1] = id
         end
     end
 end
 
-local first = #kept > 0 and first_event(t)
-local wait = -1
+local wait = #kept > 0 and wait_for(t, soonest) or -1
 
 even_if_full(v)
 if #gone > 0 then
@@ -58,9 +57,9 @@ end
 if #owners > 0 then
     call('HDEL', o, unpack(owners))
 end
-if first then
+if #kept > 0 then
     call('ZADD', v, unpack(deadlines))
     call('HSET', j, unpack(kept))
-    wait = add_event(t, first, topic, soonest)
+    add_event(t, topic, soonest)
 end
 return {OK, now, wait, stale}

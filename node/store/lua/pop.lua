@@ -46,8 +46,14 @@ if #ids == 0 then
     return {OK, now, -1, seen >= LOOK_MAX and call('EXISTS', r) or 0}
 end
 
-local bodies = {}
+local function deadline_of(value)
+    local ttr = struct.unpack('>I4', value, 4)
+    return now + (ttr == 0 and 5000 or math.min(math.max(ttr, 1000), 5000))
+end
+
+local bodies, soonest = {}, math.huge
 for i = 1, #ids do
+    soonest = math.min(soonest, deadline_of(values[i]))
     if is_big(values[i]) then
         bodies[i] = call('HGET', p, ids[i])
         if not bodies[i] then
@@ -58,18 +64,15 @@ end
 if id_only then
     call('HLEN', o)
 end
+local wait = wait_for(t, soonest)
 
-local first = first_event(t)
 even_if_full(v)
 local last = call('INCRBY', n, #ids)
-local soonest = math.huge
-local answer, reserved, deadlines, owners = {OK, now, -1, 0}, {}, {}, {}
+local answer, reserved, deadlines, owners = {OK, now, wait, 0}, {}, {}, {}
 
 for i = 1, #ids do
     local id, stamp = ids[i], pack('>I6', last - #ids + i)
     local value = moved(values[i], RESERVED, stamp)
-    local ttr = struct.unpack('>I4', value, 4)
-    local deadline = now + (ttr == 0 and 5000 or math.min(math.max(ttr, 1000), 5000))
 
     if id_only then
         if not is_owned(value) then
@@ -77,8 +80,7 @@ for i = 1, #ids do
         end
         owners[2 * i - 1], owners[2 * i] = id, stamp .. topic
     end
-    soonest = math.min(soonest, deadline)
-    deadlines[2 * i - 1], deadlines[2 * i] = deadline, id
+    deadlines[2 * i - 1], deadlines[2 * i] = text(deadline_of(values[i])), id
     reserved[2 * i - 1], reserved[2 * i] = id, value
     answer[#answer + 1] = id
     answer[#answer + 1] = value
@@ -91,7 +93,7 @@ call('HSET', j, unpack(reserved))
 if id_only then
     call('HSET', o, unpack(owners))
 end
-answer[3] = add_event(t, first, topic, soonest)
+add_event(t, topic, soonest)
 if #ids < count and seen >= LOOK_MAX and call('EXISTS', r) == 1 then
     wake(j, topic)
 end

@@ -1,15 +1,16 @@
 -- push: a new job, into delayed or ready.
 --
 -- KEYS   j p d r t n
--- ARGV   topic, id ('': make one), body, delay ms, at ms (0: delay counts), TTR ms,
---        number of buckets, this bucket
+-- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BB': delay ms, at ms (0: delay
+--        counts), TTR ms, number of buckets, this bucket
 -- answer code, now, wait, due[, id when it was made here]
 --
--- A body above 1,024 bytes goes to p, so that a change of the header does not copy it.
+-- A body above 1,024 bytes goes to p, so that a change of the header does not copy it. The
+-- numbers are packed because reading five of them from text costs as much as storing the job.
 
 local j, p, d, r, t, n = unpack(KEYS)
 local topic, id, body = ARGV[1], ARGV[2], ARGV[3]
-local delay, at, ttr = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local delay, at, ttr, buckets, bucket = struct.unpack('>I5I6I4BB', ARGV[4])
 local BIG_BYTES, IDS_TRIED = 1024, 1000
 
 if at ~= 0 then
@@ -17,14 +18,13 @@ if at ~= 0 then
 else
     at = now + delay
 end
-if delay >= 2 ^ 40 or ttr >= 2 ^ 32 then
+if delay >= 2 ^ 40 or at >= 2 ^ 48 then
     return {OUT_OF_RANGE, now, -1}
 end
 
 -- An id of our own: the counter, far enough ahead to be new even to a Redis that lost some.
 local made
 if id == '' then
-    local buckets, bucket = tonumber(ARGV[7]), tonumber(ARGV[8])
     made = math.max((tonumber(call('GET', n)) or 0), (now - 1767225600000) * 32 - 1)
     local last = made + IDS_TRIED
     repeat
@@ -32,7 +32,7 @@ if id == '' then
             return redis.error_reply('DUEQ no free id in ' .. j)
         end
         made = made + 1
-        id = string.format('%.0f', made * buckets + bucket)
+        id = text(made * buckets + bucket)
     until call('HEXISTS', j, id) == 0
 elseif call('HEXISTS', j, id) == 1 then
     return {DUPLICATE, now, -1}
@@ -55,20 +55,21 @@ local function store(state, stamp)
 end
 
 if at > now then
-    local first = first_event(t)
-    call('ZADD', d, at, id)
+    local wait = wait_for(t, at)
+    call('ZADD', d, text(at), id)
     if made then
-        call('SET', n, made)
+        call('SET', n, text(made))
     end
     store(DELAYED, 0)
-    return {OK, now, add_event(t, first, topic, at), at, made and id}
+    add_event(t, topic, at)
+    return {OK, now, wait, at, made and id}
 end
 
 local was_empty = call('LLEN', r) == 0
 local stamp
 if made then
     stamp = made + 1
-    call('SET', n, stamp)
+    call('SET', n, text(stamp))
 else
     stamp = call('INCR', n)
 end

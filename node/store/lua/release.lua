@@ -19,7 +19,7 @@ if code ~= OK then
     return {code, now, -1}
 end
 local due = now + delay
-local first = delay > 0 and first_event(t)
+local wait = delay > 0 and wait_for(t, due) or -1
 local was_empty = delay == 0 and call('LLEN', r) == 0
 local is_owner = owns(o, value, id, topic)
 local flags = byte(value) - RESERVED - (is_owner and 16 or 0)
@@ -36,9 +36,10 @@ local function put(state, stamp)
 end
 
 if delay > 0 then
-    call('ZADD', d, due, id)
+    call('ZADD', d, text(due), id)
     put(DELAYED, 0)
-    return {OK, now, add_event(t, first, topic, due)}
+    add_event(t, topic, due)
+    return {OK, now, wait}
 end
 
 local stamp = call('INCR', n)

@@ -12,19 +12,16 @@
 local t, n = unpack(KEYS)
 local left = math.min(tonumber(ARGV[1]), 1000)
 local TOPICS_MAX = 100
-local bucket = sub(t, 1, -2)
+local bucket, until_now = sub(t, 1, -2), text(now)
 
 -- The due jobs of a place, as far as the limit allows, and the score of the one after them.
 local function due_in(place, j, state)
-    local ids, scores, values = {}, {}, {}
+    local ids, values = {}, {}
     if left > 0 then
-        local found = call('ZRANGEBYSCORE', place, '-inf', now, 'WITHSCORES', 'LIMIT', 0, left)
-        for i = 1, #found, 2 do
-            ids[#ids + 1], scores[#scores + 1] = found[i], found[i + 1]
-        end
+        ids = call('ZRANGEBYSCORE', place, '-inf', until_now, 'LIMIT', 0, left)
+        left = left - #ids
     end
     if #ids > 0 then
-        left = left - #ids
         values = call('HMGET', j, unpack(ids))
     end
     for i = 1, #ids do
@@ -33,25 +30,25 @@ local function due_in(place, j, state)
         end
     end
     local next = call('ZRANGE', place, #ids, #ids, 'WITHSCORES')[2]
-    return ids, values, tonumber(next) or math.huge, scores
+    return ids, values, tonumber(next) or math.huge
 end
 
 local plans, answer, moved_count, expired_count = {}, {OK, now, -1, 0, 0, -1}, 0, 0
 
-for _, topic in ipairs(call('ZRANGEBYSCORE', t, '-inf', now, 'LIMIT', 0, TOPICS_MAX)) do
+for _, topic in ipairs(call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, TOPICS_MAX)) do
     if left == 0 then
         break
     end
     local plan = {topic = topic, j = bucket .. 'j:' .. topic, d = bucket .. 'd:' .. topic,
         r = bucket .. 'r:' .. topic, v = bucket .. 'v:' .. topic}
-    local next_due, next_deadline, due
-    plan.ids, plan.values, next_due, due = due_in(plan.d, plan.j, DELAYED)
+    local next_due, next_deadline
+    plan.ids, plan.values, next_due = due_in(plan.d, plan.j, DELAYED)
     plan.expired_ids, plan.expired_values, next_deadline = due_in(plan.v, plan.j, RESERVED)
     plan.next = math.min(next_due, next_deadline)
     plan.was_empty = call('LLEN', plan.r) == 0
     plans[#plans + 1] = plan
-    for i = 1, #due do
-        answer[#answer + 1] = now - due[i]
+    for i = 1, #plan.ids do
+        answer[#answer + 1] = now - struct.unpack('>I6', plan.values[i], 8)
     end
     expired_count = expired_count + #plan.expired_ids
     moved_count = moved_count + #plan.ids + #plan.expired_ids
@@ -87,7 +84,7 @@ local function carry_out(plan)
         end
     end
     if plan.next < math.huge then
-        call('ZADD', t, plan.next, plan.topic)
+        call('ZADD', t, text(plan.next), plan.topic)
     else
         call('ZREM', t, plan.topic)
     end
@@ -97,7 +94,7 @@ for _, plan in ipairs(plans) do
     carry_out(plan)
 end
 
-local next = tonumber(first_event(t)[2])
+local next = tonumber(call('ZRANGE', t, 0, 0, 'WITHSCORES')[2])
 answer[4], answer[5] = moved_count, expired_count
 answer[6] = next and math.max(0, next - now) or -1
 return answer

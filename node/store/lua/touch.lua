@@ -18,8 +18,10 @@ end
 if ttr == 0 then
     ttr = 5000
 end
-local first = first_event(t)
+local deadline = now + ttr
+local wait = wait_for(t, deadline)
 
 even_if_full(v)
-call('ZADD', v, now + ttr, id)
-return {OK, now, add_event(t, first, topic, now + ttr)}
+call('ZADD', v, text(deadline), id)
+add_event(t, topic, deadline)
+return {OK, now, wait}
