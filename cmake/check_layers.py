@@ -39,7 +39,8 @@ TEST_MAY = ["node/store/memory_store.h", "node/store/redis_fixture.h", "node/sto
 
 # foreign header: the files that may include it.
 LIBRARIES = {
-    "hiredis/**": ["node/store/redis_*", "node/store/reply*", "itests/bench/**"],
+    "hiredis/**": ["node/store/redis_*", "node/store/reply*", "node/store/*_redis.c",
+                   "itests/bench/**"],
     "event2/**": ["base/loop.c", "protocol/**", "node/store/redis_link.c", "node/app*",
                   "itests/bench/**", *TEST_FILES],
     "zookeeper/**": ["ha/*"],
