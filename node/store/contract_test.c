@@ -192,7 +192,8 @@ static const struct contract_part *const every_store[] = {
     &contract_bytes,
     NULL,
 };
-static const struct contract_part *const redis_only[] = {&contract_redis, NULL};
+static const struct contract_part *const redis_only[] = {&contract_twins, &contract_redis,
+                                                         NULL};
 
 struct list_of_tests {
     struct CMUnitTest tests[TESTS_MAX];

@@ -1,0 +1,346 @@
+/* The same random life on Redis and in memory: every answer must be the same, to the stamp.
+ *
+ * Each operation runs on Redis first; then the clock in memory is set to the millisecond that
+ * Redis's script saw, and the operation runs there. Only one thing may differ, the order of
+ * what a scan finds at the same millisecond (Redis: by name; memory: by arrival): after a scan
+ * that moved more than one job both stores are emptied, and a new life begins.
+ *
+ * DUEQ_SEED=n repeats a run.
+ */
+#include "node/store/contract_redis.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "node/store/memory_store.h"
+
+#define LIVES       60
+#define STEPS       60 /* of a life */
+#define LEASES_MAX  16 /* remembered, valid or not */
+#define OWN_IDS_MAX STEPS
+#define IDS         6
+
+static const char *const ids[IDS] = {"a", "b", "c", "d", "e", "f"};
+
+static struct {
+    struct timers timers;
+    struct memory_store *memory;
+    unsigned seed, random;
+    unsigned life, step;
+    struct op answer; /* of the memory store, its outputs valid in `check` only */
+    bool is_checked;
+    const struct op *redis; /* the answer it is compared with */
+    unsigned announced[2];
+
+    struct lease leases[LEASES_MAX]; /* ids are in `ids` or in `own_ids` */
+    unsigned lease_count;
+    struct bytes own_ids[OWN_IDS_MAX]; /* given by the store in this life */
+    unsigned own_count;
+} twins;
+
+/* xorshift */
+static unsigned below(unsigned n)
+{
+    twins.random ^= twins.random << 13;
+    twins.random ^= twins.random >> 17;
+    twins.random ^= twins.random << 5;
+    return twins.random % n;
+}
+
+/* ---- comparing ---- */
+
+#define SAME(field)                                                                      \
+    do {                                                                                 \
+        if (r->field != m->field)                                                        \
+            fail_msg("seed %u life %u step %u: %s: " #field ": redis %lld, memory %lld", \
+                     twins.seed, twins.life, twins.step, op_word(r->verb),               \
+                     (long long)r->field, (long long)m->field);                          \
+    } while (0)
+
+static void check_job(const struct job *r, const struct job *m)
+{
+    assert_bytes(m->id, r->id);
+    assert_bytes(m->body, r->body);
+    assert_int_equal(m->state, r->state);
+    assert_int_equal(m->due_ms, r->due_ms);
+    assert_int_equal(m->delay_ms, r->delay_ms);
+    assert_int_equal(m->ttr_ms, r->ttr_ms);
+    assert_int_equal(m->stamp, r->stamp);
+    assert_int_equal(m->tries, r->tries);
+}
+
+static int64_t lateness_sum(const struct op *op)
+{
+    int64_t sum_ms = 0;
+
+    for (unsigned i = 0; i < op->out.scan.lateness_count; i++)
+        sum_ms += op->out.scan.lateness_ms[i];
+    return sum_ms;
+}
+
+/* Which of them came first is each store's own. */
+static void check_scan(const struct op *r, const struct op *m)
+{
+    SAME(out.scan.moved);
+    SAME(out.scan.expired);
+    SAME(out.scan.next_ms);
+    SAME(out.scan.lateness_count);
+    assert_int_equal(lateness_sum(r), lateness_sum(m));
+}
+
+static void check_outputs(const struct op *r, const struct op *m)
+{
+    switch (r->verb) {
+    case OP_PUSH:
+        assert_bytes(m->out.push.id, r->out.push.id);
+        SAME(out.push.due_ms);
+        break;
+    case OP_POP:
+        SAME(out.pop.count);
+        for (unsigned i = 0; i < r->out.pop.count; i++)
+            check_job(&r->out.pop.jobs[i], &m->out.pop.jobs[i]);
+        break;
+    case OP_DELIVERED:
+    case OP_RETURN:
+        SAME(out.leases.stale);
+        break;
+    case OP_GET:
+        check_job(&r->out.job, &m->out.job);
+        break;
+    case OP_STATS:
+        SAME(out.stats.delayed);
+        SAME(out.stats.ready);
+        SAME(out.stats.reserved);
+        SAME(out.stats.dead);
+        break;
+    case OP_OWNER:
+        assert_bytes(m->out.owner.topic, r->out.owner.topic);
+        SAME(out.owner.stamp);
+        break;
+    case OP_SCAN:
+        check_scan(r, m);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_done(struct op *op)
+{
+    const struct op *r = twins.redis, *m = op;
+
+    twins.is_checked = true;
+    SAME(status);
+    SAME(now_ms);
+    SAME(wait_ms);
+    if (r->status == STATUS_OK)
+        check_outputs(r, m);
+}
+
+static void on_ready(void *arg, struct bytes topic)
+{
+    twins.announced[bytes_equal(topic, TOPIC) ? 0 : 1]++;
+}
+
+/* Runs it on both. */
+static struct op both(struct op op)
+{
+    struct op answer = run(op);
+
+    if (answer.now_ms)
+        memory_store_set_now(twins.memory, answer.now_ms);
+    if (op.topic.len)
+        op.bucket = bucket_of(op.topic);
+    op.on_done = on_done;
+    twins.redis = &answer;
+    twins.is_checked = false;
+    store_submit(memory_store_port(twins.memory), &op);
+    while (!twins.is_checked)
+        timers_run(&twins.timers, timers_now(&twins.timers));
+    return answer;
+}
+
+/* ---- a step ---- */
+
+static struct bytes any_topic(void)
+{
+    return below(4) ? TOPIC : OTHER;
+}
+
+static struct bytes any_id(void)
+{
+    if (twins.own_count && !below(4))
+        return twins.own_ids[below(twins.own_count)];
+    return bytes_of_text(ids[below(IDS)]);
+}
+
+static struct lease any_lease(void)
+{
+    if (!twins.lease_count || !below(8))
+        return (struct lease){any_id(), 1 + below(1000)};
+    return twins.leases[below(twins.lease_count)];
+}
+
+static void remember_lease(const struct job *job)
+{
+    unsigned place = twins.lease_count < LEASES_MAX ? twins.lease_count++ : below(LEASES_MAX);
+
+    twins.leases[place] = (struct lease){job->id, job->stamp};
+}
+
+static void step_push(struct bytes topic)
+{
+    static const int64_t ttrs_ms[] = {0, 1, 2, 800, 1500, TTR_MS};
+    static char body[3000];
+    struct op op = push_op(topic, "");
+
+    if (below(6))
+        op.id = bytes_of_text(ids[below(IDS)]);
+    op.in.push.body = bytes_of(body, below(3) ? below(100) : below(sizeof(body)));
+    op.in.push.delay_ms = below(2) ? 0 : below(2) ? 1 + below(3) : FAR_MS - below(1000);
+    op.in.push.ttr_ms = ttrs_ms[below(6)];
+    if (!below(8))
+        op.in.push.at_ms = 1 + memory_store_now(twins.memory) - 100 + below(200);
+    op = both(op);
+    if (op.status == STATUS_OK)
+        if (op.out.push.id.len > 1 && twins.own_count < OWN_IDS_MAX)
+            twins.own_ids[twins.own_count++] = op.out.push.id;
+}
+
+static void step_pop(struct bytes topic)
+{
+    struct op op = both((struct op){
+        .verb = OP_POP,
+        .topic = topic,
+        .in.pop = {.count = 1 + below(4), .id_only = below(2)},
+    });
+
+    for (unsigned i = 0; i < op.out.pop.count; i++)
+        remember_lease(&op.out.pop.jobs[i]);
+}
+
+/* No lease twice, callers do not do that; and only one to return, because which of several
+ * gets the lower stamp is each store's own. */
+static void step_leases(struct bytes topic, enum op_verb verb)
+{
+    unsigned count = 0, wanted = verb == OP_RETURN ? 1 : 3;
+    struct lease leases[3];
+
+    for (unsigned i = 0; i < wanted; i++) {
+        struct lease lease = any_lease();
+        unsigned j = 0;
+
+        while (j < count && !bytes_equal(leases[j].id, lease.id))
+            j++;
+        if (j == count)
+            leases[count++] = lease;
+    }
+    both((struct op){
+        .verb = verb, .topic = topic, .in.leases = {.items = leases, .count = count}});
+}
+
+static void step_lease(struct bytes topic, enum op_verb verb)
+{
+    struct lease lease = any_lease();
+    struct op op = {
+        .verb = verb, .topic = topic, .id = lease.id, .in.lease.stamp = lease.stamp};
+
+    if (verb == OP_RELEASE)
+        op.in.lease.delay_ms = below(2) ? 0 : below(2) ? 1 + below(3) : FAR_MS;
+    if (verb == OP_TOUCH)
+        op.in.lease.ttr_ms = below(2) ? 0 : 1 + below(3);
+    both(op);
+}
+
+static void step_id(struct bytes topic, enum op_verb verb)
+{
+    both((struct op){.verb = verb,
+                     .topic = verb == OP_OWNER ? bytes_of("", 0) : topic,
+                     .bucket = bucket_of(TOPIC),
+                     .id = any_id()});
+}
+
+/* False when several jobs or topics may have had the same time. */
+static bool step_scan(void)
+{
+    struct op op =
+        both((struct op){.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000});
+
+    return op.out.scan.moved < 2;
+}
+
+/* False when the stores may differ from here on. */
+static bool take_step(void)
+{
+    static const enum op_verb verbs[] = {
+        OP_PUSH,  OP_PUSH,    OP_PUSH,   OP_POP, OP_POP,   OP_DELIVERED, OP_RETURN, OP_ACK,
+        OP_TOUCH, OP_RELEASE, OP_CANCEL, OP_GET, OP_STATS, OP_OWNER,     OP_SCAN,   OP_SCAN,
+    };
+    enum op_verb verb = verbs[below(16)];
+    struct bytes topic = any_topic();
+
+    if (verb == OP_PUSH)
+        step_push(topic);
+    else if (verb == OP_POP)
+        step_pop(topic);
+    else if (verb == OP_DELIVERED || verb == OP_RETURN)
+        step_leases(topic, verb);
+    else if (verb == OP_ACK || verb == OP_TOUCH || verb == OP_RELEASE)
+        step_lease(topic, verb);
+    else if (verb == OP_SCAN)
+        return step_scan();
+    else
+        step_id(topic, verb);
+    return true;
+}
+
+/* ---- lives ---- */
+
+static void empty(struct bytes topic)
+{
+    struct op pop_rest = {.verb = OP_POP, .topic = topic, .in.pop.count = BATCH_MAX};
+
+    for (unsigned i = 0; i < IDS; i++)
+        both((struct op){.verb = OP_CANCEL, .topic = topic, .id = bytes_of_text(ids[i])});
+    for (unsigned i = 0; i < twins.own_count; i++)
+        both((struct op){.verb = OP_CANCEL, .topic = topic, .id = twins.own_ids[i]});
+    assert_int_equal(both(pop_rest).out.pop.count, 0);
+    both((struct op){.verb = OP_STATS, .topic = topic});
+}
+
+static void live(void)
+{
+    for (twins.step = 0; twins.step < STEPS; twins.step++)
+        if (!take_step())
+            break;
+    empty(TOPIC);
+    empty(OTHER);
+    twins.own_count = 0;
+    twins.lease_count = 0;
+}
+
+static void redis_and_memory_answer_alike(void **state)
+{
+    const char *seed = getenv("DUEQ_SEED");
+
+    memset(&twins, 0, sizeof(twins));
+    timers_init(&twins.timers, 0);
+    twins.memory = memory_store_new(&twins.timers, CONTRACT_BUCKETS);
+    memory_store_port(twins.memory)->events.on_ready = on_ready;
+    twins.seed = twins.random = seed ? (unsigned)atol(seed) : (unsigned)time(NULL);
+    memory_store_set_now(twins.memory, store_now());
+    for (twins.life = 0; twins.life < LIVES; twins.life++)
+        live();
+    timers_run(&twins.timers, 0);
+    assert_int_equal(twins.announced[0], wake_ups(TOPIC));
+    assert_int_equal(twins.announced[1], wake_ups(OTHER));
+    memory_store_free(twins.memory);
+    timers_fini(&twins.timers);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+static const struct CMUnitTest tests[] = {
+    TEST(redis_and_memory_answer_alike),
+};
+
+const struct contract_part contract_twins = {tests, sizeof(tests) / sizeof(*tests)};
