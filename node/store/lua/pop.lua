@@ -72,12 +72,10 @@ local answer, reserved, deadlines, owners = {OK, now, wait, 0}, {}, {}, {}
 
 for i = 1, #ids do
     local id, stamp = ids[i], pack('>I6', last - #ids + i)
-    local value = moved(values[i], RESERVED, stamp)
+    local becomes_owned = id_only and not is_owned(values[i])
+    local value = moved(values[i], RESERVED + (becomes_owned and 16 or 0), stamp)
 
     if id_only then
-        if not is_owned(value) then
-            value = char(byte(value) + 16) .. sub(value, 2)
-        end
         owners[2 * i - 1], owners[2 * i] = id, stamp .. topic
     end
     deadlines[2 * i - 1], deadlines[2 * i] = text(deadline_of(values[i])), id

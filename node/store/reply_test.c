@@ -1,0 +1,235 @@
+/* Answers as Redis would send them, read by hiredis's own reader. */
+#include "node/store/reply.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+#define NOW "1800000000000"
+
+/* Of a reserved job: TTR 60,000, due 7, stamp 513, delay 9. */
+#define HEADER                       \
+    "\3\0\2\0\0\xEA\x60\0\0\0\0\0\7" \
+    "\0\0\0\0\2\1\0\0\0\0\x09"
+
+static struct reply_room room;
+
+/* Decodes `text`, in which "\n" stands for "\r\n" and which is `len` bytes long. */
+static enum reply_meaning decode_bytes(struct op *op, const char *text, size_t len)
+{
+    redisReader *reader = redisReaderCreate();
+    enum reply_meaning meaning;
+    void *reply = NULL;
+
+    for (size_t i = 0; i < len; i++)
+        redisReaderFeed(reader, text[i] == '\n' ? "\r\n" : text + i, text[i] == '\n' ? 2 : 1);
+    assert_int_equal(redisReaderGetReply(reader, &reply), REDIS_OK);
+    assert_non_null(reply);
+    meaning = reply_decode(reply, op, &room);
+    /* The tests look at outputs after it, but not into the reply. */
+    freeReplyObject(reply);
+    redisReaderFree(reader);
+    return meaning;
+}
+
+#define DECODE(op, text) decode_bytes(op, text, sizeof(text) - 1)
+
+static struct op op_of(enum op_verb verb)
+{
+    struct op op = {.verb = verb, .id = BYTES("id"), .status = STATUS_COUNT};
+
+    if (verb == OP_POP)
+        op.in.pop.count = 2;
+    if (verb == OP_DELIVERED || verb == OP_RETURN)
+        op.in.leases.count = 3;
+    return op;
+}
+
+static void reads_code_clock_and_wait_of_every_script(void **state)
+{
+    static const enum status expected[] = {
+        STATUS_OK,           STATUS_DUPLICATE, STATUS_NOT_FOUND,
+        STATUS_NOT_RESERVED, STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE,
+    };
+    char text[64] = "*3\n:0\n:" NOW "\n:25\n";
+
+    for (int code = 0; code < 6; code++) {
+        struct op op = op_of(OP_ACK);
+
+        text[4] = (char)('0' + code);
+        assert_int_equal(decode_bytes(&op, text, strlen(text)), REPLY_DONE);
+        assert_int_equal(op.status, expected[code]);
+        assert_int_equal(op.now_ms, 1800000000000);
+        assert_int_equal(op.wait_ms, 25);
+    }
+}
+
+static void gives_back_the_id_of_the_caller_or_the_one_that_was_made(void **state)
+{
+    struct op given = op_of(OP_PUSH), made = op_of(OP_PUSH);
+
+    assert_int_equal(DECODE(&given, "*4\n:0\n:" NOW "\n:-1\n:17\n"), REPLY_DONE);
+    assert_true(bytes_equal(given.out.push.id, BYTES("id")));
+    assert_int_equal(given.out.push.due_ms, 17);
+
+    made.id = BYTES("");
+    assert_int_equal(DECODE(&made, "*4\n:0\n:" NOW "\n:-1\n:17\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&made, "*5\n:0\n:" NOW "\n:-1\n:17\n$4\n1234\n"), REPLY_DONE);
+    assert_int_equal(made.out.push.id.len, 4);
+}
+
+static void reads_jobs_with_small_and_big_bodies(void **state)
+{
+    struct op op = op_of(OP_POP);
+
+    assert_int_equal(DECODE(&op, "*9\n:0\n:" NOW "\n:1000\n:0\n"
+                                 "$1\na\n$28\n" HEADER "body\n"
+                                 "$1\nb\n$24\n\x0B" /* the same, big */
+                                 "\0\2\0\0\xEA\x60\0\0\0\0\0\7\0\0\0\0\2\1\0\0\0\0\x09\n"
+                                 "$3\nBIG\n"),
+                     REPLY_DONE);
+    assert_int_equal(op.out.pop.count, 2);
+    assert_int_equal(op.out.pop.jobs[0].body.len, 4);
+    assert_int_equal(op.out.pop.jobs[0].stamp, 513);
+    assert_int_equal(op.out.pop.jobs[0].tries, 2);
+    assert_int_equal(op.out.pop.jobs[1].body.len, 3);
+    assert_int_equal(reply_counter(&op, 64), 513);
+}
+
+static void takes_no_more_jobs_than_were_asked_for(void **state)
+{
+    struct op op = op_of(OP_POP);
+
+    op.in.pop.count = 1;
+    assert_int_equal(DECODE(&op, "*8\n:0\n:" NOW "\n:1000\n:0\n$1\na\n$24\n" HEADER
+                                 "\n$1\nb\n$24\n" HEADER "\n"),
+                     REPLY_MALFORMED);
+}
+
+static void sends_a_pop_again_that_met_tombstones_only(void **state)
+{
+    struct op op = op_of(OP_POP);
+
+    assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:-1\n:1\n"), REPLY_AGAIN);
+    assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:-1\n:0\n"), REPLY_DONE);
+    assert_int_equal(op.out.pop.count, 0);
+}
+
+static void counts_what_a_scan_moved(void **state)
+{
+    struct op op = op_of(OP_SCAN);
+
+    assert_int_equal(DECODE(&op, "*8\n:0\n:" NOW "\n:-1\n:3\n:1\n:40\n:5\n:6\n"), REPLY_DONE);
+    assert_int_equal(op.out.scan.moved, 3);
+    assert_int_equal(op.out.scan.expired, 1);
+    assert_int_equal(op.out.scan.next_ms, 40);
+    assert_int_equal(op.out.scan.lateness_count, 2);
+    assert_int_equal(op.out.scan.lateness_ms[1], 6);
+}
+
+static void reads_an_owner(void **state)
+{
+    struct op op = op_of(OP_OWNER);
+
+    assert_int_equal(DECODE(&op, "$7\n\0\0\0\0\1\2t\n"), REPLY_DONE);
+    assert_int_equal(op.status, STATUS_OK);
+    assert_int_equal(op.out.owner.stamp, 258);
+    assert_int_equal(op.out.owner.topic.len, 1);
+    assert_int_equal(DECODE(&op, "$-1\n"), REPLY_DONE);
+    assert_int_equal(op.status, STATUS_NOT_FOUND);
+    assert_int_equal(DECODE(&op, "$6\n\0\0\0\0\1\2\n"), REPLY_MALFORMED);
+    assert_int_equal(op.status, STATUS_STORE_ERROR);
+}
+
+static void tells_errors_apart(void **state)
+{
+    struct op op = op_of(OP_PUSH);
+
+    assert_int_equal(DECODE(&op, "-NOSCRIPT No matching script.\n"), REPLY_NO_SCRIPT);
+    assert_int_equal(op.status, STATUS_COUNT);
+    assert_int_equal(DECODE(&op, "-OOM command not allowed\n"), REPLY_REFUSED);
+    assert_int_equal(op.status, STATUS_STORE_ERROR);
+}
+
+/* What the store cannot read may have happened, if it was a write. */
+static void calls_a_malformed_answer_unknown_for_writes_only(void **state)
+{
+    static const char *const texts[] = {
+        "+OK\n",
+        "$-1\n",
+        ":1\n",
+        "*0\n",
+        "*2\n:0\n:" NOW "\n",
+        "*3\n$1\n0\n:" NOW "\n:-1\n",
+        "*3\n:6\n:" NOW "\n:-1\n",
+        "*3\n:-1\n:" NOW "\n:-1\n",
+        "*3\n:0\n:-5\n:-1\n",
+        "*3\n:0\n:" NOW "\n:-2\n",
+        "*3\n:0\n:" NOW "\n*0\n",
+    };
+
+    for (enum op_verb verb = 0; verb < OP_COUNT; verb++) {
+        bool is_read = verb == OP_GET || verb == OP_STATS || verb == OP_OWNER;
+
+        for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+            struct op op = op_of(verb);
+
+            if (verb == OP_OWNER && i == 1)
+                continue; /* nil: there is no owner */
+            assert_int_equal(decode_bytes(&op, texts[i], strlen(texts[i])), REPLY_MALFORMED);
+            assert_int_equal(op.status, is_read ? STATUS_STORE_ERROR : STATUS_UNKNOWN);
+        }
+    }
+}
+
+static void refuses_outputs_that_cannot_be(void **state)
+{
+    struct op stats = op_of(OP_STATS), stale = op_of(OP_RETURN), get = op_of(OP_GET);
+    struct op scan = op_of(OP_SCAN);
+
+    assert_int_equal(DECODE(&stats, "*7\n:0\n:1\n:-1\n:0\n:-1\n:0\n:0\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&stale, "*4\n:0\n:1\n:-1\n:4\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&get, "*4\n:0\n:1\n:-1\n$3\nabc\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&scan, "*6\n:0\n:1\n:-1\n:1001\n:1001\n:0\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&scan, "*6\n:0\n:1\n:-1\n:1\n:2\n:0\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&scan, "*6\n:0\n:1\n:-1\n:1\n:0\n:0\n"), REPLY_MALFORMED);
+}
+
+static void finds_the_counter_in_the_ids_the_store_made(void **state)
+{
+    struct op op = op_of(OP_PUSH);
+
+    op.status = STATUS_OK;
+    op.out.push.id = BYTES("640005");
+    assert_int_equal(reply_counter(&op, 64), 0); /* the caller's id says nothing */
+    op.id = BYTES("");
+    assert_int_equal(reply_counter(&op, 64), 10000);
+    op.out.push.id = BYTES("99999999999999999999999999");
+    assert_int_equal(reply_counter(&op, 64), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_code_clock_and_wait_of_every_script),
+        cmocka_unit_test(gives_back_the_id_of_the_caller_or_the_one_that_was_made),
+        cmocka_unit_test(reads_jobs_with_small_and_big_bodies),
+        cmocka_unit_test(takes_no_more_jobs_than_were_asked_for),
+        cmocka_unit_test(sends_a_pop_again_that_met_tombstones_only),
+        cmocka_unit_test(counts_what_a_scan_moved),
+        cmocka_unit_test(reads_an_owner),
+        cmocka_unit_test(tells_errors_apart),
+        cmocka_unit_test(calls_a_malformed_answer_unknown_for_writes_only),
+        cmocka_unit_test(refuses_outputs_that_cannot_be),
+        cmocka_unit_test(finds_the_counter_in_the_ids_the_store_made),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
