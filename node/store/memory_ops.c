@@ -46,7 +46,8 @@ static enum status run_push(struct call *c)
     struct record *record;
     char text[24];
 
-    if (delay_ms > DELAY_MAX_MS || op->in.push.ttr_ms > TTR_MAX_MS)
+    assert(op->in.push.delay_ms <= DELAY_MAX_MS && op->in.push.ttr_ms <= TTR_MAX_MS);
+    if (delay_ms > DELAY_MAX_MS)
         return STATUS_OUT_OF_RANGE;
     if (id.len && record_find(c->topic, id))
         return STATUS_DUPLICATE;
