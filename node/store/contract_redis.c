@@ -38,7 +38,7 @@ static const char *key(char letter)
 
 /* Jobs in every place, big and small ones, and the leases on those that are reserved. */
 struct scene {
-    struct job small, big, done, due;
+    struct job small, big, done;
 };
 
 static struct op push_scene(const char *id, size_t body_bytes, int64_t delay_ms, int64_t ttr_ms)
