@@ -6,6 +6,7 @@
  * come first served, each for up to `hold_ms`; then they are UNAVAILABLE. What was in flight
  * when the connection was lost is UNKNOWN.
  *
+ *   redis_requests   operations on their way: held, sent, answered
  *   redis_link       the connection: deadlines, coming back
  *   redis_handshake  what a fresh connection must show before it is used
  *   redis_wakeups    the subscription
@@ -83,7 +84,7 @@ struct store *redis_store_port(struct redis_store *s);
 /* Connects, and goes on doing so. The port's events must be set. */
 void redis_store_start(struct redis_store *s);
 
-/* Held operations end with UNAVAILABLE, and so does what is submitted from now on; those in
+/* Held operations end with SHUTTING_DOWN, and so does what is submitted from now on; those in
  * flight are waited for; then the connections are closed and on_stopped is called. */
 void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void *arg);
 

@@ -118,7 +118,7 @@ struct redis_wakeups *redis_wakeups_new(struct loop *loop, struct redis_link *co
 {
     struct redis_wakeups *w = calloc(1, sizeof(*w));
     struct redis_link_options link = {
-        .name = "wake-ups",
+        .name = "wake-up link",
         .address = options->address,
         .password = options->password,
         .timeout_ms = options->timeout_ms,

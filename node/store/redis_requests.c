@@ -1,0 +1,384 @@
+#include "node/store/redis_requests.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "node/store/reply.h"
+#include "node/store/scripts.h"
+
+#define POOL_MAX       1024 /* requests kept for the next operations */
+#define QUIET_AFTER_MS 1000 /* errors of Redis come by the thousand: one line for so long */
+
+struct request {
+    struct redis_call call;
+    struct redis_requests *queue;
+    struct op *op;
+    struct list link; /* held, failing or in the pool; in flight: none of ours */
+    size_t bytes;
+    int64_t sent_us;
+    int64_t held_until_mono_ms;
+    bool needs_text; /* Redis has forgotten the script */
+};
+
+struct redis_requests {
+    const struct redis_store_options *options;
+    struct redis_store_stats *stats;
+    struct redis_link *link;
+    struct redis_handshake *handshake;
+    struct timers *timers;
+    struct script_keys keys;
+
+    struct list held; /* oldest first */
+    struct list failing;
+    struct list pool;
+    unsigned pool_count;
+    struct timer hold_timer; /* for the first held one */
+    struct timer fail_timer;
+
+    int64_t quiet_until_mono_ms;
+    unsigned unsaid; /* errors since the last line */
+    bool is_open;
+    bool is_stopping;
+    void (*on_idle)(void *arg); /* NULL: not asked for, or said */
+    void *idle_arg;
+
+    struct reply_room room;
+};
+
+/* ---- requests ---- */
+
+static struct request *request_new(struct redis_requests *q, struct op *op)
+{
+    struct list *link = list_pop(&q->pool);
+    struct request *r = link ? CONTAINER_OF(link, struct request, link) : malloc(sizeof(*r));
+
+    if (!r)
+        abort();
+    if (link)
+        q->pool_count--;
+    *r = (struct request){.queue = q, .op = op, .bytes = script_bytes(op)};
+    list_init(&r->link);
+    q->stats->held_bytes += r->bytes;
+    return r;
+}
+
+static void request_free(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+
+    q->stats->held_bytes -= r->bytes;
+    if (q->pool_count == POOL_MAX) {
+        free(r);
+        return;
+    }
+    q->pool_count++;
+    list_prepend(&q->pool, &r->link);
+}
+
+/* ---- the end of a request ---- */
+
+static void say_when_idle(struct redis_requests *q)
+{
+    void (*on_idle)(void *arg) = q->on_idle;
+
+    if (!on_idle || q->stats->in_flight > 0 || !list_is_empty(&q->failing))
+        return;
+    q->on_idle = NULL;
+    on_idle(q->idle_arg);
+}
+
+/* The op's status and outputs are set. */
+static void finish(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+    struct op *op = r->op;
+
+    request_free(r);
+    op->on_done(op);
+    say_when_idle(q);
+}
+
+static void fail(struct request *r, enum status status)
+{
+    r->op->status = status;
+    r->op->now_ms = 0;
+    r->op->wait_ms = -1;
+    finish(r);
+}
+
+/* Nothing is called back from inside a submission. */
+static void fail_later(struct request *r, enum status status)
+{
+    struct redis_requests *q = r->queue;
+
+    r->op->status = status;
+    list_append(&q->failing, &r->link);
+    timer_arm(q->timers, &q->fail_timer, 0);
+}
+
+static void on_fail_timer(struct timer *timer)
+{
+    struct redis_requests *q = CONTAINER_OF(timer, struct redis_requests, fail_timer);
+    struct list now, *link;
+
+    list_init(&now);
+    list_append_all(&now, &q->failing);
+    while ((link = list_pop(&now))) {
+        struct request *r = CONTAINER_OF(link, struct request, link);
+
+        fail(r, r->op->status);
+    }
+}
+
+/* ---- sending ---- */
+
+static bool can_send(const struct redis_requests *q)
+{
+    return q->is_open && redis_link_is_open(q->link) &&
+           q->stats->in_flight < q->options->flight_max;
+}
+
+static void on_reply(struct redis_call *call, const redisReply *reply);
+
+static void send_now(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+    const char *sha = redis_handshake_sha(q->handshake, r->op->verb);
+    struct script_call call;
+
+    script_encode(&call, &q->keys, r->op, r->needs_text ? NULL : sha);
+    r->call.on_reply = on_reply;
+    r->sent_us = clock_mono_us();
+    q->stats->in_flight++;
+    redis_link_send(q->link, &r->call, call.argc, call.argv, call.lens);
+}
+
+static void send_held(struct redis_requests *q)
+{
+    while (can_send(q) && !list_is_empty(&q->held)) {
+        q->stats->held--;
+        send_now(CONTAINER_OF(list_pop(&q->held), struct request, link));
+    }
+}
+
+/* ---- holding ---- */
+
+static void watch_held(struct redis_requests *q)
+{
+    struct list *first = list_first(&q->held);
+
+    if (first && !timer_is_armed(&q->hold_timer))
+        timer_arm(q->timers, &q->hold_timer,
+                  CONTAINER_OF(first, struct request, link)->held_until_mono_ms -
+                      timers_now(q->timers));
+}
+
+static void on_hold_timer(struct timer *timer)
+{
+    struct redis_requests *q = CONTAINER_OF(timer, struct redis_requests, hold_timer);
+    struct list *link;
+
+    while ((link = list_first(&q->held))) {
+        struct request *r = CONTAINER_OF(link, struct request, link);
+
+        if (r->held_until_mono_ms > timers_now(q->timers))
+            break;
+        list_remove(link);
+        q->stats->held--;
+        q->stats->expired++;
+        fail(r, STATUS_UNAVAILABLE);
+    }
+    watch_held(q);
+}
+
+static void hold(struct request *r, void (*put)(struct list *, struct list *))
+{
+    struct redis_requests *q = r->queue;
+
+    r->held_until_mono_ms = timers_now(q->timers) + q->options->hold_ms;
+    put(&q->held, &r->link);
+    q->stats->held++;
+    watch_held(q);
+}
+
+/* It surely did not run: whatever is in the way, it keeps its place. */
+static void send_again(struct request *r)
+{
+    if (can_send(r->queue))
+        send_now(r);
+    else if (r->queue->is_stopping)
+        fail(r, STATUS_SHUTTING_DOWN);
+    else
+        hold(r, list_prepend);
+}
+
+void redis_requests_submit(struct redis_requests *q, struct op *op)
+{
+    struct request *r = request_new(q, op);
+    bool is_first = list_is_empty(&q->held);
+
+    if (q->is_stopping) {
+        fail_later(r, STATUS_SHUTTING_DOWN);
+    } else if (q->stats->held_bytes > q->options->bytes_max ||
+               q->stats->held >= q->options->held_max) {
+        q->stats->overflowed++;
+        fail_later(r, STATUS_TOO_MANY);
+    } else if (is_first && can_send(q)) {
+        send_now(r);
+    } else {
+        hold(r, list_append);
+    }
+}
+
+/* ---- answers ---- */
+
+/* What these say is true of the whole connection, and a new one may find a better Redis. */
+static bool is_about_the_connection(const char *error)
+{
+    static const char *const words[] = {"READONLY", "LOADING", "MASTERDOWN", "NOAUTH"};
+
+    for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (!strncmp(error, words[i], strlen(words[i])))
+            return true;
+    }
+    return false;
+}
+
+static void say_error(struct redis_requests *q, enum op_verb verb, const char *error)
+{
+    int64_t now_mono_ms = timers_now(q->timers);
+
+    if (now_mono_ms < q->quiet_until_mono_ms) {
+        q->unsaid++;
+        return;
+    }
+    if (q->unsaid)
+        LOG_WARN("redis", "%u more errors were not logged", q->unsaid);
+    LOG_WARN("redis", "%s: %s", op_word(verb), error);
+    q->quiet_until_mono_ms = now_mono_ms + QUIET_AFTER_MS;
+    q->unsaid = 0;
+}
+
+static void take_error(struct redis_requests *q, const struct op *op, const char *error)
+{
+    q->stats->refused++;
+    say_error(q, op->verb, error);
+    if (is_about_the_connection(error))
+        redis_link_reset(q->link, "looking for a Redis that takes writes");
+}
+
+static void take_answer(struct request *r, const redisReply *reply)
+{
+    struct redis_requests *q = r->queue;
+    struct op *op = r->op;
+
+    switch (reply_decode(reply, op, &q->room)) {
+    case REPLY_DONE:
+        q->stats->answered[op->verb]++;
+        redis_handshake_saw(q->handshake, op->bucket, reply_counter(op, q->keys.buckets));
+        finish(r);
+        break;
+    case REPLY_AGAIN:
+        send_again(r);
+        break;
+    case REPLY_NO_SCRIPT:
+        q->stats->reloaded++;
+        r->needs_text = true;
+        send_again(r);
+        break;
+    case REPLY_REFUSED:
+        take_error(q, op, reply->str);
+        fail(r, op->status);
+        break;
+    case REPLY_MALFORMED:
+        q->stats->malformed++;
+        LOG_ERROR("redis", "%s: the answer is not this script's", op_word(op->verb));
+        fail(r, op->status);
+        break;
+    }
+}
+
+static void on_reply(struct redis_call *call, const redisReply *reply)
+{
+    struct request *r = CONTAINER_OF(call, struct request, call);
+    struct redis_requests *q = r->queue;
+
+    q->stats->in_flight--;
+    if (!reply) {
+        q->stats->unknown++;
+        fail(r, STATUS_UNKNOWN);
+        return;
+    }
+    histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);
+    take_answer(r, reply);
+    send_held(q);
+}
+
+/* ---- for the store ---- */
+
+struct redis_requests *redis_requests_new(struct loop *loop,
+                                          const struct redis_store_options *options,
+                                          struct redis_store_stats *stats,
+                                          struct redis_link *link,
+                                          struct redis_handshake *handshake)
+{
+    struct redis_requests *q = calloc(1, sizeof(*q));
+
+    if (!q)
+        abort();
+    q->options = options;
+    q->stats = stats;
+    q->link = link;
+    q->handshake = handshake;
+    q->timers = &loop->timers;
+    q->keys = (struct script_keys){options->prefix, options->buckets};
+    list_init(&q->held);
+    list_init(&q->failing);
+    list_init(&q->pool);
+    timer_init(&q->hold_timer, on_hold_timer);
+    timer_init(&q->fail_timer, on_fail_timer);
+    return q;
+}
+
+void redis_requests_free(struct redis_requests *q)
+{
+    struct list *link;
+
+    if (!q)
+        return;
+    assert(list_is_empty(&q->held) && list_is_empty(&q->failing) && !q->stats->in_flight);
+    timer_disarm(q->timers, &q->hold_timer);
+    while ((link = list_pop(&q->pool)))
+        free(CONTAINER_OF(link, struct request, link));
+    free(q);
+}
+
+void redis_requests_open(struct redis_requests *q)
+{
+    q->is_open = true;
+    send_held(q);
+}
+
+void redis_requests_close(struct redis_requests *q)
+{
+    q->is_open = false;
+}
+
+void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg)
+{
+    struct list *link;
+
+    q->is_stopping = true;
+    while ((link = list_pop(&q->held))) {
+        q->stats->held--;
+        fail_later(CONTAINER_OF(link, struct request, link), STATUS_SHUTTING_DOWN);
+    }
+    q->on_idle = on_idle;
+    q->idle_arg = arg;
+    say_when_idle(q);
+}

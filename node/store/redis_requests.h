@@ -1,0 +1,41 @@
+/* Operations on their way to Redis and back.
+ *
+ *   submit ---> held ---> in flight ---> on_done
+ *      |   ^     |   link is open,  \
+ *      |   |     |   and there is    lost: UNKNOWN; surely not run: held again, in front
+ *      |   |     |   room
+ *      |   |     too long: UNAVAILABLE
+ *      |   link is open, room, nobody waits: at once
+ *      too many: TOO_MANY, in a later turn
+ *
+ * First come, first sent. A request is on one list, and that is its state.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_REQUESTS_H
+#define DUEQ_NODE_STORE_REDIS_REQUESTS_H
+
+#include "node/store/redis_handshake.h"
+#include "node/store/redis_link.h"
+#include "node/store/redis_store.h"
+
+struct redis_requests;
+
+/* All are borrowed for its life: the options (of the store), the counters it keeps, the
+ * command link, and the handshake, which has the scripts' names and remembers counters. */
+struct redis_requests *redis_requests_new(struct loop *loop,
+                                          const struct redis_store_options *options,
+                                          struct redis_store_stats *stats,
+                                          struct redis_link *link,
+                                          struct redis_handshake *handshake);
+void redis_requests_free(struct redis_requests *q); /* nothing on its way; NULL is fine */
+
+void redis_requests_submit(struct redis_requests *q, struct op *op);
+
+/* The handshake is done: what is held goes. Until the link closes. */
+void redis_requests_open(struct redis_requests *q);
+void redis_requests_close(struct redis_requests *q);
+
+/* What is held, and what is submitted from now on, ends with SHUTTING_DOWN. on_idle is called,
+ * perhaps at once, when nothing is on its way any more; nothing is submitted after that. */
+void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg);
+
+#endif
