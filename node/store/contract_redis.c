@@ -235,6 +235,42 @@ static void a_missing_body_stops_the_pop_before_anything_is_taken(void **state)
     assert_string_equal(before, after);
 }
 
+/* ---- what is not seen from outside ---- */
+
+static void nothing_of_a_job_stays_when_it_is_gone(void **state)
+{
+    struct scene scene = set_the_scene();
+    struct job due;
+
+    assert_int_equal(delivered(&scene.done, 1).out.leases.stale, 0);
+    assert_status(release(&scene.small, 0), OK);
+    assert_status(ack(&scene.big), OK);
+    scan_at(store_now());
+    assert_status(cancel("ready"), OK);
+    assert_status(cancel("later"), OK);
+    assert_status(cancel("small"), OK);
+    due = pop_remembered();
+    assert_bytes(due.id, BYTES("due"));
+    assert_status(cancel("due"), OK);
+    assert_int_equal(pop(1).out.pop.count, 0);
+    for (const char *letter = "jpdrvxo"; *letter; letter++)
+        assert_int_equal(redis_fixture_command(redis, "EXISTS %s", key(*letter)), 0);
+}
+
+static void a_new_id_skips_exactly_those_that_live(void **state)
+{
+    long long n = INT64_C(1) << 46;
+    unsigned bucket = bucket_of(TOPIC);
+    char ids[4][32];
+
+    redis_fixture_command(redis, "SET %s %lld", key('n'), n);
+    for (unsigned i = 0; i < 4; i++)
+        snprintf(ids[i], sizeof(ids[i]), "%lld", (n + 1 + i) * CONTRACT_BUCKETS + bucket);
+    for (unsigned i = 0; i < 3; i++)
+        push_delayed(ids[i], FAR_MS);
+    assert_bytes(push_delayed("", FAR_MS).out.push.id, bytes_of_text(ids[3]));
+}
+
 /* ---- no memory left ---- */
 
 static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
@@ -271,6 +307,8 @@ static const struct CMUnitTest tests[] = {
     TEST(no_scan_changes_a_job_when_a_key_is_wrong),
     TEST(a_missing_job_stops_the_scan_before_anything_is_moved),
     TEST(a_missing_body_stops_the_pop_before_anything_is_taken),
+    TEST(nothing_of_a_job_stays_when_it_is_gone),
+    TEST(a_new_id_skips_exactly_those_that_live),
     TEST(a_full_redis_takes_no_job_but_lets_all_go),
 };
 
