@@ -63,8 +63,8 @@ def make_redis(tmp_path):
     made = []
 
     def make(**options):
-        made.append(RedisServer(tmp_path / f"redis{len(made)}", **options).start())
-        return made[-1]
+        made.append(RedisServer(tmp_path / f"redis{len(made)}", **options))
+        return made[-1].start()
 
     yield make
     for server in made:

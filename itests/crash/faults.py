@@ -5,16 +5,6 @@ import time
 import redis
 
 from crash.judge import Fault
-from harness.build import slowsync_library
-
-
-def slow_redis(directory, sync_ms):
-    """A redis-server whose every fsync takes `sync_ms` longer; for store.redis_server."""
-    program = directory / "redis-server"
-    program.write_text(f'#!/bin/sh\nLD_PRELOAD="{slowsync_library()}" '
-                       f'DUEQ_SLOWSYNC_MS={sync_ms} exec redis-server "$@"\n')
-    program.chmod(0o755)
-    return program
 
 
 def kill_and_recover(node, who, history):

@@ -5,9 +5,10 @@ Redis's fsync is made slow, so that there is always something between a write an
 
 import pytest
 
-from crash.faults import kill_and_recover, kill_at_random_moments, slow_redis, stored_ids
+from crash.faults import kill_and_recover, kill_at_random_moments, stored_ids
 from crash.judge import History, judge
 from crash.load import Load
+from harness.redis_programs import slow_redis
 from harness.wait import wait_until
 
 KILLS = 4

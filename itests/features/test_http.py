@@ -2,6 +2,7 @@
 
 import re
 
+from harness.redis_programs import RemovableRedis
 from harness.wait import wait_until
 
 LINE = re.compile(r'^[a-zA-Z_:][a-zA-Z0-9_:]*(\{[^{}]*\})? [0-9.eE+-]+(Inf|NaN)?$')
@@ -50,18 +51,13 @@ def test_both_latenesses_are_measured(node, client, topic):
     wait_until(lambda: counts() == [before[0] + 1, before[1] + 1], "both are counted")
 
 
-def test_a_node_without_its_redis_is_live_but_not_ready(make_node):
-    # A program that is no Redis: the embedded one never answers after its first death.
-    node = make_node().start()
-    program = node.directory / "redis-server"
-    node.settings["store.redis_server"] = program
-    node.destroy()
-    program.write_text('#!/bin/sh\n[ -e "$0.off" ] && exit 1\nexec redis-server "$@"\n')
-    program.chmod(0o755)
-    node.start()
-    (node.directory / "redis-server.off").touch()
+def test_a_node_without_its_redis_is_live_but_not_ready(make_node, tmp_path):
+    redis = RemovableRedis(tmp_path)
+    settings = {"store.redis_server": redis.program, "warden.backoff_max": "100ms"}
+    node = make_node(settings).start()
+    redis.remove()
     node.kill("redis")
     wait_until(lambda: node.http("/health/ready")[0] == 503, "the node says so")
     assert node.http("/health/live")[0] == 200
-    (node.directory / "redis-server.off").unlink()
+    redis.put_back()
     wait_until(node.is_ready, "Redis is back")

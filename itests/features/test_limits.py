@@ -1,0 +1,123 @@
+"""Every size that a client chooses has a limit, and reaching it has an answer."""
+
+import json
+import socket
+import time
+
+import pytest
+
+from harness.gmq import GmqError, LostConnection, request
+from harness.wait import wait_until
+
+POP_OF_NOTHING = json.dumps(request("Pop", ["idle"], id=1))
+POP_OF_NO_TOPIC = json.dumps(request("Pop", [], id=1))
+
+
+def test_more_connections_than_allowed_are_told_and_the_others_live(make_node):
+    node = make_node({"limits.connections": 3}).start()
+    clients = [node.raw_client() for _ in range(3)]
+    for client in clients:
+        assert client.ask(POP_OF_NO_TOPIC)["error"]
+    with node.raw_client() as fourth:
+        assert "limits.connections" in fourth.reply()["error"]
+        assert fourth.is_closed_by_server()
+    clients[0].close()
+
+    def there_is_room_again():
+        try:
+            with node.python_client() as client:
+                return client.push("topic", "room-1") == "success"
+        except (LostConnection, AssertionError):  # the refusal has no request to answer
+            return False
+
+    wait_until(there_is_room_again, "a place that was left can be taken")
+    for client in clients[1:]:
+        assert client.ask(POP_OF_NO_TOPIC)["error"]
+        client.close()
+
+
+def test_more_waiting_consumers_than_allowed_are_told(make_node):
+    node = make_node({"limits.waiting": 2, "gmq.pop_wait": "20s"}).start()
+    waiting = [node.raw_client() for _ in range(2)]
+    for client in waiting:
+        client.send(POP_OF_NOTHING)
+    wait_until(lambda: node.metrics().get("dueq_consumers_waiting") == 2, "two consumers wait")
+    with node.python_client() as third:
+        with pytest.raises(GmqError, match="too_many"):
+            third.pop("idle")
+        third.push("idle", "for-one-of-them")
+    for client in waiting:
+        client.close()
+
+
+def test_many_more_pipelined_requests_than_allowed_are_all_answered(make_node):
+    node = make_node({"limits.pipelined": 4}).start()
+    jobs = [{"id": f"pipe-{n}", "topic": "topic", "body": "b"} for n in range(500)]
+    with node.raw_client() as raw:
+        raw.send("".join(json.dumps(request("Push", job, id=n)) for n, job in enumerate(jobs)))
+        assert sorted(raw.reply()["id"] for _ in jobs) == list(range(500))
+
+
+def test_a_client_that_does_not_read_is_cut_off_and_no_job_is_lost(make_node):
+    # Ten megabytes: twice what the kernel may buffer for the server.
+    node = make_node({"limits.body_bytes": "100000", "limits.output_bytes": "600000"}).start()
+    left = {f"unread-{number}" for number in range(100)}
+    with node.python_client() as client:
+        for id in left:
+            client.push("topic", id, "x" * 100_000, ttr=1)
+    with node.raw_client() as lazy:
+        lazy.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        for _ in range(100):
+            lazy.send_request("Pop", ["topic"])
+        wait_until(lambda: _is_closed(lazy.socket), "the connection is cut")
+    assert node.is_ready()
+    with node.raw_client() as raw:
+        def all_came():
+            raw.send_request("Pop", ["topic"])
+            job = raw.reply()["result"]
+            if job:
+                left.discard(job["id"])
+                raw.send_request("Ack", job["id"])
+                raw.reply()
+            return not left
+
+        wait_until(all_came, "no job was lost to it", interval_s=0)
+
+
+def _is_closed(connection):
+    """Has the server closed? Unread data would hide it from a read."""
+    state = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+    return state != 1  # TCP_ESTABLISHED
+
+
+def test_a_silent_client_is_disconnected_and_a_waiting_one_is_not(make_node):
+    node = make_node({"limits.idle": "300ms", "gmq.pop_wait": "1s"}).start()
+    with node.raw_client() as silent, node.raw_client() as waiting:
+        waiting.send(POP_OF_NOTHING)
+        since = time.monotonic()
+        assert silent.is_closed_by_server()
+        assert time.monotonic() - since > 0.25
+        assert waiting.reply()["error"] == "empty"
+
+
+def test_a_body_limit_of_ones_own(make_node):
+    node = make_node({"limits.body_bytes": "100"}).start()
+    with node.python_client() as client:
+        assert client.push("topic", "small", "x" * 100) == "success"
+        with pytest.raises(GmqError, match="too_large"):
+            client.push("topic", "large", "x" * 101)
+
+
+def test_a_thousand_consumers_wait_on_a_hundred_topics_and_all_are_woken(make_node):
+    node = make_node({"gmq.pop_wait": "20s"}).start()
+    consumers = [node.raw_client() for _ in range(1000)]
+    for number, consumer in enumerate(consumers):
+        consumer.send_request("Pop", [f"topic-{number % 100}"], id=number)
+    wait_until(lambda: node.metrics().get("dueq_consumers_waiting") == 1000, "all are waiting")
+    with node.python_client() as client:
+        for number in range(1000):
+            client.push(f"topic-{number % 100}", f"job-{number}", ttr=60)
+    ids = {consumer.reply()["result"]["id"] for consumer in consumers}
+    assert len(ids) == 1000
+    for consumer in consumers:
+        consumer.close()

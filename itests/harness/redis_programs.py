@@ -1,0 +1,34 @@
+"""Programs for store.redis_server: a real redis-server with something wrong with it.
+
+They are called redis-server themselves, so that the process has its name from the first moment.
+"""
+
+from harness.build import slowsync_library
+
+
+def slow_redis(directory, sync_ms):
+    """Every fsync takes `sync_ms` longer."""
+    return _program(directory, f'LD_PRELOAD="{slowsync_library()}" DUEQ_SLOWSYNC_MS={sync_ms} '
+                               'exec redis-server "$@"')
+
+
+class RemovableRedis:
+    """Does not start while it is removed; what runs is not affected."""
+
+    def __init__(self, directory):
+        self._mark = directory / "redis-server.removed"
+        self.program = _program(directory, f'[ -e "{self._mark}" ] && exit 1\n'
+                                           'exec redis-server "$@"')
+
+    def remove(self):
+        self._mark.touch()
+
+    def put_back(self):
+        self._mark.unlink()
+
+
+def _program(directory, script):
+    program = directory / "redis-server"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return program
