@@ -5,7 +5,8 @@
  * knows nothing of sockets, of ZooKeeper or of Redis.
  *
  *   queue.c      the front door: limits and defaults, then on to the store
- *   waiters.c    consumers that wait, and the pops made for them
+ *   waiters.c    consumers that wait: their time, their seats at topics, their callbacks
+ *   topic.c      the pop in flight for each topic that somebody waits for
  *   deliveries.c what was popped and not yet confirmed to have reached its consumer
  *   scanner.c    one timer a bucket: finds and moves what is due
  *   owners.c     who holds what, for acknowledgements that bring only an id

@@ -31,6 +31,7 @@
 
 #include "base/bytes.h"
 #include "base/list.h"
+#include "base/status.h"
 #include "base/timer.h"
 
 struct queue;

@@ -1,0 +1,211 @@
+#include "node/queue/topic.h"
+
+#include "base/log.h"
+
+#define RETRY_MS 1000
+
+struct topic *topic_find(struct waiters *w, struct bytes name)
+{
+    struct topic *t;
+
+    HASH_FIND(hh, w->topics, name.at, name.len, t);
+    return t;
+}
+
+struct topic *topic_get(struct waiters *w, struct bytes name)
+{
+    struct topic *t = topic_find(w, name);
+
+    if (t)
+        return t;
+    t = calloc(1, sizeof(*t) + name.len);
+    if (!t)
+        abort();
+    t->waiters = w;
+    list_init(&t->free);
+    list_init(&t->claimed);
+    memcpy(t->text, name.at, name.len);
+    t->name = bytes_of(t->text, name.len);
+    HASH_ADD_KEYPTR(hh, w->topics, t->name.at, t->name.len, t);
+    return t;
+}
+
+void topic_free_if_unused(struct topic *t)
+{
+    if (t->is_popping || !list_is_empty(&t->free) || !list_is_empty(&t->claimed))
+        return;
+    HASH_DEL(t->waiters->topics, t);
+    free(t);
+}
+
+/* ---- popping ---- */
+
+/* A topic that the consumer prefers may have something for it: not before that is known.
+ * One that does not wait asks each topic once. */
+static bool has_better_topic(const struct seat *seat)
+{
+    for (const struct seat *better = seat->pop->seats; better < seat; better++) {
+        if (better->topic->is_dirty && (seat->pop->wait_ms > 0 || !better->was_tried))
+            return true;
+    }
+    return false;
+}
+
+static bool can_claim(const struct seat *seat, const struct op *op, unsigned wanted)
+{
+    if (seat->pop->is_claimed || has_better_topic(seat))
+        return false;
+    return wanted == 0 || (seat->pop->id_only == op->in.pop.id_only &&
+                           wanted + seat->pop->count <= OP_ITEMS_MAX);
+}
+
+/* Moves the seats to pop for to `claimed`; returns how many jobs they want together. */
+static unsigned claim(struct topic *t)
+{
+    unsigned wanted = 0;
+
+    LIST_EACH_SAFE (link, &t->free) {
+        struct seat *seat = CONTAINER_OF(link, struct seat, link);
+
+        if (!can_claim(seat, &t->op, wanted))
+            continue;
+        t->op.in.pop.id_only = seat->pop->id_only;
+        wanted += seat->pop->count;
+        seat->pop->is_claimed = true;
+        list_remove(&seat->link);
+        list_append(&t->claimed, &seat->link);
+        if (wanted == OP_ITEMS_MAX)
+            break;
+    }
+    return wanted;
+}
+
+/* Hands the jobs out in the order in which the consumers came. Each on_done may add and
+ * cancel consumers; the topic itself stays, since it is still popping. Returns how many
+ * jobs found a taker. */
+static unsigned give_all(struct topic *t)
+{
+    const struct job *jobs = t->op.out.pop.jobs;
+    unsigned count = t->op.out.pop.count, given = 0;
+    struct list *link;
+
+    while (given < count && (link = list_first(&t->claimed))) {
+        struct seat *seat = CONTAINER_OF(link, struct seat, link);
+        unsigned share = seat->pop->count < count - given ? seat->pop->count : count - given;
+
+        given += share;
+        waiter_finish_with(seat->pop, seat->name, &t->op, jobs + given - share, share);
+    }
+    return given;
+}
+
+static void return_rest(struct topic *t, unsigned given)
+{
+    struct deliveries *ds = &t->waiters->queue->deliveries;
+    const struct op *op = &t->op;
+
+    if (given == op->out.pop.count)
+        return;
+    deliveries_return(ds, delivery_new(ds, t->name, op->bucket, op->out.pop.jobs + given,
+                                       op->out.pop.count - given, op->now_ms, INT64_MAX));
+}
+
+/* Back to their old places in the line; returns how many. */
+static unsigned unclaim_all(struct topic *t, enum status status)
+{
+    unsigned count = 0;
+
+    for (; !list_is_empty(&t->claimed); count++) {
+        struct seat *seat = CONTAINER_OF(t->claimed.prev, struct seat, link);
+
+        seat->was_tried = true;
+        seat->pop->is_claimed = false;
+        seat->pop->trouble = status;
+        list_remove(&seat->link);
+        list_prepend(&t->free, &seat->link);
+    }
+    return count;
+}
+
+/* The first `count` consumers in the line got nothing: their other topics' turn, or home. */
+static void move_on(struct topic *t, unsigned count)
+{
+    struct list *link = t->free.next;
+
+    for (; count > 0; count--) {
+        struct pop *pop = CONTAINER_OF(link, struct seat, link)->pop;
+
+        link = link->next;
+        if (waiter_is_finished(pop)) {
+            waiter_finish_empty(pop);
+            continue;
+        }
+        waiter_serve_seats(pop);
+    }
+}
+
+/* The topic is known to be empty. Consumers that do not wait, and were busy elsewhere when
+ * it was asked, need not ask again. */
+static void dismiss_the_hurried(struct topic *t)
+{
+    LIST_EACH_SAFE (link, &t->free) {
+        struct seat *seat = CONTAINER_OF(link, struct seat, link);
+
+        if (seat->pop->wait_ms > 0)
+            continue;
+        seat->was_tried = true;
+        if (!seat->pop->is_claimed && waiter_is_finished(seat->pop))
+            waiter_finish_empty(seat->pop);
+    }
+}
+
+static void note_failure(struct topic *t)
+{
+    struct waiters *w = t->waiters;
+
+    LOG_DEBUG("waiters", "pop from %.*s: %s", BYTES_ARG(t->name), status_text(t->op.status));
+    t->is_dirty = true;
+    if (!timer_is_armed(&w->retry_timer))
+        timer_arm(w->queue->timers, &w->retry_timer, RETRY_MS);
+}
+
+static void on_popped(struct op *op)
+{
+    struct topic *t = CONTAINER_OF(op, struct topic, op);
+    bool is_ok = op->status == STATUS_OK;
+
+    if (is_ok) {
+        if (op->out.pop.count >= op->in.pop.count)
+            t->is_dirty = true;
+        return_rest(t, give_all(t));
+    } else {
+        note_failure(t);
+    }
+    move_on(t, unclaim_all(t, op->status));
+    if (!t->is_dirty && t->in_a_hurry)
+        dismiss_the_hurried(t);
+    t->is_popping = false;
+    if (is_ok)
+        topic_serve(t);
+    topic_free_if_unused(t);
+}
+
+/* The rule at the top of waiters.h. */
+void topic_serve(struct topic *t)
+{
+    unsigned wanted;
+
+    if (!t->is_dirty || t->is_popping)
+        return;
+    wanted = claim(t);
+    if (!wanted)
+        return;
+    t->is_dirty = false;
+    t->is_popping = true;
+    t->op.verb = OP_POP;
+    t->op.topic = t->name;
+    t->op.bucket = queue_bucket_of(t->waiters->queue, t->name);
+    t->op.in.pop.count = wanted;
+    t->op.on_done = on_popped;
+    queue_send(t->waiters->queue, &t->op);
+}

@@ -1,0 +1,53 @@
+/* Topics that somebody waits for, and the pop in flight for each: the rule of waiters.h.
+ *
+ * topic.c decides whom to pop for and hands out what comes; waiters.c keeps the consumers,
+ * their time and their callbacks. Both are one module: nobody else includes this.
+ */
+#ifndef DUEQ_NODE_QUEUE_TOPIC_H
+#define DUEQ_NODE_QUEUE_TOPIC_H
+
+#include "node/queue/queue_private.h"
+
+struct topic {
+    UT_hash_handle hh;
+    struct waiters *waiters;
+    struct list free;    /* seats of consumers nobody pops for (here) */
+    struct list claimed; /* seats the pop in flight is for, first come first */
+    unsigned in_a_hurry; /* seats of consumers that do not wait */
+    bool is_dirty;
+    bool is_popping;
+    struct op op; /* the pop in flight */
+    struct bytes name;
+    char text[];
+};
+
+struct seat {
+    struct list link; /* in the topic's free or claimed */
+    struct topic *topic;
+    struct pop *pop;
+    struct bytes name; /* the topic's, as the consumer gave it */
+    bool was_tried;    /* a pop that was made for it brought it nothing */
+};
+
+/* A topic exists while it has a seat or a pop in flight. */
+struct topic *topic_find(struct waiters *w, struct bytes name);
+struct topic *topic_get(struct waiters *w, struct bytes name);
+void topic_free_if_unused(struct topic *t);
+
+/* Pops if the topic is dirty and a consumer is free. Calls nobody back. */
+void topic_serve(struct topic *t);
+
+/* ---- what waiters.c does for topic.c ---- */
+
+/* May it go home with nothing? Not while it has time, or a topic it has not tried. */
+bool waiter_is_finished(const struct pop *pop);
+void waiter_finish_empty(struct pop *pop); /* called back in a later turn */
+
+/* The jobs of the pop that has just been answered; calls back. */
+void waiter_finish_with(struct pop *pop, struct bytes topic, const struct op *op,
+                        const struct job *jobs, unsigned count);
+
+/* Its other topics' turn. */
+void waiter_serve_seats(struct pop *pop);
+
+#endif
