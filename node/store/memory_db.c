@@ -22,7 +22,7 @@ void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct r
     assert(op->bucket < db->bucket_count);
     before_ms = heap_first_ms(&bucket->index);
     if (op->verb != OP_OWNER && op->verb != OP_SCAN)
-        call.topic = topic_get(bucket, op->topic);
+        call.topic = memory_topic_get(bucket, op->topic);
     memset(&op->out, 0, sizeof(op->out));
     op->status = memory_op_run(&call);
     op->now_ms = op->verb == OP_OWNER ? 0 : now_ms;
@@ -43,7 +43,7 @@ struct memory_db *memory_db_new(unsigned buckets)
     return db;
 }
 
-static void topic_free(struct topic *topic)
+static void memory_topic_free(struct topic *topic)
 {
     struct record *record, *next;
 
@@ -63,7 +63,7 @@ static void db_free(struct memory_db *db)
 
     for (unsigned i = 0; i < db->bucket_count; i++) {
         HASH_ITER (hh, db->buckets[i].topics, topic, next)
-            topic_free(topic);
+            memory_topic_free(topic);
         timers_fini(&db->buckets[i].index);
     }
     free(db);

@@ -267,7 +267,7 @@ static void scan_topic(struct call *c, struct topic *topic, int64_t *lateness_ms
         op->out.scan.moved++;
         op->out.scan.expired++;
     }
-    topic_reindex(topic);
+    memory_topic_reindex(topic);
 }
 
 static enum status run_scan(struct call *c)

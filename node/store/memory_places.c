@@ -22,7 +22,7 @@ struct record *heap_first(const struct timers *heap)
 
 /* ---- finding, making, deleting ---- */
 
-struct topic *topic_get(struct bucket *bucket, struct bytes name)
+struct topic *memory_topic_get(struct bucket *bucket, struct bytes name)
 {
     struct topic *topic;
 
@@ -189,7 +189,7 @@ struct record *ready_take(struct topic *topic)
     return record;
 }
 
-void topic_reindex(struct topic *topic)
+void memory_topic_reindex(struct topic *topic)
 {
     int64_t delayed_ms = heap_first_ms(&topic->delayed);
     int64_t reserved_ms = heap_first_ms(&topic->reserved);

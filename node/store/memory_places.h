@@ -80,7 +80,8 @@ struct record *heap_first(const struct timers *heap);
 
 /* ---- finding, making, deleting ---- */
 
-struct topic *topic_get(struct bucket *bucket, struct bytes name); /* made when missing */
+struct topic *memory_topic_get(struct bucket *bucket,
+                               struct bytes name); /* made when missing */
 struct record *record_find(struct topic *topic, struct bytes id);
 struct record *record_new(struct topic *topic, struct bytes id, struct bytes body);
 void record_delete(struct topic *topic, struct record *record); /* its owner too */
@@ -107,6 +108,6 @@ void move_deadline(struct topic *topic, struct record *record, int64_t deadline_
 struct record *ready_take(struct topic *topic);
 
 /* After a scan: the index says what is really next. */
-void topic_reindex(struct topic *topic);
+void memory_topic_reindex(struct topic *topic);
 
 #endif
