@@ -1,91 +1,97 @@
 #include "protocol/gmq/call.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "node/queue/queue.h"
 #include "protocol/gmq/seconds.h"
+#include "protocol/json_check.h"
+#include "protocol/json_walk.h"
 
-/* All numbers as doubles: else jansson gives up on an integer above 64 bits, and whoever sent
- * it would get no answer. */
-#define PARSE_FLAGS (JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL)
-
-#define WHOLE_MAX 9007199254740992.0 /* 2^53: above it a double no longer counts every one */
-
-/* As Go finds it: by its exact name, else in any case. NULL for null, too. */
-static json_t *find_member(json_t *object, const char *name)
+/* As Go does, in any case. */
+static bool is_named(struct bytes name, const char *wanted)
 {
-    json_t *value = json_object_get(object, name);
-    const char *key;
-    json_t *other;
-
-    if (!value) {
-        json_object_foreach(object, key, other)
-        {
-            if (strcasecmp(key, name) == 0)
-                value = other;
-        }
-    }
-    return json_is_null(value) ? NULL : value;
+    return name.len == strlen(wanted) && strncasecmp(name.at, wanted, name.len) == 0;
 }
 
-static struct bytes text_of(const json_t *string)
+/* null counts like a missing value. */
+static bool is_missing(struct bytes value)
 {
-    return bytes_of(json_string_value(string), json_string_length(string));
+    return json_kind_of(value) <= JSON_KIND_NULL;
 }
 
 /* ---- the fields: each reader returns why it refuses, or NULL ---- */
 
-/* An id is a string; or a whole number, which is what some languages make of one that looks
- * like a number. */
-static json_t *text_from_number(struct gmq_call *call, const json_t *number)
+static bool is_whole_number(struct bytes value)
 {
-    double value = json_number_value(number);
-
-    if (value < -WHOLE_MAX || value > WHOLE_MAX || (double)(int64_t)value != value)
-        return NULL;
-    call->number = json_sprintf("%.0f", value);
-    if (!call->number)
-        abort();
-    return call->number;
+    for (size_t i = 0; i < value.len; i++)
+        if ((value.at[i] < '0' || value.at[i] > '9') && !(i == 0 && value.at[i] == '-'))
+            return false;
+    return value.len > 0;
 }
 
-static const char *read_id(struct gmq_call *call, json_t *value)
+/* An id is a string; or a whole number, which is what some languages make of one that looks
+ * like a number. */
+static const char *read_id(struct gmq_call *call, struct bytes value)
 {
-    if (!value)
+    if (is_missing(value))
         return "job.id is empty";
-    if (json_is_real(value))
-        value = text_from_number(call, value);
-    if (!json_is_string(value))
+    if (json_kind_of(value) == JSON_KIND_STRING)
+        call->job_id = json_unescape(value);
+    else if (is_whole_number(value))
+        call->job_id = value;
+    else
         return "bad_id: job.id must be a string";
-    call->job_id = text_of(value);
     return call->job_id.len ? NULL : "job.id is empty";
 }
 
-static const char *read_topic(struct gmq_call *call, json_t *value)
+/* The only element of a list around one topic; `value` itself when it is no list. */
+static bool unwrap(struct bytes *value)
 {
-    if (json_is_array(value) && json_array_size(value) > 1)
+    struct json_walk list = json_walk_into(*value);
+    struct bytes first = BYTES(""), second;
+
+    if (json_kind_of(*value) != JSON_KIND_LIST)
+        return true;
+    if (json_walk_element(&list, &first) && json_walk_element(&list, &second))
+        return false;
+    *value = first;
+    return true;
+}
+
+static const char *read_topic(struct gmq_call *call, struct bytes value)
+{
+    if (!unwrap(&value))
         return "bad_topic: job.topic must be one topic";
-    if (json_is_array(value))
-        value = json_array_get(value, 0);
-    if (!value || json_is_null(value))
+    if (is_missing(value))
         return "job.topic is empty";
-    if (!json_is_string(value))
+    if (json_kind_of(value) != JSON_KIND_STRING)
         return "bad_topic: job.topic must be a string";
-    call->topic = text_of(value);
+    call->topic = json_unescape(value);
     return call->topic.len ? NULL : "job.topic is empty";
 }
 
-static const char *read_body(struct gmq_call *call, json_t *value)
+static const char *read_body(struct gmq_call *call, struct bytes value)
 {
-    if (value && !json_is_string(value))
+    if (is_missing(value))
+        return NULL;
+    if (json_kind_of(value) != JSON_KIND_STRING)
         return "bad_request: job.body must be a string";
-    call->body = value ? text_of(value) : BYTES("");
+    call->body = json_unescape(value);
     return NULL;
 }
 
-static const char *read_delay(struct gmq_call *call, json_t *value)
+static enum gmq_seconds read_seconds(struct bytes value, int64_t max_ms, int64_t *ms)
+{
+    enum json_kind kind = json_kind_of(value);
+    struct bytes text = kind == JSON_KIND_STRING   ? json_unescape(value)
+                        : kind == JSON_KIND_NUMBER ? value
+                                                   : BYTES("");
+
+    return gmq_seconds_read(text, max_ms, ms);
+}
+
+static const char *read_delay(struct gmq_call *call, struct bytes value)
 {
     static const char *const refusals[] = {
         [GMQ_SECONDS_NEGATIVE] = "out_of_range: job.delay is negative",
@@ -93,10 +99,10 @@ static const char *read_delay(struct gmq_call *call, json_t *value)
         [GMQ_SECONDS_LARGE] = "out_of_range: job.delay is above 10 years (315360000 seconds)",
     };
 
-    return refusals[gmq_seconds_read(value, QUEUE_DELAY_MAX_MS, &call->delay_ms)];
+    return refusals[read_seconds(value, QUEUE_DELAY_MAX_MS, &call->delay_ms)];
 }
 
-static const char *read_ttr(struct gmq_call *call, json_t *value)
+static const char *read_ttr(struct gmq_call *call, struct bytes value)
 {
     static const char *const refusals[] = {
         [GMQ_SECONDS_NEGATIVE] = "out_of_range: job.TTR is negative",
@@ -104,41 +110,70 @@ static const char *read_ttr(struct gmq_call *call, json_t *value)
         [GMQ_SECONDS_LARGE] = "out_of_range: job.TTR is above 7 days (604800 seconds)",
     };
 
-    return refusals[gmq_seconds_read(value, QUEUE_TTR_MAX_MS, &call->ttr_ms)];
+    return refusals[read_seconds(value, QUEUE_TTR_MAX_MS, &call->ttr_ms)];
 }
 
 /* ---- the methods: each reads params[0] ---- */
 
-static const char *read_push(struct gmq_call *call, json_t *job)
+static const struct {
+    const char *name;
+    const char *(*read)(struct gmq_call *call, struct bytes value);
+} fields[] = {
+    {"id", read_id},       {"topic", read_topic}, {"body", read_body},
+    {"delay", read_delay}, {"TTR", read_ttr},
+};
+
+#define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
+
+/* Two steps, because of two equal members the last one counts, and because gmq complains
+ * about the id first wherever it stands. */
+static const char *read_push(struct gmq_call *call, struct bytes job)
 {
-    static const struct {
-        const char *name;
-        const char *(*read)(struct gmq_call *call, json_t *value);
-    } fields[] = {
-        {"id", read_id},       {"topic", read_topic}, {"body", read_body},
-        {"delay", read_delay}, {"TTR", read_ttr},
-    };
+    struct json_walk members = json_walk_into(job);
+    struct bytes values[FIELD_COUNT] = {{NULL, 0}};
+    struct bytes name, value;
     const char *refusal = NULL;
 
-    if (!json_is_object(job))
+    if (json_kind_of(job) != JSON_KIND_OBJECT)
         return "bad_request: params[0] must be a job, an object";
-    for (size_t i = 0; !refusal && i < sizeof(fields) / sizeof(fields[0]); i++)
-        refusal = fields[i].read(call, find_member(job, fields[i].name));
+    while (json_walk_member(&members, &name, &value)) {
+        name = json_unescape(name);
+        for (size_t i = 0; i < FIELD_COUNT; i++)
+            if (is_named(name, fields[i].name))
+                values[i] = value;
+    }
+    for (size_t i = 0; !refusal && i < FIELD_COUNT; i++)
+        refusal = fields[i].read(call, values[i]);
     return refusal;
 }
 
-static const char *add_topic(struct gmq_call *call, const json_t *topic)
+static unsigned count_topics(struct bytes topics)
 {
-    if (!json_is_string(topic))
+    struct json_walk list = json_walk_into(topics);
+    struct bytes topic;
+    unsigned count = 0;
+
+    if (json_kind_of(topics) != JSON_KIND_LIST)
+        return !is_missing(topics);
+    while (count <= QUEUE_TOPICS_PER_POP_MAX && json_walk_element(&list, &topic))
+        count++;
+    return count;
+}
+
+static const char *add_topic(struct gmq_call *call, struct bytes topic)
+{
+    if (json_kind_of(topic) != JSON_KIND_STRING)
         return "bad_topic: a topic must be a string";
-    call->topics[call->topic_count++] = text_of(topic);
+    call->topics[call->topic_count++] = json_unescape(topic);
     return NULL;
 }
 
-static const char *read_pop(struct gmq_call *call, json_t *topics)
+static const char *read_pop(struct gmq_call *call, struct bytes topics)
 {
-    size_t count = json_is_array(topics) ? json_array_size(topics) : topics ? 1 : 0;
+    struct json_walk list = json_walk_into(topics);
+    unsigned count = count_topics(topics);
     const char *refusal = NULL;
+    struct bytes topic;
 
     if (count == 0)
         return "topics is empty";
@@ -147,23 +182,29 @@ static const char *read_pop(struct gmq_call *call, json_t *topics)
     call->topics = calloc(count, sizeof(*call->topics));
     if (!call->topics)
         abort();
-    if (!json_is_array(topics))
+    if (json_kind_of(topics) != JSON_KIND_LIST)
         return add_topic(call, topics);
-    for (size_t i = 0; !refusal && i < count; i++)
-        refusal = add_topic(call, json_array_get(topics, i));
+    while (!refusal && json_walk_element(&list, &topic))
+        refusal = add_topic(call, topic);
     return refusal;
 }
 
-static const char *read_ack(struct gmq_call *call, json_t *id)
+static const char *read_ack(struct gmq_call *call, struct bytes id)
 {
     return read_id(call, id);
 }
 
 /* ---- the envelope ---- */
 
+struct envelope {
+    struct bytes method;
+    struct bytes params;
+    struct bytes id;
+};
+
 static const struct {
     struct bytes name;
-    const char *(*read)(struct gmq_call *call, json_t *param);
+    const char *(*read)(struct gmq_call *call, struct bytes param);
 } methods[GMQ_METHOD_COUNT] = {
     [GMQ_PUSH] = {{"Service.Push", 12}, read_push},
     [GMQ_POP] = {{"Service.Pop", 11}, read_pop},
@@ -181,9 +222,10 @@ static const char *refuse_method(struct gmq_call *call, struct bytes name)
     return "rpc: service/method request ill-formed: ";
 }
 
-static const char *read_method(struct gmq_call *call, const json_t *value)
+static const char *read_method(struct gmq_call *call, struct bytes value)
 {
-    struct bytes name = json_is_string(value) ? text_of(value) : BYTES("");
+    bool is_text = json_kind_of(value) == JSON_KIND_STRING;
+    struct bytes name = is_text ? json_unescape(value) : BYTES("");
 
     for (unsigned i = 0; i < GMQ_METHOD_COUNT; i++) {
         if (bytes_equal(name, methods[i].name)) {
@@ -195,71 +237,70 @@ static const char *read_method(struct gmq_call *call, const json_t *value)
     return refuse_method(call, name);
 }
 
-static const char *read_envelope(struct gmq_call *call)
+/* A name with an escape in it is none of ours, and left alone. */
+static void open_envelope(struct bytes frame, struct envelope *envelope)
 {
-    const char *refusal = read_method(call, find_member(call->tree, "method"));
-    json_t *params = find_member(call->tree, "params");
-    json_t *param = json_array_get(params, 0);
+    struct json_walk members = json_walk_into(frame);
+    struct bytes name, value;
+
+    *envelope = (struct envelope){.id = BYTES("null")};
+    while (json_walk_member(&members, &name, &value)) {
+        if (is_named(name, "\"method\""))
+            envelope->method = value;
+        else if (is_named(name, "\"params\""))
+            envelope->params = value;
+        else if (is_named(name, "\"id\""))
+            envelope->id = value;
+    }
+}
+
+static const char *read_envelope(struct gmq_call *call, const struct envelope *envelope)
+{
+    const char *refusal = read_method(call, envelope->method);
+    struct json_walk params = json_walk_into(envelope->params);
+    struct bytes param;
 
     if (refusal)
         return refusal;
-    if (!param)
+    if (json_kind_of(envelope->params) != JSON_KIND_LIST || !json_walk_element(&params, &param))
         return "bad_request: params must be a list with one element";
-    return methods[call->method].read(call, json_is_null(param) ? NULL : param);
+    return methods[call->method].read(call, param);
 }
 
-/* Well-formed by its braces, and still more than the parser takes: worth an answer. */
-static const char *refuse_unreadable(const json_error_t *error)
+/* Well-formed by its braces, and still no JSON: worth an answer where a client can produce it
+ * by accident. */
+static const char *const fault_refusals[] = {
+    [JSON_FAULT_UTF8] = "bad_request: the request is not UTF-8",
+    [JSON_FAULT_SURROGATE] = "bad_request: a \\u escape is half a character",
+    [JSON_FAULT_DEPTH] = "bad_request: the request is nested too deeply",
+    [JSON_FAULT_SYNTAX] = NULL,
+};
+
+static struct bytes echo_of(struct bytes id, enum json_fault fault)
 {
-    switch (json_error_code(error)) {
-    case json_error_numeric_overflow:
-        return "out_of_range: a number is too large";
-    case json_error_stack_overflow:
-        return "bad_request: the request is nested too deeply";
-    case json_error_null_byte_in_key:
-        return "bad_request: a member's name contains \\u0000";
-    case json_error_invalid_utf8:
-        return "bad_request: the request is not UTF-8";
-    default:
-        /* A lone surrogate has no code of its own. */
-        return strncmp(error->text, "invalid Unicode", 15) == 0
-                   ? "bad_request: a \\u escape is no character"
-                   : NULL;
-    }
+    if (id.len > GMQ_ID_MAX_BYTES || (fault && json_check(id)))
+        return BYTES("null");
+    return id;
 }
 
-static bool is_json(struct bytes text)
+bool gmq_call_parse(struct gmq_call *call, char *frame, size_t len)
 {
-    json_t *value = json_loadb(text.at, text.len, PARSE_FLAGS | JSON_DECODE_ANY, NULL);
+    struct bytes text = bytes_of(frame, len);
+    enum json_fault fault = json_check(text);
+    struct envelope envelope;
 
-    json_decref(value);
-    return value != NULL;
-}
-
-bool gmq_call_parse(struct gmq_call *call, struct bytes frame)
-{
-    json_error_t error;
-
-    *call = (struct gmq_call){.id = gmq_raw_id(frame)};
-    if (call->id.len > GMQ_ID_MAX_BYTES) {
-        call->id = BYTES("null");
+    open_envelope(text, &envelope);
+    *call = (struct gmq_call){.id = echo_of(envelope.id, fault)};
+    if (fault)
+        call->refusal = fault_refusals[fault];
+    else if (envelope.id.len > GMQ_ID_MAX_BYTES)
         call->refusal = "bad_request: the request's id is longer than 1024 bytes";
-    }
-    call->tree = json_loadb(frame.at, frame.len, PARSE_FLAGS, &error);
-    if (!call->tree) {
-        call->refusal = refuse_unreadable(&error);
-        if (!is_json(call->id))
-            call->id = BYTES("null");
-        return call->refusal != NULL;
-    }
-    if (!call->refusal)
-        call->refusal = read_envelope(call);
-    return true;
+    else
+        call->refusal = read_envelope(call, &envelope);
+    return !fault || call->refusal;
 }
 
 void gmq_call_fini(struct gmq_call *call)
 {
     free(call->topics);
-    json_decref(call->number);
-    json_decref(call->tree);
 }

@@ -1,5 +1,7 @@
 /* One gmq request, from its bytes: {"method","params":[x],"id"}. Pure.
  *
+ * Nothing is copied: the call borrows from the frame, in which strings are unescaped in place.
+ *
  * gmq is written in Go and reads JSON as Go does: the names of members in any case, the last
  * of two equal ones, null like a missing one. Its clients rely on more: numbers as strings,
  * a list around a single topic. All of that is accepted. What cannot be meant (a negative
@@ -9,9 +11,8 @@
 #ifndef DUEQ_PROTOCOL_GMQ_CALL_H
 #define DUEQ_PROTOCOL_GMQ_CALL_H
 
+#include <stdbool.h>
 #include <stdint.h>
-
-#include <jansson.h>
 
 #include "base/bytes.h"
 
@@ -21,28 +22,23 @@ enum gmq_method { GMQ_PUSH, GMQ_POP, GMQ_ACK, GMQ_METHOD_COUNT };
 
 struct gmq_call {
     enum gmq_method method;
-    struct bytes id;      /* the request's: raw JSON, borrowed from the frame, or "null" */
-    struct bytes job_id;  /* PUSH, ACK; borrowed from `tree`, like what follows */
+    bool has_method;      /* `method` is known, even if the call is refused */
+    struct bytes id;      /* the request's, raw: echoed as it is; or "null" */
+    struct bytes job_id;  /* PUSH, ACK */
     struct bytes topic;   /* PUSH */
     struct bytes body;    /* PUSH */
     int64_t delay_ms;     /* PUSH: 0 to QUEUE_DELAY_MAX_MS */
     int64_t ttr_ms;       /* PUSH: 0 to QUEUE_TTR_MAX_MS */
-    struct bytes *topics; /* POP: the call's own array of borrowed names */
+    struct bytes *topics; /* POP: the call's own array */
     unsigned topic_count; /* POP: 1 to QUEUE_TOPICS_PER_POP_MAX */
     const char *refusal;  /* static text: why the call is refused; NULL when it is good */
     struct bytes detail;  /* what the client wrote, to go behind the refusal; or empty */
-    bool has_method;      /* `method` is known, even if the call is refused */
-    json_t *tree;
-    json_t *number; /* the job's id as text, when it came as a number */
 };
 
-/* Fills `call` in; gmq_call_fini is due whatever comes back. False: the frame is not JSON,
- * and the connection cannot be trusted any more. True: look at `refusal` first. */
-bool gmq_call_parse(struct gmq_call *call, struct bytes frame);
+/* Fills `call` in; gmq_call_fini is due whatever comes back. `frame` is a run of bytes that
+ * the scanner found; it is changed, and belongs to the call until then. False: it is not
+ * JSON, and the connection cannot be trusted any more. True: look at `refusal` first. */
+bool gmq_call_parse(struct gmq_call *call, char *frame, size_t len);
 void gmq_call_fini(struct gmq_call *call);
-
-/* The raw text of the last member "id" of the object in `frame`; "null" without one. Safe
- * for any bytes, right for JSON. */
-struct bytes gmq_raw_id(struct bytes frame);
 
 #endif

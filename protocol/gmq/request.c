@@ -12,7 +12,7 @@
 #include "protocol/gmq/server.h"
 
 struct request {
-    struct gmq_call call; /* its id is the copy below: the frame is gone by then */
+    struct gmq_call call;
     struct gmq_client *client;
     struct list link; /* in the client's waiting or unflushed, or in neither */
     union {
@@ -22,20 +22,18 @@ struct request {
     } asked;
     struct delivery *delivery; /* popped and not confirmed yet */
     uint64_t flushed_at;       /* the connection's flushed_bytes at which it is */
-    char id[];
+    char frame[];              /* what the call borrows from */
 };
 
-static struct request *request_new(struct gmq_client *client, const struct gmq_call *call)
+static struct request *request_new(struct gmq_client *client, struct bytes frame)
 {
-    struct request *r = calloc(1, sizeof(*r) + call->id.len);
+    struct request *r = malloc(sizeof(*r) + frame.len);
 
     if (!r)
         abort();
-    r->call = *call;
-    memcpy(r->id, call->id.at, call->id.len);
-    r->call.id = bytes_of(r->id, call->id.len);
     r->client = client;
     list_init(&r->link);
+    memcpy(r->frame, frame.at, frame.len);
     return r;
 }
 
@@ -182,7 +180,7 @@ static void (*const submit[GMQ_METHOD_COUNT])(struct gmq *g, struct request *r) 
 
 /* ---- the client's requests ---- */
 
-static void refuse(struct gmq_client *client, struct gmq_call *call)
+static void refuse(struct gmq_client *client, const struct gmq_call *call)
 {
     struct gmq *g = client->gmq;
 
@@ -192,26 +190,24 @@ static void refuse(struct gmq_client *client, struct gmq_call *call)
     else
         gmq_reply_status(&g->reply, call, STATUS_SHUTTING_DOWN, g->options.strict);
     send_reply(client);
-    gmq_call_fini(call);
 }
 
 bool gmq_request_take(struct gmq_client *client, struct bytes frame)
 {
+    struct request *r = request_new(client, frame);
     struct gmq *g = client->gmq;
-    struct gmq_call call;
+    bool is_json = gmq_call_parse(&r->call, r->frame, frame.len);
 
     g->stats.requests++;
-    if (!gmq_call_parse(&call, frame)) {
-        gmq_call_fini(&call);
-        return false;
-    }
-    if (call.refusal || g->is_stopping) {
-        refuse(client, &call);
+    if (is_json && !r->call.refusal && !g->is_stopping) {
+        connection_begin(&client->connection);
+        submit[r->call.method](g, r);
         return true;
     }
-    connection_begin(&client->connection);
-    submit[call.method](g, request_new(client, &call));
-    return true;
+    if (is_json)
+        refuse(client, &r->call);
+    request_free(r);
+    return is_json;
 }
 
 void gmq_request_skip(struct gmq_client *client)

@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/bytes.h"
-
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -58,24 +56,21 @@ static bool is_decimal(struct bytes text)
     return digits && i == text.len;
 }
 
-/* 0 for what is no number. jansson terminates its strings, and what follows the number is
- * white space, so strtod stops in time. */
-static double read_number(const json_t *value)
+#define DIGITS_MAX 63 /* longer ones are no number of seconds that anybody means */
+
+enum gmq_seconds gmq_seconds_read(struct bytes text, int64_t max_ms, int64_t *ms)
 {
-    struct bytes text;
+    char terminated[DIGITS_MAX + 1];
+    double seconds = 0;
 
-    if (json_is_number(value))
-        return json_number_value(value);
-    if (!json_is_string(value))
-        return 0;
-    text = trim(bytes_of(json_string_value(value), json_string_length(value)));
-    return is_decimal(text) ? strtod(text.at, NULL) : 0;
-}
-
-enum gmq_seconds gmq_seconds_read(const json_t *value, int64_t max_ms, int64_t *ms)
-{
-    double seconds = read_number(value);
-
+    text = trim(text);
+    if (is_decimal(text)) {
+        if (text.len > DIGITS_MAX)
+            return text.at[0] == '-' ? GMQ_SECONDS_NEGATIVE : GMQ_SECONDS_LARGE;
+        memcpy(terminated, text.at, text.len);
+        terminated[text.len] = '\0';
+        seconds = strtod(terminated, NULL);
+    }
     if (seconds < 0)
         return GMQ_SECONDS_NEGATIVE;
     if (seconds > (double)max_ms / 1000)

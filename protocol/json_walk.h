@@ -1,0 +1,56 @@
+/* Walking over JSON where it lies: no tree, no copy; a value is the run of bytes it is written
+ * with. Right for what json_check() has passed, harmless (never outside of the bytes, always
+ * at an end) for anything else.
+ *
+ *   struct json_walk walk = json_walk_into(object);
+ *   while (json_walk_member(&walk, &name, &value))
+ *       ...
+ */
+#ifndef DUEQ_PROTOCOL_JSON_WALK_H
+#define DUEQ_PROTOCOL_JSON_WALK_H
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+
+enum json_kind {
+    JSON_KIND_NONE, /* no value at all: no bytes */
+    JSON_KIND_NULL,
+    JSON_KIND_BOOL,
+    JSON_KIND_NUMBER,
+    JSON_KIND_STRING,
+    JSON_KIND_LIST,
+    JSON_KIND_OBJECT,
+};
+
+enum json_kind json_kind_of(struct bytes value);
+
+struct json_walk {
+    const char *at;
+    const char *end;
+    bool has_begun;
+};
+
+/* Of an object or a list; anything else has no items. */
+struct json_walk json_walk_into(struct bytes container);
+
+/* The next item, false at the end. `name` is a string with its quotes. */
+bool json_walk_member(struct json_walk *walk, struct bytes *name, struct bytes *value);
+bool json_walk_element(struct json_walk *walk, struct bytes *value);
+
+/* The text of a string that json_check() has passed. Escapes are resolved in place, so the
+ * bytes must be the caller's to change, and a string with escapes is unescaped only once. */
+struct bytes json_unescape(struct bytes string);
+
+/* A character that stands for itself in a string and takes one byte. */
+static inline bool json_is_plain(char c)
+{
+    unsigned char u = (unsigned char)c;
+
+    return u >= 0x20 && u < 0x80 && u != '"' && u != '\\';
+}
+
+/* Four hexadecimal digits; -1 when they are not. */
+int json_hex4(const char *at);
+
+#endif
