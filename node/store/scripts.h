@@ -22,7 +22,7 @@
 #define SCRIPT_ARGS_MAX   (3 + SCRIPT_KEYS_MAX + 1 + 2 * OP_ITEMS_MAX)
 #define SCRIPT_SHA_CHARS  40
 
-/* All scripts, common.lua included, ended by a row of NULLs. Made at build time. */
+/* All scripts, with all that they need, ended by a row of NULLs. Made at build time. */
 struct script_text {
     const char *name; /* op_word() of its verb; or "meta", "raise" */
     const char *text;

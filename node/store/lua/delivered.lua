@@ -3,6 +3,7 @@
 -- KEYS   j p v t o
 -- ARGV   topic, then for each lease: id, stamp (6 bytes)
 -- answer code, now, wait, number of leases that were not valid any more
+-- USES   check_lease owns
 --
 -- A job with TTR 0 is done with its delivery.
 
@@ -23,10 +24,10 @@ for i = 1, #ids do
     if check_lease(value, ARGV[2 * i + 1]) ~= OK then
         stale = stale + 1
     else
-        local tries, ttr = struct.unpack('>I2I4', value, 2)
+        local tries, ttr = parse('>I2I4', value, 2)
         if ttr == 0 then
             gone[#gone + 1] = id
-            if is_big(value) then
+            if byte(value) % 16 >= 8 then
                 call('HLEN', p)
                 bodies[#bodies + 1] = id
             end
@@ -38,15 +39,18 @@ for i = 1, #ids do
             soonest = math.min(soonest, now + ttr)
             kept[#kept + 1] = id
             kept[#kept + 1] = sub(value, 1, 1) .. pack('>I2', tries) .. sub(value, 4)
-            deadlines[#deadlines + 1] = text(now + ttr)
+            deadlines[#deadlines + 1] = format('%d', now + ttr)
             deadlines[#deadlines + 1] = id
         end
     end
 end
 
-local wait = #kept > 0 and wait_for(t, soonest) or -1
+local event, wait = #kept > 0 and format('%d', soonest), -1
+if event and call('ZCOUNT', t, '-inf', event) == 0 then
+    wait = soonest - now
+end
 
-even_if_full(v)
+call('ZREM', v, '') -- even if Redis is full
 if #gone > 0 then
     call('ZREM', v, unpack(gone))
     call('HDEL', j, unpack(gone))
@@ -57,9 +61,9 @@ end
 if #owners > 0 then
     call('HDEL', o, unpack(owners))
 end
-if #kept > 0 then
+if event then
     call('ZADD', v, unpack(deadlines))
     call('HSET', j, unpack(kept))
-    add_event(t, topic, soonest)
+    call('ZADD', t, 'LT', event, topic)
 end
 return {OK, now, wait, stale}

@@ -11,7 +11,7 @@ local value = call('HGET', j, id)
 if not value then
     return {NOT_FOUND, now, -1}
 end
-if not is_big(value) then
+if byte(value) % 16 < 8 then
     return {OK, now, -1, value}
 end
 local body = call('HGET', p, id)

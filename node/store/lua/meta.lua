@@ -8,7 +8,7 @@ local meta = KEYS[1]
 local found = call('HMGET', meta, 'schema', 'buckets')
 
 if not found[1] and not found[2] then
-    call('HSET', meta, 'schema', ARGV[1], 'buckets', ARGV[2], 'created_ms', text(now))
+    call('HSET', meta, 'schema', ARGV[1], 'buckets', ARGV[2], 'created_ms', format('%d', now))
     found = ARGV
 end
 return {OK, now, -1, tonumber(found[1]) or 0, tonumber(found[2]) or 0}

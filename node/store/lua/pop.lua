@@ -3,6 +3,7 @@
 -- KEYS   j p r v t n o
 -- ARGV   topic, count, 1: remember the owners in o
 -- answer code, now, wait, again, then for each job: id, value, and where it is big its body
+-- USES   moved wake
 --
 -- The deadline is a provisional one, until `delivered` says that the consumer has the job.
 -- Tombstones on the way are dropped, but only so many a call. `again` is 1 when nothing but
@@ -31,7 +32,7 @@ while #ids < count and seen < LOOK_MAX do
             break
         end
         seen = seen + 1
-        if value and state_of(value) == READY and sub(value, 14, 19) == sub(entries[i], 1, 6) then
+        if value and byte(value) % 8 == READY and sub(value, 14, 19) == sub(entries[i], 1, 6) then
             ids[#ids + 1] = names[i]
             values[#values + 1] = value
         end
@@ -46,15 +47,14 @@ if #ids == 0 then
     return {OK, now, -1, seen >= LOOK_MAX and call('EXISTS', r) or 0}
 end
 
-local function deadline_of(value)
-    local ttr = struct.unpack('>I4', value, 4)
-    return now + (ttr == 0 and 5000 or math.min(math.max(ttr, 1000), 5000))
-end
-
-local bodies, soonest = {}, math.huge
+local bodies, deadlines, soonest = {}, {}, math.huge
 for i = 1, #ids do
-    soonest = math.min(soonest, deadline_of(values[i]))
-    if is_big(values[i]) then
+    local ttr = parse('>I4', values[i], 4)
+    local deadline = now + (ttr == 0 and 5000 or math.min(math.max(ttr, 1000), 5000))
+
+    soonest = math.min(soonest, deadline)
+    deadlines[2 * i - 1], deadlines[2 * i] = format('%d', deadline), ids[i]
+    if byte(values[i]) % 16 >= 8 then
         bodies[i] = call('HGET', p, ids[i])
         if not bodies[i] then
             return redis.error_reply('DUEQ no body of ' .. ids[i] .. ' in ' .. p)
@@ -64,21 +64,21 @@ end
 if id_only then
     call('HLEN', o)
 end
-local wait = wait_for(t, soonest)
+local event = format('%d', soonest)
+local wait = call('ZCOUNT', t, '-inf', event) == 0 and soonest - now or -1
 
-even_if_full(v)
+call('ZREM', v, '') -- even if Redis is full
 local last = call('INCRBY', n, #ids)
-local answer, reserved, deadlines, owners = {OK, now, wait, 0}, {}, {}, {}
+local answer, reserved, owners = {OK, now, wait, 0}, {}, {}
 
 for i = 1, #ids do
     local id, stamp = ids[i], pack('>I6', last - #ids + i)
-    local becomes_owned = id_only and not is_owned(values[i])
+    local becomes_owned = id_only and byte(values[i]) % 32 < 16
     local value = moved(values[i], RESERVED + (becomes_owned and 16 or 0), stamp)
 
     if id_only then
         owners[2 * i - 1], owners[2 * i] = id, stamp .. topic
     end
-    deadlines[2 * i - 1], deadlines[2 * i] = text(deadline_of(values[i])), id
     reserved[2 * i - 1], reserved[2 * i] = id, value
     answer[#answer + 1] = id
     answer[#answer + 1] = value
@@ -91,7 +91,7 @@ call('HSET', j, unpack(reserved))
 if id_only then
     call('HSET', o, unpack(owners))
 end
-add_event(t, topic, soonest)
+call('ZADD', t, 'LT', event, topic)
 if #ids < count and seen >= LOOK_MAX and call('EXISTS', r) == 1 then
     wake(j, topic)
 end

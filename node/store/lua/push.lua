@@ -4,13 +4,14 @@
 -- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BB': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket
 -- answer code, now, wait, due[, id when it was made here]
+-- USES   wake
 --
 -- A body above 1,024 bytes goes to p, so that a change of the header does not copy it. The
 -- numbers are packed because reading five of them from text costs as much as storing the job.
 
 local j, p, d, r, t, n = unpack(KEYS)
 local topic, id, body = ARGV[1], ARGV[2], ARGV[3]
-local delay, at, ttr, buckets, bucket = struct.unpack('>I5I6I4BB', ARGV[4])
+local delay, at, ttr, buckets, bucket = parse('>I5I6I4BB', ARGV[4])
 local BIG_BYTES, IDS_TRIED = 1024, 1000
 
 if at ~= 0 then
@@ -32,50 +33,48 @@ if id == '' then
             return redis.error_reply('DUEQ no free id in ' .. j)
         end
         made = made + 1
-        id = text(made * buckets + bucket)
+        id = format('%d', made * buckets + bucket)
     until call('HEXISTS', j, id) == 0
 elseif call('HEXISTS', j, id) == 1 then
     return {DUPLICATE, now, -1}
 end
 
-local is_large = #body > BIG_BYTES
-if is_large then
+local is_big = #body > BIG_BYTES
+if is_big then
     call('HLEN', p)
 end
 
-local function store(state, stamp)
-    local flags = is_large and 8 or 0
-    local header = pack('>BI2I4I6I6I5', state + flags, 0, ttr, at, stamp, delay)
-    if is_large then
-        call('HSET', p, id, body)
-        call('HSET', j, id, header)
-    else
-        call('HSET', j, id, header .. body)
-    end
-end
-
+local state, stamp, wait, was_empty = READY, 0, -1, false
 if at > now then
-    local wait = wait_for(t, at)
-    call('ZADD', d, text(at), id)
-    if made then
-        call('SET', n, text(made))
+    local due = format('%d', at)
+    state = DELAYED
+    if call('ZCOUNT', t, '-inf', due) == 0 then
+        wait = at - now
     end
-    store(DELAYED, 0)
-    add_event(t, topic, at)
-    return {OK, now, wait, at, made and id}
+    call('ZADD', d, due, id)
+    call('ZADD', t, 'LT', due, topic)
+    if made then
+        call('SET', n, format('%d', made))
+    end
+else
+    was_empty = call('LLEN', r) == 0
+    if made then
+        stamp = made + 1
+        call('SET', n, format('%d', stamp))
+    else
+        stamp = call('INCR', n)
+    end
+    call('RPUSH', r, pack('>I6', stamp) .. id)
 end
 
-local was_empty = call('LLEN', r) == 0
-local stamp
-if made then
-    stamp = made + 1
-    call('SET', n, text(stamp))
+local header = pack('>BI2I4I6I6I5', state + (is_big and 8 or 0), 0, ttr, at, stamp, delay)
+if is_big then
+    call('HSET', p, id, body)
+    call('HSET', j, id, header)
 else
-    stamp = call('INCR', n)
+    call('HSET', j, id, header .. body)
 end
-call('RPUSH', r, pack('>I6', stamp) .. id)
-store(READY, stamp)
 if was_empty then
     wake(j, topic)
 end
-return {OK, now, -1, at, made and id}
+return {OK, now, wait, at, made and id}

@@ -15,5 +15,5 @@ local current = tonumber(call('GET', n)) or 0
 if current >= seen then
     return {OK, now, -1, 0}
 end
-call('SET', n, text(seen + AHEAD))
+call('SET', n, format('%d', seen + AHEAD))
 return {OK, now, -1, seen - current}

@@ -3,6 +3,7 @@
 -- KEYS   j r d v t n o
 -- ARGV   topic, id, stamp (6 bytes), delay ms
 -- answer code, now, wait
+-- USES   check_lease owns wake
 --
 -- The job is due anew, now + delay; the delay it was pushed with stays in its header. Nobody
 -- owns it any more.
@@ -18,34 +19,30 @@ end
 if code ~= OK then
     return {code, now, -1}
 end
-local due = now + delay
-local wait = delay > 0 and wait_for(t, due) or -1
-local was_empty = delay == 0 and call('LLEN', r) == 0
+local due, stamp, wait, was_empty = now + delay, 0, -1, false
+local event = format('%d', due)
+if delay == 0 then
+    was_empty = call('LLEN', r) == 0
+elseif call('ZCOUNT', t, '-inf', event) == 0 then
+    wait = delay
+end
 local is_owner = owns(o, value, id, topic)
-local flags = byte(value) - RESERVED - (is_owner and 16 or 0)
 
-even_if_full(v)
-
-local function put(state, stamp)
-    call('ZREM', v, id)
-    call('HSET', j, id, char(flags + state) .. sub(value, 2, 7) .. pack('>I6I6', due, stamp)
-        .. sub(value, 20))
-    if is_owner then
-        call('HDEL', o, id)
-    end
+call('ZREM', v, '') -- even if Redis is full
+if delay == 0 then
+    stamp = call('INCR', n)
+    call('RPUSH', r, pack('>I6', stamp) .. id)
+else
+    call('ZADD', d, event, id)
+    call('ZADD', t, 'LT', event, topic)
 end
-
-if delay > 0 then
-    call('ZADD', d, text(due), id)
-    put(DELAYED, 0)
-    add_event(t, topic, due)
-    return {OK, now, wait}
+call('ZREM', v, id)
+local first = byte(value) - RESERVED + (delay == 0 and READY or DELAYED) - (is_owner and 16 or 0)
+call('HSET', j, id, char(first) .. sub(value, 2, 7) .. pack('>I6I6', due, stamp) .. sub(value, 20))
+if is_owner then
+    call('HDEL', o, id)
 end
-
-local stamp = call('INCR', n)
-call('RPUSH', r, pack('>I6', stamp) .. id)
-put(READY, stamp)
 if was_empty then
     wake(j, topic)
 end
-return {OK, now, -1}
+return {OK, now, wait}

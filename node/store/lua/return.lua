@@ -3,6 +3,7 @@
 -- KEYS   j r v n
 -- ARGV   topic, then for each lease: id, stamp (6 bytes)
 -- answer code, now, wait (always -1), number of leases that were not valid any more
+-- USES   moved check_lease wake
 --
 -- The first lease of the call ends up first.
 
@@ -28,7 +29,7 @@ if #ids == 0 then
 end
 
 local was_empty = call('LLEN', r) == 0
-even_if_full(v)
+call('ZREM', v, '') -- even if Redis is full
 local last = call('INCRBY', n, #ids)
 local entries, ready = {}, {}
 

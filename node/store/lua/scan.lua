@@ -4,6 +4,7 @@
 -- ARGV   limit: move at most so many jobs
 -- answer code, now, wait (always -1), moved, expired, ms to the bucket's next event (0: more
 --        is due now; -1: there is none), then the lateness of each delayed job
+-- USES   moved wake
 --
 -- Topics come in the order of their next event. First the plan is made for all of them, by
 -- reading alone; a job that is missing, or not in the state its place says, ends the script
@@ -12,7 +13,7 @@
 local t, n = unpack(KEYS)
 local left = math.min(tonumber(ARGV[1]), 1000)
 local TOPICS_MAX = 100
-local bucket, until_now = sub(t, 1, -2), text(now)
+local bucket, until_now = sub(t, 1, -2), format('%d', now)
 
 -- The due jobs of a place, as far as the limit allows, and the score of the one after them.
 local function due_in(place, j, state)
@@ -25,7 +26,7 @@ local function due_in(place, j, state)
         values = call('HMGET', j, unpack(ids))
     end
     for i = 1, #ids do
-        if not values[i] or state_of(values[i]) ~= state then
+        if not values[i] or byte(values[i]) % 8 ~= state then
             error('DUEQ job ' .. ids[i] .. ' is in ' .. place .. ' but not in ' .. j)
         end
     end
@@ -48,13 +49,13 @@ for _, topic in ipairs(call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, T
     plan.was_empty = call('LLEN', plan.r) == 0
     plans[#plans + 1] = plan
     for i = 1, #plan.ids do
-        answer[#answer + 1] = now - struct.unpack('>I6', plan.values[i], 8)
+        answer[#answer + 1] = now - parse('>I6', plan.values[i], 8)
     end
     expired_count = expired_count + #plan.expired_ids
     moved_count = moved_count + #plan.ids + #plan.expired_ids
 end
 
-even_if_full(t)
+call('ZREM', t, '') -- even if Redis is full
 local stamp = moved_count > 0 and call('INCRBY', n, moved_count) - moved_count
 
 local function carry_out(plan)
@@ -84,7 +85,7 @@ local function carry_out(plan)
         end
     end
     if plan.next < math.huge then
-        call('ZADD', t, text(plan.next), plan.topic)
+        call('ZADD', t, format('%d', plan.next), plan.topic)
     else
         call('ZREM', t, plan.topic)
     end

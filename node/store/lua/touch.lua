@@ -3,6 +3,7 @@
 -- KEYS   j v t
 -- ARGV   topic, id, stamp (6 bytes), TTR ms (0: the job's own; and where that is 0, 5 s)
 -- answer code, now, wait
+-- USES   check_lease
 
 local j, v, t = unpack(KEYS)
 local topic, id, ttr = ARGV[1], ARGV[2], tonumber(ARGV[4])
@@ -13,15 +14,16 @@ if code ~= OK then
     return {code, now, -1}
 end
 if ttr == 0 then
-    ttr = struct.unpack('>I4', value, 4)
+    ttr = parse('>I4', value, 4)
 end
 if ttr == 0 then
     ttr = 5000
 end
 local deadline = now + ttr
-local wait = wait_for(t, deadline)
+local event = format('%d', deadline)
+local wait = call('ZCOUNT', t, '-inf', event) == 0 and deadline - now or -1
 
-even_if_full(v)
-call('ZADD', v, text(deadline), id)
-add_event(t, topic, deadline)
+call('ZREM', v, '') -- even if Redis is full
+call('ZADD', v, event, id)
+call('ZADD', t, 'LT', event, topic)
 return {OK, now, wait}
