@@ -136,6 +136,11 @@ static void fail_all(struct redis_link *l)
 
 /* ---- what hiredis says ---- */
 
+static const char *reason(const redisAsyncContext *redis, const char *otherwise)
+{
+    return redis->errstr && *redis->errstr ? redis->errstr : otherwise;
+}
+
 static void on_reply(redisAsyncContext *redis, void *reply, void *arg)
 {
     struct redis_link *l = redis->data;
@@ -145,7 +150,7 @@ static void on_reply(redisAsyncContext *redis, void *reply, void *arg)
         return;
     loop_touch(l->loop);
     if (!reply) {
-        detach(l, redis->errstr && *redis->errstr ? redis->errstr : "connection lost");
+        detach(l, reason(redis, "connection lost"));
         return;
     }
     call = arg;
@@ -182,7 +187,7 @@ static void on_disconnect(const redisAsyncContext *redis, int status)
     if (!l)
         return;
     loop_touch(l->loop);
-    detach(l, redis->errstr && *redis->errstr ? redis->errstr : "connection lost");
+    detach(l, reason(redis, "connection lost"));
 }
 
 /* ---- opening ---- */
@@ -217,6 +222,7 @@ static void authenticate(struct redis_link *l)
     redis_link_send(l, &l->auth, 2, argv, lens);
 }
 
+/* Nothing in here may drop the connection: hiredis 0.14 goes on with it afterwards. */
 static void on_connect(const redisAsyncContext *redis, int status)
 {
     struct redis_link *l = redis->data;
@@ -226,7 +232,7 @@ static void on_connect(const redisAsyncContext *redis, int status)
         return;
     loop_touch(l->loop);
     if (status != REDIS_OK) {
-        detach(l, redis->errstr && *redis->errstr ? redis->errstr : "cannot connect");
+        detach(l, reason(redis, "cannot connect"));
         return;
     }
     if (l->options.address.port)

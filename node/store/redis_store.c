@@ -24,7 +24,8 @@ struct redis_store {
     struct redis_requests *requests;
     struct redis_wakeups *wakeups;
     struct redis_store_stats stats;
-    bool is_ready; /* the handshake is done */
+    bool is_ready;   /* the handshake is done */
+    bool is_refused; /* it was said; not again before the next handshake is done */
     bool is_stopping;
     unsigned links_running;
     void (*on_stopped)(void *arg);
@@ -77,6 +78,7 @@ static void on_handshake_ready(void *arg)
     struct redis_store *s = arg;
 
     s->is_ready = true;
+    s->is_refused = false;
     s->stats.connects++;
     redis_link_settled(s->link);
     redis_requests_open(s->requests);
@@ -87,6 +89,9 @@ static void on_refused(void *arg, const char *why)
 {
     struct redis_store *s = arg;
 
+    if (s->is_refused)
+        return;
+    s->is_refused = true;
     if (s->options.on_refused)
         s->options.on_refused(s->options.arg, why);
 }
@@ -156,7 +161,7 @@ struct redis_store_options redis_store_defaults(void)
         .buckets = 64,
         .command_timeout_ms = 5000,
         .hold_ms = 10000,
-        .reconnect_ms = 1000,
+        .reconnect_ms = 250,
         .flight_max = 4096,
         .held_max = 20000,
         .bytes_max = 256u << 20,

@@ -40,7 +40,8 @@ struct redis_store_options {
 
     /* This Redis must not be used: other buckets, a newer schema, a wrong password, too old,
      * or unsafe while is_strict. It is tried again, in case somebody sets it right; a node
-     * that starts had better end with this message. May be NULL. */
+     * that starts had better end with this message. Said once until the store has been up
+     * again. May be NULL. */
     void (*on_refused)(void *arg, const char *why);
     void *arg;
 };
