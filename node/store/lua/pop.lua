@@ -17,7 +17,9 @@ local LOOK_MAX, LOOK_STEP = 1000, 100
 local ids, values, seen, look = {}, {}, 0, count
 
 while #ids < count and seen < LOOK_MAX do
-    local entries = call('LRANGE', r, seen, seen + look - 1)
+    -- One entry is the common case, and LINDEX half the price.
+    local entries = look == 1 and {call('LINDEX', r, seen) or nil}
+        or call('LRANGE', r, seen, seen + look - 1)
     if #entries == 0 then
         break
     end
@@ -86,7 +88,11 @@ for i = 1, #ids do
 end
 
 call('ZADD', v, unpack(deadlines))
-call('LTRIM', r, seen, -1)
+if seen == 1 then
+    call('LPOP', r)
+else
+    call('LTRIM', r, seen, -1)
+end
 call('HSET', j, unpack(reserved))
 if id_only then
     call('HSET', o, unpack(owners))
