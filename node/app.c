@@ -107,6 +107,16 @@ static void read_store(void *arg, struct http_store_numbers *numbers)
     app_store_numbers(redis_store_stats(a->store), numbers);
 }
 
+static unsigned read_protocols(void *arg, struct http_protocol_numbers *numbers)
+{
+    const struct app *a = arg;
+
+    if (!a->gmq)
+        return 0;
+    app_gmq_numbers(gmq_stats(a->gmq), numbers);
+    return 1;
+}
+
 /* ---- signals ---- */
 
 static void on_term(int number, short what, void *arg)
@@ -170,7 +180,10 @@ static void open_protocols(struct app *a)
     struct gmq_options gmq = app_gmq_options(a->conf);
     struct http_options http = app_http_options(a->conf);
 
-    http.node = (struct http_node){why_not_ready, read_store, a};
+    http.node = (struct http_node){.why_not_ready = why_not_ready,
+                                   .read_store = read_store,
+                                   .read_protocols = read_protocols,
+                                   .arg = a};
     if (a->options->gmq_fd >= 0)
         a->gmq = gmq_new(&gmq, a->loop, a->queue, a->options->gmq_fd);
     if (a->options->http_fd >= 0)

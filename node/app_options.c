@@ -73,6 +73,18 @@ void app_store_numbers(const struct redis_store_stats *from, struct http_store_n
     to->held_bytes = from->held_bytes;
 }
 
+void app_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers *to)
+{
+    *to = (struct http_protocol_numbers){
+        .name = "gmq",
+        .connections = from->connections,
+        .accepted = from->accepted,
+        .turned_away = from->turned_away,
+        .requests = from->requests,
+        .refused = from->refused,
+    };
+}
+
 void app_raise_descriptors(const struct conf *conf)
 {
     rlim_t wanted = (rlim_t)conf->limits.connections * PROTOCOLS + OWN_DESCRIPTORS;

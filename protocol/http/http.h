@@ -36,12 +36,26 @@ struct http_store_numbers {
     const struct histogram *round_trip_us; /* in microseconds; NULL: not measured */
 };
 
+#define HTTP_PROTOCOLS_MAX 8
+
+/* One of the other ports. Counters count since the worker's start. */
+struct http_protocol_numbers {
+    const char *name;     /* static */
+    uint64_t connections; /* gauge */
+    uint64_t accepted;
+    uint64_t turned_away; /* clients over the limit */
+    uint64_t requests;
+    uint64_t refused; /* of these: not understood, too large, or while stopping */
+};
+
 /* What the rest of the node tells. Each may be NULL; called from requests, in the loop. */
 struct http_node {
     /* NULL: ready. Else why not: UTF-8, for people, borrowed until the loop turns. */
     const char *(*why_not_ready)(void *arg);
     /* `numbers` comes zeroed; what it points to is borrowed until the loop turns. */
     void (*read_store)(void *arg, struct http_store_numbers *numbers);
+    /* `numbers` has room for HTTP_PROTOCOLS_MAX; returns how many there are. */
+    unsigned (*read_protocols)(void *arg, struct http_protocol_numbers *numbers);
     void *arg;
 };
 

@@ -1,4 +1,4 @@
-/* To add a number: a line in one of the two tables below.
+/* To add a number: a line in one of the tables below.
  *
  * Histograms are cumulative, in seconds. Our own buckets are finer than the exported bounds
  * and do not always end on one: a value within 3 % below a bound may be counted in the next,
@@ -22,6 +22,7 @@ struct number {
 
 #define OF_QUEUE(field) offsetof(struct queue_stats, field)
 #define OF_STORE(field) offsetof(struct http_store_numbers, field)
+#define OF_PORT(field)  offsetof(struct http_protocol_numbers, field)
 
 static const struct number queue_numbers[] = {
     {"dueq_jobs_popped_total", COUNTER, "Jobs handed to a consumer's connection.",
@@ -57,6 +58,18 @@ static const struct number store_numbers[] = {
      OF_STORE(held_bytes)},
 };
 
+static const struct number protocol_numbers[] = {
+    {"dueq_connections", GAUGE, "Clients that are connected.", OF_PORT(connections)},
+    {"dueq_connections_accepted_total", COUNTER, "Clients that were accepted.",
+     OF_PORT(accepted)},
+    {"dueq_connections_turned_away_total", COUNTER,
+     "Clients that were turned away, over limits.connections.", OF_PORT(turned_away)},
+    {"dueq_requests_total", COUNTER, "Requests, well-formed or not.", OF_PORT(requests)},
+    {"dueq_requests_refused_total", COUNTER,
+     "Requests that were not understood, too large, or came while the node stopped.",
+     OF_PORT(refused)},
+};
+
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 static void write_head(struct buf *out, const char *name, const char *type, const char *help)
@@ -64,15 +77,31 @@ static void write_head(struct buf *out, const char *name, const char *type, cons
     buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
+static uint64_t value_of(const struct number *number, const void *values)
+{
+    return *(const uint64_t *)((const char *)values + number->offset);
+}
+
 static void write_numbers(struct buf *out, const struct number *numbers, size_t count,
                           const void *values)
 {
     for (size_t i = 0; i < count; i++) {
         const struct number *n = &numbers[i];
-        const uint64_t *value = (const uint64_t *)((const char *)values + n->offset);
 
         write_head(out, n->name, n->type, n->help);
-        buf_printf(out, "%s %" PRIu64 "\n", n->name, *value);
+        buf_printf(out, "%s %" PRIu64 "\n", n->name, value_of(n, values));
+    }
+}
+
+static void write_protocols(struct buf *out, const struct metrics *m)
+{
+    for (size_t i = 0; i < COUNT_OF(protocol_numbers); i++) {
+        const struct number *n = &protocol_numbers[i];
+
+        write_head(out, n->name, n->type, n->help);
+        for (unsigned p = 0; p < m->protocol_count; p++)
+            buf_printf(out, "%s{protocol=\"%s\"} %" PRIu64 "\n", n->name, m->protocols[p].name,
+                       value_of(n, &m->protocols[p]));
     }
 }
 
@@ -138,6 +167,7 @@ void metrics_write(struct buf *out, const struct metrics *m)
     write_histogram(out, "dueq_delivery_lateness_seconds",
                     "From due to handed over, of jobs that a consumer was waiting for.",
                     &m->queue->delivery_lateness, 1e3);
+    write_protocols(out, m);
     write_numbers(out, store_numbers, COUNT_OF(store_numbers), &m->store);
     if (m->store.round_trip_us)
         write_histogram(out, "dueq_store_round_trip_seconds",

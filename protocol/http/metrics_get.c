@@ -19,6 +19,8 @@ void metrics_get(struct exchange *x)
 
     if (node->read_store)
         node->read_store(node->arg, &m.store);
+    if (node->read_protocols)
+        m.protocol_count = node->read_protocols(node->arg, m.protocols);
     metrics_write(&text, &m);
     exchange_reply(x, 200, METRICS_CONTENT_TYPE, buf_bytes(&text));
     buf_fini(&text);

@@ -92,6 +92,21 @@ static void shows_gauges_of_queue_and_store(void **state)
     assert_line(text, "dueq_build_info{version=\"1.2.3\"} 1");
 }
 
+static void shows_each_protocol_under_its_name(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    page->metrics.protocols[0] =
+        (struct http_protocol_numbers){.name = "gmq", .connections = 3, .requests = 9};
+    page->metrics.protocols[1] = (struct http_protocol_numbers){.name = "x", .turned_away = 1};
+    page->metrics.protocol_count = 2;
+    text = write_page(page);
+    assert_line(text, "dueq_connections{protocol=\"gmq\"} 3");
+    assert_line(text, "dueq_requests_total{protocol=\"gmq\"} 9");
+    assert_line(text, "dueq_connections_turned_away_total{protocol=\"x\"} 1");
+}
+
 static void lateness_buckets_are_cumulative_and_in_seconds(void **state)
 {
     struct page *page = *state;
@@ -170,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(counts_operations_by_verb_and_result),
         TEST(shows_gauges_of_queue_and_store),
+        TEST(shows_each_protocol_under_its_name),
         TEST(lateness_buckets_are_cumulative_and_in_seconds),
         TEST(round_trips_are_counted_in_microseconds_and_shown_in_seconds),
         TEST(leaves_round_trips_out_when_nobody_measures_them),

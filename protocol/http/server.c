@@ -1,16 +1,21 @@
 /* The listener and the life of the server; what a request means is in routes.c.
  *
- * evhttp reads and writes; its own limits bound headers, body and idle time. Stopping waits
- * for the exchanges, not for connections: an idle one is closed by http_free().
+ * evhttp reads and writes; its own limits bound headers, body and idle time. It cannot bound
+ * the number of connections, because it does not say when one ends: what bounds it are the
+ * idle time and the process's descriptors. Stopping waits for the exchanges, not for
+ * connections: an idle one is closed by http_free().
  */
 #include "protocol/http/http.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include <event2/event.h>
 #include <event2/http.h>
+#include <event2/listener.h>
 
 #include "base/log.h"
 #include "base/loop.h"
@@ -21,6 +26,7 @@
 #define HEADERS_MAX_BYTES 16384
 #define IDLE_DEFAULT_MS   60000
 #define STOP_MAX_MS       2000
+#define BREAK_MS          100 /* after EMFILE and the like: else the loop would spin */
 
 struct http {
     struct http_options options;
@@ -31,10 +37,14 @@ struct http {
     struct list exchanges;
     uint64_t id_prefix;
     uint64_t ids;
+    struct list link; /* on servers */
+    struct timer break_timer;
     struct timer stop_timer;
     void (*on_stopped)(void *arg);
     void *stop_arg;
 };
+
+static struct list servers = {&servers, &servers};
 
 static void on_request(struct evhttp_request *request, void *arg)
 {
@@ -59,6 +69,28 @@ static void on_stop_timer(struct timer *timer)
     if (!list_is_empty(&h->exchanges))
         LOG_WARN("http", "stopping with replies not sent: their clients do not read");
     h->on_stopped(h->stop_arg);
+}
+
+/* libevent gives this callback the argument that evhttp has set for another. */
+static void on_accept_failed(struct evconnlistener *listener, void *evhttp)
+{
+    LOG_WARN("http", "cannot accept a client, trying again: %s", strerror(errno));
+    LIST_EACH (it, &servers) {
+        struct http *h = CONTAINER_OF(it, struct http, link);
+
+        if (h->evhttp != evhttp)
+            continue;
+        evconnlistener_disable(listener);
+        timer_arm(&h->loop->timers, &h->break_timer, BREAK_MS);
+    }
+}
+
+static void on_break_over(struct timer *timer)
+{
+    struct http *h = CONTAINER_OF(timer, struct http, break_timer);
+
+    if (h->socket)
+        evconnlistener_enable(evhttp_bound_socket_get_listener(h->socket));
 }
 
 static struct evhttp *new_evhttp(struct http *h)
@@ -89,7 +121,9 @@ struct http *http_new(const struct http_options *options, struct loop *loop,
     h->options = *options;
     h->loop = loop;
     h->queue = queue;
+    list_append(&servers, &h->link);
     list_init(&h->exchanges);
+    timer_init(&h->break_timer, on_break_over);
     timer_init(&h->stop_timer, on_stop_timer);
     if (getrandom(&h->id_prefix, sizeof(h->id_prefix), 0) != sizeof(h->id_prefix))
         abort();
@@ -97,6 +131,7 @@ struct http *http_new(const struct http_options *options, struct loop *loop,
     h->socket = evhttp_accept_socket_with_handle(h->evhttp, listen_fd);
     if (!h->socket)
         abort();
+    evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(h->socket), on_accept_failed);
     return h;
 }
 
@@ -113,6 +148,8 @@ void http_free(struct http *h)
 {
     if (!h)
         return;
+    list_remove(&h->link);
+    timer_disarm(&h->loop->timers, &h->break_timer);
     timer_disarm(&h->loop->timers, &h->stop_timer);
     evhttp_free(h->evhttp);
     free(h);

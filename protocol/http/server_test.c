@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -36,6 +37,8 @@ const struct queue_stats *queue_stats(struct queue *q)
 {
     return (const struct queue_stats *)q;
 }
+
+static struct rlimit enough;
 
 static const char *why_not_ready(void *arg)
 {
@@ -246,6 +249,26 @@ static void refuses_a_body_that_is_too_large(void **state)
                   "HTTP/1.1 413 ");
 }
 
+static void on_lack_over(struct timer *timer)
+{
+    setrlimit(RLIMIT_NOFILE, &enough);
+}
+
+static void goes_on_accepting_after_a_lack_of_descriptors(void **state)
+{
+    struct fixture *f = *state;
+    int fd = connect_to(f);
+    struct timer lack;
+    struct rlimit none;
+
+    getrlimit(RLIMIT_NOFILE, &enough);
+    none = (struct rlimit){.rlim_cur = (rlim_t)fd + 1, .rlim_max = enough.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    timer_init(&lack, on_lack_over);
+    timer_arm(&f->loop->timers, &lack, 20);
+    assert_starts(ask_on(f, fd, "GET /health/live HTTP/1.1\r\n" END), "HTTP/1.1 200 ");
+}
+
 static void on_stopped(void *arg)
 {
     struct fixture *f = arg;
@@ -292,6 +315,7 @@ int main(void)
         TEST(gives_a_request_id_of_its_own_for_none_and_for_a_strange_one),
         TEST(serves_many_requests_on_one_connection),
         TEST(refuses_a_body_that_is_too_large),
+        TEST(goes_on_accepting_after_a_lack_of_descriptors),
         TEST(stops_at_once_when_nothing_is_in_flight),
         TEST(refuses_requests_on_open_connections_while_it_stops),
     };
