@@ -49,7 +49,7 @@ class Bench:
 
     @staticmethod
     def result_of(process):
-        out, errors = process.communicate()
+        out, errors = process.communicate(timeout=300)
         if process.returncode != 0:
             raise RuntimeError(f"{process.args[1]}: {errors}")
         return json.loads(out)
@@ -62,8 +62,9 @@ class Bench:
         return self.load("fill", count=count, **options)
 
     def wipe(self):
-        """No jobs, no topics; then waits until Redis has nothing left to do."""
-        keys = [key for key in self.redis.scan_iter(count=10000) if key != b"dq:meta"]
+        """No jobs, no topics, but no counter falls back; waits until Redis has nothing to do."""
+        keys = [key for key in self.redis.scan_iter(count=10000)
+                if key != b"dq:meta" and not key.endswith(b"}:n")]
         for start in range(0, len(keys), 1000):
             self.redis.unlink(*keys[start:start + 1000])
         self.wait_quiet()

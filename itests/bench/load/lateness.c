@@ -19,6 +19,8 @@
 #define DUE_AT    7 /* offset in the header, see node/store/job.h */
 #define DUE_BYTES 6
 
+#define PATIENCE_US 30000000
+
 enum step { STEP_POP, STEP_ACK };
 
 static struct {
@@ -162,6 +164,8 @@ static void open_all(const struct options *o)
 
 void mode_lateness(const struct options *o)
 {
+    int64_t give_up_us;
+
     open_all(o);
     report_init(&run.report, "lateness", o->seconds);
     run.clients.all[0].on_reply = on_push_reply;
@@ -170,9 +174,12 @@ void mode_lateness(const struct options *o)
         gmq_pop_any(&run.clients.all[i]);
     }
     run.begin_us = run.clients.now_us;
+    give_up_us = run.begin_us + (o->seconds + o->delay_s) * 1000000 + PATIENCE_US;
     while (run.acked < run.total) {
         clients_turn(&run.clients, 1);
         push_what_is_time_for();
+        if (run.clients.now_us > give_up_us)
+            die("%" PRId64 " jobs of %" PRId64 " never came", run.total - run.acked, run.total);
     }
     report_print(&run.report);
     redisFree(run.redis);
