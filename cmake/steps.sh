@@ -13,11 +13,11 @@ tick() { # NAME LOG
     local begin=$SECONDS
     if [[ -t 1 ]]; then
         while sleep 0.5; do
-            printf '\r  %-34s %4ds  %.60s\033[K' "$1" $((SECONDS - begin)) "$(last_line "$2")"
+            printf '\r  %-30s %4ds  %.38s\033[K' "$1" $((SECONDS - begin)) "$(last_line "$2")"
         done
     else
         while sleep 30; do
-            printf '  %-34s %4ds  %.60s\n' "$1" $((SECONDS - begin)) "$(last_line "$2")"
+            printf '  %-30s %4ds  %.38s\n' "$1" $((SECONDS - begin)) "$(last_line "$2")"
         done
     fi
 }
@@ -44,17 +44,17 @@ step() { # NAME COMMAND...
     tick "$name" "$log" &
     ticker=$!
     set +e
-    (set -e && trap - EXIT && "$@") >"$log" 2>&1 </dev/null
+    (set -e; trap - EXIT; "$@") >"$log" 2>&1 </dev/null
     rc=$?
     set -e
     stop_ticker
     if ((rc == 0)); then
-        printf '  %-34s %4ds  ok\n' "$name" $((SECONDS - begin))
+        printf '  %-30s %4ds  ok\n' "$name" $((SECONDS - begin))
         return 0
     fi
-    printf '  %-34s %4ds  FAILED (%d)\n' "$name" $((SECONDS - begin)) "$rc"
+    printf '  %-30s %4ds  FAILED (%d)\n' "$name" $((SECONDS - begin)) "$rc"
     say "---- the end of $log:"
-    tail -n 120 "$log"
+    tail -n 200 "$log"
     exit "$rc"
 }
 
