@@ -287,10 +287,14 @@ static void take_answer(struct request *r, const redisReply *reply)
         send_again(r);
         break;
     case REPLY_NO_SCRIPT:
-        q->stats->reloaded++;
-        r->needs_text = true;
-        send_again(r);
-        break;
+        if (!r->needs_text) {
+            q->stats->reloaded++;
+            r->needs_text = true;
+            send_again(r);
+            break;
+        }
+        op->status = STATUS_STORE_ERROR;
+        /* fall through */
     case REPLY_REFUSED:
         take_error(q, op, reply->str);
         fail(r, op->status);

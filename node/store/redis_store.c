@@ -27,7 +27,7 @@ struct redis_store {
     bool is_ready;   /* the handshake is done */
     bool is_refused; /* it was said; not again before the next handshake is done */
     bool is_stopping;
-    unsigned links_running;
+    unsigned links_running; /* while stopping */
     void (*on_stopped)(void *arg);
     void *stopped_arg;
 };
@@ -122,6 +122,7 @@ static void on_idle(void *arg)
 {
     struct redis_store *s = arg;
 
+    s->links_running = 2;
     redis_wakeups_stop(s->wakeups);
     redis_link_stop(s->link);
 }
@@ -251,13 +252,13 @@ const struct redis_store_stats *redis_store_stats(const struct redis_store *s)
 
 void redis_store_start(struct redis_store *s)
 {
-    s->links_running = 2;
     redis_link_start(s->link);
     redis_wakeups_start(s->wakeups);
 }
 
 void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void *arg)
 {
+    assert(!s->is_stopping);
     s->is_stopping = true;
     s->on_stopped = on_stopped;
     s->stopped_arg = arg;

@@ -85,8 +85,8 @@ struct store *redis_store_port(struct redis_store *s);
 /* Connects, and goes on doing so. The port's events must be set. */
 void redis_store_start(struct redis_store *s);
 
-/* Held operations end with SHUTTING_DOWN, and so does what is submitted from now on; those in
- * flight are waited for; then the connections are closed and on_stopped is called. */
+/* Once. Held operations end with SHUTTING_DOWN, and so does what is submitted from now on;
+ * those in flight are waited for; then the connections are closed and on_stopped is called. */
 void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void *arg);
 
 const struct redis_store_stats *redis_store_stats(const struct redis_store *s);

@@ -39,7 +39,7 @@ static void on_refused(void *arg, const char *why)
     strncpy(n->why, why, sizeof(n->why) - 1);
 }
 
-static void node_init(struct node *n, struct redis_fixture *redis)
+void node_init(struct node *n, struct redis_fixture *redis)
 {
     *n = (struct node){.redis = redis, .loop = loop_new(), .options = redis_store_defaults()};
     n->options.address = redis->address;

@@ -28,6 +28,7 @@ int node_tear_down(void **state);
 
 #define WITH_REDIS(test) cmocka_unit_test_setup_teardown(test, node_set_up, node_tear_down)
 
+void node_init(struct node *n, struct redis_fixture *redis);
 void node_start(struct node *n);
 
 /* Sets is_stopped. */

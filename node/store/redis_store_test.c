@@ -258,6 +258,19 @@ static void waits_while_its_redis_is_a_replica(void **state)
     assert_false(n->is_refused);
 }
 
+static void can_be_stopped_before_it_was_started(void **state)
+{
+    struct node n;
+
+    node_init(&n, ((struct node *)*state)->redis);
+    n.store = redis_store_new(n.loop, &n.options);
+    node_stop(&n);
+    run_until(n.loop, &n.is_stopped);
+    redis_store_free(n.store);
+    loop_free(n.loop);
+    node_start(*state);
+}
+
 /* A port that is free now; somebody may take it before Redis does, but hardly will. */
 static int free_port(void)
 {
@@ -299,6 +312,7 @@ int main(void)
         WITH_REDIS(holds_no_more_than_it_may),
         WITH_REDIS(keeps_no_more_than_so_many_in_flight),
         WITH_REDIS(ends_everything_when_it_is_stopped),
+        WITH_REDIS(can_be_stopped_before_it_was_started),
         WITH_REDIS(hears_wake_ups_again_after_the_subscription_was_cut),
         WITH_REDIS(notices_a_subscription_that_hears_nothing),
         WITH_REDIS(repeats_no_id_when_redis_comes_back_older),
