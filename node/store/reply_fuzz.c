@@ -3,7 +3,7 @@
  *   byte 0   verb
  *   byte 1   items asked for
  *   then elements, each a tag and its data:
- *     0 n        an integer of one byte, signed
+ *     0 n        an integer of one byte, less 128
  *     1 n8       an integer of eight bytes
  *     2 l text   a string of l bytes
  *     3 l text   a job's value: its state made valid
@@ -56,7 +56,7 @@ static redisReply *take_element(struct input *in)
     switch (take(in) % 7) {
     case 0:
         reply->type = REDIS_REPLY_INTEGER;
-        reply->integer = (int8_t)take(in);
+        reply->integer = take(in) - 128LL;
         break;
     case 1:
         reply->type = REDIS_REPLY_INTEGER;
