@@ -25,7 +25,7 @@ as_root() {
 # The packages bring services (redis-server) that must not start on their own account: dueq
 # starts a private Redis. Debian asks policy-rc.d; the machine's own one is left alone.
 apt_install() { # PACKAGE...
-    local policy=/usr/sbin/policy-rc.d rc=0
+    local policy=/usr/sbin/policy-rc.d
     apt-get update -q
     if [[ ! -e $policy ]]; then
         printf '#!/bin/sh\nexit 101\n' >"$policy"
@@ -34,6 +34,10 @@ apt_install() { # PACKAGE...
     fi
     DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
         -o DPkg::Lock::Timeout=300 "$@"
+    # Nor with the next start of the machine, when it is we who brought it.
+    if [[ " $* " == *" redis-server "* ]] && command -v systemctl >/dev/null; then
+        systemctl disable -q redis-server || true
+    fi
 }
 
 # Installs what is missing of PACKAGE..., and touches nothing when nothing is.
