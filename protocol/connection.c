@@ -71,6 +71,12 @@ static void close_when_finished(struct connection *c)
     connection_close(c, c->reason);
 }
 
+static void look_soon(struct connection *c)
+{
+    c->timer_ms = ENDING_MIN_MS;
+    arm_timer(c, c->timer_ms);
+}
+
 static void begin_to_end(struct connection *c, const char *reason)
 {
     if (c->state != CONNECTION_OPEN)
@@ -78,10 +84,9 @@ static void begin_to_end(struct connection *c, const char *reason)
     c->state = CONNECTION_ENDING;
     c->reason = reason;
     c->end_mono_ms = c->progress_mono_ms = now_of(c);
-    c->timer_ms = ENDING_MIN_MS;
     event_del(c->readable);
     forget_input(c);
-    arm_timer(c, c->timer_ms);
+    look_soon(c);
 }
 
 void connection_wind_up(struct connection *c, const char *reason)
@@ -160,7 +165,8 @@ void connection_send(struct connection *c, struct bytes bytes)
         stream_add(&c->output, bytes_of(bytes.at + n, bytes.len - n));
         event_add(c->writable, NULL);
     }
-    note_flushed(c);
+    if (!note_flushed(c) && c->state == CONNECTION_ENDING)
+        look_soon(c);
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
@@ -207,6 +213,8 @@ static void offer_kept(struct connection *c)
 static void take_input(struct connection *c, struct bytes bytes)
 {
     c->progress_mono_ms = now_of(c);
+    if (c->kind->idle_ms && !timer_is_armed(&c->timer))
+        arm_timer(c, c->kind->idle_ms); /* the limit is new */
     if (stream_len(&c->input)) {
         keep_input(c, bytes);
         offer_kept(c);

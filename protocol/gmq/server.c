@@ -8,6 +8,9 @@
 #include "base/log.h"
 #include "protocol/gmq/reply.h"
 
+/* Requests that are on their way when the node begins to stop still get their refusal. */
+#define GRACE_MS 50
+
 /* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */
 #define FRAME_BYTES(body_bytes) (6 * (body_bytes) + 65536)
 
@@ -30,20 +33,20 @@ static void free_if_done(struct gmq_client *client)
     list_remove(&client->link);
     free(client);
     g->stats.connections--;
-    if (g->is_stopping && list_is_empty(&g->clients))
+    if (g->is_closing && list_is_empty(&g->clients))
         timer_arm(&g->loop->timers, &g->stopped, 0);
 }
 
-static void wind_up_if_stopping(struct gmq_client *client)
+static void wind_up_if_closing(struct gmq_client *client)
 {
-    if (client->gmq->is_stopping && client->connection.in_work == 0)
+    if (client->gmq->is_closing && client->connection.in_work == 0)
         connection_wind_up(&client->connection, "the node is stopping");
 }
 
 void gmq_client_done(struct gmq_client *client)
 {
     connection_done(&client->connection);
-    wind_up_if_stopping(client);
+    wind_up_if_closing(client);
     free_if_done(client);
 }
 
@@ -134,13 +137,24 @@ static void on_accept(struct listener *l, int fd)
               (unsigned long long)client->connection.number);
 }
 
-/* ---- the server ---- */
+/* ---- starting and stopping ---- */
 
 static void on_all_gone(struct timer *timer)
 {
     struct gmq *g = CONTAINER_OF(timer, struct gmq, stopped);
 
     g->on_stopped(g->arg);
+}
+
+static void on_grace_over(struct timer *timer)
+{
+    struct gmq *g = CONTAINER_OF(timer, struct gmq, grace);
+
+    g->is_closing = true;
+    LIST_EACH (link, &g->clients)
+        wind_up_if_closing(CONTAINER_OF(link, struct gmq_client, link));
+    if (list_is_empty(&g->clients))
+        timer_arm(&g->loop->timers, &g->stopped, 0);
 }
 
 struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct queue *queue,
@@ -153,6 +167,7 @@ struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct
     g->loop = loop;
     g->queue = queue;
     list_init(&g->clients);
+    timer_init(&g->grace, on_grace_over);
     timer_init(&g->stopped, on_all_gone);
     g->kind = (struct connection_kind){
         .name = "gmq",
@@ -184,14 +199,9 @@ void gmq_stop(struct gmq *g, void (*on_stopped)(void *arg), void *arg)
     g->on_stopped = on_stopped;
     g->arg = arg;
     listener_stop(&g->listener);
-    LIST_EACH (link, &g->clients) {
-        struct gmq_client *client = CONTAINER_OF(link, struct gmq_client, link);
-
-        gmq_requests_hurry(client);
-        wind_up_if_stopping(client);
-    }
-    if (list_is_empty(&g->clients))
-        timer_arm(&g->loop->timers, &g->stopped, 0);
+    LIST_EACH (link, &g->clients)
+        gmq_requests_hurry(CONTAINER_OF(link, struct gmq_client, link));
+    timer_arm(&g->loop->timers, &g->grace, list_is_empty(&g->clients) ? 0 : GRACE_MS);
 }
 
 void gmq_free(struct gmq *g)

@@ -18,9 +18,11 @@ struct gmq {
     struct connection_kind kind;
     struct list clients;
     struct buf reply; /* the one being written */
-    bool is_stopping;
+    bool is_stopping; /* new requests are refused */
+    bool is_closing;  /* and connections end as soon as nothing of theirs is in work */
     void (*on_stopped)(void *arg);
     void *arg;
+    struct timer grace;   /* between the two */
     struct timer stopped; /* armed when the last client is gone */
 };
 

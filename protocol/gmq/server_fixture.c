@@ -95,6 +95,7 @@ int fixture_down(void **state)
     memory_store_unhold(f->ms);
     if (!f->is_gmq_stopping)
         fixture_stop_gmq(f);
+    fixture_pass(f, 100);
     AWAIT(f, f->is_gmq_stopped);
     queue_stop(f->queue, set_flag, &f->is_queue_stopped);
     AWAIT(f, f->is_queue_stopped);

@@ -1,4 +1,4 @@
-/* A gmq server on a real socket, the engine and the memory store, for server_test.c.
+/* A gmq server on a real socket, the engine and the memory store, for the tests of this folder.
  *
  * Everything runs in one thread: whoever waits turns the loop. Time passes only when a test
  * says so (beyond the real time that turns take).
@@ -40,6 +40,16 @@ void fixture_stop_gmq(struct fixture *f);
 
 void fixture_turn(struct fixture *f);
 void fixture_pass(struct fixture *f, int64_t ms);
+
+static inline uint64_t waiting(struct fixture *f)
+{
+    return queue_stats(f->queue)->waiting;
+}
+
+static inline uint64_t connections(struct fixture *f)
+{
+    return gmq_stats(f->gmq)->connections;
+}
 
 /* Turns the loop until the expression is true; fails after some seconds. */
 #define AWAIT(f, expression)                                                           \

@@ -1,0 +1,266 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+#include "protocol/gmq/server_fixture.h"
+
+/* ---- clients that leave ---- */
+
+static void a_consumer_that_leaves_while_it_waits_costs_no_job_and_no_try(void **state)
+{
+    struct fixture *f = *state;
+    struct client gone = connect_client(f);
+    struct client c = connect_client(f);
+
+    say(&gone, POP("\"t\""));
+    AWAIT(f, waiting(f) == 1);
+    leave(&gone);
+    fixture_pass(f, 100);
+    AWAIT(f, waiting(f) == 0 && connections(f) == 1);
+    say(&c, PUSH("a", "t", ",\"TTR\":60"));
+    expect(&c, PUSHED);
+    say(&c, POP("\"t\""));
+    expect(&c, POPPED("a", "t", "60", "0"));
+    leave(&c);
+}
+
+static void a_job_that_was_popped_for_a_consumer_that_has_left_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    struct client gone = connect_client(f);
+    struct client c = connect_client(f);
+
+    say(&c, PUSH("a", "t", ""));
+    expect(&c, PUSHED);
+    memory_store_hold(f->ms);
+    say(&gone, POP("\"t\""));
+    AWAIT(f, memory_store_in_flight(f->ms) == 1);
+    leave(&gone);
+    for (unsigned i = 0; i < 10; i++)
+        fixture_turn(f); /* the end of file is seen, the pop is under way */
+    memory_store_unhold(f->ms);
+    AWAIT(f, connections(f) == 1);
+    AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
+    assert_int_equal(queue_stats(f->queue)->returned_jobs, 1);
+    say(&c, POP("\"t\""));
+    expect(&c, POPPED("a", "t", "0", "0"));
+    leave(&c);
+}
+
+static void a_client_that_resets_its_connection_costs_no_job(void **state)
+{
+    struct fixture *f = *state;
+    struct client gone = connect_client(f);
+    struct client c = connect_client(f);
+    struct linger hard = {.l_onoff = 1};
+
+    say(&c, PUSH("a", "t", ""));
+    expect(&c, PUSHED);
+    memory_store_hold(f->ms);
+    say(&gone, POP("\"t\""));
+    AWAIT(f, memory_store_in_flight(f->ms) == 1);
+    assert_int_equal(setsockopt(gone.fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard)), 0);
+    leave(&gone);
+    AWAIT(f, connections(f) == 1 || waiting(f) == 0);
+    memory_store_unhold(f->ms);
+    AWAIT(f, connections(f) == 1 && queue_stats(f->queue)->unconfirmed == 0);
+    say(&c, POP("\"t\""));
+    expect(&c, POPPED("a", "t", "0", "0"));
+    leave(&c);
+}
+
+static void a_client_that_has_ended_its_side_gets_its_replies(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    say(&c, PUSH("a", "t", "") POP("\"t\"") POP("\"t\""));
+    end_sending(&c);
+    expect(&c, PUSHED);
+    expect(&c, POPPED("a", "t", "0", "0"));
+    fixture_pass(f, 100); /* no use in waiting for more */
+    expect(&c, EMPTY);
+    expect_end(&c);
+    AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
+    assert_int_equal(queue_stats(f->queue)->returned_jobs, 0);
+    leave(&c);
+}
+
+/* ---- limits ---- */
+
+static void turns_clients_away_when_there_are_too_many(void **state)
+{
+    struct fixture *f = *state;
+    struct client many[8], more;
+
+    for (unsigned i = 0; i < 8; i++)
+        many[i] = connect_client(f);
+    more = connect_client(f);
+    expect(&more, "{\"id\":null,\"result\":null,\"error\":\"too_many: too many connections "
+                  "(limits.connections); try again later\"}\n");
+    expect_end(&more);
+    leave(&more);
+    leave(&many[0]);
+    AWAIT(f, connections(f) == 7);
+    more = connect_client(f);
+    say(&more, PUSH("a", "t", ""));
+    expect(&more, PUSHED);
+    leave(&more);
+    for (unsigned i = 1; i < 8; i++)
+        leave(&many[i]);
+}
+
+static void closes_idle_connections_but_none_that_waits(void **state)
+{
+    struct fixture *f = *state;
+    struct client idle, busy;
+
+    f->options.idle_ms = 1000;
+    gmq_reload(f->gmq, &f->options);
+    idle = connect_client(f);
+    busy = connect_client(f);
+    say(&busy, POP("\"t\""));
+    AWAIT(f, waiting(f) == 1);
+    fixture_pass(f, 900);
+    assert_int_equal(connections(f), 2);
+    fixture_pass(f, 200);
+    expect_end(&idle);
+    assert_int_equal(connections(f), 1);
+    fixture_pass(f, 1000);
+    expect(&busy, EMPTY);
+    leave(&idle);
+    leave(&busy);
+}
+
+static void push_large(struct client *c, unsigned id)
+{
+    struct buf push = BUF_INIT;
+
+    buf_printf(&push,
+               "{\"method\":\"Service.Push\",\"id\":1,\"params\":[{\"id\":\"%u\","
+               "\"topic\":\"t\",\"TTR\":60,\"body\":\"%01000u\"}]}",
+               id, id);
+    say(c, buf_text(&push));
+    expect(c, PUSHED);
+    buf_fini(&push);
+}
+
+/* Pushes, and pops with a client that does not read, until a reply cannot be written. */
+static unsigned fill_output(struct fixture *f, struct client *producer, struct client *reader)
+{
+    int small = 4096, on = 1;
+    unsigned jobs = 0;
+
+    assert_int_equal(setsockopt(reader->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+    /* Its requests must not wait for acknowledgements that its full buffer drops. */
+    assert_int_equal(setsockopt(reader->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
+    do {
+        push_large(producer, jobs++);
+        say(reader, POP("\"t\""));
+        AWAIT(f, memory_store_count(f->ms, OP_POP) == jobs);
+        fixture_pass(f, 20); /* the confirmation of one that was flushed goes out */
+    } while (queue_stats(f->queue)->unconfirmed == 0);
+    return jobs;
+}
+
+static void a_job_counts_as_delivered_when_its_reply_is_flushed(void **state)
+{
+    struct fixture *f = *state;
+    struct client producer = connect_client(f);
+    struct client reader = connect_client(f);
+    unsigned jobs = fill_output(f, &producer, &reader), lines = 0;
+
+    fixture_pass(f, 1000);
+    assert_true(queue_stats(f->queue)->unconfirmed > 0);
+    while (lines < jobs) {
+        char reply[4096];
+        size_t len = receive_some(&reader, reply, sizeof(reply));
+
+        for (size_t i = 0; i < len; i++)
+            lines += reply[i] == '\n';
+    }
+    AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
+    assert_int_equal(queue_stats(f->queue)->returned_jobs, 0);
+    leave(&producer);
+    leave(&reader);
+}
+
+static void cuts_off_a_client_that_does_not_read(void **state)
+{
+    struct fixture *f = *state;
+    struct client producer = connect_client(f);
+    struct client reader = connect_client(f);
+    unsigned jobs = fill_output(f, &producer, &reader);
+
+    while (connections(f) == 2) {
+        push_large(&producer, jobs++);
+        (void)!send(reader.fd, POP("\"t\""), strlen(POP("\"t\"")), MSG_NOSIGNAL);
+        fixture_turn(f);
+    }
+    AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
+    assert_true(queue_stats(f->queue)->returned_jobs > 0);
+    leave(&producer);
+    leave(&reader);
+}
+
+/* ---- the end ---- */
+
+static void stops_when_all_in_work_is_answered(void **state)
+{
+    struct fixture *f = *state;
+    struct client idle = connect_client(f);
+    struct client busy = connect_client(f);
+    struct client waiter = connect_client(f);
+
+    say(&waiter, POP("\"t\""));
+    AWAIT(f, waiting(f) == 1);
+    memory_store_hold(f->ms);
+    say(&busy, PUSH("a", "u", ""));
+    AWAIT(f, memory_store_in_flight(f->ms) == 1);
+    fixture_stop_gmq(f);
+    expect(&waiter, EMPTY);
+    say(&idle, PUSH("c", "u", ""));
+    expect(&idle, "{\"id\":1,\"result\":null,\"error\":"
+                  "\"shutting_down: the node is stopping\"}\n");
+    fixture_pass(f, 50);
+    expect_end(&idle);
+    expect_end(&waiter);
+    say(&busy, PUSH("b", "u", ""));
+    expect(&busy, "{\"id\":1,\"result\":null,\"error\":"
+                  "\"shutting_down: the node is stopping\"}\n");
+    assert_false(f->is_gmq_stopped);
+    memory_store_unhold(f->ms);
+    expect(&busy, PUSHED);
+    expect_end(&busy);
+    AWAIT(f, f->is_gmq_stopped);
+    leave(&idle);
+    leave(&busy);
+    leave(&waiter);
+}
+
+#define gmq_test(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        gmq_test(a_consumer_that_leaves_while_it_waits_costs_no_job_and_no_try),
+        gmq_test(a_job_that_was_popped_for_a_consumer_that_has_left_comes_back),
+        gmq_test(a_client_that_resets_its_connection_costs_no_job),
+        gmq_test(a_client_that_has_ended_its_side_gets_its_replies),
+        gmq_test(turns_clients_away_when_there_are_too_many),
+        gmq_test(closes_idle_connections_but_none_that_waits),
+        gmq_test(a_job_counts_as_delivered_when_its_reply_is_flushed),
+        gmq_test(cuts_off_a_client_that_does_not_read),
+        gmq_test(stops_when_all_in_work_is_answered),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
