@@ -308,6 +308,21 @@ static void cuts_off_a_peer_that_reads_too_slowly(void **state)
     assert_true(f->is_closed);
 }
 
+static void a_new_idle_limit_holds_for_old_connections(void **state)
+{
+    struct fixture *f = *state;
+
+    f->kind.idle_ms = 1000;
+    say(f, "1\n");
+    pass(f, 5000);
+    assert_false(f->is_closed); /* one is in work */
+    answer(f);
+    pass(f, 900);
+    assert_false(f->is_closed);
+    pass(f, 1200);
+    assert_true(f->is_closed);
+}
+
 #define connection_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -323,6 +338,7 @@ int main(void)
         connection_test(notices_that_the_peer_is_gone_when_it_answers),
         connection_test(writes_the_rest_when_there_is_room_again),
         connection_test(cuts_off_a_peer_that_reads_too_slowly),
+        connection_test(a_new_idle_limit_holds_for_old_connections),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
