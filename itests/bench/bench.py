@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """./dev bench: measures a node of build/release, says what the targets are and which are met.
 
-    ./dev bench                      all tables but the long ones (about three minutes)
+    ./dev bench                      all tables but the long one (about six minutes)
     ./dev bench throughput memory    some tables
     ./dev bench --quick              one short round of each, to see that it works
     ./dev bench --write              and put the figures into doc/benchmarks.md
@@ -24,7 +24,7 @@ os.environ.setdefault("DUEQ_BUILD", "build/release")
 # pylint: disable=wrong-import-position
 from bench import render
 from bench.measure import Bench
-from bench.tables import TABLES
+from bench.tables import SETTINGS, TABLES
 
 LONG = ("depth",)
 BEGIN, END = "<!-- figures begin -->\n", "<!-- figures end -->\n"
@@ -44,7 +44,7 @@ def parse_arguments():
                                          for name, table in TABLES.items()))
     parser.add_argument("tables", nargs="*", metavar="TABLE", type=table_name,
                         help=", ".join(TABLES))
-    parser.add_argument("--rounds", type=int, default=5, help="the median of so many (5)")
+    parser.add_argument("--rounds", type=int, default=3, help="the median of so many (3)")
     parser.add_argument("--seconds", type=int, default=3, help="of one run (3)")
     parser.add_argument("--deep-jobs", type=int, default=10_000_000,
                         help="depth: length of the long topic (10 million)")
@@ -63,7 +63,7 @@ def measure(name, options):
         print(f"  {name}: {message}", file=sys.stderr, flush=True)
 
     say(TABLES[name].__doc__)
-    with Bench(say) as bench:
+    with Bench(say, SETTINGS.get(name)) as bench:
         return list(TABLES[name](bench, options))
 
 

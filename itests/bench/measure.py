@@ -15,12 +15,12 @@ TOPICS = 16
 
 
 class Bench:
-    """`with Bench(say) as bench:` starts a node of the chosen build with default settings."""
+    """`with Bench(say) as bench:` starts a node of the chosen build."""
 
-    def __init__(self, say):
+    def __init__(self, say, settings=None):
         self.say = say
         self._scratch = tempfile.TemporaryDirectory(prefix="bench-", dir=_scratch_root())
-        self.node = Node(self._scratch.name)
+        self.node = Node(self._scratch.name, settings)
         self._next_id = 10_000_000_000_000
 
     def __enter__(self):
