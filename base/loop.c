@@ -2,6 +2,9 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/timerfd.h>
 
 #include <event2/event.h>
 
@@ -11,19 +14,26 @@
 
 #define STALL_MS 10
 
-static void set_alarm(struct loop *l, int64_t delay_ms)
+/* What is due is run in the next turn of the loop; for anything else the kernel's timer is set,
+ * and only when the first due time has changed: a system call less in most turns. */
+static void set_alarm(struct loop *l, int64_t now_mono_ms)
 {
-    struct timeval tv = {.tv_sec = delay_ms / 1000, .tv_usec = (delay_ms % 1000) * 1000};
+    static const struct timeval next_turn = {0, 0};
+    int64_t due_mono_ms = l->timers.heap[1]->due_mono_ms;
+    struct itimerspec at = {
+        .it_value = {.tv_sec = due_mono_ms / 1000, .tv_nsec = due_mono_ms % 1000 * 1000000}};
 
-    evtimer_add(l->alarm, &tv);
+    if (due_mono_ms <= now_mono_ms) {
+        evtimer_add(l->soon, &next_turn);
+    } else if (due_mono_ms != l->alarm_mono_ms) {
+        timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+        l->alarm_mono_ms = due_mono_ms;
+    }
 }
 
 static void on_sooner(struct timers *timers)
 {
-    struct loop *l = CONTAINER_OF(timers, struct loop, timers);
-    int64_t delay_ms = timers->heap[1]->due_mono_ms - clock_mono_ms();
-
-    set_alarm(l, delay_ms > 0 ? delay_ms : 0);
+    set_alarm(CONTAINER_OF(timers, struct loop, timers), clock_mono_ms());
 }
 
 static void note_stall(struct loop *l, int64_t now_mono_ms)
@@ -38,16 +48,26 @@ static void note_stall(struct loop *l, int64_t now_mono_ms)
         l->stall_count++;
 }
 
+static void run_timers(struct loop *l)
+{
+    int64_t now_mono_ms = clock_mono_ms();
+
+    note_stall(l, now_mono_ms);
+    if (timers_run(&l->timers, now_mono_ms) >= 0)
+        set_alarm(l, now_mono_ms);
+}
+
+static void on_soon(evutil_socket_t fd, short what, void *arg)
+{
+    run_timers(arg);
+}
+
 static void on_alarm(evutil_socket_t fd, short what, void *arg)
 {
     struct loop *l = arg;
-    int64_t now_mono_ms = clock_mono_ms();
-    int64_t delay_ms;
 
-    note_stall(l, now_mono_ms);
-    delay_ms = timers_run(&l->timers, now_mono_ms);
-    if (delay_ms >= 0)
-        set_alarm(l, delay_ms);
+    l->alarm_mono_ms = 0; /* it rings once */
+    run_timers(l);
 }
 
 static void on_libevent_log(int severity, const char *message)
@@ -61,21 +81,24 @@ static void on_libevent_log(int severity, const char *message)
 struct loop *loop_new(void)
 {
     struct loop *l = calloc(1, sizeof(*l));
-    struct event_config *config = event_config_new();
 
-    if (!l || !config)
+    if (!l)
         abort();
     event_set_log_callback(on_libevent_log);
     signal(SIGPIPE, SIG_IGN); /* a lost peer is an error of write, not our end */
-    /* Without it timers are late by up to the resolution of the coarse clock, 4 ms. */
-    event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
-    l->base = event_base_new_with_config(config);
-    event_config_free(config);
+    l->base = event_base_new();
+    /* libevent's own timers are late by up to the resolution of the coarse clock, 4 ms. */
+    l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (!l->base || l->timer_fd < 0)
+        abort();
     timers_init(&l->timers, clock_mono_ms());
     l->timers.on_sooner = on_sooner;
-    l->alarm = l->base ? evtimer_new(l->base, on_alarm, l) : NULL;
-    if (!l->alarm)
+    /* Edge-triggered: nobody has to read it. */
+    l->alarm = event_new(l->base, l->timer_fd, EV_READ | EV_PERSIST | EV_ET, on_alarm, l);
+    l->soon = evtimer_new(l->base, on_soon, l);
+    if (!l->alarm || !l->soon)
         abort();
+    event_add(l->alarm, NULL);
     return l;
 }
 
@@ -84,6 +107,8 @@ void loop_free(struct loop *l)
     if (!l)
         return;
     event_free(l->alarm);
+    event_free(l->soon);
+    close(l->timer_fd);
     event_base_free(l->base);
     timers_fini(&l->timers);
     free(l);

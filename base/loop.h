@@ -17,7 +17,10 @@ struct event_base;
 struct loop {
     struct timers timers; /* first: the loop is found from its timers */
     struct event_base *base;
-    struct event *alarm;       /* fires when the first timer is due */
+    struct event *alarm; /* of timer_fd, which fires when the first timer is due */
+    struct event *soon;  /* when one is due already: in the next turn */
+    int timer_fd;
+    int64_t alarm_mono_ms;     /* what timer_fd is set to; 0: nothing */
     int64_t stall_max_ms;      /* longest time a timer waited beyond its due time */
     unsigned long stall_count; /* turns in which one waited more than 10 ms */
 };

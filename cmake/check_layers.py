@@ -41,7 +41,7 @@ TEST_MAY = ["node/store/memory_store.h", "node/store/redis_fixture.h", "node/sto
 LIBRARIES = {
     "hiredis/**": ["node/store/redis_*", "node/store/reply*", "node/store/*_redis.c",
                    "itests/bench/**"],
-    "event2/**": ["base/loop.c", "protocol/**", "node/store/redis_link.c", "node/app*",
+    "event2/**": ["base/loop.c", "protocol/**", "node/store/redis_events.c", "node/app*",
                   "itests/bench/**", *TEST_FILES],
     "zookeeper/**": ["ha/*"],
     "yaml.h": ["conf/yaml*"],

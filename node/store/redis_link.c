@@ -13,12 +13,8 @@
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function"
-#include <hiredis/adapters/libevent.h>
-#pragma GCC diagnostic pop
-
 #include "base/log.h"
+#include "node/store/redis_events.h"
 
 #define BACKOFF_MIN_MS 10
 
@@ -266,7 +262,7 @@ static void connect_now(struct redis_link *l)
         drop(l, redis->errstr);
         return;
     }
-    redisLibeventAttach(redis, l->loop->base);
+    redis_events_attach(redis, l->loop->base);
     redisAsyncSetConnectCallback(redis, on_connect);
     redisAsyncSetDisconnectCallback(redis, on_disconnect);
     timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
