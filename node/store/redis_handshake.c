@@ -11,6 +11,7 @@
 #include <hiredis/hiredis.h>
 
 #include "base/log.h"
+#include "node/store/redis_error.h"
 #include "node/store/redis_info.h"
 #include "node/store/reply.h"
 
@@ -88,6 +89,18 @@ __attribute__((format(printf, 2, 3))) static void refuse(struct redis_handshake 
     h->options.on_refused(h->options.arg, why);
 }
 
+/* An answer that is not what was asked for. It may be of the moment: a Redis that has no room
+ * for one more client, say, is still ours. */
+static void refuse_answer(struct redis_handshake *h, const char *what, const redisReply *reply)
+{
+    bool is_error = reply->type == REDIS_REPLY_ERROR;
+
+    if (is_error && !redis_error_is_lasting(reply->str))
+        come_back_later(h, reply->str);
+    else
+        refuse(h, "%s: %s", what, is_error ? reply->str : "unexpected form");
+}
+
 /* A setting that loses jobs sooner or later. False: refused. */
 static bool accept_setting(struct redis_handshake *h, bool is_good, const char *why)
 {
@@ -144,8 +157,7 @@ static bool take_info(struct redis_handshake *h, unsigned what, const redisReply
     struct redis_info info;
 
     if (reply->type != REDIS_REPLY_STRING) {
-        refuse(h, "Redis does not answer INFO: %s",
-               reply->type == REDIS_REPLY_ERROR ? reply->str : "unexpected form");
+        refuse_answer(h, "Redis does not answer INFO", reply);
         return false;
     }
     info = redis_info_read(bytes_of(reply->str, reply->len));
@@ -197,11 +209,12 @@ static void ask_meta(struct redis_handshake *h)
 static bool take_meta(struct redis_handshake *h, unsigned what, const redisReply *reply)
 {
     const struct script_keys *keys = &h->options.keys;
+    char what_failed[64];
     int64_t found[2];
 
     if (!reply_read_numbers(reply, found, 2)) {
-        refuse(h, "%s:meta cannot be read: %s", keys->prefix,
-               reply->type == REDIS_REPLY_ERROR ? reply->str : "unexpected form");
+        snprintf(what_failed, sizeof(what_failed), "%s:meta cannot be read", keys->prefix);
+        refuse_answer(h, what_failed, reply);
         return false;
     }
     if (found[0] > SCRIPT_SCHEMA) {
@@ -233,12 +246,15 @@ static void ask_scripts(struct redis_handshake *h)
 
 static bool take_script(struct redis_handshake *h, unsigned what, const redisReply *reply)
 {
+    char what_failed[64];
+
     if (reply->type == REDIS_REPLY_STRING && reply->len == SCRIPT_SHA_CHARS) {
         memcpy(h->shas[what], reply->str, SCRIPT_SHA_CHARS);
         return true;
     }
-    refuse(h, "Redis does not take the script '%s': %s", op_word((enum op_verb)what),
-           reply->type == REDIS_REPLY_ERROR ? reply->str : "unexpected form");
+    snprintf(what_failed, sizeof(what_failed), "Redis does not take the script '%s'",
+             op_word((enum op_verb)what));
+    refuse_answer(h, what_failed, reply);
     return false;
 }
 

@@ -7,7 +7,8 @@
  *   raise        every bucket's counter is at least what we have already seen
  *
  * Each step's replies decide: go on, come back later (the connection is closed and tried
- * again), or refuse (the same, and the owner is told, so that a node can end at its start).
+ * again), or refuse (the same, and the owner is told, so that a node can end at its start). An
+ * error that may pass by itself means later, see redis_error.h.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_HANDSHAKE_H
 #define DUEQ_NODE_STORE_REDIS_HANDSHAKE_H

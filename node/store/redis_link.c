@@ -14,6 +14,7 @@
 #include <hiredis/hiredis.h>
 
 #include "base/log.h"
+#include "node/store/redis_error.h"
 #include "node/store/redis_events.h"
 
 #define BACKOFF_MIN_MS 10
@@ -205,7 +206,7 @@ static void on_auth(struct redis_call *call, const redisReply *reply)
         return;
     }
     drop(l, reply->str);
-    if (l->options.on_refused)
+    if (l->options.on_refused && redis_error_is_lasting(reply->str))
         l->options.on_refused(l->options.arg, reply->str);
 }
 

@@ -94,6 +94,54 @@ static void takes_a_refused_redis_once_it_is_set_right(void **state)
     run_until(n->loop, &n->is_up);
 }
 
+/* Sets Redis right again after some attempts, which it counts itself. */
+struct healer {
+    struct timer timer;
+    struct node *node;
+    const char *count; /* what INFO says in front of the number */
+    const char *cure;
+};
+
+static void on_look(struct timer *timer)
+{
+    struct healer *h = CONTAINER_OF(timer, struct healer, timer);
+    const char *script = "return tonumber(redis.call('INFO', 'everything'):match(ARGV[1] .. "
+                         "'(%d+)') or 0)";
+
+    if (redis_fixture_command(h->node->redis, "EVAL %s 0 %s", script, h->count) < 4)
+        timer_arm(&h->node->loop->timers, timer, 1);
+    else
+        redis_fixture_command(h->node->redis, h->cure);
+}
+
+/* It goes on trying, and nobody is told that this Redis is not the right one. */
+static void assert_waits_for(struct healer *h)
+{
+    timer_init(&h->timer, on_look);
+    node_start(h->node);
+    timer_arm(&h->node->loop->timers, &h->timer, 0);
+    run_until(h->node->loop, &h->node->is_up);
+    assert_false(h->node->is_refused);
+}
+
+static void waits_for_a_redis_without_room_for_one_more_client(void **state)
+{
+    struct healer h = {
+        .node = *state, .count = "rejected_connections:", .cure = "CONFIG SET maxclients 100"};
+
+    redis_fixture_command(h.node->redis, "CONFIG SET maxclients 1");
+    assert_waits_for(&h);
+}
+
+static void waits_for_a_redis_without_memory(void **state)
+{
+    struct healer h = {
+        .node = *state, .count = "errorstat_OOM:count=", .cure = "CONFIG SET maxmemory 0"};
+
+    redis_fixture_command(h.node->redis, "CONFIG SET maxmemory 1");
+    assert_waits_for(&h);
+}
+
 static void does_not_take_options_that_make_no_sense(void **state)
 {
     struct loop *loop = loop_new();
@@ -124,6 +172,8 @@ int main(void)
         WITH_REDIS(refuses_when_a_password_is_missing),
         WITH_REDIS(works_with_the_right_password),
         WITH_REDIS(takes_a_refused_redis_once_it_is_set_right),
+        WITH_REDIS(waits_for_a_redis_without_room_for_one_more_client),
+        WITH_REDIS(waits_for_a_redis_without_memory),
         cmocka_unit_test(does_not_take_options_that_make_no_sense),
     };
 

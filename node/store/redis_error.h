@@ -1,0 +1,14 @@
+/* What an error reply of Redis means for the connection it came on.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_ERROR_H
+#define DUEQ_NODE_STORE_REDIS_ERROR_H
+
+#include <stdbool.h>
+
+/* Will it be the same until somebody changes Redis or our configuration? So it is with a
+ * wrong password, a missing right, a command that does not exist, keys that are not ours.
+ * Everything else (no room for one more client, a busy script, a full disk, data being
+ * loaded) passes by itself. */
+bool redis_error_is_lasting(const char *error);
+
+#endif
