@@ -55,6 +55,8 @@ static void set_state(struct redis_store *s)
         s->port.events.on_up(s->port.events.arg);
     else if (before == REDIS_STORE_UP)
         s->port.events.on_down(s->port.events.arg);
+    if (after == REDIS_STORE_UP && s->options.on_up)
+        s->options.on_up(s->options.arg);
 }
 
 static void on_link_open(void *arg)
@@ -263,4 +265,10 @@ void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void
     s->on_stopped = on_stopped;
     s->stopped_arg = arg;
     redis_requests_stop(s->requests, on_idle, s);
+}
+
+void redis_store_hurry(struct redis_store *s)
+{
+    assert(s->is_stopping);
+    redis_link_reset(s->link, "no time left to wait for answers");
 }

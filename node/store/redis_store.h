@@ -43,6 +43,9 @@ struct redis_store_options {
      * that starts had better end with this message. Said once until the store has been up
      * again. May be NULL. */
     void (*on_refused)(void *arg, const char *why);
+
+    /* It is up: with each time, after the port's own on_up. May be NULL. */
+    void (*on_up)(void *arg);
     void *arg;
 };
 
@@ -88,6 +91,9 @@ void redis_store_start(struct redis_store *s);
 /* Once. Held operations end with SHUTTING_DOWN, and so does what is submitted from now on;
  * those in flight are waited for; then the connections are closed and on_stopped is called. */
 void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void *arg);
+
+/* While it stops: waits no longer. What is in flight ends with UNKNOWN, soon. */
+void redis_store_hurry(struct redis_store *s);
 
 const struct redis_store_stats *redis_store_stats(const struct redis_store *s);
 

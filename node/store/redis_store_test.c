@@ -258,6 +258,27 @@ static void waits_while_its_redis_is_a_replica(void **state)
     assert_false(n->is_refused);
 }
 
+static void what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0};
+
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    kill(n->redis->pid, SIGSTOP);
+    submit_push(n, &a, "t");
+    node_stop(n);
+    assert_false(a.is_done);
+    redis_store_hurry(n->store);
+    run_until(n->loop, &n->is_stopped);
+    assert_true(a.is_done);
+    assert_int_equal(a.op.status, STATUS_UNKNOWN);
+    kill(n->redis->pid, SIGCONT);
+    n->is_stopped = false;
+    redis_store_free(n->store);
+    n->store = redis_store_new(n->loop, &n->options);
+}
+
 static void can_be_stopped_before_it_was_started(void **state)
 {
     struct node n;
@@ -312,6 +333,7 @@ int main(void)
         WITH_REDIS(holds_no_more_than_it_may),
         WITH_REDIS(keeps_no_more_than_so_many_in_flight),
         WITH_REDIS(ends_everything_when_it_is_stopped),
+        WITH_REDIS(what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait),
         WITH_REDIS(can_be_stopped_before_it_was_started),
         WITH_REDIS(hears_wake_ups_again_after_the_subscription_was_cut),
         WITH_REDIS(notices_a_subscription_that_hears_nothing),
