@@ -1,6 +1,9 @@
-#include "node/queue/queue_private.h"
+#include "node/queue/deliveries.h"
 
 #include <assert.h>
+
+#include "node/queue/core.h"
+#include "node/queue/hash.h"
 
 #define CONFIRM_DELAY_MS 5
 
@@ -70,7 +73,7 @@ struct delivery *delivery_new(struct deliveries *ds, struct bytes topic, unsigne
                               const struct job *jobs, unsigned count, int64_t now_ms,
                               int64_t awaited_since_mono_ms)
 {
-    int64_t mono_ms = timers_now(ds->queue->timers);
+    int64_t mono_ms = timers_now(ds->core->timers);
     struct delivery *d = malloc(sizeof(*d));
 
     if (!d)
@@ -118,7 +121,7 @@ static void on_batch_done(struct op *op)
 
     if (status_is_unknown(op->status) && !b->is_second_try) {
         b->is_second_try = true;
-        queue_send(b->deliveries->queue, &b->op);
+        core_send(b->deliveries->core, &b->op);
         return;
     }
     batch_free(b);
@@ -129,7 +132,7 @@ static void batch_send(struct batch *b)
     b->op.in.leases.items = b->leases;
     b->op.in.leases.count = b->count;
     b->op.on_done = on_batch_done;
-    queue_send(b->deliveries->queue, &b->op);
+    core_send(b->deliveries->core, &b->op);
 }
 
 static void batch_add(struct batch *b, struct handed_job *h)
@@ -173,7 +176,7 @@ static void add_pending(struct deliveries *ds, struct handed_job *h)
     if (ds->pending_count >= OP_ITEMS_MAX)
         deliveries_flush(ds);
     else if (!timer_is_armed(&ds->timer))
-        timer_arm(ds->queue->timers, &ds->timer, CONFIRM_DELAY_MS);
+        timer_arm(ds->core->timers, &ds->timer, CONFIRM_DELAY_MS);
 }
 
 static void remove_pending(struct deliveries *ds, struct handed_job *h)
@@ -191,8 +194,8 @@ static void delivery_free(struct deliveries *ds, struct delivery *d)
 
 void deliveries_confirm(struct deliveries *ds, struct delivery *d)
 {
-    struct queue_stats *stats = &ds->queue->stats;
-    int64_t mono_ms = timers_now(ds->queue->timers);
+    struct queue_stats *stats = &ds->core->stats;
+    int64_t mono_ms = timers_now(ds->core->timers);
     struct list *link;
 
     while ((link = list_pop(&d->jobs))) {
@@ -210,7 +213,7 @@ void deliveries_confirm(struct deliveries *ds, struct delivery *d)
 void deliveries_return(struct deliveries *ds, struct delivery *d)
 {
     LIST_EACH (link, &d->jobs)
-        ds->queue->stats.returned_jobs++;
+        ds->core->stats.returned_jobs++;
     send_all(ds, OP_RETURN, &d->jobs);
     delivery_free(ds, d);
 }
@@ -221,7 +224,7 @@ void deliveries_flush(struct deliveries *ds)
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): they are in it */
         HASH_DEL(ds->by_lease, CONTAINER_OF(link, struct handed_job, link));
     ds->pending_count = 0;
-    timer_disarm(ds->queue->timers, &ds->timer);
+    timer_disarm(ds->core->timers, &ds->timer);
     send_all(ds, OP_DELIVERED, &ds->pending);
 }
 
@@ -279,9 +282,9 @@ void deliveries_after(struct deliveries *ds, const struct op *op)
 
 /* ---- life ---- */
 
-void deliveries_init(struct deliveries *ds, struct queue *q)
+void deliveries_init(struct deliveries *ds, struct core *core)
 {
-    *ds = (struct deliveries){.queue = q};
+    *ds = (struct deliveries){.core = core};
     list_init(&ds->pending);
     timer_init(&ds->timer, on_timer);
 }
@@ -290,7 +293,7 @@ void deliveries_fini(struct deliveries *ds)
 {
     struct handed_job *h, *next;
 
-    timer_disarm(ds->queue->timers, &ds->timer);
+    timer_disarm(ds->core->timers, &ds->timer);
     HASH_ITER (hh, ds->by_lease, h, next) {
         HASH_DEL(ds->by_lease, h);
         free(h);

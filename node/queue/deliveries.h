@@ -26,12 +26,12 @@
 #include "base/timer.h"
 #include "node/store/op.h"
 
-struct queue;
+struct core;
 struct delivery;
 struct handed_job;
 
 struct deliveries {
-    struct queue *queue;
+    struct core *core;
     struct handed_job *by_lease; /* hash: PENDING and ACKING */
     struct list pending;         /* oldest first */
     unsigned pending_count;
@@ -39,7 +39,7 @@ struct deliveries {
     struct timer timer;  /* sends the pending ones */
 };
 
-void deliveries_init(struct deliveries *ds, struct queue *q);
+void deliveries_init(struct deliveries *ds, struct core *core);
 void deliveries_fini(struct deliveries *ds);
 
 /* A new delivery of jobs of one topic; copies what it needs. `awaited_since_mono_ms`: when

@@ -1,5 +1,8 @@
+#include "node/queue/owners.h"
+
+#include "node/queue/core.h"
+#include "node/queue/hash.h"
 #include "node/queue/names.h"
-#include "node/queue/queue_private.h"
 
 #define OWNINGS_MAX 65536
 
@@ -179,7 +182,7 @@ static void on_acked(struct op *op)
     enum status status = op->status;
 
     if (!status_is_unknown(status) && status != STATUS_UNAVAILABLE)
-        forget_stamp(&ack->queue->owners, ack->id, op->in.lease.stamp);
+        forget_stamp(ack->owners, ack->id, op->in.lease.stamp);
     if (status == STATUS_NOT_RESERVED && ack->search->is_own)
         status = STATUS_NOT_OWNER; /* it was reserved, and its time is over */
     end(ack, status);
@@ -196,8 +199,8 @@ static void send_ack(struct id_ack *ack)
         .id = ack->id,
         .in.lease.stamp = search->stamp,
     };
-    ack->op.bucket = queue_bucket_of(ack->queue, ack->op.topic);
-    queue_send(ack->queue, &ack->op);
+    ack->op.bucket = core_bucket_of(ack->owners->core, ack->op.topic);
+    core_send(ack->owners->core, &ack->op);
 }
 
 static void on_owner(struct op *op)
@@ -219,7 +222,7 @@ static void on_owner(struct op *op)
 
 static void ask_all_buckets(struct id_ack *ack)
 {
-    unsigned buckets = ack->queue->store->buckets;
+    unsigned buckets = ack->owners->core->store->buckets;
     struct id_search *search = search_new(ack, buckets);
 
     ack->search = search;
@@ -231,7 +234,7 @@ static void ask_all_buckets(struct id_ack *ack)
         question->op.on_done = on_owner;
         question->op.bucket = b;
         question->op.id = ack->id;
-        queue_send(ack->queue, &question->op);
+        core_send(ack->owners->core, &question->op);
     }
 }
 
@@ -239,6 +242,7 @@ void owners_ack(struct owners *o, struct id_ack *ack)
 {
     struct owning *owning = find(o, ack->id, ack->holder);
 
+    ack->owners = o;
     if (!owning) {
         ask_all_buckets(ack);
         return;
@@ -256,15 +260,17 @@ static void on_refused(struct op *op)
 
 void owners_refuse(struct owners *o, struct id_ack *ack, enum status status)
 {
+    ack->owners = o;
+    ack->search = NULL;
     ack->op = (struct op){.verb = OP_ACK, .on_done = on_refused};
-    queue_refuse(o->queue, &ack->op, status);
+    core_refuse(o->core, &ack->op, status);
 }
 
 /* ---- life ---- */
 
-void owners_init(struct owners *o, struct queue *q)
+void owners_init(struct owners *o, struct core *core)
 {
-    *o = (struct owners){.queue = q};
+    *o = (struct owners){.core = core};
     list_init(&o->oldest);
 }
 

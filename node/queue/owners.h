@@ -17,19 +17,19 @@
 #include "base/list.h"
 #include "base/status.h"
 
-struct queue;
+struct core;
 struct owned_id;
 struct id_ack;
 struct job;
 
 struct owners {
-    struct queue *queue;
+    struct core *core;
     struct owned_id *by_id; /* hash; each with its ownings */
     struct list oldest;     /* all ownings, in the order of their coming */
     unsigned count;
 };
 
-void owners_init(struct owners *o, struct queue *q);
+void owners_init(struct owners *o, struct core *core);
 void owners_fini(struct owners *o);
 
 /* Copies what it needs. */

@@ -1,10 +1,32 @@
-#include "node/queue/queue_private.h"
+#include "node/queue/queue.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
-#include "base/crc16.h"
 #include "base/log.h"
+#include "node/queue/core.h"
+#include "node/queue/deliveries.h"
 #include "node/queue/names.h"
+#include "node/queue/owners.h"
+#include "node/queue/scanner.h"
+#include "node/queue/waiters.h"
+
+struct queue {
+    struct core core;
+    struct scanner scanner;
+    struct deliveries deliveries;
+    struct owners owners;
+    struct waiters waiters;
+    bool is_stopping;
+    struct timer stop_timer; /* calls on_stopped in a turn of its own */
+    void (*on_stopped)(void *arg);
+    void *stopped_arg;
+};
+
+static struct queue *queue_of(struct core *core)
+{
+    return CONTAINER_OF(core, struct queue, core);
+}
 
 /* ---- what each operation must look like ---- */
 
@@ -12,7 +34,7 @@ static enum status check_push(const struct queue *q, const struct op *op)
 {
     if (op->id.len > 0 && !job_id_is_valid(op->id))
         return STATUS_BAD_ID;
-    if (op->in.push.body.len > q->options.body_max_bytes)
+    if (op->in.push.body.len > q->core.options.body_max_bytes)
         return STATUS_TOO_LARGE;
     if (op->in.push.delay_ms < 0 || op->in.push.delay_ms > QUEUE_DELAY_MAX_MS)
         return STATUS_OUT_OF_RANGE;
@@ -51,75 +73,36 @@ static enum status (*const checks[OP_COUNT])(const struct queue *, const struct 
     [OP_STATS] = check_nothing,
 };
 
-/* ---- to the store and back ---- */
+/* ---- what the parts must know of each other's operations ---- */
 
-static void count(struct queue_stats *stats, const struct op *op)
+static void before_send(struct core *core, const struct op *op)
 {
-    if (op->status == STATUS_OK)
-        stats->done[op->verb]++;
-    else if (status_is_unknown(op->status))
-        stats->unknown[op->verb]++;
-    else
-        stats->refused[op->verb]++;
+    deliveries_before(&queue_of(core)->deliveries, op);
 }
 
-static void answer(struct queue *q, struct op *op)
+static void after_answer(struct core *core, const struct op *op)
 {
-    count(&q->stats, op);
-    op->on_done = op->answer;
-    op->on_done(op);
-    queue_check_stopped(q);
-}
+    struct queue *q = queue_of(core);
 
-static void on_stored(struct op *op)
-{
-    struct queue *q = op->queue;
-
-    q->in_flight--;
     if (op->wait_ms >= 0)
         scanner_hint(&q->scanner, op->bucket, op->wait_ms);
     deliveries_after(&q->deliveries, op);
-    answer(q, op);
 }
 
-void queue_send(struct queue *q, struct op *op)
+/* May queue_stop() call back now? */
+static void check_stopped(struct queue *q)
 {
-    op->queue = q;
-    op->answer = op->on_done;
-    op->on_done = on_stored;
-    op->wait_ms = -1;
-    op->now_ms = 0;
-    q->in_flight++;
-    deliveries_before(&q->deliveries, op);
-    store_submit(q->store, op);
+    if (!q->is_stopping || timer_is_armed(&q->stop_timer))
+        return;
+    if (q->deliveries.pending_count > 0)
+        deliveries_flush(&q->deliveries);
+    if (core_is_idle(&q->core) && q->waiters.count == 0 && deliveries_are_idle(&q->deliveries))
+        timer_arm(q->core.timers, &q->stop_timer, 0);
 }
 
-void queue_refuse(struct queue *q, struct op *op, enum status status)
+static void on_end(struct core *core)
 {
-    op->queue = q;
-    op->answer = op->on_done;
-    op->status = status;
-    op->wait_ms = -1;
-    op->now_ms = 0;
-    list_init(&op->link);
-    list_append(&q->refused, &op->link);
-    timer_arm(q->timers, &q->refused_timer, 0);
-}
-
-static void on_refused(struct timer *timer)
-{
-    struct queue *q = CONTAINER_OF(timer, struct queue, refused_timer);
-    struct list now, *link;
-
-    list_init(&now);
-    list_append_all(&now, &q->refused);
-    while ((link = list_pop(&now)))
-        answer(q, CONTAINER_OF(link, struct op, link));
-}
-
-unsigned queue_bucket_of(const struct queue *q, struct bytes topic)
-{
-    return crc16(topic) % q->store->buckets;
+    check_stopped(queue_of(core));
 }
 
 /* ---- the front door ---- */
@@ -136,11 +119,11 @@ void queue_submit(struct queue *q, struct op *op)
     else
         status = checks[op->verb](q, op);
     if (status != STATUS_OK) {
-        queue_refuse(q, op, status);
+        core_refuse(&q->core, op, status);
         return;
     }
-    op->bucket = queue_bucket_of(q, op->topic);
-    queue_send(q, op);
+    op->bucket = core_bucket_of(&q->core, op->topic);
+    core_send(&q->core, op);
 }
 
 static enum status check_pop(const struct queue *q, const struct pop *pop)
@@ -155,7 +138,7 @@ static enum status check_pop(const struct queue *q, const struct pop *pop)
         if (!topic_name_is_valid(pop->topics[i]))
             return STATUS_BAD_TOPIC;
     }
-    return q->waiters.count < q->options.waiting_max ? STATUS_OK : STATUS_TOO_MANY;
+    return q->waiters.count < q->core.options.waiting_max ? STATUS_OK : STATUS_TOO_MANY;
 }
 
 void queue_pop(struct queue *q, struct pop *pop)
@@ -176,19 +159,17 @@ void queue_pop_cancel(struct queue *q, struct pop *pop)
 void queue_delivered(struct queue *q, struct delivery *d)
 {
     deliveries_confirm(&q->deliveries, d);
-    queue_check_stopped(q);
+    check_stopped(q);
 }
 
 void queue_returned(struct queue *q, struct delivery *d)
 {
     deliveries_return(&q->deliveries, d);
-    queue_check_stopped(q);
+    check_stopped(q);
 }
 
 void queue_ack_by_id(struct queue *q, struct id_ack *ack)
 {
-    ack->queue = q;
-    ack->search = NULL;
     if (q->is_stopping)
         owners_refuse(&q->owners, ack, STATUS_SHUTTING_DOWN);
     else if (!job_id_is_valid(ack->id))
@@ -199,8 +180,8 @@ void queue_ack_by_id(struct queue *q, struct id_ack *ack)
 
 const struct queue_stats *queue_stats(struct queue *q)
 {
-    q->stats.unconfirmed = q->deliveries.held_count + q->deliveries.pending_count;
-    return &q->stats;
+    q->core.stats.unconfirmed = q->deliveries.held_count + q->deliveries.pending_count;
+    return &q->core.stats;
 }
 
 /* ---- what the store says unasked ---- */
@@ -245,16 +226,15 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
 
     if (!q)
         abort();
-    q->options = *options;
-    q->store = store;
-    q->timers = timers;
-    list_init(&q->refused);
-    timer_init(&q->refused_timer, on_refused);
+    core_init(&q->core, options, store, timers);
+    q->core.before = before_send;
+    q->core.after = after_answer;
+    q->core.on_end = on_end;
     timer_init(&q->stop_timer, on_stop_timer);
-    scanner_init(&q->scanner, q);
-    waiters_init(&q->waiters, q);
-    deliveries_init(&q->deliveries, q);
-    owners_init(&q->owners, q);
+    scanner_init(&q->scanner, &q->core);
+    deliveries_init(&q->deliveries, &q->core);
+    owners_init(&q->owners, &q->core);
+    waiters_init(&q->waiters, &q->core, &q->deliveries, &q->owners);
     store->events = (struct store_events){
         .on_ready = on_ready, .on_up = on_up, .on_down = on_down, .arg = q};
     return q;
@@ -264,42 +244,30 @@ void queue_free(struct queue *q)
 {
     if (!q)
         return;
-    assert(q->in_flight == 0);
     scanner_fini(&q->scanner);
     waiters_fini(&q->waiters);
     deliveries_fini(&q->deliveries);
     owners_fini(&q->owners);
-    timer_disarm(q->timers, &q->refused_timer);
-    timer_disarm(q->timers, &q->stop_timer);
-    q->store->events = (struct store_events){0};
+    timer_disarm(q->core.timers, &q->stop_timer);
+    core_fini(&q->core);
+    q->core.store->events = (struct store_events){0};
     free(q);
 }
 
 void queue_reload(struct queue *q, const struct queue_options *options)
 {
-    q->options = *options;
+    q->core.options = *options;
 }
 
 void queue_activate(struct queue *q)
 {
-    LOG_INFO("queue", "moving what is due, in %u buckets", q->store->buckets);
+    LOG_INFO("queue", "moving what is due, in %u buckets", q->core.store->buckets);
     scanner_activate(&q->scanner);
 }
 
 void queue_deactivate(struct queue *q)
 {
     scanner_deactivate(&q->scanner);
-}
-
-void queue_check_stopped(struct queue *q)
-{
-    if (!q->is_stopping || timer_is_armed(&q->stop_timer))
-        return;
-    if (q->deliveries.pending_count > 0)
-        deliveries_flush(&q->deliveries);
-    if (q->in_flight == 0 && q->waiters.count == 0 && list_is_empty(&q->refused) &&
-        deliveries_are_idle(&q->deliveries))
-        timer_arm(q->timers, &q->stop_timer, 0);
 }
 
 void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
@@ -310,5 +278,5 @@ void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
     q->stopped_arg = arg;
     scanner_deactivate(&q->scanner);
     waiters_cancel_all(&q->waiters);
-    queue_check_stopped(q);
+    check_stopped(q);
 }

@@ -4,13 +4,13 @@
  * consumers and wakes them, confirms deliveries, and (while active) moves what is due. It
  * knows nothing of sockets, of ZooKeeper or of Redis.
  *
- *   queue.c      the front door: limits and defaults, then on to the store
- *   waiters.c    consumers that wait: their time, their seats at topics, their callbacks
- *   topic.c      the pop in flight for each topic that somebody waits for
- *   deliveries.c what was popped and not yet confirmed to have reached its consumer
- *   scanner.c    one timer a bucket: finds and moves what is due
- *   owners.c     who holds what, for acknowledgements that bring only an id
- *   names.c      what a topic and an id may look like
+ *   queue.c      the front door: limits, then on to the parts; what they must know of each
+ * other core.c       the way of an operation to the store and back waiters.c    consumers that
+ * wait: their time, their seats at topics, their callbacks topic.c      the pop in flight for
+ * each topic that somebody waits for deliveries.c what was popped and not yet confirmed to have
+ * reached its consumer scanner.c    one timer a bucket: finds and moves what is due owners.c
+ * who holds what, for acknowledgements that bring only an id names.c      what a topic and an
+ * id may look like
  */
 #ifndef DUEQ_NODE_QUEUE_QUEUE_H
 #define DUEQ_NODE_QUEUE_QUEUE_H
@@ -97,7 +97,7 @@ struct pop {
     struct delivery *delivery; /* taken over with the jobs, see below */
 
     /* The queue's own, see waiters.c. */
-    struct queue *queue;
+    struct waiters *waiters;
     struct seat *seats; /* one a topic; NULL: on its way out */
     unsigned seat_count;
     struct timer timer;
@@ -133,7 +133,7 @@ struct id_ack {
     enum status status;
 
     /* The queue's own, see owners.c. */
-    struct queue *queue;
+    struct owners *owners;
     struct op op;
     struct id_search *search;
 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "node/queue/queue_private.h"
+#include "node/queue/core.h"
 
 #define NO_HINT INT64_MAX
 
@@ -19,7 +19,7 @@ static void scan(struct scanned_bucket *b);
 
 static struct timers *timers_of(struct scanned_bucket *b)
 {
-    return b->scanner->queue->timers;
+    return b->scanner->core->timers;
 }
 
 static void on_timer(struct timer *timer)
@@ -30,7 +30,7 @@ static void on_timer(struct timer *timer)
 /* Rests until the next event, a hint heard meanwhile, or the safety interval. */
 static void rest(struct scanned_bucket *b, int64_t next_ms)
 {
-    int64_t interval_ms = b->scanner->queue->options.scan_interval_ms;
+    int64_t interval_ms = b->scanner->core->options.scan_interval_ms;
     int64_t wait_ms = next_ms >= 0 && next_ms < interval_ms ? next_ms : interval_ms;
 
     if (b->hint_mono_ms != NO_HINT) {
@@ -55,7 +55,7 @@ static void on_scanned(struct op *op)
 
     b->is_scanning = false;
     if (op->status == STATUS_OK)
-        count_moves(&b->scanner->queue->stats, op);
+        count_moves(&b->scanner->core->stats, op);
     if (!b->scanner->is_active)
         return;
     if (op->status != STATUS_OK) {
@@ -70,23 +70,23 @@ static void on_scanned(struct op *op)
 
 static void scan(struct scanned_bucket *b)
 {
-    struct queue *q = b->scanner->queue;
+    struct core *core = b->scanner->core;
 
     if (b->is_scanning || !b->scanner->is_active)
         return;
-    timer_disarm(q->timers, &b->timer);
+    timer_disarm(core->timers, &b->timer);
     b->is_scanning = true;
     b->hint_mono_ms = NO_HINT;
     b->op.verb = OP_SCAN;
     b->op.bucket = (unsigned)(b - b->scanner->buckets);
-    b->op.in.scan.limit = q->options.scan_batch;
+    b->op.in.scan.limit = core->options.scan_batch;
     b->op.on_done = on_scanned;
-    queue_send(q, &b->op);
+    core_send(core, &b->op);
 }
 
-void scanner_init(struct scanner *s, struct queue *q)
+void scanner_init(struct scanner *s, struct core *core)
 {
-    *s = (struct scanner){.queue = q, .count = q->store->buckets};
+    *s = (struct scanner){.core = core, .count = core->store->buckets};
     s->buckets = calloc(s->count, sizeof(*s->buckets));
     if (!s->buckets)
         abort();
@@ -112,13 +112,13 @@ void scanner_deactivate(struct scanner *s)
 {
     s->is_active = false;
     for (unsigned i = 0; i < s->count; i++)
-        timer_disarm(s->queue->timers, &s->buckets[i].timer);
+        timer_disarm(s->core->timers, &s->buckets[i].timer);
 }
 
 void scanner_hint(struct scanner *s, unsigned bucket, int64_t wait_ms)
 {
     struct scanned_bucket *b = &s->buckets[bucket];
-    int64_t due_mono_ms = timers_now(s->queue->timers) + wait_ms;
+    int64_t due_mono_ms = timers_now(s->core->timers) + wait_ms;
 
     if (!s->is_active)
         return;
@@ -126,7 +126,7 @@ void scanner_hint(struct scanner *s, unsigned bucket, int64_t wait_ms)
         if (due_mono_ms < b->hint_mono_ms)
             b->hint_mono_ms = due_mono_ms;
     } else if (!timer_is_armed(&b->timer) || due_mono_ms < b->timer.due_mono_ms) {
-        timer_arm(s->queue->timers, &b->timer, wait_ms);
+        timer_arm(s->core->timers, &b->timer, wait_ms);
     }
 }
 

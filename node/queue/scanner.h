@@ -20,17 +20,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct queue;
+struct core;
 struct scanned_bucket;
 
 struct scanner {
-    struct queue *queue;
+    struct core *core;
     struct scanned_bucket *buckets;
     unsigned count;
     bool is_active;
 };
 
-void scanner_init(struct scanner *s, struct queue *q);
+void scanner_init(struct scanner *s, struct core *core);
 void scanner_fini(struct scanner *s);
 
 /* Starts with a scan of every bucket. */

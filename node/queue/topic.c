@@ -1,6 +1,7 @@
 #include "node/queue/topic.h"
 
 #include "base/log.h"
+#include "node/queue/deliveries.h"
 
 #define RETRY_MS 1000
 
@@ -101,7 +102,7 @@ static unsigned give_all(struct topic *t)
 
 static void return_rest(struct topic *t, unsigned given)
 {
-    struct deliveries *ds = &t->waiters->queue->deliveries;
+    struct deliveries *ds = t->waiters->deliveries;
     const struct op *op = &t->op;
 
     if (given == op->out.pop.count)
@@ -166,7 +167,7 @@ static void note_failure(struct topic *t)
     LOG_DEBUG("waiters", "pop from %.*s: %s", BYTES_ARG(t->name), status_text(t->op.status));
     t->is_dirty = true;
     if (!timer_is_armed(&w->retry_timer))
-        timer_arm(w->queue->timers, &w->retry_timer, RETRY_MS);
+        timer_arm(w->core->timers, &w->retry_timer, RETRY_MS);
 }
 
 static void on_popped(struct op *op)
@@ -204,8 +205,8 @@ void topic_serve(struct topic *t)
     t->is_popping = true;
     t->op.verb = OP_POP;
     t->op.topic = t->name;
-    t->op.bucket = queue_bucket_of(t->waiters->queue, t->name);
+    t->op.bucket = core_bucket_of(t->waiters->core, t->name);
     t->op.in.pop.count = wanted;
     t->op.on_done = on_popped;
-    queue_send(t->waiters->queue, &t->op);
+    core_send(t->waiters->core, &t->op);
 }

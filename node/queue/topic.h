@@ -6,7 +6,9 @@
 #ifndef DUEQ_NODE_QUEUE_TOPIC_H
 #define DUEQ_NODE_QUEUE_TOPIC_H
 
-#include "node/queue/queue_private.h"
+#include "node/queue/core.h"
+#include "node/queue/hash.h"
+#include "node/queue/waiters.h"
 
 struct topic {
     UT_hash_handle hh;

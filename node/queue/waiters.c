@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "node/queue/deliveries.h"
+#include "node/queue/owners.h"
 #include "node/queue/topic.h"
 
 /* ---- consumers leave their seats ---- */
@@ -18,14 +20,14 @@ static void stand_up(struct pop *pop)
     free(pop->seats);
     pop->seats = NULL;
     list_remove(&pop->link);
-    timer_disarm(pop->queue->timers, &pop->timer);
+    timer_disarm(pop->waiters->core->timers, &pop->timer);
 }
 
 static void call_back(struct waiters *w, struct pop *pop, enum status status)
 {
     pop->status = status;
     w->count--;
-    w->queue->stats.waiting--;
+    w->core->stats.waiting--;
     pop->on_done(pop);
 }
 
@@ -33,13 +35,12 @@ static void end_later(struct waiters *w, struct pop *pop, enum status status)
 {
     pop->status = status;
     list_append(&w->over, &pop->link);
-    timer_arm(w->queue->timers, &w->over_timer, 0);
+    timer_arm(w->core->timers, &w->over_timer, 0);
 }
 
 static void on_over(struct timer *timer)
 {
     struct waiters *w = CONTAINER_OF(timer, struct waiters, over_timer);
-    struct queue *q = w->queue;
     struct list now, *link;
 
     list_init(&now);
@@ -49,7 +50,7 @@ static void on_over(struct timer *timer)
 
         call_back(w, pop, pop->status);
     }
-    queue_check_stopped(q);
+    w->core->on_end(w->core);
 }
 
 /* Nobody pops for it now: is it to wait any longer? */
@@ -67,8 +68,7 @@ bool waiter_is_finished(const struct pop *pop)
 void waiter_finish_empty(struct pop *pop)
 {
     stand_up(pop);
-    end_later(&pop->queue->waiters, pop,
-              pop->trouble != STATUS_OK ? pop->trouble : STATUS_NOT_FOUND);
+    end_later(pop->waiters, pop, pop->trouble != STATUS_OK ? pop->trouble : STATUS_NOT_FOUND);
 }
 
 static void on_time_over(struct timer *timer)
@@ -83,17 +83,17 @@ static void on_time_over(struct timer *timer)
 void waiter_finish_with(struct pop *pop, struct bytes topic, const struct op *op,
                         const struct job *jobs, unsigned count)
 {
-    struct queue *q = pop->queue;
+    struct waiters *w = pop->waiters;
 
     pop->topic = topic;
     pop->jobs = jobs;
     pop->job_count = count;
-    pop->delivery = delivery_new(&q->deliveries, topic, op->bucket, jobs, count, op->now_ms,
+    pop->delivery = delivery_new(w->deliveries, topic, op->bucket, jobs, count, op->now_ms,
                                  pop->since_mono_ms);
     if (pop->id_only)
-        owners_add(&q->owners, pop->holder, topic, jobs, count);
+        owners_add(w->owners, pop->holder, topic, jobs, count);
     stand_up(pop);
-    call_back(&q->waiters, pop, STATUS_OK);
+    call_back(w, pop, STATUS_OK);
 }
 
 void waiter_serve_seats(struct pop *pop)
@@ -135,15 +135,15 @@ static void sit_down(struct waiters *w, struct pop *pop)
 
 static void take_in(struct waiters *w, struct pop *pop)
 {
-    pop->queue = w->queue;
+    pop->waiters = w;
     pop->seats = NULL;
     pop->is_claimed = false;
     pop->is_patient = false;
     pop->trouble = STATUS_OK;
-    pop->since_mono_ms = timers_now(w->queue->timers);
+    pop->since_mono_ms = timers_now(w->core->timers);
     timer_init(&pop->timer, on_time_over);
     w->count++;
-    w->queue->stats.waiting++;
+    w->core->stats.waiting++;
 }
 
 void waiters_add(struct waiters *w, struct pop *pop)
@@ -153,7 +153,7 @@ void waiters_add(struct waiters *w, struct pop *pop)
     sit_down(w, pop);
     if (pop->wait_ms > 0) {
         pop->is_patient = true;
-        timer_arm(w->queue->timers, &pop->timer, pop->wait_ms);
+        timer_arm(w->core->timers, &pop->timer, pop->wait_ms);
     }
     waiter_serve_seats(pop);
 }
@@ -211,9 +211,10 @@ static void on_retry(struct timer *timer)
         topic_serve(t);
 }
 
-void waiters_init(struct waiters *w, struct queue *q)
+void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliveries,
+                  struct owners *owners)
 {
-    *w = (struct waiters){.queue = q};
+    *w = (struct waiters){.core = core, .deliveries = deliveries, .owners = owners};
     list_init(&w->seated);
     list_init(&w->over);
     timer_init(&w->over_timer, on_over);
@@ -223,6 +224,6 @@ void waiters_init(struct waiters *w, struct queue *q)
 void waiters_fini(struct waiters *w)
 {
     assert(!w->topics && list_is_empty(&w->over));
-    timer_disarm(w->queue->timers, &w->over_timer);
-    timer_disarm(w->queue->timers, &w->retry_timer);
+    timer_disarm(w->core->timers, &w->over_timer);
+    timer_disarm(w->core->timers, &w->retry_timer);
 }

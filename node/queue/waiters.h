@@ -34,12 +34,16 @@
 #include "base/status.h"
 #include "base/timer.h"
 
-struct queue;
+struct core;
+struct deliveries;
+struct owners;
 struct pop;
 struct topic;
 
 struct waiters {
-    struct queue *queue;
+    struct core *core;
+    struct deliveries *deliveries;
+    struct owners *owners;
     struct topic *topics; /* hash by name */
     struct list seated;   /* pops that sit at their topics */
     struct list over;     /* pops to be called back in the next turn, without a job */
@@ -48,7 +52,8 @@ struct waiters {
     unsigned count;           /* consumers, those on `over` included */
 };
 
-void waiters_init(struct waiters *w, struct queue *q);
+void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliveries,
+                  struct owners *owners);
 void waiters_fini(struct waiters *w);
 
 /* Takes a checked pop in. */

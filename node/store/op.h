@@ -59,7 +59,7 @@ struct op {
 
     /* Not for the caller. */
     struct list link;              /* whoever has the op */
-    struct queue *queue;           /* the engine, while it has the op: see queue.c */
+    struct core *core;             /* the engine, while it has the op: see core.c */
     void (*answer)(struct op *op); /* the caller's on_done, while the engine listens in */
 
     unsigned bucket;    /* crc16(topic) % buckets; the queue sets it */

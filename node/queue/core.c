@@ -1,0 +1,92 @@
+#include "node/queue/core.h"
+
+#include <assert.h>
+
+#include "base/crc16.h"
+
+static void count(struct queue_stats *stats, const struct op *op)
+{
+    if (op->status == STATUS_OK)
+        stats->done[op->verb]++;
+    else if (status_is_unknown(op->status))
+        stats->unknown[op->verb]++;
+    else
+        stats->refused[op->verb]++;
+}
+
+static void answer(struct core *core, struct op *op)
+{
+    count(&core->stats, op);
+    op->on_done = op->answer;
+    op->on_done(op);
+    core->on_end(core);
+}
+
+static void on_stored(struct op *op)
+{
+    struct core *core = op->core;
+
+    core->in_flight--;
+    core->after(core, op);
+    answer(core, op);
+}
+
+static void take(struct core *core, struct op *op)
+{
+    op->core = core;
+    op->answer = op->on_done;
+    op->wait_ms = -1;
+    op->now_ms = 0;
+}
+
+void core_send(struct core *core, struct op *op)
+{
+    take(core, op);
+    op->on_done = on_stored;
+    core->in_flight++;
+    core->before(core, op);
+    store_submit(core->store, op);
+}
+
+void core_refuse(struct core *core, struct op *op, enum status status)
+{
+    take(core, op);
+    op->status = status;
+    list_init(&op->link);
+    list_append(&core->refused, &op->link);
+    timer_arm(core->timers, &core->refused_timer, 0);
+}
+
+static void on_refused(struct timer *timer)
+{
+    struct core *core = CONTAINER_OF(timer, struct core, refused_timer);
+    struct list now, *link;
+
+    list_init(&now);
+    list_append_all(&now, &core->refused);
+    while ((link = list_pop(&now)))
+        answer(core, CONTAINER_OF(link, struct op, link));
+}
+
+unsigned core_bucket_of(const struct core *core, struct bytes topic)
+{
+    return crc16(topic) % core->store->buckets;
+}
+
+bool core_is_idle(const struct core *core)
+{
+    return core->in_flight == 0 && !timer_is_armed(&core->refused_timer);
+}
+
+void core_init(struct core *core, const struct queue_options *options, struct store *store,
+               struct timers *timers)
+{
+    *core = (struct core){.options = *options, .store = store, .timers = timers};
+    list_init(&core->refused);
+    timer_init(&core->refused_timer, on_refused);
+}
+
+void core_fini(struct core *core)
+{
+    assert(core_is_idle(core));
+}

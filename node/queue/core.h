@@ -1,0 +1,45 @@
+/* What all parts of the engine stand on: the store, the timers, the options, the counters,
+ * and the way of an operation to the store and back. It knows none of the parts; queue.c
+ * puts them together and listens in where one part's operation concerns another.
+ */
+#ifndef DUEQ_NODE_QUEUE_CORE_H
+#define DUEQ_NODE_QUEUE_CORE_H
+
+#include "base/list.h"
+#include "base/timer.h"
+#include "node/queue/queue.h"
+#include "node/store/store.h"
+
+struct core {
+    struct queue_options options;
+    struct store *store;
+    struct timers *timers;
+    struct queue_stats stats;
+
+    unsigned in_flight;  /* operations the store has not answered */
+    struct list refused; /* operations to be answered in the next turn */
+    struct timer refused_timer;
+
+    /* For queue.c: before an operation goes to the store; when it is back, before whoever
+     * sent it hears of it; and when anything has ended, as the last thing. */
+    void (*before)(struct core *core, const struct op *op);
+    void (*after)(struct core *core, const struct op *op);
+    void (*on_end)(struct core *core);
+};
+
+void core_init(struct core *core, const struct queue_options *options, struct store *store,
+               struct timers *timers);
+void core_fini(struct core *core);
+
+/* Of checked operations, topic and bucket set. Also again from their own on_done. */
+void core_send(struct core *core, struct op *op);
+
+/* Answers it with `status` in a later turn; the store never sees it. */
+void core_refuse(struct core *core, struct op *op, enum status status);
+
+unsigned core_bucket_of(const struct core *core, struct bytes topic);
+
+/* Nothing in flight, nothing to be answered? */
+bool core_is_idle(const struct core *core);
+
+#endif
