@@ -235,6 +235,57 @@ static void a_missing_body_stops_the_pop_before_anything_is_taken(void **state)
     assert_string_equal(before, after);
 }
 
+/* ---- no rights on the channel ---- */
+
+static void assert_refused_unchanged(struct op op)
+{
+    char before[512] = "", after[512] = "";
+
+    redis_fixture_command(redis, "ACL SETUSER default resetchannels");
+    take_digests('n', before);
+    op = run(op);
+    take_digests('n', after);
+    redis_fixture_command(redis, "ACL SETUSER default allchannels");
+    if (op.status != STATUS_STORE_ERROR || strcmp(before, after) != 0)
+        fail_msg("%s ended as %s\nbefore\n%safter\n%s", op_word(op.verb),
+                 status_word(op.status), before, after);
+}
+
+/* One job among more tombstones than a pop looks at. */
+static void bury_a_job(void)
+{
+    static struct op ops[1200];
+    static char ids[1200][8];
+
+    for (unsigned i = 0; i < 1200; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "%u", i);
+        ops[i] = push_op(TOPIC, ids[i]);
+    }
+    run_all(ops, 1200);
+    for (unsigned i = 1; i < 1200; i++)
+        ops[i] = id_op(OP_CANCEL, ids[i]);
+    run_all(ops + 1, 1199);
+}
+
+/* What wakes others is refused as a whole, or not at all. */
+static void nothing_happens_that_cannot_be_announced(void **state)
+{
+    struct job first = hold("first", TTR_MS), second = hold("second", TTR_MS);
+    struct lease lease = {first.id, first.stamp};
+    struct op due = push_delayed("due", 1);
+
+    assert_refused_unchanged(push_op(TOPIC, "new"));
+    assert_refused_unchanged(push_op(TOPIC, ""));
+    assert_refused_unchanged(lease_op(OP_RELEASE, &second));
+    assert_refused_unchanged(
+        (struct op){.verb = OP_RETURN, .topic = TOPIC, .in.leases = {&lease, 1}});
+    wait_until(due.out.push.due_ms);
+    assert_refused_unchanged(
+        (struct op){.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000});
+    bury_a_job();
+    assert_refused_unchanged((struct op){.verb = OP_POP, .topic = TOPIC, .in.pop.count = 2});
+}
+
 /* ---- what is not seen from outside ---- */
 
 static void nothing_of_a_job_stays_when_it_is_gone(void **state)
@@ -307,6 +358,7 @@ static const struct CMUnitTest tests[] = {
     TEST(no_scan_changes_a_job_when_a_key_is_wrong),
     TEST(a_missing_job_stops_the_scan_before_anything_is_moved),
     TEST(a_missing_body_stops_the_pop_before_anything_is_taken),
+    TEST(nothing_happens_that_cannot_be_announced),
     TEST(nothing_of_a_job_stays_when_it_is_gone),
     TEST(a_new_id_skips_exactly_those_that_live),
     TEST(a_full_redis_takes_no_job_but_lets_all_go),

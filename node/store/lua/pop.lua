@@ -68,6 +68,9 @@ if id_only then
 end
 local event = format('%d', soonest)
 local wait = call('ZCOUNT', t, '-inf', event) == 0 and soonest - now or -1
+if #ids < count and seen >= LOOK_MAX and call('LLEN', r) > seen then
+    wake(j, topic)
+end
 
 call('ZREM', v, '') -- even if Redis is full
 local last = call('INCRBY', n, #ids)
@@ -98,7 +101,4 @@ if id_only then
     call('HSET', o, unpack(owners))
 end
 call('ZADD', t, 'LT', event, topic)
-if #ids < count and seen >= LOOK_MAX and call('EXISTS', r) == 1 then
-    wake(j, topic)
-end
 return answer

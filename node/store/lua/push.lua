@@ -44,7 +44,7 @@ if is_big then
     call('HLEN', p)
 end
 
-local state, stamp, wait, was_empty = READY, 0, -1, false
+local state, stamp, wait = READY, 0, -1
 if at > now then
     local due = format('%d', at)
     state = DELAYED
@@ -57,7 +57,9 @@ if at > now then
         call('SET', n, format('%d', made))
     end
 else
-    was_empty = call('LLEN', r) == 0
+    if call('LLEN', r) == 0 then
+        wake(j, topic)
+    end
     if made then
         stamp = made + 1
         call('SET', n, format('%d', stamp))
@@ -73,8 +75,5 @@ if is_big then
     call('HSET', j, id, header)
 else
     call('HSET', j, id, header .. body)
-end
-if was_empty then
-    wake(j, topic)
 end
 return {OK, now, wait, at, made and id}

@@ -19,14 +19,14 @@ end
 if code ~= OK then
     return {code, now, -1}
 end
-local due, stamp, wait, was_empty = now + delay, 0, -1, false
+local due, stamp, wait = now + delay, 0, -1
 local event = format('%d', due)
-if delay == 0 then
-    was_empty = call('LLEN', r) == 0
-elseif call('ZCOUNT', t, '-inf', event) == 0 then
-    wait = delay
-end
 local is_owner = owns(o, value, id, topic)
+if delay > 0 then
+    wait = call('ZCOUNT', t, '-inf', event) == 0 and delay or -1
+elseif call('LLEN', r) == 0 then
+    wake(j, topic)
+end
 
 call('ZREM', v, '') -- even if Redis is full
 if delay == 0 then
@@ -41,8 +41,5 @@ local first = byte(value) - RESERVED + (delay == 0 and READY or DELAYED) - (is_o
 call('HSET', j, id, char(first) .. sub(value, 2, 7) .. pack('>I6I6', due, stamp) .. sub(value, 20))
 if is_owner then
     call('HDEL', o, id)
-end
-if was_empty then
-    wake(j, topic)
 end
 return {OK, now, wait}

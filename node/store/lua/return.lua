@@ -28,7 +28,9 @@ if #ids == 0 then
     return {OK, now, -1, stale}
 end
 
-local was_empty = call('LLEN', r) == 0
+if call('LLEN', r) == 0 then
+    wake(j, topic)
+end
 call('ZREM', v, '') -- even if Redis is full
 local last = call('INCRBY', n, #ids)
 local entries, ready = {}, {}
@@ -41,7 +43,4 @@ end
 call('ZREM', v, unpack(ids))
 call('LPUSH', r, unpack(entries))
 call('HSET', j, unpack(ready))
-if was_empty then
-    wake(j, topic)
-end
 return {OK, now, -1, stale}

@@ -46,7 +46,7 @@ for _, topic in ipairs(call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, T
     plan.ids, plan.values, next_due = due_in(plan.d, plan.j, DELAYED)
     plan.expired_ids, plan.expired_values, next_deadline = due_in(plan.v, plan.j, RESERVED)
     plan.next = math.min(next_due, next_deadline)
-    plan.was_empty = call('LLEN', plan.r) == 0
+    plan.wakes = #plan.ids + #plan.expired_ids > 0 and call('LLEN', plan.r) == 0
     plans[#plans + 1] = plan
     for i = 1, #plan.ids do
         answer[#answer + 1] = now - parse('>I6', plan.values[i], 8)
@@ -55,6 +55,11 @@ for _, topic in ipairs(call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, T
     moved_count = moved_count + #plan.ids + #plan.expired_ids
 end
 
+for _, plan in ipairs(plans) do
+    if plan.wakes then
+        wake(t, plan.topic)
+    end
+end
 call('ZREM', t, '') -- even if Redis is full
 local stamp = moved_count > 0 and call('INCRBY', n, moved_count) - moved_count
 
@@ -80,9 +85,6 @@ local function carry_out(plan)
     if #entries > 0 then
         call('RPUSH', plan.r, unpack(entries))
         call('HSET', plan.j, unpack(ready))
-        if plan.was_empty then
-            wake(t, plan.topic)
-        end
     end
     if plan.next < math.huge then
         call('ZADD', t, format('%d', plan.next), plan.topic)
