@@ -86,6 +86,7 @@ static void keep_outputs(struct op *op)
         struct bytes all = {(const char *)op->out.scan.lateness_ms, size};
 
         op->out.scan.lateness_ms = (const int64_t *)room_copy(&now.kept, all).at;
+        op->out.scan.wrong = room_copy(&now.kept, op->out.scan.wrong);
     } else if (op->verb == OP_POP) {
         struct job *jobs = room_get(&now.kept, op->out.pop.count * sizeof(*jobs));
 
@@ -269,6 +270,16 @@ struct job hold(const char *id, int64_t ttr_ms)
     assert_bytes(job.id, bytes_of_text(id));
     assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
     return job;
+}
+
+void lose(const char *id)
+{
+    now.stand->lose(now.stand, bytes_of_text(id));
+}
+
+void repair(const char *id)
+{
+    now.stand->repair(now.stand, bytes_of_text(id));
 }
 
 /* ---- looking ---- */

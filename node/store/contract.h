@@ -40,6 +40,11 @@ struct stand {
     void (*turn)(struct stand *stand);             /* lets the store work, until wake() */
     void (*wake)(struct stand *stand);             /* something happened */
     void (*pass)(struct stand *stand, int64_t ms); /* lets about so much time go by */
+
+    /* TOPIC's delayed or reserved job: its value goes, its place still names it; and then the
+     * place forgets it too. */
+    void (*lose)(struct stand *stand, struct bytes id);
+    void (*repair)(struct stand *stand, struct bytes id);
 };
 
 struct contract_part {
@@ -89,6 +94,10 @@ struct op cancel(const char *id);
 
 /* A reserved job whose consumer has it, for `ttr_ms`. */
 struct job hold(const char *id, int64_t ttr_ms);
+
+/* The stand's. */
+void lose(const char *id);
+void repair(const char *id);
 
 /* ---- looking ---- */
 

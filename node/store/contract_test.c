@@ -48,6 +48,16 @@ static void memory_pass(struct stand *stand, int64_t ms)
     timers_run(timers, timers_now(timers) + ms);
 }
 
+static void memory_lose(struct stand *stand, struct bytes id)
+{
+    memory_store_lose(memory_of(stand)->store, bucket_of(TOPIC), TOPIC, id);
+}
+
+static void memory_repair(struct stand *stand, struct bytes id)
+{
+    memory_store_repair(memory_of(stand)->store, bucket_of(TOPIC), TOPIC, id);
+}
+
 static int memory_setup(void **state)
 {
     struct memory_stand *it = calloc(1, sizeof(*it));
@@ -58,7 +68,9 @@ static int memory_setup(void **state)
                                .start = memory_start,
                                .turn = memory_turn,
                                .wake = memory_wake,
-                               .pass = memory_pass};
+                               .pass = memory_pass,
+                               .lose = memory_lose,
+                               .repair = memory_repair};
     contract_begin(&it->stand);
     *state = it;
     return 0;
@@ -122,6 +134,24 @@ static void redis_pass(struct stand *stand, int64_t ms)
     run_until(it->loop, &it->is_over);
 }
 
+static void redis_forget(struct stand *stand, const char *verb, const char *letter,
+                         struct bytes id)
+{
+    redis_fixture_command(redis, "%s %s:{%u}:%s:%b %b", verb, redis_of(stand)->prefix,
+                          bucket_of(TOPIC), letter, TOPIC.at, TOPIC.len, id.at, id.len);
+}
+
+static void redis_lose(struct stand *stand, struct bytes id)
+{
+    redis_forget(stand, "HDEL", "j", id);
+}
+
+static void redis_repair(struct stand *stand, struct bytes id)
+{
+    redis_forget(stand, "ZREM", "d", id);
+    redis_forget(stand, "ZREM", "v", id);
+}
+
 static void on_stopped(void *arg)
 {
     ((struct redis_stand *)arg)->is_over = true;
@@ -144,7 +174,9 @@ static int redis_setup(void **state)
                                .start = redis_start,
                                .turn = redis_turn,
                                .wake = redis_wake,
-                               .pass = redis_pass};
+                               .pass = redis_pass,
+                               .lose = redis_lose,
+                               .repair = redis_repair};
     contract_begin(&it->stand);
     contract_redis_begin(redis, it->prefix);
     *state = it;

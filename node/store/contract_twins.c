@@ -83,6 +83,7 @@ static void check_scan(const struct op *r, const struct op *m)
     SAME(out.scan.moved);
     SAME(out.scan.expired);
     SAME(out.scan.next_ms);
+    SAME(out.scan.stuck);
     SAME(out.scan.lateness_count);
     assert_int_equal(lateness_sum(r), lateness_sum(m));
 }

@@ -43,12 +43,24 @@ struct memory_db *memory_db_new(unsigned buckets)
     return db;
 }
 
+static void free_lost(struct timers *heap)
+{
+    while (heap->count) {
+        struct record *record = heap_first(heap);
+
+        timer_disarm(heap, &record->when);
+        free(record);
+    }
+}
+
 static void memory_topic_free(struct topic *topic)
 {
     struct record *record, *next;
 
     HASH_ITER (hh, topic->records, record, next)
         record_delete(topic, record);
+    free_lost(&topic->delayed);
+    free_lost(&topic->reserved);
     while (ready_take(topic))
         ;
     timers_fini(&topic->delayed);
@@ -67,6 +79,20 @@ static void db_free(struct memory_db *db)
         timers_fini(&db->buckets[i].index);
     }
     free(db);
+}
+
+void memory_db_lose(struct memory_db *db, unsigned bucket, struct bytes name, struct bytes id)
+{
+    struct topic *topic = memory_topic_get(&db->buckets[bucket], name);
+
+    record_lose(topic, memory_must(record_find(topic, id)));
+}
+
+void memory_db_repair(struct memory_db *db, unsigned bucket, struct bytes name, struct bytes id)
+{
+    struct topic *topic = memory_topic_get(&db->buckets[bucket], name);
+
+    lost_delete(topic, memory_must(lost_find(topic, id)));
 }
 
 unsigned memory_db_buckets(const struct memory_db *db)

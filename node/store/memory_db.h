@@ -33,4 +33,10 @@ void memory_db_leave(struct memory_db *db, struct memory_listener *listener);
 /* Runs the operation and fills in its outputs, which borrow from `room`. */
 void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct room *room);
 
+/* Makes a delayed or reserved job an orphan: its value is gone, its place still names it. And
+ * the repair: the place forgets it too. */
+void memory_db_lose(struct memory_db *db, unsigned bucket, struct bytes topic, struct bytes id);
+void memory_db_repair(struct memory_db *db, unsigned bucket, struct bytes topic,
+                      struct bytes id);
+
 #endif

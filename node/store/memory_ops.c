@@ -8,6 +8,7 @@
 #define UNCONFIRMED_MIN_MS 1000 /* a popped job is kept so long for its confirmation */
 #define UNCONFIRMED_MAX_MS 5000
 #define TOUCH_NO_TTR_MS    5000
+#define STUCK_RETRY_MS     1000
 #define DELAY_MAX_MS       ((INT64_C(1) << 40) - 1) /* what the header of a job has room for */
 #define TTR_MAX_MS         ((INT64_C(1) << 32) - 1)
 
@@ -228,7 +229,7 @@ static enum status run_stats(struct call *c)
 
     c->op->out.stats.delayed = delayed;
     c->op->out.stats.reserved = reserved;
-    c->op->out.stats.ready = live - delayed - reserved;
+    c->op->out.stats.ready = or_zero(live - delayed - reserved);
     return STATUS_OK;
 }
 
@@ -270,14 +271,28 @@ static void scan_topic(struct call *c, struct topic *topic, int64_t *lateness_ms
     memory_topic_reindex(topic);
 }
 
+/* Stricter than Redis, which moves what is due before the orphan if the limit ends there. */
+static void leave_alone(struct call *c, struct topic *topic)
+{
+    if (c->op->out.scan.stuck++ == 0)
+        c->op->out.scan.wrong = BYTES("a job is in its place, but missing in its topic");
+    memory_topic_put_off(topic, c->now_ms + STUCK_RETRY_MS);
+}
+
 static enum status run_scan(struct call *c)
 {
     struct op *op = c->op;
     struct timers *index = &c->bucket->index;
     int64_t *lateness_ms = room_get(c->room, op->in.scan.limit * sizeof(*lateness_ms));
 
-    while (op->out.scan.moved < op->in.scan.limit && heap_first_ms(index) <= c->now_ms)
-        scan_topic(c, CONTAINER_OF(index->heap[1], struct topic, event), lateness_ms);
+    while (op->out.scan.moved < op->in.scan.limit && heap_first_ms(index) <= c->now_ms) {
+        struct topic *topic = CONTAINER_OF(index->heap[1], struct topic, event);
+
+        if (lost_is_due(topic, c->now_ms))
+            leave_alone(c, topic);
+        else
+            scan_topic(c, topic, lateness_ms);
+    }
     op->out.scan.lateness_ms = lateness_ms;
     op->out.scan.next_ms = index->count ? or_zero(heap_first_ms(index) - c->now_ms) : -1;
     return STATUS_OK;

@@ -104,6 +104,64 @@ void record_delete(struct topic *topic, struct record *record)
     free(record);
 }
 
+/* ---- orphans ---- */
+
+static struct timers *heap_of(struct topic *topic, const struct record *record)
+{
+    return record->job.state == JOB_DELAYED ? &topic->delayed : &topic->reserved;
+}
+
+void record_lose(struct topic *topic, struct record *record)
+{
+    assert(!record->is_lost && timer_is_armed(&record->when));
+    HASH_DEL(topic->records, record);
+    record->is_lost = true;
+    topic->lost_count++;
+}
+
+static struct record *lost_find_in(const struct timers *heap, struct bytes id)
+{
+    for (size_t i = 1; i <= heap->count; i++) {
+        struct record *record = CONTAINER_OF(heap->heap[i], struct record, when);
+
+        if (record->is_lost && bytes_equal(record->job.id, id))
+            return record;
+    }
+    return NULL;
+}
+
+struct record *lost_find(struct topic *topic, struct bytes id)
+{
+    struct record *record = lost_find_in(&topic->delayed, id);
+
+    return record ? record : lost_find_in(&topic->reserved, id);
+}
+
+static bool has_lost_due(const struct timers *heap, int64_t now_ms)
+{
+    for (size_t i = 1; i <= heap->count; i++) {
+        const struct timer *when = heap->heap[i];
+
+        if (when->due_mono_ms <= now_ms && CONTAINER_OF(when, struct record, when)->is_lost)
+            return true;
+    }
+    return false;
+}
+
+bool lost_is_due(const struct topic *topic, int64_t now_ms)
+{
+    return topic->lost_count > 0 &&
+           (has_lost_due(&topic->delayed, now_ms) || has_lost_due(&topic->reserved, now_ms));
+}
+
+void lost_delete(struct topic *topic, struct record *record)
+{
+    assert(record->is_lost);
+    timer_disarm(heap_of(topic, record), &record->when);
+    topic->lost_count--;
+    free(record);
+}
+
 /* ---- moving ---- */
 
 static void note_event(struct topic *topic, int64_t at_ms)
@@ -125,8 +183,7 @@ static void publish(struct topic *topic)
 
 void record_leave(struct topic *topic, struct record *record)
 {
-    timer_disarm(record->job.state == JOB_DELAYED ? &topic->delayed : &topic->reserved,
-                 &record->when);
+    timer_disarm(heap_of(topic, record), &record->when);
     if (record->entry)
         record->entry->record = NULL;
     record->entry = NULL;
@@ -197,4 +254,9 @@ void memory_topic_reindex(struct topic *topic)
     timer_disarm(&topic->bucket->index, &topic->event);
     if (delayed_ms != MEMORY_NEVER || reserved_ms != MEMORY_NEVER)
         note_event(topic, delayed_ms < reserved_ms ? delayed_ms : reserved_ms);
+}
+
+void memory_topic_put_off(struct topic *topic, int64_t until_ms)
+{
+    timer_arm(&topic->bucket->index, &topic->event, until_ms);
 }

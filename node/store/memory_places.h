@@ -35,6 +35,7 @@ struct record {
     struct job job;      /* id and body point to `bytes` */
     struct timer when;   /* its place among the delayed or the reserved */
     struct entry *entry; /* while it is ready */
+    bool is_lost;        /* an orphan: among no topic's records, but still in a heap */
     char bytes[];
 };
 
@@ -44,6 +45,7 @@ struct topic {
     struct bucket *bucket;
     struct record *records;
     struct timers delayed, reserved;
+    unsigned lost_count;
     struct list ready;
     struct bytes name; /* points to `bytes` */
     char bytes[];
@@ -90,6 +92,13 @@ struct owner *owner_find(struct bucket *bucket, struct bytes id);
 void owner_set(struct topic *topic, const struct job *job);
 void owner_remove(struct topic *topic, const struct job *job);
 
+/* ---- orphans: a place names a job that is gone ---- */
+
+void record_lose(struct topic *topic, struct record *record);   /* delayed or reserved */
+struct record *lost_find(struct topic *topic, struct bytes id); /* NULL when there is none */
+bool lost_is_due(const struct topic *topic, int64_t now_ms);
+void lost_delete(struct topic *topic, struct record *record);
+
 /* ---- moving ---- */
 
 enum end { FRONT, BACK };
@@ -109,5 +118,8 @@ struct record *ready_take(struct topic *topic);
 
 /* After a scan: the index says what is really next. */
 void memory_topic_reindex(struct topic *topic);
+
+/* The index says that nothing happens before then. */
+void memory_topic_put_off(struct topic *topic, int64_t until_ms);
 
 #endif

@@ -289,6 +289,18 @@ void memory_store_bring_up(struct memory_store *ms)
     add_news(ms, NEWS_UP, bytes_of("", 0));
 }
 
+void memory_store_lose(struct memory_store *ms, unsigned bucket, struct bytes topic,
+                       struct bytes id)
+{
+    memory_db_lose(ms->db, bucket, topic, id);
+}
+
+void memory_store_repair(struct memory_store *ms, unsigned bucket, struct bytes topic,
+                         struct bytes id)
+{
+    memory_db_repair(ms->db, bucket, topic, id);
+}
+
 /* ---- what was asked of it ---- */
 
 unsigned long memory_store_count(const struct memory_store *ms, enum op_verb verb)

@@ -60,6 +60,13 @@ void memory_store_unhold(struct memory_store *ms);
 void memory_store_take_down(struct memory_store *ms);
 void memory_store_bring_up(struct memory_store *ms);
 
+/* An orphan: a delayed or reserved job whose value is gone, while its place still names it; and
+ * its repair, after which the place does not. */
+void memory_store_lose(struct memory_store *ms, unsigned bucket, struct bytes topic,
+                       struct bytes id);
+void memory_store_repair(struct memory_store *ms, unsigned bucket, struct bytes topic,
+                         struct bytes id);
+
 /* ---- what was asked of it ---- */
 
 unsigned long memory_store_count(const struct memory_store *ms, enum op_verb verb);

@@ -124,6 +124,8 @@ struct op {
             unsigned lateness_count;
             unsigned expired; /* of the moved: reservations that ran out */
             int64_t next_ms;  /* until the bucket's next event; 0: more is due now; -1: none */
+            unsigned stuck;   /* topics left alone, because their data contradicts itself */
+            struct bytes wrong; /* what is wrong with the first of them, for people */
         } scan;
     } out;
 };

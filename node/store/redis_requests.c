@@ -13,6 +13,7 @@
 
 #define POOL_MAX       1024 /* requests kept for the next operations */
 #define QUIET_AFTER_MS 1000 /* errors of Redis come by the thousand: one line for so long */
+#define STUCK_QUIET_MS 60000
 
 struct request {
     struct redis_call call;
@@ -42,6 +43,7 @@ struct redis_requests {
 
     int64_t quiet_until_mono_ms;
     unsigned unsaid; /* errors since the last line */
+    int64_t stuck_quiet_until_mono_ms;
     bool is_open;
     bool is_stopping;
     void (*on_idle)(void *arg); /* NULL: not asked for, or said */
@@ -272,6 +274,19 @@ static void take_error(struct redis_requests *q, const struct op *op, const char
         redis_link_reset(q->link, "looking for a Redis that takes writes");
 }
 
+/* A scan left topics alone. It looks at them each second, but that need not be told so often.
+ */
+static void say_stuck(struct redis_requests *q, const struct op *op)
+{
+    int64_t now_mono_ms = timers_now(q->timers);
+
+    if (op->out.scan.stuck == 0 || now_mono_ms < q->stuck_quiet_until_mono_ms)
+        return;
+    LOG_ERROR("redis", "nothing becomes due in %u topic(s) of bucket %u: %.*s",
+              op->out.scan.stuck, op->bucket, BYTES_ARG(op->out.scan.wrong));
+    q->stuck_quiet_until_mono_ms = now_mono_ms + STUCK_QUIET_MS;
+}
+
 static void take_answer(struct request *r, const redisReply *reply)
 {
     struct redis_requests *q = r->queue;
@@ -280,6 +295,8 @@ static void take_answer(struct request *r, const redisReply *reply)
     switch (reply_decode(reply, op, &q->room)) {
     case REPLY_DONE:
         q->stats->answered[op->verb]++;
+        if (op->verb == OP_SCAN && op->status == STATUS_OK)
+            say_stuck(q, op);
         redis_handshake_saw(q->handshake, op->bucket, reply_counter(op, q->keys.buckets));
         finish(r);
         break;

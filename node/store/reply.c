@@ -136,23 +136,28 @@ static bool take_stats(const redisReply *reply, struct op *op, struct reply_room
 
 static bool take_scan(const redisReply *reply, struct op *op, struct reply_room *room)
 {
-    unsigned moved, expired, late;
+    unsigned moved, expired, late, stuck;
+    struct bytes wrong;
     int64_t next_ms;
 
     if (!take_unsigned(reply, HEAD, REPLY_ITEMS_MAX, &moved) ||
         !take_unsigned(reply, HEAD + 1, moved, &expired) ||
-        !take_number(reply, HEAD + 2, -1, INT64_MAX, &next_ms))
+        !take_number(reply, HEAD + 2, -1, INT64_MAX, &next_ms) ||
+        !take_unsigned(reply, HEAD + 3, REPLY_ITEMS_MAX, &stuck) ||
+        !take_bytes(reply, HEAD + 4, &wrong))
         return false;
     late = moved - expired;
-    if (reply->elements != HEAD + 3 + late)
+    if (reply->elements != HEAD + 5 + late)
         return false;
     for (unsigned i = 0; i < late; i++) {
-        if (!take_number(reply, HEAD + 3 + i, 0, INT64_MAX, &room->lateness_ms[i]))
+        if (!take_number(reply, HEAD + 5 + i, 0, INT64_MAX, &room->lateness_ms[i]))
             return false;
     }
     op->out.scan.moved = moved;
     op->out.scan.expired = expired;
     op->out.scan.next_ms = next_ms;
+    op->out.scan.stuck = stuck;
+    op->out.scan.wrong = wrong;
     op->out.scan.lateness_ms = room->lateness_ms;
     op->out.scan.lateness_count = late;
     return true;

@@ -121,6 +121,7 @@ static void touch_outputs(const struct op *op)
         assert(op->out.scan.lateness_count <= REPLY_ITEMS_MAX);
         for (unsigned i = 0; i < op->out.scan.lateness_count; i++)
             assert(op->out.scan.lateness_ms[i] >= 0);
+        read_all(op->out.scan.wrong);
     } else if (op->verb == OP_GET) {
         read_all(op->out.job.body);
     } else if (op->verb == OP_DELIVERED || op->verb == OP_RETURN) {

@@ -126,12 +126,15 @@ static void counts_what_a_scan_moved(void **state)
 {
     struct op op = op_of(OP_SCAN);
 
-    assert_int_equal(DECODE(&op, "*8\n:0\n:" NOW "\n:-1\n:3\n:1\n:40\n:5\n:6\n"), REPLY_DONE);
+    assert_int_equal(DECODE(&op, "*10\n:0\n:" NOW "\n:-1\n:3\n:1\n:40\n:2\n$3\nbad\n:5\n:6\n"),
+                     REPLY_DONE);
     assert_int_equal(op.out.scan.moved, 3);
     assert_int_equal(op.out.scan.expired, 1);
     assert_int_equal(op.out.scan.next_ms, 40);
     assert_int_equal(op.out.scan.lateness_count, 2);
     assert_int_equal(op.out.scan.lateness_ms[1], 6);
+    assert_int_equal(op.out.scan.stuck, 2);
+    assert_int_equal(op.out.scan.wrong.len, 3);
 }
 
 static void reads_an_owner(void **state)
@@ -197,9 +200,10 @@ static void refuses_outputs_that_cannot_be(void **state)
     assert_int_equal(DECODE(&stats, "*7\n:0\n:1\n:-1\n:0\n:-1\n:0\n:0\n"), REPLY_MALFORMED);
     assert_int_equal(DECODE(&stale, "*4\n:0\n:1\n:-1\n:4\n"), REPLY_MALFORMED);
     assert_int_equal(DECODE(&get, "*4\n:0\n:1\n:-1\n$3\nabc\n"), REPLY_MALFORMED);
-    assert_int_equal(DECODE(&scan, "*6\n:0\n:1\n:-1\n:1001\n:1001\n:0\n"), REPLY_MALFORMED);
-    assert_int_equal(DECODE(&scan, "*6\n:0\n:1\n:-1\n:1\n:2\n:0\n"), REPLY_MALFORMED);
-    assert_int_equal(DECODE(&scan, "*6\n:0\n:1\n:-1\n:1\n:0\n:0\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&scan, "*8\n:0\n:1\n:-1\n:1001\n:1001\n:0\n:0\n$0\n\n"),
+                     REPLY_MALFORMED);
+    assert_int_equal(DECODE(&scan, "*8\n:0\n:1\n:-1\n:1\n:2\n:0\n:0\n$0\n\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&scan, "*8\n:0\n:1\n:-1\n:1\n:0\n:0\n:0\n$0\n\n"), REPLY_MALFORMED);
 }
 
 static void finds_the_counter_in_the_ids_the_store_made(void **state)
