@@ -15,7 +15,6 @@
 #include "node/warden_channel.h"
 #include "node/warden_listen.h"
 
-#define LOOK_EVERY_MS  5
 #define SAY_AFTER_MS   2000
 #define SAY_EVERY_MS   10000
 #define BEATS_PER_HANG 5
@@ -53,24 +52,27 @@ static void say_up(struct app *a)
     free(dir);
 }
 
-static void on_look(struct timer *timer)
+static void on_waiting(struct timer *timer)
 {
-    struct app *a = CONTAINER_OF(timer, struct app, look);
-    int64_t now = timers_now(&a->loop->timers);
+    struct app *a = CONTAINER_OF(timer, struct app, waiting);
 
-    if (redis_store_stats(a->store)->state == REDIS_STORE_UP) {
-        a->has_been_up = true;
-        say_up(a);
-        return;
-    }
-    if (now >= a->say_mono_ms) {
-        LOG_INFO("app", "waiting for the store (%s)", a->conf->store.redis.text);
-        a->say_mono_ms = now + SAY_EVERY_MS;
-    }
-    timer_arm(&a->loop->timers, timer, LOOK_EVERY_MS);
+    LOG_INFO("app", "waiting for the store (%s)", a->conf->store.redis.text);
+    timer_arm(&a->loop->timers, timer, SAY_EVERY_MS);
 }
 
 /* ---- what the store and HTTP want to know ---- */
+
+static void on_store_up(void *arg)
+{
+    struct app *a = arg;
+
+    if (a->has_been_up || a->phase != APP_RUN)
+        return;
+    a->has_been_up = true;
+    timer_disarm(&a->loop->timers, &a->waiting);
+    channel_send(a->options->channel_fd, CHANNEL_STORE_UP);
+    say_up(a);
+}
 
 /* A node that starts ends, so that somebody notices; one that works goes on: its Redis may
  * have been replaced for a moment only. */
@@ -79,7 +81,7 @@ static void on_refused(void *arg, const char *why)
     struct app *a = arg;
 
     LOG_ERROR("app", "this store cannot be used: %s", why);
-    if (!a->has_been_up)
+    if (!a->has_been_up && !a->options->store_was_up)
         app_stop(a, "the store and the configuration do not fit", EX_CONFIG);
 }
 
@@ -87,8 +89,6 @@ static const char *why_not_ready(void *arg)
 {
     const struct app *a = arg;
 
-    if (a->phase != APP_RUN)
-        return "the node is stopping";
     switch (redis_store_stats(a->store)->state) {
     case REDIS_STORE_UP:
         return NULL;
@@ -170,6 +170,7 @@ static enum status open_store(struct app *a, const char *address)
     struct redis_store_options options = app_store_options(a->conf, address);
 
     options.on_refused = on_refused;
+    options.on_up = on_store_up;
     options.arg = a;
     a->store = redis_store_new(a->loop, &options);
     return a->store ? STATUS_OK : STATUS_BAD_CONFIG;
@@ -198,9 +199,8 @@ static void start(struct app *a)
     queue_activate(a->queue);
     open_protocols(a);
     redis_store_start(a->store);
-    timer_init(&a->look, on_look);
-    timer_arm(&a->loop->timers, &a->look, 0);
-    a->say_mono_ms = timers_now(&a->loop->timers) + SAY_AFTER_MS;
+    timer_init(&a->waiting, on_waiting);
+    timer_arm(&a->loop->timers, &a->waiting, SAY_AFTER_MS);
 }
 
 static void release(struct app *a)

@@ -14,10 +14,13 @@ struct app_options {
     int gmq_fd;                         /* listening; -1: off. Taken over */
     int http_fd;                        /* the same */
     int channel_fd;                     /* to the warden */
+    int64_t stop_timeout_ms;            /* the warden's patience after SIGTERM */
+    bool store_was_up;                  /* with a worker before this one */
 };
 
 /* Runs until SIGTERM, or until the store turns out to be the wrong one. Returns the process's
- * exit code. Expects the signals blocked, and unblocks those it handles. */
+ * exit code: EX_CONFIG for the latter. Expects the signals blocked, and unblocks those it
+ * handles. */
 int app_run(const struct app_options *options);
 
 #endif

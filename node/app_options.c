@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #define OWN_DESCRIPTORS 64
-#define PROTOCOLS       2
 
 struct redis_store_options app_store_options(const struct conf *conf, const char *address)
 {
@@ -87,7 +86,7 @@ void app_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers 
 
 void app_raise_descriptors(const struct conf *conf)
 {
-    rlim_t wanted = (rlim_t)conf->limits.connections * PROTOCOLS + OWN_DESCRIPTORS;
+    rlim_t wanted = (rlim_t)conf->limits.connections + OWN_DESCRIPTORS;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit))
@@ -95,8 +94,8 @@ void app_raise_descriptors(const struct conf *conf)
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_max < wanted)
-        LOG_INFO("app",
-                 "the system allows %llu open files, limits.connections may need %llu: raise "
-                 "the one (ulimit -Hn) or lower the other",
+        LOG_WARN("app",
+                 "the system allows %llu open files, limits.connections needs %llu: raise the "
+                 "one (ulimit -Hn) or lower the other",
                  (unsigned long long)limit.rlim_max, (unsigned long long)wanted);
 }

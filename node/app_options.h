@@ -21,7 +21,8 @@ void app_store_address(const struct conf *conf, const char *socket, struct buf *
 void app_store_numbers(const struct redis_store_stats *from, struct http_store_numbers *to);
 void app_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers *to);
 
-/* As many descriptors as the system allows; says so when the limits may need more. */
+/* As many descriptors as the system allows; says so when that is not enough for the
+ * connections of even one protocol. */
 void app_raise_descriptors(const struct conf *conf);
 
 #endif

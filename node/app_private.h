@@ -33,13 +33,12 @@ struct app {
     struct timer beat;
     int exit_code;
 
-    bool has_been_up;
-    struct timer look;   /* until the store is up for the first time */
-    int64_t say_mono_ms; /* next word about how long that takes */
+    bool has_been_up;     /* the store, with this worker */
+    struct timer waiting; /* until then: a word from time to time */
 
     enum app_phase phase;
     unsigned clients_left; /* STOP_CLIENTS: protocols that have not stopped yet */
-    struct timer patience; /* with a store that does not answer what is in work */
+    struct timer patience; /* with the store: see app_stop.c */
     bool is_store_stopping;
     bool is_store_stopped;
 };

@@ -3,9 +3,10 @@
 #include "base/list.h"
 #include "base/log.h"
 
-/* Of node.stop_timeout: after this part of it the store refuses what is still in work; a store
- * that has never been up does so at once. */
-#define PATIENCE_PART 3
+/* The time to stop in has three parts. After the first, what waits for a store that is away is
+ * refused (at once where it has never been up); after the second, what it has not answered ends
+ * as unknown. The third is for telling the clients. */
+#define PARTS 3
 
 static void enter(struct app *a, enum app_phase phase);
 
@@ -49,16 +50,24 @@ static void stop_store(struct app *a)
     a->is_store_stopping = true;
 }
 
-/* Requests wait for a store that is away. From now on they are refused, which lets them, and
- * with them the steps before, come to an end. */
+/* Whatever the store keeps from its end is ended, and with it the steps before STOP_STORE. */
 static void on_patience_over(struct timer *timer)
 {
     struct app *a = CONTAINER_OF(timer, struct app, patience);
+    const struct redis_store_stats *stats = redis_store_stats(a->store);
 
-    if (a->phase < APP_STOP_STORE) {
-        LOG_WARN("app", "requests are still in work; what waits for the store is refused now");
-        stop_store(a);
+    if (a->is_store_stopping) {
+        if (stats->in_flight)
+            LOG_WARN("app", "the store has not answered %llu operations: they end as unknown",
+                     (unsigned long long)stats->in_flight);
+        redis_store_hurry(a->store);
+        return;
     }
+    if (stats->held)
+        LOG_INFO("app", "%llu operations wait for the store: they are refused now",
+                 (unsigned long long)stats->held);
+    stop_store(a);
+    timer_arm(&a->loop->timers, timer, a->options->stop_timeout_ms / PARTS);
 }
 
 static void enter(struct app *a, enum app_phase phase)
@@ -92,11 +101,11 @@ void app_stop(struct app *a, const char *reason, int exit_code)
 {
     if (a->phase != APP_RUN)
         return;
-    LOG_INFO("app", "stopping: %s", reason);
+    LOG_AT(exit_code ? LEVEL_ERROR : LEVEL_INFO, "app", "stopping: %s", reason);
     a->exit_code = exit_code;
-    timer_disarm(&a->loop->timers, &a->look);
+    timer_disarm(&a->loop->timers, &a->waiting);
     timer_init(&a->patience, on_patience_over);
     timer_arm(&a->loop->timers, &a->patience,
-              a->has_been_up ? a->conf->node.stop_timeout_ms / PATIENCE_PART : 0);
+              a->has_been_up ? a->options->stop_timeout_ms / PARTS : 0);
     enter(a, APP_STOP_CLIENTS);
 }

@@ -23,6 +23,7 @@
 #define PROBE_AGAIN_MS  100 /* it is there, but it loads */
 #define REPORT_AFTER_MS 2000
 #define REPORT_EVERY_MS 5000
+#define WORDS_MAX_BYTES 4096
 
 /* ---- the process ---- */
 
@@ -76,7 +77,9 @@ static pid_t spawn(struct child *c)
     embedded_redis_read_log(r); /* the last words of the one before */
     close_fd(&r->log_fd);
     close_fd(&r->probe_fd);
+    buf_clear(&r->words);
     r->log_fd = pipe_fds[0];
+    r->has_answered = false;
     r->probe_mono_ms = 0;
     r->report_mono_ms = clock_mono_ms() + REPORT_AFTER_MS;
     return pid;
@@ -91,17 +94,35 @@ static const struct child_ops ops = {.spawn = spawn, .send = send_signal};
 
 /* ---- its log ---- */
 
+static void remember(struct embedded_redis *r, struct bytes message)
+{
+    buf_add_bytes(&r->words, message);
+    buf_add_char(&r->words, '\n');
+    while (r->words.len > WORDS_MAX_BYTES)
+        buf_drop(&r->words, strcspn(buf_text(&r->words), "\n") + 1);
+}
+
+static void repeat_words(struct embedded_redis *r)
+{
+    const char *at = buf_text(&r->words);
+
+    LOG_ERROR("warden", "redis ended before it worked%s", *at ? "; its last words:" : "");
+    for (; *at; at += strcspn(at, "\n") + 1)
+        LOG_ERROR("redis-server", "%.*s", (int)strcspn(at, "\n"), at);
+}
+
 static void log_line(struct embedded_redis *r)
 {
     struct bytes message;
     enum log_level level = redis_text_log_line(bytes_of(r->line, r->line_len), &message);
     bool is_chatter = r->child.state != CHILD_UP && message.at != r->line;
 
-    /* Coming and going it greets and waves in warnings. */
+    if (r->child.state == CHILD_STARTING && level == LEVEL_WARN && message.len)
+        remember(r, message);
     if (is_chatter)
         level = level == LEVEL_WARN ? LEVEL_INFO : LEVEL_DEBUG;
     if (message.len)
-        LOG_AT(level, "redis", "%.*s", BYTES_ARG(message));
+        LOG_AT(level, "redis-server", "%.*s", BYTES_ARG(message));
     r->line_len = 0;
 }
 
@@ -122,6 +143,14 @@ void embedded_redis_read_log(struct embedded_redis *r)
         log_line(r);
         close_fd(&r->log_fd);
     }
+}
+
+void embedded_redis_exited(struct embedded_redis *r, const char *how, int64_t now_mono_ms)
+{
+    embedded_redis_read_log(r);
+    if (r->child.state == CHILD_STARTING)
+        repeat_words(r);
+    child_exited(&r->child, how, now_mono_ms);
 }
 
 /* ---- does it answer? ---- */
@@ -275,6 +304,7 @@ void embedded_redis_fini(struct embedded_redis *r)
 {
     close_fd(&r->log_fd);
     close_fd(&r->probe_fd);
+    buf_fini(&r->words);
     free(r->program);
     free(r->socket_path);
     r->program = r->socket_path = NULL;

@@ -3,12 +3,17 @@
  *
  * It inherits the directory's lock and gets SIGTERM when the warden dies, so a second one
  * never opens the same files. It is in a process group of its own: Ctrl-C in a terminal
- * reaches the warden, which stops the worker first. Its log lines come through a pipe into
- * ours. A small question over the socket tells when it answers.
+ * reaches the warden, which stops the worker first. A small question over the socket tells
+ * when it answers.
+ *
+ * Its log lines come through a pipe into ours, as the module "redis-server". What it says
+ * coming and going is turned down, because it greets and waves in warnings; when it ends
+ * before it works, these are repeated as errors.
  */
 #ifndef DUEQ_NODE_EMBEDDED_REDIS_H
 #define DUEQ_NODE_EMBEDDED_REDIS_H
 
+#include "base/buf.h"
 #include "node/warden_child.h"
 #include "node/warden_datadir.h"
 
@@ -23,11 +28,12 @@ struct embedded_redis {
     const struct datadir *datadir;
     char *program;     /* absolute where it is a path: the child changes its directory */
     char *socket_path; /* as the worker connects to it */
-    bool has_answered; /* ever, and be it that it is loading */
+    bool has_answered; /* this process, and be it that it is loading */
 
     int log_fd; /* -1: no process writes to it */
     char line[1024];
     size_t line_len;
+    struct buf words; /* the last warnings of this process until it worked */
 
     int probe_fd; /* -1: no question is on its way */
     int64_t probe_mono_ms;
@@ -46,6 +52,9 @@ void embedded_redis_fini(struct embedded_redis *r);
 /* To be called when log_fd, probe_fd can be read. */
 void embedded_redis_read_log(struct embedded_redis *r);
 void embedded_redis_read_probe(struct embedded_redis *r, int64_t now_mono_ms);
+
+/* child_exited(), after its last words. */
+void embedded_redis_exited(struct embedded_redis *r, const char *how, int64_t now_mono_ms);
 
 /* child_tick() and the questions. Returns the ms until the next call, -1: none. */
 int64_t embedded_redis_tick(struct embedded_redis *r, int64_t now_mono_ms);

@@ -16,8 +16,6 @@
 #include "node/reload.h"
 #include "node/warden_private.h"
 
-#define REDIS_STOP_MIN_MS 1000
-
 /* One wish to stop may arrive as two signals: to the process, and to its group. */
 #define SAME_WISH_MS 500
 
@@ -33,6 +31,8 @@ static int run_worker(void *arg, int channel_fd)
         .gmq_fd = w->gmq_fd,
         .http_fd = w->http_fd,
         .channel_fd = channel_fd,
+        .stop_timeout_ms = w->worker.child.stop_timeout_ms,
+        .store_was_up = w->worker.store_was_up,
     };
 
     /* The directory's lock stays open, see warden_datadir.h. */
@@ -46,7 +46,7 @@ static int run_worker(void *arg, int channel_fd)
 
 static void stop(struct warden *w, const char *reason, int exit_code, int64_t now)
 {
-    LOG_INFO("warden", "stopping: %s", reason);
+    LOG_AT(exit_code ? LEVEL_ERROR : LEVEL_INFO, "warden", "stopping: %s", reason);
     w->exit_code = exit_code;
     w->phase = WARDEN_STOP_WORKER;
     w->stop_mono_ms = now;
@@ -61,33 +61,38 @@ static void hurry(struct warden *w, const char *reason, int64_t now)
     child_hurry(&w->redis.child, reason, now);
 }
 
-/* A stop is only as orderly as its children's ends. SIGTERM may find a Redis that has not yet
- * got as far as handling it. */
-static void judge_end(struct warden *w, int status)
+/* A stop is only as orderly as the ends that it asked for. SIGTERM may find a Redis that has
+ * not yet got as far as handling it. */
+static void judge_end(struct warden *w, const struct child *child, int status)
 {
     bool is_orderly =
         WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGTERM;
 
-    if (w->phase != WARDEN_RUN && !is_orderly && w->exit_code == 0)
+    if (!child->is_wanted && !is_orderly && w->exit_code == 0)
         w->exit_code = EXIT_FAILURE;
 }
 
+/* What fitted once will fit again: then something passing is in the way, and it is restarted
+ * like any other. */
 static void on_worker_exit(struct warden *w, int status, const char *how, int64_t now)
 {
-    judge_end(w, status);
+    judge_end(w, &w->worker.child, status);
     worker_exited(&w->worker, how, now);
-    if (w->phase == WARDEN_RUN && WIFEXITED(status) && WEXITSTATUS(status) == EX_CONFIG)
+    if (w->phase == WARDEN_RUN && WIFEXITED(status) && WEXITSTATUS(status) == EX_CONFIG &&
+        !w->worker.store_was_up)
         stop(w, "the worker says that the configuration is wrong", EX_CONFIG, now);
 }
 
-/* A Redis that gives up by itself before its first answer will not do better the next time. */
+/* A Redis that gives up by itself and has never worked, because its file is damaged, say,
+ * will not do better the next time. */
 static void on_redis_exit(struct warden *w, int status, const char *how, int64_t now)
 {
-    judge_end(w, status);
-    embedded_redis_read_log(&w->redis);
-    child_exited(&w->redis.child, how, now);
-    if (w->phase == WARDEN_RUN && WIFEXITED(status) && !w->redis.has_answered)
+    judge_end(w, &w->redis.child, status);
+    embedded_redis_exited(&w->redis, how, now);
+    if (w->phase == WARDEN_RUN && WIFEXITED(status) && !w->redis.child.was_up) {
         stop(w, "the embedded Redis cannot start, see its own words above", EXIT_FAILURE, now);
+        child_stop(&w->redis.child, "it cannot start", now);
+    }
 }
 
 static void reap(struct warden *w, int64_t now)
@@ -149,12 +154,13 @@ static int64_t sooner(int64_t a_ms, int64_t b_ms)
     return a_ms < b_ms ? a_ms : b_ms;
 }
 
-/* It gets what the worker has left of node.stop_timeout, but always time for its last write. */
+/* It has its own part of node.stop_timeout, and what the worker has left of its. */
 static void stop_redis(struct warden *w, int64_t now)
 {
     int64_t left_ms = w->stop_mono_ms + w->conf->node.stop_timeout_ms - now;
 
-    w->redis.child.stop_timeout_ms = left_ms > REDIS_STOP_MIN_MS ? left_ms : REDIS_STOP_MIN_MS;
+    if (left_ms > w->redis.child.stop_timeout_ms)
+        w->redis.child.stop_timeout_ms = left_ms;
     child_stop(&w->redis.child, "the worker has stopped", now);
 }
 
@@ -222,7 +228,8 @@ static void run(struct warden *w)
         if (w->phase != WARDEN_DONE)
             wait_and_learn(w, wait_ms);
     }
-    LOG_INFO("warden", "stopped, exit code %d", w->exit_code);
+    LOG_AT(w->exit_code ? LEVEL_ERROR : LEVEL_INFO, "warden", "stopped, exit code %d",
+           w->exit_code);
 }
 
 int warden_run(struct conf *conf, const struct conf_request *request)

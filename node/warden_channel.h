@@ -11,7 +11,10 @@
 
 #include "base/status.h"
 
-enum channel_message { CHANNEL_BEAT = 1 };
+enum channel_message {
+    CHANNEL_BEAT = 1,
+    CHANNEL_STORE_UP, /* for the first time of this worker */
+};
 
 /* Two connected, close-on-exec, non-blocking descriptors; the caller closes them. */
 enum status channel_open(int *warden_fd, int *worker_fd) MUST_CHECK;

@@ -34,11 +34,14 @@ static bool has_process(enum child_state state)
 
 static void enter(struct child *c, enum child_state state, const char *reason, int64_t now)
 {
+    bool is_trouble = state == CHILD_BACKOFF || state == CHILD_KILLED;
+
     assert(has_process(state) == (c->pid > 0));
-    LOG_INFO("warden", "%s: %s -> %s pid=%d reason=%s", c->name, state_names[c->state],
-             state_names[state], (int)c->pid, reason);
+    LOG_AT(is_trouble ? LEVEL_WARN : LEVEL_INFO, "warden", "%s: %s -> %s pid=%d reason=%s",
+           c->name, state_names[c->state], state_names[state], (int)c->pid, reason);
     if (c->state == CHILD_UP && now - c->since_mono_ms >= CHILD_STEADY_MS)
         c->exits = 0;
+    c->was_up |= state == CHILD_UP;
     c->state = state;
     c->since_mono_ms = now;
 }

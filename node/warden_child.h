@@ -23,6 +23,8 @@
  *   STOPPING  runs     it exits; `stop_timeout_ms` is over
  *   KILLED    runs     it exits, which SIGKILL makes it do
  *
+ * BACKOFF and KILLED are entered with a warning in the log.
+ *
  * The delay before a new start grows with each exit, and begins anew after one that had
  * worked for CHILD_STEADY_MS.
  */
@@ -62,6 +64,7 @@ struct child {
 
     enum child_state state;
     bool is_wanted;        /* from child_start to child_stop */
+    bool was_up;           /* ever */
     pid_t pid;             /* 0: no process */
     unsigned exits;        /* in a row, see CHILD_STEADY_MS */
     int64_t since_mono_ms; /* when it came into this state */

@@ -12,6 +12,10 @@
 /* What a killed predecessor left behind may still have to write its last file. */
 #define LOCK_WAIT_MS 15000
 
+/* What the embedded Redis gets of node.stop_timeout for its last write: a part, or this. */
+#define REDIS_STOP_PART   4
+#define REDIS_STOP_MAX_MS 1000
+
 void warden_close_fd(int *fd)
 {
     if (*fd >= 0)
@@ -52,10 +56,21 @@ static enum status prepare_redis(struct warden *w)
     return STATUS_OK;
 }
 
+static void share_stop_timeout(struct warden *w)
+{
+    int64_t all_ms = w->conf->node.stop_timeout_ms;
+    int64_t redis_ms = w->has_redis ? all_ms / REDIS_STOP_PART : 0;
+
+    if (redis_ms > REDIS_STOP_MAX_MS)
+        redis_ms = REDIS_STOP_MAX_MS;
+    w->worker.child.stop_timeout_ms = all_ms - redis_ms;
+    w->redis.child.stop_timeout_ms = redis_ms;
+}
+
 static void prepare_worker(struct warden *w, int (*run_worker)(void *arg, int channel_fd))
 {
     worker_init(&w->worker, run_worker, w);
-    w->worker.child.stop_timeout_ms = w->conf->node.stop_timeout_ms;
+    share_stop_timeout(w);
     w->worker.child.silence_max_ms = w->conf->warden.hang_timeout_ms;
     w->worker.child.backoff_max_ms = w->conf->warden.backoff_max_ms;
 }

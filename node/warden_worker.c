@@ -66,13 +66,15 @@ void worker_read_channel(struct worker *w, int64_t now_mono_ms)
     enum channel_message message;
 
     while (w->channel_fd >= 0 && channel_receive(w->channel_fd, &message)) {
-        if (message == CHANNEL_BEAT)
-            child_heard(&w->child, true, now_mono_ms);
+        child_heard(&w->child, true, now_mono_ms);
+        if (message == CHANNEL_STORE_UP)
+            w->store_was_up = true;
     }
 }
 
 void worker_exited(struct worker *w, const char *how, int64_t now_mono_ms)
 {
+    worker_read_channel(w, now_mono_ms); /* its last words */
     close_channel(w);
     child_exited(&w->child, how, now_mono_ms);
 }

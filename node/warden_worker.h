@@ -11,7 +11,8 @@
 
 struct worker {
     struct child child;
-    int channel_fd; /* -1: no process */
+    int channel_fd;    /* -1: no process */
+    bool store_was_up; /* some worker has said so: store and configuration fit */
 
     /* In the new process: closes what is the warden's, and does the work. Returns the exit
      * code. `channel_fd` is its own end. */

@@ -3,13 +3,13 @@
 import os
 import signal
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from unittest.mock import patch
 
 import pytest
 
 from crash.faults import stored_ids
+from harness.background import in_background
 from harness.clock import wall_now_ms
 from harness.gmq import GmqError
 from harness.redis_programs import RemovableRedis
@@ -31,11 +31,6 @@ def take_away(redis, node):
     redis.remove()
     node.kill("redis")
     wait_until(lambda: not node.is_ready(), "the node has noticed")
-
-
-def in_background(call, *arguments):
-    """Starts call(...) in a thread; the future has its result."""
-    return ThreadPoolExecutor(1).submit(call, *arguments)
 
 
 def test_requests_are_held_while_redis_is_away(make_node, redis):

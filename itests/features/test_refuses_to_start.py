@@ -28,7 +28,7 @@ def refusal(node, timeout_s=20):
 def test_a_second_node_on_the_same_data_directory(make_node):
     first = make_node().start()
     second = make_node({"node.data_dir": first.data_dir})
-    said = refusal(second)
+    said = refusal(second, timeout_s=5)
     assert str(first.data_dir) in said and str(first.warden_pid) in said
     with first.python_client() as client:
         assert client.push("topic", "unharmed-1") == "success"

@@ -12,6 +12,16 @@ def slow_redis(directory, sync_ms):
                                'exec redis-server "$@"')
 
 
+def redis_slow_to_load(directory, key_us):
+    """It takes `key_us` for each command of its append-only file."""
+    return _program(directory, f'exec redis-server "$@" --key-load-delay {key_us}')
+
+
+def redis_that_fails(directory, words):
+    """It says so and ends."""
+    return _program(directory, f'echo "{words}"; exit 1')
+
+
 class RemovableRedis:
     """Does not start while it is removed; what runs is not affected."""
 

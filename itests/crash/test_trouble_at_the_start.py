@@ -1,0 +1,119 @@
+"""When a process of the node cannot start, or dies: what ends the node, what does not, and
+that the log says it even where it says little else."""
+
+import pytest
+
+from harness.process import reap_orphans
+from harness.redis_programs import redis_slow_to_load, redis_that_fails
+from harness.wait import holds_for, wait_until
+
+COULD_NOT_START = 1
+JOBS = 3000
+
+
+def end_of(node):
+    code = node.process.wait()
+    node.process = None
+    reap_orphans()
+    return code
+
+
+# ---- the embedded Redis ----
+
+def test_a_redis_that_cannot_start_ends_the_node_and_is_quoted(make_node, tmp_path):
+    program = redis_that_fails(tmp_path, "bad luck today")
+    node = make_node({"store.redis_server": program, "log.level": "error"}).launch()
+    assert end_of(node) == COULD_NOT_START
+    assert "bad luck today" in node.output() and "cannot start" in node.output()
+
+
+@pytest.fixture
+def stopped_with_data(make_node, tmp_path):
+    """A node with some thousand jobs whose Redis takes a while to load them."""
+    program = redis_slow_to_load(tmp_path, key_us=50)
+    node = make_node({"store.redis_server": program, "log.level": "warn"}).start()
+    with node.raw_client() as raw:
+        for first in range(0, JOBS, 100):
+            for number in range(first, first + 100):
+                job = {"id": f"job-{number}", "topic": "topic", "body": "b" * 1000,
+                       "delay": 3600}
+                raw.send_request("Push", job, id=number)
+            assert all(raw.reply()["result"] == "success" for _ in range(100))
+    node.stop()
+    return node
+
+
+def log_of_redis(node):
+    return next(node.data_dir.glob("appendonlydir/*.incr.aof"))
+
+
+def test_a_damaged_file_ends_the_node_though_redis_answered(stopped_with_data):
+    node = stopped_with_data
+    path = log_of_redis(node)
+    data = bytearray(path.read_bytes())
+    assert len(data) > 3_000_000
+    at = data.index(b"\r\n*", len(data) * 2 // 3)
+    data[at + 2] = ord("!")
+    path.write_bytes(data)
+    node.settings["log.level"] = "info"
+    node.launch()
+    assert end_of(node) == COULD_NOT_START
+    said = node.output()
+    assert "worker: IDLE -> STARTING" in said, "Redis has answered that it loads"
+    assert "Bad file format" in said and "redis-check-aof" in said
+    assert said.count("-> STARTING") == 2, "nothing was tried again"
+
+
+def test_a_file_that_was_cut_short_loads(stopped_with_data):
+    node = stopped_with_data
+    path = log_of_redis(node)
+    with open(path, "r+b") as file:
+        file.truncate(path.stat().st_size - 7)
+    node.start()
+    assert JOBS - 1 <= node.redis().zcard(next(node.redis().scan_iter("dq:{*}:d:*"))) <= JOBS
+
+
+# ---- the worker ----
+
+def make_misfit(client):
+    client.hset("dq:meta", "buckets", 32)
+
+
+def make_fit(client):
+    client.hset("dq:meta", "buckets", 64)
+
+
+def fill_up(client):
+    client.config_set("maxclients", len(client.client_list()))
+
+
+def make_room(client):
+    client.config_set("maxclients", 100)
+
+
+@pytest.mark.parametrize("spoil, mend", [(make_misfit, make_fit), (fill_up, make_room)])
+def test_a_redis_that_was_good_is_waited_for(make_node, make_redis, spoil, mend):
+    redis = make_redis(appendonly="yes", appendfsync="always")
+    node = make_node({"store.redis": redis.address}).start()
+    client = redis.client()
+    with node.python_client() as producer:
+        producer.push("topic", "before-1", ttr=60)
+    old = node.worker_pid
+    client.ping()
+    node.kill("worker")
+    spoil(client)
+    wait_until(lambda: node.worker_pid not in (None, old), "there is another worker")
+    assert holds_for(lambda: node.process.returncode is None, 0.5)
+    mend(client)
+    node.wait_ready()
+    with node.python_client() as consumer:
+        assert consumer.pop("topic")["id"] == "before-1"
+
+
+@pytest.mark.parametrize("who", ["worker", "redis"])
+def test_a_child_that_dies_is_a_warning(make_node, who):
+    node = make_node({"log.level": "warn"}).start()
+    before = len(node.output())
+    node.kill(who)
+    wait_until(lambda: f"{who}: UP -> BACKOFF" in node.output()[before:], "it is said")
+    node.wait_ready()
