@@ -13,8 +13,7 @@
 #include <event2/event.h>
 #include <hiredis/hiredis.h>
 
-#define ARGS_MAX   40
-#define PATIENCE_S 20
+#define ARGS_MAX 40
 
 static void die(const char *what)
 {

@@ -33,7 +33,9 @@ void redis_fixture_start(struct redis_fixture *f); /* again, on the same data */
 /* Runs a command on the control connection; its integer, or 0 when it has none. */
 long long redis_fixture_command(struct redis_fixture *f, const char *format, ...);
 
-/* Runs the loop until `*is_true`; SIGALRM ends the process after 20 s. */
+#define PATIENCE_S 20 /* after which SIGALRM ends a process that waits in vain */
+
+/* Runs the loop until `*is_true`, or PATIENCE_S. */
 void run_until(struct loop *loop, const bool *is_true);
 
 #endif

@@ -18,6 +18,7 @@
 #include "node/store/redis_events.h"
 
 #define BACKOFF_MIN_MS 10
+#define SAY_AGAIN_MS   60000
 
 enum link_state { STOPPED, CONNECTING, OPEN, CLOSING, WAITING };
 
@@ -34,7 +35,8 @@ struct redis_link {
     bool was_open;      /* on_open was said for this connection */
     bool is_subscribed;
     bool is_stopping;
-    bool is_said; /* that Redis is away: once, not at every attempt */
+    char why[256];        /* see redis_link_why() */
+    int64_t said_mono_ms; /* when `why` was last logged as a warning */
 };
 
 static void on_timer(struct timer *timer);
@@ -66,17 +68,33 @@ bool redis_link_is_open(const struct redis_link *l)
     return l->state == OPEN && l->was_open && !l->is_stopping;
 }
 
+const char *redis_link_why(const struct redis_link *l)
+{
+    return l->why;
+}
+
 /* ---- losing a connection ---- */
+
+/* Most attempts end like the one before them: that is said when it is new, and once a minute.
+ */
+static void say_why(struct redis_link *l, const char *why)
+{
+    int64_t now_mono_ms = timers_now(&l->loop->timers);
+    bool is_new = strncmp(l->why, why, sizeof(l->why) - 1) != 0;
+
+    if (is_new || now_mono_ms - l->said_mono_ms >= SAY_AGAIN_MS) {
+        LOG_AT(l->is_stopping ? LEVEL_DEBUG : LEVEL_WARN, "redis", "%s: %s", l->options.name,
+               why);
+        l->said_mono_ms = now_mono_ms;
+    }
+    snprintf(l->why, sizeof(l->why), "%s", why);
+}
 
 /* The rest happens in the next turn of the loop, in fail_all(): by then hiredis has let go of
  * the connection, and nobody is called back from inside his own call. */
 static void detach(struct redis_link *l, const char *why)
 {
-    if (!l->is_said && !l->is_stopping)
-        LOG_WARN("redis", "%s: %s", l->options.name, why);
-    else
-        LOG_DEBUG("redis", "%s: %s", l->options.name, why);
-    l->is_said = true;
+    say_why(l, why);
     l->redis->data = NULL;
     l->redis = NULL;
     l->state = CLOSING;
@@ -165,7 +183,7 @@ static void on_push(redisAsyncContext *redis, void *answer, void *arg)
         return;
     loop_touch(l->loop);
     if (!reply) {
-        detach(l, "subscription lost");
+        detach(l, reason(redis, "subscription lost"));
         return;
     }
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 || !reply->element[0]->str)
@@ -382,5 +400,5 @@ void redis_link_reset(struct redis_link *l, const char *why)
 void redis_link_settled(struct redis_link *l)
 {
     l->backoff_ms = BACKOFF_MIN_MS;
-    l->is_said = false;
+    l->why[0] = '\0';
 }

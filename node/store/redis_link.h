@@ -81,6 +81,10 @@ void redis_link_stop(struct redis_link *l);
 
 bool redis_link_is_open(const struct redis_link *l);
 
+/* What ended the last connection, or the last attempt to make one; "" before the first, and
+ * when a connection has settled. Borrowed until the next turn of the loop. */
+const char *redis_link_why(const struct redis_link *l);
+
 /* Only while open. The arguments are copied. */
 void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,
                      const size_t *lens);

@@ -252,6 +252,13 @@ const struct redis_store_stats *redis_store_stats(const struct redis_store *s)
     return &s->stats;
 }
 
+const char *redis_store_why(const struct redis_store *s)
+{
+    if (s->stats.state == REDIS_STORE_UP)
+        return "";
+    return s->is_ready ? redis_wakeups_why(s->wakeups) : redis_link_why(s->link);
+}
+
 void redis_store_start(struct redis_store *s)
 {
     redis_link_start(s->link);

@@ -97,4 +97,8 @@ void redis_store_hurry(struct redis_store *s);
 
 const struct redis_store_stats *redis_store_stats(const struct redis_store *s);
 
+/* Why it is not up, for people: "" when it is, or before the first attempt. Borrowed until the
+ * next turn of the loop. */
+const char *redis_store_why(const struct redis_store *s);
+
 #endif

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
 
 #include "base/crc16.h"
 
@@ -55,6 +58,14 @@ void node_start(struct node *n)
     redis_store_port(n->store)->events = (struct store_events){
         .on_ready = on_ready, .on_up = on_up, .on_down = on_down, .arg = n};
     redis_store_start(n->store);
+}
+
+void run_until_why(struct node *n, const char *word)
+{
+    alarm(PATIENCE_S);
+    while (!strstr(redis_store_why(n->store), word))
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    alarm(0);
 }
 
 static void on_stopped(void *arg)

@@ -31,6 +31,9 @@ int node_tear_down(void **state);
 void node_init(struct node *n, struct redis_fixture *redis);
 void node_start(struct node *n);
 
+/* Runs the loop until the store's why has this word in it. */
+void run_until_why(struct node *n, const char *word);
+
 /* Sets is_stopped. */
 void node_stop(struct node *n);
 

@@ -11,7 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <event2/event.h>
+
 #include "base/crc16.h"
+#include "base/log.h"
 
 static void sends_the_text_of_a_script_that_redis_forgot(void **state)
 {
@@ -193,17 +196,16 @@ static void hears_wake_ups_again_after_the_subscription_was_cut(void **state)
     assert_int_equal(n->wakeups, 2);
 }
 
-/* The channel's subscribers are all removed without the connection being closed: nothing but
- * the missing beat tells. */
-static void notices_a_subscription_that_hears_nothing(void **state)
+static void says_why_it_hears_no_wake_ups(void **state)
 {
     struct node *n = *state;
 
-    n->options.command_timeout_ms = 100;
     node_start(n);
     run_until(n->loop, &n->is_up);
+    assert_string_equal(redis_store_why(n->store), "");
     redis_fixture_command(n->redis, "ACL SETUSER default resetchannels");
-    run_until(n->loop, &n->is_down);
+    run_until_why(n, "NOPERM");
+    assert_int_equal(redis_store_stats(n->store)->state, REDIS_STORE_UNHEARD);
     redis_fixture_command(n->redis, "ACL SETUSER default allchannels");
     run_until(n->loop, &n->is_up);
 }
@@ -279,6 +281,56 @@ static void what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait(void **sta
     n->store = redis_store_new(n->loop, &n->options);
 }
 
+/* How often the file has the text. */
+static unsigned count_in(const char *path, const char *text)
+{
+    static char all[65536];
+    FILE *file = fopen(path, "r");
+    unsigned count = 0;
+
+    assert_non_null(file);
+    all[fread(all, 1, sizeof(all) - 1, file)] = '\0';
+    fclose(file);
+    for (const char *at = all; (at = strstr(at, text)); at++)
+        count++;
+    return count;
+}
+
+static long long connections_of(struct redis_fixture *redis)
+{
+    return redis_fixture_command(
+        redis, "EVAL %s 0",
+        "return tonumber(redis.call('INFO'):match('total_connections_received:(%d+)'))");
+}
+
+/* The first reason is a lost connection; the one that matters comes later. */
+static void warns_of_every_new_reason_once(void **state)
+{
+    static const char *const as_replica[] = {"--replicaof", "127.0.0.1 1", NULL};
+    struct node *n = *state;
+    char path[96];
+
+    snprintf(path, sizeof(path), "%s/log", n->redis->dir);
+    assert_int_equal(
+        log_configure(&(struct log_options){.level = LEVEL_WARN, .modules = "", .file = path}),
+        STATUS_OK);
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    redis_fixture_kill(n->redis);
+    run_until(n->loop, &n->is_down);
+    n->redis->args = as_replica;
+    redis_fixture_start(n->redis);
+    run_until_why(n, "replica");
+    while (connections_of(n->redis) < 8)
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    assert_int_equal(log_configure(&(struct log_options){.level = LEVEL_INFO, .modules = ""}),
+                     STATUS_OK);
+    assert_int_equal(count_in(path, "this Redis is a replica"), 1);
+    redis_fixture_command(n->redis, "REPLICAOF NO ONE");
+    run_until(n->loop, &n->is_up);
+    assert_string_equal(redis_store_why(n->store), "");
+}
+
 static void can_be_stopped_before_it_was_started(void **state)
 {
     struct node n;
@@ -334,9 +386,10 @@ int main(void)
         WITH_REDIS(keeps_no_more_than_so_many_in_flight),
         WITH_REDIS(ends_everything_when_it_is_stopped),
         WITH_REDIS(what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait),
+        WITH_REDIS(warns_of_every_new_reason_once),
         WITH_REDIS(can_be_stopped_before_it_was_started),
         WITH_REDIS(hears_wake_ups_again_after_the_subscription_was_cut),
-        WITH_REDIS(notices_a_subscription_that_hears_nothing),
+        WITH_REDIS(says_why_it_hears_no_wake_ups),
         WITH_REDIS(repeats_no_id_when_redis_comes_back_older),
         WITH_REDIS(reports_an_error_of_redis_as_refused),
         WITH_REDIS(waits_while_its_redis_is_a_replica),

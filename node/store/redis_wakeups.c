@@ -166,3 +166,8 @@ bool redis_wakeups_are_up(const struct redis_wakeups *w)
 {
     return w->is_up;
 }
+
+const char *redis_wakeups_why(const struct redis_wakeups *w)
+{
+    return redis_link_why(w->link);
+}

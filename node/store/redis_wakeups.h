@@ -38,4 +38,7 @@ void redis_wakeups_stop(struct redis_wakeups *w); /* before the command link is 
 
 bool redis_wakeups_are_up(const struct redis_wakeups *w);
 
+/* As redis_link_why(). */
+const char *redis_wakeups_why(const struct redis_wakeups *w);
+
 #endif

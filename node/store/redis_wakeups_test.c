@@ -1,0 +1,118 @@
+/* A subscription that is open and hears nothing: only its own missing beat can tell. */
+#include "node/store/redis_wakeups.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "node/store/redis_fixture.h"
+
+struct hearing {
+    struct loop *loop;
+    struct redis_link *commands;
+    struct redis_wakeups *wakeups;
+    bool is_open, is_up, is_down, is_wakeups_stopped, is_stopped;
+};
+
+static void on_open(void *arg)
+{
+    ((struct hearing *)arg)->is_open = true;
+}
+
+static void on_stopped(void *arg)
+{
+    ((struct hearing *)arg)->is_stopped = true;
+}
+
+static void on_up(void *arg)
+{
+    ((struct hearing *)arg)->is_up = true;
+}
+
+static void on_down(void *arg)
+{
+    ((struct hearing *)arg)->is_down = true;
+}
+
+static void on_wakeups_stopped(void *arg)
+{
+    ((struct hearing *)arg)->is_wakeups_stopped = true;
+}
+
+static struct redis_address address_of(const struct redis_fixture *redis)
+{
+    struct redis_address address;
+
+    assert_int_equal(redis_address_parse(redis->address, &address), STATUS_OK);
+    return address;
+}
+
+/* Publishes to one Redis what it listens for at another. */
+static void start(struct hearing *h, const struct redis_fixture *talks,
+                  const struct redis_fixture *listens)
+{
+    struct redis_link_options commands = {
+        .name = "commands",
+        .address = address_of(talks),
+        .timeout_ms = 5000,
+        .backoff_max_ms = 50,
+        .on_open = on_open,
+        .on_stopped = on_stopped,
+        .arg = h,
+    };
+    struct redis_wakeups_options wakeups = {
+        .address = address_of(listens),
+        .prefix = "dq",
+        .timeout_ms = 20,
+        .backoff_max_ms = 50,
+        .on_up = on_up,
+        .on_down = on_down,
+        .on_stopped = on_wakeups_stopped,
+        .arg = h,
+    };
+
+    *h = (struct hearing){.loop = loop_new()};
+    h->commands = redis_link_new(h->loop, &commands);
+    h->wakeups = redis_wakeups_new(h->loop, h->commands, &wakeups);
+    redis_link_start(h->commands);
+    run_until(h->loop, &h->is_open);
+    redis_wakeups_start(h->wakeups);
+    run_until(h->loop, &h->is_up);
+}
+
+static void stop(struct hearing *h)
+{
+    redis_wakeups_stop(h->wakeups);
+    run_until(h->loop, &h->is_wakeups_stopped);
+    redis_link_stop(h->commands);
+    run_until(h->loop, &h->is_stopped);
+    redis_wakeups_free(h->wakeups);
+    redis_link_free(h->commands);
+    loop_free(h->loop);
+}
+
+static void a_subscription_that_hears_nothing_is_made_anew(void **state)
+{
+    struct redis_fixture *here = redis_fixture_new(NULL), *there = redis_fixture_new(NULL);
+    struct hearing h;
+
+    start(&h, here, there);
+    run_until(h.loop, &h.is_down);
+    assert_string_equal(redis_wakeups_why(h.wakeups), "what is published is not heard");
+    h.is_up = false;
+    run_until(h.loop, &h.is_up);
+    stop(&h);
+    redis_fixture_free(here);
+    redis_fixture_free(there);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_subscription_that_hears_nothing_is_made_anew),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
