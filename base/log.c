@@ -13,13 +13,28 @@
 #include "base/clock.h"
 
 #define MODULES_MAX 32
-#define NAME_MAX_   24
 #define LINE_MAX_   4096 /* PIPE_BUF: what a pipe takes in one piece */
 #define SAFE_MAX_   (LINE_MAX_ - 128)
 
 struct module_level {
-    char name[NAME_MAX_];
+    const char *name; /* one of log_modules */
     enum log_level level;
+};
+
+const char *const log_modules[] = {
+    "app",          /* the worker's start and end */
+    "conf",         /* reading the configuration again */
+    "gmq",          /* the gmq port */
+    "http",         /* the HTTP port */
+    "libevent",     /* what the library says */
+    "log",          /* the log itself */
+    "queue",        /* the engine */
+    "redis",        /* our links to Redis */
+    "redis-server", /* what the embedded Redis says */
+    "scanner",      /* moving what is due */
+    "waiters",      /* consumers that wait */
+    "warden",       /* processes: started, watched, stopped */
+    NULL,
 };
 
 static const char *const level_words[] = {"debug", "info", "warn", "error"};
@@ -44,23 +59,31 @@ bool log_level_parse(const char *word, enum log_level *level)
     return false;
 }
 
+/* NULL: there is none. */
+static const char *find_module(const char *at, size_t len)
+{
+    const char *const *name = log_modules;
+
+    while (*name && (strlen(*name) != len || memcmp(*name, at, len) != 0))
+        name++;
+    return *name;
+}
+
 /* "name=level" of `len` characters. */
 static bool parse_module(const char *at, size_t len, struct module_level *module)
 {
     const char *equals = memchr(at, '=', len);
     char word[8];
-    size_t name_len, word_len;
+    size_t word_len;
 
     if (!equals)
         return false;
-    name_len = (size_t)(equals - at);
-    word_len = len - name_len - 1;
-    if (name_len == 0 || name_len >= sizeof(module->name) || word_len >= sizeof(word))
+    module->name = find_module(at, (size_t)(equals - at));
+    word_len = len - (size_t)(equals - at) - 1;
+    if (!module->name || word_len >= sizeof(word))
         return false;
     memcpy(word, equals + 1, word_len);
     word[word_len] = '\0';
-    memcpy(module->name, at, name_len);
-    module->name[name_len] = '\0';
     return log_level_parse(word, &module->level);
 }
 

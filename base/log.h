@@ -32,6 +32,10 @@ void log_reopen(void);
 /* "debug", "info", "warn", "error"; false when it is none of these. */
 bool log_level_parse(const char *word, enum log_level *level);
 
+/* Who logs: all names that a line may have, ended by NULL. To add one: a line in log.c, and a
+ * word in dueq.yaml; cmake/check_log_modules.py compares them with the source. */
+extern const char *const log_modules[];
+
 /* Can `modules` be given to log_configure? */
 bool log_modules_are_valid(const char *modules);
 

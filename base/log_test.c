@@ -156,19 +156,26 @@ static void a_module_can_have_its_own_level(void **state)
 
 static void knows_which_module_levels_are_valid(void **state)
 {
-    static const char *const wrong[] = {
-        "a",           "a=", "=info",          "a=loud",
-        "a=info,b",    ",a", "a=info,,b=info", "a_name_of_twenty_four_chr=info",
-        "a=debugdebug"};
+    static const char *const wrong[] = {"gmq",
+                                        "gmq=",
+                                        "=info",
+                                        "gmq=loud",
+                                        "gmq=info,app",
+                                        ",gmq",
+                                        "gmq=info,,app=info",
+                                        "gm=info",
+                                        "gmqq=info",
+                                        "Gmq=info",
+                                        "gmq=debugdebug"};
     struct buf many = BUF_INIT;
 
     assert_true(log_modules_are_valid(""));
-    assert_true(log_modules_are_valid("a=info"));
-    assert_true(log_modules_are_valid("a=info,b=error"));
+    assert_true(log_modules_are_valid("gmq=info"));
+    assert_true(log_modules_are_valid("redis-server=info,app=error"));
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
         assert_false(log_modules_are_valid(wrong[i]));
     for (int i = 0; i < 33; i++)
-        buf_add_text(&many, "a=info,");
+        buf_add_text(&many, "gmq=info,");
     assert_false(log_modules_are_valid(buf_text(&many)));
     buf_fini(&many);
 }

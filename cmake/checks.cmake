@@ -4,3 +4,4 @@ find_program(PYTHON3 python3 REQUIRED)
 add_test(NAME layers COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_layers.py)
 add_test(NAME layers_check_finds_what_is_planted
     COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_layers_test.py)
+add_test(NAME log_modules COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_log_modules.py)

@@ -8,9 +8,10 @@
  *             a line there, a paragraph in dueq.yaml; a test holds the three together
  *   kind.c    what each kind of value accepts and how it is written
  *   value.c   text to number, size, duration, address and back; pure
- *   yaml.c    the file as a flat list of (path, text, line, column); libyaml is visible there
- * only env.c     ${NAME} and ${NAME:-default} check.c   what must hold between keys, and what
- * is worked out from several print.c   the effective configuration, the table for --help
+ *   yaml.c    the file as a flat list of (path, text, line, column); nobody else sees libyaml
+ *   env.c     ${NAME} and ${NAME:-default}
+ *   check.c   what must hold between keys, and what is worked out from several
+ *   print.c   the effective configuration, the table for --help
  *   reload.c  which changes a running node can take
  *   draft.h   a configuration on its way; errors.c, file.c: what they say
  */

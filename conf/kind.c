@@ -205,6 +205,12 @@ static void print_name_range(const struct conf_key *key, struct buf *to)
                (long long)key->max);
 }
 
+static void print_module_names(const struct conf_key *key, struct buf *to)
+{
+    for (const char *const *name = log_modules; *name; name++)
+        buf_printf(to, "%s%s", name == log_modules ? "" : ", ", *name);
+}
+
 const struct conf_kind kind_text = {
     .what = "a text",
     .bytes = sizeof(char *),
@@ -224,11 +230,12 @@ const struct conf_kind kind_name = {
     .is_quoted = true,
 };
 const struct conf_kind kind_modules = {
-    .what = "levels by module, such as \"scanner=debug,gmq=warn\"",
+    .what = "levels by module, such as \"scanner=debug,gmq=warn\", out of",
     .bytes = sizeof(char *),
     .set = set_modules,
     .print = print_text,
     .fini = fini_text,
+    .print_range = print_module_names,
     .is_quoted = true,
 };
 

@@ -5,11 +5,18 @@
 #include "conf/table.h"
 #include "conf/value.h"
 
+/* A secret that came from a file is told by that file's name. */
+static bool is_told_elsewhere(const struct conf_key *key, const struct conf *conf)
+{
+    return key->is_secret && *conf->store.password_file;
+}
+
 static void print_value(const struct conf_key *key, const struct conf *conf, struct buf *to)
 {
     struct buf plain = BUF_INIT;
 
-    key->kind->print(key, conf_key_value(key, conf), &plain);
+    if (!is_told_elsewhere(key, conf))
+        key->kind->print(key, conf_key_value(key, conf), &plain);
     if (key->is_secret && plain.len)
         buf_add_text(to, "\"***\"");
     else if (key->kind->is_quoted)

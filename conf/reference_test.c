@@ -71,6 +71,24 @@ static void the_reference_file_marks_the_keys_that_can_be_reloaded(void **state)
     }
 }
 
+static void the_reference_file_names_the_modules_of_the_log(void **state)
+{
+    char text[32768];
+    char *at, *end;
+
+    read_reference(text, sizeof(text));
+    assert_non_null(end = strstr(text, "\n  modules: "));
+    *end = '\0';
+    assert_non_null(at = strstr(text, "\n  # Another level for some modules"));
+    for (const char *const *name = log_modules; *name; name++) {
+        char line[40];
+
+        snprintf(line, sizeof(line), "\n  #   %s ", *name);
+        if (!strstr(at, line))
+            fail_msg("the module %s is missing", *name);
+    }
+}
+
 /* A key given twice is an error: so all keys are in the file if each one, added, is refused. */
 static void no_key_is_missing_in_the_reference_file(void **state)
 {
@@ -98,9 +116,12 @@ static void prints_what_reads_back_to_the_same(void **state)
                           "limits.idle=90s",
                           "limits.body_bytes=1025",
                           "http.listen=",
+                          "store.password_file=secret",
                           NULL};
-    struct conf *conf = fixture_load_well("log: {format: json, level: warn}", sets), *again;
+    struct conf *conf, *again;
 
+    fixture_write("secret", "open sesame", 0600);
+    conf = fixture_load_well("log: {format: json, level: warn}", sets);
     print(conf, "printed.yaml");
     again = fixture_load_file("printed.yaml");
     assert_same(conf, again);
@@ -169,12 +190,12 @@ static void reload_takes_what_it_can_and_names_the_rest(void **state)
 static void a_log_hears_what_was_configured(void **state)
 {
     struct conf *conf =
-        fixture_load_well("log: {level: error, format: json, modules: a=debug}", NULL);
+        fixture_load_well("log: {level: error, format: json, modules: gmq=debug}", NULL);
     struct log_options options = conf_log_options(conf);
 
     assert_int_equal(options.level, LEVEL_ERROR);
     assert_true(options.json);
-    assert_string_equal(options.modules, "a=debug");
+    assert_string_equal(options.modules, "gmq=debug");
     assert_string_equal(options.file, "");
     conf_free(conf);
 }
@@ -184,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(the_reference_file_equals_the_defaults),
         IN_DIRECTORY(the_reference_file_marks_the_keys_that_can_be_reloaded),
+        IN_DIRECTORY(the_reference_file_names_the_modules_of_the_log),
         IN_DIRECTORY(no_key_is_missing_in_the_reference_file),
         IN_DIRECTORY(prints_what_reads_back_to_the_same),
         IN_DIRECTORY(prints_no_secret),

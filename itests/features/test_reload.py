@@ -1,8 +1,13 @@
 """SIGHUP: what can change while the node runs does, what cannot is named, and a mistake
 changes nothing."""
 
+import json
 import signal
+import time
 
+import pytest
+
+from harness.gmq import GmqError, request
 from harness.wait import wait_until
 
 
@@ -35,12 +40,72 @@ def test_the_log_level_can_change(make_node):
 
 
 def test_what_needs_a_restart_is_named(make_node):
+    node, reload = configured_node(make_node, "store:\n  hold: 10s\n")
+    reload("store:\n  hold: 11s\n")
+    wait_until(lambda: "takes a restart: store.hold" in node.output(), "the log names the key")
+
+
+def changed(node, *keys):
+    """The log says that exactly these were taken."""
+    wait_until(lambda: f"changed: {', '.join(keys)}\n" in node.output(), "the log names them")
+
+
+def test_how_gmq_answers_can_change_on_an_open_connection(make_node):
+    node, reload = configured_node(make_node, "gmq:\n  pop_wait: 4s\n")
+    with node.python_client() as client:
+        reload("gmq:\n  strict: true\n  pop_wait: 0s\n")
+        changed(node, "gmq.strict", "gmq.pop_wait")
+        client.push("topic", "strict-1")
+        wait_until(lambda: client.pop_or_none("nothing") is None, "the worker has heard")
+        since = time.monotonic()
+        assert client.pop_or_none("nothing") is None
+        assert time.monotonic() - since < 2, "it did not wait"
+        assert client.pop("topic")["status"] == "3"
+
+
+def test_limits_can_change_on_an_open_connection(make_node):
+    node, reload = configured_node(make_node, "limits:\n  body_bytes: 100B\n")
+    with node.python_client() as client:
+        with pytest.raises(GmqError, match="too_large"):
+            client.push("topic", "large-1", "x" * 101)
+        reload("limits:\n  body_bytes: 200B\n  waiting: 1\n  connections: 2\n")
+        changed(node, "limits.body_bytes", "limits.connections", "limits.waiting")
+
+        def taken():
+            try:
+                return client.push("topic", "large-1", "x" * 101) == "success"
+            except GmqError as error:
+                assert str(error).startswith("too_large")
+                return False
+
+        wait_until(taken, "the worker has heard")
+        with node.raw_client() as second, node.raw_client() as third:
+            assert "limits.connections" in third.reply()["error"]
+            second.send(json.dumps(request("Pop", ["idle"])))
+            wait_until(lambda: node.metrics()["dueq_consumers_waiting"] == 1, "it waits")
+            with pytest.raises(GmqError, match="too_many"):
+                client.pop("idle")
+
+
+def test_the_scanner_can_be_tuned(make_node):
+    node, reload = configured_node(make_node, "")
+    reload("queue:\n  scan_batch: 1\n  scan_interval: 100ms\n")
+    changed(node, "queue.scan_batch", "queue.scan_interval")
+    with node.python_client() as client:
+        for number in range(20):
+            client.push("topic", f"tuned-{number}", delay=1)
+        assert all(client.pop("topic") for _ in range(20))
+
+
+def test_a_worker_started_later_has_what_was_reloaded(make_node):
     node, reload = configured_node(make_node, "gmq:\n  strict: false\n")
     reload("gmq:\n  strict: true\n")
-    wait_until(lambda: "gmq.strict" in node.output(), "the log names the key")
+    changed(node, "gmq.strict")
+    node.kill("worker")
+    node.wait_ready()
     with node.python_client() as client:
-        client.push("topic", "still-1")
-        assert client.pop("topic")["status"] == 3
+        client.push("topic", "later-1")
+        assert client.pop("topic")["status"] == "3"
 
 
 def test_a_mistake_changes_nothing(make_node):
