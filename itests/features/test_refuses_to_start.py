@@ -98,8 +98,8 @@ def test_a_foreign_redis_without_append_only_file_is_warned_about(make_node, mak
         assert client.pop("topic")["id"] == "anyway-1"
 
 
-@pytest.mark.parametrize("setting, value", [("appendonly", "no"), ("maxmemory-policy",
-                                                                   "allkeys-lru")])
+@pytest.mark.parametrize("setting, value", [("appendonly", "no"), ("appendfsync", "everysec"),
+                                            ("maxmemory-policy", "allkeys-lru")])
 def test_a_strict_node_refuses_a_redis_that_loses_jobs(make_node, make_redis, setting, value):
     options = {"appendonly": "yes", "appendfsync": "always", setting: value}
     redis = make_redis(**options)

@@ -94,11 +94,13 @@ __attribute__((format(printf, 2, 3))) static void refuse(struct redis_handshake 
 static void refuse_answer(struct redis_handshake *h, const char *what, const redisReply *reply)
 {
     bool is_error = reply->type == REDIS_REPLY_ERROR;
+    char why[256];
 
+    snprintf(why, sizeof(why), "%s: %s", what, is_error ? reply->str : "unexpected form");
     if (is_error && !redis_error_is_lasting(reply->str))
-        come_back_later(h, reply->str);
+        come_back_later(h, why);
     else
-        refuse(h, "%s: %s", what, is_error ? reply->str : "unexpected form");
+        refuse(h, "%s", why);
 }
 
 /* A setting that loses jobs sooner or later. False: refused. */
@@ -190,9 +192,11 @@ static bool take_appendfsync(struct redis_handshake *h, unsigned what, const red
     bool is_known = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
                     reply->element[1]->type == REDIS_REPLY_STRING;
 
-    /* Hosted Redis often forbids CONFIG; that alone is no reason to refuse it. */
+    /* Hosted Redis often forbids CONFIG. */
     if (!is_known)
-        return true;
+        return accept_setting(h, false,
+                              "Redis does not answer CONFIG GET: cannot tell whether it runs "
+                              "with 'appendfsync always', and may lose pushes if not");
     return accept_setting(h, !strcmp(reply->element[1]->str, "always"),
                           "Redis acknowledges pushes before they are on disk; set 'appendfsync "
                           "always' if none may be lost");
@@ -232,6 +236,24 @@ static bool take_meta(struct redis_handshake *h, unsigned what, const redisReply
         return false;
     }
     return true;
+}
+
+/* The word is nobody's: no topic begins with '-'. */
+static void ask_channel(struct redis_handshake *h)
+{
+    char channel[SCRIPT_PREFIX_MAX + 8];
+    const char *argv[] = {"PUBLISH", channel, "-"};
+
+    snprintf(channel, sizeof(channel), "%s:ready", h->options.keys.prefix);
+    send(h, 0, 3, argv);
+}
+
+static bool take_channel(struct redis_handshake *h, unsigned what, const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_INTEGER)
+        return true;
+    refuse_answer(h, "Redis does not publish what becomes ready", reply);
+    return false;
 }
 
 static void ask_scripts(struct redis_handshake *h)
@@ -274,8 +296,12 @@ static bool take_raise(struct redis_handshake *h, unsigned what, const redisRepl
 {
     int64_t fallen_by;
 
+    char what_failed[64];
+
     if (!reply_read_numbers(reply, &fallen_by, 1)) {
-        come_back_later(h, "a bucket's counter cannot be read");
+        snprintf(what_failed, sizeof(what_failed), "the counter of bucket %u cannot be raised",
+                 what);
+        refuse_answer(h, what_failed, reply);
         return false;
     }
     if (fallen_by > 0)
@@ -290,9 +316,8 @@ static const struct step {
     void (*ask)(struct redis_handshake *h);
     bool (*take)(struct redis_handshake *h, unsigned what, const redisReply *reply);
 } steps[] = {
-    {ask_info, take_info},   {ask_appendfsync, take_appendfsync},
-    {ask_meta, take_meta},   {ask_scripts, take_script},
-    {ask_raise, take_raise},
+    {ask_info, take_info},       {ask_appendfsync, take_appendfsync}, {ask_meta, take_meta},
+    {ask_channel, take_channel}, {ask_scripts, take_script},          {ask_raise, take_raise},
 };
 
 #define STEPS (sizeof(steps) / sizeof(*steps))

@@ -3,6 +3,7 @@
  *   INFO         it is not loading, not a replica, new enough; append-only file, eviction
  *   CONFIG GET   appendfsync
  *   meta         our schema and number of buckets; written when the Redis is empty
+ *   PUBLISH      we may, to the channel of the wake-ups
  *   SCRIPT LOAD  all scripts
  *   raise        every bucket's counter is at least what we have already seen
  *

@@ -1,7 +1,14 @@
 /* Which Redis a store does not take, and what it says then. */
 #include "node/store/redis_store_fixture.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void assert_refuses(struct node *n, const char *word)
 {
@@ -53,6 +60,90 @@ static void refuses_a_redis_that_evicts_when_strict(void **state)
     redis_fixture_command(n->redis, "CONFIG SET maxmemory-policy allkeys-lru");
     n->options.is_strict = true;
     assert_refuses(n, "noeviction");
+}
+
+static void refuses_a_redis_that_acknowledges_early_when_strict(void **state)
+{
+    struct node *n = *state;
+
+    redis_fixture_command(n->redis, "CONFIG SET appendfsync everysec");
+    n->options.is_strict = true;
+    assert_refuses(n, "appendfsync always");
+}
+
+static void uses_a_redis_that_acknowledges_early_otherwise(void **state)
+{
+    struct node *n = *state;
+
+    redis_fixture_command(n->redis, "CONFIG SET appendfsync everysec");
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+}
+
+static void refuses_a_redis_that_does_not_tell_its_settings_when_strict(void **state)
+{
+    struct node *n = *state;
+
+    redis_fixture_command(n->redis, "ACL SETUSER default -config");
+    n->options.is_strict = true;
+    assert_refuses(n, "cannot tell");
+}
+
+static void uses_a_redis_that_does_not_tell_its_settings_otherwise(void **state)
+{
+    struct node *n = *state;
+
+    redis_fixture_command(n->redis, "ACL SETUSER default -config");
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+}
+
+/* A process that says one thing to whoever comes. */
+static pid_t say_to_all(const char *path, const char *reply)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    pid_t pid;
+
+    strcpy(address.sun_path, path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) {
+            int client = accept(fd, NULL, NULL);
+
+            if (write(client, reply, strlen(reply)) < 0)
+                _exit(1);
+        }
+    }
+    close(fd);
+    return pid;
+}
+
+static void refuses_a_redis_that_is_too_old(void **state)
+{
+    static const char *const reply = "$35\r\nredis_version:6.0.16\r\nrole:master\r\n\r\n";
+    struct node *n = *state;
+    char path[96], address[112];
+    pid_t pid;
+
+    snprintf(path, sizeof(path), "%s/old.sock", n->redis->dir);
+    snprintf(address, sizeof(address), "unix:%s", path);
+    pid = say_to_all(path, reply);
+    n->options.address = address;
+    assert_refuses(n, "6.0.16 is too old");
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static void refuses_a_redis_that_does_not_let_it_publish(void **state)
+{
+    struct node *n = *state;
+
+    redis_fixture_command(n->redis, "ACL SETUSER default resetchannels");
+    assert_refuses(n, "channel");
 }
 
 static void refuses_a_wrong_password(void **state)
@@ -168,6 +259,12 @@ int main(void)
         WITH_REDIS(refuses_a_redis_without_append_only_file_when_strict),
         WITH_REDIS(uses_a_redis_without_append_only_file_otherwise),
         WITH_REDIS(refuses_a_redis_that_evicts_when_strict),
+        WITH_REDIS(refuses_a_redis_that_acknowledges_early_when_strict),
+        WITH_REDIS(uses_a_redis_that_acknowledges_early_otherwise),
+        WITH_REDIS(refuses_a_redis_that_does_not_tell_its_settings_when_strict),
+        WITH_REDIS(uses_a_redis_that_does_not_tell_its_settings_otherwise),
+        WITH_REDIS(refuses_a_redis_that_is_too_old),
+        WITH_REDIS(refuses_a_redis_that_does_not_let_it_publish),
         WITH_REDIS(refuses_a_wrong_password),
         WITH_REDIS(refuses_when_a_password_is_missing),
         WITH_REDIS(works_with_the_right_password),

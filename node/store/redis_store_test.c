@@ -228,6 +228,25 @@ static void repeats_no_id_when_redis_comes_back_older(void **state)
     assert_true(strtoll(b.id, NULL, 10) > strtoll(a.id, NULL, 10) + 64 * 1000000);
 }
 
+/* Else a Redis that is full when it comes back could never be emptied. */
+static void uses_a_full_redis_that_came_back_older(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0}, b = {0};
+    unsigned count, bucket = crc16(BYTES("t")) % 64;
+
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    assert_int_equal(push(n, &a, "t"), STATUS_OK);
+    redis_fixture_command(n->redis, "SET dq:{%u}:n 1", bucket);
+    redis_fixture_command(n->redis, "CONFIG SET maxmemory 1");
+    redis_fixture_command(n->redis, "CLIENT KILL TYPE normal SKIPME yes");
+    run_until(n->loop, &n->is_down);
+    run_until(n->loop, &n->is_up);
+    assert_int_equal(pop(n, &b, "t", &count), STATUS_OK);
+    assert_int_equal(count, 1);
+}
+
 static void reports_an_error_of_redis_as_refused(void **state)
 {
     struct node *n = *state;
@@ -391,6 +410,7 @@ int main(void)
         WITH_REDIS(hears_wake_ups_again_after_the_subscription_was_cut),
         WITH_REDIS(says_why_it_hears_no_wake_ups),
         WITH_REDIS(repeats_no_id_when_redis_comes_back_older),
+        WITH_REDIS(uses_a_full_redis_that_came_back_older),
         WITH_REDIS(reports_an_error_of_redis_as_refused),
         WITH_REDIS(waits_while_its_redis_is_a_replica),
     };

@@ -12,7 +12,7 @@
 --   - A Redis that has no memory left refuses a script's first write if it could need some,
 --     and then all scripts that free memory would wait for those that cannot. So whatever
 --     leads a job towards its end begins with a harmless write: it removes '' from a sorted
---     set. After that Redis refuses nothing.
+--     set. After that Redis refuses nothing. (PUBLISH may stand before it: it is no write.)
 --   - Large numbers become text by format('%d'), a C long; never by '..', which turns them
 --     into exponents, nor by redis.call, which prints them as floating point, slowly.
 --

@@ -15,5 +15,6 @@ local current = tonumber(call('GET', n)) or 0
 if current >= seen then
     return {OK, now, -1, 0}
 end
+call('PERSIST', n) -- even if Redis is full
 call('SET', n, format('%d', seen + AHEAD))
 return {OK, now, -1, seen - current}
