@@ -46,6 +46,33 @@ static int bind_one(const struct addrinfo *ai)
     return -1;
 }
 
+static bool is_missing_here(int error)
+{
+    return error == EADDRNOTAVAIL || error == EAFNOSUPPORT;
+}
+
+/* A name may have several addresses, and the machine may not have all of them: the first that
+ * it has, IPv4 before IPv6. One that is taken is not passed over, because whoever knows this
+ * node by that address would reach another program. -1 with the errno of the first. */
+static int bind_first(const struct addrinfo *list)
+{
+    int fd, first_error = 0;
+
+    for (int round = 0; round < 2; round++) {
+        for (const struct addrinfo *ai = list; ai; ai = ai->ai_next) {
+            if ((ai->ai_family == AF_INET) == (round == 1))
+                continue;
+            fd = bind_one(ai);
+            if (fd >= 0 || !is_missing_here(errno))
+                return fd;
+            if (!first_error)
+                first_error = errno;
+        }
+    }
+    errno = first_error;
+    return -1;
+}
+
 enum status listen_open(const char *key, const char *host, unsigned port, int *fd)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
@@ -59,7 +86,7 @@ enum status listen_open(const char *key, const char *host, unsigned port, int *f
         LOG_ERROR("warden", "%s: cannot resolve '%s': %s", key, host, gai_strerror(error));
         return STATUS_IO_ERROR;
     }
-    bound = bind_one(list);
+    bound = bind_first(list);
     error = errno;
     freeaddrinfo(list);
     if (bound < 0) {

@@ -57,11 +57,36 @@ static void refuses_an_address_of_another_machine(void **state)
     assert_int_equal(fd, -7);
 }
 
+static void a_name_is_ipv4_where_it_can_be(void **state)
+{
+    struct buf text = BUF_INIT;
+    int fd;
+
+    assert_int_equal(listen_open("gmq.listen", "localhost", 0, &fd), STATUS_OK);
+    listen_print(fd, &text);
+    assert_int_equal(strncmp(buf_text(&text), "127.0.0.1:", 10), 0);
+    buf_fini(&text);
+    close(fd);
+}
+
+static void an_address_of_a_name_that_is_taken_is_not_passed_over(void **state)
+{
+    int first, second = -7;
+
+    assert_int_equal(listen_open("gmq.listen", "127.0.0.1", 0, &first), STATUS_OK);
+    assert_int_equal(listen_open("http.listen", "localhost", port_of(first), &second),
+                     STATUS_IO_ERROR);
+    assert_int_equal(second, -7);
+    close(first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listens_on_a_port_of_the_systems_choice),
         cmocka_unit_test(refuses_a_port_that_is_taken),
+        cmocka_unit_test(a_name_is_ipv4_where_it_can_be),
+        cmocka_unit_test(an_address_of_a_name_that_is_taken_is_not_passed_over),
         cmocka_unit_test(refuses_an_address_of_another_machine),
     };
 
