@@ -88,7 +88,7 @@ def sequential(bench, options):
 
 
 def everysec(bench, options):
-    """one connection again, without waiting for the disk, as the peers were measured"""
+    """one connection again, appendfsync everysec: without waiting for the disk"""
     yield from sequential(bench, options)
 
 
