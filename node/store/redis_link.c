@@ -310,6 +310,19 @@ static bool has_unread(struct redis_link *l)
     return ioctl(l->redis->c.fd, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
+/* Until when to wait for this call: 0 or less, no longer. It may have been written only now,
+ * after a stall of our own, so it gets some more time when its own is over; once. */
+static int64_t time_left(struct redis_link *l, struct redis_call *call)
+{
+    int64_t now_mono_ms = timers_now(&l->loop->timers);
+
+    if (call->deadline_mono_ms <= now_mono_ms && !call->is_late) {
+        call->is_late = true;
+        call->deadline_mono_ms = now_mono_ms + l->options.timeout_ms / 4;
+    }
+    return call->deadline_mono_ms - now_mono_ms;
+}
+
 /* The oldest call has the first deadline. It is looked at again when that may have passed, so
  * that sending a call arms no timer. */
 static void watch(struct redis_link *l)
@@ -317,17 +330,14 @@ static void watch(struct redis_link *l)
     struct list *first = list_first(&l->in_flight);
     int64_t left_ms = l->options.timeout_ms;
 
-    if (first) {
-        left_ms = CONTAINER_OF(first, struct redis_call, link)->deadline_mono_ms -
-                  timers_now(&l->loop->timers);
-        if (left_ms <= 0 && !has_unread(l)) {
-            drop(l, "no answer in time");
-            return;
-        }
-    } else if (!l->is_subscribed) {
+    if (first)
+        left_ms = time_left(l, CONTAINER_OF(first, struct redis_call, link));
+    else if (!l->is_subscribed)
         prove_alive(l);
-    }
-    timer_arm(&l->loop->timers, &l->timer, left_ms > 0 ? left_ms : 1);
+    if (left_ms <= 0 && !has_unread(l))
+        drop(l, "no answer in time");
+    else
+        timer_arm(&l->loop->timers, &l->timer, left_ms > 0 ? left_ms : 1);
 }
 
 static void on_timer(struct timer *timer)
@@ -379,6 +389,7 @@ void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, co
 {
     assert(l->state == OPEN);
     call->deadline_mono_ms = timers_now(&l->loop->timers) + l->options.timeout_ms;
+    call->is_late = false;
     list_append(&l->in_flight, &call->link);
     if (redisAsyncCommandArgv(l->redis, on_reply, call, argc, argv, lens) != REDIS_OK)
         drop(l, "cannot send");

@@ -8,10 +8,10 @@
  *      +--- stop --- WAITING <------------------------------- CLOSING
  *                              all calls failed, on_close said
  *
- * Answers come in the order of the calls, so a call that is not answered in time closes the
- * connection: later answers could not be matched any more. All calls in flight then end with
- * a NULL reply. hiredis 0.14 has no deadlines of its own; ours cost one timer, because every
- * call has the same time to be answered in. An idle connection is proved by PING.
+ * Answers come in the order of the calls, so a call that is not answered in time (and a quarter
+ * more) closes the connection: later answers could not be matched any more. All calls in flight
+ * then end with a NULL reply. hiredis 0.14 has no deadlines of its own; ours cost one timer,
+ * because every call has the same time to be answered in. An idle connection is proved by PING.
  *
  * Nothing is called back from inside redis_link_send, _reset or _stop.
  */
@@ -50,6 +50,7 @@ struct redis_call {
     void (*on_reply)(struct redis_call *call, const struct redisReply *reply);
     struct list link;
     int64_t deadline_mono_ms;
+    bool is_late; /* the deadline has been moved once */
 };
 
 /* ---- the link ---- */

@@ -34,7 +34,8 @@ struct redis_requests {
     struct timers *timers;
     struct script_keys keys;
 
-    struct list held; /* oldest first */
+    unsigned unfinished; /* requests whose on_done has not returned */
+    struct list held;    /* oldest first */
     struct list failing;
     struct list pool;
     unsigned pool_count;
@@ -66,6 +67,7 @@ static struct request *request_new(struct redis_requests *q, struct op *op)
     *r = (struct request){.queue = q, .op = op, .bytes = script_bytes(op)};
     list_init(&r->link);
     q->stats->held_bytes += r->bytes;
+    q->unfinished++;
     return r;
 }
 
@@ -88,7 +90,7 @@ static void say_when_idle(struct redis_requests *q)
 {
     void (*on_idle)(void *arg) = q->on_idle;
 
-    if (!on_idle || q->stats->in_flight > 0 || !list_is_empty(&q->failing))
+    if (!on_idle || q->unfinished > 0)
         return;
     q->on_idle = NULL;
     on_idle(q->idle_arg);
@@ -102,6 +104,7 @@ static void finish(struct request *r)
 
     request_free(r);
     op->on_done(op);
+    q->unfinished--;
     say_when_idle(q);
 }
 
@@ -198,25 +201,14 @@ static void on_hold_timer(struct timer *timer)
     watch_held(q);
 }
 
-static void hold(struct request *r, void (*put)(struct list *, struct list *))
+static void hold(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
     r->held_until_mono_ms = timers_now(q->timers) + q->options->hold_ms;
-    put(&q->held, &r->link);
+    list_append(&q->held, &r->link);
     q->stats->held++;
     watch_held(q);
-}
-
-/* It surely did not run: whatever is in the way, it keeps its place. */
-static void send_again(struct request *r)
-{
-    if (can_send(r->queue))
-        send_now(r);
-    else if (r->queue->is_stopping)
-        fail(r, STATUS_SHUTTING_DOWN);
-    else
-        hold(r, list_prepend);
 }
 
 void redis_requests_submit(struct redis_requests *q, struct op *op)
@@ -233,7 +225,7 @@ void redis_requests_submit(struct redis_requests *q, struct op *op)
     } else if (is_first && can_send(q)) {
         send_now(r);
     } else {
-        hold(r, list_append);
+        hold(r);
     }
 }
 
@@ -287,6 +279,7 @@ static void say_stuck(struct redis_requests *q, const struct op *op)
     q->stuck_quiet_until_mono_ms = now_mono_ms + STUCK_QUIET_MS;
 }
 
+/* What surely did not run is sent again: it was just answered, so there is a link and room. */
 static void take_answer(struct request *r, const redisReply *reply)
 {
     struct redis_requests *q = r->queue;
@@ -301,13 +294,13 @@ static void take_answer(struct request *r, const redisReply *reply)
         finish(r);
         break;
     case REPLY_AGAIN:
-        send_again(r);
+        send_now(r);
         break;
     case REPLY_NO_SCRIPT:
         if (!r->needs_text) {
             q->stats->reloaded++;
             r->needs_text = true;
-            send_again(r);
+            send_now(r);
             break;
         }
         op->status = STATUS_STORE_ERROR;
@@ -372,7 +365,7 @@ void redis_requests_free(struct redis_requests *q)
 
     if (!q)
         return;
-    assert(list_is_empty(&q->held) && list_is_empty(&q->failing) && !q->stats->in_flight);
+    assert(q->unfinished == 0);
     timer_disarm(q->timers, &q->hold_timer);
     while ((link = list_pop(&q->pool)))
         free(CONTAINER_OF(link, struct request, link));

@@ -1,12 +1,11 @@
 /* Operations on their way to Redis and back.
  *
- *   submit ---> held ---> in flight ---> on_done
- *      |   ^     |   link is open,  \
- *      |   |     |   and there is    lost: UNKNOWN; surely not run: held again, in front
- *      |   |     |   room
- *      |   |     too long: UNAVAILABLE
- *      |   link is open, room, nobody waits: at once
- *      too many: TOO_MANY, in a later turn
+ *             nobody waits, the link is open, room: at once
+ *            .---------------------------------------.   .-- surely not run: sent again
+ *           /                                         v /  |
+ *   submit +---> held -- the link is open, room ---> in flight ---> on_done
+ *           \      `---- too long: UNAVAILABLE            `-- link lost: UNKNOWN
+ *            `--> too many: TOO_MANY, in a later turn
  *
  * First come, first sent. A request is on one list, and that is its state.
  */

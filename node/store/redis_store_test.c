@@ -13,6 +13,7 @@
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/crc16.h"
 #include "base/log.h"
 
@@ -93,6 +94,48 @@ static void closes_the_connection_when_an_answer_does_not_come_in_time(void **st
     kill(n->redis->pid, SIGCONT);
     run_until(n->loop, &b.is_done);
     assert_int_equal(b.op.status, STATUS_OK);
+}
+
+static void stall(int64_t ms)
+{
+    int64_t until_mono_ms = clock_mono_ms() + ms;
+
+    while (clock_mono_ms() < until_mono_ms)
+        ;
+}
+
+/* The answer is there, and nobody has read it. */
+static void a_stall_of_the_node_itself_is_not_held_against_redis(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0};
+
+    n->options.command_timeout_ms = 200;
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    submit_push(n, &a, "t");
+    event_base_loop(n->loop->base, EVLOOP_NONBLOCK);
+    while (redis_fixture_command(n->redis, "HLEN dq:{%u}:j:t", a.op.bucket) == 0)
+        assert_false(a.is_done);
+    stall(240);
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+    assert_int_equal(n->downs, 0);
+}
+
+static void a_stall_before_anything_was_sent_is_not_either(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0};
+
+    n->options.command_timeout_ms = 200;
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    submit_push(n, &a, "t");
+    stall(240);
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+    assert_int_equal(n->downs, 0);
 }
 
 static void notices_a_silent_redis_without_an_operation(void **state)
@@ -399,6 +442,8 @@ int main(void)
         WITH_REDIS(serves_what_came_before_redis_was_there_in_order),
         WITH_REDIS(does_not_know_what_became_of_operations_in_flight_when_redis_is_killed),
         WITH_REDIS(closes_the_connection_when_an_answer_does_not_come_in_time),
+        WITH_REDIS(a_stall_of_the_node_itself_is_not_held_against_redis),
+        WITH_REDIS(a_stall_before_anything_was_sent_is_not_either),
         WITH_REDIS(notices_a_silent_redis_without_an_operation),
         WITH_REDIS(gives_up_what_was_held_for_too_long),
         WITH_REDIS(holds_no_more_than_it_may),
