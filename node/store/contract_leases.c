@@ -251,9 +251,9 @@ static void a_delay_that_does_not_fit_releases_nothing(void **state)
 {
     struct job job = (push("a"), pop_one());
 
-    assert_status(release(&job, INT64_C(1) << 40), OUT_OF_RANGE);
+    assert_status(release(&job, JOB_DELAY_MAX_MS + 1), OUT_OF_RANGE);
     assert_state("a", JOB_RESERVED);
-    assert_status(release(&job, (INT64_C(1) << 40) - 1), OK);
+    assert_status(release(&job, JOB_DELAY_MAX_MS), OK);
 }
 
 /* ---- touch ---- */

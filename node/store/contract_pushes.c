@@ -104,16 +104,27 @@ static void a_time_too_far_ahead_is_refused(void **state)
 {
     struct op op = push_op(TOPIC, "a");
 
-    op.in.push.at_ms = store_now() + (INT64_C(1) << 40) + 10000;
+    op.in.push.at_ms = store_now() + JOB_DELAY_MAX_MS + 10000;
+    assert_status(run(op), OUT_OF_RANGE);
+    op.in.push.at_ms = 0;
+    op.in.push.delay_ms = JOB_DELAY_MAX_MS + 1;
     assert_status(run(op), OUT_OF_RANGE);
     assert_counts(TOPIC, 0, 0, 0);
 }
 
-static void the_largest_numbers_that_fit_are_kept(void **state)
+static void a_time_just_not_too_far_ahead_is_taken(void **state)
 {
     struct op op = push_op(TOPIC, "a");
 
-    op.in.push.delay_ms = (INT64_C(1) << 40) - 1;
+    op.in.push.at_ms = store_now() + JOB_DELAY_MAX_MS;
+    assert_status(run(op), OK);
+}
+
+static void the_largest_numbers_are_kept(void **state)
+{
+    struct op op = push_op(TOPIC, "a");
+
+    op.in.push.delay_ms = JOB_DELAY_MAX_MS;
     op.in.push.ttr_ms = (INT64_C(1) << 32) - 1;
     op = run(op);
     assert_status(op, OK);
@@ -185,7 +196,8 @@ static const struct CMUnitTest tests[] = {
     TEST(a_live_id_is_refused_in_every_state),
     TEST(an_id_is_unique_within_its_topic_only),
     TEST(a_time_too_far_ahead_is_refused),
-    TEST(the_largest_numbers_that_fit_are_kept),
+    TEST(a_time_just_not_too_far_ahead_is_taken),
+    TEST(the_largest_numbers_are_kept),
     TEST(a_job_without_an_id_gets_one_of_its_bucket_and_time),
     TEST(ids_of_the_store_grow),
     TEST(a_new_id_of_the_store_skips_those_that_live),

@@ -9,7 +9,6 @@
 #define UNCONFIRMED_MAX_MS 5000
 #define TOUCH_NO_TTR_MS    5000
 #define STUCK_RETRY_MS     1000
-#define DELAY_MAX_MS       ((INT64_C(1) << 40) - 1) /* what the header of a job has room for */
 #define TTR_MAX_MS         ((INT64_C(1) << 32) - 1)
 
 /* ---- push and pop ---- */
@@ -47,8 +46,8 @@ static enum status run_push(struct call *c)
     struct record *record;
     char text[24];
 
-    assert(op->in.push.delay_ms <= DELAY_MAX_MS && op->in.push.ttr_ms <= TTR_MAX_MS);
-    if (delay_ms > DELAY_MAX_MS)
+    assert(op->in.push.ttr_ms <= TTR_MAX_MS);
+    if (delay_ms > JOB_DELAY_MAX_MS)
         return STATUS_OUT_OF_RANGE;
     if (id.len && record_find(c->topic, id))
         return STATUS_DUPLICATE;
@@ -173,7 +172,7 @@ static enum status run_release(struct call *c)
 
     if (status != STATUS_OK)
         return status;
-    if (c->op->in.lease.delay_ms > DELAY_MAX_MS)
+    if (c->op->in.lease.delay_ms > JOB_DELAY_MAX_MS)
         return STATUS_OUT_OF_RANGE;
     owner_remove(c->topic, &record->job);
     record_leave(c->topic, record);

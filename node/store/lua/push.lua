@@ -13,13 +13,14 @@ local j, p, d, r, t, n = unpack(KEYS)
 local topic, id, body = ARGV[1], ARGV[2], ARGV[3]
 local delay, at, ttr, buckets, bucket = parse('>I5I6I4BB', ARGV[4])
 local BIG_BYTES, IDS_TRIED = 1024, 1000
+local DELAY_MAX = 3650 * 86400000
 
 if at ~= 0 then
     delay = math.max(0, at - now)
 else
     at = now + delay
 end
-if delay >= 2 ^ 40 or at >= 2 ^ 48 then
+if delay > DELAY_MAX then
     return {OUT_OF_RANGE, now, -1}
 end
 

@@ -10,10 +10,11 @@
 
 local j, r, d, v, t, n, o = unpack(KEYS)
 local topic, id, delay = ARGV[1], ARGV[2], tonumber(ARGV[4])
+local DELAY_MAX = 3650 * 86400000
 
 local value = call('HGET', j, id)
 local code = check_lease(value, ARGV[3])
-if code == OK and delay >= 2 ^ 40 then
+if code == OK and delay > DELAY_MAX then
     code = OUT_OF_RANGE
 end
 if code ~= OK then
