@@ -324,6 +324,21 @@ static void a_new_id_skips_exactly_those_that_live(void **state)
     assert_bytes(push_delayed("", FAR_MS).out.push.id, bytes_of_text(ids[3]));
 }
 
+static void tries_stay_at_the_most_that_the_header_can_hold(void **state)
+{
+    struct job job = (push("a"), pop_one());
+    char value[JOB_HEADER_BYTES];
+
+    job.tries = JOB_TRIES_MAX - 1;
+    job_pack_header(&job, value);
+    redis_fixture_command(redis, "HSET %s a %b", key('j'), value, sizeof(value));
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
+        assert_int_equal(get("a").tries, JOB_TRIES_MAX);
+        assert_int_equal(get("a").ttr_ms, TTR_MS);
+    }
+}
+
 /* ---- no memory left ---- */
 
 static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
@@ -363,6 +378,7 @@ static const struct CMUnitTest tests[] = {
     TEST(nothing_happens_that_cannot_be_announced),
     TEST(nothing_of_a_job_stays_when_it_is_gone),
     TEST(a_new_id_skips_exactly_those_that_live),
+    TEST(tries_stay_at_the_most_that_the_header_can_hold),
     TEST(a_full_redis_takes_no_job_but_lets_all_go),
 };
 

@@ -187,6 +187,7 @@ static int redis_teardown(void **state)
 {
     struct redis_stand *it = *state;
 
+    contract_twins_end();
     contract_end();
     it->is_over = false;
     redis_store_stop(it->store, on_stopped, it);

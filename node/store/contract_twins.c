@@ -5,10 +5,12 @@
  * what a scan finds at the same millisecond (Redis: by name; memory: by arrival): after a scan
  * that moved more than one job both stores are emptied, and a new life begins.
  *
- * DUEQ_SEED=n repeats a run.
+ * DUEQ_SEED=n repeats the choices of a run. What comes of them also depends on the time that
+ * passes, so a run that broke off prints its last operations.
  */
 #include "node/store/contract_redis.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -19,6 +21,7 @@
 #define LEASES_MAX  16 /* remembered, valid or not */
 #define OWN_IDS_MAX STEPS
 #define IDS         6
+#define TRAIL       24 /* operations that are printed */
 
 static const char *const ids[IDS] = {"a", "b", "c", "d", "e", "f"};
 
@@ -30,6 +33,9 @@ static struct {
     bool is_checked;
     const struct op *redis; /* the answer it is compared with */
     unsigned announced[2];
+    bool is_running;
+    unsigned trail_count;
+    char trail[TRAIL][160];
 
     struct lease leases[LEASES_MAX]; /* ids are in `ids` or in `own_ids` */
     unsigned lease_count;
@@ -125,6 +131,50 @@ static void check_outputs(const struct op *r, const struct op *m)
     }
 }
 
+/* ---- the trail ---- */
+
+/* The input that says most: a delay, a number of jobs, a stamp. */
+static int64_t main_input(const struct op *op)
+{
+    switch (op->verb) {
+    case OP_PUSH:
+        return op->in.push.at_ms ? op->in.push.at_ms : op->in.push.delay_ms;
+    case OP_POP:
+        return op->in.pop.count;
+    case OP_DELIVERED:
+    case OP_RETURN:
+        return op->in.leases.items[0].stamp;
+    case OP_ACK:
+    case OP_RELEASE:
+    case OP_TOUCH:
+        return op->in.lease.stamp;
+    default:
+        return 0;
+    }
+}
+
+static void remember(const struct op *op, const struct op *answer)
+{
+    char *line = twins.trail[twins.trail_count++ % TRAIL];
+
+    snprintf(line, sizeof(twins.trail[0]), "%u.%u %lld %s topic '%.*s' id '%.*s' %lld: %s",
+             twins.life, twins.step, (long long)answer->now_ms, op_word(op->verb),
+             BYTES_ARG(op->topic), BYTES_ARG(op->id), (long long)main_input(op),
+             status_word(answer->status));
+}
+
+void contract_twins_end(void)
+{
+    unsigned first = twins.trail_count > TRAIL ? twins.trail_count - TRAIL : 0;
+
+    if (!twins.is_running)
+        return;
+    twins.is_running = false;
+    print_message("the last operations on Redis (life.step, clock, operation):\n");
+    for (unsigned i = first; i < twins.trail_count; i++)
+        print_message("  %s\n", twins.trail[i % TRAIL]);
+}
+
 static void on_done(struct op *op)
 {
     const struct op *r = twins.redis, *m = op;
@@ -147,6 +197,7 @@ static struct op both(struct op op)
 {
     struct op answer = run(op);
 
+    remember(&op, &answer);
     if (answer.now_ms)
         memory_store_set_now(twins.memory, answer.now_ms);
     if (op.topic.len)
@@ -330,12 +381,14 @@ static void redis_and_memory_answer_alike(void **state)
     twins.seed = seed ? (unsigned)atol(seed) : (unsigned)time(NULL);
     twins.random = twins.seed ? twins.seed : 1; /* 0 would stay 0 */
     print_message("seed %u\n", twins.seed);
+    twins.is_running = true;
     memory_store_set_now(twins.memory, store_now());
     for (twins.life = 0; twins.life < LIVES; twins.life++)
         live();
     timers_run(&twins.timers, 0);
     assert_int_equal(twins.announced[0], wake_ups(TOPIC));
     assert_int_equal(twins.announced[1], wake_ups(OTHER));
+    twins.is_running = false;
     memory_store_free(twins.memory);
     timers_fini(&twins.timers);
 }

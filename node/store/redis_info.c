@@ -45,7 +45,6 @@ struct redis_info redis_info_read(struct bytes text)
         .is_replica = is(text, "role", "slave"),
         .has_aof = is(text, "aof_enabled", "1"),
         .may_evict = policy.len && !bytes_equal(policy, BYTES("noeviction")),
-        .is_cluster = is(text, "cluster_enabled", "1"),
     };
 
     if (version.len < sizeof(info.version_text)) {

@@ -13,7 +13,6 @@ struct redis_info {
     bool is_replica;
     bool has_aof;
     bool may_evict; /* maxmemory-policy is not noeviction */
-    bool is_cluster;
 };
 
 #define REDIS_VERSION_MIN 60200u /* ZADD LT */

@@ -15,13 +15,11 @@ static void reads_what_matters(void **state)
                                                    "loading:1\r\n"
                                                    "role:slave\r\n"
                                                    "aof_enabled:1\r\n"
-                                                   "maxmemory_policy:allkeys-lru\r\n"
-                                                   "cluster_enabled:1\r\n"));
+                                                   "maxmemory_policy:allkeys-lru\r\n"));
 
     assert_int_equal(info.version, 70015);
     assert_string_equal(info.version_text, "7.0.15");
     assert_true(info.is_loading && info.is_replica && info.has_aof && info.may_evict);
-    assert_true(info.is_cluster);
 }
 
 static void takes_a_missing_line_for_no(void **state)
