@@ -15,7 +15,7 @@ from harness.redis_programs import RemovableRedis
 from harness.wait import wait_until
 
 STOP_S = 2
-SLACK_S = 2
+SLACK_S = 3
 NOT_IN_ORDER = 1
 
 
