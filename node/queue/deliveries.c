@@ -3,37 +3,11 @@
 #include <assert.h>
 
 #include "node/queue/core.h"
-#include "node/queue/hash.h"
 
 #define CONFIRM_DELAY_MS 5
 
-struct handed_job {
-    struct list link; /* in its delivery, in pending, or in its batch */
-    UT_hash_handle hh;
-    uint64_t key; /* bucket and stamp: the lease */
-    bool is_acking;
-    int64_t due_mono_ms; /* when it was due, by this node's clock */
-    bool was_awaited;
-    int64_t stamp;
-    unsigned bucket;
-    struct bytes id;    /* in text */
-    struct bytes topic; /* in text */
-    char text[];
-};
-
 struct delivery {
     struct list jobs;
-};
-
-/* Leases of one topic that travel in one operation. */
-struct batch {
-    struct op op;
-    UT_hash_handle hh; /* by topic, while it is being filled */
-    struct deliveries *deliveries;
-    struct list jobs;
-    struct lease leases[OP_ITEMS_MAX];
-    unsigned count;
-    bool is_second_try;
 };
 
 static uint64_t lease_key(unsigned bucket, int64_t stamp)
@@ -61,14 +35,6 @@ static struct handed_job *handed_job_new(struct bytes topic, unsigned bucket,
     return h;
 }
 
-static void free_jobs(struct list *jobs)
-{
-    struct list *link;
-
-    while ((link = list_pop(jobs)))
-        free(CONTAINER_OF(link, struct handed_job, link));
-}
-
 struct delivery *delivery_new(struct deliveries *ds, struct bytes topic, unsigned bucket,
                               const struct job *jobs, unsigned count, int64_t now_ms,
                               int64_t awaited_since_mono_ms)
@@ -88,83 +54,6 @@ struct delivery *delivery_new(struct deliveries *ds, struct bytes topic, unsigne
     }
     ds->held_count++;
     return d;
-}
-
-/* ---- batches ---- */
-
-static struct batch *batch_new(struct deliveries *ds, enum op_verb verb,
-                               const struct handed_job *h)
-{
-    struct batch *b = calloc(1, sizeof(*b));
-
-    if (!b)
-        abort();
-    b->deliveries = ds;
-    b->op.verb = verb;
-    b->op.bucket = h->bucket;
-    b->op.topic = h->topic;
-    list_init(&b->jobs);
-    return b;
-}
-
-static void batch_free(struct batch *b)
-{
-    free_jobs(&b->jobs);
-    free(b);
-}
-
-/* A connection lost on the way is worth one more try: without it a consumer that does have
- * the job would keep it for a few seconds only. */
-static void on_batch_done(struct op *op)
-{
-    struct batch *b = CONTAINER_OF(op, struct batch, op);
-
-    if (status_is_unknown(op->status) && !b->is_second_try) {
-        b->is_second_try = true;
-        core_send(b->deliveries->core, &b->op);
-        return;
-    }
-    batch_free(b);
-}
-
-static void batch_send(struct batch *b)
-{
-    b->op.in.leases.items = b->leases;
-    b->op.in.leases.count = b->count;
-    b->op.on_done = on_batch_done;
-    core_send(b->deliveries->core, &b->op);
-}
-
-static void batch_add(struct batch *b, struct handed_job *h)
-{
-    b->leases[b->count++] = (struct lease){.id = h->id, .stamp = h->stamp};
-    list_append(&b->jobs, &h->link);
-}
-
-/* Sends all `jobs`, those of a topic together. */
-static void send_all(struct deliveries *ds, enum op_verb verb, struct list *jobs)
-{
-    struct batch *open = NULL, *b, *next;
-    struct list *link;
-
-    while ((link = list_pop(jobs))) {
-        struct handed_job *h = CONTAINER_OF(link, struct handed_job, link);
-
-        HASH_FIND(hh, open, h->topic.at, h->topic.len, b);
-        if (!b) {
-            b = batch_new(ds, verb, h);
-            HASH_ADD_KEYPTR(hh, open, b->op.topic.at, b->op.topic.len, b);
-        }
-        batch_add(b, h);
-        if (b->count == OP_ITEMS_MAX) {
-            HASH_DEL(open, b);
-            batch_send(b);
-        }
-    }
-    HASH_ITER (hh, open, b, next) {
-        HASH_DEL(open, b);
-        batch_send(b);
-    }
 }
 
 /* ---- confirming ---- */
@@ -214,7 +103,7 @@ void deliveries_return(struct deliveries *ds, struct delivery *d)
 {
     LIST_EACH (link, &d->jobs)
         ds->core->stats.returned_jobs++;
-    send_all(ds, OP_RETURN, &d->jobs);
+    batches_send(&ds->batches, OP_RETURN, &d->jobs);
     delivery_free(ds, d);
 }
 
@@ -225,7 +114,7 @@ void deliveries_flush(struct deliveries *ds)
         HASH_DEL(ds->by_lease, CONTAINER_OF(link, struct handed_job, link));
     ds->pending_count = 0;
     timer_disarm(ds->core->timers, &ds->timer);
-    send_all(ds, OP_DELIVERED, &ds->pending);
+    batches_send(&ds->batches, OP_DELIVERED, &ds->pending);
 }
 
 static void on_timer(struct timer *timer)
@@ -264,6 +153,13 @@ void deliveries_before(struct deliveries *ds, const struct op *op)
     }
 }
 
+/* Has the store looked at the lease? Else it is as valid as it was. */
+static bool has_judged(enum status status)
+{
+    return status == STATUS_OK || status == STATUS_NOT_FOUND || status == STATUS_NOT_RESERVED ||
+           status == STATUS_NOT_OWNER;
+}
+
 void deliveries_after(struct deliveries *ds, const struct op *op)
 {
     struct handed_job *h = op->verb == OP_ACK ? find(ds, op) : NULL;
@@ -271,8 +167,7 @@ void deliveries_after(struct deliveries *ds, const struct op *op)
     if (!h || !h->is_acking)
         return;
     h->is_acking = false;
-    if (status_is_unknown(op->status) || op->status == STATUS_UNAVAILABLE ||
-        op->status == STATUS_STORE_ERROR || op->status == STATUS_TOO_MANY) {
+    if (!has_judged(op->status)) {
         add_pending(ds, h);
         return;
     }
@@ -287,6 +182,7 @@ void deliveries_init(struct deliveries *ds, struct core *core)
     *ds = (struct deliveries){.core = core};
     list_init(&ds->pending);
     timer_init(&ds->timer, on_timer);
+    batches_init(&ds->batches, core);
 }
 
 void deliveries_fini(struct deliveries *ds)
@@ -298,9 +194,15 @@ void deliveries_fini(struct deliveries *ds)
         HASH_DEL(ds->by_lease, h);
         free(h);
     }
+    batches_fini(&ds->batches);
+}
+
+void deliveries_close(struct deliveries *ds)
+{
+    batches_close(&ds->batches);
 }
 
 bool deliveries_are_idle(const struct deliveries *ds)
 {
-    return ds->held_count == 0 && ds->pending_count == 0;
+    return ds->held_count == 0 && ds->pending_count == 0 && batches_are_idle(&ds->batches);
 }

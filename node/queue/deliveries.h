@@ -24,11 +24,11 @@
 
 #include "base/list.h"
 #include "base/timer.h"
+#include "node/queue/batches.h"
 #include "node/store/op.h"
 
 struct core;
 struct delivery;
-struct handed_job;
 
 struct deliveries {
     struct core *core;
@@ -37,6 +37,7 @@ struct deliveries {
     unsigned pending_count;
     unsigned held_count; /* deliveries that protocols hold */
     struct timer timer;  /* sends the pending ones */
+    struct batches batches;
 };
 
 void deliveries_init(struct deliveries *ds, struct core *core);
@@ -58,6 +59,9 @@ void deliveries_flush(struct deliveries *ds);
 /* An operation with a lease is about to be sent, and has been answered: see the diagram. */
 void deliveries_before(struct deliveries *ds, const struct op *op);
 void deliveries_after(struct deliveries *ds, const struct op *op);
+
+/* The engine stops: what the store does not take at the next attempt is given up. */
+void deliveries_close(struct deliveries *ds);
 
 /* Nothing held and nothing pending? (What was sent counts as in flight with the queue.) */
 bool deliveries_are_idle(const struct deliveries *ds);

@@ -182,16 +182,63 @@ static void a_made_up_lease_changes_nothing(void **state)
     assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
 }
 
+static void a_confirmation_is_repeated_until_the_store_takes_it(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    memory_store_fail(f.ms, 3, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    fixture_advance(&f, 20000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+    assert_int_equal(queue_stats(f.q)->lost_confirmations, 0);
+}
+
+static void a_confirmation_that_is_given_up_is_counted(void **state)
+{
+    queue_deactivate(f.q); /* nothing but confirmations reaches the store */
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    memory_store_fail(f.ms, 1000, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    fixture_advance(&f, 20000);
+    assert_int_equal(queue_stats(f.q)->lost_confirmations, 1);
+    memory_store_fail(f.ms, 0, STATUS_STORE_ERROR, MEMORY_UNDONE);
+}
+
+static void a_confirmation_that_comes_too_late_is_counted(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    fixture_advance(&f, 6000); /* the provisional reservation is over */
+    delivered(&f, &a);
+    fixture_advance(&f, 100);
+    assert_int_equal(queue_stats(f.q)->late_confirmations, 1);
+}
+
+static void on_stopped(void *arg)
+{
+    *(bool *)arg = true;
+}
+
 static void stopping_waits_for_what_was_handed_out(void **state)
 {
     struct fixture own;
     struct consumer late = {0};
+    bool is_stopped = false;
 
     fixture_start(&own, 2);
     push(&own, "t", "1", 0, 0);
     consume(&own, &late, "t", 1, 0);
+    queue_stop(own.q, on_stopped, &is_stopped);
+    fixture_turn(&own);
+    assert_false(is_stopped); /* the protocol has not said what became of it */
     delivered(&own, &late);
-    fixture_end(&own); /* asserts that it stopped, and the confirmation was sent */
+    fixture_turn(&own);
+    assert_true(is_stopped);
+    assert_int_equal(memory_store_count(own.ms, OP_DELIVERED), 1);
+    queue_free(own.q);
+    memory_store_free(own.ms);
+    timers_fini(&own.timers);
 }
 
 int main(void)
@@ -209,6 +256,9 @@ int main(void)
         TEST(a_release_counts_the_try),
         TEST(a_touch_is_not_undone_by_a_late_confirmation),
         TEST(a_made_up_lease_changes_nothing),
+        TEST(a_confirmation_is_repeated_until_the_store_takes_it),
+        TEST(a_confirmation_that_is_given_up_is_counted),
+        TEST(a_confirmation_that_comes_too_late_is_counted),
         cmocka_unit_test(stopping_waits_for_what_was_handed_out),
     };
 

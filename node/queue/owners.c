@@ -133,10 +133,13 @@ struct question {
     struct id_search *search;
 };
 
+/* Where a lease was found. */
+enum id_source { FROM_HOLDER, FROM_NODE, FROM_BUCKETS };
+
 /* The way from an id to its lease. */
 struct id_search {
     struct id_ack *ack;
-    bool is_own;         /* found in this node's memory */
+    enum id_source source;
     unsigned unanswered; /* questions */
     enum status status;  /* OK: found; NOT_FOUND; or what went wrong */
     int64_t stamp;
@@ -145,7 +148,8 @@ struct id_search {
     struct question questions[]; /* one a bucket, or none */
 };
 
-static struct id_search *search_new(struct id_ack *ack, unsigned questions)
+static struct id_search *search_begin(struct id_ack *ack, enum id_source source,
+                                      unsigned questions)
 {
     struct id_search *search =
         calloc(1, sizeof(*search) + questions * sizeof(*search->questions));
@@ -153,8 +157,11 @@ static struct id_search *search_new(struct id_ack *ack, unsigned questions)
     if (!search)
         abort();
     search->ack = ack;
+    search->source = source;
     search->unanswered = questions;
     search->status = STATUS_NOT_FOUND;
+    free(ack->search);
+    ack->search = search;
     return search;
 }
 
@@ -176,16 +183,24 @@ static void end(struct id_ack *ack, enum status status)
     ack->on_done(ack);
 }
 
+static void ask_all_buckets(struct id_ack *ack);
+
+/* A lease that was refused is remembered all the same: its holder may ask again, and then it
+ * is still not the next holder's lease that is meant. */
 static void on_acked(struct op *op)
 {
     struct id_ack *ack = CONTAINER_OF(op, struct id_ack, op);
-    enum status status = op->status;
+    enum id_source source = ack->search->source;
 
-    if (!status_is_unknown(status) && status != STATUS_UNAVAILABLE)
+    if (op->status == STATUS_OK || op->status == STATUS_NOT_FOUND)
         forget_stamp(ack->owners, ack->id, op->in.lease.stamp);
-    if (status == STATUS_NOT_RESERVED && ack->search->is_own)
-        status = STATUS_NOT_OWNER; /* it was reserved, and its time is over */
-    end(ack, status);
+    if (source == FROM_NODE &&
+        (op->status == STATUS_NOT_OWNER || op->status == STATUS_NOT_RESERVED))
+        ask_all_buckets(ack); /* somebody else's old lease: another node may have the new one */
+    else if (source == FROM_HOLDER && op->status == STATUS_NOT_RESERVED)
+        end(ack, STATUS_NOT_OWNER); /* it was reserved, and its time is over */
+    else
+        end(ack, op->status);
 }
 
 static void send_ack(struct id_ack *ack)
@@ -223,9 +238,8 @@ static void on_owner(struct op *op)
 static void ask_all_buckets(struct id_ack *ack)
 {
     unsigned buckets = ack->owners->core->store->buckets;
-    struct id_search *search = search_new(ack, buckets);
+    struct id_search *search = search_begin(ack, FROM_BUCKETS, buckets);
 
-    ack->search = search;
     for (unsigned b = 0; b < buckets; b++) {
         struct question *question = &search->questions[b];
 
@@ -243,12 +257,12 @@ void owners_ack(struct owners *o, struct id_ack *ack)
     struct owning *owning = find(o, ack->id, ack->holder);
 
     ack->owners = o;
+    ack->search = NULL;
     if (!owning) {
         ask_all_buckets(ack);
         return;
     }
-    ack->search = search_new(ack, 0);
-    ack->search->is_own = true;
+    search_begin(ack, owning->holder == ack->holder ? FROM_HOLDER : FROM_NODE, 0);
     found(ack->search, owning->topic, owning->stamp);
     send_ack(ack);
 }

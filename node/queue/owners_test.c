@@ -96,7 +96,24 @@ static void a_holder_whose_time_is_over_cannot_take_the_job_from_the_next(void *
     consume_by_id(&f, &b, "t", BOB);
     delivered(&f, &b);
     assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER); /* Bob has it */
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER); /* however often she asks */
+    memory_store_fail(f.ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_STORE_ERROR);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER);
     assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+    assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
+}
+
+/* This node remembers a hand-over that is over; the job is with another node's consumer. */
+static void a_stale_memory_of_somebody_else_does_not_hide_the_current_lease(void **state)
+{
+    push(&f, "t", "1", 0, 2000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    fixture_advance(&f, 3000);
+    fixture_advance(&other, 3000);
+    consume_by_id(&other, &b, "t", BOB);
+    delivered(&other, &b);
     assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
 }
 
@@ -158,6 +175,7 @@ int main(void)
         TEST(another_connection_of_this_node_may_acknowledge),
         TEST(another_node_may_acknowledge),
         TEST(a_holder_whose_time_is_over_cannot_take_the_job_from_the_next),
+        TEST(a_stale_memory_of_somebody_else_does_not_hide_the_current_lease),
         TEST(an_id_that_nobody_was_handed_is_not_found),
         TEST(a_second_acknowledgement_is_not_found),
         TEST(an_acknowledgement_that_the_store_did_not_get_can_be_repeated),

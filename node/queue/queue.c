@@ -278,5 +278,6 @@ void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
     q->stopped_arg = arg;
     scanner_deactivate(&q->scanner);
     waiters_cancel_all(&q->waiters);
+    deliveries_close(&q->deliveries);
     check_stopped(q);
 }

@@ -4,13 +4,15 @@
  * consumers and wakes them, confirms deliveries, and (while active) moves what is due. It
  * knows nothing of sockets, of ZooKeeper or of Redis.
  *
- *   queue.c      the front door: limits, then on to the parts; what they must know of each
- * other core.c       the way of an operation to the store and back waiters.c    consumers that
- * wait: their time, their seats at topics, their callbacks topic.c      the pop in flight for
- * each topic that somebody waits for deliveries.c what was popped and not yet confirmed to have
- * reached its consumer scanner.c    one timer a bucket: finds and moves what is due owners.c
- * who holds what, for acknowledgements that bring only an id names.c      what a topic and an
- * id may look like
+ * - queue.c: the front door; what the parts must know of each other
+ * - core.c: the way of an operation to the store and back
+ * - waiters.c: consumers that wait: their time, their seats at topics, their callbacks
+ * - topic.c: the pop in flight for each topic that somebody waits for
+ * - deliveries.c: what was popped and is not confirmed to have reached its consumer
+ * - batches.c: their leases on the way to the store
+ * - scanner.c: one timer a bucket, to find and move what is due
+ * - owners.c: who holds what, for acknowledgements that bring only an id
+ * - names.c: what a topic and an id may look like
  */
 #ifndef DUEQ_NODE_QUEUE_QUEUE_H
 #define DUEQ_NODE_QUEUE_QUEUE_H
@@ -42,6 +44,8 @@ struct queue_stats {
     uint64_t unknown[OP_COUNT];         /* may have happened */
     uint64_t popped_jobs;               /* handed to a consumer's connection */
     uint64_t returned_jobs;             /* popped for a consumer that had left */
+    uint64_t late_confirmations;        /* deliveries whose jobs had expired meanwhile */
+    uint64_t lost_confirmations;        /* deliveries the store did not take in time */
     uint64_t expired_jobs;              /* reservations that ran out */
     uint64_t waiting;                   /* gauge: consumers */
     uint64_t unconfirmed;               /* gauge: deliveries not confirmed yet */

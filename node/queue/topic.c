@@ -25,6 +25,7 @@ struct topic *topic_get(struct waiters *w, struct bytes name)
     t->waiters = w;
     list_init(&t->free);
     list_init(&t->claimed);
+    list_init(&t->holds_up);
     memcpy(t->text, name.at, name.len);
     t->name = bytes_of(t->text, name.len);
     HASH_ADD_KEYPTR(hh, w->topics, t->name.at, t->name.len, t);
@@ -41,23 +42,47 @@ void topic_free_if_unused(struct topic *t)
 
 /* ---- popping ---- */
 
-/* A topic that the consumer prefers may have something for it: not before that is known.
- * One that does not wait asks each topic once. */
-static bool has_better_topic(const struct seat *seat)
+/* ---- whom to pop for ---- */
+
+/* A topic that the consumer prefers may have something for it: not before that is known. One
+ * that does not wait asks each topic once. */
+static struct seat *find_better(const struct seat *seat)
 {
-    for (const struct seat *better = seat->pop->seats; better < seat; better++) {
-        if (better->topic->is_dirty && (seat->pop->wait_ms > 0 || !better->was_tried))
-            return true;
+    for (struct seat *better = seat->pop->seats; better < seat; better++) {
+        const struct topic *t = better->topic;
+
+        if (t->is_dirty && !t->has_failed && (seat->pop->wait_ms > 0 || !better->was_tried))
+            return better;
     }
-    return false;
+    return NULL;
 }
 
-static bool can_claim(const struct seat *seat, const struct op *op, unsigned wanted)
+static void hold_up(struct seat *better)
 {
-    if (seat->pop->is_claimed || has_better_topic(seat))
-        return false;
-    return wanted == 0 || (seat->pop->id_only == op->in.pop.id_only &&
-                           wanted + seat->pop->count <= OP_ITEMS_MAX);
+    list_remove(&better->held_up);
+    list_append(&better->topic->holds_up, &better->held_up);
+}
+
+/* One loop for all, however topics let go of each other's consumers. */
+static void let_go(struct topic *t)
+{
+    struct waiters *w = t->waiters;
+    struct list *link;
+
+    list_append_all(&w->let_go, &t->holds_up);
+    if (w->is_letting_go)
+        return;
+    w->is_letting_go = true;
+    while ((link = list_pop(&w->let_go)))
+        waiter_serve_seats(CONTAINER_OF(link, struct seat, held_up)->pop);
+    w->is_letting_go = false;
+}
+
+/* Do they go into one operation with those claimed so far, who want `wanted` jobs? */
+static bool fits(const struct pop *pop, const struct op *op, unsigned wanted)
+{
+    return wanted == 0 ||
+           (pop->id_only == op->in.pop.id_only && wanted + pop->count <= OP_ITEMS_MAX);
 }
 
 /* Moves the seats to pop for to `claimed`; returns how many jobs they want together. */
@@ -67,9 +92,15 @@ static unsigned claim(struct topic *t)
 
     LIST_EACH_SAFE (link, &t->free) {
         struct seat *seat = CONTAINER_OF(link, struct seat, link);
+        struct seat *better;
 
-        if (!can_claim(seat, &t->op, wanted))
+        if (seat->pop->is_claimed || !fits(seat->pop, &t->op, wanted))
             continue;
+        better = find_better(seat);
+        if (better) {
+            hold_up(better);
+            continue;
+        }
         t->op.in.pop.id_only = seat->pop->id_only;
         wanted += seat->pop->count;
         seat->pop->is_claimed = true;
@@ -80,6 +111,8 @@ static unsigned claim(struct topic *t)
     }
     return wanted;
 }
+
+/* ---- what comes back ---- */
 
 /* Hands the jobs out in the order in which the consumers came. Each on_done may add and
  * cancel consumers; the topic itself stays, since it is still popping. Returns how many
@@ -166,6 +199,7 @@ static void note_failure(struct topic *t)
 
     LOG_DEBUG("waiters", "pop from %.*s: %s", BYTES_ARG(t->name), status_text(t->op.status));
     t->is_dirty = true;
+    t->has_failed = true;
     if (!timer_is_armed(&w->retry_timer))
         timer_arm(w->core->timers, &w->retry_timer, RETRY_MS);
 }
@@ -188,6 +222,8 @@ static void on_popped(struct op *op)
     t->is_popping = false;
     if (is_ok)
         topic_serve(t);
+    else
+        let_go(t);
     topic_free_if_unused(t);
 }
 
@@ -202,6 +238,7 @@ void topic_serve(struct topic *t)
     if (!wanted)
         return;
     t->is_dirty = false;
+    t->has_failed = false;
     t->is_popping = true;
     t->op.verb = OP_POP;
     t->op.topic = t->name;
@@ -209,4 +246,5 @@ void topic_serve(struct topic *t)
     t->op.in.pop.count = wanted;
     t->op.on_done = on_popped;
     core_send(t->waiters->core, &t->op);
+    let_go(t);
 }

@@ -13,10 +13,12 @@
 struct topic {
     UT_hash_handle hh;
     struct waiters *waiters;
-    struct list free;    /* seats of consumers nobody pops for (here) */
-    struct list claimed; /* seats the pop in flight is for, first come first */
-    unsigned in_a_hurry; /* seats of consumers that do not wait */
+    struct list free;     /* seats of consumers nobody pops for (here) */
+    struct list claimed;  /* seats the pop in flight is for, first come first */
+    unsigned in_a_hurry;  /* seats of consumers that do not wait */
+    struct list holds_up; /* seats here of consumers that may not claim a lesser topic */
     bool is_dirty;
+    bool has_failed; /* its last pop did: it holds nobody up until it is tried again */
     bool is_popping;
     struct op op; /* the pop in flight */
     struct bytes name;
@@ -24,7 +26,8 @@ struct topic {
 };
 
 struct seat {
-    struct list link; /* in the topic's free or claimed */
+    struct list link;    /* in the topic's free or claimed */
+    struct list held_up; /* in the topic's holds_up, or in waiters.let_go */
     struct topic *topic;
     struct pop *pop;
     struct bytes name; /* the topic's, as the consumer gave it */
@@ -36,7 +39,8 @@ struct topic *topic_find(struct waiters *w, struct bytes name);
 struct topic *topic_get(struct waiters *w, struct bytes name);
 void topic_free_if_unused(struct topic *t);
 
-/* Pops if the topic is dirty and a consumer is free. Calls nobody back. */
+/* Pops if the topic is dirty and a consumer is free, and lets those go whom it held up. Calls
+ * nobody back. */
 void topic_serve(struct topic *t);
 
 /* ---- what waiters.c does for topic.c ---- */

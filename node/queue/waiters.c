@@ -14,6 +14,7 @@ static void stand_up(struct pop *pop)
         struct topic *t = pop->seats[i].topic;
 
         list_remove(&pop->seats[i].link);
+        list_remove(&pop->seats[i].held_up);
         t->in_a_hurry -= pop->wait_ms == 0;
         topic_free_if_unused(t);
     }
@@ -126,6 +127,7 @@ static void sit_down(struct waiters *w, struct pop *pop)
         if (has_seat_at(pop, t)) /* it named the topic twice */
             continue;
         *seat = (struct seat){.topic = t, .pop = pop, .name = pop->topics[i]};
+        list_init(&seat->held_up);
         t->is_dirty = true;
         t->in_a_hurry += pop->wait_ms == 0;
         list_append(&t->free, &seat->link);
@@ -216,6 +218,7 @@ void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliv
 {
     *w = (struct waiters){.core = core, .deliveries = deliveries, .owners = owners};
     list_init(&w->seated);
+    list_init(&w->let_go);
     list_init(&w->over);
     timer_init(&w->over_timer, on_over);
     timer_init(&w->retry_timer, on_retry);

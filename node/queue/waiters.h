@@ -19,7 +19,8 @@
  *
  * A claimed consumer can be given no other topic's job: at most one operation is in flight
  * for it. It is claimed for a topic only when none of its more important topics is dirty,
- * so jobs come in the order of the topics.
+ * so jobs come in the order of the topics. A topic remembers whom it holds up this way, and
+ * lets them go when it turns clean, or fails.
  *
  * Jobs that come back for a consumer who has left meanwhile are returned.
  */
@@ -46,7 +47,9 @@ struct waiters {
     struct owners *owners;
     struct topic *topics; /* hash by name */
     struct list seated;   /* pops that sit at their topics */
-    struct list over;     /* pops to be called back in the next turn, without a job */
+    struct list let_go;   /* seats (held_up) whose consumers may claim lesser topics now */
+    bool is_letting_go;
+    struct list over; /* pops to be called back in the next turn, without a job */
     struct timer over_timer;
     struct timer retry_timer; /* after a pop that failed */
     unsigned count;           /* consumers, those on `over` included */

@@ -248,6 +248,50 @@ static void keeps_waiting_through_a_failure_of_the_store(void **state)
     delivered(&f, &a);
 }
 
+/* So many wait for "high" that one pop does not ask for all of them. */
+static void fill_the_line_at_high(struct consumer *crowd, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        consume(&f, &crowd[i], "high", 1, 1000000);
+}
+
+static void one_far_back_in_the_line_is_not_kept_from_its_other_topic(void **state)
+{
+    static struct consumer crowd[70];
+
+    push(&f, "low", "l", 0, 5000);
+    memory_store_hold(f.ms);
+    fill_the_line_at_high(crowd, 70);
+    consume(&f, &a, "high,low", 1, 60000);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_got(&a, "l");
+    delivered(&f, &a);
+}
+
+static void one_far_back_that_does_not_wait_is_answered(void **state)
+{
+    static struct consumer crowd[70];
+
+    memory_store_hold(f.ms);
+    fill_the_line_at_high(crowd, 70);
+    consume(&f, &a, "high,low", 1, 0);
+    consume(&f, &b, "low,high", 64, 0);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(a.status, STATUS_NOT_FOUND);
+    assert_int_equal(b.status, STATUS_NOT_FOUND);
+}
+
+static void a_sick_topic_does_not_starve_the_next(void **state)
+{
+    push(&f, "low", "l", 0, 5000);
+    memory_store_fail(f.ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE); /* the pop of "sick" */
+    consume(&f, &a, "sick,low", 1, 60000);
+    assert_got(&a, "l");
+    delivered(&f, &a);
+}
+
 static void tells_a_consumer_that_does_not_wait_of_the_failure(void **state)
 {
     memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
@@ -304,7 +348,7 @@ static void stopping_answers_everybody(void **state)
 /* ---- two nodes, by chance ---- */
 
 #define NODES     2
-#define CONSUMERS 6
+#define CONSUMERS 9
 #define STEPS     400
 
 static struct fixture nodes[NODES];
@@ -316,6 +360,14 @@ static const char *some_topics(void)
     static const char *const topics[] = {"t", "u", "t,u", "u,t", "t,u,w", "w"};
 
     return topics[rand() % 6];
+}
+
+/* Large ones fill an operation, so that others must stay behind. */
+static unsigned some_count(void)
+{
+    static const unsigned counts[] = {1, 1, 1, 2, 32, OP_ITEMS_MAX};
+
+    return counts[rand() % 6];
 }
 
 static void turn_all(void)
@@ -338,11 +390,12 @@ static void settle(struct fixture *node, struct consumer *who)
         return;
     }
     delivered(node, who);
-    submit(node, &call, OP_ACK, who->topic, who->ids[0], who->stamps[0]);
     memory_store_unhold(node->ms);
-    turn_all();
-    assert_int_equal(call.status, STATUS_OK);
-    acked++;
+    for (unsigned i = 0; i < who->count; i++) {
+        submit(node, &call, OP_ACK, who->topic, who->ids[i], who->stamps[i]);
+        assert_int_equal(call.status, STATUS_OK);
+        acked++;
+    }
 }
 
 static void random_step(void)
@@ -372,7 +425,7 @@ static void random_step(void)
     default:
         settle(node, who);
         if (!is_waiting)
-            consume(node, who, some_topics(), 1, rand() % 3 ? 1000000 : 0);
+            consume(node, who, some_topics(), some_count(), rand() % 3 ? 1000000 : 0);
     }
     turn_all();
 }
@@ -415,8 +468,10 @@ static void run_by_chance(unsigned seed)
     }
     assert_nobody_waits_in_vain();
     for (unsigned n = 0; n < NODES; n++) {
-        for (unsigned i = 0; i < CONSUMERS; i++)
-            settle(&nodes[n], &crowd[n][i]);
+        for (unsigned i = 0; i < CONSUMERS; i++) {
+            if (crowd[n][i].delivery)
+                delivered(&nodes[n], &crowd[n][i]);
+        }
     }
     assert_true(pushed > 0 && acked > 0);
     fixture_end(&nodes[0]);
@@ -451,6 +506,9 @@ int main(void)
         TEST(a_job_popped_for_one_who_left_goes_to_the_next_without_a_try),
         TEST(a_consumer_is_never_popped_for_twice_at_a_time),
         TEST(keeps_waiting_through_a_failure_of_the_store),
+        TEST(one_far_back_in_the_line_is_not_kept_from_its_other_topic),
+        TEST(one_far_back_that_does_not_wait_is_answered),
+        TEST(a_sick_topic_does_not_starve_the_next),
         TEST(tells_a_consumer_that_does_not_wait_of_the_failure),
         TEST(looks_again_after_the_store_was_away),
         TEST(refuses_what_it_does_not_understand),
