@@ -14,6 +14,7 @@
 #include <hiredis/hiredis.h>
 
 #include "base/log.h"
+#include "node/store/redis_command.h"
 #include "node/store/redis_error.h"
 #include "node/store/redis_events.h"
 
@@ -29,6 +30,7 @@ struct redis_link {
     redisAsyncContext *redis; /* CONNECTING and OPEN; else NULL */
     struct timer timer;       /* what it means depends on the state: see on_timer */
     struct list in_flight;    /* redis_call, oldest first */
+    struct buf command;       /* on its way to hiredis */
     struct redis_call auth;
     struct redis_call ping;
     int64_t backoff_ms; /* the next pause */
@@ -60,6 +62,7 @@ void redis_link_free(struct redis_link *l)
     if (!l)
         return;
     assert(l->state == STOPPED);
+    buf_fini(&l->command);
     free(l);
 }
 
@@ -391,7 +394,11 @@ void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, co
     call->deadline_mono_ms = timers_now(&l->loop->timers) + l->options.timeout_ms;
     call->is_late = false;
     list_append(&l->in_flight, &call->link);
-    if (redisAsyncCommandArgv(l->redis, on_reply, call, argc, argv, lens) != REDIS_OK)
+    buf_clear(&l->command);
+    redis_command_write(&l->command, argc, argv, lens);
+    /* hiredis looks at one byte behind the first argument: buf_text ends it. */
+    if (redisAsyncFormattedCommand(l->redis, on_reply, call, buf_text(&l->command),
+                                   l->command.len) != REDIS_OK)
         drop(l, "cannot send");
 }
 
