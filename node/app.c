@@ -87,17 +87,18 @@ static void on_refused(void *arg, const char *why)
 
 static const char *why_not_ready(void *arg)
 {
-    const struct app *a = arg;
+    static const char *const words[] = {
+        [REDIS_STORE_DOWN] = "the store cannot be used",
+        [REDIS_STORE_UNHEARD] = "the store does not send wake-ups",
+    };
+    struct app *a = arg;
+    enum redis_store_state state = redis_store_stats(a->store)->state;
+    const char *why = redis_store_why(a->store);
 
-    switch (redis_store_stats(a->store)->state) {
-    case REDIS_STORE_UP:
+    if (state == REDIS_STORE_UP)
         return NULL;
-    case REDIS_STORE_UNHEARD:
-        return "the store does not send wake-ups yet";
-    case REDIS_STORE_DOWN:
-        break;
-    }
-    return "the store cannot be reached";
+    snprintf(a->why, sizeof(a->why), "%s%s%s", words[state], *why ? ": " : " yet", why);
+    return a->why;
 }
 
 static void read_store(void *arg, struct http_store_numbers *numbers)
@@ -132,6 +133,7 @@ static void on_hup(int number, short what, void *arg)
     struct app *a = arg;
     struct queue_options queue;
     struct gmq_options gmq;
+    struct http_options http;
 
     loop_touch(a->loop);
     reload_conf(a->conf, a->options->request, false);
@@ -140,6 +142,9 @@ static void on_hup(int number, short what, void *arg)
     gmq = app_gmq_options(a->conf);
     if (a->gmq)
         gmq_reload(a->gmq, &gmq);
+    http = app_http_options(a->conf);
+    if (a->http)
+        http_reload(a->http, &http);
 }
 
 static struct event *watch_signal(struct app *a, int number,

@@ -2,7 +2,8 @@
 
 #include <sys/resource.h>
 
-#define OWN_DESCRIPTORS 64
+#define OWN_DESCRIPTORS 128 /* clients of HTTP that are being turned away included */
+#define PROTOCOLS       2   /* the limit of connections is for each */
 
 struct redis_store_options app_store_options(const struct conf *conf, const char *address)
 {
@@ -44,7 +45,7 @@ struct gmq_options app_gmq_options(const struct conf *conf)
 struct http_options app_http_options(const struct conf *conf)
 {
     return (struct http_options){
-        .body_max_bytes = conf->limits.body_bytes,
+        .connections_max = conf->limits.connections,
         .idle_ms = conf->limits.idle_ms,
     };
 }
@@ -86,7 +87,7 @@ void app_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers 
 
 void app_raise_descriptors(const struct conf *conf)
 {
-    rlim_t wanted = (rlim_t)conf->limits.connections + OWN_DESCRIPTORS;
+    rlim_t wanted = (rlim_t)conf->limits.connections * PROTOCOLS + OWN_DESCRIPTORS;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit))
@@ -95,7 +96,7 @@ void app_raise_descriptors(const struct conf *conf)
     setrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_max < wanted)
         LOG_WARN("app",
-                 "the system allows %llu open files, limits.connections needs %llu: raise the "
-                 "one (ulimit -Hn) or lower the other",
+                 "the system allows %llu open files, limits.connections may take %llu: raise "
+                 "the one (ulimit -Hn) or lower the other",
                  (unsigned long long)limit.rlim_max, (unsigned long long)wanted);
 }

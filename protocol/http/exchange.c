@@ -1,112 +1,76 @@
 #include "protocol/http/exchange.h"
 
-#include <assert.h>
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
-#include <event2/buffer.h>
-#include <event2/http.h>
 #include <jansson.h>
 
+#include "base/list.h"
 #include "protocol/http/server.h"
 
-static bool is_usable_id(const char *id)
+static const char *phrase_of(int code)
 {
-    size_t len = id ? strlen(id) : 0;
+    static const struct {
+        int code;
+        const char *phrase;
+    } phrases[] = {
+        {200, "OK"},
+        {400, "Bad Request"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {408, "Request Timeout"},
+        {413, "Content Too Large"},
+        {417, "Expectation Failed"},
+        {431, "Request Header Fields Too Large"},
+        {501, "Not Implemented"},
+        {503, "Service Unavailable"},
+        {505, "HTTP Version Not Supported"},
+    };
 
-    if (len == 0 || len > REQUEST_ID_MAX)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        if (!isalnum((unsigned char)id[i]) && !strchr("-_.:", id[i]))
-            return false;
-    }
-    return true;
+    for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++)
+        if (phrases[i].code == code)
+            return phrases[i].phrase;
+    return ""; /* it is for people, and may be empty */
 }
 
-static void choose_id(struct exchange *x)
+static void add_field(struct buf *out, const char *name, const char *value)
 {
-    const char *given =
-        evhttp_find_header(evhttp_request_get_input_headers(x->request), "X-Request-Id");
-
-    if (is_usable_id(given))
-        snprintf(x->id, sizeof(x->id), "%s", given);
-    else
-        http_next_request_id(x->http, x->id, sizeof(x->id));
+    buf_printf(out, "%s: %s\r\n", name, value);
 }
 
-static void end(struct exchange *x)
+static void add_date(struct buf *out)
 {
-    struct http *h = x->http;
+    time_t now = time(NULL);
+    struct tm parts;
+    char text[40];
 
-    list_remove(&x->link);
-    free(x);
-    http_exchange_ended(h);
-}
-
-static void on_sent(struct evhttp_request *request, void *arg)
-{
-    evhttp_connection_set_closecb(evhttp_request_get_connection(request), NULL, NULL);
-    end(arg);
-}
-
-/* evhttp frees the request after this. */
-static void on_left(struct evhttp_connection *connection, void *arg)
-{
-    struct exchange *x = arg;
-
-    x->request = NULL;
-    if (x->is_replied)
-        end(x);
-}
-
-struct exchange *exchange_new(struct http *h, struct evhttp_request *request)
-{
-    struct exchange *x = calloc(1, sizeof(*x));
-
-    if (!x)
-        abort();
-    x->http = h;
-    x->request = request;
-    list_append(http_exchanges(h), &x->link);
-    choose_id(x);
-    evhttp_connection_set_closecb(evhttp_request_get_connection(request), on_left, x);
-    evhttp_request_set_on_complete_cb(request, on_sent, x);
-    return x;
+    strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &parts));
+    add_field(out, "Date", text);
 }
 
 void exchange_add_header(struct exchange *x, const char *name, const char *value)
 {
-    if (x->request)
-        evhttp_add_header(evhttp_request_get_output_headers(x->request), name, value);
-}
-
-/* evhttp would send the body to HEAD, too. */
-static void add_body(struct evhttp_request *request, struct bytes body)
-{
-    char length[24];
-
-    if (evhttp_request_get_command(request) != EVHTTP_REQ_HEAD) {
-        evbuffer_add(evhttp_request_get_output_buffer(request), body.at, body.len);
-        return;
-    }
-    snprintf(length, sizeof(length), "%zu", body.len);
-    evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Length", length);
+    add_field(&x->fields, name, value);
 }
 
 void exchange_reply(struct exchange *x, int code, const char *content_type, struct bytes body)
 {
-    assert(!x->is_replied);
-    x->is_replied = true;
-    if (!x->request) {
-        end(x);
-        return;
-    }
-    exchange_add_header(x, "Content-Type", content_type);
-    exchange_add_header(x, "X-Request-Id", x->id);
-    add_body(x->request, body);
-    evhttp_send_reply(x->request, code, NULL, NULL);
+    struct http_client *client = CONTAINER_OF(x, struct http_client, exchange);
+    bool is_kept = http_client_is_kept(client);
+    struct buf reply = BUF_INIT;
+
+    buf_printf(&reply, "HTTP/1.1 %d %s\r\n", code, phrase_of(code));
+    add_date(&reply);
+    add_field(&reply, "X-Request-Id", x->id);
+    add_field(&reply, "Content-Type", content_type);
+    buf_printf(&reply, "Content-Length: %zu\r\n", body.len);
+    if (!is_kept || x->head.is_old)
+        add_field(&reply, "Connection", is_kept ? "keep-alive" : "close");
+    buf_add_bytes(&reply, buf_bytes(&x->fields));
+    buf_add_text(&reply, "\r\n");
+    if (!bytes_equal(x->head.method, BYTES("HEAD")))
+        buf_add_bytes(&reply, body);
+    http_client_answer(client, &reply, is_kept);
 }
 
 /* Takes `json` over. */
@@ -128,6 +92,8 @@ void exchange_reply_status(struct exchange *x, int code, const char *word)
 
 void exchange_reply_error(struct exchange *x, int code, const char *code_word, const char *text)
 {
+    if (code == 503)
+        exchange_add_header(x, "Retry-After", "1");
     reply_json(x, code,
                json_pack("{s:{s:s, s:s}}", "error", "code", code_word, "message", text));
 }

@@ -3,8 +3,6 @@
  *   ready   the store can be reached: send me clients
  *   leader  the same, and this node moves due jobs (alone, it always leads)
  */
-#include "protocol/http/exchange.h"
-#include "protocol/http/http.h"
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
 
@@ -15,7 +13,7 @@ void health_live(struct exchange *x)
 
 static void reply_when_ready(struct exchange *x, const char *word)
 {
-    const struct http_node *node = http_node(x->http);
+    const struct http_node *node = &x->http->options.node;
     const char *reason = node->why_not_ready ? node->why_not_ready(node->arg) : NULL;
 
     if (reason)

@@ -1,13 +1,18 @@
 /* The HTTP port: health for load balancers, metrics for Prometheus; the native API joins it.
+ * The contract is doc/http.md, why it has a server of its own doc/decisions/0002.
  *
- *   server.c    listener, limits, stopping
+ *   server.c    accepting, the limit of connections, stopping
+ *   client.c    a connection, one request after the other
+ *   head.c      a request's first line and headers  (pure, as the next two)
+ *   body.c      where its body ends
+ *   fault.c     what can be wrong with it
  *   routes.c    the table of paths: to add one, a line there and a handler
- *   exchange.c  one request and its reply
+ *   exchange.c  one request and its reply, as handlers see it
  *   health.c    /health/...
  *   metrics.c   /metrics: numbers to text, pure
  *
- * It stands on libevent's evhttp. It knows the queue; what else the node has to tell comes
- * through the callbacks of `struct http_node`.
+ * It knows the queue; what else the node has to tell comes through the callbacks of `struct
+ * http_node`.
  */
 #ifndef DUEQ_PROTOCOL_HTTP_HTTP_H
 #define DUEQ_PROTOCOL_HTTP_HTTP_H
@@ -38,14 +43,14 @@ struct http_store_numbers {
 
 #define HTTP_PROTOCOLS_MAX 8
 
-/* One of the other ports. Counters count since the worker's start. */
+/* A port. Counters count since the worker's start. */
 struct http_protocol_numbers {
     const char *name;     /* static */
     uint64_t connections; /* gauge */
     uint64_t accepted;
     uint64_t turned_away; /* clients over the limit */
     uint64_t requests;
-    uint64_t refused; /* of these: not understood, too large, or while stopping */
+    uint64_t refused; /* of these: not understood, not known, too large, or while stopping */
 };
 
 /* What the rest of the node tells. Each may be NULL; called from requests, in the loop. */
@@ -60,23 +65,38 @@ struct http_node {
 };
 
 struct http_options {
-    size_t body_max_bytes; /* of a request */
-    int64_t idle_ms;       /* a connection that says nothing for so long is closed; 0: 60 s */
+    unsigned connections_max;
+    int64_t idle_ms; /* a connection that says nothing for so long is closed; 0: 60 s */
     struct http_node node;
+};
+
+/* Counters since start. */
+struct http_stats {
+    uint64_t connections; /* gauge */
+    uint64_t accepted;
+    uint64_t turned_away; /* clients, over connections_max */
+    uint64_t requests;    /* well-formed or not */
+    uint64_t refused;     /* of these: with one of fault.h's answers */
 };
 
 struct http;
 
-/* Serves what connects to `listen_fd` (bound, listening, non-blocking), and owns it from now
- * on. The options are copied, loop and queue borrowed for its life. Never NULL. */
+/* Serves what connects to `listen_fd` (bound and listening), and owns it from now on. The
+ * options are copied, loop and queue borrowed for its life. Never NULL. */
 struct http *http_new(const struct http_options *options, struct loop *loop,
                       struct queue *queue, int listen_fd);
 
-/* Accepts no more, answers new requests on open connections with 503, and calls back, never
- * from inside, when all replies are sent, or after two seconds. */
+/* New limits for all connections, from now on; the node's callbacks stay as they are. */
+void http_reload(struct http *h, const struct http_options *options);
+
+/* Accepts no more, answers new requests on open connections with 503, lets those in work
+ * finish, and calls back, never from inside, when the last connection is gone. A client that
+ * does not read its reply is cut off after two seconds. */
 void http_stop(struct http *h, void (*on_stopped)(void *arg), void *arg);
 
-/* Closes what is still open; NULL is fine. */
+/* After on_stopped; NULL is fine. */
 void http_free(struct http *h);
+
+const struct http_stats *http_stats(const struct http *h);
 
 #endif

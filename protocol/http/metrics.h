@@ -12,7 +12,8 @@ struct queue_stats;
 struct metrics {
     const struct queue_stats *queue;
     struct http_store_numbers store;
-    struct http_protocol_numbers protocols[HTTP_PROTOCOLS_MAX];
+    struct http_protocol_numbers
+        protocols[1 + HTTP_PROTOCOLS_MAX]; /* HTTP itself, and the others */
     unsigned protocol_count;
     uint64_t loop_stalls;
     int64_t loop_stall_max_ms;

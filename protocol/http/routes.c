@@ -3,57 +3,41 @@
  */
 #include "protocol/http/routes.h"
 
-#include <string.h>
-
-#include <event2/http.h>
-
-#include "protocol/http/exchange.h"
-
-#define GET EVHTTP_REQ_GET
-
 static const struct route {
-    enum evhttp_cmd_type method;
-    const char *path;
+    struct bytes method;
+    struct bytes path;
     void (*handle)(struct exchange *x);
 } routes[] = {
-    {GET, "/health/live", health_live},
-    {GET, "/health/ready", health_ready},
-    {GET, "/health/leader", health_leader},
-    {GET, "/metrics", metrics_get},
+    {BYTES("GET"), BYTES("/health/live"), health_live},
+    {BYTES("GET"), BYTES("/health/ready"), health_ready},
+    {BYTES("GET"), BYTES("/health/leader"), health_leader},
+    {BYTES("GET"), BYTES("/metrics"), metrics_get},
 };
 
-#define ROUTES (sizeof(routes) / sizeof(*routes))
-
-static const char *path_of(const struct exchange *x)
+static bool has_method(const struct route *route, struct bytes method)
 {
-    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(x->request);
-    const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
-
-    return path ? path : "";
+    if (bytes_equal(method, BYTES("HEAD")))
+        method = BYTES("GET");
+    return bytes_equal(route->method, method);
 }
 
-void route(struct exchange *x)
+enum http_fault route_find(const struct head *head, const struct route **route)
 {
-    enum evhttp_cmd_type method = evhttp_request_get_command(x->request);
-    const char *path = path_of(x);
-    bool is_path = false;
+    enum http_fault fault = HTTP_FAULT_NO_PATH;
 
-    if (method == EVHTTP_REQ_HEAD)
-        method = GET;
-    for (size_t i = 0; i < ROUTES; i++) {
-        if (strcmp(routes[i].path, path) != 0)
+    for (size_t i = 0; i < sizeof(routes) / sizeof(*routes); i++) {
+        if (!bytes_equal(routes[i].path, head->path))
             continue;
-        if (routes[i].method == method) {
-            routes[i].handle(x);
-            return;
+        if (has_method(&routes[i], head->method)) {
+            *route = &routes[i];
+            return HTTP_FAULT_NONE;
         }
-        is_path = true;
+        fault = HTTP_FAULT_METHOD;
     }
-    if (is_path) {
-        exchange_add_header(x, "Allow", "GET, HEAD");
-        exchange_reply_error(x, 405, "method_not_allowed",
-                             "this path does not answer to this method");
-    } else {
-        exchange_reply_error(x, 404, "no_such_path", "there is nothing under this path");
-    }
+    return fault;
+}
+
+void route_take(const struct route *route, struct exchange *x)
+{
+    route->handle(x);
 }

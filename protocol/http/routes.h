@@ -2,11 +2,16 @@
 #ifndef DUEQ_PROTOCOL_HTTP_ROUTES_H
 #define DUEQ_PROTOCOL_HTTP_ROUTES_H
 
-struct exchange;
+#include "protocol/http/head.h"
 
-/* Calls the handler of the request, or answers that there is none: 404 no such path, 405 not
- * with this method. */
-void route(struct exchange *x);
+struct exchange;
+struct route;
+
+/* NO_PATH, or METHOD: not this method on this path. `route` is static. */
+enum http_fault route_find(const struct head *head, const struct route **route);
+
+/* Gives the exchange to the route's handler. */
+void route_take(const struct route *route, struct exchange *x);
 
 /* The handlers, by file. */
 
@@ -15,7 +20,7 @@ void health_live(struct exchange *x);
 void health_ready(struct exchange *x);
 void health_leader(struct exchange *x);
 
-/* metrics.c */
+/* metrics_get.c */
 void metrics_get(struct exchange *x);
 
 #endif

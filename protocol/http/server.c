@@ -1,114 +1,91 @@
-/* The listener and the life of the server; what a request means is in routes.c.
- *
- * evhttp reads and writes; its own limits bound headers, body and idle time. It cannot bound
- * the number of connections, because it does not say when one ends: what bounds it are the
- * idle time and the process's descriptors. Stopping waits for the exchanges, not for
- * connections: an idle one is closed by http_free().
+/* The life of the server: accepting and its limit, stopping. What a client may do is in
+ * client.c, what a request means in routes.c.
  */
-#include "protocol/http/http.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/random.h>
-
-#include <event2/event.h>
-#include <event2/http.h>
-#include <event2/listener.h>
-
-#include "base/log.h"
-#include "base/loop.h"
-#include "protocol/http/exchange.h"
-#include "protocol/http/routes.h"
 #include "protocol/http/server.h"
 
-#define HEADERS_MAX_BYTES 16384
-#define IDLE_DEFAULT_MS   60000
-#define STOP_MAX_MS       2000
-#define BREAK_MS          100 /* after EMFILE and the like: else the loop would spin */
+#include <assert.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/random.h>
 
-struct http {
-    struct http_options options;
-    struct loop *loop;
-    struct queue *queue;
-    struct evhttp *evhttp;
-    struct evhttp_bound_socket *socket; /* NULL: stopping */
-    struct list exchanges;
-    uint64_t id_prefix;
-    uint64_t ids;
-    struct list link; /* on servers */
-    struct timer break_timer;
-    struct timer stop_timer;
-    void (*on_stopped)(void *arg);
-    void *stop_arg;
-};
+#define IDLE_DEFAULT_MS  60000
+#define KEPT_MAX_BYTES   (64 << 20) /* of requests that have not arrived, all together */
+#define OUTPUT_MAX_BYTES 65536      /* there is one reply at a time; it may go beyond */
+#define EXCESS_MAX       64         /* clients over the limit that are being told so */
+#define GRACE_MS         50         /* what is on its way at a stop still gets its refusal */
+#define LAST_REPLY_MS    2000       /* then a client that does not read has to go */
 
-static struct list servers = {&servers, &servers};
-
-static void on_request(struct evhttp_request *request, void *arg)
+void http_client_free(struct http_client *client)
 {
-    struct http *h = arg;
-    struct exchange *x;
+    struct http *h = client->http;
 
-    loop_touch(h->loop);
-    x = exchange_new(h, request);
-    if (h->socket) {
-        route(x);
+    list_remove(&client->link);
+    if (client->is_excess)
+        h->excess--;
+    else
+        h->stats.connections--;
+    buf_fini(&client->head);
+    buf_fini(&client->exchange.fields);
+    free(client);
+    if (h->is_closing && list_is_empty(&h->clients))
+        timer_arm(&h->loop->timers, &h->stopped, 0);
+}
+
+static void on_accept(struct listener *l, int fd)
+{
+    struct http *h = CONTAINER_OF(l, struct http, listener);
+    bool is_excess = h->stats.connections >= h->options.connections_max;
+    struct http_client *client;
+
+    if (is_excess)
+        h->stats.turned_away++;
+    if (is_excess && h->excess >= EXCESS_MAX) {
+        close(fd);
         return;
     }
-    exchange_add_header(x, "Connection", "close");
-    exchange_reply_error(x, 503, status_word(STATUS_SHUTTING_DOWN),
-                         status_text(STATUS_SHUTTING_DOWN));
-}
-
-static void on_stop_timer(struct timer *timer)
-{
-    struct http *h = CONTAINER_OF(timer, struct http, stop_timer);
-
-    if (!list_is_empty(&h->exchanges))
-        LOG_WARN("http", "stopping with replies not sent: their clients do not read");
-    h->on_stopped(h->stop_arg);
-}
-
-/* libevent gives this callback the argument that evhttp has set for another. */
-static void on_accept_failed(struct evconnlistener *listener, void *evhttp)
-{
-    LOG_WARN("http", "cannot accept a client, trying again: %s", strerror(errno));
-    LIST_EACH (it, &servers) {
-        struct http *h = CONTAINER_OF(it, struct http, link);
-
-        if (h->evhttp != evhttp)
-            continue;
-        evconnlistener_disable(listener);
-        timer_arm(&h->loop->timers, &h->break_timer, BREAK_MS);
-    }
-}
-
-static void on_break_over(struct timer *timer)
-{
-    struct http *h = CONTAINER_OF(timer, struct http, break_timer);
-
-    if (h->socket)
-        evconnlistener_enable(evhttp_bound_socket_get_listener(h->socket));
-}
-
-static struct evhttp *new_evhttp(struct http *h)
-{
-    struct evhttp *evhttp = evhttp_new(h->loop->base);
-    int64_t idle_ms = h->options.idle_ms ? h->options.idle_ms : IDLE_DEFAULT_MS;
-    struct timeval idle = {.tv_sec = idle_ms / 1000, .tv_usec = idle_ms % 1000 * 1000};
-
-    if (!evhttp)
+    client = calloc(1, sizeof(*client));
+    if (!client)
         abort();
-    evhttp_set_max_headers_size(evhttp, HEADERS_MAX_BYTES);
-    evhttp_set_max_body_size(evhttp, (ev_ssize_t)h->options.body_max_bytes);
-    evhttp_set_timeout_tv(evhttp, &idle);
-    evhttp_set_default_content_type(evhttp, NULL);
-    /* All that evhttp knows: our own table refuses with our own error. */
-    evhttp_set_allowed_methods(evhttp, UINT16_MAX);
-    evhttp_set_gencb(evhttp, on_request, h);
-    return evhttp;
+    if (is_excess) {
+        h->excess++;
+    } else {
+        h->stats.accepted++;
+        h->stats.connections++;
+    }
+    http_client_init(client, h, fd, is_excess);
+}
+
+static void on_all_gone(struct timer *timer)
+{
+    struct http *h = CONTAINER_OF(timer, struct http, stopped);
+
+    timer_disarm(&h->loop->timers, &h->grace);
+    h->on_stopped(h->arg);
+}
+
+static void cut_off(struct http *h)
+{
+    LIST_EACH (link, &h->clients)
+        connection_close(&CONTAINER_OF(link, struct http_client, link)->connection,
+                         "the node is stopping, and it does not read its reply");
+}
+
+static void on_grace_over(struct timer *timer)
+{
+    struct http *h = CONTAINER_OF(timer, struct http, grace);
+
+    if (h->is_closing) {
+        cut_off(h);
+        return;
+    }
+    h->is_closing = true;
+    LIST_EACH (link, &h->clients)
+        http_client_wind_up(CONTAINER_OF(link, struct http_client, link),
+                            "the node is stopping");
+    if (list_is_empty(&h->clients))
+        timer_arm(&h->loop->timers, &h->stopped, 0);
+    else
+        timer_arm(&h->loop->timers, &h->grace, LAST_REPLY_MS);
 }
 
 struct http *http_new(const struct http_options *options, struct loop *loop,
@@ -118,71 +95,59 @@ struct http *http_new(const struct http_options *options, struct loop *loop,
 
     if (!h)
         abort();
-    h->options = *options;
     h->loop = loop;
     h->queue = queue;
-    list_append(&servers, &h->link);
-    list_init(&h->exchanges);
-    timer_init(&h->break_timer, on_break_over);
-    timer_init(&h->stop_timer, on_stop_timer);
+    list_init(&h->clients);
+    timer_init(&h->grace, on_grace_over);
+    timer_init(&h->stopped, on_all_gone);
     if (getrandom(&h->id_prefix, sizeof(h->id_prefix), 0) != sizeof(h->id_prefix))
         abort();
-    h->evhttp = new_evhttp(h);
-    h->socket = evhttp_accept_socket_with_handle(h->evhttp, listen_fd);
-    if (!h->socket)
-        abort();
-    evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(h->socket), on_accept_failed);
+    h->kind = (struct connection_kind){
+        .name = "http",
+        .loop = loop,
+        .on_input = http_client_take,
+        .on_flushed = http_client_flushed,
+        .on_closed = http_client_closed,
+        .in_work_max = 1,
+        .output_max_bytes = OUTPUT_MAX_BYTES,
+        .kept_max_bytes = KEPT_MAX_BYTES,
+    };
+    h->options.node = options->node;
+    http_reload(h, options);
+    listener_init(&h->listener, "http", loop, listen_fd, on_accept);
     return h;
+}
+
+void http_reload(struct http *h, const struct http_options *options)
+{
+    struct http_node node = h->options.node;
+
+    assert(options->connections_max > 0);
+    h->options = *options;
+    h->options.node = node;
+    h->kind.idle_ms = options->idle_ms ? options->idle_ms : IDLE_DEFAULT_MS;
 }
 
 void http_stop(struct http *h, void (*on_stopped)(void *arg), void *arg)
 {
+    assert(!h->is_stopping);
+    h->is_stopping = true;
     h->on_stopped = on_stopped;
-    h->stop_arg = arg;
-    evhttp_del_accept_socket(h->evhttp, h->socket);
-    h->socket = NULL;
-    timer_arm(&h->loop->timers, &h->stop_timer, list_is_empty(&h->exchanges) ? 0 : STOP_MAX_MS);
+    h->arg = arg;
+    listener_stop(&h->listener);
+    timer_arm(&h->loop->timers, &h->grace, list_is_empty(&h->clients) ? 0 : GRACE_MS);
 }
 
 void http_free(struct http *h)
 {
     if (!h)
         return;
-    list_remove(&h->link);
-    timer_disarm(&h->loop->timers, &h->break_timer);
-    timer_disarm(&h->loop->timers, &h->stop_timer);
-    evhttp_free(h->evhttp);
+    assert(list_is_empty(&h->clients));
+    listener_stop(&h->listener);
     free(h);
 }
 
-struct list *http_exchanges(struct http *h)
+const struct http_stats *http_stats(const struct http *h)
 {
-    return &h->exchanges;
-}
-
-void http_exchange_ended(struct http *h)
-{
-    if (timer_is_armed(&h->stop_timer) && list_is_empty(&h->exchanges))
-        timer_arm(&h->loop->timers, &h->stop_timer, 0);
-}
-
-void http_next_request_id(struct http *h, char *id, size_t room)
-{
-    snprintf(id, room, "%016llx-%llu", (unsigned long long)h->id_prefix,
-             (unsigned long long)++h->ids);
-}
-
-const struct http_node *http_node(const struct http *h)
-{
-    return &h->options.node;
-}
-
-struct queue *http_queue(const struct http *h)
-{
-    return h->queue;
-}
-
-const struct loop *http_loop(const struct http *h)
-{
-    return h->loop;
+    return &h->stats;
 }

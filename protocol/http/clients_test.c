@@ -1,0 +1,408 @@
+/* Connections: how many, how long, and how they end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "protocol/http/routes.h"
+#include "protocol/http/server.h"
+#include "protocol/http/server_fixture.h"
+
+/* In place of health.c: a handler that answers at once, one whose reply is large, and one that
+ * answers when the test says so. */
+static struct exchange *waiting;
+
+void health_live(struct exchange *x)
+{
+    exchange_reply_status(x, 200, "live");
+}
+
+void health_ready(struct exchange *x)
+{
+    struct bytes large = {calloc(1, 100000), 100000};
+
+    exchange_reply(x, 200, "text/plain", large);
+    free((char *)large.at);
+}
+
+void health_leader(struct exchange *x)
+{
+    assert_null(waiting);
+    waiting = x;
+}
+
+static void answer(void)
+{
+    struct exchange *x = waiting;
+
+    waiting = NULL;
+    exchange_reply_status(x, 200, "leader");
+}
+
+#define GET_LARGE "GET /health/ready HTTP/1.1\r\n\r\n"
+#define GET_LATER "GET /health/leader HTTP/1.1\r\n\r\n"
+
+static uint64_t connections(const struct fixture *f)
+{
+    return http_stats(f->http)->connections;
+}
+
+static void fill_up(struct fixture *f, struct client *clients)
+{
+    for (unsigned i = 0; i < f->options.connections_max; i++) {
+        clients[i] = connect_client(f);
+        say(&clients[i], GET_LIVE);
+        assert_starts(receive(&clients[i]), "HTTP/1.1 200 ");
+    }
+    assert_int_equal(connections(f), f->options.connections_max);
+}
+
+static void is_full(struct fixture *f)
+{
+    const char *reply = ask(f, GET_LIVE);
+
+    assert_starts(reply, "HTTP/1.1 503 Service Unavailable\r\n");
+    assert_has(reply, "Retry-After: 1\r\n");
+    assert_has(reply, "Connection: close\r\n");
+    assert_has(reply, "X-Request-Id: ");
+    assert_has(reply, "{\"error\":{\"code\":\"too_many\",\"message\":\"too many connections");
+}
+
+static void has_room(struct fixture *f)
+{
+    AWAIT(f, connections(f) < f->options.connections_max);
+    assert_starts(ask(f, "GET /health/live HTTP/1.1\r\n" CLOSE), "HTTP/1.1 200 ");
+}
+
+/* ---- the limit ---- */
+
+static void turns_clients_away_when_there_are_too_many(void **state)
+{
+    struct fixture *f = *state;
+    struct client clients[3];
+
+    fill_up(f, clients);
+    is_full(f);
+    is_full(f);
+    assert_int_equal(http_stats(f->http)->turned_away, 2);
+    assert_int_equal(http_stats(f->http)->accepted, 3);
+    assert_int_equal(connections(f), 3);
+    say(&clients[0], GET_LIVE);
+    assert_starts(receive(&clients[0]), "HTTP/1.1 200 ");
+    for (unsigned i = 0; i < 3; i++)
+        leave(&clients[i]);
+}
+
+static void has_room_again_when_a_client_has_closed_or_reset_or_asked_to_end(void **state)
+{
+    struct fixture *f = *state;
+    struct client clients[3];
+
+    fill_up(f, clients);
+    leave(&clients[0]);
+    has_room(f);
+    reset(&clients[1]);
+    AWAIT(f, connections(f) == 1);
+    say(&clients[2], "GET /health/live HTTP/1.1\r\n" CLOSE);
+    receive_all(&clients[2]);
+    AWAIT(f, connections(f) == 0);
+    leave(&clients[2]);
+}
+
+static void has_room_again_when_a_client_was_idle_or_slow_or_did_not_read(void **state)
+{
+    struct fixture *f = *state;
+    struct client clients[3];
+
+    f->options.idle_ms = 90000;
+    http_reload(f->http, &f->options);
+    fill_up(f, clients);
+    say(&clients[1], "GET /health/live HT");
+    for (unsigned i = 0; i < 100; i++)
+        say(&clients[2], GET_LARGE);
+    AWAIT(f, http_stats(f->http)->requests > 3);
+    fixture_pass(f, 59000);
+    assert_int_equal(connections(f), 3);
+    fixture_pass(f, 2000);
+    AWAIT(f, connections(f) == 1);
+    assert_starts(receive_all(&clients[1]), "HTTP/1.1 408 Request Timeout\r\n");
+    fixture_pass(f, 30000);
+    AWAIT(f, connections(f) == 0);
+    expect_end(&clients[0]);
+    for (unsigned i = 0; i < 3; i++)
+        leave(&clients[i]);
+}
+
+static void has_room_again_when_a_client_sent_nonsense(void **state)
+{
+    struct fixture *f = *state;
+    struct client clients[3];
+
+    fill_up(f, clients);
+    say(&clients[0], "\x16\x03\x01\x02 this looks like TLS\r\n\r\n");
+    has_room(f);
+    for (unsigned i = 0; i < 3; i++)
+        leave(&clients[i]);
+}
+
+static void a_new_limit_holds_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct client clients[3];
+
+    fill_up(f, clients);
+    f->options.connections_max = 4;
+    http_reload(f->http, &f->options);
+    has_room(f);
+    for (unsigned i = 0; i < 3; i++)
+        leave(&clients[i]);
+}
+
+static void those_to_be_turned_away_are_told_within_a_second_and_are_not_many(void **state)
+{
+    struct fixture *f = *state;
+    struct client clients[3], silent[70];
+    unsigned told = 0;
+
+    fill_up(f, clients);
+    for (unsigned i = 0; i < 70; i++)
+        silent[i] = connect_client(f);
+    fixture_pass(f, 1100);
+    for (unsigned i = 0; i < 70; i++) {
+        told += strncmp(receive_all(&silent[i]), "HTTP/1.1 503 ", 13) == 0;
+        leave(&silent[i]);
+    }
+    assert_int_equal(told, 64);
+    assert_int_equal(http_stats(f->http)->turned_away, 70);
+    is_full(f);
+    for (unsigned i = 0; i < 3; i++)
+        leave(&clients[i]);
+}
+
+static struct rlimit enough;
+
+static void on_lack_over(struct timer *timer)
+{
+    setrlimit(RLIMIT_NOFILE, &enough);
+}
+
+static void goes_on_accepting_after_a_lack_of_descriptors(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = dial(f);
+    struct timer lack;
+    struct rlimit none;
+
+    getrlimit(RLIMIT_NOFILE, &enough);
+    none = (struct rlimit){.rlim_cur = (rlim_t)c.fd + 1, .rlim_max = enough.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    timer_init(&lack, on_lack_over);
+    timer_arm(&f->loop->timers, &lack, 20);
+    say(&c, GET_LIVE);
+    assert_starts(receive(&c), "HTTP/1.1 200 ");
+    leave(&c);
+}
+
+/* ---- bodies nobody wants ---- */
+
+static void refuses_a_large_body_before_it_has_come(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    say(&c, "GET /health/live HTTP/1.1\r\nContent-Length: 4097\r\n\r\n");
+    assert_starts(receive(&c), "HTTP/1.1 413 Content Too Large\r\n");
+    for (unsigned i = 0; i < 1000; i++)
+        say(&c, "what it sends meanwhile is thrown away, and takes no memory\r\n");
+    expect_silence(&c);
+    fixture_pass(f, 1100);
+    expect_end(&c);
+    assert_int_equal(connections(f), 0);
+    leave(&c);
+}
+
+static void refuses_a_large_body_to_any_path_and_in_chunks_too(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    say(&c, "POST /nothing HTTP/1.1\r\nContent-Length: 1000000000\r\n\r\n");
+    assert_starts(receive(&c), "HTTP/1.1 404 ");
+    leave(&c);
+    c = connect_client(f);
+    say(&c, "GET /metrics HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1000\r\n");
+    assert_starts(receive(&c), "HTTP/1.1 413 ");
+    leave(&c);
+    AWAIT(f, connections(f) == 0);
+}
+
+/* ---- pipelining ---- */
+
+static void serves_no_more_to_a_client_that_does_not_read(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    for (unsigned i = 0; i < 15; i++)
+        say(&c, GET_LARGE);
+    for (unsigned i = 0; i < 100; i++)
+        fixture_turn(f);
+    assert_in_range(http_stats(f->http)->requests, 1, 5);
+    for (unsigned i = 0; i < 15; i++)
+        assert_starts(receive(&c), "HTTP/1.1 200 ");
+    assert_int_equal(http_stats(f->http)->requests, 15);
+    leave(&c);
+}
+
+static void one_turn_serves_only_some_of_many_pipelined_requests(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < 500; i++)
+        say(&c, GET_LIVE);
+    while (http_stats(f->http)->requests < 100) {
+        uint64_t before = http_stats(f->http)->requests;
+
+        fixture_turn(f);
+        if (http_stats(f->http)->requests - before > most)
+            most = http_stats(f->http)->requests - before;
+    }
+    assert_in_range(most, 1, 50);
+    for (unsigned i = 0; i < 500; i++)
+        assert_starts(receive(&c), "HTTP/1.1 200 ");
+    leave(&c);
+}
+
+/* ---- handlers that answer later ---- */
+
+static void later_requests_wait_for_a_handler_that_answers_later(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    say(&c, GET_LATER GET_LIVE GET_LATER);
+    AWAIT(f, waiting);
+    fixture_pass(f, 120000); /* nobody is idle or slow here */
+    expect_silence(&c);
+    answer();
+    assert_has(receive(&c), "{\"status\":\"leader\"}");
+    assert_has(receive(&c), "{\"status\":\"live\"}");
+    AWAIT(f, waiting);
+    say(&c, GET_LIVE);
+    answer();
+    assert_has(receive(&c), "{\"status\":\"leader\"}");
+    assert_has(receive(&c), "{\"status\":\"live\"}");
+    leave(&c);
+}
+
+static void a_handler_may_answer_when_its_client_has_left(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    say(&c, GET_LATER);
+    AWAIT(f, waiting);
+    reset(&c);
+    fixture_pass(f, 1000);
+    answer();
+    AWAIT(f, connections(f) == 0);
+}
+
+static void a_client_that_has_ended_its_side_gets_its_reply(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    say(&c, GET_LATER);
+    end_sending(&c);
+    AWAIT(f, waiting);
+    fixture_pass(f, 1000);
+    answer();
+    assert_has(receive_all(&c), "{\"status\":\"leader\"}");
+    leave(&c);
+}
+
+/* ---- the end ---- */
+
+static void stops_at_once_when_nobody_is_there(void **state)
+{
+    struct fixture *f = *state;
+
+    fixture_stop(f);
+    assert_false(f->is_stopped);
+    AWAIT(f, f->is_stopped);
+}
+
+static void stops_when_all_in_work_is_answered(void **state)
+{
+    struct fixture *f = *state;
+    struct client idle = connect_client(f), late = connect_client(f), busy = connect_client(f);
+    const char *reply;
+
+    say(&busy, GET_LATER);
+    AWAIT(f, waiting);
+    fixture_stop(f);
+    say(&late, GET_LIVE);
+    reply = receive_all(&late);
+    assert_starts(reply, "HTTP/1.1 503 ");
+    assert_has(reply, "\"shutting_down\"");
+    fixture_pass(f, 100);
+    expect_end(&idle);
+    assert_false(f->is_stopped);
+    answer();
+    assert_has(receive_all(&busy), "{\"status\":\"leader\"}");
+    AWAIT(f, f->is_stopped);
+    leave(&idle);
+    leave(&late);
+    leave(&busy);
+}
+
+static void stops_without_the_last_reply_being_read(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    for (unsigned i = 0; i < 100; i++)
+        say(&c, GET_LARGE);
+    AWAIT(f, http_stats(f->http)->requests > 0);
+    fixture_stop(f);
+    fixture_pass(f, 1900);
+    assert_false(f->is_stopped);
+    fixture_pass(f, 200);
+    AWAIT(f, f->is_stopped);
+    leave(&c);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(turns_clients_away_when_there_are_too_many),
+        TEST(has_room_again_when_a_client_has_closed_or_reset_or_asked_to_end),
+        TEST(has_room_again_when_a_client_was_idle_or_slow_or_did_not_read),
+        TEST(has_room_again_when_a_client_sent_nonsense),
+        TEST(a_new_limit_holds_at_once),
+        TEST(those_to_be_turned_away_are_told_within_a_second_and_are_not_many),
+        TEST(goes_on_accepting_after_a_lack_of_descriptors),
+        TEST(refuses_a_large_body_before_it_has_come),
+        TEST(refuses_a_large_body_to_any_path_and_in_chunks_too),
+        TEST(serves_no_more_to_a_client_that_does_not_read),
+        TEST(one_turn_serves_only_some_of_many_pipelined_requests),
+        TEST(later_requests_wait_for_a_handler_that_answers_later),
+        TEST(a_handler_may_answer_when_its_client_has_left),
+        TEST(a_client_that_has_ended_its_side_gets_its_reply),
+        TEST(stops_at_once_when_nobody_is_there),
+        TEST(stops_when_all_in_work_is_answered),
+        TEST(stops_without_the_last_reply_being_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+#include "protocol/http/head.h"
+
+#include <ctype.h>
+#include <strings.h>
+
+/* ---- bytes ---- */
+
+static bool is_token_char(unsigned char c)
+{
+    return isalnum(c) || (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+static bool is_visible(unsigned char c)
+{
+    return c > ' ' && c < 0x7f;
+}
+
+static bool is_text(unsigned char c)
+{
+    return c == '\t' || (c >= ' ' && c != 0x7f);
+}
+
+static bool is_id_char(unsigned char c)
+{
+    return isalnum(c) || (c && strchr("-_.:", c));
+}
+
+static bool consists_of(struct bytes bytes, bool (*is_fine)(unsigned char c))
+{
+    for (size_t i = 0; i < bytes.len; i++)
+        if (!is_fine((unsigned char)bytes.at[i]))
+            return false;
+    return true;
+}
+
+static bool is_token(struct bytes bytes)
+{
+    return bytes.len && consists_of(bytes, is_token_char);
+}
+
+static bool is_word(struct bytes bytes, struct bytes word)
+{
+    return bytes.len == word.len && strncasecmp(bytes.at, word.at, word.len) == 0;
+}
+
+static bool begins_with(struct bytes bytes, struct bytes start)
+{
+    return bytes.len >= start.len && is_word(bytes_of(bytes.at, start.len), start);
+}
+
+static struct bytes behind(struct bytes bytes, size_t n)
+{
+    return bytes_of(bytes.at + n, bytes.len - n);
+}
+
+static struct bytes trim(struct bytes bytes)
+{
+    while (bytes.len && (bytes.at[0] == ' ' || bytes.at[0] == '\t'))
+        bytes = behind(bytes, 1);
+    while (bytes.len && (bytes.at[bytes.len - 1] == ' ' || bytes.at[bytes.len - 1] == '\t'))
+        bytes.len--;
+    return bytes;
+}
+
+/* Cuts `rest` at the first `c`, which goes away; false: there is none. */
+static bool cut(struct bytes *rest, char c, struct bytes *front)
+{
+    const char *at = rest->len ? memchr(rest->at, c, rest->len) : NULL;
+
+    if (!at)
+        return false;
+    *front = bytes_of(rest->at, (size_t)(at - rest->at));
+    *rest = behind(*rest, front->len + 1);
+    return true;
+}
+
+/* ---- the first line ---- */
+
+/* A proxy's form, http://host/path, is understood and its host ignored. */
+static bool skip_host(struct bytes *target)
+{
+    struct bytes host;
+    const char *path;
+
+    if (begins_with(*target, BYTES("http://")))
+        host = behind(*target, 7);
+    else if (begins_with(*target, BYTES("https://")))
+        host = behind(*target, 8);
+    else
+        return false;
+    path = host.len ? memchr(host.at, '/', host.len) : NULL;
+    if (!path)
+        return false;
+    *target = behind(host, (size_t)(path - host.at));
+    return true;
+}
+
+static bool parse_target(struct bytes target, struct head *h)
+{
+    if (!target.len || !consists_of(target, is_visible))
+        return false;
+    if (target.at[0] != '/' && !skip_host(&target))
+        return false;
+    if (cut(&target, '?', &h->path))
+        h->query = target;
+    else
+        h->path = target;
+    return true;
+}
+
+static enum http_fault parse_version(struct bytes version, struct head *h)
+{
+    if (version.len != 8 || memcmp(version.at, "HTTP/", 5) != 0 ||
+        !isdigit((unsigned char)version.at[5]) || version.at[6] != '.' ||
+        !isdigit((unsigned char)version.at[7]))
+        return HTTP_FAULT_REQUEST_LINE;
+    if (version.at[5] != '1' || version.at[7] > '1')
+        return HTTP_FAULT_VERSION;
+    h->is_old = version.at[7] == '0';
+    h->is_kept_alive = !h->is_old;
+    return HTTP_FAULT_NONE;
+}
+
+static enum http_fault parse_first_line(struct bytes line, struct head *h)
+{
+    struct bytes target;
+
+    if (!cut(&line, ' ', &h->method) || !is_token(h->method) || !cut(&line, ' ', &target) ||
+        !parse_target(target, h))
+        return HTTP_FAULT_REQUEST_LINE;
+    return parse_version(line, h);
+}
+
+/* ---- the headers that are read ---- */
+
+static enum http_fault take_length(struct bytes value, struct head *h)
+{
+    uint64_t length = 0;
+
+    if (h->has_length || !value.len)
+        return HTTP_FAULT_LENGTH;
+    for (size_t i = 0; i < value.len; i++) {
+        if (!isdigit((unsigned char)value.at[i]))
+            return HTTP_FAULT_LENGTH;
+        if (length > UINT64_MAX / 100)
+            return HTTP_FAULT_TOO_LARGE;
+        length = length * 10 + (unsigned)(value.at[i] - '0');
+    }
+    h->has_length = true;
+    h->body_bytes = length;
+    return HTTP_FAULT_NONE;
+}
+
+static enum http_fault take_coding(struct bytes value, struct head *h)
+{
+    if (h->is_chunked)
+        return HTTP_FAULT_LENGTH;
+    if (!is_word(value, BYTES("chunked")))
+        return HTTP_FAULT_CODING;
+    h->is_chunked = true;
+    return HTTP_FAULT_NONE;
+}
+
+/* A list of words. "close" stands, whatever else is said. */
+static enum http_fault take_connection(struct bytes value, struct head *h)
+{
+    struct bytes word;
+    bool is_last, is_closed = false, is_kept = false;
+
+    do {
+        is_last = !cut(&value, ',', &word);
+        if (is_last)
+            word = value;
+        is_closed |= is_word(trim(word), BYTES("close"));
+        is_kept |= is_word(trim(word), BYTES("keep-alive"));
+    } while (!is_last);
+    h->wants_close |= is_closed;
+    h->is_kept_alive = !h->wants_close && (h->is_kept_alive || is_kept);
+    return HTTP_FAULT_NONE;
+}
+
+static enum http_fault take_expect(struct bytes value, struct head *h)
+{
+    if (!is_word(value, BYTES("100-continue")))
+        return HTTP_FAULT_EXPECTATION;
+    h->expects_continue = !h->is_old;
+    return HTTP_FAULT_NONE;
+}
+
+static enum http_fault take_request_id(struct bytes value, struct head *h)
+{
+    if (value.len <= REQUEST_ID_MAX && consists_of(value, is_id_char))
+        h->request_id = value;
+    return HTTP_FAULT_NONE;
+}
+
+static const struct field {
+    struct bytes name;
+    enum http_fault (*take)(struct bytes value, struct head *h);
+} fields[] = {
+    {BYTES("Content-Length"), take_length},   {BYTES("Transfer-Encoding"), take_coding},
+    {BYTES("Connection"), take_connection},   {BYTES("Expect"), take_expect},
+    {BYTES("X-Request-Id"), take_request_id},
+};
+
+static enum http_fault parse_field(struct bytes line, struct head *h)
+{
+    struct bytes name;
+
+    if (!cut(&line, ':', &name) || !is_token(name) || !consists_of(line, is_text))
+        return HTTP_FAULT_FIELD;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+        if (is_word(name, fields[i].name))
+            return fields[i].take(trim(line), h);
+    return HTTP_FAULT_NONE;
+}
+
+/* ---- the whole ---- */
+
+enum http_fault head_find_end(struct bytes input, size_t *seen, size_t *len)
+{
+    *len = 0;
+    while (*seen < input.len && !*len) {
+        const char *end = memchr(input.at + *seen, '\n', input.len - *seen);
+        size_t at = end ? (size_t)(end - input.at) : input.len;
+
+        if (at >= HEAD_MAX_BYTES)
+            return HTTP_FAULT_HEAD;
+        if (end && (at == 0 || end[-1] != '\r'))
+            return HTTP_FAULT_LINE_END;
+        if (end && at >= 3 && end[-2] == '\n')
+            *len = at + 1;
+        *seen = end ? at + 1 : at;
+    }
+    return HTTP_FAULT_NONE;
+}
+
+static struct bytes next_line(struct bytes *rest)
+{
+    struct bytes line = bytes_of(rest->at, 0);
+
+    if (cut(rest, '\n', &line) && line.len)
+        line.len--; /* the CR */
+    return line;
+}
+
+enum http_fault head_parse(struct bytes bytes, struct head *out)
+{
+    struct head h = {.has_length = false};
+    enum http_fault fault = parse_first_line(next_line(&bytes), &h);
+    struct bytes line = next_line(&bytes);
+
+    for (unsigned count = 0; !fault && line.len; line = next_line(&bytes))
+        fault = ++count > HEAD_MAX_FIELDS ? HTTP_FAULT_HEAD : parse_field(line, &h);
+    if (!fault && h.is_chunked && (h.has_length || h.is_old))
+        fault = HTTP_FAULT_LENGTH;
+    if (!fault)
+        *out = h;
+    return fault;
+}

@@ -1,0 +1,82 @@
+/* An HTTP server on a real socket, for the tests of this folder.
+ *
+ * Everything runs in one thread: whoever waits turns the loop. Time passes only when a test
+ * says so (beyond the real time that turns take). In place of the engine there is nothing but
+ * its numbers.
+ * Include after cmocka's headers. */
+#ifndef DUEQ_PROTOCOL_HTTP_SERVER_FIXTURE_H
+#define DUEQ_PROTOCOL_HTTP_SERVER_FIXTURE_H
+
+#include "base/buf.h"
+#include "base/loop.h"
+#include "node/queue/queue.h"
+#include "protocol/http/http.h"
+
+struct fixture {
+    struct loop *loop;
+    struct http *http;
+    struct http_options options; /* at most 3 connections */
+    uint16_t port;
+    struct queue_stats stats;
+    const char *why_not_ready;
+    bool is_stopping;
+    bool is_stopped;
+    struct buf reply;
+};
+
+struct client {
+    struct fixture *f;
+    int fd;
+};
+
+/* cmocka's set-up and tear-down; the tear-down fails when something does not end. */
+int fixture_up(void **state);
+int fixture_down(void **state);
+
+/* Begins; is_stopped tells the end. */
+void fixture_stop(struct fixture *f);
+
+void fixture_turn(struct fixture *f);
+void fixture_pass(struct fixture *f, int64_t ms);
+
+/* Turns the loop until the expression is true; fails after some seconds. */
+#define AWAIT(f, expression)                                                           \
+    do {                                                                               \
+        for (struct patience p_ = patience_start(f); !(expression); patience_try(&p_)) \
+            ;                                                                          \
+    } while (0)
+
+struct patience {
+    struct fixture *f;
+    int64_t until_mono_ms;
+};
+
+struct patience patience_start(struct fixture *f);
+void patience_try(struct patience *p);
+
+struct client connect_client(struct fixture *f);
+struct client dial(struct fixture *f); /* the same, not accepted yet */
+void leave(struct client *c);          /* closes */
+void reset(struct client *c);          /* without a goodbye */
+void end_sending(struct client *c);    /* half */
+void say(struct client *c, const char *text);
+
+/* The next reply, as long as it says it is, without what follows. */
+const char *receive(struct client *c);
+/* Everything until the server closes, without a reset. */
+const char *receive_all(struct client *c);
+/* Nothing comes until the server is at rest. */
+void expect_silence(struct client *c);
+/* The server closes, without a reset, and nothing comes before. */
+void expect_end(struct client *c);
+
+/* A connection of its own, and all that comes on it. */
+const char *ask(struct fixture *f, const char *text);
+
+void assert_starts(const char *text, const char *start);
+void assert_has(const char *text, const char *part);
+
+#define GET_LIVE "GET /health/live HTTP/1.1\r\n\r\n"
+#define CLOSE    "Connection: close\r\n\r\n"
+
+#endif
