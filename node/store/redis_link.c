@@ -80,17 +80,22 @@ const char *redis_link_why(const struct redis_link *l)
 
 /* Most attempts end like the one before them: that is said when it is new, and once a minute.
  */
-static void say_why(struct redis_link *l, const char *why)
+static void say_why(struct redis_link *l, const char *text)
 {
     int64_t now_mono_ms = timers_now(&l->loop->timers);
-    bool is_new = strncmp(l->why, why, sizeof(l->why) - 1) != 0;
+    char why[sizeof(l->why)];
 
-    if (is_new || now_mono_ms - l->said_mono_ms >= SAY_AGAIN_MS) {
+    snprintf(why, sizeof(why), "%s", text);
+    for (char *c = why; *c; c++) { /* it may be a stranger's text, and goes into JSON */
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    }
+    if (strcmp(l->why, why) != 0 || now_mono_ms - l->said_mono_ms >= SAY_AGAIN_MS) {
         LOG_AT(l->is_stopping ? LEVEL_DEBUG : LEVEL_WARN, "redis", "%s: %s", l->options.name,
                why);
         l->said_mono_ms = now_mono_ms;
     }
-    snprintf(l->why, sizeof(l->why), "%s", why);
+    memcpy(l->why, why, sizeof(why));
 }
 
 /* The rest happens in the next turn of the loop, in fail_all(): by then hiredis has let go of

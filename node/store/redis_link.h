@@ -82,8 +82,9 @@ void redis_link_stop(struct redis_link *l);
 
 bool redis_link_is_open(const struct redis_link *l);
 
-/* What ended the last connection, or the last attempt to make one; "" before the first, and
- * when a connection has settled. Borrowed until the next turn of the loop. */
+/* What ended the last connection, or the last attempt to make one, in printable ASCII; ""
+ * before the first, and when a connection has settled. Borrowed until the next turn of the
+ * loop. */
 const char *redis_link_why(const struct redis_link *l);
 
 /* Only while open. The arguments are copied. */

@@ -138,6 +138,22 @@ static void refuses_a_redis_that_is_too_old(void **state)
     waitpid(pid, NULL, 0);
 }
 
+static void says_why_in_printable_characters(void **state)
+{
+    struct node *n = *state;
+    char path[96], address[112];
+    pid_t pid;
+
+    snprintf(path, sizeof(path), "%s/odd.sock", n->redis->dir);
+    snprintf(address, sizeof(address), "unix:%s", path);
+    pid = say_to_all(path, "-ERR \xff\x01 odd\r\n");
+    n->options.address = address;
+    node_start(n);
+    run_until_why(n, "ERR ?? odd");
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
 static void refuses_a_redis_that_does_not_let_it_publish(void **state)
 {
     struct node *n = *state;
@@ -264,6 +280,7 @@ int main(void)
         WITH_REDIS(refuses_a_redis_that_does_not_tell_its_settings_when_strict),
         WITH_REDIS(uses_a_redis_that_does_not_tell_its_settings_otherwise),
         WITH_REDIS(refuses_a_redis_that_is_too_old),
+        WITH_REDIS(says_why_in_printable_characters),
         WITH_REDIS(refuses_a_redis_that_does_not_let_it_publish),
         WITH_REDIS(refuses_a_wrong_password),
         WITH_REDIS(refuses_when_a_password_is_missing),
