@@ -35,6 +35,7 @@ struct app {
 
     bool has_been_up;     /* the store, with this worker */
     struct timer waiting; /* until then: a word from time to time */
+    char why[320];        /* the answer to "why are you not ready?" */
 
     enum app_phase phase;
     unsigned clients_left; /* STOP_CLIENTS: protocols that have not stopped yet */
