@@ -2,6 +2,7 @@
 
 import json
 import socket
+import struct
 import time
 
 import pytest
@@ -34,6 +35,64 @@ def test_more_connections_than_allowed_are_told_and_the_others_live(make_node):
     for client in clients[1:]:
         assert client.ask(POP_OF_NO_TOPIC)["error"]
         client.close()
+
+
+GET = b"GET /health/live HTTP/1.1\r\n\r\n"
+
+
+def http_reply(connection, request=GET):
+    """Status and headers of the answer to a request on a kept connection, and its body."""
+    connection.sendall(request)
+    file = connection.makefile("rb")
+    status = int(file.readline().split()[1])
+    headers = dict(line.decode().rstrip().split(": ", 1) for line in iter(file.readline, b"\r\n"))
+    return status, headers, json.loads(file.read(int(headers["Content-Length"])))
+
+
+def http_connection(node):
+    """A connection to the node's HTTP port that has been answered once."""
+    connection = socket.create_connection(("127.0.0.1", node.http_port), 10)
+    assert http_reply(connection)[0] == 200
+    return connection
+
+
+def test_more_http_connections_than_allowed_are_told_and_the_others_live(make_node):
+    node = make_node({"limits.connections": 3}).start()
+    wait_until(lambda: established_on(node.http_port) == 0, "those of the start are gone")
+    kept = [http_connection(node) for _ in range(3)]
+    for _ in range(200):
+        with socket.create_connection(("127.0.0.1", node.http_port), 10) as one_more:
+            status, headers, body = http_reply(one_more)
+            assert (status, body["error"]["code"]) == (503, "too_many")
+            assert headers["Retry-After"] and headers["X-Request-Id"]
+            assert one_more.recv(1) == b""
+    for connection in kept:
+        assert http_reply(connection)[0] == 200
+    with node.python_client() as client:  # has places of its own
+        assert client.push("topic", "other-door") == "success"
+    kept[0].close()
+    kept[1].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    kept[1].close()  # as a reset
+    assert http_reply(kept[2], GET[:-2] + b"Connection: close\r\n\r\n")[0] == 200
+    wait_until(lambda: established_on(node.http_port) == 0, "all three have ended")
+    for connection in [http_connection(node) for _ in range(3)]:
+        connection.close()
+    wait_until(lambda: node.http("/metrics")[0] == 200, "places are free again")
+    metrics = node.metrics()
+    assert metrics['dueq_connections_turned_away_total{protocol="http"}'] >= 200
+    assert metrics['dueq_connections{protocol="http"}'] <= 3
+
+
+def test_a_large_body_to_a_path_that_wants_none_is_refused_at_once(make_node):
+    node = make_node().start()
+    head = b"POST /metrics HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", node.http_port), 10) as connection:
+        status, headers, body = http_reply(connection, head)
+        assert (status, body["error"]["code"]) == (405, "method_not_allowed")
+        assert headers["Connection"] == "close"
+    with socket.create_connection(("127.0.0.1", node.http_port), 10) as connection:
+        status, _, body = http_reply(connection, head.replace(b"POST", b"GET"))
+        assert (status, body["error"]["code"]) == (413, "too_large")
 
 
 def test_more_waiting_consumers_than_allowed_are_told(make_node):
