@@ -35,8 +35,8 @@ void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct r
 
 /* Makes a delayed or reserved job an orphan: its value is gone, its place still names it. And
  * the repair: the place forgets it too. */
-void memory_db_lose(struct memory_db *db, unsigned bucket, struct bytes topic, struct bytes id);
-void memory_db_repair(struct memory_db *db, unsigned bucket, struct bytes topic,
+void memory_db_lose(struct memory_db *db, unsigned bucket, struct bytes name, struct bytes id);
+void memory_db_repair(struct memory_db *db, unsigned bucket, struct bytes name,
                       struct bytes id);
 
 #endif
