@@ -53,8 +53,8 @@ struct contract_part {
 };
 
 extern const struct contract_part contract_pushes, contract_places, contract_leases;
-extern const struct contract_part contract_owners, contract_scans, contract_events,
-    contract_bytes;
+extern const struct contract_part contract_owners, contract_scans, contract_orphans;
+extern const struct contract_part contract_events, contract_bytes;
 
 /* Around each test. Returns when the store is up. */
 void contract_begin(struct stand *stand);
