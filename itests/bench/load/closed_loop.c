@@ -101,10 +101,7 @@ void mode_push(const struct options *o)
 
 void mode_cycle(const struct options *o)
 {
-    struct options plain = *o;
-
-    plain.delay_s = 0;
-    run_all(&plain, "cycle", STEP_PUSH, on_cycle_reply);
+    run_all(o, "cycle", STEP_PUSH, on_cycle_reply);
 }
 
 void mode_pop_ack(const struct options *o)

@@ -124,10 +124,7 @@ void mode_direct_push(const struct options *o)
 
 void mode_direct_cycle(const struct options *o)
 {
-    struct options plain = *o;
-
-    plain.delay_s = 0;
-    run_lanes(&plain, "direct_cycle", true);
+    run_lanes(o, "direct_cycle", true);
 }
 
 void mode_fill(const struct options *o)

@@ -11,10 +11,11 @@
 
 static const struct {
     const char *name;
+    int64_t delay_s;
     const char *text;
     void (*run)(const struct options *o);
 } modes[] = {
-#define X(name, text) {#name, text, mode_##name},
+#define X(name, delay, text) {#name, delay, text, mode_##name},
     MODE_LIST(X)
 #undef X
 };
@@ -43,6 +44,8 @@ int main(int argc, char **argv)
             continue;
         if (!options_parse(&options, argc - 2, argv + 2))
             return usage();
+        if (options.delay_s < 0)
+            options.delay_s = modes[i].delay_s;
         modes[i].run(&options);
         return 0;
     }

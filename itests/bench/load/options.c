@@ -22,7 +22,7 @@ static const struct {
     {"--seconds", AT(seconds), 3, 1, 3600},
     {"--count", AT(count), 200000, 1, 100000000},
     {"--rate", AT(rate), 1000, 1, 100000},
-    {"--delay", AT(delay_s), 3600, 0, 86400},
+    {"--delay", AT(delay_s), -1, -1, 86400},
     {"--ttr", AT(ttr_s), 60, 0, 86400},
     {"--at-ms", AT(at_ms), 0, 0, INT64_MAX},
     {"--first-id", AT(first_id), 10000000000000, 0, 900000000000000},

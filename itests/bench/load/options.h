@@ -16,7 +16,7 @@ struct options {
     int64_t seconds; /* measured; warming up comes before */
     int64_t count;   /* fill: jobs */
     int64_t rate;    /* lateness: jobs a second */
-    int64_t delay_s;
+    int64_t delay_s; /* -1: as the mode likes it */
     int64_t ttr_s;
     int64_t at_ms;    /* fill: all are due then; 0: delay_s counts */
     int64_t first_id; /* ids count up from here */
