@@ -47,7 +47,10 @@ void connection_close(struct connection *c, const char *reason)
               (unsigned long long)(c->sent_bytes - c->flushed_bytes));
     event_free(c->readable);
     event_free(c->writable);
+    hangups_forget(&c->kind->hangups, c->fd);
     close(c->fd);
+    if (--c->kind->connections == 0)
+        hangups_fini(&c->kind->hangups);
     forget_input(c);
     stream_fini(&c->output);
     arm_timer(c, 0);
@@ -71,10 +74,23 @@ static void close_when_finished(struct connection *c)
     connection_close(c, c->reason);
 }
 
+static bool has_end_in_sight(const struct connection *c)
+{
+    return c->state == CONNECTION_ENDING || (c->state == CONNECTION_OPEN && c->saw_end);
+}
+
 static void look_soon(struct connection *c)
 {
     c->timer_ms = ENDING_MIN_MS;
     arm_timer(c, c->timer_ms);
+}
+
+/* What came last before the end has its moment, then it is hurried. */
+static void give_a_moment(struct connection *c)
+{
+    c->end_mono_ms = now_of(c);
+    c->was_hurried = false;
+    look_soon(c);
 }
 
 static void begin_to_end(struct connection *c, const char *reason)
@@ -83,10 +99,10 @@ static void begin_to_end(struct connection *c, const char *reason)
         return;
     c->state = CONNECTION_ENDING;
     c->reason = reason;
-    c->end_mono_ms = c->progress_mono_ms = now_of(c);
+    c->progress_mono_ms = now_of(c);
     event_del(c->readable);
     forget_input(c);
-    look_soon(c);
+    give_a_moment(c);
 }
 
 void connection_wind_up(struct connection *c, const char *reason)
@@ -165,7 +181,7 @@ void connection_send(struct connection *c, struct bytes bytes)
         stream_add(&c->output, bytes_of(bytes.at + n, bytes.len - n));
         event_add(c->writable, NULL);
     }
-    if (!note_flushed(c) && c->state == CONNECTION_ENDING)
+    if (!note_flushed(c) && has_end_in_sight(c))
         look_soon(c);
 }
 
@@ -203,6 +219,8 @@ static void offer_kept(struct connection *c)
 
     if (stream_len(&c->input) == 0)
         return;
+    if (c->saw_end)
+        give_a_moment(c);
     used = c->kind->on_input(c, stream_bytes(&c->input));
     if (c->state != CONNECTION_OPEN)
         return; /* then the input is gone */
@@ -210,10 +228,33 @@ static void offer_kept(struct connection *c)
     c->kind->kept_bytes -= used;
 }
 
+/* After all that may change what is in work, or the limit of it: is there room for more? */
+static void pause_or_resume(struct connection *c)
+{
+    unsigned max = c->kind->in_work_max;
+    bool is_full;
+
+    if (c->state == CONNECTION_OPEN && c->is_paused && c->in_work < max)
+        offer_kept(c);
+    is_full = c->in_work >= max;
+    if (c->state != CONNECTION_OPEN || is_full == c->is_paused)
+        return;
+    c->is_paused = is_full;
+    if (!is_full) {
+        event_add(c->readable, NULL);
+        return;
+    }
+    event_del(c->readable);
+    if (!c->is_watched && !c->saw_end)
+        c->is_watched = hangups_watch(&c->kind->hangups, c->fd, c);
+}
+
 static void take_input(struct connection *c, struct bytes bytes)
 {
     c->progress_mono_ms = now_of(c);
-    if (c->kind->idle_ms && !timer_is_armed(&c->timer))
+    if (c->saw_end)
+        give_a_moment(c);
+    else if (c->kind->idle_ms && !timer_is_armed(&c->timer))
         arm_timer(c, c->kind->idle_ms); /* the limit is new */
     if (stream_len(&c->input)) {
         keep_input(c, bytes);
@@ -223,6 +264,15 @@ static void take_input(struct connection *c, struct bytes bytes)
 
         keep_input(c, bytes_of(bytes.at + used, bytes.len - used));
     }
+    pause_or_resume(c);
+}
+
+static void end_input(struct connection *c)
+{
+    c->saw_end = true;
+    begin_to_end(c, stream_len(&c->input) ? "the client left within a request"
+                                          : "the client has ended");
+    close_when_finished(c);
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
@@ -235,12 +285,35 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     if (n > 0) {
         take_input(c, bytes_of(chunk, (size_t)n));
     } else if (n == 0) {
-        c->saw_end = true;
-        begin_to_end(c, stream_len(&c->input) ? "the client left within a request"
-                                              : "the client has ended");
-        close_when_finished(c);
+        end_input(c);
     } else if (errno != EAGAIN && errno != EINTR) {
         connection_close(c, "the connection was lost");
+    }
+}
+
+/* Is there input in front of the client's end? */
+static bool has_input(const struct connection *c)
+{
+    int unread = 0;
+
+    return stream_len(&c->input) || ioctl(c->fd, SIOCINQ, &unread) != 0 || unread > 0;
+}
+
+/* While it is not paused, the end is found where the input ends. */
+static void on_hangup(void *arg)
+{
+    struct connection *c = arg;
+
+    c->is_watched = false;
+    if (!c->is_paused || c->state != CONNECTION_OPEN)
+        return;
+    if (pending_error(c)) {
+        connection_close(c, "the connection was lost");
+    } else if (!has_input(c)) {
+        end_input(c);
+    } else {
+        c->saw_end = true;
+        give_a_moment(c);
     }
 }
 
@@ -249,20 +322,6 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 void connection_begin(struct connection *c)
 {
     c->in_work++;
-    if (c->in_work >= c->kind->in_work_max && !c->is_paused && c->state == CONNECTION_OPEN) {
-        c->is_paused = true;
-        event_del(c->readable);
-    }
-}
-
-static void resume(struct connection *c)
-{
-    if (!c->is_paused || c->in_work >= c->kind->in_work_max)
-        return;
-    c->is_paused = false;
-    offer_kept(c);
-    if (c->state == CONNECTION_OPEN && !c->is_paused)
-        event_add(c->readable, NULL);
 }
 
 void connection_done(struct connection *c)
@@ -270,8 +329,7 @@ void connection_done(struct connection *c)
     assert(c->in_work > 0);
     c->in_work--;
     c->progress_mono_ms = now_of(c);
-    if (c->state == CONNECTION_OPEN)
-        resume(c);
+    pause_or_resume(c);
     close_when_finished(c);
 }
 
@@ -289,14 +347,14 @@ static void look_at_open(struct connection *c, int64_t now_mono_ms)
         arm_timer(c, limit_ms - idle_ms);
 }
 
-static void look_at_ending(struct connection *c, int64_t now_mono_ms)
+static void look_at_end(struct connection *c, int64_t now_mono_ms)
 {
     if (!c->was_hurried && now_mono_ms - c->end_mono_ms >= HURRY_MS) {
         c->was_hurried = true;
         if (c->kind->on_end)
             c->kind->on_end(c);
     }
-    if (c->state == CONNECTION_ENDING && note_flushed(c))
+    if (c->state != CONNECTION_CLOSED && note_flushed(c))
         c->kind->on_flushed(c);
     if (c->in_work == 0 && now_mono_ms - c->progress_mono_ms >= ENDING_MS)
         connection_close(c, "the last replies were not read");
@@ -311,10 +369,10 @@ static void on_timer(struct timer *timer)
 {
     struct connection *c = CONTAINER_OF(timer, struct connection, timer);
 
-    if (c->state == CONNECTION_OPEN)
+    if (has_end_in_sight(c))
+        look_at_end(c, now_of(c));
+    else if (c->state == CONNECTION_OPEN)
         look_at_open(c, now_of(c));
-    else if (c->state == CONNECTION_ENDING)
-        look_at_ending(c, now_of(c));
     else
         c->kind->on_closed(c);
 }
@@ -329,6 +387,8 @@ void connection_init(struct connection *c, struct connection_kind *kind, int fd)
     c->writable = event_new(kind->loop->base, fd, EV_WRITE, on_writable, c);
     if (!c->readable || !c->writable)
         abort();
+    if (kind->connections++ == 0)
+        hangups_init(&kind->hangups, kind->loop, on_hangup);
     c->progress_mono_ms = now_of(c);
     event_add(c->readable, NULL);
     if (kind->idle_ms)

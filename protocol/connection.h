@@ -14,7 +14,8 @@
  *
  * A client that ends its side may have left, or may wait for its last replies: the two look
  * the same. So it gets its replies, and they count as flushed only when its kernel has
- * acknowledged them: one that has left answers with a reset instead.
+ * acknowledged them: one that has left answers with a reset instead. That it has ended is
+ * noticed while the connection reads nothing, too; what it sent before is still served.
  *
  * Closing requires a reason, a static text; it goes to the log at level debug.
  */
@@ -25,6 +26,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "protocol/hangup.h"
 #include "protocol/stream.h"
 
 struct connection;
@@ -39,7 +41,8 @@ struct connection_kind {
     /* Returns how many bytes were used. `input` is not empty, and borrowed for the call. */
     size_t (*on_input)(struct connection *c, struct bytes input);
     /* The input ended a moment ago (long enough for what needs no waiting): requests that
-     * wait for something are to give up. NULL: none ever does. */
+     * wait for something are to give up. Comes again when there were more behind the limit of
+     * requests in work. NULL: none ever waits. */
     void (*on_end)(struct connection *c);
     /* `flushed_bytes` has grown. */
     void (*on_flushed)(struct connection *c);
@@ -52,6 +55,10 @@ struct connection_kind {
     int64_t idle_ms;         /* nothing in work and no input for so long: closed; 0: never */
 
     size_t kept_bytes; /* gauge, of kept_max_bytes */
+
+    /* connection.c's own, zero at first */
+    unsigned connections;   /* gauge */
+    struct hangups hangups; /* of those that are paused */
 };
 
 enum connection_state { CONNECTION_OPEN, CONNECTION_ENDING, CONNECTION_CLOSED };
@@ -68,16 +75,17 @@ struct connection {
 
     /* connection.c's own */
     int fd;
-    bool is_paused; /* reads nothing */
-    bool saw_end;   /* the client has ended its side */
+    bool is_paused;  /* reads nothing, because too many requests are in work */
+    bool is_watched; /* for the client's end, while it is paused; left so afterwards */
+    bool saw_end;    /* the client has ended its side; still OPEN: there is input before that */
     bool was_hurried;
     const char *reason; /* of the end */
     struct event *readable;
     struct event *writable;
     struct timer timer;
-    int64_t timer_ms;         /* ENDING: the next wait */
+    int64_t timer_ms;         /* with an end in sight: the next wait */
     int64_t progress_mono_ms; /* last input, last byte written, last request done */
-    int64_t end_mono_ms;      /* ENDING since */
+    int64_t end_mono_ms;      /* the last input before the end, or ENDING since */
     struct stream input;      /* not used yet */
     struct stream output;     /* not written yet */
 };
@@ -89,7 +97,8 @@ void connection_init(struct connection *c, struct connection_kind *kind, int fd)
  * happens. The reply is flushed when flushed_bytes has reached the sent_bytes of now. */
 void connection_send(struct connection *c, struct bytes bytes);
 
-/* A request has begun, and (last statement of whoever answers it) is done. */
+/* A request has begun (within on_input), and (last statement of whoever answers it, later) is
+ * done. */
 void connection_begin(struct connection *c);
 void connection_done(struct connection *c);
 

@@ -189,6 +189,26 @@ static void reads_no_further_while_too_much_is_in_work(void **state)
     assert_in_work(f, "5\n6\n");
 }
 
+static void a_lower_limit_of_requests_in_work_leaves_none_behind(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n2\n");
+    f->kind.in_work_max = 1;
+    say(f, "3\n");
+    assert_in_work(f, "1\n2\n");
+    answer(f);
+    assert_in_work(f, "2\n");
+    answer(f);
+    assert_in_work(f, "3\n");
+    say(f, "4\n");
+    assert_in_work(f, "3\n");
+    answer(f);
+    answer(f);
+    say(f, "5\n");
+    assert_in_work(f, "5\n");
+}
+
 static void limits_what_all_connections_keep(void **state)
 {
     struct fixture *f = *state;
@@ -248,6 +268,74 @@ static void answers_a_peer_that_has_ended_its_side(void **state)
     pass(f, 1000);
     assert_true(f->is_closed);
     assert_int_equal(f->connection.flushed_bytes, 4);
+}
+
+static void notices_the_peers_end_while_it_reads_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n2\n3\n");
+    shutdown(f->peer, SHUT_WR);
+    turn(f);
+    assert_int_equal(f->connection.state, CONNECTION_ENDING);
+    pass(f, 100);
+    assert_int_equal(f->ends, 1);
+    for (unsigned i = 0; i < 3; i++)
+        answer(f);
+    assert_int_equal(f->connection.flushed_bytes, 0); /* nobody has read them */
+    assert_heard(f, "1\n2\n3\n");
+    pass(f, 1000);
+    assert_true(f->is_closed);
+}
+
+static void serves_what_came_before_the_peers_end(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n2\n3\n4\n5"); /* two are kept, */
+    say(f, "\n6\n7\n");      /* two are not even read */
+    shutdown(f->peer, SHUT_WR);
+    turn(f);
+    pass(f, 100);
+    assert_int_equal(f->connection.state, CONNECTION_OPEN);
+    assert_int_equal(f->ends, 1);
+    answer(f);
+    assert_in_work(f, "2\n3\n4\n");
+    pass(f, 100);
+    assert_int_equal(f->ends, 2);
+    assert_int_equal(f->connection.flushed_bytes, 0);
+    for (unsigned i = 0; i < 6; i++)
+        answer(f);
+    assert_heard(f, "1\n2\n3\n4\n5\n6\n7\n");
+    pass(f, 1000);
+    assert_true(f->is_closed);
+    assert_int_equal(f->connection.flushed_bytes, 14);
+}
+
+static void notices_a_reset_while_it_reads_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n2\n3\n4\n");
+    answer(f);
+    assert_in_work(f, "2\n3\n4\n");
+    close(f->peer); /* with a reply unread, which makes it a reset */
+    f->peer = -1;
+    turn(f);
+    assert_true(f->is_closed);
+}
+
+static void watches_again_after_it_has_read(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n2\n3\n");
+    answer(f);
+    say(f, "4\n");
+    assert_in_work(f, "2\n3\n4\n");
+    shutdown(f->peer, SHUT_WR);
+    turn(f);
+    assert_int_equal(f->connection.state, CONNECTION_ENDING);
 }
 
 static void gives_up_on_a_peer_that_does_not_read_its_last_replies(void **state)
@@ -330,10 +418,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         connection_test(offers_again_what_was_not_used),
         connection_test(reads_no_further_while_too_much_is_in_work),
+        connection_test(a_lower_limit_of_requests_in_work_leaves_none_behind),
         connection_test(limits_what_all_connections_keep),
         connection_test(ends_when_all_in_work_is_answered),
         connection_test(ends_at_once_when_nothing_is_in_work),
         connection_test(answers_a_peer_that_has_ended_its_side),
+        connection_test(notices_the_peers_end_while_it_reads_nothing),
+        connection_test(serves_what_came_before_the_peers_end),
+        connection_test(notices_a_reset_while_it_reads_nothing),
+        connection_test(watches_again_after_it_has_read),
         connection_test(gives_up_on_a_peer_that_does_not_read_its_last_replies),
         connection_test(notices_that_the_peer_is_gone_when_it_answers),
         connection_test(writes_the_rest_when_there_is_room_again),

@@ -77,6 +77,31 @@ static void a_client_that_resets_its_connection_costs_no_job(void **state)
     leave(&c);
 }
 
+/* The limit is four requests in work: nothing more of it is read. */
+static void a_consumer_that_leaves_with_its_pipeline_full_costs_no_job(void **state)
+{
+    struct fixture *f = *state;
+
+    for (unsigned pops = 4; pops <= 6; pops += 2) {
+        struct client gone = connect_client(f);
+        struct client c = connect_client(f);
+
+        for (unsigned i = 0; i < pops; i++)
+            say(&gone, POP("\"t\""));
+        AWAIT(f, waiting(f) == 4);
+        leave(&gone);
+        say(&c, PUSH("a", "t", ""));
+        expect(&c, PUSHED);
+        fixture_pass(f, 200);
+        AWAIT(f, connections(f) == 1 && waiting(f) == 0);
+        AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
+        say(&c, POP("\"t\""));
+        expect(&c, POPPED("a", "t", "0", "0"));
+        leave(&c);
+        AWAIT(f, connections(f) == 0 && queue_stats(f->queue)->unconfirmed == 0);
+    }
+}
+
 static void a_client_that_has_ended_its_side_gets_its_replies(void **state)
 {
     struct fixture *f = *state;
@@ -94,7 +119,51 @@ static void a_client_that_has_ended_its_side_gets_its_replies(void **state)
     leave(&c);
 }
 
+static void a_client_that_has_ended_its_side_gets_more_replies_than_fit_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    memory_store_hold(f->ms);
+    for (unsigned i = 0; i < 3; i++)
+        say(&c, PUSH("a", "t", "") PUSH("b", "t", "") POP("\"t\"") ACK("a"));
+    end_sending(&c);
+    for (unsigned i = 0; i < 10; i++)
+        fixture_turn(f);
+    memory_store_unhold(f->ms);
+    for (unsigned lines = 0; lines < 12;) {
+        char reply[4096];
+        size_t len = receive_some(&c, reply, sizeof(reply));
+
+        assert_true(len > 0);
+        for (size_t i = 0; i < len; i++)
+            lines += reply[i] == '\n';
+        fixture_pass(f, 60); /* a Pop without a job does not wait */
+    }
+    expect_end(&c);
+    leave(&c);
+}
+
 /* ---- limits ---- */
+
+static void a_lower_limit_of_pipelined_requests_makes_no_client_deaf(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    say(&c, POP("\"t\"") POP("\"u\""));
+    AWAIT(f, waiting(f) == 2);
+    f->options.pipelined_max = 1;
+    gmq_reload(f->gmq, &f->options);
+    say(&c, PUSH("a", "v", ""));
+    expect_silence(&c);
+    fixture_pass(f, 2000);
+    AWAIT(f, memory_store_count(f->ms, OP_PUSH) == 1);
+    expect(&c, EMPTY);
+    expect(&c, EMPTY);
+    expect(&c, PUSHED);
+    leave(&c);
+}
 
 static void turns_clients_away_when_there_are_too_many(void **state)
 {
@@ -254,7 +323,10 @@ int main(void)
         gmq_test(a_consumer_that_leaves_while_it_waits_costs_no_job_and_no_try),
         gmq_test(a_job_that_was_popped_for_a_consumer_that_has_left_comes_back),
         gmq_test(a_client_that_resets_its_connection_costs_no_job),
+        gmq_test(a_consumer_that_leaves_with_its_pipeline_full_costs_no_job),
         gmq_test(a_client_that_has_ended_its_side_gets_its_replies),
+        gmq_test(a_client_that_has_ended_its_side_gets_more_replies_than_fit_at_once),
+        gmq_test(a_lower_limit_of_pipelined_requests_makes_no_client_deaf),
         gmq_test(turns_clients_away_when_there_are_too_many),
         gmq_test(closes_idle_connections_but_none_that_waits),
         gmq_test(a_job_counts_as_delivered_when_its_reply_is_flushed),
