@@ -23,6 +23,8 @@ struct topic *topic_get(struct waiters *w, struct bytes name)
     if (!t)
         abort();
     t->waiters = w;
+    t->is_dirty = true;
+    t->reach = 1;
     list_init(&t->free);
     list_init(&t->claimed);
     list_init(&t->holds_up);
@@ -88,7 +90,7 @@ static bool fits(const struct pop *pop, const struct op *op, unsigned wanted)
 /* Moves the seats to pop for to `claimed`; returns how many jobs they want together. */
 static unsigned claim(struct topic *t)
 {
-    unsigned wanted = 0;
+    unsigned wanted = 0, claimed = 0;
 
     LIST_EACH_SAFE (link, &t->free) {
         struct seat *seat = CONTAINER_OF(link, struct seat, link);
@@ -106,7 +108,7 @@ static unsigned claim(struct topic *t)
         seat->pop->is_claimed = true;
         list_remove(&seat->link);
         list_append(&t->claimed, &seat->link);
-        if (wanted == OP_ITEMS_MAX)
+        if (wanted == OP_ITEMS_MAX || ++claimed == t->reach)
             break;
     }
     return wanted;
@@ -204,14 +206,25 @@ static void note_failure(struct topic *t)
         timer_arm(w->core->timers, &w->retry_timer, RETRY_MS);
 }
 
+/* Was there enough for all it was asked for? Then there may be more. */
+static void note_plenty(struct topic *t, bool was_enough)
+{
+    if (!was_enough) {
+        t->reach = 1;
+        return;
+    }
+    t->is_dirty = true;
+    if (t->reach < OP_ITEMS_MAX)
+        t->reach *= 2;
+}
+
 static void on_popped(struct op *op)
 {
     struct topic *t = CONTAINER_OF(op, struct topic, op);
     bool is_ok = op->status == STATUS_OK;
 
     if (is_ok) {
-        if (op->out.pop.count >= op->in.pop.count)
-            t->is_dirty = true;
+        note_plenty(t, op->out.pop.count >= op->in.pop.count);
         return_rest(t, give_all(t));
     } else {
         note_failure(t);
@@ -237,6 +250,7 @@ void topic_serve(struct topic *t)
     wanted = claim(t);
     if (!wanted)
         return;
+    t->asked_mono_ms = timers_now(t->waiters->core->timers);
     t->is_dirty = false;
     t->has_failed = false;
     t->is_popping = true;

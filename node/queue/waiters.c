@@ -6,6 +6,8 @@
 #include "node/queue/owners.h"
 #include "node/queue/topic.h"
 
+#define TRUST_MS 1000
+
 /* ---- consumers leave their seats ---- */
 
 static void stand_up(struct pop *pop)
@@ -114,6 +116,13 @@ static bool has_seat_at(const struct pop *pop, const struct topic *t)
     return false;
 }
 
+/* A topic that was found empty is empty until its news are heard. But nothing is trusted for
+ * ever: one question a second costs nothing. */
+static int64_t trusted_until(const struct topic *t)
+{
+    return t->asked_mono_ms + TRUST_MS;
+}
+
 static void sit_down(struct waiters *w, struct pop *pop)
 {
     pop->seats = calloc(pop->topic_count, sizeof(*pop->seats));
@@ -128,7 +137,8 @@ static void sit_down(struct waiters *w, struct pop *pop)
             continue;
         *seat = (struct seat){.topic = t, .pop = pop, .name = pop->topics[i]};
         list_init(&seat->held_up);
-        t->is_dirty = true;
+        if (pop->wait_ms == 0 || t->is_popping || pop->since_mono_ms >= trusted_until(t))
+            t->is_dirty = true;
         t->in_a_hurry += pop->wait_ms == 0;
         list_append(&t->free, &seat->link);
         pop->seat_count++;

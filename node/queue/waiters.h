@@ -3,11 +3,18 @@
  * A consumer has a seat at each topic it asked for. A topic is `dirty` when it may have
  * ready jobs that nobody here has asked the store for. The rule:
  *
- *   a dirty topic with a free consumer and no pop in flight: claim its consumers, first
- *   come first served, clear `dirty`, pop as many jobs as they want together.
+ *   a dirty topic with a free consumer and no pop in flight: claim some of its consumers,
+ *   first come first served, clear `dirty`, pop as many jobs as they want together.
+ *
+ * How many are claimed: one at first, twice as many after each pop that brought all it asked
+ * for. Claiming all of them for a single job would keep them from their other topics.
  *
  * What makes a topic dirty:
- *   - a consumer sits down (nobody knows whether there is something for it);
+ *   - its first consumer sits down: nobody knows whether there is something for it;
+ *   - a consumer sits down while a pop is in flight, or one that does not wait. Otherwise a
+ *     topic that is not dirty is known to be empty, and its news will be heard: asking it
+ *     again for everybody who sits down keeps consumers busy with empty topics. (After a
+ *     second it is asked again all the same);
  *   - the store says that the topic has become ready, also while a pop is in flight, whose
  *     answer may be older than the news;
  *   - a pop brought all it asked for: there may be more;

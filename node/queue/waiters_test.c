@@ -143,7 +143,7 @@ static void serves_in_the_order_of_arrival(void **state)
     delivered(&f, &b);
 }
 
-static void makes_one_pop_for_many_consumers(void **state)
+static void makes_few_pops_for_many_consumers(void **state)
 {
     static struct consumer many[40];
     unsigned long before;
@@ -156,11 +156,25 @@ static void makes_one_pop_for_many_consumers(void **state)
         consume(&f, &many[i], "t", 1, 5000);
     memory_store_unhold(f.ms);
     fixture_turn(&f);
-    assert_int_equal(memory_store_count(f.ms, OP_POP) - before, 2);
+    assert_int_equal(memory_store_count(f.ms, OP_POP) - before, 6); /* 1, 2, 4, .. */
     for (unsigned i = 0; i < 40; i++) {
         assert_int_equal(many[i].status, STATUS_OK);
         delivered(&f, &many[i]);
     }
+}
+
+static void does_not_ask_a_topic_that_is_known_to_be_empty(void **state)
+{
+    unsigned long before;
+
+    consume(&f, &a, "t", 1, 60000);
+    before = memory_store_count(f.ms, OP_POP);
+    consume(&f, &b, "t", 1, 60000);
+    assert_int_equal(memory_store_count(f.ms, OP_POP), before);
+    queue_pop_cancel(f.q, &b.pop);
+    fixture_advance(&f, 1000);
+    consume(&f, &b, "t", 1, 60000); /* it is not trusted for ever */
+    assert_int_equal(memory_store_count(f.ms, OP_POP), before + 1);
 }
 
 static void gives_as_many_as_were_asked_for(void **state)
@@ -499,7 +513,8 @@ int main(void)
         TEST(one_that_does_not_wait_is_answered_while_others_pop),
         TEST(takes_a_topic_named_twice_for_one),
         TEST(serves_in_the_order_of_arrival),
-        TEST(makes_one_pop_for_many_consumers),
+        TEST(makes_few_pops_for_many_consumers),
+        TEST(does_not_ask_a_topic_that_is_known_to_be_empty),
         TEST(gives_as_many_as_were_asked_for),
         TEST(hears_news_that_overtake_an_answer),
         TEST(cancelling_a_waiting_consumer_costs_nothing),
