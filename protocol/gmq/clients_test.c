@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/buf.h"
+#include "protocol/gmq/server.h"
 #include "protocol/gmq/server_fixture.h"
 
 /* ---- clients that leave ---- */
@@ -262,6 +263,27 @@ static void a_job_counts_as_delivered_when_its_reply_is_flushed(void **state)
     leave(&reader);
 }
 
+static struct connection *last_connection(struct fixture *f)
+{
+    return &CONTAINER_OF(f->gmq->clients.prev, struct gmq_client, link)->connection;
+}
+
+static void what_was_flushed_is_delivered_when_its_connection_closes_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct client producer = connect_client(f);
+    struct client reader = connect_client(f);
+    struct connection *c = last_connection(f);
+
+    fill_output(f, &producer, &reader);
+    c->flushed_bytes = c->sent_bytes; /* as when an acknowledgement and an end come together */
+    connection_close(c, "for the test");
+    AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
+    assert_int_equal(queue_stats(f->queue)->returned_jobs, 0);
+    leave(&producer);
+    leave(&reader);
+}
+
 static void cuts_off_a_client_that_does_not_read(void **state)
 {
     struct fixture *f = *state;
@@ -294,9 +316,9 @@ static void stops_when_all_in_work_is_answered(void **state)
     memory_store_hold(f->ms);
     say(&busy, PUSH("a", "u", ""));
     AWAIT(f, memory_store_in_flight(f->ms) == 1);
+    say(&idle, PUSH("c", "u", "")); /* on its way when the stop begins */
     fixture_stop_gmq(f);
     expect(&waiter, EMPTY);
-    say(&idle, PUSH("c", "u", ""));
     expect(&idle, "{\"id\":1,\"result\":null,\"error\":"
                   "\"shutting_down: the node is stopping\"}\n");
     fixture_pass(f, 50);
@@ -330,6 +352,7 @@ int main(void)
         gmq_test(turns_clients_away_when_there_are_too_many),
         gmq_test(closes_idle_connections_but_none_that_waits),
         gmq_test(a_job_counts_as_delivered_when_its_reply_is_flushed),
+        gmq_test(what_was_flushed_is_delivered_when_its_connection_closes_at_once),
         gmq_test(cuts_off_a_client_that_does_not_read),
         gmq_test(stops_when_all_in_work_is_answered),
     };

@@ -55,6 +55,7 @@ static void send_reply(struct gmq_client *client)
         buf_fini(reply);
     else
         buf_clear(reply);
+    gmq_requests_flushed(client); /* it may have flushed earlier ones, too */
 }
 
 /* The answer to all but a Pop that brought a job. */
@@ -72,15 +73,16 @@ static void finish(struct request *r, enum status status)
     gmq_client_done(client);
 }
 
-/* Is the job with its consumer? True when that is known. */
+/* Is the job with its consumer? True when that is known. What was flushed is, whatever became
+ * of the connection. */
 static bool settle(struct request *r)
 {
     struct connection *c = &r->client->connection;
 
-    if (c->state == CONNECTION_CLOSED)
-        queue_returned(r->client->gmq->queue, r->delivery);
-    else if (c->flushed_bytes >= r->flushed_at)
+    if (c->flushed_bytes >= r->flushed_at)
         queue_delivered(r->client->gmq->queue, r->delivery);
+    else if (c->state == CONNECTION_CLOSED)
+        queue_returned(r->client->gmq->queue, r->delivery);
     else
         return false;
     request_free(r);
@@ -94,11 +96,10 @@ static void hand_over(struct request *r)
     struct pop *pop = &r->asked.pop;
 
     gmq_reply_job(&g->reply, r->call.id, pop->topic, &pop->jobs[0], g->options.strict);
-    send_reply(client);
     r->delivery = pop->delivery;
-    r->flushed_at = client->connection.sent_bytes;
-    if (!settle(r))
-        list_append(&client->unflushed, &r->link);
+    r->flushed_at = client->connection.sent_bytes + g->reply.len; /* never, if it is closed */
+    list_append(&client->unflushed, &r->link);
+    send_reply(client);
     gmq_client_done(client);
 }
 
