@@ -13,8 +13,9 @@
 #include "base/list.h"
 #include "base/log.h"
 
-#define ACCEPTS_PER_TURN 64  /* then the connections have their turn */
-#define BREAK_MS         100 /* after EMFILE and the like: else the loop would spin */
+#define ACCEPTS_PER_TURN 64    /* then the connections have their turn */
+#define BREAK_MS         100   /* after EMFILE and the like: else the loop would spin */
+#define WARNING_MS       10000 /* between two of its warnings */
 
 /* Refused on other than TCP sockets, which need none of it. */
 static void set_tcp_options(int fd)
@@ -28,7 +29,8 @@ static void set_tcp_options(int fd)
         {IPPROTO_TCP, TCP_KEEPIDLE, 5},        /* s of silence, */
         {IPPROTO_TCP, TCP_KEEPINTVL, 1},       /* s between probes, */
         {IPPROTO_TCP, TCP_KEEPCNT, 3},         /* unanswered ones */
-        {IPPROTO_TCP, TCP_USER_TIMEOUT, 5000}, /* ms that sent bytes stay unacknowledged */
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, 8000}, /* ms that sent bytes stay unacknowledged; it
+                                                * overrides the count of probes: 5 + 3 x 1 s */
     };
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
@@ -38,7 +40,12 @@ static void set_tcp_options(int fd)
 
 static void have_a_break(struct listener *l)
 {
-    LOG_WARN(l->name, "cannot accept a client, trying again: %s", strerror(errno));
+    int64_t now_mono_ms = timers_now(&l->loop->timers);
+
+    if (now_mono_ms >= l->next_warning_mono_ms) {
+        LOG_WARN(l->name, "cannot accept clients, trying again: %s", strerror(errno));
+        l->next_warning_mono_ms = now_mono_ms + WARNING_MS;
+    }
     event_del(l->acceptable);
     timer_arm(&l->loop->timers, &l->timer, BREAK_MS);
 }

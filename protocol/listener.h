@@ -19,6 +19,7 @@ struct listener {
     void (*on_accept)(struct listener *l, int fd);
     struct event *acceptable;
     struct timer timer; /* breaks, when the process has no descriptors left */
+    int64_t next_warning_mono_ms;
 };
 
 /* Starts. `fd` is the listener's from now on, and made non-blocking. */
