@@ -26,7 +26,7 @@
 #include "node/store/store.h"
 
 #define QUEUE_TOPICS_PER_POP_MAX 64
-#define QUEUE_DELAY_MAX_MS       (INT64_C(3650) * 86400000)
+#define QUEUE_DELAY_MAX_MS       JOB_DELAY_MAX_MS
 #define QUEUE_AT_MAX_MS          ((INT64_C(1) << 48) - 1) /* what a job's header can hold */
 #define QUEUE_TTR_MAX_MS         (INT64_C(7) * 86400000)
 
