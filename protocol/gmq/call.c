@@ -300,6 +300,35 @@ bool gmq_call_parse(struct gmq_call *call, char *frame, size_t len)
     return !fault || call->refusal;
 }
 
+/* ---- taking it along ---- */
+
+size_t gmq_call_bytes(const struct gmq_call *call)
+{
+    size_t bytes = call->id.len + call->job_id.len + call->topic.len + call->body.len;
+
+    for (unsigned i = 0; i < call->topic_count; i++)
+        bytes += call->topics[i].len;
+    return bytes;
+}
+
+static char *move_bytes(struct bytes *bytes, char *to)
+{
+    if (bytes->len)
+        memcpy(to, bytes->at, bytes->len);
+    bytes->at = to;
+    return to + bytes->len;
+}
+
+void gmq_call_move(struct gmq_call *call, char *room)
+{
+    room = move_bytes(&call->id, room);
+    room = move_bytes(&call->job_id, room);
+    room = move_bytes(&call->topic, room);
+    room = move_bytes(&call->body, room);
+    for (unsigned i = 0; i < call->topic_count; i++)
+        room = move_bytes(&call->topics[i], room);
+}
+
 void gmq_call_fini(struct gmq_call *call)
 {
     free(call->topics);

@@ -1,6 +1,8 @@
 /* One gmq request, from its bytes: {"method","params":[x],"id"}. Pure.
  *
- * Nothing is copied: the call borrows from the frame, in which strings are unescaped in place.
+ * Parsing copies nothing: the call borrows from the frame, in which strings are unescaped in
+ * place. A call that lives longer than the frame takes along what it needs and no more: a
+ * request may be large, and say little.
  *
  * gmq is written in Go and reads JSON as Go does: the names of members in any case, the last
  * of two equal ones, null like a missing one. Its clients rely on more: numbers as strings,
@@ -39,6 +41,12 @@ struct gmq_call {
  * the scanner found; it is changed, and belongs to the call until then. False: it is not
  * JSON, and the connection cannot be trusted any more. True: look at `refusal` first. */
 bool gmq_call_parse(struct gmq_call *call, char *frame, size_t len);
+
+/* Copies what a good call borrows to `room`, gmq_call_bytes() long, and borrows from there
+ * from now on. */
+size_t gmq_call_bytes(const struct gmq_call *call);
+void gmq_call_move(struct gmq_call *call, char *room);
+
 void gmq_call_fini(struct gmq_call *call);
 
 #endif

@@ -29,6 +29,17 @@ static void describe(const struct gmq_call *call, struct buf *out)
     }
 }
 
+/* What the call lives in from now on. */
+static char *take_along(struct gmq_call *call, char *frame)
+{
+    char *room = malloc(gmq_call_bytes(call));
+
+    assert_non_null(room);
+    gmq_call_move(call, room);
+    free(frame);
+    return room;
+}
+
 /* Parses a copy of exactly these bytes, so that a sanitizer sees every step beyond. */
 static void assert_understood(struct bytes frame, const char *id, const char *story)
 {
@@ -43,6 +54,8 @@ static void assert_understood(struct bytes frame, const char *id, const char *st
     if (!story) {
         assert_false(is_json);
     } else {
+        if (!call.refusal)
+            copy = take_along(&call, copy);
         describe(&call, &out);
         assert_string_equal(buf_text(&out), story);
         assert_true(is_json);
@@ -359,6 +372,25 @@ static void survives_any_nesting(void **state)
     buf_fini(&frame);
 }
 
+static void takes_along_what_was_said_and_not_how(void **state)
+{
+    static const char pop[] = "{\"method\":\"Service.Pop\",\"params\":[[\"t\",\"uv\"]],"
+                              "\"id\":12,\"more\":\"much, much, much more\"}";
+    char frame[sizeof(pop)], room[16];
+    struct gmq_call call;
+
+    memcpy(frame, pop, sizeof(pop));
+    assert_true(gmq_call_parse(&call, frame, sizeof(pop) - 1));
+    assert_int_equal(gmq_call_bytes(&call), 5);
+    gmq_call_move(&call, room);
+    memset(frame, 'x', sizeof(frame));
+    assert_memory_equal(room, "12tuv", 5);
+    assert_int_equal(call.topic_count, 2);
+    assert_true(bytes_equal(call.topics[1], BYTES("uv")));
+    assert_true(bytes_equal(call.id, BYTES("12")));
+    gmq_call_fini(&call);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +403,7 @@ int main(void)
         cmocka_unit_test(keeps_every_byte_of_a_body),
         cmocka_unit_test(takes_up_to_64_topics_in_one_pop),
         cmocka_unit_test(survives_any_nesting),
+        cmocka_unit_test(takes_along_what_was_said_and_not_how),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

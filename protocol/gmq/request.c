@@ -11,6 +11,8 @@
 #include "protocol/gmq/reply.h"
 #include "protocol/gmq/server.h"
 
+#define SCRATCH_BYTES 65536 /* kept from one request to the next */
+
 struct request {
     struct gmq_call call;
     struct gmq_client *client;
@@ -22,18 +24,20 @@ struct request {
     } asked;
     struct delivery *delivery; /* popped and not confirmed yet */
     uint64_t flushed_at;       /* the connection's flushed_bytes at which it is */
-    char frame[];              /* what the call borrows from */
+    char text[];               /* what the call borrows from */
 };
 
-static struct request *request_new(struct gmq_client *client, struct bytes frame)
+/* Takes the call over, and keeps nothing else of its frame. */
+static struct request *request_new(struct gmq_client *client, struct gmq_call *call)
 {
-    struct request *r = malloc(sizeof(*r) + frame.len);
+    struct request *r = malloc(sizeof(*r) + gmq_call_bytes(call));
 
     if (!r)
         abort();
+    r->call = *call;
+    gmq_call_move(&r->call, r->text);
     r->client = client;
     list_init(&r->link);
-    memcpy(r->frame, frame.at, frame.len);
     return r;
 }
 
@@ -44,17 +48,21 @@ static void request_free(struct request *r)
     free(r);
 }
 
+/* A large one is rare: its memory goes back. */
+static void reuse(struct buf *scratch)
+{
+    if (scratch->room > SCRATCH_BYTES)
+        buf_fini(scratch);
+    else
+        buf_clear(scratch);
+}
+
 /* ---- answers ---- */
 
 static void send_reply(struct gmq_client *client)
 {
-    struct buf *reply = &client->gmq->reply;
-
-    connection_send(&client->connection, buf_bytes(reply));
-    if (reply->room > 65536)
-        buf_fini(reply);
-    else
-        buf_clear(reply);
+    connection_send(&client->connection, buf_bytes(&client->gmq->reply));
+    reuse(&client->gmq->reply);
     gmq_requests_flushed(client); /* it may have flushed earlier ones, too */
 }
 
@@ -195,19 +203,22 @@ static void refuse(struct gmq_client *client, const struct gmq_call *call)
 
 bool gmq_request_take(struct gmq_client *client, struct bytes frame)
 {
-    struct request *r = request_new(client, frame);
     struct gmq *g = client->gmq;
-    bool is_json = gmq_call_parse(&r->call, r->frame, frame.len);
+    struct gmq_call call;
+    bool is_json;
 
     g->stats.requests++;
-    if (is_json && !r->call.refusal && !g->is_stopping) {
+    buf_add_bytes(&g->frame, frame);
+    is_json = gmq_call_parse(&call, g->frame.at, g->frame.len);
+    if (is_json && !call.refusal && !g->is_stopping) {
         connection_begin(&client->connection);
-        submit[r->call.method](g, r);
-        return true;
+        submit[call.method](g, request_new(client, &call));
+    } else {
+        if (is_json)
+            refuse(client, &call);
+        gmq_call_fini(&call);
     }
-    if (is_json)
-        refuse(client, &r->call);
-    request_free(r);
+    reuse(&g->frame);
     return is_json;
 }
 

@@ -210,6 +210,7 @@ void gmq_free(struct gmq *g)
         return;
     assert(list_is_empty(&g->clients));
     listener_stop(&g->listener);
+    buf_fini(&g->frame);
     buf_fini(&g->reply);
     free(g);
 }

@@ -17,6 +17,7 @@ struct gmq {
     struct listener listener;
     struct connection_kind kind;
     struct list clients;
+    struct buf frame; /* the one being parsed */
     struct buf reply; /* the one being written */
     bool is_stopping; /* new requests are refused */
     bool is_closing;  /* and connections end as soon as nothing of theirs is in work */
