@@ -12,11 +12,6 @@ struct reader {
 
 static enum json_fault check_value(struct reader *r);
 
-static bool is_space(unsigned char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 static bool is_digit(unsigned char c)
 {
     return c >= '0' && c <= '9';
@@ -29,7 +24,7 @@ static size_t left(const struct reader *r)
 
 static void skip_space(struct reader *r)
 {
-    while (r->at < r->end && is_space(*r->at))
+    while (r->at < r->end && json_is_space((char)*r->at))
         r->at++;
 }
 

@@ -2,12 +2,8 @@
 
 #include <stdint.h>
 
+#include "protocol/json_walk.h"
 #include "protocol/utf8.h"
-
-static bool is_plain(unsigned char c)
-{
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
-}
 
 static void add_escaped(struct buf *out, unsigned char c)
 {
@@ -52,7 +48,7 @@ bool json_add_text(struct buf *out, struct bytes text)
     while (i < text.len) {
         size_t from = i;
 
-        while (i < text.len && is_plain(at[i]))
+        while (i < text.len && json_is_plain((char)at[i]))
             i++;
         buf_add(out, at + from, i - from);
         if (i < text.len)

@@ -1,13 +1,8 @@
 #include "protocol/json_walk.h"
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 static void skip_space(struct json_walk *w)
 {
-    while (w->at < w->end && is_space(*w->at))
+    while (w->at < w->end && json_is_space(*w->at))
         w->at++;
 }
 
@@ -51,7 +46,7 @@ static void skip_nested(struct json_walk *w)
 static void skip_word(struct json_walk *w)
 {
     while (w->at < w->end && *w->at != ',' && *w->at != '}' && *w->at != ']' &&
-           !is_space(*w->at))
+           !json_is_space(*w->at))
         w->at++;
 }
 

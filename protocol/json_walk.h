@@ -42,6 +42,12 @@ bool json_walk_element(struct json_walk *walk, struct bytes *value);
  * bytes must be the caller's to change, and a string with escapes is unescaped only once. */
 struct bytes json_unescape(struct bytes string);
 
+/* What may stand between values. */
+static inline bool json_is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 /* A character that stands for itself in a string and takes one byte. */
 static inline bool json_is_plain(char c)
 {

@@ -1,9 +1,6 @@
 #include "protocol/gmq/scan.h"
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
+#include "protocol/json_walk.h"
 
 static void scan_string(struct gmq_scan *scan, struct bytes input)
 {
@@ -50,7 +47,7 @@ static size_t count_space(struct bytes input)
 {
     size_t n = 0;
 
-    while (n < input.len && is_space(input.at[n]))
+    while (n < input.len && json_is_space(input.at[n]))
         n++;
     return n;
 }
