@@ -66,6 +66,17 @@ static void write_reply(struct buf *reply, const struct gmq_call *call, bool str
         gmq_reply_job(reply, call->id, call->topic, &job, strict);
 }
 
+/* A good call lives on without its frame; returns what it lives in. */
+static char *take_along(struct gmq_call *call, char *frame)
+{
+    char *room = malloc(gmq_call_bytes(call));
+
+    assert(room);
+    gmq_call_move(call, room);
+    free(frame);
+    return room;
+}
+
 static void try_frame(struct bytes frame)
 {
     char *copy = malloc(frame.len); /* of exactly these bytes, to be changed */
@@ -74,8 +85,10 @@ static void try_frame(struct bytes frame)
     assert(copy);
     memcpy(copy, frame.at, frame.len);
     if (gmq_call_parse(&call, copy, frame.len)) {
-        if (!call.refusal)
+        if (!call.refusal) {
             check_good_call(&call);
+            copy = take_along(&call, copy);
+        }
         for (int strict = 0; strict < 2; strict++) {
             struct buf reply = BUF_INIT;
 
