@@ -12,11 +12,11 @@ say() {
 tick() { # NAME LOG
     local begin=$SECONDS
     if [[ -t 1 ]]; then
-        while sleep 0.5; do
+        while sleep 0.5 >/dev/null 2>&1; do
             printf '\r  %-30s %4ds  %.38s\033[K' "$1" $((SECONDS - begin)) "$(last_line "$2")"
         done
     else
-        while sleep 30; do
+        while sleep 30 >/dev/null 2>&1; do # a killed ticker leaves it: it holds no pipe
             printf '  %-30s %4ds  %.38s\n' "$1" $((SECONDS - begin)) "$(last_line "$2")"
         done
     fi
