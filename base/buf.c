@@ -22,45 +22,39 @@ void buf_clear(struct buf *b)
     b->len = 0;
 }
 
-char *buf_reserve(struct buf *b, size_t more)
+void buf_grow(struct buf *b, size_t more)
 {
     size_t room = b->room ? b->room : 64;
 
     assert(more < SIZE_MAX / 4); /* else the doubling below would never end */
     while (room - b->len < more)
         room *= 2;
-    if (room != b->room) {
-        b->at = realloc(b->at, room);
-        if (!b->at)
-            abort();
-        b->room = room;
-    }
-    return b->at + b->len;
+    if (room != b->room)
+        buf_resize(b, room);
 }
 
-void buf_add(struct buf *b, const void *at, size_t len)
+void buf_resize(struct buf *b, size_t room)
 {
-    char *to = buf_reserve(b, len);
-
-    if (len)
-        memcpy(to, at, len);
-    b->len += len;
+    assert(room && room >= b->room);
+    b->at = realloc(b->at, room);
+    if (!b->at)
+        abort();
+    b->room = room;
 }
 
-void buf_add_bytes(struct buf *b, struct bytes bytes)
+void buf_add_number(struct buf *b, int64_t number)
 {
-    buf_add(b, bytes.at, bytes.len);
-}
+    uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    char digits[20];
+    char *end = digits + sizeof(digits), *at = end;
 
-void buf_add_text(struct buf *b, const char *text)
-{
-    buf_add(b, text, strlen(text));
-}
-
-void buf_add_char(struct buf *b, char c)
-{
-    *buf_reserve(b, 1) = c;
-    b->len++;
+    do {
+        *--at = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (number < 0)
+        *--at = '-';
+    buf_add(b, at, (size_t)(end - at));
 }
 
 void buf_printf(struct buf *b, const char *format, ...)

@@ -7,6 +7,7 @@
 #define DUEQ_BASE_BUF_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/bytes.h"
 
@@ -25,13 +26,47 @@ void buf_init(struct buf *b);
 void buf_fini(struct buf *b);
 void buf_clear(struct buf *b);
 
-/* Makes room for `more` bytes and returns where they go; the caller then adds to `len`. */
-char *buf_reserve(struct buf *b, size_t more);
+/* More memory. For buf_reserve() alone. */
+void buf_grow(struct buf *b, size_t more);
 
-void buf_add(struct buf *b, const void *at, size_t len);
-void buf_add_bytes(struct buf *b, struct bytes bytes);
-void buf_add_text(struct buf *b, const char *text);
-void buf_add_char(struct buf *b, char c);
+/* Makes room for `more` bytes and returns where they go; the caller then adds to `len`. */
+static inline char *buf_reserve(struct buf *b, size_t more)
+{
+    if (!b->at || b->room - b->len < more)
+        buf_grow(b, more);
+    return b->at + b->len;
+}
+
+/* Exactly so much memory, to be filled without growing. Not less than there is already. */
+void buf_resize(struct buf *b, size_t room);
+
+/* Here, so that the length of a constant is known when it is compiled. */
+static inline void buf_add(struct buf *b, const void *at, size_t len)
+{
+    char *to = buf_reserve(b, len);
+
+    if (len)
+        memcpy(to, at, len);
+    b->len += len;
+}
+
+static inline void buf_add_bytes(struct buf *b, struct bytes bytes)
+{
+    buf_add(b, bytes.at, bytes.len);
+}
+
+static inline void buf_add_text(struct buf *b, const char *text)
+{
+    buf_add(b, text, strlen(text));
+}
+
+static inline void buf_add_char(struct buf *b, char c)
+{
+    *buf_reserve(b, 1) = c;
+    b->len++;
+}
+
+void buf_add_number(struct buf *b, int64_t number); /* in decimal */
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Drops the first `n` bytes. */

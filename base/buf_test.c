@@ -28,6 +28,18 @@ static void adds_up_bytes_texts_and_numbers(void **state)
     buf_fini(&b);
 }
 
+static void adds_any_number_in_decimal(void **state)
+{
+    struct buf b = BUF_INIT;
+
+    buf_add_number(&b, 0);
+    buf_add_number(&b, -7);
+    buf_add_number(&b, INT64_MAX);
+    buf_add_number(&b, INT64_MIN);
+    assert_holds(&b, BYTES("0-79223372036854775807-9223372036854775808"));
+    buf_fini(&b);
+}
+
 static void the_text_is_terminated_and_the_terminator_is_no_content(void **state)
 {
     struct buf b = BUF_INIT;
@@ -126,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adds_up_bytes_texts_and_numbers),
+        cmocka_unit_test(adds_any_number_in_decimal),
         cmocka_unit_test(the_text_is_terminated_and_the_terminator_is_no_content),
         cmocka_unit_test(prints_across_its_own_growth),
         cmocka_unit_test(grows_to_any_size_and_keeps_what_it_had),

@@ -32,4 +32,13 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
 }
 
+/* Below, at or above 0, as with memcmp(); what is longer comes behind its own beginning. */
+static inline int bytes_compare(struct bytes a, struct bytes b)
+{
+    size_t common = a.len < b.len ? a.len : b.len;
+    int order = common ? memcmp(a.at, b.at, common) : 0;
+
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 #endif

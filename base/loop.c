@@ -44,8 +44,10 @@ static void note_stall(struct loop *l, int64_t now_mono_ms)
         late_ms = now_mono_ms - l->timers.heap[1]->due_mono_ms;
     if (late_ms > l->stall_max_ms)
         l->stall_max_ms = late_ms;
-    if (late_ms > STALL_MS)
+    if (late_ms > STALL_MS) {
         l->stall_count++;
+        l->stall_total_ms += late_ms;
+    }
 }
 
 static void run_timers(struct loop *l)

@@ -20,9 +20,12 @@ struct loop {
     struct event *alarm; /* of timer_fd, which fires when the first timer is due */
     struct event *soon;  /* when one is due already: in the next turn */
     int timer_fd;
-    int64_t alarm_mono_ms;     /* what timer_fd is set to; 0: nothing */
-    int64_t stall_max_ms;      /* longest time a timer waited beyond its due time */
-    unsigned long stall_count; /* turns in which one waited more than 10 ms */
+    int64_t alarm_mono_ms; /* what timer_fd is set to; 0: nothing */
+
+    /* A stall: a turn in which a timer has waited more than 10 ms beyond its due time. */
+    uint64_t stall_count;
+    int64_t stall_total_ms; /* how long the timers of these turns have waited */
+    int64_t stall_max_ms;   /* the longest wait of all, a stall or not */
 };
 
 /* Never NULL; aborts when the system cannot give an event base. */

@@ -138,6 +138,7 @@ static void a_late_turn_is_noticed(void **state)
     loop_run(l);
     assert_true(l->stall_max_ms >= 50);
     assert_int_equal(l->stall_count, 1);
+    assert_true(l->stall_total_ms >= 50);
 }
 
 #define ON_A_NEW_LOOP(test) cmocka_unit_test_setup_teardown(test, setup, teardown)

@@ -18,6 +18,9 @@ import re
 import subprocess
 import sys
 
+# What the protocols may know of the engine.
+ENGINE = ["node/queue/queue.h", "node/queue/names.h", "node/store/op.h", "node/store/job.h"]
+
 # folder: what its files may include beside their own folder. The nearest folder with a row
 # counts. Patterns are whole paths; `*` stands for one component, `**` for any.
 LAYERS = {
@@ -26,9 +29,9 @@ LAYERS = {
     "ha": ["base/*.h"],
     "node/store": ["base/*.h"],
     "node/queue": ["base/*.h", "node/store/store.h", "node/store/op.h", "node/store/job.h"],
-    "protocol": ["base/*.h", "node/queue/queue.h", "node/store/op.h", "node/store/job.h"],
-    "protocol/*": ["protocol/*.h", "base/*.h", "node/queue/queue.h", "node/store/op.h",
-                   "node/store/job.h"],
+    "protocol": ["base/*.h", *ENGINE],
+    "protocol/*": ["protocol/*.h", "base/*.h", *ENGINE],
+    "node/ctl": ["base/*.h"],
     "node": ["**"],
     "itests": ["base/*.h", "node/store/*.h"],
 }
@@ -45,7 +48,8 @@ LIBRARIES = {
                   "itests/bench/**", *TEST_FILES],
     "zookeeper/**": ["ha/*"],
     "yaml.h": ["conf/yaml*"],
-    "jansson.h": ["protocol/**"],
+    "jansson.h": ["protocol/**", "node/ctl/**"],
+    "curl/**": ["node/ctl/client.c"],
     "libmnl/**": ["ha/*"],
     "cmocka.h": TEST_FILES,
 }

@@ -5,3 +5,5 @@ add_test(NAME layers COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_layers.p
 add_test(NAME layers_check_finds_what_is_planted
     COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_layers_test.py)
 add_test(NAME log_modules COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_log_modules.py)
+add_test(NAME errors_are_the_same_everywhere
+    COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_errors.py)

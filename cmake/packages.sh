@@ -2,13 +2,18 @@
 
 build_packages=(
     build-essential cmake ninja-build pkg-config
-    libevent-dev libhiredis-dev libjansson-dev libmnl-dev libyaml-dev uthash-dev libcmocka-dev
+    libcmocka-dev libcurl4-openssl-dev libevent-dev libhiredis-dev libjansson-dev libmnl-dev
+    libyaml-dev uthash-dev
 )
 run_packages=(redis-server redis-tools python3 curl)
 test_packages=(
     clang clang-format clang-tidy cppcheck libclang-rt-14-dev
-    python3-pytest python3-redis
+    fish mandoc zsh
+    python3-jsonschema python3-prometheus-client python3-pytest python3-pytest-xdist
+    python3-redis python3-yaml beanstalkd
 )
+bench_packages=(beanstalkd python3-redis python3-matplotlib) # peers, and pictures
+services=(redis-server beanstalkd) # that come with packages
 
 missing_packages() { # PACKAGE...
     local package
@@ -22,10 +27,10 @@ as_root() {
     if ((EUID == 0)); then "$@"; else sudo "$@"; fi
 }
 
-# The packages bring services (redis-server) that must not start on their own account: dueq
-# starts a private Redis. Debian asks policy-rc.d; the machine's own one is left alone.
+# The packages bring services that must not start on their own account: dueq starts a private
+# Redis. Debian asks policy-rc.d; the machine's own one is left alone.
 apt_install() { # PACKAGE...
-    local policy=/usr/sbin/policy-rc.d
+    local policy=/usr/sbin/policy-rc.d service
     apt-get update -q
     if [[ ! -e $policy ]]; then
         printf '#!/bin/sh\nexit 101\n' >"$policy"
@@ -35,9 +40,10 @@ apt_install() { # PACKAGE...
     DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
         -o DPkg::Lock::Timeout=300 "$@"
     # Nor with the next start of the machine, when it is we who brought it.
-    if [[ " $* " == *" redis-server "* ]] && command -v systemctl >/dev/null; then
-        systemctl disable -q redis-server || true
-    fi
+    command -v systemctl >/dev/null || return 0
+    for service in "${services[@]}"; do
+        [[ " $* " != *" $service "* ]] || systemctl disable -q "$service" || true
+    done
 }
 
 # Installs what is missing of PACKAGE..., and touches nothing when nothing is.
@@ -58,6 +64,6 @@ need_packages() { # PACKAGE...
         sudo -v
     fi
     say "installing ${#missing[@]} packages: ${missing[*]}"
-    step "install packages" as_root bash -c "$(declare -f apt_install)
+    step "install packages" as_root bash -c "$(declare -f apt_install; declare -p services)
         set -e; apt_install ${missing[*]}"
 }

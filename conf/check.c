@@ -122,6 +122,25 @@ static void let_a_body_out(struct conf_draft *d)
                  "be handed out");
 }
 
+/* The same, and what is around it. */
+#define AROUND_A_BODY_BYTES 4096
+
+static void let_a_body_in(struct conf_draft *d)
+{
+    size_t largest = 6 * d->conf->limits.body_bytes + AROUND_A_BODY_BYTES;
+
+    if (d->conf->limits.http_body_bytes < largest)
+        complain(d, "limits.http_body_bytes",
+                 "must be at least 6 times limits.body_bytes and 4096, or a job of that size "
+                 "could not be pushed");
+}
+
+static void let_a_request_in(struct conf_draft *d)
+{
+    if (d->conf->limits.http_bodies_bytes < d->conf->limits.http_body_bytes)
+        complain(d, "limits.http_bodies_bytes", "must be at least limits.http_body_bytes");
+}
+
 static const struct {
     void (*judge)(struct conf_draft *d);
     const char *keys[3];
@@ -133,6 +152,8 @@ static const struct {
     {allow_appendfsync_when_embedded, {"store.redis", "store.appendfsync"}},
     {tell_listeners_apart, {"gmq.listen", "http.listen"}},
     {let_a_body_out, {"limits.body_bytes", "limits.output_bytes"}},
+    {let_a_body_in, {"limits.body_bytes", "limits.http_body_bytes"}},
+    {let_a_request_in, {"limits.http_body_bytes", "limits.http_bodies_bytes"}},
 };
 
 static bool has_all(const struct conf_draft *d, const char *const *keys)

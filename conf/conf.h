@@ -73,6 +73,8 @@ struct conf {
     } gmq;
     struct {
         struct conf_address listen; /* OFF or TCP */
+        unsigned metrics_topics;
+        char *hosts; /* names with commas between; "": any */
     } http;
     struct {
         size_t body_bytes;
@@ -80,7 +82,10 @@ struct conf {
         unsigned pipelined;   /* per connection */
         unsigned waiting;
         size_t output_bytes; /* per connection */
-        int64_t idle_ms;     /* 0: for ever */
+        size_t http_body_bytes;
+        size_t http_bodies_bytes;
+        int64_t request_ms;
+        int64_t idle_ms; /* 0: for ever */
     } limits;
     struct {
         unsigned scan_batch;

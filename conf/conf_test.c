@@ -149,7 +149,7 @@ static void refuses_what_does_not_go_together(void **state)
 
     expect_errors_of(
         "store: {redis: r:6379, password: a, password_file: b}\n"
-        "limits: {body_bytes: 2MiB}\n",
+        "limits: {body_bytes: 3MiB, http_bodies_bytes: 8MiB}\n",
         sets,
         "c.yaml:1:52: store.password_file: store.password is given too; only one "
         "of the two\n"
@@ -157,10 +157,21 @@ static void refuses_what_does_not_go_together(void **state)
         "its own redis.conf\n"
         "--set http.listen: is the address of gmq.listen\n"
         "limits.output_bytes: must be at least 6 times limits.body_bytes, or a job "
-        "of that size could not be handed out\n");
+        "of that size could not be handed out\n"
+        "limits.http_body_bytes: must be at least 6 times limits.body_bytes and 4096, or a job "
+        "of that size could not be pushed\n"
+        "c.yaml:2:47: limits.http_bodies_bytes: must be at least limits.http_body_bytes\n");
     expect_errors("store:\n  password: a\n",
                   "c.yaml:2:13: store.password: the embedded Redis has no password: only this "
                   "node can reach it\n");
+}
+
+static void tells_names_of_hosts_from_addresses(void **state)
+{
+    expect_errors("http:\n  hosts: dueq:8000\n",
+                  "c.yaml:2:10: http.hosts: expected names of hosts, such as "
+                  "\"dueq,dueq.example.com\", without ports of 0 to 4096 bytes, got "
+                  "\"dueq:8000\"\n");
 }
 
 static void does_not_judge_by_a_value_that_is_wrong_itself(void **state)
@@ -273,6 +284,7 @@ int main(void)
         IN_DIRECTORY(reads_a_password_from_a_file_that_is_not_for_all),
         IN_DIRECTORY(tells_all_mistakes_at_once_each_with_its_place),
         IN_DIRECTORY(refuses_what_does_not_go_together),
+        IN_DIRECTORY(tells_names_of_hosts_from_addresses),
         IN_DIRECTORY(does_not_judge_by_a_value_that_is_wrong_itself),
         IN_DIRECTORY(says_what_is_wrong_before_a_syntax_error_too),
         IN_DIRECTORY(says_when_the_file_cannot_be_read),

@@ -184,6 +184,11 @@ static bool set_modules(const struct conf_key *key, const char *text, void *fiel
     return log_modules_are_valid(text) && set_text(key, text, field);
 }
 
+static bool set_hosts(const struct conf_key *key, const char *text, void *field)
+{
+    return value_is_hosts(text) && set_text(key, text, field);
+}
+
 static void print_text(const struct conf_key *key, const void *field, struct buf *to)
 {
     buf_add_text(to, *(char *const *)field);
@@ -236,6 +241,16 @@ const struct conf_kind kind_modules = {
     .print = print_text,
     .fini = fini_text,
     .print_range = print_module_names,
+    .is_quoted = true,
+};
+
+const struct conf_kind kind_hosts = {
+    .what = "names of hosts, such as \"dueq,dueq.example.com\", without ports",
+    .bytes = sizeof(char *),
+    .set = set_hosts,
+    .print = print_text,
+    .fini = fini_text,
+    .print_range = print_text_range,
     .is_quoted = true,
 };
 

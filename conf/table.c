@@ -63,6 +63,10 @@ const struct conf_key conf_keys[] = {
 
     {"http.listen", &kind_listen, AT(http.listen), "127.0.0.1:8000",
      .help = "where the HTTP API, health and metrics are"},
+    {"http.metrics_topics", &kind_count, AT(http.metrics_topics), "100", 0, 1000,
+     .is_reloadable = true, .help = "topics with job counts of their own in the metrics"},
+    {"http.hosts", &kind_hosts, AT(http.hosts), "", 0, 4096,
+     .is_reloadable = true, .help = "names the node may be called by; empty: any"},
 
     {"limits.body_bytes", &kind_size, AT(limits.body_bytes), "1MiB", 1, MIB(64),
      .is_reloadable = true, .help = "the largest body of a job"},
@@ -74,6 +78,12 @@ const struct conf_key conf_keys[] = {
      .is_reloadable = true, .help = "consumers that wait for a job at the same time"},
     {"limits.output_bytes", &kind_size, AT(limits.output_bytes), "8MiB", KIB(64), MIB(1024),
      .is_reloadable = true, .help = "unread replies, before the connection is cut"},
+    {"limits.http_body_bytes", &kind_size, AT(limits.http_body_bytes), "16MiB", KIB(64), MIB(1024),
+     .is_reloadable = true, .help = "the largest HTTP request that brings jobs"},
+    {"limits.http_bodies_bytes", &kind_size, AT(limits.http_bodies_bytes), "128MiB", KIB(64), MIB(65536),
+     .is_reloadable = true, .help = "bodies of all HTTP requests at the same time"},
+    {"limits.request_time", &kind_duration, AT(limits.request_ms), "60s", 100, MINUTES(60),
+     .is_reloadable = true, .help = "for an HTTP request to arrive and for a reply to be read"},
     {"limits.idle", &kind_duration, AT(limits.idle_ms), "0s", 0, MINUTES(60 * 24 * 7),
      .is_reloadable = true, .help = "silence before a client is disconnected; 0s: for ever"},
 

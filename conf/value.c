@@ -120,6 +120,22 @@ bool value_is_name(const char *text)
                              "0123456789_.:-")] == '\0';
 }
 
+bool value_is_hosts(const char *text)
+{
+    if (!*text)
+        return true;
+    for (;; text++) {
+        size_t len = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                  "0123456789_.-");
+
+        text += len;
+        if (len == 0 || (*text && *text != ','))
+            return false;
+        if (!*text)
+            return true;
+    }
+}
+
 static void print_with_unit(struct buf *to, const struct unit *units, int64_t value)
 {
     const struct unit *best = units;

@@ -34,6 +34,9 @@ bool value_parse_host_port(const char *text, struct bytes *host, unsigned *port)
 /* Is it made of [A-Za-z0-9_.:-] only? */
 bool value_is_name(const char *text);
 
+/* Names of [A-Za-z0-9_.-] with commas between, or none? */
+bool value_is_hosts(const char *text);
+
 /* With the largest unit that gives a whole number, as the parsers read it. */
 void value_print_size(struct buf *to, int64_t bytes);
 void value_print_duration(struct buf *to, int64_t ms);

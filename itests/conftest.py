@@ -3,10 +3,12 @@
 import itertools
 import os
 import random
+import signal
 
 import pytest
 
 from harness.build import node_program
+from harness.flood import flooded  # noqa: F401, a fixture
 from harness.node import Node
 from harness.process import become_reaper
 from harness.redis_server import RedisServer
@@ -14,6 +16,8 @@ from harness.redis_server import RedisServer
 LOG_LINES_SHOWN = 60
 
 become_reaper()
+# Whoever starts the tests in the background may ignore it, and so would every program here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header():
@@ -74,6 +78,13 @@ def make_redis(tmp_path):
 @pytest.fixture
 def client(node):
     with node.python_client() as connected:
+        yield connected
+
+
+@pytest.fixture
+def api(node):
+    """The node's HTTP API; every request and reply is held against its contract."""
+    with node.api() as connected:
         yield connected
 
 

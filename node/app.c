@@ -186,7 +186,8 @@ static void open_protocols(struct app *a)
     struct gmq_options gmq = app_gmq_options(a->conf);
     struct http_options http = app_http_options(a->conf);
 
-    http.node = (struct http_node){.why_not_ready = why_not_ready,
+    http.node = (struct http_node){.name = a->conf->node.id,
+                                   .why_not_ready = why_not_ready,
                                    .read_store = read_store,
                                    .read_protocols = read_protocols,
                                    .arg = a};

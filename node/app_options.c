@@ -46,7 +46,12 @@ struct http_options app_http_options(const struct conf *conf)
 {
     return (struct http_options){
         .connections_max = conf->limits.connections,
+        .metrics_topics = conf->http.metrics_topics,
+        .hosts = conf->http.hosts,
         .idle_ms = conf->limits.idle_ms,
+        .request_ms = conf->limits.request_ms,
+        .body_max_bytes = conf->limits.http_body_bytes,
+        .bodies_max_bytes = conf->limits.http_bodies_bytes,
     };
 }
 
@@ -80,6 +85,7 @@ void app_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers 
         .connections = from->connections,
         .accepted = from->accepted,
         .turned_away = from->turned_away,
+        .crowded_out = from->crowded_out,
         .requests = from->requests,
         .refused = from->refused,
     };

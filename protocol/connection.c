@@ -12,12 +12,12 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "protocol/crowd.h"
 
 #define CHUNK_BYTES   65536
-#define HURRY_MS      50   /* of grace for requests in work, once the input has ended */
-#define ENDING_MS     5000 /* without progress: the client does not read its last replies */
-#define ENDING_MIN_MS 5    /* looks at an ending connection come this often, */
-#define ENDING_MAX_MS 500  /* then less and less */
+#define HURRY_MS      50  /* of grace for requests in work, once the input has ended */
+#define ENDING_MIN_MS 5   /* looks at an ending connection come this often, */
+#define ENDING_MAX_MS 500 /* then less and less */
 
 static void arm_timer(struct connection *c, int64_t delay_ms)
 {
@@ -34,7 +34,15 @@ static int64_t now_of(const struct connection *c)
 static void forget_input(struct connection *c)
 {
     c->kind->kept_bytes -= stream_len(&c->input);
+    list_remove(&c->kept);
     stream_fini(&c->input);
+}
+
+static void forget_output(struct connection *c)
+{
+    c->kind->unread_bytes -= stream_len(&c->output);
+    list_remove(&c->unread);
+    stream_fini(&c->output);
 }
 
 void connection_close(struct connection *c, const char *reason)
@@ -46,13 +54,14 @@ void connection_close(struct connection *c, const char *reason)
               (unsigned long long)c->number, reason, c->in_work,
               (unsigned long long)(c->sent_bytes - c->flushed_bytes));
     event_free(c->readable);
-    event_free(c->writable);
+    if (c->writable)
+        event_free(c->writable);
     hangups_forget(&c->kind->hangups, c->fd);
     close(c->fd);
     if (--c->kind->connections == 0)
         hangups_fini(&c->kind->hangups);
     forget_input(c);
-    stream_fini(&c->output);
+    forget_output(c);
     arm_timer(c, 0);
 }
 
@@ -162,6 +171,28 @@ static size_t write_some(struct connection *c, struct bytes bytes)
     return 0;
 }
 
+static void on_writable(evutil_socket_t fd, short what, void *arg);
+
+/* Most never need it. */
+static void await_writable(struct connection *c)
+{
+    if (!c->writable)
+        c->writable = event_new(c->kind->loop->base, c->fd, EV_WRITE, on_writable, c);
+    if (!c->writable)
+        abort();
+    event_add(c->writable, NULL);
+}
+
+static void keep_output(struct connection *c, struct bytes rest)
+{
+    if (stream_len(&c->output) == 0)
+        list_append(&c->kind->unread, &c->unread);
+    stream_add(&c->output, rest);
+    c->kind->unread_bytes += rest.len;
+    crowd_bound_unread(c->kind, c);
+    await_writable(c);
+}
+
 void connection_send(struct connection *c, struct bytes bytes)
 {
     size_t n = 0;
@@ -177,12 +208,39 @@ void connection_send(struct connection *c, struct bytes bytes)
     if (c->state == CONNECTION_CLOSED)
         return;
     c->sent_bytes += bytes.len;
-    if (n < bytes.len) {
-        stream_add(&c->output, bytes_of(bytes.at + n, bytes.len - n));
-        event_add(c->writable, NULL);
-    }
+    if (n < bytes.len)
+        keep_output(c, bytes_of(bytes.at + n, bytes.len - n));
     if (!note_flushed(c) && has_end_in_sight(c))
         look_soon(c);
+}
+
+static void end_when_said(struct connection *c)
+{
+    if (c->is_said && stream_len(&c->output) == 0)
+        shutdown(c->fd, SHUT_WR);
+}
+
+void connection_end_output(struct connection *c)
+{
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    c->is_said = true;
+    end_when_said(c);
+}
+
+static void write_kept(struct connection *c)
+{
+    size_t n = write_some(c, stream_bytes(&c->output));
+
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    stream_take(&c->output, n);
+    c->kind->unread_bytes -= n;
+    crowd_moved(&c->kind->unread, &c->unread, &c->output);
+    if (stream_len(&c->output))
+        await_writable(c);
+    else
+        end_when_said(c);
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
@@ -191,11 +249,9 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 
     loop_touch(c->kind->loop);
     if (stream_len(&c->output))
-        stream_take(&c->output, write_some(c, stream_bytes(&c->output)));
+        write_kept(c);
     if (c->state == CONNECTION_CLOSED)
         return;
-    if (stream_len(&c->output))
-        event_add(c->writable, NULL);
     if (note_flushed(c))
         c->kind->on_flushed(c);
     close_when_finished(c);
@@ -209,8 +265,8 @@ static void keep_input(struct connection *c, struct bytes rest)
         return;
     stream_add(&c->input, rest);
     c->kind->kept_bytes += rest.len;
-    if (c->kind->kept_bytes > c->kind->kept_max_bytes)
-        connection_close(c, "too much memory in unfinished requests");
+    crowd_moved(&c->kind->kept, &c->kept, &c->input);
+    crowd_bound_kept(c->kind);
 }
 
 static void offer_kept(struct connection *c)
@@ -224,8 +280,11 @@ static void offer_kept(struct connection *c)
     used = c->kind->on_input(c, stream_bytes(&c->input));
     if (c->state != CONNECTION_OPEN)
         return; /* then the input is gone */
+    if (used == 0)
+        return;
     stream_take(&c->input, used);
     c->kind->kept_bytes -= used;
+    crowd_moved(&c->kind->kept, &c->kept, &c->input);
 }
 
 /* After all that may change what is in work, or the limit of it: is there room for more? */
@@ -240,10 +299,16 @@ static void pause_or_resume(struct connection *c)
     if (c->state != CONNECTION_OPEN || is_full == c->is_paused)
         return;
     c->is_paused = is_full;
-    if (!is_full) {
+    if (c->is_deaf)
         event_add(c->readable, NULL);
-        return;
-    }
+    c->is_deaf = false;
+}
+
+/* Something came while it is paused: input that has to wait, or the end. Most clients wait for
+ * their replies, so that it seldom comes to this, and pausing costs nothing. */
+static void turn_deaf(struct connection *c)
+{
+    c->is_deaf = true;
     event_del(c->readable);
     if (!c->is_watched && !c->saw_end)
         c->is_watched = hangups_watch(&c->kind->hangups, c->fd, c);
@@ -275,13 +340,25 @@ static void end_input(struct connection *c)
     close_when_finished(c);
 }
 
+static size_t read_max(const struct connection *c)
+{
+    size_t max = c->kind->read_max ? c->kind->read_max(c) : CHUNK_BYTES;
+
+    return max < CHUNK_BYTES ? max : CHUNK_BYTES;
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
     static char chunk[CHUNK_BYTES]; /* one for all: it is empty again before the next event */
     struct connection *c = arg;
-    ssize_t n = recv(fd, chunk, sizeof(chunk), MSG_DONTWAIT);
+    ssize_t n;
 
     loop_touch(c->kind->loop);
+    if (c->is_paused) {
+        turn_deaf(c);
+        return;
+    }
+    n = recv(fd, chunk, read_max(c), MSG_DONTWAIT);
     if (n > 0) {
         take_input(c, bytes_of(chunk, (size_t)n));
     } else if (n == 0) {
@@ -338,7 +415,8 @@ void connection_done(struct connection *c)
 /* Idle connections are looked at when they can be idle long enough, not at each request. */
 static void look_at_open(struct connection *c, int64_t now_mono_ms)
 {
-    int64_t idle_ms = c->in_work ? 0 : now_mono_ms - c->progress_mono_ms;
+    bool is_busy = c->in_work || (c->kind->is_busy && c->kind->is_busy(c));
+    int64_t idle_ms = is_busy ? 0 : now_mono_ms - c->progress_mono_ms;
     int64_t limit_ms = c->kind->idle_ms;
 
     if (limit_ms && idle_ms >= limit_ms)
@@ -356,7 +434,7 @@ static void look_at_end(struct connection *c, int64_t now_mono_ms)
     }
     if (c->state != CONNECTION_CLOSED && note_flushed(c))
         c->kind->on_flushed(c);
-    if (c->in_work == 0 && now_mono_ms - c->progress_mono_ms >= ENDING_MS)
+    if (c->in_work == 0 && now_mono_ms - c->progress_mono_ms >= c->kind->ending_ms)
         connection_close(c, "the last replies were not read");
     close_when_finished(c);
     if (c->state == CONNECTION_CLOSED)
@@ -384,11 +462,15 @@ void connection_init(struct connection *c, struct connection_kind *kind, int fd)
     *c = (struct connection){.kind = kind, .number = ++last_number, .fd = fd};
     timer_init(&c->timer, on_timer);
     c->readable = event_new(kind->loop->base, fd, EV_READ | EV_PERSIST, on_readable, c);
-    c->writable = event_new(kind->loop->base, fd, EV_WRITE, on_writable, c);
-    if (!c->readable || !c->writable)
+    if (!c->readable)
         abort();
-    if (kind->connections++ == 0)
+    list_init(&c->kept);
+    list_init(&c->unread);
+    if (kind->connections++ == 0) {
         hangups_init(&kind->hangups, kind->loop, on_hangup);
+        list_init(&kind->kept);
+        list_init(&kind->unread);
+    }
     c->progress_mono_ms = now_of(c);
     event_add(c->readable, NULL);
     if (kind->idle_ms)

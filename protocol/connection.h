@@ -8,7 +8,7 @@
  *            end of file, or connection_wind_up()
  *   OPEN ------------------------------------------> ENDING
  *     |  no more input; requests in work are answered  |  nothing in work, all flushed;
- *     |                                                |  or no progress for 5 s
+ *     |                                                |  or no progress for ending_ms
  *     +--- connection_close(), a lost connection, -----+---> CLOSED --next turn--> on_closed
  *          too much unread output, idle for too long
  *
@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/loop.h"
 #include "protocol/hangup.h"
 #include "protocol/stream.h"
@@ -44,6 +45,11 @@ struct connection_kind {
      * wait for something are to give up. Comes again when there were more behind the limit of
      * requests in work. NULL: none ever waits. */
     void (*on_end)(struct connection *c);
+    /* How many bytes to read at once at most: who has enough to do, with these to follow, is
+     * not to keep much of it. NULL: 64 KiB. */
+    size_t (*read_max)(const struct connection *c);
+    /* Within a request that the protocol itself has set a time: not idle. NULL: never. */
+    bool (*is_busy)(const struct connection *c);
     /* `flushed_bytes` has grown. */
     void (*on_flushed)(struct connection *c);
     /* The last call. The memory is the owner's again. */
@@ -51,13 +57,21 @@ struct connection_kind {
 
     unsigned in_work_max;    /* requests of one connection in work at once */
     size_t output_max_bytes; /* unread output of one connection; one reply may go beyond */
-    size_t kept_max_bytes;   /* unused input of all connections together */
-    int64_t idle_ms;         /* nothing in work and no input for so long: closed; 0: never */
+    /* Of all connections together: unused input, and unread output. Beyond, those are closed
+     * that have made no progress for longest; of the input's, none that keeps little. */
+    size_t kept_max_bytes;
+    size_t unread_max_bytes;
+    uint64_t *crowded_out; /* counter of these, the owner's */
+    int64_t idle_ms;       /* nothing in work and no input for so long: closed; 0: never */
+    int64_t ending_ms;     /* the last replies not read any further for so long: closed */
 
-    size_t kept_bytes; /* gauge, of kept_max_bytes */
+    size_t kept_bytes;   /* gauge, of kept_max_bytes */
+    size_t unread_bytes; /* gauge, of unread_max_bytes */
 
     /* connection.c's own, zero at first */
     unsigned connections;   /* gauge */
+    struct list kept;       /* those with input; the last to make progress is the last */
+    struct list unread;     /* those with output, the same */
     struct hangups hangups; /* of those that are paused */
 };
 
@@ -76,18 +90,23 @@ struct connection {
     /* connection.c's own */
     int fd;
     bool is_paused;  /* reads nothing, because too many requests are in work */
-    bool is_watched; /* for the client's end, while it is paused; left so afterwards */
+    bool is_deaf;    /* paused, and not even told that there is something to read */
+    bool is_watched; /* for the client's end, while it is deaf; left so afterwards */
     bool saw_end;    /* the client has ended its side; still OPEN: there is input before that */
     bool was_hurried;
+    bool is_said;       /* the output ends behind what is in it */
     const char *reason; /* of the end */
+    char *peer;         /* peer.c's */
     struct event *readable;
-    struct event *writable;
+    struct event *writable; /* NULL: it never had to wait */
     struct timer timer;
     int64_t timer_ms;         /* with an end in sight: the next wait */
     int64_t progress_mono_ms; /* last input, last byte written, last request done */
     int64_t end_mono_ms;      /* the last input before the end, or ENDING since */
     struct stream input;      /* not used yet */
     struct stream output;     /* not written yet */
+    struct list kept;         /* in the kind's, while there is input, */
+    struct list unread;       /* and output */
 };
 
 /* Takes the non-blocking `fd` over and reads from the next turn on. */
@@ -96,6 +115,10 @@ void connection_init(struct connection *c, struct connection_kind *kind, int fd)
 /* One reply, written at once as far as the kernel takes it. On a closed connection: nothing
  * happens. The reply is flushed when flushed_bytes has reached the sent_bytes of now. */
 void connection_send(struct connection *c, struct bytes bytes);
+
+/* Nothing more will be sent: the client sees the end behind what was, while its input is still
+ * taken. */
+void connection_end_output(struct connection *c);
 
 /* A request has begun (within on_input), and (last statement of whoever answers it, later) is
  * done. */

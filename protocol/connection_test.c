@@ -17,6 +17,7 @@
 /* A protocol of lines: each is a request, answered with itself when the test says so. */
 struct fixture {
     struct connection_kind kind;
+    uint64_t crowded_out;
     struct connection connection;
     int peer;
     struct buf lines; /* in work */
@@ -81,6 +82,9 @@ static int set_up(void **state)
         .in_work_max = 3,
         .output_max_bytes = 20000,
         .kept_max_bytes = 100,
+        .unread_max_bytes = 1000000,
+        .ending_ms = 5000,
+        .crowded_out = &f->crowded_out,
     };
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
     assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
@@ -396,6 +400,145 @@ static void cuts_off_a_peer_that_reads_too_slowly(void **state)
     assert_true(f->is_closed);
 }
 
+/* Another connection of the same kind, with its own peer. */
+static void connect_another(struct fixture *f, struct fixture *another)
+{
+    int ends[2], small = 4096;
+
+    *another = (struct fixture){.peer = -1};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
+    another->peer = ends[1];
+    connection_init(&another->connection, &f->kind, ends[0]);
+}
+
+static void say_as(struct fixture *f, struct fixture *another, const char *text)
+{
+    assert_int_equal(write(another->peer, text, strlen(text)), strlen(text));
+    turn(f);
+}
+
+static void disconnect_another(struct fixture *f, struct fixture *another)
+{
+    connection_close(&another->connection, "the test has seen enough");
+    turn(f);
+    assert_true(another->is_closed);
+    close(another->peer);
+}
+
+static void cuts_off_the_slowest_when_all_together_leave_too_much_unread(void **state)
+{
+    struct fixture *f = *state, slow, large;
+    char bytes[20000] = "";
+
+    connect_another(f, &slow);
+    connect_another(f, &large);
+    connection_send(&slow.connection, bytes_of(bytes, sizeof(bytes)));
+    connection_send(&f->connection, bytes_of(bytes, sizeof(bytes)));
+    f->kind.unread_max_bytes = f->kind.unread_bytes;
+    assert_true(read(slow.peer, bytes, sizeof(bytes)) > 0); /* now the other one is slower */
+    turn(f);
+    assert_true(slow.connection.flushed_bytes < slow.connection.sent_bytes);
+    connection_send(&large.connection, bytes_of(bytes, sizeof(bytes)));
+    turn(f);
+    assert_true(f->is_closed);
+    assert_false(slow.is_closed || large.is_closed);
+    assert_true(f->kind.unread_bytes <= f->kind.unread_max_bytes);
+    f->kind.unread_max_bytes = 1;
+    connection_send(&large.connection, BYTES("x")); /* a reply may be larger than the limit */
+    turn(f);
+    assert_true(slow.is_closed && !large.is_closed);
+    disconnect_another(f, &slow);
+    disconnect_another(f, &large);
+    assert_int_equal(f->kind.unread_bytes, 0);
+}
+
+/* Not the one that comes last, and not those that keep little. */
+static void cuts_off_who_keeps_much_for_longest_when_all_together_keep_too_much(void **state)
+{
+    struct fixture *f = *state, hoarder, newcomer;
+    char much[1000];
+
+    memset(much, 'x', sizeof(much) - 1);
+    much[sizeof(much) - 1] = '\0';
+    f->kind.kept_max_bytes = 2010;
+    connect_another(f, &hoarder);
+    connect_another(f, &newcomer);
+    say(f, "little");
+    say_as(f, &hoarder, much);
+    say_as(f, &newcomer, much);
+    assert_int_equal(f->kind.kept_bytes, 6 + 999 + 999);
+    say_as(f, &newcomer, "more than there is room for");
+    assert_true(hoarder.is_closed);
+    assert_false(f->is_closed || newcomer.is_closed);
+    assert_int_equal(f->kind.kept_bytes, 6 + 999 + 27);
+    assert_int_equal(f->crowded_out, 1);
+    say(f, "\n");
+    answer(f);
+    disconnect_another(f, &hoarder);
+    disconnect_another(f, &newcomer);
+}
+
+static size_t read_five(const struct connection *c)
+{
+    return 5;
+}
+
+static void keeps_no_more_than_the_protocol_says_when_there_is_enough_to_do(void **state)
+{
+    struct fixture *f = *state;
+
+    f->kind.read_max = read_five;
+    f->kind.in_work_max = 1;
+    say(f, "1\n2\n3\n4\n5\n6\n");
+    assert_int_equal(f->kind.kept_bytes, 3);
+    for (unsigned i = 0; i < 6; i++) {
+        answer(f);
+        turn(f);
+        assert_in_range(f->kind.kept_bytes, 0, 5);
+    }
+    assert_int_equal(f->lines.len, 0);
+}
+
+static bool is_busy(const struct connection *c)
+{
+    return c->input.buf.len > 0;
+}
+
+static void what_the_protocol_sets_a_time_is_not_idle(void **state)
+{
+    struct fixture *f = *state;
+
+    f->kind.idle_ms = 1000;
+    f->kind.is_busy = is_busy;
+    say(f, "1");
+    pass(f, 5000);
+    assert_false(f->is_closed);
+    say(f, "\n");
+    answer(f);
+    pass(f, 2100);
+    assert_true(f->is_closed);
+}
+
+static void the_client_sees_the_end_and_may_still_send(void **state)
+{
+    struct fixture *f = *state;
+    char bytes[20000] = "";
+    ssize_t n, sum = 0;
+
+    connection_send(&f->connection, bytes_of(bytes, sizeof(bytes)));
+    connection_end_output(&f->connection);
+    while ((n = read(f->peer, bytes, sizeof(bytes))) > 0) {
+        sum += n;
+        turn(f);
+    }
+    assert_int_equal(n, 0);
+    assert_int_equal(sum, sizeof(bytes));
+    say(f, "1\n");
+    assert_int_equal(f->connection.in_work, 1);
+    connection_done(&f->connection);
+}
+
 static void a_new_idle_limit_holds_for_old_connections(void **state)
 {
     struct fixture *f = *state;
@@ -431,6 +574,11 @@ int main(void)
         connection_test(notices_that_the_peer_is_gone_when_it_answers),
         connection_test(writes_the_rest_when_there_is_room_again),
         connection_test(cuts_off_a_peer_that_reads_too_slowly),
+        connection_test(cuts_off_the_slowest_when_all_together_leave_too_much_unread),
+        connection_test(cuts_off_who_keeps_much_for_longest_when_all_together_keep_too_much),
+        connection_test(keeps_no_more_than_the_protocol_says_when_there_is_enough_to_do),
+        connection_test(what_the_protocol_sets_a_time_is_not_idle),
+        connection_test(the_client_sees_the_end_and_may_still_send),
         connection_test(a_new_idle_limit_holds_for_old_connections),
     };
 

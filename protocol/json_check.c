@@ -79,17 +79,25 @@ static enum json_fault check_escape(struct reader *r)
     return c && strchr("\"\\/bfnrt", c) ? JSON_FAULT_NONE : JSON_FAULT_SYNTAX;
 }
 
-static enum json_fault check_character(struct reader *r)
+/* They seldom come alone. */
+static enum json_fault check_utf8(struct reader *r)
 {
-    size_t len;
+    do {
+        size_t len = utf8_length(r->at, left(r));
 
+        if (len == 0)
+            return JSON_FAULT_UTF8;
+        r->at += len;
+    } while (r->at < r->end && *r->at >= 0x80);
+    return JSON_FAULT_NONE;
+}
+
+/* On one that does not stand for itself, and is no quote. */
+static enum json_fault check_special(struct reader *r)
+{
     if (*r->at == '\\')
         return check_escape(r);
-    if (*r->at < 0x20)
-        return JSON_FAULT_SYNTAX;
-    len = utf8_length(r->at, left(r));
-    r->at += len;
-    return len ? JSON_FAULT_NONE : JSON_FAULT_UTF8;
+    return *r->at < 0x20 ? JSON_FAULT_SYNTAX : check_utf8(r);
 }
 
 static enum json_fault check_string(struct reader *r)
@@ -98,13 +106,12 @@ static enum json_fault check_string(struct reader *r)
 
     r->at++;
     while (fault == JSON_FAULT_NONE) {
-        while (r->at < r->end && json_is_plain((char)*r->at))
-            r->at++;
+        r->at += json_count_plain((const char *)r->at, (const char *)r->end);
         if (r->at == r->end)
             return JSON_FAULT_SYNTAX;
         if (skip_mark(r, '"'))
             return JSON_FAULT_NONE;
-        fault = check_character(r);
+        fault = check_special(r);
     }
     return fault;
 }
@@ -215,14 +222,24 @@ static enum json_fault check_value(struct reader *r)
     }
 }
 
-enum json_fault json_check(struct bytes text)
+enum json_fault json_check_at(struct bytes text, size_t *at_byte)
 {
     const unsigned char *at = (const unsigned char *)text.at;
     struct reader r = {at, at + text.len, 0};
     enum json_fault fault = check_value(&r);
 
+    if (!fault) {
+        skip_space(&r);
+        fault = r.at == r.end ? JSON_FAULT_NONE : JSON_FAULT_SYNTAX;
+    }
     if (fault)
-        return fault;
-    skip_space(&r);
-    return r.at == r.end ? JSON_FAULT_NONE : JSON_FAULT_SYNTAX;
+        *at_byte = (size_t)(r.at - at);
+    return fault;
+}
+
+enum json_fault json_check(struct bytes text)
+{
+    size_t at_byte;
+
+    return json_check_at(text, &at_byte);
 }

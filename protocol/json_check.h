@@ -21,4 +21,7 @@ enum json_fault {
 /* One value with white space around it. The first fault counts: what follows was not seen. */
 enum json_fault json_check(struct bytes text);
 
+/* The same; `*at_byte` is about where the fault is, counted from 0: untouched without one. */
+enum json_fault json_check_at(struct bytes text, size_t *at_byte);
+
 #endif

@@ -79,6 +79,24 @@ static void tells_json_from_what_is_not(void **state)
     }
 }
 
+static void says_where_the_fault_is(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t at_byte;
+    } faults[] = {{"", 0}, {" x", 1}, {"{\"a\":1,}", 7}, {"[1 2]", 3}, {"{} {}", 3}};
+    size_t at_byte = 99;
+
+    assert_int_equal(json_check_at(BYTES("[]"), &at_byte), JSON_FAULT_NONE);
+    assert_int_equal(at_byte, 99);
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        struct bytes text = bytes_of_text(faults[i].text);
+
+        assert_int_equal(json_check_at(text, &at_byte), JSON_FAULT_SYNTAX);
+        assert_int_equal(at_byte, faults[i].at_byte);
+    }
+}
+
 static void limits_nesting(void **state)
 {
     char text[2 * (JSON_DEPTH_MAX + 1)];
@@ -129,6 +147,30 @@ static void walks_over_objects_lists_and_strings(void **state)
     buf_fini(&story);
 }
 
+/* Each byte at each place of a string that is longer than what is looked at together, and the
+ * string exactly as long as its memory. */
+static void finds_every_special_character_wherever_it_stands(void **state)
+{
+    for (size_t len = 1; len <= 18; len++) {
+        char *text = malloc(len);
+        const char *end = text + len;
+
+        assert_non_null(text);
+        for (size_t place = 0; place < len; place++) {
+            for (unsigned byte = 0; byte < 256; byte++) {
+                bool is_mark = byte == '"' || byte == '\\';
+
+                memset(text, ' ', len);
+                text[place] = (char)byte;
+                assert_int_equal(json_count_plain(text, end),
+                                 json_is_plain((char)byte) ? len : place);
+                assert_ptr_equal(json_find_mark(text, end), is_mark ? text + place : end);
+            }
+        }
+        free(text);
+    }
+}
+
 /* Goes as deep as it can, and unescapes nothing. */
 static unsigned count_items(struct bytes value)
 {
@@ -165,7 +207,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_json_from_what_is_not),
+        cmocka_unit_test(says_where_the_fault_is),
         cmocka_unit_test(limits_nesting),
+        cmocka_unit_test(finds_every_special_character_wherever_it_stands),
         cmocka_unit_test(walks_over_objects_lists_and_strings),
         cmocka_unit_test(stays_inside_of_what_is_not_json),
     };

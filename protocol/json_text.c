@@ -7,53 +7,53 @@
 
 static void add_escaped(struct buf *out, unsigned char c)
 {
-    static const char short_forms[][2] = {{'"', '"'},  {'\\', '\\'}, {'\n', 'n'}, {'\r', 'r'},
-                                          {'\t', 't'}, {'\b', 'b'},  {'\f', 'f'}};
+    static const char shorts[] = {['"'] = '"',  ['\\'] = '\\', ['\n'] = 'n', ['\r'] = 'r',
+                                  ['\t'] = 't', ['\b'] = 'b',  ['\f'] = 'f'};
+    static const char digits[] = "0123456789abcdef";
+    char *to = buf_reserve(out, 6);
 
-    for (size_t i = 0; i < sizeof(short_forms) / sizeof(short_forms[0]); i++) {
-        if ((unsigned char)short_forms[i][0] == c) {
-            buf_add_char(out, '\\');
-            buf_add_char(out, short_forms[i][1]);
-            return;
-        }
+    *to++ = '\\';
+    if (shorts[c]) {
+        *to++ = shorts[c];
+    } else {
+        to = mempcpy(to, "u00", 3);
+        *to++ = digits[c >> 4];
+        *to++ = digits[c & 15];
     }
-    buf_printf(out, "\\u%04x", c);
+    out->len = (size_t)(to - out->at);
 }
 
-/* Adds the one character at the front, which is not plain; returns how long it is. */
-static size_t add_special(struct buf *out, const unsigned char *at, size_t left, bool *is_utf8)
+/* The one byte at the front that cannot stay as it is. */
+static bool add_special(struct buf *out, unsigned char c)
 {
-    size_t len = utf8_length(at, left);
-
-    if (len == 0) {
-        buf_add_text(out, "\xef\xbf\xbd");
-        *is_utf8 = false;
-        return 1;
+    if (c < 0x80) {
+        add_escaped(out, c);
+        return true;
     }
-    if (len == 1 && at[0] != 0x7f)
-        add_escaped(out, at[0]);
-    else
-        buf_add(out, at, len);
-    return len;
+    buf_add_text(out, "\xef\xbf\xbd");
+    return false;
 }
 
 bool json_add_text(struct buf *out, struct bytes text)
 {
-    const unsigned char *at = (const unsigned char *)text.at;
-    size_t i = 0;
+    const char *at = text.len ? text.at : "", *end = at + text.len, *from = at;
     bool is_utf8 = true;
 
     buf_reserve(out, text.len + 2);
     buf_add_char(out, '"');
-    while (i < text.len) {
-        size_t from = i;
+    while ((at += json_count_plain(at, end)) < end) {
+        size_t len = utf8_length((const unsigned char *)at, (size_t)(end - at));
 
-        while (i < text.len && json_is_plain((char)at[i]))
-            i++;
-        buf_add(out, at + from, i - from);
-        if (i < text.len)
-            i += add_special(out, at + i, text.len - i, &is_utf8);
+        if (len > 1) {
+            at += len;
+            continue;
+        }
+        if (at > from)
+            buf_add(out, from, (size_t)(at - from));
+        is_utf8 = add_special(out, (unsigned char)*at) && is_utf8;
+        from = ++at;
     }
+    buf_add(out, from, (size_t)(end - from));
     buf_add_char(out, '"');
     return is_utf8;
 }

@@ -14,6 +14,7 @@ static void escapes_what_json_must_escape_and_replaces_what_is_not_utf8(void **s
         bool is_utf8;
     } cases[] = {
         {BYTES(""), "\"\"", true},
+        {{NULL, 0}, "\"\"", true},
         {BYTES("plain"), "\"plain\"", true},
         {BYTES("\"\\/"), "\"\\\"\\\\/\"", true},
         {BYTES("\n\r\t\b\f"), "\"\\n\\r\\t\\b\\f\"", true},

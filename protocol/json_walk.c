@@ -1,5 +1,79 @@
 #include "protocol/json_walk.h"
 
+#include <endian.h>
+#include <stdint.h>
+
+/* ---- long strings: eight characters at a time ---- */
+
+#define ALL(c) (UINT64_C(0x0101010101010101) * (c))
+#define HIGH   ALL(0x80)
+#define STRIDE 8
+
+/* Each of these has HIGH bits set: none where there is no such character among the eight, and
+ * the lowest one where the first of them is. (Above that one there may be false ones.) */
+static uint64_t has_below(uint64_t eight, unsigned char c)
+{
+    return (eight - ALL(c)) & ~eight & HIGH;
+}
+
+static uint64_t has(uint64_t eight, unsigned char c)
+{
+    return has_below(eight ^ ALL(c), 1);
+}
+
+static uint64_t load(const char *at)
+{
+    uint64_t eight;
+
+    memcpy(&eight, at, STRIDE);
+    return le64toh(eight);
+}
+
+static unsigned first_of(uint64_t found)
+{
+    return (unsigned)__builtin_ctzll(found) / 8;
+}
+
+static uint64_t has_mark(uint64_t eight)
+{
+    return has(eight, '"') | has(eight, '\\');
+}
+
+static uint64_t has_special(uint64_t eight)
+{
+    return (eight & HIGH) | has_below(eight, 0x20) | has_mark(eight);
+}
+
+size_t json_count_plain_run(const char *at, const char *end)
+{
+    const char *from = at;
+
+    for (; end - at >= STRIDE; at += STRIDE) {
+        uint64_t specials = has_special(load(at));
+
+        if (specials)
+            return (size_t)(at - from) + first_of(specials);
+    }
+    while (at < end && json_is_plain(*at))
+        at++;
+    return (size_t)(at - from);
+}
+
+const char *json_find_mark_behind(const char *at, const char *end)
+{
+    for (; end - at >= STRIDE; at += STRIDE) {
+        uint64_t marks = has_mark(load(at));
+
+        if (marks)
+            return at + first_of(marks);
+    }
+    while (at < end && *at != '"' && *at != '\\')
+        at++;
+    return at;
+}
+
+/* ---- walking ---- */
+
 static void skip_space(struct json_walk *w)
 {
     while (w->at < w->end && json_is_space(*w->at))
@@ -19,8 +93,8 @@ static bool skip_mark(struct json_walk *w, char mark)
 static void skip_string(struct json_walk *w)
 {
     w->at++;
-    while (w->at < w->end && *w->at != '"')
-        w->at += *w->at == '\\' && w->at + 1 < w->end ? 2 : 1;
+    while ((w->at = json_find_mark(w->at, w->end)) < w->end && *w->at != '"')
+        w->at += w->at + 1 < w->end ? 2 : 1;
     if (w->at < w->end)
         w->at++;
 }

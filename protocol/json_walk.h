@@ -56,6 +56,22 @@ static inline bool json_is_plain(char c)
     return u >= 0x20 && u < 0x80 && u != '"' && u != '\\';
 }
 
+/* How many such characters there are before anything else comes; and where the next quote or
+ * backslash is, or the end. Long runs are what they are made for; where specials stand close
+ * together the first look is all it takes. */
+size_t json_count_plain_run(const char *at, const char *end);
+const char *json_find_mark_behind(const char *at, const char *end);
+
+static inline size_t json_count_plain(const char *at, const char *end)
+{
+    return at < end && json_is_plain(*at) ? json_count_plain_run(at, end) : 0;
+}
+
+static inline const char *json_find_mark(const char *at, const char *end)
+{
+    return at < end && (*at == '"' || *at == '\\') ? at : json_find_mark_behind(at, end);
+}
+
 /* Four hexadecimal digits; -1 when they are not. */
 int json_hex4(const char *at);
 

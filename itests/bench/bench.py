@@ -1,34 +1,43 @@
 #!/usr/bin/python3
 """./dev bench: measures a node of build/release, says what the targets are and which are met.
 
-    ./dev bench                      all tables but the long one (about six minutes)
+    ./dev bench                      all tables, about a quarter of an hour
     ./dev bench throughput memory    some tables
-    ./dev bench --quick              one short round of each, to see that it works
-    ./dev bench --write              and put the figures into doc/benchmarks.md
+    ./dev bench --list               which there are
+    ./dev bench --quick              tiny sizes, to see that it works: no figures to quote
+    ./dev bench --long               more and longer rounds, for figures that last
+    ./dev bench --write              and put them into doc/benchmarks.md, with pictures
+    ./dev bench --redraw             pictures and page again, from doc/plots/results.json
     ./dev bench --json -             for programs
 
-Each table gets a node of its own, on a Redis of its own with `appendfsync always`, in
-build/bench. The machine should do nothing else meanwhile.
+Each table has a node of its own, on a Redis of its own with `appendfsync always`, in
+build/bench. The machine should do nothing else meanwhile. The exit code is 1 when a target was
+missed or something could not be measured (but --quick judges no targets).
 """
 
 import argparse
-import json
 import os
+import signal
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "itests"))
+if __name__ == "__main__":
+    sys.path[0] = str(ROOT / "itests")  # not this folder: `bench` is the package
 os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
-from bench import render
-from bench.measure import Bench
-from bench.tables import SETTINGS, TABLES
+from bench import machine, page, render
+from bench.measure import sweep_abandoned
+from bench.progress import Progress, duration
+from bench.tables import TABLES
+from bench.tables.table import Options
+from harness.process import become_reaper
 
-LONG = ("depth",)
-BEGIN, END = "<!-- figures begin -->\n", "<!-- figures end -->\n"
-PAGE = ROOT / "doc" / "benchmarks.md"
+INTERRUPTED = 130
+NUMBER_MAX = 600  # of rounds, and of seconds
+SCALES = {"quick": Options(1, 1, "quick"), "usual": Options(3, 2, "usual"),
+          "long": Options(5, 4, "long")}
 
 
 def table_name(word):
@@ -37,65 +46,128 @@ def table_name(word):
     return word
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.split("\n")[0],
-                                     epilog="Tables: " + "; ".join(
-                                         f"{name}: {table.__doc__}"
-                                         for name, table in TABLES.items()))
+def positive(word):
+    if not (word.isascii() and word.isdigit() and 1 <= int(word) <= NUMBER_MAX):
+        raise argparse.ArgumentTypeError(f"'{word}' is not a number from 1 to {NUMBER_MAX}")
+    return int(word)
+
+
+def parse_arguments(words=None):
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", metavar="TABLE", type=table_name,
                         help=", ".join(TABLES))
-    parser.add_argument("--rounds", type=int, default=3, help="the median of so many (3)")
-    parser.add_argument("--seconds", type=int, default=3, help="of one run (3)")
-    parser.add_argument("--deep-jobs", type=int, default=10_000_000,
-                        help="depth: length of the long topic (10 million)")
-    parser.add_argument("--quick", action="store_true", help="one round of one second")
-    parser.add_argument("--write", action="store_true", help=f"into {PAGE.relative_to(ROOT)}")
-    parser.add_argument("--json", metavar="FILE", help="figures as JSON; - for standard output")
-    options = parser.parse_args()
-    if options.quick:
-        options.rounds = options.seconds = 1
-        options.deep_jobs = min(options.deep_jobs, 100_000)
+    parser.add_argument("--list", action="store_true", help="the tables, and end")
+    scale = parser.add_mutually_exclusive_group()
+    for name in ("quick", "long"):
+        scale.add_argument(f"--{name}", dest="scale", action="store_const", const=name,
+                           default="usual", help=f"{SCALES[name].rounds} rounds of "
+                                                 f"{SCALES[name].seconds} s, other sizes")
+    parser.add_argument("--rounds", type=positive, help="the median of so many (3)")
+    parser.add_argument("--seconds", type=positive, help="of one run (2)")
+    parser.add_argument("--write", action="store_true", help="doc/benchmarks.md and doc/plots")
+    parser.add_argument("--redraw", action="store_true", help="the same without measuring")
+    parser.add_argument("--json", metavar="FILE", help="results as JSON; - for standard output")
+    options = parser.parse_args(words)
+    if options.write and options.scale == "quick":
+        parser.error("figures of --quick are not for the page")
     return options
 
 
-def measure(name, options):
-    def say(message):
-        print(f"  {name}: {message}", file=sys.stderr, flush=True)
-
-    say(TABLES[name].__doc__)
-    with Bench(say, SETTINGS.get(name)) as bench:
-        return list(TABLES[name](bench, options))
+def sizes(options):
+    chosen = SCALES[options.scale]
+    return Options(options.rounds or chosen.rounds, options.seconds or chosen.seconds,
+                   chosen.scale)
 
 
-def write_page(results, about):
-    """Puts the figures between the page's two marks; the words around them stay."""
-    facts = "\n".join(f"- {name}: {value}" for name, value in about.items())
-    tables = "\n\n".join(render.markdown(f"{name}: {TABLES[name].__doc__}", rows)
-                         for name, rows in results.items())
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n{facts}\n\n{tables}\n\n{END}{after}")
+def say_how_long(names, options):
+    if options.scale == "usual":
+        seconds = sum(TABLES[name].seconds(options) for name in names)
+        print(f"  {len(names)} tables, about {duration(seconds)}.", file=sys.stderr)
+
+
+def measure(names, options, people):
+    """({name: Result}, was it all of them), each printed as soon as it is there."""
+    progress = Progress()
+    about = machine.about()
+    warn_of_company(about)
+    say_how_long(names, options)
+    results = {}
+    try:
+        for number, name in enumerate(names, 1):
+            progress.begin_table(name, number, len(names))
+            results[name] = TABLES[name].measure(options, progress, about)
+            print(render.text(results[name]) + "\n", file=people, flush=True)
+    except KeyboardInterrupt:
+        print(f"  Interrupted in {name}; what was measured before stays.", file=sys.stderr)
+    return results, len(results) == len(names)
+
+
+def draw(results, folder):
+    """Late, because only pictures need the drawing library."""
+    from bench import plots  # pylint: disable=import-outside-toplevel
+    return plots.draw(results, folder)
+
+
+def write_json(results, where):
+    if where == "-":
+        sys.stdout.write(page.as_json(results))
+    else:
+        Path(where).write_text(page.as_json(results))
+
+
+def warn_of_company(about):
+    if "company" in about:
+        print(f"  This machine is busy ({about['company']}).", file=sys.stderr)
+
+
+def exit_code(results, scale):
+    """1: a target was missed, or something could not be measured."""
+    bad = [result.broken if scale == "quick" else result.failures for result in results]
+    return 1 if any(bad) else 0
+
+
+def redraw():
+    results = page.load_results()
+    if not results:
+        print("There is no doc/plots/results.json yet: ./dev bench --write", file=sys.stderr)
+        return 2
+    page.write(page.merged(results, {}, TABLES), draw)
+    return 0
+
+
+def heed_signals():
+    """All that ask us to end go the way of Ctrl-C, so that no node is left behind."""
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
 
 
 def main():
     options = parse_arguments()
-    names = options.tables or [name for name in TABLES if name not in LONG]
-    about = render.machine()
+    if options.list:
+        for name, table in TABLES.items():
+            print(f"{name:12} {table.title}")
+        return 0
+    if options.redraw:
+        return redraw()
+    heed_signals()
+    become_reaper()
+    sweep_abandoned()
     people = sys.stderr if options.json == "-" else sys.stdout
-    results = {}
-    for name in names:
-        results[name] = measure(name, options)
-        print(render.text(f"{name}: {TABLES[name].__doc__}", results[name]) + "\n", file=people,
-              flush=True)
+    results, is_complete = measure(options.tables or list(TABLES), sizes(options), people)
+    print(render.summary(results.values()), file=people)
     if options.json:
-        answer = json.dumps(render.as_json(results, about), indent=1)
-        if options.json == "-":
-            print(answer)
-        else:
-            Path(options.json).write_text(answer + "\n")
-    if options.write:
-        write_page(results, about)
+        write_json(results, options.json)
+    if options.write and results:
+        page.write(page.merged(page.load_results(), results, TABLES), draw)
+    return exit_code(results.values(), options.scale) if is_complete else INTERRUPTED
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

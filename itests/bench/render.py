@@ -1,74 +1,82 @@
-"""Tables for people, Markdown for doc/, JSON for programs; and the machine they were made on."""
+"""Tables for people: aligned text, and Markdown for doc/. Pure."""
 
-import os
-import platform
-import subprocess
-from dataclasses import asdict
-from datetime import date
-
-from harness.build import ROOT, build_dir, node_program
-
-HEAD = ("what", "measured", "target", "", "")
+WHOLE = ("/s", "bytes", "jobs", "%")  # nobody wants their fractions
 
 
-def machine():
-    """What a reader must know to compare with figures of his own."""
-    return {
-        "date": date.today().isoformat(),
-        "cpu": f"{os.cpu_count()} x {_first_line('/proc/cpuinfo', 'model name')}",
-        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') >> 30} GiB",
-        "kernel": platform.release(),
-        "build": build_dir().name,
-        "commit": _output("git", "-C", ROOT, "rev-parse", "--short", "HEAD"),
-        "dueq": _output(node_program(), "--version"),
-        "redis": _output("redis-server", "--version").split(" sha=")[0],
-    }
-
-
-def _first_line(path, name):
-    with open(path, encoding="ascii", errors="replace") as file:
-        for line in file:
-            if line.startswith(name):
-                return line.partition(":")[2].strip()
-    return "unknown"
-
-
-def _output(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
-
-
-def _number(value, unit):
-    digits = 0 if unit in ("/s", "bytes", "jobs") or value >= 100 else 1 if value >= 10 else 2
+def number(value, unit):
+    if value is None:
+        return "-"
+    digits = 0 if unit in WHOLE or abs(value) >= 100 else 1 if abs(value) >= 10 else 2
     return f"{value:,.{digits}f}"
 
 
-def _cells(row):
-    target = ""
-    if row.at_least is not None:
-        target = f"at least {_number(row.at_least, row.unit)}"
-    elif row.at_most is not None:
-        target = f"at most {_number(row.at_most, row.unit)}"
-    verdict = {None: "", True: "met", False: "MISSED"}[row.is_met]
-    return (row.what, f"{_number(row.value, row.unit)} {row.unit}", target, verdict, row.note)
+def _target(row, columns):
+    if row.at_least is None and row.at_most is None:
+        return ""
+    word, bound = ("at least", row.at_least) if row.at_least is not None else \
+        ("at most", row.at_most)
+    where = f" ({columns[row.column]})" if len(columns) > 1 and row.column is not None else ""
+    return f"{word} {number(bound, row.unit)}{where}"
 
 
-def text(title, rows):
-    lines = [HEAD, *(_cells(row) for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
-    aligned = ("  ".join(cell.rjust(width) if column == 1 else cell.ljust(width)
-                         for column, (cell, width) in enumerate(zip(line, widths))).rstrip()
-               for line in lines)
-    return "\n".join([title, *("  " + line for line in aligned)])
+def _verdict(row):
+    if row.is_met is False and row.excuse:
+        return "missed"
+    return {None: "", True: "met", False: "MISSED"}[row.is_met]
 
 
-def markdown(title, rows):
-    lines = [f"### {title}", "", "| what | measured | target | | |", "|---|---:|---|---|---|"]
-    lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
-    return "\n".join(lines)
+def _cells(row, columns):
+    notes = [row.note] if row.note else []
+    if row.is_met is False and row.excuse:
+        notes.append(row.excuse)
+    return [row.what, *(number(value, row.unit) for value in row.values), row.unit,
+            _target(row, columns), _verdict(row), "; ".join(notes)]
 
 
-def as_json(results, about):
-    return {"machine": about, "tables": {
-        name: [{**asdict(row), "is_met": row.is_met} for row in rows]
-        for name, rows in results.items()}}
+def _grid(result):
+    """All cells, the head first; columns at the end that say nothing are left out."""
+    lines = [["", *result.columns, "", "target", "", ""]]
+    lines += [_cells(row, result.columns) for row in result.rows]
+    if not any(line[-3] for line in lines[1:]):
+        lines[0][-3] = ""
+    while len(lines[0]) > 1 and not any(line[-1] for line in lines):
+        lines = [line[:-1] for line in lines]
+    return lines
+
+
+def heading(result):
+    return f"{result.name}: {result.title}"
+
+
+def text(result):
+    lines = _grid(result)
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    last_number = len(result.columns)
+    aligned = ["  ".join(cell.rjust(width) if 1 <= i <= last_number else cell.ljust(width)
+                         for i, (cell, width) in enumerate(zip(line, widths))).rstrip()
+               for line in lines]
+    notes = [f"({note})" for note in result.notes] + [f"BROKEN: {why}" for why in result.broken]
+    return "\n".join([heading(result), *("  " + line for line in aligned + notes)])
+
+
+def markdown(result):
+    head, *rest = _grid(result)
+    marks = ["---:" if 1 <= i <= len(result.columns) else "---" for i in range(len(head))]
+    lines = ["| " + " | ".join(cells) + " |" for cells in (head, *rest)]
+    lines.insert(1, "|" + "|".join(marks) + "|")
+    notes = [f"\n{note[0].upper()}{note[1:]}." for note in result.notes]
+    notes += [f"\nNot measured: {why}." for why in result.broken]
+    return "\n".join([f"### {heading(result)}", "", *lines, *notes])
+
+
+def summary(results):
+    """The last words of a run: what was missed."""
+    missed = [f"{result.name}: {what}" for result in results for what in result.failures]
+    verdicts = [row.is_met for result in results for row in result.rows]
+    met = verdicts.count(True)
+    if not missed and not met:
+        return "no targets were judged"
+    if not missed:
+        return f"{met} targets met, none missed"
+    return "\n".join([f"{met} targets met, {len(missed)} missed:",
+                      *("  " + line for line in missed)])

@@ -1,30 +1,68 @@
-"""The bench itself: it works, and its tables say what they should. No figures are judged here."""
+"""The load generator against a real node, and against servers that misbehave. No figures are
+judged here."""
 
 import json
+import shutil
+import signal
+import subprocess
+from contextlib import contextmanager
 
 import pytest
 
-from bench import render
-from bench.measure import Bench
-from bench.tables import Row
+from bench.measure import Bench, LoadFailed
+from bench.peers import Beanstalkd
+from harness.build import node_program
+from harness.wait import wait_until
 
 
 @pytest.fixture(scope="module")
 def bench():
-    with Bench(lambda message: None) as started:
+    with Bench() as started:
         yield started
 
 
+@contextmanager
+def echo(protocol):
+    """(process, port) of a server that answers at once and does nothing."""
+    words = [node_program().parent / "dueq-load", "echo", "--protocol", protocol]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield process, json.loads(process.stdout.readline())["port"]
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0
+
+
+def check(report):
+    assert report["operations"] == sum(count for _, count in report["distribution"]) > 0
+    assert 0 < report["p50_us"] <= report["p90_us"] <= report["p99_us"] <= report["max_us"]
+    assert report["errors"] == report["unfinished"] == 0
+
+
 @pytest.mark.parametrize("mode, options", [
-    ("push", {"connections": 8}),
-    ("cycle", {"connections": 8}),
+    ("push", {"protocol": "gmq", "connections": 8}),
+    ("cycle", {"protocol": "gmq", "connections": 8, "pipeline": 4}),
+    ("cycle", {"protocol": "http", "connections": 8, "pipeline": 4}),
     ("direct_push", {"depth": 8}),
     ("direct_cycle", {"depth": 8}),
 ])
 def test_every_mode_runs_and_reports(bench, mode, options):
     bench.wipe()
-    report = bench.load(mode, seconds=1, **options)
-    assert report["operations"] > 0 and 0 < report["p50_us"] <= report["max_us"]
+    check(bench.load(mode, seconds=1, **options))
+
+
+def test_an_open_loop_does_what_is_due_and_no_more(bench):
+    bench.wipe()
+    report = bench.load("cycle", protocol="http", connections=8, rate=50, seconds=1)
+    check(report)
+    assert (report["loop"], report["operations"]) == ("open", 50)
+
+
+@pytest.mark.skipif(not shutil.which("beanstalkd"), reason="beanstalkd is not installed")
+def test_beanstalkd_is_spoken(bench):
+    with Beanstalkd(bench.directory, is_synced=False) as peer:
+        options = {"protocol": "beanstalk", "port": peer.port, "connections": 8, "seconds": 1}
+        check(bench.load("cycle", pipeline=4, **options))
+        report = bench.load("lateness", rate=100, delay=1, **options)
+        assert (report["operations"], report["unmatched"], report["early"]) == (100, 0, 0)
 
 
 def test_filling_fills(bench):
@@ -33,34 +71,117 @@ def test_filling_fills(bench):
     assert bench.count_in("d") == 1000
 
 
+def _what_is_stored(bench):
+    """Every value and every score; left out is how long a job's delay was once."""
+    jobs = {key: {job_id: value[:19] + value[24:] for job_id, value
+                  in bench.redis.hgetall(key).items()} for key in bench.keys_of("j")}
+    scores = {key: bench.redis.zrange(key, 0, -1, withscores=True)
+              for key in bench.redis.scan_iter(match="dq:{*", _type="zset", count=10000)}
+    return jobs, scores
+
+
+def test_what_is_filled_in_by_bulk_is_what_pushes_leave(bench):
+    bench.wipe()
+    due_ms = int(bench.now_ms()) + 3_600_000
+    bench.fill(12, bulk=4, topics=3, first_id=5000, at_ms=due_ms)
+    filled = _what_is_stored(bench)
+    bench.wipe()
+    for n in range(12):
+        job = {"id": str(5000 + n), "body": "x" * 100, "at_ms": due_ms, "ttr_ms": 60_000}
+        bench.node.api().ask("POST", f"/v1/topics/bench-{n // 4}/jobs", job)
+    assert filled == _what_is_stored(bench)
+
+
 def test_what_was_filled_in_can_be_popped(bench):
     bench.wipe()
     bench.fill(20_000, delay=0, topics=1)
-    assert bench.load("pop_ack", connections=1, topics=1, seconds=1)["operations"] > 0
+    check(bench.load("pop_ack", connections=1, topics=1, seconds=1))
 
 
-def test_lateness_knows_every_due_time_and_sees_none_early(bench):
+def test_what_was_filled_in_by_bulk_falls_due(bench):
     bench.wipe()
-    report = bench.load("lateness", connections=8, rate=200, seconds=1, delay=1)
+    bench.fill(20_000, bulk=1000, delay=1, topics=1)
+    wait_until(lambda: bench.count_in("d") == 0, "all is ready")
+    check(bench.load("pop_ack", connections=1, topics=1, seconds=1))
+
+
+@pytest.mark.parametrize("options", [
+    {"protocol": "gmq"},
+    {"protocol": "http"},
+    {"protocol": "http", "prefill": 1, "ttr": 0},
+])
+def test_lateness_knows_every_due_time_and_sees_none_early(bench, options):
+    bench.wipe()
+    report = bench.load("lateness", connections=8, rate=200, seconds=1, delay=1, **options)
     assert (report["operations"], report["unmatched"], report["early"]) == (200, 0, 0)
 
 
-ROWS = [Row("quick", 12345.6, "/s", at_least=10000), Row("slow", 7.25, "ms", at_most=5),
-        Row("plain", 0, "jobs", note="no target")]
+def test_lateness_leaves_out_topics_that_nobody_waits_for(bench):
+    bench.wipe()
+    report = bench.load("lateness", connections=1, topics=100, rate=200, seconds=1, delay=1)
+    assert (report["operations"], report["unmatched"]) == (128, 0)
 
 
-def test_tables_are_aligned_and_say_what_is_missed():
-    lines = render.text("a title", ROWS).splitlines()
-    assert lines[0] == "a title"
-    assert "12,346 /s" in lines[2] and "met" in lines[2]
-    assert "7.25 ms" in lines[3] and "MISSED" in lines[3]
-    assert lines[4].endswith("no target")
+@pytest.mark.parametrize("protocol", ["gmq", "http"])
+@pytest.mark.parametrize("say", ["nothing", "request", "pop"])
+def test_idle_connections_are_held_until_the_input_ends(bench, protocol, say):
+    bench.wipe()
+    holder = bench.start_load("idle", protocol=protocol, connections=20, say=say)
+    assert json.loads(holder.stdout.readline())["connections"] == 20
+    name = f'dueq_connections{{protocol="{protocol}"}}'
+    assert bench.node.metrics()[name] >= 20
+    assert bench.count_in("d") == (20 if say == "request" else 0)
+    holder.communicate(timeout=20)
+    assert holder.returncode == 0
 
 
-def test_markdown_has_a_row_each():
-    assert render.markdown("a title", ROWS).count("\n|") == 2 + len(ROWS)
+@pytest.mark.parametrize("protocol", ["http", "beanstalk"])
+def test_the_generator_can_be_measured_by_itself(bench, protocol):
+    with echo(protocol) as (_, port):
+        check(bench.load("cycle", protocol=protocol, port=port, connections=4, seconds=1))
 
 
-def test_json_is_complete():
-    answer = json.loads(json.dumps(render.as_json({"table": ROWS}, {"cpu": "x"})))
-    assert [row["is_met"] for row in answer["tables"]["table"]] == [True, False, None]
+def test_a_server_that_stands_still_is_not_left_out_of_the_latencies(bench):
+    with echo("gmq") as (server, port):
+        server.send_signal(signal.SIGSTOP)
+        try:
+            report = bench.load("push", port=port, connections=4, rate=100, seconds=1,
+                                patience=1)
+        finally:
+            server.send_signal(signal.SIGCONT)
+    assert (report["operations"], report["per_second"]) == (100, 0)
+    assert report["unfinished"] == 130, "those of the warm-up, too"
+    assert report["p50_us"] > 1_000_000, "they count with the age they have reached"
+
+
+def test_a_closed_loop_ends_though_the_server_does_not_answer(bench):
+    with echo("http") as (server, port):
+        server.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(LoadFailed, match="4 requests were never answered"):
+                bench.load("push", protocol="http", port=port, connections=4, seconds=1,
+                           patience=1)
+        finally:
+            server.send_signal(signal.SIGCONT)
+
+
+def test_an_error_ends_the_run_unless_it_is_to_be_counted(bench):
+    bench.wipe()
+    again = {"protocol": "http", "connections": 1, "seconds": 1, "first_id": 1000}
+    bench.load("push", **again)
+    with pytest.raises(LoadFailed, match="the server says HTTP/1.1 409"):
+        bench.load("push", **again)
+    assert bench.load("push", count_errors=1, **again)["errors"] > 0
+
+
+def test_an_open_loop_may_end_with_its_input(bench):
+    load = bench.start_load("cycle", connections=4, rate=200, seconds=3600, until_eof=1)
+    wait_until(lambda: bench.count_in("v") or bench.keys_of("r") or bench.keys_of("d"),
+               "it works")
+    load.stdin.close()
+    report = bench.result_of(load)
+    assert report["errors"] == report["unfinished"] == 0 and report["seconds"] < 3600
+
+
+def test_scripts_pop_with_leases_too(bench):
+    check(bench.load("direct_cycle", depth=8, owners=0, seconds=1))

@@ -24,7 +24,7 @@ OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
 CLOCK_GRAIN_S = 0.001  # the store counts whole milliseconds
 SLACK_S = 0.25         # how late a busy client may look at its clock
 CONFIRM_S = 1.0        # within this time of a hand-over a fault may eat its confirmation
-UNCONFIRMED_S = 1.0    # an unconfirmed hand-over is held for min(TTR, 5 s), 1 s at least
+UNCONFIRMED_S = 4.0    # an unconfirmed hand-over is held for 5 s; its consumer may hear of it late
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Worker(threading.Thread):
     def _connect(self):
         if self._client is None:
             try:
-                self._client = PythonClient(self.load.port)
+                self._client = self.load.connect(self.load.port)
             except LostConnection:
                 time.sleep(RECONNECT_PAUSE_S)
                 return False
@@ -104,11 +104,12 @@ class Load:
     """`with Load(...) as load:` pushes and pops until the block ends; then finish() it.
 
     `delays_s` and `ttrs_s` are drawn from at random; body sizes go up to `body_bytes`.
+    `connect(port)` gives a client with gmq's three methods, whatever it really speaks.
     """
 
     def __init__(self, port, dice, producers=12, consumers=12, delays_s=(0, 0, 0, 1),
-                 ttrs_s=(2, 2, 2, 0), topic_count=5, body_bytes=300):
-        self.port = port
+                 ttrs_s=(2, 2, 2, 0), topic_count=5, body_bytes=300, connect=PythonClient):
+        self.port, self.connect = port, connect
         self.history = History()
         self.topics = [f"load-{number}" for number in range(topic_count)]
         self.is_pushing_over = threading.Event()

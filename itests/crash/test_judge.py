@@ -38,7 +38,7 @@ INNOCENT = {
     "an unknown ack that did not": [push(), hand_over(2), ack(2.1, UNKNOWN), hand_over(4.2),
                                     ack(4.3)],
     "again when the lease was over": [push(), hand_over(2), hand_over(4), ack(4.1)],
-    "again after a fault": [push(ttr_s=60), hand_over(2), FAULT, hand_over(3.1), ack(3.2)],
+    "again after a fault": [push(ttr_s=60), hand_over(2), FAULT, hand_over(6.1), ack(6.2)],
     "pushed again after an unknown answer": [
         push(outcome=UNKNOWN), hand_over(2), ack(2.1), push(2.2), hand_over(3), ack(3.1)],
     "a duplicate after an unknown answer": [
@@ -69,8 +69,8 @@ GUILTY = {
         "UNDONE", [push(), hand_over(2), ack(2.1), hand_over(5, 2.05), ack(5.1)]),
     "twice within its lease": (
         "TWICE", [push(ttr_s=60), hand_over(2), hand_over(3), ack(3.1)]),
-    "twice at once in spite of a fault": (
-        "TWICE", [push(ttr_s=60), hand_over(2), FAULT, hand_over(2.3), ack(2.4)]),
+    "twice too soon in spite of a fault": (
+        "TWICE", [push(ttr_s=60), hand_over(2), FAULT, hand_over(5), ack(5.1)]),
     "the fault came long after": (
         "TWICE", [push(ttr_s=60), hand_over(2), Fault("redis", 9, 9.5), hand_over(10),
                   ack(10.1)]),

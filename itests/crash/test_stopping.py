@@ -10,6 +10,7 @@ import pytest
 from crash.faults import stored_ids
 from harness.background import in_background
 from harness.gmq import GmqError
+from harness.http_raw import RawHttp
 from harness.process import reap_orphans
 from harness.redis_programs import RemovableRedis
 from harness.wait import wait_until
@@ -84,6 +85,21 @@ def test_what_a_redis_that_hangs_has_not_answered_is_unknown(make_node):
     assert "has not answered" in node.output()
     stored = stored_ids(node.start())
     assert stored - {"perhaps-1"} == {"kept-1"}
+
+
+def test_http_waits_for_the_store_as_long_as_gmq_does(make_node):
+    node = started(make_node, {"node.stop_timeout": "4s"})
+    redis_pid = node.redis_pid
+    with node.python_client() as client, RawHttp(node.http_port) as http:
+        os.kill(redis_pid, signal.SIGSTOP)
+        pushed = in_background(client.push, "topic", "perhaps-1", "", 3600)
+        http.request("POST", "/v1/topics/topic/jobs", b'{"body": "", "delay_ms": 3600000}')
+        wait_until(lambda: node.metrics()["dueq_store_operations_in_flight"] >= 2, "both are sent")
+        node.process.signal(signal.SIGTERM)
+        with pytest.raises(GmqError, match="^unknown:"):
+            pushed.result(4 + SLACK_S)
+        assert http.error() == (504, "unknown")
+    assert end_of(node, 4 + SLACK_S) == NOT_IN_ORDER, "Redis had to be killed"
 
 
 def test_what_waits_for_a_redis_that_is_away_is_refused(make_node, tmp_path):

@@ -1,11 +1,7 @@
-"""Health and metrics, as a load balancer and Prometheus see them."""
-
-import re
+"""Health, as a load balancer sees it."""
 
 from harness.redis_programs import RemovableRedis
 from harness.wait import wait_until
-
-LINE = re.compile(r'^[a-zA-Z_:][a-zA-Z0-9_:]*(\{[^{}]*\})? [0-9.eE+-]+(Inf|NaN)?$')
 
 
 def test_a_node_that_works_is_live_ready_and_standalone_leader(node):
@@ -16,39 +12,6 @@ def test_a_node_that_works_is_live_ready_and_standalone_leader(node):
 def test_an_unknown_path_is_a_json_error(node):
     status, text = node.http("/nothing/here")
     assert status == 404 and '"error"' in text
-
-
-def test_metrics_have_prometheus_form(node):
-    status, text = node.http("/metrics")
-    assert status == 200
-    lines = text.splitlines()
-    assert all(line.startswith("# ") or LINE.match(line) for line in lines if line), text
-    named = {line.split()[2] for line in lines if line.startswith("# TYPE ")}
-    assert named and all(name.startswith("dueq_") for name in named)
-
-
-def test_a_push_is_counted(node, client, topic):
-    def pushes():
-        return sum(value for name, value in node.metrics().items()
-                   if 'push"' in name and 'ok"' in name)
-
-    before = pushes()
-    for number in range(5):
-        client.push(topic, f"counted-{number}")
-    assert pushes() == before + 5
-
-
-def test_both_latenesses_are_measured(node, client, topic):
-    def counts():
-        metrics = node.metrics()
-        return [sum(value for name, value in metrics.items()
-                    if kind in name and name.split("{")[0].endswith("_count"))
-                for kind in ("move", "delivery")]
-
-    before = counts()
-    client.push(topic, "measured-1", delay=1)
-    assert client.pop(topic)["id"] == "measured-1"
-    wait_until(lambda: counts() == [before[0] + 1, before[1] + 1], "both are counted")
 
 
 def test_a_node_without_its_redis_is_live_but_not_ready(make_node, tmp_path):

@@ -37,7 +37,7 @@ def test_more_connections_than_allowed_are_told_and_the_others_live(make_node):
         client.close()
 
 
-GET = b"GET /health/live HTTP/1.1\r\n\r\n"
+GET = b"GET /health/live HTTP/1.1\r\nHost: h\r\n\r\n"
 
 
 def http_reply(connection, request=GET):
@@ -85,7 +85,7 @@ def test_more_http_connections_than_allowed_are_told_and_the_others_live(make_no
 
 def test_a_large_body_to_a_path_that_wants_none_is_refused_at_once(make_node):
     node = make_node().start()
-    head = b"POST /metrics HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"
+    head = b"POST /metrics HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n"
     with socket.create_connection(("127.0.0.1", node.http_port), 10) as connection:
         status, headers, body = http_reply(connection, head)
         assert (status, body["error"]["code"]) == (405, "method_not_allowed")

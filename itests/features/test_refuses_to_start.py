@@ -122,13 +122,13 @@ def password_file(directory, password):
 
 
 def test_a_wrong_password_is_called_wrong_but_not_told(make_node, make_redis, tmp_path):
-    redis = make_redis(requirepass="open-sesame")
-    file = password_file(tmp_path, "open-barley")
+    redis = make_redis(requirepass="zx81-sesame")
+    file = password_file(tmp_path, "zx81-barley")
     said = refusal(make_node({"store.redis": redis.address, "store.password_file": file}))
-    assert "WRONGPASS" in said and "open-" not in said
+    assert "WRONGPASS" in said and "zx81-" not in said
 
 
 def test_a_right_password_is_used(make_node, make_redis, tmp_path):
-    redis = make_redis(requirepass="open-sesame")
-    file = password_file(tmp_path, "open-sesame")
+    redis = make_redis(requirepass="zx81-sesame")
+    file = password_file(tmp_path, "zx81-sesame")
     make_node({"store.redis": redis.address, "store.password_file": file}).start()

@@ -10,6 +10,7 @@ import redis
 
 from harness.build import node_program
 from harness.gmq import PhpClient, PythonClient, RawClient
+from harness.http_api import HttpApi
 from harness.ports import free_port
 from harness.process import (Process, children_of, descendants_of, is_alive, kill_now, name_of,
                              reap_orphans)
@@ -129,6 +130,9 @@ class Node:
 
     def raw_client(self):
         return RawClient(self.gmq_port)
+
+    def api(self):
+        return HttpApi(self.http_port)
 
     def http(self, path):
         """(status, text); (0, reason) when nobody answers."""

@@ -8,6 +8,7 @@ import ctypes
 import os
 import signal
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 from harness.wait import PATIENCE_S, wait_until
@@ -61,6 +62,16 @@ def kill_now(pids):
     for pid in pids:
         wait_until(lambda pid=pid: not is_alive(pid), f"process {pid} dies of SIGKILL")
     reap_orphans()
+
+
+@contextmanager
+def frozen(pid):
+    """SIGSTOP, and SIGCONT when the block ends."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def reap_orphans():

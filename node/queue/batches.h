@@ -3,7 +3,7 @@
  * Without its confirmation a consumer that does have the job keeps it for a few seconds only,
  * and then it is doubled. So a batch that did not arrive is repeated for as long as that can
  * help: about the five seconds of the provisional reservation. What is given up is counted,
- * and said.
+ * and said. One that did arrive may be repeated: the store takes a confirmation once.
  */
 #ifndef DUEQ_NODE_QUEUE_BATCHES_H
 #define DUEQ_NODE_QUEUE_BATCHES_H
@@ -27,6 +27,9 @@ struct handed_job {
     int64_t due_mono_ms; /* when it was due, by this node's clock */
     bool was_awaited;
     int64_t stamp;
+    unsigned tries; /* before this one */
+    bool has_ttr;   /* as in struct lease */
+    int64_t ttr_ms;
     unsigned bucket;
     struct bytes id;    /* in text */
     struct bytes topic; /* in text */

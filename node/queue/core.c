@@ -12,6 +12,7 @@ static bool is_done(const struct op *op)
 
 static void count(struct queue_stats *stats, const struct op *op)
 {
+    stats->ended[op->verb][op->status]++;
     if (is_done(op))
         stats->done[op->verb]++;
     else if (status_is_unknown(op->status))
@@ -28,10 +29,17 @@ static void answer(struct core *core, struct op *op)
     core->on_end(core);
 }
 
+static bool only_asks(enum op_verb verb)
+{
+    return verb == OP_GET || verb == OP_STATS || verb == OP_TOPICS || verb == OP_OWNER;
+}
+
 static void on_stored(struct op *op)
 {
     struct core *core = op->core;
 
+    if (only_asks(op->verb) && status_is_unknown(op->status))
+        op->status = STATUS_UNAVAILABLE;
     core->in_flight--;
     core->after(core, op);
     answer(core, op);
@@ -41,6 +49,7 @@ static void take(struct core *core, struct op *op)
 {
     op->core = core;
     op->answer = op->on_done;
+    op->sent_mono_ms = timers_now(core->timers);
     op->wait_ms = -1;
     op->now_ms = 0;
 }

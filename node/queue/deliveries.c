@@ -3,11 +3,16 @@
 #include <assert.h>
 
 #include "node/queue/core.h"
+#include "node/queue/handovers.h"
 
 #define CONFIRM_DELAY_MS 5
 
 struct delivery {
     struct list jobs;
+    struct reading reading;
+    int64_t store_ahead_ms; /* the store's clock - ours, at the pop */
+    size_t client_len;
+    char client[];
 };
 
 static uint64_t lease_key(unsigned bucket, int64_t stamp)
@@ -15,43 +20,62 @@ static uint64_t lease_key(unsigned bucket, int64_t stamp)
     return (uint64_t)bucket << 48 | (uint64_t)stamp;
 }
 
-static struct handed_job *handed_job_new(struct bytes topic, unsigned bucket,
-                                         const struct job *job)
+static struct handed_job *handed_job_new(const struct op *op, const struct job *job)
 {
-    struct handed_job *h = malloc(sizeof(*h) + topic.len + job->id.len);
+    struct handed_job *h = malloc(sizeof(*h) + op->topic.len + job->id.len);
 
     if (!h)
         abort();
     *h = (struct handed_job){
-        .key = lease_key(bucket, job->stamp),
+        .key = lease_key(op->bucket, job->stamp),
         .stamp = job->stamp,
-        .bucket = bucket,
-        .topic = bytes_of(h->text, topic.len),
-        .id = bytes_of(h->text + topic.len, job->id.len),
+        .tries = job->tries,
+        .bucket = op->bucket,
+        .topic = bytes_of(h->text, op->topic.len),
+        .id = bytes_of(h->text + op->topic.len, job->id.len),
     };
     list_init(&h->link);
-    memcpy(h->text, topic.at, topic.len);
-    memcpy(h->text + topic.len, job->id.at, job->id.len);
+    memcpy(h->text, op->topic.at, op->topic.len);
+    memcpy(h->text + op->topic.len, job->id.at, job->id.len);
     return h;
 }
 
-struct delivery *delivery_new(struct deliveries *ds, struct bytes topic, unsigned bucket,
-                              const struct job *jobs, unsigned count, int64_t now_ms,
-                              int64_t awaited_since_mono_ms)
+/* Who it is matters only to those who watch. */
+static struct delivery *make_delivery(const struct deliveries *ds, const struct pop *pop)
 {
-    int64_t mono_ms = timers_now(ds->core->timers);
-    struct delivery *d = malloc(sizeof(*d));
+    struct bytes client = {0};
+    struct delivery *d;
 
+    if (pop && handovers_are_watched(ds->handovers))
+        client = pop->client;
+    if (client.len > QUEUE_CLIENT_MAX_BYTES)
+        client.len = QUEUE_CLIENT_MAX_BYTES;
+    d = malloc(sizeof(*d) + client.len);
     if (!d)
         abort();
     list_init(&d->jobs);
-    for (unsigned i = 0; i < count; i++) {
-        struct handed_job *h = handed_job_new(topic, bucket, &jobs[i]);
+    d->client_len = client.len;
+    if (client.len)
+        memcpy(d->client, client.at, client.len);
+    return d;
+}
 
-        h->due_mono_ms = mono_ms - (now_ms - jobs[i].due_ms);
-        h->was_awaited = jobs[i].tries == 0 && h->due_mono_ms >= awaited_since_mono_ms;
+struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
+                              const struct job *jobs, unsigned count, const struct pop *pop)
+{
+    struct delivery *d = make_delivery(ds, pop);
+
+    d->store_ahead_ms = op->now_ms - timers_now(ds->core->timers);
+    for (unsigned i = 0; i < count; i++) {
+        struct handed_job *h = handed_job_new(op, &jobs[i]);
+
+        h->due_mono_ms = jobs[i].due_ms - d->store_ahead_ms;
+        h->was_awaited = pop && h->tries == 0 && h->due_mono_ms >= pop->since_mono_ms;
+        h->has_ttr = pop && pop->has_ttr;
+        h->ttr_ms = pop ? pop->ttr_ms : 0;
         list_append(&d->jobs, &h->link);
     }
+    keeper_add(&ds->keeper, &d->reading, &d->jobs, op->sent_mono_ms);
     ds->held_count++;
     return d;
 }
@@ -81,18 +105,35 @@ static void delivery_free(struct deliveries *ds, struct delivery *d)
     ds->held_count--;
 }
 
-void deliveries_confirm(struct deliveries *ds, struct delivery *d)
+static void note_handover(struct deliveries *ds, const struct delivery *d,
+                          const struct handed_job *h)
 {
     struct queue_stats *stats = &ds->core->stats;
     int64_t mono_ms = timers_now(ds->core->timers);
+    struct handover handover = {
+        .at_ms = mono_ms + d->store_ahead_ms,
+        .topic = h->topic,
+        .id = h->id,
+        .client = bytes_of(d->client, d->client_len),
+        .tries = h->tries,
+        .late_ms = h->was_awaited ? mono_ms - h->due_mono_ms : -1,
+    };
+
+    stats->popped_jobs++;
+    if (h->was_awaited)
+        histogram_add(&stats->delivery_lateness, handover.late_ms);
+    handovers_add(ds->handovers, &handover);
+}
+
+void deliveries_confirm(struct deliveries *ds, struct delivery *d)
+{
     struct list *link;
 
+    keeper_remove(&d->reading);
     while ((link = list_pop(&d->jobs))) {
         struct handed_job *h = CONTAINER_OF(link, struct handed_job, link);
 
-        stats->popped_jobs++;
-        if (h->was_awaited)
-            histogram_add(&stats->delivery_lateness, mono_ms - h->due_mono_ms);
+        note_handover(ds, d, h);
         HASH_ADD(hh, ds->by_lease, key, sizeof(h->key), h);
         add_pending(ds, h);
     }
@@ -101,6 +142,7 @@ void deliveries_confirm(struct deliveries *ds, struct delivery *d)
 
 void deliveries_return(struct deliveries *ds, struct delivery *d)
 {
+    keeper_remove(&d->reading);
     LIST_EACH (link, &d->jobs)
         ds->core->stats.returned_jobs++;
     batches_send(&ds->batches, OP_RETURN, &d->jobs);
@@ -148,7 +190,7 @@ void deliveries_before(struct deliveries *ds, const struct op *op)
         h->is_acking = true;
         remove_pending(ds, h);
     } else {
-        /* They count the try, and start from the real deadline: confirm first. */
+        /* Without TTR the delivery is the end: let it come first. */
         deliveries_flush(ds);
     }
 }
@@ -177,11 +219,12 @@ void deliveries_after(struct deliveries *ds, const struct op *op)
 
 /* ---- life ---- */
 
-void deliveries_init(struct deliveries *ds, struct core *core)
+void deliveries_init(struct deliveries *ds, struct core *core, struct handovers *handovers)
 {
-    *ds = (struct deliveries){.core = core};
+    *ds = (struct deliveries){.core = core, .handovers = handovers};
     list_init(&ds->pending);
     timer_init(&ds->timer, on_timer);
+    keeper_init(&ds->keeper, core);
     batches_init(&ds->batches, core);
 }
 
@@ -194,6 +237,7 @@ void deliveries_fini(struct deliveries *ds)
         HASH_DEL(ds->by_lease, h);
         free(h);
     }
+    keeper_fini(&ds->keeper);
     batches_fini(&ds->batches);
 }
 

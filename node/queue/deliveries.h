@@ -1,9 +1,9 @@
 /* What was popped, until it is known to have reached its consumer.
  *
- * A popped job is reserved for some seconds only. When its reply has been flushed the
- * delivery is confirmed (DELIVERED: the job's own TTR begins, or it is gone with TTR 0);
- * when the consumer had left it is given back (RETURN: first in line again, no try
- * counted). A node that dies in between loses nothing.
+ * A popped job is reserved for some seconds only, and kept for as long as its consumer reads
+ * (keeper.h). When its reply has been flushed the delivery is confirmed (DELIVERED: the job's
+ * own TTR begins, or it is gone with TTR 0); when the consumer had left it is given back
+ * (RETURN: first in line again, no try counted). A node that dies in between loses nothing.
  *
  * Confirmations wait a few milliseconds and travel together, a script for each topic. One
  * that is acknowledged meanwhile needs none:
@@ -14,7 +14,7 @@
  *    v               ack   v  |
  *   sent, then freed      ACKING --acknowledged--> freed
  *
- * HELD items belong to the `struct delivery` that the protocol holds.
+ * HELD items belong to the `struct delivery` that the protocol holds, and are kept.
  */
 #ifndef DUEQ_NODE_QUEUE_DELIVERIES_H
 #define DUEQ_NODE_QUEUE_DELIVERIES_H
@@ -25,30 +25,34 @@
 #include "base/list.h"
 #include "base/timer.h"
 #include "node/queue/batches.h"
+#include "node/queue/keeper.h"
 #include "node/store/op.h"
 
 struct core;
 struct delivery;
+struct handovers;
+struct pop;
 
 struct deliveries {
     struct core *core;
+    struct handovers *handovers; /* who watches them */
     struct handed_job *by_lease; /* hash: PENDING and ACKING */
     struct list pending;         /* oldest first */
     unsigned pending_count;
     unsigned held_count; /* deliveries that protocols hold */
     struct timer timer;  /* sends the pending ones */
+    struct keeper keeper;
     struct batches batches;
 };
 
-void deliveries_init(struct deliveries *ds, struct core *core);
+void deliveries_init(struct deliveries *ds, struct core *core, struct handovers *handovers);
 void deliveries_fini(struct deliveries *ds);
 
-/* A new delivery of jobs of one topic; copies what it needs. `awaited_since_mono_ms`: when
- * the consumer came; jobs due later than that count in the delivery-lateness histogram.
- * `now_ms` is the store's time of the pop. */
-struct delivery *delivery_new(struct deliveries *ds, struct bytes topic, unsigned bucket,
-                              const struct job *jobs, unsigned count, int64_t now_ms,
-                              int64_t awaited_since_mono_ms);
+/* A new delivery of some of the jobs that an answered POP brought; copies what it needs. `pop`
+ * is the consumer, NULL where it has left already. Jobs that became due while it was waiting
+ * count in the delivery-lateness histogram. */
+struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
+                              const struct job *jobs, unsigned count, const struct pop *pop);
 
 void deliveries_confirm(struct deliveries *ds, struct delivery *d);
 void deliveries_return(struct deliveries *ds, struct delivery *d);

@@ -230,9 +230,8 @@ static void on_owner(struct op *op)
         return;
     if (search->status == STATUS_OK)
         send_ack(search->ack);
-    else /* only questions were asked: nothing happened, however they ended */
-        end(search->ack,
-            status_is_unknown(search->status) ? STATUS_UNAVAILABLE : search->status);
+    else
+        end(search->ack, search->status);
 }
 
 static void ask_all_buckets(struct id_ack *ack)

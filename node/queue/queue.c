@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "node/queue/census.h"
+#include "node/queue/checks.h"
 #include "node/queue/core.h"
 #include "node/queue/deliveries.h"
-#include "node/queue/names.h"
+#include "node/queue/handovers.h"
 #include "node/queue/owners.h"
 #include "node/queue/scanner.h"
 #include "node/queue/waiters.h"
@@ -17,6 +19,8 @@ struct queue {
     struct deliveries deliveries;
     struct owners owners;
     struct waiters waiters;
+    struct handovers handovers;
+    struct censuses censuses;
     bool is_stopping;
     struct timer stop_timer; /* calls on_stopped in a turn of its own */
     void (*on_stopped)(void *arg);
@@ -27,51 +31,6 @@ static struct queue *queue_of(struct core *core)
 {
     return CONTAINER_OF(core, struct queue, core);
 }
-
-/* ---- what each operation must look like ---- */
-
-static enum status check_push(const struct queue *q, const struct op *op)
-{
-    if (op->id.len > 0 && !job_id_is_valid(op->id))
-        return STATUS_BAD_ID;
-    if (op->in.push.body.len > q->core.options.body_max_bytes)
-        return STATUS_TOO_LARGE;
-    if (op->in.push.delay_ms < 0 || op->in.push.delay_ms > QUEUE_DELAY_MAX_MS)
-        return STATUS_OUT_OF_RANGE;
-    if (op->in.push.at_ms < 0 || op->in.push.at_ms > QUEUE_AT_MAX_MS)
-        return STATUS_OUT_OF_RANGE;
-    if (op->in.push.ttr_ms < 0 || op->in.push.ttr_ms > QUEUE_TTR_MAX_MS)
-        return STATUS_OUT_OF_RANGE;
-    return STATUS_OK;
-}
-
-static enum status check_id(const struct queue *q, const struct op *op)
-{
-    return job_id_is_valid(op->id) ? STATUS_OK : STATUS_BAD_ID;
-}
-
-static enum status check_lease(const struct queue *q, const struct op *op)
-{
-    if (op->in.lease.stamp < 0 || op->in.lease.stamp > JOB_STAMP_MAX)
-        return STATUS_OUT_OF_RANGE;
-    if (op->in.lease.delay_ms < 0 || op->in.lease.delay_ms > QUEUE_DELAY_MAX_MS)
-        return STATUS_OUT_OF_RANGE;
-    if (op->in.lease.ttr_ms < 0 || op->in.lease.ttr_ms > QUEUE_TTR_MAX_MS)
-        return STATUS_OUT_OF_RANGE;
-    return check_id(q, op);
-}
-
-static enum status check_nothing(const struct queue *q, const struct op *op)
-{
-    return STATUS_OK;
-}
-
-/* The operations that a protocol may submit; the others are the engine's own. */
-static enum status (*const checks[OP_COUNT])(const struct queue *, const struct op *) = {
-    [OP_PUSH] = check_push,     [OP_ACK] = check_lease, [OP_RELEASE] = check_lease,
-    [OP_TOUCH] = check_lease,   [OP_CANCEL] = check_id, [OP_GET] = check_id,
-    [OP_STATS] = check_nothing,
-};
 
 /* ---- what the parts must know of each other's operations ---- */
 
@@ -96,7 +55,8 @@ static void check_stopped(struct queue *q)
         return;
     if (q->deliveries.pending_count > 0)
         deliveries_flush(&q->deliveries);
-    if (core_is_idle(&q->core) && q->waiters.count == 0 && deliveries_are_idle(&q->deliveries))
+    if (core_is_idle(&q->core) && q->waiters.count == 0 && q->handovers.count == 0 &&
+        q->censuses.count == 0 && deliveries_are_idle(&q->deliveries))
         timer_arm(q->core.timers, &q->stop_timer, 0);
 }
 
@@ -109,42 +69,30 @@ static void on_end(struct core *core)
 
 void queue_submit(struct queue *q, struct op *op)
 {
-    enum status status = STATUS_OK;
+    enum status status = q->is_stopping
+                             ? STATUS_SHUTTING_DOWN
+                             : check_op(op, &q->core.options, q->core.store->buckets);
 
-    assert(checks[op->verb]);
-    if (q->is_stopping)
-        status = STATUS_SHUTTING_DOWN;
-    else if (!topic_name_is_valid(op->topic))
-        status = STATUS_BAD_TOPIC;
-    else
-        status = checks[op->verb](q, op);
     if (status != STATUS_OK) {
         core_refuse(&q->core, op, status);
         return;
     }
-    op->bucket = core_bucket_of(&q->core, op->topic);
+    if (op_is_of_a_topic(op))
+        op->bucket = core_bucket_of(&q->core, op->topic);
     core_send(&q->core, op);
 }
 
-static enum status check_pop(const struct queue *q, const struct pop *pop)
+unsigned queue_buckets(const struct queue *q)
 {
-    if (q->is_stopping)
-        return STATUS_SHUTTING_DOWN;
-    if (pop->topic_count < 1 || pop->topic_count > QUEUE_TOPICS_PER_POP_MAX)
-        return STATUS_OUT_OF_RANGE;
-    if (pop->count < 1 || pop->count > OP_ITEMS_MAX || pop->wait_ms < 0)
-        return STATUS_OUT_OF_RANGE;
-    for (unsigned i = 0; i < pop->topic_count; i++) {
-        if (!topic_name_is_valid(pop->topics[i]))
-            return STATUS_BAD_TOPIC;
-    }
-    return q->waiters.count < q->core.options.waiting_max ? STATUS_OK : STATUS_TOO_MANY;
+    return q->core.store->buckets;
 }
 
 void queue_pop(struct queue *q, struct pop *pop)
 {
-    enum status status = check_pop(q, pop);
+    enum status status = q->is_stopping ? STATUS_SHUTTING_DOWN : check_pop(pop);
 
+    if (status == STATUS_OK && q->waiters.count >= q->core.options.waiting_max)
+        status = STATUS_TOO_MANY;
     if (status == STATUS_OK)
         waiters_add(&q->waiters, pop);
     else
@@ -178,8 +126,38 @@ void queue_ack_by_id(struct queue *q, struct id_ack *ack)
         owners_ack(&q->owners, ack);
 }
 
+void queue_follow(struct queue *q, struct follow *follow)
+{
+    enum status status = q->is_stopping ? STATUS_SHUTTING_DOWN : check_follow(follow);
+
+    if (status == STATUS_OK)
+        handovers_follow(&q->handovers, follow);
+    else
+        handovers_refuse(&q->handovers, follow, status);
+}
+
+void queue_follow_cancel(struct queue *q, struct follow *follow)
+{
+    handovers_cancel(&q->handovers, follow);
+}
+
+void queue_census(struct queue *q, struct census_call *call)
+{
+    if (q->is_stopping)
+        censuses_refuse(&q->censuses, call, STATUS_SHUTTING_DOWN);
+    else
+        censuses_ask(&q->censuses, call);
+}
+
+void queue_census_cancel(struct queue *q, struct census_call *call)
+{
+    censuses_cancel(&q->censuses, call);
+}
+
 const struct queue_stats *queue_stats(struct queue *q)
 {
+    q->core.stats.in_flight = q->core.in_flight;
+    q->core.stats.following = q->handovers.count;
     q->core.stats.unconfirmed = q->deliveries.held_count + q->deliveries.pending_count;
     return &q->core.stats;
 }
@@ -197,14 +175,18 @@ static void on_up(void *arg)
 {
     struct queue *q = arg;
 
+    censuses_set_store(&q->censuses, true);
     waiters_wake_all(&q->waiters);
     if (q->scanner.is_active)
         scanner_scan_all(&q->scanner);
 }
 
+/* What is sent meanwhile is held by the store, or fails. */
 static void on_down(void *arg)
 {
-    /* What is sent meanwhile is held by the store, or fails: nothing to do here. */
+    struct queue *q = arg;
+
+    censuses_set_store(&q->censuses, false);
 }
 
 /* ---- life ---- */
@@ -232,7 +214,9 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     q->core.on_end = on_end;
     timer_init(&q->stop_timer, on_stop_timer);
     scanner_init(&q->scanner, &q->core);
-    deliveries_init(&q->deliveries, &q->core);
+    handovers_init(&q->handovers, &q->core);
+    censuses_init(&q->censuses, &q->core);
+    deliveries_init(&q->deliveries, &q->core, &q->handovers);
     owners_init(&q->owners, &q->core);
     waiters_init(&q->waiters, &q->core, &q->deliveries, &q->owners);
     store->events = (struct store_events){
@@ -247,6 +231,8 @@ void queue_free(struct queue *q)
     scanner_fini(&q->scanner);
     waiters_fini(&q->waiters);
     deliveries_fini(&q->deliveries);
+    handovers_fini(&q->handovers);
+    censuses_fini(&q->censuses);
     owners_fini(&q->owners);
     timer_disarm(q->core.timers, &q->stop_timer);
     core_fini(&q->core);
@@ -278,6 +264,8 @@ void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
     q->stopped_arg = arg;
     scanner_deactivate(&q->scanner);
     waiters_cancel_all(&q->waiters);
+    handovers_cancel_all(&q->handovers);
+    censuses_close(&q->censuses);
     deliveries_close(&q->deliveries);
     check_stopped(q);
 }

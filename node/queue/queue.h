@@ -9,10 +9,13 @@
  * - waiters.c: consumers that wait: their time, their seats at topics, their callbacks
  * - topic.c: the pop in flight for each topic that somebody waits for
  * - deliveries.c: what was popped and is not confirmed to have reached its consumer
+ * - keeper.c: keeps them reserved while their consumer reads
  * - batches.c: their leases on the way to the store
  * - scanner.c: one timer a bucket, to find and move what is due
  * - owners.c: who holds what, for acknowledgements that bring only an id
- * - names.c: what a topic and an id may look like
+ * - names.c, checks.c: what a topic, an id and a request may look like
+ * - census.c: all jobs counted, for metrics
+ * - handovers.c: what was handed out lately, for those who watch
  */
 #ifndef DUEQ_NODE_QUEUE_QUEUE_H
 #define DUEQ_NODE_QUEUE_QUEUE_H
@@ -29,28 +32,36 @@
 #define QUEUE_DELAY_MAX_MS       JOB_DELAY_MAX_MS
 #define QUEUE_AT_MAX_MS          ((INT64_C(1) << 48) - 1) /* what a job's header can hold */
 #define QUEUE_TTR_MAX_MS         (INT64_C(7) * 86400000)
+#define QUEUE_CLIENT_MAX_BYTES   64   /* of pop.client; the rest is cut off */
+#define QUEUE_FOLLOW_MAX         1000 /* hand-overs in one answer */
+#define QUEUE_FOLLOWERS_MAX      100  /* who follow at once; one more is TOO_MANY */
 
 struct queue_options {
     size_t body_max_bytes;
     unsigned waiting_max;     /* consumers that wait at the same time */
     unsigned scan_batch;      /* jobs one scan moves at most */
     int64_t scan_interval_ms; /* the safety scan of each bucket */
+    unsigned census_topics;   /* topics a census looks at; 0: 20,000 */
 };
 
 /* Counters since start; gauges where it says so. */
 struct queue_stats {
-    uint64_t done[OP_COUNT];            /* operations that ended OK */
-    uint64_t refused[OP_COUNT];         /* ended otherwise, surely without effect */
-    uint64_t unknown[OP_COUNT];         /* may have happened */
-    uint64_t popped_jobs;               /* handed to a consumer's connection */
-    uint64_t returned_jobs;             /* popped for a consumer that had left */
-    uint64_t late_confirmations;        /* deliveries whose jobs had expired meanwhile */
-    uint64_t lost_confirmations;        /* deliveries the store did not take in time */
-    uint64_t expired_jobs;              /* reservations that ran out */
-    uint64_t waiting;                   /* gauge: consumers */
-    uint64_t unconfirmed;               /* gauge: deliveries not confirmed yet */
-    struct histogram move_lateness;     /* ready - due, every job that had a delay */
-    struct histogram delivery_lateness; /* flushed - due, where a consumer was waiting */
+    uint64_t done[OP_COUNT];                /* operations that ended OK */
+    uint64_t refused[OP_COUNT];             /* ended otherwise, surely without effect */
+    uint64_t unknown[OP_COUNT];             /* may have happened */
+    uint64_t ended[OP_COUNT][STATUS_COUNT]; /* all of them, by how they ended */
+    uint64_t popped_jobs;                   /* handed to a consumer's connection */
+    uint64_t returned_jobs;                 /* popped for a consumer that had left */
+    uint64_t late_confirmations;            /* deliveries whose jobs had expired meanwhile */
+    uint64_t lost_confirmations;            /* deliveries the store did not take in time */
+    uint64_t expired_jobs;                  /* reservations that ran out */
+    uint64_t waiting;                       /* gauge: consumers */
+    uint64_t unconfirmed;                   /* gauge: deliveries not confirmed yet */
+    uint64_t in_flight;                     /* gauge: operations the store has not answered */
+    uint64_t following;                     /* gauge: calls that wait for hand-overs */
+    uint64_t census_walks;                  /* begun */
+    struct histogram move_lateness;         /* ready - due, every job that had a delay */
+    struct histogram delivery_lateness;     /* flushed - due, where a consumer was waiting */
 };
 
 struct queue;
@@ -71,9 +82,12 @@ void queue_deactivate(struct queue *q);
  * the outstanding confirmations, and calls back when nothing is in flight any more. */
 void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg);
 
-/* PUSH, ACK, RELEASE, TOUCH, CANCEL, GET and STATS: checks the inputs, sets the bucket, and
- * submits. See op.h for the rules. */
+/* PUSH, ACK, RELEASE, TOUCH, CANCEL, GET, STATS and TOPICS: checks the inputs, sets the bucket
+ * (but for TOPICS, which the caller asks of one bucket after the other), and submits. See op.h
+ * for the rules. */
 void queue_submit(struct queue *q, struct op *op);
+
+unsigned queue_buckets(const struct queue *q);
 
 /* ---- consuming ---- */
 
@@ -90,6 +104,9 @@ struct pop {
     int64_t wait_ms;      /* 0: do not wait */
     bool id_only;         /* the consumer will acknowledge by id alone: see queue_ack_by_id */
     uint64_t holder;      /* with id_only: the consumer's number, unique in this process */
+    bool has_ttr;         /* ttr_ms counts for what it gets, instead of the jobs' own */
+    int64_t ttr_ms;       /* 0: the jobs are done with their delivery */
+    struct bytes client;  /* who it is, for people; may be empty; borrowed until on_done */
     void (*on_done)(struct pop *pop);
 
     /* Outputs, valid while on_done runs. OK with one job or more; NOT_FOUND: nothing came in
@@ -119,7 +136,8 @@ void queue_pop(struct queue *q, struct pop *pop);
 void queue_pop_cancel(struct queue *q, struct pop *pop);
 
 /* Whoever took a pop's jobs says what became of them, with exactly one of the two calls;
- * both free the delivery. Until then the jobs are reserved for some seconds only. */
+ * both free the delivery. Until then the jobs stay reserved, however long it takes, and no try
+ * is counted; should the node die, they are free within seconds. */
 void queue_delivered(struct queue *q, struct delivery *d); /* flushed to the consumer */
 void queue_returned(struct queue *q, struct delivery *d);  /* it never got them */
 
@@ -143,6 +161,84 @@ struct id_ack {
 };
 
 void queue_ack_by_id(struct queue *q, struct id_ack *ack);
+
+/* ---- looking on ---- */
+
+/* A job that reached its consumer. */
+struct handover {
+    int64_t seq;   /* grows by one with each of this node, also those nobody watched */
+    int64_t at_ms; /* on Redis's clock, as far as this node knows it */
+    struct bytes topic, id, client;
+    unsigned tries;  /* as in struct job: before this one */
+    int64_t late_ms; /* since it was due, where the consumer was waiting; -1: it was not */
+};
+
+/* A wish to see hand-overs of this node, those of other nodes are not seen here. The caller
+ * embeds it. The last 4,096 are remembered, but only while somebody follows, and for a minute
+ * after that. */
+struct follow {
+    /* inputs */
+    bool has_after;     /* else from now on */
+    int64_t after;      /* those with a higher number */
+    struct bytes topic; /* only of this one, "": of all; borrowed until on_done */
+    unsigned max;       /* 1 to QUEUE_FOLLOW_MAX; answers as soon as it has one */
+    int64_t wait_ms;    /* 0: do not wait */
+    void (*on_done)(struct follow *follow);
+
+    /* Outputs, valid while on_done runs. OK, also when nothing came in time; CANCELLED after
+     * queue_follow_cancel or queue_stop; or why it was refused. */
+    enum status status;
+    const struct handover *items; /* oldest first */
+    unsigned count;
+    int64_t next;    /* the `after` of the next call */
+    uint64_t missed; /* hand-overs behind `after`, of any topic, that are forgotten */
+
+    /* The queue's own, see handovers.c. */
+    struct handovers *handovers;
+    struct list link;
+    int64_t seen_seq; /* up to this one all has been looked at */
+    struct timer timer;
+};
+
+void queue_follow(struct queue *q, struct follow *follow);
+
+/* on_done comes with CANCELLED, soon. Not for one that is done. */
+void queue_follow_cancel(struct queue *q, struct follow *follow);
+
+/* All jobs counted. It takes a while and is not of one moment. */
+struct census {
+    int64_t age_ms;           /* since it was finished */
+    struct topic_stats total; /* of all topics looked at; the oldest, and the soonest, of all */
+    uint64_t topics;          /* there are about so many */
+    uint64_t looked_at;       /* topics with a job that were counted */
+    bool is_whole;            /* no topic was left out because there are too many */
+    const struct topic_count *top; /* those with the most live jobs first */
+    unsigned top_count;            /* at most QUEUE_CENSUS_TOP_MAX */
+};
+
+#define QUEUE_CENSUS_TOP_MAX 1000
+
+/* A wish to know how many jobs there are. The caller embeds it. A census is taken when somebody
+ * asks, and shared by all who ask meanwhile, or within some seconds after. */
+struct census_call {
+    int64_t wait_ms; /* input: answered no later than this */
+    void (*on_done)(struct census_call *call);
+
+    /* Outputs, valid while on_done runs. OK; else why there is no new one (UNAVAILABLE: not in
+     * time, or the store is away; CANCELLED), and `last` is an older one. */
+    enum status status;
+    const struct census *last; /* NULL: there is none yet */
+
+    /* The queue's own, see census.c. */
+    struct censuses *censuses;
+    struct list link;
+    struct timer timer;
+};
+
+void queue_census(struct queue *q, struct census_call *call);
+
+/* on_done comes with CANCELLED, soon. Not for one that is done. */
+void queue_census_cancel(struct queue *q, struct census_call *call);
 
 const struct queue_stats *queue_stats(struct queue *q);
 

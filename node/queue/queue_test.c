@@ -101,6 +101,82 @@ static void gives_an_id_where_none_is_given(void **state)
     assert_string_not_equal(first.id, second.id);
 }
 
+/* A question for a page of topics, and what was answered. */
+struct page {
+    struct op op;
+    enum status status;
+    unsigned count;
+};
+
+static void on_page(struct op *op)
+{
+    struct page *page = CONTAINER_OF(op, struct page, op);
+
+    page->status = op->status;
+    page->count = op->status == STATUS_OK ? op->out.topics.count : 0;
+}
+
+static struct page ask_for_page(unsigned bucket, unsigned limit, struct bytes after)
+{
+    struct page page = {
+        .op = {.verb = OP_TOPICS, .on_done = on_page, .bucket = bucket},
+        .status = STATUS_COUNT,
+    };
+
+    page.op.in.topics.limit = limit;
+    page.op.in.topics.after = after;
+    queue_submit(f.q, &page.op);
+    fixture_turn(&f);
+    return page;
+}
+
+static void topics_are_asked_bucket_after_bucket(void **state)
+{
+    unsigned found = 0;
+
+    push(&f, "t", "1", 0, 0);
+    assert_int_equal(queue_buckets(f.q), 4);
+    for (unsigned b = 0; b < queue_buckets(f.q); b++) {
+        struct page page = ask_for_page(b, OP_TOPICS_MAX, BYTES(""));
+
+        assert_int_equal(page.status, STATUS_OK);
+        found += page.count;
+    }
+    assert_int_equal(found, 1);
+}
+
+static void refuses_a_page_of_topics_that_cannot_be(void **state)
+{
+    assert_int_equal(ask_for_page(4, 1, BYTES("")).status, STATUS_OUT_OF_RANGE);
+    assert_int_equal(ask_for_page(0, 0, BYTES("")).status, STATUS_OUT_OF_RANGE);
+    assert_int_equal(ask_for_page(0, OP_TOPICS_MAX + 1, BYTES("")).status, STATUS_OUT_OF_RANGE);
+    assert_int_equal(ask_for_page(0, 1, BYTES("no topic")).status, STATUS_BAD_TOPIC);
+}
+
+static unsigned many_done;
+
+static void on_one_of_many(struct op *op)
+{
+    many_done += op->status == STATUS_OK;
+}
+
+static void takes_a_thousand_pushes_at_once(void **state)
+{
+    static struct op many[1000];
+    struct call call = {0};
+
+    for (unsigned i = 0; i < 1000; i++) {
+        many[i] = (struct op){.verb = OP_PUSH, .on_done = on_one_of_many, .topic = BYTES("t")};
+        queue_submit(f.q, &many[i]);
+    }
+    assert_int_equal(many_done, 0);
+    assert_int_equal(queue_stats(f.q)->in_flight, 1000);
+    fixture_turn(&f);
+    assert_int_equal(many_done, 1000);
+    submit(&f, &call, OP_STATS, "t", "", 0);
+    assert_int_equal(call.ready, 1000);
+}
+
 static void counts_what_was_done_refused_and_unknown(void **state)
 {
     const struct queue_stats *stats = queue_stats(f.q);
@@ -112,6 +188,22 @@ static void counts_what_was_done_refused_and_unknown(void **state)
     assert_int_equal(stats->done[OP_PUSH], 1);
     assert_int_equal(stats->refused[OP_PUSH], 1);
     assert_int_equal(stats->unknown[OP_PUSH], 1);
+    assert_int_equal(stats->ended[OP_PUSH][STATUS_OK], 1);
+    assert_int_equal(stats->ended[OP_PUSH][STATUS_DUPLICATE], 1);
+    assert_int_equal(stats->ended[OP_PUSH][STATUS_UNKNOWN], 1);
+}
+
+static void a_question_without_an_answer_changed_nothing(void **state)
+{
+    struct call get = {0}, stats = {0};
+
+    push(&f, "t", "1", 0, 0);
+    memory_store_fail(f.ms, 3, STATUS_UNKNOWN, MEMORY_UNDONE);
+    assert_int_equal(submit(&f, &get, OP_GET, "t", "1", 0), STATUS_UNAVAILABLE);
+    assert_int_equal(submit(&f, &stats, OP_STATS, "t", "", 0), STATUS_UNAVAILABLE);
+    assert_int_equal(ask_for_page(0, 1, BYTES("")).status, STATUS_UNAVAILABLE);
+    assert_int_equal(queue_stats(f.q)->ended[OP_GET][STATUS_UNAVAILABLE], 1);
+    assert_int_equal(queue_stats(f.q)->unknown[OP_GET], 0);
 }
 
 static void on_stopped(void *arg)
@@ -152,7 +244,11 @@ int main(void)
         TEST(refuses_a_body_above_the_limit),
         TEST(refuses_a_live_id_and_takes_it_again_once_it_is_gone),
         TEST(gives_an_id_where_none_is_given),
+        TEST(topics_are_asked_bucket_after_bucket),
+        TEST(refuses_a_page_of_topics_that_cannot_be),
+        TEST(takes_a_thousand_pushes_at_once),
         TEST(counts_what_was_done_refused_and_unknown),
+        TEST(a_question_without_an_answer_changed_nothing),
         cmocka_unit_test(a_stopping_queue_refuses_and_finishes),
     };
 

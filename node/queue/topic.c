@@ -142,19 +142,20 @@ static void return_rest(struct topic *t, unsigned given)
 
     if (given == op->out.pop.count)
         return;
-    deliveries_return(ds, delivery_new(ds, t->name, op->bucket, op->out.pop.jobs + given,
-                                       op->out.pop.count - given, op->now_ms, INT64_MAX));
+    deliveries_return(
+        ds, delivery_new(ds, op, op->out.pop.jobs + given, op->out.pop.count - given, NULL));
 }
 
-/* Back to their old places in the line; returns how many. */
-static unsigned unclaim_all(struct topic *t, enum status status)
+/* Back to their old places in the line; returns how many. Those who came too late for an
+ * answer that had room for no more jobs are to be asked for again: they were not tried. */
+static unsigned unclaim_all(struct topic *t, bool were_tried, enum status status)
 {
     unsigned count = 0;
 
     for (; !list_is_empty(&t->claimed); count++) {
         struct seat *seat = CONTAINER_OF(t->claimed.prev, struct seat, link);
 
-        seat->was_tried = true;
+        seat->was_tried |= were_tried;
         seat->pop->is_claimed = false;
         seat->pop->trouble = status;
         list_remove(&seat->link);
@@ -207,14 +208,15 @@ static void note_failure(struct topic *t)
 }
 
 /* Was there enough for all it was asked for? Then there may be more. */
-static void note_plenty(struct topic *t, bool was_enough)
+static void note_plenty(struct topic *t)
 {
-    if (!was_enough) {
+    bool was_enough = t->op.out.pop.count >= t->op.in.pop.count;
+
+    if (was_enough || t->op.out.pop.has_more)
+        t->is_dirty = true;
+    if (!was_enough)
         t->reach = 1;
-        return;
-    }
-    t->is_dirty = true;
-    if (t->reach < OP_ITEMS_MAX)
+    else if (t->reach < OP_ITEMS_MAX)
         t->reach *= 2;
 }
 
@@ -222,14 +224,15 @@ static void on_popped(struct op *op)
 {
     struct topic *t = CONTAINER_OF(op, struct topic, op);
     bool is_ok = op->status == STATUS_OK;
+    bool has_more = is_ok && op->out.pop.has_more;
 
     if (is_ok) {
-        note_plenty(t, op->out.pop.count >= op->in.pop.count);
+        note_plenty(t);
         return_rest(t, give_all(t));
     } else {
         note_failure(t);
     }
-    move_on(t, unclaim_all(t, op->status));
+    move_on(t, unclaim_all(t, !has_more, op->status));
     if (!t->is_dirty && t->in_a_hurry)
         dismiss_the_hurried(t);
     t->is_popping = false;
@@ -240,12 +243,17 @@ static void on_popped(struct op *op)
     topic_free_if_unused(t);
 }
 
+static bool wants_to_pop(const struct topic *t)
+{
+    return t->is_dirty && !t->is_popping;
+}
+
 /* The rule at the top of waiters.h. */
 void topic_serve(struct topic *t)
 {
     unsigned wanted;
 
-    if (!t->is_dirty || t->is_popping)
+    if (!wants_to_pop(t))
         return;
     wanted = claim(t);
     if (!wanted)
@@ -261,4 +269,18 @@ void topic_serve(struct topic *t)
     t->op.on_done = on_popped;
     core_send(t->waiters->core, &t->op);
     let_go(t);
+}
+
+bool topic_serve_seat(struct seat *seat)
+{
+    struct seat *better;
+
+    if (!wants_to_pop(seat->topic) || seat->pop->is_claimed)
+        return true;
+    better = find_better(seat);
+    if (better)
+        hold_up(better);
+    else
+        topic_serve(seat->topic);
+    return !better;
 }

@@ -34,6 +34,7 @@ struct seat {
     struct pop *pop;
     struct bytes name; /* the topic's, as the consumer gave it */
     bool was_tried;    /* a pop that was made for it brought it nothing */
+    bool is_news;      /* the topic was thought to be empty before this one sat down */
 };
 
 /* A topic exists while it has a seat or a pop in flight. */
@@ -44,6 +45,11 @@ void topic_free_if_unused(struct topic *t);
 /* Pops if the topic is dirty and a consumer is free, and lets those go whom it held up. Calls
  * nobody back. */
 void topic_serve(struct topic *t);
+
+/* The same for a consumer that has just become free, at a topic whose other consumers have
+ * been looked at since it turned dirty: looking at all of them for each of them would take
+ * the square of their number. False: a topic that it prefers holds it up. */
+bool topic_serve_seat(struct seat *seat);
 
 /* ---- what waiters.c does for topic.c ---- */
 

@@ -91,18 +91,18 @@ void waiter_finish_with(struct pop *pop, struct bytes topic, const struct op *op
     pop->topic = topic;
     pop->jobs = jobs;
     pop->job_count = count;
-    pop->delivery = delivery_new(w->deliveries, topic, op->bucket, jobs, count, op->now_ms,
-                                 pop->since_mono_ms);
+    pop->delivery = delivery_new(w->deliveries, op, jobs, count, pop);
     if (pop->id_only)
         owners_add(w->owners, pop->holder, topic, jobs, count);
     stand_up(pop);
     call_back(w, pop, STATUS_OK);
 }
 
+/* What holds it up at one topic does so at all lesser ones. */
 void waiter_serve_seats(struct pop *pop)
 {
-    for (unsigned i = 0; i < pop->seat_count; i++)
-        topic_serve(pop->seats[i].topic);
+    for (unsigned i = 0; i < pop->seat_count && topic_serve_seat(&pop->seats[i]); i++)
+        ;
 }
 
 /* ---- what the queue calls ---- */
@@ -118,9 +118,10 @@ static bool has_seat_at(const struct pop *pop, const struct topic *t)
 
 /* A topic that was found empty is empty until its news are heard. But nothing is trusted for
  * ever: one question a second costs nothing. */
-static int64_t trusted_until(const struct topic *t)
+static bool is_in_doubt(const struct topic *t, const struct pop *pop)
 {
-    return t->asked_mono_ms + TRUST_MS;
+    return pop->wait_ms == 0 || t->is_popping ||
+           pop->since_mono_ms >= t->asked_mono_ms + TRUST_MS;
 }
 
 static void sit_down(struct waiters *w, struct pop *pop)
@@ -137,11 +138,22 @@ static void sit_down(struct waiters *w, struct pop *pop)
             continue;
         *seat = (struct seat){.topic = t, .pop = pop, .name = pop->topics[i]};
         list_init(&seat->held_up);
-        if (pop->wait_ms == 0 || t->is_popping || pop->since_mono_ms >= trusted_until(t))
+        if (is_in_doubt(t, pop)) {
+            seat->is_news = !t->is_dirty;
             t->is_dirty = true;
+        }
         t->in_a_hurry += pop->wait_ms == 0;
         list_append(&t->free, &seat->link);
         pop->seat_count++;
+    }
+}
+
+/* What it doubts concerns all consumers of the topic. */
+static void spread_news(struct pop *pop)
+{
+    for (unsigned i = 0; i < pop->seat_count; i++) {
+        if (pop->seats[i].is_news)
+            topic_serve(pop->seats[i].topic);
     }
 }
 
@@ -167,6 +179,7 @@ void waiters_add(struct waiters *w, struct pop *pop)
         pop->is_patient = true;
         timer_arm(w->core->timers, &pop->timer, pop->wait_ms);
     }
+    spread_news(pop);
     waiter_serve_seats(pop);
 }
 

@@ -17,7 +17,7 @@
  *     second it is asked again all the same);
  *   - the store says that the topic has become ready, also while a pop is in flight, whose
  *     answer may be older than the news;
- *   - a pop brought all it asked for: there may be more;
+ *   - a pop brought all it asked for, or all that one answer may hold: there may be more;
  *   - a pop failed, or the store was away: anything may have happened.
  *
  * So a wake-up is never lost, and a topic that nobody waits for costs nothing: topics exist

@@ -189,6 +189,58 @@ static void gives_as_many_as_were_asked_for(void **state)
     delivered(&f, &b);
 }
 
+/* ---- jobs so big that an answer has room for few ---- */
+
+/* Two of three have room in one answer. */
+static void push_bulky(const char *topic, const char *id)
+{
+    static const struct queue_options options = {.body_max_bytes = OP_POP_BYTES_MAX,
+                                                 .waiting_max = 100};
+    static char body[OP_POP_BYTES_MAX / 5 * 2];
+    struct call call = {0};
+
+    queue_reload(f.q, &options);
+    call.op.in.push.body = bytes_of(body, sizeof(body));
+    submit(&f, &call, OP_PUSH, topic, id, 0);
+    assert_int_equal(call.status, STATUS_OK);
+}
+
+static void one_that_asks_for_many_is_given_what_has_room(void **state)
+{
+    for (unsigned i = 0; i < 5; i++)
+        push_bulky("t", "");
+    consume(&f, &a, "t", 64, 0);
+    assert_int_equal(a.count, 2);
+    consume(&f, &b, "t", 64, 5000);
+    assert_int_equal(b.count, 2);
+    delivered(&f, &a);
+    delivered(&f, &b);
+}
+
+/* A pop for several of them brings too few, though there are more: those who do not wait are
+ * not sent home for that. */
+static void those_who_had_no_room_are_served_next(void **state)
+{
+    static struct consumer many[16];
+    unsigned long before;
+
+    memset(many, 0, sizeof(many));
+    for (unsigned i = 0; i < 16; i++)
+        push_bulky("t", "");
+    before = memory_store_count(f.ms, OP_POP);
+    memory_store_hold(f.ms);
+    for (unsigned i = 0; i < 16; i++)
+        consume(&f, &many[i], "t", 1, i % 2 ? 5000 : 0);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_in_range(memory_store_count(f.ms, OP_POP) - before, 8, 16);
+    for (unsigned i = 0; i < 16; i++) {
+        assert_int_equal(many[i].status, STATUS_OK);
+        assert_true(i == 0 || many[i].stamps[0] > many[i - 1].stamps[0]);
+        delivered(&f, &many[i]);
+    }
+}
+
 /* The store says "ready" while an answer "empty", older than that, is on its way. */
 static void hears_news_that_overtake_an_answer(void **state)
 {
@@ -516,6 +568,8 @@ int main(void)
         TEST(makes_few_pops_for_many_consumers),
         TEST(does_not_ask_a_topic_that_is_known_to_be_empty),
         TEST(gives_as_many_as_were_asked_for),
+        TEST(one_that_asks_for_many_is_given_what_has_room),
+        TEST(those_who_had_no_room_are_served_next),
         TEST(hears_news_that_overtake_an_answer),
         TEST(cancelling_a_waiting_consumer_costs_nothing),
         TEST(a_job_popped_for_one_who_left_goes_to_the_next_without_a_try),

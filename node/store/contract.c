@@ -87,6 +87,15 @@ static void keep_outputs(struct op *op)
 
         op->out.scan.lateness_ms = (const int64_t *)room_copy(&now.kept, all).at;
         op->out.scan.wrong = room_copy(&now.kept, op->out.scan.wrong);
+    } else if (op->verb == OP_TOPICS) {
+        struct topic_count *rows = room_get(&now.kept, op->out.topics.count * sizeof(*rows));
+
+        for (unsigned i = 0; i < op->out.topics.count; i++) {
+            rows[i] = op->out.topics.rows[i];
+            rows[i].topic = room_copy(&now.kept, rows[i].topic);
+        }
+        op->out.topics.rows = rows;
+        op->out.topics.next = room_copy(&now.kept, op->out.topics.next);
     } else if (op->verb == OP_POP) {
         struct job *jobs = room_get(&now.kept, op->out.pop.count * sizeof(*jobs));
 
@@ -241,7 +250,7 @@ static struct op run_leases(enum op_verb verb, const struct job *jobs, unsigned 
     struct lease *leases = room_get(&now.kept, count * sizeof(*leases));
 
     for (unsigned i = 0; i < count; i++)
-        leases[i] = (struct lease){jobs[i].id, jobs[i].stamp};
+        leases[i] = (struct lease){.id = jobs[i].id, .stamp = jobs[i].stamp};
     return run_well((struct op){
         .verb = verb, .topic = TOPIC, .in.leases = {.items = leases, .count = count}});
 }
@@ -249,6 +258,20 @@ static struct op run_leases(enum op_verb verb, const struct job *jobs, unsigned 
 struct op delivered(const struct job *jobs, unsigned count)
 {
     return run_leases(OP_DELIVERED, jobs, count);
+}
+
+struct op delivered_for(const struct job *job, int64_t ttr_ms)
+{
+    struct lease lease = {
+        .id = job->id, .stamp = job->stamp, .has_ttr = true, .ttr_ms = ttr_ms};
+
+    return run_well(
+        (struct op){.verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {&lease, 1}});
+}
+
+struct op kept(const struct job *jobs, unsigned count)
+{
+    return run_leases(OP_KEEP, jobs, count);
 }
 
 struct op returned(const struct job *jobs, unsigned count)

@@ -54,7 +54,7 @@ struct contract_part {
 
 extern const struct contract_part contract_pushes, contract_places, contract_leases;
 extern const struct contract_part contract_owners, contract_scans, contract_orphans;
-extern const struct contract_part contract_events, contract_bytes;
+extern const struct contract_part contract_events, contract_bytes, contract_topics;
 
 /* Around each test. Returns when the store is up. */
 void contract_begin(struct stand *stand);
@@ -89,6 +89,8 @@ struct op ack(const struct job *job);
 struct op release(const struct job *job, int64_t delay_ms);
 struct op touch(const struct job *job, int64_t ttr_ms);
 struct op delivered(const struct job *jobs, unsigned count);
+struct op delivered_for(const struct job *job, int64_t ttr_ms); /* instead of its own */
+struct op kept(const struct job *jobs, unsigned count);
 struct op returned(const struct job *jobs, unsigned count);
 struct op cancel(const char *id);
 

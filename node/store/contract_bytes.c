@@ -39,7 +39,7 @@ static void lead_through_life(struct bytes topic, struct bytes id, struct bytes 
         job = pop_one_of(topic);
         assert_bytes(job.id, id);
         assert_bytes(job.body, body);
-        lease = (struct lease){job.id, job.stamp};
+        lease = (struct lease){.id = job.id, .stamp = job.stamp};
         op = run((struct op){
             .verb = next, .topic = topic, .in.leases = {.items = &lease, .count = 1}});
         assert_status(op, OK);
@@ -100,6 +100,78 @@ static void big_and_small_bodies_are_popped_together(void **state)
     assert_bytes(get("b").body, big);
     free((char *)big.at);
     free((char *)bigger.at);
+}
+
+/* A job for each length, in this order. */
+static void push_bodies(const size_t *lens, unsigned count)
+{
+    static char body[2 * OP_POP_BYTES_MAX];
+
+    for (unsigned i = 0; i < count; i++)
+        push_body("", bytes_of(body, lens[i]));
+}
+
+/* These many jobs, one answer after the other; only the last of them says that it was all. */
+static void assert_answers(unsigned answers, const unsigned *counts)
+{
+    for (unsigned i = 0; i < answers; i++) {
+        struct op op = pop(BATCH_MAX);
+
+        assert_int_equal(op.out.pop.count, counts[i]);
+        assert_int_equal(op.out.pop.has_more, i + 1 < answers);
+    }
+}
+
+static void an_answer_has_so_many_bytes_of_big_bodies_at_most(void **state)
+{
+    size_t half = OP_POP_BYTES_MAX / 2;
+
+    push_bodies((size_t[]){half, half, half, half + 1, half}, 5);
+    assert_counts(TOPIC, 0, 5, 0);
+    assert_answers(4, (unsigned[]){2, 1, 1, 1});
+    assert_counts(TOPIC, 0, 0, 5);
+}
+
+static void one_job_comes_however_big_it_is(void **state)
+{
+    size_t max = OP_POP_BYTES_MAX;
+
+    push_bodies((size_t[]){2 * max, max + 1, max, max}, 4);
+    assert_answers(4, (unsigned[]){1, 1, 1, 1});
+}
+
+/* So the ordinary pop need not count, and has 64 KiB more at most. */
+static void small_bodies_take_no_room(void **state)
+{
+    size_t max = OP_POP_BYTES_MAX, small = OP_BODY_SMALL_MAX;
+
+    push_bodies((size_t[]){small, max, small, 0, small + 1, small}, 6);
+    assert_answers(2, (unsigned[]){4, 2});
+    push_bodies((size_t[]){2 * max, small, small + 1}, 3);
+    assert_answers(2, (unsigned[]){2, 1});
+}
+
+static void what_had_no_room_keeps_its_place(void **state)
+{
+    struct bytes big = pattern(OP_POP_BYTES_MAX);
+    struct op op;
+
+    push("a");
+    push("gone");
+    push_body("b", big);
+    push("gone too");
+    push_body("c", big);
+    push("d");
+    cancel("gone");
+    cancel("gone too");
+    op = pop(BATCH_MAX);
+    assert_int_equal(op.out.pop.count, 2);
+    assert_true(op.out.pop.has_more);
+    assert_bytes(op.out.pop.jobs[1].id, BYTES("b"));
+    assert_state("c", JOB_READY);
+    assert_bytes(get("c").body, big);
+    ASSERT_READY("c", "d");
+    free((char *)big.at);
 }
 
 /* Ends the job in one of the ways there are. */
@@ -218,6 +290,10 @@ static void topics_may_have_up_to_200_bytes_and_do_not_mix(void **state)
 static const struct CMUnitTest tests[] = {
     TEST(bodies_of_every_length_and_byte_live_unchanged),
     TEST(big_and_small_bodies_are_popped_together),
+    TEST(an_answer_has_so_many_bytes_of_big_bodies_at_most),
+    TEST(one_job_comes_however_big_it_is),
+    TEST(small_bodies_take_no_room),
+    TEST(what_had_no_room_keeps_its_place),
     TEST(a_big_body_goes_with_its_job),
     TEST(a_refused_push_leaves_the_body_alone),
     TEST(ids_are_bytes_and_nothing_else),

@@ -101,7 +101,7 @@ static void a_delivery_confirms_what_is_valid_and_counts_the_rest(void **state)
     assert_status(release(&jobs[3], 0), OK);
     assert_int_equal(delivered(jobs, 5).out.leases.stale, 3);
     assert_int_equal(get("kept").tries, 1);
-    assert_int_equal(get("released").tries, 0);
+    assert_int_equal(get("released").tries, 1);
     assert_gone("done");
     assert_counts(TOPIC, 0, 1, 1);
 }
@@ -140,6 +140,195 @@ static void a_whole_batch_is_delivered_at_once(void **state)
     assert_int_equal(get("0").tries, 1);
     assert_int_equal(get("63").tries, 1);
     assert_counts(TOPIC, 0, 0, BATCH_MAX);
+}
+
+/* ---- confirmed once ---- */
+
+static void a_delivery_said_twice_counts_once(void **state)
+{
+    struct job job = (push_ttr("a", 100), pop_one());
+    struct op op = delivered(&job, 1);
+
+    wait_until(op.now_ms + 1);
+    assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
+    assert_int_equal(delivered_for(&job, FAR_MS).out.leases.stale, 0);
+    assert_int_equal(delivered_for(&job, 0).out.leases.stale, 0);
+    assert_state("a", JOB_RESERVED);
+    assert_int_equal(get("a").tries, 1);
+    assert_int_equal(next_event_ms(), op.now_ms + 100);
+}
+
+static void a_delivery_said_late_does_not_undo_a_touch(void **state)
+{
+    struct job job = hold("a", 100);
+    struct op op = touch(&job, FAR_MS);
+
+    assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
+    assert_int_equal(get("a").tries, 1);
+    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+}
+
+static void a_touch_confirms_what_was_not_delivered_yet(void **state)
+{
+    struct job job = (push_ttr("a", 100), pop_one());
+    struct op op = touch(&job, FAR_MS);
+
+    assert_status(op, OK);
+    assert_int_equal(get("a").tries, 1);
+    assert_int_equal(touch(&job, FAR_MS).status, STATUS_OK);
+    assert_int_equal(get("a").tries, 1);
+    op = touch(&job, FAR_MS);
+    assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
+    assert_int_equal(get("a").tries, 1);
+    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_bytes(get("a").body, BODY);
+}
+
+static void a_release_is_a_try_delivered_or_not(void **state)
+{
+    struct job job = (push("a"), pop_one());
+
+    assert_status(release(&job, 0), OK);
+    assert_int_equal(get("a").tries, 1);
+    job = pop_one();
+    delivered(&job, 1);
+    assert_status(release(&job, 0), OK);
+    assert_int_equal(get("a").tries, 2);
+    job = pop_one();
+    assert_status(touch(&job, 0), OK);
+    assert_status(release(&job, SOON_MS), OK);
+    assert_int_equal(get("a").tries, 3);
+}
+
+/* However the last one ended. */
+static void each_reservation_is_confirmed_anew(void **state)
+{
+    struct job job = hold("a", 1);
+
+    scan_at(store_now() + 2);
+    job = pop_one();
+    assert_int_equal(job.tries, 1);
+    delivered(&job, 1);
+    assert_int_equal(get("a").tries, 2);
+    assert_status(release(&job, 0), OK);
+    job = pop_one();
+    delivered(&job, 1);
+    assert_int_equal(get("a").tries, 3);
+    assert_status(release(&job, 1), OK);
+    scan_at(store_now() + 2);
+    job = pop_one();
+    delivered(&job, 1);
+    assert_int_equal(get("a").tries, 4);
+}
+
+/* ---- delivered, with a TTR for this once ---- */
+
+static void a_ttr_of_its_own_replaces_the_jobs_for_this_reservation(void **state)
+{
+    struct job job = (push("a"), pop_one());
+    struct op op = delivered_for(&job, SOON_MS);
+
+    assert_int_equal(op.out.leases.stale, 0);
+    assert_int_equal(scan_at(op.now_ms + SOON_MS).out.scan.expired, 1);
+    assert_int_equal(get("a").ttr_ms, TTR_MS);
+    assert_int_equal(get("a").tries, 1);
+    job = pop_one();
+    op = delivered_for(&job, FAR_MS);
+    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+}
+
+static void a_ttr_of_its_own_keeps_a_job_that_has_none(void **state)
+{
+    struct job job = (push_ttr("a", 0), pop_one());
+    struct op op = delivered_for(&job, SOON_MS);
+
+    assert_state("a", JOB_RESERVED);
+    op = scan_at(op.now_ms + SOON_MS);
+    assert_int_equal(op.out.scan.expired, 1);
+    assert_int_equal(get("a").ttr_ms, 0);
+    job = pop_one();
+    assert_int_equal(job.tries, 1);
+    delivered(&job, 1);
+    assert_gone("a");
+}
+
+static void no_time_to_run_means_done_with_the_delivery(void **state)
+{
+    struct job job = (push("a"), pop_one());
+
+    assert_int_equal(delivered_for(&job, 0).out.leases.stale, 0);
+    assert_gone("a");
+    assert_counts(TOPIC, 0, 0, 0);
+    assert_int_equal(delivered_for(&job, 0).out.leases.stale, 1);
+}
+
+static void a_ttr_of_its_own_needs_a_valid_lease(void **state)
+{
+    struct job job = with_stamp((push("a"), pop_one()), 1);
+
+    assert_int_equal(delivered_for(&job, 0).out.leases.stale, 1);
+    assert_state("a", JOB_RESERVED);
+}
+
+/* ---- keep ---- */
+
+static void what_is_kept_is_reserved_for_five_seconds_more(void **state)
+{
+    struct op popped = reserve(3), op;
+
+    wait_until(popped.now_ms + 2);
+    op = kept(popped.out.pop.jobs, 3);
+    assert_int_equal(op.out.leases.stale, 0);
+    assert_int_equal(op.wait_ms, -1); /* the bucket looks earlier, and finds nothing */
+    assert_int_equal(next_event_ms(), op.now_ms + OP_UNCONFIRMED_MS);
+    assert_int_equal(get("0").tries, 0);
+    assert_int_equal(get("0").stamp, popped.out.pop.jobs[0].stamp);
+}
+
+static void a_job_kept_for_a_while_is_delivered_as_ever(void **state)
+{
+    struct job jobs[2];
+    struct op op;
+
+    push_ttr("a", FAR_MS);
+    push_ttr("none", 0);
+    memcpy(jobs, pop(2).out.pop.jobs, sizeof(jobs));
+    kept(jobs, 2);
+    op = delivered(jobs, 2);
+    assert_int_equal(op.out.leases.stale, 0);
+    assert_int_equal(get("a").tries, 1);
+    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_gone("none");
+}
+
+/* However late it is said. */
+static void keeping_changes_nothing_that_is_confirmed(void **state)
+{
+    struct job delivered_one = hold("a", FAR_MS), touched = (push("b"), pop_one());
+    struct op op = touch(&touched, SOON_MS);
+
+    assert_int_equal(kept(&delivered_one, 1).out.leases.stale, 0);
+    assert_int_equal(kept(&touched, 1).out.leases.stale, 0);
+    assert_int_equal(next_event_ms(), op.now_ms + SOON_MS);
+    assert_status(ack(&touched), OK);
+    assert_true(next_event_ms() > store_now() + OP_UNCONFIRMED_MS);
+}
+
+static void only_what_is_still_reserved_is_kept(void **state)
+{
+    struct job jobs[3];
+
+    push("a");
+    push("b");
+    push("c");
+    memcpy(jobs, pop(3).out.pop.jobs, sizeof(jobs));
+    assert_status(ack(&jobs[0]), OK);
+    returned(&jobs[2], 1);
+    assert_int_equal(kept(jobs, 3).out.leases.stale, 2);
+    assert_counts(TOPIC, 0, 1, 1);
+    assert_status(ack(&jobs[1]), OK);
+    assert_int_equal(kept(jobs, 3).out.leases.stale, 3);
+    assert_int_equal(next_event_ms(), -1);
 }
 
 /* ---- return ---- */
@@ -197,6 +386,22 @@ static void stale_leases_are_not_returned(void **state)
     assert_counts(TOPIC, 1, 1, 0);
     assert_int_equal(returned(jobs, 3).out.leases.stale, 3);
     ASSERT_READY("b");
+}
+
+/* It left before the end of its reply, but not without what it had read. */
+static void a_job_that_its_consumer_has_touched_is_not_returned(void **state)
+{
+    struct job jobs[2];
+
+    push("a");
+    push("b");
+    memcpy(jobs, pop(2).out.pop.jobs, sizeof(jobs));
+    assert_status(touch(&jobs[0], FAR_MS), OK);
+    assert_int_equal(returned(jobs, 2).out.leases.stale, 0);
+    assert_state("a", JOB_RESERVED);
+    assert_int_equal(get("a").tries, 1);
+    ASSERT_READY("b");
+    assert_status(ack(&jobs[0]), OK);
 }
 
 /* ---- release ---- */
@@ -346,12 +551,26 @@ static void a_lease_ends_with_the_scan_after_its_deadline(void **state)
 static const struct CMUnitTest tests[] = {
     TEST(every_stay_in_ready_or_reserved_has_a_higher_stamp),
     TEST(ids_and_stamps_of_a_bucket_never_meet),
+    TEST(a_ttr_of_its_own_replaces_the_jobs_for_this_reservation),
+    TEST(a_ttr_of_its_own_keeps_a_job_that_has_none),
+    TEST(no_time_to_run_means_done_with_the_delivery),
+    TEST(a_ttr_of_its_own_needs_a_valid_lease),
     TEST(the_time_to_run_begins_with_the_delivery),
     TEST(a_delivery_counts_as_a_try),
     TEST(a_delivered_job_without_ttr_is_gone),
     TEST(a_delivery_confirms_what_is_valid_and_counts_the_rest),
     TEST(a_delivery_of_nothing_valid_changes_nothing),
     TEST(a_whole_batch_is_delivered_at_once),
+    TEST(a_delivery_said_twice_counts_once),
+    TEST(a_delivery_said_late_does_not_undo_a_touch),
+    TEST(a_touch_confirms_what_was_not_delivered_yet),
+    TEST(a_release_is_a_try_delivered_or_not),
+    TEST(each_reservation_is_confirmed_anew),
+    TEST(what_is_kept_is_reserved_for_five_seconds_more),
+    TEST(a_job_kept_for_a_while_is_delivered_as_ever),
+    TEST(keeping_changes_nothing_that_is_confirmed),
+    TEST(only_what_is_still_reserved_is_kept),
+    TEST(a_job_that_its_consumer_has_touched_is_not_returned),
     TEST(returned_jobs_come_first_again_in_their_order),
     TEST(a_whole_batch_is_returned_at_once),
     TEST(a_returned_job_has_lost_no_try_and_keeps_its_due_time),

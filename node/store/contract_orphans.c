@@ -65,11 +65,24 @@ static void an_orphan_that_is_not_due_is_in_nobodys_way(void **state)
     assert_status(run((struct op){.verb = OP_STATS, .topic = TOPIC}), OK);
 }
 
+static void an_orphan_keeps_its_topic_when_the_last_job_is_cancelled(void **state)
+{
+    struct op lost = push_delayed("lost", 1);
+
+    push("a");
+    lose("lost");
+    assert_status(cancel("a"), OK);
+    assert_is_left_alone(scan_at(lost.out.push.due_ms));
+    repair("lost");
+    assert_int_equal(next_event_ms(), -1);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_delayed_orphan_stops_its_topic_and_no_other),
     TEST(a_reserved_orphan_stops_its_topic_and_no_other),
     TEST(an_orphan_that_is_not_due_is_in_nobodys_way),
+    TEST(an_orphan_keeps_its_topic_when_the_last_job_is_cancelled),
 };
 
 const struct contract_part contract_orphans = {tests, sizeof(tests) / sizeof(*tests)};

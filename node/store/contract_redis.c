@@ -21,13 +21,13 @@ void contract_redis_begin(struct redis_fixture *fixture, const char *key_prefix)
     prefix = key_prefix;
 }
 
-/* The name of a key: of TOPIC, or where `letter` is one of t, n, o of its bucket. */
+/* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a of its bucket. */
 static const char *key(char letter)
 {
     static char names[8][64];
     static unsigned turn;
     char *name = names[turn++ % 8];
-    bool is_bucket = strchr("tno", letter);
+    bool is_bucket = strchr("tnoa", letter);
 
     snprintf(name, sizeof(names[0]), "%s:{%u}:%c%s%.*s", prefix, bucket_of(TOPIC), letter,
              is_bucket ? "" : ":", is_bucket ? 0 : (int)TOPIC.len, TOPIC.at);
@@ -84,7 +84,7 @@ static void take_digests(char except, char digests[512])
 {
     size_t used = 0;
 
-    for (const char *letter = "jpdrvxto"; *letter; letter++) {
+    for (const char *letter = "jpdrvxtoa"; *letter; letter++) {
         redisReply *reply;
 
         if (*letter == except)
@@ -155,12 +155,14 @@ static void no_pop_changes_a_job_when_a_key_is_wrong(void **state)
 static void no_delivery_changes_a_job_when_a_key_is_wrong(void **state)
 {
     struct scene scene = set_the_scene();
-    struct lease leases[] = {{scene.small.id, scene.small.stamp},
-                             {scene.big.id, scene.big.stamp},
-                             {scene.done.id, scene.done.stamp}};
+    struct lease leases[] = {{.id = scene.small.id, .stamp = scene.small.stamp},
+                             {.id = scene.big.id, .stamp = scene.big.stamp},
+                             {.id = scene.done.id, .stamp = scene.done.stamp}};
     struct op op = {.verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {leases, 3}};
 
     assert_all_or_nothing(op, "jpvto");
+    op.verb = OP_KEEP;
+    assert_all_or_nothing(op, "jvt");
     op.verb = OP_RETURN;
     assert_all_or_nothing(op, "jrvn");
 }
@@ -187,11 +189,31 @@ static void no_cancel_changes_a_job_when_a_key_is_wrong(void **state)
     assert_all_or_nothing(id_op(OP_CANCEL, "ready"), "jp");
 }
 
+/* Where the topic itself comes or goes. */
+static void no_topic_begins_or_ends_when_a_key_is_wrong(void **state)
+{
+    struct op scan_op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+    struct job job;
+
+    assert_all_or_nothing(push_op(TOPIC, "new"), "ra");
+    push_delayed("a", FAR_MS);
+    assert_all_or_nothing(id_op(OP_CANCEL, "a"), "jdta");
+    assert_status(cancel("a"), OK);
+    job = hold("b", 1);
+    assert_status(ack(&job), OK);
+    wait_until(store_now() + 2);
+    assert_all_or_nothing(scan_op, "tajdv");
+}
+
 static void no_look_succeeds_when_a_key_is_wrong(void **state)
 {
     set_the_scene();
     assert_all_or_nothing(id_op(OP_GET, "big"), "jp");
-    assert_all_or_nothing(id_op(OP_STATS, ""), "jdvx");
+    assert_all_or_nothing(id_op(OP_STATS, ""), "jdrvx");
+    assert_all_or_nothing((struct op){.verb = OP_TOPICS,
+                                      .bucket = bucket_of(TOPIC),
+                                      .in.topics.limit = OP_TOPICS_MAX},
+                          "ajdrvx");
 }
 
 static void no_scan_changes_a_job_when_a_key_is_wrong(void **state)
@@ -253,27 +275,11 @@ static void assert_refused_unchanged(struct op op)
                  status_word(op.status), before, after);
 }
 
-/* One job among more tombstones than a pop looks at. */
-static void bury_a_job(void)
-{
-    static struct op ops[1200];
-    static char ids[1200][8];
-
-    for (unsigned i = 0; i < 1200; i++) {
-        snprintf(ids[i], sizeof(ids[i]), "%u", i);
-        ops[i] = push_op(TOPIC, ids[i]);
-    }
-    run_all(ops, 1200);
-    for (unsigned i = 1; i < 1200; i++)
-        ops[i] = id_op(OP_CANCEL, ids[i]);
-    run_all(ops + 1, 1199);
-}
-
 /* What wakes others is refused as a whole, or not at all. */
 static void nothing_happens_that_cannot_be_announced(void **state)
 {
-    struct job first = hold("first", TTR_MS), second = hold("second", TTR_MS);
-    struct lease lease = {first.id, first.stamp};
+    struct job first = (push("first"), pop_one()), second = hold("second", TTR_MS);
+    struct lease lease = {.id = first.id, .stamp = first.stamp};
     struct op due = push_delayed("due", 1);
 
     assert_refused_unchanged(push_op(TOPIC, "new"));
@@ -284,8 +290,6 @@ static void nothing_happens_that_cannot_be_announced(void **state)
     wait_until(due.out.push.due_ms);
     assert_refused_unchanged(
         (struct op){.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000});
-    bury_a_job();
-    assert_refused_unchanged((struct op){.verb = OP_POP, .topic = TOPIC, .in.pop.count = 2});
 }
 
 /* ---- what is not seen from outside ---- */
@@ -306,7 +310,7 @@ static void nothing_of_a_job_stays_when_it_is_gone(void **state)
     assert_bytes(due.id, BYTES("due"));
     assert_status(cancel("due"), OK);
     assert_int_equal(pop(1).out.pop.count, 0);
-    for (const char *letter = "jpdrvxo"; *letter; letter++)
+    for (const char *letter = "jpdrvxtoa"; *letter; letter++)
         assert_int_equal(redis_fixture_command(redis, "EXISTS %s", key(*letter)), 0);
 }
 
@@ -329,10 +333,10 @@ static void tries_stay_at_the_most_that_the_header_can_hold(void **state)
     struct job job = (push("a"), pop_one());
     char value[JOB_HEADER_BYTES];
 
-    job.tries = JOB_TRIES_MAX - 1;
-    job_pack_header(&job, value);
-    redis_fixture_command(redis, "HSET %s a %b", key('j'), value, sizeof(value));
     for (unsigned i = 0; i < 2; i++) {
+        job.tries = JOB_TRIES_MAX - 1 + i;
+        job_pack_header(&job, value);
+        redis_fixture_command(redis, "HSET %s a %b", key('j'), value, sizeof(value));
         assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
         assert_int_equal(get("a").tries, JOB_TRIES_MAX);
         assert_int_equal(get("a").ttr_ms, TTR_MS);
@@ -352,6 +356,7 @@ static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
     redis_fixture_command(redis, "CONFIG SET maxmemory 1");
     assert_status(run(push_op(TOPIC, "refused")), STORE_ERROR);
     memcpy(jobs, pop(4).out.pop.jobs, sizeof(jobs));
+    assert_int_equal(kept(jobs, 4).out.leases.stale, 0);
     assert_int_equal(delivered(jobs, 3).out.leases.stale, 0);
     assert_int_equal(returned(&jobs[3], 1).out.leases.stale, 0);
     assert_status(touch(&jobs[0], 0), OK);
@@ -371,6 +376,7 @@ static const struct CMUnitTest tests[] = {
     TEST(no_delivery_changes_a_job_when_a_key_is_wrong),
     TEST(no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong),
     TEST(no_cancel_changes_a_job_when_a_key_is_wrong),
+    TEST(no_topic_begins_or_ends_when_a_key_is_wrong),
     TEST(no_look_succeeds_when_a_key_is_wrong),
     TEST(no_scan_changes_a_job_when_a_key_is_wrong),
     TEST(a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic),

@@ -182,8 +182,8 @@ static void a_deadline_moved_away_does_not_expire(void **state)
 
 static void an_ended_reservation_does_not_expire(void **state)
 {
-    struct job acked = hold("acked", SOON_MS), returns = hold("returned", SOON_MS);
-    struct job released = hold("released", SOON_MS);
+    struct job acked = hold("acked", SOON_MS), released = hold("released", SOON_MS);
+    struct job returns = (push("returned"), pop_one());
 
     hold("cancelled", SOON_MS);
     assert_status(ack(&acked), OK);
@@ -191,6 +191,7 @@ static void an_ended_reservation_does_not_expire(void **state)
     assert_status(release(&released, 0), OK);
     assert_status(cancel("cancelled"), OK);
     assert_int_equal(scan_at(store_now() + SOON_MS).out.scan.moved, 0);
+    assert_counts(TOPIC, 0, 2, 0);
     ASSERT_READY("returned", "released");
 }
 

@@ -217,9 +217,8 @@ static int redis_group_teardown(void **state)
 /* ---- the same tests for each ---- */
 
 static const struct contract_part *const every_store[] = {
-    &contract_pushes, &contract_places, &contract_leases,
-    &contract_owners, &contract_scans,  &contract_orphans,
-    &contract_events, &contract_bytes,  NULL,
+    &contract_pushes,  &contract_places, &contract_leases, &contract_owners, &contract_scans,
+    &contract_orphans, &contract_events, &contract_bytes,  &contract_topics, NULL,
 };
 static const struct contract_part *const redis_only[] = {&contract_twins, &contract_redis,
                                                          NULL};

@@ -9,6 +9,7 @@
  * passes, so a run that broke off prints its last operations.
  */
 #include "node/store/contract_redis.h"
+#include "node/store/contract_same.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,85 +53,6 @@ static unsigned below(unsigned n)
     return twins.random % n;
 }
 
-/* ---- comparing ---- */
-
-#define SAME(field)                                                                      \
-    do {                                                                                 \
-        if (r->field != m->field)                                                        \
-            fail_msg("seed %u life %u step %u: %s: " #field ": redis %lld, memory %lld", \
-                     twins.seed, twins.life, twins.step, op_word(r->verb),               \
-                     (long long)r->field, (long long)m->field);                          \
-    } while (0)
-
-static void check_job(const struct job *r, const struct job *m)
-{
-    assert_bytes(m->id, r->id);
-    assert_bytes(m->body, r->body);
-    assert_int_equal(m->state, r->state);
-    assert_int_equal(m->due_ms, r->due_ms);
-    assert_int_equal(m->delay_ms, r->delay_ms);
-    assert_int_equal(m->ttr_ms, r->ttr_ms);
-    assert_int_equal(m->stamp, r->stamp);
-    assert_int_equal(m->tries, r->tries);
-}
-
-static int64_t lateness_sum(const struct op *op)
-{
-    int64_t sum_ms = 0;
-
-    for (unsigned i = 0; i < op->out.scan.lateness_count; i++)
-        sum_ms += op->out.scan.lateness_ms[i];
-    return sum_ms;
-}
-
-/* Which of them came first is each store's own. */
-static void check_scan(const struct op *r, const struct op *m)
-{
-    SAME(out.scan.moved);
-    SAME(out.scan.expired);
-    SAME(out.scan.next_ms);
-    SAME(out.scan.stuck);
-    SAME(out.scan.lateness_count);
-    assert_int_equal(lateness_sum(r), lateness_sum(m));
-}
-
-static void check_outputs(const struct op *r, const struct op *m)
-{
-    switch (r->verb) {
-    case OP_PUSH:
-        assert_bytes(m->out.push.id, r->out.push.id);
-        SAME(out.push.due_ms);
-        break;
-    case OP_POP:
-        SAME(out.pop.count);
-        for (unsigned i = 0; i < r->out.pop.count; i++)
-            check_job(&r->out.pop.jobs[i], &m->out.pop.jobs[i]);
-        break;
-    case OP_DELIVERED:
-    case OP_RETURN:
-        SAME(out.leases.stale);
-        break;
-    case OP_GET:
-        check_job(&r->out.job, &m->out.job);
-        break;
-    case OP_STATS:
-        SAME(out.stats.delayed);
-        SAME(out.stats.ready);
-        SAME(out.stats.reserved);
-        SAME(out.stats.dead);
-        break;
-    case OP_OWNER:
-        assert_bytes(m->out.owner.topic, r->out.owner.topic);
-        SAME(out.owner.stamp);
-        break;
-    case OP_SCAN:
-        check_scan(r, m);
-        break;
-    default:
-        break;
-    }
-}
-
 /* ---- the trail ---- */
 
 /* The input that says most: a delay, a number of jobs, a stamp. */
@@ -142,6 +64,7 @@ static int64_t main_input(const struct op *op)
     case OP_POP:
         return op->in.pop.count;
     case OP_DELIVERED:
+    case OP_KEEP:
     case OP_RETURN:
         return op->in.leases.items[0].stamp;
     case OP_ACK:
@@ -177,14 +100,8 @@ void contract_twins_end(void)
 
 static void on_done(struct op *op)
 {
-    const struct op *r = twins.redis, *m = op;
-
     twins.is_checked = true;
-    SAME(status);
-    SAME(now_ms);
-    SAME(wait_ms);
-    if (r->status == STATUS_OK)
-        check_outputs(r, m);
+    assert_same_answer(twins.redis, op);
 }
 
 static void on_ready(void *arg, struct bytes topic)
@@ -228,7 +145,7 @@ static struct bytes any_id(void)
 static struct lease any_lease(void)
 {
     if (!twins.lease_count || !below(8))
-        return (struct lease){any_id(), 1 + below(1000)};
+        return (struct lease){.id = any_id(), .stamp = 1 + below(1000)};
     return twins.leases[below(twins.lease_count)];
 }
 
@@ -236,18 +153,20 @@ static void remember_lease(const struct job *job)
 {
     unsigned place = twins.lease_count < LEASES_MAX ? twins.lease_count++ : below(LEASES_MAX);
 
-    twins.leases[place] = (struct lease){job->id, job->stamp};
+    twins.leases[place] = (struct lease){.id = job->id, .stamp = job->stamp};
 }
 
 static void step_push(struct bytes topic)
 {
     static const int64_t ttrs_ms[] = {0, 1, 2, 800, 1500, TTR_MS};
-    static char body[3000];
+    static char body[OP_POP_BYTES_MAX];
     struct op op = push_op(topic, "");
 
     if (below(6))
         op.id = bytes_of_text(ids[below(IDS)]);
-    op.in.push.body = bytes_of(body, below(3) ? below(100) : below(sizeof(body)));
+    op.in.push.body = bytes_of(body, below(3) ? below(100) : below(3000));
+    if (!below(5)) /* two of them are more than one answer holds */
+        op.in.push.body = bytes_of(body, sizeof(body) / 2 + below(sizeof(body) / 2));
     op.in.push.delay_ms = below(2) ? 0 : below(2) ? 1 + below(3) : FAR_MS - below(1000);
     op.in.push.ttr_ms = ttrs_ms[below(6)];
     if (!below(8))
@@ -286,6 +205,10 @@ static void step_leases(struct bytes topic, enum op_verb verb)
         if (j == count)
             leases[count++] = lease;
     }
+    if (verb == OP_DELIVERED && !below(3)) {
+        leases[0].has_ttr = true;
+        leases[0].ttr_ms = below(2) ? 0 : 1 + below(2000);
+    }
     both((struct op){
         .verb = verb, .topic = topic, .in.leases = {.items = leases, .count = count}});
 }
@@ -311,6 +234,16 @@ static void step_id(struct bytes topic, enum op_verb verb)
                      .id = any_id()});
 }
 
+static void step_topics(void)
+{
+    struct op op = {.verb = OP_TOPICS, .bucket = bucket_of(TOPIC)};
+
+    op.in.topics.limit = 1 + below(3);
+    if (below(2))
+        op.in.topics.after = any_topic();
+    both(op);
+}
+
 /* False when several jobs or topics may have had the same time. */
 static bool step_scan(void)
 {
@@ -324,20 +257,23 @@ static bool step_scan(void)
 static bool take_step(void)
 {
     static const enum op_verb verbs[] = {
-        OP_PUSH,  OP_PUSH,    OP_PUSH,   OP_POP, OP_POP,   OP_DELIVERED, OP_RETURN, OP_ACK,
-        OP_TOUCH, OP_RELEASE, OP_CANCEL, OP_GET, OP_STATS, OP_OWNER,     OP_SCAN,   OP_SCAN,
+        OP_PUSH, OP_PUSH,   OP_PUSH,  OP_POP,   OP_POP,     OP_DELIVERED,
+        OP_KEEP, OP_RETURN, OP_ACK,   OP_TOUCH, OP_RELEASE, OP_CANCEL,
+        OP_GET,  OP_STATS,  OP_OWNER, OP_SCAN,  OP_SCAN,    OP_TOPICS,
     };
-    enum op_verb verb = verbs[below(16)];
+    enum op_verb verb = verbs[below(sizeof(verbs) / sizeof(*verbs))];
     struct bytes topic = any_topic();
 
     if (verb == OP_PUSH)
         step_push(topic);
     else if (verb == OP_POP)
         step_pop(topic);
-    else if (verb == OP_DELIVERED || verb == OP_RETURN)
+    else if (op_is_of_leases(verb))
         step_leases(topic, verb);
     else if (verb == OP_ACK || verb == OP_TOUCH || verb == OP_RELEASE)
         step_lease(topic, verb);
+    else if (verb == OP_TOPICS)
+        step_topics();
     else if (verb == OP_SCAN)
         return step_scan();
     else
@@ -357,6 +293,7 @@ static void empty(struct bytes topic)
         both((struct op){.verb = OP_CANCEL, .topic = topic, .id = twins.own_ids[i]});
     assert_int_equal(both(pop_rest).out.pop.count, 0);
     both((struct op){.verb = OP_STATS, .topic = topic});
+    step_topics();
 }
 
 static void live(void)

@@ -27,13 +27,14 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
-#define JOB_HEADER_BYTES 24
-#define JOB_TRIES_MAX    65535
-#define JOB_STAMP_MAX    ((INT64_C(1) << 48) - 1)
-#define JOB_DELAY_MAX_MS (INT64_C(3650) * 86400000)
-#define JOB_FLAG_BIG     0x08 /* the body is in the topic's payload hash, not behind the header */
-#define JOB_FLAG_OWNED   0x10 /* the bucket's owners may have an entry for it */
-#define JOB_STATE_MASK   0x07
+#define JOB_HEADER_BYTES   24
+#define JOB_TRIES_MAX      65535
+#define JOB_STAMP_MAX      ((INT64_C(1) << 48) - 1)
+#define JOB_DELAY_MAX_MS   (INT64_C(3650) * 86400000)
+#define JOB_FLAG_BIG       0x08 /* the body is in the topic's payload hash, not behind the header */
+#define JOB_FLAG_OWNED     0x10 /* the bucket's owners may have an entry for it */
+#define JOB_FLAG_CONFIRMED 0x20 /* reserved, and its consumer has it: see doc/store.md */
+#define JOB_STATE_MASK     0x07
 
 enum job_state {
     JOB_DELAYED = 1,

@@ -21,7 +21,7 @@ void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct r
 
     assert(op->bucket < db->bucket_count);
     before_ms = heap_first_ms(&bucket->index);
-    if (op->verb != OP_OWNER && op->verb != OP_SCAN)
+    if (op->verb != OP_TOPICS && op->verb != OP_OWNER && op->verb != OP_SCAN)
         call.topic = memory_topic_get(bucket, op->topic);
     memset(&op->out, 0, sizeof(op->out));
     op->status = memory_op_run(&call);

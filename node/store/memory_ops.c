@@ -3,13 +3,13 @@
 #include <assert.h>
 #include <stdio.h>
 
-#define IDS_EPOCH_MS       INT64_C(1767225600000) /* 2026-01-01 */
-#define IDS_PER_MS         32
-#define UNCONFIRMED_MIN_MS 1000 /* a popped job is kept so long for its confirmation */
-#define UNCONFIRMED_MAX_MS 5000
-#define TOUCH_NO_TTR_MS    5000
-#define STUCK_RETRY_MS     1000
-#define TTR_MAX_MS         ((INT64_C(1) << 32) - 1)
+#define IDS_EPOCH_MS     INT64_C(1767225600000) /* 2026-01-01 */
+#define IDS_PER_MS       32
+#define TOUCH_NO_TTR_MS  5000
+#define STUCK_RETRY_MS   1000
+#define LAST_ACK_SCAN_MS 5000
+#define TTR_MAX_MS       ((INT64_C(1) << 32) - 1)
+#define OLDEST_LOOK_MAX  100
 
 /* ---- push and pop ---- */
 
@@ -66,22 +66,33 @@ static enum status run_push(struct call *c)
     return STATUS_OK;
 }
 
-static int64_t unconfirmed_ms(int64_t ttr_ms)
+/* Does the body fit into what is left of an answer that has `count` jobs? Then it is in. */
+static bool takes_room(const struct job *job, unsigned count, size_t *left)
 {
-    if (ttr_ms == 0 || ttr_ms > UNCONFIRMED_MAX_MS)
-        return UNCONFIRMED_MAX_MS;
-    return ttr_ms < UNCONFIRMED_MIN_MS ? UNCONFIRMED_MIN_MS : ttr_ms;
+    size_t bytes = job->body.len > OP_BODY_SMALL_MAX ? job->body.len : 0;
+
+    if (count > 0 && bytes > *left)
+        return false;
+    *left -= bytes < *left ? bytes : *left;
+    return true;
 }
 
 static enum status run_pop(struct call *c)
 {
     unsigned wanted = c->op->in.pop.count, count = 0;
     struct job *jobs = room_get(c->room, wanted * sizeof(*jobs));
+    size_t left = OP_POP_BYTES_MAX;
     struct record *record;
 
     assert(wanted >= 1 && wanted <= OP_ITEMS_MAX);
-    while (count < wanted && (record = ready_take(c->topic))) {
-        enter_reserved(c->topic, record, c->now_ms + unconfirmed_ms(record->job.ttr_ms));
+    c->op->out.pop.has_more = false;
+    while (count < wanted && (record = ready_first(c->topic))) {
+        if (!takes_room(&record->job, count, &left)) {
+            c->op->out.pop.has_more = true;
+            break;
+        }
+        ready_take(c->topic);
+        enter_reserved(c->topic, record, c->now_ms + OP_UNCONFIRMED_MS);
         if (c->op->in.pop.id_only)
             owner_set(c->topic, &record->job);
         jobs[count++] = room_copy_job(c->room, &record->job);
@@ -109,32 +120,50 @@ static enum status check_lease(struct call *c, struct bytes id, int64_t stamp,
     return STATUS_OK;
 }
 
-static void confirm(struct call *c, struct record *record)
+/* The consumer is known to have it: a try, counted once. */
+static void note_consumer(struct record *record)
 {
-    struct job *job = &record->job;
+    if (!record->is_confirmed && record->job.tries < JOB_TRIES_MAX)
+        record->job.tries++;
+    record->is_confirmed = true;
+}
 
-    if (job->ttr_ms == 0) {
+static void confirm(struct call *c, struct record *record, const struct lease *lease)
+{
+    int64_t ttr_ms = lease->has_ttr ? lease->ttr_ms : record->job.ttr_ms;
+
+    if (record->is_confirmed)
+        return;
+    if (ttr_ms == 0) {
         record_delete(c->topic, record);
         return;
     }
-    if (job->tries < JOB_TRIES_MAX)
-        job->tries++;
-    move_deadline(c->topic, record, c->now_ms + job->ttr_ms);
+    note_consumer(record);
+    move_deadline(c->topic, record, c->now_ms + ttr_ms);
 }
 
-static void put_back(struct call *c, struct record *record)
+static void keep(struct call *c, struct record *record, const struct lease *lease)
 {
+    if (!record->is_confirmed)
+        move_deadline(c->topic, record, c->now_ms + OP_UNCONFIRMED_MS);
+}
+
+static void put_back(struct call *c, struct record *record, const struct lease *lease)
+{
+    if (record->is_confirmed)
+        return;
     record_leave(c->topic, record);
     enter_ready(c->topic, record, FRONT);
 }
 
-static void run_lease(struct call *c, unsigned i, void (*act)(struct call *, struct record *))
+static void run_lease(struct call *c, unsigned i,
+                      void (*act)(struct call *, struct record *, const struct lease *))
 {
     const struct lease *lease = &c->op->in.leases.items[i];
     struct record *record;
 
     if (check_lease(c, lease->id, lease->stamp, &record) == STATUS_OK)
-        act(c, record);
+        act(c, record, lease);
     else
         c->op->out.leases.stale++;
 }
@@ -146,6 +175,13 @@ static enum status run_delivered(struct call *c)
     return STATUS_OK;
 }
 
+static enum status run_keep(struct call *c)
+{
+    for (unsigned i = 0; i < c->op->in.leases.count; i++)
+        run_lease(c, i, keep);
+    return STATUS_OK;
+}
+
 /* Last first: each is put in front of those before it. */
 static enum status run_return(struct call *c)
 {
@@ -154,14 +190,20 @@ static enum status run_return(struct call *c)
     return STATUS_OK;
 }
 
+/* With the last job the scan is called: it may think it has time until the deadline. */
 static enum status run_ack(struct call *c)
 {
     struct record *record;
     enum status status = check_lease(c, c->op->id, c->op->in.lease.stamp, &record);
+    bool was_confirmed;
 
-    if (status == STATUS_OK)
-        record_delete(c->topic, record);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    was_confirmed = record->is_confirmed;
+    record_delete(c->topic, record);
+    if (was_confirmed && !c->topic->records)
+        memory_topic_expect(c->topic, c->now_ms + LAST_ACK_SCAN_MS);
+    return STATUS_OK;
 }
 
 static enum status run_release(struct call *c)
@@ -175,6 +217,7 @@ static enum status run_release(struct call *c)
     if (c->op->in.lease.delay_ms > JOB_DELAY_MAX_MS)
         return STATUS_OUT_OF_RANGE;
     owner_remove(c->topic, &record->job);
+    note_consumer(record);
     record_leave(c->topic, record);
     record->job.due_ms = due_ms;
     if (c->op->in.lease.delay_ms == 0)
@@ -194,6 +237,7 @@ static enum status run_touch(struct call *c)
         return status;
     if (ttr_ms == 0)
         ttr_ms = record->job.ttr_ms ? record->job.ttr_ms : TOUCH_NO_TTR_MS;
+    note_consumer(record);
     move_deadline(c->topic, record, c->now_ms + ttr_ms);
     return STATUS_OK;
 }
@@ -207,6 +251,7 @@ static enum status run_cancel(struct call *c)
     if (!record)
         return STATUS_NOT_FOUND;
     record_delete(c->topic, record);
+    memory_topic_let_go(c->topic);
     return STATUS_OK;
 }
 
@@ -220,15 +265,75 @@ static enum status run_get(struct call *c)
     return STATUS_OK;
 }
 
+/* The first one of the list that is no tombstone. */
+static int64_t oldest_ready_ms(const struct call *c, struct topic *topic)
+{
+    unsigned looked_at = 0;
+
+    LIST_EACH (link, &topic->ready) {
+        const struct record *record = CONTAINER_OF(link, struct entry, link)->record;
+
+        if (record)
+            return or_zero(c->now_ms - record->job.due_ms);
+        if (++looked_at == OLDEST_LOOK_MAX)
+            break;
+    }
+    return -1;
+}
+
+static struct topic_stats count(const struct call *c, struct topic *topic)
+{
+    int64_t live = HASH_COUNT(topic->records);
+    struct topic_stats stats = {.delayed = (int64_t)topic->delayed.count,
+                                .reserved = (int64_t)topic->reserved.count,
+                                .oldest_ready_ms = -1,
+                                .next_due_ms = -1};
+
+    stats.ready = or_zero(live - stats.delayed - stats.reserved);
+    if (stats.ready)
+        stats.oldest_ready_ms = oldest_ready_ms(c, topic);
+    if (stats.delayed)
+        stats.next_due_ms = or_zero(heap_first_ms(&topic->delayed) - c->now_ms);
+    return stats;
+}
+
 static enum status run_stats(struct call *c)
 {
-    int64_t live = HASH_COUNT(c->topic->records);
-    int64_t delayed = (int64_t)c->topic->delayed.count;
-    int64_t reserved = (int64_t)c->topic->reserved.count;
+    c->op->out.stats = count(c, c->topic);
+    return STATUS_OK;
+}
 
-    c->op->out.stats.delayed = delayed;
-    c->op->out.stats.reserved = reserved;
-    c->op->out.stats.ready = or_zero(live - delayed - reserved);
+/* The first by name behind `after`; NULL when there is none. */
+static struct topic *next_topic(struct bucket *bucket, struct bytes after)
+{
+    struct topic *topic, *next, *first = NULL;
+
+    HASH_ITER (hh, bucket->topics, topic, next) {
+        if (memory_topic_exists(topic) && bytes_compare(topic->name, after) > 0 &&
+            (!first || bytes_compare(topic->name, first->name) < 0))
+            first = topic;
+    }
+    return first;
+}
+
+static enum status run_topics(struct call *c)
+{
+    struct op *op = c->op;
+    struct topic_count *rows = room_get(c->room, op->in.topics.limit * sizeof(*rows));
+    struct bytes after = op->in.topics.after;
+    struct topic *topic, *next;
+    unsigned seen = 0, told = 0;
+
+    for (; seen < op->in.topics.limit && (topic = next_topic(c->bucket, after)); seen++) {
+        after = topic->name;
+        if (topic->records || topic->delayed.count || topic->reserved.count)
+            rows[told++] = (struct topic_count){topic->name, count(c, topic)};
+    }
+    HASH_ITER (hh, c->bucket->topics, topic, next)
+        op->out.topics.total += memory_topic_exists(topic);
+    op->out.topics.rows = rows;
+    op->out.topics.count = told;
+    op->out.topics.next = next_topic(c->bucket, after) ? after : bytes_of("", 0);
     return STATUS_OK;
 }
 
@@ -268,6 +373,7 @@ static void scan_topic(struct call *c, struct topic *topic, int64_t *lateness_ms
         op->out.scan.expired++;
     }
     memory_topic_reindex(topic);
+    memory_topic_let_go(topic);
 }
 
 /* Stricter than Redis, which moves what is due before the orphan if the limit ends there. */
@@ -298,10 +404,11 @@ static enum status run_scan(struct call *c)
 }
 
 static enum status (*const verbs[OP_COUNT])(struct call *) = {
-    [OP_PUSH] = run_push,     [OP_POP] = run_pop,       [OP_DELIVERED] = run_delivered,
-    [OP_RETURN] = run_return, [OP_ACK] = run_ack,       [OP_RELEASE] = run_release,
-    [OP_TOUCH] = run_touch,   [OP_CANCEL] = run_cancel, [OP_GET] = run_get,
-    [OP_STATS] = run_stats,   [OP_OWNER] = run_owner,   [OP_SCAN] = run_scan,
+    [OP_PUSH] = run_push,       [OP_POP] = run_pop,       [OP_DELIVERED] = run_delivered,
+    [OP_KEEP] = run_keep,       [OP_RETURN] = run_return, [OP_ACK] = run_ack,
+    [OP_RELEASE] = run_release, [OP_TOUCH] = run_touch,   [OP_CANCEL] = run_cancel,
+    [OP_GET] = run_get,         [OP_STATS] = run_stats,   [OP_TOPICS] = run_topics,
+    [OP_OWNER] = run_owner,     [OP_SCAN] = run_scan,
 };
 
 enum status memory_op_run(struct call *call)

@@ -12,7 +12,7 @@
 /* One operation on its way through. */
 struct call {
     struct bucket *bucket;
-    struct topic *topic; /* NULL for OWNER and SCAN */
+    struct topic *topic; /* NULL for TOPICS, OWNER and SCAN */
     struct op *op;
     int64_t now_ms;
     struct room *room;

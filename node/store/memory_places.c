@@ -164,7 +164,7 @@ void lost_delete(struct topic *topic, struct record *record)
 
 /* ---- moving ---- */
 
-static void note_event(struct topic *topic, int64_t at_ms)
+void memory_topic_expect(struct topic *topic, int64_t at_ms)
 {
     struct timer *event = &topic->event;
 
@@ -184,6 +184,7 @@ static void publish(struct topic *topic)
 void record_leave(struct topic *topic, struct record *record)
 {
     timer_disarm(heap_of(topic, record), &record->when);
+    record->is_confirmed = false;
     if (record->entry)
         record->entry->record = NULL;
     record->entry = NULL;
@@ -195,7 +196,7 @@ void enter_delayed(struct topic *topic, struct record *record, int64_t due_ms)
     record->job.stamp = 0;
     record->job.due_ms = due_ms;
     timer_arm(&topic->delayed, &record->when, due_ms);
-    note_event(topic, due_ms);
+    memory_topic_expect(topic, due_ms);
 }
 
 void enter_ready(struct topic *topic, struct record *record, enum end end)
@@ -227,22 +228,33 @@ void enter_reserved(struct topic *topic, struct record *record, int64_t deadline
 void move_deadline(struct topic *topic, struct record *record, int64_t deadline_ms)
 {
     timer_arm(&topic->reserved, &record->when, deadline_ms);
-    note_event(topic, deadline_ms);
+    memory_topic_expect(topic, deadline_ms);
+}
+
+struct record *ready_first(struct topic *topic)
+{
+    struct list *link;
+
+    while ((link = list_first(&topic->ready))) {
+        struct entry *entry = CONTAINER_OF(link, struct entry, link);
+
+        if (entry->record)
+            return entry->record;
+        list_remove(link);
+        free(entry);
+    }
+    return NULL;
 }
 
 struct record *ready_take(struct topic *topic)
 {
-    struct record *record = NULL;
-    struct list *link;
+    struct record *record = ready_first(topic);
 
-    while (!record && (link = list_pop(&topic->ready))) {
-        struct entry *entry = CONTAINER_OF(link, struct entry, link);
-
-        record = entry->record;
-        free(entry);
-    }
-    if (record)
+    if (record) {
+        list_remove(&record->entry->link);
+        free(record->entry);
         record->entry = NULL;
+    }
     return record;
 }
 
@@ -253,7 +265,20 @@ void memory_topic_reindex(struct topic *topic)
 
     timer_disarm(&topic->bucket->index, &topic->event);
     if (delayed_ms != MEMORY_NEVER || reserved_ms != MEMORY_NEVER)
-        note_event(topic, delayed_ms < reserved_ms ? delayed_ms : reserved_ms);
+        memory_topic_expect(topic, delayed_ms < reserved_ms ? delayed_ms : reserved_ms);
+}
+
+bool memory_topic_exists(const struct topic *topic)
+{
+    return topic->records || timer_is_armed(&topic->event);
+}
+
+void memory_topic_let_go(struct topic *topic)
+{
+    if (topic->records || topic->delayed.count || topic->reserved.count)
+        return;
+    timer_disarm(&topic->bucket->index, &topic->event);
+    ready_first(topic); /* nothing but tombstones */
 }
 
 void memory_topic_put_off(struct topic *topic, int64_t until_ms)

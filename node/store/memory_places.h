@@ -35,6 +35,7 @@ struct record {
     struct job job;      /* id and body point to `bytes` */
     struct timer when;   /* its place among the delayed or the reserved */
     struct entry *entry; /* while it is ready */
+    bool is_confirmed;   /* reserved, and its consumer has it; false in every other place */
     bool is_lost;        /* an orphan: among no topic's records, but still in a heap */
     char bytes[];
 };
@@ -113,11 +114,23 @@ void enter_reserved(struct topic *topic, struct record *record, int64_t deadline
 /* The same reservation with another deadline. */
 void move_deadline(struct topic *topic, struct record *record, int64_t deadline_ms);
 
-/* The first ready record, out of the list, its tombstones dropped; NULL when there is none. */
+/* The first ready record, the tombstones before it dropped; NULL when there is none. */
+struct record *ready_first(struct topic *topic);
+
+/* The same, out of the list. */
 struct record *ready_take(struct topic *topic);
 
 /* After a scan: the index says what is really next. */
 void memory_topic_reindex(struct topic *topic);
+
+/* Has it a job, or an event that the next scan takes away? */
+bool memory_topic_exists(const struct topic *topic);
+
+/* Where it has neither a job nor a place for one: its event and its tombstones go. */
+void memory_topic_let_go(struct topic *topic);
+
+/* It has an event then, or an earlier one. */
+void memory_topic_expect(struct topic *topic, int64_t at_ms);
 
 /* The index says that nothing happens before then. */
 void memory_topic_put_off(struct topic *topic, int64_t until_ms);

@@ -13,3 +13,8 @@ const char *op_word(enum op_verb verb)
     assert(verb < OP_COUNT);
     return words[verb];
 }
+
+bool op_is_of_leases(enum op_verb verb)
+{
+    return verb == OP_DELIVERED || verb == OP_KEEP || verb == OP_RETURN;
+}

@@ -27,6 +27,7 @@
     X(PUSH,      "push")      /* push:   put a new job into delayed or ready                */ \
     X(POP,       "pop")       /* pop:    reserve up to count ready jobs                     */ \
     X(DELIVERED, "delivered") /* leases: the consumer has them; real deadlines from now on  */ \
+    X(KEEP,      "keep")      /* leases: the consumer is still reading its reply            */ \
     X(RETURN,    "return")    /* leases: the consumer never got them; back, first in line   */ \
     X(ACK,       "ack")       /* lease:  the reserved job is done; gone                     */ \
     X(RELEASE,   "release")   /* lease:  give it back, at once or with a delay              */ \
@@ -35,7 +36,8 @@
     X(GET,       "get")       /*         look at it                                         */ \
     X(STATS,     "stats")     /*         count the topic's jobs                             */ \
     X(OWNER,     "owner")     /*         (no topic) who has this id, in this bucket         */ \
-    X(SCAN,      "scan")      /* scan:   (no topic, no id) move what is due in this bucket  */
+    X(SCAN,      "scan")      /* scan:   (no topic, no id) move what is due in this bucket  */ \
+    X(TOPICS,    "topics")    /* topics: (no topic, no id) some of the bucket's, counted    */
 /* clang-format on */
 
 enum op_verb {
@@ -45,12 +47,32 @@ enum op_verb {
         OP_COUNT
 };
 
-#define OP_ITEMS_MAX 64 /* leases in one DELIVERED or RETURN; jobs in one POP */
+#define OP_ITEMS_MAX  64  /* leases in one DELIVERED, KEEP or RETURN; jobs in one POP */
+#define OP_TOPICS_MAX 100 /* topics in one TOPICS */
+
+#define OP_POP_BYTES_MAX  (1u << 20) /* of the big bodies of a POP that brings several jobs */
+#define OP_BODY_SMALL_MAX 1024       /* bytes of a body that is not big */
+#define OP_UNCONFIRMED_MS 5000       /* how long a POP or a KEEP reserves */
 
 /* Proof that a consumer still holds a reserved job. */
 struct lease {
     struct bytes id;
     int64_t stamp;
+    bool has_ttr;   /* DELIVERED: ttr_ms counts instead of the job's own */
+    int64_t ttr_ms; /* 0: the job is done with its delivery */
+};
+
+/* How many of a topic's jobs are where, and how long they have been, or will be, there. */
+struct topic_stats {
+    int64_t delayed, ready, reserved, dead;
+    int64_t oldest_ready_ms; /* since the first ready job was due; -1: none, or it is hidden
+                              * behind too many that were cancelled */
+    int64_t next_due_ms;     /* until the first delayed job is due, 0 if it is; -1: none */
+};
+
+struct topic_count {
+    struct bytes topic;
+    struct topic_stats stats;
 };
 
 struct op {
@@ -61,9 +83,10 @@ struct op {
     struct list link;              /* whoever has the op */
     struct core *core;             /* the engine, while it has the op: see core.c */
     void (*answer)(struct op *op); /* the caller's on_done, while the engine listens in */
+    int64_t sent_mono_ms;          /* when the engine got it */
 
-    unsigned bucket;    /* crc16(topic) % buckets; the queue sets it */
-    struct bytes topic; /* all but OWNER and SCAN */
+    unsigned bucket;    /* crc16(topic) % buckets; the queue sets it, but for TOPICS */
+    struct bytes topic; /* all but TOPICS, OWNER and SCAN */
     struct bytes
         id; /* PUSH ("": the store gives one), ACK, RELEASE, TOUCH, CANCEL, GET, OWNER */
 
@@ -81,12 +104,16 @@ struct op {
         struct {
             const struct lease *items; /* all of one topic */
             unsigned count;            /* 1 to OP_ITEMS_MAX */
-        } leases;                      /* DELIVERED and RETURN */
+        } leases;                      /* DELIVERED, KEEP and RETURN */
         struct {
             int64_t stamp;    /* ACK, RELEASE, TOUCH */
             int64_t delay_ms; /* RELEASE: 0 for at once */
             int64_t ttr_ms;   /* TOUCH: 0 for the job's own TTR */
         } lease;
+        struct {
+            struct bytes after; /* the last answer's `next`; "" at first */
+            unsigned limit;     /* 1 to OP_TOPICS_MAX */
+        } topics;
         struct {
             unsigned limit; /* move at most so many jobs */
         } scan;
@@ -103,17 +130,22 @@ struct op {
             int64_t due_ms;
         } push;
         struct {
-            const struct job *jobs; /* state RESERVED; fewer than asked: ready is empty */
-            unsigned count;
+            const struct job *jobs; /* state RESERVED */
+            unsigned count;         /* fewer than asked: ready is empty now, unless has_more */
+            bool has_more;          /* it stopped short: ask again, no wake-up will come */
         } pop;
         struct {
             unsigned
                 stale; /* leases that were not valid any more: nothing was changed for them */
         } leases;
-        struct job job; /* GET */
+        struct job job;           /* GET */
+        struct topic_stats stats; /* STATS */
         struct {
-            int64_t delayed, ready, reserved, dead;
-        } stats;
+            const struct topic_count *rows; /* by name; those that have a job */
+            unsigned count;                 /* may be 0 before the end */
+            struct bytes next;              /* "" at the end */
+            int64_t total; /* topics of the bucket, and some that had a job just now */
+        } topics;
         struct {
             struct bytes topic;
             int64_t stamp;
@@ -132,5 +164,8 @@ struct op {
 
 /* The verb's word, for logs, metrics and the script's file name. */
 const char *op_word(enum op_verb verb);
+
+/* Is it of in.leases, DELIVERED, KEEP or RETURN? */
+bool op_is_of_leases(enum op_verb verb);
 
 #endif

@@ -8,16 +8,24 @@ static char *put(char *at, const char *bytes, size_t len)
     return at + len;
 }
 
+static unsigned count_digits(size_t number)
+{
+    unsigned count = 1;
+
+    while ((number /= 10))
+        count++;
+    return count;
+}
+
 static char *put_line(char *at, char mark, size_t number)
 {
-    char digits[20], *first = digits + sizeof(digits);
+    char *end = at + 1 + count_digits(number), *digit = end;
 
+    *at = mark;
     do
-        *--first = (char)('0' + number % 10);
+        *--digit = (char)('0' + number % 10);
     while ((number /= 10));
-    *at++ = mark;
-    at = put(at, first, (size_t)(digits + sizeof(digits) - first));
-    return put(at, "\r\n", 2);
+    return put(end, "\r\n", 2);
 }
 
 void redis_command_write(struct buf *out, int argc, const char *const *argv, const size_t *lens)

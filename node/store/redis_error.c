@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* AUTH without any password configured is put differently by each generation of Redis. */
-static const char *const beginnings[] = {
+static const char *const lasting[] = {
     "NOAUTH",
     "WRONGPASS",
     "NOPERM",
@@ -14,20 +14,40 @@ static const char *const beginnings[] = {
     "ERR invalid password",
     "ERR unknown command",
     "ERR Error compiling script",
+    NULL,
 };
 
 /* A script's error has its cause somewhere inside; which place depends on Redis's version. */
-static const char *const inside[] = {"WRONGTYPE", "NOPERM"};
+static const char *const lasting_inside[] = {"WRONGTYPE", "NOPERM", NULL};
 
-bool redis_error_is_lasting(const char *error)
+static const char *const of_the_connection[] = {
+    "READONLY", "LOADING", "MASTERDOWN", "NOAUTH", NULL,
+};
+
+static bool begins_with_one_of(const char *error, const char *const *words)
 {
-    for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++) {
-        if (!strncmp(error, beginnings[i], strlen(beginnings[i])))
-            return true;
-    }
-    for (size_t i = 0; i < sizeof(inside) / sizeof(*inside); i++) {
-        if (strstr(error, inside[i]))
+    for (; *words; words++) {
+        if (!strncmp(error, *words, strlen(*words)))
             return true;
     }
     return false;
+}
+
+static bool contains_one_of(const char *error, const char *const *words)
+{
+    for (; *words; words++) {
+        if (strstr(error, *words))
+            return true;
+    }
+    return false;
+}
+
+bool redis_error_is_lasting(const char *error)
+{
+    return begins_with_one_of(error, lasting) || contains_one_of(error, lasting_inside);
+}
+
+bool redis_error_is_of_the_connection(const char *error)
+{
+    return begins_with_one_of(error, of_the_connection);
 }

@@ -11,4 +11,7 @@
  * loaded) passes by itself. */
 bool redis_error_is_lasting(const char *error);
 
+/* Is it true of all commands on this connection, while a new one may find a better Redis? */
+bool redis_error_is_of_the_connection(const char *error);
+
 #endif

@@ -49,11 +49,21 @@ static void what_may_pass_by_itself_does_not(void **state)
     expect(false, errors);
 }
 
+static void a_new_connection_may_help_against_some(void **state)
+{
+    assert_true(redis_error_is_of_the_connection("READONLY You can't write"));
+    assert_true(redis_error_is_of_the_connection("LOADING Redis is loading"));
+    assert_true(redis_error_is_of_the_connection("NOAUTH Authentication required."));
+    assert_false(redis_error_is_of_the_connection("OOM command not allowed"));
+    assert_false(redis_error_is_of_the_connection("ERR LOADING"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_somebody_must_set_right_lasts),
         cmocka_unit_test(what_may_pass_by_itself_does_not),
+        cmocka_unit_test(a_new_connection_may_help_against_some),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

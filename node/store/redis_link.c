@@ -17,6 +17,7 @@
 #include "node/store/redis_command.h"
 #include "node/store/redis_error.h"
 #include "node/store/redis_events.h"
+#include "node/store/redis_replies.h"
 
 #define BACKOFF_MIN_MS 10
 #define SAY_AGAIN_MS   60000
@@ -31,6 +32,7 @@ struct redis_link {
     struct timer timer;       /* what it means depends on the state: see on_timer */
     struct list in_flight;    /* redis_call, oldest first */
     struct buf command;       /* on its way to hiredis */
+    struct redis_replies *replies;
     struct redis_call auth;
     struct redis_call ping;
     int64_t backoff_ms; /* the next pause */
@@ -52,6 +54,7 @@ struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_opt
     l->options = *options;
     l->loop = loop;
     l->backoff_ms = BACKOFF_MIN_MS;
+    l->replies = redis_replies_new();
     list_init(&l->in_flight);
     timer_init(&l->timer, on_timer);
     return l;
@@ -63,6 +66,7 @@ void redis_link_free(struct redis_link *l)
         return;
     assert(l->state == STOPPED);
     buf_fini(&l->command);
+    redis_replies_free(l->replies);
     free(l);
 }
 
@@ -290,6 +294,7 @@ static void connect_now(struct redis_link *l)
         return;
     }
     redis_events_attach(redis, l->loop->base);
+    redis_replies_attach(l->replies, redis->c.reader);
     redisAsyncSetConnectCallback(redis, on_connect);
     redisAsyncSetDisconnectCallback(redis, on_disconnect);
     timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);

@@ -8,12 +8,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "node/store/redis_complaints.h"
+#include "node/store/redis_error.h"
 #include "node/store/reply.h"
 #include "node/store/scripts.h"
 
-#define POOL_MAX       1024 /* requests kept for the next operations */
-#define QUIET_AFTER_MS 1000 /* errors of Redis come by the thousand: one line for so long */
-#define STUCK_QUIET_MS 60000
+#define POOL_MAX 1024 /* requests kept for the next operations */
 
 struct request {
     struct redis_call call;
@@ -42,9 +42,7 @@ struct redis_requests {
     struct timer hold_timer; /* for the first held one */
     struct timer fail_timer;
 
-    int64_t quiet_until_mono_ms;
-    unsigned unsaid; /* errors since the last line */
-    int64_t stuck_quiet_until_mono_ms;
+    struct redis_complaints complaints;
     bool is_open;
     bool is_stopping;
     void (*on_idle)(void *arg); /* NULL: not asked for, or said */
@@ -231,52 +229,12 @@ void redis_requests_submit(struct redis_requests *q, struct op *op)
 
 /* ---- answers ---- */
 
-/* What these say is true of the whole connection, and a new one may find a better Redis. */
-static bool is_about_the_connection(const char *error)
-{
-    static const char *const words[] = {"READONLY", "LOADING", "MASTERDOWN", "NOAUTH"};
-
-    for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        if (!strncmp(error, words[i], strlen(words[i])))
-            return true;
-    }
-    return false;
-}
-
-static void say_error(struct redis_requests *q, enum op_verb verb, const char *error)
-{
-    int64_t now_mono_ms = timers_now(q->timers);
-
-    if (now_mono_ms < q->quiet_until_mono_ms) {
-        q->unsaid++;
-        return;
-    }
-    if (q->unsaid)
-        LOG_WARN("redis", "%u more errors were not logged", q->unsaid);
-    LOG_WARN("redis", "%s: %s", op_word(verb), error);
-    q->quiet_until_mono_ms = now_mono_ms + QUIET_AFTER_MS;
-    q->unsaid = 0;
-}
-
 static void take_error(struct redis_requests *q, const struct op *op, const char *error)
 {
     q->stats->refused++;
-    say_error(q, op->verb, error);
-    if (is_about_the_connection(error))
+    redis_complain_error(&q->complaints, timers_now(q->timers), op->verb, error);
+    if (redis_error_is_of_the_connection(error))
         redis_link_reset(q->link, "looking for a Redis that takes writes");
-}
-
-/* A scan left topics alone. It looks at them each second, but that need not be told so often.
- */
-static void say_stuck(struct redis_requests *q, const struct op *op)
-{
-    int64_t now_mono_ms = timers_now(q->timers);
-
-    if (op->out.scan.stuck == 0 || now_mono_ms < q->stuck_quiet_until_mono_ms)
-        return;
-    LOG_ERROR("redis", "nothing becomes due in %u topic(s) of bucket %u: %.*s",
-              op->out.scan.stuck, op->bucket, BYTES_ARG(op->out.scan.wrong));
-    q->stuck_quiet_until_mono_ms = now_mono_ms + STUCK_QUIET_MS;
 }
 
 /* What surely did not run is sent again: it was just answered, so there is a link and room. */
@@ -289,7 +247,7 @@ static void take_answer(struct request *r, const redisReply *reply)
     case REPLY_DONE:
         q->stats->answered[op->verb]++;
         if (op->verb == OP_SCAN && op->status == STATUS_OK)
-            say_stuck(q, op);
+            redis_complain_stuck(&q->complaints, timers_now(q->timers), op);
         redis_handshake_saw(q->handshake, op->bucket, reply_counter(op, q->keys.buckets));
         finish(r);
         break;

@@ -80,8 +80,10 @@ static bool take_push(const redisReply *reply, struct op *op, struct reply_room 
 
 static bool take_pop(const redisReply *reply, struct op *op, struct reply_room *room)
 {
-    unsigned count = 0;
+    unsigned more, count = 0;
 
+    if (!take_unsigned(reply, HEAD, 1, &more))
+        return false;
     for (size_t i = HEAD + 1; i < reply->elements; count++) {
         struct job *job = &room->jobs[count];
 
@@ -94,6 +96,7 @@ static bool take_pop(const redisReply *reply, struct op *op, struct reply_room *
     }
     op->out.pop.jobs = room->jobs;
     op->out.pop.count = count;
+    op->out.pop.has_more = more;
     return true;
 }
 
@@ -119,18 +122,47 @@ static bool take_get(const redisReply *reply, struct op *op, struct reply_room *
     return true;
 }
 
+#define STATS_NUMBERS 6
+
+static bool take_topic_stats(const redisReply *reply, size_t from, struct topic_stats *stats)
+{
+    struct topic_stats taken;
+
+    if (!take_number(reply, from, 0, INT64_MAX, &taken.delayed) ||
+        !take_number(reply, from + 1, 0, INT64_MAX, &taken.ready) ||
+        !take_number(reply, from + 2, 0, INT64_MAX, &taken.reserved) ||
+        !take_number(reply, from + 3, 0, INT64_MAX, &taken.dead) ||
+        !take_number(reply, from + 4, -1, INT64_MAX, &taken.oldest_ready_ms) ||
+        !take_number(reply, from + 5, -1, INT64_MAX, &taken.next_due_ms))
+        return false;
+    *stats = taken;
+    return true;
+}
+
 static bool take_stats(const redisReply *reply, struct op *op, struct reply_room *room)
 {
-    int64_t counts[4];
+    return take_topic_stats(reply, HEAD, &op->out.stats);
+}
 
-    for (unsigned i = 0; i < 4; i++) {
-        if (!take_number(reply, HEAD + i, 0, INT64_MAX, &counts[i]))
+static bool take_topics(const redisReply *reply, struct op *op, struct reply_room *room)
+{
+    unsigned count = 0;
+    struct bytes next;
+    int64_t total;
+
+    if (!take_number(reply, HEAD, 0, INT64_MAX, &total) || !take_bytes(reply, HEAD + 1, &next))
+        return false;
+    for (size_t i = HEAD + 2; i < reply->elements; i += 1 + STATS_NUMBERS) {
+        struct topic_count *row = &room->topics[count];
+
+        if (count++ == op->in.topics.limit || !take_bytes(reply, i, &row->topic) ||
+            !take_topic_stats(reply, i + 1, &row->stats))
             return false;
     }
-    op->out.stats.delayed = counts[0];
-    op->out.stats.ready = counts[1];
-    op->out.stats.reserved = counts[2];
-    op->out.stats.dead = counts[3];
+    op->out.topics.rows = room->topics;
+    op->out.topics.count = count;
+    op->out.topics.next = next;
+    op->out.topics.total = total;
     return true;
 }
 
@@ -170,6 +202,7 @@ static const struct row {
     [OP_PUSH] = {take_push, false},
     [OP_POP] = {take_pop, false},
     [OP_DELIVERED] = {take_stale, false},
+    [OP_KEEP] = {take_stale, false},
     [OP_RETURN] = {take_stale, false},
     [OP_ACK] = {take_nothing, false},
     [OP_RELEASE] = {take_nothing, false},
@@ -177,6 +210,7 @@ static const struct row {
     [OP_CANCEL] = {take_nothing, false},
     [OP_GET] = {take_get, true},
     [OP_STATS] = {take_stats, true},
+    [OP_TOPICS] = {take_topics, true},
     [OP_OWNER] = {NULL, true},
     [OP_SCAN] = {take_scan, false},
 };
@@ -218,11 +252,13 @@ static enum reply_meaning decode_owner(const redisReply *reply, struct op *op)
     return REPLY_DONE;
 }
 
+/* A pop that met nothing but tombstones, and there are more entries. */
 static bool is_again(const redisReply *reply, const struct op *op)
 {
-    int64_t again;
+    int64_t more;
 
-    return op->verb == OP_POP && take_number(reply, HEAD, 1, 1, &again);
+    return op->verb == OP_POP && reply->elements == HEAD + 1 &&
+           take_number(reply, HEAD, 1, 1, &more);
 }
 
 static enum reply_meaning decode_script(const redisReply *reply, struct op *op,

@@ -19,6 +19,7 @@ struct redisReply;
 struct reply_room {
     struct job jobs[OP_ITEMS_MAX];
     int64_t lateness_ms[REPLY_ITEMS_MAX];
+    struct topic_count topics[OP_TOPICS_MAX];
 };
 
 enum reply_meaning {

@@ -122,9 +122,14 @@ static void touch_outputs(const struct op *op)
         for (unsigned i = 0; i < op->out.scan.lateness_count; i++)
             assert(op->out.scan.lateness_ms[i] >= 0);
         read_all(op->out.scan.wrong);
+    } else if (op->verb == OP_TOPICS) {
+        assert(op->out.topics.count <= op->in.topics.limit);
+        for (unsigned i = 0; i < op->out.topics.count; i++)
+            read_all(op->out.topics.rows[i].topic);
+        read_all(op->out.topics.next);
     } else if (op->verb == OP_GET) {
         read_all(op->out.job.body);
-    } else if (op->verb == OP_DELIVERED || op->verb == OP_RETURN) {
+    } else if (op_is_of_leases(op->verb)) {
         assert(op->out.leases.stale <= op->in.leases.count);
     }
 }
@@ -140,8 +145,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (op.verb == OP_POP)
         op.in.pop.count = count;
-    else if (op.verb == OP_DELIVERED || op.verb == OP_RETURN)
+    else if (op_is_of_leases(op.verb))
         op.in.leases.count = count;
+    else if (op.verb == OP_TOPICS)
+        op.in.topics.limit = count;
     reply = in.left && *in.at == 7 ? (take(&in), take_element(&in)) : take_array(&in);
     meaning = reply_decode(reply, &op, &room);
     assert((meaning == REPLY_DONE || meaning == REPLY_REFUSED || meaning == REPLY_MALFORMED) ==

@@ -47,8 +47,10 @@ static struct op op_of(enum op_verb verb)
 
     if (verb == OP_POP)
         op.in.pop.count = 2;
-    if (verb == OP_DELIVERED || verb == OP_RETURN)
+    if (op_is_of_leases(verb))
         op.in.leases.count = 3;
+    if (verb == OP_TOPICS)
+        op.in.topics.limit = 2;
     return op;
 }
 
@@ -113,6 +115,21 @@ static void takes_no_more_jobs_than_were_asked_for(void **state)
                      REPLY_MALFORMED);
 }
 
+static void knows_whether_a_pop_left_something(void **state)
+{
+    struct op op = op_of(OP_POP);
+
+    assert_int_equal(DECODE(&op, "*6\n:0\n:" NOW "\n:1000\n:1\n$1\na\n$24\n" HEADER "\n"),
+                     REPLY_DONE);
+    assert_int_equal(op.out.pop.count, 1);
+    assert_true(op.out.pop.has_more);
+    assert_int_equal(DECODE(&op, "*6\n:0\n:" NOW "\n:1000\n:0\n$1\na\n$24\n" HEADER "\n"),
+                     REPLY_DONE);
+    assert_false(op.out.pop.has_more);
+    assert_int_equal(DECODE(&op, "*6\n:0\n:" NOW "\n:1000\n:2\n$1\na\n$24\n" HEADER "\n"),
+                     REPLY_MALFORMED);
+}
+
 static void sends_a_pop_again_that_met_tombstones_only(void **state)
 {
     struct op op = op_of(OP_POP);
@@ -135,6 +152,34 @@ static void counts_what_a_scan_moved(void **state)
     assert_int_equal(op.out.scan.lateness_ms[1], 6);
     assert_int_equal(op.out.scan.stuck, 2);
     assert_int_equal(op.out.scan.wrong.len, 3);
+}
+
+#define COUNTS ":1\n:2\n:3\n:0\n:40\n:-1\n"
+
+static void reads_a_page_of_topics(void **state)
+{
+    struct op op = op_of(OP_TOPICS);
+
+    assert_int_equal(DECODE(&op, "*12\n:0\n:" NOW "\n:-1\n:7\n$1\nb\n$1\na\n" COUNTS),
+                     REPLY_DONE);
+    assert_int_equal(op.status, STATUS_OK);
+    assert_int_equal(op.out.topics.total, 7);
+    assert_int_equal(op.out.topics.next.len, 1);
+    assert_int_equal(op.out.topics.count, 1);
+    assert_int_equal(op.out.topics.rows[0].stats.reserved, 3);
+    assert_int_equal(op.out.topics.rows[0].stats.oldest_ready_ms, 40);
+    assert_int_equal(op.out.topics.rows[0].stats.next_due_ms, -1);
+}
+
+static void takes_no_more_topics_than_were_asked_for(void **state)
+{
+    struct op op = op_of(OP_TOPICS);
+
+    assert_int_equal(DECODE(&op, "*26\n:0\n:1\n:-1\n:7\n$0\n\n$1\na\n" COUNTS "$1\nb\n" COUNTS
+                                 "$1\nc\n" COUNTS),
+                     REPLY_MALFORMED);
+    assert_int_equal(DECODE(&op, "*11\n:0\n:1\n:-1\n:7\n$0\n\n$1\na\n:1\n:2\n:3\n:0\n:4\n"),
+                     REPLY_MALFORMED);
 }
 
 static void reads_an_owner(void **state)
@@ -179,7 +224,8 @@ static void calls_a_malformed_answer_unknown_for_writes_only(void **state)
     };
 
     for (enum op_verb verb = 0; verb < OP_COUNT; verb++) {
-        bool is_read = verb == OP_GET || verb == OP_STATS || verb == OP_OWNER;
+        bool is_read =
+            verb == OP_GET || verb == OP_STATS || verb == OP_TOPICS || verb == OP_OWNER;
 
         for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
             struct op op = op_of(verb);
@@ -226,8 +272,11 @@ int main(void)
         cmocka_unit_test(gives_back_the_id_of_the_caller_or_the_one_that_was_made),
         cmocka_unit_test(reads_jobs_with_small_and_big_bodies),
         cmocka_unit_test(takes_no_more_jobs_than_were_asked_for),
+        cmocka_unit_test(knows_whether_a_pop_left_something),
         cmocka_unit_test(sends_a_pop_again_that_met_tombstones_only),
         cmocka_unit_test(counts_what_a_scan_moved),
+        cmocka_unit_test(reads_a_page_of_topics),
+        cmocka_unit_test(takes_no_more_topics_than_were_asked_for),
         cmocka_unit_test(reads_an_owner),
         cmocka_unit_test(tells_errors_apart),
         cmocka_unit_test(calls_a_malformed_answer_unknown_for_writes_only),

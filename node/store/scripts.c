@@ -91,22 +91,43 @@ static void add_stamp(struct script_call *call, int64_t stamp)
 
 /* ---- keys ---- */
 
-/* t, n and o are the bucket's, all others the topic's. */
+static bool is_of_the_bucket(char letter)
+{
+    return letter == 't' || letter == 'n' || letter == 'o' || letter == 'a';
+}
+
+/* What the keys of a bucket begin with, `dq:{7}:`; returns its length. */
+static size_t write_bucket(char *at, const struct script_keys *keys, unsigned bucket)
+{
+    char *end = stpcpy(at, keys->prefix);
+
+    assert(bucket < 1000);
+    *end++ = ':';
+    *end++ = '{';
+    if (bucket >= 100)
+        *end++ = (char)('0' + bucket / 100);
+    if (bucket >= 10)
+        *end++ = (char)('0' + bucket / 10 % 10);
+    *end++ = (char)('0' + bucket % 10);
+    *end++ = '}';
+    *end++ = ':';
+    return (size_t)(end - at);
+}
+
 static void add_keys(struct script_call *call, const struct script_keys *keys,
                      const struct op *op, const char *letters)
 {
     char bucket[SCRIPT_PREFIX_MAX + 8];
-    int bucket_len = snprintf(bucket, sizeof(bucket), "%s:{%u}:", keys->prefix, op->bucket);
+    size_t bucket_len = write_bucket(bucket, keys, op->bucket);
 
-    assert(bucket_len > 0 && (size_t)bucket_len < sizeof(bucket));
     for (; *letters; letters++) {
         char *at = call->room + call->used;
-        size_t len = (size_t)bucket_len + 1;
+        size_t len = bucket_len + 1;
 
         assert(call->used + len + 1 + op->topic.len <= sizeof(call->room));
-        memcpy(at, bucket, (size_t)bucket_len);
+        memcpy(at, bucket, bucket_len);
         at[bucket_len] = *letters;
-        if (!strchr("tno", *letters)) {
+        if (!is_of_the_bucket(*letters)) {
             at[len++] = ':';
             memcpy(at + len, op->topic.at, op->topic.len);
             len += op->topic.len;
@@ -150,8 +171,14 @@ static void add_leases(struct script_call *call, const struct script_keys *keys,
     assert(op->in.leases.count >= 1 && op->in.leases.count <= OP_ITEMS_MAX);
     add_bytes(call, op->topic);
     for (unsigned i = 0; i < op->in.leases.count; i++) {
-        add_bytes(call, op->in.leases.items[i].id);
-        add_stamp(call, op->in.leases.items[i].stamp);
+        const struct lease *lease = &op->in.leases.items[i];
+
+        add_bytes(call, lease->id);
+        add_stamp(call, lease->stamp);
+        if (lease->has_ttr && op->verb == OP_DELIVERED) {
+            pack(call, 4, lease->ttr_ms);
+            call->lens[call->argc - 1] += 4; /* right behind the stamp */
+        }
     }
 }
 
@@ -195,6 +222,14 @@ static void add_nothing(struct script_call *call, const struct script_keys *keys
 {
 }
 
+static void add_page(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    assert(op->in.topics.limit >= 1 && op->in.topics.limit <= OP_TOPICS_MAX);
+    add_bytes(call, op->in.topics.after);
+    add_number(call, op->in.topics.limit);
+}
+
 static void add_limit(struct script_call *call, const struct script_keys *keys,
                       const struct op *op)
 {
@@ -205,18 +240,20 @@ static const struct row {
     const char *keys; /* as the script's top says */
     void (*add_args)(struct script_call *, const struct script_keys *, const struct op *);
 } rows[OP_COUNT] = {
-    [OP_PUSH] = {"jpdrtn", add_push},
+    [OP_PUSH] = {"jpdrtna", add_push},
     [OP_POP] = {"jprvtno", add_pop},
     [OP_DELIVERED] = {"jpvto", add_leases},
+    [OP_KEEP] = {"jvt", add_leases},
     [OP_RETURN] = {"jrvn", add_leases},
     [OP_ACK] = {"jpvo", add_lease},
     [OP_RELEASE] = {"jrdvtno", add_release},
     [OP_TOUCH] = {"jvt", add_touch},
-    [OP_CANCEL] = {"jpdvxo", add_cancel},
+    [OP_CANCEL] = {"jpdvxorta", add_cancel},
     [OP_GET] = {"jp", add_id},
-    [OP_STATS] = {"jdvx", add_nothing},
+    [OP_STATS] = {"jdrvx", add_nothing},
+    [OP_TOPICS] = {"a", add_page},
     [OP_OWNER] = {"o", add_id},
-    [OP_SCAN] = {"tn", add_limit},
+    [OP_SCAN] = {"tna", add_limit},
 };
 
 static void begin(struct script_call *call, const char *text, const char *sha, size_t key_count)
@@ -272,7 +309,7 @@ size_t script_bytes(const struct op *op)
 
     if (op->verb == OP_PUSH)
         bytes += op->in.push.body.len;
-    else if (op->verb == OP_DELIVERED || op->verb == OP_RETURN)
+    else if (op_is_of_leases(op->verb))
         bytes += (size_t)op->in.leases.count * 32;
     return bytes;
 }

@@ -18,7 +18,7 @@
 
 #define SCRIPT_PREFIX_MAX 32 /* bytes of store.prefix */
 #define SCRIPT_TOPIC_MAX  200
-#define SCRIPT_KEYS_MAX   8
+#define SCRIPT_KEYS_MAX   9
 #define SCRIPT_ARGS_MAX   (3 + SCRIPT_KEYS_MAX + 1 + 2 * OP_ITEMS_MAX)
 #define SCRIPT_SHA_CHARS  40
 
@@ -48,8 +48,8 @@ struct script_call {
     const char *argv[SCRIPT_ARGS_MAX];
     size_t lens[SCRIPT_ARGS_MAX];
     size_t used;
-    char room[SCRIPT_KEYS_MAX * (SCRIPT_PREFIX_MAX + SCRIPT_TOPIC_MAX + 16) + 6 * OP_ITEMS_MAX +
-              256];
+    char room[SCRIPT_KEYS_MAX * (SCRIPT_PREFIX_MAX + SCRIPT_TOPIC_MAX + 16) +
+              10 * OP_ITEMS_MAX + 256];
 };
 
 /* EVALSHA with the script's 40 characters (SCRIPT LOAD gives them), or with `sha` NULL EVAL

@@ -39,7 +39,7 @@ static void sends_the_keys_that_each_script_says_it_takes(void **state)
 {
     for (enum op_verb verb = 0; verb < OP_COUNT; verb++) {
         const char *text = script_text(verb), *at;
-        struct lease lease = {BYTES("id"), 5};
+        struct lease lease = {.id = BYTES("id"), .stamp = 5};
         struct op op = {.verb = verb, .bucket = 7, .topic = BYTES("t"), .id = BYTES("id")};
         int i = 3;
 
@@ -47,7 +47,9 @@ static void sends_the_keys_that_each_script_says_it_takes(void **state)
             continue;
         if (verb == OP_POP)
             op.in.pop.count = 1;
-        if (verb == OP_DELIVERED || verb == OP_RETURN) {
+        if (verb == OP_TOPICS)
+            op.in.topics.limit = 1;
+        if (op_is_of_leases(verb)) {
             op.in.leases.items = &lease;
             op.in.leases.count = 1;
         }
@@ -58,7 +60,7 @@ static void sends_the_keys_that_each_script_says_it_takes(void **state)
             char expected[32];
 
             snprintf(expected, sizeof(expected), "dq:{7}:%c%s", at[0],
-                     strchr("tno", at[0]) ? "" : ":t");
+                     strchr("tnoa", at[0]) ? "" : ":t");
             assert_arg(i, expected);
         }
         assert_int_equal(call.argv[2][0] - '0', i - 3);
@@ -75,7 +77,7 @@ static void calls_a_script_by_its_sum_or_its_text(void **state)
     script_encode(&call, &keys, &op, NULL);
     assert_arg(0, "EVAL");
     assert_arg(1, script_text(OP_STATS));
-    assert_int_equal(call.argc, 3 + 4);
+    assert_int_equal(call.argc, 3 + 5);
 }
 
 static void packs_the_numbers_of_a_push(void **state)
@@ -86,12 +88,27 @@ static void packs_the_numbers_of_a_push(void **state)
     op.in.push.delay_ms = 0x0102030405;
     op.in.push.ttr_ms = 0x01020304;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 6 + 4);
-    assert_true(bytes_equal(arg(11), BYTES("a\0b")));
-    assert_true(bytes_equal(arg(12), BYTES("\1\2\3\4\5\0\0\0\0\0\0\1\2\3\4\x40\x3F")));
+    assert_int_equal(call.argc, 3 + 7 + 4);
+    assert_true(bytes_equal(arg(12), BYTES("a\0b")));
+    assert_true(bytes_equal(arg(13), BYTES("\1\2\3\4\5\0\0\0\0\0\0\1\2\3\4\x40\x3F")));
     op.in.push.at_ms = 1;
     script_encode(&call, &keys, &op, sha);
-    assert_true(bytes_equal(arg(12), BYTES("\0\0\0\0\0\0\0\0\0\0\1\1\2\3\4\x40\x3F")));
+    assert_true(bytes_equal(arg(13), BYTES("\0\0\0\0\0\0\0\0\0\0\1\1\2\3\4\x40\x3F")));
+}
+
+/* Where none is overridden, the command is what it was without. */
+static void puts_a_ttr_of_its_own_behind_the_stamp(void **state)
+{
+    struct lease leases[] = {{.id = BYTES("a"), .stamp = 5, .ttr_ms = 9},
+                             {.id = BYTES("b"), .stamp = 6, .has_ttr = true, .ttr_ms = 258}};
+    struct op op = {.verb = OP_DELIVERED, .topic = BYTES("t"), .in.leases = {leases, 2}};
+
+    script_encode(&call, &keys, &op, sha);
+    assert_true(bytes_equal(arg(10), BYTES("\0\0\0\0\0\5")));
+    assert_true(bytes_equal(arg(12), BYTES("\0\0\0\0\0\6\0\0\1\2")));
+    op.verb = OP_RETURN;
+    script_encode(&call, &keys, &op, sha);
+    assert_true(bytes_equal(arg(11), BYTES("\0\0\0\0\0\6")));
 }
 
 static void has_room_for_the_longest_names_and_the_most_leases(void **state)
@@ -103,7 +120,10 @@ static void has_room_for_the_longest_names_and_the_most_leases(void **state)
     memset(topic, 't', sizeof(topic));
     memset(prefix, 'p', SCRIPT_PREFIX_MAX);
     for (unsigned i = 0; i < OP_ITEMS_MAX; i++)
-        leases[i] = (struct lease){bytes_of(topic, sizeof(topic)), JOB_STAMP_MAX};
+        leases[i] = (struct lease){.id = bytes_of(topic, sizeof(topic)),
+                                   .stamp = JOB_STAMP_MAX,
+                                   .has_ttr = true,
+                                   .ttr_ms = UINT32_MAX};
     for (enum op_verb verb = 0; verb < OP_COUNT; verb++) {
         struct op op = {
             .verb = verb,
@@ -114,7 +134,9 @@ static void has_room_for_the_longest_names_and_the_most_leases(void **state)
 
         if (verb == OP_POP)
             op.in.pop.count = OP_ITEMS_MAX;
-        if (verb == OP_DELIVERED || verb == OP_RETURN) {
+        if (verb == OP_TOPICS)
+            op.in.topics.limit = OP_TOPICS_MAX;
+        if (op_is_of_leases(verb)) {
             op.in.leases.items = leases;
             op.in.leases.count = OP_ITEMS_MAX;
         }
@@ -151,6 +173,7 @@ int main(void)
         cmocka_unit_test(sends_the_keys_that_each_script_says_it_takes),
         cmocka_unit_test(calls_a_script_by_its_sum_or_its_text),
         cmocka_unit_test(packs_the_numbers_of_a_push),
+        cmocka_unit_test(puts_a_ttr_of_its_own_behind_the_stamp),
         cmocka_unit_test(has_room_for_the_longest_names_and_the_most_leases),
         cmocka_unit_test(asks_for_an_owner_without_a_script),
         cmocka_unit_test(names_the_keys_of_the_handshake),

@@ -32,6 +32,7 @@ struct gmq_stats {
     uint64_t connections; /* gauge */
     uint64_t accepted;
     uint64_t turned_away; /* clients, over connections_max */
+    uint64_t crowded_out; /* closed for the memory they took, see connection.h */
     uint64_t requests;    /* well-formed or not */
     uint64_t refused;     /* of these: not understood, too large, or while stopping */
 };

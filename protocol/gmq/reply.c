@@ -31,7 +31,11 @@ void gmq_reply_done(struct buf *out, struct bytes id, enum gmq_method method)
 static void add_number(struct buf *out, const char *prefix, int64_t value, bool strict)
 {
     buf_add_text(out, prefix);
-    buf_printf(out, strict ? "\"%lld\"" : "%lld", (long long)value);
+    if (strict)
+        buf_add_char(out, '"');
+    buf_add_number(out, value);
+    if (strict)
+        buf_add_char(out, '"');
 }
 
 /* Rounded up: a TTR of 500 ms must not look like 0, which means "need not be acknowledged". */

@@ -1,30 +1,25 @@
-/* One request: parsed, handed to the queue, answered.
- *
- * A request lives from its first byte behind the scanner to its reply; one that brought a job
- * lives until that reply is flushed, because only then the job counts as delivered. A client
- * that is gone by then gives it back: it costs no try.
- */
+/* One request: parsed, handed to the queue, answered. It lives from its first byte behind the
+ * scanner to its reply; a job in that reply is handed.h's from then on. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "node/queue/queue.h"
 #include "protocol/gmq/reply.h"
 #include "protocol/gmq/server.h"
+#include "protocol/peer.h"
 
 #define SCRATCH_BYTES 65536 /* kept from one request to the next */
 
 struct request {
     struct gmq_call call;
     struct gmq_client *client;
-    struct list link; /* in the client's waiting or unflushed, or in neither */
+    struct list link; /* in the client's waiting, or not */
     union {
         struct op push;
         struct pop pop;
         struct id_ack ack;
     } asked;
-    struct delivery *delivery; /* popped and not confirmed yet */
-    uint64_t flushed_at;       /* the connection's flushed_bytes at which it is */
-    char text[];               /* what the call borrows from */
+    char text[]; /* what the call borrows from */
 };
 
 /* Takes the call over, and keeps nothing else of its frame. */
@@ -63,7 +58,7 @@ static void send_reply(struct gmq_client *client)
 {
     connection_send(&client->connection, buf_bytes(&client->gmq->reply));
     reuse(&client->gmq->reply);
-    gmq_requests_flushed(client); /* it may have flushed earlier ones, too */
+    handed_settle(&client->handed); /* it may have flushed earlier ones, too */
 }
 
 /* The answer to all but a Pop that brought a job. */
@@ -81,22 +76,6 @@ static void finish(struct request *r, enum status status)
     gmq_client_done(client);
 }
 
-/* Is the job with its consumer? True when that is known. What was flushed is, whatever became
- * of the connection. */
-static bool settle(struct request *r)
-{
-    struct connection *c = &r->client->connection;
-
-    if (c->flushed_bytes >= r->flushed_at)
-        queue_delivered(r->client->gmq->queue, r->delivery);
-    else if (c->state == CONNECTION_CLOSED)
-        queue_returned(r->client->gmq->queue, r->delivery);
-    else
-        return false;
-    request_free(r);
-    return true;
-}
-
 static void hand_over(struct request *r)
 {
     struct gmq_client *client = r->client;
@@ -104,10 +83,9 @@ static void hand_over(struct request *r)
     struct pop *pop = &r->asked.pop;
 
     gmq_reply_job(&g->reply, r->call.id, pop->topic, &pop->jobs[0], g->options.strict);
-    r->delivery = pop->delivery;
-    r->flushed_at = client->connection.sent_bytes + g->reply.len; /* never, if it is closed */
-    list_append(&client->unflushed, &r->link);
-    send_reply(client);
+    handed_send(&client->handed, buf_bytes(&g->reply), pop->delivery);
+    reuse(&g->reply);
+    request_free(r);
     gmq_client_done(client);
 }
 
@@ -165,6 +143,7 @@ static void submit_pop(struct gmq *g, struct request *r)
         .wait_ms = g->options.pop_wait_ms,
         .id_only = true,
         .holder = r->client->connection.number,
+        .client = peer_name(&r->client->connection),
         .on_done = on_pop_done,
     };
     list_append(&r->client->waiting, &r->link);
@@ -201,7 +180,14 @@ static void refuse(struct gmq_client *client, const struct gmq_call *call)
     send_reply(client);
 }
 
-bool gmq_request_take(struct gmq_client *client, struct bytes frame)
+/* What follows could be read as anything. */
+static void lose(struct gmq_client *client)
+{
+    client->gmq->stats.refused++;
+    connection_wind_up(&client->connection, "it sent what is not JSON");
+}
+
+void gmq_request_take(struct gmq_client *client, struct bytes frame)
 {
     struct gmq *g = client->gmq;
     struct gmq_call call;
@@ -216,10 +202,17 @@ bool gmq_request_take(struct gmq_client *client, struct bytes frame)
     } else {
         if (is_json)
             refuse(client, &call);
+        else
+            lose(client);
         gmq_call_fini(&call);
     }
     reuse(&g->frame);
-    return is_json;
+}
+
+void gmq_request_lose(struct gmq_client *client)
+{
+    client->gmq->stats.requests++;
+    lose(client);
 }
 
 void gmq_request_skip(struct gmq_client *client)
@@ -240,19 +233,4 @@ void gmq_requests_hurry(struct gmq_client *client)
     while ((link = list_pop(&client->waiting)))
         queue_pop_cancel(client->gmq->queue,
                          &CONTAINER_OF(link, struct request, link)->asked.pop);
-}
-
-void gmq_requests_flushed(struct gmq_client *client)
-{
-    struct list *link;
-
-    while ((link = list_first(&client->unflushed)))
-        if (!settle(CONTAINER_OF(link, struct request, link)))
-            return;
-}
-
-void gmq_requests_lost(struct gmq_client *client)
-{
-    gmq_requests_hurry(client);
-    gmq_requests_flushed(client); /* closed: what is left goes back */
 }

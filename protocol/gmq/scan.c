@@ -2,19 +2,21 @@
 
 #include "protocol/json_walk.h"
 
+/* To behind its last quote, or the end of the input, which is behind a backslash perhaps. */
 static void scan_string(struct gmq_scan *scan, struct bytes input)
 {
-    size_t i = scan->seen;
+    const char *at = input.at + scan->seen, *end = input.at + input.len;
 
-    for (; i < input.len && scan->in_string; i++) {
-        if (scan->is_escaped)
-            scan->is_escaped = false;
-        else if (input.at[i] == '\\')
-            scan->is_escaped = true;
-        else if (input.at[i] == '"')
-            scan->in_string = false;
+    while (at < end && scan->in_string) {
+        if (!scan->is_escaped)
+            at = json_find_mark(at, end);
+        if (at == end)
+            break;
+        scan->in_string = scan->is_escaped || *at != '"';
+        scan->is_escaped = !scan->is_escaped && *at == '\\';
+        at++;
     }
-    scan->seen = i;
+    scan->seen = (size_t)(at - input.at);
 }
 
 /* One byte outside of strings. */

@@ -32,6 +32,21 @@ static size_t count_sign(struct bytes text, size_t from)
     return from < text.len && (text.at[from] == '-' || text.at[from] == '+') ? 1 : 0;
 }
 
+/* What nearly everybody writes. */
+static bool is_short_and_whole(struct bytes text)
+{
+    return text.len >= 1 && text.len <= 9 && count_digits(text, 0) == text.len;
+}
+
+static double read_short(struct bytes text)
+{
+    int seconds = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        seconds = seconds * 10 + (text.at[i] - '0');
+    return seconds;
+}
+
 /* Decimal only: strtod would also take "inf", "nan" and "0x10". */
 static bool is_decimal(struct bytes text)
 {
@@ -64,7 +79,9 @@ enum gmq_seconds gmq_seconds_read(struct bytes text, int64_t max_ms, int64_t *ms
     double seconds = 0;
 
     text = trim(text);
-    if (is_decimal(text)) {
+    if (is_short_and_whole(text)) {
+        seconds = read_short(text);
+    } else if (is_decimal(text)) {
         if (text.len > DIGITS_MAX)
             return text.at[0] == '-' ? GMQ_SECONDS_NEGATIVE : GMQ_SECONDS_LARGE;
         memcpy(terminated, text.at, text.len);

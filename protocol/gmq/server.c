@@ -7,15 +7,22 @@
 
 #include "base/log.h"
 #include "protocol/gmq/reply.h"
+#include "protocol/peer.h"
 
 /* Requests that are on their way when the node begins to stop still get their refusal. */
 #define GRACE_MS 50
+
+/* Then a client whose connection ends, and that reads nothing, does not get its replies. */
+#define ENDING_MS 5000
 
 /* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */
 #define FRAME_BYTES(body_bytes) (6 * (body_bytes) + 65536)
 
 /* Memory for requests that have not arrived completely, of all connections. */
 #define KEPT_BYTES(body_bytes) (4 * FRAME_BYTES(body_bytes) + (64 << 20))
+
+/* Replies that are not read, all together. */
+#define UNREAD_BYTES(output_bytes) (16 * (output_bytes) + (128 << 20))
 
 static struct gmq_client *client_of(struct connection *c)
 {
@@ -31,6 +38,7 @@ static void free_if_done(struct gmq_client *client)
     if (!client->is_closed || client->connection.in_work)
         return;
     list_remove(&client->link);
+    peer_fini(&client->connection);
     free(client);
     g->stats.connections--;
     if (g->is_closing && list_is_empty(&g->clients))
@@ -71,9 +79,10 @@ static size_t on_input(struct connection *c, struct bytes input)
         used += n;
         if (result == GMQ_SCAN_OVERSIZE)
             gmq_request_skip(client);
-        else if (result == GMQ_SCAN_NOT_JSON ||
-                 (result == GMQ_SCAN_FRAME && !gmq_request_take(client, frame)))
-            connection_wind_up(c, "it sent what is not JSON");
+        else if (result == GMQ_SCAN_NOT_JSON)
+            gmq_request_lose(client);
+        else if (result == GMQ_SCAN_FRAME)
+            gmq_request_take(client, frame);
     }
     return used;
 }
@@ -85,14 +94,15 @@ static void on_end(struct connection *c)
 
 static void on_flushed(struct connection *c)
 {
-    gmq_requests_flushed(client_of(c));
+    handed_settle(&client_of(c)->handed);
 }
 
 static void on_closed(struct connection *c)
 {
     struct gmq_client *client = client_of(c);
 
-    gmq_requests_lost(client);
+    gmq_requests_hurry(client);
+    handed_settle(&client->handed);
     client->is_closed = true;
     free_if_done(client);
 }
@@ -128,11 +138,11 @@ static void on_accept(struct listener *l, int fd)
         abort();
     client->gmq = g;
     list_init(&client->waiting);
-    list_init(&client->unflushed);
     list_append(&g->clients, &client->link);
     g->stats.accepted++;
     g->stats.connections++;
     connection_init(&client->connection, &g->kind, fd);
+    handed_init(&client->handed, &client->connection, g->queue);
     LOG_DEBUG("gmq", "connection %llu: accepted",
               (unsigned long long)client->connection.number);
 }
@@ -176,6 +186,8 @@ struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct
         .on_end = on_end,
         .on_flushed = on_flushed,
         .on_closed = on_closed,
+        .ending_ms = ENDING_MS,
+        .crowded_out = &g->stats.crowded_out,
     };
     gmq_reload(g, options);
     listener_init(&g->listener, "gmq", loop, listen_fd, on_accept);
@@ -189,6 +201,7 @@ void gmq_reload(struct gmq *g, const struct gmq_options *options)
     g->kind.in_work_max = options->pipelined_max;
     g->kind.output_max_bytes = options->output_max_bytes;
     g->kind.kept_max_bytes = KEPT_BYTES(options->body_max_bytes);
+    g->kind.unread_max_bytes = UNREAD_BYTES(options->output_max_bytes);
     g->kind.idle_ms = options->idle_ms;
 }
 

@@ -7,6 +7,7 @@
 #include "protocol/connection.h"
 #include "protocol/gmq/gmq.h"
 #include "protocol/gmq/scan.h"
+#include "protocol/handed.h"
 #include "protocol/listener.h"
 
 struct gmq {
@@ -33,8 +34,8 @@ struct gmq_client {
     struct gmq *gmq;
     struct list link; /* in clients */
     struct gmq_scan scan;
-    struct list waiting;   /* Pops that the queue has */
-    struct list unflushed; /* popped jobs, their replies not flushed yet, in order */
+    struct list waiting; /* Pops that the queue has */
+    struct handed handed;
     bool is_closed;
 };
 
@@ -45,17 +46,17 @@ void gmq_client_done(struct gmq_client *client);
 
 /* ---- request.c ---- */
 
-/* Answers a request, or hands it to the queue. False: it is not JSON. */
-bool gmq_request_take(struct gmq_client *client, struct bytes frame);
+/* Answers a request, or hands it to the queue. One that is not JSON is lost. */
+void gmq_request_take(struct gmq_client *client, struct bytes frame);
+
+/* No request was found in what came: nothing is read any more, and the connection ends when
+ * the rest has been answered. */
+void gmq_request_lose(struct gmq_client *client);
 
 /* Answers one whose bytes were skipped. */
 void gmq_request_skip(struct gmq_client *client);
 
 /* The client's Pops wait no longer. */
 void gmq_requests_hurry(struct gmq_client *client);
-
-/* Some of the client's output was flushed; or none will be any more. */
-void gmq_requests_flushed(struct gmq_client *client);
-void gmq_requests_lost(struct gmq_client *client);
 
 #endif

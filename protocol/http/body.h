@@ -4,14 +4,21 @@
  *   SIZE --> TRAILER --> DONE              the last one, and headers behind it (left alone)
  *   DATA --> DONE                          a body with a length
  *
- * All zero: DONE, no body.
+ * All zero: DONE, no body. Not to be taken from when it is DONE or LOST.
  */
 #ifndef DUEQ_PROTOCOL_HTTP_BODY_H
 #define DUEQ_PROTOCOL_HTTP_BODY_H
 
 #include "protocol/http/head.h"
 
-enum body_state { BODY_DONE, BODY_DATA, BODY_SIZE, BODY_DATA_END, BODY_TRAILER };
+enum body_state {
+    BODY_DONE,
+    BODY_DATA,
+    BODY_SIZE,
+    BODY_DATA_END,
+    BODY_TRAILER,
+    BODY_LOST /* by who could not read the head: nobody knows where it ends */
+};
 
 struct body {
     enum body_state state;
@@ -23,11 +30,11 @@ struct body {
 };
 
 /* TOO_LARGE as soon as that is sure; then the body is not DONE. */
-enum http_fault body_begin(struct body *b, const struct head *h, uint64_t max_bytes);
+enum http_error body_begin(struct body *b, const struct head *h, uint64_t max_bytes);
 
 /* One step: `*used` of `input`'s bytes are taken (0: more are needed), and `content`, which
- * borrows from them, comes out; it is often empty. Not to be called when DONE. */
-enum http_fault body_take(struct body *b, struct bytes input, size_t *used,
+ * borrows from them, comes out; it is often empty. */
+enum http_error body_take(struct body *b, struct bytes input, size_t *used,
                           struct bytes *content);
 
 #endif

@@ -12,24 +12,24 @@
 static const struct head chunked = {.is_chunked = true};
 
 /* Byte by byte, as slowly as it can come. `*used`: where the body ended. */
-static enum http_fault feed(struct body *b, struct bytes input, struct buf *content,
+static enum http_error feed(struct body *b, struct bytes input, struct buf *content,
                             size_t *used)
 {
-    enum http_fault fault = HTTP_FAULT_NONE;
+    enum http_error error = HTTP_ERROR_NONE;
 
     *used = 0;
-    for (size_t to = 1; to <= input.len && !fault && b->state != BODY_DONE; to++) {
+    for (size_t to = 1; to <= input.len && !error && b->state != BODY_DONE; to++) {
         size_t n = 1;
 
-        while (n && *used < to && !fault && b->state != BODY_DONE) {
+        while (n && *used < to && !error && b->state != BODY_DONE) {
             struct bytes piece;
 
-            fault = body_take(b, bytes_of(input.at + *used, to - *used), &n, &piece);
+            error = body_take(b, bytes_of(input.at + *used, to - *used), &n, &piece);
             buf_add_bytes(content, piece);
             *used += n;
         }
     }
-    return fault;
+    return error;
 }
 
 static void expect_content(const char *text, const char *expected, const char *rest)
@@ -38,25 +38,25 @@ static void expect_content(const char *text, const char *expected, const char *r
     struct body b;
     size_t used;
 
-    assert_int_equal(body_begin(&b, &chunked, MAX_BYTES), HTTP_FAULT_NONE);
-    assert_int_equal(feed(&b, bytes_of_text(text), &content, &used), HTTP_FAULT_NONE);
+    assert_int_equal(body_begin(&b, &chunked, MAX_BYTES), HTTP_ERROR_NONE);
+    assert_int_equal(feed(&b, bytes_of_text(text), &content, &used), HTTP_ERROR_NONE);
     assert_int_equal(b.state, BODY_DONE);
     assert_string_equal(buf_text(&content), expected);
     assert_string_equal(text + used, rest);
     buf_fini(&content);
 }
 
-static void expect_fault(const char *text, enum http_fault expected)
+static void expect_error(const char *text, enum http_error expected)
 {
     struct buf content = BUF_INIT;
     struct body b;
     size_t used;
-    enum http_fault fault;
+    enum http_error error;
 
-    assert_int_equal(body_begin(&b, &chunked, MAX_BYTES), HTTP_FAULT_NONE);
-    fault = feed(&b, bytes_of_text(text), &content, &used);
-    if (fault != expected)
-        fail_msg("'%s': fault %d, not %d", text, (int)fault, (int)expected);
+    assert_int_equal(body_begin(&b, &chunked, MAX_BYTES), HTTP_ERROR_NONE);
+    error = feed(&b, bytes_of_text(text), &content, &used);
+    if (error != expected)
+        fail_msg("'%s': error %d, not %d", text, (int)error, (int)expected);
     assert_int_not_equal(b.state, BODY_DONE);
     buf_fini(&content);
 }
@@ -66,7 +66,7 @@ static void a_request_without_a_body_has_none(void **state)
     struct head none = {.body_bytes = 0};
     struct body b;
 
-    assert_int_equal(body_begin(&b, &none, 0), HTTP_FAULT_NONE);
+    assert_int_equal(body_begin(&b, &none, 0), HTTP_ERROR_NONE);
     assert_int_equal(b.state, BODY_DONE);
 }
 
@@ -77,8 +77,8 @@ static void a_body_with_a_length_ends_there(void **state)
     struct body b;
     size_t used;
 
-    assert_int_equal(body_begin(&b, &head, 5), HTTP_FAULT_NONE);
-    assert_int_equal(feed(&b, BYTES("abcdefg"), &content, &used), HTTP_FAULT_NONE);
+    assert_int_equal(body_begin(&b, &head, 5), HTTP_ERROR_NONE);
+    assert_int_equal(feed(&b, BYTES("abcdefg"), &content, &used), HTTP_ERROR_NONE);
     assert_string_equal(buf_text(&content), "abcde");
     assert_int_equal(used, 5);
     buf_fini(&content);
@@ -91,6 +91,7 @@ static void chunks_are_put_together(void **state)
     expect_content("A\r\n0123456789\r\na\r\n0123456789\r\n0\r\n\r\n", "01234567890123456789",
                    "");
     expect_content("2\r\n\r\n\r\n0\r\n\r\n", "\r\n", "");
+    expect_content("1 \t\r\na\r\n0\r\n\r\n", "a", "");
 }
 
 static void leaves_extensions_and_trailers_alone(void **state)
@@ -101,15 +102,17 @@ static void leaves_extensions_and_trailers_alone(void **state)
 
 static void refuses_what_is_no_chunk(void **state)
 {
-    expect_fault("\r\n", HTTP_FAULT_CHUNK);
-    expect_fault("x\r\n", HTTP_FAULT_CHUNK);
-    expect_fault("-1\r\n", HTTP_FAULT_CHUNK);
-    expect_fault("0x1\r\n", HTTP_FAULT_CHUNK);
-    expect_fault(" 1\r\n", HTTP_FAULT_CHUNK);
-    expect_fault("1\r\nab\r\n", HTTP_FAULT_CHUNK);
-    expect_fault("1\n", HTTP_FAULT_LINE_END);
-    expect_fault("1\r\r\n", HTTP_FAULT_LINE_END);
-    expect_fault("1\r\na\n", HTTP_FAULT_LINE_END);
+    expect_error("\r\n", HTTP_ERROR_CHUNK);
+    expect_error("x\r\n", HTTP_ERROR_CHUNK);
+    expect_error("-1\r\n", HTTP_ERROR_CHUNK);
+    expect_error("0x1\r\n", HTTP_ERROR_CHUNK);
+    expect_error(" 1\r\n", HTTP_ERROR_CHUNK);
+    expect_error("1 1\r\n", HTTP_ERROR_CHUNK);
+    expect_error("1 \tx;y\r\n", HTTP_ERROR_CHUNK);
+    expect_error("1\r\nab\r\n", HTTP_ERROR_CHUNK);
+    expect_error("1\n", HTTP_ERROR_LINE_END);
+    expect_error("1\r\r\n", HTTP_ERROR_LINE_END);
+    expect_error("1\r\na\n", HTTP_ERROR_LINE_END);
 }
 
 static void refuses_endless_lines_and_trailers(void **state)
@@ -119,12 +122,12 @@ static void refuses_endless_lines_and_trailers(void **state)
     buf_add_text(&text, "1;");
     for (unsigned i = 0; i < 300; i++)
         buf_add_text(&text, "x");
-    expect_fault(buf_text(&text), HTTP_FAULT_CHUNK);
+    expect_error(buf_text(&text), HTTP_ERROR_CHUNK);
     buf_clear(&text);
     buf_add_text(&text, "0\r\n");
     for (unsigned i = 0; i < 300; i++)
         buf_add_text(&text, "Trailer: 12345\r\n");
-    expect_fault(buf_text(&text), HTTP_FAULT_HEAD);
+    expect_error(buf_text(&text), HTTP_ERROR_HEAD);
     buf_fini(&text);
 }
 
@@ -133,15 +136,15 @@ static void refuses_too_much_as_soon_as_it_is_announced(void **state)
     struct head head = {.has_length = true, .body_bytes = MAX_BYTES + 1};
     struct body b;
 
-    assert_int_equal(body_begin(&b, &head, MAX_BYTES), HTTP_FAULT_TOO_LARGE);
+    assert_int_equal(body_begin(&b, &head, MAX_BYTES), HTTP_ERROR_TOO_LARGE);
     assert_int_not_equal(b.state, BODY_DONE);
     head.body_bytes = UINT64_MAX;
-    assert_int_equal(body_begin(&b, &head, MAX_BYTES), HTTP_FAULT_TOO_LARGE);
-    expect_fault("15\r\n", HTTP_FAULT_TOO_LARGE);
-    expect_fault("1\r\na\r\n14\r\n", HTTP_FAULT_TOO_LARGE);
-    expect_fault("ffffffffffffffff\r\n", HTTP_FAULT_TOO_LARGE);
-    expect_fault("1\r\na\r\nffffffffffffffff\r\n", HTTP_FAULT_TOO_LARGE);
-    expect_fault("10000000000000000000000001\r\n", HTTP_FAULT_TOO_LARGE);
+    assert_int_equal(body_begin(&b, &head, MAX_BYTES), HTTP_ERROR_TOO_LARGE);
+    expect_error("15\r\n", HTTP_ERROR_TOO_LARGE);
+    expect_error("1\r\na\r\n14\r\n", HTTP_ERROR_TOO_LARGE);
+    expect_error("ffffffffffffffff\r\n", HTTP_ERROR_TOO_LARGE);
+    expect_error("1\r\na\r\nffffffffffffffff\r\n", HTTP_ERROR_TOO_LARGE);
+    expect_error("10000000000000000000000001\r\n", HTTP_ERROR_TOO_LARGE);
 }
 
 int main(void)

@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
 #include "protocol/http/server_fixture.h"
+
+#define LARGE_BYTES 100000
 
 /* In place of health.c: a handler that answers at once, one whose reply is large, and one that
  * answers when the test says so. */
@@ -22,18 +25,31 @@ void health_live(struct exchange *x)
     exchange_reply_status(x, 200, "live");
 }
 
-void health_ready(struct exchange *x)
+static void reply_large(struct exchange *x)
 {
-    struct bytes large = {calloc(1, 100000), 100000};
+    struct bytes large = {calloc(1, LARGE_BYTES), LARGE_BYTES};
 
     exchange_reply(x, 200, "text/plain", large);
     free((char *)large.at);
+}
+
+void health_ready(struct exchange *x)
+{
+    reply_large(x);
 }
 
 void health_leader(struct exchange *x)
 {
     assert_null(waiting);
     waiting = x;
+}
+
+static void answer_large(void)
+{
+    struct exchange *x = waiting;
+
+    waiting = NULL;
+    reply_large(x);
 }
 
 static void answer(void)
@@ -44,8 +60,8 @@ static void answer(void)
     exchange_reply_status(x, 200, "leader");
 }
 
-#define GET_LARGE "GET /health/ready HTTP/1.1\r\n\r\n"
-#define GET_LATER "GET /health/leader HTTP/1.1\r\n\r\n"
+#define GET_LARGE "GET /health/ready HTTP/1.1\r\nHost: h\r\n\r\n"
+#define GET_LATER "GET /health/leader HTTP/1.1\r\nHost: h\r\n\r\n"
 
 static uint64_t connections(const struct fixture *f)
 {
@@ -76,7 +92,7 @@ static void is_full(struct fixture *f)
 static void has_room(struct fixture *f)
 {
     AWAIT(f, connections(f) < f->options.connections_max);
-    assert_starts(ask(f, "GET /health/live HTTP/1.1\r\n" CLOSE), "HTTP/1.1 200 ");
+    assert_starts(ask(f, "GET /health/live HTTP/1.1\r\nHost: h\r\n" CLOSE), "HTTP/1.1 200 ");
 }
 
 /* ---- the limit ---- */
@@ -108,7 +124,7 @@ static void has_room_again_when_a_client_has_closed_or_reset_or_asked_to_end(voi
     has_room(f);
     reset(&clients[1]);
     AWAIT(f, connections(f) == 1);
-    say(&clients[2], "GET /health/live HTTP/1.1\r\n" CLOSE);
+    say(&clients[2], "GET /health/live HTTP/1.1\r\nHost: h\r\n" CLOSE);
     receive_all(&clients[2]);
     AWAIT(f, connections(f) == 0);
     leave(&clients[2]);
@@ -138,6 +154,80 @@ static void has_room_again_when_a_client_was_idle_or_slow_or_did_not_read(void *
         leave(&clients[i]);
 }
 
+static void a_slow_request_is_not_idle_and_an_idle_client_is_not_slow(void **state)
+{
+    struct fixture *f = *state;
+    struct client slow, idle;
+
+    f->options.idle_ms = 10000;
+    f->options.request_ms = 20000;
+    http_reload(f->http, &f->options);
+    slow = connect_client(f);
+    idle = connect_client(f);
+    say(&slow, "GET /health/live HT");
+    say(&idle, "\r"); /* an empty line, in two parts */
+    expect_silence(&idle);
+    say(&idle, "\n");
+    expect_silence(&idle);
+    fixture_pass(f, 9000);
+    say(&idle, GET_LIVE);
+    assert_starts(receive(&idle), "HTTP/1.1 200 ");
+    fixture_pass(f, 9900);
+    assert_int_equal(connections(f), 2);
+    fixture_pass(f, 1200);
+    expect_end(&idle);
+    assert_starts(receive_all(&slow), "HTTP/1.1 408 ");
+    leave(&slow);
+    leave(&idle);
+}
+
+/* Whatever is read meanwhile: it is the time of the whole reply. */
+static void a_reply_has_a_time_to_be_read_the_last_one_too(void **state)
+{
+    static const char *const requests[] = {
+        GET_LARGE,
+        "GET /health/ready HTTP/1.1\r\nHost: h\r\n" CLOSE,
+        GET_LATER,
+        "GET /health/leader HTTP/1.1\r\nHost: h\r\n" CLOSE,
+    };
+    struct fixture *f = *state;
+
+    f->options.request_ms = 2000;
+    http_reload(f->http, &f->options);
+    for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
+        struct client c = connect_client(f);
+        int small = 4096;
+
+        assert_int_equal(setsockopt(c.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+        say(&c, requests[i]);
+        if (i >= 2) {
+            AWAIT(f, waiting);
+            answer_large();
+        }
+        AWAIT(f, f->http->kind.unread_bytes > 0);
+        fixture_pass(f, 1900);
+        assert_int_equal(connections(f), 1);
+        fixture_pass(f, 200);
+        assert_int_equal(connections(f), 0);
+        leave(&c);
+    }
+}
+
+static void a_last_reply_may_be_left_unread_for_a_while(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+    int small = 16384;
+
+    assert_int_equal(setsockopt(c.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+    say(&c, "GET /health/ready HTTP/1.1\r\nHost: h\r\n" CLOSE);
+    AWAIT(f, f->http->kind.unread_bytes > 0);
+    fixture_pass(f, 30000);
+    receive_all(&c);
+    assert_true(f->reply.len > LARGE_BYTES);
+    leave(&c);
+}
+
 static void has_room_again_when_a_client_sent_nonsense(void **state)
 {
     struct fixture *f = *state;
@@ -145,6 +235,8 @@ static void has_room_again_when_a_client_sent_nonsense(void **state)
 
     fill_up(f, clients);
     say(&clients[0], "\x16\x03\x01\x02 this looks like TLS\r\n\r\n");
+    assert_starts(receive(&clients[0]), "HTTP/1.1 400 ");
+    fixture_pass(f, 1100); /* it does not close */
     has_room(f);
     for (unsigned i = 0; i < 3; i++)
         leave(&clients[i]);
@@ -215,15 +307,39 @@ static void refuses_a_large_body_before_it_has_come(void **state)
     struct fixture *f = *state;
     struct client c = connect_client(f);
 
-    say(&c, "GET /health/live HTTP/1.1\r\nContent-Length: 4097\r\n\r\n");
+    say(&c, "GET /health/live HTTP/1.1\r\nHost: h\r\nContent-Length: 4097\r\n\r\n");
     assert_starts(receive(&c), "HTTP/1.1 413 Content Too Large\r\n");
+    expect_end(&c);
     for (unsigned i = 0; i < 1000; i++)
         say(&c, "what it sends meanwhile is thrown away, and takes no memory\r\n");
-    expect_silence(&c);
+    for (unsigned i = 0; i < 20; i++)
+        fixture_turn(f);
+    assert_int_equal(connections(f), 1);
     fixture_pass(f, 1100);
-    expect_end(&c);
     assert_int_equal(connections(f), 0);
     leave(&c);
+}
+
+/* Nobody knows where a request ends that cannot be read. */
+static void what_follows_a_bad_head_does_not_drown_the_reply(void **state)
+{
+    static const char *const heads[] = {
+        "POST /v1/topics/t/jobs HTTP/1.1\r\nBad Header: 1\r\nContent-Length: 5000000\r\n\r\n",
+        "GET / HTTP/1.1\r\nX: ",
+    };
+    struct fixture *f = *state;
+    struct bytes large = {calloc(1, 5000000), 5000000};
+
+    for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
+        struct client c = connect_client(f);
+
+        say(&c, heads[i]);
+        say_bytes(&c, large);
+        assert_starts(receive_all(&c), i ? "HTTP/1.1 431 " : "HTTP/1.1 400 ");
+        leave(&c);
+        AWAIT(f, connections(f) == 0);
+    }
+    free((char *)large.at);
 }
 
 static void refuses_a_large_body_to_any_path_and_in_chunks_too(void **state)
@@ -231,11 +347,12 @@ static void refuses_a_large_body_to_any_path_and_in_chunks_too(void **state)
     struct fixture *f = *state;
     struct client c = connect_client(f);
 
-    say(&c, "POST /nothing HTTP/1.1\r\nContent-Length: 1000000000\r\n\r\n");
+    say(&c, "POST /nothing HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n");
     assert_starts(receive(&c), "HTTP/1.1 404 ");
     leave(&c);
     c = connect_client(f);
-    say(&c, "GET /metrics HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1000\r\n");
+    say(&c, "GET /metrics HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
+            "chunked\r\n\r\n1\r\na\r\n1000\r\n");
     assert_starts(receive(&c), "HTTP/1.1 413 ");
     leave(&c);
     AWAIT(f, connections(f) == 0);
@@ -256,6 +373,21 @@ static void serves_no_more_to_a_client_that_does_not_read(void **state)
     for (unsigned i = 0; i < 15; i++)
         assert_starts(receive(&c), "HTTP/1.1 200 ");
     assert_int_equal(http_stats(f->http)->requests, 15);
+    leave(&c);
+}
+
+static void a_large_reply_comes_whole_and_not_at_all_to_head(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    say(&c, "HEAD /health/ready HTTP/1.1\r\nHost: h\r\n\r\n" GET_LARGE GET_LIVE);
+    while (!strstr(buf_text(&f->reply), "\r\n\r\n"))
+        assert_true(receive_some(&c, 1));
+    assert_has(buf_text(&f->reply), "\r\nContent-Length: 100000\r\n");
+    receive(&c);
+    assert_true(f->reply.len > LARGE_BYTES);
+    assert_has(receive(&c), "{\"status\":\"live\"}");
     leave(&c);
 }
 
@@ -300,6 +432,25 @@ static void later_requests_wait_for_a_handler_that_answers_later(void **state)
     assert_has(receive(&c), "{\"status\":\"leader\"}");
     assert_has(receive(&c), "{\"status\":\"live\"}");
     leave(&c);
+}
+
+/* Its client would have it waiting here for as long as the handler takes. */
+static void little_is_read_behind_a_request_in_work(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+    char much[65536 + 1];
+    struct bytes bytes = {much, sizeof(much) - 1};
+
+    memset(much, 'x', bytes.len);
+    memcpy(much, GET_LATER, strlen(GET_LATER));
+    say_bytes(&c, bytes);
+    AWAIT(f, waiting);
+    expect_silence(&c);
+    assert_in_range(f->http->kind.kept_bytes, 0, HEAD_MAX_BYTES);
+    reset(&c);
+    fixture_pass(f, 1000);
+    answer();
 }
 
 static void a_handler_may_answer_when_its_client_has_left(void **state)
@@ -380,6 +531,27 @@ static void stops_without_the_last_reply_being_read(void **state)
     leave(&c);
 }
 
+static void a_stop_waits_for_handlers_and_then_for_their_replies_to_be_read(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+    int small = 16384;
+
+    assert_int_equal(setsockopt(c.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+    say(&c, GET_LATER);
+    AWAIT(f, waiting);
+    fixture_stop(f);
+    fixture_pass(f, 5000);
+    assert_int_equal(connections(f), 1);
+    answer_large();
+    fixture_pass(f, 1900);
+    assert_int_equal(connections(f), 1);
+    receive_all(&c);
+    assert_true(f->reply.len > LARGE_BYTES);
+    AWAIT(f, f->is_stopped);
+    leave(&c);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
 
 int main(void)
@@ -388,20 +560,27 @@ int main(void)
         TEST(turns_clients_away_when_there_are_too_many),
         TEST(has_room_again_when_a_client_has_closed_or_reset_or_asked_to_end),
         TEST(has_room_again_when_a_client_was_idle_or_slow_or_did_not_read),
+        TEST(a_slow_request_is_not_idle_and_an_idle_client_is_not_slow),
+        TEST(a_reply_has_a_time_to_be_read_the_last_one_too),
+        TEST(a_last_reply_may_be_left_unread_for_a_while),
         TEST(has_room_again_when_a_client_sent_nonsense),
         TEST(a_new_limit_holds_at_once),
         TEST(those_to_be_turned_away_are_told_within_a_second_and_are_not_many),
         TEST(goes_on_accepting_after_a_lack_of_descriptors),
         TEST(refuses_a_large_body_before_it_has_come),
+        TEST(what_follows_a_bad_head_does_not_drown_the_reply),
         TEST(refuses_a_large_body_to_any_path_and_in_chunks_too),
         TEST(serves_no_more_to_a_client_that_does_not_read),
+        TEST(a_large_reply_comes_whole_and_not_at_all_to_head),
         TEST(one_turn_serves_only_some_of_many_pipelined_requests),
         TEST(later_requests_wait_for_a_handler_that_answers_later),
+        TEST(little_is_read_behind_a_request_in_work),
         TEST(a_handler_may_answer_when_its_client_has_left),
         TEST(a_client_that_has_ended_its_side_gets_its_reply),
         TEST(stops_at_once_when_nobody_is_there),
         TEST(stops_when_all_in_work_is_answered),
         TEST(stops_without_the_last_reply_being_read),
+        TEST(a_stop_waits_for_handlers_and_then_for_their_replies_to_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,19 @@
+/* Replies. A reply is written into one buffer, head and body, and goes out in one write; the
+ * buffer is the server's and stays, because there is always a next reply. Only a large body is
+ * not copied, and goes out by itself.
+ */
 #include "protocol/http/exchange.h"
 
-#include <stdlib.h>
-#include <time.h>
+#include <stdarg.h>
+#include <stdio.h>
 
-#include <jansson.h>
-
-#include "base/list.h"
 #include "protocol/http/server.h"
+#include "protocol/json_text.h"
+#include "protocol/peer.h"
+
+#define JSON              "application/json"
+#define MESSAGE_MAX_BYTES 512
+#define COPIED_MAX_BYTES  65536
 
 static const char *phrase_of(int code)
 {
@@ -15,15 +22,22 @@ static const char *phrase_of(int code)
         const char *phrase;
     } phrases[] = {
         {200, "OK"},
+        {201, "Created"},
+        {204, "No Content"},
         {400, "Bad Request"},
+        {403, "Forbidden"},
         {404, "Not Found"},
         {405, "Method Not Allowed"},
         {408, "Request Timeout"},
+        {409, "Conflict"},
         {413, "Content Too Large"},
         {417, "Expectation Failed"},
+        {421, "Misdirected Request"},
         {431, "Request Header Fields Too Large"},
         {501, "Not Implemented"},
+        {502, "Bad Gateway"},
         {503, "Service Unavailable"},
+        {504, "Gateway Timeout"},
         {505, "HTTP Version Not Supported"},
     };
 
@@ -33,67 +47,147 @@ static const char *phrase_of(int code)
     return ""; /* it is for people, and may be empty */
 }
 
+/* ---- the head ---- */
+
 static void add_field(struct buf *out, const char *name, const char *value)
 {
-    buf_printf(out, "%s: %s\r\n", name, value);
+    buf_add_text(out, name);
+    buf_add_text(out, ": ");
+    buf_add_text(out, value);
+    buf_add_text(out, "\r\n");
 }
 
-static void add_date(struct buf *out)
+static void add_status_line(struct buf *out, int code)
+{
+    buf_add_text(out, "HTTP/1.1 ");
+    buf_add_number(out, code);
+    buf_add_char(out, ' ');
+    buf_add_text(out, phrase_of(code));
+    buf_add_text(out, "\r\n");
+}
+
+/* It changes once a second. */
+static void add_date(struct buf *out, struct http *h)
 {
     time_t now = time(NULL);
     struct tm parts;
-    char text[40];
 
-    strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &parts));
-    add_field(out, "Date", text);
+    if (now != h->date_s) {
+        h->date_s = now;
+        strftime(h->date, sizeof(h->date), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n",
+                 gmtime_r(&now, &parts));
+    }
+    buf_add_text(out, h->date);
 }
+
+static void add_connection(struct buf *out, const struct http_request *r)
+{
+    bool is_kept = http_request_is_kept(r);
+
+    if (!is_kept || r->exchange.head.is_old)
+        add_field(out, "Connection", is_kept ? "keep-alive" : "close");
+}
+
+static void add_head(struct buf *out, const struct exchange *x, int code)
+{
+    add_status_line(out, code);
+    add_date(out, x->http);
+    add_field(out, "X-Request-Id", x->request_id);
+    add_connection(out, CONTAINER_OF(x, struct http_request, exchange));
+    buf_add_bytes(out, buf_bytes(&x->fields));
+}
+
+/* ---- replies ---- */
+
+void exchange_reply(struct exchange *x, int code, const char *content_type, struct bytes body)
+{
+    struct buf *out = &x->http->reply;
+    bool is_large = body.len > COPIED_MAX_BYTES;
+
+    add_head(out, x, code);
+    add_field(out, "Content-Type", content_type);
+    buf_add_text(out, "Content-Length: ");
+    buf_add_number(out, (int64_t)body.len);
+    buf_add_text(out, "\r\n\r\n");
+    if (bytes_equal(x->head.method, BYTES("HEAD")))
+        body = BYTES("");
+    if (!is_large)
+        buf_add_bytes(out, body);
+    http_request_answer(CONTAINER_OF(x, struct http_request, exchange),
+                        is_large ? body : BYTES(""));
+}
+
+void exchange_reply_json(struct exchange *x, int code, struct bytes json)
+{
+    exchange_reply(x, code, JSON, json);
+}
+
+/* 204 has no body, and must not say how long it is. */
+void exchange_reply_nothing(struct exchange *x)
+{
+    add_head(&x->http->reply, x, 204);
+    buf_add_text(&x->http->reply, "\r\n");
+    http_request_answer(CONTAINER_OF(x, struct http_request, exchange), BYTES(""));
+}
+
+void exchange_reply_status(struct exchange *x, int code, const char *word)
+{
+    char json[64];
+    int len = snprintf(json, sizeof(json), "{\"status\":\"%s\"}", word);
+
+    exchange_reply_json(x, code, bytes_of(json, (size_t)len));
+}
+
+static void reply_error(struct exchange *x, enum http_error error, struct bytes message)
+{
+    int code = http_error_row(error)->code;
+    struct buf json = BUF_INIT;
+
+    x->http->stats.errors[error]++;
+    if (code == 503)
+        exchange_add_header(x, "Retry-After", "1");
+    buf_add_text(&json, "{\"error\":");
+    http_error_write(&json, error, message);
+    buf_add_char(&json, '}');
+    exchange_reply_json(x, code, buf_bytes(&json));
+    buf_fini(&json);
+}
+
+void exchange_reply_error(struct exchange *x, enum http_error error)
+{
+    reply_error(x, error, bytes_of_text(http_error_row(error)->text));
+}
+
+void exchange_reply_error_text(struct exchange *x, enum http_error error, const char *format,
+                               ...)
+{
+    char text[MESSAGE_MAX_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    reply_error(x, error, bytes_of_text(text));
+}
+
+void exchange_reply_status_error(struct exchange *x, enum status status)
+{
+    exchange_reply_error(x, http_error_of(status));
+}
+
+/* ---- before the reply ---- */
 
 void exchange_add_header(struct exchange *x, const char *name, const char *value)
 {
     add_field(&x->fields, name, value);
 }
 
-void exchange_reply(struct exchange *x, int code, const char *content_type, struct bytes body)
+void exchange_carry(struct exchange *x, struct delivery *d)
 {
-    struct http_client *client = CONTAINER_OF(x, struct http_client, exchange);
-    bool is_kept = http_client_is_kept(client);
-    struct buf reply = BUF_INIT;
-
-    buf_printf(&reply, "HTTP/1.1 %d %s\r\n", code, phrase_of(code));
-    add_date(&reply);
-    add_field(&reply, "X-Request-Id", x->id);
-    add_field(&reply, "Content-Type", content_type);
-    buf_printf(&reply, "Content-Length: %zu\r\n", body.len);
-    if (!is_kept || x->head.is_old)
-        add_field(&reply, "Connection", is_kept ? "keep-alive" : "close");
-    buf_add_bytes(&reply, buf_bytes(&x->fields));
-    buf_add_text(&reply, "\r\n");
-    if (!bytes_equal(x->head.method, BYTES("HEAD")))
-        buf_add_bytes(&reply, body);
-    http_client_answer(client, &reply, is_kept);
+    x->delivery = d;
 }
 
-/* Takes `json` over. */
-static void reply_json(struct exchange *x, int code, json_t *json)
+struct bytes exchange_client(struct exchange *x)
 {
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-
-    json_decref(json);
-    if (!text)
-        abort();
-    exchange_reply(x, code, "application/json", bytes_of_text(text));
-    free(text);
-}
-
-void exchange_reply_status(struct exchange *x, int code, const char *word)
-{
-    reply_json(x, code, json_pack("{s:s}", "status", word));
-}
-
-void exchange_reply_error(struct exchange *x, int code, const char *code_word, const char *text)
-{
-    if (code == 503)
-        exchange_add_header(x, "Retry-After", "1");
-    reply_json(x, code,
-               json_pack("{s:{s:s, s:s}}", "error", "code", code_word, "message", text));
+    return peer_name(&CONTAINER_OF(x, struct http_request, exchange)->client->connection);
 }

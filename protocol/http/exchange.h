@@ -1,34 +1,93 @@
 /* One request and its reply: what a handler gets, and how it answers. Private to http/.
  *
- * A handler answers exactly once, at once or later, with one of the exchange_reply calls; the
- * exchange is not the handler's any more then. A client may leave before: the reply then goes
- * nowhere, and the rules for the handler stay the same.
+ * A handler answers exactly once, at once or later, with one of the exchange_reply calls. The
+ * exchange, and all that is borrowed from it, is not the handler's any more then.
+ *
+ * A handler that answers later puts its state into `handler`, and `on_hurry` where it can cut
+ * its waiting short. Its client may leave before: the reply then goes nowhere, and the rules
+ * stay the same.
  */
 #ifndef DUEQ_PROTOCOL_HTTP_EXCHANGE_H
 #define DUEQ_PROTOCOL_HTTP_EXCHANGE_H
 
+#include <stdint.h>
+
 #include "base/buf.h"
+#include "protocol/http/errors.h"
 #include "protocol/http/head.h"
 
+#define EXCHANGE_QUERY_MAX 4
+
+struct delivery;
 struct http;
+struct route;
 
 struct exchange {
     struct http *http;
-    struct head head;            /* lives as long as the exchange */
-    struct buf fields;           /* the reply's, so far */
-    char id[REQUEST_ID_MAX + 1]; /* X-Request-Id: the client's, or ours */
+    const struct route *route; /* NULL: it has none */
+    struct head head;
+
+    /* Of the path, by the route's names: unescaped, not checked otherwise. The handler's to
+     * change, as the body is. {topics} is in `topic`, too: no topic has a ',' in it. */
+    struct bytes topic;
+    struct bytes id;
+    struct bytes query[EXCHANGE_QUERY_MAX]; /* see exchange_query_text() */
+    struct bytes body;                      /* all of it; empty: none came */
+
+    void *handler;
+
+    /* Wait no longer: the client has left or ended its side, or the node is stopping. Comes
+     * once at most, from the loop; answering in it is fine. NULL: there is no waiting. */
+    void (*on_hurry)(struct exchange *x);
+
+    /* exchange.c's own */
+    struct buf fields;                   /* the reply's, so far */
+    struct delivery *delivery;           /* what the reply carries */
+    char request_id[REQUEST_ID_MAX + 1]; /* X-Request-Id: the client's, or ours */
 };
 
+/* ---- the query: exchange_query.c ---- */
+
+/* Only names of the route's own list come, each once; others were refused before. */
+
+/* `at` is NULL: it was not given. Unescaped but for '+', which stands for itself. */
+struct bytes exchange_query_text(const struct exchange *x, const char *name);
+
+/* A whole number from `min` to `max`, or `fallback` when it was not given. False: it is none,
+ * that was answered, and the exchange is gone. */
+bool exchange_query_int(struct exchange *x, const char *name, int64_t min, int64_t max,
+                        int64_t fallback, int64_t *out);
+
+/* ---- answering: exchange.c ---- */
+
 void exchange_reply(struct exchange *x, int code, const char *content_type, struct bytes body);
+void exchange_reply_json(struct exchange *x, int code, struct bytes json);
+
+/* 204 */
+void exchange_reply_nothing(struct exchange *x);
 
 /* {"status": word} */
 void exchange_reply_status(struct exchange *x, int code, const char *word);
 
-/* {"error": {"code": code_word, "message": text}}; a 503 says when to try again. */
-void exchange_reply_error(struct exchange *x, int code, const char *code_word,
-                          const char *text);
+/* {"error": {"code", "message"}} with the row's text, or one of its own. Of a message of its
+ * own, what is not UTF-8 is replaced. */
+void exchange_reply_error(struct exchange *x, enum http_error error);
+void exchange_reply_error_text(struct exchange *x, enum http_error error, const char *format,
+                               ...) __attribute__((format(printf, 3, 4)));
 
-/* May be called before a reply only. */
+/* As http_error_of() maps it; not for STATUS_OK. */
+void exchange_reply_status_error(struct exchange *x, enum status status);
+
+/* ---- before the reply ---- */
+
+/* `name` and `value` are fit for a header. */
 void exchange_add_header(struct exchange *x, const char *name, const char *value);
+
+/* The reply will carry these jobs: they are told to be delivered when it is flushed to the
+ * client, and returned when it cannot be any more. Takes `d` over. */
+void exchange_carry(struct exchange *x, struct delivery *d);
+
+/* Who asks, for people: "http 127.0.0.1:40712". Lives until the reply. */
+struct bytes exchange_client(struct exchange *x);
 
 #endif

@@ -25,6 +25,12 @@ static bool is_id_char(unsigned char c)
     return isalnum(c) || (c && strchr("-_.:", c));
 }
 
+/* Of a name or an address, and its port. */
+static bool is_host_char(unsigned char c)
+{
+    return isalnum(c) || (c && strchr("-._~%!$&'()*+;=:[]", c));
+}
+
 static bool consists_of(struct bytes bytes, bool (*is_fine)(unsigned char c))
 {
     for (size_t i = 0; i < bytes.len; i++)
@@ -108,61 +114,61 @@ static bool parse_target(struct bytes target, struct head *h)
     return true;
 }
 
-static enum http_fault parse_version(struct bytes version, struct head *h)
+static enum http_error parse_version(struct bytes version, struct head *h)
 {
     if (version.len != 8 || memcmp(version.at, "HTTP/", 5) != 0 ||
         !isdigit((unsigned char)version.at[5]) || version.at[6] != '.' ||
         !isdigit((unsigned char)version.at[7]))
-        return HTTP_FAULT_REQUEST_LINE;
+        return HTTP_ERROR_REQUEST_LINE;
     if (version.at[5] != '1' || version.at[7] > '1')
-        return HTTP_FAULT_VERSION;
+        return HTTP_ERROR_VERSION;
     h->is_old = version.at[7] == '0';
     h->is_kept_alive = !h->is_old;
-    return HTTP_FAULT_NONE;
+    return HTTP_ERROR_NONE;
 }
 
-static enum http_fault parse_first_line(struct bytes line, struct head *h)
+static enum http_error parse_first_line(struct bytes line, struct head *h)
 {
     struct bytes target;
 
     if (!cut(&line, ' ', &h->method) || !is_token(h->method) || !cut(&line, ' ', &target) ||
         !parse_target(target, h))
-        return HTTP_FAULT_REQUEST_LINE;
+        return HTTP_ERROR_REQUEST_LINE;
     return parse_version(line, h);
 }
 
 /* ---- the headers that are read ---- */
 
-static enum http_fault take_length(struct bytes value, struct head *h)
+static enum http_error take_length(struct bytes value, struct head *h)
 {
     uint64_t length = 0;
 
     if (h->has_length || !value.len)
-        return HTTP_FAULT_LENGTH;
+        return HTTP_ERROR_LENGTH;
     for (size_t i = 0; i < value.len; i++) {
         if (!isdigit((unsigned char)value.at[i]))
-            return HTTP_FAULT_LENGTH;
+            return HTTP_ERROR_LENGTH;
         if (length > UINT64_MAX / 100)
-            return HTTP_FAULT_TOO_LARGE;
+            return HTTP_ERROR_TOO_LARGE;
         length = length * 10 + (unsigned)(value.at[i] - '0');
     }
     h->has_length = true;
     h->body_bytes = length;
-    return HTTP_FAULT_NONE;
+    return HTTP_ERROR_NONE;
 }
 
-static enum http_fault take_coding(struct bytes value, struct head *h)
+static enum http_error take_coding(struct bytes value, struct head *h)
 {
     if (h->is_chunked)
-        return HTTP_FAULT_LENGTH;
+        return HTTP_ERROR_LENGTH;
     if (!is_word(value, BYTES("chunked")))
-        return HTTP_FAULT_CODING;
+        return HTTP_ERROR_CODING;
     h->is_chunked = true;
-    return HTTP_FAULT_NONE;
+    return HTTP_ERROR_NONE;
 }
 
 /* A list of words. "close" stands, whatever else is said. */
-static enum http_fault take_connection(struct bytes value, struct head *h)
+static enum http_error take_connection(struct bytes value, struct head *h)
 {
     struct bytes word;
     bool is_last, is_closed = false, is_kept = false;
@@ -176,48 +182,69 @@ static enum http_fault take_connection(struct bytes value, struct head *h)
     } while (!is_last);
     h->wants_close |= is_closed;
     h->is_kept_alive = !h->wants_close && (h->is_kept_alive || is_kept);
-    return HTTP_FAULT_NONE;
+    return HTTP_ERROR_NONE;
 }
 
-static enum http_fault take_expect(struct bytes value, struct head *h)
+static enum http_error take_expect(struct bytes value, struct head *h)
 {
     if (!is_word(value, BYTES("100-continue")))
-        return HTTP_FAULT_EXPECTATION;
+        return HTTP_ERROR_EXPECTATION;
     h->expects_continue = !h->is_old;
-    return HTTP_FAULT_NONE;
+    return HTTP_ERROR_NONE;
 }
 
-static enum http_fault take_request_id(struct bytes value, struct head *h)
+static enum http_error take_host(struct bytes value, struct head *h)
+{
+    if (h->host.at || !value.len || !consists_of(value, is_host_char))
+        return HTTP_ERROR_NO_HOST;
+    h->host = value;
+    return HTTP_ERROR_NONE;
+}
+
+static enum http_error take_origin(struct bytes value, struct head *h)
+{
+    h->has_origin = true;
+    return HTTP_ERROR_NONE;
+}
+
+static enum http_error take_fetch_site(struct bytes value, struct head *h)
+{
+    h->fetch_site = value;
+    return HTTP_ERROR_NONE;
+}
+
+static enum http_error take_request_id(struct bytes value, struct head *h)
 {
     if (value.len <= REQUEST_ID_MAX && consists_of(value, is_id_char))
         h->request_id = value;
-    return HTTP_FAULT_NONE;
+    return HTTP_ERROR_NONE;
 }
 
 static const struct field {
     struct bytes name;
-    enum http_fault (*take)(struct bytes value, struct head *h);
+    enum http_error (*take)(struct bytes value, struct head *h);
 } fields[] = {
     {BYTES("Content-Length"), take_length},   {BYTES("Transfer-Encoding"), take_coding},
     {BYTES("Connection"), take_connection},   {BYTES("Expect"), take_expect},
-    {BYTES("X-Request-Id"), take_request_id},
+    {BYTES("X-Request-Id"), take_request_id}, {BYTES("Host"), take_host},
+    {BYTES("Origin"), take_origin},           {BYTES("Sec-Fetch-Site"), take_fetch_site},
 };
 
-static enum http_fault parse_field(struct bytes line, struct head *h)
+static enum http_error parse_field(struct bytes line, struct head *h)
 {
     struct bytes name;
 
     if (!cut(&line, ':', &name) || !is_token(name) || !consists_of(line, is_text))
-        return HTTP_FAULT_FIELD;
+        return HTTP_ERROR_FIELD;
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
         if (is_word(name, fields[i].name))
             return fields[i].take(trim(line), h);
-    return HTTP_FAULT_NONE;
+    return HTTP_ERROR_NONE;
 }
 
 /* ---- the whole ---- */
 
-enum http_fault head_find_end(struct bytes input, size_t *seen, size_t *len)
+enum http_error head_find_end(struct bytes input, size_t *seen, size_t *len)
 {
     *len = 0;
     while (*seen < input.len && !*len) {
@@ -225,14 +252,14 @@ enum http_fault head_find_end(struct bytes input, size_t *seen, size_t *len)
         size_t at = end ? (size_t)(end - input.at) : input.len;
 
         if (at >= HEAD_MAX_BYTES)
-            return HTTP_FAULT_HEAD;
+            return HTTP_ERROR_HEAD;
         if (end && (at == 0 || end[-1] != '\r'))
-            return HTTP_FAULT_LINE_END;
+            return HTTP_ERROR_LINE_END;
         if (end && at >= 3 && end[-2] == '\n')
             *len = at + 1;
         *seen = end ? at + 1 : at;
     }
-    return HTTP_FAULT_NONE;
+    return HTTP_ERROR_NONE;
 }
 
 static struct bytes next_line(struct bytes *rest)
@@ -244,17 +271,27 @@ static struct bytes next_line(struct bytes *rest)
     return line;
 }
 
-enum http_fault head_parse(struct bytes bytes, struct head *out)
+enum http_error head_parse(struct bytes bytes, struct head *out)
 {
     struct head h = {.has_length = false};
-    enum http_fault fault = parse_first_line(next_line(&bytes), &h);
+    enum http_error error = parse_first_line(next_line(&bytes), &h);
     struct bytes line = next_line(&bytes);
 
-    for (unsigned count = 0; !fault && line.len; line = next_line(&bytes))
-        fault = ++count > HEAD_MAX_FIELDS ? HTTP_FAULT_HEAD : parse_field(line, &h);
-    if (!fault && h.is_chunked && (h.has_length || h.is_old))
-        fault = HTTP_FAULT_LENGTH;
-    if (!fault)
+    for (unsigned count = 0; !error && line.len; line = next_line(&bytes))
+        error = ++count > HEAD_MAX_FIELDS ? HTTP_ERROR_HEAD : parse_field(line, &h);
+    if (!error && h.is_chunked && (h.has_length || h.is_old))
+        error = HTTP_ERROR_LENGTH;
+    if (!error && !h.host.at && !h.is_old)
+        error = HTTP_ERROR_NO_HOST;
+    if (!error)
         *out = h;
-    return fault;
+    return error;
+}
+
+bool head_is_foreign(const struct head *h)
+{
+    if (!h->fetch_site.at)
+        return h->has_origin;
+    return !bytes_equal(h->fetch_site, BYTES("same-origin")) &&
+           !bytes_equal(h->fetch_site, BYTES("none"));
 }

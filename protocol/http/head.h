@@ -2,8 +2,8 @@
  *
  * Strict where two readers of the same bytes could disagree about where a request ends: lines
  * end with CR LF, a header's name is a token with the colon right behind it, no header goes on
- * in a second line, and a body has one length. Headers that nobody here asks for are checked
- * for their form and left alone.
+ * in a second line, and there is one host and one length of the body. Headers that nobody here
+ * asks for are checked for their form and left alone.
  *
  * To read one more header: a field of struct head, and a line in the table of head.c.
  */
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "protocol/http/fault.h"
+#include "protocol/http/errors.h"
 
 #define HEAD_MAX_BYTES  16384
 #define HEAD_MAX_FIELDS 100
@@ -30,17 +30,25 @@ struct head {
     uint64_t body_bytes; /* 0 also when chunked */
     bool has_length;
     bool is_chunked;
-    bool is_old;           /* HTTP/1.0 */
-    bool is_kept_alive;    /* the client may send another request */
-    bool wants_close;      /* it has said that it will not */
-    bool expects_continue; /* it waits for "100 Continue" before it sends the body */
+    struct bytes host; /* with its port, never empty; `at` is NULL: HTTP/1.0 without one */
+    struct bytes fetch_site; /* Sec-Fetch-Site: whose page asks, as the browser knows it */
+    bool has_origin;         /* a page asks, and not by a link */
+    bool is_old;             /* HTTP/1.0 */
+    bool is_kept_alive;      /* the client may send another request */
+    bool wants_close;        /* it has said that it will not */
+    bool expects_continue;   /* it waits for "100 Continue" before it sends the body */
 };
 
 /* Looks for the end of the head: `*len` is its length with the empty line, 0: not there yet.
  * `*seen`, zero at first, remembers between calls what was looked at already. */
-enum http_fault head_find_end(struct bytes input, size_t *seen, size_t *len);
+enum http_error head_find_end(struct bytes input, size_t *seen, size_t *len);
 
 /* `bytes` are exactly a head as found above. `out` is untouched on failure. */
-enum http_fault head_parse(struct bytes bytes, struct head *out);
+enum http_error head_parse(struct bytes bytes, struct head *out);
+
+/* Does a web page of somebody else ask, through its visitor's browser? Browsers say so in
+ * Sec-Fetch-Site; towards plain http on other machines they send only an Origin, which proves
+ * nothing even when it equals Host (DNS rebinding), so with it alone a page is foreign. */
+bool head_is_foreign(const struct head *h);
 
 #endif

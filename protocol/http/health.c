@@ -17,7 +17,7 @@ static void reply_when_ready(struct exchange *x, const char *word)
     const char *reason = node->why_not_ready ? node->why_not_ready(node->arg) : NULL;
 
     if (reason)
-        exchange_reply_error(x, 503, "not_ready", reason);
+        exchange_reply_error_text(x, HTTP_ERROR_NOT_READY, "%s", reason);
     else
         exchange_reply_status(x, 200, word);
 }

@@ -1,15 +1,23 @@
-/* The HTTP port: health for load balancers, metrics for Prometheus; the native API joins it.
- * The contract is doc/http.md, why it has a server of its own doc/decisions/0002.
+/* The HTTP port: the native API, health for load balancers, metrics for Prometheus. The
+ * contract is doc/http.md, why it has a server of its own doc/decisions/0002.
  *
- *   server.c    accepting, the limit of connections, stopping
- *   client.c    a connection, one request after the other
- *   head.c      a request's first line and headers  (pure, as the next two)
- *   body.c      where its body ends
- *   fault.c     what can be wrong with it
- *   routes.c    the table of paths: to add one, a line there and a handler
- *   exchange.c  one request and its reply, as handlers see it
- *   health.c    /health/...
- *   metrics.c   /metrics: numbers to text, pure
+ *   server.c          accepting, the limit of connections, stopping
+ *   client.c          a connection, one request after the other
+ *   arrival.c         a request on its way in
+ *   request.c         and to its answer
+ *   head.c            a request's first line and headers  (pure, as the next four)
+ *   body.c            where its body ends
+ *   host.c            by which names the node may be called
+ *   url.c             escapes and queries
+ *   errors.c          everything that can be wrong, as the wire says it
+ *   routes.c          the table of paths: to add one, a line there and a handler
+ *   exchange.c        one request and its reply, as handlers see it
+ *   exchange_query.c  its query
+ *   api_*.c           /v1/...: jobs
+ *   status.c          /v1/status
+ *   openapi.c         /v1/openapi.yaml
+ *   health.c          /health/...
+ *   metrics*.c        /metrics
  *
  * It knows the queue; what else the node has to tell comes through the callbacks of `struct
  * http_node`.
@@ -22,6 +30,7 @@
 #include <stdint.h>
 
 #include "base/histogram.h"
+#include "protocol/http/errors.h"
 
 struct loop;
 struct queue;
@@ -49,12 +58,14 @@ struct http_protocol_numbers {
     uint64_t connections; /* gauge */
     uint64_t accepted;
     uint64_t turned_away; /* clients over the limit */
+    uint64_t crowded_out; /* closed for the memory they took, see connection.h */
     uint64_t requests;
     uint64_t refused; /* of these: not understood, not known, too large, or while stopping */
 };
 
 /* What the rest of the node tells. Each may be NULL; called from requests, in the loop. */
 struct http_node {
+    const char *name; /* this node's, UTF-8; borrowed */
     /* NULL: ready. Else why not: UTF-8, for people, borrowed until the loop turns. */
     const char *(*why_not_ready)(void *arg);
     /* `numbers` comes zeroed; what it points to is borrowed until the loop turns. */
@@ -66,7 +77,12 @@ struct http_node {
 
 struct http_options {
     unsigned connections_max;
-    int64_t idle_ms; /* a connection that says nothing for so long is closed; 0: 60 s */
+    int64_t idle_ms;         /* a connection that says nothing for so long is closed; 0: 60 s */
+    int64_t request_ms;      /* for a request to arrive, and for a reply to be read */
+    size_t body_max_bytes;   /* of a request that brings jobs */
+    size_t bodies_max_bytes; /* of all requests together */
+    unsigned metrics_topics; /* that have series of their own; 0: none */
+    const char *hosts;       /* as host.h has it; borrowed until http_reload */
     struct http_node node;
 };
 
@@ -75,8 +91,10 @@ struct http_stats {
     uint64_t connections; /* gauge */
     uint64_t accepted;
     uint64_t turned_away; /* clients, over connections_max */
+    uint64_t crowded_out; /* see connection.h */
     uint64_t requests;    /* well-formed or not */
-    uint64_t refused;     /* of these: with one of fault.h's answers */
+    uint64_t refused;     /* of these: by the server itself, before any handler had them */
+    uint64_t errors[HTTP_ERROR_COUNT]; /* replies, by what was wrong */
 };
 
 struct http;
@@ -90,8 +108,8 @@ struct http *http_new(const struct http_options *options, struct loop *loop,
 void http_reload(struct http *h, const struct http_options *options);
 
 /* Accepts no more, answers new requests on open connections with 503, lets those in work
- * finish, and calls back, never from inside, when the last connection is gone. A client that
- * does not read its reply is cut off after two seconds. */
+ * finish however long that takes (the queue answers them all), and calls back, never from
+ * inside, when the last connection is gone. A client has two seconds to read its reply. */
 void http_stop(struct http *h, void (*on_stopped)(void *arg), void *arg);
 
 /* After on_stopped; NULL is fine. */

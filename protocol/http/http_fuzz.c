@@ -1,7 +1,7 @@
 /* Any bytes as requests on one connection.
  *
  * The first byte of the input seeds how the rest is cut into pieces. However it is cut, the
- * same requests come out, with the same content and the same fault at the end; and what is
+ * same requests come out, with the same content and the same error at the end; and what is
  * found in a head lies in that head.
  */
 #include <assert.h>
@@ -39,48 +39,48 @@ static void tell_head(struct reader *r, struct bytes bytes, const struct head *h
                h->is_kept_alive);
 }
 
-static enum http_fault read_head(struct reader *r, struct bytes input, size_t *used)
+static enum http_error read_head(struct reader *r, struct bytes input, size_t *used)
 {
     struct head head;
-    enum http_fault fault = head_find_end(input, &r->seen, used);
+    enum http_error error = head_find_end(input, &r->seen, used);
 
-    if (fault || !*used)
-        return fault;
+    if (error || !*used)
+        return error;
     r->seen = 0;
-    fault = head_parse(bytes_of(input.at, *used), &head);
-    if (fault)
-        return fault;
+    error = head_parse(bytes_of(input.at, *used), &head);
+    if (error)
+        return error;
     tell_head(r, bytes_of(input.at, *used), &head);
-    fault = body_begin(&r->body, &head, BODY_MAX_BYTES);
+    error = body_begin(&r->body, &head, BODY_MAX_BYTES);
     r->is_in_body = r->body.state != BODY_DONE;
-    return fault;
+    return error;
 }
 
-static enum http_fault read_body(struct reader *r, struct bytes input, size_t *used)
+static enum http_error read_body(struct reader *r, struct bytes input, size_t *used)
 {
     struct bytes content;
-    enum http_fault fault = body_take(&r->body, input, used, &content);
+    enum http_error error = body_take(&r->body, input, used, &content);
 
-    if (fault)
-        return fault;
+    if (error)
+        return error;
     assert(*used <= input.len);
     check_within(content, input);
     assert(r->body.len <= BODY_MAX_BYTES);
     buf_add_bytes(&r->story, content);
     r->is_in_body = r->body.state != BODY_DONE;
-    return HTTP_FAULT_NONE;
+    return HTTP_ERROR_NONE;
 }
 
 /* All there is in `input`; returns how much of it was used. */
-static size_t read_some(struct reader *r, struct bytes input, enum http_fault *fault)
+static size_t read_some(struct reader *r, struct bytes input, enum http_error *error)
 {
     size_t all = 0, used = 1;
 
-    while (used && all < input.len && !*fault) {
+    while (used && all < input.len && !*error) {
         struct bytes rest = bytes_of(input.at + all, input.len - all);
 
         used = 0;
-        *fault = r->is_in_body ? read_body(r, rest, &used) : read_head(r, rest, &used);
+        *error = r->is_in_body ? read_body(r, rest, &used) : read_head(r, rest, &used);
         all += used;
     }
     return all;
@@ -90,10 +90,10 @@ static size_t read_some(struct reader *r, struct bytes input, enum http_fault *f
 static struct buf read_all(struct bytes stream, unsigned seed)
 {
     struct reader r = {.story = BUF_INIT};
-    enum http_fault fault = HTTP_FAULT_NONE;
+    enum http_error error = HTTP_ERROR_NONE;
     size_t from = 0, to = 0;
 
-    while (to < stream.len && !fault) {
+    while (to < stream.len && !error) {
         size_t left = stream.len - to;
         char *copy;
 
@@ -102,10 +102,10 @@ static struct buf read_all(struct bytes stream, unsigned seed)
         copy = malloc(to - from);
         assert(copy);
         memcpy(copy, stream.at + from, to - from);
-        from += read_some(&r, bytes_of(copy, to - from), &fault);
+        from += read_some(&r, bytes_of(copy, to - from), &error);
         free(copy);
     }
-    buf_printf(&r.story, "fault %d", (int)fault);
+    buf_printf(&r.story, "error %d", (int)error);
     return r.story;
 }
 

@@ -1,26 +1,47 @@
-/* Prometheus' text format, version 0.0.4. Pure: numbers in, text out. */
+/* The families of /metrics. Pure: numbers in, text out. What they mean is doc/metrics.md.
+ *
+ *   metrics_text.c     the format
+ *   metrics_queue.c    the engine's: operations, jobs, lateness
+ *   metrics_jobs.c     how many jobs there are, by topic and state
+ *   metrics_node.c     ports, the store's link, the loop, the process
+ *   metrics_process.c  what the system says of the process
+ *   metrics_get.c      collects the numbers, and answers GET /metrics
+ *
+ * To add a number: a line in one of the tables, and one in doc/metrics.md.
+ */
 #ifndef DUEQ_PROTOCOL_HTTP_METRICS_H
 #define DUEQ_PROTOCOL_HTTP_METRICS_H
 
-#include "base/buf.h"
 #include "protocol/http/http.h"
+#include "protocol/http/metrics_process.h"
+#include "protocol/http/metrics_text.h"
 
-#define METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
-
+struct build;
+struct census;
+struct loop;
 struct queue_stats;
 
+/* Borrowed all. */
 struct metrics {
     const struct queue_stats *queue;
+    const struct census *census; /* NULL: not known, its families are left out */
+    unsigned topics_max;         /* topics with series of their own */
     struct http_store_numbers store;
     struct http_protocol_numbers
         protocols[1 + HTTP_PROTOCOLS_MAX]; /* HTTP itself, and the others */
     unsigned protocol_count;
-    uint64_t loop_stalls;
-    int64_t loop_stall_max_ms;
-    const char *version;
+    const struct http_stats *http;
+    const struct loop *loop;
+    struct metrics_process process;
+    const struct build *build;
 };
 
 /* Appends all families to `out`. */
 void metrics_write(struct buf *out, const struct metrics *m);
+
+/* Some of them each, by file. */
+void metrics_write_queue(struct metrics_text *t, const struct metrics *m);
+void metrics_write_jobs(struct metrics_text *t, const struct metrics *m);
+void metrics_write_node(struct metrics_text *t, const struct metrics *m);
 
 #endif

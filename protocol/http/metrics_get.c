@@ -1,7 +1,28 @@
+/* GET /metrics. The numbers of the node are at hand; those of the jobs are counted in the
+ * store, by a census that all who ask at the same time share. When a new one cannot be had in
+ * time the last one serves, unless it is old; then the page comes without them. It always
+ * comes, and soon: of a node in trouble, the metrics are wanted most.
+ *
+ * A census that takes longer than a page waits is shown by the next page. That works as long as
+ * the pages are no further apart than a census may be old: nobody asks less often than each
+ * five minutes, because Prometheus forgets what is older.
+ */
+#include <stdlib.h>
+
+#include "base/build.h"
+#include "base/list.h"
 #include "node/queue/queue.h"
 #include "protocol/http/metrics.h"
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
+
+#define CENSUS_WAIT_MS    1000
+#define CENSUS_AGE_MAX_MS 300000
+
+struct scrape {
+    struct exchange *exchange;
+    struct census_call call;
+};
 
 static struct http_protocol_numbers own_numbers(const struct http_stats *stats)
 {
@@ -10,30 +31,70 @@ static struct http_protocol_numbers own_numbers(const struct http_stats *stats)
         .connections = stats->connections,
         .accepted = stats->accepted,
         .turned_away = stats->turned_away,
+        .crowded_out = stats->crowded_out,
         .requests = stats->requests,
         .refused = stats->refused,
     };
 }
 
-void metrics_get(struct exchange *x)
+static void collect(struct http *h, struct metrics *m)
 {
-    const struct http_node *node = &x->http->options.node;
-    const struct loop *loop = x->http->loop;
-    struct metrics m = {
-        .queue = queue_stats(x->http->queue),
-        .loop_stalls = loop->stall_count,
-        .loop_stall_max_ms = loop->stall_max_ms,
-        .protocols = {own_numbers(http_stats(x->http))},
-        .protocol_count = 1,
-        .version = DUEQ_VERSION,
-    };
-    struct buf text = BUF_INIT;
+    const struct http_node *node = &h->options.node;
 
+    *m = (struct metrics){
+        .queue = queue_stats(h->queue),
+        .topics_max = h->options.metrics_topics,
+        .loop = h->loop,
+        .build = build_info(),
+        .protocols = {own_numbers(http_stats(h))},
+        .protocol_count = 1,
+        .http = http_stats(h),
+    };
     if (node->read_store)
-        node->read_store(node->arg, &m.store);
+        node->read_store(node->arg, &m->store);
     if (node->read_protocols)
-        m.protocol_count += node->read_protocols(node->arg, m.protocols + 1);
+        m->protocol_count += node->read_protocols(node->arg, m->protocols + 1);
+    metrics_process_read(&m->process);
+}
+
+static const struct census *census_for(const struct census_call *call)
+{
+    const struct census *last = call->last;
+
+    return last && last->age_ms <= CENSUS_AGE_MAX_MS ? last : NULL;
+}
+
+static void on_counted(struct census_call *call)
+{
+    struct scrape *scrape = CONTAINER_OF(call, struct scrape, call);
+    struct exchange *x = scrape->exchange;
+    struct buf text = BUF_INIT;
+    struct metrics m;
+
+    collect(x->http, &m);
+    m.census = census_for(call);
     metrics_write(&text, &m);
+    free(scrape);
     exchange_reply(x, 200, METRICS_CONTENT_TYPE, buf_bytes(&text));
     buf_fini(&text);
+}
+
+static void on_hurry(struct exchange *x)
+{
+    struct scrape *scrape = x->handler;
+
+    queue_census_cancel(x->http->queue, &scrape->call);
+}
+
+void metrics_get(struct exchange *x)
+{
+    struct scrape *scrape = calloc(1, sizeof(*scrape));
+
+    if (!scrape)
+        abort();
+    scrape->exchange = x;
+    scrape->call = (struct census_call){.wait_ms = CENSUS_WAIT_MS, .on_done = on_counted};
+    x->handler = scrape;
+    x->on_hurry = on_hurry;
+    queue_census(x->http->queue, &scrape->call);
 }

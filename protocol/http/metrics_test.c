@@ -9,11 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/build.h"
+#include "base/loop.h"
 #include "node/queue/queue.h"
 #include "protocol/http/metrics.h"
 
 struct page {
     struct queue_stats stats;
+    struct loop loop;
+    struct build build;
+    struct http_stats http;
+    struct census census;
     struct metrics metrics;
     struct buf text;
 };
@@ -23,7 +29,10 @@ static int set_up(void **state)
     struct page *page = calloc(1, sizeof(*page));
 
     page->metrics.queue = &page->stats;
-    page->metrics.version = "1.2.3";
+    page->metrics.loop = &page->loop;
+    page->metrics.build = &page->build;
+    page->metrics.http = &page->http;
+    page->build = (struct build){"1.2.3", "0123abc", "cc \"9\" \\ x"};
     *state = page;
     return 0;
 }
@@ -62,15 +71,193 @@ static void counts_operations_by_verb_and_result(void **state)
 
     page->stats.done[OP_PUSH] = 7;
     page->stats.refused[OP_PUSH] = 2;
-    page->stats.unknown[OP_ACK] = UINT64_MAX;
+    page->stats.unknown[OP_ACK] = INT64_MAX;
     text = write_page(page);
     assert_line(text, "# TYPE dueq_operations_total counter");
     assert_line(text, "dueq_operations_total{verb=\"push\",result=\"ok\"} 7");
     assert_line(text, "dueq_operations_total{verb=\"push\",result=\"refused\"} 2");
     assert_line(text, "dueq_operations_total{verb=\"ack\",result=\"unknown\"} "
-                      "18446744073709551615");
+                      "9223372036854775807");
     assert_line(text, "dueq_operations_total{verb=\"scan\",result=\"ok\"} 0");
 }
+
+static void shows_the_errors_that_have_happened(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    page->stats.ended[OP_PUSH][STATUS_OK] = 9;
+    page->stats.ended[OP_PUSH][STATUS_DUPLICATE] = 3;
+    page->stats.ended[OP_ACK][STATUS_UNKNOWN] = 1;
+    page->stats.ended[OP_OWNER][STATUS_NOT_FOUND] = 5;
+    text = write_page(page);
+    assert_line(text, "dueq_operation_errors_total{verb=\"push\",status=\"duplicate\"} 3");
+    assert_line(text, "dueq_operation_errors_total{verb=\"ack\",status=\"unknown\"} 1");
+    assert_null(strstr(text, "status=\"ok\""));
+    assert_null(strstr(text, "{verb=\"owner\",status="));
+    assert_null(strstr(text, "{verb=\"push\",status=\"unknown\""));
+}
+
+/* ---- jobs ---- */
+
+static const struct topic_count top[] = {
+    {BYTES("orders"), {100, 20, 3, 1, 90500, 12000}},
+    {BYTES("a\"b\\c\n\xc3\xa9"), {50, 0, 0, 0, -1, 0}},
+    {BYTES("mails"), {0, 4, 0, 0, -1, -1}},
+};
+
+static void take_census(struct page *page, unsigned topics_max)
+{
+    page->census = (struct census){
+        .age_ms = 1500,
+        .total = {200, 30, 5, 2, 90500, 0},
+        .topics = 12,
+        .looked_at = 10,
+        .top = top,
+        .top_count = METRICS_COUNT(top),
+    };
+    page->metrics.census = &page->census;
+    page->metrics.topics_max = topics_max;
+}
+
+static void shows_jobs_by_topic_and_state_and_the_rest_as_a_sum(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    take_census(page, 2);
+    text = write_page(page);
+    assert_line(text, "dueq_jobs{topic=\"orders\",state=\"delayed\"} 100");
+    assert_line(text, "dueq_jobs{topic=\"orders\",state=\"ready\"} 20");
+    assert_line(text, "dueq_jobs{topic=\"orders\",state=\"reserved\"} 3");
+    assert_line(text, "dueq_jobs{topic=\"orders\",state=\"dead\"} 1");
+    assert_line(text, "dueq_jobs{topic=\"*\",state=\"delayed\"} 50");
+    assert_line(text, "dueq_jobs{topic=\"*\",state=\"ready\"} 10");
+    assert_line(text, "dueq_jobs{topic=\"*\",state=\"reserved\"} 2");
+    assert_line(text, "dueq_jobs{topic=\"*\",state=\"dead\"} 1");
+    assert_null(strstr(text, "mails"));
+}
+
+static void shows_no_topic_of_its_own_when_none_is_wanted(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    take_census(page, 0);
+    text = write_page(page);
+    assert_line(text, "dueq_jobs{topic=\"*\",state=\"delayed\"} 200");
+    assert_null(strstr(text, "orders"));
+}
+
+static void shows_all_topics_when_more_are_wanted_than_there_are(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    take_census(page, 1000);
+    text = write_page(page);
+    assert_line(text, "dueq_jobs{topic=\"mails\",state=\"ready\"} 4");
+    assert_line(text, "dueq_jobs{topic=\"*\",state=\"ready\"} 6");
+}
+
+static void escapes_a_topic(void **state)
+{
+    struct page *page = *state;
+
+    take_census(page, 2);
+    assert_line(write_page(page),
+                "dueq_jobs{topic=\"a\\\"b\\\\c\\n\xc3\xa9\",state=\"delayed\"} 50");
+}
+
+static void shows_totals_and_what_they_are_about(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    take_census(page, 2);
+    text = write_page(page);
+    assert_line(text, "dueq_jobs_by_state{state=\"delayed\"} 200");
+    assert_line(text, "dueq_jobs_by_state{state=\"dead\"} 2");
+    assert_line(text, "dueq_topics 12");
+    assert_line(text, "dueq_topics_counted 10");
+    assert_line(text, "dueq_census_complete 0");
+    assert_line(text, "dueq_census_age_seconds 1.500");
+}
+
+static void says_when_all_topics_were_counted(void **state)
+{
+    struct page *page = *state;
+
+    take_census(page, 0);
+    page->census.is_whole = true;
+    assert_line(write_page(page), "dueq_census_complete 1");
+}
+
+static void an_age_grows_with_that_of_the_census(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    take_census(page, 1);
+    text = write_page(page);
+    assert_line(text, "dueq_first_ready_age_seconds 92.000");
+    assert_line(text, "dueq_topic_first_ready_age_seconds{topic=\"orders\"} 92.000");
+}
+
+static void the_next_due_comes_nearer_as_the_census_ages(void **state)
+{
+    static const struct {
+        int64_t counted_ms;
+        const char *line; /* NULL: none */
+    } cases[] = {
+        {1501, "dueq_next_due_seconds 0.001"},
+        {1500, NULL}, /* due since: nobody knows whether it was moved */
+        {1, NULL},
+        {0, "dueq_next_due_seconds 0.000"},
+        {-1, NULL},
+    };
+    struct page *page = *state;
+
+    take_census(page, 0);
+    for (size_t i = 0; i < METRICS_COUNT(cases); i++) {
+        const char *text;
+
+        buf_clear(&page->text);
+        page->census.total.next_due_ms = cases[i].counted_ms;
+        text = write_page(page);
+        if (cases[i].line)
+            assert_line(text, cases[i].line);
+        else
+            assert_null(strstr(text, "\ndueq_next_due_seconds "));
+    }
+}
+
+static void an_age_is_0_without_ready_jobs_and_left_out_when_it_is_hidden(void **state)
+{
+    struct page *page = *state;
+    const char *family = "dueq_topic_first_ready_age_seconds";
+    const char *text;
+
+    take_census(page, 3);
+    text = write_page(page);
+    assert_line(text, "dueq_topic_first_ready_age_seconds{topic=\"orders\"} 92.000");
+    assert_line(text, "dueq_topic_first_ready_age_seconds{topic=\"a\\\"b\\\\c\\n\xc3\xa9\"} "
+                      "0.000");
+    text = strstr(text, family);
+    assert_null(strstr(text, "{topic=\"mails\"}"));
+}
+
+static void leaves_jobs_out_when_they_were_not_counted(void **state)
+{
+    const char *text = write_page(*state);
+
+    assert_null(strstr(text, "dueq_jobs{"));
+    assert_null(strstr(text, "dueq_jobs_by_state"));
+    assert_null(strstr(text, "dueq_topics"));
+    assert_null(strstr(text, "_age_seconds"));
+}
+
+/* ---- the node ---- */
 
 static void shows_gauges_of_queue_and_store(void **state)
 {
@@ -80,8 +267,9 @@ static void shows_gauges_of_queue_and_store(void **state)
     page->stats.waiting = 12;
     page->metrics.store.is_up = 1;
     page->metrics.store.held = 3;
-    page->metrics.loop_stalls = 4;
-    page->metrics.loop_stall_max_ms = 1250;
+    page->loop.stall_count = 4;
+    page->loop.stall_total_ms = 61004;
+    page->loop.stall_max_ms = 1250;
     text = write_page(page);
     assert_line(text, "# TYPE dueq_consumers_waiting gauge");
     assert_line(text, "dueq_consumers_waiting 12");
@@ -89,7 +277,33 @@ static void shows_gauges_of_queue_and_store(void **state)
     assert_line(text, "dueq_store_operations_held 3");
     assert_line(text, "dueq_loop_stalls_total 4");
     assert_line(text, "dueq_loop_stall_max_seconds 1.250");
-    assert_line(text, "dueq_build_info{version=\"1.2.3\"} 1");
+    assert_line(text, "dueq_loop_stall_seconds_total 61.004");
+}
+
+static void says_what_was_built_with_labels_escaped(void **state)
+{
+    assert_line(write_page(*state), "dueq_build_info{version=\"1.2.3\",commit=\"0123abc\","
+                                    "compiler=\"cc \\\"9\\\" \\\\ x\"} 1");
+}
+
+static void shows_the_process_under_the_names_that_all_programs_use(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    page->metrics.process = (struct metrics_process){.cpu_ms = 90061007,
+                                                     .resident_bytes = 12345678,
+                                                     .virtual_bytes = 1 << 30,
+                                                     .open_fds = 17,
+                                                     .max_fds = 1024,
+                                                     .start_ms = 1767225600123};
+    text = write_page(page);
+    assert_line(text, "process_cpu_seconds_total 90061.007");
+    assert_line(text, "process_resident_memory_bytes 12345678");
+    assert_line(text, "process_virtual_memory_bytes 1073741824");
+    assert_line(text, "process_open_fds 17");
+    assert_line(text, "process_max_fds 1024");
+    assert_line(text, "process_start_time_seconds 1767225600.123");
 }
 
 static void shows_each_protocol_under_its_name(void **state)
@@ -99,12 +313,30 @@ static void shows_each_protocol_under_its_name(void **state)
 
     page->metrics.protocols[0] =
         (struct http_protocol_numbers){.name = "gmq", .connections = 3, .requests = 9};
-    page->metrics.protocols[1] = (struct http_protocol_numbers){.name = "x", .turned_away = 1};
+    page->metrics.protocols[1] =
+        (struct http_protocol_numbers){.name = "x", .turned_away = 1, .crowded_out = 2};
     page->metrics.protocol_count = 2;
     text = write_page(page);
     assert_line(text, "dueq_connections{protocol=\"gmq\"} 3");
     assert_line(text, "dueq_requests_total{protocol=\"gmq\"} 9");
     assert_line(text, "dueq_connections_turned_away_total{protocol=\"x\"} 1");
+    assert_line(text, "dueq_connections_crowded_out_total{protocol=\"x\"} 2");
+}
+
+static void counts_errors_of_http_by_their_word(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    page->http.errors[HTTP_ERROR_TOO_LARGE] = 2;
+    page->http.errors[HTTP_ERROR_JOB_TOO_LARGE] = 3;
+    page->http.errors[HTTP_ERROR_VERSION] = 1;
+    text = write_page(page);
+    assert_line(text, "dueq_http_errors_total{code=\"too_large\"} 5");
+    assert_line(text, "dueq_http_errors_total{code=\"version_not_supported\"} 1");
+    assert_line(text, "dueq_http_errors_total{code=\"bad_request\"} 0");
+    text = strstr(text, "code=\"too_large\"");
+    assert_null(strstr(text + 1, "code=\"too_large\""));
 }
 
 static void lateness_buckets_are_cumulative_and_in_seconds(void **state)
@@ -153,11 +385,13 @@ static void leaves_round_trips_out_when_nobody_measures_them(void **state)
 /* name, or name{labels}, then a space and a number; HELP and TYPE come before, once. */
 static void every_sample_belongs_to_the_family_announced_before_it(void **state)
 {
-    char *text = strdup(write_page(*state));
+    struct page *page = *state;
+    char *text;
     char family[100] = "";
-    char *rest = text;
-    char *line;
+    char *rest, *line;
 
+    take_census(page, 3);
+    rest = text = strdup(write_page(page));
     while ((line = strsep(&rest, "\n")) && *line) {
         if (strncmp(line, "# HELP ", 7) == 0) {
             size_t len = strcspn(line + 7, " ");
@@ -184,8 +418,22 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(counts_operations_by_verb_and_result),
+        TEST(shows_the_errors_that_have_happened),
+        TEST(shows_jobs_by_topic_and_state_and_the_rest_as_a_sum),
+        TEST(shows_no_topic_of_its_own_when_none_is_wanted),
+        TEST(shows_all_topics_when_more_are_wanted_than_there_are),
+        TEST(escapes_a_topic),
+        TEST(shows_totals_and_what_they_are_about),
+        TEST(says_when_all_topics_were_counted),
+        TEST(an_age_grows_with_that_of_the_census),
+        TEST(the_next_due_comes_nearer_as_the_census_ages),
+        TEST(an_age_is_0_without_ready_jobs_and_left_out_when_it_is_hidden),
+        TEST(leaves_jobs_out_when_they_were_not_counted),
         TEST(shows_gauges_of_queue_and_store),
+        TEST(says_what_was_built_with_labels_escaped),
+        TEST(shows_the_process_under_the_names_that_all_programs_use),
         TEST(shows_each_protocol_under_its_name),
+        TEST(counts_errors_of_http_by_their_word),
         TEST(lateness_buckets_are_cumulative_and_in_seconds),
         TEST(round_trips_are_counted_in_microseconds_and_shown_in_seconds),
         TEST(leaves_round_trips_out_when_nobody_measures_them),

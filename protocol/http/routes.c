@@ -1,43 +1,187 @@
 /* To add a path: a line in the table, and its handler in a file of its own kind. HEAD goes
  * where GET goes; the reply leaves the body away.
+ *
+ * What is escaped in a path or a query is unescaped after it was cut into its parts, so that
+ * any byte can be in any part. A name in the query that the route does not know is refused:
+ * nobody's typing error is to be taken for a default.
  */
 #include "protocol/http/routes.h"
 
-static const struct route {
-    struct bytes method;
-    struct bytes path;
-    void (*handle)(struct exchange *x);
-} routes[] = {
-    {BYTES("GET"), BYTES("/health/live"), health_live},
-    {BYTES("GET"), BYTES("/health/ready"), health_ready},
-    {BYTES("GET"), BYTES("/health/leader"), health_leader},
-    {BYTES("GET"), BYTES("/metrics"), metrics_get},
+#include "protocol/http/server.h"
+#include "protocol/http/url.h"
+
+/* clang-format off */
+static const struct route routes[] = {
+    {"POST", BYTES("/v1/topics/{topic}/jobs"), api_push, .body = ROUTE_JOBS_BODY},
+    {"POST", BYTES("/v1/topics/{topics}/pop"), api_pop, .body = ROUTE_NO_BODY,
+        .query = {"count", "wait_ms", "ttr_ms"}},
+    {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/ack"), api_ack, .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/release"), api_release,
+        .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/touch"), api_touch, .body = ROUTE_SMALL_BODY},
+    {"GET", BYTES("/v1/topics/{topic}/jobs/{id}"), api_get, .body = ROUTE_NO_BODY},
+    {"DELETE", BYTES("/v1/topics/{topic}/jobs/{id}"), api_cancel, .body = ROUTE_NO_BODY},
+    {"GET", BYTES("/v1/topics/{topic}"), api_stats, .body = ROUTE_NO_BODY},
+    {"GET", BYTES("/v1/topics"), api_topics, .body = ROUTE_NO_BODY,
+        .query = {"limit", "cursor"}},
+    {"GET", BYTES("/v1/handovers"), api_handovers, .body = ROUTE_NO_BODY,
+        .query = {"after", "wait_ms", "topic"}},
+
+    {"GET", BYTES("/v1/status"), status_get, .body = ROUTE_NO_BODY},
+    {"GET", BYTES("/v1/openapi.yaml"), openapi_get, .body = ROUTE_NO_BODY},
+
+    {"GET", BYTES("/health/live"), health_live, .ignores_query = true},
+    {"GET", BYTES("/health/ready"), health_ready, .ignores_query = true},
+    {"GET", BYTES("/health/leader"), health_leader, .ignores_query = true},
+    {"GET", BYTES("/metrics"), metrics_get, .ignores_query = true},
 };
+/* clang-format on */
+
+#define QUOTED_MAX_BYTES 60 /* of what the client wrote */
+
+#define ROUTE_COUNT (sizeof(routes) / sizeof(*routes))
+
+/* ---- the path ---- */
+
+/* The segment of `path` at `from`. */
+static struct bytes segment_at(struct bytes path, size_t from)
+{
+    struct bytes rest = bytes_of(path.at + from, path.len - from);
+
+    return url_cut(&rest, '/');
+}
+
+/* `topic` and `id` are touched without a match, too. */
+static bool is_match(const struct route *route, struct bytes path, struct bytes *topic,
+                     struct bytes *id)
+{
+    struct bytes form = route->path;
+    size_t at = 0;
+
+    for (size_t i = 0; i < form.len; i++) {
+        if (form.at[i] == '{') {
+            struct bytes segment = segment_at(path, at);
+
+            if (!segment.len)
+                return false;
+            *(form.at[i + 1] == 'i' ? id : topic) = segment;
+            at += segment.len;
+            i += segment_at(form, i).len - 1;
+        } else if (at == path.len || path.at[at++] != form.at[i]) {
+            return false;
+        }
+    }
+    return at == path.len;
+}
 
 static bool has_method(const struct route *route, struct bytes method)
 {
     if (bytes_equal(method, BYTES("HEAD")))
         method = BYTES("GET");
-    return bytes_equal(route->method, method);
+    return bytes_equal(bytes_of_text(route->method), method);
 }
 
-enum http_fault route_find(const struct head *head, const struct route **route)
+enum http_error route_find(struct exchange *x)
 {
-    enum http_fault fault = HTTP_FAULT_NO_PATH;
+    enum http_error error = HTTP_ERROR_NO_PATH;
 
-    for (size_t i = 0; i < sizeof(routes) / sizeof(*routes); i++) {
-        if (!bytes_equal(routes[i].path, head->path))
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        struct bytes topic = BYTES(""), id = BYTES("");
+
+        if (!is_match(&routes[i], x->head.path, &topic, &id))
             continue;
-        if (has_method(&routes[i], head->method)) {
-            *route = &routes[i];
-            return HTTP_FAULT_NONE;
-        }
-        fault = HTTP_FAULT_METHOD;
+        error = HTTP_ERROR_METHOD;
+        if (!has_method(&routes[i], x->head.method))
+            continue;
+        x->route = &routes[i];
+        x->topic = topic;
+        x->id = id;
+        return HTTP_ERROR_NONE;
     }
-    return fault;
+    return error;
 }
 
-void route_take(const struct route *route, struct exchange *x)
+void route_print_allowed(struct bytes path, struct buf *to)
 {
-    route->handle(x);
+    struct bytes topic, id;
+
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        if (!is_match(&routes[i], path, &topic, &id))
+            continue;
+        if (to->len)
+            buf_add_text(to, ", ");
+        buf_add_text(to, routes[i].method);
+        if (has_method(&routes[i], BYTES("HEAD")))
+            buf_add_text(to, ", HEAD");
+    }
+}
+
+/* ---- the query ---- */
+
+/* Its place in the route's list; EXCHANGE_QUERY_MAX: it is not there. */
+static unsigned index_of(const struct route *route, struct bytes name)
+{
+    unsigned i = 0;
+
+    while (i < EXCHANGE_QUERY_MAX && route->query[i] &&
+           !bytes_equal(bytes_of_text(route->query[i]), name))
+        i++;
+    return i < EXCHANGE_QUERY_MAX && route->query[i] ? i : EXCHANGE_QUERY_MAX;
+}
+
+/* NULL, or what is wrong with the parameter. */
+static const char *take_parameter(struct exchange *x, struct bytes *name, struct bytes value)
+{
+    struct bytes sent = *name;
+    unsigned i;
+
+    if (!url_unescape(name) || !url_unescape(&value)) {
+        *name = sent;
+        return "a '%' is not followed by two hexadecimal digits";
+    }
+    i = index_of(x->route, *name);
+    if (i == EXCHANGE_QUERY_MAX)
+        return "this path does not know such a parameter";
+    if (x->query[i].at)
+        return "it is given twice";
+    x->query[i] = value;
+    return NULL;
+}
+
+static bool take_query(struct exchange *x)
+{
+    struct bytes rest = x->head.query, name, value;
+    const char *wrong = NULL;
+
+    if (x->route->ignores_query)
+        return true;
+    while (!wrong && url_query_next(&rest, &name, &value))
+        wrong = take_parameter(x, &name, value);
+    if (!wrong)
+        return true;
+    exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST, "query parameter %.*s: %s",
+                              name.len < QUOTED_MAX_BYTES ? (int)name.len : QUOTED_MAX_BYTES,
+                              name.at, wrong);
+    return false;
+}
+
+/* ---- the handler ---- */
+
+static bool take_path(struct exchange *x)
+{
+    bool is_fine = url_unescape(&x->topic) && url_unescape(&x->id);
+
+    if (!is_fine)
+        exchange_reply_error(x, HTTP_ERROR_ESCAPE);
+    return is_fine;
+}
+
+void route_take(struct exchange *x)
+{
+    struct http *h = x->http;
+
+    if (take_path(x) && take_query(x))
+        x->route->handle(x);
+    else
+        h->stats.refused++;
 }

@@ -2,16 +2,37 @@
 #ifndef DUEQ_PROTOCOL_HTTP_ROUTES_H
 #define DUEQ_PROTOCOL_HTTP_ROUTES_H
 
-#include "protocol/http/head.h"
+#include "protocol/http/exchange.h"
 
-struct exchange;
-struct route;
+/* What a path takes; routes.c has the table. */
+enum route_body {
+    ROUTE_NO_BODY,    /* a small one is thrown away */
+    ROUTE_SMALL_BODY, /* ROUTE_SMALL_BYTES */
+    ROUTE_JOBS_BODY,  /* limits.http_body_bytes */
+};
 
-/* NO_PATH, or METHOD: not this method on this path. `route` is static. */
-enum http_fault route_find(const struct head *head, const struct route **route);
+#define ROUTE_SMALL_BYTES 65536
 
-/* Gives the exchange to the route's handler. */
-void route_take(const struct route *route, struct exchange *x);
+struct route {
+    const char *method;
+    struct bytes
+        path; /* a segment may be {topic}, {topics} or {id}, for one that is not empty */
+    void (*handle)(struct exchange *x);
+    enum route_body body;
+    bool ignores_query;
+    const char *query[EXCHANGE_QUERY_MAX]; /* the names it knows, up to the first NULL */
+};
+
+/* NO_PATH, or METHOD: not this method on this path. The parameters in the path are put into
+ * `x`, still escaped. */
+enum http_error route_find(struct exchange *x);
+
+/* Adds the methods of a path, as they stand in an Allow header. */
+void route_print_allowed(struct bytes path, struct buf *to);
+
+/* Unescapes what is escaped, reads the query, and gives the exchange to its handler; or
+ * answers what is wrong, and counts it as refused. */
+void route_take(struct exchange *x);
 
 /* The handlers, by file. */
 
@@ -20,7 +41,33 @@ void health_live(struct exchange *x);
 void health_ready(struct exchange *x);
 void health_leader(struct exchange *x);
 
+/* status.c */
+void status_get(struct exchange *x);
+
+/* openapi.c */
+void openapi_get(struct exchange *x);
+
 /* metrics_get.c */
 void metrics_get(struct exchange *x);
+
+/* api_push.c */
+void api_push(struct exchange *x);
+
+/* api_pop.c */
+void api_pop(struct exchange *x);
+
+/* api_job.c */
+void api_ack(struct exchange *x);
+void api_release(struct exchange *x);
+void api_touch(struct exchange *x);
+void api_get(struct exchange *x);
+void api_cancel(struct exchange *x);
+
+/* api_topics.c */
+void api_stats(struct exchange *x);
+void api_topics(struct exchange *x);
+
+/* api_handovers.c */
+void api_handovers(struct exchange *x);
 
 #endif

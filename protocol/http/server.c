@@ -4,28 +4,32 @@
 #include "protocol/http/server.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <sys/random.h>
 
+#include "protocol/peer.h"
+
 #define IDLE_DEFAULT_MS  60000
-#define KEPT_MAX_BYTES   (64 << 20) /* of requests that have not arrived, all together */
-#define OUTPUT_MAX_BYTES 65536      /* there is one reply at a time; it may go beyond */
-#define EXCESS_MAX       64         /* clients over the limit that are being told so */
-#define GRACE_MS         50         /* what is on its way at a stop still gets its refusal */
-#define LAST_REPLY_MS    2000       /* then a client that does not read has to go */
+#define KEPT_MAX_BYTES   (64 << 20)  /* of requests that have not arrived, all together */
+#define OUTPUT_MAX_BYTES 65536       /* there is one reply at a time; it may go beyond */
+#define UNREAD_MAX_BYTES (256 << 20) /* of replies that are not read, all together */
+#define EXCESS_MAX       64          /* clients over the limit that are being told so */
+#define GRACE_MS         50          /* what is on its way at a stop still gets its refusal */
 
 void http_client_free(struct http_client *client)
 {
     struct http *h = client->http;
 
+    if (client->request)
+        http_request_end(client->request);
     list_remove(&client->link);
     if (client->is_excess)
         h->excess--;
     else
         h->stats.connections--;
-    buf_fini(&client->head);
-    buf_fini(&client->exchange.fields);
+    peer_fini(&client->connection);
     free(client);
     if (h->is_closing && list_is_empty(&h->clients))
         timer_arm(&h->loop->timers, &h->stopped, 0);
@@ -59,33 +63,27 @@ static void on_all_gone(struct timer *timer)
 {
     struct http *h = CONTAINER_OF(timer, struct http, stopped);
 
-    timer_disarm(&h->loop->timers, &h->grace);
     h->on_stopped(h->arg);
-}
-
-static void cut_off(struct http *h)
-{
-    LIST_EACH (link, &h->clients)
-        connection_close(&CONTAINER_OF(link, struct http_client, link)->connection,
-                         "the node is stopping, and it does not read its reply");
 }
 
 static void on_grace_over(struct timer *timer)
 {
     struct http *h = CONTAINER_OF(timer, struct http, grace);
 
-    if (h->is_closing) {
-        cut_off(h);
-        return;
-    }
     h->is_closing = true;
     LIST_EACH (link, &h->clients)
-        http_client_wind_up(CONTAINER_OF(link, struct http_client, link),
-                            "the node is stopping");
+        http_client_wind_up(CONTAINER_OF(link, struct http_client, link));
     if (list_is_empty(&h->clients))
         timer_arm(&h->loop->timers, &h->stopped, 0);
-    else
-        timer_arm(&h->loop->timers, &h->grace, LAST_REPLY_MS);
+}
+
+static void choose_id_prefix(struct http *h)
+{
+    unsigned long long random;
+
+    if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+        abort();
+    snprintf(h->id_prefix, sizeof(h->id_prefix), "%016llx", random);
 }
 
 struct http *http_new(const struct http_options *options, struct loop *loop,
@@ -97,20 +95,25 @@ struct http *http_new(const struct http_options *options, struct loop *loop,
         abort();
     h->loop = loop;
     h->queue = queue;
+    h->start_mono_ms = timers_now(&loop->timers);
     list_init(&h->clients);
     timer_init(&h->grace, on_grace_over);
     timer_init(&h->stopped, on_all_gone);
-    if (getrandom(&h->id_prefix, sizeof(h->id_prefix), 0) != sizeof(h->id_prefix))
-        abort();
+    choose_id_prefix(h);
     h->kind = (struct connection_kind){
         .name = "http",
         .loop = loop,
         .on_input = http_client_take,
+        .on_end = http_client_end,
+        .read_max = http_client_read_max,
+        .is_busy = http_client_is_busy,
         .on_flushed = http_client_flushed,
         .on_closed = http_client_closed,
         .in_work_max = 1,
         .output_max_bytes = OUTPUT_MAX_BYTES,
         .kept_max_bytes = KEPT_MAX_BYTES,
+        .unread_max_bytes = UNREAD_MAX_BYTES,
+        .crowded_out = &h->stats.crowded_out,
     };
     h->options.node = options->node;
     http_reload(h, options);
@@ -122,10 +125,11 @@ void http_reload(struct http *h, const struct http_options *options)
 {
     struct http_node node = h->options.node;
 
-    assert(options->connections_max > 0);
+    assert(options->connections_max > 0 && options->request_ms > 0);
     h->options = *options;
     h->options.node = node;
     h->kind.idle_ms = options->idle_ms ? options->idle_ms : IDLE_DEFAULT_MS;
+    h->kind.ending_ms = options->request_ms;
 }
 
 void http_stop(struct http *h, void (*on_stopped)(void *arg), void *arg)
@@ -135,6 +139,8 @@ void http_stop(struct http *h, void (*on_stopped)(void *arg), void *arg)
     h->on_stopped = on_stopped;
     h->arg = arg;
     listener_stop(&h->listener);
+    LIST_EACH (link, &h->clients)
+        http_client_hurry(CONTAINER_OF(link, struct http_client, link));
     timer_arm(&h->loop->timers, &h->grace, list_is_empty(&h->clients) ? 0 : GRACE_MS);
 }
 
@@ -144,6 +150,7 @@ void http_free(struct http *h)
         return;
     assert(list_is_empty(&h->clients));
     listener_stop(&h->listener);
+    buf_fini(&h->reply);
     free(h);
 }
 

@@ -1,16 +1,17 @@
-/* What the files of http/ know of the server and of a client. Private to http/. */
+/* What the files of http/ know of the server, a client and its request. Private to http/. */
 #ifndef DUEQ_PROTOCOL_HTTP_SERVER_H
 #define DUEQ_PROTOCOL_HTTP_SERVER_H
+
+#include <time.h>
 
 #include "base/list.h"
 #include "base/loop.h"
 #include "protocol/connection.h"
+#include "protocol/handed.h"
 #include "protocol/http/body.h"
 #include "protocol/http/exchange.h"
 #include "protocol/http/http.h"
 #include "protocol/listener.h"
-
-struct route;
 
 struct http {
     struct http_options options;
@@ -21,32 +22,52 @@ struct http {
     struct connection_kind kind;
     struct list clients;
     unsigned excess;    /* of them: over the limit, there to be told so */
-    uint64_t id_prefix; /* of X-Request-Id: random */
+    struct buf reply;   /* the one being written */
+    size_t body_bytes;  /* memory of the bodies of all requests */
+    char id_prefix[17]; /* of X-Request-Id: random */
     uint64_t ids;
+    time_t date_s; /* of `date`, the header's line */
+    char date[48];
+    int64_t start_mono_ms;
     bool is_stopping; /* new requests are refused */
     bool is_closing;  /* and connections end as soon as they have their replies */
     void (*on_stopped)(void *arg);
     void *arg;
-    struct timer grace;   /* until closing, then until the last ones are cut off */
+    struct timer grace;   /* between the two */
     struct timer stopped; /* armed when the last client is gone */
 };
 
 /* Where a client is; client.c has the picture. */
-enum http_phase { HTTP_IN_HEAD, HTTP_IN_BODY, HTTP_IN_WORK, HTTP_HELD, HTTP_LEAVING };
+enum http_phase {
+    HTTP_IN_HEAD,
+    HTTP_IN_BODY,
+    HTTP_IN_WORK,
+    HTTP_HELD,
+    HTTP_LEAVING,
+    HTTP_LAST_REPLY
+};
 
-/* A connection and its one request. Freed when it is closed and has no handler at work. */
+/* From a complete head, or what was wrong with it, to the reply. */
+struct http_request {
+    struct exchange exchange;
+    struct http_client *client;
+    enum http_error error; /* found before its body was there; NONE: it goes to a route */
+    struct body body;
+    struct buf content; /* of the body, where somebody wants it */
+    char head[];        /* what the exchange borrows from */
+};
+
+/* A connection. Freed when it is closed and has no handler at work. Most of them are idle:
+ * what only a request needs is in the request. */
 struct http_client {
     struct connection connection;
     struct http *http;
-    struct list link; /* in clients */
-    enum http_phase phase;
-    size_t seen;     /* IN_HEAD: bytes of it looked at */
-    struct buf head; /* what the exchange borrows from */
-    struct body body;
-    enum http_fault fault;     /* of this request, found before its body was there */
-    const struct route *route; /* or where it goes */
-    struct exchange exchange;
+    struct list link;             /* in clients */
+    struct http_request *request; /* or NULL: IN_HEAD, and from HELD on */
+    struct handed handed;
     struct timer timer;
+    uint16_t seen; /* IN_HEAD: bytes of it looked at */
+    uint8_t phase; /* enum http_phase */
     bool is_excess;
     bool is_waiting; /* for a handler that answers later */
     bool is_closed;
@@ -59,23 +80,49 @@ void http_client_free(struct http_client *client);
 
 /* ---- client.c ---- */
 
-/* Of the server's connection_kind. */
-size_t http_client_take(struct connection *c, struct bytes input);
-void http_client_flushed(struct connection *c);
-void http_client_closed(struct connection *c);
-
-/* What is not in work ends. */
-void http_client_wind_up(struct http_client *client, const char *reason);
-
 /* `client` is zeroed. */
 void http_client_init(struct http_client *client, struct http *h, int fd, bool is_excess);
 
-/* ---- client.c, for exchange.c ---- */
+/* Of the server's connection_kind. */
+size_t http_client_take(struct connection *c, struct bytes input);
+void http_client_end(struct connection *c);
+size_t http_client_read_max(const struct connection *c);
+bool http_client_is_busy(const struct connection *c);
+void http_client_flushed(struct connection *c);
+void http_client_closed(struct connection *c);
+
+/* Its request was answered, and is gone. The next one may come, or, not `is_kept`, none; not
+ * `has_read_all`: there may be more of it. */
+void http_client_answered(struct http_client *client, bool is_kept, bool has_read_all);
+
+/* Its handler waits no longer. */
+void http_client_hurry(struct http_client *client);
+
+/* The server is closing: what is not in work ends, once its reply is read. */
+void http_client_wind_up(struct http_client *client);
+
+/* ---- arrival.c: input, by phase; each says how much of it was used ---- */
+
+size_t http_take_head(struct http_client *client, struct bytes input);
+size_t http_take_body(struct http_client *client, struct bytes input);
+
+/* ---- request.c ---- */
+
+/* `head`, or nothing where none has come, is copied. */
+struct http_request *http_request_begin(struct http_client *client, struct bytes head);
+void http_request_end(struct http_request *r);
+
+/* To its route; or answers what is wrong. */
+void http_request_work(struct http_request *r);
+
+/* Answers in the handler's place. */
+void http_request_refuse(struct http_request *r, enum http_error error);
 
 /* May the connection serve another request after this one? */
-bool http_client_is_kept(const struct http_client *client);
+bool http_request_is_kept(const struct http_request *r);
 
-/* Ends the exchange; the last statement of who calls it. `reply` is emptied. */
-void http_client_answer(struct http_client *client, struct buf *reply, bool is_kept);
+/* Sends what is in the server's `reply`, and `rest` behind it, and ends the request: the last
+ * statement of who calls it. */
+void http_request_answer(struct http_request *r, struct bytes rest);
 
 #endif

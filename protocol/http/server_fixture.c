@@ -21,12 +21,6 @@
 
 #define PATIENCE_MS 10000
 
-/* In place of the engine's. */
-const struct queue_stats *queue_stats(struct queue *q)
-{
-    return (const struct queue_stats *)q;
-}
-
 static const char *why_not_ready(void *arg)
 {
     const struct fixture *f = arg;
@@ -58,6 +52,10 @@ static int listen_on_loopback(uint16_t *port)
 
 int fixture_up(void **state)
 {
+    static const struct queue_options queue_options = {.body_max_bytes = JOB_BODY_MAX,
+                                                       .waiting_max = 1000,
+                                                       .scan_batch = 100,
+                                                       .scan_interval_ms = 1000};
     static const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
     struct fixture *f = calloc(1, sizeof(*f));
 
@@ -66,10 +64,16 @@ int fixture_up(void **state)
     f->loop = loop_new();
     f->options = (struct http_options){
         .connections_max = 3,
+        .request_ms = 60000,
+        .body_max_bytes = 200000,
+        .bodies_max_bytes = 300000,
         .node = {.why_not_ready = why_not_ready, .read_store = read_store, .arg = f},
     };
-    f->http =
-        http_new(&f->options, f->loop, (struct queue *)&f->stats, listen_on_loopback(&f->port));
+    f->ms = memory_store_new(&f->loop->timers, 4);
+    f->queue = queue_new(&queue_options, memory_store_port(f->ms), &f->loop->timers);
+    queue_activate(f->queue);
+    f->http = http_new(&f->options, f->loop, f->queue, listen_on_loopback(&f->port));
+    fixture_turn(f); /* the store is up */
     *state = f;
     return 0;
 }
@@ -96,6 +100,10 @@ int fixture_down(void **state)
     assert_true(f->is_stopped);
     assert_int_equal(http_stats(f->http)->connections, 0);
     http_free(f->http);
+    queue_stop(f->queue, set_flag, &f->is_queue_stopped);
+    AWAIT(f, f->is_queue_stopped);
+    queue_free(f->queue);
+    memory_store_free(f->ms);
     loop_free(f->loop);
     buf_fini(&f->reply);
     free(f);
@@ -184,16 +192,13 @@ void end_sending(struct client *c)
     assert_int_equal(shutdown(c->fd, SHUT_WR), 0);
 }
 
-void say(struct client *c, const char *text)
+void say_bytes(struct client *c, struct bytes bytes)
 {
-    size_t len = strlen(text);
-
-    while (len) {
-        ssize_t n = send(c->fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (bytes.len) {
+        ssize_t n = send(c->fd, bytes.at, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (n > 0) {
-            text += n;
-            len -= (size_t)n;
+            bytes = bytes_of(bytes.at + n, bytes.len - (size_t)n);
         } else {
             assert_int_equal(errno, EAGAIN);
             fixture_turn(c->f);
@@ -201,8 +206,12 @@ void say(struct client *c, const char *text)
     }
 }
 
-/* False: the end. */
-static bool receive_some(struct client *c, size_t most)
+void say(struct client *c, const char *text)
+{
+    say_bytes(c, bytes_of_text(text));
+}
+
+bool receive_some(struct client *c, size_t most)
 {
     struct buf *reply = &c->f->reply;
     char *to = buf_reserve(reply, most);

@@ -1,8 +1,8 @@
-/* An HTTP server on a real socket, for the tests of this folder.
+/* An HTTP server on a real socket, the engine and the memory store, for the tests of this
+ * folder.
  *
  * Everything runs in one thread: whoever waits turns the loop. Time passes only when a test
- * says so (beyond the real time that turns take). In place of the engine there is nothing but
- * its numbers.
+ * says so (beyond the real time that turns take).
  * Include after cmocka's headers. */
 #ifndef DUEQ_PROTOCOL_HTTP_SERVER_FIXTURE_H
 #define DUEQ_PROTOCOL_HTTP_SERVER_FIXTURE_H
@@ -10,17 +10,22 @@
 #include "base/buf.h"
 #include "base/loop.h"
 #include "node/queue/queue.h"
+#include "node/store/memory_store.h"
 #include "protocol/http/http.h"
+
+#define JOB_BODY_MAX 100000
 
 struct fixture {
     struct loop *loop;
+    struct memory_store *ms;
+    struct queue *queue;
     struct http *http;
     struct http_options options; /* at most 3 connections */
     uint16_t port;
-    struct queue_stats stats;
     const char *why_not_ready;
     bool is_stopping;
     bool is_stopped;
+    bool is_queue_stopped;
     struct buf reply;
 };
 
@@ -60,7 +65,10 @@ void leave(struct client *c);          /* closes */
 void reset(struct client *c);          /* without a goodbye */
 void end_sending(struct client *c);    /* half */
 void say(struct client *c, const char *text);
+void say_bytes(struct client *c, struct bytes bytes);
 
+/* At most so many bytes more in `reply`. False: the end. */
+bool receive_some(struct client *c, size_t most);
 /* The next reply, as long as it says it is, without what follows. */
 const char *receive(struct client *c);
 /* Everything until the server closes, without a reset. */
@@ -76,7 +84,7 @@ const char *ask(struct fixture *f, const char *text);
 void assert_starts(const char *text, const char *start);
 void assert_has(const char *text, const char *part);
 
-#define GET_LIVE "GET /health/live HTTP/1.1\r\n\r\n"
+#define GET_LIVE "GET /health/live HTTP/1.1\r\nHost: h\r\n\r\n"
 #define CLOSE    "Connection: close\r\n\r\n"
 
 #endif

@@ -11,10 +11,12 @@
 
 static void says_that_it_lives_and_is_ready_and_leads(void **state)
 {
-    assert_has(ask(*state, "GET /health/live HTTP/1.1\r\n" CLOSE),
+    assert_has(ask(*state, "GET /health/live HTTP/1.1\r\nHost: h\r\n" CLOSE),
                "\r\n\r\n{\"status\":\"live\"}");
-    assert_has(ask(*state, "GET /health/ready HTTP/1.1\r\n" CLOSE), "{\"status\":\"ready\"}");
-    assert_has(ask(*state, "GET /health/leader HTTP/1.1\r\n" CLOSE), "{\"status\":\"leader\"}");
+    assert_has(ask(*state, "GET /health/ready HTTP/1.1\r\nHost: h\r\n" CLOSE),
+               "{\"status\":\"ready\"}");
+    assert_has(ask(*state, "GET /health/leader HTTP/1.1\r\nHost: h\r\n" CLOSE),
+               "{\"status\":\"leader\"}");
 }
 
 static void says_why_it_is_not_ready_and_still_lives(void **state)
@@ -23,18 +25,18 @@ static void says_why_it_is_not_ready_and_still_lives(void **state)
     const char *reply;
 
     f->why_not_ready = "Redis says \"LOADING\"";
-    reply = ask(f, "GET /health/ready HTTP/1.1\r\n" CLOSE);
+    reply = ask(f, "GET /health/ready HTTP/1.1\r\nHost: h\r\n" CLOSE);
     assert_starts(reply, "HTTP/1.1 503 Service Unavailable\r\n");
     assert_has(reply, "Retry-After: 1\r\n");
     assert_has(reply, "\r\n\r\n{\"error\":{\"code\":\"not_ready\","
                       "\"message\":\"Redis says \\\"LOADING\\\"\"}}");
-    assert_starts(ask(f, "GET /health/leader HTTP/1.1\r\n" CLOSE), "HTTP/1.1 503 ");
-    assert_starts(ask(f, "GET /health/live HTTP/1.1\r\n" CLOSE), "HTTP/1.1 200 ");
+    assert_starts(ask(f, "GET /health/leader HTTP/1.1\r\nHost: h\r\n" CLOSE), "HTTP/1.1 503 ");
+    assert_starts(ask(f, "GET /health/live HTTP/1.1\r\nHost: h\r\n" CLOSE), "HTTP/1.1 200 ");
 }
 
 static void shows_metrics_with_its_own_connections(void **state)
 {
-    const char *reply = ask(*state, "GET /metrics HTTP/1.1\r\n" CLOSE);
+    const char *reply = ask(*state, "GET /metrics HTTP/1.1\r\nHost: h\r\n" CLOSE);
 
     assert_starts(reply, "HTTP/1.1 200 OK\r\n");
     assert_has(reply, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n");
@@ -45,11 +47,11 @@ static void shows_metrics_with_its_own_connections(void **state)
 
 static void refuses_unknown_paths_and_other_methods(void **state)
 {
-    const char *reply = ask(*state, "GET /healthy HTTP/1.1\r\n" CLOSE);
+    const char *reply = ask(*state, "GET /healthy HTTP/1.1\r\nHost: h\r\n" CLOSE);
 
     assert_starts(reply, "HTTP/1.1 404 Not Found\r\n");
     assert_has(reply, "{\"error\":{\"code\":\"no_such_path\",");
-    reply = ask(*state, "PATCH /health/live HTTP/1.1\r\n" CLOSE);
+    reply = ask(*state, "PATCH /health/live HTTP/1.1\r\nHost: h\r\n" CLOSE);
     assert_starts(reply, "HTTP/1.1 405 ");
     assert_has(reply, "Allow: GET, HEAD\r\n");
     assert_has(reply, "{\"error\":{\"code\":\"method_not_allowed\",");
@@ -57,32 +59,34 @@ static void refuses_unknown_paths_and_other_methods(void **state)
 
 static void ignores_the_query(void **state)
 {
-    assert_starts(ask(*state, "GET /health/live?from=lb HTTP/1.1\r\n" CLOSE), "HTTP/1.1 200 ");
+    assert_starts(ask(*state, "GET /health/live?from=lb HTTP/1.1\r\nHost: h\r\n" CLOSE),
+                  "HTTP/1.1 200 ");
 }
 
 static void answers_head_without_a_body(void **state)
 {
-    const char *reply = ask(*state, "HEAD /health/live HTTP/1.1\r\n" CLOSE);
+    const char *reply = ask(*state, "HEAD /health/live HTTP/1.1\r\nHost: h\r\n" CLOSE);
 
     assert_starts(reply, "HTTP/1.1 200 ");
     assert_has(reply, "Content-Length: 17\r\n");
     assert_string_equal(strstr(reply, "\r\n\r\n"), "\r\n\r\n");
-    reply = ask(*state, "HEAD /nothing HTTP/1.1\r\n" CLOSE);
+    reply = ask(*state, "HEAD /nothing HTTP/1.1\r\nHost: h\r\n" CLOSE);
     assert_starts(reply, "HTTP/1.1 404 ");
     assert_string_equal(strstr(reply, "\r\n\r\n"), "\r\n\r\n");
 }
 
 static void keeps_the_clients_request_id(void **state)
 {
-    assert_has(ask(*state, "GET /health/live HTTP/1.1\r\nX-Request-Id: order-7.a\r\n" CLOSE),
+    assert_has(ask(*state,
+                   "GET /health/live HTTP/1.1\r\nHost: h\r\nX-Request-Id: order-7.a\r\n" CLOSE),
                "X-Request-Id: order-7.a\r\n");
 }
 
 static void gives_a_request_id_of_its_own_for_none_and_for_a_strange_one(void **state)
 {
     static const char *const requests[] = {
-        "GET /health/live HTTP/1.1\r\n" CLOSE,
-        "GET /nothing HTTP/1.1\r\nX-Request-Id: a b\r\n" CLOSE,
+        "GET /health/live HTTP/1.1\r\nHost: h\r\n" CLOSE,
+        "GET /nothing HTTP/1.1\r\nHost: h\r\nX-Request-Id: a b\r\n" CLOSE,
         "no HTTP at all\r\n\r\n",
     };
     char ending[] = "-1\r\n";
@@ -102,10 +106,10 @@ static void serves_many_requests_on_one_connection(void **state)
 
     say(&c, GET_LIVE);
     assert_has(receive(&c), "{\"status\":\"live\"}");
-    say(&c, "\r\nGET /nothing HTTP/1.1\r\n\r\nGET /health/ready HT");
+    say(&c, "\r\nGET /nothing HTTP/1.1\r\nHost: h\r\n\r\nGET /health/ready HT");
     assert_starts(receive(&c), "HTTP/1.1 404 ");
     expect_silence(&c);
-    say(&c, "TP/1.1\r\n\r\n");
+    say(&c, "TP/1.1\r\nHost: h\r\n\r\n");
     assert_has(receive(&c), "{\"status\":\"ready\"}");
     leave(&c);
 }
@@ -128,13 +132,14 @@ static void throws_small_bodies_away_where_none_is_wanted(void **state)
 {
     struct client c = connect_client(*state);
 
-    say(&c, "GET /health/live HTTP/1.1\r\nContent-Length: 5\r\n\r\nabcde");
+    say(&c, "GET /health/live HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nabcde");
     assert_starts(receive(&c), "HTTP/1.1 200 ");
-    say(&c, "GET /health/ready HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+    say(&c, "GET /health/ready HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
+            "chunked\r\n\r\n3\r\nabc\r\n");
     expect_silence(&c);
     say(&c, "0\r\n\r\n");
     assert_has(receive(&c), "{\"status\":\"ready\"}");
-    say(&c, "POST /nothing HTTP/1.1\r\nContent-Length: 5\r\n\r\nab");
+    say(&c, "POST /nothing HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab");
     expect_silence(&c);
     say(&c, "cde");
     assert_starts(receive(&c), "HTTP/1.1 404 ");
@@ -147,11 +152,13 @@ static void asks_for_the_body_of_a_client_that_waits_to_be_asked(void **state)
 {
     struct client c = connect_client(*state);
 
-    say(&c, "GET /health/live HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+    say(&c, "GET /health/live HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: "
+            "100-continue\r\n\r\n");
     assert_string_equal(receive(&c), "HTTP/1.1 100 Continue\r\n\r\n");
     say(&c, "ab");
     assert_starts(receive(&c), "HTTP/1.1 200 ");
-    say(&c, "POST /nothing HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+    say(&c, "POST /nothing HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: "
+            "100-continue\r\n\r\n");
     assert_starts(receive(&c), "HTTP/1.1 404 "); /* and the body need not come */
     leave(&c);
 }
@@ -165,12 +172,13 @@ static void refuses_what_is_malformed_with_a_reason_and_ends(void **state)
     } cases[] = {
         {"GET /\r\n\r\n", "400 Bad Request", "bad_request"},
         {"GET / HTTP/1.1\n\n", "400 Bad Request", "bad_request"},
-        {"GET / HTTP/1.1\r\nName : x\r\n\r\n", "400 Bad Request", "bad_request"},
-        {"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "400 Bad Request", "bad_request"},
+        {"GET / HTTP/1.1\r\nHost: h\r\nName : x\r\n\r\n", "400 Bad Request", "bad_request"},
+        {"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n", "400 Bad Request",
+         "bad_request"},
         {"GET / HTTP/2.0\r\n\r\n", "505 HTTP Version Not Supported", "version_not_supported"},
-        {"GET / HTTP/1.1\r\nExpect: a miracle\r\n\r\n", "417 Expectation Failed",
+        {"GET / HTTP/1.1\r\nHost: h\r\nExpect: a miracle\r\n\r\n", "417 Expectation Failed",
          "expectation_failed"},
-        {"GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", "501 Not Implemented",
+        {"GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", "501 Not Implemented",
          "not_implemented"},
     };
 
@@ -189,7 +197,7 @@ static void refuses_a_head_without_end(void **state)
 {
     struct client c = connect_client(*state);
 
-    say(&c, "GET /health/live HTTP/1.1\r\n");
+    say(&c, "GET /health/live HTTP/1.1\r\nHost: h\r\n");
     for (unsigned i = 0; i < 200; i++)
         say(&c, "X-Filler: 0123456789012345678901234567890123456789012345678901234567890123456"
                 "78901234567890\r\n");

@@ -1,56 +1,75 @@
-/* Many gmq connections on one epoll loop: requests out, reply lines in.
+/* Many connections on one epoll loop, each with some places: questions under way.
  *
- * As cheap as it gets, because it shares the machine with what it measures: a reply is found
- * by its line feed and looked at by its owner, nothing is parsed that is not needed. Anything
- * unexpected (a lost connection, an error in a reply) ends the program with a message: a
- * measurement of errors is worth nothing.
+ * What is asked during a turn of the loop is written at the next turn's begin, in one write a
+ * connection; what a full socket does not take waits here. Answers are matched with their
+ * place by tag, or by order where the protocol has no tags. A lost connection, or an answer
+ * to nothing, ends the program.
  */
 #ifndef DUEQ_ITESTS_BENCH_LOAD_CLIENTS_H
 #define DUEQ_ITESTS_BENCH_LOAD_CLIENTS_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "itests/bench/load/protocol.h"
+
+#define WORD_ROOM 32
 
 /* A descriptor in the loop; embedded. */
 struct watch {
     int fd;
-    void (*on_readable)(struct watch *w);
+    void (*on_event)(struct watch *w, uint32_t events);
+};
+
+struct place {
+    struct client *client;
+    struct place *next; /* the one asked after it on its connection; or the owner's */
+    struct question question;
+    bool is_waiting; /* for its answer */
+    /* The rest is the owner's. */
+    int64_t since_us;                                       /* what is counted began then */
+    int64_t idle_us;                                        /* nothing to do since then */
+    char id[WORD_ROOM], topic[WORD_ROOM], lease[WORD_ROOM]; /* of question.job */
 };
 
 struct client {
     struct watch watch;
-    struct buf in;
-    unsigned number;
-    int64_t sent_us; /* of the newest request, monotonic */
-    int step;        /* the owner's */
-    char id[24];     /* the owner's */
-    void (*on_reply)(struct client *c, struct bytes line);
-    void *arg;
+    struct clients *all;
+    struct buf in, out;
+    bool is_dirty;        /* in the list of those with something to write */
+    bool is_blocked;      /* the socket takes no more: told when it does */
+    struct client *dirty; /* the next of that list */
+    struct place *places;
+    struct place *oldest, *newest; /* waiting for their answers, in the order of asking */
 };
 
 struct clients {
+    const struct protocol *protocol;
+    void (*on_answer)(struct place *p, const struct answer *a);
     int epoll_fd;
+    unsigned count, places_each;
     struct client *all;
-    unsigned count;
+    struct place *places; /* of all, those of a connection together */
+    struct client *dirty;
     int64_t now_us; /* monotonic, once a turn */
 };
 
-/* Connects `count` clients to loopback. */
-void clients_open(struct clients *cs, int64_t port, unsigned count);
+/* Connects `count` clients to loopback; port 0 is the protocol's usual one. */
+void clients_open(struct clients *cs, int64_t port, unsigned count, unsigned places_each);
 void clients_close(struct clients *cs);
 
-/* Watches another descriptor in the same loop. */
-void clients_watch(struct clients *cs, struct watch *w);
+/* Watches another descriptor in the same loop; false when epoll cannot (a file). */
+bool clients_watch(struct clients *cs, struct watch *w);
+void clients_unwatch(struct clients *cs, struct watch *w);
 
-/* One turn: waits at most `wait_ms`, then calls back for all that is readable. */
-void clients_turn(struct clients *cs, int wait_ms);
+/* One turn: writes what was asked, waits at most `wait_us`, calls back for what came. */
+void clients_turn(struct clients *cs, int64_t wait_us);
 
-/* Sends a whole request; loopback and small requests: it never blocks. */
-void client_send(struct client *c, const char *text, size_t len);
+/* Asks p->question; the tag is set here. */
+void place_ask(struct place *p);
 
-/* Ends the program: the run is void. */
-void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* Keeps the job that was handed over in p->question, for the ack. */
+void place_keep_job(struct place *p, const struct answer *a);
 
 #endif

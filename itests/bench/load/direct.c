@@ -7,10 +7,11 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "itests/bench/load/clients.h"
+#include "itests/bench/load/die.h"
 #include "itests/bench/load/modes.h"
 #include "itests/bench/load/redis.h"
 #include "itests/bench/load/report.h"
+#include "itests/bench/load/supply.h"
 
 struct lane {
     struct op op;
@@ -28,8 +29,10 @@ static struct {
 
 static void send_push(struct lane *lane)
 {
-    int len = snprintf(lane->id, sizeof(lane->id), "%" PRId64, run.next_id++);
+    int len = snprintf(lane->id, sizeof(lane->id), "%" PRId64, run.next_id);
 
+    /* As the clients of a node do: each operation has the next topic. */
+    redis_set_topic(&lane->op, (unsigned)((run.next_id++ - run.o->first_id) % run.o->topics));
     lane->since_us = clock_mono_us();
     redis_fill_in_push(&lane->op, bytes_of(lane->id, (size_t)len));
     redis_append(&lane->op);
@@ -39,7 +42,7 @@ static void send_pop(struct lane *lane)
 {
     lane->op.verb = OP_POP;
     lane->op.in.pop.count = 1;
-    lane->op.in.pop.id_only = true;
+    lane->op.in.pop.id_only = run.o->owners;
     redis_append(&lane->op);
 }
 
@@ -62,18 +65,16 @@ static void init_lanes(const struct options *o)
 {
     run.o = o;
     run.next_id = o->first_id;
-    run.lanes = calloc((size_t)o->depth, sizeof(*run.lanes));
-    if (!run.lanes)
-        die("no memory");
+    run.lanes = must_calloc(o->depth, sizeof(*run.lanes));
+    supply_init(o);
     redis_open(o);
-    for (int64_t i = 0; i < o->depth; i++)
-        redis_set_topic(&run.lanes[i].op, (unsigned)(i % o->topics));
 }
 
 static void fini_lanes(void)
 {
     free(run.lanes);
     redis_close();
+    supply_fini();
 }
 
 /* Waits for the lane's answer; true when that ended what is counted. */
@@ -92,12 +93,25 @@ static bool turn(struct lane *lane, bool is_cycle)
     return true;
 }
 
+/* What it is beside the other modes: one client with many requests under way. */
+static struct options as_client(const struct options *o)
+{
+    struct options client = *o;
+
+    client.protocol = "redis";
+    client.connections = 1;
+    client.pipeline = o->depth;
+    client.rate = 0;
+    return client;
+}
+
 static void run_lanes(const struct options *o, const char *mode, bool is_cycle)
 {
+    struct options reported = as_client(o);
     int64_t busy = o->depth;
 
     init_lanes(o);
-    report_init(&run.report, mode, o->seconds);
+    report_init(&run.report, mode, &reported);
     for (int64_t i = 0; i < o->depth; i++)
         send_push(&run.lanes[i]);
     /* The pipeline is full while time is left; then it runs dry, lane after lane. */
@@ -125,24 +139,4 @@ void mode_direct_push(const struct options *o)
 void mode_direct_cycle(const struct options *o)
 {
     run_lanes(o, "direct_cycle", true);
-}
-
-void mode_fill(const struct options *o)
-{
-    struct op op = {0};
-    int64_t sent = 0, taken = 0, since_us = clock_mono_us();
-
-    redis_open(o);
-    while (taken < o->count) {
-        while (sent < o->count && sent - taken < o->depth) {
-            redis_set_topic(&op, (unsigned)(sent++ % o->topics));
-            redis_fill_in_push(&op, BYTES(""));
-            redis_append(&op);
-        }
-        redis_take(&op);
-        taken++;
-    }
-    printf("{\"mode\":\"fill\",\"operations\":%" PRId64 ",\"seconds\":%.3f}\n", taken,
-           (double)(clock_mono_us() - since_us) / 1e6);
-    redis_close();
 }

@@ -1,114 +1,80 @@
-#include "itests/bench/load/gmq.h"
-
-#include <inttypes.h>
-#include <stdio.h>
+/* gmq's JSON-RPC: a line a request, a line a reply, matched by the id. See doc/gmq.md. */
 #include <stdlib.h>
 
-#define REQUEST_ROOM (1 << 21)
-#define POP_ANY_ROOM 32768
+#include "itests/bench/load/die.h"
+#include "itests/bench/load/protocol.h"
+#include "itests/bench/load/supply.h"
 
-static const struct options *opts;
-static char *body;
-static char *request; /* one at a time: client_send has taken it when it returns */
-static char pop_any[POP_ANY_ROOM];
-static size_t pop_any_len;
-
-static void make_pop_any(void)
+static void ask_push(struct buf *out, const struct question *q)
 {
-    size_t len =
-        (size_t)snprintf(pop_any, POP_ANY_ROOM, "{\"method\":\"Service.Pop\",\"params\":[[");
-
-    for (int64_t i = 0; i < opts->topics && len < POP_ANY_ROOM - 64; i++)
-        len += (size_t)sprintf(pop_any + len, "%s\"bench-%" PRId64 "\"", i ? "," : "", i);
-    pop_any_len = len + (size_t)sprintf(pop_any + len, "]],\"id\":1}");
+    buf_add_text(out, "{\"method\":\"Service.Push\",\"params\":[{\"id\":\"");
+    buf_add_number(out, q->number);
+    buf_add_text(out, "\",\"topic\":\"");
+    buf_add_bytes(out, supply_topic(q->topic));
+    buf_add_text(out, "\",\"body\":\"");
+    buf_add_bytes(out, supply_body());
+    buf_add_text(out, "\",\"delay\":");
+    buf_add_number(out, q->delay_s);
+    buf_add_text(out, ",\"TTR\":");
+    buf_add_number(out, q->ttr_s);
+    buf_add_text(out, "}]");
 }
 
-void gmq_init(const struct options *o)
+static void ask_pop(struct buf *out, const struct question *q)
 {
-    opts = o;
-    body = malloc((size_t)o->body_bytes + 1);
-    request = malloc(REQUEST_ROOM);
-    if (!body || !request)
-        die("no memory");
-    memset(body, 'x', (size_t)o->body_bytes);
-    body[o->body_bytes] = '\0';
-    make_pop_any();
+    buf_add_text(out, "{\"method\":\"Service.Pop\",\"params\":[[");
+    for (unsigned i = 0; i < q->topics; i++) {
+        buf_add_text(out, i ? ",\"" : "\"");
+        buf_add_bytes(out, supply_topic(q->topic + i));
+        buf_add_char(out, '"');
+    }
+    buf_add_text(out, "]]");
 }
 
-void gmq_push(struct client *c, int64_t id, unsigned topic, int64_t delay_s)
+static void ask_ack(struct buf *out, const struct question *q)
 {
-    int len = snprintf(request, REQUEST_ROOM,
-                       "{\"method\":\"Service.Push\",\"params\":[{\"id\":\"%" PRId64
-                       "\",\"topic\":\"bench-%u\",\"body\":\"%s\",\"delay\":%" PRId64
-                       ",\"TTR\":%" PRId64 "}],\"id\":%" PRId64 "}",
-                       id, topic, body, delay_s, opts->ttr_s, id);
-
-    client_send(c, request, (size_t)len);
+    buf_add_text(out, "{\"method\":\"Service.Ack\",\"params\":[\"");
+    buf_add_bytes(out, q->job.id);
+    buf_add_text(out, "\"]");
 }
 
-void gmq_pop(struct client *c, unsigned topic)
+static void ask(struct buf *out, const struct question *q)
 {
-    int len =
-        snprintf(request, REQUEST_ROOM,
-                 "{\"method\":\"Service.Pop\",\"params\":[[\"bench-%u\"]],\"id\":1}", topic);
+    static void (*const asks[])(struct buf *, const struct question *) = {ask_push, ask_pop,
+                                                                          ask_ack};
 
-    client_send(c, request, (size_t)len);
+    asks[q->verb](out, q);
+    buf_add_text(out, ",\"id\":");
+    buf_add_number(out, q->tag);
+    buf_add_text(out, "}\n");
 }
 
-void gmq_pop_any(struct client *c)
+/* {"id":7,"result":...,"error":...} and a line feed; the keys stand in this order. */
+static size_t take(struct bytes in, struct answer *a)
 {
-    client_send(c, pop_any, pop_any_len);
+    const char *end = memchr(in.at, '\n', in.len);
+    struct bytes tag;
+
+    if (!end)
+        return 0;
+    *a = (struct answer){.text = bytes_of(in.at, (size_t)(end - in.at))};
+    tag = after(a->text, BYTES("{\"id\":"));
+    if (tag.len == 0 || tag.at != in.at + 6)
+        die("this is not gmq: %.*s", BYTES_ARG(a->text));
+    a->tag = (unsigned)strtoul(tag.at, NULL, 10);
+    if (ends_with(a->text, BYTES("\"error\":\"empty\"}")))
+        a->kind = ANSWER_EMPTY;
+    else if (!ends_with(a->text, BYTES("\"error\":null}")))
+        a->kind = ANSWER_ERROR;
+    else
+        a->job.number = a->job.id = quoted_after(a->text, BYTES("\"id\":\""));
+    return a->text.len + 1;
 }
 
-void gmq_ack(struct client *c, const char *id)
-{
-    int len = snprintf(request, REQUEST_ROOM,
-                       "{\"method\":\"Service.Ack\",\"params\":[\"%s\"],\"id\":1}", id);
-
-    client_send(c, request, (size_t)len);
-}
-
-static bool ends_with(struct bytes line, struct bytes end)
-{
-    return line.len >= end.len && !memcmp(line.at + line.len - end.len, end.at, end.len);
-}
-
-void gmq_expect_success(struct bytes line)
-{
-    if (!ends_with(line, BYTES("\"error\":null}")))
-        die("the node says %.*s", BYTES_ARG(line));
-}
-
-int64_t gmq_reply_number(struct bytes line)
-{
-    static const char mark[] = "{\"id\":";
-
-    if (line.len <= sizeof(mark) || memcmp(line.at, mark, sizeof(mark) - 1) != 0)
-        die("a strange reply: %.*s", BYTES_ARG(line));
-    return strtoll(line.at + sizeof(mark) - 1, NULL, 10);
-}
-
-bool gmq_is_empty(struct bytes line)
-{
-    if (ends_with(line, BYTES("\"error\":null}")))
-        return false;
-    if (!ends_with(line, BYTES("\"error\":\"empty\"}")))
-        die("the node says %.*s", BYTES_ARG(line));
-    return true;
-}
-
-void gmq_popped_id(struct bytes line, char *id, size_t room)
-{
-    static const char mark[] = "\"id\":\"";
-    const char *at = memmem(line.at, line.len, mark, sizeof(mark) - 1);
-    const char *end;
-
-    if (!at)
-        die("no id in %.*s", BYTES_ARG(line));
-    at += sizeof(mark) - 1;
-    end = memchr(at, '"', (size_t)(line.at + line.len - at));
-    if (!end || (size_t)(end - at) >= room)
-        die("a strange id in %.*s", BYTES_ARG(line));
-    memcpy(id, at, (size_t)(end - at));
-    id[end - at] = '\0';
-}
+const struct protocol protocol_gmq = {
+    .name = "gmq",
+    .usual_port = 9503,
+    .due_source = DUE_IS_STORED,
+    .ask = ask,
+    .take = take,
+};

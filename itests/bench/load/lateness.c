@@ -1,189 +1,257 @@
-/* How late jobs come: --rate pushes a second at steady times, whatever the node does (open
- * loop), while --connections consumers wait. Lateness is the moment a consumer has the reply
- * in its hands minus the due time that stands in the job's header in Redis; both are the
- * machine's one real-time clock. */
-#include <errno.h>
-#include <fcntl.h>
-#include <hiredis/hiredis.h>
+/* How late jobs come: --rate jobs a second fall due, --connections consumers wait for them.
+ *
+ * Lateness is the moment a consumer has the reply in its hands minus the due time; both by
+ * the machine's one real-time clock, which is Redis's clock too. The jobs are pushed in an
+ * open loop through connections of their own, or (--prefill) lie in the store before the
+ * first is due. A consumer waits on at most 64 topics; where there are more of them than the
+ * consumers cover, the jobs of the others just pile up and are not counted.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "base/crc16.h"
-#include "base/list.h"
-#include "itests/bench/load/gmq.h"
+#include "itests/bench/load/clients.h"
+#include "itests/bench/load/die.h"
+#include "itests/bench/load/due.h"
+#include "itests/bench/load/fill.h"
 #include "itests/bench/load/modes.h"
+#include "itests/bench/load/redis.h"
 #include "itests/bench/load/report.h"
+#include "itests/bench/load/schedule.h"
+#include "itests/bench/load/supply.h"
 
-#define DUE_AT    7 /* offset in the header, see node/store/job.h */
-#define DUE_BYTES 6
-
-#define PATIENCE_US 30000000
-
-enum step { STEP_POP, STEP_ACK };
+#define PUSHERS     64
+#define FILL_DEPTH  256
+#define FILLS_A_MS  20 /* jobs, with room to spare; --delay gives more */
+#define TURN_US     100000
+#define WAIT_S      10
+#define NAMED_EARLY 10
 
 static struct {
     const struct options *o;
-    struct clients clients; /* number 0 pushes, the others consume */
+    struct clients clients; /* the pushers, then the consumers */
     struct report report;
-    int64_t begin_us;
-    int64_t total;
-    int64_t pushed, asked_count, known, handed, acked;
-    int64_t *due_ms; /* by job; 0: not known yet */
-    int64_t *asked;  /* the jobs whose due times were asked for, in the order of asking */
-    struct watch redis_watch;
-    redisContext *redis;
+    struct schedule schedule;
+    struct place *idle; /* pushers with nothing under way */
+    int64_t jobs, covered_topics;
+    int64_t expected, handed; /* own jobs of covered topics: due, and in a consumer's hands */
+    int64_t acking;
+    bool *is_handed; /* by the job's number */
 } run;
 
-static int64_t real_us(void)
+static int64_t number_of(struct bytes id)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    return id.len ? strtoll(id.at, NULL, 10) - run.o->first_id : -1;
 }
 
-/* ---- due times ---- */
-
-static void ask_for_due(int64_t n)
+static void expect(int64_t n)
 {
-    char topic[32];
-    unsigned bucket;
-    int done;
-
-    run.asked[run.asked_count++] = n;
-    snprintf(topic, sizeof(topic), "bench-%" PRId64, n % run.o->topics);
-    bucket = crc16(bytes_of_text(topic)) % (unsigned)run.o->buckets;
-    redisAppendCommand(run.redis, "HGET dq:{%u}:j:%s %lld", bucket, topic,
-                       (long long)(run.o->first_id + n));
-    do {
-        if (redisBufferWrite(run.redis, &done) != REDIS_OK)
-            die("Redis: %s", run.redis->errstr);
-    } while (!done);
-}
-
-static void take_due(const redisReply *reply)
-{
-    int64_t due_ms = 0;
-
-    if (reply->type == REDIS_REPLY_STRING && reply->len >= DUE_AT + DUE_BYTES) {
-        for (int i = DUE_AT; i < DUE_AT + DUE_BYTES; i++)
-            due_ms = due_ms << 8 | (unsigned char)reply->str[i];
-    }
-    run.due_ms[run.asked[run.known++]] = due_ms;
-}
-
-static void on_redis_readable(struct watch *w)
-{
-    void *reply;
-
-    if (redisBufferRead(run.redis) != REDIS_OK)
-        die("Redis: %s", run.redis->errstr);
-    while (redisReaderGetReply(run.redis->reader, &reply) == REDIS_OK && reply) {
-        take_due(reply);
-        freeReplyObject(reply);
-    }
+    run.expected += n % run.o->topics < run.covered_topics;
 }
 
 /* ---- pushing ---- */
 
-static void on_push_reply(struct client *c, struct bytes line)
+static void push(struct place *p, int64_t n)
 {
-    gmq_expect_success(line);
-    ask_for_due(gmq_reply_number(line) - run.o->first_id);
+    int64_t due_at_us = due_real_now_us() + run.o->delay_s * 1000000;
+
+    p->question.number = run.o->first_id + n;
+    p->question.topic = (unsigned)(n % run.o->topics);
+    if (run.clients.protocol->due_source == DUE_IS_SAID) {
+        p->question.at_ms = due_at_us / 1000;
+        due_at_us = p->question.at_ms * 1000;
+    }
+    if (run.clients.protocol->due_source != DUE_IS_STORED)
+        due_set(n, due_at_us);
+    expect(n);
+    place_ask(p);
 }
 
-static void push_what_is_time_for(void)
+static void push_what_is_due(void)
 {
-    int64_t target = (run.clients.now_us - run.begin_us) * run.o->rate / 1000000;
+    int64_t due_at_us;
 
-    while (run.pushed < target && run.pushed < run.total) {
-        int64_t n = run.pushed++;
+    while (run.idle && schedule_take(&run.schedule, run.clients.now_us, &due_at_us)) {
+        struct place *p = run.idle;
 
-        gmq_push(&run.clients.all[0], run.o->first_id + n, (unsigned)(n % run.o->topics),
-                 run.o->delay_s);
+        run.idle = p->next;
+        distribution_add(&run.report.send_us, run.clients.now_us - due_at_us);
+        push(p, run.schedule.taken - 1);
     }
+}
+
+static void on_pushed(struct place *p)
+{
+    if (run.clients.protocol->due_source == DUE_IS_STORED)
+        due_ask(p->question.number - run.o->first_id);
+    p->next = run.idle;
+    run.idle = p;
 }
 
 /* ---- consuming ---- */
 
-static void count(const char *id, int64_t now_us)
+static void pop(struct place *p)
 {
-    int64_t n = strtoll(id, NULL, 10) - run.o->first_id, late_us;
+    p->question.verb = VERB_POP;
+    place_ask(p);
+}
 
-    run.handed++;
-    if (n < 0 || n >= run.total || run.due_ms[n] == 0) {
+static void ack(struct place *p, const struct answer *a)
+{
+    run.acking++;
+    place_keep_job(p, a);
+    p->question.verb = VERB_ACK;
+    place_ask(p);
+}
+
+static void count(struct bytes id, int64_t now_us)
+{
+    int64_t n = number_of(id), due_at_us = due_us(n), late_us = now_us - due_at_us;
+
+    if (n >= 0 && n < run.jobs) {
+        run.report.doubles += run.is_handed[n];
+        run.handed += !run.is_handed[n];
+        run.is_handed[n] = true;
+    }
+    if (due_at_us == 0) {
         run.report.unmatched++;
         return;
     }
-    late_us = now_us - run.due_ms[n] * 1000;
-    if (late_us < 0)
-        run.report.early++;
-    run.report.operations++;
-    histogram_add(&run.report.latency_us, late_us);
+    if (late_us < 0 && run.report.early++ < NAMED_EARLY)
+        fprintf(stderr, "early by %" PRId64 " us: job %.24s\n", -late_us, id.at);
+    report_add_value(&run.report, late_us);
 }
 
-static void on_consumer_reply(struct client *c, struct bytes line)
+static void on_popped(struct place *p, const struct answer *a)
 {
-    int64_t now_us = real_us();
+    count(a->job.number, due_real_now_us());
+    if (protocol_acks(run.clients.protocol, run.o->ttr_s))
+        ack(p, a);
+    else
+        pop(p);
+}
 
-    if (c->step == STEP_POP && !gmq_is_empty(line)) {
-        gmq_popped_id(line, c->id, sizeof(c->id));
-        count(c->id, now_us);
-        c->step = STEP_ACK;
-        gmq_ack(c, c->id);
+static void on_answer(struct place *p, const struct answer *a)
+{
+    if (a->kind == ANSWER_ERROR)
+        die("the server says %.*s", BYTES_ARG(a->text));
+    if (p->question.verb == VERB_PUSH) {
+        on_pushed(p);
         return;
     }
-    if (c->step == STEP_ACK) {
-        gmq_expect_success(line);
-        run.acked++;
+    if (p->question.verb == VERB_POP && a->kind == ANSWER_DONE) {
+        on_popped(p, a);
+        return;
     }
-    c->step = STEP_POP;
-    gmq_pop_any(c);
+    run.acking -= p->question.verb == VERB_ACK;
+    pop(p);
 }
 
 /* ---- the run ---- */
 
-static void open_all(const struct options *o)
+/* Puts all jobs into the store; the first is due when that is done, and --delay after. */
+static void prefill(void)
 {
-    run.o = o;
-    run.total = o->rate * o->seconds;
-    run.due_ms = calloc((size_t)run.total, sizeof(*run.due_ms));
-    run.asked = calloc((size_t)run.total, sizeof(*run.asked));
-    run.redis = redisConnectUnix(o->redis);
-    if (!run.due_ms || !run.asked || !run.redis || run.redis->err)
-        die("%s: %s", o->redis, run.redis ? run.redis->errstr : "no memory");
-    fcntl(run.redis->fd, F_SETFL, O_NONBLOCK);
-    run.redis->flags &= ~REDIS_BLOCK;
-    gmq_init(o);
-    clients_open(&run.clients, o->port, 1 + (unsigned)o->connections);
-    run.redis_watch = (struct watch){.fd = run.redis->fd, .on_readable = on_redis_readable};
-    clients_watch(&run.clients, &run.redis_watch);
+    const struct options *o = run.o;
+    int64_t begin_ms = due_real_now_us() / 1000 + o->delay_s * 1000 + run.jobs / FILLS_A_MS;
+    struct fill f = {.count = run.jobs,
+                     .topics = o->topics,
+                     .depth = FILL_DEPTH,
+                     .first_id = o->first_id,
+                     .at_ms = begin_ms,
+                     .rate = o->rate};
+
+    redis_open(o);
+    fill(&f);
+    redis_close();
+    if (due_real_now_us() / 1000 >= begin_ms)
+        die("filling in %" PRId64 " jobs took too long: choose a longer --delay", run.jobs);
+    for (int64_t n = 0; n < run.jobs; n++) {
+        due_set(n, (begin_ms + n * 1000 / o->rate) * 1000);
+        expect(n);
+    }
+}
+
+static void seat_pusher(struct place *p)
+{
+    p->question.delay_s = run.o->delay_s;
+    p->question.ttr_s = run.o->ttr_s;
+    p->next = run.idle;
+    run.idle = p;
+}
+
+/* Consumers take turns with groups of as many topics as a pop may name. */
+static void seat_consumer(struct place *p, unsigned number)
+{
+    unsigned topics = (unsigned)run.o->topics;
+    unsigned groups = (topics + POP_TOPICS_MAX - 1) / POP_TOPICS_MAX;
+    unsigned first = number % groups * POP_TOPICS_MAX, left = topics - first;
+
+    p->question.wait_s = WAIT_S;
+    p->question.topic = first;
+    p->question.topics = left < POP_TOPICS_MAX ? left : POP_TOPICS_MAX;
+    pop(p);
+}
+
+static void open_connections(void)
+{
+    const struct options *o = run.o;
+    unsigned pushers = o->prefill ? 0 : PUSHERS, each = (unsigned)o->pipeline;
+    unsigned all = pushers + (unsigned)o->connections;
+
+    run.clients.on_answer = on_answer;
+    clients_open(&run.clients, o->port, all, each);
+    if (!o->prefill && run.clients.protocol->due_source == DUE_IS_STORED)
+        due_open_store(&run.clients);
+    for (unsigned i = 0; i < pushers * each; i++)
+        seat_pusher(&run.clients.places[i]);
+    for (unsigned i = pushers; i < all; i++)
+        seat_consumer(&run.clients.places[i * each], i - pushers);
+}
+
+static bool is_done(void)
+{
+    return schedule_is_over(&run.schedule) && run.handed == run.expected && run.acking == 0;
+}
+
+static void run_to_the_end(void)
+{
+    int64_t give_up_us = run.report.end_us + (run.o->delay_s + run.o->patience_s) * 1000000;
+
+    while (!is_done()) {
+        int64_t wait_us = schedule_wait_us(&run.schedule, run.clients.now_us);
+
+        clients_turn(&run.clients, run.idle && wait_us < TURN_US ? wait_us : TURN_US);
+        push_what_is_due();
+        due_send_questions();
+        if (run.clients.now_us > give_up_us)
+            die("%" PRId64 " jobs of %" PRId64 " never came", run.expected - run.handed,
+                run.expected);
+    }
 }
 
 void mode_lateness(const struct options *o)
 {
-    int64_t give_up_us;
-
-    open_all(o);
-    report_init(&run.report, "lateness", o->seconds);
-    run.clients.all[0].on_reply = on_push_reply;
-    for (unsigned i = 1; i < run.clients.count; i++) {
-        run.clients.all[i].on_reply = on_consumer_reply;
-        gmq_pop_any(&run.clients.all[i]);
-    }
-    run.begin_us = run.clients.now_us;
-    give_up_us = run.begin_us + (o->seconds + o->delay_s) * 1000000 + PATIENCE_US;
-    while (run.acked < run.total) {
-        clients_turn(&run.clients, 1);
-        push_what_is_time_for();
-        if (run.clients.now_us > give_up_us)
-            die("%" PRId64 " jobs of %" PRId64 " never came", run.total - run.acked, run.total);
-    }
+    if (o->rate == 0)
+        die("lateness needs a --rate");
+    run.o = o;
+    run.jobs = o->rate * o->seconds;
+    run.covered_topics = o->connections * POP_TOPICS_MAX;
+    run.clients.protocol = protocol_find(o->protocol);
+    supply_init(o);
+    due_init(o, run.jobs);
+    run.is_handed = must_calloc(run.jobs, sizeof(*run.is_handed));
+    if (o->prefill)
+        prefill();
+    open_connections();
+    report_init(&run.report, "lateness", o);
+    if (!o->prefill)
+        schedule_init(&run.schedule, run.report.born_us,
+                      run.report.born_us + o->seconds * 1000000, o->rate);
+    run_to_the_end();
     report_print(&run.report);
-    redisFree(run.redis);
-    free(run.due_ms);
-    free(run.asked);
     clients_close(&run.clients);
+    free(run.is_handed);
+    due_fini();
+    supply_fini();
 }

@@ -1,4 +1,4 @@
-/* dueq-load: makes load and measures it, on gmq's port or straight on Redis.
+/* dueq-load: makes load and measures it, in several protocols or straight on Redis.
  *
  * Beside the node's own figures stand those of the same scripts without a node, so that what
  * the node costs can be told from what Redis costs. bench.py runs it; it can be run by hand.
@@ -6,16 +6,17 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "itests/bench/load/modes.h"
 
 static const struct {
     const char *name;
-    int64_t delay_s;
+    int64_t delay_s, rate;
     const char *text;
     void (*run)(const struct options *o);
 } modes[] = {
-#define X(name, delay, text) {#name, delay, text, mode_##name},
+#define X(name, delay, rate, text) {#name, delay, rate, text, mode_##name},
     MODE_LIST(X)
 #undef X
 };
@@ -24,7 +25,7 @@ static const struct {
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: dueq-load MODE [--OPTION NUMBER]...\n\nModes:\n");
+    fprintf(stderr, "usage: dueq-load MODE [--OPTION VALUE]...\n\nModes:\n");
     for (size_t i = 0; i < MODE_COUNT; i++)
         fprintf(stderr, "  %-14s %s\n", modes[i].name, modes[i].text);
     fprintf(stderr, "\nOptions and what they are without:\n");
@@ -37,6 +38,7 @@ int main(int argc, char **argv)
     struct options options;
 
     signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_TIMERSLACK, 1); /* nanoseconds: a schedule is kept to the microsecond */
     if (argc < 2)
         return usage();
     for (size_t i = 0; i < MODE_COUNT; i++) {
@@ -46,6 +48,8 @@ int main(int argc, char **argv)
             return usage();
         if (options.delay_s < 0)
             options.delay_s = modes[i].delay_s;
+        if (options.rate < 0)
+            options.rate = modes[i].rate;
         modes[i].run(&options);
         return 0;
     }

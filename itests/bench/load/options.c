@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "itests/bench/load/bulk.h"
+
 #define AT(field) offsetof(struct options, field)
 
 static const struct {
@@ -13,26 +15,51 @@ static const struct {
     size_t at;
     int64_t fallback, min, max;
 } numbers[] = {
-    {"--port", AT(port), 9503, 1, 65535},
-    {"--connections", AT(connections), 64, 1, 10000},
+    {"--port", AT(port), 0, 0, 65535},
+    {"--connections", AT(connections), 64, 1, 60000},
+    {"--pipeline", AT(pipeline), 1, 1, 1000},
     {"--depth", AT(depth), 64, 1, 10000},
-    {"--topics", AT(topics), 16, 1, 1000},
+    {"--topics", AT(topics), 16, 1, 1000000},
     {"--buckets", AT(buckets), 64, 1, 128},
-    {"--body-bytes", AT(body_bytes), 100, 1, 1 << 20},
+    {"--body-bytes", AT(body_bytes), 100, 0, 1 << 20},
     {"--seconds", AT(seconds), 3, 1, 3600},
+    {"--patience", AT(patience_s), 30, 1, 3600},
     {"--count", AT(count), 200000, 1, 100000000},
-    {"--rate", AT(rate), 1000, 1, 100000},
+    {"--bulk", AT(bulk), 0, 0, BULK_JOBS_MAX},
+    {"--rate", AT(rate), -1, -1, 1000000},
     {"--delay", AT(delay_s), -1, -1, 86400},
     {"--ttr", AT(ttr_s), 60, 0, 86400},
     {"--at-ms", AT(at_ms), 0, 0, INT64_MAX},
     {"--first-id", AT(first_id), 10000000000000, 0, 900000000000000},
+    {"--prefill", AT(prefill), 0, 0, 1},
+    {"--owners", AT(owners), 1, 0, 1},
+    {"--until-eof", AT(until_eof), 0, 0, 1},
+    {"--count-errors", AT(count_errors), 0, 0, 1},
+};
+
+static const struct {
+    const char *name;
+    size_t at;
+    const char *fallback;
+    const char *choices; /* between blanks; NULL: anything */
+} words[] = {
+    {"--redis", AT(redis), "redis.sock", NULL},
+    {"--topic-name", AT(topic_name), "bench", NULL},
+    {"--protocol", AT(protocol), "gmq", " gmq http beanstalk "},
+    {"--say", AT(say), "nothing", " nothing request pop "},
 };
 
 #define NUMBER_COUNT (sizeof(numbers) / sizeof(*numbers))
+#define WORD_COUNT   (sizeof(words) / sizeof(*words))
 
 static int64_t *number_of(struct options *o, size_t i)
 {
     return (int64_t *)((char *)o + numbers[i].at);
+}
+
+static const char **word_of(struct options *o, size_t i)
+{
+    return (const char **)((char *)o + words[i].at);
 }
 
 static bool set_number(struct options *o, size_t i, const char *text)
@@ -48,11 +75,22 @@ static bool set_number(struct options *o, size_t i, const char *text)
     return true;
 }
 
+static bool set_word(struct options *o, size_t i, const char *text)
+{
+    char between_blanks[32];
+
+    snprintf(between_blanks, sizeof(between_blanks), " %s ", text);
+    if (words[i].choices && !strstr(words[i].choices, between_blanks))
+        return false;
+    *word_of(o, i) = text;
+    return true;
+}
+
 static bool set(struct options *o, const char *name, const char *text)
 {
-    if (!strcmp(name, "--redis")) {
-        o->redis = text;
-        return true;
+    for (size_t i = 0; i < WORD_COUNT; i++) {
+        if (!strcmp(words[i].name, name))
+            return set_word(o, i, text);
     }
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
         if (!strcmp(numbers[i].name, name))
@@ -63,7 +101,8 @@ static bool set(struct options *o, const char *name, const char *text)
 
 bool options_parse(struct options *o, int argc, char **argv)
 {
-    *o = (struct options){.redis = "redis.sock"};
+    for (size_t i = 0; i < WORD_COUNT; i++)
+        *word_of(o, i) = words[i].fallback;
     for (size_t i = 0; i < NUMBER_COUNT; i++)
         *number_of(o, i) = numbers[i].fallback;
     for (int i = 0; i < argc; i += 2) {
@@ -77,7 +116,9 @@ bool options_parse(struct options *o, int argc, char **argv)
 
 void options_print(void)
 {
-    fprintf(stderr, "  %-14s %s\n", "--redis", "redis.sock");
+    for (size_t i = 0; i < WORD_COUNT; i++)
+        fprintf(stderr, "  %-14s %-10s %s\n", words[i].name, words[i].fallback,
+                words[i].choices ? words[i].choices : "");
     for (size_t i = 0; i < NUMBER_COUNT; i++)
         fprintf(stderr, "  %-14s %lld\n", numbers[i].name, (long long)numbers[i].fallback);
 }

@@ -1,25 +1,22 @@
 #include "itests/bench/load/redis.h"
 
 #include <hiredis/hiredis.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/crc16.h"
-#include "itests/bench/load/clients.h"
+#include "itests/bench/load/die.h"
+#include "itests/bench/load/supply.h"
 #include "node/store/reply.h"
 #include "node/store/scripts.h"
-
-#define NAME_ROOM 32
 
 static struct {
     const struct options *o;
     redisContext *link;
     struct script_keys keys;
     char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
-    char (*names)[NAME_ROOM]; /* one a topic */
-    unsigned *buckets;
-    char *body;
+    unsigned *buckets; /* one a topic */
     redisReply *last;
     struct reply_room room;
 } redis;
@@ -37,20 +34,11 @@ static void load_script(enum op_verb verb)
     freeReplyObject(reply);
 }
 
-static void name_topics(void)
+static void find_buckets(void)
 {
-    size_t count = (size_t)redis.o->topics;
-
-    redis.names = calloc(count, sizeof(*redis.names));
-    redis.buckets = calloc(count, sizeof(*redis.buckets));
-    redis.body = malloc((size_t)redis.o->body_bytes);
-    if (!redis.names || !redis.buckets || !redis.body)
-        die("no memory");
-    memset(redis.body, 'x', (size_t)redis.o->body_bytes);
-    for (size_t i = 0; i < count; i++) {
-        snprintf(redis.names[i], NAME_ROOM, "bench-%zu", i);
-        redis.buckets[i] = crc16(bytes_of_text(redis.names[i])) % redis.keys.buckets;
-    }
+    redis.buckets = must_calloc(redis.o->topics, sizeof(*redis.buckets));
+    for (unsigned i = 0; i < redis.o->topics; i++)
+        redis.buckets[i] = crc16(supply_topic(i)) % redis.keys.buckets;
 }
 
 void redis_open(const struct options *o)
@@ -62,7 +50,7 @@ void redis_open(const struct options *o)
         die("%s: %s", o->redis, redis.link ? redis.link->errstr : "no memory");
     for (int verb = 0; verb < OP_COUNT; verb++)
         load_script((enum op_verb)verb);
-    name_topics();
+    find_buckets();
 }
 
 void redis_close(void)
@@ -70,14 +58,17 @@ void redis_close(void)
     if (redis.last)
         freeReplyObject(redis.last);
     redisFree(redis.link);
-    free(redis.names);
     free(redis.buckets);
-    free(redis.body);
+}
+
+unsigned redis_bucket_of(unsigned topic)
+{
+    return redis.buckets[topic];
 }
 
 void redis_set_topic(struct op *op, unsigned topic)
 {
-    op->topic = bytes_of_text(redis.names[topic]);
+    op->topic = supply_topic(topic);
     op->bucket = redis.buckets[topic];
 }
 
@@ -85,7 +76,7 @@ void redis_fill_in_push(struct op *op, struct bytes id)
 {
     op->verb = OP_PUSH;
     op->id = id;
-    op->in.push.body = bytes_of(redis.body, (size_t)redis.o->body_bytes);
+    op->in.push.body = supply_body();
     op->in.push.delay_ms = redis.o->delay_s * 1000;
     op->in.push.at_ms = redis.o->at_ms;
     op->in.push.ttr_ms = redis.o->ttr_s * 1000;
@@ -96,13 +87,27 @@ void redis_append(const struct op *op)
     struct script_call call;
 
     script_encode(&call, &redis.keys, op, redis.shas[op->verb]);
-    if (redisAppendCommandArgv(redis.link, call.argc, call.argv, call.lens) != REDIS_OK)
+    redis_append_command(call.argc, call.argv, call.lens);
+}
+
+void redis_append_command(int argc, const char **argv, const size_t *lens)
+{
+    if (redisAppendCommandArgv(redis.link, argc, argv, lens) != REDIS_OK)
         die("redisAppendCommandArgv: %s", redis.link->errstr);
 }
 
-void redis_take(struct op *op)
+void redis_append_text(const char *format, ...)
 {
-    enum reply_meaning meaning;
+    va_list args;
+
+    va_start(args, format);
+    if (redisvAppendCommand(redis.link, format, args) != REDIS_OK)
+        die("redisAppendCommand: %s", redis.link->errstr);
+    va_end(args);
+}
+
+static void take_reply(void)
+{
     void *reply;
 
     if (redis.last)
@@ -110,6 +115,20 @@ void redis_take(struct op *op)
     if (redisGetReply(redis.link, &reply) != REDIS_OK)
         die("Redis: %s", redis.link->errstr);
     redis.last = reply;
+}
+
+void redis_take_plain(void)
+{
+    take_reply();
+    if (redis.last->type == REDIS_REPLY_ERROR)
+        die("Redis: %s", redis.last->str);
+}
+
+void redis_take(struct op *op)
+{
+    enum reply_meaning meaning;
+
+    take_reply();
     meaning = reply_decode(redis.last, op, &redis.room);
     if (meaning != REPLY_DONE || op->status != STATUS_OK)
         die("%s: %s %s", op_word(op->verb), status_text(op->status),

@@ -9,10 +9,13 @@
 
 struct redisReply;
 
+/* The supply is there already. */
 void redis_open(const struct options *o);
 void redis_close(void);
 
-/* Sets topic and bucket; the name is kept by the module. */
+unsigned redis_bucket_of(unsigned topic);
+
+/* Sets topic and bucket. */
 void redis_set_topic(struct op *op, unsigned topic);
 
 /* A push of body_bytes; `id` is borrowed, empty for one of the store's own. */
@@ -24,5 +27,10 @@ void redis_append(const struct op *op);
 /* The oldest answer, decoded into `op`, which holds the operation it belongs to. Outputs are
  * valid until the next call. Anything but OK ends the program. */
 void redis_take(struct op *op);
+
+/* Plain commands in the same pipeline; any answer but an error will do. */
+void redis_append_command(int argc, const char **argv, const size_t *lens);
+void redis_append_text(const char *format, ...);
+void redis_take_plain(void);
 
 #endif

@@ -2,42 +2,94 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 
-void report_init(struct report *r, const char *mode, int64_t seconds)
+static int64_t cpu_us(void)
 {
-    *r = (struct report){.mode = mode, .begin_us = clock_mono_us() + WARM_UP_US};
-    r->end_us = r->begin_us + seconds * 1000000;
+    struct rusage used;
+
+    getrusage(RUSAGE_SELF, &used);
+    return (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+           used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+}
+
+void report_init(struct report *r, const char *mode, const struct options *o)
+{
+    *r = (struct report){.mode = mode, .o = o, .born_us = clock_mono_us(), .cpu_us = cpu_us()};
+    r->begin_us = r->born_us + WARM_UP_US;
+    r->end_us = r->begin_us + o->seconds * 1000000;
+}
+
+static bool is_measured(const struct report *r, int64_t at_us)
+{
+    return at_us >= r->begin_us && at_us < r->end_us;
 }
 
 void report_add(struct report *r, int64_t since_us, int64_t now_us)
 {
-    if (now_us < r->begin_us || now_us > r->end_us)
+    r->ended_in_time += is_measured(r, now_us);
+    if (!is_measured(r, r->o->rate ? since_us : now_us))
         return;
     r->operations++;
-    histogram_add(&r->latency_us, now_us - since_us);
+    distribution_add(&r->took, now_us - since_us);
+}
+
+void report_add_value(struct report *r, int64_t value_us)
+{
+    r->operations++;
+    r->ended_in_time++;
+    distribution_add(&r->took, value_us);
 }
 
 bool report_is_over(const struct report *r, int64_t now_us)
 {
-    return now_us > r->end_us;
+    return now_us >= r->end_us;
 }
 
-static int64_t quantile(const struct report *r, double fraction)
+static void print_count(const char *name, uint64_t value)
 {
-    return histogram_quantile(&r->latency_us, fraction);
+    printf(",\"%s\":%" PRIu64, name, value);
+}
+
+static void print_quantiles(const struct distribution *took)
+{
+    static const struct {
+        const char *name;
+        double fraction;
+    } quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}, {"max", 1}};
+
+    printf(",\"mean_us\":%.1f", distribution_mean(took));
+    for (size_t i = 0; i < sizeof(quantiles) / sizeof(*quantiles); i++)
+        printf(",\"%s_us\":%" PRId64, quantiles[i].name,
+               distribution_quantile(took, quantiles[i].fraction));
 }
 
 void report_print(const struct report *r)
 {
+    const struct options *o = r->o;
     double seconds = (double)(r->end_us - r->begin_us) / 1e6;
+    double lived_us = (double)(clock_mono_us() - r->born_us);
 
-    printf("{\"mode\":\"%s\",\"seconds\":%.3f,\"operations\":%" PRIu64 ",\"per_second\":%.0f,"
-           "\"p50_us\":%" PRId64 ",\"p90_us\":%" PRId64 ",\"p99_us\":%" PRId64
-           ",\"p999_us\":%" PRId64 ",\"max_us\":%" PRId64 ",\"early\":%" PRIu64
-           ",\"unmatched\":%" PRIu64 "}\n",
-           r->mode, seconds, r->operations, (double)r->operations / seconds, quantile(r, 0.5),
-           quantile(r, 0.9), quantile(r, 0.99), quantile(r, 0.999), r->latency_us.max_ms,
-           r->early, r->unmatched);
+    printf("{\"mode\":\"%s\",\"protocol\":\"%s\",\"loop\":\"%s\"", r->mode, o->protocol,
+           o->rate ? "open" : "closed");
+    print_count("connections", (uint64_t)o->connections);
+    print_count("pipeline", (uint64_t)o->pipeline);
+    print_count("rate", (uint64_t)o->rate);
+    printf(",\"seconds\":%.3f", seconds);
+    print_count("operations", r->operations);
+    printf(",\"per_second\":%.1f", (double)r->ended_in_time / seconds);
+    print_quantiles(&r->took);
+    print_count("errors", r->errors);
+    print_count("empty", r->empty);
+    print_count("unfinished", r->unfinished);
+    print_count("early", r->early);
+    print_count("unmatched", r->unmatched);
+    print_count("doubles", r->doubles);
+    printf(",\"send_late_p99_us\":%" PRId64, distribution_quantile(&r->send_us, 0.99));
+    printf(",\"cpu_percent\":%.1f", 100 * (double)(cpu_us() - r->cpu_us) / lived_us);
+    printf(",\"distribution\":");
+    distribution_print(&r->took, stdout);
+    printf("}\n");
 }

@@ -1,13 +1,15 @@
 -- cancel: the job is gone, wherever it was.
 --
--- KEYS   j p d v x o
+-- KEYS   j p d v x o r t a
 -- ARGV   topic, id
 -- answer code, now, wait (always -1)
 -- USES   owns
 --
--- The entry of a ready job stays in r as a tombstone: to search the list would take long.
+-- The entry of a ready job stays in r as a tombstone: to search the list would take long. With
+-- the topic's last job all of r is tombstones, and the topic is no more. (Where a place still
+-- names a job, that one is an orphan, and the scan's.)
 
-local j, p, d, v, x, o = unpack(KEYS)
+local j, p, d, v, x, o, r, t, a = unpack(KEYS)
 local topic, id = ARGV[1], ARGV[2]
 
 local value = call('HGET', j, id)
@@ -19,6 +21,11 @@ if is_big then
     call('HLEN', p)
 end
 local is_owner = owns(o, value, id, topic)
+local is_last = call('HLEN', j) == 1
+if is_last then
+    call('ZCARD', t)
+    call('ZCARD', a)
+end
 local place = ({[DELAYED] = d, [RESERVED] = v, [DEAD] = x})[byte(value) % 8]
 
 if place then
@@ -30,5 +37,10 @@ if is_big then
 end
 if is_owner then
     call('HDEL', o, id)
+end
+if is_last and call('EXISTS', d, v, x) == 0 then
+    call('UNLINK', r)
+    call('ZREM', t, topic)
+    call('ZREM', a, topic)
 end
 return {OK, now, -1}

@@ -22,7 +22,7 @@
 --
 -- A job's value (node/store/job.h), 1-based: state and flags 1, tries 2-3, TTR 4-7, due 8-13,
 -- stamp 14-19, delay 20-24, body from 25. Of the first byte, % 8 is the state; % 16 >= 8: the
--- body is in p; % 32 >= 16: there may be an entry in o.
+-- body is in p; % 32 >= 16: there may be an entry in o; >= 32: it is reserved, and confirmed.
 
 local OK, DUPLICATE, NOT_FOUND, NOT_RESERVED, NOT_OWNER, OUT_OF_RANGE = 0, 1, 2, 3, 4, 5
 local DELAYED, READY, RESERVED, DEAD = 1, 2, 3, 4

@@ -1,11 +1,12 @@
 -- delivered: the consumers have these jobs; their time to run begins now.
 --
 -- KEYS   j p v t o
--- ARGV   topic, then for each lease: id, stamp (6 bytes)
+-- ARGV   topic, then for each lease: id, stamp (6 bytes) and perhaps a TTR of its own (4 bytes)
 -- answer code, now, wait, number of leases that were not valid any more
--- USES   check_lease owns
+-- USES   check_lease owns event confirmed
 --
--- A job with TTR 0 is done with its delivery.
+-- With TTR 0 a job is done with its delivery. A reservation that is confirmed already stays as
+-- it is: this may be said again, and what the consumer has done since must hold.
 
 local j, p, v, t, o = unpack(KEYS)
 local topic = ARGV[1]
@@ -20,11 +21,16 @@ local stale, soonest = 0, math.huge
 local kept, deadlines, gone, bodies, owners = {}, {}, {}, {}, {}
 
 for i = 1, #ids do
-    local id, value = ids[i], values[i]
-    if check_lease(value, ARGV[2 * i + 1]) ~= OK then
+    local id, value, stamp = ids[i], values[i], ARGV[2 * i + 1]
+    local own_ttr
+    if #stamp > 6 then
+        own_ttr = parse('>I4', stamp, 7)
+        stamp = sub(stamp, 1, 6)
+    end
+    if check_lease(value, stamp) ~= OK then
         stale = stale + 1
-    else
-        local tries, ttr = parse('>I2I4', value, 2)
+    elseif byte(value) < 32 then
+        local ttr = own_ttr or parse('>I4', value, 4)
         if ttr == 0 then
             gone[#gone + 1] = id
             if byte(value) % 16 >= 8 then
@@ -35,22 +41,17 @@ for i = 1, #ids do
                 owners[#owners + 1] = id
             end
         else
-            tries = math.min(tries + 1, 65535)
             soonest = math.min(soonest, now + ttr)
             kept[#kept + 1] = id
-            kept[#kept + 1] = sub(value, 1, 1) .. pack('>I2', tries) .. sub(value, 4)
+            kept[#kept + 1] = confirmed(value)
             deadlines[#deadlines + 1] = format('%d', now + ttr)
             deadlines[#deadlines + 1] = id
         end
     end
 end
 
-local event, wait = #kept > 0 and format('%d', soonest), -1
-if event and call('ZCOUNT', t, '-inf', event) == 0 then
-    wait = soonest - now
-end
-
 call('ZREM', v, '') -- even if Redis is full
+local wait = #kept > 0 and event(t, topic, soonest) or -1
 if #gone > 0 then
     call('ZREM', v, unpack(gone))
     call('HDEL', j, unpack(gone))
@@ -61,9 +62,8 @@ end
 if #owners > 0 then
     call('HDEL', o, unpack(owners))
 end
-if event then
+if #kept > 0 then
     call('ZADD', v, unpack(deadlines))
     call('HSET', j, unpack(kept))
-    call('ZADD', t, 'LT', event, topic)
 end
 return {OK, now, wait, stale}

@@ -2,23 +2,28 @@
 --
 -- KEYS   j p r v t n o
 -- ARGV   topic, count, 1: remember the owners in o
--- answer code, now, wait, again, then for each job: id, value, and where it is big its body
--- USES   moved wake
+-- answer code, now, wait, more, then for each job: id, value, and where it is big its body
+-- USES   moved event
 --
--- The deadline is a provisional one, until `delivered` says that the consumer has the job.
--- Tombstones on the way are dropped, but only so many a call. `again` is 1 when nothing but
--- tombstones were found and there are more entries: the caller asks anew. Where some jobs
--- were found, but fewer than wanted, the topic is announced instead.
+-- The deadline is a provisional one, until `delivered` says that the consumer has the job. It is
+-- the same whatever the TTR: a short one would be over before the reply has been read.
+--
+-- It may stop short of what is wanted: tombstones on the way are dropped, but only so many a
+-- call, and big bodies together have ROOM bytes at most, unless it is a single one. (A reply of
+-- 64 large bodies would hold up Redis, the node's loop and all its clients.) Then `more` is 1,
+-- and the caller asks anew.
 
 local j, p, r, v, t, n, o = unpack(KEYS)
 local topic, count, id_only = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
 local LOOK_MAX, LOOK_STEP = 1000, 100
+local ROOM = 1048576 -- OP_POP_BYTES_MAX
 
-local ids, values, seen, look = {}, {}, 0, count
+local ids, values, bodies, seen, look = {}, {}, {}, 0, count
+local room, more = ROOM, 0
 
 while #ids < count and seen < LOOK_MAX do
     -- One entry is the common case, and LINDEX half the price.
-    local entries = look == 1 and {call('LINDEX', r, seen) or nil}
+    local entries = look == 1 and {call('LINDEX', r, '0') or nil}
         or call('LRANGE', r, seen, seen + look - 1)
     if #entries == 0 then
         break
@@ -33,11 +38,25 @@ while #ids < count and seen < LOOK_MAX do
         if #ids == count then
             break
         end
-        seen = seen + 1
         if value and byte(value) % 8 == READY and sub(value, 14, 19) == sub(entries[i], 1, 6) then
-            ids[#ids + 1] = names[i]
+            local id = names[i]
+            if byte(value) % 16 >= 8 then
+                -- Its size first: reading what is not taken would cost as much as taking it.
+                if #ids > 0 and call('HSTRLEN', p, id) > room then
+                    count, more = #ids, 1
+                    break
+                end
+                local body = call('HGET', p, id)
+                if not body then
+                    return redis.error_reply('DUEQ no body of ' .. id .. ' in ' .. p)
+                end
+                bodies[#ids + 1] = body
+                room = room - #body
+            end
+            ids[#ids + 1] = id
             values[#values + 1] = value
         end
+        seen = seen + 1
     end
     look = LOOK_STEP
 end
@@ -49,32 +68,18 @@ if #ids == 0 then
     return {OK, now, -1, seen >= LOOK_MAX and call('EXISTS', r) or 0}
 end
 
-local bodies, deadlines, soonest = {}, {}, math.huge
+local deadline, deadlines = format('%d', now + 5000), {} -- OP_UNCONFIRMED_MS
 for i = 1, #ids do
-    local ttr = parse('>I4', values[i], 4)
-    local deadline = now + (ttr == 0 and 5000 or math.min(math.max(ttr, 1000), 5000))
-
-    soonest = math.min(soonest, deadline)
-    deadlines[2 * i - 1], deadlines[2 * i] = format('%d', deadline), ids[i]
-    if byte(values[i]) % 16 >= 8 then
-        bodies[i] = call('HGET', p, ids[i])
-        if not bodies[i] then
-            return redis.error_reply('DUEQ no body of ' .. ids[i] .. ' in ' .. p)
-        end
-    end
+    deadlines[2 * i - 1], deadlines[2 * i] = deadline, ids[i]
 end
-if id_only then
-    call('HLEN', o)
-end
-local event = format('%d', soonest)
-local wait = call('ZCOUNT', t, '-inf', event) == 0 and soonest - now or -1
 if #ids < count and seen >= LOOK_MAX and call('LLEN', r) > seen then
-    wake(j, topic)
+    more = 1
 end
 
 call('ZREM', v, '') -- even if Redis is full
-local last = call('INCRBY', n, #ids)
-local answer, reserved, owners = {OK, now, wait, 0}, {}, {}
+local wait = event(t, topic, now + 5000)
+local last = #ids == 1 and call('INCR', n) or call('INCRBY', n, #ids)
+local answer, reserved, owners = {OK, now, wait, more}, {}, {}
 
 for i = 1, #ids do
     local id, stamp = ids[i], pack('>I6', last - #ids + i)
@@ -90,6 +95,9 @@ for i = 1, #ids do
     answer[#answer + 1] = bodies[i]
 end
 
+if id_only then
+    call('HSET', o, unpack(owners))
+end
 call('ZADD', v, unpack(deadlines))
 if seen == 1 then
     call('LPOP', r)
@@ -97,8 +105,4 @@ else
     call('LTRIM', r, seen, -1)
 end
 call('HSET', j, unpack(reserved))
-if id_only then
-    call('HSET', o, unpack(owners))
-end
-call('ZADD', t, 'LT', event, topic)
 return answer

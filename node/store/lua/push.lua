@@ -1,15 +1,18 @@
 -- push: a new job, into delayed or ready.
 --
--- KEYS   j p d r t n
+-- KEYS   j p d r t n a
 -- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BB': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket
 -- answer code, now, wait, due[, id when it was made here]
--- USES   wake
+-- USES   wake event
 --
 -- A body above 1,024 bytes goes to p, so that a change of the header does not copy it. The
 -- numbers are packed because reading five of them from text costs as much as storing the job.
+--
+-- A topic with a job, an entry in r or an event in t is in a: only where it may have had none
+-- of them does it come in.
 
-local j, p, d, r, t, n = unpack(KEYS)
+local j, p, d, r, t, n, a = unpack(KEYS)
 local topic, id, body = ARGV[1], ARGV[2], ARGV[3]
 local delay, at, ttr, buckets, bucket = parse('>I5I6I4BB', ARGV[4])
 local BIG_BYTES, IDS_TRIED = 1024, 1000
@@ -47,19 +50,22 @@ end
 
 local state, stamp, wait = READY, 0, -1
 if at > now then
-    local due = format('%d', at)
+    local is_first
     state = DELAYED
-    if call('ZCOUNT', t, '-inf', due) == 0 then
-        wait = at - now
+    wait, is_first = event(t, topic, at)
+    if is_first then
+        call('ZADD', a, '0', topic)
     end
-    call('ZADD', d, due, id)
-    call('ZADD', t, 'LT', due, topic)
+    call('ZADD', d, format('%d', at), id)
     if made then
         call('SET', n, format('%d', made))
     end
 else
     if call('LLEN', r) == 0 then
         wake(j, topic)
+        if call('HLEN', j) == 0 then
+            call('ZADD', a, '0', topic)
+        end
     end
     if made then
         stamp = made + 1

@@ -3,10 +3,10 @@
 -- KEYS   j r d v t n o
 -- ARGV   topic, id, stamp (6 bytes), delay ms
 -- answer code, now, wait
--- USES   check_lease owns wake
+-- USES   check_lease owns wake event confirmed
 --
 -- The job is due anew, now + delay; the delay it was pushed with stays in its header. Nobody
--- owns it any more.
+-- owns it any more. Who gives it back had it: that is a try.
 
 local j, r, d, v, t, n, o = unpack(KEYS)
 local topic, id, delay = ARGV[1], ARGV[2], tonumber(ARGV[4])
@@ -21,11 +21,11 @@ if code ~= OK then
     return {code, now, -1}
 end
 local due, stamp, wait = now + delay, 0, -1
-local event = format('%d', due)
 local is_owner = owns(o, value, id, topic)
-if delay > 0 then
-    wait = call('ZCOUNT', t, '-inf', event) == 0 and delay or -1
-elseif call('LLEN', r) == 0 then
+if byte(value) < 32 then
+    value = confirmed(value)
+end
+if delay == 0 and call('LLEN', r) == 0 then
     wake(j, topic)
 end
 
@@ -34,11 +34,11 @@ if delay == 0 then
     stamp = call('INCR', n)
     call('RPUSH', r, pack('>I6', stamp) .. id)
 else
-    call('ZADD', d, event, id)
-    call('ZADD', t, 'LT', event, topic)
+    wait = event(t, topic, due)
+    call('ZADD', d, format('%d', due), id)
 end
 call('ZREM', v, id)
-local first = byte(value) - RESERVED + (delay == 0 and READY or DELAYED) - (is_owner and 16 or 0)
+local first = byte(value) - 32 - RESERVED + (delay == 0 and READY or DELAYED) - (is_owner and 16 or 0)
 call('HSET', j, id, char(first) .. sub(value, 2, 7) .. pack('>I6I6', due, stamp) .. sub(value, 20))
 if is_owner then
     call('HDEL', o, id)

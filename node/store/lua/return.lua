@@ -5,7 +5,8 @@
 -- answer code, now, wait (always -1), number of leases that were not valid any more
 -- USES   moved check_lease wake
 --
--- The first lease of the call ends up first.
+-- The first lease of the call ends up first. What is confirmed stays where it is: a consumer that
+-- left before the end of its reply, and touched a job of it, has that job.
 
 local j, r, v, n = unpack(KEYS)
 local topic = ARGV[1]
@@ -16,14 +17,15 @@ for i = 2, #ARGV, 2 do
 end
 local found = call('HMGET', j, unpack(names))
 
-local ids, values = {}, {}
+local stale, ids, values = 0, {}, {}
 for i = 1, #names do
-    if check_lease(found[i], ARGV[2 * i + 1]) == OK then
+    if check_lease(found[i], ARGV[2 * i + 1]) ~= OK then
+        stale = stale + 1
+    elseif byte(found[i]) < 32 then
         ids[#ids + 1] = names[i]
         values[#values + 1] = found[i]
     end
 end
-local stale = #names - #ids
 if #ids == 0 then
     return {OK, now, -1, stale}
 end

@@ -1,6 +1,6 @@
 -- scan: move what is due in this bucket: delayed jobs and expired reservations to ready.
 --
--- KEYS   t n, and by rule the topics' own: the name of t with j, d, r, v for its letter
+-- KEYS   t n a, and by rule the topics' own: the name of t with j, d, r, v for its letter
 -- ARGV   limit: move at most so many jobs
 -- answer code, now, wait (always -1), moved, expired, ms to the bucket's next event (0: more
 --        is due now; -1: there is none), number of topics left alone, what is wrong with the
@@ -10,9 +10,9 @@
 -- Topics come in the order of their next event. First the plan is made for all of them, by
 -- reading alone; then it is carried out. Where a due job is missing, or not in the state its
 -- place says, its whole topic is left alone and looked at again a second later: it must not
--- stop the others.
+-- stop the others. One that has no job any more is let go, with the tombstones in its r.
 
-local t, n = unpack(KEYS)
+local t, n, a = unpack(KEYS)
 local left = math.min(tonumber(ARGV[1]), 1000)
 local TOPICS_MAX, RETRY_MS = 100, 1000
 local bucket, until_now = sub(t, 1, -2), format('%d', now)
@@ -48,10 +48,14 @@ local function plan_for(topic)
     if wrong then
         return nil, wrong
     end
-    local count = #delayed.ids + #expired.ids
+    local count, next = #delayed.ids + #expired.ids, math.min(delayed.next, expired.next)
+    local is_over = count == 0 and next == math.huge and call('HLEN', j) == 0
+    if is_over then
+        call('ZCARD', a)
+    end
     return {topic = topic, j = j, d = d, r = r, v = v, delayed = delayed, expired = expired,
-        next = math.min(delayed.next, expired.next), count = count,
-        wakes = count > 0 and call('LLEN', r) == 0}
+        next = next, count = count, wakes = count > 0 and call('LLEN', r) == 0,
+        is_over = is_over}
 end
 
 local plans, stuck, first_wrong = {}, {}, ''
@@ -111,6 +115,10 @@ local function carry_out(plan)
         call('ZADD', t, format('%d', plan.next), plan.topic)
     else
         call('ZREM', t, plan.topic)
+    end
+    if plan.is_over then
+        call('UNLINK', plan.r)
+        call('ZREM', a, plan.topic)
     end
 end
 

@@ -3,7 +3,9 @@
 -- KEYS   j v t
 -- ARGV   topic, id, stamp (6 bytes), TTR ms (0: the job's own; and where that is 0, 5 s)
 -- answer code, now, wait
--- USES   check_lease
+-- USES   check_lease event confirmed
+--
+-- Who touches it has it: that confirms the reservation.
 
 local j, v, t = unpack(KEYS)
 local topic, id, ttr = ARGV[1], ARGV[2], tonumber(ARGV[4])
@@ -20,10 +22,11 @@ if ttr == 0 then
     ttr = 5000
 end
 local deadline = now + ttr
-local event = format('%d', deadline)
-local wait = call('ZCOUNT', t, '-inf', event) == 0 and deadline - now or -1
 
 call('ZREM', v, '') -- even if Redis is full
-call('ZADD', v, event, id)
-call('ZADD', t, 'LT', event, topic)
+local wait = event(t, topic, deadline)
+call('ZADD', v, format('%d', deadline), id)
+if byte(value) < 32 then
+    call('HSET', j, id, confirmed(value))
+end
 return {OK, now, wait}

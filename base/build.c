@@ -1,0 +1,16 @@
+#include "base/build.h"
+
+#include "base/build_commit.h" /* generated: see cmake/build_commit.cmake */
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+const struct build *build_info(void)
+{
+    static const struct build info = {DUEQ_VERSION, BUILD_COMMIT, COMPILER};
+
+    return &info;
+}

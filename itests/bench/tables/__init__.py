@@ -1,0 +1,15 @@
+"""What is measured: a function a table, in files by subject. It fills in a Result while it runs
+on a node of its own (`bench`), in the sizes that `options` asks for.
+
+To add a table: a function with @table in one of these files, which are in the order of the page.
+"""
+
+# isort: skip_file
+from bench.tables import throughput
+from bench.tables import latency
+from bench.tables import lateness
+from bench.tables import many
+from bench.tables import space
+from bench.tables.table import TABLES
+
+__all__ = ["TABLES", "latency", "lateness", "many", "space", "throughput"]

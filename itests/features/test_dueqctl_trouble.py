@@ -1,0 +1,329 @@
+"""dueqctl when something is wrong: what it says, and how it ends."""
+
+import contextlib
+import itertools
+import os
+import signal
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from harness.dueqctl import (DONE, NOTHING, REFUSED, UNKNOWN, UNREACHABLE, USAGE, Dueqctl,
+                             environment, program)
+from harness.ports import free_port
+
+WRITES = [("push", "t", "x"), ("pop", "t"), ("ack", "t", "1", "2"), ("release", "t", "1", "2"),
+          ("touch", "t", "1", "2"), ("cancel", "t", "1")]
+QUESTIONS = [("get", "t", "1"), ("topics",), ("stats",), ("stats", "t"), ("status",), ("tail",)]
+
+
+@contextlib.contextmanager
+def server(answer, connections=None):
+    """A server on loopback that sends `answer` to each request and closes; None: says nothing.
+    A list: the answers one by one, and then no request is taken any more. The requests it got
+    are appended to `connections`."""
+    held = []
+    answers = answer if isinstance(answer, list) else itertools.repeat(answer)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve():
+            for next_answer in answers:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                held.append(connection)
+                data = connection.recv(65536)
+                if connections is not None:
+                    connections.append(data)
+                if next_answer is not None:
+                    connection.sendall(next_answer)
+                    connection.close()
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join(10)
+            for connection in held:
+                connection.close()
+
+
+def reply(status, body=b"", headers=b""):
+    return (b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n%s\r\n%s"
+            % (status, len(body), headers, body))
+
+
+@pytest.mark.parametrize("words", WRITES + QUESTIONS)
+def test_where_nobody_listens_nothing_happened(words):
+    url = f"http://127.0.0.1:{free_port()}"
+    done = Dueqctl(url)(*words)
+    assert done.code == UNREACHABLE and done.out == b""
+    assert url in done.complaint and "DUEQ_URL" in done.complaint
+
+
+@pytest.mark.parametrize("words", WRITES)
+def test_a_change_that_is_not_answered_may_have_happened(words):
+    requests = []
+    with server(None, requests) as url:
+        done = Dueqctl(url)(*words, "--timeout", "300ms")
+    assert done.code == UNKNOWN and done.out == b""
+    assert "may have happened" in done.complaint and "dueqctl get" in done.complaint
+    assert len(requests) == 1, "it was sent once"
+
+
+@pytest.mark.parametrize("words", QUESTIONS)
+def test_a_question_that_is_not_answered_changed_nothing(words):
+    with server(None) as url:
+        done = Dueqctl(url)(*words, "--timeout", "300ms")
+    assert done.code == UNREACHABLE and "did not answer" in done.complaint
+
+
+@pytest.mark.parametrize("answer", [
+    b"", b"HTTP/1.1 201 Cre", b"HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{",
+    reply(b"504 Gateway Timeout", b"<html>proxy</html>"), reply(b"500 Oops"),
+    reply(b"504 Gateway Timeout", b'{"error":{"code":504,"message":"upstream timeout"}}'),
+    reply(b"502 Bad Gateway", b'{"error":{"code":"UPSTREAM_RESET","message":"reset"}}'),
+    reply(b"201 Created", b"not json"), reply(b"200 OK", b"[1]")])
+def test_a_change_answered_by_half_or_by_a_proxy_may_have_happened(answer):
+    requests = []
+    with server(answer, requests) as url:
+        done = Dueqctl(url)("push", "t", "x", "--json")
+    assert done.code == UNKNOWN and done.json()["error"]["code"] == "unknown"
+    assert len(requests) == 1, "it was sent once"
+
+
+@pytest.mark.parametrize("answer", [
+    reply(b"404 Not Found", b"<html>"), reply(b"301 Moved", b"", b"Location: http://127.0.0.1:1/\r\n"),
+    reply(b"403 Forbidden", b'{"detail": "no"}')])
+def test_what_another_server_refuses_did_not_happen(answer):
+    with server(answer) as url:
+        done = Dueqctl(url)("push", "t", "x", "--json")
+    assert done.code == REFUSED and done.json()["error"]["code"] == "bad_answer"
+    assert "--url" in done.complaint
+
+
+def error(status, code, headers=b""):
+    body = b'{"error":{"code":"%s","message":"for a reason"}}' % code
+    return reply(status, body, headers)
+
+
+@pytest.mark.parametrize("answer, expected", [
+    (error(b"400 Bad Request", b"bad_topic"), REFUSED),
+    (error(b"503 Service Unavailable", b"unavailable"), REFUSED),
+    (error(b"504 Gateway Timeout", b"unknown"), UNKNOWN),
+    (error(b"418 Teapot", b"news"), REFUSED)])
+def test_what_the_node_says_decides(answer, expected):
+    with server(answer) as url:
+        done = Dueqctl(url)("push", "t", "x", "--json")
+    assert done.code == expected and done.json()["error"]["message"] == "for a reason"
+    assert "for a reason" in done.complaint
+
+
+def test_when_to_try_again_is_told():
+    with server(error(b"503 Unavailable", b"too_many", b"Retry-After: 7\r\n")) as url:
+        assert "Try again in 7 s." in Dueqctl(url)("push", "t", "x").complaint
+
+
+def test_no_answer_reaches_the_terminal_raw():
+    evil = b'{"error":{"code":"\\u001b[1m","message":"\\u001b]0;owned\\u0007\\u202e"}}'
+    with server(reply(b"400 Bad Request", evil)) as url:
+        for words in (("push", "t"), ("push", "t", "--json")):
+            done = Dueqctl(url)(*words)
+            assert done.code == REFUSED and not set(done.out + done.err) & {0x1b, 7, 0xe2}
+    topics = (b'{"topics":[{"topic":"\\u001b[31m\\u009b","delayed":1,"ready":"x"}],"cursor":null}')
+    with server(reply(b"200 OK", topics)) as url:
+        done = Dueqctl(url)("topics")
+        assert done.code == DONE and b"\\x1b[31m\\u009b" in done.out
+
+
+def test_a_node_that_is_frozen(make_node):
+    """SIGSTOP: it accepts through its kernel, and does not answer."""
+    node = make_node().start()
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    pids = [node.warden_pid, node.worker_pid]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        assert ctl("push", "t", "x", "--id", "a", "--timeout", "300ms").code == UNKNOWN
+        assert ctl("status", "--timeout", "300ms").code == UNREACHABLE
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_a_list_to_cancel_ends_where_the_node_does_not_answer():
+    with server(None) as url:
+        done = Dueqctl(url)("cancel", "t", "1", "2", "--json", "--timeout", "300ms")
+    assert done.code == UNKNOWN
+    assert [result["id"] for result in done.json()["results"]] == ["1"]
+
+
+# ---- where the node is ----
+
+def test_the_address_comes_from_the_option_then_the_environment(node):
+    good, bad = f"127.0.0.1:{node.http_port}", f"http://127.0.0.1:{free_port()}"
+    assert Dueqctl(bad)("status", "--url", good).code == DONE
+    assert Dueqctl(bad)("--url", f"http://{good}/", "status").code == DONE
+    assert Dueqctl(f"http://localhost:{node.http_port}")("status").code == DONE
+    assert Dueqctl(bad)("status").code == UNREACHABLE
+
+
+def test_proxies_of_the_environment_are_not_asked(node):
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    assert ctl("status", http_proxy="http://127.0.0.1:9", ALL_PROXY="http://127.0.0.1:9").code == DONE
+
+
+def test_a_path_in_front_and_a_password_are_sent_but_the_password_not_shown():
+    requests = []
+    with server(reply(b"404 Not Found"), requests) as url:
+        done = Dueqctl(url.replace("//", "//me:secret@") + "/base/")("status")
+    assert requests[0].startswith(b"GET /base/v1/status HTTP/1.1\r\n")
+    assert b"Authorization: Basic bWU6c2VjcmV0\r\n" in requests[0]
+    assert "secret" not in done.complaint and "/base" in done.complaint
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1", "http://", "http://a b", "http://a/?q=1",
+                                 "http://a/#f", "://", "http://a:99999"])
+def test_what_is_no_address_is_wrong_usage(url):
+    done = Dueqctl(url)("status")
+    assert done.code == USAGE and "$DUEQ_URL" in done.complaint
+
+
+def test_an_address_that_is_none_is_not_shown_for_its_password():
+    wrong = "http://me:secret@host:99999"
+    for done in (Dueqctl(wrong)("status"), Dueqctl()("status", "--url", wrong)):
+        assert done.code == USAGE and "secret" not in done.complaint
+    assert "--url" in done.complaint
+
+
+@pytest.mark.parametrize("words", [("help",), ("help", "push"), ("--version",), ("version",),
+                                   ("completion", "bash"), ("push", "--help")])
+def test_what_asks_no_node_needs_no_address(words):
+    assert Dueqctl("://").ok(*words).out
+
+
+@pytest.mark.parametrize("words", [
+    ("push", ""), ("push", "t", "--id", ""), ("pop", "t", ""), ("get", "t", ""),
+    ("ack", "t", "1", ""), ("cancel", "t", "1", ""), ("stats", ""), ("tail", "")])
+def test_no_topic_id_or_lease_is_empty(words):
+    requests = []
+    with server(None, requests) as url:
+        assert Dueqctl(url)(*words).code == USAGE
+    assert requests == []
+
+
+def test_words_of_the_command_line_are_escaped_in_messages():
+    done = Dueqctl("http://127.0.0.1:9")("pu\x1b[31msh")
+    assert done.code == USAGE and b"pu\\x1b[31msh" in done.err
+
+
+# ---- output that cannot be written ----
+
+def test_head_ends_it_quietly(node):
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    with node.python_client() as client:
+        for number in range(1500):
+            client.push(f"pipe-{number}-" + "x" * 150, f"pipe-{number}")
+    with subprocess.Popen([program(), "topics"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=environment(ctl.url)) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(20) == -signal.SIGPIPE and process.stderr.read() == b""
+
+
+def test_output_that_the_shell_has_closed_is_no_success(node):
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    ctl.ok("push", "closed", "x", "--id", "a")
+    done = subprocess.run(["bash", "-c", '"$0" pop closed --ack >&-', program()], check=False,
+                          stderr=subprocess.PIPE, env=environment(ctl.url), timeout=20)
+    assert done.returncode == UNKNOWN and b"not acknowledged" in done.stderr
+    assert ctl.json("get", "closed", "a")["state"] == "reserved"
+
+
+def test_a_full_disk_is_no_success(node):
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    with open("/dev/full", "wb") as full:
+        for words in (("status",), ("help",), ("topics", "--json")):
+            done = subprocess.run([program(), *words], stdout=full, stderr=subprocess.PIPE,
+                                  env=environment(ctl.url), check=False, timeout=20)
+            assert done.returncode == REFUSED and b"cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize("size", [8, 4096, 5000, 100000])
+@pytest.mark.parametrize("form", ["--body-only", "--json", "--count=2"])
+def test_a_job_that_could_not_be_printed_is_not_acknowledged(node, topic, size, form):
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    ctl.ok("push", topic, "-", "--id", "a", stdin=b"x" * size)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([program(), "pop", topic, "--ack", form], stdout=full,
+                              stderr=subprocess.PIPE, env=environment(ctl.url), check=False,
+                              timeout=20)
+    assert done.returncode == UNKNOWN and b"not acknowledged" in done.stderr
+    assert ctl.json("get", topic, "a")["state"] == "reserved"
+
+
+def test_a_change_whose_output_is_lost_has_happened_all_the_same(node, topic):
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    for words in (("push", topic, "x", "--id", "a"), ("cancel", topic, "a")):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([program(), *words], stdout=full, stderr=subprocess.PIPE,
+                                  env=environment(ctl.url), check=False, timeout=20)
+        assert done.returncode == UNKNOWN and b"has happened" in done.stderr
+    assert ctl("get", topic, "a").code == NOTHING
+
+
+def test_a_closed_input_is_no_empty_body(node, topic):
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    for words in ("push TOPIC -", "push TOPIC --lines", "cancel TOPIC -"):
+        command = f'"$0" {words.replace("TOPIC", topic)} <&-'
+        done = subprocess.run(["bash", "-c", command, program()], capture_output=True,
+                              check=False, env=environment(ctl.url), timeout=20)
+        assert done.returncode == USAGE and b"cannot be read" in done.stderr
+    assert ctl("pop", topic).code == NOTHING
+
+
+# ---- a node that goes away between two requests ----
+
+POPPED = reply(b"200 OK", b'{"topic":"t","jobs":[%s]}' % b",".join(
+    b'{"id":"%d","topic":"t","body":"x","lease":"1","tries":1}' % number for number in range(3)))
+
+
+def paths(requests):
+    return [request.split(b" ")[1] for request in requests]
+
+
+def test_the_first_acknowledgement_that_is_not_answered_is_the_last():
+    requests = []
+    with server([POPPED, reply(b"504 Gateway Timeout")], requests) as url:
+        done = Dueqctl(url)("pop", "t", "--count", "3", "--ack", "--timeout", "5s")
+    assert done.code == UNKNOWN and "not acknowledged: '1' '2'" in done.complaint
+    assert paths(requests) == [b"/v1/topics/t/pop?count=3", b"/v1/topics/t/jobs/0/ack"]
+
+
+@pytest.mark.parametrize("words", [words for words in QUESTIONS if words != ("tail",)])
+def test_a_proxy_that_has_no_node_is_no_refusal(words):
+    with server(reply(b"502 Bad Gateway", b"<html>")) as url:
+        done = Dueqctl(url)(*words)
+    assert done.code == UNREACHABLE and "502" in done.complaint
+
+
+def test_tail_goes_on_behind_a_proxy_that_loses_its_node():
+    answers = [reply(b"200 OK", b'{"handovers":[],"next":7,"missed":0}'),
+               reply(b"502 Bad Gateway", b"<html>"),
+               reply(b"200 OK", b'{"handovers":[],"next":8,"missed":0}')]
+    requests = []
+    with server(answers, requests) as url, Dueqctl(url).start("tail") as running:
+        running.wait_for("502", "err")
+        running.wait_for("is back", "err")
+    assert [b"after=7" in path for path in paths(requests)] == [False, True, True]
+
+
+@pytest.mark.parametrize("words", WRITES + QUESTIONS)
+def test_another_servers_success_is_none(words):
+    with server(reply(b"200 OK", b'{"hello":"world"}')) as url:
+        done = Dueqctl(url)(*words)
+    assert done.code == (UNKNOWN if words in WRITES else REFUSED)

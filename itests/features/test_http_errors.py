@@ -1,0 +1,285 @@
+"""The table of errors, row by row: each is provoked on the wire of a real node, and its status,
+code and message are those of errors.h. A new row without a way to it here fails.
+"""
+
+import json
+import signal
+
+import pytest
+
+from harness.http_api import path_of
+from harness.http_raw import RawHttp
+from harness.http_tables import contract_in_source, error_rows
+from harness.process import frozen
+from harness.redis_programs import RemovableRedis
+from harness.wait import wait_until
+
+# These messages say what exactly is wrong, instead of the row's text.
+OWN_WORDS = {"BAD_REQUEST", "OUT_OF_RANGE", "NOT_READY"}
+
+# After these the connection ends.
+FINAL = {"LINE_END", "REQUEST_LINE", "FIELD", "LENGTH", "CHUNK", "NO_HOST", "SLOW", "TOO_LARGE",
+         "EXPECTATION", "HEAD", "CODING", "STOPPING", "CROWDED", "BODIES", "VERSION"}
+
+JOBS = path_of("topics", "topic", "jobs")
+JOB = path_of("topics", "topic", "jobs", "1")
+POP = path_of("topics", "topic", "pop")
+
+
+class Stage:
+    """What a way may need: the file's shared node, or one of its own."""
+
+    def __init__(self, node, make_node, directory):
+        self.shared, self._make_node, self.directory = node, make_node, directory
+
+    def node(self, **settings):
+        """limits__waiting=1 is limits.waiting: 1"""
+        named = {name.replace("__", "."): value for name, value in settings.items()}
+        return self._make_node(named).start()
+
+
+ways = {}  # name of a row: function of a stage, which returns method, target and reply
+
+
+@pytest.mark.parametrize("row", error_rows(), ids=lambda row: row.name)
+def test_an_error_is_told_as_the_table_says(row, node, make_node, tmp_path):
+    assert row.name in ways, "write a way to provoke it"
+    method, target, reply = ways[row.name](Stage(node, make_node, tmp_path))
+    contract_in_source().check_reply(method, target, reply.status, reply.pairs, reply.body)
+    error = reply.json["error"]
+    assert (reply.status, error["code"]) == (row.status, row.code), error
+    assert row.name in OWN_WORDS or error["message"] == row.text
+    assert ("retry-after" in reply.headers) == (row.status == 503)
+    assert (reply.headers.get("connection") == "close") == (row.name in FINAL)
+
+
+def test_every_way_leads_to_a_row():
+    assert set(ways) == {row.name for row in error_rows()}
+
+
+def ask(node, method, target, body=b""):
+    if not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    with RawHttp(node.http_port) as connection:
+        connection.request(method, target, body)
+        return method, target, connection.reply()
+
+
+# ---- what any node says ----
+
+
+def by_bytes(name, text, method="GET", target="/health/live"):
+    def go(stage):
+        with RawHttp(stage.shared.http_port) as connection:
+            connection.send(text)
+            reply = connection.reply()
+            if name in FINAL:
+                assert connection.is_closed_by_server()
+            return method, target, reply
+
+    ways[name] = go
+
+
+GET = "GET /health/live HTTP/1.1\r\nHost: h\r\n"
+POST = f"POST {JOBS} HTTP/1.1\r\nHost: h\r\n"
+by_bytes("LINE_END", "GET /health/live HTTP/1.1\n\n")
+by_bytes("REQUEST_LINE", "GET /health/live\r\n\r\n")
+by_bytes("FIELD", GET + "no colon\r\n\r\n")
+by_bytes("LENGTH", POST + "Content-Length: many\r\n\r\n", "POST", JOBS)
+by_bytes("CHUNK", POST + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", "POST", JOBS)
+by_bytes("NO_HOST", "GET /health/live HTTP/1.1\r\n\r\n")
+by_bytes("FOREIGN", POST + "Origin: http://evil.example\r\n\r\n", "POST", JOBS)
+by_bytes("ESCAPE", "GET /v1/topics/%zz HTTP/1.1\r\nHost: h\r\n\r\n", "GET", "/v1/topics/t")
+by_bytes("TOO_LARGE", POST + "Content-Length: 99999999999\r\n\r\n", "POST", JOBS)
+by_bytes("EXPECTATION", POST + "Expect: miracles\r\nContent-Length: 1\r\n\r\n", "POST", JOBS)
+by_bytes("HEAD", GET + "X: y\r\n" * 101 + "\r\n")
+by_bytes("CODING", POST + "Transfer-Encoding: gzip\r\n\r\n", "POST", JOBS)
+by_bytes("VERSION", "GET /health/live HTTP/2.0\r\n\r\n")
+
+
+def by_request(name, method, target, body=b""):
+    ways[name] = lambda stage: ask(stage.shared, method, target, body)
+
+
+by_request("BAD_REQUEST", "POST", JOBS, {"body": 1})
+by_request("BAD_TOPIC", "GET", "/v1/topics/-")
+by_request("BAD_ID", "GET", JOBS + "/%20")
+by_request("OUT_OF_RANGE", "POST", POP + "?count=65")
+by_request("NO_PATH", "GET", "/nothing")
+by_request("NOT_FOUND", "GET", JOBS + "/nobody")
+by_request("METHOD", "PUT", JOB)
+by_request("JOB_TOO_LARGE", "POST", JOBS, {"body": "x" * ((1 << 20) + 1)})
+
+
+# ---- what depends on a setting ----
+
+
+def way(name):
+    def keep(function):
+        ways[name] = function
+        return function
+
+    return keep
+
+
+@way("WRONG_HOST")
+def call_the_node_by_another_name(stage):
+    return ask(stage.node(http__hosts="dueq"), "GET", "/v1/status")
+
+
+# ---- what depends on a job ----
+
+
+@way("DUPLICATE")
+def push_twice(stage):
+    with stage.shared.api() as api:
+        api.push("twice", id="1")
+    return ask(stage.shared, "POST", path_of("topics", "twice", "jobs"), {"body": "", "id": "1"})
+
+
+@way("NOT_RESERVED")
+def acknowledge_what_was_released(stage):
+    with stage.shared.api() as api:
+        api.push("released", id="1")
+        job = api.pop_one("released")
+        api.release(job)
+    return acknowledge(stage, job)
+
+
+@way("NOT_OWNER")
+def acknowledge_what_somebody_else_has(stage):
+    with stage.shared.api() as api:
+        api.push("passed-on", id="1")
+        job = api.pop_one("passed-on")
+        api.release(job)
+        api.pop_one("passed-on")
+    return acknowledge(stage, job)
+
+
+def acknowledge(stage, job):
+    target = path_of("topics", job["topic"], "jobs", job["id"], "ack")
+    return ask(stage.shared, "POST", target, {"lease": job["lease"]})
+
+
+# ---- what is too much, or too slow ----
+
+
+@way("SLOW")
+def send_half_a_request(stage):
+    node = stage.node(limits__request_time="300ms")
+    with RawHttp(node.http_port) as connection:
+        connection.send(GET)
+        reply = connection.reply()
+        assert connection.is_closed_by_server()
+        return "GET", "/health/live", reply
+
+
+@way("CROWDED")
+def connect_once_too_often(stage):
+    node = stage.node(limits__connections=1)
+    with wait_until(lambda: _only_connection(node), "there is a place"):
+        return ask(node, "GET", "/health/live")
+
+
+def _only_connection(node):
+    """A connection that has the node's only place, or None."""
+    connection = RawHttp(node.http_port)
+    connection.request("GET", "/health/live")
+    if connection.reply().status == 200:
+        return connection
+    connection.close()
+    return None
+
+
+@way("BODIES")
+def send_many_bodies_at_once(stage):
+    node = stage.node(limits__body_bytes="1KiB", limits__http_body_bytes="64KiB",
+                      limits__http_bodies_bytes="64KiB")
+    with RawHttp(node.http_port) as half, RawHttp(node.http_port) as other:
+        half.send(POST + "Content-Length: 60000\r\n\r\n" + " " * 59999)
+
+        def refusal():
+            other.request("POST", JOBS, b" " * 8000)
+            reply = other.reply()
+            return reply if reply.status == 503 else None
+
+        return "POST", JOBS, wait_until(refusal, "the budget is used up")
+
+
+@way("TOO_MANY")
+def wait_with_one_too_many(stage):
+    node = stage.node(limits__waiting=1)
+    with RawHttp(node.http_port) as first:
+        first.request("POST", POP + "?wait_ms=600000")
+        wait_until(lambda: node.metrics()["dueq_consumers_waiting"] == 1, "one waits")
+        return ask(node, "POST", POP + "?wait_ms=600000")
+
+
+# ---- what the store is to blame for ----
+
+
+@way("STORE_ERROR")
+def push_into_a_full_redis(stage):
+    node = stage.node()
+    node.redis().config_set("maxmemory", 1)
+    return ask(node, "POST", JOBS, {"body": "b"})
+
+
+@way("UNKNOWN")
+def push_into_a_redis_that_hangs(stage):
+    node = stage.node(store__command_timeout="500ms")
+    with frozen(node.redis_pid):
+        return ask(node, "POST", JOBS, {"body": "b"})
+
+
+def test_a_question_to_a_redis_that_hangs_changed_nothing(make_node, tmp_path):
+    node = Stage(None, make_node, tmp_path).node(store__command_timeout="500ms")
+    with frozen(node.redis_pid):
+        method, target, reply = ask(node, "GET", JOB)
+    contract_in_source().check_reply(method, target, reply.status, reply.pairs, reply.body)
+    assert (reply.status, reply.json["error"]["code"]) == (503, "unavailable")
+
+
+def node_without_redis(stage):
+    redis = RemovableRedis(stage.directory)
+    node = stage.node(store__redis_server=redis.program, warden__backoff_max="100ms",
+                      store__hold="300ms")
+    redis.remove()
+    node.kill("redis")
+    wait_until(lambda: not node.is_ready(), "the node has noticed")
+    return node
+
+
+@way("UNAVAILABLE")
+def push_without_a_redis(stage):
+    return ask(node_without_redis(stage), "POST", JOBS, {"body": "b"})
+
+
+@way("NOT_READY")
+def ask_a_node_without_its_redis(stage):
+    node = node_without_redis(stage)
+    method, target, reply = ask(node, "GET", "/health/ready")
+    assert reply.json["error"]["message"] in node.http("/v1/status")[1]
+    return method, target, reply
+
+
+@way("STOPPING")
+def ask_a_node_that_stops(stage):
+    """A request whose answer hangs keeps it from being gone."""
+    node = stage.node(store__command_timeout="5s")
+    with RawHttp(node.http_port) as connection, RawHttp(node.http_port) as busy:
+        connection.request("GET", "/health/live")
+        connection.reply()
+        with frozen(node.redis_pid):
+            busy.request("POST", JOBS, b'{"body":"b"}')
+            wait_until(lambda: node.metrics()["dueq_store_operations_in_flight"] > 0, "it hangs")
+            node.process.signal(signal.SIGTERM)
+            reply = wait_until(lambda: _refusal(connection), "the node has heard")
+        assert busy.reply().status == 201
+        return "GET", "/health/live", reply
+
+
+def _refusal(connection):
+    connection.request("GET", "/health/live")
+    reply = connection.reply()
+    return reply if reply.status != 200 else None

@@ -1,0 +1,137 @@
+"""The judge of all HTTP tests notices what it must: each of these is a planted fault."""
+
+import copy
+
+import pytest
+
+from harness.http_tables import contract_in_source
+from harness.openapi import Broken, Contract, parse_json
+
+CONTRACT = contract_in_source()
+
+JOBS = "/v1/topics/orders/jobs"
+JOB = JOBS + "/1"
+GOOD = [("Date", "today"), ("X-Request-Id", "r1"), ("Content-Type", "application/json"),
+        ("Content-Length", "9")]
+NOTHING = [("Date", "today"), ("X-Request-Id", "r1")]
+ERROR = '{"error":{"code":"%s","message":"m"}}'
+
+
+def with_header(headers, name, value):
+    return [(each, text) for each, text in headers if each != name] + [(name, value)]
+
+
+def without_header(headers, name):
+    return [(each, text) for each, text in headers if each != name]
+
+
+def judge(method, target, status, headers, body):
+    return CONTRACT.check_reply(method, target, status, headers, body.encode())
+
+
+def test_good_replies_pass():
+    judge("POST", JOBS, 201, GOOD, '{"id":"1","due_ms":5}')
+    judge("DELETE", JOB, 204, NOTHING, "")
+    judge("GET", JOB, 404, GOOD, ERROR % "not_found")
+    judge("HEAD", JOB, 200, GOOD, "")
+    judge("GET", "/nowhere", 404, GOOD, ERROR % "no_such_path")
+    judge("PUT", JOB, 405, with_header(GOOD, "Allow", "GET, HEAD, DELETE"),
+          ERROR % "method_not_allowed")
+    judge("GET", JOB, 503, with_header(GOOD, "Retry-After", "1"), ERROR % "unavailable")
+
+
+@pytest.mark.parametrize("why, arguments", [
+    ("an undocumented member", ("POST", JOBS, 201, GOOD, '{"id":"1","due_ms":5,"new":1}')),
+    ("a missing member", ("POST", JOBS, 201, GOOD, '{"id":"1"}')),
+    ("a wrong type", ("POST", JOBS, 201, GOOD, '{"id":1,"due_ms":5}')),
+    ("a member twice", ("POST", JOBS, 201, GOOD, '{"id":"1","due_ms":5,"id":"1"}')),
+    ("not JSON", ("POST", JOBS, 201, GOOD, '{"id":"1","due_ms":5')),
+    ("NaN", ("POST", JOBS, 201, GOOD, '{"id":"1","due_ms":NaN}')),
+    ("a status that is not described", ("POST", JOBS, 202, GOOD, '{"id":"1","due_ms":5}')),
+    ("a wrong status of success", ("POST", JOBS, 204, NOTHING, "")),
+    ("no X-Request-Id", ("POST", JOBS, 201, without_header(GOOD, "X-Request-Id"),
+                         '{"id":"1","due_ms":5}')),
+    ("an X-Request-Id out of form", ("DELETE", JOB, 204, [("X-Request-Id", "a b")], "")),
+    ("a header twice", ("DELETE", JOB, 204, NOTHING + NOTHING, "")),
+    ("an undocumented header", ("DELETE", JOB, 204, NOTHING + [("Server", "dueq")], "")),
+    ("a body with 204", ("DELETE", JOB, 204, NOTHING, "{}")),
+    ("a length with 204", ("DELETE", JOB, 204, NOTHING + [("Content-Length", "0")], "")),
+    ("a wrong Content-Type", ("POST", JOBS, 201, with_header(GOOD, "Content-Type", "text/plain"),
+                              '{"id":"1","due_ms":5}')),
+    ("no Content-Type", ("POST", JOBS, 201, without_header(GOOD, "Content-Type"),
+                         '{"id":"1","due_ms":5}')),
+    ("a body for HEAD", ("HEAD", JOB, 200, GOOD, "{}")),
+    ("an error without its form", ("GET", JOB, 404, GOOD, '{"error":"not_found"}')),
+    ("an unknown code", ("GET", JOB, 404, GOOD, ERROR % "gone")),
+    ("a code with another's status", ("GET", JOB, 404, GOOD, ERROR % "bad_id")),
+    ("a status with another's code", ("GET", JOB, 418, GOOD, ERROR % "not_found")),
+    ("a code that this path cannot have", ("GET", "/health/live", 404, GOOD,
+                                           ERROR % "not_found")),
+    ("503 without Retry-After", ("GET", JOB, 503, GOOD, ERROR % "unavailable")),
+    ("Retry-After without 503", ("GET", JOB, 404, with_header(GOOD, "Retry-After", "1"),
+                                 ERROR % "not_found")),
+    ("405 without Allow", ("PUT", JOB, 405, GOOD, ERROR % "method_not_allowed")),
+    ("405 with too few methods", ("PUT", JOB, 405, with_header(GOOD, "Allow", "GET, HEAD"),
+                                  ERROR % "method_not_allowed")),
+    ("405 with too many", ("PUT", JOB, 405, with_header(GOOD, "Allow", "GET, HEAD, DELETE, POST"),
+                           ERROR % "method_not_allowed")),
+    ("success under a path that there is not", ("GET", "/nowhere", 200, GOOD, "{}")),
+    ("jobs without a topic", ("POST", "/v1/topics/a/pop", 200, GOOD, '{"topic":"a","jobs":[]}')),
+    ("a lease where none may be", ("GET", JOB, 200, GOOD, '{"id":"1","topic":"a","body":"b",'
+     '"state":"ready","due_ms":1,"delay_ms":0,"ttr_ms":1,"tries":0,"lease":"1"}')),
+    ("two bodies", ("GET", JOB, 200, GOOD, '{"id":"1","topic":"a","body":"b","body_base64":"Yg==",'
+     '"state":"ready","due_ms":1,"delay_ms":0,"ttr_ms":1,"tries":0}')),
+])
+def test_a_bad_reply_is_noticed(why, arguments):
+    with pytest.raises(Broken):
+        judge(*arguments)
+
+
+@pytest.mark.parametrize("method, target, body", [
+    ("POST", JOBS, '{"body":"b"}'),
+    ("POST", JOBS, '[{"body_base64":"Yg==","delay_ms":0}]'),
+    ("POST", "/v1/topics/a,b%2Fc/pop?count=64&wait_ms=0", ""),
+    ("POST", JOB + "/ack", '{"lease":"1"}'),
+    ("GET", "/v1/topics?limit=1000&cursor=ab", ""),
+    ("HEAD", JOBS + "/a%2Fb%20"[:-3], ""),
+])
+def test_good_requests_pass(method, target, body):
+    CONTRACT.check_request(method, target, body.encode())
+
+
+@pytest.mark.parametrize("why, method, target, body", [
+    ("no such path", "GET", "/v2/topics", ""),
+    ("no such method", "PUT", JOB, ""),
+    ("an unknown parameter", "POST", "/v1/topics/a/pop?counts=1", ""),
+    ("a parameter twice", "POST", "/v1/topics/a/pop?count=1&count=1", ""),
+    ("not a number", "POST", "/v1/topics/a/pop?count=one", ""),
+    ("out of range", "POST", "/v1/topics/a/pop?count=65", ""),
+    ("too many topics", "POST", "/v1/topics/" + ",".join(["a"] * 65) + "/pop", ""),
+    ("an empty topic", "POST", "/v1/topics/a,,b/pop", ""),
+    ("a bad topic", "GET", "/v1/topics/a%20b", ""),
+    ("a bad id", "GET", JOBS + "/a%20b", ""),
+    ("a body where none is wanted", "GET", JOB, "{}"),
+    ("an unknown member", "POST", JOBS, '{"body":"b","delay":1}'),
+    ("no body", "POST", JOBS, '{}'),
+    ("two bodies", "POST", JOBS, '{"body":"b","body_base64":"Yg=="}'),
+    ("two times", "POST", JOBS, '{"body":"b","delay_ms":1,"at_ms":1}'),
+    ("bad base64", "POST", JOBS, '{"body_base64":"Yg="}'),
+    ("no lease", "POST", JOB + "/ack", "{}"),
+    ("an empty array", "POST", JOBS, "[]"),
+])
+def test_a_bad_request_is_noticed(why, method, target, body):
+    with pytest.raises(Broken):
+        CONTRACT.check_request(method, target, body.encode())
+
+
+def test_json_with_a_member_twice_is_none():
+    with pytest.raises(Broken):
+        parse_json('{"a":1,"a":2}')
+
+
+def test_a_closed_object_that_is_opened_lets_more_pass():
+    """The planted member above fails because of the file, not of something else."""
+    document = copy.deepcopy(CONTRACT.document)
+    del document["components"]["schemas"]["Pushed"]["additionalProperties"]
+    Contract(document).check_reply("POST", JOBS, 201, GOOD,
+                                   b'{"id":"1","due_ms":5,"new":1}')

@@ -1,0 +1,206 @@
+"""Waiting for a job: answered at once when there is one, and nothing lost to who left."""
+
+import signal
+import socket
+
+import pytest
+
+from harness.background import in_background
+from harness.clock import wall_now_ms
+from harness.http_api import new_job
+from harness.http_raw import RawHttp
+from harness.wait import holds_for, wait_until
+
+POP = "/v1/topics/%s/pop?wait_ms=600000"
+
+
+def waiting(node):
+    return node.metrics()["dueq_consumers_waiting"]
+
+
+@pytest.fixture
+def poller(node, topic):
+    """A consumer that waits."""
+    with RawHttp(node.http_port) as raw:
+        raw.request("POST", POP % topic)
+        wait_until(lambda: waiting(node) == 1, "it waits")
+        yield raw
+    wait_until(lambda: waiting(node) == 0, "nobody waits when the test is over")
+
+
+def test_a_job_that_is_pushed_answers_it(api, topic, poller):
+    api.push(topic, id="pushed")
+    reply = poller.reply().json
+    assert reply["topic"] == topic and reply["jobs"][0]["id"] == "pushed"
+
+
+def test_a_job_that_falls_due_answers_it(api, topic, poller):
+    due_ms = api.push(topic, id="due", delay_ms=300)["due_ms"]
+    assert poller.reply().json["jobs"][0]["id"] == "due"
+    assert wall_now_ms() >= due_ms
+
+
+def test_a_job_that_is_released_answers_it(api, node, topic):
+    api.push(topic, id="back")
+    job = api.pop_one(topic)
+    with RawHttp(node.http_port) as raw:
+        raw.request("POST", POP % topic)
+        wait_until(lambda: waiting(node) == 1, "it waits")
+        api.release(job)
+        assert raw.reply().json["jobs"][0]["id"] == "back"
+
+
+def test_a_job_whose_time_ran_out_answers_it(api, node, topic):
+    api.push(topic, id="expired", ttr_ms=300)
+    api.pop_one(topic)
+    assert api.pop_one(topic)["tries"] == 1
+
+
+def test_the_time_to_wait_is_kept(api, topic):
+    before_ms = wall_now_ms()
+    assert api.pop(topic, wait_ms=300) == []
+    assert wall_now_ms() - before_ms >= 299
+
+
+def test_a_list_that_is_pushed_goes_to_all_who_wait(api, node, topic):
+    pollers = [RawHttp(node.http_port) for _ in range(20)]
+    for each in pollers:
+        each.request("POST", POP % topic)
+    wait_until(lambda: waiting(node) == 20, "all wait")
+    api.push_all(topic, [new_job(id=f"{number}") for number in range(20)])
+    ids = {each.reply().json["jobs"][0]["id"] for each in pollers}
+    assert ids == {f"{number}" for number in range(20)}
+    for each in pollers:
+        each.close()
+
+
+# ---- who leaves ----
+
+
+@pytest.mark.parametrize("leave", [RawHttp.close, RawHttp.reset])
+def test_a_consumer_that_leaves_is_noticed_and_gets_no_job(api, node, topic, leave):
+    raw = RawHttp(node.http_port)
+    raw.request("POST", POP % topic)
+    wait_until(lambda: waiting(node) == 1, "it waits")
+    leave(raw)
+    wait_until(lambda: waiting(node) == 0, "it is not waited for any more")
+    api.push(topic, id="kept")
+    assert api.counts(topic) == (0, 1, 0, 0)
+    assert api.pop_one(topic, wait_ms=0)["tries"] == 0
+
+
+def test_two_hundred_that_leave_are_noticed(api, node, topic):
+    pollers = [RawHttp(node.http_port) for _ in range(200)]
+    for each in pollers:
+        each.request("POST", POP % topic)
+    wait_until(lambda: waiting(node) == 200, "all wait")
+    for number, each in enumerate(pollers):
+        each.reset() if number % 2 else each.close()
+    wait_until(lambda: waiting(node) == 0, "they are not waited for any more")
+
+
+def test_jobs_are_not_lost_to_those_who_leave_the_moment_they_come(api, node, topic):
+    """Pollers that leave race with jobs that come: each job is still had, at once or again."""
+    ids = {f"raced-{number}" for number in range(60)}
+    for id in ids:
+        raw = RawHttp(node.http_port)
+        raw.request("POST", POP % topic)
+        api.push(topic, id=id, ttr_ms=1000)
+        raw.reset()
+    while ids:
+        job = api.pop_one(topic)
+        api.ack(job)
+        ids.discard(job["id"])
+    assert api.counts(topic) == (0, 0, 0, 0)
+
+
+def test_a_half_closed_consumer_is_answered_not_kept(node, topic):
+    """shutdown(SHUT_WR), as `nc` does it: the request was complete, an answer is due."""
+    with RawHttp(node.http_port) as raw:
+        raw.request("POST", POP % topic)
+        wait_until(lambda: waiting(node) == 1, "it waits")
+        raw.socket.shutdown(socket.SHUT_WR)
+        wait_until(lambda: waiting(node) == 0, "it is not waited for any more")
+        assert raw.reply().json == {"topic": None, "jobs": []}
+
+
+# ---- bytes behind it ----
+
+
+def test_requests_behind_a_long_poll_are_answered_after_it(api, topic, poller):
+    poller.request("GET", f"/v1/topics/{topic}", headers="X-Request-Id: second\r\n")
+    poller.request("GET", "/health/live", headers="X-Request-Id: third\r\n")
+    assert poller.is_silent_for(0.3)
+    api.push(topic, id="one")
+    assert poller.reply().json["jobs"][0]["id"] == "one"
+    second, third = poller.reply(), poller.reply()
+    assert second.headers["x-request-id"] == "second" and second.json["reserved"] == 1
+    assert third.headers["x-request-id"] == "third" and third.json == {"status": "live"}
+
+
+def test_a_lot_of_bytes_behind_a_long_poll_does_no_harm(api, node, topic, poller):
+    sent = in_background(_send_much, poller)
+    assert holds_for(lambda: waiting(node) == 1 and node.is_ready(), 0.3)
+    api.push(topic, id="one")
+    assert poller.reply().json["jobs"][0]["id"] == "one"
+    assert sent.result(20) > 0
+    for _ in range(20000):
+        assert poller.reply().status == 200
+
+
+def _send_much(raw):
+    text = b"GET /health/live HTTP/1.1\r\nHost: h\r\n\r\n" * 20000
+    raw.send(text)
+    return len(text)
+
+
+def test_nonsense_behind_a_long_poll_is_told_after_it(api, topic, poller):
+    poller.send(b"\0\1\2 nonsense\r\n\r\n")
+    assert poller.is_silent_for(0.2)
+    api.push(topic, id="one")
+    assert poller.reply().json["jobs"][0]["id"] == "one"
+    assert poller.error() == (400, "bad_request")
+    assert poller.is_closed_by_server()
+
+
+def test_a_consumer_that_leaves_with_bytes_behind_its_poll_is_noticed(api, node, topic):
+    raw = RawHttp(node.http_port)
+    raw.request("POST", POP % topic)
+    wait_until(lambda: waiting(node) == 1, "it waits")
+    raw.request("GET", "/health/live")
+    raw.reset()
+    wait_until(lambda: waiting(node) == 0, "it is not waited for any more")
+
+
+# ---- the node's own troubles ----
+
+
+def test_a_node_that_stops_answers_those_who_wait(make_node):
+    node = make_node().start()
+    with RawHttp(node.http_port) as raw:
+        raw.request("POST", POP % "topic")
+        wait_until(lambda: waiting(node) == 1, "it waits")
+        node.stop()
+        assert raw.reply().json == {"topic": None, "jobs": []}
+
+
+def test_a_consumer_goes_on_waiting_through_a_restart_of_redis(make_node):
+    node = make_node().start()
+    with RawHttp(node.http_port) as raw, node.api() as api:
+        raw.request("POST", POP % "topic")
+        wait_until(lambda: waiting(node) == 1, "it waits")
+        node.kill("redis")
+        node.wait_ready()
+        api.push("topic", id="after")
+        assert raw.reply().json["jobs"][0]["id"] == "after"
+
+
+def test_a_reload_does_not_disturb_those_who_wait(make_node):
+    node = make_node().start()
+    with RawHttp(node.http_port) as raw, node.api() as api:
+        raw.request("POST", POP % "topic")
+        wait_until(lambda: waiting(node) == 1, "it waits")
+        node.process.signal(signal.SIGHUP)
+        wait_until(lambda: "reload" in node.output(), "it was read again")
+        api.push("topic", id="after")
+        assert raw.reply().json["jobs"][0]["id"] == "after"

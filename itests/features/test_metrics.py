@@ -1,0 +1,378 @@
+"""The metrics page: its form as Prometheus' own parser reads it, its documents, its numbers."""
+
+import os
+import re
+import socket
+import subprocess
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from harness.build import ROOT, node_program
+from harness.process import frozen
+from harness.redis_programs import RemovableRedis
+from harness.wait import wait_until
+
+JOB_FAMILIES = {"dueq_jobs", "dueq_jobs_by_state", "dueq_topics", "dueq_topics_counted",
+                "dueq_first_ready_age_seconds", "dueq_topic_first_ready_age_seconds",
+                "dueq_next_due_seconds", "dueq_census_age_seconds", "dueq_census_complete"}
+STATES = ("delayed", "ready", "reserved", "dead")
+HOUR_MS = 3600 * 1000
+
+
+class Page:
+    """`families`: name to type; `samples`: (name, labels as a frozenset of pairs) to value."""
+
+    def __init__(self, text):
+        self.families = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
+        self.helps = re.findall(r"^# HELP (\S+) .*\S$", text, re.M)
+        self.types = re.findall(r"^# TYPE (\S+) \S+$", text, re.M)
+        self.parsed = list(text_string_to_metric_families(text))
+        self.samples = {(sample.name, frozenset(sample.labels.items())): sample.value
+                        for family in self.parsed for sample in family.samples}
+
+    def value(self, name, **labels):
+        return self.samples[name, frozenset(labels.items())]
+
+    def get(self, name, **labels):
+        return self.samples.get((name, frozenset(labels.items())), 0)
+
+    def named(self, name):
+        """[(labels, value)]"""
+        return [(dict(labels), value) for (sample, labels), value in self.samples.items()
+                if sample == name]
+
+    def jobs(self, topic):
+        """Numbers of jobs in the order of STATES."""
+        return [self.value("dueq_jobs", topic=topic, state=state) for state in STATES]
+
+    def topics(self):
+        return {labels["topic"] for labels, _ in self.named("dueq_jobs")}
+
+
+def scrape(node):
+    status, text = node.http("/metrics")
+    assert status == 200, text
+    return Page(text)
+
+
+# ---- form ----
+
+
+def test_every_family_is_announced_once_and_read_by_prometheus(node):
+    page = scrape(node)
+    assert page.types == page.helps, "each HELP is followed by its TYPE"
+    assert not [name for name, count in Counter(page.types).items() if count > 1]
+    read = {family.name + ("_total" if family.type == "counter" else "")
+            for family in page.parsed}
+    assert read == set(page.types)
+    for family in page.parsed:
+        assert family.type in ("counter", "gauge", "histogram"), family
+        assert family.documentation.endswith(".") or family.documentation.endswith(")."), family
+
+
+def test_names_say_unit_and_kind(node):
+    for name, kind in scrape(node).families.items():
+        assert re.fullmatch(r"(dueq|process)_[a-z]+(_[a-z]+)*", name), name
+        assert name.endswith("_total") == (kind == "counter"), name
+        assert not re.search(r"_(ms|us|millis|micros|kb|mb|count|sum|bucket)(_|$)", name), name
+        if re.search(r"lateness|age$|stall_max|round_trip$", name) or kind == "histogram":
+            assert name.endswith("_seconds"), name
+
+
+def test_no_sample_comes_twice(node):
+    lines = [line.rpartition(" ")[0] for line in node.http("/metrics")[1].splitlines()
+             if not line.startswith("#")]
+    assert not [line for line, count in Counter(lines).items() if count > 1]
+
+
+def test_histograms_are_cumulative_and_agree_with_their_count(node, client, topic):
+    client.push(topic, f"{topic}-1", delay=1)
+    assert client.pop(topic)
+    histograms = [family for family in scrape(node).parsed if family.type == "histogram"]
+    assert len(histograms) == 3
+    for family in histograms:
+        buckets = [(float(sample.labels["le"]), sample.value) for sample in family.samples
+                   if sample.name.endswith("_bucket")]
+        ends = {sample.name.rpartition("_")[2]: sample.value for sample in family.samples
+                if not sample.name.endswith("_bucket")}
+        assert buckets == sorted(buckets) and len(set(dict(buckets))) == len(buckets)
+        assert [count for _, count in buckets] == sorted(count for _, count in buckets)
+        assert buckets[-1] == (float("inf"), ends["count"])
+        assert ends["count"] > 0 and ends["sum"] >= 0, family.name
+
+
+def documented():
+    """{name: (type, names of labels)} of the tables in doc/metrics.md"""
+    text = (ROOT / "doc/metrics.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)(?:\{([\w,]+)\})?` \| (\w+) \|", text, re.M)
+    assert len({name for name, *_ in rows}) == len(rows), "a family is documented twice"
+    return {name: (kind, set(filter(None, labels.split(",")))) for name, labels, kind in rows}
+
+
+def test_page_and_document_have_the_same_families(make_node):
+    node = make_node().start()
+    with node.php_client() as client:
+        client.push("documented", "d-1", delay=100)
+        with node.raw_client() as raw:
+            assert "error" in raw.ask({"method": "Service.Push", "id": 1,
+                                       "params": [{"id": "d-1", "topic": "documented"}]})
+    page = scrape(node)
+    assert {name: kind for name, (kind, _) in documented().items()} == page.families
+    for name, (kind, labels) in documented().items():
+        assert page.named(name if kind != "histogram" else name + "_count"), f"{name}: no sample"
+        for found, _ in page.named(name):
+            assert set(found) == labels, name
+
+
+# ---- numbers ----
+
+
+def test_the_numbers_are_those_of_what_was_done(make_node):
+    node = make_node().start()
+    with node.api() as api:
+        api.push("orders", at_ms=1)
+        for number in range(9):
+            api.push("orders", id=f"o-{number}")
+        for number in range(3):
+            api.push("orders", delay_ms=(number + 1) * HOUR_MS)
+        api.push("mails", delay_ms=2 * HOUR_MS)
+        jobs = api.pop("orders", count=4, ttr_ms=HOUR_MS)
+        assert len(jobs) == 4
+        api.ack(jobs[0])
+        api.release(jobs[1])
+        assert node.http("/v1/topics/orders/jobs/none")[0] == 404
+        counts = {topic: api.counts(topic) for topic in ("orders", "mails")}
+        page = scrape(node)
+
+    assert page.jobs("orders") == [3, 7, 2, 0]
+    assert page.jobs("mails") == [1, 0, 0, 0]
+    assert page.jobs("*") == [0, 0, 0, 0]
+    assert {topic: tuple(page.jobs(topic)) for topic in counts} == counts
+    assert [page.value("dueq_jobs_by_state", state=state) for state in STATES] == [4, 7, 2, 0]
+    assert page.value("dueq_topics") == page.value("dueq_topics_counted") == 2
+    assert page.value("dueq_census_complete") == 1
+    assert page.value("dueq_next_due_seconds") <= 3600
+    assert page.value("dueq_next_due_seconds") > 3500
+
+    def operations(verb, result="ok"):
+        return page.value("dueq_operations_total", verb=verb, result=result)
+
+    assert operations("push") == 14
+    assert operations("ack") == 1
+    assert operations("release") == 1
+    assert operations("get", "refused") == 1
+    assert page.value("dueq_operation_errors_total", verb="get", status="not_found") == 1
+    assert page.value("dueq_http_errors_total", code="not_found") == 1
+    assert page.value("dueq_jobs_popped_total") == 4
+    assert page.value("dueq_jobs_expired_total") == 0
+
+
+def test_the_age_of_the_first_in_line_counts_from_its_due_time(make_node):
+    node = make_node().start()
+    with node.api() as api:
+        due_ms = api.push("fresh")["due_ms"]
+        api.push("old", at_ms=due_ms - HOUR_MS)
+        api.push("older", at_ms=due_ms - 2 * HOUR_MS)
+        api.push("older", at_ms=due_ms - 3 * HOUR_MS)
+        api.push("delayed", delay_ms=HOUR_MS)
+    page = scrape(node)
+
+    def age(topic):
+        return page.value("dueq_topic_first_ready_age_seconds", topic=topic)
+
+    assert 0 <= age("fresh") < 600
+    assert 3600 <= age("old") < 4200
+    assert 7200 <= age("older") < 7800, "the other one was due before, and stands behind"
+    assert age("delayed") == 0
+    assert page.value("dueq_first_ready_age_seconds") == age("older")
+
+
+def test_a_job_whose_reservation_ran_out_is_last_in_line(make_node):
+    node = make_node().start()
+    with node.api() as api:
+        due_ms = api.push("orders", at_ms=1, ttr_ms=1)["due_ms"]
+        assert due_ms == 1
+        assert api.pop_one("orders")
+        api.push("orders")
+        wait_until(lambda: api.counts("orders") == (0, 2, 0, 0), "its time to run is over")
+    assert scrape(node).value("dueq_first_ready_age_seconds") < 600
+
+
+def test_both_latenesses_are_measured(node, client, topic):
+    def counts():
+        page = scrape(node)
+        return [page.value(f"dueq_{kind}_lateness_seconds_count") for kind in ("move", "delivery")]
+
+    before = counts()
+    client.push(topic, f"{topic}-1", delay=1)
+    assert client.pop(topic)
+    wait_until(lambda: counts() == [number + 1 for number in before], "both are counted")
+
+
+def test_reservations_that_run_out_are_counted(node, client, topic):
+    before = scrape(node).value("dueq_jobs_expired_total")
+    client.push(topic, f"{topic}-1", ttr=1)
+    assert client.pop(topic)
+    wait_until(lambda: scrape(node).value("dueq_jobs_expired_total") == before + 1,
+               "its time to run is over")
+
+
+def test_errors_are_counted_by_verb_and_status(node, topic):
+    def errors():
+        return scrape(node).get("dueq_operation_errors_total", verb="push", status="duplicate")
+
+    before = errors()
+    with node.raw_client() as raw:
+        for number in range(3):
+            raw.ask({"method": "Service.Push", "id": number,
+                     "params": [{"id": f"{topic}-twin", "topic": topic}]})
+    assert errors() == before + 2
+
+
+def test_what_is_not_json_is_a_request_that_is_refused(make_node):
+    node = make_node().start()
+    for text in ("hello", "{]"):
+        with node.raw_client() as raw:
+            raw.send(text.encode())
+            assert raw.is_closed_by_server()
+    page = scrape(node)
+    assert page.value("dueq_requests_total", protocol="gmq") == 2
+    assert page.value("dueq_requests_refused_total", protocol="gmq") == 2
+
+
+def test_a_waiting_consumer_is_seen(make_node):
+    node = make_node().start()
+    with node.raw_client() as raw:
+        raw.send_request("Pop", ["nobody-pushes-here"], id=1)
+        wait_until(lambda: scrape(node).value("dueq_consumers_waiting") == 1, "it waits")
+        assert scrape(node).value("dueq_connections", protocol="gmq") == 1
+
+
+# ---- many topics, odd topics ----
+
+
+def test_many_topics_are_shown_by_those_with_the_most_jobs_and_one_sum(make_node):
+    node = make_node({"http.metrics_topics": 10}).start()
+    sizes = {f"topic-{number:03}": 1 + (number >= 290) * (number - 285)
+             for number in range(300)}
+    with node.api() as api:
+        for topic, size in sizes.items():
+            api.push_all(topic, [{"body": "", "delay_ms": HOUR_MS}] * size)
+    page = scrape(node)
+    large = {topic for topic, size in sizes.items() if size > 1}
+    assert page.topics() == large | {"*"} and len(large) == 10
+    for topic in large:
+        assert page.jobs(topic) == [sizes[topic], 0, 0, 0]
+    assert page.jobs("*") == [290, 0, 0, 0]
+    assert page.value("dueq_jobs_by_state", state="delayed") == sum(sizes.values())
+    assert page.value("dueq_topics") == page.value("dueq_topics_counted") == 300
+    assert page.value("dueq_census_complete") == 1
+    assert len(page.named("dueq_topic_first_ready_age_seconds")) == 10
+
+
+def test_no_topic_is_shown_when_none_is_wanted(make_node):
+    node = make_node({"http.metrics_topics": 0}).start()
+    with node.api() as api:
+        api.push("orders", delay_ms=HOUR_MS)
+    page = scrape(node)
+    assert page.topics() == {"*"}
+    assert page.jobs("*") == [1, 0, 0, 0]
+
+
+def test_a_topic_may_have_every_character_that_a_topic_may_have(make_node):
+    node = make_node().start()
+    odd = "Az09_.:/+;$()-"
+    with node.api() as api:
+        api.push(odd)
+    assert scrape(node).jobs(odd) == [0, 1, 0, 0]
+
+
+# ---- trouble ----
+
+
+def test_while_redis_hangs_the_page_comes_without_jobs(make_node):
+    # The node's own patience with Redis is longer than this test's with the node.
+    node = make_node({"store.command_timeout": "60s"}).start()
+    with node.api() as api:
+        api.push("orders")
+    with frozen(node.redis_pid):
+        page = scrape(node)
+        assert not JOB_FAMILIES & set(page.families)
+        assert page.value("dueq_operations_total", verb="push", result="ok") == 1
+        assert page.value("dueq_store_operations_in_flight") >= 1
+    wait_until(lambda: "orders" in jobs_shown(node), "Redis is back, and its jobs")
+
+
+def jobs_shown(node):
+    page = scrape(node)
+    return page.topics() if "dueq_jobs" in page.families else set()
+
+
+def test_while_redis_is_away_the_page_comes_without_jobs(make_node, tmp_path):
+    redis = RemovableRedis(tmp_path)
+    settings = {"store.redis_server": redis.program, "warden.backoff_max": "100ms"}
+    node = make_node(settings).start()
+    redis.remove()
+    node.kill("redis")
+    wait_until(lambda: not node.is_ready(), "the node notices")
+    page = scrape(node)
+    assert page.value("dueq_store_up") == 0
+    assert set(page.families) == {name for name in documented() if name not in JOB_FAMILIES}
+    redis.put_back()
+    wait_until(lambda: scrape(node).value("dueq_store_up") == 1, "Redis is back")
+    wait_until(lambda: JOB_FAMILIES <= set(scrape(node).families), "and the jobs can be counted")
+
+
+def test_who_scrapes_at_the_same_time_shares_a_census(make_node):
+    node = make_node().start()
+    with node.api() as api:
+        api.push("orders")
+    with ThreadPoolExecutor(20) as pool:
+        pages = list(pool.map(lambda _: scrape(node), range(20)))
+    assert all(page.jobs("orders") == [0, 1, 0, 0] for page in pages)
+    assert scrape(node).value("dueq_census_walks_total") <= 2
+
+
+def test_a_scraper_that_leaves_does_no_harm(make_node):
+    node = make_node({"store.command_timeout": "60s"}).start()
+    with frozen(node.redis_pid):
+        for _ in range(10):
+            with socket.create_connection(("127.0.0.1", node.http_port)) as raw:
+                raw.sendall(b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
+        wait_until(lambda: scrape(node).value("dueq_connections", protocol="http") == 1,
+                   "they have gone")
+    assert scrape(node).value("dueq_requests_total", protocol="http") >= 10
+
+
+# ---- the node ----
+
+
+def test_the_page_says_what_was_built(node):
+    ((labels, value),) = scrape(node).named("dueq_build_info")
+    version = subprocess.run([node_program(), "--version"], check=True, capture_output=True,
+                             text=True).stdout.split()[-1]
+    assert value == 1 and labels["version"] == version
+    assert re.fullmatch(r"([0-9a-f]{7,40})?", labels["commit"])
+    assert re.fullmatch(r"(gcc|clang) \d.*", labels["compiler"])
+
+
+def test_the_process_is_described_as_the_system_sees_it(node):
+    page = scrape(node)
+    status = Path(f"/proc/{node.worker_pid}/status").read_text(encoding="ascii")
+    resident = int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
+    assert resident / 2 < page.value("process_resident_memory_bytes") < resident * 2
+    fds = len(os.listdir(f"/proc/{node.worker_pid}/fd"))
+    assert abs(page.value("process_open_fds") - fds) <= 2
+    assert page.value("process_max_fds") >= page.value("process_open_fds")
+    assert page.value("process_cpu_seconds_total") > 0
+    created = os.stat(f"/proc/{node.worker_pid}").st_mtime
+    assert abs(page.value("process_start_time_seconds") - created) < 60
+
+
+def test_head_has_no_page(node):
+    with node.api() as api:
+        reply = api.ask("HEAD", "/metrics")
+    assert reply.status == 200 and not reply.body

@@ -1,0 +1,128 @@
+"""The dueqctl program: run to its end, or left running with its output read line by line."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+
+from harness.build import build_dir
+from harness.wait import PATIENCE_S, wait_until
+
+DONE, REFUSED, USAGE, UNREACHABLE, UNKNOWN, NOTHING = range(6)
+
+
+def program():
+    return build_dir() / "bin" / "dueqctl"
+
+
+class Done:
+    """How a run has ended: `code`, `out` and `err` (bytes, as they were written)."""
+
+    def __init__(self, code, out, err):
+        self.code = code
+        self.out = out
+        self.err = err
+
+    @property
+    def text(self):
+        return self.out.decode()
+
+    @property
+    def complaint(self):
+        return self.err.decode()
+
+    def json(self):
+        """What was printed; fails when it is not exactly one document."""
+        assert self.out.isascii(), self.out
+        return json.loads(self.out)
+
+    def __repr__(self):
+        return f"exit code {self.code}, stdout {self.out!r}, stderr {self.err!r}"
+
+
+def environment(url=None, **more):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("DUEQ_")}
+    clean.update({"TZ": "UTC", "LC_ALL": "C.UTF-8", **more})
+    if url:
+        clean["DUEQ_URL"] = url
+    return clean
+
+
+def _word(word):
+    return word if isinstance(word, bytes) else str(word)
+
+
+class Dueqctl:
+    """Commands for one node; url None: dueqctl's own default."""
+
+    def __init__(self, url=None):
+        self.url = url
+
+    def __call__(self, *words, stdin=b"", **env):
+        done = subprocess.run(
+            [program(), *map(_word, words)], input=stdin, capture_output=True, check=False,
+            timeout=PATIENCE_S * 2, env=environment(self.url, **env))
+        assert b"Sanitizer" not in done.stderr, done.stderr.decode()
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def ok(self, *words, **options):
+        """Runs it; fails when it does."""
+        done = self(*words, **options)
+        assert done.code == DONE and done.err == b"", done
+        return done
+
+    def json(self, *words, **options):
+        return self.ok(*words, "--json", **options).json()
+
+    def start(self, *words, **env):
+        return Running([program(), *map(str, words)], environment(self.url, **env))
+
+
+class Running:
+    """A dueqctl that goes on: its lines as they come."""
+
+    def __init__(self, argv, env):
+        self.out, self.err = [], []
+        self._process = subprocess.Popen(argv, env=env, stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self._readers = [threading.Thread(target=self._read, args=pair, daemon=True)
+                         for pair in ((self._process.stdout, self.out),
+                                      (self._process.stderr, self.err))]
+        for reader in self._readers:
+            reader.start()
+
+    @staticmethod
+    def _read(file, lines):
+        for line in file:
+            lines.append(line.decode().rstrip("\n"))
+
+    def signal(self, name):
+        self._process.send_signal(signal.Signals[f"SIG{name}"])
+
+    def write(self, data):
+        self._process.stdin.write(data)
+        self._process.stdin.flush()
+
+    def wait_for(self, text, where="out"):
+        """The first line with the text."""
+        lines = getattr(self, where)
+        return wait_until(lambda: next((line for line in lines if text in line), None),
+                          f"dueqctl prints '{text}'")
+
+    def wait(self):
+        """The exit code, after the end of the input."""
+        self._process.stdin.close()
+        code = self._process.wait(PATIENCE_S)
+        for reader in self._readers:
+            reader.join(PATIENCE_S)
+        return code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self._process.kill()
+        self._process.wait()
+        for file in (self._process.stdin, self._process.stdout, self._process.stderr):
+            file.close()

@@ -1,0 +1,19 @@
+#include "node/ctl/commands.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct command *const commands[] = {
+    &push_command,   &pop_command,  &ack_command,        &release_command, &touch_command,
+    &cancel_command, &get_command,  &topics_command,     &stats_command,   &tail_command,
+    &status_command, &help_command, &completion_command, &version_command, NULL,
+};
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; commands[i]; i++) {
+        if (!strcmp(commands[i]->name, name))
+            return commands[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,34 @@
+/* The table of commands. To add one: its file cmd_NAME.c, a line in commands.c and one below,
+ * a section in doc/man/dueqctl.1; help and completion follow from the table. */
+#ifndef DUEQ_NODE_CTL_COMMANDS_H
+#define DUEQ_NODE_CTL_COMMANDS_H
+
+#include "node/ctl/ctl.h"
+#include "node/ctl/options.h"
+
+#define WORDS_ANY 1000000
+
+struct command {
+    const char *name;
+    const char *usage;                /* its words */
+    const char *summary;              /* one line, begins small */
+    const char *text;                 /* what else its help says: lines of 80; may be NULL */
+    const struct option_row *options; /* its own; may be NULL */
+    const char *const *choices;       /* what its word may be; NULL: anything */
+    int words_min, words_max;
+    bool is_local; /* asks no node: ctl->client is NULL */
+    int names;     /* so many of its words are names, the others may be any bytes; 0: all are */
+    enum ctl_exit (*run)(struct ctl *ctl, const struct arguments *arguments);
+};
+
+/* In the order of the help; ends with NULL. */
+extern const struct command *const commands[];
+
+/* NULL: there is none. */
+const struct command *command_find(const char *name);
+
+extern const struct command push_command, pop_command, ack_command, release_command,
+    touch_command, cancel_command, get_command, topics_command, stats_command, tail_command,
+    status_command, completion_command, help_command, version_command;
+
+#endif

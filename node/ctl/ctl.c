@@ -1,0 +1,49 @@
+#include "node/ctl/ctl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "node/ctl/text.h"
+
+enum ctl_exit ctl_worse(enum ctl_exit a, enum ctl_exit b)
+{
+    static const int weight[] = {[CTL_DONE] = 0,  [CTL_NOTHING] = 1,     [CTL_REFUSED] = 2,
+                                 [CTL_USAGE] = 3, [CTL_UNREACHABLE] = 4, [CTL_UNKNOWN] = 5};
+
+    return weight[a] > weight[b] ? a : b;
+}
+
+__attribute__((format(printf, 1, 0))) static void say(const char *format, va_list args)
+{
+    struct buf escaped = BUF_INIT;
+    char *text;
+
+    if (vasprintf(&text, format, args) < 0)
+        abort();
+    text_escape(&escaped, bytes_of_text(text));
+    fflush(stdout);
+    fprintf(stderr, "dueqctl: %s\n", buf_text(&escaped));
+    buf_fini(&escaped);
+    free(text);
+}
+
+void ctl_say(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+enum ctl_exit ctl_misused(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    fputs("Try 'dueqctl --help', or 'dueqctl help COMMAND'.\n", stderr);
+    return CTL_USAGE;
+}

@@ -1,0 +1,46 @@
+/* dueqctl: jobs and nodes from a shell. It speaks the HTTP API (doc/http.md) and nothing else.
+ *
+ *   main.c        the command line, from left to right
+ *   commands.c    the table of commands: to add one, a line there and a file cmd_NAME.c
+ *   options.c     option tables: parsing; help.c and completion.c print the same tables
+ *   request.c     a request of the API, its answer, and what went wrong with it
+ *   client.c      HTTP, through libcurl
+ *   output.c      what commands show alike: jobs, topics, JSON
+ *   duration.c, moment.c, text.c, table.c    words and columns, pure
+ */
+#ifndef DUEQ_NODE_CTL_CTL_H
+#define DUEQ_NODE_CTL_CTL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How a program ends, and every step in it. */
+enum ctl_exit {
+    CTL_DONE = 0,
+    CTL_REFUSED = 1, /* by the node: it did not happen; or an answer that cannot be printed */
+    CTL_USAGE = 2,   /* the command line is wrong */
+    CTL_UNREACHABLE = 3, /* no node, or no answer to a question that changes nothing */
+    CTL_UNKNOWN = 4,     /* it may have happened; or it has, and that cannot be printed */
+    CTL_NOTHING = 5,     /* there is no such job, or none to pop */
+};
+
+struct client;
+
+struct ctl {
+    struct client *client;
+    int64_t timeout_ms; /* for an answer, beyond what the request itself waits */
+    bool has_changed;   /* the node was told to change something, and did */
+    bool is_json;       /* stdout: exactly one JSON document */
+    bool is_terminal;   /* stdout: people watch */
+};
+
+/* The more serious of two ends: what may have happened before what surely did not. */
+enum ctl_exit ctl_worse(enum ctl_exit a, enum ctl_exit b);
+
+/* "dueqctl: ..." on stderr; what is in it may come from outside and is escaped here. */
+void ctl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same with the way to the help; returns CTL_USAGE. */
+enum ctl_exit ctl_misused(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

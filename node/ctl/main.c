@@ -1,0 +1,154 @@
+/* dueqctl: the command line, from left to right. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "node/ctl/client.h"
+#include "node/ctl/commands.h"
+#include "node/ctl/help.h"
+#include "node/ctl/interrupt.h"
+#include "node/ctl/output.h"
+#include "node/ctl/text.h"
+
+#define DEFAULT_URL        "http://127.0.0.1:8000"
+#define DEFAULT_TIMEOUT_MS 15000
+
+static enum ctl_exit check_words(const struct command *command,
+                                 const struct arguments *arguments)
+{
+    if (arguments->word_count < command->words_min)
+        return ctl_misused("%s: something is missing: %s", command->name, command->usage);
+    if (arguments->word_count > command->words_max)
+        return ctl_misused("%s: there is a word too many: '%s'", command->name,
+                           arguments->words[command->words_max]);
+    return CTL_DONE;
+}
+
+/* What goes into JSON is UTF-8, and no topic, id or lease is empty. */
+static enum ctl_exit check_name(const struct command *command, const char *name)
+{
+    if (!*name)
+        return ctl_misused("%s: a topic, an id or a lease is empty", command->name);
+    return text_is_plain(bytes_of_text(name))
+               ? CTL_DONE
+               : ctl_misused("%s: a topic, an id or a lease is no UTF-8", command->name);
+}
+
+static enum ctl_exit check_names(const struct command *command,
+                                 const struct arguments *arguments)
+{
+    const struct option_row *rows = command->options;
+    int names = command->names ? command->names : arguments->word_count;
+    enum ctl_exit end = CTL_DONE;
+
+    for (int i = 0; end == CTL_DONE && i < names && i < arguments->word_count; i++)
+        end = check_name(command, arguments->words[i]);
+    for (int i = 0; end == CTL_DONE && rows && rows[i].name; i++) {
+        if (rows[i].kind == OPTION_TEXT && arguments->own[i].is_given)
+            end = check_name(command, arguments->own[i].text);
+    }
+    return end;
+}
+
+/* A URL that is none is not shown: it may hold a password all the same. */
+static enum ctl_exit find_node(struct ctl *ctl, const struct arguments *arguments)
+{
+    const struct option_value *option = &arguments->common[COMMON_URL];
+    const char *from_environment = getenv("DUEQ_URL");
+    const char *url = DEFAULT_URL;
+
+    if (option->is_given)
+        url = option->text;
+    else if (from_environment && *from_environment)
+        url = from_environment;
+    ctl->client = client_new(url);
+    return ctl->client ? CTL_DONE
+                       : ctl_misused("the address in %s is no http URL such as " DEFAULT_URL,
+                                     option->is_given ? "--url" : "$DUEQ_URL");
+}
+
+static enum ctl_exit run(struct ctl *ctl, const struct command *command,
+                         const struct arguments *arguments)
+{
+    const struct option_value *timeout = &arguments->common[COMMON_TIMEOUT];
+    enum ctl_exit end = CTL_DONE;
+
+    ctl->timeout_ms = timeout->is_given ? timeout->number : DEFAULT_TIMEOUT_MS;
+    ctl->is_json = arguments->common[COMMON_JSON].is_given;
+    if (!command->is_local)
+        end = find_node(ctl, arguments);
+    if (end == CTL_DONE)
+        end = command->run(ctl, arguments);
+    client_free(ctl->client);
+    return end;
+}
+
+static enum ctl_exit run_command(struct ctl *ctl, const char *name, int argc, char **argv,
+                                 struct arguments *arguments)
+{
+    const struct command *command = command_find(name);
+    enum ctl_exit end;
+
+    if (!command)
+        return ctl_misused("there is no command '%s'", name);
+    end = options_parse(command->options, name, false, argc, argv, arguments);
+    if (end != CTL_DONE)
+        return end;
+    if (arguments->common[COMMON_HELP].is_given) {
+        help_print_command(command);
+        return CTL_DONE;
+    }
+    end = check_words(command, arguments);
+    if (end == CTL_DONE)
+        end = check_names(command, arguments);
+    return end == CTL_DONE ? run(ctl, command, arguments) : end;
+}
+
+static enum ctl_exit run_line(struct ctl *ctl, int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    enum ctl_exit end = options_parse(options_front, "", true, argc, argv, &arguments);
+    bool wants_version = arguments.own[0].is_given;
+    char **words = arguments.words;
+
+    if (end != CTL_DONE)
+        return end;
+    arguments.own[0] = (struct option_value){0};
+    if (wants_version)
+        return run_command(ctl, "version", 1, argv, &arguments);
+    if (arguments.common[COMMON_HELP].is_given) {
+        help_print();
+        return CTL_DONE;
+    }
+    if (arguments.word_count == 0)
+        return ctl_misused("a command is missing");
+    return run_command(ctl, words[0], arguments.word_count, words, &arguments);
+}
+
+/* A socket that lands on a descriptor that the shell has closed would be read or written in its
+ * stead: jobs printed into the connection. What is opened here can be used in the wrong
+ * direction only, so that missing input and lost output show. */
+static void occupy_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct ctl ctl = {0};
+    enum ctl_exit end;
+
+    occupy_standard_descriptors();
+    ctl.is_terminal = isatty(STDOUT_FILENO);
+    end = run_line(&ctl, argc, argv);
+    if (!output_flush()) {
+        ctl_say("the output cannot be written%s",
+                ctl.has_changed ? ", but what it tells of has happened" : "");
+        end = ctl_worse(end, ctl.has_changed ? CTL_UNKNOWN : CTL_REFUSED);
+    }
+    interrupt_end();
+    return end;
+}

@@ -1,0 +1,62 @@
+/* Options as tables: the same rows parse the command line, print the help and complete words
+ * in the shell, so that the three agree.
+ *
+ * A command names its rows by an enum in their order: arguments.own[PUSH_DELAY].number.
+ */
+#ifndef DUEQ_NODE_CTL_OPTIONS_H
+#define DUEQ_NODE_CTL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "node/ctl/ctl.h"
+
+enum option_kind {
+    OPTION_FLAG,     /* takes no value */
+    OPTION_TEXT,     /* any */
+    OPTION_FILE,     /* a path */
+    OPTION_COUNT,    /* digits: number */
+    OPTION_DURATION, /* number: ms */
+    OPTION_MOMENT,   /* number: ms since 1970 */
+};
+
+/* A table ends with a row without a name. */
+struct option_row {
+    const char *name; /* without the dashes */
+    char letter;      /* 0: none */
+    enum option_kind kind;
+    const char *value; /* what the help calls it; NULL for a flag */
+    const char *text;  /* one line */
+    int64_t min, max;  /* of COUNT and DURATION */
+};
+
+struct option_value {
+    bool is_given;
+    const char *text;
+    int64_t number;
+};
+
+#define OPTIONS_MAX 12
+
+/* The options every command takes, in the order of options_common. */
+enum { COMMON_URL, COMMON_TIMEOUT, COMMON_JSON, COMMON_HELP, COMMON_COUNT };
+
+extern const struct option_row options_common[];
+
+/* What is understood in front of a command only. */
+extern const struct option_row options_front[];
+
+struct arguments {
+    struct option_value common[COMMON_COUNT];
+    struct option_value own[OPTIONS_MAX];
+    char **words; /* what is no option, in order */
+    int word_count;
+};
+
+/* Reads the options of `rows` and the common ones. In front of a command (`is_front`) it stops
+ * at the first word, else options and words may mix. `name` of the command is for messages,
+ * "" when there is none yet. Says what is wrong; what was given before stays in `arguments`. */
+enum ctl_exit options_parse(const struct option_row *rows, const char *name, bool is_front,
+                            int argc, char **argv, struct arguments *arguments);
+
+#endif

@@ -1,0 +1,101 @@
+/* Option tables, parsing. Complaints go to stderr; here only their exit code counts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "node/ctl/options.h"
+
+enum { NAME, COUNT, WAIT, AT, LOUD };
+
+static const struct option_row rows[] = {
+    [NAME] = {"name", 'n', OPTION_TEXT, "NAME", "a name", 0, 0},
+    [COUNT] = {"count", 'c', OPTION_COUNT, "N", "a number", 1, 64},
+    [WAIT] = {"wait", 0, OPTION_DURATION, "DURATION", "a duration", 0, 60000},
+    [AT] = {"at", 'a', OPTION_MOMENT, "TIME", "a time", 0, 0},
+    [LOUD] = {"loud", 'l', OPTION_FLAG, NULL, "a flag", 0, 0},
+    {0},
+};
+
+static struct arguments arguments;
+
+#define PARSE(is_front, ...) parse(is_front, (const char *[]){"command", __VA_ARGS__, NULL})
+
+static enum ctl_exit parse(bool is_front, const char **argv)
+{
+    int argc = 0;
+
+    while (argv[argc])
+        argc++;
+    arguments = (struct arguments){0};
+    return options_parse(rows, "command", is_front, argc, (char **)argv, &arguments);
+}
+
+static void takes_long_and_short_ones_between_words(void **state)
+{
+    assert_int_equal(PARSE(false, "one", "--name=x", "-c", "7", "two", "-l", "--wait", "30s",
+                           "--at", "1796115600123", "-j", "--", "-three"),
+                     CTL_DONE);
+    assert_string_equal(arguments.own[NAME].text, "x");
+    assert_int_equal(arguments.own[COUNT].number, 7);
+    assert_int_equal(arguments.own[WAIT].number, 30000);
+    assert_int_equal(arguments.own[AT].number, 1796115600123);
+    assert_true(arguments.own[LOUD].is_given);
+    assert_true(arguments.common[COMMON_JSON].is_given);
+    assert_false(arguments.common[COMMON_URL].is_given);
+    assert_int_equal(arguments.word_count, 3);
+    assert_string_equal(arguments.words[2], "-three");
+}
+
+static void in_front_it_stops_at_the_first_word(void **state)
+{
+    assert_int_equal(PARSE(true, "--url", "u", "word", "--loud"), CTL_DONE);
+    assert_string_equal(arguments.common[COMMON_URL].text, "u");
+    assert_false(arguments.own[LOUD].is_given);
+    assert_int_equal(arguments.word_count, 2);
+}
+
+static void the_last_one_wins_and_a_dash_is_a_word(void **state)
+{
+    assert_int_equal(PARSE(false, "-n", "a", "-", "-n", "-"), CTL_DONE);
+    assert_string_equal(arguments.own[NAME].text, "-");
+    assert_int_equal(arguments.word_count, 1);
+}
+
+static void refuses_what_is_not_in_the_table(void **state)
+{
+    assert_int_equal(PARSE(false, "--nam3"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "-x"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--name"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "-n"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--loud=1"), CTL_USAGE);
+}
+
+static void refuses_values_of_another_form_or_out_of_range(void **state)
+{
+    assert_int_equal(PARSE(false, "-c", "0"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "-c", "65"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "-c", "-1"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "-c", "1x"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "-c", ""), CTL_USAGE);
+    assert_int_equal(PARSE(false, "-c", "99999999999999999999"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--wait", "61s"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--wait", "10"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--at", "soon"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--timeout", "0"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "-c", "64", "--wait", "60s", "--timeout", "1ms"), CTL_DONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_long_and_short_ones_between_words),
+        cmocka_unit_test(in_front_it_stops_at_the_first_word),
+        cmocka_unit_test(the_last_one_wins_and_a_dash_is_a_word),
+        cmocka_unit_test(refuses_what_is_not_in_the_table),
+        cmocka_unit_test(refuses_values_of_another_form_or_out_of_range),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

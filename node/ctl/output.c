@@ -1,0 +1,191 @@
+#include "node/ctl/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/ctl/duration.h"
+#include "node/ctl/moment.h"
+#include "node/ctl/table.h"
+#include "node/ctl/text.h"
+
+/* What was lost before leaves nothing to flush, and fflush() content. */
+bool output_flush(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+/* ---- JSON ---- */
+
+void output_json(const json_t *value)
+{
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENSURE_ASCII);
+
+    if (!text)
+        abort();
+    puts(text);
+    free(text);
+}
+
+void output_json_and_free(json_t *value)
+{
+    output_json(value);
+    json_decref(value);
+}
+
+int64_t output_number(const json_t *object, const char *name, int64_t otherwise)
+{
+    const json_t *value = json_object_get(object, name);
+
+    return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+struct bytes output_text(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+
+    return json_is_string(value) ? bytes_of(json_string_value(value), json_string_length(value))
+                                 : BYTES("");
+}
+
+void output_body(const json_t *job, struct buf *to)
+{
+    if (!json_is_string(json_object_get(job, "body_base64")) ||
+        !text_from_base64(to, output_text(job, "body_base64")))
+        buf_add_bytes(to, output_text(job, "body"));
+}
+
+/* ---- objects ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text);
+    size_t end_len = strlen(end);
+
+    return len > end_len && !strcmp(text + len - end_len, end);
+}
+
+/* A point in time has its unit like a span of time; the names tell them apart. */
+static bool is_moment(const char *name)
+{
+    static const char *const names[] = {"due_ms", "at_ms", "now_ms"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (!strcmp(name, names[i]))
+            return true;
+    }
+    return false;
+}
+
+static void print_number(const struct ctl *ctl, const char *name, int64_t n, struct buf *to)
+{
+    if (is_moment(name))
+        moment_print(to, n);
+    else if (ends_with(name, "_ms"))
+        duration_print(to, n);
+    else
+        text_number(to, n, ctl->is_terminal && strcmp(name, "pid") != 0);
+}
+
+static void print_value(const struct ctl *ctl, const char *name, const json_t *value,
+                        struct buf *to)
+{
+    if (json_is_string(value))
+        buf_add(to, json_string_value(value), json_string_length(value));
+    else if (json_is_boolean(value))
+        buf_add_text(to, json_is_true(value) ? "yes" : "no");
+    else if (json_is_real(value))
+        buf_printf(to, "%g", json_real_value(value));
+    else if (json_is_integer(value))
+        print_number(ctl, name, json_integer_value(value), to);
+    else
+        buf_add_char(to, '-');
+}
+
+/* The member "oldest_ready_age_ms" is shown as "oldest ready age". */
+static void add_name(struct table *table, const char *prefix, const char *name)
+{
+    size_t len = strlen(name) - (ends_with(name, "_ms") ? 3 : 0);
+    struct buf text = BUF_INIT;
+
+    buf_add_text(&text, prefix);
+    for (size_t i = 0; i < len; i++)
+        buf_add_char(&text, name[i] == '_' ? ' ' : name[i]);
+    table_add(table, buf_bytes(&text));
+    buf_fini(&text);
+}
+
+static void add_member(struct table *table, const struct ctl *ctl, const char *prefix,
+                       const char *name, const json_t *value)
+{
+    struct buf text = BUF_INIT;
+
+    add_name(table, prefix, name);
+    print_value(ctl, name, value, &text);
+    table_add(table, buf_bytes(&text));
+    buf_fini(&text);
+}
+
+/* Objects in objects are shown one level deep: the API has no deeper ones. */
+static void add_members(struct table *table, const struct ctl *ctl, const char *prefix,
+                        const json_t *object)
+{
+    struct buf inner = BUF_INIT;
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, name, value)
+    {
+        if (json_is_object(value) && !*prefix) {
+            buf_clear(&inner);
+            buf_printf(&inner, "%s ", name);
+            add_members(table, ctl, buf_text(&inner), value);
+        } else {
+            add_member(table, ctl, prefix, name, value);
+        }
+    }
+    buf_fini(&inner);
+}
+
+static const struct table_column no_heading[] = {{NULL, false}, {NULL, false}};
+
+void output_members(const struct ctl *ctl, const json_t *object)
+{
+    struct table table;
+
+    table_init(&table, no_heading, 2, ctl->is_terminal);
+    add_members(&table, ctl, "", object);
+    table_print(&table, stdout);
+    table_fini(&table);
+}
+
+void output_job(const struct ctl *ctl, const json_t *job)
+{
+    static const char *const names[] = {"topic",  "id",       "lease",  "state",
+                                        "due_ms", "delay_ms", "ttr_ms", "tries"};
+    struct buf body = BUF_INIT;
+    struct table table;
+
+    table_init(&table, no_heading, 2, ctl->is_terminal);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const json_t *value = json_object_get(job, names[i]);
+
+        if (value)
+            add_member(&table, ctl, "", names[i], value);
+    }
+    output_body(job, &body);
+    table_add_text(&table, "body");
+    table_add(&table, buf_bytes(&body));
+    table_print(&table, stdout);
+    table_fini(&table);
+    buf_fini(&body);
+}
+
+void output_done(const char *name, const char *what)
+{
+    struct buf text = BUF_INIT;
+
+    text_escape(&text, bytes_of_text(name));
+    printf("%s: %s\n", buf_text(&text), what);
+    buf_fini(&text);
+}

@@ -1,0 +1,38 @@
+/* What several commands show: JSON for programs, objects for people. */
+#ifndef DUEQ_NODE_CTL_OUTPUT_H
+#define DUEQ_NODE_CTL_OUTPUT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "node/ctl/ctl.h"
+
+/* Writes out what stdout holds. False when that, or anything before it, was lost. */
+bool output_flush(void);
+
+/* One line on stdout, in ASCII: safe for a terminal, too. */
+void output_json(const json_t *value);
+void output_json_and_free(json_t *value);
+
+/* The member of an object; `otherwise` where it is missing, null or no whole number. */
+int64_t output_number(const json_t *object, const char *name, int64_t otherwise);
+
+/* The same for a string: empty where it is none. Terminated, borrowed from the object. */
+struct bytes output_text(const json_t *object, const char *name);
+
+/* Adds the body of the API's job, as bytes, whichever way it travelled. */
+void output_body(const json_t *job, struct buf *to);
+
+/* The API's job for people, a member a line. */
+void output_job(const struct ctl *ctl, const json_t *job);
+
+/* Any object for people, a member a line; those of an object in it as "store up". */
+void output_members(const struct ctl *ctl, const json_t *object);
+
+/* "name: what" for people; the name is from outside. */
+void output_done(const char *name, const char *what);
+
+#endif

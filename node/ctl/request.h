@@ -1,0 +1,41 @@
+/* A request of the API, its answer. What goes wrong on the way is a
+ * struct failure. */
+#ifndef DUEQ_NODE_CTL_REQUEST_H
+#define DUEQ_NODE_CTL_REQUEST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "node/ctl/ctl.h"
+#include "node/ctl/failure.h"
+
+struct request {
+    const char *method;
+    struct buf path;
+    json_t *body;        /* owned; NULL: none */
+    const char *expects; /* a member of every good answer; NULL: that has no body */
+    int64_t wait_ms;     /* the node may take so long before it answers */
+    bool is_write;       /* anything that is not repeatable */
+    bool has_query;      /* so far */
+};
+
+/* `path` is as in doc/http.md, "/v1/topics/%/jobs/%": for each % a segment follows, a
+ * NUL-terminated text that is encoded here. A method other than GET is a write. */
+void request_init(struct request *r, const char *method, const char *path, ...);
+void request_fini(struct request *r);
+
+void request_add_query(struct request *r, const char *name, const char *value);
+void request_add_query_number(struct request *r, const char *name, int64_t value);
+
+/* Asks the node. On success `*answer` is the caller's: NULL for an empty one. Says nothing. */
+enum ctl_exit request_send(struct ctl *ctl, const struct request *r, json_t **answer,
+                           struct failure *failure);
+
+/* Asks, and speaks up when it fails: on stderr, and with --json on stdout, too. */
+enum ctl_exit request_ask(struct ctl *ctl, const struct request *r, const char *what,
+                          json_t **answer);
+
+#endif

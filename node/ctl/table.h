@@ -1,0 +1,49 @@
+/* Columns of text that line up, for people: a heading, then rows.
+ *
+ * Cells are filled from left to right, row by row; a row that is not full when the next one
+ * begins is our own bug. Texts from outside go through text_escape() on their way in.
+ */
+#ifndef DUEQ_NODE_CTL_TABLE_H
+#define DUEQ_NODE_CTL_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+
+struct table_column {
+    const char *name; /* NULL in all of them: no heading */
+    bool is_number;   /* lines up on the right */
+};
+
+struct table {
+    const struct table_column *columns;
+    size_t column_count;
+    char **cells; /* row after row */
+    size_t cell_count;
+    size_t room;
+    bool is_grouped; /* numbers with thousands separators */
+};
+
+/* `columns` is borrowed. */
+void table_init(struct table *t, const struct table_column *columns, size_t column_count,
+                bool is_grouped);
+void table_fini(struct table *t);
+
+/* Text from outside. */
+void table_add(struct table *t, struct bytes text);
+
+/* Text of our own making. */
+void table_add_text(struct table *t, const char *text);
+
+void table_add_number(struct table *t, int64_t n);
+
+/* A duration; "-" where there is none: negative. */
+void table_add_duration(struct table *t, int64_t ms);
+
+/* The heading and all rows. No line ends with blanks. */
+void table_print(const struct table *t, FILE *to);
+
+#endif

@@ -1,0 +1,34 @@
+/* Bytes as text that is safe to show, and as text that JSON can carry. Pure.
+ *
+ * What comes from a node was written by strangers. A terminal obeys control characters in it,
+ * so they are shown and never sent: \n, \x1b, \u202e.
+ */
+#ifndef DUEQ_NODE_CTL_TEXT_H
+#define DUEQ_NODE_CTL_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+
+/* Adds the bytes with a backslash form for controls, for characters that turn the direction of
+ * writing, for what is no UTF-8, and for the backslash itself. */
+void text_escape(struct buf *to, struct bytes from);
+
+/* How many columns a text takes that text_escape() has made; wide characters count as one. */
+size_t text_width(const char *text);
+
+/* "1234567", or "1,234,567" for people. */
+void text_number(struct buf *to, int64_t n, bool is_grouped);
+
+/* UTF-8 without NUL? Such a body travels as it is, any other as base64. */
+bool text_is_plain(struct bytes from);
+
+void text_to_base64(struct buf *to, struct bytes from);
+
+/* False, and `to` as it was, when it is no padded base64. */
+bool text_from_base64(struct buf *to, struct bytes from);
+
+#endif

@@ -1,0 +1,121 @@
+#include "node/ctl/topics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/ctl/output.h"
+#include "node/ctl/request.h"
+#include "node/ctl/table.h"
+
+#define PAGE 1000
+
+/* A topic may come twice while jobs move: what came last counts. `by_name` owns. */
+static void take_page(json_t *by_name, const json_t *page)
+{
+    json_t *topic;
+    size_t i;
+
+    json_array_foreach(json_object_get(page, "topics"), i, topic)
+    {
+        const char *name = json_string_value(json_object_get(topic, "topic"));
+
+        if (name && json_object_set(by_name, name, topic))
+            abort();
+    }
+}
+
+/* Returns the cursor of the next page in `cursor`, empty at the end. */
+static enum ctl_exit fetch_page(struct ctl *ctl, struct buf *cursor, json_t *by_name)
+{
+    struct request request;
+    json_t *page = NULL;
+    enum ctl_exit end;
+
+    request_init(&request, "GET", "/v1/topics");
+    request_add_query_number(&request, "limit", PAGE);
+    if (cursor->len)
+        request_add_query(&request, "cursor", buf_text(cursor));
+    request.expects = "topics";
+    end = request_ask(ctl, &request, "topics", &page);
+    buf_clear(cursor);
+    if (end == CTL_DONE) {
+        take_page(by_name, page);
+        buf_add_bytes(cursor, output_text(page, "cursor"));
+    }
+    json_decref(page);
+    request_fini(&request);
+    return end;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static json_t *in_order(json_t *by_name)
+{
+    size_t count = json_object_size(by_name);
+    const char **names = calloc(count + 1, sizeof(*names));
+    json_t *sorted = json_array();
+    const char *name;
+    json_t *topic;
+    size_t i = 0;
+
+    if (!names || !sorted)
+        abort();
+    json_object_foreach(by_name, name, topic)
+    {
+        names[i++] = name;
+    }
+    qsort(names, count, sizeof(*names), compare);
+    for (i = 0; i < count; i++)
+        json_array_append(sorted, json_object_get(by_name, names[i]));
+    free(names);
+    return sorted;
+}
+
+enum ctl_exit topics_fetch(struct ctl *ctl, json_t **topics)
+{
+    json_t *by_name = json_object();
+    struct buf cursor = BUF_INIT;
+    enum ctl_exit end;
+
+    do
+        end = fetch_page(ctl, &cursor, by_name);
+    while (end == CTL_DONE && cursor.len);
+    if (end == CTL_DONE)
+        *topics = in_order(by_name);
+    buf_fini(&cursor);
+    json_decref(by_name);
+    return end;
+}
+
+static void add_row(struct table *table, const json_t *topic)
+{
+    static const char *const counts[] = {"delayed", "ready", "reserved", "dead"};
+
+    table_add(table, output_text(topic, "topic"));
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        table_add_number(table, output_number(topic, counts[i], 0));
+    table_add_duration(table, output_number(topic, "oldest_ready_age_ms", -1));
+    table_add_duration(table, output_number(topic, "next_due_in_ms", -1));
+}
+
+void topics_print(const struct ctl *ctl, const json_t *topics)
+{
+    static const struct table_column columns[] = {
+        {"TOPIC", false}, {"DELAYED", true},      {"READY", true},    {"RESERVED", true},
+        {"DEAD", true},   {"OLDEST READY", true}, {"NEXT DUE", true},
+    };
+    const json_t *topic;
+    struct table table;
+    size_t i;
+
+    table_init(&table, columns, sizeof(columns) / sizeof(columns[0]), ctl->is_terminal);
+    json_array_foreach(topics, i, topic)
+    {
+        add_row(&table, topic);
+    }
+    table_print(&table, stdout);
+    table_fini(&table);
+}

@@ -1,0 +1,272 @@
+#include "node/queue/handovers.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "node/queue/core.h"
+
+#define KEEP_MS     60000
+#define SEQS_PER_MS 1000
+
+/* A hand-over and its texts. */
+struct remembered {
+    struct handover h;
+    char text[];
+};
+
+struct handover_ring {
+    int64_t first_seq;                        /* the oldest one; last_seq + 1: none yet */
+    struct remembered *by_seq[HANDOVERS_MAX]; /* at seq % HANDOVERS_MAX */
+    struct handover items[QUEUE_FOLLOW_MAX];  /* of the answer that is being given */
+};
+
+/* ---- the ring ---- */
+
+static void watch(struct handovers *hs)
+{
+    timer_disarm(hs->core->timers, &hs->forget);
+    if (hs->ring)
+        return;
+    hs->ring = calloc(1, sizeof(*hs->ring));
+    if (!hs->ring)
+        abort();
+    hs->ring->first_seq = hs->last_seq + 1;
+}
+
+static void forget_all(struct handovers *hs)
+{
+    if (!hs->ring)
+        return;
+    for (unsigned i = 0; i < HANDOVERS_MAX; i++)
+        free(hs->ring->by_seq[i]);
+    free(hs->ring);
+    hs->ring = NULL;
+}
+
+static void on_forget(struct timer *timer)
+{
+    forget_all(CONTAINER_OF(timer, struct handovers, forget));
+}
+
+static struct bytes copy(char **to, struct bytes from)
+{
+    struct bytes copied = {*to, from.len};
+
+    if (from.len)
+        memcpy(*to, from.at, from.len);
+    *to += from.len;
+    return copied;
+}
+
+static struct remembered *remember(const struct handover *h, int64_t seq)
+{
+    struct remembered *r = malloc(sizeof(*r) + h->topic.len + h->id.len + h->client.len);
+    char *to;
+
+    if (!r)
+        abort();
+    to = r->text;
+    r->h = *h;
+    r->h.seq = seq;
+    r->h.topic = copy(&to, h->topic);
+    r->h.id = copy(&to, h->id);
+    r->h.client = copy(&to, h->client);
+    return r;
+}
+
+bool handovers_are_watched(const struct handovers *hs)
+{
+    return hs->ring;
+}
+
+void handovers_add(struct handovers *hs, const struct handover *h)
+{
+    int64_t seq = ++hs->last_seq;
+    struct remembered **place;
+
+    if (!hs->ring)
+        return;
+    place = &hs->ring->by_seq[seq % HANDOVERS_MAX];
+    if (*place)
+        hs->ring->first_seq = (*place)->h.seq + 1;
+    free(*place);
+    *place = remember(h, seq);
+    if (!list_is_empty(&hs->waiting) && !timer_is_armed(&hs->turn))
+        timer_arm(hs->core->timers, &hs->turn, 0);
+}
+
+/* ---- what a follow sees ---- */
+
+static const struct handover *get(const struct handovers *hs, int64_t seq)
+{
+    return &hs->ring->by_seq[seq % HANDOVERS_MAX]->h;
+}
+
+static bool is_for(const struct follow *f, const struct handover *h)
+{
+    return f->topic.len == 0 || bytes_equal(f->topic, h->topic);
+}
+
+/* What was forgotten before it was seen is missed. */
+static void skip_forgotten(const struct handovers *hs, struct follow *f)
+{
+    int64_t before_ring = hs->ring->first_seq - 1;
+
+    if (f->seen_seq >= before_ring)
+        return;
+    f->missed += (uint64_t)(before_ring - f->seen_seq);
+    f->seen_seq = before_ring;
+}
+
+/* Up to the first that is for it. */
+static bool has_news(const struct handovers *hs, struct follow *f)
+{
+    skip_forgotten(hs, f);
+    for (; f->seen_seq < hs->last_seq; f->seen_seq++) {
+        if (is_for(f, get(hs, f->seen_seq + 1)))
+            return true;
+    }
+    return false;
+}
+
+static void collect(const struct handovers *hs, struct follow *f)
+{
+    f->items = hs->ring->items;
+    while (f->count < f->max && has_news(hs, f))
+        hs->ring->items[f->count++] = *get(hs, ++f->seen_seq);
+}
+
+/* ---- answering ---- */
+
+static void answer(struct follow *f, enum status status)
+{
+    struct handovers *hs = f->handovers;
+    struct core *core = hs->core;
+
+    list_remove(&f->link);
+    timer_disarm(core->timers, &f->timer);
+    f->status = status;
+    if (status == STATUS_OK)
+        collect(hs, f);
+    f->next = f->seen_seq;
+    if (--hs->count == 0 && hs->ring)
+        timer_arm(core->timers, &hs->forget, KEEP_MS);
+    f->on_done(f);
+    core->on_end(core);
+}
+
+static void on_time_over(struct timer *timer)
+{
+    answer(CONTAINER_OF(timer, struct follow, timer), STATUS_OK);
+}
+
+/* Each is looked at and goes to the end of the line. They stay on their list meanwhile, so that
+ * whoever is called back may cancel others. */
+static void answer_those_with_news(struct handovers *hs)
+{
+    struct list *link;
+
+    for (unsigned n = hs->count; n > 0 && (link = list_first(&hs->waiting)); n--) {
+        struct follow *f = CONTAINER_OF(link, struct follow, link);
+
+        list_remove(link);
+        list_append(&hs->waiting, link);
+        if (has_news(hs, f))
+            answer(f, STATUS_OK);
+    }
+}
+
+static void on_turn(struct timer *timer)
+{
+    struct handovers *hs = CONTAINER_OF(timer, struct handovers, turn);
+    struct list now, *link;
+
+    list_init(&now);
+    list_append_all(&now, &hs->over);
+    while ((link = list_pop(&now))) {
+        struct follow *f = CONTAINER_OF(link, struct follow, link);
+
+        answer(f, f->status);
+    }
+    answer_those_with_news(hs);
+}
+
+static void end_later(struct follow *f, enum status status)
+{
+    struct handovers *hs = f->handovers;
+
+    list_remove(&f->link);
+    timer_disarm(hs->core->timers, &f->timer);
+    f->status = status;
+    list_append(&hs->over, &f->link);
+    timer_arm(hs->core->timers, &hs->turn, 0);
+}
+
+/* ---- what the queue calls ---- */
+
+static int64_t clamp(int64_t value, int64_t min, int64_t max)
+{
+    return value < min ? min : value > max ? max : value;
+}
+
+static void take_in(struct handovers *hs, struct follow *f)
+{
+    f->handovers = hs;
+    f->items = NULL;
+    f->count = 0;
+    f->missed = 0;
+    f->seen_seq = f->has_after ? clamp(f->after, hs->born_seq - 1, hs->last_seq) : hs->last_seq;
+    list_init(&f->link);
+    timer_init(&f->timer, on_time_over);
+    hs->count++;
+}
+
+void handovers_follow(struct handovers *hs, struct follow *f)
+{
+    if (hs->count >= QUEUE_FOLLOWERS_MAX) {
+        handovers_refuse(hs, f, STATUS_TOO_MANY);
+        return;
+    }
+    take_in(hs, f);
+    watch(hs);
+    list_append(&hs->waiting, &f->link);
+    timer_arm(hs->core->timers, &f->timer, f->wait_ms);
+    if (f->seen_seq < hs->last_seq)
+        timer_arm(hs->core->timers, &hs->turn, 0);
+}
+
+void handovers_refuse(struct handovers *hs, struct follow *f, enum status status)
+{
+    take_in(hs, f);
+    end_later(f, status);
+}
+
+void handovers_cancel(struct handovers *hs, struct follow *f)
+{
+    end_later(f, STATUS_CANCELLED);
+}
+
+void handovers_cancel_all(struct handovers *hs)
+{
+    struct list *link;
+
+    while ((link = list_first(&hs->waiting)))
+        handovers_cancel(hs, CONTAINER_OF(link, struct follow, link));
+}
+
+void handovers_init(struct handovers *hs, struct core *core)
+{
+    *hs = (struct handovers){.core = core, .born_seq = clock_wall_ms() * SEQS_PER_MS};
+    hs->last_seq = hs->born_seq - 1;
+    list_init(&hs->waiting);
+    list_init(&hs->over);
+    timer_init(&hs->turn, on_turn);
+    timer_init(&hs->forget, on_forget);
+}
+
+void handovers_fini(struct handovers *hs)
+{
+    timer_disarm(hs->core->timers, &hs->turn);
+    timer_disarm(hs->core->timers, &hs->forget);
+    forget_all(hs);
+}

@@ -1,0 +1,34 @@
+-- topics: some of the bucket's topics in the order of their names, counted.
+--
+-- KEYS   a, and by rule the topics' own: the name of a with j, d, r, v, x for its letter
+-- ARGV   the topic before the first ('': none), limit
+-- answer code, now, wait (always -1), number of the bucket's topics, the last topic looked at
+--        ('': no more are behind it), then for each topic: its name and what stats answers
+-- USES   count
+--
+-- A topic that has just lost its last job is still in a, but not told.
+
+local a = KEYS[1]
+local after, limit = ARGV[1], tonumber(ARGV[2])
+local bucket = sub(a, 1, -2)
+
+-- One more than is told shows whether there are more.
+local from = after == '' and '-' or '(' .. after
+local names = call('ZRANGEBYLEX', a, from, '+', 'LIMIT', 0, limit + 1)
+local has_more = table.remove(names, limit + 1)
+local answer = {OK, now, -1, call('ZCARD', a), has_more and names[limit] or ''}
+
+for _, name in ipairs(names) do
+    local key = {}
+    for i, letter in ipairs({'j:', 'd:', 'r:', 'v:', 'x:'}) do
+        key[i] = bucket .. letter .. name
+    end
+    local numbers = count(unpack(key))
+    if numbers[1] + numbers[2] + numbers[3] + numbers[4] > 0 then
+        answer[#answer + 1] = name
+        for _, number in ipairs(numbers) do
+            answer[#answer + 1] = number
+        end
+    end
+end
+return answer

@@ -1,0 +1,56 @@
+#include "protocol/http/api_call.h"
+
+#include <stdlib.h>
+
+#include "node/queue/queue.h"
+#include "protocol/http/server.h"
+
+struct call {
+    struct op op;
+    struct exchange *x;
+    void (*answer)(struct exchange *x, const struct op *op);
+};
+
+static void on_done(struct op *op)
+{
+    struct call *call = CONTAINER_OF(op, struct call, op);
+
+    if (op->status == STATUS_OK)
+        call->answer(call->x, op);
+    else
+        exchange_reply_status_error(call->x, op->status);
+    free(call);
+}
+
+void api_call(struct exchange *x, const struct op *op,
+              void (*answer)(struct exchange *x, const struct op *op))
+{
+    struct call *call = malloc(sizeof(*call));
+
+    if (!call)
+        abort();
+    *call = (struct call){.op = *op, .x = x, .answer = answer};
+    call->op.topic = x->topic;
+    call->op.on_done = on_done;
+    queue_submit(x->http->queue, &call->op);
+}
+
+void api_answer_nothing(struct exchange *x, const struct op *op)
+{
+    exchange_reply_nothing(x);
+}
+
+void api_refuse(struct exchange *x, enum status status, const struct api_why *why)
+{
+    exchange_reply_error_text(x, http_error_of(status), "%s", why->text);
+}
+
+bool api_read_body(struct exchange *x, struct bytes *value)
+{
+    struct api_why why;
+    enum status status = api_decode(x->body, value, &why);
+
+    if (status)
+        api_refuse(x, status, &why);
+    return status == STATUS_OK;
+}

@@ -1,0 +1,29 @@
+/* A request that is one operation: handed to the queue, answered with what came of it.
+ *
+ * The operation borrows from the exchange, which lives until it is answered; that is once the
+ * queue is through with it, whatever becomes of the client.
+ */
+#ifndef DUEQ_PROTOCOL_HTTP_API_CALL_H
+#define DUEQ_PROTOCOL_HTTP_API_CALL_H
+
+#include "node/store/op.h"
+#include "protocol/http/api_decode.h"
+#include "protocol/http/exchange.h"
+
+#define API_WAIT_MAX_MS 3600000 /* of a long poll */
+
+/* Submits a copy of `op`; its topic is the path's. `answer` is called when it went well, and
+ * answers; all else is answered by its status. */
+void api_call(struct exchange *x, const struct op *op,
+              void (*answer)(struct exchange *x, const struct op *op));
+
+/* 204: done, and nothing to say. */
+void api_answer_nothing(struct exchange *x, const struct op *op);
+
+/* The body, as JSON. False: it is none, that was answered, and the exchange is gone. */
+bool api_read_body(struct exchange *x, struct bytes *value);
+
+/* Answers a request that the codec has refused. */
+void api_refuse(struct exchange *x, enum status status, const struct api_why *why);
+
+#endif

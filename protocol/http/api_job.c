@@ -1,0 +1,65 @@
+/* What can be done with one job that is there: look at it, cancel it; and with its lease
+ * acknowledge it, give it back, keep it for longer.
+ */
+#include "protocol/http/api_call.h"
+#include "protocol/http/api_encode.h"
+#include "protocol/http/routes.h"
+
+static void answer_job(struct exchange *x, const struct op *op)
+{
+    struct buf json = BUF_INIT;
+
+    api_add_job(&json, x->topic, &op->out.job);
+    exchange_reply_json(x, 200, buf_bytes(&json));
+    buf_fini(&json);
+}
+
+void api_get(struct exchange *x)
+{
+    struct op op = {.verb = OP_GET, .id = x->id};
+
+    api_call(x, &op, answer_job);
+}
+
+void api_cancel(struct exchange *x)
+{
+    struct op op = {.verb = OP_CANCEL, .id = x->id};
+
+    api_call(x, &op, api_answer_nothing);
+}
+
+static void call_with_lease(struct exchange *x, enum op_verb verb)
+{
+    struct op op = {.verb = verb, .id = x->id};
+    struct bytes object;
+    struct api_lease lease;
+    struct api_why why;
+    enum status status;
+
+    if (!api_read_body(x, &object))
+        return;
+    status = api_decode_lease(object, verb, &lease, &why);
+    if (status) {
+        api_refuse(x, status, &why);
+        return;
+    }
+    op.in.lease.stamp = lease.stamp;
+    op.in.lease.delay_ms = lease.delay_ms;
+    op.in.lease.ttr_ms = lease.ttr_ms;
+    api_call(x, &op, api_answer_nothing);
+}
+
+void api_ack(struct exchange *x)
+{
+    call_with_lease(x, OP_ACK);
+}
+
+void api_release(struct exchange *x)
+{
+    call_with_lease(x, OP_RELEASE);
+}
+
+void api_touch(struct exchange *x)
+{
+    call_with_lease(x, OP_TOUCH);
+}

@@ -1,0 +1,157 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "protocol/http/api_fixture.h"
+
+#define JOB   "/v1/topics/t/jobs/1"
+#define AT_MS "\"at_ms\":1900000000000"
+
+static void shows_a_job_as_it_is(void **state)
+{
+    struct fixture *f = *state;
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\",\"ttr_ms\":5," AT_MS "}");
+    memory_store_set_now(f->ms, 1900000000000);
+    assert_string_equal(state_of(f, "t", "1"), "delayed");
+    fixture_pass(f, 1000);
+    assert_string_equal(state_of(f, "t", "1"), "ready");
+    pop_lease(f, "t");
+    assert_string_equal(state_of(f, "t", "1"), "reserved");
+    assert_error(call(f, "GET", "/v1/topics/t/jobs/2", NULL), 404, "not_found");
+    assert_error(call(f, "GET", "/v1/topics/t/jobs/%20", NULL), 400, "bad_id");
+}
+
+static void shows_all_of_a_job_but_its_lease(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\",\"ttr_ms\":0,\"at_ms\":1}");
+    assert_reply(call(f, "GET", JOB, NULL), 200,
+                 "{\"id\":\"1\",\"topic\":\"t\",\"body\":\"b\",\"state\":\"ready\","
+                 "\"due_ms\":1,\"delay_ms\":0,\"ttr_ms\":0,\"tries\":0}");
+    reply = call(f, "HEAD", JOB, NULL);
+    assert_starts(reply, "HTTP/1.1 200 ");
+    assert_string_equal(json_of(reply), "");
+}
+
+static void cancels_a_job(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\"}");
+    reply = call(f, "DELETE", JOB, NULL);
+    assert_reply(reply, 204, "");
+    assert_null(strstr(reply, "Content-Length"));
+    assert_error(call(f, "DELETE", JOB, NULL), 404, "not_found");
+}
+
+static void acknowledges_with_the_lease_alone(void **state)
+{
+    struct fixture *f = *state;
+    char lease[32];
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\"}");
+    assert_error(call(f, "POST", JOB "/ack", "{\"lease\":\"1\"}"), 409, "not_reserved");
+    snprintf(lease, sizeof(lease), "%s", pop_lease(f, "t"));
+    assert_error(call(f, "POST", JOB "/ack", "{\"lease\":\"1\"}"), 409, "not_owner");
+    assert_string_equal(state_of(f, "t", "1"), "reserved");
+    assert_reply(call(f, "POST", JOB "/ack", with_lease(lease, "")), 204, "");
+    assert_error(call(f, "POST", JOB "/ack", with_lease(lease, "")), 404, "not_found");
+}
+
+static void gives_a_job_back_at_once_or_later(void **state)
+{
+    struct fixture *f = *state;
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\"}");
+    assert_reply(call(f, "POST", JOB "/release", with_lease(pop_lease(f, "t"), "")), 204, "");
+    assert_string_equal(state_of(f, "t", "1"), "ready");
+    assert_reply(
+        call(f, "POST", JOB "/release", with_lease(pop_lease(f, "t"), ",\"delay_ms\":60000")),
+        204, "");
+    assert_string_equal(state_of(f, "t", "1"), "delayed");
+}
+
+static void keeps_a_job_for_longer(void **state)
+{
+    struct fixture *f = *state;
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\",\"ttr_ms\":60000}");
+    assert_reply(
+        call(f, "POST", JOB "/touch", with_lease(pop_lease(f, "t"), ",\"ttr_ms\":600000")), 204,
+        "");
+    fixture_pass(f, 300000);
+    assert_string_equal(state_of(f, "t", "1"), "reserved");
+    fixture_pass(f, 301000);
+    assert_string_equal(state_of(f, "t", "1"), "ready");
+}
+
+static void says_what_is_wrong_with_a_lease(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    assert_error(call(f, "POST", JOB "/ack", NULL), 400, "bad_request");
+    assert_error(call(f, "POST", JOB "/ack", "[]"), 400, "bad_request");
+    reply = call(f, "POST", JOB "/release", "{\"lease\":\"1\",\"ttr_ms\":1}");
+    assert_error(reply, 400, "bad_request");
+    assert_has(reply, "\"ttr_ms: unknown member\"");
+    assert_error(call(f, "POST", JOB "/touch", "{\"lease\":\"1\",\"ttr_ms\":604800001}"), 400,
+                 "out_of_range");
+}
+
+static void tells_what_may_have_happened(void **state)
+{
+    struct fixture *f = *state;
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\"}");
+    memory_store_fail(f->ms, 1, STATUS_UNKNOWN, MEMORY_DONE);
+    assert_error(call(f, "DELETE", JOB, NULL), 504, "unknown");
+    memory_store_take_down(f->ms);
+    assert_error(call(f, "GET", JOB, NULL), 503, "unavailable");
+    memory_store_bring_up(f->ms);
+    assert_error(call(f, "GET", JOB, NULL), 404, "not_found");
+}
+
+static void survives_a_client_that_leaves_before_the_answer(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\"}");
+    memory_store_hold(f->ms);
+    send_call(&c, "DELETE", JOB, NULL);
+    AWAIT(f, memory_store_count(f->ms, OP_CANCEL) == 1);
+    reset(&c);
+    fixture_turn(f);
+    memory_store_unhold(f->ms);
+    AWAIT(f, memory_store_in_flight(f->ms) == 0);
+    assert_string_equal(state_of(f, "t", "1"), "");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(shows_a_job_as_it_is),
+        TEST(shows_all_of_a_job_but_its_lease),
+        TEST(cancels_a_job),
+        TEST(acknowledges_with_the_lease_alone),
+        TEST(gives_a_job_back_at_once_or_later),
+        TEST(keeps_a_job_for_longer),
+        TEST(says_what_is_wrong_with_a_lease),
+        TEST(tells_what_may_have_happened),
+        TEST(survives_a_client_that_leaves_before_the_answer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+/* POST /v1/topics/{topics}/pop: a long poll. Its jobs count as delivered when the reply has
+ * reached the client; the exchange sees to that.
+ */
+#include <stdlib.h>
+
+#include "node/queue/queue.h"
+#include "protocol/http/api_call.h"
+#include "protocol/http/api_encode.h"
+#include "protocol/http/routes.h"
+#include "protocol/http/server.h"
+#include "protocol/http/url.h"
+
+struct popping {
+    struct exchange *x;
+    struct pop pop;
+    struct bytes topics[];
+};
+
+static void on_done(struct pop *pop)
+{
+    struct popping *p = CONTAINER_OF(pop, struct popping, pop);
+    struct exchange *x = p->x;
+    struct buf json = BUF_INIT;
+
+    switch (pop->status) {
+    case STATUS_OK:
+        exchange_carry(x, pop->delivery);
+        api_add_popped(&json, pop->topic, pop->jobs, pop->job_count);
+        exchange_reply_json(x, 200, buf_bytes(&json));
+        break;
+    case STATUS_NOT_FOUND:
+    case STATUS_CANCELLED:
+        api_add_popped(&json, BYTES(""), NULL, 0);
+        exchange_reply_json(x, 200, buf_bytes(&json));
+        break;
+    default:
+        exchange_reply_status_error(x, pop->status);
+    }
+    buf_fini(&json);
+    free(p);
+}
+
+static void on_hurry(struct exchange *x)
+{
+    struct popping *p = x->handler;
+
+    queue_pop_cancel(x->http->queue, &p->pop);
+}
+
+static unsigned count_topics(struct bytes topics)
+{
+    unsigned count = 1;
+
+    for (size_t i = 0; i < topics.len; i++)
+        count += topics.at[i] == ',';
+    return count;
+}
+
+static struct popping *popping_new(struct exchange *x, unsigned topic_count)
+{
+    struct popping *p = calloc(1, sizeof(*p) + topic_count * sizeof(p->topics[0]));
+    struct bytes rest = x->topic;
+
+    if (!p)
+        abort();
+    p->x = x;
+    for (unsigned i = 0; i < topic_count; i++)
+        p->topics[i] = url_cut(&rest, ',');
+    p->pop = (struct pop){
+        .topics = p->topics,
+        .topic_count = topic_count,
+        .client = exchange_client(x),
+        .on_done = on_done,
+    };
+    return p;
+}
+
+void api_pop(struct exchange *x)
+{
+    unsigned topic_count = count_topics(x->topic);
+    int64_t count, wait_ms, ttr_ms;
+    struct popping *p;
+
+    if (topic_count > QUEUE_TOPICS_PER_POP_MAX) {
+        exchange_reply_error_text(x, HTTP_ERROR_OUT_OF_RANGE, "topics: more than %d",
+                                  QUEUE_TOPICS_PER_POP_MAX);
+        return;
+    }
+    if (!exchange_query_int(x, "count", 1, OP_ITEMS_MAX, 1, &count) ||
+        !exchange_query_int(x, "wait_ms", 0, API_WAIT_MAX_MS, 0, &wait_ms) ||
+        !exchange_query_int(x, "ttr_ms", 0, QUEUE_TTR_MAX_MS, -1, &ttr_ms))
+        return;
+    p = popping_new(x, topic_count);
+    p->pop.count = (unsigned)count;
+    p->pop.wait_ms = wait_ms;
+    p->pop.has_ttr = ttr_ms >= 0;
+    p->pop.ttr_ms = ttr_ms >= 0 ? ttr_ms : 0;
+    x->handler = p;
+    x->on_hurry = on_hurry;
+    queue_pop(x->http->queue, &p->pop);
+}

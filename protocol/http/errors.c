@@ -1,0 +1,51 @@
+#include "protocol/http/errors.h"
+
+#include <assert.h>
+
+#include "protocol/json_text.h"
+
+const struct http_error_row *http_error_row(enum http_error error)
+{
+    static const struct http_error_row rows[HTTP_ERROR_COUNT] = {
+        [HTTP_ERROR_NONE] = {200, "ok", "nothing is wrong"},
+#define X(name, code, word, text) [HTTP_ERROR_##name] = {code, word, text},
+        HTTP_ERROR_LIST(X)
+#undef X
+    };
+
+    assert(error < HTTP_ERROR_COUNT);
+    return &rows[error];
+}
+
+enum http_error http_error_of(enum status status)
+{
+    static const enum http_error errors[STATUS_COUNT] = {
+        [STATUS_BAD_REQUEST] = HTTP_ERROR_BAD_REQUEST,
+        [STATUS_BAD_TOPIC] = HTTP_ERROR_BAD_TOPIC,
+        [STATUS_BAD_ID] = HTTP_ERROR_BAD_ID,
+        [STATUS_OUT_OF_RANGE] = HTTP_ERROR_OUT_OF_RANGE,
+        [STATUS_TOO_LARGE] = HTTP_ERROR_JOB_TOO_LARGE,
+        [STATUS_TOO_MANY] = HTTP_ERROR_TOO_MANY,
+        [STATUS_DUPLICATE] = HTTP_ERROR_DUPLICATE,
+        [STATUS_NOT_FOUND] = HTTP_ERROR_NOT_FOUND,
+        [STATUS_NOT_RESERVED] = HTTP_ERROR_NOT_RESERVED,
+        [STATUS_NOT_OWNER] = HTTP_ERROR_NOT_OWNER,
+        [STATUS_CANCELLED] = HTTP_ERROR_STOPPING,
+        [STATUS_SHUTTING_DOWN] = HTTP_ERROR_STOPPING,
+        [STATUS_UNAVAILABLE] = HTTP_ERROR_UNAVAILABLE,
+        [STATUS_UNKNOWN] = HTTP_ERROR_UNKNOWN,
+        [STATUS_WRONG_STORE] = HTTP_ERROR_UNAVAILABLE,
+    };
+
+    assert(status != STATUS_OK && status < STATUS_COUNT);
+    return errors[status] ? errors[status] : HTTP_ERROR_STORE_ERROR;
+}
+
+void http_error_write(struct buf *out, enum http_error error, struct bytes message)
+{
+    buf_add_text(out, "{\"code\":\"");
+    buf_add_text(out, http_error_row(error)->word);
+    buf_add_text(out, "\",\"message\":");
+    json_add_text(out, message);
+    buf_add_char(out, '}');
+}

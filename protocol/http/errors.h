@@ -1,0 +1,79 @@
+/* Everything that can be wrong, as the wire says it: status code, word for programs, text for
+ * people. One table for the server's own refusals and for how the engine's operations end; in
+ * the order of the codes. doc/errors.md explains each word, openapi.yaml lists them, and a
+ * test holds the three together.
+ *
+ * A word may stand in several rows: programs act on it, people read which of the rows it was.
+ * Only UNKNOWN means that it may have happened. Every 503 says when to try again.
+ *
+ * To add one: a line here, one in doc/errors.md and, when the word is new, one in openapi.yaml.
+ */
+#ifndef DUEQ_PROTOCOL_HTTP_ERRORS_H
+#define DUEQ_PROTOCOL_HTTP_ERRORS_H
+
+#include "base/buf.h"
+#include "base/status.h"
+
+/* clang-format off */
+/*    name          code  word                   text */
+#define HTTP_ERROR_LIST(X)                                                                     \
+    X(LINE_END,      400, "bad_request",         "a line does not end with CR LF")             \
+    X(REQUEST_LINE,  400, "bad_request",         "the first line is not 'METHOD /path HTTP/1.1'") \
+    X(FIELD,         400, "bad_request",         "a header is not 'Name: value'")              \
+    X(LENGTH,        400, "bad_request",         "the length of the body is no number, or given twice") \
+    X(CHUNK,         400, "bad_request",         "a chunk of the body is malformed")           \
+    X(NO_HOST,       400, "bad_request",         "HTTP/1.1 wants one 'Host' header, with a name or an address") \
+    X(ESCAPE,        400, "bad_request",         "a '%' in the path is not followed by two hexadecimal digits") \
+    X(BAD_REQUEST,   400, "bad_request",         "the request is malformed")                   \
+    X(BAD_TOPIC,     400, "bad_topic",           "a topic is 1 to 200 characters of [A-Za-z0-9_.:/+;$()-], not starting with '-'") \
+    X(BAD_ID,        400, "bad_id",              "a job id is 1 to 200 printable characters without white space") \
+    X(OUT_OF_RANGE,  400, "out_of_range",        "a number is out of its range")               \
+    X(FOREIGN,       403, "forbidden_origin",    "a web page of somebody else asks (Origin, Sec-Fetch-Site)") \
+    X(NO_PATH,       404, "no_such_path",        "there is nothing under this path")           \
+    X(NOT_FOUND,     404, "not_found",           "no such job")                                \
+    X(METHOD,        405, "method_not_allowed",  "this path does not answer to this method")   \
+    X(SLOW,          408, "request_timeout",     "the request took too long to arrive (limits.request_time)") \
+    X(DUPLICATE,     409, "duplicate",           "a job with this id is alive in the topic")   \
+    X(NOT_RESERVED,  409, "not_reserved",        "the job is not reserved")                    \
+    X(NOT_OWNER,     409, "not_owner",           "the lease has expired; the job belongs to another hand-over") \
+    X(TOO_LARGE,     413, "too_large",           "the request's body is larger than this path takes") \
+    X(JOB_TOO_LARGE, 413, "too_large",           "the job's body is larger than limits.body_bytes") \
+    X(EXPECTATION,   417, "expectation_failed",  "only 'Expect: 100-continue' is understood")  \
+    X(WRONG_HOST,    421, "wrong_host",          "this node does not go by the name in 'Host' (http.hosts)") \
+    X(HEAD,          431, "headers_too_large",   "more than 16 KiB, or 100 lines, of headers") \
+    X(CODING,        501, "not_implemented",     "the only transfer coding understood is 'chunked'") \
+    X(STORE_ERROR,   502, "store_error",         "the store refused the operation; nothing happened") \
+    X(NOT_READY,     503, "not_ready",           "the store cannot be used")                   \
+    X(STOPPING,      503, "shutting_down",       "the node is stopping")                       \
+    X(UNAVAILABLE,   503, "unavailable",         "the store is unavailable; nothing happened") \
+    X(CROWDED,       503, "too_many",            "too many connections (limits.connections); try again later") \
+    X(BODIES,        503, "too_many",            "too many bytes of requests at once (limits.http_bodies_bytes); try again later") \
+    X(TOO_MANY,      503, "too_many",            "too many requests at once; try again later") \
+    X(UNKNOWN,       504, "unknown",             "the store did not answer; the operation may have happened") \
+    X(VERSION,       505, "version_not_supported", "HTTP/1.0 and HTTP/1.1 are understood")
+/* clang-format on */
+
+enum http_error {
+    HTTP_ERROR_NONE,
+#define X(name, code, word, text) HTTP_ERROR_##name,
+    HTTP_ERROR_LIST(X)
+#undef X
+        HTTP_ERROR_COUNT
+};
+
+struct http_error_row {
+    int code;
+    const char *word;
+    const char *text;
+};
+
+/* Static. */
+const struct http_error_row *http_error_row(enum http_error error);
+
+/* How an operation that did not end OK is told. */
+enum http_error http_error_of(enum status status);
+
+/* Adds {"code":word,"message":message}, which is what stands under "error". */
+void http_error_write(struct buf *out, enum http_error error, struct bytes message);
+
+#endif

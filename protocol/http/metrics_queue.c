@@ -1,0 +1,86 @@
+/* The engine's counters: what was done, what went wrong, how late it was. */
+#include "node/queue/queue.h"
+#include "protocol/http/metrics.h"
+
+#define OF_QUEUE(field) METRICS_FIELD(struct queue_stats, field)
+
+static const struct metrics_number numbers[] = {
+    {"dueq_jobs_popped_total", METRICS_COUNTER, "Jobs handed to a consumer's connection.",
+     OF_QUEUE(popped_jobs)},
+    {"dueq_jobs_returned_total", METRICS_COUNTER,
+     "Jobs put back, because their consumer left before it had them; they do not count as "
+     "popped.",
+     OF_QUEUE(returned_jobs)},
+    {"dueq_jobs_expired_total", METRICS_COUNTER, "Reservations that ran out.",
+     OF_QUEUE(expired_jobs)},
+    {"dueq_confirmations_late_total", METRICS_COUNTER,
+     "Jobs whose reservation had run out before their delivery was confirmed.",
+     OF_QUEUE(late_confirmations)},
+    {"dueq_confirmations_lost_total", METRICS_COUNTER,
+     "Jobs whose delivery or return the store did not take: handed out again in seconds.",
+     OF_QUEUE(lost_confirmations)},
+    {"dueq_consumers_waiting", METRICS_GAUGE, "Consumers that wait for a job.",
+     OF_QUEUE(waiting)},
+    {"dueq_followers", METRICS_GAUGE,
+     "Clients that follow the hand-overs and wait for the next.", OF_QUEUE(following)},
+    {"dueq_deliveries_unconfirmed", METRICS_GAUGE,
+     "Deliveries not yet known to have reached their consumer.", OF_QUEUE(unconfirmed)},
+    {"dueq_census_walks_total", METRICS_COUNTER,
+     "How often all topics have been counted, for these metrics.", OF_QUEUE(census_walks)},
+};
+
+static void write_operations(struct metrics_text *t, const struct queue_stats *stats)
+{
+    const struct {
+        const char *word;
+        const uint64_t *by_verb;
+    } results[] = {
+        {"ok", stats->done}, {"refused", stats->refused}, {"unknown", stats->unknown}};
+
+    metrics_text_family(t, "dueq_operations_total", METRICS_COUNTER,
+                        "Operations by verb and result: ok, refused (surely without effect), "
+                        "unknown (the store did not answer; it may have happened).");
+    for (int verb = 0; verb < OP_COUNT; verb++)
+        for (size_t i = 0; i < METRICS_COUNT(results); i++)
+            metrics_text_whole(
+                t,
+                METRICS_LABELS({"verb", bytes_of_text(op_word((enum op_verb)verb))},
+                               {"result", bytes_of_text(results[i].word)}),
+                results[i].by_verb[verb]);
+}
+
+/* A bucket that does not know an owner has answered well. */
+static bool is_error(int verb, int status)
+{
+    return status != STATUS_OK && !(verb == OP_OWNER && status == STATUS_NOT_FOUND);
+}
+
+/* Those that have happened: all there could be are many and most never will. */
+static void write_errors(struct metrics_text *t, const struct queue_stats *stats)
+{
+    metrics_text_family(t, "dueq_operation_errors_total", METRICS_COUNTER,
+                        "Operations refused or unknown, by verb and status.");
+    for (int verb = 0; verb < OP_COUNT; verb++)
+        for (int status = 0; status < STATUS_COUNT; status++)
+            if (stats->ended[verb][status] && is_error(verb, status))
+                metrics_text_whole(
+                    t,
+                    METRICS_LABELS({"verb", bytes_of_text(op_word((enum op_verb)verb))},
+                                   {"status", bytes_of_text(status_word((enum status)status))}),
+                    stats->ended[verb][status]);
+}
+
+void metrics_write_queue(struct metrics_text *t, const struct metrics *m)
+{
+    const struct queue_stats *stats = m->queue;
+
+    write_operations(t, stats);
+    write_errors(t, stats);
+    metrics_text_numbers(t, numbers, METRICS_COUNT(numbers), stats);
+    metrics_text_histogram(t, "dueq_move_lateness_seconds",
+                           "From due to ready, of every job that had a delay.",
+                           &stats->move_lateness, METRICS_OF_MS);
+    metrics_text_histogram(t, "dueq_delivery_lateness_seconds",
+                           "From due to handed over, of jobs that a consumer was waiting for.",
+                           &stats->delivery_lateness, METRICS_OF_MS);
+}
