@@ -346,6 +346,15 @@ static void returned_jobs_come_first_again_in_their_order(void **state)
     ASSERT_READY("a", "b", "c");
 }
 
+static void returned_jobs_have_stamps_in_the_order_of_the_line(void **state)
+{
+    struct op popped = (push("a"), push("b"), push("c"), pop(3));
+
+    returned(popped.out.pop.jobs, 3);
+    assert_int_equal(get("b").stamp, get("a").stamp + 1);
+    assert_int_equal(get("c").stamp, get("b").stamp + 1);
+}
+
 static void a_whole_batch_is_returned_at_once(void **state)
 {
     struct op popped = reserve(BATCH_MAX);
@@ -572,6 +581,7 @@ static const struct CMUnitTest tests[] = {
     TEST(only_what_is_still_reserved_is_kept),
     TEST(a_job_that_its_consumer_has_touched_is_not_returned),
     TEST(returned_jobs_come_first_again_in_their_order),
+    TEST(returned_jobs_have_stamps_in_the_order_of_the_line),
     TEST(a_whole_batch_is_returned_at_once),
     TEST(a_returned_job_has_lost_no_try_and_keeps_its_due_time),
     TEST(stale_leases_are_not_returned),

@@ -189,14 +189,13 @@ static void step_pop(struct bytes topic)
         remember_lease(&op.out.pop.jobs[i]);
 }
 
-/* No lease twice, callers do not do that; and only one to return, because which of several
- * gets the lower stamp is each store's own. */
+/* No lease twice, callers do not do that. */
 static void step_leases(struct bytes topic, enum op_verb verb)
 {
-    unsigned count = 0, wanted = verb == OP_RETURN ? 1 : 3;
     struct lease leases[3];
+    unsigned count = 0;
 
-    for (unsigned i = 0; i < wanted; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         struct lease lease = any_lease();
         unsigned j = 0;
 

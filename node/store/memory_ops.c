@@ -58,7 +58,7 @@ static enum status run_push(struct call *c)
     record->job.delay_ms = delay_ms;
     record->job.ttr_ms = op->in.push.ttr_ms;
     if (due_ms <= c->now_ms)
-        enter_ready(c->topic, record, BACK);
+        enter_ready(c->topic, record, &c->topic->ready);
     else
         enter_delayed(c->topic, record, due_ms);
     op->out.push.id = room_copy(c->room, id);
@@ -128,6 +128,16 @@ static void note_consumer(struct record *record)
     record->is_confirmed = true;
 }
 
+/* NULL: the lease is not valid any more, and counted. */
+static struct record *leased(struct call *c, const struct lease *lease)
+{
+    struct record *record = NULL;
+
+    if (check_lease(c, lease->id, lease->stamp, &record) != STATUS_OK)
+        c->op->out.leases.stale++;
+    return record;
+}
+
 static void confirm(struct call *c, struct record *record, const struct lease *lease)
 {
     int64_t ttr_ms = lease->has_ttr ? lease->ttr_ms : record->job.ttr_ms;
@@ -142,51 +152,42 @@ static void confirm(struct call *c, struct record *record, const struct lease *l
     move_deadline(c->topic, record, c->now_ms + ttr_ms);
 }
 
-static void keep(struct call *c, struct record *record, const struct lease *lease)
-{
-    if (!record->is_confirmed)
-        move_deadline(c->topic, record, c->now_ms + OP_UNCONFIRMED_MS);
-}
-
-static void put_back(struct call *c, struct record *record, const struct lease *lease)
-{
-    if (record->is_confirmed)
-        return;
-    record_leave(c->topic, record);
-    enter_ready(c->topic, record, FRONT);
-}
-
-static void run_lease(struct call *c, unsigned i,
-                      void (*act)(struct call *, struct record *, const struct lease *))
-{
-    const struct lease *lease = &c->op->in.leases.items[i];
-    struct record *record;
-
-    if (check_lease(c, lease->id, lease->stamp, &record) == STATUS_OK)
-        act(c, record, lease);
-    else
-        c->op->out.leases.stale++;
-}
-
 static enum status run_delivered(struct call *c)
 {
-    for (unsigned i = 0; i < c->op->in.leases.count; i++)
-        run_lease(c, i, confirm);
+    for (unsigned i = 0; i < c->op->in.leases.count; i++) {
+        const struct lease *lease = &c->op->in.leases.items[i];
+        struct record *record = leased(c, lease);
+
+        if (record)
+            confirm(c, record, lease);
+    }
     return STATUS_OK;
 }
 
 static enum status run_keep(struct call *c)
 {
-    for (unsigned i = 0; i < c->op->in.leases.count; i++)
-        run_lease(c, i, keep);
+    for (unsigned i = 0; i < c->op->in.leases.count; i++) {
+        struct record *record = leased(c, &c->op->in.leases.items[i]);
+
+        if (record && !record->is_confirmed)
+            move_deadline(c->topic, record, c->now_ms + OP_UNCONFIRMED_MS);
+    }
     return STATUS_OK;
 }
 
-/* Last first: each is put in front of those before it. */
+/* Each comes behind those before it, and all before what was ready. */
 static enum status run_return(struct call *c)
 {
-    for (unsigned i = c->op->in.leases.count; i > 0; i--)
-        run_lease(c, i - 1, put_back);
+    struct list *was_first = c->topic->ready.next;
+
+    for (unsigned i = 0; i < c->op->in.leases.count; i++) {
+        struct record *record = leased(c, &c->op->in.leases.items[i]);
+
+        if (!record || record->is_confirmed)
+            continue;
+        record_leave(c->topic, record);
+        enter_ready(c->topic, record, was_first);
+    }
     return STATUS_OK;
 }
 
@@ -221,7 +222,7 @@ static enum status run_release(struct call *c)
     record_leave(c->topic, record);
     record->job.due_ms = due_ms;
     if (c->op->in.lease.delay_ms == 0)
-        enter_ready(c->topic, record, BACK);
+        enter_ready(c->topic, record, &c->topic->ready);
     else
         enter_delayed(c->topic, record, due_ms);
     return STATUS_OK;
@@ -361,14 +362,14 @@ static void scan_topic(struct call *c, struct topic *topic, int64_t *lateness_ms
 
         lateness_ms[op->out.scan.lateness_count++] = c->now_ms - record->job.due_ms;
         record_leave(topic, record);
-        enter_ready(topic, record, BACK);
+        enter_ready(topic, record, &topic->ready);
         op->out.scan.moved++;
     }
     while (op->out.scan.moved < limit && heap_first_ms(&topic->reserved) <= c->now_ms) {
         struct record *record = heap_first(&topic->reserved);
 
         record_leave(topic, record);
-        enter_ready(topic, record, BACK);
+        enter_ready(topic, record, &topic->ready);
         op->out.scan.moved++;
         op->out.scan.expired++;
     }

@@ -199,7 +199,7 @@ void enter_delayed(struct topic *topic, struct record *record, int64_t due_ms)
     memory_topic_expect(topic, due_ms);
 }
 
-void enter_ready(struct topic *topic, struct record *record, enum end end)
+void enter_ready(struct topic *topic, struct record *record, struct list *before)
 {
     struct entry *entry = memory_must(calloc(1, sizeof(*entry)));
     bool was_empty = list_is_empty(&topic->ready);
@@ -209,10 +209,7 @@ void enter_ready(struct topic *topic, struct record *record, enum end end)
     record->job.stamp = ++topic->bucket->n;
     record->entry = entry;
     entry->record = record;
-    if (end == FRONT)
-        list_prepend(&topic->ready, &entry->link);
-    else
-        list_append(&topic->ready, &entry->link);
+    list_append(before, &entry->link);
     if (was_empty)
         publish(topic);
 }

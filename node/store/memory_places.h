@@ -102,13 +102,13 @@ void lost_delete(struct topic *topic, struct record *record);
 
 /* ---- moving ---- */
 
-enum end { FRONT, BACK };
-
 /* Takes the record out of its place; the state stays until it enters another. */
 void record_leave(struct topic *topic, struct record *record);
 
 void enter_delayed(struct topic *topic, struct record *record, int64_t due_ms);
-void enter_ready(struct topic *topic, struct record *record, enum end end);
+
+/* Before this entry of the topic's ready list; before the list itself, at its end. */
+void enter_ready(struct topic *topic, struct record *record, struct list *before);
 void enter_reserved(struct topic *topic, struct record *record, int64_t deadline_ms);
 
 /* The same reservation with another deadline. */
