@@ -1,5 +1,6 @@
 """dueqctl push --lines: a job for each line, and the truth about each."""
 
+import json
 import os
 import pty
 import signal
@@ -7,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness.dueqctl import DONE, REFUSED, UNKNOWN, USAGE, Dueqctl, environment, program
+from harness.dueqctl import DONE, NOTHING, REFUSED, UNKNOWN, USAGE, Dueqctl, environment, program
 from harness.wait import wait_until
 
 
@@ -139,6 +140,29 @@ def test_an_interrupted_list_to_cancel_is_complete_json(ctl, topic):
         assert running.wait() == -signal.SIGINT
 
 
+def test_ids_behind_the_list_are_left_alone_after_an_interrupt(make_node):
+    """The node is frozen while the first of them is under way."""
+    node = make_node().start()
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    for name in ("a", "b"):
+        ctl.ok("push", "topic", "x", "--id", name)
+    os.kill(node.worker_pid, signal.SIGSTOP)
+    try:
+        with ctl.start("cancel", "topic", "-", "a", "b", "--json") as running:
+            running.end_input()
+            wait_until(running.is_asking, "its request is under way")
+            running.signal("INT")
+            os.kill(node.worker_pid, signal.SIGCONT)
+            running.wait_for("]}")
+            running.wait_for("what follows was not cancelled", "err")
+            assert running.wait() == -signal.SIGINT
+    finally:
+        os.kill(node.worker_pid, signal.SIGCONT)
+    assert json.loads("".join(running.out)) == {"results": [{"id": "a"}]}
+    assert ctl("get", "topic", "a").code == NOTHING
+    assert ctl.json("get", "topic", "b")["state"] == "ready"
+
+
 def test_a_second_interrupt_kills_at_once(make_node):
     node = make_node().start()
     ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
@@ -146,10 +170,7 @@ def test_a_second_interrupt_kills_at_once(make_node):
     try:
         with ctl.start("push", "topic", "--lines", "--timeout", "1h") as running:
             running.write(b"x\n")
-            pid = running._process.pid  # pylint: disable=protected-access
-            wait_until(lambda: "socket:" in str(
-                [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]),
-                "it has a connection")
+            wait_until(running.is_asking, "its request is under way")
             running.signal("INT")
             running.signal("TERM")
             assert running.wait() == -signal.SIGTERM

@@ -104,6 +104,23 @@ class Running:
         self._process.stdin.write(data)
         self._process.stdin.flush()
 
+    def end_input(self):
+        self._process.stdin.close()
+
+    def is_asking(self):
+        """It has a connection, and an interrupt would be caught. (A socket alone is no sign:
+        libcurl tries one at its start.)"""
+        proc = f"/proc/{self._process.pid}"
+        with open(f"{proc}/status", encoding="ascii") as file:
+            caught = next(int(line.split()[1], 16) for line in file if line.startswith("SigCgt"))
+        if not caught & 1 << (signal.SIGINT - 1):
+            return False
+        try:
+            return any(os.readlink(f"{proc}/fd/{fd}").startswith("socket:")
+                       for fd in os.listdir(f"{proc}/fd"))
+        except FileNotFoundError:
+            return False
+
     def wait_for(self, text, where="out"):
         """The first line with the text."""
         lines = getattr(self, where)
@@ -112,7 +129,7 @@ class Running:
 
     def wait(self):
         """The exit code, after the end of the input."""
-        self._process.stdin.close()
+        self.end_input()
         code = self._process.wait(PATIENCE_S)
         for reader in self._readers:
             reader.join(PATIENCE_S)

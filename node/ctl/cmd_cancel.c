@@ -81,6 +81,11 @@ static bool cancel_line(struct canceller *c, struct bytes line)
     return goes_on;
 }
 
+static void say_interrupted(void)
+{
+    ctl_say("interrupted: what follows was not cancelled");
+}
+
 static bool cancel_from_stdin(struct canceller *c)
 {
     enum input_next next = INPUT_LINE;
@@ -95,9 +100,21 @@ static bool cancel_from_stdin(struct canceller *c)
     if (next == INPUT_FAILED)
         c->end = ctl_worse(c->end, CTL_USAGE);
     if (next == INPUT_INTERRUPTED)
-        ctl_say("interrupted: what follows was not cancelled");
+        say_interrupted();
     lines_fini(&lines);
     return goes_on && next == INPUT_END;
+}
+
+static bool cancel_word(struct canceller *c, const char *word)
+{
+    if (!strcmp(word, "-"))
+        return cancel_from_stdin(c);
+    /* Caught only behind a '-': in front of it an interrupt ends the program at once. */
+    if (interrupt_is_caught()) {
+        say_interrupted();
+        return false;
+    }
+    return cancel_one(c, word);
 }
 
 static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
@@ -107,11 +124,8 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
 
     if (ctl->is_json)
         fputs("{\"results\":[", stdout);
-    for (int i = 1; goes_on && i < arguments->word_count; i++) {
-        const char *id = arguments->words[i];
-
-        goes_on = strcmp(id, "-") ? cancel_one(&c, id) : cancel_from_stdin(&c);
-    }
+    for (int i = 1; goes_on && i < arguments->word_count; i++)
+        goes_on = cancel_word(&c, arguments->words[i]);
     if (ctl->is_json)
         puts("]}");
     return c.end;
