@@ -1,64 +1,42 @@
 #include "base/histogram.h"
 
-#define STEP_BITS 5 /* 32 steps per power of two */
-#define STEPS     (1 << STEP_BITS)
-
 /* Bucket 0 is the value 0; behind it the steps are those of value - 1. */
 static unsigned bucket_of(int64_t value)
 {
-    uint64_t v = (uint64_t)value - 1;
-    unsigned shift;
+    unsigned bucket = value ? 1 + steps_find((uint64_t)value - 1, HISTOGRAM_STEP_BITS) : 0;
 
-    if (value == 0)
-        return 0;
-    if (v < STEPS)
-        return (unsigned)v + 1;
-    shift = 63u - (unsigned)__builtin_clzll(v) - STEP_BITS;
-    v = (uint64_t)(shift + 1) * STEPS + ((v >> shift) - STEPS) + 1;
-    return v < HISTOGRAM_BUCKETS ? (unsigned)v : HISTOGRAM_BUCKETS - 1;
+    return bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1;
 }
 
 /* The largest value that falls into the bucket. */
 static int64_t bound_of(unsigned bucket)
 {
-    unsigned step, shift;
-
-    if (bucket <= STEPS)
-        return bucket;
-    step = bucket - 1;
-    shift = step / STEPS - 1;
-    return ((int64_t)(STEPS + step % STEPS) + 1) << shift;
+    return bucket ? (int64_t)steps_end(bucket - 1, HISTOGRAM_STEP_BITS) + 1 : 0;
 }
 
-void histogram_add(struct histogram *h, int64_t value_ms)
+void histogram_add(struct histogram *h, int64_t value)
 {
-    if (value_ms < 0)
-        value_ms = 0;
-    h->counts[bucket_of(value_ms)]++;
+    if (value < 0)
+        value = 0;
+    h->counts[bucket_of(value)]++;
     h->total++;
-    h->sum_ms += value_ms;
-    if (value_ms > h->max_ms)
-        h->max_ms = value_ms;
+    h->sum += value;
+    if (value > h->max)
+        h->max = value;
 }
 
 int64_t histogram_quantile(const struct histogram *h, double fraction)
 {
-    double wanted = fraction * (double)h->total;
-    uint64_t seen = 0;
+    int64_t bound = bound_of(steps_quantile(h->counts, HISTOGRAM_BUCKETS, h->total, fraction));
 
-    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        seen += h->counts[i];
-        if (seen > 0 && (double)seen >= wanted)
-            return bound_of(i) < h->max_ms ? bound_of(i) : h->max_ms;
-    }
-    return 0;
+    return bound < h->max ? bound : h->max;
 }
 
-uint64_t histogram_count_up_to(const struct histogram *h, int64_t bound_ms)
+uint64_t histogram_count_up_to(const struct histogram *h, int64_t bound)
 {
     uint64_t seen = 0;
 
-    for (unsigned i = 0; i < HISTOGRAM_BUCKETS && bound_of(i) <= bound_ms; i++)
+    for (unsigned i = 0; i < HISTOGRAM_BUCKETS && bound_of(i) <= bound; i++)
         seen += h->counts[i];
     return seen;
 }

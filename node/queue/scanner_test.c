@@ -40,7 +40,7 @@ static void moves_a_job_in_the_millisecond_it_is_due(void **state)
     fixture_advance(&f, 1);
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
     assert_int_equal(queue_stats(f.q)->move_lateness.total, 1);
-    assert_int_equal(queue_stats(f.q)->move_lateness.max_ms, 0);
+    assert_int_equal(queue_stats(f.q)->move_lateness.max, 0);
 }
 
 static void wakes_the_consumer_that_waits_for_it(void **state)
@@ -53,7 +53,7 @@ static void wakes_the_consumer_that_waits_for_it(void **state)
     assert_int_equal(a.status, STATUS_OK);
     delivered(&f, &a);
     assert_int_equal(queue_stats(f.q)->delivery_lateness.total, 1);
-    assert_int_equal(queue_stats(f.q)->delivery_lateness.max_ms, 0);
+    assert_int_equal(queue_stats(f.q)->delivery_lateness.max, 0);
 }
 
 static void an_earlier_job_moves_the_timer_forward(void **state)

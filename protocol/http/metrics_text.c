@@ -109,7 +109,7 @@ void metrics_text_histogram(struct metrics_text *t, const char *name, const char
             add_bucket(t, h, s, steps[j] * decade);
     add_whole_bucket(t, h);
     start_sample(t, "_sum", NULL);
-    buf_printf(t->out, "%.6f\n", (double)h->sum_ms / s->per_second);
+    buf_printf(t->out, "%.6f\n", (double)h->sum / s->per_second);
     start_sample(t, "_count", NULL);
     add_whole(t->out, h->total);
 }

@@ -4,31 +4,17 @@
 
 #define MAX_VALUE ((INT64_C(1) << 40) - 1)
 
-/* Step i of the octave e holds the values whose upper 8 bits, shifted by e, are i. */
-static unsigned step_of(int64_t value)
-{
-    uint64_t v = (uint64_t)value;
-    unsigned shift;
-
-    if (v < 2 * DISTRIBUTION_HALF)
-        return (unsigned)v;
-    shift = 56 - (unsigned)__builtin_clzll(v);
-    return shift * DISTRIBUTION_HALF + (unsigned)(v >> shift);
-}
-
-/* The largest value that belongs to the step. */
 static int64_t end_of(unsigned step)
 {
-    unsigned shift = step < 2 * DISTRIBUTION_HALF ? 0 : step / DISTRIBUTION_HALF - 1;
-
-    return ((int64_t)(step - shift * DISTRIBUTION_HALF + 1) << shift) - 1;
+    return (int64_t)steps_end(step, DISTRIBUTION_STEP_BITS);
 }
 
 void distribution_add(struct distribution *d, int64_t value)
 {
     if (value < 0)
         value = 0;
-    d->counts[step_of(value < MAX_VALUE ? value : MAX_VALUE)]++;
+    d->counts[steps_find((uint64_t)(value < MAX_VALUE ? value : MAX_VALUE),
+                         DISTRIBUTION_STEP_BITS)]++;
     d->total++;
     d->sum += value;
     if (value > d->max)
@@ -37,15 +23,9 @@ void distribution_add(struct distribution *d, int64_t value)
 
 int64_t distribution_quantile(const struct distribution *d, double fraction)
 {
-    double wanted = fraction * (double)d->total;
-    uint64_t seen = 0;
+    int64_t end = end_of(steps_quantile(d->counts, DISTRIBUTION_STEPS, d->total, fraction));
 
-    for (unsigned i = 0; i < DISTRIBUTION_STEPS; i++) {
-        seen += d->counts[i];
-        if (seen > 0 && (double)seen >= wanted)
-            return end_of(i) < d->max ? end_of(i) : d->max;
-    }
-    return d->max;
+    return end < d->max ? end : d->max;
 }
 
 double distribution_mean(const struct distribution *d)
