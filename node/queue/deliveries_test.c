@@ -282,6 +282,21 @@ static void a_job_without_ttr_is_gone_once_delivered(void **state)
     assert_int_equal(settle(OP_ACK, &a), STATUS_NOT_FOUND);
 }
 
+static void
+a_job_without_ttr_that_is_touched_while_it_is_read_is_gone_all_the_same(void **state)
+{
+    struct call call = {0};
+
+    push(&f, "t", "1", 0, 0);
+    consume(&f, &a, "t", 1, 0);
+    call.op.in.lease.ttr_ms = 60000;
+    submit(&f, &call, OP_TOUCH, "t", "1", a.stamps[0]);
+    assert_int_equal(call.status, STATUS_OK);
+    delivered(&f, &a);
+    fixture_advance(&f, 100);
+    assert_int_equal(state_of(&f, "t", "1"), 0);
+}
+
 static void a_consumer_may_bring_its_own_ttr(void **state)
 {
     push(&f, "t", "1", 0, 1000);
@@ -511,6 +526,7 @@ int main(void)
         TEST(confirmations_of_a_topic_travel_together),
         TEST(a_lost_confirmation_is_sent_once_more),
         TEST(a_job_without_ttr_is_gone_once_delivered),
+        TEST(a_job_without_ttr_that_is_touched_while_it_is_read_is_gone_all_the_same),
         TEST(a_consumer_may_bring_its_own_ttr),
         TEST(ttrs_of_several_consumers_travel_together),
         TEST(a_ttr_out_of_range_is_refused),

@@ -152,7 +152,6 @@ static void a_delivery_said_twice_counts_once(void **state)
     wait_until(op.now_ms + 1);
     assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
     assert_int_equal(delivered_for(&job, FAR_MS).out.leases.stale, 0);
-    assert_int_equal(delivered_for(&job, 0).out.leases.stale, 0);
     assert_state("a", JOB_RESERVED);
     assert_int_equal(get("a").tries, 1);
     assert_int_equal(next_event_ms(), op.now_ms + 100);
@@ -166,6 +165,21 @@ static void a_delivery_said_late_does_not_undo_a_touch(void **state)
     assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
     assert_int_equal(get("a").tries, 1);
     assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+}
+
+/* It was touched while its consumer was still reading. */
+static void without_a_time_to_run_the_delivery_is_the_end_touched_or_not(void **state)
+{
+    struct job none = (push_ttr("none", 0), pop_one()), some = (push("some"), pop_one());
+
+    assert_status(touch(&none, FAR_MS), OK);
+    assert_status(touch(&some, FAR_MS), OK);
+    assert_int_equal(delivered(&none, 1).out.leases.stale, 0);
+    assert_int_equal(delivered_for(&some, 0).out.leases.stale, 0);
+    assert_gone("none");
+    assert_gone("some");
+    assert_counts(TOPIC, 0, 0, 0);
+    assert_status(ack(&none), NOT_FOUND);
 }
 
 static void a_touch_confirms_what_was_not_delivered_yet(void **state)
@@ -572,6 +586,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_whole_batch_is_delivered_at_once),
     TEST(a_delivery_said_twice_counts_once),
     TEST(a_delivery_said_late_does_not_undo_a_touch),
+    TEST(without_a_time_to_run_the_delivery_is_the_end_touched_or_not),
     TEST(a_touch_confirms_what_was_not_delivered_yet),
     TEST(a_release_is_a_try_delivered_or_not),
     TEST(each_reservation_is_confirmed_anew),

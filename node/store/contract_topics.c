@@ -85,15 +85,21 @@ static void an_ended_reservation_leaves_a_topic_to_the_scan(void **state)
     assert_told();
 }
 
-/* The scan has looked at the topic, and found nothing that happens soon. */
-static struct job hold_past_a_scan(const char *id)
+/* The scan looks at the topic, and finds nothing that happens soon. */
+static void put_the_scan_off(void)
 {
-    struct job job = hold(id, FAR_MS);
     struct op marker = push_delayed("marker", 1);
 
     scan_at(marker.out.push.due_ms);
     assert_status(cancel("marker"), OK);
     scan_at(store_now());
+}
+
+static struct job hold_past_a_scan(const char *id)
+{
+    struct job job = hold(id, FAR_MS);
+
+    put_the_scan_off();
     return job;
 }
 
@@ -105,6 +111,16 @@ static void the_scan_is_called_with_the_ack_of_the_last_job(void **state)
     assert_status(op, OK);
     assert_int_equal(op.wait_ms, 5000);
     assert_in_range(scan(1).out.scan.next_ms, 1, 5000);
+    assert_none_told(1);
+}
+
+static void the_scan_is_called_with_the_delivery_of_a_last_job_that_was_touched(void **state)
+{
+    struct job job = (push_ttr("a", 0), pop_one());
+
+    assert_status(touch(&job, FAR_MS), OK);
+    put_the_scan_off();
+    assert_int_equal(delivered(&job, 1).wait_ms, 5000);
     assert_none_told(1);
 }
 
@@ -366,6 +382,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_topic_is_told_wherever_its_job_is),
     TEST(an_ended_reservation_leaves_a_topic_to_the_scan),
     TEST(the_scan_is_called_with_the_ack_of_the_last_job),
+    TEST(the_scan_is_called_with_the_delivery_of_a_last_job_that_was_touched),
     TEST(the_scan_is_not_called_while_there_is_another_job),
     TEST(a_job_that_is_ready_for_long_keeps_its_topic),
     TEST(the_cancel_of_the_last_job_ends_its_topic_at_once),

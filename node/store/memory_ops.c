@@ -7,7 +7,7 @@
 #define IDS_PER_MS       32
 #define TOUCH_NO_TTR_MS  5000
 #define STUCK_RETRY_MS   1000
-#define LAST_ACK_SCAN_MS 5000
+#define LAST_JOB_SCAN_MS 5000
 #define TTR_MAX_MS       ((INT64_C(1) << 32) - 1)
 #define OLDEST_LOOK_MAX  100
 
@@ -138,29 +138,36 @@ static struct record *leased(struct call *c, const struct lease *lease)
     return record;
 }
 
-static void confirm(struct call *c, struct record *record, const struct lease *lease)
+/* With the last job the scan is called: it may think it has time until the deadline. */
+static void call_scan_if_last(struct call *c)
 {
-    int64_t ttr_ms = lease->has_ttr ? lease->ttr_ms : record->job.ttr_ms;
-
-    if (record->is_confirmed)
-        return;
-    if (ttr_ms == 0) {
-        record_delete(c->topic, record);
-        return;
-    }
-    note_consumer(record);
-    move_deadline(c->topic, record, c->now_ms + ttr_ms);
+    if (!c->topic->records)
+        memory_topic_expect(c->topic, c->now_ms + LAST_JOB_SCAN_MS);
 }
 
+/* Without a time to run the delivery is the end, even if a touch came before it. */
 static enum status run_delivered(struct call *c)
 {
+    bool was_touched = false;
+
     for (unsigned i = 0; i < c->op->in.leases.count; i++) {
         const struct lease *lease = &c->op->in.leases.items[i];
         struct record *record = leased(c, lease);
+        int64_t ttr_ms;
 
-        if (record)
-            confirm(c, record, lease);
+        if (!record)
+            continue;
+        ttr_ms = lease->has_ttr ? lease->ttr_ms : record->job.ttr_ms;
+        if (ttr_ms == 0) {
+            was_touched |= record->is_confirmed;
+            record_delete(c->topic, record);
+        } else if (!record->is_confirmed) {
+            note_consumer(record);
+            move_deadline(c->topic, record, c->now_ms + ttr_ms);
+        }
     }
+    if (was_touched)
+        call_scan_if_last(c);
     return STATUS_OK;
 }
 
@@ -191,7 +198,6 @@ static enum status run_return(struct call *c)
     return STATUS_OK;
 }
 
-/* With the last job the scan is called: it may think it has time until the deadline. */
 static enum status run_ack(struct call *c)
 {
     struct record *record;
@@ -202,8 +208,8 @@ static enum status run_ack(struct call *c)
         return status;
     was_confirmed = record->is_confirmed;
     record_delete(c->topic, record);
-    if (was_confirmed && !c->topic->records)
-        memory_topic_expect(c->topic, c->now_ms + LAST_ACK_SCAN_MS);
+    if (was_confirmed)
+        call_scan_if_last(c);
     return STATUS_OK;
 }
 

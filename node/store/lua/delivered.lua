@@ -5,8 +5,10 @@
 -- answer code, now, wait, number of leases that were not valid any more
 -- USES   check_lease owns event confirmed
 --
--- With TTR 0 a job is done with its delivery. A reservation that is confirmed already stays as
--- it is: this may be said again, and what the consumer has done since must hold.
+-- With TTR 0 a job is done with its delivery, also where its consumer touched it before the end
+-- of the reply. Any other reservation that is confirmed already stays as it is: this may be said
+-- again, and what the consumer has done since must hold. With the last job of a topic the scan is
+-- called where a touch may have put it off, as in ack.
 
 local j, p, v, t, o = unpack(KEYS)
 local topic = ARGV[1]
@@ -17,7 +19,7 @@ for i = 2, #ARGV, 2 do
 end
 local values = call('HMGET', j, unpack(ids))
 
-local stale, soonest = 0, math.huge
+local stale, soonest, was_touched = 0, math.huge, false
 local kept, deadlines, gone, bodies, owners = {}, {}, {}, {}, {}
 
 for i = 1, #ids do
@@ -29,10 +31,11 @@ for i = 1, #ids do
     end
     if check_lease(value, stamp) ~= OK then
         stale = stale + 1
-    elseif byte(value) < 32 then
+    else
         local ttr = own_ttr or parse('>I4', value, 4)
         if ttr == 0 then
             gone[#gone + 1] = id
+            was_touched = was_touched or byte(value) >= 32
             if byte(value) % 16 >= 8 then
                 call('HLEN', p)
                 bodies[#bodies + 1] = id
@@ -40,7 +43,7 @@ for i = 1, #ids do
             if owns(o, value, id, topic) then
                 owners[#owners + 1] = id
             end
-        else
+        elseif byte(value) < 32 then
             soonest = math.min(soonest, now + ttr)
             kept[#kept + 1] = id
             kept[#kept + 1] = confirmed(value)
@@ -49,9 +52,12 @@ for i = 1, #ids do
         end
     end
 end
+if was_touched and call('HLEN', j) == #gone then
+    soonest = now + 5000
+end
 
 call('ZREM', v, '') -- even if Redis is full
-local wait = #kept > 0 and event(t, topic, soonest) or -1
+local wait = soonest < math.huge and event(t, topic, soonest) or -1
 if #gone > 0 then
     call('ZREM', v, unpack(gone))
     call('HDEL', j, unpack(gone))
