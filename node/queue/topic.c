@@ -148,14 +148,16 @@ static void return_rest(struct topic *t, unsigned given)
 
 /* Back to their old places in the line; returns how many. Those who came too late for an
  * answer that had room for no more jobs are to be asked for again: they were not tried. */
-static unsigned unclaim_all(struct topic *t, bool were_tried, enum status status)
+static unsigned unclaim_all(struct topic *t, bool has_more, enum status status)
 {
     unsigned count = 0;
 
     for (; !list_is_empty(&t->claimed); count++) {
         struct seat *seat = CONTAINER_OF(t->claimed.prev, struct seat, link);
 
-        seat->was_tried |= were_tried;
+        seat->was_tried |= !has_more;
+        if (has_more)
+            waiter_give_grace(seat->pop);
         seat->pop->is_claimed = false;
         seat->pop->trouble = status;
         list_remove(&seat->link);
@@ -232,7 +234,7 @@ static void on_popped(struct op *op)
     } else {
         note_failure(t);
     }
-    move_on(t, unclaim_all(t, !has_more, op->status));
+    move_on(t, unclaim_all(t, has_more, op->status));
     if (!t->is_dirty && t->in_a_hurry)
         dismiss_the_hurried(t);
     t->is_popping = false;

@@ -57,6 +57,10 @@ bool topic_serve_seat(struct seat *seat);
 bool waiter_is_finished(const struct pop *pop);
 void waiter_finish_empty(struct pop *pop); /* called back in a later turn */
 
+/* There are jobs, and the answer had no room for its own: a consumer whose time is over waits
+ * for a moment more. */
+void waiter_give_grace(struct pop *pop);
+
 /* The jobs of the pop that has just been answered; calls back. */
 void waiter_finish_with(struct pop *pop, struct bytes topic, const struct op *op,
                         const struct job *jobs, unsigned count);

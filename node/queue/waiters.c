@@ -7,6 +7,7 @@
 #include "node/queue/topic.h"
 
 #define TRUST_MS 1000
+#define GRACE_MS 100
 
 /* ---- consumers leave their seats ---- */
 
@@ -81,6 +82,14 @@ static void on_time_over(struct timer *timer)
     pop->is_patient = false;
     if (!pop->is_claimed) /* else the answer of the pop in flight decides */
         waiter_finish_empty(pop);
+}
+
+void waiter_give_grace(struct pop *pop)
+{
+    if (pop->is_patient || pop->wait_ms == 0)
+        return;
+    pop->is_patient = true;
+    timer_arm(pop->waiters->core->timers, &pop->timer, GRACE_MS);
 }
 
 void waiter_finish_with(struct pop *pop, struct bytes topic, const struct op *op,

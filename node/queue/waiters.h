@@ -29,7 +29,9 @@
  * so jobs come in the order of the topics. A topic remembers whom it holds up this way, and
  * lets them go when it turns clean, or fails.
  *
- * Jobs that come back for a consumer who has left meanwhile are returned.
+ * Jobs that come back for a consumer who has left meanwhile are returned. One whose time ends
+ * while it is claimed waits for that answer, and for a moment more where there are jobs that
+ * had no room in it.
  */
 #ifndef DUEQ_NODE_QUEUE_WAITERS_H
 #define DUEQ_NODE_QUEUE_WAITERS_H

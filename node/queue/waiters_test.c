@@ -241,6 +241,52 @@ static void those_who_had_no_room_are_served_next(void **state)
     }
 }
 
+/* `b` takes the room of the answer that is made for both; there is one job more. */
+static void let_the_time_of_a_end_while_it_is_popped_for(void)
+{
+    static struct consumer first;
+
+    first = (struct consumer){0};
+    for (unsigned i = 0; i < 4; i++)
+        push_bulky("t", (char[]){(char)('1' + i), '\0'});
+    memory_store_hold(f.ms);
+    consume(&f, &first, "t", 1, 5000);
+    consume(&f, &b, "t", 2, 5000);
+    consume(&f, &a, "t", 1, 1000);
+    memory_store_let_go(f.ms, 1);
+    fixture_advance(&f, 1000);
+    assert_got(&first, "1");
+    assert_int_equal(a.done, 0);
+    delivered(&f, &first);
+}
+
+static void one_whose_time_ends_is_not_sent_home_from_jobs_that_had_no_room(void **state)
+{
+    let_the_time_of_a_end_while_it_is_popped_for();
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_got(&b, "2");
+    assert_got(&a, "4");
+    delivered(&f, &a);
+    delivered(&f, &b);
+}
+
+static void it_is_sent_home_a_moment_later_if_they_are_gone(void **state)
+{
+    struct call cancel = {0};
+
+    let_the_time_of_a_end_while_it_is_popped_for();
+    submit(&f, &cancel, OP_CANCEL, "t", "4", 0);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(cancel.status, STATUS_OK);
+    assert_int_equal(a.done, 0);
+    fixture_advance(&f, 100);
+    assert_int_equal(a.done, 1);
+    assert_int_equal(a.status, STATUS_NOT_FOUND);
+    delivered(&f, &b);
+}
+
 /* The store says "ready" while an answer "empty", older than that, is on its way. */
 static void hears_news_that_overtake_an_answer(void **state)
 {
@@ -570,6 +616,8 @@ int main(void)
         TEST(gives_as_many_as_were_asked_for),
         TEST(one_that_asks_for_many_is_given_what_has_room),
         TEST(those_who_had_no_room_are_served_next),
+        TEST(one_whose_time_ends_is_not_sent_home_from_jobs_that_had_no_room),
+        TEST(it_is_sent_home_a_moment_later_if_they_are_gone),
         TEST(hears_news_that_overtake_an_answer),
         TEST(cancelling_a_waiting_consumer_costs_nothing),
         TEST(a_job_popped_for_one_who_left_goes_to_the_next_without_a_try),
