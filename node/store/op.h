@@ -20,6 +20,7 @@
 #include "base/list.h"
 #include "base/status.h"
 #include "node/store/job.h"
+#include "node/store/settings.h"
 
 /* clang-format off */
 /*    verb       word          input beside topic and id; what it does */
@@ -32,12 +33,24 @@
     X(ACK,       "ack")       /* lease:  the reserved job is done; gone                     */ \
     X(RELEASE,   "release")   /* lease:  give it back, at once or with a delay              */ \
     X(TOUCH,     "touch")     /* lease:  its deadline is ttr from now                       */ \
+    X(BURY,      "bury")      /* lease:  dead, until somebody kicks or deletes it           */ \
     X(CANCEL,    "cancel")    /*         gone, from any state                               */ \
+    X(MOVE,      "move")      /* move:   due at another time, from any state; run, kick     */ \
+    X(KICK,      "kick")      /* chunk:  dead jobs to ready                                 */ \
+    X(PURGE,     "purge")     /* chunk:  jobs of one state gone                             */ \
     X(GET,       "get")       /*         look at it                                         */ \
+    X(LIST,      "list")      /* list:   the jobs of one state, in order                    */ \
     X(STATS,     "stats")     /*         count the topic's jobs                             */ \
     X(OWNER,     "owner")     /*         (no topic) who has this id, in this bucket         */ \
     X(SCAN,      "scan")      /* scan:   (no topic, no id) move what is due in this bucket  */ \
-    X(TOPICS,    "topics")    /* topics: (no topic, no id) some of the bucket's, counted    */
+    X(TOPICS,    "topics")    /* topics: (no topic, no id) some of the bucket's, counted    */ \
+    X(CONFIGURE, "configure") /* configure: change the topic's settings, pause it or not    */ \
+    X(SETTINGS,  "settings")  /* settings: a topic's, or (no topic) some of the bucket's    */ \
+    X(RECORD,    "record")    /* record: (no topic, no id) add to the bucket's history      */ \
+    X(TRACE,     "trace")     /* trace:  what the history says of the job                   */ \
+    X(PLACES,    "places")    /* places: (no topic, no id, no bucket) topics with any key   */ \
+    X(AUDIT,     "audit")     /* audit:  is each of the topic's jobs in exactly one place?  */ \
+    X(REPAIR,    "repair")    /*         put a job, or with id "" its topic, in order       */
 /* clang-format on */
 
 enum op_verb {
@@ -47,8 +60,14 @@ enum op_verb {
         OP_COUNT
 };
 
-#define OP_ITEMS_MAX  64  /* leases in one DELIVERED, KEEP or RETURN; jobs in one POP */
-#define OP_TOPICS_MAX 100 /* topics in one TOPICS */
+#define OP_ITEMS_MAX   64   /* leases in one DELIVERED, KEEP or RETURN; jobs in one POP */
+#define OP_TOPICS_MAX  100  /* topics in one TOPICS */
+#define OP_CHUNK_MAX   1000 /* jobs in one KICK or PURGE */
+#define OP_LIST_MAX    100  /* jobs in one LIST, suspects in one AUDIT */
+#define OP_ROWS_MAX    1000 /* topics in one answer of SETTINGS or PLACES */
+#define OP_RECORDS_MAX 64   /* in one RECORD or TRACE */
+#define OP_CURSOR_MAX  256  /* bytes of a cursor */
+#define OP_RULES_MAX   100  /* in one SCAN */
 
 #define OP_POP_BYTES_MAX  (1u << 20) /* of the big bodies of a POP that brings several jobs */
 #define OP_BODY_SMALL_MAX 1024       /* bytes of a body that is not big */
@@ -75,6 +94,90 @@ struct topic_count {
     struct topic_stats stats;
 };
 
+struct settings_row {
+    struct bytes topic;
+    struct topic_settings settings;
+};
+
+/* What a PUSH does where a job with its id lives. */
+enum push_mode {
+    PUSH_REJECT,  /* DUPLICATE */
+    PUSH_REPLACE, /* that one is gone, wherever it was */
+    PUSH_IGNORE,  /* OK, and that one stays as it is: out.push.existed */
+};
+
+/* A job in a LIST: as in struct job, but without its body. */
+struct job_row {
+    struct job job;
+    int64_t body_bytes;
+    int64_t place_ms; /* reserved: its deadline; dead: when it died; else its due */
+};
+
+/* clang-format off */
+/*    name         word */
+#define EVENT_LIST(X)                                                                        \
+    X(PUSHED,      "pushed")      /* at: due                                              */ \
+    X(REPLACED,    "replaced")    /* by a push of its id                                  */ \
+    X(DUE,         "due")         /* delayed to ready                                     */ \
+    X(DELIVERED,   "delivered")   /* its consumer has it; at: deadline                    */ \
+    X(RETURNED,    "returned")    /* its consumer left without it                         */ \
+    X(TOUCHED,     "touched")     /* at: deadline                                         */ \
+    X(RELEASED,    "released")    /* at: due                                              */ \
+    X(TIMED_OUT,   "timed_out")   /* the reservation ran out; at: due                     */ \
+    X(ACKED,       "acked")                                                                  \
+    X(DIED,        "died")        /* death says why                                       */ \
+    X(MOVED,       "moved")       /* rescheduled, run, kicked; at: due                    */ \
+    X(CANCELLED,   "cancelled")                                                              \
+    X(REPAIRED,    "repaired")
+/* clang-format on */
+
+enum job_event {
+#define X(name, word) EVENT_##name,
+    EVENT_LIST(X)
+#undef X
+        EVENT_COUNT
+};
+
+/* A line of the history. */
+struct history_item {
+    enum job_event event;
+    enum death death; /* DIED */
+    int64_t time_ms;  /* on Redis's clock */
+    int64_t at_ms;    /* see EVENT_LIST; 0: none */
+    unsigned tries;   /* hand-overs so far, where known */
+    struct bytes topic, id;
+    struct bytes node;   /* who did it: at most 64 bytes */
+    struct bytes client; /* at most JOB_HOLDER_MAX */
+};
+
+/* What an AUDIT finds and a REPAIR mends. */
+/* clang-format off */
+/*    name         word */
+#define DAMAGE_LIST(X)                                                                       \
+    X(NONE,        "none")                                                                   \
+    X(NO_PLACE,    "no_place")    /* a job in no place                                    */ \
+    X(TWO_PLACES,  "two_places")  /* a place names a job that is in another one           */ \
+    X(NO_JOB,      "no_job")      /* a place, or a body, without a job                    */ \
+    X(WRONG_TIME,  "wrong_time")  /* its place has another time than the job              */ \
+    X(NO_BODY,     "no_body")     /* a large body is lost                                 */ \
+    X(NO_VALUE,    "no_value")    /* what is kept of it was not written by dueq           */ \
+    X(NO_EXPIRY,   "no_expiry")   /* its ttl is not watched, or that of another time      */ \
+    X(NOT_LISTED,  "not_listed")  /* the topic: missing in the list of topics             */ \
+    X(NO_EVENT,    "no_event")    /* the topic: its next event is not planned, or too late */
+/* clang-format on */
+
+enum damage {
+#define X(name, word) DAMAGE_##name,
+    DAMAGE_LIST(X)
+#undef X
+        DAMAGE_COUNT
+};
+
+struct suspect {
+    struct bytes id; /* "": the topic itself */
+    enum damage damage;
+};
+
 struct op {
     enum op_verb verb;
     void (*on_done)(struct op *op);
@@ -96,18 +199,25 @@ struct op {
             int64_t delay_ms; /* from now on Redis's clock; ignored when at_ms is not 0 */
             int64_t at_ms;    /* absolute due time on Redis's clock, or 0 */
             int64_t ttr_ms;
+            int64_t
+                ttl_ms; /* expires so long after now; 0: never. rules.expires_ms is not read */
+            struct job_rules rules;
+            enum push_mode mode;
+            unsigned given; /* SETTING_BITs of what the caller chose; the engine fills the rest
+                             * in from the topic's settings; the store does not look at it */
         } push;
         struct {
             unsigned count; /* 1 to OP_ITEMS_MAX */
             bool id_only;   /* remember the owners, for acks that bring no topic and no stamp */
+            struct bytes holder; /* who, for people: at most JOB_HOLDER_MAX; "": unknown */
         } pop;
         struct {
             const struct lease *items; /* all of one topic */
             unsigned count;            /* 1 to OP_ITEMS_MAX */
         } leases;                      /* DELIVERED, KEEP and RETURN */
         struct {
-            int64_t stamp;    /* ACK, RELEASE, TOUCH */
-            int64_t delay_ms; /* RELEASE: 0 for at once */
+            int64_t stamp;    /* ACK, RELEASE, TOUCH, BURY */
+            int64_t delay_ms; /* RELEASE: 0 for at once; -1: as the job's backoff says */
             int64_t ttr_ms;   /* TOUCH: 0 for the job's own TTR */
         } lease;
         struct {
@@ -115,8 +225,48 @@ struct op {
             unsigned limit;     /* 1 to OP_TOPICS_MAX */
         } topics;
         struct {
-            unsigned limit; /* move at most so many jobs */
+            unsigned limit;                    /* move at most so many jobs */
+            const struct settings_rule *rules; /* for topics that have no such setting in c */
+            unsigned rule_count;               /* at most OP_RULES_MAX */
         } scan;
+        struct {
+            int64_t delay_ms; /* from now; 0: at once. Ignored when at_ms is not 0 */
+            int64_t at_ms;
+            unsigned states; /* 1 << enum job_state: only from these; else WRONG_STATE */
+        } move;
+        struct {
+            enum job_state state; /* PURGE */
+            unsigned limit;       /* 1 to OP_CHUNK_MAX */
+            int64_t since_ms;     /* of the dead, only those who died then or later; 0: all */
+            int64_t before_ms;    /* and before then; 0: all */
+        } chunk;                  /* KICK and PURGE */
+        struct {
+            enum job_state state;
+            struct bytes after; /* the last answer's `next`; "" at first */
+            unsigned limit;     /* 1 to OP_LIST_MAX */
+        } list;
+        struct {
+            struct topic_settings settings;
+            unsigned mask;    /* SETTING_BITs to be changed: to the value, or where not set in
+                               * `settings`, to none */
+            bool has_pause;   /* settings.paused_until_ms counts: 0 resumes */
+            int64_t pause_ms; /* from now, instead of until; 0: until counts */
+        } configure;
+        struct {
+            struct bytes after; /* without a topic: the last answer's `next`; "" at first */
+        } settings;
+        struct {
+            const struct history_item *items; /* all of the bucket */
+            unsigned count;                   /* 1 to OP_RECORDS_MAX */
+            int64_t bytes_max;                /* the bucket's history is cut to about that */
+        } record;
+        struct {
+            struct bytes before; /* the last answer's `next`; "" at first: the newest */
+            unsigned limit;      /* 1 to OP_RECORDS_MAX */
+        } trace;
+        struct {
+            struct bytes after;
+        } places; /* PLACES: ""; AUDIT: the last answer's `next` */
     } in;
 
     enum status status;
@@ -127,7 +277,8 @@ struct op {
     union {
         struct {
             struct bytes id; /* the given one, or the store's */
-            int64_t due_ms;
+            int64_t due_ms;  /* with `existed` that of the job that lives */
+            bool existed; /* PUSH_IGNORE: nothing was pushed. PUSH_REPLACE: one was replaced */
         } push;
         struct {
             const struct job *jobs; /* state RESERVED */
@@ -138,7 +289,47 @@ struct op {
             unsigned
                 stale; /* leases that were not valid any more: nothing was changed for them */
         } leases;
-        struct job job;           /* GET */
+        struct job_row job; /* GET; body_bytes is the body's */
+        struct {
+            int64_t due_ms;      /* RELEASE, MOVE; 0: it died instead */
+            int64_t deadline_ms; /* TOUCH */
+            unsigned tries;      /* RELEASE, BURY: hand-overs so far */
+            enum death death;    /* RELEASE: its tries are used up; BURY */
+        } change;                /* RELEASE, TOUCH, BURY, MOVE */
+        struct {
+            unsigned count; /* so many */
+            bool has_more;  /* ask again */
+        } chunk;            /* KICK, PURGE */
+        struct {
+            const struct job_row *rows;
+            unsigned count;    /* may be 0 before the end */
+            struct bytes next; /* "" at the end */
+        } list;
+        struct {
+            const struct settings_row
+                *rows;         /* one; or some of the bucket's, each once or twice */
+            unsigned count;    /* of a topic: 1, with nothing set if it has none */
+            struct bytes next; /* "" at the end */
+        } settings;            /* SETTINGS; CONFIGURE: one, as they are now */
+        struct {
+            const struct history_item *items; /* newest first */
+            unsigned count;                   /* may be 0 before the end */
+            struct bytes next;                /* "" at the end */
+        } trace;
+        struct {
+            const struct settings_row *rows; /* topic alone; a topic may come several times */
+            unsigned count;
+            struct bytes next; /* "" at the end */
+        } places;
+        struct {
+            const struct suspect *items;
+            unsigned count;
+            unsigned looked_at; /* jobs and entries of places */
+            struct bytes next;  /* "" at the end */
+        } audit;
+        struct {
+            enum damage damage; /* what it was; NONE: it is healthy, and nothing was done */
+        } repair;
         struct topic_stats stats; /* STATS */
         struct {
             const struct topic_count *rows; /* by name; those that have a job */
@@ -151,12 +342,15 @@ struct op {
             int64_t stamp;
         } owner;
         struct {
-            unsigned moved;             /* jobs that changed their place */
+            unsigned moved;             /* jobs that changed their place, or went */
             const int64_t *lateness_ms; /* of those that became due: now - due */
             unsigned lateness_count;
             unsigned expired; /* of the moved: reservations that ran out */
-            int64_t next_ms;  /* until the bucket's next event; 0: more is due now; -1: none */
-            unsigned stuck;   /* topics left alone, because their data contradicts itself */
+            unsigned
+                died[DEATH_COUNT]; /* of the moved: to dead, by reason (tries: of `expired`) */
+            unsigned pruned;       /* of the moved: dead jobs beyond their topic's limits */
+            int64_t next_ms; /* until the bucket's next event; 0: more is due now; -1: none */
+            unsigned stuck;  /* topics left alone, because their data contradicts itself */
             struct bytes wrong; /* what is wrong with the first of them, for people */
         } scan;
     } out;
