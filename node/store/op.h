@@ -228,6 +228,8 @@ struct op {
             unsigned limit;                    /* move at most so many jobs */
             const struct settings_rule *rules; /* for topics that have no such setting in c */
             unsigned rule_count;               /* at most OP_RULES_MAX */
+            struct bytes node;                 /* who scans, for the history */
+            int64_t history_bytes;             /* as record.bytes_max */
         } scan;
         struct {
             int64_t delay_ms; /* from now; 0: at once. Ignored when at_ms is not 0 */
@@ -289,7 +291,7 @@ struct op {
             unsigned
                 stale; /* leases that were not valid any more: nothing was changed for them */
         } leases;
-        struct job_row job; /* GET; body_bytes is the body's */
+        struct job_row row; /* GET, with the body in row.job */
         struct {
             int64_t due_ms;      /* RELEASE, MOVE; 0: it died instead */
             int64_t deadline_ms; /* TOUCH */
