@@ -77,8 +77,9 @@ enum op_verb {
 struct lease {
     struct bytes id;
     int64_t stamp;
-    bool has_ttr;   /* DELIVERED: ttr_ms counts instead of the job's own */
-    int64_t ttr_ms; /* 0: the job is done with its delivery */
+    bool has_ttr;        /* DELIVERED: ttr_ms counts instead of the job's own */
+    int64_t ttr_ms;      /* 0: the job is done with its delivery */
+    struct bytes holder; /* DELIVERED: who has it, for people: at most JOB_HOLDER_MAX, or "" */
 };
 
 /* How many of a topic's jobs are where, and how long they have been, or will be, there. */
@@ -209,7 +210,6 @@ struct op {
         struct {
             unsigned count; /* 1 to OP_ITEMS_MAX */
             bool id_only;   /* remember the owners, for acks that bring no topic and no stamp */
-            struct bytes holder; /* who, for people: at most JOB_HOLDER_MAX; "": unknown */
         } pop;
         struct {
             const struct lease *items; /* all of one topic */
