@@ -16,6 +16,10 @@
  * - names.c, checks.c: what a topic, an id and a request may look like
  * - census.c: all jobs counted, for metrics
  * - handovers.c: what was handed out lately, for those who watch
+ * - topic_settings.c: what each topic's settings are, as Redis and the configuration say
+ * - sweeps.c: all of a state kicked or purged, chunk by chunk
+ * - history.c, traces.c: what jobs went through, written down and read
+ * - reconciler.c: proves slowly that every job is in its one place
  */
 #ifndef DUEQ_NODE_QUEUE_QUEUE_H
 #define DUEQ_NODE_QUEUE_QUEUE_H
@@ -35,6 +39,7 @@
 #define QUEUE_CLIENT_MAX_BYTES   64   /* of pop.client; the rest is cut off */
 #define QUEUE_FOLLOW_MAX         1000 /* hand-overs in one answer */
 #define QUEUE_FOLLOWERS_MAX      100  /* who follow at once; one more is TOO_MANY */
+#define QUEUE_TRACE_MAX          1000 /* lines of history in one answer */
 
 struct queue_options {
     size_t body_max_bytes;
@@ -42,6 +47,11 @@ struct queue_options {
     unsigned scan_batch;      /* jobs one scan moves at most */
     int64_t scan_interval_ms; /* the safety scan of each bucket */
     unsigned census_topics;   /* topics a census looks at; 0: 20,000 */
+    struct bytes node;        /* this node's name, in holders and histories; borrowed */
+    const struct settings_rule *rules; /* of the configuration, first match first; borrowed */
+    unsigned rule_count;               /* at most OP_RULES_MAX */
+    int64_t history_bytes;             /* of a bucket's history, about */
+    unsigned audit_rate;               /* jobs looked at a second; 0: no reconciler */
 };
 
 /* Counters since start; gauges where it says so. */
@@ -60,8 +70,15 @@ struct queue_stats {
     uint64_t in_flight;                     /* gauge: operations the store has not answered */
     uint64_t following;                     /* gauge: calls that wait for hand-overs */
     uint64_t census_walks;                  /* begun */
-    struct histogram move_lateness;         /* ready - due, every job that had a delay */
-    struct histogram delivery_lateness;     /* flushed - due, where a consumer was waiting */
+    uint64_t died[DEATH_COUNT];         /* jobs that went to dead, as far as this node did it */
+    uint64_t pruned_jobs;               /* dead jobs deleted by their topic's limits */
+    uint64_t history_lost;              /* lines the store did not take */
+    uint64_t audited;                   /* jobs and entries the reconciler looked at */
+    uint64_t audit_walks;               /* through the whole store, finished */
+    uint64_t suspects;                  /* what looked wrong once */
+    uint64_t repaired[DAMAGE_COUNT];    /* what was, and is mended */
+    struct histogram move_lateness;     /* ready - due, every job that had a delay */
+    struct histogram delivery_lateness; /* flushed - due, where a consumer was waiting */
 };
 
 struct queue;
@@ -82,9 +99,11 @@ void queue_deactivate(struct queue *q);
  * the outstanding confirmations, and calls back when nothing is in flight any more. */
 void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg);
 
-/* PUSH, ACK, RELEASE, TOUCH, CANCEL, GET, STATS and TOPICS: checks the inputs, sets the bucket
- * (but for TOPICS, which the caller asks of one bucket after the other), and submits. See op.h
- * for the rules. */
+/* PUSH, ACK, RELEASE, TOUCH, BURY, CANCEL, MOVE, KICK, PURGE, GET, LIST, STATS, CONFIGURE,
+ * SETTINGS and TOPICS: checks the inputs, sets the bucket (but for TOPICS, and SETTINGS without
+ * a topic, which the caller asks of one bucket after the other), and submits. See op.h for the
+ * rules. What a PUSH leaves open (in.push.given) comes from the topic's settings; with a MOVE
+ * that has all states but DEAD in its mask a job is not brought back to life. */
 void queue_submit(struct queue *q, struct op *op);
 
 unsigned queue_buckets(const struct queue *q);
@@ -161,6 +180,73 @@ struct id_ack {
 };
 
 void queue_ack_by_id(struct queue *q, struct id_ack *ack);
+
+/* ---- whole states ---- */
+
+/* All jobs of a state kicked (DEAD) or purged. The caller embeds it. It goes chunk by chunk,
+ * and lets others between; what comes in meanwhile is not promised to be swept. */
+struct sweep {
+    struct bytes topic; /* borrowed until on_done */
+    enum op_verb verb;  /* OP_KICK or OP_PURGE */
+    unsigned states;    /* PURGE: 1 << enum job_state of each */
+    uint64_t limit;     /* at most so many; 0: all that were there when it began */
+    int64_t since_ms;   /* of the dead, as in op.h */
+    int64_t before_ms;
+    struct bytes client;
+    void (*on_done)(struct sweep *sweep);
+
+    /* Outputs, valid while on_done runs. OK; else why it stopped: `count` were swept before,
+     * and with UNKNOWN perhaps up to OP_CHUNK_MAX more. CANCELLED after queue_sweep_cancel. */
+    enum status status;
+    uint64_t count;
+    bool has_more; /* it ended at the limit */
+
+    /* The queue's own, see sweeps.c. */
+    struct sweeps *sweeps;
+    struct list link;
+    struct op op;
+    uint64_t left;
+    bool is_cancelled;
+};
+
+void queue_sweep(struct queue *q, struct sweep *sweep);
+
+/* on_done comes with CANCELLED, after the chunk on its way. Not for one that is done. */
+void queue_sweep_cancel(struct queue *q, struct sweep *sweep);
+
+/* ---- settings ---- */
+
+/* What holds for the topic here and now: what Redis has, what the configuration says beside it,
+ * and what is built in; all are set. Every node knows a change within a second of it, while its
+ * link to Redis works. */
+void queue_settings(struct queue *q, struct bytes topic, struct topic_settings *settings);
+
+/* ---- history ---- */
+
+/* What the history says of a job, also of one that is gone. The caller embeds it. */
+struct trace {
+    struct bytes topic, id; /* borrowed until on_done */
+    unsigned limit;         /* 1 to QUEUE_TRACE_MAX: the newest */
+    void (*on_done)(struct trace *trace);
+
+    /* Outputs, valid while on_done runs. OK, also when nothing is known of it. */
+    enum status status;
+    const struct history_item *items; /* oldest first */
+    unsigned count;
+    bool is_on; /* the topic's history is written */
+
+    /* The queue's own, see traces.c. */
+    struct traces *traces;
+    struct list link;
+    struct op op;
+    struct trace_room *room;
+    bool is_cancelled;
+};
+
+void queue_trace(struct queue *q, struct trace *trace);
+
+/* on_done comes with CANCELLED, soon. Not for one that is done. */
+void queue_trace_cancel(struct queue *q, struct trace *trace);
 
 /* ---- looking on ---- */
 

@@ -190,7 +190,9 @@ struct op {
     int64_t sent_mono_ms;          /* when the engine got it */
 
     unsigned bucket;    /* crc16(topic) % buckets; the queue sets it, but for TOPICS */
-    struct bytes topic; /* all but TOPICS, OWNER and SCAN */
+    struct bytes topic; /* where OP_LIST does not say otherwise */
+    struct bytes
+        client; /* who asks, for the history; may be ""; the store does not look at it */
     struct bytes
         id; /* PUSH ("": the store gives one), ACK, RELEASE, TOUCH, CANCEL, GET, OWNER */
 
