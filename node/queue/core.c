@@ -29,16 +29,11 @@ static void answer(struct core *core, struct op *op)
     core->on_end(core);
 }
 
-static bool only_asks(enum op_verb verb)
-{
-    return verb == OP_GET || verb == OP_STATS || verb == OP_TOPICS || verb == OP_OWNER;
-}
-
 static void on_stored(struct op *op)
 {
     struct core *core = op->core;
 
-    if (only_asks(op->verb) && status_is_unknown(op->status))
+    if (op_is_read(op->verb) && status_is_unknown(op->status))
         op->status = STATUS_UNAVAILABLE;
     core->in_flight--;
     core->after(core, op);

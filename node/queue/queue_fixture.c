@@ -83,7 +83,7 @@ static void on_done(struct op *op)
         assert_true(op->out.push.id.len < sizeof(call->id));
         memcpy(call->id, op->out.push.id.at, op->out.push.id.len);
     } else if (op->verb == OP_GET) {
-        call->job = op->out.job;
+        call->job = op->out.row.job;
     } else if (op->verb == OP_STATS) {
         call->delayed = op->out.stats.delayed;
         call->ready = op->out.stats.ready;

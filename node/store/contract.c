@@ -78,7 +78,7 @@ static void keep_outputs(struct op *op)
     if (op->verb == OP_PUSH) {
         op->out.push.id = room_copy(&now.kept, op->out.push.id);
     } else if (op->verb == OP_GET) {
-        op->out.job = room_copy_job(&now.kept, &op->out.job);
+        op->out.row.job = room_copy_job(&now.kept, &op->out.row.job);
     } else if (op->verb == OP_OWNER) {
         op->out.owner.topic = room_copy(&now.kept, op->out.owner.topic);
     } else if (op->verb == OP_SCAN) {
@@ -215,7 +215,7 @@ struct job pop_one(void)
 
 struct job get(const char *id)
 {
-    return run_well(id_op(OP_GET, id)).out.job;
+    return run_well(id_op(OP_GET, id)).out.row.job;
 }
 
 struct op scan(unsigned limit)

@@ -34,8 +34,8 @@ static void lead_through_life(struct bytes topic, struct bytes id, struct bytes 
 
         get_it = run(get_it);
         assert_status(get_it, OK);
-        assert_int_equal(get_it.out.job.state, JOB_READY);
-        assert_bytes(get_it.out.job.body, body);
+        assert_int_equal(get_it.out.row.job.state, JOB_READY);
+        assert_bytes(get_it.out.row.job.body, body);
         job = pop_one_of(topic);
         assert_bytes(job.id, id);
         assert_bytes(job.body, body);

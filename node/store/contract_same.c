@@ -68,7 +68,7 @@ static void check_outputs(const struct op *r, const struct op *m)
         SAME(out.leases.stale);
         break;
     case OP_GET:
-        check_job(&r->out.job, &m->out.job);
+        check_job(&r->out.row.job, &m->out.row.job);
         break;
     case OP_STATS:
         check_stats(&r->out.stats, &m->out.stats);

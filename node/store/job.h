@@ -80,9 +80,9 @@ struct job {
     int64_t due_ms;   /* Redis's clock */
     int64_t delay_ms; /* as pushed */
     int64_t ttr_ms;
-    int64_t stamp;
-    unsigned tries; /* confirmed hand-overs so far */
-    enum death death;
+    int64_t stamp;    /* 0: delayed or dead */
+    unsigned tries;   /* confirmed hand-overs so far */
+    enum death death; /* of the dead only */
     struct job_rules rules;
 };
 
@@ -92,6 +92,7 @@ const char *death_word(enum death death);
 /* The stable word for people and the wire: "delayed", "ready", "reserved", "dead". */
 const char *job_state_word(enum job_state state);
 
+/* Without flags: the value of a job without rules and holder is this and its body. */
 void job_pack_header(const struct job *job, char header[JOB_HEADER_BYTES]);
 
 /* Reads all of a packed value; `id` is the caller's to set. Body and holder borrow from

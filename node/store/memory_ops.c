@@ -268,7 +268,7 @@ static enum status run_get(struct call *c)
 
     if (!record)
         return STATUS_NOT_FOUND;
-    c->op->out.job = room_copy_job(c->room, &record->job);
+    c->op->out.row.job = room_copy_job(c->room, &record->job);
     return STATUS_OK;
 }
 

@@ -18,3 +18,37 @@ bool op_is_of_leases(enum op_verb verb)
 {
     return verb == OP_DELIVERED || verb == OP_KEEP || verb == OP_RETURN;
 }
+
+const char *event_word(enum job_event event)
+{
+    static const char *const words[EVENT_COUNT] = {
+#define X(name, word) [EVENT_##name] = word,
+        EVENT_LIST(X)
+#undef X
+    };
+
+    return event < EVENT_COUNT ? words[event] : "";
+}
+
+const char *damage_word(enum damage damage)
+{
+    static const char *const words[DAMAGE_COUNT] = {
+#define X(name, word) [DAMAGE_##name] = word,
+        DAMAGE_LIST(X)
+#undef X
+    };
+
+    return damage < DAMAGE_COUNT ? words[damage] : "";
+}
+
+bool op_is_read(enum op_verb verb)
+{
+    static const bool reads[OP_COUNT] = {
+        [OP_GET] = true,   [OP_LIST] = true,   [OP_STATS] = true,
+        [OP_OWNER] = true, [OP_TOPICS] = true, [OP_SETTINGS] = true,
+        [OP_TRACE] = true, [OP_PLACES] = true, [OP_AUDIT] = true,
+    };
+
+    assert(verb < OP_COUNT);
+    return reads[verb];
+}

@@ -363,6 +363,13 @@ struct op {
 /* The verb's word, for logs, metrics and the script's file name. */
 const char *op_word(enum op_verb verb);
 
+/* The stable words of the history and of what an audit finds. */
+const char *event_word(enum job_event event);
+const char *damage_word(enum damage damage);
+
+/* Does it only look? Then nothing has changed, however it ended. */
+bool op_is_read(enum op_verb verb);
+
 /* Is it of in.leases, DELIVERED, KEEP or RETURN? */
 bool op_is_of_leases(enum op_verb verb);
 

@@ -118,7 +118,7 @@ static bool take_get(const redisReply *reply, struct op *op, struct reply_room *
     if (!take_job(reply, &i, &job))
         return false;
     job.id = op->id;
-    op->out.job = job;
+    op->out.row.job = job;
     return true;
 }
 

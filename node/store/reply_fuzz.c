@@ -128,7 +128,7 @@ static void touch_outputs(const struct op *op)
             read_all(op->out.topics.rows[i].topic);
         read_all(op->out.topics.next);
     } else if (op->verb == OP_GET) {
-        read_all(op->out.job.body);
+        read_all(op->out.row.job.body);
     } else if (op_is_of_leases(op->verb)) {
         assert(op->out.leases.stale <= op->in.leases.count);
     }

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #define RULES_BYTES            22
+#define BACKOFF_BYTES          10 /* of them, from kind to cap */
 #define RULES_PRIORITY_DEFAULT 1024
 #define RULES_PRIORITY_MAX     UINT32_MAX
 #define RULES_TRIES_MAX        65534               /* one less than a header can count */
@@ -55,6 +56,11 @@ void rules_pack(const struct job_rules *rules, char packed[RULES_BYTES]);
 
 /* From RULES_BYTES bytes. False: not written by dueq; `rules` is untouched then. */
 bool rules_unpack(const char *packed, struct job_rules *rules);
+
+/* The bytes of the backoff alone, which a topic's settings have too; as rules_pack and
+ * rules_unpack. */
+void backoff_pack(const struct backoff *backoff, char packed[BACKOFF_BYTES]);
+bool backoff_unpack(const char *packed, struct backoff *backoff);
 
 /* How long the job rests after its try number `tries` (from 1 on), 0: not at all. `stamp` is
  * the lease's that ended; the jitter is drawn from it, so that both stores draw the same: k =

@@ -9,7 +9,7 @@ static void answer_job(struct exchange *x, const struct op *op)
 {
     struct buf json = BUF_INIT;
 
-    api_add_job(&json, x->topic, &op->out.job);
+    api_add_job(&json, x->topic, &op->out.row.job);
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);
 }

@@ -1,0 +1,5 @@
+-- settings: not written yet.
+--
+-- KEYS   c
+
+return redis.error_reply('ERR settings is not written yet')
