@@ -21,11 +21,20 @@
 -- read, and why functions are in parts/.
 --
 -- A job's value (node/store/job.h), 1-based: state and flags 1, tries 2-3, TTR 4-7, due 8-13,
--- stamp 14-19, delay 20-24, body from 25. Of the first byte, % 8 is the state; % 16 >= 8: the
--- body is in p; % 32 >= 16: there may be an entry in o; >= 32: it is reserved, and confirmed.
+-- stamp 14-19, delay 20-24, and what its flags say. Of the first byte, % 8 is the state;
+--   % 16 >= 8     BIG        the body is in p
+--   % 32 >= 16    OWNED      there may be an entry in o
+--   % 64 >= 32    CONFIRMED  it is reserved, and its consumer has it
+--   % 128 >= 64   RULES      behind the header: priority 25-28, max_tries 29-30, backoff 31-40
+--                            (kind, jitter, base 4, cap 4), expires 41-46 (node/store/rules.h)
+--   >= 128        HOLDER     behind that: a length in one byte, and the name
+-- The body comes last. The stamp of a ready job is its key: MIDDLE + a number of the counter's
+-- for one that comes last, MIDDLE - number for one that comes first.
 
-local OK, DUPLICATE, NOT_FOUND, NOT_RESERVED, NOT_OWNER, OUT_OF_RANGE = 0, 1, 2, 3, 4, 5
+local OK, DUPLICATE, NOT_FOUND, NOT_RESERVED, NOT_OWNER, OUT_OF_RANGE, WRONG_STATE = 0, 1, 2, 3, 4, 5, 6
 local DELAYED, READY, RESERVED, DEAD = 1, 2, 3, 4
+local TRIES, EXPIRED, BURIED, DAMAGED = 1, 2, 3, 4 -- why it is dead; its stamp then
+local MIDDLE, COMMON_PRIORITY = 140737488355328, 1024 -- 2^47; of the jobs in r, and without rules
 
 local call, sub, byte, char, format = redis.call, string.sub, string.byte, string.char, string.format
 local pack, parse = struct.pack, struct.unpack

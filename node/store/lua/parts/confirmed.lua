@@ -1,5 +1,5 @@
 -- The value of a reservation that its consumer is known to have, and the try counted: once, for
--- a confirmation may come again, and behind a touch.
+-- a confirmation may come again, and behind a touch. Only for one that is not confirmed.
 local function confirmed(value)
     local tries = math.min(parse('>I2', value, 2) + 1, 65535)
     return char(byte(value) + 32) .. pack('>I2', tries) .. sub(value, 4)
