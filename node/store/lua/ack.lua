@@ -1,6 +1,6 @@
 -- ack: the job is done; it is gone.
 --
--- KEYS   j p v o, and by rule the bucket's t: the name of j with that letter
+-- KEYS   j p v o, and by rule the bucket's t and the topic's e: the name of j with their letters
 -- ARGV   topic, id, stamp (6 bytes)
 -- answer code, now, wait
 -- USES   check_lease owns
@@ -22,8 +22,13 @@ if is_big then
     call('HLEN', p)
 end
 local is_owner = owns(o, value, id, topic)
+local e
+if byte(value) % 128 >= 64 and parse('>I6', value, 41) > 0 then
+    e = sub(j, 1, -#topic - 3) .. 'e:' .. topic
+    call('ZCARD', e)
+end
 local wait, soon = -1, 5000
-if byte(value) >= 32 and call('HLEN', j) == 1 then
+if byte(value) % 64 >= 32 and call('HLEN', j) == 1 then
     local t, score = sub(j, 1, -#topic - 3) .. 't', format('%d', now + soon)
     call('ZREM', v, '') -- even if Redis is full
     if call('ZADD', t, 'LT', 'CH', score, topic) == 1 and call('ZCOUNT', t, '-inf', score) == 1 then
@@ -32,11 +37,14 @@ if byte(value) >= 32 and call('HLEN', j) == 1 then
 end
 
 call('ZREM', v, id)
-call('HDEL', j, id)
-if is_big then
-    call('HDEL', p, id)
+if e then
+    call('ZREM', e, id)
 end
 if is_owner then
     call('HDEL', o, id)
+end
+call('HDEL', j, id)
+if is_big then
+    call('HDEL', p, id)
 end
 return {OK, now, wait}

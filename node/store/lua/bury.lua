@@ -1,5 +1,33 @@
--- bury: not written yet.
+-- bury: the job is dead, until somebody kicks or deletes it; its holder says so.
 --
--- KEYS   j v t o x
+-- KEYS   j v t o x, and by rule the topic's e
+-- ARGV   topic, id, stamp (6 bytes)
+-- answer code, now, wait, tries
+-- USES   check_lease owns event confirmed moved expires beside die
+--
+-- Nobody owns it any more. Who buries it had it: that is a try.
 
-return redis.error_reply('ERR bury is not written yet')
+local j, v, t, o, x = unpack(KEYS)
+local topic, id = ARGV[1], ARGV[2]
+
+local value = call('HGET', j, id)
+local code = check_lease(value, ARGV[3])
+if code ~= OK then
+    return {code, now, -1}
+end
+local is_owner = owns(o, value, id, topic)
+if byte(value) % 64 < 32 then
+    value = confirmed(value)
+end
+local e = beside(j, topic, 'e')
+call('ZCARD', x)
+call('ZCARD', e)
+
+call('ZREM', v, '') -- even if Redis is full
+local wait = event(t, topic, now + 1000)
+die(j, x, e, id, value, BURIED)
+call('ZREM', v, id)
+if is_owner then
+    call('HDEL', o, id)
+end
+return {OK, now, wait, (parse('>I2', value, 2))}

@@ -1,15 +1,15 @@
 -- cancel: the job is gone, wherever it was.
 --
--- KEYS   j p d v x o r t a
+-- KEYS   j p d v x o r t a q, and by rule the topic's e
 -- ARGV   topic, id
 -- answer code, now, wait (always -1)
--- USES   owns
+-- USES   owns priority expires beside place_of
 --
 -- The entry of a ready job stays in r as a tombstone: to search the list would take long. With
 -- the topic's last job all of r is tombstones, and the topic is no more. (Where a place still
 -- names a job, that one is an orphan, and the scan's.)
 
-local j, p, d, v, x, o, r, t, a = unpack(KEYS)
+local j, p, d, v, x, o, r, t, a, q = unpack(KEYS)
 local topic, id = ARGV[1], ARGV[2]
 
 local value = call('HGET', j, id)
@@ -26,19 +26,29 @@ if is_last then
     call('ZCARD', t)
     call('ZCARD', a)
 end
-local place = ({[DELAYED] = d, [RESERVED] = v, [DEAD] = x})[byte(value) % 8]
+local place, member = place_of(j, topic, id, value)
+local e = expires(value) > 0 and beside(j, topic, 'e')
+if place then
+    call('ZCARD', place)
+end
+if e then
+    call('ZCARD', e)
+end
 
 if place then
-    call('ZREM', place, id)
+    call('ZREM', place, member)
+end
+if e then
+    call('ZREM', e, id)
+end
+if is_owner then
+    call('HDEL', o, id)
 end
 call('HDEL', j, id)
 if is_big then
     call('HDEL', p, id)
 end
-if is_owner then
-    call('HDEL', o, id)
-end
-if is_last and call('EXISTS', d, v, x) == 0 then
+if is_last and call('EXISTS', d, v, x, q) == 0 then
     call('UNLINK', r)
     call('ZREM', t, topic)
     call('ZREM', a, topic)

@@ -1,9 +1,10 @@
 -- delivered: the consumers have these jobs; their time to run begins now.
 --
--- KEYS   j p v t o
--- ARGV   topic, then for each lease: id, stamp (6 bytes) and perhaps a TTR of its own (4 bytes)
+-- KEYS   j p v t o, and by rule the topic's e
+-- ARGV   topic, then for each lease: id, stamp (6 bytes) and perhaps, packed as '>BI4', 1: it has
+--        a TTR of its own, that TTR in ms, and behind it the name of the holder ('': not known)
 -- answer code, now, wait, number of leases that were not valid any more
--- USES   check_lease owns event confirmed
+-- USES   check_lease owns event confirmed held
 --
 -- With TTR 0 a job is done with its delivery, also where its consumer touched it before the end
 -- of the reply. Any other reservation that is confirmed already stays as it is: this may be said
@@ -21,12 +22,14 @@ local values = call('HMGET', j, unpack(ids))
 
 local stale, soonest, was_touched = 0, math.huge, false
 local kept, deadlines, gone, bodies, owners = {}, {}, {}, {}, {}
+local e, expiring -- only where one of those that go would have expired
 
 for i = 1, #ids do
     local id, value, stamp = ids[i], values[i], ARGV[2 * i + 1]
-    local own_ttr
+    local own_ttr, holder
     if #stamp > 6 then
-        own_ttr = parse('>I4', stamp, 7)
+        local has_ttr, ttr = parse('>BI4', stamp, 7)
+        own_ttr, holder = has_ttr == 1 and ttr, sub(stamp, 12)
         stamp = sub(stamp, 1, 6)
     end
     if check_lease(value, stamp) ~= OK then
@@ -35,18 +38,28 @@ for i = 1, #ids do
         local ttr = own_ttr or parse('>I4', value, 4)
         if ttr == 0 then
             gone[#gone + 1] = id
-            was_touched = was_touched or byte(value) >= 32
+            was_touched = was_touched or byte(value) % 64 >= 32
             if byte(value) % 16 >= 8 then
                 call('HLEN', p)
                 bodies[#bodies + 1] = id
             end
+            if byte(value) % 128 >= 64 and parse('>I6', value, 41) > 0 then
+                e = sub(j, 1, -#topic - 3) .. 'e:' .. topic
+                call('ZCARD', e)
+                expiring = expiring or {}
+                expiring[#expiring + 1] = id
+            end
             if owns(o, value, id, topic) then
                 owners[#owners + 1] = id
             end
-        elseif byte(value) < 32 then
+        elseif byte(value) % 64 < 32 then
             soonest = math.min(soonest, now + ttr)
+            value = confirmed(value)
+            if holder or byte(value) >= 128 then
+                value = held(value, holder or '')
+            end
             kept[#kept + 1] = id
-            kept[#kept + 1] = confirmed(value)
+            kept[#kept + 1] = value
             deadlines[#deadlines + 1] = format('%d', now + ttr)
             deadlines[#deadlines + 1] = id
         end
@@ -58,15 +71,18 @@ end
 
 call('ZREM', v, '') -- even if Redis is full
 local wait = soonest < math.huge and event(t, topic, soonest) or -1
+if #owners > 0 then
+    call('HDEL', o, unpack(owners))
+end
 if #gone > 0 then
+    if e then
+        call('ZREM', e, unpack(expiring))
+    end
     call('ZREM', v, unpack(gone))
     call('HDEL', j, unpack(gone))
 end
 if #bodies > 0 then
     call('HDEL', p, unpack(bodies))
-end
-if #owners > 0 then
-    call('HDEL', o, unpack(owners))
 end
 if #kept > 0 then
     call('ZADD', v, unpack(deadlines))

@@ -1,7 +1,9 @@
 # Turns the scripts into C: cmake -DOUT=FILE -DDIR=lua -DNAMES=push+pop -P embed.cmake
 #
 # Each script becomes one string in the table that scripts.h declares: common.lua, then the
-# parts that its line "-- USES" names, then itself.
+# parts that its line "-- USES" names, then itself. A line "-- HERE" in it makes way for the
+# parts that it names: a function costs when it is made, and in a branch that is seldom taken
+# it seldom is.
 
 string(REPLACE "+" ";" names "${NAMES}")
 
@@ -12,24 +14,35 @@ function(c_literal out text)
     set(${out} "\"${text}\"" PARENT_SCOPE)
 endfunction()
 
-function(read_parts out text)
+function(read_parts out names)
     set(all "")
-    if(text MATCHES "\n-- USES +([a-z_ ]+)\n")
-        string(REPLACE " " ";" parts "${CMAKE_MATCH_1}")
-        foreach(part IN LISTS parts)
-            file(READ ${DIR}/parts/${part}.lua one)
-            string(APPEND all "${one}")
-        endforeach()
-    endif()
+    string(REPLACE " " ";" parts "${names}")
+    foreach(part IN LISTS parts)
+        file(READ ${DIR}/parts/${part}.lua one)
+        string(APPEND all "${one}")
+    endforeach()
     set(${out} "${all}" PARENT_SCOPE)
+endfunction()
+
+function(read_script out name)
+    file(READ ${DIR}/${name}.lua text)
+    while(text MATCHES "\n *-- HERE +([a-z_ ]+)\n")
+        set(line "${CMAKE_MATCH_0}")
+        read_parts(parts "${CMAKE_MATCH_1}")
+        string(REPLACE "${line}" "\n${parts}" text "${text}")
+    endwhile()
+    set(parts "")
+    if(text MATCHES "\n-- USES +([a-z_ ]+)\n")
+        read_parts(parts "${CMAKE_MATCH_1}")
+    endif()
+    set(${out} "${parts}${text}" PARENT_SCOPE)
 endfunction()
 
 file(READ ${DIR}/common.lua common)
 set(rows "")
 foreach(name IN LISTS names)
-    file(READ ${DIR}/${name}.lua text)
-    read_parts(parts "${text}")
-    c_literal(literal "${common}${parts}${text}")
+    read_script(text ${name})
+    c_literal(literal "${common}${text}")
     string(APPEND rows "    {\"${name}\",\n     ${literal}},\n")
 endforeach()
 

@@ -1,21 +1,24 @@
 -- get: look at a job.
 --
--- KEYS   j p
+-- KEYS   j p v x
 -- ARGV   id
--- answer code, now, wait (always -1), value, and where it is big its body
+-- answer code, now, wait (always -1), the time of its place (reserved: its deadline; dead: when
+--        it died; else: when it is due), value, and where it is big its body
+-- USES   place_ms
 
-local j, p = unpack(KEYS)
+local j, p, v, x = unpack(KEYS)
 local id = ARGV[1]
 
 local value = call('HGET', j, id)
 if not value then
     return {NOT_FOUND, now, -1}
 end
+local at = place_ms(v, x, id, value)
 if byte(value) % 16 < 8 then
-    return {OK, now, -1, value}
+    return {OK, now, -1, at, value}
 end
 local body = call('HGET', p, id)
 if not body then
     return redis.error_reply('DUEQ no body of ' .. id .. ' in ' .. p)
 end
-return {OK, now, -1, value, body}
+return {OK, now, -1, at, value, body}

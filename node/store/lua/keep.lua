@@ -20,7 +20,7 @@ local stale, deadline, deadlines = 0, format('%d', now + 5000), {} -- OP_UNCONFI
 for i = 1, #ids do
     if check_lease(values[i], ARGV[2 * i + 1]) ~= OK then
         stale = stale + 1
-    elseif byte(values[i]) < 32 then
+    elseif byte(values[i]) % 64 < 32 then
         deadlines[#deadlines + 1] = deadline
         deadlines[#deadlines + 1] = ids[i]
     end

@@ -1,5 +1,61 @@
--- move: not written yet.
+-- move: the job is due at another time, or now, wherever it was.
 --
 -- KEYS   j r d v x t n o q
+-- ARGV   topic, id, and packed as '>I6I6B': delay ms, at ms (0: delay counts), the states from
+--        which this is done, as the sum of their 2^state
+-- answer code, now, wait, due
+-- USES   owns wake event moved due_at priority beside place_of make_ready revived
+--
+-- A dead job begins anew: no try counted, and no ttl. One that is ready and stays so is left as
+-- it is. The others leave their place last: cut off before that, they are in two places.
 
-return redis.error_reply('ERR move is not written yet')
+local j, r, d, v, x, t, n, o, q = unpack(KEYS)
+local topic, id = ARGV[1], ARGV[2]
+local delay, at, mask = parse('>I6I6B', ARGV[3])
+local DELAY_MAX = 3650 * 86400000
+
+local value = call('HGET', j, id)
+if not value then
+    return {NOT_FOUND, now, -1}
+end
+local state, due = byte(value) % 8, at > 0 and at or now + delay
+if math.floor(mask / 2 ^ state) % 2 == 0 then
+    return {WRONG_STATE, now, -1}
+elseif due - now > DELAY_MAX then
+    return {OUT_OF_RANGE, now, -1}
+elseif state == READY and due <= now then
+    return {OK, now, -1, (parse('>I6', value, 8))}
+end
+
+local place, member = place_of(j, topic, id, value)
+local is_owner, wait = owns(o, value, id, topic), -1
+if place then
+    call('ZCARD', place)
+end
+if state == DEAD then
+    value = revived(value)
+end
+value = due_at(value, due)
+if due <= now then
+    before_ready(r, q, topic, value)
+else
+    call('ZCARD', d)
+end
+
+call('ZREM', v, '') -- even if Redis is full
+if due <= now then
+    local key = pack('>I6', MIDDLE + call('INCR', n))
+    make_ready(r, q, id, value, key)
+    call('HSET', j, id, moved(value, READY, key))
+else
+    wait = event(t, topic, due)
+    call('ZADD', d, format('%d', due), id)
+    call('HSET', j, id, moved(value, DELAYED, '\0\0\0\0\0\0'))
+end
+if place and not (state == DELAYED and due > now) then
+    call('ZREM', place, member)
+end
+if is_owner then
+    call('HDEL', o, id)
+end
+return {OK, now, wait, due}

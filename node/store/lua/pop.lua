@@ -1,6 +1,6 @@
 -- pop: reserve the oldest ready jobs.
 --
--- KEYS   j p r v t n o
+-- KEYS   j p r v t n o q c, and where a job has expired by rule also its x and e
 -- ARGV   topic, count, 1: remember the owners in o
 -- answer code, now, wait, more, then for each job: id, value, and where it is big its body
 -- USES   moved event
@@ -8,23 +8,59 @@
 -- The deadline is a provisional one, until `delivered` says that the consumer has the job. It is
 -- the same whatever the TTR: a short one would be over before the reply has been read.
 --
--- It may stop short of what is wanted: tombstones on the way are dropped, but only so many a
--- call, and big bodies together have ROOM bytes at most, unless it is a single one. (A reply of
--- 64 large bodies would hold up Redis, the node's loop and all its clients.) Then `more` is 1,
--- and the caller asks anew.
+-- It may stop short of what is wanted: tombstones on the way are dropped, and what has expired
+-- dies, but only so many a call; and big bodies together have ROOM bytes at most, unless it is a
+-- single one. (A reply of 64 large bodies would hold up Redis, the node's loop and all its
+-- clients.) Then `more` is 1, and the caller asks anew.
+--
+-- Most buckets have no settings and most topics no priorities: one call finds that out, and then
+-- r is all of the line. Jobs leave the line last: cut off before that, they are in two places.
 
-local j, p, r, v, t, n, o = unpack(KEYS)
+local j, p, r, v, t, n, o, q, c = unpack(KEYS)
 local topic, count, id_only = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
 local LOOK_MAX, LOOK_STEP = 1000, 100
-local ROOM = 1048576 -- OP_POP_BYTES_MAX
+local ROOM, UNCONFIRMED_MS = 1048576, 5000 -- OP_POP_BYTES_MAX, OP_UNCONFIRMED_MS
 
-local ids, values, bodies, seen, look = {}, {}, {}, 0, count
+local ids, values, bodies, dead, seen, look = {}, {}, {}, {}, 0, count
 local room, more = ROOM, 0
+local members, next_of_line = {}, nil -- what was seen in q; only where there is a q
+
+if call('EXISTS', q, c) > 0 then
+    local settings = call('HGET', c, topic)
+    if settings and parse('>I6', settings) > now then
+        return {OK, now, -1, 0} -- paused
+    end
+    if call('EXISTS', q) == 1 then
+        local common = '(' .. COMMON_PRIORITY
+        local stages, passed = {{'-inf', common}, {}, {common, '+inf'}}, 0
+        -- Some entries, and whether they are of q; none at the end of the line.
+        next_of_line = function(size)
+            while stages[1] do
+                local from, to = unpack(stages[1])
+                local entries = from
+                    and call('ZRANGEBYSCORE', q, from, to, 'LIMIT', #members - passed, size)
+                    or call('LRANGE', r, seen - #members, seen - #members + size - 1)
+                if #entries > 0 then
+                    return entries, from ~= nil
+                end
+                table.remove(stages, 1)
+                passed = #members
+            end
+            return {}
+        end
+    end
+end
 
 while #ids < count and seen < LOOK_MAX do
     -- One entry is the common case, and LINDEX half the price.
-    local entries = look == 1 and {call('LINDEX', r, '0') or nil}
-        or call('LRANGE', r, seen, seen + look - 1)
+    local entries, is_q
+    if next_of_line then
+        entries, is_q = next_of_line(look)
+    elseif look == 1 then
+        entries = {call('LINDEX', r, '0') or nil}
+    else
+        entries = call('LRANGE', r, seen, seen + look - 1)
+    end
     if #entries == 0 then
         break
     end
@@ -34,75 +70,112 @@ while #ids < count and seen < LOOK_MAX do
     end
     local found = call('HMGET', j, unpack(names))
     for i = 1, #entries do
-        local value = found[i]
+        local id, value = names[i], found[i]
         if #ids == count then
             break
         end
         if value and byte(value) % 8 == READY and sub(value, 14, 19) == sub(entries[i], 1, 6) then
-            local id = names[i]
-            if byte(value) % 16 >= 8 then
-                -- Its size first: reading what is not taken would cost as much as taking it.
-                if #ids > 0 and call('HSTRLEN', p, id) > room then
-                    count, more = #ids, 1
-                    break
+            local first = byte(value)
+            local expires = first % 128 >= 64 and parse('>I6', value, 41) or 0
+            if expires > 0 and expires <= now then
+                dead[#dead + 1] = id
+                dead[id] = value
+            else
+                if first % 16 >= 8 then
+                    -- Its size first: reading what is not taken would cost as much as taking it.
+                    if #ids > 0 and call('HSTRLEN', p, id) > room then
+                        count, more = #ids, 1
+                        break
+                    end
+                    local body = call('HGET', p, id)
+                    if not body then
+                        return redis.error_reply('DUEQ no body of ' .. id .. ' in ' .. p)
+                    end
+                    bodies[#ids + 1] = body
+                    room = room - #body
                 end
-                local body = call('HGET', p, id)
-                if not body then
-                    return redis.error_reply('DUEQ no body of ' .. id .. ' in ' .. p)
-                end
-                bodies[#ids + 1] = body
-                room = room - #body
+                ids[#ids + 1] = id
+                values[#values + 1] = value
             end
-            ids[#ids + 1] = id
-            values[#values + 1] = value
+        elseif is_q then
+            return redis.error_reply('DUEQ no ready job ' .. id .. ' in ' .. j)
         end
         seen = seen + 1
+        if is_q then
+            members[#members + 1] = entries[i]
+        end
     end
     look = LOOK_STEP
 end
 
-if #ids == 0 then
+local of_r = seen - #members
+if #ids < count and seen >= LOOK_MAX and (call('LLEN', r) > of_r or call('ZCARD', q) > #members) then
+    more = 1
+end
+if #ids == 0 and #dead == 0 then
     if seen > 0 then
-        call('LTRIM', r, seen, -1)
+        call('LTRIM', r, of_r, -1)
     end
-    return {OK, now, -1, seen >= LOOK_MAX and call('EXISTS', r) or 0}
+    return {OK, now, -1, more}
 end
 
-local deadline, deadlines = format('%d', now + 5000), {} -- OP_UNCONFIRMED_MS
-for i = 1, #ids do
-    deadlines[2 * i - 1], deadlines[2 * i] = deadline, ids[i]
-end
-if #ids < count and seen >= LOOK_MAX and call('LLEN', r) > seen then
-    more = 1
+local bury -- only where there is one to bury
+if #dead > 0 then
+    local bucket = sub(j, 1, -#topic - 3)
+    local x, e = bucket .. 'x:' .. topic, bucket .. 'e:' .. topic
+    call('ZCARD', x)
+    call('ZCARD', e)
+    bury = function()
+        local died, deaths, buried = format('%d', now), {}, {}
+        for i = 1, #dead do
+            local id = dead[i]
+            deaths[2 * i - 1], deaths[2 * i] = died, id
+            buried[2 * i - 1], buried[2 * i] = id, moved(dead[id], DEAD, pack('>I6', EXPIRED))
+        end
+        call('ZADD', x, unpack(deaths))
+        call('HSET', j, unpack(buried))
+        call('ZREM', e, unpack(dead))
+    end
 end
 
 call('ZREM', v, '') -- even if Redis is full
-local wait = event(t, topic, now + 5000)
-local last = #ids == 1 and call('INCR', n) or call('INCRBY', n, #ids)
-local answer, reserved, owners = {OK, now, wait, more}, {}, {}
+-- One that died calls the scan, which may have to prune.
+local wait = event(t, topic, now + (bury and 1000 or UNCONFIRMED_MS))
+local answer = {OK, now, wait, more}
 
-for i = 1, #ids do
-    local id, stamp = ids[i], pack('>I6', last - #ids + i)
-    local becomes_owned = id_only and byte(values[i]) % 32 < 16
-    local value = moved(values[i], RESERVED + (becomes_owned and 16 or 0), stamp)
+if #ids > 0 then
+    local last = #ids == 1 and call('INCR', n) or call('INCRBY', n, #ids)
+    local deadline, deadlines, reserved, owners = format('%d', now + UNCONFIRMED_MS), {}, {}, {}
 
-    if id_only then
-        owners[2 * i - 1], owners[2 * i] = id, stamp .. topic
+    for i = 1, #ids do
+        local id, stamp = ids[i], pack('>I6', last - #ids + i)
+        local becomes_owned = id_only and byte(values[i]) % 32 < 16
+        local value = moved(values[i], RESERVED + (becomes_owned and 16 or 0), stamp)
+
+        if id_only then
+            owners[2 * i - 1], owners[2 * i] = id, stamp .. topic
+        end
+        deadlines[2 * i - 1], deadlines[2 * i] = deadline, id
+        reserved[2 * i - 1], reserved[2 * i] = id, value
+        answer[#answer + 1] = id
+        answer[#answer + 1] = value
+        answer[#answer + 1] = bodies[i]
     end
-    reserved[2 * i - 1], reserved[2 * i] = id, value
-    answer[#answer + 1] = id
-    answer[#answer + 1] = value
-    answer[#answer + 1] = bodies[i]
+    if id_only then
+        call('HSET', o, unpack(owners))
+    end
+    call('ZADD', v, unpack(deadlines))
+    call('HSET', j, unpack(reserved))
 end
-
-if id_only then
-    call('HSET', o, unpack(owners))
+if bury then
+    bury()
 end
-call('ZADD', v, unpack(deadlines))
-if seen == 1 then
+if #members > 0 then
+    call('ZREM', q, unpack(members))
+end
+if of_r == 1 then
     call('LPOP', r)
-else
-    call('LTRIM', r, seen, -1)
+elseif of_r > 0 then
+    call('LTRIM', r, of_r, -1)
 end
-call('HSET', j, unpack(reserved))
 return answer

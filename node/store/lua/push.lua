@@ -1,9 +1,11 @@
 -- push: a new job, into delayed or ready.
 --
--- KEYS   j p d r t n a
--- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BB': delay ms, at ms (0: delay
---        counts), TTR ms, number of buckets, this bucket
--- answer code, now, wait, due[, id when it was made here]
+-- KEYS   j p d r t n a q e, and where it replaces another by rule also that one's place and o
+-- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BBB': delay ms, at ms (0: delay
+--        counts), TTR ms, number of buckets, this bucket, what to do where the id lives (0:
+--        refuse, 1: replace, 2: leave it). For a job that has rules also those, packed as in a
+--        value, with the ttl in the place of `expires`.
+-- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
 -- USES   wake event
 --
 -- A body above 1,024 bytes goes to p, so that a change of the header does not copy it. The
@@ -11,12 +13,15 @@
 --
 -- A topic with a job, an entry in r or an event in t is in a: only where it may have had none
 -- of them does it come in.
+--
+-- A job that is replaced leaves its place last: cut off before that, there are two of it.
 
-local j, p, d, r, t, n, a = unpack(KEYS)
-local topic, id, body = ARGV[1], ARGV[2], ARGV[3]
-local delay, at, ttr, buckets, bucket = parse('>I5I6I4BB', ARGV[4])
+local j, p, d, r, t, n, a, q, e = unpack(KEYS)
+local topic, id, body, rules = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
+local delay, at, ttr, buckets, bucket, mode = parse('>I5I6I4BBB', ARGV[4])
 local BIG_BYTES, IDS_TRIED = 1024, 1000
 local DELAY_MAX = 3650 * 86400000
+local REPLACE, IGNORE = 1, 2
 
 if at ~= 0 then
     delay = math.max(0, at - now)
@@ -26,9 +31,22 @@ end
 if delay > DELAY_MAX then
     return {OUT_OF_RANGE, now, -1}
 end
+local rank, expires_at = COMMON_PRIORITY, 0
+if rules then
+    local ttl = parse('>I6', rules, 17)
+    rank = parse('>I4', rules)
+    if ttl > 0 then
+        expires_at = now + ttl
+        rules = sub(rules, 1, 16) .. pack('>I6', expires_at)
+        if expires_at <= at then
+            return {OUT_OF_RANGE, now, -1}
+        end
+        call('ZCARD', e)
+    end
+end
 
 -- An id of our own: the counter, far enough ahead to be new even to a Redis that lost some.
-local made
+local made, old
 if id == '' then
     made = math.max((tonumber(call('GET', n)) or 0), (now - 1767225600000) * 32 - 1)
     local last = made + IDS_TRIED
@@ -40,7 +58,12 @@ if id == '' then
         id = format('%d', made * buckets + bucket)
     until call('HEXISTS', j, id) == 0
 elseif call('HEXISTS', j, id) == 1 then
-    return {DUPLICATE, now, -1}
+    old = mode ~= 0 and call('HGET', j, id)
+    if mode == IGNORE then
+        return {OK, now, -1, parse('>I6', old, 8), 1}
+    elseif mode ~= REPLACE then
+        return {DUPLICATE, now, -1}
+    end
 end
 
 local is_big = #body > BIG_BYTES
@@ -48,24 +71,54 @@ if is_big then
     call('HLEN', p)
 end
 
+-- What the one that is replaced leaves behind, for the end.
+local leftovers = {}
+if old then
+    -- HERE priority expires beside place_of owns
+    local o = sub(beside(j, topic, 'o'), 1, -#topic - 2)
+    local place, member = place_of(j, topic, id, old)
+    if place and not (place == d and at > now) then
+        call('ZCARD', place)
+        leftovers[1] = {'ZREM', place, member}
+    end
+    if expires_at == 0 and byte(old) % 8 ~= DEAD and expires(old) > 0 then
+        call('ZCARD', e)
+        leftovers[#leftovers + 1] = {'ZREM', e, id}
+    end
+    if owns(o, old, id, topic) then
+        leftovers[#leftovers + 1] = {'HDEL', o, id}
+    end
+    if byte(old) % 16 >= 8 and not is_big then
+        call('HLEN', p)
+        leftovers[#leftovers + 1] = {'HDEL', p, id}
+    end
+end
+
 local state, stamp, wait = READY, 0, -1
 if at > now then
     local is_first
     state = DELAYED
-    wait, is_first = event(t, topic, at)
+    wait, is_first = event(t, topic, at) -- before it expires
     if is_first then
         call('ZADD', a, '0', topic)
     end
-    call('ZADD', d, format('%d', at), id)
     if made then
         call('SET', n, format('%d', made))
     end
+    if expires_at > 0 then
+        call('ZADD', e, format('%d', expires_at), id)
+    end
+    call('ZADD', d, format('%d', at), id)
 else
-    if call('LLEN', r) == 0 then
+    local is_common = rank == COMMON_PRIORITY
+    if (is_common and call('LLEN', r) or call('ZCARD', q)) == 0 then
         wake(j, topic)
         if call('HLEN', j) == 0 then
             call('ZADD', a, '0', topic)
         end
+    end
+    if expires_at > 0 then
+        wait = event(t, topic, expires_at)
     end
     if made then
         stamp = made + 1
@@ -73,14 +126,29 @@ else
     else
         stamp = call('INCR', n)
     end
-    call('RPUSH', r, pack('>I6', stamp) .. id)
+    if expires_at > 0 then
+        call('ZADD', e, format('%d', expires_at), id)
+    end
+    stamp = MIDDLE + stamp
+    if is_common then
+        call('RPUSH', r, pack('>I6', stamp) .. id)
+    else
+        call('ZADD', q, format('%d', rank), pack('>I6', stamp) .. id)
+    end
 end
 
-local header = pack('>BI2I4I6I6I5', state + (is_big and 8 or 0), 0, ttr, at, stamp, delay)
+local flags = (is_big and 8 or 0) + (rules and 64 or 0)
+local value = pack('>BI2I4I6I6I5', state + flags, 0, ttr, at, stamp, delay)
+if rules then
+    value = value .. rules
+end
 if is_big then
     call('HSET', p, id, body)
-    call('HSET', j, id, header)
+    call('HSET', j, id, value)
 else
-    call('HSET', j, id, header .. body)
+    call('HSET', j, id, value .. body)
 end
-return {OK, now, wait, at, made and id}
+for i = 1, #leftovers do
+    call(unpack(leftovers[i]))
+end
+return {OK, now, wait, at, old and 1 or 0, made and id}

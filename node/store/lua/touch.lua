@@ -2,7 +2,7 @@
 --
 -- KEYS   j v t
 -- ARGV   topic, id, stamp (6 bytes), TTR ms (0: the job's own; and where that is 0, 5 s)
--- answer code, now, wait
+-- answer code, now, wait, deadline
 -- USES   check_lease event confirmed
 --
 -- Who touches it has it: that confirms the reservation.
@@ -26,7 +26,7 @@ local deadline = now + ttr
 call('ZREM', v, '') -- even if Redis is full
 local wait = event(t, topic, deadline)
 call('ZADD', v, format('%d', deadline), id)
-if byte(value) < 32 then
+if byte(value) % 64 < 32 then
     call('HSET', j, id, confirmed(value))
 end
-return {OK, now, wait}
+return {OK, now, wait, deadline}
