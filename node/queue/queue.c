@@ -67,6 +67,13 @@ static void on_end(struct core *core)
 
 /* ---- the front door ---- */
 
+/* A rule that nobody chose is as it is by default. */
+static void fill_in(struct op *op)
+{
+    if (op->verb == OP_PUSH && !(op->in.push.given & SETTING_BIT(PRIORITY)))
+        op->in.push.rules.priority = RULES_PRIORITY_DEFAULT;
+}
+
 void queue_submit(struct queue *q, struct op *op)
 {
     enum status status = q->is_stopping
@@ -77,6 +84,7 @@ void queue_submit(struct queue *q, struct op *op)
         core_refuse(&q->core, op, status);
         return;
     }
+    fill_in(op);
     if (op_is_of_a_topic(op))
         op->bucket = core_bucket_of(&q->core, op->topic);
     core_send(&q->core, op);

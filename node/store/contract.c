@@ -153,7 +153,7 @@ struct op push_op(struct bytes topic, const char *id)
     return (struct op){.verb = OP_PUSH,
                        .topic = topic,
                        .id = bytes_of_text(id),
-                       .in.push = {.body = BODY, .ttr_ms = TTR_MS}};
+                       .in.push = {.body = BODY, .ttr_ms = TTR_MS, .rules = rules_default}};
 }
 
 struct op lease_op(enum op_verb verb, const struct job *job)

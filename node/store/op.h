@@ -68,6 +68,7 @@ enum op_verb {
 #define OP_RECORDS_MAX 64   /* in one RECORD or TRACE */
 #define OP_CURSOR_MAX  256  /* bytes of a cursor */
 #define OP_RULES_MAX   100  /* in one SCAN */
+#define OP_NODE_MAX    64   /* bytes of a node's name */
 
 #define OP_POP_BYTES_MAX  (1u << 20) /* of the big bodies of a POP that brings several jobs */
 #define OP_BODY_SMALL_MAX 1024       /* bytes of a body that is not big */
@@ -147,7 +148,7 @@ struct history_item {
     int64_t at_ms;    /* see EVENT_LIST; 0: none */
     unsigned tries;   /* hand-overs so far, where known */
     struct bytes topic, id;
-    struct bytes node;   /* who did it: at most 64 bytes */
+    struct bytes node;   /* who did it: at most OP_NODE_MAX bytes */
     struct bytes client; /* at most JOB_HOLDER_MAX */
 };
 

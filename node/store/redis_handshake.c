@@ -228,7 +228,14 @@ static bool take_meta(struct redis_handshake *h, unsigned what, const redisReply
                (long long)found[0], SCRIPT_SCHEMA);
         return false;
     }
-    if (found[0] != SCRIPT_SCHEMA || found[1] != keys->buckets) {
+    if (found[0] < SCRIPT_SCHEMA) {
+        refuse(h,
+               "the jobs in this Redis were written by an older dueq (schema %lld, this one "
+               "knows %d): let that version work them off, or set another store.prefix",
+               (long long)found[0], SCRIPT_SCHEMA);
+        return false;
+    }
+    if (found[1] != keys->buckets) {
         refuse(h,
                "the jobs in this Redis lie in %lld buckets, but store.buckets is %u: set it to "
                "%lld, or set another store.prefix than '%s'",

@@ -23,7 +23,7 @@ static void refuses_another_number_of_buckets(void **state)
 {
     struct node *n = *state;
 
-    redis_fixture_command(n->redis, "HSET dq:meta schema 1 buckets 16");
+    redis_fixture_command(n->redis, "HSET dq:meta schema 2 buckets 16");
     assert_refuses(n, "16");
 }
 
@@ -31,8 +31,16 @@ static void refuses_jobs_of_a_newer_schema(void **state)
 {
     struct node *n = *state;
 
-    redis_fixture_command(n->redis, "HSET dq:meta schema 2 buckets 64");
+    redis_fixture_command(n->redis, "HSET dq:meta schema 3 buckets 64");
     assert_refuses(n, "newer dueq");
+}
+
+static void refuses_jobs_of_an_older_schema(void **state)
+{
+    struct node *n = *state;
+
+    redis_fixture_command(n->redis, "HSET dq:meta schema 1 buckets 64");
+    assert_refuses(n, "older dueq");
 }
 
 static void refuses_a_redis_without_append_only_file_when_strict(void **state)
@@ -195,7 +203,7 @@ static void takes_a_refused_redis_once_it_is_set_right(void **state)
 {
     struct node *n = *state;
 
-    redis_fixture_command(n->redis, "HSET dq:meta schema 1 buckets 16");
+    redis_fixture_command(n->redis, "HSET dq:meta schema 2 buckets 16");
     assert_refuses(n, "16");
     redis_fixture_command(n->redis, "DEL dq:meta");
     run_until(n->loop, &n->is_up);
@@ -272,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_REDIS(refuses_another_number_of_buckets),
         WITH_REDIS(refuses_jobs_of_a_newer_schema),
+        WITH_REDIS(refuses_jobs_of_an_older_schema),
         WITH_REDIS(refuses_a_redis_without_append_only_file_when_strict),
         WITH_REDIS(uses_a_redis_without_append_only_file_otherwise),
         WITH_REDIS(refuses_a_redis_that_evicts_when_strict),

@@ -48,6 +48,7 @@ struct redis_requests {
     void (*on_idle)(void *arg); /* NULL: not asked for, or said */
     void *idle_arg;
 
+    struct script_call encoded; /* the one that is being sent: too large for the stack */
     struct reply_room room;
 };
 
@@ -152,13 +153,13 @@ static void send_now(struct request *r)
 {
     struct redis_requests *q = r->queue;
     const char *sha = redis_handshake_sha(q->handshake, r->op->verb);
-    struct script_call call;
+    struct script_call *call = &q->encoded;
 
-    script_encode(&call, &q->keys, r->op, r->needs_text ? NULL : sha);
+    script_encode(call, &q->keys, r->op, r->needs_text ? NULL : sha);
     r->call.on_reply = on_reply;
     r->sent_us = clock_mono_us();
     q->stats->in_flight++;
-    redis_link_send(q->link, &r->call, call.argc, call.argv, call.lens);
+    redis_link_send(q->link, &r->call, call->argc, call->argv, call->lens);
 }
 
 static void send_held(struct redis_requests *q)

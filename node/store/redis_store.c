@@ -110,6 +110,14 @@ static void on_topic_ready(void *arg, struct bytes topic)
     s->port.events.on_ready(s->port.events.arg, topic);
 }
 
+static void on_topic_settings(void *arg, struct bytes topic)
+{
+    struct redis_store *s = arg;
+
+    if (s->port.events.on_settings)
+        s->port.events.on_settings(s->port.events.arg, topic);
+}
+
 /* ---- life ---- */
 
 static void on_link_stopped(void *arg)
@@ -200,6 +208,7 @@ static void make_parts(struct redis_store *s, struct loop *loop,
         .timeout_ms = s->options.command_timeout_ms,
         .backoff_max_ms = s->options.reconnect_ms,
         .on_ready = on_topic_ready,
+        .on_settings = on_topic_settings,
         .on_up = on_wakeups_turned,
         .on_down = on_wakeups_turned,
         .on_stopped = on_link_stopped,

@@ -133,8 +133,9 @@ static void submit(struct node *n, struct job_op *j, enum op_verb verb, const ch
 
 void submit_push(struct node *n, struct job_op *j, const char *topic)
 {
-    *j = (struct job_op){.op.in.push = {.body = BYTES("body"), .ttr_ms = 60000},
-                         .turns = j->turns};
+    *j = (struct job_op){
+        .op.in.push = {.body = BYTES("body"), .ttr_ms = 60000, .rules = rules_default},
+        .turns = j->turns};
     submit(n, j, OP_PUSH, topic);
 }
 

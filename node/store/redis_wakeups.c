@@ -100,6 +100,8 @@ static void on_message(void *arg, struct bytes payload)
 
     if (bytes_equal(payload, bytes_of_text(w->word)))
         w->is_owed = false;
+    else if (payload.len && payload.at[0] == '=')
+        w->options.on_settings(w->options.arg, bytes_of(payload.at + 1, payload.len - 1));
     else if (payload.len && payload.at[0] != '-')
         w->options.on_ready(w->options.arg, payload);
 }

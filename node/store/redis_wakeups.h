@@ -1,4 +1,5 @@
-/* Hears which topics turned from empty to ready: the subscription to `<prefix>:ready`.
+/* Hears which topics turned from empty to ready, and (with a '=' before the name) whose
+ * settings have changed: the subscription to `<prefix>:ready`.
  *
  * A subscribed connection of hiredis 0.14 swallows PONG, so it proves itself alive in another
  * way: it publishes a word of its own over the command link and waits to hear it. The word
@@ -20,6 +21,7 @@ struct redis_wakeups_options {
     int64_t backoff_max_ms;
 
     void (*on_ready)(void *arg, struct bytes topic);
+    void (*on_settings)(void *arg, struct bytes topic);
     void (*on_up)(void *arg); /* the subscription is confirmed */
     void (*on_down)(void *arg);
     void (*on_stopped)(void *arg);

@@ -1,4 +1,6 @@
-/* A subscription that is open and hears nothing: only its own missing beat can tell. */
+/* What is heard; and a subscription that is open and hears nothing: only its own missing beat
+ * can tell.
+ */
 #include "node/store/redis_wakeups.h"
 
 #include <setjmp.h>
@@ -14,6 +16,8 @@ struct hearing {
     struct redis_link *commands;
     struct redis_wakeups *wakeups;
     bool is_open, is_up, is_down, is_wakeups_stopped, is_stopped;
+    bool is_ready_heard;
+    unsigned settings_heard;
 };
 
 static void on_open(void *arg)
@@ -34,6 +38,18 @@ static void on_up(void *arg)
 static void on_down(void *arg)
 {
     ((struct hearing *)arg)->is_down = true;
+}
+
+static void on_ready(void *arg, struct bytes topic)
+{
+    assert_true(bytes_equal(topic, BYTES("last")));
+    ((struct hearing *)arg)->is_ready_heard = true;
+}
+
+static void on_settings(void *arg, struct bytes topic)
+{
+    assert_true(bytes_equal(topic, BYTES("orders")));
+    ((struct hearing *)arg)->settings_heard++;
 }
 
 static void on_wakeups_stopped(void *arg)
@@ -67,6 +83,8 @@ static void start(struct hearing *h, const struct redis_fixture *talks,
         .prefix = "dq",
         .timeout_ms = 20,
         .backoff_max_ms = 50,
+        .on_ready = on_ready,
+        .on_settings = on_settings,
         .on_up = on_up,
         .on_down = on_down,
         .on_stopped = on_wakeups_stopped,
@@ -108,10 +126,26 @@ static void a_subscription_that_hears_nothing_is_made_anew(void **state)
     redis_fixture_free(there);
 }
 
+static void settings_that_changed_are_no_job(void **state)
+{
+    struct redis_fixture *redis = redis_fixture_new(NULL);
+    struct hearing h;
+
+    start(&h, redis, redis);
+    redis_fixture_command(redis, "PUBLISH dq:ready =orders");
+    redis_fixture_command(redis, "PUBLISH dq:ready -nobody");
+    redis_fixture_command(redis, "PUBLISH dq:ready last");
+    run_until(h.loop, &h.is_ready_heard);
+    assert_int_equal(h.settings_heard, 1);
+    stop(&h);
+    redis_fixture_free(redis);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_subscription_that_hears_nothing_is_made_anew),
+        cmocka_unit_test(settings_that_changed_are_no_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,11 +15,17 @@ struct redisReply;
 
 #define REPLY_ITEMS_MAX 1000 /* what one script moves at most */
 
-/* Where arrays of outputs are kept until on_done has returned. */
+/* Where arrays of outputs are kept until on_done has returned: the one of the op's verb. */
 struct reply_room {
-    struct job jobs[OP_ITEMS_MAX];
-    int64_t lateness_ms[REPLY_ITEMS_MAX];
-    struct topic_count topics[OP_TOPICS_MAX];
+    union {
+        struct job jobs[OP_ITEMS_MAX];
+        struct job_row rows[OP_LIST_MAX];
+        int64_t lateness_ms[REPLY_ITEMS_MAX];
+        struct topic_count topics[OP_TOPICS_MAX];
+        struct settings_row settings[OP_ROWS_MAX]; /* SETTINGS, CONFIGURE, PLACES */
+        struct history_item items[OP_RECORDS_MAX];
+        struct suspect suspects[OP_LIST_MAX];
+    };
 };
 
 enum reply_meaning {

@@ -14,12 +14,13 @@
 
 #include <stdint.h>
 
+#include "node/store/history.h"
 #include "node/store/op.h"
 
 #define SCRIPT_PREFIX_MAX 32 /* bytes of store.prefix */
 #define SCRIPT_TOPIC_MAX  200
-#define SCRIPT_KEYS_MAX   9
-#define SCRIPT_ARGS_MAX   (3 + SCRIPT_KEYS_MAX + 1 + 2 * OP_ITEMS_MAX)
+#define SCRIPT_KEYS_MAX   10
+#define SCRIPT_ARGS_MAX   (3 + SCRIPT_KEYS_MAX + 3 + 2 * OP_RULES_MAX) /* a scan has most */
 #define SCRIPT_SHA_CHARS  40
 
 /* All scripts, with all that they need, ended by a row of NULLs. Made at build time. */
@@ -30,7 +31,7 @@ struct script_text {
 
 extern const struct script_text script_texts[];
 
-/* NULL for OWNER, which is a plain HGET. */
+/* NULL for OWNER and PLACES, which are a plain HGET and a plain SCAN. */
 const char *script_text(enum op_verb verb);
 
 /* NULL when there is none of this name. */
@@ -42,14 +43,16 @@ struct script_keys {
     unsigned buckets;   /* 1 to 128 */
 };
 
-/* One command. The arguments point into it (so it cannot be copied) and into the op. */
+/* One command. The arguments point into it (so it cannot be copied) and into the op. Large:
+ * whoever sends many has one of them, and does not clear it; what is not used is not read. */
 struct script_call {
     int argc;
     const char *argv[SCRIPT_ARGS_MAX];
     size_t lens[SCRIPT_ARGS_MAX];
     size_t used;
+    /* The keys, then packed arguments (records are the most) or numbers. */
     char room[SCRIPT_KEYS_MAX * (SCRIPT_PREFIX_MAX + SCRIPT_TOPIC_MAX + 16) +
-              10 * OP_ITEMS_MAX + 256];
+              OP_RECORDS_MAX * HISTORY_BYTES_MAX + 256];
 };
 
 /* EVALSHA with the script's 40 characters (SCRIPT LOAD gives them), or with `sha` NULL EVAL
@@ -59,7 +62,7 @@ void script_encode(struct script_call *call, const struct script_keys *keys,
 
 /* The commands of the handshake: `dq:meta` is looked at or made; the bucket's counter is
  * raised when it is below `seen`. */
-#define SCRIPT_SCHEMA 1
+#define SCRIPT_SCHEMA 2
 void script_encode_meta(struct script_call *call, const struct script_keys *keys);
 void script_encode_raise(struct script_call *call, const struct script_keys *keys,
                          unsigned bucket, int64_t seen);

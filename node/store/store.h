@@ -16,6 +16,9 @@ struct store_events {
     /* The topic had no ready job and now has one (pushed, due, released or expired), or it
      * may have: `topic` is borrowed for the call. */
     void (*on_ready)(void *arg, struct bytes topic);
+    /* The topic's settings or its pause have changed, or may have: somebody has configured it.
+     * The same holds for all of them after on_up. `topic` is borrowed. May be NULL. */
+    void (*on_settings)(void *arg, struct bytes topic);
     /* Operations reach the store and wake-ups are heard from now on. Before every first
      * on_up, and between on_down and the next on_up, wake-ups may be lost: whoever waits
      * must look again. */

@@ -80,6 +80,7 @@ void redis_fill_in_push(struct op *op, struct bytes id)
     op->in.push.delay_ms = redis.o->delay_s * 1000;
     op->in.push.at_ms = redis.o->at_ms;
     op->in.push.ttr_ms = redis.o->ttr_s * 1000;
+    op->in.push.rules = rules_default;
 }
 
 void redis_append(const struct op *op)
