@@ -1,5 +1,201 @@
--- audit: not written yet.
+-- audit: is each of the topic's jobs in exactly one place, and each place's a job? A page of them.
 --
--- KEYS   j
+-- KEYS   j, and by rule all others: the name of j with another letter
+-- ARGV   topic, the last answer's next ('': from the first), limit
+-- answer code, now, wait (always -1), next ('': no more), how much it looked at, then for each
+--        suspect: id ('': the topic itself), number of the damage
+-- USES   beside priority expires index_from is_ours damage
+--
+-- First the topic, then its jobs, then the places, each by its own cursor: `phase:cursor`. What is
+-- found may be over, or not yet, when it is told; only repair says for sure. And what has no room in
+-- an answer is found the next time.
+--
+-- The ready list is not looked through: its tombstones are no damage. That a job is in a long one is
+-- found by halving; that takes its time, so a call takes no more than PROBES_MAX steps, and what is
+-- behind them for sound. The bodies of p are not read, for they are large: of many, some are looked
+-- at by chance.
 
-return redis.error_reply('ERR audit is not written yet')
+local j = KEYS[1]
+local topic, after, limit = ARGV[1], ARGV[2], math.min(tonumber(ARGV[3]), 100)
+local PAGE, PROBES_MAX, SHORT = 200, 300, 1000
+
+local key = {}
+for letter in string.gmatch('pdrqvxe', '.') do
+    key[letter] = beside(j, topic, letter)
+end
+local bucket = sub(j, 1, -#topic - 3)
+local answer, looked = {OK, now, -1, '', 0}, 0
+
+local function suspect(id, damage)
+    if damage ~= NONE and #answer < 5 + 2 * limit then
+        answer[#answer + 1] = id
+        answer[#answer + 1] = damage
+    end
+end
+
+-- ---- the jobs ----
+
+local function scores_of(place, ids)
+    return #ids > 0 and call('ZMSCORE', place, unpack(ids)) or {}
+end
+
+local probes_left, steps, entries = PROBES_MAX, 0, {}
+
+local function is_in_list(key_of_it, id)
+    if steps == 0 then
+        return entries[key_of_it .. id]
+    elseif probes_left < steps then
+        return true
+    end
+    probes_left = probes_left - steps
+    local _, found = index_from(key.r, parse('>I6', key_of_it))
+    return found == key_of_it .. id
+end
+
+-- A short list is read as a whole; of a long one, how many steps it takes to halve it.
+local function read_list()
+    local length = call('LLEN', key.r)
+    if length <= SHORT then
+        for _, entry in ipairs(call('LRANGE', key.r, 0, -1)) do
+            entries[entry] = true
+        end
+        return PAGE
+    end
+    steps = math.ceil(math.log(length) / math.log(2))
+    return math.max(10, math.floor(PROBES_MAX / steps))
+end
+
+local function place_damage(id, value, score)
+    local state = byte(value) % 8
+    local stamp = sub(value, 14, 19)
+    if state == READY and priority(value) == COMMON_PRIORITY then
+        return is_in_list(stamp, id) and NONE or NO_PLACE
+    elseif state == READY then
+        score = tonumber(call('ZSCORE', key.q, stamp .. id) or nil)
+        return score == priority(value) and NONE or NO_PLACE
+    elseif not score then
+        return NO_PLACE
+    end
+    local is_late = state == DELAYED and tonumber(score) ~= parse('>I6', value, 8)
+    return is_late and WRONG_TIME or NONE
+end
+
+local function job_damage(id, value, score, watched)
+    local found = place_damage(id, value, score)
+    if byte(value) % 16 >= 8 and call('HEXISTS', key.p, id) == 0 then
+        return NO_BODY
+    elseif found == NONE and tonumber(watched or 0) ~= watched_until(value) then
+        return NO_EXPIRY
+    end
+    return found
+end
+
+local function look_at_jobs(cursor)
+    local page = call('HSCAN', j, cursor, 'COUNT', read_list())
+    local sorted, ids, values = {[DELAYED] = {}, [READY] = {}, [RESERVED] = {}, [DEAD] = {}}, {}, {}
+    for i = 1, #page[2], 2 do
+        local id, value = page[2][i], page[2][i + 1]
+        if is_ours(value) then
+            local list = sorted[byte(value) % 8]
+            list[#list + 1] = id
+            values[id] = value
+        else
+            suspect(id, NO_VALUE)
+        end
+    end
+    for state, list in pairs(sorted) do
+        local scores = PLACES[state] and scores_of(key[PLACES[state]], list) or {}
+        local watched = scores_of(key.e, list)
+        for i, id in ipairs(list) do
+            suspect(id, job_damage(id, values[id], scores[i], watched[i]))
+        end
+    end
+    return page[1], #page[2] / 2
+end
+
+-- ---- the places ----
+
+local function look_at_set(letter, judge, first)
+    return function(cursor)
+        local page = call('ZSCAN', key[letter], cursor, 'COUNT', PAGE)
+        local ids = {}
+        for i = 1, #page[2], 2 do
+            ids[#ids + 1] = sub(page[2][i], first or 1)
+        end
+        local values = #ids > 0 and call('HMGET', j, unpack(ids)) or {}
+        for i, id in ipairs(ids) do
+            local value = values[i]
+            if not value then
+                suspect(id, NO_JOB)
+            elseif is_ours(value) then
+                suspect(id, judge(value, page[2][2 * i], page[2][2 * i - 1]))
+            end
+        end
+        return page[1], #ids
+    end
+end
+
+local function holds(state)
+    return function(value)
+        return byte(value) % 8 == state and NONE or TWO_PLACES
+    end
+end
+
+local function is_ranked(value, score, member)
+    local is_right = byte(value) % 8 == READY and sub(value, 14, 19) == sub(member, 1, 6)
+    return is_right and priority(value) == tonumber(score) and NONE or TWO_PLACES
+end
+
+local function is_watched(value, score)
+    return watched_until(value) == tonumber(score) and NONE or NO_EXPIRY
+end
+
+-- The cursor counts the pages that are left: all of a few, or three times as many as would hold
+-- all of many.
+local function look_at_bodies(cursor)
+    local left, length = tonumber(cursor), call('HLEN', key.p)
+    if left == 0 then
+        left = length > PAGE and math.ceil(3 * length / PAGE) or 1
+    end
+    local ids = call('HRANDFIELD', key.p, PAGE)
+    local values = #ids > 0 and call('HMGET', j, unpack(ids)) or {}
+    for i, id in ipairs(ids) do
+        local value = values[i]
+        if not value or is_ours(value) and byte(value) % 16 < 8 then
+            suspect(id, NO_JOB)
+        end
+    end
+    return format('%d', left - 1), #ids
+end
+
+local function look_at_topic()
+    suspect('', (topic_damage(key, j, bucket .. 't', bucket .. 'a', topic)))
+    return '0', 1
+end
+
+-- ---- page after page, until it was enough ----
+
+local PHASES = {look_at_topic, look_at_jobs, look_at_set('d', holds(DELAYED)),
+    look_at_set('v', holds(RESERVED)), look_at_set('x', holds(DEAD)), look_at_set('q', is_ranked, 7),
+    look_at_set('e', is_watched), look_at_bodies}
+
+local phase, cursor = '1', '0'
+if after ~= '' then
+    phase, cursor = string.match(after, '^([1-8]):(%d+)$')
+    if not phase or #cursor > 19 then
+        return {OUT_OF_RANGE, now, -1}
+    end
+end
+phase = tonumber(phase)
+repeat
+    local count
+    cursor, count = PHASES[phase](cursor)
+    looked = looked + count
+    if cursor == '0' then
+        phase = phase + 1
+    end
+until phase > #PHASES or looked >= PAGE or probes_left < steps
+
+answer[4] = phase <= #PHASES and phase .. ':' .. cursor or ''
+answer[5] = looked
+return answer

@@ -1,5 +1,136 @@
--- purge: not written yet.
+-- purge: jobs of one state are gone.
 --
--- KEYS   j p d r q v x o t a
+-- KEYS   j p d r q v x o t a, and by rule the topic's e: the name of j with that letter
+-- ARGV   topic, state, of the dead: died at or after, died before (0: any time), limit
+-- answer code, now, wait (always -1), how many, 1: there are more
+-- USES   misplaced expires owns beside
+--
+-- Ready jobs go in the order of their service, with the tombstones on the way; of r no more entries
+-- are looked at than jobs may go, so a call may find none and yet say that there are more. To free a
+-- large body takes long: a call frees BIG_MAX of them.
 
-return redis.error_reply('ERR purge is not written yet')
+local j, p, d, r, q, v, x, o, t, a = unpack(KEYS)
+local topic, state, since, before = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local limit = math.min(tonumber(ARGV[5]), 1000)
+local BIG_MAX = 200
+
+local ids, values, bodies, wrong = {}, {}, {}, nil
+
+-- As many of these as there is room for; answers how many that were.
+local function take(place, names, members)
+    local found = #names > 0 and call('HMGET', j, unpack(names)) or {}
+    for i = 1, #names do
+        local value = found[i]
+        local is_tombstone = members and not (value and #value >= 24 and byte(value) % 8 == READY
+            and sub(value, 14, 19) == sub(members[i], 1, 6))
+        if not (is_tombstone and place == r) then
+            wrong = wrong or misplaced(place, j, names[i], value, state)
+                or is_tombstone and 'job ' .. names[i] .. ' has another key than in ' .. place
+            if wrong then
+                return i
+            end
+            if byte(value) % 16 >= 8 then
+                if #bodies == BIG_MAX then
+                    return i - 1
+                end
+                bodies[#bodies + 1] = names[i]
+            end
+            ids[#ids + 1] = names[i]
+            values[#values + 1] = value
+        end
+    end
+    return #names
+end
+
+-- The ids behind the keys of ready entries.
+local function ids_in(members)
+    local names = {}
+    for i = 1, #members do
+        names[i] = sub(members[i], 7)
+    end
+    return names
+end
+
+-- A sorted set in its order, from score to score. Answers the members to be removed, and whether
+-- all that there are.
+local function take_set(place, from, to, is_keyed)
+    local members = call('ZRANGEBYSCORE', place, from, to, 'LIMIT', 0, limit - #ids + 1)
+    local more = table.remove(members, limit - #ids + 1)
+    local taken = take(place, is_keyed and ids_in(members) or members, is_keyed and members)
+    local all = taken == #members and not more
+    while #members > taken do
+        table.remove(members)
+    end
+    return members, all
+end
+
+local removals, cut, all = {}, 0, nil
+if state == READY then
+    removals[1], all = take_set(q, '-inf', '(' .. COMMON_PRIORITY, true)
+    if all then
+        local entries = #ids < limit and call('LRANGE', r, 0, limit - #ids - 1) or {}
+        cut = take(r, ids_in(entries), entries)
+        all = cut == call('LLEN', r)
+    end
+    if all then
+        removals[2], all = take_set(q, '(' .. COMMON_PRIORITY, '+inf', true)
+    end
+else
+    local from, to = '-inf', '+inf'
+    if state == DEAD then
+        from, to = since ~= '0' and since or from, before ~= '0' and '(' .. before or to
+    end
+    removals[1], all = take_set(({[DELAYED] = d, [RESERVED] = v, [DEAD] = x})[state], from, to)
+end
+if wrong then
+    return redis.error_reply('DUEQ ' .. wrong)
+end
+
+local e, expiring, owned = beside(j, topic, 'e'), {}, {}
+for i = 1, #ids do
+    if state ~= DEAD and expires(values[i]) > 0 then
+        expiring[#expiring + 1] = ids[i]
+    end
+    if owns(o, values[i], ids[i], topic) then
+        owned[#owned + 1] = ids[i]
+    end
+end
+if #expiring > 0 then
+    call('ZCARD', e)
+end
+if #bodies > 0 then
+    call('HLEN', p)
+end
+local is_last = #ids > 0 and call('HLEN', j) == #ids
+if is_last then
+    call('ZCARD', t)
+    call('ZCARD', a)
+end
+
+local places = {[DELAYED] = d, [READY] = q, [RESERVED] = v, [DEAD] = x}
+for _, members in pairs(removals) do
+    if #members > 0 then
+        call('ZREM', places[state], unpack(members))
+    end
+end
+if cut > 0 then
+    call('LTRIM', r, cut, -1)
+end
+if #expiring > 0 then
+    call('ZREM', e, unpack(expiring))
+end
+if #ids > 0 then
+    call('HDEL', j, unpack(ids))
+end
+if #bodies > 0 then
+    call('HDEL', p, unpack(bodies))
+end
+if #owned > 0 then
+    call('HDEL', o, unpack(owned))
+end
+if is_last and call('EXISTS', d, q, v, x) == 0 then
+    call('UNLINK', r)
+    call('ZREM', t, topic)
+    call('ZREM', a, topic)
+end
+return {OK, now, -1, #ids, all and 0 or 1}

@@ -1,5 +1,203 @@
--- repair: not written yet.
+-- repair: a job, or its topic, is looked at exactly, and put in order.
 --
--- KEYS   j
+-- KEYS   j, and by rule all others: the name of j with another letter
+-- ARGV   topic, id ('': the topic itself)
+-- answer code, now, wait, number of the damage (0: it was sound, and nothing was done)
+-- USES   beside priority expires moved wake event index_from is_ours damage
+--
+-- The header is believed before the places (doc/store.md, Repair). All is read; from that follows
+-- what is wrong, and what the job has to be and where; then every place is made to say so. Of
+-- several damages the answer names the first in the order in which they are looked for.
+--
+-- Where halving does not find a ready job, its list may be out of order: then all of it is looked
+-- through. So are the ranked ones, because their members begin with keys that are not known.
 
-return redis.error_reply('ERR repair is not written yet')
+local j = KEYS[1]
+local topic, id = ARGV[1], ARGV[2]
+
+local key = {}
+for letter in string.gmatch('pdrqvxe', '.') do
+    key[letter] = beside(j, topic, letter)
+end
+local bucket = sub(j, 1, -#topic - 3)
+local t, a, n, o = bucket .. 't', bucket .. 'a', bucket .. 'n', bucket .. 'o'
+
+if id == '' then
+    local damage, first = topic_damage(key, j, t, a, topic)
+    local wait, has_jobs = -1, call('HLEN', j) > 0
+    if damage ~= NONE then
+        call('ZREM', t, '') -- even if Redis is full
+        if first < math.huge then
+            wait = event(t, topic, first)
+        end
+        if has_jobs then
+            call('ZADD', a, '0', topic)
+        end
+    end
+    return {OK, now, wait, damage}
+end
+
+-- ---- read ----
+
+local value = call('HGET', j, id)
+local is_mine = value and is_ours(value)
+local has_body = call('HEXISTS', key.p, id) == 1
+local scores = {}
+for letter in string.gmatch('dvxe', '.') do
+    scores[letter] = tonumber(call('ZSCORE', key[letter], id) or nil)
+end
+
+-- Its entries in q, each behind its score.
+local function ranked_entries()
+    local entries, cursor = {}, '0'
+    if call('ZCARD', key.q) == 0 then
+        return entries
+    end
+    local pattern = string.rep('?', 6) .. string.gsub(id, '[%*%?%[%]%^\\]', '\\%0')
+    repeat
+        local page = call('ZSCAN', key.q, cursor, 'MATCH', pattern, 'COUNT', 10000)
+        for i = 1, #page[2], 2 do
+            if sub(page[2][i], 7) == id then
+                entries[page[2][i]] = tonumber(page[2][i + 1])
+            end
+        end
+        cursor = page[1]
+    until cursor == '0'
+    return entries
+end
+
+local function is_in_list(entry)
+    local _, found = index_from(key.r, parse('>I6', entry))
+    return found == entry or call('LPOS', key.r, entry) and true
+end
+
+-- ---- judge: the first damage found, what the job becomes (nil: as it is), what is wrong where ----
+
+local damage, becomes, ranked = NONE, nil, ranked_entries()
+
+local function is_damaged(what)
+    damage = damage == NONE and what or damage
+end
+
+local state = is_mine and byte(value) % 8
+local is_big = is_mine and byte(value) % 16 >= 8
+local entry = state == READY and sub(value, 14, 19) .. id
+local place = state and PLACES[state] -- where it has to be; nil for a ready one
+
+local function is_in_its_place()
+    if place then
+        return scores[place] ~= nil
+    elseif priority(value) == COMMON_PRIORITY then
+        return is_in_list(entry)
+    end
+    return ranked[entry] == priority(value)
+end
+
+-- A ready entry needs a number of the counter's: `becomes` is finished when that is drawn.
+local becomes_ready = false
+
+if value and not is_mine then
+    is_damaged(NO_VALUE)
+elseif is_mine and is_big and not has_body then
+    is_damaged(NO_BODY)
+    becomes = char(byte(value) - 8) .. sub(value, 2)
+    becomes = moved(becomes, DEAD, pack('>I6', DAMAGED))
+elseif is_mine and not is_in_its_place() then
+    is_damaged(NO_PLACE)
+    becomes_ready = state == READY or state == RESERVED
+        or state == DELAYED and parse('>I6', value, 8) <= now
+    becomes = not becomes_ready and value or nil
+end
+local is_now = becomes or value
+local final = becomes_ready and READY or is_mine and byte(is_now) % 8
+local final_place = PLACES[final]
+
+-- The scores that the places must have from now on.
+local wanted = {}
+if final == DELAYED then
+    wanted.d = parse('>I6', value, 8)
+elseif final then
+    wanted[final_place or ''] = scores[final_place] or now
+end
+if is_mine and final ~= DEAD and expires(value) > 0 then
+    wanted.e = expires(value)
+end
+local keeps = final == READY and not becomes_ready and entry
+
+local wrong = {}
+for letter in string.gmatch('dvxe', '.') do
+    if scores[letter] ~= wanted[letter] then
+        wrong[#wrong + 1] = letter
+        is_damaged(not value and NO_JOB or letter == 'e' and NO_EXPIRY
+            or letter == final_place and WRONG_TIME or TWO_PLACES)
+    end
+end
+local unranked = {}
+for member in pairs(ranked) do
+    if member ~= keeps or priority(value) == COMMON_PRIORITY then
+        unranked[#unranked + 1] = member
+        is_damaged(value and TWO_PLACES or NO_JOB)
+    end
+end
+local drops_body = has_body and not (is_mine and is_big)
+if drops_body then
+    is_damaged(NO_JOB)
+end
+if damage == NONE then
+    return {OK, now, -1, NONE}
+end
+
+-- ---- mend ----
+
+local owner = value and not is_mine and call('HGET', o, id)
+local rank = is_mine and priority(value)
+if becomes_ready then
+    local count = rank == COMMON_PRIORITY and call('LLEN', key.r) or call('ZCARD', key.q)
+    if count == 0 then
+        wake(j, topic)
+    end
+end
+call('ZREM', key.d, '') -- even if Redis is full
+local first = math.huge
+for _, letter in ipairs(wrong) do
+    if wanted[letter] then
+        first = math.min(first, letter == 'x' and now + 1000 or wanted[letter])
+    end
+end
+local wait = first < math.huge and event(t, topic, first) or -1
+
+if becomes_ready then
+    local number = pack('>I6', MIDDLE + call('INCR', n))
+    becomes = moved(value, READY, number)
+    if rank == COMMON_PRIORITY then
+        call('RPUSH', key.r, number .. id)
+    else
+        call('ZADD', key.q, format('%d', rank), number .. id)
+    end
+end
+for _, letter in ipairs(wrong) do
+    if wanted[letter] then
+        call('ZADD', key[letter], format('%d', wanted[letter]), id)
+    end
+end
+if becomes and becomes ~= value then
+    call('HSET', j, id, becomes)
+end
+for _, letter in ipairs(wrong) do
+    if not wanted[letter] then
+        call('ZREM', key[letter], id)
+    end
+end
+if #unranked > 0 then
+    call('ZREM', key.q, unpack(unranked))
+end
+if value and not is_mine then
+    call('HDEL', j, id)
+    if owner and sub(owner, 7) == topic then
+        call('HDEL', o, id)
+    end
+end
+if drops_body then
+    call('HDEL', key.p, id)
+end
+return {OK, now, wait, damage}

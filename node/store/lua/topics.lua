@@ -1,6 +1,6 @@
 -- topics: some of the bucket's topics in the order of their names, counted.
 --
--- KEYS   a, and by rule the topics' own: the name of a with j, d, r, v, x for its letter
+-- KEYS   a, and by rule the topics' own: the name of a with j, d, r, v, x, q for its letter
 -- ARGV   the topic before the first ('': none), limit
 -- answer code, now, wait (always -1), number of the bucket's topics, the last topic looked at
 --        ('': no more are behind it), then for each topic: its name and what stats answers
@@ -20,7 +20,7 @@ local answer = {OK, now, -1, call('ZCARD', a), has_more and names[limit] or ''}
 
 for _, name in ipairs(names) do
     local key = {}
-    for i, letter in ipairs({'j:', 'd:', 'r:', 'v:', 'x:'}) do
+    for i, letter in ipairs({'j:', 'd:', 'r:', 'v:', 'x:', 'q:'}) do
         key[i] = bucket .. letter .. name
     end
     local numbers = count(unpack(key))
