@@ -81,21 +81,21 @@ static void the_smallest_values_survive(void **state)
 static void the_largest_values_survive(void **state)
 {
     struct job largest = {
-        .state = JOB_DEAD,
+        .state = JOB_READY,
         .tries = JOB_TRIES_MAX,
         .ttr_ms = (INT64_C(1) << 32) - 1,
         .due_ms = (INT64_C(1) << 48) - 1,
-        .stamp = JOB_STAMP_MAX,
+        .stamp = JOB_KEY_MIDDLE + JOB_STAMP_MAX,
         .delay_ms = (INT64_C(1) << 40) - 1,
     };
     char packed[JOB_HEADER_BYTES + BODY_BYTES];
     struct job back = through_the_codec(&largest, packed);
 
-    assert_int_equal(back.state, JOB_DEAD);
+    assert_int_equal(back.state, JOB_READY);
     assert_int_equal(back.tries, JOB_TRIES_MAX);
     assert_int_equal(back.ttr_ms, largest.ttr_ms);
     assert_int_equal(back.due_ms, largest.due_ms);
-    assert_int_equal(back.stamp, JOB_STAMP_MAX);
+    assert_int_equal(back.stamp, largest.stamp);
     assert_int_equal(back.delay_ms, largest.delay_ms);
 }
 
@@ -140,6 +140,149 @@ static void flags_do_not_change_the_state(void **state)
     header[0] |= JOB_FLAG_BIG;
     assert_int_equal(job_unpack(bytes_of(header, sizeof(header)), &back), STATUS_OK);
     assert_int_equal(back.state, JOB_RESERVED);
+}
+
+/* ---- what only some jobs have ---- */
+
+#define RULES                                                          \
+    "\x01\x02\x03\x04\x05\x06\x02\x0a\x00\x00\x07\xd0\x00\x01\x00\x00" \
+    "\x01\x02\x03\x04\x05\x06"
+#define HOLDER \
+    "\x05"     \
+    "alice"
+
+/* The header of `job` with `flags`, then what is behind it. */
+static struct bytes value_of(const struct job *job, int flags, struct bytes behind)
+{
+    static char value[JOB_HEADER_BYTES + 300];
+
+    job_pack_header(job, value);
+    value[0] = (char)(value[0] | flags);
+    memcpy(value + JOB_HEADER_BYTES, behind.at, behind.len);
+    return bytes_of(value, JOB_HEADER_BYTES + behind.len);
+}
+
+static struct job unpacked(struct bytes value)
+{
+    struct job job = {0};
+
+    assert_int_equal(job_unpack(value, &job), STATUS_OK);
+    return job;
+}
+
+static void assert_refused(struct bytes value)
+{
+    struct job job = {.tries = 77};
+
+    assert_int_equal(job_unpack(value, &job), STATUS_STORE_ERROR);
+    assert_int_equal(job.tries, 77);
+}
+
+static void a_job_without_flags_goes_by_the_default_rules(void **state)
+{
+    struct job job = unpacked(value_of(&example, 0, BYTES(RULES HOLDER)));
+
+    assert_true(rules_are_default(&job.rules));
+    assert_int_equal(job.rules.priority, RULES_PRIORITY_DEFAULT);
+    assert_int_equal(job.holder.len, 0);
+    assert_int_equal(job.death, DEATH_NONE);
+    assert_true(bytes_equal(job.body, BYTES(RULES HOLDER)));
+}
+
+static void rules_stand_between_header_and_body(void **state)
+{
+    struct job job = unpacked(value_of(&example, JOB_FLAG_RULES, BYTES(RULES "body")));
+
+    assert_int_equal(job.rules.priority, 0x01020304);
+    assert_int_equal(job.rules.max_tries, 0x0506);
+    assert_int_equal(job.rules.backoff.kind, BACKOFF_EXPONENTIAL);
+    assert_int_equal(job.rules.backoff.jitter_percent, 10);
+    assert_int_equal(job.rules.backoff.base_ms, 2000);
+    assert_int_equal(job.rules.backoff.cap_ms, 65536);
+    assert_int_equal(job.rules.expires_ms, 0x010203040506);
+    assert_true(bytes_equal(job.body, BYTES("body")));
+}
+
+static void the_holder_stands_before_the_body(void **state)
+{
+    struct job job = unpacked(value_of(&example, JOB_FLAG_HOLDER, BYTES(HOLDER "body")));
+
+    assert_true(bytes_equal(job.holder, BYTES("alice")));
+    assert_true(bytes_equal(job.body, BYTES("body")));
+    assert_true(rules_are_default(&job.rules));
+}
+
+static void the_holder_stands_behind_the_rules(void **state)
+{
+    int flags = JOB_FLAG_RULES | JOB_FLAG_HOLDER | JOB_FLAG_CONFIRMED | JOB_FLAG_OWNED;
+    struct job job = unpacked(value_of(&example, flags, BYTES(RULES HOLDER "body")));
+
+    assert_int_equal(job.rules.max_tries, 0x0506);
+    assert_true(bytes_equal(job.holder, BYTES("alice")));
+    assert_true(bytes_equal(job.body, BYTES("body")));
+}
+
+static void refuses_a_value_that_ends_within_rules_or_holder(void **state)
+{
+    int flags = JOB_FLAG_RULES | JOB_FLAG_HOLDER;
+    struct bytes behind = BYTES(RULES HOLDER);
+
+    for (size_t len = 0; len < behind.len; len++)
+        assert_refused(value_of(&example, flags, bytes_of(behind.at, len)));
+    assert_int_equal(unpacked(value_of(&example, flags, behind)).body.len, 0);
+}
+
+static void refuses_rules_that_cannot_be(void **state)
+{
+    char rules[] = RULES;
+
+    rules[6] = 3; /* a kind of backoff */
+    assert_refused(value_of(&example, JOB_FLAG_RULES, bytes_of(rules, RULES_BYTES)));
+}
+
+static void refuses_a_holder_that_is_too_long(void **state)
+{
+    char behind[1 + JOB_HOLDER_MAX + 1] = {JOB_HOLDER_MAX};
+
+    assert_int_equal(
+        unpacked(value_of(&example, JOB_FLAG_HOLDER, bytes_of(behind, sizeof(behind))))
+            .holder.len,
+        JOB_HOLDER_MAX);
+    behind[0]++;
+    assert_refused(value_of(&example, JOB_FLAG_HOLDER, bytes_of(behind, sizeof(behind))));
+}
+
+static void the_dead_have_a_reason_instead_of_a_stamp(void **state)
+{
+    static const char stamp[] = {0, 0, 0, 0, 0, DEATH_BURIED};
+    struct job dead = {.state = JOB_DEAD, .stamp = 77, .death = DEATH_BURIED}, back;
+    struct bytes value = value_of(&dead, 0, BYTES(""));
+
+    assert_memory_equal(value.at + 13, stamp, sizeof(stamp));
+    back = unpacked(value);
+    assert_int_equal(back.death, DEATH_BURIED);
+    assert_int_equal(back.stamp, 0);
+}
+
+static void refuses_the_dead_without_a_reason_it_knows(void **state)
+{
+    struct job dead = {.state = JOB_DEAD, .death = DEATH_NONE};
+
+    assert_refused(value_of(&dead, 0, BYTES("")));
+    dead.death = DEATH_COUNT;
+    assert_refused(value_of(&dead, 0, BYTES("")));
+    dead.death = DEATH_COUNT - 1;
+    assert_int_equal(unpacked(value_of(&dead, 0, BYTES(""))).death, DEATH_COUNT - 1);
+}
+
+static void deaths_have_words(void **state)
+{
+    assert_string_equal(death_word(DEATH_NONE), "");
+    assert_string_equal(death_word(DEATH_TRIES), "tries");
+    assert_string_equal(death_word(DEATH_EXPIRED), "expired");
+    assert_string_equal(death_word(DEATH_BURIED), "buried");
+    assert_string_equal(death_word(DEATH_DAMAGED), "damaged");
+    assert_string_equal(death_word(DEATH_COUNT), "");
 }
 
 static void refuses_a_value_shorter_than_a_header(void **state)
@@ -191,6 +334,16 @@ int main(void)
         cmocka_unit_test(tries_stop_at_their_largest_value),
         cmocka_unit_test(a_job_without_a_body_is_a_header),
         cmocka_unit_test(flags_do_not_change_the_state),
+        cmocka_unit_test(a_job_without_flags_goes_by_the_default_rules),
+        cmocka_unit_test(rules_stand_between_header_and_body),
+        cmocka_unit_test(the_holder_stands_before_the_body),
+        cmocka_unit_test(the_holder_stands_behind_the_rules),
+        cmocka_unit_test(refuses_a_value_that_ends_within_rules_or_holder),
+        cmocka_unit_test(refuses_rules_that_cannot_be),
+        cmocka_unit_test(refuses_a_holder_that_is_too_long),
+        cmocka_unit_test(the_dead_have_a_reason_instead_of_a_stamp),
+        cmocka_unit_test(refuses_the_dead_without_a_reason_it_knows),
+        cmocka_unit_test(deaths_have_words),
         cmocka_unit_test(refuses_a_value_shorter_than_a_header),
         cmocka_unit_test(refuses_a_state_it_does_not_know),
         cmocka_unit_test(states_have_words),
