@@ -1,37 +1,41 @@
 -- Many jobs become ready, last of their priorities: collected while the plan is made, with what
--- must stand before the first write, and put where they belong.   (needs moved priority wake)
+-- must stand before the first write, and put where they belong.   (needs moved wake)
 local function ready_batch()
-    return {ids = {}, values = {}, ranks = {}, common = 0}
+    return {ids = {}, values = {}, ranks = {}, ranked = 0}
 end
 
 local function add_ready(batch, id, value)
-    local at, rank = #batch.ids + 1, priority(value)
-    batch.ids[at], batch.values[at], batch.ranks[at] = id, value, rank
-    if rank == COMMON_PRIORITY then
-        batch.common = batch.common + 1
+    local at = #batch.ids + 1
+    batch.ids[at], batch.values[at] = id, value
+    if byte(value) % 128 >= 64 then
+        local rank = parse('>I4', value, 25)
+        if rank ~= COMMON_PRIORITY then
+            batch.ranks[at], batch.ranked = rank, batch.ranked + 1
+        end
     end
 end
 
 -- Must the topic be told of? Reads what will be written.
 local function batch_wakes(batch, r, q)
-    local wakes = batch.common > 0 and call('LLEN', r) == 0
-    return batch.common < #batch.ids and call('ZCARD', q) == 0 or wakes
+    local wakes = #batch.ids > batch.ranked and call('LLEN', r) == 0
+    return batch.ranked > 0 and call('ZCARD', q) == 0 or wakes
 end
 
 -- `number`: the last of the counter before those that are theirs. Adds ids and values to `values`,
 -- for a HSET of j.
 local function put_ready(batch, r, q, number, values)
-    local entries, ranked = {}, {}
-    for i = 1, #batch.ids do
-        local id, key = batch.ids[i], pack('>I6', MIDDLE + number + i)
-        if batch.ranks[i] == COMMON_PRIORITY then
-            entries[#entries + 1] = key .. id
-        else
-            ranked[#ranked + 1] = format('%d', batch.ranks[i])
+    local entries, ranked, count = {}, {}, #values
+    local ids, olds, ranks = batch.ids, batch.values, batch.ranks
+    for i = 1, #ids do
+        local id, key, rank = ids[i], pack('>I6', MIDDLE + number + i), ranks[i]
+        if rank then
+            ranked[#ranked + 1] = format('%d', rank)
             ranked[#ranked + 1] = key .. id
+        else
+            entries[#entries + 1] = key .. id
         end
-        values[#values + 1] = id
-        values[#values + 1] = moved(batch.values[i], READY, key)
+        values[count + 1], values[count + 2] = id, moved(olds[i], READY, key)
+        count = count + 2
     end
     if #entries > 0 then
         call('RPUSH', r, unpack(entries))

@@ -1,0 +1,45 @@
+-- What a scan is about to do with a topic, made by reading alone: the event it will have next, what
+-- its settings say, and (in plan.more) what only some topics have: jobs that die, rest or go. A plan
+-- has bucket, topic, j, node; left: how many more jobs may move; wrong: why none will.   (needs
+-- setting history_line)
+local DUE, TIMED_OUT, DIED = 2, 7, 9 -- enum job_event
+local FOREVER = 281474976710655
+
+local function plan_event(plan, at)
+    if at < plan.next then
+        plan.next = at
+    end
+end
+
+local function more_of(plan)
+    if not plan.more then
+        plan.more = {gone = {}, gone_count = 0, dying = {}, changed = {}, unwatched = {},
+            undelayed = {}, unreserved = {}, unranked = {}, resting = {}, pruned = {}, bodies = {},
+            owned = {}, lines = {}, tries_died = 0, expired_died = 0}
+    end
+    return plan.more
+end
+
+-- row: of c, or false; rule: of the configuration, or nil.
+local function plan_settings(plan, row, rule, history_bytes)
+    plan.dead_max = setting(row, rule, 32, '>I4', 35)
+    plan.dead_age = setting(row, rule, 64, '>I6', 39)
+    plan.has_history = history_bytes > 0 and setting(row, rule, 128, 'B', 45) > 0
+    local ends = row and parse('>I6', row) or 0
+    if ends > now and ends < FOREVER then
+        plan_event(plan, ends)
+    elseif ends > 0 and ends <= now then
+        plan.row_after_pause = '\0\0\0\0\0\0' .. sub(row, 7)
+    end
+end
+
+-- A line of the history. Who had the job is in its value.
+local function plan_line(plan, event, death, at, id, value)
+    local lines, client = more_of(plan).lines, ''
+    if byte(value) >= 128 and event ~= DUE then
+        local from = byte(value) % 128 >= 64 and 47 or 25
+        client = sub(value, from + 1, from + (byte(value, from) or 0))
+    end
+    lines[#lines + 1] = history_line(event, death, at, parse('>I2', value, 2), plan.topic, id,
+        plan.node, client)
+end
