@@ -277,7 +277,7 @@ static void add_audit(struct script_call *call, const struct script_keys *keys,
 }
 
 const struct script_args script_args[OP_COUNT] = {
-    [OP_PUSH] = {"jpdrtnaqe", add_push},
+    [OP_PUSH] = {"jpdrtna", add_push},
     [OP_POP] = {"jprvtnoqc", add_pop},
     [OP_DELIVERED] = {"jpvto", add_leases},
     [OP_KEEP] = {"jvt", add_leases},

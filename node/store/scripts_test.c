@@ -154,14 +154,14 @@ static void packs_the_numbers_of_a_push(void **state)
     op.in.push.ttr_ms = 0x01020304;
     op.in.push.rules = rules_default;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 9 + 4);
-    assert_arg(12, "t");
-    assert_true(bytes_equal(arg(14), BYTES("a\0b")));
-    assert_true(bytes_equal(arg(15), BYTES("\1\2\3\4\5\0\0\0\0\0\0\1\2\3\4\x40\x3F\0")));
+    assert_int_equal(call.argc, 3 + 7 + 4);
+    assert_arg(10, "t");
+    assert_true(bytes_equal(arg(12), BYTES("a\0b")));
+    assert_true(bytes_equal(arg(13), BYTES("\1\2\3\4\5\0\0\0\0\0\0\1\2\3\4\x40\x3F\0")));
     op.in.push.at_ms = 1;
     op.in.push.mode = PUSH_IGNORE;
     script_encode(&call, &keys, &op, sha);
-    assert_true(bytes_equal(arg(15), BYTES("\0\0\0\0\0\0\0\0\0\0\1\1\2\3\4\x40\x3F\2")));
+    assert_true(bytes_equal(arg(13), BYTES("\0\0\0\0\0\0\0\0\0\0\1\1\2\3\4\x40\x3F\2")));
 }
 
 /* What it expires at is the script's to say: by its own clock. */
@@ -172,16 +172,16 @@ static void sends_rules_only_with_a_push_that_has_some(void **state)
     op.in.push.rules = rules_default;
     op.in.push.rules.expires_ms = 77;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 9 + 4);
+    assert_int_equal(call.argc, 3 + 7 + 4);
     op.in.push.ttl_ms = 258;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 9 + 5);
-    assert_true(bytes_equal(arg(16), BYTES("\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    assert_int_equal(call.argc, 3 + 7 + 5);
+    assert_true(bytes_equal(arg(14), BYTES("\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0"
                                            "\0\0\0\0\1\2")));
     op.in.push.ttl_ms = 0;
     op.in.push.rules.priority = 1;
     script_encode(&call, &keys, &op, sha);
-    assert_true(bytes_equal(arg(16), BYTES("\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"
+    assert_true(bytes_equal(arg(14), BYTES("\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"
                                            "\0\0\0\0\0\0")));
 }
 

@@ -4,7 +4,7 @@
 -- ARGV   topic, then for each lease: id, stamp (6 bytes) and perhaps, packed as '>BI4', 1: it has
 --        a TTR of its own, that TTR in ms, and behind it the name of the holder ('': not known)
 -- answer code, now, wait, number of leases that were not valid any more
--- USES   check_lease owns event confirmed held
+-- USES   check_lease owns event delivered_to
 --
 -- With TTR 0 a job is done with its delivery, also where its consumer touched it before the end
 -- of the reply. Any other reservation that is confirmed already stays as it is: this may be said
@@ -38,12 +38,13 @@ for i = 1, #ids do
         local ttr = own_ttr or parse('>I4', value, 4)
         if ttr == 0 then
             gone[#gone + 1] = id
-            was_touched = was_touched or byte(value) % 64 >= 32
-            if byte(value) % 16 >= 8 then
+            local first = byte(value)
+            was_touched = was_touched or first % 64 >= 32
+            if first % 16 >= 8 then
                 call('HLEN', p)
                 bodies[#bodies + 1] = id
             end
-            if byte(value) % 128 >= 64 and parse('>I6', value, 41) > 0 then
+            if first % 128 >= 64 and parse('>I6', value, 41) > 0 then
                 e = sub(j, 1, -#topic - 3) .. 'e:' .. topic
                 call('ZCARD', e)
                 expiring = expiring or {}
@@ -54,12 +55,8 @@ for i = 1, #ids do
             end
         elseif byte(value) % 64 < 32 then
             soonest = math.min(soonest, now + ttr)
-            value = confirmed(value)
-            if holder or byte(value) >= 128 then
-                value = held(value, holder or '')
-            end
             kept[#kept + 1] = id
-            kept[#kept + 1] = value
+            kept[#kept + 1] = delivered_to(value, holder)
             deadlines[#deadlines + 1] = format('%d', now + ttr)
             deadlines[#deadlines + 1] = id
         end

@@ -3,7 +3,6 @@
 -- KEYS   j p r v t n o q c, and where a job has expired by rule also its x and e
 -- ARGV   topic, count, 1: remember the owners in o
 -- answer code, now, wait, more, then for each job: id, value, and where it is big its body
--- USES   moved event
 --
 -- The deadline is a provisional one, until `delivered` says that the consumer has the job. It is
 -- the same whatever the TTR: a short one would be over before the reply has been read.
@@ -21,9 +20,10 @@ local topic, count, id_only = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
 local LOOK_MAX, LOOK_STEP = 1000, 100
 local ROOM, UNCONFIRMED_MS = 1048576, 5000 -- OP_POP_BYTES_MAX, OP_UNCONFIRMED_MS
 
-local ids, values, bodies, dead, seen, look = {}, {}, {}, {}, 0, count
+local ids, values, bodies, seen, look = {}, {}, {}, 0, count
 local room, more = ROOM, 0
-local members, next_of_line = {}, nil -- what was seen in q; only where there is a q
+local dead -- what has expired: ids, and id to value
+local members, next_of_line -- what was seen in q, and more of the line: only where there is a q
 
 if call('EXISTS', q, c) > 0 then
     local settings = call('HGET', c, topic)
@@ -34,6 +34,7 @@ if call('EXISTS', q, c) > 0 then
         local common = '(' .. COMMON_PRIORITY
         local stages, passed = {{'-inf', common}, {}, {common, '+inf'}}, 0
         -- Some entries, and whether they are of q; none at the end of the line.
+        members = {}
         next_of_line = function(size)
             while stages[1] do
                 local from, to = unpack(stages[1])
@@ -78,6 +79,7 @@ while #ids < count and seen < LOOK_MAX do
             local first = byte(value)
             local expires = first % 128 >= 64 and parse('>I6', value, 41) or 0
             if expires > 0 and expires <= now then
+                dead = dead or {}
                 dead[#dead + 1] = id
                 dead[id] = value
             else
@@ -108,11 +110,12 @@ while #ids < count and seen < LOOK_MAX do
     look = LOOK_STEP
 end
 
-local of_r = seen - #members
-if #ids < count and seen >= LOOK_MAX and (call('LLEN', r) > of_r or call('ZCARD', q) > #members) then
+local of_q = members and #members or 0
+local of_r = seen - of_q
+if #ids < count and seen >= LOOK_MAX and (call('LLEN', r) > of_r or call('ZCARD', q) > of_q) then
     more = 1
 end
-if #ids == 0 and #dead == 0 then
+if #ids == 0 and not dead then
     if seen > 0 then
         call('LTRIM', r, of_r, -1)
     end
@@ -120,7 +123,8 @@ if #ids == 0 and #dead == 0 then
 end
 
 local bury -- only where there is one to bury
-if #dead > 0 then
+if dead then
+    -- HERE moved
     local bucket = sub(j, 1, -#topic - 3)
     local x, e = bucket .. 'x:' .. topic, bucket .. 'e:' .. topic
     call('ZCARD', x)
@@ -139,18 +143,25 @@ if #dead > 0 then
 end
 
 call('ZREM', v, '') -- even if Redis is full
--- One that died calls the scan, which may have to prune.
-local wait = event(t, topic, now + (bury and 1000 or UNCONFIRMED_MS))
+local soon, wait = bury and 1000 or UNCONFIRMED_MS, -1 -- what died calls the scan, which prunes
+local score = format('%d', now + soon)
+if call('ZADD', t, 'LT', 'CH', score, topic) == 1 and call('ZCOUNT', t, '-inf', score) == 1 then
+    wait = soon
+end
 local answer = {OK, now, wait, more}
 
 if #ids > 0 then
     local last = #ids == 1 and call('INCR', n) or call('INCRBY', n, #ids)
-    local deadline, deadlines, reserved, owners = format('%d', now + UNCONFIRMED_MS), {}, {}, {}
+    local deadline = bury and format('%d', now + UNCONFIRMED_MS) or score
+    local deadlines, reserved, owners = {}, {}, {}
 
     for i = 1, #ids do
         local id, stamp = ids[i], pack('>I6', last - #ids + i)
-        local becomes_owned = id_only and byte(values[i]) % 32 < 16
-        local value = moved(values[i], RESERVED + (becomes_owned and 16 or 0), stamp)
+        local value, first = values[i], byte(values[i]) - READY + RESERVED
+        if id_only and first % 32 < 16 then
+            first = first + 16
+        end
+        value = char(first) .. sub(value, 2, 13) .. stamp .. sub(value, 20)
 
         if id_only then
             owners[2 * i - 1], owners[2 * i] = id, stamp .. topic
@@ -170,7 +181,7 @@ end
 if bury then
     bury()
 end
-if #members > 0 then
+if of_q > 0 then
     call('ZREM', q, unpack(members))
 end
 if of_r == 1 then

@@ -1,12 +1,12 @@
 -- push: a new job, into delayed or ready.
 --
--- KEYS   j p d r t n a q e, and where it replaces another by rule also that one's place and o
+-- KEYS   j p d r t n a, and by rule q and e where it has rules, and the bucket's o and the place
+--        of the one that it replaces: a key that is named costs, used or not
 -- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BBB': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket, what to do where the id lives (0:
 --        refuse, 1: replace, 2: leave it). For a job that has rules also those, packed as in a
 --        value, with the ttl in the place of `expires`.
 -- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
--- USES   wake event
 --
 -- A body above 1,024 bytes goes to p, so that a change of the header does not copy it. The
 -- numbers are packed because reading five of them from text costs as much as storing the job.
@@ -16,7 +16,7 @@
 --
 -- A job that is replaced leaves its place last: cut off before that, there are two of it.
 
-local j, p, d, r, t, n, a, q, e = unpack(KEYS)
+local j, p, d, r, t, n, a = unpack(KEYS)
 local topic, id, body, rules = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
 local delay, at, ttr, buckets, bucket, mode = parse('>I5I6I4BBB', ARGV[4])
 local BIG_BYTES, IDS_TRIED = 1024, 1000
@@ -31,16 +31,18 @@ end
 if delay > DELAY_MAX then
     return {OUT_OF_RANGE, now, -1}
 end
-local rank, expires_at = COMMON_PRIORITY, 0
+local e, q, rank, expires_at -- where it expires; where it is not of the common priority
 if rules then
-    local ttl = parse('>I6', rules, 17)
+    local bucket, ttl = sub(j, 1, -#topic - 3), parse('>I6', rules, 17)
     rank = parse('>I4', rules)
+    q = rank ~= COMMON_PRIORITY and bucket .. 'q:' .. topic
     if ttl > 0 then
         expires_at = now + ttl
         rules = sub(rules, 1, 16) .. pack('>I6', expires_at)
         if expires_at <= at then
             return {OUT_OF_RANGE, now, -1}
         end
+        e = bucket .. 'e:' .. topic
         call('ZCARD', e)
     end
 end
@@ -72,8 +74,9 @@ if is_big then
 end
 
 -- What the one that is replaced leaves behind, for the end.
-local leftovers = {}
+local leftovers
 if old then
+    leftovers = {}
     -- HERE priority expires beside place_of owns
     local o = sub(beside(j, topic, 'o'), 1, -#topic - 2)
     local place, member = place_of(j, topic, id, old)
@@ -81,9 +84,10 @@ if old then
         call('ZCARD', place)
         leftovers[1] = {'ZREM', place, member}
     end
-    if expires_at == 0 and byte(old) % 8 ~= DEAD and expires(old) > 0 then
-        call('ZCARD', e)
-        leftovers[#leftovers + 1] = {'ZREM', e, id}
+    if not e and byte(old) % 8 ~= DEAD and expires(old) > 0 then
+        local watched = beside(j, topic, 'e')
+        call('ZCARD', watched)
+        leftovers[#leftovers + 1] = {'ZREM', watched, id}
     end
     if owns(o, old, id, topic) then
         leftovers[#leftovers + 1] = {'HDEL', o, id}
@@ -96,6 +100,7 @@ end
 
 local state, stamp, wait = READY, 0, -1
 if at > now then
+    -- HERE event
     local is_first
     state = DELAYED
     wait, is_first = event(t, topic, at) -- before it expires
@@ -105,19 +110,20 @@ if at > now then
     if made then
         call('SET', n, format('%d', made))
     end
-    if expires_at > 0 then
+    if e then
         call('ZADD', e, format('%d', expires_at), id)
     end
     call('ZADD', d, format('%d', at), id)
 else
-    local is_common = rank == COMMON_PRIORITY
-    if (is_common and call('LLEN', r) or call('ZCARD', q)) == 0 then
+    if (q and call('ZCARD', q) or call('LLEN', r)) == 0 then
+        -- HERE wake
         wake(j, topic)
         if call('HLEN', j) == 0 then
             call('ZADD', a, '0', topic)
         end
     end
-    if expires_at > 0 then
+    if e then
+        -- HERE event
         wait = event(t, topic, expires_at)
     end
     if made then
@@ -126,14 +132,14 @@ else
     else
         stamp = call('INCR', n)
     end
-    if expires_at > 0 then
+    if e then
         call('ZADD', e, format('%d', expires_at), id)
     end
     stamp = MIDDLE + stamp
-    if is_common then
-        call('RPUSH', r, pack('>I6', stamp) .. id)
-    else
+    if q then
         call('ZADD', q, format('%d', rank), pack('>I6', stamp) .. id)
+    else
+        call('RPUSH', r, pack('>I6', stamp) .. id)
     end
 end
 
@@ -148,7 +154,9 @@ if is_big then
 else
     call('HSET', j, id, value .. body)
 end
-for i = 1, #leftovers do
-    call(unpack(leftovers[i]))
+if leftovers then
+    for i = 1, #leftovers do
+        call(unpack(leftovers[i]))
+    end
 end
 return {OK, now, wait, at, old and 1 or 0, made and id}
