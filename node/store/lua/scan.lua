@@ -92,8 +92,8 @@ end
 
 local function plan_delayed(plan)
     local ids, values, has_rules = due_in(plan, plan.d, DELAYED)
-    plan.delayed = values
-    if not has_rules then
+    plan.delayed, plan.delayed_values = #ids, values
+    if not has_rules then -- the batch may grow by others
         plan.batch.ids, plan.batch.values = ids, values
     end
     for i = 1, (has_rules or plan.has_history) and not plan.wrong and #ids or 0 do
@@ -171,8 +171,8 @@ local answer = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}
 local function add_up(plan)
     local more = plan.more
     answer[4], answer[5] = answer[4] + plan.count, answer[5] + plan.timed_out
-    for _, value in ipairs(plan.delayed) do
-        answer[#answer + 1] = now - parse('>I6', value, 8)
+    for i = 1, plan.delayed do
+        answer[#answer + 1] = now - parse('>I6', plan.delayed_values[i], 8)
     end
     if more then
         answer[6], answer[7] = answer[6] + more.tries_died, answer[7] + more.expired_died
@@ -252,8 +252,8 @@ local function carry_out(plan)
     if more then
         remove_more(plan, more)
     end
-    if #plan.delayed > 0 then
-        call('ZREMRANGEBYRANK', plan.d, 0, #plan.delayed - 1)
+    if plan.delayed > 0 then
+        call('ZREMRANGEBYRANK', plan.d, 0, plan.delayed - 1)
     end
     if plan.timed_out > 0 then
         call('ZREMRANGEBYRANK', plan.v, 0, plan.timed_out - 1)
