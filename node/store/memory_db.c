@@ -3,14 +3,24 @@
 #include <assert.h>
 
 #include "node/store/memory_ops.h"
-#include "node/store/memory_places.h"
+#include "node/store/memory_orphans.h"
+#include "node/store/memory_records.h"
+
+static int64_t first_event_ms(const struct bucket *bucket)
+{
+    return bucket->index.count ? bucket->index.heap[1]->due_mono_ms : MEMORY_NEVER;
+}
 
 /* Did it become the bucket's first event? */
 static int64_t wait_for(int64_t before_ms, int64_t first_ms, int64_t now_ms)
 {
-    if (first_ms >= before_ms)
-        return -1;
-    return first_ms > now_ms ? first_ms - now_ms : 0;
+    return first_ms < before_ms ? or_zero(first_ms - now_ms) : -1;
+}
+
+/* What runs no script is told no time. */
+static bool has_clock(enum op_verb verb)
+{
+    return verb != OP_OWNER && verb != OP_PLACES;
 }
 
 void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct room *room)
@@ -20,13 +30,14 @@ void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct r
     int64_t before_ms;
 
     assert(op->bucket < db->bucket_count);
-    before_ms = heap_first_ms(&bucket->index);
-    if (op->verb != OP_TOPICS && op->verb != OP_OWNER && op->verb != OP_SCAN)
+    db->operations++;
+    before_ms = first_event_ms(bucket);
+    if (op->topic.len)
         call.topic = memory_topic_get(bucket, op->topic);
     memset(&op->out, 0, sizeof(op->out));
     op->status = memory_op_run(&call);
-    op->now_ms = op->verb == OP_OWNER ? 0 : now_ms;
-    op->wait_ms = wait_for(before_ms, heap_first_ms(&bucket->index), now_ms);
+    op->now_ms = has_clock(op->verb) ? now_ms : 0;
+    op->wait_ms = wait_for(before_ms, first_event_ms(bucket), now_ms);
 }
 
 struct memory_db *memory_db_new(unsigned buckets)
@@ -39,45 +50,30 @@ struct memory_db *memory_db_new(unsigned buckets)
     for (unsigned i = 0; i < buckets; i++) {
         db->buckets[i].db = db;
         timers_init(&db->buckets[i].index, 0);
+        memory_history_init(&db->buckets[i].history);
     }
     return db;
 }
 
-static void free_lost(struct timers *heap)
+static void bucket_fini(struct bucket *bucket)
 {
-    while (heap->count) {
-        struct record *record = heap_first(heap);
+    struct topic *topic, *next_topic;
+    struct owner *owner, *next_owner;
 
-        timer_disarm(heap, &record->when);
-        free(record);
+    HASH_ITER (hh, bucket->topics, topic, next_topic)
+        memory_topic_free(topic);
+    HASH_ITER (hh, bucket->owners, owner, next_owner) {
+        HASH_DEL(bucket->owners, owner);
+        free(owner);
     }
-}
-
-static void memory_topic_free(struct topic *topic)
-{
-    struct record *record, *next;
-
-    HASH_ITER (hh, topic->records, record, next)
-        record_delete(topic, record);
-    free_lost(&topic->delayed);
-    free_lost(&topic->reserved);
-    while (ready_take(topic))
-        ;
-    timers_fini(&topic->delayed);
-    timers_fini(&topic->reserved);
-    HASH_DEL(topic->bucket->topics, topic);
-    free(topic);
+    timers_fini(&bucket->index);
+    memory_history_fini(&bucket->history);
 }
 
 static void db_free(struct memory_db *db)
 {
-    struct topic *topic, *next;
-
-    for (unsigned i = 0; i < db->bucket_count; i++) {
-        HASH_ITER (hh, db->buckets[i].topics, topic, next)
-            memory_topic_free(topic);
-        timers_fini(&db->buckets[i].index);
-    }
+    for (unsigned i = 0; i < db->bucket_count; i++)
+        bucket_fini(&db->buckets[i]);
     free(db);
 }
 

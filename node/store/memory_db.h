@@ -19,6 +19,7 @@ struct memory_listener {
     /* Called in the middle of an operation: take note, do nothing else. The topic's bytes
      * live as long as the db. */
     void (*on_ready)(struct memory_listener *listener, struct bytes topic);
+    void (*on_settings)(struct memory_listener *listener, struct bytes topic);
 };
 
 struct memory_db;
@@ -33,7 +34,7 @@ void memory_db_leave(struct memory_db *db, struct memory_listener *listener);
 /* Runs the operation and fills in its outputs, which borrow from `room`. */
 void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct room *room);
 
-/* Makes a delayed or reserved job an orphan: its value is gone, its place still names it. And
+/* Makes a job that is not ready an orphan: its value is gone, its place still names it. And
  * the repair: the place forgets it too. */
 void memory_db_lose(struct memory_db *db, unsigned bucket, struct bytes name, struct bytes id);
 void memory_db_repair(struct memory_db *db, unsigned bucket, struct bytes name,

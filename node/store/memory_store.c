@@ -16,7 +16,7 @@ struct answer {
     struct room room;
 };
 
-enum news_kind { NEWS_READY, NEWS_UP, NEWS_DOWN };
+enum news_kind { NEWS_READY, NEWS_SETTINGS, NEWS_UP, NEWS_DOWN };
 
 struct news {
     struct list link;
@@ -125,6 +125,14 @@ static void on_ready(struct memory_listener *listener, struct bytes topic)
         add_news(ms, NEWS_READY, topic);
 }
 
+static void on_settings(struct memory_listener *listener, struct bytes topic)
+{
+    struct memory_store *ms = CONTAINER_OF(listener, struct memory_store, listener);
+
+    if (ms->is_up)
+        add_news(ms, NEWS_SETTINGS, topic);
+}
+
 static void tell(struct memory_store *ms, struct news *news)
 {
     const struct store_events *events = &ms->store.events;
@@ -133,6 +141,8 @@ static void tell(struct memory_store *ms, struct news *news)
     free(news);
     if (it.kind == NEWS_READY && events->on_ready)
         events->on_ready(events->arg, it.topic);
+    if (it.kind == NEWS_SETTINGS && events->on_settings)
+        events->on_settings(events->arg, it.topic);
     if (it.kind == NEWS_UP && events->on_up)
         events->on_up(events->arg);
     if (it.kind == NEWS_DOWN && events->on_down)
@@ -167,6 +177,7 @@ static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
     ms->timers = timers;
     ms->offset_ms = MEMORY_STORE_EPOCH_MS;
     ms->listener.on_ready = on_ready;
+    ms->listener.on_settings = on_settings;
     list_init(&ms->answers);
     list_init(&ms->held);
     list_init(&ms->news);
@@ -202,7 +213,7 @@ static void forget_wake_ups(struct memory_store *ms)
     LIST_EACH_SAFE (link, &ms->news) {
         struct news *news = CONTAINER_OF(link, struct news, link);
 
-        if (news->kind != NEWS_READY)
+        if (news->kind != NEWS_READY && news->kind != NEWS_SETTINGS)
             continue;
         list_remove(&news->link);
         free(news);

@@ -60,7 +60,7 @@ void memory_store_unhold(struct memory_store *ms);
 void memory_store_take_down(struct memory_store *ms);
 void memory_store_bring_up(struct memory_store *ms);
 
-/* An orphan: a delayed or reserved job whose value is gone, while its place still names it; and
+/* An orphan: a job that is not ready, whose value is gone, while its place still names it; and
  * its repair, after which the place does not. */
 void memory_store_lose(struct memory_store *ms, unsigned bucket, struct bytes topic,
                        struct bytes id);
