@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/crc16.h"
+#include "node/store/contract_keep.h"
 #include "node/store/memory_room.h"
 
 /* A topic whose announcements are counted. */
@@ -70,46 +71,11 @@ void contract_end(void)
 
 /* ---- running operations ---- */
 
-/* Outputs are borrowed while on_done runs: copies take their place. */
-static void keep_outputs(struct op *op)
-{
-    if (op->status != STATUS_OK)
-        return;
-    if (op->verb == OP_PUSH) {
-        op->out.push.id = room_copy(&now.kept, op->out.push.id);
-    } else if (op->verb == OP_GET) {
-        op->out.row.job = room_copy_job(&now.kept, &op->out.row.job);
-    } else if (op->verb == OP_OWNER) {
-        op->out.owner.topic = room_copy(&now.kept, op->out.owner.topic);
-    } else if (op->verb == OP_SCAN) {
-        size_t size = op->out.scan.lateness_count * sizeof(int64_t);
-        struct bytes all = {(const char *)op->out.scan.lateness_ms, size};
-
-        op->out.scan.lateness_ms = (const int64_t *)room_copy(&now.kept, all).at;
-        op->out.scan.wrong = room_copy(&now.kept, op->out.scan.wrong);
-    } else if (op->verb == OP_TOPICS) {
-        struct topic_count *rows = room_get(&now.kept, op->out.topics.count * sizeof(*rows));
-
-        for (unsigned i = 0; i < op->out.topics.count; i++) {
-            rows[i] = op->out.topics.rows[i];
-            rows[i].topic = room_copy(&now.kept, rows[i].topic);
-        }
-        op->out.topics.rows = rows;
-        op->out.topics.next = room_copy(&now.kept, op->out.topics.next);
-    } else if (op->verb == OP_POP) {
-        struct job *jobs = room_get(&now.kept, op->out.pop.count * sizeof(*jobs));
-
-        for (unsigned i = 0; i < op->out.pop.count; i++)
-            jobs[i] = room_copy_job(&now.kept, &op->out.pop.jobs[i]);
-        op->out.pop.jobs = jobs;
-    }
-}
-
 static void on_done(struct op *op)
 {
     struct flight *flight = CONTAINER_OF(op, struct flight, op);
 
-    keep_outputs(op);
+    contract_keep(&now.kept, op);
     flight->is_done = true;
     now.stand->wake(now.stand);
 }
@@ -165,13 +131,6 @@ struct op lease_op(enum op_verb verb, const struct job *job)
 struct op id_op(enum op_verb verb, const char *id)
 {
     return (struct op){.verb = verb, .topic = TOPIC, .id = bytes_of_text(id)};
-}
-
-static struct op run_well(struct op op)
-{
-    op = run(op);
-    assert_status(op, OK);
-    return op;
 }
 
 struct op push(const char *id)
