@@ -1,6 +1,7 @@
 /* What must hold between keys. Each rule reports at the key that the operator will change.
  *
- * To add a rule: a function, and a line in `rules` with the keys it looks at.
+ * To add a rule: a function, and a line in `rules` with the keys it looks at. What must hold in
+ * a row of `topics` is in topics.c.
  */
 #include "conf/draft.h"
 
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "conf/file.h"
+#include "conf/topics.h"
 #include "conf/value.h"
 
 #define PASSWORD_BYTES_MAX 4096
@@ -171,4 +173,5 @@ void draft_check(struct conf_draft *d)
         if (has_all(d, rules[i].keys))
             rules[i].judge(d);
     }
+    topics_check(d);
 }

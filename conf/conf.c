@@ -7,6 +7,7 @@
 #include "conf/draft.h"
 #include "conf/env.h"
 #include "conf/file.h"
+#include "conf/topics.h"
 #include "conf/yaml.h"
 
 #define FILE_BYTES_MAX (256 * 1024)
@@ -62,14 +63,28 @@ static void complain_unknown(struct conf_draft *d, const struct conf_place *plac
         conf_errors_add(d->errors, place, path, "unknown key");
 }
 
+/* Of a row's key: in the row that is being read, the last one. */
+static struct draft_key *state_of(struct conf_draft *d, const struct conf_key *key)
+{
+    size_t i = conf_key_index(key);
+
+    return conf_key_is_of_row(key) ? &d->rows[d->conf->topics.count - 1].keys[i] : &d->keys[i];
+}
+
+static void *field_of(struct conf_draft *d, const struct conf_key *key)
+{
+    struct conf_topics *topics = &d->conf->topics;
+
+    return conf_key_field(key, conf_key_is_of_row(key) ? (void *)&topics->at[topics->count - 1]
+                                                       : d->conf);
+}
+
 static void set_value(struct conf_draft *d, const struct conf_place *place,
                       const struct conf_key *key, const char *text)
 {
-    bool ok = key->kind->set(key, text, conf_key_field(key, d->conf));
-    size_t i = conf_key_index(key);
+    bool ok = key->kind->set(key, text, field_of(d, key));
 
-    d->keys[i].place = *place;
-    d->keys[i].is_bad = !ok;
+    *state_of(d, key) = (struct draft_key){*place, !ok};
     if (!ok)
         complain_value(d, place, key, text);
 }
@@ -84,7 +99,7 @@ static void expand_and_set(struct conf_draft *d, const struct conf_place *place,
     if (env_expand(text, d->get_env, &expanded, &why) == STATUS_OK) {
         set_value(d, place, key, buf_text(&expanded));
     } else {
-        d->keys[conf_key_index(key)].is_bad = true;
+        state_of(d, key)->is_bad = true;
         conf_errors_add(d->errors, place, key->path, "%s", buf_text(&why));
     }
     buf_fini(&expanded);
@@ -95,13 +110,47 @@ static void expand_and_set(struct conf_draft *d, const struct conf_place *place,
 static void complain_shape(struct conf_draft *d, const struct conf_place *place,
                            const struct conf_key *key, const struct yaml_item *item)
 {
-    d->keys[conf_key_index(key)].is_bad = true;
+    static const char *const shapes[] = {[ITEM_SECTION] = "a section", [ITEM_LIST] = "a list"};
+
+    state_of(d, key)->is_bad = true;
     if (item->kind == ITEM_NOTHING)
         conf_errors_add(d->errors, place, key->path,
                         "has no value; leave the key out for its default, or write \"\"");
     else
         complain_unexpected(d, place, key,
-                            item->kind == ITEM_SECTION ? "a section" : item->text);
+                            item->kind == ITEM_OTHER ? item->text : shapes[item->kind]);
+}
+
+static void take_key(struct conf_draft *d, const struct conf_place *at_key,
+                     const struct conf_place *at_value, const struct conf_key *key,
+                     const struct yaml_item *item)
+{
+    if (conf_key_is_of_row(key) && !d->is_in_row) {
+        conf_errors_add(d->errors, at_key, key->path,
+                        "belongs in a row of the list topics, as in \"- name: mail\"");
+        return;
+    }
+    if (conf_key_is_of_row(key))
+        topics_give(d, key);
+    if (item->kind == ITEM_TEXT)
+        expand_and_set(d, at_value, key, item->text);
+    else
+        complain_shape(d, at_value, key, item);
+}
+
+/* The list itself, or what stands in it. Without any row it may be nothing. */
+static void take_list(struct conf_draft *d, const struct conf_place *place,
+                      const struct conf_key *key, const struct yaml_item *item)
+{
+    if (item->row && item->kind == ITEM_SECTION)
+        topics_add(d, place);
+    else if (item->row)
+        conf_errors_add(d->errors, place, key->path,
+                        "expected a row with keys, as in \"- name: mail\"");
+    else if (item->kind == ITEM_TEXT)
+        complain_value(d, place, key, item->text);
+    else if (item->kind != ITEM_LIST && item->kind != ITEM_NOTHING)
+        complain_shape(d, place, key, item);
 }
 
 /* The keys below an unknown section say more than it would itself. */
@@ -116,17 +165,25 @@ static bool has_keys_below(const struct yaml_items *items, size_t i)
 static void take_section(struct conf_draft *d, const struct conf_place *place,
                          const struct yaml_item *item)
 {
-    if (item->kind == ITEM_TEXT || item->kind == ITEM_OTHER)
+    if (item->kind != ITEM_SECTION && item->kind != ITEM_NOTHING)
         conf_errors_add(d->errors, place, item->path, "is a section: expected keys below it");
 }
 
 static const struct yaml_item *find_earlier(const struct yaml_items *items, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
-        if (!strcmp(items->at[k].path, items->at[i].path))
+        if (items->at[k].row == items->at[i].row &&
+            !strcmp(items->at[k].path, items->at[i].path))
             return &items->at[k];
     }
     return NULL;
+}
+
+/* In a list that should not be one: that has been said. */
+static bool is_stray(const struct conf_draft *d, const struct conf_key *key,
+                     const struct yaml_item *item)
+{
+    return item->row && !d->is_in_row && !(key && key->kind->is_list);
 }
 
 static void take_item(struct conf_draft *d, const char *file, const struct yaml_items *items,
@@ -137,17 +194,20 @@ static void take_item(struct conf_draft *d, const char *file, const struct yaml_
     struct conf_place at_key = {FROM_FILE, file, item->key.line, item->key.column};
     struct conf_place at_value = {FROM_FILE, file, item->value.line, item->value.column};
 
+    d->is_in_row = d->is_in_row && item->row;
+    if (is_stray(d, key, item))
+        return;
     if (earlier)
         conf_errors_add(d->errors, &at_key, item->path, "is given twice; first in line %u",
                         earlier->key.line);
+    else if (key && key->kind->is_list)
+        take_list(d, &at_value, key, item);
     else if (conf_key_is_section(item->path))
         take_section(d, &at_value, item);
     else if (!key && !has_keys_below(items, i))
         complain_unknown(d, &at_key, item->path);
-    else if (key && item->kind == ITEM_TEXT)
-        expand_and_set(d, &at_value, key, item->text);
     else if (key)
-        complain_shape(d, &at_value, key, item);
+        take_key(d, &at_key, &at_value, key, item);
 }
 
 static void take_text(struct conf_draft *d, const char *file, struct bytes text)
@@ -198,6 +258,9 @@ static void take_set(struct conf_draft *d, const char *set)
     key = conf_key_find(path);
     if (!key)
         complain_unknown(d, &place, path);
+    else if (key->kind->is_list || conf_key_is_of_row(key))
+        conf_errors_add(d->errors, &place, path,
+                        "the rows of topics can only stand in the configuration file");
     else if (key->is_secret)
         conf_errors_add(d->errors, &place, path,
                         "is a secret, and a command line can be read by other users; "
@@ -228,6 +291,7 @@ struct conf *conf_load(const struct conf_request *request, struct conf_errors *e
         take_set(&d, request->sets[i]);
     draft_check(&d);
     free(d.keys);
+    free(d.rows);
     if (errors->count == before)
         return d.conf;
     conf_free(d.conf);

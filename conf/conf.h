@@ -7,6 +7,7 @@
  *   table.c   the keys: path, kind, field, default, range, help. To add a key: a field here,
  *             a line there, a paragraph in dueq.yaml; a test holds the three together
  *   kind.c    what each kind of value accepts and how it is written
+ *   topics.c  the list `topics`: its rows, what must hold in each
  *   value.c   text to number, size, duration, address and back; pure
  *   yaml.c    the file as a flat list of (path, text, line, column); nobody else sees libyaml
  *   env.c     ${NAME} and ${NAME:-default}
@@ -36,6 +37,52 @@ struct conf_address {
     char *host;    /* TCP: a name or an address, IPv6 without brackets; else NULL */
     char *path;    /* UNIX: absolute; else NULL */
     unsigned port; /* TCP; 0 to listen on: the system chooses */
+};
+
+enum conf_backoff { CONF_BACKOFF_NONE, CONF_BACKOFF_FIXED, CONF_BACKOFF_EXPONENTIAL };
+
+/* The keys of a row of `topics`. */
+enum conf_topic_key {
+    TOPIC_NAME,
+    TOPIC_TTR,
+    TOPIC_PRIORITY,
+    TOPIC_MAX_TRIES,
+    TOPIC_BACKOFF_KIND,
+    TOPIC_BACKOFF_BASE,
+    TOPIC_BACKOFF_CAP,
+    TOPIC_BACKOFF_JITTER,
+    TOPIC_TTL,
+    TOPIC_DEAD_MAX,
+    TOPIC_DEAD_AGE,
+    TOPIC_HISTORY,
+    TOPIC_KEY_COUNT
+};
+
+#define CONF_TOPICS_MAX     100 /* rows */
+#define CONF_TOPIC_NAME_MAX 200 /* bytes of a name, `*` included */
+
+/* A row of `topics`. What is not given is 0, and means nothing. */
+struct conf_topic {
+    unsigned given; /* 1 << enum conf_topic_key of each */
+    char *name;     /* a topic, or the beginning of some and `*`; never NULL */
+    int64_t ttr_ms;
+    unsigned priority;
+    unsigned max_tries;
+    struct {
+        enum conf_backoff kind; /* given when anything of the backoff is */
+        int64_t base_ms;
+        int64_t cap_ms;
+        unsigned jitter_percent;
+    } backoff;
+    int64_t ttl_ms;
+    unsigned dead_max;
+    int64_t dead_age_ms;
+    bool history;
+};
+
+struct conf_topics {
+    struct conf_topic *at; /* first match first */
+    size_t count;          /* at most CONF_TOPICS_MAX */
 };
 
 enum conf_log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
@@ -90,7 +137,10 @@ struct conf {
     struct {
         unsigned scan_batch;
         int64_t scan_interval_ms;
+        unsigned audit_rate; /* jobs a second; 0: off */
+        size_t history_bytes;
     } queue;
+    struct conf_topics topics;
     struct {
         int64_t hang_timeout_ms;
         int64_t backoff_max_ms;
@@ -108,6 +158,8 @@ struct conf_request {
 struct conf *conf_load(const struct conf_request *request,
                        struct conf_errors *errors) MUST_CHECK;
 void conf_free(struct conf *conf);
+
+bool conf_topic_has(const struct conf_topic *topic, enum conf_topic_key key);
 
 /* As YAML that reads back to the same configuration, but for secrets: those are "***". */
 void conf_print(const struct conf *conf, FILE *to);

@@ -11,11 +11,18 @@ struct draft_key {
     bool is_bad; /* what was written is wrong, and reported: the field has an older value */
 };
 
+struct draft_row {
+    struct conf_place place;
+    struct draft_key keys[TOPIC_KEY_COUNT];
+};
+
 struct conf_draft {
     struct conf *conf;
     struct conf_errors *errors;
     const char *(*get_env)(const char *name);
     struct draft_key *keys; /* by conf_key_index() */
+    struct draft_row *rows; /* of conf->topics, with room for all that there can be */
+    bool is_in_row;         /* the last of them is being read */
 };
 
 /* Is the key's value what the operator meant? Then rules may be judged by it. */

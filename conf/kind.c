@@ -133,6 +133,34 @@ const struct conf_kind kind_duration = {
     .print_range = print_duration_range,
 };
 
+static bool set_percent(const struct conf_key *key, const char *text, void *field)
+{
+    int64_t value;
+
+    if (!value_parse_percent(text, &value) || !is_in_range(key, value))
+        return false;
+    *(unsigned *)field = (unsigned)value;
+    return true;
+}
+
+static void print_percent(const struct conf_key *key, const void *field, struct buf *to)
+{
+    buf_printf(to, "%u%%", *(const unsigned *)field);
+}
+
+static void print_percent_range(const struct conf_key *key, struct buf *to)
+{
+    buf_printf(to, "from %lld%% to %lld%%", (long long)key->min, (long long)key->max);
+}
+
+const struct conf_kind kind_percent = {
+    .what = "a share with its sign",
+    .bytes = sizeof(unsigned),
+    .set = set_percent,
+    .print = print_percent,
+    .print_range = print_percent_range,
+};
+
 /* ---- one of some words ---- */
 
 static bool set_word(const struct conf_key *key, const char *text, void *field)
@@ -189,6 +217,11 @@ static bool set_hosts(const struct conf_key *key, const char *text, void *field)
     return value_is_hosts(text) && set_text(key, text, field);
 }
 
+static bool set_topics(const struct conf_key *key, const char *text, void *field)
+{
+    return value_is_topics(text) && set_text(key, text, field);
+}
+
 static void print_text(const struct conf_key *key, const void *field, struct buf *to)
 {
     buf_add_text(to, *(char *const *)field);
@@ -208,6 +241,12 @@ static void print_name_range(const struct conf_key *key, struct buf *to)
 {
     buf_printf(to, "of %lld to %lld characters of [A-Za-z0-9_.:-]", (long long)key->min,
                (long long)key->max);
+}
+
+static void print_topics_range(const struct conf_key *key, struct buf *to)
+{
+    buf_printf(to, "of %lld to %lld characters of [A-Za-z0-9_.:/+;$()-], no - in front",
+               (long long)key->min, (long long)key->max);
 }
 
 static void print_module_names(const struct conf_key *key, struct buf *to)
@@ -251,6 +290,16 @@ const struct conf_kind kind_hosts = {
     .print = print_text,
     .fini = fini_text,
     .print_range = print_text_range,
+    .is_quoted = true,
+};
+
+const struct conf_kind kind_topics = {
+    .what = "a topic, or the beginning of some and \"*\",",
+    .bytes = sizeof(char *),
+    .set = set_topics,
+    .print = print_text,
+    .fini = fini_text,
+    .print_range = print_topics_range,
     .is_quoted = true,
 };
 

@@ -26,18 +26,22 @@ struct conf_kind {
     /* Writes the range, "from 1 to 10 (such as 3)"; NULL: it has none. */
     void (*print_range)(const struct conf_key *key, struct buf *to);
     bool is_quoted; /* in YAML */
+    bool is_list; /* of rows: they are read key by key, print() writes what follows the colon */
 };
 
 extern const struct conf_kind kind_bool;     /* bool */
 extern const struct conf_kind kind_count;    /* unsigned */
 extern const struct conf_kind kind_size;     /* size_t, bytes */
 extern const struct conf_kind kind_duration; /* int64_t, ms */
+extern const struct conf_kind kind_percent;  /* unsigned */
 extern const struct conf_kind kind_word;     /* an enum; the key has the words */
 extern const struct conf_kind kind_text;     /* char *, length in the key's range */
 extern const struct conf_kind kind_name;     /* the same, of [A-Za-z0-9_.:-] */
 extern const struct conf_kind kind_modules;  /* char *, for base/log */
 extern const struct conf_kind kind_hosts;    /* char *, names with commas between */
+extern const struct conf_kind kind_topics;   /* char *, a topic or the beginning of some */
 extern const struct conf_kind kind_listen;   /* struct conf_address: OFF or TCP */
 extern const struct conf_kind kind_redis;    /* struct conf_address: EMBEDDED, TCP or UNIX */
+extern const struct conf_kind kind_list;     /* struct conf_topics; in topics.c */
 
 #endif

@@ -3,35 +3,45 @@
 #include <string.h>
 
 #include "conf/table.h"
-#include "conf/value.h"
 
-/* A secret that came from a file is told by that file's name. */
-static bool is_told_elsewhere(const struct conf_key *key, const struct conf *conf)
+/* Secrets are texts. One that came from a file is told by that file's name. */
+static const char *hide(const struct conf_key *key, const struct conf *conf)
 {
-    return key->is_secret && *conf->store.password_file;
+    char *const *secret = conf_key_value(key, conf);
+
+    return **secret && !*conf->store.password_file ? " \"***\"" : " \"\"";
 }
 
+/* Behind the key's colon. A list has lines of its own. */
 static void print_value(const struct conf_key *key, const struct conf *conf, struct buf *to)
 {
-    struct buf plain = BUF_INIT;
+    if (key->is_secret) {
+        buf_add_text(to, hide(key, conf));
+    } else {
+        buf_add_text(to, key->kind->is_list ? "" : " ");
+        conf_key_print_value(key, conf, to);
+    }
+}
 
-    if (!is_told_elsewhere(key, conf))
-        key->kind->print(key, conf_key_value(key, conf), &plain);
-    if (key->is_secret && plain.len)
-        buf_add_text(to, "\"***\"");
-    else if (key->kind->is_quoted)
-        value_print_quoted(to, buf_text(&plain));
-    else
-        buf_add_bytes(to, buf_bytes(&plain));
-    buf_fini(&plain);
+/* Its section, "" when it is in none, and its name there. */
+static struct bytes section_of(const struct conf_key *key)
+{
+    const char *dot = strchr(key->path, '.');
+
+    return bytes_of(key->path, dot ? (size_t)(dot - key->path) : 0);
+}
+
+static const char *name_of(const struct conf_key *key)
+{
+    struct bytes section = section_of(key);
+
+    return key->path + section.len + (section.len > 0);
 }
 
 /* Keys of a section stand together in the table. */
 static bool starts_section(size_t i)
 {
-    size_t len = strcspn(conf_keys[i].path, ".") + 1;
-
-    return i == 0 || strncmp(conf_keys[i].path, conf_keys[i - 1].path, len) != 0;
+    return i == 0 || !bytes_equal(section_of(&conf_keys[i]), section_of(&conf_keys[i - 1]));
 }
 
 void conf_print(const struct conf *conf, FILE *to)
@@ -40,11 +50,11 @@ void conf_print(const struct conf *conf, FILE *to)
 
     for (size_t i = 0; i < conf_key_count; i++) {
         const struct conf_key *key = &conf_keys[i];
-        const char *dot = strchr(key->path, '.');
+        struct bytes section = section_of(key);
 
-        if (starts_section(i))
-            buf_printf(&line, "%.*s:\n", (int)(dot - key->path), key->path);
-        buf_printf(&line, "  %s: ", dot + 1);
+        if (section.len && starts_section(i))
+            buf_printf(&line, "%.*s:\n", BYTES_ARG(section));
+        buf_printf(&line, "%s%s:", section.len ? "  " : "", name_of(key));
         print_value(key, conf, &line);
         buf_add_char(&line, '\n');
         fputs(buf_text(&line), to);
@@ -53,19 +63,26 @@ void conf_print(const struct conf *conf, FILE *to)
     buf_fini(&line);
 }
 
-void conf_print_keys(FILE *to)
+static void print_key(const struct conf_key *key, bool is_reloadable, FILE *to)
 {
     struct buf expected = BUF_INIT;
+    const char *fallback = key->fallback ? key->fallback : "(left out)";
 
+    conf_key_print_expected(key, &expected);
+    fprintf(to, "  %-22s %s\n", key->path, *fallback ? fallback : "\"\"");
+    fprintf(to, "      %s\n      (%s%s)\n", key->help, buf_text(&expected),
+            is_reloadable ? "; SIGHUP reloads it" : "");
+    buf_fini(&expected);
+}
+
+void conf_print_keys(FILE *to)
+{
     for (size_t i = 0; i < conf_key_count; i++) {
         const struct conf_key *key = &conf_keys[i];
 
-        buf_clear(&expected);
-        conf_key_print_expected(key, &expected);
-        fprintf(to, "%s  %-22s %s\n", starts_section(i) && i ? "\n" : "", key->path,
-                *key->fallback ? key->fallback : "\"\"");
-        fprintf(to, "      %s\n      (%s%s)\n", key->help, buf_text(&expected),
-                key->is_reloadable ? "; SIGHUP reloads it" : "");
+        fputs(starts_section(i) && i ? "\n" : "", to);
+        print_key(key, key->is_reloadable, to);
+        for (size_t k = 0; k < TOPIC_KEY_COUNT && key->kind->is_list; k++)
+            print_key(&conf_topic_keys[k], key->is_reloadable, to);
     }
-    buf_fini(&expected);
 }

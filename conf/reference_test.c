@@ -61,8 +61,10 @@ static void the_reference_file_marks_the_keys_that_can_be_reloaded(void **state)
     for (size_t i = 0; i < conf_key_count; i++) {
         char line[64];
         char *end;
+        const char *dot = strchr(conf_keys[i].path, '.');
 
-        snprintf(line, sizeof(line), "\n  %s: ", strchr(conf_keys[i].path, '.') + 1);
+        snprintf(line, sizeof(line), "\n%s%s: ", dot ? "  " : "",
+                 dot ? dot + 1 : conf_keys[i].path);
         assert_non_null(end = strstr(at, line));
         *end = '\0';
         if (!strstr(at, "[reload]") == conf_keys[i].is_reloadable)
@@ -107,6 +109,77 @@ static void no_key_is_missing_in_the_reference_file(void **state)
         conf_errors_fini(&errors);
         buf_fini(&yaml);
     }
+}
+
+/* The example is a comment: without its "# " it is a file. */
+static void the_example_of_topics_in_the_reference_file_can_be_used(void **state)
+{
+    struct buf yaml = BUF_INIT;
+    struct conf *conf;
+    char text[32768];
+    char *line;
+
+    read_reference(text, sizeof(text));
+    assert_non_null(line = strstr(text, "\n# topics:\n"));
+    for (line++; !strncmp(line, "# ", 2); line = strchr(line, '\n') + 1)
+        buf_printf(&yaml, "%.*s", (int)(strchr(line, '\n') - line - 1), line + 2);
+    conf = fixture_load_well(buf_text(&yaml), NULL);
+    assert_int_equal(conf->topics.count, 3);
+    assert_string_equal(conf->topics.at[1].name, "mail.*");
+    assert_int_equal(conf->topics.at[1].backoff.kind, CONF_BACKOFF_EXPONENTIAL);
+    assert_int_equal(conf->topics.at[2].dead_max, 100000);
+    conf_free(conf);
+    buf_fini(&yaml);
+}
+
+/* The comment above the list has a line for each. */
+static void the_reference_file_explains_what_a_row_can_have(void **state)
+{
+    char text[32768];
+    char *at, *end;
+
+    read_reference(text, sizeof(text));
+    assert_non_null(at = strstr(text, "\n# Settings of topics"));
+    assert_non_null(end = strstr(at, "\n# For example"));
+    *end = '\0';
+    for (size_t i = 0; i < TOPIC_KEY_COUNT; i++) {
+        char line[64];
+
+        snprintf(line, sizeof(line), "%s ", strrchr(conf_topic_keys[i].path, '.') + 1);
+        if (!strstr(at, line))
+            fail_msg("%s is missing", conf_topic_keys[i].path);
+    }
+}
+
+static void prints_rows_that_read_back_to_the_same(void **state)
+{
+    struct conf *conf = fixture_load_well("topics:\n"
+                                          "  - {name: '*', history: false}\n"
+                                          "  - name: a/*\n"
+                                          "    backoff: {kind: exponential, base: 90s,\n"
+                                          "              cap: 2h, jitter: 0%}\n"
+                                          "    ttl: 0s\n",
+                                          NULL);
+    struct conf *again;
+    struct buf text = BUF_INIT;
+
+    conf_key_print_value(conf_key_find("topics"), conf, &text);
+    assert_string_equal(buf_text(&text), "\n  - name: \"*\"\n"
+                                         "    history: false\n"
+                                         "  - name: \"a/*\"\n"
+                                         "    backoff:\n"
+                                         "      kind: exponential\n"
+                                         "      base: 90s\n"
+                                         "      cap: 2h\n"
+                                         "      jitter: 0%\n"
+                                         "    ttl: 0s");
+    print(conf, "printed.yaml");
+    again = fixture_load_file("printed.yaml");
+    assert_same(conf, again);
+    assert_int_equal(again->topics.count, 2);
+    conf_free(conf);
+    conf_free(again);
+    buf_fini(&text);
 }
 
 static void prints_what_reads_back_to_the_same(void **state)
@@ -162,6 +235,8 @@ static void explains_every_key(void **state)
         assert_non_null(strstr(text, conf_keys[i].path));
         assert_non_null(strstr(text, conf_keys[i].help));
     }
+    for (size_t i = 0; i < TOPIC_KEY_COUNT; i++)
+        assert_non_null(strstr(text, conf_topic_keys[i].path));
     free(text);
 }
 
@@ -187,6 +262,27 @@ static void reload_takes_what_it_can_and_names_the_rest(void **state)
     conf_free(running);
 }
 
+static void reload_takes_the_rows_of_topics(void **state)
+{
+    struct conf *running = fixture_load_well("topics: [{name: a, ttr: 1s}]", NULL);
+    struct conf *same = fixture_load_well("topics: [{name: a, ttr: 1000ms}]", NULL);
+    struct conf *fresh =
+        fixture_load_well("topics: [{name: b}, {name: a, ttr: 1s, history: false}]", NULL);
+    struct buf taken = BUF_INIT, need_restart = BUF_INIT;
+
+    assert_same(running, same);
+    conf_reload(running, fresh, &taken, &need_restart);
+    conf_free(fresh);
+    assert_string_equal(buf_text(&taken), "topics");
+    assert_int_equal(running->topics.count, 2);
+    assert_string_equal(running->topics.at[0].name, "b");
+    assert_true(conf_topic_has(&running->topics.at[1], TOPIC_HISTORY));
+    buf_fini(&taken);
+    buf_fini(&need_restart);
+    conf_free(running);
+    conf_free(same);
+}
+
 static void a_log_hears_what_was_configured(void **state)
 {
     struct conf *conf =
@@ -207,10 +303,14 @@ int main(void)
         IN_DIRECTORY(the_reference_file_marks_the_keys_that_can_be_reloaded),
         IN_DIRECTORY(the_reference_file_names_the_modules_of_the_log),
         IN_DIRECTORY(no_key_is_missing_in_the_reference_file),
+        IN_DIRECTORY(the_example_of_topics_in_the_reference_file_can_be_used),
+        IN_DIRECTORY(the_reference_file_explains_what_a_row_can_have),
+        IN_DIRECTORY(prints_rows_that_read_back_to_the_same),
         IN_DIRECTORY(prints_what_reads_back_to_the_same),
         IN_DIRECTORY(prints_no_secret),
         IN_DIRECTORY(explains_every_key),
         IN_DIRECTORY(reload_takes_what_it_can_and_names_the_rest),
+        IN_DIRECTORY(reload_takes_the_rows_of_topics),
         IN_DIRECTORY(a_log_hears_what_was_configured),
     };
 

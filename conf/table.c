@@ -3,17 +3,23 @@
 #include <assert.h>
 #include <string.h>
 
+#include "conf/topics.h"
+#include "conf/value.h"
+
 #define AT(field)    offsetof(struct conf, field)
+#define ROW(field)   offsetof(struct conf_topic, field)
 #define KIB(n)       ((n)*INT64_C(1024))
 #define MIB(n)       KIB((n)*INT64_C(1024))
 #define SECONDS(n)   ((n)*INT64_C(1000))
 #define MINUTES(n)   SECONDS((n)*INT64_C(60))
+#define DAYS(n)      MINUTES((n)*INT64_C(1440))
 #define PATH_BYTES   4095
 #define PATH_LEN_MAX 64 /* of a key worth a suggestion */
 
 static const char *const level_words[] = {"debug", "info", "warn", "error", NULL};
 static const char *const format_words[] = {"text", "json", NULL};
 static const char *const appendfsync_words[] = {"always", "everysec", NULL};
+static const char *const backoff_words[] = {"none", "fixed", "exponential", NULL};
 
 /* clang-format off */
 const struct conf_key conf_keys[] = {
@@ -91,21 +97,65 @@ const struct conf_key conf_keys[] = {
      .is_reloadable = true, .help = "due jobs moved in one step"},
     {"queue.scan_interval", &kind_duration, AT(queue.scan_interval_ms), "1s", 100, MINUTES(1),
      .is_reloadable = true, .help = "the safety scan, beside the exact timers"},
+    {"queue.audit_rate", &kind_count, AT(queue.audit_rate), "500", 0, 100000,
+     .is_reloadable = true, .help = "jobs the reconciler looks at a second; 0: it is off"},
+    {"queue.history_bytes", &kind_size, AT(queue.history_bytes), "1MiB", KIB(64), MIB(1024),
+     .is_reloadable = true, .help = "what a bucket keeps of its topics' histories"},
+
+    {"topics", &kind_list, AT(topics), "[]", 0, CONF_TOPICS_MAX,
+     .is_reloadable = true, .help = "settings of topics; of each setting the first match counts"},
 
     {"warden.hang_timeout", &kind_duration, AT(warden.hang_timeout_ms), "5s", 500, MINUTES(5),
      .help = "a worker silent for so long is killed and replaced"},
     {"warden.backoff_max", &kind_duration, AT(warden.backoff_max_ms), "5s", 100, MINUTES(5),
      .help = "the longest pause before a restart"},
 };
+
+const struct conf_key conf_topic_keys[TOPIC_KEY_COUNT] = {
+    [TOPIC_NAME] = {"topics.name", &kind_topics, ROW(name), NULL, 1, CONF_TOPIC_NAME_MAX,
+     .help = "which topics the row is for"},
+    [TOPIC_TTR] = {"topics.ttr", &kind_duration, ROW(ttr_ms), NULL, 0, DAYS(7),
+     .help = "a job's time to run, where its push gives none; 0s: gone once delivered"},
+    [TOPIC_PRIORITY] = {"topics.priority", &kind_count, ROW(priority), NULL, 0, UINT32_MAX,
+     .help = "a job's priority, where its push gives none; 0 is the most urgent"},
+    [TOPIC_MAX_TRIES] = {"topics.max_tries", &kind_count, ROW(max_tries), NULL, 0, 65534,
+     .help = "hand-overs without an acknowledgement, then the job is dead; 0: any number"},
+    [TOPIC_BACKOFF_KIND] = {"topics.backoff.kind", &kind_word, ROW(backoff.kind), NULL,
+     .words = backoff_words, .help = "how a job rests between its tries"},
+    [TOPIC_BACKOFF_BASE] = {"topics.backoff.base", &kind_duration, ROW(backoff.base_ms), NULL,
+     1, DAYS(30), .help = "the rest, or the first of the growing ones"},
+    [TOPIC_BACKOFF_CAP] = {"topics.backoff.cap", &kind_duration, ROW(backoff.cap_ms), NULL,
+     1, DAYS(30), .help = "up to which the rests grow; left out: 30d"},
+    [TOPIC_BACKOFF_JITTER] = {"topics.backoff.jitter", &kind_percent, ROW(backoff.jitter_percent),
+     NULL, 0, 100, .help = "how much longer or shorter a rest may be, by chance"},
+    [TOPIC_TTL] = {"topics.ttl", &kind_duration, ROW(ttl_ms), NULL, 0, DAYS(3650),
+     .help = "a job not acknowledged after so long is dead; 0s: never"},
+    [TOPIC_DEAD_MAX] = {"topics.dead_max", &kind_count, ROW(dead_max), NULL, 0, UINT32_MAX,
+     .help = "so many dead jobs are kept, the newest; 0: all"},
+    [TOPIC_DEAD_AGE] = {"topics.dead_age", &kind_duration, ROW(dead_age_ms), NULL, 0, DAYS(3650),
+     .help = "dead jobs are kept for so long; 0s: for ever"},
+    [TOPIC_HISTORY] = {"topics.history", &kind_bool, ROW(history), NULL,
+     .help = "write down what its jobs go through"},
+};
 /* clang-format on */
 
 const size_t conf_key_count = sizeof(conf_keys) / sizeof(*conf_keys);
 
+/* Both tables, one behind the other; NULL: that was all. */
+static const struct conf_key *key_at(size_t i)
+{
+    if (i < conf_key_count)
+        return &conf_keys[i];
+    return i - conf_key_count < TOPIC_KEY_COUNT ? &conf_topic_keys[i - conf_key_count] : NULL;
+}
+
 const struct conf_key *conf_key_find(const char *path)
 {
-    for (size_t i = 0; i < conf_key_count; i++) {
-        if (!strcmp(conf_keys[i].path, path))
-            return &conf_keys[i];
+    const struct conf_key *key;
+
+    for (size_t i = 0; (key = key_at(i)); i++) {
+        if (!strcmp(key->path, path))
+            return key;
     }
     return NULL;
 }
@@ -113,9 +163,10 @@ const struct conf_key *conf_key_find(const char *path)
 bool conf_key_is_section(const char *path)
 {
     size_t len = strlen(path);
+    const struct conf_key *key;
 
-    for (size_t i = 0; i < conf_key_count; i++) {
-        if (!strncmp(conf_keys[i].path, path, len) && conf_keys[i].path[len] == '.')
+    for (size_t i = 0; (key = key_at(i)); i++) {
+        if (!strncmp(key->path, path, len) && key->path[len] == '.')
             return true;
     }
     return false;
@@ -149,47 +200,71 @@ static unsigned distance(const char *a, const char *b)
     return row[a_len];
 }
 
-/* A right name in a wrong section, or in none, is as near as one wrong letter. */
-static unsigned unlikeness(const char *path, const char *known)
+static const char *last_word(const char *path)
 {
     const char *dot = strrchr(path, '.');
 
-    if (!strcmp(dot ? dot + 1 : path, strchr(known, '.') + 1))
+    return dot ? dot + 1 : path;
+}
+
+/* A right name in a wrong section, or in none, is as near as one wrong letter. */
+static unsigned unlikeness(const char *path, const char *known)
+{
+    if (!strcmp(last_word(path), last_word(known)))
         return 1;
     return distance(path, known);
 }
 
 const struct conf_key *conf_key_nearest(const char *path)
 {
-    const struct conf_key *nearest = NULL;
+    const struct conf_key *nearest = NULL, *key;
     size_t len = strlen(path);
     unsigned best = (unsigned)(len / 4 < 2 ? 2 : len / 4) + 1;
 
-    for (size_t i = 0; i < conf_key_count && len <= PATH_LEN_MAX; i++) {
-        unsigned far = unlikeness(path, conf_keys[i].path);
+    for (size_t i = 0; len <= PATH_LEN_MAX && (key = key_at(i)); i++) {
+        unsigned far = unlikeness(path, key->path);
 
         if (far < best) {
             best = far;
-            nearest = &conf_keys[i];
+            nearest = key;
         }
     }
     return nearest;
 }
 
+bool conf_key_is_of_row(const struct conf_key *key)
+{
+    return key >= conf_topic_keys && key < conf_topic_keys + TOPIC_KEY_COUNT;
+}
+
 size_t conf_key_index(const struct conf_key *key)
 {
+    if (conf_key_is_of_row(key))
+        return (size_t)(key - conf_topic_keys);
     assert(key >= conf_keys && key < conf_keys + conf_key_count);
     return (size_t)(key - conf_keys);
 }
 
-void *conf_key_field(const struct conf_key *key, struct conf *conf)
+void *conf_key_field(const struct conf_key *key, void *owner)
 {
-    return (char *)conf + key->offset;
+    return (char *)owner + key->offset;
 }
 
-const void *conf_key_value(const struct conf_key *key, const struct conf *conf)
+const void *conf_key_value(const struct conf_key *key, const void *owner)
 {
-    return (const char *)conf + key->offset;
+    return (const char *)owner + key->offset;
+}
+
+void conf_key_print_value(const struct conf_key *key, const void *owner, struct buf *to)
+{
+    struct buf plain = BUF_INIT;
+
+    key->kind->print(key, conf_key_value(key, owner), &plain);
+    if (key->kind->is_quoted)
+        value_print_quoted(to, buf_text(&plain));
+    else
+        buf_add_bytes(to, buf_bytes(&plain));
+    buf_fini(&plain);
 }
 
 void conf_key_print_expected(const struct conf_key *key, struct buf *to)

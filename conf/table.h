@@ -1,4 +1,8 @@
-/* The table of keys: everything that can be configured, one line each. */
+/* The table of keys: everything that can be configured, one line each.
+ *
+ * The list `topics` is one of them. The keys of its rows have a table of their own, of the same
+ * form, but with fields in struct conf_topic and without defaults: a row may leave them out.
+ */
 #ifndef DUEQ_CONF_TABLE_H
 #define DUEQ_CONF_TABLE_H
 
@@ -13,8 +17,8 @@
 struct conf_key {
     const char *path; /* "store.redis" */
     const struct conf_kind *kind;
-    size_t offset;            /* of the field in struct conf */
-    const char *fallback;     /* the default, as text */
+    size_t offset;            /* of the field in its owner: struct conf, or struct conf_topic */
+    const char *fallback;     /* the default, as text; NULL: it is a row's */
     int64_t min, max;         /* by kind: number, bytes, ms or length; both included */
     const char *const *words; /* kind_word: in the order of the enum, NULL-terminated */
     bool is_reloadable;
@@ -25,7 +29,9 @@ struct conf_key {
 extern const struct conf_key conf_keys[];
 extern const size_t conf_key_count;
 
-/* Exact match, or NULL. */
+extern const struct conf_key conf_topic_keys[TOPIC_KEY_COUNT]; /* by enum conf_topic_key */
+
+/* In both tables: exact match, or NULL. */
 const struct conf_key *conf_key_find(const char *path);
 
 /* Is it the first part of some key's path? */
@@ -34,9 +40,18 @@ bool conf_key_is_section(const char *path);
 /* The key that was probably meant, or NULL. */
 const struct conf_key *conf_key_nearest(const char *path);
 
+/* Is it in conf_topic_keys? */
+bool conf_key_is_of_row(const struct conf_key *key);
+
+/* In its own table. */
 size_t conf_key_index(const struct conf_key *key);
-void *conf_key_field(const struct conf_key *key, struct conf *conf);
-const void *conf_key_value(const struct conf_key *key, const struct conf *conf);
+
+/* `owner` is the struct conf, or the struct conf_topic. */
+void *conf_key_field(const struct conf_key *key, void *owner);
+const void *conf_key_value(const struct conf_key *key, const void *owner);
+
+/* Writes the value as YAML, secret or not. */
+void conf_key_print_value(const struct conf_key *key, const void *owner, struct buf *to);
 
 /* "a duration from 1s to 10m" */
 void conf_key_print_expected(const struct conf_key *key, struct buf *to);

@@ -10,6 +10,7 @@ struct unit {
 /* From small to large. */
 static const struct unit size_units[] = {
     {"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0}};
+static const struct unit percent_units[] = {{"%", 1}, {NULL, 0}};
 static const struct unit duration_units[] = {{"ms", 1},      {"s", 1000},     {"m", 60000},
                                              {"h", 3600000}, {"d", 86400000}, {NULL, 0}};
 
@@ -68,6 +69,11 @@ bool value_parse_size(const char *text, int64_t *bytes)
 bool value_parse_duration(const char *text, int64_t *ms)
 {
     return parse_with_unit(text, duration_units, ms);
+}
+
+bool value_parse_percent(const char *text, int64_t *percent)
+{
+    return parse_with_unit(text, percent_units, percent);
 }
 
 bool value_parse_word(const char *text, const char *const *words, unsigned *index)
@@ -134,6 +140,15 @@ bool value_is_hosts(const char *text)
         if (!*text)
             return true;
     }
+}
+
+bool value_is_topics(const char *text)
+{
+    const char *rest =
+        text + strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                            "0123456789_.:/+;$()-");
+
+    return *text && *text != '-' && (!*rest || !strcmp(rest, "*"));
 }
 
 static void print_with_unit(struct buf *to, const struct unit *units, int64_t value)

@@ -25,6 +25,9 @@ bool value_parse_size(const char *text, int64_t *bytes);
 /* Digits and ms, s, m, h or d. The unit is not optional: "10" is too easy to misread. */
 bool value_parse_duration(const char *text, int64_t *ms);
 
+/* Digits and %. */
+bool value_parse_percent(const char *text, int64_t *percent);
+
 /* Which of the NULL-terminated words it is. */
 bool value_parse_word(const char *text, const char *const *words, unsigned *index);
 
@@ -36,6 +39,10 @@ bool value_is_name(const char *text);
 
 /* Names of [A-Za-z0-9_.-] with commas between, or none? */
 bool value_is_hosts(const char *text);
+
+/* A topic's name, or the beginning of some and "*" (alone: all)? How long it is, is for others
+ * to say. The letters are those of node/queue/names.h. */
+bool value_is_topics(const char *text);
 
 /* With the largest unit that gives a whole number, as the parsers read it. */
 void value_print_size(struct buf *to, int64_t bytes);

@@ -49,6 +49,29 @@ static void reads_numbers_that_fit_and_nothing_around_them(void **state)
     assert_int_equal(value, 7);
 }
 
+static void reads_shares_with_their_sign(void **state)
+{
+    static const char *const wrong[] = {"", "%", "10", "10 %", "-1%", "1.5%", "10%%"};
+    int64_t percent = 7;
+
+    for (size_t i = 0; i < LENGTH(wrong); i++)
+        assert_false(value_parse_percent(wrong[i], &percent));
+    assert_int_equal(percent, 7);
+    assert_true(value_parse_percent("100%", &percent));
+    assert_int_equal(percent, 100);
+}
+
+static void tells_topics_from_other_texts(void **state)
+{
+    static const char *const right[] = {"a", "*", "a*", "mail.urgent", "a-_.:/+;$()1*"};
+    static const char *const wrong[] = {"", "-a", "a b", "**", "*a", "a*b", "a,b", "\xc3\xa4"};
+
+    for (size_t i = 0; i < LENGTH(right); i++)
+        assert_true(value_is_topics(right[i]));
+    for (size_t i = 0; i < LENGTH(wrong); i++)
+        assert_false(value_is_topics(wrong[i]));
+}
+
 static void reads_sizes_with_binary_units(void **state)
 {
     static const struct {
@@ -163,6 +186,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_true_and_false_and_no_other_spelling),
         cmocka_unit_test(reads_numbers_that_fit_and_nothing_around_them),
+        cmocka_unit_test(reads_shares_with_their_sign),
+        cmocka_unit_test(tells_topics_from_other_texts),
         cmocka_unit_test(reads_sizes_with_binary_units),
         cmocka_unit_test(reads_durations_only_with_a_unit),
         cmocka_unit_test(reads_hosts_and_ports),

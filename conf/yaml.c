@@ -14,6 +14,8 @@ struct reader {
     struct yaml_problem *problem;
     struct buf path; /* of the mapping that is being read, with a dot at its end */
     unsigned depth;
+    unsigned rows; /* of lists, so far */
+    unsigned row;  /* the one that is being read; 0: none */
 };
 
 static struct yaml_mark mark_of(yaml_mark_t mark)
@@ -69,7 +71,7 @@ static struct yaml_item *add_item(struct reader *r, yaml_mark_t key, yaml_mark_t
     if (!items->at)
         abort();
     item = &items->at[items->count++];
-    *item = (struct yaml_item){.key = mark_of(key), .value = mark_of(value)};
+    *item = (struct yaml_item){.row = r->row, .key = mark_of(key), .value = mark_of(value)};
     item->path = copy(r->path.at, r->path.len);
     return item;
 }
@@ -108,6 +110,11 @@ static void add_scalar(struct reader *r, yaml_mark_t key, const yaml_event_t *ev
     }
 }
 
+static bool has_room(struct reader *r, yaml_mark_t mark)
+{
+    return r->items->count < YAML_ITEMS_MAX || fail(r, mark, "too many keys");
+}
+
 /* To the end of a list whose start has been read. Depth is counted, not recursed into, and
  * limited because the parser's own cost grows with it. */
 static bool skip_list(struct reader *r)
@@ -133,6 +140,7 @@ static bool skip_list(struct reader *r)
 }
 
 static bool read_mapping(struct reader *r);
+static bool take_value(struct reader *r, yaml_mark_t key, const yaml_event_t *event);
 
 static bool read_section(struct reader *r, yaml_mark_t key, const yaml_event_t *event)
 {
@@ -148,28 +156,64 @@ static bool read_section(struct reader *r, yaml_mark_t key, const yaml_event_t *
     return ok;
 }
 
+/* Rows are told by their number alone: the path stays that of the list. */
+static bool read_rows(struct reader *r)
+{
+    size_t outer = r->path.len;
+    bool ok = true;
+
+    for (;;) {
+        yaml_event_t event;
+        bool is_end;
+
+        if (!next(r, &event))
+            return false;
+        is_end = event.type == YAML_SEQUENCE_END_EVENT;
+        r->row = is_end ? 0 : ++r->rows;
+        ok = is_end ||
+             (has_room(r, event.start_mark) && take_value(r, event.start_mark, &event));
+        r->path.len = outer;
+        yaml_event_delete(&event);
+        if (!ok || is_end)
+            return ok;
+    }
+}
+
+static bool read_list(struct reader *r, yaml_mark_t key, const yaml_event_t *event)
+{
+    if (r->row) {
+        add_other(r, key, event, "a list");
+        return skip_list(r);
+    }
+    add_item(r, key, event->start_mark)->kind = ITEM_LIST;
+    return read_rows(r);
+}
+
+/* The value's first event has been read. */
+static bool take_value(struct reader *r, yaml_mark_t key, const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        add_scalar(r, key, event);
+        return true;
+    case YAML_MAPPING_START_EVENT:
+        return read_section(r, key, event);
+    case YAML_SEQUENCE_START_EVENT:
+        return read_list(r, key, event);
+    default: /* the parser lets nothing else stand there */
+        add_other(r, key, event, "an alias");
+        return true;
+    }
+}
+
 static bool read_value(struct reader *r, yaml_mark_t key)
 {
     yaml_event_t event;
-    bool ok = true;
+    bool ok;
 
     if (!next(r, &event))
         return false;
-    switch (event.type) {
-    case YAML_SCALAR_EVENT:
-        add_scalar(r, key, &event);
-        break;
-    case YAML_MAPPING_START_EVENT:
-        ok = read_section(r, key, &event);
-        break;
-    case YAML_SEQUENCE_START_EVENT:
-        add_other(r, key, &event, "a list");
-        ok = skip_list(r);
-        break;
-    default: /* the parser lets nothing else stand there */
-        add_other(r, key, &event, "an alias");
-        break;
-    }
+    ok = take_value(r, key, &event);
     yaml_event_delete(&event);
     return ok;
 }
@@ -184,8 +228,8 @@ static bool read_pair(struct reader *r, const yaml_event_t *event)
         return fail(r, event->start_mark, "a key must be a plain word");
     if (event->data.scalar.length > YAML_KEY_BYTES_MAX)
         return fail(r, event->start_mark, "this key is too long");
-    if (r->items->count == YAML_ITEMS_MAX)
-        return fail(r, event->start_mark, "too many keys");
+    if (!has_room(r, event->start_mark))
+        return false;
     buf_add_text(&r->path, (const char *)event->data.scalar.value);
     ok = read_value(r, event->start_mark);
     r->path.len = outer;

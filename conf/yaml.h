@@ -3,10 +3,15 @@
  *   store:
  *     redis: unix:/run/r.sock    ->  "store" SECTION, "store.redis" TEXT "unix:/run/r.sock"
  *
- * Only what a configuration needs: one document, mappings, scalars. Everything else (lists,
- * aliases, tags) comes as OTHER, with its name as text, for a message. The reader knows no
- * keys. Quoted or plain makes no difference, but that a plain `null`, `~` or nothing is
- * NOTHING.
+ *   topics:                          "topics" LIST,
+ *     - name: mail               ->  "topics" SECTION in row 1, "topics.name" TEXT "mail" in
+ * row 1
+ *     - sms                          "topics" TEXT "sms" in row 2
+ *
+ * Only what a configuration needs: one document, mappings, scalars, lists that are in no other
+ * list. Everything else (aliases, tags, a list in a row) comes as OTHER, with its name as
+ * text, for a message. The reader knows no keys. Quoted or plain makes no difference, but that
+ * a plain `null`, `~` or nothing is NOTHING.
  */
 #ifndef DUEQ_CONF_YAML_H
 #define DUEQ_CONF_YAML_H
@@ -16,11 +21,11 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
-#define YAML_ITEMS_MAX     1000
+#define YAML_ITEMS_MAX     2000
 #define YAML_DEPTH_MAX     8
 #define YAML_KEY_BYTES_MAX 100
 
-enum yaml_item_kind { ITEM_TEXT, ITEM_NOTHING, ITEM_SECTION, ITEM_OTHER };
+enum yaml_item_kind { ITEM_TEXT, ITEM_NOTHING, ITEM_SECTION, ITEM_LIST, ITEM_OTHER };
 
 struct yaml_mark {
     unsigned line, column; /* from 1 */
@@ -29,7 +34,8 @@ struct yaml_mark {
 struct yaml_item {
     enum yaml_item_kind kind;
     char *path;
-    char *text; /* TEXT: the value. OTHER: "a list". Else NULL */
+    char *text;   /* TEXT: the value. OTHER: "an alias". Else NULL */
+    unsigned row; /* which of the file's rows it is in, from 1; 0: in no list */
     struct yaml_mark key, value;
 };
 
