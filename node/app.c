@@ -137,7 +137,8 @@ static void on_hup(int number, short what, void *arg)
 
     loop_touch(a->loop);
     reload_conf(a->conf, a->options->request, false);
-    queue = app_queue_options(a->conf);
+    app_rules_set(&a->rules, a->conf);
+    queue = app_queue_options(a->conf, &a->rules);
     queue_reload(a->queue, &queue);
     gmq = app_gmq_options(a->conf);
     if (a->gmq)
@@ -199,8 +200,10 @@ static void open_protocols(struct app *a)
 
 static void start(struct app *a)
 {
-    struct queue_options options = app_queue_options(a->conf);
+    struct queue_options options;
 
+    app_rules_set(&a->rules, a->conf);
+    options = app_queue_options(a->conf, &a->rules);
     a->queue = queue_new(&options, redis_store_port(a->store), &a->loop->timers);
     queue_activate(a->queue);
     open_protocols(a);

@@ -1,5 +1,7 @@
 #include "node/app_options.h"
 
+#include <assert.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #define OWN_DESCRIPTORS 128 /* clients of HTTP that are being turned away included */
@@ -19,13 +21,76 @@ struct redis_store_options app_store_options(const struct conf *conf, const char
     return options;
 }
 
-struct queue_options app_queue_options(const struct conf *conf)
+_Static_assert(CONF_TOPICS_MAX <= OP_RULES_MAX, "every row is a rule");
+_Static_assert((int)CONF_BACKOFF_NONE == (int)BACKOFF_NONE &&
+                   (int)CONF_BACKOFF_FIXED == (int)BACKOFF_FIXED &&
+                   (int)CONF_BACKOFF_EXPONENTIAL == (int)BACKOFF_EXPONENTIAL,
+               "both are one");
+
+static unsigned settings_given(const struct conf_topic *row)
+{
+    static const unsigned bits[TOPIC_KEY_COUNT] = {
+        [TOPIC_TTR] = SETTING_BIT(TTR),
+        [TOPIC_PRIORITY] = SETTING_BIT(PRIORITY),
+        [TOPIC_MAX_TRIES] = SETTING_BIT(MAX_TRIES),
+        [TOPIC_BACKOFF_KIND] = SETTING_BIT(BACKOFF),
+        [TOPIC_TTL] = SETTING_BIT(TTL),
+        [TOPIC_DEAD_MAX] = SETTING_BIT(DEAD_MAX),
+        [TOPIC_DEAD_AGE] = SETTING_BIT(DEAD_AGE),
+        [TOPIC_HISTORY] = SETTING_BIT(HISTORY),
+    };
+    unsigned given = 0;
+
+    for (unsigned i = 0; i < TOPIC_KEY_COUNT; i++)
+        given |= conf_topic_has(row, (enum conf_topic_key)i) ? bits[i] : 0;
+    return given;
+}
+
+static struct topic_settings settings_of(const struct conf_topic *row)
+{
+    return (struct topic_settings){
+        .set = settings_given(row),
+        .ttr_ms = row->ttr_ms,
+        .priority = row->priority,
+        .max_tries = row->max_tries,
+        .backoff = {.kind = (enum backoff_kind)row->backoff.kind,
+                    .jitter_percent = row->backoff.jitter_percent,
+                    .base_ms = row->backoff.base_ms,
+                    .cap_ms = row->backoff.cap_ms},
+        .ttl_ms = row->ttl_ms,
+        .dead_max = row->dead_max,
+        .dead_age_ms = row->dead_age_ms,
+        .history = row->history,
+    };
+}
+
+void app_rules_set(struct app_rules *rules, const struct conf *conf)
+{
+    memset(rules, 0, sizeof(*rules));
+    for (size_t i = 0; i < conf->topics.count; i++) {
+        const struct conf_topic *row = &conf->topics.at[i];
+        size_t len = strlen(row->name);
+
+        assert(len <= sizeof(rules->names[i]));
+        memcpy(rules->names[i], row->name, len);
+        rules->at[i].pattern = bytes_of(rules->names[i], len);
+        rules->at[i].settings = settings_of(row);
+    }
+    rules->count = (unsigned)conf->topics.count;
+}
+
+struct queue_options app_queue_options(const struct conf *conf, const struct app_rules *rules)
 {
     return (struct queue_options){
         .body_max_bytes = conf->limits.body_bytes,
         .waiting_max = conf->limits.waiting,
         .scan_batch = conf->queue.scan_batch,
         .scan_interval_ms = conf->queue.scan_interval_ms,
+        .node = bytes_of_text(conf->node.id),
+        .rules = rules->at,
+        .rule_count = rules->count,
+        .history_bytes = (int64_t)conf->queue.history_bytes,
+        .audit_rate = conf->queue.audit_rate,
     };
 }
 

@@ -9,9 +9,19 @@
 #include "protocol/gmq/gmq.h"
 #include "protocol/http/http.h"
 
-/* Texts are borrowed from `conf`. */
+/* The rows of `topics` as the queue takes them. What it has begun with them goes on after a
+ * reload: so they, and their names, stay where they are. */
+struct app_rules {
+    struct settings_rule at[CONF_TOPICS_MAX]; /* those from `count` on match nothing */
+    char names[CONF_TOPICS_MAX][CONF_TOPIC_NAME_MAX];
+    unsigned count;
+};
+
+void app_rules_set(struct app_rules *rules, const struct conf *conf);
+
+/* Texts are borrowed from `conf`, rules from `rules`. */
 struct redis_store_options app_store_options(const struct conf *conf, const char *address);
-struct queue_options app_queue_options(const struct conf *conf);
+struct queue_options app_queue_options(const struct conf *conf, const struct app_rules *rules);
 struct gmq_options app_gmq_options(const struct conf *conf);
 struct http_options app_http_options(const struct conf *conf);
 

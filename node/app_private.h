@@ -26,6 +26,7 @@ struct app {
     struct loop *loop;
     struct redis_store *store;
     struct queue *queue;
+    struct app_rules rules;
     struct gmq *gmq;   /* NULL: off */
     struct http *http; /* NULL: off */
     struct event *on_term;

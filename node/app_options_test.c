@@ -1,0 +1,108 @@
+/* The rows of `topics`, as the engine gets them: nothing is lost on the way, and what the
+ * configuration lets through is what the engine can take. */
+#include "conf/conf_fixture.h"
+
+#include "conf/table.h"
+#include "conf/value.h"
+#include "node/app_options.h"
+#include "node/queue/names.h"
+
+static struct app_rules rules;
+
+static void set_rules(const char *yaml)
+{
+    struct conf *conf = fixture_load_well(yaml, NULL);
+
+    app_rules_set(&rules, conf);
+    conf_free(conf);
+}
+
+static void the_queue_gets_the_rows_and_the_node(void **state)
+{
+    struct conf *conf = fixture_load_well("node: {id: one}\n"
+                                          "queue: {audit_rate: 7, history_bytes: 64KiB}\n"
+                                          "topics:\n"
+                                          "  - {name: a, ttr: 0s, history: true}\n"
+                                          "  - {name: a*, backoff: {kind: fixed, base: 2s}}\n",
+                                          NULL);
+    struct queue_options options;
+
+    app_rules_set(&rules, conf);
+    options = app_queue_options(conf, &rules);
+    assert_true(bytes_equal(options.node, BYTES("one")));
+    assert_int_equal(options.audit_rate, 7);
+    assert_int_equal(options.history_bytes, 65536);
+    assert_int_equal(options.rule_count, 2);
+    assert_true(bytes_equal(options.rules[0].pattern, BYTES("a")));
+    assert_int_equal(options.rules[0].settings.set, SETTING_BIT(TTR) | SETTING_BIT(HISTORY));
+    assert_true(options.rules[0].settings.history);
+    assert_true(settings_rule_matches(&options.rules[1], BYTES("ab")));
+    assert_int_equal(options.rules[1].settings.set, SETTING_BIT(BACKOFF));
+    assert_int_equal(options.rules[1].settings.backoff.kind, BACKOFF_FIXED);
+    assert_int_equal(options.rules[1].settings.backoff.base_ms, 2000);
+    conf_free(conf);
+}
+
+static void the_largest_values_fit_into_packed_settings(void **state)
+{
+    char packed[SETTINGS_BYTES];
+    struct topic_settings read;
+
+    set_rules("topics:\n"
+              "  - {name: '*', ttr: 7d, priority: 4294967295, max_tries: 65534, ttl: 3650d,\n"
+              "     dead_max: 4294967295, dead_age: 3650d, history: true,\n"
+              "     backoff: {kind: exponential, base: 30d, cap: 30d, jitter: 100%}}\n");
+    assert_int_equal(rules.at[0].settings.set, SETTINGS_ALL);
+    settings_pack(&rules.at[0].settings, packed);
+    assert_true(settings_unpack(bytes_of(packed, sizeof(packed)), &read));
+    assert_true(read.ttr_ms == QUEUE_TTR_MAX_MS);
+    assert_true(read.priority == RULES_PRIORITY_MAX);
+    assert_int_equal(read.max_tries, RULES_TRIES_MAX);
+    assert_true(read.backoff.base_ms == RULES_BACKOFF_MAX_MS);
+    assert_true(read.backoff.cap_ms == RULES_BACKOFF_MAX_MS);
+    assert_int_equal(read.backoff.jitter_percent, 100);
+    assert_true(read.ttl_ms == INT64_C(3650) * 86400000);
+    assert_true(read.dead_max == UINT32_MAX);
+    assert_true(read.dead_age_ms == INT64_C(3650) * 86400000);
+    assert_true(read.history);
+}
+
+/* A scan under way borrows what was there before. */
+static void rows_stay_where_they_are_when_they_change(void **state)
+{
+    struct settings_rule *second = &rules.at[1];
+    const char *name;
+
+    set_rules("topics: [{name: a}, {name: b, ttr: 1s}]\n");
+    name = second->pattern.at;
+    assert_true(settings_rule_matches(second, BYTES("b")));
+    set_rules("topics: [{name: a}, {name: c}]\n");
+    assert_ptr_equal(second->pattern.at, name);
+    set_rules("topics: [{name: a}]\n");
+    assert_int_equal(rules.count, 1);
+    assert_false(settings_rule_matches(second, BYTES("b")));
+    assert_int_equal(second->settings.set, 0);
+}
+
+static void the_name_of_a_row_has_the_letters_of_a_topic(void **state)
+{
+    for (int c = 1; c < 256; c++) {
+        char text[] = {(char)c, '\0'};
+
+        if (c != '*')
+            assert_int_equal(value_is_topics(text), topic_name_is_valid(bytes_of(text, 1)));
+    }
+    assert_int_equal(conf_topic_keys[TOPIC_NAME].max, NAME_MAX_BYTES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(the_queue_gets_the_rows_and_the_node),
+        IN_DIRECTORY(the_largest_values_fit_into_packed_settings),
+        IN_DIRECTORY(rows_stay_where_they_are_when_they_change),
+        cmocka_unit_test(the_name_of_a_row_has_the_letters_of_a_topic),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
