@@ -5,6 +5,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include "node/store/history.h"
 #include "node/store/reply_elements.h"
 #include "node/store/scripts.h"
 

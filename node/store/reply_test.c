@@ -1,68 +1,17 @@
-/* Answers as Redis would send them, read by hiredis's own reader. */
-#include "node/store/reply.h"
+/* The form of every answer, and the outputs of the verbs that move jobs. */
+#include "node/store/reply_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
 #include <string.h>
-
-#include <hiredis/hiredis.h>
-
-#define NOW "1800000000000"
-
-/* Of a reserved job: TTR 60,000, due 7, stamp 513, delay 9. */
-#define HEADER                       \
-    "\3\0\2\0\0\xEA\x60\0\0\0\0\0\7" \
-    "\0\0\0\0\2\1\0\0\0\0\x09"
-
-static struct reply_room room;
-
-/* Decodes `text`, in which "\n" stands for "\r\n" and which is `len` bytes long. */
-static enum reply_meaning decode_bytes(struct op *op, const char *text, size_t len)
-{
-    redisReader *reader = redisReaderCreate();
-    enum reply_meaning meaning;
-    void *reply = NULL;
-
-    for (size_t i = 0; i < len; i++)
-        redisReaderFeed(reader, text[i] == '\n' ? "\r\n" : text + i, text[i] == '\n' ? 2 : 1);
-    assert_int_equal(redisReaderGetReply(reader, &reply), REDIS_OK);
-    assert_non_null(reply);
-    meaning = reply_decode(reply, op, &room);
-    /* The tests look at outputs after it, but not into the reply. */
-    freeReplyObject(reply);
-    redisReaderFree(reader);
-    return meaning;
-}
-
-#define DECODE(op, text) decode_bytes(op, text, sizeof(text) - 1)
-
-static struct op op_of(enum op_verb verb)
-{
-    struct op op = {.verb = verb, .id = BYTES("id"), .status = STATUS_COUNT};
-
-    if (verb == OP_POP)
-        op.in.pop.count = 2;
-    if (op_is_of_leases(verb))
-        op.in.leases.count = 3;
-    if (verb == OP_TOPICS)
-        op.in.topics.limit = 2;
-    return op;
-}
 
 static void reads_code_clock_and_wait_of_every_script(void **state)
 {
     static const enum status expected[] = {
-        STATUS_OK,           STATUS_DUPLICATE, STATUS_NOT_FOUND,
-        STATUS_NOT_RESERVED, STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE,
+        STATUS_OK,        STATUS_DUPLICATE,    STATUS_NOT_FOUND,   STATUS_NOT_RESERVED,
+        STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE, STATUS_WRONG_STATE,
     };
     char text[64] = "*3\n:0\n:" NOW "\n:25\n";
 
-    for (int code = 0; code < 6; code++) {
+    for (int code = 0; code < 7; code++) {
         struct op op = op_of(OP_ACK);
 
         text[4] = (char)('0' + code);
@@ -77,14 +26,27 @@ static void gives_back_the_id_of_the_caller_or_the_one_that_was_made(void **stat
 {
     struct op given = op_of(OP_PUSH), made = op_of(OP_PUSH);
 
-    assert_int_equal(DECODE(&given, "*4\n:0\n:" NOW "\n:-1\n:17\n"), REPLY_DONE);
+    assert_int_equal(DECODE(&given, "*5\n:0\n:" NOW "\n:-1\n:17\n:0\n"), REPLY_DONE);
     assert_true(bytes_equal(given.out.push.id, BYTES("id")));
     assert_int_equal(given.out.push.due_ms, 17);
 
     made.id = BYTES("");
-    assert_int_equal(DECODE(&made, "*4\n:0\n:" NOW "\n:-1\n:17\n"), REPLY_MALFORMED);
-    assert_int_equal(DECODE(&made, "*5\n:0\n:" NOW "\n:-1\n:17\n$4\n1234\n"), REPLY_DONE);
-    assert_int_equal(made.out.push.id.len, 4);
+    assert_int_equal(DECODE(&made, "*5\n:0\n:" NOW "\n:-1\n:17\n:0\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&made, "*6\n:0\n:" NOW "\n:-1\n:17\n:0\n$0\n\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&made, "*6\n:0\n:" NOW "\n:-1\n:17\n:0\n$4\n1234\n"), REPLY_DONE);
+    assert_true(bytes_equal(made.out.push.id, BYTES("1234")));
+}
+
+static void knows_whether_a_job_with_the_id_lived(void **state)
+{
+    struct op op = op_of(OP_PUSH);
+
+    assert_int_equal(DECODE(&op, "*5\n:0\n:" NOW "\n:-1\n:17\n:1\n"), REPLY_DONE);
+    assert_true(op.out.push.existed);
+    assert_int_equal(DECODE(&op, "*5\n:0\n:" NOW "\n:-1\n:17\n:0\n"), REPLY_DONE);
+    assert_false(op.out.push.existed);
+    assert_int_equal(DECODE(&op, "*5\n:0\n:" NOW "\n:-1\n:17\n:2\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:-1\n:17\n"), REPLY_MALFORMED);
 }
 
 static void reads_jobs_with_small_and_big_bodies(void **state)
@@ -139,19 +101,73 @@ static void sends_a_pop_again_that_met_tombstones_only(void **state)
     assert_int_equal(op.out.pop.count, 0);
 }
 
+/* moved, timed out, of them by tries, by ttl, pruned, next, stuck, wrong; then lateness */
+static void build_scan(unsigned moved, unsigned timed_out, unsigned tries, unsigned expired,
+                       unsigned pruned, unsigned late)
+{
+    build();
+    build_number(moved);
+    build_number(timed_out);
+    build_number(tries);
+    build_number(expired);
+    build_number(pruned);
+    build_number(40);
+    build_number(2);
+    build_bytes(BYTES("bad"));
+    for (unsigned i = 0; i < late; i++)
+        build_number(5 + i);
+}
+
 static void counts_what_a_scan_moved(void **state)
 {
     struct op op = op_of(OP_SCAN);
 
-    assert_int_equal(DECODE(&op, "*10\n:0\n:" NOW "\n:-1\n:3\n:1\n:40\n:2\n$3\nbad\n:5\n:6\n"),
-                     REPLY_DONE);
-    assert_int_equal(op.out.scan.moved, 3);
-    assert_int_equal(op.out.scan.expired, 1);
+    build_scan(10, 3, 2, 1, 4, 2);
+    assert_int_equal(decode_built(&op), REPLY_DONE);
+    assert_int_equal(op.out.scan.moved, 10);
+    assert_int_equal(op.out.scan.expired, 3);
+    assert_int_equal(op.out.scan.died[DEATH_TRIES], 2);
+    assert_int_equal(op.out.scan.died[DEATH_EXPIRED], 1);
+    assert_int_equal(op.out.scan.died[DEATH_BURIED], 0);
+    assert_int_equal(op.out.scan.pruned, 4);
     assert_int_equal(op.out.scan.next_ms, 40);
     assert_int_equal(op.out.scan.lateness_count, 2);
     assert_int_equal(op.out.scan.lateness_ms[1], 6);
     assert_int_equal(op.out.scan.stuck, 2);
-    assert_int_equal(op.out.scan.wrong.len, 3);
+    assert_true(bytes_equal(op.out.scan.wrong, BYTES("bad")));
+}
+
+static void takes_as_much_as_one_scan_may_move(void **state)
+{
+    struct op op = op_of(OP_SCAN);
+
+    build_scan(REPLY_ITEMS_MAX, 0, 0, 0, 0, REPLY_ITEMS_MAX);
+    assert_int_equal(decode_built(&op), REPLY_DONE);
+    assert_int_equal(op.out.scan.lateness_ms[REPLY_ITEMS_MAX - 1], REPLY_ITEMS_MAX + 4);
+    build_scan(REPLY_ITEMS_MAX, REPLY_ITEMS_MAX, REPLY_ITEMS_MAX, 0, 0, 0);
+    assert_int_equal(decode_built(&op), REPLY_DONE);
+}
+
+static void refuses_a_scan_that_does_not_add_up(void **state)
+{
+    static const unsigned wrong[][6] = {
+        {REPLY_ITEMS_MAX + 1, REPLY_ITEMS_MAX + 1, 0, 0, 0, 0},
+        {1, 2, 0, 0, 0, 0}, /* more timed out than moved */
+        {2, 1, 2, 0, 0, 1}, /* more died of it than timed out */
+        {2, 1, 0, 2, 0, 0}, /* more expired than moved otherwise */
+        {4, 1, 0, 2, 2, 0}, /* more went */
+        {4, 1, 0, 1, 1, 0}, /* one was late, how late is not told */
+        {4, 1, 0, 1, 1, 2},
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct op op = op_of(OP_SCAN);
+
+        build_scan(wrong[i][0], wrong[i][1], wrong[i][2], wrong[i][3], wrong[i][4],
+                   wrong[i][5]);
+        assert_int_equal(decode_built(&op), REPLY_MALFORMED);
+        assert_int_equal(op.status, STATUS_UNKNOWN);
+    }
 }
 
 #define COUNTS ":1\n:2\n:3\n:0\n:40\n:-1\n"
@@ -216,7 +232,7 @@ static void calls_a_malformed_answer_unknown_for_writes_only(void **state)
         "*0\n",
         "*2\n:0\n:" NOW "\n",
         "*3\n$1\n0\n:" NOW "\n:-1\n",
-        "*3\n:6\n:" NOW "\n:-1\n",
+        "*3\n:7\n:" NOW "\n:-1\n",
         "*3\n:-1\n:" NOW "\n:-1\n",
         "*3\n:0\n:-5\n:-1\n",
         "*3\n:0\n:" NOW "\n:-2\n",
@@ -224,16 +240,13 @@ static void calls_a_malformed_answer_unknown_for_writes_only(void **state)
     };
 
     for (enum op_verb verb = 0; verb < OP_COUNT; verb++) {
-        bool is_read =
-            verb == OP_GET || verb == OP_STATS || verb == OP_TOPICS || verb == OP_OWNER;
-
         for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
             struct op op = op_of(verb);
 
             if (verb == OP_OWNER && i == 1)
                 continue; /* nil: there is no owner */
             assert_int_equal(decode_bytes(&op, texts[i], strlen(texts[i])), REPLY_MALFORMED);
-            assert_int_equal(op.status, is_read ? STATUS_STORE_ERROR : STATUS_UNKNOWN);
+            assert_int_equal(op.status, op_is_read(verb) ? STATUS_STORE_ERROR : STATUS_UNKNOWN);
         }
     }
 }
@@ -241,15 +254,10 @@ static void calls_a_malformed_answer_unknown_for_writes_only(void **state)
 static void refuses_outputs_that_cannot_be(void **state)
 {
     struct op stats = op_of(OP_STATS), stale = op_of(OP_RETURN), get = op_of(OP_GET);
-    struct op scan = op_of(OP_SCAN);
 
     assert_int_equal(DECODE(&stats, "*7\n:0\n:1\n:-1\n:0\n:-1\n:0\n:0\n"), REPLY_MALFORMED);
     assert_int_equal(DECODE(&stale, "*4\n:0\n:1\n:-1\n:4\n"), REPLY_MALFORMED);
-    assert_int_equal(DECODE(&get, "*4\n:0\n:1\n:-1\n$3\nabc\n"), REPLY_MALFORMED);
-    assert_int_equal(DECODE(&scan, "*8\n:0\n:1\n:-1\n:1001\n:1001\n:0\n:0\n$0\n\n"),
-                     REPLY_MALFORMED);
-    assert_int_equal(DECODE(&scan, "*8\n:0\n:1\n:-1\n:1\n:2\n:0\n:0\n$0\n\n"), REPLY_MALFORMED);
-    assert_int_equal(DECODE(&scan, "*8\n:0\n:1\n:-1\n:1\n:0\n:0\n:0\n$0\n\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&get, "*5\n:0\n:1\n:-1\n:5\n$3\nabc\n"), REPLY_MALFORMED);
 }
 
 static void finds_the_counter_in_the_ids_the_store_made(void **state)
@@ -270,11 +278,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_code_clock_and_wait_of_every_script),
         cmocka_unit_test(gives_back_the_id_of_the_caller_or_the_one_that_was_made),
+        cmocka_unit_test(knows_whether_a_job_with_the_id_lived),
         cmocka_unit_test(reads_jobs_with_small_and_big_bodies),
         cmocka_unit_test(takes_no_more_jobs_than_were_asked_for),
         cmocka_unit_test(knows_whether_a_pop_left_something),
         cmocka_unit_test(sends_a_pop_again_that_met_tombstones_only),
         cmocka_unit_test(counts_what_a_scan_moved),
+        cmocka_unit_test(takes_as_much_as_one_scan_may_move),
+        cmocka_unit_test(refuses_a_scan_that_does_not_add_up),
         cmocka_unit_test(reads_a_page_of_topics),
         cmocka_unit_test(takes_no_more_topics_than_were_asked_for),
         cmocka_unit_test(reads_an_owner),
@@ -284,5 +295,5 @@ int main(void)
         cmocka_unit_test(finds_the_counter_in_the_ids_the_store_made),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("reply", tests, NULL, reply_fini);
 }
