@@ -13,7 +13,7 @@
 struct bench {
     struct timers timers;
     struct memory_store *ms;
-    unsigned done, ready, up, down;
+    unsigned done, ready, settings, up, down;
     enum status last;
 };
 
@@ -23,6 +23,12 @@ static void on_ready(void *arg, struct bytes topic)
 {
     assert_true(bytes_equal(topic, TOPIC));
     ((struct bench *)arg)->ready++;
+}
+
+static void on_settings(void *arg, struct bytes topic)
+{
+    assert_true(bytes_equal(topic, TOPIC));
+    ((struct bench *)arg)->settings++;
 }
 
 static void on_up(void *arg)
@@ -43,17 +49,26 @@ static void on_done(struct op *op)
 
 static struct op push_op(const char *id)
 {
-    return (struct op){.verb = OP_PUSH,
-                       .on_done = on_done,
-                       .topic = TOPIC,
-                       .id = bytes_of_text(id),
-                       .in.push = {.body = BYTES("body"), .ttr_ms = 10000}};
+    return (struct op){
+        .verb = OP_PUSH,
+        .on_done = on_done,
+        .topic = TOPIC,
+        .id = bytes_of_text(id),
+        .in.push = {.body = BYTES("body"), .ttr_ms = 10000, .rules = rules_default}};
 }
 
 static struct op get_op(const char *id)
 {
     return (struct op){
         .verb = OP_GET, .on_done = on_done, .topic = TOPIC, .id = bytes_of_text(id)};
+}
+
+static struct op op_of(enum op_verb verb, const char *id)
+{
+    struct op op = get_op(id);
+
+    op.verb = verb;
+    return op;
 }
 
 static void turn(void)
@@ -91,8 +106,11 @@ static int setup(void **state)
     bench = (struct bench){0};
     timers_init(&bench.timers, 1000);
     bench.ms = memory_store_new(&bench.timers, 1);
-    memory_store_port(bench.ms)->events = (struct store_events){
-        .on_ready = on_ready, .on_up = on_up, .on_down = on_down, .arg = &bench};
+    memory_store_port(bench.ms)->events = (struct store_events){.on_ready = on_ready,
+                                                                .on_settings = on_settings,
+                                                                .on_up = on_up,
+                                                                .on_down = on_down,
+                                                                .arg = &bench};
     return 0;
 }
 
@@ -207,6 +225,82 @@ static void nodes_share_the_jobs_but_not_the_link(void **state)
     memory_store_free(other);
 }
 
+static struct op pause_op(void)
+{
+    struct op op = op_of(OP_CONFIGURE, "");
+
+    op.in.configure.has_pause = true;
+    op.in.configure.settings.paused_until_ms = SETTINGS_FOREVER;
+    return op;
+}
+
+static void all_nodes_hear_of_other_settings_but_those_whose_link_is_down(void **state)
+{
+    struct memory_store *other = memory_store_join(bench.ms, &bench.timers);
+    struct op op = pause_op();
+
+    memory_store_port(other)->events = memory_store_port(bench.ms)->events;
+    store_submit(memory_store_port(bench.ms), &op);
+    assert_int_equal(bench.settings, 0);
+    turn();
+    assert_int_equal(bench.settings, 2);
+    memory_store_take_down(other);
+    assert_int_equal(run(&op), STATUS_OK);
+    assert_int_equal(bench.settings, 3);
+    memory_store_free(other);
+}
+
+static void a_lost_link_loses_what_was_said_of_settings(void **state)
+{
+    struct op op = pause_op();
+
+    turn();
+    store_submit(memory_store_port(bench.ms), &op);
+    memory_store_take_down(bench.ms);
+    turn();
+    assert_int_equal(bench.settings, 0);
+}
+
+/* The suspects of an audit of the whole topic. */
+static unsigned suspects(void)
+{
+    struct op op = op_of(OP_AUDIT, "");
+
+    assert_int_equal(run(&op), STATUS_OK);
+    assert_int_equal(op.out.audit.next.len, 0);
+    return op.out.audit.count;
+}
+
+static enum damage mend(const char *id)
+{
+    struct op op = op_of(OP_REPAIR, id);
+
+    assert_int_equal(run(&op), STATUS_OK);
+    return op.out.repair.damage;
+}
+
+static void what_was_lost_is_found_and_mended_and_nothing_else(void **state)
+{
+    struct op with_ttl = push_op("b"), delayed = push_op("a");
+
+    delayed.in.push.delay_ms = with_ttl.in.push.delay_ms = 1000;
+    with_ttl.in.push.ttl_ms = 5000;
+    assert_int_equal(run(&delayed), STATUS_OK);
+    assert_int_equal(run(&with_ttl), STATUS_OK);
+    assert_int_equal(push("c"), STATUS_OK);
+    assert_int_equal(suspects(), 0);
+    assert_int_equal(mend("a"), DAMAGE_NONE);
+
+    memory_store_lose(bench.ms, 0, TOPIC, BYTES("a"));
+    memory_store_lose(bench.ms, 0, TOPIC, BYTES("b"));
+    assert_int_equal(suspects(), 2);
+    assert_int_equal(mend("b"), DAMAGE_NO_JOB);
+    assert_int_equal(mend("b"), DAMAGE_NONE);
+    assert_int_equal(mend("a"), DAMAGE_NO_JOB);
+    assert_int_equal(suspects(), 0);
+    assert_int_equal(get("c"), STATUS_OK);
+}
+
 static void operations_are_counted(void **state)
 {
     push("a");
@@ -229,6 +323,9 @@ int main(void)
         TEST(held_answers_wait_while_wake_ups_arrive),
         TEST(a_lost_link_makes_what_is_in_flight_unknown),
         TEST(nodes_share_the_jobs_but_not_the_link),
+        TEST(all_nodes_hear_of_other_settings_but_those_whose_link_is_down),
+        TEST(a_lost_link_loses_what_was_said_of_settings),
+        TEST(what_was_lost_is_found_and_mended_and_nothing_else),
         TEST(operations_are_counted),
     };
 #undef TEST
