@@ -55,6 +55,8 @@ struct contract_part {
 extern const struct contract_part contract_pushes, contract_places, contract_leases;
 extern const struct contract_part contract_owners, contract_scans, contract_orphans;
 extern const struct contract_part contract_events, contract_bytes, contract_topics;
+extern const struct contract_part contract_priorities, contract_expiry, contract_tries;
+extern const struct contract_part contract_moves, contract_modes;
 
 /* Around each test. Returns when the store is up. */
 void contract_begin(struct stand *stand);
@@ -64,6 +66,9 @@ void contract_end(void);
 
 /* Submits a copy of it, with its bucket set, and returns that when it is answered. */
 struct op run(struct op op);
+
+/* The same; it must be OK. */
+struct op run_well(struct op op);
 
 /* All at once; the answers replace the operations. */
 void run_all(struct op *ops, unsigned count);
@@ -94,6 +99,25 @@ struct op kept(const struct job *jobs, unsigned count);
 struct op returned(const struct job *jobs, unsigned count);
 struct op cancel(const char *id);
 
+/* With rules; in TOPIC, and successful. */
+struct op push_ruled(const char *id, struct job_rules rules);
+struct op push_ranked(const char *id, uint32_t priority);
+struct op push_limited(const char *id, unsigned max_tries);
+struct op push_mortal(const char *id, int64_t delay_ms, int64_t ttl_ms);
+
+/* In TOPIC; the caller looks at the status. */
+struct op bury(const struct job *job);
+struct op move(const char *id, int64_t delay_ms, unsigned states); /* FROM(...) | ... */
+
+#define FROM(state)   (1u << JOB_##state)
+#define FROM_ANYWHERE (FROM(DELAYED) | FROM(READY) | FROM(RESERVED) | FROM(DEAD))
+
+/* Pushed, popped and buried; nothing else may be ready. */
+void make_dead(const char *id);
+
+/* As get, with the time of its place. */
+struct job_row look(const char *id);
+
 /* A reserved job whose consumer has it, for `ttr_ms`. */
 struct job hold(const char *id, int64_t ttr_ms);
 
@@ -122,8 +146,10 @@ unsigned wake_ups(struct bytes topic);
 
 void assert_bytes(struct bytes actual, struct bytes expected);
 void assert_state(const char *id, enum job_state state);
+void assert_dead(const char *id, enum death death);
 void assert_gone(const char *id);
-void assert_counts(struct bytes topic, int delayed, int ready, int reserved);
+void assert_counts(struct bytes topic, int delayed, int ready, int reserved); /* none dead */
+void assert_all_counts(int delayed, int ready, int reserved, int dead);       /* of TOPIC */
 
 /* These ids, in this order, are all that is ready in TOPIC. They are popped. */
 void assert_ready(unsigned count, const char *const *ids);

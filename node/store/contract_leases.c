@@ -11,21 +11,32 @@ static struct job with_stamp(struct job job, int64_t stamp)
 
 /* ---- stamps ---- */
 
-static void every_stay_in_ready_or_reserved_has_a_higher_stamp(void **state)
+/* The number of TOPIC's ready job in the line; of one that comes first it is negative. */
+static int64_t number_of(const char *id)
+{
+    return get(id).stamp - JOB_KEY_MIDDLE;
+}
+
+static void every_stay_in_ready_or_reserved_has_a_higher_number(void **state)
 {
     int64_t last = 0;
 
     for (unsigned i = 0; i < 5; i++) {
-        struct job ready = (push("a"), get("a")), job = pop_one();
+        int64_t ready = (push("a"), number_of("a"));
+        struct job job = pop_one();
 
-        assert_true(ready.stamp > last);
-        assert_true(job.stamp > ready.stamp);
+        assert_true(ready > last);
+        assert_true(job.stamp > ready);
         returned(&job, 1);
-        assert_true(get("a").stamp > job.stamp);
+        assert_true(-number_of("a") > job.stamp);
+        last = -number_of("a");
         job = pop_one();
+        assert_true(job.stamp > last);
         assert_status(release(&job, 0), OK);
-        assert_true(get("a").stamp > job.stamp);
+        assert_true(number_of("a") > job.stamp);
+        last = number_of("a");
         job = pop_one();
+        assert_true(job.stamp > last);
         last = job.stamp;
         assert_status(ack(&job), OK);
     }
@@ -436,6 +447,7 @@ static void a_released_job_is_last_in_line_and_due_now(void **state)
 
     assert_status(op, OK);
     assert_int_equal(op.wait_ms, -1);
+    assert_int_equal(op.out.change.due_ms, op.now_ms);
     assert_state("a", JOB_READY);
     assert_int_equal(get("a").due_ms, op.now_ms);
     assert_counts(TOPIC, 0, 2, 0);
@@ -492,6 +504,8 @@ static void a_touch_moves_the_deadline(void **state)
     struct op op = touch(&job, FAR_MS);
 
     assert_status(op, OK);
+    assert_int_equal(op.out.change.deadline_ms, op.now_ms + FAR_MS);
+    assert_int_equal(look("a").place_ms, op.now_ms + FAR_MS);
     assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
     op = touch(&job, 2000);
     assert_int_equal(next_event_ms(), op.now_ms + 2000);
@@ -523,7 +537,7 @@ static void a_touch_of_a_job_without_ttr_gives_five_seconds(void **state)
 
 static void no_verb_accepts_a_wrong_lease(void **state)
 {
-    static const enum op_verb verbs[] = {OP_ACK, OP_RELEASE, OP_TOUCH};
+    static const enum op_verb verbs[] = {OP_ACK, OP_RELEASE, OP_TOUCH, OP_BURY};
     struct job reserved = hold("reserved", TTR_MS), ready, delayed;
     struct job wrong = with_stamp(reserved, reserved.stamp - 1);
     struct job missing = {.id = BYTES("missing"), .stamp = reserved.stamp};
@@ -532,7 +546,7 @@ static void no_verb_accepts_a_wrong_lease(void **state)
     push_delayed("delayed", FAR_MS);
     ready = get("ready");
     delayed = get("delayed");
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         assert_status(run(lease_op(verbs[i], &wrong)), NOT_OWNER);
         assert_status(run(lease_op(verbs[i], &missing)), NOT_FOUND);
         assert_status(run(lease_op(verbs[i], &ready)), NOT_RESERVED);
@@ -572,7 +586,7 @@ static void a_lease_ends_with_the_scan_after_its_deadline(void **state)
 
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
-    TEST(every_stay_in_ready_or_reserved_has_a_higher_stamp),
+    TEST(every_stay_in_ready_or_reserved_has_a_higher_number),
     TEST(ids_and_stamps_of_a_bucket_never_meet),
     TEST(a_ttr_of_its_own_replaces_the_jobs_for_this_reservation),
     TEST(a_ttr_of_its_own_keeps_a_job_that_has_none),

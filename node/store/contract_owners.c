@@ -104,6 +104,18 @@ static void a_released_job_has_no_owner(void **state)
     assert_status(owner("a"), NOT_FOUND);
 }
 
+static void a_buried_or_moved_job_has_no_owner(void **state)
+{
+    struct job job = (push("buried"), pop_remembered(TOPIC));
+
+    assert_status(bury(&job), OK);
+    assert_status(owner("buried"), NOT_FOUND);
+    push("moved");
+    pop_remembered(TOPIC);
+    assert_status(move("moved", FAR_MS, FROM(RESERVED)), OK);
+    assert_status(owner("moved"), NOT_FOUND);
+}
+
 static void a_delivery_and_a_touch_keep_the_owner(void **state)
 {
     struct job job = (push("a"), pop_remembered(TOPIC));
@@ -160,6 +172,7 @@ static const struct CMUnitTest tests[] = {
     TEST(other_pops_and_pushes_are_not_remembered),
     TEST(an_owner_goes_with_its_job),
     TEST(a_released_job_has_no_owner),
+    TEST(a_buried_or_moved_job_has_no_owner),
     TEST(a_delivery_and_a_touch_keep_the_owner),
     TEST(the_owner_of_a_returned_job_is_stale),
     TEST(the_owner_of_an_expired_job_is_stale),

@@ -19,7 +19,7 @@ static void jobs_are_popped_first_in_first_out(void **state)
 static void a_popped_job_is_reserved_with_a_new_stamp(void **state)
 {
     struct op pushed = push("a"), popped;
-    int64_t stamp = get("a").stamp;
+    int64_t number = get("a").stamp - JOB_KEY_MIDDLE;
     struct job job;
 
     popped = pop(1);
@@ -29,7 +29,7 @@ static void a_popped_job_is_reserved_with_a_new_stamp(void **state)
     assert_int_equal(job.ttr_ms, TTR_MS);
     assert_int_equal(job.due_ms, pushed.out.push.due_ms);
     assert_bytes(job.body, BODY);
-    assert_true(job.stamp > stamp);
+    assert_true(job.stamp > number);
     assert_int_equal(get("a").stamp, job.stamp);
     assert_state("a", JOB_RESERVED);
     assert_true(popped.now_ms >= pushed.now_ms);
@@ -90,13 +90,15 @@ static void a_pop_can_take_a_whole_batch(void **state)
 
 static void a_cancelled_job_is_gone_from_every_state(void **state)
 {
-    struct job reserved = (push("reserved"), pop_one());
+    struct job reserved = (make_dead("dead"), push("reserved"), pop_one());
 
     push("ready");
     push_delayed("delayed", FAR_MS);
+    assert_status(cancel("dead"), OK);
     assert_status(cancel("reserved"), OK);
     assert_status(cancel("ready"), OK);
     assert_status(cancel("delayed"), OK);
+    assert_gone("dead");
     assert_gone("reserved");
     assert_gone("ready");
     assert_gone("delayed");
@@ -151,7 +153,7 @@ static void an_old_lease_does_not_fit_the_same_id_again(void **state)
 }
 
 /* Fills the ready list with so many tombstones. */
-static void bury(unsigned count)
+static void leave_tombstones(unsigned count)
 {
     struct op *pushes = calloc(count, sizeof(*pushes));
     struct op *cancels = calloc(count, sizeof(*cancels));
@@ -170,7 +172,7 @@ static void bury(unsigned count)
 
 static void a_pop_finds_the_job_behind_many_tombstones(void **state)
 {
-    bury(2500);
+    leave_tombstones(2500);
     push("a");
     assert_counts(TOPIC, 0, 1, 0);
     ASSERT_READY("a");
@@ -178,7 +180,7 @@ static void a_pop_finds_the_job_behind_many_tombstones(void **state)
 
 static void a_pop_of_tombstones_alone_is_empty(void **state)
 {
-    bury(2500);
+    leave_tombstones(2500);
     assert_int_equal(pop(1).out.pop.count, 0);
     assert_counts(TOPIC, 0, 0, 0);
 }
@@ -188,7 +190,7 @@ static void a_short_pop_means_an_empty_list_or_says_that_there_is_more(void **st
     struct op op;
 
     push("a");
-    bury(1500);
+    leave_tombstones(1500);
     push("b");
     op = pop(2);
     assert_in_range(op.out.pop.count, 1, 2);
@@ -201,6 +203,23 @@ static void a_short_pop_means_an_empty_list_or_says_that_there_is_more(void **st
 }
 
 /* ---- ack, get, stats ---- */
+
+static void a_look_tells_the_time_of_the_place(void **state)
+{
+    struct op op = push_delayed("delayed", FAR_MS);
+    struct job job;
+
+    assert_int_equal(look("delayed").place_ms, op.now_ms + FAR_MS);
+    op = push("a");
+    assert_int_equal(look("a").place_ms, op.now_ms);
+    op = pop(1);
+    assert_int_equal(look("a").place_ms, op.now_ms + OP_UNCONFIRMED_MS);
+    job = op.out.pop.jobs[0];
+    op = delivered(&job, 1);
+    assert_int_equal(look("a").place_ms, op.now_ms + TTR_MS);
+    op = bury(&job);
+    assert_int_equal(look("a").place_ms, op.now_ms);
+}
 
 static void an_acknowledged_job_is_gone(void **state)
 {
@@ -276,6 +295,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_pop_finds_the_job_behind_many_tombstones),
     TEST(a_pop_of_tombstones_alone_is_empty),
     TEST(a_short_pop_means_an_empty_list_or_says_that_there_is_more),
+    TEST(a_look_tells_the_time_of_the_place),
     TEST(an_acknowledged_job_is_gone),
     TEST(only_the_holder_of_a_reserved_job_may_end_it),
     TEST(what_is_not_there_is_not_found),

@@ -11,7 +11,7 @@
 #include "node/store/redis_fixture.h"
 #include "node/store/redis_store.h"
 
-#define TESTS_MAX 200
+#define TESTS_MAX 600
 
 /* ---- the store in memory, on a time that goes by when told to ---- */
 
@@ -217,8 +217,11 @@ static int redis_group_teardown(void **state)
 /* ---- the same tests for each ---- */
 
 static const struct contract_part *const every_store[] = {
-    &contract_pushes,  &contract_places, &contract_leases, &contract_owners, &contract_scans,
-    &contract_orphans, &contract_events, &contract_bytes,  &contract_topics, NULL,
+    &contract_pushes,     &contract_places, &contract_leases,
+    &contract_owners,     &contract_scans,  &contract_orphans,
+    &contract_events,     &contract_bytes,  &contract_topics,
+    &contract_priorities, &contract_expiry, &contract_tries,
+    &contract_moves,      &contract_modes,  NULL,
 };
 static const struct contract_part *const redis_only[] = {&contract_twins, &contract_redis,
                                                          NULL};

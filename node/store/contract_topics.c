@@ -339,7 +339,7 @@ static void a_job_that_is_due_has_no_time_left(void **state)
 }
 
 /* One job of the topic, behind so many that are cancelled. */
-static void bury(struct bytes topic, unsigned count)
+static void leave_tombstones(struct bytes topic, unsigned count)
 {
     static struct op ops[200];
     static char ids[200][16];
@@ -361,8 +361,8 @@ static void the_oldest_is_found_behind_some_that_were_cancelled(void **state)
 {
     struct op op;
 
-    bury(TOPIC, 99);
-    bury(OTHER, 99);
+    leave_tombstones(TOPIC, 99);
+    leave_tombstones(OTHER, 99);
     assert_true(stats_of(TOPIC).oldest_ready_ms >= 0);
     op = topics(BYTES(""), 2);
     assert_true(op.out.topics.rows[0].stats.oldest_ready_ms >= 0);
@@ -371,7 +371,7 @@ static void the_oldest_is_found_behind_some_that_were_cancelled(void **state)
 
 static void the_oldest_is_not_looked_for_behind_many(void **state)
 {
-    bury(TOPIC, 100);
+    leave_tombstones(TOPIC, 100);
     assert_int_equal(stats_of(TOPIC).oldest_ready_ms, -1);
     assert_int_equal(stats_of(TOPIC).ready, 1);
 }
