@@ -221,7 +221,7 @@ static void counts_the_jobs_of_a_list(void **state)
 
 static void reads_a_lease_and_what_may_stand_beside_it(void **state)
 {
-    struct decoded d = decode_lease("{\"lease\":\"281474976710655\"}", OP_ACK);
+    struct decoded d = decode_lease("{\"lease\":\"140737488355327\"}", OP_ACK);
 
     assert_int_equal(d.status, STATUS_OK);
     assert_int_equal(d.lease.stamp, JOB_STAMP_MAX);
@@ -257,7 +257,7 @@ static void refuses_a_lease_that_no_pop_has_given(void **state)
         {"{\"lease\":\"x\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
         {"{\"lease\":\"-1\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
         {"{\"lease\":\"1 \"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
-        {"{\"lease\":\"281474976710656\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
+        {"{\"lease\":\"140737488355328\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
         {"{\"lease\":\"18446744073709551617\"}", OP_ACK, STATUS_BAD_REQUEST, "lease: not one"},
         {"{\"lease\":\"1\",\"delay_ms\":1}", OP_ACK, STATUS_BAD_REQUEST, "delay_ms: unknown"},
         {"{\"lease\":\"1\",\"ttr_ms\":1}", OP_RELEASE, STATUS_BAD_REQUEST, "ttr_ms: unknown"},
