@@ -6,7 +6,7 @@
 /* Jobs in the order in which they are pushed, named by their number. */
 static void push_many(unsigned count, const uint32_t *priorities)
 {
-    char id[8];
+    char id[16];
 
     for (unsigned i = 0; i < count; i++) {
         snprintf(id, sizeof(id), "%u", i);
