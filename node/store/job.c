@@ -59,40 +59,48 @@ static bool take_holder(struct bytes *left, struct bytes *holder)
            holder->len <= JOB_HOLDER_MAX;
 }
 
-static bool take_header(const char *at, struct job *job)
+/* The state is one, and where it is that of the dead, the stamp a reason. */
+static bool header_is_sound(const char *at)
 {
     unsigned state = (uint8_t)at[0] & JOB_STATE_MASK;
-    int64_t stamp = packed_get(at + 13, 6);
-    bool is_dead = state == JOB_DEAD;
+    int64_t stamp;
 
-    if (state < JOB_DELAYED || state > JOB_DEAD)
-        return false;
-    if (is_dead && (stamp == DEATH_NONE || stamp >= DEATH_COUNT))
-        return false;
-    job->state = (enum job_state)state;
+    if (state != JOB_DEAD)
+        return state >= JOB_DELAYED && state < JOB_DEAD;
+    stamp = packed_get(at + 13, 6);
+    return stamp > DEATH_NONE && stamp < DEATH_COUNT;
+}
+
+static void read_header(const char *at, struct job *job)
+{
+    int64_t stamp = packed_get(at + 13, 6);
+
+    job->state = (enum job_state)((uint8_t)at[0] & JOB_STATE_MASK);
     job->tries = (unsigned)packed_get(at + 1, 2);
     job->ttr_ms = packed_get(at + 3, 4);
     job->due_ms = packed_get(at + 7, 6);
-    job->stamp = is_dead ? 0 : stamp;
-    job->death = is_dead ? (enum death)stamp : DEATH_NONE;
+    job->stamp = job->state == JOB_DEAD ? 0 : stamp;
+    job->death = job->state == JOB_DEAD ? (enum death)stamp : DEATH_NONE;
     job->delay_ms = packed_get(at + 19, 5);
-    return true;
 }
 
+/* Every job that is handed out comes through here: what it has is written once. */
 enum status job_unpack(struct bytes packed, struct job *job)
 {
-    struct job found = {.id = job->id, .rules = rules_default};
-    struct bytes left = packed, header;
+    struct job_rules rules;
+    struct bytes left = packed, header, holder = {NULL, 0};
     unsigned flags;
 
-    if (!cut(&left, JOB_HEADER_BYTES, &header) || !take_header(header.at, &found))
+    if (!cut(&left, JOB_HEADER_BYTES, &header) || !header_is_sound(header.at))
         return STATUS_STORE_ERROR;
     flags = (uint8_t)header.at[0];
-    if (flags & JOB_FLAG_RULES && !take_rules(&left, &found.rules))
+    if (flags & JOB_FLAG_RULES && !take_rules(&left, &rules))
         return STATUS_STORE_ERROR;
-    if (flags & JOB_FLAG_HOLDER && !take_holder(&left, &found.holder))
+    if (flags & JOB_FLAG_HOLDER && !take_holder(&left, &holder))
         return STATUS_STORE_ERROR;
-    found.body = left;
-    *job = found;
+    read_header(header.at, job);
+    job->rules = flags & JOB_FLAG_RULES ? rules : rules_default;
+    job->holder = holder;
+    job->body = left;
     return STATUS_OK;
 }

@@ -5,27 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "node/store/packed.h"
-
-void call_init(struct script_call *call)
-{
-    call->argc = 0;
-    call->used = 0;
-}
-
 /* ---- arguments ---- */
-
-void call_add(struct script_call *call, const char *at, size_t len)
-{
-    assert(call->argc < SCRIPT_ARGS_MAX);
-    call->argv[call->argc] = at ? at : "";
-    call->lens[call->argc++] = len;
-}
-
-void call_add_bytes(struct script_call *call, struct bytes bytes)
-{
-    call_add(call, bytes.at, bytes.len);
-}
 
 void call_add_text(struct script_call *call, const char *text)
 {
@@ -59,31 +39,6 @@ void call_add_number(struct script_call *call, int64_t number)
     while ((left /= 10));
     call->used += 20;
     call_add(call, at, (size_t)(end - at));
-}
-
-char *call_pack_begin(struct script_call *call)
-{
-    return call->room + call->used;
-}
-
-char *call_pack_room(struct script_call *call, size_t bytes)
-{
-    char *at = call->room + call->used;
-
-    assert(call->used + bytes <= sizeof(call->room));
-    call->used += bytes;
-    return at;
-}
-
-void call_pack(struct script_call *call, unsigned bytes, int64_t number)
-{
-    assert(number >= 0 && number >> (8 * bytes) == 0);
-    packed_put(call_pack_room(call, bytes), bytes, number);
-}
-
-void call_pack_end(struct script_call *call, const char *begin)
-{
-    call_add(call, begin, (size_t)(call->room + call->used - begin));
 }
 
 /* ---- keys ---- */
