@@ -31,6 +31,9 @@ struct handed_job {
     bool has_ttr;   /* as in struct lease */
     int64_t ttr_ms;
     unsigned bucket;
+    bool ends_with_delivery;   /* it has no time to run */
+    int64_t reserved_until_ms; /* by the store's clock, once it is delivered: without its
+                                * confirmation */
     struct bytes id;    /* in text */
     struct bytes topic; /* in text */
     char text[];

@@ -73,9 +73,10 @@ struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
         h->was_awaited = pop && h->tries == 0 && h->due_mono_ms >= pop->since_mono_ms;
         h->has_ttr = pop && pop->has_ttr;
         h->ttr_ms = pop ? pop->ttr_ms : 0;
+        h->ends_with_delivery = (h->has_ttr ? h->ttr_ms : jobs[i].ttr_ms) == 0;
         list_append(&d->jobs, &h->link);
     }
-    keeper_add(&ds->keeper, &d->reading, &d->jobs, op->sent_mono_ms);
+    keeper_add(&ds->keeper, &d->reading, &d->jobs, op);
     ds->held_count++;
     return d;
 }
@@ -135,6 +136,7 @@ void deliveries_confirm(struct deliveries *ds, struct delivery *d)
 
         note_handover(ds, d, h);
         HASH_ADD(hh, ds->by_lease, key, sizeof(h->key), h);
+        h->reserved_until_ms = d->reading.until_ms;
         add_pending(ds, h);
     }
     delivery_free(ds, d);

@@ -497,6 +497,54 @@ static void stopping_waits_for_what_was_handed_out(void **state)
     fixture_turn(&own);
     assert_false(is_stopped); /* the protocol has not said what became of it */
     delivered(&own, &late);
+/* Its lease was used up, not over. */
+static void what_was_acknowledged_while_it_was_read_is_not_late(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    fixture_advance(&f, 20000);
+    assert_int_equal(settle(OP_ACK, &a), STATUS_OK);
+    fixture_advance(&f, 20000);
+    delivered(&f, &a);
+    fixture_advance(&f, 100);
+    assert_int_equal(confirmations(), 1);
+    assert_int_equal(queue_stats(f.q)->late_confirmations, 0);
+}
+
+/* The first try arrived, and was the job's end; the last one comes after its time. */
+static void a_confirmation_that_is_repeated_is_not_late(void **state)
+{
+    queue_deactivate(f.q); /* nothing but confirmations reaches the store */
+    push(&f, "t", "1", 0, 0);
+    consume(&f, &a, "t", 1, 0);
+    fixture_advance(&f, 1900);
+    delivered(&f, &a);
+    memory_store_fail(f.ms, 8, STATUS_UNKNOWN, MEMORY_DONE);
+    fixture_advance(&f, 20000);
+    assert_int_equal(confirmations(), 9);
+    assert_int_equal(queue_stats(f.q)->late_confirmations, 0);
+}
+
+/* Of two confirmations in one operation. */
+static void only_what_is_late_is_counted_as_late(void **state)
+{
+    push(&f, "t", "late", 0, 60000);
+    push(&f, "t", "done", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    memory_store_fail(f.ms, 1000, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    fixture_advance(&f, 6000); /* too long to be kept */
+    memory_store_fail(f.ms, 0, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    consume(&f, &b, "t", 1, 0);
+    assert_string_equal(b.ids[0], "done");
+    fixture_advance(&f, 1000);
+    assert_int_equal(settle(OP_ACK, &b), STATUS_OK);
+    delivered(&f, &a);
+    delivered(&f, &b);
+    fixture_advance(&f, 100);
+    assert_int_equal(confirmations(), 1);
+    assert_int_equal(queue_stats(f.q)->late_confirmations, 1);
+}
+
     fixture_turn(&own);
     assert_true(is_stopped);
     assert_int_equal(memory_store_count(own.ms, OP_DELIVERED), 1);
@@ -545,3 +593,6 @@ int main(void)
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        TEST(what_was_acknowledged_while_it_was_read_is_not_late),
+        TEST(a_confirmation_that_is_repeated_is_not_late),
+        TEST(only_what_is_late_is_counted_as_late),
