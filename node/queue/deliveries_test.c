@@ -232,6 +232,23 @@ static void a_quick_acknowledgement_saves_the_confirmation(void **state)
     assert_int_equal(confirmations(), 0);
 }
 
+/* The time that another job has waited does not count for it. */
+static void a_quick_acknowledgement_comes_before_the_confirmation(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    push(&f, "u", "2", 0, 60000);
+    consume(&f, &a, "u", 1, 0);
+    delivered(&f, &a);
+    fixture_advance(&f, 4);
+    consume(&f, &b, "t", 1, 0);
+    delivered(&f, &b);
+    fixture_advance(&f, 4);
+    assert_int_equal(confirmations(), 1);
+    assert_int_equal(settle(OP_ACK, &b), STATUS_OK);
+    fixture_advance(&f, 100);
+    assert_int_equal(confirmations(), 1);
+}
+
 /* The consumer still holds the job for its TTR, whatever became of its acknowledgement. */
 static void a_failed_acknowledgement_is_followed_by_the_confirmation(void **state)
 {
@@ -479,24 +496,6 @@ static void a_confirmation_that_comes_too_late_is_counted(void **state)
     assert_int_equal(queue_stats(f.q)->late_confirmations, 1);
 }
 
-static void on_stopped(void *arg)
-{
-    *(bool *)arg = true;
-}
-
-static void stopping_waits_for_what_was_handed_out(void **state)
-{
-    struct fixture own;
-    struct consumer late = {0};
-    bool is_stopped = false;
-
-    fixture_start(&own, 2);
-    push(&own, "t", "1", 0, 0);
-    consume(&own, &late, "t", 1, 0);
-    queue_stop(own.q, on_stopped, &is_stopped);
-    fixture_turn(&own);
-    assert_false(is_stopped); /* the protocol has not said what became of it */
-    delivered(&own, &late);
 /* Its lease was used up, not over. */
 static void what_was_acknowledged_while_it_was_read_is_not_late(void **state)
 {
@@ -545,6 +544,24 @@ static void only_what_is_late_is_counted_as_late(void **state)
     assert_int_equal(queue_stats(f.q)->late_confirmations, 1);
 }
 
+static void on_stopped(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+static void stopping_waits_for_what_was_handed_out(void **state)
+{
+    struct fixture own;
+    struct consumer late = {0};
+    bool is_stopped = false;
+
+    fixture_start(&own, 2);
+    push(&own, "t", "1", 0, 0);
+    consume(&own, &late, "t", 1, 0);
+    queue_stop(own.q, on_stopped, &is_stopped);
+    fixture_turn(&own);
+    assert_false(is_stopped); /* the protocol has not said what became of it */
+    delivered(&own, &late);
     fixture_turn(&own);
     assert_true(is_stopped);
     assert_int_equal(memory_store_count(own.ms, OP_DELIVERED), 1);
@@ -570,6 +587,7 @@ int main(void)
         TEST(a_pop_that_was_answered_late_is_kept_at_once),
         TEST(a_keep_that_failed_slowly_is_made_up_for),
         TEST(a_quick_acknowledgement_saves_the_confirmation),
+        TEST(a_quick_acknowledgement_comes_before_the_confirmation),
         TEST(a_failed_acknowledgement_is_followed_by_the_confirmation),
         TEST(confirmations_of_a_topic_travel_together),
         TEST(a_lost_confirmation_is_sent_once_more),
@@ -588,11 +606,11 @@ int main(void)
         TEST(a_confirmation_is_repeated_until_the_store_takes_it),
         TEST(a_confirmation_that_is_given_up_is_counted),
         TEST(a_confirmation_that_comes_too_late_is_counted),
+        TEST(what_was_acknowledged_while_it_was_read_is_not_late),
+        TEST(a_confirmation_that_is_repeated_is_not_late),
+        TEST(only_what_is_late_is_counted_as_late),
         cmocka_unit_test(stopping_waits_for_what_was_handed_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-        TEST(what_was_acknowledged_while_it_was_read_is_not_late),
-        TEST(a_confirmation_that_is_repeated_is_not_late),
-        TEST(only_what_is_late_is_counted_as_late),
