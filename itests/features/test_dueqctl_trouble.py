@@ -276,6 +276,19 @@ def test_a_change_whose_output_is_lost_has_happened_all_the_same(node, topic):
     assert ctl("get", topic, "a").code == NOTHING
 
 
+def test_nothing_has_happened_where_nothing_was_popped_or_pushed(make_node):
+    node = make_node({"limits.body_bytes": "1KiB"}).start()
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    for words, lines in ((("pop", "none", "--json"), b""),
+                         (("push", "none", "--lines"), b"x" * 2000 + b"\n")):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([program(), *words], input=lines, stdout=full,
+                                  stderr=subprocess.PIPE, env=environment(ctl.url), check=False,
+                                  timeout=20)
+        assert done.returncode == REFUSED and b"cannot be written" in done.stderr
+        assert b"has happened" not in done.stderr
+
+
 def test_a_closed_input_is_no_empty_body(node, topic):
     ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
     for words in ("push TOPIC -", "push TOPIC --lines", "cancel TOPIC -"):
