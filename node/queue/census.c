@@ -37,18 +37,11 @@ static void on_time_over(struct timer *timer)
     answer(CONTAINER_OF(timer, struct census_call, timer), STATUS_UNAVAILABLE);
 }
 
-static void on_turn(struct timer *timer)
+static void tell_over(struct later *later, struct list *link)
 {
-    struct censuses *cs = CONTAINER_OF(timer, struct censuses, turn);
-    struct list now, *link;
+    struct census_call *call = CONTAINER_OF(link, struct census_call, link);
 
-    list_init(&now);
-    list_append_all(&now, &cs->over);
-    while ((link = list_pop(&now))) {
-        struct census_call *call = CONTAINER_OF(link, struct census_call, link);
-
-        answer(call, call->status);
-    }
+    answer(call, call->status);
 }
 
 static void end_later(struct census_call *call, enum status status)
@@ -58,8 +51,7 @@ static void end_later(struct census_call *call, enum status status)
     list_remove(&call->link);
     timer_disarm(cs->core->timers, &call->timer);
     call->status = status;
-    list_append(&cs->over, &call->link);
-    timer_arm(cs->core->timers, &cs->turn, 0);
+    later_add(&cs->over, &call->link);
 }
 
 static void end_all_later(struct censuses *cs, enum status status)
@@ -326,15 +318,14 @@ void censuses_init(struct censuses *cs, struct core *core)
     if (!cs->buckets)
         abort();
     list_init(&cs->waiting);
-    list_init(&cs->over);
-    timer_init(&cs->turn, on_turn);
+    later_init(&cs->over, core->timers, tell_over);
     for (unsigned i = 0; i < CENSUS_LANES; i++)
         cs->lanes[i].censuses = cs;
 }
 
 void censuses_fini(struct censuses *cs)
 {
-    timer_disarm(cs->core->timers, &cs->turn);
+    later_fini(&cs->over);
     tally_free(cs->last);
     tally_free(cs->tally);
     free(cs->buckets);
