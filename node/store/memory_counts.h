@@ -1,0 +1,10 @@
+/* How many jobs a topic has, and which topics a bucket has. For memory_ops.c. */
+#ifndef DUEQ_NODE_STORE_MEMORY_COUNTS_H
+#define DUEQ_NODE_STORE_MEMORY_COUNTS_H
+
+#include "node/store/memory_ops.h"
+
+enum status memory_run_stats(struct call *c);
+enum status memory_run_topics(struct call *c);
+
+#endif
