@@ -14,14 +14,19 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+static void start_with_timeout(struct node *n, int64_t timeout_ms)
+{
+    n->options.command_timeout_ms = timeout_ms;
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+}
+
 static void closes_the_connection_when_an_answer_does_not_come_in_time(void **state)
 {
     struct node *n = *state;
     struct job_op a = {0}, b = {0};
 
-    n->options.command_timeout_ms = 150;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    start_with_timeout(n, 150);
     kill(n->redis->pid, SIGSTOP);
     submit_push(n, &a, "t");
     run_until(n->loop, &a.is_done);
@@ -39,9 +44,7 @@ static void stall_with_a_push(struct node *n, bool is_written_before)
     int64_t until_mono_ms;
     struct job_op a = {0};
 
-    n->options.command_timeout_ms = 200;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    start_with_timeout(n, 200);
     submit_push(n, &a, "t");
     if (is_written_before) {
         event_base_loop(n->loop->base, EVLOOP_NONBLOCK);
@@ -71,9 +74,7 @@ static void notices_a_silent_redis_without_an_operation(void **state)
 {
     struct node *n = *state;
 
-    n->options.command_timeout_ms = 100;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    start_with_timeout(n, 100);
     kill(n->redis->pid, SIGSTOP);
     run_until(n->loop, &n->is_down);
     kill(n->redis->pid, SIGCONT);
