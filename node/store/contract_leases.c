@@ -319,11 +319,11 @@ static void a_job_kept_for_a_while_is_delivered_as_ever(void **state)
 static void keeping_changes_nothing_that_is_confirmed(void **state)
 {
     struct job delivered_one = hold("a", FAR_MS), touched = (push("b"), pop_one());
-    struct op op = touch(&touched, SOON_MS);
+    struct op op = touch(&touched, OP_UNCONFIRMED_MS / 2);
 
     assert_int_equal(kept(&delivered_one, 1).out.leases.stale, 0);
     assert_int_equal(kept(&touched, 1).out.leases.stale, 0);
-    assert_int_equal(next_event_ms(), op.now_ms + SOON_MS);
+    assert_int_equal(next_event_ms(), op.now_ms + OP_UNCONFIRMED_MS / 2);
     assert_status(ack(&touched), OK);
     assert_true(next_event_ms() > store_now() + OP_UNCONFIRMED_MS);
 }
