@@ -25,7 +25,7 @@ void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct r
         call.topic = memory_topic_get(bucket, op->topic);
     memset(&op->out, 0, sizeof(op->out));
     op->status = memory_op_run(&call);
-    op->now_ms = op->verb == OP_OWNER ? 0 : now_ms;
+    op->now_ms = op->verb == OP_OWNER || op->verb == OP_ACK ? 0 : now_ms;
     op->wait_ms = wait_for(before_ms, heap_first_ms(&bucket->index), now_ms);
 }
 

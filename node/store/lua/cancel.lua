@@ -3,7 +3,7 @@
 -- KEYS   j p d v x o r t a
 -- ARGV   topic, id
 -- answer code, now, wait (always -1)
--- USES   owns
+-- USES   now owns
 --
 -- The entry of a ready job stays in r as a tombstone: to search the list would take long. With
 -- the topic's last job all of r is tombstones, and the topic is no more. (Where a place still

@@ -3,7 +3,7 @@
 -- KEYS   j p v t o
 -- ARGV   topic, then for each lease: id, stamp (6 bytes) and perhaps a TTR of its own (4 bytes)
 -- answer code, now, wait, number of leases that were not valid any more
--- USES   check_lease owns event confirmed
+-- USES   now check_lease owns event confirmed
 --
 -- With TTR 0 a job is done with its delivery, also where its consumer touched it before the end
 -- of the reply. Any other reservation that is confirmed already stays as it is: this may be said

@@ -3,6 +3,7 @@
 -- KEYS   j p
 -- ARGV   id
 -- answer code, now, wait (always -1), value, and where it is big its body
+-- USES   now
 
 local j, p = unpack(KEYS)
 local id = ARGV[1]

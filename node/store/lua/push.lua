@@ -4,7 +4,7 @@
 -- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BB': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket
 -- answer code, now, wait, due[, id when it was made here]
--- USES   wake event
+-- USES   now wake event
 --
 -- A body above 1,024 bytes goes to p, so that a change of the header does not copy it. The
 -- numbers are packed because reading five of them from text costs as much as storing the job.

@@ -3,7 +3,7 @@
 -- KEYS   j r d v t n o
 -- ARGV   topic, id, stamp (6 bytes), delay ms
 -- answer code, now, wait
--- USES   check_lease owns wake event confirmed
+-- USES   now check_lease owns wake event confirmed
 --
 -- The job is due anew, now + delay; the delay it was pushed with stays in its header. Nobody
 -- owns it any more. Who gives it back had it: that is a try.

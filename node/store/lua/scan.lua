@@ -5,7 +5,7 @@
 -- answer code, now, wait (always -1), moved, expired, ms to the bucket's next event (0: more
 --        is due now; -1: there is none), number of topics left alone, what is wrong with the
 --        first of them (''), then the lateness of each delayed job
--- USES   moved wake
+-- USES   now moved wake
 --
 -- Topics come in the order of their next event. First the plan is made for all of them, by
 -- reading alone; then it is carried out. Where a due job is missing, or not in the state its
