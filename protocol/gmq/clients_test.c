@@ -284,40 +284,6 @@ static void what_was_flushed_is_delivered_when_its_connection_closes_at_once(voi
     leave(&reader);
 }
 
-/* Some at each tenth of a second. */
-static void trickle(struct client *c, int64_t ms)
-{
-    char some[300];
-
-    for (; ms > 0; ms -= 100) {
-        (void)!recv(c->fd, some, sizeof(some), MSG_DONTWAIT);
-        fixture_pass(c->f, 100);
-    }
-}
-
-static void a_node_that_stops_waits_five_seconds_for_who_reads_slowly_but_steadily(void **state)
-{
-    struct fixture *f = *state;
-    struct client producer = connect_client(f);
-    struct client reader = connect_client(f);
-    int small = 2048;
-
-    assert_int_equal(setsockopt(reader.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
-    for (unsigned jobs = fill_output(f, &producer, &reader), more = 40; more; more--) {
-        push_large(&producer, jobs++);
-        say(&reader, POP("\"t\""));
-        AWAIT(f, memory_store_count(f->ms, OP_POP) == jobs);
-    }
-    fixture_stop_gmq(f);
-    trickle(&reader, 4900);
-    assert_false(f->is_gmq_stopped);
-    trickle(&reader, 1000);
-    assert_true(f->is_gmq_stopped);
-    assert_true(queue_stats(f->queue)->returned_jobs > 0);
-    leave(&producer);
-    leave(&reader);
-}
-
 static void cuts_off_a_client_that_does_not_read(void **state)
 {
     struct fixture *f = *state;
@@ -387,7 +353,6 @@ int main(void)
         gmq_test(closes_idle_connections_but_none_that_waits),
         gmq_test(a_job_counts_as_delivered_when_its_reply_is_flushed),
         gmq_test(what_was_flushed_is_delivered_when_its_connection_closes_at_once),
-        gmq_test(a_node_that_stops_waits_five_seconds_for_who_reads_slowly_but_steadily),
         gmq_test(cuts_off_a_client_that_does_not_read),
         gmq_test(stops_when_all_in_work_is_answered),
     };
