@@ -103,6 +103,7 @@ struct gmq_options app_gmq_options(const struct conf *conf)
         .connections_max = conf->limits.connections,
         .pipelined_max = conf->limits.pipelined,
         .output_max_bytes = conf->limits.output_bytes,
+        .reading_ms = conf->limits.request_ms,
         .idle_ms = conf->limits.idle_ms,
     };
 }

@@ -1,6 +1,7 @@
 /* dueq-node: the command line. */
 #include <fcntl.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sysexits.h>
@@ -10,6 +11,9 @@
 #include "node/warden.h"
 
 #define SETS_MAX 256
+
+#define LARGE_BLOCK_BYTES (128 << 10)
+#define HEAP_SPARE_BYTES  (4 << 20)
 
 enum action { RUN_NODE, CHECK_CONFIG, PRINT_CONFIG };
 
@@ -119,6 +123,15 @@ static void occupy_standard_descriptors(void)
         close(fd);
 }
 
+/* A large block is a mapping of its own, and free() gives it back. Left to itself, glibc puts
+ * blocks of up to 32 MiB into the heap once it has seen one of them freed, and there the
+ * smallest block above them keeps them all: a node would stay as large as its worst flood. */
+static void keep_large_blocks_apart(void)
+{
+    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+    mallopt(M_TRIM_THRESHOLD, HEAP_SPARE_BYTES);
+}
+
 /* Ends the process when it has mistakes: all of them on stderr. */
 static struct conf *load(const struct conf_request *request)
 {
@@ -146,6 +159,7 @@ int main(int argc, char **argv)
     int exit_code = EXIT_SUCCESS;
 
     occupy_standard_descriptors();
+    keep_large_blocks_apart();
     parse_arguments(&arguments, argc, argv);
     request = (struct conf_request){
         .file = arguments.file, .sets = arguments.sets, .set_count = arguments.set_count};

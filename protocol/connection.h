@@ -10,7 +10,7 @@
  *     |  no more input; requests in work are answered  |  nothing in work, all flushed;
  *     |                                                |  or no progress for ending_ms
  *     +--- connection_close(), a lost connection, -----+---> CLOSED --next turn--> on_closed
- *          too much unread output, idle for too long
+ *          too much unread output, or for too long; idle for too long
  *
  * A client that ends its side may have left, or may wait for its last replies: the two look
  * the same. So it gets its replies, and they count as flushed only when its kernel has
@@ -64,11 +64,14 @@ struct connection_kind {
     uint64_t *crowded_out; /* counter of these, the owner's */
     int64_t idle_ms;       /* nothing in work and no input for so long: closed; 0: never */
     int64_t ending_ms;     /* the last replies not read any further for so long: closed */
+    /* A reply has so long to be read, however slowly, and twice as long behind others; then the
+     * connection is closed. An end in sight sets it anew. 0: no limit. */
+    int64_t reading_ms;
 
     size_t kept_bytes;   /* gauge, of kept_max_bytes */
     size_t unread_bytes; /* gauge, of unread_max_bytes */
 
-    /* connection.c's own, zero at first */
+    /* connection*.c's own, zero at first */
     unsigned connections;   /* gauge */
     struct list kept;       /* those with input; the last to make progress is the last */
     struct list unread;     /* those with output, the same */
@@ -87,7 +90,7 @@ struct connection {
     uint64_t sent_bytes;    /* given to connection_send since the start */
     uint64_t flushed_bytes; /* of these: with the kernel, see above */
 
-    /* connection.c's own */
+    /* connection*.c's own */
     int fd;
     bool is_paused;  /* reads nothing, because too many requests are in work */
     bool is_deaf;    /* paused, and not even told that there is something to read */
@@ -103,6 +106,8 @@ struct connection {
     int64_t timer_ms;         /* with an end in sight: the next wait */
     int64_t progress_mono_ms; /* last input, last byte written, last request done */
     int64_t end_mono_ms;      /* the last input before the end, or ENDING since */
+    int64_t due_mono_ms;      /* with output: when what was sent up to due_bytes */
+    uint64_t due_bytes;       /* is to be written */
     struct stream input;      /* not used yet */
     struct stream output;     /* not written yet */
     struct list kept;         /* in the kind's, while there is input, */

@@ -389,7 +389,7 @@ static void writes_the_rest_when_there_is_room_again(void **state)
     assert_true(f->flushes > 0);
 }
 
-static void cuts_off_a_peer_that_reads_too_slowly(void **state)
+static void cuts_off_a_peer_that_leaves_too_much_unread(void **state)
 {
     struct fixture *f = *state;
     char large[20000] = "";
@@ -398,6 +398,70 @@ static void cuts_off_a_peer_that_reads_too_slowly(void **state)
         connection_send(&f->connection, bytes_of(large, sizeof(large)));
     turn(f);
     assert_true(f->is_closed);
+}
+
+/* Some at each tenth of a second, for as long as it may. Returns how long that was. */
+static int64_t trickle(struct fixture *f, int64_t most_ms)
+{
+    int64_t ms = 0;
+    char some[1024];
+
+    while (ms < most_ms && !f->is_closed) {
+        assert_true(read(f->peer, some, sizeof(some)) >= 0);
+        pass(f, 100);
+        ms += 100;
+    }
+    return ms;
+}
+
+static void a_reply_has_a_time_to_be_read_in_however_steadily(void **state)
+{
+    struct fixture *f = *state;
+    char large[100000] = "";
+
+    f->kind.reading_ms = 1000;
+    connection_send(&f->connection, bytes_of(large, sizeof(large)));
+    assert_int_equal(trickle(f, 5000), 1000);
+    assert_true(f->is_closed);
+}
+
+static void who_reads_each_reply_in_its_time_may_always_have_more_to_read(void **state)
+{
+    struct fixture *f = *state;
+    char large[10000] = "";
+
+    f->kind.reading_ms = 3000;
+    for (unsigned i = 0; i < 20; i++) {
+        connection_send(&f->connection, bytes_of(large, sizeof(large)));
+        assert_true(stream_len(&f->connection.output) > 0);
+        assert_int_equal(trickle(f, 1000), 1000);
+    }
+    assert_false(f->is_closed);
+}
+
+static void the_last_replies_have_their_time_from_the_end_on(void **state)
+{
+    struct fixture *f = *state;
+    char large[100000] = "";
+
+    f->kind.reading_ms = 2000;
+    connection_send(&f->connection, bytes_of(large, sizeof(large)));
+    trickle(f, 1000);
+    connection_wind_up(&f->connection, "the test says so");
+    assert_in_range(trickle(f, 5000), 2000, 2500); /* looked at twice a second */
+}
+
+static void hurries_what_is_in_work_fifty_milliseconds_after_the_peers_end(void **state)
+{
+    struct fixture *f = *state;
+
+    say(f, "1\n");
+    shutdown(f->peer, SHUT_WR);
+    turn(f);
+    pass(f, 49);
+    assert_int_equal(f->ends, 0);
+    pass(f, 1);
+    assert_int_equal(f->ends, 1);
 }
 
 /* Another connection of the same kind, with its own peer. */
@@ -573,7 +637,11 @@ int main(void)
         connection_test(gives_up_on_a_peer_that_does_not_read_its_last_replies),
         connection_test(notices_that_the_peer_is_gone_when_it_answers),
         connection_test(writes_the_rest_when_there_is_room_again),
-        connection_test(cuts_off_a_peer_that_reads_too_slowly),
+        connection_test(cuts_off_a_peer_that_leaves_too_much_unread),
+        connection_test(a_reply_has_a_time_to_be_read_in_however_steadily),
+        connection_test(who_reads_each_reply_in_its_time_may_always_have_more_to_read),
+        connection_test(the_last_replies_have_their_time_from_the_end_on),
+        connection_test(hurries_what_is_in_work_fifty_milliseconds_after_the_peers_end),
         connection_test(cuts_off_the_slowest_when_all_together_leave_too_much_unread),
         connection_test(cuts_off_who_keeps_much_for_longest_when_all_together_keep_too_much),
         connection_test(keeps_no_more_than_the_protocol_says_when_there_is_enough_to_do),

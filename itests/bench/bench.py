@@ -38,6 +38,7 @@ INTERRUPTED = 130
 NUMBER_MAX = 600  # of rounds, and of seconds
 SCALES = {"quick": Options(1, 1, "quick"), "usual": Options(3, 2, "usual"),
           "long": Options(5, 4, "long")}
+SCALE_HELP = {"quick": "tiny sizes", "long": "larger sizes"}
 
 
 def table_name(word):
@@ -57,17 +58,24 @@ def parse_arguments(words=None):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", metavar="TABLE", type=table_name,
                         help=", ".join(TABLES))
-    parser.add_argument("--list", action="store_true", help="the tables, and end")
+    parser.add_argument("--list", action="store_true", help="show which tables there are, and end")
     scale = parser.add_mutually_exclusive_group()
     for name in ("quick", "long"):
         scale.add_argument(f"--{name}", dest="scale", action="store_const", const=name,
-                           default="usual", help=f"{SCALES[name].rounds} rounds of "
-                                                 f"{SCALES[name].seconds} s, other sizes")
-    parser.add_argument("--rounds", type=positive, help="the median of so many (3)")
-    parser.add_argument("--seconds", type=positive, help="of one run (2)")
-    parser.add_argument("--write", action="store_true", help="doc/benchmarks.md and doc/plots")
-    parser.add_argument("--redraw", action="store_true", help="the same without measuring")
-    parser.add_argument("--json", metavar="FILE", help="results as JSON; - for standard output")
+                           default="usual",
+                           help=f"{SCALE_HELP[name]}, --rounds {SCALES[name].rounds}, "
+                                f"--seconds {SCALES[name].seconds}")
+    parser.add_argument("--rounds", metavar="N", type=positive,
+                        help="figures are the median of so many; default: "
+                             f"{SCALES['usual'].rounds}")
+    parser.add_argument("--seconds", metavar="N", type=positive,
+                        help=f"the length of one run; default: {SCALES['usual'].seconds}")
+    parser.add_argument("--write", action="store_true",
+                        help="put the results into doc/benchmarks.md and doc/plots")
+    parser.add_argument("--redraw", action="store_true",
+                        help="make both again from earlier results; measures nothing")
+    parser.add_argument("--json", metavar="FILE",
+                        help="write the results as JSON; - is standard output")
     options = parser.parse_args(words)
     if options.write and options.scale == "quick":
         parser.error("figures of --quick are not for the page")

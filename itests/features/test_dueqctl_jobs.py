@@ -87,6 +87,7 @@ def test_an_id_that_is_alive_is_refused_with_advice(ctl, topic):
     ctl.ok("push", topic, "x", "--id", "twice")
     done = ctl("push", topic, "x", "--id", "twice")
     assert done.code == REFUSED and done.out == b""
+    assert done.complaint.startswith("dueqctl: twice: ")
     assert "duplicate" in done.complaint and "--id" in done.complaint
     done = ctl("push", topic, "x", "--id", "twice", "--json")
     assert done.code == REFUSED and done.json()["error"]["code"] == "duplicate"

@@ -62,7 +62,8 @@ def test_where_nobody_listens_nothing_happened(words):
     url = f"http://127.0.0.1:{free_port()}"
     done = Dueqctl(url)(*words)
     assert done.code == UNREACHABLE and done.out == b""
-    assert url in done.complaint and "DUEQ_URL" in done.complaint
+    assert f"no connection to {url}: Connection refused (" in done.complaint
+    assert "DUEQ_URL" in done.complaint
 
 
 @pytest.mark.parametrize("words", WRITES)
@@ -274,6 +275,24 @@ def test_a_change_whose_output_is_lost_has_happened_all_the_same(node, topic):
                                   env=environment(ctl.url), check=False, timeout=20)
         assert done.returncode == UNKNOWN and b"has happened" in done.stderr
     assert ctl("get", topic, "a").code == NOTHING
+
+
+def test_nothing_has_happened_where_nothing_was_popped_or_pushed(make_node):
+    node = make_node({"limits.body_bytes": "1KiB"}).start()
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    for words, lines in ((("pop", "none", "--json"), b""),
+                         (("push", "none", "--lines"), b"x" * 2000 + b"\n")):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([program(), *words], input=lines, stdout=full,
+                                  stderr=subprocess.PIPE, env=environment(ctl.url), check=False,
+                                  timeout=20)
+        assert done.returncode == REFUSED and b"cannot be written" in done.stderr
+        assert b"has happened" not in done.stderr
+
+
+def test_a_folder_is_no_body(tmp_path):
+    done = Dueqctl("http://127.0.0.1:9")("push", "t", "--file", tmp_path)
+    assert done.code == USAGE and done.complaint == f"dueqctl: {tmp_path}: Is a directory\n"
 
 
 def test_a_closed_input_is_no_empty_body(node, topic):

@@ -61,7 +61,7 @@ def test_help_of_a_command(command):
     assert text.startswith(f"Usage: dueqctl {command} ")
     assert text == ctl.ok("help", command).text == ctl.ok(command, "-h").text
     assert set(options_of(help_of())) - {"--version"} <= set(options_of(text))
-    assert all(len(line) <= 100 for line in text.splitlines())
+    assert all(len(line) <= 80 for line in (text + help_of()).splitlines())
 
 
 def test_version_is_the_nodes_own():
@@ -78,6 +78,21 @@ def test_version_is_the_nodes_own():
 def test_wrong_usage_shows_the_way_to_the_help(words):
     done = ctl(*words)
     assert done.code == USAGE and done.out == b"" and "--help" in done.complaint
+
+
+def test_the_way_shown_is_that_of_the_command_if_there_is_one():
+    for words, way in ((("push",), "push --help"), (("push", "t", "--no-such"), "push --help"),
+                       (("no-such",), "--help"), (("help", "no-such"), "--help")):
+        assert ctl(*words).complaint.endswith(f"\nTry 'dueqctl {way}'.\n")
+
+
+def test_an_option_cut_too_short_shows_what_it_may_be():
+    complaint = ctl("push", "t", "--t", "1s").complaint
+    assert complaint.startswith("dueqctl: push: '--t' may be several: --ttr, --timeout\n")
+    complaint = ctl("push", "t", "--tt=1", "x").complaint
+    assert complaint.startswith("dueqctl: --ttr: '1' is not a duration")
+    assert ctl("--ur").complaint.startswith("dueqctl: option '--ur' needs a value\n")
+    assert ctl("--no").complaint.startswith("dueqctl: there is no option '--no'\n")
 
 
 # ---- man pages ----

@@ -184,13 +184,18 @@ def test_a_node_that_stops_answers_those_who_wait(make_node):
         assert raw.reply().json == {"topic": None, "jobs": []}
 
 
+def connects(node):
+    return node.metrics()["dueq_store_connects_total"]
+
+
 def test_a_consumer_goes_on_waiting_through_a_restart_of_redis(make_node):
     node = make_node().start()
     with RawHttp(node.http_port) as raw, node.api() as api:
         raw.request("POST", POP % "topic")
         wait_until(lambda: waiting(node) == 1, "it waits")
+        before = connects(node)
         node.kill("redis")
-        node.wait_ready()
+        wait_until(lambda: connects(node) > before, "Redis is back")
         api.push("topic", id="after")
         assert raw.reply().json["jobs"][0]["id"] == "after"
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from harness.flood import connected
 from harness.http_api import path_of
 from harness.http_raw import RawHttp
 from harness.wait import wait_until
@@ -93,3 +94,20 @@ def test_a_job_that_was_touched_stays_with_a_reader_that_breaks_off(fresh, topic
         assert api.pop_one(topic)["id"] == "b"
         assert api.pop(topic) == []
         api.ack(touched)
+
+
+def test_a_reply_of_gmq_has_its_time_to_be_read_however_steadily(make_node, topic):
+    node = make_node({"limits.request_time": "500ms"}).start()
+    with node.api() as api, node.raw_client(receive_buffer=4096) as slow:
+        api.push(topic, HALF * 2, id="a", ttr_ms=TTR_MS)
+        slow.send_request("Pop", [topic])
+        wait_until(lambda: is_cut_off_while_it_reads(node, slow), "it is cut off")
+        assert api.counts(topic) == (0, 1, 0, 0)
+        job = api.pop_one(topic)
+        assert (job["id"], job["tries"]) == ("a", 0)
+        api.ack(job)
+
+
+def is_cut_off_while_it_reads(node, client):
+    client.socket.recv(100)
+    return connected(node, "gmq") == 0

@@ -117,8 +117,10 @@ class PhpClient(_Calls):
 class RawClient:
     """Bytes out, lines in."""
 
-    def __init__(self, port, timeout_s=PHP_READ_TIMEOUT_S):
+    def __init__(self, port, timeout_s=PHP_READ_TIMEOUT_S, receive_buffer=None):
         self.socket = _connect(port, timeout_s)
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self._lines = self.socket.makefile("rb")
 
     def send(self, data):

@@ -128,8 +128,8 @@ class Node:
     def php_client(self):
         return PhpClient(self.gmq_port)
 
-    def raw_client(self):
-        return RawClient(self.gmq_port)
+    def raw_client(self, **options):
+        return RawClient(self.gmq_port, **options)
 
     def api(self):
         return HttpApi(self.http_port)

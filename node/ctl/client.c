@@ -171,6 +171,19 @@ static void set_up(CURL *curl, struct transfer *t, const char *url, struct curl_
     }
 }
 
+/* Of a connection that was not made libcurl says the address once more, and less than errno. */
+static void add_reason(CURL *curl, CURLcode result, struct client_reply *reply)
+{
+    long number = 0;
+
+    if (result == CURLE_COULDNT_CONNECT)
+        curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &number);
+    if (number)
+        snprintf(reply->why, sizeof(reply->why), "%s", strerror((int)number));
+    else if (!*reply->why)
+        snprintf(reply->why, sizeof(reply->why), "%s", curl_easy_strerror(result));
+}
+
 static void conclude(CURL *curl, CURLcode result, struct transfer *t)
 {
     struct client_reply *reply = t->reply;
@@ -179,8 +192,7 @@ static void conclude(CURL *curl, CURLcode result, struct transfer *t)
 
     if (result) {
         reply->outcome = t->is_sent ? CLIENT_LOST : CLIENT_NOT_SENT;
-        if (!*reply->why)
-            snprintf(reply->why, sizeof(reply->why), "%s", curl_easy_strerror(result));
+        add_reason(curl, result, reply);
         return;
     }
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);

@@ -135,9 +135,9 @@ const struct command cancel_command = {
     .name = "cancel",
     .usage = "TOPIC ID... | -",
     .summary = "remove jobs, wherever they are",
-    .text = "'-' reads ids from stdin, one a line. An unknown id does not stop the others; the "
-            "exit\n"
-            "code is 5 then. When the node does not answer any more, the rest is left alone.\n",
+    .text = "'-' reads ids from stdin, one a line. An unknown id does not stop the others;\n"
+            "the exit code is 5 then. When the node does not answer any more, the rest is\n"
+            "left alone.\n",
     .words_min = 2,
     .words_max = WORDS_ANY,
     .run = run,

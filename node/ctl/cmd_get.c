@@ -50,8 +50,7 @@ const struct command get_command = {
     .name = "get",
     .usage = "TOPIC ID",
     .summary = "show a job, wherever it is, and leave it there",
-    .text = "'state' is delayed, ready, reserved or dead. Ends with 5 where there is no such "
-            "job.\n",
+    .text = "'state' is delayed, ready, reserved or dead. Ends with 5 where there is none.\n",
     .options = options,
     .words_min = 2,
     .words_max = 2,

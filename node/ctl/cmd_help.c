@@ -5,8 +5,8 @@
 #include "node/ctl/help.h"
 #include "node/ctl/output.h"
 
-/* The widest is "  -t, --timeout DURATION". */
-#define OPTION_WIDTH  26
+/* The widest is "    --timeout DURATION"; texts have 54 columns then, on a terminal of 80. */
+#define OPTION_WIDTH  23
 #define COMMAND_WIDTH 12
 
 static void print_options(const struct option_row *rows)

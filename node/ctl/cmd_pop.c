@@ -19,12 +19,12 @@ static const struct option_row options[] = {
     [COUNT] = {"count", 'n', OPTION_COUNT, "N", "at most so many, 1 to 64; default: 1", 1,
                COUNT_MAX},
     [WAIT] = {"wait", 'w', OPTION_DURATION, "DURATION",
-              "wait so long for the first one, up to 1h; default: 0", 0, WAIT_MAX_MS},
+              "wait so long for the first, up to 1h; default: 0", 0, WAIT_MAX_MS},
     [TTR] = {"ttr", 't', OPTION_DURATION, "DURATION",
              "hold them so long; default: as each was pushed", 0, DAYS_7_MS},
     [ACK] = {"ack", 'a', OPTION_FLAG, NULL, "acknowledge each job once it is printed", 0, 0},
     [BODY_ONLY] = {"body-only", 'b', OPTION_FLAG, NULL,
-                   "print the bodies, byte for byte, and nothing between them", 0, 0},
+                   "print the bodies, byte for byte, nothing in between", 0, 0},
     {0},
 };
 
@@ -154,11 +154,9 @@ const struct command pop_command = {
     .name = "pop",
     .usage = "TOPIC...",
     .summary = "take jobs that are due, and hold them",
-    .text = "Topics come in order of priority; all jobs are of the first topic that has some. "
-            "A job\n"
-            "that is not acknowledged before its time to run is over is handed out again. Ends "
-            "with\n"
-            "5 where there was none.\n",
+    .text = "Topics come in order of priority; all jobs are of the first topic that has some.\n"
+            "A job that is not acknowledged before its time to run is over is handed out\n"
+            "again. Ends with 5 where there was none.\n",
     .options = options,
     .words_min = 1,
     .words_max = 64,

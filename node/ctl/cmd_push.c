@@ -18,17 +18,17 @@
 
 static const struct option_row options[] = {
     [PUSH_ID] = {"id", 'i', OPTION_TEXT, "ID",
-                 "the job's name, unique in its topic; default: the node finds one", 0, 0},
+                 "unique in the topic; default: the node finds one", 0, 0},
     [PUSH_DELAY] = {"delay", 'd', OPTION_DURATION, "DURATION",
                     "due so long from now; default: at once", 0, YEARS_10_MS},
     [PUSH_AT] = {"at", 'a', OPTION_MOMENT, "TIME",
-                 "due then: '2026-12-01 09:00' (local), RFC 3339, or milliseconds", 0, 0},
+                 "due at '2026-12-01 09:00' (local), RFC 3339, or ms", 0, 0},
     [PUSH_TTR] = {"ttr", 't', OPTION_DURATION, "DURATION",
-                  "time to run: how long a consumer may hold it; default: 1m", 0, DAYS_7_MS},
+                  "time to run: it may be held so long; default: 1m", 0, DAYS_7_MS},
     [PUSH_FILE] = {"file", 'f', OPTION_FILE, "FILE", "read the body (or the lines) from FILE",
                    0, 0},
-    [PUSH_LINES] = {"lines", 'l', OPTION_FLAG, NULL,
-                    "each line of the input is the body of a job of its own", 0, 0},
+    [PUSH_LINES] = {"lines", 'l', OPTION_FLAG, NULL, "make a job of each line of the input", 0,
+                    0},
     {0},
 };
 
@@ -87,7 +87,7 @@ static void show(const struct ctl *ctl, const json_t *answer)
     moment_print(&text, due_ms);
     if (left_ms >= 1000) {
         buf_add_text(&text, ", in ");
-        duration_print(&text, left_ms);
+        duration_print(&text, (left_ms + 99) / 100 * 100); /* the answer took a moment */
     }
     puts(buf_text(&text));
     buf_fini(&text);
@@ -96,6 +96,7 @@ static void show(const struct ctl *ctl, const json_t *answer)
 static enum ctl_exit push_body(struct ctl *ctl, const struct arguments *arguments,
                                struct bytes body)
 {
+    const struct option_value *id = &arguments->own[PUSH_ID];
     struct request request;
     json_t *answer = NULL;
     enum ctl_exit end;
@@ -103,7 +104,7 @@ static enum ctl_exit push_body(struct ctl *ctl, const struct arguments *argument
     request_init(&request, "POST", "/v1/topics/%/jobs", arguments->words[0]);
     request.expects = "id";
     request.body = push_job(arguments, body);
-    end = request_ask(ctl, &request, arguments->words[0], &answer);
+    end = request_ask(ctl, &request, id->is_given ? id->text : arguments->words[0], &answer);
     if (end == CTL_DONE)
         show(ctl, answer);
     json_decref(answer);
@@ -173,11 +174,10 @@ const struct command push_command = {
     .name = "push",
     .usage = "TOPIC [BODY | -]",
     .summary = "put a job into a topic, due now or later",
-    .text =
-        "Without BODY the body is empty; '-' reads it from stdin. Prints the job's id and "
-        "when\n"
-        "it is due. With --lines the jobs go out in batches, without waiting for a batch to\n"
-        "fill while the input pauses; lines that the node refuses are named on stderr.\n",
+    .text = "Without BODY the body is empty; '-' reads it from stdin. Prints the job's id\n"
+            "and when it is due. With --lines the jobs go out in batches, without waiting\n"
+            "for a batch to fill while the input pauses; lines that the node refuses are\n"
+            "named on stderr.\n",
     .options = options,
     .words_min = 1,
     .words_max = 2,

@@ -153,11 +153,10 @@ const struct command tail_command = {
     .name = "tail",
     .usage = "[TOPIC]",
     .summary = "follow the jobs that the node hands out",
-    .text =
-        "Shows each hand-over to a consumer, of this node alone, from now on. How many were\n"
-        "missed, because they came faster than they could be shown, is said on stderr. With\n"
-        "--json each hand-over is a document on a line of its own, and what was missed is\n"
-        "{\"missed\":N}. Survives a restart of the node; ends with Ctrl-C.\n",
+    .text = "Shows each hand-over to a consumer, of this node alone, from now on. How many\n"
+            "were missed, because they came faster than they could be shown, is said on\n"
+            "stderr. With --json each hand-over is a document on a line of its own, and what\n"
+            "was missed is {\"missed\":N}. Survives a restart of the node; ends with Ctrl-C.\n",
     .words_max = 1,
     .run = run,
 };

@@ -24,8 +24,7 @@ const struct command topics_command = {
     .name = "topics",
     .usage = "",
     .summary = "list all topics with their jobs",
-    .text =
-        "OLDEST READY is for how long the job that is first in line has been due, NEXT DUE\n"
-        "when the next delayed one will be; '-' where there is none.\n",
+    .text = "OLDEST READY is for how long the job that is first in line has been due,\n"
+            "NEXT DUE when the next delayed one will be; '-' where there is none.\n",
     .run = run,
 };

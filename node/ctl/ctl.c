@@ -37,6 +37,13 @@ void ctl_say(const char *format, ...)
     va_end(args);
 }
 
+static const char *command_name; /* whose help is shown the way to */
+
+void ctl_name_command(const char *name)
+{
+    command_name = name;
+}
+
 enum ctl_exit ctl_misused(const char *format, ...)
 {
     va_list args;
@@ -44,6 +51,9 @@ enum ctl_exit ctl_misused(const char *format, ...)
     va_start(args, format);
     say(format, args);
     va_end(args);
-    fputs("Try 'dueqctl --help', or 'dueqctl help COMMAND'.\n", stderr);
+    if (command_name)
+        fprintf(stderr, "Try 'dueqctl %s --help'.\n", command_name);
+    else
+        fputs("Try 'dueqctl --help'.\n", stderr);
     return CTL_USAGE;
 }

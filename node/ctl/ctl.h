@@ -43,4 +43,7 @@ void ctl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same with the way to the help; returns CTL_USAGE. */
 enum ctl_exit ctl_misused(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* From now on that is the command's own help, and no more the program's. */
+void ctl_name_command(const char *name);
+
 #endif

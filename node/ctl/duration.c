@@ -93,6 +93,10 @@ void duration_print(struct buf *to, int64_t ms)
 
     if (ms < 0)
         buf_add_char(to, '-');
+    if (left == 0) {
+        buf_add_char(to, '0');
+        return;
+    }
     if (left < 1000) {
         buf_printf(to, "%dms", (int)left);
         return;

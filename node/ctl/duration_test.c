@@ -74,7 +74,8 @@ static void refuses_what_does_not_fit(void **state)
 
 static void shows_two_units_at_most_and_none_that_is_zero(void **state)
 {
-    assert_shows(0, "0ms");
+    assert_shows(0, "0");
+    assert_shows(1, "1ms");
     assert_shows(999, "999ms");
     assert_shows(1000, "1s");
     assert_shows(1099, "1s");

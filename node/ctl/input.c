@@ -5,11 +5,20 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "node/ctl/interrupt.h"
 
 #define CHUNK 65536
+
+/* It can be opened, and only read() would complain, which knows no name. */
+static bool is_directory(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+}
 
 int input_open(const char *path)
 {
@@ -18,6 +27,11 @@ int input_open(const char *path)
     if (!path || !strcmp(path, "-"))
         return STDIN_FILENO;
     fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && is_directory(fd)) {
+        close(fd);
+        errno = EISDIR;
+        fd = -1;
+    }
     if (fd < 0)
         ctl_say("%s: %s", path, strerror(errno));
     return fd;

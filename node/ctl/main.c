@@ -91,6 +91,8 @@ static enum ctl_exit run_command(struct ctl *ctl, const char *name, int argc, ch
 
     if (!command)
         return ctl_misused("there is no command '%s'", name);
+    if (command != &help_command)
+        ctl_name_command(name);
     end = options_parse(command->options, name, false, argc, argv, arguments);
     if (end != CTL_DONE)
         return end;

@@ -19,8 +19,8 @@ const struct option_row options_front[] = {
 };
 
 const struct option_row options_common[] = {
-    {"url", 'u', OPTION_TEXT, "URL", "the node; default: $DUEQ_URL, else http://127.0.0.1:8000",
-     0, 0},
+    {"url", 'u', OPTION_TEXT, "URL", "the node; else $DUEQ_URL, else http://127.0.0.1:8000", 0,
+     0},
     {"timeout", 0, OPTION_DURATION, "DURATION", "how long to wait for an answer; default: 15s",
      1, DAY_MS},
     {"json", 'j', OPTION_FLAG, NULL, "print one JSON document instead of text", 0, 0},
@@ -149,8 +149,28 @@ static enum ctl_exit take(const struct option_row *row, struct option_value *val
     return CTL_DONE;
 }
 
+/* Long options may be cut short. */
+static enum ctl_exit refuse_long(const struct grammar *g, const char *name, const char *colon,
+                                 const char *word)
+{
+    size_t len = strcspn(word + 2, "=");
+    struct buf several = BUF_INIT;
+
+    for (int i = 0; i < g->count; i++) {
+        if (!strncmp(g->rows[i]->name, word + 2, len))
+            buf_printf(&several, "%s--%s", several.len ? ", " : "", g->rows[i]->name);
+    }
+    if (several.len)
+        ctl_misused("%s%s'%s' may be several: %s", name, colon, word, buf_text(&several));
+    else
+        ctl_misused("%s%sthere is no option '%s'", name, colon, word);
+    buf_fini(&several);
+    return CTL_USAGE;
+}
+
 /* getopt's own complaints name a program that argv[0] need not be. */
-static enum ctl_exit refuse_option(int reported, const char *name, char **argv)
+static enum ctl_exit refuse_option(const struct grammar *g, int reported, const char *name,
+                                   char **argv)
 {
     const char *word = argv[optind - 1];
     const char *colon = *name ? ": " : "";
@@ -160,8 +180,7 @@ static enum ctl_exit refuse_option(int reported, const char *name, char **argv)
                            reported == ':' ? "needs a value" : "takes no value");
     if (optopt)
         return ctl_misused("%s%sthere is no option '-%c'", name, colon, optopt);
-    return ctl_misused("%s%sthere is no option '%s', or it may be one of several", name, colon,
-                       word);
+    return refuse_long(g, name, colon, word);
 }
 
 enum ctl_exit options_parse(const struct option_row *rows, const char *name, bool is_front,
@@ -180,7 +199,7 @@ enum ctl_exit options_parse(const struct option_row *rows, const char *name, boo
     while (end == CTL_DONE &&
            (reported = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
         if (reported == '?' || reported == ':')
-            return refuse_option(reported, name, argv);
+            return refuse_option(&g, reported, name, argv);
         reported = row_of(&g, reported);
         end = take(g.rows[reported], g.values[reported], optarg);
     }

@@ -130,6 +130,22 @@ static void judge(const struct ctl *ctl, const struct request *r,
         failure->end = CTL_UNREACHABLE;
 }
 
+/* A pop may have found nothing, and of a list the node may have refused every job. */
+static bool tells_of_change(const json_t *answer)
+{
+    const json_t *jobs = json_object_get(answer, "jobs");
+    const json_t *results = json_object_get(answer, "results");
+    const json_t *result;
+    size_t i;
+
+    json_array_foreach(results, i, result)
+    {
+        if (!json_object_get(result, "error"))
+            return true;
+    }
+    return !results && (!jobs || json_array_size(jobs) > 0);
+}
+
 enum ctl_exit request_send(struct ctl *ctl, const struct request *r, json_t **answer,
                            struct failure *failure)
 {
@@ -155,7 +171,8 @@ enum ctl_exit request_send(struct ctl *ctl, const struct request *r, json_t **an
         fail_unanswered(failure, ctl, r, &reply);
     client_reply_fini(&reply);
     free(body);
-    ctl->has_changed = ctl->has_changed || (r->is_write && failure->end == CTL_DONE);
+    if (r->is_write && failure->end == CTL_DONE && tells_of_change(value))
+        ctl->has_changed = true;
     if (failure->end == CTL_DONE)
         *answer = value;
     else

@@ -34,7 +34,8 @@ void request_add_query_number(struct request *r, const char *name, int64_t value
 enum ctl_exit request_send(struct ctl *ctl, const struct request *r, json_t **answer,
                            struct failure *failure);
 
-/* Asks, and speaks up when it fails: on stderr, and with --json on stdout, too. */
+/* Asks, and speaks up when it fails: on stderr, and with --json on stdout, too. `what` it is
+ * about stands in front then; NULL: nothing does. */
 enum ctl_exit request_ask(struct ctl *ctl, const struct request *r, const char *what,
                           json_t **answer);
 

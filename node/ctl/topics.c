@@ -36,7 +36,7 @@ static enum ctl_exit fetch_page(struct ctl *ctl, struct buf *cursor, json_t *by_
     if (cursor->len)
         request_add_query(&request, "cursor", buf_text(cursor));
     request.expects = "topics";
-    end = request_ask(ctl, &request, "topics", &page);
+    end = request_ask(ctl, &request, NULL, &page);
     buf_clear(cursor);
     if (end == CTL_DONE) {
         take_page(by_name, page);

@@ -18,6 +18,7 @@ struct batch {
     struct lease leases[OP_ITEMS_MAX];
     unsigned count;
     unsigned tries_left;
+    bool may_have_arrived; /* a try of which nobody knows */
 };
 
 static struct batch *batch_new(struct batches *bs, enum op_verb verb,
@@ -73,14 +74,31 @@ static void give_up(struct batch *b)
     batch_free(b);
 }
 
+/* Leases were not valid any more: how many because the confirmation came after their time? An
+ * acknowledgement ends a lease, too, and so does this batch itself, when it had arrived. */
+static unsigned count_late(const struct batch *b)
+{
+    unsigned stale = b->op.out.leases.stale, over = 0;
+
+    LIST_EACH (link, &b->jobs) {
+        const struct handed_job *h = CONTAINER_OF(link, struct handed_job, link);
+
+        if (b->op.now_ms >= h->reserved_until_ms &&
+            !(b->may_have_arrived && h->ends_with_delivery))
+            over++;
+    }
+    return stale < over ? stale : over;
+}
+
 static void on_done(struct op *op)
 {
     struct batch *b = CONTAINER_OF(op, struct batch, op);
     struct batches *bs = b->batches;
 
+    b->may_have_arrived |= status_is_unknown(op->status);
     if (op->status == STATUS_OK) {
         if (op->verb == OP_DELIVERED)
-            bs->core->stats.late_confirmations += op->out.leases.stale;
+            bs->core->stats.late_confirmations += count_late(b);
         batch_free(b);
     } else if (--b->tries_left == 0 || bs->is_closing) {
         give_up(b);

@@ -24,12 +24,16 @@ struct handed_job {
     UT_hash_handle hh;
     uint64_t key; /* bucket and stamp: the lease */
     bool is_acking;
-    int64_t due_mono_ms; /* when it was due, by this node's clock */
+    int64_t pending_mono_ms; /* PENDING: since when */
+    int64_t due_mono_ms;     /* when it was due, by this node's clock */
     bool was_awaited;
     int64_t stamp;
     unsigned tries; /* before this one */
     bool has_ttr;   /* as in struct lease */
     int64_t ttr_ms;
+    bool ends_with_delivery;   /* it has no time to run */
+    int64_t reserved_until_ms; /* once delivered: so long, by the store's clock, without
+                                * confirmation */
     unsigned bucket;
     struct bytes id;    /* in text */
     struct bytes topic; /* in text */

@@ -37,18 +37,11 @@ static void on_time_over(struct timer *timer)
     answer(CONTAINER_OF(timer, struct census_call, timer), STATUS_UNAVAILABLE);
 }
 
-static void on_turn(struct timer *timer)
+static void tell_over(struct later *later, struct list *link)
 {
-    struct censuses *cs = CONTAINER_OF(timer, struct censuses, turn);
-    struct list now, *link;
+    struct census_call *call = CONTAINER_OF(link, struct census_call, link);
 
-    list_init(&now);
-    list_append_all(&now, &cs->over);
-    while ((link = list_pop(&now))) {
-        struct census_call *call = CONTAINER_OF(link, struct census_call, link);
-
-        answer(call, call->status);
-    }
+    answer(call, call->status);
 }
 
 static void end_later(struct census_call *call, enum status status)
@@ -58,8 +51,7 @@ static void end_later(struct census_call *call, enum status status)
     list_remove(&call->link);
     timer_disarm(cs->core->timers, &call->timer);
     call->status = status;
-    list_append(&cs->over, &call->link);
-    timer_arm(cs->core->timers, &cs->turn, 0);
+    later_add(&cs->over, &call->link);
 }
 
 static void end_all_later(struct censuses *cs, enum status status)
@@ -114,12 +106,10 @@ static void on_page(struct op *op);
 static void ask_for_page(struct census_lane *lane)
 {
     struct census_bucket *bucket = lane->bucket;
-    unsigned limit = minimum(lane->left.rows, lane->left.names);
 
     lane->op = (struct op){.verb = OP_TOPICS, .on_done = on_page, .bucket = bucket->number};
     lane->op.in.topics.after = bytes_of(bucket->after, bucket->after_len);
-    lane->op.in.topics.limit = minimum(limit, PAGE);
-    lane->left.names -= lane->op.in.topics.limit;
+    lane->op.in.topics.limit = minimum(lane->left.names, PAGE);
     core_send(lane->censuses->core, &lane->op);
 }
 
@@ -161,25 +151,41 @@ static void come_home(struct censuses *cs)
         finish(cs);
 }
 
+static bool has_good_names(const struct op *op)
+{
+    for (unsigned i = 0; i < op->out.topics.count; i++) {
+        if (op->out.topics.rows[i].topic.len > NAME_MAX_BYTES)
+            return false;
+    }
+    return op->out.topics.next.len <= NAME_MAX_BYTES;
+}
+
 static enum status check_page(const struct censuses *cs, const struct op *op)
 {
     if (cs->is_closing)
         return STATUS_CANCELLED;
-    if (op->status == STATUS_OK && op->out.topics.next.len > NAME_MAX_BYTES)
+    if (op->status == STATUS_OK && !has_good_names(op))
         return STATUS_STORE_ERROR;
     return op->status;
 }
 
-static void count_page(struct census_lane *lane)
+/* Counts as many topics as the share allows; the rest of the page will be asked for again, if
+ * at all. Returns the last name that was looked at; "" at the end. */
+static struct bytes count_page(struct census_lane *lane)
 {
     const struct op *op = &lane->op;
+    const struct topic_count *rows = op->out.topics.rows;
     struct tally *tally = lane->censuses->tally;
+    unsigned told = op->out.topics.count, count = minimum(told, lane->left.rows);
+    bool is_full = op->out.topics.next.len > 0 && count == told;
 
     if (op->in.topics.after.len == 0)
         tally->sum.topics += (uint64_t)op->out.topics.total;
-    for (unsigned i = 0; i < op->out.topics.count; i++)
-        tally_add(tally, &op->out.topics.rows[i]);
-    lane->left.rows -= op->out.topics.count;
+    for (unsigned i = 0; i < count; i++)
+        tally_add(tally, &rows[i]);
+    lane->left.rows -= count;
+    lane->left.names -= is_full ? op->in.topics.limit : count;
+    return count < told ? rows[count - 1].topic : op->out.topics.next;
 }
 
 /* Its share is used up, or all its topics were looked at. */
@@ -222,8 +228,7 @@ static void on_page(struct op *op)
         come_home(cs);
         return;
     }
-    count_page(lane);
-    go_on(lane, op->out.topics.next);
+    go_on(lane, count_page(lane));
 }
 
 /* At least one topic of each bucket. */
@@ -313,15 +318,14 @@ void censuses_init(struct censuses *cs, struct core *core)
     if (!cs->buckets)
         abort();
     list_init(&cs->waiting);
-    list_init(&cs->over);
-    timer_init(&cs->turn, on_turn);
+    later_init(&cs->over, core->timers, tell_over);
     for (unsigned i = 0; i < CENSUS_LANES; i++)
         cs->lanes[i].censuses = cs;
 }
 
 void censuses_fini(struct censuses *cs)
 {
-    timer_disarm(cs->core->timers, &cs->turn);
+    later_fini(&cs->over);
     tally_free(cs->last);
     tally_free(cs->tally);
     free(cs->buckets);

@@ -17,9 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/later.h"
 #include "base/list.h"
 #include "base/status.h"
-#include "base/timer.h"
 #include "node/queue/names.h"
 #include "node/store/op.h"
 
@@ -54,9 +54,8 @@ struct censuses {
     bool is_store_up;
     bool is_closing;
     struct list waiting; /* for the walk */
-    struct list over;    /* their status is decided */
-    struct timer turn;
-    unsigned count; /* calls, those on `over` included */
+    struct later over;   /* their status is decided */
+    unsigned count;      /* calls, those on `over` included */
 
     struct tally *last; /* the last one finished, or NULL */
     int64_t last_mono_ms;

@@ -90,6 +90,76 @@ static uint64_t walks(void)
     return queue_stats(f.q)->census_walks;
 }
 
+/* ---- topics ---- */
+
+static void set_topics_max(unsigned topics)
+{
+    struct queue_options options = {.waiting_max = 10, .body_max_bytes = 16};
+
+    options.census_topics = topics;
+    queue_reload(f.q, &options);
+}
+
+/* So many with a job, wherever they lie. */
+static void push_topics(unsigned count)
+{
+    char topic[16];
+
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(topic, sizeof(topic), "topic%u", i);
+        push(&f, topic, "1", 0, 0);
+    }
+}
+
+/* The next name that begins so, and lies in this bucket. `i` counts the names tried. */
+static const char *name_in(unsigned bucket, const char *prefix, unsigned *i)
+{
+    static char name[16];
+
+    do
+        snprintf(name, sizeof(name), "%s%u", prefix, (*i)++);
+    while (crc16(bytes_of_text(name)) % memory_store_port(f.ms)->buckets != bucket);
+    return name;
+}
+
+static void fill_bucket(unsigned bucket, unsigned topics)
+{
+    for (unsigned i = 0; topics > 0; topics--)
+        push(&f, name_in(bucket, "topic", &i), "1", 0, 0);
+}
+
+/* Names without a job. The next scan takes them away, but nobody scans here. */
+static void litter_bucket(unsigned bucket, const char *prefix, unsigned topics)
+{
+    for (unsigned i = 0; topics > 0; topics--) {
+        const char *topic = name_in(bucket, prefix, &i);
+        struct consumer c = {0};
+
+        push(&f, topic, "1", 0, 0);
+        consume(&f, &c, topic, 1, 0);
+        delivered(&f, &c);
+        fixture_advance(&f, 10);
+    }
+}
+
+/* What a census looks at that may look at `max`. */
+static void assert_looks_at(unsigned max, unsigned topics, bool is_whole)
+{
+    struct asked a = {0};
+
+    fixture_advance(&f, FRESH_MS + 1);
+    set_topics_max(max);
+    ask_and_turn(&a);
+    assert_int_equal(a.status, STATUS_OK);
+    assert_int_equal(a.census.looked_at, topics);
+    assert_int_equal(a.census.is_whole, is_whole);
+}
+
+static unsigned long pages(void)
+{
+    return memory_store_count(f.ms, OP_TOPICS);
+}
+
 /* ---- what it says ---- */
 
 static void nothing_is_counted_as_nothing(void **state)
@@ -167,38 +237,24 @@ static void the_largest_are_kept_and_all_are_counted(void **state)
 /* Each bucket gets its share, and what one does not need the others do. */
 static void where_there_are_too_many_each_bucket_is_looked_into(void **state)
 {
-    struct queue_options options = {.waiting_max = 10, .census_topics = 60};
-    struct asked a = {0}, b = {0};
-    char topic[16];
+    struct asked a = {0};
 
-    for (unsigned i = 0; i < 400; i++) {
-        snprintf(topic, sizeof(topic), "topic%u", i);
-        push(&f, topic, "1", 0, 0);
-    }
-    queue_reload(f.q, &options);
+    push_topics(400);
+    set_topics_max(60);
     ask_and_turn(&a);
     assert_int_equal(a.census.topics, 400);
     assert_int_equal(a.census.looked_at, 60);
     assert_int_equal(a.census.total.ready, 60);
     assert_false(a.census.is_whole);
-    assert_int_equal(memory_store_count(f.ms, OP_TOPICS), 4); /* 15 of each */
-    options.census_topics = 1000;
-    queue_reload(f.q, &options);
-    fixture_advance(&f, FRESH_MS + 1);
-    ask_and_turn(&b);
-    assert_int_equal(b.census.looked_at, 400);
-    assert_true(b.census.is_whole);
+    assert_int_equal(pages(), 4); /* 15 of each */
+    assert_looks_at(1000, 400, true);
 }
 
 static void a_few_buckets_at_a_time_and_each_once(void **state)
 {
     struct asked a = {0};
-    char topic[16];
 
-    for (unsigned i = 0; i < 300; i++) {
-        snprintf(topic, sizeof(topic), "topic%u", i);
-        push(&f, topic, "1", 0, 0);
-    }
+    push_topics(300);
     memory_store_hold(f.ms);
     ask(&a, 1000);
     fixture_turn(&f);
@@ -212,143 +268,59 @@ static void a_few_buckets_at_a_time_and_each_once(void **state)
     assert_int_equal(a.census.topics, 300);
     assert_int_equal(a.census.looked_at, 300);
     assert_true(a.census.is_whole);
-    assert_int_equal(memory_store_count(f.ms, OP_TOPICS), 20);
+    assert_int_equal(pages(), 20);
 }
 
 static void what_empty_buckets_leave_later_ones_may_look_at(void **state)
 {
-    struct queue_options options = {.waiting_max = 10, .census_topics = 40};
-    unsigned last = memory_store_port(f.ms)->buckets - 1, found = 0;
-    struct asked a = {0};
-    char topic[16];
-
-    for (unsigned i = 0; found < 30; i++) {
-        snprintf(topic, sizeof(topic), "topic%u", i);
-        if (crc16(bytes_of_text(topic)) % (last + 1) == last) {
-            push(&f, topic, "1", 0, 0);
-            found++;
-        }
-    }
-    queue_reload(f.q, &options);
-    ask_and_turn(&a);
-    assert_in_range(a.census.looked_at, 3, 30); /* its own share are 2 */
+    fill_bucket(19, 30);
+    assert_looks_at(40, 30, true); /* its own share are 2 */
 }
 
 static void each_bucket_is_looked_into_however_few_topics_are_wanted(void **state)
 {
-    struct queue_options options = {.waiting_max = 10, .census_topics = 1};
-    struct asked a = {0};
-    char topic[16];
-
-    for (unsigned i = 0; i < 300; i++) {
-        snprintf(topic, sizeof(topic), "topic%u", i);
-        push(&f, topic, "1", 0, 0);
-    }
-    queue_reload(f.q, &options);
-    ask_and_turn(&a);
-    assert_int_equal(a.census.topics, 300);
-    assert_int_equal(a.census.looked_at, 20);
-    assert_false(a.census.is_whole);
-}
-
-static void set_topics_max(unsigned topics)
-{
-    struct queue_options options = {.waiting_max = 10, .body_max_bytes = 16};
-
-    options.census_topics = topics;
-    queue_reload(f.q, &options);
-}
-
-/* So many topics with a job, all in one bucket. */
-static void fill_bucket(unsigned bucket, unsigned topics)
-{
-    char topic[16];
-
-    for (unsigned i = 0, made = 0; made < topics; i++) {
-        snprintf(topic, sizeof(topic), "topic%u", i);
-        if (crc16(bytes_of_text(topic)) % memory_store_port(f.ms)->buckets == bucket) {
-            push(&f, topic, "1", 0, 0);
-            made++;
-        }
-    }
+    push_topics(300);
+    assert_looks_at(1, 20, false);
+    assert_int_equal(pages(), 20);
 }
 
 /* The first buckets have the most; only those behind them show that there is enough for all. */
 static void buckets_that_were_cut_off_get_what_others_left(void **state)
 {
-    struct asked a = {0};
-
     fill_bucket(0, 40);
     fill_bucket(1, 15);
     fill_bucket(19, 5);
-    set_topics_max(60);
-    ask_and_turn(&a);
-    assert_int_equal(a.status, STATUS_OK);
-    assert_int_equal(a.census.topics, 60);
-    assert_int_equal(a.census.looked_at, 60);
-    assert_true(a.census.is_whole);
+    assert_looks_at(60, 60, true);
 }
 
 static void the_last_topic_that_may_be_looked_at_may_be_the_last_one(void **state)
 {
-    struct asked a = {0}, b = {0};
-
     fill_bucket(0, 10);
-    set_topics_max(10);
-    ask_and_turn(&a);
-    assert_int_equal(a.census.looked_at, 10);
-    assert_true(a.census.is_whole);
-    set_topics_max(9);
-    fixture_advance(&f, FRESH_MS + 1);
-    ask_and_turn(&b);
-    assert_int_equal(b.census.looked_at, 9);
-    assert_false(b.census.is_whole);
-}
-
-/* Popped and gone; the next scan takes them away, but nobody scans here. */
-static void empty_bucket(unsigned bucket, unsigned topics)
-{
-    char topic[16];
-
-    for (unsigned i = 0, made = 0; made < topics; i++) {
-        struct consumer c = {0};
-
-        snprintf(topic, sizeof(topic), "gone%u", i);
-        if (crc16(bytes_of_text(topic)) % memory_store_port(f.ms)->buckets != bucket)
-            continue;
-        made++;
-        push(&f, topic, "1", 0, 0);
-        consume(&f, &c, topic, 1, 0);
-        delivered(&f, &c);
-        fixture_advance(&f, 10);
-    }
+    assert_looks_at(10, 10, true);
+    assert_looks_at(9, 9, false);
 }
 
 static void topics_without_a_job_do_not_count(void **state)
 {
-    struct asked a = {0};
-
-    empty_bucket(0, 15);
+    litter_bucket(0, "before", 15);
     fill_bucket(0, 8);
-    set_topics_max(8);
-    ask_and_turn(&a);
-    assert_int_equal(a.census.looked_at, 8);
-    assert_true(a.census.is_whole);
+    assert_looks_at(8, 8, true);
 }
 
 static void topics_without_a_job_are_not_looked_at_without_end(void **state)
 {
-    struct asked a = {0};
-
-    empty_bucket(0, 100);
+    litter_bucket(0, "before", 100);
     fill_bucket(0, 1);
-    set_topics_max(4);
-    ask_and_turn(&a);
-    assert_int_equal(a.status, STATUS_OK);
-    assert_int_equal(a.census.topics, 101);
-    assert_int_equal(a.census.looked_at, 0);
-    assert_false(a.census.is_whole);
-    assert_in_range(memory_store_count(f.ms, OP_TOPICS), 4, 16);
+    assert_looks_at(4, 0, false);
+    assert_in_range(pages(), 4, 16);
+}
+
+static void topics_without_a_job_do_not_make_for_small_pages(void **state)
+{
+    fill_bucket(0, 4);
+    litter_bucket(0, "void", 16);
+    assert_looks_at(20, 4, true); /* but for one all that its share allows */
+    assert_int_equal(pages(), 4);
 }
 
 /* However long it might have been held. */
@@ -479,7 +451,7 @@ static void a_walk_that_fails_ends_with_the_pages_under_way(void **state)
     fixture_turn(&f);
     assert_int_equal(a.status, STATUS_UNAVAILABLE);
     assert_int_equal(b.status, STATUS_UNAVAILABLE);
-    assert_int_equal(memory_store_count(f.ms, OP_TOPICS), CENSUS_LANES); /* and no further */
+    assert_int_equal(pages(), CENSUS_LANES); /* and no further */
     ask_and_turn(&c);
     assert_int_equal(c.status, STATUS_OK);
     assert_int_equal(walks(), 2);
@@ -534,7 +506,7 @@ static void stopping_cancels_and_waits_for_the_page_under_way(void **state)
     memory_store_unhold(f.ms);
     fixture_turn(&f);
     assert_true(is_stopped);
-    assert_int_equal(memory_store_count(f.ms, OP_TOPICS), 4); /* and no further page */
+    assert_int_equal(pages(), 4); /* and no further page */
     queue_free(f.q);
     memory_store_free(f.ms);
     timers_fini(&f.timers);
@@ -557,6 +529,7 @@ int main(void)
         TEST(the_last_topic_that_may_be_looked_at_may_be_the_last_one),
         TEST(topics_without_a_job_do_not_count),
         TEST(topics_without_a_job_are_not_looked_at_without_end),
+        TEST(topics_without_a_job_do_not_make_for_small_pages),
         TEST(a_topic_is_gone_seconds_after_its_last_job),
         TEST(those_who_come_meanwhile_share_one_walk),
         TEST(a_fresh_census_is_used_again_and_an_old_one_is_not),

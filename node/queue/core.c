@@ -62,20 +62,12 @@ void core_refuse(struct core *core, struct op *op, enum status status)
 {
     take(core, op);
     op->status = status;
-    list_init(&op->link);
-    list_append(&core->refused, &op->link);
-    timer_arm(core->timers, &core->refused_timer, 0);
+    later_add(&core->refused, &op->link);
 }
 
-static void on_refused(struct timer *timer)
+static void tell_refused(struct later *later, struct list *link)
 {
-    struct core *core = CONTAINER_OF(timer, struct core, refused_timer);
-    struct list now, *link;
-
-    list_init(&now);
-    list_append_all(&now, &core->refused);
-    while ((link = list_pop(&now)))
-        answer(core, CONTAINER_OF(link, struct op, link));
+    answer(CONTAINER_OF(later, struct core, refused), CONTAINER_OF(link, struct op, link));
 }
 
 unsigned core_bucket_of(const struct core *core, struct bytes topic)
@@ -85,18 +77,18 @@ unsigned core_bucket_of(const struct core *core, struct bytes topic)
 
 bool core_is_idle(const struct core *core)
 {
-    return core->in_flight == 0 && !timer_is_armed(&core->refused_timer);
+    return core->in_flight == 0 && later_is_idle(&core->refused);
 }
 
 void core_init(struct core *core, const struct queue_options *options, struct store *store,
                struct timers *timers)
 {
     *core = (struct core){.options = *options, .store = store, .timers = timers};
-    list_init(&core->refused);
-    timer_init(&core->refused_timer, on_refused);
+    later_init(&core->refused, timers, tell_refused);
 }
 
 void core_fini(struct core *core)
 {
     assert(core_is_idle(core));
+    later_fini(&core->refused);
 }

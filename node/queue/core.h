@@ -5,7 +5,7 @@
 #ifndef DUEQ_NODE_QUEUE_CORE_H
 #define DUEQ_NODE_QUEUE_CORE_H
 
-#include "base/list.h"
+#include "base/later.h"
 #include "base/timer.h"
 #include "node/queue/queue.h"
 #include "node/store/store.h"
@@ -16,9 +16,8 @@ struct core {
     struct timers *timers;
     struct queue_stats stats;
 
-    unsigned in_flight;  /* operations the store has not answered */
-    struct list refused; /* operations to be answered in the next turn */
-    struct timer refused_timer;
+    unsigned in_flight;   /* operations the store has not answered */
+    struct later refused; /* operations it never sees */
 
     /* For queue.c: before an operation goes to the store; when it is back, before whoever
      * sent it hears of it; and when anything has ended, as the last thing. */

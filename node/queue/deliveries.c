@@ -73,9 +73,10 @@ struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
         h->was_awaited = pop && h->tries == 0 && h->due_mono_ms >= pop->since_mono_ms;
         h->has_ttr = pop && pop->has_ttr;
         h->ttr_ms = pop ? pop->ttr_ms : 0;
+        h->ends_with_delivery = (h->has_ttr ? h->ttr_ms : jobs[i].ttr_ms) == 0;
         list_append(&d->jobs, &h->link);
     }
-    keeper_add(&ds->keeper, &d->reading, &d->jobs, op->sent_mono_ms);
+    keeper_add(&ds->keeper, &d->reading, &d->jobs, op);
     ds->held_count++;
     return d;
 }
@@ -84,6 +85,7 @@ struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
 
 static void add_pending(struct deliveries *ds, struct handed_job *h)
 {
+    h->pending_mono_ms = timers_now(ds->core->timers);
     list_append(&ds->pending, &h->link);
     ds->pending_count++;
     if (ds->pending_count >= OP_ITEMS_MAX)
@@ -134,6 +136,7 @@ void deliveries_confirm(struct deliveries *ds, struct delivery *d)
         struct handed_job *h = CONTAINER_OF(link, struct handed_job, link);
 
         note_handover(ds, d, h);
+        h->reserved_until_ms = d->reading.until_ms;
         HASH_ADD(hh, ds->by_lease, key, sizeof(h->key), h);
         add_pending(ds, h);
     }
@@ -149,19 +152,38 @@ void deliveries_return(struct deliveries *ds, struct delivery *d)
     delivery_free(ds, d);
 }
 
-void deliveries_flush(struct deliveries *ds)
+static void send_pending_since(struct deliveries *ds, int64_t mono_ms)
 {
-    LIST_EACH (link, &ds->pending)
+    struct list due, *link;
+
+    list_init(&due);
+    while ((link = list_first(&ds->pending))) {
+        struct handed_job *h = CONTAINER_OF(link, struct handed_job, link);
+
+        if (h->pending_mono_ms > mono_ms)
+            break;
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): they are in it */
-        HASH_DEL(ds->by_lease, CONTAINER_OF(link, struct handed_job, link));
-    ds->pending_count = 0;
-    timer_disarm(ds->core->timers, &ds->timer);
-    batches_send(&ds->batches, OP_DELIVERED, &ds->pending);
+        HASH_DEL(ds->by_lease, h);
+        remove_pending(ds, h);
+        list_append(&due, link);
+    }
+    batches_send(&ds->batches, OP_DELIVERED, &due);
 }
 
+void deliveries_flush(struct deliveries *ds)
+{
+    timer_disarm(ds->core->timers, &ds->timer);
+    send_pending_since(ds, INT64_MAX);
+}
+
+/* A younger one waits for the next time: who works quickly acknowledges before. */
 static void on_timer(struct timer *timer)
 {
-    deliveries_flush(CONTAINER_OF(timer, struct deliveries, timer));
+    struct deliveries *ds = CONTAINER_OF(timer, struct deliveries, timer);
+
+    send_pending_since(ds, timers_now(ds->core->timers) - CONFIRM_DELAY_MS);
+    if (!list_is_empty(&ds->pending))
+        timer_arm(ds->core->timers, &ds->timer, CONFIRM_DELAY_MS);
 }
 
 /* ---- leases in use ---- */

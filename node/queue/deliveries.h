@@ -5,8 +5,8 @@
  * own TTR begins, or it is gone with TTR 0); when the consumer had left it is given back
  * (RETURN: first in line again, no try counted). A node that dies in between loses nothing.
  *
- * Confirmations wait a few milliseconds and travel together, a script for each topic. One
- * that is acknowledged meanwhile needs none:
+ * Confirmations wait for five to ten milliseconds, or until they are many, and travel together,
+ * a script for each topic. A job that is acknowledged meanwhile needs none:
  *
  *   HELD --delivered--> PENDING --time or enough of them--> sent, then freed
  *    |                     |  ^

@@ -232,6 +232,23 @@ static void a_quick_acknowledgement_saves_the_confirmation(void **state)
     assert_int_equal(confirmations(), 0);
 }
 
+/* The time that another job has waited does not count for it. */
+static void a_quick_acknowledgement_comes_before_the_confirmation(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    push(&f, "u", "2", 0, 60000);
+    consume(&f, &a, "u", 1, 0);
+    delivered(&f, &a);
+    fixture_advance(&f, 4);
+    consume(&f, &b, "t", 1, 0);
+    delivered(&f, &b);
+    fixture_advance(&f, 4);
+    assert_int_equal(confirmations(), 1);
+    assert_int_equal(settle(OP_ACK, &b), STATUS_OK);
+    fixture_advance(&f, 100);
+    assert_int_equal(confirmations(), 1);
+}
+
 /* The consumer still holds the job for its TTR, whatever became of its acknowledgement. */
 static void a_failed_acknowledgement_is_followed_by_the_confirmation(void **state)
 {
@@ -479,6 +496,54 @@ static void a_confirmation_that_comes_too_late_is_counted(void **state)
     assert_int_equal(queue_stats(f.q)->late_confirmations, 1);
 }
 
+/* Its lease was used up, not over. */
+static void what_was_acknowledged_while_it_was_read_is_not_late(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    fixture_advance(&f, 20000);
+    assert_int_equal(settle(OP_ACK, &a), STATUS_OK);
+    fixture_advance(&f, 20000);
+    delivered(&f, &a);
+    fixture_advance(&f, 100);
+    assert_int_equal(confirmations(), 1);
+    assert_int_equal(queue_stats(f.q)->late_confirmations, 0);
+}
+
+/* The first try arrived, and was the job's end; the last one comes after its time. */
+static void a_confirmation_that_is_repeated_is_not_late(void **state)
+{
+    queue_deactivate(f.q); /* nothing but confirmations reaches the store */
+    push(&f, "t", "1", 0, 0);
+    consume(&f, &a, "t", 1, 0);
+    fixture_advance(&f, 1900);
+    delivered(&f, &a);
+    memory_store_fail(f.ms, 8, STATUS_UNKNOWN, MEMORY_DONE);
+    fixture_advance(&f, 20000);
+    assert_int_equal(confirmations(), 9);
+    assert_int_equal(queue_stats(f.q)->late_confirmations, 0);
+}
+
+/* Of two confirmations in one operation. */
+static void only_what_is_late_is_counted_as_late(void **state)
+{
+    push(&f, "t", "late", 0, 60000);
+    push(&f, "t", "done", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    memory_store_fail(f.ms, 1000, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    fixture_advance(&f, 6000); /* too long to be kept */
+    memory_store_fail(f.ms, 0, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    consume(&f, &b, "t", 1, 0);
+    assert_string_equal(b.ids[0], "done");
+    fixture_advance(&f, 1000);
+    assert_int_equal(settle(OP_ACK, &b), STATUS_OK);
+    delivered(&f, &a);
+    delivered(&f, &b);
+    fixture_advance(&f, 100);
+    assert_int_equal(confirmations(), 1);
+    assert_int_equal(queue_stats(f.q)->late_confirmations, 1);
+}
+
 static void on_stopped(void *arg)
 {
     *(bool *)arg = true;
@@ -522,6 +587,7 @@ int main(void)
         TEST(a_pop_that_was_answered_late_is_kept_at_once),
         TEST(a_keep_that_failed_slowly_is_made_up_for),
         TEST(a_quick_acknowledgement_saves_the_confirmation),
+        TEST(a_quick_acknowledgement_comes_before_the_confirmation),
         TEST(a_failed_acknowledgement_is_followed_by_the_confirmation),
         TEST(confirmations_of_a_topic_travel_together),
         TEST(a_lost_confirmation_is_sent_once_more),
@@ -540,6 +606,9 @@ int main(void)
         TEST(a_confirmation_is_repeated_until_the_store_takes_it),
         TEST(a_confirmation_that_is_given_up_is_counted),
         TEST(a_confirmation_that_comes_too_late_is_counted),
+        TEST(what_was_acknowledged_while_it_was_read_is_not_late),
+        TEST(a_confirmation_that_is_repeated_is_not_late),
+        TEST(only_what_is_late_is_counted_as_late),
         cmocka_unit_test(stopping_waits_for_what_was_handed_out),
     };
 

@@ -162,8 +162,9 @@ static void on_time_over(struct timer *timer)
 
 /* Each is looked at and goes to the end of the line. They stay on their list meanwhile, so that
  * whoever is called back may cancel others. */
-static void answer_those_with_news(struct handovers *hs)
+static void on_turn(struct timer *timer)
 {
+    struct handovers *hs = CONTAINER_OF(timer, struct handovers, turn);
     struct list *link;
 
     for (unsigned n = hs->count; n > 0 && (link = list_first(&hs->waiting)); n--) {
@@ -176,19 +177,11 @@ static void answer_those_with_news(struct handovers *hs)
     }
 }
 
-static void on_turn(struct timer *timer)
+static void tell_over(struct later *later, struct list *link)
 {
-    struct handovers *hs = CONTAINER_OF(timer, struct handovers, turn);
-    struct list now, *link;
+    struct follow *f = CONTAINER_OF(link, struct follow, link);
 
-    list_init(&now);
-    list_append_all(&now, &hs->over);
-    while ((link = list_pop(&now))) {
-        struct follow *f = CONTAINER_OF(link, struct follow, link);
-
-        answer(f, f->status);
-    }
-    answer_those_with_news(hs);
+    answer(f, f->status);
 }
 
 static void end_later(struct follow *f, enum status status)
@@ -198,8 +191,7 @@ static void end_later(struct follow *f, enum status status)
     list_remove(&f->link);
     timer_disarm(hs->core->timers, &f->timer);
     f->status = status;
-    list_append(&hs->over, &f->link);
-    timer_arm(hs->core->timers, &hs->turn, 0);
+    later_add(&hs->over, &f->link);
 }
 
 /* ---- what the queue calls ---- */
@@ -259,13 +251,14 @@ void handovers_init(struct handovers *hs, struct core *core)
     *hs = (struct handovers){.core = core, .born_seq = clock_wall_ms() * SEQS_PER_MS};
     hs->last_seq = hs->born_seq - 1;
     list_init(&hs->waiting);
-    list_init(&hs->over);
+    later_init(&hs->over, core->timers, tell_over);
     timer_init(&hs->turn, on_turn);
     timer_init(&hs->forget, on_forget);
 }
 
 void handovers_fini(struct handovers *hs)
 {
+    later_fini(&hs->over);
     timer_disarm(hs->core->timers, &hs->turn);
     timer_disarm(hs->core->timers, &hs->forget);
     forget_all(hs);

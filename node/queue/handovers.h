@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/later.h"
 #include "base/list.h"
 #include "base/status.h"
 #include "base/timer.h"
@@ -34,8 +35,8 @@ struct handovers {
     int64_t last_seq;           /* the newest one; before the first, born_seq - 1 */
     struct handover_ring *ring; /* NULL: nobody has watched for a while */
     struct list waiting;
-    struct list over; /* their status is decided */
-    struct timer turn;
+    struct later over; /* their status is decided */
+    struct timer turn; /* answers those whose news have come */
     struct timer forget;
     unsigned count; /* follows, those on `over` included */
 };

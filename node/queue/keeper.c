@@ -68,6 +68,13 @@ static void send_keep(struct keeper *k, struct reading *r)
     core_send(k->core, &r->keep->op);
 }
 
+/* Leases that end before their time were used up: those left are kept. */
+static void note_kept(struct reading *r, const struct op *op)
+{
+    if (op->out.leases.stale == 0 || op->now_ms < r->until_ms)
+        r->until_ms = op->now_ms + OP_UNCONFIRMED_MS;
+}
+
 static void on_kept(struct op *op)
 {
     struct keep *keep = CONTAINER_OF(op, struct keep, op);
@@ -75,6 +82,8 @@ static void on_kept(struct op *op)
     struct keeper *k = keep->keeper;
     struct reading *r = keep->reading;
 
+    if (r && !has_failed)
+        note_kept(r, op);
     free(keep);
     if (!r)
         return;
@@ -109,15 +118,16 @@ static void on_timer(struct timer *timer)
 }
 
 void keeper_add(struct keeper *k, struct reading *r, const struct list *jobs,
-                int64_t since_mono_ms)
+                const struct op *pop)
 {
     r->jobs = jobs;
+    r->until_ms = pop->now_ms + OP_UNCONFIRMED_MS;
     r->keep = NULL;
     r->is_owed = false;
     put_last(k, r);
     if (!timer_is_armed(&k->timer))
         timer_arm(k->core->timers, &k->timer, KEEPER_INTERVAL_MS);
-    if (timers_now(k->core->timers) - since_mono_ms >= KEEPER_LATE_MS)
+    if (timers_now(k->core->timers) - pop->sent_mono_ms >= KEEPER_LATE_MS)
         send_keep(k, r);
 }
 

@@ -41,6 +41,7 @@ struct reading {
     const struct list *jobs; /* handed_job.link: 1 to OP_ITEMS_MAX, all of one topic */
     struct list link;
     int64_t keep_at_mono_ms;
+    int64_t until_ms;  /* as far as is known: the store may say over from then on */
     struct keep *keep; /* on its way to the store; NULL: none is */
     bool is_owed;      /* its turn came meanwhile */
 };
@@ -48,10 +49,9 @@ struct reading {
 void keeper_init(struct keeper *k, struct core *core);
 void keeper_fini(struct keeper *k);
 
-/* `jobs` are borrowed, and do not change, until keeper_remove. They are reserved since
- * `since_mono_ms` or later. */
+/* `jobs` are borrowed, and do not change, until keeper_remove. `pop` has brought them. */
 void keeper_add(struct keeper *k, struct reading *r, const struct list *jobs,
-                int64_t since_mono_ms);
+                const struct op *pop);
 void keeper_remove(struct reading *r);
 
 #endif

@@ -62,7 +62,7 @@ struct queue_stats {
     uint64_t ended[OP_COUNT][STATUS_COUNT]; /* all of them, by how they ended */
     uint64_t popped_jobs;                   /* handed to a consumer's connection */
     uint64_t returned_jobs;                 /* popped for a consumer that had left */
-    uint64_t late_confirmations;            /* deliveries whose jobs had expired meanwhile */
+    uint64_t late_confirmations;            /* of jobs whose reservation had run out */
     uint64_t lost_confirmations;            /* deliveries the store did not take in time */
     uint64_t expired_jobs;                  /* reservations that ran out */
     uint64_t waiting;                       /* gauge: consumers */

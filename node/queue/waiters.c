@@ -38,22 +38,15 @@ static void call_back(struct waiters *w, struct pop *pop, enum status status)
 static void end_later(struct waiters *w, struct pop *pop, enum status status)
 {
     pop->status = status;
-    list_append(&w->over, &pop->link);
-    timer_arm(w->core->timers, &w->over_timer, 0);
+    later_add(&w->over, &pop->link);
 }
 
-static void on_over(struct timer *timer)
+static void tell_over(struct later *later, struct list *link)
 {
-    struct waiters *w = CONTAINER_OF(timer, struct waiters, over_timer);
-    struct list now, *link;
+    struct waiters *w = CONTAINER_OF(later, struct waiters, over);
+    struct pop *pop = CONTAINER_OF(link, struct pop, link);
 
-    list_init(&now);
-    list_append_all(&now, &w->over);
-    while ((link = list_pop(&now))) {
-        struct pop *pop = CONTAINER_OF(link, struct pop, link);
-
-        call_back(w, pop, pop->status);
-    }
+    call_back(w, pop, pop->status);
     w->core->on_end(w->core);
 }
 
@@ -251,14 +244,13 @@ void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliv
     *w = (struct waiters){.core = core, .deliveries = deliveries, .owners = owners};
     list_init(&w->seated);
     list_init(&w->let_go);
-    list_init(&w->over);
-    timer_init(&w->over_timer, on_over);
+    later_init(&w->over, core->timers, tell_over);
     timer_init(&w->retry_timer, on_retry);
 }
 
 void waiters_fini(struct waiters *w)
 {
-    assert(!w->topics && list_is_empty(&w->over));
-    timer_disarm(w->core->timers, &w->over_timer);
+    assert(!w->topics);
+    later_fini(&w->over);
     timer_disarm(w->core->timers, &w->retry_timer);
 }

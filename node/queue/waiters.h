@@ -40,6 +40,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/later.h"
 #include "base/list.h"
 #include "base/status.h"
 #include "base/timer.h"
@@ -58,8 +59,7 @@ struct waiters {
     struct list seated;   /* pops that sit at their topics */
     struct list let_go;   /* seats (held_up) whose consumers may claim lesser topics now */
     bool is_letting_go;
-    struct list over; /* pops to be called back in the next turn, without a job */
-    struct timer over_timer;
+    struct later over;        /* pops that end without a job */
     struct timer retry_timer; /* after a pop that failed */
     unsigned count;           /* consumers, those on `over` included */
 };

@@ -17,10 +17,10 @@ static int64_t wait_for(int64_t before_ms, int64_t first_ms, int64_t now_ms)
     return first_ms < before_ms ? or_zero(first_ms - now_ms) : -1;
 }
 
-/* What runs no script is told no time. */
+/* What runs no script, or one that reads no clock, is told no time. */
 static bool has_clock(enum op_verb verb)
 {
-    return verb != OP_OWNER && verb != OP_PLACES;
+    return verb != OP_OWNER && verb != OP_PLACES && verb != OP_ACK;
 }
 
 void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct room *room)

@@ -275,7 +275,8 @@ struct op {
     } in;
 
     enum status status;
-    int64_t now_ms; /* Redis's clock when the script ran; 0 when it did not, or for OWNER */
+    /* Redis's clock when the script ran; 0 when it did not, or for ACK and OWNER. */
+    int64_t now_ms;
     int64_t
         wait_ms; /* this became the bucket's first event, due in so many ms; -1: it did not */
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,14 +12,13 @@
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>
 
-#include "base/log.h"
 #include "node/store/redis_command.h"
 #include "node/store/redis_error.h"
 #include "node/store/redis_events.h"
 #include "node/store/redis_replies.h"
+#include "node/store/redis_why.h"
 
 #define BACKOFF_MIN_MS 10
-#define SAY_AGAIN_MS   60000
 
 enum link_state { STOPPED, CONNECTING, OPEN, CLOSING, WAITING };
 
@@ -30,8 +28,8 @@ struct redis_link {
     enum link_state state;
     redisAsyncContext *redis; /* CONNECTING and OPEN; else NULL */
     struct timer timer;       /* what it means depends on the state: see on_timer */
-    struct list in_flight;    /* redis_call, oldest first */
-    struct buf command;       /* on its way to hiredis */
+    struct redis_flight flight;
+    struct buf command; /* on its way to hiredis */
     struct redis_replies *replies;
     struct redis_call auth;
     struct redis_call ping;
@@ -39,8 +37,7 @@ struct redis_link {
     bool was_open;      /* on_open was said for this connection */
     bool is_subscribed;
     bool is_stopping;
-    char why[256];        /* see redis_link_why() */
-    int64_t said_mono_ms; /* when `why` was last logged as a warning */
+    struct redis_why why; /* see redis_link_why() */
 };
 
 static void on_timer(struct timer *timer);
@@ -55,7 +52,7 @@ struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_opt
     l->loop = loop;
     l->backoff_ms = BACKOFF_MIN_MS;
     l->replies = redis_replies_new();
-    list_init(&l->in_flight);
+    redis_flight_init(&l->flight, options->timeout_ms);
     timer_init(&l->timer, on_timer);
     return l;
 }
@@ -77,36 +74,17 @@ bool redis_link_is_open(const struct redis_link *l)
 
 const char *redis_link_why(const struct redis_link *l)
 {
-    return l->why;
+    return l->why.text;
 }
 
 /* ---- losing a connection ---- */
-
-/* Most attempts end like the one before them: that is said when it is new, and once a minute.
- */
-static void say_why(struct redis_link *l, const char *text)
-{
-    int64_t now_mono_ms = timers_now(&l->loop->timers);
-    char why[sizeof(l->why)];
-
-    snprintf(why, sizeof(why), "%s", text);
-    for (char *c = why; *c; c++) { /* it may be a stranger's text, and goes into JSON */
-        if (*c < ' ' || *c > '~')
-            *c = '?';
-    }
-    if (strcmp(l->why, why) != 0 || now_mono_ms - l->said_mono_ms >= SAY_AGAIN_MS) {
-        LOG_AT(l->is_stopping ? LEVEL_DEBUG : LEVEL_WARN, "redis", "%s: %s", l->options.name,
-               why);
-        l->said_mono_ms = now_mono_ms;
-    }
-    memcpy(l->why, why, sizeof(why));
-}
 
 /* The rest happens in the next turn of the loop, in fail_all(): by then hiredis has let go of
  * the connection, and nobody is called back from inside his own call. */
 static void detach(struct redis_link *l, const char *why)
 {
-    say_why(l, why);
+    redis_why_set(&l->why, l->is_stopping ? LEVEL_DEBUG : LEVEL_WARN, l->options.name, why,
+                  timers_now(&l->loop->timers));
     l->redis->data = NULL;
     l->redis = NULL;
     l->state = CLOSING;
@@ -144,20 +122,12 @@ static void pause_or_stop(struct redis_link *l)
 static void fail_all(struct redis_link *l)
 {
     bool was_open = l->was_open;
-    struct list lost;
-    struct list *link;
 
-    list_init(&lost);
-    list_append_all(&lost, &l->in_flight);
     l->was_open = false;
     l->is_subscribed = false;
     if (was_open && l->options.on_close)
         l->options.on_close(l->options.arg);
-    while ((link = list_pop(&lost))) {
-        struct redis_call *call = CONTAINER_OF(link, struct redis_call, link);
-
-        call->on_reply(call, NULL);
-    }
+    redis_flight_fail(&l->flight);
     pause_or_stop(l);
 }
 
@@ -180,9 +150,8 @@ static void on_reply(redisAsyncContext *redis, void *reply, void *arg)
         detach(l, reason(redis, "connection lost"));
         return;
     }
-    call = arg;
-    assert(list_first(&l->in_flight) == &call->link);
-    list_remove(&call->link);
+    call = redis_flight_take(&l->flight);
+    assert(call == arg);
     call->on_reply(call, reply);
 }
 
@@ -323,28 +292,13 @@ static bool has_unread(struct redis_link *l)
     return ioctl(l->redis->c.fd, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-/* Until when to wait for this call: 0 or less, no longer. It may have been written only now,
- * after a stall of our own, so it gets some more time when its own is over; once. */
-static int64_t time_left(struct redis_link *l, struct redis_call *call)
-{
-    int64_t now_mono_ms = timers_now(&l->loop->timers);
-
-    if (call->deadline_mono_ms <= now_mono_ms && !call->is_late) {
-        call->is_late = true;
-        call->deadline_mono_ms = now_mono_ms + l->options.timeout_ms / 4;
-    }
-    return call->deadline_mono_ms - now_mono_ms;
-}
-
-/* The oldest call has the first deadline. It is looked at again when that may have passed, so
- * that sending a call arms no timer. */
+/* What may have to be closed is looked at when that may be so, not with every call. */
 static void watch(struct redis_link *l)
 {
-    struct list *first = list_first(&l->in_flight);
     int64_t left_ms = l->options.timeout_ms;
 
-    if (first)
-        left_ms = time_left(l, CONTAINER_OF(first, struct redis_call, link));
+    if (!redis_flight_is_empty(&l->flight))
+        left_ms = redis_flight_left_ms(&l->flight, timers_now(&l->loop->timers));
     else if (!l->is_subscribed)
         prove_alive(l);
     if (left_ms <= 0 && !has_unread(l))
@@ -401,9 +355,7 @@ void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, co
                      const size_t *lens)
 {
     assert(l->state == OPEN);
-    call->deadline_mono_ms = timers_now(&l->loop->timers) + l->options.timeout_ms;
-    call->is_late = false;
-    list_append(&l->in_flight, &call->link);
+    redis_flight_add(&l->flight, call, timers_now(&l->loop->timers));
     buf_clear(&l->command);
     redis_command_write(&l->command, argc, argv, lens);
     /* hiredis looks at one byte behind the first argument: buf_text ends it. */
@@ -414,7 +366,7 @@ void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, co
 
 void redis_link_subscribe(struct redis_link *l, const char *channel)
 {
-    assert(l->state == OPEN && list_is_empty(&l->in_flight));
+    assert(l->state == OPEN && redis_flight_is_empty(&l->flight));
     l->is_subscribed = true;
     if (redisAsyncCommand(l->redis, on_push, NULL, "SUBSCRIBE %s", channel) != REDIS_OK)
         drop(l, "cannot subscribe");
@@ -428,5 +380,5 @@ void redis_link_reset(struct redis_link *l, const char *why)
 void redis_link_settled(struct redis_link *l)
 {
     l->backoff_ms = BACKOFF_MIN_MS;
-    l->why[0] = '\0';
+    l->why.text[0] = '\0';
 }

@@ -23,11 +23,9 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "base/list.h"
 #include "base/loop.h"
 #include "base/status.h"
-
-struct redisReply;
+#include "node/store/redis_flight.h"
 
 /* ---- where Redis is ---- */
 
@@ -40,18 +38,6 @@ struct redis_address {
  * that does not fit into a socket's address. A name is resolved at each connect by the
  * system's resolver, which may block: numeric addresses are better. */
 enum status redis_address_parse(const char *text, struct redis_address *address) MUST_CHECK;
-
-/* ---- calls ---- */
-
-/* The caller embeds it. From on_reply on it is the caller's again. */
-struct redis_call {
-    /* Once: with the reply, valid for the duration of the callback, or with NULL when the
-     * connection was lost (the command may have been carried out). */
-    void (*on_reply)(struct redis_call *call, const struct redisReply *reply);
-    struct list link;
-    int64_t deadline_mono_ms;
-    bool is_late; /* the deadline has been moved once */
-};
 
 /* ---- the link ---- */
 

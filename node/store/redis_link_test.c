@@ -14,14 +14,19 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+static void start_with_timeout(struct node *n, int64_t timeout_ms)
+{
+    n->options.command_timeout_ms = timeout_ms;
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+}
+
 static void closes_the_connection_when_an_answer_does_not_come_in_time(void **state)
 {
     struct node *n = *state;
     struct job_op a = {0}, b = {0};
 
-    n->options.command_timeout_ms = 150;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    start_with_timeout(n, 150);
     kill(n->redis->pid, SIGSTOP);
     submit_push(n, &a, "t");
     run_until(n->loop, &a.is_done);
@@ -33,55 +38,43 @@ static void closes_the_connection_when_an_answer_does_not_come_in_time(void **st
     assert_int_equal(b.op.status, STATUS_OK);
 }
 
-static void stall(int64_t ms)
+/* The node stands still for longer than an answer may take, with a push under way. */
+static void stall_with_a_push(struct node *n, bool is_written_before)
 {
-    int64_t until_mono_ms = clock_mono_ms() + ms;
+    int64_t until_mono_ms;
+    struct job_op a = {0};
 
+    start_with_timeout(n, 200);
+    submit_push(n, &a, "t");
+    if (is_written_before) {
+        event_base_loop(n->loop->base, EVLOOP_NONBLOCK);
+        while (redis_fixture_command(n->redis, "HLEN dq:{%u}:j:t", a.op.bucket) == 0)
+            assert_false(a.is_done);
+    }
+    until_mono_ms = clock_mono_ms() + 240;
     while (clock_mono_ms() < until_mono_ms)
         ;
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+    assert_int_equal(n->downs, 0);
 }
 
 /* The answer is there, and nobody has read it. */
 static void a_stall_of_the_node_itself_is_not_held_against_redis(void **state)
 {
-    struct node *n = *state;
-    struct job_op a = {0};
-
-    n->options.command_timeout_ms = 200;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    submit_push(n, &a, "t");
-    event_base_loop(n->loop->base, EVLOOP_NONBLOCK);
-    while (redis_fixture_command(n->redis, "HLEN dq:{%u}:j:t", a.op.bucket) == 0)
-        assert_false(a.is_done);
-    stall(240);
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
-    assert_int_equal(n->downs, 0);
+    stall_with_a_push(*state, true);
 }
 
 static void a_stall_before_anything_was_sent_is_not_either(void **state)
 {
-    struct node *n = *state;
-    struct job_op a = {0};
-
-    n->options.command_timeout_ms = 200;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    submit_push(n, &a, "t");
-    stall(240);
-    run_until(n->loop, &a.is_done);
-    assert_int_equal(a.op.status, STATUS_OK);
-    assert_int_equal(n->downs, 0);
+    stall_with_a_push(*state, false);
 }
 
 static void notices_a_silent_redis_without_an_operation(void **state)
 {
     struct node *n = *state;
 
-    n->options.command_timeout_ms = 100;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
+    start_with_timeout(n, 100);
     kill(n->redis->pid, SIGSTOP);
     run_until(n->loop, &n->is_down);
     kill(n->redis->pid, SIGCONT);

@@ -7,6 +7,7 @@
 #include <hiredis/hiredis.h>
 
 #include "base/clock.h"
+#include "base/later.h"
 #include "base/log.h"
 #include "node/store/redis_complaints.h"
 #include "node/store/redis_error.h"
@@ -36,11 +37,10 @@ struct redis_requests {
 
     unsigned unfinished; /* requests whose on_done has not returned */
     struct list held;    /* oldest first */
-    struct list failing;
+    struct later failing;
     struct list pool;
     unsigned pool_count;
     struct timer hold_timer; /* for the first held one */
-    struct timer fail_timer;
 
     struct redis_complaints complaints;
     bool is_open;
@@ -118,25 +118,15 @@ static void fail(struct request *r, enum status status)
 /* Nothing is called back from inside a submission. */
 static void fail_later(struct request *r, enum status status)
 {
-    struct redis_requests *q = r->queue;
-
     r->op->status = status;
-    list_append(&q->failing, &r->link);
-    timer_arm(q->timers, &q->fail_timer, 0);
+    later_add(&r->queue->failing, &r->link);
 }
 
-static void on_fail_timer(struct timer *timer)
+static void tell_failing(struct later *later, struct list *link)
 {
-    struct redis_requests *q = CONTAINER_OF(timer, struct redis_requests, fail_timer);
-    struct list now, *link;
+    struct request *r = CONTAINER_OF(link, struct request, link);
 
-    list_init(&now);
-    list_append_all(&now, &q->failing);
-    while ((link = list_pop(&now))) {
-        struct request *r = CONTAINER_OF(link, struct request, link);
-
-        fail(r, r->op->status);
-    }
+    fail(r, r->op->status);
 }
 
 /* ---- sending ---- */
@@ -311,10 +301,9 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
     list_init(&q->held);
-    list_init(&q->failing);
+    later_init(&q->failing, q->timers, tell_failing);
     list_init(&q->pool);
     timer_init(&q->hold_timer, on_hold_timer);
-    timer_init(&q->fail_timer, on_fail_timer);
     return q;
 }
 
@@ -325,6 +314,7 @@ void redis_requests_free(struct redis_requests *q)
     if (!q)
         return;
     assert(q->unfinished == 0);
+    later_fini(&q->failing);
     timer_disarm(q->timers, &q->hold_timer);
     while ((link = list_pop(&q->pool)))
         free(CONTAINER_OF(link, struct request, link));

@@ -134,7 +134,7 @@ static void a_client_that_has_ended_its_side_gets_more_replies_than_fit_at_once(
     memory_store_unhold(f->ms);
     for (unsigned lines = 0; lines < 12;) {
         char reply[4096];
-        size_t len = receive_some(&c, reply, sizeof(reply));
+        size_t len = receive_piece(&c, reply, sizeof(reply));
 
         assert_true(len > 0);
         for (size_t i = 0; i < len; i++)
@@ -252,7 +252,7 @@ static void a_job_counts_as_delivered_when_its_reply_is_flushed(void **state)
     assert_true(queue_stats(f->queue)->unconfirmed > 0);
     while (lines < jobs) {
         char reply[4096];
-        size_t len = receive_some(&reader, reply, sizeof(reply));
+        size_t len = receive_piece(&reader, reply, sizeof(reply));
 
         for (size_t i = 0; i < len; i++)
             lines += reply[i] == '\n';

@@ -24,6 +24,8 @@ struct gmq_options {
     unsigned connections_max;
     unsigned pipelined_max;  /* requests of one connection in work at once; at least 1 */
     size_t output_max_bytes; /* unread replies of one connection */
+    int64_t
+        reading_ms;  /* for a reply to be read, and twice as long behind others; 0: no limit */
     int64_t idle_ms; /* a connection that does nothing for so long is closed; 0: never */
 };
 

@@ -12,7 +12,8 @@
 /* Requests that are on their way when the node begins to stop still get their refusal. */
 #define GRACE_MS 50
 
-/* Then a client whose connection ends, and that reads nothing, does not get its replies. */
+/* Then a client whose connection ends, and that reads nothing, does not get its replies; nor,
+ * when the node stops, one that reads slowly. */
 #define ENDING_MS 5000
 
 /* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */
@@ -156,11 +157,19 @@ static void on_all_gone(struct timer *timer)
     g->on_stopped(g->arg);
 }
 
+static void limit_reading(struct gmq *g)
+{
+    int64_t ms = g->options.reading_ms;
+
+    g->kind.reading_ms = g->is_closing && (ms == 0 || ms > ENDING_MS) ? ENDING_MS : ms;
+}
+
 static void on_grace_over(struct timer *timer)
 {
     struct gmq *g = CONTAINER_OF(timer, struct gmq, grace);
 
     g->is_closing = true;
+    limit_reading(g);
     LIST_EACH (link, &g->clients)
         wind_up_if_closing(CONTAINER_OF(link, struct gmq_client, link));
     if (list_is_empty(&g->clients))
@@ -203,6 +212,7 @@ void gmq_reload(struct gmq *g, const struct gmq_options *options)
     g->kind.kept_max_bytes = KEPT_BYTES(options->body_max_bytes);
     g->kind.unread_max_bytes = UNREAD_BYTES(options->output_max_bytes);
     g->kind.idle_ms = options->idle_ms;
+    limit_reading(g);
 }
 
 void gmq_stop(struct gmq *g, void (*on_stopped)(void *arg), void *arg)

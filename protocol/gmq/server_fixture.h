@@ -1,7 +1,5 @@
-/* A gmq server on a real socket, the engine and the memory store, for the tests of this folder.
- *
- * Everything runs in one thread: whoever waits turns the loop. Time passes only when a test
- * says so (beyond the real time that turns take).
+/* A gmq server on a real socket, the engine and the memory store, for the tests of this folder;
+ * with client_fixture.h, which has the rest.
  * Include after cmocka's headers. */
 #ifndef DUEQ_PROTOCOL_GMQ_SERVER_FIXTURE_H
 #define DUEQ_PROTOCOL_GMQ_SERVER_FIXTURE_H
@@ -9,6 +7,7 @@
 #include "base/loop.h"
 #include "node/queue/queue.h"
 #include "node/store/memory_store.h"
+#include "protocol/client_fixture.h"
 #include "protocol/gmq/gmq.h"
 
 #define BODY_MAX 1024
@@ -23,11 +22,6 @@ struct fixture {
     bool is_gmq_stopping;
     bool is_gmq_stopped;
     bool is_queue_stopped;
-};
-
-struct client {
-    struct fixture *f;
-    int fd;
 };
 
 /* cmocka's set-up and tear-down; the tear-down fails when something does not end. */
@@ -51,36 +45,10 @@ static inline uint64_t connections(struct fixture *f)
     return gmq_stats(f->gmq)->connections;
 }
 
-/* Turns the loop until the expression is true; fails after some seconds. */
-#define AWAIT(f, expression)                                                           \
-    do {                                                                               \
-        for (struct patience p_ = patience_start(f); !(expression); patience_try(&p_)) \
-            ;                                                                          \
-    } while (0)
-
-struct patience {
-    struct fixture *f;
-    int64_t until_mono_ms;
-};
-
-struct patience patience_start(struct fixture *f);
-void patience_try(struct patience *p);
-
 struct client connect_client(struct fixture *f);
-void leave(struct client *c);       /* closes */
-void end_sending(struct client *c); /* half */
-void say(struct client *c, const char *text);
-void say_bytes(struct client *c, const char *at, size_t len);
 
 /* Exactly this comes next, as one piece that recv() returns by itself. */
 void expect(struct client *c, const char *reply);
-/* Nothing comes until the server is at rest. */
-void expect_silence(struct client *c);
-/* The server closes, without a reset, and nothing comes before. */
-void expect_end(struct client *c);
-
-/* What one recv() gives; 0: the end. */
-size_t receive_some(struct client *c, char *at, size_t room);
 
 #define PUSH(id, topic, more)                                                                  \
     "{\"method\":\"Service.Push\",\"params\":[{\"id\":\"" id "\",\"topic\":\"" topic "\"" more \

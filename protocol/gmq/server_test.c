@@ -127,11 +127,11 @@ static void passes_on_what_the_queue_refuses(void **state)
     size_t len;
 
     say(&c, PUSH("a", "no topic", ""));
-    len = receive_some(&c, reply, sizeof(reply) - 1);
+    len = receive_piece(&c, reply, sizeof(reply) - 1);
     reply[len] = '\0';
     assert_non_null(strstr(reply, "\"result\":null,\"error\":\"bad_topic: "));
     say(&c, PUSH("no id", "t", ""));
-    len = receive_some(&c, reply, sizeof(reply) - 1);
+    len = receive_piece(&c, reply, sizeof(reply) - 1);
     reply[len] = '\0';
     assert_non_null(strstr(reply, "\"result\":null,\"error\":\"bad_id: "));
     leave(&c);
@@ -163,7 +163,7 @@ static void takes_requests_cut_anywhere(void **state)
     const char *stream = "  " PUSH("a", "t", "") "\n\n" POP("\"t\"") "\r\n";
 
     for (const char *at = stream; *at; at++) {
-        say_bytes(&c, at, 1);
+        say_bytes(&c, bytes_of(at, 1));
         fixture_turn(c.f);
     }
     expect(&c, PUSHED);
@@ -244,7 +244,7 @@ static void refuses_a_body_that_is_too_large_and_goes_on(void **state)
     for (unsigned i = 0; i <= BODY_MAX; i++)
         buf_add_char(&text, 'x');
     buf_add_text(&text, "\"}]}");
-    say_bytes(&c, text.at, text.len);
+    say_bytes(&c, buf_bytes(&text));
     expect(&c, "{\"id\":9,\"result\":null,\"error\":"
                "\"too_large: job.body is too large (limits.body_bytes)\"}\n");
     say(&c, PUSH("a", "t", ""));
@@ -262,7 +262,7 @@ static void skips_a_request_that_cannot_fit_and_goes_on(void **state)
     for (unsigned i = 0; i < 300000; i++)
         buf_add_char(&text, '}');
     buf_add_text(&text, "\"]}" PUSH("a", "t", ""));
-    say_bytes(&c, text.at, text.len);
+    say_bytes(&c, buf_bytes(&text));
     expect(&c, "{\"id\":null,\"result\":null,\"error\":\"too_large: the request is too large "
                "(limits.body_bytes); it was skipped\"}\n");
     expect(&c, PUSHED);
@@ -280,7 +280,7 @@ static void takes_a_body_of_the_full_size_however_it_is_escaped(void **state)
     for (unsigned i = 0; i < BODY_MAX; i++)
         buf_add_text(&text, "\\u0001");
     buf_add_text(&text, "\"}]}");
-    say_bytes(&c, text.at, text.len);
+    say_bytes(&c, buf_bytes(&text));
     expect(&c, PUSHED);
     buf_fini(&text);
     leave(&c);

@@ -80,7 +80,7 @@ static void begin_body(struct http_request *r)
     else {
         r->client->phase = HTTP_IN_BODY;
         if (head->expects_continue)
-            connection_send(&r->client->connection, BYTES("HTTP/1.1 100 Continue\r\n\r\n"));
+            http_client_send(r->client, BYTES("HTTP/1.1 100 Continue\r\n\r\n"));
     }
 }
 

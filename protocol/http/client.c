@@ -214,7 +214,7 @@ static void on_timer(struct timer *timer)
         return; /* it ends already */
     switch (client->phase) {
     case HTTP_IN_HEAD:
-        http_request_begin(client, BYTES(""));
+        http_request_begin(client, BYTES(""))->body.state = BODY_LOST;
         /* fall through */
     case HTTP_IN_BODY:
         http_request_refuse(client->request,

@@ -154,6 +154,23 @@ static void has_room_again_when_a_client_was_idle_or_slow_or_did_not_read(void *
         leave(&clients[i]);
 }
 
+static void who_is_told_that_it_is_slow_may_go_on_talking_and_still_reads_it(void **state)
+{
+    struct fixture *f = *state;
+    struct client slow = connect_client(f);
+
+    say(&slow, "GET /health/live HT");
+    fixture_turn(f);
+    fixture_pass(f, 60000);
+    say(&slow, "TP/1.1\r\n");
+    fixture_turn(f);
+    assert_starts(receive_all(&slow), "HTTP/1.1 408 ");
+    assert_int_equal(http_stats(f->http)->connections, 1);
+    fixture_pass(f, 1000);
+    assert_int_equal(http_stats(f->http)->connections, 0);
+    leave(&slow);
+}
+
 static void a_slow_request_is_not_idle_and_an_idle_client_is_not_slow(void **state)
 {
     struct fixture *f = *state;
@@ -271,6 +288,7 @@ static void those_to_be_turned_away_are_told_within_a_second_and_are_not_many(vo
     }
     assert_int_equal(told, 64);
     assert_int_equal(http_stats(f->http)->turned_away, 70);
+    fixture_pass(f, 100); /* their ends are seen */
     is_full(f);
     for (unsigned i = 0; i < 3; i++)
         leave(&clients[i]);
@@ -560,6 +578,7 @@ int main(void)
         TEST(turns_clients_away_when_there_are_too_many),
         TEST(has_room_again_when_a_client_has_closed_or_reset_or_asked_to_end),
         TEST(has_room_again_when_a_client_was_idle_or_slow_or_did_not_read),
+        TEST(who_is_told_that_it_is_slow_may_go_on_talking_and_still_reads_it),
         TEST(a_slow_request_is_not_idle_and_an_idle_client_is_not_slow),
         TEST(a_reply_has_a_time_to_be_read_the_last_one_too),
         TEST(a_last_reply_may_be_left_unread_for_a_while),

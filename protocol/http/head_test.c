@@ -7,6 +7,8 @@
 #include "base/buf.h"
 #include "protocol/http/head.h"
 
+#include <ctype.h>
+
 static struct head parse(const char *text)
 {
     struct head head;
@@ -143,6 +145,48 @@ static void refuses_headers_that_are_none(void **state)
     parse("GET / HTTP/1.1\r\nHost: h\r\nname:value\r\nEmpty:\r\nX: \t \xc3\xa4\r\n\r\n");
 }
 
+/* The request with the byte at the '*'. */
+static enum http_error try_byte(const char *request, unsigned char byte)
+{
+    struct buf text = BUF_INIT;
+    struct head head;
+    enum http_error error;
+
+    buf_add_text(&text, request);
+    *strchr(text.at, '*') = (char)byte;
+    error = head_parse(buf_bytes(&text), &head);
+    buf_fini(&text);
+    return error;
+}
+
+static bool is_alnum_or(unsigned c, const char *more)
+{
+    return (c < 0x80 && isalnum((int)c)) || (c && strchr(more, (int)c));
+}
+
+static void knows_where_each_byte_may_stand(void **state)
+{
+    for (unsigned c = 0; c < 256; c++) {
+        bool is_visible = c > ' ' && c < 0x7f;
+        bool is_text = c == '\t' || (c >= ' ' && c != 0x7f);
+
+        if (c == '\n')
+            continue; /* then it is two lines */
+        assert_int_equal(!try_byte("G*T / HTTP/1.1\r\nHost: h\r\n\r\n", (unsigned char)c),
+                         is_alnum_or(c, "!#$%&'*+-.^_`|~"));
+        assert_int_equal(!try_byte("GET /a*b HTTP/1.1\r\nHost: h\r\n\r\n", (unsigned char)c),
+                         is_visible);
+        assert_int_equal(
+            !try_byte("GET / HTTP/1.1\r\nHost: h\r\nA*b: c\r\n\r\n", (unsigned char)c),
+            is_alnum_or(c, "!#$%&'*+-.^_`|~:"));
+        assert_int_equal(
+            !try_byte("GET / HTTP/1.1\r\nHost: h\r\nA: b*c\r\n\r\n", (unsigned char)c),
+            is_text);
+        assert_int_equal(!try_byte("GET / HTTP/1.1\r\nHost: a*b\r\n\r\n", (unsigned char)c),
+                         is_alnum_or(c, "-._~%!$&'()*+;=:[]"));
+    }
+}
+
 static void refuses_too_many_headers(void **state)
 {
     struct buf text = BUF_INIT;
@@ -245,6 +289,7 @@ int main(void)
         cmocka_unit_test(refuses_a_body_of_two_lengths_or_of_none_it_understands),
         cmocka_unit_test(refuses_first_lines_that_are_none),
         cmocka_unit_test(refuses_headers_that_are_none),
+        cmocka_unit_test(knows_where_each_byte_may_stand),
         cmocka_unit_test(refuses_too_many_headers),
         cmocka_unit_test(wants_one_host),
         cmocka_unit_test(knows_a_page_of_somebody_else),

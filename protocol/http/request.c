@@ -52,12 +52,18 @@ static void reuse(struct buf *scratch)
         buf_clear(scratch);
 }
 
+void http_client_send(struct http_client *client, struct bytes bytes)
+{
+    connection_send(&client->connection, bytes);
+    handed_settle(&client->handed); /* it may have flushed an earlier reply, too */
+}
+
 static void send_last(struct http_request *r, struct bytes bytes)
 {
     if (r->exchange.delivery)
         handed_send(&r->client->handed, bytes, r->exchange.delivery);
     else
-        connection_send(&r->client->connection, bytes);
+        http_client_send(r->client, bytes);
 }
 
 static void send_reply(struct http_request *r, struct bytes rest)
@@ -65,7 +71,7 @@ static void send_reply(struct http_request *r, struct bytes rest)
     struct buf *reply = &r->client->http->reply;
 
     if (rest.len)
-        connection_send(&r->client->connection, buf_bytes(reply));
+        http_client_send(r->client, buf_bytes(reply));
     send_last(r, rest.len ? rest : buf_bytes(reply));
     reuse(reply);
 }

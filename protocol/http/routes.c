@@ -43,12 +43,30 @@ static const struct route routes[] = {
 
 /* ---- the path ---- */
 
-/* The segment of `path` at `from`. */
-static struct bytes segment_at(struct bytes path, size_t from)
+/* What stands in front of the first `c`, or all of it. */
+static struct bytes up_to(struct bytes text, char c)
 {
-    struct bytes rest = bytes_of(path.at + from, path.len - from);
+    const char *at = text.len ? memchr(text.at, c, text.len) : NULL;
 
-    return url_cut(&rest, '/');
+    return bytes_of(text.at, at ? (size_t)(at - text.at) : text.len);
+}
+
+static void skip(struct bytes *text, struct bytes front)
+{
+    *text = bytes_of(text->at + front.len, text->len - front.len);
+}
+
+static bool begins_with(struct bytes text, struct bytes front)
+{
+    return text.len >= front.len && memcmp(text.at, front.at, front.len) == 0;
+}
+
+/* A look at the last byte spares most of the comparing. No path is empty. */
+static bool may_match(struct bytes form, struct bytes path)
+{
+    char last = form.at[form.len - 1];
+
+    return last == '}' || last == path.at[path.len - 1];
 }
 
 /* `topic` and `id` are touched without a match, too. */
@@ -56,22 +74,26 @@ static bool is_match(const struct route *route, struct bytes path, struct bytes 
                      struct bytes *id)
 {
     struct bytes form = route->path;
-    size_t at = 0;
 
-    for (size_t i = 0; i < form.len; i++) {
-        if (form.at[i] == '{') {
-            struct bytes segment = segment_at(path, at);
+    if (!may_match(form, path))
+        return false;
+    for (;;) {
+        struct bytes plain = up_to(form, '{'), name, segment;
 
-            if (!segment.len)
-                return false;
-            *(form.at[i + 1] == 'i' ? id : topic) = segment;
-            at += segment.len;
-            i += segment_at(form, i).len - 1;
-        } else if (at == path.len || path.at[at++] != form.at[i]) {
+        if (!begins_with(path, plain))
             return false;
-        }
+        skip(&path, plain);
+        skip(&form, plain);
+        if (!form.len)
+            return path.len == 0;
+        name = up_to(form, '/');
+        segment = up_to(path, '/');
+        if (!segment.len)
+            return false;
+        *(name.at[1] == 'i' ? id : topic) = segment;
+        skip(&path, segment);
+        skip(&form, name);
     }
-    return at == path.len;
 }
 
 static bool has_method(const struct route *route, struct bytes method)

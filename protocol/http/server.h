@@ -118,6 +118,9 @@ void http_request_work(struct http_request *r);
 /* Answers in the handler's place. */
 void http_request_refuse(struct http_request *r, enum http_error error);
 
+/* A reply, or a part of one, that carries no job. */
+void http_client_send(struct http_client *client, struct bytes bytes);
+
 /* May the connection serve another request after this one? */
 bool http_request_is_kept(const struct http_request *r);
 

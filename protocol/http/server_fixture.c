@@ -6,20 +6,10 @@
 
 #include "protocol/http/server_fixture.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
-#include <event2/event.h>
-
-#include "base/clock.h"
 #include "base/log.h"
-
-#define PATIENCE_MS 10000
 
 static const char *why_not_ready(void *arg)
 {
@@ -31,23 +21,6 @@ static const char *why_not_ready(void *arg)
 static void read_store(void *arg, struct http_store_numbers *numbers)
 {
     numbers->round_trips = 42;
-}
-
-static int listen_on_loopback(uint16_t *port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof(address);
-    int small = 4096; /* inherited by the connections: output waits in the server soon */
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert_true(fd >= 0);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    assert_int_equal(listen(fd, 128), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
-    *port = ntohs(address.sin_port);
-    return fd;
 }
 
 int fixture_up(void **state)
@@ -114,53 +87,19 @@ int fixture_down(void **state)
 
 void fixture_turn(struct fixture *f)
 {
-    event_base_loop(f->loop->base, EVLOOP_NONBLOCK);
-    timers_run(&f->loop->timers, clock_mono_ms());
+    turn_loop(f->loop);
 }
 
 void fixture_pass(struct fixture *f, int64_t ms)
 {
-    int64_t until_ms = timers_now(&f->loop->timers) + ms;
-    struct timers *ts = &f->loop->timers;
-
-    fixture_turn(f);
-    while (ts->count && ts->heap[1]->due_mono_ms <= until_ms) {
-        timers_run(ts, ts->heap[1]->due_mono_ms);
-        fixture_turn(f);
-    }
-    timers_run(ts, until_ms);
-    fixture_turn(f);
-}
-
-struct patience patience_start(struct fixture *f)
-{
-    return (struct patience){f, clock_mono_ms() + PATIENCE_MS};
-}
-
-void patience_try(struct patience *p)
-{
-    struct timeval most = {0, 1000};
-
-    if (clock_mono_ms() > p->until_mono_ms)
-        fail_msg("waited in vain");
-    /* Until something happens; a thousandth at most, for what happens to no descriptor. */
-    event_base_loopexit(p->f->loop->base, &most);
-    event_base_loop(p->f->loop->base, EVLOOP_ONCE);
-    fixture_turn(p->f);
+    pass_time(f->loop, ms);
 }
 
 /* ---- clients ---- */
 
 struct client dial(struct fixture *f)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons(f->port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct client c = {f, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-
-    assert_true(c.fd >= 0);
-    assert_int_equal(connect(c.fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    return c;
+    return dial_loopback(f, f->loop, f->port);
 }
 
 struct client connect_client(struct fixture *f)
@@ -173,53 +112,12 @@ struct client connect_client(struct fixture *f)
     return c;
 }
 
-void leave(struct client *c)
-{
-    close(c->fd);
-    c->fd = -1;
-}
-
-void reset(struct client *c)
-{
-    struct linger at_once = {.l_onoff = 1};
-
-    assert_int_equal(setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
-    leave(c);
-}
-
-void end_sending(struct client *c)
-{
-    assert_int_equal(shutdown(c->fd, SHUT_WR), 0);
-}
-
-void say_bytes(struct client *c, struct bytes bytes)
-{
-    while (bytes.len) {
-        ssize_t n = send(c->fd, bytes.at, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-        if (n > 0) {
-            bytes = bytes_of(bytes.at + n, bytes.len - (size_t)n);
-        } else {
-            assert_int_equal(errno, EAGAIN);
-            fixture_turn(c->f);
-        }
-    }
-}
-
-void say(struct client *c, const char *text)
-{
-    say_bytes(c, bytes_of_text(text));
-}
-
 bool receive_some(struct client *c, size_t most)
 {
     struct buf *reply = &c->f->reply;
-    char *to = buf_reserve(reply, most);
-    ssize_t n = -1;
+    size_t n = receive_piece(c, buf_reserve(reply, most), most);
 
-    AWAIT(c->f, (n = recv(c->fd, to, most, MSG_DONTWAIT)) >= 0 || errno != EAGAIN);
-    assert_true(n >= 0);
-    reply->len += (size_t)n;
+    reply->len += n;
     return n > 0;
 }
 
@@ -245,21 +143,6 @@ const char *receive_all(struct client *c)
     while (receive_some(c, 65536))
         ;
     return buf_text(&c->f->reply);
-}
-
-void expect_silence(struct client *c)
-{
-    char byte;
-
-    for (unsigned i = 0; i < 20; i++)
-        fixture_turn(c->f);
-    assert_int_equal(recv(c->fd, &byte, 1, MSG_DONTWAIT), -1);
-    assert_int_equal(errno, EAGAIN);
-}
-
-void expect_end(struct client *c)
-{
-    assert_string_equal(receive_all(c), "");
 }
 
 const char *ask(struct fixture *f, const char *text)

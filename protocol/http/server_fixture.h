@@ -1,8 +1,5 @@
 /* An HTTP server on a real socket, the engine and the memory store, for the tests of this
- * folder.
- *
- * Everything runs in one thread: whoever waits turns the loop. Time passes only when a test
- * says so (beyond the real time that turns take).
+ * folder; with client_fixture.h, which has the rest.
  * Include after cmocka's headers. */
 #ifndef DUEQ_PROTOCOL_HTTP_SERVER_FIXTURE_H
 #define DUEQ_PROTOCOL_HTTP_SERVER_FIXTURE_H
@@ -11,6 +8,7 @@
 #include "base/loop.h"
 #include "node/queue/queue.h"
 #include "node/store/memory_store.h"
+#include "protocol/client_fixture.h"
 #include "protocol/http/http.h"
 
 #define JOB_BODY_MAX 100000
@@ -29,11 +27,6 @@ struct fixture {
     struct buf reply;
 };
 
-struct client {
-    struct fixture *f;
-    int fd;
-};
-
 /* cmocka's set-up and tear-down; the tear-down fails when something does not end. */
 int fixture_up(void **state);
 int fixture_down(void **state);
@@ -44,28 +37,8 @@ void fixture_stop(struct fixture *f);
 void fixture_turn(struct fixture *f);
 void fixture_pass(struct fixture *f, int64_t ms);
 
-/* Turns the loop until the expression is true; fails after some seconds. */
-#define AWAIT(f, expression)                                                           \
-    do {                                                                               \
-        for (struct patience p_ = patience_start(f); !(expression); patience_try(&p_)) \
-            ;                                                                          \
-    } while (0)
-
-struct patience {
-    struct fixture *f;
-    int64_t until_mono_ms;
-};
-
-struct patience patience_start(struct fixture *f);
-void patience_try(struct patience *p);
-
 struct client connect_client(struct fixture *f);
 struct client dial(struct fixture *f); /* the same, not accepted yet */
-void leave(struct client *c);          /* closes */
-void reset(struct client *c);          /* without a goodbye */
-void end_sending(struct client *c);    /* half */
-void say(struct client *c, const char *text);
-void say_bytes(struct client *c, struct bytes bytes);
 
 /* At most so many bytes more in `reply`. False: the end. */
 bool receive_some(struct client *c, size_t most);
@@ -73,10 +46,6 @@ bool receive_some(struct client *c, size_t most);
 const char *receive(struct client *c);
 /* Everything until the server closes, without a reset. */
 const char *receive_all(struct client *c);
-/* Nothing comes until the server is at rest. */
-void expect_silence(struct client *c);
-/* The server closes, without a reset, and nothing comes before. */
-void expect_end(struct client *c);
 
 /* A connection of its own, and all that comes on it. */
 const char *ask(struct fixture *f, const char *text);

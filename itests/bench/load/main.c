@@ -28,7 +28,7 @@ static int usage(void)
     fprintf(stderr, "usage: dueq-load MODE [--OPTION VALUE]...\n\nModes:\n");
     for (size_t i = 0; i < MODE_COUNT; i++)
         fprintf(stderr, "  %-14s %s\n", modes[i].name, modes[i].text);
-    fprintf(stderr, "\nOptions and what they are without:\n");
+    fprintf(stderr, "\nOptions, with their defaults:\n");
     options_print();
     return 2;
 }

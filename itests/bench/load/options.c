@@ -13,28 +13,36 @@
 static const struct {
     const char *name;
     size_t at;
-    int64_t fallback, min, max;
+    int64_t fallback, min, max; /* -1: the mode has one of its own */
+    const char *text;
 } numbers[] = {
-    {"--port", AT(port), 0, 0, 65535},
-    {"--connections", AT(connections), 64, 1, 60000},
-    {"--pipeline", AT(pipeline), 1, 1, 1000},
-    {"--depth", AT(depth), 64, 1, 10000},
-    {"--topics", AT(topics), 16, 1, 1000000},
-    {"--buckets", AT(buckets), 64, 1, 128},
-    {"--body-bytes", AT(body_bytes), 100, 0, 1 << 20},
-    {"--seconds", AT(seconds), 3, 1, 3600},
-    {"--patience", AT(patience_s), 30, 1, 3600},
-    {"--count", AT(count), 200000, 1, 100000000},
-    {"--bulk", AT(bulk), 0, 0, BULK_JOBS_MAX},
-    {"--rate", AT(rate), -1, -1, 1000000},
-    {"--delay", AT(delay_s), -1, -1, 86400},
-    {"--ttr", AT(ttr_s), 60, 0, 86400},
-    {"--at-ms", AT(at_ms), 0, 0, INT64_MAX},
-    {"--first-id", AT(first_id), 10000000000000, 0, 900000000000000},
-    {"--prefill", AT(prefill), 0, 0, 1},
-    {"--owners", AT(owners), 1, 0, 1},
-    {"--until-eof", AT(until_eof), 0, 0, 1},
-    {"--count-errors", AT(count_errors), 0, 0, 1},
+    {"--port", AT(port), 0, 0, 65535, "on loopback; 0: the protocol's usual one"},
+    {"--connections", AT(connections), 64, 1, 60000, "opened at the start, and kept"},
+    {"--pipeline", AT(pipeline), 1, 1, 1000, "operations under way on one connection"},
+    {"--depth", AT(depth), 64, 1, 10000, "direct_*: scripts in flight"},
+    {"--topics", AT(topics), 16, 1, 1000000, "taken in turn"},
+    {"--buckets", AT(buckets), 64, 1, 128, "as the node has them"},
+    {"--body-bytes", AT(body_bytes), 100, 0, 1 << 20, "of each job"},
+    {"--seconds", AT(seconds), 3, 1, 3600, "measured; warming up comes before"},
+    {"--patience", AT(patience_s), 30, 1, 3600,
+     "seconds that answers are waited for in the end"},
+    {"--count", AT(count), 200000, 1, 100000000, "fill: jobs"},
+    {"--bulk", AT(bulk), 0, 0, BULK_JOBS_MAX,
+     "fill: so many at once, past the push script; 0: with it"},
+    {"--rate", AT(rate), -1, -1, 1000000, "operations a second; 0: a closed loop"},
+    {"--delay", AT(delay_s), -1, -1, 86400, "seconds"},
+    {"--ttr", AT(ttr_s), 60, 0, 86400,
+     "seconds; 0: gone once delivered, nothing is acknowledged"},
+    {"--at-ms", AT(at_ms), 0, 0, INT64_MAX, "fill: all are due then; 0: --delay counts"},
+    {"--first-id", AT(first_id), 10000000000000, 0, 900000000000000, "ids count up from here"},
+    {"--prefill", AT(prefill), 0, 0, 1,
+     "lateness: 1: jobs are put into Redis before, none are pushed"},
+    {"--owners", AT(owners), 1, 0, 1,
+     "direct_cycle: 1: pops as gmq's; 0: as HTTP's, with leases"},
+    {"--until-eof", AT(until_eof), 0, 0, 1,
+     "open loop: 1: ends early when standard input does"},
+    {"--count-errors", AT(count_errors), 0, 0, 1,
+     "1: an error reply is counted; 0: it ends the run"},
 };
 
 static const struct {
@@ -42,11 +50,13 @@ static const struct {
     size_t at;
     const char *fallback;
     const char *choices; /* between blanks; NULL: anything */
+    const char *text;
 } words[] = {
-    {"--redis", AT(redis), "redis.sock", NULL},
-    {"--topic-name", AT(topic_name), "bench", NULL},
-    {"--protocol", AT(protocol), "gmq", " gmq http beanstalk "},
-    {"--say", AT(say), "nothing", " nothing request pop "},
+    {"--redis", AT(redis), "redis.sock", NULL, "its unix socket"},
+    {"--topic-name", AT(topic_name), "bench", NULL, "the topics are NAME-0, NAME-1, ..."},
+    {"--protocol", AT(protocol), "gmq", " gmq http beanstalk ", "gmq, http or beanstalk"},
+    {"--say", AT(say), "nothing", " nothing request pop ",
+     "idle: what each connection says first: nothing, request or pop"},
 };
 
 #define NUMBER_COUNT (sizeof(numbers) / sizeof(*numbers))
@@ -80,7 +90,7 @@ static bool set_word(struct options *o, size_t i, const char *text)
     char between_blanks[32];
 
     snprintf(between_blanks, sizeof(between_blanks), " %s ", text);
-    if (words[i].choices && !strstr(words[i].choices, between_blanks))
+    if (words[i].choices && (strchr(text, ' ') || !strstr(words[i].choices, between_blanks)))
         return false;
     *word_of(o, i) = text;
     return true;
@@ -117,8 +127,12 @@ bool options_parse(struct options *o, int argc, char **argv)
 void options_print(void)
 {
     for (size_t i = 0; i < WORD_COUNT; i++)
-        fprintf(stderr, "  %-14s %-10s %s\n", words[i].name, words[i].fallback,
-                words[i].choices ? words[i].choices : "");
-    for (size_t i = 0; i < NUMBER_COUNT; i++)
-        fprintf(stderr, "  %-14s %lld\n", numbers[i].name, (long long)numbers[i].fallback);
+        fprintf(stderr, "  %-14s %-14s  %s\n", words[i].name, words[i].fallback, words[i].text);
+    for (size_t i = 0; i < NUMBER_COUNT; i++) {
+        char fallback[24] = "the mode's";
+
+        if (numbers[i].fallback >= 0)
+            snprintf(fallback, sizeof(fallback), "%lld", (long long)numbers[i].fallback);
+        fprintf(stderr, "  %-14s %-14s  %s\n", numbers[i].name, fallback, numbers[i].text);
+    }
 }

@@ -40,7 +40,7 @@ struct options {
 /* Defaults, then the words: `--name value`. False, with a message, when one is wrong. */
 bool options_parse(struct options *o, int argc, char **argv);
 
-/* The options with their defaults, for people. */
+/* The options with their defaults and what they mean, for people. */
 void options_print(void);
 
 #endif

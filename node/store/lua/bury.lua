@@ -3,7 +3,7 @@
 -- KEYS   j v t o x, and by rule the topic's e
 -- ARGV   topic, id, stamp (6 bytes)
 -- answer code, now, wait, tries
--- USES   check_lease owns event confirmed moved expires beside die
+-- USES   now check_lease owns event confirmed moved expires beside die
 --
 -- Nobody owns it any more. Who buries it had it: that is a try.
 

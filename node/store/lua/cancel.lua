@@ -3,7 +3,7 @@
 -- KEYS   j p d v x o r t a q, and by rule the topic's e
 -- ARGV   topic, id
 -- answer code, now, wait (always -1)
--- USES   owns priority expires beside place_of
+-- USES   now owns priority expires beside place_of
 --
 -- The entry of a ready job stays in r as a tombstone: to search the list would take long. With
 -- the topic's last job all of r is tombstones, and the topic is no more. (Where a place still

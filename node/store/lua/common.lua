@@ -1,9 +1,9 @@
--- What stands before every script: the clock, and the words the scripts are written in.
+-- What stands before every script: the words the scripts are written in.
 --
 -- A script is this text, the parts/ it names in its line USES, and its own. Its answer is an
 -- array that begins with {code, now, wait}: a code of the table below, the clock the script
--- ran by, and for the bucket's scanner the milliseconds to the event that became the bucket's
--- first one (-1: none did). What follows is the script's own.
+-- ran by (0: it looked at none), and for the bucket's scanner the milliseconds to the event that
+-- became the bucket's first one (-1: none did). What follows is the script's own.
 --
 -- Invariants of all scripts:
 --   - Everything is read and checked before the first write, so an error leaves all jobs as
@@ -38,8 +38,4 @@ local MIDDLE, COMMON_PRIORITY = 140737488355328, 1024 -- 2^47; of the jobs in r,
 
 local call, sub, byte, char, format = redis.call, string.sub, string.byte, string.char, string.format
 local pack, parse = struct.pack, struct.unpack
-
-local time = call('TIME')
-local micros = tonumber(time[2])
-local now = time[1] * 1000 + (micros - micros % 1000) / 1000
 

@@ -4,7 +4,7 @@
 -- ARGV   topic, mask (bit n: setting n becomes what is given, or unset), settings, packed
 --        (node/store/settings.h), pause: 0 as it is, 1 until the time given, 2 for some ms, ms
 -- answer code, now, wait, the settings as they are now, packed ('': none)
--- USES   wake event
+-- USES   now wake event
 --
 -- All nodes hear of it: `=topic`. And where a pause ends, or its end comes closer, those who wait
 -- for jobs do. The scan is called where it may have to let dead jobs go, and for the pause's end;

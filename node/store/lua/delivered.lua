@@ -4,7 +4,7 @@
 -- ARGV   topic, then for each lease: id, stamp (6 bytes) and perhaps, packed as '>BI4', 1: it has
 --        a TTR of its own, that TTR in ms, and behind it the name of the holder ('': not known)
 -- answer code, now, wait, number of leases that were not valid any more
--- USES   check_lease owns event delivered_to
+-- USES   now check_lease owns event delivered_to
 --
 -- With TTR 0 a job is done with its delivery, also where its consumer touched it before the end
 -- of the reply. Any other reservation that is confirmed already stays as it is: this may be said

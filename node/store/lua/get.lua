@@ -4,7 +4,7 @@
 -- ARGV   id
 -- answer code, now, wait (always -1), the time of its place (reserved: its deadline; dead: when
 --        it died; else: when it is due), value, and where it is big its body
--- USES   place_ms
+-- USES   now place_ms
 
 local j, p, v, x = unpack(KEYS)
 local id = ARGV[1]

@@ -3,7 +3,7 @@
 -- KEYS   j v t
 -- ARGV   topic, then for each lease: id, stamp (6 bytes)
 -- answer code, now, wait, number of leases that were not valid any more
--- USES   check_lease event
+-- USES   now check_lease event
 --
 -- A reservation that is confirmed stays as it is: this may come behind a confirmation or a touch.
 

@@ -4,7 +4,7 @@
 -- ARGV   state, the last answer's next ('': from the first), limit
 -- answer code, now, wait (always -1), next ('': no more), then for each job: id, its value without
 --        the body, the body's bytes, and its deadline, time of death or due
--- USES   misplaced precedes rank_behind index_from body_from
+-- USES   now misplaced precedes rank_behind index_from body_from
 --
 -- The cursor names the last one told, as `score:id`, or a ready one as `priority:key`; so jobs may
 -- come and go between the pages. Its place is found by halving. Tombstones are passed over, but

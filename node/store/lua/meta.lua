@@ -3,6 +3,7 @@
 -- KEYS   <prefix>:meta
 -- ARGV   schema, number of buckets
 -- answer code, now, wait (always -1), the schema and the number of buckets that hold here
+-- USES   now
 
 local meta = KEYS[1]
 local found = call('HMGET', meta, 'schema', 'buckets')

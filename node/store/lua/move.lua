@@ -4,7 +4,7 @@
 -- ARGV   topic, id, and packed as '>I6I6B': delay ms, at ms (0: delay counts), the states from
 --        which this is done, as the sum of their 2^state
 -- answer code, now, wait, due
--- USES   owns wake event moved due_at priority beside place_of make_ready revived
+-- USES   now owns wake event moved due_at priority beside place_of make_ready revived
 --
 -- A dead job begins anew: no try counted, and no ttl. One that is ready and stays so is left as
 -- it is. The others leave their place last: cut off before that, they are in two places.

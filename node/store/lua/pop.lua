@@ -3,6 +3,7 @@
 -- KEYS   j p r v t n o q c, and where a job has expired by rule also its x and e
 -- ARGV   topic, count, 1: remember the owners in o
 -- answer code, now, wait, more, then for each job: id, value, and where it is big its body
+-- USES   now
 --
 -- The deadline is a provisional one, until `delivered` says that the consumer has the job. It is
 -- the same whatever the TTR: a short one would be over before the reply has been read.

@@ -3,7 +3,7 @@
 -- KEYS   j p d r q v x o t a, and by rule the topic's e: the name of j with that letter
 -- ARGV   topic, state, of the dead: died at or after, died before (0: any time), limit
 -- answer code, now, wait (always -1), how many, 1: there are more
--- USES   misplaced expires owns beside
+-- USES   now misplaced expires owns beside
 --
 -- Ready jobs go in the order of their service, with the tombstones on the way; of r no more entries
 -- are looked at than jobs may go, so a call may find none and yet say that there are more. To free a

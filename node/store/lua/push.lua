@@ -7,6 +7,7 @@
 --        refuse, 1: replace, 2: leave it). For a job that has rules also those, packed as in a
 --        value, with the ttl in the place of `expires`.
 -- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
+-- USES   now
 --
 -- A body above 1,024 bytes goes to p, so that a change of the header does not copy it. The
 -- numbers are packed because reading five of them from text costs as much as storing the job.

@@ -3,6 +3,7 @@
 -- KEYS   n
 -- ARGV   highest number seen
 -- answer code, now, wait (always -1), by how much the counter had fallen back (0: it had not)
+-- USES   now
 --
 -- A Redis that came back older (lost its last writes, or was restored) would give out ids and
 -- stamps a second time. The number is set well above what was seen, because other nodes may

@@ -3,7 +3,7 @@
 -- KEYS   h
 -- ARGV   bytes the history may take, about; then the lines
 -- answer code, now, wait (always -1)
--- USES   history
+-- USES   now history
 --
 -- A Redis without memory left refuses it: a history leads no job to its end.
 

@@ -3,7 +3,7 @@
 -- KEYS   j r d v t n o q x, and by rule the topic's e
 -- ARGV   topic, id, stamp (6 bytes), delay ms (-1: what the job's backoff says)
 -- answer code, now, wait, due (0: it died), tries, why it died (0: it did not)
--- USES   check_lease owns wake event confirmed moved due_at priority expires used_up rest beside make_ready die
+-- USES   now check_lease owns wake event confirmed moved due_at priority expires used_up rest beside make_ready die
 --
 -- The job is due anew, now + delay; the delay it was pushed with stays in its header. Nobody
 -- owns it any more. Who gives it back had it: that is a try, and it may have been the last.

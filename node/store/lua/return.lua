@@ -3,7 +3,7 @@
 -- KEYS   j r v n q
 -- ARGV   topic, then for each lease: id, stamp (6 bytes)
 -- answer code, now, wait (always -1), number of leases that were not valid any more
--- USES   moved check_lease wake priority
+-- USES   now moved check_lease wake priority
 --
 -- Of each priority, the first lease of the call ends up first. What is confirmed stays where it
 -- is: a consumer that left before the end of its reply, and touched a job of it, has that job.

@@ -9,7 +9,7 @@
 --        tries, dead for their ttl, dead ones deleted, ms to the bucket's next event (0: more is
 --        due now; -1: there is none), number of topics left alone, what is wrong with the first of
 --        them (''), then the lateness of each delayed job that became ready
--- USES   moved due_at expires used_up rest priority wake misplaced owns become_ready history setting plan plan_deaths
+-- USES   now moved due_at expires used_up rest priority wake misplaced owns become_ready history setting plan plan_deaths
 --
 -- Topics come in the order of their next event. First the plan is made for all of them, by reading
 -- alone; then it is carried out. Where a due job is missing, or not in the state its place says,

@@ -4,6 +4,7 @@
 -- ARGV   topic ('': some), the last answer's next ('': from the first)
 -- answer code, now, wait (always -1), next ('': no more), then for each topic: its name, its
 --        settings, packed (node/store/settings.h)
+-- USES   now
 
 local c = KEYS[1]
 local topic, after = ARGV[1], ARGV[2]

@@ -3,7 +3,7 @@
 -- KEYS   j v t
 -- ARGV   topic, id, stamp (6 bytes), TTR ms (0: the job's own; and where that is 0, 5 s)
 -- answer code, now, wait, deadline
--- USES   check_lease event confirmed
+-- USES   now check_lease event confirmed
 --
 -- Who touches it has it: that confirms the reservation.
 

@@ -3,6 +3,7 @@
 -- KEYS   h
 -- ARGV   topic, id, the last answer's next ('': from the newest), limit
 -- answer code, now, wait (always -1), next ('': no more), then the lines
+-- USES   now
 --
 -- A stream knows no topics: all lines are looked at, but no more than LOOK_MAX a call.
 

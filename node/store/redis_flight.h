@@ -1,0 +1,46 @@
+/* The calls of one connection that Redis has not answered, and until when to wait for it.
+ *
+ * Answers come in the order of the calls, and all have the same time: the oldest call has the
+ * first deadline, and one timer is enough for all of them. A call may have been written only
+ * when its time was nearly over, because the node itself stood still; so when that is over it
+ * gets a quarter more. Once: a Redis that is silent is left in the end.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_FLIGHT_H
+#define DUEQ_NODE_STORE_REDIS_FLIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+struct redisReply;
+
+/* The caller embeds it. From on_reply on it is the caller's again. */
+struct redis_call {
+    /* Once: with the reply, valid for the duration of the callback, or with NULL when the
+     * connection was lost (the command may have been carried out). */
+    void (*on_reply)(struct redis_call *call, const struct redisReply *reply);
+    struct list link;
+    int64_t deadline_mono_ms;
+    bool is_late; /* the deadline has been moved once */
+};
+
+struct redis_flight {
+    struct list calls; /* oldest first */
+    int64_t timeout_ms;
+};
+
+void redis_flight_init(struct redis_flight *f, int64_t timeout_ms);
+bool redis_flight_is_empty(const struct redis_flight *f);
+void redis_flight_add(struct redis_flight *f, struct redis_call *call, int64_t now_mono_ms);
+
+/* The oldest call, whose answer has come: it is in flight no more. */
+struct redis_call *redis_flight_take(struct redis_flight *f);
+
+/* How long to wait for the next answer, 0 or less: no longer. Only while one is to come. */
+int64_t redis_flight_left_ms(struct redis_flight *f, int64_t now_mono_ms);
+
+/* The connection is lost: all are told so. */
+void redis_flight_fail(struct redis_flight *f);
+
+#endif

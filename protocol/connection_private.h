@@ -1,0 +1,83 @@
+/* What the files of a connection know of each other. Private to connection*.c, and crowd.c.
+ *
+ *   connection.c        its beginning, its requests, its timer
+ *   connection_read.c   input: offered, kept, and when nothing is read
+ *   connection_write.c  output: written, kept, flushed, and read in time
+ *   connection_end.c    from the end in sight to the last call
+ *   crowd.c             what all of them keep together
+ */
+#ifndef DUEQ_PROTOCOL_CONNECTION_PRIVATE_H
+#define DUEQ_PROTOCOL_CONNECTION_PRIVATE_H
+
+#include "protocol/connection.h"
+
+static inline int64_t connection_now(const struct connection *c)
+{
+    return timers_now(&c->kind->loop->timers);
+}
+
+static inline void connection_arm(struct connection *c, int64_t delay_ms)
+{
+    timer_arm(&c->kind->loop->timers, &c->timer, delay_ms);
+}
+
+/* Unless it comes earlier anyway. */
+static inline void connection_arm_sooner(struct connection *c, int64_t delay_ms)
+{
+    if (!timer_is_armed(&c->timer) || c->timer.due_mono_ms > connection_now(c) + delay_ms)
+        connection_arm(c, delay_ms);
+}
+
+/* ---- connection_read.c ---- */
+
+/* From the next turn on. */
+void connection_start_reading(struct connection *c);
+
+/* For good: what was not used is forgotten; harmless twice. */
+void connection_stop_reading(struct connection *c);
+
+/* After all that may change what is in work, or the limit of it: is there room for more? */
+void connection_pause_or_resume(struct connection *c);
+
+/* Of the kind's `hangups`, while it reads nothing. */
+void connection_on_hangup(void *connection);
+
+/* ---- connection_write.c ---- */
+
+/* For good: what was not written is forgotten. */
+void connection_stop_writing(struct connection *c);
+
+/* True when flushed_bytes has grown. May close. */
+bool connection_note_flushed(struct connection *c);
+
+/* The milliseconds that the client still has to read what waits for it, 0: it was too slow;
+ * INT64_MAX: nothing waits, or there is no limit. */
+int64_t connection_time_to_read(const struct connection *c);
+
+/* All that waits has its time anew. */
+void connection_restart_time_to_read(struct connection *c);
+
+/* Of the socket; NULL: none. It is gone when it has been asked for. */
+const char *connection_pending_error(struct connection *c);
+
+/* ---- connection_end.c ---- */
+
+/* Ending, or about to, when it has used what came before the client's end. */
+bool connection_has_end_in_sight(const struct connection *c);
+
+/* With an end in sight: the timer comes at once, and then less and less. */
+void connection_look_soon(struct connection *c);
+
+/* What came last before the end has its moment, then it is hurried. */
+void connection_give_a_moment(struct connection *c);
+
+/* OPEN -> ENDING; in other states nothing happens. */
+void connection_begin_to_end(struct connection *c, const char *reason);
+
+/* Does nothing unless it is. */
+void connection_close_when_finished(struct connection *c);
+
+/* The timer's turn while an end is in sight. */
+void connection_look_at_end(struct connection *c);
+
+#endif
