@@ -10,7 +10,8 @@ struct catch
 {
     struct record *records[OP_CHUNK_MAX];
     unsigned count;
-    unsigned of_list; /* entries of the default priority's list: tombstones and records */
+    unsigned looked_at; /* records, and tombstones */
+    unsigned of_list;   /* of them those of the default priority: a list */
     bool has_more;
 };
 
@@ -23,12 +24,12 @@ static bool is_dead_of_other_times(const struct op *op, enum job_state state, in
     return (since_ms && died_ms < since_ms) || (before_ms && died_ms >= before_ms);
 }
 
-/* Of the list no more entries are looked at than jobs may go. */
+/* Up to the end of the list no more is looked at than jobs may go. */
 static bool is_full(const struct call *c, const struct catch *catch, bool is_of_list)
 {
     unsigned limit = c->op->in.chunk.limit;
 
-    return catch->count == limit || (is_of_list && catch->of_list == limit);
+    return catch->count == limit || (is_of_list && catch->looked_at == limit);
 }
 
 /* STORE_ERROR when there is an orphan among them. */
@@ -46,6 +47,7 @@ static enum status look(struct call *c, enum job_state state, struct catch *catc
         catch->has_more = is_full(c, catch, is_of_list);
         if (catch->has_more)
             break;
+        catch->looked_at++;
         catch->of_list += is_of_list;
         if (!spot->record)
             continue;

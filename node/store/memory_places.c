@@ -14,7 +14,7 @@ static int64_t key_of(const struct record *record)
     return record->job.state == JOB_READY ? record->job.stamp : 0;
 }
 
-bool is_of_default_priority(const struct job *job)
+static bool is_of_default_priority(const struct job *job)
 {
     return job->rules.priority == RULES_PRIORITY_DEFAULT;
 }
@@ -38,10 +38,13 @@ void record_leave(struct topic *topic, struct record *record)
     if (!record->is_placed)
         return;
     record->is_placed = false;
-    if (record->job.state == JOB_READY && is_of_default_priority(&record->job))
+    if (record->job.state == JOB_READY && is_of_default_priority(&record->job)) {
         order_at(place, index_of(place, record))->record = NULL;
-    else
-        order_remove(place, index_of(place, record));
+        return;
+    }
+    order_remove(place, index_of(place, record));
+    if (record->job.state == JOB_READY)
+        topic->left_by = topic->bucket->db->operations;
 }
 
 static void enter(struct topic *topic, struct record *record, enum job_state state,
@@ -72,8 +75,8 @@ struct span ready_default_span(const struct topic *topic)
                          order_find_score(ready, RULES_PRIORITY_DEFAULT + 1)};
 }
 
-/* Is it the first of its kind? Those of the default priority have a list of their own in Redis,
- * the others a set. */
+/* Was there none of its kind when the operation began? Those of the default priority have a
+ * list of their own in Redis, the others a set. */
 static bool is_first_of_kind(const struct topic *topic, const struct job *job)
 {
     struct span span = ready_default_span(topic);
@@ -81,7 +84,8 @@ static bool is_first_of_kind(const struct topic *topic, const struct job *job)
 
     if (is_of_default_priority(job))
         return of_default == 0;
-    return topic->places[JOB_READY].count == of_default;
+    return topic->places[JOB_READY].count == of_default &&
+           topic->left_by != topic->bucket->db->operations;
 }
 
 static void enter_ready(struct topic *topic, struct record *record, int64_t key)

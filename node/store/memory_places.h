@@ -27,9 +27,6 @@ void move_deadline(struct topic *topic, struct record *record, int64_t deadline_
 void record_begin_expiry(struct topic *topic, struct record *record);
 void record_end_expiry(struct topic *topic, struct record *record);
 
-/* Only those leave tombstones. */
-bool is_of_default_priority(const struct job *job);
-
 /* Where among the ready ones those of the default priority stand, tombstones included. */
 struct span {
     size_t from, to;

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "node/store/memory_places.h"
 #include "node/store/memory_records.h"
 
 #define IDS_EPOCH_MS INT64_C(1767225600000) /* 2026-01-01 */
@@ -57,16 +56,6 @@ static enum status answer(struct call *c, const struct job *job, bool existed)
     return STATUS_OK;
 }
 
-/* As a cancel does. But the new one is there before it goes: where both are ready, and of one
- * kind, there is nothing to announce. */
-static void replace(struct call *c, struct record *old, const struct job *by)
-{
-    if (old->job.state == JOB_READY &&
-        is_of_default_priority(&old->job) == is_of_default_priority(by))
-        memory_topic_hush(c->topic);
-    record_delete(c->topic, old);
-}
-
 enum status memory_run_push(struct call *c)
 {
     enum push_mode mode = c->op->in.push.mode;
@@ -82,7 +71,7 @@ enum status memory_run_push(struct call *c)
     if (lives && mode == PUSH_IGNORE)
         return answer(c, &lives->job, true);
     if (lives)
-        replace(c, lives, &job);
+        record_delete(c->topic, lives);
     if (!job.id.len)
         job.id = next_id(c, text);
     memory_put(c, record_new(c->topic, &job), job.due_ms);

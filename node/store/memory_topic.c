@@ -101,16 +101,11 @@ static struct memory_listener *listener_of(struct list *link)
     return CONTAINER_OF(link, struct memory_listener, link);
 }
 
-void memory_topic_hush(struct topic *topic)
-{
-    topic->announced_by = topic->bucket->db->operations;
-}
-
 void memory_topic_announce(struct topic *topic)
 {
     if (topic->announced_by == topic->bucket->db->operations)
         return;
-    memory_topic_hush(topic);
+    topic->announced_by = topic->bucket->db->operations;
     LIST_EACH (link, &topic->bucket->db->listeners)
         listener_of(link)->on_ready(listener_of(link), topic->name);
 }

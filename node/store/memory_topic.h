@@ -40,7 +40,9 @@ struct topic {
     struct topic_settings settings;    /* nothing set and not paused: it has none */
     unsigned lost_count;
     uint64_t announced_by; /* the number of the last operation that did */
-    struct bytes name;     /* points to `bytes` */
+    uint64_t left_by; /* the last one by which a job of another than the default priority ceased
+                       * to be ready: when it began, there was one */
+    struct bytes name; /* points to `bytes` */
     char bytes[];
 };
 
@@ -98,9 +100,8 @@ void memory_topic_set_next(struct topic *topic, int64_t at_ms);
 
 /* ---- telling those who listen ---- */
 
-/* It has a ready job. An operation says so once, and if it is hushed not at all. */
+/* It has a ready job. An operation says so once. */
 void memory_topic_announce(struct topic *topic);
-void memory_topic_hush(struct topic *topic);
 void memory_topic_tell_settings(struct topic *topic);
 
 #endif
