@@ -4,6 +4,7 @@
 
 #include "base/crc16.h"
 #include "node/store/contract_keep.h"
+#include "node/store/contract_whole.h"
 #include "node/store/memory_room.h"
 
 /* A topic whose announcements are counted. */
@@ -17,7 +18,8 @@ static struct {
     struct room kept;
     bool is_up;
     struct heard heard[4];
-    unsigned strangers; /* announcements of any other topic */
+    unsigned settings[4]; /* of the same topics: how often they changed */
+    unsigned strangers;   /* announcements of any other topic */
     unsigned markers;
 } now;
 
@@ -28,13 +30,30 @@ struct flight {
 
 /* ---- the stand ---- */
 
-static void on_ready(void *arg, struct bytes topic)
+/* 4: of none. */
+static unsigned index_of(struct bytes topic)
 {
     unsigned i = 0;
 
     while (i < 4 && !bytes_equal(now.heard[i].topic, topic))
         i++;
+    return i;
+}
+
+static void on_ready(void *arg, struct bytes topic)
+{
+    unsigned i = index_of(topic);
+
     (*(i < 4 ? &now.heard[i].count : &now.strangers))++;
+    now.stand->wake(now.stand);
+}
+
+static void on_settings(void *arg, struct bytes topic)
+{
+    unsigned i = index_of(topic);
+
+    if (i < 4)
+        now.settings[i]++;
     now.stand->wake(now.stand);
 }
 
@@ -57,8 +76,8 @@ void contract_begin(struct stand *stand)
     now.heard[1].topic = OTHER;
     now.heard[2].topic = ELSEWHERE;
     now.heard[3].topic = MARKER;
-    stand->store->events =
-        (struct store_events){.on_ready = on_ready, .on_up = on_up, .on_down = on_down};
+    stand->store->events = (struct store_events){
+        .on_ready = on_ready, .on_settings = on_settings, .on_up = on_up, .on_down = on_down};
     stand->start(stand);
     while (!now.is_up)
         stand->turn(stand);
@@ -297,7 +316,6 @@ unsigned wake_ups(struct bytes topic)
 {
     struct op marker = run_well(push_op(MARKER, ""));
     struct op remove = {.verb = OP_CANCEL, .topic = MARKER, .id = marker.out.push.id};
-    unsigned i = 0;
 
     while (now.heard[3].count == now.markers)
         now.stand->turn(now.stand);
@@ -305,9 +323,13 @@ unsigned wake_ups(struct bytes topic)
     run_well(remove);
     run_well((struct op){.verb = OP_POP, .topic = MARKER, .in.pop.count = 1});
     assert_int_equal(now.strangers, 0);
-    while (!bytes_equal(now.heard[i].topic, topic))
-        i++;
-    return now.heard[i].count;
+    return now.heard[index_of(topic)].count;
+}
+
+unsigned settings_heard(struct bytes topic)
+{
+    wake_ups(topic);
+    return now.settings[index_of(topic)];
 }
 
 /* ---- judging ---- */

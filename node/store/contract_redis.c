@@ -6,6 +6,7 @@
  * have grown.)
  */
 #include "node/store/contract_redis.h"
+#include "node/store/contract_whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,17 +22,26 @@ void contract_redis_begin(struct redis_fixture *fixture, const char *key_prefix)
     prefix = key_prefix;
 }
 
-/* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a of its bucket. */
+struct redis_fixture *contract_redis_fixture(void)
+{
+    return redis;
+}
+
 static const char *key(char letter)
 {
     static char names[8][64];
     static unsigned turn;
     char *name = names[turn++ % 8];
-    bool is_bucket = strchr("tnoa", letter);
+    bool is_bucket = strchr("tnoach", letter);
 
     snprintf(name, sizeof(names[0]), "%s:{%u}:%c%s%.*s", prefix, bucket_of(TOPIC), letter,
              is_bucket ? "" : ":", is_bucket ? 0 : (int)TOPIC.len, TOPIC.at);
     return name;
+}
+
+const char *contract_key(char letter)
+{
+    return key(letter);
 }
 
 /* ---- a key of the wrong type ---- */
@@ -79,12 +89,11 @@ static struct scene set_the_scene(void)
     return scene;
 }
 
-/* One digest a key of TOPIC's bucket, the counter and `except` left out. */
-static void take_digests(char except, char digests[512])
+void contract_digests(char except, char digests[CONTRACT_DIGESTS])
 {
     size_t used = 0;
 
-    for (const char *letter = "jpdrvxtoa"; *letter; letter++) {
+    for (const char *letter = "jpdrqvxetoac"; *letter; letter++) {
         redisReply *reply;
 
         if (*letter == except)
@@ -92,7 +101,7 @@ static void take_digests(char except, char digests[512])
         reply = redisCommand(redis->control, "DEBUG DIGEST-VALUE %s", key(*letter));
         assert_non_null(reply);
         assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
-        used += (size_t)snprintf(digests + used, 512 - used, "%c %s\n", *letter,
+        used += (size_t)snprintf(digests + used, CONTRACT_DIGESTS - used, "%c %s\n", *letter,
                                  reply->element[0]->str);
         freeReplyObject(reply);
     }
@@ -105,15 +114,15 @@ static void command(const char *format, const char *name)
 
 static void assert_changes_nothing(const struct op *op, char letter)
 {
-    char before[512] = "", after[512] = "";
+    char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "";
     struct op done;
 
     redis_fixture_command(redis, "COPY %s saved", key(letter));
     command("DEL %s", key(letter));
     command(letter == 'n' ? "LPUSH %s wrong" : "SET %s wrong", key(letter));
-    take_digests(letter, before);
+    contract_digests(letter, before);
     done = run(*op);
-    take_digests(letter, after);
+    contract_digests(letter, after);
     if (done.status != STATUS_STORE_ERROR || strcmp(before, after) != 0)
         fail_msg("%s with a wrong %c ended as %s\nbefore\n%safter\n%s", op_word(op->verb),
                  letter, status_word(done.status), before, after);
@@ -209,11 +218,101 @@ static void no_look_succeeds_when_a_key_is_wrong(void **state)
 {
     set_the_scene();
     assert_all_or_nothing(id_op(OP_GET, "big"), "jp");
-    assert_all_or_nothing(id_op(OP_STATS, ""), "jdrvx");
+    assert_all_or_nothing(id_op(OP_STATS, ""), "jdrvxq");
     assert_all_or_nothing((struct op){.verb = OP_TOPICS,
                                       .bucket = bucket_of(TOPIC),
                                       .in.topics.limit = OP_TOPICS_MAX},
-                          "ajdrvx");
+                          "ajdrvxq");
+}
+
+/* A job with a ttl, by an id of the store's; small or big, of priority 1 or the common one. */
+static struct op wide_op(bool is_big, bool is_urgent)
+{
+    static char body[4096];
+    struct op op = push_op(TOPIC, "");
+
+    op.in.push.body = bytes_of(body, is_big ? sizeof(body) : 10);
+    op.in.push.ttl_ms = 2 * FAR_MS;
+    if (is_urgent)
+        op.in.push.rules.priority = 1;
+    return op;
+}
+
+/* Four of these are dead, four ready, and two delayed; no more than one may be dead. */
+static void set_a_wide_scene(void)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct job job = (run_well(wide_op(i & 1, i & 2)), pop_remembered());
+
+        assert_status(bury(&job), OK);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        struct op op = wide_op(i & 1, i & 2);
+
+        run_well(op);
+        op.in.push.delay_ms = FAR_MS;
+        if (i & 2)
+            run_well(op);
+    }
+    set_dead_max(1);
+}
+
+static void no_sweep_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct op op = {.verb = OP_KICK, .topic = TOPIC, .in.chunk.limit = 10};
+
+    set_a_wide_scene();
+    assert_all_or_nothing(op, "jrxnq");
+    op.verb = OP_PURGE;
+    op.in.chunk.state = JOB_DEAD;
+    assert_all_or_nothing(op, "jpx");
+    op.in.chunk.state = JOB_READY;
+    assert_all_or_nothing(op, "jprqe");
+    op.in.chunk.state = JOB_DELAYED;
+    assert_all_or_nothing(op, "jpde");
+    pop_one();
+    op.in.chunk.state = JOB_RESERVED;
+    assert_all_or_nothing(op, "jv");
+}
+
+static void no_setting_changes_when_a_key_is_wrong(void **state)
+{
+    struct op op = {.verb = OP_CONFIGURE, .topic = TOPIC, .in.configure.has_pause = true};
+
+    set_a_wide_scene();
+    pause_for(FAR_MS);
+    assert_all_or_nothing(op, "ctar");
+    op.verb = OP_SETTINGS;
+    assert_all_or_nothing(op, "c");
+}
+
+static void no_repair_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    set_a_wide_scene();
+    push("lost");
+    command("DEL %s", key('r'));
+    assert_all_or_nothing(id_op(OP_REPAIR, "lost"), "jpdqvxern");
+    assert_all_or_nothing(id_op(OP_REPAIR, ""), "jdveta");
+    assert_all_or_nothing((struct op){.verb = OP_AUDIT, .topic = TOPIC}, "jpdqvxerta");
+}
+
+/* What expires and what is used up in the scene, and a dead job too many. */
+static void no_wide_scan_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+    struct topic_settings history = {.set = SETTING_BIT(HISTORY), .history = true};
+    struct job job;
+
+    set_a_wide_scene();
+    configure(history, SETTING_BIT(HISTORY));
+    push_limited("used", 1);
+    job = pop_one();
+    assert_status(touch(&job, 1), OK);
+    push_mortal("mortal", 0, 1);
+    push_delayed("due", 1);
+    wait_until(store_now() + 2);
+    op.in.scan.history_bytes = 100000;
+    assert_all_or_nothing(op, "tcjdvexphn");
 }
 
 static void no_scan_changes_a_job_when_a_key_is_wrong(void **state)
@@ -231,14 +330,14 @@ static void no_scan_changes_a_job_when_a_key_is_wrong(void **state)
 static void a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic(void **state)
 {
     struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
-    char before[512] = "", after[512] = "", wrong[256];
+    char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "", wrong[256];
 
     push_delayed("a", 1);
     wait_until(push_delayed("b", 1).out.push.due_ms);
     redis_fixture_command(redis, "HDEL %s b", key('j'));
-    take_digests('t', before);
+    contract_digests('t', before);
     op = run(op);
-    take_digests('t', after);
+    contract_digests('t', after);
     assert_string_equal(before, after);
     snprintf(wrong, sizeof(wrong), "job b is in %s, but missing in %s", key('d'), key('j'));
     assert_bytes(op.out.scan.wrong, bytes_of_text(wrong));
@@ -247,15 +346,15 @@ static void a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic(void **stat
 static void a_missing_body_stops_the_pop_before_anything_is_taken(void **state)
 {
     struct op op = {.verb = OP_POP, .topic = TOPIC, .in.pop.count = 2};
-    char before[512] = "", after[512] = "";
+    char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "";
 
     push("a");
     push_scene("b", 4000, 0, TTR_MS);
     redis_fixture_command(redis, "HDEL %s b", key('p'));
-    take_digests('n', before);
+    contract_digests('n', before);
     assert_status(run(op), STORE_ERROR);
     assert_status(run(id_op(OP_GET, "b")), STORE_ERROR);
-    take_digests('n', after);
+    contract_digests('n', after);
     assert_string_equal(before, after);
 }
 
@@ -263,12 +362,12 @@ static void a_missing_body_stops_the_pop_before_anything_is_taken(void **state)
 
 static void assert_refused_unchanged(struct op op)
 {
-    char before[512] = "", after[512] = "";
+    char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "";
 
     redis_fixture_command(redis, "ACL SETUSER default resetchannels");
-    take_digests('n', before);
+    contract_digests('n', before);
     op = run(op);
-    take_digests('n', after);
+    contract_digests('n', after);
     redis_fixture_command(redis, "ACL SETUSER default allchannels");
     if (op.status != STATUS_STORE_ERROR || strcmp(before, after) != 0)
         fail_msg("%s ended as %s\nbefore\n%safter\n%s", op_word(op.verb),
@@ -310,7 +409,7 @@ static void nothing_of_a_job_stays_when_it_is_gone(void **state)
     assert_bytes(due.id, BYTES("due"));
     assert_status(cancel("due"), OK);
     assert_int_equal(pop(1).out.pop.count, 0);
-    for (const char *letter = "jpdrvxtoa"; *letter; letter++)
+    for (const char *letter = "jpdrqvxetoac"; *letter; letter++)
         assert_int_equal(redis_fixture_command(redis, "EXISTS %s", key(*letter)), 0);
 }
 
@@ -378,7 +477,11 @@ static const struct CMUnitTest tests[] = {
     TEST(no_cancel_changes_a_job_when_a_key_is_wrong),
     TEST(no_topic_begins_or_ends_when_a_key_is_wrong),
     TEST(no_look_succeeds_when_a_key_is_wrong),
+    TEST(no_sweep_changes_a_job_when_a_key_is_wrong),
+    TEST(no_setting_changes_when_a_key_is_wrong),
+    TEST(no_repair_changes_a_job_when_a_key_is_wrong),
     TEST(no_scan_changes_a_job_when_a_key_is_wrong),
+    TEST(no_wide_scan_changes_a_job_when_a_key_is_wrong),
     TEST(a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic),
     TEST(a_missing_body_stops_the_pop_before_anything_is_taken),
     TEST(nothing_happens_that_cannot_be_announced),

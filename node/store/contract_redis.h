@@ -5,10 +5,20 @@
 #include "node/store/contract.h"
 #include "node/store/redis_fixture.h"
 
-extern const struct contract_part contract_redis, contract_twins;
+extern const struct contract_part contract_redis, contract_twins, contract_repair;
 
 /* Before each of them: where the store under test keeps its keys. Both are borrowed. */
 void contract_redis_begin(struct redis_fixture *fixture, const char *key_prefix);
+
+struct redis_fixture *contract_redis_fixture(void);
+
+/* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a, c, h of its bucket. It
+ * is there for a few more calls. */
+const char *contract_key(char letter);
+
+/* One digest a key of TOPIC and its bucket, but for the counter, the history and `except`. */
+#define CONTRACT_DIGESTS 768
+void contract_digests(char except, char digests[CONTRACT_DIGESTS]);
 
 /* After each: prints what the twins did last, if a difference has ended them. */
 void contract_twins_end(void);

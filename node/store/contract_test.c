@@ -1,6 +1,7 @@
 /* The stores that keep the contract. To add one: a stand, and its line in main. */
 #include "node/store/contract.h"
 #include "node/store/contract_redis.h"
+#include "node/store/contract_whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,14 +218,28 @@ static int redis_group_teardown(void **state)
 /* ---- the same tests for each ---- */
 
 static const struct contract_part *const every_store[] = {
-    &contract_pushes,     &contract_places, &contract_leases,
-    &contract_owners,     &contract_scans,  &contract_orphans,
-    &contract_events,     &contract_bytes,  &contract_topics,
-    &contract_priorities, &contract_expiry, &contract_tries,
-    &contract_moves,      &contract_modes,  NULL,
+    &contract_pushes,
+    &contract_places,
+    &contract_leases,
+    &contract_owners,
+    &contract_scans,
+    &contract_orphans,
+    &contract_events,
+    &contract_bytes,
+    &contract_topics,
+    &contract_priorities,
+    &contract_expiry,
+    &contract_tries,
+    &contract_moves,
+    &contract_modes,
+    &contract_dead,
+    &contract_lists,
+    &contract_settings,
+    &contract_history,
+    NULL,
 };
 static const struct contract_part *const redis_only[] = {&contract_twins, &contract_redis,
-                                                         NULL};
+                                                         &contract_repair, NULL};
 
 struct list_of_tests {
     struct CMUnitTest tests[TESTS_MAX];

@@ -41,16 +41,28 @@ static struct job reserve(struct call *c)
     return room_copy_job(c->room, &record->job);
 }
 
+/* Whoever waits for its jobs is told at the end. */
+static bool is_paused(struct call *c)
+{
+    int64_t until_ms = c->topic->settings.paused_until_ms;
+
+    if (until_ms <= c->now_ms)
+        return false;
+    if (until_ms != SETTINGS_FOREVER && c->topic->places[JOB_READY].count)
+        memory_topic_expect(c->topic, until_ms);
+    return true;
+}
+
 enum status memory_run_pop(struct call *c)
 {
     unsigned wanted = c->op->in.pop.count, count = 0;
     struct job *jobs = room_get(c->room, wanted * sizeof(*jobs));
-    bool is_paused = c->topic->settings.paused_until_ms > c->now_ms;
+    bool is_held_back = is_paused(c);
     size_t left = OP_POP_BYTES_MAX;
     struct record *record;
 
     assert(wanted >= 1 && wanted <= OP_ITEMS_MAX);
-    while (!is_paused && count < wanted && (record = first_alive(c))) {
+    while (!is_held_back && count < wanted && (record = first_alive(c))) {
         if (!takes_room(&record->job, count, &left)) {
             c->op->out.pop.has_more = true;
             break;

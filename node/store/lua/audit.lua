@@ -11,13 +11,14 @@
 -- an answer is found the next time.
 --
 -- The ready list is not looked through: its tombstones are no damage. That a job is in a long one is
--- found by halving; that takes its time, so a call takes no more than PROBES_MAX steps, and what is
--- behind them for sound. The bodies of p are not read, for they are large: of many, some are looked
--- at by chance.
+-- found by halving; that takes its time, so a call looks at as many jobs as about PROBES steps are
+-- enough for. (What is behind PROBES_MAX is taken for sound: a page of a small hash is all of it,
+-- but then its list is long only by tombstones.) The bodies of p are not read, for they are large:
+-- of many, some are looked at by chance.
 
 local j = KEYS[1]
 local topic, after, limit = ARGV[1], ARGV[2], math.min(tonumber(ARGV[3]), 100)
-local PAGE, PROBES_MAX, SHORT = 200, 300, 1000
+local PAGE, PROBES, PROBES_MAX, SHORT = 200, 300, 1200, 1000
 
 local key = {}
 for letter in string.gmatch('pdrqvxe', '.') do
@@ -39,15 +40,15 @@ local function scores_of(place, ids)
     return #ids > 0 and call('ZMSCORE', place, unpack(ids)) or {}
 end
 
-local probes_left, steps, entries = PROBES_MAX, 0, {}
+local probes, steps, entries = 0, 0, {}
 
 local function is_in_list(key_of_it, id)
     if steps == 0 then
         return entries[key_of_it .. id]
-    elseif probes_left < steps then
+    elseif probes > PROBES_MAX then
         return true
     end
-    probes_left = probes_left - steps
+    probes = probes + steps
     local _, found = index_from(key.r, parse('>I6', key_of_it))
     return found == key_of_it .. id
 end
@@ -62,7 +63,7 @@ local function read_list()
         return PAGE
     end
     steps = math.ceil(math.log(length) / math.log(2))
-    return math.max(10, math.floor(PROBES_MAX / steps))
+    return math.max(10, math.floor(PROBES / steps))
 end
 
 local function place_damage(id, value, score)
@@ -194,7 +195,7 @@ repeat
     if cursor == '0' then
         phase = phase + 1
     end
-until phase > #PHASES or looked >= PAGE or probes_left < steps
+until phase > #PHASES or looked >= PAGE or probes >= PROBES / 2
 
 answer[4] = phase <= #PHASES and phase .. ':' .. cursor or ''
 answer[5] = looked

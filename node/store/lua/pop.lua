@@ -20,6 +20,7 @@ local j, p, r, v, t, n, o, q, c = unpack(KEYS)
 local topic, count, id_only = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
 local LOOK_MAX, LOOK_STEP = 1000, 100
 local ROOM, UNCONFIRMED_MS = 1048576, 5000 -- OP_POP_BYTES_MAX, OP_UNCONFIRMED_MS
+local FOREVER = 281474976710655 -- SETTINGS_FOREVER
 
 local ids, values, bodies, seen, look = {}, {}, {}, 0, count
 local room, more = ROOM, 0
@@ -28,8 +29,18 @@ local members, next_of_line -- what was seen in q, and more of the line: only wh
 
 if call('EXISTS', q, c) > 0 then
     local settings = call('HGET', c, topic)
-    if settings and parse('>I6', settings) > now then
-        return {OK, now, -1, 0} -- paused
+    local ends = settings and parse('>I6', settings) or 0
+    if ends > now then
+        local wait = -1
+        -- Whoever waits for these jobs is told at the pause's end: by the scan, if it comes then.
+        if ends < FOREVER and (call('LLEN', r) > 0 or call('ZCARD', q) > 0) then
+            local score = format('%d', ends)
+            call('ZREM', v, '') -- even if Redis is full
+            if call('ZADD', t, 'LT', 'CH', score, topic) == 1 and call('ZCOUNT', t, '-inf', score) == 1 then
+                wait = ends - now
+            end
+        end
+        return {OK, now, wait, 0}
     end
     if call('EXISTS', q) == 1 then
         local common = '(' .. COMMON_PRIORITY

@@ -158,16 +158,10 @@ if becomes_ready then
     end
 end
 call('ZREM', key.d, '') -- even if Redis is full
-local first = math.huge
-for _, letter in ipairs(wrong) do
-    if wanted[letter] then
-        first = math.min(first, letter == 'x' and now + 1000 or wanted[letter])
-    end
-end
-local wait = first < math.huge and event(t, topic, first) or -1
+local number = becomes_ready and pack('>I6', MIDDLE + call('INCR', n))
+local wait = event(t, topic, now) -- what is mended may be due, or may have stood in the way
 
 if becomes_ready then
-    local number = pack('>I6', MIDDLE + call('INCR', n))
     becomes = moved(value, READY, number)
     if rank == COMMON_PRIORITY then
         call('RPUSH', key.r, number .. id)

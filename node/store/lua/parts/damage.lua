@@ -8,7 +8,8 @@ local function watched_until(value)
     return byte(value) % 8 ~= DEAD and expires(value) or 0
 end
 
--- The topic itself: what is wrong, and its next event, as far as it is in a place.
+-- The topic itself: what is wrong, and its next event, as far as it is in a place. One that is
+-- planned for now or earlier is never too late.
 local function topic_damage(key, j, t, a, topic)
     local first = math.huge
     for letter in string.gmatch('dve', '.') do
@@ -17,5 +18,5 @@ local function topic_damage(key, j, t, a, topic)
     end
     local is_listed = call('ZSCORE', a, topic) or call('HLEN', j) == 0
     local planned = tonumber(call('ZSCORE', t, topic) or math.huge)
-    return not is_listed and NOT_LISTED or planned > first and NO_EVENT or NONE, first
+    return not is_listed and NOT_LISTED or planned > math.max(first, now) and NO_EVENT or NONE, first
 end
