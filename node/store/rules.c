@@ -6,10 +6,16 @@
 
 const struct job_rules rules_default = {.priority = RULES_PRIORITY_DEFAULT};
 
+/* A base of nothing is doubled in vain (and for a script, too often: it would be no number). */
+static bool is_nothing(const struct backoff *backoff)
+{
+    return backoff->kind == BACKOFF_NONE || backoff->base_ms == 0;
+}
+
 bool rules_are_default(const struct job_rules *rules)
 {
     return rules->priority == RULES_PRIORITY_DEFAULT && rules->max_tries == 0 &&
-           rules->backoff.kind == BACKOFF_NONE && rules->expires_ms == 0;
+           is_nothing(&rules->backoff) && rules->expires_ms == 0;
 }
 
 void rules_pack(const struct job_rules *rules, char packed[RULES_BYTES])
@@ -36,11 +42,11 @@ bool rules_unpack(const char *packed, struct job_rules *rules)
     return true;
 }
 
-/* Without a kind the rest means nothing, and is written as nothing. */
+/* Without a kind or a base the rest means nothing, and is written as nothing. */
 void backoff_pack(const struct backoff *backoff, char packed[BACKOFF_BYTES])
 {
     static const struct backoff none;
-    const struct backoff *from = backoff->kind == BACKOFF_NONE ? &none : backoff;
+    const struct backoff *from = is_nothing(backoff) ? &none : backoff;
 
     packed_put(packed, 1, from->kind);
     packed_put(packed + 1, 1, from->jitter_percent);
@@ -67,7 +73,7 @@ static int64_t grown_ms(const struct backoff *backoff, unsigned tries)
     int64_t rest_ms = backoff->base_ms;
 
     if (backoff->kind == BACKOFF_EXPONENTIAL) {
-        for (unsigned i = 1; i < tries && rest_ms > 0 && rest_ms < cap_ms; i++)
+        for (unsigned i = 1; i < tries && rest_ms < cap_ms; i++)
             rest_ms *= 2;
     }
     return rest_ms < cap_ms ? rest_ms : cap_ms;
@@ -78,7 +84,7 @@ int64_t backoff_rest_ms(const struct backoff *backoff, unsigned tries, int64_t s
     int64_t step = stamp % JITTER_STEPS * 7919 % JITTER_STEPS;
     int64_t share = 100000 + (int64_t)backoff->jitter_percent * (step - 1000);
 
-    if (backoff->kind == BACKOFF_NONE)
+    if (is_nothing(backoff))
         return 0;
     return grown_ms(backoff, tries) * share / 100000;
 }

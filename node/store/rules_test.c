@@ -116,14 +116,16 @@ static void every_single_rule_is_seen(void **state)
     assert_true(rules_are_default(&rules_default));
 }
 
-static void what_has_no_kind_is_written_as_nothing(void **state)
+static void what_has_no_kind_or_no_base_is_written_as_nothing(void **state)
 {
-    struct backoff idle = {BACKOFF_NONE, 50, 60, 70};
-    char packed[BACKOFF_BYTES];
+    struct backoff idle[] = {{BACKOFF_NONE, 50, 60, 70}, {BACKOFF_EXPONENTIAL, 50, 0, 70}};
+    char packed[BACKOFF_BYTES], nothing[BACKOFF_BYTES] = {0};
 
-    backoff_pack(&idle, packed);
-    for (size_t i = 0; i < sizeof(packed); i++)
-        assert_int_equal(packed[i], 0);
+    for (size_t i = 0; i < 2; i++) {
+        memset(packed, 1, sizeof(packed));
+        backoff_pack(&idle[i], packed);
+        assert_memory_equal(packed, nothing, sizeof(packed));
+    }
 }
 
 /* ---- how long a job rests ---- */
@@ -243,7 +245,7 @@ int main(void)
         cmocka_unit_test(smallest_and_largest_rules_survive),
         cmocka_unit_test(refuses_rules_that_nobody_wrote),
         cmocka_unit_test(every_single_rule_is_seen),
-        cmocka_unit_test(what_has_no_kind_is_written_as_nothing),
+        cmocka_unit_test(what_has_no_kind_or_no_base_is_written_as_nothing),
         cmocka_unit_test(without_a_backoff_there_is_no_rest),
         cmocka_unit_test(a_fixed_rest_stays_the_same),
         cmocka_unit_test(an_exponential_rest_doubles),
