@@ -49,8 +49,11 @@ static void batch_free(struct batch *b)
 
 static void batch_add(struct batch *b, struct handed_job *h)
 {
-    b->leases[b->count++] = (struct lease){
-        .id = h->id, .stamp = h->stamp, .has_ttr = h->has_ttr, .ttr_ms = h->ttr_ms};
+    b->leases[b->count++] = (struct lease){.id = h->id,
+                                           .stamp = h->stamp,
+                                           .has_ttr = h->has_ttr,
+                                           .ttr_ms = h->ttr_ms,
+                                           .holder = h->holder};
     list_append(&b->jobs, &h->link);
 }
 

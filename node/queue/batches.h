@@ -35,8 +35,9 @@ struct handed_job {
     int64_t reserved_until_ms; /* once delivered: so long, by the store's clock, without
                                 * confirmation */
     unsigned bucket;
-    struct bytes id;    /* in text */
-    struct bytes topic; /* in text */
+    struct bytes id;     /* in text */
+    struct bytes topic;  /* in text */
+    struct bytes holder; /* in text; "client@node", or "" */
     char text[];
 };
 

@@ -11,8 +11,7 @@ struct delivery {
     struct list jobs;
     struct reading reading;
     int64_t store_ahead_ms; /* the store's clock - ours, at the pop */
-    size_t client_len;
-    char client[];
+    size_t client_len;      /* of its jobs' holder */
 };
 
 static uint64_t lease_key(unsigned bucket, int64_t stamp)
@@ -20,54 +19,83 @@ static uint64_t lease_key(unsigned bucket, int64_t stamp)
     return (uint64_t)bucket << 48 | (uint64_t)stamp;
 }
 
-static struct handed_job *handed_job_new(const struct op *op, const struct job *job)
+static struct bytes copy(char **to, struct bytes from)
 {
-    struct handed_job *h = malloc(sizeof(*h) + op->topic.len + job->id.len);
+    struct bytes copied = bytes_of(*to, from.len);
+
+    if (from.len)
+        memcpy(*to, from.at, from.len);
+    *to += from.len;
+    return copied;
+}
+
+static struct handed_job *handed_job_new(const struct op *op, const struct job *job,
+                                         struct bytes holder)
+{
+    struct handed_job *h = malloc(sizeof(*h) + op->topic.len + job->id.len + holder.len);
+    char *text;
 
     if (!h)
         abort();
+    text = h->text;
     *h = (struct handed_job){
         .key = lease_key(op->bucket, job->stamp),
         .stamp = job->stamp,
         .tries = job->tries,
         .bucket = op->bucket,
-        .topic = bytes_of(h->text, op->topic.len),
-        .id = bytes_of(h->text + op->topic.len, job->id.len),
+        .topic = copy(&text, op->topic),
+        .id = copy(&text, job->id),
+        .holder = copy(&text, holder),
     };
     list_init(&h->link);
-    memcpy(h->text, op->topic.at, op->topic.len);
-    memcpy(h->text + op->topic.len, job->id.at, job->id.len);
     return h;
 }
 
-/* Who it is matters only to those who watch. */
-static struct delivery *make_delivery(const struct deliveries *ds, const struct pop *pop)
+static size_t minimum(size_t a, size_t b)
 {
-    struct bytes client = {0};
-    struct delivery *d;
+    return a < b ? a : b;
+}
 
-    if (pop && handovers_are_watched(ds->handovers))
-        client = pop->client;
-    if (client.len > QUEUE_CLIENT_MAX_BYTES)
-        client.len = QUEUE_CLIENT_MAX_BYTES;
-    d = malloc(sizeof(*d) + client.len);
-    if (!d)
-        abort();
-    list_init(&d->jobs);
-    d->client_len = client.len;
-    if (client.len)
-        memcpy(d->client, client.at, client.len);
-    return d;
+static struct bytes client_of(const struct pop *pop)
+{
+    struct bytes none = {0};
+
+    return pop ? bytes_of(pop->client.at, minimum(pop->client.len, QUEUE_CLIENT_MAX_BYTES))
+               : none;
+}
+
+/* "client@node"; nothing where the client has no name. */
+static struct bytes name_holder(const struct deliveries *ds, struct bytes client,
+                                char room[JOB_HOLDER_MAX])
+{
+    struct bytes node = ds->core->options.node;
+    char *end = room;
+
+    if (client.len == 0)
+        return client;
+    copy(&end, client);
+    if (node.len > 0) {
+        copy(&end, BYTES("@"));
+        copy(&end, bytes_of(node.at, minimum(node.len, (size_t)(room + JOB_HOLDER_MAX - end))));
+    }
+    return bytes_of(room, (size_t)(end - room));
 }
 
 struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
                               const struct job *jobs, unsigned count, const struct pop *pop)
 {
-    struct delivery *d = make_delivery(ds, pop);
+    struct bytes client = client_of(pop);
+    char room[JOB_HOLDER_MAX];
+    struct bytes holder = name_holder(ds, client, room);
+    struct delivery *d = malloc(sizeof(*d));
 
+    if (!d)
+        abort();
+    list_init(&d->jobs);
+    d->client_len = client.len;
     d->store_ahead_ms = op->now_ms - timers_now(ds->core->timers);
     for (unsigned i = 0; i < count; i++) {
-        struct handed_job *h = handed_job_new(op, &jobs[i]);
+        struct handed_job *h = handed_job_new(op, &jobs[i], holder);
 
         h->due_mono_ms = jobs[i].due_ms - d->store_ahead_ms;
         h->was_awaited = pop && h->tries == 0 && h->due_mono_ms >= pop->since_mono_ms;
@@ -116,7 +144,7 @@ static void note_handover(struct deliveries *ds, const struct delivery *d,
         .at_ms = mono_ms + d->store_ahead_ms,
         .topic = h->topic,
         .id = h->id,
-        .client = bytes_of(d->client, d->client_len),
+        .client = bytes_of(h->holder.at, d->client_len),
         .tries = h->tries,
         .late_ms = h->was_awaited ? mono_ms - h->due_mono_ms : -1,
     };
@@ -203,7 +231,8 @@ void deliveries_before(struct deliveries *ds, const struct op *op)
 {
     struct handed_job *h;
 
-    if (op->verb != OP_ACK && op->verb != OP_RELEASE && op->verb != OP_TOUCH)
+    if (op->verb != OP_ACK && op->verb != OP_RELEASE && op->verb != OP_TOUCH &&
+        op->verb != OP_BURY)
         return;
     h = find(ds, op);
     if (!h || h->is_acking)

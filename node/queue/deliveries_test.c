@@ -166,11 +166,13 @@ static void each_delivery_is_kept_in_its_own_time(void **state)
 
 static void one_keep_that_is_lost_does_no_harm(void **state)
 {
+    fixture_advance(&f, 100);
     push(&f, "t", "1", 0, 60000);
     consume(&f, &a, "t", 1, 0);
-    queue_deactivate(f.q); /* the next operation is the keep */
+    queue_deactivate(f.q);
+    fixture_advance(&f, 1950); /* the next operation is the keep */
     memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
-    fixture_advance(&f, 2000);
+    fixture_advance(&f, 50);
     assert_int_equal(queue_stats(f.q)->unknown[OP_KEEP], 1);
     queue_activate(f.q);
     fixture_advance(&f, 20000);
@@ -211,10 +213,11 @@ static void a_keep_that_failed_slowly_is_made_up_for(void **state)
 {
     push(&f, "t", "1", 0, 60000);
     consume(&f, &a, "t", 1, 0);
-    queue_deactivate(f.q); /* the next operation is the keep */
+    queue_deactivate(f.q);
     memory_store_hold(f.ms);
+    fixture_advance(&f, 1950); /* the next operation is the keep */
     memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
-    fixture_advance(&f, 4100);
+    fixture_advance(&f, 2150);
     memory_store_unhold(f.ms);
     queue_activate(f.q);
     fixture_advance(&f, 1500);
@@ -473,7 +476,7 @@ static void a_confirmation_is_repeated_until_the_store_takes_it(void **state)
 
 static void a_confirmation_that_is_given_up_is_counted(void **state)
 {
-    queue_deactivate(f.q); /* nothing but confirmations reaches the store */
+    queue_deactivate(f.q);
     push(&f, "t", "1", 0, 60000);
     consume(&f, &a, "t", 1, 0);
     delivered(&f, &a);
@@ -513,12 +516,12 @@ static void what_was_acknowledged_while_it_was_read_is_not_late(void **state)
 /* The first try arrived, and was the job's end; the last one comes after its time. */
 static void a_confirmation_that_is_repeated_is_not_late(void **state)
 {
-    queue_deactivate(f.q); /* nothing but confirmations reaches the store */
+    queue_deactivate(f.q);
     push(&f, "t", "1", 0, 0);
     consume(&f, &a, "t", 1, 0);
     fixture_advance(&f, 1900);
     delivered(&f, &a);
-    memory_store_fail(f.ms, 8, STATUS_UNKNOWN, MEMORY_DONE);
+    memory_store_fail(f.ms, 16, STATUS_UNKNOWN, MEMORY_DONE); /* half of it looks at settings */
     fixture_advance(&f, 20000);
     assert_int_equal(confirmations(), 9);
     assert_int_equal(queue_stats(f.q)->late_confirmations, 0);

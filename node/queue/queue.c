@@ -10,7 +10,11 @@
 #include "node/queue/deliveries.h"
 #include "node/queue/handovers.h"
 #include "node/queue/owners.h"
+#include "node/queue/pushes.h"
 #include "node/queue/scanner.h"
+#include "node/queue/settings_reader.h"
+#include "node/queue/sweeps.h"
+#include "node/queue/topic_settings.h"
 #include "node/queue/waiters.h"
 
 struct queue {
@@ -21,6 +25,9 @@ struct queue {
     struct waiters waiters;
     struct handovers handovers;
     struct censuses censuses;
+    struct settings_cache settings;
+    struct settings_reader settings_reader;
+    struct sweeps sweeps;
     bool is_stopping;
     struct timer stop_timer; /* calls on_stopped in a turn of its own */
     void (*on_stopped)(void *arg);
@@ -39,6 +46,14 @@ static void before_send(struct core *core, const struct op *op)
     deliveries_before(&queue_of(core)->deliveries, op);
 }
 
+/* By an operation on it alone; the scan counts its own. */
+static void count_death(struct queue_stats *stats, const struct op *op)
+{
+    if ((op->verb == OP_RELEASE || op->verb == OP_BURY) && op->status == STATUS_OK &&
+        op->out.change.death != DEATH_NONE)
+        stats->died[op->out.change.death]++;
+}
+
 static void after_answer(struct core *core, const struct op *op)
 {
     struct queue *q = queue_of(core);
@@ -46,6 +61,8 @@ static void after_answer(struct core *core, const struct op *op)
     if (op->wait_ms >= 0)
         scanner_hint(&q->scanner, op->bucket, op->wait_ms);
     deliveries_after(&q->deliveries, op);
+    settings_reader_after(&q->settings_reader, op);
+    count_death(&core->stats, op);
 }
 
 /* May queue_stop() call back now? */
@@ -56,7 +73,8 @@ static void check_stopped(struct queue *q)
     if (q->deliveries.pending_count > 0)
         deliveries_flush(&q->deliveries);
     if (core_is_idle(&q->core) && q->waiters.count == 0 && q->handovers.count == 0 &&
-        q->censuses.count == 0 && deliveries_are_idle(&q->deliveries))
+        q->censuses.count == 0 && sweeps_are_idle(&q->sweeps) &&
+        deliveries_are_idle(&q->deliveries))
         timer_arm(q->core.timers, &q->stop_timer, 0);
 }
 
@@ -66,13 +84,6 @@ static void on_end(struct core *core)
 }
 
 /* ---- the front door ---- */
-
-/* A rule that nobody chose is as it is by default. */
-static void fill_in(struct op *op)
-{
-    if (op->verb == OP_PUSH && !(op->in.push.given & SETTING_BIT(PRIORITY)))
-        op->in.push.rules.priority = RULES_PRIORITY_DEFAULT;
-}
 
 void queue_submit(struct queue *q, struct op *op)
 {
@@ -84,10 +95,12 @@ void queue_submit(struct queue *q, struct op *op)
         core_refuse(&q->core, op, status);
         return;
     }
-    fill_in(op);
     if (op_is_of_a_topic(op))
         op->bucket = core_bucket_of(&q->core, op->topic);
-    core_send(&q->core, op);
+    if (op->verb == OP_PUSH)
+        pushes_send(&q->settings, op);
+    else
+        core_send(&q->core, op);
 }
 
 unsigned queue_buckets(const struct queue *q)
@@ -132,6 +145,26 @@ void queue_ack_by_id(struct queue *q, struct id_ack *ack)
         owners_refuse(&q->owners, ack, STATUS_BAD_ID);
     else
         owners_ack(&q->owners, ack);
+}
+
+void queue_sweep(struct queue *q, struct sweep *sweep)
+{
+    enum status status = q->is_stopping ? STATUS_SHUTTING_DOWN : check_sweep(sweep);
+
+    if (status == STATUS_OK)
+        sweeps_begin(&q->sweeps, sweep);
+    else
+        sweeps_refuse(&q->sweeps, sweep, status);
+}
+
+void queue_sweep_cancel(struct queue *q, struct sweep *sweep)
+{
+    sweeps_cancel(sweep);
+}
+
+void queue_settings(struct queue *q, struct bytes topic, struct topic_settings *settings)
+{
+    settings_cache_get(&q->settings, topic, settings);
 }
 
 void queue_follow(struct queue *q, struct follow *follow)
@@ -179,10 +212,18 @@ static void on_ready(void *arg, struct bytes topic)
     waiters_wake(&q->waiters, topic);
 }
 
+static void on_settings(void *arg, struct bytes topic)
+{
+    struct queue *q = arg;
+
+    settings_reader_refresh(&q->settings_reader, topic);
+}
+
 static void on_up(void *arg)
 {
     struct queue *q = arg;
 
+    settings_reader_set_store(&q->settings_reader, true);
     censuses_set_store(&q->censuses, true);
     waiters_wake_all(&q->waiters);
     if (q->scanner.is_active)
@@ -194,6 +235,7 @@ static void on_down(void *arg)
 {
     struct queue *q = arg;
 
+    settings_reader_set_store(&q->settings_reader, false);
     censuses_set_store(&q->censuses, false);
 }
 
@@ -224,11 +266,19 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     scanner_init(&q->scanner, &q->core);
     handovers_init(&q->handovers, &q->core);
     censuses_init(&q->censuses, &q->core);
+    settings_cache_init(&q->settings, &q->core);
+    settings_reader_init(&q->settings_reader, &q->core, &q->settings);
+    sweeps_init(&q->sweeps, &q->core);
     deliveries_init(&q->deliveries, &q->core, &q->handovers);
     owners_init(&q->owners, &q->core);
     waiters_init(&q->waiters, &q->core, &q->deliveries, &q->owners);
     store->events = (struct store_events){
-        .on_ready = on_ready, .on_up = on_up, .on_down = on_down, .arg = q};
+        .on_ready = on_ready,
+        .on_settings = on_settings,
+        .on_up = on_up,
+        .on_down = on_down,
+        .arg = q,
+    };
     return q;
 }
 
@@ -241,6 +291,9 @@ void queue_free(struct queue *q)
     deliveries_fini(&q->deliveries);
     handovers_fini(&q->handovers);
     censuses_fini(&q->censuses);
+    sweeps_fini(&q->sweeps);
+    settings_reader_fini(&q->settings_reader);
+    settings_cache_fini(&q->settings);
     owners_fini(&q->owners);
     timer_disarm(q->core.timers, &q->stop_timer);
     core_fini(&q->core);
@@ -274,6 +327,8 @@ void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
     waiters_cancel_all(&q->waiters);
     handovers_cancel_all(&q->handovers);
     censuses_close(&q->censuses);
+    sweeps_cancel_all(&q->sweeps);
+    settings_reader_close(&q->settings_reader);
     deliveries_close(&q->deliveries);
     check_stopped(q);
 }

@@ -17,6 +17,8 @@
  * - census.c: all jobs counted, for metrics
  * - handovers.c: what was handed out lately, for those who watch
  * - topic_settings.c: what each topic's settings are, as Redis and the configuration say
+ * - settings_reader.c: reads Redis's, and again when they change
+ * - pushes.c: what a push leaves open comes from them
  * - sweeps.c: all of a state kicked or purged, chunk by chunk
  * - history.c, traces.c: what jobs went through, written down and read
  * - reconciler.c: proves slowly that every job is in its one place

@@ -13,7 +13,13 @@ static const struct queue_options options = {
     .waiting_max = 1000,
     .scan_batch = 10,
     .scan_interval_ms = 1000,
+    .node = {"node", 4},
 };
+
+struct queue_options fixture_options(void)
+{
+    return options;
+}
 
 static void start_queue(struct fixture *f)
 {
@@ -88,6 +94,7 @@ static void on_done(struct op *op)
         call->delayed = op->out.stats.delayed;
         call->ready = op->out.stats.ready;
         call->reserved = op->out.stats.reserved;
+        call->dead = op->out.stats.dead;
     }
 }
 
@@ -98,7 +105,7 @@ enum status submit(struct fixture *f, struct call *call, enum op_verb verb, cons
     call->op.on_done = on_done;
     call->op.topic = bytes_of_text(topic);
     call->op.id = bytes_of_text(id);
-    if (verb != OP_PUSH)
+    if (verb == OP_ACK || verb == OP_RELEASE || verb == OP_TOUCH || verb == OP_BURY)
         call->op.in.lease.stamp = stamp;
     call->is_done = false;
     queue_submit(f->q, &call->op);
@@ -115,6 +122,7 @@ enum status push(struct fixture *f, const char *topic, const char *id, int64_t d
     call.op.in.push.body = BYTES("body");
     call.op.in.push.delay_ms = delay_ms;
     call.op.in.push.ttr_ms = ttr_ms;
+    call.op.in.push.given = SETTING_BIT(TTR);
     submit(f, &call, OP_PUSH, topic, id, 0);
     assert_true(call.is_done);
     return call.status;

@@ -21,8 +21,8 @@ struct call {
     bool is_done;
     enum status status;
     char id[201];
-    struct job job; /* GET; id and body are not kept */
-    int64_t delayed, ready, reserved;
+    struct job job;                         /* GET; id and body are not kept */
+    int64_t delayed, ready, reserved, dead; /* STATS */
 };
 
 /* A consumer and what it got. */
@@ -39,6 +39,7 @@ struct consumer {
     struct delivery *delivery; /* the test says what becomes of it */
 };
 
+struct queue_options fixture_options(void);
 void fixture_start(struct fixture *f, unsigned buckets);
 void fixture_join(struct fixture *f, struct fixture *other); /* a second node */
 void fixture_end(struct fixture *f);                         /* stops the queue if need be */

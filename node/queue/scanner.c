@@ -47,6 +47,9 @@ static void count_moves(struct queue_stats *stats, const struct op *op)
     for (unsigned i = 0; i < op->out.scan.lateness_count; i++)
         histogram_add(&stats->move_lateness, op->out.scan.lateness_ms[i]);
     stats->expired_jobs += op->out.scan.expired;
+    stats->pruned_jobs += op->out.scan.pruned;
+    for (unsigned i = 0; i < DEATH_COUNT; i++)
+        stats->died[i] += op->out.scan.died[i];
 }
 
 static void on_scanned(struct op *op)
@@ -80,6 +83,10 @@ static void scan(struct scanned_bucket *b)
     b->op.verb = OP_SCAN;
     b->op.bucket = (unsigned)(b - b->scanner->buckets);
     b->op.in.scan.limit = core->options.scan_batch;
+    b->op.in.scan.rules = core->options.rules;
+    b->op.in.scan.rule_count = core->options.rule_count;
+    b->op.in.scan.node = core->options.node;
+    b->op.in.scan.history_bytes = core->options.history_bytes;
     b->op.on_done = on_scanned;
     core_send(core, &b->op);
 }

@@ -1,0 +1,65 @@
+/* Reads Redis's rows of settings into the cache, and hears when they change.
+ *
+ * Three ways, one behind the other:
+ *   - The store comes up: all buckets are read, page by page, one right behind the other. Until
+ *     the first time that is done the cache is not whole.
+ *   - The store says that a topic has changed: it is read. What changes again while its read is
+ *     on its way is read once more, so many changes are one read or two. Changes of more topics
+ *     than REFRESHES_MAX at once: everything is read, as above.
+ *   - Always: one bucket a second, for what was missed.
+ * What cannot be read is tried again a moment later, while the store is up.
+ */
+#ifndef DUEQ_NODE_QUEUE_SETTINGS_READER_H
+#define DUEQ_NODE_QUEUE_SETTINGS_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/list.h"
+#include "base/timer.h"
+#include "node/store/op.h"
+
+#define REFRESHES_MAX 1000 /* topics that are being read, or wait for it */
+
+struct core;
+struct refresh;
+struct settings_cache;
+
+struct settings_reader {
+    struct core *core;
+    struct settings_cache *cache;
+    bool is_store_up;
+    bool is_closing;
+
+    /* The round through all buckets. */
+    struct op page;
+    bool is_reading;
+    unsigned bucket;
+    unsigned hurried; /* buckets to be read without a rest */
+    size_t after_len;
+    char after[OP_CURSOR_MAX];
+    struct timer rest;
+
+    /* Topics that have changed. */
+    struct refresh *refreshes; /* hash by topic */
+    struct list waiting;
+    unsigned on_way;
+    struct timer retry;
+};
+
+void settings_reader_init(struct settings_reader *r, struct core *core,
+                          struct settings_cache *cache);
+void settings_reader_fini(struct settings_reader *r);
+
+void settings_reader_set_store(struct settings_reader *r, bool is_up);
+
+/* The topic's settings have changed. */
+void settings_reader_refresh(struct settings_reader *r, struct bytes topic);
+
+/* An operation has been answered, whoever sent it: its rows are for the cache. */
+void settings_reader_after(struct settings_reader *r, const struct op *op);
+
+/* The engine stops: nothing more is read. */
+void settings_reader_close(struct settings_reader *r);
+
+#endif

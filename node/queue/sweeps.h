@@ -1,0 +1,50 @@
+/* All jobs of a state kicked or purged: chunk after chunk, and others in between.
+ *
+ * A chunk is a few hundred jobs, one is on its way at a time; so other operations wait for a
+ * chunk at most, and get at least their half of the store. The states of a purge come one after
+ * the other, in the order of a job's life: what moves on meanwhile is met again.
+ *
+ * Without a limit the jobs of a state are counted first, and so many are swept: whoever pushes
+ * as fast as that is swept does not keep it busy for ever.
+ *
+ *            +---- no limit ----> COUNTING ---+
+ *   begin -->|                                v   the state is empty, or enough
+ *      ^     +---- a limit ----------------> SWEEPING -----------------> next state, or on_done
+ *      |                                      |  ^ |
+ *      +--------------------------------------+  +-+ more
+ *
+ * A cancelled one ends with the answer it waits for.
+ */
+#ifndef DUEQ_NODE_QUEUE_SWEEPS_H
+#define DUEQ_NODE_QUEUE_SWEEPS_H
+
+#include <stdbool.h>
+
+#include "base/later.h"
+#include "base/list.h"
+#include "base/status.h"
+
+#define SWEEPS_MAX 16 /* at once; one more is TOO_MANY */
+
+struct core;
+struct sweep;
+
+struct sweeps {
+    struct core *core;
+    struct list running;
+    unsigned running_count;
+    struct later refused;
+};
+
+void sweeps_init(struct sweeps *ss, struct core *core);
+void sweeps_fini(struct sweeps *ss);
+
+/* The rest of queue_sweep() and queue_sweep_cancel(); it has been checked. */
+void sweeps_begin(struct sweeps *ss, struct sweep *sweep);
+void sweeps_refuse(struct sweeps *ss, struct sweep *sweep, enum status status);
+void sweeps_cancel(struct sweep *sweep);
+void sweeps_cancel_all(struct sweeps *ss);
+
+bool sweeps_are_idle(const struct sweeps *ss);
+
+#endif

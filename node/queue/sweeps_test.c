@@ -1,0 +1,365 @@
+/* A sweep takes what was there, in chunks, and says how far it came. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "node/queue/queue_fixture.h"
+#include "node/queue/sweeps.h"
+
+#define ALL_STATES (1u << JOB_DELAYED | 1u << JOB_READY | 1u << JOB_RESERVED | 1u << JOB_DEAD)
+
+static struct fixture f;
+
+struct broom {
+    struct sweep sweep;
+    unsigned done;
+    enum status status;
+    uint64_t count;
+    bool has_more;
+};
+
+static int set_up(void **state)
+{
+    fixture_start(&f, 4);
+    fixture_turn(&f);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_end(&f);
+    return 0;
+}
+
+static void on_swept(struct sweep *sweep)
+{
+    struct broom *broom = CONTAINER_OF(sweep, struct broom, sweep);
+
+    broom->done++;
+    broom->status = sweep->status;
+    broom->count = sweep->count;
+    broom->has_more = sweep->has_more;
+}
+
+static void begin(struct broom *broom, enum op_verb verb, unsigned states)
+{
+    broom->sweep.topic = BYTES("t");
+    broom->sweep.verb = verb;
+    broom->sweep.states = states;
+    broom->sweep.on_done = on_swept;
+    queue_sweep(f.q, &broom->sweep);
+    assert_int_equal(broom->done, 0); /* never from inside the call */
+}
+
+static void sweep(struct broom *broom, enum op_verb verb, unsigned states)
+{
+    begin(broom, verb, states);
+    fixture_turn(&f);
+    assert_int_equal(broom->done, 1);
+}
+
+static void push_many(unsigned count, int64_t delay_ms)
+{
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(push(&f, "t", "", delay_ms, 5000), STATUS_OK);
+}
+
+static void bury_many(unsigned count)
+{
+    struct consumer c = {0};
+
+    push_many(count, 0);
+    for (unsigned i = 0; i < count; i++) {
+        struct call call = {0};
+
+        consume(&f, &c, "t", 1, 0);
+        assert_int_equal(submit(&f, &call, OP_BURY, "t", c.ids[0], c.stamps[0]), STATUS_OK);
+        delivered(&f, &c);
+    }
+}
+
+static struct call stats(void)
+{
+    struct call call = {0};
+
+    assert_int_equal(submit(&f, &call, OP_STATS, "t", "", 0), STATUS_OK);
+    return call;
+}
+
+static void purges_thousands_in_chunks(void **state)
+{
+    struct broom broom = {0};
+
+    push_many(3000, 0);
+    sweep(&broom, OP_PURGE, 1u << JOB_READY);
+    assert_int_equal(broom.status, STATUS_OK);
+    assert_int_equal(broom.count, 3000);
+    assert_false(broom.has_more);
+    assert_int_equal(stats().ready, 0);
+    assert_true(memory_store_count(f.ms, OP_PURGE) >= 6);
+}
+
+static void purges_the_states_asked_for_and_no_other(void **state)
+{
+    struct broom broom = {0};
+    struct consumer c = {0};
+
+    bury_many(3);
+    push_many(4, 60000);
+    push_many(5, 0);
+    consume(&f, &c, "t", 2, 0);
+    delivered(&f, &c);
+    sweep(&broom, OP_PURGE, 1u << JOB_DELAYED | 1u << JOB_RESERVED);
+    assert_int_equal(broom.count, 6);
+    assert_int_equal(stats().delayed, 0);
+    assert_int_equal(stats().reserved, 0);
+    assert_int_equal(stats().ready, 3);
+    assert_int_equal(stats().dead, 3);
+    broom.done = 0;
+    sweep(&broom, OP_PURGE, ALL_STATES);
+    assert_int_equal(broom.count, 6);
+}
+
+static void an_empty_topic_is_swept_at_once(void **state)
+{
+    struct broom broom = {0};
+
+    sweep(&broom, OP_PURGE, ALL_STATES);
+    assert_int_equal(broom.status, STATUS_OK);
+    assert_int_equal(broom.count, 0);
+    assert_false(broom.has_more);
+    assert_int_equal(memory_store_count(f.ms, OP_PURGE), 0);
+}
+
+static void kicks_all_that_are_dead(void **state)
+{
+    struct broom broom = {0};
+
+    bury_many(7);
+    sweep(&broom, OP_KICK, 0);
+    assert_int_equal(broom.count, 7);
+    assert_int_equal(stats().ready, 7);
+    assert_int_equal(stats().dead, 0);
+}
+
+static void kicks_those_that_died_in_a_time(void **state)
+{
+    struct broom broom = {0};
+
+    bury_many(2);
+    fixture_advance(&f, 1000);
+    bury_many(3);
+    broom.sweep.since_ms = memory_store_now(f.ms) - 500;
+    fixture_advance(&f, 1000);
+    bury_many(4);
+    broom.sweep.before_ms = memory_store_now(f.ms);
+    sweep(&broom, OP_KICK, 0);
+    assert_int_equal(broom.count, 3);
+    assert_int_equal(stats().dead, 6);
+}
+
+static void ends_at_its_limit_and_says_that_there_is_more(void **state)
+{
+    struct broom broom = {.sweep.limit = 400};
+
+    push_many(300, 60000);
+    push_many(300, 0);
+    sweep(&broom, OP_PURGE, ALL_STATES);
+    assert_int_equal(broom.count, 400);
+    assert_true(broom.has_more);
+    assert_int_equal(stats().delayed, 0);
+    assert_int_equal(stats().ready, 200);
+    broom.done = 0;
+    sweep(&broom, OP_PURGE, ALL_STATES);
+    assert_int_equal(broom.count, 200);
+    assert_false(broom.has_more);
+}
+
+/* More come than go: it would never end. */
+static void without_a_limit_takes_as_many_as_there_were(void **state)
+{
+    struct broom broom = {0};
+    struct fixture other;
+
+    fixture_join(&other, &f);
+    fixture_turn(&other);
+    push_many(1000, 0);
+    memory_store_hold(f.ms);
+    begin(&broom, OP_PURGE, 1u << JOB_READY);
+    for (unsigned i = 0; i < 20 && !broom.done; i++) {
+        memory_store_let_go(f.ms, 1);
+        fixture_turn(&f);
+        for (unsigned j = 0; j < 500; j++)
+            push(&other, "t", "", 0, 5000);
+    }
+    memory_store_unhold(f.ms);
+    assert_int_equal(broom.done, 1);
+    assert_int_equal(broom.count, 1000);
+    fixture_end(&other);
+}
+
+static void one_chunk_is_on_its_way_at_a_time(void **state)
+{
+    struct broom broom = {.sweep.limit = 2000};
+
+    push_many(2000, 0);
+    memory_store_hold(f.ms);
+    begin(&broom, OP_PURGE, 1u << JOB_READY);
+    for (unsigned i = 1; !broom.done; i++) {
+        assert_int_equal(memory_store_in_flight(f.ms), 1);
+        assert_int_equal(memory_store_count(f.ms, OP_PURGE), i);
+        memory_store_let_go(f.ms, 1);
+        fixture_turn(&f);
+    }
+    memory_store_unhold(f.ms);
+    assert_int_equal(broom.count, 2000);
+}
+
+static void a_cancelled_one_ends_with_the_chunk_on_its_way(void **state)
+{
+    struct broom broom = {0};
+
+    push_many(2000, 0);
+    memory_store_hold(f.ms);
+    begin(&broom, OP_PURGE, 1u << JOB_READY);
+    memory_store_let_go(f.ms, 1); /* the count; the first chunk is on its way */
+    fixture_turn(&f);
+    queue_sweep_cancel(f.q, &broom.sweep);
+    fixture_turn(&f);
+    assert_int_equal(broom.done, 0);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(broom.done, 1);
+    assert_int_equal(broom.status, STATUS_CANCELLED);
+    assert_int_equal(memory_store_count(f.ms, OP_PURGE), 1);
+    assert_true(broom.count > 0);
+    assert_int_equal(stats().ready, 2000 - broom.count);
+}
+
+static void a_lost_answer_is_unknown_and_what_went_before_is_counted(void **state)
+{
+    struct broom broom = {.sweep.limit = 2000};
+    uint64_t second;
+
+    push_many(2000, 0);
+    memory_store_hold(f.ms);
+    begin(&broom, OP_PURGE, 1u << JOB_READY);
+    memory_store_let_go(f.ms, 1);
+    fixture_turn(&f);
+    memory_store_take_down(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(broom.done, 1);
+    assert_int_equal(broom.status, STATUS_UNKNOWN);
+    memory_store_unhold(f.ms);
+    memory_store_bring_up(f.ms);
+    fixture_turn(&f);
+    second = 2000 - (uint64_t)stats().ready - broom.count;
+    assert_true(broom.count > 0);
+    assert_true(second > 0 && second <= OP_CHUNK_MAX);
+}
+
+static void one_too_many_is_refused(void **state)
+{
+    static struct broom brooms[SWEEPS_MAX + 1];
+
+    memset(brooms, 0, sizeof(brooms));
+    push_many(1, 0);
+    memory_store_hold(f.ms);
+    for (unsigned i = 0; i <= SWEEPS_MAX; i++)
+        begin(&brooms[i], OP_PURGE, 1u << JOB_READY);
+    fixture_turn(&f);
+    assert_int_equal(brooms[SWEEPS_MAX].done, 1);
+    assert_int_equal(brooms[SWEEPS_MAX].status, STATUS_TOO_MANY);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    for (unsigned i = 0; i < SWEEPS_MAX; i++)
+        assert_int_equal(brooms[i].status, STATUS_OK);
+    sweep(&(struct broom){0}, OP_PURGE, ALL_STATES); /* there is room again */
+}
+
+static void one_that_was_refused_can_still_be_cancelled(void **state)
+{
+    struct broom broom = {0};
+
+    begin(&broom, OP_PURGE, 0);
+    queue_sweep_cancel(f.q, &broom.sweep);
+    fixture_turn(&f);
+    assert_int_equal(broom.done, 1);
+    assert_int_equal(broom.status, STATUS_CANCELLED);
+}
+
+static void refuses_what_makes_no_sense(void **state)
+{
+    static const struct sweep wrong[] = {
+        {.topic = BYTES(""), .verb = OP_KICK},
+        {.topic = BYTES("t"), .verb = OP_PURGE},
+        {.topic = BYTES("t"), .verb = OP_PURGE, .states = 1u << (JOB_DEAD + 1)},
+        {.topic = BYTES("t"), .verb = OP_KICK, .since_ms = -1},
+        {.topic = BYTES("t"), .verb = OP_KICK, .before_ms = QUEUE_AT_MAX_MS + 1},
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct broom broom = {.sweep = wrong[i]};
+
+        broom.sweep.on_done = on_swept;
+        queue_sweep(f.q, &broom.sweep);
+        fixture_turn(&f);
+        assert_int_equal(broom.done, 1);
+        assert_true(broom.status == STATUS_BAD_TOPIC || broom.status == STATUS_OUT_OF_RANGE);
+    }
+}
+
+static void on_stopped(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+static void the_engine_stops_when_the_chunk_on_its_way_is_done(void **state)
+{
+    struct fixture late;
+    struct broom broom = {0};
+    bool is_stopped = false;
+
+    fixture_join(&late, &f);
+    fixture_turn(&late);
+    push_many(2000, 0);
+    memory_store_hold(late.ms);
+    broom.sweep = (struct sweep){
+        .topic = BYTES("t"), .verb = OP_PURGE, .states = 1u << JOB_READY, .on_done = on_swept};
+    queue_sweep(late.q, &broom.sweep);
+    queue_stop(late.q, on_stopped, &is_stopped);
+    fixture_turn(&late);
+    assert_false(is_stopped);
+    memory_store_unhold(late.ms);
+    fixture_turn(&late);
+    assert_true(is_stopped);
+    assert_int_equal(broom.status, STATUS_CANCELLED);
+    queue_free(late.q);
+    memory_store_free(late.ms);
+    timers_fini(&late.timers);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(purges_thousands_in_chunks),
+        TEST(purges_the_states_asked_for_and_no_other),
+        TEST(an_empty_topic_is_swept_at_once),
+        TEST(kicks_all_that_are_dead),
+        TEST(kicks_those_that_died_in_a_time),
+        TEST(ends_at_its_limit_and_says_that_there_is_more),
+        TEST(without_a_limit_takes_as_many_as_there_were),
+        TEST(one_chunk_is_on_its_way_at_a_time),
+        TEST(a_cancelled_one_ends_with_the_chunk_on_its_way),
+        TEST(a_lost_answer_is_unknown_and_what_went_before_is_counted),
+        TEST(one_too_many_is_refused),
+        TEST(one_that_was_refused_can_still_be_cancelled),
+        TEST(refuses_what_makes_no_sense),
+        TEST(the_engine_stops_when_the_chunk_on_its_way_is_done),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
