@@ -1,0 +1,22 @@
+/* The twins: one random life on two stores (contract_twins.c), and what they do in it
+ * (contract_steps.c). */
+#ifndef DUEQ_NODE_STORE_CONTRACT_TWINS_H
+#define DUEQ_NODE_STORE_CONTRACT_TWINS_H
+
+#include "node/store/contract.h"
+
+/* Runs it on both; the answers are the same. */
+struct op twins_run(struct op op);
+
+/* 0 to n - 1, at random. */
+unsigned twins_below(unsigned n);
+
+int64_t twins_now(void);
+
+/* One random operation. */
+void twins_step(void);
+
+/* No job and no setting is left of TOPIC and OTHER, and nothing is remembered. */
+void twins_empty(void);
+
+#endif
