@@ -5,7 +5,8 @@
 #include "node/store/contract.h"
 #include "node/store/redis_fixture.h"
 
-extern const struct contract_part contract_redis, contract_twins, contract_repair;
+extern const struct contract_part contract_redis, contract_twins, contract_repair,
+    contract_wide;
 
 /* Before each of them: where the store under test keeps its keys. Both are borrowed. */
 void contract_redis_begin(struct redis_fixture *fixture, const char *key_prefix);
@@ -19,6 +20,16 @@ const char *contract_key(char letter);
 /* One digest a key of TOPIC and its bucket, but for the counter, the history and `except`. */
 #define CONTRACT_DIGESTS 768
 void contract_digests(char except, char digests[CONTRACT_DIGESTS]);
+
+/* For each of these keys: while it is of a wrong type, the operation is refused, and all other
+ * keys stay as they are. */
+void contract_all_or_nothing(struct op op, const char *letters);
+
+/* The same, while Redis allows nothing to be announced. */
+void contract_refused_unheard(struct op op);
+
+/* TOPIC's first ready job, with its owner remembered. */
+struct job contract_pop_owned(void);
 
 /* After each: prints what the twins did last, if a difference has ended them. */
 void contract_twins_end(void);

@@ -1,5 +1,6 @@
 /* The stores that keep the contract. To add one: a stand, and its line in main. */
 #include "node/store/contract.h"
+#include "node/store/contract_plant.h"
 #include "node/store/contract_redis.h"
 #include "node/store/contract_whole.h"
 
@@ -238,8 +239,8 @@ static const struct contract_part *const every_store[] = {
     &contract_history,
     NULL,
 };
-static const struct contract_part *const redis_only[] = {&contract_twins, &contract_redis,
-                                                         &contract_repair, NULL};
+static const struct contract_part *const redis_only[] = {
+    &contract_twins, &contract_redis, &contract_repair, &contract_mends, &contract_wide, NULL};
 
 struct list_of_tests {
     struct CMUnitTest tests[TESTS_MAX];
