@@ -13,7 +13,8 @@ from harness.dueqctl import USAGE, Dueqctl, environment, program
 from harness.wait import wait_until
 
 MAN = ROOT / "doc" / "man"
-COMMANDS = ["push", "pop", "ack", "release", "touch", "cancel", "get", "topics", "stats", "tail",
+COMMANDS = ["push", "pop", "ack", "release", "touch", "bury", "cancel", "kick", "run", "reschedule",
+            "get", "list", "purge", "topics", "stats", "topic", "pause", "resume", "trace", "tail",
             "status", "help", "completion", "version"]
 SHELLS = ["bash", "zsh", "fish"]
 
@@ -88,9 +89,9 @@ def test_the_way_shown_is_that_of_the_command_if_there_is_one():
 
 def test_an_option_cut_too_short_shows_what_it_may_be():
     complaint = ctl("push", "t", "--t", "1s").complaint
-    assert complaint.startswith("dueqctl: push: '--t' may be several: --ttr, --timeout\n")
-    complaint = ctl("push", "t", "--tt=1", "x").complaint
-    assert complaint.startswith("dueqctl: --ttr: '1' is not a duration")
+    assert complaint.startswith("dueqctl: push: '--t' may be several: --ttr, --ttl, --timeout\n")
+    complaint = ctl("push", "t", "--del=1", "x").complaint
+    assert complaint.startswith("dueqctl: --delay: '1' is not a duration")
     assert ctl("--ur").complaint.startswith("dueqctl: option '--ur' needs a value\n")
     assert ctl("--no").complaint.startswith("dueqctl: there is no option '--no'\n")
 
@@ -176,6 +177,10 @@ def test_bash_completes_commands_options_and_choices():
     assert bash_completes("dueqctl", "push", "--delay", "") == []
     assert bash_completes("dueqctl", "completion", "z") == ["zsh"]
     assert bash_completes("dueqctl", "help", "ver") == ["version"]
+    assert bash_completes("dueqctl", "topic", "un") == ["unset"]
+    assert bash_completes("dueqctl", "push", "t", "--mode", "re") == ["reject", "replace"]
+    assert bash_completes("dueqctl", "list", "-s", "") == ["delayed", "ready", "reserved", "dead"]
+    assert bash_completes("dueqctl", "list", "--state=d") == ["delayed", "dead"]
 
 
 def test_bash_completes_behind_an_address_on_a_terminal(tmp_path):
@@ -216,6 +221,7 @@ def test_fish_completes_commands_options_and_choices():
     assert fish_completes("dueqctl push --d") == ["--delay"]
     assert "--count" not in fish_completes("dueqctl push --")
     assert fish_completes("dueqctl completion z") == ["zsh"]
+    assert fish_completes("dueqctl push --mode re") == ["reject", "replace"]
     assert fish_completes("dueqctl --url http://h:8000 can") == ["cancel"]
     assert fish_completes("dueqctl -u push sta") == ["stats", "status"]
     assert fish_completes("dueqctl --url=http://h:8000 push --d") == ["--delay"]
@@ -315,7 +321,8 @@ def test_zsh_completes_commands_options_and_choices(tmp_path):
                 ("dueqctl push --d", "--delay="), ("dueqctl push t --d", "--delay="),
                 ("dueqctl pop t --b", "--body-only "),
                 ("dueqctl help ver", "version "), ("dueqctl completion f", "fish "),
-                ("dueqctl push -f bo", "body.txt ")]:
+                ("dueqctl push -f bo", "body.txt "), ("dueqctl push --mode i", "ignore "),
+                ("dueqctl topic un", "unset ")]:
             zsh.type(line + "\t")
             zsh.wait_for(completed)
             zsh.type("\x15")

@@ -8,7 +8,8 @@
 enum { BODY_ONLY };
 
 static const struct option_row options[] = {
-    [BODY_ONLY] = {"body-only", 'b', OPTION_FLAG, NULL, "print its body, byte for byte", 0, 0},
+    [BODY_ONLY] = {"body-only", 'b', OPTION_FLAG, NULL, "print its body, byte for byte", 0, 0,
+                   NULL},
     {0},
 };
 

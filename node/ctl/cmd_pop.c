@@ -17,14 +17,15 @@ enum { COUNT, WAIT, TTR, ACK, BODY_ONLY };
 
 static const struct option_row options[] = {
     [COUNT] = {"count", 'n', OPTION_COUNT, "N", "at most so many, 1 to 64; default: 1", 1,
-               COUNT_MAX},
+               COUNT_MAX, NULL},
     [WAIT] = {"wait", 'w', OPTION_DURATION, "DURATION",
-              "wait so long for the first, up to 1h; default: 0", 0, WAIT_MAX_MS},
+              "wait so long for the first, up to 1h; default: 0", 0, WAIT_MAX_MS, NULL},
     [TTR] = {"ttr", 't', OPTION_DURATION, "DURATION",
-             "hold them so long; default: as each was pushed", 0, DAYS_7_MS},
-    [ACK] = {"ack", 'a', OPTION_FLAG, NULL, "acknowledge each job once it is printed", 0, 0},
+             "hold them so long; default: as each was pushed", 0, DAYS_7_MS, NULL},
+    [ACK] = {"ack", 'a', OPTION_FLAG, NULL, "acknowledge each job once it is printed", 0, 0,
+             NULL},
     [BODY_ONLY] = {"body-only", 'b', OPTION_FLAG, NULL,
-                   "print the bodies, byte for byte, nothing in between", 0, 0},
+                   "print the bodies, byte for byte, nothing in between", 0, 0, NULL},
     {0},
 };
 

@@ -3,32 +3,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "node/ctl/commands.h"
-#include "node/ctl/duration.h"
 #include "node/ctl/input.h"
-#include "node/ctl/moment.h"
 #include "node/ctl/output.h"
 #include "node/ctl/push.h"
 #include "node/ctl/request.h"
+#include "node/ctl/settings.h"
 #include "node/ctl/text.h"
 
 #define YEARS_10_MS INT64_C(315576000000)
 #define DAYS_7_MS   INT64_C(604800000)
 
+enum { MODE_REJECT, MODE_REPLACE, MODE_IGNORE };
+
+static const char *const modes[] = {"reject", "replace", "ignore", NULL};
+
 static const struct option_row options[] = {
     [PUSH_ID] = {"id", 'i', OPTION_TEXT, "ID",
-                 "unique in the topic; default: the node finds one", 0, 0},
+                 "unique in the topic; default: the node finds one", 0, 0, NULL},
     [PUSH_DELAY] = {"delay", 'd', OPTION_DURATION, "DURATION",
-                    "due so long from now; default: at once", 0, YEARS_10_MS},
+                    "due so long from now; default: at once", 0, YEARS_10_MS, NULL},
     [PUSH_AT] = {"at", 'a', OPTION_MOMENT, "TIME",
-                 "due at '2026-12-01 09:00' (local), RFC 3339, or ms", 0, 0},
+                 "due at '2026-12-01 09:00' (local), RFC 3339, or ms", 0, 0, NULL},
     [PUSH_TTR] = {"ttr", 't', OPTION_DURATION, "DURATION",
-                  "time to run: it may be held so long; default: 1m", 0, DAYS_7_MS},
+                  "time to run: it may be held so long; default: 1m", 0, DAYS_7_MS, NULL},
     [PUSH_FILE] = {"file", 'f', OPTION_FILE, "FILE", "read the body (or the lines) from FILE",
-                   0, 0},
+                   0, 0, NULL},
     [PUSH_LINES] = {"lines", 'l', OPTION_FLAG, NULL, "make a job of each line of the input", 0,
-                    0},
+                    0, NULL},
+    [PUSH_PRIORITY] = {"priority", 'p', OPTION_COUNT, "N",
+                       "0 is the most urgent; default: 1024", 0, UINT32_MAX, NULL},
+    [PUSH_MAX_TRIES] = {"max-tries", 0, OPTION_COUNT, "N",
+                        "dead after so many in vain; 0: any number", 0, 65534, NULL},
+    [PUSH_BACKOFF] = {"backoff", 0, OPTION_BACKOFF, "BACKOFF",
+                      "rest between tries, as exponential:1s..5m~10%", 0, 0, NULL},
+    [PUSH_TTL] = {"ttl", 0, OPTION_DURATION, "DURATION",
+                  "dead when it is not done after so long", 0, YEARS_10_MS, NULL},
+    [PUSH_MODE] = {"mode", 'm', OPTION_CHOICE, "MODE",
+                   "if its id lives: reject, replace or ignore", 0, 0, modes},
     {0},
 };
 
@@ -56,7 +68,9 @@ json_t *push_job(const struct arguments *arguments, struct bytes body)
     static const struct {
         int option;
         const char *name;
-    } numbers[] = {{PUSH_DELAY, "delay_ms"}, {PUSH_AT, "at_ms"}, {PUSH_TTR, "ttr_ms"}};
+    } numbers[] = {{PUSH_DELAY, "delay_ms"},      {PUSH_AT, "at_ms"},
+                   {PUSH_TTR, "ttr_ms"},          {PUSH_PRIORITY, "priority"},
+                   {PUSH_MAX_TRIES, "max_tries"}, {PUSH_TTL, "ttl_ms"}};
     const struct option_value *own = arguments->own;
     json_t *job = json_object();
 
@@ -68,14 +82,17 @@ json_t *push_job(const struct arguments *arguments, struct bytes body)
         if (value->is_given)
             set_new(job, numbers[i].name, json_integer(value->number));
     }
+    if (own[PUSH_BACKOFF].is_given)
+        set_new(job, "backoff", setting_backoff_json(own[PUSH_BACKOFF].text));
+    if (own[PUSH_MODE].is_given)
+        set_new(job, "mode", json_string(own[PUSH_MODE].text));
     set_body(job, body);
     return job;
 }
 
-static void show(const struct ctl *ctl, const json_t *answer)
+static void show(const struct ctl *ctl, const struct arguments *arguments, const json_t *answer)
 {
-    int64_t due_ms = output_number(answer, "due_ms", 0);
-    int64_t left_ms = due_ms - clock_wall_ms();
+    bool existed = json_is_true(json_object_get(answer, "existed"));
     struct buf text = BUF_INIT;
 
     if (ctl->is_json) {
@@ -83,12 +100,12 @@ static void show(const struct ctl *ctl, const json_t *answer)
         return;
     }
     text_escape(&text, output_text(answer, "id"));
-    buf_add_text(&text, "  due ");
-    moment_print(&text, due_ms);
-    if (left_ms >= 1000) {
-        buf_add_text(&text, ", in ");
-        duration_print(&text, (left_ms + 99) / 100 * 100); /* the answer took a moment */
-    }
+    buf_add_text(&text, "  ");
+    output_due(&text, output_number(answer, "due_ms", 0));
+    if (existed)
+        buf_printf(&text, "  (%s)",
+                   arguments->own[PUSH_MODE].number == MODE_IGNORE ? "it was there already"
+                                                                   : "replaced");
     puts(buf_text(&text));
     buf_fini(&text);
 }
@@ -106,7 +123,7 @@ static enum ctl_exit push_body(struct ctl *ctl, const struct arguments *argument
     request.body = push_job(arguments, body);
     end = request_ask(ctl, &request, id->is_given ? id->text : arguments->words[0], &answer);
     if (end == CTL_DONE)
-        show(ctl, answer);
+        show(ctl, arguments, answer);
     json_decref(answer);
     request_fini(&request);
     return end;
@@ -147,6 +164,8 @@ static enum ctl_exit check(const struct arguments *arguments)
         return ctl_misused("push: with --lines the bodies come from stdin or --file");
     if (own[PUSH_LINES].is_given && own[PUSH_ID].is_given)
         return ctl_misused("push: --id is for one job, --lines for many");
+    if (own[PUSH_MODE].is_given && !own[PUSH_ID].is_given)
+        return ctl_misused("push: --mode is for a job with an --id");
     return CTL_DONE;
 }
 
@@ -174,10 +193,14 @@ const struct command push_command = {
     .name = "push",
     .usage = "TOPIC [BODY | -]",
     .summary = "put a job into a topic, due now or later",
-    .text = "Without BODY the body is empty; '-' reads it from stdin. Prints the job's id\n"
-            "and when it is due. With --lines the jobs go out in batches, without waiting\n"
-            "for a batch to fill while the input pauses; lines that the node refuses are\n"
-            "named on stderr.\n",
+    .text = "Without BODY the body is empty; '-' reads it from stdin. Prints the job's id and\n"
+            "when it is due. With --lines the jobs go out in batches, without waiting for a\n"
+            "batch to fill while the input pauses; lines that the node refuses are named on\n"
+            "stderr.\n"
+            "\n"
+            "BACKOFF is none, fixed:REST or exponential:REST, the latter with ..CAP for how\n"
+            "far it grows; ~10% behind it makes rests differ by chance. A topic may have\n"
+            "other defaults than these: 'dueqctl topic show TOPIC'.\n",
     .options = options,
     .words_min = 1,
     .words_max = 2,

@@ -6,7 +6,7 @@
 static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
 {
     json_t *topics = NULL;
-    enum ctl_exit end = topics_fetch(ctl, &topics);
+    enum ctl_exit end = topics_fetch(ctl, "/v1/topics", &topics);
 
     (void)arguments;
     if (end != CTL_DONE)

@@ -2,11 +2,14 @@
  *
  *   main.c        the command line, from left to right
  *   commands.c    the table of commands: to add one, a line there and a file cmd_NAME.c
- *   options.c     option tables: parsing; help.c and completion.c print the same tables
+ *   options.c     option tables: parsing; cmd_help.c and completion_*.c print the same tables
  *   request.c     a request of the API, its answer, and what went wrong with it
  *   client.c      HTTP, through libcurl
  *   output.c      what commands show alike: jobs, topics, JSON
- *   duration.c, moment.c, text.c, table.c    words and columns, pure
+ *   each.c        commands that do something to jobs by their ids
+ *   sweep.c       those that do it to all of a state
+ *   settings.c    a topic's settings in words and in JSON
+ *   duration.c, moment.c, backoff.c, text.c, table.c    words and columns, pure
  */
 #ifndef DUEQ_NODE_CTL_CTL_H
 #define DUEQ_NODE_CTL_CTL_H

@@ -114,3 +114,16 @@ void duration_print(struct buf *to, int64_t ms)
         add_units(to, left, &units[i + 1]);
     }
 }
+
+void duration_write(struct buf *to, int64_t ms)
+{
+    uint64_t left = (uint64_t)ms;
+
+    if (left == 0)
+        buf_add_char(to, '0');
+    for (size_t i = 0; i < UNITS; i++) {
+        if (left >= (uint64_t)units[i].ms)
+            add_units(to, left, &units[i]);
+        left %= (uint64_t)units[i].ms;
+    }
+}

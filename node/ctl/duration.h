@@ -18,4 +18,7 @@ bool duration_parse(const char *text, int64_t *ms);
 /* A negative one gets a minus sign. */
 void duration_print(struct buf *to, int64_t ms);
 
+/* To the millisecond, as duration_parse() reads it back: "1m30s". Not negative. */
+void duration_write(struct buf *to, int64_t ms);
+
 #endif

@@ -92,6 +92,21 @@ static void shows_two_units_at_most_and_none_that_is_zero(void **state)
     assert_shows(INT64_MIN, "-106751991167d 7h");
 }
 
+static void writes_what_it_reads_back(void **state)
+{
+    static const char *const texts[] = {"0", "1ms", "1m30s", "1d1h1m1s1ms", "30d", "2h500ms"};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct buf written = BUF_INIT;
+        int64_t ms = -1;
+
+        assert_true(duration_parse(texts[i], &ms));
+        duration_write(&written, ms);
+        assert_string_equal(buf_text(&written), texts[i]);
+        buf_fini(&written);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +115,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_no_duration),
         cmocka_unit_test(refuses_what_does_not_fit),
         cmocka_unit_test(shows_two_units_at_most_and_none_that_is_zero),
+        cmocka_unit_test(writes_what_it_reads_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,8 +83,8 @@ static enum ctl_exit run(struct ctl *ctl, const struct command *command,
     return end;
 }
 
-static enum ctl_exit run_command(struct ctl *ctl, const char *name, int argc, char **argv,
-                                 struct arguments *arguments)
+static enum ctl_exit run_named(struct ctl *ctl, const char *name, int argc, char **argv,
+                               struct arguments *arguments)
 {
     const struct command *command = command_find(name);
     enum ctl_exit end;
@@ -117,14 +117,14 @@ static enum ctl_exit run_line(struct ctl *ctl, int argc, char **argv)
         return end;
     arguments.own[0] = (struct option_value){0};
     if (wants_version)
-        return run_command(ctl, "version", 1, argv, &arguments);
+        return run_named(ctl, "version", 1, argv, &arguments);
     if (arguments.common[COMMON_HELP].is_given) {
         help_print();
         return CTL_DONE;
     }
     if (arguments.word_count == 0)
         return ctl_misused("a command is missing");
-    return run_command(ctl, words[0], arguments.word_count, words, &arguments);
+    return run_named(ctl, words[0], arguments.word_count, words, &arguments);
 }
 
 /* A socket that lands on a descriptor that the shell has closed would be read or written in its

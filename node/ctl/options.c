@@ -8,23 +8,26 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "node/ctl/backoff.h"
 #include "node/ctl/duration.h"
 #include "node/ctl/moment.h"
 
 #define DAY_MS 86400000
 
 const struct option_row options_front[] = {
-    {"version", 'V', OPTION_FLAG, NULL, "print the version of this program and exit", 0, 0},
+    {"version", 'V', OPTION_FLAG, NULL, "print the version of this program and exit", 0, 0,
+     NULL},
     {0},
 };
 
 const struct option_row options_common[] = {
     {"url", 'u', OPTION_TEXT, "URL", "the node; else $DUEQ_URL, else http://127.0.0.1:8000", 0,
-     0},
+     0, NULL},
     {"timeout", 0, OPTION_DURATION, "DURATION", "how long to wait for an answer; default: 15s",
-     1, DAY_MS},
-    {"json", 'j', OPTION_FLAG, NULL, "print one JSON document instead of text", 0, 0},
-    {"help", 'h', OPTION_FLAG, NULL, "print this help and exit", 0, 0},
+     1, DAY_MS, NULL},
+    {"json", 'j', OPTION_FLAG, NULL, "print one JSON document instead of text", 0, 0, NULL},
+    {"help", 'h', OPTION_FLAG, NULL, "print this help and exit", 0, 0, NULL},
     {0},
 };
 
@@ -81,8 +84,50 @@ static bool parse_count(const char *text, int64_t *number)
     return true;
 }
 
+static bool parse_choice(const char *const *choices, struct bytes text, int64_t *number)
+{
+    for (int64_t i = 0; choices[i]; i++) {
+        if (bytes_equal(bytes_of_text(choices[i]), text)) {
+            *number = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_choices(const char *const *choices, const char *text, int64_t *mask)
+{
+    int64_t all = 0;
+
+    for (;; text++) {
+        size_t len = strcspn(text, ",");
+        int64_t one;
+
+        if (!parse_choice(choices, bytes_of(text, len), &one))
+            return false;
+        all |= INT64_C(1) << one;
+        text += len;
+        if (!*text)
+            break;
+    }
+    *mask = all;
+    return true;
+}
+
+static bool parse_past(const char *text, int64_t *ms)
+{
+    int64_t ago_ms;
+
+    if (!duration_parse(text, &ago_ms))
+        return moment_parse(text, ms);
+    *ms = clock_wall_ms() - ago_ms;
+    return *ms > 0;
+}
+
 static bool parse_value(const struct option_row *row, struct option_value *value)
 {
+    struct backoff backoff;
+
     switch (row->kind) {
     case OPTION_COUNT:
         return parse_count(value->text, &value->number);
@@ -90,6 +135,14 @@ static bool parse_value(const struct option_row *row, struct option_value *value
         return duration_parse(value->text, &value->number);
     case OPTION_MOMENT:
         return moment_parse(value->text, &value->number);
+    case OPTION_PAST:
+        return parse_past(value->text, &value->number);
+    case OPTION_CHOICE:
+        return parse_choice(row->choices, bytes_of_text(value->text), &value->number);
+    case OPTION_CHOICES:
+        return parse_choices(row->choices, value->text, &value->number);
+    case OPTION_BACKOFF:
+        return backoff_parse(value->text, &backoff);
     case OPTION_FLAG:
     case OPTION_TEXT:
     case OPTION_FILE:
@@ -98,22 +151,40 @@ static bool parse_value(const struct option_row *row, struct option_value *value
     return true;
 }
 
-static const char *form_of(enum option_kind kind)
+static void print_choices(struct buf *to, const char *const *choices)
 {
-    switch (kind) {
-    case OPTION_COUNT:
-        return "a number";
-    case OPTION_DURATION:
-        return "a duration such as 500ms, 30s, 10m, 1h30m or 2d";
-    case OPTION_MOMENT:
-        return "a time such as '2026-12-01 09:00', 2026-12-01T09:00:00Z or milliseconds since "
-               "1970";
-    case OPTION_FLAG:
-    case OPTION_TEXT:
-    case OPTION_FILE:
-        break;
-    }
-    return "a value";
+    for (size_t i = 0; choices[i]; i++)
+        buf_printf(to, "%s%s", i ? ", " : "", choices[i]);
+}
+
+static void print_form(struct buf *to, const struct option_row *row)
+{
+    static const char *const forms[] = {
+        [OPTION_COUNT] = "a number",
+        [OPTION_DURATION] = "a duration such as 500ms, 30s, 10m, 1h30m or 2d",
+        [OPTION_MOMENT] = "a time such as '2026-12-01 09:00', 2026-12-01T09:00:00Z or "
+                          "milliseconds since 1970",
+        [OPTION_PAST] = "a time such as '2026-12-01 09:00', or a duration such as 2h, for so "
+                        "long ago",
+        [OPTION_CHOICE] = "one of ",
+        [OPTION_CHOICES] = "some, with commas between, of ",
+        [OPTION_BACKOFF] = "a backoff such as none, fixed:30s or exponential:1s..5m~10%",
+    };
+
+    buf_add_text(to, forms[row->kind]);
+    if (row->choices)
+        print_choices(to, row->choices);
+}
+
+static enum ctl_exit refuse_form(const struct option_row *row, const char *dashes,
+                                 const char *text)
+{
+    struct buf form = BUF_INIT;
+
+    print_form(&form, row);
+    ctl_misused("%s%s: '%s' is not %s", dashes, row->name, text, buf_text(&form));
+    buf_fini(&form);
+    return CTL_USAGE;
 }
 
 static void print_bound(struct buf *to, const struct option_row *row, int64_t bound)
@@ -124,28 +195,29 @@ static void print_bound(struct buf *to, const struct option_row *row, int64_t bo
         buf_printf(to, "%" PRId64, bound);
 }
 
-static enum ctl_exit refuse_range(const struct option_row *row, const char *text)
+static enum ctl_exit refuse_range(const struct option_row *row, const char *dashes,
+                                  const char *text)
 {
     struct buf range = BUF_INIT;
 
     print_bound(&range, row, row->min);
     buf_add_text(&range, " to ");
     print_bound(&range, row, row->max);
-    ctl_misused("--%s: %s is out of range: %s", row->name, text, buf_text(&range));
+    ctl_misused("%s%s: %s is out of range: %s", dashes, row->name, text, buf_text(&range));
     buf_fini(&range);
     return CTL_USAGE;
 }
 
-static enum ctl_exit take(const struct option_row *row, struct option_value *value,
-                          const char *text)
+enum ctl_exit option_read(const struct option_row *row, const char *dashes, const char *text,
+                          struct option_value *value)
 {
     bool has_range = row->kind == OPTION_COUNT || row->kind == OPTION_DURATION;
 
     *value = (struct option_value){.is_given = true, .text = text};
     if (!parse_value(row, value))
-        return ctl_misused("--%s: '%s' is not %s", row->name, text, form_of(row->kind));
+        return refuse_form(row, dashes, text);
     if (has_range && (value->number < row->min || value->number > row->max))
-        return refuse_range(row, text);
+        return refuse_range(row, dashes, text);
     return CTL_DONE;
 }
 
@@ -201,7 +273,7 @@ enum ctl_exit options_parse(const struct option_row *rows, const char *name, boo
         if (reported == '?' || reported == ':')
             return refuse_option(&g, reported, name, argv);
         reported = row_of(&g, reported);
-        end = take(g.rows[reported], g.values[reported], optarg);
+        end = option_read(g.rows[reported], "--", optarg, g.values[reported]);
     }
     arguments->words = argv + optind;
     arguments->word_count = argc - optind;

@@ -18,6 +18,10 @@ enum option_kind {
     OPTION_COUNT,    /* digits: number */
     OPTION_DURATION, /* number: ms */
     OPTION_MOMENT,   /* number: ms since 1970 */
+    OPTION_PAST,     /* the same; or a duration, so long ago by this machine's clock */
+    OPTION_CHOICE,   /* one of the row's choices: number is its index */
+    OPTION_CHOICES,  /* some of them with commas between: number is a mask */
+    OPTION_BACKOFF,  /* backoff.h; its text is to be read again */
 };
 
 /* A table ends with a row without a name. */
@@ -25,9 +29,10 @@ struct option_row {
     const char *name; /* without the dashes */
     char letter;      /* 0: none */
     enum option_kind kind;
-    const char *value; /* what the help calls it; NULL for a flag */
-    const char *text;  /* one line */
-    int64_t min, max;  /* of COUNT and DURATION */
+    const char *value;          /* what the help calls it; NULL for a flag */
+    const char *text;           /* one line */
+    int64_t min, max;           /* of COUNT and DURATION */
+    const char *const *choices; /* of CHOICE and CHOICES; ends with NULL */
 };
 
 struct option_value {
@@ -36,7 +41,7 @@ struct option_value {
     int64_t number;
 };
 
-#define OPTIONS_MAX 12
+#define OPTIONS_MAX 16
 
 /* The options every command takes, in the order of options_common. */
 enum { COMMON_URL, COMMON_TIMEOUT, COMMON_JSON, COMMON_HELP, COMMON_COUNT };
@@ -52,6 +57,11 @@ struct arguments {
     char **words; /* what is no option, in order */
     int word_count;
 };
+
+/* Reads a value of the row's kind; says what is wrong with it, `dashes` in front of the name.
+ */
+enum ctl_exit option_read(const struct option_row *row, const char *dashes, const char *text,
+                          struct option_value *value);
 
 /* Reads the options of `rows` and the common ones. In front of a command (`is_front`) it stops
  * at the first word, else options and words may mix. `name` of the command is for messages,

@@ -5,16 +5,23 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "node/ctl/options.h"
 
-enum { NAME, COUNT, WAIT, AT, LOUD };
+enum { NAME, COUNT, WAIT, AT, LOUD, SINCE, MODE, STATES, BACKOFF };
+
+static const char *const colours[] = {"red", "green", "blue", NULL};
 
 static const struct option_row rows[] = {
-    [NAME] = {"name", 'n', OPTION_TEXT, "NAME", "a name", 0, 0},
-    [COUNT] = {"count", 'c', OPTION_COUNT, "N", "a number", 1, 64},
-    [WAIT] = {"wait", 0, OPTION_DURATION, "DURATION", "a duration", 0, 60000},
-    [AT] = {"at", 'a', OPTION_MOMENT, "TIME", "a time", 0, 0},
-    [LOUD] = {"loud", 'l', OPTION_FLAG, NULL, "a flag", 0, 0},
+    [NAME] = {"name", 'n', OPTION_TEXT, "NAME", "a name", 0, 0, NULL},
+    [COUNT] = {"count", 'c', OPTION_COUNT, "N", "a number", 1, 64, NULL},
+    [WAIT] = {"wait", 0, OPTION_DURATION, "DURATION", "a duration", 0, 60000, NULL},
+    [AT] = {"at", 'a', OPTION_MOMENT, "TIME", "a time", 0, 0, NULL},
+    [LOUD] = {"loud", 'l', OPTION_FLAG, NULL, "a flag", 0, 0, NULL},
+    [SINCE] = {"since", 0, OPTION_PAST, "TIME", "a time", 0, 0, NULL},
+    [MODE] = {"mode", 'm', OPTION_CHOICE, "MODE", "a word", 0, 0, colours},
+    [STATES] = {"states", 's', OPTION_CHOICES, "STATES", "words", 0, 0, colours},
+    [BACKOFF] = {"backoff", 0, OPTION_BACKOFF, "BACKOFF", "a backoff", 0, 0, NULL},
     {0},
 };
 
@@ -46,6 +53,33 @@ static void takes_long_and_short_ones_between_words(void **state)
     assert_false(arguments.common[COMMON_URL].is_given);
     assert_int_equal(arguments.word_count, 3);
     assert_string_equal(arguments.words[2], "-three");
+}
+
+static void takes_words_out_of_a_few(void **state)
+{
+    assert_int_equal(
+        PARSE(false, "--mode", "blue", "--states=blue,red", "--backoff", "fixed:1s"), CTL_DONE);
+    assert_int_equal(arguments.own[MODE].number, 2);
+    assert_int_equal(arguments.own[STATES].number, 1 << 2 | 1 << 0);
+    assert_string_equal(arguments.own[BACKOFF].text, "fixed:1s");
+    assert_int_equal(PARSE(false, "--mode", "purple"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--mode", "red,green"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--states", ""), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--states", "red,"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--states", "red,,green"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--backoff", "fixed"), CTL_USAGE);
+}
+
+static void a_past_is_a_time_or_so_long_ago(void **state)
+{
+    int64_t before_ms = clock_wall_ms();
+
+    assert_int_equal(PARSE(false, "--since", "1796115600123"), CTL_DONE);
+    assert_int_equal(arguments.own[SINCE].number, 1796115600123);
+    assert_int_equal(PARSE(false, "--since", "1h30m"), CTL_DONE);
+    assert_in_range(arguments.own[SINCE].number + 5400000, before_ms, clock_wall_ms());
+    assert_int_equal(PARSE(false, "--since", "yesterday"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--since", "99999d"), CTL_USAGE);
 }
 
 static void in_front_it_stops_at_the_first_word(void **state)
@@ -91,6 +125,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_long_and_short_ones_between_words),
+        cmocka_unit_test(takes_words_out_of_a_few),
+        cmocka_unit_test(a_past_is_a_time_or_so_long_ago),
         cmocka_unit_test(in_front_it_stops_at_the_first_word),
         cmocka_unit_test(the_last_one_wins_and_a_dash_is_a_word),
         cmocka_unit_test(refuses_what_is_not_in_the_table),

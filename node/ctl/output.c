@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "node/ctl/duration.h"
 #include "node/ctl/moment.h"
+#include "node/ctl/settings.h"
 #include "node/ctl/table.h"
 #include "node/ctl/text.h"
 
@@ -68,7 +70,8 @@ static bool ends_with(const char *text, const char *end)
 /* A point in time has its unit like a span of time; the names tell them apart. */
 static bool is_moment(const char *name)
 {
-    static const char *const names[] = {"due_ms", "at_ms", "now_ms"};
+    static const char *const names[] = {
+        "due_ms", "at_ms", "now_ms", "expires_ms", "deadline_ms", "died_ms", "paused_until_ms"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (!strcmp(name, names[i]))
@@ -98,6 +101,8 @@ static void print_value(const struct ctl *ctl, const char *name, const json_t *v
         buf_printf(to, "%g", json_real_value(value));
     else if (json_is_integer(value))
         print_number(ctl, name, json_integer_value(value), to);
+    else if (json_is_object(value))
+        setting_backoff_print(to, value);
     else
         buf_add_char(to, '-');
 }
@@ -161,8 +166,10 @@ void output_members(const struct ctl *ctl, const json_t *object)
 
 void output_job(const struct ctl *ctl, const json_t *job)
 {
-    static const char *const names[] = {"topic",  "id",       "lease",  "state",
-                                        "due_ms", "delay_ms", "ttr_ms", "tries"};
+    static const char *const names[] = {"topic",       "id",         "lease",     "state",
+                                        "death",       "died_ms",    "due_ms",    "delay_ms",
+                                        "ttr_ms",      "tries",      "max_tries", "backoff",
+                                        "deadline_ms", "expires_ms", "holder",    "priority"};
     struct buf body = BUF_INIT;
     struct table table;
 
@@ -188,4 +195,16 @@ void output_done(const char *name, const char *what)
     text_escape(&text, bytes_of_text(name));
     printf("%s: %s\n", buf_text(&text), what);
     buf_fini(&text);
+}
+
+void output_due(struct buf *to, int64_t due_ms)
+{
+    int64_t left_ms = due_ms - clock_wall_ms();
+
+    buf_add_text(to, "due ");
+    moment_print(to, due_ms);
+    if (left_ms >= 1000) {
+        buf_add_text(to, ", in ");
+        duration_print(to, (left_ms + 99) / 100 * 100); /* the answer took a moment */
+    }
 }

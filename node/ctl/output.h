@@ -35,4 +35,7 @@ void output_members(const struct ctl *ctl, const json_t *object);
 /* "name: what" for people; the name is from outside. */
 void output_done(const char *name, const char *what);
 
+/* "due 2026-12-01 09:00:00.000, in 30m"; the last only where it is to come. */
+void output_due(struct buf *to, int64_t due_ms);
+
 #endif

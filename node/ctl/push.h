@@ -8,7 +8,19 @@
 #include "node/ctl/options.h"
 
 /* The rows of push_command's options. */
-enum { PUSH_ID, PUSH_DELAY, PUSH_AT, PUSH_TTR, PUSH_FILE, PUSH_LINES };
+enum {
+    PUSH_ID,
+    PUSH_DELAY,
+    PUSH_AT,
+    PUSH_TTR,
+    PUSH_FILE,
+    PUSH_LINES,
+    PUSH_PRIORITY,
+    PUSH_MAX_TRIES,
+    PUSH_BACKOFF,
+    PUSH_TTL,
+    PUSH_MODE
+};
 
 /* The caller's. */
 json_t *push_job(const struct arguments *arguments, struct bytes body);

@@ -11,20 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "node/ctl/input.h"
 #include "node/ctl/interrupt.h"
 #include "node/ctl/output.h"
+#include "node/ctl/progress.h"
 #include "node/ctl/request.h"
 #include "node/ctl/text.h"
 
-#define BATCH_JOBS        1000
-#define BATCH_BYTES       (256 << 10) /* of bodies, one line more or less */
-#define NAMED_MAX         10          /* lines that are named one by one, when they failed */
-#define PROGRESS_AFTER_MS 2000
-#define PROGRESS_EACH_MS  200
+#define BATCH_JOBS  1000
+#define BATCH_BYTES (256 << 10) /* of bodies, one line more or less */
+#define NAMED_MAX   10          /* lines that are named one by one, when they failed */
 
 struct pusher {
     struct ctl *ctl;
@@ -36,9 +33,7 @@ struct pusher {
     int64_t refused;
     int64_t unknown; /* they may be in */
     bool has_result; /* --json: a first element was printed */
-    bool shows_progress;
-    int64_t begin_ms;
-    int64_t progress_ms; /* when it was shown last */
+    struct progress progress;
     enum ctl_exit end;
 };
 
@@ -50,29 +45,6 @@ static void print_result(struct pusher *p, const json_t *result)
         putchar(',');
     p->has_result = true;
     output_json(result);
-}
-
-static void wipe_progress(const struct pusher *p)
-{
-    if (p->progress_ms)
-        fputs("\r\033[K", stderr);
-}
-
-static void show_progress(struct pusher *p)
-{
-    int64_t now_ms = clock_mono_ms();
-    int64_t took_ms = now_ms - p->begin_ms;
-    struct buf text = BUF_INIT;
-
-    if (!p->shows_progress || took_ms < PROGRESS_AFTER_MS ||
-        now_ms - p->progress_ms < PROGRESS_EACH_MS)
-        return;
-    p->progress_ms = now_ms;
-    text_number(&text, p->lines, true);
-    buf_add_text(&text, " lines, ");
-    text_number(&text, p->lines * 1000 / took_ms, true);
-    fprintf(stderr, "\r%s/s\033[K", buf_text(&text));
-    buf_fini(&text);
 }
 
 static void take_result(struct pusher *p, const json_t *result)
@@ -95,7 +67,7 @@ static void take_result(struct pusher *p, const json_t *result)
         p->refused++;
     if (p->refused + p->unknown > NAMED_MAX)
         return;
-    wipe_progress(p);
+    progress_wipe(&p->progress);
     snprintf(what, sizeof(what), "line %" PRId64, p->lines);
     failure_say(&failure, what);
 }
@@ -106,7 +78,7 @@ static void take_failure(struct pusher *p, const struct failure *failure, size_t
     json_t *result = json_pack("{s:o}", "error", failure_json(failure));
     char what[80];
 
-    wipe_progress(p);
+    progress_wipe(&p->progress);
     snprintf(what, sizeof(what), "lines %" PRId64 " to %" PRId64, p->lines + 1,
              p->lines + (int64_t)count);
     failure_say(failure, what);
@@ -181,7 +153,7 @@ static bool send_batch(struct pusher *p, json_t *batch)
         {
             take_result(p, result);
         }
-        show_progress(p);
+        progress_show(&p->progress, p->lines, 0);
     } else if (!strcmp(failure.code, "too_large")) {
         return send_smaller(p, batch, &failure);
     } else {
@@ -227,7 +199,7 @@ static void push_each(struct pusher *p, struct lines *lines)
     if (next == INPUT_FAILED)
         p->end = ctl_worse(p->end, CTL_USAGE);
     if (next == INPUT_INTERRUPTED) {
-        wipe_progress(p);
+        progress_wipe(&p->progress);
         ctl_say("interrupted: what follows line %" PRId64 " was not sent", p->lines);
     }
 }
@@ -242,12 +214,12 @@ static void add_sum(struct buf *text, const struct pusher *p, int64_t count, con
     buf_add_text(text, what);
 }
 
-static void sum_up(const struct pusher *p)
+static void sum_up(struct pusher *p)
 {
     int64_t unnamed = p->refused + p->unknown - NAMED_MAX;
     struct buf text = BUF_INIT;
 
-    wipe_progress(p);
+    progress_wipe(&p->progress);
     if (unnamed > 0)
         ctl_say("and %" PRId64 " more lines", unnamed);
     add_sum(&text, p, p->pushed, " pushed");
@@ -259,13 +231,10 @@ static void sum_up(const struct pusher *p)
 
 enum ctl_exit push_lines(struct ctl *ctl, const struct arguments *arguments, int fd)
 {
-    struct pusher p = {.ctl = ctl,
-                       .arguments = arguments,
-                       .batch = json_array(),
-                       .shows_progress = isatty(STDERR_FILENO),
-                       .begin_ms = clock_mono_ms()};
+    struct pusher p = {.ctl = ctl, .arguments = arguments, .batch = json_array()};
     struct lines lines;
 
+    progress_init(&p.progress, "lines");
     interrupt_catch();
     lines_init(&lines, fd);
     if (ctl->is_json)

@@ -16,13 +16,20 @@ void table_init(struct table *t, const struct table_column *columns, size_t colu
         .columns = columns, .column_count = column_count, .is_grouped = is_grouped};
 }
 
-void table_fini(struct table *t)
+static void drop_cells(struct table *t)
 {
     for (size_t i = 0; i < t->cell_count; i++)
         free(t->cells[i]);
-    free(t->cells);
-    t->cells = NULL;
     t->cell_count = 0;
+}
+
+void table_fini(struct table *t)
+{
+    drop_cells(t);
+    free(t->cells);
+    free(t->widths);
+    t->cells = NULL;
+    t->widths = NULL;
 }
 
 /* Takes the buffer's memory. */
@@ -86,19 +93,27 @@ static size_t width_of(const struct table *t, size_t column)
     return width;
 }
 
+static void widen(struct table *t)
+{
+    for (size_t c = 0; c < t->column_count; c++) {
+        size_t width = width_of(t, c);
+
+        t->widths[c] = width > t->widths[c] ? width : t->widths[c];
+    }
+}
+
 static void print_blanks(FILE *to, size_t n)
 {
     fprintf(to, "%*s", (int)n, "");
 }
 
 /* Blanks come in front of the next cell, and so never at the end of a line. */
-static void print_row(const struct table *t, FILE *to, const size_t *widths,
-                      const char *const *cells)
+static void print_row(const struct table *t, FILE *to, const char *const *cells)
 {
     size_t owed = 0;
 
     for (size_t c = 0; c < t->column_count; c++) {
-        size_t rest = widths[c] - text_width(cells[c]);
+        size_t rest = t->widths[c] - text_width(cells[c]);
         bool is_number = t->columns[c].is_number;
 
         if (*cells[c]) {
@@ -111,7 +126,7 @@ static void print_row(const struct table *t, FILE *to, const size_t *widths,
     fputc('\n', to);
 }
 
-static void print_heading(const struct table *t, FILE *to, const size_t *widths)
+static void print_heading(const struct table *t, FILE *to)
 {
     const char **names = calloc(t->column_count, sizeof(*names));
 
@@ -119,22 +134,29 @@ static void print_heading(const struct table *t, FILE *to, const size_t *widths)
         abort();
     for (size_t c = 0; c < t->column_count; c++)
         names[c] = t->columns[c].name;
-    print_row(t, to, widths, names);
+    print_row(t, to, names);
     free(names);
 }
 
-void table_print(const struct table *t, FILE *to)
+/* The first time they have room for the heading, which is printed then. */
+static void begin(struct table *t, FILE *to)
 {
-    size_t *widths = calloc(t->column_count, sizeof(*widths));
-
-    if (!widths)
+    t->widths = calloc(t->column_count, sizeof(*t->widths));
+    if (!t->widths)
         abort();
-    assert(t->cell_count % t->column_count == 0);
-    for (size_t c = 0; c < t->column_count; c++)
-        widths[c] = width_of(t, c);
+    widen(t);
     if (t->columns[0].name)
-        print_heading(t, to, widths);
+        print_heading(t, to);
+}
+
+void table_print(struct table *t, FILE *to)
+{
+    assert(t->cell_count % t->column_count == 0);
+    if (t->widths)
+        widen(t);
+    else
+        begin(t, to);
     for (size_t i = 0; i < t->cell_count; i += t->column_count)
-        print_row(t, to, widths, (const char *const *)(t->cells + i));
-    free(widths);
+        print_row(t, to, (const char *const *)(t->cells + i));
+    drop_cells(t);
 }

@@ -1,7 +1,8 @@
 /* Columns of text that line up, for people: a heading, then rows.
  *
  * Cells are filled from left to right, row by row; a row that is not full when the next one
- * begins is our own bug. Texts from outside go through text_escape() on their way in.
+ * begins is our own bug. Texts from outside go through text_escape() on their way in. A long
+ * table may be printed piece by piece: columns grow with the pieces, and never shrink.
  */
 #ifndef DUEQ_NODE_CTL_TABLE_H
 #define DUEQ_NODE_CTL_TABLE_H
@@ -21,7 +22,8 @@ struct table_column {
 struct table {
     const struct table_column *columns;
     size_t column_count;
-    char **cells; /* row after row */
+    size_t *widths; /* so far; NULL: nothing was printed */
+    char **cells;   /* row after row, that were not printed */
     size_t cell_count;
     size_t room;
     bool is_grouped; /* numbers with thousands separators */
@@ -43,7 +45,8 @@ void table_add_number(struct table *t, int64_t n);
 /* A duration; "-" where there is none: negative. */
 void table_add_duration(struct table *t, int64_t ms);
 
-/* The heading and all rows. No line ends with blanks. */
-void table_print(const struct table *t, FILE *to);
+/* The heading, the first time, and all rows that were added since the last time. No line ends
+ * with blanks. */
+void table_print(struct table *t, FILE *to);
 
 #endif

@@ -87,6 +87,30 @@ static void many_rows_are_all_there(void **state)
     table_fini(&t); /* twice is fine */
 }
 
+static void a_long_table_is_printed_piece_by_piece(void **state)
+{
+    struct table t;
+    char *text = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&text, &len);
+
+    table_init(&t, columns, 3, false);
+    for (int i = 0; i < 3; i++) {
+        table_add_text(&t, i == 1 ? "a-long-topic" : "b");
+        table_add_number(&t, i);
+        table_add_text(&t, "-");
+        table_print(&t, to);
+    }
+    table_print(&t, to);
+    fclose(to);
+    assert_string_equal(text, "TOPIC  JOBS  AGE\n"
+                              "b         0    -\n"
+                              "a-long-topic     1    -\n"
+                              "b                2    -\n");
+    free(text);
+    table_fini(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -95,6 +119,7 @@ int main(void)
         cmocka_unit_test(widths_are_characters_and_texts_from_outside_are_escaped),
         cmocka_unit_test(without_a_heading_no_line_ends_with_blanks),
         cmocka_unit_test(many_rows_are_all_there),
+        cmocka_unit_test(a_long_table_is_printed_piece_by_piece),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

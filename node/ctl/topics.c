@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node/ctl/moment.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
-#include "node/ctl/table.h"
 
 #define PAGE 1000
 
@@ -25,13 +25,14 @@ static void take_page(json_t *by_name, const json_t *page)
 }
 
 /* Returns the cursor of the next page in `cursor`, empty at the end. */
-static enum ctl_exit fetch_page(struct ctl *ctl, struct buf *cursor, json_t *by_name)
+static enum ctl_exit fetch_page(struct ctl *ctl, const char *path, struct buf *cursor,
+                                json_t *by_name)
 {
     struct request request;
     json_t *page = NULL;
     enum ctl_exit end;
 
-    request_init(&request, "GET", "/v1/topics");
+    request_init(&request, "GET", path);
     request_add_query_number(&request, "limit", PAGE);
     if (cursor->len)
         request_add_query(&request, "cursor", buf_text(cursor));
@@ -74,20 +75,37 @@ static json_t *in_order(json_t *by_name)
     return sorted;
 }
 
-enum ctl_exit topics_fetch(struct ctl *ctl, json_t **topics)
+enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, json_t **topics)
 {
     json_t *by_name = json_object();
     struct buf cursor = BUF_INIT;
     enum ctl_exit end;
 
     do
-        end = fetch_page(ctl, &cursor, by_name);
+        end = fetch_page(ctl, path, &cursor, by_name);
     while (end == CTL_DONE && cursor.len);
     if (end == CTL_DONE)
         *topics = in_order(by_name);
     buf_fini(&cursor);
     json_decref(by_name);
     return end;
+}
+
+void topics_add_pause(struct table *table, const json_t *topic)
+{
+    int64_t until_ms = output_number(topic, "paused_until_ms", 0);
+    struct buf text = BUF_INIT;
+
+    if (!json_is_true(json_object_get(topic, "paused"))) {
+        buf_add_text(&text, "no");
+    } else if (until_ms) {
+        buf_add_text(&text, "until ");
+        moment_print(&text, until_ms);
+    } else {
+        buf_add_text(&text, "yes");
+    }
+    table_add(table, buf_bytes(&text));
+    buf_fini(&text);
 }
 
 static void add_row(struct table *table, const json_t *topic)
@@ -99,19 +117,24 @@ static void add_row(struct table *table, const json_t *topic)
         table_add_number(table, output_number(topic, counts[i], 0));
     table_add_duration(table, output_number(topic, "oldest_ready_age_ms", -1));
     table_add_duration(table, output_number(topic, "next_due_in_ms", -1));
+    if (json_object_get(topic, "paused"))
+        topics_add_pause(table, topic);
 }
 
+/* The API tells of one topic alone whether it is paused: the last column is for that. */
 void topics_print(const struct ctl *ctl, const json_t *topics)
 {
     static const struct table_column columns[] = {
         {"TOPIC", false}, {"DELAYED", true},      {"READY", true},    {"RESERVED", true},
-        {"DEAD", true},   {"OLDEST READY", true}, {"NEXT DUE", true},
+        {"DEAD", true},   {"OLDEST READY", true}, {"NEXT DUE", true}, {"PAUSED", false},
     };
+    bool has_pauses = json_object_get(json_array_get(topics, 0), "paused");
     const json_t *topic;
     struct table table;
     size_t i;
 
-    table_init(&table, columns, sizeof(columns) / sizeof(columns[0]), ctl->is_terminal);
+    table_init(&table, columns, sizeof(columns) / sizeof(columns[0]) - !has_pauses,
+               ctl->is_terminal);
     json_array_foreach(topics, i, topic)
     {
         add_row(&table, topic);

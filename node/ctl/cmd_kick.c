@@ -1,0 +1,215 @@
+/* kick and purge: jobs by the state they are in, some or all. Kick takes ids, too. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node/ctl/commands.h"
+#include "node/ctl/each.h"
+#include "node/ctl/output.h"
+#include "node/ctl/sweep.h"
+#include "node/ctl/text.h"
+
+#define COUNT_MAX INT64_C(1000000000)
+
+/* ---- what both have ---- */
+
+static void set_time(json_t *body, const char *name, const struct option_value *value)
+{
+    if (value->is_given && json_object_set_new(body, name, json_integer(value->number)))
+        abort();
+}
+
+/* ---- kick ---- */
+
+enum { KICK_ALL, KICK_COUNT, KICK_SINCE, KICK_BEFORE };
+
+static const struct option_row kick_options[] = {
+    [KICK_ALL] = {"all", 'a', OPTION_FLAG, NULL, "all that are dead now", 0, 0, NULL},
+    [KICK_COUNT] = {"count", 'n', OPTION_COUNT, "N", "so many, those that died first", 1,
+                    COUNT_MAX, NULL},
+    [KICK_SINCE] = {"since", 0, OPTION_PAST, "TIME", "all that died then or later; 2h: ago", 0,
+                    0, NULL},
+    [KICK_BEFORE] = {"before", 0, OPTION_PAST, "TIME", "all that died before then", 0, 0, NULL},
+    {0},
+};
+
+static enum ctl_exit kick_many(struct ctl *ctl, const struct arguments *arguments)
+{
+    const struct option_value *own = arguments->own;
+    struct sweep sweep = {.topic = arguments->words[0],
+                          .path = "/v1/topics/%/kick",
+                          .done = "kicked",
+                          .total = own[KICK_COUNT].number};
+    json_t *body = json_object();
+    json_t *counts = NULL;
+    enum ctl_exit end = CTL_DONE;
+
+    set_time(body, "since_ms", &own[KICK_SINCE]);
+    set_time(body, "before_ms", &own[KICK_BEFORE]);
+    sweep.body = body;
+    if (!own[KICK_COUNT].is_given) {
+        end = sweep_counts(ctl, sweep.topic, &counts);
+        sweep.total = output_number(counts, "dead", 0);
+    }
+    if (end == CTL_DONE)
+        end = sweep_run(ctl, &sweep);
+    json_decref(counts);
+    json_decref(body);
+    return end;
+}
+
+static enum ctl_exit run_kick(struct ctl *ctl, const struct arguments *arguments)
+{
+    static const struct each each = {.method = "POST",
+                                     .path = "/v1/topics/%/jobs/%/kick",
+                                     .expects = "due_ms",
+                                     .done = "kicked"};
+    const struct option_value *own = arguments->own;
+    bool has_ids = arguments->word_count > 1;
+    bool has_some =
+        own[KICK_COUNT].is_given || own[KICK_SINCE].is_given || own[KICK_BEFORE].is_given;
+
+    if (has_ids && (has_some || own[KICK_ALL].is_given))
+        return ctl_misused("kick: ids and options exclude each other");
+    if (own[KICK_ALL].is_given && has_some)
+        return ctl_misused("kick: --all is all of them");
+    if (!has_ids && !has_some && !own[KICK_ALL].is_given)
+        return ctl_misused("kick: which ones? ids, --all, --count or --since");
+    return has_ids ? each_run(ctl, &each, arguments) : kick_many(ctl, arguments);
+}
+
+const struct command kick_command = {
+    .name = "kick",
+    .usage = "TOPIC [ID... | -]",
+    .summary = "bring dead jobs back: they are ready again",
+    .text = "Their tries begin anew, and they have no ttl any more. Some by their ids ('-'\n"
+            "reads them from stdin, one a line), or those that died first, or between two\n"
+            "times.\n",
+    .options = kick_options,
+    .words_min = 1,
+    .words_max = WORDS_ANY,
+    .run = run_kick,
+};
+
+/* ---- purge ---- */
+
+enum { PURGE_STATE, PURGE_COUNT, PURGE_SINCE, PURGE_BEFORE, PURGE_YES };
+enum { STATE_DEAD = 3 };
+
+static const char *const states[] = {"delayed", "ready", "reserved", "dead", NULL};
+
+static const struct option_row purge_options[] = {
+    [PURGE_STATE] = {"state", 's', OPTION_CHOICES, "STATES",
+                     "delayed, ready, reserved, dead; with commas between", 0, 0, states},
+    [PURGE_COUNT] = {"count", 'n', OPTION_COUNT, "N", "at most so many; default: all", 1,
+                     COUNT_MAX, NULL},
+    [PURGE_SINCE] = {"since", 0, OPTION_PAST, "TIME", "dead: those that died then or later", 0,
+                     0, NULL},
+    [PURGE_BEFORE] = {"before", 0, OPTION_PAST, "TIME", "dead: those that died before; 7d: ago",
+                      0, 0, NULL},
+    [PURGE_YES] = {"yes", 'y', OPTION_FLAG, NULL, "do not ask on a terminal", 0, 0, NULL},
+    {0},
+};
+
+static json_t *purge_body(const struct option_value *own)
+{
+    json_t *names = json_array();
+    json_t *body;
+
+    for (int i = 0; states[i]; i++) {
+        if (own[PURGE_STATE].number & 1 << i)
+            json_array_append_new(names, json_string(states[i]));
+    }
+    body = json_pack("{s:o}", "states", names);
+    set_time(body, "since_ms", &own[PURGE_SINCE]);
+    set_time(body, "before_ms", &own[PURGE_BEFORE]);
+    return body;
+}
+
+/* How many there are in the states of the mask; "10 ready, 2 dead" is added to `text`. */
+static int64_t count(const json_t *counts, int64_t mask, struct buf *text)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; states[i]; i++) {
+        int64_t n = output_number(counts, states[i], 0);
+
+        if (!(mask & 1 << i))
+            continue;
+        sum += n;
+        buf_add_text(text, text->len ? ", " : "");
+        text_number(text, n, true);
+        buf_printf(text, " %s", states[i]);
+    }
+    return sum;
+}
+
+/* People may have mistyped the topic; programs have not. */
+static bool has_consent(const struct arguments *arguments, const char *what)
+{
+    struct buf topic = BUF_INIT;
+    char answer[8] = "";
+
+    if (arguments->own[PURGE_YES].is_given || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return true;
+    text_escape(&topic, bytes_of_text(arguments->words[0]));
+    fprintf(stderr, "Delete jobs of %s: %s? [y/N] ", buf_text(&topic), what);
+    buf_fini(&topic);
+    return fgets(answer, sizeof(answer), stdin) &&
+           (!strcmp(answer, "y\n") || !strcmp(answer, "yes\n"));
+}
+
+static enum ctl_exit purge(struct ctl *ctl, const struct arguments *arguments,
+                           const json_t *counts)
+{
+    const struct option_value *own = arguments->own;
+    struct sweep sweep = {
+        .topic = arguments->words[0], .path = "/v1/topics/%/purge", .done = "purged"};
+    struct buf what = BUF_INIT;
+    json_t *body = purge_body(own);
+    enum ctl_exit end = CTL_REFUSED;
+
+    sweep.body = body;
+    sweep.total = count(counts, own[PURGE_STATE].number, &what);
+    if (own[PURGE_COUNT].is_given && own[PURGE_COUNT].number < sweep.total)
+        sweep.total = own[PURGE_COUNT].number;
+    if (has_consent(arguments, buf_text(&what)))
+        end = sweep_run(ctl, &sweep);
+    else
+        ctl_say("nothing was purged");
+    json_decref(body);
+    buf_fini(&what);
+    return end;
+}
+
+static enum ctl_exit run_purge(struct ctl *ctl, const struct arguments *arguments)
+{
+    const struct option_value *own = arguments->own;
+    json_t *counts = NULL;
+    enum ctl_exit end;
+
+    if (!own[PURGE_STATE].is_given)
+        return ctl_misused("purge: which jobs? --state delayed,ready,reserved,dead or some of "
+                           "them");
+    if ((own[PURGE_SINCE].is_given || own[PURGE_BEFORE].is_given) &&
+        own[PURGE_STATE].number != 1 << STATE_DEAD)
+        return ctl_misused("purge: --since and --before are for --state dead");
+    end = sweep_counts(ctl, arguments->words[0], &counts);
+    if (end == CTL_DONE)
+        end = purge(ctl, arguments, counts);
+    json_decref(counts);
+    return end;
+}
+
+const struct command purge_command = {
+    .name = "purge",
+    .usage = "TOPIC",
+    .summary = "delete a topic's jobs, by their state",
+    .text = "What is there when it begins is deleted, piece by piece; other clients do not\n"
+            "wait for it. On a terminal it asks first. Interrupted, it says how far it came.\n",
+    .options = purge_options,
+    .words_min = 1,
+    .words_max = 1,
+    .run = run_purge,
+};

@@ -1,0 +1,96 @@
+#include "node/ctl/completion.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "node/ctl/commands.h"
+
+static void fish_text(const char *text)
+{
+    putchar('\'');
+    for (; *text; text++)
+        printf(strchr("'\\", *text) ? "\\%c" : "%c", *text);
+    putchar('\'');
+}
+
+/* Options that are for `when`, a condition of fish's; NULL: always. */
+static void fish_options(const struct option_row *rows, const char *when)
+{
+    for (; rows && rows->name; rows++) {
+        fputs("complete -c dueqctl", stdout);
+        if (when)
+            printf(" -n '%s'", when);
+        printf(" -l %s", rows->name);
+        if (rows->letter)
+            printf(" -s %c", rows->letter);
+        if (rows->value)
+            fputs(rows->kind == OPTION_FILE ? " -r -F" : " -x", stdout);
+        if (rows->choices) {
+            fputs(" -a '", stdout);
+            completion_words(rows->choices);
+            putchar('\'');
+        }
+        fputs(" -d ", stdout);
+        fish_text(rows->text);
+        putchar('\n');
+    }
+}
+
+static void fish_command(const struct command *command)
+{
+    char when[64];
+
+    printf("complete -c dueqctl -n '__dueqctl_in \"\"' -a %s -d ", command->name);
+    fish_text(command->summary);
+    putchar('\n');
+    snprintf(when, sizeof(when), "__dueqctl_in %s", command->name);
+    fish_options(command->options, when);
+    if (command != &help_command && !command->choices)
+        return;
+    printf("complete -c dueqctl -n '%s' -a '", when);
+    completion_choices(command);
+    puts("'");
+}
+
+/* fish's own condition takes the value of an option for the command. */
+static void fish_condition(void)
+{
+    fputs("# Is this the command so far? '': there is none.\n"
+          "function __dueqctl_in\n"
+          "    set -l skips yes\n"
+          "    for word in (commandline -opc)\n"
+          "        if test -n \"$skips\"\n"
+          "            set skips ''\n"
+          "            continue\n"
+          "        end\n"
+          "        switch $word\n"
+          "            case",
+          stdout);
+    for (const struct option_row *row = options_common; row->name; row++) {
+        if (row->value)
+            printf(" --%s", row->name);
+        if (row->value && row->letter)
+            printf(" -%c", row->letter);
+    }
+    puts("\n                set skips yes\n"
+         "            case '-*'\n"
+         "            case '*'\n"
+         "                test \"$word\" = \"$argv[1]\"\n"
+         "                return\n"
+         "        end\n"
+         "    end\n"
+         "    test -z \"$argv[1]\"\n"
+         "end");
+}
+
+void completion_fish(void)
+{
+    puts("# fish completion of dueqctl: install it as\n"
+         "# /usr/share/fish/vendor_completions.d/dueqctl.fish");
+    fish_condition();
+    puts("complete -c dueqctl -f");
+    fish_options(options_front, "__dueqctl_in \"\"");
+    fish_options(options_common, NULL);
+    for (size_t i = 0; commands[i]; i++)
+        fish_command(commands[i]);
+}
