@@ -76,6 +76,14 @@ void fixture_advance(struct fixture *f, int64_t ms)
 
 /* ---- operations ---- */
 
+static void keep_text(char *to, size_t room, struct bytes text)
+{
+    assert_true(text.len < room);
+    if (text.len)
+        memcpy(to, text.at, text.len);
+    to[text.len] = '\0';
+}
+
 static void on_done(struct op *op)
 {
     struct call *call = CONTAINER_OF(op, struct call, op);
@@ -90,6 +98,7 @@ static void on_done(struct op *op)
         memcpy(call->id, op->out.push.id.at, op->out.push.id.len);
     } else if (op->verb == OP_GET) {
         call->job = op->out.row.job;
+        keep_text(call->holder, sizeof(call->holder), op->out.row.job.holder);
     } else if (op->verb == OP_STATS) {
         call->delayed = op->out.stats.delayed;
         call->ready = op->out.stats.ready;
@@ -138,13 +147,6 @@ enum job_state state_of(struct fixture *f, const char *topic, const char *id)
 }
 
 /* ---- consumers ---- */
-
-static void keep_text(char *to, size_t room, struct bytes text)
-{
-    assert_true(text.len < room);
-    memcpy(to, text.at, text.len);
-    to[text.len] = '\0';
-}
 
 static void on_popped(struct pop *pop)
 {

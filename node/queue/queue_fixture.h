@@ -21,7 +21,8 @@ struct call {
     bool is_done;
     enum status status;
     char id[201];
-    struct job job;                         /* GET; id and body are not kept */
+    struct job job; /* GET; its texts are not kept, but for */
+    char holder[JOB_HOLDER_MAX + 1];
     int64_t delayed, ready, reserved, dead; /* STATS */
 };
 

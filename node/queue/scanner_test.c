@@ -157,6 +157,95 @@ static void an_inactive_node_moves_nothing(void **state)
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
 }
 
+/* ---- what the configuration says ---- */
+
+static void go_by(const struct settings_rule *rule)
+{
+    struct queue_options options = fixture_options();
+
+    options.rules = rule;
+    options.rule_count = 1;
+    queue_reload(f.q, &options);
+}
+
+static void bury_some(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct call call = {0};
+
+        push(&f, "t", "", 0, 5000);
+        consume(&f, &a, "t", 1, 0);
+        assert_int_equal(submit(&f, &call, OP_BURY, "t", a.ids[0], a.stamps[0]), STATUS_OK);
+        delivered(&f, &a);
+    }
+}
+
+static int64_t count_dead(void)
+{
+    struct call call = {0};
+
+    submit(&f, &call, OP_STATS, "t", "", 0);
+    return call.dead;
+}
+
+static void prunes_the_dead_as_the_rules_say_and_counts_them(void **state)
+{
+    static const struct settings_rule at_most_three = {
+        BYTES("t"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 3}};
+
+    go_by(&at_most_three);
+    bury_some(8);
+    fixture_advance(&f, 3000);
+    assert_int_equal(count_dead(), 3);
+    assert_int_equal(queue_stats(f.q)->pruned_jobs, 5);
+}
+
+static void after_a_reload_the_scan_goes_by_the_new_rules(void **state)
+{
+    static const struct settings_rule old = {BYTES("t"),
+                                             {.set = SETTING_BIT(DEAD_MAX), .dead_max = 6}};
+    static const struct settings_rule new = {BYTES("*"),
+                                             {.set = SETTING_BIT(DEAD_MAX), .dead_max = 2}};
+
+    go_by(&old);
+    bury_some(8);
+    fixture_advance(&f, 3000);
+    assert_int_equal(count_dead(), 6);
+    go_by(&new);
+    bury_some(1); /* the next event of the topic */
+    fixture_advance(&f, 3000);
+    assert_int_equal(count_dead(), 2);
+}
+
+static void push_mortal(const struct job_rules *rules, int64_t ttl_ms)
+{
+    struct call call = {
+        .op.in.push = {
+            .given = SETTINGS_ALL, .rules = *rules, .ttr_ms = 1000, .ttl_ms = ttl_ms}};
+
+    assert_int_equal(submit(&f, &call, OP_PUSH, "t", "1", 0), STATUS_OK);
+}
+
+static void counts_those_whose_tries_are_used_up(void **state)
+{
+    push_mortal(&(struct job_rules){.priority = 1024, .max_tries = 1}, 0);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    fixture_advance(&f, 2000);
+    assert_int_equal(queue_stats(f.q)->died[DEATH_TRIES], 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DEAD);
+}
+
+static void counts_those_that_expire(void **state)
+{
+    push_mortal(&rules_default, 700);
+    fixture_advance(&f, 699);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+    fixture_advance(&f, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DEAD);
+    assert_int_equal(queue_stats(f.q)->died[DEATH_EXPIRED], 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -171,6 +260,10 @@ int main(void)
         TEST(tries_again_when_a_scan_fails),
         TEST(scans_at_once_when_the_store_is_back),
         TEST(an_inactive_node_moves_nothing),
+        TEST(prunes_the_dead_as_the_rules_say_and_counts_them),
+        TEST(after_a_reload_the_scan_goes_by_the_new_rules),
+        TEST(counts_those_whose_tries_are_used_up),
+        TEST(counts_those_that_expire),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
