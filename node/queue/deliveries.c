@@ -4,6 +4,7 @@
 
 #include "node/queue/core.h"
 #include "node/queue/handovers.h"
+#include "node/queue/history.h"
 
 #define CONFIRM_DELAY_MS 5
 
@@ -100,8 +101,8 @@ struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
         h->due_mono_ms = jobs[i].due_ms - d->store_ahead_ms;
         h->was_awaited = pop && h->tries == 0 && h->due_mono_ms >= pop->since_mono_ms;
         h->has_ttr = pop && pop->has_ttr;
-        h->ttr_ms = pop ? pop->ttr_ms : 0;
-        h->ends_with_delivery = (h->has_ttr ? h->ttr_ms : jobs[i].ttr_ms) == 0;
+        h->ttr_ms = h->has_ttr ? pop->ttr_ms : jobs[i].ttr_ms;
+        h->ends_with_delivery = h->ttr_ms == 0;
         list_append(&d->jobs, &h->link);
     }
     keeper_add(&ds->keeper, &d->reading, &d->jobs, op);
@@ -135,6 +136,25 @@ static void delivery_free(struct deliveries *ds, struct delivery *d)
     ds->held_count--;
 }
 
+/* When it was handed over, or was not: as far as this node knows the store's clock. */
+static void write_down(struct deliveries *ds, const struct delivery *d,
+                       const struct handed_job *h, enum job_event event)
+{
+    int64_t now_ms = timers_now(ds->core->timers) + d->store_ahead_ms;
+    bool is_delivered = event == EVENT_DELIVERED;
+    struct history_item item = {
+        .event = event,
+        .time_ms = now_ms,
+        .at_ms = is_delivered && h->ttr_ms > 0 ? now_ms + h->ttr_ms : 0,
+        .tries = h->tries + is_delivered,
+        .topic = h->topic,
+        .id = h->id,
+        .client = bytes_of(h->holder.at, d->client_len),
+    };
+
+    history_add(ds->history, h->bucket, &item);
+}
+
 static void note_handover(struct deliveries *ds, const struct delivery *d,
                           const struct handed_job *h)
 {
@@ -153,6 +173,7 @@ static void note_handover(struct deliveries *ds, const struct delivery *d,
     if (h->was_awaited)
         histogram_add(&stats->delivery_lateness, handover.late_ms);
     handovers_add(ds->handovers, &handover);
+    write_down(ds, d, h, EVENT_DELIVERED);
 }
 
 void deliveries_confirm(struct deliveries *ds, struct delivery *d)
@@ -174,8 +195,10 @@ void deliveries_confirm(struct deliveries *ds, struct delivery *d)
 void deliveries_return(struct deliveries *ds, struct delivery *d)
 {
     keeper_remove(&d->reading);
-    LIST_EACH (link, &d->jobs)
+    LIST_EACH (link, &d->jobs) {
         ds->core->stats.returned_jobs++;
+        write_down(ds, d, CONTAINER_OF(link, struct handed_job, link), EVENT_RETURNED);
+    }
     batches_send(&ds->batches, OP_RETURN, &d->jobs);
     delivery_free(ds, d);
 }
@@ -270,9 +293,10 @@ void deliveries_after(struct deliveries *ds, const struct op *op)
 
 /* ---- life ---- */
 
-void deliveries_init(struct deliveries *ds, struct core *core, struct handovers *handovers)
+void deliveries_init(struct deliveries *ds, struct core *core, struct handovers *handovers,
+                     struct history *history)
 {
-    *ds = (struct deliveries){.core = core, .handovers = handovers};
+    *ds = (struct deliveries){.core = core, .handovers = handovers, .history = history};
     list_init(&ds->pending);
     timer_init(&ds->timer, on_timer);
     keeper_init(&ds->keeper, core);

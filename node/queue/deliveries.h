@@ -31,11 +31,13 @@
 struct core;
 struct delivery;
 struct handovers;
+struct history;
 struct pop;
 
 struct deliveries {
     struct core *core;
     struct handovers *handovers; /* who watches them */
+    struct history *history;     /* who writes them down */
     struct handed_job *by_lease; /* hash: PENDING and ACKING */
     struct list pending;         /* oldest first */
     unsigned pending_count;
@@ -45,7 +47,8 @@ struct deliveries {
     struct batches batches;
 };
 
-void deliveries_init(struct deliveries *ds, struct core *core, struct handovers *handovers);
+void deliveries_init(struct deliveries *ds, struct core *core, struct handovers *handovers,
+                     struct history *history);
 void deliveries_fini(struct deliveries *ds);
 
 /* A new delivery of some of the jobs that an answered POP brought; copies what it needs. `pop`

@@ -9,6 +9,7 @@
 #include "node/queue/core.h"
 #include "node/queue/deliveries.h"
 #include "node/queue/handovers.h"
+#include "node/queue/history.h"
 #include "node/queue/owners.h"
 #include "node/queue/pushes.h"
 #include "node/queue/scanner.h"
@@ -24,6 +25,7 @@ struct queue {
     struct owners owners;
     struct waiters waiters;
     struct handovers handovers;
+    struct history history;
     struct censuses censuses;
     struct settings_cache settings;
     struct settings_reader settings_reader;
@@ -62,6 +64,7 @@ static void after_answer(struct core *core, const struct op *op)
         scanner_hint(&q->scanner, op->bucket, op->wait_ms);
     deliveries_after(&q->deliveries, op);
     settings_reader_after(&q->settings_reader, op);
+    history_after(&q->history, op);
     count_death(&core->stats, op);
 }
 
@@ -72,6 +75,7 @@ static void check_stopped(struct queue *q)
         return;
     if (q->deliveries.pending_count > 0)
         deliveries_flush(&q->deliveries);
+    history_flush(&q->history);
     if (core_is_idle(&q->core) && q->waiters.count == 0 && q->handovers.count == 0 &&
         q->censuses.count == 0 && sweeps_are_idle(&q->sweeps) &&
         deliveries_are_idle(&q->deliveries))
@@ -269,7 +273,8 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     settings_cache_init(&q->settings, &q->core);
     settings_reader_init(&q->settings_reader, &q->core, &q->settings);
     sweeps_init(&q->sweeps, &q->core);
-    deliveries_init(&q->deliveries, &q->core, &q->handovers);
+    history_init(&q->history, &q->core, &q->settings);
+    deliveries_init(&q->deliveries, &q->core, &q->handovers, &q->history);
     owners_init(&q->owners, &q->core);
     waiters_init(&q->waiters, &q->core, &q->deliveries, &q->owners);
     store->events = (struct store_events){
@@ -293,6 +298,7 @@ void queue_free(struct queue *q)
     censuses_fini(&q->censuses);
     sweeps_fini(&q->sweeps);
     settings_reader_fini(&q->settings_reader);
+    history_fini(&q->history);
     settings_cache_fini(&q->settings);
     owners_fini(&q->owners);
     timer_disarm(q->core.timers, &q->stop_timer);

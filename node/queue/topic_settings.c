@@ -36,6 +36,7 @@ static struct known_topic *add(struct settings_cache *c, struct bytes topic)
 
     if (!t)
         abort();
+    t->settings = (struct topic_settings){0};
     t->name_len = topic.len;
     memcpy(t->name, topic.at, topic.len);
     list_init(&t->link);
@@ -43,8 +44,14 @@ static struct known_topic *add(struct settings_cache *c, struct bytes topic)
     return t;
 }
 
+static bool has_history(const struct topic_settings *settings)
+{
+    return settings->set & SETTING_BIT(HISTORY) && settings->history;
+}
+
 static void drop(struct settings_cache *c, struct known_topic *t)
 {
+    c->with_history -= has_history(&t->settings);
     HASH_DEL(c->by_name, t);
     list_remove(&t->link);
     free(t);
@@ -61,6 +68,8 @@ static void put_row(struct settings_cache *c, unsigned bucket, const struct sett
     }
     if (!t)
         t = add(c, row->topic);
+    c->with_history -= has_history(&t->settings);
+    c->with_history += has_history(&row->settings);
     t->settings = row->settings;
     t->round = c->round;
     list_remove(&t->link);

@@ -29,6 +29,7 @@ struct settings_cache {
     bool is_whole;               /* every bucket has been read once */
     struct known_topic *by_name; /* hash: the topics with a row */
     struct list *by_bucket;      /* the same; those not met for longest first */
+    unsigned with_history;       /* of them: those whose row turns the history on */
     uint64_t round;
     int64_t store_ahead_ms; /* the store's clock - ours, when a row was last put */
 };
