@@ -269,7 +269,7 @@ static void the_configuration_limits_topics_that_have_no_limit(void **state)
     struct settings_rule rules[] = {
         {BYTES("nobody"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 3}},
         {BYTES("ord*"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 1}},
-        {BYTES("*"), {.set = SETTING_BIT(DEAD_AGE), .dead_age_ms = 1}},
+        {BYTES("*"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 0}},
     };
     struct op op = scan_op();
     int64_t died_ms[3];
@@ -283,6 +283,25 @@ static void the_configuration_limits_topics_that_have_no_limit(void **state)
     make_dead("d");
     assert_int_equal(look_after(op).out.scan.pruned, 0);
     assert_all_counts(0, 0, 0, 2);
+}
+
+/* And a topic's own settings leave the rest to them. */
+static void of_each_setting_the_first_rule_that_sets_it_counts(void **state)
+{
+    struct settings_rule rules[] = {
+        {BYTES("ord*"), {.set = SETTING_BIT(HISTORY), .history = true}},
+        {BYTES("*"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 1}},
+        {BYTES("*"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 2}},
+    };
+    struct op op = scan_op();
+    int64_t died_ms[3];
+
+    op.in.scan.rules = rules;
+    op.in.scan.rule_count = 3;
+    make_dead_apart(3, abc, died_ms);
+    set_dead_age(FAR_MS);
+    assert_int_equal(look_after(op).out.scan.pruned, 2);
+    assert_dead("c", DEATH_BURIED);
 }
 
 static void a_scan_lets_no_more_go_than_its_limit(void **state)
@@ -337,6 +356,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_lower_limit_calls_the_scan_at_once),
     TEST(the_dead_go_at_their_age_and_not_before),
     TEST(the_configuration_limits_topics_that_have_no_limit),
+    TEST(of_each_setting_the_first_rule_that_sets_it_counts),
     TEST(a_scan_lets_no_more_go_than_its_limit),
     TEST(what_is_let_go_leaves_nothing_behind),
 };

@@ -23,10 +23,8 @@ static struct topic_settings settings_for(const struct op *op, const struct topi
     struct topic_settings settings = topic->settings;
 
     for (unsigned i = 0; i < op->in.scan.rule_count; i++)
-        if (settings_rule_matches(&op->in.scan.rules[i], topic->name)) {
+        if (settings_rule_matches(&op->in.scan.rules[i], topic->name))
             settings_fill(&settings, &op->in.scan.rules[i].settings);
-            break;
-        }
     return settings;
 }
 

@@ -28,21 +28,23 @@ local has_rows, has_rules = call('HLEN', c) > 0, #ARGV > 3
 
 -- ---- the plan ----
 
-local function rule_for(topic)
+local function rules_for(topic)
+    local rules = {}
     for i = 4, #ARGV, 2 do
         local pattern = ARGV[i]
         local is_prefix = sub(pattern, -1) == '*'
         if pattern == topic or is_prefix and sub(topic, 1, #pattern - 1) == sub(pattern, 1, -2) then
-            return ARGV[i + 1]
+            rules[#rules + 1] = ARGV[i + 1]
         end
     end
+    return rules
 end
 
 local function read_settings(plan)
     local row = has_rows and call('HGET', c, plan.topic)
-    local rule = has_rules and rule_for(plan.topic)
-    if row or rule then
-        plan_settings(plan, row and #row == 45 and row, rule, history_bytes)
+    local rules = has_rules and rules_for(plan.topic) or {}
+    if row or #rules > 0 then
+        plan_settings(plan, row and #row == 45 and row, rules, history_bytes)
     end
 end
 

@@ -20,11 +20,11 @@ local function more_of(plan)
     return plan.more
 end
 
--- row: of c, or false; rule: of the configuration, or nil.
-local function plan_settings(plan, row, rule, history_bytes)
-    plan.dead_max = setting(row, rule, 32, '>I4', 35)
-    plan.dead_age = setting(row, rule, 64, '>I6', 39)
-    plan.has_history = history_bytes > 0 and setting(row, rule, 128, 'B', 45) > 0
+-- row: of c, or false; rules: of the configuration, those that match.
+local function plan_settings(plan, row, rules, history_bytes)
+    plan.dead_max = setting(row, rules, 32, '>I4', 35)
+    plan.dead_age = setting(row, rules, 64, '>I6', 39)
+    plan.has_history = history_bytes > 0 and setting(row, rules, 128, 'B', 45) > 0
     local ends = row and parse('>I6', row) or 0
     if ends > now and ends < FOREVER then
         plan_event(plan, ends)
