@@ -239,8 +239,13 @@ static const struct contract_part *const every_store[] = {
     &contract_history,
     NULL,
 };
-static const struct contract_part *const redis_only[] = {
-    &contract_twins, &contract_redis, &contract_repair, &contract_mends, &contract_wide, NULL};
+static const struct contract_part *const redis_only[] = {&contract_twins,
+                                                         &contract_redis,
+                                                         &contract_repair,
+                                                         &contract_mends,
+                                                         &contract_wide,
+                                                         &contract_single,
+                                                         NULL};
 
 struct list_of_tests {
     struct CMUnitTest tests[TESTS_MAX];

@@ -111,10 +111,10 @@ if at > now then
     if made then
         call('SET', n, format('%d', made))
     end
+    call('ZADD', d, format('%d', at), id)
     if e then
         call('ZADD', e, format('%d', expires_at), id)
     end
-    call('ZADD', d, format('%d', at), id)
 else
     if (q and call('ZCARD', q) or call('LLEN', r)) == 0 then
         -- HERE wake
