@@ -275,7 +275,7 @@ struct op {
     } in;
 
     enum status status;
-    /* Redis's clock when the script ran; 0 when it did not, or for ACK and OWNER. */
+    /* Redis's clock when the script ran; 0 when it did not, or for ACK, OWNER and PLACES. */
     int64_t now_ms;
     int64_t
         wait_ms; /* this became the bucket's first event, due in so many ms; -1: it did not */
