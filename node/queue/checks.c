@@ -201,3 +201,14 @@ enum status check_follow(const struct follow *follow)
         return STATUS_BAD_TOPIC;
     return STATUS_OK;
 }
+
+enum status check_trace(const struct trace *trace)
+{
+    if (!topic_name_is_valid(trace->topic))
+        return STATUS_BAD_TOPIC;
+    if (!job_id_is_valid(trace->id))
+        return STATUS_BAD_ID;
+    if (trace->limit < 1 || trace->limit > QUEUE_TRACE_MAX)
+        return STATUS_OUT_OF_RANGE;
+    return STATUS_OK;
+}

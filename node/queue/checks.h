@@ -15,6 +15,7 @@ enum status check_op(const struct op *op, const struct queue_options *options,
 enum status check_pop(const struct pop *pop) MUST_CHECK;
 enum status check_sweep(const struct sweep *sweep) MUST_CHECK;
 enum status check_follow(const struct follow *follow) MUST_CHECK;
+enum status check_trace(const struct trace *trace) MUST_CHECK;
 
 /* Does it belong to a topic, whose bucket it goes to? Else it names the bucket itself. */
 bool op_is_of_a_topic(const struct op *op);

@@ -16,6 +16,7 @@
 #include "node/queue/settings_reader.h"
 #include "node/queue/sweeps.h"
 #include "node/queue/topic_settings.h"
+#include "node/queue/traces.h"
 #include "node/queue/waiters.h"
 
 struct queue {
@@ -26,6 +27,7 @@ struct queue {
     struct waiters waiters;
     struct handovers handovers;
     struct history history;
+    struct traces traces;
     struct censuses censuses;
     struct settings_cache settings;
     struct settings_reader settings_reader;
@@ -77,7 +79,7 @@ static void check_stopped(struct queue *q)
         deliveries_flush(&q->deliveries);
     history_flush(&q->history);
     if (core_is_idle(&q->core) && q->waiters.count == 0 && q->handovers.count == 0 &&
-        q->censuses.count == 0 && sweeps_are_idle(&q->sweeps) &&
+        q->censuses.count == 0 && sweeps_are_idle(&q->sweeps) && traces_are_idle(&q->traces) &&
         deliveries_are_idle(&q->deliveries))
         timer_arm(q->core.timers, &q->stop_timer, 0);
 }
@@ -169,6 +171,21 @@ void queue_sweep_cancel(struct queue *q, struct sweep *sweep)
 void queue_settings(struct queue *q, struct bytes topic, struct topic_settings *settings)
 {
     settings_cache_get(&q->settings, topic, settings);
+}
+
+void queue_trace(struct queue *q, struct trace *trace)
+{
+    enum status status = q->is_stopping ? STATUS_SHUTTING_DOWN : check_trace(trace);
+
+    if (status == STATUS_OK)
+        traces_begin(&q->traces, trace);
+    else
+        traces_refuse(&q->traces, trace, status);
+}
+
+void queue_trace_cancel(struct queue *q, struct trace *trace)
+{
+    traces_cancel(trace);
 }
 
 void queue_follow(struct queue *q, struct follow *follow)
@@ -274,6 +291,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     settings_reader_init(&q->settings_reader, &q->core, &q->settings);
     sweeps_init(&q->sweeps, &q->core);
     history_init(&q->history, &q->core, &q->settings);
+    traces_init(&q->traces, &q->core, &q->history);
     deliveries_init(&q->deliveries, &q->core, &q->handovers, &q->history);
     owners_init(&q->owners, &q->core);
     waiters_init(&q->waiters, &q->core, &q->deliveries, &q->owners);
@@ -298,6 +316,7 @@ void queue_free(struct queue *q)
     censuses_fini(&q->censuses);
     sweeps_fini(&q->sweeps);
     settings_reader_fini(&q->settings_reader);
+    traces_fini(&q->traces);
     history_fini(&q->history);
     settings_cache_fini(&q->settings);
     owners_fini(&q->owners);
@@ -334,6 +353,7 @@ void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
     handovers_cancel_all(&q->handovers);
     censuses_close(&q->censuses);
     sweeps_cancel_all(&q->sweeps);
+    traces_cancel_all(&q->traces);
     settings_reader_close(&q->settings_reader);
     deliveries_close(&q->deliveries);
     check_stopped(q);
