@@ -129,7 +129,8 @@ static void submit_push(struct gmq *g, struct request *r)
         .id = r->call.job_id,
         .in.push = {.body = r->call.body,
                     .delay_ms = r->call.delay_ms,
-                    .ttr_ms = stored_ttr_ms(g, r->call.ttr_ms)},
+                    .ttr_ms = stored_ttr_ms(g, r->call.ttr_ms),
+                    .given = SETTING_BIT(TTR)},
     };
     queue_submit(g->queue, &r->asked.push);
 }
