@@ -1,60 +1,23 @@
 """dueqctl when something is wrong: what it says, and how it ends."""
 
-import contextlib
-import itertools
 import os
 import signal
-import socket
 import subprocess
-import threading
 
 import pytest
 
+from harness.canned import reply, server
 from harness.dueqctl import (DONE, NOTHING, REFUSED, UNKNOWN, UNREACHABLE, USAGE, Dueqctl,
                              environment, program)
 from harness.ports import free_port
 
 WRITES = [("push", "t", "x"), ("pop", "t"), ("ack", "t", "1", "2"), ("release", "t", "1", "2"),
-          ("touch", "t", "1", "2"), ("cancel", "t", "1")]
-QUESTIONS = [("get", "t", "1"), ("topics",), ("stats",), ("stats", "t"), ("status",), ("tail",)]
-
-
-@contextlib.contextmanager
-def server(answer, connections=None):
-    """A server on loopback that sends `answer` to each request and closes; None: says nothing.
-    A list: the answers one by one, and then no request is taken any more. The requests it got
-    are appended to `connections`."""
-    held = []
-    answers = answer if isinstance(answer, list) else itertools.repeat(answer)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        def serve():
-            for next_answer in answers:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                held.append(connection)
-                data = connection.recv(65536)
-                if connections is not None:
-                    connections.append(data)
-                if next_answer is not None:
-                    connection.sendall(next_answer)
-                    connection.close()
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join(10)
-            for connection in held:
-                connection.close()
-
-
-def reply(status, body=b"", headers=b""):
-    return (b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n%s\r\n%s"
-            % (status, len(body), headers, body))
+          ("touch", "t", "1", "2"), ("bury", "t", "1", "2"), ("cancel", "t", "1"), ("kick", "t", "1"),
+          ("kick", "t", "--count", "5"), ("run", "t", "1"), ("reschedule", "t", "1", "--delay", "1s"),
+          ("topic", "set", "t", "ttr=5s"), ("pause", "t"), ("resume", "t")]
+QUESTIONS = [("get", "t", "1"), ("topics",), ("stats",), ("stats", "t"), ("status",), ("tail",),
+             ("list", "t"), ("trace", "t", "1"), ("topic", "show"), ("topic", "show", "t"),
+             ("purge", "t", "--state", "dead"), ("kick", "t", "--all")]
 
 
 @pytest.mark.parametrize("words", WRITES + QUESTIONS)

@@ -174,10 +174,13 @@ static enum ctl_exit purge(struct ctl *ctl, const struct arguments *arguments,
     sweep.total = count(counts, own[PURGE_STATE].number, &what);
     if (own[PURGE_COUNT].is_given && own[PURGE_COUNT].number < sweep.total)
         sweep.total = own[PURGE_COUNT].number;
-    if (has_consent(arguments, buf_text(&what)))
+    if (has_consent(arguments, buf_text(&what))) {
         end = sweep_run(ctl, &sweep);
-    else
+    } else {
         ctl_say("nothing was purged");
+        if (ctl->is_json)
+            output_json_and_free(json_pack("{s:i, s:b}", "count", 0, "has_more", 1));
+    }
     json_decref(body);
     buf_fini(&what);
     return end;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "node/ctl/commands.h"
-#include "node/ctl/interrupt.h"
 #include "node/ctl/moment.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"

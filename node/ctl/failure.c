@@ -17,11 +17,15 @@ static const struct row {
      "Look before you repeat it: 'dueqctl get TOPIC ID' shows a job, 'dueqctl stats TOPIC' how "
      "many there are."},
     {"not_found", CTL_NOTHING, NULL},
-    {"duplicate", CTL_REFUSED, "Choose another --id, or cancel the job that has this one."},
+    {"duplicate", CTL_REFUSED,
+     "Choose another --id, or replace the job that has this one: --mode replace."},
     {"not_owner", CTL_REFUSED, "Its time to run was over. Pop again for another job."},
     {"not_reserved", CTL_REFUSED, "Its time to run was over, or somebody released it."},
     {"out_of_range", CTL_REFUSED,
-     "A job is due within 10 years, and its time to run is at most 7 days."},
+     "A job is due within 10 years, and before its ttl is over; its time to run is at most 7 "
+     "days."},
+    {"wrong_state", CTL_REFUSED,
+     "'dueqctl get TOPIC ID' shows its state; kick is for dead jobs."},
     {"too_large", CTL_REFUSED,
      "The node's limits.body_bytes is for a job, limits.http_body_bytes for a request."},
     {"no_such_path", CTL_REFUSED,

@@ -83,6 +83,8 @@ static void sum_up(const struct work *w, const struct failure *failure)
         output_json_and_free(object);
         return;
     }
+    if (failure->end != CTL_DONE && w->count == 0)
+        return;
     text_number(&text, w->count, w->ctl->is_terminal);
     buf_printf(&text, " %s%s", w->sweep->done, w->has_more ? ", there are more" : "");
     puts(buf_text(&text));

@@ -1,0 +1,153 @@
+"""dueqctl kicks and purges many jobs: it asks people first, shows them how far it is, and obeys an
+interrupt. The API's answers are made up here, so that they never end."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+
+from harness.canned import reply, server
+from harness.dueqctl import DONE, REFUSED, USAGE, Dueqctl, environment, program
+from harness.wait import wait_until
+
+COUNTS = reply(b"200 OK", b'{"topic":"t","delayed":3,"ready":1000000000,"reserved":0,"dead":2}')
+
+
+def swept(count, has_more):
+    body = json.dumps({"count": count, "has_more": has_more}).encode()
+    return reply(b"200 OK", body)
+
+
+def bodies(requests):
+    return [json.loads(request.split(b"\r\n\r\n")[1] or b"null") for request in requests]
+
+
+class Person:
+    """A terminal with somebody in front of it."""
+
+    def __init__(self, people):
+        self._people, self.shown = people, ""
+
+    def sees(self, text):
+        try:
+            self.shown += os.read(self._people, 65536).decode()
+        except (BlockingIOError, OSError):
+            pass
+        return text in self.shown
+
+    def waits_for(self, text):
+        wait_until(lambda: self.sees(text), f"the terminal shows '{text}'")
+
+    def types(self, keys):
+        os.write(self._people, keys.encode())
+
+
+@contextmanager
+def on_terminal(url, *words):
+    """The process, and who sees its stderr and types its stdin."""
+    people, terminal = pty.openpty()
+    os.set_blocking(people, False)
+    with subprocess.Popen([program(), *words], stdin=terminal, stdout=subprocess.PIPE,
+                          stderr=terminal, env=environment(url)) as process:
+        os.close(terminal)
+        try:
+            yield process, Person(people)
+        finally:
+            process.kill()
+            process.wait()
+            os.close(people)
+
+
+def test_a_purge_asks_people_and_yes_is_yes():
+    requests = []
+    with server([COUNTS, swept(5, False)], requests) as url:
+        with on_terminal(url, "purge", "t", "--state", "delayed,dead") as (process, person):
+            person.waits_for("Delete jobs of t: 3 delayed, 2 dead? [y/N] ")
+            assert len(requests) == 1
+            person.types("y\n")
+            assert process.stdout.read() == b"5 purged\n" and process.wait() == DONE
+    assert bodies(requests)[1] == {"states": ["delayed", "dead"], "limit": 5}
+
+
+@pytest.mark.parametrize("answer", ["\n", "n\n", "yy\n", "\x04"])
+def test_a_purge_that_people_do_not_want_deletes_nothing(answer):
+    requests = []
+    with server([COUNTS, swept(5, False)], requests) as url:
+        with on_terminal(url, "purge", "t", "--state", "dead") as (process, person):
+            person.waits_for("[y/N] ")
+            person.types(answer)
+            assert process.wait() == REFUSED and process.stdout.read() == b""
+            person.waits_for("nothing was purged")
+    assert len(requests) == 1
+
+
+def test_who_says_yes_before_is_not_asked():
+    with server([COUNTS, swept(2, False)]) as url:
+        with on_terminal(url, "purge", "t", "--state", "dead", "--yes") as (process, person):
+            assert process.stdout.read() == b"2 purged\n" and process.wait() == DONE
+            assert not person.sees("[y/N]")
+
+
+def test_programs_are_not_asked():
+    with server([COUNTS, swept(2, False)]) as url:
+        done = Dueqctl(url).ok("purge", "t", "--state", "dead", "--json", stdin=b"")
+    assert done.json() == {"count": 2, "has_more": False}
+
+
+def test_a_sweep_goes_on_until_nothing_is_left_and_takes_more_each_time():
+    requests = []
+    with server([COUNTS, swept(1000, True), swept(2000, True), swept(7, False)], requests) as url:
+        assert Dueqctl(url).ok("purge", "t", "--state", "ready").text == "3007 purged\n"
+    limits = [body["limit"] for body in bodies(requests)[1:]]
+    assert limits[0] == 1000 and limits == sorted(limits)
+
+
+def test_a_sweep_ends_at_its_count_though_there_are_more():
+    requests = []
+    with server([swept(1000, True), swept(500, True)], requests) as url:
+        done = Dueqctl(url).ok("kick", "t", "--count", "1500")
+    assert done.text == "1500 kicked, there are more\n"
+    assert [body["limit"] for body in bodies(requests)] == [1000, 500]
+
+
+def test_a_kick_tells_the_times_it_was_given():
+    requests = []
+    with server([COUNTS, swept(1, False)], requests) as url:
+        Dueqctl(url).ok("kick", "t", "--since", "1796115600123", "--before", "2026-12-02 09:00")
+    assert bodies(requests)[1] == {"since_ms": 1796115600123, "before_ms": 1796202000000, "limit": 2}
+
+
+def test_what_was_swept_before_it_failed_is_said():
+    refusal = reply(b"503 Service Unavailable", b'{"error":{"code":"unavailable","message":"away"}}')
+    with server([COUNTS, swept(1000, True), refusal]) as url:
+        done = Dueqctl(url)("purge", "t", "--state", "ready")
+    assert done.code == REFUSED and done.text == "1000 purged, there are more\n"
+    with server([COUNTS, swept(1000, True), refusal]) as url:
+        done = Dueqctl(url)("purge", "t", "--state", "ready", "--json")
+    assert done.json()["count"] == 1000 and done.json()["error"]["code"] == "unavailable"
+
+
+def test_progress_is_shown_to_people_who_wait_and_an_interrupt_ends_it_in_order():
+    requests = []
+    with server([COUNTS] + [swept(1, True)] * 1000000, requests) as url:
+        with on_terminal(url, "purge", "t", "--state", "ready", "--yes") as (process, person):
+            person.waits_for(" of 1,000,000,000 purged, ")
+            process.send_signal(signal.SIGINT)
+            out = process.stdout.read()
+            assert process.wait() == -signal.SIGINT
+            person.waits_for("interrupted: the others were not purged")
+    assert out == b"%d purged, there are more\n" % (len(requests) - 1)
+
+
+@pytest.mark.parametrize("words", [
+    ("kick", "t"), ("kick", "t", "1", "--all"), ("kick", "t", "--all", "--count", "1"),
+    ("kick", "t", "--count", "0"), ("kick", "t", "--since", "soon"), ("purge", "t"),
+    ("purge", "t", "--state", "gone"), ("purge", "t", "--state", "ready,dead", "--since", "1h"),
+    ("purge", "t", "more", "--state", "dead")])
+def test_kick_and_purge_used_wrongly_ask_no_node(words):
+    done = Dueqctl("http://127.0.0.1:9")(*words)
+    assert done.code == USAGE and done.out == b"" and done.err.startswith(b"dueqctl: ")
