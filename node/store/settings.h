@@ -67,8 +67,8 @@ struct topic_settings {
     bool history;
 };
 
-/* One row of the configuration: settings for topics that Redis has none for. Of each setting the
- * first row that matches and sets it counts. */
+/* One row of the configuration: settings for topics that Redis has none for. Of each setting
+ * the first row that matches and sets it counts. */
 struct settings_rule {
     struct bytes pattern; /* a topic, or the beginning of some and `*`; `*` alone: all */
     struct topic_settings settings;
