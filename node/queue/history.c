@@ -8,6 +8,7 @@
 
 #define FLUSH_MS   10
 #define TEXT_BYTES 8192 /* of a batch: some lines are long, most are not */
+#define CLOCK_MS   10000
 
 struct history_batch {
     struct op op;
@@ -174,6 +175,26 @@ void history_add(struct history *h, unsigned bucket, const struct history_item *
         write_line(h, bucket, *item);
 }
 
+/* ---- when: some answers bring no time ---- */
+
+/* An answer is on its way for a while: the one that was quickest, of some seconds, knows best.
+ */
+static void read_clock(struct history *h, const struct op *op)
+{
+    int64_t mono_ms = timers_now(h->core->timers), ahead_ms = op->now_ms - mono_ms;
+
+    if (op->now_ms == 0 ||
+        (ahead_ms <= h->store_ahead_ms && mono_ms - h->ahead_since_mono_ms < CLOCK_MS))
+        return;
+    h->store_ahead_ms = ahead_ms;
+    h->ahead_since_mono_ms = mono_ms;
+}
+
+static int64_t time_of(const struct history *h, const struct op *op)
+{
+    return op->now_ms ? op->now_ms : timers_now(h->core->timers) + h->store_ahead_ms;
+}
+
 /* ---- what an operation did. False: nothing that is written down ---- */
 
 static bool tell_push(const struct op *op, struct history_item *item)
@@ -255,9 +276,12 @@ static void write_replaced(struct history *h, const struct op *op, struct histor
 
 void history_after(struct history *h, const struct op *op)
 {
-    struct history_item line = {
-        .time_ms = op->now_ms, .topic = op->topic, .id = op->id, .client = op->client};
+    struct history_item line = {.topic = op->topic, .id = op->id, .client = op->client};
 
+    if (!may_be_on(h))
+        return;
+    read_clock(h, op);
+    line.time_ms = time_of(h, op);
     if (op->status != STATUS_OK || !tell[op->verb] || !history_is_on(h, op->topic) ||
         !tell[op->verb](op, &line))
         return;

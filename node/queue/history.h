@@ -33,8 +33,10 @@ struct history {
     const struct settings_cache *settings;
     struct history_batch **open; /* by bucket; NULL: none */
     unsigned open_count;
-    unsigned batch_count; /* with those on their way */
-    struct timer timer;   /* sends the open ones */
+    unsigned batch_count;   /* with those on their way */
+    struct timer timer;     /* sends the open ones */
+    int64_t store_ahead_ms; /* the store's clock - ours, as the answers tell it */
+    int64_t ahead_since_mono_ms;
 };
 
 void history_init(struct history *h, struct core *core, const struct settings_cache *settings);
