@@ -239,13 +239,9 @@ static const struct contract_part *const every_store[] = {
     &contract_history,
     NULL,
 };
-static const struct contract_part *const redis_only[] = {&contract_twins,
-                                                         &contract_redis,
-                                                         &contract_repair,
-                                                         &contract_mends,
-                                                         &contract_wide,
-                                                         &contract_single,
-                                                         NULL};
+static const struct contract_part *const redis_only[] = {
+    &contract_twins, &contract_redis,  &contract_repair, &contract_mends,
+    &contract_wide,  &contract_single, &contract_cut,    NULL};
 
 struct list_of_tests {
     struct CMUnitTest tests[TESTS_MAX];
