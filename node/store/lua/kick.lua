@@ -15,7 +15,7 @@ if #ids == 0 then
     return {OK, now, -1, 0, 0}
 end
 
-local values, batch = call('HMGET', j, unpack(ids)), ready_batch()
+local values, batch = call('HMGET', j, unpack(ids)), ready_batch({}, {})
 for i = 1, #ids do
     local wrong = misplaced(x, j, ids[i], values[i], DEAD)
     if wrong then

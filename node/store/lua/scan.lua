@@ -21,7 +21,7 @@
 
 local t, n, a, c, h = unpack(KEYS)
 local left, node, history_bytes = math.min(tonumber(ARGV[1]), 1000), ARGV[2], tonumber(ARGV[3])
-local TOPICS_MAX, RETRY_MS = 100, 1000
+local TOPICS_MAX, RETRY_MS, NONE = 100, 1000, {}
 local bucket, until_now = sub(t, 1, -2), format('%d', now)
 local o = bucket .. 'o'
 local has_rows, has_rules = call('HLEN', c) > 0, #ARGV > 3
@@ -66,7 +66,7 @@ end
 
 -- The first of a place that are due, checked; and whether any of them has rules.
 local function due_in(plan, place, state)
-    local ids, values, more, has_rules = {}, {}, plan.more, false
+    local ids, values, more, has_rules = NONE, NONE, plan.more, false
     if plan.left > 0 then
         ids = call('ZRANGEBYSCORE', place, '-inf', until_now, 'LIMIT', 0, plan.left)
     end
@@ -95,9 +95,8 @@ end
 local function plan_delayed(plan)
     local ids, values, has_rules = due_in(plan, plan.d, DELAYED)
     plan.delayed, plan.delayed_values = #ids, values
-    if not has_rules then -- the batch may grow by others
-        plan.batch.ids, plan.batch.values = ids, values
-    end
+    local is_batch = #ids > 0 and not has_rules
+    plan.batch = ready_batch(is_batch and ids or {}, is_batch and values or {})
     for i = 1, (has_rules or plan.has_history) and not plan.wrong and #ids or 0 do
         if has_rules then
             add_ready(plan.batch, ids[i], values[i])
@@ -136,7 +135,7 @@ local function read_the_rest(plan)
             call('ZCARD', plan.q)
         end
         if #more.dying > 0 then
-            call('ZCARD', plan.x)
+            call('ZCARD', bucket .. 'x:' .. plan.topic)
         end
     end
     if plan.next == math.huge and plan.count == pruned and call('HLEN', plan.j) == pruned then
@@ -146,10 +145,11 @@ local function read_the_rest(plan)
 end
 
 local function plan_for(topic)
-    local plan = {bucket = bucket, topic = topic, node = node, left = left, next = math.huge,
-        batch = ready_batch(), j = bucket .. 'j:' .. topic, d = bucket .. 'd:' .. topic,
-        v = bucket .. 'v:' .. topic, r = bucket .. 'r:' .. topic, q = bucket .. 'q:' .. topic,
-        x = bucket .. 'x:' .. topic}
+    local plan = {topic = topic, node = node, left = left, next = math.huge, j = bucket .. 'j:' .. topic,
+        d = bucket .. 'd:' .. topic, v = bucket .. 'v:' .. topic, r = bucket .. 'r:' .. topic,
+        q = bucket .. 'q:' .. topic, batch = false, more = false, wrong = false, delayed = 0,
+        delayed_values = NONE, timed_out = 0, count = 0, wakes = false, is_over = false,
+        has_history = false, row_after_pause = false, dead_max = 0, dead_age = 0}
     if has_rows or has_rules then
         read_settings(plan)
     end
@@ -158,8 +158,8 @@ local function plan_for(topic)
         plan_delayed(plan)
         plan_timed_out(plan)
     end
-    if not plan.wrong and ((plan.dead_max or 0) > 0 or (plan.dead_age or 0) > 0) then
-        plan_pruning(plan, plan.x, o)
+    if not plan.wrong and plan.dead_max + plan.dead_age > 0 then
+        plan_pruning(plan, bucket .. 'x:' .. topic, o)
     end
     if not plan.wrong then
         read_the_rest(plan)
@@ -223,7 +223,7 @@ local function put_dead(plan, ids)
     for i, id in ipairs(ids) do
         dead[2 * i - 1], dead[2 * i] = until_now, id
     end
-    write('ZADD', plan.x, dead)
+    write('ZADD', bucket .. 'x:' .. plan.topic, dead)
 end
 
 local function remove_more(plan, more)
@@ -231,7 +231,7 @@ local function remove_more(plan, more)
     write('ZREM', plan.v, more.unreserved)
     write('ZREM', plan.q, more.unranked)
     write('ZREM', bucket .. 'e:' .. plan.topic, more.unwatched)
-    write('ZREM', plan.x, more.pruned)
+    write('ZREM', bucket .. 'x:' .. plan.topic, more.pruned)
     write('HDEL', plan.j, more.pruned)
     write('HDEL', bucket .. 'p:' .. plan.topic, more.bodies)
     write('HDEL', o, more.owned)

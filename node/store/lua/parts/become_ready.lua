@@ -1,7 +1,8 @@
 -- Many jobs become ready, last of their priorities: collected while the plan is made, with what
--- must stand before the first write, and put where they belong.   (needs moved wake)
-local function ready_batch()
-    return {ids = {}, values = {}, ranks = {}, ranked = 0}
+-- must stand before the first write, and put where they belong. A batch begins with some that have
+-- no rules; both arrays are its own from then on.   (needs moved wake)
+local function ready_batch(ids, values)
+    return {ids = ids, values = values, ranks = false, ranked = 0}
 end
 
 local function add_ready(batch, id, value)
@@ -10,6 +11,7 @@ local function add_ready(batch, id, value)
     if byte(value) % 128 >= 64 then
         local rank = parse('>I4', value, 25)
         if rank ~= COMMON_PRIORITY then
+            batch.ranks = batch.ranks or {}
             batch.ranks[at], batch.ranked = rank, batch.ranked + 1
         end
     end
@@ -27,7 +29,7 @@ local function put_ready(batch, r, q, number, values)
     local entries, ranked, count = {}, {}, #values
     local ids, olds, ranks = batch.ids, batch.values, batch.ranks
     for i = 1, #ids do
-        local id, key, rank = ids[i], pack('>I6', MIDDLE + number + i), ranks[i]
+        local id, key, rank = ids[i], pack('>I6', MIDDLE + number + i), ranks and ranks[i]
         if rank then
             ranked[#ranked + 1] = format('%d', rank)
             ranked[#ranked + 1] = key .. id

@@ -1,7 +1,7 @@
 -- What a scan is about to do with a topic, made by reading alone: the event it will have next, what
 -- its settings say, and (in plan.more) what only some topics have: jobs that die, rest or go. A plan
--- has bucket, topic, j, node; left: how many more jobs may move; wrong: why none will.   (needs
--- setting history_line)
+-- has topic, j, node; left: how many more jobs may move; wrong: why none will. (All its fields are
+-- there from the beginning: one that is added costs as much as a call.)   (needs setting history)
 local DUE, TIMED_OUT, DIED = 2, 7, 9 -- enum job_event
 local FOREVER = 281474976710655
 
