@@ -1,6 +1,7 @@
 -- pop: reserve the oldest ready jobs.
 --
--- KEYS   j p r v t n o q c, and where a job has expired by rule also its x and e
+-- KEYS   j p r v t n o q c, and by rule the topic's d, x and e: where it is paused, or a job has
+--        expired
 -- ARGV   topic, count, 1: remember the owners in o
 -- answer code, now, wait, more, then for each job: id, value, and where it is big its body
 -- USES   now
@@ -33,7 +34,10 @@ if call('EXISTS', q, c) > 0 then
     if ends > now then
         local wait = -1
         -- Whoever waits for these jobs is told at the pause's end: by the scan, if it comes then.
-        if ends < FOREVER and (call('LLEN', r) > 0 or call('ZCARD', q) > 0) then
+        local bucket = sub(j, 1, -#topic - 3)
+        local others = call('ZCARD', bucket .. 'd:' .. topic) + call('ZCARD', v)
+            + call('ZCARD', bucket .. 'x:' .. topic)
+        if ends < FOREVER and call('HLEN', j) > others then
             local score = format('%d', ends)
             call('ZREM', v, '') -- even if Redis is full
             if call('ZADD', t, 'LT', 'CH', score, topic) == 1 and call('ZCOUNT', t, '-inf', score) == 1 then
