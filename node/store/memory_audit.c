@@ -94,6 +94,7 @@ enum status memory_run_repair(struct call *c)
     if (!lost || record_find(c->topic, c->op->id))
         return STATUS_OK;
     lost_delete(c->topic, lost);
+    memory_topic_expect(c->topic, c->now_ms); /* it stood in the scan's way */
     c->op->out.repair.damage = DAMAGE_NO_JOB;
     return STATUS_OK;
 }

@@ -16,6 +16,8 @@ struct visit {
     int64_t *lateness_ms;           /* of the call */
     struct record **dead;           /* before: who dies here and now is not pruned yet */
     size_t dead_count;
+    int64_t expiry_ms; /* the next to expire, also if it dies of its tries right now: as Redis
+                        * plans it. The topic's next event is a lower bound */
 };
 
 static struct topic_settings settings_for(const struct op *op, const struct topic *topic)
@@ -187,7 +189,7 @@ static int64_t next_event_ms(const struct visit *v)
 {
     const struct order *places = v->topic->places, *dead = &places[JOB_DEAD];
     int64_t until_ms = v->topic->settings.paused_until_ms;
-    int64_t next_ms = order_first_ms(&v->topic->expiring);
+    int64_t next_ms = v->expiry_ms;
 
     next_ms = sooner(next_ms, order_first_ms(&places[JOB_DELAYED]));
     next_ms = sooner(next_ms, order_first_ms(&places[JOB_RESERVED]));
@@ -206,6 +208,7 @@ static void visit(struct visit *v)
 
     note_dead(v);
     move_due(v, &v->topic->expiring, expire);
+    v->expiry_ms = order_first_ms(&v->topic->expiring);
     move_due(v, &v->topic->places[JOB_DELAYED], become_due);
     move_due(v, &v->topic->places[JOB_RESERVED], time_out);
     prune(v);
