@@ -5,6 +5,7 @@
 #include "node/queue/core.h"
 #include "node/queue/handovers.h"
 #include "node/queue/history.h"
+#include "node/queue/text.h"
 
 #define CONFIRM_DELAY_MS 5
 
@@ -18,16 +19,6 @@ struct delivery {
 static uint64_t lease_key(unsigned bucket, int64_t stamp)
 {
     return (uint64_t)bucket << 48 | (uint64_t)stamp;
-}
-
-static struct bytes copy(char **to, struct bytes from)
-{
-    struct bytes copied = bytes_of(*to, from.len);
-
-    if (from.len)
-        memcpy(*to, from.at, from.len);
-    *to += from.len;
-    return copied;
 }
 
 static struct handed_job *handed_job_new(const struct op *op, const struct job *job,
@@ -44,9 +35,9 @@ static struct handed_job *handed_job_new(const struct op *op, const struct job *
         .stamp = job->stamp,
         .tries = job->tries,
         .bucket = op->bucket,
-        .topic = copy(&text, op->topic),
-        .id = copy(&text, job->id),
-        .holder = copy(&text, holder),
+        .topic = text_put(&text, op->topic),
+        .id = text_put(&text, job->id),
+        .holder = text_put(&text, holder),
     };
     list_init(&h->link);
     return h;
@@ -74,13 +65,16 @@ static struct bytes name_holder(const struct deliveries *ds, struct bytes client
 
     if (client.len == 0)
         return client;
-    copy(&end, client);
+    text_put(&end, client);
     if (node.len > 0) {
-        copy(&end, BYTES("@"));
-        copy(&end, bytes_of(node.at, minimum(node.len, (size_t)(room + JOB_HOLDER_MAX - end))));
+        text_put(&end, BYTES("@"));
+        node.len = minimum(node.len, JOB_HOLDER_MAX - client.len - 1);
+        text_put(&end, node);
     }
     return bytes_of(room, (size_t)(end - room));
 }
+
+_Static_assert(QUEUE_CLIENT_MAX_BYTES < JOB_HOLDER_MAX, "and some of the node's name");
 
 struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
                               const struct job *jobs, unsigned count, const struct pop *pop)

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "node/queue/core.h"
+#include "node/queue/text.h"
 
 #define KEEP_MS     60000
 #define SEQS_PER_MS 1000
@@ -48,16 +49,6 @@ static void on_forget(struct timer *timer)
     forget_all(CONTAINER_OF(timer, struct handovers, forget));
 }
 
-static struct bytes copy(char **to, struct bytes from)
-{
-    struct bytes copied = {*to, from.len};
-
-    if (from.len)
-        memcpy(*to, from.at, from.len);
-    *to += from.len;
-    return copied;
-}
-
 static struct remembered *remember(const struct handover *h, int64_t seq)
 {
     struct remembered *r = malloc(sizeof(*r) + h->topic.len + h->id.len + h->client.len);
@@ -68,15 +59,10 @@ static struct remembered *remember(const struct handover *h, int64_t seq)
     to = r->text;
     r->h = *h;
     r->h.seq = seq;
-    r->h.topic = copy(&to, h->topic);
-    r->h.id = copy(&to, h->id);
-    r->h.client = copy(&to, h->client);
+    r->h.topic = text_put(&to, h->topic);
+    r->h.id = text_put(&to, h->id);
+    r->h.client = text_put(&to, h->client);
     return r;
-}
-
-bool handovers_are_watched(const struct handovers *hs)
-{
-    return hs->ring;
 }
 
 void handovers_add(struct handovers *hs, const struct handover *h)

@@ -44,9 +44,6 @@ struct handovers {
 void handovers_init(struct handovers *hs, struct core *core);
 void handovers_fini(struct handovers *hs);
 
-/* Is it worth the trouble to remember who gets what? */
-bool handovers_are_watched(const struct handovers *hs);
-
 /* It gets its number here; the rest is copied where somebody watches. */
 void handovers_add(struct handovers *hs, const struct handover *h);
 

@@ -1,10 +1,10 @@
 #include "node/queue/keeper.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "node/queue/batches.h"
 #include "node/queue/core.h"
+#include "node/queue/text.h"
 
 /* Names are copied: what it is about may end before it is answered. */
 struct keep {
@@ -18,15 +18,6 @@ struct keep {
 static const struct handed_job *job_of(const struct list *link)
 {
     return CONTAINER_OF(link, struct handed_job, link);
-}
-
-static struct bytes copy(char **to, struct bytes from)
-{
-    struct bytes copied = bytes_of(*to, from.len);
-
-    memcpy(*to, from.at, from.len);
-    *to += from.len;
-    return copied;
 }
 
 static struct keep *keep_new(struct reading *r)
@@ -45,10 +36,10 @@ static struct keep *keep_new(struct reading *r)
     text = keep->text;
     keep->reading = r;
     keep->op = (struct op){
-        .verb = OP_KEEP, .bucket = first->bucket, .topic = copy(&text, first->topic)};
+        .verb = OP_KEEP, .bucket = first->bucket, .topic = text_put(&text, first->topic)};
     LIST_EACH (link, r->jobs)
-        keep->leases[count++] =
-            (struct lease){.id = copy(&text, job_of(link)->id), .stamp = job_of(link)->stamp};
+        keep->leases[count++] = (struct lease){.id = text_put(&text, job_of(link)->id),
+                                               .stamp = job_of(link)->stamp};
     keep->op.in.leases.items = keep->leases;
     keep->op.in.leases.count = count;
     return keep;

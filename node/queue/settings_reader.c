@@ -53,10 +53,24 @@ static void begin_bucket(struct settings_reader *r)
     read_page(r);
 }
 
+static void step(struct settings_reader *r)
+{
+    r->bucket = (r->bucket + 1) % r->core->store->buckets;
+}
+
+/* It must not keep the others from being read; in haste all are read again. */
+static void skip_bucket(struct settings_reader *r)
+{
+    step(r);
+    if (r->hurried > 0)
+        r->hurried = r->core->store->buckets;
+    timer_arm(r->core->timers, &r->rest, RETRY_MS);
+}
+
 static void finish_bucket(struct settings_reader *r)
 {
     settings_cache_end_round(r->cache, r->bucket);
-    r->bucket = (r->bucket + 1) % r->core->store->buckets;
+    step(r);
     if (r->hurried > 0 && --r->hurried == 0)
         r->cache->is_whole = true;
     if (r->hurried > 0)
@@ -75,7 +89,7 @@ static void on_page(struct op *op)
         return;
     if (op->status != STATUS_OK || next.len > sizeof(r->after)) {
         LOG_DEBUG("queue", "settings of bucket %u: %s", op->bucket, status_text(op->status));
-        timer_arm(r->core->timers, &r->rest, RETRY_MS);
+        skip_bucket(r);
     } else if (next.len > 0) {
         memcpy(r->after, next.at, next.len);
         r->after_len = next.len;

@@ -257,6 +257,28 @@ static void a_change_that_could_not_be_read_is_read_again(void **state)
     assert_int_equal(settings_at(&other, "t").ttr_ms, 5);
 }
 
+/* Pushes tell: while not all is read they ask for their own topic's. */
+static void a_bucket_that_cannot_be_read_is_read_a_moment_later(void **state)
+{
+    struct call call = {0};
+    struct fixture late;
+    unsigned long before;
+
+    turn_both();
+    for (char topic[] = "a"; *topic <= 'j'; ++*topic)
+        set_ttr(&f, topic, 5);
+    fixture_join(&late, &f);
+    memory_store_fail(late.ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    fixture_turn(&late);
+    fixture_advance(&late, 500);
+    for (char topic[] = "a"; *topic <= 'j'; ++*topic)
+        assert_int_equal(settings_at(&late, topic).ttr_ms, 5);
+    before = memory_store_count(late.ms, OP_SETTINGS);
+    submit(&late, &call, OP_PUSH, "t", "1", 0);
+    assert_int_equal(memory_store_count(late.ms, OP_SETTINGS), before);
+    fixture_end(&late);
+}
+
 static void a_change_during_a_cut_is_known_when_the_store_is_back(void **state)
 {
     turn_both();
@@ -450,6 +472,7 @@ int main(void)
         TEST(many_changes_of_a_topic_are_one_read_or_two),
         TEST(changes_of_very_many_topics_are_read_as_a_whole),
         TEST(a_change_that_could_not_be_read_is_read_again),
+        TEST(a_bucket_that_cannot_be_read_is_read_a_moment_later),
         TEST(a_change_during_a_cut_is_known_when_the_store_is_back),
         TEST(reads_a_bucket_a_second_for_what_it_missed),
         TEST(asks_nothing_while_the_store_is_down),
