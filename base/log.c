@@ -29,6 +29,7 @@ const char *const log_modules[] = {
     "libevent",     /* what the library says */
     "log",          /* the log itself */
     "queue",        /* the engine */
+    "reconciler",   /* mending what is in the wrong place */
     "redis",        /* our links to Redis */
     "redis-server", /* what the embedded Redis says */
     "scanner",      /* moving what is due */

@@ -399,13 +399,10 @@ static void what_the_store_does_not_take_is_counted(void **state)
 
 static void nothing_of_op(struct core *core, const struct op *op)
 {
-    (void)core;
-    (void)op;
 }
 
 static void nothing(struct core *core)
 {
-    (void)core;
 }
 
 /* A history of its own, because a store that holds its answers back gives no cause for lines.

@@ -207,7 +207,6 @@ static bool tell_push(const struct op *op, struct history_item *item)
 
 static bool tell_ack(const struct op *op, struct history_item *item)
 {
-    (void)op;
     item->event = EVENT_ACKED;
     return true;
 }
@@ -238,7 +237,6 @@ static bool tell_bury(const struct op *op, struct history_item *item)
 
 static bool tell_cancel(const struct op *op, struct history_item *item)
 {
-    (void)op;
     item->event = EVENT_CANCELLED;
     return true;
 }

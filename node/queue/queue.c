@@ -12,6 +12,7 @@
 #include "node/queue/history.h"
 #include "node/queue/owners.h"
 #include "node/queue/pushes.h"
+#include "node/queue/reconciler.h"
 #include "node/queue/scanner.h"
 #include "node/queue/settings_reader.h"
 #include "node/queue/sweeps.h"
@@ -28,6 +29,7 @@ struct queue {
     struct handovers handovers;
     struct history history;
     struct traces traces;
+    struct reconciler reconciler;
     struct censuses censuses;
     struct settings_cache settings;
     struct settings_reader settings_reader;
@@ -245,6 +247,7 @@ static void on_up(void *arg)
     struct queue *q = arg;
 
     settings_reader_set_store(&q->settings_reader, true);
+    reconciler_set_store(&q->reconciler, true);
     censuses_set_store(&q->censuses, true);
     waiters_wake_all(&q->waiters);
     if (q->scanner.is_active)
@@ -257,6 +260,7 @@ static void on_down(void *arg)
     struct queue *q = arg;
 
     settings_reader_set_store(&q->settings_reader, false);
+    reconciler_set_store(&q->reconciler, false);
     censuses_set_store(&q->censuses, false);
 }
 
@@ -292,6 +296,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     sweeps_init(&q->sweeps, &q->core);
     history_init(&q->history, &q->core, &q->settings);
     traces_init(&q->traces, &q->core, &q->history);
+    reconciler_init(&q->reconciler, &q->core);
     deliveries_init(&q->deliveries, &q->core, &q->handovers, &q->history);
     owners_init(&q->owners, &q->core);
     waiters_init(&q->waiters, &q->core, &q->deliveries, &q->owners);
@@ -317,6 +322,7 @@ void queue_free(struct queue *q)
     sweeps_fini(&q->sweeps);
     settings_reader_fini(&q->settings_reader);
     traces_fini(&q->traces);
+    reconciler_fini(&q->reconciler);
     history_fini(&q->history);
     settings_cache_fini(&q->settings);
     owners_fini(&q->owners);
@@ -329,17 +335,20 @@ void queue_free(struct queue *q)
 void queue_reload(struct queue *q, const struct queue_options *options)
 {
     q->core.options = *options;
+    reconciler_reload(&q->reconciler);
 }
 
 void queue_activate(struct queue *q)
 {
     LOG_INFO("queue", "moving what is due, in %u buckets", q->core.store->buckets);
     scanner_activate(&q->scanner);
+    reconciler_set_active(&q->reconciler, true);
 }
 
 void queue_deactivate(struct queue *q)
 {
     scanner_deactivate(&q->scanner);
+    reconciler_set_active(&q->reconciler, false);
 }
 
 void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
@@ -354,6 +363,7 @@ void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg)
     censuses_close(&q->censuses);
     sweeps_cancel_all(&q->sweeps);
     traces_cancel_all(&q->traces);
+    reconciler_close(&q->reconciler);
     settings_reader_close(&q->settings_reader);
     deliveries_close(&q->deliveries);
     check_stopped(q);

@@ -1,0 +1,89 @@
+/* Proves, slowly and for ever, that every job is in its one place, and mends what is not.
+ *
+ * It walks through all topics of the store (walk.h), and through the pages of each (AUDIT).
+ * What looks wrong there is looked at a second time some seconds later (suspects.h); what is
+ * wrong again is judged, and mended, by a script that looks at this job alone, exactly
+ * (REPAIR). So a healthy job is never touched.
+ *
+ *                 it may work                  its time has come
+ *   OFF <---------------------------> RESTING ------------------> NAMING         topics' names
+ *    ^           it may not            ^   ^                      LOOKING        at a page
+ *    |                                 |   |                      LOOKING_AGAIN  at a suspect's
+ *    |                                 |   +------ answer ------- MENDING
+ *    | answer                          |                               |
+ *    +---------- LEAVING --------------+                               | it may not any more
+ *                   ^        answer, and it may again                  |
+ *                   +--------------------------------------------------+
+ *
+ * - It may work on the active node, while the store is up and options.audit_rate is not 0.
+ * - From NAMING to LEAVING one operation is on its way; the store gives each its deadline.
+ * - OFF holds no memory but where the walk was.
+ * - It rests after each answer for as long as that has cost: what was looked at by audit_rate,
+ *   and some times what the answer took, so that a busy store has little of it.
+ * - What it may do next is decided when it has rested: mend, else look again, else walk on.
+ *
+ * Walks begin WALK_MS apart at least.
+ */
+#ifndef DUEQ_NODE_QUEUE_RECONCILER_H
+#define DUEQ_NODE_QUEUE_RECONCILER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/timer.h"
+#include "node/queue/suspects.h"
+#include "node/queue/walk.h"
+#include "node/store/op.h"
+
+#define RECONCILER_START_MS 5000 /* from OFF to the first look */
+#define RECONCILER_WALK_MS  10000
+
+struct core;
+
+enum reconciler_state {
+    RECONCILER_OFF,
+    RECONCILER_RESTING,
+    RECONCILER_NAMING,
+    RECONCILER_LOOKING,
+    RECONCILER_LOOKING_AGAIN,
+    RECONCILER_MENDING,
+    RECONCILER_LEAVING,
+    RECONCILER_STATE_COUNT,
+};
+
+struct reconciler {
+    struct core *core;
+    enum reconciler_state state;
+    bool is_active;
+    bool is_store_up;
+    bool is_closing;
+    struct timer rest;
+    struct op op;
+
+    struct walk walk;
+    struct bytes topic; /* in the walk's names; "": one is to be named */
+    size_t page_len;    /* of the topic: looked at up to there */
+    char page[OP_CURSOR_MAX];
+    int64_t walk_at_mono_ms; /* not before then */
+    int64_t next_walk_mono_ms;
+
+    struct suspects suspects;
+    struct suspected *suspect; /* LOOKING_AGAIN, MENDING */
+
+    unsigned said, unsaid; /* lines of the log since then */
+    int64_t said_since_mono_ms;
+};
+
+void reconciler_init(struct reconciler *r, struct core *core);
+void reconciler_fini(struct reconciler *r);
+
+void reconciler_set_active(struct reconciler *r, bool is_active);
+void reconciler_set_store(struct reconciler *r, bool is_up);
+
+/* The options may have changed. */
+void reconciler_reload(struct reconciler *r);
+
+/* The engine stops: nothing more is sent. */
+void reconciler_close(struct reconciler *r);
+
+#endif
