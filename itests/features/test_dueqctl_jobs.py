@@ -198,8 +198,10 @@ def test_pop_used_wrongly_asks_no_node(words):
 def test_release_gives_back_for_now_or_for_later(ctl, topic):
     ctl.ok("push", topic, "x")
     job = pop_one(ctl, topic)
-    assert ctl.json("release", topic, job["id"], job["lease"]) == {
-        "topic": topic, "id": job["id"], "done": "released"}
+    answer = ctl.json("release", topic, job["id"], job["lease"])
+    due_ms = ctl.json("get", topic, job["id"])["due_ms"]
+    assert answer == {"topic": topic, "id": job["id"], "done": "released", "due_ms": due_ms,
+                      "tries": 1}
     job = pop_one(ctl, topic)
     assert job["tries"] == 1
     ctl.ok("release", topic, job["id"], job["lease"], "--delay", "1h")

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from harness.dueqctl import Dueqctl
 from harness.gmq import GmqError, request
 from harness.wait import wait_until
 
@@ -115,3 +116,25 @@ def test_a_mistake_changes_nothing(make_node):
     with node.python_client() as client:
         client.push("topic", "quiet-1")
     assert " debug " not in node.output()
+
+
+def test_settings_of_topics_can_change(make_node):
+    """For jobs that are pushed from then on; and of each setting the first row counts."""
+    node, reload = configured_node(
+        make_node, "topics:\n  - {name: mail.urgent, priority: 5}\n  - {name: mail.*, ttr: 5m}\n")
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+
+    def pushed(topic):
+        return ctl.json("get", topic, ctl.json("push", topic, "x")["id"])
+
+    job = pushed("mail.urgent")
+    assert (job["ttr_ms"], job["priority"]) == (300000, 5)
+    assert (pushed("mail.x")["priority"], pushed("other")["ttr_ms"]) == (1024, 60000)
+    reload("topics:\n  - name: mail.*\n    ttr: 7m\n    backoff: {kind: fixed, base: 2s}\n")
+    changed(node, "topics")
+    wait_until(lambda: pushed("mail.urgent")["ttr_ms"] == 420000, "the new rows hold")
+    job = pushed("mail.urgent")
+    assert job["priority"] == 1024 and job["backoff"]["base_ms"] == 2000
+    reload("topics:\n  - ttr: 7m\n")
+    wait_until(lambda: "topics.name: is missing" in node.output(), "the mistake is named")
+    assert pushed("mail.x")["ttr_ms"] == 420000

@@ -38,7 +38,7 @@ static void print_done(const char *id, const struct saying *saying, const json_t
     struct buf text = BUF_INIT;
 
     buf_add_text(&text, saying->done);
-    if (death.len)
+    if (death.len && !bytes_equal(death, bytes_of_text(saying->done)))
         buf_printf(&text, ", and dead (%s)", death.at);
     else if (due_ms) {
         buf_add_text(&text, ", ");

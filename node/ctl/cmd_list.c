@@ -37,6 +37,7 @@ struct list {
     struct buf cursor; /* of the next page; empty: the first, or there is none */
     int64_t left;      /* to be shown */
     bool has_result;   /* --json: a first element was printed */
+    bool has_more;     /* behind what was to be shown */
 };
 
 static void add_moment(struct buf *to, const char *before, const json_t *job, const char *name)
@@ -99,7 +100,8 @@ static void show(struct list *l, const json_t *page)
         table_print(&l->table, stdout);
 }
 
-static enum ctl_exit fetch(struct list *l, json_t **page, struct failure *failure)
+static enum ctl_exit fetch(struct list *l, int64_t limit, json_t **page,
+                           struct failure *failure)
 {
     const struct option_value *state = &l->arguments->own[STATE];
     struct request request;
@@ -107,7 +109,7 @@ static enum ctl_exit fetch(struct list *l, json_t **page, struct failure *failur
     request_init(&request, "GET", "/v1/topics/%/jobs", l->arguments->words[0]);
     if (state->is_given)
         request_add_query(&request, "state", state->text);
-    request_add_query_number(&request, "limit", l->left < PAGE ? l->left : PAGE);
+    request_add_query_number(&request, "limit", limit);
     if (l->cursor.len)
         request_add_query(&request, "cursor", buf_text(&l->cursor));
     request.expects = "jobs";
@@ -116,18 +118,35 @@ static enum ctl_exit fetch(struct list *l, json_t **page, struct failure *failur
     return failure->end;
 }
 
+static void take_cursor(struct list *l, const json_t *page)
+{
+    buf_clear(&l->cursor);
+    buf_add_bytes(&l->cursor, output_text(page, "next"));
+}
+
 /* True: there may be another page. */
 static bool show_page(struct list *l, struct failure *failure)
 {
     json_t *page = NULL;
 
-    if (fetch(l, &page, failure) != CTL_DONE)
+    if (fetch(l, l->left < PAGE ? l->left : PAGE, &page, failure) != CTL_DONE)
         return false;
     show(l, page);
-    buf_clear(&l->cursor);
-    buf_add_bytes(&l->cursor, output_text(page, "next"));
+    take_cursor(l, page);
     json_decref(page);
     return l->cursor.len > 0;
+}
+
+/* A cursor alone is no promise: the pages behind it may be empty. */
+static void look_ahead(struct list *l, struct failure *failure)
+{
+    json_t *page = NULL;
+
+    while (!l->has_more && l->cursor.len && fetch(l, 1, &page, failure) == CTL_DONE) {
+        l->has_more = json_array_size(json_object_get(page, "jobs")) > 0;
+        take_cursor(l, page);
+        json_decref(page);
+    }
 }
 
 /* What was printed before a page failed stays true. */
@@ -139,7 +158,7 @@ static void end_output(const struct list *l, const struct failure *failure)
         return;
     putchar(']');
     if (failure->end == CTL_DONE) {
-        printf(",\"has_more\":%s}\n", l->cursor.len ? "true" : "false");
+        printf(",\"has_more\":%s}\n", l->has_more ? "true" : "false");
         return;
     }
     fputs(",\"error\":", stdout);
@@ -162,8 +181,10 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
         fputs("{\"jobs\":[", stdout);
     while (show_page(&l, &failure) && l.left > 0 && output_flush())
         continue;
+    if (failure.end == CTL_DONE)
+        look_ahead(&l, &failure);
     end_output(&l, &failure);
-    if (failure.end == CTL_DONE && l.cursor.len && !ctl->is_json)
+    if (l.has_more && !ctl->is_json)
         ctl_say("there are more: --limit, or --all");
     table_fini(&l.table);
     buf_fini(&l.cursor);

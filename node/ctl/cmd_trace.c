@@ -40,7 +40,10 @@ static void add_row(struct table *table, const json_t *item)
         buf_printf(&event, ": %s", output_text(item, "death").at);
     add_moment(table, item, "time_ms");
     table_add(table, buf_bytes(&event));
-    table_add_number(table, output_number(item, "tries", 0));
+    if (json_object_get(item, "tries"))
+        table_add_number(table, output_number(item, "tries", 0));
+    else
+        table_add_text(table, "");
     add_moment(table, item, "at_ms");
     table_add(table, output_text(item, "node"));
     table_add(table, output_text(item, "client"));

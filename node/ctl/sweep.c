@@ -20,7 +20,18 @@ struct work {
     int64_t count;
     int64_t limit; /* of the next request */
     bool has_more;
+    bool is_over;
 };
+
+/* Without progress there is no use in going on. */
+static void take_answer(struct work *w, const json_t *answer)
+{
+    int64_t count = output_number(answer, "count", 0);
+
+    w->count += count;
+    w->has_more = json_is_true(json_object_get(answer, "has_more"));
+    w->is_over = !w->has_more || count == 0;
+}
 
 static enum ctl_exit send(struct work *w, struct failure *failure)
 {
@@ -35,10 +46,8 @@ static enum ctl_exit send(struct work *w, struct failure *failure)
                                              json_integer(left < w->limit ? left : w->limit)))
         abort();
     request_send(w->ctl, &request, &answer, failure);
-    if (failure->end == CTL_DONE) {
-        w->count += output_number(answer, "count", 0);
-        w->has_more = json_is_true(json_object_get(answer, "has_more"));
-    }
+    if (failure->end == CTL_DONE)
+        take_answer(w, answer);
     json_decref(answer);
     request_fini(&request);
     return failure->end;
@@ -48,8 +57,7 @@ static enum ctl_exit sweep_all(struct work *w, struct failure *failure)
 {
     enum ctl_exit end = CTL_DONE;
 
-    w->has_more = w->sweep->total > 0;
-    while (end == CTL_DONE && w->has_more && w->count < w->sweep->total &&
+    while (end == CTL_DONE && !w->is_over && w->count < w->sweep->total &&
            !interrupt_is_caught()) {
         int64_t begin_ms = clock_mono_ms();
 
