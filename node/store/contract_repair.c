@@ -161,6 +161,21 @@ static void the_due_time_of_the_header_counts(void **state)
     assert_int_equal(next_event_ms(), due_ms);
 }
 
+/* The scan goes by the place: it finds the job before a repair does. */
+static void a_place_that_says_long_ago_means_now(void **state)
+{
+    struct op op;
+
+    push_delayed("a", FAR_MS);
+    plant_score('d', "a", 1);
+    op = run_well(id_op(OP_REPAIR, ""));
+    assert_int_equal(op.out.repair.damage, DAMAGE_NO_EVENT);
+    assert_int_equal(op.wait_ms, 0);
+    op = scan(1000);
+    assert_int_equal(op.out.scan.lateness_count, 1);
+    assert_int_equal(op.out.scan.lateness_ms[0], 0);
+}
+
 static void a_ready_job_in_the_wrong_rank_goes_to_its_own(void **state)
 {
     struct job job = (push_ranked("a", 7), get("a"));
@@ -189,6 +204,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_body_of_a_job_that_has_its_own_goes),
     TEST(a_mended_topic_is_scanned_again),
     TEST(the_due_time_of_the_header_counts),
+    TEST(a_place_that_says_long_ago_means_now),
     TEST(a_ready_job_in_the_wrong_rank_goes_to_its_own),
 };
 

@@ -174,7 +174,7 @@ local function add_up(plan)
     local more = plan.more
     answer[4], answer[5] = answer[4] + plan.count, answer[5] + plan.timed_out
     for i = 1, plan.delayed do
-        answer[#answer + 1] = now - parse('>I6', plan.delayed_values[i], 8)
+        answer[#answer + 1] = math.max(now - parse('>I6', plan.delayed_values[i], 8), 0)
     end
     if more then
         answer[6], answer[7] = answer[6] + more.tries_died, answer[7] + more.expired_died

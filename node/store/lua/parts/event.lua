@@ -8,6 +8,6 @@ local function event(t, topic, at)
     if call('ZADD', t, 'LT', 'CH', score, topic) == 0 then
         return -1, false
     end
-    return call('ZCOUNT', t, '-inf', score) == 1 and at - now or -1, true
+    return call('ZCOUNT', t, '-inf', score) == 1 and math.max(at - now, 0) or -1, true
 end
 
