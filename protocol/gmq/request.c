@@ -126,6 +126,7 @@ static void submit_push(struct gmq *g, struct request *r)
         .verb = OP_PUSH,
         .on_done = on_push_done,
         .topic = r->call.topic,
+        .client = peer_name(&r->client->connection),
         .id = r->call.job_id,
         .in.push = {.body = r->call.body,
                     .delay_ms = r->call.delay_ms,

@@ -11,6 +11,16 @@ struct call {
     void (*answer)(struct exchange *x, const struct op *op);
 };
 
+/* The rest of a number's range is checked before: these are told by the store's clock. */
+const char *api_text_of(const struct op *op)
+{
+    if (op->status == STATUS_OUT_OF_RANGE && op->verb == OP_PUSH)
+        return "it would be due in more than 3650 days, or not before its ttl is over";
+    if (op->status == STATUS_OUT_OF_RANGE && op->verb == OP_MOVE)
+        return "it would be due in more than 3650 days";
+    return http_error_row(http_error_of(op->status))->text;
+}
+
 static void on_done(struct op *op)
 {
     struct call *call = CONTAINER_OF(op, struct call, op);
@@ -18,7 +28,7 @@ static void on_done(struct op *op)
     if (op->status == STATUS_OK)
         call->answer(call->x, op);
     else
-        exchange_reply_status_error(call->x, op->status);
+        exchange_reply_error_text(call->x, http_error_of(op->status), "%s", api_text_of(op));
     free(call);
 }
 
@@ -31,6 +41,7 @@ void api_call(struct exchange *x, const struct op *op,
         abort();
     *call = (struct call){.op = *op, .x = x, .answer = answer};
     call->op.topic = x->topic;
+    call->op.client = exchange_client(x);
     call->op.on_done = on_done;
     queue_submit(x->http->queue, &call->op);
 }

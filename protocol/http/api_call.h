@@ -17,6 +17,9 @@
 void api_call(struct exchange *x, const struct op *op,
               void (*answer)(struct exchange *x, const struct op *op));
 
+/* What is said of an operation that did not end OK. */
+const char *api_text_of(const struct op *op);
+
 /* 204: done, and nothing to say. */
 void api_answer_nothing(struct exchange *x, const struct op *op);
 

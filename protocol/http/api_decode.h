@@ -1,9 +1,6 @@
-/* What the bodies of the API's requests say. Pure.
- *
- * Strict, because a misspelt member that is ignored is a job that runs at the wrong time: what
- * is not known, given twice, of another type or out of its range is refused, and the text
- * names the member. Nothing is copied: strings are unescaped, and base64 is decoded, where
- * they lie, so each value can be decoded once, and its bytes must be the caller's to change.
+/* What the bodies of the API's requests about jobs say; api_decode_topic.h has those about
+ * topics. Pure. As strict as object.h, and as there nothing is copied: base64 is decoded where
+ * it lies.
  *
  * To add a member: a line in the table of its object in api_decode.c, and where it goes.
  */
@@ -15,14 +12,9 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "node/store/op.h"
+#include "protocol/http/object.h"
 
-#define API_JOBS_MAX       1000 /* in one request */
-#define API_TTR_DEFAULT_MS 60000
-
-/* Why something is refused, for people. Not always UTF-8: it may quote the client. */
-struct api_why {
-    char text[200];
-};
+#define API_ITEMS_MAX 1000 /* jobs or leases in one request */
 
 /* One job to be pushed, as struct op wants it. */
 struct api_push {
@@ -31,13 +23,24 @@ struct api_push {
     int64_t delay_ms;
     int64_t at_ms; /* 0: not given, or as long past as can be: at once */
     int64_t ttr_ms;
+    int64_t ttl_ms;
+    struct job_rules rules;
+    enum push_mode mode;
+    unsigned given; /* SETTING_BITs of TTR, ttl and rules; the others' values mean nothing */
 };
 
-/* What ack, release and touch are asked with. */
+/* What ack, release, touch and bury are asked with. */
 struct api_lease {
+    struct bytes id; /* of one among several */
     int64_t stamp;
-    int64_t delay_ms; /* release */
+    int64_t delay_ms; /* release; -1: as the job's backoff says */
     int64_t ttr_ms;   /* touch; 0: the job's own */
+};
+
+/* Another time for a job, as struct op wants it. */
+struct api_move {
+    int64_t delay_ms;
+    int64_t at_ms;
 };
 
 /* Is it JSON? Then `value` is the body without the space around it, for the calls below. They
@@ -48,11 +51,25 @@ enum status api_decode(struct bytes body, struct bytes *value, struct api_why *w
 enum status api_decode_push(struct bytes object, struct api_push *push,
                             struct api_why *why) MUST_CHECK;
 
-/* How many jobs a list has: 1 to API_JOBS_MAX, else OUT_OF_RANGE. Not what they are. */
+/* How many jobs a list has: 1 to API_ITEMS_MAX, else OUT_OF_RANGE. Not what they are. */
 enum status api_count_jobs(struct bytes list, unsigned *count, struct api_why *why) MUST_CHECK;
 
-/* {"lease"} for ACK; with "delay_ms" for RELEASE, with "ttr_ms" for TOUCH. */
+/* {"lease"} for ACK and BURY; with "delay_ms" for RELEASE, with "ttr_ms" for TOUCH. */
 enum status api_decode_lease(struct bytes object, enum op_verb verb, struct api_lease *lease,
                              struct api_why *why) MUST_CHECK;
+
+/* {"leases"}: the list, and how many it has, as for jobs; and one of them: {"id", "lease"}. */
+enum status api_decode_leases(struct bytes object, struct bytes *list, unsigned *count,
+                              struct api_why *why) MUST_CHECK;
+enum status api_decode_one_lease(struct bytes object, struct api_lease *lease,
+                                 struct api_why *why) MUST_CHECK;
+
+/* {"delay_ms"} or {"at_ms"} */
+enum status api_decode_move(struct bytes object, struct api_move *move,
+                            struct api_why *why) MUST_CHECK;
+
+/* {"kind", "base_ms", "cap_ms", "jitter_percent"}, what stands under "backoff". */
+enum status api_decode_backoff(struct bytes object, struct backoff *backoff,
+                               struct api_why *why) MUST_CHECK;
 
 #endif

@@ -2,36 +2,38 @@
 
 #include "protocol/json_text.h"
 
-#define JOB_ROOM_BYTES 256 /* what a job takes beside its texts, generously */
+#define JOB_ROOM_BYTES 512 /* what a job takes beside its texts, generously */
 
-/* `prefix` is what stands before the value, the member's name included. */
-static void add_text(struct buf *out, const char *prefix, struct bytes text)
+void api_add_text(struct buf *out, const char *prefix, struct bytes text)
 {
     buf_add_text(out, prefix);
     json_add_text(out, text);
 }
 
-static void add_number(struct buf *out, const char *prefix, int64_t number)
+void api_add_number(struct buf *out, const char *prefix, int64_t number)
 {
     buf_add_text(out, prefix);
     buf_add_number(out, number);
 }
 
-/* Below 0: there is none. */
-static void add_number_or_null(struct buf *out, const char *prefix, int64_t number)
+void api_add_number_or_null(struct buf *out, const char *prefix, int64_t number)
 {
     if (number >= 0) {
-        add_number(out, prefix, number);
+        api_add_number(out, prefix, number);
         return;
     }
     buf_add_text(out, prefix);
     buf_add_text(out, "null");
 }
 
-void api_add_pushed(struct buf *out, struct bytes id, int64_t due_ms)
+/* ---- what was done ---- */
+
+void api_add_pushed(struct buf *out, const struct op *op)
 {
-    add_text(out, "{\"id\":", id);
-    add_number(out, ",\"due_ms\":", due_ms);
+    api_add_text(out, "{\"id\":", op->out.push.id);
+    api_add_number(out, ",\"due_ms\":", op->out.push.due_ms);
+    if (op->out.push.existed)
+        buf_add_text(out, ",\"existed\":true");
     buf_add_char(out, '}');
 }
 
@@ -39,6 +41,18 @@ void api_add_refusal(struct buf *out, enum http_error error, struct bytes messag
 {
     buf_add_text(out, "{\"error\":");
     http_error_write(out, error, message);
+    buf_add_char(out, '}');
+}
+
+void api_add_released(struct buf *out, const struct op *op)
+{
+    enum death death = op->out.change.death;
+
+    api_add_number_or_null(out,
+                           "{\"due_ms\":", death == DEATH_NONE ? op->out.change.due_ms : -1);
+    api_add_number(out, ",\"tries\":", op->out.change.tries);
+    if (death != DEATH_NONE)
+        api_add_text(out, ",\"death\":", bytes_of_text(death_word(death)));
     buf_add_char(out, '}');
 }
 
@@ -56,35 +70,88 @@ static void add_body(struct buf *out, struct bytes body)
     json_add_base64(out, body);
 }
 
-/* What stands before the state or the lease, and what stands behind it. */
 static void open_job(struct buf *out, struct bytes topic, const struct job *job)
 {
     buf_reserve(out, JOB_ROOM_BYTES + topic.len + job->id.len + job->body.len);
-    add_text(out, "{\"id\":", job->id);
-    add_text(out, ",\"topic\":", topic);
-    add_body(out, job->body);
+    api_add_text(out, "{\"id\":", job->id);
+    api_add_text(out, ",\"topic\":", topic);
 }
 
-static void close_job(struct buf *out, const struct job *job)
+static void add_times(struct buf *out, const struct job *job)
 {
-    add_number(out, ",\"due_ms\":", job->due_ms);
-    add_number(out, ",\"delay_ms\":", job->delay_ms);
-    add_number(out, ",\"ttr_ms\":", job->ttr_ms);
-    add_number(out, ",\"tries\":", job->tries);
+    api_add_number(out, ",\"due_ms\":", job->due_ms);
+    api_add_number(out, ",\"delay_ms\":", job->delay_ms);
+    api_add_number(out, ",\"ttr_ms\":", job->ttr_ms);
+    api_add_number(out, ",\"tries\":", job->tries);
+}
+
+void api_add_backoff(struct buf *out, const struct backoff *backoff)
+{
+    static const char *const kinds[] = {[BACKOFF_NONE] = "{\"kind\":\"none\"",
+                                        [BACKOFF_FIXED] = "{\"kind\":\"fixed\"",
+                                        [BACKOFF_EXPONENTIAL] = "{\"kind\":\"exponential\""};
+
+    buf_add_text(out, kinds[backoff->kind]);
+    if (backoff->kind != BACKOFF_NONE) {
+        api_add_number(out, ",\"base_ms\":", backoff->base_ms);
+        api_add_number(out, ",\"cap_ms\":", backoff->cap_ms);
+        api_add_number(out, ",\"jitter_percent\":", backoff->jitter_percent);
+    }
     buf_add_char(out, '}');
 }
 
-void api_add_job(struct buf *out, struct bytes topic, const struct job *job)
+static void add_rules(struct buf *out, const struct job_rules *rules)
 {
-    open_job(out, topic, job);
-    add_text(out, ",\"state\":", bytes_of_text(job_state_word(job->state)));
-    close_job(out, job);
+    api_add_number(out, ",\"priority\":", rules->priority);
+    api_add_number(out, ",\"max_tries\":", rules->max_tries);
+    buf_add_text(out, ",\"backoff\":");
+    api_add_backoff(out, &rules->backoff);
+    if (rules->expires_ms)
+        api_add_number(out, ",\"expires_ms\":", rules->expires_ms);
+}
+
+/* What only jobs of some states have. */
+static void add_place(struct buf *out, const struct job_row *row)
+{
+    if (row->job.state == JOB_RESERVED)
+        api_add_number(out, ",\"deadline_ms\":", row->place_ms);
+    if (row->job.state != JOB_DEAD)
+        return;
+    api_add_number(out, ",\"died_ms\":", row->place_ms);
+    api_add_text(out, ",\"death\":", bytes_of_text(death_word(row->job.death)));
+}
+
+static void add_facts(struct buf *out, const struct job_row *row)
+{
+    const struct job *job = &row->job;
+
+    api_add_text(out, ",\"state\":", bytes_of_text(job_state_word(job->state)));
+    add_times(out, job);
+    add_rules(out, &job->rules);
+    if (job->holder.len)
+        api_add_text(out, ",\"holder\":", job->holder);
+    add_place(out, row);
+    buf_add_char(out, '}');
+}
+
+void api_add_job(struct buf *out, struct bytes topic, const struct job_row *row)
+{
+    open_job(out, topic, &row->job);
+    add_body(out, row->job.body);
+    add_facts(out, row);
+}
+
+void api_add_listed_job(struct buf *out, struct bytes topic, const struct job_row *row)
+{
+    open_job(out, topic, &row->job);
+    api_add_number(out, ",\"body_bytes\":", row->body_bytes);
+    add_facts(out, row);
 }
 
 void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs, unsigned count)
 {
     if (count)
-        add_text(out, "{\"topic\":", topic);
+        api_add_text(out, "{\"topic\":", topic);
     else
         buf_add_text(out, "{\"topic\":null");
     buf_add_text(out, ",\"jobs\":[");
@@ -92,51 +159,11 @@ void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs,
         if (i)
             buf_add_char(out, ',');
         open_job(out, topic, &jobs[i]);
-        add_number(out, ",\"lease\":\"", jobs[i].stamp);
+        add_body(out, jobs[i].body);
+        api_add_number(out, ",\"lease\":\"", jobs[i].stamp);
         buf_add_char(out, '"');
-        close_job(out, &jobs[i]);
+        add_times(out, &jobs[i]);
+        buf_add_char(out, '}');
     }
     buf_add_text(out, "]}");
-}
-
-/* ---- topics ---- */
-
-void api_add_topic(struct buf *out, struct bytes topic, const struct topic_stats *stats)
-{
-    add_text(out, "{\"topic\":", topic);
-    add_number(out, ",\"delayed\":", stats->delayed);
-    add_number(out, ",\"ready\":", stats->ready);
-    add_number(out, ",\"reserved\":", stats->reserved);
-    add_number(out, ",\"dead\":", stats->dead);
-    add_number_or_null(out, ",\"oldest_ready_age_ms\":", stats->oldest_ready_ms);
-    add_number_or_null(out, ",\"next_due_in_ms\":", stats->next_due_ms);
-    buf_add_char(out, '}');
-}
-
-/* ---- hand-overs ---- */
-
-/* Its tries count this one, which has happened. */
-static void add_handover(struct buf *out, const struct handover *h)
-{
-    add_number(out, "{\"seq\":", h->seq);
-    add_number(out, ",\"at_ms\":", h->at_ms);
-    add_text(out, ",\"topic\":", h->topic);
-    add_text(out, ",\"id\":", h->id);
-    add_number(out, ",\"tries\":", h->tries < JOB_TRIES_MAX ? h->tries + 1 : JOB_TRIES_MAX);
-    add_number_or_null(out, ",\"late_ms\":", h->late_ms);
-    add_text(out, ",\"client\":", h->client);
-    buf_add_char(out, '}');
-}
-
-void api_add_handovers(struct buf *out, const struct follow *follow)
-{
-    buf_add_text(out, "{\"handovers\":[");
-    for (unsigned i = 0; i < follow->count; i++) {
-        if (i)
-            buf_add_char(out, ',');
-        add_handover(out, &follow->items[i]);
-    }
-    add_number(out, "],\"next\":", follow->next);
-    add_number(out, ",\"missed\":", (int64_t)follow->missed);
-    buf_add_char(out, '}');
 }

@@ -90,6 +90,13 @@ const char *member_of(const char *reply, const char *name)
     return value;
 }
 
+void assert_time(const char *reply, const char *name, int64_t time_ms)
+{
+    int64_t found_ms = strtoll(member_of(reply, name), NULL, 10);
+
+    assert_true(found_ms >= time_ms && found_ms < time_ms + 30000);
+}
+
 void push(struct fixture *f, const char *topic, const char *job)
 {
     char path[256];

@@ -25,6 +25,10 @@ void assert_error(const char *reply, int code, const char *word);
  * the next call of this one. */
 const char *member_of(const char *reply, const char *name);
 
+/* A member that is a time on the store's clock, which goes on since it was set: not before it,
+ * and not long behind. */
+void assert_time(const char *reply, const char *name, int64_t time_ms);
+
 /* Pushes, and fails when that fails. */
 void push(struct fixture *f, const char *topic, const char *job);
 

@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 #include "node/queue/queue.h"
-#include "protocol/http/api_decode.h"
+#include "protocol/http/api_decode_topic.h"
 #include "protocol/http/api_encode.h"
 #include "protocol/json_check.h"
 #include "protocol/json_text.h"
@@ -50,6 +50,68 @@ static bool is_number(const json_t *value, int64_t max)
            json_integer_value(value) <= max;
 }
 
+static int64_t number_of(const json_t *object, const char *name, int64_t fallback)
+{
+    const json_t *value = json_object_get(object, name);
+
+    return value ? json_integer_value(value) : fallback;
+}
+
+static bool is_one_of(const json_t *value, const char *a, const char *b, const char *c)
+{
+    struct bytes text = json_is_string(value) ? text_of(value) : BYTES("");
+
+    return bytes_equal(text, bytes_of_text(a)) || bytes_equal(text, bytes_of_text(b)) ||
+           bytes_equal(text, bytes_of_text(c));
+}
+
+static bool is_good_backoff(const json_t *backoff)
+{
+    const json_t *kind = json_object_get(backoff, "kind");
+    const json_t *base = json_object_get(backoff, "base_ms");
+    const json_t *cap = json_object_get(backoff, "cap_ms");
+    const json_t *jitter = json_object_get(backoff, "jitter_percent");
+    size_t known = 1 + (base != NULL) + (cap != NULL) + (jitter != NULL);
+
+    if (!json_is_object(backoff) || json_object_size(backoff) != known ||
+        !is_one_of(kind, "none", "fixed", "exponential"))
+        return false;
+    if (is_one_of(kind, "none", "none", "none"))
+        return known == 1;
+    return base && is_number(base, RULES_BACKOFF_MAX_MS) && json_integer_value(base) > 0 &&
+           (!cap || is_number(cap, RULES_BACKOFF_MAX_MS)) &&
+           (!jitter || is_number(jitter, 100));
+}
+
+static const struct {
+    const char *name;
+    int64_t max; /* of a number */
+} rules[] = {
+    {"ttr_ms", QUEUE_TTR_MAX_MS},
+    {"ttl_ms", QUEUE_DELAY_MAX_MS},
+    {"priority", RULES_PRIORITY_MAX},
+    {"max_tries", RULES_TRIES_MAX},
+    {"backoff", -1},
+};
+
+static bool is_rule(const char *name)
+{
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+        if (strcmp(name, rules[i].name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_good_rule(const char *name, const json_t *value)
+{
+    if (strcmp(name, "backoff") == 0)
+        return is_good_backoff(value);
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+        if (strcmp(name, rules[i].name) == 0)
+            return is_number(value, rules[i].max);
+    return false;
+}
+
 static bool is_good_member(const char *name, const json_t *value)
 {
     if (strcmp(name, "body") == 0)
@@ -62,7 +124,9 @@ static bool is_good_member(const char *name, const json_t *value)
         return is_number(value, QUEUE_DELAY_MAX_MS);
     if (strcmp(name, "at_ms") == 0)
         return is_number(value, QUEUE_AT_MAX_MS);
-    return strcmp(name, "ttr_ms") == 0 && is_number(value, QUEUE_TTR_MAX_MS);
+    if (strcmp(name, "mode") == 0)
+        return is_one_of(value, "reject", "replace", "ignore");
+    return is_good_rule(name, value);
 }
 
 static bool is_good_push(json_t *job)
@@ -73,7 +137,84 @@ static bool is_good_push(json_t *job)
     json_object_foreach(job, name, value) if (!is_good_member(name, value)) return false;
     return json_is_object(job) &&
            !json_object_get(job, "body") != !json_object_get(job, "body_base64") &&
-           !(json_object_get(job, "delay_ms") && json_object_get(job, "at_ms"));
+           !(json_object_get(job, "delay_ms") && json_object_get(job, "at_ms")) &&
+           (number_of(job, "ttl_ms", 0) == 0 ||
+            number_of(job, "ttl_ms", 0) > number_of(job, "delay_ms", 0));
+}
+
+static bool is_good_setting(const char *name, const json_t *value)
+{
+    if (strcmp(name, "dead_max") == 0)
+        return json_is_null(value) || is_number(value, UINT32_MAX);
+    if (strcmp(name, "dead_age_ms") == 0)
+        return json_is_null(value) || is_number(value, QUEUE_DELAY_MAX_MS);
+    if (strcmp(name, "history") == 0)
+        return json_is_null(value) || json_is_boolean(value);
+    return is_rule(name) && (json_is_null(value) || is_good_rule(name, value));
+}
+
+static bool are_good_settings(json_t *object)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(object, name, value) if (!is_good_setting(name, value)) return false;
+    return json_object_size(object) > 0;
+}
+
+static bool is_good_time(json_t *object, const char *of_now, const char *fixed, int64_t min,
+                         int64_t fixed_max, size_t members)
+{
+    const json_t *delay = json_object_get(object, of_now), *at = json_object_get(object, fixed);
+
+    return json_is_object(object) && !(delay && at) &&
+           json_object_size(object) == (size_t)(delay || at) &&
+           json_object_size(object) >= members &&
+           (!delay ||
+            (is_number(delay, QUEUE_DELAY_MAX_MS) && json_integer_value(delay) >= min)) &&
+           (!at || (is_number(at, fixed_max) && json_integer_value(at) >= min));
+}
+
+/* 0: they are wrong. */
+static unsigned states_of(const json_t *list)
+{
+    static const char *const words[] = {"", "delayed", "ready", "reserved", "dead"};
+    unsigned states = 0, state;
+    const json_t *word;
+    size_t i;
+
+    json_array_foreach(list, i, word)
+    {
+        for (state = 4;
+             state > 0 && !(json_is_string(word) &&
+                            bytes_equal(text_of(word), bytes_of_text(words[state])));)
+            state--;
+        if (state == 0 || states & 1u << state)
+            return 0;
+        states |= 1u << state;
+    }
+    return states;
+}
+
+static bool is_good_sweep(json_t *object, enum op_verb verb)
+{
+    const json_t *limit = json_object_get(object, "limit"), *since, *before, *list;
+    bool has_times;
+
+    since = json_object_get(object, "since_ms");
+    before = json_object_get(object, "before_ms");
+    list = json_object_get(object, "states");
+    has_times = since || before;
+    if (verb == OP_PURGE && (!json_is_array(list) || !states_of(list)))
+        return false;
+    if (verb == OP_PURGE && has_times && states_of(list) != 1u << JOB_DEAD)
+        return false;
+    return json_is_object(object) &&
+           json_object_size(object) == (size_t)(limit != NULL) + (since != NULL) +
+                                           (before != NULL) + (verb == OP_PURGE) &&
+           (!limit || (is_number(limit, 1000000000) && json_integer_value(limit) > 0)) &&
+           (!since || is_number(since, QUEUE_AT_MAX_MS)) &&
+           (!before || (is_number(before, QUEUE_AT_MAX_MS) && json_integer_value(before) > 0));
 }
 
 static bool is_good_lease(json_t *object, const char *number, int64_t max)
@@ -85,13 +226,6 @@ static bool is_good_lease(json_t *object, const char *number, int64_t max)
     return text[0] && strspn(text, "0123456789") == json_string_length(lease) &&
            strtoll(text, NULL, 10) <= JOB_STAMP_MAX && (!beside || is_number(beside, max)) &&
            json_object_size(object) == (beside ? 2 : 1);
-}
-
-static int64_t number_of(const json_t *object, const char *name, int64_t fallback)
-{
-    const json_t *value = json_object_get(object, name);
-
-    return value ? json_integer_value(value) : fallback;
 }
 
 /* ---- what is decoded, against that ---- */
@@ -122,6 +256,23 @@ static void check_round_trip(const struct api_push *push)
     buf_fini(&base64);
 }
 
+/* As it was given, and shown again. */
+static void check_backoff(const struct backoff *backoff, const json_t *given)
+{
+    struct buf reply = BUF_INIT;
+    json_t *tree;
+
+    assert(backoff->base_ms == number_of(given, "base_ms", 0));
+    assert(backoff->cap_ms == number_of(given, "cap_ms", 0));
+    assert(backoff->jitter_percent == number_of(given, "jitter_percent", 0));
+    api_add_backoff(&reply, backoff);
+    tree = json_loadb(reply.at, reply.len, FLAGS | JSON_REJECT_DUPLICATES, NULL);
+    assert(is_good_backoff(tree));
+    assert(!given || json_equal(json_object_get(tree, "kind"), json_object_get(given, "kind")));
+    json_decref(tree);
+    buf_fini(&reply);
+}
+
 static void check_push(const struct api_push *push, const json_t *job)
 {
     const json_t *id = json_object_get(job, "id"), *body = json_object_get(job, "body");
@@ -130,7 +281,16 @@ static void check_push(const struct api_push *push, const json_t *job)
     assert(bytes_equal(push->id, id ? text_of(id) : BYTES("")));
     assert(push->delay_ms == number_of(job, "delay_ms", 0));
     assert(push->at_ms == number_of(job, "at_ms", 0));
-    assert(push->ttr_ms == number_of(job, "ttr_ms", API_TTR_DEFAULT_MS));
+    assert(push->ttr_ms == number_of(job, "ttr_ms", 0));
+    assert(push->ttl_ms == number_of(job, "ttl_ms", 0));
+    assert(push->rules.priority == number_of(job, "priority", 0));
+    assert(push->rules.max_tries == number_of(job, "max_tries", 0));
+    assert(!(push->given & SETTING_BIT(TTR)) == !json_object_get(job, "ttr_ms"));
+    assert(!(push->given & SETTING_BIT(TTL)) == !json_object_get(job, "ttl_ms"));
+    assert(!(push->given & SETTING_BIT(PRIORITY)) == !json_object_get(job, "priority"));
+    assert(!(push->given & SETTING_BIT(MAX_TRIES)) == !json_object_get(job, "max_tries"));
+    assert(!(push->given & SETTING_BIT(BACKOFF)) == !json_object_get(job, "backoff"));
+    check_backoff(&push->rules.backoff, json_object_get(job, "backoff"));
     if (body) {
         assert(bytes_equal(push->body, text_of(body)));
     } else {
@@ -173,7 +333,7 @@ static void try_list(struct bytes value, const json_t *jobs, bool has_twins)
     unsigned count = 0;
 
     if (api_count_jobs(value, &count, &why)) {
-        assert(expected < 1 || expected > API_JOBS_MAX);
+        assert(expected < 1 || expected > API_ITEMS_MAX);
         return;
     }
     assert(count == expected);
@@ -193,7 +353,7 @@ static void try_lease(struct bytes value, enum op_verb verb, json_t *object, boo
         assert(!has_twins && is_good_lease(object, number, max));
         assert(lease.stamp ==
                strtoll(json_string_value(json_object_get(object, "lease")), NULL, 10));
-        assert(lease.delay_ms == (verb == OP_RELEASE ? number_of(object, number, 0) : 0));
+        assert(lease.delay_ms == (verb == OP_RELEASE ? number_of(object, number, -1) : 0));
         assert(lease.ttr_ms == (verb == OP_TOUCH ? number_of(object, number, 0) : 0));
     } else {
         assert(has_twins || !is_good_lease(object, number, max));
@@ -201,9 +361,128 @@ static void try_lease(struct bytes value, enum op_verb verb, json_t *object, boo
     }
 }
 
+static void try_leases(struct bytes value, json_t *object, bool has_twins)
+{
+    const json_t *list = json_object_get(object, "leases");
+    struct api_lease lease;
+    struct json_walk walk;
+    struct api_why why;
+    struct bytes item;
+    unsigned count = 0;
+    enum status status = api_decode_leases(value, &item, &count, &why);
+
+    assert(has_twins ||
+           (status == STATUS_OK) ==
+               (json_is_array(list) && json_array_size(list) >= 1 &&
+                json_array_size(list) <= API_ITEMS_MAX && json_object_size(object) == 1));
+    if (status != STATUS_OK)
+        return;
+    walk = json_walk_into(item);
+    for (size_t i = 0; json_walk_element(&walk, &item); i++) {
+        const json_t *one = json_array_get(list, i);
+        bool is_good = api_decode_one_lease(item, &lease, &why) == STATUS_OK;
+
+        assert(!is_good || has_twins ||
+               (json_object_size(one) == 2 &&
+                bytes_equal(lease.id, text_of(json_object_get(one, "id")))));
+    }
+}
+
+static void try_move(struct bytes value, json_t *object, bool has_twins)
+{
+    struct api_move move;
+    struct api_why why;
+    bool is_good = is_good_time(object, "delay_ms", "at_ms", 0, QUEUE_AT_MAX_MS, 1);
+
+    if (api_decode_move(value, &move, &why)) {
+        assert(has_twins || !is_good);
+        return;
+    }
+    assert(!has_twins && is_good);
+    assert(move.delay_ms == number_of(object, "delay_ms", 0));
+    assert(move.at_ms == number_of(object, "at_ms", 0));
+}
+
+static void try_pause(struct bytes value, json_t *object, bool has_twins)
+{
+    struct api_pause pause;
+    struct api_why why;
+    bool is_good = is_good_time(object, "for_ms", "until_ms", 1, SETTINGS_FOREVER - 1, 0);
+
+    if (api_decode_pause(value, &pause, &why)) {
+        assert(has_twins || !is_good);
+        return;
+    }
+    assert(!has_twins && is_good);
+    assert(pause.for_ms == number_of(object, "for_ms", 0));
+    assert(pause.until_ms == number_of(object, "until_ms", SETTINGS_FOREVER));
+}
+
+static void try_sweep(struct bytes value, enum op_verb verb, json_t *object, bool has_twins)
+{
+    struct api_sweep sweep;
+    struct api_why why;
+
+    if (api_decode_sweep(value, verb, &sweep, &why)) {
+        assert(has_twins || !is_good_sweep(object, verb));
+        return;
+    }
+    assert(!has_twins && is_good_sweep(object, verb));
+    assert(sweep.limit == (uint64_t)number_of(object, "limit", 0));
+    assert(sweep.since_ms == number_of(object, "since_ms", 0));
+    assert(sweep.before_ms == number_of(object, "before_ms", 0));
+    assert(verb == OP_KICK || sweep.states == states_of(json_object_get(object, "states")));
+}
+
+/* What is set is shown again as it was. */
+static void check_settings(const struct api_settings *settings, json_t *object)
+{
+    const struct settings_row row = {.topic = BYTES("t"), .settings = settings->settings};
+    struct buf reply = BUF_INIT;
+    const char *name;
+    json_t *tree, *own, *value;
+
+    api_add_settings(&reply, &row, NULL, 0);
+    tree = json_loadb(reply.at, reply.len, FLAGS | JSON_REJECT_DUPLICATES, NULL);
+    own = json_object_get(tree, "own");
+    json_object_foreach(object, name, value)
+    {
+        if (strcmp(name, "backoff") != 0)
+            assert(json_is_null(value) ? !json_object_get(own, name)
+                                       : json_equal(value, json_object_get(own, name)));
+    }
+    assert((size_t)__builtin_popcount(settings->mask) == json_object_size(object));
+    assert((size_t)__builtin_popcount(settings->settings.set) == json_object_size(own));
+    json_decref(tree);
+    buf_fini(&reply);
+}
+
+static void try_settings(struct bytes value, json_t *object, bool has_twins)
+{
+    struct api_settings settings;
+    struct api_why why;
+
+    if (api_decode_settings(value, &settings, &why)) {
+        assert(has_twins || !are_good_settings(object));
+        return;
+    }
+    assert(!has_twins && are_good_settings(object));
+    check_settings(&settings, object);
+}
+
 static void try_value(struct bytes value, enum op_verb verb, json_t *tree, bool has_twins)
 {
-    if (verb != OP_PUSH)
+    if (verb == OP_KICK || verb == OP_PURGE)
+        try_sweep(value, verb, tree, has_twins);
+    else if (verb == OP_DELIVERED) /* of several leases: it stands for the acks of a list */
+        try_leases(value, tree, has_twins);
+    else if (verb == OP_MOVE)
+        try_move(value, tree, has_twins);
+    else if (verb == OP_CONFIGURE)
+        try_settings(value, tree, has_twins);
+    else if (verb == OP_SETTINGS) /* stands for the pause */
+        try_pause(value, tree, has_twins);
+    else if (verb != OP_PUSH)
         try_lease(value, verb, tree, has_twins);
     else if (json_is_array(tree))
         try_list(value, tree, has_twins);
@@ -231,7 +510,9 @@ static void try_body(struct bytes body, enum op_verb verb, json_t *tree, bool ha
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
-    static const enum op_verb verbs[] = {OP_PUSH, OP_ACK, OP_RELEASE, OP_TOUCH};
+    static const enum op_verb verbs[] = {OP_PUSH,  OP_ACK,       OP_RELEASE, OP_TOUCH,
+                                         OP_BURY,  OP_DELIVERED, OP_MOVE,    OP_KICK,
+                                         OP_PURGE, OP_CONFIGURE, OP_SETTINGS};
     struct bytes body = bytes_of((const char *)data, size);
     json_t *tree, *strict;
 

@@ -1,5 +1,5 @@
 /* What can be done with one job that is there: look at it, cancel it; and with its lease
- * acknowledge it, give it back, keep it for longer.
+ * acknowledge it, give it back, keep it for longer, put it aside.
  */
 #include "protocol/http/api_call.h"
 #include "protocol/http/api_encode.h"
@@ -9,7 +9,7 @@ static void answer_job(struct exchange *x, const struct op *op)
 {
     struct buf json = BUF_INIT;
 
-    api_add_job(&json, x->topic, &op->out.row.job);
+    api_add_job(&json, x->topic, &op->out.row);
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);
 }
@@ -28,7 +28,40 @@ void api_cancel(struct exchange *x)
     api_call(x, &op, api_answer_nothing);
 }
 
-static void call_with_lease(struct exchange *x, enum op_verb verb)
+/* ---- with a lease ---- */
+
+static void answer_released(struct exchange *x, const struct op *op)
+{
+    struct buf json = BUF_INIT;
+
+    api_add_released(&json, op);
+    exchange_reply_json(x, 200, buf_bytes(&json));
+    buf_fini(&json);
+}
+
+static void answer_touched(struct exchange *x, const struct op *op)
+{
+    struct buf json = BUF_INIT;
+
+    api_add_number(&json, "{\"deadline_ms\":", op->out.change.deadline_ms);
+    buf_add_char(&json, '}');
+    exchange_reply_json(x, 200, buf_bytes(&json));
+    buf_fini(&json);
+}
+
+static void answer_buried(struct exchange *x, const struct op *op)
+{
+    struct buf json = BUF_INIT;
+
+    api_add_text(&json, "{\"death\":", bytes_of_text(death_word(DEATH_BURIED)));
+    api_add_number(&json, ",\"tries\":", op->out.change.tries);
+    buf_add_char(&json, '}');
+    exchange_reply_json(x, 200, buf_bytes(&json));
+    buf_fini(&json);
+}
+
+static void call_with_lease(struct exchange *x, enum op_verb verb,
+                            void (*answer)(struct exchange *x, const struct op *op))
 {
     struct op op = {.verb = verb, .id = x->id};
     struct bytes object;
@@ -46,20 +79,25 @@ static void call_with_lease(struct exchange *x, enum op_verb verb)
     op.in.lease.stamp = lease.stamp;
     op.in.lease.delay_ms = lease.delay_ms;
     op.in.lease.ttr_ms = lease.ttr_ms;
-    api_call(x, &op, api_answer_nothing);
+    api_call(x, &op, answer);
 }
 
 void api_ack(struct exchange *x)
 {
-    call_with_lease(x, OP_ACK);
+    call_with_lease(x, OP_ACK, api_answer_nothing);
 }
 
 void api_release(struct exchange *x)
 {
-    call_with_lease(x, OP_RELEASE);
+    call_with_lease(x, OP_RELEASE, answer_released);
 }
 
 void api_touch(struct exchange *x)
 {
-    call_with_lease(x, OP_TOUCH);
+    call_with_lease(x, OP_TOUCH, answer_touched);
+}
+
+void api_bury(struct exchange *x)
+{
+    call_with_lease(x, OP_BURY, answer_buried);
 }

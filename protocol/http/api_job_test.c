@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "protocol/http/api_fixture.h"
@@ -35,7 +36,8 @@ static void shows_all_of_a_job_but_its_lease(void **state)
     push(f, "t", "{\"id\":\"1\",\"body\":\"b\",\"ttr_ms\":0,\"at_ms\":1}");
     assert_reply(call(f, "GET", JOB, NULL), 200,
                  "{\"id\":\"1\",\"topic\":\"t\",\"body\":\"b\",\"state\":\"ready\","
-                 "\"due_ms\":1,\"delay_ms\":0,\"ttr_ms\":0,\"tries\":0}");
+                 "\"due_ms\":1,\"delay_ms\":0,\"ttr_ms\":0,\"tries\":0,\"priority\":1024,"
+                 "\"max_tries\":0,\"backoff\":{\"kind\":\"none\"}}");
     reply = call(f, "HEAD", JOB, NULL);
     assert_starts(reply, "HTTP/1.1 200 ");
     assert_string_equal(json_of(reply), "");
@@ -70,14 +72,73 @@ static void acknowledges_with_the_lease_alone(void **state)
 static void gives_a_job_back_at_once_or_later(void **state)
 {
     struct fixture *f = *state;
+    const char *reply;
 
     push(f, "t", "{\"id\":\"1\",\"body\":\"b\"}");
-    assert_reply(call(f, "POST", JOB "/release", with_lease(pop_lease(f, "t"), "")), 204, "");
+    memory_store_set_now(f->ms, 1900000000000);
+    reply = call(f, "POST", JOB "/release", with_lease(pop_lease(f, "t"), ""));
+    assert_has(reply, ",\"tries\":1}");
+    assert_time(reply, "due_ms", 1900000000000);
     assert_string_equal(state_of(f, "t", "1"), "ready");
-    assert_reply(
-        call(f, "POST", JOB "/release", with_lease(pop_lease(f, "t"), ",\"delay_ms\":60000")),
-        204, "");
+    reply =
+        call(f, "POST", JOB "/release", with_lease(pop_lease(f, "t"), ",\"delay_ms\":60000"));
+    assert_has(reply, ",\"tries\":2}");
+    assert_time(reply, "due_ms", 1900000060000);
     assert_string_equal(state_of(f, "t", "1"), "delayed");
+}
+
+static void a_job_given_back_rests_as_its_backoff_says(void **state)
+{
+    struct fixture *f = *state;
+
+    push(f, "t",
+         "{\"id\":\"1\",\"body\":\"b\",\"backoff\":{\"kind\":\"fixed\",\"base_ms\":5000}}");
+    memory_store_set_now(f->ms, 1900000000000);
+    assert_time(call(f, "POST", JOB "/release", with_lease(pop_lease(f, "t"), "")), "due_ms",
+                1900000005000);
+    assert_string_equal(state_of(f, "t", "1"), "delayed");
+}
+
+static void a_job_whose_tries_are_used_up_is_dead(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\",\"max_tries\":1}");
+    assert_reply(call(f, "POST", JOB "/release", with_lease(pop_lease(f, "t"), "")), 200,
+                 "{\"due_ms\":null,\"tries\":1,\"death\":\"tries\"}");
+    reply = call(f, "GET", JOB, NULL);
+    assert_has(reply, "\"state\":\"dead\"");
+    assert_has(reply, "\"death\":\"tries\"}");
+    assert_true(strtoll(member_of(reply, "died_ms"), NULL, 10) > 0);
+}
+
+static void puts_a_job_aside(void **state)
+{
+    struct fixture *f = *state;
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\"}");
+    assert_error(call(f, "POST", JOB "/bury", "{\"lease\":\"1\"}"), 409, "not_reserved");
+    assert_reply(call(f, "POST", JOB "/bury", with_lease(pop_lease(f, "t"), "")), 200,
+                 "{\"death\":\"buried\",\"tries\":1}");
+    assert_has(call(f, "GET", JOB, NULL), "\"death\":\"buried\"}");
+}
+
+static void shows_who_has_a_job_and_until_when(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    memory_store_set_now(f->ms, 1900000000000);
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\",\"ttl_ms\":86400000}");
+    pop_lease(f, "t");
+    AWAIT(f,
+          memory_store_count(f->ms, OP_DELIVERED) == 1 && memory_store_in_flight(f->ms) == 0);
+    reply = call(f, "GET", JOB, NULL);
+    assert_time(reply, "expires_ms", 1900086400000);
+    assert_time(reply, "deadline_ms", 1900000060000);
+    assert_has(reply, "\"holder\":\"http 127.0.0.1:");
+    assert_has(reply, "@test-node\"");
 }
 
 static void keeps_a_job_for_longer(void **state)
@@ -85,9 +146,10 @@ static void keeps_a_job_for_longer(void **state)
     struct fixture *f = *state;
 
     push(f, "t", "{\"id\":\"1\",\"body\":\"b\",\"ttr_ms\":60000}");
-    assert_reply(
-        call(f, "POST", JOB "/touch", with_lease(pop_lease(f, "t"), ",\"ttr_ms\":600000")), 204,
-        "");
+    memory_store_set_now(f->ms, 1900000000000);
+    assert_time(
+        call(f, "POST", JOB "/touch", with_lease(pop_lease(f, "t"), ",\"ttr_ms\":600000")),
+        "deadline_ms", 1900000600000);
     fixture_pass(f, 300000);
     assert_string_equal(state_of(f, "t", "1"), "reserved");
     fixture_pass(f, 301000);
@@ -147,6 +209,10 @@ int main(void)
         TEST(cancels_a_job),
         TEST(acknowledges_with_the_lease_alone),
         TEST(gives_a_job_back_at_once_or_later),
+        TEST(a_job_given_back_rests_as_its_backoff_says),
+        TEST(a_job_whose_tries_are_used_up_is_dead),
+        TEST(puts_a_job_aside),
+        TEST(shows_who_has_a_job_and_until_when),
         TEST(keeps_a_job_for_longer),
         TEST(says_what_is_wrong_with_a_lease),
         TEST(tells_what_may_have_happened),

@@ -72,6 +72,39 @@ static void refuses_an_id_that_lives(void **state)
     assert_error(call(f, "POST", JOBS, "{\"id\":\"1\",\"body\":\"\"}"), 409, "duplicate");
 }
 
+static void replaces_or_ignores_when_asked_to(void **state)
+{
+    struct fixture *f = *state;
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"first\"," AT_MS "}");
+    assert_reply(call(f, "POST", JOBS,
+                      "{\"id\":\"1\",\"body\":\"second\",\"at_ms\":1900000000001,"
+                      "\"mode\":\"ignore\"}"),
+                 200, "{\"id\":\"1\",\"due_ms\":1900000000000,\"existed\":true}");
+    assert_string_equal(member_of(call(f, "GET", JOBS "/1", NULL), "body"), "first");
+    assert_reply(call(f, "POST", JOBS,
+                      "{\"id\":\"1\",\"body\":\"third\",\"at_ms\":1900000000003,"
+                      "\"mode\":\"replace\"}"),
+                 201, "{\"id\":\"1\",\"due_ms\":1900000000003,\"existed\":true}");
+    assert_string_equal(member_of(call(f, "GET", JOBS "/1", NULL), "body"), "third");
+    assert_reply(call(f, "POST", JOBS,
+                      "{\"id\":\"2\",\"body\":\"\",\"at_ms\":1900000000003,"
+                      "\"mode\":\"ignore\"}"),
+                 201, "{\"id\":\"2\",\"due_ms\":1900000000003}");
+}
+
+static void says_which_time_is_out_of_range(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    reply = call(f, "POST", JOBS, "{\"body\":\"\",\"ttl_ms\":1000," AT_MS "}");
+    assert_error(reply, 400, "out_of_range");
+    assert_has(reply, "not before its ttl is over");
+    reply = call(f, "POST", JOBS, "[{\"body\":\"\",\"at_ms\":281474976710655}]");
+    assert_has(reply, "it would be due in more than 3650 days");
+}
+
 static void refuses_a_body_above_the_limit(void **state)
 {
     struct fixture *f = *state;
@@ -226,6 +259,8 @@ int main(void)
         TEST(keeps_every_byte_of_a_body),
         TEST(says_what_is_wrong_with_a_job),
         TEST(refuses_an_id_that_lives),
+        TEST(replaces_or_ignores_when_asked_to),
+        TEST(says_which_time_is_out_of_range),
         TEST(refuses_a_body_above_the_limit),
         TEST(tells_what_did_not_happen_from_what_may_have),
         TEST(gives_each_job_of_a_list_its_own_result_in_order),

@@ -32,7 +32,8 @@ static void knows_every_topic_even_one_that_nobody_has_used(void **state)
 
     assert_reply(call(f, "GET", "/v1/topics/t", NULL), 200,
                  "{\"topic\":\"t\",\"delayed\":0,\"ready\":0,\"reserved\":0,\"dead\":0,"
-                 "\"oldest_ready_age_ms\":null,\"next_due_in_ms\":null}");
+                 "\"oldest_ready_age_ms\":null,\"next_due_in_ms\":null,\"paused\":false,"
+                 "\"paused_until_ms\":null}");
     assert_error(call(f, "GET", "/v1/topics/%2Dt", NULL), 400, "bad_topic");
 }
 

@@ -58,6 +58,10 @@ struct bytes exchange_query_text(const struct exchange *x, const char *name);
 bool exchange_query_int(struct exchange *x, const char *name, int64_t min, int64_t max,
                         int64_t fallback, int64_t *out);
 
+/* Which of `words` (NULL: a gap) it is. As above, but not for one that was not given. */
+bool exchange_query_word(struct exchange *x, const char *name, const char *const *words,
+                         unsigned count, unsigned *out);
+
 /* ---- answering: exchange.c ---- */
 
 void exchange_reply(struct exchange *x, int code, const char *content_type, struct bytes body);

@@ -1,4 +1,5 @@
 #include "protocol/http/exchange.h"
+#include "protocol/http/object.h"
 #include "protocol/http/routes.h"
 
 #include <assert.h>
@@ -59,4 +60,15 @@ bool exchange_query_int(struct exchange *x, const char *name, int64_t min, int64
     }
     *out = value;
     return true;
+}
+
+bool exchange_query_word(struct exchange *x, const char *name, const char *const *words,
+                         unsigned count, unsigned *out)
+{
+    struct api_why why;
+
+    if (object_word(exchange_query_text(x, name), name, words, count, out, &why) == STATUS_OK)
+        return true;
+    exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST, "query parameter %s", why.text);
+    return false;
 }

@@ -13,6 +13,8 @@ static const struct metrics_number numbers[] = {
      OF_QUEUE(returned_jobs)},
     {"dueq_jobs_expired_total", METRICS_COUNTER, "Reservations that ran out.",
      OF_QUEUE(expired_jobs)},
+    {"dueq_jobs_pruned_total", METRICS_COUNTER,
+     "Dead jobs deleted by the limits of their topics.", OF_QUEUE(pruned_jobs)},
     {"dueq_confirmations_late_total", METRICS_COUNTER,
      "Jobs whose reservation had run out before their delivery was confirmed.",
      OF_QUEUE(late_confirmations)},
@@ -27,6 +29,14 @@ static const struct metrics_number numbers[] = {
      "Deliveries not yet known to have reached their consumer.", OF_QUEUE(unconfirmed)},
     {"dueq_census_walks_total", METRICS_COUNTER,
      "How often all topics have been counted, for these metrics.", OF_QUEUE(census_walks)},
+    {"dueq_history_lost_total", METRICS_COUNTER, "Lines of history that were not written down.",
+     OF_QUEUE(history_lost)},
+    {"dueq_audited_total", METRICS_COUNTER,
+     "Jobs, and entries of places, that the reconciler has looked at.", OF_QUEUE(audited)},
+    {"dueq_audit_walks_total", METRICS_COUNTER,
+     "How often the reconciler has been through the whole store.", OF_QUEUE(audit_walks)},
+    {"dueq_audit_suspects_total", METRICS_COUNTER,
+     "What looked wrong to the reconciler at first sight.", OF_QUEUE(suspects)},
 };
 
 static void write_operations(struct metrics_text *t, const struct queue_stats *stats)
@@ -70,6 +80,27 @@ static void write_errors(struct metrics_text *t, const struct queue_stats *stats
                     stats->ended[verb][status]);
 }
 
+/* All reasons, from the start: whoever waits for the first job that dies sees it rise. */
+static void write_died(struct metrics_text *t, const struct queue_stats *stats)
+{
+    metrics_text_family(t, "dueq_jobs_died_total", METRICS_COUNTER,
+                        "Jobs that went to dead, by reason, as far as this node did it.");
+    for (int i = DEATH_NONE + 1; i < DEATH_COUNT; i++)
+        metrics_text_whole(t,
+                           METRICS_LABELS({"reason", bytes_of_text(death_word((enum death)i))}),
+                           stats->died[i]);
+}
+
+static void write_repaired(struct metrics_text *t, const struct queue_stats *stats)
+{
+    metrics_text_family(t, "dueq_repaired_total", METRICS_COUNTER,
+                        "What was wrong in the store, and is mended, by damage.");
+    for (int i = DAMAGE_NONE + 1; i < DAMAGE_COUNT; i++)
+        metrics_text_whole(
+            t, METRICS_LABELS({"damage", bytes_of_text(damage_word((enum damage)i))}),
+            stats->repaired[i]);
+}
+
 void metrics_write_queue(struct metrics_text *t, const struct metrics *m)
 {
     const struct queue_stats *stats = m->queue;
@@ -77,6 +108,8 @@ void metrics_write_queue(struct metrics_text *t, const struct metrics *m)
     write_operations(t, stats);
     write_errors(t, stats);
     metrics_text_numbers(t, numbers, METRICS_COUNT(numbers), stats);
+    write_died(t, stats);
+    write_repaired(t, stats);
     metrics_text_histogram(t, "dueq_move_lateness_seconds",
                            "From due to ready, of every job that had a delay.",
                            &stats->move_lateness, METRICS_OF_MS);

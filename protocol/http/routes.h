@@ -53,6 +53,9 @@ void metrics_get(struct exchange *x);
 /* api_push.c */
 void api_push(struct exchange *x);
 
+/* api_acks.c */
+void api_ack_all(struct exchange *x);
+
 /* api_pop.c */
 void api_pop(struct exchange *x);
 
@@ -60,12 +63,35 @@ void api_pop(struct exchange *x);
 void api_ack(struct exchange *x);
 void api_release(struct exchange *x);
 void api_touch(struct exchange *x);
+void api_bury(struct exchange *x);
 void api_get(struct exchange *x);
 void api_cancel(struct exchange *x);
+
+/* api_move.c */
+void api_run(struct exchange *x);
+void api_kick_one(struct exchange *x);
+void api_reschedule(struct exchange *x);
+
+/* api_history.c */
+void api_history(struct exchange *x);
 
 /* api_topics.c */
 void api_stats(struct exchange *x);
 void api_topics(struct exchange *x);
+
+/* api_list.c */
+void api_list(struct exchange *x);
+
+/* api_sweep.c */
+void api_kick(struct exchange *x);
+void api_purge(struct exchange *x);
+
+/* api_settings.c */
+void api_get_settings(struct exchange *x);
+void api_set_settings(struct exchange *x);
+void api_pause(struct exchange *x);
+void api_resume(struct exchange *x);
+void api_list_settings(struct exchange *x);
 
 /* api_handovers.c */
 void api_handovers(struct exchange *x);

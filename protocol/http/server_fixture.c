@@ -28,7 +28,9 @@ int fixture_up(void **state)
     static const struct queue_options queue_options = {.body_max_bytes = JOB_BODY_MAX,
                                                        .waiting_max = 1000,
                                                        .scan_batch = 100,
-                                                       .scan_interval_ms = 1000};
+                                                       .scan_interval_ms = 1000,
+                                                       .node = BYTES("test-node"),
+                                                       .history_bytes = 100000};
     static const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
     struct fixture *f = calloc(1, sizeof(*f));
 

@@ -60,8 +60,12 @@ static int listen_at(struct sockaddr_un *address, socklen_t *len)
 static void start(struct node *n)
 {
     static const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
-    static const struct queue_options queue = {
-        .body_max_bytes = 300, .waiting_max = 3, .scan_batch = 10, .scan_interval_ms = 1000};
+    static const struct queue_options queue = {.body_max_bytes = 300,
+                                               .waiting_max = 3,
+                                               .scan_batch = 10,
+                                               .scan_interval_ms = 1000,
+                                               .node = BYTES("fuzzed"),
+                                               .history_bytes = 10000};
     static const struct http_options http = {.connections_max = 2,
                                              .request_ms = 1000,
                                              .body_max_bytes = 4000,

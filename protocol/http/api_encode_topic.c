@@ -1,0 +1,154 @@
+/* Replies about topics, and about what happened. */
+#include "protocol/http/api_encode.h"
+
+static void add_bool(struct buf *out, const char *prefix, bool value)
+{
+    buf_add_text(out, prefix);
+    buf_add_text(out, value ? "true" : "false");
+}
+
+/* ---- counts ---- */
+
+static void add_counts(struct buf *out, struct bytes topic, const struct topic_stats *stats)
+{
+    api_add_text(out, "{\"topic\":", topic);
+    api_add_number(out, ",\"delayed\":", stats->delayed);
+    api_add_number(out, ",\"ready\":", stats->ready);
+    api_add_number(out, ",\"reserved\":", stats->reserved);
+    api_add_number(out, ",\"dead\":", stats->dead);
+    api_add_number_or_null(out, ",\"oldest_ready_age_ms\":", stats->oldest_ready_ms);
+    api_add_number_or_null(out, ",\"next_due_in_ms\":", stats->next_due_ms);
+}
+
+void api_add_topic(struct buf *out, struct bytes topic, const struct topic_stats *stats)
+{
+    add_counts(out, topic, stats);
+    buf_add_char(out, '}');
+}
+
+/* ---- pauses ---- */
+
+static void add_pause(struct buf *out, const char *before, int64_t paused_until_ms)
+{
+    bool has_end = paused_until_ms && paused_until_ms != SETTINGS_FOREVER;
+
+    buf_add_text(out, before);
+    add_bool(out, "\"paused\":", paused_until_ms != 0);
+    api_add_number_or_null(out, ",\"paused_until_ms\":", has_end ? paused_until_ms : -1);
+    buf_add_char(out, '}');
+}
+
+void api_add_pause(struct buf *out, int64_t paused_until_ms)
+{
+    add_pause(out, "{", paused_until_ms);
+}
+
+void api_add_topic_page(struct buf *out, struct bytes topic, const struct topic_stats *stats,
+                        int64_t paused_until_ms)
+{
+    add_counts(out, topic, stats);
+    add_pause(out, ",", paused_until_ms);
+}
+
+/* ---- settings ---- */
+
+static void add_setting(struct buf *out, enum setting setting, const struct topic_settings *s)
+{
+    const int64_t numbers[SETTING_COUNT] = {
+        [SETTING_TTR] = s->ttr_ms,          [SETTING_PRIORITY] = s->priority,
+        [SETTING_MAX_TRIES] = s->max_tries, [SETTING_TTL] = s->ttl_ms,
+        [SETTING_DEAD_MAX] = s->dead_max,   [SETTING_DEAD_AGE] = s->dead_age_ms,
+    };
+
+    buf_printf(out, "\"%s\":", setting_word(setting));
+    if (setting == SETTING_BACKOFF)
+        api_add_backoff(out, &s->backoff);
+    else if (setting == SETTING_HISTORY)
+        add_bool(out, "", s->history);
+    else
+        buf_add_number(out, numbers[setting]);
+}
+
+static void add_those_set(struct buf *out, const char *prefix, const struct topic_settings *s)
+{
+    const char *before = "{";
+
+    buf_add_text(out, prefix);
+    for (unsigned i = 0; i < SETTING_COUNT; i++) {
+        if (!(s->set & 1u << i))
+            continue;
+        buf_add_text(out, before);
+        add_setting(out, (enum setting)i, s);
+        before = ",";
+    }
+    buf_add_text(out, *before == '{' ? "{}" : "}");
+}
+
+void api_add_settings(struct buf *out, const struct settings_row *own,
+                      const struct topic_settings *effective, int64_t paused_until_ms)
+{
+    api_add_text(out, "{\"topic\":", own->topic);
+    add_those_set(out, ",\"own\":", &own->settings);
+    if (effective)
+        add_those_set(out, ",\"effective\":", effective);
+    add_pause(out, ",", paused_until_ms);
+}
+
+/* ---- history ---- */
+
+static void add_line(struct buf *out, const struct history_item *line)
+{
+    api_add_text(out, "{\"event\":", bytes_of_text(event_word(line->event)));
+    api_add_number(out, ",\"time_ms\":", line->time_ms);
+    if (line->at_ms)
+        api_add_number(out, ",\"at_ms\":", line->at_ms);
+    if (line->tries)
+        api_add_number(out, ",\"tries\":", line->tries);
+    if (line->death != DEATH_NONE)
+        api_add_text(out, ",\"death\":", bytes_of_text(death_word(line->death)));
+    if (line->node.len)
+        api_add_text(out, ",\"node\":", line->node);
+    if (line->client.len)
+        api_add_text(out, ",\"client\":", line->client);
+    buf_add_char(out, '}');
+}
+
+void api_add_history(struct buf *out, const struct trace *trace)
+{
+    add_bool(out, "{\"is_on\":", trace->is_on);
+    buf_add_text(out, ",\"history\":[");
+    for (unsigned i = 0; i < trace->count; i++) {
+        if (i)
+            buf_add_char(out, ',');
+        add_line(out, &trace->items[i]);
+    }
+    buf_add_text(out, "]}");
+}
+
+/* ---- hand-overs ---- */
+
+/* Its tries count this one, which has happened. */
+static void add_handover(struct buf *out, const struct handover *h)
+{
+    api_add_number(out, "{\"seq\":", h->seq);
+    api_add_number(out, ",\"at_ms\":", h->at_ms);
+    api_add_text(out, ",\"topic\":", h->topic);
+    api_add_text(out, ",\"id\":", h->id);
+    api_add_number(out, ",\"tries\":", h->tries < JOB_TRIES_MAX ? h->tries + 1 : JOB_TRIES_MAX);
+    api_add_number_or_null(out, ",\"late_ms\":", h->late_ms);
+    api_add_text(out, ",\"client\":", h->client);
+    buf_add_char(out, '}');
+}
+
+void api_add_handovers(struct buf *out, const struct follow *follow)
+{
+    buf_add_text(out, "{\"handovers\":[");
+    for (unsigned i = 0; i < follow->count; i++) {
+        if (i)
+            buf_add_char(out, ',');
+        add_handover(out, &follow->items[i]);
+    }
+    api_add_number(out, "],\"next\":", follow->next);
+    api_add_number(out, ",\"missed\":", (int64_t)follow->missed);
+    buf_add_char(out, '}');
+}

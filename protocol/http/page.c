@@ -1,0 +1,170 @@
+#include "protocol/http/page.h"
+
+#include <stdlib.h>
+
+#include "node/queue/queue.h"
+#include "protocol/http/object.h"
+#include "protocol/http/server.h"
+#include "protocol/http/url.h"
+
+static void page_free(struct page *page)
+{
+    buf_fini(&page->after);
+    buf_fini(&page->json);
+    free(page);
+}
+
+/* ---- cursors ---- */
+
+static void add_cursor(struct page *page)
+{
+    buf_printf(&page->json, "\"%u.", page->place);
+    for (size_t i = 0; i < page->after.len; i++)
+        buf_printf(&page->json, "%02x", (unsigned char)page->after.at[i]);
+    buf_add_char(&page->json, '"');
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_hex(struct bytes hex, struct buf *out)
+{
+    if (hex.len % 2 != 0 || hex.len > 2 * OP_CURSOR_MAX)
+        return false;
+    for (size_t i = 0; i < hex.len; i += 2) {
+        int high = hex_digit(hex.at[i]), low = hex_digit(hex.at[i + 1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        buf_add_char(out, (char)(high << 4 | low));
+    }
+    return true;
+}
+
+static bool read_cursor(struct page *page, struct bytes cursor, unsigned first)
+{
+    struct bytes digits = url_cut(&cursor, '.');
+    int64_t place;
+
+    if (!object_digits(digits, &place) || place < first || place >= page->end)
+        return false;
+    page->place = (unsigned)place;
+    return read_hex(cursor, &page->after);
+}
+
+static void refuse_cursor(struct page *page)
+{
+    exchange_reply_error_text(page->x, HTTP_ERROR_BAD_REQUEST,
+                              "query parameter cursor: not from another page");
+    page_free(page);
+}
+
+/* ---- from answer to answer ---- */
+
+static void finish(struct page *page)
+{
+    if (page->place < page->end) {
+        buf_add_text(&page->json, page->kind->more);
+        add_cursor(page);
+        buf_add_char(&page->json, '}');
+    } else {
+        buf_add_text(&page->json, page->kind->finish);
+    }
+    exchange_reply_json(page->x, 200, buf_bytes(&page->json));
+    page_free(page);
+}
+
+static void ask(struct page *page)
+{
+    page->steps++;
+    page->kind->prepare(page);
+    queue_submit(page->x->http->queue, &page->op);
+}
+
+static void take(struct page *page)
+{
+    struct bytes next = page->kind->take(page);
+
+    buf_clear(&page->after);
+    buf_add_bytes(&page->after, next);
+    if (page->after.len == 0)
+        page->place++;
+}
+
+/* A name, or a number, that the store does not like can only be from the cursor: the path's
+ * was good enough for the page before. */
+static void refuse(struct page *page, enum status status)
+{
+    bool is_cursor =
+        page->after.len && (status == STATUS_OUT_OF_RANGE ||
+                            (status == STATUS_BAD_TOPIC && page->op.topic.len == 0));
+
+    if (is_cursor) {
+        refuse_cursor(page);
+        return;
+    }
+    exchange_reply_status_error(page->x, status);
+    page_free(page);
+}
+
+static void on_rows(struct op *op)
+{
+    struct page *page = CONTAINER_OF(op, struct page, op);
+
+    if (op->status) {
+        refuse(page, op->status);
+        return;
+    }
+    take(page);
+    if (page->count >= page->limit || page->steps >= page->kind->steps_max ||
+        page->place >= page->end)
+        finish(page);
+    else
+        ask(page);
+}
+
+/* ---- what the kinds use ---- */
+
+struct buf *page_next_row(struct page *page)
+{
+    if (page->count++)
+        buf_add_char(&page->json, ',');
+    return &page->json;
+}
+
+unsigned page_room(const struct page *page, unsigned most)
+{
+    unsigned left = page->limit - page->count;
+
+    return left < most ? left : most;
+}
+
+void page_reply(struct exchange *x, const struct page_kind *kind, enum op_verb verb,
+                unsigned first, unsigned end)
+{
+    struct bytes cursor = exchange_query_text(x, "cursor");
+    struct page *page;
+    int64_t limit;
+
+    if (!exchange_query_int(x, "limit", 1, kind->limit_max, kind->limit_default, &limit))
+        return;
+    page = calloc(1, sizeof(*page));
+    if (!page)
+        abort();
+    page->x = x;
+    page->kind = kind;
+    page->place = first;
+    page->end = end;
+    page->limit = (unsigned)limit;
+    page->op = (struct op){.verb = verb, .topic = x->topic, .on_done = on_rows};
+    if (cursor.at && !read_cursor(page, cursor, first)) {
+        refuse_cursor(page);
+        return;
+    }
+    buf_add_text(&page->json, kind->begin);
+    ask(page);
+}
