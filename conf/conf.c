@@ -29,66 +29,6 @@ static void set_defaults(struct conf *conf)
     }
 }
 
-/* ---- one value ---- */
-
-static void complain_unexpected(struct conf_draft *d, const struct conf_place *place,
-                                const struct conf_key *key, const char *got)
-{
-    struct buf expected = BUF_INIT;
-
-    conf_key_print_expected(key, &expected);
-    conf_errors_add(d->errors, place, key->path, "expected %s%s%s", buf_text(&expected),
-                    got ? ", got " : "", got ? got : "");
-    buf_fini(&expected);
-}
-
-static void complain_value(struct conf_draft *d, const struct conf_place *place,
-                           const struct conf_key *key, const char *text)
-{
-    struct buf got = BUF_INIT;
-
-    buf_printf(&got, "\"%.60s%s\"", text, strlen(text) > 60 ? "..." : "");
-    complain_unexpected(d, place, key, key->is_secret ? NULL : buf_text(&got));
-    buf_fini(&got);
-}
-
-static void complain_unknown(struct conf_draft *d, const struct conf_place *place,
-                             const char *path)
-{
-    const struct conf_key *nearest = conf_key_nearest(path);
-
-    if (nearest)
-        conf_errors_add(d->errors, place, path, "unknown key; did you mean %s?", nearest->path);
-    else
-        conf_errors_add(d->errors, place, path, "unknown key");
-}
-
-/* Of a row's key: in the row that is being read, the last one. */
-static struct draft_key *state_of(struct conf_draft *d, const struct conf_key *key)
-{
-    size_t i = conf_key_index(key);
-
-    return conf_key_is_of_row(key) ? &d->rows[d->conf->topics.count - 1].keys[i] : &d->keys[i];
-}
-
-static void *field_of(struct conf_draft *d, const struct conf_key *key)
-{
-    struct conf_topics *topics = &d->conf->topics;
-
-    return conf_key_field(key, conf_key_is_of_row(key) ? (void *)&topics->at[topics->count - 1]
-                                                       : d->conf);
-}
-
-static void set_value(struct conf_draft *d, const struct conf_place *place,
-                      const struct conf_key *key, const char *text)
-{
-    bool ok = key->kind->set(key, text, field_of(d, key));
-
-    *state_of(d, key) = (struct draft_key){*place, !ok};
-    if (!ok)
-        complain_value(d, place, key, text);
-}
-
 /* ---- the file ---- */
 
 static void expand_and_set(struct conf_draft *d, const struct conf_place *place,
@@ -97,9 +37,9 @@ static void expand_and_set(struct conf_draft *d, const struct conf_place *place,
     struct buf expanded = BUF_INIT, why = BUF_INIT;
 
     if (env_expand(text, d->get_env, &expanded, &why) == STATUS_OK) {
-        set_value(d, place, key, buf_text(&expanded));
+        draft_set(d, place, key, buf_text(&expanded));
     } else {
-        state_of(d, key)->is_bad = true;
+        draft_state(d, key)->is_bad = true;
         conf_errors_add(d->errors, place, key->path, "%s", buf_text(&why));
     }
     buf_fini(&expanded);
@@ -112,13 +52,13 @@ static void complain_shape(struct conf_draft *d, const struct conf_place *place,
 {
     static const char *const shapes[] = {[ITEM_SECTION] = "a section", [ITEM_LIST] = "a list"};
 
-    state_of(d, key)->is_bad = true;
+    draft_state(d, key)->is_bad = true;
     if (item->kind == ITEM_NOTHING)
         conf_errors_add(d->errors, place, key->path,
                         "has no value; leave the key out for its default, or write \"\"");
     else
-        complain_unexpected(d, place, key,
-                            item->kind == ITEM_OTHER ? item->text : shapes[item->kind]);
+        draft_complain_unexpected(d, place, key,
+                                  item->kind == ITEM_OTHER ? item->text : shapes[item->kind]);
 }
 
 static void take_key(struct conf_draft *d, const struct conf_place *at_key,
@@ -148,7 +88,7 @@ static void take_list(struct conf_draft *d, const struct conf_place *place,
         conf_errors_add(d->errors, place, key->path,
                         "expected a row with keys, as in \"- name: mail\"");
     else if (item->kind == ITEM_TEXT)
-        complain_value(d, place, key, item->text);
+        draft_complain_value(d, place, key, item->text);
     else if (item->kind != ITEM_LIST && item->kind != ITEM_NOTHING)
         complain_shape(d, place, key, item);
 }
@@ -205,7 +145,7 @@ static void take_item(struct conf_draft *d, const char *file, const struct yaml_
     else if (conf_key_is_section(item->path))
         take_section(d, &at_value, item);
     else if (!key && !has_keys_below(items, i))
-        complain_unknown(d, &at_key, item->path);
+        draft_complain_unknown(d, &at_key, item->path);
     else if (key)
         take_key(d, &at_key, &at_value, key, item);
 }
@@ -257,7 +197,7 @@ static void take_set(struct conf_draft *d, const char *set)
     path[equals - set] = '\0';
     key = conf_key_find(path);
     if (!key)
-        complain_unknown(d, &place, path);
+        draft_complain_unknown(d, &place, path);
     else if (key->kind->is_list || conf_key_is_of_row(key))
         conf_errors_add(d->errors, &place, path,
                         "the rows of topics can only stand in the configuration file");
@@ -267,7 +207,7 @@ static void take_set(struct conf_draft *d, const char *set)
                         "use the file with ${NAME}, or %s_file",
                         path);
     else
-        set_value(d, &place, key, equals + 1);
+        draft_set(d, &place, key, equals + 1);
 }
 
 /* ---- all together ---- */

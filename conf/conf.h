@@ -6,7 +6,7 @@
  *
  *   table.c   the keys: path, kind, field, default, range, help. To add a key: a field here,
  *             a line there, a paragraph in dueq.yaml; a test holds the three together
- *   kind.c    what each kind of value accepts and how it is written
+ *   kind.c    what each kind of value accepts and how it is written; kind_text.c: texts
  *   topics.c  the list `topics`: its rows, what must hold in each
  *   value.c   text to number, size, duration, address and back; pure
  *   yaml.c    the file as a flat list of (path, text, line, column); nobody else sees libyaml
@@ -14,7 +14,7 @@
  *   check.c   what must hold between keys, and what is worked out from several
  *   print.c   the effective configuration, the table for --help
  *   reload.c  which changes a running node can take
- *   draft.h   a configuration on its way; errors.c, file.c: what they say
+ *   draft.c   a configuration on its way; errors.c, file.c: what they say
  */
 #ifndef DUEQ_CONF_CONF_H
 #define DUEQ_CONF_CONF_H

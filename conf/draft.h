@@ -31,6 +31,25 @@ static inline bool draft_has(const struct conf_draft *d, const struct conf_key *
     return !d->keys[conf_key_index(key)].is_bad;
 }
 
+/* Of a row's key: in the row that is being read, the last one. */
+struct draft_key *draft_state(struct conf_draft *d, const struct conf_key *key);
+
+/* Takes the text over as the key's value, or complains. */
+void draft_set(struct conf_draft *d, const struct conf_place *place, const struct conf_key *key,
+               const char *text);
+
+/* "expected a number from 1 to 9, got a list"; `got` may be NULL. */
+void draft_complain_unexpected(struct conf_draft *d, const struct conf_place *place,
+                               const struct conf_key *key, const char *got);
+
+/* The same of a text; a secret's is not shown. */
+void draft_complain_value(struct conf_draft *d, const struct conf_place *place,
+                          const struct conf_key *key, const char *text);
+
+/* Names the key that was probably meant. */
+void draft_complain_unknown(struct conf_draft *d, const struct conf_place *place,
+                            const char *path);
+
 /* Rules between keys, and what is worked out: the node's name, the password from its file.
  * Rules that involve a bad key are passed over. In check.c. */
 void draft_check(struct conf_draft *d);
