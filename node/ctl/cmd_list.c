@@ -50,17 +50,19 @@ static void add_moment(struct buf *to, const char *before, const json_t *job, co
     moment_print(to, ms);
 }
 
-/* "until ... by worker-1", "tries, at ..., held by worker-1" */
+/* "until ..., held by worker-1"; "tries at ..., last held by worker-1" */
 static void add_note(struct table *table, const json_t *job)
 {
     struct bytes holder = output_text(job, "holder");
+    bool is_held = bytes_equal(output_text(job, "state"), BYTES("reserved"));
     struct buf note = BUF_INIT;
 
     buf_add_bytes(&note, output_text(job, "death"));
     add_moment(&note, " at ", job, "died_ms");
     add_moment(&note, "until ", job, "deadline_ms");
     if (holder.len)
-        buf_printf(&note, "%sheld by %.*s", note.len ? ", " : "", BYTES_ARG(holder));
+        buf_printf(&note, "%s%sheld by %.*s", note.len ? ", " : "", is_held ? "" : "last ",
+                   BYTES_ARG(holder));
     table_add(table, buf_bytes(&note));
     buf_fini(&note);
 }

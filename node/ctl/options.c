@@ -157,15 +157,18 @@ static void print_choices(struct buf *to, const char *const *choices)
         buf_printf(to, "%s%s", i ? ", " : "", choices[i]);
 }
 
+static const char moment_form[] =
+    "a time such as '2026-12-01 09:00', 2026-12-01T09:00:00Z or milliseconds since 1970";
+static const char past_form[] =
+    "a time such as '2026-12-01 09:00', or a duration such as 2h, for so long ago";
+
 static void print_form(struct buf *to, const struct option_row *row)
 {
     static const char *const forms[] = {
         [OPTION_COUNT] = "a number",
         [OPTION_DURATION] = "a duration such as 500ms, 30s, 10m, 1h30m or 2d",
-        [OPTION_MOMENT] = "a time such as '2026-12-01 09:00', 2026-12-01T09:00:00Z or "
-                          "milliseconds since 1970",
-        [OPTION_PAST] = "a time such as '2026-12-01 09:00', or a duration such as 2h, for so "
-                        "long ago",
+        [OPTION_MOMENT] = moment_form,
+        [OPTION_PAST] = past_form,
         [OPTION_CHOICE] = "one of ",
         [OPTION_CHOICES] = "some, with commas between, of ",
         [OPTION_BACKOFF] = "a backoff such as none, fixed:30s or exponential:1s..5m~10%",
