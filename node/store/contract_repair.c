@@ -130,6 +130,30 @@ static void a_place_without_a_job_goes(void **state)
     ASSERT_READY("alive");
 }
 
+/* Nobody, who lists, purges or takes, is stopped by it. */
+static void a_ranked_entry_without_its_job_is_a_tombstone(void **state)
+{
+    struct job ghost = {.id = BYTES("ghost"), .stamp = JOB_KEY_MIDDLE}, later;
+
+    push_delayed("later", FAR_MS);
+    later = get("later");
+    push_ranked("urgent", 5);
+    push("alive");
+    plant_entry("ZADD %s 4 %b", 'q', &ghost);
+    plant_entry("ZADD %s 6 %b", 'q', &later);
+    plant_entry("ZADD %s 2000 %b", 'q', &ghost);
+    ASSERT_LIST(JOB_READY, "urgent", "alive");
+    ASSERT_READY("urgent", "alive");
+    assert_int_equal(plant("ZCARD", 'q', ""), 0);
+    plant_entry("ZADD %s 4 %b", 'q', &ghost);
+    assert_int_equal(pop(1).out.pop.count, 0);
+    assert_int_equal(plant("ZCARD", 'q', ""), 0);
+    plant_entry("ZADD %s 4 %b", 'q', &ghost);
+    assert_int_equal(purge(JOB_READY, 10).out.chunk.count, 0);
+    assert_int_equal(plant("ZCARD", 'q', ""), 0);
+    ASSERT_LIST(JOB_DELAYED, "later");
+}
+
 static void a_body_of_a_job_that_has_its_own_goes(void **state)
 {
     push("a");
@@ -161,8 +185,8 @@ static void the_due_time_of_the_header_counts(void **state)
     assert_int_equal(next_event_ms(), due_ms);
 }
 
-/* The scan goes by the place: it finds the job before a repair does. */
-static void a_place_that_says_long_ago_means_now(void **state)
+/* The scan does not believe the place either: the topic waits for the repair. */
+static void a_place_that_says_long_ago_makes_no_job_early(void **state)
 {
     struct op op;
 
@@ -172,8 +196,11 @@ static void a_place_that_says_long_ago_means_now(void **state)
     assert_int_equal(op.out.repair.damage, DAMAGE_NO_EVENT);
     assert_int_equal(op.wait_ms, 0);
     op = scan(1000);
-    assert_int_equal(op.out.scan.lateness_count, 1);
-    assert_int_equal(op.out.scan.lateness_ms[0], 0);
+    assert_int_equal(op.out.scan.moved, 0);
+    assert_int_equal(op.out.scan.stuck, 1);
+    assert_mended("a", DAMAGE_WRONG_TIME);
+    scan(1000);
+    ASSERT_LIST(JOB_DELAYED, "a");
 }
 
 static void a_ready_job_in_the_wrong_rank_goes_to_its_own(void **state)
@@ -201,10 +228,11 @@ static const struct CMUnitTest tests[] = {
     TEST(the_header_is_believed_before_the_places),
     TEST(a_ranked_entry_of_a_job_that_is_elsewhere_goes),
     TEST(a_place_without_a_job_goes),
+    TEST(a_ranked_entry_without_its_job_is_a_tombstone),
     TEST(a_body_of_a_job_that_has_its_own_goes),
     TEST(a_mended_topic_is_scanned_again),
     TEST(the_due_time_of_the_header_counts),
-    TEST(a_place_that_says_long_ago_means_now),
+    TEST(a_place_that_says_long_ago_makes_no_job_early),
     TEST(a_ready_job_in_the_wrong_rank_goes_to_its_own),
 };
 

@@ -48,34 +48,40 @@ local function read_settings(plan)
     end
 end
 
--- What is due, and what stands behind it, without those that leave the place anyway.
-local function without(gone, ids, values, behind)
-    local some, some_values, others = {}, {}, {}
+-- Those that do not leave their place anyway, but no more than may move; and when the next one is
+-- due, which is among the others or `behind`.
+local function without_gone(plan, place, ids, behind)
+    local gone, some = plan.more.gone, {}
     for i = 1, #ids do
         if not gone[ids[i]] then
-            some[#some + 1], some_values[#some_values + 1] = ids[i], values[i]
+            if #some == plan.left then
+                return some, call('ZSCORE', place, ids[i])
+            end
+            some[#some + 1] = ids[i]
         end
     end
     for i = 1, #behind, 2 do
         if not gone[behind[i]] then
-            others[#others + 1], others[#others + 2] = behind[i], behind[i + 1]
+            return some, behind[i + 1]
         end
     end
-    return some, some_values, others
+    return some, nil
 end
 
 -- The first of a place that are due, checked; and whether any of them has rules.
 local function due_in(plan, place, state)
-    local ids, values, more, has_rules = NONE, NONE, plan.more, false
+    local ids, values, has_rules = NONE, NONE, false
+    local gone_count = plan.more and plan.more.gone_count or 0
     if plan.left > 0 then
-        ids = call('ZRANGEBYSCORE', place, '-inf', until_now, 'LIMIT', 0, plan.left)
+        ids = call('ZRANGEBYSCORE', place, '-inf', until_now, 'LIMIT', 0, plan.left + gone_count)
+    end
+    local behind = call('ZRANGE', place, #ids, #ids + gone_count, 'WITHSCORES')
+    local next = behind[2]
+    if gone_count > 0 then
+        ids, next = without_gone(plan, place, ids, behind)
     end
     if #ids > 0 then
         values = call('HMGET', plan.j, unpack(ids))
-    end
-    local behind = call('ZRANGE', place, #ids, #ids + (more and more.gone_count or 0), 'WITHSCORES')
-    if more then
-        ids, values, behind = without(more.gone, ids, values, behind)
     end
     for i = 1, #ids do
         local value = values[i]
@@ -88,13 +94,25 @@ local function due_in(plan, place, state)
         end
     end
     plan.left = plan.left - #ids
-    plan_event(plan, tonumber(behind[2]) or math.huge)
+    plan_event(plan, tonumber(next) or math.huge)
     return ids, values, has_rules
+end
+
+-- How late each of them is. A place that has a job before its time is not believed.
+local function lateness_of(plan, ids, values)
+    local lateness = {}
+    for i = 1, plan.wrong and 0 or #ids do
+        lateness[i] = now - parse('>I6', values[i], 8)
+        if lateness[i] < 0 then
+            plan.wrong = 'job ' .. ids[i] .. ' is in ' .. plan.d .. ', but not due yet'
+        end
+    end
+    return lateness
 end
 
 local function plan_delayed(plan)
     local ids, values, has_rules = due_in(plan, plan.d, DELAYED)
-    plan.delayed, plan.delayed_values = #ids, values
+    plan.delayed, plan.lateness = #ids, lateness_of(plan, ids, values)
     local is_batch = #ids > 0 and not has_rules
     plan.batch = ready_batch(is_batch and ids or {}, is_batch and values or {})
     for i = 1, (has_rules or plan.has_history) and not plan.wrong and #ids or 0 do
@@ -148,7 +166,7 @@ local function plan_for(topic)
     local plan = {topic = topic, node = node, left = left, next = math.huge, j = bucket .. 'j:' .. topic,
         d = bucket .. 'd:' .. topic, v = bucket .. 'v:' .. topic, r = bucket .. 'r:' .. topic,
         q = bucket .. 'q:' .. topic, batch = false, more = false, wrong = false, delayed = 0,
-        delayed_values = NONE, timed_out = 0, count = 0, wakes = false, is_over = false,
+        lateness = NONE, timed_out = 0, count = 0, wakes = false, is_over = false,
         has_history = false, row_after_pause = false, dead_max = 0, dead_age = 0}
     if has_rows or has_rules then
         read_settings(plan)
@@ -174,7 +192,7 @@ local function add_up(plan)
     local more = plan.more
     answer[4], answer[5] = answer[4] + plan.count, answer[5] + plan.timed_out
     for i = 1, plan.delayed do
-        answer[#answer + 1] = math.max(now - parse('>I6', plan.delayed_values[i], 8), 0)
+        answer[#answer + 1] = plan.lateness[i]
     end
     if more then
         answer[6], answer[7] = answer[6] + more.tries_died, answer[7] + more.expired_died
