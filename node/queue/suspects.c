@@ -69,7 +69,10 @@ static void see_again(struct suspects *ss, struct suspected *s, int64_t now_mono
         return;
     s->is_sure = true;
     list_remove(&s->link);
-    list_append(&ss->sure, &s->link);
+    if (s->id.len > 0)
+        list_prepend(&ss->sure, &s->link);
+    else
+        list_append(&ss->sure, &s->link);
 }
 
 bool suspects_see(struct suspects *ss, struct bytes topic, struct bytes id, struct bytes page,

@@ -36,7 +36,7 @@ struct suspects {
     struct suspected *by_name; /* hash: all of them */
     struct list fresh;         /* the one seen first comes first */
     struct list faint;         /* the one that is faint for longest comes first */
-    struct list sure;
+    struct list sure;          /* topics behind the jobs */
 };
 
 void suspects_init(struct suspects *ss);
@@ -52,7 +52,8 @@ bool suspects_see(struct suspects *ss, struct bytes topic, struct bytes id, stru
 struct suspected *suspects_find_rested(struct suspects *ss, int64_t now_mono_ms);
 int64_t suspects_wait_ms(const struct suspects *ss, int64_t now_mono_ms);
 
-/* One that was seen twice, or NULL. */
+/* One that was seen twice, or NULL. A topic is put in order after its jobs: else what stands in
+ * a place too early would get its event before its right time. */
 struct suspected *suspects_find_sure(struct suspects *ss);
 
 /* A fresh one was not seen again. */

@@ -60,6 +60,17 @@ static void topics_and_ids_are_kept_apart(void **state)
     assert_false(see("t", "", 0));
 }
 
+static void jobs_come_before_their_topic(void **state)
+{
+    see("t", "", 0);
+    see("t", "1", 0);
+    see("t", "", SUSPECTS_REST_MS);
+    see("t", "1", SUSPECTS_REST_MS);
+    assert_int_equal(suspects_find_sure(&ss)->id.len, 1);
+    suspects_forget(&ss, suspects_find_sure(&ss));
+    assert_int_equal(suspects_find_sure(&ss)->id.len, 0);
+}
+
 static void a_faint_one_is_sure_when_it_is_seen_again(void **state)
 {
     see("t", "1", 0);
@@ -112,6 +123,7 @@ int main(void)
         TEST(remembers_what_it_saw_and_where),
         TEST(a_second_look_that_comes_too_soon_does_not_count),
         TEST(topics_and_ids_are_kept_apart),
+        TEST(jobs_come_before_their_topic),
         TEST(a_faint_one_is_sure_when_it_is_seen_again),
         TEST(there_is_room_for_so_many),
         TEST(a_fresh_one_gets_the_room_of_a_faint_one),
