@@ -35,17 +35,25 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static struct topic_stats count(const struct call *c, const struct topic *topic)
+int64_t memory_ready_count(const struct topic *topic)
 {
     const struct order *places = topic->places;
     int64_t live = HASH_COUNT(topic->records);
+
+    return or_zero(live - (int64_t)places[JOB_DELAYED].count -
+                   (int64_t)places[JOB_RESERVED].count - (int64_t)places[JOB_DEAD].count);
+}
+
+static struct topic_stats count(const struct call *c, const struct topic *topic)
+{
+    const struct order *places = topic->places;
     struct topic_stats stats = {.delayed = (int64_t)places[JOB_DELAYED].count,
+                                .ready = memory_ready_count(topic),
                                 .reserved = (int64_t)places[JOB_RESERVED].count,
                                 .dead = (int64_t)places[JOB_DEAD].count,
                                 .oldest_ready_ms = -1,
                                 .next_due_ms = -1};
 
-    stats.ready = or_zero(live - stats.delayed - stats.reserved - stats.dead);
     if (stats.ready)
         stats.oldest_ready_ms =
             larger(oldest_of_default_ms(c, topic), oldest_of_others_ms(c, topic));

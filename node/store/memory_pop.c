@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "node/store/memory_counts.h"
 #include "node/store/memory_places.h"
 #include "node/store/memory_records.h"
 
@@ -48,7 +49,7 @@ static bool is_paused(struct call *c)
 
     if (until_ms <= c->now_ms)
         return false;
-    if (until_ms != SETTINGS_FOREVER && c->topic->places[JOB_READY].count)
+    if (until_ms != SETTINGS_FOREVER && memory_ready_count(c->topic))
         memory_topic_expect(c->topic, until_ms);
     return true;
 }
