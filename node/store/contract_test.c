@@ -1,4 +1,6 @@
-/* The stores that keep the contract. To add one: a stand, and its line in main. */
+/* The stores that keep the contract. To add one: a stand, and its line in main.
+ *
+ * DUEQ_TEST=pattern runs the tests of these names only ("redis_and_*"). */
 #include "node/store/contract.h"
 #include "node/store/contract_plant.h"
 #include "node/store/contract_redis.h"
@@ -269,6 +271,8 @@ int main(void)
 
     if (log_configure(&quiet) != STATUS_OK)
         return 1;
+    if (getenv("DUEQ_TEST"))
+        cmocka_set_test_filter(getenv("DUEQ_TEST"));
     add(&memory, every_store, memory_setup, memory_teardown);
     add(&all, every_store, redis_setup, redis_teardown);
     add(&all, redis_only, redis_setup, redis_teardown);
