@@ -4,7 +4,7 @@
 -- ARGV   state, the last answer's next ('': from the first), limit
 -- answer code, now, wait (always -1), next ('': no more), then for each job: id, its value without
 --        the body, the body's bytes, and its deadline, time of death or due
--- USES   now misplaced precedes rank_behind index_from body_from
+-- USES   now misplaced precedes rank_behind index_from body_from names_ready
 --
 -- The cursor names the last one told, as `score:id`, or a ready one as `priority:key`; so jobs may
 -- come and go between the pages. Its place is found by halving. Tombstones are passed over, but
@@ -69,7 +69,9 @@ local function list_ranked(from, to)
     end
     local ids, values = values_of(members, 7)
     for i = 1, #ids do
-        tell(q, ids[i], values[i])
+        if names_ready(members[i], values[i]) then
+            tell(q, ids[i], values[i])
+        end
     end
     return last == to - 1
 end
@@ -88,7 +90,7 @@ local function list_common(from)
             if told == limit then
                 break
             end
-            if value and byte(value) % 8 == READY and sub(value, 14, 19) == sub(entries[i], 1, 6) then
+            if names_ready(entries[i], value) then
                 tell(r, ids[i], value)
             end
             looked, next = looked + 1, COMMON_PRIORITY .. ':' .. key_in(entries[i])

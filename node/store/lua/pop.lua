@@ -115,8 +115,6 @@ while #ids < count and seen < LOOK_MAX do
                 ids[#ids + 1] = id
                 values[#values + 1] = value
             end
-        elseif is_q then
-            return redis.error_reply('DUEQ no ready job ' .. id .. ' in ' .. j)
         end
         seen = seen + 1
         if is_q then
@@ -132,8 +130,11 @@ if #ids < count and seen >= LOOK_MAX and (call('LLEN', r) > of_r or call('ZCARD'
     more = 1
 end
 if #ids == 0 and not dead then
-    if seen > 0 then
+    if of_r > 0 then
         call('LTRIM', r, of_r, -1)
+    end
+    if of_q > 0 then
+        call('ZREM', q, unpack(members))
     end
     return {OK, now, -1, more}
 end

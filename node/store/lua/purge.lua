@@ -3,7 +3,7 @@
 -- KEYS   j p d r q v x o t a, and by rule the topic's e: the name of j with that letter
 -- ARGV   topic, state, of the dead: died at or after, died before (0: any time), limit
 -- answer code, now, wait (always -1), how many, 1: there are more
--- USES   now misplaced expires owns beside
+-- USES   now misplaced expires owns beside names_ready
 --
 -- Ready jobs go in the order of their service, with the tombstones on the way; of r no more entries
 -- are looked at than jobs may go, so a call may find none and yet say that there are more. To free a
@@ -16,16 +16,13 @@ local BIG_MAX = 200
 
 local ids, values, bodies, wrong = {}, {}, {}, nil
 
--- As many of these as there is room for; answers how many that were.
+-- As many of these as there is room for, without tombstones; answers how many that were.
 local function take(place, names, members)
     local found = #names > 0 and call('HMGET', j, unpack(names)) or {}
     for i = 1, #names do
         local value = found[i]
-        local is_tombstone = members and not (value and #value >= 24 and byte(value) % 8 == READY
-            and sub(value, 14, 19) == sub(members[i], 1, 6))
-        if not (is_tombstone and place == r) then
+        if not members or names_ready(members[i], value) then
             wrong = wrong or misplaced(place, j, names[i], value, state)
-                or is_tombstone and 'job ' .. names[i] .. ' has another key than in ' .. place
             if wrong then
                 return i
             end

@@ -4,6 +4,6 @@
 -- ARGV   none
 -- answer code, now, wait (always -1), delayed, ready, reserved, dead, ms since the first ready
 --        job was due, ms until the first delayed job is due (-1: none)
--- USES   now count
+-- USES   now names_ready count
 
 return {OK, now, -1, unpack(count(unpack(KEYS)))}

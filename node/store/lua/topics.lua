@@ -4,7 +4,7 @@
 -- ARGV   the topic before the first ('': none), limit
 -- answer code, now, wait (always -1), number of the bucket's topics, the last topic looked at
 --        ('': no more are behind it), then for each topic: its name and what stats answers
--- USES   now count
+-- USES   now names_ready count
 --
 -- A topic that has just lost its last job is still in a, but not told.
 

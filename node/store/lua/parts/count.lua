@@ -25,9 +25,8 @@ local function first_age_of_list(j, r)
         end
         local values = call('HMGET', j, unpack(ids))
         for i = 1, #entries do
-            local value = values[i]
-            if value and byte(value) % 8 == READY and sub(value, 14, 19) == sub(entries[i], 1, 6) then
-                return age(value)
+            if names_ready(entries[i], values[i]) then
+                return age(values[i])
             end
         end
     end
@@ -37,7 +36,7 @@ end
 local function first_age_of_set(j, q)
     local first = call('ZRANGE', q, 0, 0)[1]
     local value = first and call('HGET', j, sub(first, 7))
-    return value and age(value) or -1
+    return first and names_ready(first, value) and age(value) or -1
 end
 
 local function count(j, d, r, v, x, q)
