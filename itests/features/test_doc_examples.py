@@ -11,8 +11,8 @@ import subprocess
 
 PAGE = pathlib.Path(__file__).parents[2] / "doc" / "http.md"
 COMMAND = re.compile(r"^    \$ (curl .*)\n((?:    [^$ ].*\n)*)", re.MULTILINE)
-VARYING = re.compile(r'(?<="due_ms":)\d+|(?<="next":)\d+|(?<=_age_ms":)\d+|(?<=_in_ms":)\d+'
-                     r'|(?<=")\d{10,}(?=")')
+VARYING = re.compile(r'(?<=_ms":)\d{13}|(?<="next":)\d+|(?<=_age_ms":)\d+|(?<=_in_ms":)\d+'
+                     r'|(?<="holder":")[^"]*|(?<=")\d{10,}(?=")')
 LEASE = re.compile(r'"lease":"(\d+)"')
 
 

@@ -146,6 +146,13 @@ def acknowledge_what_was_released(stage):
     return acknowledge(stage, job)
 
 
+@way("WRONG_STATE")
+def kick_what_is_not_dead(stage):
+    with stage.shared.api() as api:
+        api.push("alive", id="1")
+    return ask(stage.shared, "POST", path_of("topics", "alive", "jobs", "1", "kick"))
+
+
 @way("NOT_OWNER")
 def acknowledge_what_somebody_else_has(stage):
     with stage.shared.api() as api:
@@ -226,10 +233,10 @@ def push_into_a_full_redis(stage):
 
 
 @way("UNKNOWN")
-def push_into_a_redis_that_hangs(stage):
+def cancel_in_a_redis_that_hangs(stage):
     node = stage.node(store__command_timeout="500ms")
     with frozen(node.redis_pid):
-        return ask(node, "POST", JOBS, {"body": "b"})
+        return ask(node, "DELETE", JOB)
 
 
 def test_a_question_to_a_redis_that_hangs_changed_nothing(make_node, tmp_path):

@@ -18,7 +18,8 @@ def test_a_job_from_push_to_ack(api, topic):
     assert pushed["id"] == "order-1" and before_ms <= pushed["due_ms"] <= wall_now_ms()
     assert api.get(topic, "order-1") == {
         "id": "order-1", "topic": topic, "body": "close", "state": "ready",
-        "due_ms": pushed["due_ms"], "delay_ms": 0, "ttr_ms": 60000, "tries": 0}
+        "due_ms": pushed["due_ms"], "delay_ms": 0, "ttr_ms": 60000, "tries": 0,
+        "priority": 1024, "max_tries": 0, "backoff": {"kind": "none"}}
     job = popped(api, topic)
     assert job == {"id": "order-1", "topic": topic, "body": "close", "lease": job["lease"],
                    "due_ms": pushed["due_ms"], "delay_ms": 0, "ttr_ms": 60000, "tries": 0}

@@ -14,6 +14,8 @@ JOB = JOBS + "/1"
 GOOD = [("Date", "today"), ("X-Request-Id", "r1"), ("Content-Type", "application/json"),
         ("Content-Length", "9")]
 NOTHING = [("Date", "today"), ("X-Request-Id", "r1")]
+LISTED = ('{"jobs":[{"id":"1","topic":"t","body_bytes":1,"state":"%s","due_ms":5,"delay_ms":0,'
+          '"ttr_ms":0,"tries":0,"priority":0,"max_tries":0,"backoff":{"kind":"none"},%s}]}')
 ERROR = '{"error":{"code":"%s","message":"m"}}'
 
 
@@ -34,6 +36,9 @@ def test_good_replies_pass():
     judge("DELETE", JOB, 204, NOTHING, "")
     judge("GET", JOB, 404, GOOD, ERROR % "not_found")
     judge("HEAD", JOB, 200, GOOD, "")
+    judge("POST", JOBS, 200, GOOD, '{"id":"1","due_ms":5,"existed":true}')
+    judge("POST", JOB + "/release", 200, GOOD, '{"due_ms":null,"tries":3,"death":"tries"}')
+    judge("GET", JOBS, 200, GOOD, '{"jobs":[]}')
     judge("GET", "/nowhere", 404, GOOD, ERROR % "no_such_path")
     judge("PUT", JOB, 405, with_header(GOOD, "Allow", "GET, HEAD, DELETE"),
           ERROR % "method_not_allowed")
@@ -43,6 +48,13 @@ def test_good_replies_pass():
 @pytest.mark.parametrize("why, arguments", [
     ("an undocumented member", ("POST", JOBS, 201, GOOD, '{"id":"1","due_ms":5,"new":1}')),
     ("a missing member", ("POST", JOBS, 201, GOOD, '{"id":"1"}')),
+    ("a push that is ignored for none", ("POST", JOBS, 200, GOOD, '{"id":"1","due_ms":5}')),
+    ("due, and dead", ("POST", JOB + "/release", 200, GOOD,
+                       '{"due_ms":5,"tries":3,"death":"tries"}')),
+    ("neither due nor dead", ("POST", JOB + "/release", 200, GOOD, '{"due_ms":null,"tries":3}')),
+    ("a dead job without a reason", ("GET", JOBS, 200, GOOD, LISTED % ("dead", '"died_ms":5'))),
+    ("a ready job with a deadline", ("GET", JOBS, 200, GOOD, LISTED % ("ready", '"deadline_ms":5'))),
+    ("a reserved job without one", ("GET", JOBS, 200, GOOD, LISTED % ("reserved", '"holder":"h"'))),
     ("a wrong type", ("POST", JOBS, 201, GOOD, '{"id":1,"due_ms":5}')),
     ("a member twice", ("POST", JOBS, 201, GOOD, '{"id":"1","due_ms":5,"id":"1"}')),
     ("not JSON", ("POST", JOBS, 201, GOOD, '{"id":"1","due_ms":5')),
@@ -92,6 +104,17 @@ def test_a_bad_reply_is_noticed(why, arguments):
     ("POST", JOBS, '[{"body_base64":"Yg==","delay_ms":0}]'),
     ("POST", "/v1/topics/a,b%2Fc/pop?count=64&wait_ms=0", ""),
     ("POST", JOB + "/ack", '{"lease":"1"}'),
+    ("POST", "/v1/topics/a/ack", '{"leases":[{"id":"1","lease":"1"}]}'),
+    ("POST", JOB + "/run", ""),
+    ("POST", JOB + "/reschedule", '{"at_ms":0}'),
+    ("POST", JOBS, '{"body":"","backoff":{"kind":"fixed","base_ms":1},"mode":"ignore"}'),
+    ("GET", JOBS + "?state=dead&limit=100", ""),
+    ("POST", "/v1/topics/a/kick", "{}"),
+    ("POST", "/v1/topics/a/purge", '{"states":["dead"],"since_ms":1}'),
+    ("POST", "/v1/topics/a/purge", '{"states":["dead","ready"]}'),
+    ("POST", "/v1/topics/a/pause", '{"for_ms":1}'),
+    ("PATCH", "/v1/topics/a/settings", '{"ttr_ms":null,"backoff":{"kind":"none"}}'),
+    ("GET", JOB + "/history?limit=1000", ""),
     ("GET", "/v1/topics?limit=1000&cursor=ab", ""),
     ("HEAD", JOBS + "/a%2Fb%20"[:-3], ""),
 ])
@@ -118,6 +141,20 @@ def test_good_requests_pass(method, target, body):
     ("bad base64", "POST", JOBS, '{"body_base64":"Yg="}'),
     ("no lease", "POST", JOB + "/ack", "{}"),
     ("an empty array", "POST", JOBS, "[]"),
+    ("a backoff without a base", "POST", JOBS, '{"body":"","backoff":{"kind":"fixed"}}'),
+    ("a backoff of no kind", "POST", JOBS, '{"body":"","backoff":{"base_ms":1}}'),
+    ("none, and a base", "POST", JOBS, '{"body":"","backoff":{"kind":"none","base_ms":1}}'),
+    ("no such mode", "POST", JOBS, '{"body":"","mode":"overwrite"}'),
+    ("no leases", "POST", "/v1/topics/a/ack", '{"leases":[]}'),
+    ("a lease without an id", "POST", "/v1/topics/a/ack", '{"leases":[{"lease":"1"}]}'),
+    ("no such state", "GET", JOBS + "?state=alive", ""),
+    ("no time", "POST", JOB + "/reschedule", "{}"),
+    ("two other times", "POST", JOB + "/reschedule", '{"at_ms":1,"delay_ms":1}'),
+    ("a purge of nothing", "POST", "/v1/topics/a/purge", "{}"),
+    ("a time of those that are not dead", "POST", "/v1/topics/a/purge",
+     '{"states":["dead","ready"],"since_ms":1}'),
+    ("a pause with two ends", "POST", "/v1/topics/a/pause", '{"for_ms":1,"until_ms":1}'),
+    ("no setting", "PATCH", "/v1/topics/a/settings", "{}"),
 ])
 def test_a_bad_request_is_noticed(why, method, target, body):
     with pytest.raises(Broken):

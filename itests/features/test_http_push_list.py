@@ -44,6 +44,13 @@ BAD_ITEMS = [
     ("out_of_range", {"body": "b", "ttr_ms": 604800001}),
     ("out_of_range", {"body": "b", "delay_ms": 315360000001}),
     ("out_of_range", {"body": "b", "at_ms": 281474976710656}),
+    ("out_of_range", {"body": "b", "priority": 4294967296}),
+    ("out_of_range", {"body": "b", "max_tries": 65535}),
+    ("out_of_range", {"body": "b", "ttl_ms": 315360000001}),
+    ("bad_request", {"body": "b", "mode": "overwrite"}),
+    ("bad_request", {"body": "b", "backoff": {"kind": "fixed"}}),
+    ("bad_request", {"body": "b", "backoff": {"kind": "none", "base_ms": 1}}),
+    ("out_of_range", {"body": "b", "backoff": {"kind": "fixed", "base_ms": 0}}),
 ]
 
 
@@ -70,7 +77,7 @@ def test_a_bad_job_by_itself_is_refused(api, topic, code, item):
 
 @pytest.mark.parametrize("name, value", [
     ("delay", 1), ("delay_ms", "1"), ("delay_ms", -1), ("at_ms", 1e300), ("ttr_ms", None),
-    ("ttr_ms", True), ("id", {}), ("priority", 1), ("\u00e4", 1)])
+    ("ttr_ms", True), ("id", {}), ("prio", 1), ("priority", "high"), ("backoff", 5), ("\u00e4", 1)])
 def test_what_is_wrong_is_named(api, topic, name, value):
     for text in ({"body": "b", name: value}, {name: value, "body": "b"}):
         with pytest.raises(Refused, match=name):

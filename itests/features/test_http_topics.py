@@ -9,7 +9,8 @@ from harness.wait import wait_until
 
 def test_a_topic_that_nobody_has_used_has_no_jobs(api, topic):
     assert api.topic(topic) == {"topic": topic, "delayed": 0, "ready": 0, "reserved": 0,
-                                "dead": 0, "oldest_ready_age_ms": None, "next_due_in_ms": None}
+                                "dead": 0, "oldest_ready_age_ms": None, "next_due_in_ms": None,
+                                "paused": False, "paused_until_ms": None}
 
 
 def test_jobs_are_counted_by_state(api, topic):

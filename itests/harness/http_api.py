@@ -140,21 +140,85 @@ class HttpApi:
     def ack(self, job):
         self._with_lease(job, "ack")
 
+    def ack_all(self, topic, jobs):
+        """One result for each of the jobs."""
+        leases = [{"id": job["id"], "lease": job["lease"]} for job in jobs]
+        reply = self.done("POST", path_of("topics", topic, "ack"), {"leases": leases})
+        assert len(reply.json["results"]) == len(jobs)
+        return reply.json["results"]
+
     def release(self, job, **members):
-        self._with_lease(job, "release", **members)
+        """{"due_ms", "tries"}, with "death" where it died."""
+        return self._with_lease(job, "release", **members)
 
     def touch(self, job, **members):
-        self._with_lease(job, "touch", **members)
+        """{"deadline_ms"}"""
+        return self._with_lease(job, "touch", **members)
+
+    def bury(self, job):
+        """{"death", "tries"}"""
+        return self._with_lease(job, "bury")
 
     def _with_lease(self, job, verb, **members):
         path = path_of("topics", job["topic"], "jobs", job["id"], verb)
-        self.done("POST", path, {"lease": job["lease"], **members})
+        return self.done("POST", path, {"lease": job["lease"], **members}).json
+
+    def move(self, topic, id, how, **members):
+        """run, kick or reschedule: when it is due."""
+        path = path_of("topics", topic, "jobs", id, how)
+        return self.done("POST", path, members or b"").json["due_ms"]
 
     def get(self, topic, id):
         return self.done("GET", path_of("topics", topic, "jobs", id)).json
 
     def cancel(self, topic, id):
         self.done("DELETE", path_of("topics", topic, "jobs", id))
+
+    def history(self, topic, id, **query):
+        """{"is_on", "history"}"""
+        path = path_of("topics", topic, "jobs", id, "history")
+        return self.done("GET", with_query(path, query)).json
+
+    def jobs(self, topic, **query):
+        """One page."""
+        return self.done("GET", with_query(path_of("topics", topic, "jobs"), query)).json
+
+    def all_jobs(self, topic, **query):
+        """A list, over all pages."""
+        page = self.jobs(topic, **query)
+        found = page["jobs"]
+        while "next" in page:
+            page = self.jobs(topic, **query, cursor=page["next"])
+            found += page["jobs"]
+        return found
+
+    def sweep(self, topic, verb, **members):
+        """kick or purge: {"count", "has_more"}."""
+        return self.done("POST", path_of("topics", topic, verb), members).json
+
+    def pause(self, topic, **members):
+        """{"paused", "paused_until_ms"}"""
+        return self.done("POST", path_of("topics", topic, "pause"), members).json
+
+    def resume(self, topic):
+        return self.done("POST", path_of("topics", topic, "resume")).json
+
+    def settings(self, topic):
+        return self.done("GET", path_of("topics", topic, "settings")).json
+
+    def set_settings(self, topic, **members):
+        """As they are now."""
+        return self.done("PATCH", path_of("topics", topic, "settings"), members).json
+
+    def all_settings(self, **query):
+        """{name: own settings and pause}, over all pages."""
+        found, cursor = {}, {}
+        while True:
+            page = self.done("GET", with_query("/v1/settings", {**query, **cursor})).json
+            found.update((each["topic"], each) for each in page["topics"])
+            if page["cursor"] is None:
+                return found
+            cursor = {"cursor": page["cursor"]}
 
     def topic(self, topic):
         return self.done("GET", path_of("topics", topic)).json

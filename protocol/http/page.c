@@ -47,10 +47,11 @@ static bool read_hex(struct bytes hex, struct buf *out)
 
 static bool read_cursor(struct page *page, struct bytes cursor, unsigned first)
 {
+    bool has_point = cursor.len && memchr(cursor.at, '.', cursor.len);
     struct bytes digits = url_cut(&cursor, '.');
     int64_t place;
 
-    if (!object_digits(digits, &place) || place < first || place >= page->end)
+    if (!has_point || !object_digits(digits, &place) || place < first || place >= page->end)
         return false;
     page->place = (unsigned)place;
     return read_hex(cursor, &page->after);
