@@ -62,13 +62,13 @@ static void hurry(struct warden *w, const char *reason, int64_t now)
 }
 
 /* A stop is only as orderly as the ends that it asked for. SIGTERM may find a Redis that has
- * not yet got as far as handling it. */
+ * not yet got as far as handling it, or one that is just failing to start. */
 static void judge_end(struct warden *w, const struct child *child, int status)
 {
     bool is_orderly =
         WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGTERM;
 
-    if (!child->is_wanted && !is_orderly && w->exit_code == 0)
+    if (!child->is_wanted && child->was_up_at_stop && !is_orderly && w->exit_code == 0)
         w->exit_code = EXIT_FAILURE;
 }
 

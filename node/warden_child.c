@@ -81,6 +81,7 @@ void child_start(struct child *c, int64_t now_mono_ms)
 
 void child_stop(struct child *c, const char *reason, int64_t now_mono_ms)
 {
+    c->was_up_at_stop = c->is_wanted ? c->state == CHILD_UP : c->was_up_at_stop;
     c->is_wanted = false;
     if (c->state == CHILD_BACKOFF) {
         enter(c, CHILD_IDLE, reason, now_mono_ms);

@@ -63,10 +63,11 @@ struct child {
     int64_t backoff_max_ms;
 
     enum child_state state;
-    bool is_wanted;        /* from child_start to child_stop */
-    bool was_up;           /* ever */
-    pid_t pid;             /* 0: no process */
-    unsigned exits;        /* in a row, see CHILD_STEADY_MS */
+    bool is_wanted;      /* from child_start to child_stop */
+    bool was_up;         /* ever */
+    bool was_up_at_stop; /* what works must also end well; one that could not start need not */
+    pid_t pid;           /* 0: no process */
+    unsigned exits;      /* in a row, see CHILD_STEADY_MS */
     int64_t since_mono_ms; /* when it came into this state */
     int64_t heard_mono_ms; /* last sign of life, or the start */
     int64_t until_mono_ms; /* BACKOFF and STOPPING: when the time is over */

@@ -221,6 +221,19 @@ static void a_stop_while_it_is_being_killed_ends_it(void **state)
     assert_int_equal(f.child.state, CHILD_IDLE);
 }
 
+static void only_what_worked_must_end_well(void **state)
+{
+    struct fake up = working(), starting = fake();
+
+    child_start(&starting.child, 0);
+    child_stop(&up.child, "test", 10);
+    child_stop(&starting.child, "test", 10);
+    assert_true(up.child.was_up_at_stop);
+    assert_false(starting.child.was_up_at_stop);
+    child_stop(&up.child, "test", 11);
+    assert_true(up.child.was_up_at_stop);
+}
+
 static int quiet(void **state)
 {
     struct log_options options = {.level = LEVEL_ERROR, .modules = "warden=error"};
@@ -244,6 +257,7 @@ int main(void)
         cmocka_unit_test(one_that_does_not_stop_is_killed),
         cmocka_unit_test(hurry_kills_only_what_is_being_stopped),
         cmocka_unit_test(a_stop_while_it_is_being_killed_ends_it),
+        cmocka_unit_test(only_what_worked_must_end_well),
     };
 
     return cmocka_run_group_tests(tests, quiet, NULL);

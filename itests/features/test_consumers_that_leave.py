@@ -1,5 +1,7 @@
 """A consumer that leaves while it waits costs no job, no try and no time."""
 
+import time
+
 from harness.wait import wait_until
 
 
@@ -19,12 +21,16 @@ def test_a_consumer_that_left_gets_no_job(node, client, topic):
 
 def test_jobs_pushed_while_consumers_leave_are_all_handed_out(node, client, topic):
     """The leavers race with the pushes. What the kernel took for a leaver counts as delivered
-    and comes again after its TTR; nothing is lost, and nothing loses more than that try."""
+    and comes again after its TTR; nothing is lost, and nothing loses more than that try. (On a
+    machine so slow that the TTR is over before all have left, it may reach one more of them.)"""
+    began = time.monotonic()
     for number in range(50):
         leaver = node.raw_client()
         leaver.send_request("Pop", [topic])
         client.push(topic, f"race-{number}", "b", ttr=1)
         leaver.close()
+    ttr_s = 1 + 3  # gmq's own addition
+    times_over = int((time.monotonic() - began) / ttr_s)
     tries = {}
 
     def all_came():
@@ -35,4 +41,4 @@ def test_jobs_pushed_while_consumers_leave_are_all_handed_out(node, client, topi
         return len(tries) == 50
 
     wait_until(all_came, "all jobs are handed out", interval_s=0)
-    assert max(tries.values()) <= 1
+    assert max(tries.values()) <= 1 + times_over
