@@ -1,20 +1,9 @@
 #include "node/queue/suspects.h"
 
-#include <string.h>
-
 #include "node/queue/names.h"
+#include "node/queue/text.h"
 
 #define KEY_MAX (NAME_MAX_BYTES + 1 + SUSPECT_ID_MAX)
-
-static struct bytes put(char **to, struct bytes from)
-{
-    struct bytes copied = bytes_of(*to, from.len);
-
-    if (from.len)
-        memcpy(*to, from.at, from.len);
-    *to += from.len;
-    return copied;
-}
 
 /* No topic has a line end in its name. */
 static size_t key_length(struct bytes topic, struct bytes id)
@@ -27,9 +16,9 @@ static struct suspected *find(const struct suspects *ss, struct bytes topic, str
     char key[KEY_MAX], *to = key;
     struct suspected *s;
 
-    put(&to, topic);
-    put(&to, BYTES("\n"));
-    put(&to, id);
+    text_put(&to, topic);
+    text_put(&to, BYTES("\n"));
+    text_put(&to, id);
     HASH_FIND(hh, ss->by_name, key, key_length(topic, id), s);
     return s;
 }
@@ -43,10 +32,10 @@ static struct suspected *suspected_new(struct bytes topic, struct bytes id, stru
         abort();
     to = s->text;
     s->is_sure = false;
-    s->topic = put(&to, topic);
-    put(&to, BYTES("\n"));
-    s->id = put(&to, id);
-    s->page = put(&to, page);
+    s->topic = text_put(&to, topic);
+    text_put(&to, BYTES("\n"));
+    s->id = text_put(&to, id);
+    s->page = text_put(&to, page);
     list_init(&s->link);
     return s;
 }
