@@ -208,6 +208,7 @@ struct sweep {
     struct sweeps *sweeps;
     struct list link;
     struct op op;
+    struct timer rest; /* between two chunks */
     uint64_t left;
     bool is_cancelled;
 };

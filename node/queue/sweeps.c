@@ -4,7 +4,8 @@
 
 #include "node/queue/core.h"
 
-#define CHUNK 250 /* a millisecond of Redis, as a scan; larger ones are hardly faster */
+#define CHUNK       100
+#define REST_MAX_MS 100
 
 /* ---- its end ---- */
 
@@ -116,6 +117,27 @@ static void on_counted(struct op *op)
         go_on_behind(sweep);
 }
 
+static void on_rested(struct timer *timer)
+{
+    struct sweep *sweep = CONTAINER_OF(timer, struct sweep, rest);
+    struct core *core = sweep->sweeps->core;
+
+    if (!sweep->is_cancelled) {
+        send_chunk(sweep);
+        return;
+    }
+    end(sweep, STATUS_CANCELLED);
+    core->on_end(core);
+}
+
+static void rest(struct sweep *sweep)
+{
+    struct timers *timers = sweep->sweeps->core->timers;
+    int64_t took_ms = timers_now(timers) - sweep->op.sent_mono_ms;
+
+    timer_arm(timers, &sweep->rest, took_ms < REST_MAX_MS ? took_ms : REST_MAX_MS);
+}
+
 static void count_chunk(struct sweep *sweep)
 {
     unsigned count = sweep->op.out.chunk.count;
@@ -143,7 +165,7 @@ static void on_chunk(struct op *op)
         sweep->has_more = has_more || first_state(sweep, op->in.chunk.state + 1) <= JOB_DEAD;
         end(sweep, STATUS_OK);
     } else if (has_more && sweep->left > 0) {
-        send_chunk(sweep);
+        rest(sweep);
     } else {
         go_on_behind(sweep);
     }
@@ -159,6 +181,7 @@ static void take_in(struct sweeps *ss, struct sweep *sweep)
     sweep->is_cancelled = false;
     sweep->left = sweep->limit;
     list_init(&sweep->link);
+    timer_init(&sweep->rest, on_rested);
 }
 
 void sweeps_begin(struct sweeps *ss, struct sweep *sweep)

@@ -1,8 +1,10 @@
 /* All jobs of a state kicked or purged: chunk after chunk, and others in between.
  *
- * A chunk is a few hundred jobs, one is on its way at a time; so other operations wait for a
- * chunk at most, and get at least their half of the store. The states of a purge come one after
- * the other, in the order of a job's life: what moves on meanwhile is met again.
+ * A chunk is a hundred jobs, and one is on its way at a time. Behind it the sweep rests for as long
+ * as it took, so that others have the store for themselves half of the time. (Measured with one
+ * other client and 100,000 jobs: its median request takes 0.9 ms instead of 0.5. With chunks of 250
+ * and no rests it takes 3 to 4, and the sweep is hardly done sooner.) The states of a purge come one
+ * after the other, in the order of a job's life: what moves on meanwhile is met again.
  *
  * Without a limit the jobs of a state are counted first, and so many are swept: whoever pushes
  * as fast as that is swept does not keep it busy for ever.
@@ -10,10 +12,11 @@
  *            +---- no limit ----> COUNTING ---+
  *   begin -->|                                v   the state is empty, or enough
  *      ^     +---- a limit ----------------> SWEEPING -----------------> next state, or on_done
- *      |                                      |  ^ |
- *      +--------------------------------------+  +-+ more
+ *      |                                      |  |  ^
+ *      +--------------------------------------+  |  | as long as the chunk took
+ *                                           more +-- RESTING
  *
- * A cancelled one ends with the answer it waits for.
+ * A cancelled one ends with the answer, or the rest, it waits for.
  */
 #ifndef DUEQ_NODE_QUEUE_SWEEPS_H
 #define DUEQ_NODE_QUEUE_SWEEPS_H

@@ -217,6 +217,42 @@ static void one_chunk_is_on_its_way_at_a_time(void **state)
     assert_int_equal(broom.count, 2000);
 }
 
+/* A store that takes 30 ms for a chunk. */
+static void begin_slowly(struct broom *broom)
+{
+    broom->sweep.limit = 2000;
+    push_many(2000, 0);
+    memory_store_hold(f.ms);
+    begin(broom, OP_PURGE, 1u << JOB_READY);
+    fixture_advance(&f, 30);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+}
+
+static void rests_for_as_long_as_a_chunk_took(void **state)
+{
+    struct broom broom = {0};
+
+    begin_slowly(&broom);
+    fixture_advance(&f, 29);
+    assert_int_equal(memory_store_count(f.ms, OP_PURGE), 1);
+    fixture_advance(&f, 1);
+    assert_true(memory_store_count(f.ms, OP_PURGE) > 1);
+    assert_int_equal(broom.count, 2000);
+}
+
+static void one_that_is_cancelled_while_it_rests_ends_with_the_rest(void **state)
+{
+    struct broom broom = {0};
+
+    begin_slowly(&broom);
+    queue_sweep_cancel(f.q, &broom.sweep);
+    fixture_advance(&f, 30);
+    assert_int_equal(broom.done, 1);
+    assert_int_equal(broom.status, STATUS_CANCELLED);
+    assert_int_equal(memory_store_count(f.ms, OP_PURGE), 1);
+}
+
 static void a_cancelled_one_ends_with_the_chunk_on_its_way(void **state)
 {
     struct broom broom = {0};
@@ -316,29 +352,47 @@ static void on_stopped(void *arg)
     *(bool *)arg = true;
 }
 
-static void the_engine_stops_when_the_chunk_on_its_way_is_done(void **state)
+/* With its first chunk on its way, or so far into the rest behind it. */
+static void stop_while_it_sweeps(int64_t held_ms, int64_t rested_ms)
 {
     struct fixture late;
-    struct broom broom = {0};
+    struct broom broom = {.sweep = {.topic = BYTES("t"),
+                                    .verb = OP_PURGE,
+                                    .states = 1u << JOB_READY,
+                                    .limit = 2000,
+                                    .on_done = on_swept}};
     bool is_stopped = false;
 
     fixture_join(&late, &f);
     fixture_turn(&late);
     push_many(2000, 0);
     memory_store_hold(late.ms);
-    broom.sweep = (struct sweep){
-        .topic = BYTES("t"), .verb = OP_PURGE, .states = 1u << JOB_READY, .on_done = on_swept};
     queue_sweep(late.q, &broom.sweep);
+    fixture_advance(&late, held_ms);
+    if (rested_ms > 0) {
+        memory_store_unhold(late.ms);
+        fixture_advance(&late, rested_ms);
+    }
     queue_stop(late.q, on_stopped, &is_stopped);
     fixture_turn(&late);
     assert_false(is_stopped);
     memory_store_unhold(late.ms);
-    fixture_turn(&late);
+    fixture_advance(&late, held_ms);
     assert_true(is_stopped);
     assert_int_equal(broom.status, STATUS_CANCELLED);
     queue_free(late.q);
     memory_store_free(late.ms);
     timers_fini(&late.timers);
+}
+
+static void the_engine_stops_when_the_chunk_on_its_way_is_done(void **state)
+{
+    stop_while_it_sweeps(0, 0);
+}
+
+static void the_engine_stops_when_the_rest_is_over(void **state)
+{
+    stop_while_it_sweeps(30, 10);
 }
 
 int main(void)
@@ -353,12 +407,15 @@ int main(void)
         TEST(ends_at_its_limit_and_says_that_there_is_more),
         TEST(without_a_limit_takes_as_many_as_there_were),
         TEST(one_chunk_is_on_its_way_at_a_time),
+        TEST(rests_for_as_long_as_a_chunk_took),
+        TEST(one_that_is_cancelled_while_it_rests_ends_with_the_rest),
         TEST(a_cancelled_one_ends_with_the_chunk_on_its_way),
         TEST(a_lost_answer_is_unknown_and_what_went_before_is_counted),
         TEST(one_too_many_is_refused),
         TEST(one_that_was_refused_can_still_be_cancelled),
         TEST(refuses_what_makes_no_sense),
         TEST(the_engine_stops_when_the_chunk_on_its_way_is_done),
+        TEST(the_engine_stops_when_the_rest_is_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
