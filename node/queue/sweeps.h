@@ -1,10 +1,11 @@
 /* All jobs of a state kicked or purged: chunk after chunk, and others in between.
  *
- * A chunk is a hundred jobs, and one is on its way at a time. Behind it the sweep rests for as long
- * as it took, so that others have the store for themselves half of the time. (Measured with one
- * other client and 100,000 jobs: its median request takes 0.9 ms instead of 0.5. With chunks of 250
- * and no rests it takes 3 to 4, and the sweep is hardly done sooner.) The states of a purge come one
- * after the other, in the order of a job's life: what moves on meanwhile is met again.
+ * A chunk is a hundred jobs, and one is on its way at a time. Behind it the sweep rests for as
+ * long as it took, so that others have the store for themselves half of the time. (Measured
+ * with one other client and 100,000 jobs: its median request takes 0.9 ms instead of 0.5. With
+ * chunks of 250 and no rests it takes 3 to 4, and the sweep is hardly done sooner.) The states
+ * of a purge come one after the other, in the order of a job's life: what moves on meanwhile is
+ * met again.
  *
  * Without a limit the jobs of a state are counted first, and so many are swept: whoever pushes
  * as fast as that is swept does not keep it busy for ever.
