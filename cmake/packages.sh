@@ -9,8 +9,8 @@ run_packages=(redis-server redis-tools python3 curl)
 test_packages=(
     clang clang-format clang-tidy cppcheck libclang-rt-14-dev
     fish mandoc zsh
-    python3-jsonschema python3-prometheus-client python3-pytest python3-pytest-xdist
-    python3-redis python3-yaml beanstalkd
+    python3-hypothesis python3-jsonschema python3-prometheus-client python3-pytest
+    python3-pytest-xdist python3-redis python3-yaml beanstalkd
 )
 bench_packages=(beanstalkd python3-redis python3-matplotlib) # peers, and pictures
 services=(redis-server beanstalkd) # that come with packages

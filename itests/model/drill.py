@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+"""./dev drill model: random sequences of all operations against a node of build/release and the
+model of what a job goes through, for as long as one likes.
+
+    ./dev drill model                        for five minutes
+    ./dev drill model --seconds 3600
+    ./dev drill model --seed 17 --seconds 0  one batch, that of this seed
+
+A seed gives the same sequences again; the times are never the same, so what depends on them may
+need several runs. The first failure ends it: the last operations of the sequence that failed
+are shown, and below them its shortest form that hypothesis could find.
+"""
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+if __name__ == "__main__":
+    sys.path[0] = str(ROOT / "itests")  # not this folder: `model` is the package
+os.environ.setdefault("DUEQ_BUILD", "build/release")
+
+# pylint: disable=wrong-import-position
+from harness.node import Node
+from harness.process import become_reaper
+from model.runs import run_for
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev drill model", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    options = parser.parse_args()
+    become_reaper()
+    with tempfile.TemporaryDirectory() as directory:
+        node = Node(directory)
+        try:
+            with node.start().api() as api:
+                result = run_for(api.ask, options.seconds, options.seed, shrinks=True,
+                                 on_batch=report)
+            node.stop()
+        finally:
+            node.destroy()
+    if result.failure:
+        print(f"\n{result.failure}")
+        sys.exit(1)
+    print(f"{result}, all as the model says.")
+
+
+def report(seed, result):
+    print(f"  seed {seed:<12} {result.operations:>9} operations", flush=True)
+
+
+if __name__ == "__main__":
+    main()
