@@ -70,9 +70,8 @@ class Bench:
 
     def start_load(self, mode, **options):
         """The load generator in the background; result_of() waits for it."""
-        self._next_id += IDS_A_RUN  # no id twice, without asking what an earlier run used
         options = {"protocol": "gmq", "redis": self.socket, "topics": TOPICS,
-                   "buckets": BUCKETS, "first_id": self._next_id, **options}
+                   "buckets": BUCKETS, "first_id": self.next_id(), **options}
         options.setdefault("port", self._port_of(options["protocol"]))
         words = [node_program().parent / "dueq-load", mode]
         for name, value in options.items():
@@ -81,6 +80,11 @@ class Bench:
         self._loads.append(subprocess.Popen(words, stdin=subprocess.PIPE, text=True,
                                             stdout=subprocess.PIPE, stderr=subprocess.PIPE))
         return self._loads[-1]
+
+    def next_id(self):
+        """The first of many; none comes twice, without asking what an earlier run used."""
+        self._next_id += IDS_A_RUN
+        return self._next_id
 
     def _port_of(self, protocol):
         return self.node.http_port if protocol == "http" else self.node.gmq_port

@@ -28,6 +28,10 @@ static void ask_push(struct buf *out, const struct question *q)
     buf_add_number(&body, q->at_ms ? q->at_ms : q->delay_s * 1000);
     buf_add_text(&body, ",\"ttr_ms\":");
     buf_add_number(&body, q->ttr_s * 1000);
+    if (q->priority) {
+        buf_add_text(&body, ",\"priority\":");
+        buf_add_number(&body, q->priority);
+    }
     buf_add_char(&body, '}');
     buf_add_text(out, "POST /v1/topics/");
     buf_add_bytes(out, supply_topic(q->topic));
@@ -112,6 +116,7 @@ const struct protocol protocol_http = {
     .name = "http",
     .usual_port = 8000,
     .is_in_order = true,
+    .has_priorities = true,
     .due_source = DUE_IS_SAID,
     .ask = ask,
     .take = take,

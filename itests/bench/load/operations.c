@@ -42,6 +42,7 @@ static void begin(struct place *p, int64_t since_us)
     p->since_us = since_us;
     p->question.number = run.o->first_id + n;
     p->question.topic = (unsigned)(n % run.o->topics);
+    p->question.priority = run.o->priorities ? 1 + n % run.o->priorities : 0;
     ask(p, run.first);
 }
 
@@ -197,6 +198,8 @@ static void open_all(const struct options *o)
     run.o = o;
     supply_init(o);
     run.clients.protocol = protocol_find(o->protocol);
+    if (o->priorities && !run.clients.protocol->has_priorities)
+        die("jobs have no --priorities in %s", o->protocol);
     run.clients.on_answer = on_answer;
     clients_open(&run.clients, o->port, (unsigned)o->connections, (unsigned)o->pipeline);
     for (int64_t i = 0; i < o->connections * o->pipeline; i++) {

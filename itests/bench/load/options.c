@@ -31,6 +31,8 @@ static const struct {
      "fill: so many at once, past the push script; 0: with it"},
     {"--rate", AT(rate), -1, -1, 1000000, "operations a second; 0: a closed loop"},
     {"--delay", AT(delay_s), -1, -1, 86400, "seconds"},
+    {"--priorities", AT(priorities), 0, 0, 1000,
+     "http: jobs have so many in turn, 1 and up; 0: they say none"},
     {"--ttr", AT(ttr_s), 60, 0, 86400,
      "seconds; 0: gone once delivered, nothing is acknowledged"},
     {"--at-ms", AT(at_ms), 0, 0, INT64_MAX, "fill: all are due then; 0: --delay counts"},

@@ -28,6 +28,7 @@ struct options {
     int64_t bulk;         /* fill: so many at once without the push script; 0: with it */
     int64_t rate;         /* operations a second; 0: closed loop; -1: as the mode likes it */
     int64_t delay_s;      /* -1: as the mode likes it */
+    int64_t priorities;   /* of jobs that are pushed, in turn; 0: they say none */
     int64_t ttr_s;        /* 0: gone once delivered, nothing is acknowledged */
     int64_t at_ms;        /* fill: all are due then; 0: delay_s counts */
     int64_t first_id;     /* ids count up from here */

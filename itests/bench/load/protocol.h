@@ -34,6 +34,7 @@ struct question {
     int64_t delay_s;   /* push */
     int64_t at_ms;     /* push: due then, where that can be said; 0: delay_s counts */
     int64_t ttr_s;     /* push */
+    int64_t priority;  /* push, where that can be said; 0: it says none */
     int64_t wait_s;    /* pop, where that can be said */
     struct handed job; /* ack */
 };
@@ -59,6 +60,7 @@ struct protocol {
     int usual_port;
     bool is_in_order; /* answers come in the order of the questions */
     bool acks_always; /* with a TTR of 0, too */
+    bool has_priorities;
     enum due_source due_source;
     void (*ask)(struct buf *out, const struct question *q);
     /* The first answer's length, or 0 when it is not all there; dies when it is none. */

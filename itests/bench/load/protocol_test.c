@@ -109,6 +109,8 @@ static const struct question questions[] = {
     {.verb = VERB_ACK, .tag = 5, .job = {{"1", 1}, {"a", 1}, {"9", 1}, {NULL, 0}}},
 };
 
+static const struct question urgent = {.verb = VERB_PUSH, .number = 7, .priority = 16};
+
 static void each_question_is_understood_and_its_answer_too(void **state)
 {
     for (size_t i = 0; i < 9; i++) {
@@ -152,6 +154,10 @@ static void questions_are_what_the_protocols_want(void **state)
                 "POST /v1/topics/bench-1/jobs HTTP/1.1\r\nHost: dueq\r\nContent-Length: 69\r\n"
                 "\r\n{\"id\":\"123\",\"body\":\"xxxxxxxxxxxxxxxx\",\"delay_ms\":2000,"
                 "\"ttr_ms\":60000}");
+    assert_asks("http", &urgent,
+                "POST /v1/topics/bench-0/jobs HTTP/1.1\r\nHost: dueq\r\nContent-Length: 74\r\n"
+                "\r\n{\"id\":\"7\",\"body\":\"xxxxxxxxxxxxxxxx\",\"delay_ms\":0,"
+                "\"ttr_ms\":0,\"priority\":16}");
     assert_asks("http", &questions[1],
                 "POST /v1/topics/bench-0,bench-1,bench-2/pop?wait_ms=2000 HTTP/1.1\r\n"
                 "Host: dueq\r\nContent-Length: 0\r\n\r\n");

@@ -24,8 +24,9 @@ def memory(bench, options, result):
     still_s = options.pick(1.0, quick=0.1)
 
     def bytes_a_job(state, id_bytes, body):
-        return _bytes_a_job(bench, still_s, a_topic, topics if body < BULKY else 1, state,
-                            id_bytes, body)
+        number = topics if body < BULKY else 1
+        return bytes_a_job(bench, still_s, state, a_topic * number, number,
+                           delay_ms=STATES[state], id_bytes=id_bytes, body_bytes=body)
 
     result.columns = [f"{number:,} bytes" for number in bodies]
     bench.progress.expect(len(STATES) * (1 + len(ID_BYTES) * len(bodies)))
@@ -43,25 +44,27 @@ def memory(bench, options, result):
                      "used": [{"what": row.what, "bytes": row.values} for row in result.rows]}
 
 
-def _bytes_a_job(bench, still_s, a_topic, topics, state, id_bytes, body_bytes):
+def bytes_a_job(bench, still_s, state, jobs, topics, **kind):
+    """What a job more takes in an empty store; `kind` as of push()."""
     bench.wipe()
-    jobs = a_topic * topics
-    what = f"{jobs:,} {state}, id {id_bytes}, body {body_bytes:,}"
+    what = f"{jobs:,} {state}, " + ", ".join(f"{name} {value:,}" for name, value in kind.items())
     with bench.progress.step(what) as step:
         before = bench.settled_memory(still_s)
-        _push(bench.node.http_port, step, jobs, topics, STATES[state], id_bytes, body_bytes)
+        push(bench, step, jobs, topics, **kind)
         return (bench.settled_memory(still_s) - before) / jobs
 
 
-def _push(port, step, jobs, topics, delay_ms, id_bytes, body_bytes):
-    """Over HTTP, many at a time: the one way in that gives both kinds of ids."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+def push(bench, step, jobs, topics, delay_ms=0, id_bytes=0, body_bytes=100, priorities=0):
+    """Over HTTP, many at a time: the one way in that gives both kinds of ids. With ids of 0 bytes
+    the server gives them; with 0 priorities none is said."""
+    connection = http.client.HTTPConnection("127.0.0.1", bench.node.http_port, timeout=60)
     batch = max(1, min(1000, REQUEST_BYTES // (body_bytes + 150)))
     body = "x" * body_bytes
     for topic in range(topics):
         for first in range(0, jobs // topics, batch):
             items = [{"body": body, "delay_ms": delay_ms,
-                      **({"id": f"{number:0{id_bytes}}"} if id_bytes else {})}
+                      **({"id": f"{number:0{id_bytes}}"} if id_bytes else {}),
+                      **({"priority": 1 + number % priorities} if priorities else {})}
                      for number in range(first, min(first + batch, jobs // topics))]
             connection.request("POST", f"/v1/topics/bench-{topic}/jobs", json.dumps(items))
             answer = json.loads(connection.getresponse().read())
