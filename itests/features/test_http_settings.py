@@ -186,6 +186,18 @@ def test_a_history_tells_oldest_first_what_happened_and_who_did_it(api, topic):
                if line["event"] != "due")
 
 
+def test_who_acknowledges_over_gmq_is_named_too(api, node, topic):
+    api.set_settings(topic, history=True)
+    with node.php_client() as gmq:
+        gmq.push(topic, topic + "-job", "b", ttr=60)
+        assert gmq.pop(topic)["id"] == topic + "-job"
+        gmq.ack(topic + "-job")
+    wait_until(lambda: "acked" in events(api, topic, topic + "-job"), "the end is written down")
+    lines = api.history(topic, topic + "-job")["history"]
+    assert {line["event"] for line in lines} == {"pushed", "delivered", "acked"}
+    assert all(line["client"].startswith("gmq 127.0.0.1:") for line in lines)
+
+
 def test_of_a_long_history_the_newest_lines_are_told(api, topic):
     api.set_settings(topic, history=True)
     for _ in range(5):

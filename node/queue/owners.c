@@ -209,6 +209,7 @@ static void send_ack(struct id_ack *ack)
 
     ack->op = (struct op){
         .verb = OP_ACK,
+        .client = ack->client,
         .on_done = on_acked,
         .topic = bytes_of(search->topic, search->topic_len),
         .id = ack->id,

@@ -168,8 +168,9 @@ void queue_returned(struct queue *q, struct delivery *d);  /* it never got them 
 /* For protocols whose acknowledgement is a bare id. The lease is the one of this holder,
  * else the newest that this node handed out, else the current one in any bucket. */
 struct id_ack {
-    struct bytes id; /* borrowed until on_done */
-    uint64_t holder; /* as in struct pop */
+    struct bytes id;     /* borrowed until on_done */
+    uint64_t holder;     /* as in struct pop */
+    struct bytes client; /* the same; for the history */
     void (*on_done)(struct id_ack *ack);
 
     /* OK; NOT_FOUND: no live job has this id and an owner; NOT_OWNER: the time to run is over

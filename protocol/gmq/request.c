@@ -157,6 +157,7 @@ static void submit_ack(struct gmq *g, struct request *r)
     r->asked.ack = (struct id_ack){
         .id = r->call.job_id,
         .holder = r->client->connection.number,
+        .client = peer_name(&r->client->connection),
         .on_done = on_ack_done,
     };
     queue_ack_by_id(g->queue, &r->asked.ack);

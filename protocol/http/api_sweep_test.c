@@ -126,6 +126,26 @@ static void push_ready(struct fixture *f, unsigned count)
     buf_fini(&list);
 }
 
+static void says_how_far_it_came_before_the_store_went_away(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+    const char *reply;
+
+    push_ready(f, 1000);
+    memory_store_hold(f->ms);
+    send_call(&c, "POST", PURGE, "{\"states\":[\"ready\"],\"limit\":1000}");
+    AWAIT(f, memory_store_count(f->ms, OP_PURGE) == 1);
+    memory_store_fail(f->ms, 100, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    memory_store_unhold(f->ms);
+    reply = receive(&c);
+    assert_starts(reply, "HTTP/1.1 200 ");
+    assert_has(reply, "\"has_more\":true}");
+    assert_in_range(atoi(member_of(reply, "count")), 1, 999);
+    leave(&c);
+    memory_store_fail(f->ms, 0, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+}
+
 static void stops_when_its_client_has_left(void **state)
 {
     struct fixture *f = *state;
@@ -155,6 +175,7 @@ int main(void)
         TEST(says_what_is_wrong_with_a_sweep),
         TEST(says_that_a_sweep_could_not_begin),
         TEST(says_that_nobody_knows_how_far_a_sweep_came),
+        TEST(says_how_far_it_came_before_the_store_went_away),
         TEST(stops_when_its_client_has_left),
     };
 

@@ -413,6 +413,33 @@ static void every_sample_belongs_to_the_family_announced_before_it(void **state)
     free(text);
 }
 
+static void tells_every_reason_of_death_and_every_damage_from_the_start(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    page->stats.died[DEATH_EXPIRED] = 7;
+    page->stats.repaired[DAMAGE_NO_BODY] = 3;
+    page->stats.pruned_jobs = 11;
+    page->stats.history_lost = 12;
+    page->stats.audited = 13;
+    page->stats.audit_walks = 14;
+    page->stats.suspects = 15;
+    text = write_page(page);
+    assert_line(text, "dueq_jobs_died_total{reason=\"tries\"} 0");
+    assert_line(text, "dueq_jobs_died_total{reason=\"expired\"} 7");
+    assert_line(text, "dueq_jobs_died_total{reason=\"damaged\"} 0");
+    assert_null(strstr(text, "reason=\"\""));
+    assert_line(text, "dueq_repaired_total{damage=\"no_place\"} 0");
+    assert_line(text, "dueq_repaired_total{damage=\"no_body\"} 3");
+    assert_null(strstr(text, "damage=\"none\""));
+    assert_line(text, "dueq_jobs_pruned_total 11");
+    assert_line(text, "dueq_history_lost_total 12");
+    assert_line(text, "dueq_audited_total 13");
+    assert_line(text, "dueq_audit_walks_total 14");
+    assert_line(text, "dueq_audit_suspects_total 15");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -438,6 +465,7 @@ int main(void)
         TEST(round_trips_are_counted_in_microseconds_and_shown_in_seconds),
         TEST(leaves_round_trips_out_when_nobody_measures_them),
         TEST(every_sample_belongs_to_the_family_announced_before_it),
+        TEST(tells_every_reason_of_death_and_every_damage_from_the_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
