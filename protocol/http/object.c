@@ -10,6 +10,7 @@ enum status api_because(struct api_why *why, enum status status, const char *for
     va_list args;
 
     va_start(args, format);
+    /* cppcheck-suppress ctuuninitvar ; it is written here, not read */
     vsnprintf(why->text, sizeof(why->text), format, args);
     va_end(args);
     return status;
