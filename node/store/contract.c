@@ -16,6 +16,7 @@ struct heard {
 static struct {
     struct stand *stand;
     struct room kept;
+    int64_t slow_ms; /* let so much time go by before each operation */
     bool is_up;
     struct heard heard[4];
     unsigned settings[4]; /* of the same topics: how often they changed */
@@ -72,6 +73,7 @@ void contract_begin(struct stand *stand)
 {
     memset(&now, 0, sizeof(now));
     now.stand = stand;
+    now.slow_ms = getenv("DUEQ_SLOW") ? atol(getenv("DUEQ_SLOW")) : 0;
     now.heard[0].topic = TOPIC;
     now.heard[1].topic = OTHER;
     now.heard[2].topic = ELSEWHERE;
@@ -118,6 +120,8 @@ void run_all(struct op *ops, unsigned count)
 {
     struct flight *flights = room_get(&now.kept, count * sizeof(*flights));
 
+    if (now.slow_ms)
+        now.stand->pass(now.stand, now.slow_ms);
     for (unsigned i = 0; i < count; i++)
         launch(&flights[i], &ops[i]);
     for (unsigned i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /* Time to live: what is not done by then is dead, wherever it was. */
 #include "node/store/contract.h"
 
-#define SHORT_MS 100 /* long enough for some operations before it */
+#define SHORT_MS 100 /* nothing has to be done before it */
 
 static void a_ttl_begins_with_the_push(void **state)
 {
@@ -57,7 +57,7 @@ static void what_expires_while_it_is_ready_is_dead(void **state)
 
 static void what_expires_while_it_is_reserved_is_dead_and_its_lease_void(void **state)
 {
-    int64_t expires_ms = push_mortal("a", 0, SHORT_MS).now_ms + SHORT_MS;
+    int64_t expires_ms = push_mortal("a", 0, ROOM_MS).now_ms + ROOM_MS;
     struct job job = pop_one();
 
     delivered(&job, 1);
@@ -70,7 +70,7 @@ static void what_expires_while_it_is_reserved_is_dead_and_its_lease_void(void **
 
 static void what_expires_while_it_is_delayed_is_dead(void **state)
 {
-    int64_t expires_ms = push_mortal("a", 0, SHORT_MS).now_ms + SHORT_MS;
+    int64_t expires_ms = push_mortal("a", 0, ROOM_MS).now_ms + ROOM_MS;
     struct job job = pop_one();
 
     assert_status(release(&job, FAR_MS), OK);
@@ -151,7 +151,7 @@ static void who_is_done_in_time_does_not_expire(void **state)
 
 static void a_job_dies_once(void **state)
 {
-    int64_t expires_ms = push_mortal("a", 0, SHORT_MS).now_ms + SHORT_MS;
+    int64_t expires_ms = push_mortal("a", 0, ROOM_MS).now_ms + ROOM_MS;
     struct job job = pop_one();
     struct op op;
 

@@ -157,7 +157,7 @@ static void a_whole_batch_is_delivered_at_once(void **state)
 
 static void a_delivery_said_twice_counts_once(void **state)
 {
-    struct job job = (push_ttr("a", 100), pop_one());
+    struct job job = (push("a"), pop_one());
     struct op op = delivered(&job, 1);
 
     wait_until(op.now_ms + 1);
@@ -165,7 +165,7 @@ static void a_delivery_said_twice_counts_once(void **state)
     assert_int_equal(delivered_for(&job, FAR_MS).out.leases.stale, 0);
     assert_state("a", JOB_RESERVED);
     assert_int_equal(get("a").tries, 1);
-    assert_int_equal(next_event_ms(), op.now_ms + 100);
+    assert_int_equal(next_event_ms(), op.now_ms + TTR_MS);
 }
 
 static void a_delivery_said_late_does_not_undo_a_touch(void **state)
@@ -330,11 +330,11 @@ static void a_job_kept_for_a_while_is_delivered_as_ever(void **state)
 static void keeping_changes_nothing_that_is_confirmed(void **state)
 {
     struct job delivered_one = hold("a", FAR_MS), touched = (push("b"), pop_one());
-    struct op op = touch(&touched, OP_UNCONFIRMED_MS / 2);
+    struct op op = touch(&touched, OP_UNCONFIRMED_MS - 1);
 
     assert_int_equal(kept(&delivered_one, 1).out.leases.stale, 0);
     assert_int_equal(kept(&touched, 1).out.leases.stale, 0);
-    assert_int_equal(next_event_ms(), op.now_ms + OP_UNCONFIRMED_MS / 2);
+    assert_int_equal(next_event_ms(), op.now_ms + OP_UNCONFIRMED_MS - 1);
     assert_status(ack(&touched), OK);
     assert_true(next_event_ms() > store_now() + OP_UNCONFIRMED_MS);
 }
@@ -507,8 +507,8 @@ static void a_touch_moves_the_deadline(void **state)
     assert_int_equal(op.out.change.deadline_ms, op.now_ms + FAR_MS);
     assert_int_equal(look("a").place_ms, op.now_ms + FAR_MS);
     assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
-    op = touch(&job, 2000);
-    assert_int_equal(next_event_ms(), op.now_ms + 2000);
+    op = touch(&job, TTR_MS / 2);
+    assert_int_equal(next_event_ms(), op.now_ms + TTR_MS / 2);
     assert_int_equal(get("a").ttr_ms, TTR_MS);
     assert_int_equal(get("a").stamp, job.stamp);
 }

@@ -197,8 +197,8 @@ static void a_pause_that_is_over_holds_nothing_back(void **state)
 /* Who came for its jobs during the pause is told at its end. */
 static void a_topic_that_begins_during_a_pause_is_announced_at_its_end(void **state)
 {
-    struct op op = pause_for(50);
-    int64_t ends_ms = op.now_ms + 50;
+    struct op op = pause_for(ROOM_MS);
+    int64_t ends_ms = op.now_ms + ROOM_MS;
     unsigned before;
 
     push("a");
