@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """./dev bench: measures a node of build/release, says what the targets are and which are met.
 
-    ./dev bench                      all tables, about a quarter of an hour
+    ./dev bench                      all tables, about 22 minutes
     ./dev bench throughput memory    some tables
     ./dev bench --list               which there are
     ./dev bench --quick              tiny sizes, to see that it works: no figures to quote

@@ -14,11 +14,12 @@ from bench import bench as program
 from bench.measure import LoadFailed
 from bench.progress import Silence
 from bench.result import Result
-from bench.tables import TABLES
+from bench.tables import TABLES, large, life
 from bench.tables.table import Options, Table, generator_note
 
 QUICK = Options(rounds=1, seconds=1, scale="quick")
-FAST_ENOUGH = ("burst", "depth", "memory", "idle")
+FAST_ENOUGH = ("burst", "depth", "memory", "idle", "history", "priorities", "reconciler", "large",
+               "purge")
 RATES = {"gmq": 30_000, "http": 20_000, "beanstalk": 90_000}
 DIRECT_RATE = 40_000
 
@@ -27,7 +28,7 @@ DIRECT_RATE = 40_000
 def test_a_table_is_measured(name):
     result = TABLES[name].measure(QUICK, Silence(), {"commit": "abc"})
     assert not result.broken
-    assert result.rows and all(None not in row.values for row in result.rows)
+    assert result.rows and all(row.values[0] is not None for row in result.rows)
     assert Result.from_json(json.loads(json.dumps(result.as_json()))) == result
 
 
@@ -172,6 +173,40 @@ def test_topics_tells_both_processes_at_rest(fill_in):
 
 def test_the_generator_is_measured_in_its_three_protocols(fill_in):
     assert values(fill_in("generator"), "push, 64 connections") == [30_000, 20_000, 90_000]
+
+
+# ---- a purge, and what others notice ----
+
+def purge_run(alone_ms, beside_ms):
+    alone, beside = ({name: {f"{figure}_us": ms * 1000 for figure in large.FIGURES}
+                      for name in large.OTHERS} for ms in (alone_ms, beside_ms))
+    return 1.0, 100, alone, beside
+
+
+def others_of(ready, delayed):
+    result = Result("purge", "", list(large.STATES))
+    large.add_others(result, {"ready": ready, "delayed": delayed})
+    return result
+
+
+def test_a_purge_that_others_notice_is_a_failure_in_either_state():
+    assert not others_of(purge_run(5, 20), purge_run(5, 49)).failures
+    assert len(others_of(purge_run(5, 20), purge_run(5, 51)).failures) == 2
+    assert len(others_of(purge_run(5, 51), purge_run(5, 20)).failures) == 2
+
+
+def test_a_machine_that_is_as_slow_without_a_purge_excuses_it_and_is_named():
+    result = others_of(purge_run(90, 60), purge_run(5, 20))
+    assert not result.failures
+    assert sum("90 ms" in row.excuse for row in result.rows) == 2
+
+
+def test_rates_stand_beside_each_other_with_their_share():
+    result = Result("t", "", ["measured"])
+    rates = {("push", 0): 200, ("push", 16): 100, ("cycle", 0): 80, ("cycle", 16): None}
+    life.add_rates(result, rates, (0, "one"), (16, "many"))
+    assert result.columns == ["push", "push+pop+ack"]
+    assert [row.values for row in result.rows] == [[200, 80], [100, None], [50, None]]
 
 
 # ---- the command ----

@@ -190,7 +190,7 @@ def purge(bench, options, result):
     runs = {}
     for state in STATES:
         with _others(bench) as alone, bench.progress.step("others, without a purge", 4):
-            time.sleep(options.pick(4, quick=1))  # the length of the measurement
+            time.sleep(options.pick(4, quick=0.3))  # the length of the measurement
         with _others(bench) as beside, bench.progress.step(f"purge of {length:,} {state}"):
             taken_s, count = _purge(bench, state)
         runs[state] = taken_s, count, alone, beside
@@ -199,7 +199,7 @@ def purge(bench, options, result):
                column=None)
     result.add("time", [runs[state][0] for state in STATES], "s")
     result.add("rate", [runs[state][1] / runs[state][0] for state in STATES], "jobs/s")
-    _add_others(result, runs)
+    add_others(result, runs)
     result.notes.append(f"{BESIDE_RATE:,} pushes/s and as many pops/s (TTR 0, without ack) over "
                         "HTTP in topics of their own, each 8 connections in an open loop")
 
@@ -240,7 +240,7 @@ def _others(bench):
             load.wait()
 
 
-def _add_others(result, runs):
+def add_others(result, runs):
     """Where it is bad without a purge as well, it is the machine's or the disk's doing."""
     for key, label in OTHERS.items():
         for figure, word in FIGURES.items():

@@ -23,7 +23,7 @@ def memory(bench, options, result):
     topics = options.pick(4, quick=1, long=16)
     still_s = options.pick(1.0, quick=0.1)
 
-    def bytes_a_job(state, id_bytes, body):
+    def measured(state, id_bytes, body):
         number = topics if body < BULKY else 1
         return bytes_a_job(bench, still_s, state, a_topic * number, number,
                            delay_ms=STATES[state], id_bytes=id_bytes, body_bytes=body)
@@ -31,10 +31,10 @@ def memory(bench, options, result):
     result.columns = [f"{number:,} bytes" for number in bodies]
     bench.progress.expect(len(STATES) * (1 + len(ID_BYTES) * len(bodies)))
     for state, target in (("delayed", 330), ("ready", 230)):
-        bytes_a_job(state, 0, 0)  # what is there but once is not counted
+        measured(state, 0, 0)  # what is there but once is not counted
         for id_bytes in ID_BYTES:
             label = f"{id_bytes} characters" if id_bytes else "the server's"
-            used = [bytes_a_job(state, id_bytes, body) for body in bodies]
+            used = [measured(state, id_bytes, body) for body in bodies]
             judged = {"at_most": target, "column": bodies.index(100)} if not id_bytes else {}
             result.add(f"{state}, id {label}", used, "bytes", **judged)
     result.rows[0].note = "elsewhere: 405 to 810 with 100 bytes"

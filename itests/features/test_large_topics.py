@@ -1,0 +1,119 @@
+"""Topics with so many jobs that nothing can be done to all of them at once. How fast that is says
+./dev bench large purge; here it must be right.
+"""
+
+import itertools
+import random
+
+import pytest
+
+from bench.measure import Bench
+from harness.background import in_background
+from harness.wait import wait_until
+
+JOBS = 20_000  # many chunks of a sweep
+CYCLES_MIN = 5  # of others beside a sweep: if it were one piece, there would be one
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def bench():
+    """A node with a load generator, which fills topics quickly."""
+    with Bench() as started:
+        yield started
+
+
+@pytest.fixture
+def api(bench):
+    with bench.node.api() as connected:
+        yield connected
+
+
+@pytest.fixture
+def fill(bench, api):
+    """fill(state): (topic, ids) with JOBS jobs that are ready, or delayed for a day."""
+    def filled(state):
+        name, first_id = f"large{next(_numbers)}", bench.next_id()
+        bench.fill(JOBS, bulk=1000, topics=1, topic_name=name, first_id=first_id,
+                   delay=1 if state == "ready" else 86_400)
+        topic = f"{name}-0"
+        wait_until(lambda: api.topic(topic)[state] == JOBS, f"all jobs are {state}", timeout_s=60)
+        return topic, [str(first_id + number) for number in range(JOBS)]
+    return filled
+
+
+def drained(api, topic):
+    """All ids, as they are handed out."""
+    ids = []
+    while jobs := api.pop(topic, count=64):
+        ids += [job["id"] for job in jobs]
+        assert not any("error" in result for result in api.ack_all(topic, jobs))
+    return ids
+
+
+def test_jobs_deep_inside_are_found_by_their_ids_and_the_others_keep_their_order(api, fill):
+    topic, ids = fill("ready")
+    chosen = random.Random(1).sample(ids, 120)
+    cancelled, later, again, looked_at = (set(chosen[i::4]) for i in range(4))
+    for id in cancelled:
+        api.cancel(topic, id)
+    for id in later:
+        api.move(topic, id, "reschedule", delay_ms=86_400_000)
+    for id in again:
+        api.move(topic, id, "run")  # ready already: it keeps its place
+    assert all(api.get(topic, id)["state"] == "ready" for id in again | looked_at)
+    assert api.counts(topic) == (len(later), JOBS - len(cancelled) - len(later), 0, 0)
+    assert drained(api, topic) == [id for id in ids if id not in cancelled | later]
+
+
+def test_delayed_jobs_deep_inside_are_run_at_once_and_no_others(api, fill):
+    topic, ids = fill("delayed")
+    chosen = random.Random(2).sample(ids, 60)
+    for id in chosen:
+        api.move(topic, id, "run")
+    assert drained(api, topic) == chosen
+    assert api.counts(topic) == (JOBS - len(chosen), 0, 0, 0)
+
+
+@pytest.mark.parametrize("state", ["ready", "delayed"])
+def test_pages_tell_all_that_stay_once_and_in_order_while_others_go(api, fill, state):
+    topic, ids = fill(state)
+    gone, listed, cursor = set(), [], {}
+    numbers = random.Random(3)
+    while cursor is not None:
+        page = api.jobs(topic, state=state, **cursor)
+        listed += [job["id"] for job in page["jobs"]]
+        cursor = {"cursor": page["next"]} if "next" in page else None
+        for id in {numbers.choice(ids) for _ in range(3)} - gone:
+            api.cancel(topic, id)
+            gone.add(id)
+    assert len(listed) == len(set(listed)), "none comes twice"
+    assert [id for id in listed if id not in gone] == [id for id in ids if id not in gone]
+
+
+@pytest.mark.parametrize("state", ["ready", "delayed"])
+def test_a_purge_lets_others_between_and_takes_what_was_there(api, bench, fill, state):
+    topic, _ = fill(state)
+    with bench.node.api() as purger:
+        purge = in_background(lambda: purger.sweep(topic, "purge", states=[state]))
+        cycles = 0
+        while not purge.done():
+            api.push("beside", "x")
+            api.ack(api.pop_one("beside"))
+            cycles += 1
+        assert purge.result() == {"count": JOBS, "has_more": False}
+    assert cycles >= CYCLES_MIN
+    assert api.counts(topic) == (0, 0, 0, 0) == api.counts("beside")
+
+
+def test_what_is_pushed_while_a_purge_goes_on_is_counted_or_kept(api, bench, fill):
+    topic, _ = fill("ready")
+    with bench.node.api() as purger:
+        purge = in_background(lambda: purger.sweep(topic, "purge", states=["ready"]))
+        pushed = 0
+        while not purge.done():
+            api.push(topic, "x")
+            pushed += 1
+        count = purge.result()["count"]
+    assert JOBS <= count <= JOBS + pushed
+    assert len(drained(api, topic)) == JOBS + pushed - count
