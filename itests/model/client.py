@@ -9,8 +9,8 @@ from math import floor
 from harness.clock import wall_now_ms
 from harness.http_api import path_of, with_query
 from harness.wait import PATIENCE_S, wait_until
+from model.beliefs import FOREVER, Wrong
 from model.life import DEAD, DELAYED, READY, RESERVED, STATES, Span
-from model.model import FOREVER, Wrong
 
 YEARS_MS = 3650 * 86400 * 1000
 
@@ -169,6 +169,7 @@ class Client:
     def count(self, topic):
         _, counts, span = self.ask("GET", path_of("topics", topic))
         self.model.counted(topic, counts, span)
+        self.model.check_pause(topic, counts, span)
 
     def sweep(self, topic, verb, states=(DEAD,), **body):
         if verb == "purge":
@@ -202,6 +203,21 @@ class Client:
     def resume(self, topic):
         _, answer, span = self.ask("POST", path_of("topics", topic, "resume"))
         self.model.paused(topic, 0, answer, span)
+
+    def history(self, topic, id):
+        _, answer, span = self.ask("GET", path_of("topics", topic, "jobs", id, "history"))
+        self.model.traced(topic, id, answer, span)
+
+    def list_topics(self, limit):
+        """Of all examples: those of the others are empty, or not looked at."""
+        for target, check in (("/v1/topics", self.model.topics_counted),
+                              ("/v1/settings", self.model.settings_listed)):
+            rows, query, first = [], {"limit": limit * 50}, wall_now_ms()
+            while query.get("cursor", "") is not None:
+                _, page, span = self.ask("GET", with_query(target, query))
+                rows += page["topics"]
+                query["cursor"] = page["cursor"]
+            check({row["topic"]: row for row in rows}, Span(first, span.last))
 
     # ---- the end ----
 

@@ -56,6 +56,7 @@ class Life:
     pop_ttr_ms: int = 0              # reserved, and not confirmed: what counts from then on
     death: Optional[str] = None      # dead
     queued: Optional[Span] = None    # ready by its due time: when it had become delayed
+    kicked: Optional[tuple] = None   # ready by a kick of several: when that was; when it had died
 
     # ---- what happens by itself ----
 
@@ -105,11 +106,17 @@ class Life:
     # ---- changes ----
 
     def becomes(self, state, since, **changes):
-        nothing = {"lease": None, "deadline": None, "confirmed": False, "queued": None}
+        nothing = {"lease": None, "deadline": None, "confirmed": False,
+                   "queued": None, "kicked": None}
         return replace(self, state=state, since=since, **{**nothing, **changes})
 
     def dies(self, death, when):
         return self.becomes(DEAD, when, death=death)
+
+    def lives_again(self):
+        if self.state != DEAD:
+            return self
+        return replace(self, tries=0, expires=None, death=None)
 
     def counted(self):
         """Whatever a consumer does with a job says that it has it."""
@@ -167,6 +174,8 @@ class Life:
             return self.priority < other.priority
         if self.since.last <= other.since.first:
             return True
+        if self.kicked and other.kicked and self.kicked[0] == other.kicked[0]:
+            return self.kicked[1].last <= other.kicked[1].first
         # Those that become due stand in the order of their due times.
         return bool(self.queued and other.queued and self.due.last < other.due.first
                     and self.queued.last <= other.due.first)
@@ -177,7 +186,7 @@ class Life:
             return self.comes_before(other)
         mine, theirs = ((life.since if self.state == DEAD else life.deadline or life.due)
                         for life in (self, other))
-        return floor(mine.last) < floor(theirs.first)
+        return mine.last < floor(theirs.first)
 
     def __str__(self):
         told = {"since": self.since, "due": self.due, "expires": self.expires,

@@ -7,6 +7,7 @@ one bucket, and one of another.
 
 import binascii
 import itertools
+import re
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from model.model import Model
 STEPS = 50      # of an example, at most
 EXAMPLES = 40   # of a batch, which has a seed; hypothesis draws small ones first
 BUCKETS = 64
+LINES_SHOWN = 80
 SOON_MS = 500   # time passes up to what happens so soon
 
 _numbers = itertools.count(1)
@@ -58,8 +60,8 @@ def _remembering(function):
     def remembering(self, **drawn):
         try:
             function(self, **drawn)
-        except Exception:
-            self.remember()
+        except Exception as error:
+            self.remember(error)
             raise
 
     remembering.__name__ = remembering.__qualname__ = function.__name__
@@ -73,7 +75,8 @@ def step(**strategies):
 
 class Jobs(RuleBasedStateMachine):
     ask = None             # set by whoever runs it
-    failure = None         # of the first example that failed: its end
+    shortest = None        # operations of the shortest example that failed
+    failure = None         # its end, for people
     steps = examples = 0   # of all examples
 
     def __init__(self):
@@ -99,8 +102,11 @@ class Jobs(RuleBasedStateMachine):
         return self.names[topic], known[nth % len(known)]
 
     def lease(self, nth):
-        leases = self.client.leases or [(self.names[0], "a", "1")]
-        return leases[nth % len(leases)]
+        """(topic, id, lease), the newest first of those that count; -1: one that may not."""
+        leases = self.client.leases
+        if nth >= 0:
+            leases = [each for each in leases if self.client.model.may_be_held(*each)] or leases
+        return leases[nth % len(leases)] if leases else (self.names[0], "a", "1")
 
     # ---- operations ----
 
@@ -112,6 +118,11 @@ class Jobs(RuleBasedStateMachine):
 
     @step(topic=topics, job=new_jobs)
     def push(self, topic, job):
+        self.client.push(self.names[topic], self.job(job))
+
+    @step(topic=topics, job=new_jobs)
+    def push_another(self, topic, job):
+        """As push: rules come up equally often, and a topic without jobs tells little."""
         self.client.push(self.names[topic], self.job(job))
 
     @step(topic=topics, jobs=st.lists(new_jobs, min_size=1, max_size=5,
@@ -126,9 +137,11 @@ class Jobs(RuleBasedStateMachine):
         self.client.pop([self.names[topic] for topic in order[:number]], count=count,
                         wait_ms=wait_ms, **query)
 
-    @step(topic=topics)
-    def pop_one(self, topic):
-        self.client.pop([self.names[topic]])
+    @step(topic=topics, then=st.sampled_from([None, "ack", "release", "touch", "bury"]))
+    def pop_one(self, topic, then):
+        for lease in self.client.pop([self.names[topic]]):
+            if then:
+                getattr(self.client, then)(*lease)
 
     @step(nth=held)
     def ack(self, nth):
@@ -189,13 +202,13 @@ class Jobs(RuleBasedStateMachine):
     def kick(self, topic, body):
         self.client.sweep(self.names[topic], "kick", **self.window(body))
 
-    @step(topic=topics, state=st.sampled_from(STATES), limit=st.integers(1, 3))
-    def purge_some(self, topic, state, limit):
-        self.client.sweep(self.names[topic], "purge", [state], limit=limit)
-
-    @step(topic=topics, states=st.lists(st.sampled_from(STATES), min_size=1, unique=True))
-    def purge(self, topic, states):
-        self.client.sweep(self.names[topic], "purge", states)
+    @step(topic=topics, limit=st.sampled_from([None, 1, 1, 2, 3]),
+          states=st.lists(st.sampled_from(STATES), min_size=1, max_size=2, unique=True))
+    def purge(self, topic, states, limit):
+        if limit:
+            self.client.sweep(self.names[topic], "purge", states[:1], limit=limit)
+        else:
+            self.client.sweep(self.names[topic], "purge", states)
 
     def window(self, body):
         """Times of death, given as so long ago."""
@@ -220,6 +233,14 @@ class Jobs(RuleBasedStateMachine):
     @step(topic=topics)
     def look_at_settings(self, topic):
         self.client.settings(self.names[topic])
+
+    @step(topic=topics, nth=which)
+    def history(self, topic, nth):
+        self.client.history(*self.one_of(topic, nth))
+
+    @step(limit=st.integers(1, 3))
+    def list_topics(self, limit):
+        self.client.list_topics(limit)
 
     @step(topic=topics, nth=st.integers(0, 3), early_ms=st.sampled_from([0, 0, 1, 3]))
     def time_passes(self, topic, nth, early_ms):
@@ -246,17 +267,20 @@ class Jobs(RuleBasedStateMachine):
                     self.client.compare(topic)
                 for topic in self.names:
                     self.client.drain(topic)
-        except Exception:
-            self.remember()
+        except Exception as error:
+            self.remember(error)
             raise
         finally:
             cls.steps += self.client.steps
 
-    def remember(self):
+    def remember(self, error):
+        """The shortest sequence that failed, whatever becomes of it when it is tried again."""
         self.has_failed = True
         cls = type(self)
-        if cls.failure is None:
-            cls.failure = "\n".join(self.client.trace[-60:])
+        if cls.shortest is None or self.client.steps < cls.shortest:
+            cls.shortest = self.client.steps
+            lines = [*self.client.trace[-LINES_SHOWN:], f"\n{type(error).__name__}: {error}"]
+            cls.failure = re.sub(r"(\d)\1{40,}", r"\1\1...", "\n".join(lines))
 
 
 def topic_names(number):
@@ -279,7 +303,8 @@ def run_batch(ask, number, shrinks=True):
     try:
         run_state_machine_as_test(machine, settings=settings(
             max_examples=EXAMPLES, stateful_step_count=STEPS, database=None, deadline=None,
-            phases=phases, suppress_health_check=HealthCheck.all(), print_blob=False))
+            phases=phases, report_multiple_bugs=False, print_blob=False,
+            suppress_health_check=HealthCheck.all()))
     except Exception as error:  # whatever it is: it came from a sequence of this seed
-        return machine.steps, f"{machine.failure}\n\n{type(error).__name__}: {error}"
+        return machine.steps, machine.failure or f"{type(error).__name__}: {error}"
     return machine.steps, None
