@@ -2,6 +2,7 @@
  *
  * DUEQ_TEST=pattern runs the tests of these names only ("redis_and_*"). */
 #include "node/store/contract.h"
+#include "node/store/contract_cut.h"
 #include "node/store/contract_plant.h"
 #include "node/store/contract_redis.h"
 #include "node/store/contract_whole.h"
@@ -242,8 +243,9 @@ static const struct contract_part *const every_store[] = {
     NULL,
 };
 static const struct contract_part *const redis_only[] = {
-    &contract_twins, &contract_redis,  &contract_repair, &contract_mends,
-    &contract_wide,  &contract_single, &contract_cut,    NULL};
+    &contract_twins, &contract_redis,    &contract_repair,
+    &contract_mends, &contract_wide,     &contract_single,
+    &contract_cut,   &contract_cut_wide, NULL};
 
 struct list_of_tests {
     struct CMUnitTest tests[TESTS_MAX];
