@@ -70,7 +70,7 @@ class Life:
             yield self.becomes(READY, self._from(self.due.first, until), queued=self.since)
         if self.state != RESERVED:
             return
-        if not self.confirmed:
+        if not self.confirmed or self.pop_ttr_ms == 0:
             yield self._delivered(until)
         if self.deadline.first <= until:
             yield self._timed_out(self._from(self.deadline.first, until))
@@ -79,7 +79,8 @@ class Life:
         return Span(max(first, self.since.first), until)
 
     def _delivered(self, until):
-        """The node says that the reply was written, some time after the pop."""
+        """The node says that the reply was written, some time after the pop. Without a time to
+        run that is the end, also of a job that was touched before."""
         if self.pop_ttr_ms == 0:
             return GONE_LIFE
         deadline = Span(self.since.first, until).plus(self.pop_ttr_ms)
@@ -99,7 +100,7 @@ class Life:
         if self.state in (GONE, DEAD):
             return -inf
         times = [self.expires, self.due if self.state == DELAYED else None, self.deadline]
-        if self.state == RESERVED and not self.confirmed:
+        if self.state == RESERVED and (not self.confirmed or self.pop_ttr_ms == 0):
             times.append(self.since)  # its delivery should be confirmed
         return now_ms - min((time.last for time in times if time), default=inf)
 
