@@ -127,8 +127,8 @@ class LargeTopic:
         return taken_ms
 
 
-@table("one request after the other, HTTP, in a topic of a million ready jobs and a million "
-       "delayed ones, beside a short topic", plan=(0, 0, 75))
+@table("a topic of a million ready and a million delayed jobs: one request after the other, HTTP",
+       plan=(0, 0, 75))
 def large(bench, options, result):
     lengths = options.pick((10_000, 1_000_000), quick=(2_000, 4_000))
     requests = options.pick(500, quick=10)
@@ -177,8 +177,8 @@ OTHERS = {"push": "another's pushes", "pop": "another's pops"}
 FIGURES = {"p50": "p50", "p99": "p99", "max": "worst"}
 
 
-@table("purge of a topic of a million ready jobs and a million delayed ones, and what others "
-       "notice of it", plan=(0, 0, 75))
+@table("a million ready and a million delayed jobs purged, and what others notice of it",
+       plan=(0, 0, 60))
 def purge(bench, options, result):
     length = options.pick(1_000_000, quick=5_000)
     bench.never_rewrite()
