@@ -9,7 +9,7 @@
 --        tries, dead for their ttl, dead ones deleted, ms to the bucket's next event (0: more is
 --        due now; -1: there is none), number of topics left alone, what is wrong with the first of
 --        them (''), then the lateness of each delayed job that became ready
--- USES   now moved due_at expires used_up rest priority wake misplaced owns become_ready history setting plan plan_deaths
+-- USES   now moved wake become_ready
 --
 -- Topics come in the order of their next event. First the plan is made for all of them, by reading
 -- alone; then it is carried out. Where a due job is missing, or not in the state its place says,
@@ -22,50 +22,31 @@
 local t, n, a, c, h = unpack(KEYS)
 local left, node, history_bytes = math.min(tonumber(ARGV[1]), 1000), ARGV[2], tonumber(ARGV[3])
 local TOPICS_MAX, RETRY_MS, NONE = 100, 1000, {}
+local DUE, TIMED_OUT, DIED = 2, 7, 9 -- enum job_event
 local bucket, until_now = sub(t, 1, -2), format('%d', now)
 local o = bucket .. 'o'
 local has_rows, has_rules = call('HLEN', c) > 0, #ARGV > 3
+local has_ttl -- is there an e of any topic?
 
 -- ---- the plan ----
 
-local function rules_for(topic)
-    local rules = {}
-    for i = 4, #ARGV, 2 do
-        local pattern = ARGV[i]
-        local is_prefix = sub(pattern, -1) == '*'
-        if pattern == topic or is_prefix and sub(topic, 1, #pattern - 1) == sub(pattern, 1, -2) then
-            rules[#rules + 1] = ARGV[i + 1]
-        end
-    end
-    return rules
-end
-
-local function read_settings(plan)
-    local row = has_rows and call('HGET', c, plan.topic)
-    local rules = has_rules and rules_for(plan.topic) or {}
-    if row or #rules > 0 then
-        plan_settings(plan, row and #row == 45 and row, rules, history_bytes)
+local function plan_event(plan, at)
+    if at < plan.next then
+        plan.next = at
     end
 end
 
--- Those that do not leave their place anyway, but no more than may move; and when the next one is
--- due, which is among the others or `behind`.
-local function without_gone(plan, place, ids, behind)
-    local gone, some = plan.more.gone, {}
-    for i = 1, #ids do
-        if not gone[ids[i]] then
-            if #some == plan.left then
-                return some, call('ZSCORE', place, ids[i])
-            end
-            some[#some + 1] = ids[i]
-        end
+-- What only some topics need is made when the first of them does: so many functions cost as much
+-- as to move five jobs.
+local made
+local function rare()
+    if not made then
+        -- HERE due_at expires used_up rest priority misplaced owns history setting plan plan_deaths
+        made = {misplaced = misplaced, write_history = write_history, settings = plan_settings,
+            line = plan_line, expired = plan_expired, without_gone = plan_without_gone,
+            end_or_rest = plan_end_or_rest, pruning = plan_pruning}
     end
-    for i = 1, #behind, 2 do
-        if not gone[behind[i]] then
-            return some, behind[i + 1]
-        end
-    end
-    return some, nil
+    return made
 end
 
 -- The first of a place that are due, checked; and whether any of them has rules.
@@ -78,19 +59,19 @@ local function due_in(plan, place, state)
     local behind = call('ZRANGE', place, #ids, #ids + gone_count, 'WITHSCORES')
     local next = behind[2]
     if gone_count > 0 then
-        ids, next = without_gone(plan, place, ids, behind)
+        ids, next = rare().without_gone(plan, place, ids, behind)
     end
     if #ids > 0 then
         values = call('HMGET', plan.j, unpack(ids))
     end
     for i = 1, #ids do
         local value = values[i]
-        local first = value and byte(value) or 0
-        if first >= 64 then
-            has_rules = has_rules or first % 128 >= 64
-            plan.wrong = plan.wrong or misplaced(place, plan.j, ids[i], value, state)
-        elseif first % 8 ~= state or #value < 24 then
-            plan.wrong = plan.wrong or misplaced(place, plan.j, ids[i], value, state)
+        local first, least = value and byte(value) or 0, 24
+        if first >= 64 and first % 128 >= 64 then
+            has_rules, least = true, 46
+        end
+        if first % 8 ~= state or #value < least then
+            plan.wrong = plan.wrong or rare().misplaced(place, plan.j, ids[i], value, state)
         end
     end
     plan.left = plan.left - #ids
@@ -100,7 +81,7 @@ end
 
 -- How late each of them is. A place that has a job before its time is not believed.
 local function lateness_of(plan, ids, values)
-    local lateness = {}
+    local lateness = #ids > 0 and {} or NONE
     for i = 1, plan.wrong and 0 or #ids do
         lateness[i] = now - parse('>I6', values[i], 8)
         if lateness[i] < 0 then
@@ -120,7 +101,7 @@ local function plan_delayed(plan)
             add_ready(plan.batch, ids[i], values[i])
         end
         if plan.has_history then
-            plan_line(plan, DUE, 0, 0, ids[i], values[i])
+            rare().line(plan, DUE, 0, 0, ids[i], values[i])
         end
     end
 end
@@ -130,10 +111,10 @@ local function plan_timed_out(plan)
     plan.timed_out = #ids
     for i = 1, plan.wrong and 0 or #ids do
         local id, value = ids[i], values[i]
-        if byte(value) % 128 < 64 or not plan_end_or_rest(plan, id, value) then
+        if byte(value) % 128 < 64 or not rare().end_or_rest(plan, id, value) then
             add_ready(plan.batch, id, value)
             if plan.has_history then
-                plan_line(plan, TIMED_OUT, 0, parse('>I6', value, 8), id, value)
+                rare().line(plan, TIMED_OUT, 0, parse('>I6', value, 8), id, value)
             end
         end
     end
@@ -169,15 +150,17 @@ local function plan_for(topic)
         lateness = NONE, timed_out = 0, count = 0, wakes = false, is_over = false,
         has_history = false, row_after_pause = false, dead_max = 0, dead_age = 0}
     if has_rows or has_rules then
-        read_settings(plan)
+        rare().settings(plan, has_rows and call('HGET', c, topic), history_bytes)
     end
-    plan_expired(plan, bucket .. 'e:' .. topic)
+    if has_ttl then
+        rare().expired(plan, bucket .. 'e:' .. topic)
+    end
     if not plan.wrong then
         plan_delayed(plan)
         plan_timed_out(plan)
     end
     if not plan.wrong and plan.dead_max + plan.dead_age > 0 then
-        plan_pruning(plan, bucket .. 'x:' .. topic, o)
+        rare().pruning(plan, bucket .. 'x:' .. topic, o)
     end
     if not plan.wrong then
         read_the_rest(plan)
@@ -185,15 +168,22 @@ local function plan_for(topic)
     return plan
 end
 
+local topics, watched = call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, TOPICS_MAX), {}
+for i = 1, #topics do
+    watched[i] = bucket .. 'e:' .. topics[i]
+end
+has_ttl = #topics > 0 and call('EXISTS', unpack(watched)) > 0
+
 local plans, stuck, first_wrong, stamps, lines = {}, {}, '', 0, {}
-local answer = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}
+local answer, filled = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}, 11
 
 local function add_up(plan)
     local more = plan.more
     answer[4], answer[5] = answer[4] + plan.count, answer[5] + plan.timed_out
     for i = 1, plan.delayed do
-        answer[#answer + 1] = plan.lateness[i]
+        answer[filled + i] = plan.lateness[i]
     end
+    filled = filled + plan.delayed
     if more then
         answer[6], answer[7] = answer[6] + more.tries_died, answer[7] + more.expired_died
         answer[8] = answer[8] + #more.pruned
@@ -203,7 +193,7 @@ local function add_up(plan)
     end
 end
 
-for _, topic in ipairs(call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, TOPICS_MAX)) do
+for _, topic in ipairs(topics) do
     if left == 0 then
         break
     end
@@ -307,7 +297,7 @@ for _, topic in ipairs(stuck) do
     call('ZADD', t, format('%d', now + RETRY_MS), topic)
 end
 if history_length then
-    write_history(h, history_length, lines, history_bytes)
+    rare().write_history(h, history_length, lines, history_bytes)
 end
 
 local next = tonumber(call('ZRANGE', t, 0, 0, 'WITHSCORES')[2])

@@ -1,15 +1,9 @@
 -- What a scan is about to do with a topic, made by reading alone: the event it will have next, what
 -- its settings say, and (in plan.more) what only some topics have: jobs that die, rest or go. A plan
 -- has topic, j, node; left: how many more jobs may move; wrong: why none will. (All its fields are
--- there from the beginning: one that is added costs as much as a call.)   (needs setting history)
-local DUE, TIMED_OUT, DIED = 2, 7, 9 -- enum job_event
+-- there from the beginning: one that is added costs as much as a call.)   (needs setting history
+-- plan_event DUE TIMED_OUT DIED)
 local FOREVER = 281474976710655
-
-local function plan_event(plan, at)
-    if at < plan.next then
-        plan.next = at
-    end
-end
 
 local function more_of(plan)
     if not plan.more then
@@ -20,8 +14,27 @@ local function more_of(plan)
     return plan.more
 end
 
--- row: of c, or false; rules: of the configuration, those that match.
-local function plan_settings(plan, row, rules, history_bytes)
+-- The settings of the configuration's rules that match, first first: behind ARGV 3 they are, each
+-- behind its pattern.
+local function rules_for(topic)
+    local rules = {}
+    for i = 4, #ARGV, 2 do
+        local pattern = ARGV[i]
+        local is_prefix = sub(pattern, -1) == '*'
+        if pattern == topic or is_prefix and sub(topic, 1, #pattern - 1) == sub(pattern, 1, -2) then
+            rules[#rules + 1] = ARGV[i + 1]
+        end
+    end
+    return rules
+end
+
+-- row: of c, or false.
+local function plan_settings(plan, row, history_bytes)
+    local rules = rules_for(plan.topic)
+    if not row and #rules == 0 then
+        return
+    end
+    row = row and #row == 45 and row
     plan.dead_max = setting(row, rules, 32, '>I4', 35)
     plan.dead_age = setting(row, rules, 64, '>I6', 39)
     plan.has_history = history_bytes > 0 and setting(row, rules, 128, 'B', 45) > 0

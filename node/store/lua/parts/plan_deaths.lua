@@ -76,6 +76,26 @@ local function plan_end_or_rest(plan, id, value)
     return true
 end
 
+-- Those that do not leave their place anyway, but no more than may move; and when the next one is
+-- due, which is among the others or `behind`.
+local function plan_without_gone(plan, place, ids, behind)
+    local gone, some = plan.more.gone, {}
+    for i = 1, #ids do
+        if not gone[ids[i]] then
+            if #some == plan.left then
+                return some, call('ZSCORE', place, ids[i])
+            end
+            some[#some + 1] = ids[i]
+        end
+    end
+    for i = 1, #behind, 2 do
+        if not gone[behind[i]] then
+            return some, behind[i + 1]
+        end
+    end
+    return some, nil
+end
+
 -- The first `count` of x are deleted.
 local function plan_deleted(plan, x, o, count)
     local more = more_of(plan)
