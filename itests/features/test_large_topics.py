@@ -11,7 +11,8 @@ from bench.measure import Bench
 from harness.background import in_background
 from harness.wait import wait_until
 
-JOBS = 20_000  # many chunks of a sweep
+JOBS = 20_000
+SWEPT = 100_000  # many chunks of a sweep
 CYCLES_MIN = 5  # of others beside a sweep: if it were one piece, there would be one
 _numbers = itertools.count(1)
 
@@ -31,14 +32,14 @@ def api(bench):
 
 @pytest.fixture
 def fill(bench, api):
-    """fill(state): (topic, ids) with JOBS jobs that are ready, or delayed for a day."""
-    def filled(state):
+    """fill(state): (topic, ids) with jobs that are ready, or delayed for a day."""
+    def filled(state, count=JOBS):
         name, first_id = f"large{next(_numbers)}", bench.next_id()
-        bench.fill(JOBS, bulk=1000, topics=1, topic_name=name, first_id=first_id,
+        bench.fill(count, bulk=1000, topics=1, topic_name=name, first_id=first_id,
                    delay=1 if state == "ready" else 86_400)
         topic = f"{name}-0"
-        wait_until(lambda: api.topic(topic)[state] == JOBS, f"all jobs are {state}", timeout_s=60)
-        return topic, [str(first_id + number) for number in range(JOBS)]
+        wait_until(lambda: api.topic(topic)[state] == count, f"all jobs are {state}", timeout_s=60)
+        return topic, [str(first_id + number) for number in range(count)]
     return filled
 
 
@@ -93,7 +94,7 @@ def test_pages_tell_all_that_stay_once_and_in_order_while_others_go(api, fill, s
 
 @pytest.mark.parametrize("state", ["ready", "delayed"])
 def test_a_purge_lets_others_between_and_takes_what_was_there(api, bench, fill, state):
-    topic, _ = fill(state)
+    topic, _ = fill(state, SWEPT)
     with bench.node.api() as purger:
         purge = in_background(lambda: purger.sweep(topic, "purge", states=[state]))
         cycles = 0
@@ -101,7 +102,7 @@ def test_a_purge_lets_others_between_and_takes_what_was_there(api, bench, fill, 
             api.push("beside", "x")
             api.ack(api.pop_one("beside"))
             cycles += 1
-        assert purge.result() == {"count": JOBS, "has_more": False}
+        assert purge.result() == {"count": SWEPT, "has_more": False}
     assert cycles >= CYCLES_MIN
     assert api.counts(topic) == (0, 0, 0, 0) == api.counts("beside")
 
