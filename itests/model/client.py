@@ -12,6 +12,7 @@ from harness.wait import PATIENCE_S, wait_until
 from model.beliefs import FOREVER, Wrong
 from model.life import DEAD, DELAYED, READY, RESERVED, STATES, Span
 
+NEAR_MS = 20
 YEARS_MS = 3650 * 86400 * 1000
 
 
@@ -56,6 +57,12 @@ class Client:
 
     def wait_until(self, ms):
         wait_until(lambda: self.now_ms() > ms, "the store's clock goes on", interval_s=0.003)
+
+    def wait_for(self, ms):
+        """To the moment, by the same clock on this machine: for what races with the scan."""
+        self.wait_until(ms - NEAR_MS)
+        while wall_now_ms() < ms:
+            pass
 
     def settle(self, topic):
         """All that is over has happened, as a client sees."""

@@ -242,14 +242,26 @@ class Jobs(RuleBasedStateMachine):
     def list_topics(self, limit):
         self.client.list_topics(limit)
 
-    @step(topic=topics, nth=st.integers(0, 3), early_ms=st.sampled_from([0, 0, 1, 3]))
-    def time_passes(self, topic, nth, early_ms):
-        """Until something is due or over, or just not yet."""
+    def event(self, topic, nth):
+        """When something is due or over, or None."""
         now_ms = self.client.now_ms()
         events = [time for time in self.client.model.next_events(self.names[topic])
                   if now_ms <= time <= now_ms + SOON_MS]
-        if events:
-            self.client.wait_until(events[min(nth, len(events) - 1)] - early_ms)
+        return events[min(nth, len(events) - 1)] if events else None
+
+    @step(topic=topics, nth=st.integers(0, 3), early_ms=st.sampled_from([0, 0, 1, 3]))
+    def time_passes(self, topic, nth, early_ms):
+        """Until something is due or over, or just not yet."""
+        if event := self.event(topic, nth):
+            self.client.wait_until(event - early_ms)
+
+    @step(topic=topics, nth=st.integers(0, 3), verb=st.sampled_from(["ack", "release", "touch"]))
+    def just_in_time(self, topic, nth, verb):
+        """What becomes due or is over in this very moment is asked for, or given back."""
+        if event := self.event(topic, nth):
+            self.client.wait_for(event)
+            self.client.pop([self.names[topic]], count=4)
+            getattr(self.client, verb)(*self.lease(0))
 
     @step(topic=topics)
     def settle(self, topic):
