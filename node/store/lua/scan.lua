@@ -30,21 +30,17 @@ local has_ttl -- is there an e of any topic?
 
 -- ---- the plan ----
 
-local function plan_event(plan, at)
-    if at < plan.next then
-        plan.next = at
-    end
-end
-
 -- What only some topics need is made when the first of them does: so many functions cost as much
 -- as to move five jobs.
 local made
 local function rare()
     if not made then
-        -- HERE due_at expires used_up rest priority misplaced owns history setting plan plan_deaths
+        -- HERE due_at expires used_up rest priority misplaced owns history setting
+        -- HERE plan plan_deaths carry_more
         made = {misplaced = misplaced, write_history = write_history, settings = plan_settings,
             line = plan_line, expired = plan_expired, without_gone = plan_without_gone,
-            end_or_rest = plan_end_or_rest, pruning = plan_pruning}
+            end_or_rest = plan_end_or_rest, pruning = plan_pruning, put_more = put_more,
+            remove_more = remove_more, end_pause = end_pause}
     end
     return made
 end
@@ -75,32 +71,28 @@ local function due_in(plan, place, state)
         end
     end
     plan.left = plan.left - #ids
-    plan_event(plan, tonumber(next) or math.huge)
+    plan.next = math.min(plan.next, tonumber(next) or math.huge)
     return ids, values, has_rules
 end
 
--- How late each of them is. A place that has a job before its time is not believed.
-local function lateness_of(plan, ids, values)
-    local lateness = #ids > 0 and {} or NONE
+-- A place that has a job before its time is not believed.
+local function plan_delayed(plan)
+    local ids, values, has_rules = due_in(plan, plan.d, DELAYED)
+    plan.lateness = #ids > 0 and {} or NONE
     for i = 1, plan.wrong and 0 or #ids do
-        lateness[i] = now - parse('>I6', values[i], 8)
-        if lateness[i] < 0 then
+        plan.lateness[i] = now - parse('>I6', values[i], 8)
+        if plan.lateness[i] < 0 then
             plan.wrong = 'job ' .. ids[i] .. ' is in ' .. plan.d .. ', but not due yet'
         end
     end
-    return lateness
-end
-
-local function plan_delayed(plan)
-    local ids, values, has_rules = due_in(plan, plan.d, DELAYED)
-    plan.delayed, plan.lateness = #ids, lateness_of(plan, ids, values)
     local is_batch = #ids > 0 and not has_rules
+    local has_history = plan.settings and plan.settings.has_history
     plan.batch = ready_batch(is_batch and ids or {}, is_batch and values or {})
-    for i = 1, (has_rules or plan.has_history) and not plan.wrong and #ids or 0 do
+    for i = 1, (has_rules or has_history) and not plan.wrong and #ids or 0 do
         if has_rules then
             add_ready(plan.batch, ids[i], values[i])
         end
-        if plan.has_history then
+        if has_history then
             rare().line(plan, DUE, 0, 0, ids[i], values[i])
         end
     end
@@ -113,7 +105,7 @@ local function plan_timed_out(plan)
         local id, value = ids[i], values[i]
         if byte(value) % 128 < 64 or not rare().end_or_rest(plan, id, value) then
             add_ready(plan.batch, id, value)
-            if plan.has_history then
+            if plan.settings and plan.settings.has_history then
                 rare().line(plan, TIMED_OUT, 0, parse('>I6', value, 8), id, value)
             end
         end
@@ -123,8 +115,9 @@ end
 -- What is left to be read before it is written.
 local function read_the_rest(plan)
     local more, pruned = plan.more, 0
-    plan.wakes = batch_wakes(plan.batch, plan.r, plan.q) or plan.row_after_pause
-    plan.count = left - plan.left
+    plan.q = (more or plan.batch.ranks) and bucket .. 'q:' .. plan.topic
+    plan.wakes = batch_wakes(plan.batch, plan.r, plan.q)
+        or plan.settings and plan.settings.row_after_pause
     if more then
         pruned = #more.pruned
         if #more.bodies > 0 then
@@ -137,18 +130,17 @@ local function read_the_rest(plan)
             call('ZCARD', bucket .. 'x:' .. plan.topic)
         end
     end
-    if plan.next == math.huge and plan.count == pruned and call('HLEN', plan.j) == pruned then
+    if plan.next == math.huge and left - plan.left == pruned and call('HLEN', plan.j) == pruned then
         plan.is_over = true
         call('ZCARD', a)
     end
 end
 
 local function plan_for(topic)
-    local plan = {topic = topic, node = node, left = left, next = math.huge, j = bucket .. 'j:' .. topic,
+    local plan = {topic = topic, left = left, next = math.huge, j = bucket .. 'j:' .. topic,
         d = bucket .. 'd:' .. topic, v = bucket .. 'v:' .. topic, r = bucket .. 'r:' .. topic,
-        q = bucket .. 'q:' .. topic, batch = false, more = false, wrong = false, delayed = 0,
-        lateness = NONE, timed_out = 0, count = 0, wakes = false, is_over = false,
-        has_history = false, row_after_pause = false, dead_max = 0, dead_age = 0}
+        q = false, batch = false, more = false, wrong = false, settings = false, lateness = false,
+        timed_out = 0, wakes = false, is_over = false}
     if has_rows or has_rules then
         rare().settings(plan, has_rows and call('HGET', c, topic), history_bytes)
     end
@@ -159,7 +151,7 @@ local function plan_for(topic)
         plan_delayed(plan)
         plan_timed_out(plan)
     end
-    if not plan.wrong and plan.dead_max + plan.dead_age > 0 then
+    if not plan.wrong and plan.settings and plan.settings.limits_dead then
         rare().pruning(plan, bucket .. 'x:' .. topic, o)
     end
     if not plan.wrong then
@@ -179,11 +171,11 @@ local answer, filled = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}, 11
 
 local function add_up(plan)
     local more = plan.more
-    answer[4], answer[5] = answer[4] + plan.count, answer[5] + plan.timed_out
-    for i = 1, plan.delayed do
-        answer[filled + i] = plan.lateness[i]
+    answer[4], answer[5] = answer[4] + left - plan.left, answer[5] + plan.timed_out
+    for i, late in ipairs(plan.lateness) do
+        answer[filled + i] = late
     end
-    filled = filled + plan.delayed
+    filled = filled + #plan.lateness
     if more then
         answer[6], answer[7] = answer[6] + more.tries_died, answer[7] + more.expired_died
         answer[8] = answer[8] + #more.pruned
@@ -203,9 +195,9 @@ for _, topic in ipairs(topics) do
         stuck[#stuck + 1] = topic
     else
         plans[#plans + 1] = plan
-        left = plan.left
         stamps = stamps + #plan.batch.ids
         add_up(plan)
+        left = plan.left
     end
 end
 local history_length = #lines > 0 and call('XLEN', h)
@@ -220,31 +212,6 @@ end
 call('ZREM', t, '') -- even if Redis is full
 local stamp = stamps > 0 and call('INCRBY', n, stamps) - stamps
 
-local function write(verb, key, members)
-    if #members > 0 then
-        call(verb, key, unpack(members))
-    end
-end
-
-local function put_dead(plan, ids)
-    local dead = {}
-    for i, id in ipairs(ids) do
-        dead[2 * i - 1], dead[2 * i] = until_now, id
-    end
-    write('ZADD', bucket .. 'x:' .. plan.topic, dead)
-end
-
-local function remove_more(plan, more)
-    write('ZREM', plan.d, more.undelayed)
-    write('ZREM', plan.v, more.unreserved)
-    write('ZREM', plan.q, more.unranked)
-    write('ZREM', bucket .. 'e:' .. plan.topic, more.unwatched)
-    write('ZREM', bucket .. 'x:' .. plan.topic, more.pruned)
-    write('HDEL', plan.j, more.pruned)
-    write('HDEL', bucket .. 'p:' .. plan.topic, more.bodies)
-    write('HDEL', o, more.owned)
-end
-
 -- First where a job goes, then what it is, then where it was: cut off in between by a Redis that
 -- fails, it is in two places, never in none.
 local function carry_out(plan)
@@ -255,15 +222,16 @@ local function carry_out(plan)
         stamp = stamp + #plan.batch.ids
     end
     if more then
-        write('ZADD', plan.d, more.resting)
-        put_dead(plan, more.dying)
+        rare().put_more(plan, more)
     end
-    write('HSET', plan.j, changed)
+    if #changed > 0 then
+        call('HSET', plan.j, unpack(changed))
+    end
     if more then
-        remove_more(plan, more)
+        rare().remove_more(plan, more)
     end
-    if plan.delayed > 0 then
-        call('ZREMRANGEBYRANK', plan.d, 0, plan.delayed - 1)
+    if #plan.lateness > 0 then
+        call('ZREMRANGEBYRANK', plan.d, 0, #plan.lateness - 1)
     end
     if plan.timed_out > 0 then
         call('ZREMRANGEBYRANK', plan.v, 0, plan.timed_out - 1)
@@ -279,18 +247,10 @@ local function carry_out(plan)
     end
 end
 
-local function end_pause(topic, row)
-    if parse('>I2', row, 7) == 0 then
-        call('HDEL', c, topic)
-    else
-        call('HSET', c, topic, row)
-    end
-end
-
 for _, plan in ipairs(plans) do
     carry_out(plan)
-    if plan.row_after_pause then
-        end_pause(plan.topic, plan.row_after_pause)
+    if plan.settings and plan.settings.row_after_pause then
+        rare().end_pause(plan.topic, plan.settings.row_after_pause)
     end
 end
 for _, topic in ipairs(stuck) do

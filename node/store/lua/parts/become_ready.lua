@@ -26,7 +26,7 @@ end
 -- `number`: the last of the counter before those that are theirs. Adds ids and values to `values`,
 -- for a HSET of j.
 local function put_ready(batch, r, q, number, values)
-    local entries, ranked, count = {}, {}, #values
+    local entries, ranked, listed, count = {}, {}, 0, #values
     local ids, olds, ranks = batch.ids, batch.values, batch.ranks
     for i = 1, #ids do
         local id, key, rank = ids[i], pack('>I6', MIDDLE + number + i), ranks and ranks[i]
@@ -34,12 +34,13 @@ local function put_ready(batch, r, q, number, values)
             ranked[#ranked + 1] = format('%d', rank)
             ranked[#ranked + 1] = key .. id
         else
-            entries[#entries + 1] = key .. id
+            listed = listed + 1
+            entries[listed] = key .. id
         end
         values[count + 1], values[count + 2] = id, moved(olds[i], READY, key)
         count = count + 2
     end
-    if #entries > 0 then
+    if listed > 0 then
         call('RPUSH', r, unpack(entries))
     end
     if #ranked > 0 then

@@ -1,9 +1,13 @@
 -- What a scan is about to do with a topic, made by reading alone: the event it will have next, what
 -- its settings say, and (in plan.more) what only some topics have: jobs that die, rest or go. A plan
--- has topic, j, node; left: how many more jobs may move; wrong: why none will. (All its fields are
+-- has topic, j; left: how many more jobs may move; wrong: why none will. (All its fields are
 -- there from the beginning: one that is added costs as much as a call.)   (needs setting history
--- plan_event DUE TIMED_OUT DIED)
+-- and of scan.lua: node DUE TIMED_OUT DIED)
 local FOREVER = 281474976710655
+
+local function plan_event(plan, at)
+    plan.next = math.min(plan.next, at)
+end
 
 local function more_of(plan)
     if not plan.more then
@@ -35,14 +39,15 @@ local function plan_settings(plan, row, history_bytes)
         return
     end
     row = row and #row == 45 and row
-    plan.dead_max = setting(row, rules, 32, '>I4', 35)
-    plan.dead_age = setting(row, rules, 64, '>I6', 39)
-    plan.has_history = history_bytes > 0 and setting(row, rules, 128, 'B', 45) > 0
+    local dead_max = setting(row, rules, 32, '>I4', 35)
+    local dead_age = setting(row, rules, 64, '>I6', 39)
+    plan.settings = {dead_max = dead_max, dead_age = dead_age, limits_dead = dead_max + dead_age > 0,
+        has_history = history_bytes > 0 and setting(row, rules, 128, 'B', 45) > 0}
     local ends = row and parse('>I6', row) or 0
     if ends > now and ends < FOREVER then
         plan_event(plan, ends)
     elseif ends > 0 and ends <= now then
-        plan.row_after_pause = '\0\0\0\0\0\0' .. sub(row, 7)
+        plan.settings.row_after_pause = '\0\0\0\0\0\0' .. sub(row, 7)
     end
 end
 
@@ -54,5 +59,5 @@ local function plan_line(plan, event, death, at, id, value)
         client = sub(value, from + 1, from + (byte(value, from) or 0))
     end
     lines[#lines + 1] = history_line(event, death, at, parse('>I2', value, 2), plan.topic, id,
-        plan.node, client)
+        node, client)
 end

@@ -9,7 +9,7 @@ local function plan_death(plan, id, value, reason)
     if expires(value) > 0 then
         more.unwatched[#more.unwatched + 1] = id
     end
-    if plan.has_history then
+    if plan.settings and plan.settings.has_history then
         plan_line(plan, DIED, reason, 0, id, value)
     end
 end
@@ -70,7 +70,7 @@ local function plan_end_or_rest(plan, id, value)
     more.changed[#more.changed + 1] = id
     more.changed[#more.changed + 1] = due_at(moved(value, DELAYED, '\0\0\0\0\0\0'), due)
     plan_event(plan, due)
-    if plan.has_history then
+    if plan.settings and plan.settings.has_history then
         plan_line(plan, TIMED_OUT, 0, due, id, value)
     end
     return true
@@ -119,12 +119,12 @@ end
 
 local function plan_pruning(plan, x, o)
     local dead, dying = call('ZCARD', x), plan.more and #plan.more.dying or 0
-    local wanted = 0
-    if plan.dead_max > 0 then
-        wanted = dead + dying - plan.dead_max
+    local dead_max, dead_age, wanted = plan.settings.dead_max, plan.settings.dead_age, 0
+    if dead_max > 0 then
+        wanted = dead + dying - dead_max
     end
-    if plan.dead_age > 0 then
-        wanted = math.max(wanted, call('ZCOUNT', x, '-inf', format('%d', now - plan.dead_age)))
+    if dead_age > 0 then
+        wanted = math.max(wanted, call('ZCOUNT', x, '-inf', format('%d', now - dead_age)))
     end
     local count = math.max(0, math.min(wanted, dead, plan.left))
     if count > 0 then
@@ -132,8 +132,8 @@ local function plan_pruning(plan, x, o)
     end
     if wanted > count then
         plan_event(plan, now)
-    elseif plan.dead_age > 0 and dead + dying > count then
+    elseif dead_age > 0 and dead + dying > count then
         local oldest = call('ZRANGE', x, count, count, 'WITHSCORES')[2]
-        plan_event(plan, (tonumber(oldest) or now) + plan.dead_age)
+        plan_event(plan, (tonumber(oldest) or now) + dead_age)
     end
 end
