@@ -71,9 +71,11 @@ static void on_down(void *arg)
 
 void contract_begin(struct stand *stand)
 {
+    const char *slow = getenv("DUEQ_SLOW");
+
     memset(&now, 0, sizeof(now));
     now.stand = stand;
-    now.slow_ms = getenv("DUEQ_SLOW") ? atol(getenv("DUEQ_SLOW")) : 0;
+    now.slow_ms = slow ? atol(slow) : 0;
     now.heard[0].topic = TOPIC;
     now.heard[1].topic = OTHER;
     now.heard[2].topic = ELSEWHERE;

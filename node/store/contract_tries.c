@@ -94,7 +94,7 @@ static void a_dead_job_has_kept_all_of_its_own(void **state)
     op.in.push.rules.priority = 9;
     op.in.push.rules.max_tries = 1;
     op.in.push.at_ms = 1234567;
-    op = run_well(op);
+    run_well(op);
     job = pop_one();
     assert_status(release(&job, 0), OK);
     job = get("a");

@@ -235,8 +235,9 @@ static void leave_alone(struct call *c, struct topic *topic)
 /* Whom the limit leaves out keeps his time. */
 void memory_visit_topic(struct call *c, struct topic *topic, int64_t *lateness_ms)
 {
-    struct visit v = {.c = c, .topic = topic, .lateness_ms = lateness_ms};
+    struct visit v = {.c = c, .topic = topic};
 
+    v.lateness_ms = lateness_ms;
     v.settings = settings_for(c->op, topic);
     if (!has_room(&v))
         memory_topic_set_next(topic, topic->event.due_mono_ms);
