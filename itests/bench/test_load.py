@@ -105,6 +105,20 @@ def test_what_was_filled_in_by_bulk_falls_due(bench):
     check(bench.load("pop_ack", connections=1, topics=1, seconds=1))
 
 
+def test_jobs_have_as_many_priorities_as_asked_for(bench):
+    bench.wipe()
+    check(bench.load("push", protocol="http", connections=4, topics=1, delay=0, priorities=3,
+                     seconds=1))
+    (key,) = bench.keys_of("q")
+    assert {score for _, score in bench.redis.zrange(key, 0, -1, withscores=True)} == {1, 2, 3}
+    assert not bench.keys_of("r")
+
+
+def test_priorities_are_refused_where_a_protocol_has_none(bench):
+    with pytest.raises(LoadFailed, match="no --priorities in gmq"):
+        bench.load("push", protocol="gmq", priorities=3, seconds=1)
+
+
 @pytest.mark.parametrize("options", [
     {"protocol": "gmq"},
     {"protocol": "http"},

@@ -11,7 +11,7 @@ from bench.measure import Bench
 from harness.background import in_background
 from harness.wait import wait_until
 
-JOBS = 20_000
+JOBS = 10_000
 SWEPT = 100_000  # many chunks of a sweep
 CYCLES_MIN = 5  # of others beside a sweep: if it were one piece, there would be one
 _numbers = itertools.count(1)
