@@ -2,7 +2,7 @@
 
 from math import inf
 
-from model.life import BUILT_IN, DEAD, DELAYED, GONE, GONE_LIFE, Span, all_lives
+from model.life import BUILT_IN, DEAD, DELAYED, GONE, GONE_LIFE, READY, RESERVED, Span, all_lives
 
 FOREVER = inf
 SETTINGS_KNOWN_MS = 1000  # every node knows a change within this
@@ -80,6 +80,24 @@ class Beliefs:
                 if life.state not in (GONE, DEAD):
                     times += [life.expires, life.deadline, life.state == DELAYED and life.due]
         return sorted(time.last if isinstance(time, Span) else time for time in times if time)
+
+    def will_be_ready(self, topic, now_ms, within_ms, wait_ms):
+        """Surely, some job, for whoever waits for so long."""
+        by_ms = now_ms + within_ms
+
+        def is_sure(life):
+            if life.expires and life.expires.first <= now_ms + wait_ms:
+                return False
+            if life.state == RESERVED:
+                is_soon = (life.deadline.last <= by_ms if life.confirmed
+                           else 0 < life.pop_ttr_ms <= within_ms)
+                return is_soon and life.max_tries == 0 and not life.rest_ms()
+            return life.state == READY or life.state == DELAYED and life.due.last <= by_ms
+
+        span = Span(now_ms, now_ms)
+        return self.topics[topic].paused_until <= by_ms and any(
+            all(is_sure(life) for life in self.lives(topic, id, span))
+            for id in self.topics[topic].jobs)
 
     def is_settled(self, topic, now_ms):
         """Has all that is over happened?"""

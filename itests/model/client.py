@@ -13,6 +13,8 @@ from model.beliefs import FOREVER, Wrong
 from model.life import DEAD, DELAYED, READY, RESERVED, STATES, Span
 
 NEAR_MS = 20
+SOON_MS = 500     # what happens so soon is waited for
+WAIT_MS = 10000   # and a pop waits so long, which is far more
 YEARS_MS = 3650 * 86400 * 1000
 
 
@@ -97,6 +99,12 @@ class Client:
         self.model.popped(topics, query.get("count", 1), query.get("ttr_ms"), answer["jobs"], span)
         self.leases[:0] = [(job["topic"], job["id"], job["lease"]) for job in answer["jobs"]]
         return self.leases[:len(answer["jobs"])]
+
+    def wait_for_a_job(self, topic):
+        """A consumer that waits is woken, however the job comes to be ready."""
+        if self.model.will_be_ready(topic, self.now_ms(), SOON_MS, WAIT_MS):
+            if not self.pop([topic], wait_ms=WAIT_MS):
+                raise Wrong(f"{topic}: waited {WAIT_MS} ms, and a job became ready meanwhile")
 
     def ack(self, topic, id, lease):
         code, _, span = self._on_job(topic, id, "ack", {"lease": lease})

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from model.client import Client
+from model.client import SOON_MS, Client
 from model.life import STATES
 from model.model import Model
 
@@ -21,7 +21,6 @@ STEPS = 50      # of an example, at most
 EXAMPLES = 40   # of a batch, which has a seed; hypothesis draws small ones first
 BUCKETS = 64
 LINES_SHOWN = 80
-SOON_MS = 500   # time passes up to what happens so soon
 
 _numbers = itertools.count(1)
 
@@ -142,6 +141,10 @@ class Jobs(RuleBasedStateMachine):
         for lease in self.client.pop([self.names[topic]]):
             if then:
                 getattr(self.client, then)(*lease)
+
+    @step(topic=topics)
+    def wait_for_a_job(self, topic):
+        self.client.wait_for_a_job(self.names[topic])
 
     @step(nth=held)
     def ack(self, nth):
