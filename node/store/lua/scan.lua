@@ -78,13 +78,15 @@ end
 -- A place that has a job before its time is not believed.
 local function plan_delayed(plan)
     local ids, values, has_rules = due_in(plan, plan.d, DELAYED)
-    plan.lateness = #ids > 0 and {} or NONE
+    local lateness = #ids > 0 and {} or NONE
     for i = 1, plan.wrong and 0 or #ids do
-        plan.lateness[i] = now - parse('>I6', values[i], 8)
-        if plan.lateness[i] < 0 then
+        local late = now - parse('>I6', values[i], 8)
+        lateness[i] = late
+        if late < 0 then
             plan.wrong = 'job ' .. ids[i] .. ' is in ' .. plan.d .. ', but not due yet'
         end
     end
+    plan.lateness = lateness
     local is_batch = #ids > 0 and not has_rules
     local has_history = plan.settings and plan.settings.has_history
     plan.batch = ready_batch(is_batch and ids or {}, is_batch and values or {})
@@ -172,10 +174,11 @@ local answer, filled = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}, 11
 local function add_up(plan)
     local more = plan.more
     answer[4], answer[5] = answer[4] + left - plan.left, answer[5] + plan.timed_out
-    for i, late in ipairs(plan.lateness) do
-        answer[filled + i] = late
+    local lateness = plan.lateness
+    for i = 1, #lateness do
+        answer[filled + i] = lateness[i]
     end
-    filled = filled + #plan.lateness
+    filled = filled + #lateness
     if more then
         answer[6], answer[7] = answer[6] + more.tries_died, answer[7] + more.expired_died
         answer[8] = answer[8] + #more.pruned
