@@ -25,8 +25,8 @@ local TOPICS_MAX, RETRY_MS, NONE = 100, 1000, {}
 local DUE, TIMED_OUT, DIED = 2, 7, 9 -- enum job_event
 local bucket, until_now = sub(t, 1, -2), format('%d', now)
 local o = bucket .. 'o'
-local has_rows, has_rules = call('HLEN', c) > 0, #ARGV > 3
-local has_ttl -- is there an e of any topic?
+local has_rules = #ARGV > 3
+local has_ttl, has_rows = false, false -- may one of the topics have an e? or settings?
 
 -- ---- the plan ----
 
@@ -162,11 +162,13 @@ local function plan_for(topic)
     return plan
 end
 
-local topics, watched = call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, TOPICS_MAX), {}
+local topics, watched = call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, TOPICS_MAX), {c}
 for i = 1, #topics do
-    watched[i] = bucket .. 'e:' .. topics[i]
+    watched[i + 1] = bucket .. 'e:' .. topics[i]
 end
-has_ttl = #topics > 0 and call('EXISTS', unpack(watched)) > 0
+if call('EXISTS', unpack(watched)) > 0 then
+    has_ttl, has_rows = true, call('HLEN', c) > 0
+end
 
 local plans, stuck, first_wrong, stamps, lines = {}, {}, '', 0, {}
 local answer, filled = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}, 11
