@@ -78,6 +78,11 @@ void api_touch(struct exchange *x)
     exchange_reply_status_error(x, STATUS_TOO_MANY);
 }
 
+void api_bury(struct exchange *x)
+{
+    exchange_reply_nothing(x);
+}
+
 #define POP       "POST /v1/topics/t/pop"
 #define V         " HTTP/1.1\r\nHost: h\r\n" CLOSE
 #define POP_LATER POP "?count=64 HTTP/1.1\r\nHost: h\r\n\r\n"
