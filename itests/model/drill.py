@@ -29,6 +29,9 @@ from harness.process import become_reaper
 from model.runs import run_for
 
 
+LOG_LINES_SHOWN = 20
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev drill model", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -42,6 +45,8 @@ def main():
             with node.start().api() as api:
                 result = run_for(api.ask, options.seconds, options.seed, shrinks=True,
                                  on_batch=report)
+            if result.failure:
+                print("\n".join(["", *node.output().splitlines()[-LOG_LINES_SHOWN:]]))
             node.stop()
         finally:
             node.destroy()

@@ -12,7 +12,7 @@ import pytest
 from harness.http_api import Reply
 from model.runs import run_for
 
-BATCHES_S = 20  # a lie is seen within it; most with the first batch
+PATIENCE_S = 120  # most lies are seen with the first batch of sequences
 
 
 class Lie:
@@ -56,7 +56,6 @@ class LosesAJob(Lie):
 
 
 class HandsOutTwice(Lie):
-    """One that comes with a short TTR is soon ready again."""
     def on_pop(self, method, target, body):
         reply = self.ask(method, target, body)
         for job in reply.json["jobs"]:
@@ -129,7 +128,7 @@ class NeverExpires(Lie):
 
 @pytest.mark.parametrize("lie", Lie.__subclasses__())
 def test_is_not_deceived(api, lie):
-    result = run_for(lie(api.ask), BATCHES_S, seed=1)
+    result = run_for(lie(api.ask), PATIENCE_S, seed=1)
     assert result.failure, f"believed in {result}"
     # It was the model that saw it, not a mistake of the test.
     assert "Wrong: " in result.failure, result.failure
