@@ -113,6 +113,7 @@ PRIORITIES = 16
 @table(f"jobs of one priority, and of {PRIORITIES} in turn, {CONNECTIONS} connections, HTTP",
        plan=(4, 0, 15))
 def priorities(bench, options, result):
+    bench.never_rewrite()
     rates = in_turns(bench, options, result, {
         (work, number): lambda work=work, number=number: _rate_of(
             bench, work, number, options.seconds)
@@ -131,7 +132,7 @@ def priorities(bench, options, result):
 
 def _rate_of(bench, work, number, seconds):
     bench.wipe()
-    return bench.load(work, f"{work}, {number or 1} priorities", protocol="http",
+    return bench.load(work, f"{work}, {number or 'no'} priorities", protocol="http",
                       connections=CONNECTIONS, seconds=seconds, priorities=number,
                       delay=0)["per_second"]
 

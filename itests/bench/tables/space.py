@@ -47,7 +47,8 @@ def memory(bench, options, result):
 def bytes_a_job(bench, still_s, state, jobs, topics, **kind):
     """What a job more takes in an empty store; `kind` as of push()."""
     bench.wipe()
-    what = f"{jobs:,} {state}, " + ", ".join(f"{name} {value:,}" for name, value in kind.items())
+    what = ", ".join([f"{jobs:,} {state}",
+                      *(f"{name} {value:,}" for name, value in kind.items())])
     with bench.progress.step(what) as step:
         before = bench.settled_memory(still_s)
         push(bench, step, jobs, topics, **kind)
