@@ -21,15 +21,16 @@ class Looks(Beliefs):
         ids = [row["id"] for row in rows]
         for id in {*ids, *jobs}:
             lives = self.lives(topic, id, span)
-            places = {life.state for life in lives}
+            before = jobs.get(id, [])
             mine = [row for row in rows if row["id"] == id]
             if len(mine) == 1:
                 self.got(topic, id, span, "ok", mine[0])
-            elif mine and len(places) == 1:
+            elif mine and len(lives) == 1:
                 raise Wrong(f"{topic} {id}: listed {len(mine)} times, and was always {lives[0]}")
             elif not mine:
+                # A new deadline moves it, too, from one page to another.
                 jobs[id] = [life for life in lives if life.state not in states
-                            or life.since.last > span.first]
+                            or life.since.last > span.first or life not in before]
                 if not jobs[id]:
                     raise Wrong(f"{topic} {id}: not listed, and was always {lives[0]}")
         self._check_order(topic, rows, span)

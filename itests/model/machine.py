@@ -295,7 +295,7 @@ class Jobs(RuleBasedStateMachine):
         if cls.shortest is None or self.client.steps < cls.shortest:
             cls.shortest = self.client.steps
             lines = [*self.client.trace[-LINES_SHOWN:], f"\n{type(error).__name__}: {error}"]
-            cls.failure = re.sub(r"(\d)\1{40,}", r"\1\1...", "\n".join(lines))
+            cls.failure = re.sub(r"(\d+?)\1{40,}", r"\1\1...", "\n".join(lines))
 
 
 def topic_names(number):
