@@ -175,6 +175,11 @@ void queue_settings(struct queue *q, struct bytes topic, struct topic_settings *
     settings_cache_get(&q->settings, topic, settings);
 }
 
+int64_t queue_paused_until(struct queue *q, struct bytes topic, int64_t now_ms)
+{
+    return settings_cache_paused_until(&q->settings, topic, now_ms);
+}
+
 void queue_trace(struct queue *q, struct trace *trace)
 {
     enum status status = q->is_stopping ? STATUS_SHUTTING_DOWN : check_trace(trace);

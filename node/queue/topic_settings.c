@@ -122,6 +122,14 @@ void settings_cache_get(const struct settings_cache *c, struct bytes topic,
     settings_fill(settings, &built_in);
 }
 
+int64_t settings_cache_paused_until(const struct settings_cache *c, struct bytes topic,
+                                    int64_t now_ms)
+{
+    const struct known_topic *t = find(c, topic);
+
+    return t && t->settings.paused_until_ms > now_ms ? t->settings.paused_until_ms : 0;
+}
+
 /* ---- life ---- */
 
 void settings_cache_init(struct settings_cache *c, struct core *core)

@@ -156,6 +156,17 @@ static void a_pause_that_is_over_is_none(void **state)
     assert_int_equal(settings_at(&f, "t").paused_until_ms, 0);
 }
 
+static void whether_a_pause_is_over_says_the_clock_of_an_answer(void **state)
+{
+    int64_t until_ms = memory_store_now(f.ms) + 5000;
+
+    turn_both();
+    pause_for(&f, "t", 5000);
+    assert_int_equal(queue_paused_until(f.q, BYTES("t"), until_ms - 1), until_ms);
+    assert_int_equal(queue_paused_until(f.q, BYTES("t"), until_ms), 0);
+    assert_int_equal(queue_paused_until(f.q, BYTES("other"), 0), 0);
+}
+
 /* ---- how they are read ---- */
 
 static void reads_what_is_there_when_the_store_comes_up(void **state)
@@ -467,6 +478,7 @@ int main(void)
         TEST(redis_comes_before_the_rules_and_of_each_setting_the_first_rule_counts),
         TEST(after_a_reload_the_new_rules_hold),
         TEST(a_pause_that_is_over_is_none),
+        TEST(whether_a_pause_is_over_says_the_clock_of_an_answer),
         TEST(reads_what_is_there_when_the_store_comes_up),
         TEST(another_node_hears_of_a_change_at_once),
         TEST(the_node_that_changes_them_knows_with_the_answer),

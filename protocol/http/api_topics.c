@@ -10,11 +10,10 @@
 
 static void answer_stats(struct exchange *x, const struct op *op)
 {
-    struct topic_settings settings;
+    int64_t until_ms = queue_paused_until(x->http->queue, x->topic, op->now_ms);
     struct buf json = BUF_INIT;
 
-    queue_settings(x->http->queue, x->topic, &settings);
-    api_add_topic_page(&json, x->topic, &op->out.stats, settings.paused_until_ms);
+    api_add_topic_page(&json, x->topic, &op->out.stats, until_ms);
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);
 }
