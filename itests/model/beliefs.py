@@ -104,8 +104,9 @@ class Beliefs:
         it = self.topics[topic]
         lives = [life for each in it.jobs.values() for life in each]
         dead = [life for life in lives if life.state == DEAD]
+        dead_jobs = sum(any(life.state == DEAD for life in each) for each in it.jobs.values())
         keep, age_ms = (it.own.get(name) or inf for name in ("dead_max", "dead_age_ms"))
-        return (all(life.overdue_ms(now_ms) < 0 for life in lives) and len(dead) <= keep
+        return (all(life.overdue_ms(now_ms) < 0 for life in lives) and dead_jobs <= keep
                 and all(life.since.last + age_ms > now_ms for life in dead))
 
     def all_are_gone(self, topic):

@@ -79,7 +79,8 @@ class Client:
                 raise
             lives = {id: [str(life) for life in lives]
                      for id, lives in self.model.topics[topic].jobs.items()}
-            raise Wrong(f"{topic}: {PATIENCE_S} s later something due has not happened: {lives}")
+            raise Wrong(f"{topic}: {PATIENCE_S} s later something due has not happened: {lives}, "
+                        f"with {self.model.topics[topic].own}")
 
     # ---- jobs ----
 
