@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from harness.canned import reply, server
-from harness.dueqctl import DONE, REFUSED, USAGE, Dueqctl, environment, program
+from harness.dueqctl import DONE, REFUSED, UNKNOWN, USAGE, Dueqctl, environment, program
 from harness.wait import wait_until
 
 COUNTS = reply(b"200 OK", b'{"topic":"t","delayed":3,"ready":1000000000,"reserved":0,"dead":2}')
@@ -64,13 +64,14 @@ def on_terminal(url, *words):
 
 def test_a_purge_asks_people_and_yes_is_yes():
     requests = []
-    with server([COUNTS, swept(5, False)], requests) as url:
+    with server([COUNTS, swept(3, False), swept(2, False)], requests) as url:
         with on_terminal(url, "purge", "t", "--state", "delayed,dead") as (process, person):
             person.waits_for("Delete jobs of t: 3 delayed, 2 dead? [y/N] ")
             assert len(requests) == 1
             person.types("y\n")
             assert process.stdout.read() == b"5 purged\n" and process.wait() == DONE
-    assert bodies(requests)[1] == {"states": ["delayed", "dead"], "limit": 5}
+    assert bodies(requests)[1:] == [{"states": ["delayed"], "limit": 3},
+                                    {"states": ["dead"], "limit": 2}]
 
 
 @pytest.mark.parametrize("answer", ["\n", "n\n", "yy\n", "\x04"])
@@ -106,6 +107,28 @@ def test_a_sweep_goes_on_until_nothing_is_left_and_takes_more_each_time():
     assert limits[0] == 1000 and limits == sorted(limits)
 
 
+def test_what_comes_in_meanwhile_is_not_purged_in_the_place_of_what_was_there():
+    requests = []
+    with server([COUNTS, swept(3, True), swept(1000, True), swept(0, False), swept(2, True)],
+                requests) as url:
+        done = Dueqctl(url).ok("purge", "t", "--state", "delayed,ready,dead")
+    assert done.text == "1005 purged\n"
+    assert [body["states"] for body in bodies(requests)[1:]] == [
+        ["delayed"], ["ready"], ["ready"], ["dead"]]
+    assert [bodies(requests)[i]["limit"] for i in (1, 4)] == [3, 2]
+
+
+@pytest.mark.parametrize("count, limits, has_more", [(2, [2], True), (3, [3], True),
+                                                     (4, [3, 1], True), (5, [3, 2], False)])
+def test_a_count_goes_from_state_to_state_and_says_whether_it_leaves_any(count, limits, has_more):
+    requests = []
+    answers = [swept(limit, limit in (1, 2) and has_more) for limit in limits]
+    with server([COUNTS, *answers], requests) as url:
+        done = Dueqctl(url).ok("purge", "t", "--state", "delayed,dead", "-n", count, "--json")
+    assert done.json() == {"count": count, "has_more": has_more}
+    assert [body["limit"] for body in bodies(requests)[1:]] == limits
+
+
 def test_a_sweep_ends_at_its_count_though_there_are_more():
     requests = []
     with server([swept(1000, True), swept(500, True)], requests) as url:
@@ -129,6 +152,25 @@ def test_what_was_swept_before_it_failed_is_said():
     with server([COUNTS, swept(1000, True), refusal]) as url:
         done = Dueqctl(url)("purge", "t", "--state", "ready", "--json")
     assert done.json()["count"] == 1000 and done.json()["error"]["code"] == "unavailable"
+
+
+def test_what_the_failed_request_had_done_counts_too():
+    unknown = reply(b"504 Gateway Timeout",
+                    b'{"error":{"code":"unknown","message":"away","count":300}}')
+    with server([COUNTS, swept(1000, True), unknown]) as url:
+        done = Dueqctl(url)("purge", "t", "--state", "ready")
+    assert done.code == UNKNOWN and done.text == "1300 purged, there are more\n"
+    with server([unknown]) as url:
+        done = Dueqctl(url)("kick", "t", "--count", "500", "--json")
+    assert done.json()["count"] == 300 and done.json()["has_more"] is True
+
+
+def test_where_the_first_request_fails_nothing_is_said_of_what_is_left():
+    refusal = reply(b"503 Service Unavailable", b'{"error":{"code":"unavailable","message":"away"}}')
+    with server([COUNTS, refusal]) as url:
+        done = Dueqctl(url)("purge", "t", "--state", "ready", "--json")
+    assert done.code == REFUSED
+    assert done.json() == {"count": 0, "error": {"code": "unavailable", "message": "away"}}
 
 
 def test_progress_is_shown_to_people_who_wait_and_an_interrupt_ends_it_in_order():

@@ -40,22 +40,23 @@ static enum ctl_exit kick_many(struct ctl *ctl, const struct arguments *argument
     struct sweep sweep = {.topic = arguments->words[0],
                           .path = "/v1/topics/%/kick",
                           .done = "kicked",
-                          .total = own[KICK_COUNT].number};
+                          .is_cut = own[KICK_COUNT].is_given};
+    int64_t total = own[KICK_COUNT].number;
     json_t *body = json_object();
     json_t *counts = NULL;
     enum ctl_exit end = CTL_DONE;
 
     set_time(body, "since_ms", &own[KICK_SINCE]);
     set_time(body, "before_ms", &own[KICK_BEFORE]);
-    sweep.body = body;
-    if (!own[KICK_COUNT].is_given) {
+    if (!sweep.is_cut) {
         end = sweep_counts(ctl, sweep.topic, &counts);
-        sweep.total = output_number(counts, "dead", 0);
+        total = output_number(counts, "dead", 0);
     }
+    sweep_add(&sweep, body, total);
     if (end == CTL_DONE)
         end = sweep_run(ctl, &sweep);
     json_decref(counts);
-    json_decref(body);
+    sweep_fini(&sweep);
     return end;
 }
 
@@ -112,37 +113,40 @@ static const struct option_row purge_options[] = {
     {0},
 };
 
-static json_t *purge_body(const struct option_value *own)
+/* A part for each state, with its count; all together no more than people want. */
+static void add_parts(struct sweep *sweep, const struct option_value *own, const json_t *counts)
 {
-    json_t *names = json_array();
-    json_t *body;
-
-    for (int i = 0; states[i]; i++) {
-        if (own[PURGE_STATE].number & 1 << i)
-            json_array_append_new(names, json_string(states[i]));
-    }
-    body = json_pack("{s:o}", "states", names);
-    set_time(body, "since_ms", &own[PURGE_SINCE]);
-    set_time(body, "before_ms", &own[PURGE_BEFORE]);
-    return body;
-}
-
-/* How many there are in the states of the mask; "10 ready, 2 dead" is added to `text`. */
-static int64_t count(const json_t *counts, int64_t mask, struct buf *text)
-{
-    int64_t sum = 0;
+    int64_t left = own[PURGE_COUNT].is_given ? own[PURGE_COUNT].number : INT64_MAX;
 
     for (int i = 0; states[i]; i++) {
         int64_t n = output_number(counts, states[i], 0);
+        int64_t total = n < left ? n : left;
+        json_t *body;
 
+        if (!(own[PURGE_STATE].number & 1 << i))
+            continue;
+        sweep->is_cut |= total < n;
+        sweep->leaves_any |= n > 0 && total == 0;
+        left -= total;
+        if (total == 0)
+            continue;
+        body = json_pack("{s:[s]}", "states", states[i]);
+        set_time(body, "since_ms", &own[PURGE_SINCE]);
+        set_time(body, "before_ms", &own[PURGE_BEFORE]);
+        sweep_add(sweep, body, total);
+    }
+}
+
+/* "10 ready, 2 dead" */
+static void print_counts(struct buf *text, const json_t *counts, int64_t mask)
+{
+    for (int i = 0; states[i]; i++) {
         if (!(mask & 1 << i))
             continue;
-        sum += n;
         buf_add_text(text, text->len ? ", " : "");
-        text_number(text, n, true);
+        text_number(text, output_number(counts, states[i], 0), true);
         buf_printf(text, " %s", states[i]);
     }
-    return sum;
 }
 
 /* People may have mistyped the topic; programs have not. */
@@ -167,13 +171,10 @@ static enum ctl_exit purge(struct ctl *ctl, const struct arguments *arguments,
     struct sweep sweep = {
         .topic = arguments->words[0], .path = "/v1/topics/%/purge", .done = "purged"};
     struct buf what = BUF_INIT;
-    json_t *body = purge_body(own);
     enum ctl_exit end = CTL_REFUSED;
 
-    sweep.body = body;
-    sweep.total = count(counts, own[PURGE_STATE].number, &what);
-    if (own[PURGE_COUNT].is_given && own[PURGE_COUNT].number < sweep.total)
-        sweep.total = own[PURGE_COUNT].number;
+    add_parts(&sweep, own, counts);
+    print_counts(&what, counts, own[PURGE_STATE].number);
     if (has_consent(arguments, buf_text(&what))) {
         end = sweep_run(ctl, &sweep);
     } else {
@@ -181,7 +182,7 @@ static enum ctl_exit purge(struct ctl *ctl, const struct arguments *arguments,
         if (ctl->is_json)
             output_json_and_free(json_pack("{s:i, s:b}", "count", 0, "has_more", 1));
     }
-    json_decref(body);
+    sweep_fini(&sweep);
     buf_fini(&what);
     return end;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "node/ctl/output.h"
+
 /* The API's words that are no mere refusals, and what people can do about some. */
 static const struct row {
     const char *code;
@@ -51,6 +53,7 @@ void failure_set(struct failure *failure, enum ctl_exit end, const char *code,
     va_list args;
 
     failure->end = end;
+    failure->count = 0;
     snprintf(failure->code, sizeof(failure->code), "%s", code);
     va_start(args, format);
     vsnprintf(failure->message, sizeof(failure->message), format, args);
@@ -82,6 +85,7 @@ void failure_read(struct failure *failure, const json_t *error)
 
     failure_set(failure, row ? row->end : CTL_REFUSED, code ? code : "bad_answer", "%s",
                 message ? message : "the answer gives no reason");
+    failure->count = output_number(error, "count", 0);
 }
 
 json_t *failure_json(const struct failure *failure)

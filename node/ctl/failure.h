@@ -14,6 +14,7 @@ struct failure {
     char code[48];         /* the API's word; "unreachable" and "bad_answer" are our own */
     char message[480];     /* may come from outside: not escaped */
     int64_t retry_after_s; /* 0: not told */
+    int64_t count;         /* so many were done before it failed, as the node says */
 };
 
 void failure_set(struct failure *failure, enum ctl_exit end, const char *code,

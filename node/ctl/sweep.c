@@ -1,5 +1,6 @@
 #include "node/ctl/sweep.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -17,86 +18,131 @@ struct work {
     struct ctl *ctl;
     const struct sweep *sweep;
     struct progress progress;
-    int64_t count;
+    int64_t total; /* of all parts */
+    int64_t count; /* the same, so far */
     int64_t limit; /* of the next request */
-    bool has_more;
-    bool is_over;
+    bool has_more; /* as the last answer says of its part */
+    bool is_interrupted;
 };
 
-/* Without progress there is no use in going on. */
-static void take_answer(struct work *w, const json_t *answer)
+static int64_t smaller(int64_t a, int64_t b)
 {
-    int64_t count = output_number(answer, "count", 0);
-
-    w->count += count;
-    w->has_more = json_is_true(json_object_get(answer, "has_more"));
-    w->is_over = !w->has_more || count == 0;
+    return a < b ? a : b;
 }
 
-static enum ctl_exit send(struct work *w, struct failure *failure)
+/* How many it has swept, of at most `left`; -1: it failed. */
+static int64_t send(struct work *w, const struct sweep_part *part, int64_t left,
+                    struct failure *failure)
 {
-    int64_t left = w->sweep->total - w->count;
     json_t *answer = NULL;
     struct request request;
+    int64_t count = -1;
 
     request_init(&request, "POST", w->sweep->path, w->sweep->topic);
-    request.body = json_deep_copy(w->sweep->body);
+    request.body = json_deep_copy(part->body);
     request.expects = "count";
-    if (!request.body || json_object_set_new(request.body, "limit",
-                                             json_integer(left < w->limit ? left : w->limit)))
+    if (!request.body ||
+        json_object_set_new(request.body, "limit", json_integer(smaller(left, w->limit))))
         abort();
-    request_send(w->ctl, &request, &answer, failure);
-    if (failure->end == CTL_DONE)
-        take_answer(w, answer);
+    if (request_send(w->ctl, &request, &answer, failure) == CTL_DONE) {
+        count = output_number(answer, "count", 0);
+        w->has_more = json_is_true(json_object_get(answer, "has_more"));
+    }
     json_decref(answer);
     request_fini(&request);
-    return failure->end;
+    return count;
 }
 
-static enum ctl_exit sweep_all(struct work *w, struct failure *failure)
+/* Without progress there is no use in going on. */
+static void sweep_part(struct work *w, const struct sweep_part *part, struct failure *failure)
 {
-    enum ctl_exit end = CTL_DONE;
+    int64_t left = part->total;
+    bool is_over = false;
 
-    while (end == CTL_DONE && !w->is_over && w->count < w->sweep->total &&
-           !interrupt_is_caught()) {
+    while (!is_over && left > 0) {
         int64_t begin_ms = clock_mono_ms();
+        int64_t count;
 
-        end = send(w, failure);
+        w->is_interrupted = interrupt_is_caught();
+        if (w->is_interrupted)
+            return;
+        count = send(w, part, left, failure);
         if (clock_mono_ms() - begin_ms < SOON_MS && w->limit < LIMIT_MAX)
             w->limit *= 2;
-        progress_show(&w->progress, w->count, w->sweep->total);
+        is_over = !w->has_more || count <= 0;
+        w->count += count < 0 ? failure->count : count;
+        left -= count;
+        progress_show(&w->progress, w->count, w->total);
+    }
+}
+
+static void sweep_all(struct work *w, struct failure *failure)
+{
+    const struct sweep *sweep = w->sweep;
+
+    for (int i = 0; i < sweep->part_count; i++)
+        w->total += sweep->parts[i].total;
+    for (int i = 0; i < sweep->part_count; i++) {
+        if (failure->end == CTL_DONE && !w->is_interrupted)
+            sweep_part(w, &sweep->parts[i], failure);
     }
     progress_wipe(&w->progress);
-    return end;
 }
 
 static void say_why_not_all(const struct work *w, const struct failure *failure)
 {
     if (failure->end != CTL_DONE)
         failure_say(failure, w->sweep->topic);
-    else if (w->has_more && interrupt_is_caught())
+    else if (w->is_interrupted)
         ctl_say("interrupted: the others were not %s", w->sweep->done);
+}
+
+/* Of what was there when it began: what came in meanwhile does not count. */
+static bool has_more(const struct work *w, const struct failure *failure)
+{
+    if (failure->end != CTL_DONE || w->is_interrupted)
+        return true;
+    return w->sweep->is_cut && (w->has_more || w->sweep->leaves_any);
+}
+
+/* Where nothing worked nobody knows whether there are any. */
+static void print_json(const struct work *w, const struct failure *failure)
+{
+    json_t *object = json_pack("{s:I}", "count", (json_int_t)w->count);
+
+    if (failure->end == CTL_DONE || w->count > 0)
+        json_object_set_new(object, "has_more", json_boolean(has_more(w, failure)));
+    if (failure->end != CTL_DONE)
+        json_object_set_new(object, "error", failure_json(failure));
+    output_json_and_free(object);
 }
 
 static void sum_up(const struct work *w, const struct failure *failure)
 {
     struct buf text = BUF_INIT;
-    json_t *object;
 
     if (w->ctl->is_json) {
-        object = json_pack("{s:I, s:b}", "count", (json_int_t)w->count, "has_more",
-                           (int)w->has_more);
-        if (failure->end != CTL_DONE)
-            json_object_set_new(object, "error", failure_json(failure));
-        output_json_and_free(object);
+        print_json(w, failure);
         return;
     }
     if (failure->end != CTL_DONE && w->count == 0)
         return;
     text_number(&text, w->count, w->ctl->is_terminal);
-    buf_printf(&text, " %s%s", w->sweep->done, w->has_more ? ", there are more" : "");
+    buf_printf(&text, " %s%s", w->sweep->done, has_more(w, failure) ? ", there are more" : "");
     puts(buf_text(&text));
     buf_fini(&text);
+}
+
+void sweep_add(struct sweep *sweep, json_t *body, int64_t total)
+{
+    assert(sweep->part_count < SWEEP_PARTS_MAX);
+    sweep->parts[sweep->part_count++] = (struct sweep_part){.body = body, .total = total};
+}
+
+void sweep_fini(struct sweep *sweep)
+{
+    while (sweep->part_count > 0)
+        json_decref(sweep->parts[--sweep->part_count].body);
 }
 
 enum ctl_exit sweep_counts(struct ctl *ctl, const char *topic, json_t **counts)
@@ -115,12 +161,11 @@ enum ctl_exit sweep_run(struct ctl *ctl, const struct sweep *sweep)
 {
     struct work w = {.ctl = ctl, .sweep = sweep, .limit = LIMIT_FIRST};
     struct failure failure = {.end = CTL_DONE};
-    enum ctl_exit end;
 
     progress_init(&w.progress, sweep->done);
     interrupt_catch();
-    end = sweep_all(&w, &failure);
+    sweep_all(&w, &failure);
     say_why_not_all(&w, &failure);
     sum_up(&w, &failure);
-    return end;
+    return failure.end;
 }

@@ -2,7 +2,9 @@
  *
  * Each request asks for so many as should take a moment, so that none runs into its timeout and
  * an interrupt is obeyed soon: the one under way is finished, and what came of all is said.
- * What was there when it began is swept; what comes in meanwhile is not waited for.
+ * What was there when it began is swept; what comes in meanwhile is not waited for. That is why
+ * each state is a part with a count of its own: under one count for all, jobs that come into
+ * the first state meanwhile would be swept in the place of those of the others.
  */
 #ifndef DUEQ_NODE_CTL_SWEEP_H
 #define DUEQ_NODE_CTL_SWEEP_H
@@ -11,17 +13,31 @@
 
 #include "node/ctl/ctl.h"
 
+#define SWEEP_PARTS_MAX 4
+
+struct sweep_part {
+    json_t *body;  /* what each request says beside its limit */
+    int64_t total; /* at most so many are to be swept */
+};
+
 struct sweep {
     const char *topic;
-    const char *path;   /* for the topic: "/v1/topics/%/kick" */
-    const json_t *body; /* what each request says beside its limit */
-    const char *done;   /* "kicked" */
-    int64_t total;      /* at most so many are to be swept */
+    const char *path;                         /* for the topic: "/v1/topics/%/kick" */
+    const char *done;                         /* "kicked" */
+    struct sweep_part parts[SWEEP_PARTS_MAX]; /* one after the other */
+    int part_count;
+    bool is_cut;     /* people want fewer than there are: whether some are left is to be said */
+    bool leaves_any; /* some in a state that has no part, because of that */
 };
+
+/* A further part; `body` is taken over. */
+void sweep_add(struct sweep *sweep, json_t *body, int64_t total);
 
 /* The topic's counts, as GET /v1/topics/{topic} answers them; speaks up when it fails. */
 enum ctl_exit sweep_counts(struct ctl *ctl, const char *topic, json_t **counts);
 
 enum ctl_exit sweep_run(struct ctl *ctl, const struct sweep *sweep);
+
+void sweep_fini(struct sweep *sweep);
 
 #endif
