@@ -6,8 +6,7 @@
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
 
-#define YEARS_10_MS INT64_C(315576000000)
-#define DAYS_7_MS   INT64_C(604800000)
+#define DAYS_7_MS INT64_C(604800000)
 
 enum { TOPIC, ID, LEASE };
 

@@ -4,8 +4,6 @@
 #include "node/ctl/commands.h"
 #include "node/ctl/each.h"
 
-#define YEARS_10_MS INT64_C(315360000000)
-
 enum { DELAY, AT };
 
 static const struct option_row options[] = {

@@ -6,8 +6,6 @@
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
 
-#define YEARS_10_MS INT64_C(315360000000)
-
 enum { FOR, UNTIL };
 
 static const struct option_row pause_options[] = {

@@ -11,9 +11,7 @@
 #include "node/ctl/settings.h"
 #include "node/ctl/text.h"
 
-#define YEARS_10_MS  INT64_C(315576000000)
-#define DAYS_3650_MS INT64_C(315360000000)
-#define DAYS_7_MS    INT64_C(604800000)
+#define DAYS_7_MS INT64_C(604800000)
 
 enum { MODE_REJECT, MODE_REPLACE, MODE_IGNORE };
 
@@ -39,7 +37,7 @@ static const struct option_row options[] = {
     [PUSH_BACKOFF] = {"backoff", 0, OPTION_BACKOFF, "BACKOFF",
                       "rest between tries, as exponential:1s..5m~10%", 0, 0, NULL},
     [PUSH_TTL] = {"ttl", 0, OPTION_DURATION, "DURATION",
-                  "dead when it is not done after so long", 0, DAYS_3650_MS, NULL},
+                  "dead when it is not done after so long", 0, YEARS_10_MS, NULL},
     [PUSH_MODE] = {"mode", 'm', OPTION_CHOICE, "MODE",
                    "if its id lives: reject, replace or ignore", 0, 0, modes},
     {0},

@@ -43,6 +43,9 @@ struct option_value {
 
 #define OPTIONS_MAX 16
 
+/* The longest delay, ttl and the like: as the API has it, 3650 days. */
+#define YEARS_10_MS INT64_C(315360000000)
+
 /* The options every command takes, in the order of options_common. */
 enum { COMMON_URL, COMMON_TIMEOUT, COMMON_JSON, COMMON_HELP, COMMON_COUNT };
 

@@ -8,8 +8,7 @@
 #include "node/ctl/duration.h"
 #include "node/ctl/output.h"
 
-#define DAYS_7_MS   INT64_C(604800000)
-#define YEARS_10_MS INT64_C(315360000000)
+#define DAYS_7_MS INT64_C(604800000)
 
 static const char *const switches[] = {"false", "true", NULL};
 
