@@ -209,6 +209,25 @@ static void a_topic_that_begins_during_a_pause_is_announced_at_its_end(void **st
     ASSERT_READY("a");
 }
 
+/* An entry is left in the line, so the second push does not announce the topic. */
+static void what_comes_behind_a_tombstone_is_announced_at_the_pauses_end(void **state)
+{
+    struct op op = pause_for(ROOM_MS), later = id_op(OP_MOVE, "a");
+    int64_t ends_ms = op.now_ms + ROOM_MS;
+    unsigned before;
+
+    push("a");
+    later.in.move.states = FROM_ANYWHERE;
+    later.in.move.delay_ms = FAR_MS;
+    run_well(later);
+    assert_int_equal(pop(1).out.pop.count, 0); /* who waits has looked */
+    before = wake_ups(TOPIC);
+    push("b");
+    scan_at(ends_ms);
+    assert_int_equal(wake_ups(TOPIC), before + 1);
+    ASSERT_READY("b");
+}
+
 static void a_scan_during_a_pause_knows_its_end(void **state)
 {
     struct op op, scanned;
@@ -280,6 +299,7 @@ static const struct CMUnitTest tests[] = {
     TEST(the_end_of_a_pause_is_announced_by_the_scan),
     TEST(a_pause_that_is_over_holds_nothing_back),
     TEST(a_topic_that_begins_during_a_pause_is_announced_at_its_end),
+    TEST(what_comes_behind_a_tombstone_is_announced_at_the_pauses_end),
     TEST(a_scan_during_a_pause_knows_its_end),
     TEST(the_end_and_a_shorter_pause_are_announced),
     TEST(a_pause_that_ended_unseen_is_announced_when_it_is_lifted),

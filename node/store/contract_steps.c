@@ -1,5 +1,7 @@
 /* What the twins do: operations at random, on few ids, so that they meet. */
+#include "node/store/contract_redis.h"
 #include "node/store/contract_twins.h"
+#include "node/store/contract_whole.h"
 
 #define LEASES_MAX  16 /* remembered, valid or not */
 #define OWN_IDS_MAX 80
@@ -12,6 +14,8 @@ static struct {
     unsigned lease_count;
     struct bytes own[OWN_IDS_MAX]; /* given by the store in this life */
     unsigned own_count;
+    bool is_waited_for; /* the last pop of TOPIC has found too little */
+    unsigned announced; /* how often TOPIC had been, then */
 } known;
 
 /* ---- what there is ---- */
@@ -106,6 +110,10 @@ static void step_pop(struct bytes topic)
 
     for (unsigned i = 0; i < op.out.pop.count; i++)
         remember_lease(&op.out.pop.jobs[i]);
+    if (bytes_equal(topic, TOPIC)) {
+        known.is_waited_for = op.out.pop.count < op.in.pop.count && !op.out.pop.has_more;
+        known.announced = twins_announced(TOPIC);
+    }
 }
 
 /* No lease twice, callers do not do that. */
@@ -212,6 +220,29 @@ static void step_scan(void)
     twins_run(op);
 }
 
+static long long event_of_topic_ms(void)
+{
+    return redis_fixture_command(contract_redis_fixture(), "EVAL %s 1 %s %b",
+                                 "return tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or 0)",
+                                 contract_key('t'), TOPIC.at, TOPIC.len);
+}
+
+/* Who waits for jobs that are there has been told, or is at the end of a pause. */
+static void assert_nobody_waits_in_vain(void)
+{
+    struct op stats = {.verb = OP_STATS, .topic = TOPIC};
+    int64_t until_ms;
+
+    if (!known.is_waited_for || known.announced != twins_announced(TOPIC))
+        return;
+    if (!run_well(stats).out.stats.ready)
+        return;
+    until_ms = settings_of(TOPIC).paused_until_ms;
+    assert_int_not_equal(until_ms, 0);
+    if (until_ms != SETTINGS_FOREVER)
+        assert_in_range(event_of_topic_ms(), 1, until_ms);
+}
+
 void twins_step(void)
 {
     static const enum op_verb verbs[] = {
@@ -246,6 +277,7 @@ void twins_step(void)
         step_scan();
     else
         step_id(topic, verb);
+    assert_nobody_waits_in_vain();
 }
 
 /* ---- the end of a life ---- */

@@ -102,9 +102,19 @@ static void on_done(struct op *op)
     assert_same_answer(twins.redis, op);
 }
 
+static unsigned *announced(struct bytes topic)
+{
+    return &twins.announced[bytes_equal(topic, TOPIC) ? 0 : 1];
+}
+
 static void on_ready(void *arg, struct bytes topic)
 {
-    twins.announced[bytes_equal(topic, TOPIC) ? 0 : 1]++;
+    ++*announced(topic);
+}
+
+unsigned twins_announced(struct bytes topic)
+{
+    return *announced(topic);
 }
 
 struct op twins_run(struct op op)

@@ -13,6 +13,9 @@ unsigned twins_below(unsigned n);
 
 int64_t twins_now(void);
 
+/* How often a topic has been announced in memory. */
+unsigned twins_announced(struct bytes topic);
+
 /* One random operation. */
 void twins_step(void);
 

@@ -35,7 +35,8 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-int64_t memory_ready_count(const struct topic *topic)
+/* How many live jobs are in no other place. */
+static int64_t ready_count(const struct topic *topic)
 {
     const struct order *places = topic->places;
     int64_t live = HASH_COUNT(topic->records);
@@ -48,7 +49,7 @@ static struct topic_stats count(const struct call *c, const struct topic *topic)
 {
     const struct order *places = topic->places;
     struct topic_stats stats = {.delayed = (int64_t)places[JOB_DELAYED].count,
-                                .ready = memory_ready_count(topic),
+                                .ready = ready_count(topic),
                                 .reserved = (int64_t)places[JOB_RESERVED].count,
                                 .dead = (int64_t)places[JOB_DEAD].count,
                                 .oldest_ready_ms = -1,

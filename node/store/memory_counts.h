@@ -4,9 +4,6 @@
 
 #include "node/store/memory_ops.h"
 
-/* How many live jobs are in no other place. */
-int64_t memory_ready_count(const struct topic *topic);
-
 enum status memory_run_stats(struct call *c);
 enum status memory_run_topics(struct call *c);
 

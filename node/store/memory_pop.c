@@ -2,7 +2,6 @@
 
 #include <assert.h>
 
-#include "node/store/memory_counts.h"
 #include "node/store/memory_places.h"
 #include "node/store/memory_records.h"
 
@@ -42,14 +41,15 @@ static struct job reserve(struct call *c)
     return room_copy_job(c->room, &record->job);
 }
 
-/* Whoever waits for its jobs is told at the end. */
+/* Whoever waits for its jobs is told at the end. Tombstones count: with one in the line the
+ * next push announces nothing either. */
 static bool is_paused(struct call *c)
 {
     int64_t until_ms = c->topic->settings.paused_until_ms;
 
     if (until_ms <= c->now_ms)
         return false;
-    if (until_ms != SETTINGS_FOREVER && memory_ready_count(c->topic))
+    if (until_ms != SETTINGS_FOREVER && c->topic->places[JOB_READY].count > 0)
         memory_topic_expect(c->topic, until_ms);
     return true;
 }
