@@ -51,4 +51,7 @@ void settings_cache_get(const struct settings_cache *c, struct bytes topic,
 int64_t settings_cache_paused_until(const struct settings_cache *c, struct bytes topic,
                                     int64_t now_ms);
 
+/* About the store's clock: behind it by the way of an answer. */
+int64_t settings_cache_now(const struct settings_cache *c);
+
 #endif

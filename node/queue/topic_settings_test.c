@@ -376,6 +376,44 @@ static void a_push_gets_what_it_leaves_open(void **state)
     assert_int_equal(job.rules.expires_ms, memory_store_now(f.ms) + 80000);
 }
 
+static int64_t expires_of(const char *id)
+{
+    return job_of(&f, "t", id).rules.expires_ms;
+}
+
+static void a_topics_ttl_counts_from_when_the_job_is_due(void **state)
+{
+    struct call delayed = {0}, at = {0}, past = {0};
+    int64_t now_ms;
+
+    turn_both();
+    configure(&f, "t", &all_of_a_push, SETTINGS_ALL);
+    now_ms = memory_store_now(f.ms);
+    delayed.op.in.push.delay_ms = 90000; /* longer than the ttl */
+    assert_int_equal(submit(&f, &delayed, OP_PUSH, "t", "1", 0), STATUS_OK);
+    assert_int_equal(expires_of("1"), now_ms + 90000 + 80000);
+    at.op.in.push.at_ms = now_ms + 100000;
+    assert_int_equal(submit(&f, &at, OP_PUSH, "t", "2", 0), STATUS_OK);
+    assert_int_equal(expires_of("2"), now_ms + 100000 + 80000);
+    past.op.in.push.at_ms = 1;
+    assert_int_equal(submit(&f, &past, OP_PUSH, "t", "3", 0), STATUS_OK);
+    assert_int_equal(expires_of("3"), now_ms + 80000);
+}
+
+static void a_ttl_that_the_push_gives_counts_from_the_push(void **state)
+{
+    struct call fits = {0}, too_short = {0};
+
+    turn_both();
+    fits.op.in.push.given = too_short.op.in.push.given = SETTING_BIT(TTL);
+    fits.op.in.push.delay_ms = too_short.op.in.push.delay_ms = 1000;
+    fits.op.in.push.ttl_ms = 1001;
+    too_short.op.in.push.ttl_ms = 1000;
+    assert_int_equal(submit(&f, &fits, OP_PUSH, "t", "1", 0), STATUS_OK);
+    assert_int_equal(expires_of("1"), memory_store_now(f.ms) + 1001);
+    assert_int_equal(submit(&f, &too_short, OP_PUSH, "t", "2", 0), STATUS_OUT_OF_RANGE);
+}
+
 static void a_push_keeps_what_it_gives(void **state)
 {
     struct call call = {0};
@@ -490,6 +528,8 @@ int main(void)
         TEST(reads_a_bucket_a_second_for_what_it_did_not_hear_of),
         TEST(asks_nothing_while_the_store_is_down),
         TEST(a_push_gets_what_it_leaves_open),
+        TEST(a_topics_ttl_counts_from_when_the_job_is_due),
+        TEST(a_ttl_that_the_push_gives_counts_from_the_push),
         TEST(a_push_keeps_what_it_gives),
         TEST(a_push_before_all_is_read_gets_its_topics_settings),
         TEST(a_push_whose_topics_settings_cannot_be_read_is_refused),
