@@ -15,7 +15,7 @@ struct call {
 const char *api_text_of(const struct op *op)
 {
     if (op->status == STATUS_OUT_OF_RANGE && op->verb == OP_PUSH)
-        return "it would be due in more than 3650 days, or not before its ttl is over";
+        return "it would be due in more than 3650 days, or not before its own ttl is over";
     if (op->status == STATUS_OUT_OF_RANGE && op->verb == OP_MOVE)
         return "it would be due in more than 3650 days";
     return http_error_row(http_error_of(op->status))->text;
@@ -60,6 +60,16 @@ bool api_read_body(struct exchange *x, struct bytes *value)
 {
     struct api_why why;
     enum status status = api_decode(x->body, value, &why);
+
+    if (status)
+        api_refuse(x, status, &why);
+    return status == STATUS_OK;
+}
+
+bool api_expect_nothing(struct exchange *x)
+{
+    struct api_why why;
+    enum status status = api_decode_nothing(x->body, &why);
 
     if (status)
         api_refuse(x, status, &why);

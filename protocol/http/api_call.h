@@ -26,6 +26,9 @@ void api_answer_nothing(struct exchange *x, const struct op *op);
 /* The body, as JSON. False: it is none, that was answered, and the exchange is gone. */
 bool api_read_body(struct exchange *x, struct bytes *value);
 
+/* No body is wanted, and none that says anything came. False: one did, as above. */
+bool api_expect_nothing(struct exchange *x);
+
 /* Answers a request that the codec has refused. */
 void api_refuse(struct exchange *x, enum status status, const struct api_why *why);
 

@@ -245,8 +245,22 @@ enum status api_decode(struct bytes body, struct bytes *value, struct api_why *w
     size_t at_byte;
     enum json_fault fault = json_check_at(body, &at_byte);
 
+    if (!trim(body).len)
+        return api_because(why, STATUS_BAD_REQUEST,
+                           "the body is missing (an object, {} at least)");
     if (fault)
         return api_because(why, STATUS_BAD_REQUEST, "%s, at byte %zu", faults[fault], at_byte);
     *value = trim(body);
     return STATUS_OK;
+}
+
+enum status api_decode_nothing(struct bytes body, struct api_why *why)
+{
+    struct bytes object = BYTES("");
+    enum status status;
+
+    if (!trim(body).len)
+        return STATUS_OK;
+    status = api_decode(body, &object, why);
+    return status ? status : object_read(object, "", NULL, 0, NULL, why);
 }

@@ -47,6 +47,9 @@ struct api_move {
  * all leave their outputs alone when they refuse, and then `why` says why. */
 enum status api_decode(struct bytes body, struct bytes *value, struct api_why *why) MUST_CHECK;
 
+/* Where no body is wanted: it is empty, or an object with nothing in it. */
+enum status api_decode_nothing(struct bytes body, struct api_why *why) MUST_CHECK;
+
 /* BAD_REQUEST, OUT_OF_RANGE or BAD_ID. Whether the id is a good one is the queue's to say. */
 enum status api_decode_push(struct bytes object, struct api_push *push,
                             struct api_why *why) MUST_CHECK;

@@ -458,7 +458,8 @@ static void refuses_what_is_not_json_and_says_where(void **state)
         struct bytes text;
         const char *why;
     } cases[] = {
-        {BYTES(""), "the body is not JSON, at byte 0"},
+        {BYTES(""), "the body is missing (an object, {} at least)"},
+        {BYTES(" \r\n"), "the body is missing (an object, {} at least)"},
         {BYTES("{\"body\":\"\",}"), "the body is not JSON, at byte 11"},
         {BYTES("{} {}"), "the body is not JSON, at byte 3"},
         {BYTES("\"\xff\""), "the body is not UTF-8, at byte 1"},

@@ -61,6 +61,23 @@ static void only_a_kick_brings_the_dead_back(void **state)
     assert_error(call(f, "POST", JOB "/kick", NULL), 409, "wrong_state");
 }
 
+/* It was meant for another path: to go on without it would be what nobody wanted. */
+static void a_body_that_says_something_is_not_thrown_away(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    push_delayed(f);
+    reply = call(f, "POST", JOB "/run", "{\"delay_ms\":3600000}");
+    assert_error(reply, 400, "bad_request");
+    assert_has(reply, "delay_ms: unknown member");
+    assert_error(call(f, "POST", JOB "/run", "[]"), 400, "bad_request");
+    assert_string_equal(state_of(f, "t", "1"), "delayed");
+    assert_starts(call(f, "POST", JOB "/run", " {} "), "HTTP/1.1 200 ");
+    assert_error(call(f, "POST", JOB "/kick", "{\"limit\":1}"), 400, "bad_request");
+    assert_error(call(f, "POST", JOB "/kick", "{}"), 409, "wrong_state");
+}
+
 static void makes_a_job_due_at_another_time(void **state)
 {
     struct fixture *f = *state;
@@ -105,9 +122,13 @@ static void says_what_is_wrong_with_a_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(makes_a_delayed_job_ready),        TEST(takes_a_job_from_its_consumer),
-        TEST(only_a_kick_brings_the_dead_back), TEST(makes_a_job_due_at_another_time),
-        TEST(a_dead_job_may_come_back_later),   TEST(says_what_is_wrong_with_a_time),
+        TEST(makes_a_delayed_job_ready),
+        TEST(takes_a_job_from_its_consumer),
+        TEST(only_a_kick_brings_the_dead_back),
+        TEST(makes_a_job_due_at_another_time),
+        TEST(a_body_that_says_something_is_not_thrown_away),
+        TEST(a_dead_job_may_come_back_later),
+        TEST(says_what_is_wrong_with_a_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

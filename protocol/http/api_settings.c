@@ -97,7 +97,8 @@ void api_resume(struct exchange *x)
 {
     static const struct api_pause none = {0};
 
-    set_pause(x, &none);
+    if (api_expect_nothing(x))
+        set_pause(x, &none);
 }
 
 /* ---- all topics that have any ---- */

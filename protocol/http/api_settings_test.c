@@ -85,6 +85,7 @@ static void pauses_until_it_is_resumed(void **state)
                  "{\"topic\":null,\"jobs\":[]}");
     assert_has(call(f, "GET", "/v1/topics/t", NULL),
                "\"paused\":true,\"paused_until_ms\":null}");
+    assert_error(call(f, "POST", "/v1/topics/t/resume", "{\"for_ms\":1}"), 400, "bad_request");
     assert_reply(call(f, "POST", "/v1/topics/t/resume", NULL), 200,
                  "{\"paused\":false,\"paused_until_ms\":null}");
     pop_lease(f, "t");
