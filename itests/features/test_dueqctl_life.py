@@ -278,6 +278,17 @@ def test_a_trace_tells_what_a_job_went_through(ctl, topic):
     assert " acked " in lines[1]
 
 
+def test_a_trace_of_nothing_says_whether_there_is_such_a_job(ctl, topic):
+    ctl.ok("push", topic, "--id", "before")
+    ctl.ok("topic", "set", topic, "history=true")
+    wait_until(lambda: "is off" not in ctl("trace", topic, "none").complaint, "the history is on")
+    done = ctl("trace", topic, "none")
+    assert (done.code, done.out, done.complaint) == (NOTHING, b"", ctl("get", topic, "none").complaint)
+    assert "not_found" in done.complaint
+    done = ctl("trace", topic, "before")
+    assert done.code == NOTHING and "nothing was written down of it" in done.complaint
+
+
 def test_a_history_that_is_off_says_how_it_is_turned_on(ctl, topic):
     ctl.ok("push", topic, "x", "--id", "a")
     done = ctl("trace", topic, "a")

@@ -62,13 +62,14 @@ def on_terminal(url, *words):
             os.close(people)
 
 
-def test_a_purge_asks_people_and_yes_is_yes():
+@pytest.mark.parametrize("yes", ["y\n", "Y\n", "yes\n", "Yes\n"])
+def test_a_purge_asks_people_and_yes_is_yes(yes):
     requests = []
     with server([COUNTS, swept(3, False), swept(2, False)], requests) as url:
         with on_terminal(url, "purge", "t", "--state", "delayed,dead") as (process, person):
             person.waits_for("Delete jobs of t: 3 delayed, 2 dead? [y/N] ")
             assert len(requests) == 1
-            person.types("y\n")
+            person.types(yes)
             assert process.stdout.read() == b"5 purged\n" and process.wait() == DONE
     assert bodies(requests)[1:] == [{"states": ["delayed"], "limit": 3},
                                     {"states": ["dead"], "limit": 2}]
@@ -84,6 +85,16 @@ def test_a_purge_that_people_do_not_want_deletes_nothing(answer):
             assert process.wait() == REFUSED and process.stdout.read() == b""
             person.waits_for("nothing was purged")
     assert len(requests) == 1
+
+
+def test_a_purge_asks_about_those_that_are_meant():
+    with server([COUNTS]) as url:
+        with on_terminal(url, "purge", "t", "--state", "dead", "--since", "2026-12-01 09:00",
+                         "--before", "2026-12-02 09:00", "--count", "1000") as (_, person):
+            person.waits_for(
+                "Delete jobs of t: 2 dead; of these, those that died since 2026-12-01 09:00:00")
+            person.waits_for(" before 2026-12-02 09:00:00")
+            person.waits_for("; at most 1,000? [y/N] ")
 
 
 def test_who_says_yes_before_is_not_asked():
@@ -183,6 +194,23 @@ def test_progress_is_shown_to_people_who_wait_and_an_interrupt_ends_it_in_order(
             assert process.wait() == -signal.SIGINT
             person.waits_for("interrupted: the others were not purged")
     assert out == b"%d purged, there are more\n" % (len(requests) - 1)
+
+
+def test_what_was_not_understood_is_told_in_words_that_help():
+    ctl = Dueqctl("http://127.0.0.1:9")
+    assert "--before" in ctl("kick", "t").complaint
+    assert ("'gone' is not one of delayed, ready, reserved, dead, or several with commas between"
+            in ctl("purge", "t", "--state", "gone").complaint)
+
+
+@pytest.mark.parametrize("words", [("topic", "set", "t", "ttr=1s"), ("topic", "unset", "t", "ttr"),
+                                   ("pause", "t"), ("resume", "t")])
+def test_where_settings_may_have_changed_the_advice_is_to_look_at_them(words):
+    unknown = reply(b"504 Gateway Timeout", b'{"error":{"code":"unknown","message":"away"}}')
+    with server([unknown]) as url:
+        done = Dueqctl(url)(*words)
+    assert done.code == UNKNOWN
+    assert "dueqctl topic show" in done.complaint and "dueqctl get" not in done.complaint
 
 
 @pytest.mark.parametrize("words", [

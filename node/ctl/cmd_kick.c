@@ -2,10 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "node/ctl/commands.h"
 #include "node/ctl/each.h"
+#include "node/ctl/moment.h"
 #include "node/ctl/output.h"
 #include "node/ctl/sweep.h"
 #include "node/ctl/text.h"
@@ -76,7 +78,8 @@ static enum ctl_exit run_kick(struct ctl *ctl, const struct arguments *arguments
     if (own[KICK_ALL].is_given && has_some)
         return ctl_misused("kick: --all is all of them");
     if (!has_ids && !has_some && !own[KICK_ALL].is_given)
-        return ctl_misused("kick: which ones? ids, --all, --count or --since");
+        return ctl_misused("kick: which ones? ids, --all, --count, --since or "
+                           "--before");
     return has_ids ? each_run(ctl, &each, arguments) : kick_many(ctl, arguments);
 }
 
@@ -137,15 +140,33 @@ static void add_parts(struct sweep *sweep, const struct option_value *own, const
     }
 }
 
-/* "10 ready, 2 dead" */
-static void print_counts(struct buf *text, const json_t *counts, int64_t mask)
+static void print_time(struct buf *text, const char *name, const struct option_value *value)
 {
+    if (!value->is_given)
+        return;
+    buf_printf(text, " %s ", name);
+    moment_print(text, value->number);
+}
+
+/* "10 ready, 2 dead", and which of these. */
+static void print_what(struct buf *text, const json_t *counts, const struct option_value *own)
+{
+    int64_t mask = own[PURGE_STATE].number;
+
     for (int i = 0; states[i]; i++) {
         if (!(mask & 1 << i))
             continue;
         buf_add_text(text, text->len ? ", " : "");
         text_number(text, output_number(counts, states[i], 0), true);
         buf_printf(text, " %s", states[i]);
+    }
+    if (own[PURGE_SINCE].is_given || own[PURGE_BEFORE].is_given)
+        buf_add_text(text, "; of these, those that died");
+    print_time(text, "since", &own[PURGE_SINCE]);
+    print_time(text, "before", &own[PURGE_BEFORE]);
+    if (own[PURGE_COUNT].is_given) {
+        buf_add_text(text, "; at most ");
+        text_number(text, own[PURGE_COUNT].number, true);
     }
 }
 
@@ -161,7 +182,7 @@ static bool has_consent(const struct arguments *arguments, const char *what)
     fprintf(stderr, "Delete jobs of %s: %s? [y/N] ", buf_text(&topic), what);
     buf_fini(&topic);
     return fgets(answer, sizeof(answer), stdin) &&
-           (!strcmp(answer, "y\n") || !strcmp(answer, "yes\n"));
+           (!strcasecmp(answer, "y\n") || !strcasecmp(answer, "yes\n"));
 }
 
 static enum ctl_exit purge(struct ctl *ctl, const struct arguments *arguments,
@@ -174,7 +195,7 @@ static enum ctl_exit purge(struct ctl *ctl, const struct arguments *arguments,
     enum ctl_exit end = CTL_REFUSED;
 
     add_parts(&sweep, own, counts);
-    print_counts(&what, counts, own[PURGE_STATE].number);
+    print_what(&what, counts, own);
     if (has_consent(arguments, buf_text(&what))) {
         end = sweep_run(ctl, &sweep);
     } else {

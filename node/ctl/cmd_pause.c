@@ -5,6 +5,7 @@
 #include "node/ctl/moment.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
+#include "node/ctl/settings.h"
 
 enum { FOR, UNTIL };
 
@@ -43,6 +44,7 @@ static enum ctl_exit ask(struct ctl *ctl, const char *path, const char *topic, j
     request_init(&request, "POST", path, topic);
     request.body = body;
     request.expects = "paused";
+    request.advice = setting_advice;
     end = request_ask(ctl, &request, topic, &answer);
     if (end == CTL_DONE)
         show(ctl, topic, answer);

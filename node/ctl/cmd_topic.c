@@ -51,6 +51,7 @@ static enum ctl_exit ask(struct ctl *ctl, const char *topic, json_t *body)
     request_init(&request, body ? "PATCH" : "GET", "/v1/topics/%/settings", topic);
     request.body = body;
     request.expects = "effective";
+    request.advice = setting_advice;
     end = request_ask(ctl, &request, topic, &answer);
     if (end == CTL_DONE && ctl->is_json)
         output_json(answer);

@@ -65,7 +65,24 @@ static void print(const struct ctl *ctl, const json_t *history)
     table_fini(&table);
 }
 
-static enum ctl_exit show(const struct ctl *ctl, const char *topic, const json_t *answer)
+/* Either there is none, or it lives and nothing was written down. */
+static void say_why_none(struct ctl *ctl, char **words)
+{
+    struct request request;
+    struct failure failure;
+    json_t *job = NULL;
+
+    request_init(&request, "GET", "/v1/topics/%/jobs/%", words[0], words[1]);
+    request.expects = "id";
+    if (request_send(ctl, &request, &job, &failure) == CTL_DONE)
+        ctl_say("%s: nothing was written down of it so far", words[1]);
+    else
+        failure_say(&failure, words[1]);
+    json_decref(job);
+    request_fini(&request);
+}
+
+static enum ctl_exit show(struct ctl *ctl, char **words, const json_t *answer)
 {
     const json_t *history = json_object_get(answer, "history");
     size_t count = json_array_size(history);
@@ -76,7 +93,9 @@ static enum ctl_exit show(const struct ctl *ctl, const char *topic, const json_t
         print(ctl, history);
     if (!json_is_true(json_object_get(answer, "is_on")))
         ctl_say("the history of %s is off; 'dueqctl topic set TOPIC history=true' turns it on",
-                topic);
+                words[0]);
+    else if (!count)
+        say_why_none(ctl, words);
     return count ? CTL_DONE : CTL_NOTHING;
 }
 
@@ -93,7 +112,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     request.expects = "history";
     end = request_ask(ctl, &request, words[1], &answer);
     if (end == CTL_DONE)
-        end = show(ctl, words[0], answer);
+        end = show(ctl, words, answer);
     json_decref(answer);
     request_fini(&request);
     return end;

@@ -54,6 +54,7 @@ void failure_set(struct failure *failure, enum ctl_exit end, const char *code,
 
     failure->end = end;
     failure->count = 0;
+    failure->advice = NULL;
     snprintf(failure->code, sizeof(failure->code), "%s", code);
     va_start(args, format);
     vsnprintf(failure->message, sizeof(failure->message), format, args);
@@ -101,10 +102,11 @@ json_t *failure_json(const struct failure *failure)
 void failure_say(const struct failure *failure, const char *what)
 {
     const struct row *row = row_of(failure->code);
+    const char *advice = failure->advice ? failure->advice : row ? row->advice : NULL;
 
     ctl_say("%s%s%s (%s)", what ? what : "", what ? ": " : "", failure->message, failure->code);
-    if (row && row->advice)
-        fprintf(stderr, "%s\n", row->advice);
+    if (advice)
+        fprintf(stderr, "%s\n", advice);
     if (failure->retry_after_s > 0)
         fprintf(stderr, "Try again in %" PRId64 " s.\n", failure->retry_after_s);
 }

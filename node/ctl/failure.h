@@ -15,6 +15,7 @@ struct failure {
     char message[480];     /* may come from outside: not escaped */
     int64_t retry_after_s; /* 0: not told */
     int64_t count;         /* so many were done before it failed, as the node says */
+    const char *advice;    /* what to do about it; NULL: as its word has it */
 };
 
 void failure_set(struct failure *failure, enum ctl_exit end, const char *code,

@@ -170,13 +170,15 @@ static void print_form(struct buf *to, const struct option_row *row)
         [OPTION_MOMENT] = moment_form,
         [OPTION_PAST] = past_form,
         [OPTION_CHOICE] = "one of ",
-        [OPTION_CHOICES] = "some, with commas between, of ",
+        [OPTION_CHOICES] = "one of ",
         [OPTION_BACKOFF] = "a backoff such as none, fixed:30s or exponential:1s..5m~10%",
     };
 
     buf_add_text(to, forms[row->kind]);
     if (row->choices)
         print_choices(to, row->choices);
+    if (row->kind == OPTION_CHOICES)
+        buf_add_text(to, ", or several with commas between");
 }
 
 static enum ctl_exit refuse_form(const struct option_row *row, const char *dashes,

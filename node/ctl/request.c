@@ -171,6 +171,8 @@ enum ctl_exit request_send(struct ctl *ctl, const struct request *r, json_t **an
         fail_unanswered(failure, ctl, r, &reply);
     client_reply_fini(&reply);
     free(body);
+    if (failure->end == CTL_UNKNOWN)
+        failure->advice = r->advice;
     if (r->is_write && failure->end == CTL_DONE && tells_of_change(value))
         ctl->has_changed = true;
     if (failure->end == CTL_DONE)

@@ -17,6 +17,7 @@ struct request {
     struct buf path;
     json_t *body;        /* owned; NULL: none */
     const char *expects; /* a member of every good answer; NULL: that has no body */
+    const char *advice;  /* when it may have happened; NULL: as for jobs */
     int64_t wait_ms;     /* the node may take so long before it answers */
     bool is_write;       /* anything that is not repeatable */
     bool has_query;      /* so far */

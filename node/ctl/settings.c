@@ -31,6 +31,9 @@ _Static_assert(sizeof(setting_rows) / sizeof(setting_rows[0]) ==
                    sizeof(members) / sizeof(members[0]) + 1,
                "each has its name in the API");
 
+const char setting_advice[] =
+    "Look before you repeat it: 'dueqctl topic show TOPIC' shows what holds.";
+
 const struct option_row *setting_find(const char *name, size_t len)
 {
     struct buf known = BUF_INIT;

@@ -17,6 +17,9 @@ const struct option_row *setting_find(const char *name, size_t len);
 /* The API's member, "ttr_ms". */
 const char *setting_member(const struct option_row *row);
 
+/* What to do when it is not known whether a change of them happened. */
+extern const char setting_advice[];
+
 /* The caller's. */
 json_t *setting_json(const struct option_row *row, const struct option_value *value);
 
