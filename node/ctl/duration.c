@@ -1,5 +1,6 @@
 #include "node/ctl/duration.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -72,6 +73,7 @@ bool duration_parse(const char *text, int64_t *ms)
 
 static void add_units(struct buf *to, uint64_t ms, const struct unit *unit)
 {
+    assert(unit->ms > 0);
     buf_printf(to, "%llu%s", (unsigned long long)(ms / (uint64_t)unit->ms), unit->name);
 }
 
