@@ -144,6 +144,23 @@ static void ready_jobs_are_purged_in_the_order_of_their_service(void **state)
     assert_all_counts(0, 0, 0, 0);
 }
 
+static void a_purge_goes_through_tombstones_at_once(void **state)
+{
+    static struct op ops[150];
+
+    for (unsigned i = 0; i < 150; i++)
+        ops[i] = push_op(TOPIC, "");
+    run_all(ops, 150);
+    push("a");
+    push("b");
+    for (unsigned i = 0; i < 150; i++)
+        ops[i] = (struct op){.verb = OP_CANCEL, .topic = TOPIC, .id = ops[i].out.push.id};
+    run_all(ops, 150);
+    assert_int_equal(purge(JOB_READY, 1).out.chunk.count, 1);
+    assert_gone("a");
+    ASSERT_READY("b");
+}
+
 static void a_purge_takes_the_dead_of_a_time(void **state)
 {
     int64_t died_ms[3];
@@ -348,6 +365,7 @@ static const struct CMUnitTest tests[] = {
     TEST(delayed_jobs_are_purged_by_their_due_time),
     TEST(a_purge_of_reserved_jobs_voids_their_leases),
     TEST(ready_jobs_are_purged_in_the_order_of_their_service),
+    TEST(a_purge_goes_through_tombstones_at_once),
     TEST(a_purge_takes_the_dead_of_a_time),
     TEST(what_is_purged_can_be_pushed_again),
     TEST(the_purge_of_the_last_job_ends_its_topic),

@@ -5,13 +5,14 @@
 #include "node/store/memory_places.h"
 #include "node/store/memory_records.h"
 
+#define LIST_LOOK_MAX 1000
+
 /* The records that a KICK or a PURGE is to take, in the order of their place. */
 struct catch
 {
     struct record *records[OP_CHUNK_MAX];
     unsigned count;
-    unsigned looked_at; /* records, and tombstones */
-    unsigned of_list;   /* of them those of the default priority: a list */
+    unsigned of_list; /* records and tombstones of the default priority: a list */
     bool has_more;
 };
 
@@ -24,12 +25,11 @@ static bool is_dead_of_other_times(const struct op *op, enum job_state state, in
     return (since_ms && died_ms < since_ms) || (before_ms && died_ms >= before_ms);
 }
 
-/* Up to the end of the list no more is looked at than jobs may go. */
+/* Of the list so many entries are looked at, and no more. */
 static bool is_full(const struct call *c, const struct catch *catch, bool is_of_list)
 {
-    unsigned limit = c->op->in.chunk.limit;
-
-    return catch->count == limit || (is_of_list && catch->looked_at == limit);
+    return catch->count == c->op->in.chunk.limit ||
+           (is_of_list && catch->of_list == LIST_LOOK_MAX);
 }
 
 /* STORE_ERROR when there is an orphan among them. */
@@ -47,7 +47,6 @@ static enum status look(struct call *c, enum job_state state, struct catch *catc
         catch->has_more = is_full(c, catch, is_of_list);
         if (catch->has_more)
             break;
-        catch->looked_at++;
         catch->of_list += is_of_list;
         if (!spot->record)
             continue;

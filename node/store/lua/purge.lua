@@ -5,14 +5,14 @@
 -- answer code, now, wait (always -1), how many, 1: there are more
 -- USES   now misplaced expires owns beside names_ready
 --
--- Ready jobs go in the order of their service, with the tombstones on the way; of r no more entries
--- are looked at than jobs may go, so a call may find none and yet say that there are more. To free a
--- large body takes long: a call frees BIG_MAX of them.
+-- Ready jobs go in the order of their service, with the tombstones on the way: of r LOOK_MAX
+-- entries are looked at, so a call may find none and yet say that there are more. To free a large
+-- body takes long: a call frees BIG_MAX of them.
 
 local j, p, d, r, q, v, x, o, t, a = unpack(KEYS)
 local topic, state, since, before = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local limit = math.min(tonumber(ARGV[5]), 1000)
-local BIG_MAX = 200
+local LOOK_MAX, LOOK_STEP, BIG_MAX = 1000, 100, 200
 
 local ids, values, bodies, wrong = {}, {}, {}, nil
 
@@ -21,6 +21,9 @@ local function take(place, names, members)
     local found = #names > 0 and call('HMGET', j, unpack(names)) or {}
     for i = 1, #names do
         local value = found[i]
+        if #ids == limit then
+            return i - 1
+        end
         if not members or names_ready(members[i], value) then
             wrong = wrong or misplaced(place, j, names[i], value, state)
             if wrong then
@@ -61,12 +64,26 @@ local function take_set(place, from, to, is_keyed)
     return members, all
 end
 
+-- From the first of r on; answers how many entries are to be cut off.
+local function take_list()
+    local passed = 0
+    while passed < LOOK_MAX and #ids < limit do
+        local size = math.min(math.max(limit - #ids, LOOK_STEP), LOOK_MAX - passed)
+        local entries = call('LRANGE', r, passed, passed + size - 1)
+        local taken = take(r, ids_in(entries), entries)
+        passed = passed + taken
+        if taken < size then
+            break
+        end
+    end
+    return passed
+end
+
 local removals, cut, all = {}, 0, nil
 if state == READY then
     removals[1], all = take_set(q, '-inf', '(' .. COMMON_PRIORITY, true)
     if all then
-        local entries = #ids < limit and call('LRANGE', r, 0, limit - #ids - 1) or {}
-        cut = take(r, ids_in(entries), entries)
+        cut = take_list()
         all = cut == call('LLEN', r)
     end
     if all then
@@ -98,16 +115,21 @@ end
 if #bodies > 0 then
     call('HLEN', p)
 end
+
+-- With the last jobs the topic goes, unless a place names others: those are the scan's.
+local place = ({[DELAYED] = d, [READY] = q, [RESERVED] = v, [DEAD] = x})[state]
+local removed = #(removals[1] or {}) + #(removals[2] or {})
 local is_last = #ids > 0 and call('HLEN', j) == #ids
 if is_last then
+    local is_emptied = removed > 0 and call('ZCARD', place) == removed
+    is_last = call('EXISTS', d, q, v, x) == (is_emptied and 1 or 0)
     call('ZCARD', t)
     call('ZCARD', a)
 end
 
-local places = {[DELAYED] = d, [READY] = q, [RESERVED] = v, [DEAD] = x}
 for _, members in pairs(removals) do
     if #members > 0 then
-        call('ZREM', places[state], unpack(members))
+        call('ZREM', place, unpack(members))
     end
 end
 if cut > 0 then
@@ -125,7 +147,7 @@ end
 if #owned > 0 then
     call('HDEL', o, unpack(owned))
 end
-if is_last and call('EXISTS', d, q, v, x) == 0 then
+if is_last then
     call('UNLINK', r)
     call('ZREM', t, topic)
     call('ZREM', a, topic)
