@@ -201,6 +201,37 @@ static void no_job_is_lost_when_several_go(void **state)
     assert_survived(purge_it, "delayed", "delayed");
 }
 
+/* ---- the last of its topic ---- */
+
+#define ALL "dead held ready delayed plain popped"
+
+static void leave_only(const char *id)
+{
+    for (unsigned i = 0; i < CUT_IDS; i++)
+        if (strcmp(cut_ids[i], id) != 0)
+            assert_status(run(cancel_it(cut_ids[i])), OK);
+}
+
+static struct op cancel_the_last(const char *id)
+{
+    leave_only(id);
+    return cancel_it(id);
+}
+
+static struct op purge_the_last(const char *id)
+{
+    leave_only(id);
+    return purge_it(id);
+}
+
+static void nothing_is_left_in_two_minds_with_the_last_job(void **state)
+{
+    for (unsigned i = 0; i < CUT_IDS; i++) {
+        assert_survived(cancel_the_last, cut_ids[i], ALL);
+        assert_survived(purge_the_last, cut_ids[i], ALL);
+    }
+}
+
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(no_job_is_lost_when_its_id_is_replaced),
@@ -209,6 +240,7 @@ static const struct CMUnitTest tests[] = {
     TEST(no_job_is_lost_with_another_that_is_cancelled),
     TEST(no_job_is_lost_with_its_lease),
     TEST(no_job_is_lost_when_several_go),
+    TEST(nothing_is_left_in_two_minds_with_the_last_job),
 };
 
 const struct contract_part contract_cut = {tests, sizeof(tests) / sizeof(*tests)};

@@ -28,8 +28,10 @@ if is_last then
 end
 local place, member = place_of(j, topic, id, value)
 local e = expires(value) > 0 and beside(j, topic, 'e')
-if place then
-    call('ZCARD', place)
+local is_alone = place and call('ZCARD', place) == 1
+if is_last then
+    is_alone = is_alone and call('ZSCORE', place, member)
+    is_last = call('EXISTS', d, v, x, q) == (is_alone and 1 or 0)
 end
 if e then
     call('ZCARD', e)
@@ -48,7 +50,7 @@ call('HDEL', j, id)
 if is_big then
     call('HDEL', p, id)
 end
-if is_last and call('EXISTS', d, v, x, q) == 0 then
+if is_last then
     call('UNLINK', r)
     call('ZREM', t, topic)
     call('ZREM', a, topic)
