@@ -187,6 +187,8 @@ void queue_ack_by_id(struct queue *q, struct id_ack *ack);
 
 /* ---- whole states ---- */
 
+#define SWEEP_CHUNK 100 /* jobs of a sweep that are on their way at once */
+
 /* All jobs of a state kicked (DEAD) or purged. The caller embeds it. It goes chunk by chunk,
  * and lets others between; what comes in meanwhile is not promised to be swept. */
 struct sweep {
@@ -200,10 +202,10 @@ struct sweep {
     void (*on_done)(struct sweep *sweep);
 
     /* Outputs, valid while on_done runs. OK; else why it stopped: `count` were swept before,
-     * and with UNKNOWN perhaps up to OP_CHUNK_MAX more. CANCELLED after queue_sweep_cancel. */
+     * and with UNKNOWN perhaps up to SWEEP_CHUNK more. CANCELLED after queue_sweep_cancel. */
     enum status status;
     uint64_t count;
-    bool has_more; /* it ended at the limit */
+    bool has_more; /* it ended at the limit, and perhaps not all is swept */
 
     /* The queue's own, see sweeps.c. */
     struct sweeps *sweeps;

@@ -4,7 +4,6 @@
 
 #include "node/queue/core.h"
 
-#define CHUNK       100
 #define REST_MAX_MS 100
 
 /* ---- its end ---- */
@@ -54,7 +53,7 @@ static void prepare(struct sweep *sweep, enum op_verb verb, void (*on_done)(stru
 static void send_chunk(struct sweep *sweep)
 {
     prepare(sweep, sweep->verb, on_chunk);
-    sweep->op.in.chunk.limit = sweep->left < CHUNK ? (unsigned)sweep->left : CHUNK;
+    sweep->op.in.chunk.limit = sweep->left < SWEEP_CHUNK ? (unsigned)sweep->left : SWEEP_CHUNK;
     core_send(sweep->sweeps->core, &sweep->op);
 }
 
@@ -151,6 +150,38 @@ static bool is_at_its_limit(const struct sweep *sweep)
     return sweep->limit > 0 && sweep->left == 0;
 }
 
+/* In a state that comes behind this one. */
+static bool has_some_left(const struct sweep *sweep, const struct topic_stats *stats)
+{
+    enum job_state state = sweep->op.in.chunk.state;
+
+    while ((state = first_state(sweep, state + 1)) <= JOB_DEAD) {
+        if (count_of(stats, state) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* The limit is reached: who asks what is left behind it must not spoil what was done. */
+static void on_counted_rest(struct op *op)
+{
+    struct sweep *sweep = CONTAINER_OF(op, struct sweep, op);
+
+    sweep->has_more = op->status != STATUS_OK || has_some_left(sweep, &op->out.stats);
+    end(sweep, STATUS_OK);
+}
+
+static void end_at_limit(struct sweep *sweep, bool has_more)
+{
+    if (!has_more && first_state(sweep, sweep->op.in.chunk.state + 1) <= JOB_DEAD) {
+        prepare(sweep, OP_STATS, on_counted_rest);
+        core_send(sweep->sweeps->core, &sweep->op);
+        return;
+    }
+    sweep->has_more = has_more;
+    end(sweep, STATUS_OK);
+}
+
 static void on_chunk(struct op *op)
 {
     struct sweep *sweep = CONTAINER_OF(op, struct sweep, op);
@@ -162,8 +193,7 @@ static void on_chunk(struct op *op)
     if (status != STATUS_OK) {
         end(sweep, status);
     } else if (is_at_its_limit(sweep)) {
-        sweep->has_more = has_more || first_state(sweep, op->in.chunk.state + 1) <= JOB_DEAD;
-        end(sweep, STATUS_OK);
+        end_at_limit(sweep, has_more);
     } else if (has_more && sweep->left > 0) {
         rest(sweep);
     } else {

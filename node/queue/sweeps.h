@@ -17,6 +17,9 @@
  *      +--------------------------------------+  |  | as long as the chunk took
  *                                           more +-- RESTING
  *
+ * At its limit the states that were not come to yet are counted: only where there is a job is
+ * there more.
+ *
  * A cancelled one ends with the answer, or the rest, it waits for.
  */
 #ifndef DUEQ_NODE_QUEUE_SWEEPS_H

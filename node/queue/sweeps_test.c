@@ -177,6 +177,27 @@ static void ends_at_its_limit_and_says_that_there_is_more(void **state)
     assert_false(broom.has_more);
 }
 
+static void at_its_limit_a_later_state_without_jobs_is_not_more(void **state)
+{
+    struct broom broom = {.sweep.limit = 3};
+
+    push_many(3, 60000);
+    sweep(&broom, OP_PURGE, ALL_STATES);
+    assert_int_equal(broom.count, 3);
+    assert_false(broom.has_more);
+}
+
+static void at_its_limit_a_later_state_with_jobs_is_more(void **state)
+{
+    struct broom broom = {.sweep.limit = 3};
+
+    bury_many(1);
+    push_many(3, 60000);
+    sweep(&broom, OP_PURGE, ALL_STATES);
+    assert_int_equal(broom.count, 3);
+    assert_true(broom.has_more);
+}
+
 /* More come than go: it would never end. */
 static void without_a_limit_takes_as_many_as_there_were(void **state)
 {
@@ -293,7 +314,7 @@ static void a_lost_answer_is_unknown_and_what_went_before_is_counted(void **stat
     fixture_turn(&f);
     second = 2000 - (uint64_t)stats().ready - broom.count;
     assert_true(broom.count > 0);
-    assert_true(second > 0 && second <= OP_CHUNK_MAX);
+    assert_true(second > 0 && second <= SWEEP_CHUNK);
 }
 
 static void one_too_many_is_refused(void **state)
@@ -405,6 +426,8 @@ int main(void)
         TEST(kicks_all_that_are_dead),
         TEST(kicks_those_that_died_in_a_time),
         TEST(ends_at_its_limit_and_says_that_there_is_more),
+        TEST(at_its_limit_a_later_state_without_jobs_is_not_more),
+        TEST(at_its_limit_a_later_state_with_jobs_is_more),
         TEST(without_a_limit_takes_as_many_as_there_were),
         TEST(one_chunk_is_on_its_way_at_a_time),
         TEST(rests_for_as_long_as_a_chunk_took),

@@ -5,6 +5,7 @@
  * what is wrong. Only where nobody knows how far it came is it an error.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "node/queue/queue.h"
@@ -31,10 +32,12 @@ static void answer(struct exchange *x, uint64_t count, bool has_more)
 
 static void answer_unknown(struct exchange *x, uint64_t count)
 {
-    exchange_reply_error_text(x, HTTP_ERROR_UNKNOWN,
-                              "%" PRIu64 " were done, and perhaps up to %d more: the store did "
-                              "not answer",
-                              count, OP_CHUNK_MAX);
+    char text[128];
+
+    snprintf(text, sizeof(text),
+             "%" PRIu64 " were done, and perhaps up to %d more: the store did not answer",
+             count, SWEEP_CHUNK);
+    exchange_reply_error_count(x, HTTP_ERROR_UNKNOWN, text, count);
 }
 
 static void on_done(struct sweep *sweep)

@@ -111,7 +111,8 @@ static void says_that_nobody_knows_how_far_a_sweep_came(void **state)
     memory_store_fail(f->ms, 8, STATUS_UNKNOWN, MEMORY_DONE);
     reply = call(f, "POST", KICK, "{\"limit\":5}");
     assert_error(reply, 504, "unknown");
-    assert_has(reply, "0 were done, and perhaps up to 1000 more");
+    assert_has(reply, "0 were done, and perhaps up to 100 more");
+    assert_has(reply, ",\"count\":0}}");
 }
 
 static void push_ready(struct fixture *f, unsigned count)

@@ -42,11 +42,13 @@ enum http_error http_error_of(enum status status)
     return errors[status] ? errors[status] : HTTP_ERROR_STORE_ERROR;
 }
 
-void http_error_write(struct buf *out, enum http_error error, struct bytes message)
+void http_error_write(struct buf *out, enum http_error error, struct bytes message,
+                      const char *members)
 {
     buf_add_text(out, "{\"code\":\"");
     buf_add_text(out, http_error_row(error)->word);
     buf_add_text(out, "\",\"message\":");
     json_add_text(out, message);
+    buf_add_text(out, members);
     buf_add_char(out, '}');
 }

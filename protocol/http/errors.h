@@ -74,7 +74,9 @@ const struct http_error_row *http_error_row(enum http_error error);
 /* How an operation that did not end OK is told. */
 enum http_error http_error_of(enum status status);
 
-/* Adds {"code":word,"message":message}, which is what stands under "error". */
-void http_error_write(struct buf *out, enum http_error error, struct bytes message);
+/* Adds {"code":word,"message":message}, which is what stands under "error". `members`, each
+ * behind a comma, come before its end. */
+void http_error_write(struct buf *out, enum http_error error, struct bytes message,
+                      const char *members);
 
 #endif

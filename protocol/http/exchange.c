@@ -4,6 +4,7 @@
  */
 #include "protocol/http/exchange.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -138,7 +139,9 @@ void exchange_reply_status(struct exchange *x, int code, const char *word)
     exchange_reply_json(x, code, bytes_of(json, (size_t)len));
 }
 
-static void reply_error(struct exchange *x, enum http_error error, struct bytes message)
+/* `members` come behind the message. */
+static void reply_error_with(struct exchange *x, enum http_error error, struct bytes message,
+                             const char *members)
 {
     int code = http_error_row(error)->code;
     struct buf json = BUF_INIT;
@@ -147,10 +150,15 @@ static void reply_error(struct exchange *x, enum http_error error, struct bytes 
     if (code == 503)
         exchange_add_header(x, "Retry-After", "1");
     buf_add_text(&json, "{\"error\":");
-    http_error_write(&json, error, message);
+    http_error_write(&json, error, message, members);
     buf_add_char(&json, '}');
     exchange_reply_json(x, code, buf_bytes(&json));
     buf_fini(&json);
+}
+
+static void reply_error(struct exchange *x, enum http_error error, struct bytes message)
+{
+    reply_error_with(x, error, message, "");
 }
 
 void exchange_reply_error(struct exchange *x, enum http_error error)
@@ -168,6 +176,15 @@ void exchange_reply_error_text(struct exchange *x, enum http_error error, const 
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     reply_error(x, error, bytes_of_text(text));
+}
+
+void exchange_reply_error_count(struct exchange *x, enum http_error error, const char *text,
+                                uint64_t count)
+{
+    char member[64];
+
+    snprintf(member, sizeof(member), ",\"count\":%" PRIu64, count);
+    reply_error_with(x, error, bytes_of_text(text), member);
 }
 
 void exchange_reply_status_error(struct exchange *x, enum status status)

@@ -40,6 +40,10 @@ struct exchange {
      * once at most, from the loop; answering in it is fine. NULL: there is no waiting. */
     void (*on_hurry)(struct exchange *x);
 
+    /* Its client is gone for sure, and nobody will read the reply: instead of on_hurry then,
+     * for a handler that goes on for one that has only ended its side. */
+    void (*on_gone)(struct exchange *x);
+
     /* exchange.c's own */
     struct buf fields;                   /* the reply's, so far */
     struct delivery *delivery;           /* what the reply carries */
@@ -78,6 +82,10 @@ void exchange_reply_status(struct exchange *x, int code, const char *word);
 void exchange_reply_error(struct exchange *x, enum http_error error);
 void exchange_reply_error_text(struct exchange *x, enum http_error error, const char *format,
                                ...) __attribute__((format(printf, 3, 4)));
+
+/* With a member `count` behind them: so many were done before. */
+void exchange_reply_error_count(struct exchange *x, enum http_error error, const char *text,
+                                uint64_t count);
 
 /* As http_error_of() maps it; not for STATUS_OK. */
 void exchange_reply_status_error(struct exchange *x, enum status status);
