@@ -11,13 +11,21 @@ static bool is_within(int64_t value, int64_t max)
     return value >= 0 && value <= max;
 }
 
+/* It is for rests that grow. */
+static bool cap_is_valid(const struct backoff *backoff)
+{
+    return backoff->cap_ms == 0 ||
+           (backoff->kind == BACKOFF_EXPONENTIAL && backoff->cap_ms >= backoff->base_ms &&
+            backoff->cap_ms <= RULES_BACKOFF_MAX_MS);
+}
+
 static bool backoff_is_valid(const struct backoff *backoff)
 {
     if (backoff->kind == BACKOFF_NONE)
         return !backoff->base_ms && !backoff->cap_ms && !backoff->jitter_percent;
     return (backoff->kind == BACKOFF_FIXED || backoff->kind == BACKOFF_EXPONENTIAL) &&
            backoff->base_ms > 0 && is_within(backoff->base_ms, RULES_BACKOFF_MAX_MS) &&
-           is_within(backoff->cap_ms, RULES_BACKOFF_MAX_MS) && backoff->jitter_percent <= 100;
+           cap_is_valid(backoff) && backoff->jitter_percent <= 100;
 }
 
 /* Those that are set; the others mean nothing. */

@@ -94,6 +94,10 @@ static void a_backoff_is_whole_or_none(void **state)
         {BACKOFF(BACKOFF_EXPONENTIAL, 101, 1, 0), OUT_OF_RANGE},
         {BACKOFF(BACKOFF_EXPONENTIAL, 0, RULES_BACKOFF_MAX_MS + 1, 0), OUT_OF_RANGE},
         {BACKOFF(BACKOFF_EXPONENTIAL, 0, 1, RULES_BACKOFF_MAX_MS + 1), OUT_OF_RANGE},
+        {BACKOFF(BACKOFF_EXPONENTIAL, 0, 5, 5), OK},
+        {BACKOFF(BACKOFF_EXPONENTIAL, 0, 5, 4), OUT_OF_RANGE}, /* a cap below the base */
+        {BACKOFF(BACKOFF_EXPONENTIAL, 0, 5, -1), OUT_OF_RANGE},
+        {BACKOFF(BACKOFF_FIXED, 0, 5, 6), OUT_OF_RANGE}, /* nothing grows */
         {BACKOFF((enum backoff_kind)3, 0, 1, 0), OUT_OF_RANGE},
     };
 
