@@ -29,8 +29,14 @@ static void on_done(struct trace *trace)
     free(t);
 }
 
-/* Nothing cuts it short but the engine's end: a bucket's history is not long, and a client that
- * has only ended its side wants all of it. */
+static void on_gone(struct exchange *x)
+{
+    struct tracing *t = x->handler;
+
+    queue_trace_cancel(x->http->queue, &t->trace);
+}
+
+/* A client that has only ended its side wants all of it. */
 void api_history(struct exchange *x)
 {
     struct tracing *t;
@@ -44,5 +50,7 @@ void api_history(struct exchange *x)
     t->x = x;
     t->trace = (struct trace){
         .topic = x->topic, .id = x->id, .limit = (unsigned)limit, .on_done = on_done};
+    x->handler = t;
+    x->on_gone = on_gone;
     queue_trace(x->http->queue, &t->trace);
 }

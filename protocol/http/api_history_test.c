@@ -61,6 +61,54 @@ static void tells_the_newest_lines_when_it_must_choose(void **state)
     assert_null(strstr(reply, "pushed"));
 }
 
+/* More than the store tells at a time. */
+static void write_a_long_history(struct fixture *f)
+{
+    char job[64];
+
+    turn_on(f);
+    push(f, "t", "{\"id\":\"1\",\"body\":\"\",\"delay_ms\":60000}");
+    for (int i = 1; i <= OP_RECORDS_MAX; i++) {
+        snprintf(job, sizeof(job), "{\"delay_ms\":%d}", 60000 + i * 1000);
+        assert_starts(call(f, "POST", "/v1/topics/t/jobs/1/reschedule", job), "HTTP/1.1 200 ");
+    }
+}
+
+static void asks_no_further_for_a_client_that_has_gone(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    write_a_long_history(f);
+    memory_store_hold(f->ms);
+    send_call(&c, "GET", HISTORY "?limit=1000", NULL);
+    AWAIT(f, memory_store_count(f->ms, OP_TRACE) == 1);
+    reset(&c);
+    fixture_pass(f, 100);
+    memory_store_unhold(f->ms);
+    AWAIT(f, memory_store_in_flight(f->ms) == 0);
+    assert_int_equal(memory_store_count(f->ms, OP_TRACE), 1);
+}
+
+static void tells_all_to_a_client_that_has_only_ended_its_side(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+    const char *reply;
+
+    write_a_long_history(f);
+    memory_store_hold(f->ms);
+    send_call(&c, "GET", HISTORY "?limit=1000", NULL);
+    AWAIT(f, memory_store_count(f->ms, OP_TRACE) == 1);
+    end_sending(&c);
+    fixture_pass(f, 100);
+    memory_store_unhold(f->ms);
+    reply = receive_all(&c);
+    assert_has(reply, "\"history\":[{\"event\":\"pushed\"");
+    assert_int_equal(memory_store_count(f->ms, OP_TRACE), 2);
+    leave(&c);
+}
+
 static void says_what_is_wrong_with_a_look_back(void **state)
 {
     struct fixture *f = *state;
@@ -82,6 +130,8 @@ int main(void)
         TEST(knows_nothing_where_it_is_off),
         TEST(tells_oldest_first_what_a_job_went_through_and_who_did_it),
         TEST(tells_the_newest_lines_when_it_must_choose),
+        TEST(asks_no_further_for_a_client_that_has_gone),
+        TEST(tells_all_to_a_client_that_has_only_ended_its_side),
         TEST(says_what_is_wrong_with_a_look_back),
     };
 

@@ -152,6 +152,16 @@ void http_client_hurry(struct http_client *client)
     on_hurry(x);
 }
 
+static void tell_gone(struct http_client *client)
+{
+    struct exchange *x = &client->request->exchange;
+
+    if (x->on_gone)
+        x->on_gone(x);
+    else
+        http_client_hurry(client);
+}
+
 /* Behind what is being read one more head, in front of which the reading may stop. */
 size_t http_client_read_max(const struct connection *c)
 {
@@ -191,7 +201,7 @@ void http_client_closed(struct connection *c)
     handed_settle(&client->handed);
     client->is_closed = true;
     if (client->is_waiting)
-        http_client_hurry(client);
+        tell_gone(client);
     else
         http_client_free(client);
 }
