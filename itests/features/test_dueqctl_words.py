@@ -156,6 +156,14 @@ def test_programs_man_pages_and_completion_are_installed(tmp_path):
     assert text == ctl.ok("completion", "bash").text
 
 
+def test_help_of_topic_tells_every_setting():
+    lines = help_of("topic").split("\nSettings:\n")[1].split("\n\n")[0].splitlines()
+    assert [line.split("=")[0].strip() for line in lines] == [
+        "ttr", "priority", "max_tries", "backoff", "ttl", "dead_max", "dead_age", "history"]
+    assert "0: a job is gone once delivered" in lines[0]
+    assert all(len(line.split(maxsplit=1)) == 2 for line in lines)
+
+
 # ---- completion ----
 
 def bash_completes(*words):
@@ -181,6 +189,12 @@ def test_bash_completes_commands_options_and_choices():
     assert bash_completes("dueqctl", "push", "t", "--mode", "re") == ["reject", "replace"]
     assert bash_completes("dueqctl", "list", "-s", "") == ["delayed", "ready", "reserved", "dead"]
     assert bash_completes("dueqctl", "list", "--state=d") == ["delayed", "dead"]
+    assert bash_completes("dueqctl", "purge", "t", "-s", "ready,de") == ["ready,delayed", "ready,dead"]
+    assert bash_completes("dueqctl", "purge", "--state=dead,ready,") == [
+        "dead,ready,delayed", "dead,ready,reserved"]
+    assert bash_completes("dueqctl", "topic", "set", "mail", "dead") == ["dead_max=", "dead_age="]
+    assert bash_completes("dueqctl", "topic", "unset", "mail", "ttr", "tt") == ["ttr", "ttl"]
+    assert "ttr" not in "".join(bash_completes("dueqctl", "topic", "show", "mail", ""))
 
 
 def test_bash_completes_behind_an_address_on_a_terminal(tmp_path):
@@ -227,6 +241,10 @@ def test_fish_completes_commands_options_and_choices():
     assert fish_completes("dueqctl --url=http://h:8000 push --d") == ["--delay"]
     assert fish_completes("dueqctl -u http://h:8000 push --d") == ["--delay"]
     assert fish_completes("dueqctl push sta") == []
+    assert fish_completes("dueqctl purge t -s ready,de") == ["ready,dead", "ready,delayed"]
+    assert fish_completes("dueqctl purge t --state ready,d") == ["ready,dead", "ready,delayed"]
+    assert fish_completes("dueqctl topic set mail dead") == ["dead_age=", "dead_max="]
+    assert fish_completes("dueqctl topic unset mail tt") == ["ttl", "ttr"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -322,7 +340,9 @@ def test_zsh_completes_commands_options_and_choices(tmp_path):
                 ("dueqctl pop t --b", "--body-only "),
                 ("dueqctl help ver", "version "), ("dueqctl completion f", "fish "),
                 ("dueqctl push -f bo", "body.txt "), ("dueqctl push --mode i", "ignore "),
-                ("dueqctl topic un", "unset ")]:
+                ("dueqctl topic un", "unset "), ("dueqctl topic set mail hi", "history="),
+                ("dueqctl topic unset mail hi", "history "),
+                ("dueqctl purge t -s ready,res", "ready,reserved")]:
             zsh.type(line + "\t")
             zsh.wait_for(completed)
             zsh.type("\x15")

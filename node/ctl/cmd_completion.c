@@ -11,6 +11,12 @@ void completion_words(const char *const *words)
         printf("%s%s", i ? " " : "", words[i]);
 }
 
+void completion_settings(const struct option_row *rows, const char *end)
+{
+    for (; rows->name; rows++)
+        printf(" %s%s", rows->name, end);
+}
+
 void completion_choices(const struct command *command)
 {
     if (command == &help_command) {

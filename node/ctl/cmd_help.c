@@ -21,6 +21,17 @@ static void print_options(const struct option_row *rows)
     }
 }
 
+static void print_settings(const struct option_row *rows)
+{
+    fputs("\nSettings:\n", stdout);
+    for (; rows->name; rows++) {
+        char text[64];
+
+        snprintf(text, sizeof(text), "%s=%s", rows->name, rows->value);
+        printf("  %-*s %s\n", OPTION_WIDTH, text, rows->text);
+    }
+}
+
 static const char exit_status[] =
     "\n"
     "Exit status:\n"
@@ -67,6 +78,8 @@ void help_print_command(const struct command *command)
             printf(" %s", command->choices[i]);
         putchar('\n');
     }
+    if (command->settings)
+        print_settings(command->settings);
     fputs("\nOptions:\n", stdout);
     print_options(command->options);
     print_options(options_common);

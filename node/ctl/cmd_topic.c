@@ -189,19 +189,12 @@ const struct command topic_command = {
     .name = "topic",
     .usage = "show|set|unset [TOPIC] [NAME[=VALUE]...]",
     .summary = "show or change a topic's settings",
-    .text = "  ttr=DURATION       time to run of jobs whose push gives none; and the same for\n"
-            "  priority=N         priority: 0 is the most urgent\n"
-            "  max_tries=N        tries: 0 any number\n"
-            "  backoff=BACKOFF    rest between them, as in 'dueqctl help push'\n"
-            "  ttl=DURATION       ttl: 0 none\n"
-            "  dead_max=N         how many dead jobs are kept: 0 all\n"
-            "  dead_age=DURATION  and for how long: 0 for ever\n"
-            "  history=true       what its jobs go through is written: 'dueqctl trace'\n"
-            "\n"
+    .text = "The first five settings are for jobs whose push does not say it.\n"
             "A change holds on all nodes within a second, for jobs pushed from then on. What\n"
             "is not set is as the node's configuration says. Without a TOPIC, show lists\n"
             "those that have settings or are paused.\n",
     .choices = choices,
+    .settings = setting_rows,
     .words_min = 1,
     .words_max = WORDS_ANY,
     .run = run,

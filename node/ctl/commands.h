@@ -15,6 +15,8 @@ struct command {
     const char *text;                 /* what else its help says: lines of 80; may be NULL */
     const struct option_row *options; /* its own; may be NULL */
     const char *const *choices;       /* what its word may be; NULL: anything */
+    const struct option_row
+        *settings; /* behind a choice and a topic: NAME=VALUE; may be NULL */
     int words_min, words_max;
     bool is_local; /* asks no node: ctl->client is NULL */
     int names;     /* so many of its words are names, the others may be any bytes; 0: all are */

@@ -47,6 +47,18 @@ static void bash_file_values(const struct option_row *rows)
     }
 }
 
+/* Completes `value`, a word of the script's, by the row's choices: one of them, or several. */
+static void bash_choices(const struct option_row *row, const char *value)
+{
+    if (row->kind == OPTION_CHOICES)
+        printf("_dueqctl_some \"%s\" ", value);
+    else
+        fputs("COMPREPLY=($(compgen -W \"", stdout);
+    completion_words(row->choices);
+    if (row->kind != OPTION_CHOICES)
+        printf("\" -- \"%s\"))", value);
+}
+
 /* Options whose value is a word out of a few: "--mode|-m)" in the branch for the word before,
  * and
  * "--mode=". bash has cut the word at "=", and inserts what comes behind it. */
@@ -58,9 +70,9 @@ static void bash_choice_branches(int indent, const struct option_row *rows)
         printf("%*s--%s", indent, "", rows->name);
         if (rows->letter)
             printf("|-%c", rows->letter);
-        fputs(") COMPREPLY=($(compgen -W \"", stdout);
-        completion_words(rows->choices);
-        puts("\" -- \"$word\")); return ;;");
+        fputs(") ", stdout);
+        bash_choices(rows, "$word");
+        puts("; return ;;");
     }
 }
 
@@ -69,10 +81,24 @@ static void bash_choice_values(const struct option_row *rows)
     for (; rows && rows->name; rows++) {
         if (!rows->choices)
             continue;
-        printf("            [[ $word != --%s=* ]] || { COMPREPLY=($(compgen -W \"", rows->name);
-        completion_words(rows->choices);
-        puts("\" -- \"${word#*=}\")); return; }");
+        printf("            [[ $word != --%s=* ]] || { ", rows->name);
+        bash_choices(rows, "${word#*=}");
+        puts("; return; }");
     }
+}
+
+/* Behind "topic set mail"; the script has the place of the command in i. */
+static void bash_settings(const struct command *command)
+{
+    if (!command->settings)
+        return;
+    puts("            if ((${#all[@]} > i + 3)); then\n"
+         "                case ${all[i+1]} in");
+    fputs("                set) compopt -o nospace; words=\"", stdout);
+    completion_settings(command->settings, "=");
+    fputs("\" ;;\n                unset) words=\"", stdout);
+    completion_settings(command->settings, "");
+    puts("\" ;;\n                esac\n            fi");
 }
 
 static bool has_files(const struct option_row *rows)
@@ -96,7 +122,9 @@ static void bash_command(const struct command *command)
     bash_words(command->options);
     bash_words(options_common);
     completion_choices(command);
-    puts("\"\n            ;;");
+    puts("\"");
+    bash_settings(command);
+    puts("            ;;");
 }
 
 static void bash_front(void)
@@ -116,6 +144,14 @@ static void bash_front(void)
 static const char bash_begin[] =
     "# bash completion of dueqctl: source it, or install it as\n"
     "# /usr/share/bash-completion/completions/dueqctl\n"
+    "# Some words with commas between: those that are not in VALUE so far.\n"
+    "_dueqctl_some() {\n"
+    "    local last=${1##*,} one\n"
+    "    local before=${1%\"$last\"}\n"
+    "    for one in \"${@:2}\"; do\n"
+    "        [[ ,$before == *,$one,* || $one != \"$last\"* ]] || COMPREPLY+=(\"$before$one\")\n"
+    "    done\n"
+    "}\n"
     "_dueqctl() {\n"
     "    local rest=$COMP_LINE word= before= command= words= part i\n"
     "    local -a all=()\n"

@@ -26,13 +26,28 @@ static void fish_options(const struct option_row *rows, const char *when)
         if (rows->value)
             fputs(rows->kind == OPTION_FILE ? " -r -F" : " -x", stdout);
         if (rows->choices) {
-            fputs(" -a '", stdout);
+            fputs(rows->kind == OPTION_CHOICES ? " -a '(__dueqctl_some " : " -a '", stdout);
             completion_words(rows->choices);
-            putchar('\'');
+            fputs(rows->kind == OPTION_CHOICES ? ")'" : "'", stdout);
         }
         fputs(" -d ", stdout);
         fish_text(rows->text);
         putchar('\n');
+    }
+}
+
+/* Behind "topic set mail"; options in front of that are taken for words. */
+static void fish_settings(const struct command *command)
+{
+    static const char *const choices[] = {"set", "unset"};
+
+    for (size_t i = 0; i < 2; i++) {
+        printf(
+            "complete -c dueqctl -n '__dueqctl_in %s; and contains -- %s (commandline -opc); "
+            "and test (commandline -opc | count) -gt 3' -a '",
+            command->name, choices[i]);
+        completion_settings(command->settings, i ? "" : "=");
+        puts("'");
     }
 }
 
@@ -50,6 +65,8 @@ static void fish_command(const struct command *command)
     printf("complete -c dueqctl -n '%s' -a '", when);
     completion_choices(command);
     puts("'");
+    if (command->settings)
+        fish_settings(command);
 }
 
 /* fish's own condition takes the value of an option for the command. */
@@ -83,11 +100,22 @@ static void fish_condition(void)
          "end");
 }
 
+/* Some words with commas between: behind those that are there, each that is not. */
+static const char fish_some[] =
+    "function __dueqctl_some\n"
+    "    set -l before (string replace -rf '^(?:-\\w|--\\w+=)?(.*,).*' '$1' -- (commandline "
+    "-ct))\n"
+    "    for word in $argv\n"
+    "        string match -q -- \"*,$word,*\" \",$before\"; or echo \"$before$word\"\n"
+    "    end\n"
+    "end";
+
 void completion_fish(void)
 {
     puts("# fish completion of dueqctl: install it as\n"
          "# /usr/share/fish/vendor_completions.d/dueqctl.fish");
     fish_condition();
+    puts(fish_some);
     puts("complete -c dueqctl -f");
     fish_options(options_front, "__dueqctl_in \"\"");
     fish_options(options_common, NULL);

@@ -25,12 +25,14 @@ static void zsh_option(const struct option_row *row, const char *form)
     putchar(']');
     if (row->value)
         printf(":%s:%s", row->value,
-               row->choices               ? "("
-               : row->kind == OPTION_FILE ? "_files"
-                                          : " ");
+               row->kind == OPTION_CHOICES ? "_values -s , state "
+               : row->choices              ? "("
+               : row->kind == OPTION_FILE  ? "_files"
+                                           : " ");
     if (row->choices) {
         completion_words(row->choices);
-        putchar(')');
+        if (row->kind != OPTION_CHOICES)
+            putchar(')');
     }
     putchar('\'');
 }
@@ -61,9 +63,26 @@ static void zsh_command(const struct command *command)
         completion_words(command->choices);
         fputs(")'", stdout);
     }
+    if (command->settings) {
+        fputs(" \\\n            '2:topic:()' '*:setting:_dueqctl_settings'", stdout);
+        puts(" ;;");
+        return;
+    }
     /* Without it, options behind a word are not completed. */
     fputs(" \\\n            '*:word:()'", stdout);
     puts(" ;;");
+}
+
+static void zsh_settings(const struct option_row *rows)
+{
+    fputs("_dueqctl_settings() {\n"
+          "    case $words[2] in\n"
+          "        set) compadd -S '' --",
+          stdout);
+    completion_settings(rows, "=");
+    fputs(" ;;\n        unset) compadd --", stdout);
+    completion_settings(rows, "");
+    puts(" ;;\n    esac\n}\n");
 }
 
 void completion_zsh(void)
@@ -80,8 +99,10 @@ void completion_zsh(void)
     fputs("    )\n"
           "    _describe command commands\n"
           "}\n"
-          "\n"
-          "_dueqctl() {\n"
+          "\n",
+          stdout);
+    zsh_settings(topic_command.settings);
+    fputs("_dueqctl() {\n"
           "    local line state\n"
           "    _arguments -C",
           stdout);

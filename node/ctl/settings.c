@@ -13,14 +13,21 @@
 static const char *const switches[] = {"false", "true", NULL};
 
 const struct option_row setting_rows[] = {
-    {"ttr", 0, OPTION_DURATION, "DURATION", "time to run", 0, DAYS_7_MS, NULL},
+    {"ttr", 0, OPTION_DURATION, "DURATION", "time to run; 0: a job is gone once delivered", 0,
+     DAYS_7_MS, NULL},
     {"priority", 0, OPTION_COUNT, "N", "0 is the most urgent", 0, UINT32_MAX, NULL},
-    {"max_tries", 0, OPTION_COUNT, "N", "hand-overs; 0: any number", 0, 65534, NULL},
-    {"backoff", 0, OPTION_BACKOFF, "BACKOFF", "how a job rests between its tries", 0, 0, NULL},
-    {"ttl", 0, OPTION_DURATION, "DURATION", "0: none", 0, YEARS_10_MS, NULL},
-    {"dead_max", 0, OPTION_COUNT, "N", "dead jobs that are kept; 0: all", 0, UINT32_MAX, NULL},
-    {"dead_age", 0, OPTION_DURATION, "DURATION", "how long; 0: for ever", 0, YEARS_10_MS, NULL},
-    {"history", 0, OPTION_CHOICE, "SWITCH", "is written", .choices = switches},
+    {"max_tries", 0, OPTION_COUNT, "N", "hand-overs before a job is dead; 0: any number", 0,
+     65534, NULL},
+    {"backoff", 0, OPTION_BACKOFF, "BACKOFF", "rest between tries, as in 'dueqctl help push'",
+     0, 0, NULL},
+    {"ttl", 0, OPTION_DURATION, "DURATION", "dead if not done so long after it is due; 0: none",
+     0, YEARS_10_MS, NULL},
+    {"dead_max", 0, OPTION_COUNT, "N", "how many dead jobs are kept; 0: all", 0, UINT32_MAX,
+     NULL},
+    {"dead_age", 0, OPTION_DURATION, "DURATION", "how long dead jobs are kept; 0: for ever", 0,
+     YEARS_10_MS, NULL},
+    {"history", 0, OPTION_CHOICE, "SWITCH",
+     "true: what jobs go through is written, for 'trace'", .choices = switches},
     {0},
 };
 
