@@ -266,6 +266,15 @@ static void take_answer(struct request *r, const redisReply *reply)
     }
 }
 
+/* The answer will not come. What only reads cannot have happened. */
+static void lose(struct request *r)
+{
+    bool is_read = op_is_read(r->op->verb);
+
+    r->queue->stats->unknown += !is_read;
+    fail(r, is_read ? STATUS_UNAVAILABLE : STATUS_UNKNOWN);
+}
+
 static void on_reply(struct redis_call *call, const redisReply *reply)
 {
     struct request *r = CONTAINER_OF(call, struct request, call);
@@ -273,8 +282,7 @@ static void on_reply(struct redis_call *call, const redisReply *reply)
 
     q->stats->in_flight--;
     if (!reply) {
-        q->stats->unknown++;
-        fail(r, STATUS_UNKNOWN);
+        lose(r);
         return;
     }
     histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);

@@ -139,6 +139,12 @@ void submit_push(struct node *n, struct job_op *j, const char *topic)
     submit(n, j, OP_PUSH, topic);
 }
 
+void submit_stats(struct node *n, struct job_op *j, const char *topic)
+{
+    *j = (struct job_op){.turns = j->turns};
+    submit(n, j, OP_STATS, topic);
+}
+
 enum status push(struct node *n, struct job_op *j, const char *topic)
 {
     submit_push(n, j, topic);

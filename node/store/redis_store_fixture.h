@@ -49,6 +49,7 @@ struct job_op {
 
 /* Pushes a job that is due at once; `turns` stays. */
 void submit_push(struct node *n, struct job_op *j, const char *topic);
+void submit_stats(struct node *n, struct job_op *j, const char *topic);
 
 /* The same, and pop all there is, with the answer awaited. */
 enum status push(struct node *n, struct job_op *j, const char *topic);

@@ -47,7 +47,7 @@ static void serves_what_came_before_redis_was_there_in_order(void **state)
 static void does_not_know_what_became_of_operations_in_flight_when_redis_is_killed(void **state)
 {
     struct node *n = *state;
-    struct job_op a = {0}, b = {0}, c = {0};
+    struct job_op a = {0}, b = {0}, c = {0}, read = {0};
     unsigned count;
 
     node_start(n);
@@ -55,9 +55,13 @@ static void does_not_know_what_became_of_operations_in_flight_when_redis_is_kill
     assert_int_equal(push(n, &a, "t"), STATUS_OK);
     kill(n->redis->pid, SIGSTOP);
     submit_push(n, &b, "t");
+    submit_stats(n, &read, "t");
     redis_fixture_kill(n->redis);
     run_until(n->loop, &b.is_done);
+    run_until(n->loop, &read.is_done);
     assert_int_equal(b.op.status, STATUS_UNKNOWN);
+    assert_int_equal(read.op.status, STATUS_UNAVAILABLE); /* it cannot have happened */
+    assert_int_equal(redis_store_stats(n->store)->unknown, 1);
     assert_int_equal(n->downs, 1);
 
     redis_fixture_start(n->redis);
