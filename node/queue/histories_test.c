@@ -407,31 +407,66 @@ static void nothing(struct core *core)
 
 /* A history of its own, because a store that holds its answers back gives no cause for lines.
  */
+static struct {
+    struct queue_options options;
+    struct settings_cache settings;
+    struct history history;
+    struct core core;
+} own;
+
+static void begin_own(void)
+{
+    own.options = with_history();
+    core_init(&own.core, &own.options, memory_store_port(f.ms), &f.timers);
+    own.core.before = own.core.after = nothing_of_op;
+    own.core.on_end = nothing;
+    settings_cache_init(&own.settings, &own.core);
+    history_init(&own.history, &own.core, &own.settings);
+}
+
+static void end_own(void)
+{
+    history_fini(&own.history);
+    settings_cache_fini(&own.settings);
+    core_fini(&own.core);
+}
+
 static void memory_for_a_store_that_is_slow_is_bounded(void **state)
 {
     const struct history_item line = {.topic = BYTES("t"), .id = BYTES("1"), .time_ms = 1};
     const unsigned most = HISTORY_BATCHES_MAX * OP_RECORDS_MAX;
-    struct queue_options options = with_history();
-    struct settings_cache settings;
-    struct history history;
-    struct core core;
 
-    core_init(&core, &options, memory_store_port(f.ms), &f.timers);
-    core.before = core.after = nothing_of_op;
-    core.on_end = nothing;
-    settings_cache_init(&settings, &core);
-    history_init(&history, &core, &settings);
+    begin_own();
     memory_store_hold(f.ms);
     for (unsigned i = 0; i < most + 7; i++)
-        history_add(&history, 0, &line);
-    assert_int_equal(history.batch_count, HISTORY_BATCHES_MAX);
-    assert_int_equal(core.stats.history_lost, 7);
+        history_add(&own.history, 0, &line);
+    assert_int_equal(own.history.batch_count, HISTORY_BATCHES_MAX);
+    assert_int_equal(own.core.stats.history_lost, 7);
     memory_store_unhold(f.ms);
     fixture_turn(&f);
-    assert_int_equal(history.batch_count, 0);
-    history_fini(&history);
-    settings_cache_fini(&settings);
-    core_fini(&core);
+    assert_int_equal(own.history.batch_count, 0);
+    end_own();
+}
+
+/* What a hand put into Redis may be called as it likes. */
+static void a_line_whose_names_are_too_long_is_lost(void **state)
+{
+    static char name[10000];
+    const size_t lengths[] = {200, 201, 256, sizeof(name)};
+    struct history_item line = {.topic = BYTES("t"), .time_ms = 1};
+
+    memset(name, 'x', sizeof(name));
+    begin_own();
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+        line.id = bytes_of(name, lengths[i]);
+        history_add(&own.history, 0, &line);
+    }
+    assert_int_equal(own.core.stats.history_lost, 3);
+    history_flush(&own.history);
+    fixture_turn(&f);
+    assert_int_equal(own.core.stats.history_lost, 3);
+    assert_int_equal(memory_store_count(f.ms, OP_RECORD), 1);
+    end_own();
 }
 
 static void what_is_not_sent_yet_is_sent_at_the_stop(void **state)
@@ -571,6 +606,7 @@ int main(void)
         TEST(long_lines_need_more_journeys),
         TEST(what_the_store_does_not_take_is_counted),
         TEST(memory_for_a_store_that_is_slow_is_bounded),
+        TEST(a_line_whose_names_are_too_long_is_lost),
         TEST(what_is_not_sent_yet_is_sent_at_the_stop),
         TEST(what_came_late_is_told_in_order),
         TEST(tells_the_newest_up_to_the_limit),

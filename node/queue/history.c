@@ -152,14 +152,21 @@ static struct history_batch *batch_with_room(struct history *h, unsigned bucket,
     return open_batch(h, bucket);
 }
 
+/* What a hand put into Redis may have names of any length. */
+static bool has_room_for_names(const struct history_item *line)
+{
+    return line->topic.len <= NAME_MAX_BYTES && line->id.len <= NAME_MAX_BYTES;
+}
+
 /* Of a topic whose history is on. */
 static void write_line(struct history *h, unsigned bucket, struct history_item line)
 {
-    struct history_batch *b;
+    struct history_batch *b = NULL;
 
     line.node = cut(h->core->options.node, OP_NODE_MAX);
     line.client = cut(line.client, JOB_HOLDER_MAX);
-    b = batch_with_room(h, bucket, text_bytes(&line));
+    if (has_room_for_names(&line))
+        b = batch_with_room(h, bucket, text_bytes(&line));
     if (!b) {
         h->core->stats.history_lost++;
         return;
@@ -248,12 +255,10 @@ static bool tell_move(const struct op *op, struct history_item *item)
     return true;
 }
 
-/* An id that dueq never gave may be as long as it likes. */
 static bool tell_repair(const struct op *op, struct history_item *item)
 {
     item->event = EVENT_REPAIRED;
-    return op->out.repair.damage != DAMAGE_NONE && op->id.len > 0 &&
-           op->id.len <= NAME_MAX_BYTES;
+    return op->out.repair.damage != DAMAGE_NONE && op->id.len > 0;
 }
 
 static bool (*const tell[OP_COUNT])(const struct op *op, struct history_item *item) = {

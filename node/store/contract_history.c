@@ -247,6 +247,19 @@ static void a_scan_records_nothing_where_history_is_off(void **state)
     assert_int_equal(lines_of("d"), 0);
 }
 
+/* A hand may give them: no length of a name may stop a bucket's scan. */
+static void a_scan_moves_a_job_whose_name_has_no_room_in_a_line(void **state)
+{
+    static char id[257];
+
+    memset(id, 'x', sizeof(id) - 1);
+    switch_on(true);
+    push_delayed("short", 1);
+    wait_until(push_delayed(id, 1).out.push.due_ms);
+    assert_int_equal(run_well(scan_op(PLENTY)).out.scan.moved, 2);
+    assert_int_equal(lines_of("short"), 1);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_job_without_history_has_no_lines),
@@ -258,6 +271,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_scan_records_what_became_due_and_ran_out),
     TEST(a_scan_records_who_died_of_what),
     TEST(a_scan_records_nothing_where_history_is_off),
+    TEST(a_scan_moves_a_job_whose_name_has_no_room_in_a_line),
 };
 
 const struct contract_part contract_history = {tests, sizeof(tests) / sizeof(*tests)};

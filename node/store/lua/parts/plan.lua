@@ -51,8 +51,13 @@ local function plan_settings(plan, row, history_bytes)
     end
 end
 
--- A line of the history. Who had the job is in its value.
+-- A line of the history. Who had the job is in its value. One whose names are longer than dueq
+-- gives them has none: they have no room in it.
 local function plan_line(plan, event, death, at, id, value)
+    local NAME_MAX = 200
+    if #plan.topic > NAME_MAX or #id > NAME_MAX then
+        return
+    end
     local lines, client = more_of(plan).lines, ''
     if byte(value) >= 128 and event ~= DUE then
         local from = byte(value) % 128 >= 64 and 47 or 25
