@@ -105,6 +105,16 @@ static void a_topic_that_is_not_listed_is_listed_again(void **state)
     assert_int_equal(run_well(op).out.topics.count, 1);
 }
 
+/* The scan plans one for a second later, when it has met a contradiction. */
+static void an_event_that_comes_soon_is_no_damage(void **state)
+{
+    wait_until(push_delayed("a", 1).out.push.due_ms);
+    plant_score('t', "orders", store_now() + 1500);
+    assert_int_equal(mend(""), DAMAGE_NONE);
+    plant_score('t', "orders", store_now() + FAR_MS);
+    assert_mended("", DAMAGE_NO_EVENT);
+}
+
 static void an_event_that_is_missing_or_late_is_planned(void **state)
 {
     int64_t due_ms = push_delayed("a", FAR_MS).out.push.due_ms;
@@ -252,6 +262,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_ttl_is_watched_again),
     TEST(who_has_no_ttl_is_not_watched),
     TEST(a_topic_that_is_not_listed_is_listed_again),
+    TEST(an_event_that_comes_soon_is_no_damage),
     TEST(an_event_that_is_missing_or_late_is_planned),
     TEST(sound_jobs_are_no_suspects),
     TEST(a_suspect_that_is_sound_stays_as_it_is),

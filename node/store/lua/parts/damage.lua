@@ -9,7 +9,8 @@ local function watched_until(value)
 end
 
 -- The topic itself: what is wrong, and its next event, as far as it is in a place. One that is
--- planned for now or earlier is never too late.
+-- planned for now or earlier is never too late, nor one that comes within SOON_MS: a scan that met a
+-- contradiction looks again a second later.
 local function topic_damage(key, j, t, a, topic)
     local first = math.huge
     for letter in string.gmatch('dve', '.') do
@@ -17,6 +18,8 @@ local function topic_damage(key, j, t, a, topic)
         first = math.min(first, tonumber(score) or math.huge)
     end
     local is_listed = call('ZSCORE', a, topic) or call('HLEN', j) == 0
+    local SOON_MS = 2000
     local planned = tonumber(call('ZSCORE', t, topic) or math.huge)
-    return not is_listed and NOT_LISTED or planned > math.max(first, now) and NO_EVENT or NONE, first
+    local is_late = planned > math.max(first, now + SOON_MS)
+    return not is_listed and NOT_LISTED or is_late and NO_EVENT or NONE, first
 end
