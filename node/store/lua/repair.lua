@@ -9,11 +9,14 @@
 -- what is wrong, and what the job has to be and where; then every place is made to say so. Of
 -- several damages the answer names the first in the order in which they are looked for.
 --
--- Where halving does not find a ready job, its list may be out of order: then all of it is looked
--- through. So are the ranked ones, because their members begin with keys that are not known.
+-- Where halving does not find a ready job, its list may be out of order: then LOOK_MAX entries from
+-- both ends on are looked through. A job that is not found there has another entry made, and its
+-- old one is a tombstone. Ranked entries with other keys than the header's are tombstones too, so of
+-- q no more than LOOK_MAX are looked through: what is left is dropped when it comes first.
 
 local j = KEYS[1]
 local topic, id = ARGV[1], ARGV[2]
+local LOOK_MAX = 1000
 
 local key = {}
 for letter in string.gmatch('pdrqvxe', '.') do
@@ -41,34 +44,42 @@ end
 
 local value = call('HGET', j, id)
 local is_mine = value and is_ours(value)
+local state = is_mine and byte(value) % 8
+local entry = state == READY and sub(value, 14, 19) .. id
 local has_body = call('HEXISTS', key.p, id) == 1
 local scores = {}
 for letter in string.gmatch('dvxe', '.') do
     scores[letter] = tonumber(call('ZSCORE', key[letter], id) or nil)
 end
 
--- Its entries in q, each behind its score.
+-- Of q: its entries that are found, each behind its score.
 local function ranked_entries()
-    local entries, cursor = {}, '0'
-    if call('ZCARD', key.q) == 0 then
-        return entries
-    end
-    local pattern = string.rep('?', 6) .. string.gsub(id, '[%*%?%[%]%^\\]', '\\%0')
-    repeat
-        local page = call('ZSCAN', key.q, cursor, 'MATCH', pattern, 'COUNT', 10000)
-        for i = 1, #page[2], 2 do
-            if sub(page[2][i], 7) == id then
-                entries[page[2][i]] = tonumber(page[2][i + 1])
+    local entries, size = {}, call('ZCARD', key.q)
+    local function note(members)
+        for i = 1, #members, 2 do
+            if sub(members[i], 7) == id then
+                entries[members[i]] = tonumber(members[i + 1])
             end
         end
-        cursor = page[1]
-    until cursor == '0'
+    end
+    if entry and size > 0 then
+        entries[entry] = tonumber(call('ZSCORE', key.q, entry) or nil)
+    end
+    if size > LOOK_MAX then
+        note(call('ZRANGE', key.q, -LOOK_MAX / 2, -1, 'WITHSCORES'))
+        size = LOOK_MAX / 2
+    end
+    if size > 0 then
+        note(call('ZRANGE', key.q, 0, size - 1, 'WITHSCORES'))
+    end
     return entries
 end
 
-local function is_in_list(entry)
+local function is_in_list()
     local _, found = index_from(key.r, parse('>I6', entry))
-    return found == entry or call('LPOS', key.r, entry) and true
+    return found == entry
+        or call('LPOS', key.r, entry, 'MAXLEN', LOOK_MAX)
+        or call('LPOS', key.r, entry, 'RANK', -1, 'MAXLEN', LOOK_MAX)
 end
 
 -- ---- judge: the first damage found, what the job becomes (nil: as it is), what is wrong where ----
@@ -79,16 +90,14 @@ local function is_damaged(what)
     damage = damage == NONE and what or damage
 end
 
-local state = is_mine and byte(value) % 8
 local is_big = is_mine and byte(value) % 16 >= 8
-local entry = state == READY and sub(value, 14, 19) .. id
 local place = state and PLACES[state] -- where it has to be; nil for a ready one
 
 local function is_in_its_place()
     if place then
         return scores[place] ~= nil
     elseif priority(value) == COMMON_PRIORITY then
-        return is_in_list(entry)
+        return is_in_list()
     end
     return ranked[entry] == priority(value)
 end
