@@ -176,6 +176,13 @@ def test_what_the_failed_request_had_done_counts_too():
     assert done.json()["count"] == 300 and done.json()["has_more"] is True
 
 
+def test_a_sweep_that_makes_no_progress_ends_and_says_that_there_are_more():
+    requests = []
+    with server([COUNTS, swept(1000, True), swept(0, True)], requests) as url:
+        done = Dueqctl(url).ok("purge", "t", "--state", "ready")
+    assert done.text == "1000 purged, there are more\n" and len(requests) == 3
+
+
 def test_where_the_first_request_fails_nothing_is_said_of_what_is_left():
     refusal = reply(b"503 Service Unavailable", b'{"error":{"code":"unavailable","message":"away"}}')
     with server([COUNTS, refusal]) as url:

@@ -23,6 +23,7 @@ struct work {
     int64_t limit; /* of the next request */
     bool has_more; /* as the last answer says of its part */
     bool is_interrupted;
+    bool is_stuck; /* an answer without progress, though there are more */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -70,6 +71,7 @@ static void sweep_part(struct work *w, const struct sweep_part *part, struct fai
         if (clock_mono_ms() - begin_ms < SOON_MS && w->limit < LIMIT_MAX)
             w->limit *= 2;
         is_over = !w->has_more || count <= 0;
+        w->is_stuck |= w->has_more && count == 0;
         w->count += count < 0 ? failure->count : count;
         left -= count;
         progress_show(&w->progress, w->count, w->total);
@@ -100,7 +102,7 @@ static void say_why_not_all(const struct work *w, const struct failure *failure)
 /* Of what was there when it began: what came in meanwhile does not count. */
 static bool has_more(const struct work *w, const struct failure *failure)
 {
-    if (failure->end != CTL_DONE || w->is_interrupted)
+    if (failure->end != CTL_DONE || w->is_interrupted || w->is_stuck)
         return true;
     return w->sweep->is_cut && (w->has_more || w->sweep->leaves_any);
 }
