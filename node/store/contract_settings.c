@@ -121,6 +121,24 @@ static void pages_tell_all_topics_with_settings(void **state)
         assert_in_range(told[n], 1, 2);
 }
 
+static void a_page_drops_the_pause_that_is_over_of_a_topic_that_is_none(void **state)
+{
+    struct op page = {.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)}, op;
+
+    run_well(push_op(OTHER, "a"));
+    run_well((struct op){
+        .verb = OP_CONFIGURE,
+        .topic = OTHER,
+        .in.configure = {.has_pause = true, .pause_ms = 1},
+    });
+    op = pause_for(1);
+    wait_until(op.now_ms + 2);
+    assert_int_equal(run_well(page).out.settings.count, 1); /* the scan drops that one */
+    assert_int_equal(settings_of(TOPIC).paused_until_ms, 0);
+    pause_for(FAR_MS);
+    assert_int_equal(run_well(page).out.settings.count, 2);
+}
+
 static void settings_alone_make_no_topic(void **state)
 {
     struct op op = {.verb = OP_TOPICS, .bucket = bucket_of(TOPIC), .in.topics.limit = 10};
@@ -292,6 +310,7 @@ static const struct CMUnitTest tests[] = {
     TEST(what_is_unset_is_gone),
     TEST(a_pause_and_the_settings_leave_each_other_alone),
     TEST(pages_tell_all_topics_with_settings),
+    TEST(a_page_drops_the_pause_that_is_over_of_a_topic_that_is_none),
     TEST(settings_alone_make_no_topic),
     TEST(a_paused_topic_hands_out_nothing),
     TEST(what_was_handed_out_before_a_pause_can_be_ended),

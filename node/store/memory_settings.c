@@ -67,6 +67,13 @@ enum status memory_run_configure(struct call *c)
     return answer(c);
 }
 
+/* Only that a pause was; and no scan ends it. */
+static bool says_nothing(const struct call *c, const struct topic *topic)
+{
+    return !topic->settings.set && topic->settings.paused_until_ms <= c->now_ms &&
+           !memory_topic_exists(topic);
+}
+
 static enum status page(struct call *c)
 {
     struct settings_row *rows = room_get(c->room, OP_ROWS_MAX * sizeof(*rows));
@@ -76,8 +83,11 @@ static enum status page(struct call *c)
 
     while (count < OP_ROWS_MAX &&
            (topic = memory_topic_next(c->bucket, after, memory_topic_has_settings))) {
-        rows[count++] = (struct settings_row){topic->name, topic->settings};
         after = topic->name;
+        if (says_nothing(c, topic))
+            topic->settings.paused_until_ms = 0;
+        else
+            rows[count++] = (struct settings_row){topic->name, topic->settings};
     }
     c->op->out.settings.rows = rows;
     c->op->out.settings.count = count;

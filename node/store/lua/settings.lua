@@ -1,10 +1,13 @@
 -- settings: of a topic, or of some of the bucket's.
 --
--- KEYS   c
+-- KEYS   c, and by rule the bucket's a
 -- ARGV   topic ('': some), the last answer's next ('': from the first)
 -- answer code, now, wait (always -1), next ('': no more), then for each topic: its name, its
 --        settings, packed (node/store/settings.h)
 -- USES   now
+--
+-- A pause ends with its topic's scan; but of a topic that is not in a there is none. So a page drops
+-- the rows that say no more than that a pause was.
 
 local c = KEYS[1]
 local topic, after = ARGV[1], ARGV[2]
@@ -17,4 +20,18 @@ if not string.match(after, '^%d*$') or #after > 19 then
     return {OUT_OF_RANGE, now, -1}
 end
 local page = call('HSCAN', c, after == '' and '0' or after, 'COUNT', 100)
-return {OK, now, -1, page[1] ~= '0' and page[1] or '', unpack(page[2])}
+local answer, over = {OK, now, -1, page[1] ~= '0' and page[1] or ''}, {}
+local a, nothing_set = sub(c, 1, -2) .. 'a', string.rep('\0', 39)
+for i = 1, #page[2], 2 do
+    local name, row = page[2][i], page[2][i + 1]
+    if sub(row, 7) == nothing_set and parse('>I6', row) <= now and not call('ZSCORE', a, name) then
+        over[#over + 1] = name
+    else
+        answer[#answer + 1] = name
+        answer[#answer + 1] = row
+    end
+end
+if #over > 0 then
+    call('HDEL', c, unpack(over))
+end
+return answer
