@@ -86,12 +86,17 @@ static void say_the_rest(struct reconciler *r)
     r->said_since_mono_ms = now_of(r);
 }
 
+static void say_the_rest_in_time(struct reconciler *r)
+{
+    if (now_of(r) - r->said_since_mono_ms >= SAY_EVERY_MS)
+        say_the_rest(r);
+}
+
 static void say(struct reconciler *r, enum damage damage)
 {
     const struct suspected *s = r->suspect;
 
-    if (now_of(r) - r->said_since_mono_ms >= SAY_EVERY_MS)
-        say_the_rest(r);
+    say_the_rest_in_time(r);
     if (r->said >= SAY_MAX) {
         r->unsaid++;
         return;
@@ -185,7 +190,7 @@ static void end_walk(struct reconciler *r)
 {
     r->core->stats.audit_walks++;
     r->walk_at_mono_ms = r->next_walk_mono_ms;
-    say_the_rest(r);
+    say_the_rest_in_time(r);
 }
 
 static void go_to_next_topic(struct reconciler *r)

@@ -363,6 +363,19 @@ static void an_engine_mends_while_it_is_active(void **state)
     assert_int_equal(queue_stats(f.q)->suspects, 1);
 }
 
+static void the_lines_of_a_minute_are_counted_through_many_walks(void **state)
+{
+    uint64_t walks;
+
+    lose("t", "1");
+    fixture_advance(&f, 30000);
+    assert_int_equal(repaired(), 1);
+    walks = core.stats.audit_walks;
+    fixture_advance(&f, 20000);
+    assert_true(core.stats.audit_walks > walks);
+    assert_int_equal(r.said, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -385,6 +398,7 @@ int main(void)
         TEST(a_topic_that_cannot_be_looked_at_is_left_to_the_next_walk),
         TEST(names_that_cannot_be_had_are_asked_for_in_the_next_walk),
         TEST(an_engine_mends_while_it_is_active),
+        TEST(the_lines_of_a_minute_are_counted_through_many_walks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
