@@ -23,6 +23,8 @@ struct refresh {
     char topic[];
 };
 
+/* Topics that have changed. The round goes on without: a store that has no wake-ups for us may
+ * answer all the same. */
 static bool may_read(const struct settings_reader *r)
 {
     return r->is_store_up && !r->is_closing;
@@ -64,7 +66,7 @@ static void skip_bucket(struct settings_reader *r)
     step(r);
     if (r->hurried > 0)
         r->hurried = r->core->store->buckets;
-    timer_arm(r->core->timers, &r->rest, RETRY_MS);
+    timer_arm(r->core->timers, &r->rest, r->is_store_up ? RETRY_MS : REST_MS);
 }
 
 static void finish_bucket(struct settings_reader *r)
@@ -85,7 +87,7 @@ static void on_page(struct op *op)
     struct bytes next = op->out.settings.next;
 
     r->is_reading = false;
-    if (!may_read(r))
+    if (r->is_closing)
         return;
     if (op->status != STATUS_OK || next.len > sizeof(r->after)) {
         LOG_DEBUG("queue", "settings of bucket %u: %s", op->bucket, status_text(op->status));
@@ -208,11 +210,10 @@ void settings_reader_refresh(struct settings_reader *r, struct bytes topic)
 
 /* ---- life ---- */
 
-static void rest_for_good(struct settings_reader *r)
+static void leave_refreshes(struct settings_reader *r)
 {
     struct list *link;
 
-    timer_disarm(r->core->timers, &r->rest);
     timer_disarm(r->core->timers, &r->retry);
     while ((link = list_first(&r->waiting)))
         drop(r, CONTAINER_OF(link, struct refresh, link));
@@ -221,16 +222,19 @@ static void rest_for_good(struct settings_reader *r)
 void settings_reader_set_store(struct settings_reader *r, bool is_up)
 {
     r->is_store_up = is_up;
-    if (may_read(r))
+    if (may_read(r)) {
         read_all(r);
-    else
-        rest_for_good(r);
+    } else {
+        r->hurried = 0;
+        leave_refreshes(r);
+    }
 }
 
 void settings_reader_close(struct settings_reader *r)
 {
     r->is_closing = true;
-    rest_for_good(r);
+    timer_disarm(r->core->timers, &r->rest);
+    leave_refreshes(r);
 }
 
 void settings_reader_init(struct settings_reader *r, struct core *core,
@@ -240,6 +244,7 @@ void settings_reader_init(struct settings_reader *r, struct core *core,
     list_init(&r->waiting);
     timer_init(&r->rest, on_rest);
     timer_init(&r->retry, on_retry);
+    timer_arm(core->timers, &r->rest, REST_MS);
 }
 
 void settings_reader_fini(struct settings_reader *r)

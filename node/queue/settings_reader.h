@@ -6,8 +6,10 @@
  *   - The store says that a topic has changed: it is read. What changes again while its read is
  *     on its way is read once more, so many changes are one read or two. Changes of more topics
  *     than REFRESHES_MAX at once: everything is read, as above.
- *   - Always: one bucket a second, for what was missed.
- * What cannot be read is tried again a moment later, while the store is up.
+ *   - Always: one bucket a second, for what was missed; also when the store is not up, for it
+ *     may answer all the same, and only have no wake-ups for us.
+ * What cannot be read is tried again a moment later; a topic that has changed, while the store
+ * is up.
  */
 #ifndef DUEQ_NODE_QUEUE_SETTINGS_READER_H
 #define DUEQ_NODE_QUEUE_SETTINGS_READER_H
