@@ -112,6 +112,37 @@ static void a_ranked_entry_of_a_job_that_is_elsewhere_goes(void **state)
     ASSERT_LIST(JOB_DELAYED, "a*[b]?");
 }
 
+static void push_many(unsigned count)
+{
+    static struct op ops[1500];
+
+    for (unsigned i = 0; i < count; i++)
+        ops[i] = push_op(TOPIC, "");
+    run_all(ops, count);
+}
+
+/* Of a list that is out of order only the ends are looked through: its old entry, far inside,
+ * becomes a tombstone. */
+static void a_ready_job_that_is_not_found_in_the_list_gets_another_entry(void **state)
+{
+    unsigned purged = 0;
+    struct op op;
+
+    push_many(1100);
+    push("a");
+    push_many(1500);
+    plant("LSET", 'r', "975 \xff\xff\xff\xff\xff\xffghost"); /* halving goes astray there */
+    assert_int_equal(mend("a"), DAMAGE_NO_PLACE);
+    assert_int_equal(mend("a"), DAMAGE_NONE);
+    assert_int_equal(plant("LLEN", 'r', ""), 2602);
+    do {
+        op = purge(JOB_READY, OP_CHUNK_MAX);
+        purged += op.out.chunk.count;
+    } while (op.out.chunk.has_more);
+    assert_int_equal(purged, 2600); /* all but the one whose entry is the ghost's now */
+    assert_gone("a");
+}
+
 static void a_place_without_a_job_goes(void **state)
 {
     static const char letters[] = "dvxe";
@@ -227,6 +258,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_wrong_entry_of_a_job_goes),
     TEST(the_header_is_believed_before_the_places),
     TEST(a_ranked_entry_of_a_job_that_is_elsewhere_goes),
+    TEST(a_ready_job_that_is_not_found_in_the_list_gets_another_entry),
     TEST(a_place_without_a_job_goes),
     TEST(a_ranked_entry_without_its_job_is_a_tombstone),
     TEST(a_body_of_a_job_that_has_its_own_goes),
