@@ -369,7 +369,8 @@ const char *op_word(enum op_verb verb);
 const char *event_word(enum job_event event);
 const char *damage_word(enum damage damage);
 
-/* Does it only look? Then nothing has changed, however it ended. */
+/* Does it only look? Then nothing has changed, however it ended. (A page of settings drops rows
+ * that say nothing any more.) */
 bool op_is_read(enum op_verb verb);
 
 /* Is it of in.leases, DELIVERED, KEEP or RETURN? */
