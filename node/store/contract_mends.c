@@ -255,6 +255,18 @@ static void places_tell_every_topic_with_a_key(void **state)
     assert_true(told[0] > 0 && told[1] > 0);
 }
 
+static void settings_that_are_not_ours_count_as_none(void **state)
+{
+    struct topic_settings settings = {.set = SETTING_BIT(MAX_TRIES), .max_tries = 3};
+
+    push("a");
+    plant("HSET", 'c', "orders bad");
+    assert_int_equal(settings_of(TOPIC).set, 0);
+    assert_int_equal(pop(1).out.pop.count, 1);
+    configure(settings, SETTING_BIT(MAX_TRIES));
+    assert_int_equal(settings_of(TOPIC).max_tries, 3);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_job_whose_body_is_lost_dies_of_it),
@@ -269,6 +281,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_repair_changes_nothing_that_is_sound),
     TEST(every_job_of_many_is_looked_at),
     TEST(what_has_no_room_in_an_answer_is_found_the_next_time),
+    TEST(settings_that_are_not_ours_count_as_none),
     TEST(places_tell_every_topic_with_a_key),
 };
 

@@ -215,6 +215,19 @@ static bool take_settings(const redisReply *reply, size_t i, struct topic_settin
     return packed.len == 0 || settings_unpack(packed, settings);
 }
 
+/* A row that is damaged, or not ours, is none: it must not take the others with it. */
+static bool take_settings_row(const redisReply *reply, size_t i,
+                              struct topic_settings *settings)
+{
+    struct bytes packed;
+
+    if (!take_bytes(reply, i, &packed))
+        return false;
+    if (!settings_unpack(packed, settings))
+        *settings = (struct topic_settings){0};
+    return true;
+}
+
 static void put_settings(struct op *op, const struct reply_room *room, unsigned count,
                          struct bytes next)
 {
@@ -240,7 +253,7 @@ static bool take_settings_of_topic(const redisReply *reply, struct op *op,
 
     *row = (struct settings_row){.topic = op->topic};
     if (reply->elements != HEAD + 1 &&
-        (reply->elements != HEAD + 3 || !take_settings(reply, HEAD + 2, &row->settings)))
+        (reply->elements != HEAD + 3 || !take_settings_row(reply, HEAD + 2, &row->settings)))
         return false;
     put_settings(op, room, 1, BYTES(""));
     return true;
@@ -257,7 +270,7 @@ static bool take_settings_page(const redisReply *reply, struct op *op, struct re
         return take_settings_of_topic(reply, op, room);
     for (size_t i = HEAD + 1; i < reply->elements; i += 2, count++) {
         if (count == OP_ROWS_MAX || !take_bytes(reply, i, &room->settings[count].topic) ||
-            !take_settings(reply, i + 1, &room->settings[count].settings))
+            !take_settings_row(reply, i + 1, &room->settings[count].settings))
             return false;
     }
     put_settings(op, room, count, next);

@@ -271,6 +271,25 @@ static void reads_the_settings_of_one_topic(void **state)
     assert_int_equal(decode_built(&op), REPLY_MALFORMED);
 }
 
+static void settings_that_are_damaged_are_none(void **state)
+{
+    struct op of_topic = op_of(OP_SETTINGS), page = op_of(OP_SETTINGS);
+
+    of_topic.topic = BYTES("t");
+    build();
+    build_bytes(BYTES(""));
+    build_bytes(BYTES("t"));
+    build_bytes(BYTES("damaged"));
+    assert_int_equal(decode_built(&of_topic), REPLY_DONE);
+    assert_int_equal(of_topic.out.settings.rows[0].settings.set, 0);
+    build_bytes(BYTES("u"));
+    build_bytes(packed_settings());
+    assert_int_equal(decode_built(&page), REPLY_DONE);
+    assert_int_equal(page.out.settings.count, 2);
+    assert_int_equal(page.out.settings.rows[0].settings.set, 0);
+    assert_int_equal(page.out.settings.rows[1].settings.ttl_ms, 9);
+}
+
 static void build_settings(unsigned count)
 {
     build();
@@ -460,6 +479,7 @@ int main(void)
         cmocka_unit_test(refuses_a_cursor_that_is_too_long),
         cmocka_unit_test(reads_the_settings_as_they_are_now),
         cmocka_unit_test(reads_the_settings_of_one_topic),
+        cmocka_unit_test(settings_that_are_damaged_are_none),
         cmocka_unit_test(reads_a_page_of_settings),
         cmocka_unit_test(reads_what_a_job_went_through),
         cmocka_unit_test(reads_the_suspects_of_an_audit),

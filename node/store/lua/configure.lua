@@ -15,7 +15,8 @@ local topic, mask, given, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local FOREVER, NOTHING = 281474976710655, string.rep('\0', 45)
 local FIELDS = {{9, 12}, {13, 16}, {17, 18}, {19, 28}, {29, 34}, {35, 38}, {39, 44}, {45, 45}}
 
-local row = call('HGET', c, topic) or NOTHING
+local row = call('HGET', c, topic)
+row = row and #row == 45 and row or NOTHING -- else not ours
 local old = parse('>I6', row)
 local until_ms = old
 if mode == '1' then
