@@ -3,7 +3,6 @@
 import pytest
 
 from harness.http_api import new_job, path_of, refused
-from harness.http_raw import RawHttp
 from harness.wait import wait_until
 
 STATES = ("delayed", "ready", "reserved", "dead")
@@ -152,21 +151,15 @@ def test_a_purge_of_very_many(api, topic):
     assert api.pop(topic) == []
 
 
-def test_a_client_that_leaves_stops_its_purge(api, node, topic):
-    for _ in range(20):
-        api.push_all(topic, [new_job()] * 1000)
-    with RawHttp(node.http_port) as connection:
-        connection.request("POST", path_of("topics", topic, "purge"), b'{"states":["ready"]}')
-        wait_until(lambda: api.counts(topic)[1] < 20000, "it has begun",
-                   interval_s=0.001)
-    seen = []
-
-    def is_still():
-        seen.append(api.counts(topic)[1])
-        return len(seen) > 5 and len(set(seen[-5:])) == 1
-
-    wait_until(is_still, "it stands still")
-    assert seen[-1] > 0
+def test_what_wants_no_body_refuses_one_that_says_something(api, topic):
+    api.push(topic, id="1", delay_ms=60000)
+    for verb in ("run", "kick"):
+        with refused("bad_request", "delay_ms"):
+            api.done("POST", path_of("topics", topic, "jobs", "1", verb), {"delay_ms": 1},
+                     is_wrong=True)
+    with refused("bad_request", "for_ms"):
+        api.done("POST", path_of("topics", topic, "resume"), {"for_ms": 1}, is_wrong=True)
+    assert api.counts(topic) == (1, 0, 0, 0)
 
 
 @pytest.mark.parametrize("verb, code, members, named", [

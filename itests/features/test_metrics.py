@@ -11,6 +11,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from harness.build import ROOT, node_program
+from harness.http_api import new_job
 from harness.process import frozen
 from harness.redis_programs import RemovableRedis
 from harness.wait import wait_until
@@ -218,6 +219,31 @@ def test_reservations_that_run_out_are_counted(node, client, topic):
     assert client.pop(topic)
     wait_until(lambda: scrape(node).value("dueq_jobs_expired_total") == before + 1,
                "its time to run is over")
+
+
+def test_deaths_are_counted_by_their_reason_and_what_is_pruned_is_too(node, api, topic):
+    def deaths():
+        page = scrape(node)
+        return [page.value("dueq_jobs_died_total", reason=reason)
+                for reason in ("tries", "expired", "buried")]
+
+    def pruned():
+        return scrape(node).value("dueq_jobs_pruned_total")
+
+    before, pruned_before = deaths(), pruned()
+    api.push(topic, max_tries=1)
+    api.release(api.pop_one(topic))
+    for _ in range(3):
+        api.push(topic)
+        api.bury(api.pop_one(topic))
+    api.push(topic, delay_ms=3600000, ttl_ms=3600001)
+    api.push_all(topic, [new_job(ttl_ms=1)] * 2)
+    wait_until(lambda: deaths() == [before[0] + 1, before[1] + 2, before[2] + 3],
+               "all who died are counted")
+    assert api.counts(topic) == (1, 0, 0, 6)
+    api.set_settings(topic, dead_max=2)
+    wait_until(lambda: pruned() == pruned_before + 4, "the oldest dead are gone")
+    assert api.counts(topic) == (1, 0, 0, 2)
 
 
 def test_errors_are_counted_by_verb_and_status(node, topic):
