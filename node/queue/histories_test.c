@@ -521,6 +521,41 @@ static void turns_the_pages_until_the_end(void **state)
     assert_int_equal(told.items[1].event, EVENT_DELIVERED);
 }
 
+/* The first page of more takes so long, and has been answered. */
+static void ask_for_more_than_a_page(int64_t ms)
+{
+    touch_often(150);
+    fixture_advance(&f, 100);
+    memory_store_hold(f.ms);
+    begin_trace("t", "1", 140);
+    fixture_advance(&f, ms);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(told.done, 0);
+    assert_int_equal(memory_store_count(f.ms, OP_TRACE), 1);
+}
+
+static void rests_behind_a_page_for_as_long_as_that_took(void **state)
+{
+    ask_for_more_than_a_page(60);
+    fixture_advance(&f, 59);
+    assert_int_equal(memory_store_count(f.ms, OP_TRACE), 1);
+    fixture_advance(&f, 1);
+    assert_true(memory_store_count(f.ms, OP_TRACE) > 1);
+    fixture_advance(&f, 1000);
+    assert_int_equal(told.count, 140);
+}
+
+static void who_leaves_while_it_rests_is_told_so_once(void **state)
+{
+    ask_for_more_than_a_page(500);
+    queue_trace_cancel(f.q, &told.trace);
+    fixture_advance(&f, 100);
+    assert_int_equal(told.done, 1);
+    assert_int_equal(told.status, STATUS_CANCELLED);
+    assert_int_equal(memory_store_count(f.ms, OP_TRACE), 1);
+}
+
 static void what_is_wrong_with_a_question_is_said(void **state)
 {
     trace("-t", "1", 1);
@@ -611,6 +646,8 @@ int main(void)
         TEST(what_came_late_is_told_in_order),
         TEST(tells_the_newest_up_to_the_limit),
         TEST(turns_the_pages_until_the_end),
+        TEST(rests_behind_a_page_for_as_long_as_that_took),
+        TEST(who_leaves_while_it_rests_is_told_so_once),
         TEST(what_is_wrong_with_a_question_is_said),
         TEST(a_page_that_fails_ends_the_answer),
         TEST(who_has_left_is_told_so_once),

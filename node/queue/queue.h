@@ -250,6 +250,7 @@ struct trace {
     struct traces *traces;
     struct list link;
     struct op op;
+    struct timer rest;
     struct trace_room *room;
     bool is_cancelled;
 };

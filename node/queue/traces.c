@@ -6,6 +6,8 @@
 #include "node/queue/core.h"
 #include "node/queue/history.h"
 
+#define REST_MAX_MS 100
+
 /* A line as it is kept: topic and id are those of the trace. */
 struct trace_texts {
     char node[OP_NODE_MAX];
@@ -151,6 +153,27 @@ static enum status judge(const struct trace *trace)
     return op->status;
 }
 
+static void on_rested(struct timer *timer)
+{
+    struct trace *trace = CONTAINER_OF(timer, struct trace, rest);
+    struct core *core = trace->traces->core;
+
+    if (!trace->is_cancelled) {
+        ask_for_page(trace);
+        return;
+    }
+    end(trace, STATUS_CANCELLED);
+    core->on_end(core);
+}
+
+static void rest(struct trace *trace)
+{
+    struct timers *timers = trace->traces->core->timers;
+    int64_t took_ms = timers_now(timers) - trace->op.sent_mono_ms;
+
+    timer_arm(timers, &trace->rest, took_ms < REST_MAX_MS ? took_ms : REST_MAX_MS);
+}
+
 static void on_page(struct op *op)
 {
     struct trace *trace = CONTAINER_OF(op, struct trace, op);
@@ -159,7 +182,7 @@ static void on_page(struct op *op)
     if (status == STATUS_OK)
         keep_page(trace);
     if (status == STATUS_OK && trace->room->before_len > 0 && trace->count < trace->limit)
-        ask_for_page(trace);
+        rest(trace);
     else
         end(trace, status);
 }
@@ -175,6 +198,7 @@ static void take_in(struct traces *ts, struct trace *trace)
     trace->is_cancelled = false;
     trace->room = NULL;
     list_init(&trace->link);
+    timer_init(&trace->rest, on_rested);
 }
 
 void traces_begin(struct traces *ts, struct trace *trace)

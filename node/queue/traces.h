@@ -1,16 +1,19 @@
 /* What the history says of a job: page after page of its bucket's, from the newest line back.
  *
- *               +---- more, and not enough yet ----+
- *               v                                  |
- *   begin --> asking ------------------------------+--> on_done
- *                    the history's end, or enough
+ *               +--- rested --- resting <--- more, and not enough yet ---+
+ *               v                                                        |
+ *   begin --> asking ----------------------------------------------------+--> on_done
+ *                              the history's end, or enough
+ *
+ * Behind a page it rests for as long as that took, at most a tenth of a second, so that who
+ * asks for jobs of a bucket with a long history waits for one page, and not for all.
  *
  * A history is told by the store newest first, and only roughly in order: lines of several
  * nodes meet in it, each some milliseconds late. So what was found is put in order of time at
  * the end. What this node has not sent yet is sent first: who has just pushed a job finds it
  * pushed.
  *
- * A cancelled one ends with the answer it waits for.
+ * A cancelled one ends with the answer, or the rest, it waits for.
  */
 #ifndef DUEQ_NODE_QUEUE_TRACES_H
 #define DUEQ_NODE_QUEUE_TRACES_H
