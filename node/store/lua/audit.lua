@@ -4,21 +4,23 @@
 -- ARGV   topic, the last answer's next ('': from the first), limit
 -- answer code, now, wait (always -1), next ('': no more), how much it looked at, then for each
 --        suspect: id ('': the topic itself), number of the damage
--- USES   now beside priority expires index_from is_ours damage
+-- USES   now beside priority expires is_ours damage
 --
 -- First the topic, then its jobs, then the places, each by its own cursor: `phase:cursor`. What is
 -- found may be over, or not yet, when it is told; only repair says for sure. And what has no room in
 -- an answer is found the next time.
 --
 -- The ready list is not looked through: its tombstones are no damage. That a job is in a long one is
--- found by halving; that takes its time, so a call looks at as many jobs as about PROBES steps are
+-- found by guessing from its key, which grows along the list, each second time by halving. A step
+-- takes its time in the middle of a list, so a call looks at as many jobs as about PROBES steps are
 -- enough for. (What is behind PROBES_MAX is taken for sound: a page of a small hash is all of it,
 -- but then its list is long only by tombstones.) The bodies of p are not read, for they are large:
 -- of many, some are looked at by chance.
 
 local j = KEYS[1]
 local topic, after, limit = ARGV[1], ARGV[2], math.min(tonumber(ARGV[3]), 100)
-local PAGE, PROBES, PROBES_MAX, SHORT = 200, 300, 1200, 1000
+local PAGE, PROBES, PROBES_MAX, SHORT = 200, 100, 1200, 1000
+local STEPS = 5 -- a job, about
 
 local key = {}
 for letter in string.gmatch('pdrqvxe', '.') do
@@ -40,30 +42,60 @@ local function scores_of(place, ids)
     return #ids > 0 and call('ZMSCORE', place, unpack(ids)) or {}
 end
 
-local probes, steps, entries = 0, 0, {}
+local probes, length, first_key, last_key, entries = 0, 0, 0, 0, {}
 
-local function is_in_list(key_of_it, id)
-    if steps == 0 then
-        return entries[key_of_it .. id]
-    elseif probes > PROBES_MAX then
-        return true
-    end
-    probes = probes + steps
-    local _, found = index_from(key.r, parse('>I6', key_of_it))
-    return found == key_of_it .. id
+local function key_in(entry)
+    return #entry >= 6 and parse('>I6', entry) or math.huge
 end
 
--- A short list is read as a whole; of a long one, how many steps it takes to halve it.
+-- Between low and high, whose keys are about low_key and high_key.
+local function guess(low, high, low_key, high_key, wanted)
+    local part = (wanted - low_key) / (high_key - low_key)
+    if part >= 0 and part <= 1 then
+        return low + math.floor(part * (high - low - 1))
+    end
+    return low
+end
+
+local function is_in_long_list(key_of_it, id)
+    local wanted, by_halves = parse('>I6', key_of_it), false
+    local low, high, low_key, high_key = 0, length, first_key, last_key
+    while low < high do
+        local at = math.floor((low + high) / 2)
+        if not by_halves then
+            at = guess(low, high, low_key, high_key, wanted)
+        end
+        by_halves, probes = not by_halves, probes + 1
+        local entry = call('LINDEX', key.r, at)
+        if entry == key_of_it .. id then
+            return true
+        elseif key_in(entry) < wanted then
+            low, low_key = at + 1, key_in(entry)
+        else
+            high, high_key = at, key_in(entry)
+        end
+    end
+    return false
+end
+
+local function is_in_list(key_of_it, id)
+    if length <= SHORT then
+        return entries[key_of_it .. id]
+    end
+    return probes > PROBES_MAX or is_in_long_list(key_of_it, id)
+end
+
+-- A short list is read as a whole. Returns how many jobs to look at.
 local function read_list()
-    local length = call('LLEN', key.r)
+    length = call('LLEN', key.r)
     if length <= SHORT then
         for _, entry in ipairs(call('LRANGE', key.r, 0, -1)) do
             entries[entry] = true
         end
         return PAGE
     end
-    steps = math.ceil(math.log(length) / math.log(2))
-    return math.max(10, math.floor(PROBES / steps))
+    first_key, last_key = key_in(call('LINDEX', key.r, 0)), key_in(call('LINDEX', key.r, -1))
+    return math.floor(PROBES / STEPS)
 end
 
 local function place_damage(id, value, score)
