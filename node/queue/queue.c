@@ -52,12 +52,16 @@ static void before_send(struct core *core, const struct op *op)
     deliveries_before(&queue_of(core)->deliveries, op);
 }
 
-/* By an operation on it alone; the scan counts its own. */
+/* By an operation on it alone; the scan counts its own. What has lost its body is dead from its
+ * repair on. */
 static void count_death(struct queue_stats *stats, const struct op *op)
 {
     if ((op->verb == OP_RELEASE || op->verb == OP_BURY) && op->status == STATUS_OK &&
         op->out.change.death != DEATH_NONE)
         stats->died[op->out.change.death]++;
+    if (op->verb == OP_REPAIR && op->status == STATUS_OK &&
+        op->out.repair.damage == DAMAGE_NO_BODY)
+        stats->died[DEATH_DAMAGED]++;
 }
 
 static void after_answer(struct core *core, const struct op *op)
