@@ -48,7 +48,7 @@ class Model(Looks):
             if is_at:
                 given = Span(*(max(0, job["at_ms"] - now)
                                for now in (span.last, floor(span.first))))
-            expires = span.plus(rules["ttl_ms"]) if rules["ttl_ms"] else None
+            expires = self._expires(job, rules["ttl_ms"], span) if rules["ttl_ms"] else None
             life = Life(READY, span, rules["ttr_ms"], given, rules["priority"],
                         rules["max_tries"], tuple(sorted(rules["backoff"].items())),
                         job["body"], due, expires)
@@ -56,14 +56,28 @@ class Model(Looks):
             slack = Span(rules["ttl_ms"] - delay, rules["ttl_ms"] - delay)
             if is_at:
                 slack = span.plus(rules["ttl_ms"] - job["at_ms"])
-            if expires and slack.first < 1:
+            is_own = "ttl_ms" in job
+            if expires and is_own and slack.first < 1:
                 yield True, life
-            if expires and slack.last <= 0:
+            if expires and is_own and slack.last <= 0:
                 continue
             if not is_at and delay == 0:
                 yield False, life
             else:
                 yield from ((False, new) for new in life.moved(span, due))
+
+    @staticmethod
+    def _expires(job, ttl_ms, span):
+        """The topic's ttl counts from when the job is due; with `at` by what the node takes for
+        the store's clock, which is a little late."""
+        late_ms = 1000
+        if "ttl_ms" in job:
+            return span.plus(ttl_ms)
+        if "at_ms" not in job:
+            return span.plus(job.get("delay_ms", 0) + ttl_ms)
+        at_ms = job["at_ms"]
+        return Span(max(at_ms - 2, floor(span.first)) + ttl_ms,
+                    max(at_ms + late_ms, span.last) + ttl_ms)
 
     # ---- pop ----
 
