@@ -243,6 +243,24 @@ static void assert_nobody_waits_in_vain(void)
         assert_in_range(event_of_topic_ms(), 1, until_ms);
 }
 
+void twins_begin(void)
+{
+    struct op pause = {.verb = OP_CONFIGURE, .topic = TOPIC}, later = id_op(OP_MOVE, "a");
+
+    if (twins_below(4))
+        return;
+    pause.in.configure.has_pause = true;
+    pause.in.configure.pause_ms = 30;
+    later.in.move.states = FROM_ANYWHERE;
+    later.in.move.delay_ms = FAR_MS;
+    twins_run(pause);
+    twins_run(push_op(TOPIC, "a"));
+    twins_run(later);
+    step_pop(TOPIC);
+    twins_run(push_op(TOPIC, "b"));
+    assert_nobody_waits_in_vain();
+}
+
 void twins_step(void)
 {
     static const enum op_verb verbs[] = {

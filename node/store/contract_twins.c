@@ -139,6 +139,7 @@ struct op twins_run(struct op op)
 
 static void live(void)
 {
+    twins_begin();
     for (twins.step = 0; twins.step < STEPS; twins.step++)
         twins_step();
     twins_empty();

@@ -16,6 +16,10 @@ int64_t twins_now(void);
 /* How often a topic has been announced in memory. */
 unsigned twins_announced(struct bytes topic);
 
+/* Some lives begin in a pause that nobody has planned the end of, with a tombstone in the line.
+ */
+void twins_begin(void);
+
 /* One random operation. */
 void twins_step(void);
 
