@@ -265,9 +265,15 @@ def push_without_a_redis(stage):
 @way("NOT_READY")
 def ask_a_node_without_its_redis(stage):
     node = node_without_redis(stage)
-    method, target, reply = ask(node, "GET", "/health/ready")
-    assert reply.json["error"]["message"] in node.http("/v1/status")[1]
-    return method, target, reply
+    answers = []
+
+    def both_say_why():
+        """The reason changes as one attempt after the other fails."""
+        answers.append(ask(node, "GET", "/health/ready"))
+        return answers[-1][2].json["error"]["message"] in node.http("/v1/status")[1]
+
+    wait_until(both_say_why, "health and status give one reason")
+    return answers[-1]
 
 
 @way("STOPPING")
