@@ -26,6 +26,7 @@ def started(make_node, settings=None):
                       "store.command_timeout": "1m", **(settings or {})}).start()
     with node.python_client() as client:
         client.push("topic", "kept-1", delay=3600)
+    node.wait_settled()
     return node
 
 

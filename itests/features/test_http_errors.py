@@ -280,6 +280,7 @@ def ask_a_node_without_its_redis(stage):
 def ask_a_node_that_stops(stage):
     """A request whose answer hangs keeps it from being gone."""
     node = stage.node(store__command_timeout="5s")
+    node.wait_settled()
     with RawHttp(node.http_port) as connection, RawHttp(node.http_port) as busy:
         connection.request("GET", "/health/live")
         connection.reply()

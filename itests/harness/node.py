@@ -53,6 +53,13 @@ class Node:
         self.wait_ready()
         return self
 
+    def wait_settled(self):
+        """Until it knows the settings of all topics. Before that a push asks for those of its
+        topic first, and a Redis that hangs meanwhile makes it unavailable instead of unknown."""
+        buckets = int(self.settings.get("store.buckets", 64))
+        read = 'dueq_operations_total{verb="settings",result="ok"}'
+        wait_until(lambda: self.metrics().get(read, 0) >= buckets, "it knows all settings")
+
     def wait_ready(self):
         def ready_or_dead():
             return self.is_ready() or self.process.returncode is not None
