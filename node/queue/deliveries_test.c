@@ -13,9 +13,7 @@ static struct consumer a, b;
 static int set_up(void **state)
 {
     a = b = (struct consumer){0};
-    fixture_start(&f, 4);
-    queue_activate(f.q);
-    fixture_turn(&f);
+    fixture_start_active(&f, 4);
     return 0;
 }
 

@@ -30,9 +30,7 @@ struct follower {
 static int set_up(void **state)
 {
     c = (struct consumer){0};
-    fixture_start(&f, 4);
-    queue_activate(f.q);
-    fixture_turn(&f);
+    fixture_start_active(&f, 4);
     return 0;
 }
 

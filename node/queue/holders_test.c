@@ -15,9 +15,7 @@ static struct consumer a;
 static int set_up(void **state)
 {
     a = (struct consumer){.pop.client = BYTES("http 10.0.0.1:5")};
-    fixture_start(&f, 4);
-    queue_activate(f.q);
-    fixture_turn(&f);
+    fixture_start_active(&f, 4);
     return 0;
 }
 

@@ -34,6 +34,13 @@ void fixture_start(struct fixture *f, unsigned buckets)
     start_queue(f);
 }
 
+void fixture_start_active(struct fixture *f, unsigned buckets)
+{
+    fixture_start(f, buckets);
+    queue_activate(f->q);
+    fixture_turn(f);
+}
+
 void fixture_join(struct fixture *f, struct fixture *other)
 {
     timers_init(&f->timers, timers_now(&other->timers));

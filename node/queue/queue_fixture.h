@@ -42,8 +42,9 @@ struct consumer {
 
 struct queue_options fixture_options(void);
 void fixture_start(struct fixture *f, unsigned buckets);
-void fixture_join(struct fixture *f, struct fixture *other); /* a second node */
-void fixture_end(struct fixture *f);                         /* stops the queue if need be */
+void fixture_start_active(struct fixture *f, unsigned buckets); /* and it moves what is due */
+void fixture_join(struct fixture *f, struct fixture *other);    /* a second node */
+void fixture_end(struct fixture *f);                            /* stops the queue if need be */
 
 /* Runs everything that can happen without time passing; then lets time pass. */
 void fixture_turn(struct fixture *f);
