@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from harness.build import node_program
+from harness.dueqctl import Dueqctl
 from harness.flood import flooded  # noqa: F401, a fixture
 from harness.node import Node
 from harness.process import become_reaper
@@ -39,6 +40,12 @@ def node(tmp_path_factory, request):
         shared.stop()
     finally:
         shared.destroy()
+
+
+@pytest.fixture
+def ctl(node):
+    """dueqctl, for the shared node."""
+    return Dueqctl(f"http://127.0.0.1:{node.http_port}")
 
 
 @pytest.fixture

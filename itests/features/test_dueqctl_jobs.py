@@ -11,21 +11,11 @@ import pytest
 
 from harness.build import ROOT
 from harness.dueqctl import (DONE, NOTHING, REFUSED, UNKNOWN, USAGE, Dueqctl, environment,
-                             program)
+                             program, pop_one)
 from harness.wait import wait_until
 
 BODIES = [b"", b"plain", "\u00e9\u8ba2\u5355\U0001f600".encode(), b'{"a":"\\n"}', b"a\nb\r\n", b"a\0b",
           b"\xff\xfe", bytes(range(256)), b"-", b"x" * 300000]
-
-
-@pytest.fixture
-def ctl(node):
-    return Dueqctl(f"http://127.0.0.1:{node.http_port}")
-
-
-def pop_one(ctl, topic, *options):
-    [job] = ctl.json("pop", topic, *options)["jobs"]
-    return job
 
 
 # ---- push ----

@@ -5,18 +5,8 @@ import time
 
 import pytest
 
-from harness.dueqctl import NOTHING, REFUSED, USAGE, Dueqctl
+from harness.dueqctl import NOTHING, REFUSED, USAGE, Dueqctl, pop_one
 from harness.wait import wait_until
-
-
-@pytest.fixture
-def ctl(node):
-    return Dueqctl(f"http://127.0.0.1:{node.http_port}")
-
-
-def pop_one(ctl, topic, *options):
-    [job] = ctl.json("pop", topic, *options)["jobs"]
-    return job
 
 
 def shown(ctl, *words):

@@ -12,11 +12,6 @@ from harness.dueqctl import DONE, NOTHING, REFUSED, UNKNOWN, USAGE, Dueqctl, env
 from harness.wait import wait_until
 
 
-@pytest.fixture
-def ctl(node):
-    return Dueqctl(f"http://127.0.0.1:{node.http_port}")
-
-
 def ready(ctl, topic):
     return ctl.json("stats", topic)["topics"][0]["ready"]
 

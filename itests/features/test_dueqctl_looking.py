@@ -6,15 +6,8 @@ import os
 import pty
 import subprocess
 
-import pytest
-
 from harness.dueqctl import DONE, Dueqctl, environment, program
 from harness.wait import wait_until
-
-
-@pytest.fixture
-def ctl(node):
-    return Dueqctl(f"http://127.0.0.1:{node.http_port}")
 
 
 def fresh(make_node, **settings):

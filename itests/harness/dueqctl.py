@@ -143,3 +143,8 @@ class Running:
         self._process.wait()
         for file in (self._process.stdin, self._process.stdout, self._process.stderr):
             file.close()
+
+
+def pop_one(ctl, topic, *options):
+    [job] = ctl.json("pop", topic, *options)["jobs"]
+    return job
