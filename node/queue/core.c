@@ -33,8 +33,6 @@ static void on_stored(struct op *op)
 {
     struct core *core = op->core;
 
-    if (op_is_read(op->verb) && status_is_unknown(op->status))
-        op->status = STATUS_UNAVAILABLE;
     core->in_flight--;
     core->after(core, op);
     answer(core, op);

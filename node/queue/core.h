@@ -30,8 +30,7 @@ void core_init(struct core *core, const struct queue_options *options, struct st
                struct timers *timers);
 void core_fini(struct core *core);
 
-/* Of checked operations, topic and bucket set. Also again from their own on_done. What only
- * asks never ends UNKNOWN: nothing can have happened. It is UNAVAILABLE then. */
+/* Of checked operations, topic and bucket set. Also again from their own on_done. */
 void core_send(struct core *core, struct op *op);
 
 /* Answers it with `status` in a later turn; the store never sees it. */

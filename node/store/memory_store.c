@@ -65,6 +65,14 @@ static void set_outcome(struct op *op, enum status status)
     op->wait_ms = -1;
 }
 
+/* What only reads cannot have happened. */
+static enum status failure_of(const struct memory_store *ms, const struct op *op)
+{
+    bool is_lost_read = op_is_read(op->verb) && status_is_unknown(ms->failure);
+
+    return is_lost_read ? STATUS_UNAVAILABLE : ms->failure;
+}
+
 /* Does it reach the jobs, and how does it end if it cannot end well? */
 static void run(struct memory_store *ms, struct op *op, struct room *room)
 {
@@ -77,7 +85,7 @@ static void run(struct memory_store *ms, struct op *op, struct room *room)
     if (!ms->is_up)
         set_outcome(op, STATUS_UNAVAILABLE);
     else if (fails)
-        set_outcome(op, ms->failure);
+        set_outcome(op, failure_of(ms, op));
 }
 
 static void submit(struct store *store, struct op *op)

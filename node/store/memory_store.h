@@ -47,7 +47,8 @@ void memory_store_set_now(struct memory_store *ms, int64_t now_ms); /* it goes o
 
 enum memory_effect { MEMORY_UNDONE, MEMORY_DONE };
 
-/* The next `count` operations end with `status`; with UNKNOWN they may have taken effect. */
+/* The next `count` operations end with `status`; with UNKNOWN they may have taken effect, and
+ * those that only read end with UNAVAILABLE. */
 void memory_store_fail(struct memory_store *ms, unsigned count, enum status status,
                        enum memory_effect effect);
 

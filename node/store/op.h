@@ -9,7 +9,8 @@
  *   - outputs are valid only while on_done runs: what is needed longer is copied;
  *   - from on_done on the op is the caller's again (it may be freed or submitted anew there).
  *
- * STATUS_UNKNOWN means that it may have happened; every other failure that it did not.
+ * STATUS_UNKNOWN means that it may have happened; every other failure that it did not. What
+ * only reads (op_is_read) never ends so: its lost answer is UNAVAILABLE.
  */
 #ifndef DUEQ_NODE_STORE_OP_H
 #define DUEQ_NODE_STORE_OP_H
