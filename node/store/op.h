@@ -255,7 +255,8 @@ struct op {
             struct topic_settings settings;
             unsigned mask;    /* SETTING_BITs to be changed: to the value, or where not set in
                                * `settings`, to none */
-            bool has_pause;   /* settings.paused_until_ms counts: 0 resumes */
+            bool has_pause;   /* settings.paused_until_ms counts: 0 resumes, one that is past is
+                               * OUT_OF_RANGE */
             int64_t pause_ms; /* from now, instead of until; 0: until counts */
         } configure;
         struct {

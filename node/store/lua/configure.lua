@@ -2,7 +2,8 @@
 --
 -- KEYS   c t a r q
 -- ARGV   topic, mask (bit n: setting n becomes what is given, or unset), settings, packed
---        (node/store/settings.h), pause: 0 as it is, 1 until the time given, 2 for some ms, ms
+--        (node/store/settings.h), pause: 0 as it is, 1 until the time given (0: none), 2 for some
+--        ms, ms
 -- answer code, now, wait, the settings as they are now, packed ('': none)
 -- USES   now wake event
 --
@@ -21,11 +22,11 @@ local old = parse('>I6', row)
 local until_ms = old
 if mode == '1' then
     until_ms = parse('>I6', given)
+    if until_ms > 0 and until_ms <= now then
+        return {OUT_OF_RANGE, now, -1}
+    end
 elseif mode == '2' then
     until_ms = math.min(now + tonumber(ARGV[5]), FOREVER)
-end
-if mode ~= '0' and until_ms <= now then
-    until_ms = 0
 end
 
 local sets, fields = 0, ''
