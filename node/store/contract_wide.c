@@ -67,12 +67,15 @@ static struct op pause_op(struct bytes topic, int64_t ms)
 static void no_setting_changes_when_a_key_is_wrong(void **state)
 {
     struct op op = {.verb = OP_CONFIGURE, .topic = TOPIC, .in.configure.has_pause = true};
+    struct op pause = pause_op(OTHER, 1);
 
     set_a_wide_scene();
     pause_for(FAR_MS);
     contract_all_or_nothing(op, "ctar");
     op.verb = OP_SETTINGS;
     contract_all_or_nothing(op, "c");
+    wait_until(run_well(pause).now_ms + 2);
+    contract_all_or_nothing((struct op){.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)}, "ca");
 }
 
 static void no_repair_changes_a_job_when_a_key_is_wrong(void **state)
