@@ -113,6 +113,7 @@ static void check_bury(const struct op *r, const struct op *m)
 static void check_move(const struct op *r, const struct op *m)
 {
     SAME(out.change.due_ms);
+    SAME(out.change.stays);
 }
 
 static void check_chunk(const struct op *r, const struct op *m)

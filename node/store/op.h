@@ -303,6 +303,7 @@ struct op {
             int64_t deadline_ms; /* TOUCH */
             unsigned tries;      /* RELEASE, BURY: hand-overs so far */
             enum death death;    /* RELEASE: its tries are used up; BURY */
+            bool stays;          /* MOVE: it was ready, and is as it was */
         } change;                /* RELEASE, TOUCH, BURY, MOVE */
         struct {
             unsigned count; /* so many */

@@ -68,7 +68,13 @@ static bool take_bury(const redisReply *reply, struct op *op, struct reply_room 
 
 static bool take_move(const redisReply *reply, struct op *op, struct reply_room *room)
 {
-    return take_number(reply, HEAD, 0, INT64_MAX, &op->out.change.due_ms);
+    bool stays;
+
+    if (!take_bool(reply, HEAD + 1, &stays) ||
+        !take_number(reply, HEAD, 0, INT64_MAX, &op->out.change.due_ms))
+        return false;
+    op->out.change.stays = stays;
+    return true;
 }
 
 static bool take_get(const redisReply *reply, struct op *op, struct reply_room *room)

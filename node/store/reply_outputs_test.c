@@ -87,11 +87,16 @@ static void reads_what_touch_bury_and_move_changed(void **state)
     assert_int_equal(DECODE(&bury, "*4\n:0\n:1\n:1000\n:2\n"), REPLY_DONE);
     assert_int_equal(bury.out.change.tries, 2);
     assert_int_equal(bury.out.change.death, DEATH_BURIED);
-    assert_int_equal(DECODE(&move, "*4\n:0\n:1\n:-1\n:99\n"), REPLY_DONE);
+    assert_int_equal(DECODE(&move, "*5\n:0\n:1\n:-1\n:99\n:0\n"), REPLY_DONE);
     assert_int_equal(move.out.change.due_ms, 99);
+    assert_false(move.out.change.stays);
+    assert_int_equal(DECODE(&move, "*5\n:0\n:1\n:-1\n:99\n:1\n"), REPLY_DONE);
+    assert_true(move.out.change.stays);
     assert_int_equal(DECODE(&touch, "*3\n:0\n:1\n:-1\n"), REPLY_MALFORMED);
     assert_int_equal(DECODE(&bury, "*4\n:0\n:1\n:-1\n:65536\n"), REPLY_MALFORMED);
-    assert_int_equal(DECODE(&move, "*4\n:0\n:1\n:-1\n:-1\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&move, "*5\n:0\n:1\n:-1\n:-1\n:0\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&move, "*5\n:0\n:1\n:-1\n:99\n:2\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&move, "*4\n:0\n:1\n:-1\n:99\n"), REPLY_MALFORMED);
 }
 
 /* Only what is OK has outputs. */
