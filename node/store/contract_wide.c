@@ -179,6 +179,30 @@ static void a_dead_job_that_is_lost_stops_the_limits_of_its_topic(void **state)
     assert_dead("a", DEATH_BURIED);
 }
 
+/* ---- a value that dueq never wrote ---- */
+
+static void a_holder_that_is_too_long_is_cut_in_the_history(void **state)
+{
+    struct topic_settings history = {.set = SETTING_BIT(HISTORY), .history = true};
+    struct job job = hold("a", 1);
+    char value[JOB_HEADER_BYTES + 1 + JOB_HOLDER_MAX + 1];
+    struct op op = scan_op(), trace = id_op(OP_TRACE, "a");
+
+    memset(value, 'x', sizeof(value));
+    job_pack_header(&job, value);
+    value[0] |= (char)JOB_FLAG_HOLDER;
+    value[JOB_HEADER_BYTES] = JOB_HOLDER_MAX + 1;
+    configure(history, history.set);
+    plant_value("a", value, sizeof(value));
+    op.in.scan.history_bytes = 100000;
+    wait_until(store_now() + 2);
+    assert_int_equal(run_well(op).out.scan.expired, 1);
+    trace.in.trace.limit = 9;
+    trace = run_well(trace);
+    assert_int_equal(trace.out.trace.count, 1);
+    assert_int_equal(trace.out.trace.items[0].client.len, JOB_HOLDER_MAX);
+}
+
 /* ---- no rights on the channel, no memory ---- */
 
 static void no_sweep_happens_that_cannot_be_announced(void **state)
@@ -264,6 +288,7 @@ static const struct CMUnitTest tests[] = {
     TEST(no_orphan_is_passed_over),
     TEST(a_ttl_without_a_job_stops_its_topic_and_no_other),
     TEST(a_dead_job_that_is_lost_stops_the_limits_of_its_topic),
+    TEST(a_holder_that_is_too_long_is_cut_in_the_history),
     TEST(no_sweep_happens_that_cannot_be_announced),
     TEST(a_full_redis_lets_all_that_ends_jobs_go_on),
     TEST(a_full_redis_takes_no_settings_of_one_more_topic),

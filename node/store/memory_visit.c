@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "node/store/history.h"
 #include "node/store/memory_orphans.h"
 #include "node/store/memory_places.h"
 #include "node/store/memory_records.h"
@@ -69,6 +70,8 @@ static void note(struct visit *v, enum job_event event, const struct record *rec
     if (!set_or_zero(v, SETTING_BIT(HISTORY), v->settings.history) ||
         op->in.scan.history_bytes <= 0)
         return;
+    if (v->topic->name.len > HISTORY_NAME_MAX || job->id.len > HISTORY_NAME_MAX)
+        return; /* no room in a line of Redis's */
     if (event != EVENT_DUE)
         item.client = job->holder;
     memory_history_add(&v->c->bucket->history, &item);

@@ -333,6 +333,8 @@ static bool take_scan(const redisReply *reply, struct op *op, struct reply_room 
 
 /* ---- history ---- */
 
+/* A line that is not ours, for a hand has written it or an old one was longer, is passed over.
+ */
 static bool take_trace(const redisReply *reply, struct op *op, struct reply_room *room)
 {
     struct bytes next, packed;
@@ -340,10 +342,11 @@ static bool take_trace(const redisReply *reply, struct op *op, struct reply_room
 
     if (!take_cursor(reply, HEAD, &next))
         return false;
-    for (size_t i = HEAD + 1; i < reply->elements; i++, count++) {
+    for (size_t i = HEAD + 1; i < reply->elements; i++) {
         if (count == op->in.trace.limit || count == OP_RECORDS_MAX ||
-            !take_bytes(reply, i, &packed) || !history_unpack(packed, &room->items[count]))
+            !take_bytes(reply, i, &packed))
             return false;
+        count += history_unpack(packed, &room->items[count]);
     }
     op->out.trace.items = room->items;
     op->out.trace.count = count;

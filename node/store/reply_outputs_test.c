@@ -351,9 +351,20 @@ static void reads_what_a_job_went_through(void **state)
     build_trace(3);
     assert_int_equal(decode_built(&op), REPLY_MALFORMED);
     build_trace(1);
-    build_bytes(BYTES("no line of ours"));
+    build_number(7);
     assert_int_equal(decode_built(&op), REPLY_MALFORMED);
     assert_int_equal(op.status, STATUS_STORE_ERROR);
+}
+
+static void passes_over_a_line_that_is_not_ours(void **state)
+{
+    struct op op = op_of(OP_TRACE);
+
+    build_trace(1);
+    build_bytes(BYTES("no line of ours"));
+    assert_int_equal(decode_built(&op), REPLY_DONE);
+    assert_int_equal(op.out.trace.count, 1);
+    assert_true(bytes_equal(op.out.trace.items[0].id, BYTES("id")));
 }
 
 /* ---- repair ---- */
@@ -487,6 +498,7 @@ int main(void)
         cmocka_unit_test(settings_that_are_damaged_are_none),
         cmocka_unit_test(reads_a_page_of_settings),
         cmocka_unit_test(reads_what_a_job_went_through),
+        cmocka_unit_test(passes_over_a_line_that_is_not_ours),
         cmocka_unit_test(reads_the_suspects_of_an_audit),
         cmocka_unit_test(knows_what_a_repair_mended),
         cmocka_unit_test(finds_the_topics_in_the_names_of_keys),
