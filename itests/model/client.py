@@ -213,7 +213,9 @@ class Client:
             until = Span(body["until_ms"], body["until_ms"])
         elif for_ms is not None:
             body = {"for_ms": for_ms}
-        _, answer, span = self.ask("POST", path_of("topics", topic, "pause"), body)
+        code, answer, span = self.ask("POST", path_of("topics", topic, "pause"), body)
+        if code == "out_of_range" and until != FOREVER and until.first <= span.last:
+            return
         self.model.paused(topic, span.plus(for_ms) if for_ms is not None else until, answer, span)
 
     def resume(self, topic):

@@ -169,8 +169,6 @@ class Looks(Beliefs):
             it.paused_until = until_ms
         elif told is not None and until_ms.has(told):
             it.paused_until = told
-        elif told is None and until_ms.first <= span.last:
-            it.paused_until = 0
         else:
             raise Wrong(f"{topic}: paused until {until_ms}, and it says {answer}")
         self.check_pause(topic, answer, span)

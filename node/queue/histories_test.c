@@ -242,6 +242,17 @@ static void tells_who_was_buried_kicked_and_cancelled(void **state)
     assert_string_equal(story(), "pushed delivered died/buried moved cancelled");
 }
 
+static void a_run_that_changes_nothing_is_not_written(void **state)
+{
+    struct call run = {0};
+
+    push(&f, "t", "1", 5000, 60000);
+    run.op.in.move.states = 1u << JOB_DELAYED | 1u << JOB_READY;
+    assert_int_equal(submit(&f, &run, OP_MOVE, "t", "1", 0), STATUS_OK);
+    assert_int_equal(submit(&f, &run, OP_MOVE, "t", "1", 0), STATUS_OK);
+    assert_string_equal(story(), "pushed moved");
+}
+
 static void a_job_whose_consumer_had_left_is_returned(void **state)
 {
     push(&f, "t", "1", 0, 60000);
@@ -628,6 +639,7 @@ int main(void)
         TEST(a_release_says_when_it_is_due_again),
         TEST(a_release_that_was_the_last_try_is_a_death),
         TEST(tells_who_was_buried_kicked_and_cancelled),
+        TEST(a_run_that_changes_nothing_is_not_written),
         TEST(a_job_whose_consumer_had_left_is_returned),
         TEST(a_push_that_replaces_ends_a_job_and_begins_one),
         TEST(a_push_that_changed_nothing_is_not_written),

@@ -212,6 +212,34 @@ static void every_job_of_many_is_looked_at(void **state)
     assert_true(found.pages > 5);
 }
 
+/* Repair looks at so many from both ends on. In between, what is stray is a tombstone. */
+static void a_stray_entry_in_the_middle_of_many_is_not_told(void **state)
+{
+    static struct op ops[1200];
+    struct job alive, ghost = {.id = BYTES("ghost"), .stamp = JOB_KEY_MIDDLE};
+
+    for (unsigned i = 0; i < 1200; i++) {
+        ops[i] = push_op(TOPIC, "");
+        ops[i].in.push.rules.priority = i < 600 ? 5 : 7;
+    }
+    run_all(ops, 1200);
+    push_ranked("alive", 7);
+    alive = get("alive");
+    alive.stamp++;
+    plant_entry("ZADD %s 6 %b", 'q', &alive);
+    plant_entry("ZADD %s 6 %b", 'q', &ghost);
+    audit();
+    assert_int_equal(found.count, 0);
+    assert_int_equal(purge(JOB_READY, 600).out.chunk.count, 600);
+    audit();
+    assert_int_equal(found.count, 2);
+    assert_suspect("alive", DAMAGE_TWO_PLACES);
+    assert_int_equal(mend("alive"), DAMAGE_TWO_PLACES);
+    assert_mended("ghost", DAMAGE_NO_JOB);
+    plant_entry("ZADD %s 9 %b", 'q', &ghost);
+    assert_mended("ghost", DAMAGE_NO_JOB);
+}
+
 static void what_has_no_room_in_an_answer_is_found_the_next_time(void **state)
 {
     static struct op ops[150];
@@ -280,6 +308,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_suspect_that_is_sound_stays_as_it_is),
     TEST(a_repair_changes_nothing_that_is_sound),
     TEST(every_job_of_many_is_looked_at),
+    TEST(a_stray_entry_in_the_middle_of_many_is_not_told),
     TEST(what_has_no_room_in_an_answer_is_found_the_next_time),
     TEST(settings_that_are_not_ours_count_as_none),
     TEST(places_tell_every_topic_with_a_key),

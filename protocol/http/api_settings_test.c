@@ -102,8 +102,22 @@ static void pauses_for_a_while_or_until_a_time(void **state)
                  "{\"paused\":true,\"paused_until_ms\":1900000900000}");
     assert_has(call(f, "GET", SETTINGS, NULL),
                "\"paused\":true,\"paused_until_ms\":1900000900000}");
-    assert_reply(call(f, "POST", "/v1/topics/t/pause", "{\"until_ms\":1}"), 200,
-                 "{\"paused\":false,\"paused_until_ms\":null}");
+}
+
+/* Whoever gives such a time has made a mistake: it ends no pause. */
+static void refuses_a_pause_until_a_time_that_is_past(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    memory_store_set_now(f->ms, 1900000000000);
+    call(f, "POST", "/v1/topics/t/pause", "{}");
+    reply = call(f, "POST", "/v1/topics/t/pause", "{\"until_ms\":1}");
+    assert_error(reply, 400, "out_of_range");
+    assert_has(reply, "until_ms: that is past");
+    assert_error(call(f, "POST", "/v1/topics/t/pause", "{\"until_ms\":1900000000000}"), 400,
+                 "out_of_range");
+    assert_has(call(f, "GET", SETTINGS, NULL), "\"paused\":true,\"paused_until_ms\":null}");
 }
 
 static void says_what_is_wrong_with_a_pause(void **state)
@@ -167,6 +181,7 @@ int main(void)
         TEST(a_push_takes_from_them_what_it_leaves_out),
         TEST(pauses_until_it_is_resumed),
         TEST(pauses_for_a_while_or_until_a_time),
+        TEST(refuses_a_pause_until_a_time_that_is_past),
         TEST(says_what_is_wrong_with_a_pause),
         TEST(lists_the_topics_that_have_any),
         TEST(tells_why_the_store_has_no_settings),
