@@ -4,7 +4,9 @@
  * consumers and wakes them, confirms deliveries, and (while active) moves what is due. It
  * knows nothing of sockets, of ZooKeeper or of Redis.
  *
- * - queue.c: the front door; what the parts must know of each other
+ * - queue.c: the front door: requests to their parts
+ * - engine.c: the parts put together; what they must know of each other
+ * - lifecycle.c: standing by, active, stopped
  * - core.c: the way of an operation to the store and back
  * - waiters.c: consumers that wait: their time, their seats at topics, their callbacks
  * - topic.c: the pop in flight for each topic that somebody waits for
