@@ -23,8 +23,9 @@
  * - pushes.c: what a push leaves open comes from them
  * - sweeps.c: all of a state kicked or purged, chunk by chunk
  * - history.c, traces.c: what jobs went through, written down and read
- * - reconciler.c: proves slowly that every job is in its one place; walk.c, suspects.c: which
- *   topic it looks at next, and what looked wrong so far
+ * - reconciler.c: proves slowly that every job is in its one place; audit_steps.c, walk.c,
+ *   suspects.c, repair_log.c: what it asks, of which topic next, what looked wrong so far, and
+ *   what it says
  */
 #ifndef DUEQ_NODE_QUEUE_QUEUE_H
 #define DUEQ_NODE_QUEUE_QUEUE_H
