@@ -601,7 +601,7 @@ static void only_some_may_ask_at_once(void **state)
         queue_trace(f.q, &asking[i].trace);
     }
     trace("t", "1", 10);
-    assert_int_equal(told.status, STATUS_TOO_MANY);
+    assert_int_equal(told.status, STATUS_TOO_MANY_TRACES);
     for (unsigned i = 0; i < TRACES_MAX; i++)
         assert_int_equal(asking[i].status, STATUS_OK);
     trace("t", "1", 10);

@@ -328,7 +328,7 @@ static void one_too_many_is_refused(void **state)
         begin(&brooms[i], OP_PURGE, 1u << JOB_READY);
     fixture_turn(&f);
     assert_int_equal(brooms[SWEEPS_MAX].done, 1);
-    assert_int_equal(brooms[SWEEPS_MAX].status, STATUS_TOO_MANY);
+    assert_int_equal(brooms[SWEEPS_MAX].status, STATUS_TOO_MANY_SWEEPS);
     memory_store_unhold(f.ms);
     fixture_turn(&f);
     for (unsigned i = 0; i < SWEEPS_MAX; i++)
