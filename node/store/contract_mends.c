@@ -131,6 +131,22 @@ static void an_event_that_is_missing_or_late_is_planned(void **state)
     assert_int_equal(op.now_ms + op.out.scan.next_ms, due_ms);
 }
 
+/* The pop is sent twice: it looks at a thousand at a time. The first answer tells of the event.
+ */
+static void a_pop_of_much_that_has_expired_tells_the_event_it_planned(void **state)
+{
+    struct op last, op;
+
+    for (unsigned i = 0; i < 1001; i++)
+        last = push_mortal("", 0, 1);
+    wait_until(last.now_ms + 2);
+    plant("ZREM", 't', "orders");
+    op = pop(1);
+    assert_int_equal(op.out.pop.count, 0);
+    assert_int_equal(op.wait_ms, 1000);
+    assert_all_counts(0, 0, 0, 1001);
+}
+
 /* ---- what is sound ---- */
 
 static void sound_jobs_are_no_suspects(void **state)
@@ -304,6 +320,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_topic_that_is_not_listed_is_listed_again),
     TEST(an_event_that_comes_soon_is_no_damage),
     TEST(an_event_that_is_missing_or_late_is_planned),
+    TEST(a_pop_of_much_that_has_expired_tells_the_event_it_planned),
     TEST(sound_jobs_are_no_suspects),
     TEST(a_suspect_that_is_sound_stays_as_it_is),
     TEST(a_repair_changes_nothing_that_is_sound),

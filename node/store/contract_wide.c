@@ -80,11 +80,15 @@ static void no_setting_changes_when_a_key_is_wrong(void **state)
 
 static void no_repair_changes_a_job_when_a_key_is_wrong(void **state)
 {
+    struct op calling = id_op(OP_REPAIR, "");
+
     set_a_wide_scene();
     push("lost");
     plant("DEL", 'r', "");
     contract_all_or_nothing(id_op(OP_REPAIR, "lost"), "jpdqvxern");
     contract_all_or_nothing(id_op(OP_REPAIR, ""), "jdveta");
+    calling.in.repair.calls_scan = true;
+    contract_all_or_nothing(calling, "jdveta");
     contract_all_or_nothing((struct op){.verb = OP_AUDIT, .topic = TOPIC}, "jpdqvxerta");
 }
 

@@ -274,6 +274,9 @@ struct op {
         struct {
             struct bytes after;
         } places; /* PLACES: ""; AUDIT: the last answer's `next` */
+        struct {
+            bool calls_scan; /* of the topic itself: its next event is now, sound or not */
+        } repair;
     } in;
 
     enum status status;

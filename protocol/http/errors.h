@@ -50,6 +50,8 @@
     X(CROWDED,       503, "too_many",            "too many connections (limits.connections); try again later") \
     X(BODIES,        503, "too_many",            "too many bytes of requests at once (limits.http_bodies_bytes); try again later") \
     X(TOO_MANY,      503, "too_many",            "too many requests at once; try again later") \
+    X(SWEEPS,        503, "too_many",            "too many kicks and purges go on at once; try again when one has ended") \
+    X(TRACES,        503, "too_many",            "too many histories are being read at once; try again in a moment") \
     X(UNKNOWN,       504, "unknown",             "the store did not answer; the operation may have happened") \
     X(VERSION,       505, "version_not_supported", "HTTP/1.0 and HTTP/1.1 are understood")
 /* clang-format on */
