@@ -38,7 +38,7 @@ def test_good_replies_pass():
     judge("HEAD", JOB, 200, GOOD, "")
     judge("POST", JOBS, 200, GOOD, '{"id":"1","due_ms":5,"existed":true}')
     judge("POST", JOB + "/release", 200, GOOD, '{"due_ms":null,"tries":3,"death":"tries"}')
-    judge("GET", JOBS, 200, GOOD, '{"jobs":[]}')
+    judge("GET", JOBS, 200, GOOD, '{"jobs":[],"next":null}')
     judge("GET", "/nowhere", 404, GOOD, ERROR % "no_such_path")
     judge("PUT", JOB, 405, with_header(GOOD, "Allow", "GET, HEAD, DELETE"),
           ERROR % "method_not_allowed")

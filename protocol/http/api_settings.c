@@ -128,9 +128,7 @@ static struct bytes take(struct page *page)
 void api_list_settings(struct exchange *x)
 {
     static const struct page_kind kind = {
-        .begin = "{\"topics\":[",
-        .more = "],\"cursor\":",
-        .finish = "],\"cursor\":null}",
+        .member = "topics",
         .limit_default = 100,
         .limit_max = 1000,
         .steps_max = 256,

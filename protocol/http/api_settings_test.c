@@ -125,19 +125,19 @@ static void lists_the_topics_that_have_any(void **state)
     char path[1200] = "/v1/settings?limit=1";
     unsigned pages = 0, set = 0, paused = 0;
 
-    assert_reply(call(f, "GET", "/v1/settings", NULL), 200, "{\"topics\":[],\"cursor\":null}");
+    assert_reply(call(f, "GET", "/v1/settings", NULL), 200, "{\"topics\":[],\"next\":null}");
     call(f, "PATCH", SETTINGS, "{\"ttr_ms\":5000}");
     call(f, "POST", "/v1/topics/p/pause", "{}");
     push(f, "neither", "{\"body\":\"\"}");
-    for (const char *cursor = ""; strcmp(cursor, "null") != 0;) {
+    for (const char *next = ""; strcmp(next, "null") != 0;) {
         const char *reply = call(f, "GET", path, NULL);
 
         assert_null(strstr(reply, "neither"));
         set += strstr(reply, "{\"topic\":\"t\",\"own\":{\"ttr_ms\":5000},\"paused\":false,") !=
                NULL;
         paused += strstr(reply, "{\"topic\":\"p\",\"own\":{},\"paused\":true,") != NULL;
-        cursor = member_of(reply, "cursor");
-        snprintf(path, sizeof(path), "/v1/settings?limit=1&cursor=%s", cursor);
+        next = member_of(reply, "next");
+        snprintf(path, sizeof(path), "/v1/settings?limit=1&cursor=%s", next);
         assert_true(++pages < 20);
     }
     assert_true(set >= 1 && paused >= 1);

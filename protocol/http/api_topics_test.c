@@ -41,8 +41,7 @@ static void knows_every_topic_even_one_that_nobody_has_used(void **state)
 
 static void lists_nothing_where_nothing_is(void **state)
 {
-    assert_reply(call(*state, "GET", "/v1/topics", NULL), 200,
-                 "{\"topics\":[],\"cursor\":null}");
+    assert_reply(call(*state, "GET", "/v1/topics", NULL), 200, "{\"topics\":[],\"next\":null}");
 }
 
 /* Marks the topics t0 to t31 of a page; returns how many it has. */
@@ -64,7 +63,7 @@ static void lists_every_topic_page_by_page(void **state)
     char path[256] = "/v1/topics?limit=5";
     bool seen[32] = {false};
     unsigned pages = 0;
-    const char *cursor;
+    const char *next;
 
     for (unsigned i = 0; i < 32; i++) {
         char topic[8];
@@ -77,10 +76,10 @@ static void lists_every_topic_page_by_page(void **state)
 
         assert_starts(reply, "HTTP/1.1 200 ");
         assert_true(mark_topics(reply, seen) <= 5);
-        cursor = member_of(reply, "cursor");
-        snprintf(path, sizeof(path), "/v1/topics?limit=5&cursor=%s", cursor);
+        next = member_of(reply, "next");
+        snprintf(path, sizeof(path), "/v1/topics?limit=5&cursor=%s", next);
         assert_true(++pages < 100);
-    } while (strcmp(cursor, "null") != 0);
+    } while (strcmp(next, "null") != 0);
     for (unsigned i = 0; i < 32; i++)
         assert_true(seen[i]);
     assert_true(pages > 6);
