@@ -54,6 +54,23 @@ def test_the_oldest_dead_jobs_above_the_limit_go(api, topic):
     assert [job["id"] for job in api.all_jobs(topic, state="dead")] == ["2", "3"]
 
 
+@pytest.mark.parametrize("row", [b"", b"not ours"])
+def test_a_damaged_row_in_redis_counts_as_none(node, api, topic, row):
+    api.set_settings(topic, **EVERY)
+    api.pause(topic)
+    redis = node.redis()
+    (key,) = [key for key in redis.scan_iter(match="dq:{*}:c", count=10000)
+              if redis.hexists(key, topic)]
+    redis.hset(key, topic, row)
+    page = api.topic(topic)
+    assert (page["paused"], page["paused_until_ms"], page["ready"]) == (False, None, 0)
+    shown = api.settings(topic)
+    assert (shown["own"], shown["effective"], shown["paused"]) == ({}, BUILT_IN, False)
+    api.push(topic, id="1")
+    assert api.pop_one(topic)["ttr_ms"] == BUILT_IN["ttr_ms"]
+    redis.hdel(key, topic)
+
+
 @pytest.mark.parametrize("code, members, named", [
     ("bad_request", {}, "setting"), ("bad_request", {"ttr": 1}, "ttr"),
     ("bad_request", {"ttr_ms": "1m"}, "ttr_ms"), ("out_of_range", {"ttr_ms": -1}, "ttr_ms"),
