@@ -14,8 +14,9 @@ EVERY = {"ttr_ms": 5000, "priority": 7, "max_tries": 3, "ttl_ms": 86400000, "dea
 
 
 def test_a_topic_without_settings_has_those_built_in(api, topic):
-    assert api.settings(topic) == {"topic": topic, "own": {}, "effective": BUILT_IN,
-                                   "paused": False, "paused_until_ms": None}
+    assert api.settings(topic) == {"topic": topic, "own": {}, "configured": {},
+                                   "effective": BUILT_IN, "paused": False,
+                                   "paused_until_ms": None}
 
 
 def test_every_setting_is_set_shown_and_unset(api, topic):

@@ -130,6 +130,14 @@ def test_settings_of_topics_can_change(make_node):
     job = pushed("mail.urgent")
     assert (job["ttr_ms"], job["priority"]) == (300000, 5)
     assert (pushed("mail.x")["priority"], pushed("other")["ttr_ms"]) == (1024, 60000)
+    ctl.ok("topic", "set", "mail.urgent", "ttr=9m", "ttl=1d")
+    assert ctl.json("topic", "show", "mail.urgent")["configured"] == {"ttr_ms": 300000,
+                                                                      "priority": 5}
+    lines = [line.split(None, 2) for line in ctl.ok("topic", "show", "mail.urgent").text.splitlines()]
+    assert [tuple(line) for line in lines[1:6]] == [
+        ("ttr", "9m", "topic"), ("priority", "5", "configuration"), ("max_tries", "0", "built in"),
+        ("backoff", "none", "built in"), ("ttl", "1d", "topic")]
+    ctl.ok("topic", "unset", "mail.urgent", "ttr", "ttl")
     reload("topics:\n  - name: mail.*\n    ttr: 7m\n    backoff: {kind: fixed, base: 2s}\n")
     changed(node, "topics")
     wait_until(lambda: pushed("mail.urgent")["ttr_ms"] == 420000, "the new rows hold")

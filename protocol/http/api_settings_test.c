@@ -15,11 +15,12 @@
 
 static void shows_what_is_built_in_where_nothing_is_set(void **state)
 {
-    assert_reply(call(*state, "GET", SETTINGS, NULL), 200,
-                 "{\"topic\":\"t\",\"own\":{},\"effective\":{\"ttr_ms\":60000,"
-                 "\"priority\":1024,\"max_tries\":0,\"backoff\":" NONE ",\"ttl_ms\":0,"
-                 "\"dead_max\":0,\"dead_age_ms\":0,\"history\":false},\"paused\":false,"
-                 "\"paused_until_ms\":null}");
+    assert_reply(
+        call(*state, "GET", SETTINGS, NULL), 200,
+        "{\"topic\":\"t\",\"own\":{},\"configured\":{},\"effective\":{\"ttr_ms\":60000,"
+        "\"priority\":1024,\"max_tries\":0,\"backoff\":" NONE ",\"ttl_ms\":0,"
+        "\"dead_max\":0,\"dead_age_ms\":0,\"history\":false},\"paused\":false,"
+        "\"paused_until_ms\":null}");
 }
 
 static void sets_some_and_leaves_the_others(void **state)
@@ -27,10 +28,12 @@ static void sets_some_and_leaves_the_others(void **state)
     struct fixture *f = *state;
 
     assert_has(call(f, "PATCH", SETTINGS, "{\"ttr_ms\":5000,\"max_tries\":3}"),
-               "\"own\":{\"ttr_ms\":5000,\"max_tries\":3},\"effective\":{\"ttr_ms\":5000,"
+               "\"own\":{\"ttr_ms\":5000,\"max_tries\":3},\"configured\":{},\"effective\":{"
+               "\"ttr_ms\":5000,"
                "\"priority\":1024,\"max_tries\":3,");
     assert_has(call(f, "PATCH", SETTINGS, "{\"ttr_ms\":null,\"priority\":7}"),
-               "\"own\":{\"priority\":7,\"max_tries\":3},\"effective\":{\"ttr_ms\":60000,"
+               "\"own\":{\"priority\":7,\"max_tries\":3},\"configured\":{},\"effective\":{"
+               "\"ttr_ms\":60000,"
                "\"priority\":7,");
     assert_has(call(f, "GET", SETTINGS, NULL), "\"own\":{\"priority\":7,\"max_tries\":3},");
 }
