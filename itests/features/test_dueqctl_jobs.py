@@ -211,6 +211,7 @@ def test_a_lease_that_is_not_the_jobs_changes_nothing(ctl, topic, command):
     job = pop_one(ctl, topic)
     done = ctl(command, topic, job["id"], str(int(job["lease"]) - 1))
     assert done.code == REFUSED and "not_owner" in done.complaint
+    assert "stop working" in done.complaint
     assert ctl.json("get", topic, job["id"])["state"] == "reserved"
     assert ctl(command, topic, "no-such", job["lease"]).code == NOTHING
     assert ctl(command, topic, job["id"]).code == USAGE
