@@ -124,17 +124,7 @@ static void tells_why_the_store_cannot_count(void **state)
 
 static void survives_a_client_that_leaves_in_the_midst_of_a_list(void **state)
 {
-    struct fixture *f = *state;
-    struct client c = connect_client(f);
-
-    memory_store_hold(f->ms);
-    send_call(&c, "GET", "/v1/topics", NULL);
-    AWAIT(f, memory_store_count(f->ms, OP_TOPICS) == 1);
-    reset(&c);
-    fixture_turn(f);
-    memory_store_unhold(f->ms);
-    AWAIT(f, http_stats(f->http)->connections == 0);
-    AWAIT(f, memory_store_in_flight(f->ms) == 0);
+    call_and_break_off(*state, "GET", "/v1/topics", NULL, OP_TOPICS);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
