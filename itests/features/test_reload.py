@@ -2,6 +2,8 @@
 changes nothing."""
 
 import json
+import pathlib
+import re
 import signal
 import time
 
@@ -10,6 +12,8 @@ import pytest
 from harness.dueqctl import Dueqctl
 from harness.gmq import GmqError, request
 from harness.wait import wait_until
+
+OPERATIONS = pathlib.Path(__file__).parents[2] / "doc" / "operations.md"
 
 
 def configured_node(make_node, text):
@@ -133,10 +137,10 @@ def test_settings_of_topics_can_change(make_node):
     ctl.ok("topic", "set", "mail.urgent", "ttr=9m", "ttl=1d")
     assert ctl.json("topic", "show", "mail.urgent")["configured"] == {"ttr_ms": 300000,
                                                                       "priority": 5}
-    lines = [line.split(None, 2) for line in ctl.ok("topic", "show", "mail.urgent").text.splitlines()]
-    assert [tuple(line) for line in lines[1:6]] == [
-        ("ttr", "9m", "topic"), ("priority", "5", "configuration"), ("max_tries", "0", "built in"),
-        ("backoff", "none", "built in"), ("ttl", "1d", "topic")]
+    table = ctl.ok("topic", "show", "mail.urgent").text.splitlines()
+    assert [line.split(None, 2) for line in table[1:6]] == [
+        ["ttr", "9m", "topic"], ["priority", "5", "configuration"], ["max_tries", "0", "built in"],
+        ["backoff", "none", "built in"], ["ttl", "1d", "topic"]]
     ctl.ok("topic", "unset", "mail.urgent", "ttr", "ttl")
     reload("topics:\n  - name: mail.*\n    ttr: 7m\n    backoff: {kind: fixed, base: 2s}\n")
     changed(node, "topics")
@@ -146,3 +150,17 @@ def test_settings_of_topics_can_change(make_node):
     reload("topics:\n  - ttr: 7m\n")
     wait_until(lambda: "topics.name: is missing" in node.output(), "the mistake is named")
     assert pushed("mail.x")["ttr_ms"] == 420000
+
+
+def test_the_settings_that_the_operators_page_shows_are_those_of_a_node(make_node):
+    text = OPERATIONS.read_text(encoding="utf-8").partition("\n## Settings of topics\n")[2]
+    (settings,) = re.findall(r"^```yaml\n(.*?)^```$", text.partition("\n## ")[0], re.M | re.S)
+    ((command, shown),) = re.findall(r"^\$ dueqctl (topic set .*)\n(SETTING.*?)\n```$", text,
+                                     re.M | re.S)
+    node, _ = configured_node(make_node, settings)
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    assert ctl.ok(*command.split()).text == shown + "\n"
+    assert ctl.json("topic", "show", "mail.urgent")["configured"] == {
+        "priority": 10, "ttr_ms": 300000, "max_tries": 8, "dead_age_ms": 1209600000,
+        "backoff": {"kind": "exponential", "base_ms": 1000, "cap_ms": 600000,
+                    "jitter_percent": 10}}
