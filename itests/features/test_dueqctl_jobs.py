@@ -2,6 +2,7 @@
 
 import base64
 import os
+import pty
 import signal
 import subprocess
 import time
@@ -148,6 +149,15 @@ def test_pop_of_nothing_says_so_by_its_exit_code(ctl, topic):
     assert done.code == NOTHING and done.out == done.err == b""
     done = ctl("pop", topic, "--json")
     assert done.code == NOTHING and done.json() == {"topic": None, "jobs": []}
+
+
+def test_pop_of_nothing_tells_people_in_words(ctl, topic):
+    people, terminal = pty.openpty()
+    done = subprocess.run([program(), "pop", topic], stdout=terminal, stderr=subprocess.PIPE,
+                          check=False, env=environment(ctl.url), timeout=20)
+    assert done.returncode == NOTHING and b"no job is ready" in done.stderr
+    os.close(people)
+    os.close(terminal)
 
 
 def test_pop_waits_for_a_job(ctl, topic):

@@ -282,4 +282,5 @@ def test_a_trace_of_nothing_says_whether_there_is_such_a_job(ctl, topic):
 def test_a_history_that_is_off_says_how_it_is_turned_on(ctl, topic):
     ctl.ok("push", topic, "x", "--id", "a")
     done = ctl("trace", topic, "a")
-    assert done.code == NOTHING and done.out == b"" and "history=true" in done.complaint
+    assert done.code == NOTHING and done.out == b""
+    assert f"topic set {topic} history=true" in done.complaint

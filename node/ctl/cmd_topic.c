@@ -202,8 +202,8 @@ const struct command topic_command = {
     .summary = "show or change a topic's settings",
     .text = "The first five settings are for jobs whose push does not say it.\n"
             "A change holds on all nodes within a second, for jobs pushed from then on. What\n"
-            "is not set is as the node's configuration says. Without a TOPIC, show lists\n"
-            "those that have settings or are paused.\n",
+            "is not set is as the node's configuration says, or built in: FROM tells which.\n"
+            "Without a TOPIC, show lists those that have settings or are paused.\n",
     .choices = choices,
     .settings = setting_rows,
     .words_min = 1,
