@@ -177,7 +177,7 @@ class Client:
         while True:
             _, page, span = self.ask("GET", with_query(path_of("topics", topic, "jobs"), query))
             rows += page["jobs"]
-            if "next" not in page:
+            if page["next"] is None:
                 break
             query["cursor"] = page["next"]
         self.model.listed(topic, (state,) if state else STATES, rows, Span(first, span.last))
@@ -234,7 +234,7 @@ class Client:
             while query.get("cursor", "") is not None:
                 _, page, span = self.ask("GET", with_query(target, query))
                 rows += page["topics"]
-                query["cursor"] = page["cursor"]
+                query["cursor"] = page["next"]
             check({row["topic"]: row for row in rows}, Span(first, span.last))
 
     # ---- the end ----

@@ -87,6 +87,12 @@ void queue_settings(struct queue *q, struct bytes topic, struct topic_settings *
     settings_cache_get(&q->settings, topic, settings);
 }
 
+void queue_configured_settings(struct queue *q, struct bytes topic,
+                               struct topic_settings *settings)
+{
+    settings_cache_configured(&q->settings, topic, settings);
+}
+
 int64_t queue_paused_until(struct queue *q, struct bytes topic, int64_t now_ms)
 {
     return settings_cache_paused_until(&q->settings, topic, now_ms);

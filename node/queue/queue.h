@@ -231,6 +231,11 @@ void queue_sweep_cancel(struct queue *q, struct sweep *sweep);
  * link to Redis works. */
 void queue_settings(struct queue *q, struct bytes topic, struct topic_settings *settings);
 
+/* What this node's configuration sets for the topic, whether it holds or not: Redis's come
+ * before it. The others are not set. */
+void queue_configured_settings(struct queue *q, struct bytes topic,
+                               struct topic_settings *settings);
+
 /* Until when the topic is paused, 0: it is not, as far as this node knows. `now_ms` is an
  * answer's, for to the millisecond only the store's own clock says whether a pause is over. */
 int64_t queue_paused_until(struct queue *q, struct bytes topic, int64_t now_ms);

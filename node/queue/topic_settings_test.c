@@ -45,6 +45,9 @@ static void redis_comes_before_the_rules_and_of_each_setting_the_first_rule_coun
     assert_int_equal(s.priority, 7);
     assert_int_equal(s.max_tries, 3);
     assert_int_equal(s.set, SETTINGS_ALL);
+    queue_configured_settings(f.q, BYTES("mail.urgent"), &s);
+    assert_int_equal(s.ttr_ms, 1000);
+    assert_int_equal(s.set, SETTING_BIT(TTR) | SETTING_BIT(PRIORITY) | SETTING_BIT(MAX_TRIES));
     assert_int_equal(settings_at(&f, "mail.slow").ttr_ms, 1000);
     assert_int_equal(settings_at(&f, "news").ttr_ms, 9);
     assert_int_equal(settings_at(&f, "news").priority, 1024);

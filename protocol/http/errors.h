@@ -35,7 +35,7 @@
     X(SLOW,          408, "request_timeout",     "the request took too long to arrive (limits.request_time)") \
     X(DUPLICATE,     409, "duplicate",           "a job with this id is alive in the topic")   \
     X(NOT_RESERVED,  409, "not_reserved",        "the job is not reserved")                    \
-    X(NOT_OWNER,     409, "not_owner",           "the lease has expired; the job belongs to another hand-over") \
+    X(NOT_OWNER,     409, "not_owner",           "the lease is over: the job was, or will be, handed out again; stop working on it") \
     X(WRONG_STATE,   409, "wrong_state",         "the job is not in a state from which this is done") \
     X(TOO_LARGE,     413, "too_large",           "the request's body is larger than this path takes") \
     X(JOB_TOO_LARGE, 413, "too_large",           "the job's body is larger than limits.body_bytes") \
