@@ -15,6 +15,7 @@ from model.waiting import Waiter
 WAITERS = 3           # at most, at a time
 GMQ_WAIT_MS = 20000   # as in house.py
 IN_VAIN_MS = 5000     # nobody waits so long for what is there
+SOON_MS = 40
 EARLY_MS = 5000       # who waits longer than that has waited so long, or has got something
 
 
@@ -101,13 +102,15 @@ class Consumers(Client):
         self.begin_to_wait([topic], 10000)
         self.doors.at = at
         if how in ("push", "delay"):
-            self.push(topic, {**job, "delay_ms": 40} if how == "delay" else job)
+            self.push(topic, {**job, "delay_ms": SOON_MS} if how == "delay" else job)
         elif how in ("kick", "run"):
             getattr(self, how)(topic, id)
         elif how == "resume":
             self.resume(topic)
         elif how == "release" and lease:
             self.release(*lease)
+        if how in ("delay", "ttr"):
+            self.wait_until(self.now_ms() + SOON_MS)
         self.settle(topic)
 
     def _put(self, topic, job, how):
@@ -117,7 +120,7 @@ class Consumers(Client):
         if how in ("resume", "run"):
             self.push(topic, {**job, "delay_ms": 3600000} if how == "run" else job)
         if how in ("kick", "release", "ttr"):
-            self.push(topic, {**job, "ttr_ms": 40} if how == "ttr" else job)
+            self.push(topic, {**job, "ttr_ms": SOON_MS} if how == "ttr" else job)
             leases = [each for each in self.pop([topic], count=10) if each[1] == job["id"]]
             if leases and how == "kick":
                 self.bury(*leases[0])

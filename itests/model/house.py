@@ -28,7 +28,8 @@ def _node(directory, number, redis):
     rules = directory / "dueq.yaml"
     rules.write_text(as_yaml(ROWS))
     node = Node(directory, {"node.id": f"node-{number}", "store.redis": redis.address,
-                            "gmq.pop_wait": POP_WAIT[min(number, 1)]})
+                            "gmq.pop_wait": POP_WAIT[min(number, 1)],
+                            "limits.idle": "7d"})  # connections are kept for long
     node.argv = lambda argv=node.argv: [*argv(), "--config", rules]
     return node
 

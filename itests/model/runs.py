@@ -13,7 +13,7 @@ from model.steps_jobs import JobSteps
 from model.steps_topics import TopicSteps
 
 STEPS = 50      # of an example, at most
-EXAMPLES = 40   # of a batch, which has a seed; hypothesis draws small ones first
+EXAMPLES = 20   # of a batch, which has a seed; hypothesis draws small ones first
 
 
 class Jobs(JobSteps, TopicSteps, ConsumerSteps):
