@@ -1,6 +1,7 @@
 """The model, before nodes that lie: a model that believes everything is no test.
 
-All lies must be seen, and the truth must not be.
+All lies must be seen, and the truth must not be. It is the model that is tested here, so once is
+enough: with the faster node.
 """
 
 import random
@@ -9,10 +10,12 @@ import pytest
 
 from model.house import Doors
 from model.lies import Lie, all_lies
-from model.runs import run_for
+from model.runs import has_sanitizers, run_for
 
 LOOK_S = 120        # most lies are seen with the first batch of sequences
 PATIENCE_S = 3      # with what never comes
+
+pytestmark = pytest.mark.skipif(has_sanitizers(), reason="tests the model, not the node")
 
 
 @pytest.mark.parametrize("lie", all_lies())
