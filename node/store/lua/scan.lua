@@ -30,6 +30,7 @@ local bucket, until_now = sub(t, 1, -2), format('%d', now)
 local o = bucket .. 'o'
 local has_rules = #ARGV > 3
 local has_ttl, has_rows = false, false -- may one of the topics have an e? or settings?
+local tombstones = false -- by plan, how many to drop from the head of r
 
 -- ---- the plan ----
 
@@ -125,7 +126,8 @@ local function read_the_rest(plan)
         or plan.settings and plan.settings.row_after_pause
     if now % TRIM_EVERY == 0 and #plan.batch.ids > plan.batch.ranked then
         -- HERE names_ready tombstones
-        plan.tombstones = tombstones_at_head(plan.j, plan.r)
+        tombstones = tombstones or {} -- a 17th field of a plan would double its table
+        tombstones[plan] = tombstones_at_head(plan.j, plan.r)
     end
     if more then
         pruned = #more.pruned
@@ -149,7 +151,7 @@ local function plan_for(topic)
     local plan = {topic = topic, left = left, next = math.huge, j = bucket .. 'j:' .. topic,
         d = bucket .. 'd:' .. topic, v = bucket .. 'v:' .. topic, r = bucket .. 'r:' .. topic,
         q = false, batch = false, more = false, wrong = false, settings = false, lateness = false,
-        timed_out = 0, tombstones = 0, wakes = false, is_over = false}
+        timed_out = 0, wakes = false, is_over = false}
     if has_rows or has_rules then
         rare().settings(plan, has_rows and call('HGET', c, topic), history_bytes)
     end
@@ -248,8 +250,8 @@ local function carry_out(plan)
     if plan.timed_out > 0 then
         call('ZREMRANGEBYRANK', plan.v, 0, plan.timed_out - 1)
     end
-    if plan.tombstones > 0 then
-        call('LTRIM', plan.r, plan.tombstones, -1)
+    if tombstones and (tombstones[plan] or 0) > 0 then
+        call('LTRIM', plan.r, tombstones[plan], -1)
     end
     if plan.next < math.huge then
         call('ZADD', t, format('%d', plan.next), plan.topic)

@@ -1,7 +1,7 @@
--- How many tombstones stand at the head of r, as far as is looked.   (needs names_ready)
-local function tombstones_at_head(j, r)
-    local LOOK_MAX = 100
-    local entries, ids = call('LRANGE', r, 0, LOOK_MAX - 1), {}
+-- How many tombstones stand at the head of r, as far as is looked: first at one entry, for most
+-- lists have none.   (needs names_ready)
+local function tombstones_among(j, r, count)
+    local entries, ids = call('LRANGE', r, 0, count - 1), {}
     for i = 1, #entries do
         ids[i] = sub(entries[i], 7)
     end
@@ -12,4 +12,9 @@ local function tombstones_at_head(j, r)
         end
     end
     return #entries
+end
+
+local function tombstones_at_head(j, r)
+    local LOOK_MAX = 100
+    return tombstones_among(j, r, 1) > 0 and tombstones_among(j, r, LOOK_MAX) or 0
 end
