@@ -138,3 +138,17 @@ def test_settings_of_topics_can_change(make_node):
     reload("topics:\n  - ttr: 7m\n")
     wait_until(lambda: "topics.name: is missing" in node.output(), "the mistake is named")
     assert pushed("mail.x")["ttr_ms"] == 420000
+
+
+def test_limits_of_the_dead_reach_a_topic_in_which_nothing_happens(make_node):
+    node, reload = configured_node(make_node, "topics:\n  - {name: mail, ttr: 5m}\n")
+    api = node.api()
+    for topic in ("mail", "mail", "other", "other"):
+        api.push(topic)
+        api.bury(api.pop_one(topic))
+    wait_until(lambda: not list(node.redis().scan_iter(match="dq:{*}:t", count=10000)),
+               "no event is planned any more")
+    reload("topics:\n  - {name: mail, dead_max: 1}\n")
+    changed(node, "topics")
+    wait_until(lambda: api.topic("mail")["dead"] == 1, "the reconciler has come by")
+    assert api.topic("other")["dead"] == 2
