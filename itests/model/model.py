@@ -2,8 +2,10 @@
 
 Each method takes what was asked, what the node answered, and the span of time in which it did;
 it raises `Wrong` where no life of the job leads to that answer. One client asks at a time, so
-whatever else happens to a job happens by itself: see life.py. The rules are those of section 4
-of the design and of doc/store.md; where they say nothing, nothing is asserted.
+whatever else happens to a job happens by itself (life.py), or it goes to a consumer that waits
+(waiting.py). Which node is asked matters only for what nodes hear of each other (Topic.defaults)
+and for who holds what (owners.py). The rules are those of section 4 of the design and of
+doc/store.md and doc/gmq.md; where they say nothing, nothing is asserted.
 """
 
 from dataclasses import replace
