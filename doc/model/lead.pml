@@ -268,7 +268,8 @@ proctype redis() {
 proctype watch(byte n) {
     do
     :: atomic { CAN_CLOSE(n) -> end_session(left_behind[n]); left_behind[n] = 0 }
-    :: atomic { CAN_START(n) -> left_behind[n] = 0; alive[n] = true; incarnation[n] = !incarnation[n] }
+    :: atomic { CAN_START(n) ->
+           left_behind[n] = 0; alive[n] = true; incarnation[n] = !incarnation[n] }
     :: atomic { WATCHES(n) && alive[n] && stalled[n] -> die(n) } /* it kills, then waits */
 #ifdef WARDEN_EARLY
     :: atomic { WATCHES(n) && alive[n] && stalled[n] && session[n] && !cut[n] ->
