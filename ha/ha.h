@@ -1,0 +1,207 @@
+/* Who may act: this node's part in a cluster of which one node leads at a time.
+ *
+ * The front door of ha/. It knows nothing of jobs: it says "you lead, with this token", and
+ * "you do not", and has an answer to "may I act now?" that is safe to trust at the moment it is
+ * given.
+ *
+ *   ha.c           the tick: from facts to decisions; nothing else changes the role
+ *   ha_standby.c     of a node that does not lead: joining, standing, taking up a lead
+ *   ha_leader.c      of one that does: stepping down, giving away
+ *   ha_session.c     sessions that begin, go on and end; set-ups that are refused
+ *   ha_alone.c       without ZooKeeper: asking the members, and promising
+ *   ha_command.c     operators' wishes taken down
+ *   ha_history.c     the last hundred changes, and for how long there was no leader
+ *   ha_status.c      all that for people
+ *   view.c         facts: the znodes as last read, and read again when they change
+ *   election.c     how a standby tries to become the leader, and finds out whether it is
+ *   heartbeat.c    the requests that prove the lease, every T/6
+ *   lead.h         the leader's znode, as far as this session owns it
+ *   site.c         what the parts share: clock, lease, calls to the coordinator
+ *   write_lease.c  until when a leader may act; pure
+ *   role.c         OFFLINE, STANDBY, LEADER, DRAINING; one enter()
+ *   membership.c   joining: the node's own znode
+ *   members.c      who may stand, and who could lead now
+ *   failsafe.c     going on without ZooKeeper while every member agrees; pure
+ *   control.c      what operators want: paused, another leader, by force; pure
+ *   transitions.c  the last hundred changes of the lead; pure
+ *   record.c       what a znode says, as lines of "key value"; pure
+ *   token.c        the fencing token; pure
+ *   coordinator.h  the port to ZooKeeper: zk_*.c, fake_coordinator.c
+ *   peers.h        the port to the other nodes: peer_*.c, faked in the simulation
+ *
+ * Replies and notices only store facts, and ask for a tick; the tick decides. It runs also on
+ * every deadline: the end of the lease, the next beat, the end of a wait. Where more time than
+ * the lease has passed since the last turn (a stopped process, a sleeping machine) the first
+ * thing it does is to step down.
+ *
+ * Times: `_boot_ms` is CLOCK_BOOTTIME, on which leases are judged; timers are the loop's.
+ */
+#ifndef DUEQ_HA_HA_H
+#define DUEQ_HA_HA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/status.h"
+#include "base/timer.h"
+#include "ha/coordinator.h"
+#include "ha/peers.h"
+#include "ha/role.h"
+#include "ha/token.h"
+
+#define HA_FENCED_AGAIN_MS 5000
+
+enum ha_on_loss { HA_STOP, HA_FAILSAFE };
+
+#define HA_NODE_MAX    64
+#define HA_VERSION_MAX 32
+
+struct ha;
+
+/* Texts are borrowed for the ha's life. */
+struct ha_options {
+    const char *node;              /* unique in the cluster */
+    const char *root;              /* path of the cluster's znodes: "/dueq/main" */
+    const char *version;           /* of this program */
+    const char *gmq, *http, *peer; /* addresses for other nodes and for people; "" : off */
+    uint64_t incarnation;          /* of the warden: a worker's restart is not a namesake */
+    int64_t session_ms;            /* T, as asked of the servers */
+    enum ha_on_loss on_loss;
+    unsigned priority; /* 0 to 100; the higher the sooner it stands */
+    bool no_failover;  /* never leads but by force */
+    int64_t tenure_ms; /* a leader that has led less is not replaced by a preferred node */
+    unsigned flap_max; /* alarm at more changes of the lead than that in ten minutes */
+    uint64_t seed;     /* of the small random delays */
+    int64_t (*now_boot_ms)(void *arg);
+    int64_t (*now_wall_ms)(void *arg); /* for the history and for --at */
+
+    /* What follows is called from the loop, never from inside a call of this header. */
+    void (*on_role)(void *arg, const struct role *role, enum role_state before);
+    /* This set-up cannot work; says what and what to do. Only as long as this node has never
+     * joined the cluster: it ends. Later the same is logged, and said by ha_status(). */
+    void (*on_refused)(void *arg, const char *why);
+    void *arg;
+};
+
+/* Both ports are borrowed for its life, their user and callbacks are ha's. */
+struct ha *ha_new(const struct ha_options *options, struct coordinator *coordinator,
+                  struct peers *peers, struct timers *timers);
+void ha_free(struct ha *ha); /* after ha_stop's on_stopped; NULL is fine */
+
+void ha_start(struct ha *ha);
+
+/* Gives a lead away in order (DRAINING), leaves the cluster and calls back, within about two
+ * seconds. */
+void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg);
+
+/* May it act at this moment? LEADER, its lease not over by the clock read here and now. Asked
+ * before every script of a scanner. */
+bool ha_may_act(const struct ha *ha);
+
+/* ---- facts from outside ---- */
+
+/* Does this node's Redis answer? A node stands only while it does. */
+void ha_store_is(struct ha *ha, bool is_up);
+
+/* All that was begun as a leader has ended: the lead can be given away. In DRAINING only. */
+void ha_drained(struct ha *ha);
+
+/* Redis refused a script because it has seen `seen`: it may not act from this moment on, steps
+ * down, gives the lead away, and will not stand again with a lower epoch. Of another ensemble:
+ * no node of this one could do better, so it keeps the leader's znode, says what to do
+ * (ha_status's `refused`) and leads again after HA_FENCED_AGAIN_MS to see whether it was done. */
+void ha_fenced(struct ha *ha, const struct token *seen);
+
+/* ---- operators ---- */
+
+enum ha_wish {
+    HA_SWITCHOVER, /* in order, by the leader; `to` may be "" */
+    HA_FAILOVER,   /* by force when the leader does not answer within T/3 */
+    HA_PAUSE,      /* no automatic failover */
+    HA_RESUME,
+    HA_FORGET, /* `to` is no member any more */
+};
+
+/* The caller embeds it. */
+struct ha_command {
+    enum ha_wish wish;
+    const char *to;     /* a node's name, or ""; borrowed until on_done */
+    int64_t at_wall_ms; /* SWITCHOVER: not before; 0: now */
+    void (*on_done)(struct ha_command *command);
+
+    /* OK: the cluster has taken the wish down, and the nodes will carry it out. NOT_FOUND: no
+     * such node; WRONG_STATE with `why`: it cannot be done now; UNAVAILABLE, UNKNOWN. */
+    enum status status;
+    char why[200];
+
+    /* ha's own. */
+    struct coord_call call;
+    struct coord_change changes[2];
+    struct list link;
+    struct ha *ha;
+    struct buf text;
+    unsigned attempts;
+};
+
+void ha_command(struct ha *ha, struct ha_command *command);
+
+struct ha_node {
+    char name[HA_NODE_MAX + 1];
+    char version[HA_VERSION_MAX + 1];
+    char gmq[PEER_ADDR_MAX + 1], http[PEER_ADDR_MAX + 1], peer[PEER_ADDR_MAX + 1];
+    unsigned priority;
+    bool no_failover;
+    bool is_here;   /* registered now */
+    bool is_member; /* may stand */
+    bool store_up;
+    int64_t owner; /* its session */
+    uint64_t incarnation;
+};
+
+/* A change of the lead, oldest first. */
+struct ha_transition {
+    int64_t at_wall_ms;
+    char node[HA_NODE_MAX + 1];
+    char reason[16]; /* a role_reason_word */
+    uint64_t epoch;
+    int64_t without_leader_ms; /* since the lead before it ended, as far as this was seen; -1 */
+};
+
+#define HA_TRANSITIONS_MAX 100
+
+/* What this node knows now. Valid until the loop turns. */
+struct ha_status {
+    const struct role *role;
+    int64_t lease_left_ms; /* 0: none */
+    bool is_failsafe;      /* the lease rests on the members' promises */
+    bool is_paused;
+    char leader[HA_NODE_MAX + 1]; /* "": none seen */
+    struct token leader_token;
+    char wanted[HA_NODE_MAX + 1]; /* the next leader that an operator wants; "" */
+    int64_t wanted_at_wall_ms;
+    enum coord_session session;
+    const char *server, *session_why;
+    int64_t granted_ms;
+    int64_t alone_ms; /* since a leader was last seen; 0: there is one */
+    bool is_flapping;
+    char refused[320];           /* why this node cannot take part; "" */
+    const struct ha_node *nodes; /* here or members, by name */
+    unsigned node_count;
+    const struct ha_transition *transitions;
+    unsigned transition_count;
+
+    /* Counters since start. */
+    uint64_t elections_lost;
+    uint64_t fenced;
+    uint64_t sessions; /* begun */
+    uint64_t reconnects;
+    uint64_t without_leader_total_ms;
+    int64_t last_failover_ms; /* how long there was no leader before the newest; -1: not seen */
+    uint64_t peer_deaths;     /* sessions closed on proof */
+};
+
+void ha_status(const struct ha *ha, struct ha_status *status);
+
+#endif
