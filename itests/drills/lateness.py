@@ -1,0 +1,60 @@
+"""How late jobs were: from due to the consumer, in outages and outside of them.
+
+Only first hand-overs of jobs with a delay count: what a scanner moved. The consumer's own time to
+look at its clock is in it.
+"""
+
+from collections import namedtuple
+
+from crash.judge import Violation
+from drills.journal import Fault, HandOver, Push
+
+Limits = namedtuple("Limits", "tick_ms outside_p99_ms")
+Due = namedtuple("Due", "id due_ms received_ms late_ms")  # on the one clock of all journals
+
+
+def dues_of(journal):
+    """All that a scanner moved, in order of due."""
+    pushes = {}
+    for push in journal.of(Push):
+        pushes.setdefault(push.id, []).append(push)
+    delayed = {id for id, each in pushes.items() if len(each) == 1 and each[0].delay_ms > 0}
+    found = []
+    for each in journal.of(HandOver):
+        if each.attempt == 1 and each.redis_ms is not None and each.id in delayed:
+            late_ms = each.redis_ms - each.due_ms
+            found.append(Due(each.id, each.received_ms - late_ms, each.received_ms, late_ms))
+    return sorted(found, key=lambda due: due.due_ms)
+
+
+def outage_of(due, faults, tick_ms):
+    """The fault in whose outage a job became due; or a tick before: it had not been moved yet."""
+    return next((fault for fault in faults
+                 if fault.start_ms - tick_ms <= due.due_ms <= fault.outage_end_ms + tick_ms), None)
+
+
+def outside(journal, tick_ms):
+    """Lateness in ms of the jobs that no outage touched."""
+    faults = journal.of(Fault)
+    return [due.late_ms for due in dues_of(journal) if not outage_of(due, faults, tick_ms)]
+
+
+def percentile(values, share):
+    """The smallest value that `share` of them do not exceed; None of nothing."""
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def judge_lateness(journal, limits):
+    faults = journal.of(Fault)
+    for due in dues_of(journal):
+        fault = outage_of(due, faults, limits.tick_ms)
+        after_ms = due.received_ms - fault.outage_end_ms if fault else 0
+        if after_ms > limits.tick_ms and due.late_ms > limits.tick_ms:
+            yield Violation("LATE", due.id, f"{after_ms:.0f} ms after the outage by {fault.what}")
+    p99 = percentile(outside(journal, limits.tick_ms), 0.99)
+    if p99 is not None and p99 > limits.outside_p99_ms:
+        yield Violation("LATE", "", f"outside faults p99 is {p99:.1f} ms, "
+                                    f"{limits.outside_p99_ms} ms promised")
