@@ -3,9 +3,9 @@
 A journal is a file of JSON lines, an object each: {"event": "push", ...}. The clients and the
 driver write one together, each node writes its own, `ha.journal` in its data directory:
 
-    {"event":"role","node":"n1","role":"leader","token":"<fencing token>","at_ms":..,"reason":".."}
+    {"event":"role","node":"n1","role":"leader","token":"<fencing token>","boot_ms":..,"reason":".."}
     {"event":"lease","node":"n1","token":"..","from_ms":..,"until_ms":..}
-    {"event":"fenced","node":"n1","token":"<its own>","fence":"<the one Redis has>","at_ms":..}
+    {"event":"fenced","node":"n1","token":"<its own>","seen":"<the one Redis has>","boot_ms":..}
 
 Roles are offline, standby, leader, draining. `lease` is written whenever the lease is gained or
 gets longer: from from_ms, now, until until_ms the node may act with this token. It may act no
@@ -95,7 +95,7 @@ class Rest:
 class Role:
     node: str
     role: str
-    at_ms: float
+    boot_ms: float
     token: str = ""
     reason: str = ""
 
@@ -112,8 +112,8 @@ class Lease:
 class Fenced:
     node: str
     token: str
-    fence: str
-    at_ms: float
+    seen: str
+    boot_ms: float
 
 
 # ---- the driver ----

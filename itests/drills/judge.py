@@ -14,7 +14,8 @@
                  rest on time. Judged only where limits are given: CI fails nothing by the clock
 
 LOST, INVENTED and RETURNED are judged by the judge of the crash tests, whose rules they are.
-What only a Redis that came back older explains is counted apart, in `explained`.
+Counted apart, in `explained`: what only a Redis that came back older explains, and jobs without a
+TTR, which are gone once a node has sent them, that were due in a fault and did not arrive.
 """
 
 import math
@@ -28,6 +29,7 @@ from drills.judge_leaders import judge_leaders
 from drills.lateness import judge_lateness
 
 SAME_RULE = {"LOST": "LOST", "INVENTED": "INVENTED", "UNDONE": "RETURNED"}
+ON_ITS_WAY_MS = 1000  # a reply may have been written so long before its link went
 OLDER_EXPLAINS = {"LOST", "RETURNED", "TWICE"}
 
 
@@ -48,16 +50,18 @@ def judge(journal, limits=None):
     found = [*judge_jobs(journal), *judge_leaders(journal)]
     if limits:
         found += judge_lateness(journal, limits)
-    touched = _touched_by_older(journal)
-    explained = [each for each in found if each.rule in OLDER_EXPLAINS and each.id in touched]
+    touched, undelivered = _touched_by_older(journal), _undelivered(journal)
+    explained = [each for each in found if (each.rule in OLDER_EXPLAINS and each.id in touched)
+                 or (each.rule == "LOST" and each.id in undelivered)]
     return Verdict([each for each in found if each not in explained],
                    Counter(each.rule for each in explained))
 
 
 def judge_jobs(journal):
     as_crash = crash.judge(_history_of(journal), {rest.id for rest in journal.of(Rest)})
-    yield from (Violation(SAME_RULE[each.rule], each.id, each.why)
-                for each in as_crash if each.rule in SAME_RULE)
+    cancelled = {cancel.id for cancel in journal.of(Cancel) if cancel.outcome in (OK, UNKNOWN)}
+    yield from (Violation(SAME_RULE[each.rule], each.id, each.why) for each in as_crash
+                if each.rule in SAME_RULE and not (each.rule == "LOST" and each.id in cancelled))
     lives = _lives(journal)
     for id, life in lives.items():
         yield from (Violation("EARLY", id, why) for why in _early(life))
@@ -141,3 +145,10 @@ def _touched_by_older(journal):
                if is_forgotten(each.sent_ms, each.ended_ms)}
     return touched | {each.id for each in journal.of(HandOver)
                       if is_forgotten(each.asked_ms, each.received_ms)}
+
+
+def _undelivered(journal):
+    """The ids of jobs without a TTR that were on their way while there was a fault."""
+    return {push.id for push in journal.of(Push) if push.ttr_ms == 0
+            and any(fault.start_ms - ON_ITS_WAY_MS <= push.sent_ms + push.delay_ms <= fault.end_ms
+                    for fault in journal.of(Fault))}

@@ -25,16 +25,23 @@ def judge_leaders(journal):
 
 
 def reigns_of(journal):
-    """All of them, in order of time."""
+    """All of them, in order of time. A node that resumes with the token it had begins another."""
     deaths = [(name, fault.start_ms) for fault in journal.of(Fault) for name in fault.dead]
     found = []
-    for role in journal.of(Role):
+    for role, following in _with_following(journal.of(Role)):
         if role.role == LEADER:
-            ends = [other.at_ms for other in journal.of(Role)
-                    if other.node == role.node and other.at_ms > role.at_ms]
-            ends += [at for name, at in deaths if name == role.node and at > role.at_ms]
-            found.append(Reign(role.node, role.token, role.at_ms, min(ends, default=math.inf)))
+            ends = [following.boot_ms] if following else []
+            ends += [at for name, at in deaths if name == role.node and at > role.boot_ms]
+            found.append(Reign(role.node, role.token, role.boot_ms, min(ends, default=math.inf)))
     return sorted(found, key=lambda reign: reign.from_ms)
+
+
+def _with_following(roles):
+    """(role, the next of the same node or None)"""
+    by_node = {}
+    for role in roles:
+        by_node.setdefault(role.node, []).append(role)
+    return [pair for each in by_node.values() for pair in zip(each, [*each[1:], None])]
 
 
 def is_older(token, other):
@@ -45,10 +52,11 @@ def is_older(token, other):
 
 
 def _leases(journal, reigns):
-    """As far as they lasted."""
-    ends = {(reign.node, reign.token): reign.until_ms for reign in reigns}
+    """As far as they lasted: to the end of their reign, the first that was not over before."""
     for lease in journal.of(Lease):
-        end = ends.get((lease.node, lease.token), math.inf)
+        own = [reign.until_ms for reign in reigns
+               if (reign.node, reign.token) == (lease.node, lease.token)]
+        end = next((until for until in own if until > lease.from_ms), max(own, default=math.inf))
         yield Lease(lease.node, lease.token, lease.from_ms, min(lease.until_ms, end))
 
 
@@ -79,7 +87,8 @@ def _merged(spans):
 
 def _tokens_back(reigns, leases):
     for before, after in combinations(reigns, 2):
-        if after.token == before.token or is_older(after.token, before.token):
+        is_same = after.token == before.token and after.node != before.node
+        if is_same or is_older(after.token, before.token):
             yield Violation("TOKEN_BACK", after.token, f"{after.node} leads with it after "
                                                        f"{before.node} led with {before.token}")
     for lease in leases:
@@ -94,12 +103,12 @@ def _fenced(fences, reigns, leases):
         def wrong(why, fenced=fenced):
             return Violation("FENCED", fenced.token, f"{fenced.node} was refused {why}")
 
-        if not is_older(fenced.token, fenced.fence):
-            yield wrong(f"for {fenced.fence}, which is not newer")
-        elif fenced.fence not in {reign.token for reign in reigns}:
-            yield wrong(f"for {fenced.fence}, which nobody has led with")
+        if not is_older(fenced.token, fenced.seen):
+            yield wrong(f"for {fenced.seen}, which is not newer")
+        elif fenced.seen not in {reign.token for reign in reigns}:
+            yield wrong(f"for {fenced.seen}, which nobody has led with")
         if any((lease.node, lease.token) == (fenced.node, fenced.token)
-               and lease.from_ms > fenced.at_ms for lease in leases):
+               and lease.from_ms > fenced.boot_ms for lease in leases):
             yield wrong("and has its lease longer all the same")
 
 
@@ -112,11 +121,14 @@ def _storms(reigns, faults):
             windows[-1] = (start, max(end, fault.end_ms), changes + fault.changes)
         else:
             windows.append((fault.start_ms, fault.end_ms, fault.changes))
+    firsts = {}
+    for reign in reigns:  # to resume is no change
+        firsts.setdefault(reign.token, reign.from_ms)
     begins = [-math.inf, *(start for start, _, _ in windows)]
     ends = [*begins[1:], math.inf]
     allowed = [1, *(changes for _, _, changes in windows)]  # 1: the first election
     for begin, end, most in zip(begins, ends, allowed):
-        count = sum(begin <= reign.from_ms < end for reign in reigns)
+        count = sum(begin <= first < end for first in firsts.values())
         if count > most:
             yield Violation("STORM", "", f"{count} leaders in turn, {most} allowed, from "
                                          f"{begin:.0f} to {end:.0f} ms")

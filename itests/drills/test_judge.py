@@ -76,6 +76,7 @@ INNOCENT = {
     "an unknown ack": [push(), hand_over(1501), ack(1600, UNKNOWN)],
     "dead with a reason": [push(), hand_over(1501), Rest("a", "tries")],
     "cancelled before it was due": [push(), ack(1200, kind=Cancel)],
+    "TTR 0, cancelled": [push(ttr_ms=0), ack(1200, kind=Cancel)],
     "TTR 0": [push(ttr_ms=0), hand_over(1501)],
     "again when its lease ran out": [push(), hand_over(1501), again(5502), ack(5600)],
     "again after a release": [push(), hand_over(1501), ack(1600, kind=Release),
@@ -105,6 +106,13 @@ INNOCENT = {
     "another ensemble begins anew": [
         leads("n1", 9, 0), stands_by("n1", 1000), KILL, leads("n2", 1, 2100, ensemble="f")],
     "no change at all": [*FIRST, KILL],
+    "a lead that is resumed": [
+        *FIRST, Role("n1", "offline", 2000), KILL, leads("n1", 1, 2500),
+        lease("n1", 1, 2500, 4000), Role("n1", "offline", 4000), leads("n2", 2, 4000),
+        lease("n2", 2, 4000, 5000)],
+    "a lease that is written just before the role": [
+        lease("n1", 1, 0, 3000), leads("n1", 1, 1), stands_by("n1", 500), KILL,
+        leads("n2", 2, 2100), lease("n2", 2, 2100, 4000)],
     "two faults at once, two changes": [
         leads("n1", 1, 0), KILL, Fault("cut", 2100, 2500), leads("n2", 2, 2300),
         leads("n3", 3, 2400)],
@@ -153,6 +161,11 @@ GUILTY = {
         leads("n1", 2, 0), stands_by("n1", 1000), KILL, leads("n2", 1, 2100)]),
     "a token is given twice": ("TOKEN_BACK", [
         leads("n1", 1, 0), stands_by("n1", 1000), KILL, leads("n2", 1, 2100)]),
+    "a lead that is resumed too late": ("TOKEN_BACK", [
+        *FIRST, Role("n1", "offline", 1000), KILL, leads("n2", 2, 2100), leads("n1", 1, 2200)]),
+    "a lead that is resumed while another leads": ("TWO_LEADERS", [
+        *FIRST, Role("n1", "offline", 1000), KILL, leads("n2", 2, 2100),
+        lease("n2", 2, 2100, 4000), leads("n1", 1, 2200), lease("n1", 1, 2200, 3000)]),
     "a lease of an older token gets longer": ("TOKEN_BACK", [
         *FIRST, stands_by("n1", 1000), KILL, leads("n2", 2, 2100), lease("n1", 1, 2200, 2300)]),
     "the leader is fenced": ("FENCED", [*FIRST, KILL, leads("n2", 2, 3000),
@@ -213,6 +226,13 @@ def test_what_a_redis_that_came_back_older_explains_is_counted_apart():
     later = push(2000, id="later")
     assert [each.id for each in verdict(push(), later, forgotten).violations] == ["later"]
     assert "EARLY" in rules(push(), hand_over(1499), ack(1600), forgotten)
+
+
+def test_a_job_without_a_ttr_may_be_lost_on_its_way_in_a_fault_only():
+    lost = verdict(push(1600, ttr_ms=0), KILL)
+    assert (lost.violations, lost.explained) == ([], {"LOST": 1})
+    assert rules(push(1600), KILL) == ["LOST"]
+    assert rules(push(1800, ttr_ms=0), KILL) == ["LOST"], "due when it was over"
 
 
 def test_a_journal_is_read_as_it_was_written(tmp_path):

@@ -20,6 +20,7 @@ are removed by the next one, with the processes in them.
 import ctypes
 import os
 import re
+import shutil
 import subprocess
 from contextlib import contextmanager
 from functools import lru_cache
@@ -28,6 +29,7 @@ from pathlib import Path
 from harness.process import is_alive, kill_now
 
 NAMESPACES = Path("/run/netns")
+ETC = Path("/etc/netns")  # ETC/<namespace>/<file> is in the place of /etc/<file> for its programs
 CLONE_NEWNET = 0x40000000
 SUBNET = "10.213.0"
 _OURS = re.compile(r"dq(\d+)-[a-z0-9]+")
@@ -69,6 +71,12 @@ class Host:
                 yield self
             finally:
                 _setns(own.fileno())
+
+    def write_etc(self, name, text):
+        """A file that its programs, started from now on, find in /etc."""
+        directory = ETC / self.netns
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text, encoding="utf-8")
 
     def pull_cable(self):
         """Its link has no carrier until put_cable()."""
@@ -202,6 +210,7 @@ def remove_namespace(netns):
     if (NAMESPACES / netns).exists():
         kill_now([int(pid) for pid in _ip("netns", "pids", netns).split()])
         _ip("netns", "delete", netns)
+    shutil.rmtree(ETC / netns, ignore_errors=True)
 
 
 def remove_stale():
