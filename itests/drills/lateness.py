@@ -1,12 +1,13 @@
 """How late jobs were: from due to the consumer, in outages and outside of them.
 
-Only first hand-overs of jobs with a delay count: what a scanner moved. The consumer's own time to
-look at its clock is in it.
+Only the first hand-over of a job with a delay counts: what a scanner moved. The consumer's own time
+to look at its clock is in it. A reply that died with its node comes again when its reservation
+is over: that is no outage of the scanner, and nobody saw the first.
 """
 
 from collections import namedtuple
 
-from crash.judge import Violation
+from crash.judge import UNCONFIRMED_S, Violation
 from drills.journal import Fault, HandOver, Push
 
 Limits = namedtuple("Limits", "tick_ms outside_p99_ms")
@@ -19,18 +20,26 @@ def dues_of(journal):
     for push in journal.of(Push):
         pushes.setdefault(push.id, []).append(push)
     delayed = {id for id, each in pushes.items() if len(each) == 1 and each[0].delay_ms > 0}
-    found = []
-    for each in journal.of(HandOver):
+    found = {}
+    for each in sorted(journal.of(HandOver), key=lambda each: each.received_ms):
         if each.attempt == 1 and each.redis_ms is not None and each.id in delayed:
             late_ms = each.redis_ms - each.due_ms
-            found.append(Due(each.id, each.received_ms - late_ms, each.received_ms, late_ms))
-    return sorted(found, key=lambda due: due.due_ms)
+            found.setdefault(each.id, Due(each.id, each.received_ms - late_ms, each.received_ms,
+                                          late_ms))
+    return sorted(found.values(), key=lambda due: due.due_ms)
 
 
 def outage_of(due, faults, tick_ms):
-    """The fault in whose outage a job became due; or a tick before: it had not been moved yet."""
-    return next((fault for fault in faults
-                 if fault.start_ms - tick_ms <= due.due_ms <= fault.outage_end_ms + tick_ms), None)
+    """The fault in whose outage a job became due, the last where there are several; or a tick
+    before: it had not been moved yet. None where there is none."""
+    return max((fault for fault in faults
+                if fault.start_ms - tick_ms <= due.due_ms <= fault.outage_end_ms + tick_ms),
+               key=lambda fault: fault.outage_end_ms, default=None)
+
+
+def is_undelivered(due, fault):
+    """Was it, going by the time, on its way to another consumer when the fault came?"""
+    return due.late_ms >= UNCONFIRMED_S * 1000 and due.due_ms <= fault.end_ms
 
 
 def outside(journal, tick_ms):
@@ -52,7 +61,8 @@ def judge_lateness(journal, limits):
     for due in dues_of(journal):
         fault = outage_of(due, faults, limits.tick_ms)
         after_ms = due.received_ms - fault.outage_end_ms if fault else 0
-        if after_ms > limits.tick_ms and due.late_ms > limits.tick_ms:
+        if (after_ms > limits.tick_ms and due.late_ms > limits.tick_ms
+                and not is_undelivered(due, fault)):
             yield Violation("LATE", due.id, f"{after_ms:.0f} ms after the outage by {fault.what}")
     p99 = percentile(outside(journal, limits.tick_ms), 0.99)
     if p99 is not None and p99 > limits.outside_p99_ms:

@@ -207,6 +207,10 @@ OUTAGE = Fault("kill", 10_000, 20_000, served_ms=11_000)
     ([*due(1, 1600, 10_050)], ["LATE"]),          # 650 ms
     ([*due(1, 1600, 9_900)], []),                 # due just before, not moved yet
     ([*due(1, 600, 15_000)], ["LATE"]),           # of the same fault, but served again
+    ([*due(1, 5100, 10_050)], []),                # its first reply died with the node
+    ([*due(1, 1400, 10_050), Fault("before", 9_900, 9_950)], []),  # the later fault counts
+    ([push(4_500, id="b"), hand_over(5_040, due=5_000, id="b"),  # the first counts
+      hand_over(9_900, lease="2", due=5_000, id="b"), ack(9_910, id="b")], []),
     ([*due(1, 40, 5_000)], []),
     ([*due(1, 60, 5_000)], ["LATE"]),
     ([each for number in range(200) for each in due(number, 10, 5_000 + number)]

@@ -1,0 +1,195 @@
+"""Rows about clocks, wrong set-ups, a slow name service and a starved machine."""
+
+import redis
+
+from drills.cluster import Plan
+from drills.row import ROWS, Row, row, stay
+from harness.clock import redis_now_ms
+from harness.process import Process, kill_now
+
+HOUR_S = 3600
+LOOP_STALL_MS = 10
+FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+
+
+@row("17", "the wall clock of a node, and Redis's, set by an hour")
+class Clocks(Row):
+    """Debian's faketime, preloaded, reads the offset from a file. A node's clock means nothing;
+    Redis's decides what is due, so due jobs come an hour early, or stand still, and no more."""
+
+    variants = tuple(f"{whose} {how}" for whose in ("node", "redis")
+                     for how in ("forward", "back", "strobed"))
+    changes = 0
+
+    def plan_key(self, variant):
+        return variant.split()[0]
+
+    def plan(self, variant):
+        env = {"LD_PRELOAD": FAKETIME, "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}
+        whose = self.plan_key(variant)
+        return Plan(**{f"{whose}_env": env})
+
+    def load_options(self, cluster):
+        """Redis's own clock, where it is not everybody's."""
+        return {"redis_now_ms": lambda: _redis_now_ms(cluster)} if cluster.plan.redis_env else {}
+
+    def fault(self, drill):
+        self.files = drill.cluster.offset_files()
+        offsets = {"forward": [HOUR_S], "back": [-HOUR_S],
+                   "strobed": [HOUR_S, -HOUR_S, 0] * 10}[drill.variant.split()[1]]
+        for offset in offsets:
+            self._set(offset)
+            stay(drill, drill.elapsed_ms() + 100)
+
+    def _set(self, offset_s):
+        for file in self.files:
+            file.write_text(f"{offset_s:+d}s\n")
+
+    def takes_over(self, drill):
+        return False
+
+    def hold(self, drill):
+        stay(drill, 2 * drill.session_ms)
+
+    def heal(self, drill):
+        self._set(0)
+
+    def check(self, drill, reign):
+        if reign:
+            yield "a clock changed the leader"
+
+
+def _redis_now_ms(cluster):
+    try:
+        with cluster.redis.client() as client:
+            return redis_now_ms(client)
+    except redis.exceptions.RedisError:
+        return None
+
+
+@row("19", "a wrong set-up joins: a live name, another number of buckets")
+class WrongSetUp(Row):
+    """It is refused with a message that says what to do, and the cluster does not care."""
+
+    SETTINGS = {"a live name": {"node__id": "n1"}, "buckets": {"store__buckets": 32}}
+    SAID = {"a live name": "node.id", "buckets": "store.buckets"}
+    variants = ("a live name", "buckets")
+    rehearsed_variants = ("buckets",)
+    changes = 0
+
+    def fault(self, drill):
+        spare = drill.cluster.add_spare(f"x{len(drill.cluster.spares) + 1}",
+                                        **self.SETTINGS[drill.variant])
+        spare.launch()
+        code = spare.process.wait(60)
+        spare.process = None
+        self.said = spare.output()
+        self.code = code
+
+    def takes_over(self, drill):
+        return False
+
+    def check(self, drill, reign):
+        if self.code == 0:
+            yield "it ended as if all were well"
+        if self.SAID[drill.variant] not in self.said:
+            yield f"it did not say what to do about {self.SAID[drill.variant]}"
+        if reign:
+            yield "the leader changed"
+
+
+@row("23", "the name service slow by 5 s")
+class SlowNameService(Row):
+    """ZooKeeper is configured by names; the leader must connect anew while they take 5 s."""
+
+    changes = 1
+
+    def plan(self, variant):
+        return Plan(zookeeper_names=True)
+
+    def fault(self, drill):
+        drill.cluster.names.delay_s = 5
+        for server in drill.cluster.zookeeper.servers:
+            drill.leader.host.reset_connections(server.address, 2181)
+
+    def takes_over(self, drill):
+        return False
+
+    def hold(self, drill):
+        stay(drill, 6000)
+        self.stall_ms = max(node.json("/v1/status")["loop"]["stall_max_ms"]
+                            for node in drill.cluster.nodes)
+
+    def heal(self, drill):
+        drill.cluster.names.delay_s = 0
+
+    def check(self, drill, reign):
+        if self.stall_ms > LOOP_STALL_MS:
+            yield f"a loop stalled for {self.stall_ms} ms, {LOOP_STALL_MS} ms is the limit"
+
+
+@row("25", "32 busy loops")
+class Starved(Row):
+    changes = 0
+    rounds = 5
+
+    def fault(self, drill):
+        log = drill.cluster.directory / "busy.log"
+        self.loops = [Process(["sh", "-c", "while :; do :; done"], log) for _ in range(32)]
+
+    def takes_over(self, drill):
+        return False
+
+    def hold(self, drill):
+        stay(drill, 5 * drill.session_ms)
+
+    def heal(self, drill):
+        kill_now([each.pid for each in self.loops])
+        for each in self.loops:
+            each.wait()
+
+    def check(self, drill, reign):
+        if reign:
+            yield "the leader changed, and only the processor was busy"
+
+
+# Rows that can strike together on one plan: none undoes, or waits for, what another needs.
+PAIRED = ("1", "2", "4", "5", "6", "7", "8b", "9", "18", "25")
+
+
+@row("26", "random pairs of the above, by seed")
+class Pairs(Row):
+    """Two faults begin one right after the other and are healed together. Whether another leads
+    meanwhile is theirs to decide; afterwards all promises must have been kept."""
+
+    changes = 4
+    variants = ("pair",)
+
+    def fault(self, drill):
+        numbers = drill.dice.sample(PAIRED, 2)
+        self.pair = [(ROWS[number], drill.dice.choice(ROWS[number].short_variants))
+                     for number in numbers]
+        drill.variant = " with ".join(f"{each.number} {variant}".strip()
+                                      for each, variant in self.pair)
+        dead = []
+        for each, variant in self.pair:
+            dead += self._as(drill, variant, each.fault) or ()
+        return dead
+
+    @staticmethod
+    def _as(drill, variant, call):
+        whole, drill.variant = drill.variant, variant
+        try:
+            return call(drill)
+        finally:
+            drill.variant = whole
+
+    def takes_over(self, drill):
+        return False
+
+    def hold(self, drill):
+        stay(drill, 3 * drill.session_ms)
+
+    def heal(self, drill):
+        for each, variant in reversed(self.pair):
+            self._as(drill, variant, each.heal)
