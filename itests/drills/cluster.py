@@ -14,6 +14,7 @@ from pathlib import Path
 from drills.journal import Lease, Role
 from drills.names import SlowNames
 from drills.nodes import PEER_PORT, HostNode
+from harness.build import wallclock_library
 from harness.network import Network
 from harness.redis_server import RedisServer
 from harness.wait import wait_until
@@ -29,7 +30,7 @@ STANDBY, STANDALONE, REHEARSAL = "standby", "standalone", "rehearsal"
 
 @dataclass(frozen=True)
 class Plan:
-    """What kind of cluster. `node_env` and `redis_env` are environment variables.
+    """What kind of cluster.
 
     REHEARSAL is for the drills' own sake: ZooKeeper is there, but all nodes are standalone, on one
     Redis. Any may be taken for the leader, and no fault changes that."""
@@ -39,8 +40,7 @@ class Plan:
     session_ms: int = 2000
     tick_ms: int = 500
     settings: dict = field(default_factory=dict)
-    node_env: dict = field(default_factory=dict)
-    redis_env: dict = field(default_factory=dict)
+    wrong_clock: str = ""          # of "node" or "redis": can be set
     zookeeper_names: bool = False  # host names instead of addresses, for a slow name service
     node_programs: tuple = ()      # one for each node, None: the build under test
 
@@ -93,7 +93,7 @@ class Cluster:
     def _add_redis(self):
         host = self.network.add_host("redis")
         self.redis = RedisServer(self.directory / "redis", host,
-                                 self._env_of(self.plan.redis_env, "redis"),
+                                 self._clock_env("redis", "redis"),
                                  port=REDIS_PORT, bind=host.address, appendonly="yes",
                                  appendfsync="always", **{"protected-mode": "no"})
         self.redis_host = host
@@ -111,19 +111,20 @@ class Cluster:
         if self.names:
             self.names.serve(host)
         return HostNode(directory, host, {**self.settings_of(host), **settings},
-                        self._env_of(self.plan.node_env, name), program)
+                        self._clock_env("node", name), program)
 
-    def _env_of(self, env, name):
-        """The plan's, with a file of its own for faketime where that is used."""
-        if not env:
+    def _clock_env(self, whose, name):
+        """The environment of a program whose wall clock can be set."""
+        if self.plan.wrong_clock != whose:
             return {}
         path = self.directory / f"{name}.offset"
-        path.write_text("+0s\n")
-        return {**env, "FAKETIME_TIMESTAMP_FILE": str(path)}
+        path.write_text("0\n")
+        return {"LD_PRELOAD": str(wallclock_library()), "DUEQ_WALLCLOCK": str(path)}
 
-    def offset_files(self):
-        """Of the programs under faketime: what their clocks are set by."""
-        return sorted(self.directory.glob("*.offset"))
+    def set_clocks(self, ahead_s):
+        """The wall clocks that can be set: so far ahead of the true time."""
+        for path in self.directory.glob("*.offset"):
+            path.write_text(f"{ahead_s}\n")
 
     def settings_of(self, host):
         settings = {"store.redis": f"{self.redis_host.address}:{REDIS_PORT}", "store.strict": True,

@@ -122,7 +122,7 @@ def _twice(life, faults):
 
 
 def _has_reason(first, second, life, faults):
-    apart_s = (second.received_ms - first.received_ms) / 1000 + crash.SLACK_S
+    apart_s = _apart_ms(first, second) / 1000
     ttr_s = life[Push][0].ttr_ms / 1000
     if ttr_s > 0 and apart_s >= ttr_s:
         return True
@@ -133,6 +133,12 @@ def _has_reason(first, second, life, faults):
     return apart_s >= crash.UNCONFIRMED_S and any(
         fault.start_ms <= first.received_ms + crash.CONFIRM_S * 1000
         and fault.end_ms >= first.asked_ms for fault in faults)
+
+
+def _apart_ms(first, second):
+    """The first's lease began when it was asked for at the earliest; a busy consumer may have
+    looked at it much later."""
+    return second.received_ms - first.asked_ms
 
 
 def _touched_by_older(journal):

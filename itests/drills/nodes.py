@@ -26,6 +26,8 @@ class HostNode(Node):
                "http.listen": f"{host.address}:{HTTP_PORT}"}
         super().__init__(directory, {**own, **(settings or {})}, env)
         self.gmq_port, self.http_port = GMQ_PORT, HTTP_PORT
+        if "LD_PRELOAD" in self.env:  # before the sanitizer's own library
+            self.env["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
         self._frozen = []
 
     def argv(self):

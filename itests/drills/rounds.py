@@ -149,6 +149,7 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
                 result.rounds.append(_run_round(row, drill, variant, dice.getrandbits(32), result))
                 report(_line_of(row, len(result.rounds), result.rounds[-1]))
             load.wait_flowing()
+        row.before_drain(cluster)
         load.drain()
         load.finish()
         for event in cluster.events():
@@ -158,11 +159,11 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
     journal.close()
     report(f"  {row.number:>3}  {journal.summary()}")
     verdict = judge(journal, limits)
-    result.verdict.violations += [each for each in verdict.violations
-                                  if each.rule not in row.allowed_rules]
+    allowed = row.allowed_rules(plan)
+    result.verdict.violations += [each for each in verdict.violations if each.rule not in allowed]
     result.verdict.explained.update(verdict.explained)
     result.verdict.explained.update(each.rule for each in verdict.violations
-                                    if each.rule in row.allowed_rules)
+                                    if each.rule in allowed)
     result.outside_ms += outside(journal, TICK_MS)
 
 
@@ -173,6 +174,7 @@ def _run_round(row, drill, variant, seed, result):
     try:
         dead = row.fault(drill) or ()
         drill.struck_ms = now_ms()
+        done.variant = drill.variant  # a row may have said more
         reign = _next_reign(row, drill)
         served = row.wait_served(drill, reign)
         row.hold(drill)
@@ -182,14 +184,14 @@ def _run_round(row, drill, variant, seed, result):
     drill.load.wait_flowing()
     reign = reign or drill.new_reign()
     served_ms = served if served is not None else now_ms()
-    fault = Fault(f"{row.number} {row.title} {variant}".strip(), start, now_ms(), served_ms,
+    fault = Fault(f"{row.number} {row.title} {done.variant}".strip(), start, now_ms(), served_ms,
                   row.changes, tuple(node.name for node in dead))
     drill.journal.add(fault)
     done.active_ms = reign.from_ms - start if reign else None
     done.served_ms = served - start if served is not None else None
     done.stood_ms = max((due.late_ms for due in dues_of(drill.journal)
                          if start <= due.due_ms <= fault.end_ms), default=None)
-    result.complaints += [f"row {row.number} {variant}, seed {seed}: {text}"
+    result.complaints += [f"row {row.number} {done.variant}, seed {seed}: {text}"
                           for text in row.check(drill, reign)]
     return done
 
@@ -204,7 +206,7 @@ def _line_of(row, number, done):
     times = ", ".join(f"{name} {value:.1f} ms" for name, value in (
         ("active", done.active_ms), ("served", done.served_ms), ("stood", done.stood_ms))
         if value is not None)
-    return f"  {row.number:>3}  round {number:<3} {done.variant:<24} {times}"
+    return f"  {row.number:>3}  round {number:<3} {done.variant:<26} {times}"
 
 
 def summary(values):

@@ -36,7 +36,6 @@ class Row:
     changes = 1             # of the leader, at most, for one fault
     interrupts = False      # do due jobs stand still without another leader as well?
     needs = HA_IS_MISSING   # why it cannot run; None: it can
-    allowed_rules = ()      # of the judge, that this fault breaks by its nature: counted apart
     target_ms = None        # for `active`, in the table
 
     @property
@@ -60,6 +59,13 @@ class Row:
 
     def load_options(self, cluster):  # pylint: disable=unused-argument
         return {}
+
+    def allowed_rules(self, plan):  # pylint: disable=unused-argument
+        """Of the judge, that this fault breaks by its nature: counted apart."""
+        return ()
+
+    def before_drain(self, cluster):
+        """After the last round: what consumers need to empty the store."""
 
     # ---- a round ----
 

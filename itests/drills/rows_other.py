@@ -9,13 +9,12 @@ from harness.process import Process, kill_now
 
 HOUR_S = 3600
 LOOP_STALL_MS = 10
-FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 
 
 @row("17", "the wall clock of a node, and Redis's, set by an hour")
 class Clocks(Row):
-    """Debian's faketime, preloaded, reads the offset from a file. A node's clock means nothing;
-    Redis's decides what is due, so due jobs come an hour early, or stand still, and no more."""
+    """A node's wall clock means nothing; Redis's decides what is due, so due jobs come an hour
+    early by the true time, or stand still, and no more."""
 
     variants = tuple(f"{whose} {how}" for whose in ("node", "redis")
                      for how in ("forward", "back", "strobed"))
@@ -25,25 +24,29 @@ class Clocks(Row):
         return variant.split()[0]
 
     def plan(self, variant):
-        env = {"LD_PRELOAD": FAKETIME, "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}
-        whose = self.plan_key(variant)
-        return Plan(**{f"{whose}_env": env})
+        return Plan(wrong_clock=self.plan_key(variant))
 
     def load_options(self, cluster):
         """Redis's own clock, where it is not everybody's."""
-        return {"redis_now_ms": lambda: _redis_now_ms(cluster)} if cluster.plan.redis_env else {}
+        if cluster.plan.wrong_clock != "redis":
+            return {}
+        return {"redis_now_ms": lambda: _redis_now_ms(cluster)}
+
+    def allowed_rules(self, plan):
+        """Where the clock that decides jumps, what was due is not any more, and leases run out."""
+        return ("EARLY", "LATE", "TWICE") if plan.wrong_clock == "redis" else ()
+
+    def before_drain(self, cluster):
+        """What was pushed while Redis was ahead is due when it is there again."""
+        if cluster.plan.wrong_clock == "redis":
+            cluster.set_clocks(2 * HOUR_S)
 
     def fault(self, drill):
-        self.files = drill.cluster.offset_files()
         offsets = {"forward": [HOUR_S], "back": [-HOUR_S],
                    "strobed": [HOUR_S, -HOUR_S, 0] * 10}[drill.variant.split()[1]]
         for offset in offsets:
-            self._set(offset)
+            drill.cluster.set_clocks(offset)
             stay(drill, drill.elapsed_ms() + 100)
-
-    def _set(self, offset_s):
-        for file in self.files:
-            file.write_text(f"{offset_s:+d}s\n")
 
     def takes_over(self, drill):
         return False
@@ -52,7 +55,7 @@ class Clocks(Row):
         stay(drill, 2 * drill.session_ms)
 
     def heal(self, drill):
-        self._set(0)
+        drill.cluster.set_clocks(0)
 
     def check(self, drill, reign):
         if reign:
