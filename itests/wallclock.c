@@ -1,9 +1,10 @@
 /* Preloaded into a program of a drill: its wall clock, and nothing else, goes wrong.
  *
- * The file that DUEQ_WALLCLOCK names holds seconds, as text, by which the program's wall clock is
- * ahead; it may change at any time, and is read at every look at the clock. Monotonic clocks and
- * timers stay as they are: on a real machine nobody's hand can set those. (Debian's faketime
- * moves absolute timerfds of the monotonic clock too, and does not start beside Redis's malloc.)
+ * The file that DUEQ_WALLCLOCK names holds seconds, as text, by which the program's wall clock
+ * is ahead; it may change at any time, and is read at every look at the clock. Monotonic clocks
+ * and timers stay as they are: on a real machine nobody's hand can set those. (Debian's
+ * faketime moves absolute timerfds of the monotonic clock too, and does not start beside
+ * Redis's malloc.)
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -29,6 +30,9 @@ static long ahead_s(void)
         return 0;
     return strtol(text, NULL, 10);
 }
+
+/* The library's own names of parameters are reserved ones.
+ * NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
 
 int clock_gettime(clockid_t id, struct timespec *now)
 {
@@ -59,3 +63,5 @@ time_t time(time_t *where)
         *where = at.tv_sec;
     return at.tv_sec;
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -206,6 +206,7 @@ class Cluster:
         return sorted(found, key=lambda each: each.from_ms if isinstance(each, Lease)
                       else each.boot_ms)
 
-    def last_token(self):
-        tokens = [each.token for each in self.events() if isinstance(each, Role) and each.token]
-        return tokens[-1] if tokens else None
+    def roles(self):
+        """All changes of role so far, node by node."""
+        return [each for node in (*self.nodes, *self.spares) for each in node.events()
+                if isinstance(each, Role)]

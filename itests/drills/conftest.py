@@ -8,13 +8,18 @@ from harness.network import Network, why_not
 from harness.zookeeper import Ensemble
 
 
-@pytest.fixture
-def network():
-    """A network of hosts of the test's own. CI has what it needs; elsewhere it may be missing."""
+@pytest.fixture(scope="session")
+def needs_network():
+    """CI has what networks of namespaces need; elsewhere it may be missing."""
     reason = why_not()
     if reason:
         assert not os.environ.get("CI"), f"CI must have network namespaces: {reason}"
         pytest.skip(f"no network namespaces here: {reason}")
+
+
+@pytest.fixture
+def network(needs_network):  # pylint: disable=unused-argument,redefined-outer-name
+    """A network of hosts of the test's own."""
     with Network() as made:
         yield made
 

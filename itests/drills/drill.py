@@ -10,8 +10,8 @@ through all of it, and a judge over everything that was written down.
 
 Times are in ms from the moment before the fault: `active` to the next leader's role, `served` to
 the first due job that it moved, in a consumer's hands; median, p99 (from 100 rounds on) and worst.
-`outside` is the lateness p99 of jobs that no fault touched. Any violation ends it with 1; then the
-files of that row are kept (journals, logs), and it says where.
+`outside` is the lateness p99 of jobs that no fault touched. After any violation it ends with 1, and
+the files (journals, logs) stay.
 """
 
 import argparse
@@ -51,8 +51,12 @@ def main():
     if reason:
         sys.exit(f"No network namespaces here (they need root and nftables): {reason}")
     become_reaper()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(1 if run(options) else 0)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        sys.exit(1 if run(options) else 0)
+    except KeyboardInterrupt:
+        sys.exit("interrupted")
 
 
 def parse():
@@ -79,7 +83,7 @@ def run(options):
         print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
 
     directory = Path(options.keep or tempfile.mkdtemp(prefix="dueq-drill-"))
-    report(f"seed {options.seed}")
+    report(f"seed {options.seed}; files in {directory}")
     results = []
     for number in options.numbers or MATRIX:
         each = MATRIX[number]
@@ -109,9 +113,7 @@ def conclude(results, directory, options, report):
         print(json.dumps(json_of(results, options.seed), indent=2))
     else:
         print("\n".join(["", *table_of(results)]))
-    if has_failed or options.keep:
-        report(f"files: {directory}")
-    else:
+    if not has_failed and not options.keep:
         shutil.rmtree(directory)
     return has_failed
 

@@ -3,7 +3,7 @@
 A journal is a file of JSON lines, an object each: {"event": "push", ...}. The clients and the
 driver write one together, each node writes its own, `ha.journal` in its data directory:
 
-    {"event":"role","node":"n1","role":"leader","token":"<fencing token>","boot_ms":..,"reason":".."}
+    {"event":"role","node":"n1","role":"leader","token":"<its token>","boot_ms":..,"reason":".."}
     {"event":"lease","node":"n1","token":"..","from_ms":..,"until_ms":..}
     {"event":"fenced","node":"n1","token":"<its own>","seen":"<the one Redis has>","boot_ms":..}
 
@@ -61,6 +61,7 @@ class HandOver:
     received_ms: float
     redis_ms: float
     node: str
+    delay_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,7 @@ class Older:
     at_ms: float
 
 
+OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long
 EVENTS = {"push": Push, "hand_over": HandOver, "ack": Ack, "cancel": Cancel, "release": Release,
           "rest": Rest, "role": Role, "lease": Lease, "fenced": Fenced, "fault": Fault,
           "older": Older}
@@ -172,6 +174,15 @@ class Journal:
     def of(self, kind):
         return self.events[kind]
 
+    def recent(self, kind, since_ms):
+        """The clients' events that ended since, newest first; old ones are not looked at."""
+        when = "received_ms" if kind is HandOver else "ended_ms"
+        for event in reversed(self.events[kind]):
+            if getattr(event, when) >= since_ms:
+                yield event
+            elif getattr(event, when) < since_ms - OUT_OF_ORDER_MS:
+                return
+
     def read(self, path):
         """Adds what another file says."""
         for event in read_events(path):
@@ -189,15 +200,30 @@ class Journal:
                 f"{len(self.of(Fault))} faults")
 
 
+class Tail:
+    """A file that a node goes on writing: what it says so far, each line read once. Events of
+    kinds, and members, unknown here are passed over; a last line that is not whole yet, too."""
+
+    def __init__(self, path):
+        self._path, self._offset, self._events = Path(path), 0, []
+
+    def events(self):
+        """A list to look at."""
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._offset)
+                text = file.read()
+        except FileNotFoundError:
+            return self._events
+        text = text[:text.rfind(b"\n") + 1]
+        self._offset += len(text)
+        self._events += [event for event in map(_event_of, text.splitlines()) if event]
+        return self._events
+
+
 def read_events(path):
-    """The events of a file, in its order; of kinds and members unknown here, nothing. A last
-    line that is not whole is still being written."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return []
-    lines = text[:text.rfind("\n") + 1].splitlines()
-    return [event for event in map(_event_of, lines) if event]
+    """The events of a file, in its order; none of one that is not there."""
+    return Tail(path).events()
 
 
 def _event_of(line):

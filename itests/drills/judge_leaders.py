@@ -46,9 +46,11 @@ def _with_following(roles):
 
 def is_older(token, other):
     """Of one ensemble; tokens of two ensembles have no order."""
-    ensemble, _, epoch = token.rpartition(":")
-    other_ensemble, _, other_epoch = other.rpartition(":")
-    return ensemble == other_ensemble and epoch < other_epoch
+    return _ensemble(token) == _ensemble(other) and token < other
+
+
+def _ensemble(token):
+    return token.rpartition(":")[0]
 
 
 def _leases(journal, reigns):
@@ -103,6 +105,8 @@ def _fenced(fences, reigns, leases):
         def wrong(why, fenced=fenced):
             return Violation("FENCED", fenced.token, f"{fenced.node} was refused {why}")
 
+        if _ensemble(fenced.token) != _ensemble(fenced.seen):
+            continue  # neither is older: it leads on when an operator has adopted the fence
         if not is_older(fenced.token, fenced.seen):
             yield wrong(f"for {fenced.seen}, which is not newer")
         elif fenced.seen not in {reign.token for reign in reigns}:

@@ -8,24 +8,21 @@ is over: that is no outage of the scanner, and nobody saw the first.
 from collections import namedtuple
 
 from crash.judge import UNCONFIRMED_S, Violation
-from drills.journal import Fault, HandOver, Push
+from drills.journal import Fault, HandOver
 
 Limits = namedtuple("Limits", "tick_ms outside_p99_ms")
 Due = namedtuple("Due", "id due_ms received_ms late_ms")  # on the one clock of all journals
 
 
-def dues_of(journal):
-    """All that a scanner moved, in order of due."""
-    pushes = {}
-    for push in journal.of(Push):
-        pushes.setdefault(push.id, []).append(push)
-    delayed = {id for id, each in pushes.items() if len(each) == 1 and each[0].delay_ms > 0}
+def dues_of(journal, since_ms=None):
+    """All that a scanner moved, in order of due; since_ms: only what was handed over since."""
+    hand_overs = journal.of(HandOver) if since_ms is None else journal.recent(HandOver, since_ms)
     found = {}
-    for each in sorted(journal.of(HandOver), key=lambda each: each.received_ms):
-        if each.attempt == 1 and each.redis_ms is not None and each.id in delayed:
+    for each in sorted(hand_overs, key=lambda each: each.received_ms):
+        if each.attempt == 1 and each.redis_ms is not None and each.delay_ms > 0:
             late_ms = each.redis_ms - each.due_ms
-            found.setdefault(each.id, Due(each.id, each.received_ms - late_ms, each.received_ms,
-                                          late_ms))
+            found.setdefault((each.id, each.due_ms), Due(
+                each.id, each.received_ms - late_ms, each.received_ms, late_ms))
     return sorted(found.values(), key=lambda due: due.due_ms)
 
 

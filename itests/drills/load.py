@@ -88,7 +88,8 @@ class Consumer(_Worker):
 
     def take(self, job, asked, received, redis_ms):
         self.journal.add(HandOver(job["id"], job["topic"], job["lease"], job["tries"] + 1,
-                                  job["due_ms"], asked, received, redis_ms, self.client.node))
+                                  job["due_ms"], asked, received, redis_ms, self.client.node,
+                                  job["delay_ms"]))
         if job["ttr_ms"] == 0:
             return
         dice = self.dice.random() if job["tries"] == 0 else 1
@@ -130,8 +131,8 @@ class Load:
         since = now_ms()
 
         def flows():
-            pushed = {push.id for push in self.journal.of(Push) if push.sent_ms > since}
-            got = {each.id for each in self.journal.of(HandOver) if each.received_ms > since}
+            pushed = {push.id for push in self.journal.recent(Push, since)}
+            got = {each.id for each in self.journal.recent(HandOver, since)}
             return len(pushed & got) >= 10 or self._failed()
 
         wait_until(flows, "the load flows", DRAIN_S, interval_s=0.02)

@@ -6,7 +6,7 @@ import signal
 
 import yaml
 
-from drills.journal import LEADER, Role, read_events
+from drills.journal import LEADER, Role, Tail
 from harness.build import node_program
 from harness.dueqctl import Dueqctl
 from harness.node import Node
@@ -28,6 +28,7 @@ class HostNode(Node):
         self.gmq_port, self.http_port = GMQ_PORT, HTTP_PORT
         if "LD_PRELOAD" in self.env:  # before the sanitizer's own library
             self.env["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
+        self._journal = Tail(self.data_dir / "ha.journal")
         self._frozen = []
 
     def argv(self):
@@ -61,7 +62,7 @@ class HostNode(Node):
 
     def events(self):
         """Its journal so far."""
-        return read_events(self.data_dir / "ha.journal")
+        return self._journal.events()
 
     def role(self):
         """Its last change of role; None before the first."""

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from drills.cluster import REHEARSAL, STANDBY, Cluster
-from drills.journal import Fault, Journal, Push, now_ms
+from drills.journal import LEADER, Fault, Journal, Push, now_ms
 from drills.judge import Verdict, judge
-from drills.judge_leaders import reigns_of
 from drills.lateness import dues_of, outside, percentile
 from drills.load import Load
 from harness.wait import wait_until
@@ -69,7 +68,8 @@ class Drill:
         self.load.wait_flowing()
         self.variant, self.dice = variant, dice
         self.leader = self.cluster.leader()
-        self._token = self.cluster.last_token()
+        role = self.leader.role()
+        self._token = role.token if role else None
         self.since_ms = now_ms()
 
     @property
@@ -82,24 +82,18 @@ class Drill:
     def answers_since(self, outcome):
         """How many pushes of this round had that answer so far."""
         return sum(push.sent_ms >= self.since_ms and push.outcome == outcome
-                   for push in self.journal.of(Push))
+                   for push in self.journal.recent(Push, self.since_ms))
 
-    def new_reign(self):
-        """The first of another token that began after the fault; None if there is none yet."""
-        return next((reign for reign in reigns_of(self._nodes())
-                     if reign.from_ms > self.since_ms and reign.token != self._token), None)
-
-    def _nodes(self):
-        """The nodes' own journals so far."""
-        seen = Journal()
-        for event in self.cluster.events():
-            seen.add(event)
-        return seen
+    def new_leader(self):
+        """The first role `leader` with another token after the fault; None if there is none yet."""
+        roles = [role for role in self.cluster.roles() if role.role == LEADER
+                 and role.boot_ms > self.since_ms and role.token != self._token]
+        return min(roles, key=lambda role: role.boot_ms, default=None)
 
     def first_served(self, from_ms):
         """When the first job was handed over that is due after the fault; None if none was."""
-        times = [due.received_ms for due in dues_of(self.journal)
-                 if due.due_ms > self.since_ms and due.received_ms >= from_ms]
+        times = [due.received_ms for due in dues_of(self.journal, from_ms)
+                 if due.due_ms > self.since_ms]
         return min(times, default=None)
 
 
@@ -132,7 +126,7 @@ class _Rehearsed:
     def takes_over(self, drill):  # pylint: disable=unused-argument
         return False
 
-    def check(self, drill, reign):  # pylint: disable=unused-argument
+    def check(self, drill, elected):  # pylint: disable=unused-argument
         return ()
 
 
@@ -175,31 +169,31 @@ def _run_round(row, drill, variant, seed, result):
         dead = row.fault(drill) or ()
         drill.struck_ms = now_ms()
         done.variant = drill.variant  # a row may have said more
-        reign = _next_reign(row, drill)
-        served = row.wait_served(drill, reign)
+        elected = _next_leader(row, drill)
+        served = row.wait_served(drill, elected)
         row.hold(drill)
     finally:
         row.heal(drill)
     drill.cluster.wait_steady()
     drill.load.wait_flowing()
-    reign = reign or drill.new_reign()
+    elected = elected or drill.new_leader()
     served_ms = served if served is not None else now_ms()
     fault = Fault(f"{row.number} {row.title} {done.variant}".strip(), start, now_ms(), served_ms,
                   row.changes, tuple(node.name for node in dead))
     drill.journal.add(fault)
-    done.active_ms = reign.from_ms - start if reign else None
+    done.active_ms = elected.boot_ms - start if elected else None
     done.served_ms = served - start if served is not None else None
-    done.stood_ms = max((due.late_ms for due in dues_of(drill.journal)
+    done.stood_ms = max((due.late_ms for due in dues_of(drill.journal, start)
                          if start <= due.due_ms <= fault.end_ms), default=None)
     result.complaints += [f"row {row.number} {done.variant}, seed {seed}: {text}"
-                          for text in row.check(drill, reign)]
+                          for text in row.check(drill, elected)]
     return done
 
 
-def _next_reign(row, drill):
+def _next_leader(row, drill):
     if not row.takes_over(drill):
         return None
-    return wait_until(drill.new_reign, "another node leads", SERVED_S, interval_s=0.005)
+    return wait_until(drill.new_leader, "another node leads", SERVED_S, interval_s=0.005)
 
 
 def _line_of(row, number, done):

@@ -58,7 +58,8 @@ class Row:
         return Plan()
 
     def load_options(self, cluster):  # pylint: disable=unused-argument
-        return {}
+        """For times of some ten milliseconds, jobs that are due every few."""
+        return {"rate": 200} if self.target_ms else {}
 
     def allowed_rules(self, plan):  # pylint: disable=unused-argument
         """Of the judge, that this fault breaks by its nature: counted apart."""
@@ -77,11 +78,11 @@ class Row:
         """Must another node lead before it is healed?"""
         return True
 
-    def wait_served(self, drill, reign):
+    def wait_served(self, drill, elected):
         """When due jobs were handed over again; None where they were all the time."""
-        if reign is None and not self.interrupts:
+        if elected is None and not self.interrupts:
             return None
-        from_ms = reign.from_ms if reign else drill.struck_ms
+        from_ms = elected.boot_ms if elected else drill.struck_ms
         return wait_until(lambda: drill.first_served(from_ms), "due jobs are handed over",
                           SERVED_S, interval_s=0.01)
 
@@ -92,7 +93,7 @@ class Row:
         """Undoes it; called even when something failed. The runner then waits until the cluster
         is steady, and starts nodes that do not run."""
 
-    def check(self, drill, reign):  # pylint: disable=unused-argument
+    def check(self, drill, elected):  # pylint: disable=unused-argument
         """What is wrong, in words."""
         return ()
 

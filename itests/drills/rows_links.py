@@ -40,8 +40,8 @@ class CutFrom(_Cuts):
     def hold(self, drill):
         stay(drill, 2 * drill.session_ms)
 
-    def check(self, drill, reign):
-        if drill.variant != "zookeeper" and reign:
+    def check(self, drill, elected):
+        if drill.variant != "zookeeper" and elected:
             yield "the lead changed, and nothing was wrong with it"
 
 
@@ -63,8 +63,8 @@ class OneWay(_Cuts):
     def hold(self, drill):
         stay(drill, 2 * drill.session_ms)
 
-    def check(self, drill, reign):
-        if not self.takes_over(drill) and reign:
+    def check(self, drill, elected):
+        if not self.takes_over(drill) and elected:
             yield "the lead changed, and nothing was wrong with it"
 
 
@@ -91,8 +91,8 @@ class PeerLink(_Cuts):
     def hold(self, drill):
         stay(drill, 2 * drill.session_ms)
 
-    def check(self, drill, reign):
-        if not self.takes_over(drill) and reign:
+    def check(self, drill, elected):
+        if not self.takes_over(drill) and elected:
             yield "the lead changed though the leader lived and had ZooKeeper"
 
 

@@ -57,8 +57,8 @@ class Clocks(Row):
     def heal(self, drill):
         drill.cluster.set_clocks(0)
 
-    def check(self, drill, reign):
-        if reign:
+    def check(self, drill, elected):
+        if elected:
             yield "a clock changed the leader"
 
 
@@ -92,12 +92,12 @@ class WrongSetUp(Row):
     def takes_over(self, drill):
         return False
 
-    def check(self, drill, reign):
+    def check(self, drill, elected):
         if self.code == 0:
             yield "it ended as if all were well"
         if self.SAID[drill.variant] not in self.said:
             yield f"it did not say what to do about {self.SAID[drill.variant]}"
-        if reign:
+        if elected:
             yield "the leader changed"
 
 
@@ -126,7 +126,7 @@ class SlowNameService(Row):
     def heal(self, drill):
         drill.cluster.names.delay_s = 0
 
-    def check(self, drill, reign):
+    def check(self, drill, elected):
         if self.stall_ms > LOOP_STALL_MS:
             yield f"a loop stalled for {self.stall_ms} ms, {LOOP_STALL_MS} ms is the limit"
 
@@ -151,8 +151,8 @@ class Starved(Row):
         for each in self.loops:
             each.wait()
 
-    def check(self, drill, reign):
-        if reign:
+    def check(self, drill, elected):
+        if elected:
             yield "the leader changed, and only the processor was busy"
 
 

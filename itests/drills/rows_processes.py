@@ -71,7 +71,7 @@ class Orderly(Row):
         if drill.variant == "SIGTERM":
             drill.leader.stop()  # asserts that it exits with 0 and leaves nothing running
 
-    def check(self, drill, reign):
+    def check(self, drill, elected):
         failed = drill.answers_since(UNKNOWN) + drill.answers_since(REFUSED)
         if drill.variant == "switchover" and failed:
             yield f"{failed} pushes failed"
@@ -94,7 +94,8 @@ class Freeze(Row):
 
     def hold(self, drill):
         length = drill.variant.split(" for ")[1]
-        stay(drill, {"T/2": drill.session_ms / 2, "2T": 2 * drill.session_ms, "30 s": 30_000}[length])
+        stay(drill, {"T/2": drill.session_ms / 2, "2T": 2 * drill.session_ms,
+                     "30 s": 30_000}[length])
 
     def heal(self, drill):
         drill.leader.thaw()
@@ -116,8 +117,8 @@ class KillMany(Row):
     def takes_over(self, drill):
         return drill.variant == "all"
 
-    def check(self, drill, reign):
-        if drill.variant == "standbys" and reign:
+    def check(self, drill, elected):
+        if drill.variant == "standbys" and elected:
             yield "the leader lived, and lost the lead"
 
 

@@ -130,22 +130,23 @@ class NoQuorum(Row):
 
     def hold(self, drill):
         length = drill.variant.partition(" ")[2]
-        stay(drill, {"1 s": 1000, "3T": 3 * drill.session_ms, "60 s": 60_000, "at start": 3000}[length])
+        stay(drill, {"1 s": 1000, "3T": 3 * drill.session_ms, "60 s": 60_000,
+                     "at start": 3000}[length])
         self.pushed = drill.answers_since(OK)
-        self.stood = [due.late_ms for due in dues_of(drill.journal)
+        self.stood = [due.late_ms for due in dues_of(drill.journal, drill.since_ms)
                       if due.due_ms > drill.since_ms]
 
     def heal(self, drill):
         for server in self.servers:
             server.start()
 
-    def check(self, drill, reign):
+    def check(self, drill, elected):
         if not self.pushed:
             yield "no push was accepted meanwhile"
         if drill.variant.endswith("at start"):
             return
-        if reign and reign.node != drill.leader.name:
-            yield f"{drill.leader.name} led before, {reign.node} afterwards"
+        if elected and elected.node != drill.leader.name:
+            yield f"{drill.leader.name} led before, {elected.node} afterwards"
         if drill.variant.startswith("failsafe") and max(self.stood, default=0) > drill.session_ms:
             yield f"due jobs stood still for {max(self.stood):.0f} ms in spite of failsafe"
 

@@ -16,9 +16,10 @@ from drills.test_load import find_delayed
 from harness.build import ROOT
 from harness.wait import wait_until
 
+# pylint: disable=unused-argument
 
 @pytest.mark.parametrize("number", MATRIX)
-def test_row(number, network, tmp_path, dice):  # pylint: disable=unused-argument
+def test_row(number, needs_network, tmp_path, dice):
     row = MATRIX[number]
     if row.needs:
         pytest.skip(row.needs)
@@ -46,11 +47,11 @@ class Thief(Row):
     def takes_over(self, drill):
         return False
 
-    def check(self, drill, reign):
+    def check(self, drill, elected):
         yield "it was me"
 
 
-def test_a_row_that_steals_fails_and_says_so(network, tmp_path):  # pylint: disable=unused-argument
+def test_a_row_that_steals_fails_and_says_so(needs_network, tmp_path):
     result = run_row(Thief(), tmp_path, seed=1, rounds=2)
     assert {each.rule for each in result.verdict.violations} == {"LOST"}
     assert len(result.verdict.violations) == 2
@@ -74,8 +75,8 @@ def test_the_command_knows_its_rows():
     assert unknown.returncode == 2 and "no row 12x" in unknown.stderr
 
 
-def test_the_command_judges_and_prints_json(network):  # pylint: disable=unused-argument
-    done = drill("0", "--rounds", "1", "--seed", "7", "--json")
+def test_the_command_judges_and_prints_json(needs_network, tmp_path):
+    done = drill("0", "--rounds", "1", "--seed", "7", "--json", "--keep", tmp_path)
     result = json.loads(done.stdout)
     (row,) = result["rows"]
     assert (result["seed"], row["row"], row["rounds"]) == (7, "0", 2)

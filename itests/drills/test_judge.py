@@ -23,7 +23,7 @@ def hand_over(received, lease="1", due=1500, asked=None, redis=None, attempt=1, 
     """Redis's clock is that of the journals here."""
     asked = received - 100 if asked is None else asked
     return HandOver(id, "t", lease, attempt, due, asked, received,
-                    received if redis is None else redis, "10.0.0.1:8000")
+                    received if redis is None else redis, "10.0.0.1:8000", delay_ms=500)
 
 
 def again(received, **options):
@@ -50,8 +50,8 @@ def lease(node, epoch, begin, end):
     return Lease(node, token(epoch), begin, end)
 
 
-def fenced(node, epoch, fence, at):
-    return Fenced(node, token(epoch), token(fence), at)
+def fenced(node, epoch, fence, at, ensemble="e"):
+    return Fenced(node, token(epoch), token(fence, ensemble), at)
 
 
 def verdict(*events, limits=None):
@@ -105,6 +105,9 @@ INNOCENT = {
         fenced("n1", 1, 2, 3100), stands_by("n1", 3101)],
     "another ensemble begins anew": [
         leads("n1", 9, 0), stands_by("n1", 1000), KILL, leads("n2", 1, 2100, ensemble="f")],
+    "fenced by another ensemble, and on with its own token when that was adopted": [
+        leads("n1", 1, 0), fenced("n1", 1, 9, 100, ensemble="f"), stands_by("n1", 101),
+        leads("n1", 1, 5101), lease("n1", 1, 5101, 6000)],
     "no change at all": [*FIRST, KILL],
     "a lead that is resumed": [
         *FIRST, Role("n1", "offline", 2000), KILL, leads("n1", 1, 2500),

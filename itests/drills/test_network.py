@@ -109,7 +109,7 @@ def test_connections_are_reset(abc):
 
 
 def test_a_process_of_a_host_has_a_known_id_and_goes_with_the_network(tmp_path):
-    with Network("own") as network:
+    with Network() as network:
         host = network.add_host("a")
         process = Process(host.command(["sleep", "3600"]), tmp_path / "log")
         wait_until(lambda: str(process.pid) in subprocess.run(
@@ -117,14 +117,14 @@ def test_a_process_of_a_host_has_a_known_id_and_goes_with_the_network(tmp_path):
             check=True).stdout.split(), "it is on its host")
     assert not is_alive(process.pid)
     process.wait()
-    assert not list(NAMESPACES.glob(f"dq{os.getpid()}-own*"))
+    assert not list(NAMESPACES.glob(f"{network.prefix}*"))
 
 
 def test_nothing_is_left_when_the_block_fails():
-    with pytest.raises(ZeroDivisionError), Network("own") as network:
+    with pytest.raises(ZeroDivisionError), Network() as network:
         network.add_host("a")
         raise ZeroDivisionError
-    assert not list(NAMESPACES.glob(f"dq{os.getpid()}-own*"))
+    assert not list(NAMESPACES.glob(f"{network.prefix}*"))
 
 
 def test_what_a_dead_run_left_is_removed_by_the_next():

@@ -5,8 +5,8 @@ has a namespace of its own too, so that nothing of the machine's network is touc
 never meet. nft rules in the bridge's namespace drop frames between the ports of two hosts: ARP
 and all, like a pulled cable. A rule is about frames in one direction.
 
-Namespaces are called dq<pid>-<host>, after the process of the run. Those of runs that are dead
-are removed by the next one, with the processes in them.
+Namespaces are called dq<pid>-<number>-<host>, after the process of the run. Those of runs that are
+dead are removed by the next one, with the processes in them.
 
     with Network() as network:
         a, b = network.add_host("a"), network.add_host("b")
@@ -18,6 +18,7 @@ are removed by the next one, with the processes in them.
 """
 
 import ctypes
+import itertools
 import os
 import re
 import shutil
@@ -32,7 +33,8 @@ NAMESPACES = Path("/run/netns")
 ETC = Path("/etc/netns")  # ETC/<namespace>/<file> is in the place of /etc/<file> for its programs
 CLONE_NEWNET = 0x40000000
 SUBNET = "10.213.0"
-_OURS = re.compile(r"dq(\d+)-[a-z0-9]+")
+_OURS = re.compile(r"dq(\d+)-\d+-[a-z0-9]+")
+_numbers = itertools.count(1)  # of networks in this process
 
 
 class NoNetwork(Exception):
@@ -43,7 +45,7 @@ class NoNetwork(Exception):
 def why_not():
     """Why there can be no such network; None where there can."""
     try:
-        with Network("probe") as network:
+        with Network() as network:
             with network.cut([network.add_host("a")], [network.add_host("b")]):
                 return None
     except (NoNetwork, FileNotFoundError) as error:
@@ -107,10 +109,10 @@ class Cut:
 
 
 class Network:
-    """`name` tells several networks of one process apart."""
+    """One bridge and its hosts; several in one process do not meet either."""
 
-    def __init__(self, name=""):
-        self.prefix = f"dq{os.getpid()}-{name}"
+    def __init__(self):
+        self.prefix = f"dq{os.getpid()}-{next(_numbers)}-"
         self.hosts = {}
         self._bridge = f"{self.prefix}br"
         self._cuts = []
