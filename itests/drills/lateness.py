@@ -5,6 +5,7 @@ to look at its clock is in it. A reply that died with its node comes again when 
 is over: that is no outage of the scanner, and nobody saw the first.
 """
 
+import math
 from collections import namedtuple
 
 from crash.judge import UNCONFIRMED_S, Violation
@@ -50,7 +51,7 @@ def percentile(values, share):
     ordered = sorted(values)
     if not ordered:
         return None
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    return ordered[math.ceil(share * len(ordered)) - 1]
 
 
 def judge_lateness(journal, limits):

@@ -10,7 +10,7 @@ from drills.journal import LEADER, Role, Tail
 from harness.build import node_program
 from harness.dueqctl import Dueqctl
 from harness.node import Node
-from harness.process import descendants_of, is_alive
+from harness.process import descendants_of, is_alive, reap_orphans
 from harness.wait import wait_until
 
 GMQ_PORT, HTTP_PORT, PEER_PORT = 9503, 8000, 9600
@@ -57,6 +57,13 @@ class HostNode(Node):
         """dueqctl on the node's own host."""
         with self.host.entered():
             return Dueqctl(self.url())(*words)
+
+    def wait_stopped(self):
+        """Until it has obeyed a SIGTERM that it was sent: a second one would hurry it."""
+        code = self.process.wait()
+        self.process = None
+        reap_orphans()
+        assert code == 0, f"the node stopped with {code}:\n{self.output()[-3000:]}"
 
     # ---- as a member of a cluster ----
 

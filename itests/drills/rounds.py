@@ -72,6 +72,10 @@ class Drill:
         self._token = role.token if role else None
         self.since_ms = now_ms()
 
+    def count_from_now(self):
+        """For a fault with a long preparation: times are from here on."""
+        self.since_ms = now_ms()
+
     @property
     def session_ms(self):
         return self.cluster.plan.session_ms
@@ -79,10 +83,10 @@ class Drill:
     def elapsed_ms(self):
         return now_ms() - self.since_ms
 
-    def answers_since(self, outcome):
-        """How many pushes of this round had that answer so far."""
-        return sum(push.sent_ms >= self.since_ms and push.outcome == outcome
-                   for push in self.journal.recent(Push, self.since_ms))
+    def answers(self, outcome, since_ms):
+        """How many pushes that were sent since had that answer so far."""
+        return sum(push.sent_ms >= since_ms and push.outcome == outcome
+                   for push in self.journal.recent(Push, since_ms))
 
     def new_leader(self):
         """The first role `leader` with another token after the fault; None if there is none yet."""
@@ -181,8 +185,8 @@ def _run_round(row, drill, variant, seed, result):
     fault = Fault(f"{row.number} {row.title} {done.variant}".strip(), start, now_ms(), served_ms,
                   row.changes, tuple(node.name for node in dead))
     drill.journal.add(fault)
-    done.active_ms = elected.boot_ms - start if elected else None
-    done.served_ms = served - start if served is not None else None
+    done.active_ms = elected.boot_ms - drill.since_ms if elected else None
+    done.served_ms = served - drill.since_ms if served is not None else None
     done.stood_ms = max((due.late_ms for due in dues_of(drill.journal, start)
                          if start <= due.due_ms <= fault.end_ms), default=None)
     result.complaints += [f"row {row.number} {done.variant}, seed {seed}: {text}"

@@ -69,10 +69,10 @@ class Orderly(Row):
 
     def heal(self, drill):
         if drill.variant == "SIGTERM":
-            drill.leader.stop()  # asserts that it exits with 0 and leaves nothing running
+            drill.leader.wait_stopped()
 
     def check(self, drill, elected):
-        failed = drill.answers_since(UNKNOWN) + drill.answers_since(REFUSED)
+        failed = sum(drill.answers(outcome, drill.since_ms) for outcome in (UNKNOWN, REFUSED))
         if drill.variant == "switchover" and failed:
             yield f"{failed} pushes failed"
 
@@ -136,6 +136,8 @@ class RollingUpgrade(Row):
     def fault(self, drill):
         program = os.environ.get("DUEQ_OLD_NODE") if drill.variant == "downgrade" else None
         for node in (*drill.cluster.standbys(), drill.leader):
+            if node is drill.leader:
+                drill.count_from_now()
             node.program = program
             node.stop()
             node.start()
