@@ -7,11 +7,13 @@ unknown (it may have happened: no answer, or the node itself does not know).
 
 import http.client
 import json
+import time
 from urllib.parse import quote
 
 from drills.journal import DUPLICATE, OK, REFUSED, UNKNOWN
 
 CONNECT_S = 0.3  # a host that is cut off does not refuse
+RECONNECT_PAUSE_S = 0.01  # where all refuse at once
 ANSWER_S = 1.5   # a node that is frozen accepts, and says nothing
 
 
@@ -61,6 +63,7 @@ class Client:
                 self._connection.connect()
             except OSError:
                 self.move_on()
+                time.sleep(RECONNECT_PAUSE_S)
                 return False
         return True
 

@@ -32,7 +32,7 @@ os.environ.setdefault("DUEQ_BUILD", "build/release")
 # pylint: disable=wrong-import-position
 from drills.lateness import Limits
 from drills.matrix import MATRIX
-from drills.rounds import TICK_MS, run_row
+from drills.rounds import TICK_MS, Result, run_row
 from drills.table import json_of, table_of
 from harness.network import why_not
 from harness.process import become_reaper
@@ -91,13 +91,18 @@ def run(options):
         if why_not_now:
             report(f"  {number:>3}  {each.title}: {why_not_now}")
             continue
-        result = run_row(each, directory, options.seed,
-                         options.rounds or (1 if options.rehearse else each.rounds),
-                         each.rehearsed_variants if options.rehearse else each.variants,
-                         options.rehearse, report, Limits(TICK_MS, OUTSIDE_P99_MS))
+        try:
+            result = run_row(each, directory, options.seed,
+                             options.rounds or (1 if options.rehearse else each.rounds),
+                             each.rehearsed_variants if options.rehearse else each.variants,
+                             options.rehearse, report, Limits(TICK_MS, OUTSIDE_P99_MS))
+        except AssertionError as error:  # the other rows may do better
+            result = Result(each, complaints=[f"broken off: {error}"])
         results.append(result)
         for line in result.failures:
             report(f"  {number:>3}  {line}")
+        for rule, count in result.verdict.explained.items():
+            report(f"  {number:>3}  counted apart: {count} {rule}, which the fault explains")
     return conclude(results, directory, options, report)
 
 

@@ -121,8 +121,11 @@ class Load:
             worker.start()
         return self
 
-    def __exit__(self, *unused):
+    def __exit__(self, kind=None, *unused):
+        """Ends the producers; when something failed, everybody."""
         self.is_pushing_over.set()
+        if kind is not None:
+            self.is_over.set()
         for producer in self._producers:
             producer.join()
 
