@@ -102,7 +102,7 @@ class Cluster:
         for number in range(self.plan.nodes):
             self.nodes.append(self._node(f"n{number + 1}", number))
 
-    def _node(self, name, number=-1, **settings):
+    def _node(self, name, number=-1, settings=()):
         host = self.network.add_host(name)
         directory = self.directory / name
         directory.mkdir()
@@ -110,7 +110,7 @@ class Cluster:
         program = programs[number] if 0 <= number < len(programs) else None
         if self.names:
             self.names.serve(host)
-        return HostNode(directory, host, {**self.settings_of(host), **settings},
+        return HostNode(directory, host, {**self.settings_of(host), **dict(settings)},
                         self._clock_env("node", name), program)
 
     def _clock_env(self, whose, name):
@@ -151,10 +151,9 @@ class Cluster:
             node.launch()
         self.wait_steady()
 
-    def add_spare(self, name, **settings):
-        """One more node, not started; settings with dots, written with two underscores."""
-        dotted = {key.replace("__", "."): value for key, value in settings.items()}
-        self.spares.append(self._node(name, **dotted))
+    def add_spare(self, name, settings):
+        """One more node with some settings of its own, not started."""
+        self.spares.append(self._node(name, settings=settings))
         return self.spares[-1]
 
     def wait_steady(self):
@@ -201,12 +200,17 @@ class Cluster:
         return [node.http_address for node in self.nodes]
 
     def events(self):
-        """What all nodes have written, roles and leases in order of time."""
-        found = [each for node in (*self.nodes, *self.spares) for each in node.events()]
+        """What all nodes of this cluster have written, in order of time."""
+        found = [each for node in self._members() for each in node.events()]
         return sorted(found, key=lambda each: each.from_ms if isinstance(each, Lease)
                       else each.boot_ms)
 
     def roles(self):
         """All changes of role so far, node by node."""
-        return [each for node in (*self.nodes, *self.spares) for each in node.events()
+        return [each for node in self._members() for each in node.events()
                 if isinstance(each, Role)]
+
+    def _members(self):
+        own = self.nodes[0].settings.get("ha.cluster")
+        return [node for node in (*self.nodes, *self.spares)
+                if node.settings.get("ha.cluster") == own]

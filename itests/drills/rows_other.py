@@ -6,6 +6,7 @@ from drills.cluster import Plan
 from drills.row import ROWS, Row, row, stay
 from harness.clock import redis_now_ms
 from harness.process import Process, kill_now
+from harness.wait import wait_until
 
 HOUR_S = 3600
 LOOP_STALL_MS = 10
@@ -70,33 +71,39 @@ def _redis_now_ms(cluster):
         return None
 
 
-@row("19", "a wrong set-up joins: a live name, another number of buckets")
+@row("19", "a wrong set-up joins: a live name, another cluster, other buckets")
 class WrongSetUp(Row):
-    """It is refused with a message that says what to do, and the cluster does not care."""
+    """It is refused with a message that says what to do, and the cluster does not care. A node of
+    another cluster does not end: it may be the one that is right, and an operator has to say so."""
 
-    SETTINGS = {"a live name": {"node__id": "n1"}, "buckets": {"store__buckets": 32}}
-    SAID = {"a live name": "node.id", "buckets": "store.buckets"}
-    variants = ("a live name", "buckets")
+    SETTINGS = {"a live name": {"node.id": "n1"}, "another cluster": {"ha.cluster": "other"},
+                "buckets": {"store.buckets": 32}}
+    SAYS = {"a live name": "node.id", "another cluster": "fence adopt", "buckets": "store.buckets"}
+    variants = tuple(SETTINGS)
     rehearsed_variants = ("buckets",)
     changes = 0
 
     def fault(self, drill):
-        spare = drill.cluster.add_spare(f"x{len(drill.cluster.spares) + 1}",
-                                        **self.SETTINGS[drill.variant])
-        spare.launch()
-        code = spare.process.wait(60)
-        spare.process = None
-        self.said = spare.output()
-        self.code = code
+        name = f"x{len(drill.cluster.spares) + 1}"
+        self.spare = drill.cluster.add_spare(name, self.SETTINGS[drill.variant])
+        self.spare.launch()
+        if drill.variant == "another cluster":
+            wait_until(lambda: self.SAYS[drill.variant] in self.spare.output(), "it says so", 60)
+            self.code = None
+        else:
+            self.code = self.spare.process.wait(60)
 
     def takes_over(self, drill):
         return False
 
+    def heal(self, drill):
+        self.spare.destroy()
+
     def check(self, drill, elected):
         if self.code == 0:
             yield "it ended as if all were well"
-        if self.SAID[drill.variant] not in self.said:
-            yield f"it did not say what to do about {self.SAID[drill.variant]}"
+        if self.SAYS[drill.variant] not in self.spare.output():
+            yield f"it did not say what to do about {self.SAYS[drill.variant]}"
         if elected:
             yield "the leader changed"
 

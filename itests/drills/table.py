@@ -1,5 +1,6 @@
 """The result of drills: a table for people, JSON for programs."""
 
+from drills.cluster import STANDALONE
 from drills.lateness import percentile
 from drills.rounds import summary
 
@@ -27,9 +28,12 @@ def table_of(results):
     """Lines of text, columns aligned."""
     rows = [HEAD, *map(line_of, results)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
-    return ["  ".join(cell.ljust(width) if column == 1 else cell.rjust(width)
-                      for column, (cell, width) in enumerate(zip(row, widths))).rstrip()
-            for row in rows]
+    lines = ["  ".join(cell.ljust(width) if column == 1 else cell.rjust(width)
+                       for column, (cell, width) in enumerate(zip(row, widths))).rstrip()
+             for row in rows]
+    plans = [result.row.plan(result.row.variants[0]) for result in results]
+    times = sorted({(plan.session_ms, plan.tick_ms) for plan in plans if plan.mode != STANDALONE})
+    return lines + [f"session timeout {session} ms, tick {tick} ms" for session, tick in times]
 
 
 def json_of(results, seed):
