@@ -14,6 +14,8 @@ from drills.journal import Fault, HandOver
 Limits = namedtuple("Limits", "tick_ms outside_p99_ms")
 Due = namedtuple("Due", "id due_ms received_ms late_ms")  # on the one clock of all journals
 
+ENOUGH_FOR_P99 = 100
+
 
 def dues_of(journal, since_ms=None):
     """All that a scanner moved, in order of due; since_ms: only what was handed over since."""
@@ -62,7 +64,8 @@ def judge_lateness(journal, limits):
         if (after_ms > limits.tick_ms and due.late_ms > limits.tick_ms
                 and not is_undelivered(due, fault)):
             yield Violation("LATE", due.id, f"{after_ms:.0f} ms after the outage by {fault.what}")
-    p99 = percentile(outside(journal, limits.tick_ms), 0.99)
-    if p99 is not None and p99 > limits.outside_p99_ms:
+    late = outside(journal, limits.tick_ms)
+    p99 = percentile(late, 0.99)
+    if len(late) >= ENOUGH_FOR_P99 and p99 > limits.outside_p99_ms:
         yield Violation("LATE", "", f"outside faults p99 is {p99:.1f} ms, "
                                     f"{limits.outside_p99_ms} ms promised")

@@ -17,7 +17,7 @@ from pathlib import Path
 from drills.cluster import REHEARSAL, STANDBY, Cluster
 from drills.journal import LEADER, Fault, Journal, Push, now_ms
 from drills.judge import Verdict, judge
-from drills.lateness import dues_of, outside, percentile
+from drills.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
 from drills.load import Load
 from harness.wait import wait_until
 
@@ -209,8 +209,8 @@ def _line_of(row, number, done):
 
 
 def summary(values):
-    """(median, p99, worst); None of nothing. Fewer than 100 values have no p99."""
+    """(median, p99, worst); None of nothing. A few values have no p99."""
     if not values:
         return None
-    p99 = percentile(values, 0.99) if len(values) >= 100 else None
+    p99 = percentile(values, 0.99) if len(values) >= ENOUGH_FOR_P99 else None
     return percentile(values, 0.5), p99, max(values)
