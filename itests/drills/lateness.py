@@ -60,9 +60,13 @@ def judge_lateness(journal, limits):
     faults = journal.of(Fault)
     for due in dues_of(journal):
         fault = outage_of(due, faults, limits.tick_ms)
-        after_ms = due.received_ms - fault.outage_end_ms if fault else 0
-        if (after_ms > limits.tick_ms and due.late_ms > limits.tick_ms
-                and not is_undelivered(due, fault)):
+        if due.late_ms <= limits.tick_ms:
+            continue
+        if fault is None:
+            yield Violation("LATE", due.id, f"{due.late_ms:.0f} ms, and there was no fault")
+        elif (due.received_ms - fault.outage_end_ms > limits.tick_ms
+              and not is_undelivered(due, fault)):
+            after_ms = due.received_ms - fault.outage_end_ms
             yield Violation("LATE", due.id, f"{after_ms:.0f} ms after the outage by {fault.what}")
     late = outside(journal, limits.tick_ms)
     p99 = percentile(late, 0.99)

@@ -67,7 +67,7 @@ class Producer(_Worker):
             self.push(f"job-{next(_numbers)}", self.dice.choice(TOPICS))
 
     def push(self, id, topic):
-        delay_ms, ttr_ms = self.dice.choice(DELAYS_MS), self.dice.choice(TTRS_MS)
+        delay_ms, ttr_ms = self.dice.choice(DELAYS_MS), self.dice.choice(self.load.ttrs_ms)
         outcome = REFUSED
         while outcome in (REFUSED, UNKNOWN) and not self.load.is_over.is_set():
             sent = now_ms()
@@ -104,8 +104,9 @@ class Load:
     `redis_now_ms`: Redis's clock, by default this machine's."""
 
     def __init__(self, journal, addresses, dice, rate=100, host=None, producers=4, consumers=8,
-                 redis_now_ms=wall_now_ms):
+                 redis_now_ms=wall_now_ms, ttrs_ms=TTRS_MS):
         self.journal, self.addresses, self.redis_now_ms = journal, addresses, redis_now_ms
+        self.ttrs_ms = ttrs_ms
         self.interval_s = producers / rate
         self.place = host.entered if host else nullcontext
         self.is_pushing_over, self.is_over = threading.Event(), threading.Event()

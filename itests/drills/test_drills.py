@@ -10,7 +10,7 @@ from drills.matrix import MATRIX
 from drills.rounds import run_row
 from drills.row import Row
 from drills.table import json_of, table_of
-from drills.test_load import find_delayed
+from drills.test_load import steal_delayed
 from harness.build import ROOT
 from harness.wait import wait_until
 
@@ -26,11 +26,13 @@ class Thief(Row):
     def plan(self, variant):
         return Plan(mode=STANDALONE, nodes=1)
 
+    def load_options(self, cluster):
+        """Without jobs that have no TTR, which a fault excuses."""
+        return {"ttrs_ms": (4000,)}
+
     def fault(self, drill):
         client = drill.cluster.redis.client()
-        key, member = wait_until(lambda: find_delayed(client), "a job is delayed")
-        client.zrem(key, member)
-        client.hdel(key.replace(b":d:", b":j:"), member)
+        wait_until(lambda: steal_delayed(client), "a job is delayed")
 
     def takes_over(self, drill):
         return False
