@@ -156,11 +156,12 @@ static void connected(struct peer_conn *c)
 
 static void connect_failed(struct peer_conn *c, int error)
 {
-    if (error == ECONNREFUSED && !is_by_icmp(c->fd))
-        end(c, PEER_END_REFUSED, "connection refused");
+    if (error != ECONNREFUSED)
+        end(c, end_of_error(error), strerror(error));
+    else if (is_by_icmp(c->fd))
+        end(c, PEER_END_FAILED, "rejected by a packet filter");
     else
-        end(c, PEER_END_FAILED,
-            error == ECONNREFUSED ? "rejected by a packet filter" : strerror(error));
+        end(c, PEER_END_REFUSED, "connection refused");
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)

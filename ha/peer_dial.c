@@ -211,7 +211,7 @@ static void on_message(struct peer_conn *c, const struct peer_message *m)
 
 static void connect_now(struct peer_dial *d)
 {
-    enter(d, DIAL_CONNECTING, PEER_HANDSHAKE_MS);
+    enter(d, DIAL_CONNECTING, d->self->handshake_ms);
     peer_conn_dial(&d->conn, (struct sockaddr *)&d->at, (unsigned)d->at_len);
 }
 
@@ -274,7 +274,7 @@ static void on_timer(struct timer *timer)
     } else if (d->probes_left) {
         connect_now(d);
     } else {
-        enter(d, DIAL_RESOLVING, 2 * PEER_HANDSHAKE_MS);
+        enter(d, DIAL_RESOLVING, 2 * d->self->handshake_ms);
         resolve_start(&d->resolve, d->who.address);
     }
 }

@@ -8,6 +8,8 @@
 #include "ha/peer_dial.h"
 #include "ha/peer_server.h"
 
+#define HANDSHAKE_MS 2000
+
 struct peer_link {
     struct peers base;
     struct peer_self self;
@@ -147,6 +149,7 @@ struct peers *peer_link_new(const struct peer_options *options, struct loop *loo
                                  .node = options->node,
                                  .secret = options->secret,
                                  .incarnation = new_incarnation(),
+                                 .handshake_ms = HANDSHAKE_MS,
                                  .silence_ms = options->silence_ms};
     list_init(&l->dials);
     list_init(&l->stopped);

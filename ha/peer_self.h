@@ -5,8 +5,7 @@
 #include "base/loop.h"
 #include "ha/peer_wire.h"
 
-#define PEER_HANDSHAKE_MS 2000  /* from the first packet to the last proof */
-#define PEER_WARNING_MS   60000 /* between two warnings about the same */
+#define PEER_WARNING_MS 60000 /* between two warnings about the same */
 
 struct peer_self {
     struct loop *loop;
@@ -14,6 +13,7 @@ struct peer_self {
     const char *node;
     const char *secret;
     uint64_t incarnation; /* of this process */
+    int64_t handshake_ms; /* patience from the first packet to the last proof */
     int64_t silence_ms;   /* a connection that is silent for so long is closed */
 };
 

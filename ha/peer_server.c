@@ -237,7 +237,7 @@ static void welcome(struct peer_server *s, int fd)
     list_append(&s->strangers, &g->link);
     s->stranger_count++;
     timer_init(&g->timer, on_patience);
-    timer_arm(&s->self->loop->timers, &g->timer, PEER_HANDSHAKE_MS);
+    timer_arm(&s->self->loop->timers, &g->timer, s->self->handshake_ms);
     peer_conn_accept(&g->conn, fd);
 }
 
@@ -267,6 +267,8 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
 void peer_server_tell(struct peer_server *s, const struct coord_credentials *mine)
 {
     s->mine = *mine;
+    if (s->is_leaving)
+        return;
     LIST_EACH (it, &s->guests)
         send_session(CONTAINER_OF(it, struct guest, link));
 }
