@@ -255,7 +255,8 @@ struct op {
             struct topic_settings settings;
             unsigned mask;    /* SETTING_BITs to be changed: to the value, or where not set in
                                * `settings`, to none */
-            bool has_pause;   /* settings.paused_until_ms counts: 0 resumes */
+            bool has_pause;   /* settings.paused_until_ms counts: 0 resumes, one that is past is
+                               * OUT_OF_RANGE */
             int64_t pause_ms; /* from now, instead of until; 0: until counts */
         } configure;
         struct {
@@ -273,6 +274,9 @@ struct op {
         struct {
             struct bytes after;
         } places; /* PLACES: ""; AUDIT: the last answer's `next` */
+        struct {
+            bool calls_scan; /* of the topic itself: its next event is now, sound or not */
+        } repair;
     } in;
 
     enum status status;
@@ -302,6 +306,7 @@ struct op {
             int64_t deadline_ms; /* TOUCH */
             unsigned tries;      /* RELEASE, BURY: hand-overs so far */
             enum death death;    /* RELEASE: its tries are used up; BURY */
+            bool stays;          /* MOVE: it was ready, and is as it was */
         } change;                /* RELEASE, TOUCH, BURY, MOVE */
         struct {
             unsigned count; /* so many */

@@ -61,7 +61,7 @@ static enum reply_meaning decode_places(const redisReply *reply, struct op *op,
     return REPLY_DONE;
 }
 
-/* A pop that met nothing but tombstones, and there are more entries. */
+/* A pop that met nothing but tombstones and what has expired, and there are more entries. */
 static bool is_again(const redisReply *reply, const struct op *op)
 {
     int64_t more;
@@ -80,8 +80,10 @@ static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
         !take_number(reply, 2, -1, INT64_MAX, &wait_ms))
         return malformed(op);
     if (codes[code] == STATUS_OK) {
-        if (is_again(reply, op))
+        if (is_again(reply, op)) {
+            op->wait_ms = wait_ms;
             return REPLY_AGAIN;
+        }
         if (!take_outputs(reply, op, room))
             return malformed(op);
     }

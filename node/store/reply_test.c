@@ -96,7 +96,10 @@ static void sends_a_pop_again_that_met_tombstones_only(void **state)
 {
     struct op op = op_of(OP_POP);
 
+    assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:1000\n:1\n"), REPLY_AGAIN);
+    assert_int_equal(op.wait_ms, 1000);
     assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:-1\n:1\n"), REPLY_AGAIN);
+    assert_int_equal(op.wait_ms, -1);
     assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:-1\n:0\n"), REPLY_DONE);
     assert_int_equal(op.out.pop.count, 0);
 }

@@ -276,6 +276,13 @@ static void add_audit(struct script_call *call, const struct script_keys *keys,
     call_add_number(call, OP_LIST_MAX);
 }
 
+static void add_repair(struct script_call *call, const struct script_keys *keys,
+                       const struct op *op)
+{
+    add_topic_and_id(call, keys, op);
+    call_add_number(call, op->in.repair.calls_scan);
+}
+
 const struct script_args script_args[OP_COUNT] = {
     [OP_PUSH] = {"jpdrtna", add_push},
     [OP_POP] = {"jprvtnoqc", add_pop},
@@ -288,7 +295,7 @@ const struct script_args script_args[OP_COUNT] = {
     [OP_BURY] = {"jvtox", add_lease},
     [OP_CANCEL] = {"jpdvxortaq", add_topic_and_id},
     [OP_MOVE] = {"jrdvxtnoq", add_move},
-    [OP_KICK] = {"jrxnqt", add_kick},
+    [OP_KICK] = {"jrxnq", add_kick},
     [OP_PURGE] = {"jpdrqvxota", add_purge},
     [OP_GET] = {"jpvx", add_id},
     [OP_LIST] = {"jpdrqvx", add_list},
@@ -302,5 +309,5 @@ const struct script_args script_args[OP_COUNT] = {
     [OP_TRACE] = {"h", add_trace},
     [OP_PLACES] = {"", add_nothing},
     [OP_AUDIT] = {"j", add_audit},
-    [OP_REPAIR] = {"j", add_topic_and_id},
+    [OP_REPAIR] = {"j", add_repair},
 };

@@ -252,8 +252,8 @@ static void names_the_state_and_the_time_of_a_chunk(void **state)
     assert_number(17, 33);
     op.verb = OP_KICK;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 6 + 4);
-    assert_number(10, 11);
+    assert_int_equal(call.argc, 3 + 5 + 4);
+    assert_number(9, 11);
 }
 
 static void tells_how_long_a_topic_is_paused(void **state)
