@@ -25,6 +25,7 @@ const char *const log_modules[] = {
     "app",          /* the worker's start and end */
     "conf",         /* reading the configuration again */
     "gmq",          /* the gmq port */
+    "ha",           /* who leads */
     "http",         /* the HTTP port */
     "libevent",     /* what the library says */
     "log",          /* the log itself */

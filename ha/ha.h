@@ -5,15 +5,23 @@
  * given.
  *
  *   ha.c           the tick: from facts to decisions; nothing else changes the role
+ *   ha_standby.c     of a node that does not lead: joining, standing, taking up a lead
+ *   ha_leader.c      of one that does: stepping down, giving away
+ *   ha_alone.c       without ZooKeeper: asking the members, and promising
+ *   ha_command.c     operators' wishes taken down
+ *   ha_history.c     the last hundred changes, and for how long there was no leader
+ *   ha_status.c      all that for people
  *   view.c         facts: the znodes as last read, and read again when they change
  *   election.c     how a standby tries to become the leader, and finds out whether it is
  *   heartbeat.c    the requests that prove the lease, every T/6
+ *   lead.h         the leader's znode, as far as this session owns it
+ *   site.c         what the parts share: clock, lease, calls to the coordinator
  *   write_lease.c  until when a leader may act; pure
  *   role.c         OFFLINE, STANDBY, LEADER, DRAINING; one enter()
  *   membership.c   the node's own znode, who else is there, who may stand
  *   failsafe.c     going on without ZooKeeper while every member agrees; pure
- *   control.c      what operators want: paused, another leader, by force
- *   transitions.c  the last hundred changes of the lead, kept in ZooKeeper
+ *   control.c      what operators want: paused, another leader, by force; pure
+ *   transitions.c  the last hundred changes of the lead; pure
  *   record.c       what a znode says, as lines of "key value"; pure
  *   token.c        the fencing token; pure
  *   coordinator.h  the port to ZooKeeper: zk_*.c, fake_coordinator.c
@@ -32,11 +40,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/status.h"
 #include "base/timer.h"
 #include "ha/coordinator.h"
 #include "ha/peers.h"
 #include "ha/role.h"
 #include "ha/token.h"
+
+#define HA_FENCED_AGAIN_MS 5000
 
 enum ha_on_loss { HA_STOP, HA_FAILSAFE };
 
@@ -64,7 +77,8 @@ struct ha_options {
 
     /* What follows is called from the loop, never from inside a call of this header. */
     void (*on_role)(void *arg, const struct role *role, enum role_state before);
-    /* This set-up cannot work; says what and what to do. A node that starts ends. */
+    /* This set-up cannot work; says what and what to do. Only as long as this node has never
+     * joined the cluster: it ends. Later the same is logged, and said by ha_status(). */
     void (*on_refused)(void *arg, const char *why);
     void *arg;
 };
@@ -92,8 +106,10 @@ void ha_store_is(struct ha *ha, bool is_up);
 /* All that was begun as a leader has ended: the lead can be given away. In DRAINING only. */
 void ha_drained(struct ha *ha);
 
-/* Redis refused a script because it has seen `seen`: steps down, and will not stand again with
- * a lower epoch. Of another ensemble: says what to do. */
+/* Redis refused a script because it has seen `seen`: it may not act from this moment on, steps
+ * down, gives the lead away, and will not stand again with a lower epoch. Of another ensemble:
+ * no node of this one could do better, so it keeps the leader's znode, says what to do
+ * (ha_status's `refused`) and leads again after HA_FENCED_AGAIN_MS to see whether it was done. */
 void ha_fenced(struct ha *ha, const struct token *seen);
 
 /* ---- operators ---- */
@@ -120,10 +136,10 @@ struct ha_command {
 
     /* ha's own. */
     struct coord_call call;
-    struct coord_change change;
+    struct coord_change changes[2];
     struct list link;
     struct ha *ha;
-    void *text;
+    struct buf text;
 };
 
 void ha_command(struct ha *ha, struct ha_command *command);
@@ -167,7 +183,7 @@ struct ha_status {
     int64_t granted_ms;
     int64_t alone_ms; /* since a leader was last seen; 0: there is one */
     bool is_flapping;
-    char refused[200];           /* why this node cannot take part; "" */
+    char refused[320];           /* why this node cannot take part; "" */
     const struct ha_node *nodes; /* here or members, by name */
     unsigned node_count;
     const struct ha_transition *transitions;

@@ -1,21 +1,27 @@
 /* What this node is to its cluster. One enter() changes it, logs it and tells it.
  *
- *                 joined               elected, forced          stopping, switchover
- *      OFFLINE ------------> STANDBY -------------------> LEADER ---------------------->
- * DRAINING ^ ^ |                 ^ |  ^                       | | ^                           |
- * | | | |    resumed      | |  +--- fenced, deposed ---+ | |   nobody took over        | | | |
- * +-----------------|-|----------------------------|-+<--------------------------+ | | |
- * +-|---- handed over -----------|-------------------------------+ | +---- disconnected, --+ |
- * | |       expired                                      |                             |
- *       +------------------- lease over, expired, stopping --+-----------------------------+
+ *     OFFLINE --1--> STANDBY --2--> LEADER --3--> DRAINING
+ *        |  <---4---    |  <---5---   |  <---6---    |
+ *        |              |             |              |
+ *        |              <-----------7----------------+
+ *        <----------------8-----------+--------------+
+ *        +----------------9----------->
  *
- *   role      guarantees
+ *     1 joined                     5 fenced, deposed
+ *     2 elected, forced, resumed   6 not taken
+ *     3 stopping, switchover,      7 handed over, fenced, deposed
+ *       preferred, store away      8 lease over, expired; from DRAINING also stopping
+ *     4 disconnected, expired,     9 resumed
+ *       stopping
+ *
  *   OFFLINE   does not act: no session, or one that proves nothing now. It may still own the
  *             leader's znode, and comes back as LEADER when that, and a lease, are proven anew
- *   STANDBY   does not act; registered under its name, watches the leader, may be elected
+ *   STANDBY   does not act; registered under its name, watches the leader, may be elected.
+ *             Where Redis knows another ensemble it keeps the leader's znode and tries again
  *   LEADER    owns the leader's znode with this token. It acts while its lease lasts, and
- * nobody else has a lease meanwhile DRAINING  starts nothing new; still owns the znode, so that
- * nobody else acts before it is done. Lasts a second at most
+ *             nobody else has a lease meanwhile
+ *   DRAINING  starts nothing new; still owns the znode, so that nobody else acts before it is
+ *             done. Lasts a second at most
  *
  * A role is a decision, made in a tick. What may be done in it at this very moment is the
  * lease's to say (ha_may_act).
@@ -73,8 +79,9 @@ enum role_reason {
 struct role {
     enum role_state state;
     enum role_reason reason; /* of the last change */
-    struct token token;      /* LEADER and DRAINING: its own; else the last it had */
-    int64_t since_boot_ms;   /* of the last change */
+    /* LEADER and DRAINING: its own; else the last it had. Set before LEADER is entered. */
+    struct token token;
+    int64_t since_boot_ms;                           /* of the last change */
     uint64_t entered[ROLE_COUNT][ROLE_REASON_COUNT]; /* since start */
     void (*on_change)(struct role *role, enum role_state before);
 };

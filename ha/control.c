@@ -1,0 +1,33 @@
+#include "ha/control.h"
+
+#include "ha/record.h"
+
+void control_parse(struct control *c, struct bytes text)
+{
+    *c = (struct control){.is_paused = record_get_flag(text, "paused"),
+                          .is_forced = record_get_flag(text, "force")};
+    (void)record_get_text(text, "wanted", c->wanted, sizeof(c->wanted));
+    (void)record_get_text(text, "by", c->by, sizeof(c->by));
+    (void)record_get_number(text, "at", &c->at_wall_ms);
+}
+
+void control_print(const struct control *c, struct buf *text)
+{
+    record_add(text, "paused", c->is_paused ? "yes" : "no");
+    if (!c->wanted[0])
+        return;
+    record_add(text, "wanted", c->wanted);
+    record_add_number(text, "at", c->at_wall_ms);
+    record_add(text, "force", c->is_forced ? "yes" : "no");
+    record_add(text, "by", c->by);
+}
+
+bool control_has_wish(const struct control *c, int64_t now_wall_ms)
+{
+    return c->wanted[0] && c->at_wall_ms <= now_wall_ms;
+}
+
+void control_clear_wish(struct control *c)
+{
+    *c = (struct control){.is_paused = c->is_paused};
+}

@@ -1,0 +1,67 @@
+/* How a standby tries to become the leader, and finds out whether it is; and how a lead is
+ * given away.
+ *
+ * An attempt is one write: the epoch one higher, at the version that was read; the leader's
+ * znode created; and the versions of `members` and `control` unchanged, so that nobody who is
+ * no member any more is elected, and nobody who does not know of a failover by force. One wins.
+ *
+ *     NONE --attempt--> TRYING --answer--> NONE (won: the lead is ours; lost: somebody else
+ * was)
+ *                         |
+ *                         +--connection lost--> UNSURE --`leader` read again--> NONE
+ *
+ * Whether the lead is ours is in the end not the attempt's to say: it is when the znode
+ * `leader` belongs to the *current* session, whatever its data say, and whichever attempt made
+ * it.
+ */
+#ifndef DUEQ_HA_ELECTION_H
+#define DUEQ_HA_ELECTION_H
+
+#include "ha/lead.h"
+#include "ha/membership.h"
+#include "ha/view.h"
+
+enum election_state { ELECTION_NONE, ELECTION_TRYING, ELECTION_UNSURE };
+
+#define ELECTION_CHANGES 5
+
+struct election {
+    struct site *site;
+    struct view *view;
+    struct membership *membership;
+    struct lead *lead;
+    enum election_state state;
+    bool by_force;     /* the newest attempt */
+    int32_t done_wish; /* see struct lead */
+    uint64_t epoch;
+    int32_t epoch_version;
+    uint64_t lost;
+    int64_t retry_boot_ms; /* after an answer that makes no sense */
+    struct ask ask;
+    struct coord_change changes[ELECTION_CHANGES];
+    unsigned change_count;
+    struct buf epoch_text, leader_text, members_text;
+
+    bool has_given_away; /* was tried; reset by whoever wants to know */
+    struct ask giving;
+    struct coord_change give[2];
+};
+
+void election_init(struct election *e, struct site *s, struct view *v, struct membership *m,
+                   struct lead *lead);
+void election_fini(struct election *e);
+void election_begin(struct election *e); /* another session */
+
+/* All items of the view but the history must be fresh. The epoch will be above `above`. */
+void election_try(struct election *e, uint64_t above, bool by_force);
+
+/* Settles what is unsure, and notes a lead that has become this session's, or is no more. */
+void election_tick(struct election *e, int64_t now_boot_ms);
+
+/* Deletes this session's `leader`. Acting has ended before. Harmless twice. */
+void election_give_away(struct election *e);
+
+/* The lead is not ours, or counts no more. */
+void election_drop_lead(struct election *e);
+
+#endif

@@ -1,0 +1,351 @@
+/* The tick: from facts to decisions. Everything else in this file stores a fact and asks for a
+ * tick. */
+#include "ha/ha.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "ha/ha_state.h"
+
+int64_t ha_t(const struct ha *ha)
+{
+    return ha->options.session_ms;
+}
+
+uint64_t ha_fence(const struct ha *ha, const char *ensemble)
+{
+    return strcmp(ha->fence.ensemble, ensemble) ? 0 : ha->fence.epoch;
+}
+
+int64_t ha_until(const struct ha *ha)
+{
+    int64_t by_write = write_lease_until(&ha->site.lease);
+    int64_t by_promise = failsafe_until(&ha->failsafe);
+
+    return by_write > by_promise ? by_write : by_promise;
+}
+
+bool ha_may_act(const struct ha *ha)
+{
+    return ha->role.state == ROLE_LEADER && ha->lead.is_mine && !ha->is_fenced &&
+           site_now(&ha->site) < ha_until(ha);
+}
+
+static void on_role(struct role *role, enum role_state before)
+{
+    struct ha *ha = CONTAINER_OF(role, struct ha, role);
+
+    ha->options.on_role(ha->options.arg, role, before);
+}
+
+void ha_enter(struct ha *ha, enum role_state to, enum role_reason why)
+{
+    int64_t now = site_now(&ha->site);
+
+    ha->is_drained = false;
+    ha->able_since_boot_ms = 0;
+    if (to != ROLE_LEADER && to != ROLE_DRAINING)
+        failsafe_end(&ha->failsafe);
+    if (to == ROLE_LEADER) {
+        ha->role.token = ha->lead.token;
+        ha_history_note_lead(ha, why, now);
+    }
+    site_wake(&ha->site);
+    role_enter(&ha->role, to, why, now);
+}
+
+void ha_refuse(struct ha *ha, const char *format, ...)
+{
+    char why[sizeof(ha->refused)];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    if (strcmp(why, ha->refused) != 0)
+        LOG_ERROR("ha", "%s", why);
+    memcpy(ha->refused, why, sizeof(why));
+    if (ha->has_joined || ha->is_refused_told)
+        return;
+    ha->is_refused_told = true;
+    ha->options.on_refused(ha->options.arg, ha->refused);
+}
+
+/* ---- the session ---- */
+
+/* What belonged to the session is gone with it. */
+static void end_session(struct ha *ha)
+{
+    election_begin(&ha->election);
+    membership_begin(&ha->membership);
+    write_lease_void(&ha->site.lease);
+    coordinator_close(ha->site.coordinator);
+}
+
+static void reopen_later(struct ha *ha, int64_t now)
+{
+    end_session(ha);
+    ha->reopen_boot_ms = now + HA_REOPEN_MS;
+}
+
+/* Of a session that has begun: is it one to live with? */
+static void check_granted(struct ha *ha, int64_t now)
+{
+    int64_t granted_ms = ha->site.coordinator->granted_ms;
+
+    if (granted_ms == ha_t(ha))
+        return;
+    ha_refuse(ha,
+              "ZooKeeper grants a session timeout of %lld ms, not ha.session_timeout: %lld ms; "
+              "set ha.session_timeout to that, or the servers' minSessionTimeout, "
+              "maxSessionTimeout and tickTime",
+              (long long)granted_ms, (long long)ha_t(ha));
+    reopen_later(ha, now);
+}
+
+static void session_tick(struct ha *ha, int64_t now)
+{
+    struct coordinator *c = ha->site.coordinator;
+
+    if (c->session == COORD_SESSION_DENIED) {
+        ha_refuse(ha, "ZooKeeper refuses the credentials: %s; check ha.auth", c->why);
+        reopen_later(ha, now);
+    } else if (c->session == COORD_SESSION_EXPIRED) {
+        end_session(ha);
+        coordinator_open(c);
+    } else if (c->session == COORD_SESSION_CONNECTED) {
+        check_granted(ha, now);
+    } else if (c->session == COORD_SESSION_CLOSED) {
+        site_wake_at(&ha->site, ha->reopen_boot_ms);
+        if (now >= ha->reopen_boot_ms)
+            coordinator_open(c);
+    }
+}
+
+static void begin_session(struct ha *ha)
+{
+    struct coordinator *c = ha->site.coordinator;
+
+    ha->session = c->credentials.session;
+    ha->session_count++;
+    ha->site.session++;
+    write_lease_begin(&ha->site.lease, c->granted_ms);
+    view_forget(&ha->view);
+    membership_begin(&ha->membership);
+    election_begin(&ha->election);
+    peers_tell(ha->peers, &c->credentials);
+}
+
+static void on_session(struct coordinator *c)
+{
+    struct ha *ha = c->user;
+
+    LOG_INFO("ha", "ZooKeeper: %s %s%s", coord_session_word(c->session), c->server, c->why);
+    if (c->session == COORD_SESSION_CONNECTED) {
+        ha->connected_boot_ms = site_now(&ha->site);
+        if (c->credentials.session != ha->session) {
+            begin_session(ha);
+        } else {
+            ha->reconnects++;
+            view_changed(&ha->view, "");
+        }
+    }
+    site_wake(&ha->site);
+}
+
+static void on_change(struct coordinator *c, const char *path)
+{
+    struct ha *ha = c->user;
+
+    view_changed(&ha->view, path);
+    site_wake(&ha->site);
+}
+
+/* ---- the tick ---- */
+
+static void role_tick(struct ha *ha, int64_t now)
+{
+    switch (ha->role.state) {
+    case ROLE_OFFLINE:
+        ha_offline_tick(ha, now);
+        break;
+    case ROLE_STANDBY:
+        ha_standby_tick(ha, now);
+        break;
+    case ROLE_LEADER:
+        ha_leader_tick(ha, now);
+        break;
+    case ROLE_DRAINING:
+        ha_draining_tick(ha, now);
+        break;
+    case ROLE_COUNT:
+        break;
+    }
+}
+
+/* Good-bye, when nothing is led any more; and the call back, when nothing is under way. */
+static void stop_tick(struct ha *ha)
+{
+    if (!ha->is_stopping || ha->role.state != ROLE_OFFLINE)
+        return;
+    if (!ha->is_left) {
+        ha->is_left = true;
+        peers_leave(ha->peers);
+        coordinator_close(ha->site.coordinator);
+        ha_commands_end(ha);
+    }
+    if (ha->site.in_flight > 0 || !ha->on_stopped)
+        return;
+    void (*on_stopped)(void *) = ha->on_stopped;
+
+    timer_disarm(ha->site.timers, &ha->site.tick);
+    ha->on_stopped = NULL;
+    on_stopped(ha->on_stopped_arg);
+}
+
+static void on_tick(struct timer *timer)
+{
+    struct ha *ha = CONTAINER_OF(timer, struct ha, site.tick);
+    int64_t now = site_now(&ha->site), wait;
+
+    ha->site.wake_boot_ms = now + ha_t(ha) / 6;
+    election_tick(&ha->election, now);
+    ha_step_down_tick(ha, now);
+    if (!ha->is_left) {
+        session_tick(ha, now);
+        membership_tick(&ha->membership, &ha->lead, now);
+        if (ha->membership.is_namesake)
+            ha_refuse(
+                ha,
+                "another node of the name %s is in this cluster; give each node a node.id "
+                "of its own",
+                ha->options.node);
+        role_tick(ha, now);
+        heartbeat_tick(&ha->heartbeat, now);
+        ha_alone_tick(ha, now);
+        ha_commands_tick(ha);
+        ha_history_tick(ha, now);
+        view_tick(&ha->view, now);
+        ha_peers_tick(ha);
+    }
+    if (!timer_is_armed(timer)) {
+        wait = ha->site.wake_boot_ms - now;
+        timer_arm(ha->site.timers, timer, wait > 0 ? wait : 1);
+    }
+    stop_tick(ha);
+}
+
+/* ---- facts from outside ---- */
+
+void ha_store_is(struct ha *ha, bool is_up)
+{
+    if (is_up == ha->store_up)
+        return;
+    ha->store_up = ha->membership.store_up = is_up;
+    ha->store_since_boot_ms = site_now(&ha->site);
+    site_wake(&ha->site);
+}
+
+void ha_drained(struct ha *ha)
+{
+    ha->is_drained = ha->role.state == ROLE_DRAINING;
+    site_wake(&ha->site);
+}
+
+void ha_fenced(struct ha *ha, const struct token *seen)
+{
+    ha->is_fenced = true;
+    ha->fenced_by = *seen;
+    ha->fenced_count++;
+    site_wake(&ha->site);
+}
+
+static void on_death(struct peers *p, const char *name, const struct coord_credentials *dead)
+{
+    ha_note_death(p->user, name, dead);
+}
+
+static bool on_question(struct peers *p, const char *name, const struct peer_question *question)
+{
+    return ha_answer_question(p->user, question);
+}
+
+static void on_promise(struct peers *p, const char *name, uint64_t seq)
+{
+    struct ha *ha = p->user;
+
+    failsafe_promised(&ha->failsafe, name, seq);
+    site_wake(&ha->site);
+}
+
+/* ---- life ---- */
+
+struct ha *ha_new(const struct ha_options *options, struct coordinator *coordinator,
+                  struct peers *peers, struct timers *timers)
+{
+    struct ha *ha = calloc(1, sizeof(*ha));
+
+    if (!ha || !(ha->nodes_shown = calloc(VIEW_NODES_MAX + PEERS_MAX, sizeof(struct ha_node))))
+        abort();
+    ha->options = *options;
+    ha->peers = peers;
+    ha->site =
+        (struct site){.options = &ha->options, .coordinator = coordinator, .timers = timers};
+    timer_init(&ha->site.tick, on_tick);
+    view_init(&ha->view, &ha->site);
+    membership_init(&ha->membership, &ha->site, &ha->view);
+    election_init(&ha->election, &ha->site, &ha->view, &ha->membership, &ha->lead);
+    heartbeat_init(&ha->heartbeat, &ha->site, &ha->election, &ha->membership);
+    ha_history_init(ha);
+    role_init(&ha->role, on_role);
+    list_init(&ha->commands);
+    coordinator->on_session = on_session;
+    coordinator->on_change = on_change;
+    coordinator->user = ha;
+    peers->on_death = on_death;
+    peers->on_question = on_question;
+    peers->on_promise = on_promise;
+    peers->user = ha;
+    return ha;
+}
+
+void ha_free(struct ha *ha)
+{
+    if (!ha)
+        return;
+    assert(ha->site.in_flight == 0 && list_is_empty(&ha->commands));
+    timer_disarm(ha->site.timers, &ha->site.tick);
+    membership_fini(&ha->membership);
+    election_fini(&ha->election);
+    heartbeat_fini(&ha->heartbeat);
+    buf_fini(&ha->control_text);
+    buf_fini(&ha->history_text);
+    free(ha->nodes_shown);
+    free(ha);
+}
+
+/* What it promised before its start it does not know: it begins as if it had. */
+void ha_start(struct ha *ha)
+{
+    int64_t now = site_now(&ha->site);
+
+    ha->role.since_boot_ms = now;
+    ha->store_since_boot_ms = now;
+    if (ha->options.on_loss == HA_FAILSAFE)
+        failsafe_promise(&ha->promise, now, ha_t(ha));
+    coordinator_open(ha->site.coordinator);
+    site_wake(&ha->site);
+}
+
+void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg)
+{
+    ha->is_stopping = true;
+    ha->stop_by_boot_ms = site_now(&ha->site) + ROLE_DRAINING_MAX_MS + ha_t(ha) / 4;
+    ha->on_stopped = on_stopped;
+    ha->on_stopped_arg = arg;
+    site_wake(&ha->site);
+}

@@ -1,0 +1,238 @@
+/* Operators' wishes, taken down in ZooKeeper. Which node is asked does not matter; the leader,
+ * or the node that is wanted, carries them out (ha_leader.c, ha_standby.c).
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ha/ha_state.h"
+#include "ha/record.h"
+
+static void end(struct ha_command *c, enum status status)
+{
+    buf_fini(&c->text);
+    c->status = status;
+    c->on_done(c);
+}
+
+static enum status refuse(struct ha_command *c, enum status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static enum status refuse(struct ha_command *c, enum status status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(c->why, sizeof(c->why), format, args);
+    va_end(args);
+    return status;
+}
+
+/* ---- what can be done ---- */
+
+static const char *leader(const struct ha *ha)
+{
+    return view_has_leader(&ha->view) ? ha->view.leader.node : "";
+}
+
+static enum status check_target(struct ha_command *c, const char *name)
+{
+    const struct ha *ha = c->ha;
+    const struct view_node *n = view_find(&ha->view, name);
+
+    if (!n && (ha->view.member_count == 0 || !view_is_member(&ha->view, name)))
+        return refuse(c, STATUS_NOT_FOUND, "there is no node %s in this cluster", name);
+    if (!strcmp(name, leader(ha)))
+        return refuse(c, STATUS_WRONG_STATE, "%s leads already", name);
+    if (c->at_wall_ms > 0)
+        return STATUS_OK;
+    if (!n || !n->node.is_here)
+        return refuse(c, STATUS_WRONG_STATE, "%s is not here", name);
+    if (!n->node.store_up)
+        return refuse(c, STATUS_WRONG_STATE, "the Redis of %s does not answer", name);
+    if (!view_is_member(&ha->view, name))
+        return refuse(c, STATUS_WRONG_STATE, "%s is no member yet; a leader must add it", name);
+    return STATUS_OK;
+}
+
+/* A leader by force has to be one node: this one if it can, else the best. */
+static const char *forced_target(const struct ha *ha)
+{
+    const struct view_node *own = view_find(&ha->view, ha->options.node);
+    const struct ha_node *best = membership_best(&ha->membership);
+
+    if (own && strcmp(leader(ha), ha->options.node) != 0 &&
+        membership_can_lead(&ha->membership, &own->node, false))
+        return ha->options.node;
+    if (best && !strcmp(best->name, leader(ha)))
+        best = NULL;
+    return best ? best->name : "";
+}
+
+static enum status wish_for(struct ha_command *c, struct control *control, bool by_force)
+{
+    const struct ha *ha = c->ha;
+    const char *to = c->to;
+    enum status status;
+
+    if (!by_force && !leader(ha)[0])
+        return refuse(c, STATUS_WRONG_STATE, "there is no leader now");
+    if (!by_force && control->is_forced)
+        return refuse(c, STATUS_WRONG_STATE, "a failover by force to %s is under way",
+                      control->wanted);
+    if (by_force && !to[0])
+        to = forced_target(ha);
+    if (by_force && !to[0])
+        return refuse(c, STATUS_WRONG_STATE, "no other node could lead now");
+    if (to[0] && (status = check_target(c, to)) != STATUS_OK)
+        return status;
+    snprintf(control->wanted, sizeof(control->wanted), "%s", to[0] ? to : CONTROL_ANY);
+    snprintf(control->by, sizeof(control->by), "%s", ha->options.node);
+    control->at_wall_ms = by_force ? 0 : c->at_wall_ms;
+    control->is_forced = by_force;
+    return STATUS_OK;
+}
+
+/* ---- writing it ---- */
+
+static void on_done(struct coord_call *call)
+{
+    struct ha_command *c = CONTAINER_OF(call, struct ha_command, call);
+    struct ha *ha = c->ha;
+
+    ha->site.in_flight--;
+    view_refresh(&ha->view, VIEW_CONTROL);
+    view_refresh(&ha->view, VIEW_MEMBERS);
+    site_wake(&ha->site);
+    switch (call->status) {
+    case COORD_OK:
+        end(c, STATUS_OK);
+        break;
+    case COORD_UNKNOWN:
+    case COORD_EXPIRED:
+        end(c,
+            refuse(c, STATUS_UNKNOWN, "ZooKeeper did not answer; it may have been taken down"));
+        break;
+    case COORD_UNAVAILABLE:
+        end(c, refuse(c, STATUS_UNAVAILABLE, "ZooKeeper is away"));
+        break;
+    case COORD_BAD_VERSION:
+        end(c,
+            refuse(c, STATUS_WRONG_STATE, "the cluster has just changed; look and try again"));
+        break;
+    default:
+        end(c, refuse(c, STATUS_UNAVAILABLE, "ZooKeeper refused it: %s",
+                      coord_status_word(call->status)));
+    }
+}
+
+static void write_changes(struct ha_command *c, unsigned count)
+{
+    list_init(&c->link);
+    c->call =
+        (struct coord_call){.changes = c->changes, .change_count = count, .on_done = on_done};
+    c->ha->site.in_flight++;
+    coordinator_write(c->ha->site.coordinator, &c->call);
+}
+
+static struct coord_change change_of(const struct ha *ha, enum coord_change_kind kind,
+                                     enum view_item item)
+{
+    return (struct coord_change){.kind = kind,
+                                 .path = ha->view.items[item].path,
+                                 .version = ha->view.items[item].version};
+}
+
+static enum status begin_control(struct ha_command *c)
+{
+    struct control control = c->ha->view.control;
+    enum status status = STATUS_OK;
+
+    if (c->wish == HA_PAUSE || c->wish == HA_RESUME)
+        control.is_paused = c->wish == HA_PAUSE;
+    else
+        status = wish_for(c, &control, c->wish == HA_FAILOVER);
+    if (status != STATUS_OK)
+        return status;
+    control_print(&control, &c->text);
+    c->changes[0] = change_of(c->ha, COORD_SET, VIEW_CONTROL);
+    c->changes[0].data = buf_bytes(&c->text);
+    write_changes(c, 1);
+    return STATUS_OK;
+}
+
+static enum status begin_forget(struct ha_command *c)
+{
+    const struct view *v = &c->ha->view;
+    const struct view_node *n = view_find(v, c->to);
+
+    if (v->member_count == 0 || !view_is_member(v, c->to))
+        return refuse(c, STATUS_NOT_FOUND, "%s is no member", c->to);
+    if (n && n->node.is_here)
+        return refuse(c, STATUS_WRONG_STATE, "%s is here; stop it first", c->to);
+    if (v->member_count == 1)
+        return refuse(c, STATUS_WRONG_STATE, "%s is the last member", c->to);
+    for (unsigned i = 0; i < v->member_count; i++) {
+        if (strcmp(v->members[i], c->to) != 0)
+            record_add(&c->text, "member", v->members[i]);
+    }
+    c->changes[0] = change_of(c->ha, COORD_CHECK, VIEW_EPOCH);
+    c->changes[1] = change_of(c->ha, COORD_SET, VIEW_MEMBERS);
+    c->changes[1].data = buf_bytes(&c->text);
+    write_changes(c, 2);
+    return STATUS_OK;
+}
+
+static void begin(struct ha_command *c)
+{
+    enum status status = c->wish == HA_FORGET ? begin_forget(c) : begin_control(c);
+
+    if (status != STATUS_OK)
+        end(c, status);
+}
+
+/* ---- the front door ---- */
+
+void ha_command(struct ha *ha, struct ha_command *c)
+{
+    c->ha = ha;
+    c->why[0] = '\0';
+    buf_init(&c->text);
+    list_append(&ha->commands, &c->link);
+    site_wake(&ha->site);
+}
+
+static bool is_view_fresh(const struct ha *ha)
+{
+    return view_is_fresh(&ha->view, VIEW_CONTROL) && view_is_fresh(&ha->view, VIEW_MEMBERS) &&
+           view_is_fresh(&ha->view, VIEW_EPOCH) && view_is_fresh(&ha->view, VIEW_LEADER);
+}
+
+static void end_all(struct ha *ha, enum status status, const char *why)
+{
+    struct list *link;
+
+    while ((link = list_pop(&ha->commands))) {
+        struct ha_command *c = CONTAINER_OF(link, struct ha_command, link);
+
+        end(c, refuse(c, status, "%s", why));
+    }
+}
+
+/* What is being read is awaited: that takes a moment, or the connection. */
+void ha_commands_tick(struct ha *ha)
+{
+    struct list *link;
+
+    if (!site_is_connected(&ha->site)) {
+        end_all(ha, STATUS_UNAVAILABLE, "ZooKeeper is away");
+        return;
+    }
+    while (is_view_fresh(ha) && (link = list_pop(&ha->commands)))
+        begin(CONTAINER_OF(link, struct ha_command, link));
+}
+
+void ha_commands_end(struct ha *ha)
+{
+    end_all(ha, STATUS_SHUTTING_DOWN, "this node stops");
+}

@@ -1,0 +1,238 @@
+/* Who leads, and who does when that one is gone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "ha/ha_fixture.h"
+
+static int old; /* the leader at first */
+
+static bool has_another_leader(void)
+{
+    return is_led() && leader() != old;
+}
+
+static void one_of_three_leads_and_all_know_it(void **state)
+{
+    int l = leader();
+
+    assert_in_range(l, 0, 2);
+    assert_int_equal(acting_max, 1);
+    for (unsigned i = 0; i < NODES; i++) {
+        struct ha_status s = status_of(i);
+
+        assert_string_equal(s.leader, nodes[l].name);
+        assert_int_equal(s.leader_token.epoch, 1);
+        assert_int_equal(s.node_count, 3);
+        assert_int_equal(s.transition_count, 1);
+        assert_string_equal(s.transitions[0].reason, "elected");
+        assert_int_equal(s.alone_ms, 0);
+        assert_int_equal(nodes[i].peer_count, 2);
+        for (unsigned n = 0; n < NODES; n++) {
+            assert_true(s.nodes[n].is_member && s.nodes[n].is_here && s.nodes[n].store_up);
+            assert_true(s.nodes[n].incarnation == 0xffffffffffff0000 + n);
+        }
+        assert_memory_equal(&nodes[i].told, &nodes[i].zk.base.credentials,
+                            sizeof(nodes[i].told));
+        assert_int_equal(role_of(i), (int)i == l ? ROLE_LEADER : ROLE_STANDBY);
+    }
+    run(30 * T);
+    assert_int_equal(leader(), l);
+    assert_int_equal(nodes[l].promoted, 1);
+    assert_int_equal(nodes[l].demoted, 0);
+    assert_in_range(status_of((unsigned)l).lease_left_ms, T / 4, T);
+}
+
+static void a_dead_leader_is_replaced_when_its_session_ends(void **state)
+{
+    old = leader();
+    node_kill((unsigned)old);
+    assert_in_range(await(has_another_leader, T + 300), T / 2, T + 200);
+    run(T);
+    struct ha_status s = status_of((unsigned)leader());
+    assert_int_equal(s.leader_token.epoch, 2);
+    assert_int_equal(s.transition_count, 2);
+    assert_in_range(s.last_failover_ms, 1, 50); /* since the znode went */
+    assert_int_equal(s.node_count, 3);          /* the dead one is a member still */
+}
+
+static void a_death_that_a_peer_proves_is_followed_at_once(void **state)
+{
+    struct coord_credentials dead;
+    unsigned other;
+
+    old = leader();
+    other = (unsigned)(old + 1) % NODES;
+    dead = nodes[old].told;
+    node_kill((unsigned)old);
+    run(5);
+    nodes[other].peers.on_death(&nodes[other].peers, nodes[old].name, &dead);
+    assert_in_range(await(has_another_leader, T), 1, 15);
+    assert_int_equal(status_of(other).peer_deaths, 1);
+}
+
+static void a_death_of_a_session_that_owns_nothing_is_ignored(void **state)
+{
+    struct coord_credentials stranger = {.session = 0x9999};
+
+    nodes[0].peers.on_death(&nodes[0].peers, "nb", &stranger);
+    nodes[0].peers.on_death(&nodes[0].peers, "na", &nodes[0].told);
+    run(T);
+    assert_int_equal(status_of(0).peer_deaths, 0);
+    assert_int_equal(status_of(0).sessions, 1);
+}
+
+/* The winner's answer is lost, before or after it took effect, at every moment of an election.
+ */
+static void an_answer_that_was_lost_elects_one_in_the_end(void **state)
+{
+    for (int late = 0; late < 2; late++) {
+        for (int after = 0; after < 12; after++) {
+            struct coord_credentials dead;
+            unsigned other;
+
+            three_nodes_setup(state);
+            old = leader();
+            other = (unsigned)(old + 1) % NODES;
+            dead = nodes[old].told;
+            node_kill((unsigned)old);
+            nodes[other].peers.on_death(&nodes[other].peers, nodes[old].name, &dead);
+            run(after);
+            for (unsigned i = 0; i < NODES; i++) {
+                if (nodes[i].is_alive)
+                    fake_coordinator_cut(&nodes[i].zk, late);
+            }
+            await(has_another_leader, 2 * T);
+            run(T);
+            assert_int_equal(nodes[other].promoted + nodes[(old + 2) % NODES].promoted, 1);
+            world_teardown(state);
+        }
+    }
+    three_nodes_setup(state);
+}
+
+static void the_znode_of_ones_own_earlier_session_is_not_ones_own(void **state)
+{
+    unsigned l = (unsigned)leader();
+
+    old = (int)l;
+    node_kill(l);
+    node_start(l); /* the old session's znodes are still there */
+    run(T / 4);
+    assert_true(is_not_led());
+    assert_int_not_equal(role_of(l), ROLE_LEADER);
+    await(is_led, 2 * T);
+    run(T);
+    assert_int_equal(role_of(l) == ROLE_LEADER || role_of(l) == ROLE_STANDBY, true);
+    assert_string_equal(nodes[l].refused, "");
+}
+
+static void the_most_preferred_stands_first(void **state)
+{
+    world_setup(state);
+    nodes[2].options.priority = 90;
+    nodes[1].options.priority = 60;
+    for (unsigned i = 0; i < NODES; i++)
+        node_start(i);
+    await(is_led, 2 * T);
+    run(6000 + T);
+    assert_int_equal(leader(), 2);
+    old = 2;
+    node_kill(2);
+    await(has_another_leader, 2 * T);
+    assert_int_equal(leader(), 1);
+}
+
+static void a_preferred_node_takes_over_after_the_tenure(void **state)
+{
+    world_setup(state);
+    nodes[2].options.priority = 90;
+    node_start(0);
+    await(is_led, 2 * T);
+    node_start(2);
+    run(4000);
+    assert_int_equal(leader(), 0);
+    old = 0;
+    await(has_another_leader, 3000);
+    assert_int_equal(leader(), 2);
+    assert_int_equal(nodes[0].why[ROLE_DRAINING], ROLE_PREFERRED_REASON);
+    assert_int_equal(nodes[0].why[ROLE_STANDBY], ROLE_HANDED_OVER_REASON);
+    run(10 * T);
+    assert_int_equal(leader(), 2);
+}
+
+static void one_that_is_barred_never_stands(void **state)
+{
+    world_setup(state);
+    nodes[0].options.no_failover = true;
+    node_start(0);
+    run(5 * T);
+    assert_true(is_not_led());
+    node_start(1);
+    await(is_led, 2 * T);
+    assert_int_equal(leader(), 1);
+    node_kill(1);
+    run(5 * T);
+    assert_true(is_not_led());
+    assert_true(status_of(0).alone_ms > T);
+}
+
+static void one_without_redis_does_not_stand(void **state)
+{
+    unsigned l = (unsigned)leader(), a = (l + 1) % NODES, b = (l + 2) % NODES;
+
+    ha_store_is(nodes[a].ha, false);
+    run(100);
+    old = (int)l;
+    node_kill(l);
+    await(has_another_leader, 2 * T);
+    assert_int_equal(leader(), (int)b);
+}
+
+static void a_new_node_is_added_and_one_that_is_forgotten_is_no_member(void **state)
+{
+    unsigned l, gone;
+
+    world_setup(state);
+    node_start(0);
+    await(is_led, 2 * T);
+    node_start(1);
+    node_start(2);
+    run(T);
+    assert_true(status_of(0).nodes[2].is_member);
+    l = (unsigned)leader();
+    gone = (l + 1) % NODES;
+    assert_int_equal(command(l, HA_FORGET, nodes[gone].name), STATUS_WRONG_STATE);
+    assert_int_equal(command(l, HA_FORGET, "nobody"), STATUS_NOT_FOUND);
+    node_kill(gone);
+    run(2 * T);
+    assert_int_equal(command(l, HA_FORGET, nodes[gone].name), STATUS_OK);
+    run(100);
+    assert_int_equal(status_of(l).node_count, 2);
+}
+
+#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, three_nodes_setup, world_teardown)
+#define ON_NONE(test)  cmocka_unit_test_teardown(test, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_THREE(one_of_three_leads_and_all_know_it),
+        ON_THREE(a_dead_leader_is_replaced_when_its_session_ends),
+        ON_THREE(a_death_that_a_peer_proves_is_followed_at_once),
+        ON_THREE(a_death_of_a_session_that_owns_nothing_is_ignored),
+        ON_NONE(an_answer_that_was_lost_elects_one_in_the_end),
+        ON_THREE(the_znode_of_ones_own_earlier_session_is_not_ones_own),
+        ON_NONE(the_most_preferred_stands_first),
+        ON_NONE(a_preferred_node_takes_over_after_the_tenure),
+        ON_NONE(one_that_is_barred_never_stands),
+        ON_THREE(one_without_redis_does_not_stand),
+        ON_NONE(a_new_node_is_added_and_one_that_is_forgotten_is_no_member),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

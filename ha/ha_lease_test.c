@@ -1,0 +1,216 @@
+/* A leader stops before anybody else can be elected, and goes on when nobody was. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "ha/ha_fixture.h"
+
+static unsigned old;
+
+static bool has_another_leader(void)
+{
+    return is_led() && leader() != (int)old;
+}
+
+static int setup(void **state)
+{
+    three_nodes_setup(state);
+    old = (unsigned)leader();
+    return 0;
+}
+
+static void one_that_is_cut_off_stops_before_another_leads(void **state)
+{
+    const enum fake_link cuts[] = {FAKE_LINK_MUTE, FAKE_LINK_MUTE_OUT, FAKE_LINK_MUTE_IN};
+
+    for (unsigned i = 0; i < 3; i++) {
+        setup(state);
+        fake_coordinator_link(&nodes[old].zk, cuts[i]);
+        assert_in_range(await(is_not_led, T), T / 4, T * 2 / 3);
+        await(has_another_leader, 2 * T);
+        assert_int_equal(role_of(old), ROLE_OFFLINE);
+        assert_int_equal(nodes[old].why[ROLE_OFFLINE], ROLE_LEASE_OVER_REASON);
+        fake_coordinator_link(&nodes[old].zk, FAKE_LINK_UP);
+        run(3 * T);
+        assert_int_equal(role_of(old), ROLE_STANDBY);
+        assert_int_equal(status_of(old).sessions, 2);
+        world_teardown(state);
+    }
+    setup(state);
+}
+
+static void a_short_cut_changes_nothing(void **state)
+{
+    for (int late = 0; late < 2; late++) {
+        fake_coordinator_cut(&nodes[old].zk, late);
+        for (int i = 0; i < T; i++) {
+            run(1);
+            assert_int_equal(leader(), old);
+        }
+    }
+    assert_int_equal(nodes[old].promoted, 1);
+    assert_int_equal(status_of(old).reconnects, 2);
+}
+
+static void the_same_session_resumes_without_an_election(void **state)
+{
+    fake_ensemble_set_quorum(&ensemble, false);
+    await(is_not_led, T);
+    run(10 * T);
+    assert_int_equal(role_of(old), ROLE_OFFLINE);
+    fake_ensemble_set_quorum(&ensemble, true);
+    await(is_led, T);
+    assert_int_equal(leader(), old);
+    assert_int_equal(nodes[old].why[ROLE_LEADER], ROLE_RESUMED_REASON);
+    assert_int_equal(status_of(old).role->token.epoch, 1);
+    run(T);
+    assert_int_equal(status_of(old).transition_count, 1);
+    assert_int_equal(status_of(old).sessions, 1);
+}
+
+static void one_whose_session_was_ended_steps_down_as_soon_as_it_knows(void **state)
+{
+    fake_ensemble_expire(&ensemble, nodes[old].zk.base.credentials.session);
+    run(2);
+    assert_int_equal(nodes[old].why[ROLE_OFFLINE], ROLE_EXPIRED_REASON);
+    await(is_led, T);
+    run(T);
+    assert_int_equal(status_of(old).sessions, 2);
+}
+
+/* Stopped like with SIGSTOP: it may not act from the first moment of its return. */
+static void a_frozen_leader_does_not_act_when_it_is_back(void **state)
+{
+    node_freeze(old, true);
+    await(has_another_leader, 2 * T);
+    assert_false(ha_may_act(nodes[old].ha));
+    run(5 * T);
+    node_freeze(old, false);
+    run(1);
+    assert_int_not_equal(role_of(old), ROLE_LEADER);
+    run(3 * T);
+    assert_int_equal(role_of(old), ROLE_STANDBY);
+    assert_int_equal(nodes[old].promoted, 1);
+}
+
+static void a_short_freeze_does_not_cost_the_lead(void **state)
+{
+    node_freeze(old, true);
+    run(T / 5);
+    node_freeze(old, false);
+    run(2 * T);
+    assert_int_equal(leader(), old);
+    assert_int_equal(nodes[old].promoted, 1);
+}
+
+/* The whole machine slept: nobody's timers ran, the clock did. */
+static void after_a_jump_of_the_clock_it_proves_itself_anew_first(void **state)
+{
+    now += 3600 * 1000;
+    assert_false(ha_may_act(nodes[old].ha));
+    run(1);
+    assert_int_not_equal(role_of(old), ROLE_LEADER);
+    await(is_led, 3 * T);
+}
+
+static void the_wall_clock_does_not_matter(void **state)
+{
+    for (int i = 0; i < 20; i++) {
+        wall_offset += i % 2 ? 3600 * 1000 : -3600 * 1000;
+        run(T / 10);
+        assert_int_equal(leader(), old);
+    }
+    assert_int_equal(nodes[old].promoted, 1);
+}
+
+static void a_fenced_leader_steps_down_at_once_and_stands_above_the_fence(void **state)
+{
+    struct token seen = status_of(old).role->token;
+
+    seen.epoch = 40;
+    ha_fenced(nodes[old].ha, &seen);
+    assert_false(ha_may_act(nodes[old].ha));
+    run(1);
+    assert_int_equal(role_of(old), ROLE_STANDBY);
+    assert_int_equal(nodes[old].why[ROLE_STANDBY], ROLE_FENCED_REASON);
+    await(has_another_leader, T / 2);
+    assert_int_equal(status_of((unsigned)leader()).role->token.epoch, 2);
+    for (unsigned i = 0; i < NODES; i++) { /* fenced, too, until all know */
+        if (i != old) {
+            await(is_led, 2 * T);
+            ha_fenced(nodes[leader()].ha, &seen);
+            run(2);
+        }
+    }
+    await(is_led, 2 * T);
+    assert_true(status_of((unsigned)leader()).role->token.epoch > 40);
+}
+
+static void one_fenced_by_another_ensemble_keeps_the_lead_and_says_what_to_do(void **state)
+{
+    struct token seen = {.epoch = 1};
+
+    memset(seen.ensemble, 'f', TOKEN_ENSEMBLE_LEN);
+    ha_fenced(nodes[old].ha, &seen);
+    run(10);
+    assert_int_equal(role_of(old), ROLE_STANDBY);
+    assert_non_null(strstr(status_of(old).refused, "fence adopt"));
+    assert_string_equal(nodes[old].refused, ""); /* the node does not end */
+    run(HA_FENCED_AGAIN_MS - 100);
+    assert_true(is_not_led());
+    await(is_led, 300);
+    assert_int_equal(leader(), old);
+    assert_int_equal(nodes[old].why[ROLE_LEADER], ROLE_RESUMED_REASON);
+    run(T);
+    assert_int_equal(status_of(old).transition_count, 1);
+}
+
+static void one_whose_znode_was_taken_is_deposed(void **state)
+{
+    struct coord_change change = {
+        .kind = COORD_DELETE, .path = "/dueq/main/leader", .version = -1};
+    unsigned failed;
+
+    fake_tree_write(&ensemble.tree, &change, 1, 0, &failed);
+    run(10);
+    assert_int_equal(nodes[old].why[ROLE_STANDBY], ROLE_DEPOSED_REASON);
+    await(is_led, T);
+}
+
+static void data_that_were_wiped_are_made_anew(void **state)
+{
+    struct token before = status_of(old).role->token;
+
+    fake_ensemble_wipe(&ensemble);
+    await(is_not_led, T);
+    await(is_led, 3 * T);
+    assert_string_not_equal(status_of((unsigned)leader()).role->token.ensemble,
+                            before.ensemble);
+}
+
+#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
+#define ON_NONE(test)  cmocka_unit_test_teardown(test, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_NONE(one_that_is_cut_off_stops_before_another_leads),
+        ON_THREE(a_short_cut_changes_nothing),
+        ON_THREE(the_same_session_resumes_without_an_election),
+        ON_THREE(one_whose_session_was_ended_steps_down_as_soon_as_it_knows),
+        ON_THREE(a_frozen_leader_does_not_act_when_it_is_back),
+        ON_THREE(a_short_freeze_does_not_cost_the_lead),
+        ON_THREE(after_a_jump_of_the_clock_it_proves_itself_anew_first),
+        ON_THREE(the_wall_clock_does_not_matter),
+        ON_THREE(a_fenced_leader_steps_down_at_once_and_stands_above_the_fence),
+        ON_THREE(one_fenced_by_another_ensemble_keeps_the_lead_and_says_what_to_do),
+        ON_THREE(one_whose_znode_was_taken_is_deposed),
+        ON_THREE(data_that_were_wiped_are_made_anew),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

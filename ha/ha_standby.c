@@ -1,0 +1,202 @@
+/* A node that does not lead: it joins, stands when the lead is free, and takes up a lead that
+ * is its own as soon as it has proven a lease on it.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "ha/ha_state.h"
+
+/* ---- a lead that is ours ---- */
+
+static bool is_outdated(const struct ha *ha)
+{
+    return ha->lead.token.epoch <= ha_fence(ha, ha->lead.token.ensemble);
+}
+
+/* Not to act before. */
+static int64_t begins_at(const struct ha *ha)
+{
+    return ha->lead.from_boot_ms > ha->resumes_from_boot_ms ? ha->lead.from_boot_ms
+                                                            : ha->resumes_from_boot_ms;
+}
+
+/* Why the lead that this session owns must not be taken up; NULL: it may. */
+static const char *why_give_away(const struct ha *ha, int64_t now)
+{
+    int64_t since = begins_at(ha);
+
+    if (since < ha->role.since_boot_ms)
+        since = ha->role.since_boot_ms;
+    if (since < ha->connected_boot_ms)
+        since = ha->connected_boot_ms;
+    if (is_outdated(ha))
+        return "Redis has seen a higher epoch";
+    if (failsafe_has_promised(&ha->promise, now) && !ha->lead.is_forced)
+        return "it has promised not to stand";
+    if (now > since + 2 * ha_t(ha))
+        return "no lease was proven in time";
+    return NULL;
+}
+
+/* Elected, or connected again as the owner: acts once the lease is proven. */
+static void lead_tick(struct ha *ha, int64_t now)
+{
+    const char *why = why_give_away(ha, now);
+    int64_t begins = begins_at(ha);
+    bool is_back = ha->has_won_told && token_equal(&ha->won, &ha->lead.token);
+
+    if (!site_is_connected(&ha->site))
+        return;
+    if (why) {
+        if (!ha->election.giving.is_in_flight)
+            LOG_WARN("ha", "gives the lead away: %s", why);
+        election_give_away(&ha->election);
+        return;
+    }
+    if (now < begins)
+        site_wake_at(&ha->site, begins);
+    if (now < begins || now >= ha_until(ha) || ha->election.giving.is_in_flight ||
+        ha->is_stopping)
+        return;
+    if (ha->role.state == ROLE_OFFLINE || is_back)
+        ha_enter(ha, ROLE_LEADER, ROLE_RESUMED_REASON);
+    else
+        ha_enter(ha, ROLE_LEADER,
+                 ha->lead.is_forced ? ROLE_FORCED_REASON : ROLE_ELECTED_REASON);
+}
+
+/* ---- OFFLINE ---- */
+
+static bool knows_all(const struct ha *ha)
+{
+    return view_is_fresh(&ha->view, VIEW_ENSEMBLE) && view_is_fresh(&ha->view, VIEW_EPOCH) &&
+           view_is_fresh(&ha->view, VIEW_LEADER) && view_is_fresh(&ha->view, VIEW_MEMBERS) &&
+           view_is_fresh(&ha->view, VIEW_CONTROL);
+}
+
+void ha_offline_tick(struct ha *ha, int64_t now)
+{
+    if (ha->lead.is_mine) {
+        lead_tick(ha, now);
+        if (ha->role.state != ROLE_OFFLINE || !is_outdated(ha))
+            return;
+    }
+    if (ha->is_stopping || !ha->membership.is_registered || !knows_all(ha))
+        return;
+    ha->has_joined = true;
+    ha->refused[0] = '\0';
+    ha_enter(ha, ROLE_STANDBY, ROLE_JOINED_REASON);
+}
+
+/* ---- standing ---- */
+
+static const struct control *control(const struct ha *ha)
+{
+    return &ha->view.control;
+}
+
+static bool is_wanted(const struct ha *ha, int64_t now)
+{
+    const struct control *c = control(ha);
+
+    if (!control_has_wish(c, ha->options.now_wall_ms(ha->options.arg)))
+        return false;
+    if (!strcmp(c->wanted, CONTROL_ANY))
+        return now >= ha->stood_back_until_boot_ms && !ha->options.no_failover;
+    return !strcmp(c->wanted, ha->options.node);
+}
+
+static bool is_another_wanted(const struct ha *ha, int64_t now)
+{
+    return control_has_wish(control(ha), ha->options.now_wall_ms(ha->options.arg)) &&
+           !is_wanted(ha, now);
+}
+
+/* What must hold for any attempt, also by force. */
+static bool is_able(const struct ha *ha, int64_t now)
+{
+    return knows_all(ha) && ha->membership.is_registered && ha->store_up && !ha->is_stopping &&
+           ha->view.ensemble[0] && ha->election.state == ELECTION_NONE && !ha->lead.is_mine &&
+           now >= ha->election.retry_boot_ms && view_is_member(&ha->view, ha->options.node);
+}
+
+static bool may_stand(struct ha *ha, int64_t now)
+{
+    bool wanted = is_wanted(ha, now);
+
+    if (now < ha->promise.until_boot_ms)
+        site_wake_at(&ha->site, ha->promise.until_boot_ms);
+    if (now < ha->stands_from_boot_ms)
+        site_wake_at(&ha->site, ha->stands_from_boot_ms);
+    return !view_has_leader(&ha->view) && (wanted || !control(ha)->is_paused) &&
+           (wanted || !ha->options.no_failover) && !failsafe_has_promised(&ha->promise, now) &&
+           now >= ha->stands_from_boot_ms;
+}
+
+/* 0 to T/20: the less it is preferred among those that are here and could lead. */
+static int64_t delay_by_priority(const struct ha *ha)
+{
+    const struct ha_node *best = membership_best(&ha->membership);
+
+    if (!best || best->priority <= ha->options.priority)
+        return 0;
+    return (int64_t)(best->priority - ha->options.priority) * (ha_t(ha) / 20) / 100;
+}
+
+static int64_t delay(const struct ha *ha, int64_t now)
+{
+    if (is_wanted(ha, now))
+        return 0;
+    if (is_another_wanted(ha, now) || now < ha->stood_back_until_boot_ms)
+        return ha_t(ha) / 2;
+    return delay_by_priority(ha);
+}
+
+static void stand(struct ha *ha, int64_t now)
+{
+    int64_t at;
+
+    if (!may_stand(ha, now)) {
+        ha->able_since_boot_ms = 0;
+        return;
+    }
+    if (!ha->able_since_boot_ms)
+        ha->able_since_boot_ms = now;
+    at = ha->able_since_boot_ms + delay(ha, now);
+    site_wake_at(&ha->site, at);
+    if (now >= at)
+        election_try(&ha->election, ha_fence(ha, ha->view.ensemble), false);
+}
+
+/* The leader is asked first: it has T/3 to give the lead away in order. */
+static void stand_by_force(struct ha *ha, int64_t now)
+{
+    if (!ha->force_since_boot_ms)
+        ha->force_since_boot_ms = now;
+    site_wake_at(&ha->site, ha->force_since_boot_ms + ha_t(ha) / 3);
+    if (now >= ha->force_since_boot_ms + ha_t(ha) / 3)
+        election_try(&ha->election, ha_fence(ha, ha->view.ensemble), true);
+}
+
+void ha_standby_tick(struct ha *ha, int64_t now)
+{
+    bool by_force = control(ha)->is_forced && !strcmp(control(ha)->wanted, ha->options.node) &&
+                    view_has_leader(&ha->view);
+
+    if (ha->is_stopping) {
+        ha_enter(ha, ROLE_OFFLINE, ROLE_STOPPING_REASON);
+        return;
+    }
+    if (ha->lead.is_mine) {
+        lead_tick(ha, now);
+        return;
+    }
+    if (!is_able(ha, now))
+        return;
+    if (by_force) {
+        stand_by_force(ha, now);
+    } else {
+        ha->force_since_boot_ms = 0;
+        stand(ha, now);
+    }
+}

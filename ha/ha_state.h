@@ -1,0 +1,122 @@
+/* All of a node's state in ha/, and the parts of its tick. For ha*.c only.
+ *
+ * What callbacks store are facts; only the tick changes the role. Times are `_boot_ms`.
+ */
+#ifndef DUEQ_HA_HA_STATE_H
+#define DUEQ_HA_HA_STATE_H
+
+#include "ha/election.h"
+#include "ha/failsafe.h"
+#include "ha/ha.h"
+#include "ha/heartbeat.h"
+#include "ha/lead.h"
+#include "ha/membership.h"
+#include "ha/role.h"
+#include "ha/site.h"
+#include "ha/view.h"
+
+#define HA_REOPEN_MS 5000 /* after a set-up that was refused */
+
+struct ha {
+    struct ha_options options;
+    struct peers *peers;
+    struct site site;
+    struct view view;
+    struct membership membership;
+    struct lead lead;
+    struct election election;
+    struct heartbeat heartbeat;
+    struct failsafe failsafe;        /* this node leads on promises */
+    struct failsafe_promise promise; /* this node has promised */
+    struct role role;
+
+    /* Facts of the session. */
+    int64_t session;           /* the newest that was connected */
+    int64_t connected_boot_ms; /* since */
+    int64_t reopen_boot_ms;    /* closed until then; 0: not */
+    bool has_joined;           /* ever */
+    bool is_refused_told;
+    char refused[320]; /* "": not */
+
+    /* Facts from outside. */
+    bool store_up;
+    int64_t store_since_boot_ms;
+    bool is_drained; /* since DRAINING was entered */
+    bool is_fenced;  /* and the tick has not seen it yet */
+    struct token fenced_by;
+
+    /* What keeps it from standing, or leading. */
+    struct token fence; /* the highest that Redis has shown, of its ensemble */
+    int64_t stands_from_boot_ms;
+    int64_t resumes_from_boot_ms;     /* fenced by another ensemble */
+    int64_t stood_back_until_boot_ms; /* it gave the lead away: others first */
+
+    /* Standing: since when it could; 0: it could not. */
+    int64_t able_since_boot_ms;
+    int64_t force_since_boot_ms; /* the wish to take the lead by force was seen */
+    enum role_reason draining_for;
+    int64_t asked_boot_ms; /* the members, by a failsafe leader */
+    bool has_won_told;     /* the lead it has, or had, is in the history */
+    struct token won;      /* that one */
+
+    struct ask control_ask; /* a wish taken back */
+    struct coord_change control_changes[2];
+    struct buf control_text;
+
+    struct ask history_ask;
+    struct coord_change history_change;
+    struct buf history_text;
+    struct ha_transition pending; /* to be put into the history */
+    bool has_pending;
+    bool is_flapping;
+
+    bool has_seen_leader;
+    int64_t leader_seen_boot_ms; /* newest */
+    int64_t alone_since_boot_ms; /* 0: there is one, or it is not known */
+
+    struct peer_name others[PEERS_MAX];
+    unsigned other_count;
+    struct list commands; /* to be looked at in the next tick */
+    struct ha_node *nodes_shown;
+
+    bool is_stopping, is_left;
+    int64_t stop_by_boot_ms;
+    void (*on_stopped)(void *arg);
+    void *on_stopped_arg;
+
+    uint64_t fenced_count, session_count, reconnects, without_leader_ms, peer_deaths;
+    int64_t last_failover_ms;
+};
+
+/* Until when it may act by its lease, of whichever kind. */
+int64_t ha_until(const struct ha *ha);
+int64_t ha_t(const struct ha *ha); /* T */
+uint64_t ha_fence(const struct ha *ha, const char *ensemble); /* its highest epoch seen, or 0 */
+void ha_enter(struct ha *ha, enum role_state to, enum role_reason why);
+void ha_refuse(struct ha *ha, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ha_standby.c: OFFLINE and STANDBY. */
+void ha_offline_tick(struct ha *ha, int64_t now);
+void ha_standby_tick(struct ha *ha, int64_t now);
+
+/* ha_leader.c: LEADER and DRAINING. */
+void ha_step_down_tick(struct ha *ha, int64_t now); /* before anything else */
+void ha_leader_tick(struct ha *ha, int64_t now);
+void ha_draining_tick(struct ha *ha, int64_t now);
+
+/* ha_alone.c */
+void ha_alone_tick(struct ha *ha, int64_t now);
+bool ha_answer_question(struct ha *ha, const struct peer_question *question);
+void ha_note_death(struct ha *ha, const char *name, const struct coord_credentials *dead);
+void ha_peers_tick(struct ha *ha);
+
+/* ha_command.c */
+void ha_commands_tick(struct ha *ha);
+void ha_commands_end(struct ha *ha); /* when it stops */
+
+/* ha_history.c */
+void ha_history_init(struct ha *ha);
+void ha_history_note_lead(struct ha *ha, enum role_reason why, int64_t now);
+void ha_history_tick(struct ha *ha, int64_t now);
+
+#endif

@@ -1,0 +1,79 @@
+#include "ha/heartbeat.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+
+static void refused(struct heartbeat *h)
+{
+    if (h->epoch && h->ask.call.failed == 0) {
+        LOG_WARN("ha", "epoch %" PRIu64 " is not the newest any more", h->epoch);
+        election_drop_lead(h->election);
+    } else {
+        membership_lost(h->membership);
+    }
+}
+
+static void on_beat(struct ask *ask)
+{
+    struct heartbeat *h = CONTAINER_OF(ask, struct heartbeat, ask);
+    struct write_lease *lease = &h->site->lease;
+    bool leads = h->lead->is_mine && h->epoch == h->lead->token.epoch;
+
+    h->acked_boot_ms = ask->acked_boot_ms;
+    if (!ask_is_answered(ask) || (h->epoch && !leads))
+        return;
+    if (ask->call.status != COORD_OK)
+        refused(h);
+    else if (h->epoch)
+        write_lease_led(lease, ask->sent_boot_ms, ask->acked_boot_ms);
+    else
+        write_lease_written(lease, ask->sent_boot_ms, ask->acked_boot_ms);
+}
+
+static void beat(struct heartbeat *h, int64_t now)
+{
+    const struct coord_change check = {.kind = COORD_CHECK,
+                                       .path = h->election->view->items[VIEW_EPOCH].path,
+                                       .version = h->lead->epoch_version};
+    const struct coord_change set = {.kind = COORD_SET, .path = h->path, .version = -1};
+    unsigned count = 0;
+
+    site_path(h->site, h->path, "nodes", h->site->options->node);
+    membership_print(h->membership, ++h->beats, &h->text);
+    h->epoch = h->lead->is_mine ? h->lead->token.epoch : 0;
+    if (h->lead->is_mine)
+        h->changes[count++] = check;
+    h->changes[count] = set;
+    h->changes[count++].data = buf_bytes(&h->text);
+    h->sent_boot_ms = now;
+    ask_write(&h->ask, h->changes, count);
+}
+
+void heartbeat_tick(struct heartbeat *h, int64_t now)
+{
+    int64_t next;
+
+    if (!site_is_connected(h->site) || !h->membership->is_registered || h->ask.is_in_flight ||
+        h->election->giving.is_in_flight || h->election->state == ELECTION_TRYING)
+        return;
+    next = write_lease_next_beat_ms(&h->site->lease, h->sent_boot_ms, h->acked_boot_ms);
+    if (now >= next) {
+        beat(h, now);
+        view_read_in_turn(h->election->view);
+    } else {
+        site_wake_at(h->site, next);
+    }
+}
+
+void heartbeat_init(struct heartbeat *h, struct site *s, struct election *e,
+                    struct membership *m)
+{
+    *h = (struct heartbeat){.site = s, .election = e, .membership = m, .lead = e->lead};
+    ask_init(&h->ask, s, on_beat);
+}
+
+void heartbeat_fini(struct heartbeat *h)
+{
+    buf_fini(&h->text);
+}

@@ -1,0 +1,354 @@
+#include "ha/membership.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "ha/record.h"
+
+/* After the components of the root, in this order. */
+static const char *const parents[] = {"ensemble", "epoch",   "nodes",
+                                      "members",  "control", "history"};
+
+#define PARENTS (sizeof(parents) / sizeof(*parents))
+
+/* ---- texts ---- */
+
+static void print_hex(struct buf *text, const char *key, uint64_t number)
+{
+    char digits[17];
+
+    snprintf(digits, sizeof(digits), "%016" PRIx64, number);
+    record_add(text, key, digits);
+}
+
+void membership_print(const struct membership *m, uint64_t beat, struct buf *text)
+{
+    const struct ha_options *o = m->site->options;
+
+    buf_clear(text);
+    record_add(text, "node", o->node);
+    record_add(text, "version", o->version);
+    record_add(text, "http", o->http);
+    record_add(text, "gmq", o->gmq);
+    record_add(text, "peer", o->peer);
+    print_hex(text, "incarnation", o->incarnation);
+    record_add_number(text, "priority", o->priority);
+    record_add(text, "no_failover", o->no_failover ? "yes" : "no");
+    record_add(text, "store", m->store_up ? "up" : "down");
+    record_add_number(text, "timeout_ms", o->session_ms);
+    if (beat)
+        record_add_number(text, "beat", (int64_t)beat);
+}
+
+/* A uuid that no other ensemble has. Whoever comes first creates it. */
+static void print_ensemble(struct buf *text)
+{
+    uint64_t half[2];
+    char digits[TOKEN_ENSEMBLE_LEN + 1];
+
+    if (getrandom(half, sizeof(half), 0) != sizeof(half))
+        abort();
+    snprintf(digits, sizeof(digits), "%016" PRIx64 "%016" PRIx64, half[0], half[1]);
+    record_add(text, "uuid", digits);
+}
+
+/* ---- who may stand ---- */
+
+static void propose(struct membership *m, struct buf *text, const char *name)
+{
+    record_add(text, "member", name);
+    for (unsigned i = 0; i < m->proposed_count; i++) {
+        if (!strcmp(m->proposed[i], name))
+            return;
+    }
+    if (m->proposed_count < PEERS_MAX)
+        snprintf(m->proposed[m->proposed_count++], HA_NODE_MAX + 1, "%s", name);
+}
+
+static bool is_new(const struct membership *m, const struct view_node *n)
+{
+    return n->is_used && n->node.is_here &&
+           (m->view->member_count == 0 || !view_is_member(m->view, n->node.name));
+}
+
+void membership_propose(struct membership *m, struct buf *text)
+{
+    struct view *v = m->view;
+    unsigned count = v->member_count;
+
+    buf_clear(text);
+    for (unsigned i = 0; i < v->member_count; i++)
+        propose(m, text, v->members[i]);
+    for (unsigned i = 0; i < VIEW_NODES_MAX && count < PEERS_MAX; i++) {
+        if (is_new(m, &v->nodes[i])) {
+            propose(m, text, v->nodes[i].node.name);
+            count++;
+        }
+    }
+    /* Read behind the write that follows: until then the proposed ones count. */
+    view_refresh(v, VIEW_MEMBERS);
+}
+
+void membership_tell(const struct membership *m, struct failsafe *f)
+{
+    const struct view *v = m->view;
+    const char *own = m->site->options->node;
+
+    for (unsigned i = 0; i < v->member_count; i++) {
+        if (strcmp(v->members[i], own) != 0)
+            failsafe_add_member(f, v->members[i]);
+    }
+    for (unsigned i = 0; i < m->proposed_count; i++) {
+        if (strcmp(m->proposed[i], own) != 0)
+            failsafe_add_member(f, m->proposed[i]);
+    }
+}
+
+static void on_added(struct ask *ask)
+{
+    /* `members` is being read already. */
+}
+
+static bool has_new_nodes(const struct membership *m)
+{
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        if (is_new(m, &m->view->nodes[i]))
+            return m->view->member_count < PEERS_MAX;
+    }
+    return false;
+}
+
+static void add_new_nodes(struct membership *m, const struct lead *lead)
+{
+    struct view *v = m->view;
+
+    if (m->adding.is_in_flight || !view_is_fresh(v, VIEW_MEMBERS))
+        return;
+    m->proposed_count = 0; /* `members` is as it says */
+    if (!lead->is_mine || !has_new_nodes(m))
+        return;
+    membership_propose(m, &m->add_text);
+    m->add[0] = (struct coord_change){
+        .kind = COORD_CHECK, .path = v->items[VIEW_EPOCH].path, .version = lead->epoch_version};
+    m->add[1] = (struct coord_change){.kind = COORD_SET,
+                                      .path = v->items[VIEW_MEMBERS].path,
+                                      .data = buf_bytes(&m->add_text),
+                                      .version = v->items[VIEW_MEMBERS].version};
+    ask_write(&m->adding, m->add, 2);
+}
+
+bool membership_can_lead(const struct membership *m, const struct ha_node *n, bool is_wanted)
+{
+    return n->is_here && n->store_up && view_is_member(m->view, n->name) &&
+           (is_wanted || !n->no_failover);
+}
+
+const struct ha_node *membership_best(const struct membership *m)
+{
+    const struct ha_node *best = NULL;
+
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        const struct view_node *n = &m->view->nodes[i];
+
+        if (!n->is_used || !strcmp(n->node.name, m->site->options->node) ||
+            !membership_can_lead(m, &n->node, false))
+            continue;
+        if (!best || n->node.priority > best->priority ||
+            (n->node.priority == best->priority && strcmp(n->node.name, best->name) < 0))
+            best = &n->node;
+    }
+    return best;
+}
+
+/* ---- joining ---- */
+
+/* The path of a step among the root's components: "/dueq", then "/dueq/main". False: none. */
+static bool root_step(const struct membership *m, unsigned step, char path[SITE_PATH_MAX])
+{
+    const char *root = m->site->options->root, *end = root;
+
+    for (unsigned i = 0; i <= step; i++) {
+        if (!*end)
+            return false;
+        end = strchr(end + 1, '/');
+        if (!end)
+            end = root + strlen(root);
+    }
+    snprintf(path, SITE_PATH_MAX, "%.*s", (int)(end - root), root);
+    return true;
+}
+
+static unsigned root_steps(const struct membership *m)
+{
+    unsigned count = 0;
+
+    for (const char *at = m->site->options->root; *at; at++)
+        count += *at == '/';
+    return count;
+}
+
+static bool is_parent_step(const struct membership *m)
+{
+    return m->step < root_steps(m) + PARENTS;
+}
+
+static void create(struct membership *m)
+{
+    buf_clear(&m->text);
+    m->change = (struct coord_change){.kind = COORD_CREATE, .path = m->path};
+    if (!is_parent_step(m)) {
+        site_path(m->site, m->path, "nodes", m->site->options->node);
+        membership_print(m, 0, &m->text);
+        m->change.kind = COORD_CREATE_EPHEMERAL;
+    } else if (!root_step(m, m->step, m->path)) {
+        const char *name = parents[m->step - root_steps(m)];
+
+        site_path(m->site, m->path, name, NULL);
+        if (!strcmp(name, "ensemble"))
+            print_ensemble(&m->text);
+        else if (!strcmp(name, "epoch"))
+            record_add_number(&m->text, "epoch", 0);
+    }
+    m->change.data = buf_bytes(&m->text);
+    ask_write(&m->ask, &m->change, 1);
+}
+
+static void retry_later(struct membership *m)
+{
+    m->retry_boot_ms = site_now(m->site) + site_session_ms(m->site) / 6;
+}
+
+static void registered(struct membership *m)
+{
+    m->is_registered = true;
+    m->is_namesake = false;
+    m->rival = 0;
+    m->view->list.is_stale = true;
+}
+
+static void on_answer(struct ask *ask)
+{
+    struct membership *m = CONTAINER_OF(ask, struct membership, ask);
+    enum coord_status status = ask->call.status;
+
+    if (!ask_is_answered(ask))
+        return;
+    if (is_parent_step(m)) {
+        if (status == COORD_OK || status == COORD_EXISTS)
+            m->step++;
+        else
+            retry_later(m);
+    } else if (status == COORD_OK) {
+        registered(m);
+    } else {
+        m->is_registered = false;
+        m->view->list.is_stale = true;
+        if (status == COORD_NO_NODE)
+            m->step = 0;
+        else
+            retry_later(m);
+    }
+}
+
+/* Our name is taken: by this session (an answer was lost), an earlier one, or a stranger. */
+static bool look_who_has_our_name(struct membership *m, int64_t now)
+{
+    const struct view_node *n = view_find(m->view, m->site->options->node);
+    int64_t timeout_ms;
+
+    if (!n || !n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight ||
+        !n->node.is_here) {
+        m->rival = 0;
+        return false;
+    }
+    if (n->node.owner == m->site->coordinator->credentials.session) {
+        registered(m);
+        return true;
+    }
+    if (m->rival != n->node.owner) {
+        m->rival = n->node.owner;
+        m->rival_since_boot_ms = now;
+    }
+    timeout_ms = n->timeout_ms ? n->timeout_ms : site_session_ms(m->site);
+    m->is_namesake = n->node.incarnation != m->site->options->incarnation &&
+                     now >= m->rival_since_boot_ms + 2 * timeout_ms;
+    return true;
+}
+
+static bool is_own_missing(const struct membership *m)
+{
+    const struct view_znode *list = &m->view->list;
+    const struct view_node *n = view_find(m->view, m->site->options->node);
+
+    if (!list->is_known || list->is_stale || list->ask.is_in_flight)
+        return false;
+    if (!n)
+        return true;
+    if (!n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight)
+        return false;
+    return !n->node.is_here || n->node.owner != m->site->coordinator->credentials.session;
+}
+
+/* Something of what all share was deleted, by hand or with the whole of ZooKeeper's data. */
+static bool is_parent_missing(const struct membership *m)
+{
+    for (unsigned i = 0; i < VIEW_ITEMS; i++) {
+        if (i != VIEW_LEADER && view_is_fresh(m->view, i) && !m->view->items[i].exists)
+            return true;
+    }
+    return false;
+}
+
+void membership_tick(struct membership *m, const struct lead *lead, int64_t now)
+{
+    if (!site_is_connected(m->site))
+        return;
+    add_new_nodes(m, lead);
+    if (m->ask.is_in_flight)
+        return;
+    if (now < m->retry_boot_ms) {
+        site_wake_at(m->site, m->retry_boot_ms);
+        return;
+    }
+    if (m->is_registered && is_own_missing(m))
+        membership_lost(m);
+    if (!is_parent_step(m) && is_parent_missing(m))
+        m->step = 0;
+    if (is_parent_step(m)) {
+        create(m);
+    } else if (!m->is_registered) {
+        if (look_who_has_our_name(m, now) && !m->is_registered)
+            retry_later(m);
+        if (!m->is_registered)
+            create(m);
+    }
+}
+
+void membership_lost(struct membership *m)
+{
+    m->is_registered = false;
+}
+
+void membership_begin(struct membership *m)
+{
+    m->step = 0;
+    m->is_registered = false;
+    m->retry_boot_ms = 0;
+    m->rival = 0;
+}
+
+void membership_init(struct membership *m, struct site *s, struct view *v)
+{
+    *m = (struct membership){.site = s, .view = v};
+    ask_init(&m->ask, s, on_answer);
+    ask_init(&m->adding, s, on_added);
+}
+
+void membership_fini(struct membership *m)
+{
+    buf_fini(&m->text);
+    buf_fini(&m->add_text);
+}

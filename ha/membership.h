@@ -1,0 +1,69 @@
+/* This node's own znode, and who may stand.
+ *
+ * Joining creates what the cluster lacks, one znode after the other, and last nodes/<node>,
+ * which lives as long as the session. Where that is there already it is an older session's: of
+ * this node's earlier process (it ends soon), or of another machine with the same name (it does
+ * not).
+ *
+ * `members` says who may stand. The first election makes the list, leaders add to it, `forget`
+ * takes away. A name counts as a member from the moment at which an addition was sent.
+ */
+#ifndef DUEQ_HA_MEMBERSHIP_H
+#define DUEQ_HA_MEMBERSHIP_H
+
+#include "ha/failsafe.h"
+#include "ha/lead.h"
+#include "ha/view.h"
+
+struct membership {
+    struct site *site;
+    struct view *view;
+    bool store_up;
+
+    struct ask ask; /* a parent, or nodes/<node> */
+    struct coord_change change;
+    char path[SITE_PATH_MAX];
+    struct buf text;
+    unsigned step; /* the next to be created; reset with the session */
+    bool is_registered;
+    int64_t retry_boot_ms;
+
+    int64_t rival; /* the session that has our name; 0: none */
+    int64_t rival_since_boot_ms;
+    bool is_namesake; /* the rival stays */
+
+    struct ask adding;
+    struct coord_change add[2];
+    char add_paths[2][SITE_PATH_MAX];
+    struct buf add_text;
+    /* Added by this node, and not read back yet. */
+    char proposed[PEERS_MAX][HA_NODE_MAX + 1];
+    unsigned proposed_count;
+};
+
+void membership_init(struct membership *m, struct site *s, struct view *v);
+void membership_fini(struct membership *m);
+void membership_begin(struct membership *m); /* another session */
+
+/* Registers, and for a leader adds who is here. Beats keep the own znode right. */
+void membership_tick(struct membership *m, const struct lead *lead, int64_t now_boot_ms);
+
+/* What nodes/<node> says with beat so many; 0: none yet. */
+void membership_print(const struct membership *m, uint64_t beat, struct buf *text);
+
+/* nodes/<node> was found missing. */
+void membership_lost(struct membership *m);
+
+/* All that are here or members already, as `members` says it. They count from now on. */
+void membership_propose(struct membership *m, struct buf *text);
+
+/* Everybody who may stand, as far as this node can know. */
+void membership_tell(const struct membership *m, struct failsafe *f);
+
+/* Here, a member, its Redis answers, and not barred. */
+bool membership_can_lead(const struct membership *m, const struct ha_node *n, bool is_wanted);
+
+/* The best other node that can lead: by priority, then by name. NULL: none. */
+const struct ha_node *membership_best(const struct membership *m);
+
+#endif

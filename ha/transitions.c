@@ -1,0 +1,85 @@
+#include "ha/transitions.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ha/record.h"
+
+static bool next_number(struct bytes *line, int64_t *number)
+{
+    struct bytes word;
+
+    return record_word(line, &word) && record_number(word, number);
+}
+
+static bool next_text(struct bytes *line, char *text, size_t room)
+{
+    struct bytes word;
+
+    return record_word(line, &word) && record_text(word, text, room);
+}
+
+static bool parse_change(struct ha_transition *c, struct bytes line)
+{
+    int64_t epoch;
+
+    if (!next_number(&line, &c->at_wall_ms) || !next_text(&line, c->node, sizeof(c->node)) ||
+        !next_text(&line, c->reason, sizeof(c->reason)) || !next_number(&line, &epoch))
+        return false;
+    c->epoch = (uint64_t)epoch;
+    if (!next_number(&line, &c->without_leader_ms))
+        c->without_leader_ms = -1;
+    return true;
+}
+
+void transitions_parse(struct transitions *t, struct bytes text)
+{
+    struct bytes key, line;
+
+    t->count = 0;
+    while (record_next(&text, &key, &line)) {
+        struct ha_transition change;
+
+        if (bytes_equal(key, BYTES("change")) && parse_change(&change, line))
+            transitions_add(t, &change);
+    }
+}
+
+void transitions_print(const struct transitions *t, struct buf *text)
+{
+    for (unsigned i = 0; i < t->count; i++) {
+        const struct ha_transition *c = &t->changes[i];
+
+        buf_printf(text, "change %" PRId64 " %s %s %" PRIu64 " ", c->at_wall_ms, c->node,
+                   c->reason, c->epoch);
+        if (c->without_leader_ms < 0)
+            buf_add_text(text, "-\n");
+        else
+            buf_printf(text, "%" PRId64 "\n", c->without_leader_ms);
+    }
+}
+
+void transitions_add(struct transitions *t, const struct ha_transition *change)
+{
+    if (t->count == HA_TRANSITIONS_MAX)
+        memmove(t->changes, t->changes + 1, --t->count * sizeof(*t->changes));
+    t->changes[t->count++] = *change;
+}
+
+bool transitions_has(const struct transitions *t, uint64_t epoch)
+{
+    for (unsigned i = 0; i < t->count; i++) {
+        if (t->changes[i].epoch == epoch)
+            return true;
+    }
+    return false;
+}
+
+unsigned transitions_since(const struct transitions *t, int64_t wall_ms)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < t->count; i++)
+        count += t->changes[i].at_wall_ms >= wall_ms;
+    return count;
+}

@@ -1,0 +1,26 @@
+/* The last hundred changes of the lead, as the znode `history` says them: oldest first, each a
+ * line "change WALL_MS NODE REASON EPOCH WITHOUT_MS" ("-" where it was not seen). Pure.
+ */
+#ifndef DUEQ_HA_TRANSITIONS_H
+#define DUEQ_HA_TRANSITIONS_H
+
+#include "base/buf.h"
+#include "ha/ha.h"
+
+struct transitions {
+    struct ha_transition changes[HA_TRANSITIONS_MAX];
+    unsigned count;
+};
+
+/* Lines that are malformed are skipped; of too many the newest are kept. */
+void transitions_parse(struct transitions *t, struct bytes text);
+void transitions_print(const struct transitions *t, struct buf *text);
+
+/* At its end; the oldest goes when it is full. */
+void transitions_add(struct transitions *t, const struct ha_transition *change);
+bool transitions_has(const struct transitions *t, uint64_t epoch);
+
+/* How many since then. */
+unsigned transitions_since(const struct transitions *t, int64_t wall_ms);
+
+#endif

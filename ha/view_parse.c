@@ -1,0 +1,94 @@
+/* What the znodes say, into the view's fields. What is missing is "", 0 or false. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ha/record.h"
+#include "ha/view.h"
+
+static void parse_epoch(struct view *v, struct bytes text)
+{
+    int64_t epoch = 0;
+
+    (void)record_get_number(text, "epoch", &epoch);
+    v->epoch = (uint64_t)epoch;
+}
+
+static void parse_ensemble(struct view *v, struct bytes text)
+{
+    v->ensemble[0] = '\0';
+    (void)record_get_text(text, "uuid", v->ensemble, sizeof(v->ensemble));
+}
+
+static void parse_leader(struct view *v, struct bytes text)
+{
+    struct view_leader l = {.epoch = 0};
+    int64_t epoch = 0;
+
+    (void)record_get_text(text, "node", l.node, sizeof(l.node));
+    (void)record_get_number(text, "epoch", &epoch);
+    (void)record_get_number(text, "timeout_ms", &l.timeout_ms);
+    l.epoch = (uint64_t)epoch;
+    v->leader = l;
+}
+
+static void parse_members(struct view *v, struct bytes text)
+{
+    struct bytes key, value;
+
+    v->member_count = 0;
+    while (v->member_count < PEERS_MAX && record_next(&text, &key, &value)) {
+        if (bytes_equal(key, BYTES("member")) && value.len > 0 &&
+            record_text(value, v->members[v->member_count], HA_NODE_MAX + 1))
+            v->member_count++;
+    }
+}
+
+void view_parse_item(struct view *v, enum view_item item, struct bytes text)
+{
+    switch (item) {
+    case VIEW_ENSEMBLE:
+        parse_ensemble(v, text);
+        break;
+    case VIEW_EPOCH:
+        parse_epoch(v, text);
+        break;
+    case VIEW_LEADER:
+        parse_leader(v, text);
+        break;
+    case VIEW_MEMBERS:
+        parse_members(v, text);
+        break;
+    case VIEW_CONTROL:
+        control_parse(&v->control, text);
+        break;
+    case VIEW_HISTORY:
+        transitions_parse(&v->history, text);
+        break;
+    case VIEW_ITEMS:
+        break;
+    }
+}
+
+void view_parse_node(struct view_node *n, struct bytes text)
+{
+    struct ha_node node = {.is_here = true, .owner = n->znode.owner};
+    char incarnation[17];
+    struct bytes store;
+    int64_t number;
+
+    snprintf(node.name, sizeof(node.name), "%s", n->node.name);
+    (void)record_get_text(text, "version", node.version, sizeof(node.version));
+    (void)record_get_text(text, "gmq", node.gmq, sizeof(node.gmq));
+    (void)record_get_text(text, "http", node.http, sizeof(node.http));
+    (void)record_get_text(text, "peer", node.peer, sizeof(node.peer));
+    if (record_get_text(text, "incarnation", incarnation, sizeof(incarnation)))
+        node.incarnation = strtoull(incarnation, NULL, 16);
+    if (record_get_number(text, "priority", &number) && number <= 100)
+        node.priority = (unsigned)number;
+    node.no_failover = record_get_flag(text, "no_failover");
+    node.store_up = record_get(text, "store", &store) && bytes_equal(store, BYTES("up"));
+    n->timeout_ms = 0;
+    (void)record_get_number(text, "timeout_ms", &n->timeout_ms);
+    n->node = node;
+}
