@@ -44,9 +44,9 @@ TEST_MAY = ["node/store/memory_store.h", "node/store/redis_fixture.h", "node/sto
 LIBRARIES = {
     "hiredis/**": ["node/store/redis_*", "node/store/reply*", "node/store/*_redis.c",
                    "itests/bench/**"],
-    "event2/**": ["base/loop.c", "protocol/**", "node/store/redis_events.c", "node/app*",
-                  "itests/bench/**", *TEST_FILES],
-    "zookeeper/**": ["ha/*"],
+    "event2/**": ["base/loop.c", "ha/resolve.c", "ha/zk_pump.c", "protocol/**",
+                  "node/store/redis_events.c", "node/app*", "itests/bench/**", *TEST_FILES],
+    "zookeeper/**": ["ha/zk_*"],
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**", "node/ctl/**"],
     "curl/**": ["node/ctl/client.c"],

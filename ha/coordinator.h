@@ -148,7 +148,8 @@ void coordinator_open(struct coordinator *c);
 
 /* Ends in CLOSED before it returns, without on_session. A session that is CONNECTED is closed
  * with its ephemeral znodes at once; else it is left to expire. May block for some 100 ms:
- * only after acting has ended. */
+ * only after acting has ended. Not from inside any callback of the coordinator or of a call:
+ * from a timer. */
 void coordinator_close(struct coordinator *c);
 
 void coordinator_read(struct coordinator *c, struct coord_call *call);
