@@ -22,11 +22,16 @@
     X(OUT_OF_RANGE, "out_of_range", "a number is out of its range")                          \
     X(TOO_LARGE, "too_large", "the body is larger than limits.body_bytes")                   \
     X(TOO_MANY, "too_many", "too many requests at once; try again later")                    \
+    X(TOO_MANY_SWEEPS, "too_many_sweeps",                                                    \
+      "too many kicks and purges go on at once; try again when one has ended")               \
+    X(TOO_MANY_TRACES, "too_many_traces",                                                    \
+      "too many histories are being read at once; try again in a moment")                    \
     X(DUPLICATE, "duplicate", "a job with this id is alive in the topic")                    \
     X(NOT_FOUND, "not_found", "no such job")                                                 \
     X(NOT_RESERVED, "not_reserved", "the job is not reserved")                               \
     X(NOT_OWNER, "not_owner", "the lease has expired; the job belongs to another hand-over") \
     X(WRONG_STATE, "wrong_state", "the job is not in a state from which this is done")       \
+    X(FENCED, "fenced", "another leader is known to the store; nothing happened")            \
     X(CANCELLED, "cancelled", "the caller gave up")                                          \
     X(SHUTTING_DOWN, "shutting_down", "the node is stopping")                                \
     X(UNAVAILABLE, "unavailable", "the store is unavailable; nothing happened")              \

@@ -52,37 +52,22 @@ static bool next(struct reader *r, yaml_event_t *event)
     return yaml_parser_parse(&r->parser, event) ? true : fail_as_parser(r);
 }
 
-static char *copy(const char *at, size_t len)
+/* The item of the key in r->path. */
+static struct yaml_item *add_item(struct reader *r, enum yaml_item_kind kind, yaml_mark_t key,
+                                  yaml_mark_t value)
 {
-    char *text = strndup(at, len);
+    struct yaml_item *item = yaml_items_add(r->items, kind, buf_bytes(&r->path));
 
-    if (!text)
-        abort();
-    return text;
-}
-
-/* The item of the key in r->path; its text is still to come. */
-static struct yaml_item *add_item(struct reader *r, yaml_mark_t key, yaml_mark_t value)
-{
-    struct yaml_items *items = r->items;
-    struct yaml_item *item;
-
-    items->at = reallocarray(items->at, items->count + 1, sizeof(*items->at));
-    if (!items->at)
-        abort();
-    item = &items->at[items->count++];
-    *item = (struct yaml_item){.row = r->row, .key = mark_of(key), .value = mark_of(value)};
-    item->path = copy(r->path.at, r->path.len);
+    item->row = r->row;
+    item->key = mark_of(key);
+    item->value = mark_of(value);
     return item;
 }
 
 static void add_other(struct reader *r, yaml_mark_t key, const yaml_event_t *event,
                       const char *what)
 {
-    struct yaml_item *item = add_item(r, key, event->start_mark);
-
-    item->kind = ITEM_OTHER;
-    item->text = copy(what, strlen(what));
+    yaml_item_set_text(add_item(r, ITEM_OTHER, key, event->start_mark), bytes_of_text(what));
 }
 
 static bool is_nothing(const yaml_event_t *event)
@@ -97,16 +82,15 @@ static void add_scalar(struct reader *r, yaml_mark_t key, const yaml_event_t *ev
 {
     const char *text = (const char *)event->data.scalar.value;
     size_t len = event->data.scalar.length;
-    struct yaml_item *item;
 
     if (event->data.scalar.tag) {
         add_other(r, key, event, "a value with a tag");
     } else if (strlen(text) != len) {
         add_other(r, key, event, "a text with a NUL character in it");
+    } else if (is_nothing(event)) {
+        add_item(r, ITEM_NOTHING, key, event->start_mark);
     } else {
-        item = add_item(r, key, event->start_mark);
-        item->kind = is_nothing(event) ? ITEM_NOTHING : ITEM_TEXT;
-        item->text = item->kind == ITEM_TEXT ? copy(text, len) : NULL;
+        yaml_item_set_text(add_item(r, ITEM_TEXT, key, event->start_mark), bytes_of(text, len));
     }
 }
 
@@ -148,7 +132,7 @@ static bool read_section(struct reader *r, yaml_mark_t key, const yaml_event_t *
 
     if (r->depth == YAML_DEPTH_MAX)
         return fail(r, event->start_mark, "nested too deeply");
-    add_item(r, key, event->start_mark)->kind = ITEM_SECTION;
+    add_item(r, ITEM_SECTION, key, event->start_mark);
     r->depth++;
     buf_add_char(&r->path, '.');
     ok = read_mapping(r);
@@ -185,7 +169,7 @@ static bool read_list(struct reader *r, yaml_mark_t key, const yaml_event_t *eve
         add_other(r, key, event, "a list");
         return skip_list(r);
     }
-    add_item(r, key, event->start_mark)->kind = ITEM_LIST;
+    add_item(r, ITEM_LIST, key, event->start_mark);
     return read_rows(r);
 }
 
@@ -298,14 +282,4 @@ enum status yaml_read(struct bytes text, struct yaml_items *items, struct yaml_p
     yaml_parser_delete(&r.parser);
     buf_fini(&r.path);
     return ok ? STATUS_OK : STATUS_BAD_CONFIG;
-}
-
-void yaml_items_fini(struct yaml_items *items)
-{
-    for (size_t i = 0; i < items->count; i++) {
-        free(items->at[i].path);
-        free(items->at[i].text);
-    }
-    free(items->at);
-    *items = (struct yaml_items){NULL, 0};
 }

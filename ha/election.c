@@ -81,7 +81,7 @@ static void on_answer(struct ask *ask)
         return;
     if (ask->call.status == COORD_OK) {
         take_lead(e, e->epoch, e->epoch_version + 1, e->by_force);
-        write_lease_written(&e->site->lease, ask->sent_boot_ms, ask->acked_boot_ms);
+        write_lease_led(&e->site->lease, ask->sent_boot_ms, ask->acked_boot_ms);
     } else if (!ask_is_answered(ask)) {
         e->state = ELECTION_UNSURE;
     } else {

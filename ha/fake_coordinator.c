@@ -165,7 +165,8 @@ static void on_message(struct fake_wire *w, struct fake_message *m)
     struct fake_coordinator *c = CONTAINER_OF(client, struct fake_coordinator, client);
 
     if (m->connection == c->connection) {
-        timer_arm(c->timers, &c->silence, session_ms(c) * 2 / 3);
+        if (m->kind != FAKE_CHANGED) /* which says nothing about the way there */
+            timer_arm(c->timers, &c->silence, session_ms(c) * 2 / 3);
         if (m->kind == FAKE_CONNECTED)
             on_connected(c, m);
         else if (m->kind == FAKE_EXPIRED)

@@ -6,33 +6,44 @@
 
 /* ---- the wires ---- */
 
-bool fake_client_can_send(const struct fake_client *c)
-{
-    return c->state != FAKE_LINK_MUTE && c->state != FAKE_LINK_MUTE_OUT;
-}
-
 bool fake_client_can_connect(const struct fake_client *c)
 {
     return c->state != FAKE_LINK_REFUSED && c->ensemble->has_quorum;
 }
 
+/* To connect takes both ways. */
+static bool passes_out(const struct fake_client *c, const struct fake_message *m)
+{
+    if (m->kind == FAKE_CONNECT)
+        return c->state == FAKE_LINK_UP;
+    return c->state != FAKE_LINK_MUTE && c->state != FAKE_LINK_MUTE_OUT &&
+           m->connection != c->broken_out;
+}
+
+static bool passes_in(const struct fake_client *c, const struct fake_message *m)
+{
+    return c->state != FAKE_LINK_MUTE && c->state != FAKE_LINK_MUTE_IN &&
+           m->connection != c->broken_in;
+}
+
 void fake_client_send(struct fake_client *c, struct fake_message *m)
 {
-    /* To connect takes both ways. */
-    bool passes = m->kind == FAKE_CONNECT ? c->state == FAKE_LINK_UP : fake_client_can_send(c);
-
-    if (passes)
+    if (passes_out(c, m)) {
         fake_wire_send(&c->up, m, timers_now(c->down.timers) + c->ensemble->delay_ms);
-    else
-        fake_message_free(m);
+        return;
+    }
+    c->broken_out = m->connection;
+    fake_message_free(m);
 }
 
 static void answer(struct fake_client *c, struct fake_message *m)
 {
-    if (c->state == FAKE_LINK_MUTE || c->state == FAKE_LINK_MUTE_IN)
-        fake_message_free(m);
-    else
+    if (passes_in(c, m)) {
         fake_wire_send(&c->down, m, timers_now(c->up.timers) + c->ensemble->delay_ms);
+        return;
+    }
+    c->broken_in = m->connection;
+    fake_message_free(m);
 }
 
 static void answer_kind(struct fake_client *c, enum fake_kind kind, unsigned connection)

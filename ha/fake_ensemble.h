@@ -33,6 +33,8 @@ struct fake_client {
     struct fake_ensemble *ensemble;
     struct fake_wire up, down;
     enum fake_link state;
+    /* The newest connections of which something was lost: nothing that was sent later arrives. */
+    unsigned broken_out, broken_in;
 };
 
 struct fake_session {
@@ -88,7 +90,6 @@ void fake_ensemble_wipe(struct fake_ensemble *e);
 void fake_client_init(struct fake_client *c, struct fake_ensemble *e, struct timers *timers,
                       void (*on_message)(struct fake_wire *w, struct fake_message *m));
 void fake_client_fini(struct fake_client *c);
-bool fake_client_can_send(const struct fake_client *c);
 bool fake_client_can_connect(const struct fake_client *c);
 void fake_client_send(struct fake_client *c, struct fake_message *m);
 

@@ -183,7 +183,7 @@ struct ha_status {
     int64_t granted_ms;
     int64_t alone_ms; /* since a leader was last seen; 0: there is one */
     bool is_flapping;
-    char refused[200];           /* why this node cannot take part; "" */
+    char refused[320];           /* why this node cannot take part; "" */
     const struct ha_node *nodes; /* here or members, by name */
     unsigned node_count;
     const struct ha_transition *transitions;

@@ -57,7 +57,7 @@ static void a_dead_leader_is_replaced_when_its_session_ends(void **state)
     assert_int_equal(s.leader_token.epoch, 2);
     assert_int_equal(s.transition_count, 2);
     assert_in_range(s.last_failover_ms, 1, 50); /* since the znode went */
-    assert_int_equal(s.node_count, 3); /* the dead one is a member still */
+    assert_int_equal(s.node_count, 3);          /* the dead one is a member still */
 }
 
 static void a_death_that_a_peer_proves_is_followed_at_once(void **state)
@@ -86,7 +86,8 @@ static void a_death_of_a_session_that_owns_nothing_is_ignored(void **state)
     assert_int_equal(status_of(0).sessions, 1);
 }
 
-/* The winner's answer is lost, before or after it took effect, at every moment of an election. */
+/* The winner's answer is lost, before or after it took effect, at every moment of an election.
+ */
 static void an_answer_that_was_lost_elects_one_in_the_end(void **state)
 {
     for (int late = 0; late < 2; late++) {

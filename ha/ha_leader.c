@@ -169,10 +169,10 @@ static bool is_another_preferred(const struct ha *ha, int64_t now)
            now >= ha->role.since_boot_ms + ha->options.tenure_ms;
 }
 
-/* Long enough for the others to say that theirs is away, too. */
+/* Long enough for the others to say that theirs is away, too, and to be read. */
 static bool is_store_away(const struct ha *ha, int64_t now)
 {
-    return !ha->store_up && now >= ha->store_since_boot_ms + ha_t(ha) &&
+    return !ha->store_up && now >= ha->store_since_boot_ms + ha_t(ha) * 3 / 2 &&
            !ha->view.control.is_paused && membership_best(&ha->membership);
 }
 

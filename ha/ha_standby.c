@@ -25,6 +25,8 @@ static const char *why_give_away(const struct ha *ha, int64_t now)
 {
     int64_t since = begins_at(ha);
 
+    if (since < ha->role.since_boot_ms)
+        since = ha->role.since_boot_ms;
     if (since < ha->connected_boot_ms)
         since = ha->connected_boot_ms;
     if (is_outdated(ha))

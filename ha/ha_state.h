@@ -36,7 +36,7 @@ struct ha {
     int64_t reopen_boot_ms;    /* closed until then; 0: not */
     bool has_joined;           /* ever */
     bool is_refused_told;
-    char refused[200]; /* "": not */
+    char refused[320]; /* "": not */
 
     /* Facts from outside. */
     bool store_up;

@@ -1,59 +1,69 @@
 #include "ha/heartbeat.h"
 
+#include <inttypes.h>
+
 #include "base/log.h"
 
-static void on_beat(struct ask *ask)
+static void refused(struct heartbeat *h)
 {
-    struct heartbeat *h = CONTAINER_OF(ask, struct heartbeat, ask);
-    bool is_current = h->lead->is_mine && h->epoch == h->lead->token.epoch &&
-                      ask->session == h->site->session;
-
-    if (!ask_is_answered(ask) || !is_current)
-        return;
-    if (ask->call.status == COORD_OK) {
-        write_lease_written(&h->site->lease, ask->sent_boot_ms, ask->acked_boot_ms);
-        h->proven_epoch = h->epoch;
-    } else if (ask->call.failed == 0) {
-        LOG_WARN("ha", "epoch %lu is not the newest any more", (unsigned long)h->epoch);
+    if (h->epoch && h->ask.call.failed == 0) {
+        LOG_WARN("ha", "epoch %" PRIu64 " is not the newest any more", h->epoch);
         election_drop_lead(h->election);
     } else {
         membership_lost(h->membership);
     }
 }
 
-static void beat(struct heartbeat *h)
+static void on_beat(struct ask *ask)
 {
-    site_path(h->site, h->path, "nodes", h->site->options->node);
-    membership_print(h->membership, ++h->beats, &h->text);
-    h->epoch = h->lead->token.epoch;
-    h->changes[0] = (struct coord_change){.kind = COORD_CHECK,
-                                          .path = h->election->view->items[VIEW_EPOCH].path,
-                                          .version = h->lead->epoch_version};
-    h->changes[1] = (struct coord_change){
-        .kind = COORD_SET, .path = h->path, .data = buf_bytes(&h->text), .version = -1};
-    ask_write(&h->ask, h->changes, 2);
+    struct heartbeat *h = CONTAINER_OF(ask, struct heartbeat, ask);
+    struct write_lease *lease = &h->site->lease;
+    bool leads = h->lead->is_mine && h->epoch == h->lead->token.epoch;
+
+    h->acked_boot_ms = ask->acked_boot_ms;
+    if (!ask_is_answered(ask) || (h->epoch && !leads))
+        return;
+    if (ask->call.status != COORD_OK)
+        refused(h);
+    else if (h->epoch)
+        write_lease_led(lease, ask->sent_boot_ms, ask->acked_boot_ms);
+    else
+        write_lease_written(lease, ask->sent_boot_ms, ask->acked_boot_ms);
 }
 
-/* Writes are sent one at a time: the lease counts on it. A new lead is proven at once. */
+static void beat(struct heartbeat *h, int64_t now)
+{
+    const struct coord_change check = {.kind = COORD_CHECK,
+                                       .path = h->election->view->items[VIEW_EPOCH].path,
+                                       .version = h->lead->epoch_version};
+    const struct coord_change set = {.kind = COORD_SET, .path = h->path, .version = -1};
+    unsigned count = 0;
+
+    site_path(h->site, h->path, "nodes", h->site->options->node);
+    membership_print(h->membership, ++h->beats, &h->text);
+    h->epoch = h->lead->is_mine ? h->lead->token.epoch : 0;
+    if (h->lead->is_mine)
+        h->changes[count++] = check;
+    h->changes[count] = set;
+    h->changes[count++].data = buf_bytes(&h->text);
+    h->sent_boot_ms = now;
+    ask_write(&h->ask, h->changes, count);
+}
+
 void heartbeat_tick(struct heartbeat *h, int64_t now)
 {
-    const struct lead *l = h->lead;
-    bool is_new = l->is_mine && h->epoch != l->token.epoch;
-    int64_t next = h->sent_boot_ms + (l->is_mine ? write_lease_beat_ms(&h->site->lease, now)
-                                                 : site_session_ms(h->site) / 6);
+    int64_t next;
 
-    if (!site_is_connected(h->site) || h->ask.is_in_flight || h->election->giving.is_in_flight)
+    if (!site_is_connected(h->site) || !h->membership->is_registered || h->ask.is_in_flight ||
+        h->election->giving.is_in_flight || h->election->state == ELECTION_TRYING)
         return;
-    if (now < next && !is_new) {
+    next = write_lease_next_beat_ms(&h->site->lease, h->sent_boot_ms, h->acked_boot_ms);
+    if (now >= next) {
+        beat(h, now);
+        view_read_in_turn(h->election->view);
+    } else {
         site_wake_at(h->site, next);
-        return;
     }
-    h->sent_boot_ms = now;
-    if (l->is_mine)
-        beat(h);
-    else
-        view_refresh(h->election->view, VIEW_LEADER);
-    site_wake_at(h->site, now + site_session_ms(h->site) / 12);
 }
 
 void heartbeat_init(struct heartbeat *h, struct site *s, struct election *e,

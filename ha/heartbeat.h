@@ -1,8 +1,8 @@
-/* The requests that prove a lease, each T/6 (each T/12 where little is left of it).
+/* The writes that prove a lease: each node sets its nodes/<node> every T/6.
  *
- * A leader writes: check its epoch, set nodes/<node>. Not the znode `leader`, which all
- * standbys watch. Anybody else reads `leader`: so that the session has an older request to
- * count on when it is elected, and a watch that was lost does no harm.
+ * A leader checks its epoch with it, and writes more often where little is left of its lease.
+ * Not to the znode `leader`, which all standbys watch. A standby does it so that its lease is
+ * proven in the moment in which it is elected. One is in flight at a time.
  */
 #ifndef DUEQ_HA_HEARTBEAT_H
 #define DUEQ_HA_HEARTBEAT_H
@@ -19,9 +19,9 @@ struct heartbeat {
     char path[SITE_PATH_MAX];
     struct buf text;
     uint64_t beats;
-    uint64_t epoch;        /* of the beat in flight */
-    int64_t sent_boot_ms;  /* of the newest beat, or read */
-    uint64_t proven_epoch; /* of the newest beat that was answered */
+    uint64_t epoch; /* of the beat in flight; 0: a standby's */
+    int64_t sent_boot_ms,
+        acked_boot_ms; /* of the newest; acked also when its answer was lost */
 };
 
 void heartbeat_init(struct heartbeat *h, struct site *s, struct election *e,

@@ -216,14 +216,6 @@ static void create(struct membership *m)
     ask_write(&m->ask, &m->change, 1);
 }
 
-static void set_own(struct membership *m)
-{
-    site_path(m->site, m->path, "nodes", m->site->options->node);
-    m->change = (struct coord_change){
-        .kind = COORD_SET, .path = m->path, .data = buf_bytes(&m->text), .version = -1};
-    ask_write(&m->ask, &m->change, 1);
-}
-
 static void retry_later(struct membership *m)
 {
     m->retry_boot_ms = site_now(m->site) + site_session_ms(m->site) / 6;
@@ -234,8 +226,6 @@ static void registered(struct membership *m)
     m->is_registered = true;
     m->is_namesake = false;
     m->rival = 0;
-    buf_clear(&m->written);
-    buf_add_bytes(&m->written, buf_bytes(&m->text));
     m->view->list.is_stale = true;
 }
 
@@ -244,9 +234,9 @@ static void on_answer(struct ask *ask)
     struct membership *m = CONTAINER_OF(ask, struct membership, ask);
     enum coord_status status = ask->call.status;
 
-    if (!ask_is_answered(ask)) {
-        buf_clear(&m->written); /* unknown */
-    } else if (is_parent_step(m)) {
+    if (!ask_is_answered(ask))
+        return;
+    if (is_parent_step(m)) {
         if (status == COORD_OK || status == COORD_EXISTS)
             m->step++;
         else
@@ -276,7 +266,6 @@ static bool look_who_has_our_name(struct membership *m, int64_t now)
     }
     if (n->node.owner == m->site->coordinator->credentials.session) {
         registered(m);
-        buf_clear(&m->written); /* of an older call, perhaps */
         return true;
     }
     if (m->rival != n->node.owner) {
@@ -335,12 +324,6 @@ void membership_tick(struct membership *m, const struct lead *lead, int64_t now)
             retry_later(m);
         if (!m->is_registered)
             create(m);
-    } else if (!lead->is_mine) { /* a leader's beats do it */
-        membership_print(m, 0, &m->text);
-        if (!bytes_equal(buf_bytes(&m->text), buf_bytes(&m->written)))
-            set_own(m);
-    } else {
-        buf_clear(&m->written);
     }
 }
 
@@ -367,6 +350,5 @@ void membership_init(struct membership *m, struct site *s, struct view *v)
 void membership_fini(struct membership *m)
 {
     buf_fini(&m->text);
-    buf_fini(&m->written);
     buf_fini(&m->add_text);
 }

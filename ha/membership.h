@@ -26,8 +26,6 @@ struct membership {
     struct buf text;
     unsigned step; /* the next to be created; reset with the session */
     bool is_registered;
-    bool may_be_registered; /* the answer was lost: look */
-    struct buf written;     /* what nodes/<node> says */
     int64_t retry_boot_ms;
 
     int64_t rival; /* the session that has our name; 0: none */
@@ -47,10 +45,10 @@ void membership_init(struct membership *m, struct site *s, struct view *v);
 void membership_fini(struct membership *m);
 void membership_begin(struct membership *m); /* another session */
 
-/* Registers, keeps the own znode right, and for a leader adds who is here. */
+/* Registers, and for a leader adds who is here. Beats keep the own znode right. */
 void membership_tick(struct membership *m, const struct lead *lead, int64_t now_boot_ms);
 
-/* What nodes/<node> says; `beat` 0: it does not lead. */
+/* What nodes/<node> says with beat so many; 0: none yet. */
 void membership_print(const struct membership *m, uint64_t beat, struct buf *text);
 
 /* nodes/<node> was found missing. */

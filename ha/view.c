@@ -130,13 +130,6 @@ static bool should_read(struct view_znode *z)
     return true;
 }
 
-/* The leader changes its own with every beat, and this node's own is no news. */
-static bool is_worth_watching(const struct view *v, const struct view_node *n)
-{
-    return strcmp(n->node.name, v->leader.node) != 0 &&
-           strcmp(n->node.name, v->site->options->node) != 0;
-}
-
 void view_tick(struct view *v, int64_t now_boot_ms)
 {
     if (!site_is_connected(v->site))
@@ -155,7 +148,7 @@ void view_tick(struct view *v, int64_t now_boot_ms)
         struct view_node *n = &v->nodes[i];
 
         if (n->is_used && should_read(&n->znode))
-            ask_read(&n->znode.ask, n->znode.path, is_worth_watching(v, n));
+            ask_read(&n->znode.ask, n->znode.path, false);
     }
 }
 
@@ -168,6 +161,20 @@ void view_refresh_nodes(struct view *v)
 {
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++)
         v->nodes[i].znode.is_stale = v->nodes[i].is_used;
+}
+
+#define BEATS_A_ROUND 6
+
+void view_read_in_turn(struct view *v)
+{
+    for (unsigned i = 0; i < VIEW_NODES_MAX / BEATS_A_ROUND + 1; i++) {
+        struct view_node *n = &v->nodes[v->turn];
+
+        n->znode.is_stale |= n->is_used && n->node.is_here;
+        v->turn = (v->turn + 1) % VIEW_NODES_MAX;
+        if (v->turn == 0)
+            view_refresh(v, VIEW_LEADER);
+    }
 }
 
 void view_changed(struct view *v, const char *path)

@@ -1,8 +1,9 @@
 /* Facts: the cluster's znodes as last read, and read again when they change.
  *
- * Every znode is watched, but for this node's own and the leader's under nodes/ (the leader
- * changes it with every beat). A change, or a lost connection, makes what was read stale; the
- * next tick reads it again. What is stale, or being read, may be shown but not decided on.
+ * All are watched, and the list of nodes/; but not those under nodes/, which change with every
+ * beat: they are read in turn, each once in T. A change, or a lost connection, makes what was
+ * read stale; the next tick reads it again. What is stale, or being read, may be shown but not
+ * decided on.
  */
 #ifndef DUEQ_HA_VIEW_H
 #define DUEQ_HA_VIEW_H
@@ -59,6 +60,7 @@ struct view {
     struct view_znode items[VIEW_ITEMS];
     struct view_znode list; /* nodes; version and owner are not used */
     struct view_node nodes[VIEW_NODES_MAX];
+    unsigned turn;         /* of the nodes, the next to be read */
     int64_t retry_boot_ms; /* after an answer that makes no sense */
 
     /* What the items say; valid once they are known. */
@@ -81,6 +83,9 @@ void view_tick(struct view *v, int64_t now_boot_ms);
 void view_changed(struct view *v, const char *path);
 void view_refresh(struct view *v, enum view_item item);
 void view_refresh_nodes(struct view *v);
+
+/* With each beat: some of the nodes, and once a round `leader` (should its watch be lost). */
+void view_read_in_turn(struct view *v);
 
 /* Read in this session, and nothing newer is known to be there. */
 bool view_is_fresh(const struct view *v, enum view_item item);

@@ -29,9 +29,6 @@ static void parse_leader(struct view *v, struct bytes text)
     (void)record_get_number(text, "epoch", &epoch);
     (void)record_get_number(text, "timeout_ms", &l.timeout_ms);
     l.epoch = (uint64_t)epoch;
-    /* Another node beats now, and others are to be watched. */
-    if (strcmp(l.node, v->leader.node) != 0)
-        view_refresh_nodes(v);
     v->leader = l;
 }
 

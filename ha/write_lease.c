@@ -36,17 +36,16 @@ static void keep(struct write_lease_ring *r, struct write_lease_proof proof, int
     *place_in(r) = proof;
 }
 
-/* The newest by sending that was acknowledged then at the latest, but for `other`; or NULL. */
+/* The newest by sending that was acknowledged then at the latest, or NULL. */
 static const struct write_lease_proof *newest(const struct write_lease_ring *r,
-                                              int64_t acked_ms,
-                                              const struct write_lease_proof *other)
+                                              int64_t acked_ms)
 {
     const struct write_lease_proof *best = NULL;
 
     for (unsigned i = 0; i < r->count; i++) {
         const struct write_lease_proof *p = &r->kept[i];
 
-        if (p != other && p->acked_ms <= acked_ms && (!best || p->sent_ms > best->sent_ms))
+        if (p->acked_ms <= acked_ms && (!best || p->sent_ms > best->sent_ms))
             best = p;
     }
     return best;
@@ -56,10 +55,10 @@ static const struct write_lease_proof *newest(const struct write_lease_ring *r,
 static void prove(struct write_lease *l)
 {
     int64_t t = l->session_ms, by_write, by_session, until;
-    const struct write_lease_proof *w2 = newest(&l->writes, INT64_MAX, NULL);
-    const struct write_lease_proof *w1 = w2 ? newest(&l->writes, w2->sent_ms, w2) : NULL;
+    const struct write_lease_proof *w2 = newest(&l->led, INT64_MAX);
+    const struct write_lease_proof *w1 = w2 ? newest(&l->writes, w2->sent_ms - t / 12) : NULL;
     const struct write_lease_proof *u =
-        w1 ? newest(&l->touches, w1->sent_ms - (t + 3) / 4, NULL) : NULL;
+        w1 ? newest(&l->touches, w1->sent_ms - (t + 3) / 4) : NULL;
 
     if (!u)
         return;
@@ -70,30 +69,35 @@ static void prove(struct write_lease *l)
         l->until_ms = until;
 }
 
-static void touch(struct write_lease *l, struct write_lease_proof proof)
+static void add(struct write_lease *l, struct write_lease_ring *r, int64_t sent_ms,
+                int64_t acked_ms)
 {
-    assert(l->session_ms > 0 && proof.sent_ms <= proof.acked_ms);
-    keep(&l->touches, proof, l->session_ms / 24);
+    assert(l->session_ms > 0 && sent_ms <= acked_ms);
+    keep(r, (struct write_lease_proof){sent_ms, acked_ms}, l->session_ms / 24);
 }
 
 void write_lease_touched(struct write_lease *l, int64_t sent_boot_ms, int64_t acked_boot_ms)
 {
-    touch(l, (struct write_lease_proof){sent_boot_ms, acked_boot_ms});
+    add(l, &l->touches, sent_boot_ms, acked_boot_ms);
     prove(l);
 }
 
 void write_lease_written(struct write_lease *l, int64_t sent_boot_ms, int64_t acked_boot_ms)
 {
-    struct write_lease_proof proof = {sent_boot_ms, acked_boot_ms};
-
-    touch(l, proof);
-    *place_in(&l->writes) = proof; /* two close together are what a new leader begins with */
+    add(l, &l->touches, sent_boot_ms, acked_boot_ms);
+    add(l, &l->writes, sent_boot_ms, acked_boot_ms);
     prove(l);
+}
+
+void write_lease_led(struct write_lease *l, int64_t sent_boot_ms, int64_t acked_boot_ms)
+{
+    add(l, &l->led, sent_boot_ms, acked_boot_ms);
+    write_lease_written(l, sent_boot_ms, acked_boot_ms);
 }
 
 void write_lease_void(struct write_lease *l)
 {
-    l->writes.count = 0;
+    l->led.count = 0;
     l->until_ms = INT64_MIN;
 }
 
@@ -102,11 +106,15 @@ int64_t write_lease_until(const struct write_lease *l)
     return l->session_ms > 0 ? l->until_ms : INT64_MIN;
 }
 
-int64_t write_lease_beat_ms(const struct write_lease *l, int64_t now_boot_ms)
+int64_t write_lease_next_beat_ms(const struct write_lease *l, int64_t sent_boot_ms,
+                                 int64_t acked_boot_ms)
 {
-    int64_t until = write_lease_until(l);
+    int64_t t = l->session_ms, until = write_lease_until(l);
+    bool is_short = until != INT64_MIN && until < acked_boot_ms + t / 4;
+    int64_t by_send = sent_boot_ms + (is_short ? t / 12 : t / 6);
+    int64_t by_ack = acked_boot_ms + t / 12;
 
-    return until < now_boot_ms + l->session_ms / 4 ? l->session_ms / 12 : l->session_ms / 6;
+    return by_send > by_ack ? by_send : by_ack;
 }
 
 int64_t write_lease_promise_ms(int64_t session_ms)

@@ -21,51 +21,58 @@ static void nothing_is_proven_without_two_writes_and_a_touch_before_them(void **
     assert_true(write_lease_until(&lease) == INT64_MIN);
     write_lease_touched(&lease, 1000, 1010);
     assert_true(write_lease_until(&lease) == INT64_MIN);
-    write_lease_written(&lease, 2000, 2010);
+    write_lease_led(&lease, 2300, 2310);
     assert_true(write_lease_until(&lease) == INT64_MIN);
-    write_lease_written(&lease, 2010, 2020);
+    write_lease_written(&lease, 2000, 2010);
     assert_int_equal(write_lease_until(&lease), 1000 + 2280);
+}
+
+static void writes_of_another_lead_prove_nothing_alone(void **state)
+{
+    for (int64_t at = 0; at < 10 * T; at += T / 6)
+        write_lease_written(&lease, at, at + 2);
+    assert_true(write_lease_until(&lease) == INT64_MIN);
 }
 
 static void the_touch_was_acknowledged_a_quarter_before_the_first_write_was_sent(void **state)
 {
     write_lease_touched(&lease, 1000, 1401);
     write_lease_written(&lease, 2000, 2010);
-    write_lease_written(&lease, 2010, 2020);
+    write_lease_led(&lease, 2300, 2310);
     assert_true(write_lease_until(&lease) == INT64_MIN);
     write_lease_touched(&lease, 900, 1400);
     assert_int_equal(write_lease_until(&lease), 900 + 2280);
 }
 
-static void a_write_sent_before_the_first_was_acknowledged_proves_nothing(void **state)
+static void the_first_write_was_acknowledged_a_twelfth_before_the_second_was_sent(void **state)
 {
     write_lease_touched(&lease, 1000, 1010);
-    write_lease_written(&lease, 2000, 2300);
-    write_lease_written(&lease, 2299, 2310);
+    write_lease_written(&lease, 2000, 2101);
+    write_lease_led(&lease, 2300, 2310);
     assert_true(write_lease_until(&lease) == INT64_MIN);
-    write_lease_written(&lease, 2300, 2320);
+    write_lease_written(&lease, 1800, 2100);
     assert_int_equal(write_lease_until(&lease), 1000 + 2280);
 }
 
 static void neither_a_new_write_alone_nor_a_new_touch_alone_prolongs_it_for_ever(void **state)
 {
     write_lease_touched(&lease, 0, 5);
-    for (int64_t at = 1000; at < 4000; at += 100)
-        write_lease_written(&lease, at, at + 350); /* acknowledged, but late */
-    assert_true(write_lease_until(&lease) <= 4000 - 700 + 2280);
+    for (int64_t at = 1000; at < 9000; at += 100)
+        write_lease_led(&lease, at, at + 4000); /* acknowledged, but late */
+    assert_true(write_lease_until(&lease) <= 9000 - 4000 + 2280);
     setup(NULL);
     write_lease_touched(&lease, 0, 5);
     write_lease_written(&lease, 1000, 1005);
-    write_lease_written(&lease, 1005, 1010);
-    for (int64_t at = 1400; at < 9000; at += 400)
-        write_lease_touched(&lease, at, at + 5);
+    write_lease_led(&lease, 1300, 1305);
+    for (int64_t at = 1700; at < 9000; at += 400)
+        write_lease_written(&lease, at, at + 5);
     assert_int_equal(write_lease_until(&lease), 0 + 2280);
 }
 
 static void with_beats_each_sixth_it_lasts_0_45_of_t_from_the_newest(void **state)
 {
     for (int64_t at = 0; at < 10 * T; at += T / 6) {
-        write_lease_written(&lease, at, at + 2);
+        write_lease_led(&lease, at, at + 2);
         if (at >= T)
             assert_int_equal(write_lease_until(&lease), at + T * 45 / 100);
     }
@@ -76,54 +83,52 @@ static void many_requests_do_not_push_the_older_ones_out(void **state)
     for (int64_t at = 0; at <= 3000; at++)
         write_lease_touched(&lease, at, at + 1);
     write_lease_written(&lease, 3000, 3001);
-    write_lease_written(&lease, 3001, 3002);
+    write_lease_led(&lease, 3201, 3202);
     assert_in_range(write_lease_until(&lease), 3000 - 600 - T / 24 - 1 + 2280,
                     3000 - 600 + 2280);
 }
 
 static void is_at_most_two_thirds_from_the_newest_write(void **state)
 {
-    write_lease_touched(&lease, 1380, 1390);
-    write_lease_written(&lease, 1990, 1991);
-    write_lease_written(&lease, 1991, 2000);
-    assert_int_equal(write_lease_until(&lease), 1991 + 1600);
+    write_lease_touched(&lease, 1580, 1590);
+    write_lease_written(&lease, 2190, 2191);
+    write_lease_led(&lease, 2391, 2400);
+    write_lease_touched(&lease, 2500, 2510);
+    assert_int_equal(write_lease_until(&lease), 1580 + 2280);
+    setup(NULL);
+    for (int64_t at = 0; at < 3000; at += 100)
+        write_lease_touched(&lease, at, at);
+    write_lease_written(&lease, 3000, 3000);
+    write_lease_led(&lease, 3200, 3200);
+    assert_int_equal(write_lease_until(&lease), 2400 + 2280); /* before 3200 + 1600 */
 }
 
-static void the_order_of_acknowledgements_does_not_matter(void **state)
-{
-    write_lease_written(&lease, 2010, 2020);
-    write_lease_written(&lease, 2000, 2010);
-    write_lease_touched(&lease, 1000, 1010);
-    assert_int_equal(write_lease_until(&lease), 1000 + 2280);
-    write_lease_written(&lease, 1500, 1510); /* an older one changes nothing */
-    assert_int_equal(write_lease_until(&lease), 1000 + 2280);
-}
-
-static void void_forgets_the_writes_and_a_new_session_forgets_all(void **state)
+static void void_forgets_the_lead_and_a_new_session_forgets_all(void **state)
 {
     write_lease_touched(&lease, 1000, 1010);
     write_lease_written(&lease, 2000, 2001);
-    write_lease_written(&lease, 2001, 2002);
+    write_lease_led(&lease, 2300, 2302);
     write_lease_void(&lease);
     assert_true(write_lease_until(&lease) == INT64_MIN);
-    write_lease_written(&lease, 3000, 3001);
+    write_lease_written(&lease, 2700, 2701);
     assert_true(write_lease_until(&lease) == INT64_MIN);
-    write_lease_written(&lease, 3001, 3002);
+    write_lease_led(&lease, 3001, 3002);
     assert_int_equal(write_lease_until(&lease), 2000 + 2280);
     write_lease_begin(&lease, T);
-    write_lease_written(&lease, 4000, 4001);
-    write_lease_written(&lease, 4001, 4002);
+    write_lease_led(&lease, 4000, 4001);
+    write_lease_led(&lease, 4301, 4302);
     assert_true(write_lease_until(&lease) == INT64_MIN);
 }
 
-static void beats_come_faster_when_little_is_left(void **state)
+static void beats_come_faster_when_little_is_left_and_not_too_close(void **state)
 {
-    assert_int_equal(write_lease_beat_ms(&lease, 1000), T / 12);
+    assert_int_equal(write_lease_next_beat_ms(&lease, 1000, 1001), 1400);
+    assert_int_equal(write_lease_next_beat_ms(&lease, 1000, 1300), 1500);
     write_lease_touched(&lease, 1000, 1010);
     write_lease_written(&lease, 2000, 2001);
-    write_lease_written(&lease, 2001, 2002);
-    assert_int_equal(write_lease_beat_ms(&lease, 3280 - T / 4), T / 6);
-    assert_int_equal(write_lease_beat_ms(&lease, 3280 - T / 4 + 1), T / 12);
+    write_lease_led(&lease, 2300, 2302); /* until 3280 */
+    assert_int_equal(write_lease_next_beat_ms(&lease, 2670, 2680), 3070);
+    assert_int_equal(write_lease_next_beat_ms(&lease, 2671, 2681), 2881);
 }
 
 #define ON_NEW_LEASE(test) cmocka_unit_test_setup(test, setup)
@@ -132,15 +137,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_NEW_LEASE(nothing_is_proven_without_two_writes_and_a_touch_before_them),
+        ON_NEW_LEASE(writes_of_another_lead_prove_nothing_alone),
         ON_NEW_LEASE(the_touch_was_acknowledged_a_quarter_before_the_first_write_was_sent),
-        ON_NEW_LEASE(a_write_sent_before_the_first_was_acknowledged_proves_nothing),
+        ON_NEW_LEASE(the_first_write_was_acknowledged_a_twelfth_before_the_second_was_sent),
         ON_NEW_LEASE(neither_a_new_write_alone_nor_a_new_touch_alone_prolongs_it_for_ever),
         ON_NEW_LEASE(with_beats_each_sixth_it_lasts_0_45_of_t_from_the_newest),
         ON_NEW_LEASE(many_requests_do_not_push_the_older_ones_out),
         ON_NEW_LEASE(is_at_most_two_thirds_from_the_newest_write),
-        ON_NEW_LEASE(the_order_of_acknowledgements_does_not_matter),
-        ON_NEW_LEASE(void_forgets_the_writes_and_a_new_session_forgets_all),
-        ON_NEW_LEASE(beats_come_faster_when_little_is_left),
+        ON_NEW_LEASE(void_forgets_the_lead_and_a_new_session_forgets_all),
+        ON_NEW_LEASE(beats_come_faster_when_little_is_left_and_not_too_close),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,7 @@ def test_a_redis_that_stays_away_is_a_clear_error_and_nothing_happened(make_node
 
 def test_a_blocked_consumer_survives_a_restart_of_redis(make_node):
     node = make_node({"gmq.pop_wait": "20s"}).start()
+    node.wait_settled()
     with node.raw_client() as waiting, node.python_client() as producer:
         waiting.send_request("Pop", ["topic"])
         wait_until(lambda: node.metrics()["dueq_consumers_waiting"] == 1, "it waits")

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import pty
 import signal
 import subprocess
 import time
@@ -150,6 +151,15 @@ def test_pop_of_nothing_says_so_by_its_exit_code(ctl, topic):
     assert done.code == NOTHING and done.json() == {"topic": None, "jobs": []}
 
 
+def test_pop_of_nothing_tells_people_in_words(ctl, topic):
+    people, terminal = pty.openpty()
+    done = subprocess.run([program(), "pop", topic], stdout=terminal, stderr=subprocess.PIPE,
+                          check=False, env=environment(ctl.url), timeout=20)
+    assert done.returncode == NOTHING and b"no job is ready" in done.stderr
+    os.close(people)
+    os.close(terminal)
+
+
 def test_pop_waits_for_a_job(ctl, topic):
     with ctl.start("pop", topic, "--wait", "1m", "--body-only", "--ack") as running:
         wait_until(lambda: ctl.json("status")["consumers_waiting"] > 0, "it waits")
@@ -211,6 +221,7 @@ def test_a_lease_that_is_not_the_jobs_changes_nothing(ctl, topic, command):
     job = pop_one(ctl, topic)
     done = ctl(command, topic, job["id"], str(int(job["lease"]) - 1))
     assert done.code == REFUSED and "not_owner" in done.complaint
+    assert "stop working" in done.complaint
     assert ctl.json("get", topic, job["id"])["state"] == "reserved"
     assert ctl(command, topic, "no-such", job["lease"]).code == NOTHING
     assert ctl(command, topic, job["id"]).code == USAGE

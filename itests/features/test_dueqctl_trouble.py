@@ -100,7 +100,7 @@ def test_no_answer_reaches_the_terminal_raw():
         for words in (("push", "t"), ("push", "t", "--json")):
             done = Dueqctl(url)(*words)
             assert done.code == REFUSED and not set(done.out + done.err) & {0x1b, 7, 0xe2}
-    topics = (b'{"topics":[{"topic":"\\u001b[31m\\u009b","delayed":1,"ready":"x"}],"cursor":null}')
+    topics = (b'{"topics":[{"topic":"\\u001b[31m\\u009b","delayed":1,"ready":"x"}],"next":null}')
     with server(reply(b"200 OK", topics)) as url:
         done = Dueqctl(url)("topics")
         assert done.code == DONE and b"\\x1b[31m\\u009b" in done.out

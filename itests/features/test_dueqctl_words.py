@@ -245,6 +245,11 @@ def test_fish_completes_commands_options_and_choices():
     assert fish_completes("dueqctl purge t --state ready,d") == ["ready,dead", "ready,delayed"]
     assert fish_completes("dueqctl topic set mail dead") == ["dead_age=", "dead_max="]
     assert fish_completes("dueqctl topic unset mail tt") == ["ttl", "ttr"]
+    assert fish_completes("dueqctl -u http://h:8000 topic unset mail tt") == ["ttl", "ttr"]
+    assert fish_completes("dueqctl -u http://h:8000 --json topic set dead") == []
+    assert fish_completes("dueqctl topic --url http://h:8000 unset mail tt") == ["ttl", "ttr"]
+    assert fish_completes("dueqctl -u http://h:8000 topic uns") == ["unset"]
+    assert fish_completes("dueqctl topic show uns") == []
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -3,12 +3,14 @@ code and message are those of errors.h. A new row without a way to it here fails
 """
 
 import json
+import select
 import signal
+from contextlib import ExitStack
 
 import pytest
 
 from harness.http_api import path_of
-from harness.http_raw import RawHttp
+from harness.http_raw import TIMEOUT_S, RawHttp
 from harness.http_tables import contract_in_source, error_rows
 from harness.process import frozen
 from harness.redis_programs import RemovableRedis
@@ -220,6 +222,29 @@ def wait_with_one_too_many(stage):
         first.request("POST", POP + "?wait_ms=600000")
         wait_until(lambda: node.metrics()["dueq_consumers_waiting"] == 1, "one waits")
         return ask(node, "POST", POP + "?wait_ms=600000")
+
+
+def ask_all_at_once(stage, count, method, target, body=b""):
+    """While the node's Redis hangs. The reply to the first that gets one."""
+    node = stage.node(store__command_timeout="30s")
+    with frozen(node.redis_pid), ExitStack() as stack:
+        crowd = [stack.enter_context(RawHttp(node.http_port)) for _ in range(count)]
+        for each in crowd:
+            each.request(method, target, body)
+        answered, _, _ = select.select([each.socket for each in crowd], [], [], TIMEOUT_S)
+        assert len(answered) == 1
+        refused = next(each for each in crowd if each.socket in answered)
+        return method, target, refused.reply()
+
+
+@way("SWEEPS")
+def kick_with_one_too_many(stage):
+    return ask_all_at_once(stage, 17, "POST", path_of("topics", "topic", "kick"), b"{}")
+
+
+@way("TRACES")
+def read_a_history_with_one_too_many(stage):
+    return ask_all_at_once(stage, 17, "GET", path_of("topics", "topic", "jobs", "1", "history"))
 
 
 # ---- what the store is to blame for ----

@@ -38,7 +38,7 @@ def test_good_replies_pass():
     judge("HEAD", JOB, 200, GOOD, "")
     judge("POST", JOBS, 200, GOOD, '{"id":"1","due_ms":5,"existed":true}')
     judge("POST", JOB + "/release", 200, GOOD, '{"due_ms":null,"tries":3,"death":"tries"}')
-    judge("GET", JOBS, 200, GOOD, '{"jobs":[]}')
+    judge("GET", JOBS, 200, GOOD, '{"jobs":[],"next":null}')
     judge("GET", "/nowhere", 404, GOOD, ERROR % "no_such_path")
     judge("PUT", JOB, 405, with_header(GOOD, "Allow", "GET, HEAD, DELETE"),
           ERROR % "method_not_allowed")
@@ -106,6 +106,8 @@ def test_a_bad_reply_is_noticed(why, arguments):
     ("POST", JOB + "/ack", '{"lease":"1"}'),
     ("POST", "/v1/topics/a/ack", '{"leases":[{"id":"1","lease":"1"}]}'),
     ("POST", JOB + "/run", ""),
+    ("POST", JOB + "/run", "{}"),
+    ("POST", "/v1/topics/a/resume", "{}"),
     ("POST", JOB + "/reschedule", '{"at_ms":0}'),
     ("POST", JOBS, '{"body":"","backoff":{"kind":"fixed","base_ms":1},"mode":"ignore"}'),
     ("GET", JOBS + "?state=dead&limit=100", ""),
@@ -134,6 +136,10 @@ def test_good_requests_pass(method, target, body):
     ("a bad topic", "GET", "/v1/topics/a%20b", ""),
     ("a bad id", "GET", JOBS + "/a%20b", ""),
     ("a body where none is wanted", "GET", JOB, "{}"),
+    ("a time where none is wanted", "POST", JOB + "/run", '{"at_ms":1}'),
+    ("a number where none is wanted", "POST", JOB + "/kick", '{"limit":1}'),
+    ("a list where nothing is wanted", "POST", "/v1/topics/a/resume", "[]"),
+    ("no body where one must be", "POST", JOB + "/reschedule", ""),
     ("an unknown member", "POST", JOBS, '{"body":"b","delay":1}'),
     ("no body", "POST", JOBS, '{}'),
     ("two bodies", "POST", JOBS, '{"body":"b","body_base64":"Yg=="}'),

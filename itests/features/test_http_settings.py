@@ -14,8 +14,9 @@ EVERY = {"ttr_ms": 5000, "priority": 7, "max_tries": 3, "ttl_ms": 86400000, "dea
 
 
 def test_a_topic_without_settings_has_those_built_in(api, topic):
-    assert api.settings(topic) == {"topic": topic, "own": {}, "effective": BUILT_IN,
-                                   "paused": False, "paused_until_ms": None}
+    assert api.settings(topic) == {"topic": topic, "own": {}, "configured": {},
+                                   "effective": BUILT_IN, "paused": False,
+                                   "paused_until_ms": None}
 
 
 def test_every_setting_is_set_shown_and_unset(api, topic):
@@ -52,6 +53,23 @@ def test_the_oldest_dead_jobs_above_the_limit_go(api, topic):
         api.bury(api.pop_one(topic))
     wait_until(lambda: api.counts(topic) == (0, 0, 0, 2), "the oldest is gone")
     assert [job["id"] for job in api.all_jobs(topic, state="dead")] == ["2", "3"]
+
+
+@pytest.mark.parametrize("row", [b"", b"not ours"])
+def test_a_damaged_row_in_redis_counts_as_none(node, api, topic, row):
+    api.set_settings(topic, **EVERY)
+    api.pause(topic)
+    redis = node.redis()
+    (key,) = [key for key in redis.scan_iter(match="dq:{*}:c", count=10000)
+              if redis.hexists(key, topic)]
+    redis.hset(key, topic, row)
+    page = api.topic(topic)
+    assert (page["paused"], page["paused_until_ms"], page["ready"]) == (False, None, 0)
+    shown = api.settings(topic)
+    assert (shown["own"], shown["effective"], shown["paused"]) == ({}, BUILT_IN, False)
+    api.push(topic, id="1")
+    assert api.pop_one(topic)["ttr_ms"] == BUILT_IN["ttr_ms"]
+    redis.hdel(key, topic)
 
 
 @pytest.mark.parametrize("code, members, named", [
@@ -130,7 +148,10 @@ def test_a_pause_until_a_time_can_be_changed_and_ended(api, topic):
     assert api.pause(topic, until_ms=until_ms) == {"paused": True, "paused_until_ms": until_ms}
     assert api.pause(topic, until_ms=until_ms + 1)["paused_until_ms"] == until_ms + 1
     assert api.settings(topic)["paused_until_ms"] == until_ms + 1
-    assert api.pause(topic, until_ms=1) == {"paused": False, "paused_until_ms": None}
+    with refused("out_of_range", "until_ms"):
+        api.pause(topic, until_ms=1)
+    assert api.settings(topic)["paused_until_ms"] == until_ms + 1
+    assert api.resume(topic) == {"paused": False, "paused_until_ms": None}
 
 
 def test_another_topic_of_the_same_pop_is_not_paused(api, topic):

@@ -79,7 +79,7 @@ def test_all_topics_with_their_counts_on_pages_of_any_size(crowded, limit):
 def test_a_page_is_no_longer_than_wanted(crowded):
     api, counts = crowded
     page = api.topics(limit=10)
-    assert len(page["topics"]) <= 10 and page["cursor"]
+    assert len(page["topics"]) <= 10 and page["next"]
     assert len(api.topics()["topics"]) <= 100
     assert len(api.topics(limit=1000)["topics"]) == 150
 
@@ -97,9 +97,9 @@ def test_topics_that_stay_are_listed_whatever_comes_and_goes(crowded):
             while api.pop(gone, count=64, ttr_ms=0):
                 pass
         step += 1
-        if page["cursor"] is None:
+        if page["next"] is None:
             break
-        cursor = {"cursor": page["cursor"]}
+        cursor = {"cursor": page["next"]}
     assert stay <= listed
 
 

@@ -84,7 +84,7 @@ def test_pages_tell_all_that_stay_once_and_in_order_while_others_go(api, fill, s
     while cursor is not None:
         page = api.jobs(topic, state=state, **cursor)
         listed += [job["id"] for job in page["jobs"]]
-        cursor = {"cursor": page["next"]} if "next" in page else None
+        cursor = {"cursor": page["next"]} if page["next"] else None
         for id in {numbers.choice(ids) for _ in range(3)} - gone:
             api.cancel(topic, id)
             gone.add(id)

@@ -94,8 +94,12 @@ def plant(places):
             "no_value": 1, "no_expiry": 2}
 
 
+def died_of_damage(node):
+    return node.metrics()['dueq_jobs_died_total{reason="damaged"}']
+
+
 def test_each_damage_is_found_and_mended(node, api, topic):
-    before = repaired(node)
+    before, died_before = repaired(node), died_of_damage(node)
     push_healthy(api, topic)
     places = Places(node, topic)
     with others_at_work(node, topic + "-others") as rounds:
@@ -114,6 +118,7 @@ def test_each_damage_is_found_and_mended(node, api, topic):
     assert places.redis.zscore(places.key("a"), topic) == 0
     assert api.get(topic, "big-0")["state"] == "dead"
     assert api.get(topic, "big-0")["death"] == "damaged"
+    assert died_of_damage(node) == died_before + 1
     for id in [f"delayed-{n}" for n in (0, 1, 3, 4, 6)]:
         assert api.get(topic, id)["state"] == "delayed", f"{id} is not early"
         assert places.redis.zscore(places.key("d"), id) == places.due_ms(id)

@@ -2,6 +2,8 @@
 changes nothing."""
 
 import json
+import pathlib
+import re
 import signal
 import time
 
@@ -10,6 +12,8 @@ import pytest
 from harness.dueqctl import Dueqctl
 from harness.gmq import GmqError, request
 from harness.wait import wait_until
+
+OPERATIONS = pathlib.Path(__file__).parents[2] / "doc" / "operations.md"
 
 
 def configured_node(make_node, text):
@@ -130,6 +134,14 @@ def test_settings_of_topics_can_change(make_node):
     job = pushed("mail.urgent")
     assert (job["ttr_ms"], job["priority"]) == (300000, 5)
     assert (pushed("mail.x")["priority"], pushed("other")["ttr_ms"]) == (1024, 60000)
+    ctl.ok("topic", "set", "mail.urgent", "ttr=9m", "ttl=1d")
+    assert ctl.json("topic", "show", "mail.urgent")["configured"] == {"ttr_ms": 300000,
+                                                                      "priority": 5}
+    table = ctl.ok("topic", "show", "mail.urgent").text.splitlines()
+    assert [line.split(None, 2) for line in table[1:6]] == [
+        ["ttr", "9m", "topic"], ["priority", "5", "configuration"], ["max_tries", "0", "built in"],
+        ["backoff", "none", "built in"], ["ttl", "1d", "topic"]]
+    ctl.ok("topic", "unset", "mail.urgent", "ttr", "ttl")
     reload("topics:\n  - name: mail.*\n    ttr: 7m\n    backoff: {kind: fixed, base: 2s}\n")
     changed(node, "topics")
     wait_until(lambda: pushed("mail.urgent")["ttr_ms"] == 420000, "the new rows hold")
@@ -138,3 +150,17 @@ def test_settings_of_topics_can_change(make_node):
     reload("topics:\n  - ttr: 7m\n")
     wait_until(lambda: "topics.name: is missing" in node.output(), "the mistake is named")
     assert pushed("mail.x")["ttr_ms"] == 420000
+
+
+def test_the_settings_that_the_operators_page_shows_are_those_of_a_node(make_node):
+    text = OPERATIONS.read_text(encoding="utf-8").partition("\n## Settings of topics\n")[2]
+    (settings,) = re.findall(r"^```yaml\n(.*?)^```$", text.partition("\n## ")[0], re.M | re.S)
+    ((command, shown),) = re.findall(r"^\$ dueqctl (topic set .*)\n(SETTING.*?)\n```$", text,
+                                     re.M | re.S)
+    node, _ = configured_node(make_node, settings)
+    ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
+    assert ctl.ok(*command.split()).text == shown + "\n"
+    assert ctl.json("topic", "show", "mail.urgent")["configured"] == {
+        "priority": 10, "ttr_ms": 300000, "max_tries": 8, "dead_age_ms": 1209600000,
+        "backoff": {"kind": "exponential", "base_ms": 1000, "cap_ms": 600000,
+                    "jitter_percent": 10}}

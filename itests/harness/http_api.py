@@ -187,7 +187,7 @@ class HttpApi:
         """A list, over all pages."""
         page = self.jobs(topic, **query)
         found = page["jobs"]
-        while "next" in page:
+        while page["next"] is not None:
             page = self.jobs(topic, **query, cursor=page["next"])
             found += page["jobs"]
         return found
@@ -216,9 +216,9 @@ class HttpApi:
         while True:
             page = self.done("GET", with_query("/v1/settings", {**query, **cursor})).json
             found.update((each["topic"], each) for each in page["topics"])
-            if page["cursor"] is None:
+            if page["next"] is None:
                 return found
-            cursor = {"cursor": page["cursor"]}
+            cursor = {"cursor": page["next"]}
 
     def topic(self, topic):
         return self.done("GET", path_of("topics", topic)).json
@@ -237,9 +237,9 @@ class HttpApi:
         found, page = {}, self.topics(**query)
         while True:
             found.update((each["topic"], each) for each in page["topics"])
-            if page["cursor"] is None:
+            if page["next"] is None:
                 return found
-            page = self.topics(**query, cursor=page["cursor"])
+            page = self.topics(**query, cursor=page["next"])
 
     def handovers(self, **query):
         return self.done("GET", with_query("/v1/handovers", query)).json

@@ -116,10 +116,10 @@ class Contract:
 
     def _check_request_body(self, operation, body):
         described = operation.get("requestBody")
-        if described:
+        if described and (body or described.get("required")):
             schema = described["content"]["application/json"]["schema"]
             self.judge(schema, parse_json(body), "request body")
-        elif body:
+        elif body and not described:
             raise Broken("this request has no body")
 
     # ---- replies ----

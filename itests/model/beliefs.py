@@ -1,11 +1,12 @@
 """What the model believes: of each job of each topic, the lives that agree with every answer."""
 
+from dataclasses import replace
 from math import inf
 
-from model.life import BUILT_IN, DEAD, DELAYED, GONE, GONE_LIFE, READY, RESERVED, Span, all_lives
+from model.life import DEAD, DELAYED, GONE, GONE_LIFE, READY, RESERVED, Span
+from model.rules import configured
 
 FOREVER = inf
-SETTINGS_KNOWN_MS = 1000  # every node knows a change within this
 
 
 class Wrong(AssertionError):
@@ -16,34 +17,92 @@ class Topic:
     def __init__(self, name):
         self.name = name
         self.jobs = {}             # id: list of lives
+        self.rules = configured(name)
         self.own = {}              # settings
-        self.older = []            # (until when they may still hold, settings) of before
         self.paused_until = 0
+        self.older = []            # (node, settings, end of the pause) before that node's change
+        self.pause = Span(0, 0)    # the last one: from when to when nothing is handed out, surely
 
-    def defaults(self, span):
-        """All settings that may be those of a push."""
-        older = [own for until, own in self.older if span.first <= until]
-        return [{**BUILT_IN, **own} for own in [self.own, *older]]
+    def _known_at(self, node):
+        """Settings and end of the pause that the node may take for those of now. It knows its
+        own changes; how soon it hears of others', only known() says."""
+        yield self.own, self.paused_until
+        for changed_by, own, paused_until in reversed(self.older):
+            if changed_by == node:
+                return
+            yield own, paused_until
+
+    def defaults(self, node):
+        """All settings that may be those of a push there."""
+        options = []
+        for own, _ in self._known_at(node):
+            settings = {**self.rules, **own}
+            if settings not in options:
+                options.append(settings)
+        return options
+
+    def pauses(self, node):
+        return {paused_until for _, paused_until in self._known_at(node)}
+
+    def changes(self, node):
+        """Its settings or its pause, there."""
+        self.older.append((node, self.own, self.paused_until))
+
+    def limits(self):
+        """How many dead are kept, and for how long."""
+        now = {**self.rules, **self.own}
+        return now["dead_max"] or inf, now["dead_age_ms"] or inf
 
     def is_paused(self, span):
-        """True, False, or None while the pause is just ending."""
-        if span.last < self.paused_until:
+        """All the time; not at all: False; or None."""
+        if self.pause.first <= span.first and span.last < self.pause.last:
             return True
-        return False if self.paused_until <= span.first else None
+        return False if self.pause.last <= span.first else None
+
+    def open_within(self, span):
+        """When in the span something may have been handed out, or None."""
+        if span.first < self.pause.first:
+            return span
+        return Span(max(span.first, self.pause.last), span.last) \
+            if self.pause.last <= span.last else None
 
 
 class Beliefs:
     def __init__(self, topics):
         self.topics = {name: Topic(name) for name in topics}
+        self.waiters = {}  # number: Waiter, whose answers have not been read
+        self.at = 0        # the node that is asked
 
-    def lives(self, topic, id, span):
-        return all_lives(self.topics[topic].jobs.get(id, [GONE_LIFE]), span.last)
+    def lives(self, topic, id, span, waiters=None):
+        """Those of now and all they may have turned into by the end of the span."""
+        if waiters is None:
+            waiters = [each for each in self.waiters.values() if topic in each.topics]
+        found, todo = {}, list(self.topics[topic].jobs.get(id, [GONE_LIFE]))
+        while todo:
+            life = todo.pop(0)
+            if life not in found:
+                found[life] = True
+                todo += life.next_lives(span.last)
+                todo += self._handed_out(topic, life, span.last, waiters)
+        return list(found)
+
+    def _handed_out(self, topic, life, until, waiters):
+        """A ready job may go to any consumer that waits."""
+        for waiter in waiters if life.state == READY else ():
+            when = self.topics[topic].open_within(Span(max(life.since.first, waiter.begin), until))
+            is_over = when and life.expires and life.expires.last <= when.first
+            if when and not is_over and not life.handed_to(waiter.number):
+                yield life.goes_to(waiter, when)
+
+    def is_waited_for(self, topic):
+        return any(topic in each.topics for each in self.waiters.values())
 
     def answered(self, topic, id, span, outcomes, code, facts=None):
         """`outcomes(life)` gives (answer, life afterwards); the answer was `code` with `facts`."""
         self._prune(topic, span)
         before = self.lives(topic, id, span)
-        possible = [(life, *outcome) for life in before for outcome in outcomes(life)]
+        possible = [(life, said, replace(then, handed=life.handed))
+                    for life in before for said, then in outcomes(life)]
         after = [life.seen(facts or {}) for _, said, life in possible if said == code]
         after = [life for life in after if life is not None]
         if not after:
@@ -57,7 +116,7 @@ class Beliefs:
     def _prune(self, topic, span):
         """Dead jobs beyond the topic's limits may be gone from now on, the oldest first."""
         it = self.topics[topic]
-        keep, age_ms = (it.own.get(name) or inf for name in ("dead_max", "dead_age_ms"))
+        keep, age_ms = it.limits()
         if keep == age_ms == inf:
             return
         dead = {id: [life for life in self.lives(topic, id, span) if life.state == DEAD]
@@ -68,7 +127,8 @@ class Beliefs:
             first = min(life.since.first for life in dead[id])
             younger = sum(latest[other] >= first for other in latest if other != id)
             if younger >= keep or first + age_ms <= span.last:
-                it.jobs[id] = list(dict.fromkeys([*self.lives(topic, id, span), GONE_LIFE]))
+                gone = [life.gone() for life in dead[id]]
+                it.jobs[id] = list(dict.fromkeys([*self.lives(topic, id, span), *gone]))
 
     # ---- for the machine ----
 
@@ -95,6 +155,8 @@ class Beliefs:
             return life.state == READY or life.state == DELAYED and life.due.last <= by_ms
 
         span = Span(now_ms, now_ms)
+        if self.is_waited_for(topic):
+            return False  # who waited before may have it
         return self.topics[topic].paused_until <= by_ms and any(
             all(is_sure(life) for life in self.lives(topic, id, span))
             for id in self.topics[topic].jobs)
@@ -105,7 +167,7 @@ class Beliefs:
         lives = [life for each in it.jobs.values() for life in each]
         dead = [life for life in lives if life.state == DEAD]
         dead_jobs = sum(any(life.state == DEAD for life in each) for each in it.jobs.values())
-        keep, age_ms = (it.own.get(name) or inf for name in ("dead_max", "dead_age_ms"))
+        keep, age_ms = it.limits()
         return (all(life.overdue_ms(now_ms) < 0 for life in lives) and dead_jobs <= keep
                 and all(life.since.last + age_ms > now_ms for life in dead))
 

@@ -1,14 +1,13 @@
 """Asks the node, and tells the model what was asked, what came, and when.
 
-One method an operation. `ask(method, target, body)` gives a reply with `status` and `json`; it
-is HttpApi's, or that of somebody who lies (test_sees.py).
+One method an operation. `doors` lead to the nodes, see house.py, perhaps to somebody who lies.
 """
 
 from math import floor
 
 from harness.clock import wall_now_ms
 from harness.http_api import path_of, with_query
-from harness.wait import PATIENCE_S, wait_until
+from harness.wait import wait_until
 from model.beliefs import FOREVER, Wrong
 from model.life import DEAD, DELAYED, READY, RESERVED, STATES, Span
 
@@ -21,25 +20,29 @@ YEARS_MS = 3650 * 86400 * 1000
 class Client:
     """Its methods raise Wrong where the model does not allow the answer."""
 
-    def __init__(self, ask, model, clock_topic):
-        self._ask, self.model, self.clock_topic = ask, model, clock_topic
+    def __init__(self, doors, model, clock_topic):
+        self.doors, self.model, self.clock_topic = doors, model, clock_topic
         self.leases = []  # (topic, id, lease), newest first, those given back last
         self.trace = []   # of what was asked and answered, for people
         self.steps = 0
-        self._begin = wall_now_ms()
+        self._begin_ms = wall_now_ms()
 
     def ask(self, method, target, body=b""):
         """(code, JSON, the span of time)"""
+        self.model.at = self.doors.at
         first = wall_now_ms()
-        reply = self._ask(method, target, body)
+        reply = self.doors.ask(method, target, body)
         span = Span(first, wall_now_ms())
         code = "ok" if reply.status < 400 else reply.json["error"]["code"]
         self.steps += 1
         # The clock is asked often while time passes; one line is enough.
         if not (self.clock_topic in target and self.trace and self.clock_topic in self.trace[-1]):
-            self.trace.append(f"{span.first - self._begin:9.2f} ms  {method} {target} {body or ''}"
-                              f"\n                -> {code} {reply.json or ''}")
+            self.tell(span.first, f"{method} {target} {body or ''}", f"{code} {reply.json or ''}")
         return code, reply.json, span
+
+    def tell(self, when_ms, what, came):
+        self.trace.append(f"{when_ms - self._begin_ms:9.2f} ms  node {self.doors.at}  {what}"
+                          f"\n                -> {came}")
 
     def _on_job(self, topic, id, verb, body=b""):
         code, facts, span = self.ask("POST", path_of("topics", topic, "jobs", id, verb), body)
@@ -72,15 +75,27 @@ class Client:
             self.list(topic)
             return self.model.is_settled(topic, self.now_ms())
 
+        self.wait_for_node(is_settled, f"{topic}: something due has not happened")
+
+    def wait_until_over(self, leases):
+        """Nobody holds them any more. Of one topic."""
+        def are_over():
+            self.list(leases[0][0])
+            return not any(self.model.may_be_held(*lease) for lease in leases)
+
+        self.wait_for_node(are_over, f"the time of {leases} is not over")
+
+    def wait_for_node(self, condition, what):
+        """Where a healthy node is ready long before."""
         try:
-            wait_until(is_settled, "settled")
+            wait_until(condition, what, self.doors.patience_s)
         except AssertionError as error:
             if isinstance(error, Wrong):
                 raise
-            lives = {id: [str(life) for life in lives]
-                     for id, lives in self.model.topics[topic].jobs.items()}
-            raise Wrong(f"{topic}: {PATIENCE_S} s later something due has not happened: {lives}, "
-                        f"with {self.model.topics[topic].own}")
+            told = "\n".join(f"  {topic.name} {id}: {life}" for topic in
+                             self.model.topics.values() for id, lives in topic.jobs.items()
+                             for life in lives)
+            raise Wrong(f"{self.doors.patience_s} s later {what}\n{told}") from None
 
     # ---- jobs ----
 
@@ -168,6 +183,7 @@ class Client:
     def get(self, topic, id):
         code, facts, span = self.ask("GET", path_of("topics", topic, "jobs", id))
         self.model.got(topic, id, span, code, facts if code == "ok" else None)
+        return facts
 
     # ---- topics ----
 
@@ -177,7 +193,7 @@ class Client:
         while True:
             _, page, span = self.ask("GET", with_query(path_of("topics", topic, "jobs"), query))
             rows += page["jobs"]
-            if "next" not in page:
+            if page["next"] is None:
                 break
             query["cursor"] = page["next"]
         self.model.listed(topic, (state,) if state else STATES, rows, Span(first, span.last))
@@ -185,7 +201,8 @@ class Client:
     def count(self, topic):
         _, counts, span = self.ask("GET", path_of("topics", topic))
         self.model.counted(topic, counts, span)
-        self.model.check_pause(topic, counts, span)
+        self.model.check_pause(topic, counts, span, is_heard=True)
+        return counts, span
 
     def sweep(self, topic, verb, states=(DEAD,), **body):
         if verb == "purge":
@@ -213,7 +230,9 @@ class Client:
             until = Span(body["until_ms"], body["until_ms"])
         elif for_ms is not None:
             body = {"for_ms": for_ms}
-        _, answer, span = self.ask("POST", path_of("topics", topic, "pause"), body)
+        code, answer, span = self.ask("POST", path_of("topics", topic, "pause"), body)
+        if code == "out_of_range" and until != FOREVER and until.first <= span.last:
+            return
         self.model.paused(topic, span.plus(for_ms) if for_ms is not None else until, answer, span)
 
     def resume(self, topic):
@@ -223,6 +242,7 @@ class Client:
     def history(self, topic, id):
         _, answer, span = self.ask("GET", path_of("topics", topic, "jobs", id, "history"))
         self.model.traced(topic, id, answer, span)
+        return answer
 
     def list_topics(self, limit):
         """Of all examples: those of the others are empty, or not looked at."""
@@ -232,7 +252,7 @@ class Client:
             while query.get("cursor", "") is not None:
                 _, page, span = self.ask("GET", with_query(target, query))
                 rows += page["topics"]
-                query["cursor"] = page["cursor"]
+                query["cursor"] = page["next"]
             check({row["topic"]: row for row in rows}, Span(first, span.last))
 
     # ---- the end ----
@@ -250,7 +270,7 @@ class Client:
     def drain(self, topic):
         """Every job is brought to ready, popped once, and acknowledged."""
         self.resume(topic)
-        self.configure(topic, {"dead_max": None, "dead_age_ms": None})
+        self.configure(topic, {"dead_max": 0, "dead_age_ms": 0})
         self.settle(topic)
         jobs = self.model.topics[topic].jobs
         for id in [id for id, lives in jobs.items() if lives[0].state in (DELAYED, RESERVED)]:

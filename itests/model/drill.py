@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""./dev drill model: random sequences of all operations against a node of build/release and the
-model of what a job goes through, for as long as one likes.
+"""./dev drill model: random sequences of all operations against nodes of build/release that share a
+Redis, and the model of what a job goes through, for as long as one likes.
 
     ./dev drill model                        for five minutes
     ./dev drill model --seconds 3600
@@ -24,8 +24,8 @@ if __name__ == "__main__":
 os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
-from harness.node import Node
 from harness.process import become_reaper
+from model.house import Doors, house
 from model.runs import run_for
 
 
@@ -37,19 +37,15 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--nodes", type=int, default=2)
     options = parser.parse_args()
     become_reaper()
-    with tempfile.TemporaryDirectory() as directory:
-        node = Node(directory)
-        try:
-            with node.start().api() as api:
-                result = run_for(api.ask, options.seconds, options.seed, shrinks=True,
-                                 on_batch=report)
-            if result.failure:
+    with tempfile.TemporaryDirectory() as directory, house(directory, options.nodes) as nodes:
+        with Doors(nodes) as doors:
+            result = run_for(doors, options.seconds, options.seed, shrinks=True, on_batch=report)
+        if result.failure:
+            for node in nodes:
                 print("\n".join(["", *node.output().splitlines()[-LOG_LINES_SHOWN:]]))
-            node.stop()
-        finally:
-            node.destroy()
     if result.failure:
         print(f"\n{result.failure}")
         sys.exit(1)

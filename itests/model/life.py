@@ -10,7 +10,7 @@ Times are spans (earliest, latest) of milliseconds on the store's clock; the ans
 """
 
 from dataclasses import dataclass, replace
-from math import floor, inf
+from math import ceil, floor, inf
 from typing import NamedTuple, Optional
 
 DELAYED, READY, RESERVED, DEAD, GONE = "delayed", "ready", "reserved", "dead", "gone"
@@ -31,8 +31,11 @@ class Span(NamedTuple):
         return floor(self.first) <= whole_ms <= self.last
 
 
-BUILT_IN = {"ttr_ms": 60000, "priority": 1024, "max_tries": 0, "backoff": {"kind": "none"},
-            "ttl_ms": 0, "dead_max": 0, "dead_age_ms": 0, "history": False}
+class Handed(NamedTuple):
+    """It went to a consumer that waits and whose answer has not been read yet."""
+    waiter: int
+    when: Span
+    life: "Life"  # as it was, ready
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Life:
     death: Optional[str] = None      # dead
     queued: Optional[Span] = None    # ready by its due time: when it had become delayed
     kicked: Optional[tuple] = None   # ready by a kick of several: when that was; when it had died
+    handed: tuple = ()               # Handed, oldest first; whatever became of it since
 
     # ---- what happens by itself ----
 
@@ -82,7 +86,7 @@ class Life:
         """The node says that the reply was written, some time after the pop. Without a time to
         run that is the end, also of a job that was touched before."""
         if self.pop_ttr_ms == 0:
-            return GONE_LIFE
+            return self.gone()
         deadline = Span(self.since.first, until).plus(self.pop_ttr_ms)
         return replace(self, confirmed=True, tries=self.tries + 1, deadline=deadline)
 
@@ -110,6 +114,21 @@ class Life:
         nothing = {"lease": None, "deadline": None, "confirmed": False,
                    "queued": None, "kicked": None}
         return replace(self, state=state, since=since, **{**nothing, **changes})
+
+    def gone(self):
+        return replace(GONE_LIFE, handed=self.handed)
+
+    def goes_to(self, waiter, when):
+        """To a consumer that waits, whose lease nobody knows yet."""
+        given = replace(self, handed=())
+        return self.becomes(
+            RESERVED, when, lease=waiter.name, deadline=Span(when.first + UNCONFIRMED_MS, inf),
+            pop_ttr_ms=self.ttr_ms if waiter.ttr_ms is None else waiter.ttr_ms,
+            handed=(*self.handed, Handed(waiter.number, when, given)))
+
+    def handed_to(self, number):
+        """How, or None."""
+        return next((each for each in self.handed if each.waiter == number), None)
 
     def dies(self, death, when):
         return self.becomes(DEAD, when, death=death)
@@ -165,6 +184,12 @@ class Life:
             elif field == "body_bytes":
                 if len(self.body) != value:
                     return None
+            elif field == "delay_s":  # as gmq tells it
+                if not ceil(self.delay_ms.first / 1000) <= value <= ceil(self.delay_ms.last / 1000):
+                    return None
+            elif field == "ttr_s":
+                if ceil(self.ttr_ms / 1000) != value:
+                    return None
             elif mine != value:
                 return None
         return replace(self, **changes)
@@ -193,7 +218,8 @@ class Life:
         told = {"since": self.since, "due": self.due, "expires": self.expires,
                 "tries": self.tries, "lease": self.lease, "deadline": self.deadline,
                 "confirmed": self.confirmed or None, "death": self.death,
-                "ttr": self.ttr_ms, "priority": self.priority, "max_tries": self.max_tries}
+                "ttr": self.ttr_ms, "priority": self.priority, "max_tries": self.max_tries,
+                "handed": [each.waiter for each in self.handed] or None}
         words = [f"{name}={_text(value)}" for name, value in told.items() if value is not None]
         return f"{self.state}({', '.join(words)})"
 
@@ -214,13 +240,3 @@ def _text(value):
     return value
 
 
-def all_lives(lives, until):
-    """The lives, and all they may have turned into by themselves by `until`."""
-    found = []
-    todo = list(lives)
-    while todo:
-        life = todo.pop(0)
-        if life not in found:
-            found.append(life)
-            todo += life.next_lives(until)
-    return found

@@ -2,8 +2,8 @@
 
 from math import floor, inf
 
-from model.beliefs import FOREVER, SETTINGS_KNOWN_MS, Beliefs, Wrong
-from model.life import DEAD, DELAYED, GONE, GONE_LIFE, READY, RESERVED, STATES
+from model.beliefs import FOREVER, Beliefs, Wrong
+from model.life import DEAD, DELAYED, GONE, READY, RESERVED, STATES, Span
 
 
 class Looks(Beliefs):
@@ -111,10 +111,12 @@ class Looks(Beliefs):
         for id in may:
             taken = [life for life, each in zip(old[id], chosen[id]) if each is not False]
             left = [] if is_all and id in sure else old[id]
-            jobs[id] = left + ([GONE_LIFE] if verb == "purge" else
+            jobs[id] = left + ([life.gone() for life in taken] if verb == "purge" else
                                [life.lives_again().becomes(READY, span, due=span,
                                                            kicked=(span, life.since))
                                 for life in taken])
+        if self.is_waited_for(topic):  # what was kicked may be with somebody by now
+            return lambda: None
         return lambda: self._check_swept(topic, verb, answer["count"], old, sure, may)
 
     def _check_swept(self, topic, verb, count, old, sure, may):
@@ -137,11 +139,14 @@ class Looks(Beliefs):
         self._prune(topic, span)
         it = self.topics[topic]
         if changes:
-            it.older.append((span.last + SETTINGS_KNOWN_MS, it.own))
+            it.changes(self.at)
         own = {**it.own, **changes}
         it.own = {name: value for name, value in own.items() if value is not None}
         if {name: _full(value) for name, value in it.own.items()} != answer["own"]:
             raise Wrong(f"{topic}: its settings are {answer['own']}, not {it.own}")
+        holds = {name: _full(value) for name, value in {**it.rules, **it.own}.items()}
+        if answer.get("effective", holds) != holds:
+            raise Wrong(f"{topic}: what holds is {answer['effective']}, not {holds}")
         self.check_pause(topic, answer, span)
 
     def settings_listed(self, rows, span):
@@ -154,33 +159,53 @@ class Looks(Beliefs):
 
     def traced(self, topic, id, answer, span):
         """History is kept as well as can be, so little can be asked of it."""
-        allowed = {settings["history"] for settings in self.topics[topic].defaults(span)}
+        allowed = {settings["history"] for settings in self.topics[topic].defaults(self.at)}
         if answer["is_on"] not in allowed:
             raise Wrong(f"{topic}: history is on: {answer['is_on']}, not {allowed}")
         times = [line["time_ms"] for line in answer["history"]]
         if times and not (times == sorted(times) and times[-1] <= span.last):
             raise Wrong(f"{topic} {id}: a history out of order: {answer['history']}")
 
+    def is_new(self, topic, job, counts, span):
+        """Was it pushed under the settings of now, and is the pause that of now?"""
+        it = self.topics[topic]
+        told = {name: _full(value) for name, value in {"ttl_ms": 0, **job}.items()}
+        return _tells_pause(counts, it.paused_until, span) and all(
+            told[name] == _full(value) for name, value in {**it.rules, **it.own}.items()
+            if name not in ("dead_max", "dead_age_ms"))
+
+    def known(self, topic):
+        """All nodes know what holds now."""
+        self.topics[topic].older = []
+
     def paused(self, topic, until_ms, answer, span):
         """until_ms: a span, FOREVER, or 0 for resumed."""
         it = self.topics[topic]
+        it.changes(self.at)
         told = answer["paused_until_ms"]
         if until_ms == FOREVER or until_ms == 0:
             it.paused_until = until_ms
         elif told is not None and until_ms.has(told):
             it.paused_until = told
-        elif told is None and until_ms.first <= span.last:
-            it.paused_until = 0
         else:
             raise Wrong(f"{topic}: paused until {until_ms}, and it says {answer}")
+        first, last = it.pause
+        it.pause = (Span(first if span.last < last else span.last, it.paused_until)
+                    if it.paused_until else Span(first, min(last, span.first)))
         self.check_pause(topic, answer, span)
 
-    def check_pause(self, topic, answer, span):
-        until, is_paused = self.topics[topic].paused_until, self.topics[topic].is_paused(span)
-        told = answer["paused_until_ms"]
-        right = until if 0 < until < FOREVER and answer["paused"] else None
-        if is_paused not in (None, answer["paused"]) or told != right:
-            raise Wrong(f"{topic}: {answer}, and it is paused until {until}")
+    def check_pause(self, topic, answer, span, is_heard=False):
+        """is_heard: told by a node that may not have heard yet of what another one changed."""
+        it = self.topics[topic]
+        untils = it.pauses(self.at) if is_heard else [it.paused_until]
+        if not any(_tells_pause(answer, until, span) for until in untils):
+            raise Wrong(f"{topic}: {answer}, and it is paused until {untils}")
+
+
+def _tells_pause(answer, until, span):
+    is_paused = True if span.last < until else False if until <= span.first else None
+    right = until if 0 < until < FOREVER and answer["paused"] else None
+    return is_paused in (None, answer["paused"]) and answer["paused_until_ms"] == right
 
 
 def _is_chosen(life, states, window):
@@ -203,6 +228,6 @@ def _of_state(row):
 
 
 def _full(value):
-    if isinstance(value, dict) and value["kind"] != "none":
+    if isinstance(value, dict) and value.get("kind", "none") != "none":
         return {"cap_ms": 0, "jitter_percent": 0, **value}
     return value

@@ -11,10 +11,12 @@ from math import floor, inf
 
 from model.beliefs import Wrong
 from model.life import GONE, GONE_LIFE, READY, RESERVED, UNCONFIRMED_MS, Life, Span
-from model.looks import Looks
+from model.owners import Owners
+
+POPPED = ("body", "due_ms", "delay_ms", "ttr_ms", "delay_s", "ttr_s", "tries", "lease")
 
 
-class Model(Looks):
+class Model(Owners):
     # ---- push ----
 
     def pushed(self, topic, job, span, code, facts):
@@ -39,7 +41,7 @@ class Model(Looks):
 
     def _new_lives(self, topic, job, span):
         """(is refused, life) by each of the settings that may hold."""
-        for rules in self.topics[topic].defaults(span):
+        for rules in self.topics[topic].defaults(self.at):
             rules = {name: job.get(name, rules[name]) for name in rules}
             is_at = "at_ms" in job
             delay = job.get("delay_ms", 0)
@@ -101,8 +103,7 @@ class Model(Looks):
         if self.topics[topic].is_paused(span):
             raise Wrong(f"{topic} is paused, and {job['id']} was handed out")
         self._check_turn(topic, job["id"], earlier, span)
-        facts = {name: job[name] for name in ("body", "due_ms", "delay_ms", "ttr_ms", "tries",
-                                              "lease")}
+        facts = {name: job[name] for name in POPPED if name in job}
 
         def outcomes(life):
             if life.state == READY and not (life.expires and life.expires.last <= span.first):
@@ -130,7 +131,7 @@ class Model(Looks):
 
     def _nothing_was_ready(self, topic, span):
         """A pop came back without having taken what is left in the topic."""
-        if self.topics[topic].is_paused(span) is not False:
+        if self.topics[topic].is_paused(span) is not False or self.is_waited_for(topic):
             return
         for id in self.topics[topic].jobs:
             lives = self.lives(topic, id, span)

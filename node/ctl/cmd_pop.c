@@ -127,6 +127,14 @@ static enum ctl_exit ack_all(struct ctl *ctl, const json_t *jobs)
     return end;
 }
 
+/* A loop in a script need not hear it each time. */
+static enum ctl_exit say_none(const struct ctl *ctl)
+{
+    if (ctl->is_terminal && !ctl->is_json)
+        ctl_say("no job is ready, or the topic is paused");
+    return CTL_NOTHING;
+}
+
 static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
 {
     struct request request;
@@ -143,7 +151,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     if (end == CTL_DONE) {
         print(ctl, arguments, answer);
         if (json_array_size(jobs) == 0)
-            end = CTL_NOTHING;
+            end = say_none(ctl);
         else if (arguments->own[ACK].is_given)
             end = ack_all(ctl, jobs);
     }

@@ -39,7 +39,7 @@ static const struct option_row options[] = {
     [PUSH_TTL] = {"ttl", 0, OPTION_DURATION, "DURATION",
                   "dead when it is not done after so long", 0, YEARS_10_MS, NULL},
     [PUSH_MODE] = {"mode", 'm', OPTION_CHOICE, "MODE",
-                   "if its id lives: reject, replace or ignore", 0, 0, modes},
+                   "if its id lives: reject (default), replace, ignore", 0, 0, modes},
     {0},
 };
 

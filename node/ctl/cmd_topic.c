@@ -12,16 +12,27 @@
 
 /* ---- one topic ---- */
 
+static const json_t *setting_in(const json_t *answer, const char *source, const char *member)
+{
+    return json_object_get(json_object_get(answer, source), member);
+}
+
+static const char *source_of(const json_t *answer, const char *member)
+{
+    if (setting_in(answer, "own", member))
+        return "topic";
+    return setting_in(answer, "configured", member) ? "configuration" : "built in";
+}
+
 static void add_setting(struct table *table, const struct option_row *row, const json_t *answer)
 {
     const char *member = setting_member(row);
-    const json_t *own = json_object_get(json_object_get(answer, "own"), member);
     struct buf text = BUF_INIT;
 
-    setting_print(&text, row, json_object_get(json_object_get(answer, "effective"), member));
+    setting_print(&text, row, setting_in(answer, "effective", member));
     table_add_text(table, row->name);
     table_add(table, buf_bytes(&text));
-    table_add_text(table, own && !json_is_null(own) ? "set" : "default");
+    table_add_text(table, source_of(answer, member));
     buf_fini(&text);
 }
 
@@ -191,8 +202,8 @@ const struct command topic_command = {
     .summary = "show or change a topic's settings",
     .text = "The first five settings are for jobs whose push does not say it.\n"
             "A change holds on all nodes within a second, for jobs pushed from then on. What\n"
-            "is not set is as the node's configuration says. Without a TOPIC, show lists\n"
-            "those that have settings or are paused.\n",
+            "is not set is as the node's configuration says, or built in: FROM tells which.\n"
+            "Without a TOPIC, show lists those that have settings or are paused.\n",
     .choices = choices,
     .settings = setting_rows,
     .words_min = 1,

@@ -92,7 +92,7 @@ static enum ctl_exit show(struct ctl *ctl, char **words, const json_t *answer)
     else if (count)
         print(ctl, history);
     if (!json_is_true(json_object_get(answer, "is_on")))
-        ctl_say("the history of %s is off; 'dueqctl topic set TOPIC history=true' turns it on",
+        ctl_say("the history is off; 'dueqctl topic set %s history=true' turns it on",
                 words[0]);
     else if (!count)
         say_why_none(ctl, words);

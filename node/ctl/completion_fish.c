@@ -36,16 +36,15 @@ static void fish_options(const struct option_row *rows, const char *when)
     }
 }
 
-/* Behind "topic set mail"; options in front of that are taken for words. */
+/* Behind "topic set mail". */
 static void fish_settings(const struct command *command)
 {
     static const char *const choices[] = {"set", "unset"};
 
     for (size_t i = 0; i < 2; i++) {
-        printf(
-            "complete -c dueqctl -n '__dueqctl_in %s; and contains -- %s (commandline -opc); "
-            "and test (commandline -opc | count) -gt 3' -a '",
-            command->name, choices[i]);
+        printf("complete -c dueqctl -n 'set -l words (__dueqctl_words); "
+               "and test (count $words) -ge 3 -a \"$words[1..2]\" = \"%s %s\"' -a '",
+               command->name, choices[i]);
         completion_settings(command->settings, i ? "" : "=");
         puts("'");
     }
@@ -62,18 +61,19 @@ static void fish_command(const struct command *command)
     fish_options(command->options, when);
     if (command != &help_command && !command->choices)
         return;
-    printf("complete -c dueqctl -n '%s' -a '", when);
+    printf("complete -c dueqctl -n '%s; and test (count (__dueqctl_words)) -eq 1' -a '", when);
     completion_choices(command);
     puts("'");
     if (command->settings)
         fish_settings(command);
 }
 
-/* fish's own condition takes the value of an option for the command. */
-static void fish_condition(void)
+/* Options may stand before, between and behind the words. (fish's own condition for subcommands
+ * takes the value of an option for the command.) */
+static void fish_words(void)
 {
-    fputs("# Is this the command so far? '': there is none.\n"
-          "function __dueqctl_in\n"
+    fputs("# The words so far, the command first, without options and their values.\n"
+          "function __dueqctl_words\n"
           "    set -l skips yes\n"
           "    for word in (commandline -opc)\n"
           "        if test -n \"$skips\"\n"
@@ -92,11 +92,14 @@ static void fish_condition(void)
     puts("\n                set skips yes\n"
          "            case '-*'\n"
          "            case '*'\n"
-         "                test \"$word\" = \"$argv[1]\"\n"
-         "                return\n"
+         "                echo $word\n"
          "        end\n"
          "    end\n"
-         "    test -z \"$argv[1]\"\n"
+         "end\n"
+         "# Is this the command so far? '': there is none.\n"
+         "function __dueqctl_in\n"
+         "    set -l words (__dueqctl_words)\n"
+         "    test \"$words[1]\" = \"$argv[1]\"\n"
          "end");
 }
 
@@ -114,7 +117,7 @@ void completion_fish(void)
 {
     puts("# fish completion of dueqctl: install it as\n"
          "# /usr/share/fish/vendor_completions.d/dueqctl.fish");
-    fish_condition();
+    fish_words();
     puts(fish_some);
     puts("complete -c dueqctl -f");
     fish_options(options_front, "__dueqctl_in \"\"");

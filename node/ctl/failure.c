@@ -21,7 +21,8 @@ static const struct row {
     {"not_found", CTL_NOTHING, NULL},
     {"duplicate", CTL_REFUSED,
      "Choose another --id, or replace the job that has this one: --mode replace."},
-    {"not_owner", CTL_REFUSED, "Its time to run was over. Pop again for another job."},
+    {"not_owner", CTL_REFUSED,
+     "To have longer: 'dueqctl touch' in time, or a longer --ttr of push or pop."},
     {"not_reserved", CTL_REFUSED, "Its time to run was over, or somebody released it."},
     {"out_of_range", CTL_REFUSED,
      "A job is due within 10 years, and before its ttl is over; its time to run is at most 7 "

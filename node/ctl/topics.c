@@ -41,7 +41,7 @@ static enum ctl_exit fetch_page(struct ctl *ctl, const char *path, struct buf *c
     buf_clear(cursor);
     if (end == CTL_DONE) {
         take_page(by_name, page);
-        buf_add_bytes(cursor, output_text(page, "cursor"));
+        buf_add_bytes(cursor, output_text(page, "next"));
     }
     json_decref(page);
     request_fini(&request);

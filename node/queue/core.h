@@ -1,5 +1,5 @@
 /* What all parts of the engine stand on: the store, the timers, the options, the counters,
- * and the way of an operation to the store and back. It knows none of the parts; queue.c
+ * and the way of an operation to the store and back. It knows none of the parts; engine.c
  * puts them together and listens in where one part's operation concerns another.
  */
 #ifndef DUEQ_NODE_QUEUE_CORE_H
@@ -19,7 +19,7 @@ struct core {
     unsigned in_flight;   /* operations the store has not answered */
     struct later refused; /* operations it never sees */
 
-    /* For queue.c: before an operation goes to the store; when it is back, before whoever
+    /* For engine.c: before an operation goes to the store; when it is back, before whoever
      * sent it hears of it; and when anything has ended, as the last thing. */
     void (*before)(struct core *core, const struct op *op);
     void (*after)(struct core *core, const struct op *op);

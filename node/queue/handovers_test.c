@@ -371,25 +371,16 @@ static void a_hundred_may_follow_and_no_more(void **state)
     assert_int_equal(many[0].done, 1);
 }
 
-static void on_stopped(void *arg)
-{
-    *(bool *)arg = true;
-}
-
 static void stopping_sends_all_home(void **state)
 {
     struct follower w = {0}, late = {0};
-    bool is_stopped = false;
 
     follow(&w, 1000);
-    queue_stop(f.q, on_stopped, &is_stopped);
+    fixture_stop(&f);
     follow(&late, 1000);
     assert_int_equal(w.follow.status, STATUS_CANCELLED);
     assert_int_equal(late.follow.status, STATUS_SHUTTING_DOWN);
-    assert_true(is_stopped);
-    queue_free(f.q);
-    memory_store_free(f.ms);
-    timers_fini(&f.timers);
+    assert_true(f.is_stopped);
 }
 
 int main(void)
@@ -413,7 +404,7 @@ int main(void)
         TEST(one_may_send_another_away_who_is_about_to_be_told),
         TEST(refuses_what_makes_no_sense),
         TEST(a_hundred_may_follow_and_no_more),
-        cmocka_unit_test_setup(stopping_sends_all_home, set_up),
+        TEST(stopping_sends_all_home),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -252,7 +252,7 @@ static bool tell_move(const struct op *op, struct history_item *item)
 {
     item->event = EVENT_MOVED;
     item->at_ms = op->out.change.due_ms;
-    return true;
+    return !op->out.change.stays;
 }
 
 static bool tell_repair(const struct op *op, struct history_item *item)

@@ -19,18 +19,13 @@ static struct consumer a, b;
 static int set_up(void **state)
 {
     a = b = (struct consumer){0};
-    fixture_start(&f, 4);
-    fixture_join(&other, &f);
-    queue_activate(f.q);
-    fixture_turn(&f);
-    fixture_turn(&other);
+    fixture_start_two(&f, &other, 4);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    fixture_end(&other);
-    fixture_end(&f);
+    fixture_end_two(&f, &other);
     return 0;
 }
 

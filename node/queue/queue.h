@@ -4,7 +4,9 @@
  * consumers and wakes them, confirms deliveries, and (while active) moves what is due. It
  * knows nothing of sockets, of ZooKeeper or of Redis.
  *
- * - queue.c: the front door; what the parts must know of each other
+ * - queue.c: the front door: requests to their parts
+ * - engine.c: the parts put together; what they must know of each other
+ * - lifecycle.c: standing by, active, stopped
  * - core.c: the way of an operation to the store and back
  * - waiters.c: consumers that wait: their time, their seats at topics, their callbacks
  * - topic.c: the pop in flight for each topic that somebody waits for
@@ -21,8 +23,9 @@
  * - pushes.c: what a push leaves open comes from them
  * - sweeps.c: all of a state kicked or purged, chunk by chunk
  * - history.c, traces.c: what jobs went through, written down and read
- * - reconciler.c: proves slowly that every job is in its one place; walk.c, suspects.c: which
- *   topic it looks at next, and what looked wrong so far
+ * - reconciler.c: proves slowly that every job is in its one place; audit_steps.c, walk.c,
+ *   suspects.c, repair_log.c: what it asks, of which topic next, what looked wrong so far, and
+ *   what it says
  */
 #ifndef DUEQ_NODE_QUEUE_QUEUE_H
 #define DUEQ_NODE_QUEUE_QUEUE_H
@@ -227,6 +230,11 @@ void queue_sweep_cancel(struct queue *q, struct sweep *sweep);
  * and what is built in; all are set. Every node knows a change within a second of it, while its
  * link to Redis works. */
 void queue_settings(struct queue *q, struct bytes topic, struct topic_settings *settings);
+
+/* What this node's configuration sets for the topic, whether it holds or not: Redis's come
+ * before it. The others are not set. */
+void queue_configured_settings(struct queue *q, struct bytes topic,
+                               struct topic_settings *settings);
 
 /* Until when the topic is paused, 0: it is not, as far as this node knows. `now_ms` is an
  * answer's, for to the millisecond only the store's own clock says whether a pause is over. */

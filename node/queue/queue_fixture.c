@@ -23,7 +23,7 @@ struct queue_options fixture_options(void)
 
 static void start_queue(struct fixture *f)
 {
-    f->is_stopped = false;
+    f->is_stopping = f->is_stopped = false;
     f->q = queue_new(&options, memory_store_port(f->ms), &f->timers);
 }
 
@@ -53,14 +53,36 @@ static void on_stopped(void *arg)
     ((struct fixture *)arg)->is_stopped = true;
 }
 
+void fixture_stop(struct fixture *f)
+{
+    f->is_stopping = true;
+    queue_stop(f->q, on_stopped, f);
+}
+
 void fixture_end(struct fixture *f)
 {
-    queue_stop(f->q, on_stopped, f);
+    if (!f->is_stopping)
+        fixture_stop(f);
     fixture_turn(f);
     assert_true(f->is_stopped);
     queue_free(f->q);
     memory_store_free(f->ms);
     timers_fini(&f->timers);
+}
+
+void fixture_start_two(struct fixture *f, struct fixture *other, unsigned buckets)
+{
+    fixture_start(f, buckets);
+    fixture_join(other, f);
+    queue_activate(f->q);
+    fixture_turn(f);
+    fixture_turn(other);
+}
+
+void fixture_end_two(struct fixture *f, struct fixture *other)
+{
+    fixture_end(other);
+    fixture_end(f);
 }
 
 void fixture_turn(struct fixture *f)

@@ -12,7 +12,7 @@ struct fixture {
     struct timers timers;
     struct memory_store *ms;
     struct queue *q;
-    bool is_stopped;
+    bool is_stopping, is_stopped;
 };
 
 /* One operation and what came of it. */
@@ -44,7 +44,12 @@ struct queue_options fixture_options(void);
 void fixture_start(struct fixture *f, unsigned buckets);
 void fixture_start_active(struct fixture *f, unsigned buckets); /* and it moves what is due */
 void fixture_join(struct fixture *f, struct fixture *other);    /* a second node */
+void fixture_stop(struct fixture *f);                           /* begins to; is_stopped */
 void fixture_end(struct fixture *f);                            /* stops the queue if need be */
+
+/* Two nodes on one store, which they have heard of; `f` is active. */
+void fixture_start_two(struct fixture *f, struct fixture *other, unsigned buckets);
+void fixture_end_two(struct fixture *f, struct fixture *other);
 
 /* Runs everything that can happen without time passing; then lets time pass. */
 void fixture_turn(struct fixture *f);

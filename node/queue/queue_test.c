@@ -206,31 +206,23 @@ static void a_question_without_an_answer_changed_nothing(void **state)
     assert_int_equal(queue_stats(f.q)->unknown[OP_GET], 0);
 }
 
-static void on_stopped(void *arg)
-{
-    *(bool *)arg = true;
-}
-
 static void a_stopping_queue_refuses_and_finishes(void **state)
 {
     struct fixture own;
     struct call in_flight = {0}, late = {0};
-    bool is_stopped = false;
 
     fixture_start(&own, 2);
     memory_store_hold(own.ms);
     submit(&own, &in_flight, OP_PUSH, "t", "1", 0);
-    queue_stop(own.q, on_stopped, &is_stopped);
+    fixture_stop(&own);
     submit(&own, &late, OP_PUSH, "t", "2", 0);
     assert_int_equal(late.status, STATUS_SHUTTING_DOWN);
-    assert_false(is_stopped);
+    assert_false(own.is_stopped);
     memory_store_unhold(own.ms);
     fixture_turn(&own);
     assert_int_equal(in_flight.status, STATUS_OK);
-    assert_true(is_stopped);
-    queue_free(own.q);
-    memory_store_free(own.ms);
-    timers_fini(&own.timers);
+    assert_true(own.is_stopped);
+    fixture_end(&own);
 }
 
 int main(void)

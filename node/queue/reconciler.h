@@ -1,4 +1,5 @@
 /* Proves, slowly and for ever, that every job is in its one place, and mends what is not.
+ * audit_steps.h has what it asks of the store, this file when.
  *
  * It walks through all topics of the store (walk.h), and through the pages of each (AUDIT).
  * What looks wrong there is looked at a second time some seconds later (suspects.h); what is
@@ -9,8 +10,8 @@
  *   OFF <---------------------------> RESTING ------------------> NAMING         topics' names
  *    ^           it may not            ^   ^                      LOOKING        at a page
  *    |                                 |   |                      LOOKING_AGAIN  at a suspect's
- *    |                                 |   +------ answer ------- MENDING
- *    | answer                          |                               |
+ *    |                                 |   |                      MENDING
+ *    | answer                          |   +------ answer ------- LIMITING
  *    +---------- LEAVING --------------+                               | it may not any more
  *                   ^        answer, and it may again                  |
  *                   +--------------------------------------------------+
@@ -23,6 +24,12 @@
  * - What it may do next is decided when it has rested: mend, else look again, else walk on.
  *
  * Walks begin WALK_MS apart at least.
+ *
+ * LIMITING: the configuration's limits of the dead are applied by the scan. It comes to a topic
+ * with the topic's next event, and where nothing happens any more there is none, however many
+ * dead were left when other rules held. So when the rules may have changed (a reload, or the
+ * node has become active), an event is planned for each topic that has such limits: in what is
+ * left of the walk, and in a whole one.
  */
 #ifndef DUEQ_NODE_QUEUE_RECONCILER_H
 #define DUEQ_NODE_QUEUE_RECONCILER_H
@@ -31,6 +38,7 @@
 #include <stdint.h>
 
 #include "base/timer.h"
+#include "node/queue/repair_log.h"
 #include "node/queue/suspects.h"
 #include "node/queue/walk.h"
 #include "node/store/op.h"
@@ -47,6 +55,7 @@ enum reconciler_state {
     RECONCILER_LOOKING,
     RECONCILER_LOOKING_AGAIN,
     RECONCILER_MENDING,
+    RECONCILER_LIMITING,
     RECONCILER_LEAVING,
     RECONCILER_STATE_COUNT,
 };
@@ -70,8 +79,10 @@ struct reconciler {
     struct suspects suspects;
     struct suspected *suspect; /* LOOKING_AGAIN, MENDING */
 
-    unsigned said, unsaid; /* lines of the log since then */
-    int64_t said_since_mono_ms;
+    unsigned limiting_walks; /* with this one: in them the scan is called for the dead */
+    bool is_limited;         /* the topic: it was */
+
+    struct repair_log log;
 };
 
 void reconciler_init(struct reconciler *r, struct core *core);

@@ -8,88 +8,7 @@
 #include <stdio.h>
 
 #include "base/crc16.h"
-#include "node/queue/core.h"
-#include "node/queue/queue_fixture.h"
-#include "node/queue/reconciler.h"
-
-#define BUCKETS 4
-#define LOOKED  (RECONCILER_START_MS + 1000) /* a small store has been looked through */
-
-/* An engine that has no reconciler, and a reconciler that has no engine, on one store; each
- * with its own its_store to it. */
-static struct fixture f;
-static struct memory_store *its_store;
-static struct queue_options options;
-static struct core core;
-static struct reconciler r;
-
-static void nothing_of_op(struct core *c, const struct op *op)
-{
-}
-
-static void nothing(struct core *c)
-{
-}
-
-static int set_up(void **state)
-{
-    fixture_start(&f, BUCKETS);
-    its_store = memory_store_join(f.ms, &f.timers);
-    options = (struct queue_options){.audit_rate = 1000};
-    core_init(&core, &options, memory_store_port(its_store), &f.timers);
-    core.before = core.after = nothing_of_op;
-    core.on_end = nothing;
-    reconciler_init(&r, &core);
-    reconciler_set_store(&r, true);
-    reconciler_set_active(&r, true);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    reconciler_close(&r);
-    fixture_turn(&f);
-    reconciler_fini(&r);
-    core_fini(&core);
-    memory_store_free(its_store);
-    fixture_end(&f);
-    return 0;
-}
-
-static void push_one(const char *topic, const char *id)
-{
-    assert_int_equal(push(&f, topic, id, 3600000, 60000), STATUS_OK);
-}
-
-static void lose(const char *topic, const char *id)
-{
-    struct bytes name = bytes_of_text(topic);
-
-    push_one(topic, id);
-    memory_store_lose(f.ms, crc16(name) % BUCKETS, name, bytes_of_text(id));
-}
-
-static unsigned long count(enum op_verb verb)
-{
-    return memory_store_count(its_store, verb);
-}
-
-static uint64_t repaired(void)
-{
-    return core.stats.repaired[DAMAGE_NO_JOB];
-}
-
-/* Time passes until it is in the state: with an operation on its way, whose answer is held. */
-static void wait_until_it_is(enum reconciler_state state)
-{
-    for (unsigned i = 0; r.state != state; i++) {
-        assert_true(i < 1000);
-        memory_store_unhold(its_store);
-        fixture_turn(&f);
-        memory_store_hold(its_store);
-        fixture_advance(&f, 100);
-    }
-}
+#include "node/queue/reconciler_fixture.h"
 
 /* ---- two looks, and a repair ---- */
 
@@ -210,132 +129,6 @@ static void a_small_store_is_not_looked_at_all_the_time(void **state)
     assert_in_range(count(OP_PLACES), 9, 10);
 }
 
-/* ---- when it may ---- */
-
-static void does_nothing_where_it_is_not_active(void **state)
-{
-    reconciler_set_active(&r, false);
-    lose("t", "1");
-    fixture_advance(&f, 60000);
-    assert_int_equal(count(OP_PLACES), 0);
-    reconciler_set_active(&r, true);
-    fixture_advance(&f, LOOKED + SUSPECTS_REST_MS);
-    assert_int_equal(repaired(), 1);
-}
-
-static void no_rate_is_no_reconciler(void **state)
-{
-    core.options.audit_rate = 0;
-    reconciler_reload(&r);
-    assert_int_equal(r.state, RECONCILER_OFF);
-    lose("t", "1");
-    fixture_advance(&f, 60000);
-    assert_int_equal(count(OP_PLACES), 0);
-    core.options.audit_rate = 1000;
-    reconciler_reload(&r);
-    fixture_advance(&f, LOOKED + SUSPECTS_REST_MS);
-    assert_int_equal(repaired(), 1);
-}
-
-static void leaves_with_the_answer_on_its_way(void **state)
-{
-    static const enum reconciler_state busy[] = {RECONCILER_NAMING, RECONCILER_LOOKING,
-                                                 RECONCILER_LOOKING_AGAIN, RECONCILER_MENDING};
-    char id[2] = "a";
-
-    for (unsigned i = 0; i < sizeof(busy) / sizeof(*busy); i++, id[0]++) {
-        lose("t", id);
-        wait_until_it_is(busy[i]);
-        reconciler_set_active(&r, false);
-        assert_int_equal(r.state, RECONCILER_LEAVING);
-        memory_store_unhold(its_store);
-        fixture_turn(&f);
-        assert_int_equal(r.state, RECONCILER_OFF);
-        assert_int_equal(HASH_COUNT(r.suspects.by_name), 0);
-        reconciler_set_active(&r, true);
-    }
-}
-
-static void comes_back_before_it_has_left(void **state)
-{
-    lose("t", "1");
-    wait_until_it_is(RECONCILER_LOOKING);
-    reconciler_set_active(&r, false);
-    reconciler_set_active(&r, true);
-    assert_int_equal(r.state, RECONCILER_LEAVING);
-    memory_store_unhold(its_store);
-    fixture_turn(&f);
-    assert_int_equal(r.state, RECONCILER_RESTING);
-    fixture_advance(&f, LOOKED + SUSPECTS_REST_MS);
-    assert_int_equal(repaired(), 1);
-}
-
-static void waits_while_the_store_is_away(void **state)
-{
-    lose("t", "1");
-    wait_until_it_is(RECONCILER_LOOKING);
-    memory_store_take_down(its_store);
-    reconciler_set_store(&r, false);
-    memory_store_unhold(its_store);
-    fixture_advance(&f, 60000);
-    assert_int_equal(r.state, RECONCILER_OFF);
-    assert_int_equal(count(OP_AUDIT), 1);
-    memory_store_bring_up(its_store);
-    reconciler_set_store(&r, true);
-    fixture_advance(&f, LOOKED + SUSPECTS_REST_MS);
-    assert_int_equal(repaired(), 1);
-}
-
-/* ---- what fails ---- */
-
-static void what_passes_by_itself_is_tried_again(void **state)
-{
-    lose("t", "1");
-    fixture_advance(&f, RECONCILER_START_MS - 1);
-    memory_store_fail(its_store, 3, STATUS_UNAVAILABLE, MEMORY_UNDONE);
-    fixture_advance(&f, 3500);
-    assert_int_equal(count(OP_PLACES), 4);
-    assert_int_equal(core.stats.suspects, 1);
-}
-
-static void a_repair_of_which_nothing_is_known_is_said_again(void **state)
-{
-    lose("t", "1");
-    fixture_advance(&f, LOOKED);
-    wait_until_it_is(RECONCILER_LOOKING_AGAIN);
-    memory_store_fail(its_store, 1, STATUS_UNKNOWN, MEMORY_DONE);
-    memory_store_unhold(its_store);
-    fixture_advance(&f, 5000);
-    assert_int_equal(count(OP_REPAIR), 2);
-    assert_true(list_is_empty(&r.suspects.sure));
-}
-
-static void a_topic_that_cannot_be_looked_at_is_left_to_the_next_walk(void **state)
-{
-    lose("t", "1");
-    wait_until_it_is(RECONCILER_NAMING);
-    memory_store_fail(its_store, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
-    memory_store_unhold(its_store);
-    fixture_advance(&f, 5000);
-    assert_int_equal(count(OP_AUDIT), 1);
-    assert_int_equal(core.stats.suspects, 0);
-    assert_int_equal(core.stats.audit_walks, 1);
-    fixture_advance(&f, RECONCILER_WALK_MS);
-    assert_int_equal(core.stats.suspects, 1);
-}
-
-static void names_that_cannot_be_had_are_asked_for_in_the_next_walk(void **state)
-{
-    lose("t", "1");
-    fixture_advance(&f, RECONCILER_START_MS - 1);
-    memory_store_fail(its_store, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
-    fixture_advance(&f, RECONCILER_WALK_MS);
-    assert_int_equal(count(OP_PLACES), 1);
-    assert_int_equal(core.stats.audit_walks, 0);
-    fixture_advance(&f, 1000);
-    assert_int_equal(core.stats.suspects, 1);
-}
-
 /* ---- in an engine ---- */
 
 static void an_engine_mends_while_it_is_active(void **state)
@@ -363,6 +156,8 @@ static void an_engine_mends_while_it_is_active(void **state)
     assert_int_equal(queue_stats(f.q)->suspects, 1);
 }
 
+/* ---- the log ---- */
+
 static void the_lines_of_a_minute_are_counted_through_many_walks(void **state)
 {
     uint64_t walks;
@@ -373,7 +168,7 @@ static void the_lines_of_a_minute_are_counted_through_many_walks(void **state)
     walks = core.stats.audit_walks;
     fixture_advance(&f, 20000);
     assert_true(core.stats.audit_walks > walks);
-    assert_int_equal(r.said, 1);
+    assert_int_equal(r.log.said, 1);
 }
 
 int main(void)
@@ -388,15 +183,6 @@ int main(void)
         TEST(looks_at_no_more_than_it_may),
         TEST(a_busy_store_is_left_alone_for_longer),
         TEST(a_small_store_is_not_looked_at_all_the_time),
-        TEST(does_nothing_where_it_is_not_active),
-        TEST(no_rate_is_no_reconciler),
-        TEST(leaves_with_the_answer_on_its_way),
-        TEST(comes_back_before_it_has_left),
-        TEST(waits_while_the_store_is_away),
-        TEST(what_passes_by_itself_is_tried_again),
-        TEST(a_repair_of_which_nothing_is_known_is_said_again),
-        TEST(a_topic_that_cannot_be_looked_at_is_left_to_the_next_walk),
-        TEST(names_that_cannot_be_had_are_asked_for_in_the_next_walk),
         TEST(an_engine_mends_while_it_is_active),
         TEST(the_lines_of_a_minute_are_counted_through_many_walks),
     };

@@ -217,7 +217,7 @@ static void take_in(struct sweeps *ss, struct sweep *sweep)
 void sweeps_begin(struct sweeps *ss, struct sweep *sweep)
 {
     if (ss->running_count >= SWEEPS_MAX) {
-        sweeps_refuse(ss, sweep, STATUS_TOO_MANY);
+        sweeps_refuse(ss, sweep, STATUS_TOO_MANY_SWEEPS);
         return;
     }
     take_in(ss, sweep);

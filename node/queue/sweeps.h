@@ -31,7 +31,7 @@
 #include "base/list.h"
 #include "base/status.h"
 
-#define SWEEPS_MAX 16 /* at once; one more is TOO_MANY */
+#define SWEEPS_MAX 16 /* at once; one more is TOO_MANY_SWEEPS */
 
 struct core;
 struct sweep;

@@ -328,7 +328,7 @@ static void one_too_many_is_refused(void **state)
         begin(&brooms[i], OP_PURGE, 1u << JOB_READY);
     fixture_turn(&f);
     assert_int_equal(brooms[SWEEPS_MAX].done, 1);
-    assert_int_equal(brooms[SWEEPS_MAX].status, STATUS_TOO_MANY);
+    assert_int_equal(brooms[SWEEPS_MAX].status, STATUS_TOO_MANY_SWEEPS);
     memory_store_unhold(f.ms);
     fixture_turn(&f);
     for (unsigned i = 0; i < SWEEPS_MAX; i++)
@@ -368,11 +368,6 @@ static void refuses_what_makes_no_sense(void **state)
     }
 }
 
-static void on_stopped(void *arg)
-{
-    *(bool *)arg = true;
-}
-
 /* With its first chunk on its way, or so far into the rest behind it. */
 static void stop_while_it_sweeps(int64_t held_ms, int64_t rested_ms)
 {
@@ -382,7 +377,6 @@ static void stop_while_it_sweeps(int64_t held_ms, int64_t rested_ms)
                                     .states = 1u << JOB_READY,
                                     .limit = 2000,
                                     .on_done = on_swept}};
-    bool is_stopped = false;
 
     fixture_join(&late, &f);
     fixture_turn(&late);
@@ -394,16 +388,14 @@ static void stop_while_it_sweeps(int64_t held_ms, int64_t rested_ms)
         memory_store_unhold(late.ms);
         fixture_advance(&late, rested_ms);
     }
-    queue_stop(late.q, on_stopped, &is_stopped);
+    fixture_stop(&late);
     fixture_turn(&late);
-    assert_false(is_stopped);
+    assert_false(late.is_stopped);
     memory_store_unhold(late.ms);
     fixture_advance(&late, held_ms);
-    assert_true(is_stopped);
+    assert_true(late.is_stopped);
     assert_int_equal(broom.status, STATUS_CANCELLED);
-    queue_free(late.q);
-    memory_store_free(late.ms);
-    timers_fini(&late.timers);
+    fixture_end(&late);
 }
 
 static void the_engine_stops_when_the_chunk_on_its_way_is_done(void **state)

@@ -111,20 +111,35 @@ static bool is_over(const struct settings_cache *c, int64_t paused_until_ms)
     return paused_until_ms <= settings_cache_now(c);
 }
 
+/* What the configuration sets, of what is not set yet. */
+static void fill_by_rules(const struct settings_cache *c, struct bytes topic,
+                          struct topic_settings *settings)
+{
+    const struct queue_options *options = &c->core->options;
+
+    for (unsigned i = 0; i < options->rule_count; i++) {
+        if (settings_rule_matches(&options->rules[i], topic))
+            settings_fill(settings, &options->rules[i].settings);
+    }
+}
+
 void settings_cache_get(const struct settings_cache *c, struct bytes topic,
                         struct topic_settings *settings)
 {
-    const struct queue_options *options = &c->core->options;
     const struct known_topic *t = find(c, topic);
 
     *settings = t ? t->settings : (struct topic_settings){0};
     if (is_over(c, settings->paused_until_ms))
         settings->paused_until_ms = 0;
-    for (unsigned i = 0; i < options->rule_count; i++) {
-        if (settings_rule_matches(&options->rules[i], topic))
-            settings_fill(settings, &options->rules[i].settings);
-    }
+    fill_by_rules(c, topic, settings);
     settings_fill(settings, &built_in);
+}
+
+void settings_cache_configured(const struct settings_cache *c, struct bytes topic,
+                               struct topic_settings *settings)
+{
+    *settings = (struct topic_settings){0};
+    fill_by_rules(c, topic, settings);
 }
 
 int64_t settings_cache_paused_until(const struct settings_cache *c, struct bytes topic,

@@ -47,6 +47,10 @@ void settings_cache_end_round(struct settings_cache *c, unsigned bucket);
 void settings_cache_get(const struct settings_cache *c, struct bytes topic,
                         struct topic_settings *settings);
 
+/* What the configuration alone sets for it. */
+void settings_cache_configured(const struct settings_cache *c, struct bytes topic,
+                               struct topic_settings *settings);
+
 /* 0: it is not paused, or no more at `now_ms` of the store's clock. */
 int64_t settings_cache_paused_until(const struct settings_cache *c, struct bytes topic,
                                     int64_t now_ms);

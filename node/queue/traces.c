@@ -204,7 +204,7 @@ static void take_in(struct traces *ts, struct trace *trace)
 void traces_begin(struct traces *ts, struct trace *trace)
 {
     if (ts->running_count >= TRACES_MAX) {
-        traces_refuse(ts, trace, STATUS_TOO_MANY);
+        traces_refuse(ts, trace, STATUS_TOO_MANY_TRACES);
         return;
     }
     take_in(ts, trace);

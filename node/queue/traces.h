@@ -24,7 +24,7 @@
 #include "base/list.h"
 #include "base/status.h"
 
-#define TRACES_MAX 16 /* at once; one more is TOO_MANY */
+#define TRACES_MAX 16 /* at once; one more is TOO_MANY_TRACES */
 
 struct core;
 struct history;

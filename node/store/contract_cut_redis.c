@@ -109,8 +109,8 @@ static bool run_cut(struct op op, unsigned at, struct failed *failed)
     return is_cut;
 }
 
-/* Of the index and the history, which are not jobs: scripts read them at the beginning, and at
- * the end what has become of them. */
+/* Of the index and the history, which are not jobs: scripts look there at the end too, for what
+ * has become of them (doc/store.md says why that is no harm). */
 static bool is_of_bucket(const char *key)
 {
     const char *letter = strchr(key, '}');
@@ -122,9 +122,10 @@ static bool is_of_bucket(const char *key)
 static bool is_read(const struct failed *failed)
 {
     static const char *const reads[] = {
-        "TIME",    "EXISTS", "GET",    "HGET",  "HMGET", "HLEN",   "HEXISTS",
-        "HSTRLEN", "LINDEX", "LRANGE", "LLEN",  "ZCARD", "ZCOUNT", "ZRANGEBYSCORE",
-        "ZRANGE",  "ZSCORE", "XLEN",   "ZSCAN", "LPOS",
+        "TIME",    "EXISTS",        "GET",     "HGET",   "HMGET",    "HLEN",
+        "HEXISTS", "HSTRLEN",       "LINDEX",  "LRANGE", "LLEN",     "ZCARD",
+        "ZCOUNT",  "ZRANGEBYSCORE", "ZRANGE",  "ZSCORE", "XLEN",     "ZSCAN",
+        "LPOS",    "HSCAN",         "ZMSCORE", "ZRANK",  "ZREVRANK", "HRANDFIELD",
     };
 
     if (is_of_bucket(failed->key))

@@ -115,6 +115,29 @@ static void no_job_is_lost_with_a_change_of_settings(void **state)
     assert_survived(limit_it, "", "");
 }
 
+/* A page that drops a row: of a topic that is none, whose pause is over. */
+static struct op look_at_settings(const char *id)
+{
+    struct op pause = {.verb = OP_CONFIGURE, .topic = OTHER};
+
+    pause.in.configure.has_pause = true;
+    pause.in.configure.pause_ms = 1;
+    set_dead_max(7);
+    wait_until(run_well(pause).now_ms + 2);
+    return (struct op){.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)};
+}
+
+static void no_row_is_dropped_with_the_one_that_says_nothing(void **state)
+{
+    struct op page = look_at_settings("");
+
+    assert_survived(look_at_settings, "", "");
+    page = run_well(page);
+    assert_int_equal(page.out.settings.count, 1);
+    assert_int_equal(page.out.settings.rows[0].settings.dead_max, 7);
+    assert_int_equal(plant("HLEN", 'c', ""), 1);
+}
+
 /* So many lines that the history is cut. */
 static struct op record_much(const char *id)
 {
@@ -210,10 +233,41 @@ static void no_job_is_lost_by_a_repair(void **state)
     assert_survived(repair_topic, "", "");
 }
 
+/* ---- looks ---- */
+
+static struct op look_with(const char *verb)
+{
+    struct op op = {.bucket = bucket_of(TOPIC), .topic = TOPIC, .id = BYTES("held")};
+
+    while (strcmp(op_word(op.verb), verb) != 0)
+        op.verb++;
+    if (op.verb == OP_LIST) {
+        op.in.list.state = JOB_READY;
+        op.in.list.limit = 1;
+    } else if (op.verb == OP_TOPICS) {
+        op.topic = BYTES("");
+        op.in.topics.limit = 1;
+    } else if (op.verb == OP_TRACE) {
+        op.in.trace.limit = 1;
+    }
+    return op;
+}
+
+static void no_job_is_lost_by_a_look(void **state)
+{
+    static const char *const verbs[] = {"get",      "list",  "stats", "topics",
+                                        "settings", "trace", "audit"};
+
+    for (unsigned i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+        assert_survived(look_with, verbs[i], "");
+}
+
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(no_job_is_lost_by_a_scan),
     TEST(no_job_is_lost_with_a_change_of_settings),
+    TEST(no_row_is_dropped_with_the_one_that_says_nothing),
+    TEST(no_job_is_lost_by_a_look),
     TEST(no_job_is_lost_with_its_history),
     TEST(no_job_is_lost_by_a_repair),
 };

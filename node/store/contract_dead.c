@@ -321,6 +321,37 @@ static void of_each_setting_the_first_rule_that_sets_it_counts(void **state)
     assert_dead("c", DEATH_BURIED);
 }
 
+/* Where no event is to come the scan does not look. */
+static void a_repair_calls_the_scan_to_a_topic_at_rest(void **state)
+{
+    struct settings_rule rule = {BYTES("ord*"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 1}};
+    struct op op = scan_op(), call = id_op(OP_REPAIR, "");
+    int64_t died_ms[3];
+
+    make_dead_apart(3, abc, died_ms);
+    look_after(op);
+    op.in.scan.rules = &rule;
+    op.in.scan.rule_count = 1;
+    assert_int_equal(run_well(op).out.scan.next_ms, -1);
+    assert_int_equal(run_well(call).wait_ms, -1);
+    assert_all_counts(0, 0, 0, 3);
+    call.in.repair.calls_scan = true;
+    call = run_well(call);
+    assert_int_equal(call.out.repair.damage, DAMAGE_NONE);
+    assert_int_equal(call.wait_ms, 0);
+    assert_int_equal(run_well(op).out.scan.pruned, 2);
+    assert_dead("c", DEATH_BURIED);
+}
+
+static void a_repair_calls_no_scan_to_a_topic_that_is_not_there(void **state)
+{
+    struct op call = id_op(OP_REPAIR, "");
+
+    call.in.repair.calls_scan = true;
+    assert_int_equal(run_well(call).wait_ms, -1);
+    assert_int_equal(scan(1).out.scan.next_ms, -1);
+}
+
 static void a_scan_lets_no_more_go_than_its_limit(void **state)
 {
     int64_t died_ms[3];
@@ -375,6 +406,8 @@ static const struct CMUnitTest tests[] = {
     TEST(the_dead_go_at_their_age_and_not_before),
     TEST(the_configuration_limits_topics_that_have_no_limit),
     TEST(of_each_setting_the_first_rule_that_sets_it_counts),
+    TEST(a_repair_calls_the_scan_to_a_topic_at_rest),
+    TEST(a_repair_calls_no_scan_to_a_topic_that_is_not_there),
     TEST(a_scan_lets_no_more_go_than_its_limit),
     TEST(what_is_let_go_leaves_nothing_behind),
 };

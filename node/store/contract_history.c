@@ -156,11 +156,21 @@ static void the_oldest_lines_go_when_there_are_too_many_bytes(void **state)
 
 static void a_cursor_that_is_none_is_refused(void **state)
 {
+    static const char *const cursors[] = {"what",
+                                          "0-0",
+                                          "00-0",
+                                          "1-",
+                                          "1-2-3",
+                                          "-1",
+                                          "18446744073709551616-1",
+                                          "1-99999999999999999999"};
     struct op op = id_op(OP_TRACE, "a");
 
-    op.in.trace.before = BYTES("what");
     op.in.trace.limit = 1;
-    assert_status(run(op), OUT_OF_RANGE);
+    for (unsigned i = 0; i < sizeof(cursors) / sizeof(*cursors); i++) {
+        op.in.trace.before = bytes_of_text(cursors[i]);
+        assert_status(run(op), OUT_OF_RANGE);
+    }
 }
 
 /* ---- by the scan ---- */
@@ -258,6 +268,7 @@ static void a_scan_moves_a_job_whose_name_has_no_room_in_a_line(void **state)
     wait_until(push_delayed(id, 1).out.push.due_ms);
     assert_int_equal(run_well(scan_op(PLENTY)).out.scan.moved, 2);
     assert_int_equal(lines_of("short"), 1);
+    assert_int_equal(lines_of(id), 0);
 }
 
 #define TEST(name) cmocka_unit_test(name)

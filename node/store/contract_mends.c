@@ -131,6 +131,22 @@ static void an_event_that_is_missing_or_late_is_planned(void **state)
     assert_int_equal(op.now_ms + op.out.scan.next_ms, due_ms);
 }
 
+/* The pop is sent twice: it looks at a thousand at a time. The first answer tells of the event.
+ */
+static void a_pop_of_much_that_has_expired_tells_the_event_it_planned(void **state)
+{
+    struct op last, op;
+
+    for (unsigned i = 0; i < 1001; i++)
+        last = push_mortal("", 0, 1);
+    wait_until(last.now_ms + 2);
+    plant("ZREM", 't', "orders");
+    op = pop(1);
+    assert_int_equal(op.out.pop.count, 0);
+    assert_int_equal(op.wait_ms, 1000);
+    assert_all_counts(0, 0, 0, 1001);
+}
+
 /* ---- what is sound ---- */
 
 static void sound_jobs_are_no_suspects(void **state)
@@ -212,6 +228,34 @@ static void every_job_of_many_is_looked_at(void **state)
     assert_true(found.pages > 5);
 }
 
+/* Repair looks at so many from both ends on. In between, what is stray is a tombstone. */
+static void a_stray_entry_in_the_middle_of_many_is_not_told(void **state)
+{
+    static struct op ops[1200];
+    struct job alive, ghost = {.id = BYTES("ghost"), .stamp = JOB_KEY_MIDDLE};
+
+    for (unsigned i = 0; i < 1200; i++) {
+        ops[i] = push_op(TOPIC, "");
+        ops[i].in.push.rules.priority = i < 600 ? 5 : 7;
+    }
+    run_all(ops, 1200);
+    push_ranked("alive", 7);
+    alive = get("alive");
+    alive.stamp++;
+    plant_entry("ZADD %s 6 %b", 'q', &alive);
+    plant_entry("ZADD %s 6 %b", 'q', &ghost);
+    audit();
+    assert_int_equal(found.count, 0);
+    assert_int_equal(purge(JOB_READY, 600).out.chunk.count, 600);
+    audit();
+    assert_int_equal(found.count, 2);
+    assert_suspect("alive", DAMAGE_TWO_PLACES);
+    assert_int_equal(mend("alive"), DAMAGE_TWO_PLACES);
+    assert_mended("ghost", DAMAGE_NO_JOB);
+    plant_entry("ZADD %s 9 %b", 'q', &ghost);
+    assert_mended("ghost", DAMAGE_NO_JOB);
+}
+
 static void what_has_no_room_in_an_answer_is_found_the_next_time(void **state)
 {
     static struct op ops[150];
@@ -276,10 +320,12 @@ static const struct CMUnitTest tests[] = {
     TEST(a_topic_that_is_not_listed_is_listed_again),
     TEST(an_event_that_comes_soon_is_no_damage),
     TEST(an_event_that_is_missing_or_late_is_planned),
+    TEST(a_pop_of_much_that_has_expired_tells_the_event_it_planned),
     TEST(sound_jobs_are_no_suspects),
     TEST(a_suspect_that_is_sound_stays_as_it_is),
     TEST(a_repair_changes_nothing_that_is_sound),
     TEST(every_job_of_many_is_looked_at),
+    TEST(a_stray_entry_in_the_middle_of_many_is_not_told),
     TEST(what_has_no_room_in_an_answer_is_found_the_next_time),
     TEST(settings_that_are_not_ours_count_as_none),
     TEST(places_tell_every_topic_with_a_key),

@@ -9,6 +9,7 @@ static void a_delayed_job_is_run_now(void **state)
     push("b");
     op = move("a", 0, FROM(DELAYED));
     assert_status(op, OK);
+    assert_false(op.out.change.stays);
     assert_int_equal(op.out.change.due_ms, op.now_ms);
     assert_int_equal(op.wait_ms, -1);
     assert_int_equal(get("a").due_ms, op.now_ms);
@@ -83,6 +84,7 @@ static void a_ready_job_that_is_run_keeps_its_place(void **state)
     wait_until(before.due_ms + 2);
     op = move("a", 0, FROM(READY));
     assert_status(op, OK);
+    assert_true(op.out.change.stays);
     assert_int_equal(op.out.change.due_ms, before.due_ms);
     assert_int_equal(get("a").stamp, before.stamp);
     assert_int_equal(get("a").due_ms, before.due_ms);

@@ -113,6 +113,7 @@ static void check_bury(const struct op *r, const struct op *m)
 static void check_move(const struct op *r, const struct op *m)
 {
     SAME(out.change.due_ms);
+    SAME(out.change.stays);
 }
 
 static void check_chunk(const struct op *r, const struct op *m)
@@ -169,6 +170,21 @@ static void check_settings(const struct op *r, const struct op *m)
     }
 }
 
+/* Where a page ends is each store's own. */
+static void check_trace(const struct op *r, const struct op *m)
+{
+    SAME(out.trace.count);
+    for (unsigned i = 0; i < r->out.trace.count; i++) {
+        SAME(out.trace.items[i].event);
+        SAME(out.trace.items[i].death);
+        SAME(out.trace.items[i].time_ms);
+        SAME(out.trace.items[i].at_ms);
+        SAME(out.trace.items[i].tries);
+        assert_bytes(m->out.trace.items[i].node, r->out.trace.items[i].node);
+        assert_bytes(m->out.trace.items[i].client, r->out.trace.items[i].client);
+    }
+}
+
 static void check_outputs(const struct op *r, const struct op *m)
 {
     static void (*const checks[OP_COUNT])(const struct op *, const struct op *) = {
@@ -181,7 +197,7 @@ static void check_outputs(const struct op *r, const struct op *m)
         [OP_LIST] = check_list,         [OP_STATS] = check_counts,
         [OP_TOPICS] = check_topics,     [OP_OWNER] = check_owner,
         [OP_SCAN] = check_scan,         [OP_CONFIGURE] = check_settings,
-        [OP_SETTINGS] = check_settings,
+        [OP_SETTINGS] = check_settings, [OP_TRACE] = check_trace,
     };
 
     if (checks[r->verb])
@@ -193,6 +209,8 @@ void assert_same_answer(const struct op *r, const struct op *m)
     SAME(status);
     SAME(now_ms);
     SAME(wait_ms);
+    if (r->status == STATUS_FENCED)
+        assert_bytes(m->out.fenced.seen, r->out.fenced.seen);
     if (r->status == STATUS_OK)
         check_outputs(r, m);
 }

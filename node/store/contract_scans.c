@@ -303,6 +303,37 @@ static void the_event_of_a_cancelled_job_fades_away(void **state)
     assert_int_equal(next_event_ms(), -1);
 }
 
+static int64_t oldest_ready_ms(void)
+{
+    return run_well((struct op){.verb = OP_STATS, .topic = TOPIC}).out.stats.oldest_ready_ms;
+}
+
+/* Nobody pops: the oldest job is hidden behind what was put off, until scans have cleared it
+ * away. The others stay as they are. */
+static void tombstones_at_the_head_of_the_line_go(void **state)
+{
+    static char ids[250][8];
+    unsigned dues = 0;
+
+    for (unsigned i = 0; i < 250; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "%u", i);
+        push(ids[i]);
+    }
+    push("oldest");
+    push("gone");
+    push("second");
+    cancel("gone");
+    for (unsigned i = 0; i < 250; i++)
+        assert_status(move(ids[i], FAR_MS, FROM(READY)), OK);
+    assert_int_equal(oldest_ready_ms(), -1);
+    for (; oldest_ready_ms() < 0 && dues < 1000; dues++) /* one in 17 looks */
+        assert_int_equal(scan_at(push_delayed("", 1).out.push.due_ms).out.scan.moved, 1);
+    assert_true(oldest_ready_ms() >= 0);
+    assert_counts(TOPIC, 250, 2 + (int)dues, 0);
+    assert_bytes(pop_one().id, BYTES("oldest"));
+    assert_bytes(pop_one().id, BYTES("second"));
+}
+
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(an_empty_bucket_has_nothing_to_scan),
@@ -323,6 +354,7 @@ static const struct CMUnitTest tests[] = {
     TEST(the_first_event_of_all_topics_is_next),
     TEST(a_bucket_is_scanned_alone),
     TEST(the_event_of_a_cancelled_job_fades_away),
+    TEST(tombstones_at_the_head_of_the_line_go),
 };
 
 const struct contract_part contract_scans = {tests, sizeof(tests) / sizeof(*tests)};

@@ -289,6 +289,32 @@ static void a_pause_that_ended_unseen_is_announced_when_it_is_lifted(void **stat
     assert_int_equal(wake_ups(TOPIC), before + 1);
 }
 
+static struct op pause_op(int64_t until_ms)
+{
+    struct op op = {.verb = OP_CONFIGURE, .topic = TOPIC};
+
+    op.in.configure.has_pause = true;
+    op.in.configure.settings.paused_until_ms = until_ms;
+    return op;
+}
+
+static void a_pause_until_a_time_that_is_past_is_refused(void **state)
+{
+    struct op op = pause_op(store_now());
+    unsigned before;
+
+    op.in.configure.mask = op.in.configure.settings.set = SETTING_BIT(DEAD_MAX);
+    op.in.configure.settings.dead_max = 7;
+    push("a");
+    pause_until(SETTINGS_FOREVER);
+    before = settings_heard(TOPIC);
+    assert_status(run(op), OUT_OF_RANGE);
+    assert_status(run(pause_op(1)), OUT_OF_RANGE);
+    assert_int_equal(settings_heard(TOPIC), before);
+    assert_int_equal(settings_of(TOPIC).paused_until_ms, SETTINGS_FOREVER);
+    assert_int_equal(settings_of(TOPIC).set, 0);
+}
+
 /* ---- heard by all ---- */
 
 static void every_change_is_told(void **state)
@@ -322,6 +348,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_scan_during_a_pause_knows_its_end),
     TEST(the_end_and_a_shorter_pause_are_announced),
     TEST(a_pause_that_ended_unseen_is_announced_when_it_is_lifted),
+    TEST(a_pause_until_a_time_that_is_past_is_refused),
     TEST(every_change_is_told),
 };
 

@@ -29,6 +29,8 @@ static struct {
     bool is_checked;
     const struct op *redis; /* the answer it is compared with */
     unsigned announced[2];
+    char next[OP_CURSOR_MAX]; /* see twins_next() */
+    size_t next_len;
     bool is_running;
     unsigned trail_count;
     char trail[TRAIL][160];
@@ -96,10 +98,27 @@ void contract_twins_end(void)
         print_message("  %s\n", twins.trail[i % TRAIL]);
 }
 
+static void keep_next(const struct op *op)
+{
+    struct bytes next = op->status == STATUS_OK ? op->out.list.next : BYTES("");
+
+    assert_true(next.len <= sizeof(twins.next));
+    twins.next_len = next.len;
+    if (next.len)
+        memcpy(twins.next, next.at, next.len);
+}
+
+struct bytes twins_next(void)
+{
+    return bytes_of(twins.next, twins.next_len);
+}
+
 static void on_done(struct op *op)
 {
     twins.is_checked = true;
     assert_same_answer(twins.redis, op);
+    if (op->verb == OP_LIST)
+        keep_next(op);
 }
 
 static unsigned *announced(struct bytes topic)
@@ -117,22 +136,27 @@ unsigned twins_announced(struct bytes topic)
     return *announced(topic);
 }
 
-struct op twins_run(struct op op)
+struct op twins_run_each(struct op redis, struct op memory)
 {
-    struct op answer = run(op);
+    struct op answer = run(redis);
 
-    remember(&op, &answer);
+    remember(&redis, &answer);
     if (answer.now_ms)
         memory_store_set_now(twins.memory, answer.now_ms);
-    if (op.topic.len)
-        op.bucket = bucket_of(op.topic);
-    op.on_done = on_done;
+    if (memory.topic.len)
+        memory.bucket = bucket_of(memory.topic);
+    memory.on_done = on_done;
     twins.redis = &answer;
     twins.is_checked = false;
-    store_submit(memory_store_port(twins.memory), &op);
+    store_submit(memory_store_port(twins.memory), &memory);
     while (!twins.is_checked)
         timers_run(&twins.timers, timers_now(&twins.timers));
     return answer;
+}
+
+struct op twins_run(struct op op)
+{
+    return twins_run_each(op, op);
 }
 
 /* ---- lives ---- */

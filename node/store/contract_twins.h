@@ -1,5 +1,5 @@
 /* The twins: one random life on two stores (contract_twins.c), and what they do in it
- * (contract_steps.c). */
+ * (contract_steps.h). */
 #ifndef DUEQ_NODE_STORE_CONTRACT_TWINS_H
 #define DUEQ_NODE_STORE_CONTRACT_TWINS_H
 
@@ -7,6 +7,12 @@
 
 /* Runs it on both; the answers are the same. */
 struct op twins_run(struct op op);
+
+/* The same, for two that say one thing with different cursors. The first one's answer. */
+struct op twins_run_each(struct op redis, struct op memory);
+
+/* The memory's cursor behind its last LIST. */
+struct bytes twins_next(void);
 
 /* 0 to n - 1, at random. */
 unsigned twins_below(unsigned n);

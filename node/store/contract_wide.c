@@ -55,24 +55,40 @@ static void no_sweep_changes_a_job_when_a_key_is_wrong(void **state)
     contract_all_or_nothing(op, "jv");
 }
 
+static struct op pause_op(struct bytes topic, int64_t ms)
+{
+    struct op op = {.verb = OP_CONFIGURE, .topic = topic};
+
+    op.in.configure.has_pause = true;
+    op.in.configure.pause_ms = ms;
+    return op;
+}
+
 static void no_setting_changes_when_a_key_is_wrong(void **state)
 {
     struct op op = {.verb = OP_CONFIGURE, .topic = TOPIC, .in.configure.has_pause = true};
+    struct op pause = pause_op(OTHER, 1);
 
     set_a_wide_scene();
     pause_for(FAR_MS);
     contract_all_or_nothing(op, "ctar");
     op.verb = OP_SETTINGS;
     contract_all_or_nothing(op, "c");
+    wait_until(run_well(pause).now_ms + 2);
+    contract_all_or_nothing((struct op){.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)}, "ca");
 }
 
 static void no_repair_changes_a_job_when_a_key_is_wrong(void **state)
 {
+    struct op calling = id_op(OP_REPAIR, "");
+
     set_a_wide_scene();
     push("lost");
     plant("DEL", 'r', "");
     contract_all_or_nothing(id_op(OP_REPAIR, "lost"), "jpdqvxern");
     contract_all_or_nothing(id_op(OP_REPAIR, ""), "jdveta");
+    calling.in.repair.calls_scan = true;
+    contract_all_or_nothing(calling, "jdveta");
     contract_all_or_nothing((struct op){.verb = OP_AUDIT, .topic = TOPIC}, "jpdqvxerta");
 }
 
@@ -167,6 +183,30 @@ static void a_dead_job_that_is_lost_stops_the_limits_of_its_topic(void **state)
     assert_dead("a", DEATH_BURIED);
 }
 
+/* ---- a value that dueq never wrote ---- */
+
+static void a_holder_that_is_too_long_is_cut_in_the_history(void **state)
+{
+    struct topic_settings history = {.set = SETTING_BIT(HISTORY), .history = true};
+    struct job job = hold("a", 1);
+    char value[JOB_HEADER_BYTES + 1 + JOB_HOLDER_MAX + 1];
+    struct op op = scan_op(), trace = id_op(OP_TRACE, "a");
+
+    memset(value, 'x', sizeof(value));
+    job_pack_header(&job, value);
+    value[0] |= (char)JOB_FLAG_HOLDER;
+    value[JOB_HEADER_BYTES] = JOB_HOLDER_MAX + 1;
+    configure(history, history.set);
+    plant_value("a", value, sizeof(value));
+    op.in.scan.history_bytes = 100000;
+    wait_until(store_now() + 2);
+    assert_int_equal(run_well(op).out.scan.expired, 1);
+    trace.in.trace.limit = 9;
+    trace = run_well(trace);
+    assert_int_equal(trace.out.trace.count, 1);
+    assert_int_equal(trace.out.trace.items[0].client.len, JOB_HOLDER_MAX);
+}
+
 /* ---- no rights on the channel, no memory ---- */
 
 static void no_sweep_happens_that_cannot_be_announced(void **state)
@@ -190,6 +230,7 @@ static void a_full_redis_lets_all_that_ends_jobs_go_on(void **state)
     push_delayed("lost", FAR_MS);
     push_mortal("mortal", 0, 1);
     plant("ZREM", 'd', "lost");
+    set_dead_max(9);
     record.in.record.items = &item;
     record.in.record.count = 1;
     wait_until(store_now() + 2);
@@ -200,13 +241,34 @@ static void a_full_redis_lets_all_that_ends_jobs_go_on(void **state)
     assert_int_equal(op.out.scan.died[DEATH_EXPIRED], 1);
     assert_int_equal(kick(1).out.chunk.count, 1);
     assert_int_equal(mend("lost"), DAMAGE_NO_PLACE);
-    pause_for(FAR_MS);
-    pause_until(0);
     set_dead_max(1);
     assert_int_equal(purge(JOB_READY, 10).out.chunk.count, 1);
     assert_int_equal(purge(JOB_DELAYED, 10).out.chunk.count, 1);
     assert_int_equal(purge(JOB_DEAD, 10).out.chunk.count, 1);
     redis_fixture_command(contract_redis_fixture(), "CONFIG SET maxmemory 0");
+}
+
+/* Else anybody could fill it further, with topics that he makes up. */
+static void a_full_redis_takes_no_settings_of_one_more_topic(void **state)
+{
+    struct redis_fixture *redis = contract_redis_fixture();
+    struct topic_settings limit = {.set = SETTING_BIT(DEAD_MAX), .dead_max = 9};
+
+    run_well(push_op(OTHER, "a"));
+    set_dead_max(1);
+    redis_fixture_command(redis, "CONFIG SET maxmemory 1");
+    assert_status(run(pause_op(OTHER, FAR_MS)), STORE_ERROR);
+    assert_status(run(pause_op(BYTES("made up"), FAR_MS)), STORE_ERROR);
+    assert_int_equal(plant("HLEN", 'c', ""), 1);
+    run_well(pause_op(OTHER, 0));
+    run_well(pause_op(TOPIC, FAR_MS));
+    configure(limit, limit.set);
+    run_well(pause_op(TOPIC, 0));
+    configure((struct topic_settings){0}, SETTINGS_ALL);
+    assert_int_equal(plant("HLEN", 'c', ""), 0);
+    assert_status(run(pause_op(TOPIC, FAR_MS)), STORE_ERROR);
+    redis_fixture_command(redis, "CONFIG SET maxmemory 0");
+    run_well(pause_op(OTHER, FAR_MS));
 }
 
 static void nothing_stays_of_jobs_that_are_swept_away(void **state)
@@ -230,8 +292,10 @@ static const struct CMUnitTest tests[] = {
     TEST(no_orphan_is_passed_over),
     TEST(a_ttl_without_a_job_stops_its_topic_and_no_other),
     TEST(a_dead_job_that_is_lost_stops_the_limits_of_its_topic),
+    TEST(a_holder_that_is_too_long_is_cut_in_the_history),
     TEST(no_sweep_happens_that_cannot_be_announced),
     TEST(a_full_redis_lets_all_that_ends_jobs_go_on),
+    TEST(a_full_redis_takes_no_settings_of_one_more_topic),
     TEST(nothing_stays_of_jobs_that_are_swept_away),
 };
 

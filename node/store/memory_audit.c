@@ -91,6 +91,8 @@ enum status memory_run_repair(struct call *c)
 {
     struct record *lost = lost_find(c->topic, c->op->id);
 
+    if (c->op->in.repair.calls_scan && memory_topic_exists(c->topic))
+        memory_topic_expect(c->topic, c->now_ms);
     if (!lost || record_find(c->topic, c->op->id))
         return STATUS_OK;
     lost_delete(c->topic, lost);

@@ -42,7 +42,8 @@ enum status memory_run_move(struct call *c)
         return STATUS_WRONG_STATE;
     if (due_ms - c->now_ms > JOB_DELAY_MAX_MS)
         return STATUS_OUT_OF_RANGE;
-    if (!is_ready_and_stays_so(c, record, due_ms))
+    c->op->out.change.stays = is_ready_and_stays_so(c, record, due_ms);
+    if (!c->op->out.change.stays)
         move(c, record, due_ms);
     c->op->out.change.due_ms = record->job.due_ms;
     return STATUS_OK;

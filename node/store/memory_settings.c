@@ -7,9 +7,14 @@ static int64_t pause_until_ms(const struct call *c)
 
     if (op->in.configure.pause_ms)
         until_ms = c->now_ms + op->in.configure.pause_ms;
-    if (until_ms > SETTINGS_FOREVER)
-        return SETTINGS_FOREVER;
-    return until_ms > c->now_ms ? until_ms : 0;
+    return until_ms < SETTINGS_FOREVER ? until_ms : SETTINGS_FOREVER;
+}
+
+static bool would_be_over(const struct call *c)
+{
+    int64_t until_ms = pause_until_ms(c);
+
+    return c->op->in.configure.has_pause && until_ms > 0 && until_ms <= c->now_ms;
 }
 
 /* ---- what the scan has to do with it ---- */
@@ -57,6 +62,8 @@ enum status memory_run_configure(struct call *c)
     struct topic *topic = c->topic;
     struct topic_settings *settings = &topic->settings, was = *settings;
 
+    if (would_be_over(c))
+        return STATUS_OUT_OF_RANGE;
     settings_copy(settings, &c->op->in.configure.settings, c->op->in.configure.mask);
     if (c->op->in.configure.has_pause)
         settings->paused_until_ms = pause_until_ms(c);

@@ -21,12 +21,16 @@ enum status memory_run_record(struct call *c)
 static bool read_cursor(struct bytes cursor, int64_t *number)
 {
     char text[24] = "";
+    int used = 0;
 
     *number = INT64_MAX;
     if (!cursor.len)
         return true;
-    memcpy(text, cursor.at, cursor.len < 20 ? cursor.len : 20);
-    return sscanf(text, "%" SCNd64, number) == 1;
+    if (cursor.len >= sizeof(text))
+        return false;
+    memcpy(text, cursor.at, cursor.len);
+    return sscanf(text, "%" SCNd64 "%n", number, &used) == 1 && (size_t)used == cursor.len &&
+           *number > 0;
 }
 
 static struct bytes cursor_of(struct call *c, int64_t number)

@@ -2,11 +2,14 @@
 
 #include <assert.h>
 
+#include "node/store/history.h"
 #include "node/store/memory_orphans.h"
 #include "node/store/memory_places.h"
 #include "node/store/memory_records.h"
 
 #define STUCK_RETRY_MS 1000
+#define TRIM_EVERY     17 /* ms, and then */
+#define TRIM_LOOK_MAX  100
 
 /* One topic in its turn. */
 struct visit {
@@ -69,6 +72,8 @@ static void note(struct visit *v, enum job_event event, const struct record *rec
     if (!set_or_zero(v, SETTING_BIT(HISTORY), v->settings.history) ||
         op->in.scan.history_bytes <= 0)
         return;
+    if (v->topic->name.len > HISTORY_NAME_MAX || job->id.len > HISTORY_NAME_MAX)
+        return; /* no room in a line of Redis's */
     if (event != EVENT_DUE)
         item.client = job->holder;
     memory_history_add(&v->c->bucket->history, &item);
@@ -159,6 +164,29 @@ static void prune(struct visit *v)
     }
 }
 
+/* ---- tombstones ---- */
+
+static size_t tombstones_at_head(const struct topic *topic, struct span list)
+{
+    size_t count = 0;
+
+    while (count < TRIM_LOOK_MAX && list.from + count < list.to &&
+           !order_at(&topic->places[JOB_READY], list.from + count)->record)
+        count++;
+    return count;
+}
+
+static void trim(struct visit *v, struct span before, size_t tombstones)
+{
+    struct span now = ready_default_span(v->topic);
+    bool has_grown = now.to - now.from > before.to - before.from;
+
+    if (!has_grown || v->c->now_ms % TRIM_EVERY != 0)
+        return;
+    for (size_t i = 0; i < tombstones; i++)
+        order_remove(&v->topic->places[JOB_READY], now.from);
+}
+
 /* ---- one topic ---- */
 
 static void move_due(struct visit *v, const struct order *order,
@@ -204,6 +232,8 @@ static int64_t next_event_ms(const struct visit *v)
 
 static void visit(struct visit *v)
 {
+    struct span list = ready_default_span(v->topic);
+    size_t tombstones = tombstones_at_head(v->topic, list);
     int64_t next_ms;
 
     note_dead(v);
@@ -212,6 +242,7 @@ static void visit(struct visit *v)
     move_due(v, &v->topic->places[JOB_DELAYED], become_due);
     move_due(v, &v->topic->places[JOB_RESERVED], time_out);
     prune(v);
+    trim(v, list, tombstones);
     end_pause(v);
     next_ms = next_event_ms(v);
     memory_topic_set_next(v->topic, next_ms);

@@ -1,7 +1,7 @@
+#include "node/store/redis_address.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "node/store/redis_link.h"
 
 #define DEFAULT_PORT    6379
 #define SOCKET_PATH_MAX 107 /* of sockaddr_un; hiredis would cut it off without a word */

@@ -1,21 +1,13 @@
 #include "node/store/redis_link.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
-#include <hiredis/async.h>
 #include <hiredis/hiredis.h>
 
-#include "node/store/redis_command.h"
+#include "node/store/redis_conn.h"
 #include "node/store/redis_error.h"
-#include "node/store/redis_events.h"
-#include "node/store/redis_replies.h"
 #include "node/store/redis_why.h"
 
 #define BACKOFF_MIN_MS 10
@@ -26,11 +18,9 @@ struct redis_link {
     struct redis_link_options options;
     struct loop *loop;
     enum link_state state;
-    redisAsyncContext *redis; /* CONNECTING and OPEN; else NULL */
-    struct timer timer;       /* what it means depends on the state: see on_timer */
+    struct redis_conn conn; /* open in CONNECTING and OPEN, and only then */
+    struct timer timer;     /* what it means depends on the state: see on_timer */
     struct redis_flight flight;
-    struct buf command; /* on its way to hiredis */
-    struct redis_replies *replies;
     struct redis_call auth;
     struct redis_call ping;
     int64_t backoff_ms; /* the next pause */
@@ -39,33 +29,6 @@ struct redis_link {
     bool is_stopping;
     struct redis_why why; /* see redis_link_why() */
 };
-
-static void on_timer(struct timer *timer);
-
-struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_options *options)
-{
-    struct redis_link *l = calloc(1, sizeof(*l));
-
-    if (!l)
-        abort();
-    l->options = *options;
-    l->loop = loop;
-    l->backoff_ms = BACKOFF_MIN_MS;
-    l->replies = redis_replies_new();
-    redis_flight_init(&l->flight, options->timeout_ms);
-    timer_init(&l->timer, on_timer);
-    return l;
-}
-
-void redis_link_free(struct redis_link *l)
-{
-    if (!l)
-        return;
-    assert(l->state == STOPPED);
-    buf_fini(&l->command);
-    redis_replies_free(l->replies);
-    free(l);
-}
 
 bool redis_link_is_open(const struct redis_link *l)
 {
@@ -81,24 +44,25 @@ const char *redis_link_why(const struct redis_link *l)
 
 /* The rest happens in the next turn of the loop, in fail_all(): by then hiredis has let go of
  * the connection, and nobody is called back from inside his own call. */
-static void detach(struct redis_link *l, const char *why)
+static void leave(struct redis_link *l, const char *why)
 {
     redis_why_set(&l->why, l->is_stopping ? LEVEL_DEBUG : LEVEL_WARN, l->options.name, why,
                   timers_now(&l->loop->timers));
-    l->redis->data = NULL;
-    l->redis = NULL;
     l->state = CLOSING;
     timer_arm(&l->loop->timers, &l->timer, 0);
 }
 
+static void on_lost(void *arg, const char *why)
+{
+    leave(arg, why);
+}
+
 static void drop(struct redis_link *l, const char *why)
 {
-    redisAsyncContext *redis = l->redis;
-
-    if (!redis)
+    if (!redis_conn_is_open(&l->conn))
         return;
-    detach(l, why);
-    redisAsyncFree(redis);
+    leave(l, why);
+    redis_conn_close(&l->conn);
 }
 
 static void pause_or_stop(struct redis_link *l)
@@ -131,42 +95,21 @@ static void fail_all(struct redis_link *l)
     pause_or_stop(l);
 }
 
-/* ---- what hiredis says ---- */
+/* ---- what Redis says ---- */
 
-static const char *reason(const redisAsyncContext *redis, const char *otherwise)
+static void on_reply(void *arg, void *of_call, const redisReply *reply)
 {
-    return redis->errstr && *redis->errstr ? redis->errstr : otherwise;
-}
+    struct redis_link *l = arg;
+    struct redis_call *call = redis_flight_take(&l->flight);
 
-static void on_reply(redisAsyncContext *redis, void *reply, void *arg)
-{
-    struct redis_link *l = redis->data;
-    struct redis_call *call;
-
-    if (!l)
-        return;
-    loop_touch(l->loop);
-    if (!reply) {
-        detach(l, reason(redis, "connection lost"));
-        return;
-    }
-    call = redis_flight_take(&l->flight);
-    assert(call == arg);
+    assert(call == of_call);
     call->on_reply(call, reply);
 }
 
-static void on_push(redisAsyncContext *redis, void *answer, void *arg)
+static void on_push(void *arg, const redisReply *reply)
 {
-    struct redis_link *l = redis->data;
-    const redisReply *reply = answer;
+    struct redis_link *l = arg;
 
-    if (!l)
-        return;
-    loop_touch(l->loop);
-    if (!reply) {
-        detach(l, reason(redis, "subscription lost"));
-        return;
-    }
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 || !reply->element[0]->str)
         return;
     if (!strcmp(reply->element[0]->str, "subscribe"))
@@ -174,16 +117,6 @@ static void on_push(redisAsyncContext *redis, void *answer, void *arg)
     else if (reply->element[2]->type == REDIS_REPLY_STRING)
         l->options.on_message(l->options.arg,
                               bytes_of(reply->element[2]->str, reply->element[2]->len));
-}
-
-static void on_disconnect(const redisAsyncContext *redis, int status)
-{
-    struct redis_link *l = redis->data;
-
-    if (!l)
-        return;
-    loop_touch(l->loop);
-    detach(l, reason(redis, "connection lost"));
 }
 
 /* ---- opening ---- */
@@ -218,21 +151,10 @@ static void authenticate(struct redis_link *l)
     redis_link_send(l, &l->auth, 2, argv, lens);
 }
 
-/* Nothing in here may drop the connection: hiredis 0.14 goes on with it afterwards. */
-static void on_connect(const redisAsyncContext *redis, int status)
+static void on_connect(void *arg)
 {
-    struct redis_link *l = redis->data;
-    int on = 1;
+    struct redis_link *l = arg;
 
-    if (!l)
-        return;
-    loop_touch(l->loop);
-    if (status != REDIS_OK) {
-        detach(l, reason(redis, "cannot connect"));
-        return;
-    }
-    if (l->options.address.port)
-        setsockopt(redis->c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     l->state = OPEN;
     timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
     if (l->options.password && *l->options.password)
@@ -241,32 +163,15 @@ static void on_connect(const redisAsyncContext *redis, int status)
         open_now(l);
 }
 
-/* NULL when there is no memory for it. */
-static redisAsyncContext *begin_connect(const struct redis_address *address)
-{
-    if (address->port)
-        return redisAsyncConnect(address->host, address->port);
-    return redisAsyncConnectUnix(address->host);
-}
-
 static void connect_now(struct redis_link *l)
 {
-    redisAsyncContext *redis = begin_connect(&l->options.address);
+    const char *why = redis_conn_open(&l->conn, &l->options.address);
 
-    if (!redis)
-        abort();
-    redis->data = l;
-    l->redis = redis;
     l->state = CONNECTING;
-    if (redis->err) {
-        drop(l, redis->errstr);
-        return;
-    }
-    redis_events_attach(redis, l->loop->base);
-    redis_replies_attach(l->replies, redis->c.reader);
-    redisAsyncSetConnectCallback(redis, on_connect);
-    redisAsyncSetDisconnectCallback(redis, on_disconnect);
-    timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
+    if (why)
+        drop(l, why);
+    else
+        timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
 }
 
 /* ---- the watch ---- */
@@ -284,14 +189,6 @@ static void prove_alive(struct redis_link *l)
     redis_link_send(l, &l->ping, 1, argv, lens);
 }
 
-/* After a stall of our own the answers are there and only wait to be read. */
-static bool has_unread(struct redis_link *l)
-{
-    int bytes = 0;
-
-    return ioctl(l->redis->c.fd, FIONREAD, &bytes) == 0 && bytes > 0;
-}
-
 /* What may have to be closed is looked at when that may be so, not with every call. */
 static void watch(struct redis_link *l)
 {
@@ -301,7 +198,8 @@ static void watch(struct redis_link *l)
         left_ms = redis_flight_left_ms(&l->flight, timers_now(&l->loop->timers));
     else if (!l->is_subscribed)
         prove_alive(l);
-    if (left_ms <= 0 && !has_unread(l))
+    /* After a stall of our own the answers are there and only wait to be read. */
+    if (left_ms <= 0 && !redis_conn_has_unread(&l->conn))
         drop(l, "no answer in time");
     else
         timer_arm(&l->loop->timers, &l->timer, left_ms > 0 ? left_ms : 1);
@@ -334,6 +232,35 @@ static void on_timer(struct timer *timer)
 
 /* ---- for the owner ---- */
 
+struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_options *options)
+{
+    struct redis_link *l = calloc(1, sizeof(*l));
+    struct redis_conn_events events = {.on_connect = on_connect,
+                                       .on_reply = on_reply,
+                                       .on_push = on_push,
+                                       .on_lost = on_lost,
+                                       .arg = l};
+
+    if (!l)
+        abort();
+    l->options = *options;
+    l->loop = loop;
+    l->backoff_ms = BACKOFF_MIN_MS;
+    redis_conn_init(&l->conn, loop, &events);
+    redis_flight_init(&l->flight, options->timeout_ms);
+    timer_init(&l->timer, on_timer);
+    return l;
+}
+
+void redis_link_free(struct redis_link *l)
+{
+    if (!l)
+        return;
+    assert(l->state == STOPPED);
+    redis_conn_fini(&l->conn);
+    free(l);
+}
+
 void redis_link_start(struct redis_link *l)
 {
     assert(l->state == STOPPED);
@@ -356,11 +283,7 @@ void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, co
 {
     assert(l->state == OPEN);
     redis_flight_add(&l->flight, call, timers_now(&l->loop->timers));
-    buf_clear(&l->command);
-    redis_command_write(&l->command, argc, argv, lens);
-    /* hiredis looks at one byte behind the first argument: buf_text ends it. */
-    if (redisAsyncFormattedCommand(l->redis, on_reply, call, buf_text(&l->command),
-                                   l->command.len) != REDIS_OK)
+    if (!redis_conn_send(&l->conn, call, argc, argv, lens))
         drop(l, "cannot send");
 }
 
@@ -368,7 +291,7 @@ void redis_link_subscribe(struct redis_link *l, const char *channel)
 {
     assert(l->state == OPEN && redis_flight_is_empty(&l->flight));
     l->is_subscribed = true;
-    if (redisAsyncCommand(l->redis, on_push, NULL, "SUBSCRIBE %s", channel) != REDIS_OK)
+    if (!redis_conn_subscribe(&l->conn, channel))
         drop(l, "cannot subscribe");
 }
 

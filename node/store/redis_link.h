@@ -24,22 +24,8 @@
 
 #include "base/bytes.h"
 #include "base/loop.h"
-#include "base/status.h"
+#include "node/store/redis_address.h"
 #include "node/store/redis_flight.h"
-
-/* ---- where Redis is ---- */
-
-struct redis_address {
-    char host[256]; /* name, numeric address, or path */
-    int port;       /* 0: `host` is the path of a unix socket */
-};
-
-/* "unix:/path", "host", "host:port", "[v6]:port"; BAD_CONFIG for anything else, and for a path
- * that does not fit into a socket's address. A name is resolved at each connect by the
- * system's resolver, which may block: numeric addresses are better. */
-enum status redis_address_parse(const char *text, struct redis_address *address) MUST_CHECK;
-
-/* ---- the link ---- */
 
 struct redis_link_options {
     const char *name; /* for the log */

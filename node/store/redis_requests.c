@@ -24,6 +24,7 @@ struct request {
     size_t bytes;
     int64_t sent_us;
     int64_t held_until_mono_ms;
+    int64_t wait_ms; /* what a pop that is sent again was told on its way; -1: nothing */
     bool needs_text; /* Redis has forgotten the script */
 };
 
@@ -63,7 +64,7 @@ static struct request *request_new(struct redis_requests *q, struct op *op)
         abort();
     if (link)
         q->pool_count--;
-    *r = (struct request){.queue = q, .op = op, .bytes = script_bytes(op)};
+    *r = (struct request){.queue = q, .op = op, .bytes = script_bytes(op), .wait_ms = -1};
     list_init(&r->link);
     q->stats->held_bytes += r->bytes;
     q->unfinished++;
@@ -95,12 +96,19 @@ static void say_when_idle(struct redis_requests *q)
     on_idle(q->idle_arg);
 }
 
+/* -1: never. */
+static int64_t sooner_ms(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
 /* The op's status and outputs are set. */
 static void finish(struct request *r)
 {
     struct redis_requests *q = r->queue;
     struct op *op = r->op;
 
+    op->wait_ms = sooner_ms(op->wait_ms, r->wait_ms);
     request_free(r);
     op->on_done(op);
     q->unfinished--;
@@ -243,6 +251,7 @@ static void take_answer(struct request *r, const redisReply *reply)
         finish(r);
         break;
     case REPLY_AGAIN:
+        r->wait_ms = sooner_ms(r->wait_ms, op->wait_ms);
         send_now(r);
         break;
     case REPLY_NO_SCRIPT:

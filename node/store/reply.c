@@ -11,7 +11,7 @@
 /* The codes of lua/common.lua. */
 static const enum status codes[] = {
     STATUS_OK,        STATUS_DUPLICATE,    STATUS_NOT_FOUND,   STATUS_NOT_RESERVED,
-    STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE, STATUS_WRONG_STATE,
+    STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE, STATUS_WRONG_STATE, STATUS_FENCED,
 };
 
 #define CODES (sizeof(codes) / sizeof(*codes))
@@ -61,13 +61,24 @@ static enum reply_meaning decode_places(const redisReply *reply, struct op *op,
     return REPLY_DONE;
 }
 
-/* A pop that met nothing but tombstones, and there are more entries. */
+/* A pop that met nothing but tombstones and what has expired, and there are more entries. */
 static bool is_again(const redisReply *reply, const struct op *op)
 {
     int64_t more;
 
     return op->verb == OP_POP && reply->elements == REPLY_HEAD + 1 &&
            take_number(reply, REPLY_HEAD, 1, 1, &more);
+}
+
+static bool take_seen(const redisReply *reply, struct op *op)
+{
+    struct bytes seen;
+
+    if (!op_is_fenced(op->verb) || !take_bytes(reply, REPLY_HEAD, &seen) ||
+        seen.len > OP_TOKEN_MAX)
+        return false;
+    op->out.fenced.seen = seen;
+    return true;
 }
 
 static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
@@ -80,11 +91,15 @@ static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
         !take_number(reply, 2, -1, INT64_MAX, &wait_ms))
         return malformed(op);
     if (codes[code] == STATUS_OK) {
-        if (is_again(reply, op))
+        if (is_again(reply, op)) {
+            op->wait_ms = wait_ms;
             return REPLY_AGAIN;
+        }
         if (!take_outputs(reply, op, room))
             return malformed(op);
     }
+    if (codes[code] == STATUS_FENCED && !take_seen(reply, op))
+        return malformed(op);
     op->status = codes[code];
     op->now_ms = now_ms;
     op->wait_ms = wait_ms;

@@ -30,7 +30,7 @@ struct reply_room {
 
 enum reply_meaning {
     REPLY_DONE,      /* status and outputs are set */
-    REPLY_AGAIN,     /* a pop met tombstones only: send it again */
+    REPLY_AGAIN,     /* a pop met what is none only: send it again; wait_ms is set */
     REPLY_NO_SCRIPT, /* it did not run: send its text */
     REPLY_REFUSED,   /* an error, op->status is STORE_ERROR; the text is reply->str */
     REPLY_MALFORMED, /* not the script's form; op->status is set */

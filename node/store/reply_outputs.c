@@ -68,7 +68,13 @@ static bool take_bury(const redisReply *reply, struct op *op, struct reply_room 
 
 static bool take_move(const redisReply *reply, struct op *op, struct reply_room *room)
 {
-    return take_number(reply, HEAD, 0, INT64_MAX, &op->out.change.due_ms);
+    bool stays;
+
+    if (!take_bool(reply, HEAD + 1, &stays) ||
+        !take_number(reply, HEAD, 0, INT64_MAX, &op->out.change.due_ms))
+        return false;
+    op->out.change.stays = stays;
+    return true;
 }
 
 static bool take_get(const redisReply *reply, struct op *op, struct reply_room *room)
@@ -327,6 +333,8 @@ static bool take_scan(const redisReply *reply, struct op *op, struct reply_room 
 
 /* ---- history ---- */
 
+/* A line that is not ours, for a hand has written it or an old one was longer, is passed over.
+ */
 static bool take_trace(const redisReply *reply, struct op *op, struct reply_room *room)
 {
     struct bytes next, packed;
@@ -334,10 +342,11 @@ static bool take_trace(const redisReply *reply, struct op *op, struct reply_room
 
     if (!take_cursor(reply, HEAD, &next))
         return false;
-    for (size_t i = HEAD + 1; i < reply->elements; i++, count++) {
+    for (size_t i = HEAD + 1; i < reply->elements; i++) {
         if (count == op->in.trace.limit || count == OP_RECORDS_MAX ||
-            !take_bytes(reply, i, &packed) || !history_unpack(packed, &room->items[count]))
+            !take_bytes(reply, i, &packed))
             return false;
+        count += history_unpack(packed, &room->items[count]);
     }
     op->out.trace.items = room->items;
     op->out.trace.count = count;
@@ -397,6 +406,7 @@ static bool (*const takers[OP_COUNT])(const redisReply *, struct op *, struct re
     [OP_CONFIGURE] = take_configure, [OP_SETTINGS] = take_settings_page,
     [OP_RECORD] = take_nothing,      [OP_TRACE] = take_trace,
     [OP_AUDIT] = take_audit,         [OP_REPAIR] = take_repair,
+    [OP_FENCE] = take_nothing,
 };
 
 bool take_outputs(const redisReply *reply, struct op *op, struct reply_room *room)

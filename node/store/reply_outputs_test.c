@@ -87,11 +87,16 @@ static void reads_what_touch_bury_and_move_changed(void **state)
     assert_int_equal(DECODE(&bury, "*4\n:0\n:1\n:1000\n:2\n"), REPLY_DONE);
     assert_int_equal(bury.out.change.tries, 2);
     assert_int_equal(bury.out.change.death, DEATH_BURIED);
-    assert_int_equal(DECODE(&move, "*4\n:0\n:1\n:-1\n:99\n"), REPLY_DONE);
+    assert_int_equal(DECODE(&move, "*5\n:0\n:1\n:-1\n:99\n:0\n"), REPLY_DONE);
     assert_int_equal(move.out.change.due_ms, 99);
+    assert_false(move.out.change.stays);
+    assert_int_equal(DECODE(&move, "*5\n:0\n:1\n:-1\n:99\n:1\n"), REPLY_DONE);
+    assert_true(move.out.change.stays);
     assert_int_equal(DECODE(&touch, "*3\n:0\n:1\n:-1\n"), REPLY_MALFORMED);
     assert_int_equal(DECODE(&bury, "*4\n:0\n:1\n:-1\n:65536\n"), REPLY_MALFORMED);
-    assert_int_equal(DECODE(&move, "*4\n:0\n:1\n:-1\n:-1\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&move, "*5\n:0\n:1\n:-1\n:-1\n:0\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&move, "*5\n:0\n:1\n:-1\n:99\n:2\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&move, "*4\n:0\n:1\n:-1\n:99\n"), REPLY_MALFORMED);
 }
 
 /* Only what is OK has outputs. */
@@ -346,9 +351,20 @@ static void reads_what_a_job_went_through(void **state)
     build_trace(3);
     assert_int_equal(decode_built(&op), REPLY_MALFORMED);
     build_trace(1);
-    build_bytes(BYTES("no line of ours"));
+    build_number(7);
     assert_int_equal(decode_built(&op), REPLY_MALFORMED);
     assert_int_equal(op.status, STATUS_STORE_ERROR);
+}
+
+static void passes_over_a_line_that_is_not_ours(void **state)
+{
+    struct op op = op_of(OP_TRACE);
+
+    build_trace(1);
+    build_bytes(BYTES("no line of ours"));
+    assert_int_equal(decode_built(&op), REPLY_DONE);
+    assert_int_equal(op.out.trace.count, 1);
+    assert_true(bytes_equal(op.out.trace.items[0].id, BYTES("id")));
 }
 
 /* ---- repair ---- */
@@ -482,6 +498,7 @@ int main(void)
         cmocka_unit_test(settings_that_are_damaged_are_none),
         cmocka_unit_test(reads_a_page_of_settings),
         cmocka_unit_test(reads_what_a_job_went_through),
+        cmocka_unit_test(passes_over_a_line_that_is_not_ours),
         cmocka_unit_test(reads_the_suspects_of_an_audit),
         cmocka_unit_test(knows_what_a_repair_mended),
         cmocka_unit_test(finds_the_topics_in_the_names_of_keys),

@@ -96,7 +96,10 @@ static void sends_a_pop_again_that_met_tombstones_only(void **state)
 {
     struct op op = op_of(OP_POP);
 
+    assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:1000\n:1\n"), REPLY_AGAIN);
+    assert_int_equal(op.wait_ms, 1000);
     assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:-1\n:1\n"), REPLY_AGAIN);
+    assert_int_equal(op.wait_ms, -1);
     assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:-1\n:0\n"), REPLY_DONE);
     assert_int_equal(op.out.pop.count, 0);
 }
@@ -232,7 +235,8 @@ static void calls_a_malformed_answer_unknown_for_writes_only(void **state)
         "*0\n",
         "*2\n:0\n:" NOW "\n",
         "*3\n$1\n0\n:" NOW "\n:-1\n",
-        "*3\n:7\n:" NOW "\n:-1\n",
+        "*3\n:8\n:" NOW "\n:-1\n",
+        "*3\n:7\n:" NOW "\n:-1\n", /* FENCED, but not by what */
         "*3\n:-1\n:" NOW "\n:-1\n",
         "*3\n:0\n:-5\n:-1\n",
         "*3\n:0\n:" NOW "\n:-2\n",

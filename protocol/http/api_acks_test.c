@@ -60,20 +60,13 @@ static void refuses_what_is_no_list_of_leases_as_a_whole(void **state)
 static void survives_a_client_that_leaves_in_the_midst_of_several(void **state)
 {
     struct fixture *f = *state;
-    struct client c = connect_client(f);
     char lease[32], text[128];
 
     push(f, "t", "{\"id\":\"1\",\"body\":\"b\"}");
     pop_into(f, lease);
     AWAIT(f, memory_store_in_flight(f->ms) == 0);
     snprintf(text, sizeof(text), "{\"leases\":[{\"id\":\"1\",\"lease\":\"%s\"}]}", lease);
-    memory_store_hold(f->ms);
-    send_call(&c, "POST", ACKS, text);
-    AWAIT(f, memory_store_count(f->ms, OP_ACK) == 1);
-    reset(&c);
-    fixture_turn(f);
-    memory_store_unhold(f->ms);
-    AWAIT(f, memory_store_in_flight(f->ms) == 0);
+    call_and_break_off(f, "POST", ACKS, text, OP_ACK);
     assert_string_equal(state_of(f, "t", "1"), "");
 }
 

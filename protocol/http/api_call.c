@@ -18,6 +18,8 @@ const char *api_text_of(const struct op *op)
         return "it would be due in more than 3650 days, or not before its own ttl is over";
     if (op->status == STATUS_OUT_OF_RANGE && op->verb == OP_MOVE)
         return "it would be due in more than 3650 days";
+    if (op->status == STATUS_OUT_OF_RANGE && op->verb == OP_CONFIGURE)
+        return "until_ms: that is past, by Redis's clock";
     return http_error_row(http_error_of(op->status))->text;
 }
 

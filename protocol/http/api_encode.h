@@ -38,8 +38,13 @@ void api_add_topic_page(struct buf *out, struct bytes topic, const struct topic_
 /* {"paused","paused_until_ms"} */
 void api_add_pause(struct buf *out, int64_t paused_until_ms);
 
-/* {"topic","own","effective",...}; without what is effective where that is NULL. */
+/* {"topic","own","paused","paused_until_ms"} */
+void api_add_own_settings(struct buf *out, const struct settings_row *own,
+                          int64_t paused_until_ms);
+
+/* The same with "configured" and "effective" behind "own". */
 void api_add_settings(struct buf *out, const struct settings_row *own,
+                      const struct topic_settings *configured,
                       const struct topic_settings *effective, int64_t paused_until_ms);
 
 /* {"is_on","history"}: what a trace that is done has found. */

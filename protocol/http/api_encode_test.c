@@ -184,16 +184,18 @@ static void tells_the_settings_that_are_set(void **state)
                                  .dead_max = 5,
                                  .dead_age_ms = 6,
                                  .history = true};
+    struct topic_settings some = {.set = SETTING_BIT(TTR) | SETTING_BIT(TTL), .ttl_ms = 7};
     struct buf out = BUF_INIT;
 
-    api_add_settings(&out, &own, &all, 3);
-    assert_says(&out, "{\"topic\":\"t\",\"own\":{},\"effective\":{\"ttr_ms\":1,\"priority\":2,"
+    api_add_settings(&out, &own, &some, &all, 3);
+    assert_says(&out, "{\"topic\":\"t\",\"own\":{},\"configured\":{\"ttr_ms\":0,\"ttl_ms\":7},"
+                      "\"effective\":{\"ttr_ms\":1,\"priority\":2,"
                       "\"max_tries\":3,\"backoff\":{\"kind\":\"none\"},\"ttl_ms\":4,"
                       "\"dead_max\":5,\"dead_age_ms\":6,\"history\":true},\"paused\":true,"
                       "\"paused_until_ms\":3}");
     own.settings.set = SETTING_BIT(BACKOFF) | SETTING_BIT(HISTORY);
     own.settings.backoff = (struct backoff){BACKOFF_EXPONENTIAL, 1, 2, 3};
-    api_add_settings(&out, &own, NULL, 0);
+    api_add_own_settings(&out, &own, 0);
     assert_says(&out, "{\"topic\":\"t\",\"own\":{\"backoff\":{\"kind\":\"exponential\","
                       "\"base_ms\":2,\"cap_ms\":3,\"jitter_percent\":1},\"history\":false},"
                       "\"paused\":false,\"paused_until_ms\":null}");

@@ -84,13 +84,26 @@ static void add_those_set(struct buf *out, const char *prefix, const struct topi
     buf_add_text(out, *before == '{' ? "{}" : "}");
 }
 
-void api_add_settings(struct buf *out, const struct settings_row *own,
-                      const struct topic_settings *effective, int64_t paused_until_ms)
+static void add_own(struct buf *out, const struct settings_row *own)
 {
     api_add_text(out, "{\"topic\":", own->topic);
     add_those_set(out, ",\"own\":", &own->settings);
-    if (effective)
-        add_those_set(out, ",\"effective\":", effective);
+}
+
+void api_add_own_settings(struct buf *out, const struct settings_row *own,
+                          int64_t paused_until_ms)
+{
+    add_own(out, own);
+    add_pause(out, ",", paused_until_ms);
+}
+
+void api_add_settings(struct buf *out, const struct settings_row *own,
+                      const struct topic_settings *configured,
+                      const struct topic_settings *effective, int64_t paused_until_ms)
+{
+    add_own(out, own);
+    add_those_set(out, ",\"configured\":", configured);
+    add_those_set(out, ",\"effective\":", effective);
     add_pause(out, ",", paused_until_ms);
 }
 

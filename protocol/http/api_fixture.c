@@ -41,6 +41,22 @@ const char *call(struct fixture *f, const char *method, const char *path, const 
     return reply;
 }
 
+void call_and_break_off(struct fixture *f, const char *method, const char *path,
+                        const char *body, enum op_verb verb)
+{
+    unsigned long before = memory_store_count(f->ms, verb);
+    struct client c = connect_client(f);
+
+    memory_store_hold(f->ms);
+    send_call(&c, method, path, body);
+    AWAIT(f, memory_store_count(f->ms, verb) == before + 1);
+    reset(&c);
+    fixture_pass(f, 100);
+    memory_store_unhold(f->ms);
+    AWAIT(f, memory_store_in_flight(f->ms) == 0);
+    AWAIT(f, http_stats(f->http)->connections == 0);
+}
+
 const char *json_of(const char *reply)
 {
     const char *end = strstr(reply, "\r\n\r\n");

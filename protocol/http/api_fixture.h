@@ -12,6 +12,11 @@ void send_call(struct client *c, const char *method, const char *path, const cha
 /* A request on a connection of its own, and its reply, borrowed until the next one. */
 const char *call(struct fixture *f, const char *method, const char *path, const char *body);
 
+/* A request whose client breaks off, which is noticed, while the store has its first operation,
+ * of this verb; until that, and all that follows, is done. */
+void call_and_break_off(struct fixture *f, const char *method, const char *path,
+                        const char *body, enum op_verb verb);
+
 /* The JSON of a reply. */
 const char *json_of(const char *reply);
 

@@ -77,16 +77,9 @@ static void write_a_long_history(struct fixture *f)
 static void asks_no_further_for_a_client_that_has_gone(void **state)
 {
     struct fixture *f = *state;
-    struct client c = connect_client(f);
 
     write_a_long_history(f);
-    memory_store_hold(f->ms);
-    send_call(&c, "GET", HISTORY "?limit=1000", NULL);
-    AWAIT(f, memory_store_count(f->ms, OP_TRACE) == 1);
-    reset(&c);
-    fixture_pass(f, 100);
-    memory_store_unhold(f->ms);
-    AWAIT(f, memory_store_in_flight(f->ms) == 0);
+    call_and_break_off(f, "GET", HISTORY "?limit=1000", NULL, OP_TRACE);
     assert_int_equal(memory_store_count(f->ms, OP_TRACE), 1);
 }
 

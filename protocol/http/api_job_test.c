@@ -186,16 +186,9 @@ static void tells_what_may_have_happened(void **state)
 static void survives_a_client_that_leaves_before_the_answer(void **state)
 {
     struct fixture *f = *state;
-    struct client c = connect_client(f);
 
     push(f, "t", "{\"id\":\"1\",\"body\":\"b\"}");
-    memory_store_hold(f->ms);
-    send_call(&c, "DELETE", JOB, NULL);
-    AWAIT(f, memory_store_count(f->ms, OP_CANCEL) == 1);
-    reset(&c);
-    fixture_turn(f);
-    memory_store_unhold(f->ms);
-    AWAIT(f, memory_store_in_flight(f->ms) == 0);
+    call_and_break_off(f, "DELETE", JOB, NULL, OP_CANCEL);
     assert_string_equal(state_of(f, "t", "1"), "");
 }
 

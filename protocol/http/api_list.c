@@ -23,9 +23,7 @@ static struct bytes take_jobs(struct page *page)
 void api_list(struct exchange *x)
 {
     static const struct page_kind kind = {
-        .begin = "{\"jobs\":[",
-        .more = "],\"next\":",
-        .finish = "]}",
+        .member = "jobs",
         .limit_default = OP_LIST_MAX,
         .limit_max = OP_LIST_MAX,
         .steps_max = 16, /* tombstones may fill one */

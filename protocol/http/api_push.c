@@ -6,20 +6,26 @@
 #include "protocol/http/routes.h"
 #include "protocol/json_walk.h"
 
-static struct op push_op(const struct api_push *push)
+static enum status read_push(struct bytes object, struct op *op, struct api_why *why)
 {
-    return (struct op){
+    struct api_push push;
+    enum status status = api_decode_push(object, &push, why);
+
+    if (status)
+        return status;
+    *op = (struct op){
         .verb = OP_PUSH,
-        .id = push->id,
-        .in.push = {.body = push->body,
-                    .delay_ms = push->delay_ms,
-                    .at_ms = push->at_ms,
-                    .ttr_ms = push->ttr_ms,
-                    .ttl_ms = push->ttl_ms,
-                    .rules = push->rules,
-                    .mode = push->mode,
-                    .given = push->given},
+        .id = push.id,
+        .in.push = {.body = push.body,
+                    .delay_ms = push.delay_ms,
+                    .at_ms = push.at_ms,
+                    .ttr_ms = push.ttr_ms,
+                    .ttl_ms = push.ttl_ms,
+                    .rules = push.rules,
+                    .mode = push.mode,
+                    .given = push.given},
     };
+    return STATUS_OK;
 }
 
 /* ---- one job ---- */
@@ -36,34 +42,28 @@ static void answer_pushed(struct exchange *x, const struct op *op)
 
 static void push_one(struct exchange *x, struct bytes object)
 {
-    struct api_push push;
     struct api_why why;
-    enum status status = api_decode_push(object, &push, &why);
     struct op op;
+    enum status status = read_push(object, &op, &why);
 
-    if (status) {
+    if (status)
         api_refuse(x, status, &why);
-        return;
-    }
-    op = push_op(&push);
-    api_call(x, &op, answer_pushed);
+    else
+        api_call(x, &op, answer_pushed);
 }
 
 /* ---- lists ---- */
 
 static void push_item(struct batch *b, struct bytes object)
 {
-    struct api_push push;
     struct api_why why;
-    enum status status = api_decode_push(object, &push, &why);
     struct op op;
+    enum status status = read_push(object, &op, &why);
 
-    if (status) {
+    if (status)
         batch_refuse(b, status, &why);
-        return;
-    }
-    op = push_op(&push);
-    batch_submit(b, &op);
+    else
+        batch_submit(b, &op);
 }
 
 static void push_all(struct exchange *x, struct bytes jobs)

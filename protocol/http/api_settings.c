@@ -20,11 +20,12 @@ static int64_t paused_until(const struct settings_row *row, int64_t now_ms)
 static void answer_settings(struct exchange *x, const struct op *op)
 {
     const struct settings_row *row = &op->out.settings.rows[0];
-    struct topic_settings effective;
+    struct topic_settings configured, effective;
     struct buf json = BUF_INIT;
 
+    queue_configured_settings(x->http->queue, x->topic, &configured);
     queue_settings(x->http->queue, x->topic, &effective);
-    api_add_settings(&json, row, &effective, paused_until(row, op->now_ms));
+    api_add_settings(&json, row, &configured, &effective, paused_until(row, op->now_ms));
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);
 }
@@ -120,7 +121,7 @@ static struct bytes take(struct page *page)
         int64_t until_ms = paused_until(row, op->now_ms);
 
         if (row->settings.set || until_ms)
-            api_add_settings(page_next_row(page), row, NULL, until_ms);
+            api_add_own_settings(page_next_row(page), row, until_ms);
     }
     return op->out.settings.next;
 }
@@ -128,9 +129,7 @@ static struct bytes take(struct page *page)
 void api_list_settings(struct exchange *x)
 {
     static const struct page_kind kind = {
-        .begin = "{\"topics\":[",
-        .more = "],\"cursor\":",
-        .finish = "],\"cursor\":null}",
+        .member = "topics",
         .limit_default = 100,
         .limit_max = 1000,
         .steps_max = 256,

@@ -15,11 +15,12 @@
 
 static void shows_what_is_built_in_where_nothing_is_set(void **state)
 {
-    assert_reply(call(*state, "GET", SETTINGS, NULL), 200,
-                 "{\"topic\":\"t\",\"own\":{},\"effective\":{\"ttr_ms\":60000,"
-                 "\"priority\":1024,\"max_tries\":0,\"backoff\":" NONE ",\"ttl_ms\":0,"
-                 "\"dead_max\":0,\"dead_age_ms\":0,\"history\":false},\"paused\":false,"
-                 "\"paused_until_ms\":null}");
+    assert_reply(
+        call(*state, "GET", SETTINGS, NULL), 200,
+        "{\"topic\":\"t\",\"own\":{},\"configured\":{},\"effective\":{\"ttr_ms\":60000,"
+        "\"priority\":1024,\"max_tries\":0,\"backoff\":" NONE ",\"ttl_ms\":0,"
+        "\"dead_max\":0,\"dead_age_ms\":0,\"history\":false},\"paused\":false,"
+        "\"paused_until_ms\":null}");
 }
 
 static void sets_some_and_leaves_the_others(void **state)
@@ -27,10 +28,12 @@ static void sets_some_and_leaves_the_others(void **state)
     struct fixture *f = *state;
 
     assert_has(call(f, "PATCH", SETTINGS, "{\"ttr_ms\":5000,\"max_tries\":3}"),
-               "\"own\":{\"ttr_ms\":5000,\"max_tries\":3},\"effective\":{\"ttr_ms\":5000,"
+               "\"own\":{\"ttr_ms\":5000,\"max_tries\":3},\"configured\":{},\"effective\":{"
+               "\"ttr_ms\":5000,"
                "\"priority\":1024,\"max_tries\":3,");
     assert_has(call(f, "PATCH", SETTINGS, "{\"ttr_ms\":null,\"priority\":7}"),
-               "\"own\":{\"priority\":7,\"max_tries\":3},\"effective\":{\"ttr_ms\":60000,"
+               "\"own\":{\"priority\":7,\"max_tries\":3},\"configured\":{},\"effective\":{"
+               "\"ttr_ms\":60000,"
                "\"priority\":7,");
     assert_has(call(f, "GET", SETTINGS, NULL), "\"own\":{\"priority\":7,\"max_tries\":3},");
 }
@@ -102,8 +105,22 @@ static void pauses_for_a_while_or_until_a_time(void **state)
                  "{\"paused\":true,\"paused_until_ms\":1900000900000}");
     assert_has(call(f, "GET", SETTINGS, NULL),
                "\"paused\":true,\"paused_until_ms\":1900000900000}");
-    assert_reply(call(f, "POST", "/v1/topics/t/pause", "{\"until_ms\":1}"), 200,
-                 "{\"paused\":false,\"paused_until_ms\":null}");
+}
+
+/* Whoever gives such a time has made a mistake: it ends no pause. */
+static void refuses_a_pause_until_a_time_that_is_past(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    memory_store_set_now(f->ms, 1900000000000);
+    call(f, "POST", "/v1/topics/t/pause", "{}");
+    reply = call(f, "POST", "/v1/topics/t/pause", "{\"until_ms\":1}");
+    assert_error(reply, 400, "out_of_range");
+    assert_has(reply, "until_ms: that is past");
+    assert_error(call(f, "POST", "/v1/topics/t/pause", "{\"until_ms\":1900000000000}"), 400,
+                 "out_of_range");
+    assert_has(call(f, "GET", SETTINGS, NULL), "\"paused\":true,\"paused_until_ms\":null}");
 }
 
 static void says_what_is_wrong_with_a_pause(void **state)
@@ -125,19 +142,19 @@ static void lists_the_topics_that_have_any(void **state)
     char path[1200] = "/v1/settings?limit=1";
     unsigned pages = 0, set = 0, paused = 0;
 
-    assert_reply(call(f, "GET", "/v1/settings", NULL), 200, "{\"topics\":[],\"cursor\":null}");
+    assert_reply(call(f, "GET", "/v1/settings", NULL), 200, "{\"topics\":[],\"next\":null}");
     call(f, "PATCH", SETTINGS, "{\"ttr_ms\":5000}");
     call(f, "POST", "/v1/topics/p/pause", "{}");
     push(f, "neither", "{\"body\":\"\"}");
-    for (const char *cursor = ""; strcmp(cursor, "null") != 0;) {
+    for (const char *next = ""; strcmp(next, "null") != 0;) {
         const char *reply = call(f, "GET", path, NULL);
 
         assert_null(strstr(reply, "neither"));
         set += strstr(reply, "{\"topic\":\"t\",\"own\":{\"ttr_ms\":5000},\"paused\":false,") !=
                NULL;
         paused += strstr(reply, "{\"topic\":\"p\",\"own\":{},\"paused\":true,") != NULL;
-        cursor = member_of(reply, "cursor");
-        snprintf(path, sizeof(path), "/v1/settings?limit=1&cursor=%s", cursor);
+        next = member_of(reply, "next");
+        snprintf(path, sizeof(path), "/v1/settings?limit=1&cursor=%s", next);
         assert_true(++pages < 20);
     }
     assert_true(set >= 1 && paused >= 1);
@@ -167,6 +184,7 @@ int main(void)
         TEST(a_push_takes_from_them_what_it_leaves_out),
         TEST(pauses_until_it_is_resumed),
         TEST(pauses_for_a_while_or_until_a_time),
+        TEST(refuses_a_pause_until_a_time_that_is_past),
         TEST(says_what_is_wrong_with_a_pause),
         TEST(lists_the_topics_that_have_any),
         TEST(tells_why_the_store_has_no_settings),

@@ -150,16 +150,10 @@ static void says_how_far_it_came_before_the_store_went_away(void **state)
 static void stops_when_its_client_has_left(void **state)
 {
     struct fixture *f = *state;
-    struct client c = connect_client(f);
+    const char *all = "{\"states\":[\"ready\"],\"limit\":1000}";
 
     push_ready(f, 1000);
-    memory_store_hold(f->ms);
-    send_call(&c, "POST", PURGE, "{\"states\":[\"ready\"],\"limit\":1000}");
-    AWAIT(f, memory_store_count(f->ms, OP_PURGE) == 1);
-    reset(&c);
-    fixture_pass(f, 100);
-    memory_store_unhold(f->ms);
-    AWAIT(f, memory_store_in_flight(f->ms) == 0);
+    call_and_break_off(f, "POST", PURGE, all, OP_PURGE);
     assert_int_equal(memory_store_count(f->ms, OP_PURGE), 1);
     assert_true(atoi(member_of(call(f, "GET", "/v1/topics/t", NULL), "ready")) > 0);
 }

@@ -55,9 +55,7 @@ static struct bytes take_topics(struct page *page)
 void api_topics(struct exchange *x)
 {
     static const struct page_kind kind = {
-        .begin = "{\"topics\":[",
-        .more = "],\"cursor\":",
-        .finish = "],\"cursor\":null}",
+        .member = "topics",
         .limit_default = 100,
         .limit_max = 1000,
         .steps_max = 256, /* buckets are often empty */

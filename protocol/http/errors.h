@@ -35,7 +35,7 @@
     X(SLOW,          408, "request_timeout",     "the request took too long to arrive (limits.request_time)") \
     X(DUPLICATE,     409, "duplicate",           "a job with this id is alive in the topic")   \
     X(NOT_RESERVED,  409, "not_reserved",        "the job is not reserved")                    \
-    X(NOT_OWNER,     409, "not_owner",           "the lease has expired; the job belongs to another hand-over") \
+    X(NOT_OWNER,     409, "not_owner",           "the lease is over: the job was, or will be, handed out again; stop working on it") \
     X(WRONG_STATE,   409, "wrong_state",         "the job is not in a state from which this is done") \
     X(TOO_LARGE,     413, "too_large",           "the request's body is larger than this path takes") \
     X(JOB_TOO_LARGE, 413, "too_large",           "the job's body is larger than limits.body_bytes") \
@@ -50,6 +50,8 @@
     X(CROWDED,       503, "too_many",            "too many connections (limits.connections); try again later") \
     X(BODIES,        503, "too_many",            "too many bytes of requests at once (limits.http_bodies_bytes); try again later") \
     X(TOO_MANY,      503, "too_many",            "too many requests at once; try again later") \
+    X(SWEEPS,        503, "too_many",            "too many kicks and purges go on at once; try again when one has ended") \
+    X(TRACES,        503, "too_many",            "too many histories are being read at once; try again in a moment") \
     X(UNKNOWN,       504, "unknown",             "the store did not answer; the operation may have happened") \
     X(VERSION,       505, "version_not_supported", "HTTP/1.0 and HTTP/1.1 are understood")
 /* clang-format on */

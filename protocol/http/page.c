@@ -16,8 +16,12 @@ static void page_free(struct page *page)
 
 /* ---- cursors ---- */
 
-static void add_cursor(struct page *page)
+static void add_next(struct page *page)
 {
+    if (page->place >= page->end) {
+        buf_add_text(&page->json, "null");
+        return;
+    }
     buf_printf(&page->json, "\"%u.", page->place);
     for (size_t i = 0; i < page->after.len; i++)
         buf_printf(&page->json, "%02x", (unsigned char)page->after.at[i]);
@@ -68,13 +72,9 @@ static void refuse_cursor(struct page *page)
 
 static void finish(struct page *page)
 {
-    if (page->place < page->end) {
-        buf_add_text(&page->json, page->kind->more);
-        add_cursor(page);
-        buf_add_char(&page->json, '}');
-    } else {
-        buf_add_text(&page->json, page->kind->finish);
-    }
+    buf_add_text(&page->json, "],\"next\":");
+    add_next(page);
+    buf_add_char(&page->json, '}');
     exchange_reply_json(page->x, 200, buf_bytes(&page->json));
     page_free(page);
 }
@@ -166,6 +166,6 @@ void page_reply(struct exchange *x, const struct page_kind *kind, enum op_verb v
         refuse_cursor(page);
         return;
     }
-    buf_add_text(&page->json, kind->begin);
+    buf_printf(&page->json, "{\"%s\":[", kind->member);
     ask(page);
 }

@@ -1,9 +1,10 @@
 /* A page of a long list, put together from the store's answers. The list lies in places, one
  * after the other: buckets, or the states of jobs.
  *
- * A cursor says where to go on: the number of the place and, behind a point and in hexadecimal,
- * what the store's last answer in it ended with, if there is more behind. A page ends when it
- * is full, or has taken long enough.
+ * An answer is {"jobs":[...],"next":"2.61"}: `next` is for the query's `cursor`, and null
+ * behind the last place. It says where to go on: the number of the place and, behind a point
+ * and in hexadecimal, what the store's last answer in it ended with, if there is more behind. A
+ * page ends when it is full, or has taken long enough.
  */
 #ifndef DUEQ_PROTOCOL_HTTP_PAGE_H
 #define DUEQ_PROTOCOL_HTTP_PAGE_H
@@ -25,9 +26,7 @@ struct page {
 };
 
 struct page_kind {
-    const char *begin;  /* "{\"rows\":[" */
-    const char *more;   /* "],\"next\":": the cursor follows, and a brace */
-    const char *finish; /* instead, behind the last page */
+    const char *member; /* the list's name in the answer: "jobs" */
     unsigned limit_default, limit_max;
     unsigned steps_max;
 

@@ -1,10 +1,10 @@
 -- audit: is each of the topic's jobs in exactly one place, and each place's a job? A page of them.
 --
--- KEYS   j, and by rule all others: the name of j with another letter
--- ARGV   topic, the last answer's next ('': from the first), limit
--- answer code, now, wait (always -1), next ('': no more), how much it looked at, then for each
+-- KEYS   j f, and by rule all others: the name of j with another letter
+-- ARGV   topic, the last answer's next ('': from the first), limit, the leader's token
+-- answer code, now, wait (always -1); where it is FENCED, the token seen; else next ('': no more), how much it looked at, then for each
 --        suspect: id ('': the topic itself), number of the damage
--- USES   now beside priority expires is_ours damage
+-- USES   now fenced beside priority expires is_ours damage
 --
 -- First the topic, then its jobs, then the places, each by its own cursor: `phase:cursor`. What is
 -- found may be over, or not yet, when it is told; only repair says for sure. And what has no room in
@@ -15,12 +15,14 @@
 -- takes its time in the middle of a list, so a call looks at as many jobs as about PROBES steps are
 -- enough for. (What is behind PROBES_MAX is taken for sound: a page of a small hash is all of it,
 -- but then its list is long only by tombstones.) The bodies of p are not read, for they are large:
--- of many, some are looked at by chance.
+-- of many, some are looked at by chance. And a stray entry in the middle of a large q, which repair
+-- does not find, is not told again and again: it goes when it comes first, as tombstones do.
 
 local j = KEYS[1]
 local topic, after, limit = ARGV[1], ARGV[2], math.min(tonumber(ARGV[3]), 100)
 local PAGE, PROBES, PROBES_MAX, SHORT = 200, 100, 1200, 1000
 local STEPS = 5 -- a job, about
+local IN_SIGHT = 500 -- of repair: so many of q from both ends on
 
 local key = {}
 for letter in string.gmatch('pdrqvxe', '.') do
@@ -148,6 +150,7 @@ end
 
 -- ---- the places ----
 
+-- judge: of the job's value (false: there is none), the score and the member.
 local function look_at_set(letter, judge, first)
     return function(cursor)
         local page = call('ZSCAN', key[letter], cursor, 'COUNT', PAGE)
@@ -157,11 +160,8 @@ local function look_at_set(letter, judge, first)
         end
         local values = #ids > 0 and call('HMGET', j, unpack(ids)) or {}
         for i, id in ipairs(ids) do
-            local value = values[i]
-            if not value then
-                suspect(id, NO_JOB)
-            elseif is_ours(value) then
-                suspect(id, judge(value, page[2][2 * i], page[2][2 * i - 1]))
+            if not values[i] or is_ours(values[i]) then
+                suspect(id, judge(values[i], page[2][2 * i], page[2][2 * i - 1]))
             end
         end
         return page[1], #ids
@@ -170,17 +170,24 @@ end
 
 local function holds(state)
     return function(value)
-        return byte(value) % 8 == state and NONE or TWO_PLACES
+        return not value and NO_JOB or byte(value) % 8 == state and NONE or TWO_PLACES
     end
 end
 
+local function is_in_sight(member)
+    local rank = call('ZRANK', key.q, member)
+    return rank and math.min(rank, call('ZCARD', key.q) - rank - 1) < IN_SIGHT
+end
+
 local function is_ranked(value, score, member)
-    local is_right = byte(value) % 8 == READY and sub(value, 14, 19) == sub(member, 1, 6)
-    return is_right and priority(value) == tonumber(score) and NONE or TWO_PLACES
+    if value and byte(value) % 8 == READY and sub(value, 14, 19) == sub(member, 1, 6) then
+        return priority(value) == tonumber(score) and NONE or TWO_PLACES
+    end
+    return not is_in_sight(member) and NONE or value and TWO_PLACES or NO_JOB
 end
 
 local function is_watched(value, score)
-    return watched_until(value) == tonumber(score) and NONE or NO_EXPIRY
+    return not value and NO_JOB or watched_until(value) == tonumber(score) and NONE or NO_EXPIRY
 end
 
 -- The cursor counts the pages that are left: all of a few, or three times as many as would hold

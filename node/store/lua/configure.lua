@@ -2,30 +2,34 @@
 --
 -- KEYS   c t a r q
 -- ARGV   topic, mask (bit n: setting n becomes what is given, or unset), settings, packed
---        (node/store/settings.h), pause: 0 as it is, 1 until the time given, 2 for some ms, ms
+--        (node/store/settings.h), pause: 0 as it is, 1 until the time given (0: none), 2 for some
+--        ms, ms
 -- answer code, now, wait, the settings as they are now, packed ('': none)
 -- USES   now wake event
 --
 -- All nodes hear of it: `=topic`. And where a pause ends, or its end comes closer, those who wait
 -- for jobs do. The scan is called where it may have to let dead jobs go, and for the pause's end;
 -- but a topic without jobs has no events: the push that makes it one plans the end.
+--
+-- One more row of c is refused by a Redis without memory left, as a push is: else there could be any
+-- number of them. A change of a row may lead jobs to their end, and goes on.
 
 local c, t, a, r, q = unpack(KEYS)
 local topic, mask, given, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local FOREVER, NOTHING = 281474976710655, string.rep('\0', 45)
 local FIELDS = {{9, 12}, {13, 16}, {17, 18}, {19, 28}, {29, 34}, {35, 38}, {39, 44}, {45, 45}}
 
-local row = call('HGET', c, topic)
-row = row and #row == 45 and row or NOTHING -- else not ours
+local found = call('HGET', c, topic)
+local row = found and #found == 45 and found or NOTHING -- else not ours
 local old = parse('>I6', row)
 local until_ms = old
 if mode == '1' then
     until_ms = parse('>I6', given)
+    if until_ms > 0 and until_ms <= now then
+        return {OUT_OF_RANGE, now, -1}
+    end
 elseif mode == '2' then
     until_ms = math.min(now + tonumber(ARGV[5]), FOREVER)
-end
-if mode ~= '0' and until_ms <= now then
-    until_ms = 0
 end
 
 local sets, fields = 0, ''
@@ -62,7 +66,9 @@ wake(c, '=' .. topic)
 if is_shorter then
     wake(c, topic)
 end
-call('ZREM', t, '') -- even if Redis is full
+if found or new == NOTHING then
+    call('ZREM', t, '') -- even if Redis is full
+end
 local wait = at < math.huge and event(t, topic, at) or -1
 if new == NOTHING then
     call('HDEL', c, topic)

@@ -1,6 +1,6 @@
 -- kick: dead jobs become ready again, the oldest first.
 --
--- KEYS   j r x n q t
+-- KEYS   j r x n q
 -- ARGV   topic, died at or after (0: any time), died before (0: any time), limit
 -- answer code, now, wait (always -1), how many, 1: there are more
 -- USES   now moved due_at revived wake misplaced become_ready

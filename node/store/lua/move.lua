@@ -3,7 +3,7 @@
 -- KEYS   j r d v x t n o q
 -- ARGV   topic, id, and packed as '>I6I6B': delay ms, at ms (0: delay counts), the states from
 --        which this is done, as the sum of their 2^state
--- answer code, now, wait, due
+-- answer code, now, wait, due, 1: it was ready already, and stays as it is
 -- USES   now owns wake event moved due_at priority beside place_of make_ready revived
 --
 -- A dead job begins anew: no try counted, and no ttl. One that is ready and stays so is left as
@@ -24,7 +24,7 @@ if math.floor(mask / 2 ^ state) % 2 == 0 then
 elseif due - now > DELAY_MAX then
     return {OUT_OF_RANGE, now, -1}
 elseif state == READY and due <= now then
-    return {OK, now, -1, (parse('>I6', value, 8))}
+    return {OK, now, -1, (parse('>I6', value, 8)), 1}
 end
 
 local place, member = place_of(j, topic, id, value)
@@ -58,4 +58,4 @@ end
 if is_owner then
     call('HDEL', o, id)
 end
-return {OK, now, wait, due}
+return {OK, now, wait, due, 0}

@@ -1,9 +1,10 @@
 -- repair: a job, or its topic, is looked at exactly, and put in order.
 --
--- KEYS   j, and by rule all others: the name of j with another letter
--- ARGV   topic, id ('': the topic itself)
--- answer code, now, wait, number of the damage (0: it was sound, and nothing was done)
--- USES   now beside priority expires moved wake event index_from is_ours damage
+-- KEYS   j f, and by rule all others: the name of j with another letter
+-- ARGV   topic, id ('': the topic itself), 1: with '', the scan is to look at the topic now; the
+--        leader's token
+-- answer code, now, wait; where it is FENCED, the token seen; else number of the damage (0: it was sound, and nothing was done)
+-- USES   now fenced beside priority expires moved wake event index_from is_ours damage
 --
 -- The header is believed before the places (doc/store.md, Repair). All is read; from that follows
 -- what is wrong, and what the job has to be and where; then every place is made to say so. Of
@@ -15,7 +16,7 @@
 -- q no more than LOOK_MAX are looked through: what is left is dropped when it comes first.
 
 local j = KEYS[1]
-local topic, id = ARGV[1], ARGV[2]
+local topic, id, calls_scan = ARGV[1], ARGV[2], ARGV[3] == '1'
 local LOOK_MAX = 1000
 
 local key = {}
@@ -28,7 +29,11 @@ local t, a, n, o = bucket .. 't', bucket .. 'a', bucket .. 'n', bucket .. 'o'
 if id == '' then
     local damage, first = topic_damage(key, j, t, a, topic)
     local wait, has_jobs = -1, call('HLEN', j) > 0
-    if damage ~= NONE then
+    calls_scan = calls_scan and has_jobs
+    if calls_scan then
+        first = now
+    end
+    if damage ~= NONE or calls_scan then
         call('ZREM', t, '') -- even if Redis is full
         if first < math.huge then
             wait = event(t, topic, first)

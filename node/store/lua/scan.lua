@@ -1,32 +1,37 @@
 -- scan: what is due in this bucket moves: delayed jobs to ready, reservations that ran out to ready
 -- or delayed, and what is used up or expired to dead; dead ones beyond their topic's limits go.
 --
--- KEYS   t n a c h, and by rule the bucket's o and the topics' own: the name of t with o, or with
+-- KEYS   t n a c h f, and by rule the bucket's o and the topics' own: the name of t with o, or with
 --        j, p, d, r, q, v, x, e for its letter
 -- ARGV   limit: move at most so many jobs; the node's name and bytes the history may take (0: none
---        is written); then for each rule of the configuration: pattern, settings, packed
--- answer code, now, wait (always -1), moved, reservations that ran out, of them dead for their
+--        is written); then for each rule of the configuration: pattern, settings, packed; last
+--        the leader's token
+-- answer code, now, wait (always -1); where it is FENCED, the token seen; else moved, reservations that ran out, of them dead for their
 --        tries, dead for their ttl, dead ones deleted, ms to the bucket's next event (0: more is
 --        due now; -1: there is none), number of topics left alone, what is wrong with the first of
 --        them (''), then the lateness of each delayed job that became ready
--- USES   now moved wake become_ready
+-- USES   now fenced moved wake become_ready
 --
 -- Topics come in the order of their next event. First the plan is made for all of them, by reading
 -- alone; then it is carried out. Where a due job is missing, or not in the state its place says,
 -- its whole topic is left alone and looked at again a second later: it must not stop the others.
--- One that has no job any more is let go, with the tombstones in its r.
+-- One that has no job any more is let go, with the tombstones in its r. Of the others, tombstones go
+-- that stand at the head of r, where nobody pops; but to look for them costs, and most have none: so
+-- it is done in one ms of TRIM_EVERY, where r is written anyway. (A prime, so that no rhythm of the
+-- scans passes it by.)
 --
 -- What is due and expired at once dies. What dies here counts against its topic's limits at once,
 -- but is not among those that go: a dead job stays for one scan at least.
 
 local t, n, a, c, h = unpack(KEYS)
 local left, node, history_bytes = math.min(tonumber(ARGV[1]), 1000), ARGV[2], tonumber(ARGV[3])
-local TOPICS_MAX, RETRY_MS, NONE = 100, 1000, {}
+local TOPICS_MAX, RETRY_MS, TRIM_EVERY, NONE = 100, 1000, 17, {}
 local DUE, TIMED_OUT, DIED = 2, 7, 9 -- enum job_event
 local bucket, until_now = sub(t, 1, -2), format('%d', now)
 local o = bucket .. 'o'
-local has_rules = #ARGV > 3
+local has_rules = #ARGV > 4
 local has_ttl, has_rows = false, false -- may one of the topics have an e? or settings?
+local tombstones = false -- by plan, how many to drop from the head of r
 
 -- ---- the plan ----
 
@@ -120,6 +125,11 @@ local function read_the_rest(plan)
     plan.q = (more or plan.batch.ranks) and bucket .. 'q:' .. plan.topic
     plan.wakes = batch_wakes(plan.batch, plan.r, plan.q)
         or plan.settings and plan.settings.row_after_pause
+    if now % TRIM_EVERY == 0 and #plan.batch.ids > plan.batch.ranked then
+        -- HERE names_ready tombstones
+        tombstones = tombstones or {} -- a 17th field of a plan would double its table
+        tombstones[plan] = tombstones_at_head(plan.j, plan.r)
+    end
     if more then
         pruned = #more.pruned
         if #more.bodies > 0 then
@@ -240,6 +250,9 @@ local function carry_out(plan)
     end
     if plan.timed_out > 0 then
         call('ZREMRANGEBYRANK', plan.v, 0, plan.timed_out - 1)
+    end
+    if tombstones and (tombstones[plan] or 0) > 0 then
+        call('LTRIM', plan.r, tombstones[plan], -1)
     end
     if plan.next < math.huge then
         call('ZADD', t, format('%d', plan.next), plan.topic)

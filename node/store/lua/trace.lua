@@ -9,10 +9,18 @@
 
 local h = KEYS[1]
 local topic, id, before, limit = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local LOOK_MAX, LINE_HEAD = 1000, 16
+local LOOK_MAX, LINE_HEAD, NAME_MAX = 1000, 16, 200
 
-if before ~= '' and not string.match(before, '^%d+%-%d+$') then
+-- A stream's ids are two numbers of 64 bits, and its first one is 0-1.
+local function is_cursor(text)
+    local ms, number = string.match(text, '^(%d+)%-(%d+)$')
+    return ms and #ms < 20 and #number < 20 and string.find(text, '[1-9]')
+end
+
+if before ~= '' and not is_cursor(before) then
     return {OUT_OF_RANGE, now, -1}
+elseif #topic > NAME_MAX or #id > NAME_MAX then
+    return {OK, now, -1, ''} -- such names have no room in a line
 end
 local wanted = char(#topic) .. topic .. char(#id) .. id
 local last = LINE_HEAD + #wanted

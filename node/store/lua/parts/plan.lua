@@ -18,11 +18,11 @@ local function more_of(plan)
     return plan.more
 end
 
--- The settings of the configuration's rules that match, first first: behind ARGV 3 they are, each
+-- The settings of the configuration's rules that match, first first: behind ARGV 3 they are, before the last, each
 -- behind its pattern.
 local function rules_for(topic)
     local rules = {}
-    for i = 4, #ARGV, 2 do
+    for i = 4, #ARGV - 1, 2 do
         local pattern = ARGV[i]
         local is_prefix = sub(pattern, -1) == '*'
         if pattern == topic or is_prefix and sub(topic, 1, #pattern - 1) == sub(pattern, 1, -2) then
@@ -52,16 +52,16 @@ local function plan_settings(plan, row, history_bytes)
 end
 
 -- A line of the history. Who had the job is in its value. One whose names are longer than dueq
--- gives them has none: they have no room in it.
+-- gives them has none: they have no room in it. Of a holder that long, its beginning has.
 local function plan_line(plan, event, death, at, id, value)
-    local NAME_MAX = 200
+    local NAME_MAX, HOLDER_MAX = 200, 96
     if #plan.topic > NAME_MAX or #id > NAME_MAX then
         return
     end
     local lines, client = more_of(plan).lines, ''
     if byte(value) >= 128 and event ~= DUE then
         local from = byte(value) % 128 >= 64 and 47 or 25
-        client = sub(value, from + 1, from + (byte(value, from) or 0))
+        client = sub(value, from + 1, from + math.min(byte(value, from) or 0, HOLDER_MAX))
     end
     lines[#lines + 1] = history_line(event, death, at, parse('>I2', value, 2), plan.topic, id,
         node, client)

@@ -1,0 +1,146 @@
+#include "node/queue/engine.h"
+
+#include <stdlib.h>
+
+static struct queue *queue_of(struct core *core)
+{
+    return CONTAINER_OF(core, struct queue, core);
+}
+
+/* ---- what the parts must know of each other's operations ---- */
+
+static void before_send(struct core *core, const struct op *op)
+{
+    deliveries_before(&queue_of(core)->deliveries, op);
+}
+
+/* By an operation on it alone; the scan counts its own. What has lost its body is dead from its
+ * repair on. */
+static void count_death(struct queue_stats *stats, const struct op *op)
+{
+    if ((op->verb == OP_RELEASE || op->verb == OP_BURY) && op->status == STATUS_OK &&
+        op->out.change.death != DEATH_NONE)
+        stats->died[op->out.change.death]++;
+    if (op->verb == OP_REPAIR && op->status == STATUS_OK &&
+        op->out.repair.damage == DAMAGE_NO_BODY)
+        stats->died[DEATH_DAMAGED]++;
+}
+
+static void after_answer(struct core *core, const struct op *op)
+{
+    struct queue *q = queue_of(core);
+
+    if (op->wait_ms >= 0)
+        scanner_hint(&q->scanner, op->bucket, op->wait_ms);
+    deliveries_after(&q->deliveries, op);
+    settings_reader_after(&q->settings_reader, op);
+    history_after(&q->history, op);
+    count_death(&core->stats, op);
+}
+
+static void on_end(struct core *core)
+{
+    lifecycle_check_stopped(queue_of(core));
+}
+
+/* ---- what the store says unasked ---- */
+
+static void on_ready(void *arg, struct bytes topic)
+{
+    struct queue *q = arg;
+
+    waiters_wake(&q->waiters, topic);
+}
+
+static void on_settings(void *arg, struct bytes topic)
+{
+    struct queue *q = arg;
+
+    settings_reader_refresh(&q->settings_reader, topic);
+}
+
+static void on_up(void *arg)
+{
+    struct queue *q = arg;
+
+    settings_reader_set_store(&q->settings_reader, true);
+    reconciler_set_store(&q->reconciler, true);
+    censuses_set_store(&q->censuses, true);
+    waiters_wake_all(&q->waiters);
+    if (q->scanner.is_active)
+        scanner_scan_all(&q->scanner);
+}
+
+/* What is sent meanwhile is held by the store, or fails. */
+static void on_down(void *arg)
+{
+    struct queue *q = arg;
+
+    settings_reader_set_store(&q->settings_reader, false);
+    reconciler_set_store(&q->reconciler, false);
+    censuses_set_store(&q->censuses, false);
+}
+
+/* ---- all parts together ---- */
+
+struct queue *queue_new(const struct queue_options *options, struct store *store,
+                        struct timers *timers)
+{
+    struct queue *q = calloc(1, sizeof(*q));
+
+    if (!q)
+        abort();
+    core_init(&q->core, options, store, timers);
+    q->core.before = before_send;
+    q->core.after = after_answer;
+    q->core.on_end = on_end;
+    lifecycle_init(q);
+    scanner_init(&q->scanner, &q->core);
+    handovers_init(&q->handovers, &q->core);
+    censuses_init(&q->censuses, &q->core);
+    settings_cache_init(&q->settings, &q->core);
+    settings_reader_init(&q->settings_reader, &q->core, &q->settings);
+    sweeps_init(&q->sweeps, &q->core);
+    history_init(&q->history, &q->core, &q->settings);
+    traces_init(&q->traces, &q->core, &q->history);
+    reconciler_init(&q->reconciler, &q->core);
+    deliveries_init(&q->deliveries, &q->core, &q->handovers, &q->history);
+    owners_init(&q->owners, &q->core);
+    waiters_init(&q->waiters, &q->core, &q->deliveries, &q->owners);
+    store->events = (struct store_events){
+        .on_ready = on_ready,
+        .on_settings = on_settings,
+        .on_up = on_up,
+        .on_down = on_down,
+        .arg = q,
+    };
+    return q;
+}
+
+void queue_free(struct queue *q)
+{
+    if (!q)
+        return;
+    scanner_fini(&q->scanner);
+    waiters_fini(&q->waiters);
+    deliveries_fini(&q->deliveries);
+    handovers_fini(&q->handovers);
+    censuses_fini(&q->censuses);
+    sweeps_fini(&q->sweeps);
+    settings_reader_fini(&q->settings_reader);
+    traces_fini(&q->traces);
+    reconciler_fini(&q->reconciler);
+    history_fini(&q->history);
+    settings_cache_fini(&q->settings);
+    owners_fini(&q->owners);
+    lifecycle_fini(q);
+    core_fini(&q->core);
+    q->core.store->events = (struct store_events){0};
+    free(q);
+}
+
+void queue_reload(struct queue *q, const struct queue_options *options)
+{
+    q->core.options = *options;
+    reconciler_reload(&q->reconciler);
+}
