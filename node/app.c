@@ -26,7 +26,7 @@ static void on_beat(struct timer *timer)
     struct app *a = CONTAINER_OF(timer, struct app, beat);
 
     channel_send(a->options->channel_fd, CHANNEL_BEAT);
-    timer_arm(&a->loop->timers, timer, a->conf->warden.hang_timeout_ms / BEATS_PER_HANG);
+    timer_arm(&a->loop->timers, timer, a->options->silence_max_ms / BEATS_PER_HANG);
 }
 
 static void print_listener(struct buf *to, const char *name, int fd)
