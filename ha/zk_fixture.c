@@ -207,16 +207,33 @@ unsigned zk_fixture_find(const struct zk_fixture *f, const char *address)
     return 0;
 }
 
+static bool is_of_a_server(const struct zk_fixture *f, int fd)
+{
+    struct sockaddr_in peer = {0};
+    socklen_t len = sizeof(peer);
+
+    if (getpeername(fd, (struct sockaddr *)&peer, &len) || peer.sin_family != AF_INET)
+        return false;
+    for (unsigned i = 0; i < f->count; i++)
+        if (ntohs(peer.sin_port) == f->servers[i].ports[0])
+            return true;
+    return false;
+}
+
 void zk_fixture_cut(struct zk_fixture *f)
 {
-    for (int fd = 0; fd < FDS_MAX; fd++) {
-        struct sockaddr_in peer;
-        socklen_t len = sizeof(peer);
+    for (int fd = 0; fd < FDS_MAX; fd++)
+        if (is_of_a_server(f, fd))
+            shutdown(fd, SHUT_RDWR);
+}
 
-        if (getpeername(fd, (struct sockaddr *)&peer, &len) || peer.sin_family != AF_INET)
-            continue;
-        for (unsigned i = 0; i < f->count; i++)
-            if (ntohs(peer.sin_port) == f->servers[i].ports[0])
-                shutdown(fd, SHUT_RDWR);
+bool zk_fixture_has_answered(struct zk_fixture *f)
+{
+    for (int fd = 0; fd < FDS_MAX; fd++) {
+        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+
+        if (is_of_a_server(f, fd) && poll(&poll_fd, 1, 0) == 1)
+            return true;
     }
+    return false;
 }
