@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,10 +127,12 @@ void zk_fixture_freeze(struct zk_fixture *f, unsigned i, bool is_frozen)
     kill(f->servers[i].pid, is_frozen ? SIGSTOP : SIGCONT);
 }
 
-/* A server that has no quorum says so instead of its mode. */
+/* A server that has no quorum says so instead of its mode. One that has only just begun may take
+ * the question and never answer. */
 static bool serves(const struct zk_server *s)
 {
     struct sockaddr_in at = local(s->ports[0]);
+    struct timeval patience = {.tv_usec = 200000};
     char text[1024];
     size_t len = 0;
     ssize_t got;
@@ -137,6 +140,7 @@ static bool serves(const struct zk_server *s)
 
     if (fd < 0)
         die("socket");
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     if (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && write(fd, "srvr", 4) == 4)
         while (len < sizeof(text) - 1 &&
                (got = read(fd, text + len, sizeof(text) - 1 - len)) > 0)
