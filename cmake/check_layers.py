@@ -37,7 +37,8 @@ LAYERS = {
 }
 
 # Tests and fuzzers may also use the fakes.
-TEST_FILES = ["**_test.c", "**_fuzz.c", "**_fixture.c", "**_fixture.h", "node/store/contract*"]
+TEST_FILES = ["**_test.c", "**_fuzz.c", "**_fixture.c", "**_fixture.h", "node/store/contract*",
+              "ha/coordinator_contract*"]
 TEST_MAY = ["node/store/memory_store.h", "node/store/redis_fixture.h", "node/store/store.h"]
 
 # foreign header: the files that may include it.

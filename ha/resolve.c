@@ -10,23 +10,22 @@
 
 #include "base/list.h"
 
-/* libevent may still hold requests of a lookup when it has answered the last name. */
-#define LINGER_MS 100
-
 struct query {
     struct resolve_lookup *lookup;
     char *name;
     char *port;
     struct buf found; /* "address:port,..." */
     const char *why;  /* none was found; NULL: not answered yet, or there is one */
+    struct evdns_getaddrinfo_request *request; /* NULL: answered */
 };
 
-/* Lives on its own until libevent has answered all of it, even when nobody asks any more. */
+/* Lives until libevent has answered all of it, even when nobody asks any more; and goes in a
+ * turn after that, because libevent is not done with it before. */
 struct resolve_lookup {
     struct resolve *owner; /* NULL: nobody asks any more */
     struct loop *loop;
     struct evdns_base *dns; /* NULL: only addresses */
-    struct timer linger;
+    struct timer farewell;
     unsigned waiting; /* queries not answered yet, and one for the start itself */
     unsigned count;
     struct query queries[];
@@ -53,16 +52,9 @@ static void lookup_free(struct resolve_lookup *l)
     free(l);
 }
 
-static void on_linger(struct timer *timer)
+static void on_farewell(struct timer *timer)
 {
-    lookup_free(CONTAINER_OF(timer, struct resolve_lookup, linger));
-}
-
-static void lookup_leave(struct resolve_lookup *l)
-{
-    l->owner = NULL;
-    if (l->waiting == 0)
-        timer_arm(&l->loop->timers, &l->linger, l->dns ? LINGER_MS : 0);
+    lookup_free(CONTAINER_OF(timer, struct resolve_lookup, farewell));
 }
 
 static void collect(struct resolve *r)
@@ -92,7 +84,7 @@ static void on_timer(struct timer *timer)
     collect(r);
     if (l->waiting == 0) {
         r->lookup = NULL;
-        lookup_leave(l);
+        lookup_free(l);
     } else if (!r->servers.len) {
         return; /* nothing to begin with */
     }
@@ -103,10 +95,7 @@ static void one_less(struct resolve_lookup *l)
 {
     if (--l->waiting > 0)
         return;
-    if (l->owner)
-        timer_arm(&l->loop->timers, &l->owner->timer, 0);
-    else
-        lookup_leave(l);
+    timer_arm(&l->loop->timers, l->owner ? &l->owner->timer : &l->farewell, 0);
 }
 
 /* ---- answers ---- */
@@ -128,6 +117,7 @@ static void on_answer(int error, struct evutil_addrinfo *list, void *arg)
 {
     struct query *q = arg;
 
+    q->request = NULL;
     for (struct evutil_addrinfo *it = list; it; it = it->ai_next)
         if (it->ai_family == AF_INET || it->ai_family == AF_INET6)
             add_found(q, it->ai_addr);
@@ -186,7 +176,7 @@ static void ask(struct query *q)
         (void)evdns_base_resolv_conf_parse(l->dns, DNS_OPTIONS_ALL, l->owner->conf);
     }
     l->waiting++;
-    evdns_getaddrinfo(l->dns, q->name, NULL, &hints, on_answer, q);
+    q->request = evdns_getaddrinfo(l->dns, q->name, NULL, &hints, on_answer, q);
 }
 
 static void begin(struct resolve_lookup *l, const char *servers)
@@ -219,7 +209,7 @@ void resolve_start(struct resolve *r, const char *servers)
     l = must(calloc(1, sizeof(*l) + most * sizeof(l->queries[0])));
     l->owner = r;
     l->loop = r->loop;
-    timer_init(&l->linger, on_linger);
+    timer_init(&l->farewell, on_farewell);
     r->lookup = l;
     timer_arm(&r->loop->timers, &r->timer, RESOLVE_PATIENCE_MS);
     l->waiting = 1;
@@ -227,11 +217,21 @@ void resolve_start(struct resolve *r, const char *servers)
     one_less(l);
 }
 
+static void lookup_abandon(struct resolve_lookup *l)
+{
+    l->owner = NULL;
+    if (l->waiting == 0)
+        timer_arm(&l->loop->timers, &l->farewell, 0);
+    for (unsigned i = 0; i < l->count; i++)
+        if (l->queries[i].request) /* it is answered in a later turn */
+            evdns_getaddrinfo_cancel(l->queries[i].request);
+}
+
 void resolve_cancel(struct resolve *r)
 {
     timer_disarm(&r->loop->timers, &r->timer);
     if (r->lookup)
-        lookup_leave(r->lookup);
+        lookup_abandon(r->lookup);
     r->lookup = NULL;
 }
 

@@ -32,7 +32,8 @@ struct resolve {
 #define RESOLVE_PATIENCE_MS 500
 
 void resolve_init(struct resolve *r, struct loop *loop, void (*on_done)(struct resolve *r));
-void resolve_fini(struct resolve *r); /* at any time */
+/* At any time. What was under way is freed in the next two turns of the loop. */
+void resolve_fini(struct resolve *r);
 
 /* "name:port,address:port,[address]:port". What is under way is left to finish, and nothing
  * else begins: its answer is as fresh. Bounded by the resolver's own patience, 5 s three times

@@ -31,7 +31,7 @@ static void on_over(struct timer *timer)
     unsigned long long session = (unsigned long long)c->line[0].session;
 
     if (is_ended)
-        LOG_INFO("zookeeper", "ends the session 0x%llx of a dead process", session);
+        LOG_INFO("zookeeper", "the session 0x%llx of a dead process is over", session);
     else
         LOG_WARN("zookeeper", "the session 0x%llx of a dead process is left to expire: %s",
                  session, *c->pump.why ? c->pump.why : "no server has answered in time");
