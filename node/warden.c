@@ -30,6 +30,8 @@ static int run_worker(void *arg, int channel_fd)
         .redis_socket = w->has_redis ? w->redis.socket_path : NULL,
         .gmq_fd = w->gmq_fd,
         .http_fd = w->http_fd,
+        .peer_fd = w->peer_fd,
+        .incarnation = w->incarnation,
         .channel_fd = channel_fd,
         .stop_timeout_ms = w->worker.child.stop_timeout_ms,
         .store_was_up = w->worker.store_was_up,
@@ -240,6 +242,7 @@ int warden_run(struct conf *conf, const struct conf_request *request)
         .datadir = {.dir_fd = -1, .lock_fd = -1},
         .gmq_fd = -1,
         .http_fd = -1,
+        .peer_fd = -1,
         .signal_fd = -1,
         .redis = {.log_fd = -1, .probe_fd = -1},
     };

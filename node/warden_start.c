@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -37,6 +38,16 @@ static enum status open_listeners(struct warden *w)
     enum status http = listen_if_on("http.listen", &w->conf->http.listen, &w->http_fd);
 
     return gmq != STATUS_OK ? gmq : http;
+}
+
+/* For the other nodes of its cluster. */
+static enum status open_peer_listener(struct warden *w)
+{
+    if (w->conf->ha.mode == HA_MODE_STANDALONE)
+        return STATUS_OK;
+    if (getrandom(&w->incarnation, sizeof(w->incarnation), 0) != sizeof(w->incarnation))
+        return STATUS_IO_ERROR;
+    return listen_if_on("ha.peer.listen", &w->conf->ha.peer, &w->peer_fd);
 }
 
 static enum status prepare_redis(struct warden *w)
@@ -112,6 +123,8 @@ enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int ch
     if (s == STATUS_OK)
         s = open_listeners(w);
     if (s == STATUS_OK)
+        s = open_peer_listener(w);
+    if (s == STATUS_OK)
         s = prepare_redis(w);
     if (s == STATUS_OK)
         s = open_log(w);
@@ -128,5 +141,6 @@ void warden_release(struct warden *w)
     warden_close_fd(&w->signal_fd);
     warden_close_fd(&w->gmq_fd);
     warden_close_fd(&w->http_fd);
+    warden_close_fd(&w->peer_fd);
     datadir_close(&w->datadir);
 }
