@@ -27,7 +27,8 @@ struct ha_app {
     char root[sizeof("/dueq/") + 64];
     struct buf gmq, http, peer;     /* addresses for other nodes */
     char token[TOKEN_TEXT_LEN + 1]; /* it leads, or led, with it */
-    struct timer again;             /* standalone, and fenced */
+    struct timer writes; /* the lease to the journal, also where there is nothing to do */
+    struct timer again;  /* standalone, and fenced */
     struct timer stopped;
     void (*on_stopped)(void *arg);
     void *stopped_arg;
@@ -57,6 +58,17 @@ static bool may_act(void *arg)
         return false;
     ha_journal_lease(&a->journal, a->token, now_boot_ms(NULL), ha_until(a->ha));
     return true;
+}
+
+#define WRITES_PER_SESSION 24 /* twice as often as there can be a beat */
+
+static void on_writes(struct timer *timer)
+{
+    struct ha_app *a = CONTAINER_OF(timer, struct ha_app, writes);
+
+    (void)may_act(a);
+    timer_arm(&a->options.loop->timers, timer,
+              a->options.conf->ha.session_ms / WRITES_PER_SESSION);
 }
 
 static void on_fenced(void *arg, struct bytes seen)
@@ -222,6 +234,7 @@ struct ha_app *ha_app_new(const struct ha_app_options *options)
         abort();
     a->options = *options;
     a->journal.fd = -1;
+    timer_init(&a->writes, on_writes);
     timer_init(&a->again, on_again);
     timer_init(&a->stopped, on_turn);
     if (conf->ha.mode == HA_MODE_STANDALONE)
@@ -233,6 +246,8 @@ struct ha_app *ha_app_new(const struct ha_app_options *options)
     if (conf->ha.journal)
         ha_journal_open(&a->journal, conf->node.data_dir, conf->node.id);
     join_parts(a);
+    if (a->journal.fd >= 0)
+        timer_arm(&options->loop->timers, &a->writes, 0);
     return a;
 }
 
@@ -244,6 +259,7 @@ void ha_app_free(struct ha_app *a)
     zk_coordinator_free(a->zookeeper);
     peer_link_free(a->peers);
     ha_journal_close(&a->journal);
+    timer_disarm(&a->options.loop->timers, &a->writes);
     timer_disarm(&a->options.loop->timers, &a->again);
     timer_disarm(&a->options.loop->timers, &a->stopped);
     buf_fini(&a->gmq);
@@ -285,6 +301,22 @@ void ha_app_store_is(struct ha_app *a, bool is_up)
 {
     if (a->ha)
         ha_store_is(a->ha, is_up);
+}
+
+bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
+{
+    struct ha_status status;
+
+    _Static_assert(TOKEN_TEXT_LEN <= OP_TOKEN_MAX, "a token is one of the store's");
+    adoption->token[0] = '\0';
+    if (a->ha) {
+        ha_status(a->ha, &status);
+        if (token_is_none(&status.leader_token))
+            return false;
+        token_print(&status.leader_token, adoption->token);
+    }
+    queue_adopt(a->options.queue, adoption);
+    return true;
 }
 
 struct ha *ha_app_ha(struct ha_app *a)

@@ -18,6 +18,7 @@
 #include "conf/conf.h"
 #include "ha/ha.h"
 
+struct adoption;
 struct loop;
 struct queue;
 
@@ -48,6 +49,11 @@ void ha_app_start(struct ha_app *a);
 void ha_app_stop(struct ha_app *a, void (*on_stopped)(void *arg), void *arg);
 
 void ha_app_store_is(struct ha_app *a, bool is_up);
+
+/* Gives the store to this cluster, or this standalone node, whatever other cluster has been
+ * there; see queue_adopt(). The token is that of the present leader: false, and nothing
+ * happens, where there is none. The caller sets on_done. */
+bool ha_app_adopt(struct ha_app *a, struct adoption *adoption) MUST_CHECK;
 
 /* NULL: the node is standalone. */
 struct ha *ha_app_ha(struct ha_app *a);

@@ -7,6 +7,7 @@
  * - queue.c: the front door: requests to their parts
  * - engine.c: the parts put together; what they must know of each other
  * - lifecycle.c: standing by, active, stopped
+ * - adoption.c: the store given to another ensemble's leader
  * - duty.c: what one node at a time is to do: the leader's token asserted, its end awaited
  * - core.c: the way of an operation to the store and back
  * - waiters.c: consumers that wait: their time, their seats at topics, their callbacks
@@ -120,6 +121,22 @@ void queue_lead(struct queue *q, const struct queue_leader *leader);
 /* Stops it: no new scan begins. on_drained comes, once, when those in flight have ended, unless
  * queue_lead() comes before. Fine for a node that stands by. */
 void queue_deactivate(struct queue *q);
+
+/* An operator's decision: of two ensembles this token's is right, or, with "", standalone nodes
+ * are. All buckets are told. The caller embeds it. */
+struct adoption {
+    char token[OP_TOKEN_MAX + 1];
+    void (*on_done)(struct adoption *adoption);
+
+    /* Output. OK; FENCED: in the same ensemble there is a higher token, and this leader has
+     * been replaced; or why it stopped at some bucket: it can be said again. */
+    enum status status;
+
+    /* The queue's own. */
+    struct op op;
+};
+
+void queue_adopt(struct queue *q, struct adoption *adoption);
 
 /* Answers all waiting consumers with CANCELLED, refuses new work with SHUTTING_DOWN, sends
  * the outstanding confirmations, and calls back when nothing is in flight any more. */
