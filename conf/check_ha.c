@@ -78,6 +78,21 @@ static void want_a_peer_port(struct conf_draft *d)
         check_complain(d, "ha.peer.listen", "is the address of gmq.listen or http.listen");
 }
 
+static bool is_everywhere(const struct conf_address *address)
+{
+    return address->kind == ADDRESS_TCP &&
+           (!strcmp(address->host, "0.0.0.0") || !strcmp(address->host, "::"));
+}
+
+static void want_an_address_for_others(struct conf_draft *d)
+{
+    if (is_standby(d) && is_everywhere(&d->conf->ha.peer) && !*d->conf->ha.advertise)
+        check_complain(
+            d, "ha.advertise",
+            "ha.peer.listen is everywhere, which tells the other nodes nothing: give "
+            "the name or address by which they reach this one");
+}
+
 /* Of a path in ZooKeeper. */
 static bool is_dots(const char *name)
 {
@@ -100,6 +115,7 @@ static const struct check_rule rules[] = {
     {want_user_and_password, {"ha.auth", "ha.auth_file"}},
     {want_a_redis_for_all, {"ha.mode", "store.redis"}},
     {want_a_peer_port, {"ha.mode", "ha.peer.listen", "gmq.listen", "http.listen"}},
+    {want_an_address_for_others, {"ha.mode", "ha.peer.listen", "ha.advertise"}},
     {want_names_of_znodes, {"ha.mode", "ha.cluster", "node.id"}},
 };
 

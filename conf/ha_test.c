@@ -56,6 +56,7 @@ static void refuses_what_does_not_fit(void **state)
     const char *same_port[] = {"ha.peer.listen=127.0.0.1:9503", NULL};
     const char *short_session[] = {"ha.session_timeout=999ms", NULL};
     const char *no_port[] = {"ha.zookeeper=z:2181,y", NULL};
+    const char *everywhere[] = {"ha.peer.listen=0.0.0.0:1", NULL};
     const char *dots[] = {"ha.cluster=..", NULL};
 
     expect(GOOD, no_redis,
@@ -70,6 +71,9 @@ static void refuses_what_does_not_fit(void **state)
         GOOD, no_port,
         "--set ha.zookeeper: expected servers, such as \"10.0.0.1:2181,10.0.0.2:2181\", of 0 "
         "to 4096 bytes, got \"z:2181,y\"\n");
+    expect(GOOD, everywhere,
+           "ha.advertise: ha.peer.listen is everywhere, which tells the other nodes nothing: "
+           "give the name or address by which they reach this one\n");
     expect(GOOD, dots, "--set ha.cluster: ZooKeeper takes no such name\n");
 }
 

@@ -161,7 +161,8 @@ static void on_given(struct ask *ask)
 
 void election_give_away(struct election *e)
 {
-    if (e->giving.is_in_flight || !e->lead->is_mine || !site_is_connected(e->site))
+    /* What was refused, or not answered, is read back first: it may be another's by now. */
+    if (e->giving.is_in_flight || !e->lead->is_mine || !view_is_fresh(e->view, VIEW_LEADER))
         return;
     e->has_given_away = true;
     e->give[0] = (struct coord_change){.kind = COORD_CHECK,

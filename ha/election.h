@@ -58,7 +58,8 @@ void election_try(struct election *e, uint64_t above, bool by_force);
 /* Settles what is unsure, and notes a lead that has become this session's, or is no more. */
 void election_tick(struct election *e, int64_t now_boot_ms);
 
-/* Deletes this session's `leader`. Acting has ended before. Harmless twice. */
+/* Deletes this session's `leader`, when it is known to be ours; called with each tick until the
+ * lead is gone. Acting has ended before. */
 void election_give_away(struct election *e);
 
 /* The lead is not ours, or counts no more. */

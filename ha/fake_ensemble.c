@@ -16,8 +16,9 @@ static bool passes_out(const struct fake_client *c, const struct fake_message *m
 {
     if (m->kind == FAKE_CONNECT)
         return c->state == FAKE_LINK_UP;
+    /* A session is ended over a connection of its own. */
     return c->state != FAKE_LINK_MUTE && c->state != FAKE_LINK_MUTE_OUT &&
-           m->connection != c->broken_out;
+           (m->kind == FAKE_END_SESSION || m->connection != c->broken_out);
 }
 
 static bool passes_in(const struct fake_client *c, const struct fake_message *m)
@@ -269,7 +270,9 @@ static void on_request(struct fake_wire *w, struct fake_message *m)
     struct fake_client *c = CONTAINER_OF(w, struct fake_client, up);
     struct fake_session *s;
 
-    if (!c->ensemble->has_quorum) {
+    if (!c->ensemble->has_quorum ||
+        (m->connection == c->broken_out && m->kind != FAKE_END_SESSION)) {
+        c->broken_out = m->connection;
         fake_message_free(m);
         return;
     }

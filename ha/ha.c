@@ -3,12 +3,9 @@
 #include "ha/ha.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "ha/ha_state.h"
 
 int64_t ha_t(const struct ha *ha)
@@ -56,113 +53,6 @@ void ha_enter(struct ha *ha, enum role_state to, enum role_reason why)
     }
     site_wake(&ha->site);
     role_enter(&ha->role, to, why, now);
-}
-
-void ha_refuse(struct ha *ha, const char *format, ...)
-{
-    char why[sizeof(ha->refused)];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why, sizeof(why), format, args);
-    va_end(args);
-    if (strcmp(why, ha->refused) != 0)
-        LOG_ERROR("ha", "%s", why);
-    memcpy(ha->refused, why, sizeof(why));
-    if (ha->has_joined || ha->is_refused_told)
-        return;
-    ha->is_refused_told = true;
-    ha->options.on_refused(ha->options.arg, ha->refused);
-}
-
-/* ---- the session ---- */
-
-/* What belonged to the session is gone with it. */
-static void end_session(struct ha *ha)
-{
-    election_begin(&ha->election);
-    membership_begin(&ha->membership);
-    write_lease_void(&ha->site.lease);
-    coordinator_close(ha->site.coordinator);
-}
-
-static void reopen_later(struct ha *ha, int64_t now)
-{
-    end_session(ha);
-    ha->reopen_boot_ms = now + HA_REOPEN_MS;
-}
-
-/* Of a session that has begun: is it one to live with? */
-static void check_granted(struct ha *ha, int64_t now)
-{
-    int64_t granted_ms = ha->site.coordinator->granted_ms;
-
-    if (granted_ms == ha_t(ha))
-        return;
-    ha_refuse(ha,
-              "ZooKeeper grants a session timeout of %lld ms, not ha.session_timeout: %lld ms; "
-              "set ha.session_timeout to that, or the servers' minSessionTimeout, "
-              "maxSessionTimeout and tickTime",
-              (long long)granted_ms, (long long)ha_t(ha));
-    reopen_later(ha, now);
-}
-
-static void session_tick(struct ha *ha, int64_t now)
-{
-    struct coordinator *c = ha->site.coordinator;
-
-    if (c->session == COORD_SESSION_DENIED) {
-        ha_refuse(ha, "ZooKeeper refuses the credentials: %s; check ha.auth", c->why);
-        reopen_later(ha, now);
-    } else if (c->session == COORD_SESSION_EXPIRED) {
-        end_session(ha);
-        coordinator_open(c);
-    } else if (c->session == COORD_SESSION_CONNECTED) {
-        check_granted(ha, now);
-    } else if (c->session == COORD_SESSION_CLOSED) {
-        site_wake_at(&ha->site, ha->reopen_boot_ms);
-        if (now >= ha->reopen_boot_ms)
-            coordinator_open(c);
-    }
-}
-
-static void begin_session(struct ha *ha)
-{
-    struct coordinator *c = ha->site.coordinator;
-
-    ha->session = c->credentials.session;
-    ha->session_count++;
-    ha->site.session++;
-    write_lease_begin(&ha->site.lease, c->granted_ms);
-    view_forget(&ha->view);
-    membership_begin(&ha->membership);
-    election_begin(&ha->election);
-    peers_tell(ha->peers, &c->credentials);
-}
-
-static void on_session(struct coordinator *c)
-{
-    struct ha *ha = c->user;
-
-    LOG_INFO("ha", "ZooKeeper: %s %s%s", coord_session_word(c->session), c->server, c->why);
-    if (c->session == COORD_SESSION_CONNECTED) {
-        ha->connected_boot_ms = site_now(&ha->site);
-        if (c->credentials.session != ha->session) {
-            begin_session(ha);
-        } else {
-            ha->reconnects++;
-            view_changed(&ha->view, "");
-        }
-    }
-    site_wake(&ha->site);
-}
-
-static void on_change(struct coordinator *c, const char *path)
-{
-    struct ha *ha = c->user;
-
-    view_changed(&ha->view, path);
-    site_wake(&ha->site);
 }
 
 /* ---- the tick ---- */
@@ -216,7 +106,7 @@ static void on_tick(struct timer *timer)
     election_tick(&ha->election, now);
     ha_step_down_tick(ha, now);
     if (!ha->is_left) {
-        session_tick(ha, now);
+        ha_session_tick(ha, now);
         membership_tick(&ha->membership, &ha->lead, now);
         if (ha->membership.is_namesake)
             ha_refuse(
@@ -261,6 +151,19 @@ void ha_fenced(struct ha *ha, const struct token *seen)
     ha->is_fenced = true;
     ha->fenced_by = *seen;
     ha->fenced_count++;
+    site_wake(&ha->site);
+}
+
+static void on_session(struct coordinator *c)
+{
+    ha_note_session(c->user);
+}
+
+static void on_change(struct coordinator *c, const char *path)
+{
+    struct ha *ha = c->user;
+
+    view_changed(&ha->view, path);
     site_wake(&ha->site);
 }
 

@@ -7,6 +7,7 @@
  *   ha.c           the tick: from facts to decisions; nothing else changes the role
  *   ha_standby.c     of a node that does not lead: joining, standing, taking up a lead
  *   ha_leader.c      of one that does: stepping down, giving away
+ *   ha_session.c     sessions that begin, go on and end; set-ups that are refused
  *   ha_alone.c       without ZooKeeper: asking the members, and promising
  *   ha_command.c     operators' wishes taken down
  *   ha_history.c     the last hundred changes, and for how long there was no leader
@@ -18,7 +19,8 @@
  *   site.c         what the parts share: clock, lease, calls to the coordinator
  *   write_lease.c  until when a leader may act; pure
  *   role.c         OFFLINE, STANDBY, LEADER, DRAINING; one enter()
- *   membership.c   the node's own znode, who else is there, who may stand
+ *   membership.c   joining: the node's own znode
+ *   members.c      who may stand, and who could lead now
  *   failsafe.c     going on without ZooKeeper while every member agrees; pure
  *   control.c      what operators want: paused, another leader, by force; pure
  *   transitions.c  the last hundred changes of the lead; pure
@@ -98,6 +100,10 @@ void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg);
  * before every script of a scanner. */
 bool ha_may_act(const struct ha *ha);
 
+/* When the lease ends, CLOCK_BOOTTIME: the first millisecond in which it may not act; for who
+ * writes it down. In the past, down to INT64_MIN, where there is none. */
+int64_t ha_until(const struct ha *ha);
+
 /* ---- facts from outside ---- */
 
 /* Does this node's Redis answer? A node stands only while it does. */
@@ -140,6 +146,7 @@ struct ha_command {
     struct list link;
     struct ha *ha;
     struct buf text;
+    unsigned attempts;
 };
 
 void ha_command(struct ha *ha, struct ha_command *command);

@@ -8,6 +8,9 @@
 #include "ha/ha_state.h"
 #include "ha/record.h"
 
+/* The leader writes to the same znodes. */
+#define ATTEMPTS_MAX 5
+
 static void end(struct ha_command *c, enum status status)
 {
     buf_fini(&c->text);
@@ -129,6 +132,7 @@ static void on_done(struct coord_call *call)
 static void write_changes(struct ha_command *c, unsigned count)
 {
     list_init(&c->link);
+    c->attempts++;
     c->call =
         (struct coord_call){.changes = c->changes, .change_count = count, .on_done = on_done};
     c->ha->site.in_flight++;
@@ -154,6 +158,7 @@ static enum status begin_control(struct ha_command *c)
         status = wish_for(c, &control, c->wish == HA_FAILOVER);
     if (status != STATUS_OK)
         return status;
+    buf_clear(&c->text);
     control_print(&control, &c->text);
     c->changes[0] = change_of(c->ha, COORD_SET, VIEW_CONTROL);
     c->changes[0].data = buf_bytes(&c->text);
@@ -172,6 +177,7 @@ static enum status begin_forget(struct ha_command *c)
         return refuse(c, STATUS_WRONG_STATE, "%s is here; stop it first", c->to);
     if (v->member_count == 1)
         return refuse(c, STATUS_WRONG_STATE, "%s is the last member", c->to);
+    buf_clear(&c->text);
     for (unsigned i = 0; i < v->member_count; i++) {
         if (strcmp(v->members[i], c->to) != 0)
             record_add(&c->text, "member", v->members[i]);
@@ -197,6 +203,7 @@ void ha_command(struct ha *ha, struct ha_command *c)
 {
     c->ha = ha;
     c->why[0] = '\0';
+    c->attempts = 0;
     buf_init(&c->text);
     list_append(&ha->commands, &c->link);
     site_wake(&ha->site);

@@ -179,13 +179,13 @@ static bool is_store_away(const struct ha *ha, int64_t now)
 void ha_leader_tick(struct ha *ha, int64_t now)
 {
     site_wake_at(&ha->site, ha_until(ha));
-    if (ha->is_stopping)
+    if (ha->is_stopping) {
         drain(ha, ROLE_STOPPING_REASON);
-    else if (!site_is_connected(&ha->site))
         return;
-    else if (wish_tick(ha))
+    }
+    if (!site_is_connected(&ha->site) || wish_tick(ha))
         return;
-    else if (is_store_away(ha, now))
+    if (is_store_away(ha, now))
         drain(ha, ROLE_STORE_AWAY_REASON);
     else if (is_another_preferred(ha, now))
         drain(ha, ROLE_PREFERRED_REASON);

@@ -48,8 +48,7 @@ static void lead_tick(struct ha *ha, int64_t now)
     if (!site_is_connected(&ha->site))
         return;
     if (why) {
-        if (!ha->election.giving.is_in_flight)
-            LOG_WARN("ha", "gives the lead away: %s", why);
+        LOG_DEBUG("ha", "gives the lead away: %s", why);
         election_give_away(&ha->election);
         return;
     }

@@ -88,12 +88,16 @@ struct ha {
     int64_t last_failover_ms;
 };
 
-/* Until when it may act by its lease, of whichever kind. */
-int64_t ha_until(const struct ha *ha);
-int64_t ha_t(const struct ha *ha); /* T */
+int64_t ha_t(const struct ha *ha);                            /* T */
 uint64_t ha_fence(const struct ha *ha, const char *ensemble); /* its highest epoch seen, or 0 */
 void ha_enter(struct ha *ha, enum role_state to, enum role_reason why);
+
+/* This set-up cannot work. */
 void ha_refuse(struct ha *ha, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ha_session.c */
+void ha_note_session(struct ha *ha); /* on_session */
+void ha_session_tick(struct ha *ha, int64_t now);
 
 /* ha_standby.c: OFFLINE and STANDBY. */
 void ha_offline_tick(struct ha *ha, int64_t now);

@@ -55,114 +55,6 @@ static void print_ensemble(struct buf *text)
     record_add(text, "uuid", digits);
 }
 
-/* ---- who may stand ---- */
-
-static void propose(struct membership *m, struct buf *text, const char *name)
-{
-    record_add(text, "member", name);
-    for (unsigned i = 0; i < m->proposed_count; i++) {
-        if (!strcmp(m->proposed[i], name))
-            return;
-    }
-    if (m->proposed_count < PEERS_MAX)
-        snprintf(m->proposed[m->proposed_count++], HA_NODE_MAX + 1, "%s", name);
-}
-
-static bool is_new(const struct membership *m, const struct view_node *n)
-{
-    return n->is_used && n->node.is_here &&
-           (m->view->member_count == 0 || !view_is_member(m->view, n->node.name));
-}
-
-void membership_propose(struct membership *m, struct buf *text)
-{
-    struct view *v = m->view;
-    unsigned count = v->member_count;
-
-    buf_clear(text);
-    for (unsigned i = 0; i < v->member_count; i++)
-        propose(m, text, v->members[i]);
-    for (unsigned i = 0; i < VIEW_NODES_MAX && count < PEERS_MAX; i++) {
-        if (is_new(m, &v->nodes[i])) {
-            propose(m, text, v->nodes[i].node.name);
-            count++;
-        }
-    }
-    /* Read behind the write that follows: until then the proposed ones count. */
-    view_refresh(v, VIEW_MEMBERS);
-}
-
-void membership_tell(const struct membership *m, struct failsafe *f)
-{
-    const struct view *v = m->view;
-    const char *own = m->site->options->node;
-
-    for (unsigned i = 0; i < v->member_count; i++) {
-        if (strcmp(v->members[i], own) != 0)
-            failsafe_add_member(f, v->members[i]);
-    }
-    for (unsigned i = 0; i < m->proposed_count; i++) {
-        if (strcmp(m->proposed[i], own) != 0)
-            failsafe_add_member(f, m->proposed[i]);
-    }
-}
-
-static void on_added(struct ask *ask)
-{
-    /* `members` is being read already. */
-}
-
-static bool has_new_nodes(const struct membership *m)
-{
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        if (is_new(m, &m->view->nodes[i]))
-            return m->view->member_count < PEERS_MAX;
-    }
-    return false;
-}
-
-static void add_new_nodes(struct membership *m, const struct lead *lead)
-{
-    struct view *v = m->view;
-
-    if (m->adding.is_in_flight || !view_is_fresh(v, VIEW_MEMBERS))
-        return;
-    m->proposed_count = 0; /* `members` is as it says */
-    if (!lead->is_mine || !has_new_nodes(m))
-        return;
-    membership_propose(m, &m->add_text);
-    m->add[0] = (struct coord_change){
-        .kind = COORD_CHECK, .path = v->items[VIEW_EPOCH].path, .version = lead->epoch_version};
-    m->add[1] = (struct coord_change){.kind = COORD_SET,
-                                      .path = v->items[VIEW_MEMBERS].path,
-                                      .data = buf_bytes(&m->add_text),
-                                      .version = v->items[VIEW_MEMBERS].version};
-    ask_write(&m->adding, m->add, 2);
-}
-
-bool membership_can_lead(const struct membership *m, const struct ha_node *n, bool is_wanted)
-{
-    return n->is_here && n->store_up && view_is_member(m->view, n->name) &&
-           (is_wanted || !n->no_failover);
-}
-
-const struct ha_node *membership_best(const struct membership *m)
-{
-    const struct ha_node *best = NULL;
-
-    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
-        const struct view_node *n = &m->view->nodes[i];
-
-        if (!n->is_used || !strcmp(n->node.name, m->site->options->node) ||
-            !membership_can_lead(m, &n->node, false))
-            continue;
-        if (!best || n->node.priority > best->priority ||
-            (n->node.priority == best->priority && strcmp(n->node.name, best->name) < 0))
-            best = &n->node;
-    }
-    return best;
-}
-
 /* ---- joining ---- */
 
 /* The path of a step among the root's components: "/dueq", then "/dueq/main". False: none. */
@@ -306,7 +198,7 @@ void membership_tick(struct membership *m, const struct lead *lead, int64_t now)
 {
     if (!site_is_connected(m->site))
         return;
-    add_new_nodes(m, lead);
+    membership_add(m, lead);
     if (m->ask.is_in_flight)
         return;
     if (now < m->retry_boot_ms) {
@@ -344,7 +236,7 @@ void membership_init(struct membership *m, struct site *s, struct view *v)
 {
     *m = (struct membership){.site = s, .view = v};
     ask_init(&m->ask, s, on_answer);
-    ask_init(&m->adding, s, on_added);
+    ask_init(&m->adding, s, membership_on_added);
 }
 
 void membership_fini(struct membership *m)

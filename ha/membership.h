@@ -63,6 +63,10 @@ void membership_tell(const struct membership *m, struct failsafe *f);
 /* Here, a member, its Redis answers, and not barred. */
 bool membership_can_lead(const struct membership *m, const struct ha_node *n, bool is_wanted);
 
+/* For membership.c: the leader's addition of those that are new. */
+void membership_add(struct membership *m, const struct lead *lead);
+void membership_on_added(struct ask *ask);
+
 /* The best other node that can lead: by priority, then by name. NULL: none. */
 const struct ha_node *membership_best(const struct membership *m);
 

@@ -1,0 +1,72 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "ha/control.h"
+
+static struct control parsed(const char *text)
+{
+    struct control c;
+
+    control_parse(&c, bytes_of_text(text));
+    return c;
+}
+
+static void reads_what_it_writes(void **state)
+{
+    struct control c = {.is_paused = true,
+                        .wanted = "nb",
+                        .at_wall_ms = 1700000000000,
+                        .is_forced = true,
+                        .by = "na"};
+    struct buf text = BUF_INIT;
+
+    control_print(&c, &text);
+    assert_string_equal(buf_text(&text),
+                        "paused yes\nwanted nb\nat 1700000000000\nforce yes\nby na\n");
+    c = parsed(buf_text(&text));
+    assert_true(c.is_paused && c.is_forced && c.at_wall_ms == 1700000000000);
+    assert_string_equal(c.wanted, "nb");
+    assert_string_equal(c.by, "na");
+    buf_fini(&text);
+}
+
+static void nothing_is_wanted_of_an_empty_znode(void **state)
+{
+    struct control c = parsed("");
+
+    assert_false(c.is_paused || c.is_forced || control_has_wish(&c, INT64_MAX));
+}
+
+static void a_wish_is_due_from_its_time_on(void **state)
+{
+    struct control c = parsed("wanted *\nat 100\n");
+
+    assert_false(control_has_wish(&c, 99));
+    assert_true(control_has_wish(&c, 100));
+}
+
+static void a_wish_that_is_taken_back_leaves_the_pause(void **state)
+{
+    struct control c = parsed("paused yes\nwanted nb\nforce yes\n");
+    struct buf text = BUF_INIT;
+
+    control_clear_wish(&c);
+    control_print(&c, &text);
+    assert_string_equal(buf_text(&text), "paused yes\n");
+    buf_fini(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_what_it_writes),
+        cmocka_unit_test(nothing_is_wanted_of_an_empty_znode),
+        cmocka_unit_test(a_wish_is_due_from_its_time_on),
+        cmocka_unit_test(a_wish_that_is_taken_back_leaves_the_pause),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

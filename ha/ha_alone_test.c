@@ -1,0 +1,241 @@
+/* ZooKeeper is away: the leader goes on while every member agrees; and set-ups that are
+ * refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "ha/ha_fixture.h"
+
+static unsigned old, other;
+
+static int setup(void **state)
+{
+    world_setup(state);
+    for (unsigned i = 0; i < NODES; i++) {
+        nodes[i].options.on_loss = HA_FAILSAFE;
+        node_start(i);
+    }
+    await(is_led, 4 * T);
+    run(2 * T);
+    old = (unsigned)leader();
+    other = (old + 1) % NODES;
+    return 0;
+}
+
+/* The servers close the connections when they lose the quorum. */
+static void lose_the_quorum(void)
+{
+    fake_ensemble_set_quorum(&ensemble, false);
+    for (unsigned i = 0; i < NODES; i++) {
+        if (nodes[i].is_alive)
+            fake_coordinator_cut(&nodes[i].zk, false);
+    }
+}
+
+static void the_leader_goes_on_and_is_the_same_afterwards(void **state)
+{
+    lose_the_quorum();
+    for (int64_t ms = 0; ms < 30 * T; ms++) {
+        run(1);
+        assert_int_equal(leader(), old);
+    }
+    assert_true(status_of(old).is_failsafe);
+    fake_ensemble_set_quorum(&ensemble, true);
+    for (int64_t ms = 0; ms < 5 * T; ms++) {
+        run(1);
+        assert_int_equal(leader(), old);
+    }
+    assert_false(status_of(old).is_failsafe);
+    assert_int_equal(nodes[old].promoted, 1);
+}
+
+static void one_member_that_is_silent_ends_it(void **state)
+{
+    lose_the_quorum();
+    run(3 * T);
+    assert_int_equal(leader(), old);
+    nodes[other].is_silent = true;
+    assert_in_range(await(is_not_led, T), T / 4, T * 2 / 3);
+    nodes[other].is_silent = false;
+    run(3 * T); /* what ran out does not come back by promises */
+    assert_true(is_not_led());
+    fake_ensemble_set_quorum(&ensemble, true);
+    await(is_led, 2 * T);
+}
+
+static void a_member_with_a_quorum_of_its_own_does_not_promise(void **state)
+{
+    fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
+    fake_coordinator_cut(&nodes[old].zk, false);
+    assert_in_range(await(is_not_led, T), T / 4, T * 2 / 3);
+    await(is_led, 2 * T);
+    assert_int_not_equal(leader(), old);
+}
+
+/* All members promised; then ZooKeeper is back for them, and gives up the leader's session. */
+static void a_member_does_not_stand_before_its_promise_is_over(void **state)
+{
+    lose_the_quorum();
+    run(3 * T);
+    fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
+    fake_ensemble_set_quorum(&ensemble, true);
+    fake_ensemble_expire(&ensemble, nodes[old].zk.base.credentials.session);
+    assert_int_equal(leader(), old);
+    await(is_not_led, T);
+    await(is_led, 2 * T);
+    assert_int_not_equal(leader(), old);
+}
+
+/* The same, and the members have forgotten: they begin with an open promise. */
+static void a_member_that_restarts_does_not_forget(void **state)
+{
+    lose_the_quorum();
+    run(3 * T);
+    fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
+    for (unsigned i = 0; i < NODES; i++) {
+        if (i != old) {
+            node_kill(i);
+            node_start(i);
+        }
+    }
+    fake_ensemble_set_quorum(&ensemble, true);
+    for (unsigned i = 0; i < NODES; i++) {
+        struct fake_session *s;
+
+        while (ensemble.sessions.next != &ensemble.sessions) {
+            s = CONTAINER_OF(ensemble.sessions.next, struct fake_session, link);
+            fake_ensemble_expire(&ensemble, s->who.session);
+        }
+    }
+    await(is_not_led, T);
+    await(is_led, 2 * T);
+    assert_int_not_equal(leader(), old);
+}
+
+static void nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads(void **state)
+{
+    struct peer_question q = {.token = status_of(old).role->token, .seq = 1};
+    struct peers *p = &nodes[other].peers;
+
+    assert_false(p->on_question(p, "nx", &q)); /* it has a quorum */
+    lose_the_quorum();
+    run(10);
+    assert_true(p->on_question(p, "nx", &q));
+    q.token.epoch--;
+    assert_false(p->on_question(p, "nx", &q));
+    q.token.epoch += 2;
+    p = &nodes[old].peers;
+    assert_false(p->on_question(p, "nx", &q)); /* it leads */
+    memset(q.token.ensemble, 'e', TOKEN_ENSEMBLE_LEN);
+    p = &nodes[other].peers;
+    assert_false(p->on_question(p, "nx", &q));
+}
+
+static void with_stop_nobody_promises_and_the_leader_stops(void **state)
+{
+    struct peer_question q;
+
+    world_teardown(state);
+    three_nodes_setup(state);
+    old = (unsigned)leader();
+    other = (old + 1) % NODES;
+    q = (struct peer_question){.token = status_of(old).role->token, .seq = 1};
+    lose_the_quorum();
+    run(10);
+    assert_false(nodes[other].peers.on_question(&nodes[other].peers, "nx", &q));
+    await(is_not_led, T * 2 / 3);
+}
+
+/* ---- set-ups ---- */
+
+static void a_session_timeout_that_is_not_granted_is_refused_with_what_was(void **state)
+{
+    world_setup(state);
+    ensemble.least_timeout_ms = 4000;
+    node_start(0);
+    run(100);
+    assert_non_null(strstr(nodes[0].refused, "4000"));
+    assert_non_null(strstr(nodes[0].refused, "2000"));
+    assert_int_equal(nodes[0].zk.base.session, COORD_SESSION_CLOSED);
+}
+
+static void credentials_that_are_denied_are_refused(void **state)
+{
+    world_setup(state);
+    ensemble.denies = true;
+    node_start(0);
+    run(100);
+    assert_non_null(strstr(nodes[0].refused, "ha.auth"));
+}
+
+static void a_namesake_is_refused_and_the_first_one_stays(void **state)
+{
+    three_nodes_setup(state);
+    old = (unsigned)leader();
+    other = (old + 1) % NODES;
+    node_kill(other);
+    run(2 * T);
+    nodes[other].options.node = nodes[old].name;
+    node_start(other);
+    run(T);
+    assert_string_equal(nodes[other].refused, "");
+    run(4 * T);
+    assert_non_null(strstr(nodes[other].refused, nodes[old].name));
+    assert_int_equal(role_of(other), ROLE_OFFLINE);
+    assert_int_equal(leader(), old);
+    assert_int_equal(nodes[old].demoted, 0);
+}
+
+static void a_workers_restart_is_no_namesake(void **state)
+{
+    three_nodes_setup(state);
+    old = (unsigned)leader();
+    other = (old + 1) % NODES;
+    for (int i = 0; i < 3; i++) {
+        node_kill(other);
+        node_start(other);
+        run(2 * T);
+        assert_string_equal(nodes[other].refused, "");
+        assert_int_equal(role_of(other), ROLE_STANDBY);
+    }
+    assert_int_equal(leader(), old);
+}
+
+static void zookeeper_that_is_absent_at_start_is_waited_for(void **state)
+{
+    world_setup(state);
+    fake_ensemble_set_quorum(&ensemble, false);
+    for (unsigned i = 0; i < NODES; i++)
+        node_start(i);
+    run(10 * T);
+    assert_true(is_not_led());
+    fake_ensemble_set_quorum(&ensemble, true);
+    await(is_led, 2 * T);
+}
+
+#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
+#define ON_NONE(test)  cmocka_unit_test_teardown(test, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_THREE(the_leader_goes_on_and_is_the_same_afterwards),
+        ON_THREE(one_member_that_is_silent_ends_it),
+        ON_THREE(a_member_with_a_quorum_of_its_own_does_not_promise),
+        ON_THREE(a_member_does_not_stand_before_its_promise_is_over),
+        ON_THREE(a_member_that_restarts_does_not_forget),
+        ON_THREE(nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads),
+        ON_THREE(with_stop_nobody_promises_and_the_leader_stops),
+        ON_NONE(a_session_timeout_that_is_not_granted_is_refused_with_what_was),
+        ON_NONE(credentials_that_are_denied_are_refused),
+        ON_NONE(a_namesake_is_refused_and_the_first_one_stays),
+        ON_NONE(a_workers_restart_is_no_namesake),
+        ON_NONE(zookeeper_that_is_absent_at_start_is_waited_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "ha/transitions.h"
+
+static struct transitions all;
+
+static void reads_what_it_writes(void **state)
+{
+    const char *lines = "change 1700000000000 na elected 1 -\n"
+                        "change 1700000001000 nb forced 2 1333\n";
+    struct buf text = BUF_INIT;
+
+    transitions_parse(&all, bytes_of_text(lines));
+    assert_int_equal(all.count, 2);
+    assert_int_equal(all.changes[0].without_leader_ms, -1);
+    assert_int_equal(all.changes[1].without_leader_ms, 1333);
+    assert_string_equal(all.changes[1].node, "nb");
+    assert_string_equal(all.changes[1].reason, "forced");
+    transitions_print(&all, &text);
+    assert_string_equal(buf_text(&text), lines);
+    buf_fini(&text);
+}
+
+static void skips_what_is_malformed(void **state)
+{
+    transitions_parse(&all,
+                      bytes_of_text("change\nchange x na elected 1 -\nnew 1 na elected 1 -\n"
+                                    "change 1 na elected\nchange 1 na elected 7\n"
+                                    "change 1 na a_reason_that_is_too_long 1 -\n\n"));
+    assert_int_equal(all.count, 1);
+    assert_int_equal(all.changes[0].epoch, 7);
+    assert_int_equal(all.changes[0].without_leader_ms, -1);
+}
+
+static void keeps_the_newest_hundred(void **state)
+{
+    all.count = 0;
+    for (int i = 0; i < 250; i++)
+        transitions_add(&all, &(struct ha_transition){.epoch = (uint64_t)i, .at_wall_ms = i});
+    assert_int_equal(all.count, HA_TRANSITIONS_MAX);
+    assert_int_equal(all.changes[0].epoch, 150);
+    assert_int_equal(all.changes[99].epoch, 249);
+    assert_true(transitions_has(&all, 200));
+    assert_false(transitions_has(&all, 149));
+    assert_int_equal(transitions_since(&all, 240), 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_what_it_writes),
+        cmocka_unit_test(skips_what_is_malformed),
+        cmocka_unit_test(keeps_the_newest_hundred),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
