@@ -45,8 +45,9 @@ TEST_MAY = ["node/store/memory_store.h", "node/store/redis_fixture.h", "node/sto
 LIBRARIES = {
     "hiredis/**": ["node/store/redis_*", "node/store/reply*", "node/store/*_redis.c",
                    "itests/bench/**"],
-    "event2/**": ["base/loop.c", "ha/resolve.c", "ha/zk_pump.c", "protocol/**",
+    "event2/**": ["base/loop.c", "ha/peer_*", "ha/resolve.c", "ha/zk_pump.c", "protocol/**",
                   "node/store/redis_events.c", "node/app*", "itests/bench/**", *TEST_FILES],
+    "openssl/**": ["ha/peer_auth.c"],
     "zookeeper/**": ["ha/zk_*"],
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**", "node/ctl/**"],

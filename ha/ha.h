@@ -100,6 +100,10 @@ void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg);
  * before every script of a scanner. */
 bool ha_may_act(const struct ha *ha);
 
+/* When the lease ends, CLOCK_BOOTTIME: the first millisecond in which it may not act; for who
+ * writes it down. In the past, down to INT64_MIN, where there is none. */
+int64_t ha_until(const struct ha *ha);
+
 /* ---- facts from outside ---- */
 
 /* Does this node's Redis answer? A node stands only while it does. */

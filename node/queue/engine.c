@@ -30,6 +30,7 @@ static void after_answer(struct core *core, const struct op *op)
 {
     struct queue *q = queue_of(core);
 
+    duty_after(&q->duty, op);
     if (op->wait_ms >= 0)
         scanner_hint(&q->scanner, op->bucket, op->wait_ms);
     deliveries_after(&q->deliveries, op);
@@ -67,8 +68,7 @@ static void on_up(void *arg)
     reconciler_set_store(&q->reconciler, true);
     censuses_set_store(&q->censuses, true);
     waiters_wake_all(&q->waiters);
-    if (q->scanner.is_active)
-        scanner_scan_all(&q->scanner);
+    duty_set_store(&q->duty, true);
 }
 
 /* What is sent meanwhile is held by the store, or fails. */
@@ -79,6 +79,7 @@ static void on_down(void *arg)
     settings_reader_set_store(&q->settings_reader, false);
     reconciler_set_store(&q->reconciler, false);
     censuses_set_store(&q->censuses, false);
+    duty_set_store(&q->duty, false);
 }
 
 /* ---- all parts together ---- */
@@ -95,6 +96,10 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     q->core.after = after_answer;
     q->core.on_end = on_end;
     lifecycle_init(q);
+    duty_init(&q->duty, &q->core);
+    q->duty.on_begin = lifecycle_begin_duty;
+    q->duty.on_end = lifecycle_end_duty;
+    q->duty.on_fenced = lifecycle_fenced;
     scanner_init(&q->scanner, &q->core);
     handovers_init(&q->handovers, &q->core);
     censuses_init(&q->censuses, &q->core);
@@ -121,6 +126,7 @@ void queue_free(struct queue *q)
 {
     if (!q)
         return;
+    duty_fini(&q->duty);
     scanner_fini(&q->scanner);
     waiters_fini(&q->waiters);
     deliveries_fini(&q->deliveries);

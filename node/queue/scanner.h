@@ -11,6 +11,9 @@
  * in its answer (op.wait_ms) and the queue passes it on as a hint. A hint that comes while
  * the bucket is being scanned is kept, because the scan may have looked before it.
  *
+ * Before each scan the node is asked whether it may act; where it may not, nothing is sent, and
+ * the bucket rests for the safety interval.
+ *
  * The scan asks the store, and the store's clock alone decides what is due: a timer that
  * fires too soon costs a round trip and moves nothing.
  */

@@ -57,6 +57,8 @@ static void set_state(struct redis_store *s)
         s->port.events.on_down(s->port.events.arg);
     if (after == REDIS_STORE_UP && s->options.on_up)
         s->options.on_up(s->options.arg);
+    if (before == REDIS_STORE_UP && s->options.on_down)
+        s->options.on_down(s->options.arg);
 }
 
 static void on_link_open(void *arg)

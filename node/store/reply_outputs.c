@@ -407,6 +407,7 @@ static bool (*const takers[OP_COUNT])(const redisReply *, struct op *, struct re
     [OP_CONFIGURE] = take_configure, [OP_SETTINGS] = take_settings_page,
     [OP_RECORD] = take_nothing,      [OP_TRACE] = take_trace,
     [OP_AUDIT] = take_audit,         [OP_REPAIR] = take_repair,
+    [OP_FENCE] = take_nothing,
 };
 
 bool take_outputs(const redisReply *reply, struct op *op, struct reply_room *room)

@@ -18,11 +18,11 @@ local function more_of(plan)
     return plan.more
 end
 
--- The settings of the configuration's rules that match, first first: behind ARGV 3 they are, each
+-- The settings of the configuration's rules that match, first first: behind ARGV 3 they are, before the last, each
 -- behind its pattern.
 local function rules_for(topic)
     local rules = {}
-    for i = 4, #ARGV, 2 do
+    for i = 4, #ARGV - 1, 2 do
         local pattern = ARGV[i]
         local is_prefix = sub(pattern, -1) == '*'
         if pattern == topic or is_prefix and sub(topic, 1, #pattern - 1) == sub(pattern, 1, -2) then
