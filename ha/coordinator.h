@@ -96,7 +96,9 @@ struct coord_change {
 /* A call. The caller embeds it. */
 struct coord_call {
     const char *path; /* read and list */
-    bool watches;     /* read and list: on_change comes with the next change */
+    /* Read and list: on_change comes with the next change. Of what a read has not found, too;
+     * but a list that ends NO_NODE watches nothing. */
+    bool watches;
     const struct coord_change *changes; /* write */
     unsigned change_count;              /* 1 to COORD_CHANGES_MAX */
     void (*on_done)(struct coord_call *call);

@@ -25,7 +25,7 @@ struct stand {
 };
 
 /* Around each test: opens both clients and waits for them; closes them. */
-void contract_begin(struct stand *stand);
+void contract_begin(struct stand *it);
 void contract_end(void);
 
 extern const struct CMUnitTest coordinator_contract[];

@@ -35,7 +35,7 @@ static void on_over(struct timer *timer)
     else
         LOG_WARN("zookeeper", "the session 0x%llx of a dead process is left to expire: %s",
                  session, *c->pump.why ? c->pump.why : "no server has answered in time");
-    zk_pump_stop(&c->pump);
+    zk_pump_stop_at_once(&c->pump);
     c->count--;
     memmove(c->line, c->line + 1, c->count * sizeof(c->line[0]));
     explicit_bzero(&c->line[c->count], sizeof(c->line[0]));
@@ -69,7 +69,7 @@ void zk_closer_init(struct zk_closer *c, struct loop *loop,
 
 void zk_closer_fini(struct zk_closer *c)
 {
-    zk_pump_stop(&c->pump);
+    zk_pump_stop_at_once(&c->pump);
     timer_disarm(&c->pump.loop->timers, &c->over);
     explicit_bzero(c->line, sizeof(c->line));
     free(c->servers);

@@ -2,9 +2,10 @@
  *
  * Facts of the library it respects, each of which has cost somebody a night: a NULL completion
  * aborts the process; a session is over only when a server says so, and the handle is kept
- * until then; the library resolves names by blocking, so it only ever gets addresses
- * (resolve.h finds them); all watches are those of the one watcher of the handle, which hears
- * each notice of the session once, while a watcher of its own for each znode would hear it too.
+ * until then; the library resolves names by blocking, at each attempt to
+ * connect, so it only ever gets addresses (resolve.h finds them); all watches are those of the
+ * one watcher of the handle, which hears each notice of the session once, while a watcher of
+ * its own for each znode would hear it too.
  *
  * Digest credentials are never refused by a server, they open a znode or do not: then calls end
  * COORD_DENIED. Znodes that are created with `auth` are for its user alone.

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define ANSWER_MS    1000
 #define FDS_MAX      1024
 #define ASK_AGAIN_MS 20
 
@@ -126,6 +127,14 @@ void zk_fixture_freeze(struct zk_fixture *f, unsigned i, bool is_frozen)
     kill(f->servers[i].pid, is_frozen ? SIGSTOP : SIGCONT);
 }
 
+/* A server that begins may forget a connection: then it is asked on another one. */
+static ssize_t read_in_time(int fd, char *to, size_t room)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+
+    return poll(&poll_fd, 1, ANSWER_MS) == 1 ? read(fd, to, room) : -1;
+}
+
 /* A server that has no quorum says so instead of its mode. */
 static bool serves(const struct zk_server *s)
 {
@@ -139,7 +148,7 @@ static bool serves(const struct zk_server *s)
         die("socket");
     if (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && write(fd, "srvr", 4) == 4)
         while (len < sizeof(text) - 1 &&
-               (got = read(fd, text + len, sizeof(text) - 1 - len)) > 0)
+               (got = read_in_time(fd, text + len, sizeof(text) - 1 - len)) > 0)
             len += (size_t)got;
     close(fd);
     text[len] = '\0';
@@ -207,16 +216,33 @@ unsigned zk_fixture_find(const struct zk_fixture *f, const char *address)
     return 0;
 }
 
+static bool is_of_a_server(const struct zk_fixture *f, int fd)
+{
+    struct sockaddr_in peer = {0};
+    socklen_t len = sizeof(peer);
+
+    if (getpeername(fd, (struct sockaddr *)&peer, &len) || peer.sin_family != AF_INET)
+        return false;
+    for (unsigned i = 0; i < f->count; i++)
+        if (ntohs(peer.sin_port) == f->servers[i].ports[0])
+            return true;
+    return false;
+}
+
 void zk_fixture_cut(struct zk_fixture *f)
 {
-    for (int fd = 0; fd < FDS_MAX; fd++) {
-        struct sockaddr_in peer;
-        socklen_t len = sizeof(peer);
+    for (int fd = 0; fd < FDS_MAX; fd++)
+        if (is_of_a_server(f, fd))
+            shutdown(fd, SHUT_RDWR);
+}
 
-        if (getpeername(fd, (struct sockaddr *)&peer, &len) || peer.sin_family != AF_INET)
-            continue;
-        for (unsigned i = 0; i < f->count; i++)
-            if (ntohs(peer.sin_port) == f->servers[i].ports[0])
-                shutdown(fd, SHUT_RDWR);
+bool zk_fixture_has_answered(struct zk_fixture *f)
+{
+    for (int fd = 0; fd < FDS_MAX; fd++) {
+        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+
+        if (is_of_a_server(f, fd) && poll(&poll_fd, 1, 0) == 1)
+            return true;
     }
+    return false;
 }

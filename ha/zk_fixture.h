@@ -40,4 +40,7 @@ unsigned zk_fixture_find(const struct zk_fixture *f, const char *address);
 /* Breaks this process's connections to the servers. */
 void zk_fixture_cut(struct zk_fixture *f);
 
+/* Have answers come that this process has not read yet? */
+bool zk_fixture_has_answered(struct zk_fixture *f);
+
 #endif

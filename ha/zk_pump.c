@@ -2,14 +2,17 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
 
@@ -176,13 +179,13 @@ enum status zk_pump_start(struct zk_pump *p, const struct zk_target *target)
     return STATUS_OK;
 }
 
-void zk_pump_set_servers(struct zk_pump *p, const char *list)
+void zk_pump_set_servers(struct zk_pump *p, const char *servers)
 {
-    char *servers = without_brackets(list);
+    char *list = without_brackets(servers);
 
-    if (zoo_set_servers(p->handle, servers) != ZOK)
-        LOG_WARN("zookeeper", "the client library does not take %s", list);
-    free(servers);
+    if (zoo_set_servers(p->handle, list) != ZOK)
+        LOG_WARN("zookeeper", "the client library does not take %s", servers);
+    free(list);
     zk_pump_poke(p);
 }
 
@@ -192,21 +195,55 @@ static void shut_if_stuck(int fd)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
 
-    if (fd >= 0 && poll(&poll_fd, 1, ZK_CLOSE_WAIT_MS) <= 0)
+    if (poll(&poll_fd, 1, ZK_CLOSE_WAIT_MS) <= 0)
         shutdown(fd, SHUT_RDWR);
 }
 
-void zk_pump_stop(struct zk_pump *p)
+/* A socket that is closed with unread bytes is reset, and the server may never come to read
+ * the good-bye. So it is read until the server hangs up, which it does after the good-bye. */
+static void read_to_the_end(int fd, int64_t until_mono_ms)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    char unread[4096];
+    int64_t left_ms;
+
+    while ((left_ms = until_mono_ms - clock_mono_ms()) > 0 &&
+           poll(&poll_fd, 1, (int)left_ms) == 1)
+        if (recv(fd, unread, sizeof(unread), MSG_DONTWAIT) <= 0)
+            return;
+}
+
+/* The library closes its own descriptor. */
+static int keep_open(const struct zk_pump *p)
+{
+    if (!p->handle || p->fd < 0 || zoo_state(p->handle) != ZOO_CONNECTED_STATE)
+        return -1;
+    return fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+}
+
+void zk_pump_stop_at_once(struct zk_pump *p)
 {
     zhandle_t *handle = p->handle;
 
     assert(!p->is_inside);
     forget_event(p);
     timer_disarm(&p->loop->timers, &p->timer);
-    p->handle = NULL;
-    if (!handle)
-        return;
-    shut_if_stuck(p->fd);
-    zookeeper_close(handle);
+    p->handle = NULL; /* nobody is called back about the session any more */
+    if (handle)
+        zookeeper_close(handle);
     p->fd = -1;
+}
+
+void zk_pump_stop(struct zk_pump *p)
+{
+    int64_t until_mono_ms = clock_mono_ms() + ZK_CLOSE_WAIT_MS;
+    int kept = keep_open(p);
+
+    if (kept >= 0)
+        shut_if_stuck(kept);
+    zk_pump_stop_at_once(p);
+    if (kept < 0)
+        return;
+    read_to_the_end(kept, until_mono_ms);
+    close(kept);
 }

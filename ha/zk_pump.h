@@ -19,7 +19,7 @@
 #include "ha/coordinator.h"
 
 #define ZK_RETRY_MS      10  /* after an error of the library */
-#define ZK_CLOSE_WAIT_MS 100 /* for a network that takes nothing */
+#define ZK_CLOSE_WAIT_MS 100 /* for a server or a network that does not answer */
 
 struct event;
 
@@ -55,10 +55,15 @@ void zk_pump_set_servers(struct zk_pump *p, const char *servers);
 /* A call was made: let the library send it. */
 void zk_pump_poke(struct zk_pump *p);
 
-/* Closes the handle, and with it a session that is connected: the library sends the good-bye
- * and does not wait for the answer. Blocks for ZK_CLOSE_WAIT_MS at most when the network takes
- * nothing; then the session is left to expire. Ends all calls, from inside. Harmless twice;
- * must not be called from inside a callback of the library. */
+/* Closes the handle, and with it a session that is connected. Ends all calls, from inside.
+ * Harmless twice; must not be called from inside a callback of the library.
+ *
+ * Blocks until the server has hung up, some milliseconds, or for ZK_CLOSE_WAIT_MS; a session
+ * that could not be closed by then is left to expire. */
 void zk_pump_stop(struct zk_pump *p);
+
+/* The same, and does not wait: for a handle on which no answer can have come unread, else the
+ * server may not hear of it. */
+void zk_pump_stop_at_once(struct zk_pump *p);
 
 #endif

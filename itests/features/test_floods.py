@@ -192,7 +192,7 @@ def test_unread_replies_have_a_budget_and_the_slowest_readers_pay(flooded):
         for _ in range(120):
             raw = stack.enter_context(RawHttp(node.http_port, receive_buffer=4096))
             raw.request("GET", "/v1/topics/t/jobs/large")
-        wait_until(lambda: connected(node, "http") < 100, "some are cut off")
+        wait_until(lambda: connected(node, "http") < 100, "some are cut off", timeout_s=90)
         with node.api() as api:
             assert api.get("t", "large")["body"] == "\1" * MIB  # who reads is served
         costs_less_than(node, 320 * MIB)
@@ -211,7 +211,7 @@ def test_unread_replies_of_gmq_have_the_same(flooded):
             raw = stack.enter_context(node.raw_client())
             raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             raw.send_request("Pop", ["t"])
-        wait_until(lambda: connected(node, "gmq") < 125, "some are cut off")
+        wait_until(lambda: connected(node, "gmq") < 125, "some are cut off", timeout_s=90)
         costs_less_than(node, 450 * MIB)  # what Redis answers, 64 jobs at once, among it
         serves(node)
 

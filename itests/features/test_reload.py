@@ -164,3 +164,17 @@ def test_the_settings_that_the_operators_page_shows_are_those_of_a_node(make_nod
         "priority": 10, "ttr_ms": 300000, "max_tries": 8, "dead_age_ms": 1209600000,
         "backoff": {"kind": "exponential", "base_ms": 1000, "cap_ms": 600000,
                     "jitter_percent": 10}}
+
+
+def test_limits_of_the_dead_reach_a_topic_in_which_nothing_happens(make_node):
+    node, reload = configured_node(make_node, "topics:\n  - {name: mail, ttr: 5m}\n")
+    api = node.api()
+    for topic in ("mail", "mail", "other", "other"):
+        api.push(topic)
+        api.bury(api.pop_one(topic))
+    wait_until(lambda: not list(node.redis().scan_iter(match="dq:{*}:t", count=10000)),
+               "no event is planned any more")
+    reload("topics:\n  - {name: mail, dead_max: 1}\n")
+    changed(node, "topics")
+    wait_until(lambda: api.topic("mail")["dead"] == 1, "the reconciler has come by")
+    assert api.topic("other")["dead"] == 2

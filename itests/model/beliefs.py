@@ -20,33 +20,19 @@ class Topic:
         self.rules = configured(name)
         self.own = {}              # settings
         self.paused_until = 0
-        self.older = []            # (node, settings, end of the pause) before that node's change
+        self.older = []            # (node, settings) before that node's change
         self.pause = Span(0, 0)    # the last one: from when to when nothing is handed out, surely
 
-    def _known_at(self, node):
-        """Settings and end of the pause that the node may take for those of now. It knows its
-        own changes; how soon it hears of others', only known() says."""
-        yield self.own, self.paused_until
-        for changed_by, own, paused_until in reversed(self.older):
-            if changed_by == node:
-                return
-            yield own, paused_until
-
     def defaults(self, node):
-        """All settings that may be those of a push there."""
-        options = []
-        for own, _ in self._known_at(node):
-            settings = {**self.rules, **own}
-            if settings not in options:
-                options.append(settings)
+        """All settings that may be those of a push there. A node knows its own changes; how soon
+        it hears of others', only known() says."""
+        options = [{**self.rules, **self.own}]
+        for changed_by, own in reversed(self.older):
+            if changed_by == node:
+                break
+            if {**self.rules, **own} not in options:
+                options.append({**self.rules, **own})
         return options
-
-    def pauses(self, node):
-        return {paused_until for _, paused_until in self._known_at(node)}
-
-    def changes(self, node):
-        """Its settings or its pause, there."""
-        self.older.append((node, self.own, self.paused_until))
 
     def limits(self):
         """How many dead are kept, and for how long."""

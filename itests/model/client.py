@@ -201,8 +201,7 @@ class Client:
     def count(self, topic):
         _, counts, span = self.ask("GET", path_of("topics", topic))
         self.model.counted(topic, counts, span)
-        self.model.check_pause(topic, counts, span, is_heard=True)
-        return counts, span
+        self.model.check_pause(topic, counts, span)
 
     def sweep(self, topic, verb, states=(DEAD,), **body):
         if verb == "purge":

@@ -183,7 +183,8 @@ class Consumers(Client):
         self.model.known(topic)
 
     def _is_known(self, topic):
-        """As a job tells that is pushed there now."""
+        """As a job tells that is pushed there now. (To ask for the settings themselves would make
+        them known.)"""
         hour_ms = 3600000
         self.push(topic, {"id": "probe", "body": "", "delay_ms": hour_ms, "mode": "replace"})
         job = self.get(topic, "probe")
@@ -191,7 +192,7 @@ class Consumers(Client):
         if "expires_ms" in job:
             job["ttl_ms"] = job["expires_ms"] - job["due_ms"]
         job["history"] = self.history(topic, "probe")["is_on"]
-        return self.model.is_new(topic, job, *self.count(topic))
+        return self.model.is_new(topic, job)
 
 
 def _code(error):

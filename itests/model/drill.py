@@ -4,6 +4,7 @@ Redis, and the model of what a job goes through, for as long as one likes.
 
     ./dev drill model                        for five minutes
     ./dev drill model --seconds 3600
+    ./dev drill model --nodes 3              not two nodes on one Redis, but three
     ./dev drill model --seed 17 --seconds 0  one batch, that of this seed
 
 A seed gives the same sequences again; the times are never the same, so what depends on them may

@@ -139,7 +139,7 @@ class Looks(Beliefs):
         self._prune(topic, span)
         it = self.topics[topic]
         if changes:
-            it.changes(self.at)
+            it.older.append((self.at, it.own))
         own = {**it.own, **changes}
         it.own = {name: value for name, value in own.items() if value is not None}
         if {name: _full(value) for name, value in it.own.items()} != answer["own"]:
@@ -166,13 +166,12 @@ class Looks(Beliefs):
         if times and not (times == sorted(times) and times[-1] <= span.last):
             raise Wrong(f"{topic} {id}: a history out of order: {answer['history']}")
 
-    def is_new(self, topic, job, counts, span):
-        """Was it pushed under the settings of now, and is the pause that of now?"""
+    def is_new(self, topic, job):
+        """Was it pushed under the settings of now?"""
         it = self.topics[topic]
         told = {name: _full(value) for name, value in {"ttl_ms": 0, **job}.items()}
-        return _tells_pause(counts, it.paused_until, span) and all(
-            told[name] == _full(value) for name, value in {**it.rules, **it.own}.items()
-            if name not in ("dead_max", "dead_age_ms"))
+        return all(told[name] == _full(value) for name, value in {**it.rules, **it.own}.items()
+                   if name not in ("dead_max", "dead_age_ms"))
 
     def known(self, topic):
         """All nodes know what holds now."""
@@ -181,7 +180,6 @@ class Looks(Beliefs):
     def paused(self, topic, until_ms, answer, span):
         """until_ms: a span, FOREVER, or 0 for resumed."""
         it = self.topics[topic]
-        it.changes(self.at)
         told = answer["paused_until_ms"]
         if until_ms == FOREVER or until_ms == 0:
             it.paused_until = until_ms
@@ -194,18 +192,13 @@ class Looks(Beliefs):
                     if it.paused_until else Span(first, min(last, span.first)))
         self.check_pause(topic, answer, span)
 
-    def check_pause(self, topic, answer, span, is_heard=False):
-        """is_heard: told by a node that may not have heard yet of what another one changed."""
-        it = self.topics[topic]
-        untils = it.pauses(self.at) if is_heard else [it.paused_until]
-        if not any(_tells_pause(answer, until, span) for until in untils):
-            raise Wrong(f"{topic}: {answer}, and it is paused until {untils}")
-
-
-def _tells_pause(answer, until, span):
-    is_paused = True if span.last < until else False if until <= span.first else None
-    right = until if 0 < until < FOREVER and answer["paused"] else None
-    return is_paused in (None, answer["paused"]) and answer["paused_until_ms"] == right
+    def check_pause(self, topic, answer, span):
+        until = self.topics[topic].paused_until
+        is_paused = True if span.last < until else False if until <= span.first else None
+        told = answer["paused_until_ms"]
+        right = until if 0 < until < FOREVER and answer["paused"] else None
+        if is_paused not in (None, answer["paused"]) or told != right:
+            raise Wrong(f"{topic}: {answer}, and it is paused until {until}")
 
 
 def _is_chosen(life, states, window):

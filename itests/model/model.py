@@ -2,8 +2,10 @@
 
 Each method takes what was asked, what the node answered, and the span of time in which it did;
 it raises `Wrong` where no life of the job leads to that answer. One client asks at a time, so
-whatever else happens to a job happens by itself: see life.py. The rules are those of section 4
-of the design and of doc/store.md; where they say nothing, nothing is asserted.
+whatever else happens to a job happens by itself (life.py), or it goes to a consumer that waits
+(waiting.py). Which node is asked matters only for what nodes hear of each other (Topic.defaults)
+and for who holds what (owners.py). The rules are those of section 4 of the design and of
+doc/store.md and doc/gmq.md; where they say nothing, nothing is asserted.
 """
 
 from dataclasses import replace
@@ -70,16 +72,12 @@ class Model(Owners):
 
     @staticmethod
     def _expires(job, ttl_ms, span):
-        """The topic's ttl counts from when the job is due; with `at` by what the node takes for
-        the store's clock, which is a little late."""
-        late_ms = 1000
+        """The topic's ttl counts from when the job is due."""
         if "ttl_ms" in job:
             return span.plus(ttl_ms)
         if "at_ms" not in job:
             return span.plus(job.get("delay_ms", 0) + ttl_ms)
-        at_ms = job["at_ms"]
-        return Span(max(at_ms - 2, floor(span.first)) + ttl_ms,
-                    max(at_ms + late_ms, span.last) + ttl_ms)
+        return Span(*(max(job["at_ms"], now) + ttl_ms for now in (floor(span.first), span.last)))
 
     # ---- pop ----
 

@@ -6,8 +6,6 @@ import json
 BUILT_IN = {"ttr_ms": 60000, "priority": 1024, "max_tries": 0, "backoff": {"kind": "none"},
             "ttl_ms": 0, "dead_max": 0, "dead_age_ms": 0, "history": False}
 
-# Topics of the tests begin with one of these; see topic_names().
-PREFIXES = ["m", "hard.", "soft."]
 ROWS = [
     ("hard.*", {"ttr_ms": 80, "max_tries": 2,
                 "backoff": {"kind": "fixed", "base_ms": 30, "cap_ms": 0, "jitter_percent": 0}}),

@@ -55,7 +55,8 @@ class ConsumerSteps(Machine):
         self.gmq_push(topic, letter, consumer, 0, 60)
         self.client.collect()
         self.client.doors.at = 0
-        self.client.gmq_pop(consumer, [self.names[topic]])
+        others = [name for name in self.names if name != self.names[topic]]
+        self.client.gmq_pop(consumer, [self.names[topic], *others])
         self.client.doors.at = at % len(self.client.doors.nodes)
         self.gmq_ack(0, other)
 

@@ -87,6 +87,8 @@ class TopicSteps(Machine):
     def settle(self, topic):
         self.client.settle(self.names[topic])
 
-    @step(topic=topics)
-    def wait_known(self, topic):
+    @step(topic=topics, changes=changes)
+    def make_known(self, topic, changes):
+        """All nodes hear of what is changed at one."""
+        self.client.configure(self.names[topic], changes)
         self.client.wait_known(self.names[topic])

@@ -155,6 +155,37 @@ static void an_inactive_node_moves_nothing(void **state)
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
 }
 
+static void saying_twice_that_a_node_is_active_or_not_is_nothing(void **state)
+{
+    unsigned long scans = memory_store_count(f.ms, OP_SCAN);
+
+    queue_activate(f.q);
+    fixture_turn(&f);
+    assert_int_equal(memory_store_count(f.ms, OP_SCAN), scans);
+    queue_deactivate(f.q);
+    queue_deactivate(f.q);
+    fixture_advance(&f, 5000);
+    assert_int_equal(memory_store_count(f.ms, OP_SCAN), scans);
+}
+
+static void a_node_that_stops_does_not_become_active(void **state)
+{
+    struct call on_its_way = {0};
+    unsigned long scans;
+
+    memory_store_hold(f.ms);
+    submit(&f, &on_its_way, OP_PUSH, "t", "1", 0);
+    fixture_stop(&f);
+    scans = memory_store_count(f.ms, OP_SCAN);
+    queue_activate(f.q);
+    fixture_advance(&f, 5000);
+    assert_false(f.is_stopped);
+    assert_int_equal(memory_store_count(f.ms, OP_SCAN), scans);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_true(f.is_stopped);
+}
+
 /* ---- what the configuration says ---- */
 
 static void go_by(const struct settings_rule *rule)
@@ -258,6 +289,8 @@ int main(void)
         TEST(tries_again_when_a_scan_fails),
         TEST(scans_at_once_when_the_store_is_back),
         TEST(an_inactive_node_moves_nothing),
+        TEST(saying_twice_that_a_node_is_active_or_not_is_nothing),
+        TEST(a_node_that_stops_does_not_become_active),
         TEST(prunes_the_dead_as_the_rules_say_and_counts_them),
         TEST(after_a_reload_the_scan_goes_by_the_new_rules),
         TEST(counts_those_whose_tries_are_used_up),

@@ -59,20 +59,15 @@ static void wake(struct memory_store *ms)
 
 /* ---- operations ---- */
 
-static void set_outcome(struct op *op, enum status status)
+/* It ends so; but what only reads is never UNKNOWN, for it changes nothing. */
+static void fail(struct op *op, enum status status)
 {
+    bool is_lost_read = op_is_read(op->verb) && status_is_unknown(status);
+
     memset(&op->out, 0, sizeof(op->out));
-    op->status = status;
+    op->status = is_lost_read ? STATUS_UNAVAILABLE : status;
     op->now_ms = 0;
     op->wait_ms = -1;
-}
-
-/* What only reads cannot have happened. */
-static enum status failure_of(const struct memory_store *ms, const struct op *op)
-{
-    bool is_lost_read = op_is_read(op->verb) && status_is_unknown(ms->failure);
-
-    return is_lost_read ? STATUS_UNAVAILABLE : ms->failure;
 }
 
 /* Does it reach the jobs, and how does it end if it cannot end well? */
@@ -85,9 +80,9 @@ static void run(struct memory_store *ms, struct op *op, struct room *room)
     if (ms->is_up && (!fails || ms->effect == MEMORY_DONE))
         memory_db_run(ms->db, op, memory_store_now(ms), room);
     if (!ms->is_up)
-        set_outcome(op, STATUS_UNAVAILABLE);
+        fail(op, STATUS_UNAVAILABLE);
     else if (fails)
-        set_outcome(op, failure_of(ms, op));
+        fail(op, ms->failure);
 }
 
 static void submit(struct store *store, struct op *op)
@@ -321,7 +316,7 @@ void memory_store_take_down(struct memory_store *ms)
     ms->is_up = false;
     list_append_all(&ms->answers, &ms->held);
     LIST_EACH (link, &ms->answers)
-        set_outcome(CONTAINER_OF(link, struct answer, link)->op, STATUS_UNKNOWN);
+        fail(CONTAINER_OF(link, struct answer, link)->op, STATUS_UNKNOWN);
     forget_wake_ups(ms);
     add_news(ms, NEWS_DOWN, bytes_of("", 0));
 }

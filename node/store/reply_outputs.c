@@ -221,7 +221,8 @@ static bool take_settings(const redisReply *reply, size_t i, struct topic_settin
     return packed.len == 0 || settings_unpack(packed, settings);
 }
 
-/* A row that is damaged, or not ours, is none: it must not take the others with it. */
+/* A row that is damaged, or not ours, is none, as the scripts have it: it must not take the
+ * others with it. */
 static bool take_settings_row(const redisReply *reply, size_t i,
                               struct topic_settings *settings)
 {

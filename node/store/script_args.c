@@ -9,6 +9,8 @@
 #include "node/store/history.h"
 #include "node/store/script_call.h"
 
+#define TTL_FROM_DUE 4 /* beside the mode of a push */
+
 /* ---- one job ---- */
 
 /* Most jobs go by no rules, and their pushes bring none. */
@@ -39,7 +41,7 @@ static void add_push(struct script_call *call, const struct script_keys *keys,
     call_pack(call, 4, op->in.push.ttr_ms);
     call_pack(call, 1, keys->buckets);
     call_pack(call, 1, op->bucket);
-    call_pack(call, 1, op->in.push.mode);
+    call_pack(call, 1, op->in.push.mode + (op->in.push.ttl_from_due ? TTL_FROM_DUE : 0));
     call_pack_end(call, at);
     add_rules(call, op);
 }

@@ -188,6 +188,19 @@ static void sends_rules_only_with_a_push_that_has_some(void **state)
                                            "\0\0\0\0\0\0")));
 }
 
+static void says_from_when_a_ttl_counts_beside_the_mode(void **state)
+{
+    struct op op = {.verb = OP_PUSH, .topic = BYTES("t"), .id = BYTES("id")};
+
+    op.in.push.rules = rules_default;
+    op.in.push.mode = PUSH_IGNORE;
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(arg(13).at[17], 2);
+    op.in.push.ttl_from_due = true;
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(arg(13).at[17], 6);
+}
+
 /* Where none is overridden, the command is what it was without. */
 static void puts_ttr_and_holder_behind_the_stamp(void **state)
 {
@@ -469,6 +482,7 @@ int main(void)
         cmocka_unit_test(calls_a_script_by_its_sum_or_its_text),
         cmocka_unit_test(packs_the_numbers_of_a_push),
         cmocka_unit_test(sends_rules_only_with_a_push_that_has_some),
+        cmocka_unit_test(says_from_when_a_ttl_counts_beside_the_mode),
         cmocka_unit_test(puts_ttr_and_holder_behind_the_stamp),
         cmocka_unit_test(releases_at_once_later_or_as_the_backoff_says),
         cmocka_unit_test(packs_the_numbers_of_a_move),

@@ -236,7 +236,7 @@ static void check_settings(const struct api_settings *settings, json_t *object)
     const char *name;
     json_t *tree, *own, *value;
 
-    api_add_settings(&reply, &row, NULL, 0);
+    api_add_own_settings(&reply, &row, 0);
     tree = json_loadb(reply.at, reply.len, FLAGS | JSON_REJECT_DUPLICATES, NULL);
     own = json_object_get(tree, "own");
     json_object_foreach(object, name, value)

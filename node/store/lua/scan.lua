@@ -41,7 +41,7 @@ local made
 local function rare()
     if not made then
         -- HERE due_at expires used_up rest priority misplaced owns history setting
-        -- HERE plan plan_deaths carry_more
+        -- HERE rules_are_ours settings_are_ours plan plan_deaths carry_more
         made = {misplaced = misplaced, write_history = write_history, settings = plan_settings,
             line = plan_line, expired = plan_expired, without_gone = plan_without_gone,
             end_or_rest = plan_end_or_rest, pruning = plan_pruning, put_more = put_more,

@@ -38,7 +38,7 @@ local function plan_settings(plan, row, history_bytes)
     if not row and #rules == 0 then
         return
     end
-    row = row and #row == 45 and row
+    row = row and settings_are_ours(row) and row
     local dead_max = setting(row, rules, 32, '>I4', 35)
     local dead_age = setting(row, rules, 64, '>I6', 39)
     plan.settings = {dead_max = dead_max, dead_age = dead_age, limits_dead = dead_max + dead_age > 0,
