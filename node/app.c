@@ -21,12 +21,23 @@
 
 /* ---- signs of life ---- */
 
+void app_tell_session(struct app *a)
+{
+    struct coord_credentials session = ha_app_session(a->ha);
+
+    if (session.session == a->told_session ||
+        !channel_send_session(a->options->channel_fd, &session))
+        return;
+    a->told_session = session.session;
+}
+
 static void on_beat(struct timer *timer)
 {
     struct app *a = CONTAINER_OF(timer, struct app, beat);
 
+    app_tell_session(a);
     channel_send(a->options->channel_fd, CHANNEL_BEAT);
-    timer_arm(&a->loop->timers, timer, a->conf->warden.hang_timeout_ms / BEATS_PER_HANG);
+    timer_arm(&a->loop->timers, timer, a->options->silence_max_ms / BEATS_PER_HANG);
 }
 
 static void print_listener(struct buf *to, const char *name, int fd)
@@ -80,6 +91,11 @@ static void on_store_down(void *arg)
     struct app *a = arg;
 
     ha_app_store_is(a->ha, false);
+}
+
+static void on_role(void *arg, const struct role *role, enum role_state before)
+{
+    app_tell_session(arg);
 }
 
 /* The set-up of the cluster: it was said to people by who found it out. */
@@ -225,6 +241,7 @@ static void join_cluster(struct app *a)
         .peer_fd = o->peer_fd,
         .incarnation = o->incarnation,
         .on_refused = on_cluster_refused,
+        .on_role = on_role,
         .arg = a,
     };
 
