@@ -56,9 +56,9 @@ struct app {
     bool is_store_stopped;
 };
 
-/* Tells the warden of this process's session with ZooKeeper, if it has not heard of it. The warden
- * ends it when this process is dead: so it must know of each before that can lead, and of none
- * that is over. */
+/* Tells the warden of this process's session with ZooKeeper, if it has not heard of it. The
+ * warden ends it when this process is dead: so it must know of each before that can lead, and
+ * of none that is over. */
 void app_tell_session(struct app *a);
 
 /* Ends the loop when everything has stopped. Harmless twice. */
