@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -24,19 +23,20 @@
 
 void app_tell_session(struct app *a)
 {
-    const struct coordinator *c = ha_app_coordinator(a->ha);
+    struct coord_credentials session = ha_app_session(a->ha);
 
-    if (c && memcmp(&c->credentials, &a->told, sizeof(a->told)) != 0 &&
-        channel_send_session(a->options->channel_fd, &c->credentials))
-        a->told = c->credentials;
+    if (session.session == a->told_session ||
+        !channel_send_session(a->options->channel_fd, &session))
+        return;
+    a->told_session = session.session;
 }
 
 static void on_beat(struct timer *timer)
 {
     struct app *a = CONTAINER_OF(timer, struct app, beat);
 
-    channel_send(a->options->channel_fd, CHANNEL_BEAT);
     app_tell_session(a);
+    channel_send(a->options->channel_fd, CHANNEL_BEAT);
     timer_arm(&a->loop->timers, timer, a->options->silence_max_ms / BEATS_PER_HANG);
 }
 
@@ -91,6 +91,11 @@ static void on_store_down(void *arg)
     struct app *a = arg;
 
     ha_app_store_is(a->ha, false);
+}
+
+static void on_role(void *arg, const struct role *role, enum role_state before)
+{
+    app_tell_session(arg);
 }
 
 /* The set-up of the cluster: it was said to people by who found it out. */
@@ -222,12 +227,6 @@ static void open_protocols(struct app *a)
         a->gmq = gmq_new(&gmq, a->loop, a->queue, a->options->gmq_fd);
     if (a->options->http_fd >= 0)
         a->http = http_new(&http, a->loop, a->queue, a->options->http_fd);
-}
-
-/* With each role there is a session that should not outlive this process. */
-static void on_role(void *arg, const struct role *role, enum role_state before)
-{
-    app_tell_session(arg);
 }
 
 static void join_cluster(struct app *a)

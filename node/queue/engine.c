@@ -26,13 +26,23 @@ static void count_death(struct queue_stats *stats, const struct op *op)
         stats->died[DEATH_DAMAGED]++;
 }
 
+/* It became the bucket's first one. Who does not scan tells who does; what is so far away that
+ * a safety scan comes before it, that scan finds. */
+static void note_event(struct queue *q, const struct op *op)
+{
+    if (q->scanner.is_active)
+        scanner_hint(&q->scanner, op->bucket, op->wait_ms);
+    else if (op->wait_ms < q->core.options.scan_interval_ms)
+        store_hint(q->core.store, op->bucket, op->wait_ms);
+}
+
 static void after_answer(struct core *core, const struct op *op)
 {
     struct queue *q = queue_of(core);
 
     duty_after(&q->duty, op);
     if (op->wait_ms >= 0)
-        scanner_hint(&q->scanner, op->bucket, op->wait_ms);
+        note_event(q, op);
     deliveries_after(&q->deliveries, op);
     settings_reader_after(&q->settings_reader, op);
     history_after(&q->history, op);
@@ -58,6 +68,13 @@ static void on_settings(void *arg, struct bytes topic)
     struct queue *q = arg;
 
     settings_reader_refresh(&q->settings_reader, topic);
+}
+
+static void on_hint(void *arg, unsigned bucket, int64_t wait_ms)
+{
+    struct queue *q = arg;
+
+    scanner_hint(&q->scanner, bucket, wait_ms);
 }
 
 static void on_up(void *arg)
@@ -115,6 +132,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     store->events = (struct store_events){
         .on_ready = on_ready,
         .on_settings = on_settings,
+        .on_hint = on_hint,
         .on_up = on_up,
         .on_down = on_down,
         .arg = q,

@@ -16,12 +16,14 @@ struct answer {
     struct room room;
 };
 
-enum news_kind { NEWS_READY, NEWS_SETTINGS, NEWS_UP, NEWS_DOWN };
+enum news_kind { NEWS_READY, NEWS_SETTINGS, NEWS_HINT, NEWS_UP, NEWS_DOWN };
 
 struct news {
     struct list link;
     enum news_kind kind;
     struct bytes topic; /* the db's */
+    unsigned bucket;    /* HINT */
+    int64_t wait_ms;
 };
 
 struct memory_store {
@@ -136,6 +138,27 @@ static void on_settings(struct memory_listener *listener, struct bytes topic)
         add_news(ms, NEWS_SETTINGS, topic);
 }
 
+static void on_hint(struct memory_listener *listener, unsigned bucket, int64_t wait_ms)
+{
+    struct memory_store *ms = CONTAINER_OF(listener, struct memory_store, listener);
+    struct news *news;
+
+    if (!ms->is_up)
+        return;
+    add_news(ms, NEWS_HINT, bytes_of("", 0));
+    news = CONTAINER_OF(ms->news.prev, struct news, link);
+    news->bucket = bucket;
+    news->wait_ms = wait_ms;
+}
+
+static void hint(struct store *store, unsigned bucket, int64_t wait_ms)
+{
+    struct memory_store *ms = of_store(store);
+
+    if (ms->is_up)
+        memory_db_hint(ms->db, bucket, wait_ms);
+}
+
 static void tell(struct memory_store *ms, struct news *news)
 {
     const struct store_events *events = &ms->store.events;
@@ -146,6 +169,8 @@ static void tell(struct memory_store *ms, struct news *news)
         events->on_ready(events->arg, it.topic);
     if (it.kind == NEWS_SETTINGS && events->on_settings)
         events->on_settings(events->arg, it.topic);
+    if (it.kind == NEWS_HINT && events->on_hint)
+        events->on_hint(events->arg, it.bucket, it.wait_ms);
     if (it.kind == NEWS_UP && events->on_up)
         events->on_up(events->arg);
     if (it.kind == NEWS_DOWN && events->on_down)
@@ -171,7 +196,7 @@ static void on_turn(struct timer *timer)
 
 static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
 {
-    static const struct store_ops ops = {.submit = submit};
+    static const struct store_ops ops = {.submit = submit, .hint = hint};
     struct memory_store *ms = memory_must(calloc(1, sizeof(*ms)));
 
     ms->store.ops = &ops;
@@ -181,6 +206,7 @@ static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
     ms->offset_ms = MEMORY_STORE_EPOCH_MS;
     ms->listener.on_ready = on_ready;
     ms->listener.on_settings = on_settings;
+    ms->listener.on_hint = on_hint;
     list_init(&ms->answers);
     list_init(&ms->held);
     list_init(&ms->news);
@@ -216,7 +242,7 @@ static void forget_wake_ups(struct memory_store *ms)
     LIST_EACH_SAFE (link, &ms->news) {
         struct news *news = CONTAINER_OF(link, struct news, link);
 
-        if (news->kind != NEWS_READY && news->kind != NEWS_SETTINGS)
+        if (news->kind == NEWS_UP || news->kind == NEWS_DOWN)
             continue;
         list_remove(&news->link);
         free(news);

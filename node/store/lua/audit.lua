@@ -2,8 +2,8 @@
 --
 -- KEYS   j f, and by rule all others: the name of j with another letter
 -- ARGV   topic, the last answer's next ('': from the first), limit, the leader's token
--- answer code, now, wait (always -1); where it is FENCED, the token seen; else next ('': no more), how much it looked at, then for each
---        suspect: id ('': the topic itself), number of the damage
+-- answer code, now, wait (always -1); where it is FENCED, the token seen; else next ('': no more),
+--        how much it looked at, then for each suspect: id ('': the topic itself), number of the damage
 -- USES   now fenced beside priority expires rules_are_ours is_ours damage
 --
 -- First the topic, then its jobs, then the places, each by its own cursor: `phase:cursor`. What is
