@@ -170,10 +170,12 @@ static bool look_at(struct events *events, struct watched *w)
 /* They may all have gone, and come back elsewhere. */
 static void learn_anew(struct events *events)
 {
+    struct ctl ctl = *events->ctl;
     struct failure failure;
     json_t *page = NULL;
 
-    if (cluster_look(events->ctl, &page, &failure) == CTL_DONE)
+    ctl.timeout_ms = ANSWER_MS;
+    if (cluster_look(&ctl, &page, &failure) == CTL_DONE)
         learn(events, page);
     json_decref(page);
 }
