@@ -3,13 +3,14 @@
 build_packages=(
     build-essential cmake ninja-build pkg-config
     libcmocka-dev libcurl4-openssl-dev libevent-dev libhiredis-dev libjansson-dev libmnl-dev
-    libyaml-dev uthash-dev
+    libssl-dev libyaml-dev libzookeeper-st-dev uthash-dev
 )
 model_packages=(build-essential python3 spin) # of doc/model
 run_packages=(redis-server redis-tools python3 curl)
 test_packages=(
     clang clang-format clang-tidy cppcheck libclang-rt-14-dev
     fish mandoc spin zsh
+    iproute2 libzookeeper-java nftables openjdk-17-jre-headless python3-kazoo
     python3-hypothesis python3-jsonschema python3-prometheus-client python3-pytest
     python3-pytest-xdist python3-redis python3-yaml beanstalkd
 )

@@ -1,9 +1,9 @@
 /* What must hold between keys. Each rule reports at the key that the operator will change.
  *
  * To add a rule: a function, and a line in `rules` with the keys it looks at. What must hold in
- * a row of `topics` is in topics.c.
+ * a row of `topics` is in topics.c, what must hold in `ha` in check_ha.c.
  */
-#include "conf/draft.h"
+#include "conf/check.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #include "conf/topics.h"
 #include "conf/value.h"
 
-#define PASSWORD_BYTES_MAX 4096
-#define NODE_ID_MAX        64
+#define SECRET_BYTES_MAX 4096
+#define NODE_ID_MAX      64
 
 static const struct conf_key *must_find(const char *path)
 {
@@ -27,7 +27,7 @@ static const struct conf_key *must_find(const char *path)
     return key;
 }
 
-static void complain(struct conf_draft *d, const char *path, const char *message)
+void check_complain(struct conf_draft *d, const char *path, const char *message)
 {
     const struct conf_place *place = &d->keys[conf_key_index(must_find(path))].place;
 
@@ -57,7 +57,8 @@ static void name_the_node(struct conf_draft *d)
 static void allow_one_password(struct conf_draft *d)
 {
     if (*d->conf->store.password && *d->conf->store.password_file)
-        complain(d, "store.password_file", "store.password is given too; only one of the two");
+        check_complain(d, "store.password_file",
+                       "store.password is given too; only one of the two");
 }
 
 static void allow_no_password_when_embedded(struct conf_draft *d)
@@ -67,31 +68,28 @@ static void allow_no_password_when_embedded(struct conf_draft *d)
     if (!is_embedded(d))
         return;
     if (*d->conf->store.password)
-        complain(d, "store.password", why);
+        check_complain(d, "store.password", why);
     if (*d->conf->store.password_file)
-        complain(d, "store.password_file", why);
+        check_complain(d, "store.password_file", why);
 }
 
-static void read_password_file(struct conf_draft *d)
+void check_read_secret(struct conf_draft *d, const char *path, const char *file, char **secret)
 {
     struct buf text = BUF_INIT, why = BUF_INIT;
-    char **password = &d->conf->store.password;
 
-    if (!*d->conf->store.password_file || is_embedded(d) || **password)
-        return;
-    if (file_read(d->conf->store.password_file, PASSWORD_BYTES_MAX, S_IROTH, &text, &why)) {
-        complain(d, "store.password_file", buf_text(&why));
+    if (file_read(file, SECRET_BYTES_MAX, S_IROTH, &text, &why)) {
+        check_complain(d, path, buf_text(&why));
         goto out;
     }
     while (text.len && (text.at[text.len - 1] == '\n' || text.at[text.len - 1] == '\r'))
         text.len--;
     if (text.len == 0 || strlen(buf_text(&text)) != text.len) {
-        complain(d, "store.password_file", "it is empty or not a text");
+        check_complain(d, path, "it is empty or not a text");
         goto out;
     }
-    free(*password);
-    *password = strdup(buf_text(&text));
-    if (!*password)
+    free(*secret);
+    *secret = strdup(buf_text(&text));
+    if (!*secret)
         abort();
 out:
     if (text.at)
@@ -100,11 +98,19 @@ out:
     buf_fini(&why);
 }
 
+static void read_password_file(struct conf_draft *d)
+{
+    const char *file = d->conf->store.password_file;
+
+    if (*file && !is_embedded(d) && !*d->conf->store.password)
+        check_read_secret(d, "store.password_file", file, &d->conf->store.password);
+}
+
 static void allow_appendfsync_when_embedded(struct conf_draft *d)
 {
     if (!is_embedded(d) && d->conf->store.appendfsync != APPENDFSYNC_ALWAYS)
-        complain(d, "store.appendfsync",
-                 "is for the embedded Redis only; another one has its own redis.conf");
+        check_complain(d, "store.appendfsync",
+                       "is for the embedded Redis only; another one has its own redis.conf");
 }
 
 static void tell_listeners_apart(struct conf_draft *d)
@@ -112,16 +118,17 @@ static void tell_listeners_apart(struct conf_draft *d)
     const struct conf_address *gmq = &d->conf->gmq.listen, *http = &d->conf->http.listen;
 
     if (gmq->kind == ADDRESS_TCP && gmq->port != 0 && !strcmp(gmq->text, http->text))
-        complain(d, "http.listen", "is the address of gmq.listen");
+        check_complain(d, "http.listen", "is the address of gmq.listen");
 }
 
 /* JSON may write one byte of a body as six. */
 static void let_a_body_out(struct conf_draft *d)
 {
     if (d->conf->limits.output_bytes < 6 * d->conf->limits.body_bytes)
-        complain(d, "limits.output_bytes",
-                 "must be at least 6 times limits.body_bytes, or a job of that size could not "
-                 "be handed out");
+        check_complain(
+            d, "limits.output_bytes",
+            "must be at least 6 times limits.body_bytes, or a job of that size could not "
+            "be handed out");
 }
 
 /* The same, and what is around it. */
@@ -132,21 +139,20 @@ static void let_a_body_in(struct conf_draft *d)
     size_t largest = 6 * d->conf->limits.body_bytes + AROUND_A_BODY_BYTES;
 
     if (d->conf->limits.http_body_bytes < largest)
-        complain(d, "limits.http_body_bytes",
-                 "must be at least 6 times limits.body_bytes and 4096, or a job of that size "
-                 "could not be pushed");
+        check_complain(
+            d, "limits.http_body_bytes",
+            "must be at least 6 times limits.body_bytes and 4096, or a job of that size "
+            "could not be pushed");
 }
 
 static void let_a_request_in(struct conf_draft *d)
 {
     if (d->conf->limits.http_bodies_bytes < d->conf->limits.http_body_bytes)
-        complain(d, "limits.http_bodies_bytes", "must be at least limits.http_body_bytes");
+        check_complain(d, "limits.http_bodies_bytes",
+                       "must be at least limits.http_body_bytes");
 }
 
-static const struct {
-    void (*judge)(struct conf_draft *d);
-    const char *keys[3];
-} rules[] = {
+static const struct check_rule rules[] = {
     {name_the_node, {"node.id"}},
     {allow_one_password, {"store.password", "store.password_file"}},
     {allow_no_password_when_embedded, {"store.redis", "store.password", "store.password_file"}},
@@ -160,18 +166,24 @@ static const struct {
 
 static bool has_all(const struct conf_draft *d, const char *const *keys)
 {
-    for (unsigned i = 0; i < 3 && keys[i]; i++) {
+    for (unsigned i = 0; i < CHECK_KEYS_MAX && keys[i]; i++) {
         if (!draft_has(d, must_find(keys[i])))
             return false;
     }
     return true;
 }
 
+void check_rules(struct conf_draft *d, const struct check_rule *these, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (has_all(d, these[i].keys))
+            these[i].judge(d);
+    }
+}
+
 void draft_check(struct conf_draft *d)
 {
-    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
-        if (has_all(d, rules[i].keys))
-            rules[i].judge(d);
-    }
+    check_rules(d, rules, sizeof(rules) / sizeof(*rules));
+    check_ha(d);
     topics_check(d);
 }

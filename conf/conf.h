@@ -11,7 +11,8 @@
  *   value.c   text to number, size, duration, address and back; pure
  *   yaml.c    the file as a flat list of (path, text, line, column); nobody else sees libyaml
  *   env.c     ${NAME} and ${NAME:-default}
- *   check.c   what must hold between keys, and what is worked out from several
+ *   check.c   what must hold between keys, and what is worked out from several; check_ha.c:
+ *             the same of `ha`
  *   print.c   the effective configuration, the table for --help
  *   reload.c  which changes a running node can take
  *   draft.c   a configuration on its way; errors.c, file.c: what they say
@@ -86,6 +87,8 @@ struct conf_topics {
 };
 
 enum conf_log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
+enum conf_ha_mode { HA_MODE_STANDALONE, HA_MODE_STANDBY };
+enum conf_ha_on_loss { HA_ON_LOSS_STOP, HA_ON_LOSS_FAILSAFE };
 enum conf_appendfsync { APPENDFSYNC_ALWAYS, APPENDFSYNC_EVERYSEC };
 
 /* Texts are never NULL and belong to the conf. dueq.yaml says what each one means. */
@@ -141,6 +144,22 @@ struct conf {
         size_t history_bytes;
     } queue;
     struct conf_topics topics;
+    struct {
+        enum conf_ha_mode mode;
+        char *zookeeper;        /* "host:port,host:port" */
+        char *auth, *auth_file; /* "user:password"; that of auth_file has been read */
+        char *cluster;
+        int64_t session_ms;         /* T */
+        struct conf_address peer;   /* OFF or TCP */
+        char *secret, *secret_file; /* that of secret_file has been read already */
+        enum conf_ha_on_loss on_loss;
+        unsigned priority;
+        bool no_failover;
+        int64_t tenure_ms;
+        char *hook;      /* "": none */
+        char *advertise; /* "": the host of each listener */
+        bool journal;
+    } ha;
     struct {
         int64_t hang_timeout_ms;
         int64_t backoff_max_ms;

@@ -39,6 +39,7 @@ extern const struct conf_kind kind_text;     /* char *, length in the key's rang
 extern const struct conf_kind kind_name;     /* the same, of [A-Za-z0-9_.:-] */
 extern const struct conf_kind kind_modules;  /* char *, for base/log */
 extern const struct conf_kind kind_hosts;    /* char *, names with commas between */
+extern const struct conf_kind kind_servers;  /* char *, "host:port,host:port" */
 extern const struct conf_kind kind_topics;   /* char *, a topic or the beginning of some */
 extern const struct conf_kind kind_listen;   /* struct conf_address: OFF or TCP */
 extern const struct conf_kind kind_redis;    /* struct conf_address: EMBEDDED, TCP or UNIX */

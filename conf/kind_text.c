@@ -49,6 +49,11 @@ static bool set_hosts(const struct conf_key *key, const char *text, void *field)
     return value_is_hosts(text) && set_text(key, text, field);
 }
 
+static bool set_servers(const struct conf_key *key, const char *text, void *field)
+{
+    return value_is_servers(text) && set_text(key, text, field);
+}
+
 static bool set_topics(const struct conf_key *key, const char *text, void *field)
 {
     return value_is_topics(text) && set_text(key, text, field);
@@ -119,6 +124,16 @@ const struct conf_kind kind_hosts = {
     .what = "names of hosts, such as \"dueq,dueq.example.com\", without ports",
     .bytes = sizeof(char *),
     .set = set_hosts,
+    .print = print_text,
+    .fini = fini_text,
+    .print_range = print_text_range,
+    .is_quoted = true,
+};
+
+const struct conf_kind kind_servers = {
+    .what = "servers, such as \"10.0.0.1:2181,10.0.0.2:2181\",",
+    .bytes = sizeof(char *),
+    .set = set_servers,
     .print = print_text,
     .fini = fini_text,
     .print_range = print_text_range,

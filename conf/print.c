@@ -4,12 +4,16 @@
 
 #include "conf/table.h"
 
-/* Secrets are texts. One that came from a file is told by that file's name. */
+/* Secrets are texts. One that came from a file is told by that file's name: each has such a key
+ * beside it. */
 static const char *hide(const struct conf_key *key, const struct conf *conf)
 {
-    char *const *secret = conf_key_value(key, conf);
+    char path[64];
+    char *const *secret = conf_key_value(key, conf), *const * file;
 
-    return **secret && !*conf->store.password_file ? " \"***\"" : " \"\"";
+    snprintf(path, sizeof(path), "%s_file", key->path);
+    file = conf_key_value(conf_key_find(path), conf);
+    return **secret && !**file ? " \"***\"" : " \"\"";
 }
 
 /* Behind the key's colon. A list has lines of its own. */

@@ -18,6 +18,8 @@
 
 static const char *const level_words[] = {"debug", "info", "warn", "error", NULL};
 static const char *const format_words[] = {"text", "json", NULL};
+static const char *const mode_words[] = {"standalone", "standby", NULL};
+static const char *const on_loss_words[] = {"stop", "failsafe", NULL};
 static const char *const appendfsync_words[] = {"always", "everysec", NULL};
 static const char *const backoff_words[] = {"none", "fixed", "exponential", NULL};
 
@@ -101,6 +103,39 @@ const struct conf_key conf_keys[] = {
      .is_reloadable = true, .help = "jobs the reconciler looks at a second; 0: it is off"},
     {"queue.history_bytes", &kind_size, AT(queue.history_bytes), "1MiB", KIB(64), MIB(1024),
      .is_reloadable = true, .help = "what a bucket keeps of its topics' histories"},
+
+    {"ha.mode", &kind_word, AT(ha.mode), "standalone", .words = mode_words,
+     .help = "standby: of several nodes one leads, the others take over"},
+    {"ha.zookeeper", &kind_servers, AT(ha.zookeeper), "", 0, 4096,
+     .help = "the servers that elect the leader: host:port,host:port"},
+    {"ha.auth", &kind_text, AT(ha.auth), "", 0, 256, .is_secret = true,
+     .help = "user:password for ZooKeeper's access lists; empty: open to all"},
+    {"ha.auth_file", &kind_text, AT(ha.auth_file), "", 0, PATH_BYTES,
+     .help = "a file that holds ha.auth, not readable by all"},
+    {"ha.cluster", &kind_name, AT(ha.cluster), "main", 1, 64,
+     .help = "the cluster's name; its znodes are under /dueq/NAME"},
+    {"ha.session_timeout", &kind_duration, AT(ha.session_ms), "2s", SECONDS(1), MINUTES(1),
+     .help = "how soon a node that is frozen or cut off is given up"},
+    {"ha.peer.listen", &kind_listen, AT(ha.peer), "127.0.0.1:9504",
+     .help = "where the other nodes reach this one"},
+    {"ha.secret", &kind_text, AT(ha.secret), "", 0, 256, .is_secret = true,
+     .help = "shared by all nodes of the cluster, 16 characters or more"},
+    {"ha.secret_file", &kind_text, AT(ha.secret_file), "", 0, PATH_BYTES,
+     .help = "a file that holds ha.secret, not readable by all"},
+    {"ha.on_zookeeper_loss", &kind_word, AT(ha.on_loss), "stop", .words = on_loss_words,
+     .help = "failsafe: the leader goes on while all members agree"},
+    {"ha.priority", &kind_count, AT(ha.priority), "50", 0, 100,
+     .help = "the node with the highest leads, where there is a choice"},
+    {"ha.no_failover", &kind_bool, AT(ha.no_failover), "false",
+     .help = "this node never leads, unless an operator forces it"},
+    {"ha.tenure", &kind_duration, AT(ha.tenure_ms), "1m", 0, DAYS(1),
+     .help = "how long one leads before a preferred node takes the lead back"},
+    {"ha.hook", &kind_text, AT(ha.hook), "", 0, PATH_BYTES,
+     .help = "a program to run when this node is promoted, demoted or fenced"},
+    {"ha.advertise", &kind_name, AT(ha.advertise), "", 0, 255,
+     .help = "the host by which others reach this node; empty: each listener's"},
+    {"ha.journal", &kind_bool, AT(ha.journal), "false",
+     .help = "write each role and lease to ha.journal, for tests of failovers"},
 
     {"topics", &kind_list, AT(topics), "[]", 0, CONF_TOPICS_MAX,
      .is_reloadable = true, .help = "settings of topics; of each setting the first match counts"},

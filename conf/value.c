@@ -1,5 +1,6 @@
 #include "conf/value.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct unit {
@@ -139,6 +140,35 @@ bool value_is_hosts(const char *text)
             return false;
         if (!*text)
             return true;
+    }
+}
+
+static bool is_server(struct bytes text)
+{
+    char copy[300];
+    struct bytes host;
+    unsigned port;
+
+    if (text.len >= sizeof(copy))
+        return false;
+    snprintf(copy, sizeof(copy), "%.*s", BYTES_ARG(text));
+    return value_parse_host_port(copy, &host, &port) && port > 0;
+}
+
+bool value_is_servers(const char *text)
+{
+    for (;;) {
+        size_t len = strcspn(text, ",");
+
+        if (!*text && len == 0)
+            return true;
+        if (!is_server(bytes_of(text, len)))
+            return false;
+        text += len;
+        if (!*text)
+            return true;
+        if (!*++text)
+            return false;
     }
 }
 

@@ -40,6 +40,9 @@ bool value_is_name(const char *text);
 /* Names of [A-Za-z0-9_.-] with commas between, or none? */
 bool value_is_hosts(const char *text);
 
+/* "host:port" as above, but no port 0, with commas between, or none? */
+bool value_is_servers(const char *text);
+
 /* A topic's name, or the beginning of some and "*" (alone: all)? How long it is, is for others
  * to say. The letters are those of node/queue/names.h. */
 bool value_is_topics(const char *text);

@@ -100,6 +100,10 @@ void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg);
  * before every script of a scanner. */
 bool ha_may_act(const struct ha *ha);
 
+/* When the lease ends, CLOCK_BOOTTIME: the first millisecond in which it may not act; for who
+ * writes it down. In the past, down to INT64_MIN, where there is none. */
+int64_t ha_until(const struct ha *ha);
+
 /* ---- facts from outside ---- */
 
 /* Does this node's Redis answer? A node stands only while it does. */
@@ -111,7 +115,7 @@ void ha_drained(struct ha *ha);
 /* Redis refused a script because it has seen `seen`: it may not act from this moment on, steps
  * down, gives the lead away, and will not stand again with a lower epoch. Of another ensemble:
  * no node of this one could do better, so it keeps the leader's znode, says what to do
- * (ha_status's `refused`) and leads again after HA_FENCED_AGAIN_MS to see whether it was done. */
+ * (ha_status's `refused`), and leads again after HA_FENCED_AGAIN_MS to see if it was done. */
 void ha_fenced(struct ha *ha, const struct token *seen);
 
 /* ---- operators ---- */

@@ -88,8 +88,6 @@ struct ha {
     int64_t last_failover_ms;
 };
 
-/* Until when it may act by its lease, of whichever kind. */
-int64_t ha_until(const struct ha *ha);
 int64_t ha_t(const struct ha *ha);                            /* T */
 uint64_t ha_fence(const struct ha *ha, const char *ensemble); /* its highest epoch seen, or 0 */
 void ha_enter(struct ha *ha, enum role_state to, enum role_reason why);

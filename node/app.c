@@ -21,12 +21,23 @@
 
 /* ---- signs of life ---- */
 
+void app_tell_session(struct app *a)
+{
+    struct coord_credentials session = ha_app_session(a->ha);
+
+    if (session.session == a->told_session ||
+        !channel_send_session(a->options->channel_fd, &session))
+        return;
+    a->told_session = session.session;
+}
+
 static void on_beat(struct timer *timer)
 {
     struct app *a = CONTAINER_OF(timer, struct app, beat);
 
+    app_tell_session(a);
     channel_send(a->options->channel_fd, CHANNEL_BEAT);
-    timer_arm(&a->loop->timers, timer, a->conf->warden.hang_timeout_ms / BEATS_PER_HANG);
+    timer_arm(&a->loop->timers, timer, a->options->silence_max_ms / BEATS_PER_HANG);
 }
 
 static void print_listener(struct buf *to, const char *name, int fd)
@@ -66,12 +77,31 @@ static void on_store_up(void *arg)
 {
     struct app *a = arg;
 
+    ha_app_store_is(a->ha, true);
     if (a->has_been_up || a->phase != APP_RUN)
         return;
     a->has_been_up = true;
     timer_disarm(&a->loop->timers, &a->waiting);
     channel_send(a->options->channel_fd, CHANNEL_STORE_UP);
     say_up(a);
+}
+
+static void on_store_down(void *arg)
+{
+    struct app *a = arg;
+
+    ha_app_store_is(a->ha, false);
+}
+
+static void on_role(void *arg, const struct role *role, enum role_state before)
+{
+    app_tell_session(arg);
+}
+
+/* The set-up of the cluster: it was said to people by who found it out. */
+static void on_cluster_refused(void *arg, const char *why)
+{
+    app_stop(arg, why, EX_CONFIG);
 }
 
 /* A node that starts ends, so that somebody notices; one that works goes on: its Redis may
@@ -177,6 +207,7 @@ static enum status open_store(struct app *a, const char *address)
 
     options.on_refused = on_refused;
     options.on_up = on_store_up;
+    options.on_down = on_store_down;
     options.arg = a;
     a->store = redis_store_new(a->loop, &options);
     return a->store ? STATUS_OK : STATUS_BAD_CONFIG;
@@ -198,6 +229,26 @@ static void open_protocols(struct app *a)
         a->http = http_new(&http, a->loop, a->queue, a->options->http_fd);
 }
 
+static void join_cluster(struct app *a)
+{
+    const struct app_options *o = a->options;
+    struct ha_app_options options = {
+        .conf = a->conf,
+        .loop = a->loop,
+        .queue = a->queue,
+        .gmq_fd = o->gmq_fd,
+        .http_fd = o->http_fd,
+        .peer_fd = o->peer_fd,
+        .incarnation = o->incarnation,
+        .on_refused = on_cluster_refused,
+        .on_role = on_role,
+        .arg = a,
+    };
+
+    a->ha = ha_app_new(&options);
+    ha_app_start(a->ha);
+}
+
 static void start(struct app *a)
 {
     struct queue_options options;
@@ -205,7 +256,7 @@ static void start(struct app *a)
     app_rules_set(&a->rules, a->conf);
     options = app_queue_options(a->conf, &a->rules);
     a->queue = queue_new(&options, redis_store_port(a->store), &a->loop->timers);
-    queue_activate(a->queue);
+    join_cluster(a);
     open_protocols(a);
     redis_store_start(a->store);
     timer_init(&a->waiting, on_waiting);
@@ -216,6 +267,7 @@ static void release(struct app *a)
 {
     gmq_free(a->gmq);
     http_free(a->http);
+    ha_app_free(a->ha);
     queue_free(a->queue);
     redis_store_free(a->store);
     event_free(a->on_term);

@@ -5,6 +5,8 @@
 #ifndef DUEQ_NODE_APP_H
 #define DUEQ_NODE_APP_H
 
+#include <stdint.h>
+
 #include "conf/conf.h"
 
 struct app_options {
@@ -13,7 +15,10 @@ struct app_options {
     const char *redis_socket;           /* of the embedded Redis; NULL: conf names one */
     int gmq_fd;                         /* listening; -1: off. Taken over */
     int http_fd;                        /* the same */
+    int peer_fd;                        /* the same, for the other nodes */
     int channel_fd;                     /* to the warden */
+    uint64_t incarnation;               /* the warden's: random, for all its workers */
+    int64_t silence_max_ms;             /* the warden's patience between two beats */
     int64_t stop_timeout_ms;            /* the warden's patience after SIGTERM */
     bool store_was_up;                  /* with a worker before this one */
 };

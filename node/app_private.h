@@ -6,6 +6,7 @@
 #include "base/loop.h"
 #include "node/app.h"
 #include "node/app_options.h"
+#include "node/ha_app.h"
 #include "protocol/http/http.h"
 
 struct event;
@@ -13,12 +14,20 @@ struct event;
 /* Each step begins when the one before it is over.
  *
  *   RUN
+ *   STOP_LEAD     the lead is given away, the cluster left; clients are served as before
  *   STOP_CLIENTS  nobody is accepted, new requests are refused, those in work are answered
  *   STOP_QUEUE    the scanner ends, the last confirmations are sent
  *   STOP_STORE    the links close
  *   STOPPED       the loop ends
  */
-enum app_phase { APP_RUN, APP_STOP_CLIENTS, APP_STOP_QUEUE, APP_STOP_STORE, APP_STOPPED };
+enum app_phase {
+    APP_RUN,
+    APP_STOP_LEAD,
+    APP_STOP_CLIENTS,
+    APP_STOP_QUEUE,
+    APP_STOP_STORE,
+    APP_STOPPED
+};
 
 struct app {
     const struct app_options *options;
@@ -26,12 +35,14 @@ struct app {
     struct loop *loop;
     struct redis_store *store;
     struct queue *queue;
+    struct ha_app *ha;
     struct app_rules rules;
     struct gmq *gmq;   /* NULL: off */
     struct http *http; /* NULL: off */
     struct event *on_term;
     struct event *on_hup;
     struct timer beat;
+    int64_t told_session; /* to the warden; 0: none */
     int exit_code;
 
     bool has_been_up;     /* the store, with this worker */
@@ -44,6 +55,11 @@ struct app {
     bool is_store_stopping;
     bool is_store_stopped;
 };
+
+/* Tells the warden of this process's session with ZooKeeper, if it has not heard of it. The warden
+ * ends it when this process is dead: so it must know of each before that can lead, and of none
+ * that is over. */
+void app_tell_session(struct app *a);
 
 /* Ends the loop when everything has stopped. Harmless twice. */
 void app_stop(struct app *a, const char *reason, int exit_code);

@@ -10,6 +10,12 @@
 
 static void enter(struct app *a, enum app_phase phase);
 
+static void on_lead_stopped(void *arg)
+{
+    app_tell_session(arg);
+    enter(arg, APP_STOP_CLIENTS);
+}
+
 static void on_clients_stopped(void *arg)
 {
     struct app *a = arg;
@@ -72,13 +78,16 @@ static void on_patience_over(struct timer *timer)
 
 static void enter(struct app *a, enum app_phase phase)
 {
-    static const char *const names[] = {"RUN", "STOP_CLIENTS", "STOP_QUEUE", "STOP_STORE",
-                                        "STOPPED"};
+    static const char *const names[] = {"RUN",        "STOP_LEAD",  "STOP_CLIENTS",
+                                        "STOP_QUEUE", "STOP_STORE", "STOPPED"};
 
     LOG_DEBUG("app", "%s -> %s", names[a->phase], names[phase]);
     a->phase = phase;
     switch (phase) {
     case APP_RUN:
+        break;
+    case APP_STOP_LEAD:
+        ha_app_stop(a->ha, on_lead_stopped, a);
         break;
     case APP_STOP_CLIENTS:
         stop_clients(a);
@@ -107,5 +116,5 @@ void app_stop(struct app *a, const char *reason, int exit_code)
     timer_init(&a->patience, on_patience_over);
     timer_arm(&a->loop->timers, &a->patience,
               a->has_been_up ? a->options->stop_timeout_ms / PARTS : 0);
-    enter(a, APP_STOP_CLIENTS);
+    enter(a, APP_STOP_LEAD);
 }

@@ -5,6 +5,7 @@
 #include "conf/conf.h"
 #include "node/embedded_redis.h"
 #include "node/warden_datadir.h"
+#include "node/warden_session.h"
 #include "node/warden_worker.h"
 
 /* STOP_WORKER and STOP_REDIS begin when the one before is over. */
@@ -16,8 +17,11 @@ struct warden {
     struct datadir datadir;
     int gmq_fd;
     int http_fd;
+    int peer_fd; /* kept until the worker has ended: see ha/peer_dial.h */
     int signal_fd;
     struct worker worker;
+    struct session_end session_end;
+    uint64_t incarnation; /* random; of all its workers */
     struct embedded_redis redis;
     bool has_redis;
     enum warden_phase phase;

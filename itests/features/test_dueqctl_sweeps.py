@@ -120,13 +120,32 @@ def test_a_sweep_goes_on_until_nothing_is_left_and_takes_more_each_time():
 
 def test_what_comes_in_meanwhile_is_not_purged_in_the_place_of_what_was_there():
     requests = []
-    with server([COUNTS, swept(3, True), swept(1000, True), swept(0, False), swept(2, True)],
-                requests) as url:
+    counts = reply(b"200 OK", b'{"topic":"t","delayed":3,"ready":1000,"reserved":0,"dead":2}')
+    with server([counts, swept(3, True), swept(1000, True), swept(2, True)], requests) as url:
         done = Dueqctl(url).ok("purge", "t", "--state", "delayed,ready,dead")
     assert done.text == "1005 purged\n"
-    assert [body["states"] for body in bodies(requests)[1:]] == [
-        ["delayed"], ["ready"], ["ready"], ["dead"]]
-    assert [bodies(requests)[i]["limit"] for i in (1, 4)] == [3, 2]
+    assert bodies(requests)[1:] == [{"states": ["delayed"], "limit": 3},
+                                    {"states": ["ready"], "limit": 1000},
+                                    {"states": ["dead"], "limit": 2}]
+
+
+def test_jobs_that_move_on_meanwhile_are_purged_where_they_went():
+    requests = []
+    counts = reply(b"200 OK", b'{"topic":"t","delayed":3,"ready":0,"reserved":0,"dead":2}')
+    with server([counts, swept(1, False), swept(1, False), swept(3, True)], requests) as url:
+        done = Dueqctl(url).ok("purge", "t", "--state", "delayed,ready,dead", "--json")
+    assert done.json() == {"count": 5, "has_more": False}
+    assert bodies(requests)[1:] == [{"states": ["delayed"], "limit": 3},
+                                    {"states": ["ready"], "limit": 2},
+                                    {"states": ["dead"], "limit": 3}]
+
+
+def test_a_count_is_not_passed_by_jobs_that_move_on():
+    requests = []
+    with server([COUNTS, swept(1, False), swept(1, True)], requests) as url:
+        done = Dueqctl(url).ok("purge", "t", "--state", "delayed,dead", "-n", 2, "--json")
+    assert done.json() == {"count": 2, "has_more": True}
+    assert [body["limit"] for body in bodies(requests)[1:]] == [2, 1]
 
 
 @pytest.mark.parametrize("count, limits, has_more", [(2, [2], True), (3, [3], True),

@@ -26,6 +26,10 @@ def slowsync_library():
     return build_dir() / "lib" / "libslowsync.so"
 
 
+def wallclock_library():
+    return build_dir() / "lib" / "libwallclock.so"
+
+
 def _node_in(directory):
     return directory / "bin" / "dueq-node"
 

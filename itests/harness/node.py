@@ -141,9 +141,12 @@ class Node:
     def api(self):
         return HttpApi(self.http_port)
 
+    def url(self, path=""):
+        return f"http://127.0.0.1:{self.http_port}{path}"
+
     def http(self, path):
         """(status, text); (0, reason) when nobody answers."""
-        url = f"http://127.0.0.1:{self.http_port}{path}"
+        url = self.url(path)
         try:
             with urllib.request.urlopen(url, timeout=10) as answer:
                 return answer.status, answer.read().decode()

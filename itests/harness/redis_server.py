@@ -4,15 +4,17 @@ from pathlib import Path
 
 import redis
 
-from harness.process import Process
+from harness.process import Process, kill_now
 from harness.wait import wait_until
 
 
 class RedisServer:
-    """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes"."""
+    """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes".
+    `host`: of a network, None for this machine."""
 
-    def __init__(self, directory, **options):
+    def __init__(self, directory, host=None, env=None, **options):
         self.directory = Path(directory)
+        self._host, self._env = host, env
         self.directory.mkdir(parents=True, exist_ok=True)
         self.socket = self.directory / "redis.sock"
         self._options = {"port": 0, "save": "", "appendonly": "no", "dir": self.directory,
@@ -23,7 +25,8 @@ class RedisServer:
         words = ["redis-server"]
         for name, value in self._options.items():
             words += [f"--{name}", str(value)]
-        self.process = Process(words, self.directory / "redis.log")
+        self.process = Process(self._host.command(words) if self._host else words,
+                               self.directory / "redis.log", self._env)
         wait_until(self._answers, "redis-server answers")
         return self
 
@@ -39,6 +42,13 @@ class RedisServer:
     def stop(self):
         if self.process is not None:
             self.process.terminate()
+            self.process = None
+
+    def destroy(self):
+        """kill -9, whatever state it is in."""
+        if self.process is not None:
+            kill_now([self.process.pid])
+            self.process.wait()
             self.process = None
 
     def _answers(self):

@@ -72,16 +72,12 @@ class Model(Owners):
 
     @staticmethod
     def _expires(job, ttl_ms, span):
-        """The topic's ttl counts from when the job is due; with `at` by what the node takes for
-        the store's clock, which is a little late."""
-        late_ms = 1000
+        """The topic's ttl counts from when the job is due."""
         if "ttl_ms" in job:
             return span.plus(ttl_ms)
         if "at_ms" not in job:
             return span.plus(job.get("delay_ms", 0) + ttl_ms)
-        at_ms = job["at_ms"]
-        return Span(max(at_ms - 2, floor(span.first)) + ttl_ms,
-                    max(at_ms + late_ms, span.last) + ttl_ms)
+        return Span(*(max(job["at_ms"], now) + ttl_ms for now in (floor(span.first), span.last)))
 
     # ---- pop ----
 

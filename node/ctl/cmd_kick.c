@@ -54,7 +54,7 @@ static enum ctl_exit kick_many(struct ctl *ctl, const struct arguments *argument
         end = sweep_counts(ctl, sweep.topic, &counts);
         total = output_number(counts, "dead", 0);
     }
-    sweep_add(&sweep, body, total);
+    sweep_add(&sweep, body, total, total);
     if (end == CTL_DONE)
         end = sweep_run(ctl, &sweep);
     json_decref(counts);
@@ -78,8 +78,7 @@ static enum ctl_exit run_kick(struct ctl *ctl, const struct arguments *arguments
     if (own[KICK_ALL].is_given && has_some)
         return ctl_misused("kick: --all is all of them");
     if (!has_ids && !has_some && !own[KICK_ALL].is_given)
-        return ctl_misused("kick: which ones? ids, --all, --count, --since or "
-                           "--before");
+        return ctl_misused("kick: which ones? ids, --all, --count, --since or --before");
     return has_ids ? each_run(ctl, &each, arguments) : kick_many(ctl, arguments);
 }
 
@@ -116,7 +115,8 @@ static const struct option_row purge_options[] = {
     {0},
 };
 
-/* A part for each state, with its count; all together no more than people want. */
+/* A part for each state, with its count; all together no more than people want. Also where
+ * nothing is: jobs may come there from the states before. */
 static void add_parts(struct sweep *sweep, const struct option_value *own, const json_t *counts)
 {
     int64_t left = own[PURGE_COUNT].is_given ? own[PURGE_COUNT].number : INT64_MAX;
@@ -129,14 +129,11 @@ static void add_parts(struct sweep *sweep, const struct option_value *own, const
         if (!(own[PURGE_STATE].number & 1 << i))
             continue;
         sweep->is_cut |= total < n;
-        sweep->leaves_any |= n > 0 && total == 0;
         left -= total;
-        if (total == 0)
-            continue;
         body = json_pack("{s:[s]}", "states", states[i]);
         set_time(body, "since_ms", &own[PURGE_SINCE]);
         set_time(body, "before_ms", &own[PURGE_BEFORE]);
-        sweep_add(sweep, body, total);
+        sweep_add(sweep, body, total, n);
     }
 }
 
@@ -232,7 +229,9 @@ const struct command purge_command = {
     .usage = "TOPIC",
     .summary = "delete a topic's jobs, by their state",
     .text = "What is there when it begins is deleted, piece by piece; other clients do not\n"
-            "wait for it. On a terminal it asks first. Interrupted, it says how far it came.\n",
+            "wait for it. Jobs that change their state meanwhile are found in the next of those\n"
+            "that are named, in the order above, not in one before. On a terminal it asks first.\n"
+            "Interrupted, it says how far it came.\n",
     .options = purge_options,
     .words_min = 1,
     .words_max = 1,

@@ -21,7 +21,9 @@ struct work {
     int64_t total; /* of all parts */
     int64_t count; /* the same, so far */
     int64_t limit; /* of the next request */
+    int64_t missed; /* counted in the parts that are over, but not there any more */
     bool has_more; /* as the last answer says of its part */
+    bool leaves_any; /* a part that nothing was asked for, though it had some */
     bool is_interrupted;
     bool is_stuck; /* an answer without progress, though there are more */
 };
@@ -57,9 +59,10 @@ static int64_t send(struct work *w, const struct sweep_part *part, int64_t left,
 /* Without progress there is no use in going on. */
 static void sweep_part(struct work *w, const struct sweep_part *part, struct failure *failure)
 {
-    int64_t left = part->total;
+    int64_t left = part->total + w->missed;
     bool is_over = false;
 
+    w->leaves_any |= left == 0 && part->there > 0;
     while (!is_over && left > 0) {
         int64_t begin_ms = clock_mono_ms();
         int64_t count;
@@ -76,6 +79,7 @@ static void sweep_part(struct work *w, const struct sweep_part *part, struct fai
         left -= count;
         progress_show(&w->progress, w->count, w->total);
     }
+    w->missed = left;
 }
 
 static void sweep_all(struct work *w, struct failure *failure)
@@ -104,7 +108,7 @@ static bool has_more(const struct work *w, const struct failure *failure)
 {
     if (failure->end != CTL_DONE || w->is_interrupted || w->is_stuck)
         return true;
-    return w->sweep->is_cut && (w->has_more || w->sweep->leaves_any);
+    return w->sweep->is_cut && (w->has_more || w->leaves_any);
 }
 
 /* Where nothing worked nobody knows whether there are any. */
@@ -135,10 +139,11 @@ static void sum_up(const struct work *w, const struct failure *failure)
     buf_fini(&text);
 }
 
-void sweep_add(struct sweep *sweep, json_t *body, int64_t total)
+void sweep_add(struct sweep *sweep, json_t *body, int64_t total, int64_t there)
 {
     assert(sweep->part_count < SWEEP_PARTS_MAX);
-    sweep->parts[sweep->part_count++] = (struct sweep_part){.body = body, .total = total};
+    sweep->parts[sweep->part_count++] =
+        (struct sweep_part){.body = body, .total = total, .there = there};
 }
 
 void sweep_fini(struct sweep *sweep)

@@ -4,7 +4,9 @@
  * an interrupt is obeyed soon: the one under way is finished, and what came of all is said.
  * What was there when it began is swept; what comes in meanwhile is not waited for. That is why
  * each state is a part with a count of its own: under one count for all, jobs that come into
- * the first state meanwhile would be swept in the place of those of the others.
+ * the first state meanwhile would be swept in the place of those of the others. But jobs move
+ * on, from state to state: what a part does not find any more is looked for in the next ones,
+ * beside what is counted there.
  */
 #ifndef DUEQ_NODE_CTL_SWEEP_H
 #define DUEQ_NODE_CTL_SWEEP_H
@@ -17,7 +19,8 @@
 
 struct sweep_part {
     json_t *body;  /* what each request says beside its limit */
-    int64_t total; /* at most so many are to be swept */
+    int64_t total; /* at most so many are to be swept, and those that earlier parts miss */
+    int64_t there; /* so many there were when it began; may be more than `total` */
 };
 
 struct sweep {
@@ -26,12 +29,11 @@ struct sweep {
     const char *done;                         /* "kicked" */
     struct sweep_part parts[SWEEP_PARTS_MAX]; /* one after the other */
     int part_count;
-    bool is_cut;     /* people want fewer than there are: whether some are left is to be said */
-    bool leaves_any; /* some in a state that has no part, because of that */
+    bool is_cut; /* people want fewer than there are: whether some are left is to be said */
 };
 
-/* A further part; `body` is taken over. */
-void sweep_add(struct sweep *sweep, json_t *body, int64_t total);
+/* A further part, in the order that jobs go through their states; `body` is taken over. */
+void sweep_add(struct sweep *sweep, json_t *body, int64_t total, int64_t there);
 
 /* The topic's counts, as GET /v1/topics/{topic} answers them; speaks up when it fails. */
 enum ctl_exit sweep_counts(struct ctl *ctl, const char *topic, json_t **counts);

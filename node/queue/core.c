@@ -34,6 +34,7 @@ static void on_stored(struct op *op)
     struct core *core = op->core;
 
     core->in_flight--;
+    core->leading -= op_is_fenced(op->verb);
     core->after(core, op);
     answer(core, op);
 }
@@ -52,8 +53,14 @@ void core_send(struct core *core, struct op *op)
     take(core, op);
     op->on_done = on_stored;
     core->in_flight++;
+    core->leading += op_is_fenced(op->verb);
     core->before(core, op);
     store_submit(core->store, op);
+}
+
+bool core_may_act(const struct core *core)
+{
+    return !core->may_act || core->may_act(core->may_act_arg);
 }
 
 void core_refuse(struct core *core, struct op *op, enum status status)

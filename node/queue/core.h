@@ -17,7 +17,14 @@ struct core {
     struct queue_stats stats;
 
     unsigned in_flight;   /* operations the store has not answered */
+    unsigned leading;     /* of them, those that only a leader may run */
     struct later refused; /* operations it never sees */
+
+    /* For duty.c: what is sent as the leader carries the token, and is sent only while it may
+     * act; NULL: always. */
+    struct bytes token;
+    bool (*may_act)(void *arg);
+    void *may_act_arg;
 
     /* For engine.c: before an operation goes to the store; when it is back, before whoever
      * sent it hears of it; and when anything has ended, as the last thing. */
@@ -32,6 +39,9 @@ void core_fini(struct core *core);
 
 /* Of checked operations, topic and bucket set. Also again from their own on_done. */
 void core_send(struct core *core, struct op *op);
+
+/* To be asked right before an operation of op_is_fenced() is sent, with core->token in it. */
+bool core_may_act(const struct core *core);
 
 /* Answers it with `status` in a later turn; the store never sees it. */
 void core_refuse(struct core *core, struct op *op, enum status status);

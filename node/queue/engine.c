@@ -26,12 +26,23 @@ static void count_death(struct queue_stats *stats, const struct op *op)
         stats->died[DEATH_DAMAGED]++;
 }
 
+/* It became the bucket's first one. Who does not scan tells who does; what is so far away that
+ * a safety scan comes before it, that scan finds. */
+static void note_event(struct queue *q, const struct op *op)
+{
+    if (q->scanner.is_active)
+        scanner_hint(&q->scanner, op->bucket, op->wait_ms);
+    else if (op->wait_ms < q->core.options.scan_interval_ms)
+        store_hint(q->core.store, op->bucket, op->wait_ms);
+}
+
 static void after_answer(struct core *core, const struct op *op)
 {
     struct queue *q = queue_of(core);
 
+    duty_after(&q->duty, op);
     if (op->wait_ms >= 0)
-        scanner_hint(&q->scanner, op->bucket, op->wait_ms);
+        note_event(q, op);
     deliveries_after(&q->deliveries, op);
     settings_reader_after(&q->settings_reader, op);
     history_after(&q->history, op);
@@ -59,6 +70,13 @@ static void on_settings(void *arg, struct bytes topic)
     settings_reader_refresh(&q->settings_reader, topic);
 }
 
+static void on_hint(void *arg, unsigned bucket, int64_t wait_ms)
+{
+    struct queue *q = arg;
+
+    scanner_hint(&q->scanner, bucket, wait_ms);
+}
+
 static void on_up(void *arg)
 {
     struct queue *q = arg;
@@ -67,8 +85,7 @@ static void on_up(void *arg)
     reconciler_set_store(&q->reconciler, true);
     censuses_set_store(&q->censuses, true);
     waiters_wake_all(&q->waiters);
-    if (q->scanner.is_active)
-        scanner_scan_all(&q->scanner);
+    duty_set_store(&q->duty, true);
 }
 
 /* What is sent meanwhile is held by the store, or fails. */
@@ -79,6 +96,7 @@ static void on_down(void *arg)
     settings_reader_set_store(&q->settings_reader, false);
     reconciler_set_store(&q->reconciler, false);
     censuses_set_store(&q->censuses, false);
+    duty_set_store(&q->duty, false);
 }
 
 /* ---- all parts together ---- */
@@ -95,6 +113,10 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     q->core.after = after_answer;
     q->core.on_end = on_end;
     lifecycle_init(q);
+    duty_init(&q->duty, &q->core);
+    q->duty.on_begin = lifecycle_begin_duty;
+    q->duty.on_end = lifecycle_end_duty;
+    q->duty.on_fenced = lifecycle_fenced;
     scanner_init(&q->scanner, &q->core);
     handovers_init(&q->handovers, &q->core);
     censuses_init(&q->censuses, &q->core);
@@ -110,6 +132,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     store->events = (struct store_events){
         .on_ready = on_ready,
         .on_settings = on_settings,
+        .on_hint = on_hint,
         .on_up = on_up,
         .on_down = on_down,
         .arg = q,
@@ -121,6 +144,7 @@ void queue_free(struct queue *q)
 {
     if (!q)
         return;
+    duty_fini(&q->duty);
     scanner_fini(&q->scanner);
     waiters_fini(&q->waiters);
     deliveries_fini(&q->deliveries);

@@ -10,6 +10,7 @@
 #include "node/queue/census.h"
 #include "node/queue/core.h"
 #include "node/queue/deliveries.h"
+#include "node/queue/duty.h"
 #include "node/queue/handovers.h"
 #include "node/queue/history.h"
 #include "node/queue/lifecycle.h"
@@ -25,6 +26,7 @@
 struct queue {
     struct core core;
     struct lifecycle life;
+    struct duty duty;
     struct scanner scanner;
     struct deliveries deliveries;
     struct owners owners;

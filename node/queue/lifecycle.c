@@ -20,33 +20,61 @@ static void enter(struct queue *q, enum lifecycle_state state)
 
 /* ---- the duty of one node at a time ---- */
 
-static void begin_duty(struct queue *q)
+static struct queue *queue_of(struct duty *d)
 {
-    LOG_INFO("queue", "moving what is due, in %u buckets", q->core.store->buckets);
-    scanner_activate(&q->scanner);
-    reconciler_set_active(&q->reconciler, true);
+    return CONTAINER_OF(d, struct queue, duty);
 }
 
-static void end_duty(struct queue *q)
+/* Also of one that has begun: after the store was away all is looked at. */
+void lifecycle_begin_duty(struct duty *d)
 {
+    struct queue *q = queue_of(d);
+
+    LOG_DEBUG("queue", "scanning %u buckets", q->core.store->buckets);
+    scanner_activate(&q->scanner);
+    if (!q->reconciler.is_active)
+        reconciler_set_active(&q->reconciler, true);
+}
+
+void lifecycle_end_duty(struct duty *d)
+{
+    struct queue *q = queue_of(d);
+
     scanner_deactivate(&q->scanner);
     reconciler_set_active(&q->reconciler, false);
 }
 
+void lifecycle_fenced(struct duty *d)
+{
+    struct queue *q = queue_of(d);
+
+    if (q->life.state == LIFECYCLE_ACTIVE)
+        enter(q, LIFECYCLE_STANDBY);
+}
+
 void queue_activate(struct queue *q)
+{
+    static const struct queue_leader alone = {.token = {"", 0}};
+
+    queue_lead(q, &alone);
+}
+
+void queue_lead(struct queue *q, const struct queue_leader *leader)
 {
     if (q->life.state != LIFECYCLE_STANDBY)
         return;
     enter(q, LIFECYCLE_ACTIVE);
-    begin_duty(q);
+    LOG_INFO("queue", "moving what is due, in %u buckets", q->core.store->buckets);
+    duty_begin(&q->duty, leader);
 }
 
 void queue_deactivate(struct queue *q)
 {
-    if (q->life.state != LIFECYCLE_ACTIVE)
+    if (lifecycle_is_over(q))
         return;
-    enter(q, LIFECYCLE_STANDBY);
-    end_duty(q);
+    if (q->life.state == LIFECYCLE_ACTIVE)
+        enter(q, LIFECYCLE_STANDBY);
+    duty_end(&q->duty);
 }
 
 /* ---- the stop ---- */
@@ -58,7 +86,7 @@ bool lifecycle_is_over(const struct queue *q)
 
 static void take_nothing_new(struct queue *q)
 {
-    end_duty(q);
+    duty_close(&q->duty);
     waiters_cancel_all(&q->waiters);
     handovers_cancel_all(&q->handovers);
     censuses_close(&q->censuses);

@@ -39,7 +39,15 @@ struct lifecycle {
     void *stopped_arg;
 };
 
-/* queue_activate(), queue_deactivate() and queue_stop() are in lifecycle.c, too. */
+struct duty;
+
+/* For duty.c: all that one node at a time is to do begins, and ends, here. */
+void lifecycle_begin_duty(struct duty *d);
+void lifecycle_end_duty(struct duty *d);
+void lifecycle_fenced(struct duty *d);
+
+/* queue_activate(), queue_lead(), queue_deactivate() and queue_stop() are in lifecycle.c, too.
+ */
 void lifecycle_init(struct queue *q);
 void lifecycle_fini(struct queue *q);
 

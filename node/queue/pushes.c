@@ -16,20 +16,8 @@ struct early_push {
     struct op *push;
 };
 
-/* A topic's ttl counts from when the job is due: else it would forbid long delays. What goes to
- * the store counts from the push. */
-static int64_t ttl_from_now(const struct op *push, int64_t ttl_ms, int64_t now_ms)
-{
-    int64_t at_ms = push->in.push.at_ms;
-
-    if (ttl_ms == 0)
-        return 0;
-    if (at_ms == 0)
-        return push->in.push.delay_ms + ttl_ms;
-    return at_ms > now_ms ? at_ms - now_ms + ttl_ms : ttl_ms;
-}
-
-static void fill_in(struct op *push, const struct topic_settings *settings, int64_t now_ms)
+/* A topic's ttl counts from when the job is due: else it would forbid long delays. */
+static void fill_in(struct op *push, const struct topic_settings *settings)
 {
     unsigned open = ~push->in.push.given;
     struct job_rules *rules = &push->in.push.rules;
@@ -43,7 +31,8 @@ static void fill_in(struct op *push, const struct topic_settings *settings, int6
     if (open & SETTING_BIT(BACKOFF))
         rules->backoff = settings->backoff;
     if (open & SETTING_BIT(TTL))
-        push->in.push.ttl_ms = ttl_from_now(push, settings->ttl_ms, now_ms);
+        push->in.push.ttl_ms = settings->ttl_ms;
+    push->in.push.ttl_from_due = open & SETTING_BIT(TTL);
 }
 
 static void send_with_settings(struct settings_cache *cache, struct op *push)
@@ -51,7 +40,7 @@ static void send_with_settings(struct settings_cache *cache, struct op *push)
     struct topic_settings settings;
 
     settings_cache_get(cache, push->topic, &settings);
-    fill_in(push, &settings, settings_cache_now(cache));
+    fill_in(push, &settings);
     core_send(cache->core, push);
 }
 

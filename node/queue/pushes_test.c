@@ -76,6 +76,20 @@ static void a_topics_ttl_counts_from_when_the_job_is_due(void **state)
     assert_int_equal(expires_of("3"), now_ms + 80000);
 }
 
+static void a_topics_ttl_goes_by_the_stores_clock_alone(void **state)
+{
+    struct call at = {0};
+    int64_t now_ms;
+
+    turn_both();
+    configure(&f, "t", &all_of_a_push, SETTINGS_ALL);
+    now_ms = memory_store_now(f.ms) - 100000; /* the node has not noticed yet */
+    memory_store_set_now(f.ms, now_ms);
+    at.op.in.push.at_ms = now_ms + 90000;
+    assert_int_equal(submit(&f, &at, OP_PUSH, "t", "1", 0), STATUS_OK);
+    assert_int_equal(expires_of("1"), now_ms + 90000 + 80000);
+}
+
 static void a_ttl_that_the_push_gives_counts_from_the_push(void **state)
 {
     struct call fits = {0}, too_short = {0};
@@ -160,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_push_gets_what_it_leaves_open),
         TEST(a_topics_ttl_counts_from_when_the_job_is_due),
+        TEST(a_topics_ttl_goes_by_the_stores_clock_alone),
         TEST(a_ttl_that_the_push_gives_counts_from_the_push),
         TEST(a_push_keeps_what_it_gives),
         TEST(a_push_before_all_is_read_gets_its_topics_settings),

@@ -1,5 +1,6 @@
 #include "node/queue/queue.h"
 
+#include "node/queue/adoption.h"
 #include "node/queue/checks.h"
 #include "node/queue/engine.h"
 #include "node/queue/names.h"
@@ -21,6 +22,14 @@ void queue_submit(struct queue *q, struct op *op)
         pushes_send(&q->settings, op);
     else
         core_send(&q->core, op);
+}
+
+void queue_adopt(struct queue *q, struct adoption *adoption)
+{
+    if (lifecycle_is_over(q))
+        adoption_refuse(adoption, &q->core, STATUS_SHUTTING_DOWN);
+    else
+        adoption_begin(adoption, &q->core);
 }
 
 unsigned queue_buckets(const struct queue *q)

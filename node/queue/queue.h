@@ -7,6 +7,8 @@
  * - queue.c: the front door: requests to their parts
  * - engine.c: the parts put together; what they must know of each other
  * - lifecycle.c: standing by, active, stopped
+ * - adoption.c: the store given to another ensemble's leader
+ * - duty.c: what one node at a time is to do: the leader's token asserted, its end awaited
  * - core.c: the way of an operation to the store and back
  * - waiters.c: consumers that wait: their time, their seats at topics, their callbacks
  * - topic.c: the pop in flight for each topic that somebody waits for
@@ -97,9 +99,44 @@ void queue_free(struct queue *q); /* after queue_stop's on_stopped; NULL is fine
 /* New limits, from the next request on. */
 void queue_reload(struct queue *q, const struct queue_options *options);
 
-/* Starts, and stops, moving due jobs. */
+/* Who leads, in a cluster of which one node at a time moves due jobs. */
+struct queue_leader {
+    struct bytes token;         /* ha/token.h, at most OP_TOKEN_MAX bytes; copied */
+    bool (*may_act)(void *arg); /* now? asked right before each scan, audit and repair */
+    /* The store has seen `seen`, which is higher, or of another ensemble: this node stands by
+     * again. Once at most after each queue_lead(). */
+    void (*on_fenced)(void *arg, struct bytes seen);
+    void (*on_drained)(void *arg); /* see queue_deactivate() */
+    void *arg;
+};
+
+/* Starts moving due jobs: as the only node there is. */
 void queue_activate(struct queue *q);
+
+/* The same, as the leader: first asserts its token on all buckets, and again whenever the link
+ * to the store was lost; nothing is scanned before. Where it may not act nothing is sent, and
+ * may_act is asked again later. Callbacks come in a later turn. */
+void queue_lead(struct queue *q, const struct queue_leader *leader);
+
+/* Stops it: no new scan begins. on_drained comes, once, when those in flight have ended, unless
+ * queue_lead() comes before. Fine for a node that stands by. */
 void queue_deactivate(struct queue *q);
+
+/* An operator's decision: of two ensembles this token's is right, or, with "", standalone nodes
+ * are. All buckets are told. The caller embeds it. */
+struct adoption {
+    char token[OP_TOKEN_MAX + 1];
+    void (*on_done)(struct adoption *adoption);
+
+    /* Output. OK; FENCED: in the same ensemble there is a higher token, and this leader has
+     * been replaced; or why it stopped at some bucket: it can be said again. */
+    enum status status;
+
+    /* The queue's own. */
+    struct op op;
+};
+
+void queue_adopt(struct queue *q, struct adoption *adoption);
 
 /* Answers all waiting consumers with CANCELLED, refuses new work with SHUTTING_DOWN, sends
  * the outstanding confirmations, and calls back when nothing is in flight any more. */

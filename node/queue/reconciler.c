@@ -84,6 +84,11 @@ static void make_step(struct reconciler *r, enum reconciler_state state)
 {
     r->op = (struct op){.on_done = on_done};
     audit_steps[state].ask(r);
+    if (op_is_fenced(r->op.verb) && !core_may_act(r->core)) {
+        rest(r, FAIL_MS);
+        return;
+    }
+    r->op.token = r->core->token;
     enter(r, state);
     core_send(r->core, &r->op);
 }

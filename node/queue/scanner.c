@@ -77,11 +77,16 @@ static void scan(struct scanned_bucket *b)
 
     if (b->is_scanning || !b->scanner->is_active)
         return;
+    if (!core_may_act(core)) {
+        timer_arm(core->timers, &b->timer, core->options.scan_interval_ms);
+        return;
+    }
     timer_disarm(core->timers, &b->timer);
     b->is_scanning = true;
     b->hint_mono_ms = NO_HINT;
     b->op.verb = OP_SCAN;
     b->op.bucket = (unsigned)(b - b->scanner->buckets);
+    b->op.token = core->token;
     b->op.in.scan.limit = core->options.scan_batch;
     b->op.in.scan.rules = core->options.rules;
     b->op.in.scan.rule_count = core->options.rule_count;

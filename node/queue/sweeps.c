@@ -168,7 +168,7 @@ static void on_counted_rest(struct op *op)
     struct sweep *sweep = CONTAINER_OF(op, struct sweep, op);
 
     sweep->has_more = op->status != STATUS_OK || has_some_left(sweep, &op->out.stats);
-    end(sweep, STATUS_OK);
+    end(sweep, sweep->is_cancelled ? STATUS_CANCELLED : STATUS_OK);
 }
 
 static void end_at_limit(struct sweep *sweep, bool has_more)

@@ -295,6 +295,24 @@ static void a_cancelled_one_ends_with_the_chunk_on_its_way(void **state)
     assert_int_equal(stats().ready, 2000 - broom.count);
 }
 
+static void one_that_is_cancelled_while_it_counts_what_is_left_says_so(void **state)
+{
+    struct broom broom = {.sweep.limit = 1};
+
+    push_many(1, 0);
+    memory_store_hold(f.ms);
+    begin(&broom, OP_PURGE, 1u << JOB_READY | 1u << JOB_DEAD);
+    memory_store_let_go(f.ms, 1); /* the chunk; who counts the dead is on his way */
+    fixture_turn(&f);
+    assert_int_equal(memory_store_count(f.ms, OP_STATS), 1);
+    queue_sweep_cancel(f.q, &broom.sweep);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(broom.done, 1);
+    assert_int_equal(broom.status, STATUS_CANCELLED);
+    assert_int_equal(broom.count, 1);
+}
+
 static void a_lost_answer_is_unknown_and_what_went_before_is_counted(void **state)
 {
     struct broom broom = {.sweep.limit = 2000};
@@ -425,6 +443,7 @@ int main(void)
         TEST(rests_for_as_long_as_a_chunk_took),
         TEST(one_that_is_cancelled_while_it_rests_ends_with_the_rest),
         TEST(a_cancelled_one_ends_with_the_chunk_on_its_way),
+        TEST(one_that_is_cancelled_while_it_counts_what_is_left_says_so),
         TEST(a_lost_answer_is_unknown_and_what_went_before_is_counted),
         TEST(one_too_many_is_refused),
         TEST(one_that_was_refused_can_still_be_cancelled),

@@ -101,14 +101,9 @@ void settings_cache_end_round(struct settings_cache *c, unsigned bucket)
 
 /* ---- what holds ---- */
 
-int64_t settings_cache_now(const struct settings_cache *c)
-{
-    return timers_now(c->core->timers) + c->store_ahead_ms;
-}
-
 static bool is_over(const struct settings_cache *c, int64_t paused_until_ms)
 {
-    return paused_until_ms <= settings_cache_now(c);
+    return paused_until_ms <= timers_now(c->core->timers) + c->store_ahead_ms;
 }
 
 /* What the configuration sets, of what is not set yet. */

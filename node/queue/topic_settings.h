@@ -31,7 +31,8 @@ struct settings_cache {
     struct list *by_bucket;      /* the same; those not met for longest first */
     unsigned with_history;       /* of them: those whose row turns the history on */
     uint64_t round;
-    int64_t store_ahead_ms; /* the store's clock - ours, when a row was last put */
+    int64_t store_ahead_ms; /* the store's clock - ours, when a row was last put: less by the way
+                             * of that answer, or 1 ms more */
 };
 
 void settings_cache_init(struct settings_cache *c, struct core *core);
@@ -54,8 +55,5 @@ void settings_cache_configured(const struct settings_cache *c, struct bytes topi
 /* 0: it is not paused, or no more at `now_ms` of the store's clock. */
 int64_t settings_cache_paused_until(const struct settings_cache *c, struct bytes topic,
                                     int64_t now_ms);
-
-/* About the store's clock: behind it by the way of an answer. */
-int64_t settings_cache_now(const struct settings_cache *c);
 
 #endif

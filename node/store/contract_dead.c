@@ -144,21 +144,70 @@ static void ready_jobs_are_purged_in_the_order_of_their_service(void **state)
     assert_all_counts(0, 0, 0, 0);
 }
 
+#define TOMBSTONES_MAX 1100 /* more than a purge looks at */
+static struct op tombstones[TOMBSTONES_MAX];
+
+static void push_tombstones(unsigned count)
+{
+    assert_true(count <= TOMBSTONES_MAX);
+    for (unsigned i = 0; i < count; i++)
+        tombstones[i] = push_op(TOPIC, "");
+    run_all(tombstones, count);
+}
+
+/* They are tombstones from here on. */
+static void cancel_tombstones(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        tombstones[i] = (struct op){
+            .verb = OP_CANCEL, .topic = TOPIC, .id = tombstones[i].out.push.id};
+    run_all(tombstones, count);
+}
+
 static void a_purge_goes_through_tombstones_at_once(void **state)
 {
-    static struct op ops[150];
-
-    for (unsigned i = 0; i < 150; i++)
-        ops[i] = push_op(TOPIC, "");
-    run_all(ops, 150);
+    push_tombstones(150);
     push("a");
     push("b");
-    for (unsigned i = 0; i < 150; i++)
-        ops[i] = (struct op){.verb = OP_CANCEL, .topic = TOPIC, .id = ops[i].out.push.id};
-    run_all(ops, 150);
+    cancel_tombstones(150);
     assert_int_equal(purge(JOB_READY, 1).out.chunk.count, 1);
     assert_gone("a");
     ASSERT_READY("b");
+}
+
+static void tombstones_are_not_more_to_purge(void **state)
+{
+    struct op op;
+
+    push_delayed("delayed", 60000);
+    push_ranked("urgent", 1);
+    push("a");
+    push("b");
+    cancel("b");
+    op = purge(JOB_READY, 1);
+    assert_int_equal(op.out.chunk.count, 1);
+    assert_true(op.out.chunk.has_more);
+    op = purge(JOB_READY, 1);
+    assert_int_equal(op.out.chunk.count, 1);
+    assert_false(op.out.chunk.has_more);
+
+    push_ranked("urgent", 1);
+    push("a");
+    cancel("a");
+    assert_false(purge(JOB_READY, 1).out.chunk.has_more);
+    assert_counts(TOPIC, 1, 0, 0);
+}
+
+static void a_topic_that_a_purge_ends_has_no_more_to_purge(void **state)
+{
+    struct op op;
+
+    push("a");
+    push_tombstones(TOMBSTONES_MAX);
+    cancel_tombstones(TOMBSTONES_MAX);
+    op = purge(JOB_READY, 1);
+    assert_int_equal(op.out.chunk.count, 1);
+    assert_false(op.out.chunk.has_more);
 }
 
 static void a_purge_takes_the_dead_of_a_time(void **state)
@@ -397,6 +446,8 @@ static const struct CMUnitTest tests[] = {
     TEST(a_purge_of_reserved_jobs_voids_their_leases),
     TEST(ready_jobs_are_purged_in_the_order_of_their_service),
     TEST(a_purge_goes_through_tombstones_at_once),
+    TEST(tombstones_are_not_more_to_purge),
+    TEST(a_topic_that_a_purge_ends_has_no_more_to_purge),
     TEST(a_purge_takes_the_dead_of_a_time),
     TEST(what_is_purged_can_be_pushed_again),
     TEST(the_purge_of_the_last_job_ends_its_topic),

@@ -36,6 +36,34 @@ static void a_job_that_expires_before_it_is_due_is_refused(void **state)
     assert_status(run(op), OK);
 }
 
+static void a_ttl_may_count_from_when_the_job_is_due(void **state)
+{
+    struct op op = push_op(TOPIC, "a"), pushed;
+
+    op.in.push.ttl_from_due = true;
+    op.in.push.ttl_ms = 1;
+    op.in.push.delay_ms = FAR_MS;
+    pushed = run_well(op);
+    assert_int_equal(get("a").rules.expires_ms, pushed.out.push.due_ms + 1);
+
+    op.in.push.mode = PUSH_REPLACE;
+    op.in.push.at_ms = pushed.now_ms + 2 * FAR_MS;
+    run_well(op);
+    assert_int_equal(get("a").rules.expires_ms, pushed.now_ms + 2 * FAR_MS + 1);
+
+    op.in.push.ttl_ms = FAR_MS;
+    op.in.push.at_ms = 1; /* long over: then from now */
+    pushed = run_well(op);
+    assert_true(pushed.out.push.existed);
+    assert_int_equal(get("a").rules.expires_ms, pushed.now_ms + FAR_MS);
+
+    op.in.push.ttl_ms = 0;
+    run_well(op);
+    assert_int_equal(get("a").rules.expires_ms, 0);
+    op.in.push.mode = PUSH_REJECT;
+    assert_status(run(op), DUPLICATE);
+}
+
 /* Scans when it has expired: the only job that moves. */
 static void assert_expires(const char *id, int64_t expires_ms)
 {
@@ -180,6 +208,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_ttl_begins_with_the_push),
     TEST(a_delayed_job_is_due_before_it_expires),
     TEST(a_job_that_expires_before_it_is_due_is_refused),
+    TEST(a_ttl_may_count_from_when_the_job_is_due),
     TEST(what_expires_while_it_is_ready_is_dead),
     TEST(what_expires_while_it_is_reserved_is_dead_and_its_lease_void),
     TEST(what_expires_while_it_is_delayed_is_dead),

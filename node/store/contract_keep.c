@@ -133,6 +133,8 @@ void contract_keep(struct room *room, struct op *op)
         [OP_TRACE] = keep_trace,       [OP_AUDIT] = keep_audit,
     };
 
+    if (op->status == STATUS_FENCED)
+        keep(room, &op->out.fenced.seen);
     if (op->status == STATUS_OK && keepers[op->verb])
         keepers[op->verb](room, op);
 }

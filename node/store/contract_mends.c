@@ -298,16 +298,48 @@ static void places_tell_every_topic_with_a_key(void **state)
     assert_true(told[0] > 0 && told[1] > 0);
 }
 
-static void settings_that_are_not_ours_count_as_none(void **state)
+static void assert_counts_as_none(struct bytes row)
 {
     struct topic_settings settings = {.set = SETTING_BIT(MAX_TRIES), .max_tries = 3};
+    static const char *const command = "HSET %s %b %b";
+    struct redis_fixture *redis = contract_redis_fixture();
 
-    push("a");
-    plant("HSET", 'c', "orders bad");
+    redis_fixture_command(redis, command, contract_key('c'), TOPIC.at, TOPIC.len, row.at,
+                          row.len);
+    make_dead("dead");
+    scan_at(store_now());
+    assert_state("dead", JOB_DEAD);
     assert_int_equal(settings_of(TOPIC).set, 0);
+    push("a");
     assert_int_equal(pop(1).out.pop.count, 1);
     configure(settings, SETTING_BIT(MAX_TRIES));
     assert_int_equal(settings_of(TOPIC).max_tries, 3);
+    assert_int_equal(settings_of(TOPIC).set, SETTING_BIT(MAX_TRIES));
+
+    redis_fixture_command(redis, command, contract_key('c'), TOPIC.at, TOPIC.len, row.at,
+                          row.len);
+    pause_until(0);
+    assert_int_equal(plant("EXISTS", 'c', ""), 0);
+    cancel("a");
+    cancel("dead");
+}
+
+/* Of dueq's length, or of another. */
+static void settings_that_are_not_ours_count_as_none(void **state)
+{
+    char rows[4][SETTINGS_BYTES];
+
+    memset(rows, 0xff, sizeof(rows[0]));
+    memset(rows[1], 0, sizeof(rows) - sizeof(rows[0]));
+    memset(rows[1], 0xff, 6); /* paused, and a setting there is none of */
+    rows[1][6] = 1;
+    memset(rows[2], 0xff, 6);
+    rows[2][18] = 3; /* a kind of backoff */
+    memset(rows[3], 0xff, 6);
+    memset(rows[3] + 16, 0xff, 2); /* max_tries */
+    assert_counts_as_none(BYTES("bad"));
+    for (unsigned i = 0; i < 4; i++)
+        assert_counts_as_none(bytes_of(rows[i], SETTINGS_BYTES));
 }
 
 #define TEST(name) cmocka_unit_test(name)

@@ -209,6 +209,8 @@ void assert_same_answer(const struct op *r, const struct op *m)
     SAME(status);
     SAME(now_ms);
     SAME(wait_ms);
+    if (r->status == STATUS_FENCED)
+        assert_bytes(m->out.fenced.seen, r->out.fenced.seen);
     if (r->status == STATUS_OK)
         check_outputs(r, m);
 }

@@ -89,6 +89,7 @@ void step_push(enum op_verb verb, struct bytes topic)
         op.in.push.rules = any_rules();
     if (!twins_below(4))
         op.in.push.ttl_ms = twins_below(2) ? 1 + twins_below(9) : FAR_MS + twins_below(1000);
+    op.in.push.ttl_from_due = twins_below(2);
     op.in.push.mode = (enum push_mode)twins_below(3);
     op = twins_run(op);
     if (op.status == STATUS_OK)

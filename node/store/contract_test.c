@@ -240,6 +240,7 @@ static const struct contract_part *const every_store[] = {
     &contract_lists,
     &contract_settings,
     &contract_history,
+    &contract_fences,
     NULL,
 };
 static const struct contract_part *const redis_only[] = {

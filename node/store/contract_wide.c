@@ -271,6 +271,26 @@ static void a_full_redis_takes_no_settings_of_one_more_topic(void **state)
     run_well(pause_op(OTHER, FAR_MS));
 }
 
+static void settings_are_told_by_a_redis_that_refuses_to_write(void **state)
+{
+    struct redis_fixture *redis = contract_redis_fixture();
+    struct op page = {.verb = OP_SETTINGS, .bucket = bucket_of(TOPIC)}, told, refused;
+
+    set_dead_max(7);
+    wait_until(run_well(pause_op(OTHER, 1)).now_ms + 2);
+    redis_fixture_command(redis, "CONFIG SET min-replicas-to-write 1");
+    refused = run(push_op(TOPIC, "refused"));
+    told = run(page);
+    redis_fixture_command(redis, "CONFIG SET min-replicas-to-write 0");
+    assert_status(refused, STORE_ERROR);
+    assert_status(told, OK);
+    assert_int_equal(told.out.settings.count, 1);
+    assert_int_equal(told.out.settings.rows[0].settings.dead_max, 7);
+    assert_int_equal(plant("HLEN", 'c', ""), 2);
+    run_well(page);
+    assert_int_equal(plant("HLEN", 'c', ""), 1);
+}
+
 static void nothing_stays_of_jobs_that_are_swept_away(void **state)
 {
     set_a_wide_scene();
@@ -296,6 +316,7 @@ static const struct CMUnitTest tests[] = {
     TEST(no_sweep_happens_that_cannot_be_announced),
     TEST(a_full_redis_lets_all_that_ends_jobs_go_on),
     TEST(a_full_redis_takes_no_settings_of_one_more_topic),
+    TEST(settings_are_told_by_a_redis_that_refuses_to_write),
     TEST(nothing_stays_of_jobs_that_are_swept_away),
 };
 

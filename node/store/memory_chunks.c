@@ -25,10 +25,12 @@ static bool is_dead_of_other_times(const struct op *op, enum job_state state, in
     return (since_ms && died_ms < since_ms) || (before_ms && died_ms >= before_ms);
 }
 
-/* Of the list so many entries are looked at, and no more. */
-static bool is_full(const struct call *c, const struct catch *catch, bool is_of_list)
+/* Of the list so many entries are looked at, and no more. Tombstones are passed as long as they
+ * are: only a job behind is more. */
+static bool is_full(const struct call *c, const struct catch *catch, const struct spot *spot,
+                    bool is_of_list)
 {
-    return catch->count == c->op->in.chunk.limit ||
+    return (spot->record && catch->count == c->op->in.chunk.limit) ||
            (is_of_list && catch->of_list == LIST_LOOK_MAX);
 }
 
@@ -44,7 +46,7 @@ static enum status look(struct call *c, enum job_state state, struct catch *catc
 
         if (is_dead_of_other_times(c->op, state, spot->score))
             continue;
-        catch->has_more = is_full(c, catch, is_of_list);
+        catch->has_more = is_full(c, catch, spot, is_of_list);
         if (catch->has_more)
             break;
         catch->of_list += is_of_list;
@@ -93,5 +95,7 @@ enum status memory_run_purge(struct call *c)
         order_remove(&c->topic->places[JOB_READY], 0);
     if (catch.count > 0)
         memory_topic_let_go(c->topic);
+    if (catch.count > 0 && !memory_topic_is_used(c->topic))
+        catch.has_more = false;
     return answer(c, &catch);
 }

@@ -5,6 +5,7 @@
 #include "node/store/memory_audit.h"
 #include "node/store/memory_chunks.h"
 #include "node/store/memory_counts.h"
+#include "node/store/memory_fence.h"
 #include "node/store/memory_jobs.h"
 #include "node/store/memory_leases.h"
 #include "node/store/memory_list.h"
@@ -71,10 +72,16 @@ static enum status (*const verbs[OP_COUNT])(struct call *) = {
     [OP_SETTINGS] = memory_run_settings,   [OP_RECORD] = memory_run_record,
     [OP_TRACE] = memory_run_trace,         [OP_PLACES] = memory_run_places,
     [OP_AUDIT] = memory_run_audit,         [OP_REPAIR] = memory_run_repair,
+    [OP_FENCE] = memory_run_fence,
 };
 
 enum status memory_op_run(struct call *call)
 {
-    assert(call->op->verb < OP_COUNT);
-    return verbs[call->op->verb](call);
+    enum op_verb verb = call->op->verb;
+    enum status status = STATUS_OK;
+
+    assert(verb < OP_COUNT);
+    if (op_is_fenced(verb) && verb != OP_FENCE)
+        status = memory_fence(call);
+    return status == STATUS_OK ? verbs[verb](call) : status;
 }

@@ -16,12 +16,14 @@ struct answer {
     struct room room;
 };
 
-enum news_kind { NEWS_READY, NEWS_SETTINGS, NEWS_UP, NEWS_DOWN };
+enum news_kind { NEWS_READY, NEWS_SETTINGS, NEWS_HINT, NEWS_UP, NEWS_DOWN };
 
 struct news {
     struct list link;
     enum news_kind kind;
     struct bytes topic; /* the db's */
+    unsigned bucket;    /* HINT */
+    int64_t wait_ms;
 };
 
 struct memory_store {
@@ -57,20 +59,15 @@ static void wake(struct memory_store *ms)
 
 /* ---- operations ---- */
 
-static void set_outcome(struct op *op, enum status status)
+/* It ends so; but what only reads is never UNKNOWN, for it changes nothing. */
+static void fail(struct op *op, enum status status)
 {
+    bool is_lost_read = op_is_read(op->verb) && status_is_unknown(status);
+
     memset(&op->out, 0, sizeof(op->out));
-    op->status = status;
+    op->status = is_lost_read ? STATUS_UNAVAILABLE : status;
     op->now_ms = 0;
     op->wait_ms = -1;
-}
-
-/* What only reads cannot have happened. */
-static enum status failure_of(const struct memory_store *ms, const struct op *op)
-{
-    bool is_lost_read = op_is_read(op->verb) && status_is_unknown(ms->failure);
-
-    return is_lost_read ? STATUS_UNAVAILABLE : ms->failure;
 }
 
 /* Does it reach the jobs, and how does it end if it cannot end well? */
@@ -83,9 +80,9 @@ static void run(struct memory_store *ms, struct op *op, struct room *room)
     if (ms->is_up && (!fails || ms->effect == MEMORY_DONE))
         memory_db_run(ms->db, op, memory_store_now(ms), room);
     if (!ms->is_up)
-        set_outcome(op, STATUS_UNAVAILABLE);
+        fail(op, STATUS_UNAVAILABLE);
     else if (fails)
-        set_outcome(op, failure_of(ms, op));
+        fail(op, ms->failure);
 }
 
 static void submit(struct store *store, struct op *op)
@@ -141,6 +138,27 @@ static void on_settings(struct memory_listener *listener, struct bytes topic)
         add_news(ms, NEWS_SETTINGS, topic);
 }
 
+static void on_hint(struct memory_listener *listener, unsigned bucket, int64_t wait_ms)
+{
+    struct memory_store *ms = CONTAINER_OF(listener, struct memory_store, listener);
+    struct news *news;
+
+    if (!ms->is_up)
+        return;
+    add_news(ms, NEWS_HINT, bytes_of("", 0));
+    news = CONTAINER_OF(ms->news.prev, struct news, link);
+    news->bucket = bucket;
+    news->wait_ms = wait_ms;
+}
+
+static void hint(struct store *store, unsigned bucket, int64_t wait_ms)
+{
+    struct memory_store *ms = of_store(store);
+
+    if (ms->is_up)
+        memory_db_hint(ms->db, bucket, wait_ms);
+}
+
 static void tell(struct memory_store *ms, struct news *news)
 {
     const struct store_events *events = &ms->store.events;
@@ -151,6 +169,8 @@ static void tell(struct memory_store *ms, struct news *news)
         events->on_ready(events->arg, it.topic);
     if (it.kind == NEWS_SETTINGS && events->on_settings)
         events->on_settings(events->arg, it.topic);
+    if (it.kind == NEWS_HINT && events->on_hint)
+        events->on_hint(events->arg, it.bucket, it.wait_ms);
     if (it.kind == NEWS_UP && events->on_up)
         events->on_up(events->arg);
     if (it.kind == NEWS_DOWN && events->on_down)
@@ -176,7 +196,7 @@ static void on_turn(struct timer *timer)
 
 static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
 {
-    static const struct store_ops ops = {.submit = submit};
+    static const struct store_ops ops = {.submit = submit, .hint = hint};
     struct memory_store *ms = memory_must(calloc(1, sizeof(*ms)));
 
     ms->store.ops = &ops;
@@ -186,6 +206,7 @@ static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
     ms->offset_ms = MEMORY_STORE_EPOCH_MS;
     ms->listener.on_ready = on_ready;
     ms->listener.on_settings = on_settings;
+    ms->listener.on_hint = on_hint;
     list_init(&ms->answers);
     list_init(&ms->held);
     list_init(&ms->news);
@@ -221,7 +242,7 @@ static void forget_wake_ups(struct memory_store *ms)
     LIST_EACH_SAFE (link, &ms->news) {
         struct news *news = CONTAINER_OF(link, struct news, link);
 
-        if (news->kind != NEWS_READY && news->kind != NEWS_SETTINGS)
+        if (news->kind == NEWS_UP || news->kind == NEWS_DOWN)
             continue;
         list_remove(&news->link);
         free(news);
@@ -295,7 +316,7 @@ void memory_store_take_down(struct memory_store *ms)
     ms->is_up = false;
     list_append_all(&ms->answers, &ms->held);
     LIST_EACH (link, &ms->answers)
-        set_outcome(CONTAINER_OF(link, struct answer, link)->op, STATUS_UNKNOWN);
+        fail(CONTAINER_OF(link, struct answer, link)->op, STATUS_UNKNOWN);
     forget_wake_ups(ms);
     add_news(ms, NEWS_DOWN, bytes_of("", 0));
 }

@@ -3,7 +3,8 @@
  *
  * An operation takes effect when it is submitted; its answer, like every event, comes in a
  * later turn of `timers`. So a test can look at the moment in between: answers can be held
- * back while wake-ups arrive, and a lost link turns what is in flight into UNKNOWN.
+ * back while wake-ups arrive, and a lost link turns what is in flight into UNKNOWN, or where it
+ * only reads, into UNAVAILABLE.
  *
  * Time is that of `timers`, plus an offset: Redis's clock is not the node's.
  *
@@ -57,7 +58,8 @@ void memory_store_hold(struct memory_store *ms);
 void memory_store_let_go(struct memory_store *ms, unsigned count);
 void memory_store_unhold(struct memory_store *ms);
 
-/* Down: what is in flight ends UNKNOWN, what is submitted UNAVAILABLE, wake-ups are lost. */
+/* Down: what is in flight ends UNKNOWN, or where it only reads, UNAVAILABLE; what is submitted
+ * UNAVAILABLE; wake-ups are lost. */
 void memory_store_take_down(struct memory_store *ms);
 void memory_store_bring_up(struct memory_store *ms);
 

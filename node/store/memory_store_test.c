@@ -211,6 +211,17 @@ static void a_lost_link_makes_what_is_in_flight_unknown(void **state)
     assert_int_equal(bench.up, 2);
 }
 
+static void a_lost_link_makes_a_read_in_flight_unavailable(void **state)
+{
+    struct op held = get_op("a");
+
+    memory_store_hold(bench.ms);
+    store_submit(memory_store_port(bench.ms), &held);
+    memory_store_take_down(bench.ms);
+    turn();
+    assert_int_equal(bench.last, STATUS_UNAVAILABLE);
+}
+
 static void nodes_share_the_jobs_but_not_the_link(void **state)
 {
     struct memory_store *mine = bench.ms;
@@ -322,6 +333,7 @@ int main(void)
         TEST(only_the_next_operations_fail),
         TEST(held_answers_wait_while_wake_ups_arrive),
         TEST(a_lost_link_makes_what_is_in_flight_unknown),
+        TEST(a_lost_link_makes_a_read_in_flight_unavailable),
         TEST(nodes_share_the_jobs_but_not_the_link),
         TEST(all_nodes_hear_of_other_settings_but_those_whose_link_is_down),
         TEST(a_lost_link_loses_what_was_said_of_settings),

@@ -59,6 +59,8 @@ struct bucket {
     struct timers index;
     struct owner *owners;
     struct memory_history history;
+    size_t token_len; /* of the highest token seen */
+    char token[OP_TOKEN_MAX];
     int64_t n; /* the last id or stamp given */
 };
 

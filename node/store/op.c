@@ -14,6 +14,11 @@ const char *op_word(enum op_verb verb)
     return words[verb];
 }
 
+bool op_is_fenced(enum op_verb verb)
+{
+    return verb == OP_SCAN || verb == OP_AUDIT || verb == OP_REPAIR || verb == OP_FENCE;
+}
+
 bool op_is_of_leases(enum op_verb verb)
 {
     return verb == OP_DELIVERED || verb == OP_KEEP || verb == OP_RETURN;

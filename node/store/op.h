@@ -51,7 +51,8 @@
     X(TRACE,     "trace")     /* trace:  what the history says of the job                   */ \
     X(PLACES,    "places")    /* places: (no topic, no id, no bucket) topics with any key   */ \
     X(AUDIT,     "audit")     /* audit:  is each of the topic's jobs in exactly one place?  */ \
-    X(REPAIR,    "repair")    /*         put a job, or with id "" its topic, in order       */
+    X(REPAIR,    "repair")    /*         put a job, or with id "" its topic, in order       */ \
+    X(FENCE,     "fence")     /* fence:  (no topic, no id) the leader's token, asserted     */
 /* clang-format on */
 
 enum op_verb {
@@ -70,6 +71,7 @@ enum op_verb {
 #define OP_CURSOR_MAX  256  /* bytes of a cursor */
 #define OP_RULES_MAX   100  /* in one SCAN */
 #define OP_NODE_MAX    64   /* bytes of a node's name */
+#define OP_TOKEN_MAX   64   /* bytes of a leader's token */
 
 #define OP_POP_BYTES_MAX  (1u << 20) /* of the big bodies of a POP that brings several jobs */
 #define OP_BODY_SMALL_MAX 1024       /* bytes of a body that is not big */
@@ -198,6 +200,11 @@ struct op {
     struct bytes
         id; /* PUSH ("": the store gives one), ACK, RELEASE, TOUCH, CANCEL, GET, OWNER */
 
+    /* SCAN, AUDIT, REPAIR and FENCE, which only a leader may run: its token, as text
+     * (ha/token.h), "" of a standalone node; borrowed. Where the bucket has seen a higher one,
+     * or one of another ensemble, they end FENCED, with nothing done. */
+    struct bytes token;
+
     union {
         struct {
             struct bytes body;
@@ -206,6 +213,7 @@ struct op {
             int64_t ttr_ms;
             int64_t
                 ttl_ms; /* expires so long after now; 0: never. rules.expires_ms is not read */
+            bool ttl_from_due; /* so long after it is due instead, or after now where that is over */
             struct job_rules rules;
             enum push_mode mode;
             unsigned given; /* SETTING_BITs of what the caller chose; the engine fills the rest
@@ -277,6 +285,9 @@ struct op {
         struct {
             bool calls_scan; /* of the topic itself: its next event is now, sound or not */
         } repair;
+        struct {
+            bool adopts; /* another ensemble's token, if there is one, counts no more */
+        } fence;
     } in;
 
     enum status status;
@@ -342,6 +353,9 @@ struct op {
         struct {
             enum damage damage; /* what it was; NONE: it is healthy, and nothing was done */
         } repair;
+        struct {
+            struct bytes seen;    /* the token that is higher, or another ensemble's */
+        } fenced;                 /* whatever ends FENCED */
         struct topic_stats stats; /* STATS */
         struct {
             const struct topic_count *rows; /* by name; those that have a job */
@@ -376,8 +390,11 @@ const char *event_word(enum job_event event);
 const char *damage_word(enum damage damage);
 
 /* Does it only look? Then nothing has changed, however it ended. (A page of settings drops rows
- * that say nothing any more.) */
+ * that say nothing any more. An audit may keep its token.) */
 bool op_is_read(enum op_verb verb);
+
+/* Does it bring the leader's token? */
+bool op_is_fenced(enum op_verb verb);
 
 /* Is it of in.leases, DELIVERED, KEEP or RETURN? */
 bool op_is_of_leases(enum op_verb verb);

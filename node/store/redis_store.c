@@ -37,6 +37,11 @@ static void submit(struct store *port, struct op *op)
     redis_requests_submit(CONTAINER_OF(port, struct redis_store, port)->requests, op);
 }
 
+static void hint(struct store *port, unsigned bucket, int64_t wait_ms)
+{
+    redis_wakeups_hint(CONTAINER_OF(port, struct redis_store, port)->wakeups, bucket, wait_ms);
+}
+
 /* ---- up and down ---- */
 
 static void set_state(struct redis_store *s)
@@ -57,6 +62,8 @@ static void set_state(struct redis_store *s)
         s->port.events.on_down(s->port.events.arg);
     if (after == REDIS_STORE_UP && s->options.on_up)
         s->options.on_up(s->options.arg);
+    if (before == REDIS_STORE_UP && s->options.on_down)
+        s->options.on_down(s->options.arg);
 }
 
 static void on_link_open(void *arg)
@@ -116,6 +123,15 @@ static void on_topic_settings(void *arg, struct bytes topic)
 
     if (s->port.events.on_settings)
         s->port.events.on_settings(s->port.events.arg, topic);
+}
+
+/* Nobody but nodes of this version writes there, but anybody could. */
+static void on_hint(void *arg, unsigned bucket, int64_t wait_ms)
+{
+    struct redis_store *s = arg;
+
+    if (bucket < s->port.buckets && s->port.events.on_hint)
+        s->port.events.on_hint(s->port.events.arg, bucket, wait_ms);
 }
 
 /* ---- life ---- */
@@ -209,6 +225,7 @@ static void make_parts(struct redis_store *s, struct loop *loop,
         .backoff_max_ms = s->options.reconnect_ms,
         .on_ready = on_topic_ready,
         .on_settings = on_topic_settings,
+        .on_hint = on_hint,
         .on_up = on_wakeups_turned,
         .on_down = on_wakeups_turned,
         .on_stopped = on_link_stopped,
@@ -224,7 +241,7 @@ static void make_parts(struct redis_store *s, struct loop *loop,
 struct redis_store *redis_store_new(struct loop *loop,
                                     const struct redis_store_options *options)
 {
-    static const struct store_ops ops = {.submit = submit};
+    static const struct store_ops ops = {.submit = submit, .hint = hint};
     struct redis_address address;
     struct redis_store *s;
 

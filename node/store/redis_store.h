@@ -46,6 +46,9 @@ struct redis_store_options {
 
     /* It is up: with each time, after the port's own on_up. May be NULL. */
     void (*on_up)(void *arg);
+
+    /* It is down: with each time, after the port's own on_down. May be NULL. */
+    void (*on_down)(void *arg);
     void *arg;
 };
 

@@ -1,5 +1,6 @@
 #include "node/store/redis_wakeups.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@ struct redis_wakeups {
     char channel[64];
     char word[24];
 };
+
+#define HINT_BYTES 32
 
 static void beat_later(struct redis_wakeups *w)
 {
@@ -94,6 +97,22 @@ static void on_close(void *arg)
         w->options.on_down(w->options.arg);
 }
 
+/* ">bucket ms"; anything else is nobody's. */
+static void take_hint(struct redis_wakeups *w, struct bytes payload)
+{
+    char text[HINT_BYTES];
+    unsigned bucket;
+    int64_t wait_ms;
+    int end = 0;
+
+    if (payload.len >= sizeof(text))
+        return;
+    snprintf(text, sizeof(text), "%.*s", BYTES_ARG(payload));
+    if (sscanf(text, ">%4u %10" SCNd64 "%n", &bucket, &wait_ms, &end) == 2 && !text[end] &&
+        wait_ms >= 0)
+        w->options.on_hint(w->options.arg, bucket, wait_ms);
+}
+
 static void on_message(void *arg, struct bytes payload)
 {
     struct redis_wakeups *w = arg;
@@ -102,6 +121,8 @@ static void on_message(void *arg, struct bytes payload)
         w->is_owed = false;
     else if (payload.len && payload.at[0] == '=')
         w->options.on_settings(w->options.arg, bytes_of(payload.at + 1, payload.len - 1));
+    else if (payload.len && payload.at[0] == '>')
+        take_hint(w, payload);
     else if (payload.len && payload.at[0] != '-')
         w->options.on_ready(w->options.arg, payload);
 }
@@ -162,6 +183,28 @@ void redis_wakeups_start(struct redis_wakeups *w)
 void redis_wakeups_stop(struct redis_wakeups *w)
 {
     redis_link_stop(w->link);
+}
+
+static void on_hinted(struct redis_call *call, const redisReply *reply)
+{
+    free(call);
+}
+
+void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, int64_t wait_ms)
+{
+    struct redis_call *call;
+    char text[HINT_BYTES];
+    const char *argv[] = {"PUBLISH", w->channel, text};
+    size_t lens[] = {7, strlen(w->channel), 0};
+
+    if (!redis_link_is_open(w->commands))
+        return;
+    call = calloc(1, sizeof(*call));
+    if (!call)
+        abort();
+    call->on_reply = on_hinted;
+    lens[2] = (size_t)snprintf(text, sizeof(text), ">%u %" PRId64, bucket, wait_ms);
+    redis_link_send(w->commands, call, 3, argv, lens);
 }
 
 bool redis_wakeups_are_up(const struct redis_wakeups *w)

@@ -1,5 +1,6 @@
 /* Hears which topics turned from empty to ready, and (with a '=' before the name) whose
- * settings have changed: the subscription to `<prefix>:ready`.
+ * settings have changed: the subscription to `<prefix>:ready`. ">7 300": bucket 7 has an event
+ * in 300 ms, says another node.
  *
  * A subscribed connection of hiredis 0.14 swallows PONG, so it proves itself alive in another
  * way: it publishes a word of its own over the command link and waits to hear it. The word
@@ -22,6 +23,7 @@ struct redis_wakeups_options {
 
     void (*on_ready)(void *arg, struct bytes topic);
     void (*on_settings)(void *arg, struct bytes topic);
+    void (*on_hint)(void *arg, unsigned bucket, int64_t wait_ms); /* not checked */
     void (*on_up)(void *arg); /* the subscription is confirmed */
     void (*on_down)(void *arg);
     void (*on_stopped)(void *arg);
@@ -37,6 +39,9 @@ void redis_wakeups_free(struct redis_wakeups *w);
 
 void redis_wakeups_start(struct redis_wakeups *w);
 void redis_wakeups_stop(struct redis_wakeups *w); /* before the command link is stopped */
+
+/* Says so to all who hear, this node included, if there is a link. */
+void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, int64_t wait_ms);
 
 bool redis_wakeups_are_up(const struct redis_wakeups *w);
 

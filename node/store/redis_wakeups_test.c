@@ -18,6 +18,8 @@ struct hearing {
     bool is_open, is_up, is_down, is_wakeups_stopped, is_stopped;
     bool is_ready_heard;
     unsigned settings_heard;
+    unsigned hints_heard;
+    bool are_hints_heard; /* both */
 };
 
 static void on_open(void *arg)
@@ -50,6 +52,16 @@ static void on_settings(void *arg, struct bytes topic)
 {
     assert_true(bytes_equal(topic, BYTES("orders")));
     ((struct hearing *)arg)->settings_heard++;
+}
+
+static void on_hint(void *arg, unsigned bucket, int64_t wait_ms)
+{
+    struct hearing *h = arg;
+
+    assert_int_equal(bucket, h->hints_heard ? 63 : 7);
+    assert_int_equal(wait_ms, h->hints_heard ? 0 : 300);
+    h->hints_heard++;
+    h->are_hints_heard = h->hints_heard == 2;
 }
 
 static void on_wakeups_stopped(void *arg)
@@ -85,6 +97,7 @@ static void start(struct hearing *h, const struct redis_fixture *talks,
         .backoff_max_ms = 50,
         .on_ready = on_ready,
         .on_settings = on_settings,
+        .on_hint = on_hint,
         .on_up = on_up,
         .on_down = on_down,
         .on_stopped = on_wakeups_stopped,
@@ -141,11 +154,29 @@ static void settings_that_changed_are_no_job(void **state)
     redis_fixture_free(redis);
 }
 
+static void events_of_buckets_are_told_and_nonsense_is_not(void **state)
+{
+    static const char *const nonsense[] = {
+        ">", ">7", ">7 ", ">7 -1", ">7 3x", ">x 3", ">99999 3", ">7 3 4", ">7 123456789012"};
+    struct redis_fixture *redis = redis_fixture_new(NULL);
+    struct hearing h;
+
+    start(&h, redis, redis);
+    redis_wakeups_hint(h.wakeups, 7, 300);
+    for (unsigned i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++)
+        redis_fixture_command(redis, "PUBLISH dq:ready %s", nonsense[i]);
+    redis_wakeups_hint(h.wakeups, 63, 0);
+    run_until(h.loop, &h.are_hints_heard);
+    stop(&h);
+    redis_fixture_free(redis);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_subscription_that_hears_nothing_is_made_anew),
         cmocka_unit_test(settings_that_changed_are_no_job),
+        cmocka_unit_test(events_of_buckets_are_told_and_nonsense_is_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 /* The codes of lua/common.lua. */
 static const enum status codes[] = {
     STATUS_OK,        STATUS_DUPLICATE,    STATUS_NOT_FOUND,   STATUS_NOT_RESERVED,
-    STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE, STATUS_WRONG_STATE,
+    STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE, STATUS_WRONG_STATE, STATUS_FENCED,
 };
 
 #define CODES (sizeof(codes) / sizeof(*codes))
@@ -70,6 +70,17 @@ static bool is_again(const redisReply *reply, const struct op *op)
            take_number(reply, REPLY_HEAD, 1, 1, &more);
 }
 
+static bool take_seen(const redisReply *reply, struct op *op)
+{
+    struct bytes seen;
+
+    if (!op_is_fenced(op->verb) || !take_bytes(reply, REPLY_HEAD, &seen) ||
+        seen.len > OP_TOKEN_MAX)
+        return false;
+    op->out.fenced.seen = seen;
+    return true;
+}
+
 static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
                                         struct reply_room *room)
 {
@@ -87,6 +98,8 @@ static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
         if (!take_outputs(reply, op, room))
             return malformed(op);
     }
+    if (codes[code] == STATUS_FENCED && !take_seen(reply, op))
+        return malformed(op);
     op->status = codes[code];
     op->now_ms = now_ms;
     op->wait_ms = wait_ms;

@@ -221,7 +221,8 @@ static bool take_settings(const redisReply *reply, size_t i, struct topic_settin
     return packed.len == 0 || settings_unpack(packed, settings);
 }
 
-/* A row that is damaged, or not ours, is none: it must not take the others with it. */
+/* A row that is damaged, or not ours, is none, as the scripts have it: it must not take the
+ * others with it. */
 static bool take_settings_row(const redisReply *reply, size_t i,
                               struct topic_settings *settings)
 {
@@ -406,6 +407,7 @@ static bool (*const takers[OP_COUNT])(const redisReply *, struct op *, struct re
     [OP_CONFIGURE] = take_configure, [OP_SETTINGS] = take_settings_page,
     [OP_RECORD] = take_nothing,      [OP_TRACE] = take_trace,
     [OP_AUDIT] = take_audit,         [OP_REPAIR] = take_repair,
+    [OP_FENCE] = take_nothing,
 };
 
 bool take_outputs(const redisReply *reply, struct op *op, struct reply_room *room)

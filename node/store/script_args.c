@@ -9,6 +9,8 @@
 #include "node/store/history.h"
 #include "node/store/script_call.h"
 
+#define TTL_FROM_DUE 4 /* beside the mode of a push */
+
 /* ---- one job ---- */
 
 /* Most jobs go by no rules, and their pushes bring none. */
@@ -39,7 +41,7 @@ static void add_push(struct script_call *call, const struct script_keys *keys,
     call_pack(call, 4, op->in.push.ttr_ms);
     call_pack(call, 1, keys->buckets);
     call_pack(call, 1, op->bucket);
-    call_pack(call, 1, op->in.push.mode);
+    call_pack(call, 1, op->in.push.mode + (op->in.push.ttl_from_due ? TTL_FROM_DUE : 0));
     call_pack_end(call, at);
     add_rules(call, op);
 }
@@ -283,6 +285,14 @@ static void add_repair(struct script_call *call, const struct script_keys *keys,
     call_add_number(call, op->in.repair.calls_scan);
 }
 
+/* ---- fencing ---- */
+
+static void add_fence(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    call_add_number(call, op->in.fence.adopts);
+}
+
 const struct script_args script_args[OP_COUNT] = {
     [OP_PUSH] = {"jpdrtna", add_push},
     [OP_POP] = {"jprvtnoqc", add_pop},
@@ -301,13 +311,14 @@ const struct script_args script_args[OP_COUNT] = {
     [OP_LIST] = {"jpdrqvx", add_list},
     [OP_STATS] = {"jdrvxq", add_nothing},
     [OP_OWNER] = {"", add_nothing},
-    [OP_SCAN] = {"tnach", add_scan},
+    [OP_SCAN] = {"tnachf", add_scan},
     [OP_TOPICS] = {"a", add_page},
     [OP_CONFIGURE] = {"ctarq", add_configure},
     [OP_SETTINGS] = {"c", add_topic_and_after},
     [OP_RECORD] = {"h", add_record},
     [OP_TRACE] = {"h", add_trace},
     [OP_PLACES] = {"", add_nothing},
-    [OP_AUDIT] = {"j", add_audit},
-    [OP_REPAIR] = {"j", add_repair},
+    [OP_AUDIT] = {"jf", add_audit},
+    [OP_REPAIR] = {"jf", add_repair},
+    [OP_FENCE] = {"f", add_fence},
 };

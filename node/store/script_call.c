@@ -46,7 +46,7 @@ void call_add_number(struct script_call *call, int64_t number)
 static bool is_of_the_bucket(char letter)
 {
     return letter == 't' || letter == 'n' || letter == 'o' || letter == 'a' || letter == 'c' ||
-           letter == 'h';
+           letter == 'h' || letter == 'f';
 }
 
 /* What the keys of a bucket begin with, `dq:{7}:`; returns its length. */

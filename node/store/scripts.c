@@ -76,6 +76,8 @@ void script_encode(struct script_call *call, const struct script_keys *keys,
         begin(call, sha ? NULL : script_text(op->verb), sha, strlen(args->keys));
         call_add_keys(call, keys, op, args->keys);
         args->add(call, keys, op);
+        if (op_is_fenced(op->verb))
+            call_add_bytes(call, op->token); /* parts/fenced.lua looks for it at the end */
     }
 }
 

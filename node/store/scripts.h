@@ -20,7 +20,7 @@
 #define SCRIPT_PREFIX_MAX 32 /* bytes of store.prefix */
 #define SCRIPT_TOPIC_MAX  200
 #define SCRIPT_KEYS_MAX   10
-#define SCRIPT_ARGS_MAX   (3 + SCRIPT_KEYS_MAX + 3 + 2 * OP_RULES_MAX) /* a scan has most */
+#define SCRIPT_ARGS_MAX   (3 + SCRIPT_KEYS_MAX + 4 + 2 * OP_RULES_MAX) /* a scan has most */
 #define SCRIPT_SHA_CHARS  40
 
 /* All scripts, with all that they need, ended by a row of NULLs. Made at build time. */

@@ -1,3 +1,4 @@
+#include "node/store/script_args.h"
 #include "node/store/scripts.h"
 
 #include <setjmp.h>
@@ -95,6 +96,8 @@ static struct op largest(enum op_verb verb)
         op.in.configure.mask = SETTINGS_ALL;
         op.in.configure.settings.paused_until_ms = SETTINGS_FOREVER;
     }
+    if (op_is_fenced(verb))
+        op.token = bytes_of(text, OP_TOKEN_MAX);
     return op;
 }
 
@@ -125,7 +128,7 @@ static void sends_the_keys_that_each_script_says_it_takes(void **state)
             char expected[32];
 
             snprintf(expected, sizeof(expected), "dq:{7}:%c%s", at[0],
-                     strchr("tnoach", at[0]) ? "" : ":t");
+                     strchr("tnoachf", at[0]) ? "" : ":t");
             assert_arg(i, expected);
         }
         assert_number(2, i - 3);
@@ -183,6 +186,19 @@ static void sends_rules_only_with_a_push_that_has_some(void **state)
     script_encode(&call, &keys, &op, sha);
     assert_true(bytes_equal(arg(14), BYTES("\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"
                                            "\0\0\0\0\0\0")));
+}
+
+static void says_from_when_a_ttl_counts_beside_the_mode(void **state)
+{
+    struct op op = {.verb = OP_PUSH, .topic = BYTES("t"), .id = BYTES("id")};
+
+    op.in.push.rules = rules_default;
+    op.in.push.mode = PUSH_IGNORE;
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(arg(13).at[17], 2);
+    op.in.push.ttl_from_due = true;
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(arg(13).at[17], 6);
 }
 
 /* Where none is overridden, the command is what it was without. */
@@ -296,15 +312,15 @@ static void brings_the_rules_of_the_configuration_to_a_scan(void **state)
     op.in.scan.node = BYTES("one");
     op.in.scan.history_bytes = 4096;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 5 + 3 + 4);
-    assert_number(8, 200);
-    assert_arg(9, "one");
-    assert_number(10, 4096);
-    assert_arg(11, "mail.*");
-    assert_true(settings_unpack(arg(12), &sent));
+    assert_int_equal(call.argc, 3 + 6 + 3 + 4 + 1);
+    assert_number(9, 200);
+    assert_arg(10, "one");
+    assert_number(11, 4096);
+    assert_arg(12, "mail.*");
+    assert_true(settings_unpack(arg(13), &sent));
     assert_int_equal(sent.dead_max, 5);
-    assert_arg(13, "*");
-    assert_int_equal(arg(14).len, SETTINGS_BYTES);
+    assert_arg(14, "*");
+    assert_int_equal(arg(15).len, SETTINGS_BYTES);
 }
 
 static void packs_each_line_of_the_history(void **state)
@@ -353,9 +369,29 @@ static void asks_for_pages_from_where_the_last_one_ended(void **state)
 
     audit.in.places.after = BYTES("cursor");
     script_encode(&call, &keys, &audit, sha);
-    assert_arg(4, "t");
-    assert_arg(5, "cursor");
-    assert_number(6, OP_LIST_MAX);
+    assert_arg(5, "t");
+    assert_arg(6, "cursor");
+    assert_number(7, OP_LIST_MAX);
+}
+
+/* Behind all else, so that one part of a script finds it in each. */
+static void brings_the_leaders_token_last(void **state)
+{
+    static const enum op_verb verbs[] = {OP_SCAN, OP_AUDIT, OP_REPAIR, OP_FENCE};
+
+    for (unsigned i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
+        struct op op = largest(verbs[i]);
+
+        op.bucket = 7;
+        op.token = BYTES("");
+        script_encode(&call, &keys, &op, sha);
+        assert_arg(call.argc - 1, "");
+        op.token = BYTES("token");
+        script_encode(&call, &keys, &op, sha);
+        assert_arg(call.argc - 1, "token");
+        assert_int_equal(call.argv[2][0] - '0', (int)strlen(script_args[verbs[i]].keys));
+        assert_arg(2 + (int)strlen(script_args[verbs[i]].keys), "dq:{7}:f");
+    }
 }
 
 static void has_room_for_the_longest_names_and_the_most_items(void **state)
@@ -446,6 +482,7 @@ int main(void)
         cmocka_unit_test(calls_a_script_by_its_sum_or_its_text),
         cmocka_unit_test(packs_the_numbers_of_a_push),
         cmocka_unit_test(sends_rules_only_with_a_push_that_has_some),
+        cmocka_unit_test(says_from_when_a_ttl_counts_beside_the_mode),
         cmocka_unit_test(puts_ttr_and_holder_behind_the_stamp),
         cmocka_unit_test(releases_at_once_later_or_as_the_backoff_says),
         cmocka_unit_test(packs_the_numbers_of_a_move),
@@ -454,6 +491,7 @@ int main(void)
         cmocka_unit_test(brings_the_rules_of_the_configuration_to_a_scan),
         cmocka_unit_test(packs_each_line_of_the_history),
         cmocka_unit_test(asks_for_pages_from_where_the_last_one_ended),
+        cmocka_unit_test(brings_the_leaders_token_last),
         cmocka_unit_test(has_room_for_the_longest_names_and_the_most_items),
         cmocka_unit_test(is_put_together_anew_for_each_command),
         cmocka_unit_test(asks_for_an_owner_without_a_script),

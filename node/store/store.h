@@ -19,6 +19,8 @@ struct store_events {
     /* The topic's settings or its pause have changed, or may have: somebody has configured it.
      * The same holds for all of them after on_up. `topic` is borrowed. May be NULL. */
     void (*on_settings)(void *arg, struct bytes topic);
+    /* The bucket has an event in `wait_ms`: another node says so. May be NULL. */
+    void (*on_hint)(void *arg, unsigned bucket, int64_t wait_ms);
     /* Operations reach the store and wake-ups are heard from now on. Before every first
      * on_up, and between on_down and the next on_up, wake-ups may be lost: whoever waits
      * must look again. */
@@ -31,6 +33,7 @@ struct store;
 
 struct store_ops {
     void (*submit)(struct store *store, struct op *op);
+    void (*hint)(struct store *store, unsigned bucket, int64_t wait_ms);
 };
 
 struct store {
@@ -43,6 +46,13 @@ struct store {
 static inline void store_submit(struct store *store, struct op *op)
 {
     store->ops->submit(store, op);
+}
+
+/* Tells all nodes that the bucket has an event in `wait_ms`, for the one that scans it. Best
+ * effort, not answered: the safety scan finds what nobody has heard of. */
+static inline void store_hint(struct store *store, unsigned bucket, int64_t wait_ms)
+{
+    store->ops->hint(store, bucket, wait_ms);
 }
 
 #endif

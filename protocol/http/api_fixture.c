@@ -41,6 +41,9 @@ const char *call(struct fixture *f, const char *method, const char *path, const 
     return reply;
 }
 
+/* Work in several operations rests so long between two of them, at most. */
+#define BETWEEN_OPS_MS 100
+
 void call_and_break_off(struct fixture *f, const char *method, const char *path,
                         const char *body, enum op_verb verb)
 {
@@ -55,6 +58,7 @@ void call_and_break_off(struct fixture *f, const char *method, const char *path,
     memory_store_unhold(f->ms);
     AWAIT(f, memory_store_in_flight(f->ms) == 0);
     AWAIT(f, http_stats(f->http)->connections == 0);
+    fixture_pass(f, 2 * BETWEEN_OPS_MS);
 }
 
 const char *json_of(const char *reply)

@@ -13,7 +13,7 @@ void send_call(struct client *c, const char *method, const char *path, const cha
 const char *call(struct fixture *f, const char *method, const char *path, const char *body);
 
 /* A request whose client breaks off, which is noticed, while the store has its first operation,
- * of this verb; until that, and all that follows, is done. */
+ * of this verb; until that, and all that follows, is done, also what would follow a rest. */
 void call_and_break_off(struct fixture *f, const char *method, const char *path,
                         const char *body, enum op_verb verb);
 

@@ -1,10 +1,10 @@
 -- audit: is each of the topic's jobs in exactly one place, and each place's a job? A page of them.
 --
--- KEYS   j, and by rule all others: the name of j with another letter
--- ARGV   topic, the last answer's next ('': from the first), limit
--- answer code, now, wait (always -1), next ('': no more), how much it looked at, then for each
---        suspect: id ('': the topic itself), number of the damage
--- USES   now beside priority expires is_ours damage
+-- KEYS   j f, and by rule all others: the name of j with another letter
+-- ARGV   topic, the last answer's next ('': from the first), limit, the leader's token
+-- answer code, now, wait (always -1); where it is FENCED, the token seen; else next ('': no more),
+--        how much it looked at, then for each suspect: id ('': the topic itself), number of the damage
+-- USES   now fenced beside priority expires rules_are_ours is_ours damage
 --
 -- First the topic, then its jobs, then the places, each by its own cursor: `phase:cursor`. What is
 -- found may be over, or not yet, when it is told; only repair says for sure. And what has no room in

@@ -5,7 +5,7 @@
 --        (node/store/settings.h), pause: 0 as it is, 1 until the time given (0: none), 2 for some
 --        ms, ms
 -- answer code, now, wait, the settings as they are now, packed ('': none)
--- USES   now wake event
+-- USES   now wake event rules_are_ours settings_are_ours
 --
 -- All nodes hear of it: `=topic`. And where a pause ends, or its end comes closer, those who wait
 -- for jobs do. The scan is called where it may have to let dead jobs go, and for the pause's end;
@@ -20,7 +20,7 @@ local FOREVER, NOTHING = 281474976710655, string.rep('\0', 45)
 local FIELDS = {{9, 12}, {13, 16}, {17, 18}, {19, 28}, {29, 34}, {35, 38}, {39, 44}, {45, 45}}
 
 local found = call('HGET', c, topic)
-local row = found and #found == 45 and found or NOTHING -- else not ours
+local row = found and settings_are_ours(found) and found or NOTHING
 local old = parse('>I6', row)
 local until_ms = old
 if mode == '1' then

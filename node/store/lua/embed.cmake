@@ -1,8 +1,8 @@
 # Turns the scripts into C: cmake -DOUT=FILE -DDIR=lua -DNAMES=push+pop -P embed.cmake
 #
 # Each script becomes one string in the table that scripts.h declares: common.lua, then the
-# parts that its line "-- USES" names, then itself. A line "-- HERE" in it makes way for the
-# parts that it names: a function costs when it is made, and in a branch that is seldom taken
+# parts that its line "-- USES" names, then itself. A line "-- HERE" in it, or in a part, makes way
+# for the parts that it names: a function costs when it is made, and in a branch that is seldom taken
 # it seldom is.
 
 string(REPLACE "+" ";" names "${NAMES}")
@@ -26,16 +26,16 @@ endfunction()
 
 function(read_script out name)
     file(READ ${DIR}/${name}.lua text)
+    if(text MATCHES "\n-- USES +([a-z_ ]+)\n")
+        read_parts(parts "${CMAKE_MATCH_1}")
+        string(PREPEND text "${parts}")
+    endif()
     while(text MATCHES "\n *-- HERE +([a-z_ ]+)\n")
         set(line "${CMAKE_MATCH_0}")
         read_parts(parts "${CMAKE_MATCH_1}")
         string(REPLACE "${line}" "\n${parts}" text "${text}")
     endwhile()
-    set(parts "")
-    if(text MATCHES "\n-- USES +([a-z_ ]+)\n")
-        read_parts(parts "${CMAKE_MATCH_1}")
-    endif()
-    set(${out} "${parts}${text}" PARENT_SCOPE)
+    set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
 file(READ ${DIR}/common.lua common)

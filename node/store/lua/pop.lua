@@ -30,7 +30,11 @@ local members, next_of_line -- what was seen in q, and more of the line: only wh
 
 if call('EXISTS', q, c) > 0 then
     local settings = call('HGET', c, topic)
-    local ends = settings and #settings == 45 and parse('>I6', settings) or 0 -- else not ours
+    local ends = 0
+    if settings then
+        -- HERE rules_are_ours settings_are_ours
+        ends = settings_are_ours(settings) and parse('>I6', settings) or 0
+    end
     if ends > now then
         local wait = -1
         -- Whoever waits for these jobs is told at the pause's end: by the scan, if it comes then.

@@ -5,9 +5,9 @@
 -- answer code, now, wait (always -1), how many, 1: there are more
 -- USES   now misplaced expires owns beside names_ready
 --
--- Ready jobs go in the order of their service, with the tombstones on the way: of r LOOK_MAX
--- entries are looked at, so a call may find none and yet say that there are more. To free a large
--- body takes long: a call frees BIG_MAX of them.
+-- Ready jobs go in the order of their service, with the tombstones up to the next job that is left:
+-- of r LOOK_MAX entries are looked at, so a call may find none and yet say that there are more. To
+-- free a large body takes long: a call frees BIG_MAX of them.
 
 local j, p, d, r, q, v, x, o, t, a = unpack(KEYS)
 local topic, state, since, before = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -21,10 +21,10 @@ local function take(place, names, members)
     local found = #names > 0 and call('HMGET', j, unpack(names)) or {}
     for i = 1, #names do
         local value = found[i]
-        if #ids == limit then
-            return i - 1
-        end
         if not members or names_ready(members[i], value) then
+            if #ids == limit then
+                return i - 1
+            end
             wrong = wrong or misplaced(place, j, names[i], value, state)
             if wrong then
                 return i
@@ -67,8 +67,8 @@ end
 -- From the first of r on; answers how many entries are to be cut off.
 local function take_list()
     local passed = 0
-    while passed < LOOK_MAX and #ids < limit do
-        local size = math.min(math.max(limit - #ids, LOOK_STEP), LOOK_MAX - passed)
+    while passed < LOOK_MAX do
+        local size = math.min(math.max(limit - #ids + 1, LOOK_STEP), LOOK_MAX - passed)
         local entries = call('LRANGE', r, passed, passed + size - 1)
         local taken = take(r, ids_in(entries), entries)
         passed = passed + taken
@@ -152,4 +152,4 @@ if is_last then
     call('ZREM', t, topic)
     call('ZREM', a, topic)
 end
-return {OK, now, -1, #ids, all and 0 or 1}
+return {OK, now, -1, #ids, (all or is_last) and 0 or 1}

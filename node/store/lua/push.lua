@@ -4,8 +4,9 @@
 --        of the one that it replaces: a key that is named costs, used or not
 -- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BBB': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket, what to do where the id lives (0:
---        refuse, 1: replace, 2: leave it). For a job that has rules also those, packed as in a
---        value, with the ttl in the place of `expires`.
+--        refuse, 1: replace, 2: leave it; and 4 where the ttl counts from when it is due, not from
+--        now). For a job that has rules also those, packed as in a value, with the ttl in the place
+--        of `expires`.
 -- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
 -- USES   now
 --
@@ -22,7 +23,7 @@ local topic, id, body, rules = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
 local delay, at, ttr, buckets, bucket, mode = parse('>I5I6I4BBB', ARGV[4])
 local BIG_BYTES, IDS_TRIED = 1024, 1000
 local DELAY_MAX = 3650 * 86400000
-local REPLACE, IGNORE = 1, 2
+local REPLACE, IGNORE, TTL_FROM_DUE = 1, 2, 4
 
 if at ~= 0 then
     delay = math.max(0, at - now)
@@ -38,7 +39,7 @@ if rules then
     rank = parse('>I4', rules)
     q = rank ~= COMMON_PRIORITY and bucket .. 'q:' .. topic
     if ttl > 0 then
-        expires_at = now + ttl
+        expires_at = now + ttl + (mode >= TTL_FROM_DUE and delay or 0)
         rules = sub(rules, 1, 16) .. pack('>I6', expires_at)
         if expires_at <= at then
             return {OUT_OF_RANGE, now, -1}
@@ -61,6 +62,7 @@ if id == '' then
         id = format('%d', made * buckets + bucket)
     until call('HEXISTS', j, id) == 0
 elseif call('HEXISTS', j, id) == 1 then
+    mode = mode % TTL_FROM_DUE
     old = mode ~= 0 and call('HGET', j, id)
     if mode == IGNORE then
         return {OK, now, -1, parse('>I6', old, 8), 1}

@@ -1,9 +1,11 @@
 -- repair: a job, or its topic, is looked at exactly, and put in order.
 --
--- KEYS   j, and by rule all others: the name of j with another letter
--- ARGV   topic, id ('': the topic itself), 1: with '', the scan is to look at the topic now
--- answer code, now, wait, number of the damage (0: it was sound, and nothing was done)
--- USES   now beside priority expires moved wake event index_from is_ours damage
+-- KEYS   j f, and by rule all others: the name of j with another letter
+-- ARGV   topic, id ('': the topic itself), 1: with '', the scan is to look at the topic now; the
+--        leader's token
+-- answer code, now, wait; where it is FENCED, the token seen; else number of the damage (0: it was
+--        sound, and nothing was done)
+-- USES   now fenced beside priority expires moved wake event index_from rules_are_ours is_ours damage
 --
 -- The header is believed before the places (doc/store.md, Repair). All is read; from that follows
 -- what is wrong, and what the job has to be and where; then every place is made to say so. Of

@@ -1,15 +1,16 @@
 -- scan: what is due in this bucket moves: delayed jobs to ready, reservations that ran out to ready
 -- or delayed, and what is used up or expired to dead; dead ones beyond their topic's limits go.
 --
--- KEYS   t n a c h, and by rule the bucket's o and the topics' own: the name of t with o, or with
+-- KEYS   t n a c h f, and by rule the bucket's o and the topics' own: the name of t with o, or with
 --        j, p, d, r, q, v, x, e for its letter
 -- ARGV   limit: move at most so many jobs; the node's name and bytes the history may take (0: none
---        is written); then for each rule of the configuration: pattern, settings, packed
--- answer code, now, wait (always -1), moved, reservations that ran out, of them dead for their
+--        is written); then for each rule of the configuration: pattern, settings, packed; last
+--        the leader's token
+-- answer code, now, wait (always -1); where it is FENCED, the token seen; else moved, reservations that ran out, of them dead for their
 --        tries, dead for their ttl, dead ones deleted, ms to the bucket's next event (0: more is
 --        due now; -1: there is none), number of topics left alone, what is wrong with the first of
 --        them (''), then the lateness of each delayed job that became ready
--- USES   now moved wake become_ready
+-- USES   now fenced moved wake become_ready
 --
 -- Topics come in the order of their next event. First the plan is made for all of them, by reading
 -- alone; then it is carried out. Where a due job is missing, or not in the state its place says,
@@ -28,7 +29,7 @@ local TOPICS_MAX, RETRY_MS, TRIM_EVERY, NONE = 100, 1000, 17, {}
 local DUE, TIMED_OUT, DIED = 2, 7, 9 -- enum job_event
 local bucket, until_now = sub(t, 1, -2), format('%d', now)
 local o = bucket .. 'o'
-local has_rules = #ARGV > 3
+local has_rules = #ARGV > 4
 local has_ttl, has_rows = false, false -- may one of the topics have an e? or settings?
 local tombstones = false -- by plan, how many to drop from the head of r
 
@@ -40,7 +41,7 @@ local made
 local function rare()
     if not made then
         -- HERE due_at expires used_up rest priority misplaced owns history setting
-        -- HERE plan plan_deaths carry_more
+        -- HERE rules_are_ours settings_are_ours plan plan_deaths carry_more
         made = {misplaced = misplaced, write_history = write_history, settings = plan_settings,
             line = plan_line, expired = plan_expired, without_gone = plan_without_gone,
             end_or_rest = plan_end_or_rest, pruning = plan_pruning, put_more = put_more,

@@ -7,7 +7,8 @@
 -- USES   now
 --
 -- A pause ends with its topic's scan; but of a topic that is not in a there is none. So a page drops
--- the rows that say no more than that a pause was.
+-- the rows that say no more than that a pause was. It tells the others even where Redis refuses to
+-- write: these say nothing.
 
 local c = KEYS[1]
 local topic, after = ARGV[1], ARGV[2]
@@ -32,6 +33,6 @@ for i = 1, #page[2], 2 do
     end
 end
 if #over > 0 then
-    call('HDEL', c, unpack(over))
+    redis.pcall('HDEL', c, unpack(over))
 end
 return answer

@@ -1,9 +1,4 @@
--- Was the value written by dueq? As job_unpack judges (node/store/job.c).
-local function has_our_rules(value)
-    local most, kind, jitter, base, cap = parse('>I2BBI4I4', value, 29)
-    return most <= 65534 and kind <= 2 and jitter <= 100 and base <= 2592000000 and cap <= 2592000000
-end
-
+-- Was the value written by dueq? As job_unpack judges (node/store/job.c).   (needs rules_are_ours)
 local function is_ours(value)
     local first, from = byte(value) or 0, 25
     local state = first % 8
@@ -15,7 +10,7 @@ local function is_ours(value)
         return false
     end
     if first % 128 >= 64 then
-        if #value < 46 or not has_our_rules(value) then
+        if #value < 46 or not rules_are_ours(value, 29) then
             return false
         end
         from = 47

@@ -18,11 +18,11 @@ local function more_of(plan)
     return plan.more
 end
 
--- The settings of the configuration's rules that match, first first: behind ARGV 3 they are, each
+-- The settings of the configuration's rules that match, first first: behind ARGV 3 they are, before the last, each
 -- behind its pattern.
 local function rules_for(topic)
     local rules = {}
-    for i = 4, #ARGV, 2 do
+    for i = 4, #ARGV - 1, 2 do
         local pattern = ARGV[i]
         local is_prefix = sub(pattern, -1) == '*'
         if pattern == topic or is_prefix and sub(topic, 1, #pattern - 1) == sub(pattern, 1, -2) then
@@ -38,7 +38,7 @@ local function plan_settings(plan, row, history_bytes)
     if not row and #rules == 0 then
         return
     end
-    row = row and #row == 45 and row
+    row = row and settings_are_ours(row) and row
     local dead_max = setting(row, rules, 32, '>I4', 35)
     local dead_age = setting(row, rules, 64, '>I6', 39)
     plan.settings = {dead_max = dead_max, dead_age = dead_age, limits_dead = dead_max + dead_age > 0,

@@ -1,0 +1,26 @@
+/* What the checks between keys share: check.c, and check_ha.c. */
+#ifndef DUEQ_CONF_CHECK_H
+#define DUEQ_CONF_CHECK_H
+
+#include "conf/draft.h"
+
+#define CHECK_KEYS_MAX 4
+
+/* Judged only when none of the keys that it looks at is bad. */
+struct check_rule {
+    void (*judge)(struct conf_draft *d);
+    const char *keys[CHECK_KEYS_MAX];
+};
+
+void check_rules(struct conf_draft *d, const struct check_rule *rules, size_t count);
+
+void check_complain(struct conf_draft *d, const char *path, const char *message);
+
+/* The text of `file`, without its end of line, becomes *secret; or a complaint about the key
+ * `path`. */
+void check_read_secret(struct conf_draft *d, const char *path, const char *file, char **secret);
+
+/* Of the section `ha`; in check_ha.c. */
+void check_ha(struct conf_draft *d);
+
+#endif

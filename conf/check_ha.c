@@ -1,0 +1,125 @@
+/* What must hold in `ha`. A standalone node needs none of it, and may have it all the same. */
+#include "conf/check.h"
+
+#include <string.h>
+
+#define SECRET_MIN 16
+
+static bool is_standby(const struct conf_draft *d)
+{
+    return d->conf->ha.mode == HA_MODE_STANDBY;
+}
+
+static void allow_one_of_each(struct conf_draft *d)
+{
+    if (*d->conf->ha.auth && *d->conf->ha.auth_file)
+        check_complain(d, "ha.auth_file", "ha.auth is given too; only one of the two");
+    if (*d->conf->ha.secret && *d->conf->ha.secret_file)
+        check_complain(d, "ha.secret_file", "ha.secret is given too; only one of the two");
+}
+
+static void read_files(struct conf_draft *d)
+{
+    if (*d->conf->ha.auth_file && !*d->conf->ha.auth)
+        check_read_secret(d, "ha.auth_file", d->conf->ha.auth_file, &d->conf->ha.auth);
+    if (*d->conf->ha.secret_file && !*d->conf->ha.secret)
+        check_read_secret(d, "ha.secret_file", d->conf->ha.secret_file, &d->conf->ha.secret);
+}
+
+static void want_zookeeper(struct conf_draft *d)
+{
+    if (is_standby(d) && !*d->conf->ha.zookeeper)
+        check_complain(d, "ha.zookeeper",
+                       "ha.mode standby needs it: name the servers of ZooKeeper, such as "
+                       "10.0.0.1:2181,10.0.0.2:2181,10.0.0.3:2181");
+}
+
+static void want_a_secret(struct conf_draft *d)
+{
+    const char *secret = d->conf->ha.secret;
+
+    if (*secret && strlen(secret) < SECRET_MIN)
+        check_complain(d, *d->conf->ha.secret_file ? "ha.secret_file" : "ha.secret",
+                       "is shorter than 16 characters; make one with: openssl rand -hex 16");
+    else if (is_standby(d) && !*secret && !*d->conf->ha.secret_file)
+        check_complain(d, "ha.secret",
+                       "ha.mode standby needs one, the same on all nodes of the cluster; make "
+                       "one with: openssl rand -hex 16");
+}
+
+static void want_user_and_password(struct conf_draft *d)
+{
+    const char *auth = d->conf->ha.auth, *colon = strchr(auth, ':');
+
+    if (*auth && (!colon || colon == auth || !colon[1]))
+        check_complain(d, *d->conf->ha.auth_file ? "ha.auth_file" : "ha.auth",
+                       "must be user:password");
+}
+
+static void want_a_redis_for_all(struct conf_draft *d)
+{
+    if (is_standby(d) && d->conf->store.redis.kind == ADDRESS_EMBEDDED)
+        check_complain(d, "store.redis",
+                       "the embedded Redis is for one node alone; with ha.mode standby all "
+                       "nodes need the same one: give its host:port");
+}
+
+static void want_a_peer_port(struct conf_draft *d)
+{
+    const struct conf_address *peer = &d->conf->ha.peer;
+    bool is_taken = !strcmp(peer->text, d->conf->gmq.listen.text) ||
+                    !strcmp(peer->text, d->conf->http.listen.text);
+
+    if (is_standby(d) && peer->kind == ADDRESS_OFF)
+        check_complain(d, "ha.peer.listen",
+                       "ha.mode standby needs it: host:port where the other nodes reach this "
+                       "one");
+    else if (peer->kind == ADDRESS_TCP && peer->port != 0 && is_taken)
+        check_complain(d, "ha.peer.listen", "is the address of gmq.listen or http.listen");
+}
+
+static bool is_everywhere(const struct conf_address *address)
+{
+    return address->kind == ADDRESS_TCP &&
+           (!strcmp(address->host, "0.0.0.0") || !strcmp(address->host, "::"));
+}
+
+static void want_an_address_for_others(struct conf_draft *d)
+{
+    if (is_standby(d) && is_everywhere(&d->conf->ha.peer) && !*d->conf->ha.advertise)
+        check_complain(
+            d, "ha.advertise",
+            "ha.peer.listen is everywhere, which tells the other nodes nothing: give "
+            "the name or address by which they reach this one");
+}
+
+/* Of a path in ZooKeeper. */
+static bool is_dots(const char *name)
+{
+    return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+static void want_names_of_znodes(struct conf_draft *d)
+{
+    if (is_dots(d->conf->ha.cluster))
+        check_complain(d, "ha.cluster", "ZooKeeper takes no such name");
+    if (is_standby(d) && is_dots(d->conf->node.id))
+        check_complain(d, "node.id", "ZooKeeper takes no such name");
+}
+
+static const struct check_rule rules[] = {
+    {allow_one_of_each, {"ha.auth", "ha.auth_file", "ha.secret", "ha.secret_file"}},
+    {read_files, {"ha.auth", "ha.auth_file", "ha.secret", "ha.secret_file"}},
+    {want_zookeeper, {"ha.mode", "ha.zookeeper"}},
+    {want_a_secret, {"ha.mode", "ha.secret", "ha.secret_file"}},
+    {want_user_and_password, {"ha.auth", "ha.auth_file"}},
+    {want_a_redis_for_all, {"ha.mode", "store.redis"}},
+    {want_a_peer_port, {"ha.mode", "ha.peer.listen", "gmq.listen", "http.listen"}},
+    {want_an_address_for_others, {"ha.mode", "ha.peer.listen", "ha.advertise"}},
+    {want_names_of_znodes, {"ha.mode", "ha.cluster", "node.id"}},
+};
+
+void check_ha(struct conf_draft *d)
+{
+    check_rules(d, rules, sizeof(rules) / sizeof(*rules));
+}

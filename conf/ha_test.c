@@ -1,0 +1,123 @@
+/* The section `ha`: what a node of a cluster needs, and what it must not have. */
+#include "conf/conf_fixture.h"
+
+#include <string.h>
+
+#define GOOD                    \
+    "store: {redis: \"r:1\"}\n" \
+    "ha: {mode: standby, zookeeper: \"z:2181,10.0.0.2:2181\", secret: 0123456789abcdef}\n"
+
+static void expect(const char *yaml, const char *const *sets, const char *lines)
+{
+    struct conf_errors errors;
+
+    assert_null(fixture_load(yaml, sets, &errors));
+    assert_string_equal(conf_errors_text(&errors), lines);
+    conf_errors_fini(&errors);
+}
+
+static void a_standalone_node_needs_nothing_of_it(void **state)
+{
+    struct conf *conf = fixture_load_well("log: {level: info}\n", NULL);
+
+    assert_int_equal(conf->ha.mode, HA_MODE_STANDALONE);
+    assert_int_equal(conf->ha.session_ms, 2000);
+    conf_free(conf);
+}
+
+static void a_node_of_a_cluster_is_configured_in_two_lines(void **state)
+{
+    struct conf *conf = fixture_load_well(GOOD, NULL);
+
+    assert_int_equal(conf->ha.mode, HA_MODE_STANDBY);
+    assert_string_equal(conf->ha.zookeeper, "z:2181,10.0.0.2:2181");
+    assert_int_equal(conf->ha.peer.port, 9504);
+    assert_int_equal(conf->ha.priority, 50);
+    assert_int_equal(conf->ha.on_loss, HA_ON_LOSS_STOP);
+    conf_free(conf);
+}
+
+static void says_what_a_standby_lacks(void **state)
+{
+    expect("ha: {mode: standby, peer.listen: \"\"}\n", NULL,
+           "ha.zookeeper: ha.mode standby needs it: name the servers of ZooKeeper, such as "
+           "10.0.0.1:2181,10.0.0.2:2181,10.0.0.3:2181\n"
+           "ha.secret: ha.mode standby needs one, the same on all nodes of the cluster; make "
+           "one with: openssl rand -hex 16\n"
+           "store.redis: the embedded Redis is for one node alone; with ha.mode standby all "
+           "nodes need the same one: give its host:port\n"
+           "c.yaml:1:34: ha.peer.listen: ha.mode standby needs it: host:port where the other "
+           "nodes reach this one\n");
+}
+
+static void refuses_what_does_not_fit(void **state)
+{
+    const char *no_redis[] = {"store.redis=embedded", NULL};
+    const char *same_port[] = {"ha.peer.listen=127.0.0.1:9503", NULL};
+    const char *short_session[] = {"ha.session_timeout=999ms", NULL};
+    const char *no_port[] = {"ha.zookeeper=z:2181,y", NULL};
+    const char *everywhere[] = {"ha.peer.listen=0.0.0.0:1", NULL};
+    const char *dots[] = {"ha.cluster=..", NULL};
+
+    expect(GOOD, no_redis,
+           "--set store.redis: the embedded Redis is for one node alone; with ha.mode standby "
+           "all nodes need the same one: give its host:port\n");
+    expect(GOOD, same_port,
+           "--set ha.peer.listen: is the address of gmq.listen or http.listen\n");
+    expect(GOOD, short_session,
+           "--set ha.session_timeout: expected a duration with its unit from 1s to 1m, got "
+           "\"999ms\"\n");
+    expect(
+        GOOD, no_port,
+        "--set ha.zookeeper: expected servers, such as \"10.0.0.1:2181,10.0.0.2:2181\", of 0 "
+        "to 4096 bytes, got \"z:2181,y\"\n");
+    expect(GOOD, everywhere,
+           "ha.advertise: ha.peer.listen is everywhere, which tells the other nodes nothing: "
+           "give the name or address by which they reach this one\n");
+    expect(GOOD, dots, "--set ha.cluster: ZooKeeper takes no such name\n");
+}
+
+static void a_secret_is_long_and_comes_from_one_place(void **state)
+{
+    const char *from_file[] = {"ha.secret_file=secret", NULL};
+    const char *yaml = "store: {redis: \"r:1\"}\n"
+                       "ha: {mode: standby, zookeeper: \"z:1\"}\n";
+    struct conf *conf;
+
+    expect("ha: {secret: 0123456789abcde}\n", NULL,
+           "c.yaml:1:14: ha.secret: is shorter than 16 characters; make one with: openssl rand "
+           "-hex 16\n");
+    fixture_write("secret", "fedcba9876543210\n", 0600);
+    expect(GOOD, from_file,
+           "--set ha.secret_file: ha.secret is given too; only one of the two\n");
+    conf = fixture_load_well(yaml, from_file);
+    assert_string_equal(conf->ha.secret, "fedcba9876543210");
+    conf_free(conf);
+    fixture_write("secret", "short\n", 0600);
+    expect(yaml, from_file,
+           "--set ha.secret_file: is shorter than 16 characters; make one with: openssl rand "
+           "-hex 16\n");
+}
+
+static void credentials_have_a_user_and_a_password(void **state)
+{
+    struct conf *conf = fixture_load_well("ha: {auth: \"dueq:word\"}\n", NULL);
+
+    assert_string_equal(conf->ha.auth, "dueq:word");
+    conf_free(conf);
+    expect("ha: {auth: dueq}\n", NULL, "c.yaml:1:12: ha.auth: must be user:password\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(a_standalone_node_needs_nothing_of_it),
+        IN_DIRECTORY(a_node_of_a_cluster_is_configured_in_two_lines),
+        IN_DIRECTORY(says_what_a_standby_lacks),
+        IN_DIRECTORY(refuses_what_does_not_fit),
+        IN_DIRECTORY(a_secret_is_long_and_comes_from_one_place),
+        IN_DIRECTORY(credentials_have_a_user_and_a_password),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+#include "ha/peer_dial.h"
+
+#include <string.h>
+
+#include <event2/util.h>
+
+#include "base/log.h"
+#include "ha/peer_server.h"
+
+#define BACKOFF_FIRST_MS 20
+#define BACKOFF_MAX_MS   1000
+#define PROBES           6
+#define PROBE_FIRST_MS   5 /* then twice as long each: 155 ms for all */
+#define REFUSALS_NEEDED  2
+
+static struct timers *timers_of(struct peer_dial *d)
+{
+    return &d->self->loop->timers;
+}
+
+static void enter(struct peer_dial *d, enum peer_dial_state state, int64_t deadline_ms)
+{
+    d->state = state;
+    timer_arm(timers_of(d), &d->timer, deadline_ms);
+}
+
+static void warn(struct peer_dial *d, const char *what)
+{
+    if (peer_may_warn(d->self, &d->next_warning_mono_ms))
+        LOG_WARN("ha", "peer %s at %s: %s", d->who.name, d->who.address, what);
+}
+
+/* ---- again ---- */
+
+/* Between a half and all of it, so that nodes that lost one another do not meet in step. */
+static int64_t with_jitter(int64_t ms)
+{
+    uint32_t random;
+
+    peer_auth_random(&random, sizeof(random));
+    return ms / 2 + (int64_t)(random % (uint32_t)(ms / 2 + 1));
+}
+
+static void retry(struct peer_dial *d)
+{
+    int64_t ms = BACKOFF_FIRST_MS;
+
+    for (unsigned i = 0; i < d->attempts && ms < BACKOFF_MAX_MS; i++)
+        ms *= 2;
+    d->attempts++;
+    d->probes_left = 0;
+    enter(d, DIAL_WAITING, with_jitter(ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS));
+}
+
+static void probe_again(struct peer_dial *d)
+{
+    if (--d->probes_left == 0)
+        retry(d);
+    else
+        enter(d, DIAL_WAITING, (int64_t)PROBE_FIRST_MS << (PROBES - 1 - d->probes_left));
+}
+
+/* ---- death ---- */
+
+/* Calls out last. */
+static void prove_death(struct peer_dial *d, const char *how)
+{
+    struct peers *port = d->self->port;
+    struct coord_credentials dead = d->told;
+    struct peer_name who = d->who;
+
+    if (!dead.session)
+        return;
+    d->told = (struct coord_credentials){0};
+    LOG_WARN("ha", "peer %s at %s: its process is dead: %s", who.name, who.address, how);
+    if (port->on_death)
+        port->on_death(port, who.name, &dead);
+}
+
+static void on_probe_end(struct peer_dial *d, enum peer_end how)
+{
+    d->refusals = how == PEER_END_REFUSED ? d->refusals + 1 : 0;
+    if (how == PEER_END_FAILED || how == PEER_END_GARBAGE) {
+        retry(d);
+    } else if (d->refusals < REFUSALS_NEEDED ||
+               peer_server_hears(d->server, d->who.name, d->incarnation)) {
+        probe_again(d);
+    } else {
+        retry(d);
+        prove_death(d, "nobody listens there any more");
+    }
+}
+
+/* ---- connections end ---- */
+
+static void on_end(struct peer_conn *c, enum peer_end how, const char *why)
+{
+    struct peer_dial *d = CONTAINER_OF(c, struct peer_dial, conn);
+    bool was_up = d->state == DIAL_UP;
+
+    if (was_up) {
+        LOG_INFO("ha", "peer %s at %s: connection ended: %s", d->who.name, d->who.address, why);
+        d->attempts = 0;
+    } else if (!d->probes_left) {
+        warn(d, why);
+    }
+    if (was_up && how == PEER_END_CLOSED && d->told.session) {
+        d->probes_left = PROBES;
+        d->refusals = 0;
+        enter(d, DIAL_WAITING, 0);
+    } else if (!was_up && d->probes_left) {
+        on_probe_end(d, how);
+    } else {
+        retry(d);
+    }
+}
+
+static void give_up(struct peer_dial *d, const char *why)
+{
+    peer_conn_close(&d->conn);
+    on_end(&d->conn, PEER_END_FAILED, why);
+}
+
+/* ---- the handshake ---- */
+
+static void on_connected(struct peer_conn *c)
+{
+    struct peer_dial *d = CONTAINER_OF(c, struct peer_dial, conn);
+    struct peer_message hello = {.kind = PEER_HELLO, .incarnation = d->self->incarnation};
+
+    strcpy(hello.node, d->self->node);
+    peer_auth_random(hello.challenge, sizeof(hello.challenge));
+    d->hellos.of[PEER_DIALER] = hello;
+    d->state = DIAL_GREETING;
+    peer_conn_send(c, &hello);
+}
+
+static void on_hello(struct peer_dial *d, const struct peer_message *m)
+{
+    struct peer_message proof = {.kind = PEER_PROOF};
+
+    if (strcmp(m->node, d->who.name) != 0) {
+        give_up(d, "another node answers there: check the addresses of both");
+        return;
+    }
+    d->hellos.of[PEER_LISTENER] = *m;
+    d->state = DIAL_PROVING;
+    peer_auth_prove(d->self->secret, PEER_DIALER, &d->hellos, proof.mac);
+    peer_conn_send(&d->conn, &proof);
+}
+
+static void on_proof(struct peer_dial *d, const struct peer_message *m)
+{
+    uint64_t incarnation = d->hellos.of[PEER_LISTENER].incarnation;
+    bool is_another = d->incarnation && incarnation != d->incarnation;
+
+    if (!peer_auth_is_proven(d->self->secret, PEER_LISTENER, &d->hellos, m->mac)) {
+        give_up(d, peer_refusal_text(PEER_REFUSED_SECRET));
+        return;
+    }
+    LOG_INFO("ha", "peer %s at %s: connected%s", d->who.name, d->who.address,
+             is_another       ? ", to another process than before"
+             : d->incarnation ? " again, to the same process"
+                              : "");
+    d->incarnation = incarnation;
+    d->probes_left = 0;
+    d->attempts = 0;
+    d->next_warning_mono_ms = 0;
+    d->heard_mono_ms = timers_now(timers_of(d));
+    enter(d, DIAL_UP, peer_beat_ms(d->self));
+    if (is_another)
+        prove_death(d, "another one answers in its place");
+}
+
+static void on_news(struct peer_dial *d, const struct peer_message *m)
+{
+    struct peers *port = d->self->port;
+
+    d->heard_mono_ms = timers_now(timers_of(d));
+    if (m->kind == PEER_SESSION)
+        d->told = m->session;
+    else if (m->kind == PEER_BYE)
+        d->told = (struct coord_credentials){0};
+    else if (m->kind == PEER_PROMISE && port->on_promise)
+        port->on_promise(port, d->who.name, m->seq);
+}
+
+static bool is_news(enum peer_message_kind kind)
+{
+    return kind == PEER_SESSION || kind == PEER_BYE || kind == PEER_PROMISE ||
+           kind == PEER_BEAT;
+}
+
+static void on_message(struct peer_conn *c, const struct peer_message *m)
+{
+    struct peer_dial *d = CONTAINER_OF(c, struct peer_dial, conn);
+
+    if (d->state == DIAL_GREETING && m->kind == PEER_HELLO)
+        on_hello(d, m);
+    else if (d->state == DIAL_PROVING && m->kind == PEER_PROOF)
+        on_proof(d, m);
+    else if (d->state == DIAL_PROVING && m->kind == PEER_REFUSED)
+        give_up(d, peer_refusal_text(m->refusal));
+    else if (d->state == DIAL_UP && is_news(m->kind))
+        on_news(d, m);
+    else
+        give_up(d, "it says what it may not say now");
+}
+
+/* ---- attempts ---- */
+
+static void connect_now(struct peer_dial *d)
+{
+    enter(d, DIAL_CONNECTING, d->self->handshake_ms);
+    peer_conn_dial(&d->conn, (struct sockaddr *)&d->at, (unsigned)d->at_len);
+}
+
+/* A name may have several addresses: each attempt takes the next one. */
+static bool choose_address(struct peer_dial *d)
+{
+    char one[PEER_ADDR_MAX];
+    const char *at = buf_text(&d->resolve.servers);
+    unsigned count = 1;
+    size_t len;
+
+    for (const char *c = at; *c; c++)
+        count += *c == ',';
+    for (unsigned skip = d->attempts % count; skip; skip--)
+        at = strchr(at, ',') + 1;
+    len = strcspn(at, ",");
+    if (len == 0 || len >= sizeof(one))
+        return false;
+    memcpy(one, at, len);
+    one[len] = '\0';
+    d->at_len = sizeof(d->at);
+    return evutil_parse_sockaddr_port(one, (struct sockaddr *)&d->at, &d->at_len) == 0;
+}
+
+static void on_resolved(struct resolve *r)
+{
+    struct peer_dial *d = CONTAINER_OF(r, struct peer_dial, resolve);
+
+    if (d->state != DIAL_RESOLVING)
+        return;
+    if (choose_address(d)) {
+        connect_now(d);
+    } else {
+        warn(d, *r->unknown ? r->unknown : "no address");
+        retry(d);
+    }
+}
+
+static void beat(struct peer_dial *d)
+{
+    struct peer_message m = {.kind = PEER_BEAT};
+
+    if (timers_now(timers_of(d)) - d->heard_mono_ms >= d->self->silence_ms) {
+        give_up(d, "it is silent");
+        return;
+    }
+    peer_conn_send(&d->conn, &m);
+    timer_arm(timers_of(d), &d->timer, peer_beat_ms(d->self));
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct peer_dial *d = CONTAINER_OF(timer, struct peer_dial, timer);
+
+    if (d->state == DIAL_UP) {
+        beat(d);
+    } else if (d->state != DIAL_WAITING) {
+        resolve_cancel(&d->resolve);
+        give_up(d, "it does not answer");
+    } else if (d->probes_left) {
+        connect_now(d);
+    } else {
+        enter(d, DIAL_RESOLVING, 2 * d->self->handshake_ms);
+        resolve_start(&d->resolve, d->who.address);
+    }
+}
+
+/* ---- for the link ---- */
+
+void peer_dial_ask(struct peer_dial *d, const struct peer_question *question)
+{
+    struct peer_message m = {.kind = PEER_ASK, .token = question->token, .seq = question->seq};
+
+    if (d->state == DIAL_UP)
+        peer_conn_send(&d->conn, &m);
+}
+
+void peer_dial_init(struct peer_dial *d, const struct peer_self *self,
+                    const struct peer_server *server, const struct peer_name *who)
+{
+    *d = (struct peer_dial){.self = self, .server = server, .who = *who};
+    list_init(&d->link);
+    resolve_init(&d->resolve, self->loop, on_resolved);
+    peer_conn_init(&d->conn, self->loop);
+    d->conn.on_connected = on_connected;
+    d->conn.on_message = on_message;
+    d->conn.on_end = on_end;
+    timer_init(&d->timer, on_timer);
+    enter(d, DIAL_WAITING, 0);
+}
+
+void peer_dial_stop(struct peer_dial *d)
+{
+    resolve_cancel(&d->resolve);
+    peer_conn_close(&d->conn);
+    timer_disarm(timers_of(d), &d->timer);
+}
+
+void peer_dial_fini(struct peer_dial *d)
+{
+    peer_dial_stop(d);
+    resolve_fini(&d->resolve);
+    peer_conn_fini(&d->conn);
+}

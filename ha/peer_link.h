@@ -1,0 +1,36 @@
+/* The peers port on sockets: one listener for all, a dialer for each other node.
+ *
+ *   peer_wire.c    messages and lines; pure
+ *   peer_auth.c    proving that one knows the cluster's secret
+ *   peer_conn.c    messages over a socket
+ *   peer_server.c  the listening half: tells and promises
+ *   peer_dial.c    the dialing half: watches and asks; what is proof of death is written there
+ */
+#ifndef DUEQ_HA_PEER_LINK_H
+#define DUEQ_HA_PEER_LINK_H
+
+#include "ha/peers.h"
+
+struct loop;
+
+#define PEER_SILENCE_MS 4000
+
+struct peer_options {
+    const char *node;   /* this node's name */
+    const char *secret; /* the cluster's */
+    int listen_fd;      /* taken: bound, listening, non-blocking, close-on-exec */
+    int64_t silence_ms; /* a connection that is silent for so long is closed; PEER_SILENCE_MS */
+};
+
+/* Texts are borrowed for its life. The caller sets the port's callbacks next. Each call is
+ * another incarnation: one for each process. */
+struct peers *peer_link_new(const struct peer_options *options, struct loop *loop);
+
+/* Not from inside a callback; NULL is fine. The listening socket closes here, which the others
+ * take for this process's death, unless they have heard peers_leave(). */
+void peer_link_free(struct peers *p);
+
+/* With how many other nodes there is an authenticated connection, dialed by this one. */
+unsigned peer_link_up_count(const struct peers *p);
+
+#endif

@@ -1,0 +1,216 @@
+"""What a drill is about: nodes, Redis, ZooKeeper and clients, each on a host of one network.
+
+    zk1 zk2 zk3    ZooKeeper (none in standalone mode)
+    redis          Redis, append-only file with fsync before every answer
+    n1 n2 ...      nodes
+    client         producers and consumers
+
+Everything runs in namespaces of its own, and all of it is gone when the block ends.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drills.journal import Lease, Role
+from drills.names import SlowNames
+from drills.nodes import PEER_PORT, HostNode
+from harness.build import wallclock_library
+from harness.network import Network
+from harness.redis_server import RedisServer
+from harness.wait import wait_until
+from harness.zookeeper import Ensemble
+
+REDIS_PORT = 6379
+STEADY_S = 90
+SECRET = "only for the drills"  # no secret: the network ends with the drill
+
+
+STANDBY, STANDALONE, REHEARSAL = "standby", "standalone", "rehearsal"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What kind of cluster.
+
+    REHEARSAL is for the drills' own sake: ZooKeeper is there, but all nodes are standalone, on one
+    Redis. Any may be taken for the leader, and no fault changes that."""
+
+    mode: str = STANDBY
+    nodes: int = 3
+    session_ms: int = 2000
+    tick_ms: int = 500
+    settings: dict = field(default_factory=dict)
+    wrong_clock: str = ""          # of "node" or "redis": can be set
+    zookeeper_names: bool = False  # host names instead of addresses, for a slow name service
+    node_programs: tuple = ()      # one for each node, None: the build under test
+
+
+class Cluster:
+    def __init__(self, directory, plan=Plan()):
+        self.directory, self.plan = Path(directory), plan
+        self.network = Network()
+        self.zookeeper = self.redis = self.client = None
+        self.names = None
+        self.nodes, self.spares = [], []
+
+    def __enter__(self):
+        self.network.__enter__()
+        try:
+            self._add_zookeeper()
+            self._add_names()
+            self._add_redis()
+            self._add_nodes()
+            self.client = self.network.add_host("client")
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *unused):
+        for node in (*self.nodes, *self.spares):
+            node.destroy()
+        if self.zookeeper:
+            self.zookeeper.destroy()
+        if self.names:
+            self.names.close()
+        if self.redis:
+            self.redis.destroy()
+        self.network.__exit__()
+
+    def _add_zookeeper(self):
+        if self.plan.mode == STANDALONE:
+            return
+        hosts = [self.network.add_host(f"zk{number}") for number in (1, 2, 3)]
+        self.zookeeper = Ensemble(self.directory, self.plan.tick_ms, hosts=hosts,
+                                  min_session_ms=min(1000, self.plan.session_ms))
+
+    def _add_names(self):
+        if self.plan.zookeeper_names:
+            table = {f"{each.host.name}.drill": each.address for each in self.zookeeper.servers}
+            self.names = SlowNames(self.network.add_host("dns"), table)
+
+    def _add_redis(self):
+        host = self.network.add_host("redis")
+        self.redis = RedisServer(self.directory / "redis", host,
+                                 self._clock_env("redis", "redis"),
+                                 port=REDIS_PORT, bind=host.address, appendonly="yes",
+                                 appendfsync="always", **{"protected-mode": "no"})
+        self.redis_host = host
+
+    def _add_nodes(self):
+        for number in range(self.plan.nodes):
+            self.nodes.append(self._node(f"n{number + 1}", number))
+
+    def _node(self, name, number=-1, settings=()):
+        host = self.network.add_host(name)
+        directory = self.directory / name
+        directory.mkdir()
+        programs = self.plan.node_programs
+        program = programs[number] if 0 <= number < len(programs) else None
+        if self.names:
+            self.names.serve(host)
+        return HostNode(directory, host, {**self.settings_of(host), **dict(settings)},
+                        self._clock_env("node", name), program)
+
+    def _clock_env(self, whose, name):
+        """The environment of a program whose wall clock can be set."""
+        if self.plan.wrong_clock != whose:
+            return {}
+        path = self.directory / f"{name}.offset"
+        path.write_text("0\n")
+        return {"LD_PRELOAD": str(wallclock_library()), "DUEQ_WALLCLOCK": str(path)}
+
+    def set_clocks(self, ahead_s):
+        """The wall clocks that can be set: so far ahead of the true time."""
+        for path in self.directory.glob("*.offset"):
+            path.write_text(f"{ahead_s}\n")
+
+    def settings_of(self, host):
+        settings = {"store.redis": f"{self.redis_host.address}:{REDIS_PORT}", "store.strict": True,
+                    **self.plan.settings}
+        if not self.elects:
+            return settings
+        return {"ha.mode": self.plan.mode, "ha.zookeeper": self.zookeeper_addresses(),
+                "ha.cluster": "drill", "ha.session_timeout": f"{self.plan.session_ms}ms",
+                "ha.secret": SECRET, "ha.peer.listen": f"{host.address}:{PEER_PORT}",
+                "ha.journal": True, **settings}
+
+    def zookeeper_addresses(self):
+        if self.plan.zookeeper_names:
+            return ",".join(f"{each.host.name}.drill:2181" for each in self.zookeeper.servers)
+        return self.zookeeper.addresses
+
+    # ---- life ----
+
+    def start(self):
+        self.redis.start()
+        if self.zookeeper:
+            self.zookeeper.start()
+        for node in self.nodes:
+            node.launch()
+        self.wait_steady()
+
+    def add_spare(self, name, settings):
+        """One more node with some settings of its own, not started."""
+        self.spares.append(self._node(name, settings=settings))
+        return self.spares[-1]
+
+    def wait_steady(self):
+        """Until all nodes are ready and one of them leads."""
+        for node in self.nodes:
+            if node.process is None:
+                node.launch()
+        for node in self.nodes:
+            wait_until(node.is_ready, f"{node.name} is ready", STEADY_S, interval_s=0.02)
+        if self.zookeeper:
+            self.zookeeper.wait_serving()
+        if self.elects:
+            wait_until(lambda: sum(node.leads for node in self.nodes) == 1,
+                       "exactly one node leads", STEADY_S, interval_s=0.02)
+
+    # ---- who is who ----
+
+    @property
+    def elects(self):
+        return self.plan.mode == STANDBY
+
+    def leader(self):
+        """Of a steady cluster."""
+        if not self.elects:
+            return self.nodes[0]
+        return next(node for node in self.nodes if node.leads)
+
+    def standbys(self):
+        leader = self.leader()
+        return [node for node in self.nodes if node is not leader]
+
+    def hosts_of(self, *groups):
+        """The hosts of "zookeeper", "nodes", "redis", "client", or of a node."""
+        found = {"zookeeper": [each.host for each in self.zookeeper.servers]
+                 if self.zookeeper else [], "nodes": [node.host for node in self.nodes],
+                 "redis": [self.redis_host], "client": [self.client]}
+        return [host for group in groups for host in found[group]]
+
+    def peers_of(self, node):
+        return [each.host for each in self.nodes if each is not node]
+
+    def addresses(self):
+        """Where clients connect."""
+        return [node.http_address for node in self.nodes]
+
+    def events(self):
+        """What all nodes of this cluster have written, in order of time."""
+        found = [each for node in self._members() for each in node.events()]
+        return sorted(found, key=lambda each: each.from_ms if isinstance(each, Lease)
+                      else each.boot_ms)
+
+    def roles(self):
+        """All changes of role so far, node by node."""
+        return [each for node in self._members() for each in node.events()
+                if isinstance(each, Role)]
+
+    def _members(self):
+        own = self.nodes[0].settings.get("ha.cluster")
+        return [node for node in (*self.nodes, *self.spares)
+                if node.settings.get("ha.cluster") == own]

@@ -1,0 +1,237 @@
+"""The journals: what producers, consumers, nodes and the driver wrote down, for the judge.
+
+A journal is a file of JSON lines, an object each: {"event": "push", ...}. The clients and the
+driver write one together, each node writes its own, `ha.journal` in its data directory:
+
+    {"event":"role","node":"n1","role":"leader","token":"<its token>","boot_ms":..,"reason":".."}
+    {"event":"lease","node":"n1","token":"..","from_ms":..,"until_ms":..}
+    {"event":"fenced","node":"n1","token":"<its own>","seen":"<the one Redis has>","boot_ms":..}
+
+Roles are offline, standby, leader, draining. `lease` is written whenever the lease is gained or
+gets longer: from from_ms, now, until until_ms the node may act with this token. It may act no
+more from the moment on that it has another role; for a worker that died its warden writes
+`offline`, after waitpid and before it closes the session. A token is "<ensemble>:<epoch>", the
+epoch fixed-width hex. What a node writes must be in the kernel (one write(2) a line) before it
+acts on it, so that kill -9 loses none.
+
+All times ending in `_ms` are milliseconds of CLOCK_BOOTTIME, which all hosts of a drill share,
+with fractions where there are; `redis_ms` and `due_ms` are Redis's clock.
+"""
+
+import json
+import threading
+import time
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+
+OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
+LEADER = "leader"
+
+
+def now_ms():
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) / 1e6
+
+
+# ---- clients ----
+
+@dataclass(frozen=True)
+class Push:
+    """`due_ms` is None where no answer told it."""
+
+    id: str
+    topic: str
+    ttr_ms: int
+    delay_ms: int
+    sent_ms: float
+    ended_ms: float
+    outcome: str
+    due_ms: float = None
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """`redis_ms`: Redis's time when the consumer had it; None when Redis did not say."""
+
+    id: str
+    topic: str
+    lease: str
+    attempt: int
+    due_ms: float
+    asked_ms: float
+    received_ms: float
+    redis_ms: float
+    node: str
+    delay_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Ack:
+    id: str
+    sent_ms: float
+    ended_ms: float
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Cancel(Ack):
+    """By its producer."""
+
+
+@dataclass(frozen=True)
+class Release(Ack):
+    """By its consumer: it may be handed over again."""
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A job that is in the store at the end, for a reason: dead."""
+
+    id: str
+    why: str
+
+
+# ---- nodes ----
+
+@dataclass(frozen=True)
+class Role:
+    node: str
+    role: str
+    boot_ms: float
+    token: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Lease:
+    node: str
+    token: str
+    from_ms: float
+    until_ms: float
+
+
+@dataclass(frozen=True)
+class Fenced:
+    node: str
+    token: str
+    seen: str
+    boot_ms: float
+
+
+# ---- the driver ----
+
+@dataclass(frozen=True)
+class Fault:
+    """From the moment before it was made until all was well again. `served_ms`: from when on
+    due jobs were moved in time again, None for `end_ms`. `changes`: how many changes of the
+    leader it may cause. `dead`: names of nodes whose worker it killed at `start_ms`."""
+
+    what: str
+    start_ms: float
+    end_ms: float
+    served_ms: float = None
+    changes: int = 1
+    dead: tuple = ()
+
+    @property
+    def outage_end_ms(self):
+        return self.end_ms if self.served_ms is None else self.served_ms
+
+
+@dataclass(frozen=True)
+class Older:
+    """Redis came back without its last writes, which it had acknowledged; it was noticed."""
+
+    since_ms: float
+    at_ms: float
+
+
+OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long
+EVENTS = {"push": Push, "hand_over": HandOver, "ack": Ack, "cancel": Cancel, "release": Release,
+          "rest": Rest, "role": Role, "lease": Lease, "fenced": Fenced, "fault": Fault,
+          "older": Older}
+_NAMES = {kind: name for name, kind in EVENTS.items()}
+
+
+@dataclass
+class Journal:
+    """Appended to by many threads at once; written to `path` as well where there is one."""
+
+    path: Path = None
+    events: dict = field(default_factory=lambda: {kind: [] for kind in _NAMES})
+
+    def __post_init__(self):
+        self._lock = threading.Lock()
+        # pylint: disable=consider-using-with
+        self._file = open(self.path, "a", encoding="utf-8") if self.path else None
+
+    def add(self, event):
+        self.events[type(event)].append(event)
+        if self._file:
+            line = json.dumps({"event": _NAMES[type(event)], **asdict(event)})
+            with self._lock:
+                self._file.write(line + "\n")
+
+    def of(self, kind):
+        return self.events[kind]
+
+    def recent(self, kind, since_ms):
+        """The clients' events that ended since, newest first; old ones are not looked at."""
+        when = "received_ms" if kind is HandOver else "ended_ms"
+        for event in reversed(self.events[kind]):
+            if getattr(event, when) >= since_ms:
+                yield event
+            elif getattr(event, when) < since_ms - OUT_OF_ORDER_MS:
+                return
+
+    def read(self, path):
+        """Adds what another file says."""
+        for event in read_events(path):
+            self.add(event)
+
+    def close(self):
+        if self._file:
+            self._file.close()
+
+    def summary(self):
+        acknowledged = sum(push.outcome == OK for push in self.of(Push))
+        unknown = sum(each.outcome == UNKNOWN for each in [*self.of(Push), *self.of(Ack)])
+        return (f"{acknowledged} pushes acknowledged, {len(self.of(HandOver))} hand-overs, "
+                f"{len(self.of(Ack))} acks, {unknown} answers unknown, "
+                f"{len(self.of(Fault))} faults")
+
+
+class Tail:
+    """A file that a node goes on writing: what it says so far, each line read once. Events of
+    kinds, and members, unknown here are passed over; a last line that is not whole yet, too."""
+
+    def __init__(self, path):
+        self._path, self._offset, self._events = Path(path), 0, []
+
+    def events(self):
+        """A list to look at."""
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._offset)
+                text = file.read()
+        except FileNotFoundError:
+            return self._events
+        text = text[:text.rfind(b"\n") + 1]
+        self._offset += len(text)
+        self._events += [event for event in map(_event_of, text.splitlines()) if event]
+        return self._events
+
+
+def read_events(path):
+    """The events of a file, in its order; none of one that is not there."""
+    return Tail(path).events()
+
+
+def _event_of(line):
+    members = json.loads(line)
+    kind = EVENTS.get(members.pop("event"))
+    if kind is None:
+        return None
+    known = {each.name for each in fields(kind)}
+    values = {name: value for name, value in members.items() if name in known}
+    return kind(**{name: tuple(value) if isinstance(value, list) else value
+                   for name, value in values.items()})

@@ -1,0 +1,160 @@
+"""The judge of the drills: were the promises kept, by what clients, nodes and driver wrote down?
+
+    LOST         each push answered ok was handed over and acknowledged, or died, or was cancelled
+    INVENTED     each job handed over was pushed
+    EARLY        no hand-over before due, by Redis's clock
+    TWICE        a second hand-over follows a lease that ran out, a release, a delivery that a
+                 fault left unconfirmed, or a Redis that came back older
+    RETURNED     no hand-over after an acknowledged ack (or cancel), and nothing left in the store
+    TWO_LEADERS  the leases of two leaders never overlap
+    TOKEN_BACK   tokens only grow, and nobody acts with one after a higher one was given
+    FENCED       who is fenced has an older token, and does not act with it any more
+    STORM        the leader changes as often as the faults explain, not more
+    LATE         what became due in an outage is handed over at most a tick after its end; the
+                 rest on time. Judged only where limits are given: CI fails nothing by the clock
+
+LOST, INVENTED and RETURNED are judged by the judge of the crash tests, whose rules they are.
+Counted apart, in `explained`: what only a Redis that came back older explains, and jobs without a
+TTR, which are gone once a node has sent them, that were due in a fault and did not arrive.
+"""
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from crash import judge as crash
+from crash.judge import Violation
+from drills.journal import OK, UNKNOWN, Ack, Cancel, Fault, HandOver, Older, Push, Release, Rest
+from drills.judge_leaders import judge_leaders
+from drills.lateness import judge_lateness
+
+SAME_RULE = {"LOST": "LOST", "INVENTED": "INVENTED", "UNDONE": "RETURNED"}
+ON_ITS_WAY_MS = 1000  # a reply may have been written so long before its link went
+OLDER_EXPLAINS = {"LOST", "RETURNED", "TWICE"}
+
+
+@dataclass
+class Verdict:
+    violations: list
+    explained: Counter = field(default_factory=Counter)
+
+    def lines(self, limit=20):
+        """For people, and for the message of a test that fails; none when all is well."""
+        if not self.violations:
+            return []
+        return [f"{len(self.violations)} violations", *map(str, self.violations[:limit])]
+
+
+def judge(journal, limits=None):
+    """The verdict. `limits`: of lateness, or None not to judge it."""
+    found = [*judge_jobs(journal), *judge_leaders(journal)]
+    if limits:
+        found += judge_lateness(journal, limits)
+    touched, undelivered = _touched_by_older(journal), _undelivered(journal)
+    explained = [each for each in found if (each.rule in OLDER_EXPLAINS and each.id in touched)
+                 or (each.rule == "LOST" and each.id in undelivered)]
+    return Verdict([each for each in found if each not in explained],
+                   Counter(each.rule for each in explained))
+
+
+def judge_jobs(journal):
+    as_crash = crash.judge(_history_of(journal), {rest.id for rest in journal.of(Rest)})
+    cancelled = {cancel.id for cancel in journal.of(Cancel) if cancel.outcome in (OK, UNKNOWN)}
+    yield from (Violation(SAME_RULE[each.rule], each.id, each.why) for each in as_crash
+                if each.rule in SAME_RULE and not (each.rule == "LOST" and each.id in cancelled))
+    lives = _lives(journal)
+    for id, life in lives.items():
+        yield from (Violation("EARLY", id, why) for why in _early(life))
+        yield from (Violation("TWICE", id, why) for why in _twice(life, journal.of(Fault)))
+
+
+def _history_of(journal):
+    """In the words of the crash tests. A cancel ends a job as an ack does."""
+    history = crash.History()
+    history.pushes = [crash.Push(each.id, each.topic, "", each.delay_ms / 1000, each.ttr_ms / 1000,
+                                 each.sent_ms / 1000, each.ended_ms / 1000, each.outcome)
+                      for each in journal.of(Push)]
+    history.hand_overs = [crash.HandOver(each.id, each.topic, "", each.asked_ms / 1000,
+                                         each.received_ms / 1000)
+                          for each in journal.of(HandOver)]
+    history.acks = [crash.Ack(each.id, each.sent_ms / 1000, each.ended_ms / 1000, each.outcome)
+                    for each in (*journal.of(Ack), *journal.of(Cancel))]
+    return history
+
+
+def _lives(journal):
+    """{id: {kind: events in order}} for what the rules here need."""
+    lives = defaultdict(lambda: {Push: [], HandOver: [], Release: []})
+    for kind, when in ((Push, "sent_ms"), (HandOver, "received_ms"), (Release, "sent_ms")):
+        for event in sorted(journal.of(kind), key=lambda event: getattr(event, when)):
+            lives[event.id][kind].append(event)
+    return lives
+
+
+def _early(life):
+    for each in life[HandOver]:
+        due_ms = max(each.due_ms, _due_told(life[Push], each.received_ms))
+        if each.redis_ms is not None and each.redis_ms < due_ms:
+            yield f"by {due_ms - each.redis_ms:.3f} ms"
+
+
+def _due_told(pushes, before_ms):
+    """The earliest due that a job pushed before can have; minus infinity when none was told."""
+    return min((-math.inf if push.due_ms is None else push.due_ms for push in pushes
+                if push.outcome in (OK, UNKNOWN) and push.sent_ms <= before_ms),
+               default=-math.inf)
+
+
+def _twice(life, faults):
+    hand_overs = life[HandOver]
+    if not hand_overs or not life[Push]:
+        return
+    if len({(each.lease, each.attempt) for each in hand_overs}) < len(hand_overs):
+        yield "handed over twice with one lease"
+    births = sum(push.outcome in (OK, UNKNOWN) for push in life[Push])
+    without_reason = 1
+    for first, second in zip(hand_overs, hand_overs[1:]):
+        if not _has_reason(first, second, life, faults):
+            without_reason += 1
+            if without_reason > max(1, births):
+                yield (f"{second.received_ms - first.received_ms:.0f} ms apart, "
+                       f"TTR {life[Push][0].ttr_ms} ms")
+
+
+def _has_reason(first, second, life, faults):
+    apart_s = _apart_ms(first, second) / 1000
+    ttr_s = life[Push][0].ttr_ms / 1000
+    if ttr_s > 0 and apart_s >= ttr_s:
+        return True
+    if any(release.outcome in (OK, UNKNOWN)
+           and first.received_ms <= release.sent_ms <= second.received_ms
+           for release in life[Release]):
+        return True
+    return apart_s >= crash.UNCONFIRMED_S and any(
+        fault.start_ms <= first.received_ms + crash.CONFIRM_S * 1000
+        and fault.end_ms >= first.asked_ms for fault in faults)
+
+
+def _apart_ms(first, second):
+    """The first's lease began when it was asked for at the earliest; a busy consumer may have
+    looked at it much later."""
+    return second.received_ms - first.asked_ms
+
+
+def _touched_by_older(journal):
+    """The ids of which something happened in the time that Redis has forgotten."""
+    def is_forgotten(from_ms, until_ms):
+        return any(from_ms <= older.at_ms and until_ms >= older.since_ms
+                   for older in journal.of(Older))
+
+    touched = {each.id for kind in (Push, Ack, Cancel, Release) for each in journal.of(kind)
+               if is_forgotten(each.sent_ms, each.ended_ms)}
+    return touched | {each.id for each in journal.of(HandOver)
+                      if is_forgotten(each.asked_ms, each.received_ms)}
+
+
+def _undelivered(journal):
+    """The ids of jobs without a TTR that were on their way while there was a fault."""
+    return {push.id for push in journal.of(Push) if push.ttr_ms == 0
+            and any(fault.start_ms - ON_ITS_WAY_MS <= push.sent_ms + push.delay_ms <= fault.end_ms
+                    for fault in journal.of(Fault))}

@@ -1,0 +1,13 @@
+"""The rows of the matrix, in its order. Importing the files is what makes the rows known."""
+
+# pylint: disable=unused-import
+from drills import rows_links, rows_other, rows_processes, rows_zookeeper  # noqa: F401
+from drills.row import ROWS
+
+
+def _order(number):
+    digits = number.rstrip("abcdefghijklmnopqrstuvwxyz")
+    return int(digits), number[len(digits):]
+
+
+MATRIX = {number: ROWS[number] for number in sorted(ROWS, key=_order)}

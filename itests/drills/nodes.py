@@ -1,0 +1,119 @@
+"""A node on a host of the network: configured by a file, and looked at through its journal."""
+
+import json
+import os
+import signal
+
+import yaml
+
+from drills.journal import LEADER, Role, Tail
+from harness.build import node_program
+from harness.dueqctl import Dueqctl
+from harness.node import Node
+from harness.process import descendants_of, is_alive, reap_orphans
+from harness.wait import wait_until
+
+GMQ_PORT, HTTP_PORT, PEER_PORT = 9503, 8000, 9600
+
+
+class HostNode(Node):
+    """`settings` are keys with dots, `program` another build of the node. Secrets are not
+    accepted on a command line, so all of it goes into a file."""
+
+    def __init__(self, directory, host, settings=None, env=None, program=None):
+        self.host, self.name, self.program = host, host.name, program
+        own = {"node.id": host.name, "gmq.listen": f"{host.address}:{GMQ_PORT}",
+               "http.listen": f"{host.address}:{HTTP_PORT}"}
+        super().__init__(directory, {**own, **(settings or {})}, env)
+        self.gmq_port, self.http_port = GMQ_PORT, HTTP_PORT
+        if "LD_PRELOAD" in self.env:  # before the sanitizer's own library
+            self.env["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
+        self._journal = Tail(self.data_dir / "ha.journal")
+        self._frozen = []
+
+    def argv(self):
+        path = self.directory / "dueq.yaml"
+        path.write_text(yaml.safe_dump(_nested(self.settings)), encoding="utf-8")
+        path.chmod(0o600)
+        return self.host.command([self.program or node_program(), "--config", path])
+
+    @property
+    def http_address(self):
+        return self.host.address, HTTP_PORT
+
+    def http(self, path):
+        with self.host.entered():
+            return super().http(path)
+
+    def url(self, path=""):
+        return f"http://{self.host.address}:{HTTP_PORT}{path}"
+
+    def json(self, path):
+        """What it answers; None when it does not."""
+        status, text = self.http(path)
+        return json.loads(text) if status == 200 else None
+
+    def ctl(self, *words):
+        """dueqctl on the node's own host."""
+        with self.host.entered():
+            return Dueqctl(self.url())(*words)
+
+    def wait_stopped(self):
+        """Until it has obeyed a SIGTERM that it was sent: a second one would hurry it."""
+        code = self.process.wait()
+        self.process = None
+        reap_orphans()
+        assert code == 0, f"the node stopped with {code}:\n{self.output()[-3000:]}"
+
+    # ---- as a member of a cluster ----
+
+    def events(self):
+        """Its journal so far."""
+        return self._journal.events()
+
+    def role(self):
+        """Its last change of role; None before the first."""
+        return next((each for each in reversed(self.events()) if isinstance(each, Role)), None)
+
+    @property
+    def leads(self):
+        role = self.role()
+        return role is not None and role.role == LEADER
+
+    # ---- freezing ----
+
+    def freeze(self, who):
+        """SIGSTOP of "worker", or of "both", warden and worker."""
+        pids = {"worker": [self.worker_pid], "both": [self.warden_pid, self.worker_pid]}[who]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+            self._frozen.append(pid)
+
+    def thaw(self):
+        """What was frozen goes on, where it has not been killed."""
+        for pid in self._frozen:
+            if is_alive(pid):
+                os.kill(pid, signal.SIGCONT)
+        self._frozen = []
+
+    def kill_all(self):
+        """kill -9 of warden and worker, at once: both signals before anything else."""
+        family = [self.warden_pid, *descendants_of(self.warden_pid)]
+        for pid in family:
+            os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        self.process = None
+        for pid in family:
+            wait_until(lambda pid=pid: not is_alive(pid), f"process {pid} dies of SIGKILL")
+
+
+def _nested(settings):
+    """{"store.redis": "x"} -> {"store": {"redis": "x"}}"""
+    tree = {}
+    for key, value in settings.items():
+        *groups, name = key.split(".")
+        place = tree
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[name] = value if isinstance(value, (bool, int)) else str(value)
+    return tree

@@ -1,0 +1,21 @@
+"""For CI: each row of a file once, in its short variants, judged. Files run side by side."""
+
+import pytest
+
+from drills.matrix import MATRIX
+from drills.rounds import run_row
+
+
+def rows_of(module):
+    """The numbers of the rows that a module declares."""
+    return [number for number, row in MATRIX.items() if type(row).__module__ == module.__name__]
+
+
+def run_once(number, directory, dice):
+    row = MATRIX[number]
+    if row.needs:
+        pytest.skip(row.needs)
+    result = run_row(row, directory, dice.getrandbits(32), rounds=1, variants=row.short_variants,
+                     report=print)
+    assert result.failures == []
+    assert len(result.rounds) == len(row.short_variants)

@@ -1,0 +1,216 @@
+"""Rounds of one row: a fault under load, what it cost, the heal, and the judge over it all.
+
+One cluster and one load serve all rounds of a row that want the same plan. A round begins when the
+cluster is steady and jobs flow; it ends when they do again. Failover times are read from the
+journals, on one clock:
+
+    active    from the moment before the fault to the next leader's role, by its own journal
+    served    to the first job handed over that became due after the fault and was moved since
+              the next leader was active (without one: since the fault)
+    stood     how late the latest job was that became due in the outage
+"""
+
+import random
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from drills.cluster import REHEARSAL, STANDBY, Cluster
+from drills.journal import LEADER, Fault, Journal, Push, now_ms
+from drills.judge import Verdict, judge
+from drills.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
+from drills.load import Load
+from harness.wait import wait_until
+
+SERVED_S = 60
+TICK_MS = 750  # lateness by a client's clock after an outage: a tick and a half
+
+
+@dataclass
+class Round:
+    """Times in ms, None where there was none."""
+
+    variant: str
+    seed: int
+    active_ms: float = None
+    served_ms: float = None
+    stood_ms: float = None
+
+
+@dataclass
+class Result:
+    row: object
+    rounds: list = field(default_factory=list)
+    verdict: Verdict = field(default_factory=lambda: Verdict([]))
+    complaints: list = field(default_factory=list)  # of the row's own checks
+    outside_ms: list = field(default_factory=list)
+
+    @property
+    def failures(self):
+        return [*self.complaints, *self.verdict.lines()]
+
+    def times(self, name):
+        return [value for value in (getattr(each, name) for each in self.rounds)
+                if value is not None]
+
+
+class Drill:
+    """What a row may use: the cluster, its leader when the round began, the load's journal."""
+
+    def __init__(self, cluster, journal, load):
+        self.cluster, self.journal, self.load = cluster, journal, load
+        self.network = cluster.network
+        self.variant, self.dice, self.leader = "", None, None
+        self.since_ms = self.struck_ms = None  # before and after the fault was made
+        self._token = None
+
+    def begin(self, variant, dice):
+        self.cluster.wait_steady()
+        self.load.wait_flowing()
+        self.variant, self.dice = variant, dice
+        self.leader = self.cluster.leader()
+        role = self.leader.role()
+        self._token = role.token if role else None
+        self.since_ms = now_ms()
+
+    def count_from_now(self):
+        """For a fault with a long preparation: times are from here on."""
+        self.since_ms = now_ms()
+
+    @property
+    def session_ms(self):
+        return self.cluster.plan.session_ms
+
+    def elapsed_ms(self):
+        return now_ms() - self.since_ms
+
+    def answers(self, outcome, since_ms):
+        """How many pushes that were sent since had that answer so far."""
+        return sum(push.sent_ms >= since_ms and push.outcome == outcome
+                   for push in self.journal.recent(Push, since_ms))
+
+    def new_leader(self):
+        """The first role `leader` with another token after the fault; None if there is none yet."""
+        roles = [role for role in self.cluster.roles() if role.role == LEADER
+                 and role.boot_ms > self.since_ms and role.token != self._token]
+        return min(roles, key=lambda role: role.boot_ms, default=None)
+
+    def first_served(self, from_ms):
+        """When the first job was handed over that is due after the fault; None if none was."""
+        times = [due.received_ms for due in dues_of(self.journal, from_ms)
+                 if due.due_ms > self.since_ms]
+        return min(times, default=None)
+
+
+def run_row(row, directory, seed, rounds, variants=None, is_rehearsal=False,
+            report=lambda text: None, limits=None):
+    """At least so many rounds of a row: its variants in turn, all of them, or those given. The
+    result, judged."""
+    result = Result(row)
+    variants = variants or row.variants
+    turns = [variants[number % len(variants)] for number in range(max(rounds, len(variants)))]
+    for key in dict.fromkeys(map(row.plan_key, turns)):
+        own = [variant for variant in turns if row.plan_key(variant) == key]
+        plan = row.plan(own[0])
+        if is_rehearsal and plan.mode == STANDBY:
+            row, plan = _Rehearsed(row), replace(plan, mode=REHEARSAL, settings={})
+        _run_plan(row, plan, Path(directory) / f"{row.number}-{key or 'drill'}".replace(" ", "-"),
+                  own, seed, result, report, limits)
+    return result
+
+
+class _Rehearsed:
+    """A row without its expectations of a leader."""
+
+    def __init__(self, row):
+        self._row = row
+
+    def __getattr__(self, name):
+        return getattr(self._row, name)
+
+    def takes_over(self, drill):  # pylint: disable=unused-argument
+        return False
+
+    def check(self, drill, elected):  # pylint: disable=unused-argument
+        return ()
+
+
+def _run_plan(row, plan, directory, variants, seed, result, report, limits):
+    directory.mkdir(parents=True)
+    journal = Journal(directory / "journal")
+    dice = random.Random(f"{seed} {row.number}")
+    with Cluster(directory, plan) as cluster:
+        load = Load(journal, cluster.addresses(), dice, host=cluster.client,
+                    **row.load_options(cluster))
+        with load:
+            drill = Drill(cluster, journal, load)
+            for variant in variants:
+                result.rounds.append(_run_round(row, drill, variant, dice.getrandbits(32), result))
+                report(_line_of(row, len(result.rounds), result.rounds[-1]))
+            load.wait_flowing()
+        row.before_drain(cluster)
+        load.drain()
+        load.finish()
+        for event in cluster.events():
+            journal.add(event)
+        for node in (*cluster.nodes, *cluster.spares):
+            node.check_sanitizers()
+    journal.close()
+    report(f"  {row.number:>3}  {journal.summary()}")
+    verdict = judge(journal, limits)
+    allowed = row.allowed_rules(plan)
+    result.verdict.violations += [each for each in verdict.violations if each.rule not in allowed]
+    result.verdict.explained.update(verdict.explained)
+    result.verdict.explained.update(each.rule for each in verdict.violations
+                                    if each.rule in allowed)
+    if "LATE" not in allowed:
+        result.outside_ms += outside(journal, TICK_MS)
+
+
+def _run_round(row, drill, variant, seed, result):
+    drill.begin(variant, random.Random(seed))
+    done = Round(variant, seed)
+    start = drill.since_ms
+    try:
+        dead = row.fault(drill) or ()
+        drill.struck_ms = now_ms()
+        done.variant = drill.variant  # a row may have said more
+        elected = _next_leader(row, drill)
+        served = row.wait_served(drill, elected)
+        row.hold(drill)
+    finally:
+        row.heal(drill)
+    drill.cluster.wait_steady()
+    drill.load.wait_flowing()
+    elected = elected or drill.new_leader()
+    served_ms = served if served is not None else now_ms()
+    fault = Fault(f"{row.number} {row.title} {done.variant}".strip(), start, now_ms(), served_ms,
+                  row.changes, tuple(node.name for node in dead))
+    drill.journal.add(fault)
+    done.active_ms = elected.boot_ms - drill.since_ms if elected else None
+    done.served_ms = served - drill.since_ms if served is not None else None
+    done.stood_ms = max((due.late_ms for due in dues_of(drill.journal, start)
+                         if start <= due.due_ms <= fault.end_ms), default=None)
+    result.complaints += [f"row {row.number} {done.variant}, seed {seed}: {text}"
+                          for text in row.check(drill, elected)]
+    return done
+
+
+def _next_leader(row, drill):
+    if not row.takes_over(drill):
+        return None
+    return wait_until(drill.new_leader, "another node leads", SERVED_S, interval_s=0.005)
+
+
+def _line_of(row, number, done):
+    times = ", ".join(f"{name} {value:.1f} ms" for name, value in (
+        ("active", done.active_ms), ("served", done.served_ms), ("stood", done.stood_ms))
+        if value is not None)
+    return f"  {row.number:>3}  round {number:<3} {done.variant:<26} {times}"
+
+
+def summary(values):
+    """(median, p99, worst); None of nothing. A few values have no p99."""
+    if not values:
+        return None
+    p99 = percentile(values, 0.99) if len(values) >= ENOUGH_FOR_P99 else None
+    return percentile(values, 0.5), p99, max(values)

@@ -1,0 +1,103 @@
+"""A row of the matrix: a fault, how it is healed, and what passes.
+
+To add one: a class in rows_*.py with the decorator @row(number, title), and its line in the table
+of README.md. The judge's promises hold for every row; `check` adds what is the row's own.
+"""
+
+import time
+
+from drills.cluster import Plan
+from drills.journal import now_ms
+from harness.wait import wait_until
+
+ROWS = {}  # number as text: the row, in the order of the matrix
+SERVED_S = 60
+
+# To be removed, and all that names it, when ha/ is there.
+HA_IS_MISSING = "nodes know no `ha.mode: standby` yet: ha/ is empty"
+
+
+def row(number, title):
+    """Makes a class a row of the matrix."""
+    def register(kind):
+        kind.number, kind.title = number, title
+        ROWS[number] = kind()
+        return kind
+
+    return register
+
+
+class Row:
+    """What a row says where it says nothing."""
+
+    number = title = None
+    rounds = 20
+    variants = ("",)
+    changes = 1             # of the leader, at most, for one fault
+    interrupts = False      # do due jobs stand still without another leader as well?
+    needs = HA_IS_MISSING   # why it cannot run; None: it can
+    target_ms = None        # for `active`, in the table
+
+    @property
+    def short_variants(self):
+        """For CI, which runs each once."""
+        return self.variants
+
+    @property
+    def rehearsed_variants(self):
+        """Those that need nothing of an elected leader."""
+        return self.short_variants
+
+    # ---- the plan ----
+
+    def plan_key(self, variant):  # pylint: disable=unused-argument
+        """Variants with the same key share a cluster."""
+        return ""
+
+    def plan(self, variant):  # pylint: disable=unused-argument
+        return Plan()
+
+    def load_options(self, cluster):  # pylint: disable=unused-argument
+        """For times of some ten milliseconds, jobs that are due every few."""
+        return {"rate": 200} if self.target_ms else {}
+
+    def allowed_rules(self, plan):  # pylint: disable=unused-argument
+        """Of the judge, that this fault breaks by its nature: counted apart."""
+        return ()
+
+    def before_drain(self, cluster):
+        """After the last round: what consumers need to empty the store."""
+
+    # ---- a round ----
+
+    def fault(self, drill):
+        """Makes it. The nodes whose worker is dead when it returns, if any."""
+        raise NotImplementedError
+
+    def takes_over(self, drill):  # pylint: disable=unused-argument
+        """Must another node lead before it is healed?"""
+        return True
+
+    def wait_served(self, drill, elected):
+        """When due jobs were handed over again; None where they were all the time."""
+        if elected is None and not self.interrupts:
+            return None
+        from_ms = elected.boot_ms if elected else drill.struck_ms
+        return wait_until(lambda: drill.first_served(from_ms), "due jobs are handed over",
+                          SERVED_S, interval_s=0.01)
+
+    def hold(self, drill):
+        """How long the fault stays after that."""
+
+    def heal(self, drill):
+        """Undoes it; called even when something failed. The runner then waits until the cluster
+        is steady, and starts nodes that do not run."""
+
+    def check(self, drill, elected):  # pylint: disable=unused-argument
+        """What is wrong, in words."""
+        return ()
+
+
+def stay(drill, ms):
+    """A fault lasts so long from its beginning. It is the fault's length, not a wait for an end."""
+    time.sleep(max(0, drill.since_ms + ms - now_ms()) / 1000)

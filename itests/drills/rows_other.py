@@ -1,0 +1,205 @@
+"""Rows about clocks, wrong set-ups, a slow name service and a starved machine."""
+
+import redis
+
+from drills.cluster import Plan
+from drills.row import ROWS, Row, row, stay
+from harness.clock import redis_now_ms
+from harness.process import Process, kill_now
+from harness.wait import wait_until
+
+HOUR_S = 3600
+LOOP_STALL_MS = 10
+
+
+@row("17", "the wall clock of a node, and Redis's, set by an hour")
+class Clocks(Row):
+    """A node's wall clock means nothing; Redis's decides what is due, so due jobs come an hour
+    early by the true time, or stand still, and no more."""
+
+    variants = tuple(f"{whose} {how}" for whose in ("node", "redis")
+                     for how in ("forward", "back", "strobed"))
+    changes = 0
+
+    def plan_key(self, variant):
+        return variant.split()[0]
+
+    def plan(self, variant):
+        return Plan(wrong_clock=self.plan_key(variant))
+
+    def load_options(self, cluster):
+        """Redis's own clock, where it is not everybody's."""
+        if cluster.plan.wrong_clock != "redis":
+            return {}
+        return {"redis_now_ms": lambda: _redis_now_ms(cluster)}
+
+    def allowed_rules(self, plan):
+        """Where the clock that decides jumps, what was due is not any more, and leases run out."""
+        return ("EARLY", "LATE", "TWICE") if plan.wrong_clock == "redis" else ()
+
+    def before_drain(self, cluster):
+        """What was pushed while Redis was ahead is due when it is there again."""
+        if cluster.plan.wrong_clock == "redis":
+            cluster.set_clocks(2 * HOUR_S)
+
+    def fault(self, drill):
+        offsets = {"forward": [HOUR_S], "back": [-HOUR_S],
+                   "strobed": [HOUR_S, -HOUR_S, 0] * 10}[drill.variant.split()[1]]
+        for offset in offsets:
+            drill.cluster.set_clocks(offset)
+            stay(drill, drill.elapsed_ms() + 100)
+
+    def takes_over(self, drill):
+        return False
+
+    def hold(self, drill):
+        stay(drill, 2 * drill.session_ms)
+
+    def heal(self, drill):
+        drill.cluster.set_clocks(0)
+
+    def check(self, drill, elected):
+        if elected:
+            yield "a clock changed the leader"
+
+
+def _redis_now_ms(cluster):
+    try:
+        with cluster.redis.client() as client:
+            return redis_now_ms(client)
+    except redis.exceptions.RedisError:
+        return None
+
+
+@row("19", "a wrong set-up joins: a live name, another cluster, other buckets")
+class WrongSetUp(Row):
+    """It is refused with a message that says what to do, and the cluster does not care. A node of
+    another cluster does not end: it may be the one that is right, and an operator has to say so."""
+
+    SETTINGS = {"a live name": {"node.id": "n1"}, "another cluster": {"ha.cluster": "other"},
+                "buckets": {"store.buckets": 32}}
+    SAYS = {"a live name": "node.id", "another cluster": "fence adopt", "buckets": "store.buckets"}
+    variants = tuple(SETTINGS)
+    rehearsed_variants = ("buckets",)
+    changes = 0
+
+    def fault(self, drill):
+        name = f"x{len(drill.cluster.spares) + 1}"
+        self.spare = drill.cluster.add_spare(name, self.SETTINGS[drill.variant])
+        self.spare.launch()
+        if drill.variant == "another cluster":
+            wait_until(lambda: self.SAYS[drill.variant] in self.spare.output(), "it says so", 60)
+            self.code = None
+        else:
+            self.code = self.spare.process.wait(60)
+
+    def takes_over(self, drill):
+        return False
+
+    def heal(self, drill):
+        self.spare.destroy()
+
+    def check(self, drill, elected):
+        if self.code == 0:
+            yield "it ended as if all were well"
+        if self.SAYS[drill.variant] not in self.spare.output():
+            yield f"it did not say what to do about {self.SAYS[drill.variant]}"
+        if elected:
+            yield "the leader changed"
+
+
+@row("23", "the name service slow by 5 s")
+class SlowNameService(Row):
+    """ZooKeeper is configured by names; the leader must connect anew while they take 5 s."""
+
+    changes = 1
+
+    def plan(self, variant):
+        return Plan(zookeeper_names=True)
+
+    def fault(self, drill):
+        drill.cluster.names.delay_s = 5
+        for server in drill.cluster.zookeeper.servers:
+            drill.leader.host.reset_connections(server.address, 2181)
+
+    def takes_over(self, drill):
+        return False
+
+    def hold(self, drill):
+        stay(drill, 6000)
+        self.stall_ms = max(node.json("/v1/status")["loop"]["stall_max_ms"]
+                            for node in drill.cluster.nodes)
+
+    def heal(self, drill):
+        drill.cluster.names.delay_s = 0
+
+    def check(self, drill, elected):
+        if self.stall_ms > LOOP_STALL_MS:
+            yield f"a loop stalled for {self.stall_ms} ms, {LOOP_STALL_MS} ms is the limit"
+
+
+@row("25", "32 busy loops")
+class Starved(Row):
+    changes = 0
+    rounds = 5
+
+    def fault(self, drill):
+        log = drill.cluster.directory / "busy.log"
+        self.loops = [Process(["sh", "-c", "while :; do :; done"], log) for _ in range(32)]
+
+    def takes_over(self, drill):
+        return False
+
+    def hold(self, drill):
+        stay(drill, 5 * drill.session_ms)
+
+    def heal(self, drill):
+        kill_now([each.pid for each in self.loops])
+        for each in self.loops:
+            each.wait()
+
+    def check(self, drill, elected):
+        if elected:
+            yield "the leader changed, and only the processor was busy"
+
+
+# Rows that can strike together on one plan: none undoes, or waits for, what another needs.
+PAIRED = ("1", "2", "4", "5", "6", "7", "8b", "9", "18", "25")
+
+
+@row("26", "random pairs of the above, by seed")
+class Pairs(Row):
+    """Two faults begin one right after the other and are healed together. Whether another leads
+    meanwhile is theirs to decide; afterwards all promises must have been kept."""
+
+    changes = 4
+    variants = ("pair",)
+
+    def fault(self, drill):
+        numbers = drill.dice.sample(PAIRED, 2)
+        self.pair = [(ROWS[number], drill.dice.choice(ROWS[number].short_variants))
+                     for number in numbers]
+        drill.variant = " with ".join(f"{each.number} {variant}".strip()
+                                      for each, variant in self.pair)
+        dead = []
+        for each, variant in self.pair:
+            dead += self._as(drill, variant, each.fault) or ()
+        return dead
+
+    @staticmethod
+    def _as(drill, variant, call):
+        whole, drill.variant = drill.variant, variant
+        try:
+            return call(drill)
+        finally:
+            drill.variant = whole
+
+    def takes_over(self, drill):
+        return False
+
+    def hold(self, drill):
+        stay(drill, 3 * drill.session_ms)
+
+    def heal(self, drill):
+        for each, variant in reversed(self.pair):
+            self._as(drill, variant, each.heal)

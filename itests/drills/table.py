@@ -1,0 +1,55 @@
+"""The result of drills: a table for people, JSON for programs."""
+
+from drills.cluster import STANDALONE
+from drills.lateness import percentile
+from drills.rounds import summary
+
+HEAD = ("#", "fault", "rounds", "active", "p99", "worst", "served", "p99", "worst", "outside",
+        "violations")
+
+
+def line_of(result):
+    """The row's cells. Times are medians, p99 and worst, in ms."""
+    cells = [result.row.number, result.row.title, str(len(result.rounds))]
+    for name in ("active_ms", "served_ms"):
+        cells += map(_ms, summary(result.times(name)) or (None, None, None))
+    cells += [_ms(percentile(result.outside_ms, 0.99)), str(len(result.verdict.violations)
+                                                            + len(result.complaints))]
+    return cells
+
+
+def _ms(value):
+    if value is None:
+        return "-"
+    return f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def table_of(results):
+    """Lines of text, columns aligned."""
+    rows = [HEAD, *map(line_of, results)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
+    lines = ["  ".join(cell.ljust(width) if column == 1 else cell.rjust(width)
+                       for column, (cell, width) in enumerate(zip(row, widths))).rstrip()
+             for row in rows]
+    plans = [result.row.plan(result.row.variants[0]) for result in results]
+    times = sorted({(plan.session_ms, plan.tick_ms) for plan in plans if plan.mode != STANDALONE})
+    return lines + [f"session timeout {session} ms, tick {tick} ms" for session, tick in times]
+
+
+def json_of(results, seed):
+    return {"seed": seed, "rows": [_json_of(result) for result in results]}
+
+
+def _json_of(result):
+    times = {}
+    for name in ("active_ms", "served_ms", "stood_ms"):
+        found = summary(result.times(name))
+        times[name] = dict(zip(("median", "p99", "worst"), found)) if found else None
+    plan = result.row.plan(result.row.variants[0])
+    return {"row": result.row.number, "fault": result.row.title, "rounds": len(result.rounds),
+            "session_ms": plan.session_ms, "tick_ms": plan.tick_ms,
+            "target_ms": result.row.target_ms, **times,
+            "outside_p99_ms": percentile(result.outside_ms, 0.99),
+            "violations": [{"rule": each.rule, "of": each.id, "why": each.why}
+                           for each in result.verdict.violations],
+            "complaints": result.complaints, "explained": dict(result.verdict.explained)}

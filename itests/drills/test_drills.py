@@ -1,0 +1,75 @@
+"""The drills themselves: a row that steals, because a drill that cannot fail proves nothing; and
+the command. The rows are in test_rows_*.py."""
+
+import json
+import subprocess
+import sys
+
+from drills.cluster import STANDALONE, Plan
+from drills.matrix import MATRIX
+from drills.rounds import run_row
+from drills.row import Row
+from drills.table import json_of, table_of
+from drills.test_load import steal_delayed
+from harness.build import ROOT
+from harness.wait import wait_until
+
+# pylint: disable=unused-argument
+
+
+class Thief(Row):
+    """Takes a job out of Redis, and complains about itself."""
+
+    number, title = "99", "a job is stolen"
+    changes = 0
+
+    def plan(self, variant):
+        return Plan(mode=STANDALONE, nodes=1)
+
+    def load_options(self, cluster):
+        """Without jobs that have no TTR, which a fault excuses."""
+        return {"ttrs_ms": (4000,)}
+
+    def fault(self, drill):
+        client = drill.cluster.redis.client()
+        wait_until(lambda: steal_delayed(client), "a job is delayed")
+
+    def takes_over(self, drill):
+        return False
+
+    def check(self, drill, elected):
+        yield "it was me"
+
+
+def test_a_row_that_steals_fails_and_says_so(needs_network, tmp_path):
+    result = run_row(Thief(), tmp_path, seed=1, rounds=2)
+    assert {each.rule for each in result.verdict.violations} == {"LOST"}
+    assert len(result.verdict.violations) == 2
+    assert [text for text in result.complaints if "it was me" in text] == result.complaints
+    assert any("LOST" in line for line in result.failures)
+    assert table_of([result])[1].split()[-1] == "4"
+    (row,) = json_of([result], 1)["rows"]
+    assert (row["rounds"], len(row["violations"]), len(row["complaints"])) == (2, 2, 2)
+
+
+def drill(*words):
+    return subprocess.run([sys.executable, ROOT / "itests/drills/drill.py", *words], check=False,
+                          capture_output=True, text=True)
+
+
+def test_the_command_knows_its_rows():
+    listed = drill("--list")
+    assert listed.returncode == 0
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == list(MATRIX)
+    unknown = drill("1", "12x")
+    assert unknown.returncode == 2 and "no row 12x" in unknown.stderr
+
+
+def test_the_command_judges_and_prints_json(needs_network, tmp_path):
+    done = drill("0", "--rounds", "1", "--seed", "7", "--json", "--keep", tmp_path)
+    result = json.loads(done.stdout)
+    (row,) = result["rows"]
+    assert (result["seed"], row["row"], row["rounds"]) == (7, "0", 2)
+    rules = {each["rule"] for each in row["violations"]}
+    assert rules <= {"LATE"}, "only the machine's load may be in its way"
+    assert done.returncode == (1 if rules else 0), done.stderr

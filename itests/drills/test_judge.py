@@ -1,0 +1,262 @@
+"""The judge of the drills, with planted violations: each rule is broken on purpose and seen, and
+what only looks like a violation is acquitted."""
+
+import json
+
+import pytest
+
+from drills.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Fault, Fenced, HandOver, Journal,
+                            Lease, Older, Push, Release, Rest, Role, read_events)
+from drills.judge import judge
+from drills.lateness import Limits
+
+LATE = Limits(tick_ms=500, outside_p99_ms=50)
+TTR_MS = 4000
+
+
+def push(sent=1000, outcome=OK, delay_ms=500, ttr_ms=TTR_MS, id="a"):
+    due = sent + delay_ms if outcome == OK else None
+    return Push(id, "t", ttr_ms, delay_ms, sent, sent + 10, outcome, due)
+
+
+def hand_over(received, lease="1", due=1500, asked=None, redis=None, attempt=1, id="a"):
+    """Redis's clock is that of the journals here."""
+    asked = received - 100 if asked is None else asked
+    return HandOver(id, "t", lease, attempt, due, asked, received,
+                    received if redis is None else redis, "10.0.0.1:8000", delay_ms=500)
+
+
+def again(received, **options):
+    return hand_over(received, lease="2", attempt=2, **options)
+
+
+def ack(ended, outcome=OK, kind=Ack, id="a"):
+    return kind(id, ended - 10, ended, outcome)
+
+
+def token(epoch, ensemble="e"):
+    return f"{ensemble}:{epoch:016x}"
+
+
+def leads(node, epoch, at, ensemble="e"):
+    return Role(node, "leader", at, token(epoch, ensemble))
+
+
+def stands_by(node, at):
+    return Role(node, "standby", at)
+
+
+def lease(node, epoch, begin, end):
+    return Lease(node, token(epoch), begin, end)
+
+
+def fenced(node, epoch, fence, at, ensemble="e"):
+    return Fenced(node, token(epoch), token(fence, ensemble), at)
+
+
+def verdict(*events, limits=None):
+    journal = Journal()
+    for event in events:
+        journal.add(event)
+    return judge(journal, limits)
+
+
+def rules(*events, limits=None):
+    return sorted({violation.rule for violation in verdict(*events, limits=limits).violations})
+
+
+KILL = Fault("kill", 2000, 2200)
+FIRST = [leads("n1", 1, 0), lease("n1", 1, 0, 3000)]
+
+INNOCENT = {
+    "a whole life": [push(), hand_over(1501), ack(1600)],
+    "handed over at the moment it is due": [push(), hand_over(1500), ack(1600)],
+    "an unknown push that happened": [push(outcome=UNKNOWN), hand_over(1501), ack(1600)],
+    "an unknown push that did not": [push(outcome=UNKNOWN)],
+    "an unknown ack": [push(), hand_over(1501), ack(1600, UNKNOWN)],
+    "dead with a reason": [push(), hand_over(1501), Rest("a", "tries")],
+    "cancelled before it was due": [push(), ack(1200, kind=Cancel)],
+    "TTR 0, cancelled": [push(ttr_ms=0), ack(1200, kind=Cancel)],
+    "TTR 0": [push(ttr_ms=0), hand_over(1501)],
+    "again when its lease ran out": [push(), hand_over(1501), again(5502), ack(5600)],
+    "again after a release": [push(), hand_over(1501), ack(1600, kind=Release),
+                              again(1700, due=1600), ack(1800)],
+    "again after a release without an answer": [
+        push(), hand_over(1501), ack(1600, UNKNOWN, Release), again(1700), ack(1800)],
+    "again after an unconfirmed delivery": [
+        push(ttr_ms=60000), hand_over(1990), KILL, again(6995), ack(7100)],
+    "pushed again after an unknown answer": [
+        push(outcome=UNKNOWN), hand_over(1501), ack(1600), push(1700),
+        hand_over(2201, lease="2", due=2200), ack(2300)],
+    "leaders one after the other": [
+        *FIRST, stands_by("n1", 2000), leads("n2", 2, 3000), lease("n2", 2, 3000, 5000), KILL],
+    "a lease that its holder gave back": [
+        *FIRST, Role("n1", "draining", 2000), KILL, leads("n2", 2, 2001),
+        lease("n2", 2, 2001, 5000)],
+    "a lease whose holder was killed": [
+        *FIRST, Fault("kill", 2000, 2200, dead=("n1",)), leads("n2", 2, 2001),
+        lease("n2", 2, 2001, 5000)],
+    "a lease whose holder the warden found dead": [
+        *FIRST, Role("n1", "offline", 2005, reason="died"), KILL, leads("n2", 2, 2010),
+        lease("n2", 2, 2010, 5000)],
+    "a lease that got longer": [*FIRST, lease("n1", 1, 500, 3500), lease("n1", 1, 1000, 4000)],
+    "an old leader is fenced": [
+        *FIRST, KILL, leads("n2", 2, 3000), lease("n2", 2, 3000, 5000),
+        fenced("n1", 1, 2, 3100), stands_by("n1", 3101)],
+    "another ensemble begins anew": [
+        leads("n1", 9, 0), stands_by("n1", 1000), KILL, leads("n2", 1, 2100, ensemble="f")],
+    "fenced by another ensemble, and on with its own token when that was adopted": [
+        leads("n1", 1, 0), fenced("n1", 1, 9, 100, ensemble="f"), stands_by("n1", 101),
+        leads("n1", 1, 5101), lease("n1", 1, 5101, 6000)],
+    "no change at all": [*FIRST, KILL],
+    "a lead that is resumed": [
+        *FIRST, Role("n1", "offline", 2000), KILL, leads("n1", 1, 2500),
+        lease("n1", 1, 2500, 4000), Role("n1", "offline", 4000), leads("n2", 2, 4000),
+        lease("n2", 2, 4000, 5000)],
+    "a lease that is written just before the role": [
+        lease("n1", 1, 0, 3000), leads("n1", 1, 1), stands_by("n1", 500), KILL,
+        leads("n2", 2, 2100), lease("n2", 2, 2100, 4000)],
+    "two faults at once, two changes": [
+        leads("n1", 1, 0), KILL, Fault("cut", 2100, 2500), leads("n2", 2, 2300),
+        leads("n3", 3, 2400)],
+}
+
+GUILTY = {
+    "a lost push": ("LOST", [push()]),
+    "handed over, never acknowledged, gone": ("LOST", [push(), hand_over(1501)]),
+    "its ack was refused, and it is gone": ("LOST", [push(), hand_over(1501), ack(1600, REFUSED)]),
+    "its cancel was refused, and it is gone": ("LOST", [push(), ack(1200, REFUSED, Cancel)]),
+    "TTR 0, never handed over": ("LOST", [push(ttr_ms=0)]),
+    "nobody pushed it": ("INVENTED", [hand_over(1501), ack(1600)]),
+    "a refused push that happened": (
+        "INVENTED", [push(outcome=REFUSED), hand_over(1501), ack(1600)]),
+    "in the store, never pushed": ("INVENTED", [Rest("a", "tries")]),
+    "a millisecond early": ("EARLY", [push(), hand_over(1499), ack(1600)]),
+    "early by what its push was told": (
+        "EARLY", [push(), hand_over(1499, due=1400), ack(1600)]),
+    "early by Redis's clock alone": ("EARLY", [push(), hand_over(1501, redis=1499), ack(1600)]),
+    "twice within its lease": ("TWICE", [push(), hand_over(1501), again(3000), ack(3100)]),
+    "twice, and its release was refused": (
+        "TWICE", [push(), hand_over(1501), ack(1600, REFUSED, Release), again(1700), ack(1800)]),
+    "twice, released before": (
+        "TWICE", [push(), ack(1400, kind=Release), hand_over(1501), again(1700), ack(1800)]),
+    "twice with one lease": (
+        "TWICE", [push(), hand_over(1501), hand_over(5600), ack(5700)]),
+    "twice too soon after a fault": (
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL, again(4000), ack(4100)]),
+    "after its ack": ("RETURNED", [push(), hand_over(1501), ack(1600), again(6000), ack(6100)]),
+    "after its cancel": ("RETURNED", [push(), ack(1200, kind=Cancel), hand_over(1501)]),
+    "acknowledged, and still in the store": (
+        "RETURNED", [push(), hand_over(1501), ack(1600), Rest("a", "tries")]),
+    "two leases that overlap by a millisecond": ("TWO_LEADERS", [
+        *FIRST, KILL, leads("n2", 2, 2999), lease("n2", 2, 2999, 5000)]),
+    "a lease within another": ("TWO_LEADERS", [
+        *FIRST, KILL, leads("n2", 2, 2000), lease("n2", 2, 2000, 2100)]),
+    "one node with two tokens at once": ("TWO_LEADERS", [
+        lease("n1", 1, 0, 3000), lease("n1", 2, 2000, 4000)]),
+    "a lease that got longer and then overlaps": ("TWO_LEADERS", [
+        *FIRST, lease("n1", 1, 1000, 4000), KILL, leads("n2", 2, 3500),
+        lease("n2", 2, 3500, 5000)]),
+    "killed only after the other leads": ("TWO_LEADERS", [
+        *FIRST, leads("n2", 2, 1900), lease("n2", 2, 1900, 5000),
+        Fault("kill", 2000, 2200, dead=("n1",))]),
+    "a token goes back": ("TOKEN_BACK", [
+        leads("n1", 2, 0), stands_by("n1", 1000), KILL, leads("n2", 1, 2100)]),
+    "a token is given twice": ("TOKEN_BACK", [
+        leads("n1", 1, 0), stands_by("n1", 1000), KILL, leads("n2", 1, 2100)]),
+    "a lead that is resumed too late": ("TOKEN_BACK", [
+        *FIRST, Role("n1", "offline", 1000), KILL, leads("n2", 2, 2100), leads("n1", 1, 2200)]),
+    "a lead that is resumed while another leads": ("TWO_LEADERS", [
+        *FIRST, Role("n1", "offline", 1000), KILL, leads("n2", 2, 2100),
+        lease("n2", 2, 2100, 4000), leads("n1", 1, 2200), lease("n1", 1, 2200, 3000)]),
+    "a lease of an older token gets longer": ("TOKEN_BACK", [
+        *FIRST, stands_by("n1", 1000), KILL, leads("n2", 2, 2100), lease("n1", 1, 2200, 2300)]),
+    "the leader is fenced": ("FENCED", [*FIRST, KILL, leads("n2", 2, 3000),
+                                        fenced("n2", 2, 1, 3100)]),
+    "fenced for a token that nobody had": ("FENCED", [*FIRST, fenced("n1", 1, 7, 100)]),
+    "fenced, and it goes on": ("FENCED", [
+        *FIRST, KILL, leads("n2", 2, 3000), fenced("n1", 1, 2, 3100),
+        lease("n1", 1, 3200, 3300)]),
+    "a change without a fault": ("STORM", [leads("n1", 1, 0), leads("n2", 2, 500)]),
+    "two changes for one fault": ("STORM", [
+        leads("n1", 1, 0), KILL, leads("n2", 2, 2100), leads("n1", 3, 9000)]),
+    "a change for a fault that explains none": ("STORM", [
+        leads("n1", 1, 0), Fault("busy", 2000, 2200, changes=0), leads("n2", 2, 2100)]),
+}
+
+
+@pytest.mark.parametrize("events", INNOCENT.values(), ids=INNOCENT)
+def test_acquits(events):
+    assert rules(*events) == []
+
+
+@pytest.mark.parametrize("rule, events", GUILTY.values(), ids=GUILTY)
+def test_convicts(rule, events):
+    assert rule in rules(*events)
+
+
+def due(number, late_ms, at):
+    """A job that is due `at` and late."""
+    id = f"job-{number}"
+    return [push(at - 500, id=id), hand_over(at + late_ms, due=at, id=id),
+            ack(at + late_ms + 10, id=id)]
+
+
+OUTAGE = Fault("kill", 10_000, 20_000, served_ms=11_000)
+
+
+@pytest.mark.parametrize("events, expected", [
+    ([*due(1, 1400, 10_050)], []),                # 450 ms after the outage
+    ([*due(1, 1600, 10_050)], ["LATE"]),          # 650 ms
+    ([*due(1, 1600, 9_900)], []),                 # due just before, not moved yet
+    ([*due(1, 600, 15_000)], ["LATE"]),           # of the same fault, but served again
+    ([*due(1, 5100, 10_050)], []),                # its first reply died with the node
+    ([*due(1, 1400, 10_050), Fault("before", 9_900, 9_950)], []),  # the later fault counts
+    ([push(4_500, id="b"), hand_over(5_040, due=5_000, id="b"),  # the first counts
+      hand_over(9_900, lease="2", due=5_000, id="b"), ack(9_910, id="b")], []),
+    ([*due(1, 40, 5_000)], []),
+    ([*due(1, 60, 5_000)], []),                   # too few for a p99
+    ([each for number in range(100) for each in due(number, 60, 5_000 + number)], ["LATE"]),
+    ([each for number in range(200) for each in due(number, 10, 5_000 + number)]
+     + due(200, 60, 6_000), []),                  # one in two hundred
+])
+def test_lateness(events, expected):
+    assert rules(*events, OUTAGE, limits=LATE) == expected
+    assert rules(*events, OUTAGE) == [], "nothing fails by the clock where no limits are given"
+
+
+def test_what_a_redis_that_came_back_older_explains_is_counted_apart():
+    forgotten = Older(since_ms=900, at_ms=1700)
+    lost = verdict(push(), forgotten)
+    assert (lost.violations, lost.explained) == ([], {"LOST": 1})
+    twice = verdict(push(ttr_ms=60000), hand_over(1501), forgotten, again(3000), ack(3100))
+    assert (twice.violations, twice.explained) == ([], {"TWICE": 1})
+    later = push(2000, id="later")
+    assert [each.id for each in verdict(push(), later, forgotten).violations] == ["later"]
+    assert "EARLY" in rules(push(), hand_over(1499), ack(1600), forgotten)
+
+
+def test_a_job_without_a_ttr_may_be_lost_on_its_way_in_a_fault_only():
+    lost = verdict(push(1600, ttr_ms=0), KILL)
+    assert (lost.violations, lost.explained) == ([], {"LOST": 1})
+    assert rules(push(1600), KILL) == ["LOST"]
+    assert rules(push(1800, ttr_ms=0), KILL) == ["LOST"], "due when it was over"
+
+
+def test_a_journal_is_read_as_it_was_written(tmp_path):
+    events = [push(), hand_over(1501), ack(1600), ack(1, kind=Cancel), ack(1, kind=Release),
+              Rest("b", "tries"), leads("n1", 1, 0), lease("n1", 1, 0, 1), fenced("n1", 1, 2, 3),
+              Fault("kill", 1, 2, 1.5, 2, ("n1",)), Older(1, 2)]
+    written = Journal(tmp_path / "journal")
+    for event in events:
+        written.add(event)
+    written.close()
+    assert read_events(tmp_path / "journal") == events
+
+
+def test_what_a_node_may_write_beside_and_half_a_line_are_passed_over(tmp_path):
+    path = tmp_path / "ha.journal"
+    line = {"event": "lease", "node": "n1", "token": token(1), "from_ms": 0, "until_ms": 1}
+    path.write_text(json.dumps({**line, "more": 1}) + '\n{"event":"unheard of"}\n{"event":"le')
+    assert read_events(path) == [lease("n1", 1, 0, 1)]
+    assert read_events(tmp_path / "none") == []

@@ -1,0 +1,88 @@
+"""Load and judge together, on a real node: what is done to it is survived and acquitted, and what
+is done to its Redis behind its back is seen."""
+
+import pytest
+
+from drills.journal import OK, Ack, HandOver, Journal, Push
+from drills.judge import judge
+from drills.load import TOPICS, Load
+from harness.ports import free_port
+from harness.wait import wait_until
+
+
+@pytest.fixture
+def started(make_node, tmp_path, dice):
+    """(node, load, journal) while the load is on; the first address is of nobody."""
+    node = make_node().start()
+    journal = Journal(tmp_path / "journal")
+    load = Load(journal, [("127.0.0.1", free_port()), ("127.0.0.1", node.http_port)], dice)
+    with load:
+        load.wait_flowing()
+        yield node, load, journal
+    load.finish()
+    journal.close()
+
+
+def rules_after(load, journal):
+    load.__exit__()
+    load.drain()
+    load.finish()
+    print(journal.summary())
+    return sorted({violation.rule for violation in judge(journal).violations})
+
+
+def test_a_quiet_time_is_without_blame_and_everything_happens_in_it(started):
+    _, load, journal = started
+    wait_until(lambda: len(journal.of(HandOver)) > 400, "enough has happened")
+    assert rules_after(load, journal) == []
+    assert all(push.outcome == OK for push in journal.of(Push) if push.due_ms)
+    assert {type(each) for kind in journal.events.values() for each in kind} >= {
+        Push, HandOver, Ack}
+    assert len({each.id for each in journal.of(HandOver)}) > 350
+
+
+STEAL = """
+if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
+return redis.call('HDEL', KEYS[2], ARGV[1])
+"""
+
+
+def steal_delayed(client):
+    """Deletes a job that is not due yet, behind everybody's back. False when it found none."""
+    for key in client.scan_iter(match="dq:{*}:d:drill-*"):
+        for member in client.zrange(key, -1, -1):
+            if client.eval(STEAL, 2, key, key.replace(b":d:", b":j:"), member):
+                return True
+    return False
+
+
+def test_jobs_deleted_behind_its_back_are_lost(started):
+    node, load, journal = started
+    client = node.redis()
+    for _ in range(3):
+        wait_until(lambda: steal_delayed(client), "a job is delayed")
+    assert rules_after(load, journal) == ["LOST"]
+
+
+def test_jobs_that_nobody_of_the_load_pushed_are_invented(started):
+    node, load, journal = started
+    with node.api() as api:
+        api.push(TOPICS[0], "x", id="stranger")
+    wait_until(lambda: any(each.id == "stranger" for each in journal.of(HandOver)), "it comes")
+    assert rules_after(load, journal) == ["INVENTED"]
+
+
+def test_jobs_that_are_made_due_behind_its_back_are_early(started):
+    node, load, journal = started
+    with node.api() as api:
+        def made_due():
+            for push in reversed(journal.of(Push)):
+                job = api.ask("GET", f"/v1/topics/{push.topic}/jobs/{push.id}")
+                if job.status == 200 and job.json["state"] == "delayed":
+                    ran = api.ask("POST", f"/v1/topics/{push.topic}/jobs/{push.id}/run")
+                    if ran.status == 200:
+                        return True
+            return False
+
+        wait_until(made_due, "a delayed job is run now")
+    assert "EARLY" in rules_after(load, journal)

@@ -1,0 +1,80 @@
+"""What a round reads from the journals: who leads since the fault, and since when jobs are served."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from drills.journal import OK, HandOver, Journal, Push, Role, Tail
+from drills.rounds import Drill, summary
+
+FAULT_MS = 1000
+WALL_MS = 5000  # Redis's clock is so far ahead of the journals'
+
+
+def leads(node, token, at):
+    return Role(node, "leader", at, token)
+
+
+def drill_of(roles=(), journal=None, token="e:1"):
+    cluster = SimpleNamespace(network=None, roles=lambda: roles)
+    drill = Drill(cluster, journal or Journal(), load=None)
+    drill.since_ms, drill._token = FAULT_MS, token
+    return drill
+
+
+def served(id, due, received, delay_ms=100, attempt=1):
+    return HandOver(id, "t", id, attempt, due + WALL_MS, received - 10, received,
+                    received + WALL_MS, "n1", delay_ms)
+
+
+def test_the_next_leader_is_the_first_with_another_token_after_the_fault():
+    assert drill_of([leads("n1", "e:1", 0)]).new_leader() is None
+    assert drill_of([leads("n1", "e:1", 0), leads("n1", "e:1", 1500)]).new_leader() is None
+    assert drill_of([leads("n1", "e:1", 0), Role("n2", "standby", 1400)]).new_leader() is None
+    found = drill_of([leads("n3", "e:3", 1700), leads("n1", "e:1", 0),
+                      leads("n2", "e:2", 1300)]).new_leader()
+    assert (found.node, found.boot_ms) == ("n2", 1300)
+
+
+@pytest.mark.parametrize("hand_overs, expected", [
+    ([], None),
+    ([served("a", 1290, 1310)], 1310),
+    ([served("b", 1290, 1320), served("a", 1290, 1310)], 1310),
+    ([served("a", 990, 1310)], None),               # due before the fault: moved before, perhaps
+    ([served("a", 1100, 1200)], None),              # the old leader was still there
+    ([served("a", 1290, 1310, delay_ms=0)], None),  # no scanner moved it
+    ([served("a", 1290, 1310, attempt=2)], None),
+])
+def test_served_is_the_first_job_that_the_new_leader_moved(hand_overs, expected):
+    journal = Journal()
+    for each in hand_overs:
+        journal.add(each)
+    assert drill_of(journal=journal).first_served(from_ms=1300) == expected
+
+
+def test_recent_events_are_found_from_the_end_though_threads_write_out_of_order():
+    journal = Journal()
+    for ended in (1, 2000, 3000, 5000, 4900, 5100):
+        journal.add(Push(str(ended), "t", 0, 0, ended, ended, OK))
+    assert [push.id for push in journal.recent(Push, 4950)] == ["5100", "5000"]
+    assert len(list(journal.recent(Push, 0))) == 6
+
+
+def test_a_tail_reads_each_line_once_and_waits_for_whole_ones(tmp_path):
+    path = tmp_path / "ha.journal"
+    tail = Tail(path)
+    assert tail.events() == []
+    line = json.dumps({"event": "role", "node": "n1", "role": "standby", "boot_ms": 1}) + "\n"
+    path.write_text(line + line[:10])
+    assert tail.events() == [Role("n1", "standby", 1)]
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(line[10:])
+    assert tail.events() == [Role("n1", "standby", 1)] * 2
+    assert tail.events() == [Role("n1", "standby", 1)] * 2
+
+
+def test_a_summary_has_a_p99_from_a_hundred_rounds_on():
+    assert summary([]) is None
+    assert summary([3, 1, 2]) == (2, None, 3)
+    assert summary(list(range(1, 101))) == (50, 99, 100)

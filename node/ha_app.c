@@ -1,0 +1,346 @@
+#include "node/ha_app.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "ha/peer_link.h"
+#include "ha/zk_coordinator.h"
+#include "node/ha_journal.h"
+#include "node/queue/queue.h"
+#include "node/warden_listen.h"
+
+#define FLAP_MAX 6 /* changes of the lead in ten minutes */
+
+struct ha_app {
+    struct ha_app_options options;
+    struct coordinator *zookeeper; /* NULL: standalone */
+    struct peers *peers;
+    struct ha *ha;
+    struct ha_journal journal;
+    char root[sizeof("/dueq/") + 64];
+    struct buf gmq, http, peer;     /* addresses for other nodes */
+    char token[TOKEN_TEXT_LEN + 1]; /* it leads, or led, with it */
+    struct timer writes; /* the lease to the journal, also where there is nothing to do */
+    struct timer again;  /* standalone, and fenced */
+    struct timer stopped;
+    void (*on_stopped)(void *arg);
+    void *stopped_arg;
+};
+
+static int64_t now_boot_ms(void *arg)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_BOOTTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int64_t now_wall_ms(void *arg)
+{
+    return clock_wall_ms();
+}
+
+/* ---- what the queue says ---- */
+
+/* What may be done is written down before it is done. */
+static bool may_act(void *arg)
+{
+    struct ha_app *a = arg;
+
+    if (!ha_may_act(a->ha))
+        return false;
+    ha_journal_lease(&a->journal, a->token, now_boot_ms(NULL), ha_until(a->ha));
+    return true;
+}
+
+#define WRITES_PER_SESSION 24 /* twice as often as there can be a beat */
+
+static void on_writes(struct timer *timer)
+{
+    struct ha_app *a = CONTAINER_OF(timer, struct ha_app, writes);
+
+    (void)may_act(a);
+    timer_arm(&a->options.loop->timers, timer,
+              a->options.conf->ha.session_ms / WRITES_PER_SESSION);
+}
+
+static void on_fenced(void *arg, struct bytes seen)
+{
+    struct ha_app *a = arg;
+    struct token token = {0};
+
+    if (token_parse(&token, seen) != STATUS_OK)
+        LOG_ERROR("ha", "the store's fence has what is no token: '%.*s'", BYTES_ARG(seen));
+    else
+        ha_journal_fenced(&a->journal, a->token, seen.at, now_boot_ms(NULL));
+    ha_fenced(a->ha, &token);
+}
+
+static void on_drained(void *arg)
+{
+    struct ha_app *a = arg;
+
+    ha_drained(a->ha);
+}
+
+static void lead(struct ha_app *a, const struct token *token)
+{
+    struct queue_leader leader = {
+        .may_act = may_act, .on_fenced = on_fenced, .on_drained = on_drained, .arg = a};
+
+    token_print(token, a->token);
+    leader.token = bytes_of_text(a->token);
+    queue_lead(a->options.queue, &leader);
+}
+
+/* ---- what ha says ---- */
+
+/* Written down first: it may act no more from then on, and does not. */
+static void on_role(void *arg, const struct role *role, enum role_state before)
+{
+    struct ha_app *a = arg;
+    char token[TOKEN_TEXT_LEN + 1];
+
+    token_print(&role->token, token);
+    ha_journal_role(&a->journal, role_word(role->state), role_word(before),
+                    role_reason_word(role->reason), token, now_boot_ms(NULL));
+    if (role->state == ROLE_LEADER)
+        lead(a, &role->token);
+    else
+        queue_deactivate(a->options.queue);
+    if (a->options.on_role)
+        a->options.on_role(a->options.arg, role, before);
+}
+
+static void on_refused(void *arg, const char *why)
+{
+    struct ha_app *a = arg;
+
+    a->options.on_refused(a->options.arg, why);
+}
+
+/* ---- standalone ---- */
+
+static void on_fenced_alone(void *arg, struct bytes seen)
+{
+    struct ha_app *a = arg;
+
+    LOG_ERROR(
+        "ha",
+        "a cluster's leader moves the jobs of this Redis: a standalone node does not. Set "
+        "ha.mode: standby and the cluster's ha.zookeeper, or give this node another "
+        "store.redis or store.prefix. Where that cluster is gone for good: dueqctl fence "
+        "adopt");
+    timer_arm(&a->options.loop->timers, &a->again, HA_FENCED_AGAIN_MS);
+}
+
+static void lead_alone(struct ha_app *a)
+{
+    struct queue_leader leader = {.token = BYTES(""), .on_fenced = on_fenced_alone, .arg = a};
+
+    queue_lead(a->options.queue, &leader);
+}
+
+static void on_again(struct timer *timer)
+{
+    lead_alone(CONTAINER_OF(timer, struct ha_app, again));
+}
+
+/* ---- making it ---- */
+
+/* "host:port": the port is the listener's, the host too where none is advertised. */
+static void print_address(const struct ha_app *a, int fd, struct buf *to)
+{
+    const char *host = a->options.conf->ha.advertise;
+    struct buf own = BUF_INIT;
+
+    if (fd < 0)
+        return;
+    listen_print(fd, &own);
+    if (!*host)
+        buf_add_bytes(to, buf_bytes(&own));
+    else
+        buf_printf(to, strchr(host, ':') ? "[%s]%s" : "%s%s", host,
+                   strrchr(buf_text(&own), ':'));
+    buf_fini(&own);
+}
+
+static uint64_t random_seed(void)
+{
+    uint64_t seed = 0;
+
+    if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+        seed = (uint64_t)clock_mono_us();
+    return seed;
+}
+
+static void join_parts(struct ha_app *a)
+{
+    const struct conf *conf = a->options.conf;
+    struct zk_options zk = {.servers = conf->ha.zookeeper,
+                            .auth = conf->ha.auth,
+                            .session_ms = conf->ha.session_ms};
+    struct peer_options link = {.node = conf->node.id,
+                                .secret = conf->ha.secret,
+                                .listen_fd = a->options.peer_fd,
+                                .silence_ms = PEER_SILENCE_MS};
+    struct ha_options options = {
+        .node = conf->node.id,
+        .root = a->root,
+        .version = DUEQ_VERSION,
+        .gmq = buf_text(&a->gmq),
+        .http = buf_text(&a->http),
+        .peer = buf_text(&a->peer),
+        .incarnation = a->options.incarnation,
+        .session_ms = conf->ha.session_ms,
+        .on_loss = conf->ha.on_loss == HA_ON_LOSS_FAILSAFE ? HA_FAILSAFE : HA_STOP,
+        .priority = conf->ha.priority,
+        .no_failover = conf->ha.no_failover,
+        .tenure_ms = conf->ha.tenure_ms,
+        .flap_max = FLAP_MAX,
+        .seed = random_seed(),
+        .now_boot_ms = now_boot_ms,
+        .now_wall_ms = now_wall_ms,
+        .on_role = on_role,
+        .on_refused = on_refused,
+        .arg = a,
+    };
+
+    a->zookeeper = zk_coordinator_new(&zk, a->options.loop);
+    a->peers = peer_link_new(&link, a->options.loop);
+    a->ha = ha_new(&options, a->zookeeper, a->peers, &a->options.loop->timers);
+}
+
+static void on_turn(struct timer *timer)
+{
+    struct ha_app *a = CONTAINER_OF(timer, struct ha_app, stopped);
+
+    a->on_stopped(a->stopped_arg);
+}
+
+struct ha_app *ha_app_new(const struct ha_app_options *options)
+{
+    const struct conf *conf = options->conf;
+    struct ha_app *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        abort();
+    a->options = *options;
+    a->journal.fd = -1;
+    timer_init(&a->writes, on_writes);
+    timer_init(&a->again, on_again);
+    timer_init(&a->stopped, on_turn);
+    if (conf->ha.mode == HA_MODE_STANDALONE)
+        return a;
+    snprintf(a->root, sizeof(a->root), "/dueq/%s", conf->ha.cluster);
+    print_address(a, options->gmq_fd, &a->gmq);
+    print_address(a, options->http_fd, &a->http);
+    print_address(a, options->peer_fd, &a->peer);
+    if (conf->ha.journal)
+        ha_journal_open(&a->journal, conf->node.data_dir, conf->node.id);
+    join_parts(a);
+    if (a->journal.fd >= 0)
+        timer_arm(&options->loop->timers, &a->writes, 0);
+    return a;
+}
+
+void ha_app_free(struct ha_app *a)
+{
+    if (!a)
+        return;
+    ha_free(a->ha);
+    zk_coordinator_free(a->zookeeper);
+    peer_link_free(a->peers);
+    ha_journal_close(&a->journal);
+    timer_disarm(&a->options.loop->timers, &a->writes);
+    timer_disarm(&a->options.loop->timers, &a->again);
+    timer_disarm(&a->options.loop->timers, &a->stopped);
+    buf_fini(&a->gmq);
+    buf_fini(&a->http);
+    buf_fini(&a->peer);
+    free(a);
+}
+
+/* ---- its life ---- */
+
+void ha_app_start(struct ha_app *a)
+{
+    if (a->ha)
+        ha_start(a->ha);
+    else
+        lead_alone(a);
+}
+
+/* From inside ha's tick: what follows is done in a turn of its own. */
+static void on_ha_stopped(void *arg)
+{
+    struct ha_app *a = arg;
+
+    timer_arm(&a->options.loop->timers, &a->stopped, 0);
+}
+
+void ha_app_stop(struct ha_app *a, void (*on_stopped)(void *arg), void *arg)
+{
+    a->on_stopped = on_stopped;
+    a->stopped_arg = arg;
+    timer_disarm(&a->options.loop->timers, &a->again);
+    if (a->ha)
+        ha_stop(a->ha, on_ha_stopped, a);
+    else
+        on_ha_stopped(a);
+}
+
+void ha_app_store_is(struct ha_app *a, bool is_up)
+{
+    if (a->ha)
+        ha_store_is(a->ha, is_up);
+}
+
+bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
+{
+    struct ha_status status;
+
+    _Static_assert(TOKEN_TEXT_LEN <= OP_TOKEN_MAX, "a token is one of the store's");
+    adoption->token[0] = '\0';
+    if (a->ha) {
+        ha_status(a->ha, &status);
+        if (token_is_none(&status.leader_token))
+            return false;
+        token_print(&status.leader_token, adoption->token);
+    }
+    queue_adopt(a->options.queue, adoption);
+    return true;
+}
+
+struct ha *ha_app_ha(struct ha_app *a)
+{
+    return a->ha;
+}
+
+struct coord_credentials ha_app_session(const struct ha_app *a)
+{
+    static const struct coord_credentials none;
+    const struct coordinator *zookeeper = a ? a->zookeeper : NULL;
+
+    if (!zookeeper || (zookeeper->session != COORD_SESSION_CONNECTED &&
+                       zookeeper->session != COORD_SESSION_CONNECTING))
+        return none;
+    return zookeeper->credentials;
+}
+
+const struct coordinator *ha_app_coordinator(const struct ha_app *a)
+{
+    return a->zookeeper;
+}
+
+unsigned ha_app_peers_up(const struct ha_app *a)
+{
+    return a->peers ? peer_link_up_count(a->peers) : 0;
+}

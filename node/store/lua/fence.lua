@@ -1,0 +1,19 @@
+-- fence: asserts the caller's token on the bucket.
+--
+-- KEYS   f
+-- ARGV   1: it is right even where f has one of another ensemble; the token
+-- answer code, now, wait (always -1)
+-- USES   now
+--
+-- Taking over from another ensemble is an operator's decision: of two ensembles nobody else knows
+-- which is right. Taken over by a standalone node, f goes.
+
+local f = KEYS[1]
+if ARGV[1] == '1' then
+    local kept, mine = call('GET', f), ARGV[2]
+    if kept and sub(kept, 1, 33) ~= sub(mine, 1, 33) then
+        call('DEL', f)
+    end
+end
+-- HERE fenced
+return {OK, now, -1}

@@ -1,0 +1,13 @@
+-- Who may run this? The last key is f, the last argument the caller's token: '' of a standalone
+-- node, else ensemble ':' epoch, in digits of fixed width (ha/token.h). FENCED, with what f has,
+-- where that is higher or of another ensemble; '' is lower than any. What is higher is kept.
+local seen, token = call('GET', KEYS[#KEYS]) or '', ARGV[#ARGV]
+if seen ~= token then
+    -- HERE precedes
+    if token == '' or seen ~= '' and (sub(token, 1, 33) ~= sub(seen, 1, 33) or precedes(token, seen)) then
+        local FENCED = 7
+        return {FENCED, now, -1, seen}
+    end
+    call('PERSIST', KEYS[#KEYS]) -- even if Redis is full
+    call('SET', KEYS[#KEYS], token)
+end
