@@ -95,7 +95,10 @@ static void on_store_down(void *arg)
 
 static void on_role(void *arg, const struct role *role, enum role_state before)
 {
-    app_tell_session(arg);
+    struct app *a = arg;
+
+    app_tell_session(a);
+    app_cluster_tell(a->hooks, role, before);
 }
 
 /* The set-up of the cluster: it was said to people by who found it out. */
@@ -222,6 +225,7 @@ static void open_protocols(struct app *a)
                                    .why_not_ready = why_not_ready,
                                    .read_store = read_store,
                                    .read_protocols = read_protocols,
+                                   .cluster = &a->cluster.port,
                                    .arg = a};
     if (a->options->gmq_fd >= 0)
         a->gmq = gmq_new(&gmq, a->loop, a->queue, a->options->gmq_fd);
@@ -245,7 +249,10 @@ static void join_cluster(struct app *a)
         .arg = a,
     };
 
+    a->hooks = hooks_new(a->loop, a->conf->ha.hook, a->conf->node.id, HOOKS_TIMEOUT_MS);
     a->ha = ha_app_new(&options);
+    app_cluster_init(&a->cluster, a->ha, &a->loop->timers, a->conf->node.id,
+                     a->conf->ha.session_ms);
     ha_app_start(a->ha);
 }
 
@@ -268,6 +275,7 @@ static void release(struct app *a)
     gmq_free(a->gmq);
     http_free(a->http);
     ha_app_free(a->ha);
+    hooks_free(a->hooks);
     queue_free(a->queue);
     redis_store_free(a->store);
     event_free(a->on_term);

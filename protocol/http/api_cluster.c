@@ -21,15 +21,13 @@ static const struct http_cluster *cluster_of(const struct exchange *x)
 void api_cluster(struct exchange *x)
 {
     const struct http_node *node = &x->http->options.node;
-    struct http_cluster_status status;
+    struct http_cluster_status room;
+    const struct http_cluster_status *status = http_cluster_read(x->http, &room);
     struct cluster_report report;
     struct buf json = BUF_INIT;
 
-    if (node->cluster)
-        node->cluster->read(node->cluster->arg, &status);
-    cluster_check(node->cluster ? &status : NULL, &report);
-    cluster_add_page(&json, node->name ? node->name : "", node->cluster ? &status : NULL,
-                     &report);
+    cluster_check(status, &report);
+    cluster_add_page(&json, node->name ? node->name : "", status, &report);
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);
 }

@@ -97,7 +97,8 @@ struct http_cluster_command {
 
 /* Called in the loop. What status points to is borrowed until the loop turns. */
 struct http_cluster {
-    void (*read)(void *arg, struct http_cluster_status *status);
+    /* False: the node is alone, and leads. */
+    bool (*read)(void *arg, struct http_cluster_status *status);
     /* on_done comes once, never from inside. */
     void (*submit)(void *arg, struct http_cluster_command *command);
     void *arg;

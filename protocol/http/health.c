@@ -41,24 +41,18 @@ static void reply_by_role(struct exchange *x, const char *role, bool is_so)
 
 void health_leader(struct exchange *x)
 {
-    const struct http_cluster *cluster = x->http->options.node.cluster;
-    struct http_cluster_status status = {.may_act = true};
+    struct http_cluster_status room;
+    const struct http_cluster_status *status = http_cluster_read(x->http, &room);
 
-    if (!expect_ready(x))
-        return;
-    if (cluster)
-        cluster->read(cluster->arg, &status);
-    reply_by_role(x, "leader", status.may_act);
+    if (expect_ready(x))
+        reply_by_role(x, "leader", !status || status->may_act);
 }
 
 void health_standby(struct exchange *x)
 {
-    const struct http_cluster *cluster = x->http->options.node.cluster;
-    struct http_cluster_status status = {.role = "leader"};
+    struct http_cluster_status room;
+    const struct http_cluster_status *status = http_cluster_read(x->http, &room);
 
-    if (!expect_ready(x))
-        return;
-    if (cluster)
-        cluster->read(cluster->arg, &status);
-    reply_by_role(x, "standby", !strcmp(status.role, "standby"));
+    if (expect_ready(x))
+        reply_by_role(x, "standby", status && !strcmp(status->role, "standby"));
 }

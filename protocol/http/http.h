@@ -74,7 +74,7 @@ struct http_node {
     void (*read_store)(void *arg, struct http_store_numbers *numbers);
     /* `numbers` has room for HTTP_PROTOCOLS_MAX; returns how many there are. */
     unsigned (*read_protocols)(void *arg, struct http_protocol_numbers *numbers);
-    const struct http_cluster *cluster; /* borrowed; NULL: the node is alone, and leads */
+    const struct http_cluster *cluster; /* borrowed; NULL: there is none */
     void *arg;
 };
 

@@ -76,16 +76,14 @@ static void add_work(struct buf *out, const struct http *h)
 
 void status_get(struct exchange *x)
 {
-    const struct http_cluster *cluster = x->http->options.node.cluster;
-    struct http_cluster_status status = {.role = "leader"};
+    struct http_cluster_status room;
+    const struct http_cluster_status *cluster = http_cluster_read(x->http, &room);
     struct buf json = BUF_INIT;
 
-    if (cluster)
-        cluster->read(cluster->arg, &status);
-    add_node(&json, x->http, status.role);
+    add_node(&json, x->http, cluster ? cluster->role : "leader");
     if (cluster) {
         buf_add_text(&json, ",\"cluster\":");
-        cluster_add_summary(&json, &status);
+        cluster_add_summary(&json, cluster);
     }
     add_store(&json, &x->http->options.node);
     add_work(&json, x->http);
