@@ -73,6 +73,14 @@ static void on_waiting(struct timer *timer)
 
 /* ---- what the store and HTTP want to know ---- */
 
+/* Store, cluster and configuration fit: from now on what does not is something passing, and the
+ * warden goes on however the worker ends. */
+static void settle(struct app *a)
+{
+    if (a->has_been_up && (a->has_joined || !ha_app_ha(a->ha)))
+        channel_send(a->options->channel_fd, CHANNEL_STORE_UP);
+}
+
 static void on_store_up(void *arg)
 {
     struct app *a = arg;
@@ -82,7 +90,7 @@ static void on_store_up(void *arg)
         return;
     a->has_been_up = true;
     timer_disarm(&a->loop->timers, &a->waiting);
-    channel_send(a->options->channel_fd, CHANNEL_STORE_UP);
+    settle(a);
     say_up(a);
 }
 
@@ -98,6 +106,10 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
     struct app *a = arg;
 
     app_tell_session(a);
+    if (!a->has_joined && role->state != ROLE_OFFLINE) {
+        a->has_joined = true;
+        settle(a);
+    }
     app_cluster_tell(a->hooks, role, before);
 }
 

@@ -7,6 +7,10 @@
 #include "node/ha_app.h"
 #include "node/queue/queue.h"
 
+#define FENCED_ALONE                                                                 \
+    "a cluster's leader moves the jobs of this Redis; set ha.mode: standby and the " \
+    "cluster's ha.zookeeper, or, where that cluster is gone for good: dueqctl fence adopt"
+
 /* ---- how it is ---- */
 
 static int64_t now_boot_ms(void)
@@ -97,8 +101,11 @@ static bool read_status(void *arg, struct http_cluster_status *to)
     struct app_cluster *c = arg;
     const struct ha_status *s = &c->status;
 
-    if (!ha_app_ha(c->ha))
+    if (!ha_app_ha(c->ha)) {
+        to->may_act = !ha_app_is_fenced_alone(c->ha);
+        to->refused = to->may_act ? "" : FENCED_ALONE;
         return false;
+    }
     ha_status(ha_app_ha(c->ha), &c->status);
     *to = (struct http_cluster_status){
         .node = c->node,

@@ -49,6 +49,7 @@ struct app {
     int exit_code;
 
     bool has_been_up;     /* the store, with this worker */
+    bool has_joined;      /* the cluster, the same */
     struct timer waiting; /* until then: a word from time to time */
     char why[320];        /* the answer to "why are you not ready?" */
 

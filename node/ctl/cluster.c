@@ -11,7 +11,7 @@ static const char *advice_for(const struct failure *failure)
     if (!strcmp(failure->code, "not_found"))
         return "'dueqctl nodes' lists those that there are.";
     if (!strcmp(failure->code, "wrong_state") || !strcmp(failure->code, "unavailable"))
-        return "'dueqctl check' says what is missing.";
+        return "'dueqctl nodes' and 'dueqctl check' show how things are.";
     if (!strcmp(failure->code, "unknown"))
         return "'dueqctl nodes' and 'dueqctl history' show whether it did; to repeat it is "
                "safe.";

@@ -81,7 +81,7 @@ static enum ctl_exit run_forget(struct ctl *ctl, const struct arguments *argumen
 {
     const char *node = arguments->words[0];
     enum ctl_exit end =
-        cluster_wish(ctl, node, "/v1/cluster/forget", json_pack("{s:s}", "node", node));
+        cluster_wish(ctl, "forget", "/v1/cluster/forget", json_pack("{s:s}", "node", node));
 
     if (end == CTL_DONE)
         print_done(ctl, node, "forgotten");

@@ -87,7 +87,10 @@ static void print_alone(const struct ctl *ctl, const json_t *page)
                                        json_object_get(page, "node"), "leader_epoch", "paused",
                                        0, "nodes"));
     else
-        output_done(output_text(page, "node").at, "is alone, and leads");
+        output_done(output_text(page, "node").at, output_text(page, "refused").len
+                                                      ? "is alone, and moves nothing"
+                                                      : "is alone, and leads");
+    cluster_warn(page);
 }
 
 static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)

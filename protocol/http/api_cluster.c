@@ -27,7 +27,7 @@ void api_cluster(struct exchange *x)
     struct buf json = BUF_INIT;
 
     cluster_check(status, &report);
-    cluster_add_page(&json, node->name ? node->name : "", status, &report);
+    cluster_add_page(&json, node->name ? node->name : "", &room, !status, &report);
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);
 }

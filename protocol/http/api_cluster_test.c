@@ -165,7 +165,10 @@ static void a_node_alone_says_so(void **state)
     pair->is_alone = true;
     reply = call(f, "GET", "/v1/cluster", NULL);
     assert_starts(json_of(reply), "{\"mode\":\"standalone\",\"node\":\"a\",\"role\":\"leader\","
-                                  "\"can_fail_over\":false,");
+                                  "\"refused\":null,\"can_fail_over\":false,");
+    pair->status = (struct http_cluster_status){.refused = "fenced"};
+    assert_member(call(f, "GET", "/v1/cluster", NULL), "\"refused\":\"fenced\"");
+    assert_error(call(f, "GET", "/health/leader", NULL), 503, "not_ready");
     f->http->options.node.cluster = NULL;
     reply = call(f, "POST", "/v1/cluster/switchover", NULL);
     assert_error(reply, 409, "wrong_state");

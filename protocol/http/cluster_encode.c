@@ -159,11 +159,11 @@ static void add_report(struct buf *out, const struct cluster_report *report)
 }
 
 void cluster_add_page(struct buf *out, const char *node, const struct http_cluster_status *s,
-                      const struct cluster_report *report)
+                      bool is_alone, const struct cluster_report *report)
 {
-    buf_printf(out, "{\"mode\":\"%s\",\"node\":", s ? "standby" : "standalone");
+    buf_printf(out, "{\"mode\":\"%s\",\"node\":", is_alone ? "standalone" : "standby");
     json_add_text(out, bytes_of_text(node));
-    if (s) {
+    if (!is_alone) {
         add_role(out, s);
         add_lead(out, s);
         add_zookeeper(out, s);
@@ -172,6 +172,7 @@ void cluster_add_page(struct buf *out, const char *node, const struct http_clust
         add_counters(out, s);
     } else {
         add_text(out, "role", "leader");
+        add_text(out, "refused", s->refused);
     }
     add_report(out, report);
     buf_add_char(out, '}');

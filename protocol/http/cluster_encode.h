@@ -6,9 +6,9 @@
 #include "protocol/http/cluster.h"
 #include "protocol/http/cluster_check.h"
 
-/* The page of GET /v1/cluster. `s` may be NULL: this node, called `node`, is alone. */
+/* The page of GET /v1/cluster. Of a node that `is_alone` only `refused` is looked at. */
 void cluster_add_page(struct buf *out, const char *node, const struct http_cluster_status *s,
-                      const struct cluster_report *report);
+                      bool is_alone, const struct cluster_report *report);
 
 /* The few facts that /v1/status tells. */
 void cluster_add_summary(struct buf *out, const struct http_cluster_status *s);

@@ -41,11 +41,11 @@ static void reply_by_role(struct exchange *x, const char *role, bool is_so)
 
 void health_leader(struct exchange *x)
 {
-    struct http_cluster_status room;
-    const struct http_cluster_status *status = http_cluster_read(x->http, &room);
+    struct http_cluster_status status;
 
+    http_cluster_read(x->http, &status);
     if (expect_ready(x))
-        reply_by_role(x, "leader", !status || status->may_act);
+        reply_by_role(x, "leader", status.may_act);
 }
 
 void health_standby(struct exchange *x)

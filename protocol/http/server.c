@@ -164,5 +164,6 @@ const struct http_cluster_status *http_cluster_read(const struct http *h,
 {
     const struct http_cluster *cluster = h->options.node.cluster;
 
+    *room = (struct http_cluster_status){.may_act = true, .refused = ""};
     return cluster && cluster->read(cluster->arg, room) ? room : NULL;
 }
