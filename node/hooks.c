@@ -50,8 +50,6 @@ struct hooks {
     unsigned lines;
 };
 
-extern char **environ;
-
 static void run_next(struct hooks *h);
 
 static char *copy_of(const char *text)

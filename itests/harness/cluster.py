@@ -110,6 +110,7 @@ class Cluster:
         def all_are():
             rows = {row["name"]: row for row in self.page()["nodes"]}
             return all(name in rows and rows[name]["here"] and rows[name]["member"]
+                       and rows[name]["store_up"]
                        for name in names)
 
         wait_until(all_are, f"{names} are members")
