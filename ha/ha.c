@@ -86,8 +86,8 @@ static void stop_tick(struct ha *ha)
         ha->is_left = true;
         peers_leave(ha->peers);
         coordinator_close(ha->site.coordinator);
-        ha_commands_end(ha);
     }
+    ha_commands_end(ha); /* one may come until the ports are closed */
     if (ha->site.in_flight > 0 || !ha->on_stopped)
         return;
     void (*on_stopped)(void *) = ha->on_stopped;

@@ -183,6 +183,7 @@ static int spawn(struct hooks *h, int output)
 
     sigemptyset(&none);
     sigfillset(&all);
+    sigdelset(&all, SIGPIPE); /* stays ignored: one that outlives the node prints in vain */
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);

@@ -42,8 +42,7 @@ def others(name):
 
 
 def settled(cluster):
-    """The leader's name, once all nodes see it, and none is within the pause of one who has just given
-    the lead away."""
+    """The leader's name, once all nodes see it."""
     name = cluster.wait_leader()
     wait_until(lambda: all(cluster.page(each)["leader"] == name for each in NAMES), "all see it")
     return name
