@@ -10,6 +10,7 @@ struct sim_fault {
     struct timer pulse;
     unsigned a, b; /* nodes or servers; b: another one */
     unsigned mode; /* by the dice */
+    enum sim_scope scope;
     struct coord_credentials dead;
 };
 
@@ -117,6 +118,8 @@ static void cut_from_zookeeper(struct sim_fault *f)
               : f->mode == 1 ? ", one way in"
                              : "");
     sim_client_hold(&node_of(f)->zk, f->mode != 1, f->mode != 0);
+    if (f->mode == 1)
+        f->scope = SIM_SCOPE_DEAF;
 }
 
 static void join_zookeeper(struct sim_fault *f)
@@ -141,11 +144,23 @@ static void break_connection(struct sim_fault *f)
     sim_arm(timers, &f->pulse, 0);
 }
 
-static void slow(struct sim_fault *f)
+/* A round trip of T/8 leaves a lease; with much more there is none, and as long as the session
+ * lives nobody else can have one: see doc/ha.md. */
+static void slow_by(struct sim_fault *f, int64_t most_ms)
 {
-    node_of(f)->zk.slow_ms = sim_between(20, SIM_T / 3);
+    node_of(f)->zk.slow_ms = sim_between(10, most_ms);
     sim_trace("%s: %lld ms from ZooKeeper", node_of(f)->name,
               (long long)node_of(f)->zk.slow_ms);
+}
+
+static void slow(struct sim_fault *f)
+{
+    slow_by(f, SIM_T / 16);
+}
+
+static void very_slow(struct sim_fault *f)
+{
+    slow_by(f, SIM_T / 3);
 }
 
 static void quick(struct sim_fault *f)
@@ -388,6 +403,7 @@ static const struct kind kinds[] = {
     {"cut from zk", NODE, 10, 3 * T, cut_from_zookeeper, join_zookeeper, NULL, false},
     {"breaks", NODE, 10, 2 * T, break_connection, nothing, on_break, false},
     {"slow zk", NODE, T, 4 * T, slow, quick, NULL, false},
+    {"very slow zk", ALL, T, 4 * T, very_slow, quick, NULL, false},
     {"cut from peers", NODE, 10, 2 * T, cut_from_peers, join_peers, NULL, false},
     {"reset peers", NODE, 10, 2 * T, reset_peers, join_zookeeper, NULL, false},
     {"cut off", NODE, 10, 3 * T, cut_off, join, NULL, false},
@@ -457,10 +473,11 @@ int64_t sim_fault_begin(enum sim_scope *scope)
     timer_init(&f->pulse, f->kind->on_pulse ? f->kind->on_pulse : on_end);
     list_append(&on, &f->link);
     count++;
-    *scope = f->kind->scope;
+    f->scope = f->kind->scope;
     sim_trace("fault: %s, %lld ms", f->kind->name, (long long)length);
     sim_arm(timers, &f->end, length);
     f->kind->begin(f);
+    *scope = f->scope;
     return sim_now + length;
 }
 

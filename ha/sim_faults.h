@@ -7,6 +7,7 @@
 /* What a fault leaves untouched, and so what may be expected while it lasts. */
 enum sim_scope {
     SIM_SCOPE_NODE,   /* one node, or what connects it: the others go on */
+    SIM_SCOPE_DEAF,   /* as that, but ZooKeeper hears it until it gives its connection up */
     SIM_SCOPE_SERVER, /* one server: ZooKeeper goes on, after a while */
     SIM_SCOPE_ALL,    /* ZooKeeper is away */
 };

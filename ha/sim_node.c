@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ha/ha_state.h" /* to let a process die without a good-bye */
 #include "ha/sim_judge.h"
 
 #define SCAN_MS 100
@@ -155,6 +156,7 @@ void sim_node_kill(unsigned i)
     sim_peers_fini(&n->peers);
     n->zk.zk.client.state = FAKE_LINK_MUTE;
     coordinator_close(&n->zk.zk.base);
+    ha_commands_end(n->ha);
     timers_run(&n->timers, sim_now);
     ha_free(n->ha);
     n->ha = NULL;

@@ -135,10 +135,10 @@ static void one_fault(void)
     run(2 * SIM_T);
     if (sim_judge_leads() > leads + 1)
         sim_fail("%u leaders by one fault", sim_judge_leads() - leads);
-    if (scope != SIM_SCOPE_NODE)
-        return;
-    longest(&result.longest_ms, sim_judge_longest_ms());
-    if (sim_judge_longest_ms() > ONE_GONE_MS)
+    if (scope == SIM_SCOPE_NODE)
+        longest(&result.longest_ms, sim_judge_longest_ms());
+    if ((scope == SIM_SCOPE_NODE && sim_judge_longest_ms() > ONE_GONE_MS) ||
+        (scope == SIM_SCOPE_DEAF && sim_judge_longest_ms() > ONE_GONE_MS + SIM_T * 2 / 3))
         sim_fail("%lld ms without a leader by a fault of one node",
                  (long long)sim_judge_longest_ms());
 }
