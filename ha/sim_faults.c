@@ -41,6 +41,14 @@ static struct sim_node *node_of(const struct sim_fault *f)
 
 /* ---- processes ---- */
 
+/* A fault within a fault. */
+static void restart(unsigned node)
+{
+    count++;
+    sim_node_kill(node);
+    sim_node_start(node);
+}
+
 static void freeze(struct sim_fault *f)
 {
     sim_node_freeze(f->a, true);
@@ -348,12 +356,43 @@ static void on_restart(struct timer *timer)
 {
     struct sim_fault *f = CONTAINER_OF(timer, struct sim_fault, pulse);
 
-    sim_node_kill(f->a);
-    sim_node_start(f->a);
+    restart(f->a);
     find_quorum(f);
 }
 
-/* A leader that is cut from ZooKeeper alone while the others have it: they must not agree. */
+/* No node reaches ZooKeeper, all reach each other; then one after the other gets there again,
+ * and sessions have ended meanwhile: when failsafe has to be right. */
+static void hold_all(bool is_held)
+{
+    for (unsigned i = 0; i < SIM_NODES; i++) {
+        if (sim_nodes[i].ha)
+            sim_client_hold(&sim_nodes[i].zk, is_held, is_held);
+    }
+}
+
+static void cut_all(struct sim_fault *f)
+{
+    hold_all(true);
+    sim_arm(timers, &f->pulse, sim_between(SIM_T / 2, 2 * SIM_T));
+}
+
+static void join_all(struct sim_fault *f)
+{
+    hold_all(false);
+}
+
+static void on_join_one(struct timer *timer)
+{
+    struct sim_fault *f = CONTAINER_OF(timer, struct sim_fault, pulse);
+    unsigned i = sim_below(SIM_NODES);
+
+    if (f->mode == 0 && sim_chance(50))
+        restart(i);
+    sim_trace("%s: reaches ZooKeeper", sim_nodes[i].name);
+    if (sim_nodes[i].ha)
+        sim_client_hold(&sim_nodes[i].zk, false, false);
+    sim_arm(timers, timer, sim_between(0, SIM_T));
+}
 
 /* ---- operators ---- */
 
@@ -418,6 +457,7 @@ static const struct kind kinds[] = {
     {"server stutters", SERVER, T, 4 * T, freeze_server, thaw_server, on_server_stutter, true},
     {"no quorum", ALL, 10, 4 * T, lose_quorum, find_quorum, NULL, true},
     {"no quorum, restart", ALL, T, 3 * T, lose_quorum_and_restart, find_quorum, on_restart, true},
+    {"no way to zk", ALL, T, 5 * T, cut_all, join_all, on_join_one, false},
     {"kill all", ALL, 30, T, kill_all, start_all, NULL, false},
 };
 
