@@ -373,6 +373,10 @@ static void hold_all(bool is_held)
 static void cut_all(struct sim_fault *f)
 {
     hold_all(true);
+    for (unsigned i = 0; i < SIM_NODES && f->mode != 1; i++) {
+        if (sim_node_runs(&sim_nodes[i])) /* they notice at once */
+            sim_client_break(&sim_nodes[i].zk, sim_chance(50));
+    }
     sim_arm(timers, &f->pulse, sim_between(SIM_T / 2, 2 * SIM_T));
 }
 

@@ -117,6 +117,19 @@ static void longest(int64_t *most, int64_t ms)
         *most = ms;
 }
 
+/* All faults are over, and ZooKeeper has found together. */
+static void await_back(void)
+{
+    int64_t limit = sim_now + (SIM_SYNC_TICKS + 3) * SIM_TICK;
+
+    while (!sim_has_failed() && !sim_zk_is_whole()) {
+        run(10);
+        if (sim_now > limit)
+            sim_fail("ZooKeeper does not find together");
+    }
+    longest(&result.back_ms, await_leader(ONE_GONE_MS, "all was mended"));
+}
+
 /* ---- a single fault, and calm before and after it ---- */
 
 static void one_fault(void)
@@ -131,7 +144,7 @@ static void one_fault(void)
     end_ms = sim_fault_begin(&scope);
     run_to(end_ms + 1);
     sim_faults_end();
-    longest(&result.back_ms, await_leader(ONE_GONE_MS + 500, "a single fault"));
+    await_back();
     run(2 * SIM_T);
     if (sim_judge_leads() - leads > sim_fault_count() - faults)
         sim_fail("%u leaders by one fault", sim_judge_leads() - leads);
@@ -160,7 +173,7 @@ static void storm(void)
     timer_disarm(&world, &next_fault);
     sim_trace("all is mended");
     sim_faults_end();
-    longest(&result.back_ms, await_leader(3 * SIM_T, "all was mended"));
+    await_back();
 }
 
 /* ---- a run ---- */

@@ -573,6 +573,17 @@ int sim_zk_leader(void)
     return -1;
 }
 
+bool sim_zk_is_whole(void)
+{
+    int leader = sim_zk_leader();
+    unsigned following = 0;
+
+    for (unsigned i = 0; leader >= 0 && i < SIM_SERVERS; i++)
+        following += sim_zk.servers[i].leader == &sim_zk.servers[leader] &&
+                     !sim_zk.servers[i].is_frozen;
+    return following == SIM_SERVERS - 1;
+}
+
 void sim_zk_end_session(const struct coord_credentials *who)
 {
     int leader = sim_zk_leader();

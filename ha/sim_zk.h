@@ -134,7 +134,8 @@ void sim_zk_freeze(unsigned server, bool is_frozen);
 void sim_zk_kill(unsigned server); /* its log stays */
 void sim_zk_restart(unsigned server);
 void sim_zk_hold(unsigned from, unsigned to, bool is_held);
-int sim_zk_leader(void); /* one that leads and is not frozen; -1 */
+int sim_zk_leader(void);    /* one that leads and is not frozen; -1 */
+bool sim_zk_is_whole(void); /* one leads, and both others follow it */
 
 void sim_client_init(struct sim_client *c, struct timers *timers, int64_t session_ms);
 void sim_client_hold(struct sim_client *c, bool out, bool in);
