@@ -125,7 +125,7 @@ static void tells_all_mistakes_at_once_each_with_its_place(void **state)
         "c.yaml:6:3: store.buckets: is given twice; first in line 3\n"
         "c.yaml:8:10: log.level: expected one of debug, info, warn, error, got a list\n"
         "c.yaml:9:12: log.modules: expected levels by module, such as "
-        "\"scanner=debug,gmq=warn\", out of app, conf, gmq, http, libevent, log, queue, "
+        "\"scanner=debug,gmq=warn\", out of app, conf, gmq, ha, http, libevent, log, queue, "
         "reconciler, redis, "
         "redis-server, scanner, waiters, warden, got \"a=b\"\n"
         "c.yaml:10:10: log.format: has no value; leave the key out for its default, or write "

@@ -43,7 +43,7 @@ struct fake_client {
     struct fake_ensemble *ensemble;
     struct fake_wire up, down;
     enum fake_link state;
-    /* The newest connections of which something was lost: nothing that was sent later arrives. */
+    /* The newest connections of which something was lost: nothing sent later arrives. */
     unsigned broken_out, broken_in;
 };
 

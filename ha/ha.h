@@ -111,7 +111,7 @@ void ha_drained(struct ha *ha);
 /* Redis refused a script because it has seen `seen`: it may not act from this moment on, steps
  * down, gives the lead away, and will not stand again with a lower epoch. Of another ensemble:
  * no node of this one could do better, so it keeps the leader's znode, says what to do
- * (ha_status's `refused`) and leads again after HA_FENCED_AGAIN_MS to see whether it was done. */
+ * (ha_status's `refused`), and leads again after HA_FENCED_AGAIN_MS to see if it was done. */
 void ha_fenced(struct ha *ha, const struct token *seen);
 
 /* ---- operators ---- */

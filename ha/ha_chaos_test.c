@@ -14,7 +14,7 @@
 
 #include "ha/ha_fixture.h"
 
-#define SEEDS  60
+#define SEEDS  15
 #define FAULTS 40
 
 static uint64_t seed, dice;

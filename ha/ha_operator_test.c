@@ -160,20 +160,27 @@ static void one_that_does_not_answer_is_deposed_and_its_lease_awaited(void **sta
     assert_int_equal(role_of(old), ROLE_STANDBY);
 }
 
+static bool is_lease_new(void)
+{
+    return status_of(old).lease_left_ms > T * 44 / 100;
+}
+
 /* The one by force dies while it waits. Who comes after it must wait as well, because the first
  * leader's lease may still run; run() sees to it that no two act. */
 static void who_follows_one_by_force_that_died_waits_too(void **state)
 {
-    for (int64_t after = T / 3; after < T; after += 50) {
+    for (int64_t after = T / 3; after < T / 2; after += 10) {
         struct coord_credentials dead;
 
         setup(state);
+        await(is_lease_new, T);
         fake_coordinator_link(&nodes[old].zk, FAKE_LINK_MUTE); /* leads on, with its lease */
         assert_int_equal(command(next, HA_FAILOVER, nodes[next].name), STATUS_OK);
         run(after);
         dead = nodes[next].told;
         node_kill(next);
         nodes[third].peers.on_death(&nodes[third].peers, nodes[next].name, &dead);
+        assert_int_equal(command(third, HA_FAILOVER, nodes[third].name), STATUS_OK);
         await(has_another_leader, 3 * T);
         world_teardown(state);
     }

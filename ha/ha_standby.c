@@ -115,7 +115,8 @@ static bool is_another_wanted(const struct ha *ha, int64_t now)
 static bool is_able(const struct ha *ha, int64_t now)
 {
     return knows_all(ha) && ha->membership.is_registered && ha->store_up && !ha->is_stopping &&
-           ha->view.ensemble[0] && ha->election.state == ELECTION_NONE && !ha->lead.is_mine &&
+           ha->view.ensemble[0] && ha->election.state == ELECTION_NONE &&
+           !ha->election.ask.is_in_flight && !ha->lead.is_mine &&
            now >= ha->election.retry_boot_ms && view_is_member(&ha->view, ha->options.node);
 }
 
