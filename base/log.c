@@ -36,6 +36,7 @@ const char *const log_modules[] = {
     "scanner",      /* moving what is due */
     "waiters",      /* consumers that wait */
     "warden",       /* processes: started, watched, stopped */
+    "zookeeper",    /* our sessions */
     NULL,
 };
 

@@ -37,16 +37,17 @@ LAYERS = {
 }
 
 # Tests and fuzzers may also use the fakes.
-TEST_FILES = ["**_test.c", "**_fuzz.c", "**_fixture.c", "**_fixture.h", "node/store/contract*"]
+TEST_FILES = ["**_test.c", "**_fuzz.c", "**_fixture.c", "**_fixture.h", "node/store/contract*",
+              "ha/coordinator_contract*"]
 TEST_MAY = ["node/store/memory_store.h", "node/store/redis_fixture.h", "node/store/store.h"]
 
 # foreign header: the files that may include it.
 LIBRARIES = {
     "hiredis/**": ["node/store/redis_*", "node/store/reply*", "node/store/*_redis.c",
                    "itests/bench/**"],
-    "event2/**": ["base/loop.c", "protocol/**", "node/store/redis_events.c", "node/app*",
-                  "itests/bench/**", *TEST_FILES],
-    "zookeeper/**": ["ha/*"],
+    "event2/**": ["base/loop.c", "ha/resolve.c", "ha/zk_pump.c", "protocol/**",
+                  "node/store/redis_events.c", "node/app*", "itests/bench/**", *TEST_FILES],
+    "zookeeper/**": ["ha/zk_*"],
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**", "node/ctl/**"],
     "curl/**": ["node/ctl/client.c"],

@@ -3,7 +3,7 @@
 build_packages=(
     build-essential cmake ninja-build pkg-config
     libcmocka-dev libcurl4-openssl-dev libevent-dev libhiredis-dev libjansson-dev libmnl-dev
-    libyaml-dev uthash-dev
+    libyaml-dev libzookeeper-st-dev uthash-dev
 )
 run_packages=(redis-server redis-tools python3 curl)
 test_packages=(

@@ -96,7 +96,9 @@ struct coord_change {
 /* A call. The caller embeds it. */
 struct coord_call {
     const char *path; /* read and list */
-    bool watches;     /* read and list: on_change comes with the next change */
+    /* Read and list: on_change comes with the next change. Of what a read has not found, too;
+     * but a list that ends NO_NODE watches nothing. */
+    bool watches;
     const struct coord_change *changes; /* write */
     unsigned change_count;              /* 1 to COORD_CHANGES_MAX */
     void (*on_done)(struct coord_call *call);
@@ -148,7 +150,8 @@ void coordinator_open(struct coordinator *c);
 
 /* Ends in CLOSED before it returns, without on_session. A session that is CONNECTED is closed
  * with its ephemeral znodes at once; else it is left to expire. May block for some 100 ms:
- * only after acting has ended. */
+ * only after acting has ended. Not from inside any callback of the coordinator or of a call:
+ * from a timer. */
 void coordinator_close(struct coordinator *c);
 
 void coordinator_read(struct coordinator *c, struct coord_call *call);

@@ -30,9 +30,21 @@ static void end_calls(struct fake_coordinator *c, enum coord_status status)
 
 static void tell(struct later *later, struct list *link)
 {
+    struct fake_coordinator *c = CONTAINER_OF(later, struct fake_coordinator, ended);
     struct coord_call *call = CONTAINER_OF(link, struct coord_call, link);
 
+    c->is_inside = true;
     call->on_done(call);
+    c->is_inside = false;
+}
+
+static void tell_session(struct fake_coordinator *c)
+{
+    bool was_inside = c->is_inside;
+
+    c->is_inside = true;
+    c->base.on_session(&c->base);
+    c->is_inside = was_inside;
 }
 
 /* ---- the connection ---- */
@@ -86,7 +98,7 @@ static void lose_connection(struct fake_coordinator *c, const char *why)
     end_calls(c, COORD_UNKNOWN);
     timer_arm(c->timers, &c->retry, RETRY_MS);
     if (was_connected)
-        c->base.on_session(&c->base);
+        tell_session(c);
 }
 
 static void on_retry(struct timer *timer)
@@ -114,7 +126,7 @@ static void end_in(struct fake_coordinator *c, enum coord_session session,
     end_connection(c);
     c->base.session = session;
     end_calls(c, status);
-    c->base.on_session(&c->base);
+    tell_session(c);
 }
 
 /* ---- what the ensemble says ---- */
@@ -164,6 +176,7 @@ static void on_message(struct fake_wire *w, struct fake_message *m)
     struct fake_client *client = CONTAINER_OF(w, struct fake_client, down);
     struct fake_coordinator *c = CONTAINER_OF(client, struct fake_coordinator, client);
 
+    c->is_inside = true;
     if (m->connection == c->connection) {
         if (m->kind != FAKE_CHANGED) /* which says nothing about the way there */
             timer_arm(c->timers, &c->silence, session_ms(c) * 2 / 3);
@@ -180,6 +193,7 @@ static void on_message(struct fake_wire *w, struct fake_message *m)
         else if (m->kind == FAKE_CLOSED)
             lose_connection(c, "connection closed by fake:2181");
     }
+    c->is_inside = false;
     fake_message_free(m);
 }
 
@@ -200,6 +214,7 @@ static void fake_close(struct coordinator *base)
 {
     struct fake_coordinator *c = of(base);
 
+    assert(!c->is_inside);
     if (base->session == COORD_SESSION_CONNECTED)
         fake_client_send(&c->client, message(c, FAKE_BYE));
     end_connection(c);

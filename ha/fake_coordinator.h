@@ -22,6 +22,7 @@ struct fake_coordinator {
     int64_t asked_ms;    /* session timeout */
     unsigned connection; /* one more with each attempt and each end */
     bool is_resumed;     /* this session was connected before */
+    bool is_inside;      /* the user is being called back */
     struct list calls;   /* in flight, in order */
     struct later ended;  /* to be told */
     struct timer ping;
