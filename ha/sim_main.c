@@ -17,9 +17,9 @@ static const char usage[] =
     "usage: ha_simulation [--seed S] [--runs N] [--seconds N] [--trace] [--plant WORD]\n"
     "  --seed S      the first seed (1); each run takes the next one\n"
     "  --runs N      how many (1000)\n"
-    "  --seconds N   as many as it can in that time\n"
+    "  --seconds N   as many as there is time for\n"
     "  --trace       prints all that happens, and debug lines\n"
-    "  --plant WORD  makes a mistake that must be found: then finding it is success\n";
+    "  --plant WORD  makes a mistake that must be found: then finding it is success:\n";
 
 struct options {
     uint64_t seed, runs;
