@@ -8,7 +8,7 @@
 #define TRACE_LINES 400
 #define LINE_MAX    200
 
-int64_t sim_now;
+int64_t sim_now, sim_tick_ms;
 bool sim_is_tracing;
 static uint64_t dice;
 static char lines[TRACE_LINES][LINE_MAX];

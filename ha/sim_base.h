@@ -26,7 +26,6 @@
 
 #define SIM_NODES 3
 #define SIM_T     2000 /* session timeout */
-#define SIM_TICK  500  /* of ZooKeeper */
 
 /* ---- dice ---- */
 
@@ -39,6 +38,7 @@ bool sim_chance(unsigned percent);
 
 /* Milliseconds; the same for all, as CLOCK_BOOTTIME is, but for each node's own beginning. */
 extern int64_t sim_now;
+extern int64_t sim_tick_ms; /* ZooKeeper's, by the seed: T/10 to T/4 */
 
 /* From now on, also where those timers have not been run lately. */
 void sim_arm(struct timers *timers, struct timer *t, int64_t delay_ms);

@@ -10,6 +10,7 @@ struct sim_fault {
     struct timer pulse;
     unsigned a, b; /* nodes or servers; b: another one */
     unsigned mode; /* by the dice */
+    int server;    /* a node's; -1: none */
     enum sim_scope scope;
     struct coord_credentials dead;
 };
@@ -278,56 +279,65 @@ static void restart_server(struct sim_fault *f)
     sim_zk_restart(f->a);
 }
 
-static void hold_links(struct sim_fault *f, bool is_held)
+/* From it, to it, or both. */
+static void hold_links(int server, unsigned mode, bool is_held)
 {
+    unsigned a = (unsigned)server;
+
     for (unsigned i = 0; i < SIM_SERVERS; i++) {
-        if (i == f->a)
+        if (i == a)
             continue;
-        if (f->mode != 0)
-            sim_zk_hold(f->a, i, is_held);
-        if (f->mode != 1)
-            sim_zk_hold(i, f->a, is_held);
+        if (mode != 0)
+            sim_zk_hold(a, i, is_held);
+        if (mode != 1)
+            sim_zk_hold(i, a, is_held);
     }
 }
 
 static void cut_server(struct sim_fault *f)
 {
-    hold_links(f, true);
+    hold_links((int)f->a, f->mode, true);
 }
 
 static void join_server(struct sim_fault *f)
 {
-    hold_links(f, false);
+    hold_links((int)f->a, f->mode, false);
 }
 
-/* The worst moment for a lease: beats come late, and then their server stops. */
-static void slow_and_freeze(struct sim_fault *f)
-{
-    for (unsigned i = 0; i < SIM_NODES; i++) {
-        if (sim_client_server(&sim_nodes[i].zk) == (int)f->a)
-            sim_nodes[i].zk.slow_ms = sim_between(0, SIM_T / 3);
-    }
-    sim_arm(timers, &f->pulse, sim_between(0, SIM_T));
-}
-
-static void on_cut_or_freeze(struct timer *timer)
+/* The worst moment for a lease: a node's beat comes late, and when its server has answered, but
+ * not yet told ZooKeeper's leader of it, that server stops, or its links do. */
+static void on_late_beat(struct timer *timer)
 {
     struct sim_fault *f = CONTAINER_OF(timer, struct sim_fault, pulse);
 
-    if (f->mode < 2)
-        cut_server(f);
+    if (node_of(f)->is_frozen) {
+        thaw(f);
+        sim_arm(timers, timer, sim_between(2, sim_tick_ms / 2));
+        return;
+    }
+    f->server = sim_client_server(&node_of(f)->zk);
+    if (f->server < 0)
+        return;
+    if (f->mode < 3)
+        hold_links(f->server, f->mode, true);
     else
-        freeze_server(f);
+        sim_zk_freeze((unsigned)f->server, true);
 }
 
-static void quick_and_thaw(struct sim_fault *f)
+static void be_late_and_stop(struct sim_fault *f)
 {
-    for (unsigned i = 0; i < SIM_NODES; i++)
-        sim_nodes[i].zk.slow_ms = 0;
-    if (f->mode < 2)
-        join_server(f);
-    else
-        thaw_server(f);
+    f->server = -1;
+    freeze(f);
+    sim_arm(timers, &f->pulse, sim_between(SIM_T / 4, SIM_T * 5 / 8));
+}
+
+static void go_on(struct sim_fault *f)
+{
+    thaw(f);
+    if (f->server < 0)
+        return;
+    hold_links(f->server, f->mode, false);
+    sim_zk_freeze((unsigned)f->server, false);
 }
 
 static void lose_quorum(struct sim_fault *f)
@@ -457,7 +467,7 @@ static const struct kind kinds[] = {
     {"freeze server", SERVER, 10, 3 * T, freeze_server, thaw_server, NULL, true},
     {"kill server", SERVER, 10, 3 * T, kill_server, restart_server, NULL, true},
     {"cut server", SERVER, 10, 3 * T, cut_server, join_server, NULL, true},
-    {"slow and stop", SERVER, T, 3 * T, slow_and_freeze, quick_and_thaw, on_cut_or_freeze, true},
+    {"late beat, server stops", SERVER, T, 3 * T, be_late_and_stop, go_on, on_late_beat, false},
     {"server stutters", SERVER, T, 4 * T, freeze_server, thaw_server, on_server_stutter, true},
     {"no quorum", ALL, 10, 4 * T, lose_quorum, find_quorum, NULL, true},
     {"no quorum, restart", ALL, T, 3 * T, lose_quorum_and_restart, find_quorum, on_restart, true},

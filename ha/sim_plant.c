@@ -67,17 +67,23 @@ void __wrap_ask_write(struct ask *a, const struct coord_change *changes, unsigne
         __real_ask_write(a, changes, count);
 }
 
-int64_t __wrap_write_lease_until(const struct write_lease *l)
+/* Of this lead. */
+static int64_t newest_write(const struct write_lease *l)
 {
     int64_t sent_ms = INT64_MIN;
 
-    if (planted != PLANT_WRITE_LEASE)
-        return __real_write_lease_until(l);
     for (unsigned i = 0; i < l->led.count; i++) {
         if (l->led.kept[i].sent_ms > sent_ms)
             sent_ms = l->led.kept[i].sent_ms;
     }
-    return l->led.count ? sent_ms + l->session_ms * 2 / 3 : INT64_MIN;
+    return sent_ms;
+}
+
+int64_t __wrap_write_lease_until(const struct write_lease *l)
+{
+    if (planted != PLANT_WRITE_LEASE)
+        return __real_write_lease_until(l);
+    return l->led.count ? newest_write(l) + l->session_ms * 2 / 3 : INT64_MIN;
 }
 
 bool __wrap_failsafe_has_promised(const struct failsafe_promise *p, int64_t now_boot_ms)

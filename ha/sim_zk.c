@@ -50,7 +50,7 @@ static void prolong(struct sim_server *leader, struct sim_session *s)
 {
     int64_t end = sim_now + s->timeout_ms;
 
-    s->end_ms = (end / SIM_TICK + 1) * SIM_TICK;
+    s->end_ms = (end / sim_tick_ms + 1) * sim_tick_ms;
 }
 
 /* Somebody was heard. */
@@ -88,7 +88,7 @@ static void end_of_session(struct sim_server *leader, struct sim_session *s)
 
 static void arm_expiry(struct sim_server *leader)
 {
-    sim_arm(&leader->timers, &leader->expiry, SIM_TICK - sim_now % SIM_TICK);
+    sim_arm(&leader->timers, &leader->expiry, sim_tick_ms - sim_now % sim_tick_ms);
 }
 
 static void on_expiry(struct timer *timer)
@@ -307,7 +307,7 @@ static void follow(struct sim_server *s, struct sim_server *leader)
     s->leader = leader;
     s->link = f->link;
     s->heard_ms = sim_now;
-    sim_arm(&s->timers, &s->tick, SIM_TICK / 2);
+    sim_arm(&s->timers, &s->tick, sim_tick_ms / 2);
     sim_trace("zk%u: follows zk%u", s->number, leader->number);
 }
 
@@ -323,7 +323,7 @@ static void lead(struct sim_server *s)
         session->is_ending = false;
         prolong(s, session);
     }
-    sim_arm(&s->timers, &s->tick, SIM_TICK / 2);
+    sim_arm(&s->timers, &s->tick, sim_tick_ms / 2);
     arm_expiry(s);
     sim_trace("zk%u: leads ZooKeeper", s->number);
 }
@@ -371,7 +371,7 @@ static bool has_quorum(const struct sim_server *leader)
 
     for (unsigned f = 0; f < SIM_SERVERS; f++)
         have += is_follower(leader, f) && sim_now < leader->followers[f].heard_ms +
-                                                               SIM_SYNC_TICKS * SIM_TICK;
+                                                               SIM_SYNC_TICKS * sim_tick_ms;
     return 2 * have > SIM_SERVERS;
 }
 
@@ -404,7 +404,7 @@ static void on_election(struct timer *timer)
 static void on_tick(struct timer *timer)
 {
     struct sim_server *s = CONTAINER_OF(timer, struct sim_server, tick);
-    int64_t limit = SIM_SYNC_TICKS * SIM_TICK;
+    int64_t limit = SIM_SYNC_TICKS * sim_tick_ms;
 
     if (s->role == SIM_FOLLOWING && sim_now >= s->heard_ms + limit) {
         give_up(s, "its leader is silent");
@@ -422,7 +422,7 @@ static void on_tick(struct timer *timer)
         else
             to_follower(s, f, sim_note_new(SIM_PING, s->number));
     }
-    sim_arm(&s->timers, timer, SIM_TICK / 2);
+    sim_arm(&s->timers, timer, sim_tick_ms / 2);
 }
 
 /* ---- what arrives ---- */
@@ -515,8 +515,14 @@ void sim_zk_freeze(unsigned server, bool is_frozen)
         return;
     sim_trace("zk%u: %s", server, is_frozen ? "frozen" : "thawed");
     s->is_frozen = is_frozen;
-    if (!is_frozen && s->role == SIM_LEADING && timer_is_armed(&s->expiry))
+    if (is_frozen)
+        return;
+    if (timer_is_armed(&s->expiry))
         sim_arm(&s->timers, &s->expiry, sim_between(0, 40));
+    for (unsigned i = 0; i < SIM_SERVERS; i++) { /* another thread than that of the clients */
+        if (timer_is_armed(&s->from[i].timer))
+            sim_arm(&s->timers, &s->from[i].timer, sim_between(0, 40));
+    }
 }
 
 void sim_zk_kill(unsigned server)

@@ -9,7 +9,8 @@
  *   - only the leader knows when a session ends. A follower notes who was heard and tells so in
  *     its answer to the leader's ping, each half tick; a write that it forwards tells nothing;
  *   - the leader looks for sessions that ended in whole ticks, rounded up; after a freeze it
- *     looks somewhat later than it serves what has queued up;
+ *     looks somewhat later than it serves what has queued up, and a server reads what others
+ *     sent somewhat later than what its clients did: threads have no order;
  *   - who does not hear the other for syncLimit ticks gives up, closes its clients' connections
  *     and looks for a leader anew; until then it goes on answering;
  *   - a new leader gives all sessions a fresh timeout; a session that shows up at another server
