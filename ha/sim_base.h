@@ -1,5 +1,5 @@
-/* What all of the simulation shares: dice that a seed decides, messages between its parts, and a
- * trace of what happened last.
+/* What all of the simulation shares: dice that a seed decides, messages between its parts, and
+ * a trace of what happened last.
  *
  * The simulation runs N nodes (the real ha.c and all under it) in one process and in virtual
  * time, against everything that a bad day can bring, and asserts the promises at every step:
@@ -30,8 +30,8 @@
 /* ---- dice ---- */
 
 void sim_dice_seed(uint64_t seed);
-unsigned sim_below(unsigned limit);         /* 0 to limit - 1 */
-int64_t sim_between(int64_t a, int64_t b);  /* both included */
+unsigned sim_below(unsigned limit);        /* 0 to limit - 1 */
+int64_t sim_between(int64_t a, int64_t b); /* both included */
 bool sim_chance(unsigned percent);
 
 /* ---- time ---- */

@@ -118,6 +118,31 @@ static void start_all(struct sim_fault *f)
         sim_node_start(i);
 }
 
+/* SIGTERM: it gives its lead away, leaves, and its process ends. */
+static void on_stopped(void *arg)
+{
+    struct sim_node *n = arg;
+
+    sim_trace("%s: has stopped", n->name);
+}
+
+static void stop(struct sim_fault *f)
+{
+    if (!sim_node_runs(node_of(f)) || node_of(f)->is_stopping)
+        return;
+    sim_trace("%s: stops", node_of(f)->name);
+    node_of(f)->is_stopping = true;
+    ha_stop(node_of(f)->ha, on_stopped, node_of(f));
+}
+
+static void start_again(struct sim_fault *f)
+{
+    if (!node_of(f)->is_stopping)
+        return;
+    sim_node_kill(f->a);
+    sim_node_start(f->a);
+}
+
 /* ---- a node's links ---- */
 
 static void cut_from_zookeeper(struct sim_fault *f)
@@ -354,7 +379,8 @@ static void find_quorum(struct sim_fault *f)
         sim_zk_restart(i);
 }
 
-/* ZooKeeper is away, and a node that may have promised something is killed, and back at once. */
+/* ZooKeeper is away, and a node that may have promised something is killed, and back at once.
+ */
 static void lose_quorum_and_restart(struct sim_fault *f)
 {
     lose_quorum(f);
@@ -453,6 +479,7 @@ static const struct kind kinds[] = {
     {"kill worker", NODE, 30, 500, kill_worker, start, on_warden, false},
     {"kill both", NODE, 30, 3 * T, kill_both, start, NULL, false},
     {"vanish", NODE, 500, 3 * T, vanish, start, NULL, false},
+    {"stop", NODE, 10, 3 * T, stop, start_again, NULL, false},
     {"cut from zk", NODE, 10, 3 * T, cut_from_zookeeper, join_zookeeper, NULL, false},
     {"breaks", NODE, 10, 2 * T, break_connection, nothing, on_break, false},
     {"slow zk", NODE, T, 4 * T, slow, quick, NULL, false},
@@ -470,7 +497,8 @@ static const struct kind kinds[] = {
     {"late beat, server stops", SERVER, T, 3 * T, be_late_and_stop, go_on, on_late_beat, false},
     {"server stutters", SERVER, T, 4 * T, freeze_server, thaw_server, on_server_stutter, true},
     {"no quorum", ALL, 10, 4 * T, lose_quorum, find_quorum, NULL, true},
-    {"no quorum, restart", ALL, T, 3 * T, lose_quorum_and_restart, find_quorum, on_restart, true},
+    {"no quorum, restart", ALL, T, 3 * T, lose_quorum_and_restart, find_quorum, on_restart,
+     true},
     {"no way to zk", ALL, T, 5 * T, cut_all, join_all, on_join_one, false},
     {"kill all", ALL, 30, T, kill_all, start_all, NULL, false},
 };
@@ -554,6 +582,8 @@ void sim_faults_end(void)
         sim_peers_hold(i, (i + 1) % 3, false);
         sim_store_hold(i, false);
         sim_node_freeze(i, false);
+        if (sim_nodes[i].is_stopping)
+            sim_node_kill(i);
         sim_node_start(i);
         sim_client_hold(&sim_nodes[i].zk, false, false);
         sim_nodes[i].zk.slow_ms = 0;

@@ -60,7 +60,8 @@ void sim_judge_role(const struct sim_node *n, const struct role *role, enum role
     }
 }
 
-/* With a lease nobody else can have had a higher token meanwhile, but the answer may be late. */
+/* With a lease nobody else can have had a higher token meanwhile, but the answer may be late.
+ */
 void sim_judge_fenced(const struct sim_node *n)
 {
     sim_trace("%s: is fenced, epoch %llu", n->name, (unsigned long long)n->token.epoch);

@@ -1,4 +1,5 @@
-/* The simulation's program: see sim_base.h for what it runs, sim_world.c for what it demands. */
+/* The simulation's program: see sim_base.h for what it runs, sim_world.c for what it demands.
+ */
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -39,11 +40,13 @@ static void on_abort(int signal)
 
 static void parse(struct options *o, int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"seed", required_argument, NULL, 's'},  {"runs", required_argument, NULL, 'n'},
-        {"seconds", required_argument, NULL, 't'}, {"trace", no_argument, NULL, 'v'},
-        {"plant", required_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"seed", required_argument, NULL, 's'},
+                                          {"runs", required_argument, NULL, 'n'},
+                                          {"seconds", required_argument, NULL, 't'},
+                                          {"trace", no_argument, NULL, 'v'},
+                                          {"plant", required_argument, NULL, 'p'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "h", known, NULL)) >= 0) {

@@ -129,7 +129,8 @@ void sim_node_start(unsigned i)
     if (n->ha)
         return;
     sim_trace("%s: starts", n->name);
-    n->is_frozen = n->is_dying = n->has_vanished = n->is_store_down = false;
+    n->is_frozen = n->is_dying = n->is_stopping = false;
+    n->has_vanished = n->is_store_down = false;
     n->role = ROLE_OFFLINE;
     timers_init(&n->timers, sim_now);
     timer_init(&n->scan, on_scan);

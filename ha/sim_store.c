@@ -42,8 +42,7 @@ static void judge_effect(const struct sim_note *n)
                  (unsigned long long)n->token.epoch, (unsigned long long)newest->epoch);
     if (n->token.epoch < store.scanned.epoch)
         sim_fail("bucket %u: an effect of epoch %llu, and %llu scans already", n->bucket,
-                 (unsigned long long)n->token.epoch,
-                 (unsigned long long)store.scanned.epoch);
+                 (unsigned long long)n->token.epoch, (unsigned long long)store.scanned.epoch);
     *newest = n->token;
     if (n->kind == SIM_SCAN && n->token.epoch > store.scanned.epoch)
         store.scanned = n->token;
@@ -52,8 +51,7 @@ static void judge_effect(const struct sim_note *n)
 static void judge_hand_over(const struct job *j)
 {
     if (sim_now < j->due_ms)
-        sim_fail("job %u is handed out %lld ms early", j->id,
-                 (long long)(j->due_ms - sim_now));
+        sim_fail("job %u is handed out %lld ms early", j->id, (long long)(j->due_ms - sim_now));
     if (j->state != JOB_READY)
         sim_fail("job %u is handed out twice", j->id);
 }

@@ -10,8 +10,8 @@
  * round trips. */
 #define ONE_GONE_MS (SIM_T + 2 * sim_tick_ms + SIM_T / 20 + 150)
 
-/* After a storm all may have lost their sessions, and the names of the old ones be taken for that
- * long: then a node has yet to join, and to prove a lease. */
+/* After a storm all may have lost their sessions, and the names of the old ones be taken for
+ * that long: then a node has yet to join, and to prove a lease. */
 #define ALL_GONE_MS (ONE_GONE_MS + SIM_T)
 
 static struct timers world;

@@ -7,9 +7,9 @@
 
 struct sim_result {
     unsigned faults, leads, acked, fenced, zk_leaders;
-    int64_t longest_ms;  /* without a leader, in a run of single faults of one node */
-    int64_t back_ms;     /* longest until a leader was back after all was mended */
-    int64_t lasted_ms;   /* virtual */
+    int64_t longest_ms; /* without a leader, in a run of single faults of one node */
+    int64_t back_ms;    /* longest until a leader was back after all was mended */
+    int64_t lasted_ms;  /* virtual */
 };
 
 /* True: all promises were kept. Else sim_failure() says which was not, and sim_trace_dump()

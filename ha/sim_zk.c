@@ -370,8 +370,8 @@ static bool has_quorum(const struct sim_server *leader)
     unsigned have = 1;
 
     for (unsigned f = 0; f < SIM_SERVERS; f++)
-        have += is_follower(leader, f) && sim_now < leader->followers[f].heard_ms +
-                                                               SIM_SYNC_TICKS * sim_tick_ms;
+        have += is_follower(leader, f) &&
+                sim_now < leader->followers[f].heard_ms + SIM_SYNC_TICKS * sim_tick_ms;
     return 2 * have > SIM_SERVERS;
 }
 
@@ -585,8 +585,8 @@ bool sim_zk_is_whole(void)
     unsigned following = 0;
 
     for (unsigned i = 0; leader >= 0 && i < SIM_SERVERS; i++)
-        following += sim_zk.servers[i].leader == &sim_zk.servers[leader] &&
-                     !sim_zk.servers[i].is_frozen;
+        following +=
+            sim_zk.servers[i].leader == &sim_zk.servers[leader] && !sim_zk.servers[i].is_frozen;
     return following == SIM_SERVERS - 1;
 }
 

@@ -13,11 +13,11 @@
  *     sent somewhat later than what its clients did: threads have no order;
  *   - who does not hear the other for syncLimit ticks gives up, closes its clients' connections
  *     and looks for a leader anew; until then it goes on answering;
- *   - a new leader gives all sessions a fresh timeout; a session that shows up at another server
- *     is moved there, and touched; requests of the old connection are refused from then on.
+ *   - a new leader gives all sessions a fresh timeout; a session that shows up at another
+ * server is moved there, and touched; requests of the old connection are refused from then on.
  *
- * A frozen server's timers stand still, and so does all that was sent to it. A link that is held
- * keeps what is sent on it until it is let go, as TCP does; who gave up meanwhile does not
+ * A frozen server's timers stand still, and so does all that was sent to it. A link that is
+ * held keeps what is sent on it until it is let go, as TCP does; who gave up meanwhile does not
  * listen any more.
  */
 #ifndef DUEQ_HA_SIM_ZK_H

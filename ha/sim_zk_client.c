@@ -16,7 +16,8 @@ struct watch {
 
 static struct sim_client *client_of(const struct fake_client *c)
 {
-    return CONTAINER_OF(CONTAINER_OF(c, struct fake_coordinator, client), struct sim_client, zk);
+    return CONTAINER_OF(CONTAINER_OF(c, struct fake_coordinator, client), struct sim_client,
+                        zk);
 }
 
 static void answer(struct sim_conn *conn, struct fake_message *m)
@@ -174,8 +175,8 @@ static void list_znodes(struct sim_conn *conn, const struct fake_message *m,
     if (m->watches)
         watch(conn, m->path, true);
     LIST_EACH (link, &tree->znodes) {
-        const char *name = fake_tree_name_under(
-            m->path, CONTAINER_OF(link, struct fake_znode, link)->path);
+        const char *name =
+            fake_tree_name_under(m->path, CONTAINER_OF(link, struct fake_znode, link)->path);
 
         if (!name)
             continue;
