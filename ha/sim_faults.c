@@ -591,9 +591,9 @@ void sim_faults_end(void)
     }
 }
 
-void sim_faults_init(struct timers *ts)
+void sim_faults_init(struct timers *world)
 {
-    timers = ts;
+    timers = world;
     count = 0;
     list_init(&on);
 }

@@ -21,6 +21,6 @@ unsigned sim_fault_count(void); /* since sim_faults_init() */
 /* Ends all that are on, and mends everything. */
 void sim_faults_end(void);
 
-void sim_faults_init(struct timers *timers);
+void sim_faults_init(struct timers *world);
 
 #endif

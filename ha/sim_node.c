@@ -188,8 +188,10 @@ void sim_node_set_store(unsigned i, bool is_up)
         ha_store_is(n->ha, is_up);
 }
 
-void sim_nodes_init(enum ha_on_loss on_loss)
+void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences)
 {
+    unsigned barred = has_preferences ? sim_below(2 * SIM_NODES) : SIM_NODES;
+
     for (unsigned i = 0; i < SIM_NODES; i++) {
         struct sim_node *n = &sim_nodes[i];
 
@@ -205,8 +207,9 @@ void sim_nodes_init(enum ha_on_loss on_loss)
                                          .incarnation = 1000 + i,
                                          .session_ms = SIM_T,
                                          .on_loss = on_loss,
-                                         .priority = 50,
-                                         .tenure_ms = 5000,
+                                         .priority = has_preferences ? sim_below(101) : 50,
+                                         .no_failover = i == barred,
+                                         .tenure_ms = SIM_T,
                                          .flap_max = 1000,
                                          .seed = sim_below(1000),
                                          .now_boot_ms = now_boot_ms,

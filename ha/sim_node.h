@@ -34,7 +34,8 @@ struct sim_node {
 
 extern struct sim_node sim_nodes[SIM_NODES];
 
-void sim_nodes_init(enum ha_on_loss on_loss);
+/* With preferences: of different priority, and one may be barred from standing. */
+void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences);
 void sim_nodes_fini(void);
 
 void sim_node_start(unsigned i);

@@ -160,8 +160,8 @@ bool sim_zk_is_owner(struct sim_server *leader, int64_t session, unsigned conn);
 /* sim_zk_client.c */
 void sim_zk_on_applied(struct sim_server *s, struct sim_entry *e, enum coord_status status,
                        unsigned failed);
-void sim_zk_on_valid(struct sim_server *s, int64_t session, unsigned conn, bool is_valid);
-void sim_zk_on_moved(unsigned conn);
+void sim_zk_on_valid(struct sim_server *s, int64_t session, unsigned conn_id, bool is_valid);
+void sim_zk_on_moved(unsigned conn_id);
 void sim_zk_close_conns(struct sim_server *s);
 void sim_zk_watches_init(struct sim_server *s);
 

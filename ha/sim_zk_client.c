@@ -97,10 +97,10 @@ void sim_zk_close_conns(struct sim_server *s)
 }
 
 /* Its session is at another server now. */
-void sim_zk_on_moved(unsigned id)
+void sim_zk_on_moved(unsigned conn_id)
 {
     for (unsigned i = 0; i < SIM_SERVERS; i++) {
-        struct sim_conn *conn = find_conn(&sim_zk.servers[i], id);
+        struct sim_conn *conn = find_conn(&sim_zk.servers[i], conn_id);
 
         if (conn && !conn->server->is_frozen)
             close_conn(conn);
@@ -263,9 +263,9 @@ static void welcome(struct sim_conn *conn, const struct sim_session *s)
     answer(conn, m);
 }
 
-void sim_zk_on_valid(struct sim_server *s, int64_t session, unsigned id, bool is_valid)
+void sim_zk_on_valid(struct sim_server *s, int64_t session, unsigned conn_id, bool is_valid)
 {
-    struct sim_conn *conn = find_conn(s, id);
+    struct sim_conn *conn = find_conn(s, conn_id);
     struct sim_session *found = sim_zk_session(s, session);
 
     if (!conn)
