@@ -14,6 +14,7 @@ static uint64_t dice;
 static char lines[TRACE_LINES][LINE_MAX];
 static unsigned line_count;
 static char failure[LINE_MAX];
+static bool is_unsafe;
 
 /* ---- dice ---- */
 
@@ -122,16 +123,36 @@ void sim_trace_dump(void)
         fprintf(stderr, "%s\n", lines[i % TRACE_LINES]);
 }
 
+static void fail(bool unsafe, const char *format, va_list args)
+{
+    if (sim_has_failed())
+        return;
+    vsnprintf(failure, sizeof(failure), format, args);
+    is_unsafe = unsafe;
+    sim_trace("BROKEN: %s", failure);
+}
+
 void sim_fail(const char *format, ...)
 {
     va_list args;
 
-    if (sim_has_failed())
-        return;
     va_start(args, format);
-    vsnprintf(failure, sizeof(failure), format, args);
+    fail(true, format, args);
     va_end(args);
-    sim_trace("BROKEN: %s", failure);
+}
+
+void sim_miss(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fail(false, format, args);
+    va_end(args);
+}
+
+bool sim_was_unsafe(void)
+{
+    return sim_has_failed() && is_unsafe;
 }
 
 bool sim_has_failed(void)

@@ -103,9 +103,12 @@ void sim_trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sim_trace_clear(void);
 void sim_trace_dump(void); /* the newest lines, to standard error */
 
-/* A promise was broken: says so, with the trace; ends the run. Notes the first only. */
+/* A promise was broken, and the run ends. sim_fail(): what must never happen has happened.
+ * sim_miss(): what must happen has not, or too late, or too often. Notes the first only. */
 void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void sim_miss(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool sim_has_failed(void);
+bool sim_was_unsafe(void);     /* by sim_fail() */
 const char *sim_failure(void); /* ""; else what */
 void sim_failure_clear(void);
 

@@ -60,11 +60,11 @@ void sim_judge_role(const struct sim_node *n, const struct role *role, enum role
     }
 }
 
-/* With a lease nobody else can have had a higher token meanwhile, but the answer may be late.
- */
 void sim_judge_fenced(const struct sim_node *n)
 {
     sim_trace("%s: is fenced, epoch %llu", n->name, (unsigned long long)n->token.epoch);
+    if (sim_node_may_act(n->number))
+        sim_fail("%s may act, and a higher token has acted before", n->name);
 }
 
 unsigned sim_judge_leads(void)

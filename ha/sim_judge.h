@@ -14,7 +14,7 @@ void sim_judge_step(void);
 /* Tokens only grow: a lead has a higher epoch than all before, or is the newest one resumed. */
 void sim_judge_role(const struct sim_node *n, const struct role *role, enum role_state before);
 
-/* The store has refused a script of the lead that it has now. */
+/* The store has refused a script of the lead that it has now: its lease must be over. */
 void sim_judge_fenced(const struct sim_node *n);
 
 unsigned sim_judge_leads(void);      /* different ones so far */

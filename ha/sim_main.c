@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     signal(SIGABRT, on_abort);
     for (seed = o.seed; o.seconds ? time(NULL) < begin + o.seconds : runs < o.runs;
          seed++, runs++) {
-        if (!sim_run(seed, &r))
+        if (!sim_run(seed, &r) && (!o.plant || sim_was_unsafe()))
             return found(&o);
         add(&sum, &r);
     }

@@ -95,7 +95,7 @@ static void run_to(int64_t until_ms)
         same = sim_now == last ? same + 1 : 0;
         last = sim_now;
         if (same > 2000)
-            sim_fail("something turns for ever");
+            sim_miss("something turns for ever");
     }
 }
 
@@ -111,7 +111,7 @@ static int64_t await_leader(int64_t ms, const char *after)
 
     while (!sim_has_failed() && sim_acting() < 0) {
         if (!step(limit) && sim_acting() < 0)
-            sim_fail("%lld ms after %s nobody leads", (long long)ms, after);
+            sim_miss("%lld ms after %s nobody leads", (long long)ms, after);
     }
     return sim_now - begin;
 }
@@ -130,7 +130,7 @@ static void await_back(int64_t limit_ms)
     while (!sim_has_failed() && !sim_zk_is_whole()) {
         run(10);
         if (sim_now > limit)
-            sim_fail("ZooKeeper does not find together");
+            sim_miss("ZooKeeper does not find together");
     }
     longest(&result.back_ms, await_leader(limit_ms, "all was mended"));
 }
@@ -152,12 +152,12 @@ static void one_fault(void)
     await_back(ONE_GONE_MS);
     run(2 * SIM_T);
     if (sim_judge_leads() - leads > sim_fault_count() - faults)
-        sim_fail("%u leaders by one fault", sim_judge_leads() - leads);
+        sim_miss("%u leaders by one fault", sim_judge_leads() - leads);
     if (scope == SIM_SCOPE_NODE)
         longest(&result.longest_ms, sim_judge_longest_ms());
     if ((scope == SIM_SCOPE_NODE && sim_judge_longest_ms() > ONE_GONE_MS) ||
         (scope == SIM_SCOPE_DEAF && sim_judge_longest_ms() > ONE_GONE_MS + SIM_T * 2 / 3))
-        sim_fail("%lld ms without a leader by a fault of one node",
+        sim_miss("%lld ms without a leader by a fault of one node",
                  (long long)sim_judge_longest_ms());
 }
 
@@ -239,7 +239,7 @@ static void judge_leads(void)
     if (has_preferences)
         most *= 2;
     if (!sim_has_failed() && sim_judge_leads() > most)
-        sim_fail("%u leaders, and %u faults only", sim_judge_leads(), sim_fault_count());
+        sim_miss("%u leaders, and %u faults only", sim_judge_leads(), sim_fault_count());
 }
 
 bool sim_run(uint64_t seed, struct sim_result *r)
