@@ -67,7 +67,9 @@ enum sim_kind {
 
     /* To the store and back. */
     SIM_ASSERT, /* token, bucket */
-    SIM_SCAN,   /* token, bucket */
+    SIM_LOOK,   /* bucket: what is due? No effect, so no token */
+    SIM_DUE,    /* bucket; base.data: their numbers */
+    SIM_MOVE,   /* token, bucket; base.data: these become ready */
     SIM_DONE,   /* bucket */
     SIM_FENCED, /* token: the one it has seen; bucket */
 };
@@ -87,6 +89,7 @@ struct sim_note {
     uint64_t seq;
     struct fake_wire *back; /* where the answer goes */
     unsigned bucket;
+    bool is_look; /* a look, a move, or the answer to one */
 };
 
 struct sim_note *sim_note_new(enum sim_kind kind, unsigned from);

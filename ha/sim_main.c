@@ -61,7 +61,7 @@ static void parse(struct options *o, int argc, char **argv)
         else if (c == 'v')
             sim_is_tracing = true;
         else if (c == 'p' && sim_plant(optarg))
-            o->plant = optarg;
+            o->plant = sim_is_planted(PLANT_NONE) ? NULL : optarg;
         else {
             fputs(usage, c == 'h' ? stdout : stderr);
             sim_plant_list();

@@ -17,21 +17,31 @@ static bool is_asserted(const struct sim_node *n)
     return n->asserted == SIM_BUCKETS;
 }
 
+static void send_script(struct sim_node *n, enum sim_kind kind, unsigned bucket,
+                        const struct buf *jobs)
+{
+    struct sim_note *script = sim_note_new(kind, n->number);
+
+    script->token = n->token;
+    script->bucket = bucket;
+    script->seq = n->lead;
+    script->is_look = kind != SIM_ASSERT;
+    if (jobs)
+        buf_add_bytes(&script->base.data, buf_bytes(jobs));
+    n->in_flight++;
+    n->looking += kind != SIM_ASSERT;
+    sim_store_send(script, &n->from_store);
+}
+
+/* One look at a time in all; and something that has an effect at any time, as an audit has. */
 static void send_scripts(struct sim_node *n)
 {
-    enum sim_kind kind = is_asserted(n) ? SIM_SCAN : SIM_ASSERT;
+    bool all = n->in_flight == 0 || (is_asserted(n) && n->looking == 0);
 
-    if (kind == SIM_ASSERT && n->in_flight > 0)
-        return;
-    for (unsigned b = 0; b < SIM_BUCKETS && sim_node_may_act(n->number); b++) {
-        struct sim_note *script = sim_note_new(kind, n->number);
-
-        script->token = n->token;
-        script->bucket = b;
-        script->seq = n->lead;
-        n->in_flight++;
-        sim_store_send(script, &n->from_store);
-    }
+    for (unsigned b = 0; b < SIM_BUCKETS && all && sim_node_may_act(n->number); b++)
+        send_script(n, is_asserted(n) ? SIM_LOOK : SIM_ASSERT, b, NULL);
+    if (is_asserted(n) && sim_node_may_act(n->number))
+        send_script(n, SIM_ASSERT, sim_below(SIM_BUCKETS), NULL);
 }
 
 static void on_scan(struct timer *timer)
@@ -46,21 +56,29 @@ static void on_scan(struct timer *timer)
         sim_arm(&n->timers, timer, SCAN_MS);
 }
 
+static void take_answer(struct sim_node *n, const struct sim_note *note)
+{
+    n->in_flight--;
+    n->looking -= note->is_look;
+    if (note->kind == SIM_FENCED) {
+        sim_judge_fenced(n);
+        ha_fenced(n->ha, &note->token);
+    } else if (note->kind == SIM_DONE && !is_asserted(n)) {
+        n->asserted++;
+    } else if (note->kind == SIM_DUE && note->base.data.len && sim_node_may_act(n->number)) {
+        send_script(n, SIM_MOVE, note->bucket, &note->base.data);
+    }
+    if (n->role == ROLE_DRAINING && n->in_flight == 0)
+        ha_drained(n->ha);
+}
+
 static void on_answer(struct fake_wire *w, struct fake_message *m)
 {
     struct sim_node *n = CONTAINER_OF(w, struct sim_node, from_store);
     struct sim_note *note = sim_note_of(m);
 
-    if (note->seq == n->lead) {
-        n->in_flight--;
-        n->asserted += !is_asserted(n);
-        if (note->kind == SIM_FENCED) {
-            sim_judge_fenced(n);
-            ha_fenced(n->ha, &note->token);
-        } else if (n->role == ROLE_DRAINING && n->in_flight == 0) {
-            ha_drained(n->ha);
-        }
-    }
+    if (note->seq == n->lead)
+        take_answer(n, note);
     sim_note_free(note);
 }
 
@@ -90,7 +108,7 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
     n->role = role->state;
     if (role->state == ROLE_LEADER && before != ROLE_DRAINING) {
         n->token = role->token;
-        n->asserted = n->in_flight = 0;
+        n->asserted = n->in_flight = n->looking = 0;
         n->lead++;
     }
     if (role->state == ROLE_LEADER || role->state == ROLE_DRAINING)

@@ -29,6 +29,7 @@ struct sim_node {
     struct timer scan;
     unsigned asserted;  /* buckets, since it leads */
     unsigned in_flight; /* scripts */
+    unsigned looking;   /* of them looks and moves */
     unsigned lead;      /* counts them: answers of an older one are void */
 };
 

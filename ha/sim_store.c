@@ -7,7 +7,7 @@
 
 #define TTR_MS 800
 
-enum job_state { JOB_DELAYED, JOB_READY, JOB_RESERVED };
+enum job_state { JOB_DELAYED, JOB_READY, JOB_RESERVED, JOB_ACKED };
 
 struct job {
     struct list link;
@@ -15,7 +15,8 @@ struct job {
     unsigned bucket;
     unsigned id;
     int64_t due_ms;
-    int64_t ttr_end_ms; /* RESERVED */
+    int64_t ttr_end_ms; /* of the newest hand-over; 0: none */
+    bool is_acked;      /* whatever its state says */
 };
 
 static struct store {
@@ -25,7 +26,7 @@ static struct store {
     struct fake_wire *back[SIM_NODES];
     struct token fence[SIM_BUCKETS];
     struct token effect[SIM_BUCKETS]; /* newest, as the judge has seen it */
-    struct token scanned;             /* highest that has scanned */
+    struct token moved;               /* highest that has moved */
     struct list jobs;
     unsigned pushed, acked, fenced;
     bool is_stopped;
@@ -40,19 +41,21 @@ static void judge_effect(const struct sim_note *n)
     if (n->token.epoch < newest->epoch)
         sim_fail("bucket %u: an effect of epoch %llu after one of %llu", n->bucket,
                  (unsigned long long)n->token.epoch, (unsigned long long)newest->epoch);
-    if (n->token.epoch < store.scanned.epoch)
-        sim_fail("bucket %u: an effect of epoch %llu, and %llu scans already", n->bucket,
-                 (unsigned long long)n->token.epoch, (unsigned long long)store.scanned.epoch);
+    if (n->token.epoch < store.moved.epoch)
+        sim_fail("bucket %u: an effect of epoch %llu, and %llu has moved already", n->bucket,
+                 (unsigned long long)n->token.epoch, (unsigned long long)store.moved.epoch);
     *newest = n->token;
-    if (n->kind == SIM_SCAN && n->token.epoch > store.scanned.epoch)
-        store.scanned = n->token;
+    if (n->kind == SIM_MOVE && n->token.epoch > store.moved.epoch)
+        store.moved = n->token;
 }
 
 static void judge_hand_over(const struct job *j)
 {
     if (sim_now < j->due_ms)
         sim_fail("job %u is handed out %lld ms early", j->id, (long long)(j->due_ms - sim_now));
-    if (j->state != JOB_READY)
+    if (j->is_acked)
+        sim_fail("job %u is handed out after it was acknowledged", j->id);
+    if (sim_now < j->ttr_end_ms)
         sim_fail("job %u is handed out twice", j->id);
 }
 
@@ -63,15 +66,27 @@ static bool is_ended(const struct job *j)
     return j->state == JOB_RESERVED && sim_now >= j->ttr_end_ms;
 }
 
-static void scan(unsigned bucket)
+static void look(struct sim_note *n)
+{
+    LIST_EACH (link, &store.jobs) {
+        const struct job *j = CONTAINER_OF(link, struct job, link);
+
+        if (j->bucket == n->bucket &&
+            ((j->state == JOB_DELAYED && sim_now >= j->due_ms) || is_ended(j)))
+            buf_add(&n->base.data, &j->id, sizeof(j->id));
+    }
+}
+
+/* These, and it is not looked at them again. */
+static void move(const struct sim_note *n)
 {
     LIST_EACH (link, &store.jobs) {
         struct job *j = CONTAINER_OF(link, struct job, link);
 
-        if (j->bucket != bucket)
-            continue;
-        if ((j->state == JOB_DELAYED && sim_now >= j->due_ms) || is_ended(j))
-            j->state = JOB_READY;
+        for (size_t at = 0; at < n->base.data.len; at += sizeof(j->id)) {
+            if (!memcmp(n->base.data.at + at, &j->id, sizeof(j->id)))
+                j->state = JOB_READY;
+        }
     }
 }
 
@@ -87,7 +102,10 @@ static void on_script(struct fake_wire *w, struct fake_message *m)
     struct sim_note *n = sim_note_of(m);
     struct fake_wire *back = store.back[n->from];
 
-    if (is_fenced(n)) {
+    if (n->kind == SIM_LOOK) {
+        look(n);
+        n->kind = SIM_DUE;
+    } else if (is_fenced(n)) {
         sim_trace("store: bucket %u fences epoch %llu: %llu", n->bucket,
                   (unsigned long long)n->token.epoch,
                   (unsigned long long)store.fence[n->bucket].epoch);
@@ -97,8 +115,8 @@ static void on_script(struct fake_wire *w, struct fake_message *m)
     } else {
         judge_effect(n);
         store.fence[n->bucket] = n->token;
-        if (n->kind == SIM_SCAN)
-            scan(n->bucket);
+        if (n->kind == SIM_MOVE)
+            move(n);
         n->kind = SIM_DONE;
     }
     if (back && back == n->back)
@@ -146,8 +164,8 @@ static void pop(struct job *j)
 
 static void ack(struct job *j)
 {
-    list_remove(&j->link);
-    free(j);
+    j->state = JOB_ACKED;
+    j->is_acked = true;
     store.acked++;
 }
 
@@ -155,12 +173,12 @@ static void on_clients(struct timer *timer)
 {
     if (!store.is_stopped)
         push();
-    LIST_EACH_SAFE (link, &store.jobs) {
+    LIST_EACH (link, &store.jobs) {
         struct job *j = CONTAINER_OF(link, struct job, link);
 
         if (j->state == JOB_READY)
             pop(j);
-        else if (j->state == JOB_RESERVED && sim_chance(40))
+        else if (j->state == JOB_RESERVED && !is_ended(j) && sim_chance(40))
             ack(j);
     }
     sim_arm(&store.timers, timer, sim_between(100, 500));
@@ -173,7 +191,7 @@ void sim_store_stop_pushing(void)
 
 bool sim_store_is_empty(void)
 {
-    return list_is_empty(&store.jobs) && store.acked == store.pushed;
+    return store.acked == store.pushed;
 }
 
 unsigned sim_store_acked(void)
