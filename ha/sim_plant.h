@@ -13,6 +13,7 @@
     X(PING_LEASE, "ping-lease", "a request that any server answers proves the lease")      \
     X(WRITE_LEASE, "write-lease", "an acknowledged write proves the lease for 2T/3 alone") \
     X(NO_FENCE, "no-fence", "the store takes any token")                                   \
+    X(NO_FENCE_JOBS, "no-fence-jobs", "the same, and only what happens to jobs may tell")  \
     X(EOF_IS_DEATH, "eof-is-death", "a peer's closed connection is taken for its death")   \
     X(FORGETS_PROMISE, "forgets-promise", "a member forgets what it promised a leader")    \
     X(NO_STEP_DOWN, "no-step-down", "a leader goes on when its lease has ended")

@@ -30,6 +30,7 @@ static struct store {
     struct list jobs;
     unsigned pushed, acked, fenced;
     bool is_stopped;
+    int64_t way_ms; /* to it: the longer, the more is under way when something breaks */
 } store;
 
 /* ---- the judge's part ---- */
@@ -94,7 +95,8 @@ static bool is_fenced(const struct sim_note *n)
 {
     const struct token *fence = &store.fence[n->bucket];
 
-    return n->token.epoch < fence->epoch && !sim_is_planted(PLANT_NO_FENCE);
+    return n->token.epoch < fence->epoch && !sim_is_planted(PLANT_NO_FENCE) &&
+           !sim_is_planted(PLANT_NO_FENCE_JOBS);
 }
 
 static void on_script(struct fake_wire *w, struct fake_message *m)
@@ -113,7 +115,8 @@ static void on_script(struct fake_wire *w, struct fake_message *m)
         n->token = store.fence[n->bucket];
         store.fenced++;
     } else {
-        judge_effect(n);
+        if (!sim_is_planted(PLANT_NO_FENCE_JOBS))
+            judge_effect(n);
         store.fence[n->bucket] = n->token;
         if (n->kind == SIM_MOVE)
             move(n);
@@ -128,7 +131,7 @@ static void on_script(struct fake_wire *w, struct fake_message *m)
 void sim_store_send(struct sim_note *n, struct fake_wire *back)
 {
     store.back[n->from] = n->back = back;
-    sim_send(&store.from[n->from], n);
+    fake_wire_send(&store.from[n->from], &n->base, sim_now + sim_delay() + store.way_ms);
 }
 
 void sim_store_forget(unsigned node)
@@ -218,6 +221,7 @@ void sim_store_init(void)
     timer_init(&store.clients, on_clients);
     sim_arm(&store.timers, &store.clients, 0);
     list_init(&store.jobs);
+    store.way_ms = sim_chance(50) ? 0 : sim_between(1, 80);
     for (unsigned i = 0; i < SIM_NODES; i++)
         fake_wire_init(&store.from[i], &store.timers, on_script);
 }

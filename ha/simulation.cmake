@@ -30,6 +30,7 @@ foreach(mistake
         eof-is-death
         forgets-promise
         no-fence
+        no-fence-jobs
         no-step-down
         ping-lease
         write-lease
