@@ -13,9 +13,6 @@ from harness.wait import wait_until
 ROWS = {}  # number as text: the row, in the order of the matrix
 SERVED_S = 60
 
-# To be removed, and all that names it, when ha/ is there.
-HA_IS_MISSING = "nodes know no `ha.mode: standby` yet: ha/ is empty"
-
 
 def row(number, title):
     """Makes a class a row of the matrix."""
@@ -35,7 +32,7 @@ class Row:
     variants = ("",)
     changes = 1             # of the leader, at most, for one fault
     interrupts = False      # do due jobs stand still without another leader as well?
-    needs = HA_IS_MISSING   # why it cannot run; None: it can
+    needs = None            # why it cannot run; None: it can
     target_ms = None        # for `active`, in the table
 
     @property
