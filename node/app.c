@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -21,12 +22,22 @@
 
 /* ---- signs of life ---- */
 
+void app_tell_session(struct app *a)
+{
+    const struct coordinator *c = ha_app_coordinator(a->ha);
+
+    if (c && memcmp(&c->credentials, &a->told, sizeof(a->told)) != 0 &&
+        channel_send_session(a->options->channel_fd, &c->credentials))
+        a->told = c->credentials;
+}
+
 static void on_beat(struct timer *timer)
 {
     struct app *a = CONTAINER_OF(timer, struct app, beat);
 
     channel_send(a->options->channel_fd, CHANNEL_BEAT);
-    timer_arm(&a->loop->timers, timer, a->conf->warden.hang_timeout_ms / BEATS_PER_HANG);
+    app_tell_session(a);
+    timer_arm(&a->loop->timers, timer, a->options->silence_max_ms / BEATS_PER_HANG);
 }
 
 static void print_listener(struct buf *to, const char *name, int fd)
@@ -213,6 +224,12 @@ static void open_protocols(struct app *a)
         a->http = http_new(&http, a->loop, a->queue, a->options->http_fd);
 }
 
+/* With each role there is a session that should not outlive this process. */
+static void on_role(void *arg, const struct role *role, enum role_state before)
+{
+    app_tell_session(arg);
+}
+
 static void join_cluster(struct app *a)
 {
     const struct app_options *o = a->options;
@@ -225,6 +242,7 @@ static void join_cluster(struct app *a)
         .peer_fd = o->peer_fd,
         .incarnation = o->incarnation,
         .on_refused = on_cluster_refused,
+        .on_role = on_role,
         .arg = a,
     };
 

@@ -5,6 +5,8 @@
 #ifndef DUEQ_NODE_APP_H
 #define DUEQ_NODE_APP_H
 
+#include <stdint.h>
+
 #include "conf/conf.h"
 
 struct app_options {
@@ -16,6 +18,7 @@ struct app_options {
     int peer_fd;                        /* the same; -1: standalone */
     uint64_t incarnation;               /* the warden's, for the cluster */
     int channel_fd;                     /* to the warden */
+    int64_t silence_max_ms;             /* the warden's patience between two beats */
     int64_t stop_timeout_ms;            /* the warden's patience after SIGTERM */
     bool store_was_up;                  /* with a worker before this one */
 };

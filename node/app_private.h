@@ -42,6 +42,7 @@ struct app {
     struct event *on_term;
     struct event *on_hup;
     struct timer beat;
+    struct coord_credentials told; /* the session that the warden knows of */
     int exit_code;
 
     bool has_been_up;     /* the store, with this worker */
@@ -54,6 +55,10 @@ struct app {
     bool is_store_stopping;
     bool is_store_stopped;
 };
+
+/* To the warden, when it has changed: it ends the session when this process dies. Comes again
+ * with each beat. */
+void app_tell_session(struct app *a);
 
 /* Ends the loop when everything has stopped. Harmless twice. */
 void app_stop(struct app *a, const char *reason, int exit_code);

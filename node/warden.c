@@ -33,6 +33,7 @@ static int run_worker(void *arg, int channel_fd)
         .peer_fd = w->peer_fd,
         .incarnation = w->incarnation,
         .channel_fd = channel_fd,
+        .silence_max_ms = w->worker.child.silence_max_ms,
         .stop_timeout_ms = w->worker.child.stop_timeout_ms,
         .store_was_up = w->worker.store_was_up,
     };
@@ -74,12 +75,24 @@ static void judge_end(struct warden *w, const struct child *child, int status)
         w->exit_code = EXIT_FAILURE;
 }
 
+/* Its process is gone: now, and not before. The next worker starts meanwhile. */
+static void end_session(struct warden *w, int64_t now)
+{
+    if (!w->worker.session.session)
+        return;
+    if (w->conf->ha.journal)
+        session_journal_death(w->datadir.dir_fd, w->conf->node.id);
+    session_end_start(&w->session_end, &w->worker.session, now);
+    w->worker.session = (struct coord_credentials){0};
+}
+
 /* What fitted once will fit again: then something passing is in the way, and it is restarted
  * like any other. */
 static void on_worker_exit(struct warden *w, int status, const char *how, int64_t now)
 {
     judge_end(w, &w->worker.child, status);
     worker_exited(&w->worker, how, now);
+    end_session(w, now);
     if (w->phase == WARDEN_RUN && WIFEXITED(status) && WEXITSTATUS(status) == EX_CONFIG &&
         !w->worker.store_was_up)
         stop(w, "the worker says that the configuration is wrong", EX_CONFIG, now);
@@ -112,6 +125,8 @@ static void reap(struct warden *w, int64_t now)
             on_worker_exit(w, status, how, now);
         else if (pid == w->redis.child.pid)
             on_redis_exit(w, status, how, now);
+        else
+            session_end_exited(&w->session_end, pid, status, now);
     }
 }
 
@@ -173,9 +188,11 @@ static void advance(struct warden *w, int64_t now)
         child_start(&w->worker.child, now);
     if (w->phase == WARDEN_STOP_WORKER && w->worker.child.state == CHILD_IDLE) {
         w->phase = WARDEN_STOP_REDIS;
+        warden_close_fd(&w->peer_fd);
         stop_redis(w, now);
     }
-    if (w->phase == WARDEN_STOP_REDIS && w->redis.child.state == CHILD_IDLE)
+    if (w->phase == WARDEN_STOP_REDIS && w->redis.child.state == CHILD_IDLE &&
+        !w->session_end.pid)
         w->phase = WARDEN_DONE;
 }
 

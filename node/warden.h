@@ -6,6 +6,7 @@
  *   warden_listen    the listening sockets, bound before anything starts
  *   warden_child     a child process as a state machine
  *   warden_worker    the child that does the work; warden_channel: what it says
+ *   warden_session   what a dead worker leaves in ZooKeeper is ended
  *   embedded_redis   the child that keeps the data
  *
  * Start: directory, ports, Redis; when that answers, the worker. Stop: the worker in order,

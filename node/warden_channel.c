@@ -1,6 +1,5 @@
 #include "node/warden_channel.h"
 
-#include <stdint.h>
 #include <sys/socket.h>
 
 enum status channel_open(int *warden_fd, int *worker_fd)
@@ -14,21 +13,37 @@ enum status channel_open(int *warden_fd, int *worker_fd)
     return STATUS_OK;
 }
 
-void channel_send(int fd, enum channel_message message)
+static bool put(int fd, const struct channel_message *message)
 {
-    uint8_t byte = (uint8_t)message;
+    return send(fd, message, sizeof(*message), MSG_NOSIGNAL) == sizeof(*message);
+}
 
-    if (send(fd, &byte, sizeof(byte), MSG_NOSIGNAL) < 0) {
+void channel_send(int fd, enum channel_kind kind)
+{
+    struct channel_message message = {.kind = kind};
+
+    if (!put(fd, &message)) {
         /* Dropped: see the header. */
     }
 }
 
-bool channel_receive(int fd, enum channel_message *message)
+bool channel_send_session(int fd, const struct coord_credentials *session)
 {
-    uint8_t byte;
+    struct channel_message message = {.kind = CHANNEL_SESSION, .session = *session};
 
-    if (recv(fd, &byte, sizeof(byte), 0) != sizeof(byte))
-        return false;
-    *message = (enum channel_message)byte;
-    return true;
+    return put(fd, &message);
+}
+
+void channel_send_may_block(int fd, int64_t ms)
+{
+    struct channel_message message = {.kind = CHANNEL_MAY_BLOCK, .ms = ms};
+
+    if (!put(fd, &message)) {
+        /* Dropped: see the header. */
+    }
+}
+
+bool channel_receive(int fd, struct channel_message *message)
+{
+    return recv(fd, message, sizeof(*message), 0) == sizeof(*message);
 }

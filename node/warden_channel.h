@@ -3,25 +3,44 @@
  * The worker beats from its event loop, so a loop that hangs stops beating. Sending never
  * blocks; a message that finds no room is dropped, because a warden that does not read is
  * stopped itself and judges nobody until it has read what is there.
+ *
+ * Both ends are the same program in memory, so messages are structs as they are.
  */
 #ifndef DUEQ_NODE_WARDEN_CHANNEL_H
 #define DUEQ_NODE_WARDEN_CHANNEL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/status.h"
+#include "ha/coordinator.h"
 
-enum channel_message {
+enum channel_kind {
     CHANNEL_BEAT = 1,
-    CHANNEL_STORE_UP, /* for the first time of this worker */
+    CHANNEL_STORE_UP,  /* for the first time of this worker */
+    CHANNEL_SESSION,   /* `session`: to be ended when the worker is dead; number 0: none now */
+    CHANNEL_MAY_BLOCK, /* no beat for `ms` is no reason to kill it */
+};
+
+struct channel_message {
+    enum channel_kind kind;
+    int64_t ms;
+    struct coord_credentials session; /* secret: never in a log */
 };
 
 /* Two connected, close-on-exec, non-blocking descriptors; the caller closes them. */
 enum status channel_open(int *warden_fd, int *worker_fd) MUST_CHECK;
 
-void channel_send(int fd, enum channel_message message);
+/* BEAT or STORE_UP. */
+void channel_send(int fd, enum channel_kind kind);
+
+/* False when there was no room: to be sent again with the next beat. */
+bool channel_send_session(int fd, const struct coord_credentials *session);
+
+/* Before a call that may block for so long. The next beat ends it. */
+void channel_send_may_block(int fd, int64_t ms);
 
 /* The next message; false when there is none now. */
-bool channel_receive(int fd, enum channel_message *message);
+bool channel_receive(int fd, struct channel_message *message);
 
 #endif

@@ -5,6 +5,7 @@
 #include "conf/conf.h"
 #include "node/embedded_redis.h"
 #include "node/warden_datadir.h"
+#include "node/warden_session.h"
 #include "node/warden_worker.h"
 
 /* STOP_WORKER and STOP_REDIS begin when the one before is over. */
@@ -20,6 +21,7 @@ struct warden {
     uint64_t incarnation; /* by chance; all its workers have it */
     int signal_fd;
     struct worker worker;
+    struct session_end session_end;
     struct embedded_redis redis;
     bool has_redis;
     enum warden_phase phase;

@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "ha/zk_coordinator.h"
 #include "node/warden_listen.h"
 
 /* What a killed predecessor left behind may still have to write its last file. */
@@ -31,23 +33,18 @@ static enum status listen_if_on(const char *key, const struct conf_address *addr
     return listen_open(key, address->host, address->port, fd);
 }
 
-/* Both, so that both mistakes are seen at once. */
+/* All of them, so that all mistakes are seen at once. */
 static enum status open_listeners(struct warden *w)
 {
     enum status gmq = listen_if_on("gmq.listen", &w->conf->gmq.listen, &w->gmq_fd);
     enum status http = listen_if_on("http.listen", &w->conf->http.listen, &w->http_fd);
+    enum status peer = STATUS_OK;
 
-    return gmq != STATUS_OK ? gmq : http;
-}
-
-/* For the other nodes of its cluster. */
-static enum status open_peer_listener(struct warden *w)
-{
-    if (w->conf->ha.mode == HA_MODE_STANDALONE)
-        return STATUS_OK;
-    if (getrandom(&w->incarnation, sizeof(w->incarnation), 0) != sizeof(w->incarnation))
-        return STATUS_IO_ERROR;
-    return listen_if_on("ha.peer.listen", &w->conf->ha.peer, &w->peer_fd);
+    if (w->conf->ha.mode == HA_MODE_STANDBY)
+        peer = listen_if_on("ha.peer.listen", &w->conf->ha.peer, &w->peer_fd);
+    if (gmq != STATUS_OK || http != STATUS_OK)
+        return gmq != STATUS_OK ? gmq : http;
+    return peer;
 }
 
 static enum status prepare_redis(struct warden *w)
@@ -78,11 +75,47 @@ static void share_stop_timeout(struct warden *w)
     w->redis.child.stop_timeout_ms = redis_ms;
 }
 
+/* A leader that hangs has lost its lead after 2T/3: it is to be gone by then. */
+static int64_t silence_max_ms(const struct conf *conf)
+{
+    int64_t half_ms = conf->ha.session_ms / 2;
+
+    if (conf->ha.mode == HA_MODE_STANDBY && half_ms < conf->warden.hang_timeout_ms)
+        return half_ms;
+    return conf->warden.hang_timeout_ms;
+}
+
+/* In the child that ends a session: all of the warden's, but not the log. */
+static void close_all(void *arg)
+{
+    struct warden *w = arg;
+
+    warden_close_fd(&w->gmq_fd);
+    warden_close_fd(&w->http_fd);
+    warden_close_fd(&w->peer_fd);
+    warden_close_fd(&w->signal_fd);
+    warden_close_fd(&w->redis.log_fd);
+    warden_close_fd(&w->redis.probe_fd);
+    warden_close_fd(&w->datadir.dir_fd);
+    warden_close_fd(&w->datadir.lock_fd);
+}
+
+static void prepare_session_end(struct warden *w)
+{
+    if (getrandom(&w->incarnation, sizeof(w->incarnation), 0) != sizeof(w->incarnation))
+        abort();
+    w->session_end = (struct session_end){.servers = w->conf->ha.zookeeper,
+                                          .patience_ms = w->conf->ha.session_ms,
+                                          .run = zk_end_session_run,
+                                          .close_all = close_all,
+                                          .arg = w};
+}
+
 static void prepare_worker(struct warden *w, int (*run_worker)(void *arg, int channel_fd))
 {
     worker_init(&w->worker, run_worker, w);
     share_stop_timeout(w);
-    w->worker.child.silence_max_ms = w->conf->warden.hang_timeout_ms;
+    w->worker.child.silence_max_ms = silence_max_ms(w->conf);
     w->worker.child.backoff_max_ms = w->conf->warden.backoff_max_ms;
 }
 
@@ -123,14 +156,13 @@ enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int ch
     if (s == STATUS_OK)
         s = open_listeners(w);
     if (s == STATUS_OK)
-        s = open_peer_listener(w);
-    if (s == STATUS_OK)
         s = prepare_redis(w);
     if (s == STATUS_OK)
         s = open_log(w);
     if (s == STATUS_OK)
         s = open_signals(w);
     prepare_worker(w, run_worker);
+    prepare_session_end(w);
     return s;
 }
 

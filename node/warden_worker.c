@@ -32,6 +32,7 @@ static pid_t spawn(struct child *c)
     int worker_fd;
 
     close_channel(w);
+    w->session = (struct coord_credentials){0};
     if (channel_open(&w->channel_fd, &worker_fd) != STATUS_OK)
         return -1;
     pid = fork();
@@ -61,15 +62,23 @@ void worker_fini(struct worker *w)
     close_channel(w);
 }
 
+static void heed(struct worker *w, const struct channel_message *m, int64_t now_mono_ms)
+{
+    child_heard(&w->child, true, now_mono_ms);
+    if (m->kind == CHANNEL_STORE_UP)
+        w->store_was_up = true;
+    else if (m->kind == CHANNEL_SESSION)
+        w->session = m->session;
+    else if (m->kind == CHANNEL_MAY_BLOCK)
+        child_excuse(&w->child, m->ms, now_mono_ms);
+}
+
 void worker_read_channel(struct worker *w, int64_t now_mono_ms)
 {
-    enum channel_message message;
+    struct channel_message message;
 
-    while (w->channel_fd >= 0 && channel_receive(w->channel_fd, &message)) {
-        child_heard(&w->child, true, now_mono_ms);
-        if (message == CHANNEL_STORE_UP)
-            w->store_was_up = true;
-    }
+    while (w->channel_fd >= 0 && channel_receive(w->channel_fd, &message))
+        heed(w, &message, now_mono_ms);
 }
 
 void worker_exited(struct worker *w, const char *how, int64_t now_mono_ms)

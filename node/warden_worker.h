@@ -7,12 +7,14 @@
 #ifndef DUEQ_NODE_WARDEN_WORKER_H
 #define DUEQ_NODE_WARDEN_WORKER_H
 
+#include "ha/coordinator.h"
 #include "node/warden_child.h"
 
 struct worker {
     struct child child;
-    int channel_fd;    /* -1: no process */
-    bool store_was_up; /* some worker has said so: store and configuration fit */
+    int channel_fd;                   /* -1: no process */
+    struct coord_credentials session; /* what it would leave behind; number 0: nothing */
+    bool store_was_up;                /* some worker has said so: store and configuration fit */
 
     /* In the new process: closes what is the warden's, and does the work. Returns the exit
      * code. `channel_fd` is its own end. */
@@ -26,7 +28,7 @@ void worker_fini(struct worker *w);
 /* To be called when channel_fd can be read. */
 void worker_read_channel(struct worker *w, int64_t now_mono_ms);
 
-/* child_exited(), and the end of the channel. */
+/* child_exited(), and the end of the channel. `session` is then what the dead one left. */
 void worker_exited(struct worker *w, const char *how, int64_t now_mono_ms);
 
 #endif

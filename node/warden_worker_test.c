@@ -16,11 +16,11 @@
 /* In the worker's process: says what `arg` points to, and ends without waiting to be heard. */
 static int say_and_end(void *arg, int channel_fd)
 {
-    channel_send(channel_fd, *(enum channel_message *)arg);
+    channel_send(channel_fd, *(enum channel_kind *)arg);
     _exit(EX_CONFIG);
 }
 
-static struct worker started(enum channel_message *message)
+static struct worker started(enum channel_kind *message)
 {
     struct worker w;
 
@@ -44,7 +44,7 @@ static void bury(struct worker *w)
 
 static void a_beat_is_a_sign_of_life(void **state)
 {
-    enum channel_message message = CHANNEL_BEAT;
+    enum channel_kind message = CHANNEL_BEAT;
     struct worker w = started(&message);
 
     bury(&w);
@@ -55,7 +55,7 @@ static void a_beat_is_a_sign_of_life(void **state)
 
 static void its_last_words_are_heard_and_kept_for_the_next_worker(void **state)
 {
-    enum channel_message message = CHANNEL_STORE_UP;
+    enum channel_kind message = CHANNEL_STORE_UP;
     struct worker w = started(&message);
 
     bury(&w);
@@ -65,6 +65,33 @@ static void its_last_words_are_heard_and_kept_for_the_next_worker(void **state)
     assert_int_equal(w.child.state, CHILD_STARTING);
     bury(&w);
     assert_true(w.store_was_up);
+}
+
+static const struct coord_credentials some_session = {.session = 7,
+                                                      .password = "fifteen letters"};
+
+static int tell_and_end(void *arg, int channel_fd)
+{
+    bool is_told = channel_send_session(channel_fd, &some_session);
+
+    channel_send_may_block(channel_fd, 3000);
+    _exit(is_told ? EX_CONFIG : EXIT_FAILURE);
+}
+
+static void its_session_is_known_until_the_next_worker_starts(void **state)
+{
+    struct worker w;
+
+    worker_init(&w, tell_and_end, NULL);
+    w.child.backoff_max_ms = 1000;
+    child_start(&w.child, 0);
+    bury(&w);
+    assert_memory_equal(&w.session, &some_session, sizeof(some_session));
+    assert_int_equal(w.child.excused_mono_ms, 3010);
+    child_tick(&w.child, 10000);
+    assert_int_equal(w.session.session, 0);
+    assert_int_equal(w.child.excused_mono_ms, 0);
+    bury(&w);
 }
 
 static int quiet(void **state)
@@ -78,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_beat_is_a_sign_of_life),
+        cmocka_unit_test(its_session_is_known_until_the_next_worker_starts),
         cmocka_unit_test(its_last_words_are_heard_and_kept_for_the_next_worker),
     };
 

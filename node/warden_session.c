@@ -1,0 +1,64 @@
+#include "node/warden_session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+void session_end_start(struct session_end *e, const struct coord_credentials *whose,
+                       int64_t now_mono_ms)
+{
+    pid_t pid;
+
+    if (!whose->session)
+        return;
+    pid = fork();
+    if (pid == 0) {
+        e->close_all(e->arg);
+        _exit(e->run(e->servers, whose, e->patience_ms) ? EXIT_FAILURE : EXIT_SUCCESS);
+    }
+    if (pid < 0) {
+        LOG_ERROR("warden", "cannot end the worker's session: %s", strerror(errno));
+        return;
+    }
+    e->pid = pid;
+    e->since_mono_ms = now_mono_ms;
+}
+
+bool session_end_exited(struct session_end *e, pid_t pid, int status, int64_t now_mono_ms)
+{
+    if (pid != e->pid)
+        return false;
+    e->pid = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
+        LOG_INFO("warden", "the worker's session is over, %" PRId64 " ms after its end",
+                 now_mono_ms - e->since_mono_ms);
+    else
+        LOG_WARN("warden", "the worker's session could not be ended: it runs into its timeout");
+    return true;
+}
+
+void session_journal_death(int dir_fd, const char *node)
+{
+    int fd = openat(dir_fd, "ha.journal", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    struct timespec now;
+    char line[256];
+    int len;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    len = snprintf(line, sizeof(line),
+                   "{\"event\":\"role\",\"node\":\"%s\",\"role\":\"offline\",\"before\":\"\","
+                   "\"reason\":\"died\",\"token\":\"\",\"boot_ms\":%" PRId64 "}\n",
+                   node, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    if (fd < 0 || write(fd, line, (size_t)len) != len)
+        LOG_ERROR("warden", "cannot write ha.journal: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+}

@@ -1,0 +1,43 @@
+/* Ends the session that a dead worker has left, so that another node can lead at once instead
+ * of after the session's timeout.
+ *
+ * Only after waitpid() has returned the worker: ending the session of a leader that lives would
+ * void its lease. A child process of its own does it, because it talks to servers that may be
+ * slow, and the warden waits for nobody. That child outlives even the warden; it ends by itself
+ * when the session would have ended by itself, too.
+ */
+#ifndef DUEQ_NODE_WARDEN_SESSION_H
+#define DUEQ_NODE_WARDEN_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ha/coordinator.h"
+
+struct session_end {
+    const char *servers; /* "host:port,..."; borrowed */
+    int64_t patience_ms; /* the session's timeout */
+    /* zk_end_session_run(): 0 when the session is over. */
+    int (*run)(const char *servers, const struct coord_credentials *whose, int64_t deadline_ms);
+    /* In the child: closes what is the warden's. Listening sockets and locks that it kept would
+     * look like a node that lives. */
+    void (*close_all)(void *arg);
+    void *arg;
+
+    pid_t pid; /* the newest child that is at it, 0: none */
+    int64_t since_mono_ms;
+};
+
+/* Starts. Harmless when `whose` is no session. */
+void session_end_start(struct session_end *e, const struct coord_credentials *whose,
+                       int64_t now_mono_ms);
+
+/* waitpid() has returned `pid`: was it e's child? Says how long it took. */
+bool session_end_exited(struct session_end *e, pid_t pid, int status, int64_t now_mono_ms);
+
+/* Adds to `<dir>/ha.journal` that the worker of `node` has died. It cannot say so itself, and
+ * whoever judges leases must know it before the session is ended. */
+void session_journal_death(int dir_fd, const char *node);
+
+#endif
