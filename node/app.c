@@ -24,17 +24,19 @@
 
 void app_tell_session(struct app *a)
 {
-    const struct coordinator *c = ha_app_coordinator(a->ha);
+    struct coord_credentials session = ha_app_session(a->ha);
 
-    if (c && memcmp(&c->credentials, &a->told, sizeof(a->told)) != 0 &&
-        channel_send_session(a->options->channel_fd, &c->credentials))
-        a->told = c->credentials;
+    if (session.session == a->told_session ||
+        !channel_send_session(a->options->channel_fd, &session))
+        return;
+    a->told_session = session.session;
 }
 
 static void on_beat(struct timer *timer)
 {
     struct app *a = CONTAINER_OF(timer, struct app, beat);
 
+    app_tell_session(a);
     channel_send(a->options->channel_fd, CHANNEL_BEAT);
     app_tell_session(a);
     timer_arm(&a->loop->timers, timer, a->options->silence_max_ms / BEATS_PER_HANG);
@@ -91,6 +93,11 @@ static void on_store_down(void *arg)
     struct app *a = arg;
 
     ha_app_store_is(a->ha, false);
+}
+
+static void on_role(void *arg, const struct role *role, enum role_state before)
+{
+    app_tell_session(arg);
 }
 
 /* The set-up of the cluster: it was said to people by who found it out. */

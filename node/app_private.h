@@ -42,7 +42,7 @@ struct app {
     struct event *on_term;
     struct event *on_hup;
     struct timer beat;
-    struct coord_credentials told; /* the session that the warden knows of */
+    int64_t told_session; /* to the warden; 0: none */
     int exit_code;
 
     bool has_been_up;     /* the store, with this worker */
@@ -56,8 +56,9 @@ struct app {
     bool is_store_stopped;
 };
 
-/* To the warden, when it has changed: it ends the session when this process dies. Comes again
- * with each beat. */
+/* Tells the warden of this process's session with ZooKeeper, if it has not heard of it. The warden
+ * ends it when this process is dead: so it must know of each before that can lead, and of none
+ * that is over. */
 void app_tell_session(struct app *a);
 
 /* Ends the loop when everything has stopped. Harmless twice. */

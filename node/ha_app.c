@@ -324,6 +324,17 @@ struct ha *ha_app_ha(struct ha_app *a)
     return a->ha;
 }
 
+struct coord_credentials ha_app_session(const struct ha_app *a)
+{
+    static const struct coord_credentials none;
+    const struct coordinator *zookeeper = a ? a->zookeeper : NULL;
+
+    if (!zookeeper || (zookeeper->session != COORD_SESSION_CONNECTED &&
+                       zookeeper->session != COORD_SESSION_CONNECTING))
+        return none;
+    return zookeeper->credentials;
+}
+
 const struct coordinator *ha_app_coordinator(const struct ha_app *a)
 {
     return a->zookeeper;

@@ -58,7 +58,11 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption) MUST_CHECK;
 /* NULL: the node is standalone. */
 struct ha *ha_app_ha(struct ha_app *a);
 
-/* This process's session with ZooKeeper, and with how many other nodes it is connected; nothing
+/* This process's session, for who has to end it when the process is dead; number 0 where there
+ * is none, or it is over. NULL is fine. */
+struct coord_credentials ha_app_session(const struct ha_app *a);
+
+/* ZooKeeper as this node sees it, and with how many other nodes it is connected; nothing
  * where it is standalone. */
 const struct coordinator *ha_app_coordinator(const struct ha_app *a);
 unsigned ha_app_peers_up(const struct ha_app *a);

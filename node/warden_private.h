@@ -17,8 +17,7 @@ struct warden {
     struct datadir datadir;
     int gmq_fd;
     int http_fd;
-    int peer_fd;          /* of a cluster's node; until the worker has ended: see peer_link.h */
-    uint64_t incarnation; /* by chance; all its workers have it */
+    int peer_fd; /* kept until the worker has ended: see ha/peer_dial.h */
     int signal_fd;
     struct worker worker;
     struct session_end session_end;
