@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -38,7 +37,6 @@ static void on_beat(struct timer *timer)
 
     app_tell_session(a);
     channel_send(a->options->channel_fd, CHANNEL_BEAT);
-    app_tell_session(a);
     timer_arm(&a->loop->timers, timer, a->options->silence_max_ms / BEATS_PER_HANG);
 }
 
@@ -229,12 +227,6 @@ static void open_protocols(struct app *a)
         a->gmq = gmq_new(&gmq, a->loop, a->queue, a->options->gmq_fd);
     if (a->options->http_fd >= 0)
         a->http = http_new(&http, a->loop, a->queue, a->options->http_fd);
-}
-
-/* With each role there is a session that should not outlive this process. */
-static void on_role(void *arg, const struct role *role, enum role_state before)
-{
-    app_tell_session(arg);
 }
 
 static void join_cluster(struct app *a)

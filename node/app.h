@@ -17,6 +17,7 @@ struct app_options {
     int http_fd;                        /* the same */
     int peer_fd;                        /* the same, for the other nodes */
     int channel_fd;                     /* to the warden */
+    uint64_t incarnation;               /* the warden's: random, for all its workers */
     int64_t silence_max_ms;             /* the warden's patience between two beats */
     int64_t stop_timeout_ms;            /* the warden's patience after SIGTERM */
     bool store_was_up;                  /* with a worker before this one */

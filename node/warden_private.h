@@ -21,6 +21,7 @@ struct warden {
     int signal_fd;
     struct worker worker;
     struct session_end session_end;
+    uint64_t incarnation; /* random; of all its workers */
     struct embedded_redis redis;
     bool has_redis;
     enum warden_phase phase;
