@@ -19,6 +19,7 @@ from drills.journal import LEADER, Fault, Journal, Push, now_ms
 from drills.judge import Verdict, judge
 from drills.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
 from drills.load import Load
+from drills.moves import read_moves
 from harness.wait import wait_until
 
 SERVED_S = 60
@@ -150,7 +151,7 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
         row.before_drain(cluster)
         load.drain()
         load.finish()
-        for event in cluster.events():
+        for event in (*cluster.events(), *_moves_of(cluster)):
             journal.add(event)
         for node in (*cluster.nodes, *cluster.spares):
             node.check_sanitizers()
@@ -164,6 +165,14 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
                                     if each.rule in allowed)
     if "LATE" not in allowed:
         result.outside_ms += outside(journal, TICK_MS)
+
+
+def _moves_of(cluster):
+    """None where Redis's clock is not everybody's: they cannot be told in time."""
+    if cluster.plan.wrong_clock == "redis":
+        return
+    with cluster.redis.client() as client:
+        yield from read_moves(client)
 
 
 def _run_round(row, drill, variant, seed, result):
