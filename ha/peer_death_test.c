@@ -271,6 +271,36 @@ static void who_still_has_a_connection_to_us_lives(void **state)
     assert_death(f, 0xb1);
 }
 
+static void nor_does_another_process_prove_anything_then(void **state)
+{
+    struct fixture *f = *state;
+    struct peer_message last;
+    int fd = be_nb(f, 1, 0xb1), own = hand_dial(f->own_address);
+
+    assert_true(hand_join(f->loop, own, "nb", 1, SECRET, &last));
+    close(fd);
+    AWAIT(f->loop, f->dial.state != DIAL_UP);
+    be_nb(f, 2, 0xb2);
+    assert_int_equal(f->notes.deaths, 0);
+    close(own);
+}
+
+/* Such as the host name of a container that was started on another machine. */
+static void another_process_at_another_address_proves_nothing(void **state)
+{
+    struct fixture *f = *state;
+    int fd = be_nb(f, 1, 0xb1);
+
+    close(f->other_fd);
+    f->other_fd = peer_listen(f->dial.who.address);
+    f->self.silence_ms = 1; /* not by an end of file: its own machine is cut off */
+    AWAIT(f->loop, f->dial.state != DIAL_UP);
+    f->self.silence_ms = 4000;
+    be_nb(f, 2, 0xb2);
+    assert_int_equal(f->notes.deaths, 0);
+    close(fd);
+}
+
 static void who_told_no_session_leaves_nothing_to_close(void **state)
 {
     struct fixture *f = *state;
@@ -301,6 +331,8 @@ int main(void)
         ON_FIXTURE(an_end_after_good_bye_proves_nothing),
         ON_FIXTURE(silence_proves_nothing),
         ON_FIXTURE(who_still_has_a_connection_to_us_lives),
+        ON_FIXTURE(nor_does_another_process_prove_anything_then),
+        ON_FIXTURE(another_process_at_another_address_proves_nothing),
         ON_FIXTURE(who_told_no_session_leaves_nothing_to_close),
     };
 

@@ -63,18 +63,24 @@ static void probe_again(struct peer_dial *d)
 /* ---- death ---- */
 
 /* Calls out last. */
-static void prove_death(struct peer_dial *d, const char *how)
+static void tell_death(struct peer_dial *d, const struct coord_credentials *left,
+                       const char *how)
 {
     struct peers *port = d->self->port;
-    struct coord_credentials dead = d->told;
+    struct coord_credentials dead = *left;
     struct peer_name who = d->who;
 
     if (!dead.session)
         return;
-    d->told = (struct coord_credentials){0};
     LOG_WARN("ha", "peer %s at %s: its process is dead: %s", who.name, who.address, how);
     if (port->on_death)
         port->on_death(port, who.name, &dead);
+}
+
+/* Its own connection to us would still be there. */
+static bool is_heard(const struct peer_dial *d)
+{
+    return peer_server_hears(d->server, d->who.name, d->incarnation);
 }
 
 static void on_probe_end(struct peer_dial *d, enum peer_end how)
@@ -82,12 +88,14 @@ static void on_probe_end(struct peer_dial *d, enum peer_end how)
     d->refusals = how == PEER_END_REFUSED ? d->refusals + 1 : 0;
     if (how == PEER_END_FAILED || how == PEER_END_GARBAGE) {
         retry(d);
-    } else if (d->refusals < REFUSALS_NEEDED ||
-               peer_server_hears(d->server, d->who.name, d->incarnation)) {
+    } else if (d->refusals < REFUSALS_NEEDED || is_heard(d)) {
         probe_again(d);
     } else {
+        struct coord_credentials left = d->told;
+
+        d->told = (struct coord_credentials){0};
         retry(d);
-        prove_death(d, "nobody listens there any more");
+        tell_death(d, &left, "nobody listens there any more");
     }
 }
 
@@ -149,27 +157,44 @@ static void on_hello(struct peer_dial *d, const struct peer_message *m)
     peer_conn_send(&d->conn, &proof);
 }
 
+/* The process that was UP before, if this one shows by being there that it is dead. */
+static bool is_replaced(const struct peer_dial *d, uint64_t incarnation)
+{
+    return d->incarnation && incarnation != d->incarnation && d->home_len == d->at_len &&
+           !memcmp(&d->home, &d->at, (size_t)d->at_len) && !is_heard(d);
+}
+
+static void be_up_with(struct peer_dial *d, uint64_t incarnation)
+{
+    if (incarnation != d->incarnation)
+        d->told = (struct coord_credentials){0};
+    d->incarnation = incarnation;
+    d->home = d->at;
+    d->home_len = d->at_len;
+    d->probes_left = 0;
+    d->attempts = 0;
+    d->next_warning_mono_ms = 0;
+    d->heard_mono_ms = timers_now(timers_of(d));
+    enter(d, DIAL_UP, peer_beat_ms(d->self));
+}
+
 static void on_proof(struct peer_dial *d, const struct peer_message *m)
 {
     uint64_t incarnation = d->hellos.of[PEER_LISTENER].incarnation;
-    bool is_another = d->incarnation && incarnation != d->incarnation;
+    bool replaces = is_replaced(d, incarnation);
+    struct coord_credentials left = d->told;
 
     if (!peer_auth_is_proven(d->self->secret, PEER_LISTENER, &d->hellos, m->mac)) {
         give_up(d, peer_refusal_text(PEER_REFUSED_SECRET));
         return;
     }
     LOG_INFO("ha", "peer %s at %s: connected%s", d->who.name, d->who.address,
-             is_another       ? ", to another process than before"
-             : d->incarnation ? " again, to the same process"
-                              : "");
-    d->incarnation = incarnation;
-    d->probes_left = 0;
-    d->attempts = 0;
-    d->next_warning_mono_ms = 0;
-    d->heard_mono_ms = timers_now(timers_of(d));
-    enter(d, DIAL_UP, peer_beat_ms(d->self));
-    if (is_another)
-        prove_death(d, "another one answers in its place");
+             incarnation == d->incarnation ? " again, to the same process"
+             : d->incarnation              ? ", to another process than before"
+                                           : "");
+    be_up_with(d, incarnation);
+    if (replaces)
+        tell_death(d, &left, "another one answers in its place");
 }
 
 static void on_news(struct peer_dial *d, const struct peer_message *m)

@@ -16,12 +16,14 @@
  *   refused, twice in a row, from two    dead, unless the same process still has a connection
  *   source ports                         of its own to us: nobody listens there any more, and
  *                                        a node listens from before it stands to its very end
- *   an authenticated answer of the same  dead, at any later time, too: the one listening socket
- *   name at the same address, by         of a node is given to a new worker when the old one
- *   another incarnation                  has been waited for, or was free to be bound again
+ *   an authenticated answer of the same  dead, with the same exception, and at any later time,
+ *   name at the same address, by         too: the one listening socket of a node is given to a
+ *   another incarnation                  new worker when the old one has been waited for, or
+ *                                        was free to be bound again
  *   the same incarnation                 it lives
  *   silence, unreachable, an ICMP        nothing
- *   rejection, another name
+ *   rejection, another name, another
+ *   address of the same host name
  *
  * A refusal counts only while probing, that is right after an authenticated connection was
  * closed; nothing counts after a good-bye, or when no session was told: there is nothing to
@@ -81,7 +83,9 @@ struct peer_dial {
     int64_t next_warning_mono_ms;
 
     /* The process it was last UP with. */
-    uint64_t incarnation;          /* 0: none yet */
+    uint64_t incarnation;         /* 0: none yet */
+    struct sockaddr_storage home; /* where that was */
+    int home_len;
     struct coord_credentials told; /* session 0: none, or it has said good-bye */
 
     unsigned probes_left; /* above 0: PROBING */

@@ -229,9 +229,9 @@ const struct command purge_command = {
     .usage = "TOPIC",
     .summary = "delete a topic's jobs, by their state",
     .text = "What is there when it begins is deleted, piece by piece; other clients do not\n"
-            "wait for it. Jobs that change their state meanwhile are found in the next of those\n"
-            "that are named, in the order above, not in one before. On a terminal it asks first.\n"
-            "Interrupted, it says how far it came.\n",
+            "wait for it. Jobs that change their state meanwhile go with those of the new\n"
+            "one, if that is named and comes later: delayed, ready, reserved, dead. On a\n"
+            "terminal it asks first. Interrupted, it says how far it came.\n",
     .options = purge_options,
     .words_min = 1,
     .words_max = 1,

@@ -18,11 +18,11 @@ struct work {
     struct ctl *ctl;
     const struct sweep *sweep;
     struct progress progress;
-    int64_t total; /* of all parts */
-    int64_t count; /* the same, so far */
-    int64_t limit; /* of the next request */
-    int64_t missed; /* counted in the parts that are over, but not there any more */
-    bool has_more; /* as the last answer says of its part */
+    int64_t total;   /* of all parts */
+    int64_t count;   /* the same, so far */
+    int64_t limit;   /* of the next request */
+    int64_t missed;  /* counted in the parts that are over, but not there any more */
+    bool has_more;   /* as the last answer says of its part */
     bool leaves_any; /* a part that nothing was asked for, though it had some */
     bool is_interrupted;
     bool is_stuck; /* an answer without progress, though there are more */

@@ -15,7 +15,7 @@ static void before_send(struct core *core, const struct op *op)
 }
 
 /* By an operation on it alone; the scan counts its own. What has lost its body is dead from its
- * repair on. */
+ * repair on, if not before: with another reason it counts anew. */
 static void count_death(struct queue_stats *stats, const struct op *op)
 {
     if ((op->verb == OP_RELEASE || op->verb == OP_BURY) && op->status == STATUS_OK &&

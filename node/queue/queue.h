@@ -78,7 +78,8 @@ struct queue_stats {
     uint64_t in_flight;                     /* gauge: operations the store has not answered */
     uint64_t following;                     /* gauge: calls that wait for hand-overs */
     uint64_t census_walks;                  /* begun */
-    uint64_t died[DEATH_COUNT];         /* jobs that went to dead, as far as this node did it */
+    uint64_t died[DEATH_COUNT];         /* jobs that went to dead, as far as this node did it;
+                                         * DAMAGED: one that had been dead already, too */
     uint64_t pruned_jobs;               /* dead jobs deleted by their topic's limits */
     uint64_t history_lost;              /* lines the store did not take */
     uint64_t audited;                   /* jobs and entries the reconciler looked at */

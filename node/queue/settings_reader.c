@@ -23,8 +23,8 @@ struct refresh {
     char topic[];
 };
 
-/* Topics that have changed. The round goes on without: a store that has no wake-ups for us may
- * answer all the same. */
+/* What is asked of single topics: those that have changed. The round does not ask this: a store
+ * that has no wake-ups for us may answer all the same. */
 static bool may_read(const struct settings_reader *r)
 {
     return r->is_store_up && !r->is_closing;

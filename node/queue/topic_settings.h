@@ -31,8 +31,8 @@ struct settings_cache {
     struct list *by_bucket;      /* the same; those not met for longest first */
     unsigned with_history;       /* of them: those whose row turns the history on */
     uint64_t round;
-    int64_t store_ahead_ms; /* the store's clock - ours, when a row was last put: less by the way
-                             * of that answer, or 1 ms more */
+    int64_t store_ahead_ms; /* the store's clock - ours, when a row was last put: less by the
+                             * way of that answer, or 1 ms more */
 };
 
 void settings_cache_init(struct settings_cache *c, struct core *core);

@@ -159,8 +159,8 @@ static void push_tombstones(unsigned count)
 static void cancel_tombstones(unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        tombstones[i] = (struct op){
-            .verb = OP_CANCEL, .topic = TOPIC, .id = tombstones[i].out.push.id};
+        tombstones[i] =
+            (struct op){.verb = OP_CANCEL, .topic = TOPIC, .id = tombstones[i].out.push.id};
     run_all(tombstones, count);
 }
 

@@ -238,6 +238,7 @@ static void a_stray_entry_in_the_middle_of_many_is_not_told(void **state)
         ops[i].in.push.rules.priority = i < 600 ? 5 : 7;
     }
     run_all(ops, 1200);
+    push_ranked("inside", 5);
     push_ranked("alive", 7);
     alive = get("alive");
     alive.stamp++;
@@ -245,7 +246,9 @@ static void a_stray_entry_in_the_middle_of_many_is_not_told(void **state)
     plant_entry("ZADD %s 6 %b", 'q', &ghost);
     audit();
     assert_int_equal(found.count, 0);
-    assert_int_equal(purge(JOB_READY, 600).out.chunk.count, 600);
+    assert_int_equal(mend("alive"), DAMAGE_NONE);
+    assert_int_equal(mend("inside"), DAMAGE_NONE); /* who is sound there stays as he is */
+    assert_int_equal(purge(JOB_READY, 601).out.chunk.count, 601);
     audit();
     assert_int_equal(found.count, 2);
     assert_suspect("alive", DAMAGE_TWO_PLACES);

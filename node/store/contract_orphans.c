@@ -1,7 +1,7 @@
 /* Orphans: a place names a job that is gone. Nobody makes one on purpose, but a hand in the
  * data may, and then it must not stand in the way of more than its own topic.
  */
-#include "node/store/contract.h"
+#include "node/store/contract_whole.h"
 
 static void assert_is_left_alone(struct op op)
 {
@@ -77,12 +77,25 @@ static void an_orphan_keeps_its_topic_when_the_last_job_is_cancelled(void **stat
     assert_int_equal(next_event_ms(), -1);
 }
 
+static void an_orphan_keeps_its_topic_when_the_last_jobs_are_purged(void **state)
+{
+    struct op lost = push_delayed("lost", 1);
+
+    push("a");
+    lose("lost");
+    assert_int_equal(purge(JOB_READY, 10).out.chunk.count, 1);
+    assert_is_left_alone(scan_at(lost.out.push.due_ms));
+    repair("lost");
+    assert_int_equal(next_event_ms(), -1);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_delayed_orphan_stops_its_topic_and_no_other),
     TEST(a_reserved_orphan_stops_its_topic_and_no_other),
     TEST(an_orphan_that_is_not_due_is_in_nobodys_way),
     TEST(an_orphan_keeps_its_topic_when_the_last_job_is_cancelled),
+    TEST(an_orphan_keeps_its_topic_when_the_last_jobs_are_purged),
 };
 
 const struct contract_part contract_orphans = {tests, sizeof(tests) / sizeof(*tests)};

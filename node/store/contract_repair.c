@@ -143,6 +143,15 @@ static void a_ready_job_that_is_not_found_in_the_list_gets_another_entry(void **
     assert_gone("a");
 }
 
+static void a_ready_job_near_the_end_is_found_in_a_list_out_of_order(void **state)
+{
+    push_many(1500);
+    push_many(1100);
+    push("last");
+    plant("LSET", 'r', "1300 \xff\xff\xff\xff\xff\xffghost"); /* halving begins there */
+    assert_int_equal(mend("last"), DAMAGE_NONE);
+}
+
 static void a_place_without_a_job_goes(void **state)
 {
     static const char letters[] = "dvxe";
@@ -259,6 +268,7 @@ static const struct CMUnitTest tests[] = {
     TEST(the_header_is_believed_before_the_places),
     TEST(a_ranked_entry_of_a_job_that_is_elsewhere_goes),
     TEST(a_ready_job_that_is_not_found_in_the_list_gets_another_entry),
+    TEST(a_ready_job_near_the_end_is_found_in_a_list_out_of_order),
     TEST(a_place_without_a_job_goes),
     TEST(a_ranked_entry_without_its_job_is_a_tombstone),
     TEST(a_body_of_a_job_that_has_its_own_goes),

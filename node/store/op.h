@@ -213,7 +213,8 @@ struct op {
             int64_t ttr_ms;
             int64_t
                 ttl_ms; /* expires so long after now; 0: never. rules.expires_ms is not read */
-            bool ttl_from_due; /* so long after it is due instead, or after now where that is over */
+            bool ttl_from_due; /* so long after it is due instead, or after now where that is
+                                  over */
             struct job_rules rules;
             enum push_mode mode;
             unsigned given; /* SETTING_BITs of what the caller chose; the engine fills the rest

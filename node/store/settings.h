@@ -38,7 +38,7 @@
     X(PRIORITY,  "priority")    /* the same                                                 */ \
     X(MAX_TRIES, "max_tries")   /* the same                                                 */ \
     X(BACKOFF,   "backoff")     /* the same                                                 */ \
-    X(TTL,       "ttl_ms")      /* the same; 0: none                                        */ \
+    X(TTL,       "ttl_ms")      /* the same, but from when it is due; 0: none               */ \
     X(DEAD_MAX,  "dead_max")    /* the oldest dead jobs above it are deleted; 0: any number */ \
     X(DEAD_AGE,  "dead_age_ms") /* dead jobs older than it are deleted; 0: any age          */ \
     X(HISTORY,   "history")     /* its jobs' transitions are written down                   */

@@ -1,7 +1,6 @@
 -- pop: reserve the oldest ready jobs.
 --
--- KEYS   j p r v t n o q c, and by rule the topic's d, x and e: where it is paused, or a job has
---        expired
+-- KEYS   j p r v t n o q c, and by rule the topic's x and e, where a job has expired
 -- ARGV   topic, count, 1: remember the owners in o
 -- answer code, now, wait, more, then for each job: id, value, and where it is big its body
 -- USES   now
