@@ -95,7 +95,11 @@ static void on_store_down(void *arg)
 
 static void on_role(void *arg, const struct role *role, enum role_state before)
 {
-    app_tell_session(arg);
+    struct app *a = arg;
+
+    if (role->state != ROLE_OFFLINE)
+        channel_send(a->options->channel_fd, CHANNEL_JOINED);
+    app_tell_session(a);
 }
 
 /* The set-up of the cluster: it was said to people by who found it out. */
