@@ -25,7 +25,7 @@ STEADY_S = 90
 SECRET = "only for the drills"  # no secret: the network ends with the drill
 
 
-HISTORY = {"topics.history": True, "queue.history_bytes": "64MiB"}  # of all that is moved
+HISTORY = {"topics": [{"name": "*", "history": True}], "queue.history_bytes": "64MiB"}  # of all
 
 STANDBY, STANDALONE, REHEARSAL = "standby", "standalone", "rehearsal"
 
@@ -165,7 +165,7 @@ class Cluster:
             if node.process is None:
                 node.launch()
         for node in self.nodes:
-            wait_until(node.is_ready, f"{node.name} is ready", STEADY_S, interval_s=0.02)
+            wait_until(node.is_ready_or_ended, f"{node.name} is ready", STEADY_S, interval_s=0.02)
         if self.zookeeper:
             self.zookeeper.wait_serving()
         if self.elects:

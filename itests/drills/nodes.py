@@ -58,6 +58,12 @@ class HostNode(Node):
         with self.host.entered():
             return Dueqctl(self.url())(*words)
 
+    def is_ready_or_ended(self):
+        """Ready? Fails at once when it has ended by itself."""
+        code = self.process.returncode
+        assert code is None, f"{self.name} ended with {code}:\n{self.output()[-3000:]}"
+        return self.is_ready()
+
     def wait_stopped(self):
         """Until it has obeyed a SIGTERM that it was sent: a second one would hurry it."""
         code = self.process.wait()
@@ -115,5 +121,5 @@ def _nested(settings):
         place = tree
         for group in groups:
             place = place.setdefault(group, {})
-        place[name] = value if isinstance(value, (bool, int)) else str(value)
+        place[name] = value if isinstance(value, (bool, int, list)) else str(value)
     return tree
