@@ -6,7 +6,7 @@ import signal
 
 import yaml
 
-from drills.journal import LEADER, Role, Tail
+from drills.journal import LEADER, Role, Tail, now_ms
 from harness.build import node_program
 from harness.dueqctl import Dueqctl
 from harness.node import Node
@@ -29,13 +29,17 @@ class HostNode(Node):
         if "LD_PRELOAD" in self.env:  # before the sanitizer's own library
             self.env["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
         self._journal = Tail(self.data_dir / "ha.journal")
-        self._frozen = []
+        self._frozen, self._launched_ms = [], None
 
     def argv(self):
         path = self.directory / "dueq.yaml"
         path.write_text(yaml.safe_dump(_nested(self.settings)), encoding="utf-8")
         path.chmod(0o600)
         return self.host.command([self.program or node_program(), "--config", path])
+
+    def launch(self):
+        self._launched_ms = now_ms()
+        return super().launch()
 
     @property
     def http_address(self):
@@ -84,7 +88,8 @@ class HostNode(Node):
     @property
     def leads(self):
         role = self.role()
-        return role is not None and role.role == LEADER
+        return (role is not None and role.role == LEADER
+                and role.boot_ms > self._launched_ms)  # else of a life that ended by kill -9
 
     # ---- freezing ----
 

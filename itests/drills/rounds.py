@@ -134,6 +134,9 @@ class _Rehearsed:
     def check(self, drill, elected):  # pylint: disable=unused-argument
         return ()
 
+    def check_times(self, drill):  # pylint: disable=unused-argument
+        return ()
+
 
 def _run_plan(row, plan, directory, variants, seed, result, report, limits):
     directory.mkdir(parents=True)
@@ -145,7 +148,8 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
         with load:
             drill = Drill(cluster, journal, load)
             for variant in variants:
-                result.rounds.append(_run_round(row, drill, variant, dice.getrandbits(32), result))
+                result.rounds.append(_run_round(row, drill, variant, dice.getrandbits(32), result,
+                                                limits))
                 report(_line_of(row, len(result.rounds), result.rounds[-1]))
             load.wait_flowing()
         row.before_drain(cluster)
@@ -175,7 +179,7 @@ def _moves_of(cluster):
         yield from read_moves(client)
 
 
-def _run_round(row, drill, variant, seed, result):
+def _run_round(row, drill, variant, seed, result, limits):
     drill.begin(variant, random.Random(seed))
     done = Round(variant, seed)
     start = drill.since_ms
@@ -195,12 +199,13 @@ def _run_round(row, drill, variant, seed, result):
     fault = Fault(f"{row.number} {row.title} {done.variant}".strip(), start, now_ms(), served_ms,
                   row.changes, tuple(node.name for node in dead))
     drill.journal.add(fault)
+    complaints = [*row.check(drill, elected), *(row.check_times(drill) if limits else ())]
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None
     done.served_ms = served - drill.since_ms if served is not None else None
     done.stood_ms = max((due.late_ms for due in dues_of(drill.journal, start)
                          if start <= due.due_ms <= fault.end_ms), default=None)
     result.complaints += [f"row {row.number} {done.variant}, seed {seed}: {text}"
-                          for text in row.check(drill, elected)]
+                          for text in complaints]
     return done
 
 

@@ -19,6 +19,7 @@ class Clocks(Row):
 
     variants = tuple(f"{whose} {how}" for whose in ("node", "redis")
                      for how in ("forward", "back", "strobed"))
+    short_variants = ("node strobed", "redis strobed")
     changes = 0
 
     def plan_key(self, variant):
@@ -135,7 +136,7 @@ class SlowNameService(Row):
     def heal(self, drill):
         drill.cluster.names.delay_s = 0
 
-    def check(self, drill, elected):
+    def check_times(self, drill):
         if self.stall_ms > LOOP_STALL_MS:
             yield f"a loop stalled for {self.stall_ms} ms, {LOOP_STALL_MS} ms is the limit"
 
