@@ -21,7 +21,7 @@ set_target_properties(ha_simulation PROPERTIES
 
 # A sanitizer makes it ten times slower. For longer: ./dev drill simulation
 if(DUEQ_SANITIZE)
-    set(runs 1000)
+    set(runs 500)
 else()
     set(runs 4000)
 endif()
