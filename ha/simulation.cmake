@@ -2,6 +2,9 @@
 # planted mistakes in the core's place, where one is asked for.
 add_executable(ha_simulation
     sim_base.c
+    sim_fault_link.c
+    sim_fault_process.c
+    sim_fault_server.c
     sim_faults.c
     sim_judge.c
     sim_main.c
