@@ -14,7 +14,8 @@ add_executable(ha_simulation
     sim_store.c
     sim_world.c
     sim_zk.c
-    sim_zk_client.c)
+    sim_zk_client.c
+    sim_zk_log.c)
 target_link_libraries(ha_simulation PRIVATE dueq_flags dueq_ha dueq_ha_fake)
 foreach(name ask_write failsafe_has_promised ha_may_act write_lease_until)
     target_link_options(ha_simulation PRIVATE -Wl,--wrap=${name})
