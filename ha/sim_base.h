@@ -8,7 +8,7 @@
  *   sim_store.c    Redis: jobs, and a fence in each bucket
  *   sim_peers.c    the links between the nodes, and what they prove
  *   sim_node.c     a node's process, its warden, its scanner
- *   sim_faults.c   what goes wrong, by seed
+ *   sim_fault*.c   what goes wrong, by seed
  *   sim_judge.c    what must never be seen
  *   sim_plant.c    mistakes to be found: proof that the judge can see
  *   sim_world.c    the clock that drives all of them

@@ -1,4 +1,4 @@
-/* Servers among themselves: who leads, the log, pings, and when sessions end. */
+/* Servers among themselves: who leads, pings, and what happens to a server. */
 #include "ha/sim_zk.h"
 
 #include <assert.h>
@@ -8,258 +8,6 @@
 #define ELECTION_MS 40
 
 struct sim_zk sim_zk;
-
-/* ---- messages between servers ---- */
-
-static void post(struct sim_server *from, struct sim_server *to, struct sim_note *n,
-                 unsigned link)
-{
-    n->link = link;
-    sim_send(&to->from[from->number], n);
-}
-
-static void to_follower(struct sim_server *leader, unsigned f, struct sim_note *n)
-{
-    post(leader, &sim_zk.servers[f], n, leader->followers[f].link);
-}
-
-static void to_leader(struct sim_server *s, struct sim_note *n)
-{
-    post(s, s->leader, n, s->link);
-}
-
-static bool is_follower(const struct sim_server *leader, unsigned f)
-{
-    return leader->followers[f].link != 0;
-}
-
-/* ---- sessions ---- */
-
-struct sim_session *sim_zk_session(struct sim_server *s, int64_t session)
-{
-    LIST_EACH (link, &s->sessions) {
-        struct sim_session *found = CONTAINER_OF(link, struct sim_session, link);
-
-        if (found->who.session == session)
-            return found;
-    }
-    return NULL;
-}
-
-static void prolong(struct sim_server *leader, struct sim_session *s)
-{
-    int64_t end = sim_now + s->timeout_ms;
-
-    s->end_ms = (end / sim_tick_ms + 1) * sim_tick_ms;
-}
-
-/* Somebody was heard. */
-void sim_zk_touch(struct sim_server *s, int64_t session)
-{
-    struct sim_session *found = sim_zk_session(s, session);
-
-    if (found && s->role == SIM_LEADING && !found->is_ending)
-        prolong(s, found);
-    else if (found)
-        found->is_touched = true;
-}
-
-bool sim_zk_is_owner(struct sim_server *leader, int64_t session, unsigned conn)
-{
-    struct sim_session *s = sim_zk_session(leader, session);
-
-    if (!s || s->is_ending)
-        return true; /* it ends anyway, by the log's order */
-    if (s->owner == 0)
-        s->owner = conn;
-    return s->owner == conn;
-}
-
-static void end_of_session(struct sim_server *leader, struct sim_session *s)
-{
-    struct sim_entry *e = sim_zk_entry(SIM_END_SESSION);
-
-    sim_trace("zk%u: session %llx has ended", leader->number,
-              (unsigned long long)s->who.session);
-    s->is_ending = true;
-    e->who = s->who;
-    sim_zk_append(leader, e);
-}
-
-static void arm_expiry(struct sim_server *leader)
-{
-    sim_arm(&leader->timers, &leader->expiry, sim_tick_ms - sim_now % sim_tick_ms);
-}
-
-static void on_expiry(struct timer *timer)
-{
-    struct sim_server *leader = CONTAINER_OF(timer, struct sim_server, expiry);
-
-    LIST_EACH (link, &leader->sessions) {
-        struct sim_session *s = CONTAINER_OF(link, struct sim_session, link);
-
-        if (!s->is_ending && s->end_ms <= sim_now)
-            end_of_session(leader, s);
-    }
-    arm_expiry(leader);
-}
-
-/* ---- the log ---- */
-
-struct sim_entry *sim_zk_entry(enum sim_entry_kind kind)
-{
-    struct sim_entry *e = calloc(1, sizeof(*e));
-
-    if (!e)
-        abort();
-    e->kind = kind;
-    list_append(&sim_zk.entries, &e->link);
-    return e;
-}
-
-static void log_entry(struct sim_server *s, struct sim_entry *e)
-{
-    if (s->logged == s->log_room) {
-        s->log_room = s->log_room ? 2 * s->log_room : 64;
-        s->log = realloc(s->log, s->log_room * sizeof(struct sim_entry *));
-        if (!s->log)
-            abort();
-    }
-    s->log[s->logged++] = e;
-}
-
-static void begin_session(struct sim_server *s, const struct sim_entry *e)
-{
-    struct sim_session *new = calloc(1, sizeof(*new));
-
-    if (!new)
-        abort();
-    new->who = e->who;
-    new->timeout_ms = e->timeout_ms;
-    new->owner = e->conn;
-    if (s->role == SIM_LEADING)
-        prolong(s, new);
-    list_append(&s->sessions, &new->link);
-}
-
-static void forget_session(struct sim_server *s, int64_t session)
-{
-    struct sim_session *found = sim_zk_session(s, session);
-
-    if (!found)
-        return;
-    fake_tree_remove_owned(&s->tree, session);
-    list_remove(&found->link);
-    free(found);
-}
-
-static void apply(struct sim_server *s)
-{
-    struct sim_entry *e = s->log[s->applied++];
-    enum coord_status status = COORD_OK;
-    unsigned failed = 0;
-
-    if (e->kind == SIM_BEGIN_SESSION)
-        begin_session(s, e);
-    else if (e->kind == SIM_END_SESSION)
-        forget_session(s, e->who.session);
-    else if (!sim_zk_session(s, e->who.session))
-        status = COORD_EXPIRED;
-    else
-        status = fake_tree_write(&s->tree, e->write->changes, e->write->change_count,
-                                 e->who.session, &failed);
-    sim_zk_on_applied(s, e, status, failed);
-}
-
-static bool has_quorum_for(const struct sim_server *leader, unsigned index)
-{
-    unsigned have = 1;
-
-    for (unsigned f = 0; f < SIM_SERVERS; f++)
-        have += is_follower(leader, f) && leader->followers[f].acked > index;
-    return 2 * have > SIM_SERVERS;
-}
-
-static void try_to_commit(struct sim_server *leader)
-{
-    unsigned before = leader->applied;
-
-    while (leader->applied < leader->logged && has_quorum_for(leader, leader->applied))
-        apply(leader);
-    for (unsigned f = 0; f < SIM_SERVERS && leader->applied > before; f++) {
-        struct sim_note *n;
-
-        if (!is_follower(leader, f))
-            continue;
-        n = sim_note_new(SIM_COMMIT, leader->number);
-        n->index = leader->applied;
-        to_follower(leader, f, n);
-    }
-}
-
-void sim_zk_append(struct sim_server *leader, struct sim_entry *e)
-{
-    e->epoch = leader->epoch;
-    log_entry(leader, e);
-    for (unsigned f = 0; f < SIM_SERVERS; f++) {
-        struct sim_note *n;
-
-        if (!is_follower(leader, f))
-            continue;
-        n = sim_note_new(SIM_PROPOSE, leader->number);
-        n->entry = e;
-        n->index = leader->logged - 1;
-        to_follower(leader, f, n);
-    }
-}
-
-/* Of a leader: only from the connection on which the session was seen last. */
-static void take_request(struct sim_server *leader, struct sim_entry *e)
-{
-    if (e->kind == SIM_WRITE && !sim_zk_is_owner(leader, e->who.session, e->conn)) {
-        sim_zk_on_moved(e->conn);
-        return;
-    }
-    sim_zk_append(leader, e);
-}
-
-void sim_zk_submit(struct sim_server *s, struct sim_entry *e)
-{
-    struct sim_note *n;
-
-    if (s->role == SIM_LEADING) {
-        take_request(s, e);
-    } else if (s->role == SIM_FOLLOWING) {
-        n = sim_note_new(SIM_REQUEST, s->number);
-        n->entry = e;
-        to_leader(s, n);
-    }
-}
-
-static bool revalidate(struct sim_server *leader, int64_t session, unsigned conn)
-{
-    struct sim_session *s = sim_zk_session(leader, session);
-
-    if (!s || s->is_ending)
-        return false;
-    prolong(leader, s);
-    s->owner = conn;
-    return true;
-}
-
-void sim_zk_revalidate(struct sim_server *s, int64_t session, unsigned conn)
-{
-    struct sim_note *n;
-
-    if (s->role == SIM_LEADING) {
-        sim_zk_on_valid(s, session, conn, revalidate(s, session, conn));
-    } else if (s->role == SIM_FOLLOWING) {
-        n = sim_note_new(SIM_REVALIDATE, s->number);
-        n->session = session;
-        n->conn = conn;
-        to_leader(s, n);
-    }
-}
 
 /* ---- who leads ---- */
 
@@ -298,9 +46,9 @@ static void follow(struct sim_server *s, struct sim_server *leader)
     assert(same >= s->applied);
     s->logged = same;
     while (s->logged < leader->logged)
-        log_entry(s, leader->log[s->logged]);
+        sim_zk_log(s, leader->log[s->logged]);
     while (s->applied < leader->applied)
-        apply(s);
+        sim_zk_apply(s);
     *f = (struct sim_follower){
         .link = ++sim_zk.next_link, .heard_ms = sim_now, .acked = s->logged};
     s->role = SIM_FOLLOWING;
@@ -321,10 +69,10 @@ static void lead(struct sim_server *s)
 
         session->owner = 0;
         session->is_ending = false;
-        prolong(s, session);
+        sim_zk_prolong(s, session);
     }
     sim_arm(&s->timers, &s->tick, sim_tick_ms / 2);
-    arm_expiry(s);
+    sim_zk_arm_expiry(s);
     sim_trace("zk%u: leads ZooKeeper", s->number);
 }
 
@@ -354,11 +102,11 @@ static void elect(void)
         if (is_newer(b, a)) {
             lead(b);
             follow(a, b);
-            try_to_commit(b);
+            sim_zk_commit(b);
         } else {
             lead(a);
             follow(b, a);
-            try_to_commit(a);
+            sim_zk_commit(a);
         }
         sim_zk.patience_ms = sim_between(20, 300);
         return;
@@ -370,7 +118,7 @@ static bool has_quorum(const struct sim_server *leader)
     unsigned have = 1;
 
     for (unsigned f = 0; f < SIM_SERVERS; f++)
-        have += is_follower(leader, f) &&
+        have += sim_zk_is_follower(leader, f) &&
                 sim_now < leader->followers[f].heard_ms + SIM_SYNC_TICKS * sim_tick_ms;
     return 2 * have > SIM_SERVERS;
 }
@@ -383,7 +131,7 @@ static void join(struct sim_server *s)
         if (leader->role == SIM_LEADING && leader->is_up && !leader->is_frozen &&
             leader->epoch == sim_zk.next_epoch && has_quorum(leader) && are_linked(s, leader)) {
             follow(s, leader);
-            try_to_commit(leader);
+            sim_zk_commit(leader);
             return;
         }
     }
@@ -415,12 +163,12 @@ static void on_tick(struct timer *timer)
         return;
     }
     for (unsigned f = 0; f < SIM_SERVERS && s->role == SIM_LEADING; f++) {
-        if (!is_follower(s, f))
+        if (!sim_zk_is_follower(s, f))
             continue;
         if (sim_now >= s->followers[f].heard_ms + limit)
             s->followers[f].link = 0;
         else
-            to_follower(s, f, sim_note_new(SIM_PING, s->number));
+            sim_zk_to_follower(s, f, sim_note_new(SIM_PING, s->number));
     }
     sim_arm(&s->timers, timer, sim_tick_ms / 2);
 }
@@ -438,7 +186,7 @@ static void report(struct sim_server *s)
             buf_add(&pong->base.data, &session->who.session, sizeof(int64_t));
         session->is_touched = false;
     }
-    to_leader(s, pong);
+    sim_zk_to_leader(s, pong);
 }
 
 static void as_follower(struct sim_server *s, struct sim_note *n)
@@ -449,13 +197,13 @@ static void as_follower(struct sim_server *s, struct sim_note *n)
     if (n->kind == SIM_PING) {
         report(s);
     } else if (n->kind == SIM_PROPOSE && n->index == s->logged) {
-        log_entry(s, n->entry);
+        sim_zk_log(s, n->entry);
         ack = sim_note_new(SIM_ACK, s->number);
         ack->index = s->logged;
-        to_leader(s, ack);
+        sim_zk_to_leader(s, ack);
     } else if (n->kind == SIM_COMMIT) {
         while (s->applied < n->index && s->applied < s->logged)
-            apply(s);
+            sim_zk_apply(s);
     } else if (n->kind == SIM_VALID) {
         sim_zk_on_valid(s, n->session, n->conn, n->index);
     }
@@ -481,15 +229,15 @@ static void as_leader(struct sim_server *s, struct sim_note *n)
         take_touches(s, n);
     } else if (n->kind == SIM_ACK) {
         f->acked = n->index;
-        try_to_commit(s);
+        sim_zk_commit(s);
     } else if (n->kind == SIM_REQUEST) {
-        take_request(s, n->entry);
+        sim_zk_take(s, n->entry);
     } else if (n->kind == SIM_REVALIDATE) {
         valid = sim_note_new(SIM_VALID, s->number);
         valid->session = n->session;
         valid->conn = n->conn;
-        valid->index = revalidate(s, n->session, n->conn);
-        to_follower(s, n->from, valid);
+        valid->index = sim_zk_prove(s, n->session, n->conn);
+        sim_zk_to_follower(s, n->from, valid);
     }
 }
 
@@ -599,7 +347,7 @@ void sim_zk_end_session(const struct coord_credentials *who)
         return;
     s = sim_zk_session(&sim_zk.servers[leader], who->session);
     if (s && !s->is_ending)
-        end_of_session(&sim_zk.servers[leader], s);
+        sim_zk_end(&sim_zk.servers[leader], s);
 }
 
 /* ---- life ---- */
@@ -612,7 +360,7 @@ static void server_init(struct sim_server *s, unsigned number)
     list_init(&s->sessions);
     list_init(&s->conns);
     sim_zk_watches_init(s);
-    timer_init(&s->expiry, on_expiry);
+    timer_init(&s->expiry, sim_zk_on_expiry);
     timer_init(&s->tick, on_tick);
     for (unsigned i = 0; i < SIM_SERVERS; i++)
         fake_wire_init(&s->from[i], &s->timers, on_note);

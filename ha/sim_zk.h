@@ -157,6 +157,20 @@ struct sim_session *sim_zk_session(struct sim_server *s, int64_t session);
 void sim_zk_revalidate(struct sim_server *s, int64_t session, unsigned conn);
 bool sim_zk_is_owner(struct sim_server *leader, int64_t session, unsigned conn);
 
+/* sim_zk_log.c: also those above. */
+bool sim_zk_is_follower(const struct sim_server *leader, unsigned f);
+void sim_zk_to_follower(struct sim_server *leader, unsigned f, struct sim_note *n);
+void sim_zk_to_leader(struct sim_server *s, struct sim_note *n);
+void sim_zk_prolong(struct sim_server *leader, struct sim_session *s);
+void sim_zk_end(struct sim_server *leader, struct sim_session *s); /* proposes it */
+void sim_zk_arm_expiry(struct sim_server *leader);
+void sim_zk_on_expiry(struct timer *timer);
+void sim_zk_log(struct sim_server *s, struct sim_entry *e);
+void sim_zk_apply(struct sim_server *s);       /* the next of its log */
+void sim_zk_commit(struct sim_server *leader); /* all that a quorum has logged */
+void sim_zk_take(struct sim_server *leader, struct sim_entry *e);
+bool sim_zk_prove(struct sim_server *leader, int64_t session, unsigned conn);
+
 /* sim_zk_client.c */
 void sim_zk_on_applied(struct sim_server *s, struct sim_entry *e, enum coord_status status,
                        unsigned failed);

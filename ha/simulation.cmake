@@ -2,6 +2,9 @@
 # planted mistakes in the core's place, where one is asked for.
 add_executable(ha_simulation
     sim_base.c
+    sim_fault_link.c
+    sim_fault_process.c
+    sim_fault_server.c
     sim_faults.c
     sim_judge.c
     sim_main.c
@@ -11,7 +14,8 @@ add_executable(ha_simulation
     sim_store.c
     sim_world.c
     sim_zk.c
-    sim_zk_client.c)
+    sim_zk_client.c
+    sim_zk_log.c)
 target_link_libraries(ha_simulation PRIVATE dueq_flags dueq_ha dueq_ha_fake)
 foreach(name ask_write failsafe_has_promised ha_may_act write_lease_until)
     target_link_options(ha_simulation PRIVATE -Wl,--wrap=${name})
@@ -21,7 +25,7 @@ set_target_properties(ha_simulation PROPERTIES
 
 # A sanitizer makes it ten times slower. For longer: ./dev drill simulation
 if(DUEQ_SANITIZE)
-    set(runs 1000)
+    set(runs 500)
 else()
     set(runs 4000)
 endif()
