@@ -28,8 +28,8 @@ int64_t ha_until(const struct ha *ha)
 
 bool ha_may_act(const struct ha *ha)
 {
-    return ha->role.state == ROLE_LEADER && ha->lead.is_mine && !ha->is_fenced &&
-           site_now(&ha->site) < ha_until(ha);
+    return ha->role.state == ROLE_LEADER && ha->lead.is_mine && !ha->lead.is_doubtful &&
+           !ha->is_fenced && site_now(&ha->site) < ha_until(ha);
 }
 
 static void on_role(struct role *role, enum role_state before)

@@ -26,16 +26,6 @@ static int setup(void **state)
     return 0;
 }
 
-/* The servers close the connections when they lose the quorum. */
-static void lose_the_quorum(void)
-{
-    fake_ensemble_set_quorum(&ensemble, false);
-    for (unsigned i = 0; i < NODES; i++) {
-        if (nodes[i].is_alive)
-            fake_coordinator_cut(&nodes[i].zk, false);
-    }
-}
-
 static void the_leader_goes_on_and_is_the_same_afterwards(void **state)
 {
     lose_the_quorum();
@@ -103,14 +93,7 @@ static void a_member_that_restarts_does_not_forget(void **state)
         }
     }
     fake_ensemble_set_quorum(&ensemble, true);
-    for (unsigned i = 0; i < NODES; i++) {
-        struct fake_session *s;
-
-        while (ensemble.sessions.next != &ensemble.sessions) {
-            s = CONTAINER_OF(ensemble.sessions.next, struct fake_session, link);
-            fake_ensemble_expire(&ensemble, s->who.session);
-        }
-    }
+    expire_all();
     await(is_not_led, T);
     await(is_led, 2 * T);
     assert_int_not_equal(leader(), old);

@@ -206,7 +206,9 @@ void ha_draining_tick(struct ha *ha, int64_t now)
             return;
         }
     } else if (!ha->election.giving.is_in_flight && !successor(ha)) {
-        ha_enter(ha, ROLE_LEADER, ROLE_NOT_TAKEN_REASON);
+        /* While it may be given away already, the next beat finds out. */
+        if (!ha->lead.is_doubtful)
+            ha_enter(ha, ROLE_LEADER, ROLE_NOT_TAKEN_REASON);
         return;
     }
     if (!ha->is_drained && now < end)

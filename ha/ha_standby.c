@@ -55,7 +55,10 @@ static void lead_tick(struct ha *ha, int64_t now)
     if (now < begins)
         site_wake_at(&ha->site, begins);
     if (now < begins || now >= ha_until(ha) || ha->election.giving.is_in_flight ||
-        ha->is_stopping)
+        ha->lead.is_doubtful || ha->is_stopping)
+        return;
+    /* It was away: what it owned may have been taken meanwhile. */
+    if (ha->role.state == ROLE_OFFLINE && !view_is_fresh(&ha->view, VIEW_LEADER))
         return;
     if (ha->role.state == ROLE_OFFLINE || is_back)
         ha_enter(ha, ROLE_LEADER, ROLE_RESUMED_REASON);
