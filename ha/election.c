@@ -144,7 +144,7 @@ void election_try(struct election *e, uint64_t above, bool by_force)
     add(e, COORD_CREATE_EPHEMERAL, VIEW_LEADER)->data = buf_bytes(&e->leader_text);
     add(e, COORD_CHECK, VIEW_CONTROL);
     if (v->member_count == 0) {
-        membership_propose(e->membership, &e->members_text);
+        membership_propose(e->membership, view_longest_session_ms(v), &e->members_text);
         add(e, COORD_SET, VIEW_MEMBERS)->data = buf_bytes(&e->members_text);
     } else {
         add(e, COORD_CHECK, VIEW_MEMBERS);

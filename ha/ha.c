@@ -48,6 +48,7 @@ void ha_enter(struct ha *ha, enum role_state to, enum role_reason why)
     if (to != ROLE_LEADER && to != ROLE_DRAINING)
         failsafe_end(&ha->failsafe);
     if (to == ROLE_LEADER) {
+        ha->lead.is_taken_up = true;
         ha->role.token = ha->lead.token;
         ha_history_note_lead(ha, why, now);
     }
@@ -231,15 +232,13 @@ void ha_free(struct ha *ha)
     free(ha);
 }
 
-/* What it promised before its start it does not know: it begins as if it had. */
 void ha_start(struct ha *ha)
 {
     int64_t now = site_now(&ha->site);
 
     ha->role.since_boot_ms = now;
     ha->store_since_boot_ms = now;
-    if (ha->options.on_loss == HA_FAILSAFE)
-        failsafe_promise(&ha->promise, now, ha_t(ha));
+    ha->started_boot_ms = now;
     coordinator_open(ha->site.coordinator);
     site_wake(&ha->site);
 }

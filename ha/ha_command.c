@@ -178,6 +178,8 @@ static enum status begin_forget(struct ha_command *c)
     if (v->member_count == 1)
         return refuse(c, STATUS_WRONG_STATE, "%s is the last member", c->to);
     buf_clear(&c->text);
+    if (v->members_timeout_ms)
+        record_add_number(&c->text, "timeout_ms", v->members_timeout_ms);
     for (unsigned i = 0; i < v->member_count; i++) {
         if (strcmp(v->members[i], c->to) != 0)
             record_add(&c->text, "member", v->members[i]);

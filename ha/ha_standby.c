@@ -86,6 +86,9 @@ void ha_offline_tick(struct ha *ha, int64_t now)
     if (ha->is_stopping || !ha->membership.is_registered || !knows_all(ha))
         return;
     ha->has_joined = true;
+    /* What it promised before its start it does not know, nor whether it was set up to promise
+     * then: it begins as if it had, and for as long as the newest leader counts. */
+    failsafe_promise(&ha->promise, ha->started_boot_ms, view_longest_session_ms(&ha->view));
     ha->refused[0] = '\0';
     ha_enter(ha, ROLE_STANDBY, ROLE_JOINED_REASON);
 }

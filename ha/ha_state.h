@@ -30,6 +30,8 @@ struct ha {
     struct failsafe_promise promise; /* this node has promised */
     struct role role;
 
+    int64_t started_boot_ms;
+
     /* Facts of the session. */
     int64_t session;           /* the newest that was connected */
     int64_t connected_boot_ms; /* since */

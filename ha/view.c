@@ -252,6 +252,8 @@ int64_t view_longest_session_ms(const struct view *v)
 
     if (v->leader.timeout_ms > longest)
         longest = v->leader.timeout_ms;
+    if (v->members_timeout_ms > longest)
+        longest = v->members_timeout_ms;
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
         if (v->nodes[i].is_used && v->nodes[i].timeout_ms > longest)
             longest = v->nodes[i].timeout_ms;

@@ -44,7 +44,7 @@ struct view_node {
     struct view_znode znode;
     bool is_used;
     struct ha_node node; /* of one that went: what it was last; is_member: not set here */
-    int64_t timeout_ms;  /* its T */
+    int64_t timeout_ms;  /* its T; 0: not said, or no T at all */
 };
 
 struct view_leader {
@@ -69,6 +69,7 @@ struct view {
     struct view_leader leader;
     char members[PEERS_MAX][HA_NODE_MAX + 1];
     unsigned member_count;
+    int64_t members_timeout_ms; /* T of the newest leader; 0: not said */
     struct control control;
     struct transitions history;
 };
@@ -95,7 +96,7 @@ bool view_leader_is(const struct view *v, int64_t session);
 bool view_is_member(const struct view *v, const char *name); /* of an empty list all are */
 const struct view_node *view_find(const struct view *v, const char *name); /* or NULL */
 
-/* The longest T of all who are known, this node's included. */
+/* The longest T of all who are known, this node's and the newest leader's included. */
 int64_t view_longest_session_ms(const struct view *v);
 
 /* For view.c: takes over what was read. */
