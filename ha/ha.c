@@ -118,7 +118,8 @@ static void on_tick(struct timer *timer)
         role_tick(ha, now);
         heartbeat_tick(&ha->heartbeat, now);
         ha_alone_tick(ha, now);
-        ha_commands_tick(ha);
+        ha_stuck_tick(ha);
+        ha_commands_tick(ha, now);
         ha_history_tick(ha, now);
         view_tick(&ha->view, now);
         ha_peers_tick(ha);
@@ -147,8 +148,17 @@ void ha_drained(struct ha *ha)
     site_wake(&ha->site);
 }
 
+/* Of its own token, or a lower one: a script of an older lead came late. */
+static bool is_above_ones_own(const struct ha *ha, const struct token *seen)
+{
+    return !ha->lead.is_mine || strcmp(seen->ensemble, ha->lead.token.ensemble) != 0 ||
+           seen->epoch > ha->lead.token.epoch;
+}
+
 void ha_fenced(struct ha *ha, const struct token *seen)
 {
+    if (!is_above_ones_own(ha, seen))
+        return;
     ha->is_fenced = true;
     ha->fenced_by = *seen;
     ha->fenced_count++;

@@ -191,6 +191,50 @@ static void one_fenced_by_another_ensemble_keeps_the_lead_and_says_what_to_do(vo
     assert_int_equal(status_of(old).transition_count, 1);
 }
 
+static void what_to_do_is_said_no_more_when_it_was_done(void **state)
+{
+    struct token seen = {.epoch = 1};
+
+    memset(seen.ensemble, 'f', TOKEN_ENSEMBLE_LEN);
+    ha_fenced(nodes[old].ha, &seen);
+    run(HA_FENCED_AGAIN_MS + T / 2);
+    assert_int_equal(leader(), old);
+    assert_non_null(strstr(status_of(old).refused, "fence adopt"));
+    run(T);
+    assert_string_equal(status_of(old).refused, "");
+}
+
+/* A script of the lead before comes late: nobody is above this leader. */
+static void a_fence_that_is_not_above_its_token_means_nothing(void **state)
+{
+    struct token own = status_of(old).role->token;
+
+    ha_fenced(nodes[old].ha, &own);
+    assert_true(ha_may_act(nodes[old].ha));
+    run(T);
+    assert_int_equal(nodes[old].demoted, 0);
+}
+
+/* The servers were set up anew, and grant something else at a reconnect. */
+static void a_leader_whose_session_is_no_good_any_more_steps_down_first(void **state)
+{
+    LIST_EACH (link, &ensemble.sessions) {
+        struct fake_session *s = CONTAINER_OF(link, struct fake_session, link);
+
+        if (s->who.session == nodes[old].zk.base.credentials.session)
+            s->timeout_ms = 2 * T;
+    }
+    fake_coordinator_cut(&nodes[old].zk, false);
+    for (int64_t ms = 0; ms < T; ms++) {
+        run(1);
+        assert_true(nodes[old].zk.base.session != COORD_SESSION_CLOSED ||
+                    role_of(old) == ROLE_OFFLINE);
+    }
+    assert_int_equal(nodes[old].why[ROLE_OFFLINE], ROLE_EXPIRED_REASON);
+    assert_non_null(strstr(status_of(old).refused, "4000"));
+    await(has_another_leader, T);
+}
+
 static void one_whose_znode_was_taken_is_deposed(void **state)
 {
     struct coord_change change = {
@@ -307,6 +351,9 @@ int main(void)
         ON_THREE(the_wall_clock_does_not_matter),
         ON_THREE(a_fenced_leader_steps_down_at_once_and_stands_above_the_fence),
         ON_THREE(one_fenced_by_another_ensemble_keeps_the_lead_and_says_what_to_do),
+        ON_THREE(what_to_do_is_said_no_more_when_it_was_done),
+        ON_THREE(a_fence_that_is_not_above_its_token_means_nothing),
+        ON_THREE(a_leader_whose_session_is_no_good_any_more_steps_down_first),
         ON_THREE(one_whose_znode_was_taken_is_deposed),
         ON_THREE(a_give_away_whose_answer_is_lost_may_have_happened),
         ON_THREE(one_whose_give_away_did_not_happen_leads_on),

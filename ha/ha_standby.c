@@ -121,7 +121,8 @@ static bool is_another_wanted(const struct ha *ha, int64_t now)
 static bool is_able(const struct ha *ha, int64_t now)
 {
     return knows_all(ha) && ha->membership.is_registered && ha->store_up && !ha->is_stopping &&
-           ha->view.ensemble[0] && ha->election.state == ELECTION_NONE &&
+           ha->view.ensemble[0] && ha->view.has_epoch &&
+           ha_fence(ha, ha->view.ensemble) < TOKEN_EPOCH_MAX && ha->election.state == ELECTION_NONE &&
            !ha->election.ask.is_in_flight && !ha->lead.is_mine &&
            now >= ha->election.retry_boot_ms && view_is_member(&ha->view, ha->options.node);
 }
@@ -151,7 +152,7 @@ static int64_t delay_by_priority(const struct ha *ha)
 
 static int64_t delay(const struct ha *ha, int64_t now)
 {
-    if (is_wanted(ha, now))
+    if (is_wanted(ha, now) && strcmp(control(ha)->wanted, CONTROL_ANY) != 0)
         return 0;
     if (is_another_wanted(ha, now) || now < ha->stood_back_until_boot_ms)
         return ha_t(ha) / 2;

@@ -74,13 +74,23 @@ void membership_on_added(struct ask *ask)
         m->add_boot_ms = site_now(m->site) + site_session_ms(m->site) / 6;
 }
 
-static bool has_new_nodes(const struct membership *m)
+static bool is_anybody_new(const struct membership *m)
 {
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
         if (is_new(m, &m->view->nodes[i]))
-            return m->view->member_count < PEERS_MAX;
+            return true;
     }
     return false;
+}
+
+bool membership_is_full(const struct membership *m)
+{
+    return m->view->member_count == PEERS_MAX && is_anybody_new(m);
+}
+
+static bool has_new_nodes(const struct membership *m)
+{
+    return is_anybody_new(m) && !membership_is_full(m);
 }
 
 void membership_add(struct membership *m, const struct lead *lead, int64_t now)

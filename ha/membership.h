@@ -62,6 +62,9 @@ void membership_propose(struct membership *m, int64_t session_ms, struct buf *te
 /* Is the list known, and this node on it? Where it is not, others may stand that are not known. */
 bool membership_is_listed(const struct membership *m);
 
+/* A node is here that is no member, and cannot become one. */
+bool membership_is_full(const struct membership *m);
+
 /* Everybody who may stand, as far as this node can know. */
 void membership_tell(const struct membership *m, struct failsafe *f);
 

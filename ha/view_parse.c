@@ -10,14 +10,18 @@ static void parse_epoch(struct view *v, struct bytes text)
 {
     int64_t epoch = 0;
 
-    (void)record_get_number(text, "epoch", &epoch);
-    v->epoch = (uint64_t)epoch;
+    v->has_epoch =
+        record_get_number(text, "epoch", &epoch) && (uint64_t)epoch < TOKEN_EPOCH_MAX;
+    v->epoch = v->has_epoch ? (uint64_t)epoch : 0;
 }
 
 static void parse_ensemble(struct view *v, struct bytes text)
 {
+    struct bytes uuid;
+
     v->ensemble[0] = '\0';
-    (void)record_get_text(text, "uuid", v->ensemble, sizeof(v->ensemble));
+    if (record_get(text, "uuid", &uuid) && token_is_ensemble(uuid))
+        (void)record_text(uuid, v->ensemble, sizeof(v->ensemble));
 }
 
 /* 0: it is none that a node can have, and not to be waited for. */
