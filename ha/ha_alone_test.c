@@ -222,9 +222,56 @@ static void nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads(void *
     q.token.epoch += 2;
     p = &nodes[old].peers;
     assert_false(p->on_question(p, "nx", &q)); /* it leads */
+    nodes[other].is_silent = true;
+    await(is_not_led, T);
+    assert_int_equal(role_of(old), ROLE_OFFLINE);
+    assert_false(p->on_question(p, "nx", &q)); /* it owns the lead, for all it knows */
     memset(q.token.ensemble, 'e', TOKEN_ENSEMBLE_LEN);
     p = &nodes[other].peers;
     assert_false(p->on_question(p, "nx", &q));
+}
+
+/* The attempt may have been the one that won. */
+static void nobody_promises_while_its_own_attempt_is_not_answered(void **state)
+{
+    struct peer_question q = {.token = status_of(old).role->token, .seq = 1};
+    struct peers *p = &nodes[other].peers;
+    int64_t session = nodes[old].told.session;
+
+    node_kill((other + 1) % NODES);
+    node_kill(old);
+    ensemble.delay_ms = 20;
+    fake_ensemble_expire(&ensemble, session);
+    run(70);
+    fake_coordinator_link(&nodes[other].zk, FAKE_LINK_REFUSED);
+    fake_coordinator_cut(&nodes[other].zk, true);
+    run(10);
+    assert_true(znode_exists("/dueq/main/leader"));
+    assert_false(p->on_question(p, "nx", &q));
+    fake_coordinator_link(&nodes[other].zk, FAKE_LINK_UP);
+    await(is_led, T);
+}
+
+/* However it came to that: who has promised gives the lead away. */
+static void who_finds_itself_elected_looks_at_its_promise(void **state)
+{
+    struct coord_change lead = {.kind = COORD_CREATE_EPHEMERAL,
+                                .path = "/dueq/main/leader",
+                                .data = BYTES("epoch 2\n")};
+    unsigned failed;
+
+    lose_the_quorum();
+    run(3 * T);
+    fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
+    find_the_quorum();
+    fake_ensemble_expire(&ensemble, nodes[old].told.session);
+    znode_put("/dueq/main/epoch", "epoch 2\n");
+    assert_int_equal(fake_tree_write(&ensemble.tree, &lead, 1, nodes[other].told.session,
+                                     &failed),
+                     COORD_OK);
+    while (leader() == (int)old)
+        run(1); /* no two act */
+    await(is_led, 2 * T);
 }
 
 static void with_stop_nobody_promises_and_the_leader_stops(void **state)
@@ -326,6 +373,8 @@ int main(void)
         ON_THREE(a_list_that_is_damaged_is_no_list_of_nobody),
         ON_THREE(the_only_member_goes_on_alone),
         ON_THREE(nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads),
+        ON_THREE(nobody_promises_while_its_own_attempt_is_not_answered),
+        ON_THREE(who_finds_itself_elected_looks_at_its_promise),
         ON_THREE(with_stop_nobody_promises_and_the_leader_stops),
         ON_NONE(a_session_timeout_that_is_not_granted_is_refused_with_what_was),
         ON_NONE(credentials_that_are_denied_are_refused),
