@@ -32,6 +32,7 @@ struct ha_app {
     bool is_fenced;       /* the same, as far as is known */
     bool is_fenced_again; /* since it looked last */
     struct timer stopped;
+    int64_t until_mono_ms; /* stopping: how long it waits for the good-bye */
     void (*on_stopped)(void *arg);
     void *stopped_arg;
 };
@@ -228,10 +229,18 @@ static void join_parts(struct ha_app *a)
     a->ha = ha_new(&options, a->zookeeper, a->peers, &a->options.loop->timers);
 }
 
+#define GOOD_BYE_MS 500 /* for ZooKeeper to confirm that the session is over */
+#define LOOK_MS     5
+
 static void on_turn(struct timer *timer)
 {
     struct ha_app *a = CONTAINER_OF(timer, struct ha_app, stopped);
+    struct timers *timers = &a->options.loop->timers;
 
+    if (ha_app_session(a).session && timers_now(timers) < a->until_mono_ms) {
+        timer_arm(timers, timer, LOOK_MS);
+        return;
+    }
     a->on_stopped(a->stopped_arg);
 }
 
@@ -293,6 +302,7 @@ static void on_ha_stopped(void *arg)
 {
     struct ha_app *a = arg;
 
+    a->until_mono_ms = timers_now(&a->options.loop->timers) + GOOD_BYE_MS;
     timer_arm(&a->options.loop->timers, &a->stopped, 0);
 }
 
@@ -344,8 +354,12 @@ struct coord_credentials ha_app_session(const struct ha_app *a)
     static const struct coord_credentials none;
     const struct coordinator *zookeeper = a ? a->zookeeper : NULL;
 
-    if (!zookeeper || (zookeeper->session != COORD_SESSION_CONNECTED &&
-                       zookeeper->session != COORD_SESSION_CONNECTING))
+    if (!zookeeper)
+        return none;
+    if (zookeeper->session == COORD_SESSION_CLOSED)
+        return zookeeper->left;
+    if (zookeeper->session != COORD_SESSION_CONNECTED &&
+        zookeeper->session != COORD_SESSION_CONNECTING)
         return none;
     return zookeeper->credentials;
 }
