@@ -174,7 +174,7 @@ static void on_again(struct timer *timer)
 
     set_why(z, why_not_connected(z));
     if (now_mono_ms >= z->complain_mono_ms) {
-        LOG_WARN("zookeeper", "not connected: %s", z->base.why);
+        LOG_WARN("zookeeper", "not connected: %s; check ha.zookeeper", z->base.why);
         z->complain_mono_ms = now_mono_ms + COMPLAINT_MS;
     }
     resolve_start(&z->resolve, z->options.servers);

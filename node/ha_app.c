@@ -31,6 +31,7 @@ struct ha_app {
     struct timer again;   /* standalone, and fenced */
     bool is_fenced;       /* the same, as far as is known */
     bool is_fenced_again; /* since it looked last */
+    int64_t say_fenced_mono_ms; /* when the log hears it again */
     struct timer stopped;
     int64_t until_mono_ms; /* stopping: how long it waits for the good-bye */
     void (*on_stopped)(void *arg);
@@ -78,11 +79,13 @@ static void on_fenced(void *arg, struct bytes seen)
 {
     struct ha_app *a = arg;
     struct token token = {0};
+    char text[TOKEN_TEXT_LEN + 1];
 
     if (token_parse(&token, seen) != STATUS_OK)
         LOG_ERROR("ha", "the store's fence has what is no token: '%.*s'", BYTES_ARG(seen));
-    else
-        ha_journal_fenced(&a->journal, a->token, seen.at, now_boot_ms(NULL));
+    token_print(&token, text);
+    if (!token_is_none(&token))
+        ha_journal_fenced(&a->journal, a->token, text, now_boot_ms(NULL));
     ha_fenced(a->ha, &token);
 }
 
@@ -131,16 +134,22 @@ static void on_refused(void *arg, const char *why)
 
 /* ---- standalone ---- */
 
+#define SAY_FENCED_MS 60000
+
 static void on_fenced_alone(void *arg, struct bytes seen)
 {
     struct ha_app *a = arg;
+    int64_t now = timers_now(&a->options.loop->timers);
 
-    LOG_ERROR(
-        "ha",
-        "a cluster's leader moves the jobs of this Redis: a standalone node does not. Set "
-        "ha.mode: standby and the cluster's ha.zookeeper, or give this node another "
-        "store.redis or store.prefix. Where that cluster is gone for good: dueqctl fence "
-        "adopt");
+    if (!a->is_fenced || now >= a->say_fenced_mono_ms) {
+        LOG_ERROR(
+            "ha",
+            "a cluster's leader moves the jobs of this Redis: a standalone node does not. Set "
+            "ha.mode: standby and the cluster's ha.zookeeper, or give this node another "
+            "store.redis or store.prefix. Where that cluster is gone for good: dueqctl fence "
+            "adopt");
+        a->say_fenced_mono_ms = now + SAY_FENCED_MS;
+    }
     a->is_fenced = a->is_fenced_again = true;
     timer_arm(&a->options.loop->timers, &a->again, HA_FENCED_AGAIN_MS);
 }
