@@ -174,7 +174,7 @@ static void on_again(struct timer *timer)
 
     set_why(z, why_not_connected(z));
     if (now_mono_ms >= z->complain_mono_ms) {
-        LOG_WARN("zookeeper", "not connected: %s", z->base.why);
+        LOG_WARN("zookeeper", "not connected: %s; check ha.zookeeper", z->base.why);
         z->complain_mono_ms = now_mono_ms + COMPLAINT_MS;
     }
     resolve_start(&z->resolve, z->options.servers);
@@ -196,16 +196,30 @@ static void open_session(struct coordinator *c)
     timer_arm(&z->loop->timers, &z->again, AGAIN_MS);
 }
 
+/* Until a server has confirmed the end it may be left. */
+static void on_farewell(struct zk_farewell *f, bool is_over)
+{
+    struct zk_coordinator *z = CONTAINER_OF(f, struct zk_coordinator, pump.farewell);
+
+    if (is_over)
+        explicit_bzero(&z->base.left, sizeof(z->base.left));
+    else
+        LOG_WARN("zookeeper", "the session 0x%llx is left to expire: no server has ended it",
+                 (unsigned long long)z->base.left.session);
+}
+
 static void close_session(struct coordinator *c)
 {
     struct zk_coordinator *z = self_of(c);
 
+    if (c->session == COORD_SESSION_CONNECTED || c->session == COORD_SESSION_CONNECTING)
+        c->left = c->credentials;
     c->session = COORD_SESSION_CLOSED;
     c->server[0] = c->why[0] = '\0';
     z->calls.handle = NULL;
     resolve_cancel(&z->resolve);
     timer_disarm(&z->loop->timers, &z->again);
-    zk_pump_stop(&z->pump);
+    zk_pump_stop(&z->pump, z->options.session_ms);
     explicit_bzero(&c->credentials, sizeof(c->credentials));
 }
 
@@ -257,7 +271,7 @@ struct coordinator *zk_coordinator_new(const struct zk_options *options, struct 
     z->base.ops = &ops;
     z->options = *options;
     z->loop = loop;
-    zk_pump_init(&z->pump, loop);
+    zk_pump_init(&z->pump, loop, on_farewell);
     zk_calls_init(&z->calls, &z->base, &loop->timers);
     z->calls.acl = *options->auth ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
     zk_closer_init(&z->closer, loop, NULL);
@@ -274,6 +288,8 @@ void zk_coordinator_free(struct coordinator *c)
         return;
     z = self_of(c);
     close_session(c);
+    zk_pump_fini(&z->pump);
+    explicit_bzero(&c->left, sizeof(c->left));
     zk_closer_fini(&z->closer);
     resolve_fini(&z->resolve);
     zk_calls_fini(&z->calls);
