@@ -10,7 +10,7 @@
 
 #include <event2/event.h>
 
-#define OUT_MAX (64 * 1024)
+#define OUT_MAX 4096
 
 /* ---- the end ---- */
 
@@ -62,10 +62,12 @@ static void flush(struct peer_conn *c)
 
 void peer_conn_send(struct peer_conn *c, const struct peer_message *m)
 {
-    if (c->fd < 0 || c->out.len > OUT_MAX)
+    if (c->fd < 0)
         return;
     peer_wire_print(m, &c->out);
     flush(c);
+    if (c->out.len > OUT_MAX)
+        shutdown(c->fd, SHUT_RDWR); /* on_end comes in the next turn */
 }
 
 /* ---- in ---- */

@@ -2,16 +2,13 @@
 
 #include <string.h>
 
-#include <event2/util.h>
-
 #include "base/log.h"
+#include "ha/peer_retry.h"
 #include "ha/peer_server.h"
 
-#define BACKOFF_FIRST_MS 20
-#define BACKOFF_MAX_MS   1000
-#define PROBES           6
-#define PROBE_FIRST_MS   5 /* then twice as long each: 155 ms for all */
-#define REFUSALS_NEEDED  2
+#define PROBES          6
+#define PROBE_FIRST_MS  5 /* then twice as long each: 155 ms for all */
+#define REFUSALS_NEEDED 2
 
 static struct timers *timers_of(struct peer_dial *d)
 {
@@ -32,24 +29,10 @@ static void warn(struct peer_dial *d, const char *what)
 
 /* ---- again ---- */
 
-/* Between a half and all of it, so that nodes that lost one another do not meet in step. */
-static int64_t with_jitter(int64_t ms)
-{
-    uint32_t random;
-
-    peer_auth_random(&random, sizeof(random));
-    return ms / 2 + (int64_t)(random % (uint32_t)(ms / 2 + 1));
-}
-
 static void retry(struct peer_dial *d)
 {
-    int64_t ms = BACKOFF_FIRST_MS;
-
-    for (unsigned i = 0; i < d->attempts && ms < BACKOFF_MAX_MS; i++)
-        ms *= 2;
-    d->attempts++;
     d->probes_left = 0;
-    enter(d, DIAL_WAITING, with_jitter(ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS));
+    enter(d, DIAL_WAITING, peer_retry_ms(d->attempts++));
 }
 
 static void probe_again(struct peer_dial *d)
@@ -240,34 +223,13 @@ static void connect_now(struct peer_dial *d)
     peer_conn_dial(&d->conn, (struct sockaddr *)&d->at, (unsigned)d->at_len);
 }
 
-/* A name may have several addresses: each attempt takes the next one. */
-static bool choose_address(struct peer_dial *d)
-{
-    char one[PEER_ADDR_MAX];
-    const char *at = buf_text(&d->resolve.servers);
-    unsigned count = 1;
-    size_t len;
-
-    for (const char *c = at; *c; c++)
-        count += *c == ',';
-    for (unsigned skip = d->attempts % count; skip; skip--)
-        at = strchr(at, ',') + 1;
-    len = strcspn(at, ",");
-    if (len == 0 || len >= sizeof(one))
-        return false;
-    memcpy(one, at, len);
-    one[len] = '\0';
-    d->at_len = sizeof(d->at);
-    return evutil_parse_sockaddr_port(one, (struct sockaddr *)&d->at, &d->at_len) == 0;
-}
-
 static void on_resolved(struct resolve *r)
 {
     struct peer_dial *d = CONTAINER_OF(r, struct peer_dial, resolve);
 
     if (d->state != DIAL_RESOLVING)
         return;
-    if (choose_address(d)) {
+    if (peer_retry_address(buf_text(&r->servers), d->attempts, &d->at, &d->at_len)) {
         connect_now(d);
     } else {
         warn(d, *r->unknown ? r->unknown : "no address");

@@ -188,7 +188,7 @@ void hand_let_in(struct loop *loop, int fd, const char *node, uint64_t incarnati
                  const char *secret)
 {
     struct peer_hellos hellos = {.of[PEER_LISTENER] = hello_of(node, incarnation)};
-    struct peer_message proof;
+    struct peer_message proof = {0};
 
     assert_true(hand_hear(loop, fd, &hellos.of[PEER_DIALER]));
     hand_say(fd, &hellos.of[PEER_LISTENER]);

@@ -5,6 +5,7 @@
  *   peer_conn.c    messages over a socket
  *   peer_server.c  the listening half: tells and promises
  *   peer_dial.c    the dialing half: watches and asks; what is proof of death is written there
+ *   peer_retry.c   when and where to dial again
  */
 #ifndef DUEQ_HA_PEER_LINK_H
 #define DUEQ_HA_PEER_LINK_H

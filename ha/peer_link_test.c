@@ -5,9 +5,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ha/peer_fixture.h"
@@ -265,16 +267,55 @@ static void a_crowd_of_strangers_keeps_nobody_out(void **state)
 {
     struct fixture *f = *state;
     int strangers[40];
+    char byte;
 
     for (int i = 0; i < 40; i++) {
         strangers[i] = hand_dial(f->a.who.address);
         peer_turn(f->loop);
+        peer_turn(f->loop);
     }
-    assert_true(is_refused(f, strangers[0])); /* the oldest have made room */
+    assert_int_equal(recv(strangers[0], &byte, 1, 0), 0); /* the oldest have made room */
     join(f, SECRET);
     AWAIT(f->loop, are_joined(f));
     for (int i = 0; i < 40; i++)
         close(strangers[i]);
+}
+
+static void who_does_not_read_is_cut_off(void **state)
+{
+    struct fixture *f = *state;
+    int fd = hand_dial(f->a.who.address), small = 1;
+    struct peer_message last;
+    char beats[5005];
+    size_t sent = 0;
+    ssize_t n;
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    for (size_t i = 0; i < sizeof(beats); i++)
+        beats[i] = "beat\n"[i % 5];
+    assert_true(hand_join(f->loop, fd, "nb", 3, SECRET, &last));
+    do {
+        for (int i = 0; i < 20; i++)
+            peer_turn(f->loop);
+        n = send(fd, beats + sent % 5, 5000, MSG_NOSIGNAL);
+        sent += n > 0 ? (size_t)n : 0;
+    } while (n >= 0 || errno == EAGAIN);
+    close(fd);
+}
+
+static void who_says_nothing_is_sent_away(void **state)
+{
+    struct fixture *f = *state;
+    struct peer_options options = {.node = "nb", .secret = SECRET, .silence_ms = 20};
+    struct peer_message last;
+    int fd;
+
+    options.listen_fd = peer_listen(f->b.who.address);
+    f->b.link = peer_link_new(&options, f->loop);
+    fd = hand_dial(f->b.who.address);
+    assert_true(hand_join(f->loop, fd, "nc", 3, SECRET, &last));
+    assert_true(is_refused(f, fd));
+    close(fd);
 }
 
 static void of_two_connections_of_a_process_the_newer_one_stays(void **state)
@@ -310,6 +351,8 @@ int main(void)
         ON_FIXTURE(what_is_no_message_ends_the_connection),
         ON_FIXTURE(a_hello_in_pieces_is_a_hello),
         ON_FIXTURE(a_crowd_of_strangers_keeps_nobody_out),
+        ON_FIXTURE(who_does_not_read_is_cut_off),
+        ON_FIXTURE(who_says_nothing_is_sent_away),
         ON_FIXTURE(of_two_connections_of_a_process_the_newer_one_stays),
     };
 

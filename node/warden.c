@@ -88,19 +88,13 @@ static void end_session(struct warden *w, int64_t now)
 
 /* What fitted once will fit again: then something passing is in the way, and it is restarted
  * like any other. */
-static bool has_fitted(const struct warden *w)
-{
-    return w->worker.store_was_up &&
-           (w->conf->ha.mode == HA_MODE_STANDALONE || w->worker.has_joined);
-}
-
 static void on_worker_exit(struct warden *w, int status, const char *how, int64_t now)
 {
     judge_end(w, &w->worker.child, status);
     worker_exited(&w->worker, how, now);
     end_session(w, now);
     if (w->phase == WARDEN_RUN && WIFEXITED(status) && WEXITSTATUS(status) == EX_CONFIG &&
-        !has_fitted(w))
+        !w->worker.store_was_up)
         stop(w, "the worker says that the configuration is wrong", EX_CONFIG, now);
 }
 

@@ -17,8 +17,7 @@
 
 enum channel_kind {
     CHANNEL_BEAT = 1,
-    CHANNEL_STORE_UP,  /* for the first time of this worker */
-    CHANNEL_JOINED,    /* the cluster; more than once */
+    CHANNEL_STORE_UP,  /* for the first time of this worker; in a cluster: and it has joined */
     CHANNEL_SESSION,   /* `session`: to be ended when the worker is dead; number 0: none now */
     CHANNEL_MAY_BLOCK, /* no beat for `ms` is no reason to kill it */
 };
@@ -32,7 +31,7 @@ struct channel_message {
 /* Two connected, close-on-exec, non-blocking descriptors; the caller closes them. */
 enum status channel_open(int *warden_fd, int *worker_fd) MUST_CHECK;
 
-/* BEAT, STORE_UP or JOINED. */
+/* BEAT or STORE_UP. */
 void channel_send(int fd, enum channel_kind kind);
 
 /* False when there was no room: to be sent again with the next beat. */

@@ -17,11 +17,11 @@ struct warden {
     struct datadir datadir;
     int gmq_fd;
     int http_fd;
-    int peer_fd; /* kept until the worker has ended: see ha/peer_dial.h */
+    int peer_fd;          /* of a cluster's node; until the worker has ended: see peer_link.h */
+    uint64_t incarnation; /* by chance; all its workers have it */
     int signal_fd;
     struct worker worker;
     struct session_end session_end;
-    uint64_t incarnation; /* random; of all its workers */
     struct embedded_redis redis;
     bool has_redis;
     enum warden_phase phase;

@@ -67,8 +67,6 @@ static void heed(struct worker *w, const struct channel_message *m, int64_t now_
     child_heard(&w->child, true, now_mono_ms);
     if (m->kind == CHANNEL_STORE_UP)
         w->store_was_up = true;
-    else if (m->kind == CHANNEL_JOINED)
-        w->has_joined = true;
     else if (m->kind == CHANNEL_SESSION)
         w->session = m->session;
     else if (m->kind == CHANNEL_MAY_BLOCK)

@@ -15,7 +15,6 @@ struct worker {
     int channel_fd;                   /* -1: no process */
     struct coord_credentials session; /* what it would leave behind; number 0: nothing */
     bool store_was_up;                /* some worker has said so: store and configuration fit */
-    bool has_joined;                  /* the same of the cluster and its set-up */
 
     /* In the new process: closes what is the warden's, and does the work. Returns the exit
      * code. `channel_fd` is its own end. */

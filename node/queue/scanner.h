@@ -8,9 +8,9 @@
  *
  * A bucket rests until its first event, as the last answer told it, or until the safety
  * interval is over, whichever is sooner. An operation that creates an earlier event says so
- * in its answer (op.wait_ms) and the queue passes it on as a hint, from other nodes by way of the
- * store. A hint that comes while
- * the bucket is being scanned is kept, because the scan may have looked before it.
+ * in its answer (op.wait_ms) and the queue passes it on as a hint, from other nodes by way of
+ * the store. A hint that comes while the bucket is being scanned is kept, because the scan may
+ * have looked before it.
  *
  * Before each scan the node is asked whether it may act; where it may not, nothing is sent, and
  * the bucket rests for the safety interval.

@@ -31,7 +31,7 @@ static const char *key(char letter)
     static char names[8][64];
     static unsigned turn;
     char *name = names[turn++ % 8];
-    bool is_bucket = strchr("tnoach", letter);
+    bool is_bucket = strchr("tnoachf", letter);
 
     snprintf(name, sizeof(names[0]), "%s:{%u}:%c%s%.*s", prefix, bucket_of(TOPIC), letter,
              is_bucket ? "" : ":", is_bucket ? 0 : (int)TOPIC.len, TOPIC.at);
@@ -118,7 +118,7 @@ static void assert_changes_nothing(const struct op *op, char letter)
 
     redis_fixture_command(redis, "COPY %s saved", key(letter));
     command("DEL %s", key(letter));
-    command(letter == 'n' ? "LPUSH %s wrong" : "SET %s wrong", key(letter));
+    command(strchr("nf", letter) ? "LPUSH %s wrong" : "SET %s wrong", key(letter));
     contract_digests(letter, before);
     done = run(*op);
     contract_digests(letter, after);

@@ -6,15 +6,15 @@
 #include "node/store/redis_fixture.h"
 
 extern const struct contract_part contract_redis, contract_twins, contract_repair,
-    contract_wide, contract_single;
+    contract_wide, contract_single, contract_fences_redis;
 
 /* Before each of them: where the store under test keeps its keys. Both are borrowed. */
 void contract_redis_begin(struct redis_fixture *fixture, const char *key_prefix);
 
 struct redis_fixture *contract_redis_fixture(void);
 
-/* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a, c, h of its bucket. It
- * is there for a few more calls. */
+/* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a, c, h, f of its bucket.
+ * It is there for a few more calls. */
 const char *contract_key(char letter);
 
 /* One digest a key of TOPIC and its bucket, but for the counter, the history and `except`. */

@@ -1,0 +1,120 @@
+"""Two nodes, one Redis and a real ZooKeeper: one node leads, another one takes over."""
+
+import json
+
+import pytest
+
+from harness.ports import free_port
+from harness.wait import wait_until
+from harness.zookeeper import Ensemble
+
+SECRET = "not-so-secret-0123456789"
+RARE = "60s"  # a safety scan, so that what comes in time did not come by one
+
+
+@pytest.fixture(scope="module")
+def zookeeper(tmp_path_factory):
+    ensemble = Ensemble(tmp_path_factory.mktemp("zk"))
+    try:
+        yield ensemble.start()
+    finally:
+        ensemble.destroy()
+
+
+@pytest.fixture
+def cluster(zookeeper, make_node, make_redis, tmp_path):
+    """make(name, **settings): a node of a cluster of the test's own, started."""
+    redis = make_redis()
+    secret = tmp_path / "secret"
+    secret.write_text(SECRET)
+    secret.chmod(0o600)
+
+    def make(name, **settings):
+        return make_node({
+            "node.id": name, "store.redis": redis.address, "ha.mode": "standby",
+            "ha.zookeeper": zookeeper.addresses, "ha.cluster": tmp_path.name,
+            "ha.secret_file": secret, "ha.peer.listen": f"127.0.0.1:{free_port()}",
+            "ha.journal": "true", "queue.scan_interval": RARE, **settings}, name=name).start()
+
+    make.redis = redis
+    return make
+
+
+def journal(node):
+    path = node.data_dir / "ha.journal"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def role(node):
+    return next((row for row in reversed(journal(node)) if row["event"] == "role"), None)
+
+
+def wait_role(node, wanted):
+    return wait_until(lambda: (role(node) or {}).get("role") == wanted and role(node),
+                      f"{node.settings['node.id']} is {wanted}")
+
+
+def assert_moves_in_time(pusher, popper, topic):
+    """A delayed job comes long before a safety scan would find it."""
+    pushed = pusher.api().push(topic, "body", delay_ms=300)
+    job = popper.api().pop_one(topic, wait_ms=20000)
+    assert job["id"] == pushed["id"]
+    popper.api().ack(job)
+
+
+def test_what_a_standby_is_given_comes_in_time(cluster):
+    one = cluster("one")
+    wait_role(one, "leader")
+    two = cluster("two")
+    wait_role(two, "standby")
+    for topic in ("a", "b", "c"):
+        assert_moves_in_time(two, two, topic)
+        assert_moves_in_time(one, two, topic)
+
+
+@pytest.mark.parametrize("how", ["stop", "worker", "all"])
+def test_another_node_takes_over(cluster, how):
+    one = cluster("one")
+    before = wait_role(one, "leader")
+    two = cluster("two")
+    wait_role(two, "standby")
+    pushed = one.api().push("t", "body", delay_ms=1500)
+    if how == "stop":
+        one.stop()
+    else:
+        one.kill(how)
+    after = wait_role(two, "leader")
+    assert after["token"] > before["token"]
+    job = two.api().pop_one("t", wait_ms=20000)
+    assert job["id"] == pushed["id"]
+    assert_moves_in_time(two, two, "u")
+    tokens = {cluster.redis.client().get(f"dq:{{{bucket}}}:f") for bucket in range(64)}
+    assert {token.decode() if isinstance(token, bytes) else token for token in tokens} \
+        == {after["token"]}
+    if how != "all":  # then nobody has written down when it died
+        assert_one_acts_at_a_time(one, two)
+
+
+def assert_one_acts_at_a_time(one, two):
+    """Leases with different tokens do not overlap: each ends with its until_ms, or with the next
+    role of its node that is not leader."""
+    def leases(node):
+        rows = journal(node)
+        for at, row in enumerate(rows):
+            if row["event"] != "lease":
+                continue
+            ends = [later["boot_ms"] for later in rows[at:]
+                    if later["event"] == "role" and later["role"] != "leader"]
+            yield row["from_ms"], min([row["until_ms"], *ends[:1]])
+
+    ones, twos = list(leases(one)), list(leases(two))
+    assert ones and twos
+    assert max(until for _, until in ones) <= min(begin for begin, _ in twos)
+
+
+def test_a_standalone_node_leaves_the_jobs_of_a_cluster_alone(cluster, make_node):
+    one = cluster("one")
+    wait_role(one, "leader")
+    alone = make_node({"store.redis": cluster.redis.address}).start()
+    wait_until(lambda: "a standalone node does not" in alone.output(), "it says so")
+    assert_moves_in_time(alone, one, "t")
