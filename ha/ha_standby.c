@@ -153,7 +153,7 @@ static int64_t delay_by_lease(const struct ha *ha, int64_t now)
 static int64_t delay(const struct ha *ha, int64_t now)
 {
     if (is_wanted(ha, now))
-        return 0;
+        return strcmp(control(ha)->wanted, CONTROL_ANY) ? 0 : delay_by_lease(ha, now);
     if (is_another_wanted(ha, now) || now < ha->stood_back_until_boot_ms)
         return ha_t(ha) / 2;
     return delay_by_lease(ha, now) + delay_by_priority(ha);
