@@ -25,6 +25,9 @@ on a host of its own (network namespaces of one machine), while producers push a
 Session timeout T = {session_ms} ms, ZooKeeper's tick {tick_ms} ms. {cpus} processors, which all of
 it shares.
 
+A round begins when every node has had its role for T: one that has just joined cannot lead for the
+first 0.4 T, and three faults within that time cost as much.
+
 Times are milliseconds from the moment before the fault: median / p99 / worst, p99 from 100 rounds
 on.
 

@@ -158,7 +158,6 @@ class Wiped(Row):
 
     rounds = 3
     rehearsed_variants = ()
-    needs = "a session that only a wiped ensemble refuses is not given up: nodes must be restarted"
 
     def fault(self, drill):
         servers = drill.cluster.zookeeper.servers
