@@ -161,7 +161,7 @@ class Cluster:
 
     def wait_steady(self):
         """Until all nodes are ready, one of them leads, and the others could: who has only just
-        joined would have to wait for a lease, so each keeps its role for a session timeout."""
+        joined would have to wait for a lease, so each keeps its role for a while."""
         for node in self.nodes:
             if node.process is None:
                 node.launch()
@@ -176,7 +176,7 @@ class Cluster:
                        interval_s=0.02)
 
     def _has_settled(self):
-        since_ms = now_ms() - self.plan.session_ms
+        since_ms = now_ms() - 0.6 * self.plan.session_ms
         roles = [node.role() for node in self.nodes]
         return all(role.role in (LEADER, "standby") and role.boot_ms < since_ms for role in roles)
 

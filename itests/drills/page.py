@@ -25,15 +25,16 @@ on a host of its own (network namespaces of one machine), while producers push a
 Session timeout T = {session_ms} ms, ZooKeeper's tick {tick_ms} ms. {cpus} processors, which all of
 it shares.
 
-A round begins when every node has had its role for T: one that has just joined cannot lead for the
-first 0.4 T, and three faults within that time cost as much.
+A round begins when every node has had its role for 0.6 T: one that has just joined cannot lead for
+the first 0.4 T, and three faults within that time cost as much.
 
 Times are milliseconds from the moment before the fault: median / p99 / worst, p99 from 100 rounds
 on.
 
 - *leads*: another node is the leader, by its own journal.
 - *first job*: the first due job that it moved is in a consumer's hands.
-- *stood*: how late the latest of the jobs was that became due in the round. A job whose reply was
+- *stood*: how late the latest of the jobs was that became due from the fault on until the first job
+  was served, or until all was healed where no other node had to lead. A job whose reply was
   on its way to a client of the node that died comes when its reservation runs out: that is not
   counted here.
 - *violations*: of all the promises of the judge, over the complete journals of clients and nodes
