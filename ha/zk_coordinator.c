@@ -311,6 +311,7 @@ void zk_coordinator_free(struct coordinator *c)
     zk_pump_fini(&z->pump);
     explicit_bzero(&c->left, sizeof(c->left));
     zk_closer_fini(&z->closer);
+    zk_probe_fini(&z->probe);
     resolve_fini(&z->resolve);
     zk_calls_fini(&z->calls);
     free(z);

@@ -29,11 +29,16 @@ bool zk_probe_tick(struct zk_probe *p, const char *servers, int64_t session_ms)
 void zk_probe_stop(struct zk_probe *p)
 {
     p->served_mono_ms = 0;
-    zk_pump_stop(&p->pump);
+    zk_pump_stop(&p->pump, 0);
+}
+
+void zk_probe_fini(struct zk_probe *p)
+{
+    zk_pump_fini(&p->pump);
 }
 
 void zk_probe_init(struct zk_probe *p, struct loop *loop)
 {
     p->served_mono_ms = 0;
-    zk_pump_init(&p->pump, loop);
+    zk_pump_init(&p->pump, loop, NULL);
 }

@@ -28,4 +28,7 @@ bool zk_probe_tick(struct zk_probe *p, const char *servers, int64_t session_ms);
 /* Harmless when it has not begun. Not from inside a callback of the probe's own handle. */
 void zk_probe_stop(struct zk_probe *p);
 
+/* The same, and nothing of it is left in the loop. */
+void zk_probe_fini(struct zk_probe *p);
+
 #endif
