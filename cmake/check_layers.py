@@ -46,7 +46,7 @@ LIBRARIES = {
     "hiredis/**": ["node/store/redis_*", "node/store/reply*", "node/store/*_redis.c",
                    "itests/bench/**"],
     "event2/**": ["base/loop.c", "ha/peer_*", "ha/resolve.c", "ha/zk_pump.c", "protocol/**",
-                  "node/store/redis_events.c", "node/app*", "itests/bench/**", *TEST_FILES],
+                  "node/store/redis_events.c", "node/app*", "node/hooks.c", "itests/bench/**", *TEST_FILES],
     "openssl/**": ["ha/peer_auth.c"],
     "zookeeper/**": ["ha/zk_*"],
     "yaml.h": ["conf/yaml*"],

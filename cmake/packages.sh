@@ -14,6 +14,8 @@ test_packages=(
     python3-hypothesis python3-jsonschema python3-prometheus-client python3-pytest
     python3-pytest-xdist python3-redis python3-yaml beanstalkd
 )
+ha_packages=(libzookeeper-java openjdk-17-jre-headless # of ./dev ha
+    python3-jsonschema python3-redis python3-yaml)
 bench_packages=(beanstalkd python3-redis python3-matplotlib) # peers, and pictures
 services=(redis-server beanstalkd) # that come with packages
 

@@ -190,6 +190,8 @@ static void on_message(struct fake_wire *w, struct fake_message *m)
             on_answer(c, m);
         else if (m->kind == FAKE_CHANGED)
             c->base.on_change(&c->base, m->path);
+        else if (m->kind == FAKE_CLOSED)
+            lose_connection(c, "connection closed by fake:2181");
     }
     c->is_inside = false;
     fake_message_free(m);
@@ -279,17 +281,31 @@ static const struct coordinator_ops ops = {
 
 /* ---- what the test does ---- */
 
-void fake_coordinator_init(struct fake_coordinator *c, struct fake_ensemble *e,
-                           struct timers *timers, int64_t session_ms)
+static void init(struct fake_coordinator *c, struct timers *timers, int64_t session_ms)
 {
     *c = (struct fake_coordinator){
         .base = {.ops = &ops}, .timers = timers, .asked_ms = session_ms};
-    fake_client_init(&c->client, e, timers, on_message);
     list_init(&c->calls);
     later_init(&c->ended, timers, tell);
     timer_init(&c->ping, on_ping);
     timer_init(&c->silence, on_silence);
     timer_init(&c->retry, on_retry);
+}
+
+void fake_coordinator_init(struct fake_coordinator *c, struct fake_ensemble *e,
+                           struct timers *timers, int64_t session_ms)
+{
+    init(c, timers, session_ms);
+    fake_client_init(&c->client, e, timers, on_message);
+}
+
+void fake_coordinator_init_on(struct fake_coordinator *c, const struct fake_service *service,
+                              struct timers *timers, int64_t session_ms)
+{
+    init(c, timers, session_ms);
+    c->client.service = service;
+    fake_wire_init(&c->client.up, timers, on_message); /* not used */
+    fake_wire_init(&c->client.down, timers, on_message);
 }
 
 void fake_coordinator_fini(struct fake_coordinator *c)

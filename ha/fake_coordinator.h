@@ -33,6 +33,10 @@ struct fake_coordinator {
 void fake_coordinator_init(struct fake_coordinator *c, struct fake_ensemble *e,
                            struct timers *timers, int64_t session_ms);
 
+/* On another service than the fake ensemble. */
+void fake_coordinator_init_on(struct fake_coordinator *c, const struct fake_service *service,
+                              struct timers *timers, int64_t session_ms);
+
 /* A process that is gone: no good-bye, nobody is called back. Its session ends by the clock.
  * Then it may be initialised again. */
 void fake_coordinator_fini(struct fake_coordinator *c);

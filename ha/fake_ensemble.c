@@ -6,7 +6,7 @@
 
 /* ---- the wires ---- */
 
-bool fake_client_can_connect(const struct fake_client *c)
+static bool can_connect(const struct fake_client *c)
 {
     return c->state != FAKE_LINK_REFUSED && c->ensemble->has_quorum;
 }
@@ -27,7 +27,7 @@ static bool passes_in(const struct fake_client *c, const struct fake_message *m)
            m->connection != c->broken_in;
 }
 
-void fake_client_send(struct fake_client *c, struct fake_message *m)
+static void send_request(struct fake_client *c, struct fake_message *m)
 {
     if (passes_out(c, m)) {
         fake_wire_send(&c->up, m, timers_now(c->down.timers) + c->ensemble->delay_ms);
@@ -296,18 +296,9 @@ static void on_request(struct fake_wire *w, struct fake_message *m)
     fake_message_free(m);
 }
 
-/* ---- what the test does ---- */
+/* ---- clients ---- */
 
-void fake_client_init(struct fake_client *c, struct fake_ensemble *e, struct timers *timers,
-                      void (*on_message)(struct fake_wire *w, struct fake_message *m))
-{
-    *c = (struct fake_client){.ensemble = e};
-    fake_wire_init(&c->up, e->timers, on_request);
-    fake_wire_init(&c->down, timers, on_message);
-    list_append(&e->clients, &c->link);
-}
-
-void fake_client_fini(struct fake_client *c)
+static void release(struct fake_client *c)
 {
     LIST_EACH (link, &c->ensemble->sessions) {
         struct fake_session *s = CONTAINER_OF(link, struct fake_session, link);
@@ -317,8 +308,37 @@ void fake_client_fini(struct fake_client *c)
     }
     list_remove(&c->link);
     fake_wire_fini(&c->up);
+}
+
+static const struct fake_service service = {
+    .can_connect = can_connect, .send = send_request, .release = release};
+
+void fake_client_init(struct fake_client *c, struct fake_ensemble *e, struct timers *timers,
+                      void (*on_message)(struct fake_wire *w, struct fake_message *m))
+{
+    *c = (struct fake_client){.service = &service, .ensemble = e};
+    fake_wire_init(&c->up, e->timers, on_request);
+    fake_wire_init(&c->down, timers, on_message);
+    list_append(&e->clients, &c->link);
+}
+
+bool fake_client_can_connect(const struct fake_client *c)
+{
+    return c->service->can_connect(c);
+}
+
+void fake_client_send(struct fake_client *c, struct fake_message *m)
+{
+    c->service->send(c, m);
+}
+
+void fake_client_fini(struct fake_client *c)
+{
+    c->service->release(c);
     fake_wire_fini(&c->down);
 }
+
+/* ---- what the test does ---- */
 
 void fake_ensemble_freeze(struct fake_ensemble *e, bool is_frozen)
 {

@@ -27,8 +27,18 @@ enum fake_link {
     FAKE_LINK_MUTE_IN,  /* from the ensemble only */
 };
 
+struct fake_client;
+
+/* Whom a client talks to: this ensemble, or the simulation's, which is made of servers. */
+struct fake_service {
+    bool (*can_connect)(const struct fake_client *c);
+    void (*send)(struct fake_client *c, struct fake_message *m); /* takes the message */
+    void (*release)(struct fake_client *c);                      /* the process is gone */
+};
+
 /* A client as the ensemble sees it. */
 struct fake_client {
+    const struct fake_service *service;
     struct list link;
     struct fake_ensemble *ensemble;
     struct fake_wire up, down;

@@ -30,6 +30,7 @@ enum fake_kind {
     FAKE_PONG,
     FAKE_ANSWER,
     FAKE_CHANGED, /* path */
+    FAKE_CLOSED,  /* the server has closed the connection */
 };
 
 /* Owns all it points to, but for `call`. */

@@ -87,8 +87,8 @@ static void stop_tick(struct ha *ha)
         ha->is_left = true;
         peers_leave(ha->peers);
         coordinator_close(ha->site.coordinator);
-        ha_commands_end(ha);
     }
+    ha_commands_end(ha); /* one may come until the ports are closed */
     if (ha->site.in_flight > 0 || !ha->on_stopped)
         return;
     void (*on_stopped)(void *) = ha->on_stopped;
@@ -115,6 +115,12 @@ static void on_tick(struct timer *timer)
                 "another node of the name %s is in this cluster; give each node a node.id "
                 "of its own",
                 ha->options.node);
+        if (ha->membership.is_denied)
+            ha_refuse(
+                ha,
+                "ZooKeeper does not let this node write to %s: its znodes belong to other "
+                "credentials; give all nodes the same ha.auth",
+                ha->options.root);
         role_tick(ha, now);
         heartbeat_tick(&ha->heartbeat, now);
         ha_alone_tick(ha, now);

@@ -75,6 +75,33 @@ static void a_death_that_a_peer_proves_is_followed_at_once(void **state)
     assert_int_equal(status_of(other).peer_deaths, 1);
 }
 
+static bool has_joined(void)
+{
+    return role_of((unsigned)old) == ROLE_STANDBY;
+}
+
+/* A leader dies whose predecessor has just come back: that one would have to wait for a lease.
+ */
+static void who_has_only_just_joined_lets_others_go_first(void **state)
+{
+    unsigned first = (unsigned)leader(), second, third;
+
+    old = (int)first;
+    node_kill(first);
+    await(has_another_leader, T + 300);
+    second = (unsigned)leader();
+    third = 3 - first - second;
+    node_start(first);
+    await(has_joined, T);
+    old = (int)second;
+    struct coord_credentials dead = nodes[second].told;
+
+    node_kill(second);
+    nodes[first].peers.on_death(&nodes[first].peers, nodes[second].name, &dead);
+    assert_in_range(await(has_another_leader, T), 1, 15);
+    assert_int_equal(leader(), third);
+}
+
 static void a_death_of_a_session_that_owns_nothing_is_ignored(void **state)
 {
     struct coord_credentials stranger = {.session = 0x9999};
@@ -255,6 +282,7 @@ int main(void)
         ON_THREE(one_of_three_leads_and_all_know_it),
         ON_THREE(a_dead_leader_is_replaced_when_its_session_ends),
         ON_THREE(a_death_that_a_peer_proves_is_followed_at_once),
+        ON_THREE(who_has_only_just_joined_lets_others_go_first),
         ON_THREE(a_death_of_a_session_that_owns_nothing_is_ignored),
         ON_NONE(an_answer_that_was_lost_elects_one_in_the_end),
         ON_THREE(who_does_not_know_of_a_pause_is_not_elected),

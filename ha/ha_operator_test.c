@@ -252,6 +252,15 @@ static void a_leader_that_stops_gives_the_lead_away(void **state)
     assert_false(status_of((unsigned)leader()).nodes[old].is_here);
 }
 
+/* The ports close a moment later than the lead is given away. */
+static void a_wish_that_comes_after_the_end_is_answered(void **state)
+{
+    ha_stop(nodes[old].ha, on_stopped, &nodes[old]);
+    await(is_old_stopped, T);
+    assert_int_equal(command(old, HA_PAUSE, ""), STATUS_SHUTTING_DOWN);
+    assert_int_equal(command(old, HA_FORGET, "b"), STATUS_SHUTTING_DOWN);
+}
+
 static void a_stop_ends_within_two_seconds_whatever_does_not_answer(void **state)
 {
     nodes[old].drains = false;
@@ -305,6 +314,7 @@ int main(void)
         ON_THREE(without_its_redis_it_gives_the_lead_to_one_that_has_it),
         ON_THREE(when_redis_is_away_for_all_the_leader_stays),
         ON_THREE(a_leader_that_stops_gives_the_lead_away),
+        ON_THREE(a_wish_that_comes_after_the_end_is_answered),
         ON_THREE(a_stop_ends_within_two_seconds_whatever_does_not_answer),
         ON_NONE(many_changes_are_called_flapping),
     };

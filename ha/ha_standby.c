@@ -150,13 +150,20 @@ static int64_t delay_by_priority(const struct ha *ha)
     return (int64_t)(best->priority - ha->options.priority) * (ha_t(ha) / 20) / 100;
 }
 
+/* Who has only just joined has to wait for its lease when it is elected: those go first that
+ * may act at once. Where there are none, little or nothing is lost. */
+static int64_t delay_by_lease(const struct ha *ha, int64_t now)
+{
+    return write_lease_would_be_proven(&ha->site.lease, now) ? 0 : ha_t(ha) / 10;
+}
+
 static int64_t delay(const struct ha *ha, int64_t now)
 {
     if (is_wanted(ha, now) && strcmp(control(ha)->wanted, CONTROL_ANY) != 0)
         return 0;
     if (is_another_wanted(ha, now) || now < ha->stood_back_until_boot_ms)
         return ha_t(ha) / 2;
-    return delay_by_priority(ha);
+    return delay_by_lease(ha, now) + delay_by_priority(ha);
 }
 
 static void stand(struct ha *ha, int64_t now)

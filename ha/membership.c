@@ -128,6 +128,7 @@ static void on_answer(struct ask *ask)
 
     if (!ask_is_answered(ask))
         return;
+    m->is_denied = status == COORD_DENIED;
     if (is_parent_step(m)) {
         if (status == COORD_OK || status == COORD_EXISTS)
             m->step++;

@@ -51,20 +51,28 @@ static const struct write_lease_proof *newest(const struct write_lease_ring *r,
     return best;
 }
 
-/* What was proven stays proven, also when a proof is forgotten. */
-static void prove(struct write_lease *l)
+/* Until when a write under this lead proves a lease that was sent then; INT64_MIN: it proves
+ * none. */
+static int64_t proven_by(const struct write_lease *l, int64_t w2_sent_ms)
 {
-    int64_t t = l->session_ms, by_write, by_session, until;
-    const struct write_lease_proof *w2 = newest(&l->led, INT64_MAX);
-    const struct write_lease_proof *w1 = w2 ? newest(&l->writes, w2->sent_ms - t / 12) : NULL;
+    int64_t t = l->session_ms, by_write, by_session;
+    const struct write_lease_proof *w1 = newest(&l->writes, w2_sent_ms - t / 12);
     const struct write_lease_proof *u =
         w1 ? newest(&l->touches, w1->sent_ms - (t + 3) / 4) : NULL;
 
     if (!u)
-        return;
-    by_write = w2->sent_ms + write_lease_promise_ms(t);
+        return INT64_MIN;
+    by_write = w2_sent_ms + write_lease_promise_ms(t);
     by_session = u->sent_ms + t * 95 / 100;
-    until = by_write < by_session ? by_write : by_session;
+    return by_write < by_session ? by_write : by_session;
+}
+
+/* What was proven stays proven, also when a proof is forgotten. */
+static void prove(struct write_lease *l)
+{
+    const struct write_lease_proof *w2 = newest(&l->led, INT64_MAX);
+    int64_t until = w2 ? proven_by(l, w2->sent_ms) : INT64_MIN;
+
     if (until > l->until_ms)
         l->until_ms = until;
 }
@@ -104,6 +112,11 @@ void write_lease_void(struct write_lease *l)
 int64_t write_lease_until(const struct write_lease *l)
 {
     return l->session_ms > 0 ? l->until_ms : INT64_MIN;
+}
+
+bool write_lease_would_be_proven(const struct write_lease *l, int64_t now_boot_ms)
+{
+    return proven_by(l, now_boot_ms) > now_boot_ms;
 }
 
 int64_t write_lease_next_beat_ms(const struct write_lease *l, int64_t sent_boot_ms,

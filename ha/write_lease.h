@@ -67,6 +67,9 @@ void write_lease_void(struct write_lease *l);
 /* The first millisecond in which the leader may not act; INT64_MIN where nothing is proven. */
 int64_t write_lease_until(const struct write_lease *l);
 
+/* Would an election prove a lease at once, if it were sent now and answered in time? */
+bool write_lease_would_be_proven(const struct write_lease *l, int64_t now_boot_ms);
+
 /* When the next beat is to be sent: T/6 after the newest was, or T/12 where less than T/4 is
  * left of the lease; and T/12 after the newest was acknowledged at least. */
 int64_t write_lease_next_beat_ms(const struct write_lease *l, int64_t sent_boot_ms,

@@ -54,6 +54,18 @@ static void the_first_write_was_acknowledged_a_twelfth_before_the_second_was_sen
     assert_int_equal(write_lease_until(&lease), 1000 + 2280);
 }
 
+static void an_election_proves_it_at_once_where_standbys_have_written_long_enough(void **state)
+{
+    assert_false(write_lease_would_be_proven(&lease, 0));
+    write_lease_written(&lease, 1000, 1010);
+    write_lease_written(&lease, 1700, 1710);
+    assert_false(write_lease_would_be_proven(&lease, 1909));
+    assert_true(write_lease_would_be_proven(&lease, 1910));
+    assert_true(write_lease_would_be_proven(&lease, 1000 + 2279));
+    assert_false(write_lease_would_be_proven(&lease, 1000 + 2280));
+    assert_true(write_lease_until(&lease) == INT64_MIN);
+}
+
 static void neither_a_new_write_alone_nor_a_new_touch_alone_prolongs_it_for_ever(void **state)
 {
     write_lease_touched(&lease, 0, 5);
@@ -140,6 +152,7 @@ int main(void)
         ON_NEW_LEASE(writes_of_another_lead_prove_nothing_alone),
         ON_NEW_LEASE(the_touch_was_acknowledged_a_quarter_before_the_first_write_was_sent),
         ON_NEW_LEASE(the_first_write_was_acknowledged_a_twelfth_before_the_second_was_sent),
+        ON_NEW_LEASE(an_election_proves_it_at_once_where_standbys_have_written_long_enough),
         ON_NEW_LEASE(neither_a_new_write_alone_nor_a_new_touch_alone_prolongs_it_for_ever),
         ON_NEW_LEASE(with_beats_each_sixth_it_lasts_0_45_of_t_from_the_newest),
         ON_NEW_LEASE(many_requests_do_not_push_the_older_ones_out),

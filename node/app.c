@@ -73,6 +73,14 @@ static void on_waiting(struct timer *timer)
 
 /* ---- what the store and HTTP want to know ---- */
 
+/* Store, cluster and configuration fit: from now on what does not is something passing, and the
+ * warden goes on however the worker ends. */
+static void settle(struct app *a)
+{
+    if (a->has_been_up && (a->has_joined || !ha_app_ha(a->ha)))
+        channel_send(a->options->channel_fd, CHANNEL_STORE_UP);
+}
+
 static void on_store_up(void *arg)
 {
     struct app *a = arg;
@@ -82,7 +90,7 @@ static void on_store_up(void *arg)
         return;
     a->has_been_up = true;
     timer_disarm(&a->loop->timers, &a->waiting);
-    channel_send(a->options->channel_fd, CHANNEL_STORE_UP);
+    settle(a);
     say_up(a);
 }
 
@@ -95,7 +103,14 @@ static void on_store_down(void *arg)
 
 static void on_role(void *arg, const struct role *role, enum role_state before)
 {
-    app_tell_session(arg);
+    struct app *a = arg;
+
+    app_tell_session(a);
+    if (!a->has_joined && role->state != ROLE_OFFLINE) {
+        a->has_joined = true;
+        settle(a);
+    }
+    app_cluster_tell(a->hooks, role, before);
 }
 
 /* The set-up of the cluster: it was said to people by who found it out. */
@@ -222,6 +237,7 @@ static void open_protocols(struct app *a)
                                    .why_not_ready = why_not_ready,
                                    .read_store = read_store,
                                    .read_protocols = read_protocols,
+                                   .cluster = &a->cluster.port,
                                    .arg = a};
     if (a->options->gmq_fd >= 0)
         a->gmq = gmq_new(&gmq, a->loop, a->queue, a->options->gmq_fd);
@@ -245,7 +261,10 @@ static void join_cluster(struct app *a)
         .arg = a,
     };
 
+    a->hooks = hooks_new(a->loop, a->conf->ha.hook, a->conf->node.id, HOOKS_TIMEOUT_MS);
     a->ha = ha_app_new(&options);
+    app_cluster_init(&a->cluster, a->ha, &a->loop->timers, a->conf->node.id,
+                     a->conf->ha.session_ms);
     ha_app_start(a->ha);
 }
 
@@ -268,6 +287,7 @@ static void release(struct app *a)
     gmq_free(a->gmq);
     http_free(a->http);
     ha_app_free(a->ha);
+    hooks_free(a->hooks);
     queue_free(a->queue);
     redis_store_free(a->store);
     event_free(a->on_term);

@@ -5,6 +5,7 @@
 
 #include "base/loop.h"
 #include "node/app.h"
+#include "node/app_cluster.h"
 #include "node/app_options.h"
 #include "node/ha_app.h"
 #include "protocol/http/http.h"
@@ -36,6 +37,8 @@ struct app {
     struct redis_store *store;
     struct queue *queue;
     struct ha_app *ha;
+    struct app_cluster cluster;
+    struct hooks *hooks;
     struct app_rules rules;
     struct gmq *gmq;   /* NULL: off */
     struct http *http; /* NULL: off */
@@ -46,6 +49,7 @@ struct app {
     int exit_code;
 
     bool has_been_up;     /* the store, with this worker */
+    bool has_joined;      /* the cluster, the same */
     struct timer waiting; /* until then: a word from time to time */
     char why[320];        /* the answer to "why are you not ready?" */
 

@@ -27,8 +27,10 @@ struct ha_app {
     char root[sizeof("/dueq/") + 64];
     struct buf gmq, http, peer;     /* addresses for other nodes */
     char token[TOKEN_TEXT_LEN + 1]; /* it leads, or led, with it */
-    struct timer writes; /* the lease to the journal, also where there is nothing to do */
-    struct timer again;  /* standalone, and fenced */
+    struct timer writes;  /* the lease to the journal, also where there is nothing to do */
+    struct timer again;   /* standalone, and fenced */
+    bool is_fenced;       /* the same, as far as is known */
+    bool is_fenced_again; /* since it looked last */
     struct timer stopped;
     void (*on_stopped)(void *arg);
     void *stopped_arg;
@@ -138,6 +140,7 @@ static void on_fenced_alone(void *arg, struct bytes seen)
         "ha.mode: standby and the cluster's ha.zookeeper, or give this node another "
         "store.redis or store.prefix. Where that cluster is gone for good: dueqctl fence "
         "adopt");
+    a->is_fenced = a->is_fenced_again = true;
     timer_arm(&a->options.loop->timers, &a->again, HA_FENCED_AGAIN_MS);
 }
 
@@ -150,7 +153,14 @@ static void lead_alone(struct ha_app *a)
 
 static void on_again(struct timer *timer)
 {
-    lead_alone(CONTAINER_OF(timer, struct ha_app, again));
+    struct ha_app *a = CONTAINER_OF(timer, struct ha_app, again);
+
+    a->is_fenced = a->is_fenced_again;
+    a->is_fenced_again = false;
+    if (!a->is_fenced)
+        return;
+    lead_alone(a);
+    timer_arm(&a->options.loop->timers, timer, HA_FENCED_AGAIN_MS);
 }
 
 /* ---- making it ---- */
@@ -317,6 +327,11 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
     }
     queue_adopt(a->options.queue, adoption);
     return true;
+}
+
+bool ha_app_is_fenced_alone(const struct ha_app *a)
+{
+    return a->is_fenced;
 }
 
 struct ha *ha_app_ha(struct ha_app *a)

@@ -55,6 +55,9 @@ void ha_app_store_is(struct ha_app *a, bool is_up);
  * happens, where there is none. The caller sets on_done. */
 bool ha_app_adopt(struct ha_app *a, struct adoption *adoption) MUST_CHECK;
 
+/* Standalone, and a cluster's leader has been at this store: it moves nothing. */
+bool ha_app_is_fenced_alone(const struct ha_app *a);
+
 /* NULL: the node is standalone. */
 struct ha *ha_app_ha(struct ha_app *a);
 

@@ -17,7 +17,7 @@
 
 enum channel_kind {
     CHANNEL_BEAT = 1,
-    CHANNEL_STORE_UP,  /* for the first time of this worker */
+    CHANNEL_STORE_UP,  /* for the first time of this worker; in a cluster: and it has joined */
     CHANNEL_SESSION,   /* `session`: to be ended when the worker is dead; number 0: none now */
     CHANNEL_MAY_BLOCK, /* no beat for `ms` is no reason to kill it */
 };

@@ -25,6 +25,8 @@ STEADY_S = 90
 SECRET = "only for the drills"  # no secret: the network ends with the drill
 
 
+HISTORY = {"topics": [{"name": "*", "history": True}], "queue.history_bytes": "64MiB"}  # of all
+
 STANDBY, STANDALONE, REHEARSAL = "standby", "standalone", "rehearsal"
 
 
@@ -128,7 +130,7 @@ class Cluster:
 
     def settings_of(self, host):
         settings = {"store.redis": f"{self.redis_host.address}:{REDIS_PORT}", "store.strict": True,
-                    **self.plan.settings}
+                    **HISTORY, **self.plan.settings}
         if not self.elects:
             return settings
         return {"ha.mode": self.plan.mode, "ha.zookeeper": self.zookeeper_addresses(),
@@ -151,9 +153,10 @@ class Cluster:
             node.launch()
         self.wait_steady()
 
-    def add_spare(self, name, settings):
-        """One more node with some settings of its own, not started."""
+    def add_spare(self, name, settings, program=None):
+        """One more node with some settings, and a program, of its own, not started."""
         self.spares.append(self._node(name, settings=settings))
+        self.spares[-1].program = program
         return self.spares[-1]
 
     def wait_steady(self):
@@ -162,7 +165,7 @@ class Cluster:
             if node.process is None:
                 node.launch()
         for node in self.nodes:
-            wait_until(node.is_ready, f"{node.name} is ready", STEADY_S, interval_s=0.02)
+            wait_until(node.is_ready_or_ended, f"{node.name} is ready", STEADY_S, interval_s=0.02)
         if self.zookeeper:
             self.zookeeper.wait_serving()
         if self.elects:

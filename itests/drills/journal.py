@@ -117,6 +117,19 @@ class Fenced:
     boot_ms: float
 
 
+# ---- Redis ----
+
+@dataclass(frozen=True)
+class Move:
+    """A due job was made ready by a script of that node, in a bucket. All moves of a bucket are
+    in the order in which they happened."""
+
+    bucket: str
+    id: str
+    node: str
+    boot_ms: float
+
+
 # ---- the driver ----
 
 @dataclass(frozen=True)
@@ -147,8 +160,8 @@ class Older:
 
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long
 EVENTS = {"push": Push, "hand_over": HandOver, "ack": Ack, "cancel": Cancel, "release": Release,
-          "rest": Rest, "role": Role, "lease": Lease, "fenced": Fenced, "fault": Fault,
-          "older": Older}
+          "rest": Rest, "role": Role, "lease": Lease, "fenced": Fenced, "move": Move,
+          "fault": Fault, "older": Older}
 _NAMES = {kind: name for name, kind in EVENTS.items()}
 
 

@@ -9,6 +9,8 @@
     TWO_LEADERS  the leases of two leaders never overlap
     TOKEN_BACK   tokens only grow, and nobody acts with one after a higher one was given
     FENCED       who is fenced has an older token, and does not act with it any more
+    DEPOSED      once a leader has moved a job in a bucket, no earlier one does; nor does anybody
+                 who never led
     STORM        the leader changes as often as the faults explain, not more
     LATE         what became due in an outage is handed over at most a tick after its end; the
                  rest on time. Judged only where limits are given: CI fails nothing by the clock
@@ -27,6 +29,7 @@ from crash.judge import Violation
 from drills.journal import OK, UNKNOWN, Ack, Cancel, Fault, HandOver, Older, Push, Release, Rest
 from drills.judge_leaders import judge_leaders
 from drills.lateness import judge_lateness
+from drills.moves import judge_moves
 
 SAME_RULE = {"LOST": "LOST", "INVENTED": "INVENTED", "UNDONE": "RETURNED"}
 ON_ITS_WAY_MS = 1000  # a reply may have been written so long before its link went
@@ -47,7 +50,7 @@ class Verdict:
 
 def judge(journal, limits=None):
     """The verdict. `limits`: of lateness, or None not to judge it."""
-    found = [*judge_jobs(journal), *judge_leaders(journal)]
+    found = [*judge_jobs(journal), *judge_leaders(journal), *judge_moves(journal)]
     if limits:
         found += judge_lateness(journal, limits)
     touched, undelivered = _touched_by_older(journal), _undelivered(journal)

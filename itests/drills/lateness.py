@@ -37,6 +37,12 @@ def outage_of(due, faults, tick_ms):
                key=lambda fault: fault.outage_end_ms, default=None)
 
 
+def end_for(due, fault):
+    """From when on it should be handed over: when another leader served. What was due before the
+    fault may have been on its way to a host that the fault took: when that one was back."""
+    return fault.end_ms if due.due_ms <= fault.start_ms else fault.outage_end_ms
+
+
 def is_undelivered(due, fault):
     """Was it, going by the time, on its way to another consumer when the fault came?"""
     return due.late_ms >= UNCONFIRMED_S * 1000 and due.due_ms <= fault.end_ms
@@ -64,9 +70,9 @@ def judge_lateness(journal, limits):
             continue
         if fault is None:
             yield Violation("LATE", due.id, f"{due.late_ms:.0f} ms, and there was no fault")
-        elif (due.received_ms - fault.outage_end_ms > limits.tick_ms
+        elif (due.received_ms - end_for(due, fault) > limits.tick_ms
               and not is_undelivered(due, fault)):
-            after_ms = due.received_ms - fault.outage_end_ms
+            after_ms = due.received_ms - end_for(due, fault)
             yield Violation("LATE", due.id, f"{after_ms:.0f} ms after the outage by {fault.what}")
     late = outside(journal, limits.tick_ms)
     p99 = percentile(late, 0.99)

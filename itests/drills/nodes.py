@@ -6,7 +6,7 @@ import signal
 
 import yaml
 
-from drills.journal import LEADER, Role, Tail
+from drills.journal import LEADER, Role, Tail, now_ms
 from harness.build import node_program
 from harness.dueqctl import Dueqctl
 from harness.node import Node
@@ -29,13 +29,17 @@ class HostNode(Node):
         if "LD_PRELOAD" in self.env:  # before the sanitizer's own library
             self.env["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
         self._journal = Tail(self.data_dir / "ha.journal")
-        self._frozen = []
+        self._frozen, self._launched_ms = [], None
 
     def argv(self):
         path = self.directory / "dueq.yaml"
         path.write_text(yaml.safe_dump(_nested(self.settings)), encoding="utf-8")
         path.chmod(0o600)
         return self.host.command([self.program or node_program(), "--config", path])
+
+    def launch(self):
+        self._launched_ms = now_ms()
+        return super().launch()
 
     @property
     def http_address(self):
@@ -58,6 +62,12 @@ class HostNode(Node):
         with self.host.entered():
             return Dueqctl(self.url())(*words)
 
+    def is_ready_or_ended(self):
+        """Ready? Fails at once when it has ended by itself."""
+        code = self.process.returncode
+        assert code is None, f"{self.name} ended with {code}:\n{self.output()[-3000:]}"
+        return self.is_ready()
+
     def wait_stopped(self):
         """Until it has obeyed a SIGTERM that it was sent: a second one would hurry it."""
         code = self.process.wait()
@@ -78,7 +88,8 @@ class HostNode(Node):
     @property
     def leads(self):
         role = self.role()
-        return role is not None and role.role == LEADER
+        return (role is not None and role.role == LEADER
+                and role.boot_ms > self._launched_ms)  # else of a life that ended by kill -9
 
     # ---- freezing ----
 
@@ -115,5 +126,5 @@ def _nested(settings):
         place = tree
         for group in groups:
             place = place.setdefault(group, {})
-        place[name] = value if isinstance(value, (bool, int)) else str(value)
+        place[name] = value if isinstance(value, (bool, int, list)) else str(value)
     return tree

@@ -4,6 +4,7 @@ import pytest
 
 from drills.matrix import MATRIX
 from drills.rounds import run_row
+from harness.memory import is_sanitized
 
 
 def rows_of(module):
@@ -15,6 +16,8 @@ def run_once(number, directory, dice):
     row = MATRIX[number]
     if row.needs:
         pytest.skip(row.needs)
+    if is_sanitized():
+        pytest.skip("faults and times as they are: with the release build")
     result = run_row(row, directory, dice.getrandbits(32), rounds=1, variants=row.short_variants,
                      report=print)
     assert result.failures == []

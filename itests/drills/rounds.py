@@ -19,6 +19,7 @@ from drills.journal import LEADER, Fault, Journal, Push, now_ms
 from drills.judge import Verdict, judge
 from drills.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
 from drills.load import Load
+from drills.moves import read_moves
 from harness.wait import wait_until
 
 SERVED_S = 60
@@ -133,6 +134,9 @@ class _Rehearsed:
     def check(self, drill, elected):  # pylint: disable=unused-argument
         return ()
 
+    def check_times(self, drill):  # pylint: disable=unused-argument
+        return ()
+
 
 def _run_plan(row, plan, directory, variants, seed, result, report, limits):
     directory.mkdir(parents=True)
@@ -144,13 +148,14 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
         with load:
             drill = Drill(cluster, journal, load)
             for variant in variants:
-                result.rounds.append(_run_round(row, drill, variant, dice.getrandbits(32), result))
+                result.rounds.append(_run_round(row, drill, variant, dice.getrandbits(32), result,
+                                                limits))
                 report(_line_of(row, len(result.rounds), result.rounds[-1]))
             load.wait_flowing()
         row.before_drain(cluster)
         load.drain()
         load.finish()
-        for event in cluster.events():
+        for event in (*cluster.events(), *_moves_of(cluster)):
             journal.add(event)
         for node in (*cluster.nodes, *cluster.spares):
             node.check_sanitizers()
@@ -166,7 +171,15 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
         result.outside_ms += outside(journal, TICK_MS)
 
 
-def _run_round(row, drill, variant, seed, result):
+def _moves_of(cluster):
+    """None where Redis's clock is not everybody's: they cannot be told in time."""
+    if cluster.plan.wrong_clock == "redis":
+        return
+    with cluster.redis.client() as client:
+        yield from read_moves(client)
+
+
+def _run_round(row, drill, variant, seed, result, limits):
     drill.begin(variant, random.Random(seed))
     done = Round(variant, seed)
     start = drill.since_ms
@@ -186,12 +199,13 @@ def _run_round(row, drill, variant, seed, result):
     fault = Fault(f"{row.number} {row.title} {done.variant}".strip(), start, now_ms(), served_ms,
                   row.changes, tuple(node.name for node in dead))
     drill.journal.add(fault)
+    complaints = [*row.check(drill, elected), *(row.check_times(drill) if limits else ())]
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None
     done.served_ms = served - drill.since_ms if served is not None else None
     done.stood_ms = max((due.late_ms for due in dues_of(drill.journal, start)
                          if start <= due.due_ms <= fault.end_ms), default=None)
     result.complaints += [f"row {row.number} {done.variant}, seed {seed}: {text}"
-                          for text in row.check(drill, elected)]
+                          for text in complaints]
     return done
 
 

@@ -14,6 +14,7 @@ class _Cuts(Row):
 @row("5", "its link down")
 class LinkDown(Row):
     variants = ("short", "long")
+    short_variants = ("short",)
 
     def fault(self, drill):
         drill.leader.host.pull_cable()
@@ -51,6 +52,7 @@ class OneWay(_Cuts):
 
     variants = tuple(f"{way} {whom}" for whom in ("zookeeper", "peers", "client", "everybody")
                      for way in ("to", "from"))
+    short_variants = ("from zookeeper", "to everybody")
 
     def fault(self, drill):
         way, whom = drill.variant.split()
@@ -74,6 +76,7 @@ class PeerLink(_Cuts):
     cut off from ZooKeeper too, it is the session's timeout that ends its lead."""
 
     variants = ("cut", "reset", "cut, and from zookeeper")
+    short_variants = ("reset", "cut, and from zookeeper")
 
     def fault(self, drill):
         leader, peers = drill.leader, drill.cluster.peers_of(drill.leader)

@@ -19,6 +19,7 @@ class Clocks(Row):
 
     variants = tuple(f"{whose} {how}" for whose in ("node", "redis")
                      for how in ("forward", "back", "strobed"))
+    short_variants = ("node strobed", "redis strobed")
     changes = 0
 
     def plan_key(self, variant):
@@ -71,14 +72,16 @@ def _redis_now_ms(cluster):
         return None
 
 
-@row("19", "a wrong set-up joins: a live name, another cluster, other buckets")
+@row("19", "a wrong set-up joins: a live name, another cluster, no cluster, other buckets")
 class WrongSetUp(Row):
-    """It is refused with a message that says what to do, and the cluster does not care. A node of
-    another cluster does not end: it may be the one that is right, and an operator has to say so."""
+    """It is refused with a message that says what to do, and the cluster does not care. Who finds
+    a fence of others does not end: it may be the one that is right, and an operator has to say so.
+    """
 
     SETTINGS = {"a live name": {"node.id": "n1"}, "another cluster": {"ha.cluster": "other"},
-                "buckets": {"store.buckets": 32}}
-    SAYS = {"a live name": "node.id", "another cluster": "fence adopt", "buckets": "store.buckets"}
+                "no cluster": {"ha.mode": "standalone"}, "buckets": {"store.buckets": 32}}
+    SAYS = {"a live name": "node.id", "another cluster": "fence adopt",
+            "no cluster": "ha.mode", "buckets": "store.buckets"}
     variants = tuple(SETTINGS)
     rehearsed_variants = ("buckets",)
     changes = 0
@@ -87,7 +90,7 @@ class WrongSetUp(Row):
         name = f"x{len(drill.cluster.spares) + 1}"
         self.spare = drill.cluster.add_spare(name, self.SETTINGS[drill.variant])
         self.spare.launch()
-        if drill.variant == "another cluster":
+        if drill.variant.endswith("cluster"):
             wait_until(lambda: self.SAYS[drill.variant] in self.spare.output(), "it says so", 60)
             self.code = None
         else:
@@ -133,7 +136,7 @@ class SlowNameService(Row):
     def heal(self, drill):
         drill.cluster.names.delay_s = 0
 
-    def check(self, drill, elected):
+    def check_times(self, drill):
         if self.stall_ms > LOOP_STALL_MS:
             yield f"a loop stalled for {self.stall_ms} ms, {LOOP_STALL_MS} ms is the limit"
 

@@ -17,6 +17,7 @@ class KillAlone(Row):
     changes = 0
     interrupts = True
     variants = ("worker", "all")
+    short_variants = ("worker",)
 
     def plan(self, variant):
         return Plan(mode=STANDALONE, nodes=1)
@@ -84,7 +85,7 @@ class Freeze(Row):
 
     variants = tuple(f"{who} for {length}" for who in ("worker", "both")
                      for length in ("T/2", "2T", "30 s"))
-    short_variants = ("worker for 2T", "both for T/2", "both for 2T")
+    short_variants = ("worker for 2T", "both for 2T")
 
     def fault(self, drill):
         drill.leader.freeze(drill.variant.split()[0])
@@ -128,6 +129,7 @@ class RollingUpgrade(Row):
     DUEQ_OLD_NODE names the older dueq-node; without it both are the build under test."""
 
     variants = ("upgrade", "downgrade")
+    short_variants = ("upgrade",)
 
     def plan(self, variant):
         old = os.environ.get("DUEQ_OLD_NODE")

@@ -1,5 +1,5 @@
-"""The drills themselves: a row that steals, because a drill that cannot fail proves nothing; and
-the command. The rows are in test_rows_*.py."""
+"""The drills themselves: a row that steals, and a node whose scripts do not ask for the fence,
+because a drill that cannot fail proves nothing; and the command. The rows are in test_rows_*.py."""
 
 import json
 import subprocess
@@ -7,11 +7,12 @@ import sys
 
 from drills.cluster import STANDALONE, Plan
 from drills.matrix import MATRIX
+from drills.moves import read_moves
 from drills.rounds import run_row
 from drills.row import Row
 from drills.table import json_of, table_of
 from drills.test_load import steal_delayed
-from harness.build import ROOT
+from harness.build import ROOT, node_program
 from harness.wait import wait_until
 
 # pylint: disable=unused-argument
@@ -50,6 +51,44 @@ def test_a_row_that_steals_fails_and_says_so(needs_network, tmp_path):
     assert table_of([result])[1].split()[-1] == "4"
     (row,) = json_of([result], 1)["rows"]
     assert (row["rounds"], len(row["violations"]), len(row["complaints"])) == (2, 2, 2)
+
+
+ASKS, DOES_NOT = b"if seen ~= token then", b"if false         then"
+
+
+class Unfenced(Row):
+    """A node that does not know of the cluster, made so that its scripts skip the fence."""
+
+    number, title = "98", "a node skips the fence"
+    changes = 0
+
+    def fault(self, drill):
+        program = drill.cluster.directory / "unfenced-node"
+        text = node_program().read_bytes()
+        assert ASKS in text
+        program.write_bytes(text.replace(ASKS, DOES_NOT))
+        program.chmod(0o755)
+        self.node = drill.cluster.add_spare("x1", {"ha.mode": "standalone"}, program)
+        self.node.launch()
+
+    def takes_over(self, drill):
+        return False
+
+    def hold(self, drill):
+        def has_moved():
+            with drill.cluster.redis.client() as client:
+                return any(move.node == "x1" for move in read_moves(client))
+
+        wait_until(has_moved, "it moves a job", 60, interval_s=0.2)
+
+    def heal(self, drill):
+        self.node.destroy()
+
+
+def test_a_node_that_skips_the_fence_is_seen(needs_network, tmp_path):
+    result = run_row(Unfenced(), tmp_path, seed=1, rounds=1)
+    assert {each.rule for each in result.verdict.violations} == {"DEPOSED"}
+    assert all("x1 moved it" in each.why for each in result.verdict.violations)
 
 
 def drill(*words):

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from drills.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Fault, Fenced, HandOver, Journal,
-                            Lease, Older, Push, Release, Rest, Role, read_events)
+                            Lease, Move, Older, Push, Release, Rest, Role, read_events)
 from drills.judge import judge
 from drills.lateness import Limits
 
@@ -209,6 +209,8 @@ OUTAGE = Fault("kill", 10_000, 20_000, served_ms=11_000)
     ([*due(1, 1400, 10_050)], []),                # 450 ms after the outage
     ([*due(1, 1600, 10_050)], ["LATE"]),          # 650 ms
     ([*due(1, 1600, 9_900)], []),                 # due just before, not moved yet
+    ([*due(1, 2900, 4_900), Fault("short", 4_950, 7_400, 5_500)], []),  # its host was away
+    ([*due(1, 3100, 4_900), Fault("short", 4_950, 7_400, 5_500)], ["LATE"]),
     ([*due(1, 600, 15_000)], ["LATE"]),           # of the same fault, but served again
     ([*due(1, 5100, 10_050)], []),                # its first reply died with the node
     ([*due(1, 1400, 10_050), Fault("before", 9_900, 9_950)], []),  # the later fault counts
@@ -223,6 +225,32 @@ OUTAGE = Fault("kill", 10_000, 20_000, served_ms=11_000)
 def test_lateness(events, expected):
     assert rules(*events, OUTAGE, limits=LATE) == expected
     assert rules(*events, OUTAGE) == [], "nothing fails by the clock where no limits are given"
+
+
+def moves(node, at, bucket="b1"):
+    return Move(bucket, "a", node, at)
+
+
+CHANGE = [leads("n1", 1, 0), stands_by("n1", 5000), leads("n2", 2, 6000),
+          Fault("kill", 4900, 6100)]
+
+
+@pytest.mark.parametrize("events, expected", [
+    ([moves("n1", 10), moves("n1", 5000), moves("n2", 6001)], []),
+    ([moves("n1", 10), moves("n1", 6100), moves("n2", 6200)], []),     # not fenced there yet
+    ([moves("n2", 6001), moves("n1", 6001)], ["DEPOSED"]),
+    ([moves("n2", 6001), moves("n1", 6001, bucket="b2")], []),
+    ([moves("n2", 10)], ["DEPOSED"]),                                  # before it led
+    ([moves("n2", 5998)], []),                                         # clocks
+    ([moves("x1", 10)], ["DEPOSED"]),                                  # never a leader
+    ([moves("n2", 6001), moves("n1", 9001), leads("n1", 3, 9000), stands_by("n2", 8000),
+      Fault("kill", 7900, 9100)], []),
+    ([moves("n2", 6001), moves("n1", 8000), leads("n1", 3, 9000), stands_by("n2", 8500),
+      Fault("kill", 8400, 9100)], ["DEPOSED"]),
+])
+def test_a_deposed_leader_has_no_effect(events, expected):
+    assert rules(*CHANGE, *events) == expected
+    assert rules(*(each for each in events if isinstance(each, Move))) == [], "nobody is elected"
 
 
 def test_what_a_redis_that_came_back_older_explains_is_counted_apart():
@@ -246,6 +274,7 @@ def test_a_job_without_a_ttr_may_be_lost_on_its_way_in_a_fault_only():
 def test_a_journal_is_read_as_it_was_written(tmp_path):
     events = [push(), hand_over(1501), ack(1600), ack(1, kind=Cancel), ack(1, kind=Release),
               Rest("b", "tries"), leads("n1", 1, 0), lease("n1", 1, 0, 1), fenced("n1", 1, 2, 3),
+              moves("n1", 4),
               Fault("kill", 1, 2, 1.5, 2, ("n1",)), Older(1, 2)]
     written = Journal(tmp_path / "journal")
     for event in events:

@@ -15,7 +15,8 @@ from harness.wait import wait_until
 MAN = ROOT / "doc" / "man"
 COMMANDS = ["push", "pop", "ack", "release", "touch", "bury", "cancel", "kick", "run", "reschedule",
             "get", "list", "purge", "topics", "stats", "topic", "pause", "resume", "trace", "tail",
-            "status", "help", "completion", "version"]
+            "status", "nodes", "events", "history", "check", "switchover", "failover", "cluster",
+            "fence", "forget", "help", "completion", "version"]
 SHELLS = ["bash", "zsh", "fish"]
 
 ctl = Dueqctl("http://127.0.0.1:9")  # nobody is there: help asks no node

@@ -94,6 +94,7 @@ class Process:
     """A program with its output in `log`."""
 
     started = []
+    detached = False  # from the terminal, and its Ctrl-C
 
     def __init__(self, argv, log, env=None):
         self.argv = [str(word) for word in argv]
@@ -101,7 +102,7 @@ class Process:
         with open(self.log, "ab") as output:
             self._popen = subprocess.Popen(
                 self.argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                env={**os.environ, **(env or {})})
+                env={**os.environ, **(env or {})}, start_new_session=Process.detached)
         self.pid = self._popen.pid
         Process.started.append(self)
 

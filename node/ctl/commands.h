@@ -33,6 +33,8 @@ extern const struct command push_command, pop_command, ack_command, release_comm
     touch_command, bury_command, cancel_command, kick_command, run_command, reschedule_command,
     get_command, list_command, purge_command, topics_command, stats_command, topic_command,
     pause_command, resume_command, trace_command, tail_command, status_command, help_command,
-    completion_command, version_command;
+    completion_command, version_command, nodes_command, events_command, history_command,
+    check_command, switchover_command, failover_command, cluster_command, fence_command,
+    forget_command;
 
 #endif

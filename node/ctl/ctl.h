@@ -8,6 +8,7 @@
  *   output.c      what commands show alike: jobs, topics, JSON
  *   each.c        commands that do something to jobs by their ids
  *   sweep.c       those that do it to all of a state
+ *   cluster.c     the cluster's page, and what operators want of it
  *   settings.c    a topic's settings in words and in JSON
  *   duration.c, moment.c, backoff.c, text.c, table.c    words and columns, pure
  */

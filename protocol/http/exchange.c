@@ -24,6 +24,7 @@ static const char *phrase_of(int code)
     } phrases[] = {
         {200, "OK"},
         {201, "Created"},
+        {202, "Accepted"},
         {204, "No Content"},
         {400, "Bad Request"},
         {403, "Forbidden"},

@@ -1,8 +1,11 @@
 /* Health, as load balancers and container runtimes ask for it:
- *   live    the loop turns: do not restart me
- *   ready   the store can be reached: send me clients
- *   leader  the same, and this node moves due jobs (alone, it always leads)
+ *   live     the loop turns: do not restart me
+ *   ready    the store can be reached: send me clients
+ *   leader   the same, and this node moves due jobs (alone, it always leads)
+ *   standby  the same, and it would take over from another node that does
  */
+#include <string.h>
+
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
 
@@ -11,23 +14,45 @@ void health_live(struct exchange *x)
     exchange_reply_status(x, 200, "live");
 }
 
-static void reply_when_ready(struct exchange *x, const char *word)
+/* Is it ready? False: it is not, and that was answered. */
+static bool expect_ready(struct exchange *x)
 {
     const struct http_node *node = &x->http->options.node;
     const char *reason = node->why_not_ready ? node->why_not_ready(node->arg) : NULL;
 
     if (reason)
         exchange_reply_error_text(x, HTTP_ERROR_NOT_READY, "%s", reason);
-    else
-        exchange_reply_status(x, 200, word);
+    return !reason;
 }
 
 void health_ready(struct exchange *x)
 {
-    reply_when_ready(x, "ready");
+    if (expect_ready(x))
+        exchange_reply_status(x, 200, "ready");
+}
+
+static void reply_by_role(struct exchange *x, const char *role, bool is_so)
+{
+    if (is_so)
+        exchange_reply_status(x, 200, role);
+    else
+        exchange_reply_error_text(x, HTTP_ERROR_NOT_READY, "this node is no %s now", role);
 }
 
 void health_leader(struct exchange *x)
 {
-    reply_when_ready(x, "leader");
+    struct http_cluster_status status;
+
+    http_cluster_read(x->http, &status);
+    if (expect_ready(x))
+        reply_by_role(x, "leader", status.may_act);
+}
+
+void health_standby(struct exchange *x)
+{
+    struct http_cluster_status room;
+    const struct http_cluster_status *status = http_cluster_read(x->http, &room);
+
+    if (expect_ready(x))
+        reply_by_role(x, "standby", status && !strcmp(status->role, "standby"));
 }

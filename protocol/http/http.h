@@ -14,6 +14,7 @@
  *   exchange.c        one request and its reply, as handlers see it
  *   exchange_query.c  its query
  *   api_*.c           /v1/...: jobs
+ *   api_cluster.c     /v1/cluster: who leads; cluster*.[ch] what it says of that
  *   status.c          /v1/status
  *   openapi.c         /v1/openapi.yaml
  *   health.c          /health/...
@@ -30,6 +31,7 @@
 #include <stdint.h>
 
 #include "base/histogram.h"
+#include "protocol/http/cluster.h"
 #include "protocol/http/errors.h"
 
 struct loop;
@@ -72,6 +74,7 @@ struct http_node {
     void (*read_store)(void *arg, struct http_store_numbers *numbers);
     /* `numbers` has room for HTTP_PROTOCOLS_MAX; returns how many there are. */
     unsigned (*read_protocols)(void *arg, struct http_protocol_numbers *numbers);
+    const struct http_cluster *cluster; /* borrowed; NULL: there is none */
     void *arg;
 };
 

@@ -3,6 +3,7 @@
  *   metrics_text.c     the format
  *   metrics_queue.c    the engine's: operations, jobs, lateness
  *   metrics_jobs.c     how many jobs there are, by topic and state
+ *   metrics_cluster.c  who leads
  *   metrics_node.c     ports, the store's link, the loop, the process
  *   metrics_process.c  what the system says of the process
  *   metrics_get.c      collects the numbers, and answers GET /metrics
@@ -24,8 +25,9 @@ struct queue_stats;
 /* Borrowed all. */
 struct metrics {
     const struct queue_stats *queue;
-    const struct census *census; /* NULL: not known, its families are left out */
-    unsigned topics_max;         /* topics with series of their own */
+    const struct census *census;               /* NULL: not known, its families are left out */
+    unsigned topics_max;                       /* topics with series of their own */
+    const struct http_cluster_status *cluster; /* NULL: the node is alone */
     struct http_store_numbers store;
     struct http_protocol_numbers
         protocols[1 + HTTP_PROTOCOLS_MAX]; /* HTTP itself, and the others */
@@ -42,6 +44,7 @@ void metrics_write(struct buf *out, const struct metrics *m);
 /* Some of them each, by file. */
 void metrics_write_queue(struct metrics_text *t, const struct metrics *m);
 void metrics_write_jobs(struct metrics_text *t, const struct metrics *m);
+void metrics_write_cluster(struct metrics_text *t, const struct metrics *m);
 void metrics_write_node(struct metrics_text *t, const struct metrics *m);
 
 #endif

@@ -68,10 +68,12 @@ static void on_counted(struct census_call *call)
 {
     struct scrape *scrape = CONTAINER_OF(call, struct scrape, call);
     struct exchange *x = scrape->exchange;
+    struct http_cluster_status status;
     struct buf text = BUF_INIT;
     struct metrics m;
 
     collect(x->http, &m);
+    m.cluster = http_cluster_read(x->http, &status);
     m.census = census_for(call);
     metrics_write(&text, &m);
     free(scrape);

@@ -64,6 +64,18 @@ static void assert_line(const char *page, const char *line)
     fail_msg("no line '%s' in:\n%s", line, page);
 }
 
+static void a_node_alone_leads_and_has_no_session(void **state)
+{
+    const char *text = write_page(*state);
+
+    assert_line(text, "dueq_role{role=\"leader\"} 1");
+    assert_line(text, "dueq_role{role=\"standby\"} 0");
+    assert_line(text, "dueq_zookeeper_session{state=\"closed\"} 1");
+    assert_line(text, "dueq_lease_left_seconds 0.000");
+    assert_line(text, "# TYPE dueq_last_failover_seconds gauge");
+    assert_null(strstr(text, "\ndueq_last_failover_seconds "));
+}
+
 static void counts_operations_by_verb_and_result(void **state)
 {
     struct page *page = *state;
@@ -444,6 +456,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(a_node_alone_leads_and_has_no_session),
         TEST(counts_operations_by_verb_and_result),
         TEST(shows_the_errors_that_have_happened),
         TEST(shows_jobs_by_topic_and_state_and_the_rest_as_a_sum),

@@ -48,12 +48,21 @@ static const struct route routes[] = {
     {"GET", BYTES("/v1/handovers"), api_handovers, .body = ROUTE_NO_BODY,
         .query = {"after", "wait_ms", "topic"}},
 
+    {"GET", BYTES("/v1/cluster"), api_cluster, .body = ROUTE_NO_BODY},
+    {"POST", BYTES("/v1/cluster/switchover"), api_switchover, .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/cluster/failover"), api_failover, .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/cluster/pause"), api_cluster_pause, .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/cluster/resume"), api_cluster_resume, .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/cluster/forget"), api_forget, .body = ROUTE_SMALL_BODY},
+    {"POST", BYTES("/v1/cluster/fence/adopt"), api_fence_adopt, .body = ROUTE_SMALL_BODY},
+
     {"GET", BYTES("/v1/status"), status_get, .body = ROUTE_NO_BODY},
     {"GET", BYTES("/v1/openapi.yaml"), openapi_get, .body = ROUTE_NO_BODY},
 
     {"GET", BYTES("/health/live"), health_live, .ignores_query = true},
     {"GET", BYTES("/health/ready"), health_ready, .ignores_query = true},
     {"GET", BYTES("/health/leader"), health_leader, .ignores_query = true},
+    {"GET", BYTES("/health/standby"), health_standby, .ignores_query = true},
     {"GET", BYTES("/metrics"), metrics_get, .ignores_query = true},
 };
 /* clang-format on */

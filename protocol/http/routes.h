@@ -40,6 +40,7 @@ void route_take(struct exchange *x);
 void health_live(struct exchange *x);
 void health_ready(struct exchange *x);
 void health_leader(struct exchange *x);
+void health_standby(struct exchange *x);
 
 /* status.c */
 void status_get(struct exchange *x);
@@ -92,6 +93,15 @@ void api_set_settings(struct exchange *x);
 void api_pause(struct exchange *x);
 void api_resume(struct exchange *x);
 void api_list_settings(struct exchange *x);
+
+/* api_cluster.c */
+void api_cluster(struct exchange *x);
+void api_switchover(struct exchange *x);
+void api_failover(struct exchange *x);
+void api_cluster_pause(struct exchange *x);
+void api_cluster_resume(struct exchange *x);
+void api_forget(struct exchange *x);
+void api_fence_adopt(struct exchange *x);
 
 /* api_handovers.c */
 void api_handovers(struct exchange *x);

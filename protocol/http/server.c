@@ -158,3 +158,12 @@ const struct http_stats *http_stats(const struct http *h)
 {
     return &h->stats;
 }
+
+const struct http_cluster_status *http_cluster_read(const struct http *h,
+                                                    struct http_cluster_status *room)
+{
+    const struct http_cluster *cluster = h->options.node.cluster;
+
+    *room = (struct http_cluster_status){.may_act = true, .refused = ""};
+    return cluster && cluster->read(cluster->arg, room) ? room : NULL;
+}

@@ -128,4 +128,9 @@ bool http_request_is_kept(const struct http_request *r);
  * statement of who calls it. */
 void http_request_answer(struct http_request *r, struct bytes rest);
 
+/* The cluster as it is now, in `room`; NULL: this node is alone. Of one that is alone `may_act`
+ * and `refused` are in `room`. */
+const struct http_cluster_status *http_cluster_read(const struct http *h,
+                                                    struct http_cluster_status *room);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/build.h"
 #include "base/clock.h"
 #include "node/queue/queue.h"
+#include "protocol/http/cluster_encode.h"
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
 #include "protocol/json_text.h"
@@ -19,15 +20,15 @@ static void add_text_or_null(struct buf *out, const char *text)
         buf_add_text(out, "null");
 }
 
-static void add_node(struct buf *out, const struct http *h)
+static void add_node(struct buf *out, const struct http *h, const char *role)
 {
     const struct http_node *node = &h->options.node;
     const char *why_not = node->why_not_ready ? node->why_not_ready(node->arg) : NULL;
 
     buf_add_text(out, "{\"name\":");
     json_add_text(out, bytes_of_text(node->name ? node->name : ""));
-    buf_printf(out, ",\"version\":\"%s\",\"role\":\"leader\",\"pid\":%ld",
-               build_info()->version, (long)getpid());
+    buf_printf(out, ",\"version\":\"%s\",\"role\":\"%s\",\"pid\":%ld", build_info()->version,
+               role, (long)getpid());
     buf_printf(out, ",\"uptime_ms\":%" PRId64 ",\"now_ms\":%" PRId64 ",\"ready\":%s",
                timers_now(&h->loop->timers) - h->start_mono_ms, clock_wall_ms(),
                why_not ? "false" : "true");
@@ -75,9 +76,15 @@ static void add_work(struct buf *out, const struct http *h)
 
 void status_get(struct exchange *x)
 {
+    struct http_cluster_status room;
+    const struct http_cluster_status *cluster = http_cluster_read(x->http, &room);
     struct buf json = BUF_INIT;
 
-    add_node(&json, x->http);
+    add_node(&json, x->http, cluster ? cluster->role : "leader");
+    if (cluster) {
+        buf_add_text(&json, ",\"cluster\":");
+        cluster_add_summary(&json, cluster);
+    }
     add_store(&json, &x->http->options.node);
     add_work(&json, x->http);
     exchange_reply_json(x, 200, buf_bytes(&json));

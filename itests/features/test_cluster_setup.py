@@ -1,0 +1,133 @@
+"""Set-ups of a cluster that cannot work are refused, and the message says what to do."""
+
+import json
+import os
+
+import pytest
+
+from harness.cluster import Cluster
+from harness.wait import wait_until
+
+EX_CONFIG = 78
+GRANTED_MS = 1500  # at least
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory, request):
+    """Of one node, a; its servers grant no session timeout below GRANTED_MS."""
+    made = Cluster(tmp_path_factory.mktemp("cluster"), min_session_ms=GRANTED_MS)
+    try:
+        made.start("a")
+        request.node.dueq_nodes = list(made.nodes.values())
+        yield made
+        made.nodes["a"].stop()
+    finally:
+        made.destroy()
+
+
+@pytest.fixture
+def add(cluster, request):
+    """add(ha_priority=70): another node, launched; gone after the test."""
+    request.node.dueq_nodes = made = []
+
+    def launch(**settings):
+        node = cluster.add(f"{request.node.name[:40]}{len(made)}".replace("[", "-").replace("]", ""),
+                           **settings)
+        made.append(node)
+        return node.launch()
+
+    yield launch
+    for node in made:
+        node.destroy()
+
+
+def secret(path, text, mode=0o600):
+    path.write_text(text)
+    os.chmod(path, mode)
+    return path
+
+
+def refusal(node):
+    """What a node said that ended by itself, because its configuration is wrong."""
+    wait_until(lambda: node.process.returncode is not None, "the node ends")
+    assert node.process.returncode == EX_CONFIG, node.output()
+    return node.output()
+
+
+def error_of(node):
+    """What /v1/cluster says of why this node takes no part, as soon as it does."""
+    def found():
+        status, text = node.http("/v1/cluster")
+        return json.loads(text)["refused"] if status == 200 else None
+
+    return wait_until(found, "the node says what is wrong")
+
+
+# ---- that the configuration alone tells ----
+
+@pytest.mark.parametrize("settings, words", [
+    ({"ha_zookeeper": None}, ("ha.zookeeper: ha.mode standby needs it", "10.0.0.1:2181")),
+    ({"ha_secret_file": None}, ("ha.secret: ha.mode standby needs one", "openssl rand -hex 16")),
+    ({"store__redis": None}, ("store.redis: the embedded Redis is for one node alone",)),
+    ({"ha_session_timeout": "900ms"}, ("ha.session_timeout", "1s to 1m")),
+    ({"ha_zookeeper": "10.0.0.1:2181:2182"}, ("ha.zookeeper",))])
+def test_what_is_missing_is_named(add, settings, words):
+    said = refusal(add(**settings))
+    for word in words:
+        assert word in said
+
+
+def test_a_secret_that_is_short_or_open_to_all(add, tmp_path):
+    assert "16" in refusal(add(ha_secret_file=secret(tmp_path / "short", "0123456789")))
+    opened = secret(tmp_path / "open", "0123456789abcdef", 0o644)
+    assert "chmod o-r" in refusal(add(ha_secret_file=opened))
+
+
+# ---- that ZooKeeper and Redis tell ----
+
+def test_two_nodes_of_one_name(add, cluster):
+    said = refusal(add(node__id="a"))
+    assert "another node of the name a is in this cluster" in said and "node.id of its own" in said
+    assert cluster.leader_name() == "a"
+
+
+def test_a_session_timeout_that_is_not_granted(add):
+    said = refusal(add(ha_session_timeout="1s"))
+    assert f"grants a session timeout of {GRANTED_MS} ms, not ha.session_timeout: 1000 ms" in said
+    assert "minSessionTimeout" in said
+
+
+def test_other_credentials_than_those_of_the_cluster(add, tmp_path):
+    first = add(ha_cluster="locked", ha_auth_file=secret(tmp_path / "first", "us:pass"),
+                store__prefix="locked")
+    wait_until(lambda: first.http("/health/leader")[0] == 200, "it leads")
+    for settings in ({}, {"ha_auth_file": secret(tmp_path / "second", "us:other")}):
+        said = refusal(add(ha_cluster="locked", **settings))
+        assert "/dueq/locked" in said and "give all nodes the same ha.auth" in said
+        assert "pass" not in said
+
+
+def test_the_redis_of_another_cluster(add, cluster):
+    """Another one of the same ZooKeeper is another ensemble to Redis all the same."""
+    other = add(ha_cluster="other")
+    assert "dueqctl fence adopt" in error_of(other)
+    assert other.http("/health/leader")[0] == 503
+    assert cluster.leader_name() == "a"
+
+
+def test_a_standalone_node_at_the_redis_of_a_cluster(add):
+    alone = add(ha_mode="standalone", ha_zookeeper=None)
+    assert "ha.mode: standby" in error_of(alone)
+    assert alone.http("/health/leader")[0] == 503 and alone.http("/health/ready")[0] == 200
+
+
+def test_no_zookeeper_is_there(add, cluster):
+    """It may be on its way: the node serves clients meanwhile, and says what it waits for."""
+    node = add(ha_cluster="elsewhere", ha_zookeeper="127.0.0.1:9")
+    wait_until(node.is_ready, "it serves clients")
+    wait_until(lambda: "connection refused at 127.0.0.1:9" in node.output(), "it says so")
+    cluster.nodes["elsewhere"] = node
+    done = cluster.ctl("elsewhere")("check")
+    del cluster.nodes["elsewhere"]
+    assert done.code == 1 and "no session with ZooKeeper" in done.text
+    assert "connection refused at 127.0.0.1:9" in done.text and "ha.zookeeper" in done.text

@@ -1,0 +1,229 @@
+"""dueqctl about the cluster, against answers written before, and against a node that is alone."""
+
+import json
+
+import pytest
+
+from harness.canned import reply, server
+from harness.dueqctl import (DONE, NOTHING, REFUSED, UNKNOWN, UNREACHABLE, USAGE, Dueqctl)
+from harness.ports import free_port
+from harness.wait import wait_until
+
+WISHES = [("switchover",), ("switchover", "--to", "b"), ("failover", "--force"),
+          ("cluster", "pause"), ("cluster", "resume"), ("forget", "b"), ("fence", "adopt")]
+LOOKS = [("nodes",), ("history",), ("check",), ("events",)]
+ACCEPTED = reply(b"202 Accepted", b'{"status":"accepted"}')
+
+
+def node_row(name, **more):
+    return {"name": name, "here": True, "member": True, "store_up": True, "priority": 50,
+            "no_failover": False, "version": "1.0.0", "http": None, "gmq": f"{name}:9503",
+            "peer": f"{name}:9504", **more}
+
+
+def page(**more):
+    """GET /v1/cluster of a, which leads, and of b."""
+    return {"mode": "standby", "node": "a", "role": "leader", "reason": "elected",
+            "role_age_ms": 5000, "leader": "a", "leader_epoch": 7, "paused": False,
+            "wanted": None, "wanted_at_ms": None, "refused": None,
+            "nodes": [node_row("a"), node_row("b")],
+            "history": [{"at_ms": 1900000000000, "node": "a", "reason": "elected", "epoch": 7,
+                         "without_leader_ms": None}],
+            "can_fail_over": True, "check": [], **more}
+
+
+def answer(document):
+    return reply(b"200 OK", json.dumps(document).encode())
+
+
+def after(leader, epoch, without_ms):
+    """The page once another one leads."""
+    change = {"at_ms": 1900000001000, "node": leader, "reason": "elected", "epoch": epoch,
+              "without_leader_ms": without_ms}
+    return page(leader=leader, leader_epoch=epoch, history=page()["history"] + [change])
+
+
+def error(status, code, message):
+    return reply(status, json.dumps({"error": {"code": code, "message": message}}).encode())
+
+
+def ask(answers, *words):
+    """What a run says, and the requests it made."""
+    requests = []
+    with server(answers, requests) as url:
+        done = Dueqctl(url)(*words)
+    return done, [request.split(b"\r\n")[0].decode() for request in requests], requests
+
+
+# ---- trouble ----
+
+@pytest.mark.parametrize("words", WISHES + LOOKS)
+def test_where_nobody_listens(words):
+    done = Dueqctl(f"http://127.0.0.1:{free_port()}")(*words)
+    assert done.code == UNREACHABLE and done.out == b"" and "DUEQ_URL" in done.complaint
+
+
+@pytest.mark.parametrize("words", [("cluster",), ("cluster", "stop"), ("fence", "x"), ("forget",),
+                                   ("failover",), ("failover", "--to", "b"), ("nodes", "x")])
+def test_wrong_words(words):
+    done = Dueqctl("http://127.0.0.1:9")(*words)
+    assert done.code == USAGE and "--help" in done.complaint
+
+
+@pytest.mark.parametrize("words", [("cluster", "pause"), ("forget", "b"), ("fence", "adopt")])
+def test_a_wish_that_is_not_answered_may_have_happened(words):
+    with server(None) as url:
+        done = Dueqctl(url)(*words, "--timeout", "300ms")
+    assert done.code == UNKNOWN and "dueqctl nodes" in done.complaint
+
+
+def test_a_refusal_says_why_and_what_to_do():
+    done, _, _ = ask(error(b"409 Conflict", "wrong_state", "b is not here"), "forget", "b")
+    assert done.code == REFUSED and "b is not here" in done.complaint
+    assert "dueqctl check" in done.complaint and "kick" not in done.complaint
+    done, _, _ = ask(error(b"404 Not Found", "not_found", "no node x"), "forget", "x", "--json")
+    assert done.code == NOTHING and done.json()["error"]["code"] == "not_found"
+
+
+# ---- looking ----
+
+def test_nodes_as_a_table_and_as_json():
+    rows = [node_row("a"), node_row("b", store_up=False, no_failover=True),
+            node_row("c", here=False, version=None), node_row("d", member=False)]
+    done, lines, _ = ask(answer(page(nodes=rows, paused=True)), "nodes")
+    assert lines == ["GET /v1/cluster HTTP/1.1"] and done.code == DONE
+    table = [line.split() for line in done.text.splitlines()]
+    assert table[0][:4] == ["NODE", "ROLE", "PRIORITY", "STORE"]
+    assert [row[:4] for row in table[1:]] == [["a", "leader", "50", "up"], ["b", "standby", "50", "down"],
+                                              ["c", "away", "50", "-"], ["d", "standby", "50", "up"]]
+    assert table[2][-2:] == ["no", "failover"] and table[4][-3:] == ["no", "member", "yet"]
+    assert "paused" in done.complaint and "dueqctl cluster resume" in done.complaint
+    done, _, _ = ask(answer(page()), "nodes", "--json")
+    assert done.json() == {"leader": "a", "leader_epoch": 7, "paused": False,
+                           "nodes": page()["nodes"]}
+
+
+def test_no_leader_is_said():
+    done, _, _ = ask(answer(page(leader=None, leader_epoch=None)), "nodes")
+    assert "no node leads" in done.complaint and " leader" not in done.text
+
+
+def test_history_as_a_table_and_as_json():
+    document = after("b", 8, 1234)
+    done, _, _ = ask(answer(document), "history")
+    rows = done.text.splitlines()
+    assert rows[1].split() == ["2030-03-17", "17:46:40.000", "a", "elected", "7", "-"]
+    assert rows[2].split()[2:] == ["b", "elected", "8", "1.2s"]
+    done, _, _ = ask(answer(document), "history", "--json")
+    assert done.json() == {"history": document["history"]}
+
+
+def test_check_ends_with_what_it_found():
+    done, _, _ = ask(answer(page()), "check")
+    assert (done.code, done.text) == (DONE, "A failover would succeed now.\n")
+    findings = [{"level": "error", "message": "no other node", "advice": "start one"},
+                {"level": "warning", "message": "b is old", "advice": "update it"}]
+    bad = answer(page(can_fail_over=False, check=findings))
+    done, _, _ = ask(bad, "check")
+    assert done.code == REFUSED and done.text.splitlines() == [
+        "error: no other node", "  to do: start one", "warning: b is old", "  to do: update it",
+        "A failover would not succeed now."]
+    done, _, _ = ask(bad, "check", "--json")
+    assert done.code == REFUSED and done.json() == {"can_fail_over": False, "check": findings}
+
+
+def test_no_answer_reaches_the_terminal_raw():
+    evil = "\x1b]0;owned\x07"
+    document = page(nodes=[node_row(evil)], leader=evil, can_fail_over=False, refused=evil,
+                    check=[{"level": evil, "message": evil, "advice": evil}])
+    for words in (("nodes",), ("check",)):
+        done, _, _ = ask(answer(document), *words)
+        assert not set(done.out + done.err) & {0x1b, 7}
+
+
+# ---- wishes ----
+
+@pytest.mark.parametrize("words, path, body, said", [
+    (("cluster", "pause"), "pause", None, "automatic failover: paused\n"),
+    (("cluster", "resume"), "resume", None, "automatic failover: resumed\n"),
+    (("forget", "b"), "forget", {"node": "b"}, "b: forgotten\n"),
+    (("fence", "adopt"), "fence/adopt", None, "fence: adopted\n")])
+def test_plain_wishes(words, path, body, said):
+    done, lines, requests = ask(ACCEPTED, *words)
+    assert (done.code, done.text) == (DONE, said)
+    assert lines == [f"POST /v1/cluster/{path} HTTP/1.1"]
+    sent = requests[0].split(b"\r\n\r\n")[1]
+    assert (json.loads(sent) if sent else None) == body
+    done, _, _ = ask(ACCEPTED, *words, "--json")
+    assert done.json() == {"status": "accepted"}
+
+
+@pytest.mark.parametrize("words, path, body", [
+    (("switchover",), "switchover", {}), (("switchover", "--to", "b"), "switchover", {"to": "b"}),
+    (("failover", "--force"), "failover", {"force": True}),
+    (("failover", "--force", "-t", "b"), "failover", {"force": True, "to": "b"})])
+def test_another_leader_is_waited_for(words, path, body):
+    wanted = answer(page(wanted="b"))
+    nobody = answer(page(leader=None, leader_epoch=None))
+    unwritten = answer(page(leader="b", leader_epoch=8))
+    answers = [answer(page()), ACCEPTED, answer(page()), wanted, nobody, b"", unwritten,
+               answer(after("b", 8, 23))]
+    done, lines, requests = ask(answers, *words)
+    assert done.text == "b: leads now (epoch 8); due jobs stood still for 23ms\n"
+    assert done.code == DONE and lines[1] == f"POST /v1/cluster/{path} HTTP/1.1"
+    assert json.loads(requests[1].split(b"\r\n\r\n")[1]) == body
+    done, _, _ = ask([answer(page()), ACCEPTED, answer(after("b", 8, None))], *words, "--json")
+    assert done.json() == {"leader": "b", "leader_epoch": 8, "without_leader_ms": None}
+
+
+def test_a_wish_that_is_given_up_ends_the_waiting():
+    with server([answer(page()), ACCEPTED, answer(page(wanted="b"))] + [answer(page())] * 500) as url:
+        done = Dueqctl(url)("switchover")
+    assert done.code == REFUSED and "a still leads" in done.complaint and done.out == b""
+
+
+def test_a_switchover_for_later_is_not_waited_for():
+    done, lines, requests = ask([answer(page()), ACCEPTED], "switchover", "--at",
+                                "2030-01-01 09:00")
+    assert done.code == DONE and len(lines) == 2
+    assert done.text == "switchover: taken down, for 2030-01-01 09:00:00.000\n"
+    assert json.loads(requests[1].split(b"\r\n\r\n")[1]) == {"at_ms": 1893488400000}
+
+
+# ---- events ----
+
+def test_events_shows_how_it_is_and_what_changes():
+    """The server plays node a; b tells no address."""
+    answers = [answer(page(nodes=[]))]
+    with server(answers) as url:
+        rows = [node_row("a", http=url.removeprefix("http://")), node_row("b")]
+        answers += [answer(page(nodes=rows)), answer(page(nodes=rows)),
+                    answer(page(nodes=rows, role="draining", reason="switchover")),
+                    answer(page(nodes=rows, role="standby", reason="handed_over", leader="b")),
+                    answer(page(nodes=rows, role="standby", reason="handed_over", leader="b"))]
+        with Dueqctl(url).start("events", "--json") as running:
+            wait_until(lambda: len(running.out) >= 5, "a is gone")
+    events = [json.loads(line) for line in running.out]
+    assert [(e["node"], e["before"], e["role"], e["reason"], e["epoch"]) for e in events] == [
+        ("a", None, "leader", "elected", 7), ("b", None, "unreachable", "", 0),
+        ("a", "leader", "draining", "switchover", 7),
+        ("a", "draining", "standby", "handed_over", 0),
+        ("a", "standby", "unreachable", "", 0)]
+    assert all(event["at_ms"] > 1700000000000 for event in events)
+
+
+# ---- a node that is alone ----
+
+def test_a_node_alone(ctl):
+    assert ctl.json("nodes") == {"leader": ctl.json("status")["name"], "leader_epoch": None,
+                                 "paused": False, "nodes": []}
+    assert "is alone, and leads" in ctl.ok("nodes").text
+    assert ctl.json("history") == {"history": []}
+    done = ctl("check")
+    assert done.code == REFUSED and "nobody to take over" in done.text and "ha.mode" in done.text
+    for words in WISHES:
+        if words[0] != "fence":
+            done = ctl(*words)
+            assert done.code == REFUSED and "ha.mode is standalone" in done.complaint
+    assert ctl.ok("fence", "adopt").text == "fence: adopted\n"  # a cluster was here before, perhaps
+    assert ctl("events").code == NOTHING

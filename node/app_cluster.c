@@ -1,0 +1,261 @@
+#include "node/app_cluster.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/list.h"
+#include "node/ha_app.h"
+#include "node/queue/queue.h"
+
+#define FENCED_ALONE                                                                 \
+    "a cluster's leader moves the jobs of this Redis; set ha.mode: standby and the " \
+    "cluster's ha.zookeeper, or, where that cluster is gone for good: dueqctl fence adopt"
+
+/* ---- how it is ---- */
+
+static int64_t now_boot_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_BOOTTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void read_nodes(struct app_cluster *c, struct http_cluster_status *to)
+{
+    while (to->node_count < c->status.node_count && to->node_count < APP_CLUSTER_NODES_MAX) {
+        const struct ha_node *n = &c->status.nodes[to->node_count];
+
+        c->nodes[to->node_count++] = (struct http_cluster_node){
+            .name = n->name,
+            .version = n->version,
+            .gmq = n->gmq,
+            .http = n->http,
+            .peer = n->peer,
+            .priority = n->priority,
+            .no_failover = n->no_failover,
+            .is_here = n->is_here,
+            .is_member = n->is_member,
+            .is_store_up = n->store_up,
+        };
+    }
+    to->nodes = c->nodes;
+}
+
+static void read_changes(struct app_cluster *c, struct http_cluster_status *to)
+{
+    for (; to->change_count < c->status.transition_count; to->change_count++) {
+        const struct ha_transition *t = &c->status.transitions[to->change_count];
+
+        c->changes[to->change_count] =
+            (struct http_cluster_change){.at_wall_ms = t->at_wall_ms,
+                                         .node = t->node,
+                                         .reason = t->reason,
+                                         .epoch = t->epoch,
+                                         .without_leader_ms = t->without_leader_ms};
+    }
+    to->changes = c->changes;
+}
+
+/* Of leading, from the start: whoever waits for the first election sees it rise. */
+static bool is_shown(unsigned state, unsigned reason, uint64_t count)
+{
+    return count || (state == ROLE_LEADER &&
+                     (reason == ROLE_ELECTED_REASON || reason == ROLE_FORCED_REASON ||
+                      reason == ROLE_RESUMED_REASON));
+}
+
+static void read_counts(struct app_cluster *c, struct http_cluster_status *to)
+{
+    const struct role *role = c->status.role;
+
+    for (unsigned i = 0; i < APP_CLUSTER_COUNTS_MAX; i++) {
+        unsigned state = i / ROLE_REASON_COUNT, reason = i % ROLE_REASON_COUNT;
+        uint64_t count = role->entered[state][reason];
+
+        if (is_shown(state, reason, count))
+            c->counts[to->count_count++] =
+                (struct http_cluster_count){role_word((enum role_state)state),
+                                            role_reason_word((enum role_reason)reason), count};
+    }
+    to->counts = c->counts;
+}
+
+static void read_role(struct app_cluster *c, struct http_cluster_status *to)
+{
+    const struct role *role = c->status.role;
+
+    if (role->state == ROLE_LEADER || role->state == ROLE_DRAINING)
+        token_print(&role->token, c->token);
+    else
+        c->token[0] = '\0';
+    to->token = c->token;
+    to->role = role_word(role->state);
+    to->reason = role_reason_word(role->reason);
+    to->role_age_ms = now_boot_ms() - role->since_boot_ms;
+    to->may_act = ha_may_act(ha_app_ha(c->ha));
+}
+
+static bool read_status(void *arg, struct http_cluster_status *to)
+{
+    struct app_cluster *c = arg;
+    const struct ha_status *s = &c->status;
+
+    if (!ha_app_ha(c->ha)) {
+        to->may_act = !ha_app_is_fenced_alone(c->ha);
+        to->refused = to->may_act ? "" : FENCED_ALONE;
+        return false;
+    }
+    ha_status(ha_app_ha(c->ha), &c->status);
+    *to = (struct http_cluster_status){
+        .node = c->node,
+        .lease_left_ms = s->lease_left_ms,
+        .is_failsafe = s->is_failsafe,
+        .leader = s->leader,
+        .leader_epoch = s->leader_token.epoch,
+        .alone_ms = s->alone_ms,
+        .is_paused = s->is_paused,
+        .wanted = s->wanted,
+        .wanted_at_wall_ms = s->wanted_at_wall_ms,
+        .is_flapping = s->is_flapping,
+        .refused = s->refused,
+        .session = coord_session_word(s->session),
+        .server = s->server,
+        .session_why = s->session_why,
+        .asked_ms = c->asked_ms,
+        .granted_ms = s->granted_ms,
+        .elections_lost = s->elections_lost,
+        .fenced = s->fenced,
+        .sessions = s->sessions,
+        .reconnects = s->reconnects,
+        .peer_deaths = s->peer_deaths,
+        .without_leader_total_ms = (int64_t)s->without_leader_total_ms,
+        .last_failover_ms = s->last_failover_ms,
+    };
+    read_role(c, to);
+    read_nodes(c, to);
+    read_changes(c, to);
+    read_counts(c, to);
+    return true;
+}
+
+/* ---- what is wanted ---- */
+
+struct wish {
+    struct ha_command command;
+    struct adoption adoption;
+    struct timer refusal; /* what is refused at once is answered in a turn of its own */
+    struct http_cluster_command *asked;
+};
+
+static void answer(struct wish *w, enum status status, const char *why)
+{
+    struct http_cluster_command *asked = w->asked;
+
+    asked->status = status;
+    asked->why = why;
+    asked->on_done(asked);
+    free(w);
+}
+
+static void on_command_done(struct ha_command *command)
+{
+    answer(CONTAINER_OF(command, struct wish, command), command->status, command->why);
+}
+
+static void on_adopted(struct adoption *adoption)
+{
+    struct wish *w = CONTAINER_OF(adoption, struct wish, adoption);
+
+    if (adoption->status == STATUS_FENCED)
+        answer(w, STATUS_WRONG_STATE, "another node of this cluster leads by now; ask again");
+    else if (adoption->status == STATUS_UNAVAILABLE)
+        answer(w, STATUS_UNAVAILABLE, "Redis cannot be reached; ask again");
+    else if (adoption->status == STATUS_UNKNOWN)
+        answer(w, STATUS_UNKNOWN, "Redis did not answer; it is safe to ask again");
+    else
+        answer(w, adoption->status, "");
+}
+
+static void on_refusal(struct timer *timer)
+{
+    struct wish *w = CONTAINER_OF(timer, struct wish, refusal);
+
+    answer(w, STATUS_WRONG_STATE,
+           w->asked->wish == HTTP_CLUSTER_ADOPT ? "there is no leader to adopt it for"
+                                                : "this node is alone (ha.mode is standalone)");
+}
+
+static enum ha_wish wish_of(enum http_cluster_wish wish)
+{
+    static const enum ha_wish wishes[] = {
+        [HTTP_CLUSTER_SWITCHOVER] = HA_SWITCHOVER, [HTTP_CLUSTER_FAILOVER] = HA_FAILOVER,
+        [HTTP_CLUSTER_PAUSE] = HA_PAUSE,           [HTTP_CLUSTER_RESUME] = HA_RESUME,
+        [HTTP_CLUSTER_FORGET] = HA_FORGET,
+    };
+
+    return wishes[wish];
+}
+
+/* False: it cannot be, and nobody will answer. */
+static bool submit_wish(struct app_cluster *c, struct wish *w)
+{
+    const struct http_cluster_command *asked = w->asked;
+    struct ha *ha = ha_app_ha(c->ha);
+
+    if (asked->wish == HTTP_CLUSTER_ADOPT)
+        return ha_app_adopt(c->ha, &w->adoption);
+    if (ha)
+        ha_command(ha, &w->command);
+    return ha;
+}
+
+static void submit(void *arg, struct http_cluster_command *asked)
+{
+    struct app_cluster *c = arg;
+    struct wish *w = calloc(1, sizeof(*w));
+
+    if (!w)
+        abort();
+    w->asked = asked;
+    w->adoption.on_done = on_adopted;
+    if (asked->wish != HTTP_CLUSTER_ADOPT)
+        w->command = (struct ha_command){.wish = wish_of(asked->wish),
+                                         .to = asked->to,
+                                         .at_wall_ms = asked->at_wall_ms,
+                                         .on_done = on_command_done};
+    timer_init(&w->refusal, on_refusal);
+    if (!submit_wish(c, w))
+        timer_arm(c->timers, &w->refusal, 0);
+}
+
+void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct timers *timers,
+                      const char *node, int64_t asked_ms)
+{
+    c->port = (struct http_cluster){.read = read_status, .submit = submit, .arg = c};
+    c->ha = ha;
+    c->timers = timers;
+    c->node = node;
+    c->asked_ms = asked_ms;
+}
+
+/* ---- hooks ---- */
+
+static bool leads(enum role_state state)
+{
+    return state == ROLE_LEADER || state == ROLE_DRAINING;
+}
+
+/* A lead that is kept after all (DRAINING -> LEADER) was never given up. */
+void app_cluster_tell(struct hooks *hooks, const struct role *role, enum role_state before)
+{
+    char token[TOKEN_TEXT_LEN + 1];
+    const char *what = leads(role->state)                   ? "promote"
+                       : role->reason == ROLE_FENCED_REASON ? "fenced"
+                                                            : "demote";
+
+    if (leads(role->state) == leads(before))
+        return;
+    token_print(&role->token, token);
+    hooks_run(hooks, what, token, role_reason_word(role->reason));
+}

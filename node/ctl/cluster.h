@@ -1,0 +1,26 @@
+/* What the commands about the cluster share: the page of GET /v1/cluster, and a wish. */
+#ifndef DUEQ_NODE_CTL_CLUSTER_H
+#define DUEQ_NODE_CTL_CLUSTER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "node/ctl/ctl.h"
+#include "node/ctl/failure.h"
+
+/* Speaks up when it fails; else `*page` is the caller's. */
+enum ctl_exit cluster_fetch(struct ctl *ctl, const char *what, json_t **page);
+
+/* The same, and says nothing. */
+enum ctl_exit cluster_look(struct ctl *ctl, json_t **page, struct failure *failure);
+
+/* Is it the page of a node without a cluster? */
+bool cluster_is_alone(const json_t *page);
+
+/* POSTs `body` (taken over; may be NULL); speaks up when it is refused. */
+enum ctl_exit cluster_wish(struct ctl *ctl, const char *what, const char *path, json_t *body);
+
+/* Says on stderr what everybody has to know: that failover is paused, or that nobody leads. */
+void cluster_warn(const json_t *page);
+
+#endif

@@ -1,0 +1,121 @@
+/* nodes: who is in the cluster, who leads, and who could. */
+#include <string.h>
+
+#include "node/ctl/cluster.h"
+#include "node/ctl/commands.h"
+#include "node/ctl/output.h"
+#include "node/ctl/table.h"
+
+static const struct table_column columns[] = {
+    {"NODE", false},    {"ROLE", false}, {"PRIORITY", true}, {"STORE", false},
+    {"VERSION", false}, {"HTTP", false}, {"GMQ", false},     {"NOTES", false},
+};
+
+static bool is_true(const json_t *node, const char *name)
+{
+    return json_is_true(json_object_get(node, name));
+}
+
+static const char *role_of(const json_t *page, const json_t *node)
+{
+    if (bytes_equal(output_text(node, "name"), output_text(page, "leader")))
+        return "leader";
+    return is_true(node, "here") ? "standby" : "away";
+}
+
+static void add_note(struct buf *notes, const char *note)
+{
+    buf_printf(notes, "%s%s", notes->len ? ", " : "", note);
+}
+
+static void add_notes(struct table *table, const json_t *page, const json_t *node)
+{
+    struct buf notes = BUF_INIT;
+
+    if (!is_true(node, "member"))
+        add_note(&notes, "no member yet");
+    if (is_true(node, "no_failover"))
+        add_note(&notes, "no failover");
+    if (bytes_equal(output_text(node, "name"), output_text(page, "wanted")))
+        add_note(&notes, "wanted");
+    table_add_text(table, buf_text(&notes));
+    buf_fini(&notes);
+}
+
+static void add_row(struct table *table, const json_t *page, const json_t *node)
+{
+    bool is_here = is_true(node, "here");
+
+    table_add(table, output_text(node, "name"));
+    table_add_text(table, role_of(page, node));
+    table_add_number(table, output_number(node, "priority", 0));
+    table_add_text(table, !is_here ? "-" : is_true(node, "store_up") ? "up" : "down");
+    table_add(table, output_text(node, "version"));
+    table_add(table, output_text(node, "http"));
+    table_add(table, output_text(node, "gmq"));
+    add_notes(table, page, node);
+}
+
+static void print(const struct ctl *ctl, const json_t *page)
+{
+    const json_t *node;
+    struct table table;
+    size_t i;
+
+    table_init(&table, columns, sizeof(columns) / sizeof(columns[0]), ctl->is_terminal);
+    json_array_foreach(json_object_get(page, "nodes"), i, node)
+    {
+        add_row(&table, page, node);
+    }
+    table_print(&table, stdout);
+    table_fini(&table);
+    cluster_warn(page);
+}
+
+static void print_json(const json_t *page)
+{
+    output_json_and_free(
+        json_pack("{s:O, s:O, s:O, s:O}", "leader", json_object_get(page, "leader"),
+                  "leader_epoch", json_object_get(page, "leader_epoch"), "paused",
+                  json_object_get(page, "paused"), "nodes", json_object_get(page, "nodes")));
+}
+
+static void print_alone(const struct ctl *ctl, const json_t *page)
+{
+    if (ctl->is_json)
+        output_json_and_free(json_pack("{s:O, s:n, s:b, s:[]}", "leader",
+                                       json_object_get(page, "node"), "leader_epoch", "paused",
+                                       0, "nodes"));
+    else
+        output_done(output_text(page, "node").at, output_text(page, "refused").len
+                                                      ? "is alone, and moves nothing"
+                                                      : "is alone, and leads");
+    cluster_warn(page);
+}
+
+static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
+{
+    json_t *page = NULL;
+    enum ctl_exit end = cluster_fetch(ctl, "nodes", &page);
+
+    (void)arguments;
+    if (end != CTL_DONE)
+        return end;
+    if (cluster_is_alone(page))
+        print_alone(ctl, page);
+    else if (ctl->is_json)
+        print_json(page);
+    else
+        print(ctl, page);
+    json_decref(page);
+    return CTL_DONE;
+}
+
+const struct command nodes_command = {
+    .name = "nodes",
+    .usage = "",
+    .summary = "list the nodes of the cluster, and who leads",
+    .text = "As the node that is asked sees them. One that is away is a member that is not\n"
+            "here: 'dueqctl forget' is for those that will not come back.\n",
+    .run = run,
+};

@@ -1,0 +1,30 @@
+/* The operator's program that is told of changes of role: HOOK promote|demote|fenced NODE TOKEN
+ * REASON. It is run without a shell, one at a time and in order, and never waited for: what it
+ * prints goes to the log line by line, and one that takes too long is killed with all that it
+ * has started. A node that ends leaves the one that runs to itself, and does not hear it any
+ * more.
+ */
+#ifndef DUEQ_NODE_HOOKS_H
+#define DUEQ_NODE_HOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HOOKS_TIMEOUT_MS 30000
+#define HOOKS_QUEUE_MAX  16 /* that wait; of more the oldest is dropped, and logged */
+
+struct hooks;
+struct loop;
+
+/* Texts are borrowed for its life; `program` "": nothing is ever run. Never NULL. */
+struct hooks *hooks_new(struct loop *loop, const char *program, const char *node,
+                        int64_t timeout_ms);
+void hooks_free(struct hooks *h); /* NULL is fine */
+
+/* Copies what it is given. */
+void hooks_run(struct hooks *h, const char *what, const char *token, const char *reason);
+
+/* Nothing runs, and nothing waits. */
+bool hooks_is_idle(const struct hooks *h);
+
+#endif

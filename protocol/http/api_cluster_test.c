@@ -1,0 +1,309 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/http/api_fixture.h"
+#include "protocol/http/server.h"
+
+/* A cluster of two that takes wishes down, and answers in the loop's next turn. */
+struct pair {
+    struct fixture *f;
+    struct http_cluster port;
+    struct http_cluster_status status;
+    struct http_cluster_node nodes[2];
+    struct http_cluster_change change;
+    struct http_cluster_count count;
+    bool is_alone;
+    struct http_cluster_command *asked;
+    struct timer answer;
+    enum http_cluster_wish wish;
+    char to[80];
+    int64_t at_wall_ms;
+    enum status status_of_answer;
+    const char *why;
+};
+
+static struct pair *pair;
+
+static bool read_status(void *arg, struct http_cluster_status *status)
+{
+    *status = pair->status;
+    return !pair->is_alone;
+}
+
+static void on_answer(struct timer *timer)
+{
+    struct http_cluster_command *c = pair->asked;
+
+    pair->asked = NULL;
+    c->status = pair->status_of_answer;
+    c->why = pair->why;
+    c->on_done(c);
+}
+
+static void submit(void *arg, struct http_cluster_command *command)
+{
+    assert_null(pair->asked);
+    pair->asked = command;
+    pair->wish = command->wish;
+    snprintf(pair->to, sizeof(pair->to), "%s", command->to);
+    pair->at_wall_ms = command->at_wall_ms;
+    timer_arm(&pair->f->loop->timers, &pair->answer, 0);
+}
+
+static void fill(struct pair *p)
+{
+    p->nodes[0] = (struct http_cluster_node){"a",
+                                             "1.0.0",
+                                             "a:1",
+                                             "a:2",
+                                             "a:3",
+                                             50,
+                                             .is_here = true,
+                                             .is_member = true,
+                                             .is_store_up = true};
+    p->nodes[1] = (struct http_cluster_node){"b", "", "", "", "", 0, .is_member = true};
+    p->change = (struct http_cluster_change){1900000000000, "a", "elected", 7, -1};
+    p->count = (struct http_cluster_count){"leader", "elected", 3};
+    p->status = (struct http_cluster_status){
+        .node = "a",
+        .role = "leader",
+        .reason = "elected",
+        .role_age_ms = 5000,
+        .may_act = true,
+        .token = "0f:7",
+        .lease_left_ms = 900,
+        .leader = "a",
+        .leader_epoch = 7,
+        .wanted = "",
+        .refused = "",
+        .session = "connected",
+        .server = "127.0.0.1:2181",
+        .session_why = "",
+        .asked_ms = 2000,
+        .granted_ms = 2000,
+        .nodes = p->nodes,
+        .node_count = 2,
+        .changes = &p->change,
+        .change_count = 1,
+        .counts = &p->count,
+        .count_count = 1,
+        .sessions = 1,
+        .without_leader_total_ms = 1500,
+        .last_failover_ms = 12,
+    };
+}
+
+static int pair_up(void **state)
+{
+    int failed = fixture_up(state);
+
+    pair = calloc(1, sizeof(*pair));
+    assert_non_null(pair);
+    pair->f = *state;
+    pair->port = (struct http_cluster){.read = read_status, .submit = submit};
+    timer_init(&pair->answer, on_answer);
+    fill(pair);
+    pair->f->http->options.node.cluster = &pair->port;
+    pair->f->http->options.node.name = "a";
+    return failed;
+}
+
+static int pair_down(void **state)
+{
+    int failed = fixture_down(state);
+
+    free(pair);
+    return failed;
+}
+
+static void assert_member(const char *reply, const char *member)
+{
+    assert_has(json_of(reply), member);
+}
+
+/* ---- looking ---- */
+
+static void tells_all_of_the_cluster(void **state)
+{
+    const char *reply = call(*state, "GET", "/v1/cluster", NULL);
+
+    assert_reply(
+        reply, 200,
+        "{\"mode\":\"standby\",\"node\":\"a\",\"role\":\"leader\",\"reason\":\"elected\","
+        "\"role_age_ms\":5000,\"may_act\":true,\"token\":\"0f:7\",\"lease_left_ms\":900,"
+        "\"failsafe\":false,\"refused\":null,\"leader\":\"a\",\"leader_epoch\":7,"
+        "\"alone_ms\":0,\"paused\":false,\"wanted\":null,\"wanted_at_ms\":null,"
+        "\"flapping\":false,\"zookeeper\":{\"session\":\"connected\","
+        "\"server\":\"127.0.0.1:2181\",\"why\":null,\"asked_ms\":2000,\"granted_ms\":2000,"
+        "\"sessions\":1,\"reconnects\":0},\"nodes\":[{\"name\":\"a\",\"here\":true,"
+        "\"member\":true,\"store_up\":true,\"priority\":50,\"no_failover\":false,"
+        "\"version\":\"1.0.0\",\"http\":\"a:2\",\"gmq\":\"a:1\",\"peer\":\"a:3\"},"
+        "{\"name\":\"b\",\"here\":false,\"member\":true,\"store_up\":false,\"priority\":0,"
+        "\"no_failover\":false,\"version\":null,\"http\":null,\"gmq\":null,\"peer\":null}],"
+        "\"history\":[{\"at_ms\":1900000000000,\"node\":\"a\",\"reason\":\"elected\","
+        "\"epoch\":7,\"without_leader_ms\":null}],\"since_start\":{\"elections_lost\":0,"
+        "\"fenced\":0,\"peer_deaths\":0,\"without_leader_total_ms\":1500,"
+        "\"last_failover_ms\":12},\"can_fail_over\":false,\"check\":["
+        "{\"level\":\"error\",\"message\":\"no other node could lead now\",\"advice\":"
+        "\"start another node, or mend what is said of those that are there\"},"
+        "{\"level\":\"warning\",\"message\":\"b is a member, and not here\",\"advice\":"
+        "\"start it; or 'dueqctl forget NODE', when it will not come back\"}]}");
+}
+
+static void a_node_alone_says_so(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    pair->is_alone = true;
+    reply = call(f, "GET", "/v1/cluster", NULL);
+    assert_starts(json_of(reply), "{\"mode\":\"standalone\",\"node\":\"a\",\"role\":\"leader\","
+                                  "\"refused\":null,\"can_fail_over\":false,");
+    pair->status = (struct http_cluster_status){.refused = "fenced"};
+    assert_member(call(f, "GET", "/v1/cluster", NULL), "\"refused\":\"fenced\"");
+    assert_error(call(f, "GET", "/health/leader", NULL), 503, "not_ready");
+    f->http->options.node.cluster = NULL;
+    reply = call(f, "POST", "/v1/cluster/switchover", NULL);
+    assert_error(reply, 409, "wrong_state");
+    assert_has(reply, "ha.mode");
+    assert_starts(call(f, "GET", "/health/leader", NULL), "HTTP/1.1 200 ");
+    assert_error(call(f, "GET", "/health/standby", NULL), 503, "not_ready");
+}
+
+static void health_tells_who_leads(void **state)
+{
+    assert_starts(call(*state, "GET", "/health/leader", NULL), "HTTP/1.1 200 ");
+    assert_error(call(*state, "GET", "/health/standby", NULL), 503, "not_ready");
+    pair->status.may_act = false; /* its lease is over */
+    assert_error(call(*state, "GET", "/health/leader", NULL), 503, "not_ready");
+    pair->status.role = "standby";
+    assert_starts(call(*state, "GET", "/health/standby", NULL), "HTTP/1.1 200 ");
+    pair->status.role = "offline";
+    assert_error(call(*state, "GET", "/health/standby", NULL), 503, "not_ready");
+    assert_starts(call(*state, "GET", "/health/ready", NULL), "HTTP/1.1 200 ");
+}
+
+static void a_standby_without_its_store_is_none(void **state)
+{
+    struct fixture *f = *state;
+
+    pair->status.role = "standby";
+    f->why_not_ready = "the store is away";
+    assert_error(call(f, "GET", "/health/standby", NULL), 503, "not_ready");
+}
+
+static void status_and_metrics_tell_the_role(void **state)
+{
+    const char *reply;
+
+    pair->status.role = "standby";
+    reply = call(*state, "GET", "/v1/status", NULL);
+    assert_member(reply, "\"role\":\"standby\"");
+    assert_member(reply, "\"cluster\":{\"leader\":\"a\",\"leader_epoch\":7,");
+    reply = call(*state, "GET", "/metrics", NULL);
+    assert_has(reply, "\ndueq_role{role=\"standby\"} 1\n");
+    assert_has(reply, "\ndueq_role{role=\"leader\"} 0\n");
+    assert_has(reply, "\ndueq_role_changes_total{role=\"leader\",reason=\"elected\"} 3\n");
+    assert_has(reply, "\ndueq_without_leader_seconds_total 1.500\n");
+    assert_has(reply, "\ndueq_last_failover_seconds 0.012\n");
+    assert_has(reply, "\ndueq_zookeeper_session{state=\"connected\"} 1\n");
+}
+
+/* ---- wishes ---- */
+
+static void assert_wish(const char *reply, enum http_cluster_wish wish, const char *to)
+{
+    assert_reply(reply, 202, "{\"status\":\"accepted\"}");
+    assert_int_equal(pair->wish, wish);
+    assert_string_equal(pair->to, to);
+}
+
+static void takes_each_wish_down(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_wish(call(f, "POST", "/v1/cluster/switchover", NULL), HTTP_CLUSTER_SWITCHOVER, "");
+    assert_int_equal(pair->at_wall_ms, 0);
+    assert_wish(
+        call(f, "POST", "/v1/cluster/switchover", "{\"to\":\"b\",\"at_ms\":1900000000000}"),
+        HTTP_CLUSTER_SWITCHOVER, "b");
+    assert_true(pair->at_wall_ms == 1900000000000);
+    assert_wish(call(f, "POST", "/v1/cluster/failover", "{\"force\":true,\"to\":\"b\"}"),
+                HTTP_CLUSTER_FAILOVER, "b");
+    assert_int_equal(pair->at_wall_ms, 0);
+    assert_wish(call(f, "POST", "/v1/cluster/pause", NULL), HTTP_CLUSTER_PAUSE, "");
+    assert_wish(call(f, "POST", "/v1/cluster/resume", "{}"), HTTP_CLUSTER_RESUME, "");
+    assert_wish(call(f, "POST", "/v1/cluster/forget", "{\"node\":\"b\"}"), HTTP_CLUSTER_FORGET,
+                "b");
+    assert_wish(call(f, "POST", "/v1/cluster/fence/adopt", NULL), HTTP_CLUSTER_ADOPT, "");
+}
+
+static void says_why_a_wish_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    pair->status_of_answer = STATUS_WRONG_STATE;
+    pair->why = "b is not here";
+    reply = call(f, "POST", "/v1/cluster/switchover", "{\"to\":\"b\"}");
+    assert_error(reply, 409, "wrong_state");
+    assert_has(reply, "b is not here");
+    pair->status_of_answer = STATUS_NOT_FOUND;
+    pair->why = "there is no node x in this cluster";
+    assert_error(call(f, "POST", "/v1/cluster/forget", "{\"node\":\"x\"}"), 404, "not_found");
+    pair->why = NULL;
+    pair->status_of_answer = STATUS_UNAVAILABLE;
+    reply = call(f, "POST", "/v1/cluster/pause", NULL);
+    assert_error(reply, 503, "unavailable");
+    assert_has(reply, "ZooKeeper");
+    pair->status_of_answer = STATUS_UNKNOWN;
+    assert_error(call(f, "POST", "/v1/cluster/pause", NULL), 504, "unknown");
+}
+
+static void refuses_what_is_no_wish(void **state)
+{
+    static const struct {
+        const char *path, *body, *text;
+    } rows[] = {
+        {"/v1/cluster/failover", NULL, "force: must be true"},
+        {"/v1/cluster/failover", "{\"force\":false}", "force: must be true"},
+        {"/v1/cluster/failover", "{\"force\":true,\"at_ms\":1}", "at_ms: unknown member"},
+        {"/v1/cluster/switchover", "{\"to\":\"\"}", "1 to 64 bytes"},
+        {"/v1/cluster/switchover",
+         "{\"to\":\"0123456789012345678901234567890123456789012345678901234567890123x\"}",
+         "1 to 64 bytes"},
+        {"/v1/cluster/switchover", "{\"to\":7}", "to: "},
+        {"/v1/cluster/switchover", "{\"force\":true}", "force: unknown member"},
+        {"/v1/cluster/forget", NULL, "node: missing"},
+        {"/v1/cluster/forget", "{}", "node: missing"},
+        {"/v1/cluster/pause", "{\"for_ms\":1}", "for_ms: unknown member"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const char *reply = call(*state, "POST", rows[i].path, rows[i].body);
+
+        assert_error(reply, 400, "bad_request");
+        assert_has(reply, rows[i].text);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, pair_up, pair_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(tells_all_of_the_cluster),         TEST(a_node_alone_says_so),
+        TEST(health_tells_who_leads),           TEST(a_standby_without_its_store_is_none),
+        TEST(status_and_metrics_tell_the_role), TEST(takes_each_wish_down),
+        TEST(says_why_a_wish_is_refused),       TEST(refuses_what_is_no_wish),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

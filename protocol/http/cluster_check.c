@@ -1,0 +1,162 @@
+/* Each check adds what it finds. Two rounds over the same table put what is grave first. */
+#include "protocol/http/cluster_check.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct check {
+    const struct http_cluster_status *s;
+    struct cluster_report *report;
+    bool of_errors; /* this round is for errors */
+};
+
+__attribute__((format(printf, 4, 5))) static void
+find(struct check *c, bool is_error, const char *advice, const char *format, ...)
+{
+    struct cluster_finding *f = &c->report->at[c->report->count];
+    va_list args;
+
+    if (is_error != c->of_errors || c->report->count == CLUSTER_FINDINGS_MAX)
+        return;
+    c->report->count++;
+    f->is_error = is_error;
+    snprintf(f->advice, sizeof(f->advice), "%s", advice);
+    va_start(args, format);
+    vsnprintf(f->text, sizeof(f->text), format, args);
+    va_end(args);
+}
+
+static bool is_leader(const struct check *c, const struct http_cluster_node *n)
+{
+    return !strcmp(n->name, c->s->leader);
+}
+
+static bool could_lead(const struct http_cluster_node *n)
+{
+    return n->is_here && n->is_member && n->is_store_up && !n->no_failover;
+}
+
+/* ---- the cluster ---- */
+
+static void check_session(struct check *c)
+{
+    const struct http_cluster_status *s = c->s;
+
+    if (s->refused[0])
+        find(c, true, "mend that, and start the node anew", "this node cannot take part: %s",
+             s->refused);
+    if (strcmp(s->session, "connected") != 0)
+        find(c, true, "look at the ZooKeeper servers, and at ha.zookeeper and ha.auth",
+             "this node has no session with ZooKeeper (%s%s%s)", s->session,
+             s->session_why[0] ? ": " : "", s->session_why);
+    else if (s->granted_ms != s->asked_ms)
+        find(c, false,
+             "change ha.session_timeout, or the servers' minSessionTimeout and "
+             "maxSessionTimeout",
+             "ZooKeeper grants a session timeout of %" PRId64 " ms, not the %" PRId64
+             " ms of ha.session_timeout",
+             s->granted_ms, s->asked_ms);
+}
+
+static void check_leader(struct check *c)
+{
+    const struct http_cluster_status *s = c->s;
+
+    if (!s->leader[0])
+        find(c, true, "the logs of the nodes say why none stands; is a Redis away?",
+             "no node leads, for %" PRId64 " ms now: due jobs stand still", s->alone_ms);
+    if (s->is_failsafe)
+        find(c, false, "bring ZooKeeper back; until then nobody else can take over",
+             "the leader has lost ZooKeeper, and goes on by the other nodes' promises");
+    if (s->is_flapping)
+        find(c, false, "'dueqctl history' shows the reasons",
+             "the lead changes too often in these ten minutes");
+}
+
+static void check_wishes(struct check *c)
+{
+    if (c->s->is_paused)
+        find(c, true, "'dueqctl cluster resume' ends it",
+             "automatic failover is paused: nobody takes over from a leader that dies");
+    if (c->s->wanted[0])
+        find(c, false, "'dueqctl nodes' shows who leads; wait until it is done",
+             "an operator wants another leader (%s)", c->s->wanted);
+}
+
+static void check_successor(struct check *c)
+{
+    for (unsigned i = 0; i < c->s->node_count; i++)
+        if (could_lead(&c->s->nodes[i]) && !is_leader(c, &c->s->nodes[i]))
+            return;
+    find(c, true, "start another node, or mend what is said of those that are there",
+         "no other node could lead now");
+}
+
+/* ---- the nodes ---- */
+
+static void check_node(struct check *c, const struct http_cluster_node *n)
+{
+    if (!n->is_here)
+        find(c, false, "start it; or 'dueqctl forget NODE', when it will not come back",
+             "%s is a member, and not here", n->name);
+    else if (!n->is_member)
+        find(c, false, "a leader adds it within moments; is there one?",
+             "%s is no member yet, and cannot lead", n->name);
+    else if (!n->is_store_up)
+        find(c, false, "look at its Redis, and at its link to it",
+             "the Redis of %s does not answer, so it cannot lead", n->name);
+}
+
+static void check_versions(struct check *c)
+{
+    const char *first = NULL;
+
+    for (unsigned i = 0; i < c->s->node_count; i++) {
+        const struct http_cluster_node *n = &c->s->nodes[i];
+
+        if (!n->is_here)
+            continue;
+        if (!first)
+            first = n->version;
+        else if (strcmp(first, n->version) != 0) {
+            find(c, false, "finish the update: standbys first, then a switchover",
+                 "the nodes are of different versions (%s and %s)", first, n->version);
+            return;
+        }
+    }
+}
+
+static void check_nodes(struct check *c)
+{
+    for (unsigned i = 0; i < c->s->node_count; i++)
+        check_node(c, &c->s->nodes[i]);
+    check_versions(c);
+}
+
+static void run(struct check *c)
+{
+    static void (*const checks[])(struct check * c) = {
+        check_session, check_leader, check_wishes, check_successor, check_nodes,
+    };
+
+    for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
+        checks[i](c);
+}
+
+void cluster_check(const struct http_cluster_status *s, struct cluster_report *report)
+{
+    struct check c = {.s = s, .report = report, .of_errors = true};
+
+    report->count = 0;
+    if (s)
+        run(&c);
+    else
+        find(&c, true, "run several nodes with ha.mode: standby (doc/operations.md)",
+             "this node is alone: there is nobody to take over");
+    report->can_fail_over = report->count == 0;
+    c.of_errors = false;
+    if (s)
+        run(&c);
+}

@@ -1,0 +1,26 @@
+/* Could a failover succeed now? What stands in its way, and what to do about it. Pure. */
+#ifndef DUEQ_PROTOCOL_HTTP_CLUSTER_CHECK_H
+#define DUEQ_PROTOCOL_HTTP_CLUSTER_CHECK_H
+
+#include <stdbool.h>
+
+#include "protocol/http/cluster.h"
+
+#define CLUSTER_FINDINGS_MAX 40
+
+struct cluster_finding {
+    bool is_error; /* no failover would succeed; else: look at it */
+    char text[400];
+    char advice[200];
+};
+
+struct cluster_report {
+    struct cluster_finding at[CLUSTER_FINDINGS_MAX]; /* errors first */
+    unsigned count;
+    bool can_fail_over;
+};
+
+/* `s` may be NULL: this node is alone. */
+void cluster_check(const struct http_cluster_status *s, struct cluster_report *report);
+
+#endif

@@ -1,0 +1,190 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "protocol/http/cluster_check.h"
+
+#define NODE(its_name)                                                              \
+    {                                                                               \
+        .name = (its_name), .version = "1.0.0", .is_here = true, .is_member = true, \
+        .is_store_up = true                                                         \
+    }
+
+struct setting {
+    struct http_cluster_status status;
+    struct http_cluster_node nodes[3];
+    struct cluster_report report;
+};
+
+/* Three nodes, a leads, and nothing is wrong. */
+static struct setting good(void)
+{
+    return (struct setting){
+        .status = {.leader = "a",
+                   .refused = "",
+                   .session = "connected",
+                   .session_why = "",
+                   .wanted = "",
+                   .asked_ms = 2000,
+                   .granted_ms = 2000,
+                   .node_count = 3},
+        .nodes = {NODE("a"), NODE("b"), NODE("c")},
+    };
+}
+
+static void check(struct setting *s)
+{
+    s->status.nodes = s->nodes;
+    cluster_check(&s->status, &s->report);
+}
+
+static const struct cluster_finding *finding(const struct setting *s, const char *part)
+{
+    for (unsigned i = 0; i < s->report.count; i++)
+        if (strstr(s->report.at[i].text, part))
+            return &s->report.at[i];
+    fail_msg("nothing found with '%s'", part);
+    return NULL;
+}
+
+static void assert_error(struct setting *s, const char *part)
+{
+    check(s);
+    assert_true(finding(s, part)->is_error);
+    assert_true(finding(s, part)->advice[0] != '\0');
+    assert_false(s->report.can_fail_over);
+}
+
+static void assert_warning(struct setting *s, const char *part)
+{
+    check(s);
+    assert_false(finding(s, part)->is_error);
+    assert_true(s->report.can_fail_over);
+}
+
+static void finds_nothing_where_nothing_is_wrong(void **state)
+{
+    struct setting s = good();
+
+    check(&s);
+    assert_int_equal(s.report.count, 0);
+    assert_true(s.report.can_fail_over);
+}
+
+static void a_node_alone_has_no_successor(void **state)
+{
+    struct cluster_report report;
+
+    cluster_check(NULL, &report);
+    assert_false(report.can_fail_over);
+    assert_int_equal(report.count, 1);
+}
+
+static void a_successor_has_all_that_it_needs(void **state)
+{
+    struct setting s = good();
+
+    s.nodes[1].is_store_up = false;
+    assert_warning(&s, "the Redis of b");
+    s.nodes[2].no_failover = true;
+    assert_error(&s, "no other node could lead");
+    s = good();
+    s.nodes[1].is_here = false;
+    s.nodes[2].is_member = false;
+    assert_error(&s, "no other node could lead");
+    finding(&s, "b is a member, and not here");
+    finding(&s, "c is no member yet");
+}
+
+static void the_leader_is_no_successor_of_itself(void **state)
+{
+    struct setting s = good();
+
+    s.status.node_count = 1;
+    assert_error(&s, "no other node could lead");
+}
+
+static void a_pause_keeps_everybody_from_standing(void **state)
+{
+    struct setting s = good();
+
+    s.status.is_paused = true;
+    assert_error(&s, "paused");
+    assert_non_null(strstr(finding(&s, "paused")->advice, "dueqctl cluster resume"));
+}
+
+static void tells_of_zookeeper(void **state)
+{
+    struct setting s = good();
+
+    s.status.granted_ms = 4000;
+    assert_warning(&s, "4000 ms, not the 2000 ms");
+    s = good();
+    s.status.session = "connecting";
+    s.status.session_why = "connection refused";
+    assert_error(&s, "(connecting: connection refused)");
+    s = good();
+    s.status.refused = "another node is called a";
+    assert_error(&s, "another node is called a");
+}
+
+static void tells_that_nobody_leads(void **state)
+{
+    struct setting s = good();
+
+    s.status.leader = "";
+    s.status.alone_ms = 1234;
+    assert_error(&s, "no node leads, for 1234 ms");
+}
+
+static void what_is_grave_comes_first(void **state)
+{
+    struct setting s = good();
+
+    s.status.granted_ms = 4000;
+    s.nodes[2].version = "2.0.0";
+    s.status.is_paused = true;
+    s.status.is_flapping = true;
+    s.status.wanted = "b";
+    check(&s);
+    assert_int_equal(s.report.count, 5);
+    assert_true(s.report.at[0].is_error);
+    for (unsigned i = 1; i < s.report.count; i++)
+        assert_false(s.report.at[i].is_error);
+    finding(&s, "1.0.0 and 2.0.0");
+}
+
+static void does_not_overflow(void **state)
+{
+    static struct http_cluster_node nodes[CLUSTER_FINDINGS_MAX + 5];
+    struct setting s = good();
+
+    for (unsigned i = 0; i < CLUSTER_FINDINGS_MAX + 5; i++)
+        nodes[i] = (struct http_cluster_node){.name = "x", .version = ""};
+    s.status.nodes = nodes;
+    s.status.node_count = CLUSTER_FINDINGS_MAX + 5;
+    cluster_check(&s.status, &s.report);
+    assert_int_equal(s.report.count, CLUSTER_FINDINGS_MAX);
+    assert_true(s.report.at[0].is_error);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_nothing_where_nothing_is_wrong),
+        cmocka_unit_test(a_node_alone_has_no_successor),
+        cmocka_unit_test(a_successor_has_all_that_it_needs),
+        cmocka_unit_test(the_leader_is_no_successor_of_itself),
+        cmocka_unit_test(a_pause_keeps_everybody_from_standing),
+        cmocka_unit_test(tells_of_zookeeper),
+        cmocka_unit_test(tells_that_nobody_leads),
+        cmocka_unit_test(what_is_grave_comes_first),
+        cmocka_unit_test(does_not_overflow),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
