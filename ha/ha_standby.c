@@ -122,9 +122,10 @@ static bool is_able(const struct ha *ha, int64_t now)
 {
     return knows_all(ha) && ha->membership.is_registered && ha->store_up && !ha->is_stopping &&
            ha->view.ensemble[0] && ha->view.has_epoch &&
-           ha_fence(ha, ha->view.ensemble) < TOKEN_EPOCH_MAX && ha->election.state == ELECTION_NONE &&
-           !ha->election.ask.is_in_flight && !ha->lead.is_mine &&
-           now >= ha->election.retry_boot_ms && view_is_member(&ha->view, ha->options.node);
+           ha_fence(ha, ha->view.ensemble) < TOKEN_EPOCH_MAX &&
+           ha->election.state == ELECTION_NONE && !ha->election.ask.is_in_flight &&
+           !ha->lead.is_mine && now >= ha->election.retry_boot_ms &&
+           view_is_member(&ha->view, ha->options.node);
 }
 
 static bool may_stand(struct ha *ha, int64_t now)

@@ -17,9 +17,8 @@ static bool is_no_member_here(const struct ha *ha)
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
         const struct view_node *n = &ha->view.nodes[i];
 
-        if (n->is_used &&
-            (!n->znode.is_known ||
-             (n->node.is_here && view_is_member(&ha->view, n->node.name))))
+        if (n->is_used && (!n->znode.is_known ||
+                           (n->node.is_here && view_is_member(&ha->view, n->node.name))))
             return false;
     }
     return own && own->node.is_here;
@@ -49,7 +48,8 @@ static const char *what_is_wrong(const struct ha *ha, enum view_item *item)
         return "names nobody who is here; start a member, or forget those that are gone for "
                "good";
     if (membership_is_full(&ha->membership))
-        return "is full, so nodes that are new cannot lead; forget those that are gone for good";
+        return "is full, so nodes that are new cannot lead; forget those that are gone for "
+               "good";
     return NULL;
 }
 
@@ -61,7 +61,8 @@ void ha_stuck_tick(struct ha *ha)
     if (!site_is_connected(&ha->site))
         return; /* nothing is known */
     if (path) {
-        wrong = "ZooKeeper does not let this node read it; check ha.auth, and its access list";
+        wrong = "ZooKeeper does not let this node read it; give all nodes the same ha.auth, or "
+                "mend its access list";
     } else if (ha->has_joined && (wrong = what_is_wrong(ha, &item))) {
         path = ha->view.items[item].path;
     } else {
