@@ -1,6 +1,7 @@
 /* What must hold in `ha`. A standalone node needs none of it, and may have it all the same. */
 #include "conf/check.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SECRET_MIN 16
@@ -84,13 +85,59 @@ static bool is_everywhere(const struct conf_address *address)
            (!strcmp(address->host, "0.0.0.0") || !strcmp(address->host, "::"));
 }
 
-static void want_an_address_for_others(struct conf_draft *d)
+static bool is_loopback(const char *host)
 {
-    if (is_standby(d) && is_everywhere(&d->conf->ha.peer) && !*d->conf->ha.advertise)
+    return !strncmp(host, "127.", 4) || !strcmp(host, "::1") || !strcmp(host, "localhost");
+}
+
+/* Of "host:port,[host]:port": are they all of this machine, and so the whole cluster? */
+static bool are_all_loopback(const char *servers)
+{
+    char host[256];
+
+    while (*servers) {
+        size_t len = strcspn(servers, ",");
+        bool has_bracket = *servers == '[';
+
+        snprintf(host, sizeof(host), "%.*s", (int)(len - has_bracket), servers + has_bracket);
+        if (strrchr(host, ':'))
+            *strrchr(host, ':') = '\0';
+        if (has_bracket)
+            host[strcspn(host, "]")] = '\0';
+        if (!is_loopback(host))
+            return false;
+        servers += len + (servers[len] == ',');
+    }
+    return true;
+}
+
+static void want_an_address_for_nodes(struct conf_draft *d)
+{
+    const struct conf_address *peer = &d->conf->ha.peer;
+
+    if (!is_standby(d) || *d->conf->ha.advertise || peer->kind != ADDRESS_TCP)
+        return;
+    if (is_everywhere(peer))
         check_complain(
             d, "ha.advertise",
             "ha.peer.listen is everywhere, which tells the other nodes nothing: give "
             "the name or address by which they reach this one");
+    else if (is_loopback(peer->host) && !are_all_loopback(d->conf->ha.zookeeper))
+        check_complain(d, "ha.peer.listen",
+                       "no other machine reaches this address, and ha.zookeeper names servers "
+                       "on other machines: give an address at which the other nodes reach this "
+                       "one, such as 10.0.0.1:9504");
+}
+
+static void want_an_address_for_clients(struct conf_draft *d)
+{
+    if (!is_standby(d) || *d->conf->ha.advertise || is_everywhere(&d->conf->ha.peer))
+        return;
+    if (is_everywhere(&d->conf->gmq.listen) || is_everywhere(&d->conf->http.listen))
+        check_complain(
+            d, "ha.advertise",
+            "gmq.listen or http.listen is everywhere, which tells nobody where that is: give "
+            "the name or address by which others reach this node");
 }
 
 /* Of a path in ZooKeeper. */
@@ -115,7 +162,8 @@ static const struct check_rule rules[] = {
     {want_user_and_password, {"ha.auth", "ha.auth_file"}},
     {want_a_redis_for_all, {"ha.mode", "store.redis"}},
     {want_a_peer_port, {"ha.mode", "ha.peer.listen", "gmq.listen", "http.listen"}},
-    {want_an_address_for_others, {"ha.mode", "ha.peer.listen", "ha.advertise"}},
+    {want_an_address_for_nodes, {"ha.mode", "ha.peer.listen", "ha.advertise", "ha.zookeeper"}},
+    {want_an_address_for_clients, {"ha.mode", "gmq.listen", "http.listen", "ha.advertise"}},
     {want_names_of_znodes, {"ha.mode", "ha.cluster", "node.id"}},
 };
 

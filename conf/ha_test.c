@@ -1,11 +1,13 @@
 /* The section `ha`: what a node of a cluster needs, and what it must not have. */
 #include "conf/conf_fixture.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#define GOOD                    \
-    "store: {redis: \"r:1\"}\n" \
-    "ha: {mode: standby, zookeeper: \"z:2181,10.0.0.2:2181\", secret: 0123456789abcdef}\n"
+#define GOOD                                                                               \
+    "store: {redis: \"r:1\"}\n"                                                            \
+    "ha: {mode: standby, zookeeper: \"z:2181,10.0.0.2:2181\", secret: 0123456789abcdef,\n" \
+    "     peer.listen: \"10.0.0.7:9504\"}\n"
 
 static void expect(const char *yaml, const char *const *sets, const char *lines)
 {
@@ -25,7 +27,7 @@ static void a_standalone_node_needs_nothing_of_it(void **state)
     conf_free(conf);
 }
 
-static void a_node_of_a_cluster_is_configured_in_two_lines(void **state)
+static void a_node_of_a_cluster_is_configured_in_a_few_lines(void **state)
 {
     struct conf *conf = fixture_load_well(GOOD, NULL);
 
@@ -53,7 +55,8 @@ static void says_what_a_standby_lacks(void **state)
 static void refuses_what_does_not_fit(void **state)
 {
     const char *no_redis[] = {"store.redis=embedded", NULL};
-    const char *same_port[] = {"ha.peer.listen=127.0.0.1:9503", NULL};
+    const char *same_port[] = {"ha.peer.listen=10.0.0.7:9503", "gmq.listen=10.0.0.7:9503",
+                               NULL};
     const char *short_session[] = {"ha.session_timeout=999ms", NULL};
     const char *no_port[] = {"ha.zookeeper=z:2181,y", NULL};
     const char *everywhere[] = {"ha.peer.listen=0.0.0.0:1", NULL};
@@ -77,11 +80,50 @@ static void refuses_what_does_not_fit(void **state)
     expect(GOOD, dots, "--set ha.cluster: ZooKeeper takes no such name\n");
 }
 
+#define NO_OTHER_MACHINE                                                                   \
+    "ha.peer.listen: no other machine reaches this address, and ha.zookeeper names "       \
+    "servers on other machines: give an address at which the other nodes reach this one, " \
+    "such as 10.0.0.1:9504\n"
+
+static void a_loopback_address_is_for_a_cluster_on_one_machine(void **state)
+{
+    static const char *const elsewhere[] = {"z:1", "10.0.0.2:1", "127.0.0.1:1,[fd00::1]:1",
+                                            "[::1]:1,localhost.example:1", "127:1"};
+    char servers[64];
+    const char *sets[] = {"ha.peer.listen=127.0.0.1:1", servers, NULL, NULL};
+
+    for (unsigned i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
+        snprintf(servers, sizeof(servers), "ha.zookeeper=%s", elsewhere[i]);
+        expect(GOOD, sets, "--set " NO_OTHER_MACHINE);
+    }
+    sets[0] = "ha.peer.listen=[::1]:1";
+    expect(GOOD, sets, "--set " NO_OTHER_MACHINE);
+    sets[2] = "ha.advertise=a";
+    conf_free(fixture_load_well(GOOD, sets));
+    sets[2] = NULL;
+    strcpy(servers, "ha.zookeeper=127.0.0.1:1,[::1]:2,localhost:3");
+    conf_free(fixture_load_well(GOOD, sets));
+}
+
+static void clients_are_told_an_address_too(void **state)
+{
+    const char *gmq[] = {"gmq.listen=0.0.0.0:9503", NULL};
+    const char *http[] = {"http.listen=[::]:8000", NULL};
+    const char *advertised[] = {"http.listen=[::]:8000", "ha.advertise=a", NULL};
+    const char *complaint =
+        "ha.advertise: gmq.listen or http.listen is everywhere, which tells nobody where that "
+        "is: give the name or address by which others reach this node\n";
+
+    expect(GOOD, gmq, complaint);
+    expect(GOOD, http, complaint);
+    conf_free(fixture_load_well(GOOD, advertised));
+}
+
 static void a_secret_is_long_and_comes_from_one_place(void **state)
 {
     const char *from_file[] = {"ha.secret_file=secret", NULL};
     const char *yaml = "store: {redis: \"r:1\"}\n"
-                       "ha: {mode: standby, zookeeper: \"z:1\"}\n";
+                       "ha: {mode: standby, zookeeper: \"localhost:1\"}\n";
     struct conf *conf;
 
     expect("ha: {secret: 0123456789abcde}\n", NULL,
@@ -112,9 +154,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(a_standalone_node_needs_nothing_of_it),
-        IN_DIRECTORY(a_node_of_a_cluster_is_configured_in_two_lines),
+        IN_DIRECTORY(a_node_of_a_cluster_is_configured_in_a_few_lines),
         IN_DIRECTORY(says_what_a_standby_lacks),
         IN_DIRECTORY(refuses_what_does_not_fit),
+        IN_DIRECTORY(a_loopback_address_is_for_a_cluster_on_one_machine),
+        IN_DIRECTORY(clients_are_told_an_address_too),
         IN_DIRECTORY(a_secret_is_long_and_comes_from_one_place),
         IN_DIRECTORY(credentials_have_a_user_and_a_password),
     };

@@ -139,6 +139,7 @@ struct coordinator {
     enum coord_session session;
     int64_t granted_ms;                   /* the session timeout; 0: not connected yet */
     struct coord_credentials credentials; /* of the session; valid from CONNECTED on */
+    struct coord_credentials left;        /* closed, but no server has confirmed it yet */
     char server[64];                      /* connected to, for people; "" */
     char why[160];                        /* of CONNECTING and DENIED, for people; "" */
 
@@ -153,9 +154,9 @@ struct coordinator {
 void coordinator_open(struct coordinator *c);
 
 /* Ends in CLOSED before it returns, without on_session. A session that is CONNECTED is closed
- * with its ephemeral znodes at once; else it is left to expire. May block for some 100 ms:
- * only after acting has ended. Not from inside any callback of the coordinator or of a call:
- * from a timer. */
+ * with its ephemeral znodes at once, and `left` is it until a server has confirmed that; else
+ * it is left to expire. Only after acting has ended. Not from inside any callback of the
+ * coordinator or of a call: from a timer. */
 void coordinator_close(struct coordinator *c);
 
 void coordinator_read(struct coordinator *c, struct coord_call *call);

@@ -137,8 +137,8 @@ struct ha_command {
     void (*on_done)(struct ha_command *command);
 
     /* OK: the cluster has taken the wish down, and the nodes will carry it out. NOT_FOUND: no
-     * such node; WRONG_STATE with `why`: it cannot be done now; UNAVAILABLE (also when what must be
-     * known could not be read within T), UNKNOWN. */
+     * such node; WRONG_STATE with `why`: it cannot be done now; UNAVAILABLE (also when what
+     * must be known could not be read within T), UNKNOWN. */
     enum status status;
     char why[200];
 

@@ -266,9 +266,9 @@ static void who_finds_itself_elected_looks_at_its_promise(void **state)
     find_the_quorum();
     fake_ensemble_expire(&ensemble, nodes[old].told.session);
     znode_put("/dueq/main/epoch", "epoch 2\n");
-    assert_int_equal(fake_tree_write(&ensemble.tree, &lead, 1, nodes[other].told.session,
-                                     &failed),
-                     COORD_OK);
+    assert_int_equal(
+        fake_tree_write(&ensemble.tree, &lead, 1, nodes[other].told.session, &failed),
+        COORD_OK);
     while (leader() == (int)old)
         run(1); /* no two act */
     await(is_led, 2 * T);

@@ -1,5 +1,5 @@
-/* Znodes that were damaged, are full or cannot be read: nothing stands still without a word, and
- * what does not matter costs nothing. */
+/* Znodes that were damaged, are full or cannot be read: nothing stands still without a word,
+ * and what does not matter costs nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

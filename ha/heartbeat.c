@@ -40,9 +40,8 @@ static void on_beat(struct ask *ask)
 static void beat(struct heartbeat *h, int64_t now)
 {
     const struct view_znode *items = h->election->view->items;
-    const struct coord_change epoch = {.kind = COORD_CHECK,
-                                       .path = items[VIEW_EPOCH].path,
-                                       .version = h->lead->epoch_version};
+    const struct coord_change epoch = {
+        .kind = COORD_CHECK, .path = items[VIEW_EPOCH].path, .version = h->lead->epoch_version};
     const struct coord_change leader = {
         .kind = COORD_CHECK, .path = items[VIEW_LEADER].path, .version = -1};
     const struct coord_change set = {.kind = COORD_SET, .path = h->path, .version = -1};

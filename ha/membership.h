@@ -60,7 +60,8 @@ void membership_lost(struct membership *m);
 /* All that are here or members already, and T, as `members` says it. They count from now on. */
 void membership_propose(struct membership *m, int64_t session_ms, struct buf *text);
 
-/* Is the list known, and this node on it? Where it is not, others may stand that are not known. */
+/* Is the list known, and this node on it? Where it is not, others may stand that are not known.
+ */
 bool membership_is_listed(const struct membership *m);
 
 /* A node is here that is no member, and cannot become one. */

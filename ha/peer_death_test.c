@@ -240,12 +240,13 @@ static void silence_proves_nothing(void **state)
     struct fixture *f = *state;
     int fd;
 
-    f->self.handshake_ms = 50;
-    f->self.silence_ms = 40;
     fd = be_nb(f, 1, 0xb1);
+    f->self.silence_ms = 40;
     AWAIT(f->loop, is_back_to_waiting(f)); /* it did not beat */
     close(fd);
+    f->self.silence_ms = 4000;
     fd = be_nb(f, 1, 0xb1);
+    f->self.handshake_ms = 50;
     close(fd);
     AWAIT(f->loop, f->dial.probes_left > 0);
     AWAIT(f->loop, is_back_to_waiting(f)); /* it did not answer */

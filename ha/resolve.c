@@ -86,6 +86,7 @@ static void on_timer(struct timer *timer)
         r->lookup = NULL;
         lookup_free(l);
     } else if (!r->servers.len) {
+        timer_arm(&r->loop->timers, timer, RESOLVE_PATIENCE_MS);
         return; /* nothing to begin with */
     }
     r->on_done(r);

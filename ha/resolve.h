@@ -17,7 +17,7 @@ struct resolve {
     struct loop *loop;
     const char *conf; /* resolv.conf(5); tests have their own */
     /* Never from inside resolve_start(). Once; or twice, if RESOLVE_PATIENCE_MS after the
-     * start only some names were known. */
+     * start, or a multiple of it, only some names were known. */
     void (*on_done)(struct resolve *r);
 
     /* As of the last on_done. */

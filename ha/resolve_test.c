@@ -36,7 +36,7 @@ static struct {
     struct sockaddr_in from;
 } slow;
 
-/* ---- the name server: knows "known", keeps "slow" waiting ---- */
+/* ---- the name server: knows "known", keeps "slow" waiting, is silent about "dead" ---- */
 
 static size_t question_end(const unsigned char *message, size_t len)
 {
@@ -75,7 +75,7 @@ static void on_question(evutil_socket_t fd, short what, void *arg)
     ssize_t len =
         recvfrom(fd, message, sizeof(message) - 32, 0, (struct sockaddr *)&from, &from_len);
 
-    if (len <= HEADER)
+    if (len <= HEADER || strcasestr((char *)message + HEADER + 1, "dead"))
         return;
     if (strcasestr((char *)message + HEADER + 1, "slow")) {
         memcpy(slow.message, message, sizeof(message));
@@ -220,6 +220,25 @@ static void a_slow_name_does_not_hold_up_the_others(void **state)
     assert_found("10.1.2.3:7,10.1.2.3:8", "");
 }
 
+static void on_late(struct timer *timer)
+{
+    if (slow.len)
+        reply(slow.message, slow.len, &slow.from, true);
+    slow.len = 0;
+}
+
+/* It comes after the first look, at which nothing was known; the dead one takes 15 s. */
+static void a_late_name_does_not_wait_for_a_dead_one(void **state)
+{
+    struct timer late;
+
+    timer_init(&late, on_late);
+    start("slow.example:7,dead.example:8");
+    timer_arm(&loop->timers, &late, RESOLVE_PATIENCE_MS + 1);
+    wait_for_done(1);
+    assert_found("10.1.2.3:7", "dead.example: the name service has not answered yet");
+}
+
 static void what_is_under_way_is_left_to_finish(void **state)
 {
     start("known.example:7");
@@ -256,6 +275,7 @@ int main(void)
         WITH_A_SERVER(what_is_no_address_with_a_port_is_said),
         WITH_A_SERVER(nothing_is_nothing),
         WITH_A_SERVER(a_slow_name_does_not_hold_up_the_others),
+        WITH_A_SERVER(a_late_name_does_not_wait_for_a_dead_one),
         WITH_A_SERVER(what_is_under_way_is_left_to_finish),
         WITH_A_SERVER(after_cancelling_nobody_is_told),
     };

@@ -33,9 +33,9 @@ struct view_znode {
     struct ask ask;
     struct view *view;
     char path[SITE_PATH_MAX];
-    bool is_stale; /* to be read again */
-    bool is_known; /* was read in this session */
-    bool is_denied; /* the newest read was */
+    bool is_stale;         /* to be read again */
+    bool is_known;         /* was read in this session */
+    bool is_denied;        /* the newest read was */
     int64_t retry_boot_ms; /* not before, after an answer that makes no sense */
     bool exists;
     int32_t version;

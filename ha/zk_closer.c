@@ -10,6 +10,24 @@
 
 static void next(struct zk_closer *c);
 
+static void take_next(struct zk_closer *c, bool is_ended)
+{
+    unsigned long long session = (unsigned long long)c->line[0].session;
+
+    if (is_ended)
+        LOG_INFO("zookeeper", "the session 0x%llx of a dead process is over", session);
+    else
+        LOG_WARN("zookeeper", "the session 0x%llx of a dead process is left to expire: %s",
+                 session, *c->pump.why ? c->pump.why : "no server has answered in time");
+    c->count--;
+    memmove(c->line, c->line + 1, c->count * sizeof(c->line[0]));
+    explicit_bzero(&c->line[c->count], sizeof(c->line[0]));
+    if (c->count)
+        next(c);
+    else if (c->on_idle)
+        c->on_idle(c, is_ended);
+}
+
 /* From a callback of the library: it is stopped in a later turn. */
 static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
@@ -19,7 +37,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
         return;
     if (state != ZOO_CONNECTED_STATE && state != ZOO_EXPIRED_SESSION_STATE)
         return;
-    c->is_ended = true;
+    c->is_expired = state == ZOO_EXPIRED_SESSION_STATE;
     timer_arm(&c->pump.loop->timers, &c->over, 0);
 }
 
@@ -27,22 +45,15 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
 static void on_over(struct timer *timer)
 {
     struct zk_closer *c = CONTAINER_OF(timer, struct zk_closer, over);
-    bool is_ended = c->is_ended;
-    unsigned long long session = (unsigned long long)c->line[0].session;
+    int64_t left_ms = c->until_mono_ms - timers_now(&c->pump.loop->timers);
 
-    if (is_ended)
-        LOG_INFO("zookeeper", "the session 0x%llx of a dead process is over", session);
-    else
-        LOG_WARN("zookeeper", "the session 0x%llx of a dead process is left to expire: %s",
-                 session, *c->pump.why ? c->pump.why : "no server has answered in time");
-    zk_pump_stop_at_once(&c->pump);
-    c->count--;
-    memmove(c->line, c->line + 1, c->count * sizeof(c->line[0]));
-    explicit_bzero(&c->line[c->count], sizeof(c->line[0]));
-    if (c->count)
-        next(c);
-    else if (c->on_idle)
-        c->on_idle(c, is_ended);
+    if (!zk_pump_stop(&c->pump, left_ms))
+        take_next(c, c->is_expired);
+}
+
+static void on_farewell(struct zk_farewell *f, bool is_over)
+{
+    take_next(CONTAINER_OF(f, struct zk_closer, pump.farewell), is_over);
 }
 
 static void next(struct zk_closer *c)
@@ -54,7 +65,8 @@ static void next(struct zk_closer *c)
                                .context = c};
     bool has_begun;
 
-    c->is_ended = false;
+    c->is_expired = false;
+    c->until_mono_ms = timers_now(&c->pump.loop->timers) + c->deadline_ms;
     has_begun = zk_pump_start(&c->pump, &target) == STATUS_OK;
     timer_arm(&c->pump.loop->timers, &c->over, has_begun ? c->deadline_ms : 0);
 }
@@ -63,13 +75,13 @@ void zk_closer_init(struct zk_closer *c, struct loop *loop,
                     void (*on_idle)(struct zk_closer *c, bool is_ended))
 {
     *c = (struct zk_closer){.on_idle = on_idle};
-    zk_pump_init(&c->pump, loop);
+    zk_pump_init(&c->pump, loop, on_farewell);
     timer_init(&c->over, on_over);
 }
 
 void zk_closer_fini(struct zk_closer *c)
 {
-    zk_pump_stop_at_once(&c->pump);
+    zk_pump_fini(&c->pump);
     timer_disarm(&c->pump.loop->timers, &c->over);
     explicit_bzero(c->line, sizeof(c->line));
     free(c->servers);

@@ -15,12 +15,13 @@
 
 struct zk_closer {
     struct zk_pump pump;
-    struct timer over;                             /* the deadline; now, when it is done */
-    char *servers;                                 /* for all that wait */
+    struct timer over; /* the deadline; now, when it can be closed */
+    char *servers;     /* for all that wait */
     struct coord_credentials line[ZK_CLOSER_LINE]; /* [0]: the one being ended */
     unsigned count;
     int64_t deadline_ms;
-    bool is_ended;                                       /* [0] is */
+    int64_t until_mono_ms;                               /* for [0] */
+    bool is_expired;                                     /* [0] was over before */
     void (*on_idle)(struct zk_closer *c, bool is_ended); /* the last one; or NULL */
 };
 

@@ -23,11 +23,11 @@ struct zk_options {
     int64_t session_ms;  /* asked of the servers; they grant what they want */
 };
 
-/* Texts are borrowed for its life. Closing it (see coordinator_close) blocks for 100 ms at
- * most, and only if the network takes nothing. */
+/* Texts are borrowed for its life. Closing it (see coordinator_close) never waits. */
 struct coordinator *zk_coordinator_new(const struct zk_options *options, struct loop *loop);
 
-/* After all calls have ended, and not from inside a callback; NULL is fine. */
+/* After all calls have ended, and not from inside a callback; NULL is fine. What is still being
+ * closed is waited for, some 100 ms: it is for when the loop has ended. */
 void zk_coordinator_free(struct coordinator *c);
 
 /* For a process that has no loop and nothing else to do, such as a child of the warden: ends

@@ -250,7 +250,6 @@ static void a_frozen_client_learns_that_its_session_is_over(void **state)
     int status;
 
     other = begin_connected(zk->addresses, "");
-    assert_int_equal(read_one(other, "/frozen"), COORD_NO_NODE);
     child = fork();
     if (child == 0) { /* the frozen one lives here, the time goes by there */
         alarm(ZK_PATIENCE_S);
@@ -270,8 +269,8 @@ static void a_frozen_client_learns_that_its_session_is_over(void **state)
     }
     waitpid(child, &status, WUNTRACED);
     assert_true(WIFSTOPPED(status));
-    insist(other, "/frozen", COORD_OK);
-    insist(other, "/frozen", COORD_NO_NODE);
+    while (write_one(other, COORD_CREATE_EPHEMERAL, "/frozen") != COORD_OK)
+        continue; /* a read may lag behind what the child has seen */
     kill(child, SIGCONT);
     waitpid(child, &status, 0);
     assert_true(WIFEXITED(status));
@@ -356,13 +355,39 @@ static void credentials_outlive_a_lost_connection(void **state)
 
 /* ---- closing ---- */
 
-static void closing_does_not_wait_for_a_frozen_server(void **state)
+/* That the library does not wait either is proven in zk_farewell_test.c. */
+static void a_frozen_server_ends_the_session_when_it_is_back(void **state)
+{
+    int64_t begun_mono_ms;
+    unsigned i;
+
+    session_ms = ZK_PATIENCE_S * INT64_C(1000); /* not by its timeout */
+    node = begin_connected(zk->addresses, "");
+    other = begin_connected(zk->addresses, "");
+    assert_int_equal(write_one(node, COORD_CREATE_EPHEMERAL, "/thaw"), COORD_OK);
+    insist(other, "/thaw", COORD_OK);
+    i = zk_fixture_find(zk, node->server);
+    zk_fixture_freeze(zk, i, true);
+    begun_mono_ms = clock_mono_ms();
+    coordinator_close(node);
+    print_message("closed in %lld ms\n", (long long)(clock_mono_ms() - begun_mono_ms));
+    assert_int_equal(node->session, COORD_SESSION_CLOSED);
+    for (unsigned n = 0; n < 5; n++)
+        turn();
+    assert_int_not_equal(node->left.session, 0);
+    zk_fixture_freeze(zk, i, false);
+    while (node->left.session)
+        turn();
+    insist(other, "/thaw", COORD_NO_NODE);
+    zk_fixture_wait(zk);
+}
+
+static void closing_leaves_what_a_frozen_server_does_not_take(void **state)
 {
     static char data[COORD_DATA_MAX];
     struct coord_change change = {
         .kind = COORD_CREATE, .path = "/big", .data = {data, sizeof(data)}};
     static struct coord_call calls[64];
-    int64_t begun_mono_ms;
     unsigned i, before = done_count;
 
     node = begin_connected(zk->addresses, "");
@@ -373,12 +398,11 @@ static void closing_does_not_wait_for_a_frozen_server(void **state)
             (struct coord_call){.changes = &change, .change_count = 1, .on_done = on_done};
         coordinator_write(node, &calls[n]);
     }
-    begun_mono_ms = clock_mono_ms();
     coordinator_close(node);
-    print_message("closed in %lld ms\n", (long long)(clock_mono_ms() - begun_mono_ms));
     while (done_count < before + 64)
         turn();
     assert_int_equal(calls[63].status, COORD_UNKNOWN);
+    assert_int_not_equal(node->left.session, 0); /* nobody could be told */
     zk_fixture_freeze(zk, i, false);
     zk_fixture_wait(zk);
 }
@@ -428,7 +452,8 @@ int main(void)
         WITH_A_LOOP(a_name_of_the_hosts_file_is_found),
         WITH_A_LOOP(wrong_credentials_open_no_znode),
         WITH_A_LOOP(credentials_outlive_a_lost_connection),
-        WITH_A_LOOP(closing_does_not_wait_for_a_frozen_server),
+        WITH_A_LOOP(a_frozen_server_ends_the_session_when_it_is_back),
+        WITH_A_LOOP(closing_leaves_what_a_frozen_server_does_not_take),
         WITH_A_LOOP(closing_ends_the_session_though_answers_are_unread),
     };
 

@@ -2,17 +2,12 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <event2/event.h>
 
-#include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
 
@@ -132,10 +127,12 @@ void zk_pump_poke(struct zk_pump *p)
 
 /* ---- start and stop ---- */
 
-void zk_pump_init(struct zk_pump *p, struct loop *loop)
+void zk_pump_init(struct zk_pump *p, struct loop *loop,
+                  void (*on_farewell)(struct zk_farewell *f, bool is_over))
 {
     *p = (struct zk_pump){.loop = loop, .fd = -1};
     timer_init(&p->timer, on_timer);
+    zk_farewell_init(&p->farewell, loop, on_farewell);
 }
 
 /* The library wants IPv6 addresses without brackets. */
@@ -189,41 +186,18 @@ void zk_pump_set_servers(struct zk_pump *p, const char *servers)
     zk_pump_poke(p);
 }
 
-/* The library waits for seconds until it can send: a network that takes nothing is shut first,
- * so that it fails at once. */
-static void shut_if_stuck(int fd)
-{
-    struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
-
-    if (poll(&poll_fd, 1, ZK_CLOSE_WAIT_MS) <= 0)
-        shutdown(fd, SHUT_RDWR);
-}
-
-/* A socket that is closed with unread bytes is reset, and the server may never come to read
- * the good-bye. So it is read until the server hangs up, which it does after the good-bye. */
-static void read_to_the_end(int fd, int64_t until_mono_ms)
-{
-    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-    char unread[4096];
-    int64_t left_ms;
-
-    while ((left_ms = until_mono_ms - clock_mono_ms()) > 0 &&
-           poll(&poll_fd, 1, (int)left_ms) == 1)
-        if (recv(fd, unread, sizeof(unread), MSG_DONTWAIT) <= 0)
-            return;
-}
-
-/* The library closes its own descriptor. */
+/* Only what is connected is closed with a good-bye. */
 static int keep_open(const struct zk_pump *p)
 {
-    if (!p->handle || p->fd < 0 || zoo_state(p->handle) != ZOO_CONNECTED_STATE)
+    if (!p->handle || zoo_state(p->handle) != ZOO_CONNECTED_STATE)
         return -1;
-    return fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+    return zk_farewell_prepare(p->fd);
 }
 
-void zk_pump_stop_at_once(struct zk_pump *p)
+bool zk_pump_stop(struct zk_pump *p, int64_t patience_ms)
 {
     zhandle_t *handle = p->handle;
+    int kept = keep_open(p);
 
     assert(!p->is_inside);
     forget_event(p);
@@ -232,18 +206,13 @@ void zk_pump_stop_at_once(struct zk_pump *p)
     if (handle)
         zookeeper_close(handle);
     p->fd = -1;
+    if (kept >= 0)
+        zk_farewell_start(&p->farewell, kept, patience_ms);
+    return kept >= 0;
 }
 
-void zk_pump_stop(struct zk_pump *p)
+void zk_pump_fini(struct zk_pump *p)
 {
-    int64_t until_mono_ms = clock_mono_ms() + ZK_CLOSE_WAIT_MS;
-    int kept = keep_open(p);
-
-    if (kept >= 0)
-        shut_if_stuck(kept);
-    zk_pump_stop_at_once(p);
-    if (kept < 0)
-        return;
-    read_to_the_end(kept, until_mono_ms);
-    close(kept);
+    zk_pump_stop(p, 0);
+    zk_farewell_wait(&p->farewell, ZK_CLOSE_WAIT_MS);
 }

@@ -17,9 +17,10 @@
 #include "base/loop.h"
 #include "base/status.h"
 #include "ha/coordinator.h"
+#include "ha/zk_farewell.h"
 
 #define ZK_RETRY_MS      10  /* after an error of the library */
-#define ZK_CLOSE_WAIT_MS 100 /* for a server or a network that does not answer */
+#define ZK_CLOSE_WAIT_MS 100 /* where no loop turns any more */
 
 struct event;
 
@@ -27,9 +28,10 @@ struct zk_pump {
     struct loop *loop;
     zhandle_t *handle; /* NULL: stopped */
     struct event *event;
-    struct timer timer; /* ask now, or again */
-    int fd;             /* of the event, -1: not connecting */
-    bool is_inside;     /* the library calls back: it must not be stopped now */
+    struct timer timer;          /* ask now, or again */
+    int fd;                      /* of the event, -1: not connecting */
+    bool is_inside;              /* the library calls back: it must not be stopped now */
+    struct zk_farewell farewell; /* of the handle before */
 
     /* The last thing that went wrong, for people: "connection refused at 10.0.0.1:2181". Set
      * "" by whoever thinks it is over. */
@@ -44,7 +46,12 @@ struct zk_target {
     void *context; /* of on_watch */
 };
 
-void zk_pump_init(struct zk_pump *p, struct loop *loop);
+/* `on_farewell`: see zk_pump_stop(); or NULL. */
+void zk_pump_init(struct zk_pump *p, struct loop *loop,
+                  void (*on_farewell)(struct zk_farewell *f, bool is_over));
+
+/* Stops, and waits for a good-bye that is under way for ZK_CLOSE_WAIT_MS at most. */
+void zk_pump_fini(struct zk_pump *p);
 
 /* IO_ERROR when the library takes no such target; `why` says why. */
 enum status zk_pump_start(struct zk_pump *p, const struct zk_target *target) MUST_CHECK;
@@ -58,12 +65,9 @@ void zk_pump_poke(struct zk_pump *p);
 /* Closes the handle, and with it a session that is connected. Ends all calls, from inside.
  * Harmless twice; must not be called from inside a callback of the library.
  *
- * Blocks until the server has hung up, some milliseconds, or for ZK_CLOSE_WAIT_MS; a session
- * that could not be closed by then is left to expire. */
-void zk_pump_stop(struct zk_pump *p);
-
-/* The same, and does not wait: for a handle on which no answer can have come unread, else the
- * server may not hear of it. */
-void zk_pump_stop_at_once(struct zk_pump *p);
+ * Does not wait. True: the good-bye is on its way, and on_farewell comes when the server has
+ * ended the session (`is_over`), or has not within `patience_ms`. False: there was no session
+ * to close, or nobody to tell it; it is left to expire. */
+bool zk_pump_stop(struct zk_pump *p, int64_t patience_ms);
 
 #endif

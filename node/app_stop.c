@@ -12,7 +12,7 @@ static void enter(struct app *a, enum app_phase phase);
 
 static void on_lead_stopped(void *arg)
 {
-    app_tell_session(arg); /* it is closed: nothing is left to end */
+    app_tell_session(arg); /* none, if ZooKeeper has confirmed its end; else the warden tries */
     enter(arg, APP_STOP_CLIENTS);
 }
 

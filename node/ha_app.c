@@ -31,7 +31,9 @@ struct ha_app {
     struct timer again;   /* standalone, and fenced */
     bool is_fenced;       /* the same, as far as is known */
     bool is_fenced_again; /* since it looked last */
+    int64_t say_fenced_mono_ms; /* when the log hears it again */
     struct timer stopped;
+    int64_t until_mono_ms; /* stopping: how long it waits for the good-bye */
     void (*on_stopped)(void *arg);
     void *stopped_arg;
 };
@@ -77,11 +79,13 @@ static void on_fenced(void *arg, struct bytes seen)
 {
     struct ha_app *a = arg;
     struct token token = {0};
+    char text[TOKEN_TEXT_LEN + 1];
 
     if (token_parse(&token, seen) != STATUS_OK)
         LOG_ERROR("ha", "the store's fence has what is no token: '%.*s'", BYTES_ARG(seen));
-    else
-        ha_journal_fenced(&a->journal, a->token, seen.at, now_boot_ms(NULL));
+    token_print(&token, text);
+    if (!token_is_none(&token))
+        ha_journal_fenced(&a->journal, a->token, text, now_boot_ms(NULL));
     ha_fenced(a->ha, &token);
 }
 
@@ -130,16 +134,22 @@ static void on_refused(void *arg, const char *why)
 
 /* ---- standalone ---- */
 
+#define SAY_FENCED_MS 60000
+
 static void on_fenced_alone(void *arg, struct bytes seen)
 {
     struct ha_app *a = arg;
+    int64_t now = timers_now(&a->options.loop->timers);
 
-    LOG_ERROR(
-        "ha",
-        "a cluster's leader moves the jobs of this Redis: a standalone node does not. Set "
-        "ha.mode: standby and the cluster's ha.zookeeper, or give this node another "
-        "store.redis or store.prefix. Where that cluster is gone for good: dueqctl fence "
-        "adopt");
+    if (!a->is_fenced || now >= a->say_fenced_mono_ms) {
+        LOG_ERROR(
+            "ha",
+            "a cluster's leader moves the jobs of this Redis: a standalone node does not. Set "
+            "ha.mode: standby and the cluster's ha.zookeeper, or give this node another "
+            "store.redis or store.prefix. Where that cluster is gone for good: dueqctl fence "
+            "adopt");
+        a->say_fenced_mono_ms = now + SAY_FENCED_MS;
+    }
     a->is_fenced = a->is_fenced_again = true;
     timer_arm(&a->options.loop->timers, &a->again, HA_FENCED_AGAIN_MS);
 }
@@ -228,10 +238,18 @@ static void join_parts(struct ha_app *a)
     a->ha = ha_new(&options, a->zookeeper, a->peers, &a->options.loop->timers);
 }
 
+#define GOOD_BYE_MS 500 /* for ZooKeeper to confirm that the session is over */
+#define LOOK_MS     5
+
 static void on_turn(struct timer *timer)
 {
     struct ha_app *a = CONTAINER_OF(timer, struct ha_app, stopped);
+    struct timers *timers = &a->options.loop->timers;
 
+    if (ha_app_session(a).session && timers_now(timers) < a->until_mono_ms) {
+        timer_arm(timers, timer, LOOK_MS);
+        return;
+    }
     a->on_stopped(a->stopped_arg);
 }
 
@@ -293,6 +311,7 @@ static void on_ha_stopped(void *arg)
 {
     struct ha_app *a = arg;
 
+    a->until_mono_ms = timers_now(&a->options.loop->timers) + GOOD_BYE_MS;
     timer_arm(&a->options.loop->timers, &a->stopped, 0);
 }
 
@@ -344,8 +363,12 @@ struct coord_credentials ha_app_session(const struct ha_app *a)
     static const struct coord_credentials none;
     const struct coordinator *zookeeper = a ? a->zookeeper : NULL;
 
-    if (!zookeeper || (zookeeper->session != COORD_SESSION_CONNECTED &&
-                       zookeeper->session != COORD_SESSION_CONNECTING))
+    if (!zookeeper)
+        return none;
+    if (zookeeper->session == COORD_SESSION_CLOSED)
+        return zookeeper->left;
+    if (zookeeper->session != COORD_SESSION_CONNECTED &&
+        zookeeper->session != COORD_SESSION_CONNECTING)
         return none;
     return zookeeper->credentials;
 }

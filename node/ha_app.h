@@ -62,7 +62,7 @@ bool ha_app_is_fenced_alone(const struct ha_app *a);
 struct ha *ha_app_ha(struct ha_app *a);
 
 /* This process's session, for who has to end it when the process is dead; number 0 where there
- * is none, or it is over. NULL is fine. */
+ * is none, or it is known to be over. NULL is fine. */
 struct coord_credentials ha_app_session(const struct ha_app *a);
 
 /* ZooKeeper as this node sees it, and with how many other nodes it is connected; nothing

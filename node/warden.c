@@ -62,6 +62,7 @@ static void hurry(struct warden *w, const char *reason, int64_t now)
 {
     child_hurry(&w->worker.child, reason, now);
     child_hurry(&w->redis.child, reason, now);
+    w->is_hurried = true;
 }
 
 /* A stop is only as orderly as the ends that it asked for. SIGTERM may find a Redis that has
@@ -75,12 +76,15 @@ static void judge_end(struct warden *w, const struct child *child, int status)
         w->exit_code = EXIT_FAILURE;
 }
 
-/* Its process is gone: now, and not before. The next worker starts meanwhile. */
-static void end_session(struct warden *w, int64_t now)
+/* Its process is gone: now, and not before. The next worker starts meanwhile. One that ended in
+ * order has said so itself, and still left a session that no server has confirmed as closed. */
+static void end_session(struct warden *w, int status, int64_t now)
 {
+    bool is_death = !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS;
+
     if (!w->worker.session.session)
         return;
-    if (w->conf->ha.journal)
+    if (w->conf->ha.journal && is_death)
         session_journal_death(w->datadir.dir_fd, w->conf->node.id);
     session_end_start(&w->session_end, &w->worker.session, now);
     w->worker.session = (struct coord_credentials){0};
@@ -92,7 +96,7 @@ static void on_worker_exit(struct warden *w, int status, const char *how, int64_
 {
     judge_end(w, &w->worker.child, status);
     worker_exited(&w->worker, how, now);
-    end_session(w, now);
+    end_session(w, status, now);
     if (w->phase == WARDEN_RUN && WIFEXITED(status) && WEXITSTATUS(status) == EX_CONFIG &&
         !w->worker.store_was_up)
         stop(w, "the worker says that the configuration is wrong", EX_CONFIG, now);
@@ -181,6 +185,18 @@ static void stop_redis(struct warden *w, int64_t now)
     child_stop(&w->redis.child, "the worker has stopped", now);
 }
 
+/* How long the warden still waits for the children that end sessions. They end by themselves,
+ * but not where it is process 1 of a container. */
+static int64_t session_end_wait_ms(const struct warden *w, int64_t now)
+{
+    int64_t left_ms = w->stop_mono_ms + w->conf->node.stop_timeout_ms - now;
+
+    if (w->phase != WARDEN_STOP_REDIS || w->redis.child.state != CHILD_IDLE ||
+        !session_end_is_under_way(&w->session_end))
+        return -1; /* it waits for something else, or for nothing */
+    return w->is_hurried || left_ms < 0 ? 0 : left_ms;
+}
+
 static void advance(struct warden *w, int64_t now)
 {
     if (w->phase == WARDEN_RUN && w->worker.child.state == CHILD_IDLE &&
@@ -192,7 +208,7 @@ static void advance(struct warden *w, int64_t now)
         stop_redis(w, now);
     }
     if (w->phase == WARDEN_STOP_REDIS && w->redis.child.state == CHILD_IDLE &&
-        !w->session_end.pid)
+        session_end_wait_ms(w, now) <= 0)
         w->phase = WARDEN_DONE;
 }
 
@@ -207,8 +223,9 @@ static int64_t stall_max_ms(const struct warden *w)
 static int64_t tick(struct warden *w, int64_t now)
 {
     advance(w, now);
-    return sooner(stall_max_ms(w), sooner(child_tick(&w->worker.child, now),
-                                          embedded_redis_tick(&w->redis, now)));
+    return sooner(
+        sooner(stall_max_ms(w), session_end_wait_ms(w, now)),
+        sooner(child_tick(&w->worker.child, now), embedded_redis_tick(&w->redis, now)));
 }
 
 /* Sleeps, then learns what happened: all of it, before anything is decided by the time. */

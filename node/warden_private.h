@@ -26,6 +26,7 @@ struct warden {
     bool has_redis;
     enum warden_phase phase;
     int64_t stop_mono_ms; /* when the phase left RUN */
+    bool is_hurried;      /* by a second signal */
     int exit_code;
 };
 

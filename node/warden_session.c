@@ -12,13 +12,34 @@
 
 #include "base/log.h"
 
+static struct session_ending *find(struct session_end *e, pid_t pid)
+{
+    for (unsigned i = 0; i < SESSION_ENDINGS; i++)
+        if (e->endings[i].pid == pid)
+            return &e->endings[i];
+    return NULL;
+}
+
+bool session_end_is_under_way(const struct session_end *e)
+{
+    for (unsigned i = 0; i < SESSION_ENDINGS; i++)
+        if (e->endings[i].pid)
+            return true;
+    return false;
+}
+
 void session_end_start(struct session_end *e, const struct coord_credentials *whose,
                        int64_t now_mono_ms)
 {
+    struct session_ending *ending = find(e, 0);
     pid_t pid;
 
     if (!whose->session)
         return;
+    if (!ending) {
+        LOG_WARN("warden", "too many sessions to end at once: one runs into its timeout");
+        return;
+    }
     pid = fork();
     if (pid == 0) {
         e->close_all(e->arg);
@@ -28,18 +49,19 @@ void session_end_start(struct session_end *e, const struct coord_credentials *wh
         LOG_ERROR("warden", "cannot end the worker's session: %s", strerror(errno));
         return;
     }
-    e->pid = pid;
-    e->since_mono_ms = now_mono_ms;
+    *ending = (struct session_ending){.pid = pid, .since_mono_ms = now_mono_ms};
 }
 
 bool session_end_exited(struct session_end *e, pid_t pid, int status, int64_t now_mono_ms)
 {
-    if (pid != e->pid)
+    struct session_ending *ending = find(e, pid);
+
+    if (!ending)
         return false;
-    e->pid = 0;
+    ending->pid = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
         LOG_INFO("warden", "the worker's session is over, %" PRId64 " ms after its end",
-                 now_mono_ms - e->since_mono_ms);
+                 now_mono_ms - ending->since_mono_ms);
     else
         LOG_WARN("warden", "the worker's session could not be ended: it runs into its timeout");
     return true;

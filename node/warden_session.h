@@ -15,6 +15,8 @@
 
 #include "ha/coordinator.h"
 
+#define SESSION_ENDINGS 4 /* children at the same time; more are not started */
+
 struct session_end {
     const char *servers; /* "host:port,..."; borrowed */
     int64_t patience_ms; /* the session's timeout */
@@ -25,16 +27,21 @@ struct session_end {
     void (*close_all)(void *arg);
     void *arg;
 
-    pid_t pid; /* the newest child that is at it, 0: none */
-    int64_t since_mono_ms;
+    struct session_ending { /* a child that is at it */
+        pid_t pid;          /* 0: none */
+        int64_t since_mono_ms;
+    } endings[SESSION_ENDINGS];
 };
 
-/* Starts. Harmless when `whose` is no session. */
+/* Starts a child. Harmless when `whose` is no session. */
 void session_end_start(struct session_end *e, const struct coord_credentials *whose,
                        int64_t now_mono_ms);
 
 /* waitpid() has returned `pid`: was it e's child? Says how long it took. */
 bool session_end_exited(struct session_end *e, pid_t pid, int status, int64_t now_mono_ms);
+
+/* Is any child still at it? */
+bool session_end_is_under_way(const struct session_end *e);
 
 /* Adds to `<dir>/ha.journal` that the worker of `node` has died. It cannot say so itself, and
  * whoever judges leases must know it before the session is ended. */

@@ -75,16 +75,36 @@ static void a_child_ends_it_with_all_of_the_wardens_closed(void **state)
 
     warden_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     session_end_start(&e, &some_session, 100);
-    pid = e.pid;
+    pid = e.endings[0].pid;
     assert_true(pid > 0);
     status = wait_for(pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
     assert_true(is_open(warden_fd));
     assert_false(session_end_exited(&e, pid + 1, status, 105));
-    assert_int_equal(e.pid, pid);
+    assert_int_equal(e.endings[0].pid, pid);
     assert_true(session_end_exited(&e, pid, status, 105));
-    assert_int_equal(e.pid, 0);
+    assert_int_equal(e.endings[0].pid, 0);
     assert_false(session_end_exited(&e, pid, status, 105));
+    close(warden_fd);
+}
+
+static void several_at_once_are_all_known(void **state)
+{
+    struct session_end e = fake_end();
+    pid_t pids[SESSION_ENDINGS];
+
+    warden_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    for (unsigned i = 0; i < SESSION_ENDINGS; i++) {
+        session_end_start(&e, &some_session, 100);
+        pids[i] = e.endings[i].pid;
+    }
+    session_end_start(&e, &some_session, 100); /* one too many: none is started */
+    for (unsigned i = 0; i < SESSION_ENDINGS; i++) {
+        assert_true(session_end_is_under_way(&e));
+        assert_true(session_end_exited(&e, pids[i], wait_for(pids[i]), 105));
+    }
+    assert_false(session_end_is_under_way(&e));
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     close(warden_fd);
 }
 
@@ -94,7 +114,7 @@ static void without_a_session_nothing_is_started(void **state)
     struct coord_credentials none = {0};
 
     session_end_start(&e, &none, 100);
-    assert_int_equal(e.pid, 0);
+    assert_int_equal(e.endings[0].pid, 0);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
 }
@@ -213,7 +233,7 @@ static void the_znode_of_a_killed_worker_goes_at_once(void **state)
         ;
     print_message("the znode of a killed worker was gone after %" PRId64 " us\n",
                   clock_mono_us() - start_us);
-    status = wait_for(e.pid);
+    status = wait_for(e.endings[0].pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
     coordinator_close(other);
     zk_coordinator_free(other);
@@ -242,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_death_is_a_line_in_the_journal),
         cmocka_unit_test_setup_teardown(the_znode_of_a_killed_worker_goes_at_once, setup,
                                         teardown),
+        cmocka_unit_test(several_at_once_are_all_known),
         cmocka_unit_test(without_a_session_nothing_is_started),
     };
 
