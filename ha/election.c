@@ -42,7 +42,6 @@ static void take_lead(struct election *e, uint64_t epoch, int32_t epoch_version,
                        .epoch_version = epoch_version,
                        .is_forced = by_force,
                        .done_wish = e->done_wish,
-                       .since_boot_ms = now,
                        .from_boot_ms = now};
     snprintf(l->token.ensemble, sizeof(l->token.ensemble), "%s", e->view->ensemble);
     l->token.epoch = epoch;

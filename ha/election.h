@@ -5,10 +5,11 @@
  * znode created; and the versions of `members` and `control` unchanged, so that nobody who is
  * no member any more is elected, and nobody who does not know of a failover by force. One wins.
  *
- *     NONE --attempt--> TRYING --answer--> NONE (won: the lead is ours; lost: somebody else
- * was)
+ *     NONE --attempt--> TRYING --answer--> NONE
  *                         |
  *                         +--connection lost--> UNSURE --`leader` read again--> NONE
+ *
+ * Won: the lead is ours. Lost: something has changed, or somebody else was faster.
  *
  * Whether the lead is ours is in the end not the attempt's to say: it is when the znode
  * `leader` belongs to the *current* session, whatever its data say, and whichever attempt made
@@ -50,7 +51,9 @@ struct election {
 void election_init(struct election *e, struct site *s, struct view *v, struct membership *m,
                    struct lead *lead);
 void election_fini(struct election *e);
-void election_begin(struct election *e); /* another session */
+
+/* Another session: what the old one had is gone. */
+void election_begin(struct election *e);
 
 /* All items of the view but the history must be fresh. The epoch will be above `above`. */
 void election_try(struct election *e, uint64_t above, bool by_force);

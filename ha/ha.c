@@ -8,6 +8,8 @@
 
 #include "ha/ha_state.h"
 
+#define HA_GIVING_MAX_MS 1000 /* for the give-away to be answered, when it stops */
+
 int64_t ha_t(const struct ha *ha)
 {
     return ha->options.session_ms;
@@ -262,7 +264,8 @@ void ha_start(struct ha *ha)
 void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg)
 {
     ha->is_stopping = true;
-    ha->stop_by_boot_ms = site_now(&ha->site) + ROLE_DRAINING_MAX_MS + ha_t(ha) / 4;
+    ha->stop_by_boot_ms = site_now(&ha->site) + ROLE_DRAINING_MAX_MS +
+                          (ha_t(ha) / 4 < HA_GIVING_MAX_MS ? ha_t(ha) / 4 : HA_GIVING_MAX_MS);
     ha->on_stopped = on_stopped;
     ha->on_stopped_arg = arg;
     site_wake(&ha->site);

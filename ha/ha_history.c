@@ -57,8 +57,10 @@ static void write_history(struct ha *ha)
 
 static void note_flapping(struct ha *ha)
 {
-    int64_t since = ha->options.now_wall_ms(ha->options.arg) - FLAP_WINDOW_MS;
-    unsigned changes = transitions_since(&ha->view.history, since);
+    int64_t wall = ha->options.now_wall_ms(ha->options.arg);
+    /* A clock that was once ahead has written of the future: that counts for little. */
+    unsigned changes =
+        transitions_between(&ha->view.history, wall - FLAP_WINDOW_MS, wall + FLAP_WINDOW_MS);
     bool is_flapping = ha->options.flap_max > 0 && changes > ha->options.flap_max;
 
     if (is_flapping && !ha->is_flapping)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ha/ha_fixture.h"
@@ -195,6 +196,33 @@ static void one_that_does_not_answer_is_deposed_and_its_lease_awaited(void **sta
     assert_int_equal(role_of(old), ROLE_STANDBY);
 }
 
+static void put_wish_by_force(void)
+{
+    char text[96];
+
+    snprintf(text, sizeof(text), "paused no\nwanted %s\nat 0\nforce yes\nby na\n",
+             nodes[next].name);
+    znode_put("/dueq/main/control", text);
+}
+
+/* The time that a leader has to answer is that of each wish. */
+static void a_later_wish_by_force_gives_the_leader_its_time_again(void **state)
+{
+    const struct fake_znode *lead = fake_tree_find(&ensemble.tree, "/dueq/main/leader");
+
+    node_freeze(old, true);
+    put_wish_by_force();
+    run(T / 4);
+    fake_coordinator_link(&nodes[next].zk, FAKE_LINK_REFUSED);
+    fake_coordinator_cut(&nodes[next].zk, false);
+    run(T / 5);
+    put_wish_by_force();
+    fake_coordinator_link(&nodes[next].zk, FAKE_LINK_UP);
+    run(T / 4);
+    assert_ptr_equal(fake_tree_find(&ensemble.tree, "/dueq/main/leader"), lead);
+    await(leads_next, 2 * T);
+}
+
 static bool is_lease_new(void)
 {
     return status_of(old).lease_left_ms > T * 44 / 100;
@@ -278,15 +306,31 @@ static void a_wish_that_comes_after_the_end_is_answered(void **state)
     assert_int_equal(command(old, HA_FORGET, "b"), STATUS_SHUTTING_DOWN);
 }
 
-static void a_stop_ends_within_two_seconds_whatever_does_not_answer(void **state)
+static void a_stop_is_asked_of_one_that_is_cut_off(void)
 {
     nodes[old].drains = false;
     fake_coordinator_link(&nodes[old].zk, FAKE_LINK_MUTE);
     ha_stop(nodes[old].ha, on_stopped, &nodes[old]);
+}
+
+static void a_stop_ends_within_two_seconds_whatever_does_not_answer(void **state)
+{
+    a_stop_is_asked_of_one_that_is_cut_off();
     await(is_old_stopped, 2000);
     ha_stop(nodes[next].ha, on_stopped, &nodes[next]);
     run(200);
     assert_true(nodes[next].is_stopped);
+}
+
+static void a_stop_does_not_take_longer_where_sessions_are_long(void **state)
+{
+    world_setup(state);
+    nodes[0].options.session_ms = 60000;
+    node_start(0);
+    await(is_led, 120000);
+    old = 0;
+    a_stop_is_asked_of_one_that_is_cut_off();
+    await(is_old_stopped, 2100);
 }
 
 static void many_changes_are_called_flapping(void **state)
@@ -328,12 +372,14 @@ int main(void)
         ON_THREE(paused_a_switchover_still_works),
         ON_THREE(a_leader_that_answers_gives_the_lead_away_in_order),
         ON_THREE(one_that_does_not_answer_is_deposed_and_its_lease_awaited),
+        ON_THREE(a_later_wish_by_force_gives_the_leader_its_time_again),
         ON_NONE(who_follows_one_by_force_that_died_waits_too),
         ON_THREE(without_its_redis_it_gives_the_lead_to_one_that_has_it),
         ON_THREE(when_redis_is_away_for_all_the_leader_stays),
         ON_THREE(a_leader_that_stops_gives_the_lead_away),
         ON_THREE(a_wish_that_comes_after_the_end_is_answered),
         ON_THREE(a_stop_ends_within_two_seconds_whatever_does_not_answer),
+        ON_NONE(a_stop_does_not_take_longer_where_sessions_are_long),
         ON_NONE(many_changes_are_called_flapping),
     };
 

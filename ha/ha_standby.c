@@ -186,8 +186,12 @@ static void stand(struct ha *ha, int64_t now)
 /* The leader is asked first: it has T/3 to give the lead away in order. */
 static void stand_by_force(struct ha *ha, int64_t now)
 {
-    if (!ha->force_since_boot_ms)
+    int32_t version = ha->view.items[VIEW_CONTROL].version;
+
+    if (!ha->force_since_boot_ms || ha->force_version != version) {
         ha->force_since_boot_ms = now;
+        ha->force_version = version;
+    }
     site_wake_at(&ha->site, ha->force_since_boot_ms + ha_t(ha) / 3);
     if (now >= ha->force_since_boot_ms + ha_t(ha) / 3)
         election_try(&ha->election, ha_fence(ha, ha->view.ensemble), true);

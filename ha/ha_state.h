@@ -64,6 +64,7 @@ struct ha {
     /* Standing: since when it could; 0: it could not. */
     int64_t able_since_boot_ms;
     int64_t force_since_boot_ms; /* the wish to take the lead by force was seen */
+    int32_t force_version;       /* of `control`, that says it */
     enum role_reason draining_for;
     int64_t asked_boot_ms; /* the members, by a failsafe leader */
     bool has_won_told;     /* the lead it has, or had, is in the history */

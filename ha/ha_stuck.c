@@ -61,7 +61,8 @@ void ha_stuck_tick(struct ha *ha)
     if (!site_is_connected(&ha->site))
         return; /* nothing is known */
     if (path) {
-        wrong = "ZooKeeper does not let this node read it; check ha.auth, and its access list";
+        wrong = "ZooKeeper does not let this node read it; give all nodes the same ha.auth, or "
+                "mend its access list";
     } else if (ha->has_joined && (wrong = what_is_wrong(ha, &item))) {
         path = ha->view.items[item].path;
     } else {

@@ -18,7 +18,6 @@ struct lead {
     int32_t epoch_version; /* of the znode `epoch`: what every write of the leader checks */
     bool is_forced;
     int32_t done_wish; /* version of `control` whose wish this lead has carried out; -1: none */
-    int64_t since_boot_ms; /* when this was learned */
     /* Not to act before: the lease of one who was deposed by force may last until then. */
     int64_t from_boot_ms;
 };

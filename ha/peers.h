@@ -2,11 +2,11 @@
  *
  * Each node keeps a connection to each other one that it knows. It serves two ends only:
  *
- *   proof of death  the connection to a node ended and the next attempt was refused, or another
- *                   process (another incarnation) answers there: that process is dead, and its
- *                   session may be closed. A closed connection proves nothing, nor does
- * silence. failsafe        while ZooKeeper is away a leader asks all members whether it may go
- * on.
+ *   proof of death: the connection to a node ended and the next attempt was refused, or another
+ *     process (another incarnation) answers there: that process is dead, and its session may be
+ *     closed. A closed connection proves nothing, nor does silence;
+ *
+ *   failsafe: while ZooKeeper is away a leader asks all members whether it may go on.
  *
  * Nothing here decides anything; all facts go to ha.c.
  */

@@ -87,6 +87,7 @@ struct sim_note {
     struct sim_entry *entry;
     struct token token;
     uint64_t seq;
+    int64_t session_ms;
     struct fake_wire *back; /* where the answer goes */
     unsigned bucket;
     bool is_look; /* a look, a move, or the answer to one */

@@ -110,7 +110,8 @@ static void on_letter(struct fake_wire *w, struct fake_message *m)
     struct sim_note *n = sim_note_of(m);
     struct sim_peers *p = CONTAINER_OF(w - n->from, struct sim_peers, inbox[0]);
     struct sim_peer *peer = &p->others[n->from];
-    const struct peer_question question = {.token = n->token, .seq = n->seq};
+    const struct peer_question question = {
+        .token = n->token, .seq = n->seq, .session_ms = n->session_ms};
     const char *name = sim_nodes[n->from].name;
     struct sim_note *promise;
 
@@ -181,6 +182,7 @@ static void ask(struct peers *base, const struct peer_question *question)
         n = sim_note_new(SIM_QUESTION, p->node);
         n->token = question->token;
         n->seq = question->seq;
+        n->session_ms = question->session_ms;
         post(p, i, n);
     }
 }

@@ -75,11 +75,13 @@ bool transitions_has(const struct transitions *t, uint64_t epoch)
     return false;
 }
 
-unsigned transitions_since(const struct transitions *t, int64_t wall_ms)
+unsigned transitions_between(const struct transitions *t, int64_t from_wall_ms,
+                             int64_t to_wall_ms)
 {
     unsigned count = 0;
 
     for (unsigned i = 0; i < t->count; i++)
-        count += t->changes[i].at_wall_ms >= wall_ms;
+        count +=
+            t->changes[i].at_wall_ms >= from_wall_ms && t->changes[i].at_wall_ms <= to_wall_ms;
     return count;
 }

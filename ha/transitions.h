@@ -20,7 +20,8 @@ void transitions_print(const struct transitions *t, struct buf *text);
 void transitions_add(struct transitions *t, const struct ha_transition *change);
 bool transitions_has(const struct transitions *t, uint64_t epoch);
 
-/* How many since then. */
-unsigned transitions_since(const struct transitions *t, int64_t wall_ms);
+/* How many from then until then, both included. */
+unsigned transitions_between(const struct transitions *t, int64_t from_wall_ms,
+                             int64_t to_wall_ms);
 
 #endif

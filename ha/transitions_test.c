@@ -46,7 +46,8 @@ static void keeps_the_newest_hundred(void **state)
     assert_int_equal(all.changes[99].epoch, 249);
     assert_true(transitions_has(&all, 200));
     assert_false(transitions_has(&all, 149));
-    assert_int_equal(transitions_since(&all, 240), 10);
+    assert_int_equal(transitions_between(&all, 240, 1000), 10);
+    assert_int_equal(transitions_between(&all, 200, 239), 40);
 }
 
 int main(void)

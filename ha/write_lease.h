@@ -5,18 +5,17 @@
  * write that a follower forwards does not prolong the session, so a session can end soon after
  * one. Only an older request, whose touch of the session is known to have arrived, bounds that:
  *
- *     u sent ... acked -- T/4 or more --> w1 sent ... acked -- T/12 or more --> w2 sent ...
- * acked
+ *     u sent, acked  -- T/4 or more -->  w1 sent, acked  -- T/12 or more -->  w2 sent, acked
  *
  *     until = min(w2 + 2T/3, u + 0.95 T)
  *
  *     T       the session timeout that the servers granted
  *     w2      when the newest acknowledged quorum write under this lead's epoch was sent; the
  *             election itself is the first
- *     w1      the newest quorum write that was acknowledged T/12 or more before that: a
- * follower tells of its touches on the same stream on which it forwards, so w2 proves that
- *             those before w1 have arrived; and a ZooKeeper leader that was frozen between them
- *             has looked for sessions that ended
+ *     w1      the newest quorum write that was acknowledged T/12 or more before that. A
+ *             follower tells of its touches on the stream on which it forwards, so w2 proves
+ *             that those before w1 have arrived; and a ZooKeeper leader that was frozen between
+ *             them has looked for sessions that ended
  *     u       when the newest request of any kind was sent that was acknowledged T/4 or more
  *             before w1 was sent: followers tell of their touches every half tick
  *
