@@ -12,7 +12,7 @@ struct check_rule {
     const char *keys[CHECK_KEYS_MAX];
 };
 
-void check_rules(struct conf_draft *d, const struct check_rule *rules, size_t count);
+void check_rules(struct conf_draft *d, const struct check_rule *these, size_t count);
 
 void check_complain(struct conf_draft *d, const char *path, const char *message);
 

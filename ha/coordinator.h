@@ -68,6 +68,10 @@ enum coord_session {
         COORD_SESSION_COUNT
 };
 
+/* Session timeouts that dueq can be set to. */
+#define COORD_TIMEOUT_MIN_MS 1000
+#define COORD_TIMEOUT_MAX_MS 60000
+
 #define COORD_PASSWORD_BYTES 16
 #define COORD_CHANGES_MAX    8
 #define COORD_DATA_MAX       (64 * 1024) /* bytes of a znode */

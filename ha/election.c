@@ -15,6 +15,11 @@ static void read_all_again(struct election *e)
         view_refresh(e->view, checked[i]);
 }
 
+static void retry_later(struct election *e)
+{
+    e->retry_boot_ms = site_now(e->site) + site_session_ms(e->site) / 6;
+}
+
 /* ---- the lead ---- */
 
 void election_drop_lead(struct election *e)
@@ -89,7 +94,7 @@ static void on_answer(struct ask *ask)
         if (ask->call.status == COORD_ERROR || ask->call.status == COORD_DENIED) {
             LOG_ERROR("ha", "ZooKeeper refused the election: %s",
                       coord_status_word(ask->call.status));
-            e->retry_boot_ms = site_now(e->site) + site_session_ms(e->site) / 6;
+            retry_later(e);
         }
     }
 }
@@ -139,7 +144,7 @@ void election_try(struct election *e, uint64_t above, bool by_force)
     add(e, COORD_CREATE_EPHEMERAL, VIEW_LEADER)->data = buf_bytes(&e->leader_text);
     add(e, COORD_CHECK, VIEW_CONTROL);
     if (v->member_count == 0) {
-        membership_propose(e->membership, &e->members_text);
+        membership_propose(e->membership, view_longest_session_ms(v), &e->members_text);
         add(e, COORD_SET, VIEW_MEMBERS)->data = buf_bytes(&e->members_text);
     } else {
         add(e, COORD_CHECK, VIEW_MEMBERS);
@@ -149,14 +154,24 @@ void election_try(struct election *e, uint64_t above, bool by_force)
 
 /* ---- giving away ---- */
 
+void election_lead_is_proven(struct election *e)
+{
+    e->lead->is_doubtful = false;
+}
+
 static void on_given(struct ask *ask)
 {
     struct election *e = CONTAINER_OF(ask, struct election, giving);
 
-    if (ask->call.status == COORD_OK && ask->session == e->site->session)
+    if (ask->session != e->site->session)
+        return;
+    if (ask->call.status == COORD_OK) {
         election_drop_lead(e);
-    else
-        read_all_again(e); /* not ours any more, or not known: the tick sees it */
+        return;
+    }
+    read_all_again(e); /* not ours any more, or not known: the tick sees it */
+    if (ask->call.status == COORD_ERROR || ask->call.status == COORD_DENIED)
+        retry_later(e);
 }
 
 void election_give_away(struct election *e)
@@ -164,7 +179,12 @@ void election_give_away(struct election *e)
     /* What was refused, or not answered, is read back first: it may be another's by now. */
     if (e->giving.is_in_flight || !e->lead->is_mine || !view_is_fresh(e->view, VIEW_LEADER))
         return;
+    if (site_now(e->site) < e->retry_boot_ms) {
+        site_wake_at(e->site, e->retry_boot_ms);
+        return;
+    }
     e->has_given_away = true;
+    e->lead->is_doubtful = true;
     e->give[0] = (struct coord_change){.kind = COORD_CHECK,
                                        .path = e->view->items[VIEW_EPOCH].path,
                                        .version = e->lead->epoch_version};

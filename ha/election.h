@@ -62,6 +62,10 @@ void election_tick(struct election *e, int64_t now_boot_ms);
  * lead is gone. Acting has ended before. */
 void election_give_away(struct election *e);
 
+/* A write that was sent after all give-aways had ended has checked that `leader` is there,
+ * under this lead's epoch: it was not given away. */
+void election_lead_is_proven(struct election *e);
+
 /* The lead is not ours, or counts no more. */
 void election_drop_lead(struct election *e);
 

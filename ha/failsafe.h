@@ -8,8 +8,9 @@
  *     until = min over members(when the newest question that it promised was sent) + 2T/3
  *
  * One member that is silent, or refuses, ends it. It begins while the write lease still holds,
- * and when it ran out it is over: then only ZooKeeper can make a leader. A node does not know
- * what it promised before its start, so it begins with an open promise.
+ * and when it ran out it is over: then only ZooKeeper can make a leader. T is the leader's: the
+ * question says it, and `members`, for those who start. A node does not know what it promised
+ * before its start, so it begins with an open promise.
  *
  * That leader and member are two halves, in each node, is what the two structs say.
  */

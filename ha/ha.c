@@ -28,8 +28,8 @@ int64_t ha_until(const struct ha *ha)
 
 bool ha_may_act(const struct ha *ha)
 {
-    return ha->role.state == ROLE_LEADER && ha->lead.is_mine && !ha->is_fenced &&
-           site_now(&ha->site) < ha_until(ha);
+    return ha->role.state == ROLE_LEADER && ha->lead.is_mine && !ha->lead.is_doubtful &&
+           !ha->is_fenced && site_now(&ha->site) < ha_until(ha);
 }
 
 static void on_role(struct role *role, enum role_state before)
@@ -48,6 +48,7 @@ void ha_enter(struct ha *ha, enum role_state to, enum role_reason why)
     if (to != ROLE_LEADER && to != ROLE_DRAINING)
         failsafe_end(&ha->failsafe);
     if (to == ROLE_LEADER) {
+        ha->lead.is_taken_up = true;
         ha->role.token = ha->lead.token;
         ha_history_note_lead(ha, why, now);
     }
@@ -123,7 +124,8 @@ static void on_tick(struct timer *timer)
         role_tick(ha, now);
         heartbeat_tick(&ha->heartbeat, now);
         ha_alone_tick(ha, now);
-        ha_commands_tick(ha);
+        ha_stuck_tick(ha);
+        ha_commands_tick(ha, now);
         ha_history_tick(ha, now);
         view_tick(&ha->view, now);
         ha_peers_tick(ha);
@@ -152,8 +154,17 @@ void ha_drained(struct ha *ha)
     site_wake(&ha->site);
 }
 
+/* Of its own token, or a lower one: a script of an older lead came late. */
+static bool is_above_ones_own(const struct ha *ha, const struct token *seen)
+{
+    return !ha->lead.is_mine || strcmp(seen->ensemble, ha->lead.token.ensemble) != 0 ||
+           seen->epoch > ha->lead.token.epoch;
+}
+
 void ha_fenced(struct ha *ha, const struct token *seen)
 {
+    if (!is_above_ones_own(ha, seen))
+        return;
     ha->is_fenced = true;
     ha->fenced_by = *seen;
     ha->fenced_count++;
@@ -237,15 +248,13 @@ void ha_free(struct ha *ha)
     free(ha);
 }
 
-/* What it promised before its start it does not know: it begins as if it had. */
 void ha_start(struct ha *ha)
 {
     int64_t now = site_now(&ha->site);
 
     ha->role.since_boot_ms = now;
     ha->store_since_boot_ms = now;
-    if (ha->options.on_loss == HA_FAILSAFE)
-        failsafe_promise(&ha->promise, now, ha_t(ha));
+    ha->started_boot_ms = now;
     coordinator_open(ha->site.coordinator);
     site_wake(&ha->site);
 }

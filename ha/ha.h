@@ -10,6 +10,7 @@
  *   ha_session.c     sessions that begin, go on and end; set-ups that are refused
  *   ha_alone.c       without ZooKeeper: asking the members, and promising
  *   ha_command.c     operators' wishes taken down
+ *   ha_stuck.c       why nobody can lead, for people
  *   ha_history.c     the last hundred changes, and for how long there was no leader
  *   ha_status.c      all that for people
  *   view.c         facts: the znodes as last read, and read again when they change
@@ -136,7 +137,8 @@ struct ha_command {
     void (*on_done)(struct ha_command *command);
 
     /* OK: the cluster has taken the wish down, and the nodes will carry it out. NOT_FOUND: no
-     * such node; WRONG_STATE with `why`: it cannot be done now; UNAVAILABLE, UNKNOWN. */
+     * such node; WRONG_STATE with `why`: it cannot be done now; UNAVAILABLE (also when what
+     * must be known could not be read within T), UNKNOWN. */
     enum status status;
     char why[200];
 
@@ -146,7 +148,7 @@ struct ha_command {
     struct list link;
     struct ha *ha;
     struct buf text;
-    unsigned attempts;
+    int64_t until_boot_ms; /* what it needs to know is awaited */
 };
 
 void ha_command(struct ha *ha, struct ha_command *command);

@@ -17,11 +17,19 @@ static bool has_quorum(const struct ha *ha, int64_t now)
 
 static void ask_all(struct ha *ha, int64_t now)
 {
-    struct peer_question question = {.token = ha->role.token};
+    struct peer_question question = {.token = ha->role.token, .session_ms = ha_t(ha)};
 
     ha->asked_boot_ms = now;
     question.seq = failsafe_asked(&ha->failsafe, now);
     peers_ask(ha->peers, &question);
+}
+
+/* It has to know whom to ask, and that whoever starts anew learns for how long to wait. */
+static bool may_ask(const struct ha *ha)
+{
+    const struct view *v = &ha->view;
+
+    return membership_is_listed(&ha->membership) && v->members_timeout_ms >= ha_t(ha);
 }
 
 void ha_alone_tick(struct ha *ha, int64_t now)
@@ -33,6 +41,10 @@ void ha_alone_tick(struct ha *ha, int64_t now)
     if (has_quorum(ha, now)) {
         if (ha->failsafe.is_on)
             LOG_INFO("ha", "failsafe ends: ZooKeeper proves the lease again");
+        failsafe_end(&ha->failsafe);
+        return;
+    }
+    if (!may_ask(ha)) {
         failsafe_end(&ha->failsafe);
         return;
     }
@@ -54,6 +66,7 @@ void ha_alone_tick(struct ha *ha, int64_t now)
 bool ha_answer_question(struct ha *ha, const struct peer_question *question)
 {
     const struct token *t = &question->token;
+    int64_t session_ms = view_longest_session_ms(&ha->view);
 
     if (ha->options.on_loss != HA_FAILSAFE || site_is_connected(&ha->site) ||
         ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING || ha->lead.is_mine ||
@@ -63,7 +76,9 @@ bool ha_answer_question(struct ha *ha, const struct peer_question *question)
         (strcmp(t->ensemble, ha->view.ensemble) != 0 || t->epoch < ha->view.epoch ||
          t->epoch < ha->role.token.epoch || t->epoch < ha_fence(ha, t->ensemble)))
         return false;
-    failsafe_promise(&ha->promise, site_now(&ha->site), view_longest_session_ms(&ha->view));
+    if (question->session_ms > session_ms)
+        session_ms = question->session_ms;
+    failsafe_promise(&ha->promise, site_now(&ha->site), session_ms);
     return true;
 }
 

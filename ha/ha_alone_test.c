@@ -26,16 +26,6 @@ static int setup(void **state)
     return 0;
 }
 
-/* The servers close the connections when they lose the quorum. */
-static void lose_the_quorum(void)
-{
-    fake_ensemble_set_quorum(&ensemble, false);
-    for (unsigned i = 0; i < NODES; i++) {
-        if (nodes[i].is_alive)
-            fake_coordinator_cut(&nodes[i].zk, false);
-    }
-}
-
 static void the_leader_goes_on_and_is_the_same_afterwards(void **state)
 {
     lose_the_quorum();
@@ -103,17 +93,119 @@ static void a_member_that_restarts_does_not_forget(void **state)
         }
     }
     fake_ensemble_set_quorum(&ensemble, true);
-    for (unsigned i = 0; i < NODES; i++) {
-        struct fake_session *s;
-
-        while (ensemble.sessions.next != &ensemble.sessions) {
-            s = CONTAINER_OF(ensemble.sessions.next, struct fake_session, link);
-            fake_ensemble_expire(&ensemble, s->who.session);
-        }
-    }
+    expire_all();
     await(is_not_led, T);
     await(is_led, 2 * T);
     assert_int_not_equal(leader(), old);
+}
+
+/* Members that count in a shorter T, as in a change from node to node. */
+static void setup_long_then_restart_the_others_short(void **state)
+{
+    world_teardown(state);
+    world_setup(state);
+    for (unsigned i = 0; i < NODES; i++) {
+        nodes[i].options.on_loss = HA_FAILSAFE;
+        nodes[i].options.session_ms = 5 * T;
+        node_start(i);
+    }
+    await(is_led, 20 * T);
+    run(10 * T);
+    old = (unsigned)leader();
+    lose_the_quorum();
+    run(3 * T);
+    assert_int_equal(leader(), old);
+    for (unsigned i = 0; i < NODES; i++) {
+        nodes[i].options.session_ms = i == old ? 5 * T : T;
+        if (i != old) {
+            node_kill(i);
+            node_start(i);
+        }
+    }
+}
+
+static void zookeeper_is_back_for_all_but_the_leader(void)
+{
+    fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
+    find_the_quorum();
+    expire_all();
+    await(is_not_led, 5 * T);
+    await(is_led, 10 * T);
+    assert_int_not_equal(leader(), (int)old);
+}
+
+static void a_promise_lasts_as_long_as_the_asker_counts(void **state)
+{
+    setup_long_then_restart_the_others_short(state);
+    run(4 * T);
+    assert_true(status_of(old).is_failsafe);
+    zookeeper_is_back_for_all_but_the_leader();
+}
+
+/* Whom it has promised what it has forgotten; `members` says it. */
+static void who_restarts_waits_as_long_as_the_leader_counts(void **state)
+{
+    setup_long_then_restart_the_others_short(state);
+    zookeeper_is_back_for_all_but_the_leader();
+    run(T);
+    for (unsigned i = 0; i < NODES; i++) /* the next leader counts in T */
+        if (i != (unsigned)leader())
+            node_kill(i);
+    old = (unsigned)leader();
+    other = (old + 1) % NODES;
+    run(T);
+    node_kill(old);
+    expire_all();
+    node_start(other);
+    assert_in_range(await(is_led, 3 * T), T * 2 / 3, T + 200);
+}
+
+static void a_member_that_restarts_without_failsafe_does_not_forget_either(void **state)
+{
+    lose_the_quorum();
+    run(3 * T);
+    assert_int_equal(leader(), old);
+    for (unsigned i = 0; i < NODES; i++) {
+        nodes[i].options.on_loss = HA_STOP;
+        if (i != old) {
+            node_kill(i);
+            node_start(i);
+        }
+    }
+    zookeeper_is_back_for_all_but_the_leader();
+}
+
+/* With a list that does not name it a leader is not alone: others may stand unseen. */
+static void a_list_that_is_damaged_is_no_list_of_nobody(void **state)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        if (i != old)
+            node_kill(i);
+    }
+    run(2 * T);
+    ensemble.delay_ms = 20;
+    znode_put("/dueq/main/members", "damaged\n");
+    run(70); /* it has read that, and mends it */
+    fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
+    fake_coordinator_cut(&nodes[old].zk, false);
+    ensemble.delay_ms = 1;
+    await(is_not_led, T);
+    node_start(other);
+    await(is_led, 3 * T);
+    assert_int_equal(leader(), other);
+}
+
+static void the_only_member_goes_on_alone(void **state)
+{
+    world_teardown(state);
+    world_setup(state);
+    nodes[0].options.on_loss = HA_FAILSAFE;
+    node_start(0);
+    await(is_led, 2 * T);
+    run(T);
+    lose_the_quorum();
+    run(10 * T);
+    assert_int_equal(leader(), 0);
 }
 
 static void nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads(void **state)
@@ -130,9 +222,56 @@ static void nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads(void *
     q.token.epoch += 2;
     p = &nodes[old].peers;
     assert_false(p->on_question(p, "nx", &q)); /* it leads */
+    nodes[other].is_silent = true;
+    await(is_not_led, T);
+    assert_int_equal(role_of(old), ROLE_OFFLINE);
+    assert_false(p->on_question(p, "nx", &q)); /* it owns the lead, for all it knows */
     memset(q.token.ensemble, 'e', TOKEN_ENSEMBLE_LEN);
     p = &nodes[other].peers;
     assert_false(p->on_question(p, "nx", &q));
+}
+
+/* The attempt may have been the one that won. */
+static void nobody_promises_while_its_own_attempt_is_not_answered(void **state)
+{
+    struct peer_question q = {.token = status_of(old).role->token, .seq = 1};
+    struct peers *p = &nodes[other].peers;
+    int64_t session = nodes[old].told.session;
+
+    node_kill((other + 1) % NODES);
+    node_kill(old);
+    ensemble.delay_ms = 20;
+    fake_ensemble_expire(&ensemble, session);
+    run(70);
+    fake_coordinator_link(&nodes[other].zk, FAKE_LINK_REFUSED);
+    fake_coordinator_cut(&nodes[other].zk, true);
+    run(10);
+    assert_true(znode_exists("/dueq/main/leader"));
+    assert_false(p->on_question(p, "nx", &q));
+    fake_coordinator_link(&nodes[other].zk, FAKE_LINK_UP);
+    await(is_led, T);
+}
+
+/* However it came to that: who has promised gives the lead away. */
+static void who_finds_itself_elected_looks_at_its_promise(void **state)
+{
+    struct coord_change lead = {.kind = COORD_CREATE_EPHEMERAL,
+                                .path = "/dueq/main/leader",
+                                .data = BYTES("epoch 2\n")};
+    unsigned failed;
+
+    lose_the_quorum();
+    run(3 * T);
+    fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
+    find_the_quorum();
+    fake_ensemble_expire(&ensemble, nodes[old].told.session);
+    znode_put("/dueq/main/epoch", "epoch 2\n");
+    assert_int_equal(
+        fake_tree_write(&ensemble.tree, &lead, 1, nodes[other].told.session, &failed),
+        COORD_OK);
+    while (leader() == (int)old)
+        run(1); /* no two act */
+    await(is_led, 2 * T);
 }
 
 static void with_stop_nobody_promises_and_the_leader_stops(void **state)
@@ -228,7 +367,14 @@ int main(void)
         ON_THREE(a_member_with_a_quorum_of_its_own_does_not_promise),
         ON_THREE(a_member_does_not_stand_before_its_promise_is_over),
         ON_THREE(a_member_that_restarts_does_not_forget),
+        ON_THREE(a_promise_lasts_as_long_as_the_asker_counts),
+        ON_THREE(who_restarts_waits_as_long_as_the_leader_counts),
+        ON_THREE(a_member_that_restarts_without_failsafe_does_not_forget_either),
+        ON_THREE(a_list_that_is_damaged_is_no_list_of_nobody),
+        ON_THREE(the_only_member_goes_on_alone),
         ON_THREE(nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads),
+        ON_THREE(nobody_promises_while_its_own_attempt_is_not_answered),
+        ON_THREE(who_finds_itself_elected_looks_at_its_promise),
         ON_THREE(with_stop_nobody_promises_and_the_leader_stops),
         ON_NONE(a_session_timeout_that_is_not_granted_is_refused_with_what_was),
         ON_NONE(credentials_that_are_denied_are_refused),

@@ -8,9 +8,6 @@
 #include "ha/ha_state.h"
 #include "ha/record.h"
 
-/* The leader writes to the same znodes. */
-#define ATTEMPTS_MAX 5
-
 static void end(struct ha_command *c, enum status status)
 {
     buf_fini(&c->text);
@@ -54,7 +51,10 @@ static enum status check_target(struct ha_command *c, const char *name)
     if (!n->node.store_up)
         return refuse(c, STATUS_WRONG_STATE, "the Redis of %s does not answer", name);
     if (!view_is_member(&ha->view, name))
-        return refuse(c, STATUS_WRONG_STATE, "%s is no member yet; a leader must add it", name);
+        return refuse(c, STATUS_WRONG_STATE,
+                      "%s is no member yet: a leader adds it; forget members that are gone for "
+                      "good",
+                      name);
     return STATUS_OK;
 }
 
@@ -132,7 +132,6 @@ static void on_done(struct coord_call *call)
 static void write_changes(struct ha_command *c, unsigned count)
 {
     list_init(&c->link);
-    c->attempts++;
     c->call =
         (struct coord_call){.changes = c->changes, .change_count = count, .on_done = on_done};
     c->ha->site.in_flight++;
@@ -175,9 +174,9 @@ static enum status begin_forget(struct ha_command *c)
         return refuse(c, STATUS_NOT_FOUND, "%s is no member", c->to);
     if (n && n->node.is_here)
         return refuse(c, STATUS_WRONG_STATE, "%s is here; stop it first", c->to);
-    if (v->member_count == 1)
-        return refuse(c, STATUS_WRONG_STATE, "%s is the last member", c->to);
     buf_clear(&c->text);
+    if (v->members_timeout_ms)
+        record_add_number(&c->text, "timeout_ms", v->members_timeout_ms);
     for (unsigned i = 0; i < v->member_count; i++) {
         if (strcmp(v->members[i], c->to) != 0)
             record_add(&c->text, "member", v->members[i]);
@@ -203,7 +202,7 @@ void ha_command(struct ha *ha, struct ha_command *c)
 {
     c->ha = ha;
     c->why[0] = '\0';
-    c->attempts = 0;
+    c->until_boot_ms = site_now(&ha->site) + ha_t(ha);
     buf_init(&c->text);
     list_append(&ha->commands, &c->link);
     site_wake(&ha->site);
@@ -226,8 +225,24 @@ static void end_all(struct ha *ha, enum status status, const char *why)
     }
 }
 
+static void end_late(struct ha *ha, int64_t now)
+{
+    struct list *link;
+
+    while ((link = list_first(&ha->commands))) {
+        struct ha_command *c = CONTAINER_OF(link, struct ha_command, link);
+
+        if (now < c->until_boot_ms) {
+            site_wake_at(&ha->site, c->until_boot_ms);
+            return;
+        }
+        list_remove(link);
+        end(c, refuse(c, STATUS_UNAVAILABLE, "the state of the cluster could not be read"));
+    }
+}
+
 /* What is being read is awaited: that takes a moment, or the connection. */
-void ha_commands_tick(struct ha *ha)
+void ha_commands_tick(struct ha *ha, int64_t now)
 {
     struct list *link;
 
@@ -237,6 +252,7 @@ void ha_commands_tick(struct ha *ha)
     }
     while (is_view_fresh(ha) && (link = list_pop(&ha->commands)))
         begin(CONTAINER_OF(link, struct ha_command, link));
+    end_late(ha, now);
 }
 
 void ha_commands_end(struct ha *ha)

@@ -142,6 +142,37 @@ static void an_answer_that_was_lost_elects_one_in_the_end(void **state)
     three_nodes_setup(state);
 }
 
+/* What is changed while an attempt is on its way was not known to who stands: it fails. */
+static void the_world_changes_under_an_attempt(const char *path, const char *text)
+{
+    int64_t session;
+
+    old = leader();
+    session = nodes[old].told.session;
+    node_kill((unsigned)old);
+    ensemble.delay_ms = 20;
+    fake_ensemble_expire(&ensemble, session);
+    run(70); /* word of it, a read and its answer: the attempt is on its way */
+    assert_true(is_not_led());
+    znode_put(path, text);
+    for (int64_t ms = 0; ms < 3 * T; ms++) {
+        run(1);
+        assert_true(is_not_led());
+    }
+    assert_false(znode_exists("/dueq/main/leader"));
+    assert_true(status_of((unsigned)(old + 1) % NODES).elections_lost > 0);
+}
+
+static void who_does_not_know_of_a_pause_is_not_elected(void **state)
+{
+    the_world_changes_under_an_attempt("/dueq/main/control", "paused yes\n");
+}
+
+static void who_is_no_member_any_more_is_not_elected(void **state)
+{
+    the_world_changes_under_an_attempt("/dueq/main/members", "timeout_ms 2000\nmember zz\n");
+}
+
 static void the_znode_of_ones_own_earlier_session_is_not_ones_own(void **state)
 {
     unsigned l = (unsigned)leader();
@@ -254,6 +285,8 @@ int main(void)
         ON_THREE(who_has_only_just_joined_lets_others_go_first),
         ON_THREE(a_death_of_a_session_that_owns_nothing_is_ignored),
         ON_NONE(an_answer_that_was_lost_elects_one_in_the_end),
+        ON_THREE(who_does_not_know_of_a_pause_is_not_elected),
+        ON_THREE(who_is_no_member_any_more_is_not_elected),
         ON_THREE(the_znode_of_ones_own_earlier_session_is_not_ones_own),
         ON_NONE(the_most_preferred_stands_first),
         ON_NONE(a_preferred_node_takes_over_after_the_tenure),

@@ -58,6 +58,20 @@ bool is_not_led(void);
 enum role_state role_of(unsigned i);
 struct ha_status status_of(unsigned i);
 
+/* By hand: sets a znode, or creates it; deletes it. */
+void znode_put(const char *path, const char *text);
+void znode_delete(const char *path);
+bool znode_exists(const char *path);
+
+/* The servers lose, or find, the quorum: they close all connections then. */
+void lose_the_quorum(void);
+void find_the_quorum(void);
+void expire_all(void); /* every session */
+
+/* From now on reads of paths in which `part` occurs, and writes whose first change does, end so
+ * at node `i`, whatever was done; NULL: no more. Of one node at a time, started before. */
+void calls_fail(unsigned i, const char *part, enum coord_status status);
+
 /* Sends a wish through node `i` and returns its end. */
 enum status command(unsigned i, enum ha_wish wish, const char *to);
 extern struct ha_command last_command;

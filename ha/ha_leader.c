@@ -27,6 +27,7 @@ static void fenced_by_another_ensemble(struct ha *ha, int64_t now)
               "good, take over with `dueqctl fence adopt`; else check ha.zookeeper and "
               "store.redis",
               seen);
+    ha->refused_for = HA_REFUSED_FENCED;
 }
 
 static void fenced(struct ha *ha, int64_t now)
@@ -179,6 +180,8 @@ static bool is_store_away(const struct ha *ha, int64_t now)
 void ha_leader_tick(struct ha *ha, int64_t now)
 {
     site_wake_at(&ha->site, ha_until(ha));
+    if (now >= ha->role.since_boot_ms + ha_t(ha))
+        ha_refused_no_more(ha, HA_REFUSED_FENCED);
     if (ha->is_stopping) {
         drain(ha, ROLE_STOPPING_REASON);
         return;
@@ -206,7 +209,9 @@ void ha_draining_tick(struct ha *ha, int64_t now)
             return;
         }
     } else if (!ha->election.giving.is_in_flight && !successor(ha)) {
-        ha_enter(ha, ROLE_LEADER, ROLE_NOT_TAKEN_REASON);
+        /* While it may be given away already, the next beat finds out. */
+        if (!ha->lead.is_doubtful)
+            ha_enter(ha, ROLE_LEADER, ROLE_NOT_TAKEN_REASON);
         return;
     }
     if (!ha->is_drained && now < end)

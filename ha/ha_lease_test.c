@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ha/ha_fixture.h"
@@ -21,6 +22,16 @@ static int setup(void **state)
     three_nodes_setup(state);
     old = (unsigned)leader();
     return 0;
+}
+
+static bool is_lease_new(void)
+{
+    return status_of(old).lease_left_ms > T * 44 / 100;
+}
+
+static bool is_leader_gone_and_the_wish_seen(void)
+{
+    return !znode_exists("/dueq/main/leader") && !strcmp(status_of(old).wanted, "zz");
 }
 
 static void one_that_is_cut_off_stops_before_another_leads(void **state)
@@ -180,6 +191,50 @@ static void one_fenced_by_another_ensemble_keeps_the_lead_and_says_what_to_do(vo
     assert_int_equal(status_of(old).transition_count, 1);
 }
 
+static void what_to_do_is_said_no_more_when_it_was_done(void **state)
+{
+    struct token seen = {.epoch = 1};
+
+    memset(seen.ensemble, 'f', TOKEN_ENSEMBLE_LEN);
+    ha_fenced(nodes[old].ha, &seen);
+    run(HA_FENCED_AGAIN_MS + T / 2);
+    assert_int_equal(leader(), old);
+    assert_non_null(strstr(status_of(old).refused, "fence adopt"));
+    run(T);
+    assert_string_equal(status_of(old).refused, "");
+}
+
+/* A script of the lead before comes late: nobody is above this leader. */
+static void a_fence_that_is_not_above_its_token_means_nothing(void **state)
+{
+    struct token own = status_of(old).role->token;
+
+    ha_fenced(nodes[old].ha, &own);
+    assert_true(ha_may_act(nodes[old].ha));
+    run(T);
+    assert_int_equal(nodes[old].demoted, 0);
+}
+
+/* The servers were set up anew, and grant something else at a reconnect. */
+static void a_leader_whose_session_is_no_good_any_more_steps_down_first(void **state)
+{
+    LIST_EACH (link, &ensemble.sessions) {
+        struct fake_session *s = CONTAINER_OF(link, struct fake_session, link);
+
+        if (s->who.session == nodes[old].zk.base.credentials.session)
+            s->timeout_ms = 2 * T;
+    }
+    fake_coordinator_cut(&nodes[old].zk, false);
+    for (int64_t ms = 0; ms < T; ms++) {
+        run(1);
+        assert_true(nodes[old].zk.base.session != COORD_SESSION_CLOSED ||
+                    role_of(old) == ROLE_OFFLINE);
+    }
+    assert_int_equal(nodes[old].why[ROLE_OFFLINE], ROLE_EXPIRED_REASON);
+    assert_non_null(strstr(status_of(old).refused, "4000"));
+    await(has_another_leader, T);
+}
+
 static void one_whose_znode_was_taken_is_deposed(void **state)
 {
     struct coord_change change = {
@@ -190,6 +245,82 @@ static void one_whose_znode_was_taken_is_deposed(void **state)
     run(10);
     assert_int_equal(nodes[old].why[ROLE_STANDBY], ROLE_DEPOSED_REASON);
     await(is_led, T);
+}
+
+static void lose_the_answer_to_a_give_away(unsigned next)
+{
+    char wish[96];
+
+    nodes[old].drains = false;
+    assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
+    run(20);
+    assert_int_equal(role_of(old), ROLE_DRAINING);
+    await(is_lease_new, T);
+    /* The successor is wanted no more, which is read before the give-away's answer comes. */
+    snprintf(wish, sizeof(wish), "paused no\nwanted zz\nat %lld\nforce no\nby na\n",
+             (long long)(now + wall_offset + 1000000));
+    ensemble.delay_ms = 30;
+    znode_put("/dueq/main/control", wish);
+    run(35); /* that word is being read */
+    ha_drained(nodes[old].ha);
+    await(is_leader_gone_and_the_wish_seen, 500);
+    ensemble.delay_ms = 1;
+    fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
+    fake_coordinator_cut(&nodes[old].zk, true);
+}
+
+static void a_give_away_whose_answer_is_lost_may_have_happened(void **state)
+{
+    lose_the_answer_to_a_give_away((old + 1) % NODES);
+    for (int64_t ms = 0; ms < T; ms++) {
+        run(1); /* no two act */
+        assert_int_not_equal(leader(), (int)old);
+    }
+    assert_true(is_led());
+    fake_coordinator_link(&nodes[old].zk, FAKE_LINK_UP);
+    run(3 * T);
+    assert_int_equal(role_of(old), ROLE_STANDBY);
+}
+
+static void one_whose_give_away_did_not_happen_leads_on(void **state)
+{
+    unsigned next = (old + 1) % NODES;
+
+    nodes[old].drains = false;
+    assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
+    run(20);
+    calls_fail(old, "/epoch", COORD_ERROR); /* give-aways, and beats */
+    ensemble.delay_ms = 30;
+    fake_coordinator_cut(&nodes[old].zk, false);
+    run(100);
+    ha_drained(nodes[old].ha);
+    run(10);
+    fake_coordinator_cut(&nodes[old].zk, false); /* before it arrived */
+    node_kill(next);
+    fake_ensemble_expire(&ensemble, nodes[next].told.session);
+    calls_fail(old, NULL, COORD_OK);
+    ensemble.delay_ms = 1;
+    await(is_led, T);
+    assert_int_equal(leader(), old);
+    assert_int_equal(nodes[old].why[ROLE_LEADER], ROLE_NOT_TAKEN_REASON);
+}
+
+/* A beat that says nothing of `leader` would be a lease on what is gone. */
+static void one_whose_znode_was_taken_while_it_was_away_does_not_resume(void **state)
+{
+    fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
+    fake_coordinator_cut(&nodes[old].zk, false);
+    await(is_not_led, T);
+    assert_int_equal(role_of(old), ROLE_OFFLINE);
+    for (unsigned i = 0; i < NODES; i++)
+        ha_store_is(nodes[i].ha, false); /* nobody stands */
+    run(100);
+    znode_delete("/dueq/main/leader");
+    fake_coordinator_link(&nodes[old].zk, FAKE_LINK_UP);
+    for (int64_t ms = 0; ms < T; ms++) {
+        run(1);
+        assert_int_not_equal(role_of(old), ROLE_LEADER);
+    }
 }
 
 static void data_that_were_wiped_are_made_anew(void **state)
@@ -220,7 +351,13 @@ int main(void)
         ON_THREE(the_wall_clock_does_not_matter),
         ON_THREE(a_fenced_leader_steps_down_at_once_and_stands_above_the_fence),
         ON_THREE(one_fenced_by_another_ensemble_keeps_the_lead_and_says_what_to_do),
+        ON_THREE(what_to_do_is_said_no_more_when_it_was_done),
+        ON_THREE(a_fence_that_is_not_above_its_token_means_nothing),
+        ON_THREE(a_leader_whose_session_is_no_good_any_more_steps_down_first),
         ON_THREE(one_whose_znode_was_taken_is_deposed),
+        ON_THREE(a_give_away_whose_answer_is_lost_may_have_happened),
+        ON_THREE(one_whose_give_away_did_not_happen_leads_on),
+        ON_THREE(one_whose_znode_was_taken_while_it_was_away_does_not_resume),
         ON_THREE(data_that_were_wiped_are_made_anew),
     };
 

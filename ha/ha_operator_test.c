@@ -56,6 +56,41 @@ static void a_switchover_to_anyone_happens_once(void **state)
     assert_string_equal(status_of(old).wanted, "");
 }
 
+static void a_switchover_to_anyone_goes_to_the_most_preferred(void **state)
+{
+    world_setup(state);
+    nodes[0].options.priority = 100;
+    nodes[1].options.priority = 10;
+    nodes[2].options.priority = 90;
+    node_start(0);
+    await(is_led, 2 * T);
+    node_start(1);
+    node_start(2);
+    run(2 * T);
+    assert_int_equal(leader(), 0);
+    old = 0;
+    assert_int_equal(command(0, HA_SWITCHOVER, ""), STATUS_OK);
+    await(has_another_leader, T);
+    assert_int_equal(leader(), 2);
+}
+
+static bool next_has_joined(void)
+{
+    return role_of(next) == ROLE_STANDBY;
+}
+
+/* The other one has just come back, and would have to wait for a lease. */
+static void a_switchover_to_anyone_goes_to_one_that_may_act_at_once(void **state)
+{
+    node_kill(next);
+    run(2 * T);
+    node_start(next);
+    await(next_has_joined, T);
+    assert_int_equal(command(third, HA_SWITCHOVER, ""), STATUS_OK);
+    assert_in_range(await(has_another_leader, T), 1, 50);
+    assert_int_equal(leader(), third);
+}
+
 static void a_switchover_waits_until_its_time(void **state)
 {
     last_command.at_wall_ms = now + wall_offset + 4 * T;
@@ -283,6 +318,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_NONE(a_switchover_goes_to_the_node_that_is_wanted),
         ON_THREE(a_switchover_to_anyone_happens_once),
+        ON_NONE(a_switchover_to_anyone_goes_to_the_most_preferred),
+        ON_THREE(a_switchover_to_anyone_goes_to_one_that_may_act_at_once),
         ON_THREE(a_switchover_waits_until_its_time),
         ON_THREE(draining_waits_for_the_scripts_but_a_second_at_most),
         ON_THREE(a_switchover_whose_target_dies_is_taken_back),

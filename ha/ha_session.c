@@ -19,10 +19,17 @@ void ha_refuse(struct ha *ha, const char *format, ...)
     if (strcmp(why, ha->refused) != 0)
         LOG_ERROR("ha", "%s", why);
     memcpy(ha->refused, why, sizeof(why));
+    ha->refused_for = HA_REFUSED_SETUP;
     if (ha->has_joined || ha->is_refused_told)
         return;
     ha->is_refused_told = true;
     ha->options.on_refused(ha->options.arg, ha->refused);
+}
+
+void ha_refused_no_more(struct ha *ha, enum ha_refused_for what)
+{
+    if (ha->refused_for == what)
+        ha->refused[0] = '\0';
 }
 
 /* What belonged to the session is gone with it. */
@@ -34,8 +41,11 @@ static void end_session(struct ha *ha)
     coordinator_close(ha->site.coordinator);
 }
 
+/* Who leads steps down, and that is told, before the others can know that it is free. */
 static void reopen_later(struct ha *ha, int64_t now)
 {
+    if (ha->role.state != ROLE_OFFLINE)
+        ha_enter(ha, ROLE_OFFLINE, ROLE_EXPIRED_REASON);
     end_session(ha);
     ha->reopen_boot_ms = now + HA_REOPEN_MS;
 }

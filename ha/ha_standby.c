@@ -55,7 +55,10 @@ static void lead_tick(struct ha *ha, int64_t now)
     if (now < begins)
         site_wake_at(&ha->site, begins);
     if (now < begins || now >= ha_until(ha) || ha->election.giving.is_in_flight ||
-        ha->is_stopping)
+        ha->lead.is_doubtful || ha->is_stopping)
+        return;
+    /* It was away: what it owned may have been taken meanwhile. */
+    if (ha->role.state == ROLE_OFFLINE && !view_is_fresh(&ha->view, VIEW_LEADER))
         return;
     if (ha->role.state == ROLE_OFFLINE || is_back)
         ha_enter(ha, ROLE_LEADER, ROLE_RESUMED_REASON);
@@ -83,6 +86,9 @@ void ha_offline_tick(struct ha *ha, int64_t now)
     if (ha->is_stopping || !ha->membership.is_registered || !knows_all(ha))
         return;
     ha->has_joined = true;
+    /* What it promised before its start it does not know, nor whether it was set up to promise
+     * then: it begins as if it had, and for as long as the newest leader counts. */
+    failsafe_promise(&ha->promise, ha->started_boot_ms, view_longest_session_ms(&ha->view));
     ha->refused[0] = '\0';
     ha_enter(ha, ROLE_STANDBY, ROLE_JOINED_REASON);
 }
@@ -115,9 +121,11 @@ static bool is_another_wanted(const struct ha *ha, int64_t now)
 static bool is_able(const struct ha *ha, int64_t now)
 {
     return knows_all(ha) && ha->membership.is_registered && ha->store_up && !ha->is_stopping &&
-           ha->view.ensemble[0] && ha->election.state == ELECTION_NONE &&
-           !ha->election.ask.is_in_flight && !ha->lead.is_mine &&
-           now >= ha->election.retry_boot_ms && view_is_member(&ha->view, ha->options.node);
+           ha->view.ensemble[0] && ha->view.has_epoch &&
+           ha_fence(ha, ha->view.ensemble) < TOKEN_EPOCH_MAX &&
+           ha->election.state == ELECTION_NONE && !ha->election.ask.is_in_flight &&
+           !ha->lead.is_mine && now >= ha->election.retry_boot_ms &&
+           view_is_member(&ha->view, ha->options.node);
 }
 
 static bool may_stand(struct ha *ha, int64_t now)
@@ -152,7 +160,7 @@ static int64_t delay_by_lease(const struct ha *ha, int64_t now)
 
 static int64_t delay(const struct ha *ha, int64_t now)
 {
-    if (is_wanted(ha, now))
+    if (is_wanted(ha, now) && strcmp(control(ha)->wanted, CONTROL_ANY) != 0)
         return 0;
     if (is_another_wanted(ha, now) || now < ha->stood_back_until_boot_ms)
         return ha_t(ha) / 2;

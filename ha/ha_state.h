@@ -17,6 +17,13 @@
 
 #define HA_REOPEN_MS 5000 /* after a set-up that was refused */
 
+/* What `refused` says: how it ends. */
+enum ha_refused_for {
+    HA_REFUSED_SETUP,  /* when it joins */
+    HA_REFUSED_FENCED, /* when it has led for T without being fenced */
+    HA_REFUSED_STUCK,  /* when nothing of ha_stuck.c is so any more */
+};
+
 struct ha {
     struct ha_options options;
     struct peers *peers;
@@ -30,6 +37,8 @@ struct ha {
     struct failsafe_promise promise; /* this node has promised */
     struct role role;
 
+    int64_t started_boot_ms;
+
     /* Facts of the session. */
     int64_t session;           /* the newest that was connected */
     int64_t connected_boot_ms; /* since */
@@ -37,6 +46,7 @@ struct ha {
     bool has_joined;           /* ever */
     bool is_refused_told;
     char refused[320]; /* "": not */
+    enum ha_refused_for refused_for;
 
     /* Facts from outside. */
     bool store_up;
@@ -92,8 +102,9 @@ int64_t ha_t(const struct ha *ha);                            /* T */
 uint64_t ha_fence(const struct ha *ha, const char *ensemble); /* its highest epoch seen, or 0 */
 void ha_enter(struct ha *ha, enum role_state to, enum role_reason why);
 
-/* This set-up cannot work. */
+/* This set-up cannot work. For anything else set refused_for behind it. */
 void ha_refuse(struct ha *ha, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ha_refused_no_more(struct ha *ha, enum ha_refused_for what);
 
 /* ha_session.c */
 void ha_note_session(struct ha *ha); /* on_session */
@@ -108,6 +119,9 @@ void ha_step_down_tick(struct ha *ha, int64_t now); /* before anything else */
 void ha_leader_tick(struct ha *ha, int64_t now);
 void ha_draining_tick(struct ha *ha, int64_t now);
 
+/* ha_stuck.c */
+void ha_stuck_tick(struct ha *ha);
+
 /* ha_alone.c */
 void ha_alone_tick(struct ha *ha, int64_t now);
 bool ha_answer_question(struct ha *ha, const struct peer_question *question);
@@ -115,7 +129,7 @@ void ha_note_death(struct ha *ha, const char *name, const struct coord_credentia
 void ha_peers_tick(struct ha *ha);
 
 /* ha_command.c */
-void ha_commands_tick(struct ha *ha);
+void ha_commands_tick(struct ha *ha, int64_t now);
 void ha_commands_end(struct ha *ha); /* when it stops */
 
 /* ha_history.c */

@@ -6,8 +6,12 @@
 
 static void refused(struct heartbeat *h)
 {
-    if (h->epoch && h->ask.call.failed == 0) {
-        LOG_WARN("ha", "epoch %" PRIu64 " is not the newest any more", h->epoch);
+    enum coord_status status = h->ask.call.status;
+
+    if (status != COORD_BAD_VERSION && status != COORD_NO_NODE)
+        return; /* it says nothing of the znodes; the lease ends by itself */
+    if (h->epoch && h->ask.call.failed < h->ask.call.change_count - 1) {
+        LOG_WARN("ha", "the lead of epoch %" PRIu64 " has gone", h->epoch);
         election_drop_lead(h->election);
     } else {
         membership_lost(h->membership);
@@ -23,27 +27,33 @@ static void on_beat(struct ask *ask)
     h->acked_boot_ms = ask->acked_boot_ms;
     if (!ask_is_answered(ask) || (h->epoch && !leads))
         return;
-    if (ask->call.status != COORD_OK)
+    if (ask->call.status != COORD_OK) {
         refused(h);
-    else if (h->epoch)
+    } else if (h->epoch) {
         write_lease_led(lease, ask->sent_boot_ms, ask->acked_boot_ms);
-    else
+        election_lead_is_proven(h->election);
+    } else {
         write_lease_written(lease, ask->sent_boot_ms, ask->acked_boot_ms);
+    }
 }
 
 static void beat(struct heartbeat *h, int64_t now)
 {
-    const struct coord_change check = {.kind = COORD_CHECK,
-                                       .path = h->election->view->items[VIEW_EPOCH].path,
-                                       .version = h->lead->epoch_version};
+    const struct view_znode *items = h->election->view->items;
+    const struct coord_change epoch = {
+        .kind = COORD_CHECK, .path = items[VIEW_EPOCH].path, .version = h->lead->epoch_version};
+    const struct coord_change leader = {
+        .kind = COORD_CHECK, .path = items[VIEW_LEADER].path, .version = -1};
     const struct coord_change set = {.kind = COORD_SET, .path = h->path, .version = -1};
     unsigned count = 0;
 
     site_path(h->site, h->path, "nodes", h->site->options->node);
     membership_print(h->membership, ++h->beats, &h->text);
     h->epoch = h->lead->is_mine ? h->lead->token.epoch : 0;
-    if (h->lead->is_mine)
-        h->changes[count++] = check;
+    if (h->lead->is_mine) {
+        h->changes[count++] = epoch;
+        h->changes[count++] = leader;
+    }
     h->changes[count] = set;
     h->changes[count++].data = buf_bytes(&h->text);
     h->sent_boot_ms = now;

@@ -1,6 +1,7 @@
 /* The writes that prove a lease: each node sets its nodes/<node> every T/6.
  *
- * A leader checks its epoch with it, and writes more often where little is left of its lease.
+ * A leader checks with it that the epoch is its own and `leader` is there (so it is its own: an
+ * epoch has one), and writes more often where little is left of its lease.
  * Not to the znode `leader`, which all standbys watch. A standby does it so that its lease is
  * proven in the moment in which it is elected. One is in flight at a time.
  */
@@ -15,7 +16,7 @@ struct heartbeat {
     struct membership *membership;
     const struct lead *lead;
     struct ask ask;
-    struct coord_change changes[2];
+    struct coord_change changes[3];
     char path[SITE_PATH_MAX];
     struct buf text;
     uint64_t beats;

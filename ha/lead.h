@@ -10,6 +10,10 @@
 
 struct lead {
     bool is_mine;
+    /* A give-away was sent, and is not known to have failed: it may be gone. Nothing is done as
+     * the leader until a beat, which checks that it is there, has cleared this. */
+    bool is_doubtful;
+    bool is_taken_up; /* this node has been LEADER with it: older leases are over */
     struct token token;
     int32_t epoch_version; /* of the znode `epoch`: what every write of the leader checks */
     bool is_forced;

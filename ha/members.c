@@ -23,12 +23,13 @@ static bool is_new(const struct membership *m, const struct view_node *n)
            (m->view->member_count == 0 || !view_is_member(m->view, n->node.name));
 }
 
-void membership_propose(struct membership *m, struct buf *text)
+void membership_propose(struct membership *m, int64_t session_ms, struct buf *text)
 {
     struct view *v = m->view;
     unsigned count = v->member_count;
 
     buf_clear(text);
+    record_add_number(text, "timeout_ms", session_ms);
     for (unsigned i = 0; i < v->member_count; i++)
         propose(m, text, v->members[i]);
     for (unsigned i = 0; i < VIEW_NODES_MAX && count < PEERS_MAX; i++) {
@@ -56,30 +57,58 @@ void membership_tell(const struct membership *m, struct failsafe *f)
     }
 }
 
-void membership_on_added(struct ask *ask)
+bool membership_is_listed(const struct membership *m)
 {
-    /* `members` is being read already. */
+    const struct view *v = m->view;
+
+    return v->items[VIEW_MEMBERS].is_known && v->member_count > 0 &&
+           view_is_member(v, m->site->options->node);
 }
 
-static bool has_new_nodes(const struct membership *m)
+/* `members` is being read already. */
+void membership_on_added(struct ask *ask)
+{
+    struct membership *m = CONTAINER_OF(ask, struct membership, adding);
+
+    if (ask->call.status != COORD_OK)
+        m->add_boot_ms = site_now(m->site) + site_session_ms(m->site) / 6;
+}
+
+static bool is_anybody_new(const struct membership *m)
 {
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
         if (is_new(m, &m->view->nodes[i]))
-            return m->view->member_count < PEERS_MAX;
+            return true;
     }
     return false;
 }
 
-void membership_add(struct membership *m, const struct lead *lead)
+bool membership_is_full(const struct membership *m)
+{
+    return m->view->member_count == PEERS_MAX && is_anybody_new(m);
+}
+
+static bool has_new_nodes(const struct membership *m)
+{
+    return is_anybody_new(m) && !membership_is_full(m);
+}
+
+void membership_add(struct membership *m, const struct lead *lead, int64_t now)
 {
     struct view *v = m->view;
+    int64_t session_ms = site_session_ms(m->site);
 
     if (m->adding.is_in_flight || !view_is_fresh(v, VIEW_MEMBERS))
         return;
     m->proposed_count = 0; /* `members` is as it says */
-    if (!lead->is_mine || !has_new_nodes(m))
+    if (!lead->is_mine || !lead->is_taken_up ||
+        (!has_new_nodes(m) && v->members_timeout_ms == session_ms))
         return;
-    membership_propose(m, &m->add_text);
+    if (now < m->add_boot_ms) {
+        site_wake_at(m->site, m->add_boot_ms);
+        return;
+    }
+    membership_propose(m, session_ms, &m->add_text);
     m->add[0] = (struct coord_change){
         .kind = COORD_CHECK, .path = v->items[VIEW_EPOCH].path, .version = lead->epoch_version};
     m->add[1] = (struct coord_change){.kind = COORD_SET,

@@ -199,7 +199,7 @@ void membership_tick(struct membership *m, const struct lead *lead, int64_t now)
 {
     if (!site_is_connected(m->site))
         return;
-    membership_add(m, lead);
+    membership_add(m, lead, now);
     if (m->ask.is_in_flight)
         return;
     if (now < m->retry_boot_ms) {

@@ -6,7 +6,9 @@
  * not).
  *
  * `members` says who may stand. The first election makes the list, leaders add to it, `forget`
- * takes away. A name counts as a member from the moment at which an addition was sent.
+ * takes away. A name counts as a member from the moment at which an addition was sent. It also
+ * says the newest leader's T: so long (2T/3) whoever starts has to wait, because it may have
+ * promised to that one. A leader puts it there when older leases are over.
  */
 #ifndef DUEQ_HA_MEMBERSHIP_H
 #define DUEQ_HA_MEMBERSHIP_H
@@ -35,8 +37,8 @@ struct membership {
 
     struct ask adding;
     struct coord_change add[2];
-    char add_paths[2][SITE_PATH_MAX];
     struct buf add_text;
+    int64_t add_boot_ms; /* not before, after an addition that failed */
     /* Added by this node, and not read back yet. */
     char proposed[PEERS_MAX][HA_NODE_MAX + 1];
     unsigned proposed_count;
@@ -55,8 +57,15 @@ void membership_print(const struct membership *m, uint64_t beat, struct buf *tex
 /* nodes/<node> was found missing. */
 void membership_lost(struct membership *m);
 
-/* All that are here or members already, as `members` says it. They count from now on. */
-void membership_propose(struct membership *m, struct buf *text);
+/* All that are here or members already, and T, as `members` says it. They count from now on. */
+void membership_propose(struct membership *m, int64_t session_ms, struct buf *text);
+
+/* Is the list known, and this node on it? Where it is not, others may stand that are not known.
+ */
+bool membership_is_listed(const struct membership *m);
+
+/* A node is here that is no member, and cannot become one. */
+bool membership_is_full(const struct membership *m);
 
 /* Everybody who may stand, as far as this node can know. */
 void membership_tell(const struct membership *m, struct failsafe *f);
@@ -64,8 +73,8 @@ void membership_tell(const struct membership *m, struct failsafe *f);
 /* Here, a member, its Redis answers, and not barred. */
 bool membership_can_lead(const struct membership *m, const struct ha_node *n, bool is_wanted);
 
-/* For membership.c: the leader's addition of those that are new. */
-void membership_add(struct membership *m, const struct lead *lead);
+/* For membership.c: the leader's addition of those that are new, and of its T. */
+void membership_add(struct membership *m, const struct lead *lead, int64_t now_boot_ms);
 void membership_on_added(struct ask *ask);
 
 /* The best other node that can lead: by priority, then by name. NULL: none. */

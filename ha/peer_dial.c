@@ -270,7 +270,10 @@ static void on_timer(struct timer *timer)
 
 void peer_dial_ask(struct peer_dial *d, const struct peer_question *question)
 {
-    struct peer_message m = {.kind = PEER_ASK, .token = question->token, .seq = question->seq};
+    struct peer_message m = {.kind = PEER_ASK,
+                             .token = question->token,
+                             .seq = question->seq,
+                             .session_ms = question->session_ms};
 
     if (d->state == DIAL_UP)
         peer_conn_send(&d->conn, &m);

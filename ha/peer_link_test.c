@@ -89,13 +89,16 @@ static void a_question_is_answered_by_a_promise(void **state)
 {
     struct fixture *f = *state;
     struct peer_question question = {
-        .token = {.ensemble = "0123456789abcdef0123456789abcdef", .epoch = 3}, .seq = 41};
+        .token = {.ensemble = "0123456789abcdef0123456789abcdef", .epoch = 3},
+        .seq = 41,
+        .session_ms = 4000};
 
     join(f, SECRET);
     AWAIT(f->loop, are_joined(f));
     peers_ask(f->a.link, &question);
     AWAIT(f->loop, f->b.notes.questions == 1);
     assert_true(token_equal(&f->b.notes.question.token, &question.token));
+    assert_int_equal(f->b.notes.question.session_ms, 4000);
     f->b.notes.promises = true;
     question.seq++;
     peers_ask(f->a.link, &question);
@@ -117,7 +120,8 @@ static void who_comes_later_hears_the_session_too(void **state)
     f->b.notes.promises = true;
     peers_ask(f->b.link,
               &(struct peer_question){
-                  .token = {.ensemble = "0123456789abcdef0123456789abcdef", .epoch = 1}});
+                  .token = {.ensemble = "0123456789abcdef0123456789abcdef", .epoch = 1},
+                  .session_ms = 2000});
     AWAIT(f->loop, f->a.notes.questions == 1);
     dead = mine;
     peer_link_free(f->a.link); /* without a word: as dead as can be */

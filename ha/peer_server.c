@@ -130,7 +130,8 @@ static void send_session(struct guest *g)
 static void answer(struct guest *g, const struct peer_message *m)
 {
     struct peers *port = g->server->self->port;
-    struct peer_question question = {.token = m->token, .seq = m->seq};
+    struct peer_question question = {
+        .token = m->token, .seq = m->seq, .session_ms = m->session_ms};
     struct peer_message promise = {.kind = PEER_PROMISE, .seq = m->seq};
 
     if (port->on_question && port->on_question(port, name_of(g), &question))

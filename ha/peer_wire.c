@@ -142,6 +142,9 @@ static void print_field(char field, const struct peer_message *m, struct buf *to
     case 'q':
         buf_printf(to, "%" PRIu64, m->seq);
         break;
+    case 'd':
+        buf_printf(to, "%" PRId64, m->session_ms);
+        break;
     }
 }
 
@@ -174,6 +177,12 @@ static bool parse_field(char field, struct bytes text, struct peer_message *m)
         return token_parse(&m->token, text) == STATUS_OK && !token_is_none(&m->token);
     case 'q':
         return parse_decimal(text, &m->seq);
+    case 'd':
+        if (!parse_decimal(text, &number) || number < COORD_TIMEOUT_MIN_MS ||
+            number > COORD_TIMEOUT_MAX_MS)
+            return false;
+        m->session_ms = (int64_t)number;
+        return true;
     }
     return false;
 }

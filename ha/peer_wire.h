@@ -8,14 +8,15 @@
  *   -- from here on both are who they say they are --
  *                                            session ID PASSWORD   (now, and when it changes)
  *                                            bye                   (an orderly end comes)
- *   ask TOKEN SEQ                            promise SEQ
+ *   ask TOKEN SEQ TIMEOUT_MS                 promise SEQ
  *   beat                                     beat
  *
  * Every pair of nodes has two such connections, one dialed by each: the dialer watches and
  * asks, the listener tells and promises. What MAC proves is in peer_auth.h. The one who dialed
  * proves first, so that a stranger who dials gets nothing to guess the secret from.
  *
- * Numbers are hexadecimal of fixed width and lower case, SEQ is decimal; words are parted by
+ * Numbers are hexadecimal of fixed width and lower case, SEQ and TIMEOUT_MS are
+ * decimal; words are parted by
  * one space; a line ends with one line feed, and is refused when it is longer than
  * PEER_LINE_MAX, or not exactly what peer_wire_print() would have written.
  *
@@ -41,7 +42,7 @@
     X(PROOF, "proof", "m")                 \
     X(REFUSED, "refused", "r")             \
     X(SESSION, "session", "s p")           \
-    X(ASK, "ask", "t q")                   \
+    X(ASK, "ask", "t q d")                 \
     X(PROMISE, "promise", "q")             \
     X(BEAT, "beat", "")                    \
     X(BYE, "bye", "")
@@ -77,6 +78,7 @@ struct peer_message {
     struct coord_credentials session; /* its number 0: none */
     struct token token;
     uint64_t seq;
+    int64_t session_ms; /* T: 1 s to 60 s */
 };
 
 /* Adds the line, with its line feed. */

@@ -26,8 +26,8 @@ static void prints_what_it_reads(void **state)
         "refused too_many",
         "session ffffffffffffffff " HEX32,
         "session 0000000000000000 " HEX32,
-        "ask " TOKEN " 18446744073709551615",
-        "ask " TOKEN " 0",
+        "ask " TOKEN " 18446744073709551615 60000",
+        "ask " TOKEN " 0 1000",
         "promise 10",
         "beat",
         "bye",
@@ -55,9 +55,10 @@ static void fields_arrive(void **state)
     assert_int_equal(m.kind, PEER_SESSION);
     assert_true(m.session.session == INT64_MIN + 1);
     assert_int_equal(m.session.password[15], 0xef);
-    assert_int_equal(peer_wire_parse(&m, BYTES("ask " TOKEN " 12")), STATUS_OK);
+    assert_int_equal(peer_wire_parse(&m, BYTES("ask " TOKEN " 12 2000")), STATUS_OK);
     assert_int_equal(m.token.epoch, 255);
     assert_int_equal(m.seq, 12);
+    assert_int_equal(m.session_ms, 2000);
     assert_int_equal(m.session.session, 0);
 }
 
@@ -90,12 +91,16 @@ static void refuses_all_else(void **state)
         "refused because",
         "session " HEX16,
         "session 1 " HEX32,
-        "ask  1",
-        "ask " HEX32 " 1",
-        "ask " TOKEN " -1",
-        "ask " TOKEN " 01",
-        "ask " TOKEN " 18446744073709551616",
+        "ask  1 2000",
+        "ask " HEX32 " 1 2000",
+        "ask " TOKEN " -1 2000",
+        "ask " TOKEN " 01 2000",
+        "ask " TOKEN " 18446744073709551616 2000",
         "ask " TOKEN " ",
+        "ask " TOKEN " 1",
+        "ask " TOKEN " 1 999",
+        "ask " TOKEN " 1 60001",
+        "ask " TOKEN " 1 02000",
         "promise",
         "promise 1x",
     };

@@ -32,6 +32,7 @@ struct peer_name {
 struct peer_question {
     struct token token;
     uint64_t seq;
+    int64_t session_ms; /* the asker's T, by which it counts */
 };
 
 struct peers;
@@ -51,7 +52,7 @@ struct peers {
     /* The process that had these credentials is dead: proven. */
     void (*on_death)(struct peers *p, const char *name, const struct coord_credentials *dead);
     /* Another node asks. Answer true for a promise not to stand for write_lease_promise_ms()
-     * from now on. */
+     * of its T from now on. */
     bool (*on_question)(struct peers *p, const char *name,
                         const struct peer_question *question);
     /* Another node has promised, in answer to the question with this number. */

@@ -123,7 +123,8 @@ void sim_trace_dump(void)
         fprintf(stderr, "%s\n", lines[i % TRACE_LINES]);
 }
 
-static void fail(bool unsafe, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void fail(bool unsafe, const char *format,
+                                                       va_list args)
 {
     if (sim_has_failed())
         return;

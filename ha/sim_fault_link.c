@@ -189,5 +189,5 @@ const struct sim_fault_kind sim_link_kinds[] = {
      release_store, NULL, false},
     {"redis away", SIM_SCOPE_NODE, 10, 3 * SIM_T, lose_store, find_store, NULL, false},
     {"no way to zk", SIM_SCOPE_ALL, SIM_T, 5 * SIM_T, cut_all, join_all, on_join_one, false},
-    {NULL},
+    {.name = NULL},
 };

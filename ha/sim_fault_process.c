@@ -144,5 +144,5 @@ const struct sim_fault_kind sim_process_kinds[] = {
     {"stop", SIM_SCOPE_NODE, 10, 3 * SIM_T, stop, start_again, NULL, false},
     {"kill all", SIM_SCOPE_ALL, 30, SIM_T, kill_all, start_all, NULL, false},
     {"wish", SIM_SCOPE_NODE, 10, 20, wish, sim_fault_nothing, NULL, false},
-    {NULL},
+    {.name = NULL},
 };

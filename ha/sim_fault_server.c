@@ -136,5 +136,5 @@ const struct sim_fault_kind sim_server_kinds[] = {
     {"no quorum", SIM_SCOPE_ALL, 10, 4 * SIM_T, lose_quorum, find_quorum, NULL, true},
     {"no quorum, restart", SIM_SCOPE_ALL, SIM_T, 3 * SIM_T, lose_quorum_and_restart,
      find_quorum, on_restart, true},
-    {NULL},
+    {.name = NULL},
 };

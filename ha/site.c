@@ -25,6 +25,10 @@ void site_wake(struct site *s)
 
 void site_wake_at(struct site *s, int64_t boot_ms)
 {
+    int64_t now = site_now(s);
+
+    if (boot_ms < now)
+        boot_ms = now; /* INT64_MIN, too */
     if (boot_ms < s->wake_boot_ms)
         s->wake_boot_ms = boot_ms;
 }

@@ -37,6 +37,11 @@ static bool are_digits(const char *at, unsigned count)
     return count == 0;
 }
 
+bool token_is_ensemble(struct bytes text)
+{
+    return text.len == TOKEN_ENSEMBLE_LEN && are_digits(text.at, TOKEN_ENSEMBLE_LEN);
+}
+
 enum status token_parse(struct token *t, struct bytes text)
 {
     struct token parsed = {.epoch = 0};

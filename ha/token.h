@@ -16,6 +16,7 @@
 
 #define TOKEN_ENSEMBLE_LEN 32
 #define TOKEN_TEXT_LEN     (TOKEN_ENSEMBLE_LEN + 1 + 16)
+#define TOKEN_EPOCH_MAX    99999999999999999u /* 17 digits; no cluster gets there by elections */
 
 struct token {
     char ensemble[TOKEN_ENSEMBLE_LEN + 1]; /* lower-case hexadecimal; "": none */
@@ -24,6 +25,9 @@ struct token {
 
 bool token_is_none(const struct token *t);
 bool token_equal(const struct token *a, const struct token *b);
+
+/* 32 lower-case hexadecimal digits? */
+bool token_is_ensemble(struct bytes text);
 
 /* `text` gets TOKEN_TEXT_LEN characters and a NUL, or "" of none. */
 void token_print(const struct token *t, char text[TOKEN_TEXT_LEN + 1]);

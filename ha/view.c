@@ -9,12 +9,6 @@ static const char *const names[] = {
 #undef X
 };
 
-/* An answer that is none of those that a read can have: not at once again. */
-static void retry_later(struct view *v)
-{
-    v->retry_boot_ms = site_now(v->site) + site_session_ms(v->site) / 6;
-}
-
 /* Notes whether it is there. False: nothing was learned, read it again. */
 static bool take(struct view *v, struct view_znode *z)
 {
@@ -23,10 +17,13 @@ static bool take(struct view *v, struct view_znode *z)
     if (!ask_is_answered(&z->ask) ||
         (call->status != COORD_OK && call->status != COORD_NO_NODE)) {
         z->is_stale = true;
-        if (ask_is_answered(&z->ask))
-            retry_later(v);
+        if (ask_is_answered(&z->ask)) {
+            z->is_denied = call->status == COORD_DENIED;
+            z->retry_boot_ms = site_now(v->site) + site_session_ms(v->site) / 6;
+        }
         return false;
     }
+    z->is_denied = false;
     z->is_known = true;
     z->exists = call->status == COORD_OK;
     z->version = z->exists ? call->version : -1;
@@ -78,7 +75,7 @@ static struct view_node *place(struct view *v)
 
         if (!n->is_used)
             return n;
-        if (!n->node.is_here && !n->znode.is_stale && !n->znode.ask.is_in_flight)
+        if (!n->node.is_here && !n->znode.ask.is_in_flight)
             old = n;
     }
     return old;
@@ -122,10 +119,14 @@ static void on_list(struct ask *ask)
 
 /* ---- reading ---- */
 
-static bool should_read(struct view_znode *z)
+static bool should_read(struct view_znode *z, int64_t now_boot_ms)
 {
     if (!z->is_stale || z->ask.is_in_flight)
         return false;
+    if (now_boot_ms < z->retry_boot_ms) {
+        site_wake_at(z->view->site, z->retry_boot_ms);
+        return false;
+    }
     z->is_stale = false;
     return true;
 }
@@ -134,20 +135,16 @@ void view_tick(struct view *v, int64_t now_boot_ms)
 {
     if (!site_is_connected(v->site))
         return;
-    if (now_boot_ms < v->retry_boot_ms) {
-        site_wake_at(v->site, v->retry_boot_ms);
-        return;
-    }
     for (unsigned i = 0; i < VIEW_ITEMS; i++) {
-        if (should_read(&v->items[i]))
+        if (should_read(&v->items[i], now_boot_ms))
             ask_read(&v->items[i].ask, v->items[i].path, true);
     }
-    if (should_read(&v->list))
+    if (should_read(&v->list, now_boot_ms))
         ask_list(&v->list.ask, v->list.path, true);
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
         struct view_node *n = &v->nodes[i];
 
-        if (n->is_used && should_read(&n->znode))
+        if (n->is_used && should_read(&n->znode, now_boot_ms))
             ask_read(&n->znode.ask, n->znode.path, false);
     }
 }
@@ -222,6 +219,15 @@ bool view_is_fresh(const struct view *v, enum view_item item)
     return site_is_connected(v->site) && z->is_known && !z->is_stale && !z->ask.is_in_flight;
 }
 
+const char *view_denied(const struct view *v)
+{
+    for (unsigned i = 0; i < VIEW_ITEMS; i++) {
+        if (v->items[i].is_denied)
+            return v->items[i].path;
+    }
+    return v->list.is_denied ? v->list.path : NULL;
+}
+
 bool view_has_leader(const struct view *v)
 {
     return v->items[VIEW_LEADER].is_known && v->items[VIEW_LEADER].exists;
@@ -252,6 +258,8 @@ int64_t view_longest_session_ms(const struct view *v)
 
     if (v->leader.timeout_ms > longest)
         longest = v->leader.timeout_ms;
+    if (v->members_timeout_ms > longest)
+        longest = v->members_timeout_ms;
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
         if (v->nodes[i].is_used && v->nodes[i].timeout_ms > longest)
             longest = v->nodes[i].timeout_ms;

@@ -33,8 +33,10 @@ struct view_znode {
     struct ask ask;
     struct view *view;
     char path[SITE_PATH_MAX];
-    bool is_stale; /* to be read again */
-    bool is_known; /* was read in this session */
+    bool is_stale;         /* to be read again */
+    bool is_known;         /* was read in this session */
+    bool is_denied;        /* the newest read was */
+    int64_t retry_boot_ms; /* not before, after an answer that makes no sense */
     bool exists;
     int32_t version;
     int64_t owner;
@@ -44,7 +46,7 @@ struct view_node {
     struct view_znode znode;
     bool is_used;
     struct ha_node node; /* of one that went: what it was last; is_member: not set here */
-    int64_t timeout_ms;  /* its T */
+    int64_t timeout_ms;  /* its T; 0: not said, or no T at all */
 };
 
 struct view_leader {
@@ -60,15 +62,16 @@ struct view {
     struct view_znode items[VIEW_ITEMS];
     struct view_znode list; /* nodes; version and owner are not used */
     struct view_node nodes[VIEW_NODES_MAX];
-    unsigned turn;         /* of the nodes, the next to be read */
-    int64_t retry_boot_ms; /* after an answer that makes no sense */
+    unsigned turn; /* of the nodes, the next to be read */
 
     /* What the items say; valid once they are known. */
-    char ensemble[TOKEN_ENSEMBLE_LEN + 1];
+    char ensemble[TOKEN_ENSEMBLE_LEN + 1]; /* "": the znode says none */
     uint64_t epoch;
+    bool has_epoch; /* false: damaged, or higher than any can be */
     struct view_leader leader;
     char members[PEERS_MAX][HA_NODE_MAX + 1];
     unsigned member_count;
+    int64_t members_timeout_ms; /* T of the newest leader; 0: not said */
     struct control control;
     struct transitions history;
 };
@@ -92,10 +95,13 @@ bool view_is_fresh(const struct view *v, enum view_item item);
 bool view_has_leader(const struct view *v); /* as last read */
 bool view_leader_is(const struct view *v, int64_t session);
 
+/* The path of a znode that this node is not allowed to read, or NULL. */
+const char *view_denied(const struct view *v);
+
 bool view_is_member(const struct view *v, const char *name); /* of an empty list all are */
 const struct view_node *view_find(const struct view *v, const char *name); /* or NULL */
 
-/* The longest T of all who are known, this node's included. */
+/* The longest T of all who are known, this node's and the newest leader's included. */
 int64_t view_longest_session_ms(const struct view *v);
 
 /* For view.c: takes over what was read. */

@@ -10,14 +10,29 @@ static void parse_epoch(struct view *v, struct bytes text)
 {
     int64_t epoch = 0;
 
-    (void)record_get_number(text, "epoch", &epoch);
-    v->epoch = (uint64_t)epoch;
+    v->has_epoch =
+        record_get_number(text, "epoch", &epoch) && (uint64_t)epoch < TOKEN_EPOCH_MAX;
+    v->epoch = v->has_epoch ? (uint64_t)epoch : 0;
 }
 
 static void parse_ensemble(struct view *v, struct bytes text)
 {
+    struct bytes uuid;
+
     v->ensemble[0] = '\0';
-    (void)record_get_text(text, "uuid", v->ensemble, sizeof(v->ensemble));
+    if (record_get(text, "uuid", &uuid) && token_is_ensemble(uuid))
+        (void)record_text(uuid, v->ensemble, sizeof(v->ensemble));
+}
+
+/* 0: it is none that a node can have, and not to be waited for. */
+static int64_t timeout_of(struct bytes text)
+{
+    int64_t ms;
+
+    if (!record_get_number(text, "timeout_ms", &ms) || ms < COORD_TIMEOUT_MIN_MS ||
+        ms > COORD_TIMEOUT_MAX_MS)
+        return 0;
+    return ms;
 }
 
 static void parse_leader(struct view *v, struct bytes text)
@@ -27,7 +42,7 @@ static void parse_leader(struct view *v, struct bytes text)
 
     (void)record_get_text(text, "node", l.node, sizeof(l.node));
     (void)record_get_number(text, "epoch", &epoch);
-    (void)record_get_number(text, "timeout_ms", &l.timeout_ms);
+    l.timeout_ms = timeout_of(text);
     l.epoch = (uint64_t)epoch;
     v->leader = l;
 }
@@ -37,6 +52,7 @@ static void parse_members(struct view *v, struct bytes text)
     struct bytes key, value;
 
     v->member_count = 0;
+    v->members_timeout_ms = timeout_of(text);
     while (v->member_count < PEERS_MAX && record_next(&text, &key, &value)) {
         if (bytes_equal(key, BYTES("member")) && value.len > 0 &&
             record_text(value, v->members[v->member_count], HA_NODE_MAX + 1))
@@ -88,7 +104,6 @@ void view_parse_node(struct view_node *n, struct bytes text)
         node.priority = (unsigned)number;
     node.no_failover = record_get_flag(text, "no_failover");
     node.store_up = record_get(text, "store", &store) && bytes_equal(store, BYTES("up"));
-    n->timeout_ms = 0;
-    (void)record_get_number(text, "timeout_ms", &n->timeout_ms);
+    n->timeout_ms = timeout_of(text);
     n->node = node;
 }

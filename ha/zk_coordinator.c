@@ -8,6 +8,7 @@
 #include "ha/resolve.h"
 #include "ha/zk_calls.h"
 #include "ha/zk_closer.h"
+#include "ha/zk_probe.h"
 #include "ha/zk_pump.h"
 
 #define AGAIN_MS     1000
@@ -20,9 +21,11 @@ struct zk_coordinator {
     struct zk_pump pump;
     struct zk_calls calls;
     struct zk_closer closer;
+    struct zk_probe probe;
     struct resolve resolve;
     struct timer again;       /* while not connected */
     int64_t complain_mono_ms; /* when the log hears again that nothing is reached */
+    int64_t lost_mono_ms;     /* since when it is not connected, if it was */
     bool was_connected;       /* this session */
 };
 
@@ -68,6 +71,7 @@ static void connected(struct zk_coordinator *z)
     z->was_connected = true;
     z->calls.handle = z->pump.handle;
     z->pump.why[0] = '\0';
+    zk_probe_stop(&z->probe);
     timer_disarm(&z->loop->timers, &z->again);
     LOG_INFO("zookeeper", "%s %s: session 0x%llx, %lld ms", is_back ? "is back at" : "is at",
              c->server, (unsigned long long)c->credentials.session, (long long)c->granted_ms);
@@ -90,7 +94,8 @@ static void lost(struct zk_coordinator *z)
 
     snprintf(why, sizeof(why), "the connection to %s was lost", z->base.server);
     LOG_WARN("zookeeper", "%s", why);
-    z->complain_mono_ms = timers_now(&z->loop->timers) + AGAIN_MS;
+    z->lost_mono_ms = timers_now(&z->loop->timers);
+    z->complain_mono_ms = z->lost_mono_ms + AGAIN_MS;
     timer_arm(&z->loop->timers, &z->again, AGAIN_MS);
     disconnected(z, COORD_SESSION_CONNECTING, why);
 }
@@ -99,6 +104,7 @@ static void over(struct zk_coordinator *z, enum coord_session to, const char *wh
 {
     LOG_WARN("zookeeper", "session 0x%llx: %s", (unsigned long long)z->base.credentials.session,
              why);
+    zk_probe_stop(&z->probe);
     timer_disarm(&z->loop->timers, &z->again);
     disconnected(z, to, why);
 }
@@ -166,6 +172,13 @@ static const char *why_not_connected(struct zk_coordinator *z)
     return *z->resolve.unknown ? z->resolve.unknown : "no server has answered yet";
 }
 
+/* Others are served, and this session is not: its data are gone, or are older ones. */
+static bool is_void(struct zk_coordinator *z, int64_t now_mono_ms)
+{
+    return z->was_connected && now_mono_ms >= z->lost_mono_ms + 2 * z->options.session_ms &&
+           zk_probe_tick(&z->probe, buf_text(&z->resolve.servers), z->options.session_ms);
+}
+
 /* Nothing is reached: names may stand for other addresses by now. */
 static void on_again(struct timer *timer)
 {
@@ -176,6 +189,11 @@ static void on_again(struct timer *timer)
     if (now_mono_ms >= z->complain_mono_ms) {
         LOG_WARN("zookeeper", "not connected: %s; check ha.zookeeper", z->base.why);
         z->complain_mono_ms = now_mono_ms + COMPLAINT_MS;
+    }
+    if (is_void(z, now_mono_ms)) {
+        over(z, COORD_SESSION_EXPIRED,
+             "the servers serve others, but have forgotten what this session has seen");
+        return;
     }
     resolve_start(&z->resolve, z->options.servers);
     timer_arm(&z->loop->timers, &z->again, AGAIN_MS);
@@ -219,6 +237,7 @@ static void close_session(struct coordinator *c)
     z->calls.handle = NULL;
     resolve_cancel(&z->resolve);
     timer_disarm(&z->loop->timers, &z->again);
+    zk_probe_stop(&z->probe);
     zk_pump_stop(&z->pump, z->options.session_ms);
     explicit_bzero(&c->credentials, sizeof(c->credentials));
 }
@@ -275,6 +294,7 @@ struct coordinator *zk_coordinator_new(const struct zk_options *options, struct 
     zk_calls_init(&z->calls, &z->base, &loop->timers);
     z->calls.acl = *options->auth ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
     zk_closer_init(&z->closer, loop, NULL);
+    zk_probe_init(&z->probe, loop);
     resolve_init(&z->resolve, loop, on_resolved);
     timer_init(&z->again, on_again);
     return &z->base;
@@ -289,6 +309,7 @@ void zk_coordinator_free(struct coordinator *c)
     z = self_of(c);
     close_session(c);
     zk_pump_fini(&z->pump);
+    zk_probe_fini(&z->probe);
     explicit_bzero(&c->left, sizeof(c->left));
     zk_closer_fini(&z->closer);
     resolve_fini(&z->resolve);

@@ -11,7 +11,7 @@ Everything runs in namespaces of its own, and all of it is gone when the block e
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from drills.journal import Lease, Role
+from drills.journal import LEADER, Lease, Role, now_ms
 from drills.names import SlowNames
 from drills.nodes import PEER_PORT, HostNode
 from harness.build import wallclock_library
@@ -160,7 +160,8 @@ class Cluster:
         return self.spares[-1]
 
     def wait_steady(self):
-        """Until all nodes are ready and one of them leads."""
+        """Until all nodes are ready, one of them leads, and the others could: who has only just
+        joined would have to wait for a lease, so each keeps its role for a while."""
         for node in self.nodes:
             if node.process is None:
                 node.launch()
@@ -171,6 +172,13 @@ class Cluster:
         if self.elects:
             wait_until(lambda: sum(node.leads for node in self.nodes) == 1,
                        "exactly one node leads", STEADY_S, interval_s=0.02)
+            wait_until(self._has_settled, "every node stands by, or leads, for a while", STEADY_S,
+                       interval_s=0.02)
+
+    def _has_settled(self):
+        since_ms = now_ms() - 0.6 * self.plan.session_ms
+        roles = [node.role() for node in self.nodes]
+        return all(role.role in (LEADER, "standby") and role.boot_ms < since_ms for role in roles)
 
     # ---- who is who ----
 

@@ -7,6 +7,7 @@ through all of it, and a judge over everything that was written down.
     ./dev drill 1 2 8b --rounds 5
     ./dev drill 26 --seed 17            the same pairs again
     ./dev drill 0 --json                for programs, on standard output
+    ./dev drill 1 2 3 --write           into doc/failover.md
 
 Times are in ms from the moment before the fault: `active` to the next leader's role, `served` to
 the first due job that it moved, in a consumer's hands; median, p99 (from 100 rounds on) and worst.
@@ -32,6 +33,7 @@ os.environ.setdefault("DUEQ_BUILD", "build/release")
 # pylint: disable=wrong-import-position
 from drills.lateness import Limits
 from drills.matrix import MATRIX
+from drills.page import save
 from drills.rounds import TICK_MS, Result, run_row
 from drills.table import json_of, table_of
 from harness.network import why_not
@@ -69,6 +71,8 @@ def parse():
     parser.add_argument("--list", action="store_true", help="the rows there are")
     parser.add_argument("--rehearse", action="store_true",
                         help="faults, load and judge alone: all nodes are standalone, on one Redis")
+    parser.add_argument("--write", action="store_true",
+                        help="put what was measured into doc/failover.md")
     parser.add_argument("--keep", metavar="DIR", help="keep all files there")
     options = parser.parse_args()
     unknown = [number for number in options.numbers if number not in MATRIX]
@@ -114,6 +118,8 @@ def reason_to_skip(row, is_rehearsal):
 
 def conclude(results, directory, options, report):
     has_failed = any(result.failures for result in results)
+    if options.write and not options.rehearse:
+        save(results)
     if options.json:
         print(json.dumps(json_of(results, options.seed), indent=2))
     else:

@@ -203,7 +203,7 @@ def _run_round(row, drill, variant, seed, result, limits):
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None
     done.served_ms = served - drill.since_ms if served is not None else None
     done.stood_ms = max((due.late_ms for due in dues_of(drill.journal, start)
-                         if start <= due.due_ms <= fault.end_ms), default=None)
+                         if start <= due.due_ms <= fault.outage_end_ms), default=None)
     result.complaints += [f"row {row.number} {done.variant}, seed {seed}: {text}"
                           for text in complaints]
     return done

@@ -56,7 +56,7 @@ class KillAll(Row):
 
 @row("3", "orderly: SIGTERM, switchover")
 class Orderly(Row):
-    rounds = 100
+    rounds = 200  # 100 of each
     target_ms = 50
     variants = ("SIGTERM", "switchover")
     rehearsed_variants = ("SIGTERM",)

@@ -6,7 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from drills.journal import OK, HandOver, Journal, Push, Role, Tail
-from drills.rounds import Drill, summary
+from drills.matrix import MATRIX
+from drills.page import measured, page_of
+from drills.rounds import Drill, Result, Round, summary
 
 FAULT_MS = 1000
 WALL_MS = 5000  # Redis's clock is so far ahead of the journals'
@@ -51,6 +53,16 @@ def test_served_is_the_first_job_that_the_new_leader_moved(hand_overs, expected)
     for each in hand_overs:
         journal.add(each)
     assert drill_of(journal=journal).first_served(from_ms=1300) == expected
+
+
+def test_the_page_has_a_line_for_each_variant_and_says_whether_targets_are_met():
+    orderly = Result(MATRIX["3"], [Round("SIGTERM", 1, 20.0, 30.0, 45.4),
+                                   Round("switchover", 2, 21.0, 31.0, 61.0)])
+    text = page_of({"3": measured(orderly)})
+    assert "| 3 | orderly: SIGTERM, switchover: SIGTERM | 1 | 20 / - / 20 | 30 / - / 30 |" in text
+    assert "|  | switchover | 1 | 21 / - / 21 |" in text
+    assert "Row 3 SIGTERM: target 50 ms p99 (due jobs stand still); median 45, worst 45: met." in text
+    assert "median 61, worst 61: missed by 11 ms." in text
 
 
 def test_recent_events_are_found_from_the_end_though_threads_write_out_of_order():

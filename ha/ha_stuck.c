@@ -1,0 +1,73 @@
+/* Why nobody, or not this node, can lead, where only a human can help: said in the log and by
+ * ha_status(), for as long as it is so.
+ */
+#include "ha/ha_state.h"
+
+/* As last read: while it is read again what was said stands. */
+static bool is_read(const struct ha *ha, enum view_item item)
+{
+    return ha->view.items[item].is_known && ha->view.items[item].exists;
+}
+
+/* For certain. */
+static bool is_no_member_here(const struct ha *ha)
+{
+    const struct view_node *own = view_find(&ha->view, ha->options.node);
+
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        const struct view_node *n = &ha->view.nodes[i];
+
+        if (n->is_used && (!n->znode.is_known ||
+                           (n->node.is_here && view_is_member(&ha->view, n->node.name))))
+            return false;
+    }
+    return own && own->node.is_here;
+}
+
+/* Of one that has joined. NULL: nothing is wrong; else `item` is. */
+static const char *what_is_wrong(const struct ha *ha, enum view_item *item)
+{
+    const struct view *v = &ha->view;
+
+    *item = VIEW_ENSEMBLE;
+    if (is_read(ha, VIEW_ENSEMBLE) && !v->ensemble[0])
+        return "does not say a uuid of 32 lower-case hexadecimal digits; set it right, or "
+               "delete it";
+    *item = VIEW_EPOCH;
+    if (is_read(ha, VIEW_EPOCH) && !v->has_epoch)
+        return "does not say an epoch; set it to `epoch N`, N higher than any before";
+    if (ha_fence(ha, v->ensemble) >= TOKEN_EPOCH_MAX)
+        return "cannot get higher than the epoch that Redis has seen: that one is damaged; see "
+               "its keys dq:{...}:f";
+    *item = VIEW_LEADER;
+    if (is_read(ha, VIEW_LEADER) && v->items[VIEW_LEADER].owner == 0)
+        return "belongs to no session, so it would stay for ever; delete it";
+    *item = VIEW_MEMBERS;
+    if (is_read(ha, VIEW_MEMBERS) && v->items[VIEW_LEADER].is_known && !view_has_leader(v) &&
+        is_no_member_here(ha))
+        return "names nobody who is here; start a member, or forget those that are gone for "
+               "good";
+    if (membership_is_full(&ha->membership))
+        return "is full, so nodes that are new cannot lead; forget those that are gone for "
+               "good";
+    return NULL;
+}
+
+void ha_stuck_tick(struct ha *ha)
+{
+    const char *path = view_denied(&ha->view), *wrong = NULL;
+    enum view_item item;
+
+    if (!site_is_connected(&ha->site))
+        return; /* nothing is known */
+    if (path) {
+        wrong = "ZooKeeper does not let this node read it; check ha.auth, and its access list";
+    } else if (ha->has_joined && (wrong = what_is_wrong(ha, &item))) {
+        path = ha->view.items[item].path;
+    } else {
+        ha_refused_no_more(ha, HA_REFUSED_STUCK);
+        return;
+    }
+    ha_refuse(ha, "%s: %s", path, wrong);
+    ha->refused_for = HA_REFUSED_STUCK;
+}

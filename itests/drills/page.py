@@ -1,0 +1,160 @@
+"""doc/failover.md: what faults cost, row by row of the matrix.
+
+Measurements are kept in doc/failover.json, so that rows may be measured one by one: a run with
+--write replaces those that it has run, and makes the page anew.
+"""
+
+import json
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+from drills.matrix import MATRIX
+from drills.rounds import summary
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA, PAGE = ROOT / "doc/failover.json", ROOT / "doc/failover.md"
+TIMES = ("active_ms", "served_ms", "stood_ms")
+
+HEAD = """# What a fault costs
+
+Made by `./dev drill --write`; do not edit. Each row of the matrix (itests/drills/README.md) is a
+fault on three nodes, three ZooKeeper servers, Redis (fsync before every answer) and clients, each
+on a host of its own (network namespaces of one machine), while producers push and consumers pop.
+Session timeout T = {session_ms} ms, ZooKeeper's tick {tick_ms} ms. {cpus} processors, which all of
+it shares.
+
+A round begins when every node has had its role for 0.6 T: one that has just joined cannot lead for
+the first 0.4 T, and three faults within that time cost as much.
+
+Times are milliseconds from the moment before the fault: median / p99 / worst, p99 from 100 rounds
+on.
+
+- *leads*: another node is the leader, by its own journal.
+- *first job*: the first due job that it moved is in a consumer's hands.
+- *stood*: how late the latest of the jobs was that became due from the fault on until the first job
+  was served, or until all was healed where no other node had to lead. A job whose reply was
+  on its way to a client of the node that died comes when its reservation runs out: that is not
+  counted here.
+- *violations*: of all the promises of the judge, over the complete journals of clients and nodes
+  (itests/drills/judge.py): nothing lost, invented, early, twice or again; never two leaders; no
+  effect of a deposed one; not more changes than faults.
+- *late*: jobs more than a tick and a half later than the outage explains, or, as one, a p99 of
+  more than 50 ms of those outside of outages. The machine's other work is in it.
+
+"""
+
+ELSEWHERE = """
+## Beside others
+
+Not measured here: figures of the projects' own documentation or of earlier measurements elsewhere.
+
+| | process of the leader killed | orderly change |
+|---|---|---|
+| dueq, rows 1 to 3 | {killed} | {orderly} |
+| Patroni | 20 to 30 s | up to 5 s |
+| Redis Sentinel, at its best setting | 2.2 s | |
+| keepalived | 3.1 s, and the old node keeps the address | |
+| mykit-delay | up to 60 s | |
+
+## Not in the matrix here
+
+What needs the virtual address, Docker or Sentinel, cuts from Redis, and Redis's own faults (rows
+12 to 16, 21, 22 and 24). Of row 8, beats that are delayed on purpose: those are in the simulation
+and the model. In row 20 both builds are the same where `DUEQ_OLD_NODE` names no older one.
+"""
+
+
+def save(results):
+    """Replaces the rows that were run, and makes the page."""
+    known = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {}
+    for result in results:
+        if result.rounds:
+            known[result.row.number] = measured(result)
+    kept = {number: known[number] for number in MATRIX if number in known}
+    DATA.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page_of(kept), encoding="utf-8")
+
+
+def measured(result):
+    plan = result.row.plan(result.row.variants[0])
+    broken = Counter(each.rule for each in result.verdict.violations)
+    return {"fault": result.row.title, "date": time.strftime("%Y-%m-%d"),
+            "session_ms": plan.session_ms, "tick_ms": plan.tick_ms, "cpus": os.cpu_count(),
+            "target_ms": result.row.target_ms, "late": broken.pop("LATE", 0),
+            "violations": broken.total() + len(result.complaints),
+            "variants": {name: _times(rounds) for name, rounds in _by_variant(result).items()}}
+
+
+def _by_variant(result):
+    """{name: rounds}; all as one where a row makes up its variants as it goes."""
+    found = {}
+    for each in result.rounds:
+        name = each.variant if each.variant in result.row.variants else ""
+        found.setdefault(name, []).append(each)
+    return found
+
+
+def _times(rounds):
+    values = {name: [getattr(each, name) for each in rounds if getattr(each, name) is not None]
+              for name in TIMES}
+    return {"rounds": len(rounds), **{name: summary(each) for name, each in values.items()}}
+
+
+# ---- the page ----
+
+def page_of(rows):
+    plan = next(iter(rows.values()))
+    lines = ["| # | fault | rounds | leads | first job | stood | violations | late |",
+             "|---|---|---|---|---|---|---|---|"]
+    for number, row in rows.items():
+        lines += _lines_of(number, row)
+    dates = sorted({row["date"] for row in rows.values()})
+    total = sum(times["rounds"] for row in rows.values() for times in row["variants"].values())
+    lines += ["", f"{total} rounds, measured {' to '.join(sorted({dates[0], dates[-1]}))}.",
+              *_verdicts(rows)]
+    return HEAD.format(**plan) + "\n".join(lines) + "\n" + ELSEWHERE.format(
+        killed=_span(rows, ("1", "2")), orderly=_span(rows, ("3",)))
+
+
+def _lines_of(number, row):
+    for name, times in row["variants"].items():
+        what = ": ".join(filter(None, (row["fault"], name)))
+        yield (f"| {number} | {what} | {times['rounds']} | "
+               + " | ".join(_cell(times[each]) for each in TIMES)
+               + f" | {row['violations']} | {row['late']} |")
+        number, row = "", {"fault": "", "violations": "", "late": ""}
+
+
+def _cell(values):
+    if not values:
+        return "-"
+    median, p99, worst = values
+    return " / ".join("-" if each is None else f"{each:.0f}" for each in (median, p99, worst))
+
+
+def _span(rows, numbers):
+    cells = [times["served_ms"] for number in numbers if number in rows
+             for times in rows[number]["variants"].values() if times["served_ms"]]
+    if not cells:
+        return "not measured"
+    return (f"{min(each[0] for each in cells):.0f} to {max(each[0] for each in cells):.0f} ms in "
+            f"the median, {max(each[2] for each in cells):.0f} ms at worst")
+
+
+def _verdicts(rows):
+    """What the targets say: of each row that has one."""
+    goals = {"1": ("first job", "served_ms"), "2": ("first job", "served_ms"),
+             "3": ("due jobs stand still", "stood_ms")}
+    yield ""
+    for number, (what, name) in goals.items():
+        for variant, times in rows.get(number, {"variants": {}})["variants"].items():
+            if times[name]:
+                median, p99, worst = times[name]
+                target = rows[number]["target_ms"]
+                reached = p99 if p99 is not None else worst
+                word = "met" if reached <= target else f"missed by {reached - target:.0f} ms"
+                yield (f"- Row {number} {variant}: target {target} ms p99 ({what}); median "
+                       f"{median:.0f}, {'p99' if p99 is not None else 'worst'} {reached:.0f}: "
+                       f"{word}.".replace(" : target", ": target"))
