@@ -24,3 +24,8 @@ int64_t clock_wall_ms(void)
 {
     return read_us(CLOCK_REALTIME) / 1000;
 }
+
+int64_t clock_boot_ms(void)
+{
+    return read_us(CLOCK_BOOTTIME) / 1000;
+}

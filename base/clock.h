@@ -1,5 +1,6 @@
-/* Two clocks. Decisions use the monotonic one; the wall clock is for log lines only, because
- * what is due is judged by Redis's clock, never by the node's. Milliseconds and microseconds.
+/* Decisions use the monotonic clock; the wall clock is for log lines only, because what is due
+ * is judged by Redis's clock, never by the node's. Leases use the clock since boot, which goes
+ * on while the machine sleeps. Milliseconds and microseconds.
  */
 #ifndef DUEQ_BASE_CLOCK_H
 #define DUEQ_BASE_CLOCK_H
@@ -9,5 +10,6 @@
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
 int64_t clock_wall_ms(void);
+int64_t clock_boot_ms(void);
 
 #endif

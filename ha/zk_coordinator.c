@@ -309,6 +309,7 @@ void zk_coordinator_free(struct coordinator *c)
     z = self_of(c);
     close_session(c);
     zk_pump_fini(&z->pump);
+    zk_probe_fini(&z->probe);
     explicit_bzero(&c->left, sizeof(c->left));
     zk_closer_fini(&z->closer);
     zk_probe_fini(&z->probe);

@@ -1,5 +1,7 @@
 #include "ha/zk_probe.h"
 
+#define PATIENCE_MS 10000 /* for the good-bye, which nobody waits for */
+
 static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
     struct zk_probe *p = context;
@@ -29,7 +31,7 @@ bool zk_probe_tick(struct zk_probe *p, const char *servers, int64_t session_ms)
 void zk_probe_stop(struct zk_probe *p)
 {
     p->served_mono_ms = 0;
-    zk_pump_stop(&p->pump, 0);
+    zk_pump_stop(&p->pump, PATIENCE_MS);
 }
 
 void zk_probe_fini(struct zk_probe *p)

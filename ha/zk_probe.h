@@ -21,14 +21,12 @@ struct zk_probe {
 };
 
 void zk_probe_init(struct zk_probe *p, struct loop *loop);
+void zk_probe_fini(struct zk_probe *p); /* waits as zk_pump_fini() does */
 
 /* Begins, or goes on, while the old session is not connected. True: it is over. */
 bool zk_probe_tick(struct zk_probe *p, const char *servers, int64_t session_ms);
 
 /* Harmless when it has not begun. Not from inside a callback of the probe's own handle. */
 void zk_probe_stop(struct zk_probe *p);
-
-/* The same, and nothing of it is left in the loop. */
-void zk_probe_fini(struct zk_probe *p);
 
 #endif

@@ -1,8 +1,8 @@
 #include "node/app_cluster.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "node/ha_app.h"
 #include "node/queue/queue.h"
@@ -12,14 +12,6 @@
     "cluster's ha.zookeeper, or, where that cluster is gone for good: dueqctl fence adopt"
 
 /* ---- how it is ---- */
-
-static int64_t now_boot_ms(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_BOOTTIME, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static void read_nodes(struct app_cluster *c, struct http_cluster_status *to)
 {
@@ -92,7 +84,7 @@ static void read_role(struct app_cluster *c, struct http_cluster_status *to)
     to->token = c->token;
     to->role = role_word(role->state);
     to->reason = role_reason_word(role->reason);
-    to->role_age_ms = now_boot_ms() - role->since_boot_ms;
+    to->role_age_ms = clock_boot_ms() - role->since_boot_ms;
     to->may_act = ha_may_act(ha_app_ha(c->ha));
 }
 

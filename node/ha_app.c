@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/list.h"
@@ -40,10 +39,7 @@ struct ha_app {
 
 static int64_t now_boot_ms(void *arg)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_BOOTTIME, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+    return clock_boot_ms();
 }
 
 static int64_t now_wall_ms(void *arg)

@@ -81,3 +81,12 @@ void ha_journal_fenced(struct ha_journal *j, const char *token, const char *seen
                j->node, token, seen, (long long)boot_ms);
     write_line(j, &line);
 }
+
+void ha_journal_death(const char *data_dir, const char *node, int64_t boot_ms)
+{
+    struct ha_journal j;
+
+    ha_journal_open(&j, data_dir, node);
+    ha_journal_role(&j, "offline", "", "died", "", boot_ms);
+    ha_journal_close(&j);
+}

@@ -39,4 +39,8 @@ void ha_journal_lease(struct ha_journal *j, const char *token, int64_t from_ms,
 void ha_journal_fenced(struct ha_journal *j, const char *token, const char *seen,
                        int64_t boot_ms);
 
+/* For the warden: the worker of `node` has died, and cannot say so itself. Opens and closes the
+ * file. To be called before the dead one's session is ended: then another node may lead. */
+void ha_journal_death(const char *data_dir, const char *node, int64_t boot_ms);
+
 #endif

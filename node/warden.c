@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "node/app.h"
+#include "node/ha_journal.h"
 #include "node/reload.h"
 #include "node/warden_private.h"
 
@@ -85,7 +86,7 @@ static void end_session(struct warden *w, int status, int64_t now)
     if (!w->worker.session.session)
         return;
     if (w->conf->ha.journal && is_death)
-        session_journal_death(w->datadir.dir_fd, w->conf->node.id);
+        ha_journal_death(w->datadir.path, w->conf->node.id, clock_boot_ms());
     session_end_start(&w->session_end, &w->worker.session, now);
     w->worker.session = (struct coord_credentials){0};
 }

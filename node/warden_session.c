@@ -1,13 +1,10 @@
 #include "node/warden_session.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -65,22 +62,4 @@ bool session_end_exited(struct session_end *e, pid_t pid, int status, int64_t no
     else
         LOG_WARN("warden", "the worker's session could not be ended: it runs into its timeout");
     return true;
-}
-
-void session_journal_death(int dir_fd, const char *node)
-{
-    int fd = openat(dir_fd, "ha.journal", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-    struct timespec now;
-    char line[256];
-    int len;
-
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    len = snprintf(line, sizeof(line),
-                   "{\"event\":\"role\",\"node\":\"%s\",\"role\":\"offline\",\"before\":\"\","
-                   "\"reason\":\"died\",\"token\":\"\",\"boot_ms\":%" PRId64 "}\n",
-                   node, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
-    if (fd < 0 || write(fd, line, (size_t)len) != len)
-        LOG_ERROR("warden", "cannot write ha.journal: %s", strerror(errno));
-    if (fd >= 0)
-        close(fd);
 }

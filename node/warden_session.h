@@ -43,8 +43,4 @@ bool session_end_exited(struct session_end *e, pid_t pid, int status, int64_t no
 /* Is any child still at it? */
 bool session_end_is_under_way(const struct session_end *e);
 
-/* Adds to `<dir>/ha.journal` that the worker of `node` has died. It cannot say so itself, and
- * whoever judges leases must know it before the session is ended. */
-void session_journal_death(int dir_fd, const char *node);
-
 #endif

@@ -119,27 +119,6 @@ static void without_a_session_nothing_is_started(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-static void a_death_is_a_line_in_the_journal(void **state)
-{
-    char dir[] = "/tmp/dueq-session-XXXXXX", path[64], text[512] = "";
-    int dir_fd, fd;
-
-    assert_non_null(mkdtemp(dir));
-    dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
-    session_journal_death(dir_fd, "na");
-    session_journal_death(dir_fd, "na");
-    snprintf(path, sizeof(path), "%s/ha.journal", dir);
-    fd = open(path, O_RDONLY);
-    assert_true(read(fd, text, sizeof(text) - 1) > 0);
-    assert_non_null(strstr(text, "{\"event\":\"role\",\"node\":\"na\",\"role\":\"offline\""));
-    assert_int_equal(text[strlen(text) - 1], '\n');
-    assert_ptr_not_equal(strchr(text, '\n'), strrchr(text, '\n'));
-    close(fd);
-    close(dir_fd);
-    unlink(path);
-    rmdir(dir);
-}
-
 /* ---- with a real server ---- */
 
 static struct zk_fixture *zk;
@@ -259,7 +238,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_ends_it_with_all_of_the_wardens_closed),
-        cmocka_unit_test(a_death_is_a_line_in_the_journal),
         cmocka_unit_test_setup_teardown(the_znode_of_a_killed_worker_goes_at_once, setup,
                                         teardown),
         cmocka_unit_test(several_at_once_are_all_known),
