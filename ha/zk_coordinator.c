@@ -308,8 +308,8 @@ void zk_coordinator_free(struct coordinator *c)
         return;
     z = self_of(c);
     close_session(c);
-    zk_probe_fini(&z->probe);
     zk_pump_fini(&z->pump);
+    zk_probe_fini(&z->probe);
     explicit_bzero(&c->left, sizeof(c->left));
     zk_closer_fini(&z->closer);
     resolve_fini(&z->resolve);

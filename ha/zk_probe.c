@@ -1,5 +1,7 @@
 #include "ha/zk_probe.h"
 
+#define PATIENCE_MS 10000 /* for the good-bye, which nobody waits for */
+
 static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
     struct zk_probe *p = context;
@@ -17,7 +19,6 @@ bool zk_probe_tick(struct zk_probe *p, const char *servers, int64_t session_ms)
     struct zk_target target = {
         .servers = servers, .session_ms = session_ms, .on_watch = on_watch, .context = p};
 
-    p->patience_ms = session_ms;
     /* One that is over itself, because the servers went once more, begins anew. */
     if (p->pump.handle && is_unrecoverable(p->pump.handle))
         zk_probe_stop(p);
@@ -30,16 +31,16 @@ bool zk_probe_tick(struct zk_probe *p, const char *servers, int64_t session_ms)
 void zk_probe_stop(struct zk_probe *p)
 {
     p->served_mono_ms = 0;
-    (void)zk_pump_stop(&p->pump, p->patience_ms);
-}
-
-void zk_probe_init(struct zk_probe *p, struct loop *loop)
-{
-    p->patience_ms = p->served_mono_ms = 0;
-    zk_pump_init(&p->pump, loop, NULL);
+    zk_pump_stop(&p->pump, PATIENCE_MS);
 }
 
 void zk_probe_fini(struct zk_probe *p)
 {
     zk_pump_fini(&p->pump);
+}
+
+void zk_probe_init(struct zk_probe *p, struct loop *loop)
+{
+    p->served_mono_ms = 0;
+    zk_pump_init(&p->pump, loop, NULL);
 }

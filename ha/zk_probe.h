@@ -17,18 +17,16 @@
 
 struct zk_probe {
     struct zk_pump pump;
-    int64_t patience_ms;    /* for the good-bye of the new session */
     int64_t served_mono_ms; /* since when the new session is connected; 0: it is not */
 };
 
 void zk_probe_init(struct zk_probe *p, struct loop *loop);
-void zk_probe_fini(struct zk_probe *p);
+void zk_probe_fini(struct zk_probe *p); /* waits as zk_pump_fini() does */
 
 /* Begins, or goes on, while the old session is not connected. True: it is over. */
 bool zk_probe_tick(struct zk_probe *p, const char *servers, int64_t session_ms);
 
-/* Harmless when it has not begun, and does not wait. Not from inside a callback of the probe's
- * own handle. */
+/* Harmless when it has not begun. Not from inside a callback of the probe's own handle. */
 void zk_probe_stop(struct zk_probe *p);
 
 #endif
