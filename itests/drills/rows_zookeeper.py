@@ -161,13 +161,18 @@ class Wiped(Row):
 
     def fault(self, drill):
         servers = drill.cluster.zookeeper.servers
+        told = self._told(drill)
         for server in servers:
             server.kill()
             server.wipe()
         for server in servers:
             server.start()
         drill.cluster.zookeeper.wait_serving()
-        wait_until(lambda: any(node.events() and "fence adopt" in node.output()
-                               for node in drill.cluster.nodes), "a node says what to do", 60)
+        wait_until(lambda: self._told(drill) > told, "a node says what to do", 60)
         done = drill.leader.ctl("fence", "adopt")
         assert done.code == 0, done
+
+    @staticmethod
+    def _told(drill):
+        """How often operators were told so far."""
+        return sum(node.output().count("fence adopt") for node in drill.cluster.nodes)
