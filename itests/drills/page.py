@@ -82,6 +82,7 @@ def measured(result):
     broken = Counter(each.rule for each in result.verdict.violations)
     return {"fault": result.row.title, "date": time.strftime("%Y-%m-%d"),
             "session_ms": plan.session_ms, "tick_ms": plan.tick_ms, "cpus": os.cpu_count(),
+            "load": round(os.getloadavg()[2], 1),
             "target_ms": result.row.target_ms, "late": broken.pop("LATE", 0),
             "violations": broken.total() + len(result.complaints),
             "variants": {name: _times(rounds) for name, rounds in _by_variant(result).items()}}
@@ -112,10 +113,18 @@ def page_of(rows):
         lines += _lines_of(number, row)
     dates = sorted({row["date"] for row in rows.values()})
     total = sum(times["rounds"] for row in rows.values() for times in row["variants"].values())
-    lines += ["", f"{total} rounds, measured {' to '.join(sorted({dates[0], dates[-1]}))}.",
+    loads = [row["load"] for row in rows.values() if row.get("load") is not None]
+    lines += ["", f"{total} rounds, measured {' to '.join(sorted({dates[0], dates[-1]}))}. The "
+              f"machine's load in the quarter of an hour before the end: {_range(loads)}; where that "
+              "is more than its processors, others were at work on it, and their waits are in the "
+              "times.",
               *_verdicts(rows)]
     return HEAD.format(**plan) + "\n".join(lines) + "\n" + ELSEWHERE.format(
         killed=_span(rows, ("1", "2")), orderly=_span(rows, ("3",)))
+
+
+def _range(values):
+    return " to ".join(str(each) for each in sorted({min(values), max(values)}))
 
 
 def _lines_of(number, row):
