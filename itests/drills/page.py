@@ -39,7 +39,8 @@ on.
   counted here.
 - *violations*: of all the promises of the judge, over the complete journals of clients and nodes
   (itests/drills/judge.py): nothing lost, invented, early, twice or again; never two leaders; no
-  effect of a deposed one; not more changes than faults.
+  effect of a deposed one; not more changes than faults. And of the row's own checks: in row 23, a
+  loop that stalled for more than 10 ms, which a busy machine does as well.
 - *late*: jobs more than a tick and a half later than the outage explains, or, as one, a p99 of
   more than 50 ms of those outside of outages. The machine's other work is in it.
 
@@ -82,6 +83,7 @@ def measured(result):
     broken = Counter(each.rule for each in result.verdict.violations)
     return {"fault": result.row.title, "date": time.strftime("%Y-%m-%d"),
             "session_ms": plan.session_ms, "tick_ms": plan.tick_ms, "cpus": os.cpu_count(),
+            "load": round(os.getloadavg()[2], 1),
             "target_ms": result.row.target_ms, "late": broken.pop("LATE", 0),
             "violations": broken.total() + len(result.complaints),
             "variants": {name: _times(rounds) for name, rounds in _by_variant(result).items()}}
@@ -112,10 +114,18 @@ def page_of(rows):
         lines += _lines_of(number, row)
     dates = sorted({row["date"] for row in rows.values()})
     total = sum(times["rounds"] for row in rows.values() for times in row["variants"].values())
-    lines += ["", f"{total} rounds, measured {' to '.join(sorted({dates[0], dates[-1]}))}.",
+    loads = [row["load"] for row in rows.values() if row.get("load") is not None]
+    lines += ["", f"{total} rounds, measured {' to '.join(sorted({dates[0], dates[-1]}))}. The "
+              f"machine's load in the quarter of an hour before the end: {_range(loads)}; where that "
+              "is more than its processors, others were at work on it, and their waits are in the "
+              "times.",
               *_verdicts(rows)]
     return HEAD.format(**plan) + "\n".join(lines) + "\n" + ELSEWHERE.format(
         killed=_span(rows, ("1", "2")), orderly=_span(rows, ("3",)))
+
+
+def _range(values):
+    return " to ".join(str(each) for each in sorted({min(values), max(values)}))
 
 
 def _lines_of(number, row):

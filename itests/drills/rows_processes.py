@@ -125,7 +125,8 @@ class KillMany(Row):
 
 @row("20", "rolling upgrade under load, and back")
 class RollingUpgrade(Row):
-    """Standbys first, then the leader: stopped in order and started as the other build.
+    """Standbys first, then, when they could lead, the leader: stopped in order and started as the
+    other build.
     DUEQ_OLD_NODE names the older dueq-node; without it both are the build under test."""
 
     variants = ("upgrade", "downgrade")
@@ -139,6 +140,7 @@ class RollingUpgrade(Row):
         program = os.environ.get("DUEQ_OLD_NODE") if drill.variant == "downgrade" else None
         for node in (*drill.cluster.standbys(), drill.leader):
             if node is drill.leader:
+                drill.cluster.wait_steady()  # as an operator does: dueqctl check
                 drill.count_from_now()
             node.program = program
             node.stop()
