@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-from functools import partial
 from unittest.mock import patch
 
 import pytest
@@ -12,6 +10,7 @@ from crash.faults import stored_ids
 from harness.background import in_background
 from harness.clock import wall_now_ms
 from harness.gmq import GmqError
+from harness.process import Process
 from harness.redis_programs import RemovableRedis
 from harness.wait import holds_for, wait_until
 
@@ -128,7 +127,7 @@ def test_connections_made_while_the_worker_is_away_are_served_by_the_next(make_n
 def test_ctrl_c_in_a_terminal_stops_in_order(make_node):
     """The terminal sends SIGINT to the whole process group."""
     node = make_node()
-    with patch.object(subprocess, "Popen", partial(subprocess.Popen, start_new_session=True)):
+    with patch.object(Process, "detached", True):  # a process group of its own, as in a terminal
         node.start()
     with node.python_client() as client:
         client.push("topic", "kept-2", delay=60)
