@@ -109,6 +109,7 @@ class KillMany(Row):
     def fault(self, drill):
         everybody = drill.cluster.nodes
         victims = everybody if drill.variant == "all" else drill.cluster.standbys()
+        victims = [node for node in victims if node.process]  # not who is dead of another fault
         for node in victims:
             node.kill_all()
         for node in victims:

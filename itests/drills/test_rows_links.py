@@ -7,5 +7,5 @@ from drills.once import rows_of, run_once
 
 
 @pytest.mark.parametrize("number", rows_of(rows_links))
-def test_row(number, needs_network, tmp_path, dice):  # pylint: disable=unused-argument
-    run_once(number, tmp_path, dice)
+def test_row(number, needs_network, tmp_path):  # pylint: disable=unused-argument
+    run_once(number, tmp_path)

@@ -54,6 +54,17 @@ def wait_role(node, wanted):
                       f"{node.settings['node.id']} is {wanted}")
 
 
+def wait_member(node):
+    """The leader has taken it in: before that it must not lead."""
+    name = node.settings["node.id"]
+
+    def is_taken_in():
+        status, text = node.http("/v1/cluster")
+        return status == 200 and any(row["name"] == name and row["member"]
+                                     for row in json.loads(text)["nodes"])
+    wait_until(is_taken_in, f"{name} is a member")
+
+
 def assert_moves_in_time(pusher, popper, topic):
     """A delayed job comes long before a safety scan would find it."""
     pushed = pusher.api().push(topic, "body", delay_ms=300)
@@ -87,6 +98,7 @@ def test_another_node_takes_over(cluster, how):
     before = wait_role(one, "leader")
     two = cluster("two")
     wait_role(two, "standby")
+    wait_member(two)
     pushed = one.api().push("t", "body", delay_ms=1500)
     if how == "stop":
         one.stop()
