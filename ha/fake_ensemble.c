@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ha/fake_answer.h"
+
 /* ---- the wires ---- */
 
 static bool can_connect(const struct fake_client *c)
@@ -211,39 +213,16 @@ static void connect_client(struct fake_client *c, const struct fake_message *m)
 static void read_znode(struct fake_session *s, const struct fake_message *m,
                        struct fake_message *reply)
 {
-    const struct fake_znode *z = fake_tree_find(&s->ensemble->tree, m->path);
-
     if (m->watches)
         watch(s, m->path, false);
-    if (!z) {
-        reply->status = COORD_NO_NODE;
-        return;
-    }
-    buf_add_bytes(&reply->data, buf_bytes(&z->data));
-    reply->version = z->version;
-    reply->owner = z->owner;
+    fake_answer_read(&s->ensemble->tree, m->path, reply);
 }
 
 static void list_znodes(struct fake_session *s, const struct fake_message *m,
                         struct fake_message *reply)
 {
-    struct fake_ensemble *e = s->ensemble;
-
-    if (!fake_tree_find(&e->tree, m->path)) {
-        reply->status = COORD_NO_NODE; /* and no watch, as the real one */
-        return;
-    }
-    if (m->watches)
+    if (fake_answer_list(&s->ensemble->tree, m->path, reply) && m->watches)
         watch(s, m->path, true);
-    LIST_EACH (link, &e->tree.znodes) {
-        const struct fake_znode *z = CONTAINER_OF(link, struct fake_znode, link);
-        const char *name = fake_tree_name_under(m->path, z->path);
-
-        if (name) {
-            buf_add(&reply->data, name, strlen(name) + 1);
-            reply->name_count++;
-        }
-    }
 }
 
 static void serve(struct fake_session *s, const struct fake_message *m)

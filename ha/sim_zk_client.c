@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ha/fake_answer.h"
 #include "ha/sim_zk.h"
 
 struct watch {
@@ -150,39 +151,16 @@ void sim_zk_watches_init(struct sim_server *s)
 static void read_znode(struct sim_conn *conn, const struct fake_message *m,
                        struct fake_message *reply)
 {
-    const struct fake_znode *z = fake_tree_find(&conn->server->tree, m->path);
-
     if (m->watches)
         watch(conn, m->path, false);
-    if (!z) {
-        reply->status = COORD_NO_NODE;
-        return;
-    }
-    buf_add_bytes(&reply->data, buf_bytes(&z->data));
-    reply->version = z->version;
-    reply->owner = z->owner;
+    fake_answer_read(&conn->server->tree, m->path, reply);
 }
 
 static void list_znodes(struct sim_conn *conn, const struct fake_message *m,
                         struct fake_message *reply)
 {
-    struct fake_tree *tree = &conn->server->tree;
-
-    if (!fake_tree_find(tree, m->path)) {
-        reply->status = COORD_NO_NODE;
-        return;
-    }
-    if (m->watches)
+    if (fake_answer_list(&conn->server->tree, m->path, reply) && m->watches)
         watch(conn, m->path, true);
-    LIST_EACH (link, &tree->znodes) {
-        const char *name =
-            fake_tree_name_under(m->path, CONTAINER_OF(link, struct fake_znode, link)->path);
-
-        if (!name)
-            continue;
-        buf_add(&reply->data, name, strlen(name) + 1);
-        reply->name_count++;
-    }
 }
 
 /* What the server answers alone. */

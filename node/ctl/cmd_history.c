@@ -24,17 +24,7 @@ static void add_row(struct table *table, const json_t *change)
 
 static void print(const struct ctl *ctl, const json_t *history)
 {
-    const json_t *change;
-    struct table table;
-    size_t i;
-
-    table_init(&table, columns, sizeof(columns) / sizeof(columns[0]), ctl->is_terminal);
-    json_array_foreach(history, i, change)
-    {
-        add_row(&table, change);
-    }
-    table_print(&table, stdout);
-    table_fini(&table);
+    output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]), history, add_row);
 }
 
 static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)

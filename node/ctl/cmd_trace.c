@@ -52,17 +52,7 @@ static void add_row(struct table *table, const json_t *item)
 
 static void print(const struct ctl *ctl, const json_t *history)
 {
-    const json_t *item;
-    struct table table;
-    size_t i;
-
-    table_init(&table, columns, sizeof(columns) / sizeof(columns[0]), ctl->is_terminal);
-    json_array_foreach(history, i, item)
-    {
-        add_row(&table, item);
-    }
-    table_print(&table, stdout);
-    table_fini(&table);
+    output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]), history, add_row);
 }
 
 /* Either there is none, or it lives and nothing was written down. */

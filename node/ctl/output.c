@@ -188,6 +188,22 @@ void output_job(const struct ctl *ctl, const json_t *job)
     buf_fini(&body);
 }
 
+void output_rows(const struct ctl *ctl, const struct table_column *columns, size_t column_count,
+                 const json_t *rows, void (*add_row)(struct table *table, const json_t *row))
+{
+    const json_t *row;
+    struct table table;
+    size_t i;
+
+    table_init(&table, columns, column_count, ctl->is_terminal);
+    json_array_foreach(rows, i, row)
+    {
+        add_row(&table, row);
+    }
+    table_print(&table, stdout);
+    table_fini(&table);
+}
+
 void output_done(const char *name, const char *what)
 {
     struct buf text = BUF_INIT;

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "node/ctl/ctl.h"
+#include "node/ctl/table.h"
 
 /* Writes out what stdout holds. False when that, or anything before it, was lost. */
 bool output_flush(void);
@@ -37,5 +38,9 @@ void output_done(const char *name, const char *what);
 
 /* "due 2026-12-01 09:00:00.000, in 30m"; the last only where it is to come. */
 void output_due(struct buf *to, int64_t due_ms);
+
+/* An array as a table, a row each. */
+void output_rows(const struct ctl *ctl, const struct table_column *columns, size_t column_count,
+                 const json_t *rows, void (*add_row)(struct table *table, const json_t *row));
 
 #endif

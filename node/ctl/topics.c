@@ -129,16 +129,7 @@ void topics_print(const struct ctl *ctl, const json_t *topics)
         {"DEAD", true},   {"OLDEST READY", true}, {"NEXT DUE", true}, {"PAUSED", false},
     };
     bool has_pauses = json_object_get(json_array_get(topics, 0), "paused");
-    const json_t *topic;
-    struct table table;
-    size_t i;
 
-    table_init(&table, columns, sizeof(columns) / sizeof(columns[0]) - !has_pauses,
-               ctl->is_terminal);
-    json_array_foreach(topics, i, topic)
-    {
-        add_row(&table, topic);
-    }
-    table_print(&table, stdout);
-    table_fini(&table);
+    output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]) - !has_pauses, topics,
+                add_row);
 }
