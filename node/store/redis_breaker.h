@@ -1,0 +1,61 @@
+/* The circuit breaker: when it is better to say no at once than to wait (doc/redis.md).
+ *
+ *   CLOSED --- nothing answered for after_ms, or `failures` late answers ---> OPEN
+ *      ^                                                                       |
+ *      | `trials` answered                             breaker_fit             |
+ *      +-------------------------- HALF_OPEN <---------------------------------+
+ *                                      |                                       ^
+ *                                      +---------- breaker_lost ---------------+
+ *
+ * Pure: it has no timer and sends nothing. Whoever asks brings the time, and what it answers is
+ * true of that time.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_BREAKER_H
+#define DUEQ_NODE_STORE_REDIS_BREAKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum breaker_state { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN, BREAKER_STATES };
+
+struct redis_breaker {
+    int64_t after_ms;  /* of the configuration; 0: never opens for silence */
+    unsigned failures; /* 0: never opens for late answers */
+    unsigned trials;   /* 1 or more */
+
+    enum breaker_state state;
+    int64_t since_mono_ms;        /* in this state */
+    int64_t silent_since_mono_ms; /* since when requests are not answered; -1: they are */
+    unsigned late;                /* connections given up for a late answer, in a row */
+    unsigned proved;              /* HALF_OPEN: trials answered */
+    uint64_t trips;               /* since the start: how often it has opened */
+};
+
+void breaker_init(struct redis_breaker *b, int64_t after_ms, unsigned failures, unsigned trials);
+
+/* A request waits for Redis, in flight or held. Harmless when it is said of each. */
+void breaker_asked(struct redis_breaker *b, int64_t now_mono_ms);
+
+/* A request was answered, well or not. */
+void breaker_answered(struct redis_breaker *b, int64_t now_mono_ms);
+
+/* The connection is lost. `is_late`: it was given up, because an answer did not come in time. */
+void breaker_lost(struct redis_breaker *b, bool is_late, int64_t now_mono_ms);
+
+/* A connection has passed the handshake. */
+void breaker_fit(struct redis_breaker *b, int64_t now_mono_ms);
+
+/* Time has gone by: looks whether it has been silent for too long. When to look again, -1: not
+ * before something is said. */
+int64_t breaker_look(struct redis_breaker *b, int64_t now_mono_ms);
+
+/* May one more be sent while so many are in flight? */
+bool breaker_passes(const struct redis_breaker *b, unsigned in_flight);
+
+/* Is a new request refused at once? */
+bool breaker_refuses(const struct redis_breaker *b);
+
+/* "closed", "open", "half_open". */
+const char *breaker_word(enum breaker_state state);
+
+#endif
