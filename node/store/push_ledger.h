@@ -1,12 +1,12 @@
 /* Has a push happened whose answer was lost? The node's side of the ledger (doc/redis.md).
  *
- * Each push of this worker gets a nonce: 4 bytes at random for the worker's life, then the count
- * of its pushes in the bucket. The push script notes nonce, id and due in a ring in Redis, at
- * the count's last ten bits. A push that is said again brings its nonce, and the script finds
- * what it has noted, or nothing.
+ * Each push of this worker gets a nonce: 4 bytes at random for the worker's life, then the
+ * count of its pushes in the bucket. The push script notes nonce, id and due in a ring in
+ * Redis, at the count's last ten bits. A push that is said again brings its nonce, and the
+ * script finds what it has noted, or nothing.
  *
- * The ledger also remembers, of each bucket, the last push that was acknowledged. Where the ring
- * has lost it, Redis came back older.
+ * The ledger also remembers, of each bucket, the last push that was acknowledged. Where the
+ * ring has lost it, Redis came back older.
  */
 #ifndef DUEQ_NODE_STORE_PUSH_LEDGER_H
 #define DUEQ_NODE_STORE_PUSH_LEDGER_H

@@ -31,7 +31,8 @@ struct redis_breaker {
     uint64_t trips;               /* since the start: how often it has opened */
 };
 
-void breaker_init(struct redis_breaker *b, int64_t after_ms, unsigned failures, unsigned trials);
+void breaker_init(struct redis_breaker *b, int64_t after_ms, unsigned failures,
+                  unsigned trials);
 
 /* A request waits for Redis, in flight or held. Harmless when it is said of each. */
 void breaker_asked(struct redis_breaker *b, int64_t now_mono_ms);
@@ -39,7 +40,8 @@ void breaker_asked(struct redis_breaker *b, int64_t now_mono_ms);
 /* A request was answered, well or not. */
 void breaker_answered(struct redis_breaker *b, int64_t now_mono_ms);
 
-/* The connection is lost. `is_late`: it was given up, because an answer did not come in time. */
+/* The connection is lost. `is_late`: it was given up, because an answer did not come in time.
+ */
 void breaker_lost(struct redis_breaker *b, bool is_late, int64_t now_mono_ms);
 
 /* A connection has passed the handshake. */

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 struct redis_older {
-    unsigned buckets;     /* whose counter, or ledger, had fallen back */
-    int64_t fallen_by;    /* the counter that had most; ids and stamps, so about as many events */
+    unsigned buckets;  /* whose counter, or ledger, had fallen back */
+    int64_t fallen_by; /* the counter that had most; ids and stamps, so about as many events */
     unsigned lost_pushes; /* of this node's last acknowledged ones: gone for certain */
     bool may_be_more;     /* a ring was gone altogether, or too short to tell */
 };

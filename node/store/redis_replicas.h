@@ -1,8 +1,8 @@
 /* Waits until replicas have what was answered: WAIT, on a connection of its own
  * (doc/redis.md). A WAIT that takes its whole time would hold up all commands behind it.
  *
- *   idle --- first waiter ---> PING, WAIT in flight ---> all that waited when PING was sent: done
- *     ^                                 |  those that came meanwhile: the next pair
+ *   idle --- first waiter ---> PING, WAIT in flight ---> all that waited when PING was sent:
+ * done ^                                 |  those that came meanwhile: the next pair
  *     +---------- nobody waits ---------+  fewer replicas, late, lost: not done
  *
  * WAIT is about all that was written before the last command of its own connection: the PING

@@ -3,7 +3,8 @@
  *
  *   redis_sentinel_ask ---> each in turn, the one that answered last first:
  *                           connect, SENTINEL get-master-addr-by-name, close
- *                           an address: on_master      none knows it: on_nobody, ask again later
+ *                           an address: on_master      none knows it: on_nobody, ask again
+ * later
  *
  * Beside that one connection stays subscribed to `+switch-master`, at any Sentinel that can be
  * reached; what it says of this master is on_master, too. Nobody is called back from inside a
@@ -25,7 +26,8 @@ struct redis_sentinels {
 };
 
 /* BAD_CONFIG: it begins with "sentinel:" and is none of these. NOT_FOUND: it does not. */
-enum status redis_sentinels_parse(const char *text, struct redis_sentinels *sentinels) MUST_CHECK;
+enum status redis_sentinels_parse(const char *text,
+                                  struct redis_sentinels *sentinels) MUST_CHECK;
 
 struct redis_sentinel_options {
     struct redis_sentinels sentinels;

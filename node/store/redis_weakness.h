@@ -28,9 +28,9 @@ enum weakness {
 
 struct redis_setup {
     struct redis_info info;
-    const char *appendfsync;    /* NULL: CONFIG is forbidden */
-    int min_replicas_to_write;  /* -1: CONFIG is forbidden */
-    unsigned min_replicas;      /* store.min_replicas */
+    const char *appendfsync;   /* NULL: CONFIG is forbidden */
+    int min_replicas_to_write; /* -1: CONFIG is forbidden */
+    unsigned min_replicas;     /* store.min_replicas */
     bool has_sentinels;
 };
 
