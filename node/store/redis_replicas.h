@@ -1,9 +1,11 @@
 /* Waits until replicas have what was answered: WAIT, on a connection of its own
  * (doc/redis.md). A WAIT that takes its whole time would hold up all commands behind it.
  *
- *   idle --- first waiter ---> PING, WAIT in flight ---> all that waited when PING was sent:
- * done ^                                 |  those that came meanwhile: the next pair
- *     +---------- nobody waits ---------+  fewer replicas, late, lost: not done
+ *          first waiter
+ *   IDLE ---------------> WAITING: PING and WAIT are in flight
+ *    ^                        |  enough replicas: who waited when PING was sent is safe
+ *    |                        |  fewer, late, lost: he is not
+ *    '------ nobody waits ----'  those that came meanwhile: the next pair
  *
  * WAIT is about all that was written before the last command of its own connection: the PING
  * before it makes that "all that Redis had answered by then" (Redis's networking: `woff` is set

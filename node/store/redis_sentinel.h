@@ -1,10 +1,9 @@
 /* Where is the master? Asks Redis Sentinels, and hears from one when that changes
  * (doc/redis.md).
  *
- *   redis_sentinel_ask ---> each in turn, the one that answered last first:
- *                           connect, SENTINEL get-master-addr-by-name, close
- *                           an address: on_master      none knows it: on_nobody, ask again
- * later
+ * Asked, it goes to each in turn, the one that answered last first: connects, sends SENTINEL
+ * get-master-addr-by-name, closes. An address ends it (on_master); when none knows the master,
+ * or can be reached, so does on_nobody, and whoever asked asks again later.
  *
  * Beside that one connection stays subscribed to `+switch-master`, at any Sentinel that can be
  * reached; what it says of this master is on_master, too. Nobody is called back from inside a
