@@ -44,7 +44,7 @@ class Plan:
     settings: dict = field(default_factory=dict)
     wrong_clock: str = ""          # of "node" or "redis": can be set
     zookeeper_names: bool = False  # host names instead of addresses, for a slow name service
-    node_programs: tuple = ()      # one for each node, None: the build under test
+    program: Path = None           # of all nodes at first; None: the build under test
 
 
 class Cluster:
@@ -102,14 +102,12 @@ class Cluster:
 
     def _add_nodes(self):
         for number in range(self.plan.nodes):
-            self.nodes.append(self._node(f"n{number + 1}", number))
+            self.nodes.append(self._node(f"n{number + 1}", self.plan.program))
 
-    def _node(self, name, number=-1, settings=()):
+    def _node(self, name, program=None, settings=()):
         host = self.network.add_host(name)
         directory = self.directory / name
         directory.mkdir()
-        programs = self.plan.node_programs
-        program = programs[number] if 0 <= number < len(programs) else None
         if self.names:
             self.names.serve(host)
         return HostNode(directory, host, {**self.settings_of(host), **dict(settings)},
@@ -155,8 +153,7 @@ class Cluster:
 
     def add_spare(self, name, settings, program=None):
         """One more node with some settings, and a program, of its own, not started."""
-        self.spares.append(self._node(name, settings=settings))
-        self.spares[-1].program = program
+        self.spares.append(self._node(name, program, settings))
         return self.spares[-1]
 
     def wait_steady(self):

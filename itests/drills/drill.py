@@ -6,6 +6,7 @@ through all of it, and a judge over everything that was written down.
     ./dev drill                         all rows, with the rounds of the matrix
     ./dev drill 1 2 8b --rounds 5
     ./dev drill 26 --seed 17            the same pairs again
+    ./dev drill 20 --old v1.0           upgrade from that commit, or program, and back
     ./dev drill 0 --json                for programs, on standard output
     ./dev drill 1 2 3 --write           into doc/failover.md
 
@@ -31,6 +32,7 @@ if __name__ == "__main__":
 os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
+from drills import builds
 from drills.lateness import Limits
 from drills.matrix import MATRIX
 from drills.page import save
@@ -57,6 +59,8 @@ def main():
         signal.signal(number, signal.default_int_handler)
     try:
         sys.exit(1 if run(options) else 0)
+    except builds.NoSuchBuild as error:
+        sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("interrupted")
 
@@ -67,6 +71,8 @@ def parse():
     parser.add_argument("numbers", nargs="*", metavar="NUMBER", help="rows; without any: all")
     parser.add_argument("--rounds", type=int, help="instead of the row's own number")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--old", metavar="REV", help="the older build of row 20: a commit, or a "
+                        "dueq-node; else the newest tag, or the last commit of the day before")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--list", action="store_true", help="the rows there are")
     parser.add_argument("--rehearse", action="store_true",
@@ -78,6 +84,10 @@ def parse():
     unknown = [number for number in options.numbers if number not in MATRIX]
     if unknown:
         parser.error(f"no row {' '.join(unknown)}; there are {' '.join(MATRIX)}")
+    try:
+        options.old = builds.find(options.old)
+    except builds.NoSuchBuild as error:
+        parser.error(f"--old: {error}")
     return options
 
 
@@ -86,6 +96,8 @@ def run(options):
     def report(text):
         print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
 
+    if "20" in (options.numbers or MATRIX):
+        MATRIX["20"].old = builds.make(options.old, report)
     directory = Path(options.keep or tempfile.mkdtemp(prefix="dueq-drill-"))
     report(f"seed {options.seed}; files in {directory}")
     results = []

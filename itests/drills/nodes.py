@@ -17,11 +17,11 @@ GMQ_PORT, HTTP_PORT, PEER_PORT = 9503, 8000, 9600
 
 
 class HostNode(Node):
-    """`settings` are keys with dots, `program` another build of the node. Secrets are not
-    accepted on a command line, so all of it goes into a file."""
+    """`settings` are keys with dots, `program` is the build, None: that under test.
+    Secrets are not accepted on a command line, so all of it goes into a file."""
 
     def __init__(self, directory, host, settings=None, env=None, program=None):
-        self.host, self.name, self.program = host, host.name, program
+        self.host, self.name, self.program = host, host.name, program or node_program()
         own = {"node.id": host.name, "gmq.listen": f"{host.address}:{GMQ_PORT}",
                "http.listen": f"{host.address}:{HTTP_PORT}"}
         super().__init__(directory, {**own, **(settings or {})}, env)
@@ -35,7 +35,7 @@ class HostNode(Node):
         path = self.directory / "dueq.yaml"
         path.write_text(yaml.safe_dump(_nested(self.settings)), encoding="utf-8")
         path.chmod(0o600)
-        return self.host.command([self.program or node_program(), "--config", path])
+        return self.host.command([self.program, "--config", path])
 
     def launch(self):
         self._launched_ms = now_ms()
