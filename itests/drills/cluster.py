@@ -14,11 +14,12 @@ from pathlib import Path
 from drills.journal import LEADER, Lease, Role, now_ms
 from drills.names import SlowNames
 from drills.nodes import PEER_PORT, HostNode
+from drills.uplink import Uplink
 from harness.build import wallclock_library
 from harness.network import Network
 from harness.redis_server import RedisServer
 from harness.wait import wait_until
-from harness.zookeeper import Ensemble
+from harness.zookeeper import CLIENT, Ensemble
 
 REDIS_PORT = 6379
 STEADY_S = 90
@@ -44,6 +45,7 @@ class Plan:
     settings: dict = field(default_factory=dict)
     wrong_clock: str = ""          # of "node" or "redis": can be set
     zookeeper_names: bool = False  # host names instead of addresses, for a slow name service
+    uplinks: bool = False          # from each node to ZooKeeper, on which packets can be made late
     program: Path = None           # of all nodes at first; None: the build under test
 
 
@@ -53,7 +55,7 @@ class Cluster:
         self.network = Network()
         self.zookeeper = self.redis = self.client = None
         self.names = None
-        self.nodes, self.spares = [], []
+        self.nodes, self.spares, self.uplinks = [], [], {}  # uplinks by a host's name
 
     def __enter__(self):
         self.network.__enter__()
@@ -72,6 +74,8 @@ class Cluster:
     def __exit__(self, *unused):
         for node in (*self.nodes, *self.spares):
             node.destroy()
+        for uplink in self.uplinks.values():
+            uplink.close()
         if self.zookeeper:
             self.zookeeper.destroy()
         if self.names:
@@ -110,6 +114,9 @@ class Cluster:
         directory.mkdir()
         if self.names:
             self.names.serve(host)
+        if self.plan.uplinks:
+            servers = [(each.address, each.ports[CLIENT]) for each in self.zookeeper.servers]
+            self.uplinks[name] = Uplink(host, servers)
         return HostNode(directory, host, {**self.settings_of(host), **dict(settings)},
                         self._clock_env("node", name), program)
 
@@ -131,12 +138,14 @@ class Cluster:
                     **HISTORY, **self.plan.settings}
         if not self.elects:
             return settings
-        return {"ha.mode": self.plan.mode, "ha.zookeeper": self.zookeeper_addresses(),
+        return {"ha.mode": self.plan.mode, "ha.zookeeper": self._zookeeper_of(host),
                 "ha.cluster": "drill", "ha.session_timeout": f"{self.plan.session_ms}ms",
                 "ha.secret": SECRET, "ha.peer.listen": f"{host.address}:{PEER_PORT}",
                 "ha.journal": True, **settings}
 
-    def zookeeper_addresses(self):
+    def _zookeeper_of(self, host):
+        if self.plan.uplinks:
+            return self.uplinks[host.name].addresses
         if self.plan.zookeeper_names:
             return ",".join(f"{each.host.name}.drill:2181" for each in self.zookeeper.servers)
         return self.zookeeper.addresses

@@ -62,8 +62,7 @@ Not measured here: figures of the projects' own documentation or of earlier meas
 ## Not in the matrix here
 
 What needs the virtual address, Docker or Sentinel, cuts from Redis, and Redis's own faults (rows
-12 to 16, 21, 22 and 24). Of row 8, beats that are delayed on purpose: those are in the simulation
-and the model.
+12 to 16, 21, 22 and 24).
 """
 
 
