@@ -10,7 +10,7 @@ from drills.journal import LEADER, Role, Tail, now_ms
 from harness.build import node_program
 from harness.dueqctl import Dueqctl
 from harness.node import Node
-from harness.process import descendants_of, is_alive, reap_orphans
+from harness.process import descendants_of, is_alive, kill_now, reap_orphans
 from harness.wait import wait_until
 
 GMQ_PORT, HTTP_PORT, PEER_PORT = 9503, 8000, 9600
@@ -108,14 +108,17 @@ class HostNode(Node):
         self._frozen = []
 
     def kill_all(self):
-        """kill -9 of warden and worker, at once: both signals before anything else."""
-        family = [self.warden_pid, *descendants_of(self.warden_pid)]
-        for pid in family:
-            os.kill(pid, signal.SIGKILL)
-        self.process.wait()
-        self.process = None
-        for pid in family:
-            wait_until(lambda pid=pid: not is_alive(pid), f"process {pid} dies of SIGKILL")
+        """kill -9 of warden and worker, at once."""
+        kill_together([self])
+
+
+def kill_together(nodes):
+    """kill -9 of all their wardens and workers, before anything else: who was still there would
+    lead for a moment."""
+    kill_now([pid for node in nodes for pid in (node.warden_pid, *descendants_of(node.warden_pid))])
+    for node in nodes:
+        node.process.wait()
+        node.process = None
 
 
 def _nested(settings):

@@ -5,6 +5,7 @@ import signal
 from drills.builds import altered_node, build_of, scripts_of
 from drills.cluster import STANDALONE, Plan
 from drills.journal import REFUSED, UNKNOWN
+from drills.nodes import kill_together
 from drills.row import Row, row, stay
 from harness.build import node_program
 
@@ -106,14 +107,12 @@ class Freeze(Row):
 @row("18", "all standbys killed; all nodes killed and started together")
 class KillMany(Row):
     variants = ("standbys", "all")
-    short_variants = ("standbys",)  # of "all" a node was once refused as its own namesake: open
 
     def fault(self, drill):
         everybody = drill.cluster.nodes
         victims = everybody if drill.variant == "all" else drill.cluster.standbys()
         victims = [node for node in victims if node.process]  # not who is dead of another fault
-        for node in victims:
-            node.kill_all()
+        kill_together(victims)
         for node in victims:
             node.launch()
         return victims

@@ -3,6 +3,7 @@
 from drills.cluster import Plan
 from drills.journal import OK
 from drills.lateness import dues_of
+from drills.nodes import kill_together
 from drills.row import Row, row, stay
 from harness.wait import wait_until
 
@@ -134,8 +135,7 @@ class NoQuorum(Row):
 
     def fault(self, drill):
         if drill.variant.endswith("at start"):
-            for node in drill.cluster.nodes:
-                node.kill_all()
+            kill_together(drill.cluster.nodes)
             self._stop_all(drill)
             for node in drill.cluster.nodes:
                 node.launch()
