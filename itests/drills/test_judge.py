@@ -2,6 +2,7 @@
 what only looks like a violation is acquitted."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -102,9 +103,11 @@ INNOCENT = {
     "a lease that got longer": [*FIRST, lease("n1", 1, 500, 3500), lease("n1", 1, 1000, 4000)],
     "an old leader is fenced": [
         *FIRST, KILL, leads("n2", 2, 3000), lease("n2", 2, 3000, 5000),
-        fenced("n1", 1, 2, 3100), stands_by("n1", 3101)],
+        fenced("n1", 1, 2, 3100), stands_by("n1", 3101), lease("n2", 2, 3200, 5200)],
     "another ensemble begins anew": [
         leads("n1", 9, 0), stands_by("n1", 1000), KILL, leads("n2", 1, 2100, ensemble="f")],
+    "another ensemble, whose name stands before": [
+        leads("n1", 9, 0), stands_by("n1", 1000), KILL, leads("n2", 1, 2100, ensemble="d")],
     "fenced by another ensemble, and on with its own token when that was adopted": [
         leads("n1", 1, 0), fenced("n1", 1, 9, 100, ensemble="f"), stands_by("n1", 101),
         leads("n1", 1, 5101), lease("n1", 1, 5101, 6000)],
@@ -127,6 +130,7 @@ GUILTY = {
     "its ack was refused, and it is gone": ("LOST", [push(), hand_over(1501), ack(1600, REFUSED)]),
     "its cancel was refused, and it is gone": ("LOST", [push(), ack(1200, REFUSED, Cancel)]),
     "TTR 0, never handed over": ("LOST", [push(ttr_ms=0)]),
+    "dead without a reason": ("LOST", [push(), hand_over(1501), Rest("a", "")]),
     "nobody pushed it": ("INVENTED", [hand_over(1501), ack(1600)]),
     "a refused push that happened": (
         "INVENTED", [push(outcome=REFUSED), hand_over(1501), ack(1600)]),
@@ -157,6 +161,15 @@ GUILTY = {
     "a lease that got longer and then overlaps": ("TWO_LEADERS", [
         *FIRST, lease("n1", 1, 1000, 4000), KILL, leads("n2", 2, 3500),
         lease("n2", 2, 3500, 5000)]),
+    "another node was killed, not the holder": ("TWO_LEADERS", [
+        *FIRST, Fault("kill", 2000, 2200, dead=("n3",)), leads("n2", 2, 2001),
+        lease("n2", 2, 2001, 5000)]),
+    "the holder was killed before it led": ("TWO_LEADERS", [
+        Fault("kill", 100, 200, dead=("n1",)), leads("n1", 1, 500), lease("n1", 1, 500, 3000),
+        KILL, leads("n2", 2, 2001), lease("n2", 2, 2001, 5000)]),
+    "only another's reign is over": ("TWO_LEADERS", [
+        leads("n2", 1, 0), stands_by("n2", 500), leads("n1", 2, 400), lease("n1", 2, 400, 3000),
+        leads("n3", 3, 600), lease("n3", 3, 600, 900)]),
     "killed only after the other leads": ("TWO_LEADERS", [
         *FIRST, leads("n2", 2, 1900), lease("n2", 2, 1900, 5000),
         Fault("kill", 2000, 2200, dead=("n1",))]),
@@ -177,9 +190,15 @@ GUILTY = {
     "fenced, and it goes on": ("FENCED", [
         *FIRST, KILL, leads("n2", 2, 3000), fenced("n1", 1, 2, 3100),
         lease("n1", 1, 3200, 3300)]),
+    "nobody leads when all is healed": ("NO_LEADER", [*FIRST, KILL, stands_by("n1", 2100)]),
+    "the last leader was killed": ("NO_LEADER", [
+        *FIRST, Fault("kill", 2000, 2200, dead=("n1",))]),
     "a change without a fault": ("STORM", [leads("n1", 1, 0), leads("n2", 2, 500)]),
     "two changes for one fault": ("STORM", [
         leads("n1", 1, 0), KILL, leads("n2", 2, 2100), leads("n1", 3, 9000)]),
+    "two changes for one fault, and none for the one before": ("STORM", [
+        leads("n1", 1, 0), KILL, Fault("cut", 8000, 8200), leads("n2", 2, 8100),
+        leads("n1", 3, 9000)]),
     "a change for a fault that explains none": ("STORM", [
         leads("n1", 1, 0), Fault("busy", 2000, 2200, changes=0), leads("n2", 2, 2100)]),
 }
@@ -216,6 +235,11 @@ OUTAGE = Fault("kill", 10_000, 20_000, served_ms=11_000)
     ([*due(1, 1400, 10_050), Fault("before", 9_900, 9_950)], []),  # the later fault counts
     ([push(4_500, id="b"), hand_over(5_040, due=5_000, id="b"),  # the first counts
       hand_over(9_900, lease="2", due=5_000, id="b"), ack(9_910, id="b")], []),
+    ([*due(1, 5100, 31_100), Fault("long", 30_000, 31_000)], ["LATE"]),  # due when it was over
+    ([push(4_500), again(9_000, due=5_000), ack(9_100)], []),  # nobody saw the first hand-over
+    ([push(4_500), replace(hand_over(9_000, due=5_000), delay_ms=0),  # no scanner moved it
+      ack(9_100)], []),
+    ([push(4_500), replace(hand_over(9_000, due=5_000), redis_ms=None), ack(9_100)], []),
     ([*due(1, 40, 5_000)], []),
     ([*due(1, 60, 5_000)], []),                   # too few for a p99
     ([each for number in range(100) for each in due(number, 60, 5_000 + number)], ["LATE"]),
