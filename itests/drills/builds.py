@@ -1,5 +1,5 @@
-"""Two builds of the node that differ, for a rolling upgrade: which is the older one, how it is made,
-and which are running.
+"""Two builds of the node that differ, for a rolling upgrade: which is the older one, how it is
+made, and which are running.
 
     find(None)        the newest tag; without tags the last commit of the day before HEAD's
     find("v1.2")      a commit; find("path/to/dueq-node") a program that is there already
@@ -81,7 +81,8 @@ def _build(commit, report):
     with open(OLD / "log", "w", encoding="utf-8") as log:
         try:
             _git("worktree", "remove", "--force", tree)  # of a run that was killed
-            for argv in (["git", "-C", ROOT, "worktree", "add", "--force", "--detach", tree, commit],
+            for argv in (["git", "-C", ROOT, "worktree", "add", "--detach", "--force", tree,
+                          commit],
                          ["cmake", "-S", tree, "-B", tree / "build", "-G", "Ninja",
                           "-DCMAKE_BUILD_TYPE=Release"],
                          ["cmake", "--build", tree / "build", "--target", "dueq-node"]):
