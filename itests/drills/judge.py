@@ -47,7 +47,7 @@ class Verdict:
         first of each; none when all is well."""
         by_rule = defaultdict(list)
         for each in self.violations:
-            by_rule[each.rule].append(f"{each.rule} {each.id}: {each.why}")
+            by_rule[each.rule].append(f"{f'{each.rule} {each.id}'.strip()}: {each.why}")
         if not by_rule:
             return []
         counts = ", ".join(f"{len(lines)} {rule}" for rule, lines in by_rule.items())

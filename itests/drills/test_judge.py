@@ -80,6 +80,8 @@ INNOCENT = {
     "TTR 0, cancelled": [push(ttr_ms=0), ack(1200, kind=Cancel)],
     "TTR 0": [push(ttr_ms=0), hand_over(1501)],
     "again when its lease ran out": [push(), hand_over(1501), again(5502), ack(5600)],
+    "again when a short lease ran out": [
+        push(ttr_ms=1000), hand_over(1501), again(2502), ack(2600)],
     "again after a release": [push(), hand_over(1501), ack(1600, kind=Release),
                               again(1700, due=1600), ack(1800)],
     "again after a release without an answer": [
@@ -138,12 +140,26 @@ GUILTY = {
     "a millisecond early": ("EARLY", [push(), hand_over(1499), ack(1600)]),
     "early by what its push was told": (
         "EARLY", [push(), hand_over(1499, due=1400), ack(1600)]),
+    "early, and another push of it was refused": (
+        "EARLY", [push(900, REFUSED), push(), hand_over(1499, due=1400), ack(1600)]),
+    "early, and pushed again afterwards": (
+        "EARLY", [push(), hand_over(1499, due=1400), ack(1600), push(1700, UNKNOWN)]),
+    "TTR 0 and early, in a fault": (
+        "EARLY", [push(1500, ttr_ms=0), hand_over(1999, due=2000), KILL]),
     "early by Redis's clock alone": ("EARLY", [push(), hand_over(1501, redis=1499), ack(1600)]),
     "twice within its lease": ("TWICE", [push(), hand_over(1501), again(3000), ack(3100)]),
     "twice, and its release was refused": (
         "TWICE", [push(), hand_over(1501), ack(1600, REFUSED, Release), again(1700), ack(1800)]),
     "twice, released before": (
         "TWICE", [push(), ack(1400, kind=Release), hand_over(1501), again(1700), ack(1800)]),
+    "twice, and there is no lease to run out": (
+        "TWICE", [push(ttr_ms=0), hand_over(1501), again(9000)]),
+    "twice, and the fault was over before": (
+        "TWICE", [Fault("kill", 500, 600), push(ttr_ms=60000), hand_over(1501), again(7000),
+                  ack(7100)]),
+    "twice, and the fault came when the first was long confirmed": (
+        "TWICE", [push(ttr_ms=60000), hand_over(1501), Fault("kill", 12_000, 12_200),
+                  again(13_000), ack(13_100)]),
     "twice with one lease": (
         "TWICE", [push(), hand_over(1501), hand_over(5600), ack(5700)]),
     "twice too soon after a fault": (
@@ -283,8 +299,9 @@ def test_what_a_redis_that_came_back_older_explains_is_counted_apart():
     assert (lost.violations, lost.explained) == ([], {"LOST": 1})
     twice = verdict(push(ttr_ms=60000), hand_over(1501), forgotten, again(3000), ack(3100))
     assert (twice.violations, twice.explained) == ([], {"TWICE": 1})
-    later = push(2000, id="later")
-    assert [each.id for each in verdict(push(), later, forgotten).violations] == ["later"]
+    before, later = push(100, id="before"), push(2000, id="later")
+    lost = verdict(push(), before, later, forgotten).violations
+    assert {each.id for each in lost} == {"before", "later"}
     assert "EARLY" in rules(push(), hand_over(1499), ack(1600), forgotten)
 
 
