@@ -21,16 +21,6 @@
 
 /* ---- signs of life ---- */
 
-void app_tell_session(struct app *a)
-{
-    struct coord_credentials session = ha_app_session(a->ha);
-
-    if (session.session == a->told_session ||
-        !channel_send_session(a->options->channel_fd, &session))
-        return;
-    a->told_session = session.session;
-}
-
 static void on_beat(struct timer *timer)
 {
     struct app *a = CONTAINER_OF(timer, struct app, beat);
