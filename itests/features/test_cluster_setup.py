@@ -6,6 +6,7 @@ import os
 import pytest
 
 from harness.cluster import Cluster
+from harness.dueqctl import Dueqctl
 from harness.wait import wait_until
 
 EX_CONFIG = 78
@@ -119,6 +120,23 @@ def test_a_standalone_node_at_the_redis_of_a_cluster(add):
     alone = add(ha_mode="standalone", ha_zookeeper=None)
     assert "ha.mode: standby" in error_of(alone)
     assert alone.http("/health/leader")[0] == 503 and alone.http("/health/ready")[0] == 200
+
+
+def test_another_secret_than_that_of_the_other_nodes(add, cluster, tmp_path):
+    """ZooKeeper knows no secret: the node is in the cluster, but nobody sees it die."""
+    node = add(ha_secret_file=secret(tmp_path / "other", "another secret of 16 and more"))
+    name = node.settings["node.id"]
+    words = "the secrets differ: check that ha.secret is the same on both nodes"
+    wait_until(lambda: words in node.output(), "the node says so")
+    wait_until(lambda: any(words in line and f"peer {name} " in line
+                           for line in cluster.nodes["a"].output().splitlines()), "so does a")
+
+    def found():
+        check = Dueqctl(node.url())("check")
+        return "connected with 0 of " in check.text and "ha.secret" in check.text
+
+    wait_until(found, "so does dueqctl check")
+    assert "another secret" not in node.output() and cluster.leader_name() == "a"
 
 
 def test_no_zookeeper_is_there(add, cluster):
