@@ -303,9 +303,7 @@ void fake_coordinator_init_on(struct fake_coordinator *c, const struct fake_serv
                               struct timers *timers, int64_t session_ms)
 {
     init(c, timers, session_ms);
-    c->client.service = service;
-    fake_wire_init(&c->client.up, timers, on_message); /* not used */
-    fake_wire_init(&c->client.down, timers, on_message);
+    fake_client_init_on(&c->client, service, timers, on_message);
 }
 
 void fake_coordinator_fini(struct fake_coordinator *c)
