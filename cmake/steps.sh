@@ -90,7 +90,11 @@ tell_of_ended() {
 }
 
 await() { # NAME: of a step beside others, until it has been told of
+    local pid
     if runs_beside "$1"; then
+        for pid in $(pgrep -g "${beside_pid[$1]}"); do
+            chrt --other --pid 0 "$pid" 2>/dev/null || true # it is waited for now
+        done
         tick "$1" "$(log_of "$1")" &
         ticker=$!
         while runs_beside "$1"; do sleep 0.2; done
