@@ -40,7 +40,7 @@ on.
 - *violations*: of all the promises of the judge, over the complete journals of clients and nodes
   (itests/drills/judge.py): nothing lost, invented, early, twice or again; never two leaders; no
   effect of a deposed one; not more changes than faults. And of the row's own checks: in row 23, a
-  loop that stalled for more than 10 ms, which a busy machine does as well.
+  loop that stalled for more than 10 ms and did not wait for a processor meanwhile.
 - *late*: jobs more than a tick and a half later than the outage explains, or, as one, a p99 of
   more than 50 ms of those outside of outages. The machine's other work is in it.
 
