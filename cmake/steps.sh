@@ -90,17 +90,21 @@ tell_of_ended() {
 }
 
 await() { # NAME: of a step beside others, until it has been told of
-    local pid
     if runs_beside "$1"; then
-        for pid in $(pgrep -g "${beside_pid[$1]}"); do
-            chrt --other --pid 0 "$pid" 2>/dev/null || true # it is waited for now
-        done
+        hurry "${beside_pid[$1]}"
         tick "$1" "$(log_of "$1")" &
         ticker=$!
         while runs_beside "$1"; do sleep 0.2; done
         stop_ticker
     fi
     tell_of_ended
+}
+
+hurry() { # GROUP of processes: no longer only when the processor is idle
+    local pid
+    for pid in $(cat /proc/[0-9]*/stat 2>/dev/null | awk -v group="$1" '$5 == group {print $1}'); do
+        chrt --other --pid 0 "$pid" 2>/dev/null || true # it has ended since
+    done
 }
 
 end_all() {
