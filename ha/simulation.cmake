@@ -35,6 +35,7 @@ else()
     set(runs 4000)
 endif()
 add_test(NAME ha_simulation COMMAND ha_simulation --runs ${runs})
+set_tests_properties(ha_simulation PROPERTIES COST 20)
 foreach(mistake
         eof-is-death
         forgets-promise
