@@ -31,7 +31,8 @@ static void on_timer(struct timer *timer)
 void redis_hold_init(struct redis_hold *h, struct timers *timers, uint64_t *gauge,
                      void (*on_expired)(struct redis_hold *h, struct redis_held *held))
 {
-    *h = (struct redis_hold){.timers = timers, .gauge = gauge, .on_expired = on_expired};
+    *h = (struct redis_hold){.timers = timers, .on_expired = on_expired};
+    h->gauge = gauge;
     list_init(&h->list);
     timer_init(&h->timer, on_timer);
 }
