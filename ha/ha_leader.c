@@ -34,6 +34,7 @@ static void fenced(struct ha *ha, int64_t now)
 {
     const struct token *seen = &ha->fenced_by;
     bool leads = ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING;
+    enum role_reason why = ROLE_FENCED_REASON;
     const char *ensemble =
         leads || ha->lead.is_mine ? ha->lead.token.ensemble : ha->view.ensemble;
 
@@ -44,10 +45,10 @@ static void fenced(struct ha *ha, int64_t now)
         ha->stands_from_boot_ms = ha->resumes_from_boot_ms = now + ha_t(ha);
     } else if (leads) {
         fenced_by_another_ensemble(ha, now);
+        why = ROLE_OTHER_ENSEMBLE_REASON;
     }
-    if (!leads)
-        return;
-    ha_enter(ha, ROLE_STANDBY, ROLE_FENCED_REASON);
+    if (leads)
+        ha_enter(ha, ROLE_STANDBY, why);
 }
 
 static void step_down_standby(struct ha *ha)

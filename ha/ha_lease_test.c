@@ -180,6 +180,7 @@ static void one_fenced_by_another_ensemble_keeps_the_lead_and_says_what_to_do(vo
     ha_fenced(nodes[old].ha, &seen);
     run(10);
     assert_int_equal(role_of(old), ROLE_STANDBY);
+    assert_int_equal(nodes[old].why[ROLE_STANDBY], ROLE_OTHER_ENSEMBLE_REASON);
     assert_non_null(strstr(status_of(old).refused, "fence adopt"));
     assert_string_equal(nodes[old].refused, ""); /* the node does not end */
     run(HA_FENCED_AGAIN_MS - 100);
