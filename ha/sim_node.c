@@ -229,7 +229,6 @@ void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences)
                                          .no_failover = i == barred,
                                          .tenure_ms = SIM_T,
                                          .flap_max = 1000,
-                                         .seed = sim_below(1000),
                                          .now_boot_ms = now_boot_ms,
                                          .now_wall_ms = now_wall_ms,
                                          .on_role = on_role,
