@@ -149,7 +149,8 @@ void node_start(unsigned i)
     m->is_frozen = m->is_left = m->is_stopped = false;
     m->ha = ha_new(&m->options, &m->zk.base, &m->peers, &m->timers);
     ha_start(m->ha);
-    ha_store_is(m->ha, true);
+    if (!m->is_store_mute)
+        ha_store_is(m->ha, true);
 }
 
 /* Calls in flight die with the process. */
