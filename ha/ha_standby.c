@@ -107,7 +107,7 @@ static bool is_wanted(const struct ha *ha, int64_t now)
     if (!control_has_wish(c, ha->options.now_wall_ms(ha->options.arg)))
         return false;
     if (!strcmp(c->wanted, CONTROL_ANY))
-        return now >= ha->stood_back_until_boot_ms && !ha->options.no_failover;
+        return !ha->options.no_failover;
     return !strcmp(c->wanted, ha->options.node);
 }
 
@@ -197,6 +197,14 @@ static void stand_by_force(struct ha *ha, int64_t now)
         election_try(&ha->election, ha_fence(ha, ha->view.ensemble), true);
 }
 
+/* Who gave the lead away lets others go first: until one of them has led. */
+static void note_successor(struct ha *ha)
+{
+    if (view_is_fresh(&ha->view, VIEW_LEADER) && view_has_leader(&ha->view) &&
+        !view_leader_is(&ha->view, ha->session))
+        ha->stood_back_until_boot_ms = 0;
+}
+
 void ha_standby_tick(struct ha *ha, int64_t now)
 {
     bool by_force = control(ha)->is_forced && !strcmp(control(ha)->wanted, ha->options.node) &&
@@ -210,8 +218,11 @@ void ha_standby_tick(struct ha *ha, int64_t now)
         lead_tick(ha, now);
         return;
     }
-    if (!is_able(ha, now))
+    note_successor(ha);
+    if (!is_able(ha, now)) {
+        ha->able_since_boot_ms = 0;
         return;
+    }
     if (by_force) {
         stand_by_force(ha, now);
     } else {

@@ -50,6 +50,8 @@ static void on_node(struct ask *ask)
 
     if (!take(z->view, z))
         return;
+    if (z->exists && (!n->node.is_here || n->node.owner != z->owner))
+        n->since_boot_ms = site_now(z->view->site);
     if (z->exists)
         view_parse_node(n, ask->call.data);
     else

@@ -45,8 +45,9 @@ struct view_znode {
 struct view_node {
     struct view_znode znode;
     bool is_used;
-    struct ha_node node; /* of one that went: what it was last; is_member: not set here */
-    int64_t timeout_ms;  /* its T; 0: not said, or no T at all */
+    struct ha_node node;   /* of one that went: what it was last; is_member: not set here */
+    int64_t timeout_ms;    /* its T; 0: not said, or no T at all */
+    int64_t since_boot_ms; /* this session of it was first seen */
 };
 
 struct view_leader {
