@@ -343,6 +343,47 @@ static void data_that_were_wiped_are_made_anew(void **state)
                             before.ensemble);
 }
 
+/* The servers stand still for a moment. What they prove first is old: too little to lead on. */
+static void a_lead_is_taken_up_again_only_once(void **state)
+{
+    for (int64_t after = 0; after < T / 6; after += 20) {
+        setup(state);
+        run(after);
+        fake_ensemble_freeze(&ensemble, true);
+        run(T / 2 + 50);
+        assert_true(is_not_led());
+        fake_ensemble_freeze(&ensemble, false);
+        await(is_led, T);
+        assert_true(status_of(old).lease_left_ms >= T / 4);
+        run(2 * T);
+        assert_int_equal(leader(), (int)old);
+        assert_int_equal(nodes[old].promoted, 2);
+        world_teardown(state);
+    }
+    setup(state);
+}
+
+/* Its session lives, but its writes fail: others get a chance. */
+static void a_lead_without_a_lease_is_given_away_in_the_end(void **state)
+{
+    calls_fail(old, "/epoch", COORD_ERROR);
+    await(is_not_led, T);
+    assert_in_range(await(has_another_leader, 4 * T), T, T + T / 4);
+    assert_int_equal(status_of(old).sessions, 1);
+}
+
+/* A watch that is lost tells nothing. */
+static void a_leader_that_is_gone_is_missed_without_a_word_of_it(void **state)
+{
+    LIST_EACH (link, &ensemble.watches) {
+        char *path = CONTAINER_OF(link, struct fake_watch, link)->path;
+
+        path[0] = '-'; /* no znode's */
+    }
+    node_kill(old);
+    await(has_another_leader, 3 * T);
+}
+
 #define ON_THREE(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
 #define ON_NONE(test)  cmocka_unit_test_teardown(test, world_teardown)
 
@@ -368,6 +409,9 @@ int main(void)
         ON_THREE(one_whose_give_away_did_not_happen_leads_on),
         ON_THREE(one_whose_znode_was_taken_while_it_was_away_does_not_resume),
         ON_THREE(data_that_were_wiped_are_made_anew),
+        ON_NONE(a_lead_is_taken_up_again_only_once),
+        ON_THREE(a_lead_without_a_lease_is_given_away_in_the_end),
+        ON_THREE(a_leader_that_is_gone_is_missed_without_a_word_of_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

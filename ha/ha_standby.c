@@ -33,9 +33,23 @@ static const char *why_give_away(const struct ha *ha, int64_t now)
         return "Redis has seen a higher epoch";
     if (failsafe_has_promised(&ha->promise, now) && !ha->lead.is_forced)
         return "it has promised not to stand";
-    if (now > since + 2 * ha_t(ha))
+    if (now > since + ha_t(ha))
         return "no lease was proven in time";
     return NULL;
+}
+
+/* What it led before, or lost sight of. */
+static bool is_known_lead(const struct ha *ha)
+{
+    return ha->role.state == ROLE_OFFLINE ||
+           (ha->has_won_told && token_equal(&ha->won, &ha->lead.token));
+}
+
+/* A lead taken up again wants some lease ahead: what is proven first, after the servers have
+ * stood still, ends soon, and the role would flap. */
+static bool has_lease(const struct ha *ha, int64_t now)
+{
+    return ha_until(ha) > now + (is_known_lead(ha) ? ha_t(ha) / 4 : 0);
 }
 
 /* Elected, or connected again as the owner: acts once the lease is proven. */
@@ -43,24 +57,24 @@ static void lead_tick(struct ha *ha, int64_t now)
 {
     const char *why = why_give_away(ha, now);
     int64_t begins = begins_at(ha);
-    bool is_back = ha->has_won_told && token_equal(&ha->won, &ha->lead.token);
 
     if (!site_is_connected(&ha->site))
         return;
     if (why) {
         LOG_DEBUG("ha", "gives the lead away: %s", why);
+        ha->stood_back_until_boot_ms = now + ha_t(ha) / 2;
         election_give_away(&ha->election);
         return;
     }
     if (now < begins)
         site_wake_at(&ha->site, begins);
-    if (now < begins || now >= ha_until(ha) || ha->election.giving.is_in_flight ||
+    if (now < begins || !has_lease(ha, now) || ha->election.giving.is_in_flight ||
         ha->lead.is_doubtful || ha->is_stopping)
         return;
     /* It was away: what it owned may have been taken meanwhile. */
     if (ha->role.state == ROLE_OFFLINE && !view_is_fresh(&ha->view, VIEW_LEADER))
         return;
-    if (ha->role.state == ROLE_OFFLINE || is_back)
+    if (is_known_lead(ha))
         ha_enter(ha, ROLE_LEADER, ROLE_RESUMED_REASON);
     else
         ha_enter(ha, ROLE_LEADER,
