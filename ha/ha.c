@@ -126,7 +126,7 @@ static void on_tick(struct timer *timer)
         role_tick(ha, now);
         heartbeat_tick(&ha->heartbeat, now);
         ha_alone_tick(ha, now);
-        ha_stuck_tick(ha);
+        ha_stuck_tick(ha, now);
         ha_commands_tick(ha, now);
         ha_history_tick(ha, now);
         view_tick(&ha->view, now);

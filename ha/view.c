@@ -230,6 +230,15 @@ const char *view_denied(const struct view *v)
     return v->list.is_denied ? v->list.path : NULL;
 }
 
+const char *view_denied_node(const struct view *v)
+{
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        if (v->nodes[i].is_used && v->nodes[i].znode.is_denied)
+            return v->nodes[i].znode.path;
+    }
+    return NULL;
+}
+
 bool view_has_leader(const struct view *v)
 {
     return v->items[VIEW_LEADER].is_known && v->items[VIEW_LEADER].exists;

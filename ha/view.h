@@ -98,6 +98,7 @@ bool view_leader_is(const struct view *v, int64_t session);
 
 /* The path of a znode that this node is not allowed to read, or NULL. */
 const char *view_denied(const struct view *v);
+const char *view_denied_node(const struct view *v); /* one of nodes/ */
 
 bool view_is_member(const struct view *v, const char *name); /* of an empty list all are */
 const struct view_node *view_find(const struct view *v, const char *name); /* or NULL */
