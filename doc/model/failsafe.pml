@@ -66,7 +66,7 @@ byte without_leader = 0;
 #define MAY_LEAD(n) (!promise[n])
 #endif
 #ifdef LEADER_CONFIRMS
-#define MAY_CONFIRM(n) true
+#define MAY_CONFIRM(n) (!leads[n] || !ONLINE(n))
 #else
 #define MAY_CONFIRM(n) (!leads[n])
 #endif
