@@ -6,8 +6,6 @@
 #include "base/list.h"
 #include "base/log.h"
 
-#define ANY_SESSION_MS 10000 /* asked for; the old session's own timeout counts */
-
 static void next(struct zk_closer *c);
 
 static void take_next(struct zk_closer *c, bool is_ended)
@@ -59,7 +57,7 @@ static void on_farewell(struct zk_farewell *f, bool is_over)
 static void next(struct zk_closer *c)
 {
     struct zk_target target = {.servers = c->servers,
-                               .session_ms = ANY_SESSION_MS,
+                               .session_ms = c->deadline_ms,
                                .resume = &c->line[0],
                                .on_watch = on_watch,
                                .context = c};

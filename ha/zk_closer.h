@@ -3,6 +3,10 @@
  * Attaches to the session with its id and password on a handle of its own, and closes it. Best
  * effort: what is not done by its deadline the session's timeout does. A few at a time wait in
  * line.
+ *
+ * Who attaches says a timeout, and from then on the session has that one: a process that dies
+ * between attaching and closing leaves it behind. So the deadline is what is asked for: give
+ * the cluster's session timeout, and nothing lasts longer than without the attempt.
  */
 #ifndef DUEQ_HA_ZK_CLOSER_H
 #define DUEQ_HA_ZK_CLOSER_H
