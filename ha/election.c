@@ -155,7 +155,8 @@ void election_try(struct election *e, uint64_t above, bool by_force)
 
 void election_lead_is_proven(struct election *e)
 {
-    e->lead->is_doubtful = false;
+    if (!e->giving.is_in_flight)
+        e->lead->is_doubtful = false;
 }
 
 static void on_given(struct ask *ask)

@@ -65,8 +65,8 @@ void election_tick(struct election *e, int64_t now_boot_ms);
  * lead is gone. Acting has ended before. */
 void election_give_away(struct election *e);
 
-/* A write that was sent after all give-aways had ended has checked that `leader` is there,
- * under this lead's epoch: it was not given away. */
+/* A write has checked that `leader` is there, under this lead's epoch. Answers come in the
+ * order of the calls: where a give-away is still in flight, it was sent after that write. */
 void election_lead_is_proven(struct election *e);
 
 /* The lead is not ours, or counts no more. */

@@ -116,6 +116,7 @@ static bool read_status(void *arg, struct http_cluster_status *to)
         .session_why = s->session_why,
         .asked_ms = c->asked_ms,
         .granted_ms = s->granted_ms,
+        .peers_up = ha_app_peers_up(c->ha),
         .elections_lost = s->elections_lost,
         .fenced = s->fenced,
         .sessions = s->sessions,
@@ -242,9 +243,9 @@ static bool leads(enum role_state state)
 void app_cluster_tell(struct hooks *hooks, const struct role *role, enum role_state before)
 {
     char token[TOKEN_TEXT_LEN + 1];
-    const char *what = leads(role->state)                   ? "promote"
-                       : role->reason == ROLE_FENCED_REASON ? "fenced"
-                                                            : "demote";
+    bool is_fenced =
+        role->reason == ROLE_FENCED_REASON || role->reason == ROLE_OTHER_ENSEMBLE_REASON;
+    const char *what = leads(role->state) ? "promote" : is_fenced ? "fenced" : "demote";
 
     if (leads(role->state) == leads(before))
         return;
