@@ -31,11 +31,13 @@ class Follower(Row):
 
     def fault(self, drill):
         self.server = self._attached(drill)
+        zookeeper_leader = drill.cluster.zookeeper.leader()  # asking takes its time: before
         drill.count_from_now()
-        while self.plan_key(drill.variant) and not self._delay_beats(drill):
+        while (self.plan_key(drill.variant) and not self._delay_beats(drill)
+               and drill.leader.leads):
             self.server = self._attached(drill)
         if drill.variant.startswith("cut"):
-            drill.network.cut([self.server.host], [drill.cluster.zookeeper.leader().host])
+            drill.network.cut([self.server.host], [zookeeper_leader.host])
         else:
             self.server.freeze()
 
