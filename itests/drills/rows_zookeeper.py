@@ -19,7 +19,7 @@ class Follower(Row):
 
     variants = ("cut", "frozen", "frozen after beats 0.3 T late", "frozen after beats 0.6 T late",
                 "cut after beats 0.6 T late")
-    short_variants = ("cut", "frozen", "frozen after beats 0.6 T late")
+    short_variants = ("cut", "frozen after beats 0.6 T late")
     rehearsed_variants = ()
     rounds = 50  # 10 of each: 20 with beats 0.6 T late
 
