@@ -21,6 +21,7 @@ struct heartbeat {
     struct buf text;
     uint64_t beats;
     uint64_t epoch; /* of the beat in flight; 0: a standby's */
+    uint64_t gives; /* give-aways that were sent before it */
     int64_t sent_boot_ms,
         acked_boot_ms; /* of the newest; acked also when its answer was lost */
 };
