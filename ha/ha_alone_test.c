@@ -45,6 +45,24 @@ static void the_leader_goes_on_and_is_the_same_afterwards(void **state)
 
 static void one_member_that_is_silent_ends_it(void **state)
 {
+/* The epochs begin anew: with which a member has led before says nothing. */
+static void it_goes_on_after_a_wipe_too(void **state)
+{
+    for (unsigned n = 0; n < 2 * NODES; n++) {
+        (void)command(0, HA_SWITCHOVER, nodes[n % NODES].name);
+        run(2 * T);
+    }
+    fake_ensemble_wipe(&ensemble);
+    expire_all();
+    run(10 * T);
+    old = (unsigned)leader();
+    assert_true(status_of(old).role->token.epoch < NODES);
+    lose_the_quorum();
+    run(3 * T);
+    assert_int_equal(leader(), old);
+    assert_true(status_of(old).is_failsafe);
+}
+
     lose_the_quorum();
     run(3 * T);
     assert_int_equal(leader(), old);
@@ -382,6 +400,7 @@ int main(void)
         ON_NONE(a_workers_restart_is_no_namesake),
         ON_NONE(zookeeper_that_is_absent_at_start_is_waited_for),
     };
+        ON_THREE(it_goes_on_after_a_wipe_too),
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
