@@ -11,12 +11,12 @@
 
 #include "ha/ha_fixture.h"
 
-static bool is_seen_by_the_first(void)
+static bool sees(const char *name)
 {
     struct ha_status s = status_of(0);
 
     for (unsigned i = 0; i < s.node_count; i++) {
-        if (!strcmp(s.nodes[i].name, nodes[1].name) && s.nodes[i].is_here)
+        if (!strcmp(s.nodes[i].name, name) && s.nodes[i].is_here)
             return true;
     }
     return false;
@@ -25,6 +25,11 @@ static bool is_seen_by_the_first(void)
 static bool is_first_refused(void)
 {
     return status_of(0).refused[0];
+static bool is_seen_by_the_first(void)
+{
+    return sees(nodes[1].name);
+}
+
 }
 
 static bool is_first_not_refused(void)
@@ -88,6 +93,25 @@ static void a_list_that_is_full_is_told_and_new_nodes_are_seen(void **state)
 /* A number that nobody can have is not waited for. */
 static void a_session_timeout_that_cannot_be_is_ignored(void **state)
 {
+static bool are_both_seen_by_the_first(void)
+{
+    return sees("newa") && sees("newb");
+}
+
+/* Containers that are rolled in pairs: both are in one listing. */
+static void new_nodes_that_come_together_are_all_seen(void **state)
+{
+    node_start(0);
+    await(is_led, 2 * T);
+    many_names_come_and_go(20);
+    znode_put("/dueq/main/nodes/newa", "node newa\n");
+    znode_put("/dueq/main/nodes/newb", "node newb\n");
+    await(are_both_seen_by_the_first, T);
+    znode_delete("/dueq/main/nodes/newa");
+    run(T);
+    assert_true(sees("newb") && !sees("newa"));
+}
+
     unsigned old;
 
     for (unsigned i = 0; i < NODES; i++) {
@@ -242,3 +266,4 @@ int main(void)
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        ON_NONE(new_nodes_that_come_together_are_all_seen),
