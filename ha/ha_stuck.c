@@ -53,22 +53,50 @@ static const char *what_is_wrong(const struct ha *ha, enum view_item *item)
     return NULL;
 }
 
-void ha_stuck_tick(struct ha *ha)
+/* A node that begins ends when it is refused: for the history, which nobody needs to lead, it
+ * does not. */
+static const char *denied_path(const struct ha *ha)
 {
-    const char *path = view_denied(&ha->view), *wrong = NULL;
+    const char *path = view_denied(&ha->view);
+
+    return path == ha->view.items[VIEW_HISTORY].path && !ha->has_joined ? NULL : path;
+}
+
+/* Says one thing, that which weighs most: two in turn would be told anew in each tick. False:
+ * nothing is wrong. */
+static bool say(struct ha *ha)
+{
+    const char *denied = denied_path(ha), *wrong;
     enum view_item item;
 
+    if (ha->membership.is_namesake)
+        ha_refuse(ha,
+                  "another node of the name %s is in this cluster; give each node a node.id of "
+                  "its own",
+                  ha->options.node);
+    else if (ha->membership.is_denied)
+        ha_refuse(ha,
+                  "ZooKeeper does not let this node write to %s: its znodes belong to other "
+                  "credentials; give all nodes the same ha.auth",
+                  ha->options.root);
+    else if (denied)
+        ha_refuse(ha,
+                  "%s: ZooKeeper does not let this node read it; give all nodes the same "
+                  "ha.auth, or mend its access list",
+                  denied);
+    else if (ha->has_joined && (wrong = what_is_wrong(ha, &item)))
+        ha_refuse(ha, "%s: %s", ha->view.items[item].path, wrong);
+    else
+        return false;
+    return true;
+}
+
+void ha_stuck_tick(struct ha *ha)
+{
     if (!site_is_connected(&ha->site))
         return; /* nothing is known */
-    if (path) {
-        wrong = "ZooKeeper does not let this node read it; give all nodes the same ha.auth, or "
-                "mend its access list";
-    } else if (ha->has_joined && (wrong = what_is_wrong(ha, &item))) {
-        path = ha->view.items[item].path;
-    } else {
+    if (say(ha))
+        ha->refused_for = HA_REFUSED_STUCK;
+    else
         ha_refused_no_more(ha, HA_REFUSED_STUCK);
-        return;
-    }
-    ha_refuse(ha, "%s: %s", path, wrong);
-    ha->refused_for = HA_REFUSED_STUCK;
 }

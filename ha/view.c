@@ -230,11 +230,13 @@ bool view_is_fresh(const struct view *v, enum view_item item)
 
 const char *view_denied(const struct view *v)
 {
+    if (v->list.is_denied)
+        return v->list.path;
     for (unsigned i = 0; i < VIEW_ITEMS; i++) {
         if (v->items[i].is_denied)
             return v->items[i].path;
     }
-    return v->list.is_denied ? v->list.path : NULL;
+    return NULL;
 }
 
 bool view_has_leader(const struct view *v)
