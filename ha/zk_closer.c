@@ -15,9 +15,11 @@ static void take_next(struct zk_closer *c, bool is_ended)
     unsigned long long session = (unsigned long long)c->line[0].session;
 
     if (is_ended)
-        LOG_INFO("zookeeper", "the session 0x%llx of a dead process is over", session);
+        LOG_INFO("zookeeper", "the session 0x%llx of a process that has ended is over",
+                 session);
     else
-        LOG_WARN("zookeeper", "the session 0x%llx of a dead process is left to expire: %s",
+        LOG_WARN("zookeeper",
+                 "the session 0x%llx of a process that has ended is left to expire: %s",
                  session, *c->pump.why ? c->pump.why : "no server has answered in time");
     c->count--;
     memmove(c->line, c->line + 1, c->count * sizeof(c->line[0]));
