@@ -169,6 +169,7 @@ static void on_given(struct ask *ask)
         election_drop_lead(e);
         return;
     }
+    e->is_giving_denied = ask->call.status == COORD_DENIED;
     read_all_again(e); /* not ours any more, or not known: the tick sees it */
     if (ask->call.status == COORD_ERROR || ask->call.status == COORD_DENIED)
         retry_later(e);
@@ -197,6 +198,7 @@ void election_give_away(struct election *e)
 void election_begin(struct election *e)
 {
     e->state = ELECTION_NONE;
+    e->is_giving_denied = false;
     e->lead->is_mine = false;
     e->done_wish = -1;
 }

@@ -43,8 +43,9 @@ struct election {
     unsigned change_count;
     struct buf epoch_text, leader_text, members_text;
 
-    bool has_given_away; /* was tried; reset by whoever wants to know */
-    uint64_t gives;      /* give-aways sent, ever */
+    bool has_given_away;   /* was tried; reset by whoever wants to know */
+    uint64_t gives;        /* give-aways sent, ever */
+    bool is_giving_denied; /* the newest was, in this session: only its end frees the lead */
     struct ask giving;
     struct coord_change give[2];
 };

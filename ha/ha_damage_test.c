@@ -242,6 +242,38 @@ static void a_history_that_may_not_be_read_ends_no_node(void **state)
     assert_non_null(strstr(status_of(1).refused, "history"));
 }
 
+/* Its session lives on, and with it its znode. */
+static void a_leader_that_may_not_write_does_not_keep_the_lead(void **state)
+{
+    unsigned old;
+
+    three_nodes_setup(state);
+    old = (unsigned)leader();
+    calls_fail(old, "/epoch", COORD_DENIED);
+    await(is_not_led, T);
+    assert_non_null(strstr(status_of(old).refused, "write to"));
+    await(is_led, 4 * T);
+    assert_int_not_equal(leader(), (int)old);
+    calls_fail(old, NULL, COORD_OK);
+    run(5000 + 2 * T); /* it tries again */
+    assert_int_equal(role_of(old), ROLE_STANDBY);
+    assert_string_equal(status_of(old).refused, "");
+}
+
+static void a_standby_that_may_not_write_says_so(void **state)
+{
+    node_start(0);
+    await(is_led, 2 * T);
+    node_start(1);
+    await(is_seen_by_the_first, T);
+    calls_fail(1, "/nodes/nb", COORD_DENIED);
+    run(T);
+    assert_non_null(strstr(status_of(1).refused, "write to"));
+    calls_fail(1, NULL, COORD_OK);
+    run(T);
+    assert_string_equal(status_of(1).refused, "");
+}
+
 static bool is_ended;
 
 static void on_ended(struct ha_command *c)
@@ -309,6 +341,8 @@ int main(void)
         ON_NONE(calls_that_are_denied_are_refused_with_what_to_look_at),
         ON_NONE(what_is_refused_for_two_reasons_is_told_once),
         ON_NONE(a_history_that_may_not_be_read_ends_no_node),
+        ON_NONE(a_leader_that_may_not_write_does_not_keep_the_lead),
+        ON_NONE(a_standby_that_may_not_write_says_so),
         ON_NONE(a_command_that_cannot_know_enough_ends),
         ON_NONE(a_history_that_cannot_be_read_delays_no_failover),
     };

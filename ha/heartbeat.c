@@ -25,6 +25,8 @@ static void on_beat(struct ask *ask)
     bool leads = h->lead->is_mine && h->epoch == h->lead->token.epoch;
 
     h->acked_boot_ms = ask->acked_boot_ms;
+    if (ask_is_answered(ask))
+        h->membership->is_denied = ask->call.status == COORD_DENIED;
     if (!ask_is_answered(ask) || (h->epoch && !leads))
         return;
     if (ask->call.status != COORD_OK) {
