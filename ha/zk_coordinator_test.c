@@ -19,7 +19,8 @@
 #include "ha/zk_coordinator.h"
 #include "ha/zk_fixture.h"
 
-#define T 2000
+#define T       2000
+#define LONG_MS (ZK_PATIENCE_S * INT64_C(1000))
 
 static struct zk_fixture *zk;
 static struct loop *loop;
@@ -288,12 +289,12 @@ static void a_dead_process_s_session_is_ended_without_a_loop(void **state)
     assert_int_equal(write_one(node, COORD_CREATE_EPHEMERAL, "/dead"), COORD_OK);
     insist(other, "/dead", COORD_OK);
     begun_mono_ms = clock_mono_ms();
-    assert_int_equal(zk_end_session_run(zk->addresses, &dead, T), 0);
+    assert_int_equal(zk_end_session_run(zk->addresses, &dead, LONG_MS), 0);
     took_ms = clock_mono_ms() - begun_mono_ms;
     insist(other, "/dead", COORD_NO_NODE);
     print_message("ended in %lld ms\n", (long long)took_ms);
     wait_for(node, COORD_SESSION_EXPIRED);
-    assert_int_equal(zk_end_session_run(zk->addresses, &dead, T), 0); /* over already */
+    assert_int_equal(zk_end_session_run(zk->addresses, &dead, LONG_MS), 0); /* over already */
     assert_int_equal(zk_end_session_run("127.0.0.1:1", &dead, 50), 1);
     assert_int_equal(zk_end_session_run("nonsense", &dead, 50), 1);
 }
@@ -361,7 +362,7 @@ static void a_frozen_server_ends_the_session_when_it_is_back(void **state)
     int64_t begun_mono_ms;
     unsigned i;
 
-    session_ms = ZK_PATIENCE_S * INT64_C(1000); /* not by its timeout */
+    session_ms = LONG_MS; /* not by its timeout */
     node = begin_connected(zk->addresses, "");
     other = begin_connected(zk->addresses, "");
     assert_int_equal(write_one(node, COORD_CREATE_EPHEMERAL, "/thaw"), COORD_OK);
@@ -449,7 +450,7 @@ static void closing_ends_the_session_though_answers_are_unread(void **state)
     static struct coord_call calls[32];
     unsigned before;
 
-    session_ms = ZK_PATIENCE_S * INT64_C(1000);
+    session_ms = LONG_MS;
     node = begin_connected(zk->addresses, "");
     other = begin_connected(zk->addresses, "");
     for (unsigned round = 0; round < 10; round++) {
