@@ -309,6 +309,56 @@ static void with_stop_nobody_promises_and_the_leader_stops(void **state)
     await(is_not_led, T * 2 / 3);
 }
 
+/* Nobody is told that the connection is no good: neither the leader nor the members. */
+static void the_leader_goes_on_when_all_are_cut_off_in_silence(void **state)
+{
+    for (int64_t after = 0; after < T / 6; after += 20) {
+        setup(state);
+        run(after);
+        fake_ensemble_set_quorum(&ensemble, false);
+        for (int64_t ms = 0; ms < 3 * T; ms++) {
+            run(1);
+            assert_int_equal(leader(), (int)old);
+        }
+        assert_true(status_of(old).is_failsafe);
+        world_teardown(state);
+    }
+    setup(state);
+}
+
+static void who_is_asked_finds_out_whether_it_has_a_quorum(void **state)
+{
+    for (int64_t after = 0; after < T / 6; after += 20) {
+        struct peer_question q;
+        struct peers *p;
+
+        setup(state);
+        q = (struct peer_question){.token = status_of(old).role->token, .seq = 1};
+        p = &nodes[other].peers;
+        run(after);
+        fake_ensemble_set_quorum(&ensemble, false);
+        assert_false(p->on_question(p, "nx", &q));
+        run(T / 24 + T / 12 + 5);
+        assert_int_equal(nodes[other].zk.base.session, COORD_SESSION_CONNECTED);
+        assert_true(p->on_question(p, "nx", &q));
+        world_teardown(state);
+    }
+    setup(state);
+}
+
+static void one_that_was_forgotten_is_not_asked(void **state)
+{
+    node_kill(other);
+    run(2 * T);
+    assert_int_equal(command(old, HA_FORGET, nodes[other].name), STATUS_OK);
+    run(T);
+    lose_the_quorum();
+    for (int64_t ms = 0; ms < 3 * T; ms++) {
+        run(1);
+        assert_int_equal(leader(), (int)old);
+    }
+}
+
 /* ---- set-ups ---- */
 
 static void a_session_timeout_that_is_not_granted_is_refused_with_what_was(void **state)
@@ -420,6 +470,9 @@ int main(void)
         ON_NONE(a_namesake_that_went_is_said_no_more),
         ON_NONE(a_workers_restart_is_no_namesake),
         ON_NONE(zookeeper_that_is_absent_at_start_is_waited_for),
+        ON_NONE(the_leader_goes_on_when_all_are_cut_off_in_silence),
+        ON_NONE(who_is_asked_finds_out_whether_it_has_a_quorum),
+        ON_THREE(one_that_was_forgotten_is_not_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -327,6 +327,54 @@ static void a_history_that_cannot_be_read_delays_no_failover(void **state)
     }
 }
 
+/* A node with ha.auth in a cluster without: what it writes only it can read. */
+static void a_node_that_others_cannot_read_is_told_on_both_sides(void **state)
+{
+    node_start(0);
+    await(is_led, 2 * T);
+    calls_fail(0, "/nodes/nb", COORD_DENIED);
+    node_start(1);
+    run(5 * T);
+    assert_non_null(strstr(status_of(0).refused, "/nodes/nb"));
+    assert_non_null(strstr(status_of(0).refused, "ha.auth"));
+    assert_non_null(strstr(status_of(1).refused, "/members"));
+    assert_non_null(strstr(status_of(1).refused, "ha.auth"));
+    assert_string_equal(nodes[1].refused, ""); /* it does not end */
+    calls_fail(0, NULL, COORD_OK);
+    run(T);
+    assert_string_equal(status_of(0).refused, "");
+    assert_string_equal(status_of(1).refused, "");
+    assert_true(status_of(0).nodes[1].is_member);
+}
+
+/* The fault is the other one's: who comes later is not ended by it. */
+static void a_node_that_cannot_be_read_ends_nobody(void **state)
+{
+    node_start(0);
+    node_start(1);
+    await(is_led, 2 * T);
+    node_start(2);
+    calls_fail(2, "/nodes/nb", COORD_DENIED);
+    run(2 * T);
+    assert_int_equal(role_of(2), ROLE_STANDBY);
+    assert_non_null(strstr(status_of(2).refused, "/nodes/nb"));
+    assert_string_equal(nodes[2].refused, "");
+}
+
+static void a_long_way_to_zookeeper_is_told(void **state)
+{
+    node_start(0);
+    await(is_led, 2 * T);
+    run(T);
+    ensemble.delay_ms = T / 10;
+    run(2 * T);
+    assert_non_null(strstr(status_of(0).refused, "400 ms is too long for T = 2000 ms"));
+    assert_non_null(strstr(status_of(0).refused, "ha.session_timeout"));
+    ensemble.delay_ms = 1;
+    run(2 * T);
+    assert_string_equal(status_of(0).refused, "");
+}
+
 #define ON_NONE(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
 
 int main(void)
@@ -345,6 +393,9 @@ int main(void)
         ON_NONE(a_standby_that_may_not_write_says_so),
         ON_NONE(a_command_that_cannot_know_enough_ends),
         ON_NONE(a_history_that_cannot_be_read_delays_no_failover),
+        ON_NONE(a_node_that_others_cannot_read_is_told_on_both_sides),
+        ON_NONE(a_node_that_cannot_be_read_ends_nobody),
+        ON_NONE(a_long_way_to_zookeeper_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

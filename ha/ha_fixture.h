@@ -23,8 +23,9 @@ struct member {
     struct ha *ha;
     char name[8], address[16];
     bool is_alive, is_frozen;
-    bool is_silent; /* its peer link */
-    bool drains;    /* answers DRAINING with ha_drained() at once; default */
+    bool is_silent;     /* its peer link */
+    bool drains;        /* answers DRAINING with ha_drained() at once; default */
+    bool is_store_mute; /* the test says what its Redis does; else it is up from the start */
     bool is_left, is_stopped;
     struct coord_credentials told;
     unsigned peer_count;

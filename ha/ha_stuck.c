@@ -3,6 +3,40 @@
  */
 #include "ha/ha_state.h"
 
+#define UNLISTED_MAX_TS 3 /* so many Ts; a leader adds who is new within one */
+
+/* ---- what takes a while to be sure of ---- */
+
+static bool is_unlisted(const struct ha *ha)
+{
+    const struct view *v = &ha->view;
+
+    return ha->membership.is_registered && v->items[VIEW_MEMBERS].is_known &&
+           view_has_leader(v) && !ha->lead.is_mine && !view_is_member(v, ha->options.node);
+}
+
+static void note_unlisted(struct ha *ha, int64_t now)
+{
+    if (!is_unlisted(ha))
+        ha->unlisted_since_boot_ms = 0;
+    else if (!ha->unlisted_since_boot_ms)
+        ha->unlisted_since_boot_ms = now;
+}
+
+/* With more than T/8 the lease gets short, with more than T/6 there is none. Said from there
+ * on, with what it was then, until it is better. */
+static void note_trip(struct ha *ha)
+{
+    int64_t trip_ms = heartbeat_trip_ms(&ha->heartbeat);
+
+    if (trip_ms <= ha_t(ha) / 8)
+        ha->long_trip_ms = 0;
+    else if (trip_ms > ha_t(ha) / 6 && !ha->long_trip_ms)
+        ha->long_trip_ms = trip_ms;
+}
+
+/* ---- what is wrong ---- */
+
 /* As last read: while it is read again what was said stands. */
 static bool is_read(const struct ha *ha, enum view_item item)
 {
@@ -24,8 +58,8 @@ static bool is_no_member_here(const struct ha *ha)
     return own && own->node.is_here;
 }
 
-/* Of one that has joined. NULL: nothing is wrong; else `item` is. */
-static const char *what_is_wrong(const struct ha *ha, enum view_item *item)
+/* Of one that has joined. NULL: nothing is wrong with the items; else `item` is. */
+static const char *wrong_item(const struct ha *ha, enum view_item *item)
 {
     const struct view *v = &ha->view;
 
@@ -50,6 +84,10 @@ static const char *what_is_wrong(const struct ha *ha, enum view_item *item)
     if (membership_is_full(&ha->membership))
         return "is full, so nodes that are new cannot lead; forget those that are gone for "
                "good";
+    if (ha->unlisted_since_boot_ms &&
+        site_now(&ha->site) >= ha->unlisted_since_boot_ms + UNLISTED_MAX_TS * ha_t(ha))
+        return "is not given this node's name by the leader: perhaps that one may not read "
+               "what this node writes; give all nodes the same ha.auth (or none)";
     return NULL;
 }
 
@@ -62,12 +100,9 @@ static const char *denied_path(const struct ha *ha)
     return path == ha->view.items[VIEW_HISTORY].path && !ha->has_joined ? NULL : path;
 }
 
-/* Says one thing, that which weighs most: two in turn would be told anew in each tick. False:
- * nothing is wrong. */
-static bool say(struct ha *ha)
+static bool say_what_is_not_allowed(struct ha *ha)
 {
-    const char *denied = denied_path(ha), *wrong;
-    enum view_item item;
+    const char *path = denied_path(ha);
 
     if (ha->membership.is_namesake)
         ha_refuse(ha,
@@ -79,23 +114,50 @@ static bool say(struct ha *ha)
                   "ZooKeeper does not let this node write to %s: its znodes belong to other "
                   "credentials; give all nodes the same ha.auth",
                   ha->options.root);
-    else if (denied)
+    else if (path)
         ha_refuse(ha,
                   "%s: ZooKeeper does not let this node read it; give all nodes the same "
                   "ha.auth, or mend its access list",
-                  denied);
-    else if (ha->has_joined && (wrong = what_is_wrong(ha, &item)))
-        ha_refuse(ha, "%s: %s", ha->view.items[item].path, wrong);
+                  path);
     else
         return false;
     return true;
 }
 
-void ha_stuck_tick(struct ha *ha)
+static bool say_what_is_wrong(struct ha *ha)
+{
+    const char *wrong, *path;
+    enum view_item item;
+
+    if ((wrong = wrong_item(ha, &item)))
+        ha_refuse(ha, "%s: %s", ha->view.items[item].path, wrong);
+    else if ((path = view_denied_node(&ha->view)))
+        ha_refuse(
+            ha,
+            "%s: ZooKeeper does not let this node read it, so that node cannot lead; give "
+            "all nodes the same ha.auth (or none)",
+            path);
+    else if (ha->long_trip_ms)
+        ha_refuse(
+            ha,
+            "the round trip to ZooKeeper of %lld ms is too long for T = %lld ms: no lease "
+            "lasts; raise ha.session_timeout on all nodes",
+            (long long)ha->long_trip_ms, (long long)ha_t(ha));
+    else
+        return false;
+    return true;
+}
+
+/* One thing, that which weighs most: two by turns would be told anew in each tick. */
+void ha_stuck_tick(struct ha *ha, int64_t now)
 {
     if (!site_is_connected(&ha->site))
         return; /* nothing is known */
-    if (say(ha))
+    note_unlisted(ha, now);
+    note_trip(ha);
+    if (ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED)
+        return; /* that comes first */
+    if (say_what_is_not_allowed(ha) || (ha->has_joined && say_what_is_wrong(ha)))
         ha->refused_for = HA_REFUSED_STUCK;
     else
         ha_refused_no_more(ha, HA_REFUSED_STUCK);

@@ -50,6 +50,8 @@ static void on_node(struct ask *ask)
 
     if (!take(z->view, z))
         return;
+    if (z->exists && (!n->node.is_here || n->node.owner != z->owner))
+        n->since_boot_ms = site_now(z->view->site);
     if (z->exists)
         view_parse_node(n, ask->call.data);
     else
@@ -235,6 +237,15 @@ const char *view_denied(const struct view *v)
     for (unsigned i = 0; i < VIEW_ITEMS; i++) {
         if (v->items[i].is_denied)
             return v->items[i].path;
+    }
+    return NULL;
+}
+
+const char *view_denied_node(const struct view *v)
+{
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        if (v->nodes[i].is_used && v->nodes[i].znode.is_denied)
+            return v->nodes[i].znode.path;
     }
     return NULL;
 }
