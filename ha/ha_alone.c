@@ -61,14 +61,6 @@ void ha_alone_tick(struct ha *ha, int64_t now)
 
 /* ---- the member's half ---- */
 
-/* With which it led last in that ensemble, or 0: another one's epochs say nothing. */
-static uint64_t own_epoch(const struct ha *ha, const char *ensemble)
-{
-    const struct token *own = &ha->role.token;
-
-    return strcmp(own->ensemble, ensemble) ? 0 : own->epoch;
-}
-
 /* A promise is safe whoever gives it; but it keeps from standing, so one that has a quorum
  * gives none. A connection in which nothing comes back looks like one until the client gives it
  * up: to know sooner it beats when it is asked, and believes in a quorum for T/12 more. */
@@ -78,6 +70,14 @@ static bool seems_to_have_quorum(struct ha *ha, int64_t now)
         return false;
     heartbeat_hurry(&ha->heartbeat);
     return true;
+}
+
+/* With which it led last in that ensemble, or 0: another one's epochs say nothing. */
+static uint64_t own_epoch(const struct ha *ha, const char *ensemble)
+{
+    const struct token *own = &ha->role.token;
+
+    return strcmp(own->ensemble, ensemble) ? 0 : own->epoch;
 }
 
 /* Not while it leads, or may have been elected; and to nobody whom it knows to be deposed. */

@@ -100,9 +100,10 @@ static const char *denied_path(const struct ha *ha)
     return path == ha->view.items[VIEW_HISTORY].path && !ha->has_joined ? NULL : path;
 }
 
-static bool say_what_is_not_allowed(struct ha *ha)
+/* What keeps a node from being one of the cluster. False: nothing does. */
+static bool say_what_keeps_it_out(struct ha *ha)
 {
-    const char *path = denied_path(ha);
+    const char *denied = denied_path(ha);
 
     if (ha->membership.is_namesake)
         ha_refuse(ha,
@@ -114,16 +115,17 @@ static bool say_what_is_not_allowed(struct ha *ha)
                   "ZooKeeper does not let this node write to %s: its znodes belong to other "
                   "credentials; give all nodes the same ha.auth",
                   ha->options.root);
-    else if (path)
+    else if (denied)
         ha_refuse(ha,
                   "%s: ZooKeeper does not let this node read it; give all nodes the same "
                   "ha.auth, or mend its access list",
-                  path);
+                  denied);
     else
         return false;
     return true;
 }
 
+/* Of one that has joined. */
 static bool say_what_is_wrong(struct ha *ha)
 {
     const char *wrong, *path;
@@ -148,7 +150,7 @@ static bool say_what_is_wrong(struct ha *ha)
     return true;
 }
 
-/* One thing, that which weighs most: two by turns would be told anew in each tick. */
+/* Says one thing, that which weighs most: two in turn would be told anew in each tick. */
 void ha_stuck_tick(struct ha *ha, int64_t now)
 {
     if (!site_is_connected(&ha->site))
@@ -157,7 +159,7 @@ void ha_stuck_tick(struct ha *ha, int64_t now)
     note_trip(ha);
     if (ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED)
         return; /* that comes first */
-    if (say_what_is_not_allowed(ha) || (ha->has_joined && say_what_is_wrong(ha)))
+    if (say_what_keeps_it_out(ha) || (ha->has_joined && say_what_is_wrong(ha)))
         ha->refused_for = HA_REFUSED_STUCK;
     else
         ha_refused_no_more(ha, HA_REFUSED_STUCK);

@@ -44,7 +44,7 @@ static void on_beat(struct ask *ask)
         refused(h);
     } else if (h->epoch) {
         write_lease_led(lease, ask->sent_boot_ms, ask->acked_boot_ms);
-        election_lead_is_proven(h->election);
+        election_lead_is_proven(h->election, h->gives);
     } else {
         write_lease_written(lease, ask->sent_boot_ms, ask->acked_boot_ms);
     }
@@ -67,6 +67,7 @@ static void beat(struct heartbeat *h, int64_t now)
     h->epoch = h->lead->is_mine ? h->lead->token.epoch : 0;
     h->is_nameless = !h->membership->is_registered;
     h->hurries = false;
+    h->gives = h->election->gives;
     if (h->lead->is_mine) {
         h->changes[count++] = epoch;
         h->changes[count++] = leader;

@@ -13,7 +13,7 @@
 
 #include <event2/event.h>
 
-#include "ha/zk_by_hand.h"
+#include "ha/zk_by_hand_fixture.h"
 #include "ha/zk_closer.h"
 
 #define SESSION_MS 54321

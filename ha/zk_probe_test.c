@@ -10,7 +10,7 @@
 
 #include <event2/event.h>
 
-#include "ha/zk_by_hand.h"
+#include "ha/zk_by_hand_fixture.h"
 #include "ha/zk_probe.h"
 
 #define LONG_MS 54321

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "ha/zk_by_hand.h"
+#include "ha/zk_by_hand_fixture.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

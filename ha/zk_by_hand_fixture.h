@@ -1,7 +1,7 @@
 /* A ZooKeeper server that a test plays by hand, on the test's own loop: it takes clients, lets
  * them have a session, and goes when the test says so. No time passes in it. */
-#ifndef DUEQ_HA_ZK_BY_HAND_H
-#define DUEQ_HA_ZK_BY_HAND_H
+#ifndef DUEQ_HA_ZK_BY_HAND_FIXTURE_H
+#define DUEQ_HA_ZK_BY_HAND_FIXTURE_H
 
 #include <stdint.h>
 
