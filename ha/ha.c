@@ -111,18 +111,6 @@ static void on_tick(struct timer *timer)
     if (!ha->is_left) {
         ha_session_tick(ha, now);
         membership_tick(&ha->membership, &ha->lead, now);
-        if (ha->membership.is_namesake)
-            ha_refuse(
-                ha,
-                "another node of the name %s is in this cluster; give each node a node.id "
-                "of its own",
-                ha->options.node);
-        if (ha->membership.is_denied)
-            ha_refuse(
-                ha,
-                "ZooKeeper does not let this node write to %s: its znodes belong to other "
-                "credentials; give all nodes the same ha.auth",
-                ha->options.root);
         role_tick(ha, now);
         heartbeat_tick(&ha->heartbeat, now);
         ha_alone_tick(ha, now);

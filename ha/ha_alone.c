@@ -72,6 +72,14 @@ static bool seems_to_have_quorum(struct ha *ha, int64_t now)
     return true;
 }
 
+/* With which it led last in that ensemble, or 0: another one's epochs say nothing. */
+static uint64_t own_epoch(const struct ha *ha, const char *ensemble)
+{
+    const struct token *own = &ha->role.token;
+
+    return strcmp(own->ensemble, ensemble) ? 0 : own->epoch;
+}
+
 /* Not while it leads, or may have been elected; and to nobody whom it knows to be deposed. */
 bool ha_answer_question(struct ha *ha, const struct peer_question *question)
 {
@@ -85,7 +93,7 @@ bool ha_answer_question(struct ha *ha, const struct peer_question *question)
         return false;
     if (ha->view.ensemble[0] &&
         (strcmp(t->ensemble, ha->view.ensemble) != 0 || t->epoch < ha->view.epoch ||
-         t->epoch < ha->role.token.epoch || t->epoch < ha_fence(ha, t->ensemble)))
+         t->epoch < own_epoch(ha, t->ensemble) || t->epoch < ha_fence(ha, t->ensemble)))
         return false;
     if (question->session_ms > session_ms)
         session_ms = question->session_ms;

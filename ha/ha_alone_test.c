@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ha/ha_fixture.h"
+#include "ha/site.h"
 
 static unsigned old, other;
 
@@ -41,6 +43,24 @@ static void the_leader_goes_on_and_is_the_same_afterwards(void **state)
     }
     assert_false(status_of(old).is_failsafe);
     assert_int_equal(nodes[old].promoted, 1);
+}
+
+/* The epochs begin anew: with which a member has led before says nothing. */
+static void it_goes_on_after_a_wipe_too(void **state)
+{
+    for (unsigned n = 0; n < 2 * NODES; n++) {
+        (void)command(0, HA_SWITCHOVER, nodes[n % NODES].name);
+        run(2 * T);
+    }
+    fake_ensemble_wipe(&ensemble);
+    expire_all();
+    run(10 * T);
+    old = (unsigned)leader();
+    assert_true(status_of(old).role->token.epoch < NODES);
+    lose_the_quorum();
+    run(3 * T);
+    assert_int_equal(leader(), old);
+    assert_true(status_of(old).is_failsafe);
 }
 
 static void one_member_that_is_silent_ends_it(void **state)
@@ -379,6 +399,23 @@ static void a_namesake_is_refused_and_the_first_one_stays(void **state)
     assert_int_equal(nodes[old].demoted, 0);
 }
 
+static void a_namesake_that_went_is_said_no_more(void **state)
+{
+    char path[SITE_PATH_MAX];
+
+    three_nodes_setup(state);
+    other = ((unsigned)leader() + 1) % NODES;
+    snprintf(path, sizeof(path), "/dueq/main/nodes/%s", nodes[other].name);
+    znode_delete(path);
+    znode_put(path, "node x\nincarnation 1\n");
+    run(5 * T);
+    assert_non_null(strstr(status_of(other).refused, nodes[other].name));
+    znode_delete(path);
+    run(T);
+    assert_string_equal(status_of(other).refused, "");
+    assert_int_equal(role_of(other), ROLE_STANDBY);
+}
+
 static void a_workers_restart_is_no_namesake(void **state)
 {
     three_nodes_setup(state);
@@ -413,6 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_THREE(the_leader_goes_on_and_is_the_same_afterwards),
+        ON_THREE(it_goes_on_after_a_wipe_too),
         ON_THREE(one_member_that_is_silent_ends_it),
         ON_THREE(a_member_with_a_quorum_of_its_own_does_not_promise),
         ON_THREE(a_member_does_not_stand_before_its_promise_is_over),
@@ -429,6 +467,7 @@ int main(void)
         ON_NONE(a_session_timeout_that_is_not_granted_is_refused_with_what_was),
         ON_NONE(credentials_that_are_denied_are_refused),
         ON_NONE(a_namesake_is_refused_and_the_first_one_stays),
+        ON_NONE(a_namesake_that_went_is_said_no_more),
         ON_NONE(a_workers_restart_is_no_namesake),
         ON_NONE(zookeeper_that_is_absent_at_start_is_waited_for),
         ON_NONE(the_leader_goes_on_when_all_are_cut_off_in_silence),

@@ -91,18 +91,41 @@ static const char *wrong_item(const struct ha *ha, enum view_item *item)
     return NULL;
 }
 
-static bool say_what_cannot_be_read(struct ha *ha)
+/* A node that begins ends when it is refused: for the history, which nobody needs to lead, it
+ * does not. */
+static const char *denied_path(const struct ha *ha)
 {
     const char *path = view_denied(&ha->view);
 
-    if (path)
+    return path == ha->view.items[VIEW_HISTORY].path && !ha->has_joined ? NULL : path;
+}
+
+/* What keeps a node from being one of the cluster. False: nothing does. */
+static bool say_what_keeps_it_out(struct ha *ha)
+{
+    const char *denied = denied_path(ha);
+
+    if (ha->membership.is_namesake)
+        ha_refuse(ha,
+                  "another node of the name %s is in this cluster; give each node a node.id of "
+                  "its own",
+                  ha->options.node);
+    else if (ha->membership.is_denied)
+        ha_refuse(ha,
+                  "ZooKeeper does not let this node write to %s: its znodes belong to other "
+                  "credentials; give all nodes the same ha.auth",
+                  ha->options.root);
+    else if (denied)
         ha_refuse(ha,
                   "%s: ZooKeeper does not let this node read it; give all nodes the same "
                   "ha.auth, or mend its access list",
-                  path);
-    return path;
+                  denied);
+    else
+        return false;
+    return true;
 }
 
+/* Of one that has joined. */
 static bool say_what_is_wrong(struct ha *ha)
 {
     const char *wrong, *path;
@@ -127,16 +150,16 @@ static bool say_what_is_wrong(struct ha *ha)
     return true;
 }
 
+/* Says one thing, that which weighs most: two in turn would be told anew in each tick. */
 void ha_stuck_tick(struct ha *ha, int64_t now)
 {
     if (!site_is_connected(&ha->site))
         return; /* nothing is known */
     note_unlisted(ha, now);
     note_trip(ha);
-    if (ha->membership.is_denied || ha->membership.is_namesake ||
-        (ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED))
+    if (ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED)
         return; /* that comes first */
-    if (say_what_cannot_be_read(ha) || (ha->has_joined && say_what_is_wrong(ha)))
+    if (say_what_keeps_it_out(ha) || (ha->has_joined && say_what_is_wrong(ha)))
         ha->refused_for = HA_REFUSED_STUCK;
     else
         ha_refused_no_more(ha, HA_REFUSED_STUCK);

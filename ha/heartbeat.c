@@ -36,13 +36,15 @@ static void on_beat(struct ask *ask)
     if (!ask_is_answered(ask))
         return;
     note_trip(h);
+    if (!h->is_nameless)
+        h->membership->is_denied = ask->call.status == COORD_DENIED;
     if (h->epoch && !leads)
         return;
     if (ask->call.status != COORD_OK) {
         refused(h);
     } else if (h->epoch) {
         write_lease_led(lease, ask->sent_boot_ms, ask->acked_boot_ms);
-        election_lead_is_proven(h->election);
+        election_lead_is_proven(h->election, h->gives);
     } else {
         write_lease_written(lease, ask->sent_boot_ms, ask->acked_boot_ms);
     }
@@ -65,6 +67,7 @@ static void beat(struct heartbeat *h, int64_t now)
     h->epoch = h->lead->is_mine ? h->lead->token.epoch : 0;
     h->is_nameless = !h->membership->is_registered;
     h->hurries = false;
+    h->gives = h->election->gives;
     if (h->lead->is_mine) {
         h->changes[count++] = epoch;
         h->changes[count++] = leader;

@@ -27,6 +27,7 @@ struct heartbeat {
     uint64_t epoch;   /* of the beat in flight; 0: a standby's */
     bool hurries;     /* the next one is not to wait for its time */
     bool is_nameless; /* the beat in flight does not set nodes/<node> */
+    uint64_t gives;   /* give-aways that were sent before it */
     int64_t sent_boot_ms,
         acked_boot_ms;                 /* of the newest; acked also when its answer was lost */
     int64_t trips_ms[HEARTBEAT_TRIPS]; /* of the newest that were answered; 0: none yet */

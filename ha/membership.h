@@ -35,7 +35,7 @@ struct membership {
     int64_t rival; /* the session that has our name; 0: none */
     int64_t rival_since_boot_ms;
     bool is_namesake; /* the rival stays */
-    bool is_denied;   /* the znodes are of other credentials */
+    bool is_denied; /* the znodes are of other credentials: so the newest write was answered */
 
     struct ask adding;
     struct coord_change add[2];

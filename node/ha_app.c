@@ -231,7 +231,7 @@ static void on_turn(struct timer *timer)
     struct ha_app *a = CONTAINER_OF(timer, struct ha_app, stopped);
     struct timers *timers = &a->options.loop->timers;
 
-    if (ha_app_session(a).session && timers_now(timers) < a->until_mono_ms) {
+    if (a->zookeeper && a->zookeeper->leaving && timers_now(timers) < a->until_mono_ms) {
         timer_arm(timers, timer, LOOK_MS);
         return;
     }
