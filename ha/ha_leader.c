@@ -39,6 +39,8 @@ static void fenced(struct ha *ha, int64_t now)
 
     ha->is_fenced = false;
     if (!strcmp(seen->ensemble, ensemble)) {
+        if (leads)
+            ha_history_note_left(ha, role_reason_word(ROLE_FENCED_REASON));
         if (seen->epoch > ha_fence(ha, ensemble))
             ha->fence = *seen;
         ha->stands_from_boot_ms = ha->resumes_from_boot_ms = now + ha_t(ha);
@@ -129,6 +131,7 @@ static void drain(struct ha *ha, enum role_reason why)
 {
     ha->draining_for = why;
     ha->election.has_given_away = false;
+    ha_history_note_left(ha, role_reason_word(why));
     ha_enter(ha, ROLE_DRAINING, why);
 }
 
@@ -210,8 +213,10 @@ void ha_draining_tick(struct ha *ha, int64_t now)
         }
     } else if (!ha->election.giving.is_in_flight && !successor(ha)) {
         /* While it may be given away already, the next beat finds out. */
-        if (!ha->lead.is_doubtful)
+        if (!ha->lead.is_doubtful) {
+            ha_history_note_left(ha, NULL);
             ha_enter(ha, ROLE_LEADER, ROLE_NOT_TAKEN_REASON);
+        }
         return;
     }
     if (!ha->is_drained && now < end)
