@@ -71,6 +71,7 @@ void expire_all(void); /* every session */
 /* From now on reads of paths in which `part` occurs, and writes whose first change does, end so
  * at node `i`, whatever was done; NULL: no more. Of one node at a time, started before. */
 void calls_fail(unsigned i, const char *part, enum coord_status status);
+void calls_succeed(void); /* all of them, again */
 
 /* Sends a wish through node `i` and returns its end. */
 enum status command(unsigned i, enum ha_wish wish, const char *to);

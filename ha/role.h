@@ -61,7 +61,7 @@ enum role_state {
     X(DISCONNECTED, "disconnected", "the session's connection is lost")                  \
     X(EXPIRED, "expired", "ZooKeeper has ended the session")                             \
     X(DEPOSED, "deposed", "the leader's znode is another's")                             \
-    X(FENCED, "fenced", "Redis has seen a higher token")                                 \
+    X(FENCED, "fenced", "Redis has seen a higher token, or that of another cluster")     \
     X(SWITCHOVER, "switchover", "an operator wants another leader")                      \
     X(PREFERRED, "preferred", "a node of higher priority is there")                      \
     X(STORE_AWAY, "store_away", "its Redis does not answer, another node's does")        \

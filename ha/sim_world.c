@@ -30,11 +30,11 @@ static unsigned sources(struct timers *all[])
     unsigned count = 0;
 
     all[count++] = &world;
-    all[count++] = &sim_zk.timers;
+    all[count++] = sim_zk_timers();
     all[count++] = sim_store_timers();
     for (unsigned i = 0; i < SIM_SERVERS; i++) {
-        if (sim_zk.servers[i].is_up && !sim_zk.servers[i].is_frozen)
-            all[count++] = &sim_zk.servers[i].timers;
+        if ((all[count] = sim_zk_server_timers(i)))
+            count++;
     }
     for (unsigned i = 0; i < SIM_NODES; i++) {
         if (sim_node_runs(&sim_nodes[i]))
@@ -226,7 +226,7 @@ static void end(void)
     result.leads = sim_judge_leads();
     result.acked = sim_store_acked();
     result.fenced = sim_store_fenced();
-    result.zk_leaders = sim_zk.leaders;
+    result.zk_leaders = sim_zk_leaders();
     result.lasted_ms = sim_now - 1000000;
     sim_faults_end();
     sim_nodes_fini();

@@ -312,7 +312,6 @@ void zk_coordinator_free(struct coordinator *c)
     zk_probe_fini(&z->probe);
     explicit_bzero(&c->left, sizeof(c->left));
     zk_closer_fini(&z->closer);
-    zk_probe_fini(&z->probe);
     resolve_fini(&z->resolve);
     zk_calls_fini(&z->calls);
     free(z);

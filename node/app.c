@@ -21,16 +21,6 @@
 
 /* ---- signs of life ---- */
 
-void app_tell_session(struct app *a)
-{
-    struct coord_credentials session = ha_app_session(a->ha);
-
-    if (session.session == a->told_session ||
-        !channel_send_session(a->options->channel_fd, &session))
-        return;
-    a->told_session = session.session;
-}
-
 static void on_beat(struct timer *timer)
 {
     struct app *a = CONTAINER_OF(timer, struct app, beat);
@@ -116,7 +106,7 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
 /* The set-up of the cluster: it was said to people by who found it out. */
 static void on_cluster_refused(void *arg, const char *why)
 {
-    app_stop(arg, why, EX_CONFIG);
+    app_stop(arg, "the cluster and the configuration do not fit", EX_CONFIG);
 }
 
 /* A node that starts ends, so that somebody notices; one that works goes on: its Redis may

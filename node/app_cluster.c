@@ -121,6 +121,7 @@ static bool read_status(void *arg, struct http_cluster_status *to)
         .session_why = s->session_why,
         .asked_ms = c->asked_ms,
         .granted_ms = s->granted_ms,
+        .peers_up = ha_app_peers_up(c->ha),
         .elections_lost = s->elections_lost,
         .fenced = s->fenced,
         .sessions = s->sessions,

@@ -62,8 +62,7 @@ Not measured here: figures of the projects' own documentation or of earlier meas
 ## Not in the matrix here
 
 What needs the virtual address, Docker or Sentinel, cuts from Redis, and Redis's own faults (rows
-12 to 16, 21, 22 and 24). Of row 8, beats that are delayed on purpose: those are in the simulation
-and the model. In row 20 both builds are the same where `DUEQ_OLD_NODE` names no older one.
+12 to 16, 21, 22 and 24).
 """
 
 
@@ -81,7 +80,7 @@ def save(results):
 def measured(result):
     plan = result.row.plan(result.row.variants[0])
     broken = Counter(each.rule for each in result.verdict.violations)
-    return {"fault": result.row.title, "date": time.strftime("%Y-%m-%d"),
+    return {"fault": result.row.title, "note": result.row.note, "date": time.strftime("%Y-%m-%d"),
             "session_ms": plan.session_ms, "tick_ms": plan.tick_ms, "cpus": os.cpu_count(),
             "load": round(os.getloadavg()[2], 1),
             "target_ms": result.row.target_ms, "late": broken.pop("LATE", 0),
@@ -119,9 +118,13 @@ def page_of(rows):
               f"machine's load in the quarter of an hour before the end: {_range(loads)}; where that "
               "is more than its processors, others were at work on it, and their waits are in the "
               "times.",
-              *_verdicts(rows)]
+              *_verdicts(rows), *_notes(rows)]
     return HEAD.format(**plan) + "\n".join(lines) + "\n" + ELSEWHERE.format(
         killed=_span(rows, ("1", "2")), orderly=_span(rows, ("3",)))
+
+
+def _notes(rows):
+    return [f"- Row {number}: {row['note']}." for number, row in rows.items() if row.get("note")]
 
 
 def _range(values):

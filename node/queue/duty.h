@@ -47,7 +47,7 @@ struct duty {
     bool is_draining;  /* it has ended, and that is not told yet */
     bool is_fenced;    /* since the last begin */
     bool is_fenced_told;
-    char seen[OP_TOKEN_MAX];
+    char seen[OP_TOKEN_MAX]; /* what fenced it last, until all buckets take its token */
     size_t seen_len;
 
     /* For engine.c: the scanner and the reconciler are to begin (also where they have), to end;

@@ -41,7 +41,8 @@ struct redis_requests {
     struct later failing;
     struct list pool;
     unsigned pool_count;
-    struct timer hold_timer; /* for the first held one */
+    struct timer hold_timer;     /* for the first held one */
+    bool is_forgotten[OP_COUNT]; /* fenced: the next one brings the script's text */
 
     struct redis_complaints complaints;
     bool is_open;
@@ -139,10 +140,14 @@ static void tell_failing(struct later *later, struct list *link)
 
 /* ---- sending ---- */
 
+static bool is_connected(const struct redis_requests *q)
+{
+    return q->is_open && redis_link_is_open(q->link);
+}
+
 static bool can_send(const struct redis_requests *q)
 {
-    return q->is_open && redis_link_is_open(q->link) &&
-           q->stats->in_flight < q->options->flight_max;
+    return is_connected(q) && q->stats->in_flight < q->options->flight_max;
 }
 
 static void on_reply(struct redis_call *call, const redisReply *reply);
@@ -208,6 +213,24 @@ static void hold(struct request *r)
     watch_held(q);
 }
 
+/* ---- submitting ---- */
+
+/* Now or not at all: that this node may act was asked for this moment. There are a few for each
+ * bucket at most; were they to wait for room, an overload would keep what is due from moving.
+ */
+static void submit_fenced(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+
+    if (!is_connected(q)) {
+        fail_later(r, STATUS_UNAVAILABLE);
+        return;
+    }
+    r->needs_text = q->is_forgotten[r->op->verb];
+    q->is_forgotten[r->op->verb] = false;
+    send_now(r);
+}
+
 void redis_requests_submit(struct redis_requests *q, struct op *op)
 {
     struct request *r = request_new(q, op);
@@ -215,6 +238,8 @@ void redis_requests_submit(struct redis_requests *q, struct op *op)
 
     if (q->is_stopping) {
         fail_later(r, STATUS_SHUTTING_DOWN);
+    } else if (op_is_fenced(op->verb)) {
+        submit_fenced(r);
     } else if (q->stats->held_bytes > q->options->bytes_max ||
                q->stats->held >= q->options->held_max) {
         q->stats->overflowed++;
@@ -234,6 +259,21 @@ static void take_error(struct redis_requests *q, const struct op *op, const char
     redis_complain_error(&q->complaints, timers_now(q->timers), op->verb, error);
     if (redis_error_is_of_the_connection(error))
         redis_link_reset(q->link, "looking for a Redis that takes writes");
+}
+
+/* Without running. A fenced one is not sent again, because much time may have passed. */
+static void take_no_script(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+
+    q->stats->reloaded++;
+    if (op_is_fenced(r->op->verb)) {
+        q->is_forgotten[r->op->verb] = true;
+        fail(r, STATUS_UNAVAILABLE);
+        return;
+    }
+    r->needs_text = true;
+    send_now(r);
 }
 
 /* What surely did not run is sent again: it was just answered, so there is a link and room. */
@@ -256,9 +296,7 @@ static void take_answer(struct request *r, const redisReply *reply)
         break;
     case REPLY_NO_SCRIPT:
         if (!r->needs_text) {
-            q->stats->reloaded++;
-            r->needs_text = true;
-            send_now(r);
+            take_no_script(r);
             break;
         }
         op->status = STATUS_STORE_ERROR;

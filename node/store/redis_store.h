@@ -34,7 +34,8 @@ struct redis_store_options {
     int64_t command_timeout_ms;
     int64_t hold_ms;      /* how long an operation waits for Redis to come back */
     int64_t reconnect_ms; /* the longest pause between two attempts */
-    unsigned flight_max;  /* operations sent and not answered; what is more waits */
+    unsigned flight_max;  /* operations sent and not answered; what is more waits, but for
+                           * those that only a leader may do */
     unsigned held_max;    /* operations waiting; what is more is TOO_MANY */
     size_t bytes_max;     /* of all of them together, about */
 

@@ -66,6 +66,7 @@ struct http_cluster_status {
 
     const struct http_cluster_node *nodes; /* here, or members; by name */
     unsigned node_count;
+    unsigned peers_up;                         /* other nodes that this one is connected with */
     const struct http_cluster_change *changes; /* oldest first */
     unsigned change_count;
     const struct http_cluster_count *counts;

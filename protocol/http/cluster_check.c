@@ -45,8 +45,8 @@ static void check_session(struct check *c)
     const struct http_cluster_status *s = c->s;
 
     if (s->refused[0])
-        find(c, true, "mend that, and start the node anew", "this node cannot take part: %s",
-             s->refused);
+        find(c, true, "mend that; the node tries again by itself",
+             "this node cannot take part: %s", s->refused);
     if (strcmp(s->session, "connected") != 0)
         find(c, true, "look at the ZooKeeper servers, and at ha.zookeeper and ha.auth",
              "this node has no session with ZooKeeper (%s%s%s)", s->session,
@@ -169,10 +169,28 @@ static void check_nodes(struct check *c)
     check_versions(c);
 }
 
+/* Deaths are noticed, and promises made, over connections of their own. */
+static void check_peers(struct check *c)
+{
+    const struct http_cluster_status *s = c->s;
+    unsigned others = 0;
+
+    for (unsigned i = 0; i < s->node_count; i++)
+        others += s->nodes[i].is_here && strcmp(s->nodes[i].name, s->node) != 0;
+    if (s->peers_up < others)
+        find(c, false,
+             "see that ha.secret is the same on all nodes, and that each can reach the others' "
+             "ha.peer.listen; the log says what is wrong",
+             "this node is connected with %u of %u other nodes: a dead one of the rest is "
+             "noticed only when its session is over",
+             s->peers_up, others);
+}
+
 static void run(struct check *c)
 {
     static void (*const checks[])(struct check * c) = {
-        check_session, check_leader, check_pause, check_wishes, check_successor, check_nodes,
+        check_session,   check_leader, check_pause, check_wishes,
+        check_successor, check_nodes,  check_peers,
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

@@ -24,7 +24,8 @@ struct setting {
 static struct setting good(void)
 {
     return (struct setting){
-        .status = {.leader = "a",
+        .status = {.node = "b",
+                   .leader = "a",
                    .refused = "",
                    .session = "connected",
                    .session_why = "",
@@ -32,7 +33,8 @@ static struct setting good(void)
                    .paused_by = "",
                    .asked_ms = 2000,
                    .granted_ms = 2000,
-                   .node_count = 3},
+                   .node_count = 3,
+                   .peers_up = 2},
         .nodes = {NODE("a"), NODE("b"), NODE("c")},
     };
 }
@@ -133,6 +135,18 @@ static void tells_of_zookeeper(void **state)
     assert_error(&s, "another node is called a");
 }
 
+static void tells_of_other_nodes_that_it_is_not_connected_with(void **state)
+{
+    struct setting s = good();
+
+    s.status.peers_up = 1;
+    assert_warning(&s, "connected with 1 of 2 other nodes");
+    s.nodes[2].is_here = false;
+    check(&s);
+    assert_int_equal(s.report.count, 1);
+    finding(&s, "c is a member, and not here");
+}
+
 static void tells_that_nobody_leads(void **state)
 {
     struct setting s = good();
@@ -221,6 +235,7 @@ int main(void)
         cmocka_unit_test(the_leader_is_no_successor_of_itself),
         cmocka_unit_test(a_pause_keeps_everybody_from_standing),
         cmocka_unit_test(tells_of_zookeeper),
+        cmocka_unit_test(tells_of_other_nodes_that_it_is_not_connected_with),
         cmocka_unit_test(tells_that_nobody_leads),
         cmocka_unit_test(tells_what_is_not_known),
         cmocka_unit_test(tells_of_a_switchover_to_come),
