@@ -206,6 +206,7 @@ static void status_and_metrics_tell_the_role(void **state)
     const char *reply;
 
     pair->status.role = "standby";
+    pair->nodes[1].is_here = true; /* and not connected */
     reply = call(*state, "GET", "/v1/status", NULL);
     assert_member(reply, "\"role\":\"standby\"");
     assert_member(reply, "\"cluster\":{\"leader\":\"a\",\"leader_epoch\":7,");
@@ -217,6 +218,10 @@ static void status_and_metrics_tell_the_role(void **state)
     assert_has(reply, "\ndueq_last_failover_seconds 0.012\n");
     assert_has(reply, "\ndueq_zookeeper_session{state=\"connected\"} 1\n");
     assert_has(reply, "\ndueq_failover_paused 0\n");
+    assert_has(reply, "\ndueq_peers_connected 0\n");
+    assert_has(reply, "\ndueq_peers_missing 1\n");
+    pair->status.peers_up = 1;
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_peers_missing 0\n");
     assert_has(reply, "\ndueq_without_zookeeper_seconds 0.000\n");
 }
 
