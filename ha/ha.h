@@ -164,7 +164,8 @@ struct ha_node {
     bool is_here;   /* registered now */
     bool is_member; /* may stand */
     bool store_up;
-    int64_t owner; /* its session */
+    bool is_fenced; /* it leads, and does not act: Redis follows another ensemble */
+    int64_t owner;  /* its session */
     uint64_t incarnation;
 };
 

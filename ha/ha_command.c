@@ -15,6 +15,15 @@ static void end(struct ha_command *c, enum status status)
 
 /* ---- writing it ---- */
 
+/* These mean the same whatever has changed meanwhile: they are looked at again. */
+static bool is_repeated(const struct ha_command *c)
+{
+    static const bool of[] = {[HA_PAUSE] = true, [HA_RESUME] = true, [HA_FORGET] = true};
+
+    return c->wish < sizeof(of) / sizeof(*of) && of[c->wish] &&
+           c->call.status == COORD_BAD_VERSION && site_now(&c->ha->site) < c->until_boot_ms;
+}
+
 static void on_done(struct coord_call *call)
 {
     struct ha_command *c = CONTAINER_OF(call, struct ha_command, call);
@@ -23,7 +32,12 @@ static void on_done(struct coord_call *call)
     ha->site.in_flight--;
     view_refresh(&ha->view, VIEW_CONTROL);
     view_refresh(&ha->view, VIEW_MEMBERS);
+    view_refresh(&ha->view, VIEW_EPOCH);
     site_wake(&ha->site);
+    if (is_repeated(c)) {
+        list_append(&ha->commands, &c->link);
+        return;
+    }
     switch (call->status) {
     case COORD_OK:
         end(c, STATUS_OK);

@@ -170,11 +170,18 @@ static void note_znode(struct ha *ha, int64_t now)
                   now); /* it cannot be seen to beat */
 }
 
+static bool is_fenced(const struct ha *ha)
+{
+    const struct view_node *n = view_find(&ha->view, ha->view.leader.node);
+
+    return n && n->node.is_fenced;
+}
+
 static bool is_leader_seen(const struct ha *ha, int64_t now)
 {
     return ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING ||
            (site_is_connected(&ha->site) && view_has_leader(&ha->view) && !ha->lead.is_mine &&
-            now < ha->beat_boot_ms + ha_t(ha) / 2);
+            now < ha->beat_boot_ms + ha_t(ha) / 2 && !is_fenced(ha));
 }
 
 static void note_leader(struct ha *ha, int64_t now)

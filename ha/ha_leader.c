@@ -60,8 +60,19 @@ static void step_down_standby(struct ha *ha)
         ha_enter(ha, ROLE_OFFLINE, ROLE_DISCONNECTED_REASON);
 }
 
+/* Fenced by another ensemble: until it has led for T without, or another node leads. */
+static void fence_tick(struct ha *ha)
+{
+    if (!ha->lead.is_mine && view_is_fresh(&ha->view, VIEW_LEADER) &&
+        view_has_leader(&ha->view) && ha->view.leader.epoch > ha->role.token.epoch)
+        ha_refused_no_more(ha, HA_REFUSED_FENCED);
+    ha->membership.is_fenced = ha->role.state == ROLE_STANDBY && ha->lead.is_mine &&
+                               ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED;
+}
+
 void ha_step_down_tick(struct ha *ha, int64_t now)
 {
+    fence_tick(ha);
     if (ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING) {
         if (!has_session(ha))
             ha_enter(ha, ROLE_OFFLINE, ROLE_EXPIRED_REASON);

@@ -93,6 +93,41 @@ static void a_leader_that_is_silent_is_not_seen(void **state)
     assert_int_equal(status_of(next).alone_ms, 0);
 }
 
+/* By another ensemble: it keeps its znode and beats, and Redis refuses it. */
+static void all_know_of_a_leader_that_redis_refuses(void **state)
+{
+    struct token seen = {.epoch = 1};
+
+    memset(seen.ensemble, 'f', TOKEN_ENSEMBLE_LEN);
+    ha_fenced(nodes[old].ha, &seen);
+    run(T);
+    assert_string_equal(status_of(next).leader, nodes[old].name);
+    assert_true(status_of(next).nodes[old].is_fenced);
+    assert_in_range(status_of(next).alone_ms, T / 2, T);
+    assert_int_equal(command(third, HA_SWITCHOVER, ""), STATUS_WRONG_STATE);
+    assert_non_null(strstr(last_command.why, "another ZooKeeper ensemble"));
+    run(HA_FENCED_AGAIN_MS);
+    assert_int_equal(leader(), old); /* and Redis does not refuse it any more */
+    run(2 * T);
+    assert_false(status_of(next).nodes[old].is_fenced);
+    assert_int_equal(status_of(next).alone_ms, 0);
+}
+
+static void what_redis_refused_is_not_said_once_another_leads(void **state)
+{
+    struct token seen = {.epoch = 1};
+
+    memset(seen.ensemble, 'f', TOKEN_ENSEMBLE_LEN);
+    ha_fenced(nodes[old].ha, &seen);
+    run(HA_FENCED_AGAIN_MS + T / 2);
+    assert_int_equal(leader(), old);
+    assert_true(status_of(old).refused[0] != '\0');
+    assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
+    await(has_another_leader, T);
+    run(T);
+    assert_string_equal(status_of(old).refused, "");
+}
+
 /* ---- why it changed ---- */
 
 static void assert_newest_is(const char *reason)
@@ -219,6 +254,23 @@ static void a_switchover_for_later_can_be_cancelled(void **state)
     assert_int_equal(leader(), old);
 }
 
+static void on_done(struct ha_command *command)
+{
+    command->to = "done";
+}
+
+/* Both are sent for the same version of `control`. */
+static void a_pause_that_meets_another_change_is_repeated(void **state)
+{
+    struct ha_command pause = {.wish = HA_PAUSE, .to = "", .on_done = on_done};
+
+    ha_command(nodes[next].ha, &pause);
+    assert_int_equal(command(third, HA_PAUSE, ""), STATUS_OK);
+    run(100);
+    assert_string_equal(pause.to, "done");
+    assert_int_equal(pause.status, STATUS_OK);
+}
+
 static void a_pause_says_who_was_asked_and_since_when(void **state)
 {
     int64_t at = now + wall_offset;
@@ -254,6 +306,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_THREE(while_zookeeper_stands_still_no_leader_is_known),
         ON_THREE(a_leader_that_is_silent_is_not_seen),
+        ON_THREE(all_know_of_a_leader_that_redis_refuses),
+        ON_THREE(what_redis_refused_is_not_said_once_another_leads),
         ON_THREE(a_session_that_ends_by_the_clock_timed_out),
         ON_THREE(one_whose_process_was_proven_dead_has_died),
         ON_THREE(a_switchover_is_one),
@@ -265,6 +319,7 @@ int main(void)
         ON_THREE(a_switchover_that_nobody_can_take_is_refused_with_the_reasons),
         ON_THREE(a_switchover_in_the_past_is_refused),
         ON_THREE(a_switchover_for_later_can_be_cancelled),
+        ON_THREE(a_pause_that_meets_another_change_is_repeated),
         ON_THREE(a_pause_says_who_was_asked_and_since_when),
         ON_THREE(while_paused_a_switchover_finds_a_leader_where_there_is_none),
     };

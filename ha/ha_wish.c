@@ -143,6 +143,13 @@ static void want(const struct ha_command *c, struct control *control, const char
     control->is_forced = c->wish == HA_FAILOVER;
 }
 
+static bool is_leader_fenced(const struct ha *ha)
+{
+    const struct view_node *n = view_find(&ha->view, leader(ha));
+
+    return n && n->node.is_fenced;
+}
+
 /* Without a leader somebody stands by himself, if failover is not paused; but who is wanted
  * goes first. */
 static enum status take_switchover(struct ha_command *c, struct control *control)
@@ -152,6 +159,10 @@ static enum status take_switchover(struct ha_command *c, struct control *control
 
     if (!leader(c->ha)[0] && !control->is_paused && !c->to[0])
         return ha_wish_refuse(c, STATUS_WRONG_STATE, "there is no leader now");
+    if (is_leader_fenced(c->ha))
+        return ha_wish_refuse(c, STATUS_WRONG_STATE,
+                              "Redis follows another ZooKeeper ensemble, and would refuse any "
+                              "leader of this one");
     if (control->is_forced)
         return refuse_beside_force(c, control);
     if (c->at_wall_ms > 0 && late_ms > AT_SLACK_MS)

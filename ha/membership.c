@@ -39,6 +39,8 @@ void membership_print(const struct membership *m, uint64_t beat, struct buf *tex
     record_add(text, "no_failover", o->no_failover ? "yes" : "no");
     record_add(text, "store", m->store_up ? "up" : "down");
     record_add_number(text, "timeout_ms", o->session_ms);
+    if (m->is_fenced)
+        record_add(text, "fenced", "yes");
     if (beat)
         record_add_number(text, "beat", (int64_t)beat);
 }

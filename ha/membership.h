@@ -21,6 +21,7 @@ struct membership {
     struct site *site;
     struct view *view;
     bool store_up;
+    bool is_fenced; /* said by the own znode, too */
 
     struct ask ask; /* a parent, or nodes/<node> */
     struct coord_change change;

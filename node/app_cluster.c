@@ -29,6 +29,7 @@ static void read_nodes(struct app_cluster *c, struct http_cluster_status *to)
             .is_here = n->is_here,
             .is_member = n->is_member,
             .is_store_up = n->store_up,
+            .is_fenced = n->is_fenced,
         };
     }
     to->nodes = c->nodes;

@@ -270,6 +270,18 @@ def test_events_shows_how_it_is_and_what_changes():
     assert all(event["at_ms"] > 1700000000000 for event in events)
 
 
+def test_events_does_not_take_one_node_for_another():
+    """Both give the same address, as where each listens on loopback."""
+    answers = [answer(page(nodes=[]))]
+    with server(answers) as url:
+        rows = [node_row(name, http=url.removeprefix("http://")) for name in ("a", "b")]
+        answers += [answer(page(nodes=rows))] * 4
+        with Dueqctl(url).start("events", "--json") as running:
+            wait_until(lambda: len(running.out) >= 2, "both are shown")
+    events = [json.loads(line) for line in running.out]
+    assert [(e["node"], e["role"]) for e in events[:2]] == [("a", "leader"), ("b", "another answers")]
+
+
 # ---- a node that is alone ----
 
 def test_a_node_alone(ctl):

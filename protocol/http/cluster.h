@@ -17,6 +17,7 @@ struct http_cluster_node {
     bool is_here;   /* registered now */
     bool is_member; /* may stand */
     bool is_store_up;
+    bool is_fenced; /* it leads, and Redis refuses it */
 };
 
 /* A change of the lead. */

@@ -33,6 +33,19 @@ static bool is_leader(const struct check *c, const struct http_cluster_node *n)
     return !strcmp(n->name, c->s->leader);
 }
 
+/* Nobody else can find that out: the others see it lead. */
+static void check_fence(struct check *c)
+{
+    for (unsigned i = 0; i < c->s->node_count; i++)
+        if (c->s->nodes[i].is_fenced && strcmp(c->s->nodes[i].name, c->s->node) != 0)
+            find(
+                c, true,
+                "if the other ensemble is gone for good: 'dueqctl fence adopt', at the leader; "
+                "else check ha.zookeeper and store.redis",
+                "%s leads, but Redis follows another ZooKeeper ensemble: due jobs stand still",
+                c->s->nodes[i].name);
+}
+
 static bool could_lead(const struct http_cluster_node *n)
 {
     return n->is_here && n->is_member && n->is_store_up && !n->no_failover;
@@ -189,8 +202,8 @@ static void check_peers(struct check *c)
 static void run(struct check *c)
 {
     static void (*const checks[])(struct check * c) = {
-        check_session,   check_leader, check_pause, check_wishes,
-        check_successor, check_nodes,  check_peers,
+        check_session, check_leader,    check_fence, check_pause,
+        check_wishes,  check_successor, check_nodes, check_peers,
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

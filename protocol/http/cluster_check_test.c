@@ -172,6 +172,15 @@ static void tells_what_is_not_known(void **state)
     assert_error(&s, "a holds the lead and has not proven its lease for 2001 ms");
 }
 
+static void tells_of_a_leader_that_redis_refuses(void **state)
+{
+    struct setting s = good();
+
+    s.nodes[0].is_fenced = true;
+    s.status.node = "b";
+    assert_error(&s, "a leads, but Redis follows another ZooKeeper ensemble");
+}
+
 static void tells_of_a_switchover_to_come(void **state)
 {
     struct setting s = good();
@@ -238,6 +247,7 @@ int main(void)
         cmocka_unit_test(tells_of_other_nodes_that_it_is_not_connected_with),
         cmocka_unit_test(tells_that_nobody_leads),
         cmocka_unit_test(tells_what_is_not_known),
+        cmocka_unit_test(tells_of_a_leader_that_redis_refuses),
         cmocka_unit_test(tells_of_a_switchover_to_come),
         cmocka_unit_test(advises_to_end_a_pause_that_leaves_nobody),
         cmocka_unit_test(what_is_grave_comes_first),
