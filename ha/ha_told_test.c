@@ -149,15 +149,26 @@ static void a_session_that_ends_by_the_clock_timed_out(void **state)
     assert_in_range(newest()->without_leader_ms, without - T / 2, without);
 }
 
-static void one_whose_process_was_proven_dead_has_died(void **state)
+static void one_proven_dead_after(int64_t ms)
 {
     struct coord_credentials dead = nodes[old].told;
 
     node_kill(old);
-    run(5);
+    run(ms);
     nodes[next].peers.on_death(&nodes[next].peers, nodes[old].name, &dead);
+    nodes[third].peers.on_death(&nodes[third].peers, nodes[old].name, &dead);
     assert_newest_is("died");
+}
+
+static void one_whose_process_was_proven_dead_has_died(void **state)
+{
+    one_proven_dead_after(5);
     assert_in_range(newest()->without_leader_ms, 1, 50);
+}
+
+static void one_that_was_proven_dead_late_has_died_as_well(void **state)
+{
+    one_proven_dead_after(T * 8 / 10);
 }
 
 static void a_switchover_is_one(void **state)
@@ -204,9 +215,11 @@ static void what_a_leader_said_counts_no_more_when_it_goes_on(void **state)
     nodes[old].drains = false;
     assert_int_equal(command(third, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
     run(100);
-    ha_store_is(nodes[next].ha, false);
+    fake_ensemble_expire(&ensemble, nodes[next].zk.base.credentials.session);
+    node_kill(next);
     run(2 * T);
     assert_int_equal(leader(), old);
+    assert_int_equal(nodes[old].why[ROLE_LEADER], ROLE_NOT_TAKEN_REASON);
     node_kill(old);
     assert_newest_is("timed_out");
 }
@@ -310,6 +323,7 @@ int main(void)
         ON_THREE(what_redis_refused_is_not_said_once_another_leads),
         ON_THREE(a_session_that_ends_by_the_clock_timed_out),
         ON_THREE(one_whose_process_was_proven_dead_has_died),
+        ON_THREE(one_that_was_proven_dead_late_has_died_as_well),
         ON_THREE(a_switchover_is_one),
         ON_THREE(a_failover_by_force_is_one),
         ON_THREE(one_that_stops_says_so),
