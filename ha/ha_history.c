@@ -104,7 +104,7 @@ void ha_history_note_left(struct ha *ha, const char *why)
 static const char *why_elected(const struct ha *ha)
 {
     const struct transitions *h = &ha->view.history;
-    uint64_t before = h->count ? h->changes[h->count - 1].epoch : 0;
+    uint64_t before = transitions_before(h, ha->pending.epoch);
 
     if (ha->lead.done_wish >= 0)
         return role_reason_word(ROLE_SWITCHOVER_REASON);

@@ -74,10 +74,24 @@ void transitions_print(const struct transitions *t, struct buf *text)
 
 void transitions_add(struct transitions *t, const struct ha_transition *change)
 {
+    unsigned at;
+
     if (t->count == HA_TRANSITIONS_MAX)
         memmove(t->changes, t->changes + 1, --t->count * sizeof(*t->changes));
-    t->changes[t->count++] = *change;
-    t->left_epoch = 0;
+    for (at = t->count; at > 0 && t->changes[at - 1].epoch > change->epoch; at--)
+        t->changes[at] = t->changes[at - 1];
+    t->changes[at] = *change;
+    if (at == t->count++)
+        t->left_epoch = 0;
+}
+
+uint64_t transitions_before(const struct transitions *t, uint64_t epoch)
+{
+    uint64_t before = 0;
+
+    for (unsigned i = 0; i < t->count && t->changes[i].epoch < epoch; i++)
+        before = t->changes[i].epoch;
+    return before;
 }
 
 bool transitions_has(const struct transitions *t, const struct ha_transition *change)

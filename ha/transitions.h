@@ -22,8 +22,12 @@ struct transitions {
 void transitions_parse(struct transitions *t, struct bytes text);
 void transitions_print(const struct transitions *t, struct buf *text);
 
-/* At its end; the oldest goes when it is full, and "left" in any case. */
+/* By its epoch: one that could not be written at once comes late. The oldest goes when it is
+ * full, and "left" with the newest. */
 void transitions_add(struct transitions *t, const struct ha_transition *change);
+/* The epoch of the change before that one; 0: there is none. */
+uint64_t transitions_before(const struct transitions *t, uint64_t epoch);
+
 bool transitions_has(const struct transitions *t, const struct ha_transition *change);
 
 /* How many to another leader from then until then, both included. */

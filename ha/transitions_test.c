@@ -70,6 +70,14 @@ static void why_a_leader_left_counts_until_the_next_change(void **state)
     assert_string_equal(buf_text(&text), lines);
     transitions_add(&all, &(struct ha_transition){.epoch = 2});
     assert_int_equal(all.left_epoch, 0);
+    all.left_epoch = 2;
+    transitions_add(&all,
+                    &(struct ha_transition){.epoch = 1, .at_wall_ms = 7}); /* it comes late */
+    assert_int_equal(all.changes[1].at_wall_ms, 7);
+    assert_int_equal(all.changes[2].epoch, 2);
+    assert_int_equal(all.left_epoch, 2);
+    assert_int_equal(transitions_before(&all, 2), 1);
+    assert_int_equal(transitions_before(&all, 1), 0);
     transitions_parse(&all, bytes_of_text("left x y\nleft 1 a_reason_that_is_too_long\n"));
     assert_int_equal(all.left_epoch, 0);
     buf_fini(&text);
