@@ -154,8 +154,10 @@ static bool look_who_has_our_name(struct membership *m, int64_t now)
     const struct view_node *n = view_find(m->view, m->site->options->node);
     int64_t timeout_ms;
 
-    if (!n || !n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight ||
-        !n->node.is_here) {
+    /* What is being read again may be the same. */
+    if (n && (!n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight))
+        return false;
+    if (!n || !n->node.is_here) {
         m->rival = 0;
         return false;
     }
