@@ -45,6 +45,8 @@ void ha_enter(struct ha *ha, enum role_state to, enum role_reason why)
 {
     int64_t now = site_now(&ha->site);
 
+    if (ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING)
+        ha->leader_seen_boot_ms = now;
     ha->is_drained = false;
     ha->able_since_boot_ms = 0;
     if (to != ROLE_LEADER && to != ROLE_DRAINING)
@@ -116,6 +118,7 @@ static void on_tick(struct timer *timer)
         ha_alone_tick(ha, now);
         ha_stuck_tick(ha, now);
         ha_commands_tick(ha, now);
+        ha_wish_tick(ha);
         ha_history_tick(ha, now);
         view_tick(&ha->view, now);
         ha_peers_tick(ha);
@@ -247,6 +250,7 @@ void ha_start(struct ha *ha)
     int64_t now = site_now(&ha->site);
 
     ha->role.since_boot_ms = now;
+    ha->in_touch_boot_ms = now;
     ha->store_since_boot_ms = now;
     ha->started_boot_ms = now;
     coordinator_open(ha->site.coordinator);

@@ -10,6 +10,7 @@
  *   ha_session.c     sessions that begin, go on and end; set-ups that are refused
  *   ha_alone.c       without ZooKeeper: asking the members, and promising
  *   ha_command.c     operators' wishes taken down
+ *   ha_wish.c        which of them can be carried out
  *   ha_stuck.c       why nobody can lead, for people
  *   ha_history.c     the last hundred changes, and for how long there was no leader
  *   ha_status.c      all that for people
@@ -127,6 +128,7 @@ enum ha_wish {
     HA_PAUSE,      /* no automatic failover */
     HA_RESUME,
     HA_FORGET, /* `to` is no member any more */
+    HA_CANCEL, /* a switchover that is not carried out yet */
 };
 
 /* The caller embeds it. */
@@ -162,7 +164,8 @@ struct ha_node {
     bool is_here;   /* registered now */
     bool is_member; /* may stand */
     bool store_up;
-    int64_t owner; /* its session */
+    bool is_fenced; /* it leads, and does not act: Redis follows another ensemble */
+    int64_t owner;  /* its session */
     uint64_t incarnation;
 };
 
@@ -170,7 +173,7 @@ struct ha_node {
 struct ha_transition {
     int64_t at_wall_ms;
     char node[HA_NODE_MAX + 1];
-    char reason[16]; /* a role_reason_word */
+    char reason[16]; /* a word: doc/ha.md has them */
     uint64_t epoch;
     int64_t without_leader_ms; /* since the lead before it ended, as far as this was seen; -1 */
 };
@@ -183,14 +186,19 @@ struct ha_status {
     int64_t lease_left_ms; /* 0: none */
     bool is_failsafe;      /* the lease rests on the members' promises */
     bool is_paused;
-    char leader[HA_NODE_MAX + 1]; /* "": none seen */
-    struct token leader_token;
+    int64_t paused_at_wall_ms; /* 0: not said */
+    const char *paused_by;     /* the node that was asked; "": not said */
+    /* For so long there is no connection to ZooKeeper: what is said of the others is as old. */
+    int64_t stale_ms;
+    char leader[HA_NODE_MAX + 1]; /* "": none, or it is not known */
+    struct token leader_token;    /* of the newest that was seen */
     char wanted[HA_NODE_MAX + 1]; /* the next leader that an operator wants; "" */
     int64_t wanted_at_wall_ms;
     enum coord_session session;
     const char *server, *session_why;
     int64_t granted_ms;
-    int64_t alone_ms; /* since a leader was last seen; 0: there is one */
+    /* Since a leader was last seen, and seen to prove its lease; 0: there is one. */
+    int64_t alone_ms;
     bool is_flapping;
     char refused[320];           /* why this node cannot take part; "" */
     const struct ha_node *nodes; /* here or members, by name */

@@ -125,6 +125,8 @@ void ha_note_death(struct ha *ha, const char *name, const struct coord_credentia
         return;
     LOG_WARN("ha", "the process of %s is dead: ends its session", name);
     ha->peer_deaths++;
+    if (view_leader_is(&ha->view, dead->session))
+        ha->dead_epoch = ha->view.leader.epoch;
     coordinator_end_session(ha->site.coordinator, dead);
     site_wake(&ha->site);
 }

@@ -40,6 +40,8 @@ static void fenced(struct ha *ha, int64_t now)
 
     ha->is_fenced = false;
     if (!strcmp(seen->ensemble, ensemble)) {
+        if (leads)
+            ha_history_note_left(ha, role_reason_word(ROLE_FENCED_REASON));
         if (seen->epoch > ha_fence(ha, ensemble))
             ha->fence = *seen;
         ha->stands_from_boot_ms = ha->resumes_from_boot_ms = now + ha_t(ha);
@@ -59,8 +61,19 @@ static void step_down_standby(struct ha *ha)
         ha_enter(ha, ROLE_OFFLINE, ROLE_DISCONNECTED_REASON);
 }
 
+/* Fenced by another ensemble: until it has led for T without, or another node leads. */
+static void fence_tick(struct ha *ha)
+{
+    if (!ha->lead.is_mine && view_is_fresh(&ha->view, VIEW_LEADER) &&
+        view_has_leader(&ha->view) && ha->view.leader.epoch > ha->role.token.epoch)
+        ha_refused_no_more(ha, HA_REFUSED_FENCED);
+    ha->membership.is_fenced = ha->role.state == ROLE_STANDBY && ha->lead.is_mine &&
+                               ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED;
+}
+
 void ha_step_down_tick(struct ha *ha, int64_t now)
 {
+    fence_tick(ha);
     if (ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING) {
         if (!has_session(ha))
             ha_enter(ha, ROLE_OFFLINE, ROLE_EXPIRED_REASON);
@@ -146,6 +159,7 @@ static void drain(struct ha *ha, enum role_reason why)
 {
     ha->draining_for = why;
     ha->election.has_given_away = false;
+    ha_history_note_left(ha, role_reason_word(why));
     ha_enter(ha, ROLE_DRAINING, why);
 }
 
@@ -228,8 +242,10 @@ void ha_draining_tick(struct ha *ha, int64_t now)
         }
     } else if (!ha->election.giving.is_in_flight && !successor(ha)) {
         /* While it may be given away already, the next beat finds out. */
-        if (!ha->lead.is_doubtful)
+        if (!ha->lead.is_doubtful) {
+            ha_history_note_left(ha, NULL);
             ha_enter(ha, ROLE_LEADER, ROLE_NOT_TAKEN_REASON);
+        }
         return;
     }
     if (!ha->is_drained && now < end)

@@ -79,7 +79,8 @@ static void the_same_session_resumes_without_an_election(void **state)
     assert_int_equal(nodes[old].why[ROLE_LEADER], ROLE_RESUMED_REASON);
     assert_int_equal(status_of(old).role->token.epoch, 1);
     run(T);
-    assert_int_equal(status_of(old).transition_count, 1);
+    assert_int_equal(status_of(old).transition_count, 2);
+    assert_string_equal(status_of(old).transitions[1].reason, "resumed");
     assert_int_equal(status_of(old).sessions, 1);
 }
 

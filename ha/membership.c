@@ -39,6 +39,8 @@ void membership_print(const struct membership *m, uint64_t beat, struct buf *tex
     record_add(text, "no_failover", o->no_failover ? "yes" : "no");
     record_add(text, "store", m->store_up ? "up" : "down");
     record_add_number(text, "timeout_ms", o->session_ms);
+    if (m->is_fenced)
+        record_add(text, "fenced", "yes");
     if (beat)
         record_add_number(text, "beat", (int64_t)beat);
 }
@@ -152,8 +154,10 @@ static bool look_who_has_our_name(struct membership *m, int64_t now)
     const struct view_node *n = view_find(m->view, m->site->options->node);
     int64_t timeout_ms;
 
-    if (!n || !n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight ||
-        !n->node.is_here) {
+    /* What is being read again may be the same. */
+    if (n && (!n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight))
+        return false;
+    if (!n || !n->node.is_here) {
         m->rival = 0;
         return false;
     }

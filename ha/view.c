@@ -175,6 +175,10 @@ void view_refresh_nodes(struct view *v)
 
 void view_read_in_turn(struct view *v)
 {
+    struct view_node *leader = view_has_leader(v) ? find(v, v->leader.node) : NULL;
+
+    if (leader)
+        leader->znode.is_stale = true;
     for (unsigned i = 0; i < VIEW_NODES_MAX / BEATS_A_ROUND + 1; i++) {
         struct view_node *n = &v->nodes[v->turn];
 

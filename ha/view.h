@@ -89,7 +89,8 @@ void view_changed(struct view *v, const char *path);
 void view_refresh(struct view *v, enum view_item item);
 void view_refresh_nodes(struct view *v);
 
-/* With each beat: some of the nodes, and once a round `leader` (should its watch be lost). */
+/* With each beat: the leader's node, which shows its beats, some of the others, and once a
+ * round `leader` (should its watch be lost). */
 void view_read_in_turn(struct view *v);
 
 /* Read in this session, and nothing newer is known to be there. */

@@ -29,6 +29,7 @@ static void read_nodes(struct app_cluster *c, struct http_cluster_status *to)
             .is_here = n->is_here,
             .is_member = n->is_member,
             .is_store_up = n->store_up,
+            .is_fenced = n->is_fenced,
         };
     }
     to->nodes = c->nodes;
@@ -103,10 +104,15 @@ static bool read_status(void *arg, struct http_cluster_status *to)
         .node = c->node,
         .lease_left_ms = s->lease_left_ms,
         .is_failsafe = s->is_failsafe,
+        .stale_ms = s->stale_ms,
         .leader = s->leader,
         .leader_epoch = s->leader_token.epoch,
         .alone_ms = s->alone_ms,
         .is_paused = s->is_paused,
+        .paused_count = s->is_paused,
+        .paused_at_wall_ms = s->paused_at_wall_ms,
+        .paused_by = s->paused_by,
+        .now_wall_ms = clock_wall_ms(),
         .wanted = s->wanted,
         .wanted_at_wall_ms = s->wanted_at_wall_ms,
         .is_flapping = s->is_flapping,
@@ -184,7 +190,7 @@ static enum ha_wish wish_of(enum http_cluster_wish wish)
     static const enum ha_wish wishes[] = {
         [HTTP_CLUSTER_SWITCHOVER] = HA_SWITCHOVER, [HTTP_CLUSTER_FAILOVER] = HA_FAILOVER,
         [HTTP_CLUSTER_PAUSE] = HA_PAUSE,           [HTTP_CLUSTER_RESUME] = HA_RESUME,
-        [HTTP_CLUSTER_FORGET] = HA_FORGET,
+        [HTTP_CLUSTER_FORGET] = HA_FORGET,         [HTTP_CLUSTER_CANCEL] = HA_CANCEL,
     };
 
     return wishes[wish];

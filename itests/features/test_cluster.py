@@ -87,7 +87,7 @@ def test_a_switchover_names_the_new_leader_and_how_long_it_took(cluster, asks):
     done = cluster.ctl(asked).json("switchover", "--to", to)
     assert done["leader"] == to and 0 <= done["without_leader_ms"] < cluster.session_ms
     last = cluster.ctl(to).json("history")["history"][-1]
-    assert (last["node"], last["reason"], last["epoch"]) == (to, "elected", done["leader_epoch"])
+    assert (last["node"], last["reason"], last["epoch"]) == (to, "switchover", done["leader_epoch"])
     assert last["without_leader_ms"] == done["without_leader_ms"]
     wait_until(lambda: told(cluster, before)[-1][::3] == ["demote", "handed_over"], "demoted")
     wait_until(lambda: told(cluster, to)[-1][::3] == ["promote", "elected"], "promoted")

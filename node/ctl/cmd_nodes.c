@@ -16,8 +16,13 @@ static bool is_true(const json_t *node, const char *name)
     return json_is_true(json_object_get(node, name));
 }
 
+/* Of itself a node knows its role, of the others what ZooKeeper says. */
 static const char *role_of(const json_t *page, const json_t *node)
 {
+    if (cluster_stale_ms(page) > 0)
+        return bytes_equal(output_text(node, "name"), output_text(page, "node"))
+                   ? output_text(page, "role").at
+                   : "unknown";
     if (bytes_equal(output_text(node, "name"), output_text(page, "leader")))
         return "leader";
     return is_true(node, "here") ? "standby" : "away";
@@ -45,11 +50,13 @@ static void add_notes(struct table *table, const json_t *page, const json_t *nod
 static void add_row(struct table *table, const json_t *page, const json_t *node)
 {
     bool is_here = is_true(node, "here");
+    bool is_own = bytes_equal(output_text(node, "name"), output_text(page, "node"));
+    bool is_known = is_here && (is_own || !cluster_stale_ms(page));
 
     table_add(table, output_text(node, "name"));
     table_add_text(table, role_of(page, node));
     table_add_number(table, output_number(node, "priority", 0));
-    table_add_text(table, !is_here ? "-" : is_true(node, "store_up") ? "up" : "down");
+    table_add_text(table, !is_known ? "-" : is_true(node, "store_up") ? "up" : "down");
     table_add(table, output_text(node, "version"));
     table_add(table, output_text(node, "http"));
     table_add(table, output_text(node, "gmq"));
@@ -74,10 +81,15 @@ static void print(const struct ctl *ctl, const json_t *page)
 
 static void print_json(const json_t *page)
 {
-    output_json_and_free(
-        json_pack("{s:O, s:O, s:O, s:O}", "leader", json_object_get(page, "leader"),
-                  "leader_epoch", json_object_get(page, "leader_epoch"), "paused",
-                  json_object_get(page, "paused"), "nodes", json_object_get(page, "nodes")));
+    static const char *const names[] = {
+        "leader",       "leader_epoch", "alone_ms",     "stale_ms", "paused", "paused_by",
+        "paused_at_ms", "wanted",       "wanted_at_ms", "refused",  "nodes"};
+    json_t *shown = json_object();
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (json_object_get(page, names[i]))
+            json_object_set(shown, names[i], json_object_get(page, names[i]));
+    output_json_and_free(shown);
 }
 
 static void print_alone(const struct ctl *ctl, const json_t *page)

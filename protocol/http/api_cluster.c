@@ -115,11 +115,19 @@ void api_switchover(struct exchange *x)
     static const struct object_rule of[] = {
         {.name = "to", .kind = JSON_KIND_STRING},
         OBJECT_NUMBER("at_ms", 1, QUEUE_AT_MAX_MS),
+        {.name = "cancel", .kind = JSON_KIND_BOOL},
     };
-    struct object_member members[2] = {{0}};
+    struct object_member members[3] = {{0}};
 
-    if (read_members(x, of, 2, members))
+    if (!read_members(x, of, 3, members))
+        return;
+    if (!members[2].is_given)
         submit(x, HTTP_CLUSTER_SWITCHOVER, members[0].text, members[1].number);
+    else if (members[2].is_true && !members[0].is_given && !members[1].is_given)
+        submit(x, HTTP_CLUSTER_CANCEL, BYTES(""), 0);
+    else
+        exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST,
+                                  "cancel: must be true, and goes with nothing else");
 }
 
 /* Written out, because what it does is not in order: jobs wait for longer. */

@@ -81,6 +81,7 @@ static void fill(struct pair *p)
         .lease_left_ms = 900,
         .leader = "a",
         .leader_epoch = 7,
+        .paused_by = "",
         .wanted = "",
         .refused = "",
         .session = "connected",
@@ -139,7 +140,8 @@ static void tells_all_of_the_cluster(void **state)
         "{\"mode\":\"standby\",\"node\":\"a\",\"role\":\"leader\",\"reason\":\"elected\","
         "\"role_age_ms\":5000,\"may_act\":true,\"token\":\"0f:7\",\"lease_left_ms\":900,"
         "\"failsafe\":false,\"refused\":null,\"leader\":\"a\",\"leader_epoch\":7,"
-        "\"alone_ms\":0,\"paused\":false,\"wanted\":null,\"wanted_at_ms\":null,"
+        "\"alone_ms\":0,\"stale_ms\":0,\"paused\":false,\"paused_by\":null,"
+        "\"paused_at_ms\":null,\"wanted\":null,\"wanted_at_ms\":null,"
         "\"flapping\":false,\"zookeeper\":{\"session\":\"connected\","
         "\"server\":\"127.0.0.1:2181\",\"why\":null,\"asked_ms\":2000,\"granted_ms\":2000,"
         "\"sessions\":1,\"reconnects\":0},\"nodes\":[{\"name\":\"a\",\"here\":true,"
@@ -204,6 +206,7 @@ static void status_and_metrics_tell_the_role(void **state)
     const char *reply;
 
     pair->status.role = "standby";
+    pair->nodes[1].is_here = true; /* and not connected */
     reply = call(*state, "GET", "/v1/status", NULL);
     assert_member(reply, "\"role\":\"standby\"");
     assert_member(reply, "\"cluster\":{\"leader\":\"a\",\"leader_epoch\":7,");
@@ -214,6 +217,46 @@ static void status_and_metrics_tell_the_role(void **state)
     assert_has(reply, "\ndueq_without_leader_seconds_total 1.500\n");
     assert_has(reply, "\ndueq_last_failover_seconds 0.012\n");
     assert_has(reply, "\ndueq_zookeeper_session{state=\"connected\"} 1\n");
+    assert_has(reply, "\ndueq_failover_paused 0\n");
+    assert_has(reply, "\ndueq_peers_connected 0\n");
+    assert_has(reply, "\ndueq_peers_missing 1\n");
+    pair->status.peers_up = 1;
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_peers_missing 0\n");
+    assert_has(reply, "\ndueq_without_zookeeper_seconds 0.000\n");
+}
+
+static void a_pause_is_told_everywhere(void **state)
+{
+    pair->status.is_paused = true;
+    pair->status.paused_count = 1;
+    pair->status.paused_by = "b";
+    pair->status.paused_at_wall_ms = 1900000000000;
+    pair->status.now_wall_ms = pair->status.paused_at_wall_ms + 7265000;
+    assert_member(call(*state, "GET", "/v1/cluster", NULL),
+                  "\"paused\":true,\"paused_by\":\"b\",\"paused_at_ms\":1900000000000,");
+    assert_member(call(*state, "GET", "/v1/cluster", NULL),
+                  "paused, since 121 min 5 s (asked of b)");
+    assert_member(call(*state, "GET", "/v1/status", NULL),
+                  "\"paused\":true,\"paused_at_ms\":1900000000000,");
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_failover_paused 1\n");
+}
+
+static void what_is_not_known_is_told_as_such(void **state)
+{
+    const char *reply;
+
+    pair->status.leader = "";
+    pair->status.session = "connecting";
+    pair->status.stale_ms = 5000;
+    pair->status.alone_ms = 6000;
+    reply = call(*state, "GET", "/v1/cluster", NULL);
+    assert_member(reply, "\"leader\":null,\"leader_epoch\":7,\"alone_ms\":6000,"
+                         "\"stale_ms\":5000,");
+    assert_member(reply, "who leads is not known here; a leader was last seen 6000 ms ago");
+    assert_member(call(*state, "GET", "/v1/status", NULL),
+                  "\"alone_ms\":6000,\"stale_ms\":5000,");
+    assert_has(call(*state, "GET", "/metrics", NULL),
+               "\ndueq_without_zookeeper_seconds 5.000\n");
 }
 
 /* ---- wishes ---- */
@@ -238,6 +281,8 @@ static void takes_each_wish_down(void **state)
     assert_wish(call(f, "POST", "/v1/cluster/failover", "{\"force\":true,\"to\":\"b\"}"),
                 HTTP_CLUSTER_FAILOVER, "b");
     assert_int_equal(pair->at_wall_ms, 0);
+    assert_wish(call(f, "POST", "/v1/cluster/switchover", "{\"cancel\":true}"),
+                HTTP_CLUSTER_CANCEL, "");
     assert_wish(call(f, "POST", "/v1/cluster/pause", NULL), HTTP_CLUSTER_PAUSE, "");
     assert_wish(call(f, "POST", "/v1/cluster/resume", "{}"), HTTP_CLUSTER_RESUME, "");
     assert_wish(call(f, "POST", "/v1/cluster/forget", "{\"node\":\"b\"}"), HTTP_CLUSTER_FORGET,
@@ -281,6 +326,8 @@ static void refuses_what_is_no_wish(void **state)
          "1 to 64 bytes"},
         {"/v1/cluster/switchover", "{\"to\":7}", "to: "},
         {"/v1/cluster/switchover", "{\"force\":true}", "force: unknown member"},
+        {"/v1/cluster/switchover", "{\"cancel\":false}", "cancel: must be true"},
+        {"/v1/cluster/switchover", "{\"cancel\":true,\"to\":\"b\"}", "with nothing else"},
         {"/v1/cluster/forget", NULL, "node: missing"},
         {"/v1/cluster/forget", "{}", "node: missing"},
         {"/v1/cluster/pause", "{\"for_ms\":1}", "for_ms: unknown member"},
@@ -302,6 +349,7 @@ int main(void)
         TEST(tells_all_of_the_cluster),         TEST(a_node_alone_says_so),
         TEST(health_tells_who_leads),           TEST(a_standby_without_its_store_is_none),
         TEST(status_and_metrics_tell_the_role), TEST(takes_each_wish_down),
+        TEST(a_pause_is_told_everywhere),       TEST(what_is_not_known_is_told_as_such),
         TEST(says_why_a_wish_is_refused),       TEST(refuses_what_is_no_wish),
     };
 

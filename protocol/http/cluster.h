@@ -17,6 +17,7 @@ struct http_cluster_node {
     bool is_here;   /* registered now */
     bool is_member; /* may stand */
     bool is_store_up;
+    bool is_fenced; /* it leads, and Redis refuses it */
 };
 
 /* A change of the lead. */
@@ -45,11 +46,16 @@ struct http_cluster_status {
     int64_t lease_left_ms;
     bool is_failsafe; /* the lease rests on the other nodes' promises */
 
-    const char *leader;
-    uint64_t leader_epoch; /* 0: none */
-    int64_t alone_ms;      /* since a leader was last seen; 0: there is one */
+    int64_t stale_ms; /* without ZooKeeper for so long: what follows is as old; 0: it is not */
+    const char *leader;    /* "": none, or it is not known */
+    uint64_t leader_epoch; /* of the newest that was seen; 0: none */
+    int64_t alone_ms;      /* since one was last seen to prove its lease; 0: there is one */
     bool is_paused;        /* no automatic failover */
-    const char *wanted;    /* the next leader that an operator wants; "*": any other */
+    uint64_t paused_count; /* the same, for the metric */
+    int64_t paused_at_wall_ms;
+    const char *paused_by; /* the node that was asked */
+    int64_t now_wall_ms;
+    const char *wanted; /* the next leader that an operator wants; "*": any other */
     int64_t wanted_at_wall_ms;
     bool is_flapping;
     const char *refused; /* why this node cannot take part */
@@ -82,6 +88,7 @@ enum http_cluster_wish {
     HTTP_CLUSTER_PAUSE,
     HTTP_CLUSTER_RESUME,
     HTTP_CLUSTER_FORGET, /* `to` is no member any more */
+    HTTP_CLUSTER_CANCEL, /* a switchover that is not carried out yet */
     HTTP_CLUSTER_ADOPT,  /* take Redis over from another ensemble */
 };
 

@@ -33,6 +33,19 @@ static bool is_leader(const struct check *c, const struct http_cluster_node *n)
     return !strcmp(n->name, c->s->leader);
 }
 
+/* Nobody else can find that out: the others see it lead. */
+static void check_fence(struct check *c)
+{
+    for (unsigned i = 0; i < c->s->node_count; i++)
+        if (c->s->nodes[i].is_fenced && strcmp(c->s->nodes[i].name, c->s->node) != 0)
+            find(
+                c, true,
+                "if the other ensemble is gone for good: 'dueqctl fence adopt', at the leader; "
+                "else check ha.zookeeper and store.redis",
+                "%s leads, but Redis follows another ZooKeeper ensemble: due jobs stand still",
+                c->s->nodes[i].name);
+}
+
 static bool could_lead(const struct http_cluster_node *n)
 {
     return n->is_here && n->is_member && n->is_store_up && !n->no_failover;
@@ -64,9 +77,23 @@ static void check_leader(struct check *c)
 {
     const struct http_cluster_status *s = c->s;
 
-    if (!s->leader[0])
-        find(c, true, "the logs of the nodes say why none stands; is a Redis away?",
+    if (!s->leader[0] && s->stale_ms > 0)
+        find(c, true,
+             "bring ZooKeeper back; another node may see more: 'dueqctl --url ... check'",
+             "who leads is not known here; a leader was last seen %" PRId64 " ms ago",
+             s->alone_ms);
+    else if (!s->leader[0])
+        find(c, true,
+             s->is_paused
+                 ? "failover is paused: 'dueqctl cluster resume', or 'dueqctl switchover'"
+                 : "the logs of the nodes say why none stands; is a Redis away?",
              "no node leads, for %" PRId64 " ms now: due jobs stand still", s->alone_ms);
+    else if (s->alone_ms > s->granted_ms)
+        find(c, true,
+             "look at its node, and at ZooKeeper; 'dueqctl failover --force' deposes it",
+             "%s holds the lead and has not proven its lease for %" PRId64
+             " ms: due jobs stand still",
+             s->leader, s->alone_ms);
     if (s->is_failsafe)
         find(c, false, "bring ZooKeeper back; until then nobody else can take over",
              "the leader has lost ZooKeeper, and goes on by the other nodes' promises");
@@ -75,12 +102,32 @@ static void check_leader(struct check *c)
              "the lead changes too often in these ten minutes");
 }
 
-static void check_wishes(struct check *c)
+static void check_pause(struct check *c)
 {
-    if (c->s->is_paused)
+    int64_t s = (c->s->now_wall_ms - c->s->paused_at_wall_ms) / 1000;
+
+    if (!c->s->is_paused)
+        return;
+    if (!c->s->paused_by[0])
         find(c, true, "'dueqctl cluster resume' ends it",
              "automatic failover is paused: nobody takes over from a leader that dies");
-    if (c->s->wanted[0])
+    else
+        find(c, true, "'dueqctl cluster resume' ends it",
+             "automatic failover is paused, since %" PRId64 " min %" PRId64
+             " s (asked of %s): nobody takes over from a leader that dies",
+             s / 60, s % 60, c->s->paused_by);
+}
+
+static void check_wishes(struct check *c)
+{
+    int64_t in_s = (c->s->wanted_at_wall_ms - c->s->now_wall_ms) / 1000;
+
+    if (c->s->wanted[0] && in_s > 0)
+        find(c, false,
+             "'dueqctl nodes' shows when; 'dueqctl switchover --cancel' takes it back",
+             "a switchover is planned (to %s), in %" PRId64 " min %" PRId64 " s", c->s->wanted,
+             in_s / 60, in_s % 60);
+    else if (c->s->wanted[0])
         find(c, false, "'dueqctl nodes' shows who leads; wait until it is done",
              "an operator wants another leader (%s)", c->s->wanted);
 }
@@ -155,7 +202,8 @@ static void check_peers(struct check *c)
 static void run(struct check *c)
 {
     static void (*const checks[])(struct check * c) = {
-        check_session, check_leader, check_wishes, check_successor, check_nodes, check_peers,
+        check_session, check_leader,    check_fence, check_pause,
+        check_wishes,  check_successor, check_nodes, check_peers,
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

@@ -30,6 +30,7 @@ static struct setting good(void)
                    .session = "connected",
                    .session_why = "",
                    .wanted = "",
+                   .paused_by = "",
                    .asked_ms = 2000,
                    .granted_ms = 2000,
                    .node_count = 3,
@@ -155,6 +156,54 @@ static void tells_that_nobody_leads(void **state)
     assert_error(&s, "no node leads, for 1234 ms");
 }
 
+static void tells_what_is_not_known(void **state)
+{
+    struct setting s = good();
+
+    s.status.leader = "";
+    s.status.stale_ms = 5000;
+    s.status.alone_ms = 6000;
+    assert_error(&s, "who leads is not known here; a leader was last seen 6000 ms ago");
+    s = good();
+    s.status.alone_ms = 2000; /* a beat that was late */
+    check(&s);
+    assert_int_equal(s.report.count, 0);
+    s.status.alone_ms = 2001;
+    assert_error(&s, "a holds the lead and has not proven its lease for 2001 ms");
+}
+
+static void tells_of_a_leader_that_redis_refuses(void **state)
+{
+    struct setting s = good();
+
+    s.nodes[0].is_fenced = true;
+    s.status.node = "b";
+    assert_error(&s, "a leads, but Redis follows another ZooKeeper ensemble");
+}
+
+static void tells_of_a_switchover_to_come(void **state)
+{
+    struct setting s = good();
+
+    s.status.wanted = "b";
+    s.status.now_wall_ms = 1900000000000;
+    s.status.wanted_at_wall_ms = s.status.now_wall_ms + 125000;
+    assert_warning(&s, "planned (to b), in 2 min 5 s");
+    assert_non_null(strstr(finding(&s, "planned")->advice, "switchover --cancel"));
+    s.status.wanted_at_wall_ms = 0;
+    assert_warning(&s, "an operator wants another leader (b)");
+}
+
+static void advises_to_end_a_pause_that_leaves_nobody(void **state)
+{
+    struct setting s = good();
+
+    s.status.leader = "";
+    s.status.is_paused = true;
+    assert_error(&s, "no node leads");
+    assert_non_null(strstr(finding(&s, "no node leads")->advice, "cluster resume"));
+}
+
 static void what_is_grave_comes_first(void **state)
 {
     struct setting s = good();
@@ -197,6 +246,10 @@ int main(void)
         cmocka_unit_test(tells_of_zookeeper),
         cmocka_unit_test(tells_of_other_nodes_that_it_is_not_connected_with),
         cmocka_unit_test(tells_that_nobody_leads),
+        cmocka_unit_test(tells_what_is_not_known),
+        cmocka_unit_test(tells_of_a_leader_that_redis_refuses),
+        cmocka_unit_test(tells_of_a_switchover_to_come),
+        cmocka_unit_test(advises_to_end_a_pause_that_leaves_nobody),
         cmocka_unit_test(what_is_grave_comes_first),
         cmocka_unit_test(does_not_overflow),
     };

@@ -94,7 +94,10 @@ static void add_lead(struct buf *out, const struct http_cluster_status *s)
     add_text(out, "leader", s->leader);
     add_ms(out, "leader_epoch", s->leader_epoch ? (int64_t)s->leader_epoch : -1);
     add_ms(out, "alone_ms", s->alone_ms);
+    add_ms(out, "stale_ms", s->stale_ms);
     add_bool(out, "paused", s->is_paused);
+    add_text(out, "paused_by", s->is_paused ? s->paused_by : "");
+    add_ms(out, "paused_at_ms", s->is_paused ? or_none(s->paused_at_wall_ms) : -1);
     add_text(out, "wanted", s->wanted);
     add_ms(out, "wanted_at_ms", s->wanted[0] ? or_none(s->wanted_at_wall_ms) : -1);
     add_bool(out, "flapping", s->is_flapping);
@@ -187,7 +190,10 @@ void cluster_add_summary(struct buf *out, const struct http_cluster_status *s)
         buf_add_text(out, "null");
     add_ms(out, "leader_epoch", s->leader_epoch ? (int64_t)s->leader_epoch : -1);
     add_ms(out, "lease_left_ms", s->lease_left_ms);
+    add_ms(out, "alone_ms", s->alone_ms);
+    add_ms(out, "stale_ms", s->stale_ms);
     add_bool(out, "paused", s->is_paused);
+    add_ms(out, "paused_at_ms", s->is_paused ? or_none(s->paused_at_wall_ms) : -1);
     add_text(out, "zookeeper", s->session);
     add_text(out, "refused", s->refused);
     buf_add_char(out, '}');

@@ -11,8 +11,15 @@ static const struct metrics_number numbers[] = {
      OF_CLUSTER(leader_epoch)},
     {"dueq_lease_left_seconds", METRICS_GAUGE,
      "For how long this node may still act as leader.", OF_CLUSTER(lease_left_ms)},
-    {"dueq_without_leader_seconds", METRICS_GAUGE, "Since a leader was seen; 0: there is one.",
+    {"dueq_failover_paused", METRICS_GAUGE,
+     "1 while automatic failover is paused: nobody takes over from a leader that dies.",
+     OF_CLUSTER(paused_count)},
+    {"dueq_without_leader_seconds", METRICS_GAUGE,
+     "Since this node saw a leader that proves its lease; 0: there is one.",
      OF_CLUSTER(alone_ms)},
+    {"dueq_without_zookeeper_seconds", METRICS_GAUGE,
+     "Since this node had a connection to ZooKeeper: what it knows of the others is as old.",
+     OF_CLUSTER(stale_ms)},
     {"dueq_without_leader_seconds_total", METRICS_COUNTER,
      "How long no leader was seen, all in all.", OF_CLUSTER(without_leader_total_ms)},
     {"dueq_elections_lost_total", METRICS_COUNTER, "Elections that another node has won.",
@@ -80,6 +87,23 @@ static void write_last_failover(struct metrics_text *t, const struct http_cluste
         metrics_text_ms(t, NULL, s->last_failover_ms);
 }
 
+/* Of the nodes that are here: who is not connected has deaths that are noticed late. */
+static void write_peers(struct metrics_text *t, const struct http_cluster_status *s)
+{
+    uint64_t missing = 0;
+
+    for (unsigned i = 0; i < s->node_count; i++)
+        missing += s->nodes[i].is_here && strcmp(s->nodes[i].name, s->node) != 0;
+    missing -= s->peers_up < missing ? s->peers_up : missing;
+    metrics_text_family(t, "dueq_peers_connected", METRICS_GAUGE,
+                        "Other nodes that this one has a peer link to.");
+    metrics_text_whole(t, NULL, s->peers_up);
+    metrics_text_family(t, "dueq_peers_missing", METRICS_GAUGE,
+                        "Other nodes that are here and to which it has none: their death is "
+                        "noticed only when their session is over.");
+    metrics_text_whole(t, NULL, missing);
+}
+
 void metrics_write_cluster(struct metrics_text *t, const struct metrics *m)
 {
     static const struct http_cluster_count started = {"leader", "started", 1};
@@ -94,5 +118,6 @@ void metrics_write_cluster(struct metrics_text *t, const struct metrics *m)
     metrics_text_numbers(t, numbers, METRICS_COUNT(numbers), s);
     write_changes(t, s);
     write_last_failover(t, s);
+    write_peers(t, s);
     write_session(t, s->session);
 }
