@@ -184,7 +184,8 @@ class Cluster:
     def _has_settled(self):
         since_ms = now_ms() - 0.6 * self.plan.session_ms
         roles = [node.role() for node in self.nodes]
-        return all(role.role in (LEADER, "standby") and role.boot_ms < since_ms for role in roles)
+        return all(role is not None and role.role in (LEADER, "standby")
+                   and role.boot_ms < since_ms for role in roles)
 
     # ---- who is who ----
 

@@ -42,6 +42,7 @@ def ends(network):
 def connected(uplink, node, listener):
     host, port = uplink.addresses.split(":")
     with node.entered(), socket.create_connection((host, int(port)), PATIENCE_S) as asking:
+        listener.settimeout(PATIENCE_S)
         answering = listener.accept()[0]
         answering.settimeout(PATIENCE_S)
         yield asking, answering
@@ -49,7 +50,13 @@ def connected(uplink, node, listener):
 
 
 def takes(end, expected):
-    return end.recv(len(expected), socket.MSG_WAITALL) == expected
+    text = b""
+    while len(text) < len(expected):
+        piece = end.recv(len(expected) - len(text))
+        if not piece:
+            break
+        text += piece
+    return text == expected
 
 
 def exchange(asking, answering, question, reply):
@@ -76,8 +83,7 @@ def test_what_is_kept_back_arrives_late_and_in_order(ends):
     last_ms = uplink.arrived_ms
     held = threading.Thread(target=uplink.hold, args=(HELD_MS,))
     held.start()
-    wait_until(lambda: uplink.holds or not held.is_alive(), "it holds")
-    assert uplink.holds, "this machine stood still"
+    wait_until(lambda: uplink.holds or not held.is_alive(), "it holds, or did so")
     asking.sendall(request(2, MULTI) + request(3, PING))
     assert takes(answering, request(2, MULTI) + request(3, PING))
     assert now_ms() - last_ms >= HELD_MS

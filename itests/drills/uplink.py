@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from drills.journal import now_ms
 
 FIRST_PORT = 2181
-CONNECT_S, PATIENCE_S = 1, 60
+CONNECT_S, PATIENCE_S = 20, 60
 MULTI = 14  # the opcode of a beat (and of an election)
 LENGTH, REQUEST, ANSWER = map(struct.Struct, (">I", ">ii", ">iqi"))  # xid, opcode; xid, zxid, error
 
@@ -29,7 +29,7 @@ class Uplink:
         self._gate.set()
         self.beats = 0               # acknowledged so far
         self.acknowledged_by = None  # the address of the server that did so last
-        self.arrived_ms = now_ms()   # when a server got the newest packet
+        self.arrived_ms = now_ms()   # when the newest packet was passed on to a server
         self.addresses = ",".join(self._listen(FIRST_PORT + number, server)
                                   for number, server in enumerate(servers))
 
@@ -99,8 +99,8 @@ class Uplink:
                     if opcode == MULTI:
                         asked.add(xid)
                 self._gate.wait()
+                self.arrived_ms = now_ms()  # before: who knows of its answer knows of this
                 server.sendall(LENGTH.pack(len(packet)) + packet)
-                self.arrived_ms = now_ms()
 
     def _pass_answers(self, server, client, asked, address):
         with _ending(server, client):
