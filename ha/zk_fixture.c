@@ -36,7 +36,7 @@ static struct sockaddr_in local(int port)
 static int first_outgoing_port(void)
 {
     FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
-    int first;
+    int first = 0;
 
     if (!file || fscanf(file, "%d", &first) != 1)
         die("no range of ports");
