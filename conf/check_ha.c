@@ -140,6 +140,19 @@ static void want_an_address_for_clients(struct conf_draft *d)
             "the name or address by which others reach this node");
 }
 
+/* dueqctl asks each node itself, at the address that the node advertises. */
+static void want_an_address_for_dueqctl(struct conf_draft *d)
+{
+    const struct conf_address *http = &d->conf->http.listen;
+
+    if (is_standby(d) && !*d->conf->ha.advertise && http->kind == ADDRESS_TCP &&
+        is_loopback(http->host) && !are_all_loopback(d->conf->ha.zookeeper))
+        check_complain(d, "http.listen",
+                       "is advertised to the other nodes, where it means another machine, and "
+                       "ha.zookeeper names servers on other machines: give an address at which "
+                       "they reach this one, such as 10.0.0.1:8000; or \"\", no HTTP");
+}
+
 /* Of a path in ZooKeeper. */
 static bool is_dots(const char *name)
 {
@@ -164,6 +177,7 @@ static const struct check_rule rules[] = {
     {want_a_peer_port, {"ha.mode", "ha.peer.listen", "gmq.listen", "http.listen"}},
     {want_an_address_for_nodes, {"ha.mode", "ha.peer.listen", "ha.advertise", "ha.zookeeper"}},
     {want_an_address_for_clients, {"ha.mode", "gmq.listen", "http.listen", "ha.advertise"}},
+    {want_an_address_for_dueqctl, {"ha.mode", "http.listen", "ha.advertise", "ha.zookeeper"}},
     {want_names_of_znodes, {"ha.mode", "ha.cluster", "node.id"}},
 };
 
