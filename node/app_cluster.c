@@ -73,6 +73,18 @@ static void read_counts(struct app_cluster *c, struct http_cluster_status *to)
     to->counts = c->counts;
 }
 
+static void read_hooks(struct app_cluster *c, struct http_cluster_status *to)
+{
+    struct hook_count counts[HOOKS_COUNTS];
+
+    hooks_count(c->hooks, counts);
+    for (unsigned i = 0; i < HOOKS_COUNTS; i++)
+        c->hook_counts[i] =
+            (struct http_cluster_hook){counts[i].what, counts[i].result, counts[i].count};
+    to->hook_counts = c->hook_counts;
+    to->hook_count_count = HOOKS_COUNTS;
+}
+
 static void read_role(struct app_cluster *c, struct http_cluster_status *to)
 {
     const struct role *role = c->status.role;
@@ -129,6 +141,7 @@ static bool read_status(void *arg, struct http_cluster_status *to)
     read_nodes(c, to);
     read_changes(c, to);
     read_counts(c, to);
+    read_hooks(c, to);
     return true;
 }
 
@@ -223,11 +236,12 @@ static void submit(void *arg, struct http_cluster_command *asked)
 }
 
 void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct timers *timers,
-                      const char *node, int64_t asked_ms)
+                      const struct hooks *hooks, const char *node, int64_t asked_ms)
 {
     c->port = (struct http_cluster){.read = read_status, .submit = submit, .arg = c};
     c->ha = ha;
     c->timers = timers;
+    c->hooks = hooks;
     c->node = node;
     c->asked_ms = asked_ms;
 }
@@ -240,7 +254,7 @@ static bool leads(enum role_state state)
 }
 
 /* A lead that is kept after all (DRAINING -> LEADER) was never given up. */
-void app_cluster_tell(struct hooks *hooks, const struct role *role, enum role_state before)
+void app_cluster_tell(struct hook_hold *hold, const struct role *role, enum role_state before)
 {
     char token[TOKEN_TEXT_LEN + 1];
     const char *what = leads(role->state)                   ? "promote"
@@ -250,5 +264,5 @@ void app_cluster_tell(struct hooks *hooks, const struct role *role, enum role_st
     if (leads(role->state) == leads(before))
         return;
     token_print(&role->token, token);
-    hooks_run(hooks, what, token, role_reason_word(role->reason));
+    hook_hold_run(hold, what, token, role_reason_word(role->reason));
 }

@@ -73,6 +73,8 @@ def test_metrics_tell_who_leads(cluster):
     assert sum(each['dueq_role{role="leader"}'] for each in numbers.values()) == 1
     assert numbers[leader]['dueq_role_changes_total{role="leader",reason="elected"}'] >= 1
     assert 0 < numbers[leader]["dueq_lease_left_seconds"] < cluster.session_ms / 1000
+    wait_until(lambda: all(cluster.nodes[each].metrics()["dueq_peers_up"] == 2 for each in NAMES),
+               "each is connected with the two others")
     for each in numbers.values():
         assert each['dueq_zookeeper_session{state="connected"}'] == 1
         assert each["dueq_zookeeper_session_timeout_seconds"] == cluster.session_ms / 1000
@@ -93,6 +95,8 @@ def test_a_switchover_names_the_new_leader_and_how_long_it_took(cluster, asks):
     wait_until(lambda: told(cluster, to)[-1][::3] == ["promote", "elected"], "promoted")
     assert told(cluster, to)[-1][2].endswith(f":{done['leader_epoch']:016x}")
     wait_until(lambda: "hook promote: told of promote" in cluster.nodes[to].output(), "in the log")
+    runs = 'dueq_hook_runs_total{what="promote",result="done"}'
+    wait_until(lambda: cluster.nodes[to].metrics()[runs] >= 1, "the hook's end is counted")
 
 
 def test_a_failover_by_force_of_a_leader_that_answers_is_one_in_order(cluster):

@@ -34,6 +34,12 @@ struct http_cluster_count {
     uint64_t count;
 };
 
+/* How often the operator's program was told of a change of role, and how that ended. */
+struct http_cluster_hook {
+    const char *what, *result;
+    uint64_t count;
+};
+
 /* Counters since the worker's start. Texts are UTF-8; "" for none. */
 struct http_cluster_status {
     const char *node;
@@ -66,6 +72,8 @@ struct http_cluster_status {
     unsigned change_count;
     const struct http_cluster_count *counts;
     unsigned count_count;
+    const struct http_cluster_hook *hook_counts;
+    unsigned hook_count_count;
 
     uint64_t elections_lost;
     uint64_t fenced;

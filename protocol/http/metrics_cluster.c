@@ -70,6 +70,24 @@ static void write_changes(struct metrics_text *t, const struct http_cluster_stat
                            s->counts[i].count);
 }
 
+static void write_hooks(struct metrics_text *t, const struct http_cluster_status *s)
+{
+    metrics_text_family(t, "dueq_hook_runs_total", METRICS_COUNTER,
+                        "Runs of ha.hook, by what was told and how it ended.");
+    for (unsigned i = 0; i < s->hook_count_count; i++)
+        metrics_text_whole(t,
+                           METRICS_LABELS({"what", bytes_of_text(s->hook_counts[i].what)},
+                                          {"result", bytes_of_text(s->hook_counts[i].result)}),
+                           s->hook_counts[i].count);
+}
+
+static void write_peers(struct metrics_text *t, const struct http_cluster_status *s)
+{
+    metrics_text_family(t, "dueq_peers_up", METRICS_GAUGE,
+                        "Other nodes that this one is connected with.");
+    metrics_text_whole(t, NULL, s->peers_up);
+}
+
 static void write_last_failover(struct metrics_text *t, const struct http_cluster_status *s)
 {
     metrics_text_family(
@@ -83,16 +101,21 @@ static void write_last_failover(struct metrics_text *t, const struct http_cluste
 void metrics_write_cluster(struct metrics_text *t, const struct metrics *m)
 {
     static const struct http_cluster_count started = {"leader", "started", 1};
+    static const struct http_cluster_hook never = {"promote", "done", 0};
     static const struct http_cluster_status alone = {.role = "leader",
                                                      .session = "closed",
                                                      .counts = &started,
                                                      .count_count = 1,
+                                                     .hook_counts = &never,
+                                                     .hook_count_count = 1,
                                                      .last_failover_ms = -1};
     const struct http_cluster_status *s = m->cluster ? m->cluster : &alone;
 
     write_role(t, s->role);
     metrics_text_numbers(t, numbers, METRICS_COUNT(numbers), s);
     write_changes(t, s);
+    write_hooks(t, s);
+    write_peers(t, s);
     write_last_failover(t, s);
     write_session(t, s->session);
 }
