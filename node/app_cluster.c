@@ -108,6 +108,7 @@ static bool read_status(void *arg, struct http_cluster_status *to)
     if (!ha_app_ha(c->ha)) {
         to->may_act = !ha_app_is_fenced_alone(c->ha);
         to->refused = to->may_act ? "" : FENCED_ALONE;
+        to->fenced = ha_app_fenced_alone_count(c->ha);
         return false;
     }
     ha_status(ha_app_ha(c->ha), &c->status);

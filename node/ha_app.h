@@ -57,6 +57,8 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption) MUST_CHECK;
 
 /* Standalone, and a cluster's leader has been at this store: it moves nothing. */
 bool ha_app_is_fenced_alone(const struct ha_app *a);
+uint64_t
+ha_app_fenced_alone_count(const struct ha_app *a); /* answers that say so, since start */
 
 /* NULL: the node is standalone. */
 struct ha *ha_app_ha(struct ha_app *a);

@@ -74,22 +74,30 @@ static void print(const struct ctl *ctl, const json_t *page)
 
 static void print_json(const json_t *page)
 {
-    output_json_and_free(
-        json_pack("{s:O, s:O, s:O, s:O}", "leader", json_object_get(page, "leader"),
-                  "leader_epoch", json_object_get(page, "leader_epoch"), "paused",
-                  json_object_get(page, "paused"), "nodes", json_object_get(page, "nodes")));
+    static const char *const members[] = {"leader",       "leader_epoch", "paused", "wanted",
+                                          "wanted_at_ms", "refused",      "nodes"};
+    const json_t *zookeeper = json_object_get(page, "zookeeper");
+    json_t *out = json_object();
+
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        json_object_set(out, members[i], json_object_get(page, members[i]));
+    json_object_set(out, "session", json_object_get(zookeeper, "session"));
+    output_json_and_free(out);
 }
 
 static void print_alone(const struct ctl *ctl, const json_t *page)
 {
+    bool leads = !output_text(page, "refused").len;
+    json_t *leader = leads ? json_incref(json_object_get(page, "node")) : json_null();
+
     if (ctl->is_json)
-        output_json_and_free(json_pack("{s:O, s:n, s:b, s:[]}", "leader",
-                                       json_object_get(page, "node"), "leader_epoch", "paused",
-                                       0, "nodes"));
+        output_json_and_free(json_pack("{s:O, s:n, s:b, s:O, s:[]}", "leader", leader,
+                                       "leader_epoch", "paused", 0, "refused",
+                                       json_object_get(page, "refused"), "nodes"));
     else
-        output_done(output_text(page, "node").at, output_text(page, "refused").len
-                                                      ? "is alone, and moves nothing"
-                                                      : "is alone, and leads");
+        output_done(output_text(page, "node").at,
+                    leads ? "is alone, and leads" : "is alone, and moves nothing");
+    json_decref(leader);
     cluster_warn(page);
 }
 

@@ -26,7 +26,10 @@ void api_cluster(struct exchange *x)
     struct cluster_report report;
     struct buf json = BUF_INIT;
 
-    cluster_check(status, &report);
+    if (status)
+        cluster_check(status, &report);
+    else
+        cluster_check_alone(room.refused, &report);
     cluster_add_page(&json, node->name ? node->name : "", &room, !status, &report);
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);

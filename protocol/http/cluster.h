@@ -106,7 +106,7 @@ struct http_cluster_command {
 
 /* Called in the loop. What status points to is borrowed until the loop turns. */
 struct http_cluster {
-    /* False: the node is alone, and only `may_act` and `refused` are told. */
+    /* False: the node is alone, and only `may_act`, `refused` and `fenced` are told. */
     bool (*read)(void *arg, struct http_cluster_status *status);
     /* on_done comes once, never from inside. */
     void (*submit)(void *arg, struct http_cluster_command *command);

@@ -102,13 +102,16 @@ void metrics_write_cluster(struct metrics_text *t, const struct metrics *m)
 {
     static const struct http_cluster_count started = {"leader", "started", 1};
     static const struct http_cluster_hook never = {"promote", "done", 0};
-    static const struct http_cluster_status alone = {.role = "leader",
-                                                     .session = "closed",
-                                                     .counts = &started,
-                                                     .count_count = 1,
-                                                     .hook_counts = &never,
-                                                     .hook_count_count = 1,
-                                                     .last_failover_ms = -1};
+    const struct http_cluster_status alone = {
+        .role = m->is_fenced_alone ? "offline" : "leader",
+        .session = "closed",
+        .counts = &started,
+        .count_count = 1,
+        .hook_counts = &never,
+        .hook_count_count = 1,
+        .fenced = m->fenced_alone,
+        .last_failover_ms = -1,
+    };
     const struct http_cluster_status *s = m->cluster ? m->cluster : &alone;
 
     write_role(t, s->role);
