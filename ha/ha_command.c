@@ -98,16 +98,6 @@ static enum status wish_for(struct ha_command *c, struct control *control, bool 
 
 /* ---- writing it ---- */
 
-/* Something else was written meanwhile, as right after a failover: what means the same whoever
- * leads is judged anew, and written, while there is time. */
-static bool is_repeated(const struct ha_command *c)
-{
-    bool means_the_same = c->wish == HA_PAUSE || c->wish == HA_RESUME || c->wish == HA_FORGET;
-
-    return c->call.status == COORD_BAD_VERSION && means_the_same &&
-           site_now(&c->ha->site) < c->until_boot_ms;
-}
-
 static void on_done(struct coord_call *call)
 {
     struct ha_command *c = CONTAINER_OF(call, struct ha_command, call);
@@ -116,12 +106,7 @@ static void on_done(struct coord_call *call)
     ha->site.in_flight--;
     view_refresh(&ha->view, VIEW_CONTROL);
     view_refresh(&ha->view, VIEW_MEMBERS);
-    view_refresh(&ha->view, VIEW_EPOCH);
     site_wake(&ha->site);
-    if (is_repeated(c)) {
-        list_append(&ha->commands, &c->link);
-        return;
-    }
     switch (call->status) {
     case COORD_OK:
         end(c, STATUS_OK);
