@@ -222,21 +222,6 @@ def test_events_shows_how_it_is_and_what_changes():
     assert all(event["at_ms"] > 1700000000000 for event in events)
 
 
-def test_events_of_nodes_that_all_tell_the_same_address():
-    """Three machines, each with 127.0.0.1:8000: a alone answers for all of them."""
-    answers = [answer(page(nodes=[]))]
-    with server(answers) as url:
-        rows = [node_row(name, http=url.removeprefix("http://")) for name in "abc"]
-        answers += [answer(page(nodes=rows))] * 400
-        with Dueqctl(url).start("events", "--json") as running:
-            wait_until(lambda: len(running.out) >= 3, "each is told of")
-    events = {event["node"]: event for event in map(json.loads, running.out)}
-    assert events["a"]["role"] == "leader" and events["a"]["epoch"] == 7
-    for name in "bc":
-        assert (events[name]["role"], events[name]["epoch"]) == ("misdirected", 0)
-        assert "answers as a: mend its http.listen" in events[name]["reason"]
-
-
 # ---- a node that is alone ----
 
 def test_a_node_alone(ctl):

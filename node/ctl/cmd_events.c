@@ -1,8 +1,7 @@
 /* events: follows the roles of all nodes, by looking at each several times a second.
  *
  * The node of --url names the others; each of them is then asked itself, because only it knows
- * its role. Where another node answers in its place (several tell 127.0.0.1:8000, say) its role
- * is not known. What comes and goes between two looks is not seen here, but in `history`.
+ * its role. What comes and goes between two looks is not seen here, but in `history`.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -22,7 +21,6 @@
 #define ANSWER_MS     1000
 #define WATCHED_MAX   65
 #define UNREACHABLE   "unreachable"
-#define MISDIRECTED   "misdirected" /* its address leads to another node */
 
 struct watched {
     char *name;
@@ -149,26 +147,13 @@ static void note_page(struct events *events, struct watched *w, const json_t *pa
     note(events, w, &e);
 }
 
-static void note_misdirected(struct events *events, struct watched *w, struct bytes by)
-{
-    struct buf reason = BUF_INIT;
-    struct event e = {.role = MISDIRECTED, .at_ms = clock_wall_ms()};
-
-    buf_printf(&reason, "%s answers as %s: mend its http.listen or ha.advertise", w->address,
-               by.len ? by.at : "no node of a cluster");
-    e.reason = buf_text(&reason);
-    note(events, w, &e);
-    buf_fini(&reason);
-}
-
-/* Has it answered, it and no other? */
+/* Has it answered? */
 static bool look_at(struct events *events, struct watched *w)
 {
     struct event away = {.role = UNREACHABLE, .reason = "", .at_ms = clock_wall_ms()};
     struct ctl ctl = *events->ctl;
     struct failure failure;
     json_t *page = NULL;
-    bool is_it;
 
     ctl.client = w->client;
     ctl.timeout_ms = ANSWER_MS;
@@ -176,15 +161,10 @@ static bool look_at(struct events *events, struct watched *w)
         note(events, w, &away);
         return false;
     }
-    is_it = bytes_equal(output_text(page, "node"), bytes_of_text(w->name));
-    if (is_it) {
-        note_page(events, w, page);
-        learn(events, page);
-    } else {
-        note_misdirected(events, w, output_text(page, "node"));
-    }
+    note_page(events, w, page);
+    learn(events, page);
     json_decref(page);
-    return is_it;
+    return true;
 }
 
 /* They may all have gone, and come back elsewhere. */
@@ -249,8 +229,7 @@ const struct command events_command = {
     .summary = "follow the roles of all nodes",
     .text = "First how each is, then every change, as each node itself tells it. All are\n"
             "looked at five times a second, at the addresses that they give ('dueqctl\n"
-            "nodes'); one is misdirected where another node answers there. With --json each\n"
-            "change is a document on a line of its own. Ends with Ctrl-C, and at once with 5\n"
-            "where a node is alone.\n",
+            "nodes'). With --json each change is a document on a line of its own. Ends with\n"
+            "Ctrl-C, and at once with 5 where a node is alone.\n",
     .run = run,
 };

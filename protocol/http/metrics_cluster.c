@@ -81,13 +81,6 @@ static void write_hooks(struct metrics_text *t, const struct http_cluster_status
                            s->hook_counts[i].count);
 }
 
-static void write_peers(struct metrics_text *t, const struct http_cluster_status *s)
-{
-    metrics_text_family(t, "dueq_peers_up", METRICS_GAUGE,
-                        "Other nodes that this one is connected with.");
-    metrics_text_whole(t, NULL, s->peers_up);
-}
-
 static void write_last_failover(struct metrics_text *t, const struct http_cluster_status *s)
 {
     metrics_text_family(
@@ -118,7 +111,6 @@ void metrics_write_cluster(struct metrics_text *t, const struct metrics *m)
     metrics_text_numbers(t, numbers, METRICS_COUNT(numbers), s);
     write_changes(t, s);
     write_hooks(t, s);
-    write_peers(t, s);
     write_last_failover(t, s);
     write_session(t, s->session);
 }
