@@ -153,9 +153,10 @@ void election_try(struct election *e, uint64_t above, bool by_force)
 
 /* ---- giving away ---- */
 
-void election_lead_is_proven(struct election *e)
+void election_lead_is_proven(struct election *e, uint64_t gives)
 {
-    e->lead->is_doubtful = false;
+    if (gives == e->gives)
+        e->lead->is_doubtful = false;
 }
 
 static void on_given(struct ask *ask)
@@ -183,6 +184,7 @@ void election_give_away(struct election *e)
         return;
     }
     e->has_given_away = true;
+    e->gives++;
     e->lead->is_doubtful = true;
     e->give[0] = (struct coord_change){.kind = COORD_CHECK,
                                        .path = e->view->items[VIEW_EPOCH].path,

@@ -19,7 +19,6 @@ struct ha *fake_process_begin(const struct ha_options *options, struct fake_coor
     struct ha *ha = ha_new(options, &zk->base, peers, timers);
 
     ha_start(ha);
-    ha_store_is(ha, true);
     return ha;
 }
 

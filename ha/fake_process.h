@@ -8,7 +8,7 @@
 /* What all tests have in common; the rest is theirs. Borrows both texts. */
 struct ha_options fake_process_options(const char *node, const char *address);
 
-/* Its store is up. */
+/* Its first word of its store, ha_store_is(), is the caller's to say. */
 struct ha *fake_process_begin(const struct ha_options *options, struct fake_coordinator *zk,
                               struct peers *peers, struct timers *timers);
 

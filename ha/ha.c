@@ -111,22 +111,10 @@ static void on_tick(struct timer *timer)
     if (!ha->is_left) {
         ha_session_tick(ha, now);
         membership_tick(&ha->membership, &ha->lead, now);
-        if (ha->membership.is_namesake)
-            ha_refuse(
-                ha,
-                "another node of the name %s is in this cluster; give each node a node.id "
-                "of its own",
-                ha->options.node);
-        if (ha->membership.is_denied)
-            ha_refuse(
-                ha,
-                "ZooKeeper does not let this node write to %s: its znodes belong to other "
-                "credentials; give all nodes the same ha.auth",
-                ha->options.root);
         role_tick(ha, now);
         heartbeat_tick(&ha->heartbeat, now);
         ha_alone_tick(ha, now);
-        ha_stuck_tick(ha);
+        ha_stuck_tick(ha, now);
         ha_commands_tick(ha, now);
         ha_history_tick(ha, now);
         view_tick(&ha->view, now);
@@ -143,11 +131,15 @@ static void on_tick(struct timer *timer)
 
 void ha_store_is(struct ha *ha, bool is_up)
 {
-    if (is_up == ha->store_up)
-        return;
+    bool is_news = is_up != ha->store_up;
+
     ha->store_up = ha->membership.store_up = is_up;
-    ha->store_since_boot_ms = site_now(&ha->site);
+    ha->membership.is_store_known = true;
     site_wake(&ha->site);
+    if (!is_news)
+        return;
+    ha->store_since_boot_ms = site_now(&ha->site);
+    heartbeat_hurry(&ha->heartbeat); /* the others read it there */
 }
 
 void ha_drained(struct ha *ha)

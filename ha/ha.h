@@ -74,7 +74,6 @@ struct ha_options {
     bool no_failover;  /* never leads but by force */
     int64_t tenure_ms; /* a leader that has led less is not replaced by a preferred node */
     unsigned flap_max; /* alarm at more changes of the lead than that in ten minutes */
-    uint64_t seed;     /* of the small random delays */
     int64_t (*now_boot_ms)(void *arg);
     int64_t (*now_wall_ms)(void *arg); /* for the history and for --at */
 
@@ -110,7 +109,8 @@ int64_t ha_until(const struct ha *ha);
 /* Does this node's Redis answer? A node stands only while it does. */
 void ha_store_is(struct ha *ha, bool is_up);
 
-/* All that was begun as a leader has ended: the lead can be given away. In DRAINING only. */
+/* All that was begun as a leader has ended: the lead can be given away. In DRAINING only, and
+ * of this one: who was told LEADER again meanwhile does not say it of the one before. */
 void ha_drained(struct ha *ha);
 
 /* Redis refused a script because it has seen `seen`: it may not act from this moment on, steps

@@ -61,6 +61,8 @@ void node_start(unsigned i)
     m->is_alive = true;
     m->is_frozen = m->is_left = m->is_stopped = false;
     m->ha = fake_process_begin(&m->options, &m->zk, &m->peers, &m->timers);
+    if (!m->is_store_mute)
+        ha_store_is(m->ha, true);
 }
 
 void node_kill(unsigned i)

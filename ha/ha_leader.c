@@ -34,6 +34,7 @@ static void fenced(struct ha *ha, int64_t now)
 {
     const struct token *seen = &ha->fenced_by;
     bool leads = ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING;
+    enum role_reason why = ROLE_FENCED_REASON;
     const char *ensemble =
         leads || ha->lead.is_mine ? ha->lead.token.ensemble : ha->view.ensemble;
 
@@ -44,10 +45,10 @@ static void fenced(struct ha *ha, int64_t now)
         ha->stands_from_boot_ms = ha->resumes_from_boot_ms = now + ha_t(ha);
     } else if (leads) {
         fenced_by_another_ensemble(ha, now);
+        why = ROLE_OTHER_ENSEMBLE_REASON;
     }
-    if (!leads)
-        return;
-    ha_enter(ha, ROLE_STANDBY, ROLE_FENCED_REASON);
+    if (leads)
+        ha_enter(ha, ROLE_STANDBY, why);
 }
 
 static void step_down_standby(struct ha *ha)
@@ -125,6 +126,22 @@ static const struct ha_node *successor(const struct ha *ha)
     return n && membership_can_lead(&ha->membership, &n->node, true) ? &n->node : NULL;
 }
 
+/* When that one may stand: who has just started may not for 2T/3 (it could have promised), and
+ * has to prove a lease. To give the lead away sooner only leaves the cluster without. */
+static int64_t settles_at(const struct ha *ha, const struct ha_node *n)
+{
+    return view_find(&ha->view, n->name)->since_boot_ms + view_longest_session_ms(&ha->view);
+}
+
+static bool is_settled(struct ha *ha, const struct ha_node *n, int64_t now)
+{
+    int64_t at = settles_at(ha, n);
+
+    if (now < at)
+        site_wake_at(&ha->site, at);
+    return now >= at;
+}
+
 static void drain(struct ha *ha, enum role_reason why)
 {
     ha->draining_for = why;
@@ -133,7 +150,7 @@ static void drain(struct ha *ha, enum role_reason why)
 }
 
 /* True: it has decided something. */
-static bool wish_tick(struct ha *ha)
+static bool wish_tick(struct ha *ha, int64_t now)
 {
     struct control c = ha->view.control;
     bool is_due = control_has_wish(&c, ha->options.now_wall_ms(ha->options.arg));
@@ -150,7 +167,8 @@ static bool wish_tick(struct ha *ha)
         write_control(ha, &c);
     } else if (is_due && !successor(ha)) {
         clear_wish(ha, "that node could not lead now");
-    } else if (is_due) {
+    } else if (is_due &&
+               (!strcmp(c.wanted, CONTROL_ANY) || is_settled(ha, successor(ha), now))) {
         drain(ha, ROLE_SWITCHOVER_REASON);
         return true;
     }
@@ -161,13 +179,13 @@ static bool wish_tick(struct ha *ha)
 
 /* After a tenure, when a node of higher priority is here. Not while the lead moves too often.
  */
-static bool is_another_preferred(const struct ha *ha, int64_t now)
+static bool is_another_preferred(struct ha *ha, int64_t now)
 {
     const struct ha_node *best = membership_best(&ha->membership);
 
     return best && best->priority > ha->options.priority && !ha->is_flapping &&
            !ha->view.control.is_paused && view_is_fresh(&ha->view, VIEW_CONTROL) &&
-           now >= ha->role.since_boot_ms + ha->options.tenure_ms;
+           now >= ha->role.since_boot_ms + ha->options.tenure_ms && is_settled(ha, best, now);
 }
 
 /* Long enough for the others to say that theirs is away, too, and to be read. */
@@ -186,7 +204,7 @@ void ha_leader_tick(struct ha *ha, int64_t now)
         drain(ha, ROLE_STOPPING_REASON);
         return;
     }
-    if (!site_is_connected(&ha->site) || wish_tick(ha))
+    if (!site_is_connected(&ha->site) || wish_tick(ha, now))
         return;
     if (is_store_away(ha, now))
         drain(ha, ROLE_STORE_AWAY_REASON);

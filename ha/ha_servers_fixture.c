@@ -64,6 +64,7 @@ void expire_all(void)
 
 static struct {
     const char *part;
+    bool is_of_reads; /* only */
     enum coord_status status;
     const struct coordinator_ops *real;
     void (*on_done)(struct coord_call *call);
@@ -91,7 +92,8 @@ static void read_failing(struct coordinator *c, struct coord_call *call)
 
 static void write_failing(struct coordinator *c, struct coord_call *call)
 {
-    spoil(call, call->changes[0].path);
+    if (!failing.is_of_reads)
+        spoil(call, call->changes[0].path);
     failing.real->write(c, call);
 }
 
@@ -107,7 +109,14 @@ void calls_fail(unsigned i, const char *part, enum coord_status status)
         nodes[i].zk.base.ops = &ops;
     }
     failing.part = part;
+    failing.is_of_reads = false;
     failing.status = status;
+}
+
+void reads_fail(unsigned i, const char *part, enum coord_status status)
+{
+    calls_fail(i, part, status);
+    failing.is_of_reads = true;
 }
 
 void calls_succeed(void)

@@ -45,7 +45,9 @@ struct ha {
     int64_t reopen_boot_ms;    /* closed until then; 0: not */
     bool has_joined;           /* ever */
     bool is_refused_told;
-    char refused[320]; /* "": not */
+    int64_t unlisted_since_boot_ms; /* a leader is here and has not added this node; 0: not */
+    int64_t long_trip_ms;           /* to ZooKeeper and back; 0: it is short enough */
+    char refused[320];              /* "": not */
     enum ha_refused_for refused_for;
 
     /* Facts from outside. */
@@ -121,7 +123,7 @@ void ha_leader_tick(struct ha *ha, int64_t now);
 void ha_draining_tick(struct ha *ha, int64_t now);
 
 /* ha_stuck.c */
-void ha_stuck_tick(struct ha *ha);
+void ha_stuck_tick(struct ha *ha, int64_t now);
 
 /* ha_alone.c */
 void ha_alone_tick(struct ha *ha, int64_t now);

@@ -212,12 +212,19 @@ void membership_tick(struct membership *m, const struct lead *lead, int64_t now)
         m->step = 0;
     if (is_parent_step(m)) {
         create(m);
+    } else if (!m->is_registered && !m->is_store_known && now < m->register_boot_ms) {
+        site_wake_at(m->site, m->register_boot_ms);
     } else if (!m->is_registered) {
         if (look_who_has_our_name(m, now) && !m->is_registered)
             retry_later(m);
         if (!m->is_registered)
             create(m);
     }
+}
+
+bool membership_waits_for_name(const struct membership *m)
+{
+    return !m->is_registered && m->rival != 0;
 }
 
 void membership_lost(struct membership *m)
@@ -231,6 +238,8 @@ void membership_begin(struct membership *m)
     m->is_registered = false;
     m->retry_boot_ms = 0;
     m->rival = 0;
+    /* What it would say of its Redis is about to be known, most often. */
+    m->register_boot_ms = site_now(m->site) + site_session_ms(m->site) / 6;
 }
 
 void membership_init(struct membership *m, struct site *s, struct view *v)

@@ -21,6 +21,8 @@ struct membership {
     struct site *site;
     struct view *view;
     bool store_up;
+    bool is_store_known;
+    int64_t register_boot_ms; /* not before, until it is known; reset with the session */
 
     struct ask ask; /* a parent, or nodes/<node> */
     struct coord_change change;
@@ -53,6 +55,10 @@ void membership_tick(struct membership *m, const struct lead *lead, int64_t now_
 
 /* What nodes/<node> says with beat so many; 0: none yet. */
 void membership_print(const struct membership *m, uint64_t beat, struct buf *text);
+
+/* All parents are there, but another session, most often an earlier one of its own, has its
+ * name. */
+bool membership_waits_for_name(const struct membership *m);
 
 /* nodes/<node> was found missing. */
 void membership_lost(struct membership *m);

@@ -156,6 +156,7 @@ void sim_node_start(unsigned i)
     sim_client_init(&n->zk, &n->timers, SIM_T);
     sim_peers_init(&n->peers, i, &n->timers);
     n->ha = fake_process_begin(&n->options, &n->zk.zk, &n->peers.base, &n->timers);
+    ha_store_is(n->ha, true);
 }
 
 void sim_node_kill(unsigned i)
@@ -218,7 +219,6 @@ void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences)
         n->options.no_failover = i == barred;
         n->options.tenure_ms = SIM_T;
         n->options.flap_max = 1000;
-        n->options.seed = sim_below(1000);
         n->options.now_boot_ms = now_boot_ms;
         n->options.now_wall_ms = now_wall_ms;
         n->options.on_role = on_role;

@@ -258,9 +258,9 @@ static bool leads(enum role_state state)
 void app_cluster_tell(struct hook_hold *hold, const struct role *role, enum role_state before)
 {
     char token[TOKEN_TEXT_LEN + 1];
-    const char *what = leads(role->state)                   ? "promote"
-                       : role->reason == ROLE_FENCED_REASON ? "fenced"
-                                                            : "demote";
+    bool is_fenced =
+        role->reason == ROLE_FENCED_REASON || role->reason == ROLE_OTHER_ENSEMBLE_REASON;
+    const char *what = leads(role->state) ? "promote" : is_fenced ? "fenced" : "demote";
 
     if (leads(role->state) == leads(before))
         return;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/list.h"
@@ -190,15 +189,6 @@ static void print_address(const struct ha_app *a, int fd, struct buf *to)
     buf_fini(&own);
 }
 
-static uint64_t random_seed(void)
-{
-    uint64_t seed = 0;
-
-    if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-        seed = (uint64_t)clock_mono_us();
-    return seed;
-}
-
 static void join_parts(struct ha_app *a)
 {
     const struct conf *conf = a->options.conf;
@@ -223,7 +213,6 @@ static void join_parts(struct ha_app *a)
         .no_failover = conf->ha.no_failover,
         .tenure_ms = conf->ha.tenure_ms,
         .flap_max = FLAP_MAX,
-        .seed = random_seed(),
         .now_boot_ms = now_boot_ms,
         .now_wall_ms = now_wall_ms,
         .on_role = on_role,
@@ -244,7 +233,7 @@ static void on_turn(struct timer *timer)
     struct ha_app *a = CONTAINER_OF(timer, struct ha_app, stopped);
     struct timers *timers = &a->options.loop->timers;
 
-    if (ha_app_session(a).session && timers_now(timers) < a->until_mono_ms) {
+    if (a->zookeeper && a->zookeeper->leaving && timers_now(timers) < a->until_mono_ms) {
         timer_arm(timers, timer, LOOK_MS);
         return;
     }

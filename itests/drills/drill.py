@@ -161,7 +161,7 @@ def reason_to_skip(row, is_rehearsal):
 def conclude(results, directory, options, report):
     """The exit code."""
     has_failed = any(result.failures for result in results)
-    if options.write:
+    if options.write and results:
         save(results)
     if options.json:
         print(json.dumps(json_of(results, options.seed), indent=2))

@@ -22,8 +22,8 @@ HEAD = """# What a fault costs
 Made by `./dev drill --write`; do not edit. Each row of the matrix (itests/drills/README.md) is a
 fault on three nodes, three ZooKeeper servers, Redis (fsync before every answer) and clients, each
 on a host of its own (network namespaces of one machine), while producers push and consumers pop.
-Session timeout T = {session_ms} ms, ZooKeeper's tick {tick_ms} ms. {cpus} processors, which all of
-it shares.
+Session timeout T = {session_ms} ms, ZooKeeper's tick {tick_ms} ms. All of it shares {cpus}
+processors.
 
 A round begins when every node has had its role for 0.6 T: one that has just joined cannot lead for
 the first 0.4 T, and three faults within that time cost as much.
@@ -31,7 +31,8 @@ the first 0.4 T, and three faults within that time cost as much.
 Times are milliseconds from the moment before the fault: median / p99 / worst, p99 from 100 rounds
 on.
 
-- *leads*: another node is the leader, by its own journal.
+- *leads*: another node is the leader, by its own journal; in brackets, in how many of the rounds,
+  where it was not in all.
 - *first job*: the first due job that it moved is in a consumer's hands.
 - *stood*: how late the latest of the jobs was that became due from the fault on until the first job
   was served, or until all was healed where no other node had to lead. A job whose reply was
@@ -39,8 +40,9 @@ on.
   counted here.
 - *violations*: of all the promises of the judge, over the complete journals of clients and nodes
   (itests/drills/judge.py): nothing lost, invented, early, twice or again; never two leaders; no
-  effect of a deposed one; not more changes than faults. And of the row's own checks: in row 23, a
-  loop that stalled for more than 10 ms and did not wait for a processor meanwhile.
+  effect of a deposed one; not more changes than faults; a leader at the end. And of the row's own
+  checks: in row 23, a loop that stalled for more than 10 ms and did not wait for a processor
+  meanwhile.
 - *late*: jobs more than a tick and a half later than the outage explains, or, as one, a p99 of
   more than 50 ms of those outside of outages. The machine's other work is in it.
 
@@ -100,7 +102,8 @@ def _by_variant(result):
 def _times(rounds):
     values = {name: [getattr(each, name) for each in rounds if getattr(each, name) is not None]
               for name in TIMES}
-    return {"rounds": len(rounds), **{name: summary(each) for name, each in values.items()}}
+    return {"rounds": len(rounds), "changes": len(values["active_ms"]),
+            **{name: summary(each) for name, each in values.items()}}
 
 
 # ---- the page ----
@@ -133,10 +136,12 @@ def _range(values):
 
 def _lines_of(number, row):
     for name, times in row["variants"].items():
+        cells = [_cell(times[each]) for each in TIMES]
+        if 0 < times.get("changes", 0) < times["rounds"]:
+            cells[0] += f" (in {times['changes']})"
         what = ": ".join(filter(None, (row["fault"], name)))
         yield (f"| {number} | {what} | {times['rounds']} | "
-               + " | ".join(_cell(times[each]) for each in TIMES)
-               + f" | {row['violations']} | {row['late']} |")
+               + " | ".join(cells) + f" | {row['violations']} | {row['late']} |")
         number, row = "", {"fault": "", "violations": "", "late": ""}
 
 

@@ -121,6 +121,7 @@ def test_the_redis_of_another_cluster(add, cluster):
 def test_a_standalone_node_at_the_redis_of_a_cluster(add):
     alone = add(ha_mode="standalone", ha_zookeeper=None)
     assert "ha.mode: standby" in error_of(alone)
+    assert "ha.mode: standby" in Dueqctl(alone.url())("check").complaint
     assert alone.http("/health/leader")[0] == 503 and alone.http("/health/ready")[0] == 200
     ctl, numbers = Dueqctl(alone.url()), alone.metrics()
     assert ctl.json("status")["role"] == "offline"

@@ -6,7 +6,7 @@
  * come first served, each for up to `hold_ms`; then they are UNAVAILABLE. What was in flight
  * when the connection was lost is UNKNOWN; what only reads, UNAVAILABLE.
  *
- *   redis_requests   operations on their way: held, sent, answered
+ *   redis_requests   operations on their way: held (redis_hold), sent, answered
  *   redis_link       the connection: deadlines, coming back
  *   redis_handshake  what a fresh connection must show before it is used
  *   redis_wakeups    the subscription
