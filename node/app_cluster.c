@@ -1,6 +1,8 @@
 #include "node/app_cluster.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/list.h"
@@ -153,6 +155,7 @@ struct wish {
     struct adoption adoption;
     struct timer refusal; /* what is refused at once is answered in a turn of its own */
     struct http_cluster_command *asked;
+    struct app_cluster *cluster;
 };
 
 static void answer(struct wish *w, enum status status, const char *why)
@@ -184,13 +187,46 @@ static void on_adopted(struct adoption *adoption)
         answer(w, adoption->status, "");
 }
 
+static const struct ha_node *leader_row(const struct ha_status *s)
+{
+    for (unsigned i = 0; i < s->node_count; i++)
+        if (!strcmp(s->nodes[i].name, s->leader))
+            return &s->nodes[i];
+    return NULL;
+}
+
+/* A takeover is the leader's: who does not lead would take Redis over on hearsay. */
+static void say_who_adopts(struct app_cluster *c, char *why, size_t size)
+{
+    const struct ha_node *n;
+
+    ha_status(ha_app_ha(c->ha), &c->status);
+    n = leader_row(&c->status);
+    if (c->status.session != COORD_SESSION_CONNECTED)
+        snprintf(why, size,
+                 "ZooKeeper is away, and without it nobody leads for sure: bring it "
+                 "back, and ask the leader then");
+    else if (!c->status.leader[0])
+        snprintf(why, size, "there is no leader to adopt it for");
+    else if (!strcmp(c->status.leader, c->node))
+        snprintf(why, size, "this node leads, but ZooKeeper does not answer it now; ask again");
+    else if (n && n->http[0])
+        snprintf(why, size,
+                 "%s leads, and only the leader can: dueqctl --url http://%s fence "
+                 "adopt",
+                 n->name, n->http);
+    else
+        snprintf(why, size, "%s leads, and only the leader can: ask it", c->status.leader);
+}
+
 static void on_refusal(struct timer *timer)
 {
     struct wish *w = CONTAINER_OF(timer, struct wish, refusal);
+    char why[512] = "this node is alone (ha.mode is standalone)";
 
-    answer(w, STATUS_WRONG_STATE,
-           w->asked->wish == HTTP_CLUSTER_ADOPT ? "there is no leader to adopt it for"
-                                                : "this node is alone (ha.mode is standalone)");
+    if (w->asked->wish == HTTP_CLUSTER_ADOPT)
+        say_who_adopts(w->cluster, why, sizeof(why));
+    answer(w, STATUS_WRONG_STATE, why);
 }
 
 static enum ha_wish wish_of(enum http_cluster_wish wish)
@@ -225,6 +261,7 @@ static void submit(void *arg, struct http_cluster_command *asked)
     if (!w)
         abort();
     w->asked = asked;
+    w->cluster = c;
     w->adoption.on_done = on_adopted;
     if (asked->wish != HTTP_CLUSTER_ADOPT)
         w->command = (struct ha_command){.wish = wish_of(asked->wish),

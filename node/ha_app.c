@@ -327,7 +327,7 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
     adoption->token[0] = '\0';
     if (a->ha) {
         ha_status(a->ha, &status);
-        if (token_is_none(&status.leader_token))
+        if (token_is_none(&status.leader_token) || status.lease_left_ms == 0)
             return false;
         token_print(&status.leader_token, adoption->token);
     }
