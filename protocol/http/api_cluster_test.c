@@ -261,6 +261,17 @@ static void status_and_metrics_tell_the_role(void **state)
     assert_has(reply, "\ndueq_zookeeper_session{state=\"connected\"} 1\n");
 }
 
+static void the_epoch_that_was_seen_last_stays_when_nobody_leads(void **state)
+{
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_leader_epoch 7\n");
+    pair->status.leader = "";
+    pair->status.leader_epoch = 0;
+    pair->change.epoch = 8;
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_leader_epoch 8\n");
+    pair->status.change_count = 0;
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_leader_epoch 0\n");
+}
+
 /* ---- wishes ---- */
 
 static void assert_wish(const char *reply, enum http_cluster_wish wish, const char *to)
@@ -325,6 +336,8 @@ static void refuses_what_is_no_wish(void **state)
          "{\"to\":\"0123456789012345678901234567890123456789012345678901234567890123x\"}",
          "1 to 64 bytes"},
         {"/v1/cluster/switchover", "{\"to\":7}", "to: "},
+        {"/v1/cluster/switchover", "{\"at_ms\":4923100800000}",
+         "at_ms: is more than ten years"},
         {"/v1/cluster/switchover", "{\"force\":true}", "force: unknown member"},
         {"/v1/cluster/forget", NULL, "node: missing"},
         {"/v1/cluster/forget", "{}", "node: missing"},
@@ -347,6 +360,7 @@ int main(void)
         TEST(tells_all_of_the_cluster),
         TEST(a_node_alone_says_so),
         TEST(a_node_alone_that_is_fenced_leads_nowhere),
+        TEST(the_epoch_that_was_seen_last_stays_when_nobody_leads),
         TEST(a_standby_that_would_not_take_over_is_none),
         TEST(health_tells_who_leads),
         TEST(a_standby_without_its_store_is_none),

@@ -7,8 +7,6 @@
 #define OF_CLUSTER(field) METRICS_FIELD(struct http_cluster_status, field)
 
 static const struct metrics_number numbers[] = {
-    {"dueq_leader_epoch", METRICS_GAUGE, "The epoch of the leader that was seen last.",
-     OF_CLUSTER(leader_epoch)},
     {"dueq_lease_left_seconds", METRICS_GAUGE,
      "For how long this node may still act as leader.", OF_CLUSTER(lease_left_ms)},
     {"dueq_without_leader_seconds", METRICS_GAUGE, "Since a leader was seen; 0: there is one.",
@@ -81,6 +79,21 @@ static void write_hooks(struct metrics_text *t, const struct http_cluster_status
                            s->hook_counts[i].count);
 }
 
+/* While nobody leads: of the newest that the history knows. */
+static uint64_t epoch_seen(const struct http_cluster_status *s)
+{
+    if (s->leader_epoch || !s->change_count)
+        return s->leader_epoch;
+    return s->changes[s->change_count - 1].epoch;
+}
+
+static void write_epoch(struct metrics_text *t, const struct http_cluster_status *s)
+{
+    metrics_text_family(t, "dueq_leader_epoch", METRICS_GAUGE,
+                        "The epoch of the leader that was seen last.");
+    metrics_text_whole(t, NULL, epoch_seen(s));
+}
+
 static void write_last_failover(struct metrics_text *t, const struct http_cluster_status *s)
 {
     metrics_text_family(
@@ -108,6 +121,7 @@ void metrics_write_cluster(struct metrics_text *t, const struct metrics *m)
     const struct http_cluster_status *s = m->cluster ? m->cluster : &alone;
 
     write_role(t, s->role);
+    write_epoch(t, s);
     metrics_text_numbers(t, numbers, METRICS_COUNT(numbers), s);
     write_changes(t, s);
     write_hooks(t, s);
