@@ -100,7 +100,7 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
         a->has_joined = true;
         settle(a);
     }
-    app_cluster_tell(a->hooks, role, before);
+    app_cluster_tell(&a->hold, role, before);
 }
 
 /* The set-up of the cluster: it was said to people by who found it out. */
@@ -252,8 +252,9 @@ static void join_cluster(struct app *a)
     };
 
     a->hooks = hooks_new(a->loop, a->conf->ha.hook, a->conf->node.id, HOOKS_TIMEOUT_MS);
+    hook_hold_init(&a->hold, a->hooks, &a->loop->timers, a->conf->ha.session_ms);
     a->ha = ha_app_new(&options);
-    app_cluster_init(&a->cluster, a->ha, &a->loop->timers, a->conf->node.id,
+    app_cluster_init(&a->cluster, a->ha, &a->loop->timers, a->hooks, a->conf->node.id,
                      a->conf->ha.session_ms);
     ha_app_start(a->ha);
 }
@@ -277,6 +278,7 @@ static void release(struct app *a)
     gmq_free(a->gmq);
     http_free(a->http);
     ha_app_free(a->ha);
+    hook_hold_fini(&a->hold);
     hooks_free(a->hooks);
     queue_free(a->queue);
     redis_store_free(a->store);

@@ -25,10 +25,11 @@ struct ha_app {
     char root[sizeof("/dueq/") + 64];
     struct buf gmq, http, peer;     /* addresses for other nodes */
     char token[TOKEN_TEXT_LEN + 1]; /* it leads, or led, with it */
-    struct timer writes;  /* the lease to the journal, also where there is nothing to do */
-    struct timer again;   /* standalone, and fenced */
-    bool is_fenced;       /* the same, as far as is known */
-    bool is_fenced_again; /* since it looked last */
+    struct timer writes; /* the lease to the journal, also where there is nothing to do */
+    struct timer again;  /* standalone, and fenced */
+    bool is_fenced;      /* the same, as far as is known */
+    uint64_t fenced_alone_count;
+    bool is_fenced_again;       /* since it looked last */
     int64_t say_fenced_mono_ms; /* when the log hears it again */
     struct timer stopped;
     int64_t until_mono_ms; /* stopping: how long it waits for the good-bye */
@@ -146,6 +147,7 @@ static void on_fenced_alone(void *arg, struct bytes seen)
         a->say_fenced_mono_ms = now + SAY_FENCED_MS;
     }
     a->is_fenced = a->is_fenced_again = true;
+    a->fenced_alone_count++;
     timer_arm(&a->options.loop->timers, &a->again, HA_FENCED_AGAIN_MS);
 }
 
@@ -325,7 +327,7 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
     adoption->token[0] = '\0';
     if (a->ha) {
         ha_status(a->ha, &status);
-        if (token_is_none(&status.leader_token))
+        if (token_is_none(&status.leader_token) || status.lease_left_ms == 0)
             return false;
         token_print(&status.leader_token, adoption->token);
     }
@@ -336,6 +338,11 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
 bool ha_app_is_fenced_alone(const struct ha_app *a)
 {
     return a->is_fenced;
+}
+
+uint64_t ha_app_fenced_alone_count(const struct ha_app *a)
+{
+    return a->fenced_alone_count;
 }
 
 struct ha *ha_app_ha(struct ha_app *a)

@@ -195,6 +195,28 @@ static void nobody_adopts_where_no_leader_is_known(void **state)
     assert_false(is_adopted);
 }
 
+static bool second_has_joined(void)
+{
+    return role_of(1) == ROLE_STANDBY;
+}
+
+static void only_the_leader_adopts_and_only_with_a_lease(void **state)
+{
+    struct adoption adoption = {.on_done = on_adopted};
+
+    is_adopted = false;
+    node_start(0);
+    await(first_leads);
+    node_start(1);
+    await(second_has_joined);
+    assert_false(ha_app_adopt(nodes[1].app.ha, &adoption));
+    fake_ensemble_set_quorum(&ensemble, false);
+    run(T);
+    assert_false(ha_app_adopt(nodes[0].app.ha, &adoption));
+    run(T);
+    assert_false(is_adopted);
+}
+
 /* ---- the end ---- */
 
 static bool first_is_stopped(void)
@@ -277,6 +299,7 @@ int main(void)
         TEST(a_fence_is_told_to_ha_which_leads_with_a_higher_token),
         TEST(another_clusters_store_is_left_alone_until_it_is_adopted),
         TEST(nobody_adopts_where_no_leader_is_known),
+        TEST(only_the_leader_adopts_and_only_with_a_lease),
         TEST(a_stop_waits_for_what_the_leader_has_begun),
         TEST(a_namesake_is_refused_and_the_owner_told),
         TEST(alone_it_leads_at_once_and_without_a_token),

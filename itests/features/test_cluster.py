@@ -93,12 +93,24 @@ def test_a_switchover_names_the_new_leader_and_how_long_it_took(cluster, asks):
     wait_until(lambda: told(cluster, to)[-1][::3] == ["promote", "elected"], "promoted")
     assert told(cluster, to)[-1][2].endswith(f":{done['leader_epoch']:016x}")
     wait_until(lambda: "hook promote: told of promote" in cluster.nodes[to].output(), "in the log")
+    runs = 'dueq_hook_runs_total{what="promote",result="done"}'
+    wait_until(lambda: cluster.nodes[to].metrics()[runs] >= 1, "the hook's end is counted")
 
 
 def test_a_failover_by_force_of_a_leader_that_answers_is_one_in_order(cluster):
     before = settled(cluster)
     done = cluster.ctl(before).json("failover", "--force")
     assert done["leader"] in others(before)
+
+
+def test_only_the_leader_takes_redis_over(cluster):
+    leader = settled(cluster)
+    for name in others(leader):
+        done = cluster.ctl(name)("fence", "adopt")
+        assert done.code == REFUSED
+        assert f"{leader} leads, and only the leader can" in done.complaint
+        assert f"dueqctl --url {cluster.nodes[leader].url()} fence adopt" in done.complaint
+    assert cluster.ctl(leader).ok("fence", "adopt").text == "fence: adopted\n"
 
 
 def test_while_failover_is_paused_nobody_takes_over(cluster):

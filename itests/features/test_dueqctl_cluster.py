@@ -26,6 +26,7 @@ def page(**more):
     return {"mode": "standby", "node": "a", "role": "leader", "reason": "elected",
             "role_age_ms": 5000, "leader": "a", "leader_epoch": 7, "paused": False,
             "wanted": None, "wanted_at_ms": None, "refused": None,
+            "zookeeper": {"session": "connected"},
             "nodes": [node_row("a"), node_row("b")],
             "history": [{"at_ms": 1900000000000, "node": "a", "reason": "elected", "epoch": 7,
                          "without_leader_ms": None}],
@@ -70,6 +71,14 @@ def test_wrong_words(words):
     assert done.code == USAGE and "--help" in done.complaint
 
 
+@pytest.mark.parametrize("words", [("forget", ""), ("switchover", "--to", ""),
+                                   ("failover", "--force", "-t", "")])
+def test_an_empty_name_of_a_node(words):
+    done = Dueqctl("http://127.0.0.1:9")(*words)
+    assert done.code == USAGE and f"{words[0]}: " in done.complaint
+    assert "the name of a node is empty" in done.complaint
+
+
 @pytest.mark.parametrize("words", [("cluster", "pause"), ("forget", "b"), ("fence", "adopt")])
 def test_a_wish_that_is_not_answered_may_have_happened(words):
     with server(None) as url:
@@ -100,7 +109,8 @@ def test_nodes_as_a_table_and_as_json():
     assert "paused" in done.complaint and "dueqctl cluster resume" in done.complaint
     done, _, _ = ask(answer(page()), "nodes", "--json")
     assert done.json() == {"leader": "a", "leader_epoch": 7, "paused": False, "wanted": None,
-                           "wanted_at_ms": None, "refused": None, "nodes": page()["nodes"]}
+                           "wanted_at_ms": None, "refused": None, "session": "connected",
+                           "nodes": page()["nodes"]}
 
 
 def test_no_leader_is_said():
@@ -286,7 +296,7 @@ def test_events_does_not_take_one_node_for_another():
 
 def test_a_node_alone(ctl):
     assert ctl.json("nodes") == {"leader": ctl.json("status")["name"], "leader_epoch": None,
-                                 "paused": False, "nodes": []}
+                                 "paused": False, "refused": None, "nodes": []}
     assert "is alone, and leads" in ctl.ok("nodes").text
     assert ctl.json("history") == {"history": []}
     done = ctl("check")

@@ -84,24 +84,29 @@ static void print_json(const json_t *page)
     static const char *const names[] = {
         "leader",       "leader_epoch", "alone_ms",     "stale_ms", "paused", "paused_by",
         "paused_at_ms", "wanted",       "wanted_at_ms", "refused",  "nodes"};
+    const json_t *zookeeper = json_object_get(page, "zookeeper");
     json_t *shown = json_object();
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (json_object_get(page, names[i]))
             json_object_set(shown, names[i], json_object_get(page, names[i]));
+    json_object_set(shown, "session", json_object_get(zookeeper, "session"));
     output_json_and_free(shown);
 }
 
 static void print_alone(const struct ctl *ctl, const json_t *page)
 {
+    bool leads = !output_text(page, "refused").len;
+    json_t *leader = leads ? json_incref(json_object_get(page, "node")) : json_null();
+
     if (ctl->is_json)
-        output_json_and_free(json_pack("{s:O, s:n, s:b, s:[]}", "leader",
-                                       json_object_get(page, "node"), "leader_epoch", "paused",
-                                       0, "nodes"));
+        output_json_and_free(json_pack("{s:O, s:n, s:b, s:O, s:[]}", "leader", leader,
+                                       "leader_epoch", "paused", 0, "refused",
+                                       json_object_get(page, "refused"), "nodes"));
     else
-        output_done(output_text(page, "node").at, output_text(page, "refused").len
-                                                      ? "is alone, and moves nothing"
-                                                      : "is alone, and leads");
+        output_done(output_text(page, "node").at,
+                    leads ? "is alone, and leads" : "is alone, and moves nothing");
+    json_decref(leader);
     cluster_warn(page);
 }
 

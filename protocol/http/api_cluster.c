@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "node/queue/queue.h"
 #include "protocol/http/api_call.h"
@@ -26,7 +27,10 @@ void api_cluster(struct exchange *x)
     struct cluster_report report;
     struct buf json = BUF_INIT;
 
-    cluster_check(status, &report);
+    if (status)
+        cluster_check(status, &report);
+    else
+        cluster_check_alone(room.refused, &report);
     cluster_add_page(&json, node->name ? node->name : "", &room, !status, &report);
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);
@@ -63,6 +67,8 @@ static void on_done(struct http_cluster_command *command)
     free(wish);
 }
 
+#define AT_AHEAD_MAX_MS (INT64_C(3653) * 24 * 3600 * 1000) /* ten years: further is a slip */
+
 static void submit(struct exchange *x, enum http_cluster_wish kind, struct bytes to,
                    int64_t at_ms)
 {
@@ -72,6 +78,11 @@ static void submit(struct exchange *x, enum http_cluster_wish kind, struct bytes
     if (!cluster) {
         exchange_reply_error_text(x, HTTP_ERROR_WRONG_STATE,
                                   "this node is alone (ha.mode is standalone)");
+        return;
+    }
+    if (at_ms > clock_wall_ms() + AT_AHEAD_MAX_MS) {
+        exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST,
+                                  "at_ms: is more than ten years ahead");
         return;
     }
     wish = calloc(1, sizeof(*wish));

@@ -179,6 +179,30 @@ static void a_node_alone_says_so(void **state)
     assert_error(call(f, "GET", "/health/standby", NULL), 503, "not_ready");
 }
 
+static void a_node_alone_that_is_fenced_leads_nowhere(void **state)
+{
+    const char *reply;
+
+    pair->is_alone = true;
+    pair->status = (struct http_cluster_status){.refused = "fenced by c", .fenced = 3};
+    reply = call(*state, "GET", "/v1/cluster", NULL);
+    assert_member(reply, "\"role\":\"offline\"");
+    assert_has(reply, "this node is fenced, and moves nothing: fenced by c");
+    assert_member(call(*state, "GET", "/v1/status", NULL), "\"role\":\"offline\"");
+    reply = call(*state, "GET", "/metrics", NULL);
+    assert_has(reply, "\ndueq_role{role=\"offline\"} 1\n");
+    assert_has(reply, "\ndueq_role{role=\"leader\"} 0\n");
+    assert_has(reply, "\ndueq_fenced_total 3\n");
+}
+
+static void assert_no_standby(struct fixture *f, const char *why)
+{
+    const char *reply = call(f, "GET", "/health/standby", NULL);
+
+    assert_error(reply, 503, "not_ready");
+    assert_has(reply, why);
+}
+
 static void health_tells_who_leads(void **state)
 {
     assert_starts(call(*state, "GET", "/health/leader", NULL), "HTTP/1.1 200 ");
@@ -189,7 +213,28 @@ static void health_tells_who_leads(void **state)
     assert_starts(call(*state, "GET", "/health/standby", NULL), "HTTP/1.1 200 ");
     pair->status.role = "offline";
     assert_error(call(*state, "GET", "/health/standby", NULL), 503, "not_ready");
+    pair->status.role = "standby";
+    assert_starts(call(*state, "GET", "/health/standby", NULL), "HTTP/1.1 200 ");
     assert_starts(call(*state, "GET", "/health/ready", NULL), "HTTP/1.1 200 ");
+}
+
+static void a_standby_that_would_not_take_over_is_none(void **state)
+{
+    struct http_cluster_node *own = &pair->nodes[0];
+
+    pair->status.role = "standby";
+    pair->status.is_paused = true;
+    assert_no_standby(*state, "paused");
+    pair->status.is_paused = false;
+    pair->status.refused = "Redis follows another ensemble";
+    assert_no_standby(*state, "another ensemble");
+    pair->status.refused = "";
+    own->no_failover = true;
+    assert_no_standby(*state, "ha.no_failover");
+    own->no_failover = own->is_member = false;
+    assert_no_standby(*state, "no member");
+    own->is_member = true;
+    assert_starts(call(*state, "GET", "/health/standby", NULL), "HTTP/1.1 200 ");
 }
 
 static void a_standby_without_its_store_is_none(void **state)
@@ -259,6 +304,17 @@ static void what_is_not_known_is_told_as_such(void **state)
                "\ndueq_without_zookeeper_seconds 5.000\n");
 }
 
+static void the_epoch_that_was_seen_last_stays_when_nobody_leads(void **state)
+{
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_leader_epoch 7\n");
+    pair->status.leader = "";
+    pair->status.leader_epoch = 0;
+    pair->change.epoch = 8;
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_leader_epoch 8\n");
+    pair->status.change_count = 0;
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_leader_epoch 0\n");
+}
+
 /* ---- wishes ---- */
 
 static void assert_wish(const char *reply, enum http_cluster_wish wish, const char *to)
@@ -325,6 +381,8 @@ static void refuses_what_is_no_wish(void **state)
          "{\"to\":\"0123456789012345678901234567890123456789012345678901234567890123x\"}",
          "1 to 64 bytes"},
         {"/v1/cluster/switchover", "{\"to\":7}", "to: "},
+        {"/v1/cluster/switchover", "{\"at_ms\":4923100800000}",
+         "at_ms: is more than ten years"},
         {"/v1/cluster/switchover", "{\"force\":true}", "force: unknown member"},
         {"/v1/cluster/switchover", "{\"cancel\":false}", "cancel: must be true"},
         {"/v1/cluster/switchover", "{\"cancel\":true,\"to\":\"b\"}", "with nothing else"},
@@ -346,11 +404,19 @@ static void refuses_what_is_no_wish(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(tells_all_of_the_cluster),         TEST(a_node_alone_says_so),
-        TEST(health_tells_who_leads),           TEST(a_standby_without_its_store_is_none),
-        TEST(status_and_metrics_tell_the_role), TEST(takes_each_wish_down),
-        TEST(a_pause_is_told_everywhere),       TEST(what_is_not_known_is_told_as_such),
-        TEST(says_why_a_wish_is_refused),       TEST(refuses_what_is_no_wish),
+        TEST(tells_all_of_the_cluster),
+        TEST(a_node_alone_says_so),
+        TEST(a_node_alone_that_is_fenced_leads_nowhere),
+        TEST(the_epoch_that_was_seen_last_stays_when_nobody_leads),
+        TEST(a_standby_that_would_not_take_over_is_none),
+        TEST(health_tells_who_leads),
+        TEST(a_standby_without_its_store_is_none),
+        TEST(status_and_metrics_tell_the_role),
+        TEST(a_pause_is_told_everywhere),
+        TEST(what_is_not_known_is_told_as_such),
+        TEST(takes_each_wish_down),
+        TEST(says_why_a_wish_is_refused),
+        TEST(refuses_what_is_no_wish),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,12 @@ struct http_cluster_count {
     uint64_t count;
 };
 
+/* How often the operator's program was told of a change of role, and how that ended. */
+struct http_cluster_hook {
+    const char *what, *result;
+    uint64_t count;
+};
+
 /* Counters since the worker's start. Texts are UTF-8; "" for none. */
 struct http_cluster_status {
     const char *node;
@@ -72,6 +78,8 @@ struct http_cluster_status {
     unsigned change_count;
     const struct http_cluster_count *counts;
     unsigned count_count;
+    const struct http_cluster_hook *hook_counts;
+    unsigned hook_count_count;
 
     uint64_t elections_lost;
     uint64_t fenced;
@@ -105,7 +113,7 @@ struct http_cluster_command {
 
 /* Called in the loop. What status points to is borrowed until the loop turns. */
 struct http_cluster {
-    /* False: the node is alone, and only `may_act` and `refused` are told. */
+    /* False: the node is alone, and only `may_act`, `refused` and `fenced` are told. */
     bool (*read)(void *arg, struct http_cluster_status *status);
     /* on_done comes once, never from inside. */
     void (*submit)(void *arg, struct http_cluster_command *command);

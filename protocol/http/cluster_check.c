@@ -132,13 +132,25 @@ static void check_wishes(struct check *c)
              "an operator wants another leader (%s)", c->s->wanted);
 }
 
+/* Of those that are here, and lack nothing else. */
+static void check_no_failover(struct check *c, const struct http_cluster_node *n)
+{
+    if (n->is_here && n->is_member && n->is_store_up && n->no_failover && !is_leader(c, n))
+        find(c, true, "unset it, or start another node; 'dueqctl switchover --to NODE' works",
+             "%s is set to ha.no_failover, and never leads by itself", n->name);
+}
+
 static void check_successor(struct check *c)
 {
-    for (unsigned i = 0; i < c->s->node_count; i++)
-        if (could_lead(&c->s->nodes[i]) && !is_leader(c, &c->s->nodes[i]))
+    const struct http_cluster_status *s = c->s;
+
+    for (unsigned i = 0; i < s->node_count; i++)
+        if (could_lead(&s->nodes[i]) && !is_leader(c, &s->nodes[i]))
             return;
     find(c, true, "start another node, or mend what is said of those that are there",
          "no other node could lead now");
+    for (unsigned i = 0; i < s->node_count; i++)
+        check_no_failover(c, &s->nodes[i]);
 }
 
 /* ---- the nodes ---- */
@@ -210,18 +222,30 @@ static void run(struct check *c)
         checks[i](c);
 }
 
+void cluster_check_alone(const char *refused, struct cluster_report *report)
+{
+    struct check c = {.report = report, .of_errors = true};
+
+    report->count = 0;
+    report->can_fail_over = false;
+    if (refused[0])
+        find(&c, true, "do that; until then due jobs of this node stand still",
+             "this node is fenced, and moves nothing: %s", refused);
+    find(&c, true, "run several nodes with ha.mode: standby (doc/operations.md)",
+         "this node is alone: there is nobody to take over");
+}
+
 void cluster_check(const struct http_cluster_status *s, struct cluster_report *report)
 {
     struct check c = {.s = s, .report = report, .of_errors = true};
 
+    if (!s) {
+        cluster_check_alone("", report);
+        return;
+    }
     report->count = 0;
-    if (s)
-        run(&c);
-    else
-        find(&c, true, "run several nodes with ha.mode: standby (doc/operations.md)",
-             "this node is alone: there is nobody to take over");
+    run(&c);
     report->can_fail_over = report->count == 0;
     c.of_errors = false;
-    if (s)
-        run(&c);
+    run(&c);
 }

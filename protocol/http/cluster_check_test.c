@@ -87,6 +87,32 @@ static void a_node_alone_has_no_successor(void **state)
     assert_int_equal(report.count, 1);
 }
 
+static void a_node_alone_that_is_fenced_says_so(void **state)
+{
+    struct cluster_report report;
+
+    cluster_check_alone("a cluster's leader moves the jobs", &report);
+    assert_false(report.can_fail_over);
+    assert_int_equal(report.count, 2);
+    assert_true(report.at[0].is_error);
+    assert_non_null(strstr(report.at[0].text, "fenced"));
+    assert_non_null(strstr(report.at[0].text, "a cluster's leader moves the jobs"));
+}
+
+static void names_the_nodes_that_never_lead_by_themselves(void **state)
+{
+    struct setting s = good();
+
+    s.nodes[1].no_failover = true;
+    check(&s);
+    assert_int_equal(s.report.count, 0); /* c could */
+    s.nodes[2].no_failover = true;
+    s.nodes[0].no_failover = true; /* leads */
+    assert_error(&s, "b is set to ha.no_failover");
+    assert_error(&s, "c is set to ha.no_failover");
+    assert_int_equal(s.report.count, 3);
+}
+
 static void a_successor_has_all_that_it_needs(void **state)
 {
     struct setting s = good();
@@ -240,6 +266,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_nothing_where_nothing_is_wrong),
         cmocka_unit_test(a_node_alone_has_no_successor),
+        cmocka_unit_test(a_node_alone_that_is_fenced_says_so),
+        cmocka_unit_test(names_the_nodes_that_never_lead_by_themselves),
         cmocka_unit_test(a_successor_has_all_that_it_needs),
         cmocka_unit_test(the_leader_is_no_successor_of_itself),
         cmocka_unit_test(a_pause_keeps_everybody_from_standing),

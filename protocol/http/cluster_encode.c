@@ -174,7 +174,7 @@ void cluster_add_page(struct buf *out, const char *node, const struct http_clust
         add_history(out, s);
         add_counters(out, s);
     } else {
-        add_text(out, "role", "leader");
+        add_text(out, "role", s->may_act ? "leader" : "offline");
         add_text(out, "refused", s->refused);
     }
     add_report(out, report);
@@ -196,5 +196,7 @@ void cluster_add_summary(struct buf *out, const struct http_cluster_status *s)
     add_ms(out, "paused_at_ms", s->is_paused ? or_none(s->paused_at_wall_ms) : -1);
     add_text(out, "zookeeper", s->session);
     add_text(out, "refused", s->refused);
+    add_bool(out, "may_act", s->may_act);
+    add_text(out, "wanted", s->wanted);
     buf_add_char(out, '}');
 }
