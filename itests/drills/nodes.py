@@ -93,6 +93,11 @@ class HostNode(Node):
 
     # ---- freezing ----
 
+    @property
+    def pids(self):
+        """Warden and all that it has started."""
+        return [self.warden_pid, *descendants_of(self.warden_pid)]
+
     def freeze(self, who):
         """SIGSTOP of "worker", or of "both", warden and worker."""
         pids = {"worker": [self.worker_pid], "both": [self.warden_pid, self.worker_pid]}[who]
@@ -115,7 +120,7 @@ class HostNode(Node):
 def kill_together(nodes):
     """kill -9 of all their wardens and workers, before anything else: who was still there would
     lead for a moment."""
-    kill_now([pid for node in nodes for pid in (node.warden_pid, *descendants_of(node.warden_pid))])
+    kill_now([pid for node in nodes for pid in node.pids])
     for node in nodes:
         node.process.wait()
         node.process = None
