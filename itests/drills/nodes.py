@@ -73,6 +73,7 @@ class HostNode(Node):
         code = self.process.wait()
         self.process = None
         reap_orphans()
+        self.check_sanitizers()  # which end a process with 1
         assert code == 0, f"the node stopped with {code}:\n{self.output()[-3000:]}"
 
     # ---- as a member of a cluster ----

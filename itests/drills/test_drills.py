@@ -121,7 +121,10 @@ def test_the_command_refuses_what_makes_no_sense(words, says):
 def test_the_command_interrupted_concludes_and_leaves_nothing(needs_network, tmp_path):
     process = Process([sys.executable, ROOT / "itests/drills/drill.py", "0", "--rounds", "1000"],
                       tmp_path / "log", {"TMPDIR": str(tmp_path)})
-    wait_until(lambda: "round 2" in process.output(), "it drills", 60)
+    try:
+        wait_until(lambda: "round 2" in process.output(), "it drills", 60)
+    except AssertionError as reason:
+        raise AssertionError(f"{reason}; it says:\n{process.output()}") from None
     family = descendants_of(process.pid)
     assert family and list(NAMESPACES.glob(f"dq{process.pid}-*"))
     process.signal(signal.SIGINT)
