@@ -4,8 +4,8 @@
  *
  * A member that confirms promises not to become leader for PROMISE units from the receipt; the
  * leader counts them from its send. It may do so whether it has a quorum or not, because it cannot
- * be certain of either: a promise is safe whoever gives it. Whoever starts may have forgotten a promise and waits one
- * out. The leader knows as a member every node that it tried to add.
+ * be certain of either: a promise is safe whoever gives it. Whoever starts may have forgotten a
+ * promise and waits one out. The leader knows as a member every node that it tried to add.
  *
  * Checked: never two nodes that act, by a lease or by confirmation; and when the faults are
  * over, somebody acts within PATIENCE units.

@@ -18,6 +18,7 @@
  *   death; all other scripts arrive at once. Two late ones do nothing that one cannot, and the
  *   assertion of a token that is late is a leader that begins to act later.
  * - What is healthy acts within the unit. Whoever is late is stalled or cut: these are faults.
+ * - Who resigns gives the lead up for good: what is taken up again is in handover.pml.
  *
  * What goes wrong, how time passes, and when somebody must lead again is lead_faults.pml: this
  * file is what nodes, warden, ZooKeeper and Redis do.
