@@ -43,7 +43,8 @@ void heartbeat_tick(struct heartbeat *h, int64_t now_boot_ms);
 /* The next beat is sent in this tick or the next, T/24 after the one before it at least. */
 void heartbeat_hurry(struct heartbeat *h);
 
-/* The newest is not answered for T/12: perhaps there is no quorum any more. */
+/* The newest is unanswered for T/12 and the usual round trip: perhaps there is no quorum any
+ * more. */
 bool heartbeat_is_late(const struct heartbeat *h, int64_t now_boot_ms);
 
 /* The shortest of the newest three round trips; 0: not known yet. */
