@@ -200,7 +200,7 @@ struct ha_status {
     /* Since a leader was last seen, and seen to prove its lease; 0: there is one. */
     int64_t alone_ms;
     bool is_flapping;
-    char refused[320];           /* why this node cannot take part; "" */
+    char refused[320];           /* what only a human can mend; "" */
     const struct ha_node *nodes; /* here or members, by name */
     unsigned node_count;
     const struct ha_transition *transitions;

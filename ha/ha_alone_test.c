@@ -251,6 +251,21 @@ static void nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads(void *
     assert_false(p->on_question(p, "nx", &q));
 }
 
+/* It would keep itself from standing, if its own leader died. */
+static void a_long_way_to_zookeeper_is_not_taken_for_a_lost_quorum(void **state)
+{
+    struct peer_question q = {.token = status_of(old).role->token, .seq = 1};
+    struct peers *p = &nodes[other].peers;
+
+    ensemble.delay_ms = T / 20;
+    run(2 * T);
+    for (unsigned n = 0; n < 300; n++) {
+        assert_false(p->on_question(p, "nx", &q));
+        run(7);
+    }
+    assert_int_equal(role_of(other), ROLE_STANDBY);
+}
+
 /* The attempt may have been the one that won. */
 static void nobody_promises_while_its_own_attempt_is_not_answered(void **state)
 {
@@ -461,6 +476,7 @@ int main(void)
         ON_THREE(a_list_that_is_damaged_is_no_list_of_nobody),
         ON_THREE(the_only_member_goes_on_alone),
         ON_THREE(nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads),
+        ON_THREE(a_long_way_to_zookeeper_is_not_taken_for_a_lost_quorum),
         ON_THREE(nobody_promises_while_its_own_attempt_is_not_answered),
         ON_THREE(who_finds_itself_elected_looks_at_its_promise),
         ON_THREE(with_stop_nobody_promises_and_the_leader_stops),

@@ -390,6 +390,21 @@ static void a_preferred_node_does_not_take_over_while_the_lead_flaps(void **stat
     assert_int_equal(leader(), 2);
 }
 
+static void a_wait_for_another_is_not_begun_anew_by_what_is_read(void **state)
+{
+    static const char wish[] = "paused no\nwanted zz\nat 0\nforce no\nby na\n";
+
+    old = leader();
+    fake_ensemble_expire(&ensemble, nodes[old].zk.base.credentials.session);
+    node_kill((unsigned)old);
+    for (unsigned i = 0; i < 4; i++) {
+        znode_put("/dueq/main/control", wish); /* all read it again */
+        run(T / 8);
+        assert_true(is_not_led());
+    }
+    assert_in_range(await(has_another_leader, T), 0, T / 8);
+}
+
 #define ON_THREE(test) cmocka_unit_test_setup_teardown(test, three_nodes_setup, world_teardown)
 #define ON_NONE(test)  cmocka_unit_test_teardown(test, world_teardown)
 
@@ -415,6 +430,7 @@ int main(void)
         ON_NONE(who_gave_the_lead_away_lets_the_preferred_one_lead),
         ON_NONE(a_preferred_node_does_not_take_over_while_the_lead_flaps),
         ON_NONE(the_lead_is_not_given_to_one_that_has_just_started),
+        ON_THREE(a_wait_for_another_is_not_begun_anew_by_what_is_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

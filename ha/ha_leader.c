@@ -61,11 +61,21 @@ static void step_down_standby(struct ha *ha)
         ha_enter(ha, ROLE_OFFLINE, ROLE_DISCONNECTED_REASON);
 }
 
+/* A leader that came after this node's own lead. After a wipe epochs begin anew. */
+static bool is_led_since(const struct ha *ha)
+{
+    const struct token *own = &ha->role.token;
+
+    return !ha->lead.is_mine && view_is_fresh(&ha->view, VIEW_LEADER) &&
+           view_has_leader(&ha->view) &&
+           (strcmp(ha->view.ensemble, own->ensemble) != 0 ||
+            ha->view.leader.epoch > own->epoch);
+}
+
 /* Fenced by another ensemble: until it has led for T without, or another node leads. */
 static void fence_tick(struct ha *ha)
 {
-    if (!ha->lead.is_mine && view_is_fresh(&ha->view, VIEW_LEADER) &&
-        view_has_leader(&ha->view) && ha->view.leader.epoch > ha->role.token.epoch)
+    if (is_led_since(ha))
         ha_refused_no_more(ha, HA_REFUSED_FENCED);
     ha->membership.is_fenced = ha->role.state == ROLE_STANDBY && ha->lead.is_mine &&
                                ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED;
@@ -163,6 +173,25 @@ static void drain(struct ha *ha, enum role_reason why)
     ha_enter(ha, ROLE_DRAINING, why);
 }
 
+/* Of a due wish: can one that is meant stand as soon as the lead is free? For anybody it is not
+ * the best that counts: one that is there for longer goes first. */
+static bool is_one_settled(struct ha *ha, const struct control *c, int64_t now)
+{
+    bool is_one = false;
+
+    if (strcmp(c->wanted, CONTROL_ANY) != 0)
+        return is_settled(ha, successor(ha), now);
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        const struct view_node *n = &ha->view.nodes[i];
+
+        if (n->is_used && strcmp(n->node.name, ha->options.node) != 0 &&
+            membership_can_lead(&ha->membership, &n->node, false) &&
+            is_settled(ha, &n->node, now))
+            is_one = true;
+    }
+    return is_one;
+}
+
 /* True: it has decided something. */
 static bool wish_tick(struct ha *ha, int64_t now)
 {
@@ -181,8 +210,7 @@ static bool wish_tick(struct ha *ha, int64_t now)
         write_control(ha, &c);
     } else if (is_due && !successor(ha)) {
         clear_wish(ha, "that node could not lead now");
-    } else if (is_due &&
-               (!strcmp(c.wanted, CONTROL_ANY) || is_settled(ha, successor(ha), now))) {
+    } else if (is_due && is_one_settled(ha, &c, now)) {
         drain(ha, ROLE_SWITCHOVER_REASON);
         return true;
     }

@@ -92,6 +92,21 @@ static void a_switchover_to_anyone_goes_to_one_that_may_act_at_once(void **state
     assert_int_equal(leader(), third);
 }
 
+/* Nobody else is there. */
+static void a_switchover_to_anyone_waits_for_one_that_has_just_started(void **state)
+{
+    node_kill(third);
+    node_kill(next);
+    run(2 * T);
+    node_start(next);
+    await(next_has_joined, T);
+    run(T / 8); /* until it has been read */
+    assert_int_equal(command(old, HA_SWITCHOVER, ""), STATUS_OK);
+    run(50);
+    assert_int_equal(leader(), old); /* meanwhile it leads on */
+    await(leads_next, T);
+}
+
 static void a_switchover_waits_until_its_time(void **state)
 {
     last_command.at_wall_ms = now + wall_offset + 4 * T;
@@ -442,6 +457,7 @@ int main(void)
         ON_THREE(a_switchover_to_anyone_happens_once),
         ON_NONE(a_switchover_to_anyone_goes_to_the_most_preferred),
         ON_THREE(a_switchover_to_anyone_goes_to_one_that_may_act_at_once),
+        ON_THREE(a_switchover_to_anyone_waits_for_one_that_has_just_started),
         ON_THREE(a_switchover_waits_until_its_time),
         ON_THREE(draining_waits_for_the_scripts_but_a_second_at_most),
         ON_THREE(a_switchover_whose_target_dies_is_taken_back),

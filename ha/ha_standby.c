@@ -131,10 +131,10 @@ static bool is_another_wanted(const struct ha *ha, int64_t now)
            !is_wanted(ha, now);
 }
 
-/* What must hold for any attempt, also by force. */
+/* What must hold for any attempt, also by force; and, to make one, that all is known afresh. */
 static bool is_able(const struct ha *ha, int64_t now)
 {
-    return knows_all(ha) && ha->membership.is_registered && ha->store_up && !ha->is_stopping &&
+    return ha->membership.is_registered && ha->store_up && !ha->is_stopping &&
            ha->view.ensemble[0] && ha->view.has_epoch &&
            ha_fence(ha, ha->view.ensemble) < TOKEN_EPOCH_MAX &&
            ha->election.state == ELECTION_NONE && !ha->election.ask.is_in_flight &&
@@ -237,6 +237,8 @@ void ha_standby_tick(struct ha *ha, int64_t now)
         ha->able_since_boot_ms = 0;
         return;
     }
+    if (!knows_all(ha))
+        return; /* something is being read again: its wait goes on meanwhile */
     if (by_force) {
         stand_by_force(ha, now);
     } else {

@@ -110,11 +110,6 @@ void heartbeat_hurry(struct heartbeat *h)
     site_wake(h->site);
 }
 
-bool heartbeat_is_late(const struct heartbeat *h, int64_t now)
-{
-    return h->ask.is_in_flight && now >= h->sent_boot_ms + site_session_ms(h->site) / 12;
-}
-
 int64_t heartbeat_trip_ms(const struct heartbeat *h)
 {
     int64_t least = h->trips_ms[0];
@@ -124,6 +119,14 @@ int64_t heartbeat_trip_ms(const struct heartbeat *h)
             least = h->trips_ms[i];
     }
     return least;
+}
+
+bool heartbeat_is_late(const struct heartbeat *h, int64_t now)
+{
+    int64_t usual_ms = heartbeat_trip_ms(h);
+
+    return h->ask.is_in_flight &&
+           now >= h->sent_boot_ms + usual_ms + site_session_ms(h->site) / 12;
 }
 
 void heartbeat_init(struct heartbeat *h, struct site *s, struct election *e,

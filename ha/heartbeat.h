@@ -24,12 +24,12 @@ struct heartbeat {
     char path[SITE_PATH_MAX];
     struct buf text;
     uint64_t beats;
-    uint64_t epoch;   /* of the beat in flight; 0: a standby's */
-    bool hurries;     /* the next one is not to wait for its time */
-    bool is_nameless; /* the beat in flight does not set nodes/<node> */
-    uint64_t gives;   /* give-aways that were sent before it */
-    int64_t sent_boot_ms,
-        acked_boot_ms;                 /* of the newest; acked also when its answer was lost */
+    uint64_t epoch;                    /* of the beat in flight; 0: a standby's */
+    bool hurries;                      /* the next one is not to wait for its time */
+    bool is_nameless;                  /* the beat in flight does not set nodes/<node> */
+    uint64_t gives;                    /* give-aways that were sent before it */
+    int64_t sent_boot_ms;              /* of the newest */
+    int64_t acked_boot_ms;             /* of the newest; also when its answer was lost */
     int64_t trips_ms[HEARTBEAT_TRIPS]; /* of the newest that were answered; 0: none yet */
     unsigned trip;                     /* the next of them */
 };
@@ -43,7 +43,8 @@ void heartbeat_tick(struct heartbeat *h, int64_t now_boot_ms);
 /* The next beat is sent in this tick or the next, T/24 after the one before it at least. */
 void heartbeat_hurry(struct heartbeat *h);
 
-/* The newest is not answered for T/12: perhaps there is no quorum any more. */
+/* The newest is unanswered for T/12 and the usual round trip: perhaps there is no quorum any
+ * more. */
 bool heartbeat_is_late(const struct heartbeat *h, int64_t now_boot_ms);
 
 /* The shortest of the newest three round trips; 0: not known yet. */

@@ -138,5 +138,5 @@ void cluster_warn(const json_t *page)
         warn_of_leader(page);
     warn_of_wish(page);
     if (output_text(page, "refused").len)
-        ctl_say("this node cannot take part: %s", output_text(page, "refused").at);
+        ctl_say("this node needs a human: %s", output_text(page, "refused").at);
 }

@@ -64,7 +64,7 @@ struct http_cluster_status {
     const char *wanted; /* the next leader that an operator wants; "*": any other */
     int64_t wanted_at_wall_ms;
     bool is_flapping;
-    const char *refused; /* why this node cannot take part */
+    const char *refused; /* what only a human can mend, as this node sees it */
 
     const char *session; /* "closed", "connecting", "connected", "expired" or "denied" */
     const char *server;

@@ -59,7 +59,7 @@ static void check_session(struct check *c)
 
     if (s->refused[0])
         find(c, true, "mend that; the node tries again by itself",
-             "this node cannot take part: %s", s->refused);
+             "this node needs a human: %s", s->refused);
     if (strcmp(s->session, "connected") != 0)
         find(c, true, "look at the ZooKeeper servers, and at ha.zookeeper and ha.auth",
              "this node has no session with ZooKeeper (%s%s%s)", s->session,
