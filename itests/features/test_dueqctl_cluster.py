@@ -17,7 +17,7 @@ ACCEPTED = reply(b"202 Accepted", b'{"status":"accepted"}')
 
 def node_row(name, **more):
     return {"name": name, "here": True, "member": True, "store_up": True, "priority": 50,
-            "no_failover": False, "version": "1.0.0", "http": None, "gmq": f"{name}:9503",
+            "fenced": False, "no_failover": False, "version": "1.0.0", "http": None, "gmq": f"{name}:9503",
             "peer": f"{name}:9504", **more}
 
 
@@ -128,6 +128,14 @@ def test_what_is_not_known_is_said():
     assert "who leads is not known" in done.complaint and "no node leads" not in done.complaint
     done, _, _ = ask(answer(page(alone_ms=3000)), "nodes")
     assert "a holds the lead, but has not proven its lease for 3000 ms" in done.complaint
+
+
+def test_a_leader_that_redis_refuses():
+    document = page(nodes=[node_row("a", fenced=True), node_row("b")], alone_ms=3000)
+    done, _, _ = ask(answer(document), "nodes")
+    assert [line.split()[-1] for line in done.text.splitlines()[1:]] == ["fenced", "b:9503"]
+    assert "a leads, but Redis follows another ZooKeeper ensemble" in done.complaint
+    assert "proven" not in done.complaint
 
 
 def test_what_operators_want_is_shown_with_its_time():

@@ -33,6 +33,15 @@ static bool is_leader(const struct check *c, const struct http_cluster_node *n)
     return !strcmp(n->name, c->s->leader);
 }
 
+/* As the others see it; of itself a node says what it is `refused`. */
+static bool is_leader_fenced(const struct check *c)
+{
+    for (unsigned i = 0; i < c->s->node_count; i++)
+        if (c->s->nodes[i].is_fenced && is_leader(c, &c->s->nodes[i]))
+            return true;
+    return false;
+}
+
 /* Nobody else can find that out: the others see it lead. */
 static void check_fence(struct check *c)
 {
@@ -88,7 +97,7 @@ static void check_leader(struct check *c)
                  ? "failover is paused: 'dueqctl cluster resume', or 'dueqctl switchover'"
                  : "the logs of the nodes say why none stands; is a Redis away?",
              "no node leads, for %" PRId64 " ms now: due jobs stand still", s->alone_ms);
-    else if (s->alone_ms > s->granted_ms)
+    else if (s->alone_ms > s->granted_ms && !is_leader_fenced(c)) /* no other could act */
         find(c, true,
              "look at its node, and at ZooKeeper; 'dueqctl failover --force' deposes it",
              "%s holds the lead and has not proven its lease for %" PRId64

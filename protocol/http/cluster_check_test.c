@@ -204,7 +204,9 @@ static void tells_of_a_leader_that_redis_refuses(void **state)
 
     s.nodes[0].is_fenced = true;
     s.status.node = "b";
+    s.status.alone_ms = 60000; /* and no other leader would mend that */
     assert_error(&s, "a leads, but Redis follows another ZooKeeper ensemble");
+    assert_int_equal(s.report.count, 1);
 }
 
 static void tells_of_a_switchover_to_come(void **state)
