@@ -282,7 +282,7 @@ static void a_pause_is_told_everywhere(void **state)
     assert_member(call(*state, "GET", "/v1/cluster", NULL),
                   "\"paused\":true,\"paused_by\":\"b\",\"paused_at_ms\":1900000000000,");
     assert_member(call(*state, "GET", "/v1/cluster", NULL),
-                  "paused, since 121 min 5 s (asked of b)");
+                  "paused, for 2 h 1 min now (asked of b)");
     assert_member(call(*state, "GET", "/v1/status", NULL),
                   "\"paused\":true,\"paused_at_ms\":1900000000000,");
     assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_failover_paused 1\n");

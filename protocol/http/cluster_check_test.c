@@ -144,6 +144,16 @@ static void a_pause_keeps_everybody_from_standing(void **state)
     s.status.is_paused = true;
     assert_error(&s, "paused");
     assert_non_null(strstr(finding(&s, "paused")->advice, "dueqctl cluster resume"));
+    s.status.paused_by = "c";
+    s.status.now_wall_ms = 1900000000000;
+    s.status.paused_at_wall_ms = s.status.now_wall_ms + 3000; /* by another clock */
+    assert_error(&s, "paused, for 0 min 0 s now (asked of c)");
+    s.status.paused_at_wall_ms = s.status.now_wall_ms - 3599000;
+    assert_error(&s, "paused, for 59 min 59 s now");
+    s.status.paused_at_wall_ms = s.status.now_wall_ms - 86399000;
+    assert_error(&s, "paused, for 23 h 59 min now");
+    s.status.paused_at_wall_ms = s.status.now_wall_ms - 3 * 86400000 - 7200000;
+    assert_error(&s, "paused, for 3 d 2 h now");
 }
 
 static void tells_of_zookeeper(void **state)
@@ -220,6 +230,8 @@ static void tells_of_a_switchover_to_come(void **state)
     assert_non_null(strstr(finding(&s, "planned")->advice, "switchover --cancel"));
     s.status.wanted_at_wall_ms = 0;
     assert_warning(&s, "an operator wants another leader (b)");
+    s.status.wanted = "*";
+    assert_warning(&s, "an operator wants another leader (any other node)");
 }
 
 static void advises_to_end_a_pause_that_leaves_nobody(void **state)
