@@ -144,8 +144,11 @@ static void warn_of_wish(const json_t *page)
         moment_print(&from, at_ms);
         buf_add_text(&from, " on");
     }
-    ctl_say("an operator wants %s to lead%s; 'dueqctl switchover --cancel' takes that back",
-            bytes_equal(wanted, BYTES("*")) ? "another node" : wanted.at, buf_text(&from));
+    ctl_say("an operator wants %s to lead%s; %s",
+            bytes_equal(wanted, BYTES("*")) ? "another node" : wanted.at, buf_text(&from),
+            json_is_true(json_object_get(page, "forced"))
+                ? "it is by force, and ends when that one leads"
+                : "'dueqctl switchover --cancel' takes that back");
     buf_fini(&from);
 }
 

@@ -142,7 +142,7 @@ static void tells_all_of_the_cluster(void **state)
         "\"failsafe\":false,\"refused\":null,\"leader\":\"a\",\"leader_epoch\":7,"
         "\"alone_ms\":0,\"stale_ms\":0,\"paused\":false,\"paused_by\":null,"
         "\"paused_at_ms\":null,\"wanted\":null,\"wanted_at_ms\":null,"
-        "\"flapping\":false,\"zookeeper\":{\"session\":\"connected\","
+        "\"forced\":false,\"flapping\":false,\"zookeeper\":{\"session\":\"connected\","
         "\"server\":\"127.0.0.1:2181\",\"why\":null,\"asked_ms\":2000,\"granted_ms\":2000,"
         "\"sessions\":1,\"reconnects\":0},\"nodes\":[{\"name\":\"a\",\"here\":true,"
         "\"member\":true,\"store_up\":true,\"fenced\":false,\"priority\":50,"

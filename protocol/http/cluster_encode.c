@@ -100,6 +100,7 @@ static void add_lead(struct buf *out, const struct http_cluster_status *s)
     add_ms(out, "paused_at_ms", s->is_paused ? or_none(s->paused_at_wall_ms) : -1);
     add_text(out, "wanted", s->wanted);
     add_ms(out, "wanted_at_ms", s->wanted[0] ? or_none(s->wanted_at_wall_ms) : -1);
+    add_bool(out, "forced", s->wanted[0] && s->is_forced);
     add_bool(out, "flapping", s->is_flapping);
 }
 
