@@ -54,7 +54,7 @@ struct http_cluster_status {
 
     int64_t stale_ms; /* without ZooKeeper for so long: what follows is as old; 0: it is not */
     const char *leader;    /* "": none, or it is not known */
-    uint64_t leader_epoch; /* the leader's; 0: none leads, or it is not known */
+    uint64_t leader_epoch; /* without ZooKeeper as last seen; 0: none leads */
     int64_t alone_ms;      /* since one was last seen to prove its lease; 0: there is one */
     bool is_paused;        /* no automatic failover */
     uint64_t paused_count; /* the same, for the metric */

@@ -265,10 +265,6 @@ void cluster_check(const struct http_cluster_status *s, struct cluster_report *r
 {
     struct check c = {.s = s, .report = report, .of_errors = true};
 
-    if (!s) {
-        cluster_check_alone("", report);
-        return;
-    }
     report->count = 0;
     run(&c);
     report->can_fail_over = report->count == 0;

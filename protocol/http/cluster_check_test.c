@@ -82,7 +82,7 @@ static void a_node_alone_has_no_successor(void **state)
 {
     struct cluster_report report;
 
-    cluster_check(NULL, &report);
+    cluster_check_alone("", &report);
     assert_false(report.can_fail_over);
     assert_int_equal(report.count, 1);
 }
