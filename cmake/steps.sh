@@ -114,6 +114,19 @@ end_all() {
     for pid in "${beside_pid[@]}"; do
         kill -- "-$pid" 2>/dev/null || true
     done
+    for pid in "${beside_pid[@]}"; do
+        await_group "$pid"
+    done
+}
+
+# Until none of it is left: it would write into what the next run begins.
+await_group() { # GROUP of processes that have been told to end
+    local tries
+    for ((tries = 0; tries < 20; tries++)); do
+        kill -0 -- "-$1" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    kill -KILL -- "-$1" 2>/dev/null || true
 }
 trap end_all EXIT
 

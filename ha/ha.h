@@ -194,6 +194,7 @@ struct ha_status {
     struct token leader_token;    /* of the newest that was seen */
     char wanted[HA_NODE_MAX + 1]; /* the next leader that an operator wants; "" */
     int64_t wanted_at_wall_ms;
+    bool is_forced; /* it is wanted without the leader's word */
     enum coord_session session;
     const char *server, *session_why;
     int64_t granted_ms;

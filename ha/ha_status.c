@@ -73,6 +73,7 @@ void ha_status(const struct ha *ha, struct ha_status *s)
         .paused_by = ha->view.control.paused_by,
         .stale_ms = site_is_connected(&ha->site) ? 0 : now - ha->in_touch_boot_ms,
         .wanted_at_wall_ms = ha->view.control.at_wall_ms,
+        .is_forced = ha->view.control.is_forced,
         .session = c->session,
         .server = c->server,
         .session_why = c->why,

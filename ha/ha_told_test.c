@@ -105,6 +105,8 @@ static void all_know_of_a_leader_that_redis_refuses(void **state)
     assert_in_range(status_of(next).alone_ms, T / 2, T);
     assert_int_equal(command(third, HA_SWITCHOVER, ""), STATUS_WRONG_STATE);
     assert_non_null(strstr(last_command.why, "another ZooKeeper ensemble"));
+    assert_int_equal(command(third, HA_FAILOVER, nodes[next].name), STATUS_WRONG_STATE);
+    assert_non_null(strstr(last_command.why, "another ZooKeeper ensemble"));
     run(HA_FENCED_AGAIN_MS);
     assert_int_equal(leader(), old); /* and Redis does not refuse it any more */
     run(2 * T);

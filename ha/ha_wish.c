@@ -150,6 +150,13 @@ static bool is_leader_fenced(const struct ha *ha)
     return n && n->node.is_fenced;
 }
 
+static enum status refuse_fenced(struct ha_command *c)
+{
+    return ha_wish_refuse(c, STATUS_WRONG_STATE,
+                          "Redis follows another ZooKeeper ensemble, and would refuse any "
+                          "leader of this one");
+}
+
 /* Without a leader somebody stands by himself, if failover is not paused; but who is wanted
  * goes first. */
 static enum status take_switchover(struct ha_command *c, struct control *control)
@@ -160,9 +167,7 @@ static enum status take_switchover(struct ha_command *c, struct control *control
     if (!leader(c->ha)[0] && !control->is_paused && !c->to[0])
         return ha_wish_refuse(c, STATUS_WRONG_STATE, "there is no leader now");
     if (is_leader_fenced(c->ha))
-        return ha_wish_refuse(c, STATUS_WRONG_STATE,
-                              "Redis follows another ZooKeeper ensemble, and would refuse any "
-                              "leader of this one");
+        return refuse_fenced(c);
     if (control->is_forced)
         return refuse_beside_force(c, control);
     if (c->at_wall_ms > 0 && late_ms > AT_SLACK_MS)
@@ -178,8 +183,11 @@ static enum status take_switchover(struct ha_command *c, struct control *control
 static enum status take_failover(struct ha_command *c, struct control *control)
 {
     const char *to = c->to[0] ? c->to : forced_target(c->ha);
-    enum status status = to[0] ? check_target(c, to) : check_any(c);
+    enum status status;
 
+    if (is_leader_fenced(c->ha))
+        return refuse_fenced(c);
+    status = to[0] ? check_target(c, to) : check_any(c);
     if (status == STATUS_OK && !to[0])
         status = ha_wish_refuse(c, STATUS_WRONG_STATE, "no other node could lead now");
     if (status == STATUS_OK)

@@ -130,6 +130,7 @@ static bool read_status(void *arg, struct http_cluster_status *to)
         .now_wall_ms = clock_wall_ms(),
         .wanted = s->wanted,
         .wanted_at_wall_ms = s->wanted_at_wall_ms,
+        .is_forced = s->is_forced,
         .is_flapping = s->is_flapping,
         .refused = s->refused,
         .session = coord_session_word(s->session),

@@ -1,6 +1,7 @@
 """What operators are told in an emergency: a ZooKeeper that stands still, a pause, wrong wishes."""
 
 import json
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -82,15 +83,17 @@ def test_a_pause_is_told_everywhere(cluster):
     leader = settled(cluster)
     asked, other = others(leader)
     cluster.ctl(asked).ok("cluster", "pause")
-    wait_until(lambda: all(page(cluster, name)["paused"] for name in NAMES), "all know of it")
-    for name in NAMES:
-        assert f"asked of {asked}" in cluster.ctl(name)("check").text
-        assert "paused since" in cluster.ctl(name)("nodes").complaint
-        assert cluster.nodes[name].metrics()["dueq_failover_paused"] == 1
-        assert cluster.ctl(name).json("status")["cluster"]["paused_at_ms"] > 0
-        wait_until(lambda name=name: f"failover is paused (asked of node {asked})"
-                   in cluster.nodes[name].output(), "in the log")
-    cluster.ctl(other).ok("cluster", "resume")
+    try:
+        wait_until(lambda: all(page(cluster, name)["paused"] for name in NAMES), "all know of it")
+        for name in NAMES:
+            assert f"asked of {asked}" in cluster.ctl(name)("check").text
+            assert "paused since" in cluster.ctl(name)("nodes").complaint
+            assert cluster.nodes[name].metrics()["dueq_failover_paused"] == 1
+            assert cluster.ctl(name).json("status")["cluster"]["paused_at_ms"] > 0
+            wait_until(lambda name=name: f"failover is paused (asked of node {asked})"
+                       in cluster.nodes[name].output(), "in the log")
+    finally:
+        cluster.ctl(other).ok("cluster", "resume")
     wait_until(lambda: all(cluster.nodes[name].metrics()["dueq_failover_paused"] == 0
                            for name in NAMES), "it is over")
     wait_until(lambda: "failover is resumed" in cluster.nodes[leader].output(), "in the log, too")
@@ -102,11 +105,14 @@ def test_a_switchover_to_come_is_shown_and_cancelled(cluster):
     ctl = cluster.ctl(to)
     assert ctl("switchover", "--cancel").code == REFUSED
     assert "that time is over" in ctl("switchover", "--at", "2020-01-01 09:00").complaint
-    ctl.ok("switchover", "--to", to, "--at", "2030-01-01 09:00")
-    wait_until(lambda: "2030-01-01 09:00:00.000" in ctl("nodes").complaint, "it is shown")
-    done = ctl("check")
-    assert done.code == DONE and f"planned (to {to})" in done.text
-    ctl.ok("switchover", "--cancel")
+    at = f"{datetime.now(timezone.utc) + timedelta(days=1):%Y-%m-%d %H:%M:%S}"
+    ctl.ok("switchover", "--to", to, "--at", at)
+    try:
+        wait_until(lambda: f"{at}.000" in ctl("nodes").complaint, "it is shown")
+        done = ctl("check")
+        assert done.code == DONE and f"planned (to {to})" in done.text
+    finally:
+        ctl.ok("switchover", "--cancel")
     wait_until(lambda: page(cluster, leader)["wanted"] is None, "it is gone")
     assert settled(cluster) == leader
     assert ctl("switchover", "--cancel", "--to", to).code == USAGE
@@ -114,15 +120,18 @@ def test_a_switchover_to_come_is_shown_and_cancelled(cluster):
 
 def test_a_switchover_that_nobody_can_take_is_refused_at_once(cluster):
     leader = settled(cluster)
-    for name in others(leader):
-        cluster.nodes[name].stop()
-    wait_until(lambda: not any(row["here"] for row in page(cluster, leader)["nodes"]
-                               if row["name"] != leader), "they are gone")
-    done = cluster.ctl(leader)("switchover", "--json")
-    assert done.code == REFUSED
-    message = done.json()["error"]["message"]
-    assert "no other node could lead now" in message
-    assert all(f"{name} is not here" in message for name in others(leader))
-    for name in others(leader):
-        cluster.nodes[name].start()
-    cluster.wait_members(*NAMES)
+    try:
+        for name in others(leader):
+            cluster.nodes[name].stop()
+        wait_until(lambda: not any(row["here"] for row in page(cluster, leader)["nodes"]
+                                   if row["name"] != leader), "they are gone")
+        done = cluster.ctl(leader)("switchover", "--json")
+        assert done.code == REFUSED
+        message = done.json()["error"]["message"]
+        assert "no other node could lead now" in message
+        assert all(f"{name} is not here" in message for name in others(leader))
+    finally:
+        for name in others(leader):
+            if cluster.nodes[name].process is None:
+                cluster.nodes[name].start()
+        cluster.wait_members(*NAMES)

@@ -121,13 +121,14 @@ def test_the_redis_of_another_cluster(add, cluster):
 def test_a_standalone_node_at_the_redis_of_a_cluster(add):
     alone = add(ha_mode="standalone", ha_zookeeper=None)
     assert "ha.mode: standby" in error_of(alone)
-    assert "ha.mode: standby" in Dueqctl(alone.url())("check").complaint
     assert alone.http("/health/leader")[0] == 503 and alone.http("/health/ready")[0] == 200
     ctl, numbers = Dueqctl(alone.url()), alone.metrics()
     assert ctl.json("status")["role"] == "offline"
     assert json.loads(ctl("nodes", "--json").out)["leader"] is None
     assert numbers['dueq_role{role="offline"}'] == 1 and numbers["dueq_fenced_total"] >= 1
-    assert "this node is fenced, and moves nothing" in ctl("check").text
+    check = ctl("check")
+    assert "this node is fenced, and moves nothing" in check.text and not check.complaint
+    assert "alone, and moves nothing" in ctl("events").complaint
 
 
 def test_another_secret_than_that_of_the_other_nodes(add, cluster, tmp_path):

@@ -1,6 +1,7 @@
 """dueqctl about the cluster, against answers written before, and against a node that is alone."""
 
 import json
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -17,7 +18,7 @@ ACCEPTED = reply(b"202 Accepted", b'{"status":"accepted"}')
 
 def node_row(name, **more):
     return {"name": name, "here": True, "member": True, "store_up": True, "priority": 50,
-            "no_failover": False, "version": "1.0.0", "http": None, "gmq": f"{name}:9503",
+            "fenced": False, "no_failover": False, "version": "1.0.0", "http": None, "gmq": f"{name}:9503",
             "peer": f"{name}:9504", **more}
 
 
@@ -130,6 +131,14 @@ def test_what_is_not_known_is_said():
     assert "a holds the lead, but has not proven its lease for 3000 ms" in done.complaint
 
 
+def test_a_leader_that_redis_refuses():
+    document = page(nodes=[node_row("a", fenced=True), node_row("b")], alone_ms=3000)
+    done, _, _ = ask(answer(document), "nodes")
+    assert [line.split()[-1] for line in done.text.splitlines()[1:]] == ["fenced", "b:9503"]
+    assert "a leads, but Redis follows another ZooKeeper ensemble" in done.complaint
+    assert "proven" not in done.complaint
+
+
 def test_what_operators_want_is_shown_with_its_time():
     done, _, _ = ask(answer(page(wanted="b", wanted_at_ms=1900000000000, paused=True, paused_by="c",
                                  paused_at_ms=1900000000000)), "nodes")
@@ -138,6 +147,8 @@ def test_what_operators_want_is_shown_with_its_time():
     assert "paused since 2030-03-17 17:46:40.000, asked of c" in done.complaint
     done, _, _ = ask(answer(page(wanted="*")), "nodes")
     assert "wants another node to lead;" in done.complaint
+    done, _, _ = ask(answer(page(wanted="b", forced=True)), "nodes")
+    assert "wants b to lead; it is by force" in done.complaint and "--cancel" not in done.complaint
 
 
 def test_history_as_a_table_and_as_json():
@@ -252,10 +263,11 @@ def test_a_switchover_is_taken_back():
 
 
 def test_a_switchover_for_later_is_not_waited_for():
-    done, lines, requests = ask([ACCEPTED], "switchover", "--at", "2030-01-01 09:00")
+    at = datetime.now(timezone.utc).replace(microsecond=0) + timedelta(days=1)
+    done, lines, requests = ask([ACCEPTED], "switchover", "--at", f"{at:%Y-%m-%d %H:%M:%S}")
     assert done.code == DONE and len(lines) == 1
-    assert done.text == "switchover: taken down, for 2030-01-01 09:00:00.000\n"
-    assert json.loads(requests[0].split(b"\r\n\r\n")[1]) == {"at_ms": 1893488400000}
+    assert done.text == "switchover: taken down, for " + f"{at:%Y-%m-%d %H:%M:%S}.000\n"
+    assert json.loads(requests[0].split(b"\r\n\r\n")[1]) == {"at_ms": int(at.timestamp()) * 1000}
 
 
 # ---- events ----

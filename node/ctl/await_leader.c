@@ -17,9 +17,9 @@
 #include "node/ctl/text.h"
 
 #define LOOK_EVERY_MS   20
-#define PATIENCE_MS     30000
-#define SETTLED_MS      2000 /* no wish for so long, and no other leader: it was given up */
-#define HISTORY_MS      1000 /* the new leader writes it when it acts: T after it was elected, */
+#define PATIENCE_MS     30000 /* and two session timeouts: a lease has to run out first */
+#define SETTLED_MS      2000  /* no wish for so long, and no other leader: it was given up */
+#define HISTORY_MS      1000  /* and one session timeout: it is written when the leader acts */
 #define NOT_SEEN_SO_FAR (-1)
 
 /* ---- what a page says ---- */
@@ -54,16 +54,20 @@ static const json_t *change_to(const json_t *page)
     return NULL;
 }
 
-/* at most; and with a long T all takes longer. */
+/* Of a node without a session: the one that it asks for. */
 static int64_t session_ms(const json_t *page)
 {
-    return output_number(json_object_get(page, "zookeeper"), "granted_ms", 0);
+    const json_t *zookeeper = json_object_get(page, "zookeeper");
+
+    return output_number(zookeeper, "granted_ms", output_number(zookeeper, "asked_ms", 0));
 }
 
 static bool is_whom_it_waits_for(const struct await_leader *w, const json_t *page)
 {
     const char *leader = output_text(page, "leader").at;
 
+    if (!leader[0] || output_number(page, "leader_epoch", 0) <= w->epoch)
+        return false;
     return w->to[0] ? !strcmp(leader, w->to) : strcmp(leader, w->before) != 0;
 }
 
@@ -123,15 +127,33 @@ static enum ctl_exit fail_given_up(const struct await_leader *w, const json_t *p
     return fail(w, &failure);
 }
 
-static enum ctl_exit fail_late(const struct await_leader *w, const json_t *page)
+/* What is by force is not taken back. */
+static const char *how_to_cancel(const json_t *page)
 {
-    bool has_wish = output_text(page, "wanted").len > 0;
+    if (!output_text(page, "wanted").len || json_is_true(json_object_get(page, "forced")))
+        return "";
+    return ", unless 'dueqctl switchover --cancel' takes it back";
+}
+
+/* `page` is NULL where the node gave no answer in the end. */
+static enum ctl_exit end_late(const struct await_leader *w, const json_t *page)
+{
+    int patience_s = (int)(w->patience_ms / 1000);
     struct failure failure;
 
-    failure_set(&failure, CTL_UNKNOWN, "unknown",
-                "nobody who was wanted leads after %d s; it may still happen%s",
-                PATIENCE_MS / 1000,
-                has_wish ? ", unless 'dueqctl switchover --cancel' takes it back" : "");
+    if (page && is_whom_it_waits_for(w, page)) {
+        print_done(w->ctl, page, change_to(page));
+        return CTL_DONE;
+    }
+    if (page)
+        failure_set(&failure, CTL_UNKNOWN, "unknown",
+                    "nobody who was wanted leads after %d s; it may still happen%s", patience_s,
+                    how_to_cancel(page));
+    else
+        failure_set(&failure, CTL_UNKNOWN, "unknown",
+                    "the node that was asked gives no answer after %d s; another one may know "
+                    "who leads",
+                    patience_s);
     return fail(w, &failure);
 }
 
@@ -160,11 +182,9 @@ static bool is_given_up(struct await_leader *w, const json_t *page)
 /* Is there an end to the waiting? */
 static bool judge(struct await_leader *w, const json_t *page, enum ctl_exit *end)
 {
-    bool is_new = output_text(page, "leader").len > 0 &&
-                  output_number(page, "leader_epoch", 0) > w->epoch;
     const json_t *change;
 
-    if (!is_new || !is_whom_it_waits_for(w, page)) {
+    if (!is_whom_it_waits_for(w, page)) {
         if (!is_given_up(w, page))
             return false;
         *end = fail_given_up(w, page);
@@ -185,6 +205,7 @@ void await_leader_init(struct await_leader *w, struct ctl *ctl, const char *what
                                .what = what,
                                .to = to,
                                .epoch = highest_epoch(page),
+                               .patience_ms = PATIENCE_MS + 2 * session_ms(page),
                                .new_mono_ms = NOT_SEEN_SO_FAR,
                                .gone_mono_ms = NOT_SEEN_SO_FAR};
     snprintf(w->before, sizeof(w->before), "%s", output_text(page, "leader").at);
@@ -197,7 +218,7 @@ enum ctl_exit await_leader(struct await_leader *w)
     bool is_over = false;
 
     w->begin_mono_ms = clock_mono_ms();
-    while (!is_over && clock_mono_ms() - w->begin_mono_ms < PATIENCE_MS) {
+    while (!is_over && clock_mono_ms() - w->begin_mono_ms < w->patience_ms) {
         struct failure failure;
 
         json_decref(page);
@@ -208,7 +229,7 @@ enum ctl_exit await_leader(struct await_leader *w)
             poll(NULL, 0, LOOK_EVERY_MS);
     }
     if (!is_over)
-        end = fail_late(w, page);
+        end = end_late(w, page);
     json_decref(page);
     return end;
 }

@@ -16,6 +16,7 @@ struct await_leader {
     int64_t epoch;    /* the highest there was before */
 
     /* Its own. */
+    int64_t patience_ms;
     int64_t begin_mono_ms;
     int64_t new_mono_ms;  /* since a new leader was seen; -1: not so far */
     int64_t gone_mono_ms; /* since no wish stands; the same */

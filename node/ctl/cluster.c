@@ -95,6 +95,20 @@ static void warn_of_pause(const json_t *page)
     buf_fini(&since);
 }
 
+static bool is_leader_fenced(const json_t *page)
+{
+    const json_t *node;
+    size_t i;
+
+    json_array_foreach(json_object_get(page, "nodes"), i, node)
+    {
+        if (json_is_true(json_object_get(node, "fenced")) &&
+            bytes_equal(output_text(node, "name"), output_text(page, "leader")))
+            return true;
+    }
+    return false;
+}
+
 static void warn_of_leader(const json_t *page)
 {
     struct bytes leader = output_text(page, "leader");
@@ -104,7 +118,11 @@ static void warn_of_leader(const json_t *page)
         ctl_say("this node has had no connection to ZooKeeper for %" PRId64
                 " s; of the others this was known then",
                 cluster_stale_ms(page) / 1000);
-    if (leader.len && alone_ms > 0)
+    if (leader.len && is_leader_fenced(page))
+        ctl_say("%s leads, but Redis follows another ZooKeeper ensemble; 'dueqctl check' says "
+                "more",
+                leader.at);
+    else if (leader.len && alone_ms > 0)
         ctl_say("%s holds the lead, but has not proven its lease for %" PRId64 " ms", leader.at,
                 alone_ms);
     else if (!leader.len && cluster_stale_ms(page) > 0)
@@ -126,8 +144,11 @@ static void warn_of_wish(const json_t *page)
         moment_print(&from, at_ms);
         buf_add_text(&from, " on");
     }
-    ctl_say("an operator wants %s to lead%s; 'dueqctl switchover --cancel' takes that back",
-            bytes_equal(wanted, BYTES("*")) ? "another node" : wanted.at, buf_text(&from));
+    ctl_say("an operator wants %s to lead%s; %s",
+            bytes_equal(wanted, BYTES("*")) ? "another node" : wanted.at, buf_text(&from),
+            json_is_true(json_object_get(page, "forced"))
+                ? "it is by force, and ends when that one leads"
+                : "'dueqctl switchover --cancel' takes that back");
     buf_fini(&from);
 }
 

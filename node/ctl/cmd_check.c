@@ -47,8 +47,6 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
                                        json_object_get(page, "check")));
     else
         print(page, is_fine);
-    if (cluster_is_alone(page))
-        cluster_warn(page); /* what is wrong with it is no finding of a cluster */
     json_decref(page);
     return is_fine ? CTL_DONE : CTL_REFUSED;
 }

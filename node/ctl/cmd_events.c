@@ -217,7 +217,9 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
 
     (void)arguments;
     if (end == CTL_DONE && cluster_is_alone(page)) {
-        ctl_say("events: this node is alone, and leads for ever");
+        ctl_say("events: this node is alone, and %s",
+                output_text(page, "refused").len ? "moves nothing; 'dueqctl check' says why"
+                                                 : "leads for ever");
         end = CTL_NOTHING;
     } else if (end == CTL_DONE) {
         learn(&events, page);

@@ -147,7 +147,8 @@ const struct command failover_command = {
     .summary = "depose a leader that does not answer",
     .text = "The leader is asked first. When it does not give the lead away it is deposed,\n"
             "and its successor waits until the old lease is over for certain: less than one\n"
-            "session timeout. Priorities, no_failover and a pause do not count here.\n",
+            "session timeout. Priorities, no_failover and a pause do not count here. Ends\n"
+            "with 1 where another node leads then than was wanted.\n",
     .options = failover_options,
     .run = run_failover,
 };

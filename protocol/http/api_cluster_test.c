@@ -142,13 +142,15 @@ static void tells_all_of_the_cluster(void **state)
         "\"failsafe\":false,\"refused\":null,\"leader\":\"a\",\"leader_epoch\":7,"
         "\"alone_ms\":0,\"stale_ms\":0,\"paused\":false,\"paused_by\":null,"
         "\"paused_at_ms\":null,\"wanted\":null,\"wanted_at_ms\":null,"
-        "\"flapping\":false,\"zookeeper\":{\"session\":\"connected\","
+        "\"forced\":false,\"flapping\":false,\"zookeeper\":{\"session\":\"connected\","
         "\"server\":\"127.0.0.1:2181\",\"why\":null,\"asked_ms\":2000,\"granted_ms\":2000,"
         "\"sessions\":1,\"reconnects\":0},\"nodes\":[{\"name\":\"a\",\"here\":true,"
-        "\"member\":true,\"store_up\":true,\"priority\":50,\"no_failover\":false,"
-        "\"version\":\"1.0.0\",\"http\":\"a:2\",\"gmq\":\"a:1\",\"peer\":\"a:3\"},"
-        "{\"name\":\"b\",\"here\":false,\"member\":true,\"store_up\":false,\"priority\":0,"
-        "\"no_failover\":false,\"version\":null,\"http\":null,\"gmq\":null,\"peer\":null}],"
+        "\"member\":true,\"store_up\":true,\"fenced\":false,\"priority\":50,"
+        "\"no_failover\":false,\"version\":\"1.0.0\",\"http\":\"a:2\",\"gmq\":\"a:1\",\"peer\":"
+        "\"a:3\"},"
+        "{\"name\":\"b\",\"here\":false,\"member\":true,\"store_up\":false,\"fenced\":false,"
+        "\"priority\":0,\"no_failover\":false,\"version\":null,\"http\":null,\"gmq\":null,"
+        "\"peer\":null}],"
         "\"history\":[{\"at_ms\":1900000000000,\"node\":\"a\",\"reason\":\"elected\","
         "\"epoch\":7,\"without_leader_ms\":null}],\"since_start\":{\"elections_lost\":0,"
         "\"fenced\":0,\"peer_deaths\":0,\"without_leader_total_ms\":1500,"
@@ -280,7 +282,7 @@ static void a_pause_is_told_everywhere(void **state)
     assert_member(call(*state, "GET", "/v1/cluster", NULL),
                   "\"paused\":true,\"paused_by\":\"b\",\"paused_at_ms\":1900000000000,");
     assert_member(call(*state, "GET", "/v1/cluster", NULL),
-                  "paused, since 121 min 5 s (asked of b)");
+                  "paused, for 2 h 1 min now (asked of b)");
     assert_member(call(*state, "GET", "/v1/status", NULL),
                   "\"paused\":true,\"paused_at_ms\":1900000000000,");
     assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_failover_paused 1\n");

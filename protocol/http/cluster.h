@@ -54,7 +54,7 @@ struct http_cluster_status {
 
     int64_t stale_ms; /* without ZooKeeper for so long: what follows is as old; 0: it is not */
     const char *leader;    /* "": none, or it is not known */
-    uint64_t leader_epoch; /* of the newest that was seen; 0: none */
+    uint64_t leader_epoch; /* without ZooKeeper as last seen; 0: none leads */
     int64_t alone_ms;      /* since one was last seen to prove its lease; 0: there is one */
     bool is_paused;        /* no automatic failover */
     uint64_t paused_count; /* the same, for the metric */
@@ -63,6 +63,7 @@ struct http_cluster_status {
     int64_t now_wall_ms;
     const char *wanted; /* the next leader that an operator wants; "*": any other */
     int64_t wanted_at_wall_ms;
+    bool is_forced; /* by force, which cannot be taken back */
     bool is_flapping;
     const char *refused; /* what only a human can mend, as this node sees it */
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TIME_ROOM 64
+
 struct check {
     const struct http_cluster_status *s;
     struct cluster_report *report;
@@ -31,6 +33,15 @@ find(struct check *c, bool is_error, const char *advice, const char *format, ...
 static bool is_leader(const struct check *c, const struct http_cluster_node *n)
 {
     return !strcmp(n->name, c->s->leader);
+}
+
+/* As the others see it; of itself a node says what it is `refused`. */
+static bool is_leader_fenced(const struct check *c)
+{
+    for (unsigned i = 0; i < c->s->node_count; i++)
+        if (c->s->nodes[i].is_fenced && is_leader(c, &c->s->nodes[i]))
+            return true;
+    return false;
 }
 
 /* Nobody else can find that out: the others see it lead. */
@@ -88,7 +99,7 @@ static void check_leader(struct check *c)
                  ? "failover is paused: 'dueqctl cluster resume', or 'dueqctl switchover'"
                  : "the logs of the nodes say why none stands; is a Redis away?",
              "no node leads, for %" PRId64 " ms now: due jobs stand still", s->alone_ms);
-    else if (s->alone_ms > s->granted_ms)
+    else if (s->alone_ms > s->granted_ms && !is_leader_fenced(c)) /* no other could act */
         find(c, true,
              "look at its node, and at ZooKeeper; 'dueqctl failover --force' deposes it",
              "%s holds the lead and has not proven its lease for %" PRId64
@@ -102,9 +113,23 @@ static void check_leader(struct check *c)
              "the lead changes too often in these ten minutes");
 }
 
+/* The clocks of two nodes differ: what was in the future began just now. */
+static const char *print_time(char room[TIME_ROOM], int64_t ms)
+{
+    int64_t s = ms > 0 ? ms / 1000 : 0, min = s / 60, h = min / 60;
+
+    if (h >= 24)
+        snprintf(room, TIME_ROOM, "%" PRId64 " d %" PRId64 " h", h / 24, h % 24);
+    else if (h > 0)
+        snprintf(room, TIME_ROOM, "%" PRId64 " h %" PRId64 " min", h, min % 60);
+    else
+        snprintf(room, TIME_ROOM, "%" PRId64 " min %" PRId64 " s", min, s % 60);
+    return room;
+}
+
 static void check_pause(struct check *c)
 {
-    int64_t s = (c->s->now_wall_ms - c->s->paused_at_wall_ms) / 1000;
+    char room[TIME_ROOM];
 
     if (!c->s->is_paused)
         return;
@@ -113,23 +138,24 @@ static void check_pause(struct check *c)
              "automatic failover is paused: nobody takes over from a leader that dies");
     else
         find(c, true, "'dueqctl cluster resume' ends it",
-             "automatic failover is paused, since %" PRId64 " min %" PRId64
-             " s (asked of %s): nobody takes over from a leader that dies",
-             s / 60, s % 60, c->s->paused_by);
+             "automatic failover is paused, for %s now (asked of %s): nobody takes over from a "
+             "leader that dies",
+             print_time(room, c->s->now_wall_ms - c->s->paused_at_wall_ms), c->s->paused_by);
 }
 
 static void check_wishes(struct check *c)
 {
-    int64_t in_s = (c->s->wanted_at_wall_ms - c->s->now_wall_ms) / 1000;
+    int64_t in_ms = c->s->wanted_at_wall_ms - c->s->now_wall_ms;
+    const char *to = strcmp(c->s->wanted, "*") != 0 ? c->s->wanted : "any other node";
+    char room[TIME_ROOM];
 
-    if (c->s->wanted[0] && in_s > 0)
+    if (c->s->wanted[0] && in_ms >= 1000)
         find(c, false,
              "'dueqctl nodes' shows when; 'dueqctl switchover --cancel' takes it back",
-             "a switchover is planned (to %s), in %" PRId64 " min %" PRId64 " s", c->s->wanted,
-             in_s / 60, in_s % 60);
+             "a switchover is planned (to %s), in %s", to, print_time(room, in_ms));
     else if (c->s->wanted[0])
         find(c, false, "'dueqctl nodes' shows who leads; wait until it is done",
-             "an operator wants another leader (%s)", c->s->wanted);
+             "an operator wants another leader (%s)", to);
 }
 
 /* Of those that are here, and lack nothing else. */
@@ -239,10 +265,6 @@ void cluster_check(const struct http_cluster_status *s, struct cluster_report *r
 {
     struct check c = {.s = s, .report = report, .of_errors = true};
 
-    if (!s) {
-        cluster_check_alone("", report);
-        return;
-    }
     report->count = 0;
     run(&c);
     report->can_fail_over = report->count == 0;

@@ -82,7 +82,7 @@ static void a_node_alone_has_no_successor(void **state)
 {
     struct cluster_report report;
 
-    cluster_check(NULL, &report);
+    cluster_check_alone("", &report);
     assert_false(report.can_fail_over);
     assert_int_equal(report.count, 1);
 }
@@ -144,6 +144,16 @@ static void a_pause_keeps_everybody_from_standing(void **state)
     s.status.is_paused = true;
     assert_error(&s, "paused");
     assert_non_null(strstr(finding(&s, "paused")->advice, "dueqctl cluster resume"));
+    s.status.paused_by = "c";
+    s.status.now_wall_ms = 1900000000000;
+    s.status.paused_at_wall_ms = s.status.now_wall_ms + 3000; /* by another clock */
+    assert_error(&s, "paused, for 0 min 0 s now (asked of c)");
+    s.status.paused_at_wall_ms = s.status.now_wall_ms - 3599000;
+    assert_error(&s, "paused, for 59 min 59 s now");
+    s.status.paused_at_wall_ms = s.status.now_wall_ms - 86399000;
+    assert_error(&s, "paused, for 23 h 59 min now");
+    s.status.paused_at_wall_ms = s.status.now_wall_ms - 3 * 86400000 - 7200000;
+    assert_error(&s, "paused, for 3 d 2 h now");
 }
 
 static void tells_of_zookeeper(void **state)
@@ -204,7 +214,9 @@ static void tells_of_a_leader_that_redis_refuses(void **state)
 
     s.nodes[0].is_fenced = true;
     s.status.node = "b";
+    s.status.alone_ms = 60000; /* and no other leader would mend that */
     assert_error(&s, "a leads, but Redis follows another ZooKeeper ensemble");
+    assert_int_equal(s.report.count, 1);
 }
 
 static void tells_of_a_switchover_to_come(void **state)
@@ -218,6 +230,8 @@ static void tells_of_a_switchover_to_come(void **state)
     assert_non_null(strstr(finding(&s, "planned")->advice, "switchover --cancel"));
     s.status.wanted_at_wall_ms = 0;
     assert_warning(&s, "an operator wants another leader (b)");
+    s.status.wanted = "*";
+    assert_warning(&s, "an operator wants another leader (any other node)");
 }
 
 static void advises_to_end_a_pause_that_leaves_nobody(void **state)

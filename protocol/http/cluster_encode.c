@@ -100,6 +100,7 @@ static void add_lead(struct buf *out, const struct http_cluster_status *s)
     add_ms(out, "paused_at_ms", s->is_paused ? or_none(s->paused_at_wall_ms) : -1);
     add_text(out, "wanted", s->wanted);
     add_ms(out, "wanted_at_ms", s->wanted[0] ? or_none(s->wanted_at_wall_ms) : -1);
+    add_bool(out, "forced", s->wanted[0] && s->is_forced);
     add_bool(out, "flapping", s->is_flapping);
 }
 
@@ -110,6 +111,7 @@ static void add_node(struct buf *out, const struct http_cluster_node *n)
     add_bool(out, "here", n->is_here);
     add_bool(out, "member", n->is_member);
     add_bool(out, "store_up", n->is_store_up);
+    add_bool(out, "fenced", n->is_fenced);
     add_count(out, "priority", n->priority);
     add_bool(out, "no_failover", n->no_failover);
     add_text(out, "version", n->version);
