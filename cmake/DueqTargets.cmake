@@ -1,8 +1,9 @@
-# The flags every target shares, and the three words the folders use:
+# The flags every target shares, and the words the folders use:
 #   dueq_library(NAME SOURCES ... LINK ...)   a static library of one layer
 #   dueq_test(NAME SOURCES ... LINK ...)      a cmocka unit test, run by ctest
 #   dueq_fuzzer(NAME SOURCES ... LINK ...)    a libFuzzer target, only with DUEQ_FUZZ; its
 #                                             seeds lie in corpus/NAME/ or corpus/ beside it
+#   dueq_generated(PATH)                      a source that a command above it makes
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(LIBEVENT REQUIRED IMPORTED_TARGET libevent)
@@ -25,6 +26,15 @@ if(DUEQ_SANITIZE)
         -fno-sanitize-recover=all)
     target_link_options(dueq_flags INTERFACE -fsanitize=${DUEQ_SANITIZE})
 endif()
+
+# `generated` makes all sources that are made: what a check of the sources needs, unbuilt.
+add_custom_target(generated)
+
+function(dueq_generated path)
+    get_filename_component(name ${path} NAME_WE)
+    add_custom_target(${name} DEPENDS ${path})
+    add_dependencies(generated ${name})
+endfunction()
 
 function(dueq_library name)
     cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})

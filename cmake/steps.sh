@@ -32,15 +32,12 @@ stop_ticker() {
     ticker=
     [[ ! -t 1 ]] || printf '\r\033[K'
 }
-trap stop_ticker EXIT
 
 # Runs COMMAND quietly. Never call it in a condition: that would switch off `set -e` inside.
 step() { # NAME COMMAND...
     local name=$1 begin=$SECONDS rc=0 log
     shift
-    mkdir -p "$log_dir"
-    log=$log_dir/${name//[^a-z0-9]/-}.log
-    : >"$log"
+    log=$(new_log "$name")
     tick "$name" "$log" &
     ticker=$!
     set +e
@@ -48,14 +45,111 @@ step() { # NAME COMMAND...
     rc=$?
     set -e
     stop_ticker
-    if ((rc == 0)); then
-        printf '  %-30s %4ds  ok\n' "$name" $((SECONDS - begin))
+    tell "$name" $((SECONDS - begin)) "$rc"
+    tell_of_ended
+}
+
+# A step that only computes, beside the steps that follow: it gets the processor when they leave
+# it idle, as they do while they wait. Such steps run one after the other. Each is told of behind
+# the step in which it ends.
+declare -A beside_pid=()
+last_beside=
+
+beside() { # NAME COMMAND...
+    local name=$1 before=$last_beside begin log
+    shift
+    log=$(new_log "$name")
+    set -m # a process group, to be ended as one
+    (
+        set -e
+        while [[ -n $before ]] && kill -0 "$before" 2>/dev/null; do sleep 0.5; done
+        begin=$SECONDS
+        trap 'echo "$((SECONDS - begin)) $?" >"$log.end"' EXIT
+        chrt --idle --pid 0 "$BASHPID"
+        "$@"
+    ) >"$log" 2>&1 </dev/null &
+    set +m
+    last_beside=$!
+    beside_pid[$name]=$last_beside
+    printf '  %-30s        beside what follows\n' "$name"
+}
+
+runs_beside() { # NAME
+    [[ -n ${beside_pid[$1]-} ]] && kill -0 "${beside_pid[$1]}" 2>/dev/null
+}
+
+tell_of_ended() {
+    local name end seconds rc
+    for name in "${!beside_pid[@]}"; do
+        ! runs_beside "$name" || continue
+        unset "beside_pid[$name]"
+        end=$(log_of "$name").end seconds=0 rc=1 # killed, it would not say
+        [[ ! -e $end ]] || read -r seconds rc <"$end"
+        tell "$name" "$seconds" "$rc"
+    done
+}
+
+await() { # NAME: of a step beside others, until it has been told of
+    if runs_beside "$1"; then
+        hurry "${beside_pid[$1]}"
+        tick "$1" "$(log_of "$1")" &
+        ticker=$!
+        while runs_beside "$1"; do sleep 0.2; done
+        stop_ticker
+    fi
+    tell_of_ended
+}
+
+hurry() { # GROUP of processes: no longer only when the processor is idle
+    local pid
+    for pid in $(cat /proc/[0-9]*/stat 2>/dev/null | awk -v group="$1" '$5 == group {print $1}'); do
+        chrt --other --pid 0 "$pid" 2>/dev/null || true # it has ended since
+    done
+}
+
+end_all() {
+    local pid
+    ((BASHPID == $$)) || return 0 # a ticker that was ended as soon as it began
+    stop_ticker
+    for pid in "${beside_pid[@]}"; do
+        kill -- "-$pid" 2>/dev/null || true
+    done
+    for pid in "${beside_pid[@]}"; do
+        await_group "$pid"
+    done
+}
+
+# Until none of it is left: it would write into what the next run begins.
+await_group() { # GROUP of processes that have been told to end
+    local tries
+    for ((tries = 0; tries < 20; tries++)); do
+        kill -0 -- "-$1" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    kill -KILL -- "-$1" 2>/dev/null || true
+}
+trap end_all EXIT
+
+tell() { # NAME SECONDS RC: ends the script when the step has failed
+    local log
+    log=$(log_of "$1")
+    if (($3 == 0)); then
+        printf '  %-30s %4ds  ok\n' "$1" "$2"
         return 0
     fi
-    printf '  %-30s %4ds  FAILED (%d)\n' "$name" $((SECONDS - begin)) "$rc"
+    printf '  %-30s %4ds  FAILED (%d)\n' "$1" "$2" "$3"
     say "---- the end of $log:"
     tail -n 200 "$log"
-    exit "$rc"
+    exit "$3"
+}
+
+new_log() { # NAME
+    local log
+    log=$(log_of "$1")
+    mkdir -p "$log_dir"
+    rm -f "$log.end"
+    : >"$log"
+    echo "$log"
 }
 
 log_of() { # NAME: where the output of that step went

@@ -1,8 +1,11 @@
 /* What must hold in `ha`. A standalone node needs none of it, and may have it all the same. */
 #include "conf/check.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define SECRET_MIN 16
 
@@ -140,6 +143,19 @@ static void want_an_address_for_clients(struct conf_draft *d)
             "the name or address by which others reach this node");
 }
 
+/* dueqctl asks each node itself, at the address that the node advertises. */
+static void want_an_address_for_dueqctl(struct conf_draft *d)
+{
+    const struct conf_address *http = &d->conf->http.listen;
+
+    if (is_standby(d) && !*d->conf->ha.advertise && http->kind == ADDRESS_TCP &&
+        is_loopback(http->host) && !are_all_loopback(d->conf->ha.zookeeper))
+        check_complain(d, "http.listen",
+                       "is advertised to the other nodes, where it means another machine, and "
+                       "ha.zookeeper names servers on other machines: give an address at which "
+                       "they reach this one, such as 10.0.0.1:8000; or \"\", no HTTP");
+}
+
 /* Of a path in ZooKeeper. */
 static bool is_dots(const char *name)
 {
@@ -154,6 +170,29 @@ static void want_names_of_znodes(struct conf_draft *d)
         check_complain(d, "node.id", "ZooKeeper takes no such name");
 }
 
+/* Better now than at the first failover. */
+static void want_a_hook_that_runs(struct conf_draft *d)
+{
+    const char *hook = d->conf->ha.hook;
+    struct stat about;
+    char why[256];
+
+    if (!is_standby(d) || !*hook)
+        return;
+    if (*hook != '/') {
+        check_complain(d, "ha.hook",
+                       "must be an absolute path of a program, and nothing else: no shell and "
+                       "no PATH find it");
+        return;
+    }
+    if (stat(hook, &about) < 0 || access(hook, X_OK) < 0) {
+        snprintf(why, sizeof(why), "%s cannot be run: %s", hook, strerror(errno));
+        check_complain(d, "ha.hook", why);
+    } else if (!S_ISREG(about.st_mode)) {
+        check_complain(d, "ha.hook", "is no file; give a program");
+    }
+}
+
 static const struct check_rule rules[] = {
     {allow_one_of_each, {"ha.auth", "ha.auth_file", "ha.secret", "ha.secret_file"}},
     {read_files, {"ha.auth", "ha.auth_file", "ha.secret", "ha.secret_file"}},
@@ -164,6 +203,8 @@ static const struct check_rule rules[] = {
     {want_a_peer_port, {"ha.mode", "ha.peer.listen", "gmq.listen", "http.listen"}},
     {want_an_address_for_nodes, {"ha.mode", "ha.peer.listen", "ha.advertise", "ha.zookeeper"}},
     {want_an_address_for_clients, {"ha.mode", "gmq.listen", "http.listen", "ha.advertise"}},
+    {want_an_address_for_dueqctl, {"ha.mode", "http.listen", "ha.advertise", "ha.zookeeper"}},
+    {want_a_hook_that_runs, {"ha.mode", "ha.hook"}},
     {want_names_of_znodes, {"ha.mode", "ha.cluster", "node.id"}},
 };
 

@@ -6,6 +6,7 @@
 
 #define GOOD                                                                               \
     "store: {redis: \"r:1\"}\n"                                                            \
+    "http: {listen: \"10.0.0.7:8000\"}\n"                                                  \
     "ha: {mode: standby, zookeeper: \"z:2181,10.0.0.2:2181\", secret: 0123456789abcdef,\n" \
     "     peer.listen: \"10.0.0.7:9504\"}\n"
 
@@ -119,6 +120,44 @@ static void clients_are_told_an_address_too(void **state)
     conf_free(fixture_load_well(GOOD, advertised));
 }
 
+static void the_http_address_that_is_advertised_leads_here(void **state)
+{
+    const char *sets[] = {"http.listen=127.0.0.1:8000", NULL, NULL, NULL};
+
+    expect(GOOD, sets,
+           "--set http.listen: is advertised to the other nodes, where it means another "
+           "machine, and ha.zookeeper names servers on other machines: give an address at "
+           "which they reach this one, such as 10.0.0.1:8000; or \"\", no HTTP\n");
+    sets[1] = "ha.advertise=a"; /* something there leads here */
+    conf_free(fixture_load_well(GOOD, sets));
+    sets[1] = "ha.zookeeper=127.0.0.1:1,[::1]:2";
+    conf_free(fixture_load_well(GOOD, sets));
+    sets[0] = "http.listen=";
+    sets[1] = NULL;
+    conf_free(fixture_load_well(GOOD, sets));
+}
+
+static void a_hook_is_a_program_that_can_be_run(void **state)
+{
+    const char *sets[] = {"ha.hook=true", NULL};
+    const char *no_path = "--set ha.hook: must be an absolute path of a program, and nothing "
+                          "else: no shell and no PATH find it\n";
+
+    expect(GOOD, sets, no_path);
+    sets[0] = "ha.hook=/no/such/hook";
+    expect(GOOD, sets,
+           "--set ha.hook: /no/such/hook cannot be run: No such file or directory\n");
+    sets[0] = "ha.hook=/bin/sh --arg";
+    expect(GOOD, sets,
+           "--set ha.hook: /bin/sh --arg cannot be run: No such file or directory\n");
+    sets[0] = "ha.hook=/etc/passwd";
+    expect(GOOD, sets, "--set ha.hook: /etc/passwd cannot be run: Permission denied\n");
+    sets[0] = "ha.hook=/etc";
+    expect(GOOD, sets, "--set ha.hook: is no file; give a program\n");
+    sets[0] = "ha.hook=/bin/sh";
+    conf_free(fixture_load_well(GOOD, sets));
+}
+
 static void a_secret_is_long_and_comes_from_one_place(void **state)
 {
     const char *from_file[] = {"ha.secret_file=secret", NULL};
@@ -159,6 +198,8 @@ int main(void)
         IN_DIRECTORY(refuses_what_does_not_fit),
         IN_DIRECTORY(a_loopback_address_is_for_a_cluster_on_one_machine),
         IN_DIRECTORY(clients_are_told_an_address_too),
+        IN_DIRECTORY(the_http_address_that_is_advertised_leads_here),
+        IN_DIRECTORY(a_hook_is_a_program_that_can_be_run),
         IN_DIRECTORY(a_secret_is_long_and_comes_from_one_place),
         IN_DIRECTORY(credentials_have_a_user_and_a_password),
     };

@@ -19,8 +19,10 @@
 
 struct control {
     bool is_paused;
-    char wanted[HA_NODE_MAX + 1]; /* a name, "*", or "": nobody */
-    int64_t at_wall_ms;           /* not before */
+    int64_t paused_at_wall_ms;       /* since; 0: not said */
+    char paused_by[HA_NODE_MAX + 1]; /* the node that was asked; "": not said */
+    char wanted[HA_NODE_MAX + 1];    /* a name, "*", or "": nobody */
+    int64_t at_wall_ms;              /* not before */
     bool is_forced;
     char by[HA_NODE_MAX + 1]; /* the node that was asked */
 };

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "ha/control.h"
 
 static struct control parsed(const char *text)
@@ -17,6 +19,8 @@ static struct control parsed(const char *text)
 static void reads_what_it_writes(void **state)
 {
     struct control c = {.is_paused = true,
+                        .paused_at_wall_ms = 1600000000000,
+                        .paused_by = "nc",
                         .wanted = "nb",
                         .at_wall_ms = 1700000000000,
                         .is_forced = true,
@@ -25,11 +29,18 @@ static void reads_what_it_writes(void **state)
 
     control_print(&c, &text);
     assert_string_equal(buf_text(&text),
-                        "paused yes\nwanted nb\nat 1700000000000\nforce yes\nby na\n");
+                        "paused yes\npaused_by nc\npaused_at 1600000000000\nwanted nb\nat "
+                        "1700000000000\nforce yes\nby na\n");
     c = parsed(buf_text(&text));
     assert_true(c.is_paused && c.is_forced && c.at_wall_ms == 1700000000000);
     assert_string_equal(c.wanted, "nb");
     assert_string_equal(c.by, "na");
+    assert_string_equal(c.paused_by, "nc");
+    assert_true(c.paused_at_wall_ms == 1600000000000);
+    c.is_paused = false;
+    buf_clear(&text);
+    control_print(&c, &text);
+    assert_null(strstr(buf_text(&text), "nc"));
     buf_fini(&text);
 }
 
@@ -50,12 +61,12 @@ static void a_wish_is_due_from_its_time_on(void **state)
 
 static void a_wish_that_is_taken_back_leaves_the_pause(void **state)
 {
-    struct control c = parsed("paused yes\nwanted nb\nforce yes\n");
+    struct control c = parsed("paused yes\npaused_by nc\npaused_at 7\nwanted nb\nforce yes\n");
     struct buf text = BUF_INIT;
 
     control_clear_wish(&c);
     control_print(&c, &text);
-    assert_string_equal(buf_text(&text), "paused yes\n");
+    assert_string_equal(buf_text(&text), "paused yes\npaused_by nc\npaused_at 7\n");
     buf_fini(&text);
 }
 

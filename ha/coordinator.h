@@ -140,8 +140,9 @@ struct coordinator {
     int64_t granted_ms;                   /* the session timeout; 0: not connected yet */
     struct coord_credentials credentials; /* of the session; valid from CONNECTED on */
     struct coord_credentials left;        /* closed, but no server has confirmed it yet */
-    char server[64];                      /* connected to, for people; "" */
-    char why[160];                        /* of CONNECTING and DENIED, for people; "" */
+    int64_t leaving; /* the session whose good-bye is on its way; 0: none */
+    char server[64]; /* connected to, for people; "" */
+    char why[160];   /* of CONNECTING and DENIED, for people; "" */
 
     /* Set by the user, after making it and before opening it. */
     void (*on_session)(struct coordinator *c); /* `session` has changed */

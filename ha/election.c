@@ -153,9 +153,10 @@ void election_try(struct election *e, uint64_t above, bool by_force)
 
 /* ---- giving away ---- */
 
-void election_lead_is_proven(struct election *e)
+void election_lead_is_proven(struct election *e, uint64_t gives)
 {
-    e->lead->is_doubtful = false;
+    if (gives == e->gives)
+        e->lead->is_doubtful = false;
 }
 
 static void on_given(struct ask *ask)
@@ -168,6 +169,7 @@ static void on_given(struct ask *ask)
         election_drop_lead(e);
         return;
     }
+    e->is_giving_denied = ask->call.status == COORD_DENIED;
     read_all_again(e); /* not ours any more, or not known: the tick sees it */
     if (ask->call.status == COORD_ERROR || ask->call.status == COORD_DENIED)
         retry_later(e);
@@ -183,6 +185,7 @@ void election_give_away(struct election *e)
         return;
     }
     e->has_given_away = true;
+    e->gives++;
     e->lead->is_doubtful = true;
     e->give[0] = (struct coord_change){.kind = COORD_CHECK,
                                        .path = e->view->items[VIEW_EPOCH].path,
@@ -195,6 +198,7 @@ void election_give_away(struct election *e)
 void election_begin(struct election *e)
 {
     e->state = ELECTION_NONE;
+    e->is_giving_denied = false;
     e->lead->is_mine = false;
     e->done_wish = -1;
 }

@@ -43,7 +43,9 @@ struct election {
     unsigned change_count;
     struct buf epoch_text, leader_text, members_text;
 
-    bool has_given_away; /* was tried; reset by whoever wants to know */
+    bool has_given_away;   /* was tried; reset by whoever wants to know */
+    uint64_t gives;        /* give-aways sent, ever */
+    bool is_giving_denied; /* the newest was, in this session: only its end frees the lead */
     struct ask giving;
     struct coord_change give[2];
 };
@@ -65,9 +67,9 @@ void election_tick(struct election *e, int64_t now_boot_ms);
  * lead is gone. Acting has ended before. */
 void election_give_away(struct election *e);
 
-/* A write that was sent after all give-aways had ended has checked that `leader` is there,
- * under this lead's epoch: it was not given away. */
-void election_lead_is_proven(struct election *e);
+/* A write has checked that `leader` is there, under this lead's epoch. `gives` give-aways had
+ * been sent before it, and have failed; what was given away later may be gone all the same. */
+void election_lead_is_proven(struct election *e, uint64_t gives);
 
 /* The lead is not ours, or counts no more. */
 void election_drop_lead(struct election *e);

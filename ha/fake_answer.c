@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-void fake_answer_read(const struct fake_tree *tree, const char *path,
-                      struct fake_message *reply)
+static void read_znode(const struct fake_tree *tree, const char *path,
+                       struct fake_message *reply)
 {
     const struct fake_znode *z = fake_tree_find(tree, path);
 
@@ -16,12 +16,12 @@ void fake_answer_read(const struct fake_tree *tree, const char *path,
     reply->owner = z->owner;
 }
 
-bool fake_answer_list(const struct fake_tree *tree, const char *path,
-                      struct fake_message *reply)
+static void list_znodes(const struct fake_tree *tree, const char *path,
+                        struct fake_message *reply)
 {
     if (!fake_tree_find(tree, path)) {
         reply->status = COORD_NO_NODE;
-        return false;
+        return;
     }
     LIST_EACH (link, &tree->znodes) {
         const struct fake_znode *z = CONTAINER_OF(link, struct fake_znode, link);
@@ -32,5 +32,22 @@ bool fake_answer_list(const struct fake_tree *tree, const char *path,
             reply->name_count++;
         }
     }
-    return true;
+}
+
+struct fake_message *fake_answer(const struct fake_tree *tree, struct fake_watches *watches,
+                                 void *owner, const struct fake_message *request)
+{
+    struct fake_message *reply = fake_message_new(
+        request->kind == FAKE_PING ? FAKE_PONG : FAKE_ANSWER, request->connection);
+    bool is_list = request->kind == FAKE_LIST;
+
+    reply->call = request->call;
+    if (request->kind == FAKE_READ)
+        read_znode(tree, request->path, reply);
+    else if (is_list)
+        list_znodes(tree, request->path, reply);
+    /* Nothing watches the list of what is not there, as with the real one. */
+    if (request->watches && !(is_list && reply->status == COORD_NO_NODE))
+        fake_watches_add(watches, owner, request->path, is_list);
+    return reply;
 }

@@ -1,17 +1,14 @@
-/* What a server of the fake ensembles reads for a client. Watches are the caller's. */
+/* What a server of the fake ensembles answers alone, from its own tree. */
 #ifndef DUEQ_HA_FAKE_ANSWER_H
 #define DUEQ_HA_FAKE_ANSWER_H
 
-#include <stdbool.h>
-
 #include "ha/fake_tree.h"
+#include "ha/fake_watches.h"
 #include "ha/fake_wire.h"
 
-void fake_answer_read(const struct fake_tree *tree, const char *path,
-                      struct fake_message *reply);
-
-/* False: it is not there, and nothing watches its list, as with the real one. */
-bool fake_answer_list(const struct fake_tree *tree, const char *path,
-                      struct fake_message *reply);
+/* The answer to a ping, a read or a list, for the caller to send. A watch that is asked for is
+ * set for `owner`. To a write: an empty one, for the caller to fill in. */
+struct fake_message *fake_answer(const struct fake_tree *tree, struct fake_watches *watches,
+                                 void *owner, const struct fake_message *request);
 
 #endif

@@ -2,40 +2,12 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define RETRY_MS 50
 
 static struct fake_coordinator *of(struct coordinator *base)
 {
     return CONTAINER_OF(base, struct fake_coordinator, base);
-}
-
-static void end_call(struct fake_coordinator *c, struct coord_call *call,
-                     enum coord_status status)
-{
-    list_remove(&call->link);
-    call->status = status;
-    later_add(&c->ended, &call->link);
-}
-
-static void end_calls(struct fake_coordinator *c, enum coord_status status)
-{
-    struct list *link;
-
-    while ((link = list_first(&c->calls)))
-        end_call(c, CONTAINER_OF(link, struct coord_call, link), status);
-}
-
-static void tell(struct later *later, struct list *link)
-{
-    struct fake_coordinator *c = CONTAINER_OF(later, struct fake_coordinator, ended);
-    struct coord_call *call = CONTAINER_OF(link, struct coord_call, link);
-
-    c->is_inside = true;
-    call->on_done(call);
-    c->is_inside = false;
 }
 
 static void tell_session(struct fake_coordinator *c)
@@ -95,7 +67,7 @@ static void lose_connection(struct fake_coordinator *c, const char *why)
     end_connection(c);
     c->base.session = COORD_SESSION_CONNECTING;
     snprintf(c->base.why, sizeof(c->base.why), "%s", why);
-    end_calls(c, COORD_UNKNOWN);
+    fake_calls_end_all(&c->calls, COORD_UNKNOWN);
     timer_arm(c->timers, &c->retry, RETRY_MS);
     if (was_connected)
         tell_session(c);
@@ -125,7 +97,7 @@ static void end_in(struct fake_coordinator *c, enum coord_session session,
 {
     end_connection(c);
     c->base.session = session;
-    end_calls(c, status);
+    fake_calls_end_all(&c->calls, status);
     tell_session(c);
 }
 
@@ -147,30 +119,6 @@ static void on_connected(struct fake_coordinator *c, const struct fake_message *
         c->base.on_change(&c->base, "");
 }
 
-static void on_answer(struct fake_coordinator *c, const struct fake_message *m)
-{
-    struct coord_call *call = m->call;
-    const char *name = m->data.at;
-    const char **names;
-
-    assert(list_first(&c->calls) == &call->link);
-    list_remove(&call->link);
-    names = calloc(m->name_count + 1, sizeof(*names));
-    if (!names)
-        abort();
-    for (unsigned i = 0; i < m->name_count; i++, name += strlen(name) + 1)
-        names[i] = name;
-    call->status = m->status;
-    call->failed = m->failed;
-    call->data = buf_bytes(&m->data);
-    call->version = m->version;
-    call->owner = m->owner;
-    call->names = names;
-    call->name_count = m->name_count;
-    call->on_done(call);
-    free((void *)names);
-}
-
 static void on_message(struct fake_wire *w, struct fake_message *m)
 {
     struct fake_client *client = CONTAINER_OF(w, struct fake_client, down);
@@ -187,7 +135,7 @@ static void on_message(struct fake_wire *w, struct fake_message *m)
         else if (m->kind == FAKE_DENIED)
             end_in(c, COORD_SESSION_DENIED, COORD_UNKNOWN);
         else if (m->kind == FAKE_ANSWER)
-            on_answer(c, m);
+            fake_calls_answer(&c->calls, m);
         else if (m->kind == FAKE_CHANGED)
             c->base.on_change(&c->base, m->path);
         else if (m->kind == FAKE_CLOSED)
@@ -214,13 +162,13 @@ static void fake_close(struct coordinator *base)
 {
     struct fake_coordinator *c = of(base);
 
-    assert(!c->is_inside);
+    assert(!c->is_inside && !c->calls.is_telling);
     if (base->session == COORD_SESSION_CONNECTED)
         fake_client_send(&c->client, message(c, FAKE_BYE));
     end_connection(c);
     base->session = COORD_SESSION_CLOSED;
     base->credentials = (struct coord_credentials){0};
-    end_calls(c, COORD_UNKNOWN);
+    fake_calls_end_all(&c->calls, COORD_UNKNOWN);
 }
 
 static void send_call(struct coordinator *base, struct coord_call *call, enum fake_kind kind)
@@ -228,20 +176,12 @@ static void send_call(struct coordinator *base, struct coord_call *call, enum fa
     struct fake_coordinator *c = of(base);
     struct fake_message *m;
 
-    list_init(&call->link);
     if (base->session != COORD_SESSION_CONNECTED) {
-        end_call(c, call, COORD_UNAVAILABLE);
+        fake_calls_refuse(&c->calls, call, COORD_UNAVAILABLE);
         return;
     }
     m = message(c, kind);
-    m->call = call;
-    if (kind == FAKE_WRITE) {
-        fake_message_set_changes(m, call->changes, call->change_count);
-    } else {
-        m->path = strdup(call->path);
-        m->watches = call->watches;
-    }
-    list_append(&c->calls, &call->link);
+    fake_calls_begin(&c->calls, call, m);
     fake_client_send(&c->client, m);
     timer_arm(c->timers, &c->ping, session_ms(c) / 3);
 }
@@ -285,8 +225,7 @@ static void init(struct fake_coordinator *c, struct timers *timers, int64_t sess
 {
     *c = (struct fake_coordinator){
         .base = {.ops = &ops}, .timers = timers, .asked_ms = session_ms};
-    list_init(&c->calls);
-    later_init(&c->ended, timers, tell);
+    fake_calls_init(&c->calls, timers);
     timer_init(&c->ping, on_ping);
     timer_init(&c->silence, on_silence);
     timer_init(&c->retry, on_retry);
@@ -303,19 +242,13 @@ void fake_coordinator_init_on(struct fake_coordinator *c, const struct fake_serv
                               struct timers *timers, int64_t session_ms)
 {
     init(c, timers, session_ms);
-    c->client.service = service;
-    fake_wire_init(&c->client.up, timers, on_message); /* not used */
-    fake_wire_init(&c->client.down, timers, on_message);
+    fake_client_init_on(&c->client, service, timers, on_message);
 }
 
 void fake_coordinator_fini(struct fake_coordinator *c)
 {
-    struct list *link;
-
     end_connection(c);
-    while ((link = list_first(&c->calls)) || (link = list_first(&c->ended.ended)))
-        list_remove(link);
-    later_fini(&c->ended);
+    fake_calls_fini(&c->calls);
     fake_client_fini(&c->client);
 }
 

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/later.h"
 #include "ha/coordinator.h"
+#include "ha/fake_calls.h"
 #include "ha/fake_ensemble.h"
 
 struct fake_coordinator {
@@ -22,9 +22,8 @@ struct fake_coordinator {
     int64_t asked_ms;    /* session timeout */
     unsigned connection; /* one more with each attempt and each end */
     bool is_resumed;     /* this session was connected before */
-    bool is_inside;      /* the user is being called back */
-    struct list calls;   /* in flight, in order */
-    struct later ended;  /* to be told */
+    bool is_inside;      /* the user is being called back; of a call: calls.is_telling */
+    struct fake_calls calls;
     struct timer ping;
     struct timer silence; /* the connection, or an attempt, is given up */
     struct timer retry;

@@ -6,110 +6,30 @@
 
 #include "ha/fake_answer.h"
 
-/* ---- the wires ---- */
-
-static bool can_connect(const struct fake_client *c)
+static void answer(struct fake_client *c, enum fake_kind kind, unsigned connection)
 {
-    return c->state != FAKE_LINK_REFUSED && c->ensemble->has_quorum;
-}
-
-/* To connect takes both ways. */
-static bool passes_out(const struct fake_client *c, const struct fake_message *m)
-{
-    if (m->kind == FAKE_CONNECT)
-        return c->state == FAKE_LINK_UP;
-    /* A session is ended over a connection of its own. */
-    return c->state != FAKE_LINK_MUTE && c->state != FAKE_LINK_MUTE_OUT &&
-           (m->kind == FAKE_END_SESSION || m->connection != c->broken_out);
-}
-
-static bool passes_in(const struct fake_client *c, const struct fake_message *m)
-{
-    return c->state != FAKE_LINK_MUTE && c->state != FAKE_LINK_MUTE_IN &&
-           m->connection != c->broken_in;
-}
-
-static void send_request(struct fake_client *c, struct fake_message *m)
-{
-    if (passes_out(c, m)) {
-        fake_wire_send(&c->up, m, timers_now(c->down.timers) + c->ensemble->delay_ms);
-        return;
-    }
-    c->broken_out = m->connection;
-    fake_message_free(m);
-}
-
-static void answer(struct fake_client *c, struct fake_message *m)
-{
-    if (passes_in(c, m)) {
-        fake_wire_send(&c->down, m, timers_now(c->up.timers) + c->ensemble->delay_ms);
-        return;
-    }
-    c->broken_in = m->connection;
-    fake_message_free(m);
-}
-
-static void answer_kind(struct fake_client *c, enum fake_kind kind, unsigned connection)
-{
-    answer(c, fake_message_new(kind, connection));
+    fake_client_answer(c, fake_message_new(kind, connection));
 }
 
 /* ---- watches ---- */
-
-static void watch(struct fake_session *s, const char *path, bool is_list)
-{
-    struct fake_watch *w = calloc(1, sizeof(*w));
-
-    if (!w || !(w->path = strdup(path)))
-        abort();
-    w->session = s;
-    w->is_list = is_list;
-    list_append(&s->ensemble->watches, &w->link);
-}
-
-static void watch_free(struct fake_watch *w)
-{
-    list_remove(&w->link);
-    free(w->path);
-    free(w);
-}
-
-/* The client is told, and the watch used up. */
-static void fire(struct fake_watch *w)
-{
-    struct fake_session *s = w->session;
-    struct fake_message *m;
-
-    if (s->client) {
-        m = fake_message_new(FAKE_CHANGED, s->connection);
-        m->path = strdup(w->path);
-        answer(s->client, m);
-    }
-    watch_free(w);
-}
 
 static void on_tree_change(struct fake_tree *tree, const char *path, bool came_or_went)
 {
     struct fake_ensemble *e = CONTAINER_OF(tree, struct fake_ensemble, tree);
 
-    LIST_EACH_SAFE (link, &e->watches) {
-        struct fake_watch *w = CONTAINER_OF(link, struct fake_watch, link);
-
-        if (w->is_list ? came_or_went && fake_tree_name_under(w->path, path)
-                       : !strcmp(w->path, path))
-            fire(w);
-    }
+    fake_watches_changed(&e->watches, path, came_or_went);
 }
 
-/* A connection's watches end with it: the client reads everything again. */
-static void drop_watches(struct fake_session *s)
+static void on_watch_fired(void *owner, const char *path)
 {
-    LIST_EACH_SAFE (link, &s->ensemble->watches) {
-        struct fake_watch *w = CONTAINER_OF(link, struct fake_watch, link);
+    struct fake_session *s = owner;
+    struct fake_message *m;
 
-        if (w->session == s)
-            watch_free(w);
-    }
+    if (!s->client)
+        return;
+    m = fake_message_new(FAKE_CHANGED, s->connection);
+    m->path = strdup(path);
+    fake_client_answer(s->client, m);
 }
 
 /* ---- sessions ---- */
@@ -152,9 +72,9 @@ static void end_session(struct fake_session *s)
 
     timer_disarm(e->timers, &s->expiry);
     list_remove(&s->link);
-    drop_watches(s);
+    fake_watches_drop(&e->watches, s);
     if (s->client)
-        answer_kind(s->client, FAKE_EXPIRED, s->connection);
+        answer(s->client, FAKE_EXPIRED, s->connection);
     fake_tree_remove_owned(&e->tree, s->who.session);
     free(s);
 }
@@ -190,94 +110,66 @@ static void connect_client(struct fake_client *c, const struct fake_message *m)
     struct fake_message *reply;
 
     if (e->denies) {
-        answer_kind(c, FAKE_DENIED, m->connection);
+        answer(c, FAKE_DENIED, m->connection);
         return;
     }
     s = m->who.session ? find_with_password(e, &m->who) : begin_session(e, m->timeout_ms);
     if (!s) {
-        answer_kind(c, FAKE_EXPIRED, m->connection);
+        answer(c, FAKE_EXPIRED, m->connection);
         return;
     }
-    drop_watches(s);
+    fake_watches_drop(&e->watches, s); /* the client reads everything again */
     s->client = c;
     s->connection = m->connection;
     touch(s);
     reply = fake_message_new(FAKE_CONNECTED, m->connection);
     reply->who = s->who;
     reply->timeout_ms = s->timeout_ms;
-    answer(c, reply);
+    fake_client_answer(c, reply);
 }
 
 /* ---- requests ---- */
 
-static void read_znode(struct fake_session *s, const struct fake_message *m,
-                       struct fake_message *reply)
-{
-    if (m->watches)
-        watch(s, m->path, false);
-    fake_answer_read(&s->ensemble->tree, m->path, reply);
-}
-
-static void list_znodes(struct fake_session *s, const struct fake_message *m,
-                        struct fake_message *reply)
-{
-    if (fake_answer_list(&s->ensemble->tree, m->path, reply) && m->watches)
-        watch(s, m->path, true);
-}
-
 static void serve(struct fake_session *s, const struct fake_message *m)
 {
-    struct fake_client *c = s->client;
-    struct fake_message *reply =
-        fake_message_new(m->kind == FAKE_PING ? FAKE_PONG : FAKE_ANSWER, m->connection);
+    struct fake_ensemble *e = s->ensemble;
+    struct fake_message *reply;
 
     touch(s);
-    reply->call = m->call;
-    if (m->kind == FAKE_READ)
-        read_znode(s, m, reply);
-    else if (m->kind == FAKE_LIST)
-        list_znodes(s, m, reply);
-    else if (m->kind == FAKE_WRITE)
-        reply->status = fake_tree_write(&s->ensemble->tree, m->changes, m->change_count,
-                                        s->who.session, &reply->failed);
-    answer(c, reply);
+    reply = fake_answer(&e->tree, &e->watches, s, m);
+    if (m->kind == FAKE_WRITE)
+        reply->status = fake_tree_write(&e->tree, m->changes, m->change_count, s->who.session,
+                                        &reply->failed);
+    fake_client_answer(s->client, reply);
 }
 
-/* `who` is the sender's session, but for END_SESSION. */
-static void on_request(struct fake_wire *w, struct fake_message *m)
+static void serve_session(struct fake_client *c, const struct fake_message *m)
 {
-    struct fake_client *c = CONTAINER_OF(w, struct fake_client, up);
-    struct fake_session *s;
+    struct fake_session *s = find_with_password(c->ensemble, &m->who);
 
-    if (!c->ensemble->has_quorum ||
-        (m->connection == c->broken_out && m->kind != FAKE_END_SESSION)) {
-        c->broken_out = m->connection;
-        fake_message_free(m);
-        return;
-    }
-    if (m->kind == FAKE_CONNECT) {
-        connect_client(c, m);
-        fake_message_free(m);
-        return;
-    }
-    s = find_with_password(c->ensemble, &m->who);
     if (m->kind == FAKE_END_SESSION) {
         if (s)
             end_session(s);
     } else if (!s) {
-        answer_kind(c, FAKE_EXPIRED, m->connection);
+        answer(c, FAKE_EXPIRED, m->connection);
     } else if (s->client == c && s->connection == m->connection) {
         if (m->kind == FAKE_BYE)
             end_session(s);
         else
             serve(s, m);
     }
+}
+
+void fake_ensemble_serve(struct fake_client *c, struct fake_message *m)
+{
+    if (m->kind == FAKE_CONNECT)
+        connect_client(c, m);
+    else
+        serve_session(c, m);
     fake_message_free(m);
 }
 
-/* ---- clients ---- */
-
-static void release(struct fake_client *c)
+void fake_ensemble_forget(const struct fake_client *c)
 {
     LIST_EACH (link, &c->ensemble->sessions) {
         struct fake_session *s = CONTAINER_OF(link, struct fake_session, link);
@@ -285,36 +177,6 @@ static void release(struct fake_client *c)
         if (s->client == c)
             s->client = NULL;
     }
-    list_remove(&c->link);
-    fake_wire_fini(&c->up);
-}
-
-static const struct fake_service service = {
-    .can_connect = can_connect, .send = send_request, .release = release};
-
-void fake_client_init(struct fake_client *c, struct fake_ensemble *e, struct timers *timers,
-                      void (*on_message)(struct fake_wire *w, struct fake_message *m))
-{
-    *c = (struct fake_client){.service = &service, .ensemble = e};
-    fake_wire_init(&c->up, e->timers, on_request);
-    fake_wire_init(&c->down, timers, on_message);
-    list_append(&e->clients, &c->link);
-}
-
-bool fake_client_can_connect(const struct fake_client *c)
-{
-    return c->service->can_connect(c);
-}
-
-void fake_client_send(struct fake_client *c, struct fake_message *m)
-{
-    c->service->send(c, m);
-}
-
-void fake_client_fini(struct fake_client *c)
-{
-    c->service->release(c);
-    fake_wire_fini(&c->down);
 }
 
 /* ---- what the test does ---- */
@@ -350,8 +212,7 @@ void fake_ensemble_wipe(struct fake_ensemble *e)
 {
     fake_tree_fini(&e->tree);
     list_init(&e->tree.znodes);
-    while (!list_is_empty(&e->watches))
-        fire(CONTAINER_OF(e->watches.next, struct fake_watch, link));
+    fake_watches_fire_all(&e->watches);
 }
 
 void fake_ensemble_init(struct fake_ensemble *e, struct timers *timers)
@@ -366,7 +227,7 @@ void fake_ensemble_init(struct fake_ensemble *e, struct timers *timers)
     fake_tree_init(&e->tree);
     e->tree.on_change = on_tree_change;
     list_init(&e->sessions);
-    list_init(&e->watches);
+    fake_watches_init(&e->watches, on_watch_fired);
     list_init(&e->clients);
 }
 

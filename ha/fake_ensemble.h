@@ -3,7 +3,7 @@
  *
  * Sessions are judged in ticks, rounded up. Without a quorum nothing is answered and no session
  * ends; with the quorum each gets a fresh timeout. It is one server here; fake_coordinator.h
- * has the client's side, and what can be done to its connection.
+ * has the client's side, and fake_client.h what lies between them.
  */
 #ifndef DUEQ_HA_FAKE_ENSEMBLE_H
 #define DUEQ_HA_FAKE_ENSEMBLE_H
@@ -13,39 +13,9 @@
 
 #include "base/list.h"
 #include "base/timer.h"
+#include "ha/fake_client.h"
 #include "ha/fake_tree.h"
-#include "ha/fake_wire.h"
-
-struct fake_ensemble;
-
-/* What a client's connection lets through. */
-enum fake_link {
-    FAKE_LINK_UP,
-    FAKE_LINK_REFUSED,  /* attempts to connect are refused; fake_coordinator_cut() breaks it */
-    FAKE_LINK_MUTE,     /* all is lost on the way, both ways; nobody is told */
-    FAKE_LINK_MUTE_OUT, /* to the ensemble only */
-    FAKE_LINK_MUTE_IN,  /* from the ensemble only */
-};
-
-struct fake_client;
-
-/* Whom a client talks to: this ensemble, or the simulation's, which is made of servers. */
-struct fake_service {
-    bool (*can_connect)(const struct fake_client *c);
-    void (*send)(struct fake_client *c, struct fake_message *m); /* takes the message */
-    void (*release)(struct fake_client *c);                      /* the process is gone */
-};
-
-/* A client as the ensemble sees it. */
-struct fake_client {
-    const struct fake_service *service;
-    struct list link;
-    struct fake_ensemble *ensemble;
-    struct fake_wire up, down;
-    enum fake_link state;
-    /* The newest connections of which something was lost: nothing sent later arrives. */
-    unsigned broken_out, broken_in;
-};
+#include "ha/fake_watches.h"
 
 struct fake_session {
     struct list link;
@@ -57,18 +27,11 @@ struct fake_session {
     unsigned connection;        /* of that client: requests of an older one are void */
 };
 
-struct fake_watch {
-    struct list link;
-    struct fake_session *session;
-    char *path;
-    bool is_list;
-};
-
 struct fake_ensemble {
     struct timers *timers;
     struct fake_tree tree;
     struct list sessions;
-    struct list watches;
+    struct fake_watches watches; /* of sessions */
     struct list clients;
     int64_t next_session;
     bool has_quorum;
@@ -96,11 +59,11 @@ void fake_ensemble_expire(struct fake_ensemble *e, int64_t session);
 /* All data is gone, ephemerals too; the sessions stay. */
 void fake_ensemble_wipe(struct fake_ensemble *e);
 
-/* For fake_coordinator.c. */
-void fake_client_init(struct fake_client *c, struct fake_ensemble *e, struct timers *timers,
-                      void (*on_message)(struct fake_wire *w, struct fake_message *m));
-void fake_client_fini(struct fake_client *c);
-bool fake_client_can_connect(const struct fake_client *c);
-void fake_client_send(struct fake_client *c, struct fake_message *m);
+/* ---- for fake_client.c ---- */
+
+/* A request has arrived. Takes the message; its `who` is the sender's session, but for
+ * END_SESSION. */
+void fake_ensemble_serve(struct fake_client *c, struct fake_message *m);
+void fake_ensemble_forget(const struct fake_client *c); /* its process is gone */
 
 #endif

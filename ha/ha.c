@@ -45,6 +45,8 @@ void ha_enter(struct ha *ha, enum role_state to, enum role_reason why)
 {
     int64_t now = site_now(&ha->site);
 
+    if (ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING)
+        ha->leader_seen_boot_ms = now;
     ha->is_drained = false;
     ha->able_since_boot_ms = 0;
     if (to != ROLE_LEADER && to != ROLE_DRAINING)
@@ -111,23 +113,12 @@ static void on_tick(struct timer *timer)
     if (!ha->is_left) {
         ha_session_tick(ha, now);
         membership_tick(&ha->membership, &ha->lead, now);
-        if (ha->membership.is_namesake)
-            ha_refuse(
-                ha,
-                "another node of the name %s is in this cluster; give each node a node.id "
-                "of its own",
-                ha->options.node);
-        if (ha->membership.is_denied)
-            ha_refuse(
-                ha,
-                "ZooKeeper does not let this node write to %s: its znodes belong to other "
-                "credentials; give all nodes the same ha.auth",
-                ha->options.root);
         role_tick(ha, now);
         heartbeat_tick(&ha->heartbeat, now);
         ha_alone_tick(ha, now);
-        ha_stuck_tick(ha);
+        ha_stuck_tick(ha, now);
         ha_commands_tick(ha, now);
+        ha_wish_tick(ha);
         ha_history_tick(ha, now);
         view_tick(&ha->view, now);
         ha_peers_tick(ha);
@@ -143,11 +134,15 @@ static void on_tick(struct timer *timer)
 
 void ha_store_is(struct ha *ha, bool is_up)
 {
-    if (is_up == ha->store_up)
-        return;
+    bool is_news = is_up != ha->store_up;
+
     ha->store_up = ha->membership.store_up = is_up;
-    ha->store_since_boot_ms = site_now(&ha->site);
+    ha->membership.is_store_known = true;
     site_wake(&ha->site);
+    if (!is_news)
+        return;
+    ha->store_since_boot_ms = site_now(&ha->site);
+    heartbeat_hurry(&ha->heartbeat); /* the others read it there */
 }
 
 void ha_drained(struct ha *ha)
@@ -255,6 +250,7 @@ void ha_start(struct ha *ha)
     int64_t now = site_now(&ha->site);
 
     ha->role.since_boot_ms = now;
+    ha->in_touch_boot_ms = now;
     ha->store_since_boot_ms = now;
     ha->started_boot_ms = now;
     coordinator_open(ha->site.coordinator);

@@ -10,6 +10,7 @@
  *   ha_session.c     sessions that begin, go on and end; set-ups that are refused
  *   ha_alone.c       without ZooKeeper: asking the members, and promising
  *   ha_command.c     operators' wishes taken down
+ *   ha_wish.c        which of them can be carried out
  *   ha_stuck.c       why nobody can lead, for people
  *   ha_history.c     the last hundred changes, and for how long there was no leader
  *   ha_status.c      all that for people
@@ -74,7 +75,6 @@ struct ha_options {
     bool no_failover;  /* never leads but by force */
     int64_t tenure_ms; /* a leader that has led less is not replaced by a preferred node */
     unsigned flap_max; /* alarm at more changes of the lead than that in ten minutes */
-    uint64_t seed;     /* of the small random delays */
     int64_t (*now_boot_ms)(void *arg);
     int64_t (*now_wall_ms)(void *arg); /* for the history and for --at */
 
@@ -110,7 +110,8 @@ int64_t ha_until(const struct ha *ha);
 /* Does this node's Redis answer? A node stands only while it does. */
 void ha_store_is(struct ha *ha, bool is_up);
 
-/* All that was begun as a leader has ended: the lead can be given away. In DRAINING only. */
+/* All that was begun as a leader has ended: the lead can be given away. In DRAINING only, and
+ * of this one: who was told LEADER again meanwhile does not say it of the one before. */
 void ha_drained(struct ha *ha);
 
 /* Redis refused a script because it has seen `seen`: it may not act from this moment on, steps
@@ -127,6 +128,7 @@ enum ha_wish {
     HA_PAUSE,      /* no automatic failover */
     HA_RESUME,
     HA_FORGET, /* `to` is no member any more */
+    HA_CANCEL, /* a switchover that is not carried out yet */
 };
 
 /* The caller embeds it. */
@@ -162,7 +164,8 @@ struct ha_node {
     bool is_here;   /* registered now */
     bool is_member; /* may stand */
     bool store_up;
-    int64_t owner; /* its session */
+    bool is_fenced; /* it leads, and does not act: Redis follows another ensemble */
+    int64_t owner;  /* its session */
     uint64_t incarnation;
 };
 
@@ -170,7 +173,7 @@ struct ha_node {
 struct ha_transition {
     int64_t at_wall_ms;
     char node[HA_NODE_MAX + 1];
-    char reason[16]; /* a role_reason_word */
+    char reason[16]; /* a word: doc/ha.md has them */
     uint64_t epoch;
     int64_t without_leader_ms; /* since the lead before it ended, as far as this was seen; -1 */
 };
@@ -183,16 +186,22 @@ struct ha_status {
     int64_t lease_left_ms; /* 0: none */
     bool is_failsafe;      /* the lease rests on the members' promises */
     bool is_paused;
-    char leader[HA_NODE_MAX + 1]; /* "": none seen */
-    struct token leader_token;
+    int64_t paused_at_wall_ms; /* 0: not said */
+    const char *paused_by;     /* the node that was asked; "": not said */
+    /* For so long there is no connection to ZooKeeper: what is said of the others is as old. */
+    int64_t stale_ms;
+    char leader[HA_NODE_MAX + 1]; /* "": none, or it is not known */
+    struct token leader_token;    /* of the newest that was seen */
     char wanted[HA_NODE_MAX + 1]; /* the next leader that an operator wants; "" */
     int64_t wanted_at_wall_ms;
+    bool is_forced; /* it is wanted without the leader's word */
     enum coord_session session;
     const char *server, *session_why;
     int64_t granted_ms;
-    int64_t alone_ms; /* since a leader was last seen; 0: there is one */
+    /* Since a leader was last seen, and seen to prove its lease; 0: there is one. */
+    int64_t alone_ms;
     bool is_flapping;
-    char refused[320];           /* why this node cannot take part; "" */
+    char refused[320];           /* what only a human can mend; "" */
     const struct ha_node *nodes; /* here or members, by name */
     unsigned node_count;
     const struct ha_transition *transitions;

@@ -61,20 +61,39 @@ void ha_alone_tick(struct ha *ha, int64_t now)
 
 /* ---- the member's half ---- */
 
-/* Only without a quorum of its own; not while it leads, or may have been elected; and to nobody
- * whom it knows to be deposed. */
+/* A promise is safe whoever gives it; but it keeps from standing, so one that has a quorum
+ * gives none. A connection in which nothing comes back looks like one until the client gives it
+ * up: to know sooner it beats when it is asked, and believes in a quorum for T/12 more. */
+static bool seems_to_have_quorum(struct ha *ha, int64_t now)
+{
+    if (!site_is_connected(&ha->site) || heartbeat_is_late(&ha->heartbeat, now))
+        return false;
+    heartbeat_hurry(&ha->heartbeat);
+    return true;
+}
+
+/* With which it led last in that ensemble, or 0: another one's epochs say nothing. */
+static uint64_t own_epoch(const struct ha *ha, const char *ensemble)
+{
+    const struct token *own = &ha->role.token;
+
+    return strcmp(own->ensemble, ensemble) ? 0 : own->epoch;
+}
+
+/* Not while it leads, or may have been elected; and to nobody whom it knows to be deposed. */
 bool ha_answer_question(struct ha *ha, const struct peer_question *question)
 {
     const struct token *t = &question->token;
-    int64_t session_ms = view_longest_session_ms(&ha->view);
+    int64_t session_ms = ha_t(ha);
 
-    if (ha->options.on_loss != HA_FAILSAFE || site_is_connected(&ha->site) ||
-        ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING || ha->lead.is_mine ||
-        ha->election.state != ELECTION_NONE || token_is_none(t))
+    if (ha->options.on_loss != HA_FAILSAFE || ha->role.state == ROLE_LEADER ||
+        ha->role.state == ROLE_DRAINING || ha->lead.is_mine ||
+        ha->election.state != ELECTION_NONE || token_is_none(t) ||
+        seems_to_have_quorum(ha, site_now(&ha->site)))
         return false;
     if (ha->view.ensemble[0] &&
         (strcmp(t->ensemble, ha->view.ensemble) != 0 || t->epoch < ha->view.epoch ||
-         t->epoch < ha->role.token.epoch || t->epoch < ha_fence(ha, t->ensemble)))
+         t->epoch < own_epoch(ha, t->ensemble) || t->epoch < ha_fence(ha, t->ensemble)))
         return false;
     if (question->session_ms > session_ms)
         session_ms = question->session_ms;
@@ -106,6 +125,8 @@ void ha_note_death(struct ha *ha, const char *name, const struct coord_credentia
         return;
     LOG_WARN("ha", "the process of %s is dead: ends its session", name);
     ha->peer_deaths++;
+    if (view_leader_is(&ha->view, dead->session))
+        ha->dead_epoch = ha->view.leader.epoch;
     coordinator_end_session(ha->site.coordinator, dead);
     site_wake(&ha->site);
 }

@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ha/ha_fixture.h"
+#include "ha/site.h"
 
 static unsigned old, other;
 
@@ -41,6 +43,24 @@ static void the_leader_goes_on_and_is_the_same_afterwards(void **state)
     }
     assert_false(status_of(old).is_failsafe);
     assert_int_equal(nodes[old].promoted, 1);
+}
+
+/* The epochs begin anew: with which a member has led before says nothing. */
+static void it_goes_on_after_a_wipe_too(void **state)
+{
+    for (unsigned n = 0; n < 2 * NODES; n++) {
+        (void)command(0, HA_SWITCHOVER, nodes[n % NODES].name);
+        run(2 * T);
+    }
+    fake_ensemble_wipe(&ensemble);
+    expire_all();
+    run(10 * T);
+    old = (unsigned)leader();
+    assert_true(status_of(old).role->token.epoch < NODES);
+    lose_the_quorum();
+    run(3 * T);
+    assert_int_equal(leader(), old);
+    assert_true(status_of(old).is_failsafe);
 }
 
 static void one_member_that_is_silent_ends_it(void **state)
@@ -231,6 +251,21 @@ static void nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads(void *
     assert_false(p->on_question(p, "nx", &q));
 }
 
+/* It would keep itself from standing, if its own leader died. */
+static void a_long_way_to_zookeeper_is_not_taken_for_a_lost_quorum(void **state)
+{
+    struct peer_question q = {.token = status_of(old).role->token, .seq = 1};
+    struct peers *p = &nodes[other].peers;
+
+    ensemble.delay_ms = T / 20;
+    run(2 * T);
+    for (unsigned n = 0; n < 300; n++) {
+        assert_false(p->on_question(p, "nx", &q));
+        run(7);
+    }
+    assert_int_equal(role_of(other), ROLE_STANDBY);
+}
+
 /* The attempt may have been the one that won. */
 static void nobody_promises_while_its_own_attempt_is_not_answered(void **state)
 {
@@ -289,6 +324,56 @@ static void with_stop_nobody_promises_and_the_leader_stops(void **state)
     await(is_not_led, T * 2 / 3);
 }
 
+/* Nobody is told that the connection is no good: neither the leader nor the members. */
+static void the_leader_goes_on_when_all_are_cut_off_in_silence(void **state)
+{
+    for (int64_t after = 0; after < T / 6; after += 20) {
+        setup(state);
+        run(after);
+        fake_ensemble_set_quorum(&ensemble, false);
+        for (int64_t ms = 0; ms < 3 * T; ms++) {
+            run(1);
+            assert_int_equal(leader(), (int)old);
+        }
+        assert_true(status_of(old).is_failsafe);
+        world_teardown(state);
+    }
+    setup(state);
+}
+
+static void who_is_asked_finds_out_whether_it_has_a_quorum(void **state)
+{
+    for (int64_t after = 0; after < T / 6; after += 20) {
+        struct peer_question q;
+        struct peers *p;
+
+        setup(state);
+        q = (struct peer_question){.token = status_of(old).role->token, .seq = 1};
+        p = &nodes[other].peers;
+        run(after);
+        fake_ensemble_set_quorum(&ensemble, false);
+        assert_false(p->on_question(p, "nx", &q));
+        run(T / 24 + T / 12 + 5);
+        assert_int_equal(nodes[other].zk.base.session, COORD_SESSION_CONNECTED);
+        assert_true(p->on_question(p, "nx", &q));
+        world_teardown(state);
+    }
+    setup(state);
+}
+
+static void one_that_was_forgotten_is_not_asked(void **state)
+{
+    node_kill(other);
+    run(2 * T);
+    assert_int_equal(command(old, HA_FORGET, nodes[other].name), STATUS_OK);
+    run(T);
+    lose_the_quorum();
+    for (int64_t ms = 0; ms < 3 * T; ms++) {
+        run(1);
+        assert_int_equal(leader(), (int)old);
+    }
+}
+
 /* ---- set-ups ---- */
 
 static void a_session_timeout_that_is_not_granted_is_refused_with_what_was(void **state)
@@ -329,6 +414,23 @@ static void a_namesake_is_refused_and_the_first_one_stays(void **state)
     assert_int_equal(nodes[old].demoted, 0);
 }
 
+static void a_namesake_that_went_is_said_no_more(void **state)
+{
+    char path[SITE_PATH_MAX];
+
+    three_nodes_setup(state);
+    other = ((unsigned)leader() + 1) % NODES;
+    snprintf(path, sizeof(path), "/dueq/main/nodes/%s", nodes[other].name);
+    znode_delete(path);
+    znode_put(path, "node x\nincarnation 1\n");
+    run(5 * T);
+    assert_non_null(strstr(status_of(other).refused, nodes[other].name));
+    znode_delete(path);
+    run(T);
+    assert_string_equal(status_of(other).refused, "");
+    assert_int_equal(role_of(other), ROLE_STANDBY);
+}
+
 static void a_workers_restart_is_no_namesake(void **state)
 {
     three_nodes_setup(state);
@@ -363,6 +465,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_THREE(the_leader_goes_on_and_is_the_same_afterwards),
+        ON_THREE(it_goes_on_after_a_wipe_too),
         ON_THREE(one_member_that_is_silent_ends_it),
         ON_THREE(a_member_with_a_quorum_of_its_own_does_not_promise),
         ON_THREE(a_member_does_not_stand_before_its_promise_is_over),
@@ -373,14 +476,19 @@ int main(void)
         ON_THREE(a_list_that_is_damaged_is_no_list_of_nobody),
         ON_THREE(the_only_member_goes_on_alone),
         ON_THREE(nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads),
+        ON_THREE(a_long_way_to_zookeeper_is_not_taken_for_a_lost_quorum),
         ON_THREE(nobody_promises_while_its_own_attempt_is_not_answered),
         ON_THREE(who_finds_itself_elected_looks_at_its_promise),
         ON_THREE(with_stop_nobody_promises_and_the_leader_stops),
         ON_NONE(a_session_timeout_that_is_not_granted_is_refused_with_what_was),
         ON_NONE(credentials_that_are_denied_are_refused),
         ON_NONE(a_namesake_is_refused_and_the_first_one_stays),
+        ON_NONE(a_namesake_that_went_is_said_no_more),
         ON_NONE(a_workers_restart_is_no_namesake),
         ON_NONE(zookeeper_that_is_absent_at_start_is_waited_for),
+        ON_NONE(the_leader_goes_on_when_all_are_cut_off_in_silence),
+        ON_NONE(who_is_asked_finds_out_whether_it_has_a_quorum),
+        ON_THREE(one_that_was_forgotten_is_not_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,60 @@ static void fault(void)
     }
 }
 
+/* ---- a hand-over that goes wrong ---- */
+
+static void want(const char *name, int64_t in_ms)
+{
+    char text[96];
+
+    snprintf(text, sizeof(text), "paused no\nwanted %s\nat %lld\nforce no\nby na\n", name,
+             (long long)(now + wall_offset + in_ms));
+    znode_put("/dueq/main/control", text);
+}
+
+/* Who was to lead is wanted no more, or is gone. */
+static void lose_the_successor(unsigned i)
+{
+    if (below(2)) {
+        want("zz", 1000000);
+    } else {
+        fake_ensemble_expire(&ensemble, nodes[i].told.session);
+        fake_coordinator_link(&nodes[i].zk, FAKE_LINK_REFUSED);
+    }
+}
+
+/* On slow links, at any moment: beats, the give-away and its answer cross each other. */
+static void spoil_a_hand_over(void)
+{
+    int old = leader();
+    unsigned next = ((unsigned)old + 1 + below(2)) % NODES, delay_ms = 5 + below(45);
+
+    if (old < 0)
+        return;
+    want(nodes[next].name, 0);
+    watch(10 + below(350));
+    ensemble.delay_ms = delay_ms;
+    lose_the_successor(next);
+    watch(below(3 * delay_ms));
+    ha_drained(nodes[old].ha);
+    watch(delay_ms + below(delay_ms));
+    if (below(2))
+        fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
+    ensemble.delay_ms = 1;
+    fake_coordinator_cut(&nodes[old].zk, true);
+    watch(below(600));
+}
+
+static void drained(void)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        if (below(3) == 0)
+            ha_drained(nodes[i].ha);
+    }
+}
+
+/* ---- runs ---- */
+
 static void heal_some(void)
 {
     for (unsigned i = 0; i < NODES; i++) {
@@ -148,7 +202,7 @@ static void heal_all(void)
     }
 }
 
-static void run_seed(void **state)
+static void begin(void **state)
 {
     world_setup(state);
     dice = seed * 0x9e3779b97f4a7c15u + 1;
@@ -159,18 +213,44 @@ static void run_seed(void **state)
         node_start(i);
     }
     watch(3 * T);
-    for (int n = 0; n < FAULTS; n++) {
-        fault();
-        watch(below(2) ? below(100) : below(2 * T));
-        heal_some();
-    }
+}
+
+static void end(void **state)
+{
     heal_all();
     watch(6 * T); /* sessions end, promises run out, fences are passed */
     await(is_led, T);
     world_teardown(state);
 }
 
-static void whatever_fails_at_most_one_acts_and_one_leads_in_the_end(void **state)
+static void run_faults(void **state)
+{
+    begin(state);
+    for (int n = 0; n < FAULTS; n++) {
+        fault();
+        watch(below(2) ? below(100) : below(2 * T));
+        heal_some();
+    }
+    end(state);
+}
+
+static void run_hand_overs(void **state)
+{
+    begin(state);
+    for (unsigned i = 0; i < NODES; i++)
+        nodes[i].drains = false;
+    for (int n = 0; n < FAULTS; n++) {
+        spoil_a_hand_over();
+        watch(below(4) ? below(80) : below(500));
+        drained();
+        heal_some();
+    }
+    for (unsigned i = 0; i < NODES; i++)
+        nodes[i].drains = true;
+    end(state);
+}
+
+static void run_seeds(void **state, void (*run_seed)(void **state))
 {
     const char *only = getenv("HA_CHAOS_SEED");
     uint64_t first = only ? strtoull(only, NULL, 10) : 1;
@@ -185,6 +265,16 @@ static void whatever_fails_at_most_one_acts_and_one_leads_in_the_end(void **stat
     is_done = true;
 }
 
+static void whatever_fails_at_most_one_acts_and_one_leads_in_the_end(void **state)
+{
+    run_seeds(state, run_faults);
+}
+
+static void whatever_a_hand_over_meets_at_most_one_acts(void **state)
+{
+    run_seeds(state, run_hand_overs);
+}
+
 static int say_which(void **state)
 {
     if (!is_done)
@@ -197,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(whatever_fails_at_most_one_acts_and_one_leads_in_the_end,
                                   say_which),
+        cmocka_unit_test_teardown(whatever_a_hand_over_meets_at_most_one_acts, say_which),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

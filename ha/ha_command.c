@@ -1,8 +1,6 @@
 /* Operators' wishes, taken down in ZooKeeper. Which node is asked does not matter; the leader,
  * or the node that is wanted, carries them out (ha_leader.c, ha_standby.c).
  */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "ha/ha_state.h"
@@ -15,88 +13,16 @@ static void end(struct ha_command *c, enum status status)
     c->on_done(c);
 }
 
-static enum status refuse(struct ha_command *c, enum status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static enum status refuse(struct ha_command *c, enum status status, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(c->why, sizeof(c->why), format, args);
-    va_end(args);
-    return status;
-}
-
-/* ---- what can be done ---- */
-
-static const char *leader(const struct ha *ha)
-{
-    return view_has_leader(&ha->view) ? ha->view.leader.node : "";
-}
-
-static enum status check_target(struct ha_command *c, const char *name)
-{
-    const struct ha *ha = c->ha;
-    const struct view_node *n = view_find(&ha->view, name);
-
-    if (!n && (ha->view.member_count == 0 || !view_is_member(&ha->view, name)))
-        return refuse(c, STATUS_NOT_FOUND, "there is no node %s in this cluster", name);
-    if (!strcmp(name, leader(ha)))
-        return refuse(c, STATUS_WRONG_STATE, "%s leads already", name);
-    if (c->at_wall_ms > 0)
-        return STATUS_OK;
-    if (!n || !n->node.is_here)
-        return refuse(c, STATUS_WRONG_STATE, "%s is not here", name);
-    if (!n->node.store_up)
-        return refuse(c, STATUS_WRONG_STATE, "the Redis of %s does not answer", name);
-    if (!view_is_member(&ha->view, name))
-        return refuse(c, STATUS_WRONG_STATE,
-                      "%s is no member yet: a leader adds it; forget members that are gone for "
-                      "good",
-                      name);
-    return STATUS_OK;
-}
-
-/* A leader by force has to be one node: this one if it can, else the best. */
-static const char *forced_target(const struct ha *ha)
-{
-    const struct view_node *own = view_find(&ha->view, ha->options.node);
-    const struct ha_node *best = membership_best(&ha->membership);
-
-    if (own && strcmp(leader(ha), ha->options.node) != 0 &&
-        membership_can_lead(&ha->membership, &own->node, false))
-        return ha->options.node;
-    if (best && !strcmp(best->name, leader(ha)))
-        best = NULL;
-    return best ? best->name : "";
-}
-
-static enum status wish_for(struct ha_command *c, struct control *control, bool by_force)
-{
-    const struct ha *ha = c->ha;
-    const char *to = c->to;
-    enum status status;
-
-    if (!by_force && !leader(ha)[0])
-        return refuse(c, STATUS_WRONG_STATE, "there is no leader now");
-    if (!by_force && control->is_forced)
-        return refuse(c, STATUS_WRONG_STATE, "a failover by force to %s is under way",
-                      control->wanted);
-    if (by_force && !to[0])
-        to = forced_target(ha);
-    if (by_force && !to[0])
-        return refuse(c, STATUS_WRONG_STATE, "no other node could lead now");
-    if (to[0] && (status = check_target(c, to)) != STATUS_OK)
-        return status;
-    snprintf(control->wanted, sizeof(control->wanted), "%s", to[0] ? to : CONTROL_ANY);
-    snprintf(control->by, sizeof(control->by), "%s", ha->options.node);
-    control->at_wall_ms = by_force ? 0 : c->at_wall_ms;
-    control->is_forced = by_force;
-    return STATUS_OK;
-}
-
 /* ---- writing it ---- */
+
+/* These mean the same whatever has changed meanwhile: they are looked at again. */
+static bool is_repeated(const struct ha_command *c)
+{
+    static const bool of[] = {[HA_PAUSE] = true, [HA_RESUME] = true, [HA_FORGET] = true};
+
+    return c->wish < sizeof(of) / sizeof(*of) && of[c->wish] &&
+           c->call.status == COORD_BAD_VERSION && site_now(&c->ha->site) < c->until_boot_ms;
+}
 
 static void on_done(struct coord_call *call)
 {
@@ -106,26 +32,31 @@ static void on_done(struct coord_call *call)
     ha->site.in_flight--;
     view_refresh(&ha->view, VIEW_CONTROL);
     view_refresh(&ha->view, VIEW_MEMBERS);
+    view_refresh(&ha->view, VIEW_EPOCH);
     site_wake(&ha->site);
+    if (is_repeated(c)) {
+        list_append(&ha->commands, &c->link);
+        return;
+    }
     switch (call->status) {
     case COORD_OK:
         end(c, STATUS_OK);
         break;
     case COORD_UNKNOWN:
     case COORD_EXPIRED:
-        end(c,
-            refuse(c, STATUS_UNKNOWN, "ZooKeeper did not answer; it may have been taken down"));
+        end(c, ha_wish_refuse(c, STATUS_UNKNOWN,
+                              "ZooKeeper did not answer; it may have been taken down"));
         break;
     case COORD_UNAVAILABLE:
-        end(c, refuse(c, STATUS_UNAVAILABLE, "ZooKeeper is away"));
+        end(c, ha_wish_refuse(c, STATUS_UNAVAILABLE, "ZooKeeper is away"));
         break;
     case COORD_BAD_VERSION:
-        end(c,
-            refuse(c, STATUS_WRONG_STATE, "the cluster has just changed; look and try again"));
+        end(c, ha_wish_refuse(c, STATUS_WRONG_STATE,
+                              "the cluster has just changed; look and try again"));
         break;
     default:
-        end(c, refuse(c, STATUS_UNAVAILABLE, "ZooKeeper refused it: %s",
-                      coord_status_word(call->status)));
+        end(c, ha_wish_refuse(c, STATUS_UNAVAILABLE, "ZooKeeper refused it: %s",
+                              coord_status_word(call->status)));
     }
 }
 
@@ -149,12 +80,8 @@ static struct coord_change change_of(const struct ha *ha, enum coord_change_kind
 static enum status begin_control(struct ha_command *c)
 {
     struct control control = c->ha->view.control;
-    enum status status = STATUS_OK;
+    enum status status = ha_wish_take(c, &control);
 
-    if (c->wish == HA_PAUSE || c->wish == HA_RESUME)
-        control.is_paused = c->wish == HA_PAUSE;
-    else
-        status = wish_for(c, &control, c->wish == HA_FAILOVER);
     if (status != STATUS_OK)
         return status;
     buf_clear(&c->text);
@@ -171,9 +98,9 @@ static enum status begin_forget(struct ha_command *c)
     const struct view_node *n = view_find(v, c->to);
 
     if (v->member_count == 0 || !view_is_member(v, c->to))
-        return refuse(c, STATUS_NOT_FOUND, "%s is no member", c->to);
+        return ha_wish_refuse(c, STATUS_NOT_FOUND, "%s is no member", c->to);
     if (n && n->node.is_here)
-        return refuse(c, STATUS_WRONG_STATE, "%s is here; stop it first", c->to);
+        return ha_wish_refuse(c, STATUS_WRONG_STATE, "%s is here; stop it first", c->to);
     buf_clear(&c->text);
     if (v->members_timeout_ms)
         record_add_number(&c->text, "timeout_ms", v->members_timeout_ms);
@@ -221,7 +148,7 @@ static void end_all(struct ha *ha, enum status status, const char *why)
     while ((link = list_pop(&ha->commands))) {
         struct ha_command *c = CONTAINER_OF(link, struct ha_command, link);
 
-        end(c, refuse(c, status, "%s", why));
+        end(c, ha_wish_refuse(c, status, "%s", why));
     }
 }
 
@@ -237,7 +164,8 @@ static void end_late(struct ha *ha, int64_t now)
             return;
         }
         list_remove(link);
-        end(c, refuse(c, STATUS_UNAVAILABLE, "the state of the cluster could not be read"));
+        end(c, ha_wish_refuse(c, STATUS_UNAVAILABLE,
+                              "the state of the cluster could not be read"));
     }
 }
 

@@ -7,19 +7,27 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "ha/ha_fixture.h"
 
-static bool is_seen_by_the_first(void)
+static bool sees(const char *name)
 {
     struct ha_status s = status_of(0);
 
     for (unsigned i = 0; i < s.node_count; i++) {
-        if (!strcmp(s.nodes[i].name, nodes[1].name) && s.nodes[i].is_here)
+        if (!strcmp(s.nodes[i].name, name) && s.nodes[i].is_here)
             return true;
     }
     return false;
+}
+
+static bool is_seen_by_the_first(void)
+{
+    return sees(nodes[1].name);
 }
 
 static bool is_first_refused(void)
@@ -83,6 +91,25 @@ static void a_list_that_is_full_is_told_and_new_nodes_are_seen(void **state)
     run(100);
     assert_string_equal(status_of(0).refused, "");
     assert_int_equal(command(0, HA_SWITCHOVER, "nb"), STATUS_OK);
+}
+
+static bool are_both_seen_by_the_first(void)
+{
+    return sees("newa") && sees("newb");
+}
+
+/* Containers that are rolled in pairs: both are in one listing. */
+static void new_nodes_that_come_together_are_all_seen(void **state)
+{
+    node_start(0);
+    await(is_led, 2 * T);
+    many_names_come_and_go(20);
+    znode_put("/dueq/main/nodes/newa", "node newa\n");
+    znode_put("/dueq/main/nodes/newb", "node newb\n");
+    await(are_both_seen_by_the_first, T);
+    znode_delete("/dueq/main/nodes/newa");
+    run(T);
+    assert_true(sees("newb") && !sees("newa"));
 }
 
 /* A number that nobody can have is not waited for. */
@@ -172,6 +199,81 @@ static void calls_that_are_denied_are_refused_with_what_to_look_at(void **state)
     assert_string_equal(status_of(1).refused, "");
 }
 
+static unsigned lines_in(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    unsigned lines = 0;
+
+    assert_non_null(file);
+    for (int c; (c = fgetc(file)) != EOF;)
+        lines += c == '\n';
+    fclose(file);
+    return lines;
+}
+
+/* Its znodes cannot be read, and cannot be made: one thing is said, and once. */
+static void what_is_refused_for_two_reasons_is_told_once(void **state)
+{
+    char path[] = "/tmp/ha_damage_test.XXXXXX";
+    const struct log_options to_file = {.level = LEVEL_ERROR, .modules = "", .file = path};
+    const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
+
+    three_nodes_setup(state);
+    close(mkstemp(path));
+    assert_int_equal(log_configure(&to_file), STATUS_OK);
+    calls_fail(0, "/dueq", COORD_DENIED);
+    fake_ensemble_expire(&ensemble, nodes[0].told.session);
+    run(5 * T);
+    assert_int_equal(log_configure(&quiet), STATUS_OK);
+    assert_in_range(lines_in(path), 1, 2);
+    unlink(path);
+    assert_non_null(strstr(status_of(0).refused, "write to"));
+}
+
+static void a_history_that_may_not_be_read_ends_no_node(void **state)
+{
+    node_start(0);
+    await(is_led, 2 * T);
+    node_start(1);
+    reads_fail(1, "/history", COORD_DENIED);
+    run(2 * T);
+    assert_string_equal(nodes[1].refused, "");
+    assert_int_equal(role_of(1), ROLE_STANDBY);
+    assert_non_null(strstr(status_of(1).refused, "history"));
+}
+
+/* Its session lives on, and with it its znode. */
+static void a_leader_that_may_not_write_does_not_keep_the_lead(void **state)
+{
+    unsigned old;
+
+    three_nodes_setup(state);
+    old = (unsigned)leader();
+    calls_fail(old, "/epoch", COORD_DENIED);
+    await(is_not_led, T);
+    assert_non_null(strstr(status_of(old).refused, "write to"));
+    await(is_led, 4 * T);
+    assert_int_not_equal(leader(), (int)old);
+    calls_fail(old, NULL, COORD_OK);
+    run(5000 + 2 * T); /* it tries again */
+    assert_int_equal(role_of(old), ROLE_STANDBY);
+    assert_string_equal(status_of(old).refused, "");
+}
+
+static void a_standby_that_may_not_write_says_so(void **state)
+{
+    node_start(0);
+    await(is_led, 2 * T);
+    node_start(1);
+    await(is_seen_by_the_first, T);
+    calls_fail(1, "/nodes/nb", COORD_DENIED);
+    run(T);
+    assert_non_null(strstr(status_of(1).refused, "write to"));
+    calls_fail(1, NULL, COORD_OK);
+    run(T);
+    assert_string_equal(status_of(1).refused, "");
+}
+
 static bool is_ended;
 
 static void on_ended(struct ha_command *c)
@@ -225,6 +327,54 @@ static void a_history_that_cannot_be_read_delays_no_failover(void **state)
     }
 }
 
+/* A node with ha.auth in a cluster without: what it writes only it can read. */
+static void a_node_that_others_cannot_read_is_told_on_both_sides(void **state)
+{
+    node_start(0);
+    await(is_led, 2 * T);
+    calls_fail(0, "/nodes/nb", COORD_DENIED);
+    node_start(1);
+    run(5 * T);
+    assert_non_null(strstr(status_of(0).refused, "/nodes/nb"));
+    assert_non_null(strstr(status_of(0).refused, "ha.auth"));
+    assert_non_null(strstr(status_of(1).refused, "/members"));
+    assert_non_null(strstr(status_of(1).refused, "ha.auth"));
+    assert_string_equal(nodes[1].refused, ""); /* it does not end */
+    calls_fail(0, NULL, COORD_OK);
+    run(T);
+    assert_string_equal(status_of(0).refused, "");
+    assert_string_equal(status_of(1).refused, "");
+    assert_true(status_of(0).nodes[1].is_member);
+}
+
+/* The fault is the other one's: who comes later is not ended by it. */
+static void a_node_that_cannot_be_read_ends_nobody(void **state)
+{
+    node_start(0);
+    node_start(1);
+    await(is_led, 2 * T);
+    node_start(2);
+    calls_fail(2, "/nodes/nb", COORD_DENIED);
+    run(2 * T);
+    assert_int_equal(role_of(2), ROLE_STANDBY);
+    assert_non_null(strstr(status_of(2).refused, "/nodes/nb"));
+    assert_string_equal(nodes[2].refused, "");
+}
+
+static void a_long_way_to_zookeeper_is_told(void **state)
+{
+    node_start(0);
+    await(is_led, 2 * T);
+    run(T);
+    ensemble.delay_ms = T / 10;
+    run(2 * T);
+    assert_non_null(strstr(status_of(0).refused, "400 ms is too long for T = 2000 ms"));
+    assert_non_null(strstr(status_of(0).refused, "ha.session_timeout"));
+    ensemble.delay_ms = 1;
+    run(2 * T);
+    assert_string_equal(status_of(0).refused, "");
+}
+
 #define ON_NONE(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
 
 int main(void)
@@ -232,12 +382,20 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_NONE(members_that_are_gone_for_good_are_forgotten),
         ON_NONE(a_list_that_is_full_is_told_and_new_nodes_are_seen),
+        ON_NONE(new_nodes_that_come_together_are_all_seen),
         ON_NONE(a_session_timeout_that_cannot_be_is_ignored),
         ON_NONE(damage_that_stops_all_is_said),
         ON_NONE(an_epoch_of_redis_that_cannot_be_is_said),
         ON_NONE(calls_that_are_denied_are_refused_with_what_to_look_at),
+        ON_NONE(what_is_refused_for_two_reasons_is_told_once),
+        ON_NONE(a_history_that_may_not_be_read_ends_no_node),
+        ON_NONE(a_leader_that_may_not_write_does_not_keep_the_lead),
+        ON_NONE(a_standby_that_may_not_write_says_so),
         ON_NONE(a_command_that_cannot_know_enough_ends),
         ON_NONE(a_history_that_cannot_be_read_delays_no_failover),
+        ON_NONE(a_node_that_others_cannot_read_is_told_on_both_sides),
+        ON_NONE(a_node_that_cannot_be_read_ends_nobody),
+        ON_NONE(a_long_way_to_zookeeper_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

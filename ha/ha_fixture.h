@@ -23,8 +23,9 @@ struct member {
     struct ha *ha;
     char name[8], address[16];
     bool is_alive, is_frozen;
-    bool is_silent; /* its peer link */
-    bool drains;    /* answers DRAINING with ha_drained() at once; default */
+    bool is_silent;     /* its peer link */
+    bool drains;        /* answers DRAINING with ha_drained() at once; default */
+    bool is_store_mute; /* the test says what its Redis does; else it is up from the start */
     bool is_left, is_stopped;
     struct coord_credentials told;
     unsigned peer_count;
@@ -71,6 +72,8 @@ void expire_all(void); /* every session */
 /* From now on reads of paths in which `part` occurs, and writes whose first change does, end so
  * at node `i`, whatever was done; NULL: no more. Of one node at a time, started before. */
 void calls_fail(unsigned i, const char *part, enum coord_status status);
+void reads_fail(unsigned i, const char *part, enum coord_status status); /* writes do not */
+void calls_succeed(void); /* all of them, again */
 
 /* Sends a wish through node `i` and returns its end. */
 enum status command(unsigned i, enum ha_wish wish, const char *to);

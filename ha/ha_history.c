@@ -1,5 +1,10 @@
 /* The last hundred changes of the lead, and for how long there was no leader. Whoever becomes
- * the leader puts its line into the znode `history`; until that is done it tries again.
+ * the leader puts its line into the znode `history`; until that is done it tries again. Whoever
+ * gives the lead away says why before, there.
+ *
+ * A leader is seen while this node is connected and sees both its znode and its beats: what was
+ * read last says nothing when ZooKeeper stands still, and a lease ends T/2 or so after the last
+ * beat. Time without a leader is counted from when it was seen last.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,13 +27,34 @@ void ha_history_init(struct ha *ha)
     ha->last_failover_ms = -1;
 }
 
-/* A lead taken up again is no change. */
+/* What became of the leader that was seen last. A session that ends by the clock ends T after
+ * the last beat at least. */
+static void note_end(struct ha *ha)
+{
+    bool has_died = ha->dead_epoch == ha->beat_epoch ||
+                    ha->gone_boot_ms - ha->beat_boot_ms < ha_t(ha) * 3 / 4;
+
+    ha->ended_epoch = ha->gone_boot_ms ? ha->beat_epoch : 0;
+    ha->ended_how = has_died ? "died" : "timed_out";
+}
+
+/* A lead taken up again is told where nobody led meanwhile: its lease was over. One that was
+ * fenced tries again each few seconds, and is not told each time. */
+static bool is_told(const struct ha *ha, bool is_again)
+{
+    return is_again && (ha->has_pending || ha->role.state != ROLE_OFFLINE);
+}
+
 void ha_history_note_lead(struct ha *ha, enum role_reason why, int64_t now)
 {
     struct ha_transition *t = &ha->pending;
+    bool is_again = ha->has_won_told && token_equal(&ha->won, &ha->lead.token);
 
-    if (ha->has_won_told && token_equal(&ha->won, &ha->lead.token))
+    if (is_told(ha, is_again))
         return;
+    if (why == ROLE_RESUMED_REASON && !is_again)
+        why = ROLE_ELECTED_REASON; /* it was, and did not know */
+    note_end(ha);
     ha->has_won_told = true;
     ha->won = ha->lead.token;
     *t = (struct ha_transition){.at_wall_ms = ha->options.now_wall_ms(ha->options.arg),
@@ -41,18 +67,62 @@ void ha_history_note_lead(struct ha *ha, enum role_reason why, int64_t now)
     ha->has_pending = true;
 }
 
-static void write_history(struct ha *ha)
+static void write_history(struct ha *ha, const struct transitions *all)
 {
-    struct transitions all = ha->view.history;
-
-    transitions_add(&all, &ha->pending);
     buf_clear(&ha->history_text);
-    transitions_print(&all, &ha->history_text);
+    transitions_print(all, &ha->history_text);
     ha->history_change = (struct coord_change){.kind = COORD_SET,
                                                .path = ha->view.items[VIEW_HISTORY].path,
                                                .data = buf_bytes(&ha->history_text),
                                                .version = ha->view.items[VIEW_HISTORY].version};
     ask_write(&ha->history_ask, &ha->history_change, 1);
+}
+
+static bool may_write(const struct ha *ha)
+{
+    return !ha->history_ask.is_in_flight && view_is_fresh(&ha->view, VIEW_HISTORY) &&
+           ha->view.items[VIEW_HISTORY].exists;
+}
+
+/* Sent before the lead is given away, so it is there when a successor looks. Where it cannot be
+ * written the successor does not know why, and nothing else is wrong. */
+void ha_history_note_left(struct ha *ha, const char *why)
+{
+    struct transitions all = ha->view.history;
+
+    if (ha->has_pending || !may_write(ha))
+        return;
+    all.left_epoch = why ? ha->role.token.epoch : 0;
+    snprintf(all.left_reason, sizeof(all.left_reason), "%s", why ? why : "");
+    if (all.left_epoch != ha->view.history.left_epoch)
+        write_history(ha, &all);
+}
+
+/* ---- why the lead changed ---- */
+
+/* Of an election: what became of the leader before, as far as this node knows. */
+static const char *why_elected(const struct ha *ha)
+{
+    const struct transitions *h = &ha->view.history;
+    uint64_t before = transitions_before(h, ha->pending.epoch);
+
+    if (ha->lead.done_wish >= 0)
+        return role_reason_word(ROLE_SWITCHOVER_REASON);
+    if (before && h->left_epoch == before)
+        return h->left_reason;
+    return before && ha->ended_epoch == before ? ha->ended_how
+                                               : role_reason_word(ROLE_ELECTED_REASON);
+}
+
+static void add_to_history(struct ha *ha)
+{
+    struct transitions all = ha->view.history;
+    struct ha_transition *t = &ha->pending;
+
+    if (!strcmp(t->reason, role_reason_word(ROLE_ELECTED_REASON)))
+        snprintf(t->reason, sizeof(t->reason), "%s", why_elected(ha));
+    transitions_add(&all, t);
+    write_history(ha, &all);
 }
 
 static void note_flapping(struct ha *ha)
@@ -68,39 +138,79 @@ static void note_flapping(struct ha *ha)
     ha->is_flapping = is_flapping;
 }
 
-static bool is_there_a_leader(const struct ha *ha)
+/* ---- is there a leader? ---- */
+
+static void note_beat(struct ha *ha, uint64_t epoch, int32_t version, int64_t now)
 {
-    return ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING ||
-           (view_has_leader(&ha->view) && !ha->lead.is_mine);
+    if (epoch == ha->beat_epoch && version == ha->beat_version)
+        return;
+    ha->beat_epoch = epoch;
+    ha->beat_version = version;
+    ha->beat_boot_ms = now;
+    ha->gone_boot_ms = 0;
 }
 
-/* What is not known counts neither way. */
+static void note_znode(struct ha *ha, int64_t now)
+{
+    const struct view *v = &ha->view;
+    const struct view_node *n = view_find(v, v->leader.node);
+
+    if (ha->role.state == ROLE_LEADER)
+        note_beat(ha, ha->role.token.epoch, ha->beat_version - 1, now);
+    if (ha->lead.is_mine || !view_is_fresh(v, VIEW_LEADER))
+        return;
+    if (!view_has_leader(v)) {
+        ha->gone_boot_ms = ha->gone_boot_ms ? ha->gone_boot_ms : now;
+        return;
+    }
+    if (n && n->znode.is_known)
+        note_beat(ha, v->leader.epoch, n->znode.version, now);
+    else
+        note_beat(ha, v->leader.epoch, ha->beat_version - 1,
+                  now); /* it cannot be seen to beat */
+}
+
+static bool is_fenced(const struct ha *ha)
+{
+    const struct view_node *n = view_find(&ha->view, ha->view.leader.node);
+
+    return n && n->node.is_fenced;
+}
+
+static bool is_leader_seen(const struct ha *ha, int64_t now)
+{
+    return ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING ||
+           (site_is_connected(&ha->site) && view_has_leader(&ha->view) && !ha->lead.is_mine &&
+            now < ha->beat_boot_ms + ha_t(ha) / 2 && !is_fenced(ha));
+}
+
 static void note_leader(struct ha *ha, int64_t now)
 {
-    bool is_there = is_there_a_leader(ha);
-
-    if (!is_there && !view_is_fresh(&ha->view, VIEW_LEADER))
-        return;
-    if (is_there && ha->alone_since_boot_ms)
-        ha->without_leader_ms += (uint64_t)(now - ha->alone_since_boot_ms);
-    if (is_there) {
+    if (is_leader_seen(ha, now)) {
+        if (ha->alone_since_boot_ms)
+            ha->without_leader_ms += (uint64_t)(now - ha->alone_since_boot_ms);
         ha->has_seen_leader = true;
         ha->leader_seen_boot_ms = now;
         ha->alone_since_boot_ms = 0;
     } else if (!ha->alone_since_boot_ms) {
-        ha->alone_since_boot_ms = now;
+        if (ha->has_seen_leader)
+            ha->alone_since_boot_ms = ha->leader_seen_boot_ms;
+        else if (view_is_fresh(&ha->view, VIEW_LEADER) || now >= ha->started_boot_ms + ha_t(ha))
+            ha->alone_since_boot_ms = now;
     }
 }
 
 void ha_history_tick(struct ha *ha, int64_t now)
 {
+    if (site_is_connected(&ha->site))
+        ha->in_touch_boot_ms = now;
+    note_znode(ha, now);
     note_leader(ha, now);
     note_flapping(ha);
-    if (!ha->has_pending || ha->history_ask.is_in_flight ||
-        !view_is_fresh(&ha->view, VIEW_HISTORY) || !ha->view.items[VIEW_HISTORY].exists)
+    if (!ha->has_pending || !may_write(ha))
         return;
-    if (transitions_has(&ha->view.history, ha->pending.epoch))
+    if (transitions_has(&ha->view.history, &ha->pending))
         ha->has_pending = false;
     else
-        write_history(ha);
+        add_to_history(ha);
 }

@@ -34,20 +34,23 @@ static void fenced(struct ha *ha, int64_t now)
 {
     const struct token *seen = &ha->fenced_by;
     bool leads = ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING;
+    enum role_reason why = ROLE_FENCED_REASON;
     const char *ensemble =
         leads || ha->lead.is_mine ? ha->lead.token.ensemble : ha->view.ensemble;
 
     ha->is_fenced = false;
     if (!strcmp(seen->ensemble, ensemble)) {
+        if (leads)
+            ha_history_note_left(ha, role_reason_word(ROLE_FENCED_REASON));
         if (seen->epoch > ha_fence(ha, ensemble))
             ha->fence = *seen;
         ha->stands_from_boot_ms = ha->resumes_from_boot_ms = now + ha_t(ha);
     } else if (leads) {
         fenced_by_another_ensemble(ha, now);
+        why = ROLE_OTHER_ENSEMBLE_REASON;
     }
-    if (!leads)
-        return;
-    ha_enter(ha, ROLE_STANDBY, ROLE_FENCED_REASON);
+    if (leads)
+        ha_enter(ha, ROLE_STANDBY, why);
 }
 
 static void step_down_standby(struct ha *ha)
@@ -58,8 +61,29 @@ static void step_down_standby(struct ha *ha)
         ha_enter(ha, ROLE_OFFLINE, ROLE_DISCONNECTED_REASON);
 }
 
+/* A leader that came after this node's own lead. After a wipe epochs begin anew. */
+static bool is_led_since(const struct ha *ha)
+{
+    const struct token *own = &ha->role.token;
+
+    return !ha->lead.is_mine && view_is_fresh(&ha->view, VIEW_LEADER) &&
+           view_has_leader(&ha->view) &&
+           (strcmp(ha->view.ensemble, own->ensemble) != 0 ||
+            ha->view.leader.epoch > own->epoch);
+}
+
+/* Fenced by another ensemble: until it has led for T without, or another node leads. */
+static void fence_tick(struct ha *ha)
+{
+    if (is_led_since(ha))
+        ha_refused_no_more(ha, HA_REFUSED_FENCED);
+    ha->membership.is_fenced = ha->role.state == ROLE_STANDBY && ha->lead.is_mine &&
+                               ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED;
+}
+
 void ha_step_down_tick(struct ha *ha, int64_t now)
 {
+    fence_tick(ha);
     if (ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING) {
         if (!has_session(ha))
             ha_enter(ha, ROLE_OFFLINE, ROLE_EXPIRED_REASON);
@@ -125,15 +149,51 @@ static const struct ha_node *successor(const struct ha *ha)
     return n && membership_can_lead(&ha->membership, &n->node, true) ? &n->node : NULL;
 }
 
+/* When that one may stand: who has just started may not for 2T/3 (it could have promised), and
+ * has to prove a lease. To give the lead away sooner only leaves the cluster without. */
+static int64_t settles_at(const struct ha *ha, const struct ha_node *n)
+{
+    return view_find(&ha->view, n->name)->since_boot_ms + view_longest_session_ms(&ha->view);
+}
+
+static bool is_settled(struct ha *ha, const struct ha_node *n, int64_t now)
+{
+    int64_t at = settles_at(ha, n);
+
+    if (now < at)
+        site_wake_at(&ha->site, at);
+    return now >= at;
+}
+
 static void drain(struct ha *ha, enum role_reason why)
 {
     ha->draining_for = why;
     ha->election.has_given_away = false;
+    ha_history_note_left(ha, role_reason_word(why));
     ha_enter(ha, ROLE_DRAINING, why);
 }
 
+/* Of a due wish: can one that is meant stand as soon as the lead is free? For anybody it is not
+ * the best that counts: one that is there for longer goes first. */
+static bool is_one_settled(struct ha *ha, const struct control *c, int64_t now)
+{
+    bool is_one = false;
+
+    if (strcmp(c->wanted, CONTROL_ANY) != 0)
+        return is_settled(ha, successor(ha), now);
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        const struct view_node *n = &ha->view.nodes[i];
+
+        if (n->is_used && strcmp(n->node.name, ha->options.node) != 0 &&
+            membership_can_lead(&ha->membership, &n->node, false) &&
+            is_settled(ha, &n->node, now))
+            is_one = true;
+    }
+    return is_one;
+}
+
 /* True: it has decided something. */
-static bool wish_tick(struct ha *ha)
+static bool wish_tick(struct ha *ha, int64_t now)
 {
     struct control c = ha->view.control;
     bool is_due = control_has_wish(&c, ha->options.now_wall_ms(ha->options.arg));
@@ -150,7 +210,7 @@ static bool wish_tick(struct ha *ha)
         write_control(ha, &c);
     } else if (is_due && !successor(ha)) {
         clear_wish(ha, "that node could not lead now");
-    } else if (is_due) {
+    } else if (is_due && is_one_settled(ha, &c, now)) {
         drain(ha, ROLE_SWITCHOVER_REASON);
         return true;
     }
@@ -161,13 +221,13 @@ static bool wish_tick(struct ha *ha)
 
 /* After a tenure, when a node of higher priority is here. Not while the lead moves too often.
  */
-static bool is_another_preferred(const struct ha *ha, int64_t now)
+static bool is_another_preferred(struct ha *ha, int64_t now)
 {
     const struct ha_node *best = membership_best(&ha->membership);
 
     return best && best->priority > ha->options.priority && !ha->is_flapping &&
            !ha->view.control.is_paused && view_is_fresh(&ha->view, VIEW_CONTROL) &&
-           now >= ha->role.since_boot_ms + ha->options.tenure_ms;
+           now >= ha->role.since_boot_ms + ha->options.tenure_ms && is_settled(ha, best, now);
 }
 
 /* Long enough for the others to say that theirs is away, too, and to be read. */
@@ -186,7 +246,7 @@ void ha_leader_tick(struct ha *ha, int64_t now)
         drain(ha, ROLE_STOPPING_REASON);
         return;
     }
-    if (!site_is_connected(&ha->site) || wish_tick(ha))
+    if (!site_is_connected(&ha->site) || wish_tick(ha, now))
         return;
     if (is_store_away(ha, now))
         drain(ha, ROLE_STORE_AWAY_REASON);
@@ -210,8 +270,10 @@ void ha_draining_tick(struct ha *ha, int64_t now)
         }
     } else if (!ha->election.giving.is_in_flight && !successor(ha)) {
         /* While it may be given away already, the next beat finds out. */
-        if (!ha->lead.is_doubtful)
+        if (!ha->lead.is_doubtful) {
+            ha_history_note_left(ha, NULL);
             ha_enter(ha, ROLE_LEADER, ROLE_NOT_TAKEN_REASON);
+        }
         return;
     }
     if (!ha->is_drained && now < end)

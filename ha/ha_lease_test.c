@@ -79,7 +79,8 @@ static void the_same_session_resumes_without_an_election(void **state)
     assert_int_equal(nodes[old].why[ROLE_LEADER], ROLE_RESUMED_REASON);
     assert_int_equal(status_of(old).role->token.epoch, 1);
     run(T);
-    assert_int_equal(status_of(old).transition_count, 1);
+    assert_int_equal(status_of(old).transition_count, 2);
+    assert_string_equal(status_of(old).transitions[1].reason, "resumed");
     assert_int_equal(status_of(old).sessions, 1);
 }
 
@@ -180,6 +181,7 @@ static void one_fenced_by_another_ensemble_keeps_the_lead_and_says_what_to_do(vo
     ha_fenced(nodes[old].ha, &seen);
     run(10);
     assert_int_equal(role_of(old), ROLE_STANDBY);
+    assert_int_equal(nodes[old].why[ROLE_STANDBY], ROLE_OTHER_ENSEMBLE_REASON);
     assert_non_null(strstr(status_of(old).refused, "fence adopt"));
     assert_string_equal(nodes[old].refused, ""); /* the node does not end */
     run(HA_FENCED_AGAIN_MS - 100);
@@ -247,15 +249,18 @@ static void one_whose_znode_was_taken_is_deposed(void **state)
     await(is_led, T);
 }
 
-static void lose_the_answer_to_a_give_away(unsigned next)
+/* `after_ms`: since the newest beat was answered. False: that word was read first. */
+static bool lose_the_answer_to_a_give_away(unsigned next, int64_t after_ms)
 {
     char wish[96];
 
     nodes[old].drains = false;
+    run(T / 3); /* `leader` is not being read in turn then */
     assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
     run(20);
     assert_int_equal(role_of(old), ROLE_DRAINING);
     await(is_lease_new, T);
+    run(after_ms);
     /* The successor is wanted no more, which is read before the give-away's answer comes. */
     snprintf(wish, sizeof(wish), "paused no\nwanted zz\nat %lld\nforce no\nby na\n",
              (long long)(now + wall_offset + 1000000));
@@ -263,23 +268,49 @@ static void lose_the_answer_to_a_give_away(unsigned next)
     znode_put("/dueq/main/control", wish);
     run(35); /* that word is being read */
     ha_drained(nodes[old].ha);
-    await(is_leader_gone_and_the_wish_seen, 500);
+    for (int i = 0; i < 500 && !is_leader_gone_and_the_wish_seen(); i++)
+        run(1);
+    if (!is_leader_gone_and_the_wish_seen())
+        return false;
     ensemble.delay_ms = 1;
     fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);
     fake_coordinator_cut(&nodes[old].zk, true);
+    return true;
 }
 
-static void a_give_away_whose_answer_is_lost_may_have_happened(void **state)
+static void leads_no_more(void)
 {
-    lose_the_answer_to_a_give_away((old + 1) % NODES);
     for (int64_t ms = 0; ms < T; ms++) {
         run(1); /* no two act */
         assert_int_not_equal(leader(), (int)old);
     }
     assert_true(is_led());
+}
+
+static void a_give_away_whose_answer_is_lost_may_have_happened(void **state)
+{
+    assert_true(lose_the_answer_to_a_give_away((old + 1) % NODES, 0));
+    leads_no_more();
     fake_coordinator_link(&nodes[old].zk, FAKE_LINK_UP);
     run(3 * T);
     assert_int_equal(role_of(old), ROLE_STANDBY);
+}
+
+/* One that was in flight when it was sent: it has found `leader` there before. */
+static void a_beat_of_before_says_nothing_of_a_give_away(void **state)
+{
+    unsigned tried = 0;
+
+    for (int64_t after_ms = T / 8; after_ms <= T / 6; after_ms += 5) {
+        run(T / 6); /* the beat that is due now has `leader` read, for which it would wait */
+        if (lose_the_answer_to_a_give_away((old + 1) % NODES, after_ms)) {
+            leads_no_more();
+            tried++;
+        }
+        world_teardown(state);
+        setup(state);
+    }
+    assert_in_range(tried, 10, 20);
 }
 
 static void one_whose_give_away_did_not_happen_leads_on(void **state)
@@ -334,6 +365,47 @@ static void data_that_were_wiped_are_made_anew(void **state)
                             before.ensemble);
 }
 
+/* The servers stand still for a moment. What they prove first is old: too little to lead on. */
+static void a_lead_is_taken_up_again_only_once(void **state)
+{
+    for (int64_t after = 0; after < T / 6; after += 20) {
+        setup(state);
+        run(after);
+        fake_ensemble_freeze(&ensemble, true);
+        run(T / 2 + 50);
+        assert_true(is_not_led());
+        fake_ensemble_freeze(&ensemble, false);
+        await(is_led, T);
+        assert_true(status_of(old).lease_left_ms >= T / 4);
+        run(2 * T);
+        assert_int_equal(leader(), (int)old);
+        assert_int_equal(nodes[old].promoted, 2);
+        world_teardown(state);
+    }
+    setup(state);
+}
+
+/* Its session lives, but its writes fail: others get a chance. */
+static void a_lead_without_a_lease_is_given_away_in_the_end(void **state)
+{
+    calls_fail(old, "/epoch", COORD_ERROR);
+    await(is_not_led, T);
+    assert_in_range(await(has_another_leader, 4 * T), T, T + T / 4);
+    assert_int_equal(status_of(old).sessions, 1);
+}
+
+static void tell_nobody(struct fake_tree *tree, const char *path, bool came_or_went)
+{
+}
+
+/* A watch that is lost tells nothing. */
+static void a_leader_that_is_gone_is_missed_without_a_word_of_it(void **state)
+{
+    ensemble.tree.on_change = tell_nobody;
+    node_kill(old);
+    await(has_another_leader, 3 * T);
+}
+
 #define ON_THREE(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
 #define ON_NONE(test)  cmocka_unit_test_teardown(test, world_teardown)
 
@@ -356,9 +428,13 @@ int main(void)
         ON_THREE(a_leader_whose_session_is_no_good_any_more_steps_down_first),
         ON_THREE(one_whose_znode_was_taken_is_deposed),
         ON_THREE(a_give_away_whose_answer_is_lost_may_have_happened),
+        ON_THREE(a_beat_of_before_says_nothing_of_a_give_away),
         ON_THREE(one_whose_give_away_did_not_happen_leads_on),
         ON_THREE(one_whose_znode_was_taken_while_it_was_away_does_not_resume),
         ON_THREE(data_that_were_wiped_are_made_anew),
+        ON_NONE(a_lead_is_taken_up_again_only_once),
+        ON_THREE(a_lead_without_a_lease_is_given_away_in_the_end),
+        ON_THREE(a_leader_that_is_gone_is_missed_without_a_word_of_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

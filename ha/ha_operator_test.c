@@ -92,6 +92,21 @@ static void a_switchover_to_anyone_goes_to_one_that_may_act_at_once(void **state
     assert_int_equal(leader(), third);
 }
 
+/* Nobody else is there. */
+static void a_switchover_to_anyone_waits_for_one_that_has_just_started(void **state)
+{
+    node_kill(third);
+    node_kill(next);
+    run(2 * T);
+    node_start(next);
+    await(next_has_joined, T);
+    run(T / 8); /* until it has been read */
+    assert_int_equal(command(old, HA_SWITCHOVER, ""), STATUS_OK);
+    run(50);
+    assert_int_equal(leader(), old); /* meanwhile it leads on */
+    await(leads_next, T);
+}
+
 static void a_switchover_waits_until_its_time(void **state)
 {
     last_command.at_wall_ms = now + wall_offset + 4 * T;
@@ -354,6 +369,84 @@ static void many_changes_are_called_flapping(void **state)
     assert_false(status_of(0).is_flapping);
 }
 
+/* Both others have just given the lead away; the third one dies. */
+static void who_gave_the_lead_away_stands_at_once_after_another_has_led(void **state)
+{
+    struct coord_credentials dead;
+
+    assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
+    await(leads_next, 100);
+    run(10); /* it takes the wish back */
+    assert_int_equal(command(old, HA_SWITCHOVER, nodes[third].name), STATUS_OK);
+    next = third;
+    await(leads_next, 100);
+    run(20);
+    dead = nodes[third].told;
+    node_kill(third);
+    nodes[old].peers.on_death(&nodes[old].peers, nodes[third].name, &dead);
+    assert_in_range(await(is_led, T), 1, T / 10);
+}
+
+/* Who is deposed by force may count in a longer T. */
+static void who_deposes_by_force_waits_as_long_as_the_deposed_one_counts(void **state)
+{
+    world_setup(state);
+    nodes[0].options.session_ms = 5 * T;
+    node_start(0);
+    await(is_led, 10 * T);
+    node_start(1);
+    run(6 * T);
+    old = 0;
+    next = 1;
+    await(is_lease_new, 5 * T);
+    fake_coordinator_link(&nodes[0].zk, FAKE_LINK_MUTE); /* leads on, with its lease */
+    assert_int_equal(command(1, HA_FAILOVER, ""), STATUS_OK);
+    await(leads_next, 5 * T);
+    assert_int_equal(nodes[1].why[ROLE_LEADER], ROLE_FORCED_REASON);
+}
+
+/* ---- what the others are told of its Redis ---- */
+
+static bool says(unsigned i, const char *line)
+{
+    char path[64];
+    const struct fake_znode *z;
+
+    snprintf(path, sizeof(path), "/dueq/main/nodes/%s", nodes[i].name);
+    z = fake_tree_find(&ensemble.tree, path);
+    return z && strstr(buf_text((struct buf *)&z->data), line);
+}
+
+static void word_of_its_redis_does_not_wait_for_a_beat(void **state)
+{
+    for (int i = 0; i < 20; i++) {
+        bool is_up = i % 2;
+
+        ha_store_is(nodes[next].ha, is_up);
+        assert_int_equal(status_of(next).nodes[next].store_up, is_up);
+        run(T / 24 + 5);
+        assert_true(says(next, is_up ? "store up\n" : "store down\n"));
+        run(T / 8 + i * 7);
+    }
+}
+
+static void a_node_that_starts_waits_for_word_of_its_redis(void **state)
+{
+    world_setup(state);
+    nodes[0].is_store_mute = true;
+    node_start(0);
+    run(T / 8);
+    assert_true(znode_exists("/dueq/main/nodes"));
+    assert_false(znode_exists("/dueq/main/nodes/na"));
+    ha_store_is(nodes[0].ha, true);
+    run(5);
+    assert_true(says(0, "store up\n"));
+    nodes[1].is_store_mute = true; /* that does not come */
+    node_start(1);
+    run(T / 6 + 10);
+    assert_true(says(1, "store down\n"));
+}
+
 #define ON_THREE(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
 #define ON_NONE(test)  cmocka_unit_test_teardown(test, world_teardown)
 
@@ -364,6 +457,7 @@ int main(void)
         ON_THREE(a_switchover_to_anyone_happens_once),
         ON_NONE(a_switchover_to_anyone_goes_to_the_most_preferred),
         ON_THREE(a_switchover_to_anyone_goes_to_one_that_may_act_at_once),
+        ON_THREE(a_switchover_to_anyone_waits_for_one_that_has_just_started),
         ON_THREE(a_switchover_waits_until_its_time),
         ON_THREE(draining_waits_for_the_scripts_but_a_second_at_most),
         ON_THREE(a_switchover_whose_target_dies_is_taken_back),
@@ -381,6 +475,10 @@ int main(void)
         ON_THREE(a_stop_ends_within_two_seconds_whatever_does_not_answer),
         ON_NONE(a_stop_does_not_take_longer_where_sessions_are_long),
         ON_NONE(many_changes_are_called_flapping),
+        ON_THREE(who_gave_the_lead_away_stands_at_once_after_another_has_led),
+        ON_NONE(who_deposes_by_force_waits_as_long_as_the_deposed_one_counts),
+        ON_THREE(word_of_its_redis_does_not_wait_for_a_beat),
+        ON_NONE(a_node_that_starts_waits_for_word_of_its_redis),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

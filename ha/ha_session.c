@@ -65,6 +65,18 @@ static void check_granted(struct ha *ha, int64_t now)
     reopen_later(ha, now);
 }
 
+/* It leads no more, and would keep the others from it. */
+static void check_giving(struct ha *ha, int64_t now)
+{
+    if (!ha->election.is_giving_denied)
+        return;
+    ha_refuse(ha,
+              "%s: ZooKeeper does not let this node give the lead away; it ends its session "
+              "instead. Mend the access lists, or give all nodes the same ha.auth",
+              ha->options.root);
+    reopen_later(ha, now);
+}
+
 void ha_session_tick(struct ha *ha, int64_t now)
 {
     struct coordinator *c = ha->site.coordinator;
@@ -77,6 +89,7 @@ void ha_session_tick(struct ha *ha, int64_t now)
         coordinator_open(c);
     } else if (c->session == COORD_SESSION_CONNECTED) {
         check_granted(ha, now);
+        check_giving(ha, now);
     } else if (c->session == COORD_SESSION_CLOSED) {
         site_wake_at(&ha->site, ha->reopen_boot_ms);
         if (now >= ha->reopen_boot_ms)

@@ -33,9 +33,23 @@ static const char *why_give_away(const struct ha *ha, int64_t now)
         return "Redis has seen a higher epoch";
     if (failsafe_has_promised(&ha->promise, now) && !ha->lead.is_forced)
         return "it has promised not to stand";
-    if (now > since + 2 * ha_t(ha))
+    if (now > since + ha_t(ha))
         return "no lease was proven in time";
     return NULL;
+}
+
+/* What it led before, or lost sight of. */
+static bool is_known_lead(const struct ha *ha)
+{
+    return ha->role.state == ROLE_OFFLINE ||
+           (ha->has_won_told && token_equal(&ha->won, &ha->lead.token));
+}
+
+/* A lead taken up again wants some lease ahead: what is proven first, after the servers have
+ * stood still, ends soon, and the role would flap. */
+static bool has_lease(const struct ha *ha, int64_t now)
+{
+    return ha_until(ha) > now + (is_known_lead(ha) ? ha_t(ha) / 4 : 0);
 }
 
 /* Elected, or connected again as the owner: acts once the lease is proven. */
@@ -43,24 +57,24 @@ static void lead_tick(struct ha *ha, int64_t now)
 {
     const char *why = why_give_away(ha, now);
     int64_t begins = begins_at(ha);
-    bool is_back = ha->has_won_told && token_equal(&ha->won, &ha->lead.token);
 
     if (!site_is_connected(&ha->site))
         return;
     if (why) {
         LOG_DEBUG("ha", "gives the lead away: %s", why);
+        ha->stood_back_until_boot_ms = now + ha_t(ha) / 2;
         election_give_away(&ha->election);
         return;
     }
     if (now < begins)
         site_wake_at(&ha->site, begins);
-    if (now < begins || now >= ha_until(ha) || ha->election.giving.is_in_flight ||
+    if (now < begins || !has_lease(ha, now) || ha->election.giving.is_in_flight ||
         ha->lead.is_doubtful || ha->is_stopping)
         return;
     /* It was away: what it owned may have been taken meanwhile. */
     if (ha->role.state == ROLE_OFFLINE && !view_is_fresh(&ha->view, VIEW_LEADER))
         return;
-    if (ha->role.state == ROLE_OFFLINE || is_back)
+    if (is_known_lead(ha))
         ha_enter(ha, ROLE_LEADER, ROLE_RESUMED_REASON);
     else
         ha_enter(ha, ROLE_LEADER,
@@ -107,7 +121,7 @@ static bool is_wanted(const struct ha *ha, int64_t now)
     if (!control_has_wish(c, ha->options.now_wall_ms(ha->options.arg)))
         return false;
     if (!strcmp(c->wanted, CONTROL_ANY))
-        return now >= ha->stood_back_until_boot_ms && !ha->options.no_failover;
+        return !ha->options.no_failover;
     return !strcmp(c->wanted, ha->options.node);
 }
 
@@ -117,10 +131,10 @@ static bool is_another_wanted(const struct ha *ha, int64_t now)
            !is_wanted(ha, now);
 }
 
-/* What must hold for any attempt, also by force. */
+/* What must hold for any attempt, also by force; and, to make one, that all is known afresh. */
 static bool is_able(const struct ha *ha, int64_t now)
 {
-    return knows_all(ha) && ha->membership.is_registered && ha->store_up && !ha->is_stopping &&
+    return ha->membership.is_registered && ha->store_up && !ha->is_stopping &&
            ha->view.ensemble[0] && ha->view.has_epoch &&
            ha_fence(ha, ha->view.ensemble) < TOKEN_EPOCH_MAX &&
            ha->election.state == ELECTION_NONE && !ha->election.ask.is_in_flight &&
@@ -197,6 +211,14 @@ static void stand_by_force(struct ha *ha, int64_t now)
         election_try(&ha->election, ha_fence(ha, ha->view.ensemble), true);
 }
 
+/* Who gave the lead away lets others go first: until one of them has led. */
+static void note_successor(struct ha *ha)
+{
+    if (view_is_fresh(&ha->view, VIEW_LEADER) && view_has_leader(&ha->view) &&
+        !view_leader_is(&ha->view, ha->session))
+        ha->stood_back_until_boot_ms = 0;
+}
+
 void ha_standby_tick(struct ha *ha, int64_t now)
 {
     bool by_force = control(ha)->is_forced && !strcmp(control(ha)->wanted, ha->options.node) &&
@@ -210,8 +232,13 @@ void ha_standby_tick(struct ha *ha, int64_t now)
         lead_tick(ha, now);
         return;
     }
-    if (!is_able(ha, now))
+    note_successor(ha);
+    if (!is_able(ha, now)) {
+        ha->able_since_boot_ms = 0;
         return;
+    }
+    if (!knows_all(ha))
+        return; /* something is being read again: its wait goes on meanwhile */
     if (by_force) {
         stand_by_force(ha, now);
     } else {

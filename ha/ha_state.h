@@ -45,7 +45,9 @@ struct ha {
     int64_t reopen_boot_ms;    /* closed until then; 0: not */
     bool has_joined;           /* ever */
     bool is_refused_told;
-    char refused[320]; /* "": not */
+    int64_t unlisted_since_boot_ms; /* a leader is here and has not added this node; 0: not */
+    int64_t long_trip_ms;           /* to ZooKeeper and back; 0: it is short enough */
+    char refused[320];              /* "": not */
     enum ha_refused_for refused_for;
 
     /* Facts from outside. */
@@ -80,10 +82,21 @@ struct ha {
     struct ha_transition pending; /* to be put into the history */
     bool has_pending;
     bool is_flapping;
+    bool is_pause_told;
 
+    int64_t in_touch_boot_ms; /* newest, with ZooKeeper */
+
+    /* The leader: when it was seen, and seen to beat. */
     bool has_seen_leader;
     int64_t leader_seen_boot_ms; /* newest */
-    int64_t alone_since_boot_ms; /* 0: there is one, or it is not known */
+    int64_t alone_since_boot_ms; /* 0: there is one */
+    uint64_t beat_epoch;         /* whose beat */
+    int32_t beat_version;        /* of its nodes/<node> */
+    int64_t beat_boot_ms;
+    int64_t gone_boot_ms; /* its znode; 0: it is there, or that is not known */
+    uint64_t dead_epoch;  /* the leader whose process was proven dead */
+    uint64_t ended_epoch; /* of the leader before this node was elected; 0: none was seen */
+    const char *ended_how;
 
     struct peer_name others[PEERS_MAX];
     unsigned other_count;
@@ -121,7 +134,7 @@ void ha_leader_tick(struct ha *ha, int64_t now);
 void ha_draining_tick(struct ha *ha, int64_t now);
 
 /* ha_stuck.c */
-void ha_stuck_tick(struct ha *ha);
+void ha_stuck_tick(struct ha *ha, int64_t now);
 
 /* ha_alone.c */
 void ha_alone_tick(struct ha *ha, int64_t now);
@@ -133,9 +146,18 @@ void ha_peers_tick(struct ha *ha);
 void ha_commands_tick(struct ha *ha, int64_t now);
 void ha_commands_end(struct ha *ha); /* when it stops */
 
+/* ha_wish.c */
+
+/* Changes `control` as the command wants; or says why it cannot be done now. */
+enum status ha_wish_take(struct ha_command *c, struct control *control);
+enum status ha_wish_refuse(struct ha_command *c, enum status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void ha_wish_tick(struct ha *ha); /* a pause that begins or ends is said in the log */
+
 /* ha_history.c */
 void ha_history_init(struct ha *ha);
 void ha_history_note_lead(struct ha *ha, enum role_reason why, int64_t now);
+void ha_history_note_left(struct ha *ha, const char *why); /* NULL: it is kept after all */
 void ha_history_tick(struct ha *ha, int64_t now);
 
 #endif

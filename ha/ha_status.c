@@ -11,6 +11,8 @@ static void add_node(const struct ha *ha, unsigned *count, const struct ha_node 
 
     *shown = *n;
     shown->is_member = view_is_member(&ha->view, n->name);
+    if (!strcmp(n->name, ha->options.node))
+        shown->store_up = ha->store_up; /* newer than what was read */
 }
 
 static int by_name(const void *a, const void *b)
@@ -48,8 +50,9 @@ static void show_leader(const struct ha *ha, struct ha_status *s)
     if (ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING) {
         strcpy(s->leader, ha->options.node);
         s->leader_token = ha->role.token;
-    } else if (view_has_leader(&ha->view)) {
-        strcpy(s->leader, ha->view.leader.node);
+    } else if (view_has_leader(&ha->view)) { /* as last read, perhaps long ago */
+        if (site_is_connected(&ha->site))
+            strcpy(s->leader, ha->view.leader.node);
         strcpy(s->leader_token.ensemble, ha->view.ensemble);
         s->leader_token.epoch = ha->view.leader.epoch;
     }
@@ -66,7 +69,11 @@ void ha_status(const struct ha *ha, struct ha_status *s)
         .is_failsafe =
             ha->failsafe.is_on && write_lease_until(&ha->site.lease) <= now && until > now,
         .is_paused = ha->view.control.is_paused,
+        .paused_at_wall_ms = ha->view.control.paused_at_wall_ms,
+        .paused_by = ha->view.control.paused_by,
+        .stale_ms = site_is_connected(&ha->site) ? 0 : now - ha->in_touch_boot_ms,
         .wanted_at_wall_ms = ha->view.control.at_wall_ms,
+        .is_forced = ha->view.control.is_forced,
         .session = c->session,
         .server = c->server,
         .session_why = c->why,
@@ -79,7 +86,9 @@ void ha_status(const struct ha *ha, struct ha_status *s)
         .fenced = ha->fenced_count,
         .sessions = ha->session_count,
         .reconnects = ha->reconnects,
-        .without_leader_total_ms = ha->without_leader_ms,
+        .without_leader_total_ms =
+            ha->without_leader_ms +
+            (ha->alone_since_boot_ms ? (uint64_t)(now - ha->alone_since_boot_ms) : 0),
         .last_failover_ms = ha->last_failover_ms,
         .peer_deaths = ha->peer_deaths,
     };

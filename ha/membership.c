@@ -39,6 +39,8 @@ void membership_print(const struct membership *m, uint64_t beat, struct buf *tex
     record_add(text, "no_failover", o->no_failover ? "yes" : "no");
     record_add(text, "store", m->store_up ? "up" : "down");
     record_add_number(text, "timeout_ms", o->session_ms);
+    if (m->is_fenced)
+        record_add(text, "fenced", "yes");
     if (beat)
         record_add_number(text, "beat", (int64_t)beat);
 }
@@ -152,8 +154,10 @@ static bool look_who_has_our_name(struct membership *m, int64_t now)
     const struct view_node *n = view_find(m->view, m->site->options->node);
     int64_t timeout_ms;
 
-    if (!n || !n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight ||
-        !n->node.is_here) {
+    /* What is being read again may be the same. */
+    if (n && (!n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight))
+        return false;
+    if (!n || !n->node.is_here) {
         m->rival = 0;
         return false;
     }
@@ -212,12 +216,19 @@ void membership_tick(struct membership *m, const struct lead *lead, int64_t now)
         m->step = 0;
     if (is_parent_step(m)) {
         create(m);
+    } else if (!m->is_registered && !m->is_store_known && now < m->register_boot_ms) {
+        site_wake_at(m->site, m->register_boot_ms);
     } else if (!m->is_registered) {
         if (look_who_has_our_name(m, now) && !m->is_registered)
             retry_later(m);
         if (!m->is_registered)
             create(m);
     }
+}
+
+bool membership_waits_for_name(const struct membership *m)
+{
+    return !m->is_registered && m->rival != 0;
 }
 
 void membership_lost(struct membership *m)
@@ -231,6 +242,8 @@ void membership_begin(struct membership *m)
     m->is_registered = false;
     m->retry_boot_ms = 0;
     m->rival = 0;
+    /* What it would say of its Redis is about to be known, most often. */
+    m->register_boot_ms = site_now(m->site) + site_session_ms(m->site) / 6;
 }
 
 void membership_init(struct membership *m, struct site *s, struct view *v)

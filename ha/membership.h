@@ -21,6 +21,9 @@ struct membership {
     struct site *site;
     struct view *view;
     bool store_up;
+    bool is_fenced; /* said by the own znode, too */
+    bool is_store_known;
+    int64_t register_boot_ms; /* not before, until it is known; reset with the session */
 
     struct ask ask; /* a parent, or nodes/<node> */
     struct coord_change change;
@@ -33,7 +36,7 @@ struct membership {
     int64_t rival; /* the session that has our name; 0: none */
     int64_t rival_since_boot_ms;
     bool is_namesake; /* the rival stays */
-    bool is_denied;   /* the znodes are of other credentials */
+    bool is_denied; /* the znodes are of other credentials: so the newest write was answered */
 
     struct ask adding;
     struct coord_change add[2];
@@ -53,6 +56,10 @@ void membership_tick(struct membership *m, const struct lead *lead, int64_t now_
 
 /* What nodes/<node> says with beat so many; 0: none yet. */
 void membership_print(const struct membership *m, uint64_t beat, struct buf *text);
+
+/* All parents are there, but another session, most often an earlier one of its own, has its
+ * name. */
+bool membership_waits_for_name(const struct membership *m);
 
 /* nodes/<node> was found missing. */
 void membership_lost(struct membership *m);

@@ -75,7 +75,7 @@ static int be_nb(struct fixture *f, uint64_t incarnation, int64_t session)
 
     hand_let_in(f->loop, fd, "nb", incarnation, SECRET);
     hand_say(fd, &m);
-    AWAIT(f->loop, f->dial.state == DIAL_UP && f->dial.told.session == session);
+    AWAIT(f->loop, f->dial.state == DIAL_UP && f->dial.watched.told.session == session);
     return fd;
 }
 
@@ -90,7 +90,7 @@ static void assert_death(struct fixture *f, int64_t session)
 
 static bool is_back_to_waiting(const struct fixture *f)
 {
-    return f->dial.state == DIAL_WAITING && f->dial.probes_left == 0;
+    return f->dial.state == DIAL_WAITING && f->dial.watched.probes_left == 0;
 }
 
 /* ---- proof ---- */
@@ -101,7 +101,7 @@ static void a_killed_process_whose_port_is_closed_is_dead(void **state)
     pid_t nb = peer_process("nb", f->other_fd, 0xb1, false);
 
     close_listener(f);
-    AWAIT(f->loop, f->dial.told.session == 0xb1);
+    AWAIT(f->loop, f->dial.watched.told.session == 0xb1);
     peer_kill(nb, SIGKILL);
     AWAIT(f->loop, f->notes.deaths > 0);
     assert_death(f, 0xb1);
@@ -112,10 +112,10 @@ static void a_killed_process_is_dead_when_the_next_one_answers(void **state)
     struct fixture *f = *state;
     pid_t nb = peer_process("nb", f->other_fd, 0xb1, false);
 
-    AWAIT(f->loop, f->dial.told.session == 0xb1);
+    AWAIT(f->loop, f->dial.watched.told.session == 0xb1);
     peer_kill(nb, SIGKILL);
     nb = peer_process("nb", f->other_fd, 0xb2, false);
-    AWAIT(f->loop, f->notes.deaths > 0 && f->dial.told.session == 0xb2);
+    AWAIT(f->loop, f->notes.deaths > 0 && f->dial.watched.told.session == 0xb2);
     assert_death(f, 0xb1);
     peer_kill(nb, SIGKILL);
 }
@@ -128,7 +128,7 @@ static void another_incarnation_is_proof_however_late(void **state)
     close(fd);
     for (int i = 0; i < 8; i++)
         close(hand_accept(f->loop, f->other_fd)); /* the probes, and more */
-    assert_int_equal(f->dial.probes_left, 0);
+    assert_int_equal(f->dial.watched.probes_left, 0);
     assert_int_equal(f->notes.deaths, 0);
     fd = be_nb(f, 2, 0xb2);
     assert_death(f, 0xb1);
@@ -169,7 +169,7 @@ static void the_newest_session_of_a_process_is_the_one_to_close(void **state)
     int fd = be_nb(f, 1, 0xb1);
 
     hand_say(fd, &m);
-    AWAIT(f->loop, f->dial.told.session == 0xb9);
+    AWAIT(f->loop, f->dial.watched.told.session == 0xb9);
     close_listener(f);
     close(fd);
     AWAIT(f->loop, f->notes.deaths > 0);
@@ -228,7 +228,7 @@ static void an_end_after_good_bye_proves_nothing(void **state)
     pid_t nb = peer_process("nb", f->other_fd, 0xb1, true);
 
     close_listener(f);
-    AWAIT(f->loop, f->dial.told.session == 0xb1);
+    AWAIT(f->loop, f->dial.watched.told.session == 0xb1);
     peer_kill(nb, SIGTERM);
     AWAIT(f->loop, f->dial.attempts > 3);
     assert_int_equal(f->notes.deaths, 0);
@@ -248,7 +248,7 @@ static void silence_proves_nothing(void **state)
     fd = be_nb(f, 1, 0xb1);
     f->self.handshake_ms = 50;
     close(fd);
-    AWAIT(f->loop, f->dial.probes_left > 0);
+    AWAIT(f->loop, f->dial.watched.probes_left > 0);
     AWAIT(f->loop, is_back_to_waiting(f)); /* it did not answer */
     close_listener(f);
     AWAIT(f->loop, f->dial.attempts > 3); /* now it is refused, but too late to count */
@@ -265,7 +265,7 @@ static void who_still_has_a_connection_to_us_lives(void **state)
     assert_true(peer_server_hears(f->server, "nb", 1));
     close_listener(f);
     hand_reset(fd);
-    AWAIT(f->loop, f->dial.refusals >= 3);
+    AWAIT(f->loop, f->dial.watched.refusals >= 3);
     assert_int_equal(f->notes.deaths, 0);
     close(own);
     AWAIT(f->loop, f->notes.deaths > 0);

@@ -6,10 +6,6 @@
 #include "ha/peer_retry.h"
 #include "ha/peer_server.h"
 
-#define PROBES          6
-#define PROBE_FIRST_MS  5 /* then twice as long each: 155 ms for all */
-#define REFUSALS_NEEDED 2
-
 static struct timers *timers_of(struct peer_dial *d)
 {
     return &d->self->loop->timers;
@@ -31,16 +27,7 @@ static void warn(struct peer_dial *d, const char *what)
 
 static void retry(struct peer_dial *d)
 {
-    d->probes_left = 0;
     enter(d, DIAL_WAITING, peer_retry_ms(d->attempts++));
-}
-
-static void probe_again(struct peer_dial *d)
-{
-    if (--d->probes_left == 0)
-        retry(d);
-    else
-        enter(d, DIAL_WAITING, (int64_t)PROBE_FIRST_MS << (PROBES - 1 - d->probes_left));
 }
 
 /* ---- death ---- */
@@ -63,22 +50,25 @@ static void tell_death(struct peer_dial *d, const struct coord_credentials *left
 /* Its own connection to us would still be there. */
 static bool is_heard(const struct peer_dial *d)
 {
-    return peer_server_hears(d->server, d->who.name, d->incarnation);
+    return peer_server_hears(d->server, d->who.name, d->watched.incarnation);
 }
 
 static void on_probe_end(struct peer_dial *d, enum peer_end how)
 {
-    d->refusals = how == PEER_END_REFUSED ? d->refusals + 1 : 0;
-    if (how == PEER_END_FAILED || how == PEER_END_GARBAGE) {
-        retry(d);
-    } else if (d->refusals < REFUSALS_NEEDED || is_heard(d)) {
-        probe_again(d);
-    } else {
-        struct coord_credentials left = d->told;
+    struct coord_credentials left = d->watched.told;
 
-        d->told = (struct coord_credentials){0};
+    switch (peer_watched_probed(&d->watched, how, is_heard(d))) {
+    case PEER_LOOK_AGAIN:
+        enter(d, DIAL_WAITING, peer_watched_wait_ms(&d->watched));
+        break;
+    case PEER_NOT_PROVEN:
+        retry(d);
+        break;
+    case PEER_DEAD:
+        d->watched.told = (struct coord_credentials){0};
         retry(d);
         tell_death(d, &left, "nobody listens there any more");
+        break;
     }
 }
 
@@ -92,18 +82,15 @@ static void on_end(struct peer_conn *c, enum peer_end how, const char *why)
     if (was_up) {
         LOG_INFO("ha", "peer %s at %s: connection ended: %s", d->who.name, d->who.address, why);
         d->attempts = 0;
-    } else if (!d->probes_left) {
+    } else if (!d->watched.probes_left) {
         warn(d, why);
     }
-    if (was_up && how == PEER_END_CLOSED && d->told.session) {
-        d->probes_left = PROBES;
-        d->refusals = 0;
+    if (was_up && peer_watched_suspect(&d->watched, how))
         enter(d, DIAL_WAITING, 0);
-    } else if (!was_up && d->probes_left) {
+    else if (!was_up && d->watched.probes_left)
         on_probe_end(d, how);
-    } else {
+    else
         retry(d);
-    }
 }
 
 static void give_up(struct peer_dial *d, const char *why)
@@ -140,21 +127,8 @@ static void on_hello(struct peer_dial *d, const struct peer_message *m)
     peer_conn_send(&d->conn, &proof);
 }
 
-/* The process that was UP before, if this one shows by being there that it is dead. */
-static bool is_replaced(const struct peer_dial *d, uint64_t incarnation)
+static void be_up(struct peer_dial *d)
 {
-    return d->incarnation && incarnation != d->incarnation && d->home_len == d->at_len &&
-           !memcmp(&d->home, &d->at, (size_t)d->at_len) && !is_heard(d);
-}
-
-static void be_up_with(struct peer_dial *d, uint64_t incarnation)
-{
-    if (incarnation != d->incarnation)
-        d->told = (struct coord_credentials){0};
-    d->incarnation = incarnation;
-    d->home = d->at;
-    d->home_len = d->at_len;
-    d->probes_left = 0;
     d->attempts = 0;
     d->next_warning_mono_ms = 0;
     d->heard_mono_ms = timers_now(timers_of(d));
@@ -164,18 +138,20 @@ static void be_up_with(struct peer_dial *d, uint64_t incarnation)
 static void on_proof(struct peer_dial *d, const struct peer_message *m)
 {
     uint64_t incarnation = d->hellos.of[PEER_LISTENER].incarnation;
-    bool replaces = is_replaced(d, incarnation);
-    struct coord_credentials left = d->told;
+    struct peer_watched *before = &d->watched;
+    bool replaces = peer_watched_is_replaced(before, incarnation, &d->at, is_heard(d));
+    struct coord_credentials left = before->told;
 
     if (!peer_auth_is_proven(d->self->secret, PEER_LISTENER, &d->hellos, m->mac)) {
         give_up(d, peer_refusal_text(PEER_REFUSED_SECRET));
         return;
     }
     LOG_INFO("ha", "peer %s at %s: connected%s", d->who.name, d->who.address,
-             incarnation == d->incarnation ? " again, to the same process"
-             : d->incarnation              ? ", to another process than before"
-                                           : "");
-    be_up_with(d, incarnation);
+             incarnation == before->incarnation ? " again, to the same process"
+             : before->incarnation              ? ", to another process than before"
+                                                : "");
+    peer_watched_meet(&d->watched, incarnation, &d->at);
+    be_up(d);
     if (replaces)
         tell_death(d, &left, "another one answers in its place");
 }
@@ -186,9 +162,9 @@ static void on_news(struct peer_dial *d, const struct peer_message *m)
 
     d->heard_mono_ms = timers_now(timers_of(d));
     if (m->kind == PEER_SESSION)
-        d->told = m->session;
+        d->watched.told = m->session;
     else if (m->kind == PEER_BYE)
-        d->told = (struct coord_credentials){0};
+        d->watched.told = (struct coord_credentials){0};
     else if (m->kind == PEER_PROMISE && port->on_promise)
         port->on_promise(port, d->who.name, m->seq);
 }
@@ -220,7 +196,7 @@ static void on_message(struct peer_conn *c, const struct peer_message *m)
 static void connect_now(struct peer_dial *d)
 {
     enter(d, DIAL_CONNECTING, d->self->handshake_ms);
-    peer_conn_dial(&d->conn, (struct sockaddr *)&d->at, (unsigned)d->at_len);
+    peer_conn_dial(&d->conn, (struct sockaddr *)&d->at.at, (unsigned)d->at.len);
 }
 
 static void on_resolved(struct resolve *r)
@@ -229,7 +205,7 @@ static void on_resolved(struct resolve *r)
 
     if (d->state != DIAL_RESOLVING)
         return;
-    if (peer_retry_address(buf_text(&r->servers), d->attempts, &d->at, &d->at_len)) {
+    if (peer_retry_address(buf_text(&r->servers), d->attempts, &d->at.at, &d->at.len)) {
         connect_now(d);
     } else {
         warn(d, *r->unknown ? r->unknown : "no address");
@@ -258,7 +234,7 @@ static void on_timer(struct timer *timer)
     } else if (d->state != DIAL_WAITING) {
         resolve_cancel(&d->resolve);
         give_up(d, "it does not answer");
-    } else if (d->probes_left) {
+    } else if (d->watched.probes_left) {
         connect_now(d);
     } else {
         enter(d, DIAL_RESOLVING, 2 * d->self->handshake_ms);

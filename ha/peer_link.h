@@ -3,8 +3,10 @@
  *   peer_wire.c    messages and lines; pure
  *   peer_auth.c    proving that one knows the cluster's secret
  *   peer_conn.c    messages over a socket
- *   peer_server.c  the listening half: tells and promises
- *   peer_dial.c    the dialing half: watches and asks; what is proof of death is written there
+ *   peer_server.c  the listening half: who is here, and how many
+ *   peer_guest.c   one of those: is let in, told, and answered
+ *   peer_dial.c    the dialing half: watches and asks
+ *   peer_death.c   what is proof of death
  *   peer_retry.c   when and where to dial again
  */
 #ifndef DUEQ_HA_PEER_LINK_H

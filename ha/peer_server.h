@@ -1,11 +1,6 @@
 /* The listening half of the peer link: tells those who watch this process, and answers a
- * leader's question.
+ * leader's question. What is said on one connection, and to whom, is in peer_guest.h.
  *
- *      accepted --> GREETING --hello--> PROVING --right proof--> UP
- *                       |                  |                      |
- *                       +---- 2 s, garbage, wrong proof ----------+---- silence, garbage
- *
- * Before UP a guest is a stranger: it gets this node's name, a random number, and no more.
  * Strangers are few (STRANGERS_MAX, the oldest goes first) and short-lived, so they cannot keep
  * the others out.
  */

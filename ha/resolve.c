@@ -57,21 +57,38 @@ static void on_farewell(struct timer *timer)
     lookup_free(CONTAINER_OF(timer, struct resolve_lookup, farewell));
 }
 
+static bool has_found_any(const struct resolve_lookup *l)
+{
+    for (unsigned i = 0; i < l->count; i++) {
+        if (l->queries[i].found.len)
+            return true;
+    }
+    return false;
+}
+
+static void note_unknown(struct resolve *r)
+{
+    struct resolve_lookup *l = r->lookup;
+
+    r->unknown[0] = '\0';
+    for (unsigned i = 0; i < l->count && !*r->unknown; i++) {
+        struct query *q = &l->queries[i];
+
+        if (!q->found.len)
+            snprintf(r->unknown, sizeof(r->unknown), "%s: %s", q->name,
+                     q->why ? q->why : "the name service has not answered yet");
+    }
+}
+
 static void collect(struct resolve *r)
 {
     struct resolve_lookup *l = r->lookup;
 
     buf_clear(&r->servers);
-    r->unknown[0] = '\0';
     for (unsigned i = 0; i < l->count; i++) {
-        struct query *q = &l->queries[i];
-
-        if (q->found.len && r->servers.len)
+        if (l->queries[i].found.len && r->servers.len)
             buf_add_char(&r->servers, ',');
-        buf_add_bytes(&r->servers, buf_bytes(&q->found));
-        if (!q->found.len && !*r->unknown)
-            snprintf(r->unknown, sizeof(r->unknown), "%s: %s", q->name,
-                     q->why ? q->why : "the name service has not answered yet");
+        buf_add_bytes(&r->servers, buf_bytes(&l->queries[i].found));
     }
 }
 
@@ -81,13 +98,15 @@ static void on_timer(struct timer *timer)
     struct resolve *r = CONTAINER_OF(timer, struct resolve, timer);
     struct resolve_lookup *l = r->lookup;
 
+    note_unknown(r);
+    if (l->waiting > 0 && !has_found_any(l)) {
+        timer_arm(&r->loop->timers, timer, RESOLVE_PATIENCE_MS);
+        return; /* nothing to begin with */
+    }
     collect(r);
     if (l->waiting == 0) {
         r->lookup = NULL;
         lookup_free(l);
-    } else if (!r->servers.len) {
-        timer_arm(&r->loop->timers, timer, RESOLVE_PATIENCE_MS);
-        return; /* nothing to begin with */
     }
     r->on_done(r);
 }

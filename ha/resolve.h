@@ -20,9 +20,11 @@ struct resolve {
      * start, or a multiple of it, only some names were known. */
     void (*on_done)(struct resolve *r);
 
-    /* As of the last on_done. */
-    struct buf servers; /* "address:port,...", IPv6 in brackets; a name may have several */
-    char unknown[160];  /* what is wrong with the first name that gave no address, or "" */
+    /* As of the last on_done: "address:port,...", IPv6 in brackets; a name may have several. */
+    struct buf servers;
+    /* What is wrong with the first name that gave no address, or ""; also while none is known.
+     */
+    char unknown[160];
 
     /* Its own. */
     struct timer timer;

@@ -220,8 +220,11 @@ static void a_slow_name_does_not_hold_up_the_others(void **state)
     assert_found("10.1.2.3:7,10.1.2.3:8", "");
 }
 
+static char known_when_late[64];
+
 static void on_late(struct timer *timer)
 {
+    snprintf(known_when_late, sizeof(known_when_late), "%s", buf_text(&names.servers));
     if (slow.len)
         reply(slow.message, slow.len, &slow.from, true);
     slow.len = 0;
@@ -237,6 +240,21 @@ static void a_late_name_does_not_wait_for_a_dead_one(void **state)
     timer_arm(&loop->timers, &late, RESOLVE_PATIENCE_MS + 1);
     wait_for_done(1);
     assert_found("10.1.2.3:7", "dead.example: the name service has not answered yet");
+}
+
+/* Who needs an address meanwhile has one. */
+static void what_was_known_is_kept_while_nothing_new_is(void **state)
+{
+    struct timer late;
+
+    start("10.0.0.1:8");
+    wait_for_done(1);
+    timer_init(&late, on_late);
+    start("slow.example:7");
+    timer_arm(&loop->timers, &late, RESOLVE_PATIENCE_MS + 1);
+    wait_for_done(2);
+    assert_string_equal(known_when_late, "10.0.0.1:8");
+    assert_found("10.1.2.3:7", "");
 }
 
 static void what_is_under_way_is_left_to_finish(void **state)
@@ -276,6 +294,7 @@ int main(void)
         WITH_A_SERVER(nothing_is_nothing),
         WITH_A_SERVER(a_slow_name_does_not_hold_up_the_others),
         WITH_A_SERVER(a_late_name_does_not_wait_for_a_dead_one),
+        WITH_A_SERVER(what_was_known_is_kept_while_nothing_new_is),
         WITH_A_SERVER(what_is_under_way_is_left_to_finish),
         WITH_A_SERVER(after_cancelling_nobody_is_told),
     };

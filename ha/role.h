@@ -7,9 +7,9 @@
  *        <----------------8-----------+--------------+
  *        +----------------9----------->
  *
- *     1 joined                     5 fenced, deposed
+ *     1 joined                     5 fenced, other ensemble, deposed
  *     2 elected, forced, resumed   6 not taken
- *     3 stopping, switchover,      7 handed over, fenced, deposed
+ *     3 stopping, switchover,      7 handed over; as 5
  *       preferred, store away      8 lease over, expired; from DRAINING also stopping
  *     4 disconnected, expired,     9 resumed
  *       stopping
@@ -62,6 +62,7 @@ enum role_state {
     X(EXPIRED, "expired", "ZooKeeper has ended the session")                             \
     X(DEPOSED, "deposed", "the leader's znode is another's")                             \
     X(FENCED, "fenced", "Redis has seen a higher token")                                 \
+    X(OTHER_ENSEMBLE, "other_ensemble", "Redis follows another ZooKeeper ensemble")      \
     X(SWITCHOVER, "switchover", "an operator wants another leader")                      \
     X(PREFERRED, "preferred", "a node of higher priority is there")                      \
     X(STORE_AWAY, "store_away", "its Redis does not answer, another node's does")        \

@@ -5,6 +5,7 @@
  * time, against everything that a bad day can bring, and asserts the promises at every step:
  *
  *   sim_zk*.c      three ZooKeeper servers, as nasty as real ones
+ *   sim_client.c   a node's way to them
  *   sim_store.c    Redis: jobs, and a fence in each bucket
  *   sim_peers.c    the links between the nodes, and what they prove
  *   sim_node.c     a node's process, its warden, its scanner

@@ -17,8 +17,8 @@ static void on_server_stutter(struct timer *timer)
 {
     struct sim_fault *f = CONTAINER_OF(timer, struct sim_fault, pulse);
 
-    sim_zk_freeze(f->a, !sim_zk.servers[f->a].is_frozen);
-    sim_fault_arm(timer, sim_between(1, sim_zk.servers[f->a].is_frozen ? 1500 : 500));
+    sim_zk_freeze(f->a, !sim_zk_is_frozen(f->a));
+    sim_fault_arm(timer, sim_between(1, sim_zk_is_frozen(f->a) ? 1500 : 500));
 }
 
 static void kill_server(struct sim_fault *f)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ha/ha_state.h" /* to let a process die without a good-bye */
+#include "ha/fake_process.h"
 #include "ha/sim_judge.h"
 
 #define SCAN_MS 100
@@ -155,12 +155,10 @@ void sim_node_start(unsigned i)
     fake_wire_init(&n->from_store, &n->timers, on_answer);
     sim_client_init(&n->zk, &n->timers, SIM_T);
     sim_peers_init(&n->peers, i, &n->timers);
-    n->ha = ha_new(&n->options, &n->zk.zk.base, &n->peers.base, &n->timers);
-    ha_start(n->ha);
+    n->ha = fake_process_begin(&n->options, &n->zk.zk, &n->peers.base, &n->timers);
     ha_store_is(n->ha, true);
 }
 
-/* Its calls end here, and nobody hears of it. */
 void sim_node_kill(unsigned i)
 {
     struct sim_node *n = &sim_nodes[i];
@@ -173,11 +171,7 @@ void sim_node_kill(unsigned i)
     sim_store_forget(i);
     fake_wire_fini(&n->from_store);
     sim_peers_fini(&n->peers);
-    n->zk.zk.client.state = FAKE_LINK_MUTE;
-    coordinator_close(&n->zk.zk.base);
-    ha_commands_end(n->ha);
-    timers_run(&n->timers, sim_now);
-    ha_free(n->ha);
+    fake_process_kill(n->ha, &n->zk.zk, &n->timers, sim_now);
     n->ha = NULL;
     n->is_frozen = false;
     sim_peers_fini(&n->peers);
@@ -216,25 +210,20 @@ void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences)
         *n = (struct sim_node){.number = i, .clock_offset_ms = sim_between(0, 1000000)};
         snprintf(n->name, sizeof(n->name), "n%c", 'a' + (char)i);
         snprintf(n->address, sizeof(n->address), "10.0.0.%u:9504", i + 1);
-        n->options = (struct ha_options){.node = n->name,
-                                         .root = "/dueq/main",
-                                         .version = "1.2.3",
-                                         .gmq = "gmq:1",
-                                         .http = "http:1",
-                                         .peer = n->address,
-                                         .incarnation = 1000 + i,
-                                         .session_ms = SIM_T,
-                                         .on_loss = on_loss,
-                                         .priority = has_preferences ? sim_below(101) : 50,
-                                         .no_failover = i == barred,
-                                         .tenure_ms = SIM_T,
-                                         .flap_max = 1000,
-                                         .seed = sim_below(1000),
-                                         .now_boot_ms = now_boot_ms,
-                                         .now_wall_ms = now_wall_ms,
-                                         .on_role = on_role,
-                                         .on_refused = on_refused,
-                                         .arg = n};
+        n->options = fake_process_options(n->name, n->address);
+        n->options.incarnation = 1000 + i;
+        n->options.session_ms = SIM_T;
+        n->options.on_loss = on_loss;
+        if (has_preferences)
+            n->options.priority = sim_below(101);
+        n->options.no_failover = i == barred;
+        n->options.tenure_ms = SIM_T;
+        n->options.flap_max = 1000;
+        n->options.now_boot_ms = now_boot_ms;
+        n->options.now_wall_ms = now_wall_ms;
+        n->options.on_role = on_role;
+        n->options.on_refused = on_refused;
+        n->options.arg = n;
     }
 }
 

@@ -3,6 +3,7 @@
 #define DUEQ_HA_SIM_NODE_H
 
 #include "ha/ha.h"
+#include "ha/sim_client.h"
 #include "ha/sim_peers.h"
 #include "ha/sim_store.h"
 #include "ha/sim_zk.h"

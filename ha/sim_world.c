@@ -10,9 +10,6 @@
  * round trips. */
 #define ONE_GONE_MS (SIM_T + 2 * sim_tick_ms + SIM_T / 20 + 150)
 
-/* A node that has just joined may win before it has proven itself: so much later it acts. */
-#define UNPROVEN_MS (SIM_T / 2)
-
 /* After a storm all may have lost their sessions, and the names of the old ones be taken for
  * that long: then a node has yet to join, and to prove a lease. */
 #define ALL_GONE_MS (ONE_GONE_MS + SIM_T)
@@ -30,11 +27,11 @@ static unsigned sources(struct timers *all[])
     unsigned count = 0;
 
     all[count++] = &world;
-    all[count++] = &sim_zk.timers;
+    all[count++] = sim_zk_timers();
     all[count++] = sim_store_timers();
     for (unsigned i = 0; i < SIM_SERVERS; i++) {
-        if (sim_zk.servers[i].is_up && !sim_zk.servers[i].is_frozen)
-            all[count++] = &sim_zk.servers[i].timers;
+        if ((all[count] = sim_zk_server_timers(i)))
+            count++;
     }
     for (unsigned i = 0; i < SIM_NODES; i++) {
         if (sim_node_runs(&sim_nodes[i]))
@@ -152,15 +149,14 @@ static void one_fault(void)
     end_ms = sim_fault_begin(&scope);
     run_to(end_ms + 1);
     sim_faults_end();
-    await_back(ONE_GONE_MS + UNPROVEN_MS);
+    await_back(ONE_GONE_MS);
     run(2 * SIM_T);
     if (sim_judge_leads() - leads > sim_fault_count() - faults)
         sim_miss("%u leaders by one fault", sim_judge_leads() - leads);
     if (scope == SIM_SCOPE_NODE)
         longest(&result.longest_ms, sim_judge_longest_ms());
-    if ((scope == SIM_SCOPE_NODE && sim_judge_longest_ms() > ONE_GONE_MS + UNPROVEN_MS) ||
-        (scope == SIM_SCOPE_DEAF &&
-         sim_judge_longest_ms() > ONE_GONE_MS + UNPROVEN_MS + SIM_T * 2 / 3))
+    if ((scope == SIM_SCOPE_NODE && sim_judge_longest_ms() > ONE_GONE_MS) ||
+        (scope == SIM_SCOPE_DEAF && sim_judge_longest_ms() > ONE_GONE_MS + SIM_T * 2 / 3))
         sim_miss("%lld ms without a leader by a fault of one node",
                  (long long)sim_judge_longest_ms());
 }
@@ -226,7 +222,7 @@ static void end(void)
     result.leads = sim_judge_leads();
     result.acked = sim_store_acked();
     result.fenced = sim_store_fenced();
-    result.zk_leaders = sim_zk.leaders;
+    result.zk_leaders = sim_zk_leaders();
     result.lasted_ms = sim_now - 1000000;
     sim_faults_end();
     sim_nodes_fini();

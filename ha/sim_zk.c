@@ -1,256 +1,50 @@
-/* Servers among themselves: who leads, pings, and what happens to a server. */
 #include "ha/sim_zk.h"
 
-#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define ELECTION_MS 40
+#include "ha/sim_zk_server.h"
 
 struct sim_zk sim_zk;
 
-/* ---- who leads ---- */
+/* ---- questions ---- */
 
-static void give_up(struct sim_server *s, const char *why)
+struct timers *sim_zk_timers(void)
 {
-    sim_trace("zk%u: gives up %s: %s", s->number,
-              s->role == SIM_LEADING ? "leading" : "following", why);
-    s->role = SIM_LOOKING;
-    s->looking_since_ms = sim_now;
-    s->leader = NULL;
-    s->link = 0;
-    memset(s->followers, 0, sizeof(s->followers));
-    timer_disarm(&s->timers, &s->tick);
-    timer_disarm(&s->timers, &s->expiry);
-    sim_zk_close_conns(s);
+    return &sim_zk.timers;
 }
 
-static bool are_linked(const struct sim_server *a, const struct sim_server *b)
+struct timers *sim_zk_server_timers(unsigned server)
 {
-    return !a->from[b->number].is_held && !b->from[a->number].is_held;
+    struct sim_server *s = &sim_zk.servers[server];
+
+    return s->is_up && !s->is_frozen ? &s->timers : NULL;
 }
 
-static bool is_looking(const struct sim_server *s)
+int sim_zk_leader(void)
 {
-    return s->is_up && !s->is_frozen && s->role == SIM_LOOKING;
-}
+    for (int i = 0; i < SIM_SERVERS; i++) {
+        const struct sim_server *s = &sim_zk.servers[i];
 
-/* What only it has logged, and nobody ever decided, is dropped. */
-static void follow(struct sim_server *s, struct sim_server *leader)
-{
-    struct sim_follower *f = &leader->followers[s->number];
-    unsigned same = 0;
-
-    while (same < s->logged && same < leader->logged && s->log[same] == leader->log[same])
-        same++;
-    assert(same >= s->applied);
-    s->logged = same;
-    while (s->logged < leader->logged)
-        sim_zk_log(s, leader->log[s->logged]);
-    while (s->applied < leader->applied)
-        sim_zk_apply(s);
-    *f = (struct sim_follower){
-        .link = ++sim_zk.next_link, .heard_ms = sim_now, .acked = s->logged};
-    s->role = SIM_FOLLOWING;
-    s->leader = leader;
-    s->link = f->link;
-    s->heard_ms = sim_now;
-    sim_arm(&s->timers, &s->tick, sim_tick_ms / 2);
-    sim_trace("zk%u: follows zk%u", s->number, leader->number);
-}
-
-static void lead(struct sim_server *s)
-{
-    s->role = SIM_LEADING;
-    s->epoch = ++sim_zk.next_epoch;
-    sim_zk.leaders++;
-    LIST_EACH (link, &s->sessions) {
-        struct sim_session *session = CONTAINER_OF(link, struct sim_session, link);
-
-        session->owner = 0;
-        session->is_ending = false;
-        sim_zk_prolong(s, session);
+        if (s->role == SIM_LEADING && s->is_up && !s->is_frozen && sim_zk_has_quorum(s))
+            return i;
     }
-    sim_arm(&s->timers, &s->tick, sim_tick_ms / 2);
-    sim_zk_arm_expiry(s);
-    sim_trace("zk%u: leads ZooKeeper", s->number);
+    return -1;
 }
 
-static bool is_newer(const struct sim_server *a, const struct sim_server *b)
+unsigned sim_zk_leaders(void)
 {
-    unsigned a_epoch = a->logged ? a->log[a->logged - 1]->epoch : 0;
-    unsigned b_epoch = b->logged ? b->log[b->logged - 1]->epoch : 0;
-
-    return a_epoch != b_epoch ? a_epoch > b_epoch : a->logged > b->logged;
+    return sim_zk.leaders;
 }
 
-static bool is_patient(const struct sim_server *s)
+bool sim_zk_is_whole(void)
 {
-    return sim_now < s->looking_since_ms + sim_zk.patience_ms;
-}
+    int leader = sim_zk_leader();
+    unsigned following = 0;
 
-/* One of two or three that can talk to each other, and none of whom has a leader. */
-static void elect(void)
-{
-    for (unsigned i = 0; i < SIM_SERVERS; i++) {
-        struct sim_server *a = &sim_zk.servers[i];
-        struct sim_server *b = &sim_zk.servers[(i + 1) % SIM_SERVERS];
-
-        if (!is_looking(a) || !is_looking(b) || is_patient(a) || is_patient(b) ||
-            !are_linked(a, b))
-            continue;
-        if (is_newer(b, a)) {
-            lead(b);
-            follow(a, b);
-            sim_zk_commit(b);
-        } else {
-            lead(a);
-            follow(b, a);
-            sim_zk_commit(a);
-        }
-        sim_zk.patience_ms = sim_between(20, 300);
-        return;
-    }
-}
-
-static bool has_quorum(const struct sim_server *leader)
-{
-    unsigned have = 1;
-
-    for (unsigned f = 0; f < SIM_SERVERS; f++)
-        have += sim_zk_is_follower(leader, f) &&
-                sim_now < leader->followers[f].heard_ms + SIM_SYNC_TICKS * sim_tick_ms;
-    return 2 * have > SIM_SERVERS;
-}
-
-static void join(struct sim_server *s)
-{
-    for (unsigned i = 0; i < SIM_SERVERS; i++) {
-        struct sim_server *leader = &sim_zk.servers[i];
-
-        if (leader->role == SIM_LEADING && leader->is_up && !leader->is_frozen &&
-            leader->epoch == sim_zk.next_epoch && has_quorum(leader) && are_linked(s, leader)) {
-            follow(s, leader);
-            sim_zk_commit(leader);
-            return;
-        }
-    }
-}
-
-static void on_election(struct timer *timer)
-{
-    for (unsigned i = 0; i < SIM_SERVERS; i++) {
-        if (is_looking(&sim_zk.servers[i]) && !is_patient(&sim_zk.servers[i]))
-            join(&sim_zk.servers[i]);
-    }
-    elect();
-    sim_arm(&sim_zk.timers, timer, ELECTION_MS);
-}
-
-/* ---- half a tick ---- */
-
-static void on_tick(struct timer *timer)
-{
-    struct sim_server *s = CONTAINER_OF(timer, struct sim_server, tick);
-    int64_t limit = SIM_SYNC_TICKS * sim_tick_ms;
-
-    if (s->role == SIM_FOLLOWING && sim_now >= s->heard_ms + limit) {
-        give_up(s, "its leader is silent");
-        return;
-    }
-    if (s->role == SIM_LEADING && !has_quorum(s)) {
-        give_up(s, "no quorum");
-        return;
-    }
-    for (unsigned f = 0; f < SIM_SERVERS && s->role == SIM_LEADING; f++) {
-        if (!sim_zk_is_follower(s, f))
-            continue;
-        if (sim_now >= s->followers[f].heard_ms + limit)
-            s->followers[f].link = 0;
-        else
-            sim_zk_to_follower(s, f, sim_note_new(SIM_PING, s->number));
-    }
-    sim_arm(&s->timers, timer, sim_tick_ms / 2);
-}
-
-/* ---- what arrives ---- */
-
-static void report(struct sim_server *s)
-{
-    struct sim_note *pong = sim_note_new(SIM_PONG, s->number);
-
-    LIST_EACH (link, &s->sessions) {
-        struct sim_session *session = CONTAINER_OF(link, struct sim_session, link);
-
-        if (session->is_touched)
-            buf_add(&pong->base.data, &session->who.session, sizeof(int64_t));
-        session->is_touched = false;
-    }
-    sim_zk_to_leader(s, pong);
-}
-
-static void as_follower(struct sim_server *s, struct sim_note *n)
-{
-    struct sim_note *ack;
-
-    s->heard_ms = sim_now;
-    if (n->kind == SIM_PING) {
-        report(s);
-    } else if (n->kind == SIM_PROPOSE && n->index == s->logged) {
-        sim_zk_log(s, n->entry);
-        ack = sim_note_new(SIM_ACK, s->number);
-        ack->index = s->logged;
-        sim_zk_to_leader(s, ack);
-    } else if (n->kind == SIM_COMMIT) {
-        while (s->applied < n->index && s->applied < s->logged)
-            sim_zk_apply(s);
-    } else if (n->kind == SIM_VALID) {
-        sim_zk_on_valid(s, n->session, n->conn, n->index);
-    }
-}
-
-static void take_touches(struct sim_server *leader, const struct sim_note *n)
-{
-    int64_t session;
-
-    for (size_t at = 0; at < n->base.data.len; at += sizeof(session)) {
-        memcpy(&session, n->base.data.at + at, sizeof(session));
-        sim_zk_touch(leader, session);
-    }
-}
-
-static void as_leader(struct sim_server *s, struct sim_note *n)
-{
-    struct sim_follower *f = &s->followers[n->from];
-    struct sim_note *valid;
-
-    f->heard_ms = sim_now;
-    if (n->kind == SIM_PONG) {
-        take_touches(s, n);
-    } else if (n->kind == SIM_ACK) {
-        f->acked = n->index;
-        sim_zk_commit(s);
-    } else if (n->kind == SIM_REQUEST) {
-        sim_zk_take(s, n->entry);
-    } else if (n->kind == SIM_REVALIDATE) {
-        valid = sim_note_new(SIM_VALID, s->number);
-        valid->session = n->session;
-        valid->conn = n->conn;
-        valid->index = sim_zk_prove(s, n->session, n->conn);
-        sim_zk_to_follower(s, n->from, valid);
-    }
-}
-
-static void on_note(struct fake_wire *w, struct fake_message *m)
-{
-    struct sim_note *n = sim_note_of(m);
-    struct sim_server *s = CONTAINER_OF(w - n->from, struct sim_server, from[0]);
-
-    if (s->role == SIM_FOLLOWING && n->link == s->link)
-        as_follower(s, n);
-    else if (s->role == SIM_LEADING && n->link == s->followers[n->from].link)
-        as_leader(s, n);
-    sim_note_free(n);
+    for (unsigned i = 0; leader >= 0 && i < SIM_SERVERS; i++)
+        following +=
+            sim_zk.servers[i].leader == &sim_zk.servers[leader] && !sim_zk.servers[i].is_frozen;
+    return following == SIM_SERVERS - 1;
 }
 
 /* ---- faults ---- */
@@ -273,6 +67,11 @@ void sim_zk_freeze(unsigned server, bool is_frozen)
     }
 }
 
+bool sim_zk_is_frozen(unsigned server)
+{
+    return sim_zk.servers[server].is_frozen;
+}
+
 void sim_zk_kill(unsigned server)
 {
     struct sim_server *s = &sim_zk.servers[server];
@@ -281,7 +80,7 @@ void sim_zk_kill(unsigned server)
         return;
     sim_trace("zk%u: killed", server);
     s->is_up = s->is_frozen = false;
-    give_up(s, "dead");
+    sim_zk_give_up(s, "dead");
     for (unsigned i = 0; i < SIM_SERVERS; i++)
         fake_wire_drop(&s->from[i]);
     LIST_EACH (link, &s->sessions)
@@ -292,7 +91,7 @@ void sim_zk_kill(unsigned server)
         if (other->role == SIM_LEADING)
             other->followers[server].link = 0;
         if (other->role == SIM_FOLLOWING && other->leader == s && !other->is_frozen)
-            give_up(other, "its leader is dead");
+            sim_zk_give_up(other, "its leader is dead");
     }
 }
 
@@ -314,28 +113,6 @@ void sim_zk_hold(unsigned from, unsigned to, bool is_held)
     if (w->is_held != is_held)
         sim_trace("zk%u -> zk%u: %s", from, to, is_held ? "held" : "let go");
     fake_wire_hold(w, is_held);
-}
-
-int sim_zk_leader(void)
-{
-    for (int i = 0; i < SIM_SERVERS; i++) {
-        const struct sim_server *s = &sim_zk.servers[i];
-
-        if (s->role == SIM_LEADING && s->is_up && !s->is_frozen && has_quorum(s))
-            return i;
-    }
-    return -1;
-}
-
-bool sim_zk_is_whole(void)
-{
-    int leader = sim_zk_leader();
-    unsigned following = 0;
-
-    for (unsigned i = 0; leader >= 0 && i < SIM_SERVERS; i++)
-        following +=
-            sim_zk.servers[i].leader == &sim_zk.servers[leader] && !sim_zk.servers[i].is_frozen;
-    return following == SIM_SERVERS - 1;
 }
 
 void sim_zk_end_session(const struct coord_credentials *who)
@@ -361,9 +138,9 @@ static void server_init(struct sim_server *s, unsigned number)
     list_init(&s->conns);
     sim_zk_watches_init(s);
     timer_init(&s->expiry, sim_zk_on_expiry);
-    timer_init(&s->tick, on_tick);
+    timer_init(&s->tick, sim_zk_on_tick);
     for (unsigned i = 0; i < SIM_SERVERS; i++)
-        fake_wire_init(&s->from[i], &s->timers, on_note);
+        fake_wire_init(&s->from[i], &s->timers, sim_zk_on_note);
 }
 
 void sim_zk_init(void)
@@ -371,7 +148,7 @@ void sim_zk_init(void)
     sim_zk = (struct sim_zk){.next_session = 0x1000, .patience_ms = sim_between(0, 100)};
     list_init(&sim_zk.entries);
     timers_init(&sim_zk.timers, sim_now);
-    timer_init(&sim_zk.election, on_election);
+    timer_init(&sim_zk.election, sim_zk_on_election);
     sim_arm(&sim_zk.timers, &sim_zk.election, 0);
     for (unsigned i = 0; i < SIM_SERVERS; i++)
         server_init(&sim_zk.servers[i], i);

@@ -2,6 +2,7 @@
 # planted mistakes in the core's place, where one is asked for.
 add_executable(ha_simulation
     sim_base.c
+    sim_client.c
     sim_fault_link.c
     sim_fault_process.c
     sim_fault_server.c
@@ -14,8 +15,12 @@ add_executable(ha_simulation
     sim_store.c
     sim_world.c
     sim_zk.c
-    sim_zk_client.c
-    sim_zk_log.c)
+    sim_zk_conn.c
+    sim_zk_election.c
+    sim_zk_link.c
+    sim_zk_log.c
+    sim_zk_request.c
+    sim_zk_session.c)
 target_link_libraries(ha_simulation PRIVATE dueq_flags dueq_ha dueq_ha_fake)
 foreach(name ask_write failsafe_has_promised ha_may_act write_lease_until)
     target_link_options(ha_simulation PRIVATE -Wl,--wrap=${name})
@@ -30,6 +35,7 @@ else()
     set(runs 4000)
 endif()
 add_test(NAME ha_simulation COMMAND ha_simulation --runs ${runs})
+set_tests_properties(ha_simulation PROPERTIES COST 20)
 foreach(mistake
         eof-is-death
         forgets-promise

@@ -32,16 +32,27 @@ static bool parse_change(struct ha_transition *c, struct bytes line)
     return true;
 }
 
+static void parse_left(struct transitions *t, struct bytes line)
+{
+    int64_t epoch;
+
+    if (next_number(&line, &epoch) && next_text(&line, t->left_reason, sizeof(t->left_reason)))
+        t->left_epoch = (uint64_t)epoch;
+}
+
 void transitions_parse(struct transitions *t, struct bytes text)
 {
     struct bytes key, line;
 
     t->count = 0;
+    t->left_epoch = 0;
     while (record_next(&text, &key, &line)) {
         struct ha_transition change;
 
         if (bytes_equal(key, BYTES("change")) && parse_change(&change, line))
             transitions_add(t, &change);
+        else if (bytes_equal(key, BYTES("left")))
+            parse_left(t, line);
     }
 }
 
@@ -57,19 +68,37 @@ void transitions_print(const struct transitions *t, struct buf *text)
         else
             buf_printf(text, "%" PRId64 "\n", c->without_leader_ms);
     }
+    if (t->left_epoch)
+        buf_printf(text, "left %" PRIu64 " %s\n", t->left_epoch, t->left_reason);
 }
 
 void transitions_add(struct transitions *t, const struct ha_transition *change)
 {
+    unsigned at;
+
     if (t->count == HA_TRANSITIONS_MAX)
         memmove(t->changes, t->changes + 1, --t->count * sizeof(*t->changes));
-    t->changes[t->count++] = *change;
+    for (at = t->count; at > 0 && t->changes[at - 1].epoch > change->epoch; at--)
+        t->changes[at] = t->changes[at - 1];
+    t->changes[at] = *change;
+    if (at == t->count++)
+        t->left_epoch = 0;
 }
 
-bool transitions_has(const struct transitions *t, uint64_t epoch)
+uint64_t transitions_before(const struct transitions *t, uint64_t epoch)
+{
+    uint64_t before = 0;
+
+    for (unsigned i = 0; i < t->count && t->changes[i].epoch < epoch; i++)
+        before = t->changes[i].epoch;
+    return before;
+}
+
+bool transitions_has(const struct transitions *t, const struct ha_transition *change)
 {
     for (unsigned i = 0; i < t->count; i++) {
-        if (t->changes[i].epoch == epoch)
+        if (t->changes[i].epoch == change->epoch &&
+            t->changes[i].at_wall_ms == change->at_wall_ms)
             return true;
     }
     return false;
@@ -81,7 +110,8 @@ unsigned transitions_between(const struct transitions *t, int64_t from_wall_ms,
     unsigned count = 0;
 
     for (unsigned i = 0; i < t->count; i++)
-        count +=
-            t->changes[i].at_wall_ms >= from_wall_ms && t->changes[i].at_wall_ms <= to_wall_ms;
+        count += strcmp(t->changes[i].reason, TRANSITION_RESUMED) != 0 &&
+                 t->changes[i].at_wall_ms >= from_wall_ms &&
+                 t->changes[i].at_wall_ms <= to_wall_ms;
     return count;
 }

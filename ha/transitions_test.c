@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "ha/transitions.h"
 
 static struct transitions all;
@@ -44,10 +46,41 @@ static void keeps_the_newest_hundred(void **state)
     assert_int_equal(all.count, HA_TRANSITIONS_MAX);
     assert_int_equal(all.changes[0].epoch, 150);
     assert_int_equal(all.changes[99].epoch, 249);
-    assert_true(transitions_has(&all, 200));
-    assert_false(transitions_has(&all, 149));
+    assert_true(
+        transitions_has(&all, &(struct ha_transition){.epoch = 200, .at_wall_ms = 200}));
+    assert_false(
+        transitions_has(&all, &(struct ha_transition){.epoch = 149, .at_wall_ms = 149}));
+    assert_false(
+        transitions_has(&all, &(struct ha_transition){.epoch = 200, .at_wall_ms = 201}));
     assert_int_equal(transitions_between(&all, 240, 1000), 10);
     assert_int_equal(transitions_between(&all, 200, 239), 40);
+    strcpy(all.changes[99].reason, "resumed"); /* the leader is the same */
+    assert_int_equal(transitions_between(&all, 240, 1000), 9);
+}
+
+static void why_a_leader_left_counts_until_the_next_change(void **state)
+{
+    const char *lines = "change 1700000000000 na elected 1 -\nleft 1 switchover\n";
+    struct buf text = BUF_INIT;
+
+    transitions_parse(&all, bytes_of_text(lines));
+    assert_int_equal(all.left_epoch, 1);
+    assert_string_equal(all.left_reason, "switchover");
+    transitions_print(&all, &text);
+    assert_string_equal(buf_text(&text), lines);
+    transitions_add(&all, &(struct ha_transition){.epoch = 2});
+    assert_int_equal(all.left_epoch, 0);
+    all.left_epoch = 2;
+    transitions_add(&all,
+                    &(struct ha_transition){.epoch = 1, .at_wall_ms = 7}); /* it comes late */
+    assert_int_equal(all.changes[1].at_wall_ms, 7);
+    assert_int_equal(all.changes[2].epoch, 2);
+    assert_int_equal(all.left_epoch, 2);
+    assert_int_equal(transitions_before(&all, 2), 1);
+    assert_int_equal(transitions_before(&all, 1), 0);
+    transitions_parse(&all, bytes_of_text("left x y\nleft 1 a_reason_that_is_too_long\n"));
+    assert_int_equal(all.left_epoch, 0);
+    buf_fini(&text);
 }
 
 int main(void)
@@ -56,6 +89,7 @@ int main(void)
         cmocka_unit_test(reads_what_it_writes),
         cmocka_unit_test(skips_what_is_malformed),
         cmocka_unit_test(keeps_the_newest_hundred),
+        cmocka_unit_test(why_a_leader_left_counts_until_the_next_change),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,8 @@ static void on_node(struct ask *ask)
 
     if (!take(z->view, z))
         return;
+    if (z->exists && (!n->node.is_here || n->node.owner != z->owner))
+        n->since_boot_ms = site_now(z->view->site);
     if (z->exists)
         view_parse_node(n, ask->call.data);
     else
@@ -75,7 +77,7 @@ static struct view_node *place(struct view *v)
 
         if (!n->is_used)
             return n;
-        if (!n->node.is_here && !n->znode.ask.is_in_flight)
+        if (!n->is_listed && !n->node.is_here && !n->znode.ask.is_in_flight)
             old = n;
     }
     return old;
@@ -101,19 +103,28 @@ static void note_node(struct view *v, const char *name)
         znode_init(v, &n->znode, on_node);
     }
     if (n)
-        n->znode.is_stale = true;
+        n->is_listed = n->znode.is_stale = true;
 }
 
 static void on_list(struct ask *ask)
 {
     struct view_znode *z = CONTAINER_OF(ask, struct view_znode, ask);
     struct view *v = z->view;
+    struct view_node *n;
+    unsigned count;
 
     if (!take(v, z))
         return;
     /* Those that are not listed any more are found missing when they are read. */
     view_refresh_nodes(v);
-    for (unsigned i = 0; z->exists && i < ask->call.name_count; i++)
+    count = z->exists ? ask->call.name_count : 0;
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++)
+        v->nodes[i].is_listed = false;
+    for (unsigned i = 0; i < count; i++) {
+        if ((n = find(v, ask->call.names[i])))
+            n->is_listed = true; /* its place is not a new one's */
+    }
+    for (unsigned i = 0; i < count; i++)
         note_node(v, ask->call.names[i]);
 }
 
@@ -164,6 +175,10 @@ void view_refresh_nodes(struct view *v)
 
 void view_read_in_turn(struct view *v)
 {
+    struct view_node *leader = view_has_leader(v) ? find(v, v->leader.node) : NULL;
+
+    if (leader)
+        leader->znode.is_stale = true;
     for (unsigned i = 0; i < VIEW_NODES_MAX / BEATS_A_ROUND + 1; i++) {
         struct view_node *n = &v->nodes[v->turn];
 
@@ -221,11 +236,22 @@ bool view_is_fresh(const struct view *v, enum view_item item)
 
 const char *view_denied(const struct view *v)
 {
+    if (v->list.is_denied)
+        return v->list.path;
     for (unsigned i = 0; i < VIEW_ITEMS; i++) {
         if (v->items[i].is_denied)
             return v->items[i].path;
     }
-    return v->list.is_denied ? v->list.path : NULL;
+    return NULL;
+}
+
+const char *view_denied_node(const struct view *v)
+{
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        if (v->nodes[i].is_used && v->nodes[i].znode.is_denied)
+            return v->nodes[i].znode.path;
+    }
+    return NULL;
 }
 
 bool view_has_leader(const struct view *v)

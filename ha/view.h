@@ -45,8 +45,10 @@ struct view_znode {
 struct view_node {
     struct view_znode znode;
     bool is_used;
-    struct ha_node node; /* of one that went: what it was last; is_member: not set here */
-    int64_t timeout_ms;  /* its T; 0: not said, or no T at all */
+    bool is_listed;        /* in the newest list, though it may not have been read yet */
+    struct ha_node node;   /* of one that went: what it was last; is_member: not set here */
+    int64_t timeout_ms;    /* its T; 0: not said, or no T at all */
+    int64_t since_boot_ms; /* this session of it was first seen */
 };
 
 struct view_leader {
@@ -87,7 +89,8 @@ void view_changed(struct view *v, const char *path);
 void view_refresh(struct view *v, enum view_item item);
 void view_refresh_nodes(struct view *v);
 
-/* With each beat: some of the nodes, and once a round `leader` (should its watch be lost). */
+/* With each beat: the leader's node, which shows its beats, some of the others, and once a
+ * round `leader` (should its watch be lost). */
 void view_read_in_turn(struct view *v);
 
 /* Read in this session, and nothing newer is known to be there. */
@@ -95,8 +98,10 @@ bool view_is_fresh(const struct view *v, enum view_item item);
 bool view_has_leader(const struct view *v); /* as last read */
 bool view_leader_is(const struct view *v, int64_t session);
 
-/* The path of a znode that this node is not allowed to read, or NULL. */
+/* The path of a znode that this node is not allowed to read, of those that matter most; or
+ * NULL. */
 const char *view_denied(const struct view *v);
+const char *view_denied_node(const struct view *v); /* one of nodes/ */
 
 bool view_is_member(const struct view *v, const char *name); /* of an empty list all are */
 const struct view_node *view_find(const struct view *v, const char *name); /* or NULL */

@@ -6,6 +6,8 @@
 #include "base/list.h"
 #include "base/log.h"
 
+#define AGAIN_MS 50
+
 static void next(struct zk_closer *c);
 
 static void take_next(struct zk_closer *c, bool is_ended)
@@ -13,9 +15,11 @@ static void take_next(struct zk_closer *c, bool is_ended)
     unsigned long long session = (unsigned long long)c->line[0].session;
 
     if (is_ended)
-        LOG_INFO("zookeeper", "the session 0x%llx of a dead process is over", session);
+        LOG_INFO("zookeeper", "the session 0x%llx of a process that has ended is over",
+                 session);
     else
-        LOG_WARN("zookeeper", "the session 0x%llx of a dead process is left to expire: %s",
+        LOG_WARN("zookeeper",
+                 "the session 0x%llx of a process that has ended is left to expire: %s",
                  session, *c->pump.why ? c->pump.why : "no server has answered in time");
     c->count--;
     memmove(c->line, c->line + 1, c->count * sizeof(c->line[0]));
@@ -24,6 +28,20 @@ static void take_next(struct zk_closer *c, bool is_ended)
         next(c);
     else if (c->on_idle)
         c->on_idle(c, is_ended);
+}
+
+static int64_t left_ms(const struct zk_closer *c)
+{
+    return c->until_mono_ms - timers_now(&c->pump.loop->timers);
+}
+
+/* A server that goes says nothing: another one can tell. */
+static void ended(struct zk_closer *c, bool is_ended)
+{
+    if (!is_ended && left_ms(c) > AGAIN_MS)
+        timer_arm(&c->pump.loop->timers, &c->again, AGAIN_MS);
+    else
+        take_next(c, is_ended);
 }
 
 /* From a callback of the library: it is stopped in a later turn. */
@@ -43,18 +61,17 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
 static void on_over(struct timer *timer)
 {
     struct zk_closer *c = CONTAINER_OF(timer, struct zk_closer, over);
-    int64_t left_ms = c->until_mono_ms - timers_now(&c->pump.loop->timers);
 
-    if (!zk_pump_stop(&c->pump, left_ms))
-        take_next(c, c->is_expired);
+    if (!zk_pump_stop(&c->pump, left_ms(c)))
+        ended(c, c->is_expired);
 }
 
 static void on_farewell(struct zk_farewell *f, bool is_over)
 {
-    take_next(CONTAINER_OF(f, struct zk_closer, pump.farewell), is_over);
+    ended(CONTAINER_OF(f, struct zk_closer, pump.farewell), is_over);
 }
 
-static void next(struct zk_closer *c)
+static void attach(struct zk_closer *c)
 {
     struct zk_target target = {.servers = c->servers,
                                .session_ms = c->deadline_ms,
@@ -64,9 +81,19 @@ static void next(struct zk_closer *c)
     bool has_begun;
 
     c->is_expired = false;
-    c->until_mono_ms = timers_now(&c->pump.loop->timers) + c->deadline_ms;
     has_begun = zk_pump_start(&c->pump, &target) == STATUS_OK;
-    timer_arm(&c->pump.loop->timers, &c->over, has_begun ? c->deadline_ms : 0);
+    timer_arm(&c->pump.loop->timers, &c->over, has_begun ? left_ms(c) : 0);
+}
+
+static void on_again(struct timer *timer)
+{
+    attach(CONTAINER_OF(timer, struct zk_closer, again));
+}
+
+static void next(struct zk_closer *c)
+{
+    c->until_mono_ms = timers_now(&c->pump.loop->timers) + c->deadline_ms;
+    attach(c);
 }
 
 void zk_closer_init(struct zk_closer *c, struct loop *loop,
@@ -75,12 +102,14 @@ void zk_closer_init(struct zk_closer *c, struct loop *loop,
     *c = (struct zk_closer){.on_idle = on_idle};
     zk_pump_init(&c->pump, loop, on_farewell);
     timer_init(&c->over, on_over);
+    timer_init(&c->again, on_again);
 }
 
 void zk_closer_fini(struct zk_closer *c)
 {
     zk_pump_fini(&c->pump);
     timer_disarm(&c->pump.loop->timers, &c->over);
+    timer_disarm(&c->pump.loop->timers, &c->again);
     explicit_bzero(c->line, sizeof(c->line));
     free(c->servers);
 }

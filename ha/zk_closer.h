@@ -1,8 +1,8 @@
 /* Ends the session of a process that is proven dead: its ephemeral znodes are gone at once.
  *
- * Attaches to the session with its id and password on a handle of its own, and closes it. Best
- * effort: what is not done by its deadline the session's timeout does. A few at a time wait in
- * line.
+ * Attaches to the session with its id and password on a handle of its own, and closes it;
+ * again, when the server goes without having said that it is over. Best effort: what is not
+ * done by its deadline the session's timeout does. A few at a time wait in line.
  *
  * Who attaches says a timeout, and from then on the session has that one: a process that dies
  * between attaching and closing leaves it behind. So the deadline is what is asked for: give
@@ -20,7 +20,8 @@
 struct zk_closer {
     struct zk_pump pump;
     struct timer over; /* the deadline; now, when it can be closed */
-    char *servers;     /* for all that wait */
+    struct timer again;
+    char *servers;                                 /* for all that wait */
     struct coord_credentials line[ZK_CLOSER_LINE]; /* [0]: the one being ended */
     unsigned count;
     int64_t deadline_ms;

@@ -219,11 +219,12 @@ static void on_farewell(struct zk_farewell *f, bool is_over)
 {
     struct zk_coordinator *z = CONTAINER_OF(f, struct zk_coordinator, pump.farewell);
 
-    if (is_over)
-        explicit_bzero(&z->base.left, sizeof(z->base.left));
-    else
+    if (!is_over)
         LOG_WARN("zookeeper", "the session 0x%llx is left to expire: no server has ended it",
-                 (unsigned long long)z->base.left.session);
+                 (unsigned long long)z->base.leaving);
+    else if (z->base.left.session == z->base.leaving) /* not another one since */
+        z->base.left = (struct coord_credentials){0};
+    z->base.leaving = 0;
 }
 
 static void close_session(struct coordinator *c)
@@ -238,7 +239,8 @@ static void close_session(struct coordinator *c)
     resolve_cancel(&z->resolve);
     timer_disarm(&z->loop->timers, &z->again);
     zk_probe_stop(&z->probe);
-    zk_pump_stop(&z->pump, z->options.session_ms);
+    if (zk_pump_stop(&z->pump, z->options.session_ms))
+        c->leaving = c->credentials.session;
     explicit_bzero(&c->credentials, sizeof(c->credentials));
 }
 
@@ -312,7 +314,6 @@ void zk_coordinator_free(struct coordinator *c)
     zk_probe_fini(&z->probe);
     explicit_bzero(&c->left, sizeof(c->left));
     zk_closer_fini(&z->closer);
-    zk_probe_fini(&z->probe);
     resolve_fini(&z->resolve);
     zk_calls_fini(&z->calls);
     free(z);

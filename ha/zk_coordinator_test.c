@@ -19,7 +19,8 @@
 #include "ha/zk_coordinator.h"
 #include "ha/zk_fixture.h"
 
-#define T 2000
+#define T       2000
+#define LONG_MS (ZK_PATIENCE_S * INT64_C(1000))
 
 static struct zk_fixture *zk;
 static struct loop *loop;
@@ -288,12 +289,12 @@ static void a_dead_process_s_session_is_ended_without_a_loop(void **state)
     assert_int_equal(write_one(node, COORD_CREATE_EPHEMERAL, "/dead"), COORD_OK);
     insist(other, "/dead", COORD_OK);
     begun_mono_ms = clock_mono_ms();
-    assert_int_equal(zk_end_session_run(zk->addresses, &dead, T), 0);
+    assert_int_equal(zk_end_session_run(zk->addresses, &dead, LONG_MS), 0);
     took_ms = clock_mono_ms() - begun_mono_ms;
     insist(other, "/dead", COORD_NO_NODE);
     print_message("ended in %lld ms\n", (long long)took_ms);
     wait_for(node, COORD_SESSION_EXPIRED);
-    assert_int_equal(zk_end_session_run(zk->addresses, &dead, T), 0); /* over already */
+    assert_int_equal(zk_end_session_run(zk->addresses, &dead, LONG_MS), 0); /* over already */
     assert_int_equal(zk_end_session_run("127.0.0.1:1", &dead, 50), 1);
     assert_int_equal(zk_end_session_run("nonsense", &dead, 50), 1);
 }
@@ -361,7 +362,7 @@ static void a_frozen_server_ends_the_session_when_it_is_back(void **state)
     int64_t begun_mono_ms;
     unsigned i;
 
-    session_ms = ZK_PATIENCE_S * INT64_C(1000); /* not by its timeout */
+    session_ms = LONG_MS; /* not by its timeout */
     node = begin_connected(zk->addresses, "");
     other = begin_connected(zk->addresses, "");
     assert_int_equal(write_one(node, COORD_CREATE_EPHEMERAL, "/thaw"), COORD_OK);
@@ -382,16 +383,15 @@ static void a_frozen_server_ends_the_session_when_it_is_back(void **state)
     zk_fixture_wait(zk);
 }
 
-static void closing_leaves_what_a_frozen_server_does_not_take(void **state)
+/* Returns the server of `node`, frozen: the network takes nothing more. */
+static unsigned close_without_a_good_bye(void)
 {
     static char data[COORD_DATA_MAX];
     struct coord_change change = {
         .kind = COORD_CREATE, .path = "/big", .data = {data, sizeof(data)}};
     static struct coord_call calls[64];
-    unsigned i, before = done_count;
+    unsigned i = zk_fixture_find(zk, node->server), before = done_count;
 
-    node = begin_connected(zk->addresses, "");
-    i = zk_fixture_find(zk, node->server);
     zk_fixture_freeze(zk, i, true);
     for (unsigned n = 0; n < 64; n++) { /* more than a socket takes */
         calls[n] =
@@ -402,8 +402,44 @@ static void closing_leaves_what_a_frozen_server_does_not_take(void **state)
     while (done_count < before + 64)
         turn();
     assert_int_equal(calls[63].status, COORD_UNKNOWN);
+    return i;
+}
+
+static void closing_leaves_what_a_frozen_server_does_not_take(void **state)
+{
+    unsigned i;
+
+    node = begin_connected(zk->addresses, "");
+    i = close_without_a_good_bye();
     assert_int_not_equal(node->left.session, 0); /* nobody could be told */
+    assert_int_equal(node->leaving, 0);
     zk_fixture_freeze(zk, i, false);
+    zk_fixture_wait(zk);
+}
+
+/* Of two that were closed, the end of the first one says nothing of the second. */
+static void the_end_of_one_session_is_not_that_of_another(void **state)
+{
+    int64_t first, second;
+    unsigned i, j;
+
+    session_ms = 3 * T;
+    node = begin_connected(zk->addresses, "");
+    first = node->credentials.session;
+    i = zk_fixture_find(zk, node->server);
+    zk_fixture_freeze(zk, i, true);
+    coordinator_close(node);
+    assert_int_equal(node->leaving, first);
+    coordinator_open(node);
+    wait_for(node, COORD_SESSION_CONNECTED);
+    second = node->credentials.session;
+    j = close_without_a_good_bye();
+    assert_int_equal(node->left.session, second);
+    zk_fixture_freeze(zk, i, false);
+    while (node->leaving)
+        turn();
+    assert_int_equal(node->left.session, second);
+    zk_fixture_freeze(zk, j, false);
     zk_fixture_wait(zk);
 }
 
@@ -414,7 +450,7 @@ static void closing_ends_the_session_though_answers_are_unread(void **state)
     static struct coord_call calls[32];
     unsigned before;
 
-    session_ms = ZK_PATIENCE_S * INT64_C(1000);
+    session_ms = LONG_MS;
     node = begin_connected(zk->addresses, "");
     other = begin_connected(zk->addresses, "");
     for (unsigned round = 0; round < 10; round++) {
@@ -454,6 +490,7 @@ int main(void)
         WITH_A_LOOP(credentials_outlive_a_lost_connection),
         WITH_A_LOOP(a_frozen_server_ends_the_session_when_it_is_back),
         WITH_A_LOOP(closing_leaves_what_a_frozen_server_does_not_take),
+        WITH_A_LOOP(the_end_of_one_session_is_not_that_of_another),
         WITH_A_LOOP(closing_ends_the_session_though_answers_are_unread),
     };
 

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,6 +12,11 @@
 #include "base/list.h"
 
 #define LOOK_MS 5
+
+/* An answer of nothing but its header: 16 bytes follow; number of the request, number of the
+ * newest change, error; all big-endian. Only the end of a session is answered so, and the
+ * client's own pings, whose number is below 0. */
+#define ANSWER_BYTES 20
 
 /* A shut reading side always polls as readable: so it is asked for its state. */
 static bool has_hung_up(int fd)
@@ -20,6 +26,25 @@ static bool has_hung_up(int fd)
 
     return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
            info.tcpi_state != TCP_ESTABLISHED;
+}
+
+/* Reads what is left, and keeps the last bytes of it: a server that has ended the session sends
+ * nothing after that answer. The beginning may be the rest of another answer. */
+static bool is_confirmed(int fd)
+{
+    static const unsigned char length[] = {0, 0, 0, 16}, ok[] = {0, 0, 0, 0};
+    unsigned char last[ANSWER_BYTES + 4096];
+    size_t kept = 0;
+    ssize_t got;
+
+    while ((got = recv(fd, last + kept, sizeof(last) - kept, MSG_DONTWAIT)) > 0) {
+        size_t all = kept + (size_t)got;
+
+        kept = all < ANSWER_BYTES ? all : ANSWER_BYTES;
+        memmove(last, last + all - kept, kept);
+    }
+    return kept == ANSWER_BYTES && !memcmp(last, length, 4) && !(last[4] & 0x80) &&
+           !memcmp(last + ANSWER_BYTES - 4, ok, 4);
 }
 
 static void cut(struct zk_farewell *f)
@@ -33,12 +58,13 @@ static void cut(struct zk_farewell *f)
 static void on_timer(struct timer *timer)
 {
     struct zk_farewell *f = CONTAINER_OF(timer, struct zk_farewell, timer);
-    bool is_over = has_hung_up(f->fd);
+    bool is_over;
 
-    if (!is_over && timers_now(&f->loop->timers) < f->until_mono_ms) {
+    if (!has_hung_up(f->fd) && timers_now(&f->loop->timers) < f->until_mono_ms) {
         timer_arm(&f->loop->timers, timer, LOOK_MS);
         return;
     }
+    is_over = is_confirmed(f->fd);
     cut(f);
     if (f->on_end)
         f->on_end(f, is_over);

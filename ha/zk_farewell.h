@@ -3,8 +3,11 @@
  * The library waits itself, blocking, for as long as the servers take to commit the end of a
  * session: a second and more when a quorum is slow. So its wait is cut short by shutting the
  * reading side, and the socket is kept open here instead. It must be: one that is closed with
- * unread bytes is reset, and the server may never come to read the good-bye. The server hangs
- * up after it has ended the session: that is the proof.
+ * unread bytes is reset, and the server may never come to read the good-bye.
+ *
+ * A server that has ended the session answers, and hangs up. The answer is the proof: one that
+ * dies, or loses its quorum, hangs up as well. It is still read from here: what comes after the
+ * reading side was shut is kept.
  */
 #ifndef DUEQ_HA_ZK_FAREWELL_H
 #define DUEQ_HA_ZK_FAREWELL_H
@@ -18,8 +21,9 @@ struct zk_farewell {
     int fd; /* -1: nothing */
     struct timer timer;
     int64_t until_mono_ms;
-    /* `is_over`: the server has hung up; else it had not by the deadline. Never from inside a
-     * call of this file; may be NULL. */
+    /* `is_over`: the server has said that the session is; else it has hung up without a word,
+     * or had not by the deadline, and nothing is known. Never from inside a call of this file;
+     * may be NULL. */
     void (*on_end)(struct zk_farewell *f, bool is_over);
 };
 

@@ -86,6 +86,21 @@ static void begin(int64_t patience_ms)
     zk_farewell_start(&farewell, kept, patience_ms);
 }
 
+/* The answer to request number 7. */
+static const char answer[] = "\0\0\0\020\0\0\0\007\0\0\0\001\0\0\0\002\0\0\0\0";
+
+#define ANSWER_BYTES (sizeof(answer) - 1)
+
+static void hang_up(void)
+{
+    char text[8];
+
+    (void)recv(theirs, text, sizeof(text), 0); /* unread bytes would be a reset */
+    close(theirs);
+    while (!ends)
+        turn();
+}
+
 static void the_library_does_not_wait_for_a_server_that_is_silent(void **state)
 {
     char text[8] = "";
@@ -98,11 +113,54 @@ static void the_library_does_not_wait_for_a_server_that_is_silent(void **state)
     assert_string_equal(text, "bye");
     turn();
     assert_int_equal(ends, 0);
+    assert_int_equal(send(theirs, answer, ANSWER_BYTES, 0), ANSWER_BYTES);
     close(theirs);
     while (!ends)
         turn();
     assert_true(was_over);
     assert_false(zk_farewell_is_under_way(&farewell));
+}
+
+/* As a server does that is killed, or that has lost its quorum. */
+static void who_hangs_up_without_a_word_has_confirmed_nothing(void **state)
+{
+    begin(LONG_MS);
+    hang_up();
+    assert_false(was_over);
+}
+
+static void the_answer_counts_behind_others_that_were_not_read(void **state)
+{
+    static const char others[5000];
+
+    assert_int_equal(send(theirs, others, sizeof(others), 0), sizeof(others));
+    begin(LONG_MS);
+    assert_int_equal(send(theirs, others, 1234, 0), 1234);
+    assert_int_equal(send(theirs, answer, ANSWER_BYTES, 0), ANSWER_BYTES);
+    hang_up();
+    assert_true(was_over);
+}
+
+static void what_is_not_that_answer_confirms_nothing(void **state)
+{
+    static const char *const not_that[] = {
+        "\0\0\0\020\377\377\377\376\0\0\0\001\0\0\0\002\0\0\0\0",   /* to a ping */
+        "\0\0\0\020\0\0\0\007\0\0\0\001\0\0\0\002\377\377\377\234", /* an error */
+        "\0\0\0\021\0\0\0\007\0\0\0\001\0\0\0\002\0\0\0\0",         /* a longer one */
+    };
+
+    for (unsigned i = 0; i < sizeof(not_that) / sizeof(not_that[0]); i++) {
+        begin(LONG_MS);
+        assert_int_equal(send(theirs, not_that[i], ANSWER_BYTES, 0), ANSWER_BYTES);
+        hang_up();
+        assert_false(was_over);
+        teardown(state);
+        setup(state);
+    }
+    begin(LONG_MS); /* cut off in the middle */
+    assert_int_equal(send(theirs, answer, ANSWER_BYTES - 1, 0), ANSWER_BYTES - 1);
+    hang_up();
+    assert_false(was_over);
 }
 
 static void the_good_bye_is_read_though_answers_are_not(void **state)
@@ -154,6 +212,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_A_LOOP(the_library_does_not_wait_for_a_server_that_is_silent),
+        WITH_A_LOOP(who_hangs_up_without_a_word_has_confirmed_nothing),
+        WITH_A_LOOP(the_answer_counts_behind_others_that_were_not_read),
+        WITH_A_LOOP(what_is_not_that_answer_confirms_nothing),
         WITH_A_LOOP(the_good_bye_is_read_though_answers_are_not),
         WITH_A_LOOP(who_never_hangs_up_has_confirmed_nothing),
         WITH_A_LOOP(a_network_that_takes_nothing_is_shut),

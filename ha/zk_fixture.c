@@ -1,6 +1,7 @@
 #include "ha/zk_fixture.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -32,21 +33,44 @@ static struct sockaddr_in local(int port)
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
+static int first_outgoing_port(void)
+{
+    FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+    int first = 0;
+
+    if (!file || fscanf(file, "%d", &first) != 1)
+        die("no range of ports");
+    fclose(file);
+    return first;
+}
+
+/* Below those that the kernel gives to outgoing connections: whoever tries to reach a server
+ * that is down may else get its port as his own, and the server cannot have it back. */
+static int take_port(int *fd)
+{
+    int first = 10000, count = first_outgoing_port() - first;
+
+    *fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (*fd < 0)
+        die("no socket");
+    for (;;) {
+        int port = first + (int)arc4random_uniform((uint32_t)count);
+        struct sockaddr_in at = local(port);
+
+        if (bind(*fd, (struct sockaddr *)&at, sizeof(at)) == 0)
+            return port;
+        if (errno != EADDRINUSE)
+            die("no port");
+    }
+}
+
 /* All are taken before any is given back, so they differ. */
 static void choose_ports(struct zk_fixture *f)
 {
     int fds[ZK_SERVERS_MAX * 3];
 
-    for (unsigned i = 0; i < f->count * 3; i++) {
-        struct sockaddr_in at = local(0);
-        socklen_t len = sizeof(at);
-
-        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fds[i] < 0 || bind(fds[i], (struct sockaddr *)&at, len) ||
-            getsockname(fds[i], (struct sockaddr *)&at, &len))
-            die("no port");
-        f->servers[i / 3].ports[i % 3] = ntohs(at.sin_port);
-    }
+    for (unsigned i = 0; i < f->count * 3; i++)
+        f->servers[i / 3].ports[i % 3] = take_port(&fds[i]);
     for (unsigned i = 0; i < f->count * 3; i++)
         close(fds[i]);
 }

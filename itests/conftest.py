@@ -14,11 +14,49 @@ from harness.node import Node
 from harness.process import become_reaper
 from harness.redis_server import RedisServer
 
+try:
+    from xdist.scheduler import LoadScopeScheduling
+except ImportError:  # one after the other, then
+    LoadScopeScheduling = object
+
 LOG_LINES_SHOWN = 60
+
+# What takes longest begins first: else one worker is busy with it when all others have ended.
+LONGEST_FIRST = (
+    "model/test_model", "drills/test_rows_zookeeper", "drills/test_rows_", "bench/test_load",
+    "features/test_large_topics", "features/test_floods", "features/test_reconciler",
+    "features/test_dueqctl_", "features/test_cluster", "features/test_http_limits",
+    "model/test_sees", "crash/", "bench/test_tables", "features/", "drills/")
+BUSIEST_LAST = "drills/test_rows_other.py::test_row[25]"  # 32 busy loops, no company for a drill
+# Files whose tests share nothing that takes long to start: each test goes to whoever is free.
+APART = ("drills/", "model/test_sees", "crash/", "bench/test_tables")
 
 become_reaper()
 # Whoever starts the tests in the background may ignore it, and so would every program here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    def place(item):
+        if item.nodeid == BUSIEST_LAST:
+            return len(LONGEST_FIRST) + 1
+        return next((number for number, start in enumerate(LONGEST_FIRST)
+                     if item.nodeid.startswith(start)), len(LONGEST_FIRST))
+
+    items.sort(key=place)
+
+
+class Scheduling(LoadScopeScheduling):
+    """A file's tests go to one worker, for they share a node; those APART each by itself."""
+
+    def _split_scope(self, nodeid):
+        return nodeid if nodeid.startswith(APART) else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_report_header():

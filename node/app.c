@@ -21,16 +21,6 @@
 
 /* ---- signs of life ---- */
 
-void app_tell_session(struct app *a)
-{
-    struct coord_credentials session = ha_app_session(a->ha);
-
-    if (session.session == a->told_session ||
-        !channel_send_session(a->options->channel_fd, &session))
-        return;
-    a->told_session = session.session;
-}
-
 static void on_beat(struct timer *timer)
 {
     struct app *a = CONTAINER_OF(timer, struct app, beat);
@@ -110,13 +100,13 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
         a->has_joined = true;
         settle(a);
     }
-    app_cluster_tell(a->hooks, role, before);
+    app_cluster_tell(&a->hold, role, before);
 }
 
 /* The set-up of the cluster: it was said to people by who found it out. */
 static void on_cluster_refused(void *arg, const char *why)
 {
-    app_stop(arg, why, EX_CONFIG);
+    app_stop(arg, "the cluster and the configuration do not fit", EX_CONFIG);
 }
 
 /* A node that starts ends, so that somebody notices; one that works goes on: its Redis may
@@ -262,8 +252,9 @@ static void join_cluster(struct app *a)
     };
 
     a->hooks = hooks_new(a->loop, a->conf->ha.hook, a->conf->node.id, HOOKS_TIMEOUT_MS);
+    hook_hold_init(&a->hold, a->hooks, &a->loop->timers, a->conf->ha.session_ms);
     a->ha = ha_app_new(&options);
-    app_cluster_init(&a->cluster, a->ha, &a->loop->timers, a->conf->node.id,
+    app_cluster_init(&a->cluster, a->ha, &a->loop->timers, a->hooks, a->conf->node.id,
                      a->conf->ha.session_ms);
     ha_app_start(a->ha);
 }
@@ -287,6 +278,7 @@ static void release(struct app *a)
     gmq_free(a->gmq);
     http_free(a->http);
     ha_app_free(a->ha);
+    hook_hold_fini(&a->hold);
     hooks_free(a->hooks);
     queue_free(a->queue);
     redis_store_free(a->store);

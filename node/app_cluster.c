@@ -1,6 +1,8 @@
 #include "node/app_cluster.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/list.h"
@@ -29,6 +31,7 @@ static void read_nodes(struct app_cluster *c, struct http_cluster_status *to)
             .is_here = n->is_here,
             .is_member = n->is_member,
             .is_store_up = n->store_up,
+            .is_fenced = n->is_fenced,
         };
     }
     to->nodes = c->nodes;
@@ -73,6 +76,18 @@ static void read_counts(struct app_cluster *c, struct http_cluster_status *to)
     to->counts = c->counts;
 }
 
+static void read_hooks(struct app_cluster *c, struct http_cluster_status *to)
+{
+    struct hook_count counts[HOOKS_COUNTS];
+
+    hooks_count(c->hooks, counts);
+    for (unsigned i = 0; i < HOOKS_COUNTS; i++)
+        c->hook_counts[i] =
+            (struct http_cluster_hook){counts[i].what, counts[i].result, counts[i].count};
+    to->hook_counts = c->hook_counts;
+    to->hook_count_count = HOOKS_COUNTS;
+}
+
 static void read_role(struct app_cluster *c, struct http_cluster_status *to)
 {
     const struct role *role = c->status.role;
@@ -96,6 +111,7 @@ static bool read_status(void *arg, struct http_cluster_status *to)
     if (!ha_app_ha(c->ha)) {
         to->may_act = !ha_app_is_fenced_alone(c->ha);
         to->refused = to->may_act ? "" : FENCED_ALONE;
+        to->fenced = ha_app_fenced_alone_count(c->ha);
         return false;
     }
     ha_status(ha_app_ha(c->ha), &c->status);
@@ -103,12 +119,18 @@ static bool read_status(void *arg, struct http_cluster_status *to)
         .node = c->node,
         .lease_left_ms = s->lease_left_ms,
         .is_failsafe = s->is_failsafe,
+        .stale_ms = s->stale_ms,
         .leader = s->leader,
         .leader_epoch = s->leader_token.epoch,
         .alone_ms = s->alone_ms,
         .is_paused = s->is_paused,
+        .paused_count = s->is_paused,
+        .paused_at_wall_ms = s->paused_at_wall_ms,
+        .paused_by = s->paused_by,
+        .now_wall_ms = clock_wall_ms(),
         .wanted = s->wanted,
         .wanted_at_wall_ms = s->wanted_at_wall_ms,
+        .is_forced = s->is_forced,
         .is_flapping = s->is_flapping,
         .refused = s->refused,
         .session = coord_session_word(s->session),
@@ -116,6 +138,7 @@ static bool read_status(void *arg, struct http_cluster_status *to)
         .session_why = s->session_why,
         .asked_ms = c->asked_ms,
         .granted_ms = s->granted_ms,
+        .peers_up = ha_app_peers_up(c->ha),
         .elections_lost = s->elections_lost,
         .fenced = s->fenced,
         .sessions = s->sessions,
@@ -128,6 +151,7 @@ static bool read_status(void *arg, struct http_cluster_status *to)
     read_nodes(c, to);
     read_changes(c, to);
     read_counts(c, to);
+    read_hooks(c, to);
     return true;
 }
 
@@ -138,6 +162,7 @@ struct wish {
     struct adoption adoption;
     struct timer refusal; /* what is refused at once is answered in a turn of its own */
     struct http_cluster_command *asked;
+    struct app_cluster *cluster;
 };
 
 static void answer(struct wish *w, enum status status, const char *why)
@@ -169,13 +194,46 @@ static void on_adopted(struct adoption *adoption)
         answer(w, adoption->status, "");
 }
 
+static const struct ha_node *leader_row(const struct ha_status *s)
+{
+    for (unsigned i = 0; i < s->node_count; i++)
+        if (!strcmp(s->nodes[i].name, s->leader))
+            return &s->nodes[i];
+    return NULL;
+}
+
+/* A takeover is the leader's: who does not lead would take Redis over on hearsay. */
+static void say_who_adopts(struct app_cluster *c, char *why, size_t size)
+{
+    const struct ha_node *n;
+
+    ha_status(ha_app_ha(c->ha), &c->status);
+    n = leader_row(&c->status);
+    if (c->status.session != COORD_SESSION_CONNECTED)
+        snprintf(why, size,
+                 "ZooKeeper is away, and without it nobody leads for sure: bring it "
+                 "back, and ask the leader then");
+    else if (!c->status.leader[0])
+        snprintf(why, size, "there is no leader to adopt it for");
+    else if (!strcmp(c->status.leader, c->node))
+        snprintf(why, size, "this node leads, but ZooKeeper does not answer it now; ask again");
+    else if (n && n->http[0])
+        snprintf(why, size,
+                 "%s leads, and only the leader can: dueqctl --url http://%s fence "
+                 "adopt",
+                 n->name, n->http);
+    else
+        snprintf(why, size, "%s leads, and only the leader can: ask it", c->status.leader);
+}
+
 static void on_refusal(struct timer *timer)
 {
     struct wish *w = CONTAINER_OF(timer, struct wish, refusal);
+    char why[512] = "this node is alone (ha.mode is standalone)";
 
-    answer(w, STATUS_WRONG_STATE,
-           w->asked->wish == HTTP_CLUSTER_ADOPT ? "there is no leader to adopt it for"
-                                                : "this node is alone (ha.mode is standalone)");
+    if (w->asked->wish == HTTP_CLUSTER_ADOPT)
+        say_who_adopts(w->cluster, why, sizeof(why));
+    answer(w, STATUS_WRONG_STATE, why);
 }
 
 static enum ha_wish wish_of(enum http_cluster_wish wish)
@@ -183,7 +241,7 @@ static enum ha_wish wish_of(enum http_cluster_wish wish)
     static const enum ha_wish wishes[] = {
         [HTTP_CLUSTER_SWITCHOVER] = HA_SWITCHOVER, [HTTP_CLUSTER_FAILOVER] = HA_FAILOVER,
         [HTTP_CLUSTER_PAUSE] = HA_PAUSE,           [HTTP_CLUSTER_RESUME] = HA_RESUME,
-        [HTTP_CLUSTER_FORGET] = HA_FORGET,
+        [HTTP_CLUSTER_FORGET] = HA_FORGET,         [HTTP_CLUSTER_CANCEL] = HA_CANCEL,
     };
 
     return wishes[wish];
@@ -210,6 +268,7 @@ static void submit(void *arg, struct http_cluster_command *asked)
     if (!w)
         abort();
     w->asked = asked;
+    w->cluster = c;
     w->adoption.on_done = on_adopted;
     if (asked->wish != HTTP_CLUSTER_ADOPT)
         w->command = (struct ha_command){.wish = wish_of(asked->wish),
@@ -222,11 +281,12 @@ static void submit(void *arg, struct http_cluster_command *asked)
 }
 
 void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct timers *timers,
-                      const char *node, int64_t asked_ms)
+                      const struct hooks *hooks, const char *node, int64_t asked_ms)
 {
     c->port = (struct http_cluster){.read = read_status, .submit = submit, .arg = c};
     c->ha = ha;
     c->timers = timers;
+    c->hooks = hooks;
     c->node = node;
     c->asked_ms = asked_ms;
 }
@@ -239,15 +299,15 @@ static bool leads(enum role_state state)
 }
 
 /* A lead that is kept after all (DRAINING -> LEADER) was never given up. */
-void app_cluster_tell(struct hooks *hooks, const struct role *role, enum role_state before)
+void app_cluster_tell(struct hook_hold *hold, const struct role *role, enum role_state before)
 {
     char token[TOKEN_TEXT_LEN + 1];
-    const char *what = leads(role->state)                   ? "promote"
-                       : role->reason == ROLE_FENCED_REASON ? "fenced"
-                                                            : "demote";
+    bool is_fenced =
+        role->reason == ROLE_FENCED_REASON || role->reason == ROLE_OTHER_ENSEMBLE_REASON;
+    const char *what = leads(role->state) ? "promote" : is_fenced ? "fenced" : "demote";
 
     if (leads(role->state) == leads(before))
         return;
     token_print(&role->token, token);
-    hooks_run(hooks, what, token, role_reason_word(role->reason));
+    hook_hold_run(hold, what, token, role_reason_word(role->reason));
 }

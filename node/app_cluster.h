@@ -5,6 +5,7 @@
 #define DUEQ_NODE_APP_CLUSTER_H
 
 #include "ha/ha.h"
+#include "node/hook_hold.h"
 #include "node/hooks.h"
 #include "protocol/http/cluster.h"
 
@@ -17,6 +18,7 @@ struct app_cluster {
     struct http_cluster port; /* for the HTTP port */
     struct ha_app *ha;
     struct timers *timers;
+    const struct hooks *hooks;
     const char *node;
     int64_t asked_ms; /* the session timeout */
 
@@ -26,13 +28,14 @@ struct app_cluster {
     struct http_cluster_node nodes[APP_CLUSTER_NODES_MAX];
     struct http_cluster_change changes[HA_TRANSITIONS_MAX];
     struct http_cluster_count counts[APP_CLUSTER_COUNTS_MAX];
+    struct http_cluster_hook hook_counts[HOOKS_COUNTS];
 };
 
 /* All are borrowed. */
 void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct timers *timers,
-                      const char *node, int64_t asked_ms);
+                      const struct hooks *hooks, const char *node, int64_t asked_ms);
 
 /* Runs the hook for a change of role, if there is one. */
-void app_cluster_tell(struct hooks *hooks, const struct role *role, enum role_state before);
+void app_cluster_tell(struct hook_hold *hold, const struct role *role, enum role_state before);
 
 #endif

@@ -39,6 +39,7 @@ struct app {
     struct ha_app *ha;
     struct app_cluster cluster;
     struct hooks *hooks;
+    struct hook_hold hold;
     struct app_rules rules;
     struct gmq *gmq;   /* NULL: off */
     struct http *http; /* NULL: off */

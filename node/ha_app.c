@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/list.h"
@@ -26,10 +25,11 @@ struct ha_app {
     char root[sizeof("/dueq/") + 64];
     struct buf gmq, http, peer;     /* addresses for other nodes */
     char token[TOKEN_TEXT_LEN + 1]; /* it leads, or led, with it */
-    struct timer writes;  /* the lease to the journal, also where there is nothing to do */
-    struct timer again;   /* standalone, and fenced */
-    bool is_fenced;       /* the same, as far as is known */
-    bool is_fenced_again; /* since it looked last */
+    struct timer writes; /* the lease to the journal, also where there is nothing to do */
+    struct timer again;  /* standalone, and fenced */
+    bool is_fenced;      /* the same, as far as is known */
+    uint64_t fenced_alone_count;
+    bool is_fenced_again;       /* since it looked last */
     int64_t say_fenced_mono_ms; /* when the log hears it again */
     struct timer stopped;
     int64_t until_mono_ms; /* stopping: how long it waits for the good-bye */
@@ -147,6 +147,7 @@ static void on_fenced_alone(void *arg, struct bytes seen)
         a->say_fenced_mono_ms = now + SAY_FENCED_MS;
     }
     a->is_fenced = a->is_fenced_again = true;
+    a->fenced_alone_count++;
     timer_arm(&a->options.loop->timers, &a->again, HA_FENCED_AGAIN_MS);
 }
 
@@ -188,15 +189,6 @@ static void print_address(const struct ha_app *a, int fd, struct buf *to)
     buf_fini(&own);
 }
 
-static uint64_t random_seed(void)
-{
-    uint64_t seed = 0;
-
-    if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-        seed = (uint64_t)clock_mono_us();
-    return seed;
-}
-
 static void join_parts(struct ha_app *a)
 {
     const struct conf *conf = a->options.conf;
@@ -221,7 +213,6 @@ static void join_parts(struct ha_app *a)
         .no_failover = conf->ha.no_failover,
         .tenure_ms = conf->ha.tenure_ms,
         .flap_max = FLAP_MAX,
-        .seed = random_seed(),
         .now_boot_ms = now_boot_ms,
         .now_wall_ms = now_wall_ms,
         .on_role = on_role,
@@ -242,7 +233,7 @@ static void on_turn(struct timer *timer)
     struct ha_app *a = CONTAINER_OF(timer, struct ha_app, stopped);
     struct timers *timers = &a->options.loop->timers;
 
-    if (ha_app_session(a).session && timers_now(timers) < a->until_mono_ms) {
+    if (a->zookeeper && a->zookeeper->leaving && timers_now(timers) < a->until_mono_ms) {
         timer_arm(timers, timer, LOOK_MS);
         return;
     }
@@ -336,7 +327,7 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
     adoption->token[0] = '\0';
     if (a->ha) {
         ha_status(a->ha, &status);
-        if (token_is_none(&status.leader_token))
+        if (token_is_none(&status.leader_token) || status.lease_left_ms == 0)
             return false;
         token_print(&status.leader_token, adoption->token);
     }
@@ -347,6 +338,11 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
 bool ha_app_is_fenced_alone(const struct ha_app *a)
 {
     return a->is_fenced;
+}
+
+uint64_t ha_app_fenced_alone_count(const struct ha_app *a)
+{
+    return a->fenced_alone_count;
 }
 
 struct ha *ha_app_ha(struct ha_app *a)

@@ -51,12 +51,15 @@ void ha_app_stop(struct ha_app *a, void (*on_stopped)(void *arg), void *arg);
 void ha_app_store_is(struct ha_app *a, bool is_up);
 
 /* Gives the store to this cluster, or this standalone node, whatever other cluster has been
- * there; see queue_adopt(). The token is that of the present leader: false, and nothing
- * happens, where there is none. The caller sets on_done. */
+ * there; see queue_adopt(). In a cluster only the leader does so, with its token, while
+ * ZooKeeper answers it: false, and nothing happens, at any other node. The caller sets on_done.
+ */
 bool ha_app_adopt(struct ha_app *a, struct adoption *adoption) MUST_CHECK;
 
 /* Standalone, and a cluster's leader has been at this store: it moves nothing. */
 bool ha_app_is_fenced_alone(const struct ha_app *a);
+uint64_t
+ha_app_fenced_alone_count(const struct ha_app *a); /* answers that say so, since start */
 
 /* NULL: the node is standalone. */
 struct ha *ha_app_ha(struct ha_app *a);

@@ -27,6 +27,12 @@
 #define READS_PER_TURN 16
 
 enum { WHAT, TOKEN, REASON, WORDS };
+enum result { DONE, FAILED, TIMEOUT, NOT_RUN, RESULTS };
+
+static const char *const result_words[RESULTS] = {"done", "failed", "timeout", "not_run"};
+static const char *const whats[] = {"promote", "demote", "fenced"};
+
+#define WHATS (sizeof(whats) / sizeof(whats[0]))
 
 struct call {
     struct list link;
@@ -39,6 +45,7 @@ struct hooks {
     int64_t timeout_ms;
     struct list waiting; /* of struct call */
     unsigned waiting_count;
+    uint64_t counts[WHATS][RESULTS];
 
     /* The one that runs. */
     struct call *now; /* NULL: none */
@@ -46,6 +53,7 @@ struct hooks {
     int process_fd, output_fd;
     struct event *on_end, *on_output;
     struct timer timeout;
+    bool is_late;
     struct buf line;
     unsigned lines;
 };
@@ -66,6 +74,12 @@ static void call_free(struct call *c)
     for (unsigned i = 0; i < WORDS; i++)
         free(c->words[i]);
     free(c);
+}
+
+static void count(struct hooks *h, const struct call *c, enum result result)
+{
+    for (unsigned i = 0; i < WHATS; i++)
+        h->counts[i][result] += !strcmp(whats[i], c->words[WHAT]);
 }
 
 /* ---- what it prints ---- */
@@ -147,6 +161,10 @@ static void on_end(int fd, short what, void *arg)
     read_output(h);
     end_line(h);
     say_end(h, &end);
+    count(h, h->now,
+          h->is_late                                        ? TIMEOUT
+          : end.si_code != CLD_EXITED || end.si_status != 0 ? FAILED
+                                                            : DONE);
     close_process(h);
     run_next(h);
 }
@@ -157,6 +175,7 @@ static void on_timeout(struct timer *timer)
 
     LOG_WARN("ha", "hook %s: not done after %lld ms, killed", h->now->words[WHAT],
              (long long)h->timeout_ms);
+    h->is_late = true;
     kill(-h->pid, SIGKILL);
 }
 
@@ -231,11 +250,13 @@ static void run_next(struct hooks *h)
         list_remove(&h->now->link);
         h->waiting_count--;
         h->lines = 0;
+        h->is_late = false;
         if (begin(h)) {
             h->on_end = watch(h, h->process_fd, on_end);
             h->on_output = watch(h, h->output_fd, on_output);
             timer_arm(&h->loop->timers, &h->timeout, h->timeout_ms);
         } else {
+            count(h, h->now, NOT_RUN);
             call_free(h->now);
             h->now = NULL;
         }
@@ -251,6 +272,7 @@ static void drop_first(struct hooks *h)
     LOG_WARN("ha", "hook %s %s: never run", c->words[WHAT], c->words[REASON]);
     list_remove(&c->link);
     h->waiting_count--;
+    count(h, c, NOT_RUN);
     call_free(c);
 }
 
@@ -299,6 +321,14 @@ void hooks_run(struct hooks *h, const char *what, const char *token, const char 
     list_append(&h->waiting, &c->link);
     h->waiting_count++;
     run_next(h);
+}
+
+void hooks_count(const struct hooks *h, struct hook_count counts[HOOKS_COUNTS])
+{
+    _Static_assert(WHATS * RESULTS == HOOKS_COUNTS, "each word with each result");
+    for (unsigned i = 0; i < HOOKS_COUNTS; i++)
+        counts[i] = (struct hook_count){whats[i / RESULTS], result_words[i % RESULTS],
+                                        h->counts[i / RESULTS][i % RESULTS]};
 }
 
 bool hooks_is_idle(const struct hooks *h)

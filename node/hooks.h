@@ -12,6 +12,7 @@
 
 #define HOOKS_TIMEOUT_MS 30000
 #define HOOKS_QUEUE_MAX  16 /* that wait; of more the oldest is dropped, and logged */
+#define HOOKS_COUNTS     12 /* three words for what happened, four results */
 
 struct hooks;
 struct loop;
@@ -23,6 +24,15 @@ void hooks_free(struct hooks *h); /* NULL is fine */
 
 /* Copies what it is given. */
 void hooks_run(struct hooks *h, const char *what, const char *token, const char *reason);
+
+struct hook_count {
+    const char *what;   /* "promote", "demote" or "fenced" */
+    const char *result; /* "done", "failed", "timeout" or "not_run" */
+    uint64_t count;     /* since start */
+};
+
+/* Texts are static. */
+void hooks_count(const struct hooks *h, struct hook_count counts[HOOKS_COUNTS]);
 
 /* Nothing runs, and nothing waits. */
 bool hooks_is_idle(const struct hooks *h);

@@ -96,6 +96,18 @@ static void assert_logged(const struct site *s, const char *part)
         fail_msg("'%s' is not in the log: %s", part, text_of(s->log));
 }
 
+static uint64_t count_of(const struct site *s, const char *what, const char *result)
+{
+    struct hook_count counts[HOOKS_COUNTS];
+    uint64_t all = 0;
+
+    hooks_count(s->hooks, counts);
+    for (unsigned i = 0; i < HOOKS_COUNTS; i++)
+        if (!strcmp(counts[i].what, what) && !strcmp(counts[i].result, result))
+            all += counts[i].count;
+    return all;
+}
+
 static void runs_them_one_by_one_and_in_order(void **state)
 {
     struct site *s = *state;
@@ -123,6 +135,8 @@ static void what_they_print_goes_to_the_log(void **state)
     assert_logged(s, "hook fenced: two");
     assert_logged(s, "hook fenced: three");
     assert_logged(s, "hook fenced: ended with 3");
+    assert_int_equal(count_of(s, "fenced", "failed"), 1);
+    assert_int_equal(count_of(s, "fenced", "done"), 0);
 }
 
 static void one_that_hangs_is_killed_with_its_children(void **state)
@@ -136,6 +150,9 @@ static void one_that_hangs_is_killed_with_its_children(void **state)
     assert_logged(s, "hook promote: not done after 50 ms, killed");
     assert_logged(s, "hook promote: killed by signal 9");
     assert_string_equal(text_of(s->seen), "next\n");
+    assert_int_equal(count_of(s, "promote", "timeout"), 1);
+    assert_int_equal(count_of(s, "promote", "failed"), 0);
+    assert_int_equal(count_of(s, "demote", "done"), 1);
 }
 
 static void one_that_prints_without_end_leaves_the_loop_alone(void **state)
@@ -157,6 +174,7 @@ static void one_that_does_not_exist_is_said(void **state)
     hooks_run(s->hooks, "promote", "", "elected");
     assert_true(hooks_is_idle(s->hooks));
     assert_logged(s, "/no/such/hook cannot be run: No such file or directory");
+    assert_int_equal(count_of(s, "promote", "not_run"), 1);
 }
 
 static void without_a_program_nothing_is_run(void **state)
@@ -182,6 +200,8 @@ static void the_newest_are_kept_when_there_are_too_many(void **state)
     assert_logged(s, "hook promote r1: never run");
     assert_logged(s, "hook promote r2: never run");
     assert_memory_equal(text_of(s->seen), "r0\nr3\nr4\n", 9);
+    assert_int_equal(count_of(s, "promote", "not_run"), 2);
+    assert_int_equal(count_of(s, "promote", "done"), HOOKS_QUEUE_MAX + 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_up, site_down)

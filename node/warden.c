@@ -188,14 +188,16 @@ static void stop_redis(struct warden *w, int64_t now)
 
 /* How long the warden still waits for the children that end sessions. They end by themselves,
  * but not where it is process 1 of a container. */
-static int64_t session_end_wait_ms(const struct warden *w, int64_t now)
+static int64_t last_wait_ms(const struct warden *w, int64_t now)
 {
     int64_t left_ms = w->stop_mono_ms + w->conf->node.stop_timeout_ms - now;
+    int64_t wait_ms = session_end_wait_ms(&w->session_end, now);
 
-    if (w->phase != WARDEN_STOP_REDIS || w->redis.child.state != CHILD_IDLE ||
-        !session_end_is_under_way(&w->session_end))
+    if (w->phase != WARDEN_STOP_REDIS || w->redis.child.state != CHILD_IDLE || wait_ms < 0)
         return -1; /* it waits for something else, or for nothing */
-    return w->is_hurried || left_ms < 0 ? 0 : left_ms;
+    if (w->is_hurried || left_ms < 0)
+        return 0;
+    return wait_ms < left_ms ? wait_ms : left_ms;
 }
 
 static void advance(struct warden *w, int64_t now)
@@ -209,7 +211,7 @@ static void advance(struct warden *w, int64_t now)
         stop_redis(w, now);
     }
     if (w->phase == WARDEN_STOP_REDIS && w->redis.child.state == CHILD_IDLE &&
-        session_end_wait_ms(w, now) <= 0)
+        last_wait_ms(w, now) <= 0)
         w->phase = WARDEN_DONE;
 }
 
@@ -225,7 +227,7 @@ static int64_t tick(struct warden *w, int64_t now)
 {
     advance(w, now);
     return sooner(
-        sooner(stall_max_ms(w), session_end_wait_ms(w, now)),
+        sooner(stall_max_ms(w), last_wait_ms(w, now)),
         sooner(child_tick(&w->worker.child, now), embedded_redis_tick(&w->redis, now)));
 }
 

@@ -34,15 +34,6 @@ bool channel_send_session(int fd, const struct coord_credentials *session)
     return put(fd, &message);
 }
 
-void channel_send_may_block(int fd, int64_t ms)
-{
-    struct channel_message message = {.kind = CHANNEL_MAY_BLOCK, .ms = ms};
-
-    if (!put(fd, &message)) {
-        /* Dropped: see the header. */
-    }
-}
-
 bool channel_receive(int fd, struct channel_message *message)
 {
     return recv(fd, message, sizeof(*message), 0) == sizeof(*message);

@@ -17,14 +17,12 @@
 
 enum channel_kind {
     CHANNEL_BEAT = 1,
-    CHANNEL_STORE_UP,  /* for the first time of this worker; in a cluster: and it has joined */
-    CHANNEL_SESSION,   /* `session`: to be ended when the worker is dead; number 0: none now */
-    CHANNEL_MAY_BLOCK, /* no beat for `ms` is no reason to kill it */
+    CHANNEL_STORE_UP, /* for the first time of this worker; in a cluster: and it has joined */
+    CHANNEL_SESSION,  /* `session`: to be ended when the worker is dead; number 0: none now */
 };
 
 struct channel_message {
     enum channel_kind kind;
-    int64_t ms;
     struct coord_credentials session; /* secret: never in a log */
 };
 
@@ -36,9 +34,6 @@ void channel_send(int fd, enum channel_kind kind);
 
 /* False when there was no room: to be sent again with the next beat. */
 bool channel_send_session(int fd, const struct coord_credentials *session);
-
-/* Before a call that may block for so long. The next beat ends it. */
-void channel_send_may_block(int fd, int64_t ms);
 
 /* The next message; false when there is none now. */
 bool channel_receive(int fd, struct channel_message *message);

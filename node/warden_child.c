@@ -63,7 +63,6 @@ static void spawn(struct child *c, const char *reason, int64_t now)
     }
     c->pid = pid;
     c->heard_mono_ms = now;
-    c->excused_mono_ms = 0;
     enter(c, CHILD_STARTING, reason, now);
 }
 
@@ -102,15 +101,8 @@ void child_hurry(struct child *c, const char *reason, int64_t now_mono_ms)
 void child_heard(struct child *c, bool works, int64_t now_mono_ms)
 {
     c->heard_mono_ms = now_mono_ms;
-    if (works)
-        c->excused_mono_ms = 0;
     if (works && c->state == CHILD_STARTING)
         enter(c, CHILD_UP, "it works", now_mono_ms);
-}
-
-void child_excuse(struct child *c, int64_t ms, int64_t now_mono_ms)
-{
-    c->excused_mono_ms = now_mono_ms + (ms < CHILD_EXCUSE_MAX_MS ? ms : CHILD_EXCUSE_MAX_MS);
 }
 
 void child_exited(struct child *c, const char *how, int64_t now_mono_ms)
@@ -125,11 +117,7 @@ void child_exited(struct child *c, const char *how, int64_t now_mono_ms)
 
 static int64_t silence_deadline(const struct child *c)
 {
-    int64_t at = c->heard_mono_ms + c->silence_max_ms;
-
-    if (!c->silence_max_ms)
-        return INT64_MAX;
-    return at > c->excused_mono_ms ? at : c->excused_mono_ms;
+    return c->silence_max_ms ? c->heard_mono_ms + c->silence_max_ms : INT64_MAX;
 }
 
 /* When this state ends by itself; INT64_MAX: never. */

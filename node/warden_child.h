@@ -37,7 +37,6 @@
 
 #define CHILD_STEADY_MS        1000
 #define CHILD_BACKOFF_FIRST_MS 10
-#define CHILD_EXCUSE_MAX_MS    10000
 
 enum child_state {
     CHILD_IDLE,
@@ -69,10 +68,9 @@ struct child {
     bool was_up_at_stop; /* what works must also end well; one that could not start need not */
     pid_t pid;           /* 0: no process */
     unsigned exits;      /* in a row, see CHILD_STEADY_MS */
-    int64_t since_mono_ms;   /* when it came into this state */
-    int64_t heard_mono_ms;   /* last sign of life, or the start */
-    int64_t excused_mono_ms; /* until then it may be silent; see child_excuse() */
-    int64_t until_mono_ms;   /* BACKOFF and STOPPING: when the time is over */
+    int64_t since_mono_ms; /* when it came into this state */
+    int64_t heard_mono_ms; /* last sign of life, or the start */
+    int64_t until_mono_ms; /* BACKOFF and STOPPING: when the time is over */
 };
 
 /* "IDLE", ...; static. */
@@ -89,9 +87,6 @@ void child_stop(struct child *c, const char *reason, int64_t now_mono_ms);
 
 /* No patience any more: SIGKILL to a child that is being stopped. */
 void child_hurry(struct child *c, const char *reason, int64_t now_mono_ms);
-
-/* Silence is no sign of death for so long, or until the next sign of life. */
-void child_excuse(struct child *c, int64_t ms, int64_t now_mono_ms);
 
 /* A sign of life; `works` when it does what it is there for. */
 void child_heard(struct child *c, bool works, int64_t now_mono_ms);

@@ -72,31 +72,6 @@ static void starts_and_works(void **state)
     assert_int_equal(child_tick(&f.child, 6), 500);
 }
 
-static void may_be_silent_for_as_long_as_it_said(void **state)
-{
-    struct fake f = working();
-
-    child_excuse(&f.child, 2000, 100);
-    assert_int_equal(child_tick(&f.child, 1600), 500);
-    assert_int_equal(child_tick(&f.child, 2099), 1);
-    assert_int_equal(f.child.state, CHILD_UP);
-    child_tick(&f.child, 2100);
-    assert_int_equal(f.child.state, CHILD_KILLED);
-}
-
-static void an_excuse_ends_with_the_next_sign_of_life(void **state)
-{
-    struct fake f = working();
-
-    child_excuse(&f.child, 2000, 100);
-    child_heard(&f.child, false, 150); /* the warden itself was late: still excused */
-    assert_int_equal(child_tick(&f.child, 150), 1950);
-    child_heard(&f.child, true, 200);
-    assert_int_equal(child_tick(&f.child, 200), 500);
-    child_excuse(&f.child, INT64_MAX / 2, 300);
-    assert_int_equal(child_tick(&f.child, 300), CHILD_EXCUSE_MAX_MS);
-}
-
 static void starts_anew_after_an_exit_and_a_delay(void **state)
 {
     struct fake f = working();
@@ -270,8 +245,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_and_works),
-        cmocka_unit_test(may_be_silent_for_as_long_as_it_said),
-        cmocka_unit_test(an_excuse_ends_with_the_next_sign_of_life),
         cmocka_unit_test(starts_anew_after_an_exit_and_a_delay),
         cmocka_unit_test(delays_grow_and_end_at_the_maximum),
         cmocka_unit_test(a_steady_time_makes_the_delays_short_again),

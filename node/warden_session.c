@@ -17,12 +17,21 @@ static struct session_ending *find(struct session_end *e, pid_t pid)
     return NULL;
 }
 
-bool session_end_is_under_way(const struct session_end *e)
+int64_t session_end_wait_ms(const struct session_end *e, int64_t now_mono_ms)
 {
-    for (unsigned i = 0; i < SESSION_ENDINGS; i++)
-        if (e->endings[i].pid)
-            return true;
-    return false;
+    int64_t wait_ms = -1;
+
+    for (unsigned i = 0; i < SESSION_ENDINGS; i++) {
+        int64_t left_ms = e->endings[i].since_mono_ms + SESSION_END_WAIT_MS - now_mono_ms;
+
+        if (!e->endings[i].pid)
+            continue;
+        if (left_ms < 0)
+            left_ms = 0;
+        if (left_ms > wait_ms)
+            wait_ms = left_ms;
+    }
+    return wait_ms;
 }
 
 void session_end_start(struct session_end *e, const struct coord_credentials *whose,

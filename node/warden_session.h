@@ -15,7 +15,8 @@
 
 #include "ha/coordinator.h"
 
-#define SESSION_ENDINGS 4 /* children at the same time; more are not started */
+#define SESSION_ENDINGS     4 /* children at the same time; more are not started */
+#define SESSION_END_WAIT_MS 1000
 
 struct session_end {
     const char *servers; /* "host:port,..."; borrowed */
@@ -40,7 +41,9 @@ void session_end_start(struct session_end *e, const struct coord_credentials *wh
 /* waitpid() has returned `pid`: was it e's child? Says how long it took. */
 bool session_end_exited(struct session_end *e, pid_t pid, int status, int64_t now_mono_ms);
 
-/* Is any child still at it? */
-bool session_end_is_under_way(const struct session_end *e);
+/* At a stop: for how many ms more it is worth while to wait for the children; -1: none is at
+ * it. Where servers answer it takes some milliseconds, and where none does it would take a
+ * timeout. */
+int64_t session_end_wait_ms(const struct session_end *e, int64_t now_mono_ms);
 
 #endif

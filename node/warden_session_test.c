@@ -100,12 +100,28 @@ static void several_at_once_are_all_known(void **state)
     }
     session_end_start(&e, &some_session, 100); /* one too many: none is started */
     for (unsigned i = 0; i < SESSION_ENDINGS; i++) {
-        assert_true(session_end_is_under_way(&e));
+        assert_true(session_end_wait_ms(&e, 100) >= 0);
         assert_true(session_end_exited(&e, pids[i], wait_for(pids[i]), 105));
     }
-    assert_false(session_end_is_under_way(&e));
+    assert_int_equal(session_end_wait_ms(&e, 100), -1);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     close(warden_fd);
+}
+
+static void a_stop_waits_a_second_for_the_newest_of_them(void **state)
+{
+    struct session_end e = fake_end();
+
+    assert_int_equal(session_end_wait_ms(&e, 100), -1);
+    e.endings[1].pid = 11;
+    e.endings[1].since_mono_ms = 100;
+    e.endings[2].pid = 12;
+    e.endings[2].since_mono_ms = 700;
+    assert_int_equal(session_end_wait_ms(&e, 700), SESSION_END_WAIT_MS);
+    assert_int_equal(session_end_wait_ms(&e, 1699), 1);
+    assert_int_equal(session_end_wait_ms(&e, 5000), 0);
+    e.endings[2].pid = 0;
+    assert_int_equal(session_end_wait_ms(&e, 700), 400);
 }
 
 static void without_a_session_nothing_is_started(void **state)
@@ -241,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_znode_of_a_killed_worker_goes_at_once, setup,
                                         teardown),
         cmocka_unit_test(several_at_once_are_all_known),
+        cmocka_unit_test(a_stop_waits_a_second_for_the_newest_of_them),
         cmocka_unit_test(without_a_session_nothing_is_started),
     };
 

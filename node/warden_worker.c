@@ -69,8 +69,6 @@ static void heed(struct worker *w, const struct channel_message *m, int64_t now_
         w->store_was_up = true;
     else if (m->kind == CHANNEL_SESSION)
         w->session = m->session;
-    else if (m->kind == CHANNEL_MAY_BLOCK)
-        child_excuse(&w->child, m->ms, now_mono_ms);
 }
 
 void worker_read_channel(struct worker *w, int64_t now_mono_ms)

@@ -3,8 +3,9 @@
  * confirms over the peer link. Two nodes.
  *
  * A member that confirms promises not to become leader for PROMISE units from the receipt; the
- * leader counts them from its send. Whoever starts may have forgotten a promise and waits one
- * out. The leader knows as a member every node that it tried to add.
+ * leader counts them from its send. It may do so whether it has a quorum or not, because it cannot
+ * be certain of either: a promise is safe whoever gives it. Whoever starts may have forgotten a
+ * promise and waits one out. The leader knows as a member every node that it tried to add.
  *
  * Checked: never two nodes that act, by a lease or by confirmation; and when the faults are
  * over, somebody acts within PATIENCE units.
@@ -65,9 +66,9 @@ byte without_leader = 0;
 #define MAY_LEAD(n) (!promise[n])
 #endif
 #ifdef LEADER_CONFIRMS
-#define MAY_CONFIRM(n) (!ONLINE(n))
+#define MAY_CONFIRM(n) (!leads[n] || !ONLINE(n))
 #else
-#define MAY_CONFIRM(n) (!ONLINE(n) && !leads[n])
+#define MAY_CONFIRM(n) (!leads[n])
 #endif
 
 #define CAN_STAND(n) (ONLINE(n) && !leads[n] && !owner && member[n] && !promise[n] && !attempt[n])

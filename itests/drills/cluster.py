@@ -14,11 +14,12 @@ from pathlib import Path
 from drills.journal import LEADER, Lease, Role, now_ms
 from drills.names import SlowNames
 from drills.nodes import PEER_PORT, HostNode
+from drills.uplink import Uplink
 from harness.build import wallclock_library
 from harness.network import Network
 from harness.redis_server import RedisServer
 from harness.wait import wait_until
-from harness.zookeeper import Ensemble
+from harness.zookeeper import CLIENT, Ensemble
 
 REDIS_PORT = 6379
 STEADY_S = 90
@@ -44,7 +45,8 @@ class Plan:
     settings: dict = field(default_factory=dict)
     wrong_clock: str = ""          # of "node" or "redis": can be set
     zookeeper_names: bool = False  # host names instead of addresses, for a slow name service
-    node_programs: tuple = ()      # one for each node, None: the build under test
+    uplinks: bool = False          # from each node to ZooKeeper, on which packets can be made late
+    program: Path = None           # of all nodes at first; None: the build under test
 
 
 class Cluster:
@@ -53,7 +55,7 @@ class Cluster:
         self.network = Network()
         self.zookeeper = self.redis = self.client = None
         self.names = None
-        self.nodes, self.spares = [], []
+        self.nodes, self.spares, self.uplinks = [], [], {}  # uplinks by a host's name
 
     def __enter__(self):
         self.network.__enter__()
@@ -72,6 +74,8 @@ class Cluster:
     def __exit__(self, *unused):
         for node in (*self.nodes, *self.spares):
             node.destroy()
+        for uplink in self.uplinks.values():
+            uplink.close()
         if self.zookeeper:
             self.zookeeper.destroy()
         if self.names:
@@ -102,16 +106,17 @@ class Cluster:
 
     def _add_nodes(self):
         for number in range(self.plan.nodes):
-            self.nodes.append(self._node(f"n{number + 1}", number))
+            self.nodes.append(self._node(f"n{number + 1}", self.plan.program))
 
-    def _node(self, name, number=-1, settings=()):
+    def _node(self, name, program=None, settings=()):
         host = self.network.add_host(name)
         directory = self.directory / name
         directory.mkdir()
-        programs = self.plan.node_programs
-        program = programs[number] if 0 <= number < len(programs) else None
         if self.names:
             self.names.serve(host)
+        if self.plan.uplinks:
+            servers = [(each.address, each.ports[CLIENT]) for each in self.zookeeper.servers]
+            self.uplinks[name] = Uplink(host, servers)
         return HostNode(directory, host, {**self.settings_of(host), **dict(settings)},
                         self._clock_env("node", name), program)
 
@@ -133,12 +138,14 @@ class Cluster:
                     **HISTORY, **self.plan.settings}
         if not self.elects:
             return settings
-        return {"ha.mode": self.plan.mode, "ha.zookeeper": self.zookeeper_addresses(),
+        return {"ha.mode": self.plan.mode, "ha.zookeeper": self._zookeeper_of(host),
                 "ha.cluster": "drill", "ha.session_timeout": f"{self.plan.session_ms}ms",
                 "ha.secret": SECRET, "ha.peer.listen": f"{host.address}:{PEER_PORT}",
                 "ha.journal": True, **settings}
 
-    def zookeeper_addresses(self):
+    def _zookeeper_of(self, host):
+        if self.plan.uplinks:
+            return self.uplinks[host.name].addresses
         if self.plan.zookeeper_names:
             return ",".join(f"{each.host.name}.drill:2181" for each in self.zookeeper.servers)
         return self.zookeeper.addresses
@@ -155,8 +162,7 @@ class Cluster:
 
     def add_spare(self, name, settings, program=None):
         """One more node with some settings, and a program, of its own, not started."""
-        self.spares.append(self._node(name, settings=settings))
-        self.spares[-1].program = program
+        self.spares.append(self._node(name, program, settings))
         return self.spares[-1]
 
     def wait_steady(self):
@@ -178,7 +184,8 @@ class Cluster:
     def _has_settled(self):
         since_ms = now_ms() - 0.6 * self.plan.session_ms
         roles = [node.role() for node in self.nodes]
-        return all(role.role in (LEADER, "standby") and role.boot_ms < since_ms for role in roles)
+        return all(role is not None and role.role in (LEADER, "standby")
+                   and role.boot_ms < since_ms for role in roles)
 
     # ---- who is who ----
 

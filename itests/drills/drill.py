@@ -6,13 +6,18 @@ through all of it, and a judge over everything that was written down.
     ./dev drill                         all rows, with the rounds of the matrix
     ./dev drill 1 2 8b --rounds 5
     ./dev drill 26 --seed 17            the same pairs again
+    ./dev drill 20 --old v1.0           upgrade from that commit, or program, and back
     ./dev drill 0 --json                for programs, on standard output
     ./dev drill 1 2 3 --write           into doc/failover.md
 
 Times are in ms from the moment before the fault: `active` to the next leader's role, `served` to
 the first due job that it moved, in a consumer's hands; median, p99 (from 100 rounds on) and worst.
 `outside` is the lateness p99 of jobs that no fault touched. After any violation it ends with 1, and
-the files (journals, logs) stay.
+the files (journals, logs) stay. Rounds take from 2 s (rows 1 to 3) to 30 s and more (4, 10). Ctrl-C
+ends the row that runs, takes down all of it, and concludes those before.
+
+Hosts are network namespaces: root and nftables are needed, nothing of the machine's own network is
+touched.
 """
 
 import argparse
@@ -31,6 +36,7 @@ if __name__ == "__main__":
 os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
+from drills import builds
 from drills.lateness import Limits
 from drills.matrix import MATRIX
 from drills.page import save
@@ -56,7 +62,9 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
-        sys.exit(1 if run(options) else 0)
+        sys.exit(run(options))
+    except builds.NoSuchBuild as error:
+        sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("interrupted")
 
@@ -65,9 +73,14 @@ def parse():
     parser = argparse.ArgumentParser(prog="./dev drill", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("numbers", nargs="*", metavar="NUMBER", help="rows; without any: all")
-    parser.add_argument("--rounds", type=int, help="instead of the row's own number")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--rounds", type=int, metavar="N", help="instead of the row's own number; "
+                        "at least one of each variant")
+    parser.add_argument("--seed", type=int, metavar="N",
+                        default=random.SystemRandom().randrange(1 << 32),
+                        help="of what is left to chance: load, and rows 8 and 26")
+    parser.add_argument("--old", metavar="REV", help="the older build of row 20: a commit, or a "
+                        "dueq-node; else the newest tag, or the last commit of the day before")
+    parser.add_argument("--json", action="store_true", help="the result on standard output")
     parser.add_argument("--list", action="store_true", help="the rows there are")
     parser.add_argument("--rehearse", action="store_true",
                         help="faults, load and judge alone: all nodes are standalone, on one Redis")
@@ -75,39 +88,68 @@ def parse():
                         help="put what was measured into doc/failover.md")
     parser.add_argument("--keep", metavar="DIR", help="keep all files there")
     options = parser.parse_args()
-    unknown = [number for number in options.numbers if number not in MATRIX]
-    if unknown:
-        parser.error(f"no row {' '.join(unknown)}; there are {' '.join(MATRIX)}")
+    options.numbers = list(dict.fromkeys(options.numbers))  # each once
+    check(options, parser)
     return options
 
 
+def check(options, parser):
+    """Before anything is built."""
+    unknown = [number for number in options.numbers if number not in MATRIX]
+    if unknown:
+        parser.error(f"no row {' '.join(unknown)}; there are {' '.join(MATRIX)}")
+    if options.rounds is not None and options.rounds < 1:
+        parser.error("--rounds: one at least")
+    if options.write and options.rehearse:
+        parser.error("--write: what is rehearsed says nothing")
+    if options.keep and Path(options.keep).exists() and any(Path(options.keep).iterdir()):
+        parser.error(f"--keep: {options.keep} is not empty")
+    if options.old and "20" not in (options.numbers or MATRIX):
+        parser.error("--old is for row 20")
+    try:
+        options.old = builds.find(options.old)
+    except builds.NoSuchBuild as error:
+        parser.error(f"--old: {error}")
+
+
 def run(options):
-    """True when something failed."""
+    """The exit code. A row that was interrupted is left out; those before it are concluded."""
     def report(text):
         print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
 
+    if "20" in (options.numbers or MATRIX) and not options.rehearse:
+        MATRIX["20"].old = builds.make(options.old, report)
     directory = Path(options.keep or tempfile.mkdtemp(prefix="dueq-drill-"))
-    report(f"seed {options.seed}; files in {directory}")
-    results = []
-    for number in options.numbers or MATRIX:
-        each = MATRIX[number]
-        why_not_now = reason_to_skip(each, options.rehearse)
-        if why_not_now:
-            report(f"  {number:>3}  {each.title}: {why_not_now}")
-            continue
-        try:
-            result = run_row(each, directory, options.seed,
-                             options.rounds or (1 if options.rehearse else each.rounds),
-                             each.rehearsed_variants if options.rehearse else each.variants,
-                             options.rehearse, report, Limits(TICK_MS, OUTSIDE_P99_MS))
-        except AssertionError as error:  # the other rows may do better
-            result = Result(each, complaints=[f"broken off: {error}"])
-        results.append(result)
-        for line in result.failures:
-            report(f"  {number:>3}  {line}")
-        for rule, count in result.verdict.explained.items():
-            report(f"  {number:>3}  counted apart: {count} {rule}, which the fault explains")
-    return conclude(results, directory, options, report)
+    results, code = [], 0
+    try:
+        report(f"seed {options.seed}; files in {directory}")
+        for number in options.numbers or MATRIX:
+            row = MATRIX[number]
+            why_not_now = reason_to_skip(row, options.rehearse)
+            if why_not_now:
+                report(f"  {number:>3}  {row.title}: {why_not_now}")
+            else:
+                results.append(run_one(row, directory, options, report))
+    except KeyboardInterrupt:
+        report("interrupted")
+        code = 130
+    return conclude(results, directory, options, report) or code
+
+
+def run_one(row, directory, options, report):
+    """Its result, said. What breaks it off leaves the other rows to run."""
+    try:
+        result = run_row(row, directory, options.seed,
+                         options.rounds or (1 if options.rehearse else row.rounds),
+                         row.rehearsed_variants if options.rehearse else row.variants,
+                         options.rehearse, report, Limits(TICK_MS, OUTSIDE_P99_MS))
+    except Exception as error:  # pylint: disable=broad-except
+        result = Result(row, complaints=[f"broken off: {type(error).__name__}: {error}"])
+    for line in result.failures:
+        report(f"  {row.number:>3}  {line}")
+    for rule, count in result.verdict.explained.items():
+        report(f"  {row.number:>3}  counted apart: {count} {rule}, which the fault explains")
+    return result
 
 
 def reason_to_skip(row, is_rehearsal):
@@ -117,16 +159,19 @@ def reason_to_skip(row, is_rehearsal):
 
 
 def conclude(results, directory, options, report):
+    """The exit code."""
     has_failed = any(result.failures for result in results)
-    if options.write and not options.rehearse:
+    if options.write and results:
         save(results)
     if options.json:
         print(json.dumps(json_of(results, options.seed), indent=2))
-    else:
+    elif results:
         print("\n".join(["", *table_of(results)]))
-    if not has_failed and not options.keep:
+    if has_failed:
+        report(f"journals and logs: {directory}; the same again: --seed {options.seed}")
+    elif not options.keep:
         shutil.rmtree(directory)
-    return has_failed
+    return 1 if has_failed else 0
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
     FENCED       who is fenced has an older token, and does not act with it any more
     DEPOSED      once a leader has moved a job in a bucket, no earlier one does; nor does anybody
                  who never led
+    NO_LEADER    at the end, when all faults are healed, somebody leads
     STORM        the leader changes as often as the faults explain, not more
     LATE         what became due in an outage is handed over at most a tick after its end; the
                  rest on time. Judged only where limits are given: CI fails nothing by the clock
@@ -41,11 +42,17 @@ class Verdict:
     violations: list
     explained: Counter = field(default_factory=Counter)
 
-    def lines(self, limit=20):
-        """For people, and for the message of a test that fails; none when all is well."""
-        if not self.violations:
+    def lines(self, limit=5):
+        """For people, and for the message of a test that fails: how many of each rule, and the
+        first of each; none when all is well."""
+        by_rule = defaultdict(list)
+        for each in self.violations:
+            by_rule[each.rule].append(f"{f'{each.rule} {each.id}'.strip()}: {each.why}")
+        if not by_rule:
             return []
-        return [f"{len(self.violations)} violations", *map(str, self.violations[:limit])]
+        counts = ", ".join(f"{len(lines)} {rule}" for rule, lines in by_rule.items())
+        return [f"violations: {counts}",
+                *(line for lines in by_rule.values() for line in lines[:limit])]
 
 
 def judge(journal, limits=None):
@@ -65,6 +72,8 @@ def judge_jobs(journal):
     cancelled = {cancel.id for cancel in journal.of(Cancel) if cancel.outcome in (OK, UNKNOWN)}
     yield from (Violation(SAME_RULE[each.rule], each.id, each.why) for each in as_crash
                 if each.rule in SAME_RULE and not (each.rule == "LOST" and each.id in cancelled))
+    yield from (Violation("LOST", rest.id, "it is dead, and nobody says why")
+                for rest in journal.of(Rest) if not rest.why)
     lives = _lives(journal)
     for id, life in lives.items():
         yield from (Violation("EARLY", id, why) for why in _early(life))

@@ -22,6 +22,8 @@ def judge_leaders(journal):
     yield from _tokens_back(reigns, leases)
     yield from _fenced(journal.of(Fenced), reigns, leases)
     yield from _storms(reigns, journal.of(Fault))
+    if reigns and all(reign.until_ms < math.inf for reign in reigns):
+        yield Violation("NO_LEADER", reigns[-1].token, "it was the last, and its reign is over")
 
 
 def reigns_of(journal):

@@ -10,18 +10,18 @@ from drills.journal import LEADER, Role, Tail, now_ms
 from harness.build import node_program
 from harness.dueqctl import Dueqctl
 from harness.node import Node
-from harness.process import descendants_of, is_alive, reap_orphans
+from harness.process import descendants_of, is_alive, kill_now, reap_orphans
 from harness.wait import wait_until
 
 GMQ_PORT, HTTP_PORT, PEER_PORT = 9503, 8000, 9600
 
 
 class HostNode(Node):
-    """`settings` are keys with dots, `program` another build of the node. Secrets are not
-    accepted on a command line, so all of it goes into a file."""
+    """`settings` are keys with dots, `program` is the build, None: that under test.
+    Secrets are not accepted on a command line, so all of it goes into a file."""
 
     def __init__(self, directory, host, settings=None, env=None, program=None):
-        self.host, self.name, self.program = host, host.name, program
+        self.host, self.name, self.program = host, host.name, program or node_program()
         own = {"node.id": host.name, "gmq.listen": f"{host.address}:{GMQ_PORT}",
                "http.listen": f"{host.address}:{HTTP_PORT}"}
         super().__init__(directory, {**own, **(settings or {})}, env)
@@ -35,7 +35,7 @@ class HostNode(Node):
         path = self.directory / "dueq.yaml"
         path.write_text(yaml.safe_dump(_nested(self.settings)), encoding="utf-8")
         path.chmod(0o600)
-        return self.host.command([self.program or node_program(), "--config", path])
+        return self.host.command([self.program, "--config", path])
 
     def launch(self):
         self._launched_ms = now_ms()
@@ -73,6 +73,7 @@ class HostNode(Node):
         code = self.process.wait()
         self.process = None
         reap_orphans()
+        self.check_sanitizers()  # which end a process with 1
         assert code == 0, f"the node stopped with {code}:\n{self.output()[-3000:]}"
 
     # ---- as a member of a cluster ----
@@ -93,6 +94,11 @@ class HostNode(Node):
 
     # ---- freezing ----
 
+    @property
+    def pids(self):
+        """Warden and all that it has started."""
+        return [self.warden_pid, *descendants_of(self.warden_pid)]
+
     def freeze(self, who):
         """SIGSTOP of "worker", or of "both", warden and worker."""
         pids = {"worker": [self.worker_pid], "both": [self.warden_pid, self.worker_pid]}[who]
@@ -108,14 +114,17 @@ class HostNode(Node):
         self._frozen = []
 
     def kill_all(self):
-        """kill -9 of warden and worker, at once: both signals before anything else."""
-        family = [self.warden_pid, *descendants_of(self.warden_pid)]
-        for pid in family:
-            os.kill(pid, signal.SIGKILL)
-        self.process.wait()
-        self.process = None
-        for pid in family:
-            wait_until(lambda pid=pid: not is_alive(pid), f"process {pid} dies of SIGKILL")
+        """kill -9 of warden and worker, at once."""
+        kill_together([self])
+
+
+def kill_together(nodes):
+    """kill -9 of all their wardens and workers, before anything else: who was still there would
+    lead for a moment."""
+    kill_now([pid for node in nodes for pid in node.pids])
+    for node in nodes:
+        node.process.wait()
+        node.process = None
 
 
 def _nested(settings):

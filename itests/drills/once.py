@@ -26,5 +26,5 @@ def run_once(number, directory):
         pytest.skip("faults and times as they are: with the release build")
     result = run_row(row, directory, SEED, rounds=1, variants=row.short_variants,
                      report=print)
-    assert result.failures == []
+    assert not result.failures, "\n".join(result.failures)
     assert len(result.rounds) == len(row.short_variants)

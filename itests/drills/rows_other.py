@@ -1,5 +1,8 @@
 """Rows about clocks, wrong set-ups, a slow name service and a starved machine."""
 
+import os
+from contextlib import suppress
+
 import redis
 
 from drills.cluster import Plan
@@ -142,12 +145,24 @@ class SlowNameService(Row):
 
 @row("25", "32 busy loops")
 class Starved(Row):
+    """On the leader's machine: it and the loops share one processor, and the others keep theirs."""
+
     changes = 0
     rounds = 5
 
     def fault(self, drill):
+        self.processors = os.sched_getaffinity(0)
+        one = min(self.processors)
+        self.starved = drill.leader.pids if drill.leader.process else []  # dead of another fault
+        self._move({one})
         log = drill.cluster.directory / "busy.log"
-        self.loops = [Process(["sh", "-c", "while :; do :; done"], log) for _ in range(32)]
+        self.loops = [Process(["taskset", "-c", str(one), "sh", "-c", "while :; do :; done"], log)
+                      for _ in range(32)]
+
+    def _move(self, processors):
+        for pid in self.starved:
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(pid, processors)
 
     def takes_over(self, drill):
         return False
@@ -159,6 +174,7 @@ class Starved(Row):
         kill_now([each.pid for each in self.loops])
         for each in self.loops:
             each.wait()
+        self._move(self.processors)
 
     def check(self, drill, elected):
         if elected:

@@ -1,11 +1,13 @@
 """Rows about processes: killed, stopped in order, frozen."""
 
-import os
 import signal
 
+from drills.builds import altered_node, build_of, scripts_of
 from drills.cluster import STANDALONE, Plan
 from drills.journal import REFUSED, UNKNOWN
+from drills.nodes import kill_together
 from drills.row import Row, row, stay
+from harness.build import node_program
 
 
 @row("0", "kill -9 of the worker of a standalone node")
@@ -105,14 +107,12 @@ class Freeze(Row):
 @row("18", "all standbys killed; all nodes killed and started together")
 class KillMany(Row):
     variants = ("standbys", "all")
-    short_variants = ("standbys",)  # of "all" a node was once refused as its own namesake: open
 
     def fault(self, drill):
         everybody = drill.cluster.nodes
         victims = everybody if drill.variant == "all" else drill.cluster.standbys()
         victims = [node for node in victims if node.process]  # not who is dead of another fault
-        for node in victims:
-            node.kill_all()
+        kill_together(victims)
         for node in victims:
             node.launch()
         return victims
@@ -128,22 +128,38 @@ class KillMany(Row):
 @row("20", "rolling upgrade under load, and back")
 class RollingUpgrade(Row):
     """Standbys first, then, when they could lead, the leader: stopped in order and started as the
-    other build.
-    DUEQ_OLD_NODE names the older dueq-node; without it both are the build under test."""
+    other build. `old`: the older program; None: an altered copy of the build under test."""
 
     variants = ("upgrade", "downgrade")
     short_variants = ("upgrade",)
+    old = None
 
     def plan(self, variant):
-        old = os.environ.get("DUEQ_OLD_NODE")
-        return Plan(node_programs=(old, old, old))
+        return Plan(program=self.old or altered_node())
 
     def fault(self, drill):
-        program = os.environ.get("DUEQ_OLD_NODE") if drill.variant == "downgrade" else None
+        program = drill.cluster.plan.program if drill.variant == "downgrade" else node_program()
         for node in (*drill.cluster.standbys(), drill.leader):
             if node is drill.leader:
                 drill.cluster.wait_steady()  # as an operator does: dueqctl check
+                self._look(drill)
                 drill.count_from_now()
             node.program = program
             node.stop()
             node.start()
+
+    def _look(self, drill):
+        """At the cluster in which one build leads and the other stands by."""
+        nodes = sorted(drill.cluster.nodes, key=lambda node: node.program == node_program())
+        self.builds = list(dict.fromkeys(map(build_of, nodes)))  # the old one first
+        old, new = (scripts_of(node.program) for node in (nodes[0], nodes[-1]))
+        with drill.cluster.redis.client() as redis:
+            self.cached = [sum(redis.script_exists(*own)) for own in (old - new, new - old) if own]
+        self.note = (f"{' beside '.join(self.builds)}; scripts that differ: "
+                     f"{len(new - old)} of {len(new)}")
+
+    def check(self, drill, elected):
+        if len(self.builds) != 2:
+            yield f"not two builds, but {self.builds}"
+        if 0 in self.cached:
+            yield f"Redis did not have the scripts of both builds: {self.cached}"

@@ -3,6 +3,7 @@
 from drills.cluster import Plan
 from drills.journal import OK
 from drills.lateness import dues_of
+from drills.nodes import kill_together
 from drills.row import Row, row, stay
 from harness.wait import wait_until
 
@@ -10,17 +11,44 @@ from harness.wait import wait_until
 @row("8", "the follower it is attached to is cut off or frozen")
 class Follower(Row):
     """The leader's server goes on answering its pings: no two valid leases; best, no failover.
-    When it is attached to ZooKeeper's leader its connection is reset until it is not."""
+    When it is attached to ZooKeeper's leader its connection is reset until it is not.
 
-    variants = ("cut", "frozen")
+    After late beats: what the leader sends is kept back so long that ZooKeeper hears nothing of it
+    for that part of T. Right after one of the next beats was acknowledged the follower goes, and
+    with it, perhaps, what only it knew: that the session was alive."""
+
+    variants = ("cut", "frozen", "frozen after beats 0.3 T late", "frozen after beats 0.6 T late",
+                "cut after beats 0.6 T late")
+    short_variants = ("cut", "frozen after beats 0.6 T late")
     rehearsed_variants = ()
+    rounds = 50  # 10 of each: 20 with beats 0.6 T late
+
+    def plan_key(self, variant):
+        return "late" if variant.endswith("late") else ""
+
+    def plan(self, variant):
+        return Plan(uplinks=bool(self.plan_key(variant)))
 
     def fault(self, drill):
         self.server = self._attached(drill)
-        if drill.variant == "cut":
-            drill.network.cut([self.server.host], [drill.cluster.zookeeper.leader().host])
+        zookeeper_leader = drill.cluster.zookeeper.leader()  # asking takes its time: before
+        drill.count_from_now()
+        while (self.plan_key(drill.variant) and not self._delay_beats(drill)
+               and drill.leader.leads):
+            self.server = self._attached(drill)
+        if drill.variant.startswith("cut"):
+            drill.network.cut([self.server.host], [zookeeper_leader.host])
         else:
             self.server.freeze()
+
+    def _delay_beats(self, drill):
+        """False where the leader has gone to another server meanwhile."""
+        uplink = drill.cluster.uplinks[drill.leader.name]
+        part = float(drill.variant.split()[-3])
+        uplink.wait_beat()
+        uplink.hold(part * drill.session_ms)
+        uplink.wait_beat(drill.dice.choice((1, 2, 3)))
+        return uplink.acknowledged_by == self.server.address
 
     @staticmethod
     def _attached(drill):
@@ -41,11 +69,11 @@ class Follower(Row):
         return False
 
     def hold(self, drill):
-        stay(drill, 3 * drill.session_ms)
+        stay(drill, drill.struck_ms - drill.since_ms + 3 * drill.session_ms)
 
     def heal(self, drill):
         drill.network.heal_all()
-        if drill.variant == "frozen":
+        if drill.variant.startswith("frozen"):
             self.server.thaw()
 
 
@@ -109,8 +137,7 @@ class NoQuorum(Row):
 
     def fault(self, drill):
         if drill.variant.endswith("at start"):
-            for node in drill.cluster.nodes:
-                node.kill_all()
+            kill_together(drill.cluster.nodes)
             self._stop_all(drill)
             for node in drill.cluster.nodes:
                 node.launch()

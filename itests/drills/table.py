@@ -33,6 +33,8 @@ def table_of(results):
              for row in rows]
     plans = [result.row.plan(result.row.variants[0]) for result in results]
     times = sorted({(plan.session_ms, plan.tick_ms) for plan in plans if plan.mode != STANDALONE})
+    lines += [f"row {result.row.number}: {result.row.note}" for result in results
+              if result.row.note]
     return lines + [f"session timeout {session} ms, tick {tick} ms" for session, tick in times]
 
 
@@ -47,7 +49,7 @@ def _json_of(result):
         times[name] = dict(zip(("median", "p99", "worst"), found)) if found else None
     plan = result.row.plan(result.row.variants[0])
     return {"row": result.row.number, "fault": result.row.title, "rounds": len(result.rounds),
-            "session_ms": plan.session_ms, "tick_ms": plan.tick_ms,
+            "note": result.row.note, "session_ms": plan.session_ms, "tick_ms": plan.tick_ms,
             "target_ms": result.row.target_ms, **times,
             "outside_p99_ms": percentile(result.outside_ms, 0.99),
             "violations": [{"rule": each.rule, "of": each.id, "why": each.why}

@@ -2,8 +2,11 @@
 because a drill that cannot fail proves nothing; and the command. The rows are in test_rows_*.py."""
 
 import json
+import signal
 import subprocess
 import sys
+
+import pytest
 
 from drills.cluster import STANDALONE, Plan
 from drills.matrix import MATRIX
@@ -13,6 +16,8 @@ from drills.row import Row
 from drills.table import json_of, table_of
 from drills.test_load import steal_delayed
 from harness.build import ROOT, node_program
+from harness.network import NAMESPACES
+from harness.process import Process, descendants_of, is_alive
 from harness.wait import wait_until
 
 # pylint: disable=unused-argument
@@ -102,6 +107,32 @@ def test_the_command_knows_its_rows():
     assert [line.split()[0] for line in listed.stdout.splitlines()] == list(MATRIX)
     unknown = drill("1", "12x")
     assert unknown.returncode == 2 and "no row 12x" in unknown.stderr
+
+
+@pytest.mark.parametrize("words, says", [
+    (("1", "--rounds", "0"), "one at least"), (("1", "--keep", ROOT), "is not empty"),
+    (("1", "--old", "HEAD"), "is for row 20"), (("20", "--old", "nosuch"), "neither a commit"),
+    (("1", "--write", "--rehearse"), "says nothing")])
+def test_the_command_refuses_what_makes_no_sense(words, says):
+    refused = drill(*words, "--list")
+    assert refused.returncode == 2 and says in refused.stderr
+
+
+def test_the_command_interrupted_concludes_and_leaves_nothing(needs_network, tmp_path):
+    process = Process([sys.executable, ROOT / "itests/drills/drill.py", "0", "--rounds", "1000"],
+                      tmp_path / "log", {"TMPDIR": str(tmp_path)})
+    try:
+        wait_until(lambda: "round 2" in process.output(), "it drills", 60)
+    except AssertionError as reason:
+        raise AssertionError(f"{reason}; it says:\n{process.output()}") from None
+    family = descendants_of(process.pid)
+    assert family and list(NAMESPACES.glob(f"dq{process.pid}-*"))
+    process.signal(signal.SIGINT)
+    assert process.wait(60) == 130, process.output()
+    assert "interrupted" in process.output()
+    assert not list(NAMESPACES.glob(f"dq{process.pid}-*"))
+    assert not list(tmp_path.glob("dueq-drill-*"))
+    wait_until(lambda: not any(map(is_alive, family)), "its processes have gone")
 
 
 def test_the_command_judges_and_prints_json(needs_network, tmp_path):

@@ -2,6 +2,7 @@
 what only looks like a violation is acquitted."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -79,6 +80,8 @@ INNOCENT = {
     "TTR 0, cancelled": [push(ttr_ms=0), ack(1200, kind=Cancel)],
     "TTR 0": [push(ttr_ms=0), hand_over(1501)],
     "again when its lease ran out": [push(), hand_over(1501), again(5502), ack(5600)],
+    "again when a short lease ran out": [
+        push(ttr_ms=1000), hand_over(1501), again(2502), ack(2600)],
     "again after a release": [push(), hand_over(1501), ack(1600, kind=Release),
                               again(1700, due=1600), ack(1800)],
     "again after a release without an answer": [
@@ -102,9 +105,11 @@ INNOCENT = {
     "a lease that got longer": [*FIRST, lease("n1", 1, 500, 3500), lease("n1", 1, 1000, 4000)],
     "an old leader is fenced": [
         *FIRST, KILL, leads("n2", 2, 3000), lease("n2", 2, 3000, 5000),
-        fenced("n1", 1, 2, 3100), stands_by("n1", 3101)],
+        fenced("n1", 1, 2, 3100), stands_by("n1", 3101), lease("n2", 2, 3200, 5200)],
     "another ensemble begins anew": [
         leads("n1", 9, 0), stands_by("n1", 1000), KILL, leads("n2", 1, 2100, ensemble="f")],
+    "another ensemble, whose name stands before": [
+        leads("n1", 9, 0), stands_by("n1", 1000), KILL, leads("n2", 1, 2100, ensemble="d")],
     "fenced by another ensemble, and on with its own token when that was adopted": [
         leads("n1", 1, 0), fenced("n1", 1, 9, 100, ensemble="f"), stands_by("n1", 101),
         leads("n1", 1, 5101), lease("n1", 1, 5101, 6000)],
@@ -127,6 +132,7 @@ GUILTY = {
     "its ack was refused, and it is gone": ("LOST", [push(), hand_over(1501), ack(1600, REFUSED)]),
     "its cancel was refused, and it is gone": ("LOST", [push(), ack(1200, REFUSED, Cancel)]),
     "TTR 0, never handed over": ("LOST", [push(ttr_ms=0)]),
+    "dead without a reason": ("LOST", [push(), hand_over(1501), Rest("a", "")]),
     "nobody pushed it": ("INVENTED", [hand_over(1501), ack(1600)]),
     "a refused push that happened": (
         "INVENTED", [push(outcome=REFUSED), hand_over(1501), ack(1600)]),
@@ -134,12 +140,26 @@ GUILTY = {
     "a millisecond early": ("EARLY", [push(), hand_over(1499), ack(1600)]),
     "early by what its push was told": (
         "EARLY", [push(), hand_over(1499, due=1400), ack(1600)]),
+    "early, and another push of it was refused": (
+        "EARLY", [push(900, REFUSED), push(), hand_over(1499, due=1400), ack(1600)]),
+    "early, and pushed again afterwards": (
+        "EARLY", [push(), hand_over(1499, due=1400), ack(1600), push(1700, UNKNOWN)]),
+    "TTR 0 and early, in a fault": (
+        "EARLY", [push(1500, ttr_ms=0), hand_over(1999, due=2000), KILL]),
     "early by Redis's clock alone": ("EARLY", [push(), hand_over(1501, redis=1499), ack(1600)]),
     "twice within its lease": ("TWICE", [push(), hand_over(1501), again(3000), ack(3100)]),
     "twice, and its release was refused": (
         "TWICE", [push(), hand_over(1501), ack(1600, REFUSED, Release), again(1700), ack(1800)]),
     "twice, released before": (
         "TWICE", [push(), ack(1400, kind=Release), hand_over(1501), again(1700), ack(1800)]),
+    "twice, and there is no lease to run out": (
+        "TWICE", [push(ttr_ms=0), hand_over(1501), again(9000)]),
+    "twice, and the fault was over before": (
+        "TWICE", [Fault("kill", 500, 600), push(ttr_ms=60000), hand_over(1501), again(7000),
+                  ack(7100)]),
+    "twice, and the fault came when the first was long confirmed": (
+        "TWICE", [push(ttr_ms=60000), hand_over(1501), Fault("kill", 12_000, 12_200),
+                  again(13_000), ack(13_100)]),
     "twice with one lease": (
         "TWICE", [push(), hand_over(1501), hand_over(5600), ack(5700)]),
     "twice too soon after a fault": (
@@ -157,6 +177,15 @@ GUILTY = {
     "a lease that got longer and then overlaps": ("TWO_LEADERS", [
         *FIRST, lease("n1", 1, 1000, 4000), KILL, leads("n2", 2, 3500),
         lease("n2", 2, 3500, 5000)]),
+    "another node was killed, not the holder": ("TWO_LEADERS", [
+        *FIRST, Fault("kill", 2000, 2200, dead=("n3",)), leads("n2", 2, 2001),
+        lease("n2", 2, 2001, 5000)]),
+    "the holder was killed before it led": ("TWO_LEADERS", [
+        Fault("kill", 100, 200, dead=("n1",)), leads("n1", 1, 500), lease("n1", 1, 500, 3000),
+        KILL, leads("n2", 2, 2001), lease("n2", 2, 2001, 5000)]),
+    "only another's reign is over": ("TWO_LEADERS", [
+        leads("n2", 1, 0), stands_by("n2", 500), leads("n1", 2, 400), lease("n1", 2, 400, 3000),
+        leads("n3", 3, 600), lease("n3", 3, 600, 900)]),
     "killed only after the other leads": ("TWO_LEADERS", [
         *FIRST, leads("n2", 2, 1900), lease("n2", 2, 1900, 5000),
         Fault("kill", 2000, 2200, dead=("n1",))]),
@@ -177,9 +206,15 @@ GUILTY = {
     "fenced, and it goes on": ("FENCED", [
         *FIRST, KILL, leads("n2", 2, 3000), fenced("n1", 1, 2, 3100),
         lease("n1", 1, 3200, 3300)]),
+    "nobody leads when all is healed": ("NO_LEADER", [*FIRST, KILL, stands_by("n1", 2100)]),
+    "the last leader was killed": ("NO_LEADER", [
+        *FIRST, Fault("kill", 2000, 2200, dead=("n1",))]),
     "a change without a fault": ("STORM", [leads("n1", 1, 0), leads("n2", 2, 500)]),
     "two changes for one fault": ("STORM", [
         leads("n1", 1, 0), KILL, leads("n2", 2, 2100), leads("n1", 3, 9000)]),
+    "two changes for one fault, and none for the one before": ("STORM", [
+        leads("n1", 1, 0), KILL, Fault("cut", 8000, 8200), leads("n2", 2, 8100),
+        leads("n1", 3, 9000)]),
     "a change for a fault that explains none": ("STORM", [
         leads("n1", 1, 0), Fault("busy", 2000, 2200, changes=0), leads("n2", 2, 2100)]),
 }
@@ -216,6 +251,11 @@ OUTAGE = Fault("kill", 10_000, 20_000, served_ms=11_000)
     ([*due(1, 1400, 10_050), Fault("before", 9_900, 9_950)], []),  # the later fault counts
     ([push(4_500, id="b"), hand_over(5_040, due=5_000, id="b"),  # the first counts
       hand_over(9_900, lease="2", due=5_000, id="b"), ack(9_910, id="b")], []),
+    ([*due(1, 5100, 31_100), Fault("long", 30_000, 31_000)], ["LATE"]),  # due when it was over
+    ([push(4_500), again(9_000, due=5_000), ack(9_100)], []),  # nobody saw the first hand-over
+    ([push(4_500), replace(hand_over(9_000, due=5_000), delay_ms=0),  # no scanner moved it
+      ack(9_100)], []),
+    ([push(4_500), replace(hand_over(9_000, due=5_000), redis_ms=None), ack(9_100)], []),
     ([*due(1, 40, 5_000)], []),
     ([*due(1, 60, 5_000)], []),                   # too few for a p99
     ([each for number in range(100) for each in due(number, 60, 5_000 + number)], ["LATE"]),
@@ -259,8 +299,9 @@ def test_what_a_redis_that_came_back_older_explains_is_counted_apart():
     assert (lost.violations, lost.explained) == ([], {"LOST": 1})
     twice = verdict(push(ttr_ms=60000), hand_over(1501), forgotten, again(3000), ack(3100))
     assert (twice.violations, twice.explained) == ([], {"TWICE": 1})
-    later = push(2000, id="later")
-    assert [each.id for each in verdict(push(), later, forgotten).violations] == ["later"]
+    before, later = push(100, id="before"), push(2000, id="later")
+    lost = verdict(push(), before, later, forgotten).violations
+    assert {each.id for each in lost} == {"before", "later"}
     assert "EARLY" in rules(push(), hand_over(1499), ack(1600), forgotten)
 
 

@@ -65,6 +65,16 @@ def test_the_page_has_a_line_for_each_variant_and_says_whether_targets_are_met()
     assert "median 61, worst 61: missed by 11 ms." in text
 
 
+def test_the_page_says_in_how_many_rounds_the_leader_changed_and_what_the_row_notes():
+    row = type(MATRIX["8"])()
+    row.note = "a note"
+    rounds = [Round("cut", 1, 2000.0), Round("cut", 2), Round("cut", 3), Round("frozen", 4, 2100.0)]
+    text = page_of({"8": measured(Result(row, rounds))})
+    assert "attached to is cut off or frozen: cut | 3 | 2000 / - / 2000 (in 1) | - | - |" in text
+    assert "|  | frozen | 1 | 2100 / - / 2100 | - | - |" in text
+    assert "- Row 8: a note.\n" in text
+
+
 def test_recent_events_are_found_from_the_end_though_threads_write_out_of_order():
     journal = Journal()
     for ended in (1, 2000, 3000, 5000, 4900, 5100):

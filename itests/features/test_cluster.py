@@ -87,18 +87,33 @@ def test_a_switchover_names_the_new_leader_and_how_long_it_took(cluster, asks):
     done = cluster.ctl(asked).json("switchover", "--to", to)
     assert done["leader"] == to and 0 <= done["without_leader_ms"] < cluster.session_ms
     last = cluster.ctl(to).json("history")["history"][-1]
-    assert (last["node"], last["reason"], last["epoch"]) == (to, "elected", done["leader_epoch"])
+    assert (last["node"], last["reason"], last["epoch"]) == (to, "switchover", done["leader_epoch"])
     assert last["without_leader_ms"] == done["without_leader_ms"]
     wait_until(lambda: told(cluster, before)[-1][::3] == ["demote", "handed_over"], "demoted")
     wait_until(lambda: told(cluster, to)[-1][::3] == ["promote", "elected"], "promoted")
     assert told(cluster, to)[-1][2].endswith(f":{done['leader_epoch']:016x}")
     wait_until(lambda: "hook promote: told of promote" in cluster.nodes[to].output(), "in the log")
+    runs = 'dueq_hook_runs_total{what="promote",result="done"}'
+    wait_until(lambda: cluster.nodes[to].metrics()[runs] >= 1, "the hook's end is counted")
 
 
 def test_a_failover_by_force_of_a_leader_that_answers_is_one_in_order(cluster):
     before = settled(cluster)
     done = cluster.ctl(before).json("failover", "--force")
     assert done["leader"] in others(before)
+
+
+def test_only_the_leader_takes_redis_over(cluster):
+    def refused():
+        leader = settled(cluster)
+        said = [cluster.ctl(name)("fence", "adopt") for name in others(leader)]
+        return all(done.code == REFUSED and f"{leader} leads, and only the leader can: dueqctl "
+                   f"--url {cluster.nodes[leader].url()} fence adopt" in done.complaint
+                   for done in said)
+
+    wait_until(refused, "others refuse, and name the leader")
+    wait_until(lambda: cluster.ctl(settled(cluster))("fence", "adopt").out == b"fence: adopted\n",
+               "the leader does it")
 
 
 def test_while_failover_is_paused_nobody_takes_over(cluster):

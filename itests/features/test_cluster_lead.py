@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from harness.cluster import are_members, page_of
+from harness.dueqctl import Dueqctl
 from harness.ports import free_port
 from harness.wait import wait_until
 from harness.zookeeper import Ensemble
@@ -54,17 +56,6 @@ def wait_role(node, wanted):
                       f"{node.settings['node.id']} is {wanted}")
 
 
-def wait_member(node):
-    """The leader has taken it in: before that it must not lead."""
-    name = node.settings["node.id"]
-
-    def is_taken_in():
-        status, text = node.http("/v1/cluster")
-        return status == 200 and any(row["name"] == name and row["member"]
-                                     for row in json.loads(text)["nodes"])
-    wait_until(is_taken_in, f"{name} is a member")
-
-
 def assert_moves_in_time(pusher, popper, topic):
     """A delayed job comes long before a safety scan would find it."""
     pushed = pusher.api().push(topic, "body", delay_ms=300)
@@ -83,6 +74,17 @@ def test_what_a_standby_is_given_comes_in_time(cluster):
         assert_moves_in_time(one, two, topic)
 
 
+def complaint(node):
+    """Why it takes no part; "" where it does."""
+    return page_of(node)["refused"] or ""
+
+
+def fences(cluster):
+    """The tokens that the buckets have."""
+    tokens = [cluster.redis.client().get(f"dq:{{{bucket}}}:f") for bucket in range(64)]
+    return {token.decode() if isinstance(token, bytes) else token for token in tokens}
+
+
 def wait_for_a_higher_token(nodes, token):
     """Of `two` mostly; the killed worker of `one` may be back first, where `two` is stalled."""
     def higher():
@@ -98,7 +100,7 @@ def test_another_node_takes_over(cluster, how):
     before = wait_role(one, "leader")
     two = cluster("two")
     wait_role(two, "standby")
-    wait_member(two)
+    wait_until(lambda: are_members(page_of(two), ["two"]), "it could take over")
     pushed = one.api().push("t", "body", delay_ms=1500)
     if how == "stop":
         one.stop()
@@ -108,9 +110,7 @@ def test_another_node_takes_over(cluster, how):
     job = two.api().pop_one("t", wait_ms=20000)
     assert job["id"] == pushed["id"]
     assert_moves_in_time(two, two, "u")
-    tokens = {cluster.redis.client().get(f"dq:{{{bucket}}}:f") for bucket in range(64)}
-    assert {token.decode() if isinstance(token, bytes) else token for token in tokens} \
-        == {after["token"]}
+    assert fences(cluster) == {after["token"]}
     if how != "all" and role(two)["role"] == "leader":  # all: nobody wrote down when it died
         assert_one_acts_at_a_time(one, two)
 
@@ -138,3 +138,27 @@ def test_a_standalone_node_leaves_the_jobs_of_a_cluster_alone(cluster, make_node
     alone = make_node({"store.redis": cluster.redis.address}).start()
     wait_until(lambda: "a standalone node does not" in alone.output(), "it says so")
     assert_moves_in_time(alone, one, "t")
+
+
+def test_an_operator_gives_the_redis_of_one_cluster_to_another(cluster):
+    """Another cluster of the same ZooKeeper is another ensemble to Redis all the same."""
+    one = cluster("one")
+    before = wait_role(one, "leader")
+    two = cluster("two", **{"ha.cluster": "other"})
+    wait_until(lambda: "dueqctl fence adopt" in complaint(two), "it says what to do")
+    assert before["token"] in complaint(two)
+    assert "dueqctl fence adopt" in two.output() and two.is_ready()
+    assert two.http("/health/leader")[0] == 503
+    assert_moves_in_time(two, two, "t")  # it serves clients, and `one` moves the jobs
+    assert fences(cluster) == {before["token"]}
+
+    assert "adopted" in Dueqctl(two.url()).ok("fence", "adopt").text
+    after = wait_role(two, "leader")
+    wait_until(lambda: fences(cluster) == {after["token"]}, "all buckets have its token")
+    wait_until(lambda: any(row["event"] == "fenced" and row["seen"] == after["token"]
+                           for row in journal(one)), "the other one is fenced")
+    wait_until(lambda: "dueqctl fence adopt" in complaint(one), "and says what to do")
+    assert one.http("/health/leader")[0] == 503
+    assert_moves_in_time(one, one, "u")
+    wait_until(lambda: not complaint(two), "the new one has nothing to complain of")
+    assert fences(cluster) == {after["token"]}

@@ -6,6 +6,7 @@ import os
 import pytest
 
 from harness.cluster import Cluster
+from harness.dueqctl import Dueqctl
 from harness.wait import wait_until
 
 EX_CONFIG = 78
@@ -87,7 +88,8 @@ def test_a_secret_that_is_short_or_open_to_all(add, tmp_path):
 
 def test_two_nodes_of_one_name(add, cluster):
     said = refusal(add(node__id="a"))
-    assert "another node of the name a is in this cluster" in said and "node.id of its own" in said
+    assert said.count("another node of the name a is in this cluster") == 1
+    assert "node.id of its own" in said
     assert cluster.leader_name() == "a"
 
 
@@ -111,6 +113,7 @@ def test_the_redis_of_another_cluster(add, cluster):
     """Another one of the same ZooKeeper is another ensemble to Redis all the same."""
     other = add(ha_cluster="other")
     assert "dueqctl fence adopt" in error_of(other)
+    assert "tries again by itself" in Dueqctl(other.url())("check").text
     assert other.http("/health/leader")[0] == 503
     assert cluster.leader_name() == "a"
 
@@ -119,6 +122,30 @@ def test_a_standalone_node_at_the_redis_of_a_cluster(add):
     alone = add(ha_mode="standalone", ha_zookeeper=None)
     assert "ha.mode: standby" in error_of(alone)
     assert alone.http("/health/leader")[0] == 503 and alone.http("/health/ready")[0] == 200
+    ctl, numbers = Dueqctl(alone.url()), alone.metrics()
+    assert ctl.json("status")["role"] == "offline"
+    assert json.loads(ctl("nodes", "--json").out)["leader"] is None
+    assert numbers['dueq_role{role="offline"}'] == 1 and numbers["dueq_fenced_total"] >= 1
+    check = ctl("check")
+    assert "this node is fenced, and moves nothing" in check.text and not check.complaint
+    assert "alone, and moves nothing" in ctl("events").complaint
+
+
+def test_another_secret_than_that_of_the_other_nodes(add, cluster, tmp_path):
+    """ZooKeeper knows no secret: the node is in the cluster, but nobody sees it die."""
+    node = add(ha_secret_file=secret(tmp_path / "other", "another secret of 16 and more"))
+    name = node.settings["node.id"]
+    words = "the secrets differ: check that ha.secret is the same on both nodes"
+    wait_until(lambda: words in node.output(), "the node says so")
+    wait_until(lambda: any(words in line and f"peer {name} " in line
+                           for line in cluster.nodes["a"].output().splitlines()), "so does a")
+
+    def found():
+        check = Dueqctl(node.url())("check")
+        return "connected with 0 of " in check.text and "ha.secret" in check.text
+
+    wait_until(found, "so does dueqctl check")
+    assert "another secret" not in node.output() and cluster.leader_name() == "a"
 
 
 def test_no_zookeeper_is_there(add, cluster):

@@ -1,6 +1,7 @@
 """dueqctl about the cluster, against answers written before, and against a node that is alone."""
 
 import json
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -17,7 +18,7 @@ ACCEPTED = reply(b"202 Accepted", b'{"status":"accepted"}')
 
 def node_row(name, **more):
     return {"name": name, "here": True, "member": True, "store_up": True, "priority": 50,
-            "no_failover": False, "version": "1.0.0", "http": None, "gmq": f"{name}:9503",
+            "fenced": False, "no_failover": False, "version": "1.0.0", "http": None, "gmq": f"{name}:9503",
             "peer": f"{name}:9504", **more}
 
 
@@ -26,6 +27,7 @@ def page(**more):
     return {"mode": "standby", "node": "a", "role": "leader", "reason": "elected",
             "role_age_ms": 5000, "leader": "a", "leader_epoch": 7, "paused": False,
             "wanted": None, "wanted_at_ms": None, "refused": None,
+            "zookeeper": {"session": "connected"},
             "nodes": [node_row("a"), node_row("b")],
             "history": [{"at_ms": 1900000000000, "node": "a", "reason": "elected", "epoch": 7,
                          "without_leader_ms": None}],
@@ -70,6 +72,14 @@ def test_wrong_words(words):
     assert done.code == USAGE and "--help" in done.complaint
 
 
+@pytest.mark.parametrize("words", [("forget", ""), ("switchover", "--to", ""),
+                                   ("failover", "--force", "-t", "")])
+def test_an_empty_name_of_a_node(words):
+    done = Dueqctl("http://127.0.0.1:9")(*words)
+    assert done.code == USAGE and f"{words[0]}: " in done.complaint
+    assert "the name of a node is empty" in done.complaint
+
+
 @pytest.mark.parametrize("words", [("cluster", "pause"), ("forget", "b"), ("fence", "adopt")])
 def test_a_wish_that_is_not_answered_may_have_happened(words):
     with server(None) as url:
@@ -99,13 +109,46 @@ def test_nodes_as_a_table_and_as_json():
     assert table[2][-2:] == ["no", "failover"] and table[4][-3:] == ["no", "member", "yet"]
     assert "paused" in done.complaint and "dueqctl cluster resume" in done.complaint
     done, _, _ = ask(answer(page()), "nodes", "--json")
-    assert done.json() == {"leader": "a", "leader_epoch": 7, "paused": False,
+    assert done.json() == {"leader": "a", "leader_epoch": 7, "paused": False, "wanted": None,
+                           "wanted_at_ms": None, "refused": None, "session": "connected",
                            "nodes": page()["nodes"]}
 
 
 def test_no_leader_is_said():
     done, _, _ = ask(answer(page(leader=None, leader_epoch=None)), "nodes")
     assert "no node leads" in done.complaint and " leader" not in done.text
+
+
+def test_what_is_not_known_is_said():
+    """Without ZooKeeper a node knows itself; of the others only how it was."""
+    document = page(leader=None, stale_ms=8200, alone_ms=9000, role="offline")
+    done, _, _ = ask(answer(document), "nodes")
+    assert [line.split()[:4] for line in done.text.splitlines()[1:]] == [
+        ["a", "offline", "50", "up"], ["b", "unknown", "50", "-"]]
+    assert "no connection to ZooKeeper for 8 s" in done.complaint
+    assert "who leads is not known" in done.complaint and "no node leads" not in done.complaint
+    done, _, _ = ask(answer(page(alone_ms=3000)), "nodes")
+    assert "a holds the lead, but has not proven its lease for 3000 ms" in done.complaint
+
+
+def test_a_leader_that_redis_refuses():
+    document = page(nodes=[node_row("a", fenced=True), node_row("b")], alone_ms=3000)
+    done, _, _ = ask(answer(document), "nodes")
+    assert [line.split()[-1] for line in done.text.splitlines()[1:]] == ["fenced", "b:9503"]
+    assert "a leads, but Redis follows another ZooKeeper ensemble" in done.complaint
+    assert "proven" not in done.complaint
+
+
+def test_what_operators_want_is_shown_with_its_time():
+    done, _, _ = ask(answer(page(wanted="b", wanted_at_ms=1900000000000, paused=True, paused_by="c",
+                                 paused_at_ms=1900000000000)), "nodes")
+    assert "wants b to lead from 2030-03-17 17:46:40.000 on" in done.complaint
+    assert "switchover --cancel" in done.complaint
+    assert "paused since 2030-03-17 17:46:40.000, asked of c" in done.complaint
+    done, _, _ = ask(answer(page(wanted="*")), "nodes")
+    assert "wants another node to lead;" in done.complaint
+    done, _, _ = ask(answer(page(wanted="b", forced=True)), "nodes")
+    assert "wants b to lead; it is by force" in done.complaint and "--cancel" not in done.complaint
 
 
 def test_history_as_a_table_and_as_json():
@@ -177,17 +220,54 @@ def test_another_leader_is_waited_for(words, path, body):
 
 
 def test_a_wish_that_is_given_up_ends_the_waiting():
-    with server([answer(page()), ACCEPTED, answer(page(wanted="b"))] + [answer(page())] * 500) as url:
+    with server([answer(page()), ACCEPTED, answer(page(wanted="b"))] + [answer(page())] * 900) as url:
         done = Dueqctl(url)("switchover")
     assert done.code == REFUSED and "a still leads" in done.complaint and done.out == b""
 
 
+def test_a_wish_that_ended_unseen_ends_the_waiting_too():
+    with server([answer(page()), ACCEPTED] + [answer(page())] * 900) as url:
+        done = Dueqctl(url)("switchover", "--json")
+    assert done.code == REFUSED and "a still leads" in done.complaint
+    assert done.json()["error"]["code"] == "wrong_state"
+
+
+@pytest.mark.parametrize("words, leader, said", [
+    (("switchover", "--to", "c"), "b", "b leads now, not c"),
+    (("switchover", "--to", "c"), "a", "a leads now, not c"),
+    (("failover", "--force", "--to", "c"), "b", "b leads now, not c"),
+    (("switchover",), "a", "nobody took the lead over; a leads again")])
+def test_another_leader_than_was_wanted_is_no_success(words, leader, said):
+    """While the wish stands it may still be carried out."""
+    other = [answer({**after(leader, 8, 23), "wanted": "c"})] * 3 + [answer(after(leader, 8, 23))] * 900
+    with server([answer(page()), ACCEPTED] + other) as url:
+        done = Dueqctl(url)(*words)
+    assert done.code == REFUSED and said in done.complaint and done.out == b""
+
+
+def test_the_time_without_a_leader_is_that_of_the_new_one():
+    """Nobody led before, and the history tells of an older change."""
+    nobody = answer(page(leader=None, leader_epoch=None))
+    old = answer(page(leader="b", leader_epoch=8))
+    done, _, _ = ask([nobody, ACCEPTED, nobody, answer(page()), old, answer(after("b", 8, 5800))],
+                     "failover", "--force")
+    assert done.code == DONE
+    assert done.text == "b: leads now (epoch 8); due jobs stood still for 5.8s\n"
+
+
+def test_a_switchover_is_taken_back():
+    done, lines, requests = ask([ACCEPTED], "switchover", "--cancel")
+    assert (done.code, done.text) == (DONE, "switchover: taken back\n")
+    assert json.loads(requests[0].split(b"\r\n\r\n")[1]) == {"cancel": True}
+    assert Dueqctl("http://127.0.0.1:9")("switchover", "--cancel", "--to", "b").code == USAGE
+
+
 def test_a_switchover_for_later_is_not_waited_for():
-    done, lines, requests = ask([answer(page()), ACCEPTED], "switchover", "--at",
-                                "2030-01-01 09:00")
-    assert done.code == DONE and len(lines) == 2
-    assert done.text == "switchover: taken down, for 2030-01-01 09:00:00.000\n"
-    assert json.loads(requests[1].split(b"\r\n\r\n")[1]) == {"at_ms": 1893488400000}
+    at = datetime.now(timezone.utc).replace(microsecond=0) + timedelta(days=1)
+    done, lines, requests = ask([ACCEPTED], "switchover", "--at", f"{at:%Y-%m-%d %H:%M:%S}")
+    assert done.code == DONE and len(lines) == 1
+    assert done.text == "switchover: taken down, for " + f"{at:%Y-%m-%d %H:%M:%S}.000\n"
+    assert json.loads(requests[0].split(b"\r\n\r\n")[1]) == {"at_ms": int(at.timestamp()) * 1000}
 
 
 # ---- events ----
@@ -212,11 +292,23 @@ def test_events_shows_how_it_is_and_what_changes():
     assert all(event["at_ms"] > 1700000000000 for event in events)
 
 
+def test_events_does_not_take_one_node_for_another():
+    """Both give the same address, as where each listens on loopback."""
+    answers = [answer(page(nodes=[]))]
+    with server(answers) as url:
+        rows = [node_row(name, http=url.removeprefix("http://")) for name in ("a", "b")]
+        answers += [answer(page(nodes=rows))] * 4
+        with Dueqctl(url).start("events", "--json") as running:
+            wait_until(lambda: len(running.out) >= 2, "both are shown")
+    events = [json.loads(line) for line in running.out]
+    assert [(e["node"], e["role"]) for e in events[:2]] == [("a", "leader"), ("b", "another answers")]
+
+
 # ---- a node that is alone ----
 
 def test_a_node_alone(ctl):
     assert ctl.json("nodes") == {"leader": ctl.json("status")["name"], "leader_epoch": None,
-                                 "paused": False, "nodes": []}
+                                 "paused": False, "refused": None, "nodes": []}
     assert "is alone, and leads" in ctl.ok("nodes").text
     assert ctl.json("history") == {"history": []}
     done = ctl("check")

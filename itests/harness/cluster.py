@@ -19,6 +19,21 @@ from harness.zookeeper import Ensemble
 SECRET = "a secret that only tests know"
 
 
+def page_of(node):
+    """GET /v1/cluster"""
+    status, text = node.http("/v1/cluster")
+    assert status == 200, text
+    return json.loads(text)
+
+
+def are_members(page, names):
+    """Could each of them lead? The leader has taken it in, it is here, and so is its Redis."""
+    rows = {row["name"]: row for row in page["nodes"]}
+    return all(name in rows and rows[name]["here"] and rows[name]["member"]
+               and rows[name]["store_up"]
+               for name in names)
+
+
 class Cluster:
     def __init__(self, directory, session_ms=2000, tick_ms=200, min_session_ms=1000):
         self.directory = Path(directory)
@@ -101,19 +116,10 @@ class Cluster:
         return self.nodes[self.wait_leader()]
 
     def page(self, name=None):
-        """GET /v1/cluster"""
-        status, text = self.nodes[name or self.wait_leader()].http("/v1/cluster")
-        assert status == 200, text
-        return json.loads(text)
+        return page_of(self.nodes[name or self.wait_leader()])
 
     def wait_members(self, *names):
-        def all_are():
-            rows = {row["name"]: row for row in self.page()["nodes"]}
-            return all(name in rows and rows[name]["here"] and rows[name]["member"]
-                       and rows[name]["store_up"]
-                       for name in names)
-
-        wait_until(all_are, f"{names} are members")
+        wait_until(lambda: are_members(self.page(), names), f"{names} are members")
 
     def logs(self):
         return "".join(f"---- {name}\n{node.output()}" for name, node in self.nodes.items())

@@ -80,9 +80,9 @@ class Node:
         leftover = [f"{pid} {name_of(pid)}" for pid in family if is_alive(pid)]
         self.process = None
         kill_now([int(line.split()[0]) for line in leftover])
+        self.check_sanitizers()  # which end a process with 1
         assert code == 0, f"the node stopped with {code}:\n{self.output()[-3000:]}"
         assert not leftover, f"left running: {leftover}"
-        self.check_sanitizers()
 
     def destroy(self):
         """kill -9 of everything, no questions asked."""

@@ -1,7 +1,9 @@
 #include "node/ctl/cluster.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "node/ctl/moment.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
 
@@ -18,7 +20,7 @@ static const char *advice_for(const struct failure *failure)
     return NULL;
 }
 
-static void speak(struct ctl *ctl, struct failure *failure, const char *what)
+void cluster_fail(const struct ctl *ctl, struct failure *failure, const char *what)
 {
     failure->advice = advice_for(failure);
     failure_say(failure, what);
@@ -44,7 +46,7 @@ enum ctl_exit cluster_fetch(struct ctl *ctl, const char *what, json_t **page)
     enum ctl_exit end = cluster_look(ctl, page, &failure);
 
     if (end != CTL_DONE)
-        speak(ctl, &failure, what);
+        cluster_fail(ctl, &failure, what);
     return end;
 }
 
@@ -65,18 +67,97 @@ enum ctl_exit cluster_wish(struct ctl *ctl, const char *what, const char *path, 
     request.expects = "status";
     end = request_send(ctl, &request, &answer, &failure);
     if (end != CTL_DONE)
-        speak(ctl, &failure, what);
+        cluster_fail(ctl, &failure, what);
     json_decref(answer);
     request_fini(&request);
     return end;
 }
 
+int64_t cluster_stale_ms(const json_t *page)
+{
+    return output_number(page, "stale_ms", 0);
+}
+
+static void warn_of_pause(const json_t *page)
+{
+    struct buf since = BUF_INIT;
+
+    if (!json_is_true(json_object_get(page, "paused")))
+        return;
+    if (output_number(page, "paused_at_ms", 0) > 0) {
+        buf_add_text(&since, " since ");
+        moment_print(&since, output_number(page, "paused_at_ms", 0));
+        buf_add_text(&since, ", asked of ");
+        buf_add_bytes(&since, output_text(page, "paused_by"));
+    }
+    ctl_say("automatic failover is paused%s; 'dueqctl cluster resume' ends that",
+            buf_text(&since));
+    buf_fini(&since);
+}
+
+static bool is_leader_fenced(const json_t *page)
+{
+    const json_t *node;
+    size_t i;
+
+    json_array_foreach(json_object_get(page, "nodes"), i, node)
+    {
+        if (json_is_true(json_object_get(node, "fenced")) &&
+            bytes_equal(output_text(node, "name"), output_text(page, "leader")))
+            return true;
+    }
+    return false;
+}
+
+static void warn_of_leader(const json_t *page)
+{
+    struct bytes leader = output_text(page, "leader");
+    int64_t alone_ms = output_number(page, "alone_ms", 0);
+
+    if (cluster_stale_ms(page) > 0)
+        ctl_say("this node has had no connection to ZooKeeper for %" PRId64
+                " s; of the others this was known then",
+                cluster_stale_ms(page) / 1000);
+    if (leader.len && is_leader_fenced(page))
+        ctl_say("%s leads, but Redis follows another ZooKeeper ensemble; 'dueqctl check' says "
+                "more",
+                leader.at);
+    else if (leader.len && alone_ms > 0)
+        ctl_say("%s holds the lead, but has not proven its lease for %" PRId64 " ms", leader.at,
+                alone_ms);
+    else if (!leader.len && cluster_stale_ms(page) > 0)
+        ctl_say("who leads is not known here; 'dueqctl check' says more");
+    else if (!leader.len)
+        ctl_say("no node leads now; 'dueqctl check' says more");
+}
+
+static void warn_of_wish(const json_t *page)
+{
+    struct bytes wanted = output_text(page, "wanted");
+    int64_t at_ms = output_number(page, "wanted_at_ms", 0);
+    struct buf from = BUF_INIT;
+
+    if (!wanted.len)
+        return;
+    if (at_ms > 0) {
+        buf_add_text(&from, " from ");
+        moment_print(&from, at_ms);
+        buf_add_text(&from, " on");
+    }
+    ctl_say("an operator wants %s to lead%s; %s",
+            bytes_equal(wanted, BYTES("*")) ? "another node" : wanted.at, buf_text(&from),
+            json_is_true(json_object_get(page, "forced"))
+                ? "it is by force, and ends when that one leads"
+                : "'dueqctl switchover --cancel' takes that back");
+    buf_fini(&from);
+}
+
 void cluster_warn(const json_t *page)
 {
-    if (json_is_true(json_object_get(page, "paused")))
-        ctl_say("automatic failover is paused; 'dueqctl cluster resume' ends that");
-    if (!cluster_is_alone(page) && !output_text(page, "leader").len)
-        ctl_say("no node leads now; 'dueqctl check' says more");
+    warn_of_pause(page);
+    if (!cluster_is_alone(page))
+        warn_of_leader(page);
+    warn_of_wish(page);
     if (output_text(page, "refused").len)
-        ctl_say("this node cannot take part: %s", output_text(page, "refused").at);
+        ctl_say("this node needs a human: %s", output_text(page, "refused").at);
 }

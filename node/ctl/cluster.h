@@ -17,10 +17,17 @@ enum ctl_exit cluster_look(struct ctl *ctl, json_t **page, struct failure *failu
 /* Is it the page of a node without a cluster? */
 bool cluster_is_alone(const json_t *page);
 
+/* For how long the node has known nothing new of the others; 0: it is connected. */
+int64_t cluster_stale_ms(const json_t *page);
+
 /* POSTs `body` (taken over; may be NULL); speaks up when it is refused. */
 enum ctl_exit cluster_wish(struct ctl *ctl, const char *what, const char *path, json_t *body);
 
-/* Says on stderr what everybody has to know: that failover is paused, or that nobody leads. */
+/* Says why something did not work, and what to do; with --json also for programs. */
+void cluster_fail(const struct ctl *ctl, struct failure *failure, const char *what);
+
+/* Says on stderr what everybody has to know: that failover is paused, that nobody leads or
+ * nobody knows, and what is wanted. */
 void cluster_warn(const json_t *page);
 
 #endif

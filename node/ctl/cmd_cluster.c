@@ -68,7 +68,8 @@ const struct command fence_command = {
     .text = "Redis knows the ensemble whose leaders have used it, and refuses those of any\n"
             "other. Adopt when ZooKeeper was set up anew, or when Redis came from another\n"
             "cluster: be sure that no leader of the former one lives, because it is refused\n"
-            "from then on. Ask the node that leads.\n",
+            "from then on. Ask the node that leads: any other refuses, and names it. While\n"
+            "ZooKeeper does not answer, none does it.\n",
     .choices = fence_choices,
     .words_min = 1,
     .words_max = 1,

@@ -21,12 +21,13 @@
 #define ANSWER_MS     1000
 #define WATCHED_MAX   65
 #define UNREACHABLE   "unreachable"
+#define ANOTHER       "another answers" /* at its address: a loopback one, most likely */
 
 struct watched {
     char *name;
     char *address;
     struct client *client; /* NULL: it has no HTTP */
-    char role[16];         /* as last told; "": not yet */
+    char role[24];         /* as last told; "": not yet */
     int64_t epoch;
 };
 
@@ -151,6 +152,7 @@ static void note_page(struct events *events, struct watched *w, const json_t *pa
 static bool look_at(struct events *events, struct watched *w)
 {
     struct event away = {.role = UNREACHABLE, .reason = "", .at_ms = clock_wall_ms()};
+    struct event wrong = {.role = ANOTHER, .reason = "", .at_ms = clock_wall_ms()};
     struct ctl ctl = *events->ctl;
     struct failure failure;
     json_t *page = NULL;
@@ -161,7 +163,10 @@ static bool look_at(struct events *events, struct watched *w)
         note(events, w, &away);
         return false;
     }
-    note_page(events, w, page);
+    if (!bytes_equal(output_text(page, "node"), bytes_of_text(w->name)))
+        note(events, w, &wrong);
+    else
+        note_page(events, w, page);
     learn(events, page);
     json_decref(page);
     return true;
@@ -212,7 +217,9 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
 
     (void)arguments;
     if (end == CTL_DONE && cluster_is_alone(page)) {
-        ctl_say("events: this node is alone, and leads for ever");
+        ctl_say("events: this node is alone, and %s",
+                output_text(page, "refused").len ? "moves nothing; 'dueqctl check' says why"
+                                                 : "leads for ever");
         end = CTL_NOTHING;
     } else if (end == CTL_DONE) {
         learn(&events, page);
@@ -230,6 +237,7 @@ const struct command events_command = {
     .text = "First how each is, then every change, as each node itself tells it. All are\n"
             "looked at five times a second, at the addresses that they give ('dueqctl\n"
             "nodes'). With --json each change is a document on a line of its own. Ends with\n"
-            "Ctrl-C, and at once with 5 where a node is alone.\n",
+            "Ctrl-C, and at once with 5 where a node is alone. 'another answers': the address\n"
+            "that a node gives is another node's; set http.listen or ha.advertise there.\n",
     .run = run,
 };

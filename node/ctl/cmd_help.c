@@ -42,7 +42,7 @@ static const char exit_status[] =
     "  3  no node, or no answer to a question\n"
     "  4  it may have happened: no answer to a change, or none that can be "
     "printed\n"
-    "  5  nothing there: no such job, or none to pop\n";
+    "  5  nothing there: no such job or node, or none to pop\n";
 
 void help_print(void)
 {

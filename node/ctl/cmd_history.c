@@ -52,6 +52,8 @@ const struct command history_command = {
     .usage = "",
     .summary = "list the last hundred changes of the lead",
     .text = "Oldest first. WITHOUT is for how long nobody led before, as the new leader saw\n"
-            "it: for so long due jobs stood still; '-' where that was not seen.\n",
+            "it, from the old one's last proof of its lease on: for so long due jobs stood\n"
+            "still; '-' where that was not seen. 'resumed' is no change: the same leader has\n"
+            "proven its lease again. doc/ha.md explains the other reasons.\n",
     .run = run,
 };

@@ -16,8 +16,13 @@ static bool is_true(const json_t *node, const char *name)
     return json_is_true(json_object_get(node, name));
 }
 
+/* Of itself a node knows its role, of the others what ZooKeeper says. */
 static const char *role_of(const json_t *page, const json_t *node)
 {
+    if (cluster_stale_ms(page) > 0)
+        return bytes_equal(output_text(node, "name"), output_text(page, "node"))
+                   ? output_text(page, "role").at
+                   : "unknown";
     if (bytes_equal(output_text(node, "name"), output_text(page, "leader")))
         return "leader";
     return is_true(node, "here") ? "standby" : "away";
@@ -38,6 +43,8 @@ static void add_notes(struct table *table, const json_t *page, const json_t *nod
         add_note(&notes, "no failover");
     if (bytes_equal(output_text(node, "name"), output_text(page, "wanted")))
         add_note(&notes, "wanted");
+    if (is_true(node, "fenced"))
+        add_note(&notes, "fenced");
     table_add_text(table, buf_text(&notes));
     buf_fini(&notes);
 }
@@ -45,11 +52,13 @@ static void add_notes(struct table *table, const json_t *page, const json_t *nod
 static void add_row(struct table *table, const json_t *page, const json_t *node)
 {
     bool is_here = is_true(node, "here");
+    bool is_own = bytes_equal(output_text(node, "name"), output_text(page, "node"));
+    bool is_known = is_here && (is_own || !cluster_stale_ms(page));
 
     table_add(table, output_text(node, "name"));
     table_add_text(table, role_of(page, node));
     table_add_number(table, output_number(node, "priority", 0));
-    table_add_text(table, !is_here ? "-" : is_true(node, "store_up") ? "up" : "down");
+    table_add_text(table, !is_known ? "-" : is_true(node, "store_up") ? "up" : "down");
     table_add(table, output_text(node, "version"));
     table_add(table, output_text(node, "http"));
     table_add(table, output_text(node, "gmq"));
@@ -74,22 +83,32 @@ static void print(const struct ctl *ctl, const json_t *page)
 
 static void print_json(const json_t *page)
 {
-    output_json_and_free(
-        json_pack("{s:O, s:O, s:O, s:O}", "leader", json_object_get(page, "leader"),
-                  "leader_epoch", json_object_get(page, "leader_epoch"), "paused",
-                  json_object_get(page, "paused"), "nodes", json_object_get(page, "nodes")));
+    static const char *const names[] = {
+        "leader",       "leader_epoch", "alone_ms",     "stale_ms", "paused",  "paused_by",
+        "paused_at_ms", "wanted",       "wanted_at_ms", "forced",   "refused", "nodes"};
+    const json_t *zookeeper = json_object_get(page, "zookeeper");
+    json_t *shown = json_object();
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (json_object_get(page, names[i]))
+            json_object_set(shown, names[i], json_object_get(page, names[i]));
+    json_object_set(shown, "session", json_object_get(zookeeper, "session"));
+    output_json_and_free(shown);
 }
 
 static void print_alone(const struct ctl *ctl, const json_t *page)
 {
+    bool leads = !output_text(page, "refused").len;
+    json_t *leader = leads ? json_incref(json_object_get(page, "node")) : json_null();
+
     if (ctl->is_json)
-        output_json_and_free(json_pack("{s:O, s:n, s:b, s:[]}", "leader",
-                                       json_object_get(page, "node"), "leader_epoch", "paused",
-                                       0, "nodes"));
+        output_json_and_free(json_pack("{s:O, s:n, s:b, s:O, s:[]}", "leader", leader,
+                                       "leader_epoch", "paused", 0, "refused",
+                                       json_object_get(page, "refused"), "nodes"));
     else
-        output_done(output_text(page, "node").at, output_text(page, "refused").len
-                                                      ? "is alone, and moves nothing"
-                                                      : "is alone, and leads");
+        output_done(output_text(page, "node").at,
+                    leads ? "is alone, and leads" : "is alone, and moves nothing");
+    json_decref(leader);
     cluster_warn(page);
 }
 

@@ -24,14 +24,16 @@ static enum ctl_exit check_words(const struct command *command,
     return CTL_DONE;
 }
 
-/* What goes into JSON is UTF-8, and no topic, id or lease is empty. */
+/* What goes into JSON is UTF-8, and nothing that is named is empty. */
 static enum ctl_exit check_name(const struct command *command, const char *name)
 {
     if (!*name)
-        return ctl_misused("%s: a topic, an id or a lease is empty", command->name);
+        return ctl_misused("%s: a topic, an id, a lease or the name of a node is empty",
+                           command->name);
     return text_is_plain(bytes_of_text(name))
                ? CTL_DONE
-               : ctl_misused("%s: a topic, an id or a lease is no UTF-8", command->name);
+               : ctl_misused("%s: a topic, an id, a lease or the name of a node is no UTF-8",
+                             command->name);
 }
 
 static enum ctl_exit check_names(const struct command *command,

@@ -13,33 +13,10 @@
 
 #include "base/list.h"
 #include "base/timer.h"
-#include "node/queue/hash.h"
+#include "node/queue/handed_job.h"
 #include "node/store/op.h"
 
 struct core;
-
-/* A job that was handed out. deliveries.c makes them; a batch frees its own. */
-struct handed_job {
-    struct list link; /* in its delivery, in pending, or in its batch */
-    UT_hash_handle hh;
-    uint64_t key; /* bucket and stamp: the lease */
-    bool is_acking;
-    int64_t pending_mono_ms; /* PENDING: since when */
-    int64_t due_mono_ms;     /* when it was due, by this node's clock */
-    bool was_awaited;
-    int64_t stamp;
-    unsigned tries; /* before this one */
-    bool has_ttr;   /* as in struct lease */
-    int64_t ttr_ms;
-    bool ends_with_delivery;   /* it has no time to run */
-    int64_t reserved_until_ms; /* once delivered: so long, by the store's clock, without
-                                * confirmation */
-    unsigned bucket;
-    struct bytes id;     /* in text */
-    struct bytes topic;  /* in text */
-    struct bytes holder; /* in text; "client@node", or "" */
-    char text[];
-};
 
 struct batches {
     struct core *core;

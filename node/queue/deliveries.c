@@ -5,7 +5,6 @@
 #include "node/queue/core.h"
 #include "node/queue/handovers.h"
 #include "node/queue/history.h"
-#include "node/queue/text.h"
 
 #define CONFIRM_DELAY_MS 5
 
@@ -16,72 +15,21 @@ struct delivery {
     size_t client_len;      /* of its jobs' holder */
 };
 
-static uint64_t lease_key(unsigned bucket, int64_t stamp)
-{
-    return (uint64_t)bucket << 48 | (uint64_t)stamp;
-}
-
-static struct handed_job *handed_job_new(const struct op *op, const struct job *job,
-                                         struct bytes holder)
-{
-    struct handed_job *h = malloc(sizeof(*h) + op->topic.len + job->id.len + holder.len);
-    char *text;
-
-    if (!h)
-        abort();
-    text = h->text;
-    *h = (struct handed_job){
-        .key = lease_key(op->bucket, job->stamp),
-        .stamp = job->stamp,
-        .tries = job->tries,
-        .bucket = op->bucket,
-        .topic = text_put(&text, op->topic),
-        .id = text_put(&text, job->id),
-        .holder = text_put(&text, holder),
-    };
-    list_init(&h->link);
-    return h;
-}
-
-static size_t minimum(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static struct bytes client_of(const struct pop *pop)
 {
-    struct bytes none = {0};
+    struct bytes client = pop ? pop->client : (struct bytes){0};
 
-    return pop ? bytes_of(pop->client.at, minimum(pop->client.len, QUEUE_CLIENT_MAX_BYTES))
-               : none;
+    if (client.len > QUEUE_CLIENT_MAX_BYTES)
+        client.len = QUEUE_CLIENT_MAX_BYTES;
+    return client;
 }
-
-/* "client@node"; nothing where the client has no name. */
-static struct bytes name_holder(const struct deliveries *ds, struct bytes client,
-                                char room[JOB_HOLDER_MAX])
-{
-    struct bytes node = ds->core->options.node;
-    char *end = room;
-
-    if (client.len == 0)
-        return client;
-    text_put(&end, client);
-    if (node.len > 0) {
-        text_put(&end, BYTES("@"));
-        node.len = minimum(node.len, JOB_HOLDER_MAX - client.len - 1);
-        text_put(&end, node);
-    }
-    return bytes_of(room, (size_t)(end - room));
-}
-
-_Static_assert(QUEUE_CLIENT_MAX_BYTES < JOB_HOLDER_MAX, "and some of the node's name");
 
 struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
                               const struct job *jobs, unsigned count, const struct pop *pop)
 {
     struct bytes client = client_of(pop);
     char room[JOB_HOLDER_MAX];
-    struct bytes holder = name_holder(ds, client, room);
+    struct bytes holder = handed_job_holder(client, ds->core->options.node, room);
     struct delivery *d = malloc(sizeof(*d));
 
     if (!d)
@@ -235,7 +183,7 @@ static void on_timer(struct timer *timer)
 
 static struct handed_job *find(struct deliveries *ds, const struct op *op)
 {
-    uint64_t key = lease_key(op->bucket, op->in.lease.stamp);
+    uint64_t key = handed_job_key(op->bucket, op->in.lease.stamp);
     struct handed_job *h;
 
     HASH_FIND(hh, ds->by_lease, &key, sizeof(key), h);

@@ -96,6 +96,7 @@ static void on_asserted(struct op *op)
     b->is_done = true;
     if (--d->left > 0)
         return;
+    d->seen_len = 0;
     enter(d, DUTY_ON);
     d->on_begin(d);
 }
@@ -140,8 +141,10 @@ static void be_fenced(struct duty *d, struct bytes seen)
     assert(seen.len <= sizeof(d->seen));
     if (d->is_fenced || !is_of_this_lead(d, seen))
         return;
-    LOG_ERROR("queue", "this node is fenced: the store has seen the token %.*s%s",
-              BYTES_ARG(seen), d->core->token.len ? "" : ", and this node has none");
+    /* Who tries again, every few seconds, has said so. */
+    LOG_AT(bytes_equal(seen, bytes_of(d->seen, d->seen_len)) ? LEVEL_DEBUG : LEVEL_ERROR,
+           "queue", "this node is fenced: the store has seen the token %.*s%s", BYTES_ARG(seen),
+           d->core->token.len ? "" : ", and this node has none");
     d->is_fenced = true;
     memcpy(d->seen, seen.at, seen.len);
     d->seen_len = seen.len;

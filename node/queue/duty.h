@@ -8,10 +8,10 @@
  *    |
  *    +---- end, or FENCED: from anywhere.     begin without token: ON at once
  *
- *   ASSERTING  the leader's token is being made known to all buckets (FENCE, all at once), so
- *              that a deposed leader's scripts have no effect in any of them. A bucket that did
- *              not answer well is asked again; nothing is sent while the store is away, or
- * while this node may not act ON         the scanner and the reconciler work
+ * ASSERTING: the leader's token is being made known to all buckets (FENCE, all at once), so
+ * that a deposed leader's scripts have no effect in any of them. A bucket that did not answer
+ * well is asked again; nothing is sent while the store is away, or while this node may not act.
+ * ON: the scanner and the reconciler work.
  *
  * What was sent before the end may still be answered after it; when nothing of that is left the
  * duty is drained.
@@ -47,7 +47,7 @@ struct duty {
     bool is_draining;  /* it has ended, and that is not told yet */
     bool is_fenced;    /* since the last begin */
     bool is_fenced_told;
-    char seen[OP_TOKEN_MAX];
+    char seen[OP_TOKEN_MAX]; /* what fenced it last, until all buckets take its token */
     size_t seen_len;
 
     /* For engine.c: the scanner and the reconciler are to begin (also where they have), to end;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "node/queue/core.h"
+#include "node/queue/history_events.h"
 #include "node/queue/names.h"
 #include "node/queue/topic_settings.h"
 
@@ -202,93 +203,22 @@ static int64_t time_of(const struct history *h, const struct op *op)
     return op->now_ms ? op->now_ms : timers_now(h->core->timers) + h->store_ahead_ms;
 }
 
-/* ---- what an operation did. False: nothing that is written down ---- */
-
-static bool tell_push(const struct op *op, struct history_item *item)
-{
-    item->event = EVENT_PUSHED;
-    item->id = op->out.push.id;
-    item->at_ms = op->out.push.due_ms;
-    return !op->out.push.existed || op->in.push.mode == PUSH_REPLACE;
-}
-
-static bool tell_ack(const struct op *op, struct history_item *item)
-{
-    item->event = EVENT_ACKED;
-    return true;
-}
-
-static bool tell_release(const struct op *op, struct history_item *item)
-{
-    item->death = op->out.change.death;
-    item->event = item->death == DEATH_NONE ? EVENT_RELEASED : EVENT_DIED;
-    item->at_ms = op->out.change.due_ms;
-    item->tries = op->out.change.tries;
-    return true;
-}
-
-static bool tell_touch(const struct op *op, struct history_item *item)
-{
-    item->event = EVENT_TOUCHED;
-    item->at_ms = op->out.change.deadline_ms;
-    return true;
-}
-
-static bool tell_bury(const struct op *op, struct history_item *item)
-{
-    item->event = EVENT_DIED;
-    item->death = DEATH_BURIED;
-    item->tries = op->out.change.tries;
-    return true;
-}
-
-static bool tell_cancel(const struct op *op, struct history_item *item)
-{
-    item->event = EVENT_CANCELLED;
-    return true;
-}
-
-static bool tell_move(const struct op *op, struct history_item *item)
-{
-    item->event = EVENT_MOVED;
-    item->at_ms = op->out.change.due_ms;
-    return !op->out.change.stays;
-}
-
-static bool tell_repair(const struct op *op, struct history_item *item)
-{
-    item->event = EVENT_REPAIRED;
-    return op->out.repair.damage != DAMAGE_NONE && op->id.len > 0;
-}
-
-static bool (*const tell[OP_COUNT])(const struct op *op, struct history_item *item) = {
-    [OP_PUSH] = tell_push,   [OP_ACK] = tell_ack,       [OP_RELEASE] = tell_release,
-    [OP_TOUCH] = tell_touch, [OP_BURY] = tell_bury,     [OP_CANCEL] = tell_cancel,
-    [OP_MOVE] = tell_move,   [OP_REPAIR] = tell_repair,
-};
-
-/* The job that was there before it. */
-static void write_replaced(struct history *h, const struct op *op, struct history_item line)
-{
-    if (op->verb != OP_PUSH || !op->out.push.existed)
-        return;
-    line.event = EVENT_REPLACED;
-    line.at_ms = 0;
-    write_line(h, op->bucket, line);
-}
+/* ---- what an operation did ---- */
 
 void history_after(struct history *h, const struct op *op)
 {
     struct history_item line = {.topic = op->topic, .id = op->id, .client = op->client};
+    struct history_item replaced;
 
     if (!may_be_on(h))
         return;
     read_clock(h, op);
     line.time_ms = time_of(h, op);
-    if (op->status != STATUS_OK || !tell[op->verb] || !history_is_on(h, op->topic) ||
-        !tell[op->verb](op, &line))
+    replaced = line;
+    if (op->status != STATUS_OK || !history_event_of(op, &line) || !history_is_on(h, op->topic))
         return;
-    write_replaced(h, op, line);
+    if (history_event_of_replaced(op, &replaced))
+        write_line(h, op->bucket, replaced);
     write_line(h, op->bucket, line);
 }
 

@@ -7,6 +7,8 @@
 
 #define NO_HINT INT64_MAX
 
+#define AGAIN_MS 1000 /* after a scan that failed or was not allowed, at the latest */
+
 struct scanned_bucket {
     struct scanner *scanner;
     struct timer timer;
@@ -63,7 +65,7 @@ static void on_scanned(struct op *op)
         return;
     if (op->status != STATUS_OK) {
         LOG_DEBUG("scanner", "bucket %u: %s", op->bucket, status_text(op->status));
-        rest(b, -1);
+        rest(b, AGAIN_MS);
     } else if (op->out.scan.next_ms == 0) {
         scan(b);
     } else {
@@ -78,7 +80,8 @@ static void scan(struct scanned_bucket *b)
     if (b->is_scanning || !b->scanner->is_active)
         return;
     if (!core_may_act(core)) {
-        timer_arm(core->timers, &b->timer, core->options.scan_interval_ms);
+        b->hint_mono_ms = NO_HINT;
+        rest(b, AGAIN_MS);
         return;
     }
     timer_disarm(core->timers, &b->timer);

@@ -12,8 +12,8 @@
  * the store. A hint that comes while the bucket is being scanned is kept, because the scan may
  * have looked before it.
  *
- * Before each scan the node is asked whether it may act; where it may not, nothing is sent, and
- * the bucket rests for the safety interval.
+ * Before each scan the node is asked whether it may act; where it may not, nothing is sent.
+ * After that, and after a scan that failed, the bucket rests for a second at most.
  *
  * The scan asks the store, and the store's clock alone decides what is due: a timer that
  * fires too soon costs a round trip and moves nothing.

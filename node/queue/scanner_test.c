@@ -134,6 +134,21 @@ static void tries_again_when_a_scan_fails(void **state)
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
 }
 
+static void does_not_rest_for_a_long_safety_interval_when_a_scan_fails(void **state)
+{
+    struct queue_options options = fixture_options();
+
+    options.scan_interval_ms = 60000;
+    queue_reload(f.q, &options);
+    push(&f, "t", "1", 500, 5000);
+    fixture_advance(&f, 499);
+    memory_store_fail(f.ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    fixture_advance(&f, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
+    fixture_advance(&f, 1000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
 static void scans_at_once_when_the_store_is_back(void **state)
 {
     push(&f, "t", "1", 500, 5000);
@@ -287,6 +302,7 @@ int main(void)
         TEST(does_not_poll),
         TEST(gives_a_job_again_when_it_was_not_acknowledged),
         TEST(tries_again_when_a_scan_fails),
+        TEST(does_not_rest_for_a_long_safety_interval_when_a_scan_fails),
         TEST(scans_at_once_when_the_store_is_back),
         TEST(an_inactive_node_moves_nothing),
         TEST(saying_twice_that_a_node_is_active_or_not_is_nothing),

@@ -23,11 +23,10 @@ static void a_full_redis_takes_a_new_leader(void **state)
     struct op op = push_delayed("a", 1);
 
     wait_until(op.out.push.due_ms);
-    redis_fixture_command(contract_redis_fixture(), "CONFIG SET maxmemory 1");
+    contract_fill();
     run_well(fence_op(LOW));
     assert_int_equal(run_well(scan_with(HIGH)).out.scan.moved, 1);
     assert_status(run(fence_op(LOW)), FENCED);
-    redis_fixture_command(contract_redis_fixture(), "CONFIG SET maxmemory 0");
 }
 
 static void no_leader_acts_where_the_fence_is_no_text(void **state)

@@ -26,6 +26,23 @@ struct redis_fixture *contract_redis_fixture(void)
     return redis;
 }
 
+void contract_fill(void)
+{
+    redis_fixture_command(redis, "CONFIG SET maxmemory 1");
+}
+
+void contract_make_room(void)
+{
+    redis_fixture_command(redis, "CONFIG SET maxmemory 0");
+}
+
+void contract_redis_end(void)
+{
+    contract_make_room();
+    redis_fixture_command(redis, "CONFIG SET min-replicas-to-write 0");
+    redis_fixture_command(redis, "ACL SETUSER default allchannels");
+}
+
 static const char *key(char letter)
 {
     static char names[8][64];
@@ -361,7 +378,7 @@ static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
     for (unsigned i = 0; i < 4; i++)
         push("");
     op = push_delayed("delayed", 1);
-    redis_fixture_command(redis, "CONFIG SET maxmemory 1");
+    contract_fill();
     assert_status(run(push_op(TOPIC, "refused")), STORE_ERROR);
     memcpy(jobs, pop(4).out.pop.jobs, sizeof(jobs));
     assert_int_equal(kept(jobs, 4).out.leases.stale, 0);
@@ -374,7 +391,6 @@ static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
     assert_int_equal(scan_at(op.out.push.due_ms).out.scan.moved, 1);
     assert_counts(TOPIC, 1, 3, 0);
     assert_gone("refused");
-    redis_fixture_command(redis, "CONFIG SET maxmemory 0");
 }
 
 #define TEST(name) cmocka_unit_test(name)

@@ -13,6 +13,13 @@ void contract_redis_begin(struct redis_fixture *fixture, const char *key_prefix)
 
 struct redis_fixture *contract_redis_fixture(void);
 
+/* From now on Redis is full, or is not; the next test finds it with room. */
+void contract_fill(void);
+void contract_make_room(void);
+
+/* After each of them, failed ones too: what Redis was told to refuse it takes again. */
+void contract_redis_end(void);
+
 /* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a, c, h, f of its bucket.
  * It is there for a few more calls. */
 const char *contract_key(char letter);

@@ -204,7 +204,6 @@ static void nothing_happens_by_priority_that_cannot_be_announced(void **state)
 
 static void a_full_redis_lets_jobs_die_and_be_moved(void **state)
 {
-    struct redis_fixture *redis = contract_redis_fixture();
     struct job buried = reserve_rich("buried"), tried;
     struct op op = push_op(TOPIC, "buried");
 
@@ -213,7 +212,7 @@ static void a_full_redis_lets_jobs_die_and_be_moved(void **state)
     push_mortal("mortal", 0, 1);
     push_delayed("delayed", FAR_MS);
     wait_until(store_now() + 2);
-    redis_fixture_command(redis, "CONFIG SET maxmemory 1");
+    contract_fill();
     op.in.push.mode = PUSH_REPLACE;
     assert_status(run(op), STORE_ERROR);
     assert_status(bury(&buried), OK);
@@ -221,7 +220,7 @@ static void a_full_redis_lets_jobs_die_and_be_moved(void **state)
     assert_int_equal(pop(1).out.pop.count, 0);
     assert_status(move("delayed", 0, FROM_ANYWHERE), OK);
     assert_status(move("buried", FAR_MS, FROM_ANYWHERE), OK);
-    redis_fixture_command(redis, "CONFIG SET maxmemory 0");
+    contract_make_room();
     assert_dead("tried", DEATH_TRIES);
     assert_dead("mortal", DEATH_EXPIRED);
     assert_all_counts(1, 1, 0, 2);

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/loop.h"
@@ -104,6 +105,7 @@ struct redis_stand {
 };
 
 static struct redis_fixture *redis;
+
 static struct redis_stand *redis_of(struct stand *stand)
 {
     return CONTAINER_OF(stand, struct redis_stand, stand);
@@ -114,9 +116,12 @@ static void redis_start(struct stand *stand)
     redis_store_start(redis_of(stand)->store);
 }
 
+/* What does not come, never comes: the test ends then, and does not hang. */
 static void redis_turn(struct stand *stand)
 {
+    alarm(PATIENCE_S);
     loop_run(redis_of(stand)->loop);
+    alarm(0);
 }
 
 static void redis_wake(struct stand *stand)
@@ -193,6 +198,7 @@ static int redis_teardown(void **state)
     struct redis_stand *it = *state;
 
     contract_twins_end();
+    contract_redis_end();
     contract_end();
     it->is_over = false;
     redis_store_stop(it->store, on_stopped, it);

@@ -234,7 +234,7 @@ static void a_full_redis_lets_all_that_ends_jobs_go_on(void **state)
     record.in.record.items = &item;
     record.in.record.count = 1;
     wait_until(store_now() + 2);
-    redis_fixture_command(contract_redis_fixture(), "CONFIG SET maxmemory 1");
+    contract_fill();
     assert_status(run(push_op(TOPIC, "refused")), STORE_ERROR);
     assert_status(run(record), STORE_ERROR);
     op = run_well(scan_op());
@@ -245,18 +245,16 @@ static void a_full_redis_lets_all_that_ends_jobs_go_on(void **state)
     assert_int_equal(purge(JOB_READY, 10).out.chunk.count, 1);
     assert_int_equal(purge(JOB_DELAYED, 10).out.chunk.count, 1);
     assert_int_equal(purge(JOB_DEAD, 10).out.chunk.count, 1);
-    redis_fixture_command(contract_redis_fixture(), "CONFIG SET maxmemory 0");
 }
 
 /* Else anybody could fill it further, with topics that he makes up. */
 static void a_full_redis_takes_no_settings_of_one_more_topic(void **state)
 {
-    struct redis_fixture *redis = contract_redis_fixture();
     struct topic_settings limit = {.set = SETTING_BIT(DEAD_MAX), .dead_max = 9};
 
     run_well(push_op(OTHER, "a"));
     set_dead_max(1);
-    redis_fixture_command(redis, "CONFIG SET maxmemory 1");
+    contract_fill();
     assert_status(run(pause_op(OTHER, FAR_MS)), STORE_ERROR);
     assert_status(run(pause_op(BYTES("made up"), FAR_MS)), STORE_ERROR);
     assert_int_equal(plant("HLEN", 'c', ""), 1);
@@ -267,7 +265,7 @@ static void a_full_redis_takes_no_settings_of_one_more_topic(void **state)
     configure((struct topic_settings){0}, SETTINGS_ALL);
     assert_int_equal(plant("HLEN", 'c', ""), 0);
     assert_status(run(pause_op(TOPIC, FAR_MS)), STORE_ERROR);
-    redis_fixture_command(redis, "CONFIG SET maxmemory 0");
+    contract_make_room();
     run_well(pause_op(OTHER, FAR_MS));
 }
 

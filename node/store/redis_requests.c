@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "node/store/redis_complaints.h"
 #include "node/store/redis_error.h"
+#include "node/store/redis_hold.h"
 #include "node/store/reply.h"
 #include "node/store/scripts.h"
 
@@ -20,10 +21,10 @@ struct request {
     struct redis_call call;
     struct redis_requests *queue;
     struct op *op;
-    struct list link; /* held, failing or in the pool; in flight: none of ours */
+    struct redis_held held;
+    struct list link; /* failing or in the pool; held and in flight: neither */
     size_t bytes;
     int64_t sent_us;
-    int64_t held_until_mono_ms;
     int64_t wait_ms; /* what a pop that is sent again was told on its way; -1: nothing */
     bool needs_text; /* Redis has forgotten the script */
 };
@@ -37,11 +38,11 @@ struct redis_requests {
     struct script_keys keys;
 
     unsigned unfinished; /* requests whose on_done has not returned */
-    struct list held;    /* oldest first */
+    struct redis_hold hold;
     struct later failing;
     struct list pool;
     unsigned pool_count;
-    struct timer hold_timer; /* for the first held one */
+    bool is_forgotten[OP_COUNT]; /* fenced: the next one brings the script's text */
 
     struct redis_complaints complaints;
     bool is_open;
@@ -137,12 +138,24 @@ static void tell_failing(struct later *later, struct list *link)
     fail(r, r->op->status);
 }
 
+static void on_expired(struct redis_hold *hold, struct redis_held *held)
+{
+    struct redis_requests *q = CONTAINER_OF(hold, struct redis_requests, hold);
+
+    q->stats->expired++;
+    fail(CONTAINER_OF(held, struct request, held), STATUS_UNAVAILABLE);
+}
+
 /* ---- sending ---- */
+
+static bool is_connected(const struct redis_requests *q)
+{
+    return q->is_open && redis_link_is_open(q->link);
+}
 
 static bool can_send(const struct redis_requests *q)
 {
-    return q->is_open && redis_link_is_open(q->link) &&
-           q->stats->in_flight < q->options->flight_max;
+    return is_connected(q) && q->stats->in_flight < q->options->flight_max;
 }
 
 static void on_reply(struct redis_call *call, const redisReply *reply);
@@ -162,59 +175,39 @@ static void send_now(struct request *r)
 
 static void send_held(struct redis_requests *q)
 {
-    while (can_send(q) && !list_is_empty(&q->held)) {
-        q->stats->held--;
-        send_now(CONTAINER_OF(list_pop(&q->held), struct request, link));
-    }
+    struct redis_held *held;
+
+    while (can_send(q) && (held = redis_hold_take(&q->hold)))
+        send_now(CONTAINER_OF(held, struct request, held));
 }
 
-/* ---- holding ---- */
+/* ---- submitting ---- */
 
-static void watch_held(struct redis_requests *q)
-{
-    struct list *first = list_first(&q->held);
-
-    if (first && !timer_is_armed(&q->hold_timer))
-        timer_arm(q->timers, &q->hold_timer,
-                  CONTAINER_OF(first, struct request, link)->held_until_mono_ms -
-                      timers_now(q->timers));
-}
-
-static void on_hold_timer(struct timer *timer)
-{
-    struct redis_requests *q = CONTAINER_OF(timer, struct redis_requests, hold_timer);
-    struct list *link;
-
-    while ((link = list_first(&q->held))) {
-        struct request *r = CONTAINER_OF(link, struct request, link);
-
-        if (r->held_until_mono_ms > timers_now(q->timers))
-            break;
-        list_remove(link);
-        q->stats->held--;
-        q->stats->expired++;
-        fail(r, STATUS_UNAVAILABLE);
-    }
-    watch_held(q);
-}
-
-static void hold(struct request *r)
+/* Now or not at all: that this node may act was asked for this moment. There are a few for each
+ * bucket at most; were they to wait for room, an overload would keep what is due from moving.
+ */
+static void submit_fenced(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
-    r->held_until_mono_ms = timers_now(q->timers) + q->options->hold_ms;
-    list_append(&q->held, &r->link);
-    q->stats->held++;
-    watch_held(q);
+    if (!is_connected(q)) {
+        fail_later(r, STATUS_UNAVAILABLE);
+        return;
+    }
+    r->needs_text = q->is_forgotten[r->op->verb];
+    q->is_forgotten[r->op->verb] = false;
+    send_now(r);
 }
 
 void redis_requests_submit(struct redis_requests *q, struct op *op)
 {
     struct request *r = request_new(q, op);
-    bool is_first = list_is_empty(&q->held);
+    bool is_first = redis_hold_is_empty(&q->hold);
 
     if (q->is_stopping) {
         fail_later(r, STATUS_SHUTTING_DOWN);
+    } else if (op_is_fenced(op->verb)) {
+        submit_fenced(r);
     } else if (q->stats->held_bytes > q->options->bytes_max ||
                q->stats->held >= q->options->held_max) {
         q->stats->overflowed++;
@@ -222,7 +215,7 @@ void redis_requests_submit(struct redis_requests *q, struct op *op)
     } else if (is_first && can_send(q)) {
         send_now(r);
     } else {
-        hold(r);
+        redis_hold_add(&q->hold, &r->held, q->options->hold_ms);
     }
 }
 
@@ -234,6 +227,21 @@ static void take_error(struct redis_requests *q, const struct op *op, const char
     redis_complain_error(&q->complaints, timers_now(q->timers), op->verb, error);
     if (redis_error_is_of_the_connection(error))
         redis_link_reset(q->link, "looking for a Redis that takes writes");
+}
+
+/* Without running. A fenced one is not sent again, because much time may have passed. */
+static void take_no_script(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+
+    q->stats->reloaded++;
+    if (op_is_fenced(r->op->verb)) {
+        q->is_forgotten[r->op->verb] = true;
+        fail(r, STATUS_UNAVAILABLE);
+        return;
+    }
+    r->needs_text = true;
+    send_now(r);
 }
 
 /* What surely did not run is sent again: it was just answered, so there is a link and room. */
@@ -256,9 +264,7 @@ static void take_answer(struct request *r, const redisReply *reply)
         break;
     case REPLY_NO_SCRIPT:
         if (!r->needs_text) {
-            q->stats->reloaded++;
-            r->needs_text = true;
-            send_now(r);
+            take_no_script(r);
             break;
         }
         op->status = STATUS_STORE_ERROR;
@@ -317,10 +323,9 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     q->handshake = handshake;
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
-    list_init(&q->held);
+    redis_hold_init(&q->hold, q->timers, &stats->held, on_expired);
     later_init(&q->failing, q->timers, tell_failing);
     list_init(&q->pool);
-    timer_init(&q->hold_timer, on_hold_timer);
     return q;
 }
 
@@ -332,7 +337,7 @@ void redis_requests_free(struct redis_requests *q)
         return;
     assert(q->unfinished == 0);
     later_fini(&q->failing);
-    timer_disarm(q->timers, &q->hold_timer);
+    redis_hold_fini(&q->hold);
     while ((link = list_pop(&q->pool)))
         free(CONTAINER_OF(link, struct request, link));
     free(q);
@@ -351,13 +356,11 @@ void redis_requests_close(struct redis_requests *q)
 
 void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg)
 {
-    struct list *link;
+    struct redis_held *held;
 
     q->is_stopping = true;
-    while ((link = list_pop(&q->held))) {
-        q->stats->held--;
-        fail_later(CONTAINER_OF(link, struct request, link), STATUS_SHUTTING_DOWN);
-    }
+    while ((held = redis_hold_take(&q->hold)))
+        fail_later(CONTAINER_OF(held, struct request, held), STATUS_SHUTTING_DOWN);
     q->on_idle = on_idle;
     q->idle_arg = arg;
     say_when_idle(q);

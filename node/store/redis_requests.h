@@ -8,6 +8,9 @@
  *            `--> too many: TOO_MANY, in a later turn
  *
  * First come, first sent. A request is on one list, and that is its state.
+ *
+ * What only a leader may do (op_is_fenced) is never held and never sent again: it goes when it
+ * is submitted, before whatever waits, or ends UNAVAILABLE.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_REQUESTS_H
 #define DUEQ_NODE_STORE_REDIS_REQUESTS_H

@@ -6,7 +6,7 @@
  * come first served, each for up to `hold_ms`; then they are UNAVAILABLE. What was in flight
  * when the connection was lost is UNKNOWN; what only reads, UNAVAILABLE.
  *
- *   redis_requests   operations on their way: held, sent, answered
+ *   redis_requests   operations on their way: held (redis_hold), sent, answered
  *   redis_link       the connection: deadlines, coming back
  *   redis_handshake  what a fresh connection must show before it is used
  *   redis_wakeups    the subscription
@@ -34,7 +34,8 @@ struct redis_store_options {
     int64_t command_timeout_ms;
     int64_t hold_ms;      /* how long an operation waits for Redis to come back */
     int64_t reconnect_ms; /* the longest pause between two attempts */
-    unsigned flight_max;  /* operations sent and not answered; what is more waits */
+    unsigned flight_max;  /* operations sent and not answered; what is more waits, but for
+                           * those that only a leader may do */
     unsigned held_max;    /* operations waiting; what is more is TOO_MANY */
     size_t bytes_max;     /* of all of them together, about */
 

@@ -121,7 +121,7 @@ static void on_done(struct op *op)
         memcpy(j->id, op->out.push.id.at, op->out.push.id.len);
 }
 
-static void submit(struct node *n, struct job_op *j, enum op_verb verb, const char *topic)
+void submit_op(struct node *n, struct job_op *j, enum op_verb verb, const char *topic)
 {
     j->op.verb = verb;
     j->op.on_done = on_done;
@@ -136,13 +136,13 @@ void submit_push(struct node *n, struct job_op *j, const char *topic)
     *j = (struct job_op){
         .op.in.push = {.body = BYTES("body"), .ttr_ms = 60000, .rules = rules_default},
         .turns = j->turns};
-    submit(n, j, OP_PUSH, topic);
+    submit_op(n, j, OP_PUSH, topic);
 }
 
 void submit_stats(struct node *n, struct job_op *j, const char *topic)
 {
     *j = (struct job_op){.turns = j->turns};
-    submit(n, j, OP_STATS, topic);
+    submit_op(n, j, OP_STATS, topic);
 }
 
 enum status push(struct node *n, struct job_op *j, const char *topic)
@@ -155,7 +155,7 @@ enum status push(struct node *n, struct job_op *j, const char *topic)
 enum status pop(struct node *n, struct job_op *j, const char *topic, unsigned *count)
 {
     *j = (struct job_op){.op.in.pop.count = OP_ITEMS_MAX};
-    submit(n, j, OP_POP, topic);
+    submit_op(n, j, OP_POP, topic);
     run_until(n->loop, &j->is_done);
     *count = j->op.out.pop.count;
     return j->op.status;

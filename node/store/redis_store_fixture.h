@@ -47,6 +47,9 @@ struct job_op {
     char id[64]; /* of a push */
 };
 
+/* The op's inputs are set. */
+void submit_op(struct node *n, struct job_op *j, enum op_verb verb, const char *topic);
+
 /* Pushes a job that is due at once; `turns` stays. */
 void submit_push(struct node *n, struct job_op *j, const char *topic);
 void submit_stats(struct node *n, struct job_op *j, const char *topic);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "node/queue/queue.h"
 #include "protocol/http/api_call.h"
@@ -26,7 +27,10 @@ void api_cluster(struct exchange *x)
     struct cluster_report report;
     struct buf json = BUF_INIT;
 
-    cluster_check(status, &report);
+    if (status)
+        cluster_check(status, &report);
+    else
+        cluster_check_alone(room.refused, &report);
     cluster_add_page(&json, node->name ? node->name : "", &room, !status, &report);
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);
@@ -63,6 +67,8 @@ static void on_done(struct http_cluster_command *command)
     free(wish);
 }
 
+#define AT_AHEAD_MAX_MS (INT64_C(3653) * 24 * 3600 * 1000) /* ten years: further is a slip */
+
 static void submit(struct exchange *x, enum http_cluster_wish kind, struct bytes to,
                    int64_t at_ms)
 {
@@ -72,6 +78,11 @@ static void submit(struct exchange *x, enum http_cluster_wish kind, struct bytes
     if (!cluster) {
         exchange_reply_error_text(x, HTTP_ERROR_WRONG_STATE,
                                   "this node is alone (ha.mode is standalone)");
+        return;
+    }
+    if (at_ms > clock_wall_ms() + AT_AHEAD_MAX_MS) {
+        exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST,
+                                  "at_ms: is more than ten years ahead");
         return;
     }
     wish = calloc(1, sizeof(*wish));
@@ -115,11 +126,19 @@ void api_switchover(struct exchange *x)
     static const struct object_rule of[] = {
         {.name = "to", .kind = JSON_KIND_STRING},
         OBJECT_NUMBER("at_ms", 1, QUEUE_AT_MAX_MS),
+        {.name = "cancel", .kind = JSON_KIND_BOOL},
     };
-    struct object_member members[2] = {{0}};
+    struct object_member members[3] = {{0}};
 
-    if (read_members(x, of, 2, members))
+    if (!read_members(x, of, 3, members))
+        return;
+    if (!members[2].is_given)
         submit(x, HTTP_CLUSTER_SWITCHOVER, members[0].text, members[1].number);
+    else if (members[2].is_true && !members[0].is_given && !members[1].is_given)
+        submit(x, HTTP_CLUSTER_CANCEL, BYTES(""), 0);
+    else
+        exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST,
+                                  "cancel: must be true, and goes with nothing else");
 }
 
 /* Written out, because what it does is not in order: jobs wait for longer. */

@@ -81,6 +81,7 @@ static void fill(struct pair *p)
         .lease_left_ms = 900,
         .leader = "a",
         .leader_epoch = 7,
+        .paused_by = "",
         .wanted = "",
         .refused = "",
         .session = "connected",
@@ -139,14 +140,17 @@ static void tells_all_of_the_cluster(void **state)
         "{\"mode\":\"standby\",\"node\":\"a\",\"role\":\"leader\",\"reason\":\"elected\","
         "\"role_age_ms\":5000,\"may_act\":true,\"token\":\"0f:7\",\"lease_left_ms\":900,"
         "\"failsafe\":false,\"refused\":null,\"leader\":\"a\",\"leader_epoch\":7,"
-        "\"alone_ms\":0,\"paused\":false,\"wanted\":null,\"wanted_at_ms\":null,"
-        "\"flapping\":false,\"zookeeper\":{\"session\":\"connected\","
+        "\"alone_ms\":0,\"stale_ms\":0,\"paused\":false,\"paused_by\":null,"
+        "\"paused_at_ms\":null,\"wanted\":null,\"wanted_at_ms\":null,"
+        "\"forced\":false,\"flapping\":false,\"zookeeper\":{\"session\":\"connected\","
         "\"server\":\"127.0.0.1:2181\",\"why\":null,\"asked_ms\":2000,\"granted_ms\":2000,"
         "\"sessions\":1,\"reconnects\":0},\"nodes\":[{\"name\":\"a\",\"here\":true,"
-        "\"member\":true,\"store_up\":true,\"priority\":50,\"no_failover\":false,"
-        "\"version\":\"1.0.0\",\"http\":\"a:2\",\"gmq\":\"a:1\",\"peer\":\"a:3\"},"
-        "{\"name\":\"b\",\"here\":false,\"member\":true,\"store_up\":false,\"priority\":0,"
-        "\"no_failover\":false,\"version\":null,\"http\":null,\"gmq\":null,\"peer\":null}],"
+        "\"member\":true,\"store_up\":true,\"fenced\":false,\"priority\":50,"
+        "\"no_failover\":false,\"version\":\"1.0.0\",\"http\":\"a:2\",\"gmq\":\"a:1\",\"peer\":"
+        "\"a:3\"},"
+        "{\"name\":\"b\",\"here\":false,\"member\":true,\"store_up\":false,\"fenced\":false,"
+        "\"priority\":0,\"no_failover\":false,\"version\":null,\"http\":null,\"gmq\":null,"
+        "\"peer\":null}],"
         "\"history\":[{\"at_ms\":1900000000000,\"node\":\"a\",\"reason\":\"elected\","
         "\"epoch\":7,\"without_leader_ms\":null}],\"since_start\":{\"elections_lost\":0,"
         "\"fenced\":0,\"peer_deaths\":0,\"without_leader_total_ms\":1500,"
@@ -177,6 +181,30 @@ static void a_node_alone_says_so(void **state)
     assert_error(call(f, "GET", "/health/standby", NULL), 503, "not_ready");
 }
 
+static void a_node_alone_that_is_fenced_leads_nowhere(void **state)
+{
+    const char *reply;
+
+    pair->is_alone = true;
+    pair->status = (struct http_cluster_status){.refused = "fenced by c", .fenced = 3};
+    reply = call(*state, "GET", "/v1/cluster", NULL);
+    assert_member(reply, "\"role\":\"offline\"");
+    assert_has(reply, "this node is fenced, and moves nothing: fenced by c");
+    assert_member(call(*state, "GET", "/v1/status", NULL), "\"role\":\"offline\"");
+    reply = call(*state, "GET", "/metrics", NULL);
+    assert_has(reply, "\ndueq_role{role=\"offline\"} 1\n");
+    assert_has(reply, "\ndueq_role{role=\"leader\"} 0\n");
+    assert_has(reply, "\ndueq_fenced_total 3\n");
+}
+
+static void assert_no_standby(struct fixture *f, const char *why)
+{
+    const char *reply = call(f, "GET", "/health/standby", NULL);
+
+    assert_error(reply, 503, "not_ready");
+    assert_has(reply, why);
+}
+
 static void health_tells_who_leads(void **state)
 {
     assert_starts(call(*state, "GET", "/health/leader", NULL), "HTTP/1.1 200 ");
@@ -187,7 +215,28 @@ static void health_tells_who_leads(void **state)
     assert_starts(call(*state, "GET", "/health/standby", NULL), "HTTP/1.1 200 ");
     pair->status.role = "offline";
     assert_error(call(*state, "GET", "/health/standby", NULL), 503, "not_ready");
+    pair->status.role = "standby";
+    assert_starts(call(*state, "GET", "/health/standby", NULL), "HTTP/1.1 200 ");
     assert_starts(call(*state, "GET", "/health/ready", NULL), "HTTP/1.1 200 ");
+}
+
+static void a_standby_that_would_not_take_over_is_none(void **state)
+{
+    struct http_cluster_node *own = &pair->nodes[0];
+
+    pair->status.role = "standby";
+    pair->status.is_paused = true;
+    assert_no_standby(*state, "paused");
+    pair->status.is_paused = false;
+    pair->status.refused = "Redis follows another ensemble";
+    assert_no_standby(*state, "another ensemble");
+    pair->status.refused = "";
+    own->no_failover = true;
+    assert_no_standby(*state, "ha.no_failover");
+    own->no_failover = own->is_member = false;
+    assert_no_standby(*state, "no member");
+    own->is_member = true;
+    assert_starts(call(*state, "GET", "/health/standby", NULL), "HTTP/1.1 200 ");
 }
 
 static void a_standby_without_its_store_is_none(void **state)
@@ -204,6 +253,7 @@ static void status_and_metrics_tell_the_role(void **state)
     const char *reply;
 
     pair->status.role = "standby";
+    pair->nodes[1].is_here = true; /* and not connected */
     reply = call(*state, "GET", "/v1/status", NULL);
     assert_member(reply, "\"role\":\"standby\"");
     assert_member(reply, "\"cluster\":{\"leader\":\"a\",\"leader_epoch\":7,");
@@ -214,6 +264,57 @@ static void status_and_metrics_tell_the_role(void **state)
     assert_has(reply, "\ndueq_without_leader_seconds_total 1.500\n");
     assert_has(reply, "\ndueq_last_failover_seconds 0.012\n");
     assert_has(reply, "\ndueq_zookeeper_session{state=\"connected\"} 1\n");
+    assert_has(reply, "\ndueq_failover_paused 0\n");
+    assert_has(reply, "\ndueq_peers_connected 0\n");
+    assert_has(reply, "\ndueq_peers_missing 1\n");
+    pair->status.peers_up = 1;
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_peers_missing 0\n");
+    assert_has(reply, "\ndueq_without_zookeeper_seconds 0.000\n");
+}
+
+static void a_pause_is_told_everywhere(void **state)
+{
+    pair->status.is_paused = true;
+    pair->status.paused_count = 1;
+    pair->status.paused_by = "b";
+    pair->status.paused_at_wall_ms = 1900000000000;
+    pair->status.now_wall_ms = pair->status.paused_at_wall_ms + 7265000;
+    assert_member(call(*state, "GET", "/v1/cluster", NULL),
+                  "\"paused\":true,\"paused_by\":\"b\",\"paused_at_ms\":1900000000000,");
+    assert_member(call(*state, "GET", "/v1/cluster", NULL),
+                  "paused, for 2 h 1 min now (asked of b)");
+    assert_member(call(*state, "GET", "/v1/status", NULL),
+                  "\"paused\":true,\"paused_at_ms\":1900000000000,");
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_failover_paused 1\n");
+}
+
+static void what_is_not_known_is_told_as_such(void **state)
+{
+    const char *reply;
+
+    pair->status.leader = "";
+    pair->status.session = "connecting";
+    pair->status.stale_ms = 5000;
+    pair->status.alone_ms = 6000;
+    reply = call(*state, "GET", "/v1/cluster", NULL);
+    assert_member(reply, "\"leader\":null,\"leader_epoch\":7,\"alone_ms\":6000,"
+                         "\"stale_ms\":5000,");
+    assert_member(reply, "who leads is not known here; a leader was last seen 6000 ms ago");
+    assert_member(call(*state, "GET", "/v1/status", NULL),
+                  "\"alone_ms\":6000,\"stale_ms\":5000,");
+    assert_has(call(*state, "GET", "/metrics", NULL),
+               "\ndueq_without_zookeeper_seconds 5.000\n");
+}
+
+static void the_epoch_that_was_seen_last_stays_when_nobody_leads(void **state)
+{
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_leader_epoch 7\n");
+    pair->status.leader = "";
+    pair->status.leader_epoch = 0;
+    pair->change.epoch = 8;
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_leader_epoch 8\n");
+    pair->status.change_count = 0;
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_leader_epoch 0\n");
 }
 
 /* ---- wishes ---- */
@@ -238,6 +339,8 @@ static void takes_each_wish_down(void **state)
     assert_wish(call(f, "POST", "/v1/cluster/failover", "{\"force\":true,\"to\":\"b\"}"),
                 HTTP_CLUSTER_FAILOVER, "b");
     assert_int_equal(pair->at_wall_ms, 0);
+    assert_wish(call(f, "POST", "/v1/cluster/switchover", "{\"cancel\":true}"),
+                HTTP_CLUSTER_CANCEL, "");
     assert_wish(call(f, "POST", "/v1/cluster/pause", NULL), HTTP_CLUSTER_PAUSE, "");
     assert_wish(call(f, "POST", "/v1/cluster/resume", "{}"), HTTP_CLUSTER_RESUME, "");
     assert_wish(call(f, "POST", "/v1/cluster/forget", "{\"node\":\"b\"}"), HTTP_CLUSTER_FORGET,
@@ -280,7 +383,11 @@ static void refuses_what_is_no_wish(void **state)
          "{\"to\":\"0123456789012345678901234567890123456789012345678901234567890123x\"}",
          "1 to 64 bytes"},
         {"/v1/cluster/switchover", "{\"to\":7}", "to: "},
+        {"/v1/cluster/switchover", "{\"at_ms\":4923100800000}",
+         "at_ms: is more than ten years"},
         {"/v1/cluster/switchover", "{\"force\":true}", "force: unknown member"},
+        {"/v1/cluster/switchover", "{\"cancel\":false}", "cancel: must be true"},
+        {"/v1/cluster/switchover", "{\"cancel\":true,\"to\":\"b\"}", "with nothing else"},
         {"/v1/cluster/forget", NULL, "node: missing"},
         {"/v1/cluster/forget", "{}", "node: missing"},
         {"/v1/cluster/pause", "{\"for_ms\":1}", "for_ms: unknown member"},
@@ -299,10 +406,19 @@ static void refuses_what_is_no_wish(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(tells_all_of_the_cluster),         TEST(a_node_alone_says_so),
-        TEST(health_tells_who_leads),           TEST(a_standby_without_its_store_is_none),
-        TEST(status_and_metrics_tell_the_role), TEST(takes_each_wish_down),
-        TEST(says_why_a_wish_is_refused),       TEST(refuses_what_is_no_wish),
+        TEST(tells_all_of_the_cluster),
+        TEST(a_node_alone_says_so),
+        TEST(a_node_alone_that_is_fenced_leads_nowhere),
+        TEST(the_epoch_that_was_seen_last_stays_when_nobody_leads),
+        TEST(a_standby_that_would_not_take_over_is_none),
+        TEST(health_tells_who_leads),
+        TEST(a_standby_without_its_store_is_none),
+        TEST(status_and_metrics_tell_the_role),
+        TEST(a_pause_is_told_everywhere),
+        TEST(what_is_not_known_is_told_as_such),
+        TEST(takes_each_wish_down),
+        TEST(says_why_a_wish_is_refused),
+        TEST(refuses_what_is_no_wish),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

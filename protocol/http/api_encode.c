@@ -40,7 +40,7 @@ void api_add_pushed(struct buf *out, const struct op *op)
 void api_add_refusal(struct buf *out, enum http_error error, struct bytes message)
 {
     buf_add_text(out, "{\"error\":");
-    http_error_write(out, error, message, "");
+    http_error_write(out, error, message, HTTP_ERROR_NO_COUNT);
     buf_add_char(out, '}');
 }
 

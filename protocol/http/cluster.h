@@ -17,6 +17,7 @@ struct http_cluster_node {
     bool is_here;   /* registered now */
     bool is_member; /* may stand */
     bool is_store_up;
+    bool is_fenced; /* it leads, and Redis refuses it */
 };
 
 /* A change of the lead. */
@@ -34,6 +35,12 @@ struct http_cluster_count {
     uint64_t count;
 };
 
+/* How often the operator's program was told of a change of role, and how that ended. */
+struct http_cluster_hook {
+    const char *what, *result;
+    uint64_t count;
+};
+
 /* Counters since the worker's start. Texts are UTF-8; "" for none. */
 struct http_cluster_status {
     const char *node;
@@ -45,14 +52,20 @@ struct http_cluster_status {
     int64_t lease_left_ms;
     bool is_failsafe; /* the lease rests on the other nodes' promises */
 
-    const char *leader;
-    uint64_t leader_epoch; /* 0: none */
-    int64_t alone_ms;      /* since a leader was last seen; 0: there is one */
+    int64_t stale_ms; /* without ZooKeeper for so long: what follows is as old; 0: it is not */
+    const char *leader;    /* "": none, or it is not known */
+    uint64_t leader_epoch; /* without ZooKeeper as last seen; 0: none leads */
+    int64_t alone_ms;      /* since one was last seen to prove its lease; 0: there is one */
     bool is_paused;        /* no automatic failover */
-    const char *wanted;    /* the next leader that an operator wants; "*": any other */
+    uint64_t paused_count; /* the same, for the metric */
+    int64_t paused_at_wall_ms;
+    const char *paused_by; /* the node that was asked */
+    int64_t now_wall_ms;
+    const char *wanted; /* the next leader that an operator wants; "*": any other */
     int64_t wanted_at_wall_ms;
+    bool is_forced; /* by force, which cannot be taken back */
     bool is_flapping;
-    const char *refused; /* why this node cannot take part */
+    const char *refused; /* what only a human can mend, as this node sees it */
 
     const char *session; /* "closed", "connecting", "connected", "expired" or "denied" */
     const char *server;
@@ -61,10 +74,13 @@ struct http_cluster_status {
 
     const struct http_cluster_node *nodes; /* here, or members; by name */
     unsigned node_count;
+    unsigned peers_up;                         /* other nodes that this one is connected with */
     const struct http_cluster_change *changes; /* oldest first */
     unsigned change_count;
     const struct http_cluster_count *counts;
     unsigned count_count;
+    const struct http_cluster_hook *hook_counts;
+    unsigned hook_count_count;
 
     uint64_t elections_lost;
     uint64_t fenced;
@@ -81,6 +97,7 @@ enum http_cluster_wish {
     HTTP_CLUSTER_PAUSE,
     HTTP_CLUSTER_RESUME,
     HTTP_CLUSTER_FORGET, /* `to` is no member any more */
+    HTTP_CLUSTER_CANCEL, /* a switchover that is not carried out yet */
     HTTP_CLUSTER_ADOPT,  /* take Redis over from another ensemble */
 };
 
@@ -97,7 +114,7 @@ struct http_cluster_command {
 
 /* Called in the loop. What status points to is borrowed until the loop turns. */
 struct http_cluster {
-    /* False: the node is alone, and only `may_act` and `refused` are told. */
+    /* False: the node is alone, and only `may_act`, `refused` and `fenced` are told. */
     bool (*read)(void *arg, struct http_cluster_status *status);
     /* on_done comes once, never from inside. */
     void (*submit)(void *arg, struct http_cluster_command *command);

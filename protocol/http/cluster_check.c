@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TIME_ROOM 64
+
 struct check {
     const struct http_cluster_status *s;
     struct cluster_report *report;
@@ -33,6 +35,28 @@ static bool is_leader(const struct check *c, const struct http_cluster_node *n)
     return !strcmp(n->name, c->s->leader);
 }
 
+/* As the others see it; of itself a node says what it is `refused`. */
+static bool is_leader_fenced(const struct check *c)
+{
+    for (unsigned i = 0; i < c->s->node_count; i++)
+        if (c->s->nodes[i].is_fenced && is_leader(c, &c->s->nodes[i]))
+            return true;
+    return false;
+}
+
+/* Nobody else can find that out: the others see it lead. */
+static void check_fence(struct check *c)
+{
+    for (unsigned i = 0; i < c->s->node_count; i++)
+        if (c->s->nodes[i].is_fenced && strcmp(c->s->nodes[i].name, c->s->node) != 0)
+            find(
+                c, true,
+                "if the other ensemble is gone for good: 'dueqctl fence adopt', at the leader; "
+                "else check ha.zookeeper and store.redis",
+                "%s leads, but Redis follows another ZooKeeper ensemble: due jobs stand still",
+                c->s->nodes[i].name);
+}
+
 static bool could_lead(const struct http_cluster_node *n)
 {
     return n->is_here && n->is_member && n->is_store_up && !n->no_failover;
@@ -45,8 +69,8 @@ static void check_session(struct check *c)
     const struct http_cluster_status *s = c->s;
 
     if (s->refused[0])
-        find(c, true, "mend that, and start the node anew", "this node cannot take part: %s",
-             s->refused);
+        find(c, true, "mend that; the node tries again by itself",
+             "this node needs a human: %s", s->refused);
     if (strcmp(s->session, "connected") != 0)
         find(c, true, "look at the ZooKeeper servers, and at ha.zookeeper and ha.auth",
              "this node has no session with ZooKeeper (%s%s%s)", s->session,
@@ -64,9 +88,23 @@ static void check_leader(struct check *c)
 {
     const struct http_cluster_status *s = c->s;
 
-    if (!s->leader[0])
-        find(c, true, "the logs of the nodes say why none stands; is a Redis away?",
+    if (!s->leader[0] && s->stale_ms > 0)
+        find(c, true,
+             "bring ZooKeeper back; another node may see more: 'dueqctl --url ... check'",
+             "who leads is not known here; a leader was last seen %" PRId64 " ms ago",
+             s->alone_ms);
+    else if (!s->leader[0])
+        find(c, true,
+             s->is_paused
+                 ? "failover is paused: 'dueqctl cluster resume', or 'dueqctl switchover'"
+                 : "the logs of the nodes say why none stands; is a Redis away?",
              "no node leads, for %" PRId64 " ms now: due jobs stand still", s->alone_ms);
+    else if (s->alone_ms > s->granted_ms && !is_leader_fenced(c)) /* no other could act */
+        find(c, true,
+             "look at its node, and at ZooKeeper; 'dueqctl failover --force' deposes it",
+             "%s holds the lead and has not proven its lease for %" PRId64
+             " ms: due jobs stand still",
+             s->leader, s->alone_ms);
     if (s->is_failsafe)
         find(c, false, "bring ZooKeeper back; until then nobody else can take over",
              "the leader has lost ZooKeeper, and goes on by the other nodes' promises");
@@ -75,23 +113,70 @@ static void check_leader(struct check *c)
              "the lead changes too often in these ten minutes");
 }
 
-static void check_wishes(struct check *c)
+/* The clocks of two nodes differ: what was in the future began just now. */
+static const char *print_time(char room[TIME_ROOM], int64_t ms)
 {
-    if (c->s->is_paused)
+    int64_t s = ms > 0 ? ms / 1000 : 0, min = s / 60, h = min / 60;
+
+    if (h >= 24)
+        snprintf(room, TIME_ROOM, "%" PRId64 " d %" PRId64 " h", h / 24, h % 24);
+    else if (h > 0)
+        snprintf(room, TIME_ROOM, "%" PRId64 " h %" PRId64 " min", h, min % 60);
+    else
+        snprintf(room, TIME_ROOM, "%" PRId64 " min %" PRId64 " s", min, s % 60);
+    return room;
+}
+
+static void check_pause(struct check *c)
+{
+    char room[TIME_ROOM];
+
+    if (!c->s->is_paused)
+        return;
+    if (!c->s->paused_by[0])
         find(c, true, "'dueqctl cluster resume' ends it",
              "automatic failover is paused: nobody takes over from a leader that dies");
-    if (c->s->wanted[0])
+    else
+        find(c, true, "'dueqctl cluster resume' ends it",
+             "automatic failover is paused, for %s now (asked of %s): nobody takes over from a "
+             "leader that dies",
+             print_time(room, c->s->now_wall_ms - c->s->paused_at_wall_ms), c->s->paused_by);
+}
+
+static void check_wishes(struct check *c)
+{
+    int64_t in_ms = c->s->wanted_at_wall_ms - c->s->now_wall_ms;
+    const char *to = strcmp(c->s->wanted, "*") != 0 ? c->s->wanted : "any other node";
+    char room[TIME_ROOM];
+
+    if (c->s->wanted[0] && in_ms >= 1000)
+        find(c, false,
+             "'dueqctl nodes' shows when; 'dueqctl switchover --cancel' takes it back",
+             "a switchover is planned (to %s), in %s", to, print_time(room, in_ms));
+    else if (c->s->wanted[0])
         find(c, false, "'dueqctl nodes' shows who leads; wait until it is done",
-             "an operator wants another leader (%s)", c->s->wanted);
+             "an operator wants another leader (%s)", to);
+}
+
+/* Of those that are here, and lack nothing else. */
+static void check_no_failover(struct check *c, const struct http_cluster_node *n)
+{
+    if (n->is_here && n->is_member && n->is_store_up && n->no_failover && !is_leader(c, n))
+        find(c, true, "unset it, or start another node; 'dueqctl switchover --to NODE' works",
+             "%s is set to ha.no_failover, and never leads by itself", n->name);
 }
 
 static void check_successor(struct check *c)
 {
-    for (unsigned i = 0; i < c->s->node_count; i++)
-        if (could_lead(&c->s->nodes[i]) && !is_leader(c, &c->s->nodes[i]))
+    const struct http_cluster_status *s = c->s;
+
+    for (unsigned i = 0; i < s->node_count; i++)
+        if (could_lead(&s->nodes[i]) && !is_leader(c, &s->nodes[i]))
             return;
     find(c, true, "start another node, or mend what is said of those that are there",
          "no other node could lead now");
+    for (unsigned i = 0; i < s->node_count; i++)
+        check_no_failover(c, &s->nodes[i]);
 }
 
 /* ---- the nodes ---- */
@@ -135,14 +220,45 @@ static void check_nodes(struct check *c)
     check_versions(c);
 }
 
+/* Deaths are noticed, and promises made, over connections of their own. */
+static void check_peers(struct check *c)
+{
+    const struct http_cluster_status *s = c->s;
+    unsigned others = 0;
+
+    for (unsigned i = 0; i < s->node_count; i++)
+        others += s->nodes[i].is_here && strcmp(s->nodes[i].name, s->node) != 0;
+    if (s->peers_up < others)
+        find(c, false,
+             "see that ha.secret is the same on all nodes, and that each can reach the others' "
+             "ha.peer.listen; the log says what is wrong",
+             "this node is connected with %u of %u other nodes: a dead one of the rest is "
+             "noticed only when its session is over",
+             s->peers_up, others);
+}
+
 static void run(struct check *c)
 {
     static void (*const checks[])(struct check * c) = {
-        check_session, check_leader, check_wishes, check_successor, check_nodes,
+        check_session, check_leader,    check_fence, check_pause,
+        check_wishes,  check_successor, check_nodes, check_peers,
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
         checks[i](c);
+}
+
+void cluster_check_alone(const char *refused, struct cluster_report *report)
+{
+    struct check c = {.report = report, .of_errors = true};
+
+    report->count = 0;
+    report->can_fail_over = false;
+    if (refused[0])
+        find(&c, true, "do that; until then due jobs of this node stand still",
+             "this node is fenced, and moves nothing: %s", refused);
+    find(&c, true, "run several nodes with ha.mode: standby (doc/operations.md)",
+         "this node is alone: there is nobody to take over");
 }
 
 void cluster_check(const struct http_cluster_status *s, struct cluster_report *report)
@@ -150,13 +266,8 @@ void cluster_check(const struct http_cluster_status *s, struct cluster_report *r
     struct check c = {.s = s, .report = report, .of_errors = true};
 
     report->count = 0;
-    if (s)
-        run(&c);
-    else
-        find(&c, true, "run several nodes with ha.mode: standby (doc/operations.md)",
-             "this node is alone: there is nobody to take over");
+    run(&c);
     report->can_fail_over = report->count == 0;
     c.of_errors = false;
-    if (s)
-        run(&c);
+    run(&c);
 }

@@ -20,7 +20,9 @@ struct cluster_report {
     bool can_fail_over;
 };
 
-/* `s` may be NULL: this node is alone. */
 void cluster_check(const struct http_cluster_status *s, struct cluster_report *report);
+
+/* Of a node that is alone; `refused`: why it moves no jobs, "": it does. */
+void cluster_check_alone(const char *refused, struct cluster_report *report);
 
 #endif

@@ -24,14 +24,17 @@ struct setting {
 static struct setting good(void)
 {
     return (struct setting){
-        .status = {.leader = "a",
+        .status = {.node = "b",
+                   .leader = "a",
                    .refused = "",
                    .session = "connected",
                    .session_why = "",
                    .wanted = "",
+                   .paused_by = "",
                    .asked_ms = 2000,
                    .granted_ms = 2000,
-                   .node_count = 3},
+                   .node_count = 3,
+                   .peers_up = 2},
         .nodes = {NODE("a"), NODE("b"), NODE("c")},
     };
 }
@@ -79,9 +82,35 @@ static void a_node_alone_has_no_successor(void **state)
 {
     struct cluster_report report;
 
-    cluster_check(NULL, &report);
+    cluster_check_alone("", &report);
     assert_false(report.can_fail_over);
     assert_int_equal(report.count, 1);
+}
+
+static void a_node_alone_that_is_fenced_says_so(void **state)
+{
+    struct cluster_report report;
+
+    cluster_check_alone("a cluster's leader moves the jobs", &report);
+    assert_false(report.can_fail_over);
+    assert_int_equal(report.count, 2);
+    assert_true(report.at[0].is_error);
+    assert_non_null(strstr(report.at[0].text, "fenced"));
+    assert_non_null(strstr(report.at[0].text, "a cluster's leader moves the jobs"));
+}
+
+static void names_the_nodes_that_never_lead_by_themselves(void **state)
+{
+    struct setting s = good();
+
+    s.nodes[1].no_failover = true;
+    check(&s);
+    assert_int_equal(s.report.count, 0); /* c could */
+    s.nodes[2].no_failover = true;
+    s.nodes[0].no_failover = true; /* leads */
+    assert_error(&s, "b is set to ha.no_failover");
+    assert_error(&s, "c is set to ha.no_failover");
+    assert_int_equal(s.report.count, 3);
 }
 
 static void a_successor_has_all_that_it_needs(void **state)
@@ -115,6 +144,16 @@ static void a_pause_keeps_everybody_from_standing(void **state)
     s.status.is_paused = true;
     assert_error(&s, "paused");
     assert_non_null(strstr(finding(&s, "paused")->advice, "dueqctl cluster resume"));
+    s.status.paused_by = "c";
+    s.status.now_wall_ms = 1900000000000;
+    s.status.paused_at_wall_ms = s.status.now_wall_ms + 3000; /* by another clock */
+    assert_error(&s, "paused, for 0 min 0 s now (asked of c)");
+    s.status.paused_at_wall_ms = s.status.now_wall_ms - 3599000;
+    assert_error(&s, "paused, for 59 min 59 s now");
+    s.status.paused_at_wall_ms = s.status.now_wall_ms - 86399000;
+    assert_error(&s, "paused, for 23 h 59 min now");
+    s.status.paused_at_wall_ms = s.status.now_wall_ms - 3 * 86400000 - 7200000;
+    assert_error(&s, "paused, for 3 d 2 h now");
 }
 
 static void tells_of_zookeeper(void **state)
@@ -132,6 +171,18 @@ static void tells_of_zookeeper(void **state)
     assert_error(&s, "another node is called a");
 }
 
+static void tells_of_other_nodes_that_it_is_not_connected_with(void **state)
+{
+    struct setting s = good();
+
+    s.status.peers_up = 1;
+    assert_warning(&s, "connected with 1 of 2 other nodes");
+    s.nodes[2].is_here = false;
+    check(&s);
+    assert_int_equal(s.report.count, 1);
+    finding(&s, "c is a member, and not here");
+}
+
 static void tells_that_nobody_leads(void **state)
 {
     struct setting s = good();
@@ -139,6 +190,58 @@ static void tells_that_nobody_leads(void **state)
     s.status.leader = "";
     s.status.alone_ms = 1234;
     assert_error(&s, "no node leads, for 1234 ms");
+}
+
+static void tells_what_is_not_known(void **state)
+{
+    struct setting s = good();
+
+    s.status.leader = "";
+    s.status.stale_ms = 5000;
+    s.status.alone_ms = 6000;
+    assert_error(&s, "who leads is not known here; a leader was last seen 6000 ms ago");
+    s = good();
+    s.status.alone_ms = 2000; /* a beat that was late */
+    check(&s);
+    assert_int_equal(s.report.count, 0);
+    s.status.alone_ms = 2001;
+    assert_error(&s, "a holds the lead and has not proven its lease for 2001 ms");
+}
+
+static void tells_of_a_leader_that_redis_refuses(void **state)
+{
+    struct setting s = good();
+
+    s.nodes[0].is_fenced = true;
+    s.status.node = "b";
+    s.status.alone_ms = 60000; /* and no other leader would mend that */
+    assert_error(&s, "a leads, but Redis follows another ZooKeeper ensemble");
+    assert_int_equal(s.report.count, 1);
+}
+
+static void tells_of_a_switchover_to_come(void **state)
+{
+    struct setting s = good();
+
+    s.status.wanted = "b";
+    s.status.now_wall_ms = 1900000000000;
+    s.status.wanted_at_wall_ms = s.status.now_wall_ms + 125000;
+    assert_warning(&s, "planned (to b), in 2 min 5 s");
+    assert_non_null(strstr(finding(&s, "planned")->advice, "switchover --cancel"));
+    s.status.wanted_at_wall_ms = 0;
+    assert_warning(&s, "an operator wants another leader (b)");
+    s.status.wanted = "*";
+    assert_warning(&s, "an operator wants another leader (any other node)");
+}
+
+static void advises_to_end_a_pause_that_leaves_nobody(void **state)
+{
+    struct setting s = good();
+
+    s.status.leader = "";
+    s.status.is_paused = true;
+    assert_error(&s, "no node leads");
+    assert_non_null(strstr(finding(&s, "no node leads")->advice, "cluster resume"));
 }
 
 static void what_is_grave_comes_first(void **state)
@@ -177,11 +280,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_nothing_where_nothing_is_wrong),
         cmocka_unit_test(a_node_alone_has_no_successor),
+        cmocka_unit_test(a_node_alone_that_is_fenced_says_so),
+        cmocka_unit_test(names_the_nodes_that_never_lead_by_themselves),
         cmocka_unit_test(a_successor_has_all_that_it_needs),
         cmocka_unit_test(the_leader_is_no_successor_of_itself),
         cmocka_unit_test(a_pause_keeps_everybody_from_standing),
         cmocka_unit_test(tells_of_zookeeper),
+        cmocka_unit_test(tells_of_other_nodes_that_it_is_not_connected_with),
         cmocka_unit_test(tells_that_nobody_leads),
+        cmocka_unit_test(tells_what_is_not_known),
+        cmocka_unit_test(tells_of_a_leader_that_redis_refuses),
+        cmocka_unit_test(tells_of_a_switchover_to_come),
+        cmocka_unit_test(advises_to_end_a_pause_that_leaves_nobody),
         cmocka_unit_test(what_is_grave_comes_first),
         cmocka_unit_test(does_not_overflow),
     };

@@ -94,9 +94,13 @@ static void add_lead(struct buf *out, const struct http_cluster_status *s)
     add_text(out, "leader", s->leader);
     add_ms(out, "leader_epoch", s->leader_epoch ? (int64_t)s->leader_epoch : -1);
     add_ms(out, "alone_ms", s->alone_ms);
+    add_ms(out, "stale_ms", s->stale_ms);
     add_bool(out, "paused", s->is_paused);
+    add_text(out, "paused_by", s->is_paused ? s->paused_by : "");
+    add_ms(out, "paused_at_ms", s->is_paused ? or_none(s->paused_at_wall_ms) : -1);
     add_text(out, "wanted", s->wanted);
     add_ms(out, "wanted_at_ms", s->wanted[0] ? or_none(s->wanted_at_wall_ms) : -1);
+    add_bool(out, "forced", s->wanted[0] && s->is_forced);
     add_bool(out, "flapping", s->is_flapping);
 }
 
@@ -107,6 +111,7 @@ static void add_node(struct buf *out, const struct http_cluster_node *n)
     add_bool(out, "here", n->is_here);
     add_bool(out, "member", n->is_member);
     add_bool(out, "store_up", n->is_store_up);
+    add_bool(out, "fenced", n->is_fenced);
     add_count(out, "priority", n->priority);
     add_bool(out, "no_failover", n->no_failover);
     add_text(out, "version", n->version);
@@ -171,7 +176,7 @@ void cluster_add_page(struct buf *out, const char *node, const struct http_clust
         add_history(out, s);
         add_counters(out, s);
     } else {
-        add_text(out, "role", "leader");
+        add_text(out, "role", s->may_act ? "leader" : "offline");
         add_text(out, "refused", s->refused);
     }
     add_report(out, report);
@@ -187,8 +192,13 @@ void cluster_add_summary(struct buf *out, const struct http_cluster_status *s)
         buf_add_text(out, "null");
     add_ms(out, "leader_epoch", s->leader_epoch ? (int64_t)s->leader_epoch : -1);
     add_ms(out, "lease_left_ms", s->lease_left_ms);
+    add_ms(out, "alone_ms", s->alone_ms);
+    add_ms(out, "stale_ms", s->stale_ms);
     add_bool(out, "paused", s->is_paused);
+    add_ms(out, "paused_at_ms", s->is_paused ? or_none(s->paused_at_wall_ms) : -1);
     add_text(out, "zookeeper", s->session);
     add_text(out, "refused", s->refused);
+    add_bool(out, "may_act", s->may_act);
+    add_text(out, "wanted", s->wanted);
     buf_add_char(out, '}');
 }

@@ -1,6 +1,7 @@
 #include "protocol/http/errors.h"
 
 #include <assert.h>
+#include <inttypes.h>
 
 #include "protocol/json_text.h"
 
@@ -45,12 +46,13 @@ enum http_error http_error_of(enum status status)
 }
 
 void http_error_write(struct buf *out, enum http_error error, struct bytes message,
-                      const char *members)
+                      int64_t count)
 {
     buf_add_text(out, "{\"code\":\"");
     buf_add_text(out, http_error_row(error)->word);
     buf_add_text(out, "\",\"message\":");
     json_add_text(out, message);
-    buf_add_text(out, members);
+    if (count >= 0)
+        buf_printf(out, ",\"count\":%" PRId64, count);
     buf_add_char(out, '}');
 }

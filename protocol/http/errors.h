@@ -76,9 +76,11 @@ const struct http_error_row *http_error_row(enum http_error error);
 /* How an operation that did not end OK is told. */
 enum http_error http_error_of(enum status status);
 
-/* Adds {"code":word,"message":message}, which is what stands under "error". `members`, each
- * behind a comma, come before its end. */
+#define HTTP_ERROR_NO_COUNT (-1)
+
+/* Adds {"code":word,"message":message,"count":count}, which is what stands under "error"; the
+ * count only where there is one. */
 void http_error_write(struct buf *out, enum http_error error, struct bytes message,
-                      const char *members);
+                      int64_t count);
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include "protocol/http/exchange.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -140,9 +139,8 @@ void exchange_reply_status(struct exchange *x, int code, const char *word)
     exchange_reply_json(x, code, bytes_of(json, (size_t)len));
 }
 
-/* `members` come behind the message. */
 static void reply_error_with(struct exchange *x, enum http_error error, struct bytes message,
-                             const char *members)
+                             int64_t count)
 {
     int code = http_error_row(error)->code;
     struct buf json = BUF_INIT;
@@ -151,7 +149,7 @@ static void reply_error_with(struct exchange *x, enum http_error error, struct b
     if (code == 503)
         exchange_add_header(x, "Retry-After", "1");
     buf_add_text(&json, "{\"error\":");
-    http_error_write(&json, error, message, members);
+    http_error_write(&json, error, message, count);
     buf_add_char(&json, '}');
     exchange_reply_json(x, code, buf_bytes(&json));
     buf_fini(&json);
@@ -159,7 +157,7 @@ static void reply_error_with(struct exchange *x, enum http_error error, struct b
 
 static void reply_error(struct exchange *x, enum http_error error, struct bytes message)
 {
-    reply_error_with(x, error, message, "");
+    reply_error_with(x, error, message, HTTP_ERROR_NO_COUNT);
 }
 
 void exchange_reply_error(struct exchange *x, enum http_error error)
@@ -182,10 +180,7 @@ void exchange_reply_error_text(struct exchange *x, enum http_error error, const 
 void exchange_reply_error_count(struct exchange *x, enum http_error error, const char *text,
                                 uint64_t count)
 {
-    char member[64];
-
-    snprintf(member, sizeof(member), ",\"count\":%" PRIu64, count);
-    reply_error_with(x, error, bytes_of_text(text), member);
+    reply_error_with(x, error, bytes_of_text(text), (int64_t)count);
 }
 
 void exchange_reply_status_error(struct exchange *x, enum status status)

@@ -2,7 +2,8 @@
  *   live     the loop turns: do not restart me
  *   ready    the store can be reached: send me clients
  *   leader   the same, and this node moves due jobs (alone, it always leads)
- *   standby  the same, and it would take over from another node that does
+ *   standby  the same, and it would take over from another node that does: not while it is
+ *            no member, set to ha.no_failover, refused, or failover is paused
  */
 #include <string.h>
 
@@ -48,11 +49,40 @@ void health_leader(struct exchange *x)
         reply_by_role(x, "leader", status.may_act);
 }
 
+static const struct http_cluster_node *own_row(const struct http_cluster_status *s)
+{
+    for (unsigned i = 0; i < s->node_count; i++)
+        if (!strcmp(s->nodes[i].name, s->node))
+            return &s->nodes[i];
+    return NULL;
+}
+
+/* NULL: it would. */
+static const char *why_no_successor(const struct http_cluster_status *s)
+{
+    const struct http_cluster_node *own = own_row(s);
+
+    if (s->refused[0])
+        return s->refused;
+    if (s->is_paused)
+        return "failover is paused";
+    if (!own || !own->is_member)
+        return "it is no member yet";
+    return own->no_failover ? "it is set to ha.no_failover" : NULL;
+}
+
 void health_standby(struct exchange *x)
 {
     struct http_cluster_status room;
     const struct http_cluster_status *status = http_cluster_read(x->http, &room);
+    bool is_standby = status && !strcmp(status->role, "standby");
+    const char *why = is_standby ? why_no_successor(status) : NULL;
 
-    if (expect_ready(x))
-        reply_by_role(x, "standby", status && !strcmp(status->role, "standby"));
+    if (!expect_ready(x))
+        return;
+    if (why)
+        exchange_reply_error_text(x, HTTP_ERROR_NOT_READY, "this node would not take over: %s",
+                                  why);
+    else
+        reply_by_role(x, "standby", is_standby);
 }

@@ -28,6 +28,8 @@ struct metrics {
     const struct census *census;               /* NULL: not known, its families are left out */
     unsigned topics_max;                       /* topics with series of their own */
     const struct http_cluster_status *cluster; /* NULL: the node is alone */
+    bool is_fenced_alone;                      /* it is, and does not lead all the same */
+    uint64_t fenced_alone;                     /* answers of Redis that said so */
     struct http_store_numbers store;
     struct http_protocol_numbers
         protocols[1 + HTTP_PROTOCOLS_MAX]; /* HTTP itself, and the others */

@@ -7,12 +7,17 @@
 #define OF_CLUSTER(field) METRICS_FIELD(struct http_cluster_status, field)
 
 static const struct metrics_number numbers[] = {
-    {"dueq_leader_epoch", METRICS_GAUGE, "The epoch of the leader that was seen last.",
-     OF_CLUSTER(leader_epoch)},
     {"dueq_lease_left_seconds", METRICS_GAUGE,
      "For how long this node may still act as leader.", OF_CLUSTER(lease_left_ms)},
-    {"dueq_without_leader_seconds", METRICS_GAUGE, "Since a leader was seen; 0: there is one.",
+    {"dueq_failover_paused", METRICS_GAUGE,
+     "1 while automatic failover is paused: nobody takes over from a leader that dies.",
+     OF_CLUSTER(paused_count)},
+    {"dueq_without_leader_seconds", METRICS_GAUGE,
+     "Since this node saw a leader that proves its lease; 0: there is one.",
      OF_CLUSTER(alone_ms)},
+    {"dueq_without_zookeeper_seconds", METRICS_GAUGE,
+     "Since this node had a connection to ZooKeeper: what it knows of the others is as old.",
+     OF_CLUSTER(stale_ms)},
     {"dueq_without_leader_seconds_total", METRICS_COUNTER,
      "How long no leader was seen, all in all.", OF_CLUSTER(without_leader_total_ms)},
     {"dueq_elections_lost_total", METRICS_COUNTER, "Elections that another node has won.",
@@ -70,6 +75,32 @@ static void write_changes(struct metrics_text *t, const struct http_cluster_stat
                            s->counts[i].count);
 }
 
+static void write_hooks(struct metrics_text *t, const struct http_cluster_status *s)
+{
+    metrics_text_family(t, "dueq_hook_runs_total", METRICS_COUNTER,
+                        "Runs of ha.hook, by what was told and how it ended.");
+    for (unsigned i = 0; i < s->hook_count_count; i++)
+        metrics_text_whole(t,
+                           METRICS_LABELS({"what", bytes_of_text(s->hook_counts[i].what)},
+                                          {"result", bytes_of_text(s->hook_counts[i].result)}),
+                           s->hook_counts[i].count);
+}
+
+/* While nobody leads: of the newest that the history knows. */
+static uint64_t epoch_seen(const struct http_cluster_status *s)
+{
+    if (s->leader_epoch || !s->change_count)
+        return s->leader_epoch;
+    return s->changes[s->change_count - 1].epoch;
+}
+
+static void write_epoch(struct metrics_text *t, const struct http_cluster_status *s)
+{
+    metrics_text_family(t, "dueq_leader_epoch", METRICS_GAUGE,
+                        "The epoch of the leader that was seen last.");
+    metrics_text_whole(t, NULL, epoch_seen(s));
+}
+
 static void write_last_failover(struct metrics_text *t, const struct http_cluster_status *s)
 {
     metrics_text_family(
@@ -80,19 +111,45 @@ static void write_last_failover(struct metrics_text *t, const struct http_cluste
         metrics_text_ms(t, NULL, s->last_failover_ms);
 }
 
+/* Of the nodes that are here: who is not connected has deaths that are noticed late. */
+static void write_peers(struct metrics_text *t, const struct http_cluster_status *s)
+{
+    uint64_t missing = 0;
+
+    for (unsigned i = 0; i < s->node_count; i++)
+        missing += s->nodes[i].is_here && strcmp(s->nodes[i].name, s->node) != 0;
+    missing -= s->peers_up < missing ? s->peers_up : missing;
+    metrics_text_family(t, "dueq_peers_connected", METRICS_GAUGE,
+                        "Other nodes that this one has a peer link to.");
+    metrics_text_whole(t, NULL, s->peers_up);
+    metrics_text_family(t, "dueq_peers_missing", METRICS_GAUGE,
+                        "Other nodes that are here and to which it has none: their death is "
+                        "noticed only when their session is over.");
+    metrics_text_whole(t, NULL, missing);
+}
+
 void metrics_write_cluster(struct metrics_text *t, const struct metrics *m)
 {
     static const struct http_cluster_count started = {"leader", "started", 1};
-    static const struct http_cluster_status alone = {.role = "leader",
-                                                     .session = "closed",
-                                                     .counts = &started,
-                                                     .count_count = 1,
-                                                     .last_failover_ms = -1};
+    static const struct http_cluster_hook never = {"promote", "done", 0};
+    const struct http_cluster_status alone = {
+        .role = m->is_fenced_alone ? "offline" : "leader",
+        .session = "closed",
+        .counts = &started,
+        .count_count = 1,
+        .hook_counts = &never,
+        .hook_count_count = 1,
+        .fenced = m->fenced_alone,
+        .last_failover_ms = -1,
+    };
     const struct http_cluster_status *s = m->cluster ? m->cluster : &alone;
 
     write_role(t, s->role);
+    write_epoch(t, s);
     metrics_text_numbers(t, numbers, METRICS_COUNT(numbers), s);
     write_changes(t, s);
+    write_hooks(t, s);
     write_last_failover(t, s);
+    write_peers(t, s);
     write_session(t, s->session);
 }

@@ -74,6 +74,8 @@ static void on_counted(struct census_call *call)
 
     collect(x->http, &m);
     m.cluster = http_cluster_read(x->http, &status);
+    m.is_fenced_alone = !m.cluster && !status.may_act;
+    m.fenced_alone = status.fenced;
     m.census = census_for(call);
     metrics_write(&text, &m);
     free(scrape);

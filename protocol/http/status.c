@@ -80,7 +80,7 @@ void status_get(struct exchange *x)
     const struct http_cluster_status *cluster = http_cluster_read(x->http, &room);
     struct buf json = BUF_INIT;
 
-    add_node(&json, x->http, cluster ? cluster->role : "leader");
+    add_node(&json, x->http, cluster ? cluster->role : room.may_act ? "leader" : "offline");
     if (cluster) {
         buf_add_text(&json, ",\"cluster\":");
         cluster_add_summary(&json, cluster);

@@ -1,0 +1,74 @@
+"""What the rows check beside the judge, each broken on purpose: who leads when it should not, or
+does not say what to do, or takes too long."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from drills.journal import Role
+from drills.matrix import MATRIX
+
+T_MS = 2000
+OLD, NEW = Role("n1", "leader", 0, "e:1"), Role("n2", "leader", 1, "e:2")
+
+
+def checked(number, variant="", elected=None, failed_pushes=0, **state):
+    """The complaints of a row of its own, whose rounds left that state."""
+    row = type(MATRIX[number])()
+    vars(row).update(state)
+    drill = SimpleNamespace(variant=variant, leader=SimpleNamespace(name="n1"), since_ms=0,
+                            session_ms=T_MS, answers=lambda outcome, since_ms: failed_pushes)
+    return [*row.check(drill, elected), *row.check_times(drill)]
+
+
+@pytest.mark.parametrize("number, variant", [
+    ("6", "peers"), ("6", "client"), ("7", "to peers"), ("7", "from client"), ("8b", "cut"),
+    ("8b", "reset"), ("17", "node forward"), ("18", "standbys"), ("25", "")])
+def test_the_leader_changed_and_had_no_reason(number, variant):
+    assert checked(number, variant) == []
+    assert len(checked(number, variant, elected=NEW)) == 1
+
+
+@pytest.mark.parametrize("number, variant", [
+    ("6", "zookeeper"), ("7", "to everybody"), ("8b", "cut, and from zookeeper"), ("18", "all")])
+def test_the_leader_changed_and_had_a_reason(number, variant):
+    assert checked(number, variant, elected=NEW) == []
+
+
+def test_pushes_fail_in_a_switchover():
+    assert checked("3", "switchover") == []
+    assert len(checked("3", "switchover", failed_pushes=2)) == 1
+
+
+def test_another_leads_after_a_quorum_was_lost():
+    assert checked("10", "stop 1 s", elected=OLD, stood=[]) == []
+    assert len(checked("10", "stop 1 s", elected=NEW, stood=[])) == 1
+    assert checked("10", "stop at start", elected=NEW, stood=[]) == []
+
+
+def test_due_jobs_stand_still_in_spite_of_failsafe():
+    assert checked("10", "failsafe 3T", stood=[10, T_MS]) == []
+    assert len(checked("10", "failsafe 3T", stood=[10, T_MS + 1])) == 1
+    assert checked("10", "stop 3T", stood=[T_MS + 1]) == []
+
+
+def test_a_wrong_set_up_is_not_refused_in_words():
+    def spare(text):
+        return SimpleNamespace(output=lambda: text)
+
+    assert checked("19", "buckets", code=1, spare=spare("use store.buckets 64")) == []
+    assert len(checked("19", "buckets", code=0, spare=spare("use store.buckets 64"))) == 1
+    assert len(checked("19", "buckets", code=1, spare=spare("no"))) == 1
+    assert len(checked("19", "buckets", NEW, code=1, spare=spare("use store.buckets 64"))) == 1
+
+
+def test_an_upgrade_is_none():
+    assert checked("20", builds=["1 of a", "2 of b"], cached=[3, 3]) == []
+    assert checked("20", builds=["1 of a", "2 of b"], cached=[]) == [], "no script has changed"
+    assert len(checked("20", builds=["1 of a"], cached=[3, 3])) == 1
+    assert len(checked("20", builds=["1 of a", "2 of b"], cached=[0, 3])) == 1
+
+
+def test_a_loop_stalls_while_names_are_slow():
+    assert checked("23", stall_ms=10) == []
+    assert len(checked("23", stall_ms=10.5)) == 1

@@ -1,0 +1,116 @@
+/* What the warden and the journal hear of a node that leads, and when. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node/ha_app_fixture.h"
+
+static bool is_stopped(void)
+{
+    return nodes[0].is_stopped;
+}
+
+/* ---- the warden ---- */
+
+static void the_warden_knows_each_session_before_it_can_lead(void **state)
+{
+    struct node *n = &nodes[0];
+    int64_t first;
+
+    node_start(0);
+    await(first_leads);
+    read_warden(n);
+    first = n->warden_session;
+    assert_int_not_equal(first, 0);
+    assert_int_equal(first, n->zk.base.credentials.session);
+    assert_int_equal(n->told[0].role, ROLE_STANDBY);
+    assert_int_equal(n->told[0].session, first);
+
+    fake_ensemble_expire(&ensemble, first);
+    run(50);
+    await(first_leads);
+    read_warden(n);
+    assert_int_equal(n->warden_session, n->zk.base.credentials.session);
+    assert_int_not_equal(n->warden_session, first);
+    for (unsigned i = 0; i < n->told_count; i++) {
+        if (n->told[i].role == ROLE_LEADER)
+            assert_int_not_equal(n->told[i].session, 0);
+    }
+
+    node_stop(0);
+    await(is_stopped);
+    read_warden(n);
+    assert_int_equal(n->warden_session, 0);
+}
+
+static void the_warden_is_told_once_and_again_where_there_was_no_room(void **state)
+{
+    struct node *n = &nodes[0];
+    char filler[256] = {0};
+
+    while (write(n->options.channel_fd, filler, sizeof(filler)) > 0) {
+    }
+    node_start(0);
+    await(first_leads);
+    assert_int_equal(n->app.told_session, 0);
+    while (read(n->warden_fd, filler, sizeof(filler)) > 0) {
+    }
+    app_tell_session(&n->app);
+    app_tell_session(&n->app);
+    read_warden(n);
+    assert_int_equal(n->warden_messages, 1);
+    assert_int_equal(n->warden_session, n->zk.base.credentials.session);
+}
+
+/* ---- the journal ---- */
+
+/* In the last line that has it; 0: in none. */
+static long long last_number(const char *journal, const char *key)
+{
+    const char *at = NULL;
+
+    for (const char *next = journal; (next = strstr(next, key)); next++)
+        at = next + strlen(key);
+    return at ? strtoll(at, NULL, 10) : 0;
+}
+
+static void a_lease_is_written_down_before_it_is_used(void **state)
+{
+    unsigned long before = 0;
+
+    node_start(0);
+    for (int64_t end = now + 2 * T; now < end;) {
+        unsigned long sent;
+        const char *journal;
+
+        run(1);
+        sent = memory_store_count(nodes[0].ms, OP_FENCE) +
+               memory_store_count(nodes[0].ms, OP_SCAN);
+        if (sent == before)
+            continue;
+        before = sent;
+        journal = read_file("ha.journal");
+        assert_non_null(strstr(journal, "\"role\":\"leader\""));
+        assert_true(last_number(journal, "\"until_ms\":") > now);
+    }
+    assert_true(before > BUCKETS);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(the_warden_knows_each_session_before_it_can_lead),
+        TEST(the_warden_is_told_once_and_again_where_there_was_no_room),
+        TEST(a_lease_is_written_down_before_it_is_used),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
