@@ -21,7 +21,7 @@ static const char *const lasting[] = {
 static const char *const lasting_inside[] = {"WRONGTYPE", "NOPERM", NULL};
 
 static const char *const of_the_connection[] = {
-    "READONLY", "LOADING", "MASTERDOWN", "NOAUTH", NULL,
+    "READONLY", "LOADING", "MASTERDOWN", "BUSY", "NOAUTH", NULL,
 };
 
 static bool begins_with_one_of(const char *error, const char *const *words)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/later.h"
 #include "base/log.h"
+#include "node/store/redis_again.h"
 #include "node/store/redis_complaints.h"
 #include "node/store/redis_error.h"
 #include "node/store/redis_hold.h"
@@ -25,8 +26,9 @@ struct request {
     struct list link; /* failing or in the pool; held and in flight: neither */
     size_t bytes;
     int64_t sent_us;
-    int64_t wait_ms; /* what a pop that is sent again was told on its way; -1: nothing */
-    bool needs_text; /* Redis has forgotten the script */
+    int64_t wait_ms;   /* what a pop that is sent again was told on its way; -1: nothing */
+    bool needs_text;   /* Redis has forgotten the script */
+    bool may_have_run; /* its answer was lost; it is sent again, or waits for that */
 };
 
 struct redis_requests {
@@ -37,7 +39,8 @@ struct redis_requests {
     struct timers *timers;
     struct script_keys keys;
 
-    unsigned unfinished; /* requests whose on_done has not returned */
+    unsigned unfinished;     /* requests whose on_done has not returned */
+    struct redis_hold again; /* sent before, before what follows */
     struct redis_hold hold;
     struct later failing;
     struct list pool;
@@ -45,6 +48,7 @@ struct redis_requests {
     bool is_forgotten[OP_COUNT]; /* fenced: the next one brings the script's text */
 
     struct redis_complaints complaints;
+    bool is_leaving; /* this connection is no good: the rest of its answers, then another */
     bool is_open;
     bool is_stopping;
     void (*on_idle)(void *arg); /* NULL: not asked for, or said */
@@ -138,19 +142,26 @@ static void tell_failing(struct later *later, struct list *link)
     fail(r, r->op->status);
 }
 
+/* Of one that is held: what it ends with when it is not sent any more. */
+static enum status unsent(const struct request *r, enum status status)
+{
+    r->queue->stats->unknown += r->may_have_run;
+    return r->may_have_run ? STATUS_UNKNOWN : status;
+}
+
 static void on_expired(struct redis_hold *hold, struct redis_held *held)
 {
-    struct redis_requests *q = CONTAINER_OF(hold, struct redis_requests, hold);
+    struct request *r = CONTAINER_OF(held, struct request, held);
 
-    q->stats->expired++;
-    fail(CONTAINER_OF(held, struct request, held), STATUS_UNAVAILABLE);
+    r->queue->stats->expired++;
+    fail(r, unsent(r, STATUS_UNAVAILABLE));
 }
 
 /* ---- sending ---- */
 
 static bool is_connected(const struct redis_requests *q)
 {
-    return q->is_open && redis_link_is_open(q->link);
+    return q->is_open && !q->is_leaving && redis_link_is_open(q->link);
 }
 
 static bool can_send(const struct redis_requests *q)
@@ -173,12 +184,21 @@ static void send_now(struct request *r)
     redis_link_send(q->link, &r->call, call->argc, call->argv, call->lens);
 }
 
+static bool is_held(const struct redis_requests *q)
+{
+    return !redis_hold_is_empty(&q->again) || !redis_hold_is_empty(&q->hold);
+}
+
+/* In the order in which they came at first. */
 static void send_held(struct redis_requests *q)
 {
-    struct redis_held *held;
+    while (can_send(q) && is_held(q)) {
+        struct redis_held *held = redis_hold_take(&q->again);
 
-    while (can_send(q) && (held = redis_hold_take(&q->hold)))
+        if (!held)
+            held = redis_hold_take(&q->hold);
         send_now(CONTAINER_OF(held, struct request, held));
+    }
 }
 
 /* ---- submitting ---- */
@@ -202,7 +222,7 @@ static void submit_fenced(struct request *r)
 void redis_requests_submit(struct redis_requests *q, struct op *op)
 {
     struct request *r = request_new(q, op);
-    bool is_first = redis_hold_is_empty(&q->hold);
+    bool is_first = !is_held(q);
 
     if (q->is_stopping) {
         fail_later(r, STATUS_SHUTTING_DOWN);
@@ -221,12 +241,36 @@ void redis_requests_submit(struct redis_requests *q, struct op *op)
 
 /* ---- answers ---- */
 
-static void take_error(struct redis_requests *q, const struct op *op, const char *error)
+/* It waits to be sent again. False: it is not to be. */
+static bool hold_again(struct request *r)
 {
-    q->stats->refused++;
-    redis_complain_error(&q->complaints, timers_now(q->timers), op->verb, error);
-    if (redis_error_is_of_the_connection(error))
+    struct redis_requests *q = r->queue;
+
+    if (q->is_stopping || op_is_fenced(r->op->verb))
+        return false;
+    redis_hold_add(&q->again, &r->held, q->options->hold_ms);
+    return true;
+}
+
+/* What else is on its way here is answered alike, and known to have not run. */
+static void leave_when_all_is_answered(struct redis_requests *q)
+{
+    q->is_leaving = true;
+    if (q->stats->in_flight == 0)
         redis_link_reset(q->link, "looking for a Redis that takes writes");
+}
+
+static void take_error(struct request *r, const char *error)
+{
+    struct redis_requests *q = r->queue;
+    bool is_of_the_connection = redis_error_is_of_the_connection(error);
+
+    q->stats->refused++;
+    redis_complain_error(&q->complaints, timers_now(q->timers), r->op->verb, error);
+    if (!is_of_the_connection || !hold_again(r))
+        fail(r, r->op->status);
+    if (is_of_the_connection)
+        leave_when_all_is_answered(q);
 }
 
 /* Without running. A fenced one is not sent again, because much time may have passed. */
@@ -256,6 +300,8 @@ static void take_answer(struct request *r, const redisReply *reply)
         if (op->verb == OP_SCAN && op->status == STATUS_OK)
             redis_complain_stuck(&q->complaints, timers_now(q->timers), op);
         redis_handshake_saw(q->handshake, op->bucket, reply_counter(op, q->keys.buckets));
+        if (r->may_have_run)
+            op->status = redis_said_again(op->verb, op->status);
         finish(r);
         break;
     case REPLY_AGAIN:
@@ -270,8 +316,7 @@ static void take_answer(struct request *r, const redisReply *reply)
         op->status = STATUS_STORE_ERROR;
         /* fall through */
     case REPLY_REFUSED:
-        take_error(q, op, reply->str);
-        fail(r, op->status);
+        take_error(r, reply->str);
         break;
     case REPLY_MALFORMED:
         q->stats->malformed++;
@@ -286,8 +331,10 @@ static void lose(struct request *r)
 {
     bool is_read = op_is_read(r->op->verb);
 
-    r->queue->stats->unknown += !is_read;
-    fail(r, is_read ? STATUS_UNAVAILABLE : STATUS_UNKNOWN);
+    r->may_have_run |= !is_read;
+    if (redis_may_say_again(r->op->verb) && hold_again(r))
+        return;
+    fail(r, unsent(r, STATUS_UNAVAILABLE));
 }
 
 static void on_reply(struct redis_call *call, const redisReply *reply)
@@ -302,6 +349,8 @@ static void on_reply(struct redis_call *call, const redisReply *reply)
     }
     histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);
     take_answer(r, reply);
+    if (q->is_leaving && q->is_open)
+        leave_when_all_is_answered(q);
     send_held(q);
 }
 
@@ -323,6 +372,7 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     q->handshake = handshake;
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
+    redis_hold_init(&q->again, q->timers, &stats->held_again, on_expired);
     redis_hold_init(&q->hold, q->timers, &stats->held, on_expired);
     later_init(&q->failing, q->timers, tell_failing);
     list_init(&q->pool);
@@ -337,6 +387,7 @@ void redis_requests_free(struct redis_requests *q)
         return;
     assert(q->unfinished == 0);
     later_fini(&q->failing);
+    redis_hold_fini(&q->again);
     redis_hold_fini(&q->hold);
     while ((link = list_pop(&q->pool)))
         free(CONTAINER_OF(link, struct request, link));
@@ -346,6 +397,7 @@ void redis_requests_free(struct redis_requests *q)
 void redis_requests_open(struct redis_requests *q)
 {
     q->is_open = true;
+    q->is_leaving = false;
     send_held(q);
 }
 
@@ -359,8 +411,11 @@ void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), v
     struct redis_held *held;
 
     q->is_stopping = true;
-    while ((held = redis_hold_take(&q->hold)))
-        fail_later(CONTAINER_OF(held, struct request, held), STATUS_SHUTTING_DOWN);
+    while ((held = redis_hold_take(&q->again)) || (held = redis_hold_take(&q->hold))) {
+        struct request *r = CONTAINER_OF(held, struct request, held);
+
+        fail_later(r, unsent(r, STATUS_SHUTTING_DOWN));
+    }
     q->on_idle = on_idle;
     q->idle_arg = arg;
     say_when_idle(q);

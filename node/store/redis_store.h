@@ -74,6 +74,7 @@ struct redis_store_stats {
     uint64_t connects;              /* handshakes done */
     uint64_t in_flight;             /* gauge */
     uint64_t held;                  /* gauge */
+    uint64_t held_again;            /* gauge: of what was sent before */
     uint64_t held_bytes;            /* gauge: of both */
     enum redis_store_state state;   /* gauge */
     struct histogram round_trip_us; /* microseconds from the sending to the answer */
