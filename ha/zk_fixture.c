@@ -149,6 +149,8 @@ void zk_fixture_kill(struct zk_fixture *f, unsigned i)
 void zk_fixture_freeze(struct zk_fixture *f, unsigned i, bool is_frozen)
 {
     kill(f->servers[i].pid, is_frozen ? SIGSTOP : SIGCONT);
+    if (is_frozen) /* its threads go on until they have all seen it */
+        waitpid(f->servers[i].pid, NULL, WUNTRACED);
 }
 
 /* A server that begins may forget a connection: then it is asked on another one. */
