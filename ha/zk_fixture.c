@@ -257,9 +257,15 @@ static bool is_of_a_server(const struct zk_fixture *f, int fd)
 
 void zk_fixture_cut(struct zk_fixture *f)
 {
-    for (int fd = 0; fd < FDS_MAX; fd++)
-        if (is_of_a_server(f, fd))
-            shutdown(fd, SHUT_RDWR);
+    char lost[4096];
+
+    for (int fd = 0; fd < FDS_MAX; fd++) {
+        if (!is_of_a_server(f, fd))
+            continue;
+        shutdown(fd, SHUT_RDWR);
+        while (recv(fd, lost, sizeof(lost), MSG_DONTWAIT) > 0)
+            ;
+    }
 }
 
 bool zk_fixture_has_answered(struct zk_fixture *f)
