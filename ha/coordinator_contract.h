@@ -15,7 +15,7 @@
 
 #include "ha/coordinator.h"
 
-#define CONTRACT_SESSION_MS 4000
+#define CONTRACT_SESSION_MS 30000
 
 struct stand {
     struct coordinator *first, *second;

@@ -38,9 +38,9 @@ static void note_end(struct ha *ha)
     ha->ended_how = has_died ? "died" : "timed_out";
 }
 
-/* A lead taken up again is told where nobody led meanwhile: its lease was over. One that was
+/* A lead taken up again is news where nobody led meanwhile: its lease was over. One that was
  * fenced tries again each few seconds, and is not told each time. */
-static bool is_told(const struct ha *ha, bool is_again)
+static bool was_told(const struct ha *ha, bool is_again)
 {
     return is_again && (ha->has_pending || ha->role.state != ROLE_OFFLINE);
 }
@@ -50,7 +50,7 @@ void ha_history_note_lead(struct ha *ha, enum role_reason why, int64_t now)
     struct ha_transition *t = &ha->pending;
     bool is_again = ha->has_won_told && token_equal(&ha->won, &ha->lead.token);
 
-    if (is_told(ha, is_again))
+    if (was_told(ha, is_again))
         return;
     if (why == ROLE_RESUMED_REASON && !is_again)
         why = ROLE_ELECTED_REASON; /* it was, and did not know */
@@ -153,7 +153,7 @@ static void note_beat(struct ha *ha, uint64_t epoch, int32_t version, int64_t no
 static void note_znode(struct ha *ha, int64_t now)
 {
     const struct view *v = &ha->view;
-    const struct view_node *n = view_find(v, v->leader.node);
+    const struct view_node *n = view_leader_node(v);
 
     if (ha->role.state == ROLE_LEADER)
         note_beat(ha, ha->role.token.epoch, ha->beat_version - 1, now);
@@ -170,18 +170,11 @@ static void note_znode(struct ha *ha, int64_t now)
                   now); /* it cannot be seen to beat */
 }
 
-static bool is_fenced(const struct ha *ha)
-{
-    const struct view_node *n = view_find(&ha->view, ha->view.leader.node);
-
-    return n && n->node.is_fenced;
-}
-
 static bool is_leader_seen(const struct ha *ha, int64_t now)
 {
     return ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING ||
            (site_is_connected(&ha->site) && view_has_leader(&ha->view) && !ha->lead.is_mine &&
-            now < ha->beat_boot_ms + ha_t(ha) / 2 && !is_fenced(ha));
+            now < ha->beat_boot_ms + ha_t(ha) / 2 && !ha_is_leader_fenced(ha));
 }
 
 static void note_leader(struct ha *ha, int64_t now)

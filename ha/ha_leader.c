@@ -184,9 +184,7 @@ static bool is_one_settled(struct ha *ha, const struct control *c, int64_t now)
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
         const struct view_node *n = &ha->view.nodes[i];
 
-        if (n->is_used && strcmp(n->node.name, ha->options.node) != 0 &&
-            membership_can_lead(&ha->membership, &n->node, false) &&
-            is_settled(ha, &n->node, now))
+        if (membership_is_candidate(&ha->membership, n) && is_settled(ha, &n->node, now))
             is_one = true;
     }
     return is_one;

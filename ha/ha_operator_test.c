@@ -8,33 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ha/ha_fixture.h"
-
-static unsigned old, next, third;
-
-static bool has_another_leader(void)
-{
-    return is_led() && leader() != (int)old;
-}
+#include "ha/ha_trio_fixture.h"
 
 static bool leads_next(void)
 {
     return leader() == (int)next;
 }
 
-static int setup(void **state)
-{
-    three_nodes_setup(state);
-    old = (unsigned)leader();
-    next = (old + 1) % NODES;
-    third = (old + 2) % NODES;
-    return 0;
-}
-
 static void a_switchover_goes_to_the_node_that_is_wanted(void **state)
 {
     for (unsigned by = 0; by < NODES; by++) {
-        setup(state);
+        trio_setup(state);
         next = third;
         assert_int_equal(command(by, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
         assert_in_range(await(leads_next, T), 1, 50);
@@ -45,7 +29,7 @@ static void a_switchover_goes_to_the_node_that_is_wanted(void **state)
         assert_string_equal(status_of(next).wanted, ""); /* taken back */
         world_teardown(state);
     }
-    setup(state);
+    trio_setup(state);
 }
 
 static void a_switchover_to_anyone_happens_once(void **state)
@@ -250,7 +234,7 @@ static void who_follows_one_by_force_that_died_waits_too(void **state)
     for (int64_t after = T / 3; after < T / 2; after += 10) {
         struct coord_credentials dead;
 
-        setup(state);
+        trio_setup(state);
         await(is_lease_new, T);
         fake_coordinator_link(&nodes[old].zk, FAKE_LINK_MUTE); /* leads on, with its lease */
         assert_int_equal(command(next, HA_FAILOVER, nodes[next].name), STATUS_OK);
@@ -262,7 +246,7 @@ static void who_follows_one_by_force_that_died_waits_too(void **state)
         await(has_another_leader, 3 * T);
         world_teardown(state);
     }
-    setup(state);
+    trio_setup(state);
 }
 
 /* ---- others ---- */
@@ -447,7 +431,7 @@ static void a_node_that_starts_waits_for_word_of_its_redis(void **state)
     assert_true(says(1, "store down\n"));
 }
 
-#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
+#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, trio_setup, world_teardown)
 #define ON_NONE(test)  cmocka_unit_test_teardown(test, world_teardown)
 
 int main(void)

@@ -153,6 +153,8 @@ enum status ha_wish_take(struct ha_command *c, struct control *control);
 enum status ha_wish_refuse(struct ha_command *c, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void ha_wish_tick(struct ha *ha); /* a pause that begins or ends is said in the log */
+/* Does the leader say that Redis follows another ensemble, and refuses what it does? */
+bool ha_is_leader_fenced(const struct ha *ha);
 
 /* ha_history.c */
 void ha_history_init(struct ha *ha);

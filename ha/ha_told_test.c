@@ -8,31 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ha/ha_fixture.h"
-
-static unsigned old, next, third;
-
-static bool has_another_leader(void)
-{
-    return is_led() && leader() != (int)old;
-}
-
-static int setup(void **state)
-{
-    three_nodes_setup(state);
-    old = (unsigned)leader();
-    next = (old + 1) % NODES;
-    third = (old + 2) % NODES;
-    return 0;
-}
-
-static const struct ha_transition *newest(void)
-{
-    static struct ha_status s;
-
-    s = status_of((unsigned)leader());
-    return &s.transitions[s.transition_count - 1];
-}
+#include "ha/ha_trio_fixture.h"
 
 /* ---- who leads ---- */
 
@@ -66,8 +42,8 @@ static void while_zookeeper_stands_still_no_leader_is_known(void **state)
     without = now - begin;
     assert_int_equal(leader(), old);
     run(T);
-    assert_string_equal(newest()->reason, "resumed");
-    assert_in_range(newest()->without_leader_ms, without - 20, without + 20);
+    assert_string_equal(newest_change()->reason, "resumed");
+    assert_in_range(newest_change()->without_leader_ms, without - 20, without + 20);
     for (unsigned i = 0; i < NODES; i++) {
         struct ha_status s = status_of(i);
 
@@ -135,8 +111,8 @@ static void assert_newest_is(const char *reason)
 {
     await(has_another_leader, 3 * T);
     run(T);
-    assert_string_equal(newest()->node, nodes[leader()].name);
-    assert_string_equal(newest()->reason, reason);
+    assert_string_equal(newest_change()->node, nodes[leader()].name);
+    assert_string_equal(newest_change()->reason, reason);
 }
 
 static void a_session_that_ends_by_the_clock_timed_out(void **state)
@@ -147,7 +123,7 @@ static void a_session_that_ends_by_the_clock_timed_out(void **state)
     await(has_another_leader, 2 * T);
     without = now - begin;
     assert_newest_is("timed_out");
-    assert_in_range(newest()->without_leader_ms, without - T / 2, without);
+    assert_in_range(newest_change()->without_leader_ms, without - T / 2, without);
 }
 
 static void one_proven_dead_after(int64_t ms)
@@ -164,7 +140,7 @@ static void one_proven_dead_after(int64_t ms)
 static void one_whose_process_was_proven_dead_has_died(void **state)
 {
     one_proven_dead_after(5);
-    assert_in_range(newest()->without_leader_ms, 1, 50);
+    assert_in_range(newest_change()->without_leader_ms, 1, 50);
 }
 
 static void one_that_was_proven_dead_late_has_died_as_well(void **state)
@@ -225,7 +201,7 @@ static void what_a_leader_said_counts_no_more_when_it_goes_on(void **state)
     assert_newest_is("timed_out");
 }
 
-#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
+#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, trio_setup, world_teardown)
 
 int main(void)
 {

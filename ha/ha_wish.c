@@ -143,9 +143,9 @@ static void want(const struct ha_command *c, struct control *control, const char
     control->is_forced = c->wish == HA_FAILOVER;
 }
 
-static bool is_leader_fenced(const struct ha *ha)
+bool ha_is_leader_fenced(const struct ha *ha)
 {
-    const struct view_node *n = view_find(&ha->view, leader(ha));
+    const struct view_node *n = view_leader_node(&ha->view);
 
     return n && n->node.is_fenced;
 }
@@ -166,7 +166,7 @@ static enum status take_switchover(struct ha_command *c, struct control *control
 
     if (!leader(c->ha)[0] && !control->is_paused && !c->to[0])
         return ha_wish_refuse(c, STATUS_WRONG_STATE, "there is no leader now");
-    if (is_leader_fenced(c->ha))
+    if (ha_is_leader_fenced(c->ha))
         return refuse_fenced(c);
     if (control->is_forced)
         return refuse_beside_force(c, control);
@@ -185,7 +185,7 @@ static enum status take_failover(struct ha_command *c, struct control *control)
     const char *to = c->to[0] ? c->to : forced_target(c->ha);
     enum status status;
 
-    if (is_leader_fenced(c->ha))
+    if (ha_is_leader_fenced(c->ha))
         return refuse_fenced(c);
     status = to[0] ? check_target(c, to) : check_any(c);
     if (status == STATUS_OK && !to[0])

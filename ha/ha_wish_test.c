@@ -9,31 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ha/ha_fixture.h"
-
-static unsigned old, next, third;
-
-static bool has_another_leader(void)
-{
-    return is_led() && leader() != (int)old;
-}
-
-static int setup(void **state)
-{
-    three_nodes_setup(state);
-    old = (unsigned)leader();
-    next = (old + 1) % NODES;
-    third = (old + 2) % NODES;
-    return 0;
-}
-
-static const struct ha_transition *newest(void)
-{
-    static struct ha_status s;
-
-    s = status_of((unsigned)leader());
-    return &s.transitions[s.transition_count - 1];
-}
+#include "ha/ha_trio_fixture.h"
 
 static void assert_refused(unsigned by, enum ha_wish wish, const char *to, const char *why)
 {
@@ -118,12 +94,12 @@ static void while_paused_a_switchover_finds_a_leader_where_there_is_none(void **
     assert_int_equal(command(third, HA_SWITCHOVER, ""), STATUS_OK);
     await(has_another_leader, 3 * T);
     run(T);
-    assert_string_equal(newest()->reason, "switchover");
-    assert_true(newest()->without_leader_ms > 3 * T);
+    assert_string_equal(newest_change()->reason, "switchover");
+    assert_true(newest_change()->without_leader_ms > 3 * T);
     assert_true(status_of(third).is_paused);
 }
 
-#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
+#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, trio_setup, world_teardown)
 
 int main(void)
 {

@@ -124,6 +124,12 @@ bool membership_can_lead(const struct membership *m, const struct ha_node *n, bo
            (is_wanted || !n->no_failover);
 }
 
+bool membership_is_candidate(const struct membership *m, const struct view_node *n)
+{
+    return n->is_used && strcmp(n->node.name, m->site->options->node) != 0 &&
+           membership_can_lead(m, &n->node, false);
+}
+
 const struct ha_node *membership_best(const struct membership *m)
 {
     const struct ha_node *best = NULL;
@@ -131,8 +137,7 @@ const struct ha_node *membership_best(const struct membership *m)
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
         const struct view_node *n = &m->view->nodes[i];
 
-        if (!n->is_used || !strcmp(n->node.name, m->site->options->node) ||
-            !membership_can_lead(m, &n->node, false))
+        if (!membership_is_candidate(m, n))
             continue;
         if (!best || n->node.priority > best->priority ||
             (n->node.priority == best->priority && strcmp(n->node.name, best->name) < 0))

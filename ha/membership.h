@@ -80,6 +80,9 @@ void membership_tell(const struct membership *m, struct failsafe *f);
 /* Here, a member, its Redis answers, and not barred. */
 bool membership_can_lead(const struct membership *m, const struct ha_node *n, bool is_wanted);
 
+/* Is that another node, and can it lead without being asked for? */
+bool membership_is_candidate(const struct membership *m, const struct view_node *n);
+
 /* For membership.c: the leader's addition of those that are new, and of its T. */
 void membership_add(struct membership *m, const struct lead *lead, int64_t now_boot_ms);
 void membership_on_added(struct ask *ask);

@@ -175,7 +175,7 @@ void view_refresh_nodes(struct view *v)
 
 void view_read_in_turn(struct view *v)
 {
-    struct view_node *leader = view_has_leader(v) ? find(v, v->leader.node) : NULL;
+    struct view_node *leader = (struct view_node *)view_leader_node(v);
 
     if (leader)
         leader->znode.is_stale = true;
@@ -262,6 +262,11 @@ bool view_has_leader(const struct view *v)
 bool view_leader_is(const struct view *v, int64_t session)
 {
     return view_has_leader(v) && session != 0 && v->items[VIEW_LEADER].owner == session;
+}
+
+const struct view_node *view_leader_node(const struct view *v)
+{
+    return view_has_leader(v) ? view_find(v, v->leader.node) : NULL;
 }
 
 bool view_is_member(const struct view *v, const char *name)

@@ -97,6 +97,8 @@ void view_read_in_turn(struct view *v);
 bool view_is_fresh(const struct view *v, enum view_item item);
 bool view_has_leader(const struct view *v); /* as last read */
 bool view_leader_is(const struct view *v, int64_t session);
+/* What is known of the node that leads, as last read; NULL: nobody does, or nothing is. */
+const struct view_node *view_leader_node(const struct view *v);
 
 /* The path of a znode that this node is not allowed to read, of those that matter most; or
  * NULL. */

@@ -149,6 +149,8 @@ void zk_fixture_kill(struct zk_fixture *f, unsigned i)
 void zk_fixture_freeze(struct zk_fixture *f, unsigned i, bool is_frozen)
 {
     kill(f->servers[i].pid, is_frozen ? SIGSTOP : SIGCONT);
+    if (is_frozen) /* its threads go on until they have all seen it */
+        waitpid(f->servers[i].pid, NULL, WUNTRACED);
 }
 
 /* A server that begins may forget a connection: then it is asked on another one. */
@@ -255,9 +257,15 @@ static bool is_of_a_server(const struct zk_fixture *f, int fd)
 
 void zk_fixture_cut(struct zk_fixture *f)
 {
-    for (int fd = 0; fd < FDS_MAX; fd++)
-        if (is_of_a_server(f, fd))
-            shutdown(fd, SHUT_RDWR);
+    char lost[4096];
+
+    for (int fd = 0; fd < FDS_MAX; fd++) {
+        if (!is_of_a_server(f, fd))
+            continue;
+        shutdown(fd, SHUT_RDWR);
+        while (recv(fd, lost, sizeof(lost), MSG_DONTWAIT) > 0)
+            ;
+    }
 }
 
 bool zk_fixture_has_answered(struct zk_fixture *f)

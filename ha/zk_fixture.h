@@ -37,7 +37,7 @@ void zk_fixture_freeze(struct zk_fixture *f, unsigned i, bool is_frozen);
 /* Which server has this address; fails if none has. */
 unsigned zk_fixture_find(const struct zk_fixture *f, const char *address);
 
-/* Breaks this process's connections to the servers. */
+/* Breaks this process's connections to the servers; answers not read yet are lost with them. */
 void zk_fixture_cut(struct zk_fixture *f);
 
 /* Have answers come that this process has not read yet? */

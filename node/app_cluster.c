@@ -124,7 +124,6 @@ static bool read_status(void *arg, struct http_cluster_status *to)
         .leader_epoch = s->leader_token.epoch,
         .alone_ms = s->alone_ms,
         .is_paused = s->is_paused,
-        .paused_count = s->is_paused,
         .paused_at_wall_ms = s->paused_at_wall_ms,
         .paused_by = s->paused_by,
         .now_wall_ms = clock_wall_ms(),

@@ -11,6 +11,7 @@
 #include "ha/peer_link.h"
 #include "ha/zk_coordinator.h"
 #include "node/ha_journal.h"
+#include "node/lead_alone.h"
 #include "node/queue/queue.h"
 #include "node/warden_listen.h"
 
@@ -26,11 +27,7 @@ struct ha_app {
     struct buf gmq, http, peer;     /* addresses for other nodes */
     char token[TOKEN_TEXT_LEN + 1]; /* it leads, or led, with it */
     struct timer writes; /* the lease to the journal, also where there is nothing to do */
-    struct timer again;  /* standalone, and fenced */
-    bool is_fenced;      /* the same, as far as is known */
-    uint64_t fenced_alone_count;
-    bool is_fenced_again;       /* since it looked last */
-    int64_t say_fenced_mono_ms; /* when the log hears it again */
+    struct lead_alone alone;
     struct timer stopped;
     int64_t until_mono_ms; /* stopping: how long it waits for the good-bye */
     void (*on_stopped)(void *arg);
@@ -128,48 +125,6 @@ static void on_refused(void *arg, const char *why)
     a->options.on_refused(a->options.arg, why);
 }
 
-/* ---- standalone ---- */
-
-#define SAY_FENCED_MS 60000
-
-static void on_fenced_alone(void *arg, struct bytes seen)
-{
-    struct ha_app *a = arg;
-    int64_t now = timers_now(&a->options.loop->timers);
-
-    if (!a->is_fenced || now >= a->say_fenced_mono_ms) {
-        LOG_ERROR(
-            "ha",
-            "a cluster's leader moves the jobs of this Redis: a standalone node does not. Set "
-            "ha.mode: standby and the cluster's ha.zookeeper, or give this node another "
-            "store.redis or store.prefix. Where that cluster is gone for good: dueqctl fence "
-            "adopt");
-        a->say_fenced_mono_ms = now + SAY_FENCED_MS;
-    }
-    a->is_fenced = a->is_fenced_again = true;
-    a->fenced_alone_count++;
-    timer_arm(&a->options.loop->timers, &a->again, HA_FENCED_AGAIN_MS);
-}
-
-static void lead_alone(struct ha_app *a)
-{
-    struct queue_leader leader = {.token = BYTES(""), .on_fenced = on_fenced_alone, .arg = a};
-
-    queue_lead(a->options.queue, &leader);
-}
-
-static void on_again(struct timer *timer)
-{
-    struct ha_app *a = CONTAINER_OF(timer, struct ha_app, again);
-
-    a->is_fenced = a->is_fenced_again;
-    a->is_fenced_again = false;
-    if (!a->is_fenced)
-        return;
-    lead_alone(a);
-    timer_arm(&a->options.loop->timers, timer, HA_FENCED_AGAIN_MS);
-}
-
 /* ---- making it ---- */
 
 /* "host:port": the port is the listener's, the host too where none is advertised. */
@@ -250,7 +205,7 @@ struct ha_app *ha_app_new(const struct ha_app_options *options)
     a->options = *options;
     a->journal.fd = -1;
     timer_init(&a->writes, on_writes);
-    timer_init(&a->again, on_again);
+    lead_alone_init(&a->alone, options->queue, &options->loop->timers);
     timer_init(&a->stopped, on_turn);
     if (conf->ha.mode == HA_MODE_STANDALONE)
         return a;
@@ -275,7 +230,7 @@ void ha_app_free(struct ha_app *a)
     peer_link_free(a->peers);
     ha_journal_close(&a->journal);
     timer_disarm(&a->options.loop->timers, &a->writes);
-    timer_disarm(&a->options.loop->timers, &a->again);
+    lead_alone_stop(&a->alone);
     timer_disarm(&a->options.loop->timers, &a->stopped);
     buf_fini(&a->gmq);
     buf_fini(&a->http);
@@ -290,7 +245,7 @@ void ha_app_start(struct ha_app *a)
     if (a->ha)
         ha_start(a->ha);
     else
-        lead_alone(a);
+        lead_alone_start(&a->alone);
 }
 
 /* From inside ha's tick: what follows is done in a turn of its own. */
@@ -306,7 +261,7 @@ void ha_app_stop(struct ha_app *a, void (*on_stopped)(void *arg), void *arg)
 {
     a->on_stopped = on_stopped;
     a->stopped_arg = arg;
-    timer_disarm(&a->options.loop->timers, &a->again);
+    lead_alone_stop(&a->alone);
     if (a->ha)
         ha_stop(a->ha, on_ha_stopped, a);
     else
@@ -337,12 +292,12 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
 
 bool ha_app_is_fenced_alone(const struct ha_app *a)
 {
-    return a->is_fenced;
+    return a->alone.is_fenced;
 }
 
 uint64_t ha_app_fenced_alone_count(const struct ha_app *a)
 {
-    return a->fenced_alone_count;
+    return a->alone.fenced_count;
 }
 
 struct ha *ha_app_ha(struct ha_app *a)

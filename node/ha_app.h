@@ -6,8 +6,7 @@
  *   the queue, FENCED           ha_fenced()
  *   the store, up or down       ha_store_is()
  *
- * A standalone node leads all the time, without a token. It does not where a cluster's leader
- * has been: then it looks again every few seconds, until an operator has decided.
+ * A standalone node leads all the time, without a token: see node/lead_alone.h.
  */
 #ifndef DUEQ_NODE_HA_APP_H
 #define DUEQ_NODE_HA_APP_H
@@ -58,8 +57,8 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption) MUST_CHECK;
 
 /* Standalone, and a cluster's leader has been at this store: it moves nothing. */
 bool ha_app_is_fenced_alone(const struct ha_app *a);
-uint64_t
-ha_app_fenced_alone_count(const struct ha_app *a); /* answers that say so, since start */
+/* Answers that say so, since start. */
+uint64_t ha_app_fenced_alone_count(const struct ha_app *a);
 
 /* NULL: the node is standalone. */
 struct ha *ha_app_ha(struct ha_app *a);

@@ -118,7 +118,8 @@ def test_the_command_refuses_what_makes_no_sense(words, says):
     assert refused.returncode == 2 and says in refused.stderr
 
 
-def test_the_command_interrupted_concludes_and_leaves_nothing(needs_network, tmp_path):
+def test_ctrl_c(needs_network, tmp_path):
+    """It concludes, and leaves nothing. (A short name: Redis's socket is below `tmp_path`.)"""
     process = Process([sys.executable, ROOT / "itests/drills/drill.py", "0", "--rounds", "1000"],
                       tmp_path / "log", {"TMPDIR": str(tmp_path)})
     try:

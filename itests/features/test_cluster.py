@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.cluster import Cluster
+from harness.cluster import running_cluster
 from harness.dueqctl import DONE, NOTHING, REFUSED
 from harness.wait import wait_until
 
@@ -18,27 +18,18 @@ echo "told of $1"
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory, request):
     """Three nodes, each with a hook that writes down what it is told."""
-    made = Cluster(tmp_path_factory.mktemp("cluster"))
-    hook = made.directory / "hook"
+    directory = tmp_path_factory.mktemp("cluster")
+    hook = directory / "hook"
     hook.write_text(HOOK)
     hook.chmod(0o755)
-    try:
-        made.start(*NAMES, ha_hook=hook)
-        request.node.dueq_nodes = list(made.nodes.values())
+    with running_cluster(directory, request, NAMES, ha_hook=hook) as made:
         yield made
-        made.stop()
-    finally:
-        made.destroy()
 
 
 def told(cluster, name):
     """[[what, node, token, reason]] of its hook."""
     path = cluster.directory / f"{name}.told"
     return [line.split(" ") for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def others(name):
-    return [each for each in NAMES if each != name]
 
 
 def settled(cluster):
@@ -53,7 +44,7 @@ def test_all_nodes_show_the_same_cluster(cluster):
     for name in NAMES:
         rows = cluster.ctl(name).ok("nodes").text.splitlines()[1:]
         roles = {row.split()[0]: row.split()[1] for row in rows}
-        assert roles == {leader: "leader", **{each: "standby" for each in others(leader)}}
+        assert roles == {leader: "leader", **{each: "standby" for each in cluster.others(leader)}}
         status = cluster.ctl(name).json("status")
         assert status["role"] == roles[name] and status["cluster"]["leader"] == leader
     assert cluster.ctl().ok("check").text.endswith("A failover would succeed now.\n")
@@ -82,8 +73,8 @@ def test_metrics_tell_who_leads(cluster):
 @pytest.mark.parametrize("asks", ["leader", "standby"])
 def test_a_switchover_names_the_new_leader_and_how_long_it_took(cluster, asks):
     before = settled(cluster)
-    to = others(before)[0]
-    asked = before if asks == "leader" else others(before)[1]
+    to = cluster.others(before)[0]
+    asked = before if asks == "leader" else cluster.others(before)[1]
     done = cluster.ctl(asked).json("switchover", "--to", to)
     assert done["leader"] == to and 0 <= done["without_leader_ms"] < cluster.session_ms
     last = cluster.ctl(to).json("history")["history"][-1]
@@ -100,13 +91,13 @@ def test_a_switchover_names_the_new_leader_and_how_long_it_took(cluster, asks):
 def test_a_failover_by_force_of_a_leader_that_answers_is_one_in_order(cluster):
     before = settled(cluster)
     done = cluster.ctl(before).json("failover", "--force")
-    assert done["leader"] in others(before)
+    assert done["leader"] in cluster.others(before)
 
 
 def test_only_the_leader_takes_redis_over(cluster):
     def refused():
         leader = settled(cluster)
-        said = [cluster.ctl(name)("fence", "adopt") for name in others(leader)]
+        said = [cluster.ctl(name)("fence", "adopt") for name in cluster.others(leader)]
         return all(done.code == REFUSED and f"{leader} leads, and only the leader can: dueqctl "
                    f"--url {cluster.nodes[leader].url()} fence adopt" in done.complaint
                    for done in said)
@@ -119,7 +110,7 @@ def test_only_the_leader_takes_redis_over(cluster):
 def test_while_failover_is_paused_nobody_takes_over(cluster):
     leader = settled(cluster)
     cluster.ctl().ok("cluster", "pause")
-    ctl = cluster.ctl(others(leader)[0])
+    ctl = cluster.ctl(cluster.others(leader)[0])
     wait_until(lambda: ctl("check").code == REFUSED, "the pause is known")
     assert "paused" in ctl("nodes").complaint
     assert ctl.json("switchover")["leader"] != leader  # what operators want is done all the same
@@ -133,7 +124,7 @@ def test_what_cannot_be_is_refused_with_a_reason(cluster):
     for words, code, said in [
             (("switchover", "--to", leader), REFUSED, f"{leader} leads already"),
             (("switchover", "--to", "nobody"), NOTHING, "there is no node nobody"),
-            (("forget", others(leader)[0]), REFUSED, "is here; stop it first"),
+            (("forget", cluster.others(leader)[0]), REFUSED, "is here; stop it first"),
             (("forget", "nobody"), NOTHING, "nobody is no member")]:
         done = ctl(*words)
         assert done.code == code and said in done.complaint, done
@@ -142,15 +133,18 @@ def test_what_cannot_be_is_refused_with_a_reason(cluster):
 
 def test_events_follow_all_nodes(cluster):
     leader = settled(cluster)
-    to = others(leader)[0]
+    to = cluster.others(leader)[0]
 
     def seen(name, role):
         return any(event["node"] == name and event["role"] == role
                    for event in map(json.loads, list(running.out)))
 
-    with cluster.ctl(others(leader)[1]).start("events", "--json") as running:
-        wait_until(lambda: seen(leader, "leader") and all(seen(each, "standby")
-                                                          for each in others(leader)), "all are shown")
+    def all_seen():
+        return seen(leader, "leader") and all(seen(each, "standby")
+                                              for each in cluster.others(leader))
+
+    with cluster.ctl(cluster.others(leader)[1]).start("events", "--json") as running:
+        wait_until(all_seen, "all are shown")
         cluster.ctl(leader).ok("switchover", "--to", to)
         wait_until(lambda: seen(to, "leader") and seen(leader, "standby"), "so is the change")
 

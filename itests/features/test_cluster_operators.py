@@ -1,11 +1,10 @@
 """What operators are told in an emergency: a ZooKeeper that stands still, a pause, wrong wishes."""
 
-import json
 from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from harness.cluster import Cluster
+from harness.cluster import running_cluster
 from harness.dueqctl import DONE, REFUSED, USAGE
 from harness.wait import wait_until
 
@@ -15,22 +14,8 @@ FROZEN_MS = 3000
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory, request):
-    made = Cluster(tmp_path_factory.mktemp("cluster"))
-    try:
-        made.start(*NAMES)
-        request.node.dueq_nodes = list(made.nodes.values())
+    with running_cluster(tmp_path_factory.mktemp("cluster"), request, NAMES) as made:
         yield made
-        made.stop()
-    finally:
-        made.destroy()
-
-
-def page(cluster, name):
-    return json.loads(cluster.nodes[name].http("/v1/cluster")[1])
-
-
-def others(name):
-    return [each for each in NAMES if each != name]
 
 
 def settled(cluster):
@@ -38,7 +23,7 @@ def settled(cluster):
     stands."""
     def found():
         name = cluster.wait_leader()
-        pages = [page(cluster, each) for each in NAMES]
+        pages = [cluster.page(each) for each in NAMES]
         return name if all((each["leader"], each["alone_ms"], each["wanted"], each["paused"])
                            == (name, 0, None, False)
                            and [change["epoch"] for change in each["history"]][-1:] == [each["leader_epoch"]]
@@ -48,20 +33,20 @@ def settled(cluster):
 
 def test_while_zookeeper_stands_still_nobody_is_said_to_lead(cluster):
     leader = settled(cluster)
-    changes = len(page(cluster, leader)["history"])
+    changes = len(cluster.page(leader)["history"])
     servers = cluster.zookeeper.servers
     for server in servers:
         server.freeze()
     try:
         def is_told():
-            pages = [page(cluster, name) for name in NAMES]
+            pages = [cluster.page(name) for name in NAMES]
             return all(each["leader"] is None and each["stale_ms"] > 0
                        and each["alone_ms"] > FROZEN_MS for each in pages)
         wait_until(is_told, "no node knows of a leader")
         for name in NAMES:
             shown = cluster.ctl(name)("nodes")
             roles = {row.split()[0]: row.split()[1] for row in shown.text.splitlines()[1:]}
-            assert roles == {name: "offline", **{each: "unknown" for each in others(name)}}
+            assert roles == {name: "offline", **{each: "unknown" for each in cluster.others(name)}}
             assert "who leads is not known" in shown.complaint
             assert cluster.ctl(name)("check").code == REFUSED
             numbers = cluster.nodes[name].metrics()
@@ -74,17 +59,17 @@ def test_while_zookeeper_stands_still_nobody_is_said_to_lead(cluster):
 
     def told():
         """A new leader, or the same again."""
-        return page(cluster, settled(cluster))["history"][changes:]
+        return cluster.page(settled(cluster))["history"][changes:]
     last = wait_until(told, "it is in the history")[-1]
     assert last["without_leader_ms"] > FROZEN_MS - cluster.session_ms, last
 
 
 def test_a_pause_is_told_everywhere(cluster):
     leader = settled(cluster)
-    asked, other = others(leader)
+    asked, other = cluster.others(leader)
     cluster.ctl(asked).ok("cluster", "pause")
     try:
-        wait_until(lambda: all(page(cluster, name)["paused"] for name in NAMES), "all know of it")
+        wait_until(lambda: all(cluster.page(name)["paused"] for name in NAMES), "all know of it")
         for name in NAMES:
             assert f"asked of {asked}" in cluster.ctl(name)("check").text
             assert "paused since" in cluster.ctl(name)("nodes").complaint
@@ -101,7 +86,7 @@ def test_a_pause_is_told_everywhere(cluster):
 
 def test_a_switchover_to_come_is_shown_and_cancelled(cluster):
     leader = settled(cluster)
-    to = others(leader)[0]
+    to = cluster.others(leader)[0]
     ctl = cluster.ctl(to)
     assert ctl("switchover", "--cancel").code == REFUSED
     assert "that time is over" in ctl("switchover", "--at", "2020-01-01 09:00").complaint
@@ -113,7 +98,7 @@ def test_a_switchover_to_come_is_shown_and_cancelled(cluster):
         assert done.code == DONE and f"planned (to {to})" in done.text
     finally:
         ctl.ok("switchover", "--cancel")
-    wait_until(lambda: page(cluster, leader)["wanted"] is None, "it is gone")
+    wait_until(lambda: cluster.page(leader)["wanted"] is None, "it is gone")
     assert settled(cluster) == leader
     assert ctl("switchover", "--cancel", "--to", to).code == USAGE
 
@@ -121,17 +106,17 @@ def test_a_switchover_to_come_is_shown_and_cancelled(cluster):
 def test_a_switchover_that_nobody_can_take_is_refused_at_once(cluster):
     leader = settled(cluster)
     try:
-        for name in others(leader):
+        for name in cluster.others(leader):
             cluster.nodes[name].stop()
-        wait_until(lambda: not any(row["here"] for row in page(cluster, leader)["nodes"]
+        wait_until(lambda: not any(row["here"] for row in cluster.page(leader)["nodes"]
                                    if row["name"] != leader), "they are gone")
         done = cluster.ctl(leader)("switchover", "--json")
         assert done.code == REFUSED
         message = done.json()["error"]["message"]
         assert "no other node could lead now" in message
-        assert all(f"{name} is not here" in message for name in others(leader))
+        assert all(f"{name} is not here" in message for name in cluster.others(leader))
     finally:
-        for name in others(leader):
+        for name in cluster.others(leader):
             if cluster.nodes[name].process is None:
                 cluster.nodes[name].start()
         cluster.wait_members(*NAMES)

@@ -7,6 +7,7 @@ other.
 """
 
 import json
+from contextlib import contextmanager
 from pathlib import Path
 
 from harness.dueqctl import Dueqctl
@@ -32,6 +33,20 @@ def are_members(page, names):
     return all(name in rows and rows[name]["here"] and rows[name]["member"]
                and rows[name]["store_up"]
                for name in names)
+
+
+@contextmanager
+def running_cluster(directory, request, names, **settings):
+    """One for all tests of a module: stopped in order at the end, or killed after a failure of
+    its own. What its nodes said is shown with a test that fails."""
+    made = Cluster(directory)
+    try:
+        made.start(*names, **settings)
+        request.node.dueq_nodes = list(made.nodes.values())
+        yield made
+        made.stop()
+    finally:
+        made.destroy()
 
 
 class Cluster:
@@ -117,6 +132,10 @@ class Cluster:
 
     def page(self, name=None):
         return page_of(self.nodes[name or self.wait_leader()])
+
+    def others(self, name):
+        """The names of all but this one."""
+        return [each for each in self.nodes if each != name]
 
     def wait_members(self, *names):
         wait_until(lambda: are_members(self.page(), names), f"{names} are members")

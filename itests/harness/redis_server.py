@@ -52,6 +52,7 @@ class RedisServer:
             self.process = None
 
     def _answers(self):
+        assert self.process.returncode is None, f"redis-server ended:\n{self.process.output()}"
         try:
             return self.client().ping()
         except redis.exceptions.ConnectionError:

@@ -275,7 +275,6 @@ static void status_and_metrics_tell_the_role(void **state)
 static void a_pause_is_told_everywhere(void **state)
 {
     pair->status.is_paused = true;
-    pair->status.paused_count = 1;
     pair->status.paused_by = "b";
     pair->status.paused_at_wall_ms = 1900000000000;
     pair->status.now_wall_ms = pair->status.paused_at_wall_ms + 7265000;

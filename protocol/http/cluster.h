@@ -57,7 +57,6 @@ struct http_cluster_status {
     uint64_t leader_epoch; /* without ZooKeeper as last seen; 0: none leads */
     int64_t alone_ms;      /* since one was last seen to prove its lease; 0: there is one */
     bool is_paused;        /* no automatic failover */
-    uint64_t paused_count; /* the same, for the metric */
     int64_t paused_at_wall_ms;
     const char *paused_by; /* the node that was asked */
     int64_t now_wall_ms;

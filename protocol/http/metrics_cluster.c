@@ -9,9 +9,6 @@
 static const struct metrics_number numbers[] = {
     {"dueq_lease_left_seconds", METRICS_GAUGE,
      "For how long this node may still act as leader.", OF_CLUSTER(lease_left_ms)},
-    {"dueq_failover_paused", METRICS_GAUGE,
-     "1 while automatic failover is paused: nobody takes over from a leader that dies.",
-     OF_CLUSTER(paused_count)},
     {"dueq_without_leader_seconds", METRICS_GAUGE,
      "Since this node saw a leader that proves its lease; 0: there is one.",
      OF_CLUSTER(alone_ms)},
@@ -101,6 +98,14 @@ static void write_epoch(struct metrics_text *t, const struct http_cluster_status
     metrics_text_whole(t, NULL, epoch_seen(s));
 }
 
+static void write_pause(struct metrics_text *t, const struct http_cluster_status *s)
+{
+    metrics_text_family(t, "dueq_failover_paused", METRICS_GAUGE,
+                        "1 while automatic failover is paused: nobody takes over from a leader "
+                        "that dies.");
+    metrics_text_whole(t, NULL, s->is_paused);
+}
+
 static void write_last_failover(struct metrics_text *t, const struct http_cluster_status *s)
 {
     metrics_text_family(
@@ -147,6 +152,7 @@ void metrics_write_cluster(struct metrics_text *t, const struct metrics *m)
     write_role(t, s->role);
     write_epoch(t, s);
     metrics_text_numbers(t, numbers, METRICS_COUNT(numbers), s);
+    write_pause(t, s);
     write_changes(t, s);
     write_hooks(t, s);
     write_last_failover(t, s);
