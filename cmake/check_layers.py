@@ -28,25 +28,27 @@ LAYERS = {
     "conf": ["base/*.h"],
     "ha": ["base/*.h"],
     "node/store": ["base/*.h"],
+    "node/store/redis": ["base/*.h", "node/store/*.h"],
+    "node/store/memory": ["base/*.h", "node/store/*.h"],
+    "node/store/contract": ["base/*.h", "node/store/**"],
     "node/queue": ["base/*.h", "node/store/store.h", "node/store/op.h", "node/store/job.h"],
     "protocol": ["base/*.h", *ENGINE],
     "protocol/*": ["protocol/*.h", "base/*.h", *ENGINE],
     "node/ctl": ["base/*.h"],
     "node": ["**"],
-    "itests": ["base/*.h", "node/store/*.h"],
+    "itests": ["base/*.h", "node/store/*.h", "node/store/redis/*.h"],
 }
 
 # Tests and fuzzers may also use the fakes.
-TEST_FILES = ["**_test.c", "**_fuzz.c", "**_fixture.c", "**_fixture.h", "node/store/contract*",
+TEST_FILES = ["**_test.c", "**_fuzz.c", "**_fixture.c", "**_fixture.h", "node/store/contract/*",
               "ha/coordinator_contract*"]
-TEST_MAY = ["node/store/memory_store.h", "node/store/redis_fixture.h", "node/store/store.h"]
+TEST_MAY = ["node/store/memory/store.h", "node/store/redis/server_fixture.h", "node/store/store.h"]
 
 # foreign header: the files that may include it.
 LIBRARIES = {
-    "hiredis/**": ["node/store/redis_*", "node/store/reply*", "node/store/*_redis.c",
-                   "itests/bench/**"],
+    "hiredis/**": ["node/store/redis/*", "node/store/contract/*redis.c", "itests/bench/**"],
     "event2/**": ["base/loop.c", "ha/peer_*", "ha/resolve.c", "ha/zk_pump.c", "protocol/**",
-                  "node/store/redis_events.c", "node/app*", "node/hooks.c", "itests/bench/**", *TEST_FILES],
+                  "node/store/redis/events.c", "node/app*", "node/hooks.c", "itests/bench/**", *TEST_FILES],
     "openssl/**": ["ha/peer_auth.c"],
     "zookeeper/**": ["ha/zk_*"],
     "yaml.h": ["conf/yaml*"],

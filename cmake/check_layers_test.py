@@ -36,7 +36,7 @@ class Layers(unittest.TestCase):
         for path, target in [("base/list.c", "conf/conf.h"), ("ha/role.c", "node/queue/queue.h"),
                              ("conf/conf.c", "node/store/op.h"), ("ha/role.c", "conf/conf.h"),
                              ("node/store/op.c", "node/queue/queue.h"),
-                             ("node/queue/scanner.c", "node/store/redis_store.h"),
+                             ("node/queue/scanner.c", "node/store/redis/store.h"),
                              ("node/queue/scanner.c", "ha/role.h"),
                              ("protocol/gmq/codec.c", "node/store/store.h"),
                              ("protocol/gmq/codec.c", "protocol/http/http.h"),
@@ -48,7 +48,7 @@ class Layers(unittest.TestCase):
 
     def test_foreign_headers_are_found_outside_their_files(self):
         for path, target in [("node/queue/queue.c", "hiredis/hiredis.h"),
-                             ("node/store/redis_store.c", "event2/event.h"),
+                             ("node/store/redis/store.c", "event2/event.h"),
                              ("conf/table.c", "yaml.h"), ("node/app.c", "zookeeper/zookeeper.h"),
                              ("base/buf.c", "cmocka.h"), ("node/store/op.c", "jansson.h")]:
             with self.subTest(path=path, target=target):
@@ -57,10 +57,10 @@ class Layers(unittest.TestCase):
     def test_includes_that_go_down_are_fine(self):
         for path, target in [("node/app.c", "ha/role.h"), ("node/queue/scanner.c", "base/list.h"),
                              ("node/queue/scanner.c", "node/queue/scanner.h"),
-                             ("node/queue/waiters_test.c", "node/store/memory_store.h"),
+                             ("node/queue/waiters_test.c", "node/store/memory/store.h"),
                              ("protocol/gmq/gmq.c", "protocol/listener.h"),
                              ("protocol/gmq/gmq.c", "node/queue/queue.h"),
-                             ("node/store/redis_store.c", "scripts.h")]:
+                             ("node/store/redis/store.c", "scripts.h")]:
             with self.subTest(path=path, target=target):
                 self.assert_clean(path, f'#include "{target}"\n')
 

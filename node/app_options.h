@@ -5,7 +5,7 @@
 
 #include "conf/conf.h"
 #include "node/queue/queue.h"
-#include "node/store/redis_store.h"
+#include "node/store/redis/store.h"
 #include "protocol/gmq/gmq.h"
 #include "protocol/http/http.h"
 

@@ -10,7 +10,7 @@
 #include "ha/fake_coordinator.h"
 #include "node/app_private.h"
 #include "node/queue/queue.h"
-#include "node/store/memory_store.h"
+#include "node/store/memory/store.h"
 
 #define NODES         2
 #define BUCKETS       4

@@ -4,7 +4,7 @@
 #define DUEQ_NODE_QUEUE_QUEUE_FIXTURE_H
 
 #include "node/queue/queue.h"
-#include "node/store/memory_store.h"
+#include "node/store/memory/store.h"
 
 #define JOBS_SEEN_MAX 128
 

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/loop.h"
 #include "node/queue/queue.h"
-#include "node/store/memory_store.h"
+#include "node/store/memory/store.h"
 #include "protocol/client_fixture.h"
 #include "protocol/http/http.h"
 

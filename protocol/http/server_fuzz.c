@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "node/queue/queue.h"
-#include "node/store/memory_store.h"
+#include "node/store/memory/store.h"
 #include "protocol/http/server.h"
 #include "protocol/json_check.h"
 

@@ -8,8 +8,8 @@
 #include "base/crc16.h"
 #include "itests/bench/load/die.h"
 #include "itests/bench/load/supply.h"
-#include "node/store/reply.h"
-#include "node/store/scripts.h"
+#include "node/store/redis/reply.h"
+#include "node/store/redis/scripts.h"
 
 static struct {
     const struct options *o;

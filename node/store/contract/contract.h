@@ -1,0 +1,164 @@
+/* The contract of the store port, as tests that run on every store.
+ *
+ * A *stand* is one store, fresh for each test, with a way to let it work and to let its time
+ * pass. The tests see nothing but the port: what they cannot ask, they show by what happens
+ * next. No test waits for a time; it waits until the store's clock shows one.
+ *
+ *   contract.c         the stand and the words of the tests
+ *   contract_*.c       the tests, one file for each part of doc/store.md
+ *   contract_test.c    which stores there are
+ *
+ * An operation that was run here keeps its outputs until the test is over.
+ *
+ * No outcome may depend on how fast the machine is. DUEQ_SLOW=n shows it: before each operation
+ * n ms go by, of a time that costs none, so only the stores in memory are tested.
+ */
+#ifndef DUEQ_NODE_STORE_CONTRACT_CONTRACT_H
+#define DUEQ_NODE_STORE_CONTRACT_CONTRACT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "node/store/store.h"
+
+/* With 4 buckets, TOPIC and OTHER share one, ELSEWHERE and MARKER have their own. */
+#define CONTRACT_BUCKETS 4
+#define TOPIC            BYTES("orders")
+#define OTHER            BYTES("mails")
+#define ELSEWHERE        BYTES("invoices")
+#define MARKER           BYTES("marker")
+
+#define BODY      BYTES("body")
+#define TTR_MS    60000
+#define SOON_MS   5   /* near enough to wait for; nothing has to be done before it */
+#define ROOM_MS   500 /* for some operations before it, on a slow machine too */
+#define FAR_MS    3600000
+#define BATCH_MAX OP_ITEMS_MAX
+
+struct stand {
+    struct store *store;
+    void (*start)(struct stand *stand);            /* the store's events are set */
+    void (*turn)(struct stand *stand);             /* lets the store work, until wake() */
+    void (*wake)(struct stand *stand);             /* something happened */
+    void (*pass)(struct stand *stand, int64_t ms); /* lets about so much time go by */
+
+    /* TOPIC's delayed or reserved job: its value goes, its place still names it; and then the
+     * place forgets it too. */
+    void (*lose)(struct stand *stand, struct bytes id);
+    void (*repair)(struct stand *stand, struct bytes id);
+};
+
+struct contract_part {
+    const struct CMUnitTest *tests;
+    size_t count;
+};
+
+extern const struct contract_part contract_pushes, contract_places, contract_leases;
+extern const struct contract_part contract_owners, contract_scans, contract_orphans;
+extern const struct contract_part contract_events, contract_bytes, contract_topics;
+extern const struct contract_part contract_priorities, contract_expiry, contract_tries;
+extern const struct contract_part contract_moves, contract_modes, contract_fences;
+
+/* Around each test. Returns when the store is up. */
+void contract_begin(struct stand *stand);
+void contract_end(void);
+
+/* ---- running operations ---- */
+
+/* Submits a copy of it, with its bucket set, and returns that when it is answered. */
+struct op run(struct op op);
+
+/* The same; it must be OK. */
+struct op run_well(struct op op);
+
+/* All at once; the answers replace the operations. */
+void run_all(struct op *ops, unsigned count);
+
+unsigned bucket_of(struct bytes topic);
+
+struct op push_op(struct bytes topic, const char *id); /* at once, BODY, TTR_MS */
+struct op lease_op(enum op_verb verb, const struct job *job);
+struct op id_op(enum op_verb verb, const char *id);
+
+/* In TOPIC, and successful (else the test fails). */
+struct op push(const char *id);
+struct op push_delayed(const char *id, int64_t delay_ms);
+struct op push_ttr(const char *id, int64_t ttr_ms);
+struct op pop(unsigned count);
+struct job pop_one(void);
+struct job pop_one_of(struct bytes topic);
+struct job get(const char *id);
+struct op scan(unsigned limit); /* TOPIC's bucket */
+
+/* In TOPIC; the caller looks at the status. */
+struct op ack(const struct job *job);
+struct op release(const struct job *job, int64_t delay_ms);
+struct op touch(const struct job *job, int64_t ttr_ms);
+struct op delivered(const struct job *jobs, unsigned count);
+struct op delivered_for(const struct job *job, int64_t ttr_ms); /* instead of its own */
+struct op kept(const struct job *jobs, unsigned count);
+struct op returned(const struct job *jobs, unsigned count);
+struct op cancel(const char *id);
+
+/* With rules; in TOPIC, and successful. */
+struct op push_ruled(const char *id, struct job_rules rules);
+struct op push_ranked(const char *id, uint32_t priority);
+struct op push_limited(const char *id, unsigned max_tries);
+struct op push_mortal(const char *id, int64_t delay_ms, int64_t ttl_ms);
+
+/* In TOPIC; the caller looks at the status. */
+struct op bury(const struct job *job);
+struct op move(const char *id, int64_t delay_ms, unsigned states); /* FROM(...) | ... */
+
+#define FROM(state)   (1u << JOB_##state)
+#define FROM_ANYWHERE (FROM(DELAYED) | FROM(READY) | FROM(RESERVED) | FROM(DEAD))
+
+/* Pushed, popped and buried; nothing else may be ready. */
+void make_dead(const char *id);
+
+/* As get, with the time of its place. */
+struct job_row look(const char *id);
+
+/* A reserved job whose consumer has it, for `ttr_ms`. */
+struct job hold(const char *id, int64_t ttr_ms);
+
+/* The stand's. */
+void lose(const char *id);
+void repair(const char *id);
+
+/* ---- looking ---- */
+
+int64_t store_now(void);
+void wait_until(int64_t now_ms); /* on the store's clock */
+
+/* Scans TOPIC's bucket until the clock has reached `now_ms`; the last scan. */
+struct op scan_at(int64_t now_ms);
+
+/* When TOPIC's next job is due or next deadline ends; -1: never. Pushes and takes a job of
+ * its own to find out. */
+int64_t next_event_ms(void);
+
+/* How often `topic` has been announced; waits for what is on its way. */
+unsigned wake_ups(struct bytes topic);
+
+/* ---- judging ---- */
+
+#define assert_status(op, expected) assert_int_equal((op).status, STATUS_##expected)
+
+void assert_bytes(struct bytes actual, struct bytes expected);
+void assert_state(const char *id, enum job_state state);
+void assert_dead(const char *id, enum death death);
+void assert_gone(const char *id);
+void assert_counts(struct bytes topic, int delayed, int ready, int reserved); /* none dead */
+void assert_all_counts(int delayed, int ready, int reserved, int dead);       /* of TOPIC */
+
+/* These ids, in this order, are all that is ready in TOPIC. They are popped. */
+void assert_ready(unsigned count, const char *const *ids);
+#define ASSERT_READY(...)                                                \
+    assert_ready(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), \
+                 (const char *[]){__VA_ARGS__})
+
+#endif

@@ -1,0 +1,246 @@
+/* What is left behind when a script of single jobs, of leases, or of a chunk is cut off. */
+#include "node/store/contract/cut.h"
+
+#include <stdio.h>
+
+static struct op push_now(const char *id)
+{
+    struct op op = push_op(TOPIC, id);
+
+    op.in.push.mode = PUSH_REPLACE;
+    return op;
+}
+
+static struct op push_later(const char *id)
+{
+    struct op op = push_now(id);
+
+    op.in.push.delay_ms = 5000;
+    return op;
+}
+
+static struct op push_rich(const char *id)
+{
+    struct op op = cut_rich_op(id);
+
+    op.in.push.mode = PUSH_REPLACE;
+    return op;
+}
+
+static struct op push_rich_later(const char *id)
+{
+    struct op op = push_rich(id);
+
+    op.in.push.delay_ms = 5000;
+    return op;
+}
+
+static struct op move_now(const char *id)
+{
+    struct op op = id_op(OP_MOVE, id);
+
+    op.in.move.states = FROM_ANYWHERE;
+    return op;
+}
+
+static struct op move_later(const char *id)
+{
+    struct op op = move_now(id);
+
+    op.in.move.delay_ms = 5000;
+    return op;
+}
+
+static struct op cancel_it(const char *id)
+{
+    return id_op(OP_CANCEL, id);
+}
+
+static void no_job_is_lost_when_its_id_is_replaced(void **state)
+{
+    for (unsigned i = 0; i < CUT_IDS; i++) {
+        assert_survived(push_now, cut_ids[i], "");
+        assert_survived(push_later, cut_ids[i], "");
+        assert_survived(push_rich, cut_ids[i], "");
+        assert_survived(push_rich_later, cut_ids[i], "");
+    }
+}
+
+static void no_other_job_suffers_from_a_new_one(void **state)
+{
+    assert_survived(push_now, "new", "");
+    assert_survived(push_now, "", "");
+    assert_survived(push_rich, "new", "");
+    assert_survived(push_rich_later, "", "");
+}
+
+static void no_job_is_lost_on_its_way(void **state)
+{
+    for (unsigned i = 0; i < CUT_IDS; i++) {
+        assert_survived(move_now, cut_ids[i], "");
+        assert_survived(move_later, cut_ids[i], "");
+    }
+}
+
+static void no_job_is_lost_with_another_that_is_cancelled(void **state)
+{
+    for (unsigned i = 0; i < CUT_IDS; i++)
+        assert_survived(cancel_it, cut_ids[i], cut_ids[i]);
+}
+
+/* ---- of leases ---- */
+
+static const struct job *leased(const char *id)
+{
+    return strcmp(id, "held") ? &cut_scene.popped : &cut_scene.held;
+}
+
+static struct op ack_it(const char *id)
+{
+    return lease_op(OP_ACK, leased(id));
+}
+
+static struct op bury_it(const char *id)
+{
+    return lease_op(OP_BURY, leased(id));
+}
+
+static struct op touch_it(const char *id)
+{
+    return lease_op(OP_TOUCH, leased(id));
+}
+
+static struct op release_now(const char *id)
+{
+    return lease_op(OP_RELEASE, leased(id));
+}
+
+static struct op release_later(const char *id)
+{
+    struct op op = release_now(id);
+
+    op.in.lease.delay_ms = 5000;
+    return op;
+}
+
+static struct op leases_op(enum op_verb verb)
+{
+    return (struct op){.verb = verb, .topic = TOPIC, .in.leases = {cut_scene.leases, 2}};
+}
+
+static struct op deliver_both(const char *id)
+{
+    cut_scene.leases[0].holder = BYTES("somebody");
+    return leases_op(OP_DELIVERED);
+}
+
+static struct op deliver_one_for_good(const char *id)
+{
+    cut_scene.leases[0].has_ttr = true;
+    return leases_op(OP_DELIVERED);
+}
+
+static struct op keep_both(const char *id)
+{
+    return leases_op(OP_KEEP);
+}
+
+static struct op return_both(const char *id)
+{
+    return leases_op(OP_RETURN);
+}
+
+static void no_job_is_lost_with_its_lease(void **state)
+{
+    static const char *const reserved[] = {"held", "popped"};
+
+    for (unsigned i = 0; i < 2; i++) {
+        assert_survived(ack_it, reserved[i], reserved[i]);
+        assert_survived(bury_it, reserved[i], "");
+        assert_survived(touch_it, reserved[i], "");
+        assert_survived(release_now, reserved[i], "");
+        assert_survived(release_later, reserved[i], "");
+    }
+    assert_survived(deliver_both, "", "");
+    assert_survived(deliver_one_for_good, "", "held");
+    assert_survived(keep_both, "", "");
+    assert_survived(return_both, "", "");
+}
+
+/* ---- of several ---- */
+
+static struct op pop_some(const char *id)
+{
+    struct op op = {.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 9, .id_only = true}};
+
+    push_mortal("mortal", 0, 1);
+    wait_until(store_now() + 2);
+    return op;
+}
+
+static struct op kick_all(const char *id)
+{
+    return (struct op){.verb = OP_KICK, .topic = TOPIC, .in.chunk.limit = 9};
+}
+
+static struct op purge_it(const char *id)
+{
+    struct op op = {.verb = OP_PURGE, .topic = TOPIC, .in.chunk.limit = 9};
+
+    op.in.chunk.state = get(id).state;
+    return op;
+}
+
+static void no_job_is_lost_when_several_go(void **state)
+{
+    assert_survived(pop_some, "", "");
+    assert_survived(kick_all, "", "");
+    assert_survived(purge_it, "dead", "dead");
+    assert_survived(purge_it, "ready", "ready plain");
+    assert_survived(purge_it, "held", "held popped");
+    assert_survived(purge_it, "delayed", "delayed");
+}
+
+/* ---- the last of its topic ---- */
+
+#define ALL "dead held ready delayed plain popped"
+
+static void leave_only(const char *id)
+{
+    for (unsigned i = 0; i < CUT_IDS; i++)
+        if (strcmp(cut_ids[i], id) != 0)
+            assert_status(run(cancel_it(cut_ids[i])), OK);
+}
+
+static struct op cancel_the_last(const char *id)
+{
+    leave_only(id);
+    return cancel_it(id);
+}
+
+static struct op purge_the_last(const char *id)
+{
+    leave_only(id);
+    return purge_it(id);
+}
+
+static void nothing_is_left_in_two_minds_with_the_last_job(void **state)
+{
+    for (unsigned i = 0; i < CUT_IDS; i++) {
+        assert_survived(cancel_the_last, cut_ids[i], ALL);
+        assert_survived(purge_the_last, cut_ids[i], ALL);
+    }
+}
+
+#define TEST(name) cmocka_unit_test(name)
+static const struct CMUnitTest tests[] = {
+    TEST(no_job_is_lost_when_its_id_is_replaced),
+    TEST(no_other_job_suffers_from_a_new_one),
+    TEST(no_job_is_lost_on_its_way),
+    TEST(no_job_is_lost_with_another_that_is_cancelled),
+    TEST(no_job_is_lost_with_its_lease),
+    TEST(no_job_is_lost_when_several_go),
+    TEST(nothing_is_left_in_two_minds_with_the_last_job),
+};
+
+const struct contract_part contract_cut = {tests, sizeof(tests) / sizeof(*tests)};

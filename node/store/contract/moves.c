@@ -1,0 +1,245 @@
+/* Move: due at another time, or now, from any state. */
+#include "node/store/contract/contract.h"
+
+static void a_delayed_job_is_run_now(void **state)
+{
+    struct op op;
+
+    push_delayed("a", FAR_MS);
+    push("b");
+    op = move("a", 0, FROM(DELAYED));
+    assert_status(op, OK);
+    assert_false(op.out.change.stays);
+    assert_int_equal(op.out.change.due_ms, op.now_ms);
+    assert_int_equal(op.wait_ms, -1);
+    assert_int_equal(get("a").due_ms, op.now_ms);
+    assert_int_equal(get("a").delay_ms, FAR_MS);
+    assert_counts(TOPIC, 0, 2, 0);
+    ASSERT_READY("b", "a");
+}
+
+static void a_delayed_job_is_put_off_or_brought_forward(void **state)
+{
+    struct op op;
+
+    push_delayed("a", FAR_MS);
+    op = move("a", 2 * FAR_MS, FROM(DELAYED));
+    assert_status(op, OK);
+    assert_int_equal(op.out.change.due_ms, op.now_ms + 2 * FAR_MS);
+    assert_int_equal(next_event_ms(), op.out.change.due_ms);
+    op = move("a", 1000, FROM(DELAYED));
+    assert_int_equal(op.wait_ms, 1000);
+    assert_int_equal(get("a").due_ms, op.now_ms + 1000);
+    assert_counts(TOPIC, 1, 0, 0);
+    op = move("a", SOON_MS, FROM(DELAYED));
+    assert_int_equal(scan_at(op.out.change.due_ms).out.scan.moved, 1);
+    ASSERT_READY("a");
+}
+
+static void a_job_is_moved_to_a_time_of_the_clock(void **state)
+{
+    struct op op = id_op(OP_MOVE, "a");
+
+    push("a");
+    op.in.move.states = FROM_ANYWHERE;
+    op.in.move.at_ms = store_now() + FAR_MS;
+    op.in.move.delay_ms = 1;
+    op = run_well(op);
+    assert_int_equal(op.out.change.due_ms, op.in.move.at_ms);
+    assert_int_equal(get("a").due_ms, op.in.move.at_ms);
+    assert_state("a", JOB_DELAYED);
+    op.in.move.at_ms = 1234567;
+    op = run_well(op);
+    assert_int_equal(op.out.change.due_ms, 1234567);
+    assert_int_equal(get("a").due_ms, 1234567);
+    ASSERT_READY("a");
+}
+
+static void a_ready_job_is_put_off_and_comes_once(void **state)
+{
+    struct op op;
+
+    push("a");
+    push_ranked("urgent", 3);
+    push("b");
+    assert_status(move("urgent", FAR_MS, FROM(READY)), OK);
+    op = move("a", SOON_MS, FROM(READY));
+    assert_status(op, OK);
+    assert_counts(TOPIC, 2, 1, 0);
+    ASSERT_READY("b");
+    scan_at(op.out.change.due_ms);
+    ASSERT_READY("a");
+    assert_status(move("urgent", 0, FROM(DELAYED)), OK);
+    ASSERT_READY("urgent");
+}
+
+static void a_ready_job_that_is_run_keeps_its_place(void **state)
+{
+    struct job before;
+    struct op op;
+
+    push("a");
+    push("b");
+    before = get("a");
+    wait_until(before.due_ms + 2);
+    op = move("a", 0, FROM(READY));
+    assert_status(op, OK);
+    assert_true(op.out.change.stays);
+    assert_int_equal(op.out.change.due_ms, before.due_ms);
+    assert_int_equal(get("a").stamp, before.stamp);
+    assert_int_equal(get("a").due_ms, before.due_ms);
+    ASSERT_READY("a", "b");
+}
+
+static void a_move_ends_a_lease(void **state)
+{
+    struct job job = hold("a", TTR_MS);
+
+    assert_status(move("a", FAR_MS, FROM(RESERVED)), OK);
+    assert_counts(TOPIC, 1, 0, 0);
+    assert_status(ack(&job), NOT_RESERVED);
+    assert_int_equal(get("a").tries, 1);
+    assert_status(move("a", 0, FROM(DELAYED)), OK);
+    job = pop_one();
+    assert_int_equal(job.tries, 1);
+    assert_status(move("a", 0, FROM(RESERVED)), OK);
+    assert_status(ack(&job), NOT_RESERVED);
+    assert_int_equal(get("a").tries, 1);
+    job = pop_one();
+    delivered(&job, 1);
+    assert_int_equal(get("a").tries, 2);
+}
+
+static void a_dead_job_begins_anew(void **state)
+{
+    struct op op = push_op(TOPIC, "a");
+    struct job job;
+
+    op.in.push.rules.max_tries = 1;
+    op.in.push.rules.priority = 9;
+    op.in.push.ttl_ms = FAR_MS;
+    run_well(op);
+    job = pop_one();
+    assert_status(release(&job, 0), OK);
+    assert_dead("a", DEATH_TRIES);
+    op = move("a", 0, FROM(DEAD));
+    assert_status(op, OK);
+    assert_int_equal(op.out.change.due_ms, op.now_ms);
+    assert_all_counts(0, 1, 0, 0);
+    job = pop_one();
+    assert_int_equal(job.tries, 0);
+    assert_int_equal(job.rules.expires_ms, 0);
+    assert_int_equal(job.rules.priority, 9);
+    assert_int_equal(job.rules.max_tries, 1);
+    assert_bytes(job.body, BODY);
+    assert_int_equal(get("a").death, DEATH_NONE);
+}
+
+static void a_dead_job_is_to_come_later(void **state)
+{
+    struct op op;
+
+    make_dead("a");
+    op = move("a", FAR_MS, FROM(DEAD));
+    assert_status(op, OK);
+    assert_all_counts(1, 0, 0, 0);
+    assert_int_equal(get("a").due_ms, op.now_ms + FAR_MS);
+    assert_int_equal(get("a").tries, 0);
+    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+}
+
+/* ---- refused ---- */
+
+static void assert_not_moved_but_from(const char *id, enum job_state state)
+{
+    struct job before = get(id);
+
+    assert_int_equal(before.state, state);
+    assert_status(move(id, 0, FROM_ANYWHERE & ~(1u << state)), WRONG_STATE);
+    assert_status(move(id, FAR_MS, FROM_ANYWHERE & ~(1u << state)), WRONG_STATE);
+    assert_status(move(id, 0, 0), WRONG_STATE);
+    assert_int_equal(get(id).state, state);
+    assert_int_equal(get(id).stamp, before.stamp);
+    assert_int_equal(get(id).due_ms, before.due_ms);
+}
+
+static void only_from_the_states_asked_for(void **state)
+{
+    make_dead("dead");
+    push("reserved");
+    pop_one();
+    push("ready");
+    push_delayed("delayed", FAR_MS);
+    assert_not_moved_but_from("dead", JOB_DEAD);
+    assert_not_moved_but_from("reserved", JOB_RESERVED);
+    assert_not_moved_but_from("ready", JOB_READY);
+    assert_not_moved_but_from("delayed", JOB_DELAYED);
+    assert_all_counts(1, 1, 1, 1);
+}
+
+static void what_is_not_there_is_not_moved(void **state)
+{
+    push("a");
+    assert_status(move("b", 0, FROM_ANYWHERE), NOT_FOUND);
+}
+
+static void a_time_too_far_ahead_moves_nothing(void **state)
+{
+    struct op op = id_op(OP_MOVE, "a");
+    struct job job = (push("a"), get("a"));
+
+    assert_status(move("a", JOB_DELAY_MAX_MS + 1, FROM_ANYWHERE), OUT_OF_RANGE);
+    op.in.move.states = FROM_ANYWHERE;
+    op.in.move.at_ms = store_now() + JOB_DELAY_MAX_MS + 10000;
+    assert_status(run(op), OUT_OF_RANGE);
+    assert_int_equal(get("a").stamp, job.stamp);
+    assert_status(move("a", JOB_DELAY_MAX_MS, FROM_ANYWHERE), OK);
+}
+
+/* ---- what a move tells ---- */
+
+static void what_becomes_ready_is_announced(void **state)
+{
+    push_delayed("a", FAR_MS);
+    push_delayed("b", FAR_MS);
+    assert_int_equal(wake_ups(TOPIC), 0);
+    assert_status(move("a", 0, FROM_ANYWHERE), OK);
+    assert_int_equal(wake_ups(TOPIC), 1);
+    assert_status(move("b", 0, FROM_ANYWHERE), OK);
+    assert_int_equal(wake_ups(TOPIC), 1);
+    ASSERT_READY("a", "b");
+    assert_status(move("b", FAR_MS, FROM_ANYWHERE), OK);
+    assert_int_equal(wake_ups(TOPIC), 1);
+}
+
+static void a_large_body_moves_along(void **state)
+{
+    static char body[4000];
+    struct op op = push_op(TOPIC, "a");
+
+    op.in.push.body = bytes_of(body, sizeof(body));
+    run_well(op);
+    assert_status(move("a", FAR_MS, FROM_ANYWHERE), OK);
+    assert_bytes(get("a").body, op.in.push.body);
+    assert_status(move("a", 0, FROM_ANYWHERE), OK);
+    assert_bytes(pop_one().body, op.in.push.body);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+static const struct CMUnitTest tests[] = {
+    TEST(a_delayed_job_is_run_now),
+    TEST(a_delayed_job_is_put_off_or_brought_forward),
+    TEST(a_job_is_moved_to_a_time_of_the_clock),
+    TEST(a_ready_job_is_put_off_and_comes_once),
+    TEST(a_ready_job_that_is_run_keeps_its_place),
+    TEST(a_move_ends_a_lease),
+    TEST(a_dead_job_begins_anew),
+    TEST(a_dead_job_is_to_come_later),
+    TEST(only_from_the_states_asked_for),
+    TEST(what_is_not_there_is_not_moved),
+    TEST(a_time_too_far_ahead_moves_nothing),
+    TEST(what_becomes_ready_is_announced),
+    TEST(a_large_body_moves_along),
+};
+
+const struct contract_part contract_moves = {tests, sizeof(tests) / sizeof(*tests)};

@@ -1,0 +1,231 @@
+/* Priorities: who is served first, wherever a job comes from. */
+#include "node/store/contract/contract.h"
+
+#include <stdio.h>
+
+/* Jobs in the order in which they are pushed, named by their number. */
+static void push_many(unsigned count, const uint32_t *priorities)
+{
+    char id[16];
+
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(id, sizeof(id), "%u", i);
+        push_ranked(id, priorities[i]);
+    }
+}
+
+static void the_most_urgent_is_served_first(void **state)
+{
+    push_ranked("low", 1025);
+    push("common");
+    push_ranked("lowest", RULES_PRIORITY_MAX);
+    push_ranked("high", 1023);
+    push_ranked("highest", 0);
+    assert_counts(TOPIC, 0, 5, 0);
+    ASSERT_READY("highest", "high", "common", "low", "lowest");
+}
+
+static void it_is_so_one_by_one_too(void **state)
+{
+    push_ranked("low", 5000);
+    push("common");
+    push_ranked("high", 7);
+    assert_bytes(pop_one().id, BYTES("high"));
+    push_ranked("late but high", 7);
+    assert_bytes(pop_one().id, BYTES("late but high"));
+    assert_bytes(pop_one().id, BYTES("common"));
+    assert_bytes(pop_one().id, BYTES("low"));
+    assert_int_equal(pop(1).out.pop.count, 0);
+}
+
+static void within_a_priority_they_come_first_in_first_out(void **state)
+{
+    static const uint32_t priorities[] = {2, 9, 1024, 5000, 2, 1024, 5000, 9, 2};
+
+    push_many(9, priorities);
+    ASSERT_READY("0", "4", "8", "1", "7", "2", "5", "3", "6");
+}
+
+static void a_pop_takes_no_more_than_its_count_over_all_priorities(void **state)
+{
+    static const uint32_t priorities[] = {5000, 1024, 3, 1024, 3, 5000};
+    struct op op;
+
+    push_many(6, priorities);
+    op = pop(3);
+    assert_int_equal(op.out.pop.count, 3);
+    assert_bytes(op.out.pop.jobs[0].id, BYTES("2"));
+    assert_bytes(op.out.pop.jobs[1].id, BYTES("4"));
+    assert_bytes(op.out.pop.jobs[2].id, BYTES("1"));
+    assert_counts(TOPIC, 0, 3, 3);
+    ASSERT_READY("3", "0", "5");
+}
+
+static void a_priority_like_all_others_makes_no_difference(void **state)
+{
+    push("a");
+    push_ranked("b", RULES_PRIORITY_DEFAULT);
+    push("c");
+    assert_int_equal(get("a").rules.priority, RULES_PRIORITY_DEFAULT);
+    ASSERT_READY("a", "b", "c");
+}
+
+static void a_job_keeps_its_priority_wherever_it_goes(void **state)
+{
+    struct job job = (push_ranked("a", 77), pop_one());
+
+    assert_int_equal(job.rules.priority, 77);
+    delivered(&job, 1);
+    assert_int_equal(get("a").rules.priority, 77);
+    assert_status(release(&job, FAR_MS), OK);
+    assert_int_equal(get("a").rules.priority, 77);
+    assert_status(move("a", 0, FROM_ANYWHERE), OK);
+    job = pop_one();
+    assert_status(bury(&job), OK);
+    assert_int_equal(get("a").rules.priority, 77);
+    assert_bytes(get("a").body, BODY);
+}
+
+static void what_becomes_due_is_served_by_its_priority(void **state)
+{
+    struct op op = push_op(TOPIC, "urgent");
+
+    push("common");
+    op.in.push.delay_ms = SOON_MS;
+    op.in.push.rules.priority = 5;
+    scan_at(run_well(op).out.push.due_ms);
+    ASSERT_READY("urgent", "common");
+}
+
+static void a_released_job_is_the_last_of_its_priority(void **state)
+{
+    static const uint32_t priorities[] = {5, 5, 1024, 5000};
+    struct job job;
+
+    push_many(4, priorities);
+    job = pop_one();
+    assert_status(release(&job, 0), OK);
+    ASSERT_READY("1", "0", "2", "3");
+}
+
+static void a_returned_job_is_the_first_of_its_priority(void **state)
+{
+    static const uint32_t priorities[] = {5, 1024, 5000, 5, 1024, 5000};
+    struct job jobs[5];
+
+    push_many(6, priorities);
+    memcpy(jobs, pop(5).out.pop.jobs, sizeof(jobs)); /* 0 3 1 4 2 */
+    assert_int_equal(returned(&jobs[1], 4).out.leases.stale, 0);
+    ASSERT_READY("3", "1", "4", "2", "5");
+}
+
+static void what_is_returned_twice_is_first_again(void **state)
+{
+    struct op popped = (push_ranked("a", 5), push_ranked("b", 5), push_ranked("c", 5), pop(2));
+
+    returned(popped.out.pop.jobs, 2);
+    popped = pop(2);
+    assert_bytes(popped.out.pop.jobs[0].id, BYTES("a"));
+    assert_bytes(popped.out.pop.jobs[1].id, BYTES("b"));
+    returned(popped.out.pop.jobs, 1);
+    ASSERT_READY("a", "c");
+}
+
+static void a_reservation_that_ran_out_is_the_last_of_its_priority(void **state)
+{
+    struct op op = push_op(TOPIC, "first");
+    struct job job;
+
+    op.in.push.rules.priority = 5;
+    op.in.push.ttr_ms = 1;
+    run_well(op);
+    job = pop_one();
+    delivered(&job, 1);
+    push_ranked("second", 5);
+    push("common");
+    scan_at(store_now() + 2);
+    ASSERT_READY("second", "first", "common");
+}
+
+static void a_cancelled_job_is_not_served_whatever_its_priority(void **state)
+{
+    push_ranked("a", 5);
+    push_ranked("b", 5);
+    push_ranked("c", 5000);
+    assert_status(cancel("a"), OK);
+    assert_status(cancel("c"), OK);
+    assert_counts(TOPIC, 0, 1, 0);
+    push_ranked("a", 6);
+    ASSERT_READY("b", "a");
+}
+
+static void its_last_job_takes_the_topic_with_it(void **state)
+{
+    push_ranked("a", 5);
+    assert_status(cancel("a"), OK);
+    assert_counts(TOPIC, 0, 0, 0);
+    assert_int_equal(pop(1).out.pop.count, 0);
+}
+
+static void every_priority_announces_its_first_job(void **state)
+{
+    push_ranked("a", 5);
+    assert_int_equal(wake_ups(TOPIC), 1);
+    push_ranked("b", 6);
+    assert_int_equal(wake_ups(TOPIC), 1);
+    ASSERT_READY("a", "b");
+    push_ranked("c", 5000);
+    assert_int_equal(wake_ups(TOPIC), 2);
+}
+
+static void what_comes_back_is_announced_whatever_its_priority(void **state)
+{
+    struct job job = (push_ranked("a", 5), pop_one());
+
+    returned(&job, 1);
+    assert_int_equal(wake_ups(TOPIC), 2);
+    job = pop_one();
+    assert_status(release(&job, 0), OK);
+    assert_int_equal(wake_ups(TOPIC), 3);
+}
+
+static void a_whole_batch_is_served_in_order(void **state)
+{
+    struct op ops[BATCH_MAX], op;
+    char ids[BATCH_MAX][8];
+
+    for (unsigned i = 0; i < BATCH_MAX; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "%u", i);
+        ops[i] = push_op(TOPIC, ids[i]);
+        ops[i].in.push.rules.priority = 1000 + (i * 37) % BATCH_MAX; /* each once */
+    }
+    run_all(ops, BATCH_MAX);
+    op = pop(BATCH_MAX);
+    assert_int_equal(op.out.pop.count, BATCH_MAX);
+    for (unsigned i = 0; i < BATCH_MAX; i++)
+        assert_int_equal(op.out.pop.jobs[i].rules.priority, 1000 + i);
+    for (unsigned i = 1; i < BATCH_MAX; i++)
+        assert_int_equal(op.out.pop.jobs[i].stamp, op.out.pop.jobs[i - 1].stamp + 1);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+static const struct CMUnitTest tests[] = {
+    TEST(the_most_urgent_is_served_first),
+    TEST(it_is_so_one_by_one_too),
+    TEST(within_a_priority_they_come_first_in_first_out),
+    TEST(a_pop_takes_no_more_than_its_count_over_all_priorities),
+    TEST(a_priority_like_all_others_makes_no_difference),
+    TEST(a_job_keeps_its_priority_wherever_it_goes),
+    TEST(what_becomes_due_is_served_by_its_priority),
+    TEST(a_released_job_is_the_last_of_its_priority),
+    TEST(a_returned_job_is_the_first_of_its_priority),
+    TEST(what_is_returned_twice_is_first_again),
+    TEST(a_reservation_that_ran_out_is_the_last_of_its_priority),
+    TEST(a_cancelled_job_is_not_served_whatever_its_priority),
+    TEST(its_last_job_takes_the_topic_with_it),
+    TEST(every_priority_announces_its_first_job),
+    TEST(what_comes_back_is_announced_whatever_its_priority),
+    TEST(a_whole_batch_is_served_in_order),
+};
+
+const struct contract_part contract_priorities = {tests, sizeof(tests) / sizeof(*tests)};

@@ -1,0 +1,415 @@
+/* What only a real Redis can show: data that contradicts itself, and memory that is full.
+ *
+ * The promise under test: a script that ends in an error has changed no job. For every script
+ * and every key it uses, that key is made to be of a type which no script expects; then the
+ * operation must be refused, and all other keys must be what they were. (Only the counter may
+ * have grown.)
+ */
+#include "node/store/contract/redis.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <hiredis/hiredis.h>
+
+static struct redis_fixture *redis;
+static const char *prefix;
+
+void contract_redis_begin(struct redis_fixture *fixture, const char *key_prefix)
+{
+    redis = fixture;
+    prefix = key_prefix;
+}
+
+struct redis_fixture *contract_redis_fixture(void)
+{
+    return redis;
+}
+
+void contract_fill(void)
+{
+    redis_fixture_command(redis, "CONFIG SET maxmemory 1");
+}
+
+void contract_make_room(void)
+{
+    redis_fixture_command(redis, "CONFIG SET maxmemory 0");
+}
+
+void contract_redis_end(void)
+{
+    contract_make_room();
+    redis_fixture_command(redis, "CONFIG SET min-replicas-to-write 0");
+    redis_fixture_command(redis, "ACL SETUSER default allchannels");
+}
+
+static const char *key(char letter)
+{
+    static char names[8][64];
+    static unsigned turn;
+    char *name = names[turn++ % 8];
+    bool is_bucket = strchr("tnoachf", letter);
+
+    snprintf(name, sizeof(names[0]), "%s:{%u}:%c%s%.*s", prefix, bucket_of(TOPIC), letter,
+             is_bucket ? "" : ":", is_bucket ? 0 : (int)TOPIC.len, TOPIC.at);
+    return name;
+}
+
+const char *contract_key(char letter)
+{
+    return key(letter);
+}
+
+/* ---- a key of the wrong type ---- */
+
+/* Jobs in every place, big and small ones, and the leases on those that are reserved. */
+struct scene {
+    struct job small, big, done;
+};
+
+static struct op push_scene(const char *id, size_t body_bytes, int64_t delay_ms, int64_t ttr_ms)
+{
+    static char body[4096];
+    struct op op = push_op(TOPIC, id);
+
+    op.in.push.body = bytes_of(body, body_bytes);
+    op.in.push.delay_ms = delay_ms;
+    op.in.push.ttr_ms = ttr_ms;
+    op = run(op);
+    assert_status(op, OK);
+    return op;
+}
+
+struct job contract_pop_owned(void)
+{
+    struct op op = run(
+        (struct op){.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 1, .id_only = true}});
+
+    assert_status(op, OK);
+    return op.out.pop.jobs[0];
+}
+
+static struct scene set_the_scene(void)
+{
+    struct scene scene;
+
+    push_scene("small", 100, 0, TTR_MS);
+    push_scene("big", 4000, 0, TTR_MS);
+    push_scene("done", 4000, 0, 0);
+    scene.small = contract_pop_owned();
+    scene.big = contract_pop_owned();
+    scene.done = contract_pop_owned();
+    push_scene("ready", 4000, 0, TTR_MS);
+    push_scene("later", 100, FAR_MS, TTR_MS);
+    wait_until(push_scene("due", 4000, 1, TTR_MS).out.push.due_ms);
+    return scene;
+}
+
+void contract_digests(char except, char digests[CONTRACT_DIGESTS])
+{
+    size_t used = 0;
+
+    for (const char *letter = "jpdrqvxetoac"; *letter; letter++) {
+        redisReply *reply;
+
+        if (*letter == except)
+            continue;
+        reply = redisCommand(redis->control, "DEBUG DIGEST-VALUE %s", key(*letter));
+        assert_non_null(reply);
+        assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+        used += (size_t)snprintf(digests + used, CONTRACT_DIGESTS - used, "%c %s\n", *letter,
+                                 reply->element[0]->str);
+        freeReplyObject(reply);
+    }
+}
+
+static void command(const char *format, const char *name)
+{
+    redis_fixture_command(redis, format, name);
+}
+
+static void assert_changes_nothing(const struct op *op, char letter)
+{
+    char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "";
+    struct op done;
+
+    redis_fixture_command(redis, "COPY %s saved", key(letter));
+    command("DEL %s", key(letter));
+    command(strchr("nf", letter) ? "LPUSH %s wrong" : "SET %s wrong", key(letter));
+    contract_digests(letter, before);
+    done = run(*op);
+    contract_digests(letter, after);
+    if (done.status != STATUS_STORE_ERROR || strcmp(before, after) != 0)
+        fail_msg("%s with a wrong %c ended as %s\nbefore\n%safter\n%s", op_word(op->verb),
+                 letter, status_word(done.status), before, after);
+    command("DEL %s", key(letter));
+    redis_fixture_command(redis, "COPY saved %s", key(letter));
+    command("DEL %s", "saved");
+}
+
+void contract_all_or_nothing(struct op op, const char *letters)
+{
+    for (; *letters; letters++)
+        assert_changes_nothing(&op, *letters);
+}
+
+static void no_push_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    static char body[4096];
+    struct op op = push_op(TOPIC, "new");
+
+    set_the_scene();
+    op.in.push.body = bytes_of(body, sizeof(body));
+    contract_all_or_nothing(op, "jprn");
+    op.in.push.delay_ms = 100;
+    contract_all_or_nothing(op, "jpdt");
+    op.id = BYTES("");
+    contract_all_or_nothing(op, "jpdtn");
+    op.in.push.delay_ms = 0;
+    contract_all_or_nothing(op, "jprn");
+}
+
+static void no_pop_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct op op = {.verb = OP_POP, .topic = TOPIC, .in.pop = {.count = 9, .id_only = true}};
+
+    set_the_scene();
+    contract_all_or_nothing(op, "jprvtno");
+}
+
+static void no_delivery_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct scene scene = set_the_scene();
+    struct lease leases[] = {{.id = scene.small.id, .stamp = scene.small.stamp},
+                             {.id = scene.big.id, .stamp = scene.big.stamp},
+                             {.id = scene.done.id, .stamp = scene.done.stamp}};
+    struct op op = {.verb = OP_DELIVERED, .topic = TOPIC, .in.leases = {leases, 3}};
+
+    contract_all_or_nothing(op, "jpvto");
+    op.verb = OP_KEEP;
+    contract_all_or_nothing(op, "jvt");
+    op.verb = OP_RETURN;
+    contract_all_or_nothing(op, "jrvn");
+}
+
+static void no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct scene scene = set_the_scene();
+    struct op op = lease_op(OP_ACK, &scene.big);
+
+    contract_all_or_nothing(op, "jpvo");
+    op.verb = OP_TOUCH;
+    contract_all_or_nothing(op, "jvt");
+    op.verb = OP_RELEASE;
+    contract_all_or_nothing(op, "jrvno");
+    op.in.lease.delay_ms = 10;
+    contract_all_or_nothing(op, "jdvto");
+}
+
+static void no_cancel_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    set_the_scene();
+    contract_all_or_nothing(id_op(OP_CANCEL, "big"), "jpvo");
+    contract_all_or_nothing(id_op(OP_CANCEL, "due"), "jpd");
+    contract_all_or_nothing(id_op(OP_CANCEL, "ready"), "jp");
+}
+
+/* Where the topic itself comes or goes. */
+static void no_topic_begins_or_ends_when_a_key_is_wrong(void **state)
+{
+    struct op scan_op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+    struct job job;
+
+    contract_all_or_nothing(push_op(TOPIC, "new"), "ra");
+    push_delayed("a", FAR_MS);
+    contract_all_or_nothing(id_op(OP_CANCEL, "a"), "jdta");
+    assert_status(cancel("a"), OK);
+    job = hold("b", 1);
+    assert_status(ack(&job), OK);
+    wait_until(store_now() + 2);
+    contract_all_or_nothing(scan_op, "tajdv");
+}
+
+static void no_look_succeeds_when_a_key_is_wrong(void **state)
+{
+    set_the_scene();
+    contract_all_or_nothing(id_op(OP_GET, "big"), "jp");
+    contract_all_or_nothing(id_op(OP_STATS, ""), "jdrvxq");
+    contract_all_or_nothing((struct op){.verb = OP_TOPICS,
+                                        .bucket = bucket_of(TOPIC),
+                                        .in.topics.limit = OP_TOPICS_MAX},
+                            "ajdrvxq");
+}
+
+static void no_scan_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    struct scene scene = set_the_scene();
+    struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+
+    assert_status(touch(&scene.small, 1), OK);
+    wait_until(store_now() + 2);
+    contract_all_or_nothing(op, "tjdrvn");
+}
+
+/* ---- a place that names a job which is not there ---- */
+
+static void a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic(void **state)
+{
+    struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+    char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "", wrong[256];
+
+    push_delayed("a", 1);
+    wait_until(push_delayed("b", 1).out.push.due_ms);
+    redis_fixture_command(redis, "HDEL %s b", key('j'));
+    contract_digests('t', before);
+    op = run(op);
+    contract_digests('t', after);
+    assert_string_equal(before, after);
+    snprintf(wrong, sizeof(wrong), "job b is in %s, but missing in %s", key('d'), key('j'));
+    assert_bytes(op.out.scan.wrong, bytes_of_text(wrong));
+}
+
+static void a_missing_body_stops_the_pop_before_anything_is_taken(void **state)
+{
+    struct op op = {.verb = OP_POP, .topic = TOPIC, .in.pop.count = 2};
+    char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "";
+
+    push("a");
+    push_scene("b", 4000, 0, TTR_MS);
+    redis_fixture_command(redis, "HDEL %s b", key('p'));
+    contract_digests('n', before);
+    assert_status(run(op), STORE_ERROR);
+    assert_status(run(id_op(OP_GET, "b")), STORE_ERROR);
+    contract_digests('n', after);
+    assert_string_equal(before, after);
+}
+
+/* ---- no rights on the channel ---- */
+
+void contract_refused_unheard(struct op op)
+{
+    char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "";
+
+    redis_fixture_command(redis, "ACL SETUSER default resetchannels");
+    contract_digests('n', before);
+    op = run(op);
+    contract_digests('n', after);
+    redis_fixture_command(redis, "ACL SETUSER default allchannels");
+    if (op.status != STATUS_STORE_ERROR || strcmp(before, after) != 0)
+        fail_msg("%s ended as %s\nbefore\n%safter\n%s", op_word(op.verb),
+                 status_word(op.status), before, after);
+}
+
+/* What wakes others is refused as a whole, or not at all. */
+static void nothing_happens_that_cannot_be_announced(void **state)
+{
+    struct job first = (push("first"), pop_one()), second = hold("second", TTR_MS);
+    struct lease lease = {.id = first.id, .stamp = first.stamp};
+    struct op due = push_delayed("due", 1);
+
+    contract_refused_unheard(push_op(TOPIC, "new"));
+    contract_refused_unheard(push_op(TOPIC, ""));
+    contract_refused_unheard(lease_op(OP_RELEASE, &second));
+    contract_refused_unheard(
+        (struct op){.verb = OP_RETURN, .topic = TOPIC, .in.leases = {&lease, 1}});
+    wait_until(due.out.push.due_ms);
+    contract_refused_unheard(
+        (struct op){.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000});
+}
+
+/* ---- what is not seen from outside ---- */
+
+static void nothing_of_a_job_stays_when_it_is_gone(void **state)
+{
+    struct scene scene = set_the_scene();
+    struct job due;
+
+    assert_int_equal(delivered(&scene.done, 1).out.leases.stale, 0);
+    assert_status(release(&scene.small, 0), OK);
+    assert_status(ack(&scene.big), OK);
+    scan_at(store_now());
+    assert_status(cancel("ready"), OK);
+    assert_status(cancel("later"), OK);
+    assert_status(cancel("small"), OK);
+    due = contract_pop_owned();
+    assert_bytes(due.id, BYTES("due"));
+    assert_status(cancel("due"), OK);
+    assert_int_equal(pop(1).out.pop.count, 0);
+    for (const char *letter = "jpdrqvxetoac"; *letter; letter++)
+        assert_int_equal(redis_fixture_command(redis, "EXISTS %s", key(*letter)), 0);
+}
+
+static void a_new_id_skips_exactly_those_that_live(void **state)
+{
+    long long n = INT64_C(1) << 46;
+    unsigned bucket = bucket_of(TOPIC);
+    char ids[4][32];
+
+    redis_fixture_command(redis, "SET %s %lld", key('n'), n);
+    for (unsigned i = 0; i < 4; i++)
+        snprintf(ids[i], sizeof(ids[i]), "%lld", (n + 1 + i) * CONTRACT_BUCKETS + bucket);
+    for (unsigned i = 0; i < 3; i++)
+        push_delayed(ids[i], FAR_MS);
+    assert_bytes(push_delayed("", FAR_MS).out.push.id, bytes_of_text(ids[3]));
+}
+
+static void tries_stay_at_the_most_that_the_header_can_hold(void **state)
+{
+    struct job job = (push("a"), pop_one());
+    char value[JOB_HEADER_BYTES];
+
+    for (unsigned i = 0; i < 2; i++) {
+        job.tries = JOB_TRIES_MAX - 1 + i;
+        job_pack_header(&job, value);
+        redis_fixture_command(redis, "HSET %s a %b", key('j'), value, sizeof(value));
+        assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
+        assert_int_equal(get("a").tries, JOB_TRIES_MAX);
+        assert_int_equal(get("a").ttr_ms, TTR_MS);
+    }
+}
+
+/* ---- no memory left ---- */
+
+static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
+{
+    struct job jobs[4];
+    struct op op;
+
+    for (unsigned i = 0; i < 4; i++)
+        push("");
+    op = push_delayed("delayed", 1);
+    contract_fill();
+    assert_status(run(push_op(TOPIC, "refused")), STORE_ERROR);
+    memcpy(jobs, pop(4).out.pop.jobs, sizeof(jobs));
+    assert_int_equal(kept(jobs, 4).out.leases.stale, 0);
+    assert_int_equal(delivered(jobs, 3).out.leases.stale, 0);
+    assert_int_equal(returned(&jobs[3], 1).out.leases.stale, 0);
+    assert_status(touch(&jobs[0], 0), OK);
+    assert_status(release(&jobs[0], 0), OK);
+    assert_status(release(&jobs[1], FAR_MS), OK);
+    assert_status(ack(&jobs[2]), OK);
+    assert_int_equal(scan_at(op.out.push.due_ms).out.scan.moved, 1);
+    assert_counts(TOPIC, 1, 3, 0);
+    assert_gone("refused");
+}
+
+#define TEST(name) cmocka_unit_test(name)
+static const struct CMUnitTest tests[] = {
+    TEST(no_push_changes_a_job_when_a_key_is_wrong),
+    TEST(no_pop_changes_a_job_when_a_key_is_wrong),
+    TEST(no_delivery_changes_a_job_when_a_key_is_wrong),
+    TEST(no_verb_of_a_lease_changes_a_job_when_a_key_is_wrong),
+    TEST(no_cancel_changes_a_job_when_a_key_is_wrong),
+    TEST(no_topic_begins_or_ends_when_a_key_is_wrong),
+    TEST(no_look_succeeds_when_a_key_is_wrong),
+    TEST(no_scan_changes_a_job_when_a_key_is_wrong),
+    TEST(a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic),
+    TEST(a_missing_body_stops_the_pop_before_anything_is_taken),
+    TEST(nothing_happens_that_cannot_be_announced),
+    TEST(nothing_of_a_job_stays_when_it_is_gone),
+    TEST(a_new_id_skips_exactly_those_that_live),
+    TEST(tries_stay_at_the_most_that_the_header_can_hold),
+    TEST(a_full_redis_takes_no_job_but_lets_all_go),
+};
+
+const struct contract_part contract_redis = {tests, sizeof(tests) / sizeof(*tests)};

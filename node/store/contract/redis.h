@@ -1,0 +1,44 @@
+/* Tests of the contract that need a hand on Redis itself. */
+#ifndef DUEQ_NODE_STORE_CONTRACT_REDIS_H
+#define DUEQ_NODE_STORE_CONTRACT_REDIS_H
+
+#include "node/store/contract/contract.h"
+#include "node/store/redis/server_fixture.h"
+
+extern const struct contract_part contract_redis, contract_twins, contract_repair,
+    contract_wide, contract_single, contract_fences_redis;
+
+/* Before each of them: where the store under test keeps its keys. Both are borrowed. */
+void contract_redis_begin(struct redis_fixture *fixture, const char *key_prefix);
+
+struct redis_fixture *contract_redis_fixture(void);
+
+/* From now on Redis is full, or is not; the next test finds it with room. */
+void contract_fill(void);
+void contract_make_room(void);
+
+/* After each of them, failed ones too: what Redis was told to refuse it takes again. */
+void contract_redis_end(void);
+
+/* The name of a key: of TOPIC, or where `letter` is one of t, n, o, a, c, h, f of its bucket.
+ * It is there for a few more calls. */
+const char *contract_key(char letter);
+
+/* One digest a key of TOPIC and its bucket, but for the counter, the history and `except`. */
+#define CONTRACT_DIGESTS 768
+void contract_digests(char except, char digests[CONTRACT_DIGESTS]);
+
+/* For each of these keys: while it is of a wrong type, the operation is refused, and all other
+ * keys stay as they are. */
+void contract_all_or_nothing(struct op op, const char *letters);
+
+/* The same, while Redis allows nothing to be announced. */
+void contract_refused_unheard(struct op op);
+
+/* TOPIC's first ready job, with its owner remembered. */
+struct job contract_pop_owned(void);
+
+/* After each: prints what the twins did last, if a difference has ended them. */
+void contract_twins_end(void);
+
+#endif

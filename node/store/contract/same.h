@@ -1,0 +1,12 @@
+/* Have Redis and the store in memory given the same answer? */
+#ifndef DUEQ_NODE_STORE_CONTRACT_SAME_H
+#define DUEQ_NODE_STORE_CONTRACT_SAME_H
+
+#include "node/store/contract/contract.h"
+
+/* Of two answered operations with the same inputs: status, clock, wait and outputs, to the
+ * last stamp; else the test fails. Only the order in which a scan found jobs of the same
+ * millisecond is each store's own. */
+void assert_same_answer(const struct op *redis, const struct op *memory);
+
+#endif

@@ -1,0 +1,39 @@
+/* What the twins do, one operation a step: contract_steps_jobs.c with single jobs,
+ * contract_steps_topics.c with all of a topic, contract_steps.c chooses. */
+#ifndef DUEQ_NODE_STORE_CONTRACT_STEPS_H
+#define DUEQ_NODE_STORE_CONTRACT_STEPS_H
+
+#include "node/store/contract/twins.h"
+
+/* ---- single jobs ---- */
+
+/* Few, so that they meet. */
+struct bytes any_topic(void);
+struct bytes any_id(void);
+
+void remember_lease(const struct job *job);
+
+void step_push(enum op_verb verb, struct bytes topic);
+void step_leases(enum op_verb verb, struct bytes topic);
+void step_lease(enum op_verb verb, struct bytes topic);
+void step_id(enum op_verb verb, struct bytes topic);
+
+/* All that may live there; and then nothing is remembered. */
+void cancel_all(struct bytes topic);
+void forget_jobs(void);
+
+/* ---- all of a topic ---- */
+
+void step_topics(enum op_verb verb, struct bytes topic);
+void step_list(enum op_verb verb, struct bytes topic);
+void step_chunk(enum op_verb verb, struct bytes topic);
+void step_configure(enum op_verb verb, struct bytes topic);
+void step_topic(enum op_verb verb, struct bytes topic); /* STATS, SETTINGS */
+void step_scan(enum op_verb verb, struct bytes topic);
+void step_record(enum op_verb verb, struct bytes topic);
+void step_trace(enum op_verb verb, struct bytes topic);
+
+/* The page of a list that would be next. */
+void forget_list(void);
+
+#endif

@@ -1,0 +1,158 @@
+/* The twins and all of a topic: lists, sweeps, settings, the scan and its history. */
+#include "node/store/contract/steps.h"
+
+#define PLENTY \
+    (INT64_C(1) << 40) /* bytes: no history is cut, for each store cuts in its own way */
+
+void step_topics(enum op_verb verb, struct bytes topic)
+{
+    struct op op = {.verb = verb, .bucket = bucket_of(TOPIC)};
+
+    op.in.topics.limit = 1 + twins_below(3);
+    if (twins_below(2))
+        op.in.topics.after = any_topic();
+    twins_run(op);
+}
+
+void step_topic(enum op_verb verb, struct bytes topic)
+{
+    twins_run((struct op){.verb = verb, .topic = topic});
+}
+
+/* ---- lists ---- */
+
+/* One at a time, page after page; between them goes on what may. */
+static struct {
+    struct bytes topic,
+        after; /* after "": it is over. Redis's cursor; the memory's is twins_next() */
+    enum job_state state;
+} pages;
+
+static void begin_list(struct bytes topic)
+{
+    pages.topic = topic;
+    pages.state = (enum job_state)(JOB_DELAYED + twins_below(4));
+    pages.after = BYTES("");
+}
+
+void step_list(enum op_verb verb, struct bytes topic)
+{
+    struct op redis = {.verb = verb}, memory;
+
+    if (!pages.after.len || !twins_below(6))
+        begin_list(topic);
+    redis.topic = pages.topic;
+    redis.in.list.state = pages.state;
+    redis.in.list.limit = 1 + twins_below(pages.after.len ? 8 : 3);
+    memory = redis;
+    redis.in.list.after = pages.after;
+    if (pages.after.len)
+        memory.in.list.after = twins_next();
+    redis = twins_run_each(redis, memory);
+    pages.after = redis.out.list.next;
+}
+
+void forget_list(void)
+{
+    pages.after = BYTES("");
+}
+
+/* ---- sweeps ---- */
+
+void step_chunk(enum op_verb verb, struct bytes topic)
+{
+    struct op op = {.verb = verb, .topic = topic};
+
+    op.in.chunk.state = (enum job_state)(JOB_DELAYED + twins_below(4));
+    op.in.chunk.limit = 1 + twins_below(3);
+    if (verb == OP_KICK || op.in.chunk.state == JOB_DEAD) {
+        if (!twins_below(3))
+            op.in.chunk.before_ms = twins_now() - twins_below(3);
+        if (!twins_below(3))
+            op.in.chunk.since_ms = twins_now() - twins_below(8);
+    }
+    twins_run(op);
+}
+
+/* ---- settings ---- */
+
+/* Limits of the dead, and the history: some of them, with values that soon tell. */
+static struct topic_settings any_settings(void)
+{
+    static const int64_t ages_ms[] = {0, 2, 6, FAR_MS};
+
+    return (struct topic_settings){
+        .set = twins_below(SETTINGS_ALL + 1) &
+               (SETTING_BIT(DEAD_MAX) | SETTING_BIT(DEAD_AGE) | SETTING_BIT(HISTORY)),
+        .dead_max = twins_below(3),
+        .dead_age_ms = ages_ms[twins_below(4)],
+        .history = twins_below(2),
+    };
+}
+
+/* For some ms, until a time that may be past, or its end. */
+static void pause_somehow(struct op *op)
+{
+    op->in.configure.has_pause = true;
+    if (!twins_below(3))
+        op->in.configure.pause_ms = 1 + twins_below(5);
+    else if (!twins_below(3))
+        op->in.configure.settings.paused_until_ms = twins_now() - 2 + twins_below(8);
+}
+
+void step_configure(enum op_verb verb, struct bytes topic)
+{
+    struct op op = {.verb = verb, .topic = topic};
+
+    op.in.configure.settings = any_settings();
+    op.in.configure.mask = twins_below(SETTINGS_ALL + 1);
+    if (twins_below(4))
+        pause_somehow(&op);
+    twins_run(op);
+}
+
+/* ---- the scan, and the history ---- */
+
+void step_scan(enum op_verb verb, struct bytes topic)
+{
+    static const struct bytes patterns[] = {{"orders", 6}, {"*", 1}, {"mai*", 4}, {"other", 5}};
+    struct op op = {.verb = verb, .bucket = bucket_of(TOPIC)};
+    struct settings_rule rules[3];
+
+    op.in.scan.limit = twins_below(3) ? 1000 : 1 + twins_below(3);
+    op.in.scan.rule_count = twins_below(2) ? 0 : twins_below(4);
+    op.in.scan.rules = rules;
+    for (unsigned i = 0; i < op.in.scan.rule_count; i++)
+        rules[i] = (struct settings_rule){patterns[twins_below(4)], any_settings()};
+    op.in.scan.node = BYTES("node");
+    op.in.scan.history_bytes = twins_below(4) ? PLENTY : 0;
+    twins_run(op);
+}
+
+void step_record(enum op_verb verb, struct bytes topic)
+{
+    struct op op = {.verb = verb, .bucket = bucket_of(TOPIC)};
+    struct history_item item = {
+        .event = (enum job_event)twins_below(EVENT_COUNT),
+        .time_ms = twins_now(),
+        .at_ms = twins_now() + twins_below(100),
+        .tries = twins_below(3),
+        .topic = topic,
+        .id = any_id(),
+        .node = BYTES("node"),
+        .client = twins_below(2) ? BYTES("somebody") : BYTES(""),
+    };
+
+    op.in.record.items = &item;
+    op.in.record.count = 1;
+    op.in.record.bytes_max = PLENTY;
+    twins_run(op);
+}
+
+void step_trace(enum op_verb verb, struct bytes topic)
+{
+    struct op op = {.verb = verb, .topic = topic, .id = any_id()};
+
+    op.in.trace.limit = 1 + twins_below(4);
+    twins_run(op);
+}

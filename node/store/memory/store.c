@@ -1,0 +1,354 @@
+/* A node's link to a memory_db: answers and events on their way, and what may befall them.
+ *
+ * Both wait in lists until the next turn of the timers. A turn hands out what was there when
+ * it began: answers first, then events.
+ */
+#include "node/store/memory/store.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "node/store/memory/db.h"
+
+struct answer {
+    struct list link;
+    struct op *op;
+    struct room room;
+};
+
+enum news_kind { NEWS_READY, NEWS_SETTINGS, NEWS_HINT, NEWS_UP, NEWS_DOWN };
+
+struct news {
+    struct list link;
+    enum news_kind kind;
+    struct bytes topic; /* the db's */
+    unsigned bucket;    /* HINT */
+    int64_t wait_ms;
+};
+
+struct memory_store {
+    struct store store; /* first */
+    struct memory_db *db;
+    struct memory_listener listener;
+    struct timers *timers;
+    struct timer turn;
+    int64_t offset_ms; /* Redis's clock - timers_now */
+    bool is_up;
+
+    struct list answers, held, news;
+    bool is_holding;
+    unsigned in_flight;
+
+    unsigned failures; /* so many operations are still to fail */
+    enum status failure;
+    enum memory_effect effect;
+
+    unsigned long counts[OP_COUNT];
+};
+
+static struct memory_store *of_store(struct store *store)
+{
+    return CONTAINER_OF(store, struct memory_store, store);
+}
+
+static void wake(struct memory_store *ms)
+{
+    if (!timer_is_armed(&ms->turn))
+        timer_arm(ms->timers, &ms->turn, 0);
+}
+
+/* ---- operations ---- */
+
+/* It ends so; but what only reads is never UNKNOWN, for it changes nothing. */
+static void fail(struct op *op, enum status status)
+{
+    bool is_lost_read = op_is_read(op->verb) && status_is_unknown(status);
+
+    memset(&op->out, 0, sizeof(op->out));
+    op->status = is_lost_read ? STATUS_UNAVAILABLE : status;
+    op->now_ms = 0;
+    op->wait_ms = -1;
+}
+
+/* Does it reach the jobs, and how does it end if it cannot end well? */
+static void run(struct memory_store *ms, struct op *op, struct room *room)
+{
+    bool fails = ms->is_up && ms->failures > 0;
+
+    if (fails)
+        ms->failures--;
+    if (ms->is_up && (!fails || ms->effect == MEMORY_DONE))
+        memory_db_run(ms->db, op, memory_store_now(ms), room);
+    if (!ms->is_up)
+        fail(op, STATUS_UNAVAILABLE);
+    else if (fails)
+        fail(op, ms->failure);
+}
+
+static void submit(struct store *store, struct op *op)
+{
+    struct memory_store *ms = of_store(store);
+    struct answer *answer = memory_must(calloc(1, sizeof(*answer)));
+
+    assert(op->verb < OP_COUNT && op->on_done);
+    ms->counts[op->verb]++;
+    ms->in_flight++;
+    answer->op = op;
+    run(ms, op, &answer->room);
+    list_append(ms->is_holding ? &ms->held : &ms->answers, &answer->link);
+    wake(ms);
+}
+
+static void hand_out(struct memory_store *ms, struct answer *answer)
+{
+    struct op *op = answer->op;
+    struct room room = answer->room;
+
+    free(answer);
+    ms->in_flight--;
+    op->on_done(op);
+    room_fini(&room);
+}
+
+/* ---- events ---- */
+
+static void add_news(struct memory_store *ms, enum news_kind kind, struct bytes topic)
+{
+    struct news *news = memory_must(calloc(1, sizeof(*news)));
+
+    news->kind = kind;
+    news->topic = topic;
+    list_append(&ms->news, &news->link);
+    wake(ms);
+}
+
+static void on_ready(struct memory_listener *listener, struct bytes topic)
+{
+    struct memory_store *ms = CONTAINER_OF(listener, struct memory_store, listener);
+
+    if (ms->is_up)
+        add_news(ms, NEWS_READY, topic);
+}
+
+static void on_settings(struct memory_listener *listener, struct bytes topic)
+{
+    struct memory_store *ms = CONTAINER_OF(listener, struct memory_store, listener);
+
+    if (ms->is_up)
+        add_news(ms, NEWS_SETTINGS, topic);
+}
+
+static void on_hint(struct memory_listener *listener, unsigned bucket, int64_t wait_ms)
+{
+    struct memory_store *ms = CONTAINER_OF(listener, struct memory_store, listener);
+    struct news *news;
+
+    if (!ms->is_up)
+        return;
+    add_news(ms, NEWS_HINT, bytes_of("", 0));
+    news = CONTAINER_OF(ms->news.prev, struct news, link);
+    news->bucket = bucket;
+    news->wait_ms = wait_ms;
+}
+
+static void hint(struct store *store, unsigned bucket, int64_t wait_ms)
+{
+    struct memory_store *ms = of_store(store);
+
+    if (ms->is_up)
+        memory_db_hint(ms->db, bucket, wait_ms);
+}
+
+static void tell(struct memory_store *ms, struct news *news)
+{
+    const struct store_events *events = &ms->store.events;
+    struct news it = *news;
+
+    free(news);
+    if (it.kind == NEWS_READY && events->on_ready)
+        events->on_ready(events->arg, it.topic);
+    if (it.kind == NEWS_SETTINGS && events->on_settings)
+        events->on_settings(events->arg, it.topic);
+    if (it.kind == NEWS_HINT && events->on_hint)
+        events->on_hint(events->arg, it.bucket, it.wait_ms);
+    if (it.kind == NEWS_UP && events->on_up)
+        events->on_up(events->arg);
+    if (it.kind == NEWS_DOWN && events->on_down)
+        events->on_down(events->arg);
+}
+
+static void on_turn(struct timer *timer)
+{
+    struct memory_store *ms = CONTAINER_OF(timer, struct memory_store, turn);
+    struct list answers, news, *link;
+
+    list_init(&answers);
+    list_init(&news);
+    list_append_all(&answers, &ms->answers);
+    list_append_all(&news, &ms->news);
+    while ((link = list_pop(&answers)))
+        hand_out(ms, CONTAINER_OF(link, struct answer, link));
+    while ((link = list_pop(&news)))
+        tell(ms, CONTAINER_OF(link, struct news, link));
+}
+
+/* ---- life ---- */
+
+static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
+{
+    static const struct store_ops ops = {.submit = submit, .hint = hint};
+    struct memory_store *ms = memory_must(calloc(1, sizeof(*ms)));
+
+    ms->store.ops = &ops;
+    ms->store.buckets = memory_db_buckets(db);
+    ms->db = db;
+    ms->timers = timers;
+    ms->offset_ms = MEMORY_STORE_EPOCH_MS;
+    ms->listener.on_ready = on_ready;
+    ms->listener.on_settings = on_settings;
+    ms->listener.on_hint = on_hint;
+    list_init(&ms->answers);
+    list_init(&ms->held);
+    list_init(&ms->news);
+    timer_init(&ms->turn, on_turn);
+    memory_db_join(db, &ms->listener);
+    memory_store_bring_up(ms);
+    return ms;
+}
+
+struct memory_store *memory_store_new(struct timers *timers, unsigned buckets)
+{
+    return new_on(memory_db_new(buckets), timers);
+}
+
+struct memory_store *memory_store_join(struct memory_store *other, struct timers *timers)
+{
+    struct memory_store *ms = new_on(other->db, timers);
+
+    ms->offset_ms = other->offset_ms;
+    return ms;
+}
+
+static void forget_news(struct memory_store *ms)
+{
+    struct list *link;
+
+    while ((link = list_pop(&ms->news)))
+        free(CONTAINER_OF(link, struct news, link));
+}
+
+static void forget_wake_ups(struct memory_store *ms)
+{
+    LIST_EACH_SAFE (link, &ms->news) {
+        struct news *news = CONTAINER_OF(link, struct news, link);
+
+        if (news->kind == NEWS_UP || news->kind == NEWS_DOWN)
+            continue;
+        list_remove(&news->link);
+        free(news);
+    }
+}
+
+void memory_store_free(struct memory_store *ms)
+{
+    if (!ms)
+        return;
+    assert(ms->in_flight == 0);
+    forget_news(ms);
+    timer_disarm(ms->timers, &ms->turn);
+    memory_db_leave(ms->db, &ms->listener);
+    free(ms);
+}
+
+struct store *memory_store_port(struct memory_store *ms)
+{
+    return &ms->store;
+}
+
+/* ---- the clock ---- */
+
+int64_t memory_store_now(const struct memory_store *ms)
+{
+    return timers_now(ms->timers) + ms->offset_ms;
+}
+
+void memory_store_set_now(struct memory_store *ms, int64_t now_ms)
+{
+    ms->offset_ms = now_ms - timers_now(ms->timers);
+}
+
+/* ---- faults ---- */
+
+void memory_store_fail(struct memory_store *ms, unsigned count, enum status status,
+                       enum memory_effect effect)
+{
+    assert(status != STATUS_OK && (effect == MEMORY_UNDONE || status_is_unknown(status)));
+    ms->failures = count;
+    ms->failure = status;
+    ms->effect = effect;
+}
+
+void memory_store_hold(struct memory_store *ms)
+{
+    ms->is_holding = true;
+}
+
+void memory_store_let_go(struct memory_store *ms, unsigned count)
+{
+    struct list *link;
+
+    while (count-- > 0 && (link = list_pop(&ms->held)))
+        list_append(&ms->answers, link);
+    wake(ms);
+}
+
+void memory_store_unhold(struct memory_store *ms)
+{
+    ms->is_holding = false;
+    list_append_all(&ms->answers, &ms->held);
+    wake(ms);
+}
+
+void memory_store_take_down(struct memory_store *ms)
+{
+    if (!ms->is_up)
+        return;
+    ms->is_up = false;
+    list_append_all(&ms->answers, &ms->held);
+    LIST_EACH (link, &ms->answers)
+        fail(CONTAINER_OF(link, struct answer, link)->op, STATUS_UNKNOWN);
+    forget_wake_ups(ms);
+    add_news(ms, NEWS_DOWN, bytes_of("", 0));
+}
+
+void memory_store_bring_up(struct memory_store *ms)
+{
+    if (ms->is_up)
+        return;
+    ms->is_up = true;
+    add_news(ms, NEWS_UP, bytes_of("", 0));
+}
+
+void memory_store_lose(struct memory_store *ms, unsigned bucket, struct bytes topic,
+                       struct bytes id)
+{
+    memory_db_lose(ms->db, bucket, topic, id);
+}
+
+void memory_store_repair(struct memory_store *ms, unsigned bucket, struct bytes topic,
+                         struct bytes id)
+{
+    memory_db_repair(ms->db, bucket, topic, id);
+}
+
+/* ---- what was asked of it ---- */
+
+unsigned long memory_store_count(const struct memory_store *ms, enum op_verb verb)
+{
+    return ms->counts[verb];
+}
+
+unsigned memory_store_in_flight(const struct memory_store *ms)
+{
+    return ms->in_flight;
+}

@@ -1,0 +1,109 @@
+/* What a memory_db is made of: buckets, their topics, and the topics' jobs.
+ *
+ * Each topic holds its jobs by id, and an order of them for each place (delayed, ready,
+ * reserved, dead), and one of those that expire. The bucket holds its topics by the time of
+ * their next event, which is a lower bound: only a scan raises it. That index is a heap of
+ * base/timer, on a clock that stands still at 0: "armed with a delay of due" is "sorted by
+ * due", and equal times keep the order of arrival.
+ */
+#ifndef DUEQ_NODE_STORE_MEMORY_TOPIC_H
+#define DUEQ_NODE_STORE_MEMORY_TOPIC_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+#include "base/timer.h"
+#include "node/store/job.h"
+#include "node/store/memory/history.h"
+#include "node/store/memory/order.h"
+#include "node/store/settings.h"
+
+struct record {
+    UT_hash_handle hh;
+    struct job job;    /* id, body and holder point into the record */
+    int64_t place_ms;  /* its time there: due, deadline or death; of a ready one: its due */
+    bool is_placed;    /* false only on its way from one place to another */
+    bool is_confirmed; /* reserved, and its consumer has it; false in every other place */
+    bool is_lost;      /* an orphan: among no topic's records, but still in its place */
+    char holder[JOB_HOLDER_MAX];
+    char bytes[];
+};
+
+struct topic {
+    UT_hash_handle hh;
+    struct timer event; /* its place in the bucket's index */
+    struct bucket *bucket;
+    struct record *records;
+    struct order places[JOB_DEAD + 1]; /* by state */
+    struct order expiring;             /* those with a ttl that are not dead */
+    struct topic_settings settings;    /* nothing set and not paused: it has none */
+    unsigned lost_count;
+    uint64_t announced_by; /* the number of the last operation that did */
+    uint64_t left_by; /* the last one by which a job of another than the default priority ceased
+                       * to be ready: when it began, there was one */
+    struct bytes name; /* points to `bytes` */
+    char bytes[];
+};
+
+struct owner {
+    UT_hash_handle hh;
+    struct topic *topic;
+    int64_t stamp;
+    char id[];
+};
+
+struct bucket {
+    struct memory_db *db;
+    struct topic *topics;
+    struct timers index;
+    struct owner *owners;
+    struct memory_history history;
+    size_t token_len; /* of the highest token seen */
+    char token[OP_TOKEN_MAX];
+    int64_t n; /* the last id or stamp given */
+};
+
+struct memory_db {
+    struct list listeners;
+    uint64_t operations; /* so many were run: the number of the one that runs */
+    unsigned bucket_count;
+    struct bucket buckets[];
+};
+
+struct topic *memory_topic_get(struct bucket *bucket,
+                               struct bytes name); /* made when missing */
+
+/* Frees its jobs too. */
+void memory_topic_free(struct topic *topic);
+
+/* The first by name behind `after` that `is_wanted`; NULL when there is none. */
+struct topic *memory_topic_next(struct bucket *bucket, struct bytes after,
+                                bool (*is_wanted)(const struct topic *topic));
+
+/* Has it a job, or an event that the next scan takes away? */
+bool memory_topic_exists(const struct topic *topic);
+
+/* Has it a job, or a place that names one? */
+bool memory_topic_is_used(const struct topic *topic);
+
+/* Where it is not used: its event and its tombstones go. */
+void memory_topic_let_go(struct topic *topic);
+
+bool memory_topic_has_settings(const struct topic *topic);
+
+/* ---- the next event ---- */
+
+/* It has an event then, or an earlier one. */
+void memory_topic_expect(struct topic *topic, int64_t at_ms);
+
+/* It has its next event then, and no earlier one; MEMORY_NEVER: it has none. */
+void memory_topic_set_next(struct topic *topic, int64_t at_ms);
+
+/* ---- telling those who listen ---- */
+
+/* It has a ready job. An operation says so once. */
+void memory_topic_announce(struct topic *topic);
+void memory_topic_tell_settings(struct topic *topic);
+
+#endif

@@ -1,0 +1,68 @@
+#include "node/store/redis/address.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_PORT    6379
+#define SOCKET_PATH_MAX 107 /* of sockaddr_un; hiredis would cut it off without a word */
+
+static enum status parse_path(const char *path, struct redis_address *address)
+{
+    size_t len = strlen(path);
+
+    if (len == 0 || len > SOCKET_PATH_MAX)
+        return STATUS_BAD_CONFIG;
+    memcpy(address->host, path, len + 1);
+    address->port = 0;
+    return STATUS_OK;
+}
+
+static enum status parse_port(const char *text, int *port)
+{
+    char *end;
+    long number = strtol(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end || number < 1 || number > 65535)
+        return STATUS_BAD_CONFIG;
+    *port = (int)number;
+    return STATUS_OK;
+}
+
+/* The end of the host in "host:port" or "[host]:port"; NULL when it has none. */
+static const char *host_end(const char **host)
+{
+    const char *end;
+
+    if (**host == '[') {
+        ++*host;
+        end = strchr(*host, ']');
+        return end && (end[1] == ':' || !end[1]) ? end : NULL;
+    }
+    end = *host + strcspn(*host, ":");
+    return strchr(end + (*end != '\0'), ':') ? NULL : end;
+}
+
+enum status redis_address_parse(const char *text, struct redis_address *address)
+{
+    struct redis_address parsed = {.port = DEFAULT_PORT};
+    const char *host = text, *end;
+    enum status status = STATUS_OK;
+    size_t len;
+
+    if (!strncmp(text, "unix:", 5)) {
+        status = parse_path(text + 5, &parsed);
+        goto out;
+    }
+    end = host_end(&host);
+    len = end ? (size_t)(end - host) : 0;
+    if (len == 0 || len >= sizeof(parsed.host))
+        return STATUS_BAD_CONFIG;
+    memcpy(parsed.host, host, len);
+    end += *end == ']';
+    if (*end == ':')
+        status = parse_port(end + 1, &parsed.port);
+out:
+    if (status == STATUS_OK)
+        *address = parsed;
+    return status;
+}

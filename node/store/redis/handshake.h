@@ -1,0 +1,48 @@
+/* Is this Redis ours, and fit? What happens on a fresh connection before jobs travel on it.
+ *
+ *   INFO         it is not loading, not a replica, new enough; append-only file, eviction
+ *   CONFIG GET   appendfsync
+ *   meta         our schema and number of buckets; written when the Redis is empty
+ *   PUBLISH      we may, to the channel of the wake-ups
+ *   SCRIPT LOAD  all scripts
+ *   raise        every bucket's counter is at least what we have already seen
+ *
+ * Each step's replies decide: go on, come back later (the connection is closed and tried
+ * again), or refuse (the same, and the owner is told, so that a node can end at its start). An
+ * error that may pass by itself means later, see redis_error.h.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_HANDSHAKE_H
+#define DUEQ_NODE_STORE_REDIS_HANDSHAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "node/store/redis/link.h"
+#include "node/store/redis/scripts.h"
+
+struct redis_handshake_options {
+    struct script_keys keys;
+    bool is_strict; /* refuse what is only warned of otherwise */
+
+    void (*on_ready)(void *arg);
+    void (*on_refused)(void *arg, const char *why);
+    void *arg;
+};
+
+struct redis_handshake;
+
+/* The link is borrowed for the handshake's life. */
+struct redis_handshake *redis_handshake_new(const struct redis_handshake_options *options,
+                                            struct redis_link *link);
+void redis_handshake_free(struct redis_handshake *h);
+
+/* When the link has opened. Loss of the link ends it without a word. */
+void redis_handshake_start(struct redis_handshake *h);
+
+/* The script's name to Redis, 40 characters; once on_ready was called. */
+const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb);
+
+/* Remembers the highest counter seen in a bucket's answers. */
+void redis_handshake_saw(struct redis_handshake *h, unsigned bucket, int64_t counter);
+
+#endif

@@ -1,0 +1,67 @@
+#include "node/store/redis/hold.h"
+
+#include <assert.h>
+
+static struct redis_held *first_of(struct redis_hold *h)
+{
+    struct list *link = list_first(&h->list);
+
+    return link ? CONTAINER_OF(link, struct redis_held, link) : NULL;
+}
+
+/* Taking the first one leaves the timer as it is: it fires too soon then, and finds nothing. */
+static void watch(struct redis_hold *h)
+{
+    const struct redis_held *first = first_of(h);
+
+    if (first && !timer_is_armed(&h->timer))
+        timer_arm(h->timers, &h->timer, first->until_mono_ms - timers_now(h->timers));
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct redis_hold *h = CONTAINER_OF(timer, struct redis_hold, timer);
+    const struct redis_held *first;
+
+    while ((first = first_of(h)) && first->until_mono_ms <= timers_now(h->timers))
+        h->on_expired(h, redis_hold_take(h));
+    watch(h);
+}
+
+void redis_hold_init(struct redis_hold *h, struct timers *timers, uint64_t *gauge,
+                     void (*on_expired)(struct redis_hold *h, struct redis_held *held))
+{
+    *h = (struct redis_hold){.timers = timers, .on_expired = on_expired};
+    h->gauge = gauge;
+    list_init(&h->list);
+    timer_init(&h->timer, on_timer);
+}
+
+void redis_hold_fini(struct redis_hold *h)
+{
+    assert(redis_hold_is_empty(h));
+    timer_disarm(h->timers, &h->timer);
+}
+
+void redis_hold_add(struct redis_hold *h, struct redis_held *held, int64_t ms)
+{
+    held->until_mono_ms = timers_now(h->timers) + ms;
+    list_append(&h->list, &held->link);
+    ++*h->gauge;
+    watch(h);
+}
+
+struct redis_held *redis_hold_take(struct redis_hold *h)
+{
+    struct list *link = list_pop(&h->list);
+
+    if (!link)
+        return NULL;
+    --*h->gauge;
+    return CONTAINER_OF(link, struct redis_held, link);
+}
+
+bool redis_hold_is_empty(const struct redis_hold *h)
+{
+    return list_is_empty(&h->list);
+}

@@ -1,0 +1,55 @@
+#include "node/store/redis/info.h"
+
+#include <stdio.h>
+
+/* The value of "name:value\r\n" at the start of a line; empty when there is none. */
+static struct bytes find(struct bytes text, const char *name)
+{
+    size_t name_len = strlen(name);
+    const char *at = text.at, *end = text.at + text.len;
+
+    while (at < end) {
+        const char *eol = memchr(at, '\n', (size_t)(end - at));
+        size_t len = (size_t)((eol ? eol : end) - at);
+
+        if (len > name_len && at[name_len] == ':' && !memcmp(at, name, name_len)) {
+            len -= name_len + 1;
+            if (len && at[name_len + len] == '\r')
+                len--;
+            return bytes_of(at + name_len + 1, len);
+        }
+        at = eol ? eol + 1 : end;
+    }
+    return bytes_of("", 0);
+}
+
+static bool is(struct bytes text, const char *name, const char *value)
+{
+    return bytes_equal(find(text, name), bytes_of_text(value));
+}
+
+static unsigned version_number(const char *text)
+{
+    unsigned major = 0, minor = 0, patch = 0;
+
+    sscanf(text, "%3u.%3u.%3u", &major, &minor, &patch);
+    return major * 10000 + minor * 100 + patch;
+}
+
+struct redis_info redis_info_read(struct bytes text)
+{
+    struct bytes version = find(text, "redis_version");
+    struct bytes policy = find(text, "maxmemory_policy");
+    struct redis_info info = {
+        .is_loading = is(text, "loading", "1"),
+        .is_replica = is(text, "role", "slave"),
+        .has_aof = is(text, "aof_enabled", "1"),
+        .may_evict = policy.len && !bytes_equal(policy, BYTES("noeviction")),
+    };
+
+    if (version.len < sizeof(info.version_text)) {
+        memcpy(info.version_text, version.at, version.len);
+        info.version = version_number(info.version_text);
+    }
+    return info;
+}

@@ -1,0 +1,90 @@
+#include "node/store/redis/info.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "node/store/redis/link.h"
+
+static void reads_what_matters(void **state)
+{
+    struct redis_info info = redis_info_read(BYTES("# Server\r\n"
+                                                   "redis_version:7.0.15\r\n"
+                                                   "loading:1\r\n"
+                                                   "role:slave\r\n"
+                                                   "aof_enabled:1\r\n"
+                                                   "maxmemory_policy:allkeys-lru\r\n"));
+
+    assert_int_equal(info.version, 70015);
+    assert_string_equal(info.version_text, "7.0.15");
+    assert_true(info.is_loading && info.is_replica && info.has_aof && info.may_evict);
+}
+
+static void takes_a_missing_line_for_no(void **state)
+{
+    struct redis_info info = redis_info_read(BYTES("loading:0\r\nxrole:slave\r\nrole"));
+
+    assert_int_equal(info.version, 0);
+    assert_false(info.is_loading || info.is_replica || info.has_aof || info.may_evict);
+    info = redis_info_read(BYTES(""));
+    assert_int_equal(info.version, 0);
+}
+
+static void is_not_confused_by_a_strange_version(void **state)
+{
+    assert_int_equal(redis_info_read(BYTES("redis_version:6.2")).version, 60200);
+    assert_int_equal(redis_info_read(BYTES("redis_version:unstable")).version, 0);
+    assert_int_equal(redis_info_read(BYTES("redis_version:1234567890123456789012345")).version,
+                     0);
+}
+
+static void assert_address(const char *text, const char *host, int port)
+{
+    struct redis_address address;
+
+    assert_int_equal(redis_address_parse(text, &address), STATUS_OK);
+    assert_string_equal(address.host, host);
+    assert_int_equal(address.port, port);
+}
+
+static void knows_addresses_of_every_kind(void **state)
+{
+    assert_address("127.0.0.1:6380", "127.0.0.1", 6380);
+    assert_address("redis.example", "redis.example", 6379);
+    assert_address("[::1]:6380", "::1", 6380);
+    assert_address("[::1]", "::1", 6379);
+    assert_address("unix:/run/redis.sock", "/run/redis.sock", 0);
+}
+
+static void refuses_what_is_no_address(void **state)
+{
+    static const char *const texts[] = {
+        "",     ":6379",    "host:", "host:0",  "host:65536", "host:1x", "::1",
+        "[::1", "[::1]x:1", "unix:", "host:-1", "host: 1",    "a:1:2",
+    };
+    struct redis_address address = {.port = 5};
+    char path[256] = "unix:/";
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        if (redis_address_parse(texts[i], &address) != STATUS_BAD_CONFIG)
+            fail_msg("took '%s'", texts[i]);
+    }
+    memset(path + 6, 'x', 107);
+    assert_int_equal(redis_address_parse(path, &address), STATUS_BAD_CONFIG);
+    assert_int_equal(address.port, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_what_matters),
+        cmocka_unit_test(takes_a_missing_line_for_no),
+        cmocka_unit_test(is_not_confused_by_a_strange_version),
+        cmocka_unit_test(knows_addresses_of_every_kind),
+        cmocka_unit_test(refuses_what_is_no_address),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,307 @@
+#include "node/store/redis/link.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+#include "node/store/redis/conn.h"
+#include "node/store/redis/error.h"
+#include "node/store/redis/why.h"
+
+#define BACKOFF_MIN_MS 10
+
+enum link_state { STOPPED, CONNECTING, OPEN, CLOSING, WAITING };
+
+struct redis_link {
+    struct redis_link_options options;
+    struct loop *loop;
+    enum link_state state;
+    struct redis_conn conn; /* open in CONNECTING and OPEN, and only then */
+    struct timer timer;     /* what it means depends on the state: see on_timer */
+    struct redis_flight flight;
+    struct redis_call auth;
+    struct redis_call ping;
+    int64_t backoff_ms; /* the next pause */
+    bool was_open;      /* on_open was said for this connection */
+    bool is_subscribed;
+    bool is_stopping;
+    struct redis_why why; /* see redis_link_why() */
+};
+
+bool redis_link_is_open(const struct redis_link *l)
+{
+    return l->state == OPEN && l->was_open && !l->is_stopping;
+}
+
+const char *redis_link_why(const struct redis_link *l)
+{
+    return l->why.text;
+}
+
+/* ---- losing a connection ---- */
+
+/* The rest happens in the next turn of the loop, in fail_all(): by then hiredis has let go of
+ * the connection, and nobody is called back from inside his own call. */
+static void leave(struct redis_link *l, const char *why)
+{
+    redis_why_set(&l->why, l->is_stopping ? LEVEL_DEBUG : LEVEL_WARN, l->options.name, why,
+                  timers_now(&l->loop->timers));
+    l->state = CLOSING;
+    timer_arm(&l->loop->timers, &l->timer, 0);
+}
+
+static void on_lost(void *arg, const char *why)
+{
+    leave(arg, why);
+}
+
+static void drop(struct redis_link *l, const char *why)
+{
+    if (!redis_conn_is_open(&l->conn))
+        return;
+    leave(l, why);
+    redis_conn_close(&l->conn);
+}
+
+static void pause_or_stop(struct redis_link *l)
+{
+    uint32_t half_ms = (uint32_t)l->backoff_ms / 2;
+    int64_t pause_ms = half_ms + arc4random_uniform(half_ms + 1);
+
+    if (l->is_stopping) {
+        l->state = STOPPED;
+        timer_disarm(&l->loop->timers, &l->timer);
+        l->options.on_stopped(l->options.arg);
+        return;
+    }
+    l->state = WAITING;
+    l->backoff_ms *= 2;
+    if (l->backoff_ms > l->options.backoff_max_ms)
+        l->backoff_ms = l->options.backoff_max_ms;
+    timer_arm(&l->loop->timers, &l->timer, pause_ms);
+}
+
+static void fail_all(struct redis_link *l)
+{
+    bool was_open = l->was_open;
+
+    l->was_open = false;
+    l->is_subscribed = false;
+    if (was_open && l->options.on_close)
+        l->options.on_close(l->options.arg);
+    redis_flight_fail(&l->flight);
+    pause_or_stop(l);
+}
+
+/* ---- what Redis says ---- */
+
+static void on_reply(void *arg, void *of_call, const redisReply *reply)
+{
+    struct redis_link *l = arg;
+    struct redis_call *call = redis_flight_take(&l->flight);
+
+    assert(call == of_call);
+    call->on_reply(call, reply);
+}
+
+static void on_push(void *arg, const redisReply *reply)
+{
+    struct redis_link *l = arg;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 || !reply->element[0]->str)
+        return;
+    if (!strcmp(reply->element[0]->str, "subscribe"))
+        l->options.on_subscribed(l->options.arg);
+    else if (reply->element[2]->type == REDIS_REPLY_STRING)
+        l->options.on_message(l->options.arg,
+                              bytes_of(reply->element[2]->str, reply->element[2]->len));
+}
+
+/* ---- opening ---- */
+
+static void open_now(struct redis_link *l)
+{
+    l->was_open = true;
+    l->options.on_open(l->options.arg);
+}
+
+static void on_auth(struct redis_call *call, const redisReply *reply)
+{
+    struct redis_link *l = CONTAINER_OF(call, struct redis_link, auth);
+
+    if (!reply)
+        return;
+    if (reply->type != REDIS_REPLY_ERROR) {
+        open_now(l);
+        return;
+    }
+    drop(l, reply->str);
+    if (l->options.on_refused && redis_error_is_lasting(reply->str))
+        l->options.on_refused(l->options.arg, reply->str);
+}
+
+static void authenticate(struct redis_link *l)
+{
+    const char *argv[] = {"AUTH", l->options.password};
+    size_t lens[] = {4, strlen(l->options.password)};
+
+    l->auth.on_reply = on_auth;
+    redis_link_send(l, &l->auth, 2, argv, lens);
+}
+
+static void on_connect(void *arg)
+{
+    struct redis_link *l = arg;
+
+    l->state = OPEN;
+    timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
+    if (l->options.password && *l->options.password)
+        authenticate(l);
+    else
+        open_now(l);
+}
+
+static void connect_now(struct redis_link *l)
+{
+    const char *why = redis_conn_open(&l->conn, &l->options.address);
+
+    l->state = CONNECTING;
+    if (why)
+        drop(l, why);
+    else
+        timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
+}
+
+/* ---- the watch ---- */
+
+static void on_pong(struct redis_call *call, const redisReply *reply)
+{
+}
+
+static void prove_alive(struct redis_link *l)
+{
+    const char *argv[] = {"PING"};
+    size_t lens[] = {4};
+
+    l->ping.on_reply = on_pong;
+    redis_link_send(l, &l->ping, 1, argv, lens);
+}
+
+/* What may have to be closed is looked at when that may be so, not with every call. */
+static void watch(struct redis_link *l)
+{
+    int64_t left_ms = l->options.timeout_ms;
+
+    if (!redis_flight_is_empty(&l->flight))
+        left_ms = redis_flight_left_ms(&l->flight, timers_now(&l->loop->timers));
+    else if (!l->is_subscribed)
+        prove_alive(l);
+    /* After a stall of our own the answers are there and only wait to be read. */
+    if (left_ms <= 0 && !redis_conn_has_unread(&l->conn))
+        drop(l, "no answer in time");
+    else
+        timer_arm(&l->loop->timers, &l->timer, left_ms > 0 ? left_ms : 1);
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct redis_link *l = CONTAINER_OF(timer, struct redis_link, timer);
+
+    switch (l->state) {
+    case STOPPED:
+        break;
+    case CONNECTING:
+        drop(l, "cannot connect in time");
+        break;
+    case OPEN:
+        watch(l);
+        break;
+    case CLOSING:
+        fail_all(l);
+        break;
+    case WAITING:
+        if (l->is_stopping)
+            pause_or_stop(l);
+        else
+            connect_now(l);
+        break;
+    }
+}
+
+/* ---- for the owner ---- */
+
+struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_options *options)
+{
+    struct redis_link *l = calloc(1, sizeof(*l));
+    struct redis_conn_events events = {.on_connect = on_connect,
+                                       .on_reply = on_reply,
+                                       .on_push = on_push,
+                                       .on_lost = on_lost,
+                                       .arg = l};
+
+    if (!l)
+        abort();
+    l->options = *options;
+    l->loop = loop;
+    l->backoff_ms = BACKOFF_MIN_MS;
+    redis_conn_init(&l->conn, loop, &events);
+    redis_flight_init(&l->flight, options->timeout_ms);
+    timer_init(&l->timer, on_timer);
+    return l;
+}
+
+void redis_link_free(struct redis_link *l)
+{
+    if (!l)
+        return;
+    assert(l->state == STOPPED);
+    redis_conn_fini(&l->conn);
+    free(l);
+}
+
+void redis_link_start(struct redis_link *l)
+{
+    assert(l->state == STOPPED);
+    l->is_stopping = false;
+    l->state = WAITING;
+    timer_arm(&l->loop->timers, &l->timer, 0);
+}
+
+void redis_link_stop(struct redis_link *l)
+{
+    l->is_stopping = true;
+    drop(l, "stopped");
+    if (l->state == STOPPED)
+        l->state = WAITING;
+    timer_arm(&l->loop->timers, &l->timer, 0);
+}
+
+void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,
+                     const size_t *lens)
+{
+    assert(l->state == OPEN);
+    redis_flight_add(&l->flight, call, timers_now(&l->loop->timers));
+    if (!redis_conn_send(&l->conn, call, argc, argv, lens))
+        drop(l, "cannot send");
+}
+
+void redis_link_subscribe(struct redis_link *l, const char *channel)
+{
+    assert(l->state == OPEN && redis_flight_is_empty(&l->flight));
+    l->is_subscribed = true;
+    if (!redis_conn_subscribe(&l->conn, channel))
+        drop(l, "cannot subscribe");
+}
+
+void redis_link_reset(struct redis_link *l, const char *why)
+{
+    drop(l, why);
+}
+
+void redis_link_settled(struct redis_link *l)
+{
+    l->backoff_ms = BACKOFF_MIN_MS;
+    l->why.text[0] = '\0';
+}

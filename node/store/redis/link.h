@@ -1,0 +1,76 @@
+/* One asynchronous connection to Redis that keeps coming back.
+ *
+ *              start                connected, AUTH accepted
+ *   STOPPED --------> CONNECTING ------------------------------> OPEN
+ *      ^                ^    |                                    |
+ *      |        backoff |    | refused, too late                  | lost, a deadline passed,
+ *      |                |    v                                    v redis_link_reset
+ *      +--- stop --- WAITING <------------------------------- CLOSING
+ *                              all calls failed, on_close said
+ *
+ * Answers come in the order of the calls, so a call that is not answered in time (and a quarter
+ * more) closes the connection: later answers could not be matched any more. All calls in flight
+ * then end with a NULL reply. hiredis 0.14 has no deadlines of its own; ours cost one timer,
+ * because every call has the same time to be answered in. An idle connection is proved by PING.
+ *
+ * Nothing is called back from inside redis_link_send, _reset or _stop.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_LINK_H
+#define DUEQ_NODE_STORE_REDIS_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/loop.h"
+#include "node/store/redis/address.h"
+#include "node/store/redis/flight.h"
+
+struct redis_link_options {
+    const char *name; /* for the log */
+    struct redis_address address;
+    const char *password; /* NULL or "": no AUTH */
+    int64_t timeout_ms;   /* to connect; to answer a call */
+    int64_t backoff_max_ms;
+
+    void (*on_open)(void *arg);
+    void (*on_close)(void *arg);                         /* was open, is not */
+    void (*on_refused)(void *arg, const char *why);      /* AUTH failed; it will try again */
+    void (*on_message)(void *arg, struct bytes payload); /* to the subscribed channel */
+    void (*on_subscribed)(void *arg);
+    void (*on_stopped)(void *arg); /* after redis_link_stop, the last */
+    void *arg;
+};
+
+struct redis_link;
+
+/* Texts of the options are borrowed for the link's life. */
+struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_options *options);
+void redis_link_free(struct redis_link *l); /* stopped or never started; NULL is fine */
+
+void redis_link_start(struct redis_link *l);
+void redis_link_stop(struct redis_link *l);
+
+bool redis_link_is_open(const struct redis_link *l);
+
+/* What ended the last connection, or the last attempt to make one, in printable ASCII; ""
+ * before the first, and when a connection has settled. Borrowed until the next turn of the
+ * loop. */
+const char *redis_link_why(const struct redis_link *l);
+
+/* Only while open. The arguments are copied. */
+void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,
+                     const size_t *lens);
+
+/* Only while open, once a connection; afterwards nothing else may be sent on it. */
+void redis_link_subscribe(struct redis_link *l, const char *channel);
+
+/* This connection is of no use: close it and connect anew, after a pause that doubles with
+ * every time and ends with redis_link_settled(). */
+void redis_link_reset(struct redis_link *l, const char *why);
+
+/* What was opened has proved good: the next pause is the shortest again. */
+void redis_link_settled(struct redis_link *l);
+
+#endif

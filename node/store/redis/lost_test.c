@@ -1,0 +1,181 @@
+/* Operations whose answer is lost with the connection, on a Redis that is frozen for longer
+ * than an answer may take: what it was sent it still does when it goes on.
+ */
+#include "node/store/redis/store_fixture.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/list.h"
+
+#define TIMEOUT_MS 300
+
+struct popped {
+    struct job_op pop;
+    char id[64];
+    struct bytes id_bytes;
+    int64_t stamp;
+};
+
+static void on_popped(struct op *op)
+{
+    struct popped *p = CONTAINER_OF(op, struct popped, pop.op);
+
+    assert_int_equal(op->status, STATUS_OK);
+    assert_int_equal(op->out.pop.count, 1);
+    memcpy(p->id, op->out.pop.jobs[0].id.at, op->out.pop.jobs[0].id.len);
+    p->id_bytes = bytes_of(p->id, op->out.pop.jobs[0].id.len);
+    p->stamp = op->out.pop.jobs[0].stamp;
+    p->pop.is_done = true;
+}
+
+static void pop_one(struct node *n, struct popped *p, const char *topic)
+{
+    *p = (struct popped){.pop.op.in.pop.count = 1};
+    submit_op(n, &p->pop, OP_POP, topic);
+    p->pop.op.on_done = on_popped;
+}
+
+static void start_with_a_reserved_job(struct node *n, struct popped *p)
+{
+    struct job_op a = {0};
+
+    n->options.command_timeout_ms = TIMEOUT_MS;
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    assert_int_equal(push(n, &a, "t"), STATUS_OK);
+    pop_one(n, p, "t");
+    run_until(n->loop, &p->pop.is_done);
+}
+
+static void submit_of_lease(struct node *n, struct job_op *j, enum op_verb verb,
+                            const struct popped *p)
+{
+    *j = (struct job_op){.op.id = p->id_bytes, .op.in.lease.stamp = p->stamp};
+    submit_op(n, j, verb, "t");
+}
+
+static void freeze(struct node *n)
+{
+    kill(n->redis->pid, SIGSTOP);
+}
+
+static void lose_and_thaw(struct node *n)
+{
+    run_until(n->loop, &n->is_down);
+    kill(n->redis->pid, SIGCONT);
+}
+
+static void an_acknowledgement_that_may_have_happened_is_sent_again(void **state)
+{
+    struct node *n = *state;
+    struct job_op ack, stats = {0};
+    struct popped p;
+
+    start_with_a_reserved_job(n, &p);
+    freeze(n);
+    submit_of_lease(n, &ack, OP_ACK, &p);
+    lose_and_thaw(n);
+    assert_false(ack.is_done);
+    run_until(n->loop, &ack.is_done);
+    assert_int_equal(ack.op.status, STATUS_OK);
+    submit_stats(n, &stats, "t");
+    run_until(n->loop, &stats.is_done);
+    assert_int_equal(stats.op.out.stats.reserved, 0);
+    assert_int_equal(redis_store_stats(n->store)->unknown, 0);
+}
+
+static void what_only_looks_is_asked_again(void **state)
+{
+    struct node *n = *state;
+    struct job_op stats = {0};
+    struct popped p;
+
+    start_with_a_reserved_job(n, &p);
+    freeze(n);
+    submit_stats(n, &stats, "t");
+    lose_and_thaw(n);
+    run_until(n->loop, &stats.is_done);
+    assert_int_equal(stats.op.status, STATUS_OK);
+}
+
+/* The jobs of the lost answer come back by themselves, after 5 s. */
+static void a_consumer_that_waits_for_an_answer_gets_what_is_there_afterwards(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0};
+    struct popped p;
+
+    start_with_a_reserved_job(n, &p);
+    freeze(n);
+    pop_one(n, &p, "t");
+    submit_push(n, &a, "t");
+    lose_and_thaw(n);
+    run_until(n->loop, &p.pop.is_done);
+}
+
+static void what_may_meet_a_new_life_of_the_id_is_unknown(void **state)
+{
+    struct node *n = *state;
+    struct job_op cancel;
+    struct popped p;
+
+    start_with_a_reserved_job(n, &p);
+    freeze(n);
+    submit_of_lease(n, &cancel, OP_CANCEL, &p);
+    lose_and_thaw(n);
+    run_until(n->loop, &cancel.is_done);
+    assert_int_equal(cancel.op.status, STATUS_UNKNOWN);
+    assert_int_equal(redis_store_stats(n->store)->unknown, 1);
+}
+
+/* It may have happened, so it cannot end as one that did not. */
+static void what_is_not_sent_again_in_time_is_unknown(void **state)
+{
+    struct node *n = *state;
+    struct job_op ack;
+    struct popped p;
+
+    n->options.hold_ms = 30;
+    start_with_a_reserved_job(n, &p);
+    freeze(n);
+    submit_of_lease(n, &ack, OP_ACK, &p);
+    run_until(n->loop, &ack.is_done);
+    assert_int_equal(ack.op.status, STATUS_UNKNOWN);
+    kill(n->redis->pid, SIGCONT);
+}
+
+static void a_stop_ends_it_as_unknown(void **state)
+{
+    struct node *n = *state;
+    struct job_op ack;
+    struct popped p;
+
+    start_with_a_reserved_job(n, &p);
+    freeze(n);
+    submit_of_lease(n, &ack, OP_ACK, &p);
+    run_until(n->loop, &n->is_down);
+    node_stop(n);
+    run_until(n->loop, &ack.is_done);
+    assert_int_equal(ack.op.status, STATUS_UNKNOWN);
+    kill(n->redis->pid, SIGCONT);
+    run_until(n->loop, &n->is_stopped);
+    n->is_stopped = false;
+    redis_store_free(n->store);
+    n->store = redis_store_new(n->loop, &n->options); /* for the tear-down */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_REDIS(an_acknowledgement_that_may_have_happened_is_sent_again),
+        WITH_REDIS(what_only_looks_is_asked_again),
+        WITH_REDIS(a_consumer_that_waits_for_an_answer_gets_what_is_there_afterwards),
+        WITH_REDIS(what_may_meet_a_new_life_of_the_id_is_unknown),
+        WITH_REDIS(what_is_not_sent_again_in_time_is_unknown),
+        WITH_REDIS(a_stop_ends_it_as_unknown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,57 @@
+# Turns the scripts into C: cmake -DOUT=FILE -DDIR=lua -DNAMES=push+pop -P embed.cmake
+#
+# Each script becomes one string in the table that scripts.h declares: common.lua, then the
+# parts that its line "-- USES" names, then itself. A line "-- HERE" in it, or in a part, makes way
+# for the parts that it names: a function costs when it is made, and in a branch that is seldom taken
+# it seldom is.
+
+string(REPLACE "+" ";" names "${NAMES}")
+
+function(c_literal out text)
+    string(REPLACE "\\" "\\\\" text "${text}")
+    string(REPLACE "\"" "\\\"" text "${text}")
+    string(REPLACE "\n" "\\n\"\n     \"" text "${text}")
+    set(${out} "\"${text}\"" PARENT_SCOPE)
+endfunction()
+
+function(read_parts out names)
+    set(all "")
+    string(REPLACE " " ";" parts "${names}")
+    foreach(part IN LISTS parts)
+        file(READ ${DIR}/parts/${part}.lua one)
+        string(APPEND all "${one}")
+    endforeach()
+    set(${out} "${all}" PARENT_SCOPE)
+endfunction()
+
+function(read_script out name)
+    file(READ ${DIR}/${name}.lua text)
+    if(text MATCHES "\n-- USES +([a-z_ ]+)\n")
+        read_parts(parts "${CMAKE_MATCH_1}")
+        string(PREPEND text "${parts}")
+    endif()
+    while(text MATCHES "\n *-- HERE +([a-z_ ]+)\n")
+        set(line "${CMAKE_MATCH_0}")
+        read_parts(parts "${CMAKE_MATCH_1}")
+        string(REPLACE "${line}" "\n${parts}" text "${text}")
+    endwhile()
+    set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+file(READ ${DIR}/common.lua common)
+set(rows "")
+foreach(name IN LISTS names)
+    read_script(text ${name})
+    c_literal(literal "${common}${text}")
+    string(APPEND rows "    {\"${name}\",\n     ${literal}},\n")
+endforeach()
+
+file(WRITE ${OUT} "/* Made by node/store/redis/lua/embed.cmake from the scripts beside it. */
+#include \"node/store/redis/scripts.h\"
+
+#include <stddef.h>
+
+const struct script_text script_texts[] = {
+${rows}    {NULL, NULL},
+};
+")

@@ -1,0 +1,154 @@
+#include "node/store/redis/reply.h"
+
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+#include "node/store/packed.h"
+#include "node/store/redis/reply_elements.h"
+#include "node/store/redis/reply_outputs.h"
+
+/* The codes of lua/common.lua. */
+static const enum status codes[] = {
+    STATUS_OK,        STATUS_DUPLICATE,    STATUS_NOT_FOUND,   STATUS_NOT_RESERVED,
+    STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE, STATUS_WRONG_STATE, STATUS_FENCED,
+};
+
+#define CODES (sizeof(codes) / sizeof(*codes))
+
+/* ---- whole answers ---- */
+
+static enum reply_meaning malformed(struct op *op)
+{
+    op->status = op_is_read(op->verb) ? STATUS_STORE_ERROR : STATUS_UNKNOWN;
+    return REPLY_MALFORMED;
+}
+
+static enum reply_meaning decode_error(const redisReply *reply, struct op *op)
+{
+    if (reply->len >= 8 && !memcmp(reply->str, "NOSCRIPT", 8))
+        return REPLY_NO_SCRIPT;
+    op->status = STATUS_STORE_ERROR;
+    return REPLY_REFUSED;
+}
+
+/* The plain HGET: nil, or the stamp and the topic. */
+static enum reply_meaning decode_owner(const redisReply *reply, struct op *op)
+{
+    if (reply->type == REDIS_REPLY_NIL) {
+        op->status = STATUS_NOT_FOUND;
+    } else if (reply->type == REDIS_REPLY_STRING && reply->len > 6) {
+        op->out.owner.topic = bytes_of(reply->str + 6, reply->len - 6);
+        op->out.owner.stamp = packed_get(reply->str, 6);
+        op->status = STATUS_OK;
+    } else {
+        return malformed(op);
+    }
+    op->now_ms = 0;
+    op->wait_ms = -1;
+    return REPLY_DONE;
+}
+
+/* The plain SCAN: its cursor, and the keys it met. */
+static enum reply_meaning decode_places(const redisReply *reply, struct op *op,
+                                        struct reply_room *room)
+{
+    if (!take_places(reply, op, room))
+        return malformed(op);
+    op->status = STATUS_OK;
+    op->now_ms = 0;
+    op->wait_ms = -1;
+    return REPLY_DONE;
+}
+
+/* A pop that met nothing but tombstones and what has expired, and there are more entries. */
+static bool is_again(const redisReply *reply, const struct op *op)
+{
+    int64_t more;
+
+    return op->verb == OP_POP && reply->elements == REPLY_HEAD + 1 &&
+           take_number(reply, REPLY_HEAD, 1, 1, &more);
+}
+
+static bool take_seen(const redisReply *reply, struct op *op)
+{
+    struct bytes seen;
+
+    if (!op_is_fenced(op->verb) || !take_bytes(reply, REPLY_HEAD, &seen) ||
+        seen.len > OP_TOKEN_MAX)
+        return false;
+    op->out.fenced.seen = seen;
+    return true;
+}
+
+static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
+                                        struct reply_room *room)
+{
+    int64_t code, now_ms, wait_ms;
+
+    if (!take_number(reply, 0, 0, CODES - 1, &code) ||
+        !take_number(reply, 1, 0, INT64_MAX, &now_ms) ||
+        !take_number(reply, 2, -1, INT64_MAX, &wait_ms))
+        return malformed(op);
+    if (codes[code] == STATUS_OK) {
+        if (is_again(reply, op)) {
+            op->wait_ms = wait_ms;
+            return REPLY_AGAIN;
+        }
+        if (!take_outputs(reply, op, room))
+            return malformed(op);
+    }
+    if (codes[code] == STATUS_FENCED && !take_seen(reply, op))
+        return malformed(op);
+    op->status = codes[code];
+    op->now_ms = now_ms;
+    op->wait_ms = wait_ms;
+    return REPLY_DONE;
+}
+
+enum reply_meaning reply_decode(const redisReply *reply, struct op *op, struct reply_room *room)
+{
+    if (reply->type == REDIS_REPLY_ERROR)
+        return decode_error(reply, op);
+    if (op->verb == OP_OWNER)
+        return decode_owner(reply, op);
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return malformed(op);
+    if (op->verb == OP_PLACES)
+        return decode_places(reply, op, room);
+    return decode_script(reply, op, room);
+}
+
+bool reply_read_numbers(const redisReply *reply, int64_t *numbers, unsigned count)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != REPLY_HEAD + count)
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        if (!take_number(reply, REPLY_HEAD + i, INT64_MIN, INT64_MAX, &numbers[i]))
+            return false;
+    }
+    return true;
+}
+
+static int64_t counter_of_id(struct bytes id, unsigned buckets)
+{
+    int64_t number = 0;
+
+    for (size_t i = 0; i < id.len; i++) {
+        if (id.at[i] < '0' || id.at[i] > '9' || number > (INT64_C(1) << 53))
+            return 0;
+        number = number * 10 + (id.at[i] - '0');
+    }
+    return number / buckets;
+}
+
+int64_t reply_counter(const struct op *op, unsigned buckets)
+{
+    if (op->status != STATUS_OK)
+        return 0;
+    if (op->verb == OP_PUSH && op->id.len == 0)
+        return counter_of_id(op->out.push.id, buckets);
+    if (op->verb == OP_POP && op->out.pop.count > 0)
+        return op->out.pop.jobs[op->out.pop.count - 1].stamp;
+    return 0;
+}

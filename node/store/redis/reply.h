@@ -1,0 +1,52 @@
+/* From Redis's answers to an op's outputs.
+ *
+ * Pure. What comes in is not trusted: anything that is not the script's form ends the op with
+ * STORE_ERROR (reads) or UNKNOWN (whatever writes), with its outputs untouched.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_REPLY_H
+#define DUEQ_NODE_STORE_REDIS_REPLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "node/store/op.h"
+
+struct redisReply;
+
+#define REPLY_ITEMS_MAX 1000 /* what one script moves at most */
+
+/* Where arrays of outputs are kept until on_done has returned: the one of the op's verb. */
+struct reply_room {
+    union {
+        struct job jobs[OP_ITEMS_MAX];
+        struct job_row rows[OP_LIST_MAX];
+        int64_t lateness_ms[REPLY_ITEMS_MAX];
+        struct topic_count topics[OP_TOPICS_MAX];
+        struct settings_row settings[OP_ROWS_MAX]; /* SETTINGS, CONFIGURE, PLACES */
+        struct history_item items[OP_RECORDS_MAX];
+        struct suspect suspects[OP_LIST_MAX];
+    };
+};
+
+enum reply_meaning {
+    REPLY_DONE,      /* status and outputs are set */
+    REPLY_AGAIN,     /* a pop met what is none only: send it again; wait_ms is set */
+    REPLY_NO_SCRIPT, /* it did not run: send its text */
+    REPLY_REFUSED,   /* an error, op->status is STORE_ERROR; the text is reply->str */
+    REPLY_MALFORMED, /* not the script's form; op->status is set */
+};
+
+/* Outputs borrow from the reply, the room and the op's inputs. */
+enum reply_meaning reply_decode(const struct redisReply *reply, struct op *op,
+                                struct reply_room *room) MUST_CHECK;
+
+/* The integers of a handshake script's answer after {code, now, wait}; false when it is not
+ * of that form. */
+bool reply_read_numbers(const struct redisReply *reply, int64_t *numbers,
+                        unsigned count) MUST_CHECK;
+
+/* The highest counter value that an answered op shows: a stamp, or the base of a server's id;
+ * 0 when none does. */
+int64_t reply_counter(const struct op *op, unsigned buckets);
+
+#endif

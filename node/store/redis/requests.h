@@ -1,0 +1,43 @@
+/* Operations on their way to Redis and back.
+ *
+ *             nobody waits, the link is open, room: at once
+ *            .---------------------------------------.   .-- surely not run: sent again
+ *           /                                         v /  |
+ *   submit +---> held -- the link is open, room ---> in flight ---> on_done
+ *           \      `---- too long: UNAVAILABLE            `-- link lost: UNKNOWN
+ *            `--> too many: TOO_MANY, in a later turn
+ *
+ * First come, first sent. A request is on one list, and that is its state.
+ *
+ * What only a leader may do (op_is_fenced) is never held and never sent again: it goes when it
+ * is submitted, before whatever waits, or ends UNAVAILABLE.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_REQUESTS_H
+#define DUEQ_NODE_STORE_REDIS_REQUESTS_H
+
+#include "node/store/redis/handshake.h"
+#include "node/store/redis/link.h"
+#include "node/store/redis/store.h"
+
+struct redis_requests;
+
+/* All are borrowed for its life: the options (of the store), the counters it keeps, the
+ * command link, and the handshake, which has the scripts' names and remembers counters. */
+struct redis_requests *redis_requests_new(struct loop *loop,
+                                          const struct redis_store_options *options,
+                                          struct redis_store_stats *stats,
+                                          struct redis_link *link,
+                                          struct redis_handshake *handshake);
+void redis_requests_free(struct redis_requests *q); /* nothing on its way; NULL is fine */
+
+void redis_requests_submit(struct redis_requests *q, struct op *op);
+
+/* The handshake is done: what is held goes. Until the link closes. */
+void redis_requests_open(struct redis_requests *q);
+void redis_requests_close(struct redis_requests *q);
+
+/* What is held, and what is submitted from now on, ends with SHUTTING_DOWN. on_idle is called,
+ * perhaps at once, when nothing is on its way any more; nothing is submitted after that. */
+void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg);
+
+#endif

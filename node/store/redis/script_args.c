@@ -1,0 +1,324 @@
+/* Texts are borrowed from the op, numbers that a script compares byte by byte are packed, the
+ * rest is decimal.
+ */
+#include "node/store/redis/script_args.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "node/store/history.h"
+#include "node/store/redis/script_call.h"
+
+#define TTL_FROM_DUE 4 /* beside the mode of a push */
+
+/* ---- one job ---- */
+
+/* Most jobs go by no rules, and their pushes bring none. */
+static void add_rules(struct script_call *call, const struct op *op)
+{
+    struct job_rules rules = op->in.push.rules;
+    char *at;
+
+    rules.expires_ms = op->in.push.ttl_ms; /* the script adds its clock */
+    if (rules_are_default(&rules))
+        return;
+    at = call_pack_room(call, RULES_BYTES);
+    rules_pack(&rules, at);
+    call_add(call, at, RULES_BYTES);
+}
+
+static void add_push(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    const char *at;
+
+    call_add_bytes(call, op->topic);
+    call_add_bytes(call, op->id);
+    call_add_bytes(call, op->in.push.body);
+    at = call_pack_begin(call);
+    call_pack(call, 5, op->in.push.at_ms ? 0 : op->in.push.delay_ms);
+    call_pack(call, 6, op->in.push.at_ms);
+    call_pack(call, 4, op->in.push.ttr_ms);
+    call_pack(call, 1, keys->buckets);
+    call_pack(call, 1, op->bucket);
+    call_pack(call, 1, op->in.push.mode + (op->in.push.ttl_from_due ? TTL_FROM_DUE : 0));
+    call_pack_end(call, at);
+    add_rules(call, op);
+}
+
+static void add_id(struct script_call *call, const struct script_keys *keys,
+                   const struct op *op)
+{
+    call_add_bytes(call, op->id);
+}
+
+static void add_topic_and_id(struct script_call *call, const struct script_keys *keys,
+                             const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    call_add_bytes(call, op->id);
+}
+
+static void add_move(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    const char *at;
+
+    add_topic_and_id(call, keys, op);
+    at = call_pack_begin(call);
+    call_pack(call, 6, op->in.move.at_ms ? 0 : op->in.move.delay_ms);
+    call_pack(call, 6, op->in.move.at_ms);
+    call_pack(call, 1, op->in.move.states);
+    call_pack_end(call, at);
+}
+
+/* ---- leases ---- */
+
+static void add_pop(struct script_call *call, const struct script_keys *keys,
+                    const struct op *op)
+{
+    assert(op->in.pop.count >= 1 && op->in.pop.count <= OP_ITEMS_MAX);
+    call_add_bytes(call, op->topic);
+    call_add_number(call, op->in.pop.count);
+    call_add_number(call, op->in.pop.id_only);
+}
+
+/* What a delivery says beside id and stamp; most say nothing. */
+static void pack_delivery(struct script_call *call, const struct lease *lease)
+{
+    struct bytes holder = lease->holder;
+
+    if (!lease->has_ttr && holder.len == 0)
+        return;
+    assert(holder.len <= JOB_HOLDER_MAX);
+    call_pack(call, 1, lease->has_ttr);
+    call_pack(call, 4, lease->has_ttr ? lease->ttr_ms : 0);
+    if (holder.len)
+        memcpy(call_pack_room(call, holder.len), holder.at, holder.len);
+}
+
+static void add_leases(struct script_call *call, const struct script_keys *keys,
+                       const struct op *op)
+{
+    assert(op->in.leases.count >= 1 && op->in.leases.count <= OP_ITEMS_MAX);
+    call_add_bytes(call, op->topic);
+    for (unsigned i = 0; i < op->in.leases.count; i++) {
+        const struct lease *lease = &op->in.leases.items[i];
+        const char *at;
+
+        call_add_bytes(call, lease->id);
+        at = call_pack_begin(call);
+        call_pack(call, 6, lease->stamp); /* as in the header: compared without unpacking */
+        if (op->verb == OP_DELIVERED)
+            pack_delivery(call, lease);
+        call_pack_end(call, at);
+    }
+}
+
+static void add_lease(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    const char *at;
+
+    add_topic_and_id(call, keys, op);
+    at = call_pack_begin(call);
+    call_pack(call, 6, op->in.lease.stamp);
+    call_pack_end(call, at);
+}
+
+static void add_release(struct script_call *call, const struct script_keys *keys,
+                        const struct op *op)
+{
+    add_lease(call, keys, op);
+    if (op->in.lease.delay_ms < 0)
+        call_add(call, "-1", 2);
+    else
+        call_add_number(call, op->in.lease.delay_ms);
+}
+
+static void add_touch(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    add_lease(call, keys, op);
+    call_add_number(call, op->in.lease.ttr_ms);
+}
+
+/* ---- many jobs ---- */
+
+static void add_chunk(struct script_call *call, const struct op *op)
+{
+    assert(op->in.chunk.limit >= 1 && op->in.chunk.limit <= OP_CHUNK_MAX);
+    call_add_number(call, op->in.chunk.since_ms);
+    call_add_number(call, op->in.chunk.before_ms);
+    call_add_number(call, op->in.chunk.limit);
+}
+
+static void add_kick(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    add_chunk(call, op);
+}
+
+static void add_purge(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    call_add_number(call, op->in.chunk.state);
+    add_chunk(call, op);
+}
+
+static void add_list(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    assert(op->in.list.limit >= 1 && op->in.list.limit <= OP_LIST_MAX);
+    call_add_number(call, op->in.list.state);
+    call_add_bytes(call, op->in.list.after);
+    call_add_number(call, op->in.list.limit);
+}
+
+static void add_page(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    assert(op->in.topics.limit >= 1 && op->in.topics.limit <= OP_TOPICS_MAX);
+    call_add_bytes(call, op->in.topics.after);
+    call_add_number(call, op->in.topics.limit);
+}
+
+static void add_nothing(struct script_call *call, const struct script_keys *keys,
+                        const struct op *op)
+{
+}
+
+/* ---- settings, and the scan that goes by them ---- */
+
+static void add_settings(struct script_call *call, const struct topic_settings *settings)
+{
+    char *at = call_pack_room(call, SETTINGS_BYTES);
+
+    settings_pack(settings, at);
+    call_add(call, at, SETTINGS_BYTES);
+}
+
+enum pause_mode {
+    PAUSE_LEAVE,
+    PAUSE_UNTIL, /* as in the settings */
+    PAUSE_FOR,
+};
+
+static enum pause_mode pause_mode(const struct op *op)
+{
+    if (!op->in.configure.has_pause)
+        return PAUSE_LEAVE;
+    return op->in.configure.pause_ms ? PAUSE_FOR : PAUSE_UNTIL;
+}
+
+static void add_configure(struct script_call *call, const struct script_keys *keys,
+                          const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    call_add_number(call, op->in.configure.mask);
+    add_settings(call, &op->in.configure.settings);
+    call_add_number(call, pause_mode(op));
+    call_add_number(call, op->in.configure.pause_ms);
+}
+
+static void add_topic_and_after(struct script_call *call, const struct script_keys *keys,
+                                const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    call_add_bytes(call, op->in.settings.after);
+}
+
+static void add_scan(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    assert(op->in.scan.rule_count <= OP_RULES_MAX);
+    call_add_number(call, op->in.scan.limit);
+    call_add_bytes(call, op->in.scan.node);
+    call_add_number(call, op->in.scan.history_bytes);
+    for (unsigned i = 0; i < op->in.scan.rule_count; i++) {
+        call_add_bytes(call, op->in.scan.rules[i].pattern);
+        add_settings(call, &op->in.scan.rules[i].settings);
+    }
+}
+
+/* ---- history ---- */
+
+static void add_record(struct script_call *call, const struct script_keys *keys,
+                       const struct op *op)
+{
+    assert(op->in.record.count >= 1 && op->in.record.count <= OP_RECORDS_MAX);
+    call_add_number(call, op->in.record.bytes_max);
+    for (unsigned i = 0; i < op->in.record.count; i++) {
+        char *at = call_pack_room(call, HISTORY_BYTES_MAX);
+        size_t len = history_pack(&op->in.record.items[i], at);
+
+        call->used -= HISTORY_BYTES_MAX - len;
+        call_add(call, at, len);
+    }
+}
+
+static void add_trace(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    assert(op->in.trace.limit >= 1 && op->in.trace.limit <= OP_RECORDS_MAX);
+    add_topic_and_id(call, keys, op);
+    call_add_bytes(call, op->in.trace.before);
+    call_add_number(call, op->in.trace.limit);
+}
+
+/* ---- repair ---- */
+
+static void add_audit(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    call_add_bytes(call, op->in.places.after);
+    call_add_number(call, OP_LIST_MAX);
+}
+
+static void add_repair(struct script_call *call, const struct script_keys *keys,
+                       const struct op *op)
+{
+    add_topic_and_id(call, keys, op);
+    call_add_number(call, op->in.repair.calls_scan);
+}
+
+/* ---- fencing ---- */
+
+static void add_fence(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    call_add_number(call, op->in.fence.adopts);
+}
+
+const struct script_args script_args[OP_COUNT] = {
+    [OP_PUSH] = {"jpdrtna", add_push},
+    [OP_POP] = {"jprvtnoqc", add_pop},
+    [OP_DELIVERED] = {"jpvto", add_leases},
+    [OP_KEEP] = {"jvt", add_leases},
+    [OP_RETURN] = {"jrvnq", add_leases},
+    [OP_ACK] = {"jpvo", add_lease},
+    [OP_RELEASE] = {"jrdvtnoqx", add_release},
+    [OP_TOUCH] = {"jvt", add_touch},
+    [OP_BURY] = {"jvtox", add_lease},
+    [OP_CANCEL] = {"jpdvxortaq", add_topic_and_id},
+    [OP_MOVE] = {"jrdvxtnoq", add_move},
+    [OP_KICK] = {"jrxnq", add_kick},
+    [OP_PURGE] = {"jpdrqvxota", add_purge},
+    [OP_GET] = {"jpvx", add_id},
+    [OP_LIST] = {"jpdrqvx", add_list},
+    [OP_STATS] = {"jdrvxq", add_nothing},
+    [OP_OWNER] = {"", add_nothing},
+    [OP_SCAN] = {"tnachf", add_scan},
+    [OP_TOPICS] = {"a", add_page},
+    [OP_CONFIGURE] = {"ctarq", add_configure},
+    [OP_SETTINGS] = {"c", add_topic_and_after},
+    [OP_RECORD] = {"h", add_record},
+    [OP_TRACE] = {"h", add_trace},
+    [OP_PLACES] = {"", add_nothing},
+    [OP_AUDIT] = {"jf", add_audit},
+    [OP_REPAIR] = {"jf", add_repair},
+    [OP_FENCE] = {"f", add_fence},
+};

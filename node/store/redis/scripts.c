@@ -1,0 +1,127 @@
+/* To add an operation: its line in op.h, its script in lua/ (and in CMakeLists.txt), its row
+ * in script_args.c and in reply_outputs.c, its row in doc/store.md.
+ */
+#include "node/store/redis/scripts.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "node/store/redis/script_args.h"
+#include "node/store/redis/script_call.h"
+
+const char *script_text_by_name(const char *name)
+{
+    for (const struct script_text *row = script_texts; row->name; row++) {
+        if (!strcmp(row->name, name))
+            return row->text;
+    }
+    return NULL;
+}
+
+const char *script_text(enum op_verb verb)
+{
+    return script_text_by_name(op_word(verb));
+}
+
+/* ---- the plain commands ---- */
+
+static void encode_owner(struct script_call *call, const struct script_keys *keys,
+                         const struct op *op)
+{
+    call_add(call, "HGET", 4);
+    call_add_keys(call, keys, op, "o");
+    call_add_bytes(call, op->id);
+}
+
+static void encode_places(struct script_call *call, const struct script_keys *keys,
+                          const struct op *op)
+{
+    struct bytes after = op->in.places.after;
+
+    call_add(call, "SCAN", 4);
+    call_add_bytes(call, after.len ? after : BYTES("0"));
+    call_add(call, "MATCH", 5);
+    call_add_format(call, "%s:{*}:*", keys->prefix);
+    call_add(call, "COUNT", 5);
+    call_add_number(call, OP_ROWS_MAX / 2); /* it may answer some more */
+}
+
+/* ---- the scripts ---- */
+
+static void begin(struct script_call *call, const char *text, const char *sha, size_t key_count)
+{
+    call_init(call);
+    if (sha) {
+        call_add(call, "EVALSHA", 7);
+        call_add(call, sha, SCRIPT_SHA_CHARS);
+    } else {
+        call_add(call, "EVAL", 4);
+        call_add_text(call, text);
+    }
+    call_add_number(call, (int64_t)key_count);
+}
+
+void script_encode(struct script_call *call, const struct script_keys *keys,
+                   const struct op *op, const char *sha)
+{
+    const struct script_args *args = &script_args[op->verb];
+
+    assert(op->topic.len <= SCRIPT_TOPIC_MAX && op->bucket < keys->buckets);
+    call_init(call);
+    if (op->verb == OP_OWNER) {
+        encode_owner(call, keys, op);
+    } else if (op->verb == OP_PLACES) {
+        encode_places(call, keys, op);
+    } else {
+        begin(call, sha ? NULL : script_text(op->verb), sha, strlen(args->keys));
+        call_add_keys(call, keys, op, args->keys);
+        args->add(call, keys, op);
+        if (op_is_fenced(op->verb))
+            call_add_bytes(call, op->token); /* parts/fenced.lua looks for it at the end */
+    }
+}
+
+void script_encode_meta(struct script_call *call, const struct script_keys *keys)
+{
+    begin(call, script_text_by_name("meta"), NULL, 1);
+    call_add_format(call, "%s:meta", keys->prefix);
+    call_add_number(call, SCRIPT_SCHEMA);
+    call_add_number(call, keys->buckets);
+}
+
+void script_encode_raise(struct script_call *call, const struct script_keys *keys,
+                         unsigned bucket, int64_t seen)
+{
+    begin(call, script_text_by_name("raise"), NULL, 1);
+    call_add_format(call, "%s:{%u}:n", keys->prefix, bucket);
+    call_add_number(call, seen);
+}
+
+/* ---- how much it is ---- */
+
+static size_t bytes_of_records(const struct op *op)
+{
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < op->in.record.count; i++) {
+        const struct history_item *item = &op->in.record.items[i];
+
+        bytes += 32 + item->topic.len + item->id.len + item->node.len + item->client.len;
+    }
+    return bytes;
+}
+
+size_t script_bytes(const struct op *op)
+{
+    size_t bytes = op->topic.len + op->id.len;
+
+    if (op->verb == OP_PUSH)
+        bytes += op->in.push.body.len;
+    else if (op_is_of_leases(op->verb))
+        bytes += (size_t)op->in.leases.count * 32;
+    else if (op->verb == OP_RECORD)
+        bytes += bytes_of_records(op);
+    else if (op->verb == OP_SCAN)
+        bytes += (size_t)op->in.scan.rule_count * 64;
+    return bytes;
+}

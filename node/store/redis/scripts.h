@@ -1,0 +1,73 @@
+/* From operations to Redis commands: which script, which keys, which arguments.
+ *
+ * Pure: no connection, no memory of its own, so that a load generator can drive Redis with
+ * exactly the commands the store sends:
+ *
+ *     struct script_call call;
+ *     script_encode(&call, &keys, &op, sha);
+ *     redisAsyncCommandArgv(..., call.argc, call.argv, call.lens);
+ *
+ * The answers are read by reply.h.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_SCRIPTS_H
+#define DUEQ_NODE_STORE_REDIS_SCRIPTS_H
+
+#include <stdint.h>
+
+#include "node/store/history.h"
+#include "node/store/op.h"
+
+#define SCRIPT_PREFIX_MAX 32 /* bytes of store.prefix */
+#define SCRIPT_TOPIC_MAX  200
+#define SCRIPT_KEYS_MAX   10
+#define SCRIPT_ARGS_MAX   (3 + SCRIPT_KEYS_MAX + 4 + 2 * OP_RULES_MAX) /* a scan has most */
+#define SCRIPT_SHA_CHARS  40
+
+/* All scripts, with all that they need, ended by a row of NULLs. Made at build time. */
+struct script_text {
+    const char *name; /* op_word() of its verb; or "meta", "raise" */
+    const char *text;
+};
+
+extern const struct script_text script_texts[];
+
+/* NULL for OWNER and PLACES, which are a plain HGET and a plain SCAN. */
+const char *script_text(enum op_verb verb);
+
+/* NULL when there is none of this name. */
+const char *script_text_by_name(const char *name);
+
+/* How the keys are named; the prefix is borrowed. */
+struct script_keys {
+    const char *prefix; /* 1 to SCRIPT_PREFIX_MAX of [A-Za-z0-9_.-] */
+    unsigned buckets;   /* 1 to 128 */
+};
+
+/* One command. The arguments point into it (so it cannot be copied) and into the op. Large:
+ * whoever sends many has one of them, and does not clear it; what is not used is not read. */
+struct script_call {
+    int argc;
+    const char *argv[SCRIPT_ARGS_MAX];
+    size_t lens[SCRIPT_ARGS_MAX];
+    size_t used;
+    /* The keys, then packed arguments (records are the most) or numbers. */
+    char room[SCRIPT_KEYS_MAX * (SCRIPT_PREFIX_MAX + SCRIPT_TOPIC_MAX + 16) +
+              OP_RECORDS_MAX * HISTORY_BYTES_MAX + 256];
+};
+
+/* EVALSHA with the script's 40 characters (SCRIPT LOAD gives them), or with `sha` NULL EVAL
+ * with its text. The op's inputs must be within the limits of op.h. */
+void script_encode(struct script_call *call, const struct script_keys *keys,
+                   const struct op *op, const char *sha);
+
+/* The commands of the handshake: `dq:meta` is looked at or made; the bucket's counter is
+ * raised when it is below `seen`. */
+#define SCRIPT_SCHEMA 2
+void script_encode_meta(struct script_call *call, const struct script_keys *keys);
+void script_encode_raise(struct script_call *call, const struct script_keys *keys,
+                         unsigned bucket, int64_t seen);
+
+/* The bytes a call brings to Redis, about: what the store's limits are counted in. */
+size_t script_bytes(const struct op *op);
+
+#endif

@@ -1,0 +1,307 @@
+/* What belongs to what: the command link and its handshake, the requests that travel on it,
+ * the subscription beside it; and what all of them together mean for the node.
+ */
+#include "node/store/redis/store.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "node/store/redis/handshake.h"
+#include "node/store/redis/link.h"
+#include "node/store/redis/requests.h"
+#include "node/store/redis/wakeups.h"
+#include "node/store/redis/scripts.h"
+
+#define BUCKETS_MAX 128 /* so that ids stay below 2^53 */
+
+struct redis_store {
+    struct store port;
+    struct redis_store_options options;
+    struct redis_link *link;
+    struct redis_handshake *handshake;
+    struct redis_requests *requests;
+    struct redis_wakeups *wakeups;
+    struct redis_store_stats stats;
+    bool is_ready;   /* the handshake is done */
+    bool is_refused; /* it was said; not again before the next handshake is done */
+    bool is_stopping;
+    unsigned links_running; /* while stopping */
+    void (*on_stopped)(void *arg);
+    void *stopped_arg;
+};
+
+static void submit(struct store *port, struct op *op)
+{
+    redis_requests_submit(CONTAINER_OF(port, struct redis_store, port)->requests, op);
+}
+
+static void hint(struct store *port, unsigned bucket, int64_t wait_ms)
+{
+    redis_wakeups_hint(CONTAINER_OF(port, struct redis_store, port)->wakeups, bucket, wait_ms);
+}
+
+/* ---- up and down ---- */
+
+static void set_state(struct redis_store *s)
+{
+    static const char *const words[] = {"down", "up, but hears no wake-ups", "up"};
+    enum redis_store_state before = s->stats.state, after = REDIS_STORE_DOWN;
+
+    if (s->is_ready)
+        after = redis_wakeups_are_up(s->wakeups) ? REDIS_STORE_UP : REDIS_STORE_UNHEARD;
+    if (after == before)
+        return;
+    s->stats.state = after;
+    LOG_AT(s->is_stopping ? LEVEL_DEBUG : LEVEL_INFO, "redis", "%s is %s", s->options.address,
+           words[after]);
+    if (after == REDIS_STORE_UP)
+        s->port.events.on_up(s->port.events.arg);
+    else if (before == REDIS_STORE_UP)
+        s->port.events.on_down(s->port.events.arg);
+    if (after == REDIS_STORE_UP && s->options.on_up)
+        s->options.on_up(s->options.arg);
+    if (before == REDIS_STORE_UP && s->options.on_down)
+        s->options.on_down(s->options.arg);
+}
+
+static void on_link_open(void *arg)
+{
+    struct redis_store *s = arg;
+
+    redis_handshake_start(s->handshake);
+}
+
+static void on_link_close(void *arg)
+{
+    struct redis_store *s = arg;
+
+    s->is_ready = false;
+    redis_requests_close(s->requests);
+    set_state(s);
+}
+
+static void on_handshake_ready(void *arg)
+{
+    struct redis_store *s = arg;
+
+    s->is_ready = true;
+    s->is_refused = false;
+    s->stats.connects++;
+    redis_link_settled(s->link);
+    redis_requests_open(s->requests);
+    set_state(s);
+}
+
+static void on_refused(void *arg, const char *why)
+{
+    struct redis_store *s = arg;
+
+    if (s->is_refused)
+        return;
+    s->is_refused = true;
+    if (s->options.on_refused)
+        s->options.on_refused(s->options.arg, why);
+}
+
+static void on_wakeups_turned(void *arg)
+{
+    set_state(arg);
+}
+
+static void on_topic_ready(void *arg, struct bytes topic)
+{
+    struct redis_store *s = arg;
+
+    s->port.events.on_ready(s->port.events.arg, topic);
+}
+
+static void on_topic_settings(void *arg, struct bytes topic)
+{
+    struct redis_store *s = arg;
+
+    if (s->port.events.on_settings)
+        s->port.events.on_settings(s->port.events.arg, topic);
+}
+
+/* Nobody but nodes of this version writes there, but anybody could. */
+static void on_hint(void *arg, unsigned bucket, int64_t wait_ms)
+{
+    struct redis_store *s = arg;
+
+    if (bucket < s->port.buckets && s->port.events.on_hint)
+        s->port.events.on_hint(s->port.events.arg, bucket, wait_ms);
+}
+
+/* ---- life ---- */
+
+static void on_link_stopped(void *arg)
+{
+    struct redis_store *s = arg;
+
+    if (--s->links_running == 0)
+        s->on_stopped(s->stopped_arg);
+}
+
+static void on_idle(void *arg)
+{
+    struct redis_store *s = arg;
+
+    s->links_running = 2;
+    redis_wakeups_stop(s->wakeups);
+    redis_link_stop(s->link);
+}
+
+/* ---- making one ---- */
+
+static bool is_word(const char *text, size_t max)
+{
+    size_t len = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                              "0123456789_.-");
+
+    return len >= 1 && len <= max && !text[len];
+}
+
+static enum status check(const struct redis_store_options *options,
+                         struct redis_address *address)
+{
+    if (redis_address_parse(options->address, address) != STATUS_OK) {
+        LOG_ERROR("redis", "not an address of a Redis: '%s'", options->address);
+        return STATUS_BAD_CONFIG;
+    }
+    if (!is_word(options->prefix, SCRIPT_PREFIX_MAX)) {
+        LOG_ERROR("redis", "not a prefix for keys: '%s'", options->prefix);
+        return STATUS_BAD_CONFIG;
+    }
+    if (options->buckets < 1 || options->buckets > BUCKETS_MAX) {
+        LOG_ERROR("redis", "not a number of buckets: %u", options->buckets);
+        return STATUS_BAD_CONFIG;
+    }
+    return STATUS_OK;
+}
+
+struct redis_store_options redis_store_defaults(void)
+{
+    return (struct redis_store_options){
+        .prefix = "dq",
+        .buckets = 64,
+        .command_timeout_ms = 5000,
+        .hold_ms = 10000,
+        .reconnect_ms = 250,
+        .flight_max = 4096,
+        .held_max = 20000,
+        .bytes_max = 256u << 20,
+    };
+}
+
+static void make_parts(struct redis_store *s, struct loop *loop,
+                       const struct redis_address *address)
+{
+    struct redis_link_options link = {
+        .name = "command link",
+        .address = *address,
+        .password = s->options.password,
+        .timeout_ms = s->options.command_timeout_ms,
+        .backoff_max_ms = s->options.reconnect_ms,
+        .on_open = on_link_open,
+        .on_close = on_link_close,
+        .on_refused = on_refused,
+        .on_stopped = on_link_stopped,
+        .arg = s,
+    };
+    struct redis_handshake_options handshake = {
+        .keys = {s->options.prefix, s->options.buckets},
+        .is_strict = s->options.is_strict,
+        .on_ready = on_handshake_ready,
+        .on_refused = on_refused,
+        .arg = s,
+    };
+    struct redis_wakeups_options wakeups = {
+        .address = *address,
+        .password = s->options.password,
+        .prefix = s->options.prefix,
+        .timeout_ms = s->options.command_timeout_ms,
+        .backoff_max_ms = s->options.reconnect_ms,
+        .on_ready = on_topic_ready,
+        .on_settings = on_topic_settings,
+        .on_hint = on_hint,
+        .on_up = on_wakeups_turned,
+        .on_down = on_wakeups_turned,
+        .on_stopped = on_link_stopped,
+        .arg = s,
+    };
+
+    s->link = redis_link_new(loop, &link);
+    s->handshake = redis_handshake_new(&handshake, s->link);
+    s->requests = redis_requests_new(loop, &s->options, &s->stats, s->link, s->handshake);
+    s->wakeups = redis_wakeups_new(loop, s->link, &wakeups);
+}
+
+struct redis_store *redis_store_new(struct loop *loop,
+                                    const struct redis_store_options *options)
+{
+    static const struct store_ops ops = {.submit = submit, .hint = hint};
+    struct redis_address address;
+    struct redis_store *s;
+
+    if (check(options, &address) != STATUS_OK)
+        return NULL;
+    s = calloc(1, sizeof(*s));
+    if (!s)
+        abort();
+    s->options = *options;
+    s->port.ops = &ops;
+    s->port.buckets = options->buckets;
+    make_parts(s, loop, &address);
+    return s;
+}
+
+void redis_store_free(struct redis_store *s)
+{
+    if (!s)
+        return;
+    redis_wakeups_free(s->wakeups);
+    redis_requests_free(s->requests);
+    redis_handshake_free(s->handshake);
+    redis_link_free(s->link);
+    free(s);
+}
+
+struct store *redis_store_port(struct redis_store *s)
+{
+    return &s->port;
+}
+
+const struct redis_store_stats *redis_store_stats(const struct redis_store *s)
+{
+    return &s->stats;
+}
+
+const char *redis_store_why(const struct redis_store *s)
+{
+    if (s->stats.state == REDIS_STORE_UP)
+        return "";
+    return s->is_ready ? redis_wakeups_why(s->wakeups) : redis_link_why(s->link);
+}
+
+void redis_store_start(struct redis_store *s)
+{
+    redis_link_start(s->link);
+    redis_wakeups_start(s->wakeups);
+}
+
+void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void *arg)
+{
+    assert(!s->is_stopping);
+    s->is_stopping = true;
+    s->on_stopped = on_stopped;
+    s->stopped_arg = arg;
+    redis_requests_stop(s->requests, on_idle, s);
+}
+
+void redis_store_hurry(struct redis_store *s)
+{
+    assert(s->is_stopping);
+    redis_link_reset(s->link, "no time left to wait for answers");
+}

@@ -1,0 +1,162 @@
+#include "node/store/redis/store_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/crc16.h"
+
+static void on_up(void *arg)
+{
+    struct node *n = arg;
+
+    n->ups++;
+    n->is_up = true;
+    n->is_down = false;
+}
+
+static void on_down(void *arg)
+{
+    struct node *n = arg;
+
+    n->downs++;
+    n->is_up = false;
+    n->is_down = true;
+}
+
+static void on_ready(void *arg, struct bytes topic)
+{
+    struct node *n = arg;
+
+    n->wakeups++;
+    n->is_woken = true;
+}
+
+static void on_refused(void *arg, const char *why)
+{
+    struct node *n = arg;
+
+    n->is_refused = true;
+    strncpy(n->why, why, sizeof(n->why) - 1);
+}
+
+void node_init(struct node *n, struct redis_fixture *redis)
+{
+    *n = (struct node){.redis = redis, .loop = loop_new(), .options = redis_store_defaults()};
+    n->options.address = redis->address;
+    n->options.reconnect_ms = 50;
+    n->options.on_refused = on_refused;
+    n->options.arg = n;
+}
+
+void node_start(struct node *n)
+{
+    n->store = redis_store_new(n->loop, &n->options);
+    assert_non_null(n->store);
+    redis_store_port(n->store)->events = (struct store_events){
+        .on_ready = on_ready, .on_up = on_up, .on_down = on_down, .arg = n};
+    redis_store_start(n->store);
+}
+
+void run_until_why(struct node *n, const char *word)
+{
+    alarm(PATIENCE_S);
+    while (!strstr(redis_store_why(n->store), word))
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    alarm(0);
+}
+
+static void on_stopped(void *arg)
+{
+    struct node *n = arg;
+
+    n->is_stopped = true;
+}
+
+void node_stop(struct node *n)
+{
+    redis_store_stop(n->store, on_stopped, n);
+}
+
+static void node_fini(struct node *n)
+{
+    node_stop(n);
+    run_until(n->loop, &n->is_stopped);
+    redis_store_free(n->store);
+    loop_free(n->loop);
+}
+
+int node_set_up(void **state)
+{
+    struct node *n = malloc(sizeof(*n));
+
+    node_init(n, redis_fixture_new(NULL));
+    *state = n;
+    return 0;
+}
+
+int node_tear_down(void **state)
+{
+    struct node *n = *state;
+
+    node_fini(n);
+    redis_fixture_free(n->redis);
+    free(n);
+    return 0;
+}
+
+/* ---- operations ---- */
+
+static void on_done(struct op *op)
+{
+    struct job_op *j = CONTAINER_OF(op, struct job_op, op);
+
+    assert_false(j->is_done);
+    j->is_done = true;
+    if (j->turns)
+        j->turn = ++*j->turns;
+    if (op->verb == OP_PUSH && op->status == STATUS_OK)
+        memcpy(j->id, op->out.push.id.at, op->out.push.id.len);
+}
+
+void submit_op(struct node *n, struct job_op *j, enum op_verb verb, const char *topic)
+{
+    j->op.verb = verb;
+    j->op.on_done = on_done;
+    j->op.topic = bytes_of_text(topic);
+    j->op.bucket = crc16(j->op.topic) % n->options.buckets;
+    store_submit(redis_store_port(n->store), &j->op);
+    assert_false(j->is_done);
+}
+
+void submit_push(struct node *n, struct job_op *j, const char *topic)
+{
+    *j = (struct job_op){
+        .op.in.push = {.body = BYTES("body"), .ttr_ms = 60000, .rules = rules_default},
+        .turns = j->turns};
+    submit_op(n, j, OP_PUSH, topic);
+}
+
+void submit_stats(struct node *n, struct job_op *j, const char *topic)
+{
+    *j = (struct job_op){.turns = j->turns};
+    submit_op(n, j, OP_STATS, topic);
+}
+
+enum status push(struct node *n, struct job_op *j, const char *topic)
+{
+    submit_push(n, j, topic);
+    run_until(n->loop, &j->is_done);
+    return j->op.status;
+}
+
+enum status pop(struct node *n, struct job_op *j, const char *topic, unsigned *count)
+{
+    *j = (struct job_op){.op.in.pop.count = OP_ITEMS_MAX};
+    submit_op(n, j, OP_POP, topic);
+    run_until(n->loop, &j->is_done);
+    *count = j->op.out.pop.count;
+    return j->op.status;
+}

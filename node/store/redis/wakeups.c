@@ -1,0 +1,218 @@
+#include "node/store/redis/wakeups.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+struct redis_wakeups {
+    struct redis_wakeups_options options;
+    struct loop *loop;
+    struct redis_link *link;
+    struct redis_link *commands;
+    struct redis_call publish;
+    struct timer timer;
+    bool is_up;
+    bool is_publishing; /* a beat, its answer is awaited */
+    bool is_owed;       /* a beat was published and is not heard yet */
+    char channel[64];
+    char word[24];
+};
+
+#define HINT_BYTES 32
+
+static void beat_later(struct redis_wakeups *w)
+{
+    timer_arm(&w->loop->timers, &w->timer, w->options.timeout_ms);
+}
+
+static void on_published(struct redis_call *call, const redisReply *reply)
+{
+    struct redis_wakeups *w = CONTAINER_OF(call, struct redis_wakeups, publish);
+
+    w->is_publishing = false;
+    if (!reply || reply->type != REDIS_REPLY_INTEGER)
+        w->is_owed = false;
+}
+
+static void publish(struct redis_wakeups *w)
+{
+    const char *argv[] = {"PUBLISH", w->channel, w->word};
+    size_t lens[] = {7, strlen(w->channel), strlen(w->word)};
+
+    w->is_publishing = true;
+    w->is_owed = true;
+    w->publish.on_reply = on_published;
+    redis_link_send(w->commands, &w->publish, 3, argv, lens);
+}
+
+/* A beat that is not answered waits for the command link, which has deadlines of its own. */
+static void on_timer(struct timer *timer)
+{
+    struct redis_wakeups *w = CONTAINER_OF(timer, struct redis_wakeups, timer);
+
+    if (!w->is_up) {
+        redis_link_reset(w->link, "no answer to SUBSCRIBE");
+        return;
+    }
+    if (w->is_owed && !w->is_publishing) {
+        redis_link_reset(w->link, "what is published is not heard");
+        return;
+    }
+    if (!w->is_publishing && redis_link_is_open(w->commands))
+        publish(w);
+    beat_later(w);
+}
+
+/* ---- what the link says ---- */
+
+static void on_open(void *arg)
+{
+    struct redis_wakeups *w = arg;
+
+    beat_later(w);
+    redis_link_subscribe(w->link, w->channel);
+}
+
+static void on_subscribed(void *arg)
+{
+    struct redis_wakeups *w = arg;
+
+    w->is_up = true;
+    redis_link_settled(w->link);
+    w->options.on_up(w->options.arg);
+}
+
+static void on_close(void *arg)
+{
+    struct redis_wakeups *w = arg;
+    bool was_up = w->is_up;
+
+    w->is_up = false;
+    w->is_owed = false;
+    timer_disarm(&w->loop->timers, &w->timer);
+    if (was_up)
+        w->options.on_down(w->options.arg);
+}
+
+/* ">bucket ms"; anything else is nobody's. */
+static void take_hint(struct redis_wakeups *w, struct bytes payload)
+{
+    char text[HINT_BYTES];
+    unsigned bucket;
+    int64_t wait_ms;
+    int end = 0;
+
+    if (payload.len >= sizeof(text))
+        return;
+    snprintf(text, sizeof(text), "%.*s", BYTES_ARG(payload));
+    if (sscanf(text, ">%4u %10" SCNd64 "%n", &bucket, &wait_ms, &end) == 2 && !text[end] &&
+        wait_ms >= 0)
+        w->options.on_hint(w->options.arg, bucket, wait_ms);
+}
+
+static void on_message(void *arg, struct bytes payload)
+{
+    struct redis_wakeups *w = arg;
+
+    if (bytes_equal(payload, bytes_of_text(w->word)))
+        w->is_owed = false;
+    else if (payload.len && payload.at[0] == '=')
+        w->options.on_settings(w->options.arg, bytes_of(payload.at + 1, payload.len - 1));
+    else if (payload.len && payload.at[0] == '>')
+        take_hint(w, payload);
+    else if (payload.len && payload.at[0] != '-')
+        w->options.on_ready(w->options.arg, payload);
+}
+
+static void on_stopped(void *arg)
+{
+    struct redis_wakeups *w = arg;
+
+    w->options.on_stopped(w->options.arg);
+}
+
+/* ---- for the owner ---- */
+
+struct redis_wakeups *redis_wakeups_new(struct loop *loop, struct redis_link *commands,
+                                        const struct redis_wakeups_options *options)
+{
+    struct redis_wakeups *w = calloc(1, sizeof(*w));
+    struct redis_link_options link = {
+        .name = "wake-up link",
+        .address = options->address,
+        .password = options->password,
+        .timeout_ms = options->timeout_ms,
+        .backoff_max_ms = options->backoff_max_ms,
+        .on_open = on_open,
+        .on_close = on_close,
+        .on_message = on_message,
+        .on_subscribed = on_subscribed,
+        .on_stopped = on_stopped,
+        .arg = w,
+    };
+
+    if (!w)
+        abort();
+    w->options = *options;
+    w->loop = loop;
+    w->commands = commands;
+    w->link = redis_link_new(loop, &link);
+    timer_init(&w->timer, on_timer);
+    snprintf(w->channel, sizeof(w->channel), "%s:ready", options->prefix);
+    snprintf(w->word, sizeof(w->word), "-%08x%08x", arc4random(), arc4random());
+    return w;
+}
+
+void redis_wakeups_free(struct redis_wakeups *w)
+{
+    if (!w)
+        return;
+    timer_disarm(&w->loop->timers, &w->timer);
+    redis_link_free(w->link);
+    free(w);
+}
+
+void redis_wakeups_start(struct redis_wakeups *w)
+{
+    redis_link_start(w->link);
+}
+
+void redis_wakeups_stop(struct redis_wakeups *w)
+{
+    redis_link_stop(w->link);
+}
+
+static void on_hinted(struct redis_call *call, const redisReply *reply)
+{
+    free(call);
+}
+
+void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, int64_t wait_ms)
+{
+    struct redis_call *call;
+    char text[HINT_BYTES];
+    const char *argv[] = {"PUBLISH", w->channel, text};
+    size_t lens[] = {7, strlen(w->channel), 0};
+
+    if (!redis_link_is_open(w->commands))
+        return;
+    call = calloc(1, sizeof(*call));
+    if (!call)
+        abort();
+    call->on_reply = on_hinted;
+    lens[2] = (size_t)snprintf(text, sizeof(text), ">%u %" PRId64, bucket, wait_ms);
+    redis_link_send(w->commands, call, 3, argv, lens);
+}
+
+bool redis_wakeups_are_up(const struct redis_wakeups *w)
+{
+    return w->is_up;
+}
+
+const char *redis_wakeups_why(const struct redis_wakeups *w)
+{
+    return redis_link_why(w->link);
+}

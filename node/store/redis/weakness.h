@@ -1,0 +1,45 @@
+/* What of a Redis's set-up may lose jobs (doc/redis.md): from its INFO and CONFIG to words, and
+ * to what an operator can do. Pure.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_WEAKNESS_H
+#define DUEQ_NODE_STORE_REDIS_WEAKNESS_H
+
+#include <stdbool.h>
+
+#include "node/store/redis/info.h"
+
+/* clang-format off */
+/*    name           word */
+#define WEAKNESS_LIST(X)                                                                     \
+    X(NO_AOF,        "no_aof")       /* no append-only file                               */ \
+    X(FSYNC,         "fsync")        /* acknowledged before it is on disk                 */ \
+    X(MAY_EVICT,     "may_evict")    /* jobs go when memory is full                       */ \
+    X(FEW_REPLICAS,  "few_replicas") /* fewer than store.min_replicas are connected       */ \
+    X(STALE_WRITES,  "stale_writes") /* Sentinel, and min-replicas-to-write is 0          */ \
+    X(UNKNOWN,       "unknown")      /* CONFIG is forbidden                               */
+/* clang-format on */
+
+enum weakness {
+#define X(name, word) WEAKNESS_##name,
+    WEAKNESS_LIST(X)
+#undef X
+        WEAKNESS_COUNT
+};
+
+struct redis_setup {
+    struct redis_info info;
+    const char *appendfsync;   /* NULL: CONFIG is forbidden */
+    int min_replicas_to_write; /* -1: CONFIG is forbidden */
+    unsigned min_replicas;     /* store.min_replicas */
+    bool has_sentinels;
+};
+
+/* A bit, 1 << weakness, for each. */
+unsigned redis_weaknesses(const struct redis_setup *setup);
+
+const char *weakness_word(enum weakness weakness);
+
+/* What may be lost, and what to do: a sentence for the log, `strict` and an operator. */
+const char *weakness_advice(enum weakness weakness);
+
+#endif
