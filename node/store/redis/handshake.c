@@ -19,12 +19,21 @@ struct redis_handshake *redis_handshake_new(const struct redis_handshake_options
         abort();
     h->options = *options;
     h->link = link;
+    h->ledger = push_ledger_new(options->keys.buckets);
     return h;
 }
 
 void redis_handshake_free(struct redis_handshake *h)
 {
+    if (!h)
+        return;
+    push_ledger_free(h->ledger);
     free(h);
+}
+
+struct push_ledger *redis_handshake_ledger(struct redis_handshake *h)
+{
+    return h->ledger;
 }
 
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb)

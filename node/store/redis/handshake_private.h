@@ -28,6 +28,7 @@ struct redis_handshake {
     bool is_over;         /* of this connection: what is still answered is not looked at */
     bool is_warned;       /* about settings: once a process */
     char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
+    struct push_ledger *ledger;
     int64_t seen[HANDSHAKE_BUCKETS_MAX];
     struct handshake_ask asks[HANDSHAKE_CALLS_MAX];
 };
