@@ -35,6 +35,7 @@ struct redis_store_options {
     int64_t command_timeout_ms;
     int64_t hold_ms;      /* how long an operation waits for Redis to come back */
     int64_t reconnect_ms; /* the longest pause between two attempts */
+    int64_t look_ms;      /* how often to look whether Redis may lose jobs */
     unsigned flight_max;  /* operations sent and not answered; what is more waits, but for
                            * those that only a leader may do */
     unsigned held_max;    /* operations waiting; what is more is TOO_MANY */
@@ -89,6 +90,7 @@ struct redis_store_stats {
     enum breaker_state breaker;     /* gauge */
     int64_t breaker_since_mono_ms;  /* gauge: in this state; 0: from the start */
     uint64_t breaker_trips;         /* how often it has opened */
+    unsigned weak;                  /* gauge: 1 << enum weakness of each */
     enum redis_store_state state;   /* gauge */
     struct histogram round_trip_us; /* microseconds from the sending to the answer */
 };
