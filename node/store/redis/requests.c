@@ -173,6 +173,11 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     return q;
 }
 
+void redis_requests_reload(struct redis_requests *q)
+{
+    redis_gate_reload(&q->gate, q->options);
+}
+
 void redis_requests_free(struct redis_requests *q)
 {
     if (!q)

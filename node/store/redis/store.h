@@ -35,6 +35,7 @@ struct redis_store_options {
     int64_t command_timeout_ms;
     int64_t hold_ms;      /* how long an operation waits for Redis to come back */
     int64_t reconnect_ms; /* the longest pause between two attempts */
+    int64_t look_ms;      /* how often to look whether Redis may lose jobs */
     unsigned flight_max;  /* operations sent and not answered; what is more waits, but for
                            * those that only a leader may do */
     unsigned held_max;    /* operations waiting; what is more is TOO_MANY */
@@ -43,6 +44,10 @@ struct redis_store_options {
     int64_t breaker_after_ms;  /* see breaker.h */
     unsigned breaker_failures; /* see breaker.h */
     unsigned breaker_trials;   /* see breaker.h */
+
+    unsigned min_replicas;         /* that have what is answered; 0: none is asked for */
+    int64_t replica_timeout_ms;    /* how long they are waited for */
+    const char *sentinel_password; /* of the Sentinels in `address`; NULL or "": none */
 
     /* This Redis must not be used: other buckets, a newer schema, a wrong password, too old,
      * or unsafe while is_strict. It is tried again, in case somebody sets it right; a node
@@ -85,6 +90,7 @@ struct redis_store_stats {
     enum breaker_state breaker;     /* gauge */
     int64_t breaker_since_mono_ms;  /* gauge: in this state; 0: from the start */
     uint64_t breaker_trips;         /* how often it has opened */
+    unsigned weak;                  /* gauge: 1 << enum weakness of each */
     enum redis_store_state state;   /* gauge */
     struct histogram round_trip_us; /* microseconds from the sending to the answer */
 };
@@ -96,6 +102,10 @@ struct redis_store;
 struct redis_store *redis_store_new(struct loop *loop,
                                     const struct redis_store_options *options);
 void redis_store_free(struct redis_store *s); /* stopped or never started; NULL is fine */
+
+/* Takes how long and how many operations wait, and the breaker's numbers, for what comes from
+ * now on; nothing else of the options. */
+void redis_store_reload(struct redis_store *s, const struct redis_store_options *options);
 
 struct store *redis_store_port(struct redis_store *s);
 
