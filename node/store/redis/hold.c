@@ -9,7 +9,7 @@ static struct redis_held *first_of(struct redis_hold *h)
     return link ? CONTAINER_OF(link, struct redis_held, link) : NULL;
 }
 
-/* Taking the first one leaves the timer as it is: it fires too soon then, and finds nothing. */
+/* Removing the first one leaves the timer as it is: it fires too soon then, and finds nothing. */
 static void watch(struct redis_hold *h)
 {
     const struct redis_held *first = first_of(h);
@@ -45,20 +45,27 @@ void redis_hold_fini(struct redis_hold *h)
 
 void redis_hold_add(struct redis_hold *h, struct redis_held *held, int64_t ms)
 {
+    held->hold = h;
     held->until_mono_ms = timers_now(h->timers) + ms;
     list_append(&h->list, &held->link);
     ++*h->gauge;
     watch(h);
 }
 
+void redis_hold_remove(struct redis_held *held)
+{
+    list_remove(&held->link);
+    --*held->hold->gauge;
+    held->hold = NULL;
+}
+
 struct redis_held *redis_hold_take(struct redis_hold *h)
 {
-    struct list *link = list_pop(&h->list);
+    struct redis_held *first = first_of(h);
 
-    if (!link)
-        return NULL;
-    --*h->gauge;
-    return CONTAINER_OF(link, struct redis_held, link);
+    if (first)
+        redis_hold_remove(first);
+    return first;
 }
 
 bool redis_hold_is_empty(const struct redis_hold *h)

@@ -12,8 +12,11 @@
 #include "base/timer.h"
 
 /* The caller embeds it. */
+struct redis_hold;
+
 struct redis_held {
     struct list link;
+    struct redis_hold *hold; /* where it waits; NULL: nowhere */
     int64_t until_mono_ms;
 };
 
@@ -34,6 +37,7 @@ void redis_hold_fini(struct redis_hold *h); /* empty */
 /* Of all that wait at a time `ms` is the same. */
 void redis_hold_add(struct redis_hold *h, struct redis_held *held, int64_t ms);
 struct redis_held *redis_hold_take(struct redis_hold *h); /* the oldest; NULL: none */
+void redis_hold_remove(struct redis_held *held);          /* one that waits */
 bool redis_hold_is_empty(const struct redis_hold *h);
 
 #endif

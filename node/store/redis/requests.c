@@ -71,6 +71,7 @@ static struct request *request_new(struct redis_requests *q, struct op *op)
         q->pool_count--;
     *r = (struct request){.queue = q, .op = op, .bytes = script_bytes(op), .wait_ms = -1};
     list_init(&r->link);
+    op->waits = NULL;
     q->stats->held_bytes += r->bytes;
     q->unfinished++;
     return r;
@@ -113,6 +114,7 @@ static void finish(struct request *r)
     struct redis_requests *q = r->queue;
     struct op *op = r->op;
 
+    op->waits = NULL;
     op->wait_ms = sooner_ms(op->wait_ms, r->wait_ms);
     request_free(r);
     op->on_done(op);
@@ -177,6 +179,7 @@ static void send_now(struct request *r)
     const char *sha = redis_handshake_sha(q->handshake, r->op->verb);
     struct script_call *call = &q->encoded;
 
+    r->op->waits = NULL;
     script_encode(call, &q->keys, r->op, r->needs_text ? NULL : sha);
     r->call.on_reply = on_reply;
     r->sent_us = clock_mono_us();
@@ -235,8 +238,21 @@ void redis_requests_submit(struct redis_requests *q, struct op *op)
     } else if (is_first && can_send(q)) {
         send_now(r);
     } else {
+        op->waits = r;
         redis_hold_add(&q->hold, &r->held, q->options->hold_ms);
     }
+}
+
+/* While there is a connection it waits for room only, and its turn is about to come. */
+void redis_requests_abandon(struct redis_requests *q, struct op *op)
+{
+    struct request *r = op->waits;
+
+    if (!r || !r->held.hold || is_connected(q))
+        return;
+    q->stats->dropped++;
+    redis_hold_remove(&r->held);
+    fail_later(r, STATUS_UNAVAILABLE);
 }
 
 /* ---- answers ---- */

@@ -4,7 +4,8 @@
  *            .---------------------------------------.   .-- surely not run: sent again
  *           /                                         v /  |
  *   submit +---> held -- the link is open, room ---> in flight ---> on_done
- *           \      `---- too long: UNAVAILABLE            `-- link lost: UNKNOWN
+ *           \      `---- too long, or abandoned:          `-- link lost: UNKNOWN
+ *            \           UNAVAILABLE
  *            `--> too many: TOO_MANY, in a later turn
  *
  * First come, first sent. A request is on one list, and that is its state.
@@ -31,6 +32,9 @@ struct redis_requests *redis_requests_new(struct loop *loop,
 void redis_requests_free(struct redis_requests *q); /* nothing on its way; NULL is fine */
 
 void redis_requests_submit(struct redis_requests *q, struct op *op);
+
+/* Nobody waits for it any more: see store_abandon(). */
+void redis_requests_abandon(struct redis_requests *q, struct op *op);
 
 /* The handshake is done: what is held goes. Until the link closes. */
 void redis_requests_open(struct redis_requests *q);

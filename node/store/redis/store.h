@@ -70,6 +70,7 @@ struct redis_store_stats {
     uint64_t unknown;               /* writes in flight when the connection was lost */
     uint64_t reloaded;              /* scripts Redis did not know any more */
     uint64_t expired;               /* held for too long */
+    uint64_t dropped;               /* held, and abandoned: see store_abandon() */
     uint64_t overflowed;            /* TOO_MANY */
     uint64_t connects;              /* handshakes done */
     uint64_t in_flight;             /* gauge */
