@@ -59,6 +59,9 @@ bool redis_link_is_open(const struct redis_link *l);
  * loop. */
 const char *redis_link_why(const struct redis_link *l);
 
+/* Was the last connection given up because an answer did not come in time? */
+bool redis_link_was_late(const struct redis_link *l);
+
 /* Only while open. The arguments are copied. */
 void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,
                      const size_t *lens);
