@@ -39,6 +39,11 @@ static void submit(struct store *port, struct op *op)
     redis_requests_submit(CONTAINER_OF(port, struct redis_store, port)->requests, op);
 }
 
+static void abandon(struct store *port, struct op *op)
+{
+    redis_requests_abandon(CONTAINER_OF(port, struct redis_store, port)->requests, op);
+}
+
 static void hint(struct store *port, unsigned bucket, int64_t wait_ms)
 {
     redis_wakeups_hint(CONTAINER_OF(port, struct redis_store, port)->wakeups, bucket, wait_ms);
@@ -279,7 +284,7 @@ static void make_parts(struct redis_store *s, struct loop *loop)
 struct redis_store *redis_store_new(struct loop *loop,
                                     const struct redis_store_options *options)
 {
-    static const struct store_ops ops = {.submit = submit, .hint = hint};
+    static const struct store_ops ops = {.submit = submit, .abandon = abandon, .hint = hint};
     struct redis_store *s;
 
     if (check(options) != STATUS_OK)

@@ -30,7 +30,6 @@ struct redis_store_options {
     const char *address;  /* "unix:/path", "host", "host:port", "[v6]:port",
                            * "sentinel://MASTER@host:port,..." */
     const char *password; /* NULL or "": none */
-    const char *sentinel_password; /* of the Sentinels; NULL or "": none */
     const char *prefix;   /* of all keys: 1 to 32 of [A-Za-z0-9_.-] */
     unsigned buckets;     /* 1 to 128 */
     bool is_strict;       /* refuse a Redis that may lose jobs, instead of a warning */
@@ -84,6 +83,7 @@ struct redis_store_stats {
     uint64_t reloaded;              /* scripts Redis did not know any more */
     uint64_t repeated;              /* sent again: lost, or not run */
     uint64_t expired;               /* held for too long */
+    uint64_t dropped;               /* held, and abandoned: see store_abandon() */
     uint64_t broken;                /* refused because the breaker was open */
     uint64_t overflowed;            /* TOO_MANY */
     uint64_t connects;              /* handshakes done */
