@@ -34,6 +34,7 @@ class CutFrom(_Cuts):
 
     ALONE, STANDBY, ALL = "redis", "a standby from redis", "all from redis"
     variants = ("zookeeper", "peers", "client", ALONE, STANDBY, ALL)
+    short_variants = variants[:4]
 
     def fault(self, drill):
         drill.network.cut(*self._sides(drill))
