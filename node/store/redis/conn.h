@@ -40,9 +40,8 @@ void redis_conn_init(struct redis_conn *c, struct loop *loop,
                      const struct redis_conn_events *events);
 void redis_conn_fini(struct redis_conn *c); /* closed, or lost */
 
-/* Begins to connect, to a numeric address (a name would block the loop) or a path; on_connect or
- * on_lost follows. Else why not: then it must be closed. The
- * text is valid until it is. */
+/* Begins to connect, to a numeric address (a name would block the loop) or a path; on_connect
+ * or on_lost follows. Else why not: then it must be closed. The text is valid until it is. */
 const char *redis_conn_open(struct redis_conn *c, const struct redis_address *address);
 
 /* Is it opened, and neither closed nor lost? */

@@ -8,8 +8,8 @@
  *      +-- stop --- WAITING <---------------- CLOSING <-------------------+ aimed elsewhere
  *                             all calls failed, on_close or on_failed said
  *
- * ASKING: where is it? A link with on_look asks its owner before each attempt, and any link waits
- * there while its address is not known. LOOKING: the address of a name is looked up.
+ * ASKING: where is it? A link with on_look asks its owner before each attempt, and any link
+ * waits there while its address is not known. LOOKING: the address of a name is looked up.
  *
  * Answers come in the order of the calls, so a call that is not answered in time (and a quarter
  * more) closes the connection: later answers could not be matched any more. All calls in flight
@@ -34,8 +34,8 @@ struct redis_link_options {
     const char *name;             /* for the log */
     bool is_quiet;                /* why it is closed is not worth a line in the log */
     struct redis_address address; /* host "": not known, redis_link_aim() says it */
-    const char *password; /* NULL or "": no AUTH */
-    int64_t timeout_ms;   /* to connect; to answer a call */
+    const char *password;         /* NULL or "": no AUTH */
+    int64_t timeout_ms;           /* to connect; to answer a call */
     int64_t backoff_max_ms;
 
     /* Where to connect to? redis_link_aim() or redis_link_nowhere() answers, not from inside.
@@ -67,8 +67,11 @@ bool redis_link_is_open(const struct redis_link *l);
  * loop. */
 const char *redis_link_why(const struct redis_link *l);
 
-/* Where it connects to from now on. What goes elsewhere, a connection or an attempt, is closed, and
- * the next attempt comes at once. */
+/* Was the last connection given up because an answer did not come in time? */
+bool redis_link_was_late(const struct redis_link *l);
+
+/* Where it connects to from now on. What goes elsewhere, a connection or an attempt, is closed,
+ * and the next attempt comes at once. */
 void redis_link_aim(struct redis_link *l, const struct redis_address *address);
 
 /* What on_look has asked for is not known: again after a pause. Without effect where it has not

@@ -5,10 +5,10 @@
  *   redis_sentinel_link   one of them: a connection that asks, and one that listens
  *   redis_sentinel_view   what each has said, and what follows; pure
  *
- * All are asked each second, when one of them says `+switch-master`, and when redis_sentinel_ask()
- * wants it. The first answer that can be believed is on_master; a Sentinel that was cut off from
- * the others and still names the old master is recognised by its epoch. Nobody is called back
- * from inside a call.
+ * All are asked each second, when one of them says `+switch-master`, and when
+ * redis_sentinel_ask() wants it. The first answer that can be believed is on_master; a Sentinel
+ * that was cut off from the others and still names the old master is recognised by its epoch.
+ * Nobody is called back from inside a call.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_SENTINEL_H
 #define DUEQ_NODE_STORE_REDIS_SENTINEL_H

@@ -31,10 +31,11 @@ static void complain(struct redis_sentinel_link *l, const char *error)
                  "monitor' line",
                  l->master);
     else if (!strncmp(error, "ERR unknown command", 19))
-        snprintf(why, sizeof(why),
-                 "is no Sentinel, but a Redis; store.redis wants Sentinels, which listen on port "
-                 "%d, or that Redis without sentinel://",
-                 REDIS_SENTINEL_PORT);
+        snprintf(
+            why, sizeof(why),
+            "is no Sentinel, but a Redis; store.redis wants Sentinels, which listen on port "
+            "%d, or that Redis without sentinel://",
+            REDIS_SENTINEL_PORT);
     else if (!strncmp(error, "NOAUTH", 6))
         snprintf(why, sizeof(why), "wants a password; set store.sentinel_password_file");
     else
@@ -171,7 +172,8 @@ static void on_subscribed(void *arg)
     redis_link_settled(l->listening);
 }
 
-/* "name old-host old-port host port". It has no epoch; so this is no more than a reason to ask. */
+/* "name old-host old-port host port". It has no epoch; so this is no more than a reason to ask.
+ */
 static void on_message(void *arg, struct bytes payload)
 {
     struct redis_sentinel_link *l = arg;

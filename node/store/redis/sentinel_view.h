@@ -1,9 +1,9 @@
 /* Who is the master, when Sentinels do not agree? Pure.
  *
- * A failover raises the epoch of the master's configuration. So a higher epoch than the one that
- * was last believed is believed at once, from whomever it comes; the same epoch and master of
- * course; and anything else only where more than half of all Sentinels say the same: they were
- * set up anew. One that was cut off together with the old master, and is all that can be
+ * A failover raises the epoch of the master's configuration. So a higher epoch than the one
+ * that was last believed is believed at once, from whomever it comes; the same epoch and master
+ * of course; and anything else only where more than half of all Sentinels say the same: they
+ * were set up anew. One that was cut off together with the old master, and is all that can be
  * reached now, is not believed.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_SENTINEL_VIEW_H

@@ -23,16 +23,17 @@
 
 #include "base/histogram.h"
 #include "base/loop.h"
+#include "node/store/redis/breaker.h"
 #include "node/store/store.h"
 
 struct redis_store_options {
-    const char *address;  /* "unix:/path", "host", "host:port", "[v6]:port",
-                           * "sentinel://MASTER@host:port,..." */
-    const char *password; /* NULL or "": none */
+    const char *address;           /* "unix:/path", "host", "host:port", "[v6]:port",
+                                    * "sentinel://MASTER@host:port,..." */
+    const char *password;          /* NULL or "": none */
     const char *sentinel_password; /* of the Sentinels; NULL or "": none */
-    const char *prefix;   /* of all keys: 1 to 32 of [A-Za-z0-9_.-] */
-    unsigned buckets;     /* 1 to 128 */
-    bool is_strict;       /* refuse a Redis that may lose jobs, instead of a warning */
+    const char *prefix;            /* of all keys: 1 to 32 of [A-Za-z0-9_.-] */
+    unsigned buckets;              /* 1 to 128 */
+    bool is_strict;                /* refuse a Redis that may lose jobs, instead of a warning */
 
     int64_t command_timeout_ms;
     int64_t hold_ms;      /* how long an operation waits for Redis to come back */
@@ -41,6 +42,10 @@ struct redis_store_options {
                            * those that only a leader may do */
     unsigned held_max;    /* operations waiting; what is more is TOO_MANY */
     size_t bytes_max;     /* of all of them together, about */
+
+    int64_t breaker_after_ms;  /* see breaker.h */
+    unsigned breaker_failures; /* see breaker.h */
+    unsigned breaker_trials;   /* see breaker.h */
 
     /* This Redis must not be used: other buckets, a newer schema, a wrong password, too old,
      * or unsafe while is_strict. It is tried again, in case somebody sets it right; a node
@@ -72,13 +77,17 @@ struct redis_store_stats {
     uint64_t malformed;             /* answers that were not a script's */
     uint64_t unknown;               /* writes in flight when the connection was lost */
     uint64_t reloaded;              /* scripts Redis did not know any more */
+    uint64_t repeated;              /* sent again: lost, or not run */
     uint64_t expired;               /* held for too long */
+    uint64_t broken;                /* refused because the breaker was open */
     uint64_t overflowed;            /* TOO_MANY */
     uint64_t connects;              /* handshakes done */
     uint64_t in_flight;             /* gauge */
     uint64_t held;                  /* gauge */
-    uint64_t held_again;            /* gauge: of what was sent before */
     uint64_t held_bytes;            /* gauge: of both */
+    enum breaker_state breaker;     /* gauge */
+    int64_t breaker_since_mono_ms;  /* gauge: in this state; 0: from the start */
+    uint64_t breaker_trips;         /* how often it has opened */
     enum redis_store_state state;   /* gauge */
     struct histogram round_trip_us; /* microseconds from the sending to the answer */
 };
