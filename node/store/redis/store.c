@@ -41,6 +41,11 @@ static void submit(struct store *port, struct op *op)
     redis_requests_submit(CONTAINER_OF(port, struct redis_store, port)->requests, op);
 }
 
+static void abandon(struct store *port, struct op *op)
+{
+    redis_requests_abandon(CONTAINER_OF(port, struct redis_store, port)->requests, op);
+}
+
 static void hint(struct store *port, unsigned bucket, int64_t wait_ms)
 {
     redis_wakeups_hint(CONTAINER_OF(port, struct redis_store, port)->wakeups, bucket, wait_ms);
@@ -115,6 +120,13 @@ static void on_refused(void *arg, const char *why)
     s->is_refused = true;
     if (s->options.on_refused)
         s->options.on_refused(s->options.arg, why);
+}
+
+static void on_weak(void *arg, unsigned weak)
+{
+    struct redis_store *s = arg;
+
+    s->stats.weak = weak;
 }
 
 static void on_wakeups_turned(void *arg)
@@ -197,12 +209,14 @@ struct redis_store_options redis_store_defaults(void)
         .command_timeout_ms = 5000,
         .hold_ms = 10000,
         .reconnect_ms = 250,
+        .look_ms = 10000,
         .flight_max = 4096,
         .held_max = 20000,
         .bytes_max = 256u << 20,
         .breaker_after_ms = 10000,
         .breaker_failures = 3,
         .breaker_trials = 16,
+        .replica_timeout_ms = 1000,
     };
 }
 
@@ -239,6 +253,11 @@ static void make_parts(struct redis_store *s, struct loop *loop)
     struct redis_handshake_options handshake = {
         .keys = {s->options.prefix, s->options.buckets},
         .is_strict = s->options.is_strict,
+        .min_replicas = s->options.min_replicas,
+        .has_sentinels = !strncmp(s->options.address, "sentinel:", 9),
+        .timers = &loop->timers,
+        .look_ms = s->options.look_ms,
+        .on_weak = on_weak,
         .on_ready = on_handshake_ready,
         .on_refused = on_refused,
         .arg = s,
@@ -268,7 +287,7 @@ static void make_parts(struct redis_store *s, struct loop *loop)
 struct redis_store *redis_store_new(struct loop *loop,
                                     const struct redis_store_options *options)
 {
-    static const struct store_ops ops = {.submit = submit, .hint = hint};
+    static const struct store_ops ops = {.submit = submit, .abandon = abandon, .hint = hint};
     struct redis_store *s;
 
     if (check(options) != STATUS_OK)
@@ -298,6 +317,17 @@ void redis_store_free(struct redis_store *s)
     redis_link_free(s->link);
     redis_follow_free(s->follow);
     free(s);
+}
+
+/* The requests borrow them. */
+void redis_store_reload(struct redis_store *s, const struct redis_store_options *options)
+{
+    s->options.hold_ms = options->hold_ms;
+    s->options.held_max = options->held_max;
+    s->options.breaker_after_ms = options->breaker_after_ms;
+    s->options.breaker_failures = options->breaker_failures;
+    s->options.breaker_trials = options->breaker_trials;
+    redis_requests_reload(s->requests);
 }
 
 struct store *redis_store_port(struct redis_store *s)
