@@ -24,6 +24,7 @@ struct redis_store {
     struct redis_requests *requests;
     struct redis_wakeups *wakeups;
     struct redis_store_stats stats;
+    bool is_older;   /* it came back older, and the port's owner does not know yet */
     bool is_ready;   /* the handshake is done */
     bool is_refused; /* it was said; not again before the next handshake is done */
     bool is_stopping;
@@ -44,6 +45,13 @@ static void hint(struct store *port, unsigned bucket, int64_t wait_ms)
 
 /* ---- up and down ---- */
 
+static void tell_older(struct redis_store *s)
+{
+    s->is_older = false;
+    if (s->port.events.on_older)
+        s->port.events.on_older(s->port.events.arg);
+}
+
 static void set_state(struct redis_store *s)
 {
     static const char *const words[] = {"down", "up, but hears no wake-ups", "up"};
@@ -60,6 +68,8 @@ static void set_state(struct redis_store *s)
         s->port.events.on_up(s->port.events.arg);
     else if (before == REDIS_STORE_UP)
         s->port.events.on_down(s->port.events.arg);
+    if (after == REDIS_STORE_UP && s->is_older)
+        tell_older(s);
     if (after == REDIS_STORE_UP && s->options.on_up)
         s->options.on_up(s->options.arg);
     if (before == REDIS_STORE_UP && s->options.on_down)
@@ -80,6 +90,15 @@ static void on_link_close(void *arg)
     s->is_ready = false;
     redis_requests_close(s->requests);
     set_state(s);
+}
+
+static void on_older(void *arg, const struct redis_older *older)
+{
+    struct redis_store *s = arg;
+
+    s->stats.older++;
+    s->stats.lost_pushes += older->lost_pushes;
+    s->is_older = true;
 }
 
 static void on_handshake_ready(void *arg)
@@ -216,6 +235,7 @@ static void make_parts(struct redis_store *s, struct loop *loop,
     struct redis_handshake_options handshake = {
         .keys = {s->options.prefix, s->options.buckets},
         .is_strict = s->options.is_strict,
+        .on_older = on_older,
         .on_ready = on_handshake_ready,
         .on_refused = on_refused,
         .arg = s,
