@@ -1,7 +1,7 @@
 /* Is this Redis ours, and fit? What happens on a fresh connection before jobs travel on it.
  *
  *   INFO         it is not loading, not a replica, new enough; append-only file, eviction
- *   CONFIG GET   appendfsync
+ *   CONFIG GET   appendfsync, min-replicas-to-write
  *   meta         our schema and number of buckets; written when the Redis is empty
  *   PUBLISH      we may, to the channel of the wake-ups
  *   SCRIPT LOAD  all scripts
@@ -24,10 +24,16 @@
 
 struct redis_handshake_options {
     struct script_keys keys;
-    bool is_strict; /* refuse what is only warned of otherwise */
+    bool is_strict;        /* refuse what is only warned of otherwise */
+    unsigned min_replicas; /* that are asked for; see weakness.h */
+    bool has_sentinels;
+    struct timers *timers;
+    int64_t look_ms; /* after so long it looks again how Redis is set up */
 
     /* This Redis has lost something; on_ready follows. */
     void (*on_older)(void *arg, const struct redis_older *older);
+    void (*on_weak)(void *arg,
+                    unsigned weak); /* changed: 1 << enum weakness of each; 0 first */
     void (*on_ready)(void *arg);
     void (*on_refused)(void *arg, const char *why);
     void *arg;

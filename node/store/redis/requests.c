@@ -47,6 +47,7 @@ void request_send(struct request *r)
     struct redis_requests *q = r->queue;
     struct script_call *call = &q->encoded;
 
+    r->op->waits = NULL;
     if (r->op->verb == OP_PUSH && !take_note(r)) {
         request_fail_later(r, request_unsent(r, STATUS_UNKNOWN));
         return;
@@ -105,6 +106,7 @@ static void submit_for_anyone(struct request *r)
     } else if (redis_hold_is_empty(&q->hold) && can_send(q)) {
         request_send(r);
     } else {
+        r->op->waits = r;
         redis_hold_add(&q->hold, &r->held, q->options->hold_ms);
     }
 }
@@ -129,6 +131,18 @@ static void on_expired(struct redis_hold *hold, struct redis_held *held)
 
     r->queue->stats->expired++;
     request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
+}
+
+/* While there is a connection it waits for room only, and its turn is about to come. */
+void redis_requests_abandon(struct redis_requests *q, struct op *op)
+{
+    struct request *r = op->waits;
+
+    if (!r || is_connected(q))
+        return;
+    q->stats->dropped++;
+    redis_hold_remove(&q->hold, &r->held);
+    request_fail_later(r, STATUS_UNAVAILABLE);
 }
 
 bool request_hold_again(struct request *r)
@@ -171,6 +185,11 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     redis_hold_init(&q->hold, q->timers, &stats->held, on_expired);
     request_pool_init(q);
     return q;
+}
+
+void redis_requests_reload(struct redis_requests *q)
+{
+    redis_gate_reload(&q->gate, q->options);
 }
 
 void redis_requests_free(struct redis_requests *q)
