@@ -131,7 +131,9 @@ static const char *why_not_ready(void *arg)
     const char *why = redis_store_why(a->store);
 
     if (state == REDIS_STORE_UP)
-        return NULL;
+        return redis_store_stats(a->store)->breaker == BREAKER_OPEN
+                   ? "the store does not answer: the circuit breaker is open"
+                   : NULL;
     snprintf(a->why, sizeof(a->why), "%s%s%s", words[state], *why ? ": " : " yet", why);
     return a->why;
 }
