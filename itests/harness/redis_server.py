@@ -9,8 +9,8 @@ from harness.wait import wait_until
 
 
 class RedisServer:
-    """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes".
-    `host`: of a network, None for this machine."""
+    """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes",
+    min_replicas_to_write=1. `host`: of a network, None for this machine."""
 
     def __init__(self, directory, host=None, env=None, **options):
         self.directory = Path(directory)
@@ -24,7 +24,7 @@ class RedisServer:
     def start(self):
         words = ["redis-server"]
         for name, value in self._options.items():
-            words += [f"--{name}", str(value)]
+            words += [f"--{name.replace('_', '-')}", str(value)]
         self.process = Process(self._host.command(words) if self._host else words,
                                self.directory / "redis.log", self._env)
         wait_until(self._answers, "redis-server answers")

@@ -19,15 +19,23 @@ struct redis_handshake *redis_handshake_new(const struct redis_handshake_options
         abort();
     h->options = *options;
     h->link = link;
+    h->ledger = push_ledger_new(options->keys.buckets);
     handshake_look_init(h);
     return h;
 }
 
 void redis_handshake_free(struct redis_handshake *h)
 {
-    if (h)
-        timer_disarm(h->options.timers, &h->look);
+    if (!h)
+        return;
+    push_ledger_free(h->ledger);
+    timer_disarm(h->options.timers, &h->look);
     free(h);
+}
+
+struct push_ledger *redis_handshake_ledger(struct redis_handshake *h)
+{
+    return h->ledger;
 }
 
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb)

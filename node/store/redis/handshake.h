@@ -48,6 +48,9 @@ void redis_handshake_start(struct redis_handshake *h);
 /* The script's name to Redis, 40 characters; once on_ready was called. */
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb);
 
+/* What is noted of our pushes; borrowed. */
+struct push_ledger *redis_handshake_ledger(struct redis_handshake *h);
+
 /* Remembers the highest counter seen in a bucket's answers. */
 void redis_handshake_saw(struct redis_handshake *h, unsigned bucket, int64_t counter);
 

@@ -30,6 +30,7 @@ struct redis_handshake {
     unsigned waiting_for; /* replies of this step */
     bool is_over;         /* of this connection: what is still answered is not looked at */
     char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
+    struct push_ledger *ledger;
     int64_t seen[HANDSHAKE_BUCKETS_MAX];
     struct handshake_ask asks[HANDSHAKE_CALLS_MAX];
 

@@ -4,7 +4,8 @@
  *            .---------------------------------------.   .-- surely not run: sent again
  *           /                                         v /  |
  *   submit +---> held -- the link is open, room ---> in flight ---> on_done
- *          |\    ^ `---- too long: UNAVAILABLE           / link lost
+ *          |\    ^ `---- too long, or abandoned:         / link lost
+ *          | \   |              UNAVAILABLE             /
  *          | \   `----------- can be said again ------- X
  *          |  `-> too many: TOO_MANY, in a later turn     `-- cannot: UNKNOWN
  *          `----> the breaker is open: UNAVAILABLE, in a later turn
@@ -36,6 +37,9 @@ void redis_requests_free(struct redis_requests *q); /* nothing on its way; NULL 
 void redis_requests_reload(struct redis_requests *q);
 
 void redis_requests_submit(struct redis_requests *q, struct op *op);
+
+/* Nobody waits for it any more: see store_abandon(). */
+void redis_requests_abandon(struct redis_requests *q, struct op *op);
 
 /* The handshake is done: what is held goes. Until the link closes. */
 void redis_requests_open(struct redis_requests *q);

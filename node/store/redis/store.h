@@ -8,6 +8,7 @@
  *
  *   redis_requests   operations on their way: held (redis_hold), sent, answered
  *   redis_link       the connection: deadlines, coming back
+ *   redis_follow     where it goes: a fixed address, or the master that Sentinels name
  *   redis_handshake  what a fresh connection must show before it is used
  *   redis_wakeups    the subscription
  *   scripts, reply   operations to commands, answers to outputs; pure
@@ -26,7 +27,8 @@
 #include "node/store/store.h"
 
 struct redis_store_options {
-    const char *address;  /* "unix:/path", "host", "host:port", "[v6]:port" */
+    const char *address;  /* "unix:/path", "host", "host:port", "[v6]:port",
+                           * "sentinel://MASTER@host:port,..." */
     const char *password; /* NULL or "": none */
     const char *prefix;   /* of all keys: 1 to 32 of [A-Za-z0-9_.-] */
     unsigned buckets;     /* 1 to 128 */
@@ -81,6 +83,7 @@ struct redis_store_stats {
     uint64_t reloaded;              /* scripts Redis did not know any more */
     uint64_t repeated;              /* sent again: lost, or not run */
     uint64_t expired;               /* held for too long */
+    uint64_t dropped;               /* held, and abandoned: see store_abandon() */
     uint64_t broken;                /* refused because the breaker was open */
     uint64_t overflowed;            /* TOO_MANY */
     uint64_t connects;              /* handshakes done */
@@ -120,6 +123,10 @@ void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void
 void redis_store_hurry(struct redis_store *s);
 
 const struct redis_store_stats *redis_store_stats(const struct redis_store *s);
+
+/* The Redis in use, "10.0.0.1:6379" or "unix:/path"; "" until Sentinels have named it. Borrowed
+ * until the next turn of the loop. */
+const char *redis_store_address(const struct redis_store *s);
 
 /* Why it is not up, for people: "" when it is, or before the first attempt. Borrowed until the
  * next turn of the loop. */
