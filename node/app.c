@@ -143,6 +143,7 @@ static void read_store(void *arg, struct http_store_numbers *numbers)
     const struct app *a = arg;
 
     app_store_numbers(redis_store_stats(a->store), numbers);
+    numbers->address = redis_store_address(a->store);
 }
 
 static unsigned read_protocols(void *arg, struct http_protocol_numbers *numbers)

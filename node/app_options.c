@@ -167,6 +167,7 @@ void app_store_numbers(const struct redis_store_stats *from, struct http_store_n
     to->held = from->held;
     to->held_bytes = from->held_bytes;
     to->repeated = from->repeated;
+    to->dropped = from->dropped;
     to->broken = from->broken;
     to->breaker = breaker_word(from->breaker);
     to->breaker_trips = from->breaker_trips;

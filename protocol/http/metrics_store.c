@@ -21,6 +21,8 @@ static const struct metrics_number store_numbers[] = {
      OF_STORE(repeated)},
     {"dueq_store_expired_total", METRICS_COUNTER, "Operations held for too long and given up.",
      OF_STORE(expired)},
+    {"dueq_store_dropped_total", METRICS_COUNTER,
+     "Operations that were held, and whose client went away meanwhile.", OF_STORE(dropped)},
     {"dueq_store_overflowed_total", METRICS_COUNTER, "Operations refused: too many were held.",
      OF_STORE(overflowed)},
     {"dueq_store_broken_total", METRICS_COUNTER,

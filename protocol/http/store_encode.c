@@ -62,7 +62,12 @@ static void add_breaker(struct buf *out, const struct http_store_numbers *n,
 void store_add_status(struct buf *out, const struct http_store_numbers *n,
                       int64_t breaker_since_wall_ms)
 {
-    buf_printf(out, "{\"up\":%s,\"weak\":", n->is_up ? "true" : "false");
+    buf_printf(out, "{\"up\":%s,\"address\":", n->is_up ? "true" : "false");
+    if (n->address && *n->address)
+        add_text(out, n->address);
+    else
+        buf_add_text(out, "null");
+    buf_add_text(out, ",\"weak\":");
     store_add_weak(out, n);
     buf_add_text(out, ",\"breaker\":");
     add_breaker(out, n, breaker_since_wall_ms);
@@ -72,8 +77,8 @@ void store_add_status(struct buf *out, const struct http_store_numbers *n,
                n->connects, n->round_trips, n->errors);
     buf_printf(out,
                ",\"lost\":%" PRIu64 ",\"repeated\":%" PRIu64 ",\"expired\":%" PRIu64
-               ",\"overflowed\":%" PRIu64,
-               n->lost, n->repeated, n->expired, n->overflowed);
+               ",\"dropped\":%" PRIu64 ",\"overflowed\":%" PRIu64,
+               n->lost, n->repeated, n->expired, n->dropped, n->overflowed);
     buf_add_text(out, ",\"check\":");
     add_check(out, n);
     buf_add_char(out, '}');

@@ -10,6 +10,7 @@ static struct http_store_numbers numbers(void)
 {
     return (struct http_store_numbers){
         .is_up = 1,
+        .address = "10.0.0.1:6379",
         .connects = 2,
         .held = 3,
         .repeated = 4,
@@ -45,11 +46,11 @@ static void tells_all_of_it_with_advice_at_the_end(void **state)
     store_add_status(&out, &n, 1000);
     assert_string_equal(
         buf_text(&out),
-        "{\"up\":true,\"weak\":[\"a\",\"c\"],"
+        "{\"up\":true,\"address\":\"10.0.0.1:6379\",\"weak\":[\"a\",\"c\"],"
         "\"breaker\":{\"state\":\"half_open\",\"since_ms\":1000,\"trips\":6,\"refused\":5},"
         "\"in_flight\":0,\"held\":3,\"held_bytes\":0,"
         "\"connects\":2,\"round_trips\":0,\"errors\":0,"
-        "\"lost\":0,\"repeated\":4,\"expired\":0,\"overflowed\":0,"
+        "\"lost\":0,\"repeated\":4,\"expired\":0,\"dropped\":0,\"overflowed\":0,"
         "\"check\":[{\"why\":\"a\",\"message\":\"a is wrong\",\"advice\":\"mend \\\"a\\\"\"},"
         "{\"why\":\"c\",\"message\":\"c is wrong\",\"advice\":\"mend c\"}]}");
     buf_fini(&out);

@@ -251,7 +251,7 @@ static void make_parts(struct redis_store *s, struct loop *loop)
         .keys = {s->options.prefix, s->options.buckets},
         .is_strict = s->options.is_strict,
         .min_replicas = s->options.min_replicas,
-        .has_sentinels = !strncmp(s->options.address, "sentinel:", 9),
+        .has_sentinels = redis_follow_has_sentinels(s->follow),
         .timers = &loop->timers,
         .look_ms = s->options.look_ms,
         .on_weak = on_weak,
