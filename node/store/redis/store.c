@@ -274,7 +274,7 @@ static void make_parts(struct redis_store *s, struct loop *loop)
         .is_strict = s->options.is_strict,
         .on_older = on_older,
         .min_replicas = s->options.min_replicas,
-        .has_sentinels = !strncmp(s->options.address, "sentinel:", 9),
+        .has_sentinels = redis_follow_has_sentinels(s->follow),
         .timers = &loop->timers,
         .look_ms = s->options.look_ms,
         .on_weak = on_weak,
