@@ -29,7 +29,8 @@ struct redis_link {
     bool is_subscribed;
     bool is_late; /* see redis_link_was_late() */
     bool is_stopping;
-    struct redis_why why; /* see redis_link_why() */
+    unsigned farewell_turns; /* of the loop, before it has stopped: a lookup was cancelled */
+    struct redis_why why;    /* see redis_link_why() */
 };
 
 bool redis_link_is_open(const struct redis_link *l)
@@ -80,6 +81,12 @@ static void drop(struct redis_link *l, const char *why)
 
 static void pause_or_stop(struct redis_link *l)
 {
+    if (l->is_stopping && l->farewell_turns > 0) {
+        l->farewell_turns--;
+        l->state = WAITING;
+        timer_arm(&l->loop->timers, &l->timer, 0);
+        return;
+    }
     if (l->is_stopping) {
         l->state = STOPPED;
         timer_disarm(&l->loop->timers, &l->timer);
@@ -325,6 +332,8 @@ void redis_link_stop(struct redis_link *l)
 {
     l->is_stopping = true;
     drop(l, "stopped");
+    if (redis_target_cancel(&l->target))
+        l->farewell_turns = RESOLVE_FAREWELL_TURNS;
     if (l->state == STOPPED)
         l->state = WAITING;
     timer_arm(&l->loop->timers, &l->timer, 0);
