@@ -106,11 +106,9 @@ def test_a_failover_by_hand_is_a_pause_for_clients(make_node, watched):
     node = make_node({"store.redis": servers.url}).start()
     producer = Producer(node, "steady")
     producer.wait_more()
-    for _ in range(2):
-        after = servers.failover()
-        wait_until(lambda after=after: is_used(node, after), "the node is at the new master")
-        producer.wait_more()
-        servers.wait_healthy()
+    after = servers.failover()
+    wait_until(lambda: is_used(node, after), "the node is at the new master")
+    producer.wait_more()
     producer.stop()
     assert_serves(node, "after-1")
 
@@ -130,32 +128,30 @@ def test_an_old_master_that_comes_back_is_not_written_to(make_node, watched):
     seen = stored_ids(killed) if killed.info()["role"] == "master" else set()
     pushed = producer.stop()
     assert not seen & set(pushed[before:])
-    servers.wait_healthy()
-    assert servers.master() is after
     assert set(pushed[before:]) <= stored_ids(after)
     assert is_used(node, after)
 
 
 def test_a_sentinel_that_has_missed_the_failover_is_not_believed(make_node, watched):
+    """It is all that can be reached, and the old master has become a replica."""
     servers = watched()
     before = servers.master()
-    node = make_node({"store.redis": servers.url}).start()
-    stale, *others = servers.sentinels
-    stale.freeze()
+    node = make_node({"store.redis": servers.url, "store.command_timeout": "500ms"}).start()
+    *others, stale = servers.sentinels
+    stale.kill()
     after = servers.failover()
     wait_until(lambda: is_used(node, after), "the node is at the new master")
     for each in others:
         each.freeze()
-    after.kill()  # or the stale one would hear of the failover through it
-    stale.thaw()
+    stale.start()
     wait_until(lambda: stale.master_address() == (before.ip, before.port), "it is behind")
+    after.client().client_kill_filter(_type="normal")
     wait_until(lambda: "names a master from before the last failover" in node.output(),
                "the node knows that it is behind")
-    assert not is_used(node, before)
-    after.start()
     for each in others:
         each.thaw()
     wait_until(node.is_ready, "the node is up again")
+    assert is_used(node, after)
     assert_serves(node, "after-1")
 
 
@@ -170,7 +166,7 @@ def test_losing_all_sentinels_costs_nothing_while_the_master_stays(make_node, wa
     assert node.is_ready()
     for sentinel in servers.sentinels:
         sentinel.start()
-    servers.wait_healthy()
+    wait_until(servers.is_watched, "the Sentinels see all there is")
     after = servers.failover()
     wait_until(lambda: is_used(node, after), "the node listens to them again")
 
@@ -179,7 +175,7 @@ def test_losing_all_sentinels_costs_nothing_while_the_master_stays(make_node, wa
 
 @pytest.fixture
 def zookeeper(tmp_path):
-    ensemble = Ensemble(tmp_path / "zookeeper", size=1)
+    ensemble = Ensemble(tmp_path / "zookeeper")
     try:
         yield ensemble.start()
     finally:
