@@ -7,7 +7,7 @@
  * when the connection was lost is UNKNOWN; what only reads, UNAVAILABLE.
  *
  *   redis_requests   operations on their way: held (redis_hold), sent, answered
- *   redis_link       the connection: deadlines, coming back
+ *   redis_link       the connection that comes back; redis_session, redis_conn: one of them
  *   redis_follow     where it goes: a fixed address, or the master that Sentinels name
  *   redis_handshake  what a fresh connection must show before it is used
  *   redis_wakeups    the subscription
