@@ -9,8 +9,8 @@ from harness.wait import wait_until
 
 
 class RedisServer:
-    """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes".
-    `host`: of a network, None for this machine."""
+    """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes",
+    min_replicas_to_write=1. `host`: of a network, None for this machine."""
 
     def __init__(self, directory, host=None, env=None, **options):
         self.directory = Path(directory)

@@ -12,7 +12,8 @@ struct redis_info {
     bool is_loading;
     bool is_replica;
     bool has_aof;
-    bool may_evict; /* maxmemory-policy is not noeviction */
+    bool may_evict;    /* maxmemory-policy is not noeviction */
+    unsigned replicas; /* that are in step, not those that still load */
 };
 
 #define REDIS_VERSION_MIN 60200u /* ZADD LT */

@@ -33,6 +33,9 @@ struct redis_requests *redis_requests_new(struct loop *loop,
                                           struct redis_handshake *handshake);
 void redis_requests_free(struct redis_requests *q); /* nothing on its way; NULL is fine */
 
+/* The options have changed. */
+void redis_requests_reload(struct redis_requests *q);
+
 void redis_requests_submit(struct redis_requests *q, struct op *op);
 
 /* Nobody waits for it any more: see store_abandon(). */
