@@ -28,8 +28,8 @@ struct redis_store {
     struct redis_follow *follow;
     struct redis_store_stats stats;
     char up_at[REDIS_ADDRESS_CHARS]; /* the Redis that was up last */
-    bool is_older;                   /* it came back older, and the port's owner does not know */
-    bool is_ready;                   /* the handshake is done */
+    bool is_older;   /* it came back older, and the port's owner does not know */
+    bool is_ready;   /* the handshake is done */
     bool is_refused; /* it was said; not again before the next handshake is done */
     bool is_stopping;
     unsigned parts_running; /* while stopping */
