@@ -165,8 +165,11 @@ static void on_connect(void *arg)
 
 static void connect_now(struct redis_link *l)
 {
-    const char *why = redis_conn_open(&l->conn, &l->options.address);
+    const char *why;
 
+    if (!l->options.address.host[0])
+        return;
+    why = redis_conn_open(&l->conn, &l->options.address);
     l->state = CONNECTING;
     if (why)
         drop(l, why);
@@ -276,6 +279,20 @@ void redis_link_stop(struct redis_link *l)
     if (l->state == STOPPED)
         l->state = WAITING;
     timer_arm(&l->loop->timers, &l->timer, 0);
+}
+
+void redis_link_aim(struct redis_link *l, const struct redis_address *address)
+{
+    bool is_same = l->options.address.port == address->port &&
+                   !strcmp(l->options.address.host, address->host);
+
+    l->options.address = *address;
+    if (is_same || l->is_stopping)
+        return;
+    if (l->state == WAITING)
+        timer_arm(&l->loop->timers, &l->timer, 0);
+    else
+        drop(l, "another Redis is the master now");
 }
 
 void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,

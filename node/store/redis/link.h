@@ -28,10 +28,10 @@
 #include "node/store/redis/flight.h"
 
 struct redis_link_options {
-    const char *name; /* for the log */
-    struct redis_address address;
-    const char *password; /* NULL or "": no AUTH */
-    int64_t timeout_ms;   /* to connect; to answer a call */
+    const char *name;             /* for the log */
+    struct redis_address address; /* host "": not known, redis_link_aim() says it */
+    const char *password;         /* NULL or "": no AUTH */
+    int64_t timeout_ms;           /* to connect; to answer a call */
     int64_t backoff_max_ms;
 
     void (*on_open)(void *arg);
@@ -58,6 +58,9 @@ bool redis_link_is_open(const struct redis_link *l);
  * before the first, and when a connection has settled. Borrowed until the next turn of the
  * loop. */
 const char *redis_link_why(const struct redis_link *l);
+
+/* Where it connects to from now on. A connection to another address is closed. */
+void redis_link_aim(struct redis_link *l, const struct redis_address *address);
 
 /* Only while open. The arguments are copied. */
 void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,
