@@ -75,6 +75,19 @@ void election_tick(struct election *e, int64_t now)
 
 /* ---- an attempt ---- */
 
+/* An answer that makes no sense: tried again later, and said once. */
+static void take_refusal(struct election *e, enum coord_status status)
+{
+    bool is_refused = status == COORD_ERROR || status == COORD_DENIED;
+
+    if (is_refused) {
+        LOG_AT(e->is_refused ? LEVEL_DEBUG : LEVEL_ERROR, "ha",
+               "ZooKeeper refuses the election: %s", coord_status_word(status));
+        retry_later(e);
+    }
+    e->is_refused = is_refused;
+}
+
 static void on_answer(struct ask *ask)
 {
     struct election *e = CONTAINER_OF(ask, struct election, ask);
@@ -90,11 +103,7 @@ static void on_answer(struct ask *ask)
         e->state = ELECTION_UNSURE;
     } else {
         e->lost++;
-        if (ask->call.status == COORD_ERROR || ask->call.status == COORD_DENIED) {
-            LOG_ERROR("ha", "ZooKeeper refused the election: %s",
-                      coord_status_word(ask->call.status));
-            retry_later(e);
-        }
+        take_refusal(e, ask->call.status);
     }
 }
 
@@ -122,6 +131,7 @@ static struct coord_change *add(struct election *e, enum coord_change_kind kind,
 
 void election_try(struct election *e, uint64_t above, bool by_force)
 {
+    const struct ha_options *o = e->site->options;
     struct view *v = e->view;
 
     e->state = ELECTION_TRYING;
@@ -129,10 +139,9 @@ void election_try(struct election *e, uint64_t above, bool by_force)
     e->epoch = (above > v->epoch ? above : v->epoch) + 1;
     e->epoch_version = v->items[VIEW_EPOCH].version;
     e->change_count = 0;
-    e->done_wish =
-        control_has_wish(&v->control, e->site->options->now_wall_ms(e->site->options->arg))
-            ? v->items[VIEW_CONTROL].version
-            : -1;
+    e->done_wish = control_has_wish(&v->control, o->now_wall_ms(o->arg))
+                       ? v->items[VIEW_CONTROL].version
+                       : -1;
     buf_clear(&e->epoch_text);
     record_add_number(&e->epoch_text, "epoch", (int64_t)e->epoch);
     print_leader(e);

@@ -37,7 +37,8 @@ struct election {
     uint64_t epoch;
     int32_t epoch_version;
     uint64_t lost;
-    int64_t retry_boot_ms; /* after an answer that makes no sense */
+    bool is_refused;       /* the newest attempt was, for no good reason */
+    int64_t retry_boot_ms; /* not before, then */
     struct ask ask;
     struct coord_change changes[ELECTION_CHANGES];
     unsigned change_count;

@@ -242,6 +242,49 @@ static void a_history_that_may_not_be_read_ends_no_node(void **state)
     assert_non_null(strstr(status_of(1).refused, "history"));
 }
 
+/* What is missing is written once it may be. */
+static void a_history_that_may_not_be_written_is_tried_now_and_then(void **state)
+{
+    unsigned changes, next;
+
+    three_nodes_setup(state);
+    next = ((unsigned)leader() + 1) % NODES;
+    changes = status_of(next).transition_count;
+    writes_fail(next, "/history", COORD_DENIED);
+    assert_int_equal(command(next, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
+    run(5 * T);
+    assert_int_equal(leader(), next);
+    assert_in_range(calls_failed(), 1, 6);
+    assert_int_equal(status_of(next).transition_count, changes);
+    calls_succeed();
+    run(2 * T);
+    assert_int_equal(status_of(next).transition_count, changes + 1);
+}
+
+static void an_election_that_is_refused_is_told_once(void **state)
+{
+    char path[] = "/tmp/ha_damage_test.XXXXXX";
+    const struct log_options to_file = {.level = LEVEL_ERROR, .modules = "", .file = path};
+    const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
+
+    unsigned old, next;
+
+    three_nodes_setup(state);
+    old = (unsigned)leader();
+    next = (old + 1) % NODES;
+    writes_fail(next, "/epoch", COORD_ERROR);
+    node_kill((old + 2) % NODES);
+    node_kill(old);
+    close(mkstemp(path));
+    assert_int_equal(log_configure(&to_file), STATUS_OK);
+    run(10 * T);
+    assert_true(is_not_led());
+    assert_true(calls_failed() > 5);
+    assert_int_equal(log_configure(&quiet), STATUS_OK);
+    assert_int_equal(lines_in(path), 1);
+    unlink(path);
+}
+
 /* Its session lives on, and with it its znode. */
 static void a_leader_that_may_not_write_does_not_keep_the_lead(void **state)
 {
@@ -389,6 +432,8 @@ int main(void)
         ON_NONE(calls_that_are_denied_are_refused_with_what_to_look_at),
         ON_NONE(what_is_refused_for_two_reasons_is_told_once),
         ON_NONE(a_history_that_may_not_be_read_ends_no_node),
+        ON_NONE(a_history_that_may_not_be_written_is_tried_now_and_then),
+        ON_NONE(an_election_that_is_refused_is_told_once),
         ON_NONE(a_leader_that_may_not_write_does_not_keep_the_lead),
         ON_NONE(a_standby_that_may_not_write_says_so),
         ON_NONE(a_command_that_cannot_know_enough_ends),

@@ -73,7 +73,10 @@ void expire_all(void); /* every session */
  * at node `i`, whatever was done; NULL: no more. Of one node at a time, started before. */
 void calls_fail(unsigned i, const char *part, enum coord_status status);
 void reads_fail(unsigned i, const char *part, enum coord_status status); /* writes do not */
-void calls_succeed(void); /* all of them, again */
+/* Writes do, and write nothing; reads do not. */
+void writes_fail(unsigned i, const char *part, enum coord_status status);
+unsigned calls_failed(void); /* since one of these was called */
+void calls_succeed(void);    /* all of them, again */
 
 /* Sends a wish through node `i` and returns its end. */
 enum status command(unsigned i, enum ha_wish wish, const char *to);

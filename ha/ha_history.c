@@ -17,7 +17,12 @@
 static void on_written(struct ask *ask)
 {
     struct ha *ha = CONTAINER_OF(ask, struct ha, history_ask);
+    bool is_refused = ask->call.status == COORD_DENIED || ask->call.status == COORD_ERROR;
 
+    if (is_refused && ha->history_retry_boot_ms == 0)
+        LOG_WARN("ha", "ZooKeeper refuses to write %s (%s): the history has gaps",
+                 ha->view.items[VIEW_HISTORY].path, coord_status_word(ask->call.status));
+    ha->history_retry_boot_ms = is_refused ? site_now(&ha->site) + ha_t(ha) : 0;
     view_refresh(&ha->view, VIEW_HISTORY);
 }
 
@@ -81,7 +86,8 @@ static void write_history(struct ha *ha, const struct transitions *all)
 static bool may_write(const struct ha *ha)
 {
     return !ha->history_ask.is_in_flight && view_is_fresh(&ha->view, VIEW_HISTORY) &&
-           ha->view.items[VIEW_HISTORY].exists;
+           ha->view.items[VIEW_HISTORY].exists &&
+           site_now(&ha->site) >= ha->history_retry_boot_ms;
 }
 
 /* Sent before the lead is given away, so it is there when a successor looks. Where it cannot be

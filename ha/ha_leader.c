@@ -202,7 +202,8 @@ static bool wish_tick(struct ha *ha, int64_t now)
     if (!strcmp(c.wanted, ha->options.node)) {
         clear_wish(ha, "it leads");
     } else if (ha->lead.done_wish == ha->view.items[VIEW_CONTROL].version) {
-        clear_wish(ha, "it was carried out");
+        clear_wish(ha, strcmp(c.wanted, CONTROL_ANY) ? "that node did not take it, this one did"
+                                                     : "it was carried out");
     } else if (c.is_forced) {
         c.is_forced = false; /* this leader answers, and does it in order */
         write_control(ha, &c);

@@ -64,7 +64,9 @@ void expire_all(void)
 
 static struct {
     const char *part;
-    bool is_of_reads; /* only */
+    bool is_of_reads;  /* only */
+    bool is_of_writes; /* only, and nothing is written */
+    unsigned count;
     enum coord_status status;
     const struct coordinator_ops *real;
     void (*on_done)(struct coord_call *call);
@@ -80,13 +82,15 @@ static void spoil(struct coord_call *call, const char *path)
 {
     if (!failing.part || !strstr(path, failing.part))
         return;
+    failing.count++;
     failing.on_done = call->on_done; /* all asks have the same */
     call->on_done = on_done_failing;
 }
 
 static void read_failing(struct coordinator *c, struct coord_call *call)
 {
-    spoil(call, call->path);
+    if (!failing.is_of_writes)
+        spoil(call, call->path);
     failing.real->read(c, call);
 }
 
@@ -94,7 +98,12 @@ static void write_failing(struct coordinator *c, struct coord_call *call)
 {
     if (!failing.is_of_reads)
         spoil(call, call->changes[0].path);
-    failing.real->write(c, call);
+    if (failing.is_of_writes && call->on_done == on_done_failing) {
+        call->path = "/"; /* an answer, but no write */
+        failing.real->read(c, call);
+    } else {
+        failing.real->write(c, call);
+    }
 }
 
 void calls_fail(unsigned i, const char *part, enum coord_status status)
@@ -109,7 +118,8 @@ void calls_fail(unsigned i, const char *part, enum coord_status status)
         nodes[i].zk.base.ops = &ops;
     }
     failing.part = part;
-    failing.is_of_reads = false;
+    failing.is_of_reads = failing.is_of_writes = false;
+    failing.count = 0;
     failing.status = status;
 }
 
@@ -117,6 +127,17 @@ void reads_fail(unsigned i, const char *part, enum coord_status status)
 {
     calls_fail(i, part, status);
     failing.is_of_reads = true;
+}
+
+void writes_fail(unsigned i, const char *part, enum coord_status status)
+{
+    calls_fail(i, part, status);
+    failing.is_of_writes = true;
+}
+
+unsigned calls_failed(void)
+{
+    return failing.count;
 }
 
 void calls_succeed(void)

@@ -77,6 +77,7 @@ struct ha {
     struct buf control_text;
 
     struct ask history_ask;
+    int64_t history_retry_boot_ms; /* not before, after a refusal; 0: none */
     struct coord_change history_change;
     struct buf history_text;
     struct ha_transition pending; /* to be put into the history */

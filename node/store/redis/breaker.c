@@ -27,6 +27,8 @@ void breaker_answered(struct redis_breaker *b, int64_t now_mono_ms)
 {
     b->late = 0;
     b->silent_since_mono_ms = -1;
+    if (b->state == BREAKER_OPEN) /* the connection has outlived its patience */
+        enter(b, BREAKER_HALF_OPEN, now_mono_ms);
     if (b->state == BREAKER_HALF_OPEN && ++b->proved >= b->trials)
         enter(b, BREAKER_CLOSED, now_mono_ms);
 }

@@ -2,7 +2,7 @@
  *
  *   CLOSED --- nothing answered for after_ms, or `failures` late answers ---> OPEN
  *      ^                                                                       |
- *      | `trials` answered                             breaker_fit             |
+ *      | `trials` answered                             breaker_fit, an answer  |
  *      +-------------------------- HALF_OPEN <---------------------------------+
  *                                      |                                       ^
  *                                      +---------- breaker_lost ---------------+

@@ -117,6 +117,17 @@ static void a_loss_while_it_tries_opens_it_again_and_is_no_new_trip(void **state
         breaker_passes(&breaker, TRIALS - 1)); /* what was proved before counts no more */
 }
 
+/* The connection was not given up, and its answer came after all. */
+static void an_answer_while_it_is_open_is_the_first_of_the_trials(void **state)
+{
+    open_it();
+    breaker_answered(&breaker, now_mono_ms);
+    assert_int_equal(breaker.state, BREAKER_HALF_OPEN);
+    for (int i = 1; i < TRIALS; i++)
+        breaker_answered(&breaker, now_mono_ms);
+    assert_int_equal(breaker.state, BREAKER_CLOSED);
+}
+
 static void it_can_be_switched_off(void **state)
 {
     breaker_init(&breaker, 0, 0, 0);
@@ -145,6 +156,7 @@ int main(void)
         cmocka_unit_test_setup(a_fit_connection_lets_some_try, setup),
         cmocka_unit_test_setup(enough_answers_close_it, setup),
         cmocka_unit_test_setup(a_loss_while_it_tries_opens_it_again_and_is_no_new_trip, setup),
+        cmocka_unit_test_setup(an_answer_while_it_is_open_is_the_first_of_the_trials, setup),
         cmocka_unit_test_setup(it_can_be_switched_off, setup),
         cmocka_unit_test(each_state_has_a_word),
     };

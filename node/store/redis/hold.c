@@ -9,7 +9,8 @@ static struct redis_held *first_of(struct redis_hold *h)
     return link ? CONTAINER_OF(link, struct redis_held, link) : NULL;
 }
 
-/* Taking the first one leaves the timer as it is: it fires too soon then, and finds nothing. */
+/* Taking the first one leaves the timer as it is: it fires too soon then, and finds nothing. Of
+ * two that came back the second's time may end first: he goes with the other. */
 static void watch(struct redis_hold *h)
 {
     const struct redis_held *first = first_of(h);
@@ -34,6 +35,7 @@ void redis_hold_init(struct redis_hold *h, struct timers *timers, uint64_t *gaug
     *h = (struct redis_hold){.timers = timers, .on_expired = on_expired};
     h->gauge = gauge;
     list_init(&h->list);
+    h->back = &h->list;
     timer_init(&h->timer, on_timer);
 }
 
@@ -43,22 +45,53 @@ void redis_hold_fini(struct redis_hold *h)
     timer_disarm(h->timers, &h->timer);
 }
 
+static void set_time(struct redis_hold *h, struct redis_held *held, int64_t ms)
+{
+    if (held->until_mono_ms == 0)
+        held->until_mono_ms = timers_now(h->timers) + ms;
+}
+
 void redis_hold_add(struct redis_hold *h, struct redis_held *held, int64_t ms)
 {
-    held->until_mono_ms = timers_now(h->timers) + ms;
+    set_time(h, held, ms);
     list_append(&h->list, &held->link);
     ++*h->gauge;
     watch(h);
 }
 
+void redis_hold_put_back(struct redis_hold *h, struct redis_held *held, int64_t ms)
+{
+    bool is_first = h->back == &h->list;
+
+    set_time(h, held, ms);
+    list_prepend(h->back, &held->link);
+    h->back = &held->link;
+    ++*h->gauge;
+    if (is_first)
+        timer_disarm(h->timers, &h->timer);
+    watch(h);
+}
+
+void redis_hold_mark(struct redis_hold *h)
+{
+    h->back = &h->list;
+}
+
+void redis_hold_remove(struct redis_hold *h, struct redis_held *held)
+{
+    if (h->back == &held->link)
+        h->back = held->link.prev;
+    list_remove(&held->link);
+    --*h->gauge;
+}
+
 struct redis_held *redis_hold_take(struct redis_hold *h)
 {
-    struct list *link = list_pop(&h->list);
+    struct redis_held *first = first_of(h);
 
-    if (!link)
-        return NULL;
-    --*h->gauge;
-    return CONTAINER_OF(link, struct redis_held, link);
+    if (first)
+        redis_hold_remove(h, first);
+    return first;
 }
 
 bool redis_hold_is_empty(const struct redis_hold *h)

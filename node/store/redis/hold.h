@@ -1,5 +1,9 @@
 /* Who waits for Redis: first come, first out, and each only for a limited time.
  *
+ * Who was sent and comes back goes before all that never was, in the order of coming back: the
+ * link gives up its calls in the order in which they were sent. His time goes on from when he
+ * waited first.
+ *
  * Pure but for the timers. Who waits is on this list and on no other.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_HOLD_H
@@ -14,12 +18,13 @@
 /* The caller embeds it. */
 struct redis_held {
     struct list link;
-    int64_t until_mono_ms;
+    int64_t until_mono_ms; /* 0: has not waited yet */
 };
 
 struct redis_hold {
     struct timers *timers;
-    struct list list; /* oldest first: the times end in this order */
+    struct list list;  /* oldest first */
+    struct list *back; /* who came back last, since the mark; or the list's head */
     struct timer timer;
     uint64_t *gauge; /* how many */
     /* Its time is over, and it is the caller's again. Others may be added and taken in here. */
@@ -34,6 +39,16 @@ void redis_hold_fini(struct redis_hold *h); /* empty */
 /* Of all that wait at a time `ms` is the same. */
 void redis_hold_add(struct redis_hold *h, struct redis_held *held, int64_t ms);
 struct redis_held *redis_hold_take(struct redis_hold *h); /* the oldest; NULL: none */
+
+/* He was sent, and waits again. */
+void redis_hold_put_back(struct redis_hold *h, struct redis_held *held, int64_t ms);
+
+/* Sending begins anew: who comes back from now on goes before who came back until now. */
+void redis_hold_mark(struct redis_hold *h);
+
+/* He waits no more. */
+void redis_hold_remove(struct redis_hold *h, struct redis_held *held);
+
 bool redis_hold_is_empty(const struct redis_hold *h);
 
 #endif

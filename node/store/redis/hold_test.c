@@ -23,6 +23,7 @@ static void on_expired(struct redis_hold *h, struct redis_held *held)
 
 static int set_up(void **state)
 {
+    a = b = c = (struct redis_held){0};
     expired_count = 0;
     gauge = 0;
     timers_init(&timers, 1000);
@@ -84,6 +85,66 @@ static void those_behind_one_that_was_taken_have_their_whole_time(void **state)
     assert_ptr_equal(expired[0], &b);
 }
 
+/* ---- who comes back ---- */
+
+static void send_one(struct redis_held *expected)
+{
+    assert_ptr_equal(redis_hold_take(&hold), expected);
+}
+
+static void who_comes_back_goes_before_who_was_never_sent(void **state)
+{
+    redis_hold_add(&hold, &c, HOLD_MS);
+    redis_hold_put_back(&hold, &a, HOLD_MS);
+    redis_hold_put_back(&hold, &b, HOLD_MS);
+    assert_int_equal(gauge, 3);
+    send_one(&a);
+    send_one(&b);
+    send_one(&c);
+    assert_int_equal(gauge, 0);
+}
+
+/* a was sent again and lost again, while b still waits for it. */
+static void after_a_second_loss_the_order_is_still_that_of_the_first_sending(void **state)
+{
+    redis_hold_put_back(&hold, &a, HOLD_MS);
+    redis_hold_put_back(&hold, &b, HOLD_MS);
+    redis_hold_mark(&hold);
+    send_one(&a);
+    redis_hold_put_back(&hold, &a, HOLD_MS);
+    redis_hold_put_back(&hold, &c, HOLD_MS);
+    send_one(&a);
+    send_one(&c);
+    send_one(&b);
+}
+
+static void who_comes_back_has_no_time_added(void **state)
+{
+    redis_hold_put_back(&hold, &b, HOLD_MS);
+    timers_run(&timers, 1060);
+    redis_hold_mark(&hold);
+    send_one(&b);
+    redis_hold_add(&hold, &c, HOLD_MS);
+    redis_hold_put_back(&hold, &b, HOLD_MS);
+    timers_run(&timers, 1099);
+    assert_int_equal(expired_count, 0);
+    timers_run(&timers, 1100);
+    assert_int_equal(expired_count, 1);
+    assert_ptr_equal(expired[0], &b);
+    send_one(&c);
+}
+
+static void who_left_is_no_landmark_any_more(void **state)
+{
+    redis_hold_put_back(&hold, &a, HOLD_MS);
+    redis_hold_put_back(&hold, &b, HOLD_MS);
+    redis_hold_remove(&hold, &b);
+    redis_hold_put_back(&hold, &c, HOLD_MS);
+    redis_hold_remove(&hold, &a);
+    assert_int_equal(gauge, 1);
+    send_one(&c);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -91,6 +152,10 @@ int main(void)
         TEST(who_came_first_is_taken_first),
         TEST(each_waits_for_its_own_time),
         TEST(those_behind_one_that_was_taken_have_their_whole_time),
+        TEST(who_comes_back_goes_before_who_was_never_sent),
+        TEST(after_a_second_loss_the_order_is_still_that_of_the_first_sending),
+        TEST(who_comes_back_has_no_time_added),
+        TEST(who_left_is_no_landmark_any_more),
     };
 #undef TEST
 

@@ -26,6 +26,7 @@ struct redis_link {
     int64_t backoff_ms; /* the next pause */
     bool was_open;      /* on_open was said for this connection */
     bool is_subscribed;
+    bool is_late; /* see redis_link_was_late() */
     bool is_stopping;
     struct redis_why why; /* see redis_link_why() */
 };
@@ -38,6 +39,11 @@ bool redis_link_is_open(const struct redis_link *l)
 const char *redis_link_why(const struct redis_link *l)
 {
     return l->why.text;
+}
+
+bool redis_link_was_late(const struct redis_link *l)
+{
+    return l->is_late;
 }
 
 /* ---- losing a connection ---- */
@@ -171,6 +177,7 @@ static void connect_now(struct redis_link *l)
         return;
     why = redis_conn_open(&l->conn, &l->options.address);
     l->state = CONNECTING;
+    l->is_late = false;
     if (why)
         drop(l, why);
     else
@@ -202,7 +209,8 @@ static void watch(struct redis_link *l)
     else if (!l->is_subscribed)
         prove_alive(l);
     /* After a stall of our own the answers are there and only wait to be read. */
-    if (left_ms <= 0 && !redis_conn_has_unread(&l->conn))
+    l->is_late = left_ms <= 0 && !redis_conn_has_unread(&l->conn);
+    if (l->is_late)
         drop(l, "no answer in time");
     else
         timer_arm(&l->loop->timers, &l->timer, left_ms > 0 ? left_ms : 1);

@@ -62,6 +62,9 @@ const char *redis_link_why(const struct redis_link *l);
 /* Where it connects to from now on. A connection to another address is closed. */
 void redis_link_aim(struct redis_link *l, const struct redis_address *address);
 
+/* Was the last connection given up because an answer did not come in time? */
+bool redis_link_was_late(const struct redis_link *l);
+
 /* Only while open. The arguments are copied. */
 void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,
                      const size_t *lens);

@@ -1,11 +1,13 @@
-/* Operations on their way to Redis and back.
+/* Operations on their way to Redis and back (doc/redis.md).
  *
  *             nobody waits, the link is open, room: at once
  *            .---------------------------------------.   .-- surely not run: sent again
  *           /                                         v /  |
  *   submit +---> held -- the link is open, room ---> in flight ---> on_done
- *           \      `---- too long: UNAVAILABLE            `-- link lost: UNKNOWN
- *            `--> too many: TOO_MANY, in a later turn
+ *          |\    ^ `---- too long: UNAVAILABLE           / link lost
+ *          | \   `----------- can be said again ------- X
+ *          |  `-> too many: TOO_MANY, in a later turn     `-- cannot: UNKNOWN
+ *          `----> the breaker is open: UNAVAILABLE, in a later turn
  *
  * First come, first sent. A request is on one list, and that is its state.
  *

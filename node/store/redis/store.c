@@ -192,6 +192,9 @@ struct redis_store_options redis_store_defaults(void)
         .flight_max = 4096,
         .held_max = 20000,
         .bytes_max = 256u << 20,
+        .breaker_after_ms = 10000,
+        .breaker_failures = 3,
+        .breaker_trials = 16,
     };
 }
 

@@ -22,6 +22,7 @@
 
 #include "base/histogram.h"
 #include "base/loop.h"
+#include "node/store/redis/breaker.h"
 #include "node/store/store.h"
 
 struct redis_store_options {
@@ -38,6 +39,10 @@ struct redis_store_options {
                            * those that only a leader may do */
     unsigned held_max;    /* operations waiting; what is more is TOO_MANY */
     size_t bytes_max;     /* of all of them together, about */
+
+    int64_t breaker_after_ms;  /* see breaker.h */
+    unsigned breaker_failures; /* see breaker.h */
+    unsigned breaker_trials;   /* see breaker.h */
 
     /* This Redis must not be used: other buckets, a newer schema, a wrong password, too old,
      * or unsafe while is_strict. It is tried again, in case somebody sets it right; a node
@@ -69,13 +74,17 @@ struct redis_store_stats {
     uint64_t malformed;             /* answers that were not a script's */
     uint64_t unknown;               /* writes in flight when the connection was lost */
     uint64_t reloaded;              /* scripts Redis did not know any more */
+    uint64_t repeated;              /* sent again: lost, or not run */
     uint64_t expired;               /* held for too long */
+    uint64_t broken;                /* refused because the breaker was open */
     uint64_t overflowed;            /* TOO_MANY */
     uint64_t connects;              /* handshakes done */
     uint64_t in_flight;             /* gauge */
     uint64_t held;                  /* gauge */
-    uint64_t held_again;            /* gauge: of what was sent before */
     uint64_t held_bytes;            /* gauge: of both */
+    enum breaker_state breaker;     /* gauge */
+    int64_t breaker_since_mono_ms;  /* gauge: in this state; 0: from the start */
+    uint64_t breaker_trips;         /* how often it has opened */
     enum redis_store_state state;   /* gauge */
     struct histogram round_trip_us; /* microseconds from the sending to the answer */
 };

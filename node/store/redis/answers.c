@@ -1,0 +1,117 @@
+/* What an answer of Redis means for its request, and what it means that none comes. */
+#include "node/store/redis/requests_private.h"
+
+#include <hiredis/hiredis.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "node/store/redis/again.h"
+#include "node/store/redis/error.h"
+
+/* -1: never. */
+static int64_t sooner_ms(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
+static void take_done(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+    struct op *op = r->op;
+
+    q->stats->answered[op->verb]++;
+    if (op->verb == OP_SCAN && op->status == STATUS_OK)
+        redis_complain_stuck(&q->complaints, timers_now(q->timers), op);
+    redis_handshake_saw(q->handshake, op->bucket, reply_counter(op, q->keys.buckets));
+    if (r->may_have_run)
+        op->status = redis_said_again(op->verb, op->status);
+    op->wait_ms = sooner_ms(op->wait_ms, r->wait_ms);
+    request_finish(r);
+}
+
+static void take_error(struct request *r, const char *error)
+{
+    struct redis_requests *q = r->queue;
+    bool is_of_the_connection = redis_error_is_of_the_connection(error);
+
+    q->stats->refused++;
+    redis_complain_error(&q->complaints, timers_now(q->timers), r->op->verb, error);
+    if (!is_of_the_connection || !request_hold_again(r))
+        request_fail(r, r->op->status);
+    if (is_of_the_connection)
+        requests_leave_when_all_is_answered(q);
+}
+
+/* Without running. A fenced one is not sent again, because much time may have passed. */
+static void take_no_script(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+
+    q->stats->reloaded++;
+    if (op_is_fenced(r->op->verb)) {
+        q->is_forgotten[r->op->verb] = true;
+        request_fail(r, STATUS_UNAVAILABLE);
+        return;
+    }
+    r->needs_text = true;
+    request_send(r);
+}
+
+/* What surely did not run is sent again: it was just answered, so there is a link and room. */
+static void take_answer(struct request *r, const redisReply *reply)
+{
+    struct redis_requests *q = r->queue;
+    struct op *op = r->op;
+
+    switch (reply_decode(reply, op, &q->room)) {
+    case REPLY_DONE:
+        take_done(r);
+        break;
+    case REPLY_AGAIN:
+        r->wait_ms = sooner_ms(r->wait_ms, op->wait_ms);
+        request_send(r);
+        break;
+    case REPLY_NO_SCRIPT:
+        if (!r->needs_text) {
+            take_no_script(r);
+            break;
+        }
+        op->status = STATUS_STORE_ERROR;
+        /* fall through */
+    case REPLY_REFUSED:
+        take_error(r, reply->str);
+        break;
+    case REPLY_MALFORMED:
+        q->stats->malformed++;
+        LOG_ERROR("redis", "%s: the answer is not this script's", op_word(op->verb));
+        request_fail(r, op->status);
+        break;
+    }
+}
+
+/* The answer will not come. What only reads cannot have happened. */
+static void lose(struct request *r)
+{
+    r->may_have_run |= !op_is_read(r->op->verb);
+    if (redis_may_say_again(r->op->verb) && request_hold_again(r))
+        return;
+    request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
+}
+
+void requests_on_reply(struct redis_call *call, const redisReply *reply)
+{
+    struct request *r = CONTAINER_OF(call, struct request, call);
+    struct redis_requests *q = r->queue;
+
+    q->stats->in_flight--;
+    if (!reply) {
+        lose(r);
+        return;
+    }
+    redis_gate_answered(&q->gate);
+    histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);
+    take_answer(r, reply);
+    if (q->is_leaving && q->is_open)
+        requests_leave_when_all_is_answered(q);
+    requests_send_held(q);
+}

@@ -1,0 +1,33 @@
+/* The circuit breaker at work (breaker.h): its timer, its lines in the log, its figures. Here
+ * it is decided whether an operation goes now, waits, or is refused.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_GATE_H
+#define DUEQ_NODE_STORE_REDIS_GATE_H
+
+#include "base/timer.h"
+#include "node/store/redis/breaker.h"
+#include "node/store/redis/store.h"
+
+struct redis_gate {
+    struct redis_breaker breaker;
+    struct timers *timers;
+    struct redis_store_stats *stats;
+    struct timer timer;      /* when silence has lasted too long */
+    int64_t tripped_mono_ms; /* when it opened last */
+};
+
+/* All are borrowed; of the options only now. */
+void redis_gate_init(struct redis_gate *g, const struct redis_store_options *options,
+                     struct redis_store_stats *stats, struct timers *timers);
+void redis_gate_fini(struct redis_gate *g);
+
+/* See breaker.h. */
+void redis_gate_asked(struct redis_gate *g);
+void redis_gate_answered(struct redis_gate *g);
+void redis_gate_fit(struct redis_gate *g);
+void redis_gate_lost(struct redis_gate *g, bool is_late);
+
+bool redis_gate_passes(const struct redis_gate *g);
+bool redis_gate_refuses(const struct redis_gate *g);
+
+#endif

@@ -1,0 +1,135 @@
+/* The circuit breaker before a real Redis that is frozen, killed and back again. */
+#include "node/store/redis/store_fixture.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#define MANY 8
+
+static void freeze(struct node *n)
+{
+    kill(n->redis->pid, SIGSTOP);
+}
+
+static void thaw(struct node *n)
+{
+    kill(n->redis->pid, SIGCONT);
+}
+
+static void run_until_breaker(struct node *n, enum breaker_state state)
+{
+    alarm(PATIENCE_S);
+    while (redis_store_stats(n->store)->breaker != state)
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    alarm(0);
+}
+
+static void start(struct node *n)
+{
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+}
+
+/* So many answers as it takes. */
+static void push_until_closed(struct node *n)
+{
+    while (redis_store_stats(n->store)->breaker != BREAKER_CLOSED) {
+        struct job_op a = {0};
+
+        assert_int_equal(push(n, &a, "t"), STATUS_OK);
+    }
+}
+
+static void assert_refused_at_once(struct node *n)
+{
+    struct job_op a = {0};
+    const struct redis_store_stats *stats = redis_store_stats(n->store);
+    uint64_t broken = stats->broken, held = stats->held;
+
+    assert_int_equal(push(n, &a, "t"), STATUS_UNAVAILABLE);
+    assert_int_equal(stats->broken, broken + 1);
+    assert_int_equal(stats->held, held);
+}
+
+/* The connection lives, and its late answer is an answer. */
+static void silence_opens_it_and_an_answer_tries_again(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0};
+
+    n->options.breaker_after_ms = 50;
+    start(n);
+    freeze(n);
+    submit_push(n, &a, "t");
+    run_until_breaker(n, BREAKER_OPEN);
+    assert_refused_at_once(n);
+    assert_false(a.is_done);
+    thaw(n);
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+    push_until_closed(n);
+    assert_int_equal(redis_store_stats(n->store)->breaker_trips, 1);
+    assert_int_equal(redis_store_stats(n->store)->connects, 1);
+}
+
+static void connections_that_answer_late_open_it(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0};
+
+    n->options.breaker_after_ms = 0;
+    n->options.breaker_failures = 2;
+    n->options.command_timeout_ms = 100;
+    start(n);
+    freeze(n);
+    submit_stats(n, &a, "t");
+    run_until_breaker(n, BREAKER_OPEN);
+    assert_false(a.is_done); /* what waits already waits on */
+    thaw(n);
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+    push_until_closed(n);
+}
+
+static void who_waits_goes_first_and_a_few_at_a_time(void **state)
+{
+    struct node *n = *state;
+    struct job_op ops[MANY] = {0};
+    int turns = 0;
+
+    n->options.breaker_after_ms = 50;
+    n->options.breaker_trials = 2;
+    start(n);
+    redis_fixture_kill(n->redis);
+    run_until(n->loop, &n->is_down);
+    for (int i = 0; i < MANY; i++) {
+        ops[i].turns = &turns;
+        submit_push(n, &ops[i], "t");
+    }
+    run_until_breaker(n, BREAKER_OPEN);
+    assert_refused_at_once(n);
+    assert_int_equal(redis_store_stats(n->store)->held, MANY);
+    redis_fixture_start(n->redis);
+    run_until_breaker(n, BREAKER_HALF_OPEN);
+    assert_int_equal(redis_store_stats(n->store)->in_flight, 2);
+    assert_int_equal(redis_store_stats(n->store)->held, MANY - 2);
+    run_until(n->loop, &ops[MANY - 1].is_done);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(ops[i].op.status, STATUS_OK);
+        assert_int_equal(ops[i].turn, i + 1);
+    }
+    assert_int_equal(redis_store_stats(n->store)->breaker, BREAKER_CLOSED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_REDIS(silence_opens_it_and_an_answer_tries_again),
+        WITH_REDIS(connections_that_answer_late_open_it),
+        WITH_REDIS(who_waits_goes_first_and_a_few_at_a_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* The steps of the handshake, for handshake.c, which takes them one after the other.
+ *
+ * To add a step: an ask_ function that sends its commands (none: the step is skipped), a take_
+ * function that says of each reply whether to go on, and a line in handshake.c's table.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_HANDSHAKE_PRIVATE_H
+#define DUEQ_NODE_STORE_REDIS_HANDSHAKE_PRIVATE_H
+
+#include "node/store/redis/handshake.h"
+#include "node/store/redis/scripts.h"
+
+#define HANDSHAKE_BUCKETS_MAX 128
+#define HANDSHAKE_CALLS_MAX \
+    (HANDSHAKE_BUCKETS_MAX > OP_COUNT ? HANDSHAKE_BUCKETS_MAX : OP_COUNT)
+
+/* One command of the current step, and which one it is (a verb, a bucket). */
+struct handshake_ask {
+    struct redis_call call;
+    struct redis_handshake *handshake;
+    unsigned what;
+};
+
+struct redis_handshake {
+    struct redis_handshake_options options;
+    struct redis_link *link;
+    unsigned step;
+    unsigned waiting_for; /* replies of this step */
+    bool is_over;         /* of this connection: what is still answered is not looked at */
+    bool is_warned;       /* about settings: once a process */
+    char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
+    int64_t seen[HANDSHAKE_BUCKETS_MAX];
+    struct handshake_ask asks[HANDSHAKE_CALLS_MAX];
+};
+
+/* ---- asking ---- */
+
+void handshake_send(struct redis_handshake *h, unsigned what, int argc, const char **argv);
+void handshake_send_script(struct redis_handshake *h, unsigned what, struct script_call *call);
+
+/* ---- verdicts ---- */
+
+/* The connection is closed and tried again. */
+void handshake_come_back_later(struct redis_handshake *h, const char *why);
+
+/* The same, and the owner hears why. */
+void handshake_refuse(struct redis_handshake *h, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* An answer that is not what was asked for: later, where that may pass, or refused. */
+void handshake_refuse_answer(struct redis_handshake *h, const char *what,
+                             const struct redisReply *reply);
+
+/* A setting that loses jobs sooner or later. False: refused. */
+bool handshake_accept_setting(struct redis_handshake *h, bool is_good, const char *why);
+
+/* ---- setup.c: what it is, and how it is set up ---- */
+
+void handshake_ask_info(struct redis_handshake *h);
+bool handshake_take_info(struct redis_handshake *h, unsigned what,
+                         const struct redisReply *reply);
+void handshake_ask_appendfsync(struct redis_handshake *h);
+bool handshake_take_appendfsync(struct redis_handshake *h, unsigned what,
+                                const struct redisReply *reply);
+
+/* ---- ours.c: our jobs, our channel, our scripts ---- */
+
+void handshake_ask_meta(struct redis_handshake *h);
+bool handshake_take_meta(struct redis_handshake *h, unsigned what,
+                         const struct redisReply *reply);
+void handshake_ask_channel(struct redis_handshake *h);
+bool handshake_take_channel(struct redis_handshake *h, unsigned what,
+                            const struct redisReply *reply);
+void handshake_ask_scripts(struct redis_handshake *h);
+bool handshake_take_script(struct redis_handshake *h, unsigned what,
+                           const struct redisReply *reply);
+
+/* ---- older.c: is it what we left? ---- */
+
+void handshake_ask_raise(struct redis_handshake *h);
+bool handshake_take_raise(struct redis_handshake *h, unsigned what,
+                          const struct redisReply *reply);
+
+#endif

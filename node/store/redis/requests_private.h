@@ -1,0 +1,91 @@
+/* An operation on its way, and the queue that it belongs to: for request.c (its beginning and
+ * its end), requests.c (waiting and sending) and answers.c.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_REQUESTS_PRIVATE_H
+#define DUEQ_NODE_STORE_REDIS_REQUESTS_PRIVATE_H
+
+#include "base/later.h"
+#include "node/store/redis/complaints.h"
+#include "node/store/redis/gate.h"
+#include "node/store/redis/hold.h"
+#include "node/store/redis/reply.h"
+#include "node/store/redis/requests.h"
+#include "node/store/redis/scripts.h"
+
+struct request {
+    struct redis_call call;
+    struct redis_requests *queue;
+    struct op *op;
+    struct redis_held held;
+    struct list link; /* failing or in the pool; held and in flight: neither */
+    size_t bytes;
+    int64_t sent_us;
+    int64_t wait_ms;   /* what a pop that is sent again was told on its way; -1: nothing */
+    bool needs_text;   /* Redis has forgotten the script */
+    bool may_have_run; /* its answer was lost */
+};
+
+struct redis_requests {
+    const struct redis_store_options *options;
+    struct redis_store_stats *stats;
+    struct redis_link *link;
+    struct redis_handshake *handshake;
+    struct timers *timers;
+    struct script_keys keys;
+
+    struct redis_gate gate;
+    struct redis_hold hold;
+    struct later failing;
+    struct list pool;
+    unsigned pool_count;
+    unsigned unfinished;         /* requests whose on_done has not returned */
+    bool is_forgotten[OP_COUNT]; /* fenced: the next one brings the script's text */
+
+    struct redis_complaints complaints;
+    bool is_open;
+    bool is_leaving; /* this connection is no good: the rest of its answers, then another */
+    bool is_stopping;
+    void (*on_idle)(void *arg); /* NULL: not asked for, or said */
+    void *idle_arg;
+
+    struct script_call encoded; /* the one that is being sent: too large for the stack */
+    struct reply_room room;
+};
+
+/* ---- request.c: its beginning and its end ---- */
+
+void request_pool_init(struct redis_requests *q);
+void request_pool_fini(struct redis_requests *q); /* all have ended */
+
+struct request *request_new(struct redis_requests *q, struct op *op);
+
+/* The op's status and outputs are set. */
+void request_finish(struct request *r);
+void request_fail(struct request *r, enum status status);
+
+/* Nothing is called back from inside a submission. */
+void request_fail_later(struct request *r, enum status status);
+
+/* It is not sent any more: `status`, or UNKNOWN where it may have run. */
+enum status request_unsent(const struct request *r, enum status status);
+
+void requests_say_when_idle(struct redis_requests *q);
+
+/* ---- requests.c ---- */
+
+/* There is a link, and room. */
+void request_send(struct request *r);
+
+/* It was sent, and waits to be sent again. False: it is not to be. */
+bool request_hold_again(struct request *r);
+
+void requests_send_held(struct redis_requests *q);
+
+/* What else is on its way here is answered alike, and known to have not run. */
+void requests_leave_when_all_is_answered(struct redis_requests *q);
+
+/* ---- answers.c ---- */
+
+void requests_on_reply(struct redis_call *call, const struct redisReply *reply);
+
+#endif
