@@ -1,7 +1,7 @@
 /* What must hold between keys. Each rule reports at the key that the operator will change.
  *
  * To add a rule: a function, and a line in `rules` with the keys it looks at. What must hold in
- * a row of `topics` is in topics.c, what must hold in `ha` in check_ha.c.
+ * a row of `topics` is in topics.c, in `store` in check_store.c, in `ha` in check_ha.c.
  */
 #include "conf/check.h"
 
@@ -34,11 +34,6 @@ void check_complain(struct conf_draft *d, const char *path, const char *message)
     conf_errors_add(d->errors, place, path, "%s", message);
 }
 
-static bool is_embedded(const struct conf_draft *d)
-{
-    return d->conf->store.redis.kind == ADDRESS_EMBEDDED;
-}
-
 static void name_the_node(struct conf_draft *d)
 {
     char host[NODE_ID_MAX + 1] = "";
@@ -52,25 +47,6 @@ static void name_the_node(struct conf_draft *d)
     *id = strdup(host);
     if (!*id)
         abort();
-}
-
-static void allow_one_password(struct conf_draft *d)
-{
-    if (*d->conf->store.password && *d->conf->store.password_file)
-        check_complain(d, "store.password_file",
-                       "store.password is given too; only one of the two");
-}
-
-static void allow_no_password_when_embedded(struct conf_draft *d)
-{
-    const char *why = "the embedded Redis has no password: only this node can reach it";
-
-    if (!is_embedded(d))
-        return;
-    if (*d->conf->store.password)
-        check_complain(d, "store.password", why);
-    if (*d->conf->store.password_file)
-        check_complain(d, "store.password_file", why);
 }
 
 void check_read_secret(struct conf_draft *d, const char *path, const char *file, char **secret)
@@ -96,21 +72,6 @@ out:
         explicit_bzero(text.at, text.room);
     buf_fini(&text);
     buf_fini(&why);
-}
-
-static void read_password_file(struct conf_draft *d)
-{
-    const char *file = d->conf->store.password_file;
-
-    if (*file && !is_embedded(d) && !*d->conf->store.password)
-        check_read_secret(d, "store.password_file", file, &d->conf->store.password);
-}
-
-static void allow_appendfsync_when_embedded(struct conf_draft *d)
-{
-    if (!is_embedded(d) && d->conf->store.appendfsync != APPENDFSYNC_ALWAYS)
-        check_complain(d, "store.appendfsync",
-                       "is for the embedded Redis only; another one has its own redis.conf");
 }
 
 static void tell_listeners_apart(struct conf_draft *d)
@@ -154,10 +115,6 @@ static void let_a_request_in(struct conf_draft *d)
 
 static const struct check_rule rules[] = {
     {name_the_node, {"node.id"}},
-    {allow_one_password, {"store.password", "store.password_file"}},
-    {allow_no_password_when_embedded, {"store.redis", "store.password", "store.password_file"}},
-    {read_password_file, {"store.redis", "store.password", "store.password_file"}},
-    {allow_appendfsync_when_embedded, {"store.redis", "store.appendfsync"}},
     {tell_listeners_apart, {"gmq.listen", "http.listen"}},
     {let_a_body_out, {"limits.body_bytes", "limits.output_bytes"}},
     {let_a_body_in, {"limits.body_bytes", "limits.http_body_bytes"}},
@@ -183,6 +140,7 @@ void check_rules(struct conf_draft *d, const struct check_rule *these, size_t co
 
 void draft_check(struct conf_draft *d)
 {
+    check_store(d);
     check_rules(d, rules, sizeof(rules) / sizeof(*rules));
     check_ha(d);
     topics_check(d);

@@ -1,4 +1,4 @@
-/* What the checks between keys share: check.c, and check_ha.c. */
+/* What the checks between keys share: check*.c. */
 #ifndef DUEQ_CONF_CHECK_H
 #define DUEQ_CONF_CHECK_H
 
@@ -19,6 +19,9 @@ void check_complain(struct conf_draft *d, const char *path, const char *message)
 /* The text of `file`, without its end of line, becomes *secret; or a complaint about the key
  * `path`. */
 void check_read_secret(struct conf_draft *d, const char *path, const char *file, char **secret);
+
+/* Of the section `store`; in check_store.c. */
+void check_store(struct conf_draft *d);
 
 /* Of the section `ha`; in check_ha.c. */
 void check_ha(struct conf_draft *d);

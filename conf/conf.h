@@ -11,8 +11,8 @@
  *   value.c   text to number, size, duration, address and back; pure
  *   yaml.c    the file as a flat list of (path, text, line, column); nobody else sees libyaml
  *   env.c     ${NAME} and ${NAME:-default}
- *   check.c   what must hold between keys, and what is worked out from several; check_ha.c:
- *             the same of `ha`
+ *   check.c   what must hold between keys, and what is worked out from several;
+ *             check_store.c, check_ha.c: the same of `store` and `ha`
  *   print.c   the effective configuration, the table for --help
  *   reload.c  which changes a running node can take
  *   draft.c   a configuration on its way; errors.c, file.c: what they say
@@ -30,7 +30,13 @@
 #include "base/status.h"
 #include "conf/errors.h"
 
-enum conf_address_kind { ADDRESS_OFF, ADDRESS_EMBEDDED, ADDRESS_TCP, ADDRESS_UNIX };
+enum conf_address_kind {
+    ADDRESS_OFF,
+    ADDRESS_EMBEDDED,
+    ADDRESS_TCP,
+    ADDRESS_UNIX,
+    ADDRESS_SENTINELS
+};
 
 struct conf_address {
     enum conf_address_kind kind;
@@ -105,14 +111,25 @@ struct conf {
         char *file; /* "": standard error */
     } log;
     struct {
-        struct conf_address redis; /* EMBEDDED, TCP or UNIX */
+        struct conf_address redis; /* EMBEDDED, TCP, UNIX, or SENTINELS: its text alone */
         char *password;            /* "": none; that of password_file has been read already */
         char *password_file;
+        char *sentinel_password; /* the same */
+        char *sentinel_password_file;
         char *prefix;
         unsigned buckets;
         bool strict;
         int64_t command_timeout_ms;
+        int64_t reconnect_ms;
         int64_t hold_ms;
+        unsigned hold_max;
+        struct {
+            int64_t after_ms;
+            unsigned failures;
+            unsigned trials;
+        } breaker;
+        unsigned min_replicas;
+        int64_t replica_timeout_ms;
         enum conf_appendfsync appendfsync;
         char *redis_server;
     } store;

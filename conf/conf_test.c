@@ -177,9 +177,10 @@ static void tells_names_of_hosts_from_addresses(void **state)
 
 static void does_not_judge_by_a_value_that_is_wrong_itself(void **state)
 {
-    expect_errors("store:\n  redis: r\n  appendfsync: everysec\n",
-                  "c.yaml:2:10: store.redis: expected embedded, host:port or unix:/path of at "
-                  "most 107 bytes, got \"r\"\n");
+    expect_errors(
+        "store:\n  redis: r\n  appendfsync: everysec\n",
+        "c.yaml:2:10: store.redis: expected embedded, host:port, unix:/path of at most "
+        "107 bytes, or sentinel://MASTER@host:port,host:port, got \"r\"\n");
 }
 
 static void says_what_is_wrong_before_a_syntax_error_too(void **state)

@@ -42,7 +42,7 @@ extern const struct conf_kind kind_hosts;    /* char *, names with commas betwee
 extern const struct conf_kind kind_servers;  /* char *, "host:port,host:port" */
 extern const struct conf_kind kind_topics;   /* char *, a topic or the beginning of some */
 extern const struct conf_kind kind_listen;   /* struct conf_address: OFF or TCP */
-extern const struct conf_kind kind_redis;    /* struct conf_address: EMBEDDED, TCP or UNIX */
+extern const struct conf_kind kind_redis;    /* struct conf_address: all but OFF */
 extern const struct conf_kind kind_list;     /* struct conf_topics; in topics.c */
 
 #endif

@@ -73,7 +73,7 @@ static void print_key(const struct conf_key *key, bool is_reloadable, FILE *to)
     const char *fallback = key->fallback ? key->fallback : "(left out)";
 
     conf_key_print_expected(key, &expected);
-    fprintf(to, "  %-22s %s\n", key->path, *fallback ? fallback : "\"\"");
+    fprintf(to, "  %-29s %s\n", key->path, *fallback ? fallback : "\"\"");
     fprintf(to, "      %s\n      (%s%s)\n", key->help, buf_text(&expected),
             is_reloadable ? "; SIGHUP reloads it" : "");
     buf_fini(&expected);

@@ -143,33 +143,60 @@ bool value_is_hosts(const char *text)
     }
 }
 
-static bool is_server(struct bytes text)
+/* `port`: what is added where there is none, ":1"; "": there must be one. */
+static bool is_server(struct bytes text, const char *port)
 {
+    bool has_port = text.len && memchr(text.at, ':', text.len) && text.at[text.len - 1] != ']';
     char copy[300];
     struct bytes host;
-    unsigned port;
+    unsigned number;
 
-    if (text.len >= sizeof(copy))
+    if (text.len >= sizeof(copy) - 4)
         return false;
-    snprintf(copy, sizeof(copy), "%.*s", BYTES_ARG(text));
-    return value_parse_host_port(copy, &host, &port) && port > 0;
+    snprintf(copy, sizeof(copy), "%.*s%s", BYTES_ARG(text), has_port ? "" : port);
+    return value_parse_host_port(copy, &host, &number) && number > 0;
+}
+
+/* How many there are, with commas between; 0: one is wrong, or there is none. */
+static unsigned count_servers(const char *text, const char *port)
+{
+    unsigned count = 0;
+
+    for (;; text++) {
+        size_t len = strcspn(text, ",");
+
+        if (!is_server(bytes_of(text, len), port))
+            return 0;
+        count++;
+        text += len;
+        if (!*text)
+            return count;
+    }
 }
 
 bool value_is_servers(const char *text)
 {
-    for (;;) {
-        size_t len = strcspn(text, ",");
+    return !*text || count_servers(text, "") > 0;
+}
 
-        if (!*text && len == 0)
-            return true;
-        if (!is_server(bytes_of(text, len)))
-            return false;
-        text += len;
-        if (!*text)
-            return true;
-        if (!*++text)
-            return false;
-    }
+#define SENTINELS_MAX       16  /* as many as node/store/redis/sentinel.h takes */
+#define SENTINEL_MASTER_MAX 127 /* the same */
+
+bool value_is_sentinels(const char *text)
+{
+    char name[SENTINEL_MASTER_MAX + 1];
+    const char *at;
+    unsigned count;
+
+    if (strncmp(text, "sentinel://", 11) != 0)
+        return false;
+    text += 11;
+    at = strchr(text, '@');
+    if (!at || at == text || at - text > SENTINEL_MASTER_MAX || strchr(at + 1, '@'))
+        return false;
+    snprintf(name, sizeof(name), "%.*s", (int)(at - text), text);
+    count = count_servers(at + 1, ":1");
+    return value_is_name(name) && count > 0 && count <= SENTINELS_MAX;
 }
 
 bool value_is_topics(const char *text)

@@ -43,6 +43,10 @@ bool value_is_hosts(const char *text);
 /* "host:port" as above, but no port 0, with commas between, or none? */
 bool value_is_servers(const char *text);
 
+/* "sentinel://NAME@host:port,host,..."? NAME is of [A-Za-z0-9_.:-], as many as 127; 1 to 16
+ * hosts, each as above or without its port. */
+bool value_is_sentinels(const char *text);
+
 /* A topic's name, or the beginning of some and "*" (alone: all)? How long it is, is for others
  * to say. The letters are those of node/queue/names.h. */
 bool value_is_topics(const char *text);

@@ -181,9 +181,46 @@ static void quotes_so_that_nothing_is_special(void **state)
     buf_fini(&text);
 }
 
+static void reads_names_of_masters_and_their_sentinels(void **state)
+{
+    static const char *const right[] = {
+        "sentinel://m@10.0.0.1:26379",
+        "sentinel://my-master.1@a,b:1,[fd00::1],[fd00::1]:2",
+        "sentinel://m@1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
+    };
+    static const char *const wrong[] = {
+        "sentinel://m",
+        "sentinel://@a:1",
+        "sentinel://m@",
+        "sentinel://m@a,",
+        "sentinel://m@,a",
+        "sentinel://m@a:0",
+        "sentinel://m@a:x",
+        "sentinel://m@a:65536",
+        "sentinel://m@::1",
+        "sentinel://m m@a",
+        "sentinel:/m@a:1",
+        "Sentinel://m@a:1",
+        "sentinel://m@[a",
+        "sentinel://m@a b",
+        "sentinel://m@a@b:1",
+        " sentinel://m@a:1",
+        "sentinel://m@a/0",
+        "sentinel://m@a:1 ",
+        "sentinel://m@1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
+    };
+
+    for (size_t i = 0; i < LENGTH(right); i++)
+        assert_true(value_is_sentinels(right[i]));
+    for (size_t i = 0; i < LENGTH(wrong); i++)
+        if (value_is_sentinels(wrong[i]))
+            fail_msg("%s", wrong[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_names_of_masters_and_their_sentinels),
         cmocka_unit_test(reads_true_and_false_and_no_other_spelling),
         cmocka_unit_test(reads_numbers_that_fit_and_nothing_around_them),
         cmocka_unit_test(reads_shares_with_their_sign),

@@ -166,12 +166,15 @@ static void on_term(int number, short what, void *arg)
 static void on_hup(int number, short what, void *arg)
 {
     struct app *a = arg;
+    struct redis_store_options store;
     struct queue_options queue;
     struct gmq_options gmq;
     struct http_options http;
 
     loop_touch(a->loop);
     reload_conf(a->conf, a->options->request, false);
+    store = app_store_options(a->conf, "");
+    redis_store_reload(a->store, &store);
     app_rules_set(&a->rules, a->conf);
     queue = app_queue_options(a->conf, &a->rules);
     queue_reload(a->queue, &queue);

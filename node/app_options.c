@@ -17,7 +17,15 @@ struct redis_store_options app_store_options(const struct conf *conf, const char
     options.buckets = conf->store.buckets;
     options.is_strict = conf->store.strict;
     options.command_timeout_ms = conf->store.command_timeout_ms;
+    options.reconnect_ms = conf->store.reconnect_ms;
     options.hold_ms = conf->store.hold_ms;
+    options.held_max = conf->store.hold_max;
+    options.breaker_after_ms = conf->store.breaker.after_ms;
+    options.breaker_failures = conf->store.breaker.failures;
+    options.breaker_trials = conf->store.breaker.trials;
+    options.min_replicas = conf->store.min_replicas;
+    options.replica_timeout_ms = conf->store.replica_timeout_ms;
+    options.sentinel_password = conf->store.sentinel_password;
     return options;
 }
 

@@ -45,9 +45,9 @@ def test_the_log_level_can_change(make_node):
 
 
 def test_what_needs_a_restart_is_named(make_node):
-    node, reload = configured_node(make_node, "store:\n  hold: 10s\n")
-    reload("store:\n  hold: 11s\n")
-    wait_until(lambda: "takes a restart: store.hold" in node.output(), "the log names the key")
+    node, reload = configured_node(make_node, "store:\n  buckets: 64\n")
+    reload("store:\n  buckets: 32\n")
+    wait_until(lambda: "takes a restart: store.buckets" in node.output(), "the log names the key")
 
 
 def changed(node, *keys):

@@ -195,6 +195,7 @@ struct redis_store_options redis_store_defaults(void)
         .breaker_after_ms = 10000,
         .breaker_failures = 3,
         .breaker_trials = 16,
+        .replica_timeout_ms = 1000,
     };
 }
 
@@ -269,6 +270,16 @@ void redis_store_free(struct redis_store *s)
     redis_handshake_free(s->handshake);
     redis_link_free(s->link);
     free(s);
+}
+
+/* The requests borrow them. */
+void redis_store_reload(struct redis_store *s, const struct redis_store_options *options)
+{
+    s->options.hold_ms = options->hold_ms;
+    s->options.held_max = options->held_max;
+    s->options.breaker_after_ms = options->breaker_after_ms;
+    s->options.breaker_failures = options->breaker_failures;
+    s->options.breaker_trials = options->breaker_trials;
 }
 
 struct store *redis_store_port(struct redis_store *s)

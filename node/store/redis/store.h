@@ -44,6 +44,10 @@ struct redis_store_options {
     unsigned breaker_failures; /* see breaker.h */
     unsigned breaker_trials;   /* see breaker.h */
 
+    unsigned min_replicas;         /* that have what is answered; 0: none is asked for */
+    int64_t replica_timeout_ms;    /* how long they are waited for */
+    const char *sentinel_password; /* of the Sentinels in `address`; NULL or "": none */
+
     /* This Redis must not be used: other buckets, a newer schema, a wrong password, too old,
      * or unsafe while is_strict. It is tried again, in case somebody sets it right; a node
      * that starts had better end with this message. Said once until the store has been up
@@ -96,6 +100,10 @@ struct redis_store;
 struct redis_store *redis_store_new(struct loop *loop,
                                     const struct redis_store_options *options);
 void redis_store_free(struct redis_store *s); /* stopped or never started; NULL is fine */
+
+/* Takes how long and how many operations wait, and the breaker's numbers, for what comes from
+ * now on; nothing else of the options. */
+void redis_store_reload(struct redis_store *s, const struct redis_store_options *options);
 
 struct store *redis_store_port(struct redis_store *s);
 

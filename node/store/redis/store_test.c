@@ -104,6 +104,26 @@ static void holds_no_more_than_it_may(void **state)
     assert_int_equal(ops[2].op.status, STATUS_OK);
 }
 
+static void holds_by_the_newest_configuration(void **state)
+{
+    struct node *n = *state;
+    struct job_op ops[3] = {0};
+
+    redis_fixture_kill(n->redis);
+    node_start(n);
+    submit_push(n, &ops[0], "t");
+    n->options.held_max = 2;
+    n->options.hold_ms = 30;
+    redis_store_reload(n->store, &n->options);
+    submit_push(n, &ops[1], "t");
+    submit_push(n, &ops[2], "t");
+    run_until(n->loop, &ops[2].is_done);
+    assert_int_equal(ops[2].op.status, STATUS_TOO_MANY);
+    redis_fixture_start(n->redis);
+    run_until(n->loop, &ops[0].is_done);
+    assert_int_equal(ops[0].op.status, STATUS_OK);
+}
+
 static void keeps_no_more_than_so_many_in_flight(void **state)
 {
     struct node *n = *state;
@@ -287,6 +307,7 @@ int main(void)
         WITH_REDIS(does_not_know_what_became_of_operations_in_flight_when_redis_is_killed),
         WITH_REDIS(gives_up_what_was_held_for_too_long),
         WITH_REDIS(holds_no_more_than_it_may),
+        WITH_REDIS(holds_by_the_newest_configuration),
         WITH_REDIS(keeps_no_more_than_so_many_in_flight),
         WITH_REDIS(ends_everything_when_it_is_stopped),
         WITH_REDIS(what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait),
