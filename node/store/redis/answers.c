@@ -26,7 +26,7 @@ static void take_done(struct request *r)
     if (r->may_have_run)
         op->status = redis_said_again(op->verb, op->status);
     op->wait_ms = sooner_ms(op->wait_ms, r->wait_ms);
-    request_finish(r);
+    request_keep_promise(r);
 }
 
 static void take_error(struct request *r, const char *error)

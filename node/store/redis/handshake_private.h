@@ -7,6 +7,7 @@
 #define DUEQ_NODE_STORE_REDIS_HANDSHAKE_PRIVATE_H
 
 #include "node/store/redis/handshake.h"
+#include "node/store/redis/info.h"
 #include "node/store/redis/scripts.h"
 
 #define HANDSHAKE_BUCKETS_MAX 128
@@ -27,6 +28,7 @@ struct redis_handshake {
     unsigned waiting_for; /* replies of this step */
     bool is_over;         /* of this connection: what is still answered is not looked at */
     bool is_warned;       /* about settings: once a process */
+    struct redis_life life;
     char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
     int64_t seen[HANDSHAKE_BUCKETS_MAX];
     struct handshake_ask asks[HANDSHAKE_CALLS_MAX];

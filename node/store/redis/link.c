@@ -303,6 +303,11 @@ void redis_link_aim(struct redis_link *l, const struct redis_address *address)
         drop(l, "another Redis is the master now");
 }
 
+const struct redis_address *redis_link_address(const struct redis_link *l)
+{
+    return &l->options.address;
+}
+
 void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,
                      const size_t *lens)
 {

@@ -62,6 +62,9 @@ const char *redis_link_why(const struct redis_link *l);
 /* Where it connects to from now on. A connection to another address is closed. */
 void redis_link_aim(struct redis_link *l, const struct redis_address *address);
 
+/* Where it is, or goes; host "": not known. Borrowed until the next redis_link_aim(). */
+const struct redis_address *redis_link_address(const struct redis_link *l);
+
 /* Was the last connection given up because an answer did not come in time? */
 bool redis_link_was_late(const struct redis_link *l);
 

@@ -91,6 +91,8 @@ struct replicated *replicated_new(const char *const *args)
     r->replica_args[0] = "--replicaof";
     r->replica_args[1] = "127.0.0.1";
     r->replica_args[2] = r->port;
+    r->replica_args[3] = "--appendonly"; /* else a child of it would write after its end */
+    r->replica_args[4] = "no";
     r->master = redis_fixture_new(r->master_args);
     return r;
 }

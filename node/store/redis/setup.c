@@ -23,6 +23,7 @@ bool handshake_take_info(struct redis_handshake *h, unsigned what, const redisRe
         return false;
     }
     info = redis_info_read(bytes_of(reply->str, reply->len));
+    h->life = info.life;
     if (info.is_loading || info.is_replica) {
         handshake_come_back_later(h, info.is_loading
                                          ? "Redis is loading its data"
