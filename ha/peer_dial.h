@@ -16,10 +16,10 @@
 #define DUEQ_HA_PEER_DIAL_H
 
 #include "base/list.h"
+#include "base/resolve.h"
 #include "ha/peer_auth.h"
 #include "ha/peer_death.h"
 #include "ha/peer_self.h"
-#include "ha/resolve.h"
 
 struct peer_server;
 

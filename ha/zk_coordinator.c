@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "ha/resolve.h"
+#include "base/resolve.h"
 #include "ha/zk_calls.h"
 #include "ha/zk_closer.h"
 #include "ha/zk_probe.h"

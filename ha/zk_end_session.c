@@ -1,6 +1,6 @@
 /* Ending a session without a loop of one's own: a loop that lives as long as that takes. */
 #include "base/list.h"
-#include "ha/resolve.h"
+#include "base/resolve.h"
 #include "ha/zk_closer.h"
 #include "ha/zk_coordinator.h"
 

@@ -9,8 +9,8 @@ from harness.wait import wait_until
 
 
 class RedisServer:
-    """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes".
-    `host`: of a network, None for this machine."""
+    """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes",
+    min_replicas_to_write=1. `host`: of a network, None for this machine."""
 
     def __init__(self, directory, host=None, env=None, **options):
         self.directory = Path(directory)
@@ -22,13 +22,17 @@ class RedisServer:
         self.process = None
 
     def start(self):
-        words = ["redis-server"]
-        for name, value in self._options.items():
-            words += [f"--{name}", str(value)]
-        self.process = Process(self._host.command(words) if self._host else words,
-                               self.directory / "redis.log", self._env)
+        self.launch()
         wait_until(self._answers, "redis-server answers")
         return self
+
+    def launch(self, **more):
+        """Without waiting for anything; `more` options for this life, with _ for -."""
+        words = ["redis-server"]
+        for name, value in {**self._options, **more}.items():
+            words += [f"--{name.replace('_', '-')}", str(value)]
+        self.process = Process(self._host.command(words) if self._host else words,
+                               self.directory / "redis.log", self._env)
 
     def client(self):
         password = self._options.get("requirepass")

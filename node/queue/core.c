@@ -46,6 +46,8 @@ static void take(struct core *core, struct op *op)
     op->sent_mono_ms = timers_now(core->timers);
     op->wait_ms = -1;
     op->now_ms = 0;
+    op->ahead = NULL;
+    op->waits = NULL;
 }
 
 void core_send(struct core *core, struct op *op)
@@ -56,6 +58,11 @@ void core_send(struct core *core, struct op *op)
     core->leading += op_is_fenced(op->verb);
     core->before(core, op);
     store_submit(core->store, op);
+}
+
+void core_abandon(struct core *core, struct op *op)
+{
+    store_abandon(core->store, op->ahead ? op->ahead : op);
 }
 
 bool core_may_act(const struct core *core)

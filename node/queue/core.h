@@ -40,6 +40,10 @@ void core_fini(struct core *core);
 /* Of checked operations, topic and bucket set. Also again from their own on_done. */
 void core_send(struct core *core, struct op *op);
 
+/* Whoever asked has left: what waits for a store that is away ends UNAVAILABLE, soon. Harmless
+ * for one that is done. */
+void core_abandon(struct core *core, struct op *op);
+
 /* To be asked right before an operation of op_is_fenced() is sent, with core->token in it. */
 bool core_may_act(const struct core *core);
 

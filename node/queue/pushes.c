@@ -50,6 +50,7 @@ static void on_read(struct op *op)
     struct early_push early = *CONTAINER_OF(op, struct early_push, read);
 
     free(CONTAINER_OF(op, struct early_push, read));
+    early.push->ahead = NULL;
     if (early.read.status == STATUS_OK)
         send_with_settings(early.cache, early.push);
     else
@@ -66,6 +67,7 @@ static void read_first(struct settings_cache *cache, struct op *push)
     early->push = push;
     early->read = (struct op){
         .verb = OP_SETTINGS, .on_done = on_read, .bucket = push->bucket, .topic = push->topic};
+    push->ahead = &early->read;
     core_send(cache->core, &early->read);
 }
 

@@ -152,6 +152,27 @@ static void a_push_whose_topics_settings_cannot_be_read_is_refused(void **state)
     fixture_end(&late);
 }
 
+static void a_push_that_waits_for_settings_is_dropped_when_it_is_abandoned(void **state)
+{
+    struct call call = {0};
+    struct fixture late;
+
+    turn_both();
+    fixture_join(&late, &f);
+    memory_store_take_down(late.ms);
+    memory_store_let_wait(late.ms);
+    push_open(&late, &call, 0);
+    assert_false(call.is_done);
+    queue_abandon(late.q, &call.op);
+    fixture_turn(&late);
+    assert_true(call.is_done);
+    assert_int_equal(call.status, STATUS_UNAVAILABLE);
+    memory_store_bring_up(late.ms);
+    fixture_turn(&late);
+    assert_int_equal(memory_store_count(late.ms, OP_PUSH), 0);
+    fixture_end(&late);
+}
+
 static void a_push_that_waited_for_settings_is_finished_when_the_node_stops(void **state)
 {
     struct call call = {0};
@@ -179,6 +200,7 @@ int main(void)
         TEST(a_push_keeps_what_it_gives),
         TEST(a_push_before_all_is_read_gets_its_topics_settings),
         TEST(a_push_whose_topics_settings_cannot_be_read_is_refused),
+        TEST(a_push_that_waits_for_settings_is_dropped_when_it_is_abandoned),
         TEST(a_push_that_waited_for_settings_is_finished_when_the_node_stops),
     };
 

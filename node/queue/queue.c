@@ -32,6 +32,12 @@ void queue_adopt(struct queue *q, struct adoption *adoption)
         adoption_begin(adoption, &q->core);
 }
 
+void queue_abandon(struct queue *q, struct op *op)
+{
+    if (op->verb != OP_ACK)
+        core_abandon(&q->core, op);
+}
+
 unsigned queue_buckets(const struct queue *q)
 {
     return q->core.store->buckets;

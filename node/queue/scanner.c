@@ -7,13 +7,15 @@
 
 #define NO_HINT INT64_MAX
 
-#define AGAIN_MS 1000 /* after a scan that failed or was not allowed, at the latest */
+#define AGAIN_MIN_MS 10   /* after the first scan that failed, then twice as long each time, */
+#define AGAIN_MAX_MS 1000 /* at most; and after one that was not allowed */
 
 struct scanned_bucket {
     struct scanner *scanner;
     struct timer timer;
     struct op op;
     bool is_scanning;
+    int64_t again_ms;     /* the rest after the next failure */
     int64_t hint_mono_ms; /* earliest event heard of during the scan, or NO_HINT */
 };
 
@@ -44,6 +46,16 @@ static void rest(struct scanned_bucket *b, int64_t next_ms)
     timer_arm(timers_of(b), &b->timer, wait_ms);
 }
 
+/* What has failed may pass in a moment: a Redis has forgotten the script, and gets it with the
+ * next scan. Or it lasts. */
+static void rest_after_failure(struct scanned_bucket *b)
+{
+    int64_t again_ms = b->again_ms;
+
+    b->again_ms = again_ms * 2 < AGAIN_MAX_MS ? again_ms * 2 : AGAIN_MAX_MS;
+    rest(b, again_ms);
+}
+
 static void count_moves(struct queue_stats *stats, const struct op *op)
 {
     for (unsigned i = 0; i < op->out.scan.lateness_count; i++)
@@ -59,13 +71,15 @@ static void on_scanned(struct op *op)
     struct scanned_bucket *b = CONTAINER_OF(op, struct scanned_bucket, op);
 
     b->is_scanning = false;
-    if (op->status == STATUS_OK)
+    if (op->status == STATUS_OK) {
+        b->again_ms = AGAIN_MIN_MS;
         count_moves(&b->scanner->core->stats, op);
+    }
     if (!b->scanner->is_active)
         return;
     if (op->status != STATUS_OK) {
         LOG_DEBUG("scanner", "bucket %u: %s", op->bucket, status_text(op->status));
-        rest(b, AGAIN_MS);
+        rest_after_failure(b);
     } else if (op->out.scan.next_ms == 0) {
         scan(b);
     } else {
@@ -81,7 +95,7 @@ static void scan(struct scanned_bucket *b)
         return;
     if (!core_may_act(core)) {
         b->hint_mono_ms = NO_HINT;
-        rest(b, AGAIN_MS);
+        rest(b, AGAIN_MAX_MS);
         return;
     }
     timer_disarm(core->timers, &b->timer);
@@ -107,6 +121,7 @@ void scanner_init(struct scanner *s, struct core *core)
         abort();
     for (unsigned i = 0; i < s->count; i++) {
         s->buckets[i].scanner = s;
+        s->buckets[i].again_ms = AGAIN_MIN_MS;
         timer_init(&s->buckets[i].timer, on_timer);
     }
 }

@@ -13,7 +13,8 @@
  * have looked before it.
  *
  * Before each scan the node is asked whether it may act; where it may not, nothing is sent.
- * After that, and after a scan that failed, the bucket rests for a second at most.
+ * After that, and after a scan that failed, the bucket rests for a second at most; at first
+ * for some milliseconds only.
  *
  * The scan asks the store, and the store's clock alone decides what is due: a timer that
  * fires too soon costs a round trip and moves nothing.

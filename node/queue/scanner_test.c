@@ -149,6 +149,28 @@ static void does_not_rest_for_a_long_safety_interval_when_a_scan_fails(void **st
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
 }
 
+/* A Redis that has forgotten a script has it again with the next scan. */
+static void scans_soon_after_a_single_failure(void **state)
+{
+    push(&f, "t", "1", 500, 5000);
+    fixture_advance(&f, 499);
+    memory_store_fail(f.ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    fixture_advance(&f, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
+    fixture_advance(&f, 10);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+static void scans_less_and_less_often_while_it_fails(void **state)
+{
+    unsigned long before = memory_store_count(f.ms, OP_SCAN); /* of 4 buckets */
+
+    memory_store_fail(f.ms, 1000000, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    fixture_advance(&f, 10000);
+    assert_in_range(memory_store_count(f.ms, OP_SCAN) - before, 4 * 10, 4 * 20);
+    memory_store_fail(f.ms, 0, STATUS_STORE_ERROR, MEMORY_UNDONE);
+}
+
 static void scans_at_once_when_the_store_is_back(void **state)
 {
     push(&f, "t", "1", 500, 5000);
@@ -303,6 +325,8 @@ int main(void)
         TEST(gives_a_job_again_when_it_was_not_acknowledged),
         TEST(tries_again_when_a_scan_fails),
         TEST(does_not_rest_for_a_long_safety_interval_when_a_scan_fails),
+        TEST(scans_soon_after_a_single_failure),
+        TEST(scans_less_and_less_often_while_it_fails),
         TEST(scans_at_once_when_the_store_is_back),
         TEST(an_inactive_node_moves_nothing),
         TEST(saying_twice_that_a_node_is_active_or_not_is_nothing),

@@ -209,6 +209,7 @@ static void take_in(struct sweeps *ss, struct sweep *sweep)
     sweep->count = 0;
     sweep->has_more = false;
     sweep->is_cancelled = false;
+    sweep->op = (struct op){.on_done = NULL};
     sweep->left = sweep->limit;
     list_init(&sweep->link);
     timer_init(&sweep->rest, on_rested);
@@ -237,6 +238,7 @@ void sweeps_cancel(struct sweep *sweep)
 {
     sweep->is_cancelled = true;
     sweep->status = STATUS_CANCELLED; /* of one that was refused */
+    core_abandon(sweep->sweeps->core, &sweep->op);
 }
 
 void sweeps_cancel_all(struct sweeps *ss)

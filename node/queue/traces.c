@@ -196,6 +196,7 @@ static void take_in(struct traces *ts, struct trace *trace)
     trace->count = 0;
     trace->is_on = false;
     trace->is_cancelled = false;
+    trace->op = (struct op){.on_done = NULL};
     trace->room = NULL;
     list_init(&trace->link);
     timer_init(&trace->rest, on_rested);
@@ -226,6 +227,7 @@ void traces_cancel(struct trace *trace)
 {
     trace->is_cancelled = true;
     trace->status = STATUS_CANCELLED; /* of one that was refused */
+    core_abandon(trace->traces->core, &trace->op);
 }
 
 void traces_cancel_all(struct traces *ts)

@@ -11,16 +11,23 @@
 
 /* ---- consumers leave their seats ---- */
 
+/* A pop that waits for the store to come back brings jobs to nobody. */
+static void leave_seat(struct waiters *w, struct seat *seat)
+{
+    struct topic *t = seat->topic;
+
+    list_remove(&seat->link);
+    list_remove(&seat->held_up);
+    t->in_a_hurry -= seat->pop->wait_ms == 0;
+    if (t->is_popping && list_is_empty(&t->claimed))
+        core_abandon(w->core, &t->op);
+    topic_free_if_unused(t);
+}
+
 static void stand_up(struct pop *pop)
 {
-    for (unsigned i = 0; i < pop->seat_count; i++) {
-        struct topic *t = pop->seats[i].topic;
-
-        list_remove(&pop->seats[i].link);
-        list_remove(&pop->seats[i].held_up);
-        t->in_a_hurry -= pop->wait_ms == 0;
-        topic_free_if_unused(t);
-    }
+    for (unsigned i = 0; i < pop->seat_count; i++)
+        leave_seat(pop->waiters, &pop->seats[i]);
     free(pop->seats);
     pop->seats = NULL;
     list_remove(&pop->link);

@@ -117,6 +117,29 @@ static void tells_a_consumer_that_does_not_wait_of_the_failure(void **state)
     assert_int_equal(a.status, STATUS_UNKNOWN);
 }
 
+/* Nobody would get the job: it would be returned, a moment later. */
+static void a_pop_that_waits_for_the_store_is_dropped_with_its_last_consumer(void **state)
+{
+    memory_store_take_down(f.ms);
+    memory_store_let_wait(f.ms);
+    consume(&f, &a, "t", 1, 60000);
+    consume(&f, &b, "t", 1, 60000);
+    queue_pop_cancel(f.q, &b.pop);
+    fixture_turn(&f);
+    assert_int_equal(memory_store_dropped(f.ms), 0);
+    queue_pop_cancel(f.q, &a.pop);
+    fixture_turn(&f);
+    assert_int_equal(memory_store_dropped(f.ms), 1);
+    assert_int_equal(a.status, STATUS_CANCELLED);
+
+    consume(&f, &a, "t", 1, 60000); /* the next is served all the same */
+    memory_store_bring_up(f.ms);
+    fixture_turn(&f);
+    push(&f, "t", "1", 0, 5000);
+    assert_got(&a, "1");
+    delivered(&f, &a);
+}
+
 static void looks_again_after_the_store_was_away(void **state)
 {
     struct fixture other;
@@ -148,6 +171,7 @@ int main(void)
         TEST(one_far_back_that_does_not_wait_is_answered),
         TEST(a_sick_topic_does_not_starve_the_next),
         TEST(tells_a_consumer_that_does_not_wait_of_the_failure),
+        TEST(a_pop_that_waits_for_the_store_is_dropped_with_its_last_consumer),
         TEST(looks_again_after_the_store_was_away),
     };
 

@@ -33,6 +33,7 @@ struct store;
 
 struct store_ops {
     void (*submit)(struct store *store, struct op *op);
+    void (*abandon)(struct store *store, struct op *op);
     void (*hint)(struct store *store, unsigned bucket, int64_t wait_ms);
 };
 
@@ -46,6 +47,14 @@ struct store {
 static inline void store_submit(struct store *store, struct op *op)
 {
     store->ops->submit(store, op);
+}
+
+/* Nobody wants it any more: if it waits for a store that is away, and was never sent, it is
+ * dropped, and ends UNAVAILABLE in a later turn. What was sent goes on. Harmless at any time
+ * while the op's memory is there. */
+static inline void store_abandon(struct store *store, struct op *op)
+{
+    store->ops->abandon(store, op);
 }
 
 /* Tells all nodes that the bucket has an event in `wait_ms`, for the one that scans it. Best

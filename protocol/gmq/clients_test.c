@@ -15,6 +15,79 @@
 
 /* ---- clients that leave ---- */
 
+static void take_the_store_away(struct fixture *f)
+{
+    fixture_pass(f, 0); /* all settings are read */
+    memory_store_take_down(f->ms);
+    memory_store_let_wait(f->ms);
+    fixture_turn(f);
+}
+
+/* It may have pushed it again, elsewhere. */
+static void a_push_that_waits_for_the_store_is_dropped_when_its_client_leaves(void **state)
+{
+    struct fixture *f = *state;
+    struct client gone = connect_client(f), c = connect_client(f);
+
+    take_the_store_away(f);
+    say(&gone, PUSH("a", "t", ""));
+    say(&c, PUSH("b", "t", ""));
+    AWAIT(f, gmq_stats(f->gmq)->requests == 2);
+    leave(&gone);
+    fixture_turn(f);
+    fixture_pass(f, 100);
+    AWAIT(f, connections(f) == 1);
+    assert_true(memory_store_dropped(f->ms) > 0);
+    memory_store_bring_up(f->ms);
+    expect(&c, PUSHED);
+    say(&c, POP("\"t\""));
+    expect(&c, POPPED("b", "t", "0", "0"));
+    say(&c, PUSH("a", "t", ""));
+    expect(&c, PUSHED); /* not DUPLICATE */
+    leave(&c);
+}
+
+/* The work is done, whoever has left. */
+static void an_ack_that_waits_for_the_store_is_not_dropped(void **state)
+{
+    struct fixture *f = *state;
+    struct client gone = connect_client(f), c = connect_client(f);
+
+    say(&gone, PUSH("a", "t", ",\"TTR\":60"));
+    expect(&gone, PUSHED);
+    say(&gone, POP("\"t\""));
+    expect(&gone, POPPED("a", "t", "60", "0"));
+    take_the_store_away(f);
+    say(&gone, ACK("a"));
+    AWAIT(f, gmq_stats(f->gmq)->requests == 3);
+    reset(&gone);
+    AWAIT(f, queue_stats(f->queue)->in_flight > 0);
+    fixture_pass(f, 100);
+    memory_store_bring_up(f->ms);
+    AWAIT(f, connections(f) == 1);
+    say(&c, PUSH("a", "t", ""));
+    expect(&c, PUSHED);
+    leave(&c);
+}
+
+/* It cannot be told from one that has left; but it is told the truth, if it reads. */
+static void who_has_ended_its_side_is_not_kept_waiting_for_the_store(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    take_the_store_away(f);
+    say(&c, PUSH("a", "t", ""));
+    end_sending(&c);
+    fixture_turn(f);
+    fixture_pass(f, 100);
+    expect(&c, "{\"id\":1,\"result\":null,\"error\":"
+               "\"unavailable: the store is unavailable; nothing happened\"}\n");
+    expect_end(&c);
+    leave(&c);
+    memory_store_bring_up(f->ms);
+}
+
 static void a_consumer_that_leaves_while_it_waits_costs_no_job_and_no_try(void **state)
 {
     struct fixture *f = *state;
@@ -344,6 +417,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         gmq_test(a_consumer_that_leaves_while_it_waits_costs_no_job_and_no_try),
         gmq_test(a_job_that_was_popped_for_a_consumer_that_has_left_comes_back),
+        gmq_test(a_push_that_waits_for_the_store_is_dropped_when_its_client_leaves),
+        gmq_test(an_ack_that_waits_for_the_store_is_not_dropped),
+        gmq_test(who_has_ended_its_side_is_not_kept_waiting_for_the_store),
         gmq_test(a_client_that_resets_its_connection_costs_no_job),
         gmq_test(a_consumer_that_leaves_with_its_pipeline_full_costs_no_job),
         gmq_test(a_client_that_has_ended_its_side_gets_its_replies),

@@ -13,7 +13,7 @@
 struct request {
     struct gmq_call call;
     struct gmq_client *client;
-    struct list link; /* in the client's waiting, or not */
+    struct list link; /* in the client's waiting or pushes, or not */
     union {
         struct op push;
         struct pop pop;
@@ -133,6 +133,7 @@ static void submit_push(struct gmq *g, struct request *r)
                     .ttr_ms = stored_ttr_ms(g, r->call.ttr_ms),
                     .given = SETTING_BIT(TTR)},
     };
+    list_append(&r->client->pushes, &r->link);
     queue_submit(g->queue, &r->asked.push);
 }
 
@@ -236,4 +237,12 @@ void gmq_requests_hurry(struct gmq_client *client)
     while ((link = list_pop(&client->waiting)))
         queue_pop_cancel(client->gmq->queue,
                          &CONTAINER_OF(link, struct request, link)->asked.pop);
+}
+
+/* An Ack goes on in any case: see queue_abandon(). */
+void gmq_requests_abandon(struct gmq_client *client)
+{
+    LIST_EACH (link, &client->pushes)
+        queue_abandon(client->gmq->queue,
+                      &CONTAINER_OF(link, struct request, link)->asked.push);
 }

@@ -88,9 +88,15 @@ static size_t on_input(struct connection *c, struct bytes input)
     return used;
 }
 
+static void give_up_waiting(struct gmq_client *client)
+{
+    gmq_requests_hurry(client);
+    gmq_requests_abandon(client);
+}
+
 static void on_end(struct connection *c)
 {
-    gmq_requests_hurry(client_of(c));
+    give_up_waiting(client_of(c));
 }
 
 static void on_flushed(struct connection *c)
@@ -102,7 +108,7 @@ static void on_closed(struct connection *c)
 {
     struct gmq_client *client = client_of(c);
 
-    gmq_requests_hurry(client);
+    give_up_waiting(client);
     handed_settle(&client->handed);
     client->is_closed = true;
     free_if_done(client);
@@ -139,6 +145,7 @@ static void on_accept(struct listener *l, int fd)
         abort();
     client->gmq = g;
     list_init(&client->waiting);
+    list_init(&client->pushes);
     list_append(&g->clients, &client->link);
     g->stats.accepted++;
     g->stats.connections++;

@@ -35,6 +35,7 @@ struct gmq_client {
     struct list link; /* in clients */
     struct gmq_scan scan;
     struct list waiting; /* Pops that the queue has */
+    struct list pushes;  /* the same */
     struct handed handed;
     bool is_closed;
 };
@@ -58,5 +59,9 @@ void gmq_request_skip(struct gmq_client *client);
 
 /* The client's Pops wait no longer. */
 void gmq_requests_hurry(struct gmq_client *client);
+
+/* The client has left, or ended its side: what waits for the store to come back is dropped, and
+ * answered, for there may be somebody who reads. */
+void gmq_requests_abandon(struct gmq_client *client);
 
 #endif

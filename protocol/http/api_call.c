@@ -34,6 +34,16 @@ static void on_done(struct op *op)
     free(call);
 }
 
+/* Who has ended its side and still reads is told that nothing happened. A node that stops waits
+ * for what it has taken. */
+static void on_hurry(struct exchange *x)
+{
+    struct call *call = x->handler;
+
+    if (!x->http->is_stopping)
+        queue_abandon(x->http->queue, &call->op);
+}
+
 void api_call(struct exchange *x, const struct op *op,
               void (*answer)(struct exchange *x, const struct op *op))
 {
@@ -45,6 +55,8 @@ void api_call(struct exchange *x, const struct op *op,
     call->op.topic = x->topic;
     call->op.client = exchange_client(x);
     call->op.on_done = on_done;
+    x->handler = call;
+    x->on_hurry = on_hurry;
     queue_submit(x->http->queue, &call->op);
 }
 

@@ -15,6 +15,14 @@
 /* A time that is surely to come, and near enough. */
 #define AT_MS "\"at_ms\":1900000000000"
 
+static void take_the_store_away(struct fixture *f)
+{
+    fixture_pass(f, 0); /* all settings are read */
+    memory_store_take_down(f->ms);
+    memory_store_let_wait(f->ms);
+    fixture_turn(f);
+}
+
 /* ---- one job ---- */
 
 static void answers_with_the_id_and_when_it_is_due(void **state)
@@ -249,6 +257,57 @@ static void finishes_a_list_that_was_under_way_when_the_node_stops(void **state)
     leave(&c);
 }
 
+/* ---- clients that leave while the store is away ---- */
+
+static void send_and_leave(struct fixture *f, const char *body, bool breaks_off)
+{
+    uint64_t before = http_stats(f->http)->requests;
+    struct client c = connect_client(f);
+
+    send_call(&c, "POST", JOBS, body);
+    AWAIT(f, http_stats(f->http)->requests == before + 1);
+    if (breaks_off)
+        reset(&c);
+    else
+        leave(&c);
+    fixture_turn(f);
+    fixture_pass(f, 100);
+    AWAIT(f, http_stats(f->http)->connections == 0);
+}
+
+static void drops_what_waits_for_the_store_when_its_client_leaves(void **state)
+{
+    struct fixture *f = *state;
+
+    take_the_store_away(f);
+    send_and_leave(f, "{\"id\":\"1\",\"body\":\"\"}", false);
+    send_and_leave(f, "{\"id\":\"2\",\"body\":\"\"}", true);
+    send_and_leave(f, "[{\"id\":\"3\",\"body\":\"\"},{\"id\":\"4\",\"body\":\"\"}]", false);
+    assert_int_equal(memory_store_dropped(f->ms), 4);
+    memory_store_bring_up(f->ms);
+    for (unsigned i = 1; i <= 4; i++) {
+        char id[2] = {(char)('0' + i), '\0'};
+
+        assert_string_equal(state_of(f, "t", id), "");
+    }
+}
+
+static void tells_who_has_ended_its_side_that_nothing_happened(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    take_the_store_away(f);
+    send_call(&c, "POST", JOBS, "{\"id\":\"1\",\"body\":\"\"}");
+    end_sending(&c);
+    fixture_turn(f);
+    fixture_pass(f, 100);
+    assert_error(receive_all(&c), 503, "unavailable");
+    leave(&c);
+    memory_store_bring_up(f->ms);
+    assert_string_equal(state_of(f, "t", "1"), "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
 
 int main(void)
@@ -269,6 +328,8 @@ int main(void)
         TEST(takes_a_thousand_jobs_and_not_one_more),
         TEST(survives_a_client_that_leaves_before_the_last_result),
         TEST(finishes_a_list_that_was_under_way_when_the_node_stops),
+        TEST(drops_what_waits_for_the_store_when_its_client_leaves),
+        TEST(tells_who_has_ended_its_side_that_nothing_happened),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

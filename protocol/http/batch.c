@@ -75,6 +75,17 @@ static void on_done(struct op *op)
         finish(b);
 }
 
+/* As for a single one: see api_call.c. */
+static void on_hurry(struct exchange *x)
+{
+    struct batch *b = x->handler;
+
+    if (x->http->is_stopping)
+        return;
+    for (unsigned i = 0; i < b->count; i++)
+        queue_abandon(x->http->queue, &b->items[i].op);
+}
+
 void batch_submit(struct batch *b, const struct op *op)
 {
     struct item *item = next_item(b);
@@ -108,5 +119,7 @@ struct batch *batch_new(struct exchange *x, unsigned count,
     b->x = x;
     b->add = add;
     b->count_max = count;
+    x->handler = b;
+    x->on_hurry = on_hurry;
     return b;
 }

@@ -79,6 +79,13 @@ static void finish(struct page *page)
     page_free(page);
 }
 
+static void on_gone(struct exchange *x)
+{
+    struct page *page = x->handler;
+
+    queue_abandon(x->http->queue, &page->op);
+}
+
 static void ask(struct page *page)
 {
     page->steps++;
@@ -166,6 +173,8 @@ void page_reply(struct exchange *x, const struct page_kind *kind, enum op_verb v
         refuse_cursor(page);
         return;
     }
+    x->handler = page;
+    x->on_gone = on_gone;
     buf_printf(&page->json, "{\"%s\":[", kind->member);
     ask(page);
 }

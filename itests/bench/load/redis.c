@@ -16,6 +16,7 @@ static struct {
     redisContext *link;
     struct script_keys keys;
     char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
+    struct push_ledger *ledger;
     unsigned *buckets; /* one a topic */
     redisReply *last;
     struct reply_room room;
@@ -45,6 +46,7 @@ void redis_open(const struct options *o)
 {
     redis.o = o;
     redis.keys = (struct script_keys){.prefix = "dq", .buckets = (unsigned)o->buckets};
+    redis.ledger = push_ledger_new(redis.keys.buckets);
     redis.link = redisConnectUnix(o->redis);
     if (!redis.link || redis.link->err)
         die("%s: %s", o->redis, redis.link ? redis.link->errstr : "no memory");
@@ -59,6 +61,7 @@ void redis_close(void)
         freeReplyObject(redis.last);
     redisFree(redis.link);
     free(redis.buckets);
+    push_ledger_free(redis.ledger);
 }
 
 unsigned redis_bucket_of(unsigned topic)
@@ -87,7 +90,15 @@ void redis_append(const struct op *op)
 {
     struct script_call call;
 
-    script_encode(&call, &redis.keys, op, redis.shas[op->verb]);
+    if (op->verb == OP_PUSH) {
+        struct push_note note = push_ledger_next(redis.ledger, op->bucket, 0);
+
+        /* It happens, or the load ends. */
+        push_ledger_done(redis.ledger, op->bucket, &note, 0);
+        script_encode_push(&call, &redis.keys, op, &note, redis.shas[op->verb]);
+    } else {
+        script_encode(&call, &redis.keys, op, redis.shas[op->verb]);
+    }
     redis_append_command(call.argc, call.argv, call.lens);
 }
 

@@ -234,12 +234,17 @@ static const struct contract_part *const every_store[] = {
     &contract_moves,    &contract_modes,      &contract_dead,   &contract_lists,
     &contract_settings, &contract_history,    &contract_fences, NULL,
 };
-static const struct contract_part *const redis_only[] = {
-    &contract_twins,        &contract_redis,
-    &contract_repair,       &contract_mends,
-    &contract_wide,         &contract_single,
-    &contract_cut,          &contract_cut_wide,
-    &contract_fences_redis, NULL};
+static const struct contract_part *const redis_only[] = {&contract_twins,
+                                                         &contract_redis,
+                                                         &contract_repair,
+                                                         &contract_mends,
+                                                         &contract_wide,
+                                                         &contract_single,
+                                                         &contract_cut,
+                                                         &contract_cut_wide,
+                                                         &contract_fences_redis,
+                                                         &contract_pushes_redis,
+                                                         NULL};
 
 struct list_of_tests {
     struct CMUnitTest tests[TESTS_MAX];

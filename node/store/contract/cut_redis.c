@@ -85,6 +85,7 @@ struct failed {
  * that call. */
 static bool run_cut(struct op op, unsigned at, struct failed *failed)
 {
+    static const struct push_note note = {.number = 1, .renews = true};
     struct script_keys keys = {.buckets = CONTRACT_BUCKETS};
     const char *name = contract_key('t');
     char prefix[SCRIPT_PREFIX_MAX + 1] = "", *text = cut_text(op.verb, at);
@@ -94,7 +95,10 @@ static bool run_cut(struct op op, unsigned at, struct failed *failed)
     memcpy(prefix, name, strcspn(name, ":"));
     keys.prefix = prefix;
     op.bucket = bucket_of(TOPIC);
-    script_encode(&call, &keys, &op, NULL);
+    if (op.verb == OP_PUSH)
+        script_encode_push(&call, &keys, &op, &note, NULL);
+    else
+        script_encode(&call, &keys, &op, NULL);
     call.argv[1] = text;
     call.lens[1] = strlen(text);
     reply =
@@ -122,10 +126,10 @@ static bool is_of_bucket(const char *key)
 static bool is_read(const struct failed *failed)
 {
     static const char *const reads[] = {
-        "TIME",    "EXISTS",        "GET",     "HGET",   "HMGET",    "HLEN",
-        "HEXISTS", "HSTRLEN",       "LINDEX",  "LRANGE", "LLEN",     "ZCARD",
-        "ZCOUNT",  "ZRANGEBYSCORE", "ZRANGE",  "ZSCORE", "XLEN",     "ZSCAN",
-        "LPOS",    "HSCAN",         "ZMSCORE", "ZRANK",  "ZREVRANK", "HRANDFIELD",
+        "TIME",          "EXISTS",  "GET",      "HGET",       "HMGET", "HLEN",  "GETRANGE",
+        "HEXISTS",       "HSTRLEN", "LINDEX",   "LRANGE",     "LLEN",  "ZCARD", "ZCOUNT",
+        "ZRANGEBYSCORE", "ZRANGE",  "ZSCORE",   "XLEN",       "ZSCAN", "LPOS",  "HSCAN",
+        "ZMSCORE",       "ZRANK",   "ZREVRANK", "HRANDFIELD",
     };
 
     if (is_of_bucket(failed->key))

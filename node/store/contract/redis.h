@@ -6,7 +6,7 @@
 #include "node/store/redis/server_fixture.h"
 
 extern const struct contract_part contract_redis, contract_twins, contract_repair,
-    contract_wide, contract_single, contract_fences_redis;
+    contract_wide, contract_single, contract_fences_redis, contract_pushes_redis;
 
 /* Before each of them: where the store under test keeps its keys. Both are borrowed. */
 void contract_redis_begin(struct redis_fixture *fixture, const char *key_prefix);

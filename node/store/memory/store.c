@@ -36,7 +36,9 @@ struct memory_store {
     bool is_up;
 
     struct list answers, held, news;
+    struct list waiting; /* for it to be up: not run yet */
     bool is_holding;
+    bool lets_wait;
     unsigned in_flight;
 
     unsigned failures; /* so many operations are still to fail */
@@ -44,6 +46,7 @@ struct memory_store {
     enum memory_effect effect;
 
     unsigned long counts[OP_COUNT];
+    unsigned long dropped;
 };
 
 static struct memory_store *of_store(struct store *store)
@@ -85,6 +88,13 @@ static void run(struct memory_store *ms, struct op *op, struct room *room)
         fail(op, ms->failure);
 }
 
+static void run_and_answer(struct memory_store *ms, struct answer *answer)
+{
+    run(ms, answer->op, &answer->room);
+    list_append(ms->is_holding ? &ms->held : &ms->answers, &answer->link);
+    wake(ms);
+}
+
 static void submit(struct store *store, struct op *op)
 {
     struct memory_store *ms = of_store(store);
@@ -94,9 +104,37 @@ static void submit(struct store *store, struct op *op)
     ms->counts[op->verb]++;
     ms->in_flight++;
     answer->op = op;
-    run(ms, op, &answer->room);
-    list_append(ms->is_holding ? &ms->held : &ms->answers, &answer->link);
-    wake(ms);
+    if (ms->is_up || !ms->lets_wait || op_is_fenced(op->verb)) {
+        run_and_answer(ms, answer);
+        return;
+    }
+    op->waits = answer;
+    list_append(&ms->waiting, &answer->link);
+}
+
+static void abandon(struct store *store, struct op *op)
+{
+    struct memory_store *ms = of_store(store);
+    struct answer *answer = op->waits;
+
+    if (!answer)
+        return;
+    op->waits = NULL;
+    ms->dropped++;
+    list_remove(&answer->link);
+    run_and_answer(ms, answer); /* it is down */
+}
+
+static void run_waiting(struct memory_store *ms)
+{
+    struct list *link;
+
+    while ((link = list_pop(&ms->waiting))) {
+        struct answer *answer = CONTAINER_OF(link, struct answer, link);
+
+        answer->op->waits = NULL;
+        run_and_answer(ms, answer);
+    }
 }
 
 static void hand_out(struct memory_store *ms, struct answer *answer)
@@ -196,7 +234,7 @@ static void on_turn(struct timer *timer)
 
 static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
 {
-    static const struct store_ops ops = {.submit = submit, .hint = hint};
+    static const struct store_ops ops = {.submit = submit, .abandon = abandon, .hint = hint};
     struct memory_store *ms = memory_must(calloc(1, sizeof(*ms)));
 
     ms->store.ops = &ops;
@@ -209,6 +247,7 @@ static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
     ms->listener.on_hint = on_hint;
     list_init(&ms->answers);
     list_init(&ms->held);
+    list_init(&ms->waiting);
     list_init(&ms->news);
     timer_init(&ms->turn, on_turn);
     memory_db_join(db, &ms->listener);
@@ -326,7 +365,13 @@ void memory_store_bring_up(struct memory_store *ms)
     if (ms->is_up)
         return;
     ms->is_up = true;
+    run_waiting(ms);
     add_news(ms, NEWS_UP, bytes_of("", 0));
+}
+
+void memory_store_let_wait(struct memory_store *ms)
+{
+    ms->lets_wait = true;
 }
 
 void memory_store_lose(struct memory_store *ms, unsigned bucket, struct bytes topic,
@@ -342,6 +387,11 @@ void memory_store_repair(struct memory_store *ms, unsigned bucket, struct bytes 
 }
 
 /* ---- what was asked of it ---- */
+
+unsigned long memory_store_dropped(const struct memory_store *ms)
+{
+    return ms->dropped;
+}
 
 unsigned long memory_store_count(const struct memory_store *ms, enum op_verb verb)
 {

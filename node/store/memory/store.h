@@ -61,6 +61,12 @@ void memory_store_unhold(struct memory_store *ms);
 /* Down: what is in flight ends UNKNOWN, or where it only reads, UNAVAILABLE; what is submitted
  * UNAVAILABLE; wake-ups are lost. */
 void memory_store_take_down(struct memory_store *ms);
+
+/* From now on what is submitted while it is down waits until it is up again, but for what only
+ * a leader may do; and how many of them nobody has waited for (store_abandon). */
+void memory_store_let_wait(struct memory_store *ms);
+unsigned long memory_store_dropped(const struct memory_store *ms);
+
 void memory_store_bring_up(struct memory_store *ms);
 
 /* An orphan: a job that is not ready, whose value is gone, while its place still names it; and

@@ -211,6 +211,43 @@ static void a_lost_link_makes_what_is_in_flight_unknown(void **state)
     assert_int_equal(bench.up, 2);
 }
 
+static void what_waits_for_the_link_runs_in_order_when_it_is_back(void **state)
+{
+    struct op first = push_op("a"), second = get_op("a"), scan = op_of(OP_SCAN, "");
+
+    memory_store_take_down(bench.ms);
+    memory_store_let_wait(bench.ms);
+    store_submit(memory_store_port(bench.ms), &first);
+    store_submit(memory_store_port(bench.ms), &second);
+    store_submit(memory_store_port(bench.ms), &scan);
+    turn();
+    assert_int_equal(scan.status, STATUS_UNAVAILABLE);
+    assert_int_equal(memory_store_in_flight(bench.ms), 2);
+    memory_store_bring_up(bench.ms);
+    turn();
+    assert_int_equal(first.status, STATUS_OK);
+    assert_int_equal(second.status, STATUS_OK);
+    assert_int_equal(memory_store_in_flight(bench.ms), 0);
+}
+
+static void what_is_abandoned_while_it_waits_never_runs(void **state)
+{
+    struct op op = push_op("a");
+
+    memory_store_take_down(bench.ms);
+    memory_store_let_wait(bench.ms);
+    store_submit(memory_store_port(bench.ms), &op);
+    store_abandon(memory_store_port(bench.ms), &op);
+    turn();
+    assert_int_equal(op.status, STATUS_UNAVAILABLE);
+    assert_int_equal(memory_store_dropped(bench.ms), 1);
+    store_abandon(memory_store_port(bench.ms), &op); /* it is done: nothing */
+    memory_store_bring_up(bench.ms);
+    turn();
+    assert_int_equal(get("a"), STATUS_NOT_FOUND);
+    assert_int_equal(memory_store_dropped(bench.ms), 1);
+}
+
 static void a_lost_link_makes_a_read_in_flight_unavailable(void **state)
 {
     struct op held = get_op("a");
@@ -333,6 +370,8 @@ int main(void)
         TEST(only_the_next_operations_fail),
         TEST(held_answers_wait_while_wake_ups_arrive),
         TEST(a_lost_link_makes_what_is_in_flight_unknown),
+        TEST(what_waits_for_the_link_runs_in_order_when_it_is_back),
+        TEST(what_is_abandoned_while_it_waits_never_runs),
         TEST(a_lost_link_makes_a_read_in_flight_unavailable),
         TEST(nodes_share_the_jobs_but_not_the_link),
         TEST(all_nodes_hear_of_other_settings_but_those_whose_link_is_down),

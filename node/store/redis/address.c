@@ -1,5 +1,6 @@
 #include "node/store/redis/address.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,9 +43,9 @@ static const char *host_end(const char **host)
     return strchr(end + (*end != '\0'), ':') ? NULL : end;
 }
 
-enum status redis_address_parse(const char *text, struct redis_address *address)
+enum status redis_address_parse_with(const char *text, int port, struct redis_address *address)
 {
-    struct redis_address parsed = {.port = DEFAULT_PORT};
+    struct redis_address parsed = {.port = port};
     const char *host = text, *end;
     enum status status = STATUS_OK;
     size_t len;
@@ -55,7 +56,7 @@ enum status redis_address_parse(const char *text, struct redis_address *address)
     }
     end = host_end(&host);
     len = end ? (size_t)(end - host) : 0;
-    if (len == 0 || len >= sizeof(parsed.host))
+    if (len == 0 || len >= sizeof(parsed.host) || memchr(host, ',', len))
         return STATUS_BAD_CONFIG;
     memcpy(parsed.host, host, len);
     end += *end == ']';
@@ -65,4 +66,27 @@ out:
     if (status == STATUS_OK)
         *address = parsed;
     return status;
+}
+
+enum status redis_address_parse(const char *text, struct redis_address *address)
+{
+    return redis_address_parse_with(text, DEFAULT_PORT, address);
+}
+
+bool redis_address_equal(const struct redis_address *a, const struct redis_address *b)
+{
+    return a->port == b->port && !strcmp(a->host, b->host);
+}
+
+void redis_address_print(const struct redis_address *address, char text[REDIS_ADDRESS_CHARS])
+{
+    bool is_v6 = strchr(address->host, ':') != NULL;
+
+    if (!*address->host)
+        *text = '\0';
+    else if (address->port == 0)
+        snprintf(text, REDIS_ADDRESS_CHARS, "unix:%s", address->host);
+    else
+        snprintf(text, REDIS_ADDRESS_CHARS, is_v6 ? "[%s]:%d" : "%s:%d", address->host,
+                 address->port);
 }

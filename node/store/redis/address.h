@@ -2,6 +2,8 @@
 #ifndef DUEQ_NODE_STORE_REDIS_ADDRESS_H
 #define DUEQ_NODE_STORE_REDIS_ADDRESS_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 struct redis_address {
@@ -10,8 +12,18 @@ struct redis_address {
 };
 
 /* "unix:/path", "host", "host:port", "[v6]:port"; BAD_CONFIG for anything else, and for a path
- * that does not fit into a socket's address. A name is resolved at each connect by the
- * system's resolver, which may block: numeric addresses are better. */
+ * that does not fit into a socket's address. */
 enum status redis_address_parse(const char *text, struct redis_address *address) MUST_CHECK;
+
+/* The same, with another port where the text has none. */
+enum status redis_address_parse_with(const char *text, int port,
+                                     struct redis_address *address) MUST_CHECK;
+
+bool redis_address_equal(const struct redis_address *a, const struct redis_address *b);
+
+#define REDIS_ADDRESS_CHARS 272 /* "unix:" or "[", "]:65535" and the end included */
+
+/* In the form that is parsed, with its port. "" where the host is "". */
+void redis_address_print(const struct redis_address *address, char text[REDIS_ADDRESS_CHARS]);
 
 #endif

@@ -24,6 +24,8 @@ bool redis_may_say_again(enum op_verb verb)
         [OP_TOUCH] = true,
         /* A lease is valid once; see below. */
         [OP_ACK] = true,
+        /* It is in the ledger (push_ledger.h), or it has not happened. */
+        [OP_PUSH] = true,
     };
 
     assert(verb < OP_COUNT);

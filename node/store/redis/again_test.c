@@ -24,6 +24,12 @@ static void what_a_lease_guards_can_be_said_again(void **state)
         assert_true(redis_may_say_again(verbs[i]));
 }
 
+static void a_push_is_in_the_ledger_or_has_not_happened(void **state)
+{
+    assert_true(redis_may_say_again(OP_PUSH));
+    assert_int_equal(redis_said_again(OP_PUSH, STATUS_DUPLICATE), STATUS_DUPLICATE);
+}
+
 static void what_may_meet_a_new_life_of_the_id_cannot(void **state)
 {
     static const enum op_verb verbs[] = {OP_RELEASE, OP_BURY,  OP_CANCEL,    OP_MOVE,
@@ -65,6 +71,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_only_looks_can_be_said_again),
         cmocka_unit_test(what_a_lease_guards_can_be_said_again),
+        cmocka_unit_test(a_push_is_in_the_ledger_or_has_not_happened),
         cmocka_unit_test(what_may_meet_a_new_life_of_the_id_cannot),
         cmocka_unit_test(what_a_leader_alone_may_do_is_left_to_it),
         cmocka_unit_test(a_job_that_is_gone_was_acknowledged),

@@ -22,6 +22,7 @@ static void take_done(struct request *r)
     q->stats->answered[op->verb]++;
     if (op->verb == OP_SCAN && op->status == STATUS_OK)
         redis_complain_stuck(&q->complaints, timers_now(q->timers), op);
+    q->stats->unknown += op->verb == OP_PUSH && op->status == STATUS_UNKNOWN;
     redis_handshake_saw(q->handshake, op->bucket, reply_counter(op, q->keys.buckets));
     if (r->may_have_run)
         op->status = redis_said_again(op->verb, op->status);
@@ -37,7 +38,7 @@ static void take_error(struct request *r, const char *error)
     q->stats->refused++;
     redis_complain_error(&q->complaints, timers_now(q->timers), r->op->verb, error);
     if (!is_of_the_connection || !request_hold_again(r))
-        request_fail(r, r->op->status);
+        request_fail(r, request_unsent(r, r->op->status));
     if (is_of_the_connection)
         requests_leave_when_all_is_answered(q);
 }

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -70,6 +71,18 @@ static void on_reply(redisAsyncContext *redis, void *reply, void *call)
         lose(c, "connection lost");
 }
 
+/* "subscribe", channel, count; or "message", channel, payload. */
+static void take_push(struct redis_conn *c, const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 || !reply->element[0]->str)
+        return;
+    if (!strcmp(reply->element[0]->str, "subscribe"))
+        c->events.on_subscribed(c->events.arg);
+    else if (reply->element[2]->type == REDIS_REPLY_STRING)
+        c->events.on_message(c->events.arg,
+                             bytes_of(reply->element[2]->str, reply->element[2]->len));
+}
+
 static void on_push(redisAsyncContext *redis, void *reply, void *arg)
 {
     struct redis_conn *c = redis->data;
@@ -78,7 +91,7 @@ static void on_push(redisAsyncContext *redis, void *reply, void *arg)
         return;
     loop_touch(c->loop);
     if (reply)
-        c->events.on_push(c->events.arg, reply);
+        take_push(c, reply);
     else
         lose(c, "subscription lost");
 }

@@ -1,5 +1,5 @@
 /* One connection of hiredis: opened, used, and gone. What to do then is its owner's
- * (redis_link.c).
+ * (link.c).
  *
  * It hides what hiredis is particular about. A context whose owner has let go of it may still
  * call back: those calls end here. One that is lost frees itself, when it has called back.
@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "base/bytes.h"
 #include "base/loop.h"
 
 struct redisAsyncContext;
@@ -21,7 +22,8 @@ struct redis_replies;
 struct redis_conn_events {
     void (*on_connect)(void *arg); /* must not close it: hiredis 0.14 would go on with it */
     void (*on_reply)(void *arg, void *call, const struct redisReply *reply);
-    void (*on_push)(void *arg, const struct redisReply *reply); /* on the subscribed channel */
+    void (*on_subscribed)(void *arg);
+    void (*on_message)(void *arg, struct bytes payload); /* on the subscribed channel */
     void (*on_lost)(void *arg, const char *why); /* the last; it may be opened again, later */
     void *arg;
 };
@@ -38,8 +40,8 @@ void redis_conn_init(struct redis_conn *c, struct loop *loop,
                      const struct redis_conn_events *events);
 void redis_conn_fini(struct redis_conn *c); /* closed, or lost */
 
-/* Begins to connect; on_connect or on_lost follows. Else why not: then it must be closed. The
- * text is valid until it is. */
+/* Begins to connect, to a numeric address (a name would block the loop) or a path; on_connect
+ * or on_lost follows. Else why not: then it must be closed. The text is valid until it is. */
 const char *redis_conn_open(struct redis_conn *c, const struct redis_address *address);
 
 /* Is it opened, and neither closed nor lost? */

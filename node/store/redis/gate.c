@@ -65,6 +65,15 @@ void redis_gate_init(struct redis_gate *g, const struct redis_store_options *opt
     timer_init(&g->timer, on_timer);
 }
 
+void redis_gate_reload(struct redis_gate *g, const struct redis_store_options *options)
+{
+    g->breaker.after_ms = options->breaker_after_ms;
+    g->breaker.failures = options->breaker_failures;
+    g->breaker.trials = options->breaker_trials ? options->breaker_trials : 1;
+    timer_disarm(g->timers, &g->timer);
+    look(g);
+}
+
 void redis_gate_fini(struct redis_gate *g)
 {
     timer_disarm(g->timers, &g->timer);

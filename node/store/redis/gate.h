@@ -19,6 +19,9 @@ struct redis_gate {
 /* All are borrowed; of the options only now. */
 void redis_gate_init(struct redis_gate *g, const struct redis_store_options *options,
                      struct redis_store_stats *stats, struct timers *timers);
+
+/* The breaker's numbers are others; its state stays, but for silence that is now too long. */
+void redis_gate_reload(struct redis_gate *g, const struct redis_store_options *options);
 void redis_gate_fini(struct redis_gate *g);
 
 /* See breaker.h. */

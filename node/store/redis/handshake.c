@@ -19,12 +19,23 @@ struct redis_handshake *redis_handshake_new(const struct redis_handshake_options
         abort();
     h->options = *options;
     h->link = link;
+    h->ledger = push_ledger_new(options->keys.buckets);
+    handshake_look_init(h);
     return h;
 }
 
 void redis_handshake_free(struct redis_handshake *h)
 {
+    if (!h)
+        return;
+    push_ledger_free(h->ledger);
+    timer_disarm(h->options.timers, &h->look);
     free(h);
+}
+
+struct push_ledger *redis_handshake_ledger(struct redis_handshake *h)
+{
+    return h->ledger;
 }
 
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb)
@@ -34,7 +45,7 @@ const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb ve
 
 const struct redis_life *redis_handshake_life(const struct redis_handshake *h)
 {
-    return &h->life;
+    return &h->setup.info.life;
 }
 
 void redis_handshake_saw(struct redis_handshake *h, unsigned bucket, int64_t counter)
@@ -79,20 +90,6 @@ void handshake_refuse_answer(struct redis_handshake *h, const char *what,
         handshake_refuse(h, "%s", why);
 }
 
-/* A setting that loses jobs sooner or later. False: refused. */
-bool handshake_accept_setting(struct redis_handshake *h, bool is_good, const char *why)
-{
-    if (is_good)
-        return true;
-    if (h->options.is_strict) {
-        handshake_refuse(h, "%s (store.strict is on)", why);
-        return false;
-    }
-    if (!h->is_warned)
-        LOG_WARN("redis", "%s", why);
-    return true;
-}
-
 /* ---- asking ---- */
 
 static void on_reply(struct redis_call *call, const redisReply *reply);
@@ -107,13 +104,22 @@ static struct redis_call *next_call(struct redis_handshake *h, unsigned what)
     return &ask->call;
 }
 
-void handshake_send(struct redis_handshake *h, unsigned what, int argc, const char **argv)
+void handshake_send_call(struct redis_handshake *h, struct redis_call *call, int argc,
+                         const char *const *argv)
 {
+    const char *args[3];
     size_t lens[3];
 
-    for (int i = 0; i < argc; i++)
+    for (int i = 0; i < argc; i++) {
+        args[i] = argv[i];
         lens[i] = strlen(argv[i]);
-    redis_link_send(h->link, next_call(h, what), argc, argv, lens);
+    }
+    redis_link_send(h->link, call, argc, args, lens);
+}
+
+void handshake_send(struct redis_handshake *h, unsigned what, int argc, const char *const *argv)
+{
+    handshake_send_call(h, next_call(h, what), argc, argv);
 }
 
 void handshake_send_script(struct redis_handshake *h, unsigned what, struct script_call *call)
@@ -127,8 +133,7 @@ static const struct step {
     void (*ask)(struct redis_handshake *h);
     bool (*take)(struct redis_handshake *h, unsigned what, const redisReply *reply);
 } steps[] = {
-    {handshake_ask_info, handshake_take_info},
-    {handshake_ask_appendfsync, handshake_take_appendfsync},
+    {handshake_ask_setup, handshake_take_setup},
     {handshake_ask_meta, handshake_take_meta},
     {handshake_ask_channel, handshake_take_channel},
     {handshake_ask_scripts, handshake_take_script},
@@ -144,7 +149,7 @@ static void go_on(struct redis_handshake *h)
     if (h->waiting_for > 0)
         return;
     h->is_over = true;
-    h->is_warned = true;
+    handshake_look_later(h);
     h->options.on_ready(h->options.arg);
 }
 
@@ -164,5 +169,6 @@ void redis_handshake_start(struct redis_handshake *h)
     h->step = 0;
     h->waiting_for = 0;
     h->is_over = false;
+    timer_disarm(h->options.timers, &h->look);
     go_on(h);
 }

@@ -1,7 +1,7 @@
 /* Is this Redis ours, and fit? What happens on a fresh connection before jobs travel on it.
  *
  *   INFO         it is not loading, not a replica, new enough; append-only file, eviction
- *   CONFIG GET   appendfsync
+ *   CONFIG GET   appendfsync, min-replicas-to-write
  *   meta         our schema and number of buckets; written when the Redis is empty
  *   PUBLISH      we may, to the channel of the wake-ups
  *   SCRIPT LOAD  all scripts
@@ -23,8 +23,14 @@
 
 struct redis_handshake_options {
     struct script_keys keys;
-    bool is_strict; /* refuse what is only warned of otherwise */
+    bool is_strict;        /* refuse what is only warned of otherwise */
+    unsigned min_replicas; /* that are asked for; see weakness.h */
+    bool has_sentinels;
+    struct timers *timers;
+    int64_t look_ms; /* after so long it looks again how Redis is set up */
 
+    void (*on_weak)(void *arg,
+                    unsigned weak); /* changed: 1 << enum weakness of each; 0 first */
     void (*on_ready)(void *arg);
     void (*on_refused)(void *arg, const char *why);
     void *arg;
@@ -45,6 +51,9 @@ const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb ve
 
 /* Which Redis it was; once on_ready was called. */
 const struct redis_life *redis_handshake_life(const struct redis_handshake *h);
+
+/* What is noted of our pushes; borrowed. */
+struct push_ledger *redis_handshake_ledger(struct redis_handshake *h);
 
 /* Remembers the highest counter seen in a bucket's answers. */
 void redis_handshake_saw(struct redis_handshake *h, unsigned bucket, int64_t counter);

@@ -7,12 +7,14 @@
 #define DUEQ_NODE_STORE_REDIS_HANDSHAKE_PRIVATE_H
 
 #include "node/store/redis/handshake.h"
-#include "node/store/redis/info.h"
 #include "node/store/redis/scripts.h"
+#include "node/store/redis/weakness.h"
 
 #define HANDSHAKE_BUCKETS_MAX 128
 #define HANDSHAKE_CALLS_MAX \
     (HANDSHAKE_BUCKETS_MAX > OP_COUNT ? HANDSHAKE_BUCKETS_MAX : OP_COUNT)
+
+#define HANDSHAKE_SETUP_ASKS 3
 
 /* One command of the current step, and which one it is (a verb, a bucket). */
 struct handshake_ask {
@@ -27,17 +29,28 @@ struct redis_handshake {
     unsigned step;
     unsigned waiting_for; /* replies of this step */
     bool is_over;         /* of this connection: what is still answered is not looked at */
-    bool is_warned;       /* about settings: once a process */
-    struct redis_life life;
     char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
+    struct push_ledger *ledger;
     int64_t seen[HANDSHAKE_BUCKETS_MAX];
     struct handshake_ask asks[HANDSHAKE_CALLS_MAX];
+
+    struct redis_setup setup; /* as it was last told; its text is the next field */
+    char appendfsync[16];
+    unsigned weak;     /* as it was last judged, and said: 1 << enum weakness */
+    struct timer look; /* while the connection is in use: when to look again */
+    struct handshake_ask looks[HANDSHAKE_SETUP_ASKS];
+    bool is_look_vain;
 };
 
 /* ---- asking ---- */
 
-void handshake_send(struct redis_handshake *h, unsigned what, int argc, const char **argv);
+void handshake_send(struct redis_handshake *h, unsigned what, int argc,
+                    const char *const *argv);
 void handshake_send_script(struct redis_handshake *h, unsigned what, struct script_call *call);
+
+/* A call of the caller's, that is no part of a step. At most three arguments. */
+void handshake_send_call(struct redis_handshake *h, struct redis_call *call, int argc,
+                         const char *const *argv);
 
 /* ---- verdicts ---- */
 
@@ -52,17 +65,16 @@ void handshake_refuse(struct redis_handshake *h, const char *format, ...)
 void handshake_refuse_answer(struct redis_handshake *h, const char *what,
                              const struct redisReply *reply);
 
-/* A setting that loses jobs sooner or later. False: refused. */
-bool handshake_accept_setting(struct redis_handshake *h, bool is_good, const char *why);
-
 /* ---- setup.c: what it is, and how it is set up ---- */
 
-void handshake_ask_info(struct redis_handshake *h);
-bool handshake_take_info(struct redis_handshake *h, unsigned what,
-                         const struct redisReply *reply);
-void handshake_ask_appendfsync(struct redis_handshake *h);
-bool handshake_take_appendfsync(struct redis_handshake *h, unsigned what,
-                                const struct redisReply *reply);
+void handshake_ask_setup(struct redis_handshake *h);
+bool handshake_take_setup(struct redis_handshake *h, unsigned what,
+                          const struct redisReply *reply);
+
+void handshake_look_init(struct redis_handshake *h);
+
+/* The handshake is done: looks again after options.look_ms, and so on. */
+void handshake_look_later(struct redis_handshake *h);
 
 /* ---- ours.c: our jobs, our channel, our scripts ---- */
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define REPLICAS_MAX 64 /* more than anybody asks for */
+
 /* The value of "name:value\r\n" at the start of a line; empty when there is none. */
 static struct bytes find(struct bytes text, const char *name)
 {
@@ -39,6 +41,24 @@ static void copy(struct bytes text, char *to, size_t size)
     to[text.len] = '\0';
 }
 
+/* "slave0:ip=10.0.0.2,port=6379,state=online,offset=14,lag=0", and so on. */
+static unsigned count_replicas(struct bytes text)
+{
+    unsigned count = 0;
+    char name[24];
+
+    for (unsigned i = 0; i < REPLICAS_MAX; i++) {
+        struct bytes line;
+
+        snprintf(name, sizeof(name), "slave%u", i);
+        line = find(text, name);
+        if (line.len == 0)
+            break;
+        count += memmem(line.at, line.len, ",state=online,", 14) != NULL;
+    }
+    return count;
+}
+
 static unsigned version_number(const char *text)
 {
     unsigned major = 0, minor = 0, patch = 0;
@@ -55,6 +75,7 @@ struct redis_info redis_info_read(struct bytes text)
         .is_loading = is(text, "loading", "1"),
         .is_replica = is(text, "role", "slave"),
         .has_aof = is(text, "aof_enabled", "1"),
+        .replicas = count_replicas(text),
         .may_evict = policy.len && !bytes_equal(policy, BYTES("noeviction")),
     };
 

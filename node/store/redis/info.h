@@ -21,7 +21,8 @@ struct redis_info {
     bool is_loading;
     bool is_replica;
     bool has_aof;
-    bool may_evict; /* maxmemory-policy is not noeviction */
+    bool may_evict;    /* maxmemory-policy is not noeviction */
+    unsigned replicas; /* that are in step, not those that still load */
     struct redis_life life;
 };
 

@@ -60,6 +60,19 @@ static void knows_whether_a_life_goes_on(void **state)
     }
 }
 
+static void counts_the_replicas_that_are_in_step(void **state)
+{
+    struct redis_info info =
+        redis_info_read(BYTES("role:master\r\nconnected_slaves:3\r\n"
+                              "slave0:ip=::1,port=1,state=online,offset=14,lag=0\r\n"
+                              "slave1:ip=::1,port=2,state=wait_bgsave,offset=0,lag=0\r\n"
+                              "slave2:ip=::1,port=3,state=online,offset=14,lag=1\r\n"
+                              "master_failover_state:no-failover\r\n"));
+
+    assert_int_equal(info.replicas, 2);
+    assert_int_equal(redis_info_read(BYTES("connected_slaves:0\r\n")).replicas, 0);
+}
+
 static void takes_a_missing_line_for_no(void **state)
 {
     struct redis_info info = redis_info_read(BYTES("loading:0\r\nxrole:slave\r\nrole"));
@@ -119,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_matters),
         cmocka_unit_test(knows_whether_a_life_goes_on),
+        cmocka_unit_test(counts_the_replicas_that_are_in_step),
         cmocka_unit_test(takes_a_missing_line_for_no),
         cmocka_unit_test(is_not_confused_by_a_strange_version),
         cmocka_unit_test(knows_addresses_of_every_kind),

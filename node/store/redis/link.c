@@ -6,25 +6,26 @@
 
 #include <hiredis/hiredis.h>
 
+#include "node/store/redis/backoff.h"
 #include "node/store/redis/conn.h"
 #include "node/store/redis/error.h"
+#include "node/store/redis/target.h"
 #include "node/store/redis/why.h"
 
-#define BACKOFF_MIN_MS 10
-
-enum link_state { STOPPED, CONNECTING, OPEN, CLOSING, WAITING };
+enum link_state { STOPPED, ASKING, LOOKING, CONNECTING, OPEN, CLOSING, WAITING };
 
 struct redis_link {
     struct redis_link_options options;
     struct loop *loop;
     enum link_state state;
+    struct redis_target target;
     struct redis_conn conn; /* open in CONNECTING and OPEN, and only then */
     struct timer timer;     /* what it means depends on the state: see on_timer */
     struct redis_flight flight;
     struct redis_call auth;
     struct redis_call ping;
-    int64_t backoff_ms; /* the next pause */
-    bool was_open;      /* on_open was said for this connection */
+    struct redis_backoff backoff;
+    bool was_open; /* on_open was said for this connection */
     bool is_subscribed;
     bool is_late; /* see redis_link_was_late() */
     bool is_stopping;
@@ -52,7 +53,9 @@ bool redis_link_was_late(const struct redis_link *l)
  * the connection, and nobody is called back from inside his own call. */
 static void leave(struct redis_link *l, const char *why)
 {
-    redis_why_set(&l->why, l->is_stopping ? LEVEL_DEBUG : LEVEL_WARN, l->options.name, why,
+    bool is_quiet = l->is_stopping || l->options.is_quiet;
+
+    redis_why_set(&l->why, is_quiet ? LEVEL_DEBUG : LEVEL_WARN, l->options.name, why,
                   timers_now(&l->loop->timers));
     l->state = CLOSING;
     timer_arm(&l->loop->timers, &l->timer, 0);
@@ -63,19 +66,20 @@ static void on_lost(void *arg, const char *why)
     leave(arg, why);
 }
 
+/* Whatever it does with this address. */
 static void drop(struct redis_link *l, const char *why)
 {
-    if (!redis_conn_is_open(&l->conn))
+    if (l->state == LOOKING)
+        redis_target_stop_looking(&l->target);
+    else if (!redis_conn_is_open(&l->conn))
         return;
     leave(l, why);
-    redis_conn_close(&l->conn);
+    if (redis_conn_is_open(&l->conn))
+        redis_conn_close(&l->conn);
 }
 
 static void pause_or_stop(struct redis_link *l)
 {
-    uint32_t half_ms = (uint32_t)l->backoff_ms / 2;
-    int64_t pause_ms = half_ms + arc4random_uniform(half_ms + 1);
-
     if (l->is_stopping) {
         l->state = STOPPED;
         timer_disarm(&l->loop->timers, &l->timer);
@@ -83,20 +87,17 @@ static void pause_or_stop(struct redis_link *l)
         return;
     }
     l->state = WAITING;
-    l->backoff_ms *= 2;
-    if (l->backoff_ms > l->options.backoff_max_ms)
-        l->backoff_ms = l->options.backoff_max_ms;
-    timer_arm(&l->loop->timers, &l->timer, pause_ms);
+    timer_arm(&l->loop->timers, &l->timer, redis_backoff_pause_ms(&l->backoff));
 }
 
 static void fail_all(struct redis_link *l)
 {
-    bool was_open = l->was_open;
+    void (*tell)(void *arg) = l->was_open ? l->options.on_close : l->options.on_failed;
 
     l->was_open = false;
     l->is_subscribed = false;
-    if (was_open && l->options.on_close)
-        l->options.on_close(l->options.arg);
+    if (tell)
+        tell(l->options.arg);
     redis_flight_fail(&l->flight);
     pause_or_stop(l);
 }
@@ -112,17 +113,18 @@ static void on_reply(void *arg, void *of_call, const redisReply *reply)
     call->on_reply(call, reply);
 }
 
-static void on_push(void *arg, const redisReply *reply)
+static void on_subscribed(void *arg)
 {
     struct redis_link *l = arg;
 
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 || !reply->element[0]->str)
-        return;
-    if (!strcmp(reply->element[0]->str, "subscribe"))
-        l->options.on_subscribed(l->options.arg);
-    else if (reply->element[2]->type == REDIS_REPLY_STRING)
-        l->options.on_message(l->options.arg,
-                              bytes_of(reply->element[2]->str, reply->element[2]->len));
+    l->options.on_subscribed(l->options.arg);
+}
+
+static void on_message(void *arg, struct bytes payload)
+{
+    struct redis_link *l = arg;
+
+    l->options.on_message(l->options.arg, payload);
 }
 
 /* ---- opening ---- */
@@ -169,19 +171,48 @@ static void on_connect(void *arg)
         open_now(l);
 }
 
-static void connect_now(struct redis_link *l)
+static void connect_to(struct redis_link *l, const struct redis_address *address)
 {
-    const char *why;
+    const char *why = redis_conn_open(&l->conn, address);
 
-    if (!l->options.address.host[0])
-        return;
-    why = redis_conn_open(&l->conn, &l->options.address);
     l->state = CONNECTING;
     l->is_late = false;
     if (why)
         drop(l, why);
     else
         timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
+}
+
+static void on_found(struct redis_target *target, const struct redis_address *address,
+                     const char *why)
+{
+    struct redis_link *l = CONTAINER_OF(target, struct redis_link, target);
+
+    if (address)
+        connect_to(l, address);
+    else
+        leave(l, why);
+}
+
+static void look(struct redis_link *l)
+{
+    const struct redis_address *address = redis_target_look(&l->target);
+
+    l->state = LOOKING;
+    if (address)
+        connect_to(l, address);
+    else
+        timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
+}
+
+/* Whoever is asked has a deadline of his own. */
+static void ask(struct redis_link *l)
+{
+    l->state = ASKING;
+    if (l->options.on_look)
+        l->options.on_look(l->options.arg);
+    else if (redis_target_is_known(&l->target))
+        look(l);
 }
 
 /* ---- the watch ---- */
@@ -223,6 +254,12 @@ static void on_timer(struct timer *timer)
     switch (l->state) {
     case STOPPED:
         break;
+    case ASKING:
+        pause_or_stop(l);
+        break;
+    case LOOKING:
+        drop(l, "the name service does not answer in time");
+        break;
     case CONNECTING:
         drop(l, "cannot connect in time");
         break;
@@ -236,7 +273,7 @@ static void on_timer(struct timer *timer)
         if (l->is_stopping)
             pause_or_stop(l);
         else
-            connect_now(l);
+            ask(l);
         break;
     }
 }
@@ -248,7 +285,8 @@ struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_opt
     struct redis_link *l = calloc(1, sizeof(*l));
     struct redis_conn_events events = {.on_connect = on_connect,
                                        .on_reply = on_reply,
-                                       .on_push = on_push,
+                                       .on_subscribed = on_subscribed,
+                                       .on_message = on_message,
                                        .on_lost = on_lost,
                                        .arg = l};
 
@@ -256,7 +294,9 @@ struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_opt
         abort();
     l->options = *options;
     l->loop = loop;
-    l->backoff_ms = BACKOFF_MIN_MS;
+    l->backoff.max_ms = options->backoff_max_ms;
+    redis_backoff_reset(&l->backoff);
+    redis_target_init(&l->target, loop, &options->address, on_found);
     redis_conn_init(&l->conn, loop, &events);
     redis_flight_init(&l->flight, options->timeout_ms);
     timer_init(&l->timer, on_timer);
@@ -268,6 +308,7 @@ void redis_link_free(struct redis_link *l)
     if (!l)
         return;
     assert(l->state == STOPPED);
+    redis_target_fini(&l->target);
     redis_conn_fini(&l->conn);
     free(l);
 }
@@ -291,21 +332,29 @@ void redis_link_stop(struct redis_link *l)
 
 void redis_link_aim(struct redis_link *l, const struct redis_address *address)
 {
-    bool is_same = l->options.address.port == address->port &&
-                   !strcmp(l->options.address.host, address->host);
+    bool is_other = redis_target_set(&l->target, address);
 
-    l->options.address = *address;
-    if (is_same || l->is_stopping)
+    if (is_other)
+        redis_backoff_reset(&l->backoff);
+    if (l->is_stopping)
         return;
-    if (l->state == WAITING)
+    if (l->state == ASKING)
+        look(l);
+    else if (is_other && l->state == WAITING)
         timer_arm(&l->loop->timers, &l->timer, 0);
-    else
+    else if (is_other)
         drop(l, "another Redis is the master now");
+}
+
+void redis_link_nowhere(struct redis_link *l, const char *why)
+{
+    if (l->state == ASKING && !l->is_stopping)
+        leave(l, why);
 }
 
 const struct redis_address *redis_link_address(const struct redis_link *l)
 {
-    return &l->options.address;
+    return &l->target.address;
 }
 
 void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,
@@ -332,6 +381,6 @@ void redis_link_reset(struct redis_link *l, const char *why)
 
 void redis_link_settled(struct redis_link *l)
 {
-    l->backoff_ms = BACKOFF_MIN_MS;
+    redis_backoff_reset(&l->backoff);
     l->why.text[0] = '\0';
 }

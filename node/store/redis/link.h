@@ -1,19 +1,22 @@
 /* One asynchronous connection to Redis that keeps coming back.
  *
- *              start                connected, AUTH accepted
- *   STOPPED --------> CONNECTING ------------------------------> OPEN
- *      ^                ^    |                                    |
- *      |        backoff |    | refused, too late                  | lost, a deadline passed,
- *      |                |    v                                    v redis_link_reset
- *      +--- stop --- WAITING <------------------------------- CLOSING
- *                              all calls failed, on_close said
+ *           start         known     found         connected, AUTH accepted
+ *   STOPPED -----> ASKING ----> LOOKING ---> CONNECTING ---------------> OPEN
+ *      ^             ^  |          |             |                        |
+ *      |     backoff |  | nowhere  | no such     | refused, too late      | lost, a deadline
+ *      |             |  v          v             v                        | passed, reset,
+ *      +-- stop --- WAITING <---------------- CLOSING <-------------------+ aimed elsewhere
+ *                             all calls failed, on_close or on_failed said
+ *
+ * ASKING: where is it? A link with on_look asks its owner before each attempt, and any link
+ * waits there while its address is not known. LOOKING: the address of a name is looked up.
  *
  * Answers come in the order of the calls, so a call that is not answered in time (and a quarter
  * more) closes the connection: later answers could not be matched any more. All calls in flight
  * then end with a NULL reply. hiredis 0.14 has no deadlines of its own; ours cost one timer,
  * because every call has the same time to be answered in. An idle connection is proved by PING.
  *
- * Nothing is called back from inside redis_link_send, _reset or _stop.
+ * Nothing is called back from inside redis_link_send, _reset, _aim, _nowhere or _stop.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_LINK_H
 #define DUEQ_NODE_STORE_REDIS_LINK_H
@@ -29,13 +32,18 @@
 
 struct redis_link_options {
     const char *name;             /* for the log */
+    bool is_quiet;                /* why it is closed is not worth a line in the log */
     struct redis_address address; /* host "": not known, redis_link_aim() says it */
     const char *password;         /* NULL or "": no AUTH */
     int64_t timeout_ms;           /* to connect; to answer a call */
     int64_t backoff_max_ms;
 
+    /* Where to connect to? redis_link_aim() or redis_link_nowhere() answers, not from inside.
+     * NULL: to the address there is. */
+    void (*on_look)(void *arg);
     void (*on_open)(void *arg);
     void (*on_close)(void *arg);                         /* was open, is not */
+    void (*on_failed)(void *arg);                        /* an attempt has ended; may be NULL */
     void (*on_refused)(void *arg, const char *why);      /* AUTH failed; it will try again */
     void (*on_message)(void *arg, struct bytes payload); /* to the subscribed channel */
     void (*on_subscribed)(void *arg);
@@ -59,14 +67,19 @@ bool redis_link_is_open(const struct redis_link *l);
  * loop. */
 const char *redis_link_why(const struct redis_link *l);
 
-/* Where it connects to from now on. A connection to another address is closed. */
+/* Was the last connection given up because an answer did not come in time? */
+bool redis_link_was_late(const struct redis_link *l);
+
+/* Where it connects to from now on. What goes elsewhere, a connection or an attempt, is closed,
+ * and the next attempt comes at once. */
 void redis_link_aim(struct redis_link *l, const struct redis_address *address);
+
+/* What on_look has asked for is not known: again after a pause. Without effect where it has not
+ * asked. */
+void redis_link_nowhere(struct redis_link *l, const char *why);
 
 /* Where it is, or goes; host "": not known. Borrowed until the next redis_link_aim(). */
 const struct redis_address *redis_link_address(const struct redis_link *l);
-
-/* Was the last connection given up because an answer did not come in time? */
-bool redis_link_was_late(const struct redis_link *l);
 
 /* Only while open. The arguments are copied. */
 void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, const char **argv,

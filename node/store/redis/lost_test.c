@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/crc16.h"
 #include "base/list.h"
+#include "node/store/redis/push_ledger.h"
 
 #define TIMEOUT_MS 300
 
@@ -84,6 +86,81 @@ static void an_acknowledgement_that_may_have_happened_is_sent_again(void **state
     run_until(n->loop, &stats.is_done);
     assert_int_equal(stats.op.out.stats.reserved, 0);
     assert_int_equal(redis_store_stats(n->store)->unknown, 0);
+}
+
+/* Redis does it when it goes on, whatever comes first then: what it has of the lost connection,
+ * or what is said again on the next one. */
+static void pushes_that_may_have_happened_are_said_again_and_happen_once(void **state)
+{
+    enum { COUNT = 200 };
+    static struct job_op jobs[COUNT];
+    struct node *n = *state;
+    struct job_op stats = {0};
+    struct popped p;
+
+    start_with_a_reserved_job(n, &p);
+    freeze(n);
+    memset(jobs, 0, sizeof(jobs));
+    for (int i = 0; i < COUNT; i++)
+        submit_push(n, &jobs[i], "t");
+    lose_and_thaw(n);
+    for (int i = 0; i < COUNT; i++) {
+        run_until(n->loop, &jobs[i].is_done);
+        assert_int_equal(jobs[i].op.status, STATUS_OK);
+    }
+    submit_stats(n, &stats, "t");
+    run_until(n->loop, &stats.is_done);
+    assert_int_equal(stats.op.out.stats.ready, COUNT);
+    assert_int_equal(redis_store_stats(n->store)->unknown, 0);
+}
+
+/* What was acknowledged meanwhile, by a consumer of another node, is not pushed a second time.
+ */
+static void a_push_that_has_happened_is_not_pushed_again_when_it_is_gone(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = crc16(BYTES("t")) % n->options.buckets;
+    struct job_op a = {0}, stats = {0};
+    struct popped p;
+
+    start_with_a_reserved_job(n, &p);
+    freeze(n);
+    submit_push(n, &a, "t");
+    run_until(n->loop, &n->is_down);
+    kill(n->redis->pid, SIGCONT);
+    /* It is on its way to Redis, whatever becomes of the connection. */
+    while (redis_fixture_command(n->redis, "HLEN dq:{%u}:j:t", bucket) < 2) {
+    }
+    redis_fixture_command(n->redis, "DEL dq:{%u}:r:t", bucket);
+    redis_fixture_command(n->redis, "DEL dq:{%u}:j:t", bucket);
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+    submit_stats(n, &stats, "t");
+    run_until(n->loop, &stats.is_done);
+    assert_int_equal(stats.op.out.stats.ready, 0);
+}
+
+/* More pushes than the ring has places, and no answer: of the first nobody can tell. */
+static void a_push_whose_place_is_taken_is_unknown(void **state)
+{
+    enum { COUNT = PUSH_LEDGER_RING + 10 };
+    static struct job_op jobs[COUNT];
+    struct node *n = *state;
+    struct popped p;
+    int unknown = 0;
+
+    start_with_a_reserved_job(n, &p);
+    freeze(n);
+    memset(jobs, 0, sizeof(jobs));
+    for (int i = 0; i < COUNT; i++)
+        submit_push(n, &jobs[i], "t");
+    lose_and_thaw(n);
+    for (int i = 0; i < COUNT; i++) {
+        run_until(n->loop, &jobs[i].is_done);
+        assert_int_equal(jobs[i].op.status, i < 10 ? STATUS_UNKNOWN : STATUS_OK);
+        unknown += jobs[i].op.status == STATUS_UNKNOWN;
+    }
+    assert_int_equal(redis_store_stats(n->store)->unknown, unknown);
 }
 
 static void what_only_looks_is_asked_again(void **state)
@@ -170,6 +247,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_REDIS(an_acknowledgement_that_may_have_happened_is_sent_again),
+        WITH_REDIS(pushes_that_may_have_happened_are_said_again_and_happen_once),
+        WITH_REDIS(a_push_that_has_happened_is_not_pushed_again_when_it_is_gone),
+        WITH_REDIS(a_push_whose_place_is_taken_is_unknown),
         WITH_REDIS(what_only_looks_is_asked_again),
         WITH_REDIS(a_consumer_that_waits_for_an_answer_gets_what_is_there_afterwards),
         WITH_REDIS(what_may_meet_a_new_life_of_the_id_is_unknown),

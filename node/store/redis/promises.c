@@ -40,6 +40,24 @@ static void keep_outputs(struct request *r)
     *id = bytes_of(r->id, id->len);
 }
 
+/* Of a push: an id that was left alone is noted nowhere, for nothing has happened. */
+static bool is_noted(const struct op *op)
+{
+    return op->verb == OP_PUSH && op->status == STATUS_OK &&
+           !(op->in.push.mode == PUSH_IGNORE && op->out.push.existed);
+}
+
+/* Whoever hears of a push relies on it from now on: from now on it may be lost. */
+static void tell(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+
+    if (is_noted(r->op))
+        push_ledger_done(redis_handshake_ledger(q->handshake), r->op->bucket, &r->note,
+                         timers_now(q->timers));
+    request_finish(r);
+}
+
 static void on_end(struct replica_wait *wait, bool is_safe)
 {
     struct request *r = CONTAINER_OF(wait, struct request, wait);
@@ -50,7 +68,7 @@ static void on_end(struct replica_wait *wait, bool is_safe)
         stats->replica_timeouts++;
         r->op->status = STATUS_NOT_REPLICATED;
     }
-    request_finish(r);
+    tell(r);
 }
 
 void request_keep_promise(struct request *r)
@@ -58,7 +76,7 @@ void request_keep_promise(struct request *r)
     struct redis_requests *q = r->queue;
 
     if (!q->replicas || !is_promise(r->op)) {
-        request_finish(r);
+        tell(r);
         return;
     }
     keep_outputs(r);

@@ -1,15 +1,21 @@
 #include "node/store/redis/push_ledger.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "node/store/packed.h"
 
 struct bucket {
-    uint32_t count; /* pushes that were given a nonce */
-    uint64_t last_done;
-    int64_t renewed_mono_ms;
+    uint64_t count;                     /* pushes that were given a number */
+    uint64_t last_done;                 /* the highest; 0: none */
+    int64_t kept_from_mono_ms;          /* when the ring was last told how long to stay */
+    bool is_kept;                       /* it was, since it was last forgotten */
+    uint8_t done[PUSH_LEDGER_RING / 8]; /* a bit for each place: its last push has happened */
 };
 
 struct push_ledger {
-    uint32_t worker; /* at random; never 0, so that no nonce is */
+    uint32_t worker;
+    unsigned bucket_count;
     struct bucket buckets[];
 };
 
@@ -19,7 +25,8 @@ struct push_ledger *push_ledger_new(unsigned buckets)
 
     if (!l)
         abort();
-    l->worker = 1 + arc4random_uniform(UINT32_MAX);
+    l->worker = arc4random();
+    l->bucket_count = buckets;
     return l;
 }
 
@@ -28,28 +35,115 @@ void push_ledger_free(struct push_ledger *l)
     free(l);
 }
 
-uint64_t push_ledger_next(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms,
-                          bool *renews)
+uint32_t push_ledger_worker(const struct push_ledger *l)
+{
+    return l->worker;
+}
+
+/* ---- places ---- */
+
+static unsigned place_of(uint64_t number)
+{
+    return (unsigned)(number % PUSH_LEDGER_RING);
+}
+
+static bool is_done(const struct bucket *b, unsigned place)
+{
+    return b->done[place / 8] >> place % 8 & 1;
+}
+
+static void set_done(struct bucket *b, unsigned place, bool is_done)
+{
+    uint8_t bit = (uint8_t)(1 << place % 8);
+
+    b->done[place / 8] = (uint8_t)((b->done[place / 8] & ~bit) | (is_done ? bit : 0));
+}
+
+/* ---- pushes ---- */
+
+/* Is nobody behind it at its place? */
+static bool is_its_own(const struct bucket *b, uint64_t number)
+{
+    return b->count - number < PUSH_LEDGER_RING;
+}
+
+struct push_note push_ledger_next(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms)
+{
+    struct bucket *b = &l->buckets[bucket];
+    struct push_note note = {.worker = l->worker, .number = ++b->count};
+
+    note.renews = !b->is_kept || now_mono_ms >= b->kept_from_mono_ms + PUSH_LEDGER_RENEW_MS;
+    set_done(b, place_of(note.number), false);
+    return note;
+}
+
+bool push_ledger_again(const struct push_ledger *l, unsigned bucket, struct push_note *note,
+                       int64_t now_mono_ms)
+{
+    if (!is_its_own(&l->buckets[bucket], note->number))
+        return false;
+    note->was_there = push_ledger_last_done(l, bucket, now_mono_ms) > 0;
+    return true;
+}
+
+void push_ledger_done(struct push_ledger *l, unsigned bucket, const struct push_note *note,
+                      int64_t now_mono_ms)
 {
     struct bucket *b = &l->buckets[bucket];
 
-    *renews = b->count == 0 || now_mono_ms >= b->renewed_mono_ms + PUSH_LEDGER_RENEW_MS;
-    if (*renews)
-        b->renewed_mono_ms = now_mono_ms;
-    return (uint64_t)l->worker << 32 | ++b->count;
+    if (note->number > b->last_done)
+        b->last_done = note->number;
+    if (is_its_own(b, note->number))
+        set_done(b, place_of(note->number), true);
+    if (!note->renews)
+        return;
+    b->is_kept = true;
+    b->kept_from_mono_ms = now_mono_ms;
 }
 
-bool push_ledger_can_tell(const struct push_ledger *l, unsigned bucket, uint64_t nonce)
+/* ---- what Redis has of them ---- */
+
+/* Half the time is left to clocks that go wrong, and to machines that sleep. */
+uint64_t push_ledger_last_done(const struct push_ledger *l, unsigned bucket,
+                               int64_t now_mono_ms)
 {
-    return l->buckets[bucket].count - (uint32_t)nonce < PUSH_LEDGER_RING;
+    const struct bucket *b = &l->buckets[bucket];
+
+    if (!b->is_kept || now_mono_ms >= b->kept_from_mono_ms + PUSH_LEDGER_KEEP_MS / 2)
+        return 0;
+    return b->last_done;
 }
 
-void push_ledger_done(struct push_ledger *l, unsigned bucket, uint64_t nonce)
+static uint64_t number_at(struct bytes ring, unsigned place)
 {
-    l->buckets[bucket].last_done = nonce;
+    size_t at = (size_t)place * PUSH_LEDGER_ENTRY;
+
+    return ring.len < at + PUSH_LEDGER_ENTRY ? 0 : (uint64_t)packed_get(ring.at + at, 6);
 }
 
-uint64_t push_ledger_last_done(const struct push_ledger *l, unsigned bucket)
+unsigned push_ledger_lost(const struct push_ledger *l, unsigned bucket, struct bytes ring,
+                          bool *may_be_more)
 {
-    return l->buckets[bucket].last_done;
+    const struct bucket *b = &l->buckets[bucket];
+    unsigned lost = 0, done = 0;
+
+    for (uint64_t i = 0; i < PUSH_LEDGER_RING && i < b->count; i++) {
+        uint64_t number = b->count - i;
+
+        if (!is_done(b, place_of(number)))
+            continue;
+        done++;
+        lost += number_at(ring, place_of(number)) < number;
+    }
+    *may_be_more = lost == done && b->last_done > 0 && b->count > PUSH_LEDGER_RING;
+    return lost;
+}
+
+void push_ledger_forget(struct push_ledger *l, unsigned bucket)
+{
+    struct bucket *b = &l->buckets[bucket];
+
+    b->last_done = 0;
+    b->is_kept = false;
+    memset(b->done, 0, sizeof(b->done));
 }

@@ -1,12 +1,14 @@
 /* Has a push happened whose answer was lost? The node's side of the ledger (doc/redis.md).
  *
- * Each push of this worker gets a nonce: 4 bytes at random for the worker's life, then the
- * count of its pushes in the bucket. The push script notes nonce, id and due in a ring in
- * Redis, at the count's last ten bits. A push that is said again brings its nonce, and the
- * script finds what it has noted, or nothing.
+ * Each push of a worker gets a number, counted in each bucket. The push script notes number, id
+ * and due in the worker's ring in that bucket, at the number's last ten bits. A push that is
+ * said again brings its number, and the script finds what it has noted, or nothing.
  *
- * The ledger also remembers, of each bucket, the last push that was acknowledged. Where the
- * ring has lost it, Redis came back older.
+ * A ring is one worker's, for its life: its key ends with 4 bytes at random, so that no two
+ * workers can ever write to the same one.
+ *
+ * The ledger also remembers which of the last pushes have happened. Where the ring has lost
+ * one of them, Redis came back older.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_PUSH_LEDGER_H
 #define DUEQ_NODE_STORE_REDIS_PUSH_LEDGER_H
@@ -14,9 +16,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
+#include "base/status.h"
+
 #define PUSH_LEDGER_RING     1024     /* entries; a power of two */
+#define PUSH_LEDGER_ENTRY    20       /* bytes: number 6, id 7, due 6, flags 1; see push.lua */
 #define PUSH_LEDGER_KEEP_MS  86400000 /* a ring that nobody writes to goes after that */
 #define PUSH_LEDGER_RENEW_MS 3600000  /* and is told so each hour, not with each push */
+
+/* What a push brings for the ledger. */
+struct push_note {
+    uint32_t worker; /* whose ring */
+    uint64_t number; /* from 1 */
+    bool renews;     /* it also says how long the ring is kept */
+    bool was_there;  /* it is said again, and the ring must be there */
+};
 
 struct push_ledger;
 
@@ -24,18 +38,32 @@ struct push_ledger;
 struct push_ledger *push_ledger_new(unsigned buckets);
 void push_ledger_free(struct push_ledger *l); /* NULL is fine */
 
-/* The nonce of the bucket's next push, not 0. `renews`: this one shall also say how long the
- * ring is kept; so does the first. */
-uint64_t push_ledger_next(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms,
-                          bool *renews);
+uint32_t push_ledger_worker(const struct push_ledger *l);
 
-/* Is its place in the ring still its own? Else nobody can tell any more. */
-bool push_ledger_can_tell(const struct push_ledger *l, unsigned bucket, uint64_t nonce);
+/* Of the bucket's next push. */
+struct push_note push_ledger_next(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms);
 
-/* It was answered OK: Redis has it. In the order of the answers. */
-void push_ledger_done(struct push_ledger *l, unsigned bucket, uint64_t nonce);
+/* Of one that was sent before, to be said again. False: its place in the ring is not its own
+ * any more, and nobody can tell. */
+bool push_ledger_again(const struct push_ledger *l, unsigned bucket, struct push_note *note,
+                       int64_t now_mono_ms) MUST_CHECK;
 
-/* The last one that was, 0: none yet. The entry is at `nonce % PUSH_LEDGER_RING`. */
-uint64_t push_ledger_last_done(const struct push_ledger *l, unsigned bucket);
+/* Redis has answered that it has happened, and noted it. */
+void push_ledger_done(struct push_ledger *l, unsigned bucket, const struct push_note *note,
+                      int64_t now_mono_ms);
+
+/* The highest number that was done and must be in the ring; 0: none, or the ring may have gone
+ * by itself. */
+uint64_t push_ledger_last_done(const struct push_ledger *l, unsigned bucket,
+                               int64_t now_mono_ms);
+
+/* How many of those that were done are not in this ring (as it is in Redis, perhaps ""). Only
+ * the last ones are remembered: `may_be_more` says that all of these are lost, and that there
+ * were others before. */
+unsigned push_ledger_lost(const struct push_ledger *l, unsigned bucket, struct bytes ring,
+                          bool *may_be_more);
+
+/* What was done may be lost, and the ring with it: nothing is expected of it any more. */
+void push_ledger_forget(struct push_ledger *l, unsigned bucket);
 
 #endif

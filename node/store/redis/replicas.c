@@ -308,6 +308,12 @@ void redis_replicas_follow(struct redis_replicas *r, const struct redis_address 
     redis_link_aim(r->link, address);
 }
 
+void redis_replicas_turn(struct redis_replicas *r, const struct redis_address *address)
+{
+    if (!redis_address_equal(address, redis_link_address(r->link)))
+        redis_replicas_give_up(r);
+}
+
 void redis_replicas_wait(struct redis_replicas *r, struct replica_wait *w)
 {
     w->until_mono_ms = timers_now(r->timers) + r->options.patience_ms;

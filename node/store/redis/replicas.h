@@ -59,6 +59,9 @@ void redis_replicas_start(struct redis_replicas *r);
 void redis_replicas_follow(struct redis_replicas *r, const struct redis_address *address,
                            const struct redis_life *life);
 
+/* The command link goes there from now on: who waits elsewhere is not safe. */
+void redis_replicas_turn(struct redis_replicas *r, const struct redis_address *address);
+
 /* Of an answer of the Redis that is followed. */
 void redis_replicas_wait(struct redis_replicas *r, struct replica_wait *w);
 

@@ -408,6 +408,23 @@ static void another_redis_makes_nobody_safe(void **state)
     replicated_free(there);
 }
 
+/* It goes on as a master that nobody believes in. */
+static void who_waits_where_the_jobs_are_no_more_is_not_safe(void **state)
+{
+    struct redis_address there = {.host = "127.0.0.1", .port = 1};
+    struct house *h = *state;
+
+    house_start(h);
+    begin_in_vain(h);
+    begin(h, &h->second);
+    redis_replicas_turn(h->replicas, &there);
+    replicated_thaw(h->redis, 0);
+    assert_false(is_safe(h, &h->first));
+    assert_false(is_safe(h, &h->second));
+    follow(h, h->redis->master);
+    assert_true(wait_once(h));
+}
+
 /* WAIT alone would be answered. */
 static void a_ping_that_is_refused_makes_nobody_safe(void **state)
 {
@@ -480,6 +497,7 @@ int main(void)
         IN_HOUSE(a_master_that_becomes_a_replica_makes_nobody_safe),
         IN_HOUSE(a_master_that_was_a_replica_meanwhile_makes_nobody_safe),
         IN_HOUSE(another_redis_makes_nobody_safe),
+        IN_HOUSE(who_waits_where_the_jobs_are_no_more_is_not_safe),
         IN_HOUSE(a_ping_that_is_refused_makes_nobody_safe),
         IN_HOUSE(who_is_given_up_is_told_once),
         IN_HOUSE(a_stop_tells_those_who_wait_first),

@@ -10,8 +10,9 @@
 
 /* The codes of lua/common.lua. */
 static const enum status codes[] = {
-    STATUS_OK,        STATUS_DUPLICATE,    STATUS_NOT_FOUND,   STATUS_NOT_RESERVED,
-    STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE, STATUS_WRONG_STATE, STATUS_FENCED,
+    STATUS_OK,           STATUS_DUPLICATE, STATUS_NOT_FOUND,
+    STATUS_NOT_RESERVED, STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE,
+    STATUS_WRONG_STATE,  STATUS_FENCED,    STATUS_UNKNOWN,
 };
 
 #define CODES (sizeof(codes) / sizeof(*codes))
@@ -100,6 +101,8 @@ static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
     }
     if (codes[code] == STATUS_FENCED && !take_seen(reply, op))
         return malformed(op);
+    if (codes[code] == STATUS_UNKNOWN && op->verb != OP_PUSH)
+        return malformed(op); /* nothing else is noted */
     op->status = codes[code];
     op->now_ms = now_ms;
     op->wait_ms = wait_ms;

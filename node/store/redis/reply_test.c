@@ -22,6 +22,15 @@ static void reads_code_clock_and_wait_of_every_script(void **state)
     }
 }
 
+static void a_push_may_be_lost_to_the_ledger(void **state)
+{
+    struct op op = op_of(OP_PUSH), look = op_of(OP_STATS);
+
+    assert_int_equal(DECODE(&op, "*3\n:8\n:" NOW "\n:-1\n"), REPLY_DONE);
+    assert_int_equal(op.status, STATUS_UNKNOWN);
+    assert_int_equal(DECODE(&look, "*3\n:8\n:" NOW "\n:-1\n"), REPLY_MALFORMED);
+}
+
 static void gives_back_the_id_of_the_caller_or_the_one_that_was_made(void **state)
 {
     struct op given = op_of(OP_PUSH), made = op_of(OP_PUSH);
@@ -239,7 +248,7 @@ static void calls_a_malformed_answer_unknown_for_writes_only(void **state)
         "*0\n",
         "*2\n:0\n:" NOW "\n",
         "*3\n$1\n0\n:" NOW "\n:-1\n",
-        "*3\n:8\n:" NOW "\n:-1\n",
+        "*3\n:9\n:" NOW "\n:-1\n",
         "*3\n:7\n:" NOW "\n:-1\n", /* FENCED, but not by what */
         "*3\n:-1\n:" NOW "\n:-1\n",
         "*3\n:0\n:-5\n:-1\n",
@@ -285,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_code_clock_and_wait_of_every_script),
+        cmocka_unit_test(a_push_may_be_lost_to_the_ledger),
         cmocka_unit_test(gives_back_the_id_of_the_caller_or_the_one_that_was_made),
         cmocka_unit_test(knows_whether_a_job_with_the_id_lived),
         cmocka_unit_test(reads_jobs_with_small_and_big_bodies),

@@ -37,6 +37,7 @@ struct request *request_new(struct redis_requests *q, struct op *op)
         q->pool_count--;
     *r = (struct request){.queue = q, .op = op, .bytes = script_bytes(op), .wait_ms = -1};
     list_init(&r->link);
+    op->waits = NULL;
     q->stats->held_bytes += r->bytes;
     q->unfinished++;
     return r;
@@ -70,6 +71,7 @@ void request_finish(struct request *r)
     struct redis_requests *q = r->queue;
     struct op *op = r->op;
 
+    op->waits = NULL;
     request_free(r);
     op->on_done(op);
     q->unfinished--;
@@ -87,6 +89,7 @@ void request_fail(struct request *r, enum status status)
 void request_fail_later(struct request *r, enum status status)
 {
     r->op->status = status;
+    r->op->waits = NULL;
     later_add(&r->queue->failing, &r->link);
 }
 

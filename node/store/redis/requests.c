@@ -18,13 +18,41 @@ static bool can_send(const struct redis_requests *q)
            redis_gate_passes(&q->gate);
 }
 
+/* What surely has not run gets a new number each time: were it to keep its old one, it could
+ * take the place of a later push. False: nobody can tell any more whether it has run. */
+static bool take_note(struct request *r)
+{
+    struct push_ledger *ledger = redis_handshake_ledger(r->queue->handshake);
+    int64_t now_ms = timers_now(r->queue->timers);
+
+    if (r->may_have_run)
+        return push_ledger_again(ledger, r->op->bucket, &r->note, now_ms);
+    r->note = push_ledger_next(ledger, r->op->bucket, now_ms);
+    return true;
+}
+
+static void encode(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+    const char *sha = r->needs_text ? NULL : redis_handshake_sha(q->handshake, r->op->verb);
+
+    if (r->op->verb == OP_PUSH)
+        script_encode_push(&q->encoded, &q->keys, r->op, &r->note, sha);
+    else
+        script_encode(&q->encoded, &q->keys, r->op, sha);
+}
+
 void request_send(struct request *r)
 {
     struct redis_requests *q = r->queue;
-    const char *sha = redis_handshake_sha(q->handshake, r->op->verb);
     struct script_call *call = &q->encoded;
 
-    script_encode(call, &q->keys, r->op, r->needs_text ? NULL : sha);
+    r->op->waits = NULL;
+    if (r->op->verb == OP_PUSH && !take_note(r)) {
+        request_fail_later(r, request_unsent(r, STATUS_UNKNOWN));
+        return;
+    }
+    encode(r);
     r->call.on_reply = requests_on_reply;
     r->sent_us = clock_mono_us();
     q->stats->in_flight++;
@@ -78,6 +106,7 @@ static void submit_for_anyone(struct request *r)
     } else if (redis_hold_is_empty(&q->hold) && can_send(q)) {
         request_send(r);
     } else {
+        r->op->waits = r;
         redis_hold_add(&q->hold, &r->held, q->options->hold_ms);
     }
 }
@@ -102,6 +131,18 @@ static void on_expired(struct redis_hold *hold, struct redis_held *held)
 
     r->queue->stats->expired++;
     request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
+}
+
+/* While there is a connection it waits for room only, and its turn is about to come. */
+void redis_requests_abandon(struct redis_requests *q, struct op *op)
+{
+    struct request *r = op->waits;
+
+    if (!r || is_connected(q))
+        return;
+    q->stats->dropped++;
+    redis_hold_remove(&q->hold, &r->held);
+    request_fail_later(r, STATUS_UNAVAILABLE);
 }
 
 bool request_hold_again(struct request *r)
@@ -144,6 +185,11 @@ redis_requests_new(struct loop *loop, const struct redis_store_options *options,
     redis_hold_init(&q->hold, q->timers, &stats->held, on_expired);
     request_pool_init(q);
     return q;
+}
+
+void redis_requests_reload(struct redis_requests *q)
+{
+    redis_gate_reload(&q->gate, q->options);
 }
 
 void redis_requests_free(struct redis_requests *q)

@@ -4,7 +4,8 @@
  *            .---------------------------------------.   .-- surely not run: sent again
  *           /                                         v /  |
  *   submit +---> held -- the link is open, room ---> in flight ---> on_done
- *          |\    ^ `---- too long: UNAVAILABLE           / link lost
+ *          |\    ^ `---- too long, or abandoned:         / link lost
+ *          | \   |              UNAVAILABLE             /
  *          | \   `----------- can be said again ------- X
  *          |  `-> too many: TOO_MANY, in a later turn     `-- cannot: UNKNOWN
  *          `----> the breaker is open: UNAVAILABLE, in a later turn
@@ -28,15 +29,19 @@ struct redis_requests;
 /* All are borrowed for its life: the options (of the store), the counters it keeps, the
  * command link, the handshake, which has the scripts' names and remembers counters, and who
  * waits for replicas (NULL: nobody). */
-struct redis_requests *redis_requests_new(struct loop *loop,
-                                          const struct redis_store_options *options,
-                                          struct redis_store_stats *stats,
-                                          struct redis_link *link,
-                                          struct redis_handshake *handshake,
-                                          struct redis_replicas *replicas);
+struct redis_requests *
+redis_requests_new(struct loop *loop, const struct redis_store_options *options,
+                   struct redis_store_stats *stats, struct redis_link *link,
+                   struct redis_handshake *handshake, struct redis_replicas *replicas);
 void redis_requests_free(struct redis_requests *q); /* nothing on its way; NULL is fine */
 
+/* The options have changed. */
+void redis_requests_reload(struct redis_requests *q);
+
 void redis_requests_submit(struct redis_requests *q, struct op *op);
+
+/* Nobody waits for it any more: see store_abandon(). */
+void redis_requests_abandon(struct redis_requests *q, struct op *op);
 
 /* The handshake is done: what is held goes. Until the link closes. */
 void redis_requests_open(struct redis_requests *q);

@@ -21,9 +21,10 @@ struct request {
     struct list link; /* failing or in the pool; held and in flight: neither */
     size_t bytes;
     int64_t sent_us;
-    int64_t wait_ms;   /* what a pop that is sent again was told on its way; -1: nothing */
-    bool needs_text;   /* Redis has forgotten the script */
-    bool may_have_run; /* its answer was lost */
+    int64_t wait_ms;       /* what a pop that is sent again was told on its way; -1: nothing */
+    bool needs_text;       /* Redis has forgotten the script */
+    bool may_have_run;     /* its answer was lost */
+    struct push_note note; /* of a push that was sent */
 
     struct replica_wait wait;  /* answered, and not told yet */
     char id[REPLY_NEW_ID_MAX]; /* what the answer of a push borrows meanwhile */
@@ -78,7 +79,7 @@ void requests_say_when_idle(struct redis_requests *q);
 
 /* ---- requests.c ---- */
 
-/* There is a link, and room. */
+/* There is a link, and room. A push whose place in the ledger is gone ends UNKNOWN, later. */
 void request_send(struct request *r);
 
 /* It was sent, and waits to be sent again. False: it is not to be. */

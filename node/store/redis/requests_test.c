@@ -102,6 +102,24 @@ static void holds_no_more_bytes_than_it_may(void **state)
     assert_int_equal(bench.stats.held_bytes, 0);
 }
 
+static void drops_what_nobody_waits_for_any_more(void **state)
+{
+    struct op *kept = submit(0, 10), *left = submit(1, 10);
+
+    redis_requests_abandon(bench.requests, left);
+    assert_int_equal(bench.done, 0); /* not from inside the call */
+    assert_int_equal(bench.stats.held, 1);
+    redis_requests_abandon(bench.requests, left); /* it is on its way out */
+    turn();
+    assert_int_equal(bench.done, 1);
+    assert_int_equal(left->status, STATUS_UNAVAILABLE);
+    redis_requests_abandon(bench.requests, left); /* it is done */
+    assert_int_equal(bench.stats.dropped, 1);
+    assert_int_equal(bench.stats.held_bytes, 10);
+    stop();
+    assert_int_equal(kept->status, STATUS_SHUTTING_DOWN);
+}
+
 static void is_idle_when_the_last_was_answered_and_not_before(void **state)
 {
     for (unsigned i = 0; i < 3; i++)
@@ -125,6 +143,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(holds_no_more_bytes_than_it_may),
+        TEST(drops_what_nobody_waits_for_any_more),
         TEST(is_idle_when_the_last_was_answered_and_not_before),
         TEST(is_idle_at_once_when_there_is_nothing),
     };

@@ -11,6 +11,11 @@
 
 #define TTL_FROM_DUE 4 /* beside the mode of a push */
 
+enum {
+    NOTE_RENEWS = 1,
+    NOTE_THERE = 2,
+};
+
 /* ---- one job ---- */
 
 /* Most jobs go by no rules, and their pushes bring none. */
@@ -27,8 +32,17 @@ static void add_rules(struct script_call *call, const struct op *op)
     call_add(call, at, RULES_BYTES);
 }
 
-static void add_push(struct script_call *call, const struct script_keys *keys,
-                     const struct op *op)
+/* The first and the last byte of its entry in the ring. */
+static void add_place(struct script_call *call, const struct push_note *note)
+{
+    int64_t from = (int64_t)(note->number % PUSH_LEDGER_RING) * PUSH_LEDGER_ENTRY;
+
+    call_add_number(call, from);
+    call_add_number(call, from + PUSH_LEDGER_ENTRY - 1);
+}
+
+void script_args_add_push(struct script_call *call, const struct script_keys *keys,
+                          const struct op *op, const struct push_note *note)
 {
     const char *at;
 
@@ -42,8 +56,19 @@ static void add_push(struct script_call *call, const struct script_keys *keys,
     call_pack(call, 1, keys->buckets);
     call_pack(call, 1, op->bucket);
     call_pack(call, 1, op->in.push.mode + (op->in.push.ttl_from_due ? TTL_FROM_DUE : 0));
+    call_pack(call, 1, (note->renews ? NOTE_RENEWS : 0) + (note->was_there ? NOTE_THERE : 0));
+    call_pack(call, 6, (int64_t)note->number);
     call_pack_end(call, at);
+    add_place(call, note);
     add_rules(call, op);
+}
+
+static void add_push(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    static const struct push_note none;
+
+    script_args_add_push(call, keys, op, &none);
 }
 
 static void add_id(struct script_call *call, const struct script_keys *keys,

@@ -11,4 +11,8 @@ struct script_args {
 
 extern const struct script_args script_args[OP_COUNT];
 
+/* OP_PUSH's, with what the ledger wants of it. */
+void script_args_add_push(struct script_call *call, const struct script_keys *keys,
+                          const struct op *op, const struct push_note *note);
+
 #endif

@@ -72,4 +72,8 @@ static inline void call_pack_end(struct script_call *call, const char *begin)
 void call_add_keys(struct script_call *call, const struct script_keys *keys,
                    const struct op *op, const char *letters);
 
+/* The worker's ring in that bucket, see push_ledger.h. */
+void call_add_ring(struct script_call *call, const struct script_keys *keys, unsigned bucket,
+                   uint32_t worker);
+
 #endif

@@ -81,6 +81,18 @@ void script_encode(struct script_call *call, const struct script_keys *keys,
     }
 }
 
+void script_encode_push(struct script_call *call, const struct script_keys *keys,
+                        const struct op *op, const struct push_note *note, const char *sha)
+{
+    const char *letters = script_args[OP_PUSH].keys;
+
+    assert(op->topic.len <= SCRIPT_TOPIC_MAX && op->bucket < keys->buckets);
+    begin(call, sha ? NULL : script_text(OP_PUSH), sha, strlen(letters) + 1);
+    call_add_keys(call, keys, op, letters);
+    call_add_ring(call, keys, op->bucket, note->worker);
+    script_args_add_push(call, keys, op, note);
+}
+
 void script_encode_meta(struct script_call *call, const struct script_keys *keys)
 {
     begin(call, script_text_by_name("meta"), NULL, 1);

@@ -16,6 +16,7 @@
 
 #include "node/store/history.h"
 #include "node/store/op.h"
+#include "node/store/redis/push_ledger.h"
 
 #define SCRIPT_PREFIX_MAX 32 /* bytes of store.prefix */
 #define SCRIPT_TOPIC_MAX  200
@@ -56,9 +57,13 @@ struct script_call {
 };
 
 /* EVALSHA with the script's 40 characters (SCRIPT LOAD gives them), or with `sha` NULL EVAL
- * with its text. The op's inputs must be within the limits of op.h. */
+ * with its text. The op's inputs must be within the limits of op.h. A push is not noted. */
 void script_encode(struct script_call *call, const struct script_keys *keys,
                    const struct op *op, const char *sha);
+
+/* The same for a push that is to be noted in the ledger. */
+void script_encode_push(struct script_call *call, const struct script_keys *keys,
+                        const struct op *op, const struct push_note *note, const char *sha);
 
 /* The commands of the handshake: `dq:meta` is looked at or made; the bucket's counter is
  * raised when it is below `seen`. */

@@ -157,14 +157,39 @@ static void packs_the_numbers_of_a_push(void **state)
     op.in.push.ttr_ms = 0x01020304;
     op.in.push.rules = rules_default;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 7 + 4);
+    assert_int_equal(call.argc, 3 + 7 + 6);
     assert_arg(10, "t");
     assert_true(bytes_equal(arg(12), BYTES("a\0b")));
-    assert_true(bytes_equal(arg(13), BYTES("\1\2\3\4\5\0\0\0\0\0\0\1\2\3\4\x40\x3F\0")));
+    assert_true(bytes_equal(arg(13), BYTES("\1\2\3\4\5\0\0\0\0\0\0\1\2\3\4\x40\x3F\0"
+                                           "\0\0\0\0\0\0\0")));
     op.in.push.at_ms = 1;
     op.in.push.mode = PUSH_IGNORE;
     script_encode(&call, &keys, &op, sha);
-    assert_true(bytes_equal(arg(13), BYTES("\0\0\0\0\0\0\0\0\0\0\1\1\2\3\4\x40\x3F\2")));
+    assert_true(bytes_equal(arg(13), BYTES("\0\0\0\0\0\0\0\0\0\0\1\1\2\3\4\x40\x3F\2"
+                                           "\0\0\0\0\0\0\0")));
+}
+
+/* The ring has 1024 places of 20 bytes. */
+static void says_where_a_push_is_to_be_noted(void **state)
+{
+    struct op op = {.verb = OP_PUSH, .bucket = 63, .topic = BYTES("t"), .id = BYTES("id")};
+    struct push_note note = {.worker = 0x0123cdef, .number = 1024 + 258, .renews = true};
+
+    op.in.push.rules = rules_default;
+    script_encode_push(&call, &keys, &op, &note, sha);
+    assert_int_equal(call.argc, 3 + 8 + 6);
+    assert_number(2, 8);
+    assert_arg(3, "dq:{63}:j:t");
+    assert_arg(10, "dq:{63}:u:0123cdef");
+    assert_arg(11, "t");
+    assert_true(bytes_equal(bytes_of(arg(14).at + 18, 7), BYTES("\1\0\0\0\0\5\2")));
+    assert_arg(15, "5160");
+    assert_arg(16, "5179");
+    note.was_there = true;
+    note.renews = false;
+    script_encode_push(&call, &keys, &op, &note, NULL);
+    assert_arg(1, script_text(OP_PUSH));
+    assert_int_equal(arg(14).at[18], 2);
 }
 
 /* What it expires at is the script's to say: by its own clock. */
@@ -175,16 +200,16 @@ static void sends_rules_only_with_a_push_that_has_some(void **state)
     op.in.push.rules = rules_default;
     op.in.push.rules.expires_ms = 77;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 7 + 4);
+    assert_int_equal(call.argc, 3 + 7 + 6);
     op.in.push.ttl_ms = 258;
     script_encode(&call, &keys, &op, sha);
-    assert_int_equal(call.argc, 3 + 7 + 5);
-    assert_true(bytes_equal(arg(14), BYTES("\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    assert_int_equal(call.argc, 3 + 7 + 7);
+    assert_true(bytes_equal(arg(16), BYTES("\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0"
                                            "\0\0\0\0\1\2")));
     op.in.push.ttl_ms = 0;
     op.in.push.rules.priority = 1;
     script_encode(&call, &keys, &op, sha);
-    assert_true(bytes_equal(arg(14), BYTES("\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"
+    assert_true(bytes_equal(arg(16), BYTES("\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"
                                            "\0\0\0\0\0\0")));
 }
 
@@ -481,6 +506,7 @@ int main(void)
         cmocka_unit_test(sends_the_keys_that_each_script_says_it_takes),
         cmocka_unit_test(calls_a_script_by_its_sum_or_its_text),
         cmocka_unit_test(packs_the_numbers_of_a_push),
+        cmocka_unit_test(says_where_a_push_is_to_be_noted),
         cmocka_unit_test(sends_rules_only_with_a_push_that_has_some),
         cmocka_unit_test(says_from_when_a_ttl_counts_beside_the_mode),
         cmocka_unit_test(puts_ttr_and_holder_behind_the_stamp),

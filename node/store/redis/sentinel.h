@@ -1,25 +1,31 @@
-/* Where is the master? Asks Redis Sentinels, and hears from one when that changes
+/* Where is the master? Asks Redis Sentinels, and hears from them when that changes
  * (doc/redis.md).
  *
- * Asked, it goes to each in turn, the one that answered last first: connects, sends SENTINEL
- * get-master-addr-by-name, closes. An address ends it (on_master); when none knows the master,
- * or can be reached, so does on_nobody, and whoever asked asks again later.
+ *   redis_sentinel        all of them: whom to believe, whom to tell
+ *   redis_sentinel_link   one of them: a connection that asks, and one that listens
+ *   redis_sentinel_view   what each has said, and what follows; pure
  *
- * Beside that one connection stays subscribed to `+switch-master`, at any Sentinel that can be
- * reached; what it says of this master is on_master, too. Nobody is called back from inside a
- * call.
+ * All are asked each second, when one of them says `+switch-master`, and when
+ * redis_sentinel_ask() wants it. The first answer that can be believed is on_master; a Sentinel
+ * that was cut off from the others and still names the old master is recognised by its epoch.
+ * Nobody is called back from inside a call.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_SENTINEL_H
 #define DUEQ_NODE_STORE_REDIS_SENTINEL_H
 
-#include "node/store/redis/link.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "node/store/redis/address.h"
 
 #define REDIS_SENTINELS_MAX 16
 #define REDIS_SENTINEL_PORT 26379
+#define REDIS_MASTER_CHARS  128
 
 /* "sentinel://mymaster@10.0.0.1,10.0.0.2:26380" */
 struct redis_sentinels {
-    char master[128];
+    char master[REDIS_MASTER_CHARS];
     struct redis_address list[REDIS_SENTINELS_MAX];
     unsigned count;
 };
@@ -34,22 +40,24 @@ struct redis_sentinel_options {
     int64_t timeout_ms;   /* for each of them */
     int64_t backoff_max_ms;
 
-    /* Of an answer, and of each `+switch-master`; the same as before, perhaps. */
+    /* Of each answer that can be believed; the same as before, mostly. */
     void (*on_master)(void *arg, const struct redis_address *address);
-    /* All were asked in vain; `why`: what the last one said. */
-    void (*on_nobody)(void *arg, const char *why);
+    /* What redis_sentinel_ask() has asked: all in vain. `is_lasting`: until somebody changes
+     * the Sentinels or our configuration. */
+    void (*on_nobody)(void *arg, const char *why, bool is_lasting);
     void (*on_stopped)(void *arg);
     void *arg;
 };
 
 struct redis_sentinel;
 
+/* The password is borrowed for its life. */
 struct redis_sentinel *redis_sentinel_new(struct loop *loop,
                                           const struct redis_sentinel_options *options);
-void redis_sentinel_free(struct redis_sentinel *s); /* NULL is fine */
+void redis_sentinel_free(struct redis_sentinel *s); /* stopped or never started; NULL is fine */
 
-void redis_sentinel_start(struct redis_sentinel *s); /* subscribes, and goes on trying */
-void redis_sentinel_ask(struct redis_sentinel *s);   /* again while asking: the same question */
+void redis_sentinel_start(struct redis_sentinel *s);
+void redis_sentinel_ask(struct redis_sentinel *s); /* on_master or on_nobody follows */
 void redis_sentinel_stop(struct redis_sentinel *s);
 
 #endif

@@ -1,69 +1,181 @@
-/* What Redis is, and whether it is set up to keep what it is given. */
+/* What Redis is, and whether it is set up to keep what it is given (weakness.h): looked at when
+ * a connection is fresh, and from time to time while it lives, because anybody may change that
+ * by CONFIG SET, and replicas come and go. Only a fresh connection is refused. */
 #include "node/store/redis/handshake_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <hiredis/hiredis.h>
 
-#include "node/store/redis/info.h"
+#include "base/log.h"
 
-void handshake_ask_info(struct redis_handshake *h)
+/* The answers come in this order. */
+enum { ASK_INFO, ASK_APPENDFSYNC, ASK_MIN_REPLICAS, ASK_LAST = ASK_MIN_REPLICAS };
+_Static_assert(ASK_LAST + 1 == HANDSHAKE_SETUP_ASKS, "one for each");
+
+static const struct {
+    int argc;
+    const char *argv[3];
+} asks[HANDSHAKE_SETUP_ASKS] = {
+    [ASK_INFO] = {1, {"INFO"}},
+    [ASK_APPENDFSYNC] = {3, {"CONFIG", "GET", "appendfsync"}},
+    [ASK_MIN_REPLICAS] = {3, {"CONFIG", "GET", "min-replicas-to-write"}},
+};
+
+/* ---- what is found ---- */
+
+/* NULL: it is not told. Hosted Redis often forbids CONFIG. */
+static const char *config_value(const redisReply *reply)
 {
-    const char *argv[] = {"INFO"};
-
-    handshake_send(h, 0, 1, argv);
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        reply->element[1]->type != REDIS_REPLY_STRING)
+        return NULL;
+    return reply->element[1]->str;
 }
 
-bool handshake_take_info(struct redis_handshake *h, unsigned what, const redisReply *reply)
+static void note_appendfsync(struct redis_handshake *h, const char *value)
 {
-    struct redis_info info;
+    size_t len = value ? strnlen(value, sizeof(h->appendfsync) - 1) : 0;
 
-    if (reply->type != REDIS_REPLY_STRING) {
+    memcpy(h->appendfsync, value ? value : "", len);
+    h->appendfsync[len] = '\0';
+    h->setup.appendfsync = value ? h->appendfsync : NULL;
+}
+
+/* False: it is no answer to INFO. */
+static bool note(struct redis_handshake *h, unsigned what, const redisReply *reply)
+{
+    const char *value = config_value(reply);
+
+    switch (what) {
+    case ASK_INFO:
+        if (reply->type != REDIS_REPLY_STRING)
+            return false;
+        h->setup.info = redis_info_read(bytes_of(reply->str, reply->len));
+        break;
+    case ASK_APPENDFSYNC:
+        note_appendfsync(h, value);
+        break;
+    case ASK_MIN_REPLICAS:
+        h->setup.min_replicas_to_write = value ? (int)strtol(value, NULL, 10) : -1;
+        break;
+    }
+    return true;
+}
+
+/* Each word once, until it changes. */
+static void tell(struct redis_handshake *h, unsigned weak)
+{
+    unsigned come = weak & ~h->weak, gone = h->weak & ~weak;
+
+    h->weak = weak;
+    for (unsigned w = 0; w < WEAKNESS_COUNT; w++) {
+        if (come >> w & 1)
+            LOG_WARN("redis", "%s: %s", weakness_word((enum weakness)w),
+                     weakness_advice((enum weakness)w));
+        if (gone >> w & 1)
+            LOG_INFO("redis", "%s: this is no longer so", weakness_word((enum weakness)w));
+    }
+    if (come || gone)
+        h->options.on_weak(h->options.arg, weak);
+}
+
+/* ---- of a fresh connection ---- */
+
+void handshake_ask_setup(struct redis_handshake *h)
+{
+    h->setup = (struct redis_setup){.min_replicas = h->options.min_replicas,
+                                    .has_sentinels = h->options.has_sentinels};
+    for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS; i++)
+        handshake_send(h, i, asks[i].argc, asks[i].argv);
+}
+
+static bool is_fit(struct redis_handshake *h)
+{
+    const struct redis_info *info = &h->setup.info;
+
+    if (info->is_loading || info->is_replica)
+        handshake_come_back_later(h, info->is_loading
+                                         ? "Redis is loading its data"
+                                         : "this Redis is a replica; waiting for a master");
+    else if (info->version < REDIS_VERSION_MIN)
+        handshake_refuse(h, "Redis %s is too old: 6.2 or newer is needed", info->version_text);
+    else
+        return true;
+    return false;
+}
+
+static bool is_strong_enough(struct redis_handshake *h, unsigned weak)
+{
+    for (unsigned w = 0; h->options.is_strict && w < WEAKNESS_COUNT; w++) {
+        if ((weak >> w & 1) && weakness_loses_jobs((enum weakness)w)) {
+            handshake_refuse(h, "%s (store.strict is on)", weakness_advice((enum weakness)w));
+            return false;
+        }
+    }
+    return true;
+}
+
+bool handshake_take_setup(struct redis_handshake *h, unsigned what, const redisReply *reply)
+{
+    unsigned weak;
+
+    if (!note(h, what, reply)) {
         handshake_refuse_answer(h, "Redis does not answer INFO", reply);
         return false;
     }
-    info = redis_info_read(bytes_of(reply->str, reply->len));
-    h->life = info.life;
-    if (info.is_loading || info.is_replica) {
-        handshake_come_back_later(h, info.is_loading
-                                         ? "Redis is loading its data"
-                                         : "this Redis is a replica; waiting for a master");
+    if (what == ASK_INFO)
+        return is_fit(h);
+    if (what != ASK_LAST)
+        return true;
+    weak = redis_weaknesses(&h->setup);
+    if (!is_strong_enough(h, weak))
         return false;
-    }
-    if (info.version < REDIS_VERSION_MIN) {
-        handshake_refuse(h, "Redis %s is too old: 6.2 or newer is needed", info.version_text);
-        return false;
-    }
-    return handshake_accept_setting(
-               h, info.has_aof,
-               "Redis runs without append-only file: jobs will be lost when it "
-               "ends; set 'appendonly yes'") &&
-           handshake_accept_setting(h, !info.may_evict,
-                                    "Redis may evict jobs when its memory is full; set "
-                                    "'maxmemory-policy noeviction'");
+    tell(h, weak);
+    return true;
 }
 
-void handshake_ask_appendfsync(struct redis_handshake *h)
-{
-    const char *argv[] = {"CONFIG", "GET", "appendfsync"};
+/* ---- of one that lives ---- */
 
-    handshake_send(h, 0, 3, argv);
+/* Lost, or no answer to INFO: then nothing is found out, and the next handshake looks again, or
+ * the next time does. */
+static void on_look_reply(struct redis_call *call, const redisReply *reply)
+{
+    struct handshake_ask *ask = CONTAINER_OF(call, struct handshake_ask, call);
+    struct redis_handshake *h = ask->handshake;
+
+    if (!reply)
+        return;
+    if (!note(h, ask->what, reply))
+        h->is_look_vain = true;
+    if (ask->what != ASK_LAST)
+        return;
+    if (!h->is_look_vain && !is_fit(h))
+        return;
+    if (!h->is_look_vain)
+        tell(h, redis_weaknesses(&h->setup));
+    handshake_look_later(h);
 }
 
-bool handshake_take_appendfsync(struct redis_handshake *h, unsigned what,
-                                const redisReply *reply)
+static void on_look(struct timer *timer)
 {
-    bool is_known = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-                    reply->element[1]->type == REDIS_REPLY_STRING;
+    struct redis_handshake *h = CONTAINER_OF(timer, struct redis_handshake, look);
 
-    /* Hosted Redis often forbids CONFIG. */
-    if (!is_known)
-        return handshake_accept_setting(
-            h, false,
-            "Redis does not answer CONFIG GET: cannot tell whether it runs "
-            "with 'appendfsync always', and may lose pushes if not");
-    return handshake_accept_setting(
-        h, !strcmp(reply->element[1]->str, "always"),
-        "Redis acknowledges pushes before they are on disk; set 'appendfsync "
-        "always' if none may be lost");
+    h->is_look_vain = false;
+    for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS && redis_link_is_open(h->link); i++) {
+        h->looks[i] =
+            (struct handshake_ask){.call.on_reply = on_look_reply, .handshake = h, .what = i};
+        handshake_send_call(h, &h->looks[i].call, asks[i].argc, asks[i].argv);
+    }
+}
+
+void handshake_look_init(struct redis_handshake *h)
+{
+    timer_init(&h->look, on_look);
+}
+
+void handshake_look_later(struct redis_handshake *h)
+{
+    timer_arm(h->options.timers, &h->look, h->options.look_ms);
 }

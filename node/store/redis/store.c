@@ -4,10 +4,12 @@
 #include "node/store/redis/store.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "node/store/redis/follow.h"
 #include "node/store/redis/handshake.h"
 #include "node/store/redis/link.h"
 #include "node/store/redis/replicas.h"
@@ -25,11 +27,13 @@ struct redis_store {
     struct redis_requests *requests;
     struct redis_wakeups *wakeups;
     struct redis_replicas *replicas; /* NULL: none are waited for */
+    struct redis_follow *follow;
     struct redis_store_stats stats;
-    bool is_ready;   /* the handshake is done */
+    char up_at[REDIS_ADDRESS_CHARS]; /* the Redis that was up last */
+    bool is_ready;                   /* the handshake is done */
     bool is_refused; /* it was said; not again before the next handshake is done */
     bool is_stopping;
-    unsigned links_running; /* while stopping */
+    unsigned parts_running; /* while stopping */
     void (*on_stopped)(void *arg);
     void *stopped_arg;
 };
@@ -37,6 +41,11 @@ struct redis_store {
 static void submit(struct store *port, struct op *op)
 {
     redis_requests_submit(CONTAINER_OF(port, struct redis_store, port)->requests, op);
+}
+
+static void abandon(struct store *port, struct op *op)
+{
+    redis_requests_abandon(CONTAINER_OF(port, struct redis_store, port)->requests, op);
 }
 
 static void hint(struct store *port, unsigned bucket, int64_t wait_ms)
@@ -56,7 +65,7 @@ static void set_state(struct redis_store *s)
     if (after == before)
         return;
     s->stats.state = after;
-    LOG_AT(s->is_stopping ? LEVEL_DEBUG : LEVEL_INFO, "redis", "%s is %s", s->options.address,
+    LOG_AT(s->is_stopping ? LEVEL_DEBUG : LEVEL_INFO, "redis", "%s is %s", s->up_at,
            words[after]);
     if (after == REDIS_STORE_UP)
         s->port.events.on_up(s->port.events.arg);
@@ -66,6 +75,13 @@ static void set_state(struct redis_store *s)
         s->options.on_up(s->options.arg);
     if (before == REDIS_STORE_UP && s->options.on_down)
         s->options.on_down(s->options.arg);
+}
+
+static void on_link_look(void *arg)
+{
+    struct redis_store *s = arg;
+
+    redis_follow_look(s->follow);
 }
 
 static void on_link_open(void *arg)
@@ -81,6 +97,8 @@ static void on_link_close(void *arg)
 
     s->is_ready = false;
     redis_requests_close(s->requests);
+    if (s->replicas)
+        redis_replicas_turn(s->replicas, redis_link_address(s->link));
     set_state(s);
 }
 
@@ -88,6 +106,7 @@ static void on_handshake_ready(void *arg)
 {
     struct redis_store *s = arg;
 
+    snprintf(s->up_at, sizeof(s->up_at), "%s", redis_follow_text(s->follow));
     s->is_ready = true;
     s->is_refused = false;
     s->stats.connects++;
@@ -108,6 +127,13 @@ static void on_refused(void *arg, const char *why)
     s->is_refused = true;
     if (s->options.on_refused)
         s->options.on_refused(s->options.arg, why);
+}
+
+static void on_weak(void *arg, unsigned weak)
+{
+    struct redis_store *s = arg;
+
+    s->stats.weak = weak;
 }
 
 static void on_wakeups_turned(void *arg)
@@ -141,11 +167,11 @@ static void on_hint(void *arg, unsigned bucket, int64_t wait_ms)
 
 /* ---- life ---- */
 
-static void on_link_stopped(void *arg)
+static void on_part_stopped(void *arg)
 {
     struct redis_store *s = arg;
 
-    if (--s->links_running == 0)
+    if (--s->parts_running == 0)
         s->on_stopped(s->stopped_arg);
 }
 
@@ -153,7 +179,8 @@ static void on_idle(void *arg)
 {
     struct redis_store *s = arg;
 
-    s->links_running = s->replicas ? 3 : 2;
+    s->parts_running = s->replicas ? 4 : 3;
+    redis_follow_stop(s->follow);
     redis_wakeups_stop(s->wakeups);
     if (s->replicas)
         redis_replicas_stop(s->replicas);
@@ -170,13 +197,8 @@ static bool is_word(const char *text, size_t max)
     return len >= 1 && len <= max && !text[len];
 }
 
-static enum status check(const struct redis_store_options *options,
-                         struct redis_address *address)
+static enum status check(const struct redis_store_options *options)
 {
-    if (redis_address_parse(options->address, address) != STATUS_OK) {
-        LOG_ERROR("redis", "not an address of a Redis: '%s'", options->address);
-        return STATUS_BAD_CONFIG;
-    }
     if (!is_word(options->prefix, SCRIPT_PREFIX_MAX)) {
         LOG_ERROR("redis", "not a prefix for keys: '%s'", options->prefix);
         return STATUS_BAD_CONFIG;
@@ -196,6 +218,7 @@ struct redis_store_options redis_store_defaults(void)
         .command_timeout_ms = 5000,
         .hold_ms = 10000,
         .reconnect_ms = 250,
+        .look_ms = 10000,
         .flight_max = 4096,
         .held_max = 20000,
         .bytes_max = 256u << 20,
@@ -214,37 +237,57 @@ static struct redis_replicas *make_replicas(struct redis_store *s, struct loop *
         .patience_ms = s->options.replica_timeout_ms,
         .timeout_ms = s->options.command_timeout_ms,
         .backoff_max_ms = s->options.reconnect_ms,
-        .on_stopped = on_link_stopped,
+        .on_stopped = on_part_stopped,
         .arg = s,
     };
 
     return redis_replicas_new(loop, &options);
 }
 
-static void make_parts(struct redis_store *s, struct loop *loop,
-                       const struct redis_address *address)
+static struct redis_follow *make_follow(struct redis_store *s, struct loop *loop)
+{
+    struct redis_follow_options follow = {
+        .address = s->options.address,
+        .password = s->options.sentinel_password,
+        .timeout_ms = s->options.command_timeout_ms,
+        .backoff_max_ms = s->options.reconnect_ms,
+        .on_refused = on_refused,
+        .on_stopped = on_part_stopped,
+        .arg = s,
+    };
+
+    return redis_follow_new(loop, &follow);
+}
+
+static void make_parts(struct redis_store *s, struct loop *loop)
 {
     struct redis_link_options link = {
         .name = "command link",
-        .address = *address,
+        .address = *redis_follow_address(s->follow),
         .password = s->options.password,
         .timeout_ms = s->options.command_timeout_ms,
         .backoff_max_ms = s->options.reconnect_ms,
+        .on_look = redis_follow_has_sentinels(s->follow) ? on_link_look : NULL,
         .on_open = on_link_open,
         .on_close = on_link_close,
         .on_refused = on_refused,
-        .on_stopped = on_link_stopped,
+        .on_stopped = on_part_stopped,
         .arg = s,
     };
     struct redis_handshake_options handshake = {
         .keys = {s->options.prefix, s->options.buckets},
         .is_strict = s->options.is_strict,
+        .min_replicas = s->options.min_replicas,
+        .has_sentinels = !strncmp(s->options.address, "sentinel:", 9),
+        .timers = &loop->timers,
+        .look_ms = s->options.look_ms,
+        .on_weak = on_weak,
         .on_ready = on_handshake_ready,
         .on_refused = on_refused,
         .arg = s,
     };
     struct redis_wakeups_options wakeups = {
-        .address = *address,
+        .address = *redis_follow_address(s->follow),
         .password = s->options.password,
         .prefix = s->options.prefix,
         .timeout_ms = s->options.command_timeout_ms,
@@ -254,7 +297,7 @@ static void make_parts(struct redis_store *s, struct loop *loop,
         .on_hint = on_hint,
         .on_up = on_wakeups_turned,
         .on_down = on_wakeups_turned,
-        .on_stopped = on_link_stopped,
+        .on_stopped = on_part_stopped,
         .arg = s,
     };
 
@@ -265,16 +308,16 @@ static void make_parts(struct redis_store *s, struct loop *loop,
     s->requests =
         redis_requests_new(loop, &s->options, &s->stats, s->link, s->handshake, s->replicas);
     s->wakeups = redis_wakeups_new(loop, s->link, &wakeups);
+    redis_follow_attach(s->follow, s->link, s->wakeups);
 }
 
 struct redis_store *redis_store_new(struct loop *loop,
                                     const struct redis_store_options *options)
 {
-    static const struct store_ops ops = {.submit = submit, .hint = hint};
-    struct redis_address address;
+    static const struct store_ops ops = {.submit = submit, .abandon = abandon, .hint = hint};
     struct redis_store *s;
 
-    if (check(options, &address) != STATUS_OK)
+    if (check(options) != STATUS_OK)
         return NULL;
     s = calloc(1, sizeof(*s));
     if (!s)
@@ -282,7 +325,12 @@ struct redis_store *redis_store_new(struct loop *loop,
     s->options = *options;
     s->port.ops = &ops;
     s->port.buckets = options->buckets;
-    make_parts(s, loop, &address);
+    s->follow = make_follow(s, loop);
+    if (!s->follow) {
+        free(s);
+        return NULL;
+    }
+    make_parts(s, loop);
     return s;
 }
 
@@ -295,6 +343,7 @@ void redis_store_free(struct redis_store *s)
     redis_replicas_free(s->replicas);
     redis_handshake_free(s->handshake);
     redis_link_free(s->link);
+    redis_follow_free(s->follow);
     free(s);
 }
 
@@ -306,6 +355,7 @@ void redis_store_reload(struct redis_store *s, const struct redis_store_options 
     s->options.breaker_after_ms = options->breaker_after_ms;
     s->options.breaker_failures = options->breaker_failures;
     s->options.breaker_trials = options->breaker_trials;
+    redis_requests_reload(s->requests);
 }
 
 struct store *redis_store_port(struct redis_store *s)
@@ -318,6 +368,11 @@ const struct redis_store_stats *redis_store_stats(const struct redis_store *s)
     return &s->stats;
 }
 
+const char *redis_store_address(const struct redis_store *s)
+{
+    return redis_follow_text(s->follow);
+}
+
 const char *redis_store_why(const struct redis_store *s)
 {
     if (s->stats.state == REDIS_STORE_UP)
@@ -327,6 +382,7 @@ const char *redis_store_why(const struct redis_store *s)
 
 void redis_store_start(struct redis_store *s)
 {
+    redis_follow_start(s->follow);
     redis_link_start(s->link);
     redis_wakeups_start(s->wakeups);
     if (s->replicas)

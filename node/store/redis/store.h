@@ -8,6 +8,7 @@
  *
  *   redis_requests   operations on their way: held (redis_hold), sent, answered
  *   redis_link       the connection: deadlines, coming back
+ *   redis_follow     where it goes: a fixed address, or the master that Sentinels name
  *   redis_handshake  what a fresh connection must show before it is used
  *   redis_wakeups    the subscription
  *   redis_replicas   answers that wait until replicas have them, too; a connection of its own
@@ -27,7 +28,8 @@
 #include "node/store/store.h"
 
 struct redis_store_options {
-    const char *address;  /* "unix:/path", "host", "host:port", "[v6]:port" */
+    const char *address;  /* "unix:/path", "host", "host:port", "[v6]:port",
+                           * "sentinel://MASTER@host:port,..." */
     const char *password; /* NULL or "": none */
     const char *prefix;   /* of all keys: 1 to 32 of [A-Za-z0-9_.-] */
     unsigned buckets;     /* 1 to 128 */
@@ -36,6 +38,7 @@ struct redis_store_options {
     int64_t command_timeout_ms;
     int64_t hold_ms;      /* how long an operation waits for Redis to come back */
     int64_t reconnect_ms; /* the longest pause between two attempts */
+    int64_t look_ms;      /* how often to look whether Redis may lose jobs */
     unsigned flight_max;  /* operations sent and not answered; what is more waits, but for
                            * those that only a leader may do */
     unsigned held_max;    /* operations waiting; what is more is TOO_MANY */
@@ -81,6 +84,7 @@ struct redis_store_stats {
     uint64_t reloaded;              /* scripts Redis did not know any more */
     uint64_t repeated;              /* sent again: lost, or not run */
     uint64_t expired;               /* held for too long */
+    uint64_t dropped;               /* held, and abandoned: see store_abandon() */
     uint64_t broken;                /* refused because the breaker was open */
     uint64_t overflowed;            /* TOO_MANY */
     uint64_t connects;              /* handshakes done */
@@ -93,6 +97,7 @@ struct redis_store_stats {
     enum breaker_state breaker;     /* gauge */
     int64_t breaker_since_mono_ms;  /* gauge: in this state; 0: from the start */
     uint64_t breaker_trips;         /* how often it has opened */
+    unsigned weak;                  /* gauge: 1 << enum weakness of each */
     enum redis_store_state state;   /* gauge */
     struct histogram round_trip_us; /* microseconds from the sending to the answer */
 };
@@ -122,6 +127,10 @@ void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void
 void redis_store_hurry(struct redis_store *s);
 
 const struct redis_store_stats *redis_store_stats(const struct redis_store *s);
+
+/* The Redis in use, "10.0.0.1:6379" or "unix:/path"; "" until Sentinels have named it. Borrowed
+ * until the next turn of the loop. */
+const char *redis_store_address(const struct redis_store *s);
 
 /* Why it is not up, for people: "" when it is, or before the first attempt. Borrowed until the
  * next turn of the loop. */

@@ -185,6 +185,11 @@ void redis_wakeups_stop(struct redis_wakeups *w)
     redis_link_stop(w->link);
 }
 
+void redis_wakeups_aim(struct redis_wakeups *w, const struct redis_address *address)
+{
+    redis_link_aim(w->link, address);
+}
+
 static void on_hinted(struct redis_call *call, const redisReply *reply)
 {
     free(call);

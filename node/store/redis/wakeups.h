@@ -15,7 +15,7 @@
 #include "node/store/redis/link.h"
 
 struct redis_wakeups_options {
-    struct redis_address address;
+    struct redis_address address; /* host "": redis_wakeups_aim() says it */
     const char *password;
     const char *prefix;
     int64_t timeout_ms; /* to connect, to subscribe; the time between beats */
@@ -39,6 +39,9 @@ void redis_wakeups_free(struct redis_wakeups *w);
 
 void redis_wakeups_start(struct redis_wakeups *w);
 void redis_wakeups_stop(struct redis_wakeups *w); /* before the command link is stopped */
+
+/* As redis_link_aim(). */
+void redis_wakeups_aim(struct redis_wakeups *w, const struct redis_address *address);
 
 /* Says so to all who hear, this node included, if there is a link. */
 void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, int64_t wait_ms);

@@ -29,7 +29,7 @@ enum weakness {
 struct redis_setup {
     struct redis_info info;
     const char *appendfsync;   /* NULL: CONFIG is forbidden */
-    int min_replicas_to_write; /* -1: CONFIG is forbidden */
+    int min_replicas_to_write; /* -1: the same */
     unsigned min_replicas;     /* store.min_replicas */
     bool has_sentinels;
 };
@@ -41,5 +41,8 @@ const char *weakness_word(enum weakness weakness);
 
 /* What may be lost, and what to do: a sentence for the log, `strict` and an operator. */
 const char *weakness_advice(enum weakness weakness);
+
+/* Is that what `strict` refuses? Else it costs time only. */
+bool weakness_loses_jobs(enum weakness weakness);
 
 #endif

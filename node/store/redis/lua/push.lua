@@ -1,12 +1,14 @@
 -- push: a new job, into delayed or ready.
 --
--- KEYS   j p d r t n a, and by rule q and e where it has rules, and the bucket's o and the place
---        of the one that it replaces: a key that is named costs, used or not
--- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BBB': delay ms, at ms (0: delay
+-- KEYS   j p d r t n a, then u where the push is to be noted, and by rule q and e where it has rules,
+--        and the bucket's o and the place of the one that it replaces: a key that is named costs,
+--        used or not
+-- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BBBBI6': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket, what to do where the id lives (0:
 --        refuse, 1: replace, 2: leave it; and 4 where the ttl counts from when it is due, not from
---        now). For a job that has rules also those, packed as in a value, with the ttl in the place
---        of `expires`.
+--        now), how it is noted (1: say how long u is kept, too; 2: it is said again, and u was
+--        there), its number in the ledger; then the first and the last byte of its entry in u. For a
+--        job that has rules also those, packed as in a value, with the ttl in the place of `expires`.
 -- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
 -- USES   now
 --
@@ -17,13 +19,33 @@
 -- of them does it come in.
 --
 -- A job that is replaced leaves its place last: cut off before that, there are two of it.
+--
+-- An entry of the ledger, packed as '>I6I7I6B': number, id when it was made here (else 0), due,
+-- 1: one was replaced + 2: the bucket's first event. It is read with every push, because what is
+-- said again may overtake the first saying, which is still in the buffers of a lost connection:
+-- whichever comes second finds that it has happened. A higher number says that the ring has been
+-- round since. The entry is written last of all, with the job.
 
-local j, p, d, r, t, n, a = unpack(KEYS)
-local topic, id, body, rules = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
-local delay, at, ttr, buckets, bucket, mode = parse('>I5I6I4BBB', ARGV[4])
+local j, p, d, r, t, n, a, u = unpack(KEYS)
+local topic, id, body, rules = ARGV[1], ARGV[2], ARGV[3], ARGV[7]
+local delay, at, ttr, buckets, bucket, mode, note, number = parse('>I5I6I4BBBBI6', ARGV[4])
 local BIG_BYTES, IDS_TRIED = 1024, 1000
 local DELAY_MAX = 3650 * 86400000
 local REPLACE, IGNORE, TTL_FROM_DUE = 1, 2, 4
+local ENTRY_BYTES, KEEP_MS = 20, '86400000' -- as in push_ledger.h
+
+if u then
+    local entry = call('GETRANGE', u, ARGV[5], ARGV[6])
+    local noted = #entry == ENTRY_BYTES and parse('>I6', entry) or 0
+    if noted == number then
+        local id_made, due, flags = parse('>I7I6B', entry, 7)
+        local wait = flags >= 2 and math.max(0, due - now) or -1
+        return {OK, now, wait, due, flags % 2, id == '' and format('%d', id_made) or nil}
+    elseif noted > number or note >= 2 and call('EXISTS', u) == 0 then
+        local UNKNOWN = 8
+        return {UNKNOWN, now, -1}
+    end
+end
 
 if at ~= 0 then
     delay = math.max(0, at - now)
@@ -160,6 +182,13 @@ end
 if leftovers then
     for i = 1, #leftovers do
         call(unpack(leftovers[i]))
+    end
+end
+if u then
+    call('SETRANGE', u, ARGV[5], pack('>I6I7I6B', number, made and made * buckets + bucket or 0, at,
+        (old and 1 or 0) + (wait >= 0 and 2 or 0)))
+    if note % 2 == 1 then
+        call('PEXPIRE', u, KEEP_MS)
     end
 end
 return {OK, now, wait, at, old and 1 or 0, made and id}

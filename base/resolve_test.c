@@ -15,7 +15,7 @@
 
 #include <event2/event.h>
 
-#include "ha/resolve.h"
+#include "base/resolve.h"
 
 #define PATIENCE_S 20
 #define HEADER     12 /* of a DNS message */

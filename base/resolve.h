@@ -5,8 +5,8 @@
  * nothing. What a slow name server owes is not waited for when other names are known: on_done
  * comes early with those, and again when all are answered.
  */
-#ifndef DUEQ_HA_RESOLVE_H
-#define DUEQ_HA_RESOLVE_H
+#ifndef DUEQ_BASE_RESOLVE_H
+#define DUEQ_BASE_RESOLVE_H
 
 #include "base/buf.h"
 #include "base/loop.h"

@@ -1,4 +1,4 @@
-#include "ha/resolve.h"
+#include "base/resolve.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,0 +1,69 @@
+#include "node/store/redis/weakness.h"
+
+#include <string.h>
+
+static const struct {
+    bool loses;
+    const char *advice;
+} table[WEAKNESS_COUNT] = {
+    [WEAKNESS_NO_AOF] = {.loses = true,
+                         .advice =
+                             "Redis runs without append-only file: all jobs are lost when "
+                             "it ends; set 'appendonly yes'"},
+    [WEAKNESS_FSYNC] = {.loses = true,
+                        .advice = "Redis acknowledges pushes before they are on disk: the last "
+                                  "are lost when its machine ends; set 'appendfsync always'"},
+    [WEAKNESS_MAY_EVICT] = {.loses = true,
+                            .advice = "Redis may evict jobs when its memory is full; set "
+                                      "'maxmemory-policy noeviction'"},
+    [WEAKNESS_FEW_REPLICAS] = {.advice = "Redis has fewer replicas than store.min_replicas: "
+                                         "pushes, acks and cancels end as unknown; bring the "
+                                         "replicas back, or lower store.min_replicas"},
+    [WEAKNESS_STALE_WRITES] = {.loses = true,
+                               .advice = "a master without its replicas goes on taking writes, "
+                                         "which a failover loses; set 'min-replicas-to-write "
+                                         "1' in all Redises"},
+    [WEAKNESS_UNKNOWN] = {.loses = true,
+                          .advice = "Redis does not answer CONFIG GET: cannot tell whether it "
+                                    "keeps what it acknowledges; allow it for the node's user, "
+                                    "or see to 'appendfsync always' by hand"},
+};
+
+const char *weakness_word(enum weakness weakness)
+{
+    static const char *const words[WEAKNESS_COUNT] = {
+#define X(name, word) [WEAKNESS_##name] = word,
+        WEAKNESS_LIST(X)
+#undef X
+    };
+
+    return words[weakness];
+}
+
+const char *weakness_advice(enum weakness weakness)
+{
+    return table[weakness].advice;
+}
+
+bool weakness_loses_jobs(enum weakness weakness)
+{
+    return table[weakness].loses;
+}
+
+unsigned redis_weaknesses(const struct redis_setup *s)
+{
+    bool is_early = s->appendfsync && strcmp(s->appendfsync, "always") != 0;
+    const bool has[WEAKNESS_COUNT] = {
+        [WEAKNESS_NO_AOF] = !s->info.has_aof,
+        [WEAKNESS_FSYNC] = s->info.has_aof && is_early,
+        [WEAKNESS_MAY_EVICT] = s->info.may_evict,
+        [WEAKNESS_FEW_REPLICAS] = s->info.replicas < s->min_replicas,
+        [WEAKNESS_STALE_WRITES] = s->has_sentinels && s->min_replicas_to_write == 0,
+        [WEAKNESS_UNKNOWN] = !s->appendfsync || s->min_replicas_to_write < 0,
+    };
+    unsigned bits = 0;
+
+    for (unsigned w = 0; w < WEAKNESS_COUNT; w++)
+        bits |= (unsigned)has[w] << w;
+    return bits;
+}
