@@ -74,6 +74,7 @@ struct redis_info redis_info_read(struct bytes text)
     struct redis_info info = {
         .is_loading = is(text, "loading", "1"),
         .is_replica = is(text, "role", "slave"),
+        .is_sentinel = is(text, "redis_mode", "sentinel"),
         .has_aof = is(text, "aof_enabled", "1"),
         .replicas = count_replicas(text),
         .may_evict = policy.len && !bytes_equal(policy, BYTES("noeviction")),

@@ -20,6 +20,7 @@ struct redis_info {
     char version_text[24];
     bool is_loading;
     bool is_replica;
+    bool is_sentinel;
     bool has_aof;
     bool may_evict;    /* maxmemory-policy is not noeviction */
     unsigned replicas; /* that are in step, not those that still load */

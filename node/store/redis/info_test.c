@@ -83,6 +83,12 @@ static void takes_a_missing_line_for_no(void **state)
     assert_int_equal(info.version, 0);
 }
 
+static void knows_a_sentinel(void **state)
+{
+    assert_true(redis_info_read(BYTES("redis_mode:sentinel\r\n")).is_sentinel);
+    assert_false(redis_info_read(BYTES("redis_mode:standalone\r\n")).is_sentinel);
+}
+
 static void is_not_confused_by_a_strange_version(void **state)
 {
     assert_int_equal(redis_info_read(BYTES("redis_version:6.2")).version, 60200);
@@ -134,6 +140,7 @@ int main(void)
         cmocka_unit_test(knows_whether_a_life_goes_on),
         cmocka_unit_test(counts_the_replicas_that_are_in_step),
         cmocka_unit_test(takes_a_missing_line_for_no),
+        cmocka_unit_test(knows_a_sentinel),
         cmocka_unit_test(is_not_confused_by_a_strange_version),
         cmocka_unit_test(knows_addresses_of_every_kind),
         cmocka_unit_test(refuses_what_is_no_address),
