@@ -41,10 +41,15 @@ static void note(struct redis_gate *g)
     say[g->breaker.state](g);
 }
 
+/* Who asked may have given up, and left nobody who waits. */
 static void look(struct redis_gate *g)
 {
     int64_t now = timers_now(g->timers);
-    int64_t again_mono_ms = breaker_look(&g->breaker, now);
+    int64_t again_mono_ms;
+
+    if (g->stats->held == 0 && g->stats->in_flight == 0)
+        breaker_idle(&g->breaker);
+    again_mono_ms = breaker_look(&g->breaker, now);
 
     note(g);
     if (again_mono_ms >= 0 && !timer_is_armed(&g->timer))
