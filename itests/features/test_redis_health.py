@@ -157,14 +157,18 @@ def test_the_breaker_is_seen_to_open_and_to_close(make_node, make_redis, topic):
 
 
 def test_how_long_requests_wait_can_change_while_redis_is_away(make_node, make_redis, topic):
-    """The push would wait for five minutes: that it is refused says that it waits no more."""
+    """The push would wait for five minutes: that it is refused says that it waits no more. That
+    the worker has read its configuration again is seen by the names it goes by."""
     redis = make_redis()
-    text = f"store: {{redis: '{redis.address}', breaker.after: 0s, breaker.failures: 0, hold: %s}}\n"
-    node, reload = configured_node(make_node, text % "5m")
+    text = (f"store: {{redis: '{redis.address}', breaker.after: 0s, breaker.failures: 0, hold: %s}}\n"
+            "http: {hosts: '%s'}\n")
+    node, reload = configured_node(make_node, text % ("5m", ""))
     redis.stop()
-    wait_until(lambda: not Seen(node).store()["up"], "it is missed")
-    reload(text % "0s")
-    wait_until(lambda: "changed: store.hold\n" in node.output(), "the log names it")
     with node.api() as api:
+        wait_until(lambda: not api.status()["store"]["up"], "it is missed")
+        reload(text % ("0s", "dueq"))
+        wait_until(lambda: api.ask("GET", "/v1/status", headers={"Host": "other"}).status == 421,
+                   "the worker has read it")
         reply = api.ask("POST", f"/v1/topics/{topic}/jobs", {"body": ""})
     assert (reply.status, reply.json["error"]["code"]) == (503, "unavailable")
+    assert "changed: store.hold, http.hosts\n" in node.output()
