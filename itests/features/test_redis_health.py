@@ -156,6 +156,21 @@ def test_the_breaker_is_seen_to_open_and_to_close(make_node, make_redis, topic):
     assert seen.node.http("/health/ready")[0] == 200
 
 
+def test_a_redis_that_forgot_is_told_with_its_figures(make_node, make_redis, topic):
+    redis = make_redis()  # without a file: it forgets all
+    seen = seen_node(make_node, redis)
+    with seen.node.api() as api:
+        for _ in range(3):
+            api.push(topic)
+    redis.destroy()
+    redis.start()
+    wait_until(lambda: seen.store()["older"] == 1, "it is noticed")
+    assert seen.store()["lost_pushes"] == 3
+    assert "\ndueq_store_older_total 1\n" in seen.metrics()
+    assert "\ndueq_store_lost_pushes_total 3\n" in seen.metrics()
+    assert re.search(r"^store lost pushes +3$", seen.ctl.ok("status").text, re.M)
+
+
 def test_how_long_requests_wait_can_change_while_redis_is_away(make_node, make_redis, topic):
     """The push would wait for five minutes: that it is refused says that it waits no more. That
     the worker has read its configuration again is seen by the names it goes by."""
