@@ -168,6 +168,8 @@ void app_store_numbers(const struct redis_store_stats *from, struct http_store_n
     to->held_bytes = from->held_bytes;
     to->repeated = from->repeated;
     to->dropped = from->dropped;
+    to->older = from->older;
+    to->lost_pushes = from->lost_pushes;
     to->broken = from->broken;
     to->breaker = breaker_word(from->breaker);
     to->breaker_trips = from->breaker_trips;

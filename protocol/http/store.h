@@ -32,6 +32,8 @@ struct http_store_numbers {
     uint64_t dropped;     /* operations held, whose client had gone */
     uint64_t overflowed;  /* operations refused because too many were held */
     uint64_t broken;      /* operations refused because the breaker was open */
+    uint64_t older;       /* how often the store came back older than it was */
+    uint64_t lost_pushes; /* of this node: acknowledged, and gone for certain with that */
     uint64_t in_flight;   /* gauge: operations sent and not answered */
     uint64_t held;        /* gauge: operations that wait for the link */
     uint64_t held_bytes;  /* gauge: memory of both */
