@@ -1,5 +1,7 @@
 """A row about Sentinels that make another Redis the master."""
 
+import math
+
 from drills.cluster import Plan
 from drills.journal import now_ms
 from drills.row import row
@@ -30,14 +32,17 @@ class Promoted(ForgetfulRow):
         return 0 if self.plan_key(variant) else LAG_MS
 
     def fault(self, drill):
-        """By hand, the old master goes on until the nodes leave it."""
+        """By hand, the old master goes on until the nodes have left it."""
         store, self.old = drill.cluster.store, drill.cluster.redis
         self.begin(drill)
         how = drill.variant.partition(",")[0]
+        began_ms = now_ms()
         {"killed": self.old.kill, "frozen": self.old.freeze, "by hand": store.failover_by_hand}[how]()
         self.ended_ms = now_ms()
         self.opened_ms = store.wait_promoted(self.old)
+        self.split_ms = math.inf
         if how == "by hand":
+            self.split_ms = began_ms
             self.ended_ms = store.wait_left(self.old, drill.cluster.hosts_of("nodes"))
 
     def heal(self, drill):
