@@ -7,7 +7,7 @@
  * when the connection was lost is UNKNOWN; what only reads, UNAVAILABLE.
  *
  *   redis_requests   operations on their way: held (redis_hold), sent, answered
- *   redis_link       the connection: deadlines, coming back
+ *   redis_link       the connection that comes back; redis_session, redis_conn: one of them
  *   redis_follow     where it goes: a fixed address, or the master that Sentinels name
  *   redis_handshake  what a fresh connection must show before it is used
  *   redis_wakeups    the subscription
@@ -94,6 +94,8 @@ struct redis_store_stats {
     uint64_t in_flight;             /* gauge */
     uint64_t held;                  /* gauge */
     uint64_t held_bytes;            /* gauge: of both */
+    uint64_t older;                 /* how often this Redis came back older than it was */
+    uint64_t lost_pushes;           /* of this node, gone for certain with that */
     enum breaker_state breaker;     /* gauge */
     int64_t breaker_since_mono_ms;  /* gauge: in this state; 0: from the start */
     uint64_t breaker_trips;         /* how often it has opened */
