@@ -153,6 +153,7 @@ def test_a_frozen_replica_makes_answers_unknown_until_it_is_back(master, make_re
             with refused("unknown", WORD):
                 api.ack(job)
             assert api.counts(TOPIC)[0] == 2
+            assert node.metrics()["dueq_store_replica_timeouts_total"] >= 3
         push_until_safe(client, "gmq", delay=3600)
         push_until_safe(client, "after")
         wait_until(lambda: is_told(api, job, "not_found"), "the ack is safe")
@@ -174,8 +175,11 @@ def test_a_push_waits_no_longer_than_it_takes(master, make_redis, start):
         wait_until(lambda: master.client().info("clients")["blocked_clients"] == 1, "it waits")
         with node.api() as api:
             assert api.pop_one(TOPIC)["id"] == "slow"  # consumers are not held
+        assert node.metrics()["dueq_store_operations_waiting_for_replicas"] == 1
         assert not waiting.done()
     waiting.result(20)
+    assert node.metrics()["dueq_store_replica_waits_total"] == 1
+    assert node.metrics()["dueq_store_replica_timeouts_total"] == 0
 
 
 def push_one(node):
