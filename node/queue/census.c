@@ -5,6 +5,19 @@
 
 #define FRESH_MS 5000
 
+const struct census *censuses_last(struct censuses *cs)
+{
+    if (!cs->last)
+        return NULL;
+    cs->last->sum.age_ms = timers_now(cs->core->timers) - cs->last_mono_ms;
+    return &cs->last->sum;
+}
+
+void censuses_outdate(struct censuses *cs)
+{
+    cs->is_outdated = true;
+}
+
 /* ---- answering ---- */
 
 static void answer(struct census_call *call, enum status status)
@@ -15,11 +28,7 @@ static void answer(struct census_call *call, enum status status)
     list_remove(&call->link);
     timer_disarm(core->timers, &call->timer);
     call->status = status;
-    call->last = NULL;
-    if (cs->last) {
-        cs->last->sum.age_ms = timers_now(core->timers) - cs->last_mono_ms;
-        call->last = &cs->last->sum;
-    }
+    call->last = censuses_last(cs);
     cs->count--;
     call->on_done(call);
     core->on_end(core);
@@ -63,6 +72,7 @@ static void on_walk_end(struct census_walk *w, enum status status, struct tally 
         tally_free(cs->last);
         cs->last = tally;
         cs->last_mono_ms = timers_now(cs->core->timers);
+        cs->is_outdated = false;
     }
     end_all_later(cs, status);
 }
@@ -79,7 +89,8 @@ static void take_in(struct censuses *cs, struct census_call *call)
 
 static bool is_fresh(const struct censuses *cs)
 {
-    return cs->last && timers_now(cs->core->timers) - cs->last_mono_ms <= FRESH_MS;
+    return cs->last && !cs->is_outdated &&
+           timers_now(cs->core->timers) - cs->last_mono_ms <= FRESH_MS;
 }
 
 void censuses_ask(struct censuses *cs, struct census_call *call)

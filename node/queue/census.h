@@ -29,6 +29,7 @@ struct censuses {
     struct census_walk walk;
     struct tally *last; /* the last one finished, or NULL */
     int64_t last_mono_ms;
+    bool is_outdated; /* the last one, whatever its age */
 };
 
 void censuses_init(struct censuses *cs, struct core *core);
@@ -36,6 +37,12 @@ void censuses_fini(struct censuses *cs);
 
 /* Operations reach the store from now on, or do not. */
 void censuses_set_store(struct censuses *cs, bool is_up);
+
+/* The last one that was finished; NULL: none yet. */
+const struct census *censuses_last(struct censuses *cs);
+
+/* The last one is not fresh any more, however young. */
+void censuses_outdate(struct censuses *cs);
 
 /* The rest of queue_census() and queue_census_cancel(). */
 void censuses_ask(struct censuses *cs, struct census_call *call);

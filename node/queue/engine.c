@@ -99,6 +99,15 @@ static void on_down(void *arg)
     duty_set_store(&q->duty, false);
 }
 
+/* Who waits looks again, and the scanner does, with each on_up. */
+static void on_older(void *arg)
+{
+    struct queue *q = arg;
+
+    losses_count(&q->losses);
+    reconciler_begin_anew(&q->reconciler);
+}
+
 /* ---- all parts together ---- */
 
 struct queue *queue_new(const struct queue_options *options, struct store *store,
@@ -120,6 +129,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     scanner_init(&q->scanner, &q->core);
     handovers_init(&q->handovers, &q->core);
     censuses_init(&q->censuses, &q->core);
+    losses_init(&q->losses, &q->censuses);
     settings_cache_init(&q->settings, &q->core);
     settings_reader_init(&q->settings_reader, &q->core, &q->settings);
     sweeps_init(&q->sweeps, &q->core);
@@ -135,6 +145,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
         .on_hint = on_hint,
         .on_up = on_up,
         .on_down = on_down,
+        .on_older = on_older,
         .arg = q,
     };
     return q;

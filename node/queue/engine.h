@@ -14,6 +14,7 @@
 #include "node/queue/handovers.h"
 #include "node/queue/history.h"
 #include "node/queue/lifecycle.h"
+#include "node/queue/losses.h"
 #include "node/queue/owners.h"
 #include "node/queue/reconciler.h"
 #include "node/queue/scanner.h"
@@ -36,6 +37,7 @@ struct queue {
     struct traces traces;
     struct reconciler reconciler;
     struct censuses censuses;
+    struct losses losses;
     struct settings_cache settings;
     struct settings_reader settings_reader;
     struct sweeps sweeps;

@@ -162,9 +162,22 @@ static void fail(struct reconciler *r)
     rest(r, FAIL_MS);
 }
 
-static void on_done(struct op *op)
+/* While nothing is on its way: what is borrows from the walk. */
+static void begin_anew(struct reconciler *r)
 {
-    struct reconciler *r = CONTAINER_OF(op, struct reconciler, op);
+    forget(r);
+    walk_begin_anew(&r->walk);
+    r->walk_at_mono_ms = now_of(r);
+    r->is_to_begin_anew = false;
+    if (r->state != RECONCILER_RESTING)
+        return;
+    timer_disarm(r->core->timers, &r->rest);
+    rest(r, 0);
+}
+
+static void go_on(struct reconciler *r)
+{
+    struct op *op = &r->op;
 
     if (!may_work(r))
         enter(r, RECONCILER_OFF);
@@ -174,6 +187,15 @@ static void on_done(struct op *op)
         fail(r);
     else
         rest(r, rest_ms(r, audit_steps[r->state].take(r)));
+}
+
+static void on_done(struct op *op)
+{
+    struct reconciler *r = CONTAINER_OF(op, struct reconciler, op);
+
+    go_on(r);
+    if (r->is_to_begin_anew)
+        begin_anew(r);
 }
 
 /* ---- what the queue calls ---- */
@@ -190,6 +212,14 @@ void reconciler_set_store(struct reconciler *r, bool is_up)
 {
     r->is_store_up = is_up;
     reconsider(r);
+}
+
+void reconciler_begin_anew(struct reconciler *r)
+{
+    if (r->state == RECONCILER_OFF || r->state == RECONCILER_RESTING)
+        begin_anew(r);
+    else
+        r->is_to_begin_anew = true;
 }
 
 void reconciler_reload(struct reconciler *r)

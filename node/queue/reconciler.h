@@ -66,6 +66,7 @@ struct reconciler {
     bool is_active;
     bool is_store_up;
     bool is_closing;
+    bool is_to_begin_anew; /* with the answer that is on its way */
     struct timer rest;
     struct op op;
 
@@ -90,6 +91,9 @@ void reconciler_fini(struct reconciler *r);
 
 void reconciler_set_active(struct reconciler *r, bool is_active);
 void reconciler_set_store(struct reconciler *r, bool is_up);
+
+/* The store has fallen back: the walk begins anew, at once. */
+void reconciler_begin_anew(struct reconciler *r);
 
 /* The options may have changed. */
 void reconciler_reload(struct reconciler *r);

@@ -83,6 +83,44 @@ static void waits_while_the_store_is_away(void **state)
     assert_int_equal(repaired(), 1);
 }
 
+/* ---- a store that has fallen back ---- */
+
+static void begins_anew_at_once_when_the_store_has_fallen_back(void **state)
+{
+    push_one("t", "1");
+    fixture_advance(&f, LOOKED);
+    assert_int_equal(count(OP_PLACES), 1);
+    reconciler_begin_anew(&r);
+    fixture_turn(&f);
+    assert_int_equal(count(OP_PLACES), 2);
+    fixture_advance(&f, 1000);
+    assert_int_equal(core.stats.audit_walks, 2);
+}
+
+/* The operation borrows its topic from the walk. */
+static void begins_anew_behind_the_answer_that_is_on_its_way(void **state)
+{
+    lose("t", "1");
+    wait_until_it_is(RECONCILER_LOOKING);
+    reconciler_begin_anew(&r);
+    assert_int_equal(r.state, RECONCILER_LOOKING);
+    assert_int_equal(count(OP_PLACES), 1);
+    memory_store_unhold(its_store);
+    fixture_turn(&f);
+    assert_int_equal(count(OP_PLACES), 2);
+    fixture_advance(&f, LOOKED + SUSPECTS_REST_MS);
+    assert_int_equal(repaired(), 1);
+}
+
+static void begins_with_the_first_page_where_it_may_work_later(void **state)
+{
+    reconciler_set_active(&r, false);
+    reconciler_begin_anew(&r);
+    fixture_advance(&f, 60000);
+    assert_int_equal(count(OP_PLACES), 0);
+    assert_int_equal(r.state, RECONCILER_OFF);
+}
+
 /* ---- what fails ---- */
 
 static void what_passes_by_itself_is_tried_again(void **state)
@@ -142,6 +180,9 @@ int main(void)
         TEST(leaves_with_the_answer_on_its_way),
         TEST(comes_back_before_it_has_left),
         TEST(waits_while_the_store_is_away),
+        TEST(begins_anew_at_once_when_the_store_has_fallen_back),
+        TEST(begins_anew_behind_the_answer_that_is_on_its_way),
+        TEST(begins_with_the_first_page_where_it_may_work_later),
         TEST(what_passes_by_itself_is_tried_again),
         TEST(a_repair_of_which_nothing_is_known_is_said_again),
         TEST(a_topic_that_cannot_be_looked_at_is_left_to_the_next_walk),

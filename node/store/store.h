@@ -26,6 +26,9 @@ struct store_events {
      * must look again. */
     void (*on_up)(void *arg);
     void (*on_down)(void *arg);
+    /* Right after on_up: what was stored has fallen back to an earlier state, and the log has
+     * said so. Jobs are missing, or are where they were before. May be NULL. */
+    void (*on_older)(void *arg);
     void *arg;
 };
 

@@ -5,7 +5,8 @@
  *   meta         our schema and number of buckets; written when the Redis is empty
  *   PUBLISH      we may, to the channel of the wake-ups
  *   SCRIPT LOAD  all scripts
- *   raise        every bucket's counter is at least what we have already seen
+ *   raise        every bucket's counter is at least what we have already seen, and our last
+ *                pushes are noted (older.h)
  *
  * Each step's replies decide: go on, come back later (the connection is closed and tried
  * again), or refuse (the same, and the owner is told, so that a node can end at its start). An
@@ -18,6 +19,7 @@
 #include <stdint.h>
 
 #include "node/store/redis/link.h"
+#include "node/store/redis/older.h"
 #include "node/store/redis/scripts.h"
 
 struct redis_handshake_options {
@@ -28,6 +30,8 @@ struct redis_handshake_options {
     struct timers *timers;
     int64_t look_ms; /* after so long it looks again how Redis is set up */
 
+    /* This Redis has lost something; on_ready follows. */
+    void (*on_older)(void *arg, const struct redis_older *older);
     void (*on_weak)(void *arg,
                     unsigned weak); /* changed: 1 << enum weakness of each; 0 first */
     void (*on_ready)(void *arg);

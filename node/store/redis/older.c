@@ -4,38 +4,105 @@
 
 #include <hiredis/hiredis.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "node/store/redis/handshake_private.h"
-#include "node/store/redis/reply.h"
+#include "node/store/redis/reply_elements.h"
+#include "node/store/redis/reply_outputs.h"
+
+void redis_older_describe(const struct redis_older *o, char *text, size_t size)
+{
+    snprintf(text, size,
+             "this Redis came back older: in %u bucket%s something is missing (the counter had "
+             "fallen by up to %lld); of the last pushes of this node %s%u are lost",
+             o->buckets, o->buckets == 1 ? "" : "s", (long long)o->fallen_by,
+             o->may_be_more ? "more than " : "", o->lost_pushes);
+}
+
+/* ---- asking ---- */
+
+static struct push_note last_note(const struct redis_handshake *h, unsigned bucket)
+{
+    int64_t now_ms = clock_mono_ms();
+
+    return (struct push_note){.worker = push_ledger_worker(h->ledger),
+                              .number = push_ledger_last_done(h->ledger, bucket, now_ms)};
+}
 
 void handshake_ask_raise(struct redis_handshake *h)
 {
     struct script_call call;
 
     for (unsigned bucket = 0; bucket < h->options.keys.buckets; bucket++) {
-        if (h->seen[bucket] == 0)
+        struct push_note last = last_note(h, bucket);
+
+        if (h->seen[bucket] == 0 && last.number == 0)
             continue;
-        script_encode_raise(&call, &h->options.keys, bucket, h->seen[bucket]);
+        script_encode_raise(&call, &h->options.keys, bucket, h->seen[bucket], &last);
         handshake_send_script(h, bucket, &call);
     }
 }
 
+/* ---- one bucket's answer ---- */
+
+struct raised {
+    int64_t fallen_by;
+    bool is_lost;
+    struct bytes ring; /* where it is lost */
+};
+
+static bool take(const redisReply *reply, struct raised *raised)
+{
+    return reply->type == REDIS_REPLY_ARRAY && reply->elements == REPLY_HEAD + 3 &&
+           take_number(reply, REPLY_HEAD, 0, INT64_MAX, &raised->fallen_by) &&
+           take_bool(reply, REPLY_HEAD + 1, &raised->is_lost) &&
+           take_bytes(reply, REPLY_HEAD + 2, &raised->ring);
+}
+
+static void count(struct redis_handshake *h, unsigned bucket, const struct raised *raised)
+{
+    struct redis_older *o = &h->older;
+    bool may_be_more = false;
+
+    if (raised->fallen_by == 0 && !raised->is_lost)
+        return;
+    o->buckets++;
+    if (raised->fallen_by > o->fallen_by)
+        o->fallen_by = raised->fallen_by;
+    if (raised->is_lost)
+        o->lost_pushes += push_ledger_lost(h->ledger, bucket, raised->ring, &may_be_more);
+    o->may_be_more |= may_be_more;
+    push_ledger_forget(h->ledger, bucket);
+}
+
+/* ---- all of them ---- */
+
+static void tell(struct redis_handshake *h)
+{
+    struct redis_older older = h->older;
+    char text[256];
+
+    if (!redis_older_is_found(&older))
+        return;
+    h->older = (struct redis_older){0};
+    redis_older_describe(&older, text, sizeof(text));
+    LOG_ERROR("redis", "%s", text);
+    h->options.on_older(h->options.arg, &older);
+}
+
 bool handshake_take_raise(struct redis_handshake *h, unsigned what, const redisReply *reply)
 {
-    int64_t fallen_by;
-
+    struct raised raised;
     char what_failed[64];
 
-    if (!reply_read_numbers(reply, &fallen_by, 1)) {
+    if (!take(reply, &raised)) {
         snprintf(what_failed, sizeof(what_failed), "the counter of bucket %u cannot be raised",
                  what);
         handshake_refuse_answer(h, what_failed, reply);
         return false;
     }
-    if (fallen_by > 0)
-        LOG_ERROR("redis",
-                  "this Redis came back older: the counter of bucket %u had fallen by %lld; "
-                  "jobs that were acknowledged in between may be lost",
-                  what, (long long)fallen_by);
+    count(h, what, &raised);
+    if (h->waiting_for == 1) /* the last answer */
+        tell(h);
     return true;
 }

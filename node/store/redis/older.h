@@ -1,21 +1,23 @@
 /* Has this Redis come back older than it was? A part of the handshake (doc/redis.md).
  *
- * For each bucket of which something was seen it asks two things: `raise` (is the counter at
- * least what was seen? if not, it is raised well above it), and the ledger (is the last push of
- * ours that was acknowledged in the ring, and which of those before it are not?). What comes
- * of all buckets together is told once.
+ * For each bucket of which something was seen it asks two things: is the counter at least what
+ * was seen (if not, it is raised well above it), and is the last push of ours that has happened
+ * in the ring, or which of those before it are not. What comes of all buckets together is told
+ * once; also where the connection was lost before all had answered, and the next one brings the
+ * rest.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_OLDER_H
 #define DUEQ_NODE_STORE_REDIS_OLDER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct redis_older {
     unsigned buckets;  /* whose counter, or ledger, had fallen back */
     int64_t fallen_by; /* the counter that had most; ids and stamps, so about as many events */
     unsigned lost_pushes; /* of this node's last acknowledged ones: gone for certain */
-    bool may_be_more;     /* a ring was gone altogether, or too short to tell */
+    bool may_be_more;     /* all that are remembered of a bucket are, and there were others */
 };
 
 /* Is there anything to tell? */
@@ -23,5 +25,8 @@ static inline bool redis_older_is_found(const struct redis_older *o)
 {
     return o->buckets > 0;
 }
+
+/* For the log. */
+void redis_older_describe(const struct redis_older *o, char *text, size_t size);
 
 #endif

@@ -86,32 +86,43 @@ bool push_ledger_again(const struct push_ledger *l, unsigned bucket, struct push
     return true;
 }
 
+/* Half the time is left to clocks that go wrong, and to machines that sleep. */
+static bool may_have_gone(const struct bucket *b, int64_t now_mono_ms)
+{
+    return !b->is_kept || now_mono_ms >= b->kept_from_mono_ms + PUSH_LEDGER_KEEP_MS / 2;
+}
+
+static void renew(struct bucket *b, int64_t now_mono_ms)
+{
+    if (may_have_gone(b, now_mono_ms)) { /* and is a new one, with this push alone */
+        memset(b->done, 0, sizeof(b->done));
+        b->last_done = 0;
+    }
+    b->is_kept = true;
+    b->kept_from_mono_ms = now_mono_ms;
+}
+
 void push_ledger_done(struct push_ledger *l, unsigned bucket, const struct push_note *note,
                       int64_t now_mono_ms)
 {
     struct bucket *b = &l->buckets[bucket];
 
+    if (note->renews)
+        renew(b, now_mono_ms);
     if (note->number > b->last_done)
         b->last_done = note->number;
     if (is_its_own(b, note->number))
         set_done(b, place_of(note->number), true);
-    if (!note->renews)
-        return;
-    b->is_kept = true;
-    b->kept_from_mono_ms = now_mono_ms;
 }
 
 /* ---- what Redis has of them ---- */
 
-/* Half the time is left to clocks that go wrong, and to machines that sleep. */
 uint64_t push_ledger_last_done(const struct push_ledger *l, unsigned bucket,
                                int64_t now_mono_ms)
 {
     const struct bucket *b = &l->buckets[bucket];
 
-    if (!b->is_kept || now_mono_ms >= b->kept_from_mono_ms + PUSH_LEDGER_KEEP_MS / 2)
-        return 0;
-    return b->last_done;
+    return may_have_gone(b, now_mono_ms) ? 0 : b->last_done;
 }
 
 static uint64_t number_at(struct bytes ring, unsigned place)

@@ -19,10 +19,10 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
-#define PUSH_LEDGER_RING     1024     /* entries; a power of two */
-#define PUSH_LEDGER_ENTRY    20       /* bytes: number 6, id 7, due 6, flags 1; see push.lua */
-#define PUSH_LEDGER_KEEP_MS  86400000 /* a ring that nobody writes to goes after that */
-#define PUSH_LEDGER_RENEW_MS 3600000  /* and is told so each hour, not with each push */
+#define PUSH_LEDGER_RING     1024    /* entries; a power of two */
+#define PUSH_LEDGER_ENTRY    20      /* bytes: number 6, id 7, due 6, flags 1; see push.lua */
+#define PUSH_LEDGER_KEEP_MS  3600000 /* a ring that nobody writes to goes after that */
+#define PUSH_LEDGER_RENEW_MS 600000  /* and is told so now and then, not with each push */
 
 /* What a push brings for the ledger. */
 struct push_note {

@@ -129,6 +129,21 @@ static void a_ring_that_may_have_gone_by_itself_is_not_missed(void **state)
     assert_true(push_ledger_last_done(ledger, 0, PUSH_LEDGER_KEEP_MS / 2) == 0);
 }
 
+static void what_went_with_its_ring_is_not_lost(void **state)
+{
+    struct push_note note;
+    bool may_be_more;
+
+    push_well(0);
+    push_well(0);
+    memset(ring, 0, sizeof(ring));
+    note = next_at(0, PUSH_LEDGER_KEEP_MS);
+    assert_true(note.renews);
+    push_ledger_done(ledger, 0, &note, PUSH_LEDGER_KEEP_MS);
+    assert_int_equal(push_ledger_lost(ledger, 0, BYTES(""), &may_be_more), 1);
+    assert_true(push_ledger_last_done(ledger, 0, PUSH_LEDGER_KEEP_MS) == note.number);
+}
+
 static void what_the_ring_does_not_have_is_lost(void **state)
 {
     bool may_be_more;
@@ -189,6 +204,7 @@ int main(void)
         WITH_A_LEDGER(a_ring_is_kept_anew_once_in_a_while),
         WITH_A_LEDGER(the_last_push_that_happened_is_remembered),
         WITH_A_LEDGER(a_ring_that_may_have_gone_by_itself_is_not_missed),
+        WITH_A_LEDGER(what_went_with_its_ring_is_not_lost),
         WITH_A_LEDGER(what_the_ring_does_not_have_is_lost),
         WITH_A_LEDGER(an_older_round_of_the_ring_is_lost_as_well),
         WITH_A_LEDGER(what_is_forgotten_is_not_missed),

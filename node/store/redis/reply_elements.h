@@ -1,4 +1,5 @@
-/* One element of an answer, if it is what it should be. For reply.c and reply_outputs.c only.
+/* One element of an answer, if it is what it should be. For whoever reads replies: reply.c,
+ * reply_outputs.c, older.c.
  *
  * All return false, and leave their output alone, where element `i` is missing, of another
  * type, or out of its range.

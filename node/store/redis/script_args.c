@@ -32,8 +32,7 @@ static void add_rules(struct script_call *call, const struct op *op)
     call_add(call, at, RULES_BYTES);
 }
 
-/* The first and the last byte of its entry in the ring. */
-static void add_place(struct script_call *call, const struct push_note *note)
+void script_args_add_place(struct script_call *call, const struct push_note *note)
 {
     int64_t from = (int64_t)(note->number % PUSH_LEDGER_RING) * PUSH_LEDGER_ENTRY;
 
@@ -59,7 +58,7 @@ void script_args_add_push(struct script_call *call, const struct script_keys *ke
     call_pack(call, 1, (note->renews ? NOTE_RENEWS : 0) + (note->was_there ? NOTE_THERE : 0));
     call_pack(call, 6, (int64_t)note->number);
     call_pack_end(call, at);
-    add_place(call, note);
+    script_args_add_place(call, note);
     add_rules(call, op);
 }
 

@@ -15,4 +15,7 @@ extern const struct script_args script_args[OP_COUNT];
 void script_args_add_push(struct script_call *call, const struct script_keys *keys,
                           const struct op *op, const struct push_note *note);
 
+/* The first and the last byte of its entry in the ring. */
+void script_args_add_place(struct script_call *call, const struct push_note *note);
+
 #endif

@@ -102,11 +102,14 @@ void script_encode_meta(struct script_call *call, const struct script_keys *keys
 }
 
 void script_encode_raise(struct script_call *call, const struct script_keys *keys,
-                         unsigned bucket, int64_t seen)
+                         unsigned bucket, int64_t seen, const struct push_note *last)
 {
-    begin(call, script_text_by_name("raise"), NULL, 1);
+    begin(call, script_text_by_name("raise"), NULL, 2);
     call_add_format(call, "%s:{%u}:n", keys->prefix, bucket);
+    call_add_ring(call, keys, bucket, last->worker);
     call_add_number(call, seen);
+    call_add_number(call, (int64_t)last->number);
+    script_args_add_place(call, last);
 }
 
 /* ---- how much it is ---- */

@@ -66,11 +66,12 @@ void script_encode_push(struct script_call *call, const struct script_keys *keys
                         const struct op *op, const struct push_note *note, const char *sha);
 
 /* The commands of the handshake: `dq:meta` is looked at or made; the bucket's counter is
- * raised when it is below `seen`. */
+ * raised when it is below `seen`, and the last push that was done (number 0: none) is looked
+ * for in the ring. */
 #define SCRIPT_SCHEMA 2
 void script_encode_meta(struct script_call *call, const struct script_keys *keys);
 void script_encode_raise(struct script_call *call, const struct script_keys *keys,
-                         unsigned bucket, int64_t seen);
+                         unsigned bucket, int64_t seen, const struct push_note *last);
 
 /* The bytes a call brings to Redis, about: what the store's limits are counted in. */
 size_t script_bytes(const struct op *op);

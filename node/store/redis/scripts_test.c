@@ -491,12 +491,19 @@ static void counts_what_an_op_borrows(void **state)
 
 static void names_the_keys_of_the_handshake(void **state)
 {
+    const struct push_note last = {.worker = 0xdeadbeef, .number = 1025};
+
     script_encode_meta(&call, &keys);
     assert_arg(3, "dq:meta");
     assert_arg(5, "64");
-    script_encode_raise(&call, &keys, 63, JOB_STAMP_MAX);
+    script_encode_raise(&call, &keys, 63, JOB_STAMP_MAX, &last);
+    assert_int_equal(call.argc, 3 + 2 + 4);
     assert_arg(3, "dq:{63}:n");
-    assert_arg(4, "140737488355327");
+    assert_arg(4, "dq:{63}:u:deadbeef");
+    assert_arg(5, "140737488355327");
+    assert_arg(6, "1025");
+    assert_arg(7, "20");
+    assert_arg(8, "39");
 }
 
 int main(void)

@@ -72,8 +72,8 @@ static void tell(struct redis_handshake *h, unsigned weak)
     h->weak = weak;
     for (unsigned w = 0; w < WEAKNESS_COUNT; w++) {
         if (come >> w & 1)
-            LOG_WARN("redis", "%s: %s", weakness_word((enum weakness)w),
-                     weakness_advice((enum weakness)w));
+            LOG_WARN("redis", "%s: %s; %s", weakness_word((enum weakness)w),
+                     weakness_what((enum weakness)w), weakness_advice((enum weakness)w));
         if (gone >> w & 1)
             LOG_INFO("redis", "%s: this is no longer so", weakness_word((enum weakness)w));
     }
@@ -114,7 +114,8 @@ static bool is_strong_enough(struct redis_handshake *h, unsigned weak)
 {
     for (unsigned w = 0; h->options.is_strict && w < WEAKNESS_COUNT; w++) {
         if ((weak >> w & 1) && weakness_loses_jobs((enum weakness)w)) {
-            handshake_refuse(h, "%s (store.strict is on)", weakness_advice((enum weakness)w));
+            handshake_refuse(h, "%s; %s; store.strict is on", weakness_what((enum weakness)w),
+                             weakness_advice((enum weakness)w));
             return false;
         }
     }

@@ -28,7 +28,8 @@ struct redis_store {
     struct redis_follow *follow;
     struct redis_store_stats stats;
     char up_at[REDIS_ADDRESS_CHARS]; /* the Redis that was up last */
-    bool is_ready;                   /* the handshake is done */
+    bool is_older;   /* it came back older, and the port's owner does not know */
+    bool is_ready;   /* the handshake is done */
     bool is_refused; /* it was said; not again before the next handshake is done */
     bool is_stopping;
     unsigned parts_running; /* while stopping */
@@ -53,6 +54,13 @@ static void hint(struct store *port, unsigned bucket, int64_t wait_ms)
 
 /* ---- up and down ---- */
 
+static void tell_older(struct redis_store *s)
+{
+    s->is_older = false;
+    if (s->port.events.on_older)
+        s->port.events.on_older(s->port.events.arg);
+}
+
 static void set_state(struct redis_store *s)
 {
     static const char *const words[] = {"down", "up, but hears no wake-ups", "up"};
@@ -69,6 +77,8 @@ static void set_state(struct redis_store *s)
         s->port.events.on_up(s->port.events.arg);
     else if (before == REDIS_STORE_UP)
         s->port.events.on_down(s->port.events.arg);
+    if (after == REDIS_STORE_UP && s->is_older)
+        tell_older(s);
     if (after == REDIS_STORE_UP && s->options.on_up)
         s->options.on_up(s->options.arg);
     if (before == REDIS_STORE_UP && s->options.on_down)
@@ -96,6 +106,15 @@ static void on_link_close(void *arg)
     s->is_ready = false;
     redis_requests_close(s->requests);
     set_state(s);
+}
+
+static void on_older(void *arg, const struct redis_older *older)
+{
+    struct redis_store *s = arg;
+
+    s->stats.older++;
+    s->stats.lost_pushes += older->lost_pushes;
+    s->is_older = true;
 }
 
 static void on_handshake_ready(void *arg)
@@ -253,8 +272,9 @@ static void make_parts(struct redis_store *s, struct loop *loop)
     struct redis_handshake_options handshake = {
         .keys = {s->options.prefix, s->options.buckets},
         .is_strict = s->options.is_strict,
+        .on_older = on_older,
         .min_replicas = s->options.min_replicas,
-        .has_sentinels = !strncmp(s->options.address, "sentinel:", 9),
+        .has_sentinels = redis_follow_has_sentinels(s->follow),
         .timers = &loop->timers,
         .look_ms = s->options.look_ms,
         .on_weak = on_weak,

@@ -90,6 +90,8 @@ struct redis_store_stats {
     uint64_t in_flight;             /* gauge */
     uint64_t held;                  /* gauge */
     uint64_t held_bytes;            /* gauge: of both */
+    uint64_t older;                 /* how often this Redis came back older than it was */
+    uint64_t lost_pushes;           /* of this node, gone for certain with that */
     enum breaker_state breaker;     /* gauge */
     int64_t breaker_since_mono_ms;  /* gauge: in this state; 0: from the start */
     uint64_t breaker_trips;         /* how often it has opened */

@@ -26,6 +26,14 @@ static void on_down(void *arg)
     n->is_down = true;
 }
 
+static void on_older(void *arg)
+{
+    struct node *n = arg;
+
+    assert_true(n->is_up);
+    n->olders++;
+}
+
 static void on_ready(void *arg, struct bytes topic)
 {
     struct node *n = arg;
@@ -55,8 +63,11 @@ void node_start(struct node *n)
 {
     n->store = redis_store_new(n->loop, &n->options);
     assert_non_null(n->store);
-    redis_store_port(n->store)->events = (struct store_events){
-        .on_ready = on_ready, .on_up = on_up, .on_down = on_down, .arg = n};
+    redis_store_port(n->store)->events = (struct store_events){.on_ready = on_ready,
+                                                               .on_up = on_up,
+                                                               .on_down = on_down,
+                                                               .on_older = on_older,
+                                                               .arg = n};
     redis_store_start(n->store);
 }
 

@@ -17,7 +17,7 @@ struct node {
     struct loop *loop;
     struct redis_store *store;
     struct redis_store_options options; /* to be changed before node_start() */
-    int ups, downs, wakeups;
+    int ups, downs, olders, wakeups;
     bool is_up, is_down, is_woken, is_refused, is_stopped;
     char why[512];
 };

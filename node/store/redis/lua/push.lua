@@ -32,7 +32,7 @@ local delay, at, ttr, buckets, bucket, mode, note, number = parse('>I5I6I4BBBBI6
 local BIG_BYTES, IDS_TRIED = 1024, 1000
 local DELAY_MAX = 3650 * 86400000
 local REPLACE, IGNORE, TTL_FROM_DUE = 1, 2, 4
-local ENTRY_BYTES, KEEP_MS = 20, '86400000' -- as in push_ledger.h
+local ENTRY_BYTES, KEEP_MS = 20, '3600000' -- as in push_ledger.h
 
 if u then
     local entry = call('GETRANGE', u, ARGV[5], ARGV[6])

@@ -1,0 +1,227 @@
+/* A Redis that comes back with an earlier state of its data: what has been lost is counted,
+ * told once, and comes back as no other. */
+#include "node/store/redis/store_fixture.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/crc16.h"
+#include "node/store/redis/older.h"
+#include "node/store/redis/push_ledger.h"
+
+static struct job_op ops[8];
+
+static void start(struct node *n)
+{
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+}
+
+static void push_well(struct node *n, const char *topic)
+{
+    struct job_op a = {0};
+
+    assert_int_equal(push(n, &a, topic), STATUS_OK);
+}
+
+static const struct redis_store_stats *stats(struct node *n)
+{
+    return redis_store_stats(n->store);
+}
+
+static unsigned ready_in(struct node *n, const char *topic)
+{
+    struct job_op a = {0};
+
+    submit_stats(n, &a, topic);
+    run_until(n->loop, &a.is_done);
+    return (unsigned)a.op.out.stats.ready;
+}
+
+/* ---- backups ---- */
+
+static void run_well(const char *command)
+{
+    assert_int_equal(system(command), 0);
+}
+
+/* Redis is idle, and has synced all it has answered. */
+static void back_up(struct node *n)
+{
+    char command[256];
+
+    snprintf(command, sizeof(command), "cd '%s' && cp -r appendonlydir backup", n->redis->dir);
+    run_well(command);
+}
+
+static void restore(struct node *n)
+{
+    char command[256];
+
+    redis_fixture_kill(n->redis);
+    run_until(n->loop, &n->is_down);
+    snprintf(command, sizeof(command),
+             "cd '%s' && rm -r appendonlydir && cp -r backup appendonlydir", n->redis->dir);
+    run_well(command);
+    redis_fixture_start(n->redis);
+    run_until(n->loop, &n->is_up);
+}
+
+static void reconnect(struct node *n)
+{
+    redis_fixture_command(n->redis, "CLIENT KILL TYPE normal SKIPME yes");
+    run_until(n->loop, &n->is_down);
+    run_until(n->loop, &n->is_up);
+}
+
+/* ---- tests ---- */
+
+static void what_is_lost_is_counted_and_told_once(void **state)
+{
+    struct node *n = *state;
+
+    start(n);
+    push_well(n, "t");
+    push_well(n, "t");
+    back_up(n);
+    for (int i = 0; i < 3; i++)
+        push_well(n, "t");
+    push_well(n, "another");
+    restore(n);
+    assert_int_equal(stats(n)->older, 1);
+    assert_int_equal(stats(n)->lost_pushes, 4);
+    assert_int_equal(n->olders, 1);
+    assert_int_equal(ready_in(n, "t"), 2);
+    reconnect(n);
+    assert_int_equal(stats(n)->older, 1);
+    push_well(n, "t");
+    reconnect(n);
+    assert_int_equal(stats(n)->older, 1);
+    assert_int_equal(n->olders, 1);
+}
+
+static void a_redis_that_has_lost_nothing_is_not_older(void **state)
+{
+    struct node *n = *state;
+    unsigned count;
+
+    start(n);
+    push_well(n, "t");
+    push_well(n, "t");
+    assert_int_equal(pop(n, &ops[0], "t", &count), STATUS_OK);
+    redis_fixture_kill(n->redis);
+    run_until(n->loop, &n->is_down);
+    redis_fixture_start(n->redis);
+    run_until(n->loop, &n->is_up);
+    assert_int_equal(stats(n)->older, 0);
+    assert_int_equal(n->olders, 0);
+}
+
+/* No push is missing, but a stamp would be given out twice. */
+static void a_lost_hand_over_shows_in_the_counter(void **state)
+{
+    struct node *n = *state;
+    unsigned count;
+
+    start(n);
+    push_well(n, "t");
+    back_up(n);
+    assert_int_equal(pop(n, &ops[0], "t", &count), STATUS_OK);
+    restore(n);
+    assert_int_equal(stats(n)->older, 1);
+    assert_int_equal(stats(n)->lost_pushes, 0);
+    assert_int_equal(ready_in(n, "t"), 1);
+}
+
+static void ids_go_on_well_above_what_was_seen(void **state)
+{
+    struct node *n = *state;
+    struct job_op before = {0}, after = {0};
+    unsigned bucket = crc16(BYTES("t")) % n->options.buckets;
+
+    /* Else the clock alone would do it. */
+    redis_fixture_command(n->redis, "SET dq:{%u}:n 90000000000000", bucket);
+    start(n);
+    push_well(n, "t");
+    back_up(n);
+    assert_int_equal(push(n, &before, "t"), STATUS_OK);
+    restore(n);
+    assert_int_equal(push(n, &after, "t"), STATUS_OK);
+    assert_true(strtoll(after.id, NULL, 10) > strtoll(before.id, NULL, 10) + 64 * 1000000);
+}
+
+/* And the new ring does not stay for ever. */
+static void an_empty_redis_has_lost_them_all(void **state)
+{
+    struct node *n = *state;
+    long long keys;
+
+    start(n);
+    push_well(n, "t");
+    push_well(n, "t");
+    redis_fixture_command(n->redis, "FLUSHALL");
+    reconnect(n);
+    assert_int_equal(stats(n)->older, 1);
+    assert_int_equal(stats(n)->lost_pushes, 2);
+    push_well(n, "t");
+    keys = redis_fixture_command(n->redis, "EVAL %s 0",
+                                 "local all = redis.call('KEYS', 'dq:{*}:u:*') "
+                                 "return #all == 1 and redis.call('PTTL', all[1]) or 0");
+    assert_in_range(keys, PUSH_LEDGER_KEEP_MS / 2, PUSH_LEDGER_KEEP_MS);
+}
+
+/* Their answers were lost, and what they did; they are said again to a Redis that knows nothing
+ * of them. */
+static void what_was_on_its_way_happens_in_the_older_redis(void **state)
+{
+    struct node *n = *state;
+
+    start(n);
+    push_well(n, "t");
+    back_up(n);
+    push_well(n, "t");
+    kill(n->redis->pid, SIGSTOP);
+    for (int i = 0; i < 5; i++) {
+        ops[i] = (struct job_op){0};
+        submit_push(n, &ops[i], "t");
+    }
+    restore(n);
+    for (int i = 0; i < 5; i++) {
+        run_until(n->loop, &ops[i].is_done);
+        assert_int_equal(ops[i].op.status, STATUS_OK);
+    }
+    assert_int_equal(ready_in(n, "t"), 6);
+    assert_int_equal(stats(n)->lost_pushes, 1);
+}
+
+static void a_line_says_how_much(void **state)
+{
+    struct redis_older one = {.buckets = 1, .fallen_by = 7, .lost_pushes = 3};
+    struct redis_older many = {.buckets = 64, .lost_pushes = 1024, .may_be_more = true};
+    char text[256];
+
+    redis_older_describe(&one, text, sizeof(text));
+    assert_string_equal(text, "this Redis came back older: in 1 bucket something is missing "
+                              "(the counter had fallen by up to 7); of the last pushes of "
+                              "this node 3 are lost");
+    redis_older_describe(&many, text, sizeof(text));
+    assert_string_equal(text, "this Redis came back older: in 64 buckets something is missing "
+                              "(the counter had fallen by up to 0); of the last pushes of "
+                              "this node more than 1024 are lost");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_REDIS(what_is_lost_is_counted_and_told_once),
+        WITH_REDIS(a_redis_that_has_lost_nothing_is_not_older),
+        WITH_REDIS(a_lost_hand_over_shows_in_the_counter),
+        WITH_REDIS(ids_go_on_well_above_what_was_seen),
+        WITH_REDIS(an_empty_redis_has_lost_them_all),
+        WITH_REDIS(what_was_on_its_way_happens_in_the_older_redis),
+        cmocka_unit_test(a_line_says_how_much),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
