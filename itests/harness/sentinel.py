@@ -155,7 +155,8 @@ class SentinelSet:
         sentinel_hosts = sentinel_hosts or [None] * sentinels
         if options.get("requirepass"):
             options["masterauth"] = options["requirepass"]
-        options = {"repl-diskless-sync-delay": 0, "repl-ping-replica-period": 1, **options}
+        options = {"protected-mode": "no", "repl-diskless-sync-delay": 0,
+                   "repl-ping-replica-period": 1, **options}
         self.servers = [WatchedRedis(self.directory / "redis0", hosts[0], **options)]
         first = self.servers[0]
         self.servers += [
