@@ -89,7 +89,7 @@ class Consumer(Worker):
     def take(self, job, asked):
         self.load.history.hand_overs.append(HandOver(
             job["id"], job["topic"], job["body"], asked, time.monotonic()))
-        is_forgetful = job["consume_num"] == 0 and self.dice.random() > ACKED_SHARE
+        is_forgetful = job["consume_num"] == 0 and self.dice.random() > self.load.acked_share
         if job["TTR"] != 0 and not is_forgetful:
             self.acknowledge(job["id"])
 
@@ -108,8 +108,9 @@ class Load:
     """
 
     def __init__(self, port, dice, producers=12, consumers=12, delays_s=(0, 0, 0, 1),
-                 ttrs_s=(2, 2, 2, 0), topic_count=5, body_bytes=300, connect=PythonClient):
-        self.port, self.connect = port, connect
+                 ttrs_s=(2, 2, 2, 0), topic_count=5, body_bytes=300, connect=PythonClient,
+                 acked_share=ACKED_SHARE):
+        self.port, self.connect, self.acked_share = port, connect, acked_share
         self.history = History()
         self.topics = [f"load-{number}" for number in range(topic_count)]
         self.is_pushing_over = threading.Event()

@@ -1,7 +1,7 @@
 """What a drill is about: nodes, Redis, ZooKeeper and clients, each on a host of one network.
 
     zk1 zk2 zk3    ZooKeeper (none in standalone mode)
-    redis          Redis, append-only file with fsync before every answer
+    redis          Redis, append-only file with fsync before every answer (or as stores.py has it)
     n1 n2 ...      nodes
     client         producers and consumers
 
@@ -14,14 +14,13 @@ from pathlib import Path
 from drills.journal import LEADER, Lease, Role, now_ms
 from drills.names import SlowNames
 from drills.nodes import PEER_PORT, HostNode
+from drills.stores import Store, StorePlan
 from drills.uplink import Uplink
 from harness.build import wallclock_library
 from harness.network import Network
-from harness.redis_server import RedisServer
 from harness.wait import wait_until
 from harness.zookeeper import CLIENT, Ensemble
 
-REDIS_PORT = 6379
 STEADY_S = 90
 SECRET = "only for the drills"  # no secret: the network ends with the drill
 
@@ -47,13 +46,14 @@ class Plan:
     zookeeper_names: bool = False  # host names instead of addresses, for a slow name service
     uplinks: bool = False          # from each node to ZooKeeper, on which packets can be made late
     program: Path = None           # of all nodes at first; None: the build under test
+    store: StorePlan = StorePlan()
 
 
 class Cluster:
     def __init__(self, directory, plan=Plan()):
         self.directory, self.plan = Path(directory), plan
         self.network = Network()
-        self.zookeeper = self.redis = self.client = None
+        self.zookeeper = self.store = self.client = None
         self.names = None
         self.nodes, self.spares, self.uplinks = [], [], {}  # uplinks by a host's name
 
@@ -62,7 +62,8 @@ class Cluster:
         try:
             self._add_zookeeper()
             self._add_names()
-            self._add_redis()
+            self.store = Store(self.network, self.directory, self.plan.store,
+                               self._clock_env("redis", "redis"))
             self._add_nodes()
             self.client = self.network.add_host("client")
             self.start()
@@ -80,8 +81,8 @@ class Cluster:
             self.zookeeper.destroy()
         if self.names:
             self.names.close()
-        if self.redis:
-            self.redis.destroy()
+        if self.store:
+            self.store.destroy()
         self.network.__exit__()
 
     def _add_zookeeper(self):
@@ -95,14 +96,6 @@ class Cluster:
         if self.plan.zookeeper_names:
             table = {f"{each.host.name}.drill": each.address for each in self.zookeeper.servers}
             self.names = SlowNames(self.network.add_host("dns"), table)
-
-    def _add_redis(self):
-        host = self.network.add_host("redis")
-        self.redis = RedisServer(self.directory / "redis", host,
-                                 self._clock_env("redis", "redis"),
-                                 port=REDIS_PORT, bind=host.address, appendonly="yes",
-                                 appendfsync="always", **{"protected-mode": "no"})
-        self.redis_host = host
 
     def _add_nodes(self):
         for number in range(self.plan.nodes):
@@ -134,7 +127,8 @@ class Cluster:
             path.write_text(f"{ahead_s}\n")
 
     def settings_of(self, host):
-        settings = {"store.redis": f"{self.redis_host.address}:{REDIS_PORT}", "store.strict": True,
+        settings = {"store.redis": self.store.address,
+                    "store.strict": self.plan.store.sync == "always",
                     **HISTORY, **self.plan.settings}
         if not self.elects:
             return settings
@@ -153,7 +147,7 @@ class Cluster:
     # ---- life ----
 
     def start(self):
-        self.redis.start()
+        self.store.start()
         if self.zookeeper:
             self.zookeeper.start()
         for node in self.nodes:
@@ -190,6 +184,11 @@ class Cluster:
     # ---- who is who ----
 
     @property
+    def redis(self):
+        """The one that holds the jobs now."""
+        return self.store.server
+
+    @property
     def elects(self):
         return self.plan.mode == STANDBY
 
@@ -207,7 +206,7 @@ class Cluster:
         """The hosts of "zookeeper", "nodes", "redis", "client", or of a node."""
         found = {"zookeeper": [each.host for each in self.zookeeper.servers]
                  if self.zookeeper else [], "nodes": [node.host for node in self.nodes],
-                 "redis": [self.redis_host], "client": [self.client]}
+                 "redis": self.store.hosts, "client": [self.client]}
         return [host for group in groups for host in found[group]]
 
     def peers_of(self, node):

@@ -152,10 +152,14 @@ class Fault:
 
 @dataclass(frozen=True)
 class Older:
-    """Redis came back without its last writes, which it had acknowledged; it was noticed."""
+    """Redis ended, or gave way to another, at `at_ms`, and what came after it may have forgotten
+    what was acknowledged since `since_ms`. `noticed`: how many nodes said so; `lost`: how many
+    acknowledged pushes were gone by what all of them counted. None: nobody was asked."""
 
     since_ms: float
     at_ms: float
+    noticed: int = None
+    lost: int = None
 
 
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long

@@ -6,6 +6,7 @@
     TWICE        a second hand-over follows a lease that ran out, a release, a delivery that a
                  fault left unconfirmed, or a Redis that came back older
     RETURNED     no hand-over after an acknowledged ack (or cancel), and nothing left in the store
+    UNTOLD       what Redis has forgotten was said, and counted (forgotten.py)
     TWO_LEADERS  the leases of two leaders never overlap
     TOKEN_BACK   tokens only grow, and nobody acts with one after a higher one was given
     FENCED       who is fenced has an older token, and does not act with it any more
@@ -17,8 +18,9 @@
                  rest on time. Judged only where limits are given: CI fails nothing by the clock
 
 LOST, INVENTED and RETURNED are judged by the judge of the crash tests, whose rules they are.
-Counted apart, in `explained`: what only a Redis that came back older explains, and jobs without a
-TTR, which are gone once a node has sent them, that were due in a fault and did not arrive.
+Counted apart, in `explained`: what only a Redis that came back older explains (forgotten.py), and
+jobs without a TTR, which are gone once a node has sent them, that were due in a fault and did not
+arrive.
 """
 
 import math
@@ -27,6 +29,7 @@ from dataclasses import dataclass, field
 
 from crash import judge as crash
 from crash.judge import Violation
+from drills.forgotten import forgiving, is_void, judge_told, lost_before_ms
 from drills.journal import OK, UNKNOWN, Ack, Cancel, Fault, HandOver, Older, Push, Release, Rest
 from drills.judge_leaders import judge_leaders
 from drills.lateness import judge_lateness
@@ -34,13 +37,16 @@ from drills.moves import judge_moves
 
 SAME_RULE = {"LOST": "LOST", "INVENTED": "INVENTED", "UNDONE": "RETURNED"}
 ON_ITS_WAY_MS = 1000  # a reply may have been written so long before its link went
-OLDER_EXPLAINS = {"LOST", "RETURNED", "TWICE"}
 
 
 @dataclass
 class Verdict:
+    """`lost_before_ms`: of each push that Redis forgot, how long before the end of that Redis it
+    was acknowledged."""
+
     violations: list
     explained: Counter = field(default_factory=Counter)
+    lost_before_ms: list = field(default_factory=list)
 
     def lines(self, limit=5):
         """For people, and for the message of a test that fails: how many of each rule, and the
@@ -57,17 +63,30 @@ class Verdict:
 
 def judge(journal, limits=None):
     """The verdict. `limits`: of lateness, or None not to judge it."""
-    found = [*judge_jobs(journal), *judge_leaders(journal), *judge_moves(journal)]
+    undelivered = _undelivered(journal)
+    of_jobs = list(judge_jobs(journal))
+    on_their_way = [each for each in of_jobs if each.rule == "LOST" and each.id in undelivered]
+    of_jobs = [each for each in of_jobs if each not in on_their_way]
+    forgotten = _only_older_explains(journal, of_jobs)
+    found = [*(each for each in of_jobs if each not in forgotten), *judge_leaders(journal),
+             *judge_moves(journal), *judge_told(journal, forgotten)]
     if limits:
         found += judge_lateness(journal, limits)
-    touched, undelivered = _touched_by_older(journal), _undelivered(journal)
-    explained = [each for each in found if (each.rule in OLDER_EXPLAINS and each.id in touched)
-                 or (each.rule == "LOST" and each.id in undelivered)]
-    return Verdict([each for each in found if each not in explained],
-                   Counter(each.rule for each in explained))
+    before_ms = lost_before_ms(journal, forgotten).values()
+    return Verdict(found, Counter(each.rule for each in (*on_their_way, *forgotten)),
+                   [ms for each in before_ms for ms in each])
 
 
-def judge_jobs(journal):
+def _only_older_explains(journal, violations):
+    """Those that are none when what Redis may have forgotten is taken as unknown."""
+    olders = journal.of(Older)
+    if not olders:
+        return []
+    left = {(each.rule, each.id) for each in judge_jobs(forgiving(journal), olders)}
+    return [each for each in violations if (each.rule, each.id) not in left]
+
+
+def judge_jobs(journal, olders=()):
     as_crash = crash.judge(_history_of(journal), {rest.id for rest in journal.of(Rest)})
     cancelled = {cancel.id for cancel in journal.of(Cancel) if cancel.outcome in (OK, UNKNOWN)}
     yield from (Violation(SAME_RULE[each.rule], each.id, each.why) for each in as_crash
@@ -77,7 +96,8 @@ def judge_jobs(journal):
     lives = _lives(journal)
     for id, life in lives.items():
         yield from (Violation("EARLY", id, why) for why in _early(life))
-        yield from (Violation("TWICE", id, why) for why in _twice(life, journal.of(Fault)))
+        yield from (Violation("TWICE", id, why)
+                    for why in _twice(life, journal.of(Fault), olders))
 
 
 def _history_of(journal):
@@ -117,7 +137,7 @@ def _due_told(pushes, before_ms):
                default=-math.inf)
 
 
-def _twice(life, faults):
+def _twice(life, faults, olders):
     hand_overs = life[HandOver]
     if not hand_overs or not life[Push]:
         return
@@ -126,7 +146,8 @@ def _twice(life, faults):
     births = sum(push.outcome in (OK, UNKNOWN) for push in life[Push])
     without_reason = 1
     for first, second in zip(hand_overs, hand_overs[1:]):
-        if not _has_reason(first, second, life, faults):
+        if not (_has_reason(first, second, life, faults)
+                or is_void(olders, first, second)):
             without_reason += 1
             if without_reason > max(1, births):
                 yield (f"{second.received_ms - first.received_ms:.0f} ms apart, "
@@ -151,18 +172,6 @@ def _apart_ms(first, second):
     """The first's lease began when it was asked for at the earliest; a busy consumer may have
     looked at it much later."""
     return second.received_ms - first.asked_ms
-
-
-def _touched_by_older(journal):
-    """The ids of which something happened in the time that Redis has forgotten."""
-    def is_forgotten(from_ms, until_ms):
-        return any(from_ms <= older.at_ms and until_ms >= older.since_ms
-                   for older in journal.of(Older))
-
-    touched = {each.id for kind in (Push, Ack, Cancel, Release) for each in journal.of(kind)
-               if is_forgotten(each.sent_ms, each.ended_ms)}
-    return touched | {each.id for each in journal.of(HandOver)
-                      if is_forgotten(each.asked_ms, each.received_ms)}
 
 
 def _undelivered(journal):

@@ -44,6 +44,7 @@ class Result:
     verdict: Verdict = field(default_factory=lambda: Verdict([]))
     complaints: list = field(default_factory=list)  # of the row's own checks
     outside_ms: list = field(default_factory=list)
+    forgotten: dict = field(default_factory=dict)  # {plan's key: the verdict's lost_before_ms}
 
     @property
     def failures(self):
@@ -134,6 +135,9 @@ class _Rehearsed:
     def check(self, drill, elected):  # pylint: disable=unused-argument
         return ()
 
+    def check_end(self, cluster):  # pylint: disable=unused-argument
+        return ()
+
     def check_times(self, drill):  # pylint: disable=unused-argument
         return ()
 
@@ -152,6 +156,8 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
                                                 limits))
                 report(_line_of(row, len(result.rounds), result.rounds[-1]))
             load.wait_flowing()
+            result.complaints += [f"row {row.number} at the end: {text}"
+                                  for text in row.check_end(cluster)]
         row.before_drain(cluster)
         load.drain()
         load.finish()
@@ -165,6 +171,8 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
     allowed = row.allowed_rules(plan)
     result.verdict.violations += [each for each in verdict.violations if each.rule not in allowed]
     result.verdict.explained.update(verdict.explained)
+    if verdict.lost_before_ms:
+        result.forgotten[row.plan_key(variants[0])] = verdict.lost_before_ms
     result.verdict.explained.update(each.rule for each in verdict.violations
                                     if each.rule in allowed)
     if "LATE" not in allowed:
@@ -193,6 +201,7 @@ def _run_round(row, drill, variant, seed, result, limits):
     finally:
         row.heal(drill)
     drill.cluster.wait_steady()
+    served = row.wait_healed(drill) or served
     drill.load.wait_flowing()
     elected = elected or drill.new_leader()
     served_ms = served if served is not None else now_ms()
@@ -201,7 +210,7 @@ def _run_round(row, drill, variant, seed, result, limits):
     drill.journal.add(fault)
     complaints = [*row.check(drill, elected), *(row.check_times(drill) if limits else ())]
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None
-    done.served_ms = served - drill.since_ms if served is not None else None
+    done.served_ms = served - row.served_from_ms(drill) if served is not None else None
     done.stood_ms = max((due.late_ms for due in dues_of(drill.journal, start)
                          if start <= due.due_ms <= fault.outage_end_ms), default=None)
     result.complaints += [f"row {row.number} {done.variant}, seed {seed}: {text}"

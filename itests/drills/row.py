@@ -84,6 +84,10 @@ class Row:
         return wait_until(lambda: drill.first_served(from_ms), "due jobs are handed over",
                           SERVED_S, interval_s=0.01)
 
+    def served_from_ms(self, drill):
+        """The moment that `served` is counted from."""
+        return drill.since_ms
+
     def hold(self, drill):
         """How long the fault stays after that."""
 
@@ -91,8 +95,16 @@ class Row:
         """Undoes it; called even when something failed. The runner then waits until the cluster
         is steady, and starts nodes that do not run."""
 
+    def wait_healed(self, drill):  # pylint: disable=unused-argument
+        """When due jobs were handed over again after that; None where that is not waited for."""
+        return None
+
     def check(self, drill, elected):  # pylint: disable=unused-argument
         """What is wrong, in words."""
+        return ()
+
+    def check_end(self, cluster):  # pylint: disable=unused-argument
+        """The same, after the last round, while the load goes on."""
         return ()
 
     def check_times(self, drill):  # pylint: disable=unused-argument

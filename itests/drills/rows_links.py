@@ -26,24 +26,37 @@ class LinkDown(Row):
         drill.leader.host.put_cable()
 
 
-@row("6", "cut off from ZooKeeper, from peers, from clients")
+@row("6", "cut off from ZooKeeper, from peers, from clients, from Redis")
 class CutFrom(_Cuts):
-    """From ZooKeeper it loses the lead, from peers or clients it does not."""
+    """From ZooKeeper it loses the lead; from Redis alone it hands the lead over, because another
+    node's Redis answers. From peers or clients nothing changes, nor does it when a standby is cut
+    off from Redis, or all are: then no node could do better."""
 
-    variants = ("zookeeper", "peers", "client")
+    ALONE, STANDBY, ALL = "redis", "a standby from redis", "all from redis"
+    variants = ("zookeeper", "peers", "client", ALONE, STANDBY, ALL)
+    short_variants = variants[:4]
 
     def fault(self, drill):
-        drill.network.cut([drill.leader.host], _others(drill, drill.variant))
+        drill.network.cut(*self._sides(drill))
+
+    def _sides(self, drill):
+        redis = drill.cluster.hosts_of("redis")
+        if drill.variant == self.STANDBY:
+            return [drill.cluster.standbys()[0].host], redis
+        if drill.variant == self.ALL:
+            return drill.cluster.hosts_of("nodes"), redis
+        return [drill.leader.host], _others(drill, drill.variant)
 
     def takes_over(self, drill):
-        return drill.variant == "zookeeper"
+        return drill.variant in ("zookeeper", self.ALONE)
 
     def hold(self, drill):
-        stay(drill, 2 * drill.session_ms)
+        stay(drill, (2 if drill.variant in ("zookeeper", "peers", "client", self.ALONE) else 4)
+             * drill.session_ms)
 
     def check(self, drill, elected):
-        if drill.variant != "zookeeper" and elected:
-            yield "the lead changed, and nothing was wrong with it"
+        if not self.takes_over(drill) and elected:
+            yield "the lead changed, and no other node could do better"
 
 
 @row("7", "one-way cuts")

@@ -22,7 +22,8 @@ def checked(number, variant="", elected=None, failed_pushes=0, **state):
 
 
 @pytest.mark.parametrize("number, variant", [
-    ("6", "peers"), ("6", "client"), ("7", "to peers"), ("7", "from client"), ("8b", "cut"),
+    ("6", "peers"), ("6", "client"), ("6", "a standby from redis"), ("6", "all from redis"),
+    ("7", "to peers"), ("7", "from client"), ("8b", "cut"),
     ("8b", "reset"), ("17", "node forward"), ("18", "standbys"), ("25", "")])
 def test_the_leader_changed_and_had_no_reason(number, variant):
     assert checked(number, variant) == []
@@ -30,7 +31,7 @@ def test_the_leader_changed_and_had_no_reason(number, variant):
 
 
 @pytest.mark.parametrize("number, variant", [
-    ("6", "zookeeper"), ("7", "to everybody"), ("8b", "cut, and from zookeeper"), ("18", "all")])
+    ("6", "zookeeper"), ("6", "redis"), ("7", "to everybody"), ("8b", "cut, and from zookeeper"), ("18", "all")])
 def test_the_leader_changed_and_had_a_reason(number, variant):
     assert checked(number, variant, elected=NEW) == []
 

@@ -293,18 +293,6 @@ def test_a_deposed_leader_has_no_effect(events, expected):
     assert rules(*(each for each in events if isinstance(each, Move))) == [], "nobody is elected"
 
 
-def test_what_a_redis_that_came_back_older_explains_is_counted_apart():
-    forgotten = Older(since_ms=900, at_ms=1700)
-    lost = verdict(push(), forgotten)
-    assert (lost.violations, lost.explained) == ([], {"LOST": 1})
-    twice = verdict(push(ttr_ms=60000), hand_over(1501), forgotten, again(3000), ack(3100))
-    assert (twice.violations, twice.explained) == ([], {"TWICE": 1})
-    before, later = push(100, id="before"), push(2000, id="later")
-    lost = verdict(push(), before, later, forgotten).violations
-    assert {each.id for each in lost} == {"before", "later"}
-    assert "EARLY" in rules(push(), hand_over(1499), ack(1600), forgotten)
-
-
 def test_a_job_without_a_ttr_may_be_lost_on_its_way_in_a_fault_only():
     lost = verdict(push(1600, ttr_ms=0), KILL)
     assert (lost.violations, lost.explained) == ([], {"LOST": 1})

@@ -22,13 +22,17 @@ class RedisServer:
         self.process = None
 
     def start(self):
+        self.launch()
+        wait_until(self._answers, "redis-server answers")
+        return self
+
+    def launch(self, **more):
+        """Without waiting for anything; `more` options for this life, with _ for -."""
         words = ["redis-server"]
-        for name, value in self._options.items():
+        for name, value in {**self._options, **more}.items():
             words += [f"--{name.replace('_', '-')}", str(value)]
         self.process = Process(self._host.command(words) if self._host else words,
                                self.directory / "redis.log", self._env)
-        wait_until(self._answers, "redis-server answers")
-        return self
 
     def client(self):
         password = self._options.get("requirepass")

@@ -1,13 +1,9 @@
 /* The link, seen from the store on it: what it connects to, how long it waits, what it says. */
 #include "node/store/redis/store_fixture.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <event2/event.h>
 
@@ -137,32 +133,40 @@ static void warns_of_every_new_reason_once(void **state)
     assert_string_equal(redis_store_why(n->store), "");
 }
 
-/* A port that is free now; somebody may take it before Redis does, but hardly will. */
-static int free_port(void)
+static void push_at(struct node *n, const char *host)
 {
-    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof(any);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&any, len), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &len), 0);
-    close(fd);
-    return ntohs(any.sin_port);
-}
-
-static void talks_over_tcp_too(void **state)
-{
-    struct node *n = *state;
+    static char address[64];
     struct job_op a = {0};
-    static char address[32];
-    int port = free_port();
 
-    redis_fixture_command(n->redis, "CONFIG SET port %d", port);
-    snprintf(address, sizeof(address), "127.0.0.1:%d", port);
+    redis_fixture_listen(n->redis);
+    snprintf(address, sizeof(address), "%s:%d", host, n->redis->port);
     n->options.address = address;
     node_start(n);
     run_until(n->loop, &n->is_up);
     assert_int_equal(push(n, &a, "t"), STATUS_OK);
+    assert_string_equal(redis_store_address(n->store), address);
+}
+
+static void talks_over_tcp_too(void **state)
+{
+    push_at(*state, "127.0.0.1");
+}
+
+/* It may have an address at which Redis does not listen (::1): that is not the only one. */
+static void finds_the_address_of_a_name(void **state)
+{
+    push_at(*state, "localhost");
+}
+
+/* Or that nobody answers who could know, where this machine's name server is silent. */
+static void says_that_there_is_no_such_name(void **state)
+{
+    struct node *n = *state;
+
+    n->options.address = "nobody.invalid:1";
+    n->options.command_timeout_ms = 500;
+    node_start(n);
+    run_until_why(n, "name");
 }
 
 int main(void)
@@ -174,6 +178,8 @@ int main(void)
         WITH_REDIS(notices_a_silent_redis_without_an_operation),
         WITH_REDIS(warns_of_every_new_reason_once),
         WITH_REDIS(talks_over_tcp_too),
+        WITH_REDIS(finds_the_address_of_a_name),
+        WITH_REDIS(says_that_there_is_no_such_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,15 @@
 #include "node/store/redis/server_fixture.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,24 +26,42 @@ static void die(const char *what)
 
 /* ---- the process ---- */
 
+static void become(const char *const *argv, int output)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    execvp(argv[0], (char *const *)argv);
+    _exit(127);
+}
+
 static void become_redis(struct redis_fixture *f, int output)
 {
-    char socket[80];
+    char socket[80], port[16];
     const char *argv[ARGS_MAX] = {
-        "redis-server", "--port",      "0",  "--unixsocket", socket, "--dir",
+        "redis-server", "--port",      port, "--unixsocket", socket, "--dir",
         f->dir,         "--save",      "",   "--appendonly", "yes",  "--appendfsync",
         "always",       "--daemonize", "no", "--logfile",    "",
     };
     int argc = 17;
 
     snprintf(socket, sizeof(socket), "%s/redis.sock", f->dir);
+    snprintf(port, sizeof(port), "%d", f->port);
     for (const char *const *arg = f->args; arg && *arg && argc < ARGS_MAX - 1; arg++)
         argv[argc++] = *arg;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
-    execvp(argv[0], (char *const *)argv);
-    _exit(127);
+    become(argv, output);
+}
+
+/* It keeps what it learns in its file of configuration. */
+static void become_sentinel(struct redis_fixture *f, int output)
+{
+    char socket[80], conf[80];
+    const char *argv[] = {"redis-server", conf,   "--sentinel", "--port", "0",
+                          "--unixsocket", socket, "--dir",      f->dir,   NULL};
+
+    snprintf(socket, sizeof(socket), "%s/redis.sock", f->dir);
+    snprintf(conf, sizeof(conf), "%s/sentinel.conf", f->dir);
+    become(argv, output);
 }
 
 /* Redis says on its standard output when it listens. */
@@ -71,11 +92,15 @@ void redis_fixture_start(struct redis_fixture *f)
     f->pid = fork();
     if (f->pid < 0)
         die("fork");
+    if (f->pid == 0 && f->is_sentinel)
+        become_sentinel(f, output[1]);
     if (f->pid == 0)
         become_redis(f, output[1]);
     close(output[1]);
     alarm(PATIENCE_S);
-    wait_for_line(output[0], "The server is now ready to accept connections at");
+    wait_for_line(output[0], f->is_sentinel
+                                 ? "Sentinel ID is"
+                                 : "The server is now ready to accept connections at");
     alarm(0);
     close(output[0]); /* what it says later is lost; it does not mind */
 }
@@ -97,17 +122,39 @@ void redis_fixture_kill(struct redis_fixture *f)
     f->pid = 0;
 }
 
-struct redis_fixture *redis_fixture_new(const char *const *args)
+static struct redis_fixture *fixture_new(void)
 {
     struct redis_fixture *f = calloc(1, sizeof(*f));
 
     if (!f)
         abort();
-    f->args = args;
     strcpy(f->dir, "/tmp/dueq-redis-XXXXXX");
     if (!mkdtemp(f->dir))
         die("no directory");
     snprintf(f->address, sizeof(f->address), "unix:%s/redis.sock", f->dir);
+    return f;
+}
+
+struct redis_fixture *redis_fixture_new(const char *const *args)
+{
+    struct redis_fixture *f = fixture_new();
+
+    f->args = args;
+    redis_fixture_start(f);
+    return f;
+}
+
+struct redis_fixture *redis_fixture_new_sentinel(const char *lines)
+{
+    struct redis_fixture *f = fixture_new();
+    char path[80];
+    FILE *file;
+
+    f->is_sentinel = true;
+    snprintf(path, sizeof(path), "%s/sentinel.conf", f->dir);
+    file = fopen(path, "w");
+    if (!file || fputs(lines, file) < 0 || fclose(file) != 0)
+        die("no configuration");
     redis_fixture_start(f);
     return f;
 }
@@ -123,6 +170,33 @@ void redis_fixture_free(struct redis_fixture *f)
     if (system(command) != 0)
         fprintf(stderr, "redis fixture: %s stays behind\n", f->dir);
     free(f);
+}
+
+/* ---- a port ---- */
+
+/* Below the range of outgoing connections: a client that keeps trying to connect to a port in
+ * that range is connected to itself sooner or later. */
+static bool take_port(struct redis_fixture *f)
+{
+    int port = 10000 + (int)arc4random_uniform(20000);
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                             .sin_port = htons((uint16_t)port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_free = bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0;
+
+    close(fd);
+    if (!is_free)
+        return false;
+    redis_fixture_command(f, "CONFIG SET port %d", port);
+    f->port = port;
+    return true;
+}
+
+void redis_fixture_listen(struct redis_fixture *f)
+{
+    while (!take_port(f))
+        ;
 }
 
 /* ---- asking it ---- */

@@ -1,5 +1,5 @@
-/* A real redis-server for tests: in a directory of its own, on a unix socket, gone with the
- * test process whatever happens to that.
+/* A real redis-server, or Redis Sentinel, for tests: in a directory of its own, on a unix
+ * socket, gone with the test process whatever happens to that.
  *
  * All of it fails the process with a message on standard error when it cannot be done.
  */
@@ -15,6 +15,8 @@ struct redisContext;
 
 struct redis_fixture {
     char dir[64];
+    bool is_sentinel;
+    int port;         /* of this machine; 0: only the socket */
     char address[96]; /* for redis_store_options */
     const char *const *args;
     pid_t pid;
@@ -26,6 +28,12 @@ struct redis_fixture {
  * accepts connections. */
 struct redis_fixture *redis_fixture_new(const char *const *args);
 void redis_fixture_free(struct redis_fixture *f); /* NULL is fine */
+
+/* Lets it listen on a port of this machine, too, and on it again after each start. */
+void redis_fixture_listen(struct redis_fixture *f);
+
+/* A Sentinel, with these lines of configuration. */
+struct redis_fixture *redis_fixture_new_sentinel(const char *lines);
 
 void redis_fixture_kill(struct redis_fixture *f);  /* SIGKILL */
 void redis_fixture_start(struct redis_fixture *f); /* again, on the same data */

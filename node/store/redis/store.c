@@ -4,6 +4,7 @@
 #include "node/store/redis/store.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +27,9 @@ struct redis_store {
     struct redis_wakeups *wakeups;
     struct redis_follow *follow;
     struct redis_store_stats stats;
-    bool is_older;   /* it came back older, and the port's owner does not know yet */
-    bool is_ready;   /* the handshake is done */
+    bool is_older; /* it came back older, and the port's owner does not know yet */
+    char up_at[REDIS_ADDRESS_CHARS]; /* the Redis that was up last */
+    bool is_ready;                   /* the handshake is done */
     bool is_refused; /* it was said; not again before the next handshake is done */
     bool is_stopping;
     unsigned parts_running; /* while stopping */
@@ -69,8 +71,8 @@ static void set_state(struct redis_store *s)
     if (after == before)
         return;
     s->stats.state = after;
-    LOG_AT(s->is_stopping ? LEVEL_DEBUG : LEVEL_INFO, "redis", "%s is %s",
-           redis_follow_text(s->follow), words[after]);
+    LOG_AT(s->is_stopping ? LEVEL_DEBUG : LEVEL_INFO, "redis", "%s is %s", s->up_at,
+           words[after]);
     if (after == REDIS_STORE_UP)
         s->port.events.on_up(s->port.events.arg);
     else if (before == REDIS_STORE_UP)
@@ -119,6 +121,7 @@ static void on_handshake_ready(void *arg)
 {
     struct redis_store *s = arg;
 
+    snprintf(s->up_at, sizeof(s->up_at), "%s", redis_follow_text(s->follow));
     s->is_ready = true;
     s->is_refused = false;
     s->stats.connects++;

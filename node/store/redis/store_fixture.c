@@ -96,6 +96,8 @@ static void node_fini(struct node *n)
     node_stop(n);
     run_until(n->loop, &n->is_stopped);
     redis_store_free(n->store);
+    for (unsigned i = 0; i < 3; i++) /* what is looked up goes in a later turn */
+        event_base_loop(n->loop->base, EVLOOP_NONBLOCK);
     loop_free(n->loop);
 }
 

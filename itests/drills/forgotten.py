@@ -1,0 +1,86 @@
+"""What a Redis that came back older excuses, and what it does not.
+
+Of what it answered between `since_ms` and `at_ms` of an Older it may have forgotten something.
+Those answers, and no others, are judged as `unknown`: it may be as they said, or not. And a lease
+that was given in that time may be void. How far back that is, is the fault's to say: nothing for
+a Redis that syncs before it answers, two seconds for one that syncs each second.
+
+It must be told, too:
+
+    UNTOLD       jobs were lost, or came again, and no node said that Redis is older; more
+                 acknowledged pushes were lost than the nodes counted; or they counted more than
+                 can have been lost
+"""
+
+from collections import defaultdict
+from dataclasses import replace
+
+from crash.judge import CONFIRM_S, UNCONFIRMED_S, Violation
+from drills.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, Journal, Older, Push,
+                            Release)
+
+READ_MS = 1000  # a client may read an answer so long after whoever gave it has ended
+FORGOTTEN = {OK: UNKNOWN, DUPLICATE: REFUSED}  # a duplicate of what is forgotten promises nothing
+
+
+def forgiving(journal):
+    """The journal with the answers that may be forgotten as unknown ones; nothing else changed."""
+    olders = journal.of(Older)
+    found = Journal(events=dict(journal.events))
+    for kind in (Push, Ack, Cancel, Release):
+        found.events[kind] = [replace(each, outcome=FORGOTTEN.get(each.outcome, each.outcome))
+                              if is_forgotten(olders, each.sent_ms, each.ended_ms) else each
+                              for each in journal.of(kind)]
+    return found
+
+
+def is_forgotten(olders, asked_ms, answered_ms):
+    """May what was answered then be unknown to the Redis that came back?"""
+    return any(asked_ms <= older.at_ms and older.since_ms <= answered_ms <= older.at_ms + READ_MS
+               for older in olders)
+
+
+def is_void(olders, first, second):
+    """Is the lease of `first` forgotten, or that it was confirmed, so that `second` followed?"""
+    confirmed_ms = first.received_ms + CONFIRM_S * 1000
+    return any(first.asked_ms <= older.at_ms < second.received_ms
+               and (older.since_ms <= first.received_ms
+                    or (older.since_ms <= confirmed_ms
+                        and second.received_ms - first.asked_ms >= UNCONFIRMED_S * 1000))
+               for older in olders)
+
+
+def lost_before_ms(journal, excused):
+    """How long before the end each lost push was acknowledged: {older: [ms]}."""
+    pushes = defaultdict(list)
+    for push in journal.of(Push):
+        if push.outcome in (OK, DUPLICATE):
+            pushes[push.id].append(push)
+    found = defaultdict(list)
+    for each in excused:
+        if each.rule == "LOST":
+            last = max(pushes[each.id], key=lambda push: push.ended_ms)
+            older = next(older for older in journal.of(Older)
+                         if is_forgotten([older], last.sent_ms, last.ended_ms))
+            found[older].append(max(0, older.at_ms - last.ended_ms))
+    return found
+
+
+def judge_told(journal, excused):
+    """`excused`: the violations that are none because Redis was older."""
+    lost = lost_before_ms(journal, excused)
+    asked = [older for older in journal.of(Older) if older.noticed is not None]
+    for older in asked:
+        at_most = sum(push.outcome in (OK, UNKNOWN) and push.sent_ms <= older.at_ms
+                      and push.ended_ms >= older.since_ms for push in journal.of(Push))
+        if older.lost < len(lost[older]):
+            yield Violation("UNTOLD", "", f"{len(lost[older])} acknowledged pushes are lost, the "
+                                          f"nodes said {older.lost}")
+        if older.lost > at_most:
+            yield Violation("UNTOLD", "", f"the nodes said that {older.lost} pushes are lost, it "
+                                          f"can be {at_most}")
+        if lost[older] and not older.noticed:
+            yield Violation("UNTOLD", "", "no node said that Redis came back older")
+    if excused and asked and len(asked) == len(journal.of(Older)) and not any(
+            older.noticed for older in asked):
+        yield Violation("UNTOLD", "", f"{excused[0].rule} {excused[0].id}: nobody said why")

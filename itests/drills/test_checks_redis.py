@@ -1,0 +1,133 @@
+"""What the rows about Redis check beside the judge, each broken on purpose."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import pytest
+
+from drills.journal import REFUSED, UNKNOWN, HandOver, Journal, Older, Role
+from drills.matrix import MATRIX
+from drills.rows_redis import Told, damage_of, first_handed_over, unfenced
+from drills.troubles import TROUBLES
+
+TOKEN = "e:1"
+LED = Role("n1", "leader", 0, TOKEN)
+
+
+class Node:
+    """As much of one as the checks look at."""
+
+    def __init__(self, log="", **metrics):
+        self.name, self.log, self.numbers = "n1", log, metrics
+
+    def role(self):
+        return LED
+
+    def output(self):
+        return self.log
+
+    def metrics(self):
+        """A walk of the reconciler is over each time somebody looks."""
+        self.numbers["dueq_audit_walks_total"] = self.numbers.get("dueq_audit_walks_total", 0) + 1
+        return dict(self.numbers)
+
+
+def cluster_of(*nodes, fences=64 * (TOKEN.encode(),), redis_says=""):
+    redis = nullcontext(SimpleNamespace(mget=lambda keys: list(fences)))
+    return SimpleNamespace(
+        nodes=nodes, elects=True, leader=lambda: nodes[0], roles=lambda: [LED],
+        redis=SimpleNamespace(client=lambda: redis,
+                              process=SimpleNamespace(output=lambda: redis_says)))
+
+
+def checked(number, variant, cluster=None, elected=None, failed=(), journal=None, **state):
+    """The complaints of a row of its own, whose rounds left that state; failed: outcomes of
+    pushes, one each."""
+    row = type(MATRIX[number])()
+    vars(row).update(state)
+    drill = SimpleNamespace(variant=variant, since_ms=100, cluster=cluster or cluster_of(Node()),
+                            journal=journal or Journal(),
+                            answers=lambda outcome, since_ms: list(failed).count(outcome))
+    return [*row.check(drill, elected), *row.check_times(drill)]
+
+
+QUIET = {"since_ms": None, "back_ms": 1000}
+
+
+def test_the_leader_changes_and_only_redis_was_in_trouble():
+    assert checked("12", "killed, always", **QUIET) == []
+    assert len(checked("12", "killed, always", elected=LED, **QUIET)) == 1
+
+
+def test_a_bucket_has_another_token_or_none():
+    assert not list(unfenced(cluster_of(Node())))
+    for wrong in (b"e:0", None):
+        (text,) = unfenced(cluster_of(Node(), fences=63 * (TOKEN.encode(),) + (wrong,)))
+        assert "1 of 64" in text
+
+
+def test_pushes_are_refused_while_redis_is_restarted():
+    assert len(checked("12", "killed, none", failed=[REFUSED], **QUIET)) == 1
+
+
+def test_the_first_job_comes_late():
+    assert len(checked("12", "killed, none", since_ms=None, back_ms=1001)) == 1
+
+
+def test_what_may_be_forgotten_is_written_down_with_what_was_told():
+    node, journal = Node(dueq_store_older_total=1, dueq_store_lost_pushes_total=5), Journal()
+    told = Told(cluster_of(node))
+    node.numbers.update(dueq_store_older_total=2, dueq_store_lost_pushes_total=8)
+    checked("13", "", cluster_of(node, redis_says="Truncating the AOF"), journal=journal,
+            since_ms=3, ended_ms=9, back_ms=0, told=told)
+    assert journal.of(Older) == [Older(3, 9, 1, 3)]
+    assert Told(cluster_of(Node())).since() == (None, None)
+
+
+def test_redis_finds_nothing_wrong_with_the_file_that_was_cut():
+    told = Told(cluster_of(Node()))
+    assert len(checked("13", "", since_ms=3, ended_ms=9, back_ms=0, told=told)) == 1
+
+
+def test_what_is_half_done_is_found():
+    assert not list(damage_of(cluster_of(Node(**{'dueq_repaired_total{damage="no_job"}': 0}))))
+    (text,) = damage_of(cluster_of(Node(), Node(**{'dueq_repaired_total{damage="no_job"}': 2})))
+    assert "no_job" in text
+
+
+@pytest.mark.parametrize("variant, failed, taken, log, count", [
+    ("out of memory", [REFUSED], 0, "OOM", 0),
+    ("out of memory", [REFUSED], 3, "OOM", 1),
+    ("out of memory", [REFUSED, UNKNOWN], 0, "OOM", 1),
+    ("out of memory", [REFUSED], 0, "", 1),
+    ("read-only", [], 9, TROUBLES["read-only"].says, 0),
+    ("read-only", [REFUSED], 9, TROUBLES["read-only"].says, 1),
+    ("read-only", [UNKNOWN], 9, TROUBLES["read-only"].says, 1),
+    ("read-only", [], 9, "", 1),
+    ("without scripts", [], 9, "", 0),
+    ("without scripts", [UNKNOWN], 9, "", 1),
+])
+def test_an_unwilling_redis_is_not_told_as_it_is(variant, failed, taken, log, count):
+    assert len(checked("15", variant, cluster_of(Node(log)), failed=failed, taken=taken, said=0,
+                       trouble=TROUBLES[variant])) == count
+
+
+def test_a_slow_redis_costs_a_push_or_a_role():
+    assert checked("16", "slow by 100 ms") == []
+    assert len(checked("16", "slow by 100 ms", failed=[UNKNOWN])) == 1
+    cluster = cluster_of(Node())
+    cluster.roles = lambda: [LED, Role("n1", "offline", 101, "", "expired"),
+                             Role("n1", "leader", 102, TOKEN, "resumed")]
+    assert len(checked("16", "slow by 100 ms", cluster)) == 2
+
+
+def handed_over(due_ms, received_ms):
+    return HandOver("a", "t", "1", 1, due_ms, received_ms - 1, received_ms, received_ms, "n1")
+
+
+def test_the_first_job_is_one_that_became_due_when_redis_had_ended():
+    journal = Journal()
+    for each in (handed_over(90, 130), handed_over(101, 150), handed_over(102, 140)):
+        journal.add(each)
+    assert first_handed_over(SimpleNamespace(journal=journal), 100, 120) == 140
+    assert first_handed_over(SimpleNamespace(journal=journal), 102, 120) is None

@@ -1,0 +1,118 @@
+"""What a Redis that came back older excuses: each excuse where it holds, and, planted, each thing
+that looks like it and is none."""
+
+import math
+
+import pytest
+
+from drills.journal import OK, REFUSED, UNKNOWN, Ack, Cancel, Older, Push, Release, Rest
+from drills.test_judge import TTR_MS, ack, again, hand_over, push, verdict
+
+LONG_MS = 60_000
+ENDED = 3000
+SYNCED = Older(since_ms=1000, at_ms=ENDED)                 # appendfsync everysec
+NOTHING_KEPT = Older(since_ms=-math.inf, at_ms=ENDED)      # no append-only file
+CERTAIN = push(1000, ttr_ms=LONG_MS)
+
+
+def duplicate(sent):
+    return Push("a", "t", TTR_MS, 500, sent, sent + 10, "duplicate")
+
+
+EXCUSED = {
+    "acknowledged just before": ("LOST", [push(2980)]),
+    "acknowledged two seconds before": ("LOST", [push(991)]),
+    "its answer was read a moment later": ("LOST", [
+        Push("a", "t", TTR_MS, 500, 2995, 3200, OK, 3495)]),
+    "unknown, and a duplicate when it was repeated": ("LOST", [
+        push(2000, UNKNOWN), duplicate(2100)]),
+    "its ack is forgotten": ("RETURNED", [
+        push(1000, ttr_ms=1000), hand_over(1501), ack(2900), again(3500), ack(3600)]),
+    "its cancel is forgotten": ("RETURNED", [push(900), ack(2900, kind=Cancel), hand_over(3500),
+                                             ack(3600)]),
+    "acknowledged, and in the store at the end": ("RETURNED", [
+        push(), hand_over(1501), ack(2900), Rest("a", "tries")]),
+    "its lease is forgotten": ("TWICE", [CERTAIN, hand_over(1501), again(3500), ack(3600)]),
+    "its confirmation is forgotten": ("TWICE", [
+        push(0, ttr_ms=LONG_MS, delay_ms=100), hand_over(500, due=100), again(5500, due=100),
+        ack(5600)]),
+}
+
+NO_EXCUSE = {
+    "acknowledged long before": ("LOST", [push(900)], SYNCED),
+    "acknowledged by the Redis that came back": ("LOST", [push(3001)], SYNCED),
+    "held, and acknowledged when it was back": ("LOST", [
+        Push("a", "t", TTR_MS, 500, 2995, ENDED + 1001, OK, 3495)], SYNCED),
+    "acknowledged again when it was back": ("LOST", [push(2900), push(3100)], SYNCED),
+    "a duplicate when it was back": ("LOST", [push(2900), duplicate(3100)], SYNCED),
+    "lost by another fault": ("LOST", [push(9000)], NOTHING_KEPT),
+    "its ack was long before": ("RETURNED", [
+        push(0, delay_ms=100), hand_over(200, due=100), ack(900), again(3500), ack(3600)], SYNCED),
+    "its second ack is not forgotten": ("RETURNED", [
+        CERTAIN, hand_over(1501), ack(2900), again(3500), ack(3600),
+        hand_over(4000, lease="3", attempt=3)], SYNCED),
+    "its lease was long before": ("TWICE", [
+        push(-500, ttr_ms=LONG_MS), hand_over(-1), again(4500), ack(4600)], SYNCED),
+    "its lease is of the Redis that came back": ("TWICE", [
+        push(2000, ttr_ms=LONG_MS), hand_over(3200), again(3500), ack(3600)], SYNCED),
+    "both before": ("TWICE", [CERTAIN, hand_over(1501), again(1700), ack(3600)], SYNCED),
+    "a lease is given again": ("TWICE", [
+        CERTAIN, hand_over(1501), hand_over(3500), ack(3600)], SYNCED),
+    "early": ("EARLY", [push(), hand_over(1499), ack(1600)], SYNCED),
+    "nobody pushed it": ("INVENTED", [push(outcome=REFUSED), hand_over(1501), ack(1600)], SYNCED),
+}
+
+
+@pytest.mark.parametrize("rule, events", EXCUSED.values(), ids=EXCUSED)
+def test_what_redis_has_forgotten_is_counted_apart(rule, events):
+    assert {each.rule for each in verdict(*events).violations} == {rule}, "without it, it is one"
+    found = verdict(*events, SYNCED)
+    assert (found.violations, found.explained) == ([], {rule: 1})
+    assert not verdict(*events, NOTHING_KEPT).violations
+
+
+@pytest.mark.parametrize("rule, events, older", NO_EXCUSE.values(), ids=NO_EXCUSE)
+def test_what_redis_must_know_is_not_excused(rule, events, older):
+    assert rule in {each.rule for each in verdict(*events, older).violations}
+
+
+def test_how_long_before_the_end_a_lost_push_was_acknowledged():
+    found = verdict(push(2980), push(1990, id="b"), push(1500, UNKNOWN, id="c"), SYNCED)
+    assert sorted(found.lost_before_ms) == [10, 1000]
+
+
+def told(noticed, lost):
+    return Older(SYNCED.since_ms, ENDED, noticed, lost)
+
+
+TWO_LOST = [push(2000), push(2100, id="b"), push(2200, UNKNOWN, id="c")]
+RETURNED = [CERTAIN, hand_over(1501), ack(2900), again(3500), ack(3600)]
+
+
+@pytest.mark.parametrize("events, older, count", [
+    (TWO_LOST, told(1, 2), 0),
+    (TWO_LOST, told(3, 3), 0),             # the node knows what became of the third
+    (TWO_LOST, told(None, None), 0),       # not asked
+    (TWO_LOST, told(1, 1), 1),             # one was not counted
+    (TWO_LOST, told(1, 4), 1),             # more than there are
+    (TWO_LOST, told(0, 2), 2),             # counted, not said; nothing else was
+    (RETURNED, told(1, 0), 0),
+    (RETURNED, told(0, 0), 1),             # a job comes again, and nobody says why
+    ([CERTAIN, hand_over(1501), ack(1600)], told(0, 0), 0),
+    ([CERTAIN, hand_over(1501), ack(1600)], told(1, 2), 1),
+])
+def test_what_is_forgotten_must_be_told(events, older, count):
+    assert [each.rule for each in verdict(*events, older).violations] == ["UNTOLD"] * count
+
+
+def test_each_fault_excuses_and_tells_its_own():
+    first, second = told(1, 1), Older(8000, 10_000, 1, 1)
+    assert not verdict(push(2000), push(9000, id="b"), first, second).violations
+    assert {each.rule for each in verdict(push(2000), push(2100, id="b"), first, second).violations
+            } == {"UNTOLD"}
+
+
+def test_releases_that_redis_forgot_may_or_may_not_have_happened():
+    life = [CERTAIN, hand_over(1501), ack(2900, kind=Release), again(3500), ack(3600)]
+    assert not verdict(*life, SYNCED).violations
+    assert verdict(*life, ack(2950, kind=Ack), SYNCED).explained == {"RETURNED": 1}

@@ -1,0 +1,81 @@
+"""What keeps a Redis from its work, without ending it (but for one): how it is made, and undone."""
+
+from dataclasses import dataclass
+from typing import Callable
+
+from harness.wait import wait_until
+
+NOBODY = ("127.0.0.1", "1")
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """`refuses`: a push is answered with an error, else it waits until the trouble is over.
+    `serves`: jobs that are due come all the same. `says`: is in the log of a node then."""
+
+    make: Callable
+    heal: Callable
+    says: str = None
+    refuses: bool = False
+    serves: bool = False
+
+
+def _tell(*words):
+    """A command for Redis."""
+    def tell(cluster):
+        with cluster.redis.client() as client:
+            client.execute_command(*words)
+
+    return tell
+
+
+def _end_by_full_disk(cluster):
+    """With a sync before every answer Redis ends rather than answer without."""
+    cluster.store.fill_disk()
+    cluster.redis.process.wait()
+
+
+def _empty_and_start(cluster):
+    cluster.store.empty_disk()
+    if cluster.redis.process.returncode is not None:
+        cluster.redis.start()
+
+
+def _set_password(cluster):
+    """Whoever is connected would stay so."""
+    with cluster.redis.client() as client:
+        client.config_set("requirepass", "another")
+    _with_password(cluster, lambda client: (client.client_kill_filter(_type="normal"),
+                                            client.client_kill_filter(_type="pubsub")))
+
+
+def _unset_password(cluster):
+    _with_password(cluster, lambda client: client.config_set("requirepass", ""))
+
+
+def _with_password(cluster, call):
+    with cluster.redis.client() as client:
+        client.connection_pool.connection_kwargs["password"] = "another"
+        call(client)
+
+
+def _fill(cluster):
+    """Until Redis says so: a page that is not full yet takes some more."""
+    cluster.store.fill_disk()
+    with cluster.redis.client() as client:
+        wait_until(lambda: client.info("persistence")["aof_last_write_status"] == "err",
+                   "Redis cannot write")
+
+
+TROUBLES = {
+    "out of memory": Trouble(_tell("CONFIG", "SET", "maxmemory", "1"),
+                             _tell("CONFIG", "SET", "maxmemory", "0"),
+                             "OOM", refuses=True, serves=True),
+    "disk full, everysec": Trouble(_fill, lambda cluster: cluster.store.empty_disk(),
+                                   "MISCONF", refuses=True),
+    "disk full": Trouble(_end_by_full_disk, _empty_and_start),
+    "read-only": Trouble(_tell("REPLICAOF", *NOBODY), _tell("REPLICAOF", "NO", "ONE"),
+                         "this Redis is a replica"),
+    "another password": Trouble(_set_password, _unset_password, "NOAUTH"),
+    "without scripts": Trouble(_tell("SCRIPT", "FLUSH"), lambda cluster: None),
+}

@@ -1,0 +1,209 @@
+/* The list of Sentinels, and whom of them to believe. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "node/store/redis/sentinel.h"
+#include "node/store/redis/sentinel_view.h"
+
+/* ---- the list ---- */
+
+static void assert_listed(const struct redis_sentinels *s, unsigned i, const char *address)
+{
+    char text[REDIS_ADDRESS_CHARS];
+
+    assert_true(i < s->count);
+    redis_address_print(&s->list[i], text);
+    assert_string_equal(text, address);
+}
+
+static void reads_a_list(void **state)
+{
+    struct redis_sentinels s;
+
+    assert_int_equal(
+        redis_sentinels_parse("sentinel://my-master_1.x@10.0.0.1,name:7,[fe80::1]:8,[::1]", &s),
+        STATUS_OK);
+    assert_string_equal(s.master, "my-master_1.x");
+    assert_int_equal(s.count, 4);
+    assert_listed(&s, 0, "10.0.0.1:26379");
+    assert_listed(&s, 1, "name:7");
+    assert_listed(&s, 2, "[fe80::1]:8");
+    assert_listed(&s, 3, "[::1]:26379");
+}
+
+static void an_address_of_a_redis_is_no_list(void **state)
+{
+    static const char *const others[] = {"127.0.0.1:6379", "unix:/run/redis.sock", "sentinel",
+                                         ""};
+    struct redis_sentinels s;
+
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_int_equal(redis_sentinels_parse(others[i], &s), STATUS_NOT_FOUND);
+}
+
+static void refuses_what_is_wrong(void **state)
+{
+    static const char *const wrong[] = {
+        "sentinel:",
+        "sentinel://",
+        "sentinel://m",
+        "sentinel://m@",
+        "sentinel://@10.0.0.1",
+        "sentinel:/m@10.0.0.1",
+        "sentinel://m m@10.0.0.1",
+        "sentinel://m/n@10.0.0.1",
+        "sentinel://m@10.0.0.1,",
+        "sentinel://m@,10.0.0.1",
+        "sentinel://m@10.0.0.1:0",
+        "sentinel://m@10.0.0.1:x",
+        "sentinel://m@10.0.0.1:70000",
+        "sentinel://m@1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
+    };
+    struct redis_sentinels s = {.count = 77};
+
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        if (redis_sentinels_parse(wrong[i], &s) != STATUS_BAD_CONFIG)
+            fail_msg("%s", wrong[i]);
+    }
+    assert_int_equal(s.count, 77);
+}
+
+static void the_name_of_a_master_has_a_limit(void **state)
+{
+    char text[256] = "sentinel://";
+    struct redis_sentinels s;
+    size_t start = strlen(text), longest = REDIS_MASTER_CHARS - 1;
+
+    memset(text + start, 'n', longest);
+    strcpy(text + start + longest, "@h");
+    assert_int_equal(redis_sentinels_parse(text, &s), STATUS_OK);
+    assert_int_equal(strlen(s.master), longest);
+    strcpy(text + start + longest, "n@h");
+    assert_int_equal(redis_sentinels_parse(text, &s), STATUS_BAD_CONFIG);
+}
+
+/* ---- addresses ---- */
+
+static void addresses_are_printed_as_they_are_read(void **state)
+{
+    static const char *const texts[] = {"10.0.0.1:6380", "[::1]:6379", "a.b:1", "unix:/a/b"};
+    struct redis_address address, again;
+    char text[REDIS_ADDRESS_CHARS];
+
+    for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_int_equal(redis_address_parse(texts[i], &address), STATUS_OK);
+        redis_address_print(&address, text);
+        assert_string_equal(text, texts[i]);
+        assert_int_equal(redis_address_parse(text, &again), STATUS_OK);
+        assert_true(redis_address_equal(&address, &again));
+    }
+}
+
+static void a_list_is_no_address(void **state)
+{
+    struct redis_address address;
+
+    assert_int_equal(redis_address_parse("a,b", &address), STATUS_BAD_CONFIG);
+    assert_int_equal(redis_address_parse("a:1,b:2", &address), STATUS_BAD_CONFIG);
+}
+
+/* ---- whom to believe ---- */
+
+/* Does it believe Sentinel `who` that says the master is this host, with this epoch? */
+static bool hears(struct redis_sentinel_view *v, unsigned who, const char *host, int64_t epoch)
+{
+    struct sentinel_word word = {.epoch = epoch};
+
+    assert_int_equal(redis_address_parse(host, &word.master), STATUS_OK);
+    return redis_sentinel_view_hear(v, who, &word);
+}
+
+static void assert_believes(const struct redis_sentinel_view *v, const char *host)
+{
+    assert_string_equal(v->believed.master.host, host);
+}
+
+static void believes_the_first(void **state)
+{
+    struct redis_sentinel_view v = {.count = 3};
+
+    assert_true(hears(&v, 1, "old", 1));
+    assert_believes(&v, "old");
+}
+
+static void believes_the_same_again_and_a_failover(void **state)
+{
+    struct redis_sentinel_view v = {.count = 3};
+
+    assert_true(hears(&v, 0, "old", 1));
+    assert_true(hears(&v, 1, "old", 1));
+    assert_true(hears(&v, 1, "new", 2));
+    assert_believes(&v, "new");
+}
+
+static void does_not_believe_one_that_has_missed_the_failover(void **state)
+{
+    struct redis_sentinel_view v = {.count = 3};
+
+    assert_true(hears(&v, 0, "new", 2));
+    assert_false(hears(&v, 1, "old", 1));
+    assert_false(hears(&v, 1, "old", 1)); /* however often it says so */
+    assert_false(hears(&v, 1, "old", 2));
+    assert_believes(&v, "new");
+    assert_true(hears(&v, 1, "new", 2));
+}
+
+static void believes_more_than_half_of_all_that_were_set_up_anew(void **state)
+{
+    struct redis_sentinel_view v = {.count = 4};
+
+    assert_true(hears(&v, 0, "before", 7));
+    assert_false(hears(&v, 0, "after", 0));
+    assert_false(hears(&v, 1, "after", 0));
+    assert_true(hears(&v, 2, "after", 0));
+    assert_believes(&v, "after");
+}
+
+static void who_cannot_be_reached_says_nothing(void **state)
+{
+    struct redis_sentinel_view v = {.count = 3};
+
+    assert_true(hears(&v, 0, "before", 7));
+    assert_false(hears(&v, 1, "after", 0));
+    redis_sentinel_view_forget(&v, 1);
+    assert_false(hears(&v, 2, "after", 0));
+    assert_true(hears(&v, 1, "after", 0));
+}
+
+static void one_alone_is_more_than_half(void **state)
+{
+    struct redis_sentinel_view v = {.count = 1};
+
+    assert_true(hears(&v, 0, "before", 7));
+    assert_true(hears(&v, 0, "after", 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_a_list),
+        cmocka_unit_test(an_address_of_a_redis_is_no_list),
+        cmocka_unit_test(refuses_what_is_wrong),
+        cmocka_unit_test(the_name_of_a_master_has_a_limit),
+        cmocka_unit_test(addresses_are_printed_as_they_are_read),
+        cmocka_unit_test(a_list_is_no_address),
+        cmocka_unit_test(believes_the_first),
+        cmocka_unit_test(believes_the_same_again_and_a_failover),
+        cmocka_unit_test(does_not_believe_one_that_has_missed_the_failover),
+        cmocka_unit_test(believes_more_than_half_of_all_that_were_set_up_anew),
+        cmocka_unit_test(who_cannot_be_reached_says_nothing),
+        cmocka_unit_test(one_alone_is_more_than_half),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
