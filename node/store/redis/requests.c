@@ -183,7 +183,7 @@ redis_requests_new(struct loop *loop, const struct redis_store_options *options,
     q->replicas = replicas;
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
-    redis_gate_init(&q->gate, options, stats, q->timers);
+    redis_gate_init(&q->gate, options, stats, link, q->timers);
     redis_hold_init(&q->hold, q->timers, &stats->held, on_expired);
     request_pool_init(q);
     return q;
