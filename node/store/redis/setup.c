@@ -99,6 +99,10 @@ static bool is_fit(struct redis_handshake *h)
         handshake_come_back_later(h, info->is_loading
                                          ? "Redis is loading its data"
                                          : "this Redis is a replica; waiting for a master");
+    else if (info->is_sentinel)
+        handshake_refuse(h, "this is no Redis, but a Sentinel: store.redis has to be "
+                            "sentinel://MASTER@host:port,..., with the name in its 'sentinel "
+                            "monitor' line for MASTER");
     else if (info->version < REDIS_VERSION_MIN)
         handshake_refuse(h, "Redis %s is too old: 6.2 or newer is needed", info->version_text);
     else
