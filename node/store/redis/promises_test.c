@@ -142,7 +142,7 @@ static void thousands_wait_and_flight_is_free_for_others(void **state)
     enum { MANY = 500 };
     static struct job_op ops[MANY];
     struct node *n = *state;
-    struct job_op looked;
+    struct job_op looked = {0};
 
     n->options.flight_max = 8;
     start(n, LONG_MS);
