@@ -40,7 +40,7 @@ struct redis_handshake {
     unsigned weak;     /* as it was last judged, and said: 1 << enum weakness */
     struct timer look; /* while the connection is in use: when to look again */
     struct handshake_ask looks[HANDSHAKE_SETUP_ASKS];
-    bool is_look_vain;
+    bool is_info_missing; /* in this look */
 };
 
 /* ---- asking ---- */

@@ -214,6 +214,7 @@ redis_requests_new(struct loop *loop, const struct redis_store_options *options,
 void redis_requests_reload(struct redis_requests *q)
 {
     redis_gate_reload(&q->gate, q->options);
+    redis_hold_limit(&q->hold, q->options->hold_ms);
 }
 
 void redis_requests_free(struct redis_requests *q)

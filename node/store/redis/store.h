@@ -112,8 +112,8 @@ struct redis_store *redis_store_new(struct loop *loop,
                                     const struct redis_store_options *options);
 void redis_store_free(struct redis_store *s); /* stopped or never started; NULL is fine */
 
-/* Takes how long and how many operations wait, and the breaker's numbers, for what comes from
- * now on; nothing else of the options. */
+/* Takes how long and how many operations wait, and the breaker's numbers; nothing else of the
+ * options. Who waits already does not wait for longer than who comes from now on. */
 void redis_store_reload(struct redis_store *s, const struct redis_store_options *options);
 
 struct store *redis_store_port(struct redis_store *s);
