@@ -247,12 +247,15 @@ static void lookup_abandon(struct resolve_lookup *l)
             evdns_getaddrinfo_cancel(l->queries[i].request);
 }
 
-void resolve_cancel(struct resolve *r)
+bool resolve_cancel(struct resolve *r)
 {
+    bool is_under_way = r->lookup != NULL;
+
     timer_disarm(&r->loop->timers, &r->timer);
-    if (r->lookup)
+    if (is_under_way)
         lookup_abandon(r->lookup);
     r->lookup = NULL;
+    return is_under_way;
 }
 
 void resolve_init(struct resolve *r, struct loop *loop, void (*on_done)(struct resolve *r))

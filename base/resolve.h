@@ -8,6 +8,8 @@
 #ifndef DUEQ_BASE_RESOLVE_H
 #define DUEQ_BASE_RESOLVE_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "base/loop.h"
 
@@ -31,10 +33,11 @@ struct resolve {
     struct resolve_lookup *lookup; /* under way, or NULL */
 };
 
-#define RESOLVE_PATIENCE_MS 500
+#define RESOLVE_PATIENCE_MS    500
+#define RESOLVE_FAREWELL_TURNS 2
 
 void resolve_init(struct resolve *r, struct loop *loop, void (*on_done)(struct resolve *r));
-/* At any time. What was under way is freed in the next two turns of the loop. */
+/* At any time. What was under way is freed in the next RESOLVE_FAREWELL_TURNS of the loop. */
 void resolve_fini(struct resolve *r);
 
 /* "name:port,address:port,[address]:port". What is under way is left to finish, and nothing
@@ -42,7 +45,9 @@ void resolve_fini(struct resolve *r);
  * unless resolv.conf says otherwise. */
 void resolve_start(struct resolve *r, const char *servers);
 
-/* No on_done any more. Harmless when there is nothing. */
-void resolve_cancel(struct resolve *r);
+/* No on_done any more; what was under way is freed as in resolve_fini(). False: there was
+ * nothing.
+ */
+bool resolve_cancel(struct resolve *r);
 
 #endif

@@ -25,5 +25,5 @@ const char *status_word(enum status s)
 
 bool status_is_unknown(enum status s)
 {
-    return s == STATUS_UNKNOWN;
+    return s == STATUS_UNKNOWN || s == STATUS_NOT_REPLICATED;
 }

@@ -2,8 +2,9 @@
  *
  * Two families must never be confused, from Redis to the client's socket:
  *   refused   it did not happen, and repeating it is safe;
- *   unknown   it may have happened (a connection or a deadline was lost on the way).
- * Only STATUS_UNKNOWN belongs to the second.
+ *   unknown   it may have happened (a connection or a deadline was lost on the way), or it has
+ *             and may be lost again.
+ * Only STATUS_UNKNOWN and STATUS_NOT_REPLICATED belong to the second.
  *
  * To add a status: one line in STATUS_LIST.
  */
@@ -37,6 +38,8 @@
     X(UNAVAILABLE, "unavailable", "the store is unavailable; nothing happened")              \
     X(STORE_ERROR, "store_error", "the store refused the operation; nothing happened")       \
     X(UNKNOWN, "unknown", "the store did not answer; the operation may have happened")       \
+    X(NOT_REPLICATED, "not_replicated",                                                      \
+      "too few replicas have it (store.min_replicas): lost if Redis fails over now")         \
     X(WRONG_STORE, "wrong_store", "this Redis does not belong to this installation")         \
     X(IO_ERROR, "io_error", "the operating system refused")                                  \
     X(BAD_CONFIG, "bad_config", "the configuration is wrong")

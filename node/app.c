@@ -131,7 +131,9 @@ static const char *why_not_ready(void *arg)
     const char *why = redis_store_why(a->store);
 
     if (state == REDIS_STORE_UP)
-        return NULL;
+        return redis_store_stats(a->store)->breaker == BREAKER_OPEN
+                   ? "the store does not answer: the circuit breaker is open"
+                   : NULL;
     snprintf(a->why, sizeof(a->why), "%s%s%s", words[state], *why ? ": " : " yet", why);
     return a->why;
 }
@@ -141,6 +143,7 @@ static void read_store(void *arg, struct http_store_numbers *numbers)
     const struct app *a = arg;
 
     app_store_numbers(redis_store_stats(a->store), numbers);
+    numbers->address = redis_store_address(a->store);
 }
 
 static unsigned read_protocols(void *arg, struct http_protocol_numbers *numbers)

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "node/store/redis/weakness.h"
+
 #define OWN_DESCRIPTORS 128 /* clients of HTTP that are being turned away included */
 #define PROTOCOLS       2   /* the limit of connections is for each */
 
@@ -137,6 +139,20 @@ void app_store_address(const struct conf *conf, const char *socket, struct buf *
         buf_add_text(to, conf->store.redis.text);
 }
 
+_Static_assert(WEAKNESS_COUNT <= HTTP_STORE_WEAKNESSES_MAX, "there is room for all");
+
+static void add_weaknesses(unsigned weak, struct http_store_numbers *to)
+{
+    to->weak_count = WEAKNESS_COUNT;
+    for (unsigned w = 0; w < WEAKNESS_COUNT; w++)
+        to->weak[w] = (struct http_store_weakness){
+            .word = weakness_word((enum weakness)w),
+            .what = weakness_what((enum weakness)w),
+            .advice = weakness_advice((enum weakness)w),
+            .is_so = weak >> w & 1,
+        };
+}
+
 void app_store_numbers(const struct redis_store_stats *from, struct http_store_numbers *to)
 {
     to->is_up = from->state != REDIS_STORE_DOWN;
@@ -150,6 +166,13 @@ void app_store_numbers(const struct redis_store_stats *from, struct http_store_n
     to->in_flight = from->in_flight;
     to->held = from->held;
     to->held_bytes = from->held_bytes;
+    to->repeated = from->repeated;
+    to->dropped = from->dropped;
+    to->broken = from->broken;
+    to->breaker = breaker_word(from->breaker);
+    to->breaker_trips = from->breaker_trips;
+    to->breaker_since_mono_ms = from->breaker_since_mono_ms;
+    add_weaknesses(from->weak, to);
 }
 
 void app_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers *to)

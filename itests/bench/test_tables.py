@@ -19,7 +19,7 @@ from bench.tables.table import Options, Table, generator_note
 
 QUICK = Options(rounds=1, seconds=1, scale="quick")
 FAST_ENOUGH = ("burst", "depth", "memory", "idle", "history", "priorities", "reconciler", "large",
-               "purge")
+               "purge", "replicas")
 RATES = {"gmq": 30_000, "http": 20_000, "beanstalk": 90_000}
 DIRECT_RATE = 40_000
 

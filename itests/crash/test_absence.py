@@ -88,7 +88,7 @@ def test_jobs_that_fell_due_while_redis_was_away_come_at_once(make_node, redis):
 
 
 def test_a_redis_that_hangs_is_an_unknown_answer(make_node):
-    node = make_node({"store.command_timeout": "500ms"}).start()
+    node = make_node({"store.command_timeout": "500ms", "store.hold": "500ms"}).start()
     node.wait_settled()
     redis_pid = node.redis_pid
     with node.python_client() as client:

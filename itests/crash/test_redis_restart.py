@@ -5,9 +5,12 @@ import struct
 
 import pytest
 
-from crash.watch import WatchedLoad, assert_all_is_well, assert_no_errors, held, node_on
+from crash.watch import WatchedLoad, assert_all_is_well, held, node_on, places
 from harness.background import in_background
-from harness.http_api import HttpApi
+from harness.dueqctl import REFUSED, UNKNOWN, Dueqctl
+from harness.gmq import GmqError
+from harness.http_api import HttpApi, refused
+from harness.process import frozen
 from harness.wait import holds_for, wait_until
 
 DURABLE = {"appendonly": "yes", "appendfsync": "always"}
@@ -30,7 +33,7 @@ def test_a_restart_under_load_is_a_pause_and_no_error(end, redis, make_node, dic
             redis.start()
         load.wait_for_more()
     assert_all_is_well(redis, load)
-    assert_no_errors(load)
+    assert load.errors.seen() == set()
 
 
 def test_what_waits_is_served_in_the_order_of_its_arrival(redis, make_node):
@@ -96,3 +99,59 @@ def leave(client, ending):
     if ending == "reset":
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.close()
+
+
+def test_past_its_time_it_is_refused_in_every_protocol(redis, make_node):
+    node = node_on(redis, make_node, {"store.hold": "300ms"})
+    redis.stop()
+    wait_until(lambda: not node.is_ready(), "the node has noticed")
+    with node.python_client() as client, node.api() as api:
+        with pytest.raises(GmqError) as error:
+            client.push("t", "1")
+        assert str(error.value) == "unavailable: the store is unavailable; nothing happened"
+        with refused("unavailable") as error:
+            api.push("t", id="2")
+        assert error.value.status == 503 and error.value.headers["retry-after"] == "1"
+    done = Dueqctl(node.url())("push", "t", "x", "--id", "3")
+    assert done.code == REFUSED and "nothing happened" in done.complaint
+    assert "Try again in 1 s." in done.complaint
+    redis.start()
+    node.wait_ready()
+    assert places(redis) == []
+
+
+def test_past_the_queue_it_is_refused_in_every_protocol(redis, make_node):
+    node = node_on(redis, make_node, {"store.hold_max": "1"})
+    redis.stop()
+    wait_until(lambda: not node.is_ready(), "the node has noticed")
+    with node.python_client() as first, node.python_client() as client, node.api() as api:
+        waiting = in_background(first.push, "t", "1")
+        wait_until(lambda: held(node) == 1, "it waits")
+        with pytest.raises(GmqError) as error:
+            client.push("t", "2")
+        assert str(error.value) == "too_many: too many requests at once; try again later"
+        with refused("too_many") as error:
+            api.push("t", id="3")
+        assert error.value.status == 503 and error.value.headers["retry-after"] == "1"
+        done = Dueqctl(node.url())("push", "t", "x", "--id", "4")
+        assert done.code == REFUSED and "Try again in 1 s." in done.complaint
+        redis.start()
+        assert waiting.result() == "success"
+        assert client.pop("t")["id"] == "1" and client.pop_or_none("t") is None
+
+
+def test_what_may_have_happened_says_so_in_every_protocol(redis, make_node):
+    """A cancel is not said again by the node: the id may have begun a new life since."""
+    node = node_on(redis, make_node, {"store.command_timeout": "1s"})
+    with node.api() as api:
+        for id in "12":
+            api.push("t", id=id, delay_ms=3600000)
+        with frozen(redis.process.pid):
+            with refused("unknown") as error:
+                api.cancel("t", "1")
+            assert error.value.status == 504 and "retry-after" not in error.value.headers
+        node.wait_ready()
+        wait_until(lambda: api.counts("t")[0] == 1, "it has happened")
+        with frozen(redis.process.pid):
+            done = Dueqctl(node.url())("cancel", "t", "2")
+            assert done.code == UNKNOWN and "may have happened" in done.complaint

@@ -14,7 +14,7 @@ from pathlib import Path
 from drills.journal import LEADER, Lease, Role, now_ms
 from drills.names import SlowNames
 from drills.nodes import PEER_PORT, HostNode
-from drills.stores import Store, StorePlan
+from drills.stores import StorePlan, make_store
 from drills.uplink import Uplink
 from harness.build import wallclock_library
 from harness.network import Network
@@ -62,8 +62,8 @@ class Cluster:
         try:
             self._add_zookeeper()
             self._add_names()
-            self.store = Store(self.network, self.directory, self.plan.store,
-                               self._clock_env("redis", "redis"))
+            self.store = make_store(self.network, self.directory, self.plan.store,
+                                    self._clock_env("redis", "redis"))
             self._add_nodes()
             self.client = self.network.add_host("client")
             self.start()
@@ -128,7 +128,7 @@ class Cluster:
 
     def settings_of(self, host):
         settings = {"store.redis": self.store.address,
-                    "store.strict": self.plan.store.sync == "always",
+                    "store.strict": self.plan.store.is_safe,
                     **HISTORY, **self.plan.settings}
         if not self.elects:
             return settings
@@ -162,6 +162,7 @@ class Cluster:
     def wait_steady(self):
         """Until all nodes are ready, one of them leads, and the others could: who has only just
         joined would have to wait for a lease, so each keeps its role for a while."""
+        self.store.wait_steady()
         for node in self.nodes:
             if node.process is None:
                 node.launch()

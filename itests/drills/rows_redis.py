@@ -109,6 +109,7 @@ class ForgetfulRow(RedisRow):
     forgotten), `ended_ms`, and `opened_ms`, when requests were taken again."""
 
     interrupts = True
+    target_ms = BACK_MS
 
     def forgets_ms(self, variant):  # pylint: disable=unused-argument
         """How far back; 0 nothing."""

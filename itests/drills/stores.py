@@ -1,6 +1,7 @@
 """The Redis of a drill: how it keeps what it is told, and what is in its way.
 
-On a host of its own; it can be restarted, killed, cut short, filled up, frozen and made slow.
+One on a host of its own, that can be restarted, killed, cut short, filled up, frozen and made slow;
+or three, each on its own host, and as many Sentinels.
 """
 
 import os
@@ -8,12 +9,18 @@ import signal
 import subprocess
 from dataclasses import dataclass
 
+import redis
+
+from drills.journal import now_ms
 from drills.relay import Relay
 from harness.build import slowsync_library
 from harness.redis_server import RedisServer
+from harness.sentinel import NAME, SentinelSet
+from harness.wait import wait_until
 
 REDIS_PORT, RELAY_PORT = 6379, 6380
 ROOMY = "1g"
+FAILOVER_MS = 3000  # a Sentinel tries no second one within twice that time
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,12 @@ class StorePlan:
     sync_ms: int = 0         # so much longer takes each fsync
     has_disk: bool = False   # one of its own, that can be full
     has_relay: bool = False  # on the nodes' way to it, that can be slow
+    is_watched: bool = False  # a master and two replicas, with three Sentinels
+
+    @property
+    def is_safe(self):
+        """May a node that is strict use it?"""
+        return self.sync == "always" and not self.is_watched
 
     @property
     def options(self):
@@ -32,11 +45,16 @@ class StorePlan:
         return {"appendonly": "yes", "appendfsync": self.sync}
 
 
+def make_store(network, directory, plan, env):
+    kind = WatchedStore if plan.is_watched else Store
+    return kind(network, directory / "redis", plan, env)
+
+
 class Store:
     """`server` is the Redis, `address` what the nodes are told, `hosts` whom to cut off."""
 
     def __init__(self, network, directory, plan, env):
-        self.plan, self.directory = plan, directory / "redis"
+        self.plan, self.directory = plan, directory
         host = network.add_host("redis")
         self.hosts = [host]
         if plan.sync_ms:
@@ -57,6 +75,9 @@ class Store:
 
     def start(self):
         self.server.start()
+
+    def wait_steady(self):
+        """Whoever heals it starts it."""
 
     def destroy(self):
         self.server.destroy()
@@ -89,6 +110,66 @@ class Store:
         """The file with the last commands of the append-only log."""
         return max((self.directory / "appendonlydir").glob("*.incr.aof"),
                    key=lambda path: int(path.name.split(".")[-3]))
+
+
+class WatchedStore:
+    """As Store; `watched` is the set, `server` its master of now."""
+
+    def __init__(self, network, directory, plan, env):
+        assert not env, "whose clock would it be?"
+        self.hosts = [network.add_host(name) for name in ("redis", "redis1", "redis2")]
+        sentinels = [network.add_host(f"sn{number}") for number in (1, 2, 3)]
+        self.watched = SentinelSet(directory, hosts=self.hosts, sentinel_hosts=sentinels,
+                                   failover_timeout_ms=FAILOVER_MS, **plan.options,
+                                   **{"protected-mode": "no"})
+        self._asked = []
+
+    @property
+    def address(self):
+        return self.watched.url
+
+    @property
+    def server(self):
+        return wait_until(self.watched.master, "the Sentinels agree on a master", 60)
+
+    def start(self):
+        self.watched.start()
+        self._ask_sentinels()
+
+    def _ask_sentinels(self):
+        for each in self.watched.sentinels:
+            with each.host.entered():
+                self._asked.append(redis.Redis(each.ip, each.port, decode_responses=True))
+                self._asked[-1].ping()  # connects it there
+
+    def failover_by_hand(self):
+        """Begins one, as soon as the last is long enough ago."""
+        wait_until(lambda: self.watched.sentinels[0].ask("SENTINEL", "FAILOVER", NAME),
+                   "a Sentinel begins a failover", 60, interval_s=0.05)
+
+    def wait_promoted(self, old):
+        """When the first Sentinel names another master, as near as can be asked."""
+        def is_told():
+            return any(each.sentinel_get_master_addr_by_name(NAME) != (old.ip, old.port)
+                       for each in self._asked)
+
+        wait_until(is_told, "a Sentinel names another master", 60, interval_s=0.001)
+        return now_ms()
+
+    def wait_left(self, old, nodes):
+        """When none of those hosts is connected to the old master any more."""
+        addresses = {host.address for host in nodes}
+        with old.client() as client:
+            wait_until(lambda: not any(each["addr"].rpartition(":")[0] in addresses
+                                       for each in client.client_list()),
+                       "the nodes leave the old master", 60, interval_s=0.002)
+        return now_ms()
+
+    def wait_steady(self):
+        self.watched.wait_healthy()
+
+    def destroy(self):
+        self.watched.destroy()
 
 
 def _run(*words):

@@ -75,6 +75,18 @@ def test_the_page_says_in_how_many_rounds_the_leader_changed_and_what_the_row_no
     assert "- Row 8: a note.\n" in text
 
 
+def test_the_page_says_what_redis_has_forgotten_and_since_when():
+    result = Result(MATRIX["12"], [Round("killed, everysec", 1, None, 30.0, 40.0),
+                                   Round("restarted, everysec", 2, None, 20.0, 40.0),
+                                   Round("killed, always", 3, None, 25.0, 40.0)])
+    result.forgotten["everysec"] = [12.0, 904.4, 30.0]
+    result.verdict.explained.update(LOST=3, RETURNED=2)
+    text = page_of({"12": measured(result)})
+    assert ("- Row 12: lost with everysec: 3 in 2 rounds, 904 ms before the end at most; counted "
+            "apart: 2 RETURNED.\n") in text
+    assert "Row 12 killed, everysec: target 1000 ms p99 (first job)" in text
+
+
 def test_recent_events_are_found_from_the_end_though_threads_write_out_of_order():
     journal = Journal()
     for ended in (1, 2000, 3000, 5000, 4900, 5100):

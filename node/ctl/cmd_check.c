@@ -4,20 +4,6 @@
 #include "node/ctl/cluster.h"
 #include "node/ctl/commands.h"
 #include "node/ctl/output.h"
-#include "node/ctl/text.h"
-
-static void print_finding(const json_t *finding)
-{
-    struct buf text = BUF_INIT;
-
-    text_escape(&text, output_text(finding, "level"));
-    buf_add_text(&text, ": ");
-    text_escape(&text, output_text(finding, "message"));
-    buf_add_text(&text, "\n  to do: ");
-    text_escape(&text, output_text(finding, "advice"));
-    puts(buf_text(&text));
-    buf_fini(&text);
-}
 
 static void print(const json_t *page, bool is_fine)
 {
@@ -26,7 +12,7 @@ static void print(const json_t *page, bool is_fine)
 
     json_array_foreach(json_object_get(page, "check"), i, finding)
     {
-        print_finding(finding);
+        output_finding(output_text(finding, "level").at, finding);
     }
     puts(is_fine ? "A failover would succeed now." : "A failover would not succeed now.");
 }

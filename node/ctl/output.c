@@ -70,8 +70,9 @@ static bool ends_with(const char *text, const char *end)
 /* A point in time has its unit like a span of time; the names tell them apart. */
 static bool is_moment(const char *name)
 {
-    static const char *const names[] = {
-        "due_ms", "at_ms", "now_ms", "expires_ms", "deadline_ms", "died_ms", "paused_until_ms"};
+    static const char *const names[] = {"due_ms",     "at_ms",          "now_ms",
+                                        "expires_ms", "deadline_ms",    "died_ms",
+                                        "since_ms",   "paused_until_ms"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (!strcmp(name, names[i]))
@@ -90,6 +91,19 @@ static void print_number(const struct ctl *ctl, const char *name, int64_t n, str
         text_number(to, n, ctl->is_terminal && strcmp(name, "pid") != 0);
 }
 
+/* Of texts, one or more. */
+static void print_list(const json_t *values, struct buf *to)
+{
+    const json_t *value;
+    size_t i;
+
+    json_array_foreach(values, i, value)
+    {
+        buf_add_text(to, i ? ", " : "");
+        buf_add(to, json_string_value(value), json_string_length(value));
+    }
+}
+
 static void print_value(const struct ctl *ctl, const char *name, const json_t *value,
                         struct buf *to)
 {
@@ -103,6 +117,8 @@ static void print_value(const struct ctl *ctl, const char *name, const json_t *v
         print_number(ctl, name, json_integer_value(value), to);
     else if (json_is_object(value))
         setting_backoff_print(to, value);
+    else if (json_is_string(json_array_get(value, 0)))
+        print_list(value, to);
     else
         buf_add_char(to, '-');
 }
@@ -131,7 +147,7 @@ static void add_member(struct table *table, const struct ctl *ctl, const char *p
     buf_fini(&text);
 }
 
-/* Objects in objects are shown one level deep: the API has no deeper ones. */
+/* Objects in objects are shown the same way; but a backoff there is one value. */
 static void add_members(struct table *table, const struct ctl *ctl, const char *prefix,
                         const json_t *object)
 {
@@ -141,9 +157,9 @@ static void add_members(struct table *table, const struct ctl *ctl, const char *
 
     json_object_foreach((json_t *)object, name, value)
     {
-        if (json_is_object(value) && !*prefix) {
+        if (json_is_object(value) && (!*prefix || strcmp(name, "backoff") != 0)) {
             buf_clear(&inner);
-            buf_printf(&inner, "%s ", name);
+            buf_printf(&inner, "%s%s ", prefix, name);
             add_members(table, ctl, buf_text(&inner), value);
         } else {
             add_member(table, ctl, prefix, name, value);
@@ -202,6 +218,19 @@ void output_rows(const struct ctl *ctl, const struct table_column *columns, size
     }
     table_print(&table, stdout);
     table_fini(&table);
+}
+
+void output_finding(const char *level, const json_t *finding)
+{
+    struct buf text = BUF_INIT;
+
+    text_escape(&text, bytes_of_text(level));
+    buf_add_text(&text, ": ");
+    text_escape(&text, output_text(finding, "message"));
+    buf_add_text(&text, "\n  to do: ");
+    text_escape(&text, output_text(finding, "advice"));
+    puts(buf_text(&text));
+    buf_fini(&text);
 }
 
 void output_done(const char *name, const char *what)

@@ -30,8 +30,12 @@ void output_body(const json_t *job, struct buf *to);
 /* The API's job for people, a member a line. */
 void output_job(const struct ctl *ctl, const json_t *job);
 
-/* Any object for people, a member a line; those of an object in it as "store up". */
+/* Any object for people, a member a line; those of an object in it as "store up".
+ * Lists of objects are left to the caller, and shown as "-". */
 void output_members(const struct ctl *ctl, const json_t *object);
+
+/* What is wrong (the member `message`) and what to do (`advice`), for people. */
+void output_finding(const char *level, const json_t *finding);
 
 /* "name: what" for people; the name is from outside. */
 void output_done(const char *name, const char *what);

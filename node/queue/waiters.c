@@ -8,6 +8,7 @@
 
 #define TRUST_MS 1000
 #define GRACE_MS 100
+#define LATE_MS  500 /* for an answer that is on its way when a consumer's time is over */
 
 /* ---- consumers leave their seats ---- */
 
@@ -79,9 +80,13 @@ static void on_time_over(struct timer *timer)
 {
     struct pop *pop = CONTAINER_OF(timer, struct pop, timer);
 
+    bool is_over = !pop->is_claimed || !pop->is_patient;
+
     pop->is_patient = false;
-    if (!pop->is_claimed) /* else the answer of the pop in flight decides */
+    if (is_over)
         waiter_finish_empty(pop);
+    else /* the answer of the pop in flight decides, if the store is there */
+        timer_arm(pop->waiters->core->timers, &pop->timer, LATE_MS);
 }
 
 void waiter_give_grace(struct pop *pop)

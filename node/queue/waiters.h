@@ -30,8 +30,9 @@
  * lets them go when it turns clean, or fails.
  *
  * Jobs that come back for a consumer who has left meanwhile are returned. One whose time ends
- * while it is claimed waits for that answer, and for a moment more where there are jobs that
- * had no room in it.
+ * while it is claimed waits for that answer, but not long: the store may be away, and its
+ * client may give up. Where there are jobs that had no room in the answer, it waits a moment
+ * more.
  */
 #ifndef DUEQ_NODE_QUEUE_WAITERS_H
 #define DUEQ_NODE_QUEUE_WAITERS_H

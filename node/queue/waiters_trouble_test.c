@@ -140,6 +140,23 @@ static void a_pop_that_waits_for_the_store_is_dropped_with_its_last_consumer(voi
     delivered(&f, &a);
 }
 
+/* Its client would give up, and call that an error. */
+static void one_whose_time_is_over_does_not_wait_long_for_a_silent_store(void **state)
+{
+    push(&f, "t", "1", 0, 5000);
+    memory_store_hold(f.ms);
+    consume(&f, &a, "t", 1, 2000);
+    fixture_advance(&f, 2400);
+    assert_int_equal(a.done, 0);
+    fixture_advance(&f, 100);
+    assert_int_equal(a.done, 1);
+    assert_int_equal(a.status, STATUS_NOT_FOUND);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+    assert_int_equal(a.done, 1);
+}
+
 static void looks_again_after_the_store_was_away(void **state)
 {
     struct fixture other;
@@ -172,6 +189,7 @@ int main(void)
         TEST(a_sick_topic_does_not_starve_the_next),
         TEST(tells_a_consumer_that_does_not_wait_of_the_failure),
         TEST(a_pop_that_waits_for_the_store_is_dropped_with_its_last_consumer),
+        TEST(one_whose_time_is_over_does_not_wait_long_for_a_silent_store),
         TEST(looks_again_after_the_store_was_away),
     };
 

@@ -134,6 +134,12 @@ static const struct phrase *find_phrase(enum gmq_method method, enum status stat
     return NULL;
 }
 
+/* Clients know one word for all that may have happened. */
+static const char *wire_word(enum status status)
+{
+    return status_word(status_is_unknown(status) ? STATUS_UNKNOWN : status);
+}
+
 void gmq_reply_status(struct buf *out, const struct gmq_call *call, enum status status,
                       bool strict)
 {
@@ -146,6 +152,6 @@ void gmq_reply_status(struct buf *out, const struct gmq_call *call, enum status 
         return;
     }
     if (!phrase)
-        snprintf(text, sizeof(text), "%s: %s", status_word(status), status_text(status));
+        snprintf(text, sizeof(text), "%s: %s", wire_word(status), status_text(status));
     add_failure(out, call->id, in_result, phrase ? phrase->before : text, BYTES(""), "");
 }

@@ -90,6 +90,9 @@ static void has_gmqs_own_words_where_gmq_has_some(void **state)
          "unavailable: the store is unavailable; nothing happened"},
         {GMQ_PUSH, STATUS_UNKNOWN,
          "unknown: the store did not answer; the operation may have happened"},
+        {GMQ_ACK, STATUS_NOT_REPLICATED,
+         "unknown: too few replicas have it (store.min_replicas): lost if Redis fails over "
+         "now"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -24,13 +24,17 @@ void api_cluster(struct exchange *x)
     const struct http_node *node = &x->http->options.node;
     struct http_cluster_status room;
     const struct http_cluster_status *status = http_cluster_read(x->http, &room);
+    struct http_store_numbers store = {.is_up = 0};
     struct cluster_report report;
     struct buf json = BUF_INIT;
 
+    if (node->read_store)
+        node->read_store(node->arg, &store);
     if (status)
         cluster_check(status, &report);
     else
         cluster_check_alone(room.refused, &report);
+    cluster_check_store(&store, &report);
     cluster_add_page(&json, node->name ? node->name : "", &room, !status, &report);
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);

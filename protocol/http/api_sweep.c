@@ -35,7 +35,8 @@ static void answer_unknown(struct exchange *x, uint64_t count)
     char text[128];
 
     snprintf(text, sizeof(text),
-             "%" PRIu64 " were done, and perhaps up to %d more: the store did not answer",
+             "%" PRIu64
+             " were done, and perhaps up to %d more: the store or its replicas did not answer",
              count, SWEEP_CHUNK);
     exchange_reply_error_count(x, HTTP_ERROR_UNKNOWN, text, count);
 }

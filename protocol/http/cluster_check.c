@@ -271,3 +271,12 @@ void cluster_check(const struct http_cluster_status *s, struct cluster_report *r
     c.of_errors = false;
     run(&c);
 }
+
+void cluster_check_store(const struct http_store_numbers *n, struct cluster_report *report)
+{
+    struct check c = {.report = report};
+
+    for (unsigned i = 0; i < n->weak_count; i++)
+        if (n->weak[i].is_so)
+            find(&c, false, n->weak[i].advice, "%s", n->weak[i].what);
+}

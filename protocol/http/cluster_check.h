@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "protocol/http/cluster.h"
+#include "protocol/http/store.h"
 
 #define CLUSTER_FINDINGS_MAX 40
 
@@ -24,5 +25,8 @@ void cluster_check(const struct http_cluster_status *s, struct cluster_report *r
 
 /* Of a node that is alone; `refused`: why it moves no jobs, "": it does. */
 void cluster_check_alone(const char *refused, struct cluster_report *report);
+
+/* Adds why the store may lose jobs, or keep them waiting: no failover fails for it. */
+void cluster_check_store(const struct http_store_numbers *n, struct cluster_report *report);
 
 #endif

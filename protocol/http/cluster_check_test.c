@@ -275,6 +275,23 @@ static void does_not_overflow(void **state)
     assert_true(s.report.at[0].is_error);
 }
 
+static void a_weak_store_is_worth_a_word_and_hinders_no_failover(void **state)
+{
+    struct setting s = good();
+    struct http_store_numbers store = {
+        .weak = {{"fsync", "it is early", "make it late", true},
+                 {"no_aof", "there is no file", "make one", false}},
+        .weak_count = 2,
+    };
+
+    check(&s);
+    cluster_check_store(&store, &s.report);
+    assert_int_equal(s.report.count, 1);
+    assert_false(finding(&s, "it is early")->is_error);
+    assert_string_equal(s.report.at[0].advice, "make it late");
+    assert_true(s.report.can_fail_over);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +311,7 @@ int main(void)
         cmocka_unit_test(advises_to_end_a_pause_that_leaves_nobody),
         cmocka_unit_test(what_is_grave_comes_first),
         cmocka_unit_test(does_not_overflow),
+        cmocka_unit_test(a_weak_store_is_worth_a_word_and_hinders_no_failover),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,7 @@
     X(SWEEPS,        503, "too_many",            "too many kicks and purges go on at once; try again when one has ended") \
     X(TRACES,        503, "too_many",            "too many histories are being read at once; try again in a moment") \
     X(UNKNOWN,       504, "unknown",             "the store did not answer; the operation may have happened") \
+    X(NOT_REPLICATED, 504, "unknown",            "too few replicas have it (store.min_replicas): lost if Redis fails over now") \
     X(VERSION,       505, "version_not_supported", "HTTP/1.0 and HTTP/1.1 are understood")
 /* clang-format on */
 

@@ -1,6 +1,6 @@
 /* Health, as load balancers and container runtimes ask for it:
  *   live     the loop turns: do not restart me
- *   ready    the store can be reached: send me clients
+ *   ready    the store can be reached: send me clients; and why it may lose jobs
  *   leader   the same, and this node moves due jobs (alone, it always leads)
  *   standby  the same, and it would take over from another node that does: not while it is
  *            no member, set to ha.no_failover, refused, or failover is paused
@@ -9,6 +9,7 @@
 
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
+#include "protocol/http/store_encode.h"
 
 void health_live(struct exchange *x)
 {
@@ -26,10 +27,22 @@ static bool expect_ready(struct exchange *x)
     return !reason;
 }
 
+/* A store that may lose jobs works: whether that is good enough is for others to say. */
 void health_ready(struct exchange *x)
 {
-    if (expect_ready(x))
-        exchange_reply_status(x, 200, "ready");
+    const struct http_node *node = &x->http->options.node;
+    struct http_store_numbers n = {.is_up = 0};
+    struct buf json = BUF_INIT;
+
+    if (!expect_ready(x))
+        return;
+    if (node->read_store)
+        node->read_store(node->arg, &n);
+    buf_add_text(&json, "{\"status\":\"ready\",\"store\":{\"weak\":");
+    store_add_weak(&json, &n);
+    buf_add_text(&json, "}}");
+    exchange_reply_json(x, 200, buf_bytes(&json));
+    buf_fini(&json);
 }
 
 static void reply_by_role(struct exchange *x, const char *role, bool is_so)

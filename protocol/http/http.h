@@ -15,7 +15,7 @@
  *   exchange_query.c  its query
  *   api_*.c           /v1/...: jobs
  *   api_cluster.c     /v1/cluster: who leads; cluster*.[ch] what it says of that
- *   status.c          /v1/status
+ *   status.c          /v1/status; store*.[ch] what it says of the store
  *   openapi.c         /v1/openapi.yaml
  *   health.c          /health/...
  *   metrics*.c        /metrics
@@ -30,27 +30,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/histogram.h"
 #include "protocol/http/cluster.h"
 #include "protocol/http/errors.h"
+#include "protocol/http/store.h"
 
 struct loop;
 struct queue;
-
-/* The store's link. Counters count since the worker's start. */
-struct http_store_numbers {
-    uint64_t is_up;       /* gauge: 0 or 1 */
-    uint64_t connects;    /* connections that became usable */
-    uint64_t round_trips; /* operations answered */
-    uint64_t errors;      /* of them: with an error, or not in the form of an answer */
-    uint64_t lost;        /* operations in flight when the connection broke */
-    uint64_t expired;     /* operations held for too long */
-    uint64_t overflowed;  /* operations refused because too many were held */
-    uint64_t in_flight;   /* gauge: operations sent and not answered */
-    uint64_t held;        /* gauge: operations that wait for the link */
-    uint64_t held_bytes;  /* gauge: memory of both */
-    const struct histogram *round_trip_us; /* in microseconds; NULL: not measured */
-};
 
 #define HTTP_PROTOCOLS_MAX 8
 

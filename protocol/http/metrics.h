@@ -4,7 +4,8 @@
  *   metrics_queue.c    the engine's: operations, jobs, lateness
  *   metrics_jobs.c     how many jobs there are, by topic and state
  *   metrics_cluster.c  who leads
- *   metrics_node.c     ports, the store's link, the loop, the process
+ *   metrics_store.c    the store's link
+ *   metrics_node.c     ports, the loop, the process
  *   metrics_process.c  what the system says of the process
  *   metrics_get.c      collects the numbers, and answers GET /metrics
  *
@@ -47,6 +48,7 @@ void metrics_write(struct buf *out, const struct metrics *m);
 void metrics_write_queue(struct metrics_text *t, const struct metrics *m);
 void metrics_write_jobs(struct metrics_text *t, const struct metrics *m);
 void metrics_write_cluster(struct metrics_text *t, const struct metrics *m);
+void metrics_write_store(struct metrics_text *t, const struct metrics *m);
 void metrics_write_node(struct metrics_text *t, const struct metrics *m);
 
 #endif

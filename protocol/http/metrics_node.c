@@ -1,4 +1,4 @@
-/* What is not about jobs: ports, the store's link, the event loop, the process. */
+/* What is not about jobs: ports, the event loop, the process. */
 #include "protocol/http/metrics.h"
 
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "base/loop.h"
 
 #define OF_PORT(field)    METRICS_FIELD(struct http_protocol_numbers, field)
-#define OF_STORE(field)   METRICS_FIELD(struct http_store_numbers, field)
 #define OF_LOOP(field)    METRICS_FIELD(struct loop, field)
 #define OF_PROCESS(field) METRICS_FIELD(struct metrics_process, field)
 
@@ -26,29 +25,6 @@ static const struct metrics_number port_numbers[] = {
      "Requests that were not understood, not known, too large, or came while the node "
      "stopped.",
      OF_PORT(refused)},
-};
-
-static const struct metrics_number store_numbers[] = {
-    {"dueq_store_up", METRICS_GAUGE, "Whether the store can be reached.", OF_STORE(is_up)},
-    {"dueq_store_connects_total", METRICS_COUNTER,
-     "Connections to the store that became usable.", OF_STORE(connects)},
-    {"dueq_store_round_trips_total", METRICS_COUNTER, "Operations the store has answered.",
-     OF_STORE(round_trips)},
-    {"dueq_store_errors_total", METRICS_COUNTER, "Operations the store answered with an error.",
-     OF_STORE(errors)},
-    {"dueq_store_lost_total", METRICS_COUNTER,
-     "Operations that were in flight when the connection broke: they may have happened.",
-     OF_STORE(lost)},
-    {"dueq_store_expired_total", METRICS_COUNTER, "Operations held for too long and given up.",
-     OF_STORE(expired)},
-    {"dueq_store_overflowed_total", METRICS_COUNTER, "Operations refused: too many were held.",
-     OF_STORE(overflowed)},
-    {"dueq_store_operations_in_flight", METRICS_GAUGE, "Operations sent and not answered.",
-     OF_STORE(in_flight)},
-    {"dueq_store_operations_held", METRICS_GAUGE,
-     "Operations that wait for the store to be back.", OF_STORE(held)},
-    {"dueq_store_bytes_held", METRICS_GAUGE, "Memory of the operations in flight and held.",
-     OF_STORE(held_bytes)},
 };
 
 static const struct metrics_number loop_numbers[] = {
@@ -135,11 +111,6 @@ void metrics_write_node(struct metrics_text *t, const struct metrics *m)
 {
     write_ports(t, m);
     write_http_errors(t, m->http);
-    metrics_text_numbers(t, store_numbers, METRICS_COUNT(store_numbers), &m->store);
-    if (m->store.round_trip_us)
-        metrics_text_histogram(t, "dueq_store_round_trip_seconds",
-                               "From a command's sending to its answer.",
-                               m->store.round_trip_us, METRICS_OF_US);
     metrics_text_numbers(t, loop_numbers, METRICS_COUNT(loop_numbers), m->loop);
     metrics_text_numbers(t, process_numbers, METRICS_COUNT(process_numbers), &m->process);
     write_build(t, m->build);

@@ -292,6 +292,27 @@ static void shows_gauges_of_queue_and_store(void **state)
     assert_line(text, "dueq_loop_stall_seconds_total 61.004");
 }
 
+static void shows_whether_the_store_is_trusted_and_keeps_its_promise(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    page->metrics.store.breaker = "open";
+    page->metrics.store.breaker_trips = 2;
+    page->metrics.store.broken = 7;
+    page->metrics.store.weak[0] = (struct http_store_weakness){"fsync", "", "", true};
+    page->metrics.store.weak[1] = (struct http_store_weakness){"no_aof", "", "", false};
+    page->metrics.store.weak_count = 2;
+    text = write_page(page);
+    assert_line(text, "dueq_store_breaker_state{state=\"closed\"} 0");
+    assert_line(text, "dueq_store_breaker_state{state=\"open\"} 1");
+    assert_line(text, "dueq_store_breaker_state{state=\"half_open\"} 0");
+    assert_line(text, "dueq_store_breaker_trips_total 2");
+    assert_line(text, "dueq_store_broken_total 7");
+    assert_line(text, "dueq_store_weak{why=\"fsync\"} 1");
+    assert_line(text, "dueq_store_weak{why=\"no_aof\"} 0");
+}
+
 static void says_what_was_built_with_labels_escaped(void **state)
 {
     assert_line(write_page(*state), "dueq_build_info{version=\"1.2.3\",commit=\"0123abc\","
@@ -470,6 +491,7 @@ int main(void)
         TEST(an_age_is_0_without_ready_jobs_and_left_out_when_it_is_hidden),
         TEST(leaves_jobs_out_when_they_were_not_counted),
         TEST(shows_gauges_of_queue_and_store),
+        TEST(shows_whether_the_store_is_trusted_and_keeps_its_promise),
         TEST(says_what_was_built_with_labels_escaped),
         TEST(shows_the_process_under_the_names_that_all_programs_use),
         TEST(shows_each_protocol_under_its_name),

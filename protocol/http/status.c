@@ -10,6 +10,7 @@
 #include "protocol/http/cluster_encode.h"
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
+#include "protocol/http/store_encode.h"
 #include "protocol/json_text.h"
 
 static void add_text_or_null(struct buf *out, const char *text)
@@ -36,20 +37,17 @@ static void add_node(struct buf *out, const struct http *h, const char *role)
     add_text_or_null(out, why_not);
 }
 
-static void add_store(struct buf *out, const struct http_node *node)
+static void add_store(struct buf *out, const struct http *h)
 {
+    const struct http_node *node = &h->options.node;
     struct http_store_numbers n = {.is_up = 0};
+    int64_t since_mono_ms;
 
     if (node->read_store)
         node->read_store(node->arg, &n);
-    buf_printf(out, ",\"store\":{\"up\":%s", n.is_up ? "true" : "false");
-    buf_printf(out, ",\"connects\":%" PRIu64 ",\"round_trips\":%" PRIu64 ",\"errors\":%" PRIu64,
-               n.connects, n.round_trips, n.errors);
-    buf_printf(out, ",\"lost\":%" PRIu64 ",\"expired\":%" PRIu64 ",\"overflowed\":%" PRIu64,
-               n.lost, n.expired, n.overflowed);
-    buf_printf(out,
-               ",\"in_flight\":%" PRIu64 ",\"held\":%" PRIu64 ",\"held_bytes\":%" PRIu64 "}",
-               n.in_flight, n.held, n.held_bytes);
+    since_mono_ms = n.breaker_since_mono_ms ? n.breaker_since_mono_ms : h->start_mono_ms;
+    buf_add_text(out, ",\"store\":");
+    store_add_status(out, &n, clock_wall_ms() - (timers_now(&h->loop->timers) - since_mono_ms));
 }
 
 /* 0 where the port is off. */
@@ -85,7 +83,7 @@ void status_get(struct exchange *x)
         buf_add_text(&json, ",\"cluster\":");
         cluster_add_summary(&json, cluster);
     }
-    add_store(&json, &x->http->options.node);
+    add_store(&json, x->http);
     add_work(&json, x->http);
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);

@@ -11,7 +11,9 @@ from bench.tables import lateness
 from bench.tables import many
 from bench.tables import space
 from bench.tables import life
+from bench.tables import replicas
 from bench.tables import large
 from bench.tables.table import TABLES
 
-__all__ = ["TABLES", "large", "latency", "lateness", "life", "many", "space", "throughput"]
+__all__ = ["TABLES", "large", "latency", "lateness", "life", "many", "replicas", "space",
+           "throughput"]

@@ -14,24 +14,6 @@ static int64_t sooner_ms(int64_t a_ms, int64_t b_ms)
     return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
 
-/* Of a push: an id that was left alone is noted nowhere, for nothing has happened. */
-static bool is_noted(const struct op *op)
-{
-    return op->status == STATUS_OK &&
-           !(op->in.push.mode == PUSH_IGNORE && op->out.push.existed);
-}
-
-static void take_push(struct request *r)
-{
-    struct redis_requests *q = r->queue;
-    const struct op *op = r->op;
-
-    q->stats->unknown += op->status == STATUS_UNKNOWN;
-    if (is_noted(op))
-        push_ledger_done(redis_handshake_ledger(q->handshake), op->bucket, &r->note,
-                         timers_now(q->timers));
-}
-
 static void take_done(struct request *r)
 {
     struct redis_requests *q = r->queue;
@@ -40,13 +22,12 @@ static void take_done(struct request *r)
     q->stats->answered[op->verb]++;
     if (op->verb == OP_SCAN && op->status == STATUS_OK)
         redis_complain_stuck(&q->complaints, timers_now(q->timers), op);
-    if (op->verb == OP_PUSH)
-        take_push(r);
+    q->stats->unknown += op->verb == OP_PUSH && op->status == STATUS_UNKNOWN;
     redis_handshake_saw(q->handshake, op->bucket, reply_counter(op, q->keys.buckets));
     if (r->may_have_run)
         op->status = redis_said_again(op->verb, op->status);
     op->wait_ms = sooner_ms(op->wait_ms, r->wait_ms);
-    request_finish(r);
+    request_keep_promise(r);
 }
 
 static void take_error(struct request *r, const char *error)

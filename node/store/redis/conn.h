@@ -1,5 +1,5 @@
 /* One connection of hiredis: opened, used, and gone. What to do then is its owner's
- * (link.c).
+ * (session.c).
  *
  * It hides what hiredis is particular about. A context whose owner has let go of it may still
  * call back: those calls end here. One that is lost frees itself, when it has called back.

@@ -254,6 +254,14 @@ static void refuses_a_redis_in_the_place_of_a_sentinel(void **state)
     expect_refusal(h, "is no Sentinel");
 }
 
+static void refuses_a_sentinel_in_the_place_of_a_redis(void **state)
+{
+    struct house *h = *state;
+
+    h->node.options.address = add_sentinel(h, "")->address;
+    expect_refusal(h, "sentinel://MASTER@");
+}
+
 static void refuses_a_missing_password(void **state)
 {
     struct house *h = *state;
@@ -317,6 +325,7 @@ int main(void)
         WITH_A_HOUSE(waits_for_sentinels_that_cannot_be_reached),
         WITH_A_HOUSE(refuses_a_master_that_no_sentinel_knows),
         WITH_A_HOUSE(refuses_a_redis_in_the_place_of_a_sentinel),
+        WITH_A_HOUSE(refuses_a_sentinel_in_the_place_of_a_redis),
         WITH_A_HOUSE(refuses_a_missing_password),
         WITH_A_HOUSE(refuses_a_wrong_password),
         WITH_A_HOUSE(refuses_a_password_that_sentinels_do_not_want),

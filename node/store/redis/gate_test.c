@@ -123,10 +123,30 @@ static void who_waits_goes_first_and_a_few_at_a_time(void **state)
     assert_int_equal(redis_store_stats(n->store)->breaker, BREAKER_CLOSED);
 }
 
+/* It was to wait for ten minutes. */
+static void opens_by_the_newest_configuration(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0};
+
+    n->options.breaker_after_ms = 600000;
+    start(n);
+    freeze(n);
+    submit_push(n, &a, "t");
+    n->options.breaker_after_ms = 20;
+    n->options.breaker_trials = 1;
+    redis_store_reload(n->store, &n->options);
+    run_until_breaker(n, BREAKER_OPEN);
+    thaw(n);
+    run_until(n->loop, &a.is_done);
+    push_until_closed(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_REDIS(silence_opens_it_and_an_answer_tries_again),
+        WITH_REDIS(opens_by_the_newest_configuration),
         WITH_REDIS(connections_that_answer_late_open_it),
         WITH_REDIS(who_waits_goes_first_and_a_few_at_a_time),
     };

@@ -43,6 +43,11 @@ const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb ve
     return h->shas[verb];
 }
 
+const struct redis_life *redis_handshake_life(const struct redis_handshake *h)
+{
+    return &h->setup.info.life;
+}
+
 void redis_handshake_saw(struct redis_handshake *h, unsigned bucket, int64_t counter)
 {
     if (counter > h->seen[bucket])

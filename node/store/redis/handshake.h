@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "node/store/redis/info.h"
 #include "node/store/redis/link.h"
 #include "node/store/redis/older.h"
 #include "node/store/redis/scripts.h"
@@ -51,6 +52,9 @@ void redis_handshake_start(struct redis_handshake *h);
 
 /* The script's name to Redis, 40 characters; once on_ready was called. */
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb);
+
+/* Which Redis it was; once on_ready was called. */
+const struct redis_life *redis_handshake_life(const struct redis_handshake *h);
 
 /* What is noted of our pushes; borrowed. */
 struct push_ledger *redis_handshake_ledger(struct redis_handshake *h);

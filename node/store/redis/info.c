@@ -1,6 +1,7 @@
 #include "node/store/redis/info.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define REPLICAS_MAX 64 /* more than anybody asks for */
 
@@ -28,6 +29,16 @@ static struct bytes find(struct bytes text, const char *name)
 static bool is(struct bytes text, const char *name, const char *value)
 {
     return bytes_equal(find(text, name), bytes_of_text(value));
+}
+
+/* All of it, or nothing. */
+static void copy(struct bytes text, char *to, size_t size)
+{
+    to[0] = '\0';
+    if (text.len >= size)
+        return;
+    memcpy(to, text.at, text.len);
+    to[text.len] = '\0';
 }
 
 /* "slave0:ip=10.0.0.2,port=6379,state=online,offset=14,lag=0", and so on. */
@@ -63,14 +74,24 @@ struct redis_info redis_info_read(struct bytes text)
     struct redis_info info = {
         .is_loading = is(text, "loading", "1"),
         .is_replica = is(text, "role", "slave"),
+        .is_sentinel = is(text, "redis_mode", "sentinel"),
         .has_aof = is(text, "aof_enabled", "1"),
         .replicas = count_replicas(text),
         .may_evict = policy.len && !bytes_equal(policy, BYTES("noeviction")),
     };
 
-    if (version.len < sizeof(info.version_text)) {
-        memcpy(info.version_text, version.at, version.len);
-        info.version = version_number(info.version_text);
-    }
+    copy(version, info.version_text, sizeof(info.version_text));
+    info.version = version_number(info.version_text);
+    copy(find(text, "run_id"), info.life.run_id, sizeof(info.life.run_id));
+    copy(find(text, "master_replid"), info.life.history, sizeof(info.life.history));
+    copy(find(text, "master_replid2"), info.life.former, sizeof(info.life.former));
     return info;
+}
+
+bool redis_life_goes_on(const struct redis_life *before, const struct redis_life *now)
+{
+    static const char never[] = "0000000000000000000000000000000000000000";
+
+    return !strcmp(before->run_id, now->run_id) &&
+           (!strcmp(before->history, now->history) || !strcmp(now->former, never));
 }

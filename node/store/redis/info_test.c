@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+
 #include "node/store/redis/link.h"
 
 static void reads_what_matters(void **state)
@@ -20,6 +22,42 @@ static void reads_what_matters(void **state)
     assert_int_equal(info.version, 70015);
     assert_string_equal(info.version_text, "7.0.15");
     assert_true(info.is_loading && info.is_replica && info.has_aof && info.may_evict);
+}
+
+#define RUN   "1111111111111111111111111111111111111111"
+#define A     "2222222222222222222222222222222222222222"
+#define B     "3333333333333333333333333333333333333333"
+#define NEVER "0000000000000000000000000000000000000000"
+
+static struct redis_life life(const char *run_id, const char *history, const char *former)
+{
+    char text[256];
+    int len =
+        snprintf(text, sizeof(text), "run_id:%s\r\nmaster_replid:%s\r\nmaster_replid2:%s\r\n",
+                 run_id, history, former);
+
+    return redis_info_read(bytes_of(text, (size_t)len)).life;
+}
+
+static void knows_whether_a_life_goes_on(void **state)
+{
+    struct redis_life at_first = life(RUN, A, NEVER);
+    const struct {
+        struct redis_life now;
+        bool goes_on;
+    } rows[] = {
+        {life(RUN, A, NEVER), true},  {life(RUN, B, NEVER), true}, /* its first replica came */
+        {life(RUN, B, A), false},     {life(A, A, NEVER), false},
+        {life(RUN "1", A, A), false}, {life("", B, NEVER), false},
+    };
+
+    assert_string_equal(at_first.run_id, RUN);
+    assert_string_equal(at_first.history, A);
+    assert_string_equal(at_first.former, NEVER);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (redis_life_goes_on(&at_first, &rows[i].now) != rows[i].goes_on)
+            fail_msg("row %zu", i);
+    }
 }
 
 static void counts_the_replicas_that_are_in_step(void **state)
@@ -43,6 +81,12 @@ static void takes_a_missing_line_for_no(void **state)
     assert_false(info.is_loading || info.is_replica || info.has_aof || info.may_evict);
     info = redis_info_read(BYTES(""));
     assert_int_equal(info.version, 0);
+}
+
+static void knows_a_sentinel(void **state)
+{
+    assert_true(redis_info_read(BYTES("redis_mode:sentinel\r\n")).is_sentinel);
+    assert_false(redis_info_read(BYTES("redis_mode:standalone\r\n")).is_sentinel);
 }
 
 static void is_not_confused_by_a_strange_version(void **state)
@@ -93,8 +137,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_matters),
+        cmocka_unit_test(knows_whether_a_life_goes_on),
         cmocka_unit_test(counts_the_replicas_that_are_in_step),
         cmocka_unit_test(takes_a_missing_line_for_no),
+        cmocka_unit_test(knows_a_sentinel),
         cmocka_unit_test(is_not_confused_by_a_strange_version),
         cmocka_unit_test(knows_addresses_of_every_kind),
         cmocka_unit_test(refuses_what_is_no_address),

@@ -2,13 +2,9 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <hiredis/hiredis.h>
 
 #include "node/store/redis/backoff.h"
-#include "node/store/redis/conn.h"
-#include "node/store/redis/error.h"
+#include "node/store/redis/session.h"
 #include "node/store/redis/target.h"
 #include "node/store/redis/why.h"
 
@@ -19,22 +15,18 @@ struct redis_link {
     struct loop *loop;
     enum link_state state;
     struct redis_target target;
-    struct redis_conn conn; /* open in CONNECTING and OPEN, and only then */
-    struct timer timer;     /* what it means depends on the state: see on_timer */
-    struct redis_flight flight;
-    struct redis_call auth;
-    struct redis_call ping;
+    struct redis_session session; /* in CONNECTING and OPEN, and only then */
+    struct timer timer;           /* what it means depends on the state: see on_timer */
     struct redis_backoff backoff;
     bool was_open; /* on_open was said for this connection */
-    bool is_subscribed;
-    bool is_late; /* see redis_link_was_late() */
     bool is_stopping;
-    struct redis_why why; /* see redis_link_why() */
+    unsigned farewell_turns; /* of the loop, before it has stopped: a lookup was cancelled */
+    struct redis_why why;    /* see redis_link_why() */
 };
 
 bool redis_link_is_open(const struct redis_link *l)
 {
-    return l->state == OPEN && l->was_open && !l->is_stopping;
+    return l->state == OPEN && !l->is_stopping;
 }
 
 const char *redis_link_why(const struct redis_link *l)
@@ -44,7 +36,7 @@ const char *redis_link_why(const struct redis_link *l)
 
 bool redis_link_was_late(const struct redis_link *l)
 {
-    return l->is_late;
+    return l->session.is_late;
 }
 
 /* ---- losing a connection ---- */
@@ -71,15 +63,20 @@ static void drop(struct redis_link *l, const char *why)
 {
     if (l->state == LOOKING)
         redis_target_stop_looking(&l->target);
-    else if (!redis_conn_is_open(&l->conn))
+    else if (l->state != CONNECTING && l->state != OPEN)
         return;
     leave(l, why);
-    if (redis_conn_is_open(&l->conn))
-        redis_conn_close(&l->conn);
+    redis_session_close(&l->session);
 }
 
 static void pause_or_stop(struct redis_link *l)
 {
+    if (l->is_stopping && l->farewell_turns > 0) {
+        l->farewell_turns--;
+        l->state = WAITING;
+        timer_arm(&l->loop->timers, &l->timer, 0);
+        return;
+    }
     if (l->is_stopping) {
         l->state = STOPPED;
         timer_disarm(&l->loop->timers, &l->timer);
@@ -95,23 +92,13 @@ static void fail_all(struct redis_link *l)
     void (*tell)(void *arg) = l->was_open ? l->options.on_close : l->options.on_failed;
 
     l->was_open = false;
-    l->is_subscribed = false;
     if (tell)
         tell(l->options.arg);
-    redis_flight_fail(&l->flight);
+    redis_session_fail(&l->session);
     pause_or_stop(l);
 }
 
 /* ---- what Redis says ---- */
-
-static void on_reply(void *arg, void *of_call, const redisReply *reply)
-{
-    struct redis_link *l = arg;
-    struct redis_call *call = redis_flight_take(&l->flight);
-
-    assert(call == of_call);
-    call->on_reply(call, reply);
-}
 
 static void on_subscribed(void *arg)
 {
@@ -129,58 +116,28 @@ static void on_message(void *arg, struct bytes payload)
 
 /* ---- opening ---- */
 
-static void open_now(struct redis_link *l)
-{
-    l->was_open = true;
-    l->options.on_open(l->options.arg);
-}
-
-static void on_auth(struct redis_call *call, const redisReply *reply)
-{
-    struct redis_link *l = CONTAINER_OF(call, struct redis_link, auth);
-
-    if (!reply)
-        return;
-    if (reply->type != REDIS_REPLY_ERROR) {
-        open_now(l);
-        return;
-    }
-    drop(l, reply->str);
-    if (l->options.on_refused && redis_error_is_lasting(reply->str))
-        l->options.on_refused(l->options.arg, reply->str);
-}
-
-static void authenticate(struct redis_link *l)
-{
-    const char *argv[] = {"AUTH", l->options.password};
-    size_t lens[] = {4, strlen(l->options.password)};
-
-    l->auth.on_reply = on_auth;
-    redis_link_send(l, &l->auth, 2, argv, lens);
-}
-
-static void on_connect(void *arg)
+static void on_open(void *arg)
 {
     struct redis_link *l = arg;
 
     l->state = OPEN;
-    timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
-    if (l->options.password && *l->options.password)
-        authenticate(l);
-    else
-        open_now(l);
+    l->was_open = true;
+    l->options.on_open(l->options.arg);
+}
+
+static void on_refused(void *arg, const char *why)
+{
+    struct redis_link *l = arg;
+
+    if (l->options.on_refused)
+        l->options.on_refused(l->options.arg, why);
 }
 
 static void connect_to(struct redis_link *l, const struct redis_address *address)
 {
-    const char *why = redis_conn_open(&l->conn, address);
-
     l->state = CONNECTING;
-    l->is_late = false;
-    if (why)
-        drop(l, why);
-    else
-        timer_arm(&l->loop->timers, &l->timer, l->options.timeout_ms);
+    timer_disarm(&l->loop->timers, &l->timer);
+    redis_session_connect(&l->session, address);
 }
 
 static void on_found(struct redis_target *target, const struct redis_address *address,
@@ -215,37 +172,7 @@ static void ask(struct redis_link *l)
         look(l);
 }
 
-/* ---- the watch ---- */
-
-static void on_pong(struct redis_call *call, const redisReply *reply)
-{
-}
-
-static void prove_alive(struct redis_link *l)
-{
-    const char *argv[] = {"PING"};
-    size_t lens[] = {4};
-
-    l->ping.on_reply = on_pong;
-    redis_link_send(l, &l->ping, 1, argv, lens);
-}
-
-/* What may have to be closed is looked at when that may be so, not with every call. */
-static void watch(struct redis_link *l)
-{
-    int64_t left_ms = l->options.timeout_ms;
-
-    if (!redis_flight_is_empty(&l->flight))
-        left_ms = redis_flight_left_ms(&l->flight, timers_now(&l->loop->timers));
-    else if (!l->is_subscribed)
-        prove_alive(l);
-    /* After a stall of our own the answers are there and only wait to be read. */
-    l->is_late = left_ms <= 0 && !redis_conn_has_unread(&l->conn);
-    if (l->is_late)
-        drop(l, "no answer in time");
-    else
-        timer_arm(&l->loop->timers, &l->timer, left_ms > 0 ? left_ms : 1);
-}
+/* ---- time ---- */
 
 static void on_timer(struct timer *timer)
 {
@@ -253,18 +180,14 @@ static void on_timer(struct timer *timer)
 
     switch (l->state) {
     case STOPPED:
+    case CONNECTING: /* the session has a deadline of its own */
+    case OPEN:
         break;
     case ASKING:
         pause_or_stop(l);
         break;
     case LOOKING:
         drop(l, "the name service does not answer in time");
-        break;
-    case CONNECTING:
-        drop(l, "cannot connect in time");
-        break;
-    case OPEN:
-        watch(l);
         break;
     case CLOSING:
         fail_all(l);
@@ -283,12 +206,12 @@ static void on_timer(struct timer *timer)
 struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_options *options)
 {
     struct redis_link *l = calloc(1, sizeof(*l));
-    struct redis_conn_events events = {.on_connect = on_connect,
-                                       .on_reply = on_reply,
-                                       .on_subscribed = on_subscribed,
-                                       .on_message = on_message,
-                                       .on_lost = on_lost,
-                                       .arg = l};
+    struct redis_session_events events = {.on_open = on_open,
+                                          .on_lost = on_lost,
+                                          .on_refused = on_refused,
+                                          .on_subscribed = on_subscribed,
+                                          .on_message = on_message,
+                                          .arg = l};
 
     if (!l)
         abort();
@@ -297,8 +220,7 @@ struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_opt
     l->backoff.max_ms = options->backoff_max_ms;
     redis_backoff_reset(&l->backoff);
     redis_target_init(&l->target, loop, &options->address, on_found);
-    redis_conn_init(&l->conn, loop, &events);
-    redis_flight_init(&l->flight, options->timeout_ms);
+    redis_session_init(&l->session, loop, options->password, options->timeout_ms, &events);
     timer_init(&l->timer, on_timer);
     return l;
 }
@@ -309,7 +231,7 @@ void redis_link_free(struct redis_link *l)
         return;
     assert(l->state == STOPPED);
     redis_target_fini(&l->target);
-    redis_conn_fini(&l->conn);
+    redis_session_fini(&l->session);
     free(l);
 }
 
@@ -325,6 +247,8 @@ void redis_link_stop(struct redis_link *l)
 {
     l->is_stopping = true;
     drop(l, "stopped");
+    if (redis_target_cancel(&l->target))
+        l->farewell_turns = RESOLVE_FAREWELL_TURNS;
     if (l->state == STOPPED)
         l->state = WAITING;
     timer_arm(&l->loop->timers, &l->timer, 0);
@@ -361,17 +285,13 @@ void redis_link_send(struct redis_link *l, struct redis_call *call, int argc, co
                      const size_t *lens)
 {
     assert(l->state == OPEN);
-    redis_flight_add(&l->flight, call, timers_now(&l->loop->timers));
-    if (!redis_conn_send(&l->conn, call, argc, argv, lens))
-        drop(l, "cannot send");
+    redis_session_send(&l->session, call, argc, argv, lens);
 }
 
 void redis_link_subscribe(struct redis_link *l, const char *channel)
 {
-    assert(l->state == OPEN && redis_flight_is_empty(&l->flight));
-    l->is_subscribed = true;
-    if (!redis_conn_subscribe(&l->conn, channel))
-        drop(l, "cannot subscribe");
+    assert(l->state == OPEN);
+    redis_session_subscribe(&l->session, channel);
 }
 
 void redis_link_reset(struct redis_link *l, const char *why)

@@ -11,10 +11,8 @@
  * ASKING: where is it? A link with on_look asks its owner before each attempt, and any link
  * waits there while its address is not known. LOOKING: the address of a name is looked up.
  *
- * Answers come in the order of the calls, so a call that is not answered in time (and a quarter
- * more) closes the connection: later answers could not be matched any more. All calls in flight
- * then end with a NULL reply. hiredis 0.14 has no deadlines of its own; ours cost one timer,
- * because every call has the same time to be answered in. An idle connection is proved by PING.
+ * One connection, with a deadline for each call, is a redis_session. When it is lost all calls
+ * in flight end with a NULL reply.
  *
  * Nothing is called back from inside redis_link_send, _reset, _aim, _nowhere or _stop.
  */

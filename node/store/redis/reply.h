@@ -15,6 +15,8 @@ struct redisReply;
 
 #define REPLY_ITEMS_MAX 1000 /* what one script moves at most */
 
+#define REPLY_NEW_ID_MAX 24 /* bytes of an id that the store has made: a number */
+
 /* Where arrays of outputs are kept until on_done has returned: the one of the op's verb. */
 struct reply_room {
     union {

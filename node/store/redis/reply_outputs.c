@@ -22,7 +22,8 @@ static bool take_push(const redisReply *reply, struct op *op, struct reply_room 
     if (!take_number(reply, HEAD, 0, INT64_MAX, &due_ms) ||
         !take_bool(reply, HEAD + 1, &existed))
         return false;
-    if (id.len == 0 && (!take_bytes(reply, HEAD + 2, &id) || id.len == 0))
+    if (id.len == 0 &&
+        (!take_bytes(reply, HEAD + 2, &id) || id.len == 0 || id.len > REPLY_NEW_ID_MAX))
         return false;
     op->out.push.id = id;
     op->out.push.due_ms = due_ms;

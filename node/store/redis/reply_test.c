@@ -56,6 +56,10 @@ static void knows_whether_a_job_with_the_id_lived(void **state)
     assert_false(op.out.push.existed);
     assert_int_equal(DECODE(&op, "*5\n:0\n:" NOW "\n:-1\n:17\n:2\n"), REPLY_MALFORMED);
     assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:-1\n:17\n"), REPLY_MALFORMED);
+    op.id = BYTES("");
+    assert_int_equal(
+        DECODE(&op, "*6\n:0\n:" NOW "\n:-1\n:17\n:0\n$25\n1234567890123456789012345\n"),
+        REPLY_MALFORMED);
 }
 
 static void reads_jobs_with_small_and_big_bodies(void **state)

@@ -165,11 +165,10 @@ void requests_leave_when_all_is_answered(struct redis_requests *q)
 
 /* ---- for the store ---- */
 
-struct redis_requests *redis_requests_new(struct loop *loop,
-                                          const struct redis_store_options *options,
-                                          struct redis_store_stats *stats,
-                                          struct redis_link *link,
-                                          struct redis_handshake *handshake)
+struct redis_requests *
+redis_requests_new(struct loop *loop, const struct redis_store_options *options,
+                   struct redis_store_stats *stats, struct redis_link *link,
+                   struct redis_handshake *handshake, struct redis_replicas *replicas)
 {
     struct redis_requests *q = calloc(1, sizeof(*q));
 
@@ -179,6 +178,7 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     q->stats = stats;
     q->link = link;
     q->handshake = handshake;
+    q->replicas = replicas;
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
     redis_gate_init(&q->gate, options, stats, q->timers);

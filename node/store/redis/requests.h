@@ -10,7 +10,8 @@
  *          |  `-> too many: TOO_MANY, in a later turn     `-- cannot: UNKNOWN
  *          `----> the breaker is open: UNAVAILABLE, in a later turn
  *
- * First come, first sent. A request is on one list, and that is its state.
+ * First come, first sent. A request is on one list, and that is its state. What was answered
+ * and promises something may wait for replicas before its on_done (promises.c).
  *
  * What only a leader may do (op_is_fenced) is never held and never sent again: it goes when it
  * is submitted, before whatever waits, or ends UNAVAILABLE.
@@ -20,17 +21,18 @@
 
 #include "node/store/redis/handshake.h"
 #include "node/store/redis/link.h"
+#include "node/store/redis/replicas.h"
 #include "node/store/redis/store.h"
 
 struct redis_requests;
 
 /* All are borrowed for its life: the options (of the store), the counters it keeps, the
- * command link, and the handshake, which has the scripts' names and remembers counters. */
-struct redis_requests *redis_requests_new(struct loop *loop,
-                                          const struct redis_store_options *options,
-                                          struct redis_store_stats *stats,
-                                          struct redis_link *link,
-                                          struct redis_handshake *handshake);
+ * command link, the handshake, which has the scripts' names and remembers counters, and who
+ * waits for replicas (NULL: nobody). */
+struct redis_requests *
+redis_requests_new(struct loop *loop, const struct redis_store_options *options,
+                   struct redis_store_stats *stats, struct redis_link *link,
+                   struct redis_handshake *handshake, struct redis_replicas *replicas);
 void redis_requests_free(struct redis_requests *q); /* nothing on its way; NULL is fine */
 
 /* The options have changed. */

@@ -1,5 +1,5 @@
 /* An operation on its way, and the queue that it belongs to: for request.c (its beginning and
- * its end), requests.c (waiting and sending) and answers.c.
+ * its end), requests.c (waiting and sending), answers.c and promises.c.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_REQUESTS_PRIVATE_H
 #define DUEQ_NODE_STORE_REDIS_REQUESTS_PRIVATE_H
@@ -8,6 +8,7 @@
 #include "node/store/redis/complaints.h"
 #include "node/store/redis/gate.h"
 #include "node/store/redis/hold.h"
+#include "node/store/redis/replicas.h"
 #include "node/store/redis/reply.h"
 #include "node/store/redis/requests.h"
 #include "node/store/redis/scripts.h"
@@ -24,6 +25,9 @@ struct request {
     bool needs_text;       /* Redis has forgotten the script */
     bool may_have_run;     /* its answer was lost */
     struct push_note note; /* of a push that was sent */
+
+    struct replica_wait wait;  /* answered, and not told yet */
+    char id[REPLY_NEW_ID_MAX]; /* what the answer of a push borrows meanwhile */
 };
 
 struct redis_requests {
@@ -31,6 +35,7 @@ struct redis_requests {
     struct redis_store_stats *stats;
     struct redis_link *link;
     struct redis_handshake *handshake;
+    struct redis_replicas *replicas; /* NULL: none are waited for */
     struct timers *timers;
     struct script_keys keys;
 
@@ -84,6 +89,11 @@ void requests_send_held(struct redis_requests *q);
 
 /* What else is on its way here is answered alike, and known to have not run. */
 void requests_leave_when_all_is_answered(struct redis_requests *q);
+
+/* ---- promises.c ---- */
+
+/* It is answered, the status and outputs are set. It ends at once, or when replicas have it. */
+void request_keep_promise(struct request *r);
 
 /* ---- answers.c ---- */
 

@@ -41,7 +41,7 @@ static int set_up(void **state)
     bench = (struct bench){.loop = loop_new(), .options = redis_store_defaults()};
     bench.link = redis_link_new(bench.loop, &link);
     bench.requests =
-        redis_requests_new(bench.loop, &bench.options, &bench.stats, bench.link, NULL);
+        redis_requests_new(bench.loop, &bench.options, &bench.stats, bench.link, NULL, NULL);
     return 0;
 }
 

@@ -158,6 +158,22 @@ static void does_not_believe_one_that_has_missed_the_failover(void **state)
     assert_true(hears(&v, 1, "new", 2));
 }
 
+/* The one that led it knows first, and the others are more. */
+static void a_failover_that_most_have_not_heard_of_is_one(void **state)
+{
+    struct redis_sentinel_view v = {.count = 3};
+
+    assert_true(hears(&v, 0, "old", 1));
+    assert_true(hears(&v, 1, "old", 1));
+    assert_true(hears(&v, 2, "old", 1));
+    assert_true(hears(&v, 0, "new", 2));
+    assert_false(hears(&v, 1, "old", 1));
+    assert_false(hears(&v, 2, "old", 1));
+    assert_true(hears(&v, 0, "new", 2));
+    assert_true(hears(&v, 1, "new", 2));
+    assert_believes(&v, "new");
+}
+
 static void believes_more_than_half_of_all_that_were_set_up_anew(void **state)
 {
     struct redis_sentinel_view v = {.count = 4};
@@ -175,8 +191,10 @@ static void who_cannot_be_reached_says_nothing(void **state)
 
     assert_true(hears(&v, 0, "before", 7));
     assert_false(hears(&v, 1, "after", 0));
+    assert_false(hears(&v, 2, "after", 0)); /* number 0 says otherwise */
+    redis_sentinel_view_forget(&v, 0);
     redis_sentinel_view_forget(&v, 1);
-    assert_false(hears(&v, 2, "after", 0));
+    assert_false(hears(&v, 2, "after", 0)); /* alone */
     assert_true(hears(&v, 1, "after", 0));
 }
 
@@ -200,6 +218,7 @@ int main(void)
         cmocka_unit_test(believes_the_first),
         cmocka_unit_test(believes_the_same_again_and_a_failover),
         cmocka_unit_test(does_not_believe_one_that_has_missed_the_failover),
+        cmocka_unit_test(a_failover_that_most_have_not_heard_of_is_one),
         cmocka_unit_test(believes_more_than_half_of_all_that_were_set_up_anew),
         cmocka_unit_test(who_cannot_be_reached_says_nothing),
         cmocka_unit_test(one_alone_is_more_than_half),

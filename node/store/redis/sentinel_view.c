@@ -5,23 +5,30 @@ static bool is_same(const struct sentinel_word *a, const struct sentinel_word *b
     return a->epoch == b->epoch && redis_address_equal(&a->master, &b->master);
 }
 
-static bool says_most(const struct redis_sentinel_view *v, const struct sentinel_word *word)
+static unsigned count(const struct redis_sentinel_view *v, const struct sentinel_word *word)
 {
-    unsigned count = 0;
+    unsigned found = 0;
 
     for (unsigned i = 0; i < v->count; i++)
-        count += is_same(&v->said[i], word);
-    return count > v->count / 2;
+        found += is_same(&v->said[i], word);
+    return found;
+}
+
+static bool is_newer(const struct redis_sentinel_view *v, const struct sentinel_word *word)
+{
+    return !*v->believed.master.host || word->epoch > v->believed.epoch;
+}
+
+static bool is_anew(const struct redis_sentinel_view *v, const struct sentinel_word *word)
+{
+    return count(v, word) > v->count / 2 && count(v, &v->believed) == 0;
 }
 
 bool redis_sentinel_view_hear(struct redis_sentinel_view *v, unsigned who,
                               const struct sentinel_word *word)
 {
-    bool is_first = !*v->believed.master.host;
-
     v->said[who] = *word;
-    if (!is_first && word->epoch <= v->believed.epoch && !is_same(word, &v->believed) &&
-        !says_most(v, word))
+    if (!is_newer(v, word) && !is_same(word, &v->believed) && !is_anew(v, word))
         return false;
     v->believed = *word;
     return true;

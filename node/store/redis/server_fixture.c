@@ -105,7 +105,7 @@ void redis_fixture_start(struct redis_fixture *f)
     close(output[0]); /* what it says later is lost; it does not mind */
 }
 
-static void disconnect(struct redis_fixture *f)
+void redis_fixture_disconnect(struct redis_fixture *f)
 {
     if (f->control)
         redisFree(f->control);
@@ -114,7 +114,7 @@ static void disconnect(struct redis_fixture *f)
 
 void redis_fixture_kill(struct redis_fixture *f)
 {
-    disconnect(f);
+    redis_fixture_disconnect(f);
     if (f->pid <= 0)
         return;
     kill(f->pid, SIGKILL);

@@ -41,6 +41,9 @@ void redis_fixture_start(struct redis_fixture *f); /* again, on the same data */
 /* Runs a command on the control connection; its integer, or 0 when it has none. */
 long long redis_fixture_command(struct redis_fixture *f, const char *format, ...);
 
+/* Ends the control connection; the next command makes another. */
+void redis_fixture_disconnect(struct redis_fixture *f);
+
 #define PATIENCE_S 20 /* after which SIGALRM ends a process that waits in vain */
 
 /* Runs the loop until `*is_true`, or PATIENCE_S. */

@@ -72,8 +72,8 @@ static void tell(struct redis_handshake *h, unsigned weak)
     h->weak = weak;
     for (unsigned w = 0; w < WEAKNESS_COUNT; w++) {
         if (come >> w & 1)
-            LOG_WARN("redis", "%s: %s", weakness_word((enum weakness)w),
-                     weakness_advice((enum weakness)w));
+            LOG_WARN("redis", "%s: %s; %s", weakness_word((enum weakness)w),
+                     weakness_what((enum weakness)w), weakness_advice((enum weakness)w));
         if (gone >> w & 1)
             LOG_INFO("redis", "%s: this is no longer so", weakness_word((enum weakness)w));
     }
@@ -99,6 +99,10 @@ static bool is_fit(struct redis_handshake *h)
         handshake_come_back_later(h, info->is_loading
                                          ? "Redis is loading its data"
                                          : "this Redis is a replica; waiting for a master");
+    else if (info->is_sentinel)
+        handshake_refuse(h, "this is no Redis, but a Sentinel: store.redis has to be "
+                            "sentinel://MASTER@host:port,..., with the name in its 'sentinel "
+                            "monitor' line for MASTER");
     else if (info->version < REDIS_VERSION_MIN)
         handshake_refuse(h, "Redis %s is too old: 6.2 or newer is needed", info->version_text);
     else
@@ -110,7 +114,8 @@ static bool is_strong_enough(struct redis_handshake *h, unsigned weak)
 {
     for (unsigned w = 0; h->options.is_strict && w < WEAKNESS_COUNT; w++) {
         if ((weak >> w & 1) && weakness_loses_jobs((enum weakness)w)) {
-            handshake_refuse(h, "%s (store.strict is on)", weakness_advice((enum weakness)w));
+            handshake_refuse(h, "%s; %s; store.strict is on", weakness_what((enum weakness)w),
+                             weakness_advice((enum weakness)w));
             return false;
         }
     }

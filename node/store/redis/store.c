@@ -12,6 +12,7 @@
 #include "node/store/redis/follow.h"
 #include "node/store/redis/handshake.h"
 #include "node/store/redis/link.h"
+#include "node/store/redis/replicas.h"
 #include "node/store/redis/requests.h"
 #include "node/store/redis/wakeups.h"
 #include "node/store/redis/scripts.h"
@@ -25,11 +26,12 @@ struct redis_store {
     struct redis_handshake *handshake;
     struct redis_requests *requests;
     struct redis_wakeups *wakeups;
+    struct redis_replicas *replicas; /* NULL: none are waited for */
     struct redis_follow *follow;
     struct redis_store_stats stats;
-    bool is_older; /* it came back older, and the port's owner does not know yet */
     char up_at[REDIS_ADDRESS_CHARS]; /* the Redis that was up last */
-    bool is_ready;                   /* the handshake is done */
+    bool is_older;   /* it came back older, and the port's owner does not know */
+    bool is_ready;   /* the handshake is done */
     bool is_refused; /* it was said; not again before the next handshake is done */
     bool is_stopping;
     unsigned parts_running; /* while stopping */
@@ -105,6 +107,8 @@ static void on_link_close(void *arg)
 
     s->is_ready = false;
     redis_requests_close(s->requests);
+    if (s->replicas)
+        redis_replicas_turn(s->replicas, redis_link_address(s->link));
     set_state(s);
 }
 
@@ -126,6 +130,9 @@ static void on_handshake_ready(void *arg)
     s->is_refused = false;
     s->stats.connects++;
     redis_link_settled(s->link);
+    if (s->replicas)
+        redis_replicas_follow(s->replicas, redis_link_address(s->link),
+                              redis_handshake_life(s->handshake));
     redis_requests_open(s->requests);
     set_state(s);
 }
@@ -191,9 +198,11 @@ static void on_idle(void *arg)
 {
     struct redis_store *s = arg;
 
-    s->parts_running = 3;
+    s->parts_running = s->replicas ? 4 : 3;
     redis_follow_stop(s->follow);
     redis_wakeups_stop(s->wakeups);
+    if (s->replicas)
+        redis_replicas_stop(s->replicas);
     redis_link_stop(s->link);
 }
 
@@ -239,6 +248,21 @@ struct redis_store_options redis_store_defaults(void)
     };
 }
 
+static struct redis_replicas *make_replicas(struct redis_store *s, struct loop *loop)
+{
+    struct redis_replicas_options options = {
+        .password = s->options.password,
+        .min_replicas = s->options.min_replicas,
+        .patience_ms = s->options.replica_timeout_ms,
+        .timeout_ms = s->options.command_timeout_ms,
+        .backoff_max_ms = s->options.reconnect_ms,
+        .on_stopped = on_part_stopped,
+        .arg = s,
+    };
+
+    return redis_replicas_new(loop, &options);
+}
+
 static struct redis_follow *make_follow(struct redis_store *s, struct loop *loop)
 {
     struct redis_follow_options follow = {
@@ -274,7 +298,7 @@ static void make_parts(struct redis_store *s, struct loop *loop)
         .is_strict = s->options.is_strict,
         .on_older = on_older,
         .min_replicas = s->options.min_replicas,
-        .has_sentinels = !strncmp(s->options.address, "sentinel:", 9),
+        .has_sentinels = redis_follow_has_sentinels(s->follow),
         .timers = &loop->timers,
         .look_ms = s->options.look_ms,
         .on_weak = on_weak,
@@ -299,7 +323,10 @@ static void make_parts(struct redis_store *s, struct loop *loop)
 
     s->link = redis_link_new(loop, &link);
     s->handshake = redis_handshake_new(&handshake, s->link);
-    s->requests = redis_requests_new(loop, &s->options, &s->stats, s->link, s->handshake);
+    if (s->options.min_replicas > 0)
+        s->replicas = make_replicas(s, loop);
+    s->requests =
+        redis_requests_new(loop, &s->options, &s->stats, s->link, s->handshake, s->replicas);
     s->wakeups = redis_wakeups_new(loop, s->link, &wakeups);
     redis_follow_attach(s->follow, s->link, s->wakeups);
 }
@@ -333,6 +360,7 @@ void redis_store_free(struct redis_store *s)
         return;
     redis_wakeups_free(s->wakeups);
     redis_requests_free(s->requests);
+    redis_replicas_free(s->replicas);
     redis_handshake_free(s->handshake);
     redis_link_free(s->link);
     redis_follow_free(s->follow);
@@ -377,6 +405,8 @@ void redis_store_start(struct redis_store *s)
     redis_follow_start(s->follow);
     redis_link_start(s->link);
     redis_wakeups_start(s->wakeups);
+    if (s->replicas)
+        redis_replicas_start(s->replicas);
 }
 
 void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void *arg)
@@ -392,4 +422,6 @@ void redis_store_hurry(struct redis_store *s)
 {
     assert(s->is_stopping);
     redis_link_reset(s->link, "no time left to wait for answers");
+    if (s->replicas)
+        redis_replicas_give_up(s->replicas);
 }

@@ -7,10 +7,11 @@
  * when the connection was lost is UNKNOWN; what only reads, UNAVAILABLE.
  *
  *   redis_requests   operations on their way: held (redis_hold), sent, answered
- *   redis_link       the connection: deadlines, coming back
+ *   redis_link       the connection that comes back; redis_session, redis_conn: one of them
  *   redis_follow     where it goes: a fixed address, or the master that Sentinels name
  *   redis_handshake  what a fresh connection must show before it is used
  *   redis_wakeups    the subscription
+ *   redis_replicas   answers that wait until replicas have them, too; a connection of its own
  *   scripts, reply   operations to commands, answers to outputs; pure
  *   lua/             the scripts
  */
@@ -87,6 +88,9 @@ struct redis_store_stats {
     uint64_t broken;                /* refused because the breaker was open */
     uint64_t overflowed;            /* TOO_MANY */
     uint64_t connects;              /* handshakes done */
+    uint64_t replica_waits;         /* answers that waited for replicas */
+    uint64_t replica_timeouts;      /* of them: NOT_REPLICATED */
+    uint64_t waiting_for_replicas;  /* gauge */
     uint64_t in_flight;             /* gauge */
     uint64_t held;                  /* gauge */
     uint64_t held_bytes;            /* gauge: of both */

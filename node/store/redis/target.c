@@ -102,3 +102,9 @@ void redis_target_stop_looking(struct redis_target *t)
 {
     t->is_looking = false;
 }
+
+bool redis_target_cancel(struct redis_target *t)
+{
+    t->is_looking = false;
+    return resolve_cancel(&t->names);
+}

@@ -35,6 +35,10 @@ bool redis_target_set(struct redis_target *t, const struct redis_address *addres
 /* What it can connect to now; or NULL, and on_found comes later. */
 const struct redis_address *redis_target_look(struct redis_target *t);
 
+/* For good. False: nothing was looked up; else the loop must turn RESOLVE_FAREWELL_TURNS times.
+ */
+bool redis_target_cancel(struct redis_target *t);
+
 /* Nobody waits for on_found. What is looked up is left to finish, for the next attempt. */
 void redis_target_stop_looking(struct redis_target *t);
 

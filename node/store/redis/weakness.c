@@ -2,31 +2,35 @@
 
 #include <string.h>
 
+#define BY_CONFIG "(CONFIG SET does it at once, redis.conf for good)"
+
 static const struct {
     bool loses;
-    const char *advice;
+    const char *what, *advice;
 } table[WEAKNESS_COUNT] = {
-    [WEAKNESS_NO_AOF] = {.loses = true,
-                         .advice =
-                             "Redis runs without append-only file: all jobs are lost when "
-                             "it ends; set 'appendonly yes'"},
-    [WEAKNESS_FSYNC] = {.loses = true,
-                        .advice = "Redis acknowledges pushes before they are on disk: the last "
-                                  "are lost when its machine ends; set 'appendfsync always'"},
-    [WEAKNESS_MAY_EVICT] = {.loses = true,
-                            .advice = "Redis may evict jobs when its memory is full; set "
-                                      "'maxmemory-policy noeviction'"},
-    [WEAKNESS_FEW_REPLICAS] = {.advice = "Redis has fewer replicas than store.min_replicas: "
-                                         "pushes, acks and cancels end as unknown; bring the "
-                                         "replicas back, or lower store.min_replicas"},
-    [WEAKNESS_STALE_WRITES] = {.loses = true,
-                               .advice = "a master without its replicas goes on taking writes, "
-                                         "which a failover loses; set 'min-replicas-to-write "
-                                         "1' in all Redises"},
-    [WEAKNESS_UNKNOWN] = {.loses = true,
-                          .advice = "Redis does not answer CONFIG GET: cannot tell whether it "
-                                    "keeps what it acknowledges; allow it for the node's user, "
-                                    "or see to 'appendfsync always' by hand"},
+    [WEAKNESS_NO_AOF] = {true,
+                         "Redis runs without append-only file: all jobs are lost when it ends",
+                         "set 'appendonly yes' " BY_CONFIG},
+    [WEAKNESS_FSYNC] = {true,
+                        "Redis acknowledges pushes before they are on disk: the last ones are "
+                        "lost when its machine ends",
+                        "set 'appendfsync always' " BY_CONFIG
+                        "; of the embedded Redis it is store.appendfsync"},
+    [WEAKNESS_MAY_EVICT] = {true, "Redis may evict jobs when its memory is full",
+                            "set 'maxmemory-policy noeviction' " BY_CONFIG},
+    [WEAKNESS_FEW_REPLICAS] = {false,
+                               "Redis has fewer replicas in step than store.min_replicas: "
+                               "pushes, acks and cancels end as unknown",
+                               "bring the replicas back, or lower store.min_replicas"},
+    [WEAKNESS_STALE_WRITES] = {true,
+                               "a master that has lost its replicas goes on taking writes, "
+                               "which a failover loses",
+                               "set 'min-replicas-to-write 1' in each Redis " BY_CONFIG},
+    [WEAKNESS_UNKNOWN] = {true,
+                          "Redis does not answer CONFIG GET: cannot tell whether it keeps what "
+                          "it acknowledges",
+                          "allow the node's user CONFIG GET, or see by other means that there "
+                          "is 'appendfsync always'"},
 };
 
 const char *weakness_word(enum weakness weakness)
@@ -38,6 +42,11 @@ const char *weakness_word(enum weakness weakness)
     };
 
     return words[weakness];
+}
+
+const char *weakness_what(enum weakness weakness)
+{
+    return table[weakness].what;
 }
 
 const char *weakness_advice(enum weakness weakness)

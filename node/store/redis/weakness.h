@@ -39,7 +39,8 @@ unsigned redis_weaknesses(const struct redis_setup *setup);
 
 const char *weakness_word(enum weakness weakness);
 
-/* What may be lost, and what to do: a sentence for the log, `strict` and an operator. */
+/* What is wrong and may be lost, and what to do: for the log, `strict` and an operator. */
+const char *weakness_what(enum weakness weakness);
 const char *weakness_advice(enum weakness weakness);
 
 /* Is that what `strict` refuses? Else it costs time only. */

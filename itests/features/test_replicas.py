@@ -1,0 +1,208 @@
+"""store.min_replicas: a push, an ack or a cancel is answered when replicas have it, too."""
+
+import threading
+
+import pytest
+
+from harness.background import in_background
+from harness.gmq import GmqError, LostConnection
+from harness.http_api import Refused, new_job, refused
+from harness.ports import free_port
+from harness.process import frozen
+from harness.wait import wait_until
+
+TOPIC = "orders"
+WORD = "too few replicas have it"
+LATE = "15s"  # a replica that is not frozen is faster
+SOON = "300ms"
+
+
+def replica_of(server, make_redis):
+    """One more, in sync."""
+    port = server.client().config_get("port")["port"]
+    count = server.client().info("replication")["connected_slaves"]
+    replica = make_redis(appendonly="yes")
+    replica.client().replicaof("127.0.0.1", port)
+    wait_until(lambda: is_in_sync(server, count + 1), "the replica is in sync")
+    return replica
+
+
+def is_in_sync(server, count):
+    states = server.client().info("replication")
+    return sum(states.get(f"slave{number}", {}).get("state") == "online"
+               for number in range(count)) == count
+
+
+@pytest.fixture
+def master(make_redis):
+    return make_redis(appendonly="yes", appendfsync="always", bind="127.0.0.1", port=free_port(),
+                      **{"repl-diskless-sync-delay": 0})
+
+
+@pytest.fixture
+def start(master, make_node):
+    def start_node(replica_timeout, min_replicas=1):
+        node = make_node({"store.redis": master.address, "store.min_replicas": min_replicas,
+                          "store.replica_timeout": replica_timeout,
+                          "store.command_timeout": "20s"})
+        node.start().wait_settled()
+        return node
+    return start_node
+
+
+def push_until_safe(client, id, **members):
+    """It has happened the first time, whatever that said; and a replica that has just thawed may
+    still be late."""
+    def is_safe():
+        try:
+            client.push(TOPIC, id=id, **members)
+        except GmqError as error:
+            assert WORD in str(error) or "has exist" in str(error), error
+            return "has exist" in str(error)
+        return True
+    wait_until(is_safe, f"a replica has {id}")
+
+
+def perhaps(call):
+    """It may be unknown on a busy machine."""
+    try:
+        call()
+    except Refused as error:
+        assert error.code == "unknown", error
+
+
+def jobs_on(server):
+    client = server.client()
+    return {id.decode() for key in client.scan_iter(match=f"dq:{{*}}:j:{TOPIC}", count=1000)
+            for id in client.hkeys(key)}
+
+
+# ---- safe ----
+
+def push_until_refused(node, name, pushed):
+    with node.python_client() as client:
+        for number in range(1000000):
+            try:
+                client.push(TOPIC, id=f"{name}-{number}", delay=3600)
+            except (GmqError, LostConnection):
+                return
+            pushed.append(f"{name}-{number}")
+
+
+def test_all_that_was_acknowledged_is_on_the_replica(master, make_redis, start):
+    replica = replica_of(master, make_redis)
+    node = start(LATE)
+    pushed = []
+    threads = [threading.Thread(target=push_until_refused, args=(node, f"t{number}", pushed))
+               for number in range(8)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: len(pushed) > 500, "much is pushed")
+    master.destroy()
+    known = list(pushed)
+    node.destroy()
+    for thread in threads:
+        thread.join()
+    assert set(known) <= jobs_on(replica)
+
+
+def test_what_is_gone_is_gone_on_the_replica(master, make_redis, start):
+    replica = replica_of(master, make_redis)
+    node = start(LATE)
+    with node.api() as api:
+        for id in ("acked", "cancelled", "purged"):
+            api.push(TOPIC, id=id)
+        assert jobs_on(replica) == {"acked", "cancelled", "purged"}
+        job = api.pop_one(TOPIC)
+        api.ack(job)
+        assert jobs_on(replica) == {"cancelled", "purged"}
+        api.cancel(TOPIC, "cancelled")
+        assert jobs_on(replica) == {"purged"}
+        assert api.sweep(TOPIC, "purge", states=["ready"])["count"] == 1
+        assert jobs_on(replica) == set()
+
+
+# ---- not safe ----
+
+def test_without_a_replica_pushes_are_unknown_and_the_node_goes_on(master, make_redis, start):
+    node = start(SOON)
+    with node.api() as api, node.python_client() as client:
+        with refused("unknown", WORD):
+            api.push(TOPIC, id="one")
+        with pytest.raises(GmqError, match=f"unknown: {WORD}"):
+            client.push(TOPIC, id="two", ttr=60)
+        results = api.push_all(TOPIC, [new_job(id="three"), new_job(id="four")])
+        assert [result["error"]["code"] for result in results] == ["unknown"] * 2
+        assert node.is_ready()
+        assert {api.pop_one(TOPIC)["id"] for _ in range(4)} == {"one", "two", "three", "four"}
+        replica_of(master, make_redis)
+        push_until_safe(client, "five")
+
+
+def test_a_frozen_replica_makes_answers_unknown_until_it_is_back(master, make_redis, start):
+    replica = replica_of(master, make_redis)
+    node = start(SOON)
+    with node.api() as api, node.python_client() as client:
+        perhaps(lambda: api.push(TOPIC, id="before"))
+        job = api.pop_one(TOPIC)
+        with frozen(replica.process.pid):
+            with refused("unknown", WORD):
+                api.push(TOPIC, id="http", delay_ms=3600000)
+            with pytest.raises(GmqError, match=f"unknown: {WORD}"):
+                client.push(TOPIC, id="gmq", delay=3600)
+            with refused("unknown", WORD):
+                api.ack(job)
+            assert api.counts(TOPIC)[0] == 2
+        push_until_safe(client, "gmq", delay=3600)
+        push_until_safe(client, "after")
+        wait_until(lambda: is_told(api, job, "not_found"), "the ack is safe")
+        assert jobs_on(replica) == {"http", "gmq", "after"}
+
+
+def is_told(api, job, code):
+    with pytest.raises(Refused) as info:
+        api.ack(job)
+    assert info.value.code in (code, "unknown"), info.value
+    return info.value.code == code
+
+
+def test_a_push_waits_no_longer_than_it_takes(master, make_redis, start):
+    replica = replica_of(master, make_redis)
+    node = start(LATE)
+    with frozen(replica.process.pid):
+        waiting = in_background(push_one, node)
+        wait_until(lambda: master.client().info("clients")["blocked_clients"] == 1, "it waits")
+        with node.api() as api:
+            assert api.pop_one(TOPIC)["id"] == "slow"  # consumers are not held
+        assert not waiting.done()
+    waiting.result(20)
+
+
+def push_one(node):
+    with node.api() as api:
+        return api.push(TOPIC, id="slow")
+
+
+def test_a_node_that_stops_waits_for_those_who_wait(master, make_redis, start):
+    replica = replica_of(master, make_redis)
+    node = start("1s")
+    with frozen(replica.process.pid):
+        with node.python_client() as client:
+            waiting = in_background(lambda: client.push(TOPIC, id="late"))
+            wait_until(lambda: master.client().info("clients")["blocked_clients"] == 1,
+                       "it waits")
+            node.stop()
+            with pytest.raises(GmqError, match=f"unknown: {WORD}"):
+                waiting.result(20)
+
+
+def test_a_master_that_comes_back_is_waited_for_again(master, make_redis, start):
+    replica = replica_of(master, make_redis)
+    node = start(LATE)
+    with node.python_client() as client:
+        client.push(TOPIC, id="one", delay=3600)
+        master.destroy()
+        master.start()
+        wait_until(lambda: is_in_sync(master, 1), "the replica is in sync again")
+        push_until_safe(client, "two", delay=3600)
+        assert jobs_on(replica) == {"one", "two"}

@@ -1,0 +1,273 @@
+"""Nodes whose Redis is named by Sentinels: what clients notice when the master changes, and what
+a node says that is set up wrongly."""
+
+import threading
+
+import pytest
+
+from harness.background import in_background
+from harness.cluster import are_members, page_of
+from harness.ports import free_port
+from harness.process import reap_orphans
+from harness.sentinel import NAME, SentinelSet
+from harness.wait import holds_for, wait_until
+from harness.zookeeper import Ensemble
+
+PASSWORD = "zx81-sesame"
+
+
+@pytest.fixture
+def watched(tmp_path):
+    """watched(**options): Redis servers and their Sentinels of the test's own, running."""
+    made = []
+
+    def make(**options):
+        options = {"appendonly": "yes", "appendfsync": "always", **options}
+        made.append(SentinelSet(tmp_path / f"watched{len(made)}", **options))
+        return made[-1].start()
+
+    yield make
+    for each in made:
+        each.destroy()
+
+
+class Producer:
+    """Pushes one job after the other from a thread of its own, until stop()."""
+
+    def __init__(self, node, topic):
+        self.pushed, self.errors = [], []
+        self._client, self._topic = node.python_client(), topic
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self):
+        while not self._is_over.is_set():
+            id = f"{self._topic}-{len(self.pushed)}"
+            try:
+                assert self._client.push(self._topic, id, delay=3600) == "success"
+            except Exception as error:  # pylint: disable=broad-except
+                self.errors.append(error)
+                return
+            self.pushed.append(id)
+
+    def wait_more(self, count=20):
+        target = len(self.pushed) + count
+        wait_until(lambda: self.errors or len(self.pushed) >= target, "pushes go on")
+        assert not self.errors, self.errors
+
+    def stop(self):
+        self._is_over.set()
+        self._thread.join()
+        self._client.close()
+        assert not self.errors, self.errors
+        return self.pushed
+
+
+def stored_ids(server):
+    client = server.client()
+    keys = list(client.scan_iter(match="dq:{*}:j:*", count=1000))
+    return {id.decode() for key in keys for id in client.hkeys(key)}
+
+
+def is_used(node, server):
+    """Is this Redis the last one that the node has said it is up with?"""
+    ups = [line for line in node.output().splitlines() if line.endswith(" is up")]
+    return bool(ups) and f" {server.tcp_address} is up" in ups[-1]
+
+
+def assert_serves(node, id):
+    with node.python_client() as client:
+        assert client.push("served", id) == "success"
+        assert client.pop("served")["id"] == id
+
+
+# ---- another master ----
+
+def test_a_killed_master_is_a_pause_for_clients(make_node, watched):
+    servers = watched()
+    node = make_node({"store.redis": servers.url, "gmq.pop_wait": "20s"}).start()
+    with node.python_client() as consumer, node.python_client() as client:
+        blocked = in_background(consumer.pop, "later")
+        producer = Producer(node, "steady")
+        producer.wait_more()
+        killed = servers.kill_master()
+        after = servers.wait_master(other_than=killed)
+        producer.wait_more()
+        assert client.push("later", "after-1") == "success"
+        assert blocked.result(20)["id"] == "after-1"
+        producer.stop()
+    assert is_used(node, after)
+    assert f"the master of '{NAME}' is {after.tcp_address}" in node.output()
+
+
+def test_a_failover_by_hand_is_a_pause_for_clients(make_node, watched):
+    servers = watched()
+    node = make_node({"store.redis": servers.url}).start()
+    producer = Producer(node, "steady")
+    producer.wait_more()
+    after = servers.failover()
+    wait_until(lambda: is_used(node, after), "the node is at the new master")
+    producer.wait_more()
+    producer.stop()
+    assert_serves(node, "after-1")
+
+
+def test_an_old_master_that_comes_back_is_not_written_to(make_node, watched):
+    """For some seconds it takes itself for the master."""
+    servers = watched()
+    node = make_node({"store.redis": servers.url}).start()
+    producer = Producer(node, "steady")
+    producer.wait_more()
+    killed = servers.kill_master()
+    after = servers.wait_master(other_than=killed)
+    wait_until(lambda: is_used(node, after), "the node is at the new master")
+    before = len(producer.pushed) + 1  # one may be on its way
+    killed.start()
+    producer.wait_more()
+    seen = stored_ids(killed) if killed.info()["role"] == "master" else set()
+    pushed = producer.stop()
+    assert not seen & set(pushed[before:])
+    assert set(pushed[before:]) <= stored_ids(after)
+    assert is_used(node, after)
+
+
+def test_a_sentinel_that_has_missed_the_failover_is_not_believed(make_node, watched):
+    """It is all that can be reached, and the old master has become a replica."""
+    servers = watched()
+    before = servers.master()
+    node = make_node({"store.redis": servers.url, "store.command_timeout": "500ms"}).start()
+    *others, stale = servers.sentinels
+    stale.kill()
+    after = servers.failover()
+    wait_until(lambda: is_used(node, after), "the node is at the new master")
+    for each in others:
+        each.freeze()
+    stale.start()
+    wait_until(lambda: stale.master_address() == (before.ip, before.port), "it is behind")
+    after.client().client_kill_filter(_type="normal")
+    wait_until(lambda: "names a master from before the last failover" in node.output(),
+               "the node knows that it is behind")
+    for each in others:
+        each.thaw()
+    wait_until(node.is_ready, "the node is up again")
+    assert is_used(node, after)
+    assert_serves(node, "after-1")
+
+
+def test_losing_all_sentinels_costs_nothing_while_the_master_stays(make_node, watched):
+    servers = watched()
+    node = make_node({"store.redis": servers.url}).start()
+    for sentinel in servers.sentinels:
+        sentinel.kill()
+    wait_until(lambda: all(f"Sentinel {each.address}: " in node.output()
+                           for each in servers.sentinels), "the node has noticed")
+    assert_serves(node, "alone-1")
+    assert node.is_ready()
+    for sentinel in servers.sentinels:
+        sentinel.start()
+    wait_until(servers.is_watched, "the Sentinels see all there is")
+    after = servers.failover()
+    wait_until(lambda: is_used(node, after), "the node listens to them again")
+
+
+# ---- a cluster ----
+
+@pytest.fixture
+def zookeeper(tmp_path):
+    ensemble = Ensemble(tmp_path / "zookeeper")
+    try:
+        yield ensemble.start()
+    finally:
+        ensemble.destroy()
+
+
+def test_a_cluster_goes_on_with_the_next_master(make_node, watched, zookeeper, tmp_path):
+    servers = watched()
+    secret = tmp_path / "secret"
+    secret.write_text("not-so-secret-0123456789")
+    secret.chmod(0o600)
+    nodes = [make_node({"node.id": name, "store.redis": servers.url, "ha.mode": "standby",
+                        "ha.zookeeper": zookeeper.addresses, "ha.secret_file": secret,
+                        "ha.peer.listen": f"127.0.0.1:{free_port()}"}, name=name).start()
+             for name in ("one", "two")]
+    wait_until(lambda: are_members(page_of(nodes[0]), ["one", "two"]), "both are members")
+    killed = servers.kill_master()
+    after = servers.wait_master(other_than=killed)
+    for node in nodes:
+        wait_until(lambda node=node: is_used(node, after) and node.is_ready(), "it is there")
+    pushed = nodes[0].api().push("topic", "body", delay_ms=300)
+    job = nodes[1].api().pop_one("topic", wait_ms=20000)
+    assert job["id"] == pushed["id"]
+    nodes[1].api().ack(job)
+
+
+# ---- set up wrongly ----
+
+def said_by(node):
+    """What a node says that does not start."""
+    node.launch()
+    code = node.process.wait(20)
+    node.process = None
+    reap_orphans()
+    assert code > 0, f"ended with {code}:\n{node.output()}"
+    node.check_sanitizers()
+    return node.output()
+
+
+def password_file(directory, password):
+    file = directory / "password"
+    file.write_text(password + "\n")
+    file.chmod(0o600)
+    return file
+
+
+def test_an_unknown_master_is_refused(make_node, watched):
+    servers = watched(replicas=0, sentinels=1)
+    url = servers.url.replace(f"//{NAME}@", "//other@")
+    assert "knows no master 'other'" in said_by(make_node({"store.redis": url}))
+
+
+def test_a_redis_in_the_place_of_a_sentinel_is_refused(make_node, watched):
+    servers = watched(replicas=0, sentinels=1)
+    url = f"sentinel://{NAME}@{servers.servers[0].tcp_address}"
+    assert "is no Sentinel, but a Redis" in said_by(make_node({"store.redis": url}))
+
+
+def test_the_password_of_the_sentinels(make_node, watched, tmp_path):
+    servers = watched(replicas=0, sentinels=1, sentinel_password=PASSWORD)
+    said = said_by(make_node({"store.redis": servers.url}))
+    assert "store.sentinel_password_file" in said
+    wrong = password_file(tmp_path, "zx81-barley")
+    said = said_by(make_node({"store.redis": servers.url, "store.sentinel_password_file": wrong}))
+    assert "WRONGPASS" in said and "zx81-" not in said
+    right = password_file(tmp_path, PASSWORD)
+    node = make_node({"store.redis": servers.url, "store.sentinel_password_file": right}).start()
+    assert PASSWORD not in node.output()
+
+
+def test_the_password_of_redis_is_another_one(make_node, watched, tmp_path):
+    servers = watched(replicas=1, sentinels=1, requirepass=PASSWORD)
+    file = password_file(tmp_path, PASSWORD)
+    node = make_node({"store.redis": servers.url, "store.password_file": file}).start()
+    after = servers.failover()
+    wait_until(lambda: is_used(node, after), "the node is at the new master")
+    assert_serves(node, "after-1")
+
+
+def test_sentinels_that_cannot_be_reached_are_waited_for(make_node, watched):
+    servers = watched(replicas=0, sentinels=1)
+    servers.sentinels[0].kill()
+    node = make_node({"store.redis": servers.url}).launch()
+    name = f"Sentinel {servers.sentinels[0].address}: "
+    wait_until(lambda: name in node.output(), "the node says which it cannot reach")
+    assert holds_for(lambda: node.process.returncode is None, 0.5)
+    servers.sentinels[0].start()
+    node.wait_ready()
+
+
+def test_a_name_that_cannot_be_found_is_said(make_node):
+    node = make_node({"store.redis": f"sentinel://{NAME}@nobody.invalid",
+                      "store.command_timeout": "500ms"}).launch()
+    wait_until(lambda: "Sentinel nobody.invalid:26379: " in node.output(), "the node says so")
+    assert holds_for(lambda: node.process.returncode is None, 0.5)
