@@ -3,7 +3,8 @@
 Of what it answered between `since_ms` and `at_ms` of an Older it may have forgotten something.
 Those answers, and no others, are judged as `unknown`: it may be as they said, or not. And a lease
 that was given in that time may be void. How far back that is, is the fault's to say: nothing for
-a Redis that syncs before it answers, two seconds for one that syncs each second.
+a Redis that syncs before it answers, two seconds for one that syncs each second. While two masters are
+at work at once, for a failover by hand leaves the old one as it is, both may give the same lease.
 
 It must be told, too:
 
@@ -43,11 +44,18 @@ def is_forgotten(olders, asked_ms, answered_ms):
 def is_void(olders, first, second):
     """Is the lease of `first` forgotten, or that it was confirmed, so that `second` followed?"""
     confirmed_ms = first.received_ms + CONFIRM_S * 1000
-    return any(first.asked_ms <= older.at_ms < second.received_ms
+    return any(first.asked_ms <= older.at_ms
+               and second.received_ms > min(older.at_ms, older.split_ms)
                and (older.since_ms <= first.received_ms
                     or (older.since_ms <= confirmed_ms
                         and second.received_ms - first.asked_ms >= UNCONFIRMED_S * 1000))
                for older in olders)
+
+
+def is_of_two_masters(olders, first, second):
+    """May each have been handed over by another, the same job with the same lease?"""
+    return any(older.split_ms <= min(first.received_ms, second.received_ms)
+               and max(first.asked_ms, second.asked_ms) <= older.at_ms for older in olders)
 
 
 def lost_before_ms(journal, excused):

@@ -19,6 +19,7 @@ with fractions where there are; `redis_ms` and `due_ms` are Redis's clock.
 """
 
 import json
+import math
 import threading
 import time
 from dataclasses import asdict, dataclass, field, fields
@@ -154,12 +155,14 @@ class Fault:
 class Older:
     """Redis ended, or gave way to another, at `at_ms`, and what came after it may have forgotten
     what was acknowledged since `since_ms`. `noticed`: how many nodes said so; `lost`: how many
-    acknowledged pushes were gone by what all of them counted. None: nobody was asked."""
+    acknowledged pushes were gone by what all of them counted. None: nobody was asked.
+    `split_ms`: from when on both were at work until then, some nodes at one, some at the other."""
 
     since_ms: float
     at_ms: float
     noticed: int = None
     lost: int = None
+    split_ms: float = math.inf
 
 
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long

@@ -26,10 +26,12 @@ arrive.
 import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from crash import judge as crash
 from crash.judge import Violation
-from drills.forgotten import forgiving, is_void, judge_told, lost_before_ms
+from drills.forgotten import (forgiving, is_forgotten, is_of_two_masters, is_void, judge_told,
+                              lost_before_ms)
 from drills.journal import OK, UNKNOWN, Ack, Cancel, Fault, HandOver, Older, Push, Release, Rest
 from drills.judge_leaders import judge_leaders
 from drills.lateness import judge_lateness
@@ -95,7 +97,7 @@ def judge_jobs(journal, olders=()):
                 for rest in journal.of(Rest) if not rest.why)
     lives = _lives(journal)
     for id, life in lives.items():
-        yield from (Violation("EARLY", id, why) for why in _early(life))
+        yield from (Violation("EARLY", id, why) for why in _early(life, olders))
         yield from (Violation("TWICE", id, why)
                     for why in _twice(life, journal.of(Fault), olders))
 
@@ -123,9 +125,13 @@ def _lives(journal):
     return lives
 
 
-def _early(life):
+def _early(life, olders):
     for each in life[HandOver]:
-        due_ms = max(each.due_ms, _due_told(life[Push], each.received_ms))
+        told = life[Push]
+        if is_forgotten(olders, each.asked_ms, each.received_ms):
+            # A push that was answered later may have been said again, and be due later.
+            told = [push for push in told if push.ended_ms <= each.received_ms]
+        due_ms = max(each.due_ms, _due_told(told, each.received_ms))
         if each.redis_ms is not None and each.redis_ms < due_ms:
             yield f"by {due_ms - each.redis_ms:.3f} ms"
 
@@ -141,7 +147,9 @@ def _twice(life, faults, olders):
     hand_overs = life[HandOver]
     if not hand_overs or not life[Push]:
         return
-    if len({(each.lease, each.attempt) for each in hand_overs}) < len(hand_overs):
+    if any((first.lease, first.attempt) == (second.lease, second.attempt)
+           and not is_of_two_masters(olders, first, second)
+           for first, second in combinations(hand_overs, 2)):
         yield "handed over twice with one lease"
     births = sum(push.outcome in (OK, UNKNOWN) for push in life[Push])
     without_reason = 1

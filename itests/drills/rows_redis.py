@@ -106,10 +106,12 @@ class ForgetfulRow(RedisRow):
     """One whose Redis ends, and is there again; it may have forgotten something.
 
     fault() sets what is needed to judge it: `told`, `since_ms` (None: nothing may be
-    forgotten), `ended_ms`, and `opened_ms`, when requests were taken again."""
+    forgotten), `ended_ms`, and `opened_ms`, when requests were taken again; and `split_ms`, where
+    the next one was at work before that one ended."""
 
     interrupts = True
     target_ms = BACK_MS
+    split_ms = math.inf
 
     def forgets_ms(self, variant):  # pylint: disable=unused-argument
         """How far back; 0 nothing."""
@@ -136,7 +138,8 @@ class ForgetfulRow(RedisRow):
     def check(self, drill, elected):
         yield from super().check(drill, elected)
         if self.since_ms is not None:
-            drill.journal.add(Older(self.since_ms, self.ended_ms, *self.told.since()))
+            drill.journal.add(Older(self.since_ms, self.ended_ms, *self.told.since(),
+                                    self.split_ms))
         refused = drill.answers(REFUSED, drill.since_ms)
         if refused:
             yield f"{refused} pushes were refused, and Redis was away for a moment only"

@@ -1,5 +1,7 @@
 """A row about Sentinels that make another Redis the master."""
 
+import math
+
 from drills.cluster import Plan
 from drills.journal import now_ms
 from drills.row import row
@@ -11,11 +13,12 @@ LAG_MS = 1000  # of a replica that reads all the time, at the very most
 
 @row("14", "Sentinels promote a replica, the old master returns")
 class Promoted(ForgetfulRow):
-    """Two replicas. Without `store.min_replicas` what they had not yet got is forgotten; so is what
-    the old master still took while it was replaced by hand. With it nothing is."""
+    """Two replicas. Without `store.min_replicas` what they had not yet got is forgotten; with it
+    nothing is. By hand that takes all of them: for about a second, until its Sentinel has seen that
+    the new master is one, the old master takes what the other replica still follows."""
 
-    variants = tuple(f"{how}{safe}" for safe in ("", ", min_replicas 1")
-                     for how in ("killed", "frozen", "by hand"))
+    variants = ("killed", "frozen", "by hand", "killed, min_replicas 1", "frozen, min_replicas 1",
+                "by hand, min_replicas 2")
     short_variants = ("killed", "by hand")
     rounds = 60
 
@@ -23,21 +26,26 @@ class Promoted(ForgetfulRow):
         return variant.partition(", ")[2]
 
     def plan(self, variant):
-        safe = {"store.min_replicas": 1} if self.plan_key(variant) else {}
-        return Plan(store=StorePlan(is_watched=True), settings={**AUDITED, **safe})
+        settings = dict(AUDITED)
+        if self.plan_key(variant):
+            settings["store.min_replicas"] = int(variant[-1])
+        return Plan(store=StorePlan(is_watched=True), settings=settings)
 
     def forgets_ms(self, variant):
         return 0 if self.plan_key(variant) else LAG_MS
 
     def fault(self, drill):
-        """By hand, the old master goes on until the nodes leave it."""
+        """By hand, the old master goes on until the nodes have left it."""
         store, self.old = drill.cluster.store, drill.cluster.redis
         self.begin(drill)
         how = drill.variant.partition(",")[0]
+        began_ms = now_ms()
         {"killed": self.old.kill, "frozen": self.old.freeze, "by hand": store.failover_by_hand}[how]()
         self.ended_ms = now_ms()
         self.opened_ms = store.wait_promoted(self.old)
+        self.split_ms = math.inf
         if how == "by hand":
+            self.split_ms = began_ms
             self.ended_ms = store.wait_left(self.old, drill.cluster.hosts_of("nodes"))
 
     def heal(self, drill):

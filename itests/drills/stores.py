@@ -95,8 +95,9 @@ class Store:
         os.kill(self.server.process.pid, signal.SIGCONT)
 
     def fill_disk(self):
-        """Not a page more than what is on it."""
-        _run("mount", "-o", f"remount,size={self._used_bytes()}", self.directory)
+        """Not a page more than what is on it: refused while more is written."""
+        wait_until(lambda: _try("mount", "-o", f"remount,size={self._used_bytes()}",
+                                self.directory), "the disk is full")
 
     def empty_disk(self):
         _run("mount", "-o", f"remount,size={ROOMY}", self.directory)
@@ -157,12 +158,16 @@ class WatchedStore:
         return now_ms()
 
     def wait_left(self, old, nodes):
-        """When none of those hosts is connected to the old master any more."""
+        """When none of those hosts is connected to the old master, and no Sentinel names it."""
         addresses = {host.address for host in nodes}
         with old.client() as client:
-            wait_until(lambda: not any(each["addr"].rpartition(":")[0] in addresses
-                                       for each in client.client_list()),
-                       "the nodes leave the old master", 60, interval_s=0.002)
+            def is_left():
+                return (all(each.sentinel_get_master_addr_by_name(NAME) != (old.ip, old.port)
+                            for each in self._asked)
+                        and not any(each["addr"].rpartition(":")[0] in addresses
+                                    for each in client.client_list()))
+
+            wait_until(is_left, "the nodes leave the old master", 60, interval_s=0.002)
         return now_ms()
 
     def wait_steady(self):
@@ -173,4 +178,10 @@ class WatchedStore:
 
 
 def _run(*words):
-    subprocess.run([str(word) for word in words], check=True, capture_output=True)
+    assert _try(*words), words
+
+
+def _try(*words):
+    """Did it work?"""
+    return subprocess.run([str(word) for word in words], check=False,
+                          capture_output=True).returncode == 0

@@ -38,6 +38,10 @@ EXCUSED = {
         ack(5600)]),
 }
 
+SAID_AGAIN = Push("a", "t", TTR_MS, 0, 2900, 3300, OK, 3295)  # by its node, when Redis was back
+EXCUSED["handed over before it was said again"] = ("EARLY", [
+    SAID_AGAIN, hand_over(2950, due=2905), ack(3400)])
+
 NO_EXCUSE = {
     "acknowledged long before": ("LOST", [push(900)], SYNCED),
     "acknowledged by the Redis that came back": ("LOST", [push(3001)], SYNCED),
@@ -59,6 +63,11 @@ NO_EXCUSE = {
     "a lease is given again": ("TWICE", [
         CERTAIN, hand_over(1501), hand_over(3500), ack(3600)], SYNCED),
     "early": ("EARLY", [push(), hand_over(1499), ack(1600)], SYNCED),
+    "early by what was told before": ("EARLY", [
+        Push("a", "t", TTR_MS, 0, 2900, 2940, OK, 2960), hand_over(2950, due=2905), ack(3400)],
+        SYNCED),
+    "early by the Redis that came back": ("EARLY", [
+        SAID_AGAIN, hand_over(3280, due=3290, asked=3250), ack(3400)], SYNCED),
     "nobody pushed it": ("INVENTED", [push(outcome=REFUSED), hand_over(1501), ack(1600)], SYNCED),
 }
 
@@ -110,6 +119,25 @@ def test_each_fault_excuses_and_tells_its_own():
     assert not verdict(push(2000), push(9000, id="b"), first, second).violations
     assert {each.rule for each in verdict(push(2000), push(2100, id="b"), first, second).violations
             } == {"UNTOLD"}
+
+
+SPLIT = Older(since_ms=1000, at_ms=ENDED, split_ms=1500)
+SAME_LEASE = [CERTAIN, hand_over(1650), hand_over(2400), ack(2500)]
+
+
+def test_two_masters_at_once_may_give_the_same_lease():
+    assert verdict(*SAME_LEASE, SPLIT).explained == {"TWICE": 2}
+    assert verdict(CERTAIN, hand_over(1650), again(2400), ack(2500), SPLIT).explained == {"TWICE": 1}
+
+
+@pytest.mark.parametrize("events, older", [
+    (SAME_LEASE, SYNCED),                                                # there was one only
+    ([CERTAIN, hand_over(1499), hand_over(2400), ack(2500)], SPLIT),     # before there were two
+    ([CERTAIN, hand_over(1650), hand_over(3200, asked=3100), ack(3300)], SPLIT),  # and after
+    ([push(100, ttr_ms=LONG_MS), hand_over(610, due=600), again(900, due=600), ack(950)], SPLIT),
+])
+def test_one_master_gives_a_lease_once(events, older):
+    assert "TWICE" in {each.rule for each in verdict(*events, older).violations}
 
 
 def test_releases_that_redis_forgot_may_or_may_not_have_happened():

@@ -92,12 +92,13 @@ static bool is_full(const struct redis_requests *q)
            q->stats->held >= q->options->held_max;
 }
 
+/* What the node says of jobs that it has handed out is not refused by the breaker: somebody
+ * works on them, and would not be alone for long. */
 static void submit_for_anyone(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
-    redis_gate_asked(&q->gate);
-    if (redis_gate_refuses(&q->gate)) {
+    if (redis_gate_refuses(&q->gate) && !op_is_of_leases(r->op->verb)) {
         q->stats->broken++;
         request_fail_later(r, STATUS_UNAVAILABLE);
     } else if (is_full(q)) {
@@ -108,6 +109,7 @@ static void submit_for_anyone(struct request *r)
     } else {
         r->op->waits = r;
         redis_hold_add(&q->hold, &r->held, q->options->hold_ms);
+        redis_gate_asked(&q->gate);
     }
 }
 
@@ -133,16 +135,38 @@ static void on_expired(struct redis_hold *hold, struct redis_held *held)
     request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
 }
 
-/* While there is a connection it waits for room only, and its turn is about to come. */
+static void drop(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+
+    q->stats->dropped++;
+    redis_hold_remove(&q->hold, &r->held);
+    request_fail_later(r, STATUS_UNAVAILABLE);
+}
+
+/* While there is a connection it waits for room only, and its turn is about to come: unless
+ * that connection turns out to be none. */
 void redis_requests_abandon(struct redis_requests *q, struct op *op)
 {
     struct request *r = op->waits;
 
-    if (!r || is_connected(q))
+    if (!r)
         return;
-    q->stats->dropped++;
-    redis_hold_remove(&q->hold, &r->held);
-    request_fail_later(r, STATUS_UNAVAILABLE);
+    if (is_connected(q))
+        r->is_abandoned = true;
+    else
+        drop(r);
+}
+
+static void drop_abandoned(struct redis_requests *q)
+{
+    LIST_EACH_SAFE (link, &q->hold.list) {
+        struct redis_held *held = CONTAINER_OF(link, struct redis_held, link);
+        struct request *r = CONTAINER_OF(held, struct request, held);
+
+        if (r->is_abandoned && r->op->waits) /* and was never sent */
+            drop(r);
+    }
 }
 
 bool request_hold_again(struct request *r)
@@ -181,7 +205,7 @@ redis_requests_new(struct loop *loop, const struct redis_store_options *options,
     q->replicas = replicas;
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
-    redis_gate_init(&q->gate, options, stats, q->timers);
+    redis_gate_init(&q->gate, options, stats, link, q->timers);
     redis_hold_init(&q->hold, q->timers, &stats->held, on_expired);
     request_pool_init(q);
     return q;
@@ -215,7 +239,17 @@ void redis_requests_open(struct redis_requests *q)
 void redis_requests_close(struct redis_requests *q)
 {
     q->is_open = false;
-    redis_gate_lost(&q->gate, redis_link_was_late(q->link));
+    drop_abandoned(q);
+    redis_requests_failed(q);
+}
+
+/* A connection that is closed with nothing unanswered tells nothing of Redis. */
+void redis_requests_failed(struct redis_requests *q)
+{
+    bool is_late = redis_link_was_late(q->link);
+
+    if (!q->is_stopping && (is_late || q->stats->in_flight > 0))
+        redis_gate_lost(&q->gate, is_late);
 }
 
 void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg)
