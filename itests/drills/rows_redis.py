@@ -117,6 +117,10 @@ class ForgetfulRow(RedisRow):
         """How far back; 0 nothing."""
         return 0
 
+    def keeps_answers(self, variant):  # pylint: disable=unused-argument
+        """Are only leases forgotten?"""
+        return False
+
     def begin(self, drill):
         self.told = Told(drill.cluster)
         back_ms = self.forgets_ms(drill.variant)
@@ -139,7 +143,9 @@ class ForgetfulRow(RedisRow):
         yield from super().check(drill, elected)
         if self.since_ms is not None:
             drill.journal.add(Older(self.since_ms, self.ended_ms, *self.told.since(),
-                                    self.split_ms))
+                                    self.split_ms, self.keeps_answers(drill.variant)))
+        elif drill.answers(UNKNOWN, drill.since_ms):
+            yield "a push had no clear answer, and Redis forgets nothing"
         refused = drill.answers(REFUSED, drill.since_ms)
         if refused:
             yield f"{refused} pushes were refused, and Redis was away for a moment only"

@@ -70,6 +70,10 @@ def test_pushes_are_refused_while_redis_is_restarted():
     assert len(checked("12", "killed, none", failed=[REFUSED], **QUIET)) == 1
 
 
+def test_a_push_is_not_answered_clearly_by_a_redis_that_forgets_nothing():
+    assert len(checked("12", "killed, always", failed=[UNKNOWN], **QUIET)) == 1
+
+
 def test_the_first_job_comes_late():
     assert len(checked("12", "killed, none", since_ms=None, back_ms=1001)) == 1
 

@@ -140,6 +140,16 @@ def test_one_master_gives_a_lease_once(events, older):
     assert "TWICE" in {each.rule for each in verdict(*events, older).violations}
 
 
+CONFIRMED = Older(since_ms=1000, at_ms=ENDED, keeps_answers=True)
+
+
+@pytest.mark.parametrize("name", EXCUSED)
+def test_what_replicas_have_is_not_forgotten_but_leases_are(name):
+    rule, events = EXCUSED[name]
+    left = {each.rule for each in verdict(*events, CONFIRMED).violations}
+    assert left == ({rule} if rule in ("LOST", "RETURNED") else set())
+
+
 def test_releases_that_redis_forgot_may_or_may_not_have_happened():
     life = [CERTAIN, hand_over(1501), ack(2900, kind=Release), again(3500), ack(3600)]
     assert not verdict(*life, SYNCED).violations
