@@ -163,11 +163,16 @@ void app_store_numbers(const struct redis_store_stats *from, struct http_store_n
     to->lost = from->unknown;
     to->expired = from->expired;
     to->overflowed = from->overflowed;
+    to->replica_waits = from->replica_waits;
+    to->replica_timeouts = from->replica_timeouts;
+    to->waiting_for_replicas = from->waiting_for_replicas;
     to->in_flight = from->in_flight;
     to->held = from->held;
     to->held_bytes = from->held_bytes;
     to->repeated = from->repeated;
     to->dropped = from->dropped;
+    to->older = from->older;
+    to->lost_pushes = from->lost_pushes;
     to->broken = from->broken;
     to->breaker = breaker_word(from->breaker);
     to->breaker_trips = from->breaker_trips;

@@ -1,5 +1,6 @@
 """store.min_replicas: a push, an ack or a cancel is answered when replicas have it, too."""
 
+import itertools
 import threading
 
 import pytest
@@ -9,6 +10,7 @@ from harness.gmq import GmqError, LostConnection
 from harness.http_api import Refused, new_job, refused
 from harness.ports import free_port
 from harness.process import frozen
+from harness.sentinel import SentinelSet
 from harness.wait import wait_until
 
 TOPIC = "orders"
@@ -79,31 +81,63 @@ def jobs_on(server):
 
 # ---- safe ----
 
-def push_until_refused(node, name, pushed):
-    with node.python_client() as client:
-        for number in range(1000000):
-            try:
-                client.push(TOPIC, id=f"{name}-{number}", delay=3600)
-            except (GmqError, LostConnection):
-                return
-            pushed.append(f"{name}-{number}")
+class Producers:
+    """Push from several connections until the node is gone, or stop()."""
+
+    def __init__(self, node, count=8):
+        self.pushed = []
+        self._node, self._is_over = node, threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(number,))
+                         for number in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def _run(self, name):
+        with self._node.python_client() as client:
+            for number in itertools.count():
+                if self._is_over.is_set():
+                    return
+                try:
+                    client.push(TOPIC, id=f"{name}-{number}", delay=3600)
+                except GmqError:
+                    continue
+                except LostConnection:
+                    return
+                self.pushed.append(f"{name}-{number}")
+
+    def wait_more(self, count):
+        target = len(self.pushed) + count
+        wait_until(lambda: len(self.pushed) >= target, "much is pushed")
+
+    def stop(self):
+        self._is_over.set()
+        for thread in self._threads:
+            thread.join()
 
 
 def test_all_that_was_acknowledged_is_on_the_replica(master, make_redis, start):
     replica = replica_of(master, make_redis)
     node = start(LATE)
-    pushed = []
-    threads = [threading.Thread(target=push_until_refused, args=(node, f"t{number}", pushed))
-               for number in range(8)]
-    for thread in threads:
-        thread.start()
-    wait_until(lambda: len(pushed) > 500, "much is pushed")
+    producers = Producers(node)
+    producers.wait_more(500)
     master.destroy()
-    known = list(pushed)
     node.destroy()
-    for thread in threads:
-        thread.join()
-    assert set(known) <= jobs_on(replica)
+    producers.stop()
+    assert set(producers.pushed) <= jobs_on(replica)
+
+
+def test_all_that_was_acknowledged_outlives_a_failover(tmp_path, make_node):
+    watched = SentinelSet(tmp_path / "watched", appendonly="yes", appendfsync="always")
+    try:
+        node = make_node({"store.redis": watched.start().url, "store.min_replicas": 1}).start()
+        producers = Producers(node)
+        producers.wait_more(300)
+        killed = watched.kill_master()
+        producers.wait_more(300)
+        producers.stop()
+        assert set(producers.pushed) <= jobs_on(watched.wait_master(other_than=killed))
+    finally:
+        watched.destroy()
 
 
 def test_what_is_gone_is_gone_on_the_replica(master, make_redis, start):
@@ -153,6 +187,7 @@ def test_a_frozen_replica_makes_answers_unknown_until_it_is_back(master, make_re
             with refused("unknown", WORD):
                 api.ack(job)
             assert api.counts(TOPIC)[0] == 2
+            assert node.metrics()["dueq_store_replica_timeouts_total"] >= 3
         push_until_safe(client, "gmq", delay=3600)
         push_until_safe(client, "after")
         wait_until(lambda: is_told(api, job, "not_found"), "the ack is safe")
@@ -174,8 +209,11 @@ def test_a_push_waits_no_longer_than_it_takes(master, make_redis, start):
         wait_until(lambda: master.client().info("clients")["blocked_clients"] == 1, "it waits")
         with node.api() as api:
             assert api.pop_one(TOPIC)["id"] == "slow"  # consumers are not held
+        assert node.metrics()["dueq_store_operations_waiting_for_replicas"] == 1
         assert not waiting.done()
     waiting.result(20)
+    assert node.metrics()["dueq_store_replica_waits_total"] == 1
+    assert node.metrics()["dueq_store_replica_timeouts_total"] == 0
 
 
 def push_one(node):

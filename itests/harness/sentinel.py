@@ -55,6 +55,16 @@ class WatchedRedis(RedisServer):
     def info(self, section="replication"):
         return self.client().info(section)
 
+    def reaches(self, count):
+        """Do so many replicas have what is written now? One whose first copy is made hears of no
+        write before it has said that it has it, though its link is up."""
+        pipeline = self.client().pipeline(transaction=False)
+        pipeline.set("harness:probe", 1).execute_command("WAIT", count, 1000)
+        try:
+            return pipeline.execute()[-1] >= count
+        except redis.exceptions.ResponseError:  # a replica now, or min-replicas-to-write
+            return False
+
     @property
     def is_running(self):
         return self.process is not None and self.process.returncode is None
@@ -145,7 +155,8 @@ class SentinelSet:
         sentinel_hosts = sentinel_hosts or [None] * sentinels
         if options.get("requirepass"):
             options["masterauth"] = options["requirepass"]
-        options = {"repl-diskless-sync-delay": 0, "repl-ping-replica-period": 1, **options}
+        options = {"protected-mode": "no", "repl-diskless-sync-delay": 0,
+                   "repl-ping-replica-period": 1, **options}
         self.servers = [WatchedRedis(self.directory / "redis0", hosts[0], **options)]
         first = self.servers[0]
         self.servers += [
@@ -193,10 +204,10 @@ class SentinelSet:
     # ---- looking ----
 
     def is_replicated(self):
-        """Does each that is no master hear from one?"""
-        infos = [server.info() for server in self.servers if server.is_running]
-        return all(info["role"] == "master" or info["master_link_status"] == "up"
-                   for info in infos)
+        """Is one the master, and has each other what that has?"""
+        running = [server for server in self.servers if server.is_running]
+        masters = [server for server in running if server.info()["role"] == "master"]
+        return len(masters) == 1 and masters[0].reaches(len(running) - 1)
 
     def is_watched(self):
         """Does each Sentinel see the others and the replicas, with nothing down?"""
@@ -234,8 +245,7 @@ class SentinelSet:
 
     def wait_healthy(self):
         """All run, one is the master, the others follow it, and no Sentinel misses any."""
-        wait_until(lambda: self.master() and self.is_replicated() and self.is_watched()
-                   and sum(each.info()["role"] == "master" for each in self.servers) == 1,
+        wait_until(lambda: self.master() and self.is_replicated() and self.is_watched(),
                    "all is well again", 60)
 
     # ---- faults ----

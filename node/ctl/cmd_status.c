@@ -43,8 +43,7 @@ const struct command status_command = {
     .name = "status",
     .usage = "",
     .summary = "show how the node is, and whether it is ready",
-    .text =
-        "Ends with 0 when the node has answered, ready or not. Warnings say what of Redis's\n"
-        "set-up may lose jobs.\n",
+    .text = "Ends with 0 when the node has answered, ready or not. Warnings say what of\n"
+            "Redis's set-up may lose jobs.\n",
     .run = run,
 };

@@ -300,6 +300,9 @@ static void shows_whether_the_store_is_trusted_and_keeps_its_promise(void **stat
     page->metrics.store.breaker = "open";
     page->metrics.store.breaker_trips = 2;
     page->metrics.store.broken = 7;
+    page->metrics.store.replica_waits = 9;
+    page->metrics.store.replica_timeouts = 3;
+    page->metrics.store.waiting_for_replicas = 1;
     page->metrics.store.weak[0] = (struct http_store_weakness){"fsync", "", "", true};
     page->metrics.store.weak[1] = (struct http_store_weakness){"no_aof", "", "", false};
     page->metrics.store.weak_count = 2;
@@ -309,6 +312,9 @@ static void shows_whether_the_store_is_trusted_and_keeps_its_promise(void **stat
     assert_line(text, "dueq_store_breaker_state{state=\"half_open\"} 0");
     assert_line(text, "dueq_store_breaker_trips_total 2");
     assert_line(text, "dueq_store_broken_total 7");
+    assert_line(text, "dueq_store_replica_waits_total 9");
+    assert_line(text, "dueq_store_replica_timeouts_total 3");
+    assert_line(text, "dueq_store_operations_waiting_for_replicas 1");
     assert_line(text, "dueq_store_weak{why=\"fsync\"} 1");
     assert_line(text, "dueq_store_weak{why=\"no_aof\"} 0");
 }

@@ -79,6 +79,8 @@ void store_add_status(struct buf *out, const struct http_store_numbers *n,
                ",\"lost\":%" PRIu64 ",\"repeated\":%" PRIu64 ",\"expired\":%" PRIu64
                ",\"dropped\":%" PRIu64 ",\"overflowed\":%" PRIu64,
                n->lost, n->repeated, n->expired, n->dropped, n->overflowed);
+    buf_printf(out, ",\"older\":%" PRIu64 ",\"lost_pushes\":%" PRIu64, n->older,
+               n->lost_pushes);
     buf_add_text(out, ",\"check\":");
     add_check(out, n);
     buf_add_char(out, '}');

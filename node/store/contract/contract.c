@@ -139,6 +139,12 @@ struct op run(struct op op)
     return op;
 }
 
+void submit_and_abandon(struct op *op)
+{
+    store_submit(now.stand->store, op);
+    store_abandon(now.stand->store, op);
+}
+
 struct op push_op(struct bytes topic, const char *id)
 {
     return (struct op){.verb = OP_PUSH,

@@ -77,6 +77,9 @@ struct op run_well(struct op op);
 /* All at once; the answers replace the operations. */
 void run_all(struct op *ops, unsigned count);
 
+/* Sends it, as it is, and lets it go at once. */
+void submit_and_abandon(struct op *op);
+
 unsigned bucket_of(struct bytes topic);
 
 struct op push_op(struct bytes topic, const char *id); /* at once, BODY, TTR_MS */

@@ -187,6 +187,29 @@ static void a_new_id_of_the_store_skips_those_that_live(void **state)
     assert_true(number_of(next.out.push.id) > first);
 }
 
+static bool is_pushed;
+
+static void on_pushed(struct op *op)
+{
+    assert_int_equal(op->status, STATUS_OK);
+    is_pushed = true;
+}
+
+/* Whoever asked may have left: what was sent goes on, and is answered once. */
+static void a_push_that_is_under_way_goes_on_when_it_is_abandoned(void **state)
+{
+    struct op op = push_op(TOPIC, "a");
+
+    is_pushed = false;
+    op.bucket = bucket_of(TOPIC);
+    op.on_done = on_pushed;
+    submit_and_abandon(&op);
+    assert_false(is_pushed); /* never from inside the call */
+    push("b");               /* comes behind it */
+    assert_true(is_pushed);
+    ASSERT_READY("a", "b");
+}
+
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_push_without_delay_is_ready),
@@ -201,6 +224,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_job_without_an_id_gets_one_of_its_bucket_and_time),
     TEST(ids_of_the_store_grow),
     TEST(a_new_id_of_the_store_skips_those_that_live),
+    TEST(a_push_that_is_under_way_goes_on_when_it_is_abandoned),
 };
 
 const struct contract_part contract_pushes = {tests, sizeof(tests) / sizeof(*tests)};

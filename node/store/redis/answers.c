@@ -22,7 +22,6 @@ static void take_done(struct request *r)
     q->stats->answered[op->verb]++;
     if (op->verb == OP_SCAN && op->status == STATUS_OK)
         redis_complain_stuck(&q->complaints, timers_now(q->timers), op);
-    q->stats->unknown += op->verb == OP_PUSH && op->status == STATUS_UNKNOWN;
     redis_handshake_saw(q->handshake, op->bucket, reply_counter(op, q->keys.buckets));
     if (r->may_have_run)
         op->status = redis_said_again(op->verb, op->status);

@@ -43,8 +43,14 @@ void breaker_lost(struct redis_breaker *b, bool is_late, int64_t now_mono_ms)
 
 void breaker_fit(struct redis_breaker *b, int64_t now_mono_ms)
 {
+    b->silent_since_mono_ms = -1; /* the handshake was answered */
     if (b->state == BREAKER_OPEN)
         enter(b, BREAKER_HALF_OPEN, now_mono_ms);
+}
+
+void breaker_idle(struct redis_breaker *b)
+{
+    b->silent_since_mono_ms = -1;
 }
 
 int64_t breaker_look(struct redis_breaker *b, int64_t now_mono_ms)

@@ -47,6 +47,9 @@ void breaker_lost(struct redis_breaker *b, bool is_late, int64_t now_mono_ms);
 /* A connection has passed the handshake. */
 void breaker_fit(struct redis_breaker *b, int64_t now_mono_ms);
 
+/* Nothing waits for Redis any more, answered or not: there is no silence to measure. */
+void breaker_idle(struct redis_breaker *b);
+
 /* Time has gone by: looks whether it has been silent for too long. When to look again, -1: not
  * before something is said. */
 int64_t breaker_look(struct redis_breaker *b, int64_t now_mono_ms);

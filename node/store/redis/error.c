@@ -47,7 +47,8 @@ bool redis_error_is_lasting(const char *error)
     return begins_with_one_of(error, lasting) || contains_one_of(error, lasting_inside);
 }
 
+/* Redis 6 puts a script's error into a sentence of its own. */
 bool redis_error_is_of_the_connection(const char *error)
 {
-    return begins_with_one_of(error, of_the_connection);
+    return begins_with_one_of(error, of_the_connection) || strstr(error, ": -READONLY ");
 }

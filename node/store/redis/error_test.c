@@ -53,6 +53,9 @@ static void a_new_connection_may_help_against_some(void **state)
 {
     assert_true(redis_error_is_of_the_connection("READONLY You can't write"));
     assert_true(redis_error_is_of_the_connection("LOADING Redis is loading"));
+    assert_true(redis_error_is_of_the_connection(
+        "ERR Error running script (call to f_5f): @user_script:9: @user_script: 9: -READONLY "
+        "You can't write against a read only replica."));
     assert_true(redis_error_is_of_the_connection("NOAUTH Authentication required."));
     assert_false(redis_error_is_of_the_connection("OOM command not allowed"));
     assert_false(redis_error_is_of_the_connection("ERR LOADING"));

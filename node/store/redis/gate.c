@@ -5,9 +5,12 @@
 
 static void say_opened(const struct redis_gate *g)
 {
+    const char *why = redis_link_why(g->link);
+
     LOG_ERROR("redis",
-              "Redis does not answer: the circuit breaker opens. New requests are refused at "
-              "once until it is back; those that wait already wait on");
+              "Redis answers no requests (%s): the circuit breaker opens. New ones are refused "
+              "at once until it does; those that wait already wait on",
+              *why ? why : "and says nothing");
 }
 
 static void say_tried(const struct redis_gate *g)
@@ -41,10 +44,15 @@ static void note(struct redis_gate *g)
     say[g->breaker.state](g);
 }
 
+/* Who asked may have given up, and left nobody who waits. */
 static void look(struct redis_gate *g)
 {
     int64_t now = timers_now(g->timers);
-    int64_t again_mono_ms = breaker_look(&g->breaker, now);
+    int64_t again_mono_ms;
+
+    if (g->stats->held == 0 && g->stats->in_flight == 0)
+        breaker_idle(&g->breaker);
+    again_mono_ms = breaker_look(&g->breaker, now);
 
     note(g);
     if (again_mono_ms >= 0 && !timer_is_armed(&g->timer))
@@ -57,9 +65,10 @@ static void on_timer(struct timer *timer)
 }
 
 void redis_gate_init(struct redis_gate *g, const struct redis_store_options *options,
-                     struct redis_store_stats *stats, struct timers *timers)
+                     struct redis_store_stats *stats, const struct redis_link *link,
+                     struct timers *timers)
 {
-    *g = (struct redis_gate){.stats = stats, .timers = timers};
+    *g = (struct redis_gate){.stats = stats, .link = link, .timers = timers};
     breaker_init(&g->breaker, options->breaker_after_ms, options->breaker_failures,
                  options->breaker_trials);
     timer_init(&g->timer, on_timer);

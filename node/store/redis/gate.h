@@ -6,19 +6,22 @@
 
 #include "base/timer.h"
 #include "node/store/redis/breaker.h"
+#include "node/store/redis/link.h"
 #include "node/store/redis/store.h"
 
 struct redis_gate {
     struct redis_breaker breaker;
     struct timers *timers;
     struct redis_store_stats *stats;
-    struct timer timer;      /* when silence has lasted too long */
-    int64_t tripped_mono_ms; /* when it opened last */
+    const struct redis_link *link; /* which says why, for the log */
+    struct timer timer;            /* when silence has lasted too long */
+    int64_t tripped_mono_ms;       /* when it opened last */
 };
 
 /* All are borrowed; of the options only now. */
 void redis_gate_init(struct redis_gate *g, const struct redis_store_options *options,
-                     struct redis_store_stats *stats, struct timers *timers);
+                     struct redis_store_stats *stats, const struct redis_link *link,
+                     struct timers *timers);
 
 /* The breaker's numbers are others; its state stays, but for silence that is now too long. */
 void redis_gate_reload(struct redis_gate *g, const struct redis_store_options *options);

@@ -32,6 +32,14 @@ static void start(struct node *n)
     run_until(n->loop, &n->is_up);
 }
 
+static void run_for(struct node *n, int64_t ms)
+{
+    int64_t until = timers_now(&n->loop->timers) + ms;
+
+    while (timers_now(&n->loop->timers) < until)
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+}
+
 /* So many answers as it takes. */
 static void push_until_closed(struct node *n)
 {
@@ -99,7 +107,7 @@ static void who_waits_goes_first_and_a_few_at_a_time(void **state)
     struct job_op ops[MANY] = {0};
     int turns = 0;
 
-    n->options.breaker_after_ms = 50;
+    n->options.breaker_after_ms = 1000;
     n->options.breaker_trials = 2;
     start(n);
     redis_fixture_kill(n->redis);
@@ -142,6 +150,66 @@ static void opens_by_the_newest_configuration(void **state)
     push_until_closed(n);
 }
 
+/* Somebody works on those jobs: they are confirmed, however long it takes. */
+static void what_the_node_says_of_its_jobs_waits_on(void **state)
+{
+    struct node *n = *state;
+    struct lease none = {.id = BYTES("none")};
+    struct job_op a = {0}, confirm = {.op.in.leases = {.items = &none, .count = 1}};
+
+    n->options.breaker_after_ms = 50;
+    start(n);
+    freeze(n);
+    submit_push(n, &a, "t");
+    run_until_breaker(n, BREAKER_OPEN);
+    submit_op(n, &confirm, OP_DELIVERED, "t");
+    assert_int_equal(redis_store_stats(n->store)->held, 1);
+    thaw(n);
+    run_until(n->loop, &confirm.is_done);
+    assert_int_equal(confirm.op.status, STATUS_OK);
+}
+
+/* Nothing waits any more, and the connection is good: there is nothing to refuse. */
+static void who_gave_up_leaves_no_silence_behind(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0}, b = {0};
+
+    n->options.breaker_after_ms = 500;
+    n->options.hold_ms = 50;
+    start(n);
+    redis_fixture_kill(n->redis);
+    run_until(n->loop, &n->is_down);
+    assert_int_equal(push(n, &a, "t"), STATUS_UNAVAILABLE);
+    n->is_up = false;
+    redis_fixture_start(n->redis);
+    run_until(n->loop, &n->is_up);
+    run_for(n, 2 * n->options.breaker_after_ms);
+    assert_int_equal(redis_store_stats(n->store)->breaker, BREAKER_CLOSED);
+    assert_int_equal(push(n, &b, "t"), STATUS_OK);
+    assert_int_equal(redis_store_stats(n->store)->breaker_trips, 0);
+}
+
+/* It is frozen before it has answered AUTH, each time. */
+static void a_password_does_not_hide_late_answers(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0};
+
+    redis_fixture_command(n->redis, "CONFIG SET requirepass secret");
+    n->options.password = "secret";
+    n->options.breaker_after_ms = 0;
+    n->options.breaker_failures = 3;
+    n->options.command_timeout_ms = 100;
+    start(n);
+    freeze(n);
+    submit_stats(n, &a, "t");
+    run_until_breaker(n, BREAKER_OPEN);
+    thaw(n);
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +217,9 @@ int main(void)
         WITH_REDIS(opens_by_the_newest_configuration),
         WITH_REDIS(connections_that_answer_late_open_it),
         WITH_REDIS(who_waits_goes_first_and_a_few_at_a_time),
+        WITH_REDIS(what_the_node_says_of_its_jobs_waits_on),
+        WITH_REDIS(who_gave_up_leaves_no_silence_behind),
+        WITH_REDIS(a_password_does_not_hide_late_answers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

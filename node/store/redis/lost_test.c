@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "node/store/redis/push_ledger.h"
 
-#define TIMEOUT_MS 300
+#define TIMEOUT_MS 1000
 
 struct popped {
     struct job_op pop;

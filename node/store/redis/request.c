@@ -72,6 +72,7 @@ void request_finish(struct request *r)
     struct op *op = r->op;
 
     op->waits = NULL;
+    q->stats->unknown += op->status == STATUS_UNKNOWN;
     request_free(r);
     op->on_done(op);
     q->unfinished--;
@@ -95,6 +96,5 @@ void request_fail_later(struct request *r, enum status status)
 
 enum status request_unsent(const struct request *r, enum status status)
 {
-    r->queue->stats->unknown += r->may_have_run;
     return r->may_have_run ? STATUS_UNKNOWN : status;
 }

@@ -92,12 +92,13 @@ static bool is_full(const struct redis_requests *q)
            q->stats->held >= q->options->held_max;
 }
 
+/* What the node says of jobs that it has handed out is not refused by the breaker: somebody
+ * works on them, and would not be alone for long. */
 static void submit_for_anyone(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
-    redis_gate_asked(&q->gate);
-    if (redis_gate_refuses(&q->gate)) {
+    if (redis_gate_refuses(&q->gate) && !op_is_of_leases(r->op->verb)) {
         q->stats->broken++;
         request_fail_later(r, STATUS_UNAVAILABLE);
     } else if (is_full(q)) {
@@ -108,6 +109,7 @@ static void submit_for_anyone(struct request *r)
     } else {
         r->op->waits = r;
         redis_hold_add(&q->hold, &r->held, q->options->hold_ms);
+        redis_gate_asked(&q->gate);
     }
 }
 
@@ -181,7 +183,7 @@ redis_requests_new(struct loop *loop, const struct redis_store_options *options,
     q->replicas = replicas;
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
-    redis_gate_init(&q->gate, options, stats, q->timers);
+    redis_gate_init(&q->gate, options, stats, link, q->timers);
     redis_hold_init(&q->hold, q->timers, &stats->held, on_expired);
     request_pool_init(q);
     return q;
@@ -215,7 +217,16 @@ void redis_requests_open(struct redis_requests *q)
 void redis_requests_close(struct redis_requests *q)
 {
     q->is_open = false;
-    redis_gate_lost(&q->gate, redis_link_was_late(q->link));
+    redis_requests_failed(q);
+}
+
+/* A connection that is closed with nothing unanswered tells nothing of Redis. */
+void redis_requests_failed(struct redis_requests *q)
+{
+    bool is_late = redis_link_was_late(q->link);
+
+    if (!q->is_stopping && (is_late || q->stats->in_flight > 0))
+        redis_gate_lost(&q->gate, is_late);
 }
 
 void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg)

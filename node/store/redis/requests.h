@@ -47,6 +47,9 @@ void redis_requests_abandon(struct redis_requests *q, struct op *op);
 void redis_requests_open(struct redis_requests *q);
 void redis_requests_close(struct redis_requests *q);
 
+/* An attempt to connect has ended before the link was open. */
+void redis_requests_failed(struct redis_requests *q);
+
 /* What is held, and what is submitted from now on, ends with SHUTTING_DOWN. on_idle is called,
  * perhaps at once, when nothing is on its way any more; nothing is submitted after that. */
 void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg);

@@ -80,7 +80,7 @@ static int64_t find_epoch(const redisReply *reply)
     return -1;
 }
 
-/* Loss of the connection is told by on_lost. */
+/* Loss of the connection is told by on_away. */
 static void on_about(struct redis_call *call, const redisReply *reply)
 {
     struct redis_sentinel_link *l = CONTAINER_OF(call, struct redis_sentinel_link, about);
@@ -138,16 +138,7 @@ static void on_asking_open(void *arg)
 }
 
 /* The link has put it in the log. */
-static void on_lost(void *arg)
-{
-    struct redis_sentinel_link *l = arg;
-
-    if (!l->is_lasting || !*l->why.text)
-        snprintf(l->why.text, sizeof(l->why.text), "%s", redis_link_why(l->asking));
-    say_silence(l);
-}
-
-static void on_failed(void *arg)
+static void on_away(void *arg)
 {
     struct redis_sentinel_link *l = arg;
 
@@ -218,8 +209,7 @@ void redis_sentinel_link_init(struct redis_sentinel_link *l, struct loop *loop, 
     l->about.on_reply = on_about;
     l->address.on_reply = on_address;
     link.on_open = on_asking_open;
-    link.on_close = on_lost;
-    link.on_failed = on_failed;
+    link.on_close = link.on_failed = on_away;
     l->asking = redis_link_new(loop, &link);
     link.is_quiet = true;
     link.on_open = on_listening_open;

@@ -121,6 +121,13 @@ static void on_older(void *arg, const struct redis_older *older)
     s->is_older = true;
 }
 
+static void on_link_failed(void *arg)
+{
+    struct redis_store *s = arg;
+
+    redis_requests_failed(s->requests);
+}
+
 static void on_handshake_ready(void *arg)
 {
     struct redis_store *s = arg;
@@ -289,6 +296,7 @@ static void make_parts(struct redis_store *s, struct loop *loop)
         .on_look = redis_follow_has_sentinels(s->follow) ? on_link_look : NULL,
         .on_open = on_link_open,
         .on_close = on_link_close,
+        .on_failed = on_link_failed,
         .on_refused = on_refused,
         .on_stopped = on_part_stopped,
         .arg = s,
