@@ -89,6 +89,7 @@ def test_what_waits_is_dropped_when_its_client_leaves(ending, redis, make_node):
         wait_until(lambda: held(node) == 2, "it waits, too")
         leave(leaves, ending)
         wait_until(lambda: held(node) == 1, "it is dropped")
+        assert node.metrics()["dueq_store_dropped_total"] == 1
         redis.start()
         assert stays.reply()["result"] == "success"
     with node.python_client() as client:

@@ -243,6 +243,31 @@ static void a_stop_ends_it_as_unknown(void **state)
     n->store = redis_store_new(n->loop, &n->options); /* for the tear-down */
 }
 
+/* It waited for room behind another one, on a connection that was dead already. */
+static void who_left_while_the_connection_seemed_alive_runs_nothing_later(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0}, left = {0}, stats = {0};
+
+    n->options.command_timeout_ms = TIMEOUT_MS;
+    n->options.flight_max = 1;
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    freeze(n);
+    submit_push(n, &a, "t");
+    submit_push(n, &left, "t");
+    store_abandon(redis_store_port(n->store), &left.op);
+    lose_and_thaw(n);
+    run_until(n->loop, &left.is_done);
+    assert_int_equal(left.op.status, STATUS_UNAVAILABLE);
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+    submit_stats(n, &stats, "t");
+    run_until(n->loop, &stats.is_done);
+    assert_int_equal(stats.op.out.stats.ready, 1);
+    assert_int_equal(redis_store_stats(n->store)->dropped, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +280,7 @@ int main(void)
         WITH_REDIS(what_may_meet_a_new_life_of_the_id_is_unknown),
         WITH_REDIS(what_is_not_sent_again_in_time_is_unknown),
         WITH_REDIS(a_stop_ends_it_as_unknown),
+        WITH_REDIS(who_left_while_the_connection_seemed_alive_runs_nothing_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,16 +135,38 @@ static void on_expired(struct redis_hold *hold, struct redis_held *held)
     request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
 }
 
-/* While there is a connection it waits for room only, and its turn is about to come. */
+static void drop(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+
+    q->stats->dropped++;
+    redis_hold_remove(&q->hold, &r->held);
+    request_fail_later(r, STATUS_UNAVAILABLE);
+}
+
+/* While there is a connection it waits for room only, and its turn is about to come: unless
+ * that connection turns out to be none. */
 void redis_requests_abandon(struct redis_requests *q, struct op *op)
 {
     struct request *r = op->waits;
 
-    if (!r || is_connected(q))
+    if (!r)
         return;
-    q->stats->dropped++;
-    redis_hold_remove(&q->hold, &r->held);
-    request_fail_later(r, STATUS_UNAVAILABLE);
+    if (is_connected(q))
+        r->is_abandoned = true;
+    else
+        drop(r);
+}
+
+static void drop_abandoned(struct redis_requests *q)
+{
+    LIST_EACH_SAFE (link, &q->hold.list) {
+        struct redis_held *held = CONTAINER_OF(link, struct redis_held, link);
+        struct request *r = CONTAINER_OF(held, struct request, held);
+
+        if (r->is_abandoned && r->op->waits) /* and was never sent */
+            drop(r);
+    }
 }
 
 bool request_hold_again(struct request *r)
@@ -217,6 +239,7 @@ void redis_requests_open(struct redis_requests *q)
 void redis_requests_close(struct redis_requests *q)
 {
     q->is_open = false;
+    drop_abandoned(q);
     redis_requests_failed(q);
 }
 

@@ -24,6 +24,7 @@ struct request {
     int64_t wait_ms;       /* what a pop that is sent again was told on its way; -1: nothing */
     bool needs_text;       /* Redis has forgotten the script */
     bool may_have_run;     /* its answer was lost */
+    bool is_abandoned;     /* nobody waits for it */
     struct push_note note; /* of a push that was sent */
 
     struct replica_wait wait;  /* answered, and not told yet */
