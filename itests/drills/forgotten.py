@@ -2,10 +2,11 @@
 
 Of what it answered between `since_ms` and `at_ms` of an Older it may have forgotten something.
 Those answers, and no others, are judged as `unknown`: it may be as they said, or not. And a lease
-that was given in that time may be void. How far back that is, is the fault's to say: nothing for
-a Redis that syncs before it answers, two seconds for one that syncs each second. While two masters are
-at work at once, for a failover by hand leaves the old one as it is, both may give the same lease. With
-store.min_replicas no answer is forgotten, but a lease may be: nobody waits for replicas to pop.
+that was given in that time may be void. How far back that is, is the fault's to say: nothing for a
+Redis that syncs before it answers, two seconds for one that syncs each second. While two masters
+are at work at once, for a failover by hand leaves the old one as it is, both may give the same
+lease. With store.min_replicas no answer is forgotten, but a lease may be: nobody waits for replicas
+to pop.
 
 It must be told, too:
 

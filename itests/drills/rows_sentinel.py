@@ -4,8 +4,8 @@ import math
 
 from drills.cluster import Plan
 from drills.journal import now_ms
+from drills.redis_row import AUDITED, ForgetfulRow
 from drills.row import row
-from drills.rows_redis import AUDITED, ForgetfulRow
 from drills.stores import StorePlan
 
 LAG_MS = 1000  # of a replica that reads all the time, at the very most
@@ -44,7 +44,8 @@ class Promoted(ForgetfulRow):
         self.begin(drill)
         how = drill.variant.partition(",")[0]
         began_ms = now_ms()
-        {"killed": self.old.kill, "frozen": self.old.freeze, "by hand": store.failover_by_hand}[how]()
+        {"killed": self.old.kill, "frozen": self.old.freeze,
+         "by hand": store.failover_by_hand}[how]()
         self.ended_ms = now_ms()
         self.opened_ms = store.wait_promoted(self.old)
         self.split_ms = math.inf
