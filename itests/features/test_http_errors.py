@@ -14,6 +14,7 @@ from harness.http_raw import TIMEOUT_S, RawHttp
 from harness.http_tables import contract_in_source, error_rows
 from harness.process import frozen
 from harness.redis_programs import RemovableRedis
+from harness.redis_server import RedisServer
 from harness.wait import wait_until
 
 # These messages say what exactly is wrong, instead of the row's text.
@@ -262,6 +263,17 @@ def cancel_in_a_redis_that_hangs(stage):
     node = stage.node(store__command_timeout="500ms")
     with frozen(node.redis_pid):
         return ask(node, "DELETE", JOB)
+
+
+@way("NOT_REPLICATED")
+def push_into_a_redis_without_replicas(stage):
+    redis = RedisServer(stage.directory / "redis").start()
+    try:
+        node = stage.node(store__redis=redis.address, store__min_replicas=1,
+                          store__replica_timeout="50ms")
+        return ask(node, "POST", JOBS, {"body": "b"})
+    finally:
+        redis.destroy()
 
 
 def test_a_question_to_a_redis_that_hangs_changed_nothing(make_node, tmp_path):
