@@ -106,6 +106,7 @@ static void on_link_close(void *arg)
     struct redis_store *s = arg;
 
     s->is_ready = false;
+    redis_follow_used(s->follow, false);
     redis_requests_close(s->requests);
     if (s->replicas)
         redis_replicas_turn(s->replicas, redis_link_address(s->link));
@@ -134,6 +135,7 @@ static void on_handshake_ready(void *arg)
 
     snprintf(s->up_at, sizeof(s->up_at), "%s", redis_follow_text(s->follow));
     s->is_ready = true;
+    redis_follow_used(s->follow, true);
     s->is_refused = false;
     s->stats.connects++;
     redis_link_settled(s->link);
