@@ -9,7 +9,8 @@ from harness.background import in_background
 from harness.cluster import are_members, page_of
 from harness.ports import free_port
 from harness.process import reap_orphans
-from harness.sentinel import NAME, SentinelSet
+from harness.scripted_sentinel import ScriptedSentinel
+from harness.sentinel import NAME, SentinelSet, WatchedRedis
 from harness.wait import holds_for, wait_until
 from harness.zookeeper import Ensemble
 
@@ -170,6 +171,123 @@ def test_losing_all_sentinels_costs_nothing_while_the_master_stays(make_node, wa
     wait_until(servers.is_watched, "the Sentinels see all there is")
     after = servers.failover()
     wait_until(lambda: is_used(node, after), "the node listens to them again")
+
+
+# ---- Sentinels that say what they should not ----
+
+@pytest.fixture
+def two_masters(tmp_path):
+    """Of two deployments, or the old and the new one."""
+    servers = [WatchedRedis(tmp_path / name, appendonly="yes") for name in ("ours", "other")]
+    for each in servers:
+        each.start()
+    yield servers
+    for each in servers:
+        each.kill()
+
+
+@pytest.fixture
+def scripted():
+    """scripted(master, epoch): a ScriptedSentinel."""
+    made = []
+
+    def make(master, epoch):
+        made.append(ScriptedSentinel((master.ip, master.port), epoch))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.__exit__()
+
+
+def url_of(*sentinels):
+    return f"sentinel://{NAME}@" + ",".join(each.address for each in sentinels)
+
+
+def wait_asked(sentinel, times):
+    """So often from now on."""
+    target = sentinel.asked + times
+    wait_until(lambda: sentinel.asked >= target, f"it is asked {times} times")
+
+
+def test_a_sentinel_of_another_deployment_is_not_believed(make_node, two_masters, scripted):
+    ours, foreign = two_masters
+    stranger = scripted(foreign, 7)
+    watchers = [scripted(ours, 0) for _ in range(2)]
+    node = make_node({"store.redis": url_of(stranger, *watchers)}).start()
+    wait_until(lambda: f"Sentinel {stranger.address} says that the master of '{NAME}' is "
+               f"{foreign.tcp_address}, and is not believed: it is {ours.tcp_address}"
+               in node.output(), "the node says who says what")
+    stranger.says((foreign.ip, foreign.port), 8)
+    wait_asked(stranger, 3)
+    assert_serves(node, "ours-1")
+    assert is_used(node, ours)
+    assert foreign.client().dbsize() == 0
+    assert node.output().count("is not believed") == 1
+
+
+def test_a_newer_word_that_the_others_deny_is_given_up(make_node, two_masters, scripted):
+    """It had agreed before, as one does that was set up anew for another deployment."""
+    ours, foreign = two_masters
+    changed, *others = [scripted(ours, 3) for _ in range(3)]
+    node = make_node({"store.redis": url_of(changed, *others)}).start()
+    for each in (changed, *others):
+        wait_asked(each, 1)
+    changed.says((foreign.ip, foreign.port), 9)
+    wait_until(lambda: is_used(node, foreign), "that is what a failover looks like")
+    wait_until(lambda: is_used(node, ours), "but nobody else hears of it", 60)
+    assert (f"the master of '{NAME}' is {foreign.tcp_address} no more: for 10 s 2 of 3 Sentinels "
+            "have named another" in node.output())
+    changed.says((foreign.ip, foreign.port), 10)
+    wait_asked(changed, 3)
+    assert_serves(node, "ours-1")
+    assert is_used(node, ours)
+
+
+def test_a_failover_is_followed_as_soon_as_one_knows(make_node, two_masters, scripted):
+    old, new = two_masters
+    leader, *others = [scripted(old, 3) for _ in range(3)]
+    node = make_node({"store.redis": url_of(leader, *others)}).start()
+    for each in (leader, *others):
+        wait_asked(each, 1)
+    leader.says((new.ip, new.port), 4)
+    wait_until(lambda: is_used(node, new), "one is enough")
+    for each in others:
+        wait_asked(each, 3)  # and still says otherwise
+    assert is_used(node, new)
+    for each in others:
+        each.says((new.ip, new.port), 4)
+    assert_serves(node, "new-1")
+    assert node.output().count(f"the master of '{NAME}' is {old.tcp_address}") == 1
+
+
+def test_one_name_of_several_sentinels_does_not_lead_back(make_node, two_masters, scripted):
+    """The connection lands on one that was cut off with the old master."""
+    old, new = two_masters
+    sentinel = scripted(new, 5)
+    node = make_node({"store.redis": url_of(sentinel)}).start()
+    assert is_used(node, new)
+    sentinel.says((old.ip, old.port), 4)
+    wait_until(lambda: "names a master from before the last failover" in node.output(),
+               "the node has noticed")
+    new.client().client_kill_filter(_type="normal")
+    wait_asked(sentinel, 3)
+    assert_serves(node, "new-1")
+    assert is_used(node, new) and old.client().dbsize() == 0
+    new.kill()
+    wait_until(lambda: is_used(node, old), "there is no other", 60)
+    assert "no more: for 10 s 1 of 1 Sentinels have named another" in node.output()
+
+
+def test_who_listens_is_proved_alive_by_who_asks(make_node, two_masters, scripted):
+    """Its host may have gone without a word; nothing is sent on the connection that listens."""
+    sentinel = scripted(two_masters[0], 1)
+    node = make_node({"store.redis": url_of(sentinel)}).start()
+    wait_until(lambda: sentinel.listened == 1, "the node listens")
+    sentinel.drop_asking()
+    wait_until(lambda: sentinel.listened == 2 and sentinel.listeners == 1,
+               "the node listens on a new connection only")
+    assert node.is_ready()
 
 
 # ---- a cluster ----

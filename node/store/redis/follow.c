@@ -130,6 +130,12 @@ void redis_follow_look(struct redis_follow *f)
     redis_sentinel_ask(f->sentinel);
 }
 
+void redis_follow_used(struct redis_follow *f, bool is_used)
+{
+    if (f->sentinel)
+        redis_sentinel_used(f->sentinel, is_used);
+}
+
 void redis_follow_attach(struct redis_follow *f, struct redis_link *commands,
                          struct redis_wakeups *wakeups)
 {

@@ -38,6 +38,9 @@ const struct redis_address *redis_follow_address(const struct redis_follow *f);
 bool redis_follow_has_sentinels(const struct redis_follow *f);
 void redis_follow_look(struct redis_follow *f);
 
+/* Is it fit, and connected? At first it is not. */
+void redis_follow_used(struct redis_follow *f, bool is_used);
+
 /* Before the start. Both are borrowed for its life. */
 void redis_follow_attach(struct redis_follow *f, struct redis_link *commands,
                          struct redis_wakeups *wakeups);

@@ -6,8 +6,8 @@
  *   redis_sentinel_view   what each has said, and what follows; pure
  *
  * All are asked each second, when one of them says `+switch-master`, and when
- * redis_sentinel_ask() wants it. The first answer that can be believed is on_master; a Sentinel
- * that was cut off from the others and still names the old master is recognised by its epoch.
+ * redis_sentinel_ask() wants it. The first answer that can be believed is on_master; whose that
+ * is, where they do not agree, says redis_sentinel_view.
  * Nobody is called back from inside a call.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_SENTINEL_H
@@ -58,6 +58,9 @@ void redis_sentinel_free(struct redis_sentinel *s); /* stopped or never started;
 
 void redis_sentinel_start(struct redis_sentinel *s);
 void redis_sentinel_ask(struct redis_sentinel *s); /* on_master or on_nobody follows */
+
+/* Can the master that on_master has named be used, and is it one? At first it cannot. */
+void redis_sentinel_used(struct redis_sentinel *s, bool is_used);
 void redis_sentinel_stop(struct redis_sentinel *s);
 
 #endif

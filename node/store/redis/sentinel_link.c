@@ -127,7 +127,6 @@ static void on_address(struct redis_call *call, const redisReply *reply)
         return;
     }
     l->why.text[0] = '\0';
-    redis_link_settled(l->asking);
     l->is_awaited = false;
     l->events.on_word(l->events.arg, l->number, &l->word);
 }
@@ -145,6 +144,14 @@ static void on_away(void *arg)
     snprintf(l->why.text, sizeof(l->why.text), "%s", redis_link_why(l->asking));
     l->is_lasting = redis_error_is_lasting(l->why.text);
     say_silence(l);
+}
+
+static void on_asking_close(void *arg)
+{
+    struct redis_sentinel_link *l = arg;
+
+    redis_link_reset(l->listening, "the connection that asks is lost");
+    on_away(l);
 }
 
 /* ---- listening ---- */
@@ -184,19 +191,48 @@ static void on_stopped(void *arg)
         l->events.on_stopped(l->events.arg);
 }
 
-void redis_sentinel_link_init(struct redis_sentinel_link *l, struct loop *loop, unsigned number,
-                              const struct redis_sentinel_options *options,
-                              const struct sentinel_link_events *events)
+static struct redis_link_options link_options(struct redis_sentinel_link *l,
+                                              const struct redis_sentinel_options *options)
 {
-    struct redis_link_options link = {
+    return (struct redis_link_options){
         .name = l->name,
-        .address = options->sentinels.list[number],
+        .address = options->sentinels.list[l->number],
         .password = options->password,
         .timeout_ms = options->timeout_ms,
         .backoff_max_ms = options->backoff_max_ms,
         .on_stopped = on_stopped,
         .arg = l,
     };
+}
+
+static struct redis_link *make_asking(struct redis_sentinel_link *l,
+                                      const struct redis_sentinel_options *options)
+{
+    struct redis_link_options link = link_options(l, options);
+
+    link.on_open = on_asking_open;
+    link.on_close = on_asking_close;
+    link.on_failed = on_away;
+    return redis_link_new(l->loop, &link);
+}
+
+/* Why it is closed the other one says. */
+static struct redis_link *make_listening(struct redis_sentinel_link *l,
+                                         const struct redis_sentinel_options *options)
+{
+    struct redis_link_options link = link_options(l, options);
+
+    link.is_quiet = true;
+    link.on_open = on_listening_open;
+    link.on_subscribed = on_subscribed;
+    link.on_message = on_message;
+    return redis_link_new(l->loop, &link);
+}
+
+void redis_sentinel_link_init(struct redis_sentinel_link *l, struct loop *loop, unsigned number,
+                              const struct redis_sentinel_options *options,
+                              const struct sentinel_link_events *events)
+{
     char address[REDIS_ADDRESS_CHARS];
 
     *l = (struct redis_sentinel_link){.events = *events,
@@ -204,19 +240,12 @@ void redis_sentinel_link_init(struct redis_sentinel_link *l, struct loop *loop, 
                                       .master = options->sentinels.master,
                                       .loop = loop,
                                       .is_awaited = true};
-    redis_address_print(&link.address, address);
+    redis_address_print(&options->sentinels.list[number], address);
     snprintf(l->name, sizeof(l->name), "Sentinel %s", address);
     l->about.on_reply = on_about;
     l->address.on_reply = on_address;
-    link.on_open = on_asking_open;
-    link.on_close = link.on_failed = on_away;
-    l->asking = redis_link_new(loop, &link);
-    link.is_quiet = true;
-    link.on_open = on_listening_open;
-    link.on_close = link.on_failed = NULL;
-    link.on_subscribed = on_subscribed;
-    link.on_message = on_message;
-    l->listening = redis_link_new(loop, &link);
+    l->asking = make_asking(l, options);
+    l->listening = make_listening(l, options);
 }
 
 void redis_sentinel_link_fini(struct redis_sentinel_link *l)
@@ -242,4 +271,14 @@ void redis_sentinel_link_ask(struct redis_sentinel_link *l)
 {
     if (!l->is_awaited && redis_link_is_open(l->asking))
         ask(l);
+}
+
+void redis_sentinel_link_settled(struct redis_sentinel_link *l)
+{
+    redis_link_settled(l->asking);
+}
+
+void redis_sentinel_link_renew(struct redis_sentinel_link *l)
+{
+    redis_link_reset(l->asking, "names a master from before the last failover");
 }

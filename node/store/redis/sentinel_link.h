@@ -1,5 +1,6 @@
 /* One Sentinel: a connection that asks it who the master is, and one that listens for
- * `+switch-master`, because a subscribed connection cannot ask. Both keep coming back.
+ * `+switch-master`, because a subscribed connection cannot ask. Both keep coming back; nothing
+ * is sent on one that listens, so it is taken for dead when the one that asks is lost.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_SENTINEL_LINK_H
 #define DUEQ_NODE_STORE_REDIS_SENTINEL_LINK_H
@@ -48,5 +49,11 @@ void redis_sentinel_link_stop(struct redis_sentinel_link *l);
 
 /* Nothing, where it is asked already, or cannot be reached. */
 void redis_sentinel_link_ask(struct redis_sentinel_link *l);
+
+/* What on_word has told is of use: if the connection is lost, the next one comes at once. */
+void redis_sentinel_link_settled(struct redis_sentinel_link *l);
+
+/* Asks on a new connection: what is listed may be a name of several. */
+void redis_sentinel_link_renew(struct redis_sentinel_link *l);
 
 #endif

@@ -1,4 +1,4 @@
-/* The list of Sentinels, and whom of them to believe. */
+/* The list of Sentinels in a configuration. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "node/store/redis/sentinel.h"
-#include "node/store/redis/sentinel_view.h"
 
 /* ---- the list ---- */
 
@@ -112,100 +111,6 @@ static void a_list_is_no_address(void **state)
     assert_int_equal(redis_address_parse("a:1,b:2", &address), STATUS_BAD_CONFIG);
 }
 
-/* ---- whom to believe ---- */
-
-/* Does it believe Sentinel `who` that says the master is this host, with this epoch? */
-static bool hears(struct redis_sentinel_view *v, unsigned who, const char *host, int64_t epoch)
-{
-    struct sentinel_word word = {.epoch = epoch};
-
-    assert_int_equal(redis_address_parse(host, &word.master), STATUS_OK);
-    return redis_sentinel_view_hear(v, who, &word);
-}
-
-static void assert_believes(const struct redis_sentinel_view *v, const char *host)
-{
-    assert_string_equal(v->believed.master.host, host);
-}
-
-static void believes_the_first(void **state)
-{
-    struct redis_sentinel_view v = {.count = 3};
-
-    assert_true(hears(&v, 1, "old", 1));
-    assert_believes(&v, "old");
-}
-
-static void believes_the_same_again_and_a_failover(void **state)
-{
-    struct redis_sentinel_view v = {.count = 3};
-
-    assert_true(hears(&v, 0, "old", 1));
-    assert_true(hears(&v, 1, "old", 1));
-    assert_true(hears(&v, 1, "new", 2));
-    assert_believes(&v, "new");
-}
-
-static void does_not_believe_one_that_has_missed_the_failover(void **state)
-{
-    struct redis_sentinel_view v = {.count = 3};
-
-    assert_true(hears(&v, 0, "new", 2));
-    assert_false(hears(&v, 1, "old", 1));
-    assert_false(hears(&v, 1, "old", 1)); /* however often it says so */
-    assert_false(hears(&v, 1, "old", 2));
-    assert_believes(&v, "new");
-    assert_true(hears(&v, 1, "new", 2));
-}
-
-/* The one that led it knows first, and the others are more. */
-static void a_failover_that_most_have_not_heard_of_is_one(void **state)
-{
-    struct redis_sentinel_view v = {.count = 3};
-
-    assert_true(hears(&v, 0, "old", 1));
-    assert_true(hears(&v, 1, "old", 1));
-    assert_true(hears(&v, 2, "old", 1));
-    assert_true(hears(&v, 0, "new", 2));
-    assert_false(hears(&v, 1, "old", 1));
-    assert_false(hears(&v, 2, "old", 1));
-    assert_true(hears(&v, 0, "new", 2));
-    assert_true(hears(&v, 1, "new", 2));
-    assert_believes(&v, "new");
-}
-
-static void believes_more_than_half_of_all_that_were_set_up_anew(void **state)
-{
-    struct redis_sentinel_view v = {.count = 4};
-
-    assert_true(hears(&v, 0, "before", 7));
-    assert_false(hears(&v, 0, "after", 0));
-    assert_false(hears(&v, 1, "after", 0));
-    assert_true(hears(&v, 2, "after", 0));
-    assert_believes(&v, "after");
-}
-
-static void who_cannot_be_reached_says_nothing(void **state)
-{
-    struct redis_sentinel_view v = {.count = 3};
-
-    assert_true(hears(&v, 0, "before", 7));
-    assert_false(hears(&v, 1, "after", 0));
-    assert_false(hears(&v, 2, "after", 0)); /* number 0 says otherwise */
-    redis_sentinel_view_forget(&v, 0);
-    redis_sentinel_view_forget(&v, 1);
-    assert_false(hears(&v, 2, "after", 0)); /* alone */
-    assert_true(hears(&v, 1, "after", 0));
-}
-
-static void one_alone_is_more_than_half(void **state)
-{
-    struct redis_sentinel_view v = {.count = 1};
-
-    assert_true(hears(&v, 0, "before", 7));
-    assert_true(hears(&v, 0, "after", 0));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,13 +120,6 @@ int main(void)
         cmocka_unit_test(the_name_of_a_master_has_a_limit),
         cmocka_unit_test(addresses_are_printed_as_they_are_read),
         cmocka_unit_test(a_list_is_no_address),
-        cmocka_unit_test(believes_the_first),
-        cmocka_unit_test(believes_the_same_again_and_a_failover),
-        cmocka_unit_test(does_not_believe_one_that_has_missed_the_failover),
-        cmocka_unit_test(a_failover_that_most_have_not_heard_of_is_one),
-        cmocka_unit_test(believes_more_than_half_of_all_that_were_set_up_anew),
-        cmocka_unit_test(who_cannot_be_reached_says_nothing),
-        cmocka_unit_test(one_alone_is_more_than_half),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

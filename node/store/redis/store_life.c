@@ -1,0 +1,140 @@
+/* A store on Redis: what its owner asks of it, its beginning and its end. */
+#include "node/store/redis/store_private.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/list.h"
+#include "node/store/redis/follow.h"
+#include "node/store/redis/handshake.h"
+#include "node/store/redis/link.h"
+#include "node/store/redis/replicas.h"
+#include "node/store/redis/requests.h"
+#include "node/store/redis/wakeups.h"
+
+/* ---- the port ---- */
+
+static void submit(struct store *port, struct op *op)
+{
+    redis_requests_submit(CONTAINER_OF(port, struct redis_store, port)->requests, op);
+}
+
+static void abandon(struct store *port, struct op *op)
+{
+    redis_requests_abandon(CONTAINER_OF(port, struct redis_store, port)->requests, op);
+}
+
+static void hint(struct store *port, unsigned bucket, int64_t wait_ms)
+{
+    redis_wakeups_hint(CONTAINER_OF(port, struct redis_store, port)->wakeups, bucket, wait_ms);
+}
+
+/* ---- making one ---- */
+
+struct redis_store *redis_store_new(struct loop *loop,
+                                    const struct redis_store_options *options)
+{
+    static const struct store_ops ops = {.submit = submit, .abandon = abandon, .hint = hint};
+    struct redis_store *s;
+
+    if (redis_store_check(options) != STATUS_OK)
+        return NULL;
+    s = calloc(1, sizeof(*s));
+    if (!s)
+        abort();
+    s->options = *options;
+    s->port.ops = &ops;
+    s->port.buckets = options->buckets;
+    if (redis_store_make_parts(s, loop) == STATUS_OK)
+        return s;
+    free(s);
+    return NULL;
+}
+
+void redis_store_free(struct redis_store *s)
+{
+    if (!s)
+        return;
+    redis_wakeups_free(s->wakeups);
+    redis_requests_free(s->requests);
+    redis_replicas_free(s->replicas);
+    redis_handshake_free(s->handshake);
+    redis_link_free(s->link);
+    redis_follow_free(s->follow);
+    free(s);
+}
+
+/* The requests borrow them. */
+void redis_store_reload(struct redis_store *s, const struct redis_store_options *options)
+{
+    s->options.hold_ms = options->hold_ms;
+    s->options.held_max = options->held_max;
+    s->options.breaker_after_ms = options->breaker_after_ms;
+    s->options.breaker_failures = options->breaker_failures;
+    s->options.breaker_trials = options->breaker_trials;
+    redis_requests_reload(s->requests);
+}
+
+/* ---- looking ---- */
+
+struct store *redis_store_port(struct redis_store *s)
+{
+    return &s->port;
+}
+
+const struct redis_store_stats *redis_store_stats(const struct redis_store *s)
+{
+    return &s->stats;
+}
+
+const char *redis_store_address(const struct redis_store *s)
+{
+    return redis_follow_text(s->follow);
+}
+
+const char *redis_store_why(const struct redis_store *s)
+{
+    if (s->stats.state == REDIS_STORE_UP)
+        return "";
+    return s->is_ready ? redis_wakeups_why(s->wakeups) : redis_link_why(s->link);
+}
+
+/* ---- life ---- */
+
+void redis_store_start(struct redis_store *s)
+{
+    redis_follow_start(s->follow);
+    redis_link_start(s->link);
+    redis_wakeups_start(s->wakeups);
+    if (s->replicas)
+        redis_replicas_start(s->replicas);
+}
+
+static void on_idle(void *arg)
+{
+    struct redis_store *s = arg;
+
+    s->parts_running = s->replicas ? 4 : 3;
+    redis_follow_stop(s->follow);
+    redis_wakeups_stop(s->wakeups);
+    if (s->replicas)
+        redis_replicas_stop(s->replicas);
+    redis_link_stop(s->link);
+}
+
+void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void *arg)
+{
+    assert(!s->is_stopping);
+    s->is_stopping = true;
+    s->on_stopped = on_stopped;
+    s->stopped_arg = arg;
+    redis_requests_stop(s->requests, on_idle, s);
+}
+
+void redis_store_hurry(struct redis_store *s)
+{
+    assert(s->is_stopping);
+    redis_link_reset(s->link, "no time left to wait for answers");
+    if (s->replicas)
+        redis_replicas_give_up(s->replicas);
+}
