@@ -16,7 +16,7 @@
 
 static void set_why(struct redis_sentinel_link *l, const char *why, bool is_lasting)
 {
-    redis_why_set(&l->why, LEVEL_WARN, l->name, why, timers_now(&l->loop->timers));
+    redis_why_set(&l->why, LEVEL_WARN, l->name, "", why, timers_now(&l->loop->timers));
     l->is_lasting = is_lasting;
 }
 
@@ -126,7 +126,7 @@ static void on_address(struct redis_call *call, const redisReply *reply)
         say_silence(l);
         return;
     }
-    l->why.text[0] = '\0';
+    redis_why_clear(&l->why);
     redis_link_settled(l->asking);
     l->is_awaited = false;
     l->events.on_word(l->events.arg, l->number, &l->word);
@@ -143,7 +143,7 @@ static void on_away(void *arg)
     struct redis_sentinel_link *l = arg;
 
     snprintf(l->why.text, sizeof(l->why.text), "%s", redis_link_why(l->asking));
-    l->is_lasting = redis_error_is_lasting(l->why.text);
+    l->is_lasting = redis_error_is_lasting(redis_link_reason(l->asking));
     say_silence(l);
 }
 
