@@ -96,20 +96,14 @@ static void on_about(struct redis_call *call, const redisReply *reply)
 static bool read_address(const redisReply *reply, struct redis_address *address)
 {
     const redisReply *host, *port;
-    long number;
 
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2)
         return false;
     host = reply->element[0];
     port = reply->element[1];
-    if (!host->str || !port->str || host->len == 0 || host->len >= sizeof(address->host))
-        return false;
-    number = strtol(port->str, NULL, 10);
-    if (number < 1 || number > 65535)
-        return false;
-    *address = (struct redis_address){.port = (int)number};
-    memcpy(address->host, host->str, host->len);
-    return true;
+    return host->str && port->str &&
+           redis_address_set(address, bytes_of(host->str, host->len),
+                             strtol(port->str, NULL, 10)) == STATUS_OK;
 }
 
 static void on_address(struct redis_call *call, const redisReply *reply)
