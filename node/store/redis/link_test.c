@@ -144,6 +144,24 @@ static void warns_of_every_new_reason_once(void **state)
     assert_string_equal(redis_store_why(n->store), "");
 }
 
+static void says_once_that_it_is_up_and_once_that_it_is_down(void **state)
+{
+    struct node *n = *state;
+    char path[96];
+
+    log_to_file(n, path);
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    redis_fixture_kill(n->redis);
+    run_until(n->loop, &n->is_down);
+    while (redis_store_stats(n->store)->state != REDIS_STORE_DOWN)
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    log_as_ever();
+    assert_int_equal(count_in(path, "redis.sock is up\n"), 1);
+    assert_int_equal(count_in(path, "redis.sock is down\n"), 1);
+    redis_fixture_start(n->redis);
+}
+
 /* A connection that ends because of an answer ends with that answer's text. */
 static void says_what_redis_said_that_made_it_leave(void **state)
 {
@@ -224,6 +242,7 @@ int main(void)
         WITH_REDIS(a_stall_before_anything_was_sent_is_not_either),
         WITH_REDIS(notices_a_silent_redis_without_an_operation),
         WITH_REDIS(warns_of_every_new_reason_once),
+        WITH_REDIS(says_once_that_it_is_up_and_once_that_it_is_down),
         WITH_REDIS(says_what_redis_said_that_made_it_leave),
         WITH_REDIS(says_where_nobody_listens),
         WITH_REDIS(talks_over_tcp_too),

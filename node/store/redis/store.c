@@ -14,6 +14,7 @@
 #include "node/store/redis/link.h"
 #include "node/store/redis/replicas.h"
 #include "node/store/redis/requests.h"
+#include "node/store/redis/state_log.h"
 #include "node/store/redis/wakeups.h"
 #include "node/store/redis/scripts.h"
 
@@ -29,6 +30,7 @@ struct redis_store {
     struct redis_replicas *replicas; /* NULL: none are waited for */
     struct redis_follow *follow;
     struct redis_store_stats stats;
+    struct redis_state_log state_log;
     char up_at[REDIS_ADDRESS_CHARS]; /* the Redis that was up last */
     bool is_older;   /* it came back older, and the port's owner does not know */
     bool is_ready;   /* the handshake is done */
@@ -65,7 +67,6 @@ static void tell_older(struct redis_store *s)
 
 static void set_state(struct redis_store *s)
 {
-    static const char *const words[] = {"down", "up, but hears no wake-ups", "up"};
     enum redis_store_state before = s->stats.state, after = REDIS_STORE_DOWN;
 
     if (s->is_ready)
@@ -73,8 +74,7 @@ static void set_state(struct redis_store *s)
     if (after == before)
         return;
     s->stats.state = after;
-    LOG_AT(s->is_stopping ? LEVEL_DEBUG : LEVEL_INFO, "redis", "%s is %s", s->up_at,
-           words[after]);
+    redis_state_log_turned(&s->state_log, after, s->is_stopping ? LEVEL_DEBUG : LEVEL_INFO);
     if (after == REDIS_STORE_UP)
         s->port.events.on_up(s->port.events.arg);
     else if (before == REDIS_STORE_UP)
@@ -358,6 +358,7 @@ struct redis_store *redis_store_new(struct loop *loop,
         free(s);
         return NULL;
     }
+    redis_state_log_init(&s->state_log, &loop->timers, s->up_at);
     make_parts(s, loop);
     return s;
 }
@@ -372,6 +373,7 @@ void redis_store_free(struct redis_store *s)
     redis_handshake_free(s->handshake);
     redis_link_free(s->link);
     redis_follow_free(s->follow);
+    redis_state_log_fini(&s->state_log);
     free(s);
 }
 
