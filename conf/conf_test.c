@@ -183,6 +183,30 @@ static void does_not_judge_by_a_value_that_is_wrong_itself(void **state)
         "107 bytes, or sentinel://MASTER@host:port,host:port, got \"r\"\n");
 }
 
+/* As people paste it from elsewhere. */
+static void shows_no_password_in_an_address_that_it_refuses(void **state)
+{
+#define REFUSED                                                                           \
+    "c.yaml:2:10: store.redis: expected embedded, host:port, unix:/path of at most 107 "  \
+    "bytes, or sentinel://MASTER@host:port,host:port, got \"***@h\"; a password goes to " \
+    "store.password_file, that of Sentinels to store.sentinel_password_file\n"
+    static const char *const pasted[] = {
+        "redis://:hunter2@h",     "redis://user:hunter2@h",  "hunter2@h",
+        "redis://:hunt@er2@h",    "sentinel://m@:hunter2@h", "sentinel://:hunter2@h",
+        "sentinel://m:hunter2@h",
+    };
+    char yaml[128];
+
+    for (size_t i = 0; i < sizeof(pasted) / sizeof(pasted[0]); i++) {
+        snprintf(yaml, sizeof(yaml), "store:\n  redis: \"%s\"\n", pasted[i]);
+        expect_errors(yaml, REFUSED);
+    }
+    expect_errors("ha:\n  zookeeper: \"digest:hunter2@h:2181,z\"\n",
+                  "c.yaml:2:14: ha.zookeeper: expected servers, such as "
+                  "\"10.0.0.1:2181,10.0.0.2:2181\", of 0 to 4096 bytes, got "
+                  "\"***@h:2181,z\"; a password goes to ha.auth_file\n");
+}
+
 static void says_what_is_wrong_before_a_syntax_error_too(void **state)
 {
     expect_errors(
@@ -288,6 +312,7 @@ int main(void)
         IN_DIRECTORY(refuses_what_does_not_go_together),
         IN_DIRECTORY(tells_names_of_hosts_from_addresses),
         IN_DIRECTORY(does_not_judge_by_a_value_that_is_wrong_itself),
+        IN_DIRECTORY(shows_no_password_in_an_address_that_it_refuses),
         IN_DIRECTORY(says_what_is_wrong_before_a_syntax_error_too),
         IN_DIRECTORY(says_when_the_file_cannot_be_read),
         IN_DIRECTORY(refuses_a_file_without_end),

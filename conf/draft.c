@@ -13,12 +13,20 @@ void draft_complain_unexpected(struct conf_draft *d, const struct conf_place *pl
     buf_fini(&expected);
 }
 
+/* A secret is not shown, nor what stands where people write a password into an address. */
 void draft_complain_value(struct conf_draft *d, const struct conf_place *place,
                           const struct conf_key *key, const char *text)
 {
+    const char *goes_to = key->kind->password_goes_to;
+    const char *login_end = goes_to ? strrchr(text, '@') : NULL;
     struct buf got = BUF_INIT;
 
-    buf_printf(&got, "\"%.60s%s\"", text, strlen(text) > 60 ? "..." : "");
+    if (login_end)
+        text = login_end;
+    buf_printf(&got, "\"%s%.60s%s\"", login_end ? "***" : "", text,
+               strlen(text) > 60 ? "..." : "");
+    if (login_end)
+        buf_printf(&got, "; a password goes to %s", goes_to);
     draft_complain_unexpected(d, place, key, key->is_secret ? NULL : buf_text(&got));
     buf_fini(&got);
 }

@@ -25,6 +25,9 @@ struct conf_kind {
     void (*fini)(void *field);
     /* Writes the range, "from 1 to 10 (such as 3)"; NULL: it has none. */
     void (*print_range)(const struct conf_key *key, struct buf *to);
+    /* Where a password goes that people write into such a value, in front of an '@': a value
+     * that is refused is shown without it. NULL: it has no place for one. */
+    const char *password_goes_to;
     bool is_quoted; /* in YAML */
     bool is_list; /* of rows: they are read key by key, print() writes what follows the colon */
 };

@@ -137,6 +137,7 @@ const struct conf_kind kind_servers = {
     .print = print_text,
     .fini = fini_text,
     .print_range = print_text_range,
+    .password_goes_to = "ha.auth_file",
     .is_quoted = true,
 };
 
@@ -225,5 +226,7 @@ const struct conf_kind kind_redis = {
     .set = set_redis,
     .print = print_address,
     .fini = fini_address,
+    .password_goes_to =
+        "store.password_file, that of Sentinels to store.sentinel_password_file",
     .is_quoted = true,
 };

@@ -100,7 +100,7 @@ static bool split_host(const char *text, const char *colon, struct bytes *host)
     if (h.len == 0 || h.len > 253)
         return false;
     for (size_t i = 0; i < h.len; i++) {
-        if (h.at[i] <= ' ' || h.at[i] > '~' || strchr("[]/", h.at[i]))
+        if (h.at[i] <= ' ' || h.at[i] > '~' || strchr("[]/@,", h.at[i]))
             return false;
     }
     *host = h;

@@ -120,9 +120,9 @@ static void reads_hosts_and_ports(void **state)
                  {"[::1]:65535", "::1", 65535},
                  {"a-b.example:1", "a-b.example", 1}};
     static const char *const wrong[] = {
-        "",         "host",    ":80",      "host:",      "host:65536", "host:-1",
-        "host:80x", "::1:80",  "[::1]",    "[]:80",      "[::1:80",    "a b:80",
-        "a/b:80",   "unix:/x", "host:80 ", "[[::1]]:80", "\xff:80",    "http://h:80"};
+        "",         "host",       ":80",     "host:",       "host:65536", "host:-1", "host:80x",
+        "::1:80",   "[::1]",      "[]:80",   "[::1:80",     "a b:80",     "a/b:80",  "unix:/x",
+        "host:80 ", "[[::1]]:80", "\xff:80", "http://h:80", "a@b:80",     "a,b:80"};
     struct bytes host;
     unsigned port;
 

@@ -52,7 +52,7 @@ struct app {
     bool has_been_up;     /* the store, with this worker */
     bool has_joined;      /* the cluster, the same */
     struct timer waiting; /* until then: a word from time to time */
-    char why[320];        /* the answer to "why are you not ready?" */
+    char why[384];        /* the answer to "why are you not ready?" */
 
     enum app_phase phase;
     unsigned clients_left; /* STOP_CLIENTS: protocols that have not stopped yet */

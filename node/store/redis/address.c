@@ -73,6 +73,19 @@ enum status redis_address_parse(const char *text, struct redis_address *address)
     return redis_address_parse_with(text, DEFAULT_PORT, address);
 }
 
+enum status redis_address_set(struct redis_address *address, struct bytes host, long port)
+{
+    if (host.len == 0 || host.len >= sizeof(address->host) || port < 1 || port > 65535)
+        return STATUS_BAD_CONFIG;
+    for (size_t i = 0; i < host.len; i++) {
+        if (host.at[i] <= ' ' || host.at[i] > '~')
+            return STATUS_BAD_CONFIG;
+    }
+    *address = (struct redis_address){.port = (int)port};
+    memcpy(address->host, host.at, host.len);
+    return STATUS_OK;
+}
+
 bool redis_address_equal(const struct redis_address *a, const struct redis_address *b)
 {
     return a->port == b->port && !strcmp(a->host, b->host);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/bytes.h"
 #include "base/status.h"
 
 struct redis_address {
@@ -18,6 +19,10 @@ enum status redis_address_parse(const char *text, struct redis_address *address)
 /* The same, with another port where the text has none. */
 enum status redis_address_parse_with(const char *text, int port,
                                      struct redis_address *address) MUST_CHECK;
+
+/* As somebody else tells it; BAD_CONFIG where it is no host, or not printable. */
+enum status redis_address_set(struct redis_address *address, struct bytes host,
+                              long port) MUST_CHECK;
 
 bool redis_address_equal(const struct redis_address *a, const struct redis_address *b);
 

@@ -39,7 +39,7 @@ static void take_error(struct request *r, const char *error)
     if (!is_of_the_connection || !request_hold_again(r))
         request_fail(r, request_unsent(r, r->op->status));
     if (is_of_the_connection)
-        requests_leave_when_all_is_answered(q);
+        requests_leave(q, error);
 }
 
 /* Without running. A fenced one is not sent again, because much time may have passed. */
@@ -111,7 +111,6 @@ void requests_on_reply(struct redis_call *call, const redisReply *reply)
     redis_gate_answered(&q->gate);
     histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);
     take_answer(r, reply);
-    if (q->is_leaving && q->is_open)
-        requests_leave_when_all_is_answered(q);
+    requests_leave_when_answered(q);
     requests_send_held(q);
 }

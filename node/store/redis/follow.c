@@ -94,6 +94,7 @@ struct redis_follow *redis_follow_new(struct loop *loop,
                                       const struct redis_follow_options *options)
 {
     struct redis_follow *f = calloc(1, sizeof(*f));
+    const char *login_end;
 
     if (!f)
         abort();
@@ -102,7 +103,9 @@ struct redis_follow *redis_follow_new(struct loop *loop,
     timer_init(&f->stopped, on_nothing_to_stop);
     if (parse(f) == STATUS_OK)
         return f;
-    LOG_ERROR("redis", "not an address of a Redis, or of Sentinels: '%s'", options->address);
+    login_end = strrchr(options->address, '@'); /* in front of it may be a password */
+    LOG_ERROR("redis", "not an address of a Redis, or of Sentinels: '%s'",
+              login_end ? login_end : options->address);
     free(f);
     return NULL;
 }

@@ -22,6 +22,7 @@ struct redis_link {
     bool is_stopping;
     unsigned farewell_turns; /* of the loop, before it has stopped: a lookup was cancelled */
     struct redis_why why;    /* see redis_link_why() */
+    char tried[REDIS_ADDRESS_CHARS]; /* by this attempt; "": it is not known where to go */
 };
 
 bool redis_link_is_open(const struct redis_link *l)
@@ -32,6 +33,11 @@ bool redis_link_is_open(const struct redis_link *l)
 const char *redis_link_why(const struct redis_link *l)
 {
     return l->why.text;
+}
+
+const char *redis_link_reason(const struct redis_link *l)
+{
+    return redis_why_reason(&l->why);
 }
 
 bool redis_link_was_late(const struct redis_link *l)
@@ -47,7 +53,7 @@ static void leave(struct redis_link *l, const char *why)
 {
     bool is_quiet = l->is_stopping || l->options.is_quiet;
 
-    redis_why_set(&l->why, is_quiet ? LEVEL_DEBUG : LEVEL_WARN, l->options.name, why,
+    redis_why_set(&l->why, is_quiet ? LEVEL_DEBUG : LEVEL_WARN, l->options.name, l->tried, why,
                   timers_now(&l->loop->timers));
     l->state = CLOSING;
     timer_arm(&l->loop->timers, &l->timer, 0);
@@ -136,6 +142,7 @@ static void on_refused(void *arg, const char *why)
 static void connect_to(struct redis_link *l, const struct redis_address *address)
 {
     l->state = CONNECTING;
+    redis_address_print(address, l->tried);
     timer_disarm(&l->loop->timers, &l->timer);
     redis_session_connect(&l->session, address);
 }
@@ -156,6 +163,7 @@ static void look(struct redis_link *l)
     const struct redis_address *address = redis_target_look(&l->target);
 
     l->state = LOOKING;
+    redis_address_print(&l->target.address, l->tried);
     if (address)
         connect_to(l, address);
     else
@@ -166,6 +174,7 @@ static void look(struct redis_link *l)
 static void ask(struct redis_link *l)
 {
     l->state = ASKING;
+    l->tried[0] = '\0';
     if (l->options.on_look)
         l->options.on_look(l->options.arg);
     else if (redis_target_is_known(&l->target))
@@ -302,5 +311,5 @@ void redis_link_reset(struct redis_link *l, const char *why)
 void redis_link_settled(struct redis_link *l)
 {
     redis_backoff_reset(&l->backoff);
-    l->why.text[0] = '\0';
+    redis_why_clear(&l->why);
 }

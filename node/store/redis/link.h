@@ -60,10 +60,13 @@ void redis_link_stop(struct redis_link *l);
 
 bool redis_link_is_open(const struct redis_link *l);
 
-/* What ended the last connection, or the last attempt to make one, in printable ASCII; ""
- * before the first, and when a connection has settled. Borrowed until the next turn of the
- * loop. */
+/* What ended the last connection, or the last attempt to make one, in printable ASCII, with
+ * the address that was tried in front (unless the link has its name from there); "" before the
+ * first, and when a connection has settled. Borrowed until the next turn of the loop. */
 const char *redis_link_why(const struct redis_link *l);
+
+/* The same without the address: where it was Redis's own text, that. */
+const char *redis_link_reason(const struct redis_link *l);
 
 /* Was the last connection given up because an answer did not come in time? */
 bool redis_link_was_late(const struct redis_link *l);

@@ -105,6 +105,21 @@ static long long connections_of(struct redis_fixture *redis)
         "return tonumber(redis.call('INFO'):match('total_connections_received:(%d+)'))");
 }
 
+/* From now on; `path` gets its name. */
+static void log_to_file(struct node *n, char path[96])
+{
+    snprintf(path, 96, "%s/log", n->redis->dir);
+    assert_int_equal(
+        log_configure(&(struct log_options){.level = LEVEL_INFO, .modules = "", .file = path}),
+        STATUS_OK);
+}
+
+static void log_as_ever(void)
+{
+    assert_int_equal(log_configure(&(struct log_options){.level = LEVEL_INFO, .modules = ""}),
+                     STATUS_OK);
+}
+
 /* The first reason is a lost connection; the one that matters comes later. */
 static void warns_of_every_new_reason_once(void **state)
 {
@@ -112,10 +127,7 @@ static void warns_of_every_new_reason_once(void **state)
     struct node *n = *state;
     char path[96];
 
-    snprintf(path, sizeof(path), "%s/log", n->redis->dir);
-    assert_int_equal(
-        log_configure(&(struct log_options){.level = LEVEL_WARN, .modules = "", .file = path}),
-        STATUS_OK);
+    log_to_file(n, path);
     node_start(n);
     run_until(n->loop, &n->is_up);
     redis_fixture_kill(n->redis);
@@ -125,12 +137,65 @@ static void warns_of_every_new_reason_once(void **state)
     run_until_why(n, "replica");
     while (connections_of(n->redis) < 8)
         event_base_loop(n->loop->base, EVLOOP_ONCE);
-    assert_int_equal(log_configure(&(struct log_options){.level = LEVEL_INFO, .modules = ""}),
-                     STATUS_OK);
-    assert_int_equal(count_in(path, "this Redis is a replica"), 1);
+    log_as_ever();
+    assert_int_equal(count_in(path, ": this Redis is a replica"), 1);
     redis_fixture_command(n->redis, "REPLICAOF NO ONE");
     run_until(n->loop, &n->is_up);
     assert_string_equal(redis_store_why(n->store), "");
+}
+
+static void says_once_that_it_is_up_and_once_that_it_is_down(void **state)
+{
+    struct node *n = *state;
+    char path[96];
+
+    log_to_file(n, path);
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    redis_fixture_kill(n->redis);
+    run_until(n->loop, &n->is_down);
+    while (redis_store_stats(n->store)->state != REDIS_STORE_DOWN)
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    log_as_ever();
+    assert_int_equal(count_in(path, "redis.sock is up\n"), 1);
+    assert_int_equal(count_in(path, "redis.sock is down\n"), 1);
+    redis_fixture_start(n->redis);
+}
+
+/* A connection that ends because of an answer ends with that answer's text. */
+static void says_what_redis_said_that_made_it_leave(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0};
+    char path[96], line[192];
+
+    snprintf(line, sizeof(line), "command link: %s: it answers: READONLY", n->redis->address);
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    log_to_file(n, path);
+    redis_fixture_command(n->redis, "REPLICAOF 127.0.0.1 1");
+    submit_push(n, &a, "t");
+    run_until(n->loop, &n->is_down);
+    log_as_ever();
+    assert_int_equal(count_in(path, line), 1);
+    redis_fixture_command(n->redis, "REPLICAOF NO ONE");
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+}
+
+static void says_where_nobody_listens(void **state)
+{
+    struct node *n = *state;
+    char address[64], why[96];
+
+    redis_fixture_listen(n->redis);
+    redis_fixture_kill(n->redis);
+    snprintf(address, sizeof(address), "localhost:%d", n->redis->port);
+    snprintf(why, sizeof(why), "127.0.0.1:%d: Connection refused", n->redis->port);
+    n->options.address = address;
+    node_start(n);
+    run_until_why(n, why);
+    redis_fixture_start(n->redis);
 }
 
 static void push_at(struct node *n, const char *host)
@@ -177,6 +242,9 @@ int main(void)
         WITH_REDIS(a_stall_before_anything_was_sent_is_not_either),
         WITH_REDIS(notices_a_silent_redis_without_an_operation),
         WITH_REDIS(warns_of_every_new_reason_once),
+        WITH_REDIS(says_once_that_it_is_up_and_once_that_it_is_down),
+        WITH_REDIS(says_what_redis_said_that_made_it_leave),
+        WITH_REDIS(says_where_nobody_listens),
         WITH_REDIS(talks_over_tcp_too),
         WITH_REDIS(finds_the_address_of_a_name),
         WITH_REDIS(says_that_there_is_no_such_name),

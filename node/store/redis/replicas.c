@@ -48,7 +48,7 @@ static void note_few(struct redis_replicas *r)
              "fewer than %u confirm within %" PRId64 " ms (store.min_replicas): what is "
              "answered meanwhile ends as unknown",
              r->options.min_replicas, r->options.patience_ms);
-    redis_why_set(&r->why, LEVEL_WARN, "replicas", text, timers_now(r->timers));
+    redis_why_set(&r->why, LEVEL_WARN, "replicas", "", text, timers_now(r->timers));
     r->is_behind = true;
 }
 

@@ -1,6 +1,7 @@
 #include "node/store/redis/requests_private.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -180,11 +181,17 @@ bool request_hold_again(struct request *r)
     return true;
 }
 
-void requests_leave_when_all_is_answered(struct redis_requests *q)
+void requests_leave_when_answered(struct redis_requests *q)
 {
+    if (q->is_leaving && q->is_open && q->stats->in_flight == 0)
+        redis_link_reset(q->link, q->leaves_for);
+}
+
+void requests_leave(struct redis_requests *q, const char *error)
+{
+    snprintf(q->leaves_for, sizeof(q->leaves_for), "it answers: %s", error);
     q->is_leaving = true;
-    if (q->stats->in_flight == 0)
-        redis_link_reset(q->link, "looking for a Redis that takes writes");
+    requests_leave_when_answered(q);
 }
 
 /* ---- for the store ---- */

@@ -52,6 +52,7 @@ struct redis_requests {
     struct redis_complaints complaints;
     bool is_open;
     bool is_leaving; /* this connection is no good: the rest of its answers, then another */
+    char leaves_for[128]; /* what Redis said to make it so */
     bool is_stopping;
     void (*on_idle)(void *arg); /* NULL: not asked for, or said */
     void *idle_arg;
@@ -89,8 +90,10 @@ bool request_hold_again(struct request *r);
 
 void requests_send_held(struct redis_requests *q);
 
-/* What else is on its way here is answered alike, and known to have not run. */
-void requests_leave_when_all_is_answered(struct redis_requests *q);
+/* What else is on its way here is answered alike, and known to have not run. Perhaps another
+ * Redis answers better: this is what this one has said. */
+void requests_leave(struct redis_requests *q, const char *error);
+void requests_leave_when_answered(struct redis_requests *q);
 
 /* ---- promises.c ---- */
 

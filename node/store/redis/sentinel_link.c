@@ -16,7 +16,7 @@
 
 static void set_why(struct redis_sentinel_link *l, const char *why, bool is_lasting)
 {
-    redis_why_set(&l->why, LEVEL_WARN, l->name, why, timers_now(&l->loop->timers));
+    redis_why_set(&l->why, LEVEL_WARN, l->name, "", why, timers_now(&l->loop->timers));
     l->is_lasting = is_lasting;
 }
 
@@ -96,20 +96,14 @@ static void on_about(struct redis_call *call, const redisReply *reply)
 static bool read_address(const redisReply *reply, struct redis_address *address)
 {
     const redisReply *host, *port;
-    long number;
 
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2)
         return false;
     host = reply->element[0];
     port = reply->element[1];
-    if (!host->str || !port->str || host->len == 0 || host->len >= sizeof(address->host))
-        return false;
-    number = strtol(port->str, NULL, 10);
-    if (number < 1 || number > 65535)
-        return false;
-    *address = (struct redis_address){.port = (int)number};
-    memcpy(address->host, host->str, host->len);
-    return true;
+    return host->str && port->str &&
+           redis_address_set(address, bytes_of(host->str, host->len),
+                             strtol(port->str, NULL, 10)) == STATUS_OK;
 }
 
 static void on_address(struct redis_call *call, const redisReply *reply)
@@ -126,7 +120,7 @@ static void on_address(struct redis_call *call, const redisReply *reply)
         say_silence(l);
         return;
     }
-    l->why.text[0] = '\0';
+    redis_why_clear(&l->why);
     l->is_awaited = false;
     l->events.on_word(l->events.arg, l->number, &l->word);
 }
@@ -142,7 +136,7 @@ static void on_away(void *arg)
     struct redis_sentinel_link *l = arg;
 
     snprintf(l->why.text, sizeof(l->why.text), "%s", redis_link_why(l->asking));
-    l->is_lasting = redis_error_is_lasting(l->why.text);
+    l->is_lasting = redis_error_is_lasting(redis_link_reason(l->asking));
     say_silence(l);
 }
 

@@ -111,6 +111,31 @@ static void a_list_is_no_address(void **state)
     assert_int_equal(redis_address_parse("a:1,b:2", &address), STATUS_BAD_CONFIG);
 }
 
+/* It goes into the log, and to who looks up names. */
+static void an_address_that_cannot_be_shown_is_refused(void **state)
+{
+    static const struct {
+        const char *host;
+        size_t len;
+        long port;
+    } wrong[] = {
+        {"", 0, 1},    {"\0x", 2, 1},     {"h\0", 2, 1},   {"h\n", 2, 1},
+        {"h h", 3, 1}, {"\x1b[2J", 4, 1}, {"h\x7f", 2, 1}, {"\xc3\xa4", 2, 1},
+        {"h", 1, 0},   {"h", 1, -1},      {"h", 1, 65536},
+    };
+    struct redis_address address = {.port = 77};
+
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        if (redis_address_set(&address, bytes_of(wrong[i].host, wrong[i].len), wrong[i].port) !=
+            STATUS_BAD_CONFIG)
+            fail_msg("%u", i);
+    }
+    assert_int_equal(address.port, 77);
+    assert_int_equal(redis_address_set(&address, bytes_of("fe80::1-", 7), 65535), STATUS_OK);
+    assert_string_equal(address.host, "fe80::1");
+    assert_int_equal(address.port, 65535);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +145,7 @@ int main(void)
         cmocka_unit_test(the_name_of_a_master_has_a_limit),
         cmocka_unit_test(addresses_are_printed_as_they_are_read),
         cmocka_unit_test(a_list_is_no_address),
+        cmocka_unit_test(an_address_that_cannot_be_shown_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,6 @@ static void tell_older(struct redis_store *s)
 
 static void set_state(struct redis_store *s)
 {
-    static const char *const words[] = {"down", "up, but hears no wake-ups", "up"};
     enum redis_store_state before = s->stats.state, after = REDIS_STORE_DOWN;
 
     if (s->is_ready)
@@ -32,8 +31,7 @@ static void set_state(struct redis_store *s)
     if (after == before)
         return;
     s->stats.state = after;
-    LOG_AT(s->is_stopping ? LEVEL_DEBUG : LEVEL_INFO, "redis", "%s is %s", s->up_at,
-           words[after]);
+    redis_state_log_turned(&s->state_log, after, s->is_stopping ? LEVEL_DEBUG : LEVEL_INFO);
     if (after == REDIS_STORE_UP)
         s->port.events.on_up(s->port.events.arg);
     else if (before == REDIS_STORE_UP)

@@ -45,8 +45,10 @@ struct redis_store *redis_store_new(struct loop *loop,
     s->options = *options;
     s->port.ops = &ops;
     s->port.buckets = options->buckets;
+    redis_state_log_init(&s->state_log, &loop->timers, s->up_at);
     if (redis_store_make_parts(s, loop) == STATUS_OK)
         return s;
+    redis_state_log_fini(&s->state_log);
     free(s);
     return NULL;
 }
@@ -61,6 +63,7 @@ void redis_store_free(struct redis_store *s)
     redis_handshake_free(s->handshake);
     redis_link_free(s->link);
     redis_follow_free(s->follow);
+    redis_state_log_fini(&s->state_log);
     free(s);
 }
 

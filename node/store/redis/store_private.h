@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "node/store/redis/address.h"
+#include "node/store/redis/state_log.h"
 #include "node/store/redis/store.h"
 
 struct redis_store {
@@ -19,6 +20,7 @@ struct redis_store {
     struct redis_replicas *replicas; /* NULL: none are waited for */
     struct redis_follow *follow;
     struct redis_store_stats stats;
+    struct redis_state_log state_log;
     char up_at[REDIS_ADDRESS_CHARS]; /* the Redis that was up last */
     bool is_older;   /* it came back older, and the port's owner does not know */
     bool is_ready;   /* the handshake is done */
