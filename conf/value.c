@@ -179,8 +179,9 @@ bool value_is_servers(const char *text)
     return !*text || count_servers(text, "") > 0;
 }
 
-#define SENTINELS_MAX       16  /* as many as node/store/redis/sentinel.h takes */
-#define SENTINEL_MASTER_MAX 127 /* the same */
+/* As much as node/store/redis/sentinel.h takes: see node/app_options_test.c. */
+#define SENTINELS_MAX       16
+#define SENTINEL_MASTER_MAX 127
 
 bool value_is_sentinels(const char *text)
 {
@@ -192,7 +193,8 @@ bool value_is_sentinels(const char *text)
         return false;
     text += 11;
     at = strchr(text, '@');
-    if (!at || at == text || at - text > SENTINEL_MASTER_MAX || strchr(at + 1, '@'))
+    if (!at || at == text || at - text > SENTINEL_MASTER_MAX || strchr(at + 1, '@') ||
+        memchr(text, ':', (size_t)(at - text)))
         return false;
     snprintf(name, sizeof(name), "%.*s", (int)(at - text), text);
     count = count_servers(at + 1, ":1");

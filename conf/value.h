@@ -43,7 +43,7 @@ bool value_is_hosts(const char *text);
 /* "host:port" as above, but no port 0, with commas between, or none? */
 bool value_is_servers(const char *text);
 
-/* "sentinel://NAME@host:port,host,..."? NAME is of [A-Za-z0-9_.:-], as many as 127; 1 to 16
+/* "sentinel://NAME@host:port,host,..."? NAME is of [A-Za-z0-9_.-], as many as 127; 1 to 16
  * hosts, each as above or without its port. */
 bool value_is_sentinels(const char *text);
 

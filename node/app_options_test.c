@@ -6,6 +6,7 @@
 #include "conf/value.h"
 #include "node/app_options.h"
 #include "node/queue/names.h"
+#include "node/store/redis/sentinel.h"
 
 static struct app_rules rules;
 
@@ -95,12 +96,65 @@ static void the_name_of_a_row_has_the_letters_of_a_topic(void **state)
     assert_int_equal(conf_topic_keys[TOPIC_NAME].max, NAME_MAX_BYTES);
 }
 
+/* "sentinel://nn..n@h,h,..,h" */
+static const char *list_of(unsigned name_len, unsigned hosts)
+{
+    static char text[512];
+    char *at = text + sprintf(text, "sentinel://%0*d@h", (int)name_len, 0);
+
+    while (hosts-- > 1)
+        at += sprintf(at, ",h");
+    return text;
+}
+
+static bool takes_the_list(const char *text)
+{
+    struct redis_sentinels sentinels;
+    bool is_taken = redis_sentinels_parse(text, &sentinels) == STATUS_OK;
+
+    if (value_is_sentinels(text) != is_taken)
+        fail_msg("%s: %s", text, is_taken ? "only the store takes it" : "the store does not");
+    return is_taken;
+}
+
+static void a_list_of_sentinels_is_one_to_both_who_read_it(void **state)
+{
+    static const char *const texts[] = {
+        "sentinel://m@h",
+        "sentinel://m@h:1,[::1]:2,10.0.0.1",
+        "sentinel://m.-_@[::1]",
+        "sentinel://m:n@h",
+        "sentinel://m@h:0",
+        "sentinel://m@h:65536",
+        "sentinel://m@h,",
+        "sentinel://m@,h",
+        "sentinel://@h",
+        "sentinel://m@",
+        "sentinel://m",
+        "sentinel://m@h:",
+        "sentinel://m n@h",
+        "sentinel:m@h",
+        "h:1",
+        "sentinel://m@::1",
+        "sentinel://m@[::1",
+        "sentinel://m@h:x",
+        "sentinel://m@n@h:1",
+    };
+
+    for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        assert_int_equal(takes_the_list(texts[i]), i < 3);
+    assert_true(takes_the_list(list_of(REDIS_MASTER_CHARS - 1, REDIS_SENTINELS_MAX)));
+    assert_false(takes_the_list(list_of(REDIS_MASTER_CHARS, 1)));
+    assert_false(takes_the_list(list_of(1, REDIS_SENTINELS_MAX + 1)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(the_queue_gets_the_rows_and_the_node),
         IN_DIRECTORY(the_largest_values_fit_into_packed_settings),
         IN_DIRECTORY(rows_stay_where_they_are_when_they_change),
+        cmocka_unit_test(a_list_of_sentinels_is_one_to_both_who_read_it),
         cmocka_unit_test(the_name_of_a_row_has_the_letters_of_a_topic),
     };
 

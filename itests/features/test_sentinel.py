@@ -99,6 +99,7 @@ def test_a_killed_master_is_a_pause_for_clients(make_node, watched):
         producer.stop()
     assert is_used(node, after)
     assert f"the master of '{NAME}' is {after.tcp_address}" in node.output()
+    assert f'"address":"{after.tcp_address}"' in node.http("/v1/status")[1]
 
 
 def test_a_failover_by_hand_is_a_pause_for_clients(make_node, watched):

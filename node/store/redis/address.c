@@ -56,7 +56,7 @@ enum status redis_address_parse_with(const char *text, int port, struct redis_ad
     }
     end = host_end(&host);
     len = end ? (size_t)(end - host) : 0;
-    if (len == 0 || len >= sizeof(parsed.host) || memchr(host, ',', len))
+    if (len == 0 || len >= sizeof(parsed.host) || strcspn(host, ",@") < len)
         return STATUS_BAD_CONFIG;
     memcpy(parsed.host, host, len);
     end += *end == ']';
