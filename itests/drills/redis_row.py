@@ -5,7 +5,7 @@ knows the leader's token, and what Redis has forgotten is written down with what
 import math
 
 from drills.cluster import Plan
-from drills.journal import REFUSED, UNKNOWN, HandOver, Older, now_ms
+from drills.journal import OK, REFUSED, UNKNOWN, Cancel, HandOver, Older, Push, now_ms
 from drills.row import SERVED_S, Row
 from drills.stores import StorePlan
 from harness.wait import wait_until
@@ -31,9 +31,13 @@ class RedisRow(Row):
         return False
 
     def wait_healed(self, drill):
-        """A scanner that was refused tries again within a second."""
-        return wait_until(lambda: drill.first_served(self.healed_ms), "what was due is moved",
-                          SERVED_S, interval_s=0.005)
+        """A scanner that was refused tries each bucket again within a second: for the first job,
+        and until all that had become due has come."""
+        first_ms = wait_until(lambda: drill.first_served(self.healed_ms), "what was due is moved",
+                              SERVED_S, interval_s=0.005)
+        wait_until(lambda: not overdue(drill.journal, drill.since_ms, self.healed_ms),
+                   "all that was due is moved", SERVED_S, interval_s=0.02)
+        return first_ms
 
     def served_from_ms(self, drill):
         return self.healed_ms
@@ -72,6 +76,15 @@ def damage_of(cluster):
         for name, count in node.metrics().items():
             if name.startswith("dueq_repaired_total") and count:
                 yield f"{node.name}: {name} {count:.0f}"
+
+
+def overdue(journal, since_ms, due_before_ms):
+    """The jobs pushed since, due before some moment, that nobody has had; not those that a consumer
+    may have been sent and not got (without a TTR), nor those that were cancelled."""
+    due = {push.id for push in journal.recent(Push, since_ms)
+           if push.outcome == OK and push.ttr_ms and push.ended_ms + push.delay_ms < due_before_ms}
+    due -= {each.id for each in journal.recent(HandOver, since_ms)}
+    return due - {each.id for each in journal.recent(Cancel, since_ms)} if due else due
 
 
 # ---- what is forgotten ----

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from drills.journal import REFUSED, UNKNOWN, HandOver, Journal, Older, Role
+from drills.journal import (OK, REFUSED, UNKNOWN, Cancel, HandOver, Journal, Older, Push,
+                            Role)
 from drills.matrix import MATRIX
-from drills.redis_row import Told, damage_of, first_handed_over, unfenced
+from drills.redis_row import Told, damage_of, first_handed_over, overdue, unfenced
 from drills.troubles import TROUBLES
 
 TOKEN = "e:1"
@@ -136,3 +137,14 @@ def test_the_first_job_is_one_that_became_due_when_redis_had_ended():
         journal.add(each)
     assert first_handed_over(SimpleNamespace(journal=journal), 100, 120) == 140
     assert first_handed_over(SimpleNamespace(journal=journal), 102, 120) is None
+
+
+@pytest.mark.parametrize("event, left", [
+    (Cancel("a", 20, 30, OK), set()), (handed_over(25, 30), set()),
+    (Cancel("b", 20, 30, OK), {"a"})])
+def test_all_that_was_due_must_have_come(event, left):
+    journal = Journal()
+    for each in (Push("a", "t", 4000, 10, 10, 15, OK, 25), Push("c", "t", 0, 10, 10, 15, OK, 25),
+                 Push("d", "t", 4000, 100, 10, 15, OK, 115), event):
+        journal.add(each)
+    assert overdue(journal, since_ms=5, due_before_ms=100) == left
