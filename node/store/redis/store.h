@@ -4,7 +4,8 @@
  * one script, sent with EVALSHA (see scripts.h), its answer is read by reply.h. While Redis
  * cannot be reached, or more is in flight than allowed, operations wait in one queue, first
  * come first served, each for up to `hold_ms`; then they are UNAVAILABLE. What was in flight
- * when the connection was lost is UNKNOWN; what only reads, UNAVAILABLE.
+ * when the connection was lost is sent again where that is safe (see again.h), and ends UNKNOWN
+ * where it is not, or when it has waited too long and may have run.
  *
  *   redis_requests   operations on their way: held (redis_hold), sent, answered
  *   redis_link       the connection that comes back; redis_session, redis_conn: one of them
@@ -80,7 +81,7 @@ struct redis_store_stats {
     uint64_t answered[OP_COUNT];    /* operations by verb, whatever the answer */
     uint64_t refused;               /* errors of Redis or of a script */
     uint64_t malformed;             /* answers that were not a script's */
-    uint64_t unknown;               /* writes in flight when the connection was lost */
+    uint64_t unknown;               /* ended UNKNOWN: may have run */
     uint64_t reloaded;              /* scripts Redis did not know any more */
     uint64_t repeated;              /* sent again: lost, or not run */
     uint64_t expired;               /* held for too long */
