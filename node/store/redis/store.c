@@ -335,6 +335,7 @@ static void make_parts(struct redis_store *s, struct loop *loop)
         s->replicas = make_replicas(s, loop);
     s->requests =
         redis_requests_new(loop, &s->options, &s->stats, s->link, s->handshake, s->replicas);
+    redis_requests_tell(s->requests, &s->port.events);
     s->wakeups = redis_wakeups_new(loop, s->link, &wakeups);
     redis_follow_attach(s->follow, s->link, s->wakeups);
 }
