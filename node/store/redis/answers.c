@@ -42,7 +42,8 @@ static void take_error(struct request *r, const char *error)
         requests_leave(q, error);
 }
 
-/* Without running. A fenced one is not sent again, because much time may have passed. */
+/* Without running. What was sent behind it may run first: after a SCRIPT FLUSH under way the
+ * order is not kept. A fenced one is not sent again, because much time may have passed. */
 static void take_no_script(struct request *r)
 {
     struct redis_requests *q = r->queue;

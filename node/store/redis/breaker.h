@@ -25,7 +25,7 @@ struct redis_breaker {
 
     enum breaker_state state;
     int64_t since_mono_ms;        /* in this state */
-    int64_t silent_since_mono_ms; /* since when requests are not answered; -1: they are */
+    int64_t silent_since_mono_ms; /* since when requests wait unanswered; -1: none do */
     unsigned late;                /* connections given up for a late answer, in a row */
     unsigned proved;              /* HALF_OPEN: trials answered */
     uint64_t trips;               /* since the start: how often it has opened */
