@@ -4,7 +4,7 @@
  * one script, sent with EVALSHA (see scripts.h), its answer is read by reply.h. While Redis
  * cannot be reached, or more is in flight than allowed, operations wait in one queue, first
  * come first served, each for up to `hold_ms`; then they are UNAVAILABLE. What was in flight
- * when the connection was lost is UNKNOWN; what only reads, UNAVAILABLE.
+ * when the connection was lost is said again where that does no harm (again.h), else UNKNOWN.
  *
  *   redis_requests   operations on their way: held (redis_hold), sent, answered
  *   redis_link       the connection that comes back; redis_session, redis_conn: one of them
