@@ -2,9 +2,11 @@
 
 Of what it answered between `since_ms` and `at_ms` of an Older it may have forgotten something.
 Those answers, and no others, are judged as `unknown`: it may be as they said, or not. And a lease
-that was given in that time may be void. How far back that is, is the fault's to say: nothing for
-a Redis that syncs before it answers, two seconds for one that syncs each second. While two masters are
-at work at once, for a failover by hand leaves the old one as it is, both may give the same lease.
+that was given in that time may be void. How far back that is, is the fault's to say: nothing for a
+Redis that syncs before it answers, two seconds for one that syncs each second. While two masters
+are at work at once, for a failover by hand leaves the old one as it is, both may give the same
+lease. With store.min_replicas no answer is forgotten, but a lease may be: nobody waits for replicas
+to pop.
 
 It must be told, too:
 
@@ -26,9 +28,11 @@ FORGOTTEN = {OK: UNKNOWN, DUPLICATE: REFUSED}  # a duplicate of what is forgotte
 
 def forgiving(journal):
     """The journal with the answers that may be forgotten as unknown ones; nothing else changed."""
-    olders = journal.of(Older)
+    all_olders = journal.of(Older)
+    forgetful = [older for older in all_olders if not older.keeps_answers]
     found = Journal(events=dict(journal.events))
     for kind in (Push, Ack, Cancel, Release):
+        olders = all_olders if kind is Release else forgetful
         found.events[kind] = [replace(each, outcome=FORGOTTEN.get(each.outcome, each.outcome))
                               if is_forgotten(olders, each.sent_ms, each.ended_ms) else each
                               for each in journal.of(kind)]
@@ -68,8 +72,8 @@ def lost_before_ms(journal, excused):
     for each in excused:
         if each.rule == "LOST":
             last = max(pushes[each.id], key=lambda push: push.ended_ms)
-            older = next(older for older in journal.of(Older)
-                         if is_forgotten([older], last.sent_ms, last.ended_ms))
+            older = next(older for older in journal.of(Older) if not older.keeps_answers
+                         and is_forgotten([older], last.sent_ms, last.ended_ms))
             found[older].append(max(0, older.at_ms - last.ended_ms))
     return found
 
@@ -77,7 +81,8 @@ def lost_before_ms(journal, excused):
 def judge_told(journal, excused):
     """`excused`: the violations that are none because Redis was older."""
     lost = lost_before_ms(journal, excused)
-    asked = [older for older in journal.of(Older) if older.noticed is not None]
+    asked = [older for older in journal.of(Older)
+             if older.noticed is not None and not older.keeps_answers]
     for older in asked:
         at_most = sum(push.outcome in (OK, UNKNOWN) and push.sent_ms <= older.at_ms
                       and push.ended_ms >= older.since_ms for push in journal.of(Push))

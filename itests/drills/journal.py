@@ -156,13 +156,16 @@ class Older:
     """Redis ended, or gave way to another, at `at_ms`, and what came after it may have forgotten
     what was acknowledged since `since_ms`. `noticed`: how many nodes said so; `lost`: how many
     acknowledged pushes were gone by what all of them counted. None: nobody was asked.
-    `split_ms`: from when on both were at work until then, some nodes at one, some at the other."""
+    `split_ms`: from when on both were at work until then, some nodes at one, some at the other.
+    `keeps_answers`: pushes, acks and cancels were answered when a replica had them, so that only
+    leases and releases may be forgotten."""
 
     since_ms: float
     at_ms: float
     noticed: int = None
     lost: int = None
     split_ms: float = math.inf
+    keeps_answers: bool = False
 
 
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long

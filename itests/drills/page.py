@@ -58,6 +58,19 @@ on.
 """
 
 ELSEWHERE = """
+## What the rows about Redis teach
+
+- `SENTINEL FAILOVER` by hand leaves the old master at work until its Sentinel has seen that the new
+  one is a master, which takes up to a second: what it takes meanwhile is lost. `store.min_replicas`
+  prevents that only where it is the number of all replicas, because the others still follow the old
+  master; after a kill or a freeze 1 is enough. Where it is all of them, each push waits for
+  `store.replica_timeout`, and ends `unknown`, while one is away.
+- With `store.min_replicas` a lease may still be forgotten, because nobody waits for replicas to pop:
+  such a job comes a second time.
+- With a full disk and `appendfsync always` Redis ends rather than answer; requests are held, and
+  nothing is lost. With `everysec` it goes on, and refuses all that writes (`MISCONF`).
+- Out of memory, pushes are refused, and all that leads a job towards its end goes on.
+
 ## Beside others
 
 Not measured here: figures of the projects' own documentation or of earlier measurements elsewhere.

@@ -7,7 +7,7 @@ import pytest
 
 from drills.journal import REFUSED, UNKNOWN, HandOver, Journal, Older, Role
 from drills.matrix import MATRIX
-from drills.rows_redis import Told, damage_of, first_handed_over, unfenced
+from drills.redis_row import Told, damage_of, first_handed_over, unfenced
 from drills.troubles import TROUBLES
 
 TOKEN = "e:1"
@@ -18,7 +18,8 @@ class Node:
     """As much of one as the checks look at."""
 
     def __init__(self, log="", **metrics):
-        self.name, self.log, self.numbers = "n1", log, metrics
+        self.name, self.log = "n1", log
+        self.numbers = {**dict.fromkeys(Told.NAMES, 0), **metrics}
 
     def role(self):
         return LED
@@ -70,6 +71,10 @@ def test_pushes_are_refused_while_redis_is_restarted():
     assert len(checked("12", "killed, none", failed=[REFUSED], **QUIET)) == 1
 
 
+def test_a_push_is_not_answered_clearly_by_a_redis_that_forgets_nothing():
+    assert len(checked("12", "killed, always", failed=[UNKNOWN], **QUIET)) == 1
+
+
 def test_the_first_job_comes_late():
     assert len(checked("12", "killed, none", since_ms=None, back_ms=1001)) == 1
 
@@ -81,7 +86,7 @@ def test_what_may_be_forgotten_is_written_down_with_what_was_told():
     checked("13", "", cluster_of(node, redis_says="Truncating the AOF"), journal=journal,
             since_ms=3, ended_ms=9, back_ms=0, told=told)
     assert journal.of(Older) == [Older(3, 9, 1, 3)]
-    assert Told(cluster_of(Node())).since() == (None, None)
+    assert Told(cluster_of(node)).since() == (0, 0)
 
 
 def test_redis_finds_nothing_wrong_with_the_file_that_was_cut():

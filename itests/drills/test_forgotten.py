@@ -117,8 +117,8 @@ def test_what_is_forgotten_must_be_told(events, older, count):
 def test_each_fault_excuses_and_tells_its_own():
     first, second = told(1, 1), Older(8000, 10_000, 1, 1)
     assert not verdict(push(2000), push(9000, id="b"), first, second).violations
-    assert {each.rule for each in verdict(push(2000), push(2100, id="b"), first, second).violations
-            } == {"UNTOLD"}
+    found = verdict(push(2000), push(2100, id="b"), first, second).violations
+    assert {each.rule for each in found} == {"UNTOLD"}
 
 
 SPLIT = Older(since_ms=1000, at_ms=ENDED, split_ms=1500)
@@ -127,7 +127,8 @@ SAME_LEASE = [CERTAIN, hand_over(1650), hand_over(2400), ack(2500)]
 
 def test_two_masters_at_once_may_give_the_same_lease():
     assert verdict(*SAME_LEASE, SPLIT).explained == {"TWICE": 2}
-    assert verdict(CERTAIN, hand_over(1650), again(2400), ack(2500), SPLIT).explained == {"TWICE": 1}
+    two_leases = [CERTAIN, hand_over(1650), again(2400), ack(2500)]
+    assert verdict(*two_leases, SPLIT).explained == {"TWICE": 1}
 
 
 @pytest.mark.parametrize("events, older", [
@@ -138,6 +139,16 @@ def test_two_masters_at_once_may_give_the_same_lease():
 ])
 def test_one_master_gives_a_lease_once(events, older):
     assert "TWICE" in {each.rule for each in verdict(*events, older).violations}
+
+
+CONFIRMED = Older(since_ms=1000, at_ms=ENDED, keeps_answers=True)
+
+
+@pytest.mark.parametrize("name", EXCUSED)
+def test_what_replicas_have_is_not_forgotten_but_leases_are(name):
+    rule, events = EXCUSED[name]
+    left = {each.rule for each in verdict(*events, CONFIRMED).violations}
+    assert left == ({rule} if rule in ("LOST", "RETURNED") else set())
 
 
 def test_releases_that_redis_forgot_may_or_may_not_have_happened():

@@ -28,12 +28,12 @@ static void count_death(struct queue_stats *stats, const struct op *op)
 
 /* It became the bucket's first one. Who does not scan tells who does; what is so far away that
  * a safety scan comes before it, that scan finds. */
-static void note_event(struct queue *q, const struct op *op)
+static void note_event(struct queue *q, unsigned bucket, int64_t wait_ms)
 {
     if (q->scanner.is_active)
-        scanner_hint(&q->scanner, op->bucket, op->wait_ms);
-    else if (op->wait_ms < q->core.options.scan_interval_ms)
-        store_hint(q->core.store, op->bucket, op->wait_ms);
+        scanner_hint(&q->scanner, bucket, wait_ms);
+    else if (wait_ms < q->core.options.scan_interval_ms)
+        store_hint(q->core.store, bucket, wait_ms);
 }
 
 static void after_answer(struct core *core, const struct op *op)
@@ -42,7 +42,7 @@ static void after_answer(struct core *core, const struct op *op)
 
     duty_after(&q->duty, op);
     if (op->wait_ms >= 0)
-        note_event(q, op);
+        note_event(q, op->bucket, op->wait_ms);
     deliveries_after(&q->deliveries, op);
     settings_reader_after(&q->settings_reader, op);
     history_after(&q->history, op);
@@ -75,6 +75,11 @@ static void on_hint(void *arg, unsigned bucket, int64_t wait_ms)
     struct queue *q = arg;
 
     scanner_hint(&q->scanner, bucket, wait_ms);
+}
+
+static void on_event(void *arg, unsigned bucket, int64_t wait_ms)
+{
+    note_event(arg, bucket, wait_ms);
 }
 
 static void on_up(void *arg)
@@ -143,6 +148,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
         .on_ready = on_ready,
         .on_settings = on_settings,
         .on_hint = on_hint,
+        .on_event = on_event,
         .on_up = on_up,
         .on_down = on_down,
         .on_older = on_older,

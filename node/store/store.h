@@ -21,6 +21,9 @@ struct store_events {
     void (*on_settings)(void *arg, struct bytes topic);
     /* The bucket has an event in `wait_ms`: another node says so. May be NULL. */
     void (*on_hint)(void *arg, unsigned bucket, int64_t wait_ms);
+    /* The bucket has its first event in `wait_ms`, by an operation whose own answer comes
+     * later. May be NULL. */
+    void (*on_event)(void *arg, unsigned bucket, int64_t wait_ms);
     /* Operations reach the store and wake-ups are heard from now on. Before every first
      * on_up, and between on_down and the next on_up, wake-ups may be lost: whoever waits
      * must look again. */

@@ -51,7 +51,7 @@ static const char *ring_name(void)
     static char name[64];
     const char *events = contract_key('t');
 
-    snprintf(name, sizeof(name), "%.*su:%08x", (int)strlen(events) - 1, events, WORKER);
+    snprintf(name, sizeof(name), "%.*su:%016x", (int)strlen(events) - 1, events, WORKER);
     return name;
 }
 
@@ -124,6 +124,40 @@ static void a_job_that_was_replaced_says_so_again(void **state)
     assert_true(say_number(op, 2).out.push.existed);
     assert_false(say_number(op, 1).out.push.existed);
     assert_counts(TOPIC, 0, 1, 0);
+}
+
+static struct op say_again(struct op op, uint64_t number)
+{
+    return say(op, (struct push_note){.number = number, .is_again = true});
+}
+
+/* The first saying was still in the buffers of the lost connection. */
+static void what_was_refused_when_it_was_said_again_stays_refused(void **state)
+{
+    struct op op = push_op(TOPIC, "a"), late = push_op(TOPIC, "b");
+
+    push("a");
+    assert_status(say_again(op, 1), DUPLICATE);
+    late.in.push.delay_ms = INT64_C(4000) * 86400000;
+    assert_status(say_again(late, 2), OUT_OF_RANGE);
+    assert_status(cancel("a"), OK);
+    assert_status(say_number(op, 1), DUPLICATE);
+    assert_status(say_again(op, 1), DUPLICATE);
+    assert_status(say_number(late, 2), OUT_OF_RANGE);
+    assert_gone("a");
+}
+
+static void what_left_a_job_alone_when_it_was_said_again_pushes_none(void **state)
+{
+    struct op op = push_op(TOPIC, "a"), again;
+
+    op.in.push.mode = PUSH_IGNORE;
+    push("a");
+    again = say_again(op, 1);
+    assert_true(again.out.push.existed);
+    assert_status(cancel("a"), OK);
+    assert_int_equal(say_number(op, 1).out.push.due_ms, again.out.push.due_ms);
+    assert_gone("a");
 }
 
 /* It has not happened, so it may happen now. */
@@ -234,6 +268,8 @@ static const struct CMUnitTest tests[] = {
     TEST(a_job_that_was_replaced_says_so_again),
     TEST(what_was_refused_is_said_as_if_for_the_first_time),
     TEST(what_left_a_job_alone_is_said_as_if_for_the_first_time),
+    TEST(what_was_refused_when_it_was_said_again_stays_refused),
+    TEST(what_left_a_job_alone_when_it_was_said_again_pushes_none),
     TEST(each_place_of_the_ring_has_the_latest),
     TEST(the_last_place_of_the_ring_is_as_good),
     TEST(nobody_can_tell_when_the_ring_is_gone_that_was_there),

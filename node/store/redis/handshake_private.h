@@ -11,6 +11,7 @@
 #include "node/store/redis/weakness.h"
 
 #define HANDSHAKE_BUCKETS_MAX 128
+#define HANDSHAKE_LIFE_CHARS  88
 #define HANDSHAKE_CALLS_MAX \
     (HANDSHAKE_BUCKETS_MAX > OP_COUNT ? HANDSHAKE_BUCKETS_MAX : OP_COUNT)
 
@@ -31,7 +32,8 @@ struct redis_handshake {
     bool is_over;         /* of this connection: what is still answered is not looked at */
     char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
     struct push_ledger *ledger;
-    struct redis_older older; /* what was found and is not told yet */
+    char raised_life[HANDSHAKE_LIFE_CHARS]; /* of the last Redis that was raised; "": none */
+    struct redis_older older;               /* what was found and is not told yet */
     int64_t seen[HANDSHAKE_BUCKETS_MAX];
     struct handshake_ask asks[HANDSHAKE_CALLS_MAX];
 
@@ -40,7 +42,7 @@ struct redis_handshake {
     unsigned weak;     /* as it was last judged, and said: 1 << enum weakness */
     struct timer look; /* while the connection is in use: when to look again */
     struct handshake_ask looks[HANDSHAKE_SETUP_ASKS];
-    bool is_look_vain;
+    bool is_info_missing; /* in this look */
 };
 
 /* ---- asking ---- */

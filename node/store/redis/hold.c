@@ -51,6 +51,21 @@ static void set_time(struct redis_hold *h, struct redis_held *held, int64_t ms)
         held->until_mono_ms = timers_now(h->timers) + ms;
 }
 
+/* Else those that come now would wait as long as who stands before them. */
+void redis_hold_limit(struct redis_hold *h, int64_t ms)
+{
+    int64_t latest_mono_ms = timers_now(h->timers) + ms;
+
+    LIST_EACH (link, &h->list) {
+        struct redis_held *held = CONTAINER_OF(link, struct redis_held, link);
+
+        if (held->until_mono_ms > latest_mono_ms)
+            held->until_mono_ms = latest_mono_ms;
+    }
+    timer_disarm(h->timers, &h->timer);
+    watch(h);
+}
+
 void redis_hold_add(struct redis_hold *h, struct redis_held *held, int64_t ms)
 {
     set_time(h, held, ms);

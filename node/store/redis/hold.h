@@ -36,12 +36,15 @@ void redis_hold_init(struct redis_hold *h, struct timers *timers, uint64_t *gaug
                      void (*on_expired)(struct redis_hold *h, struct redis_held *held));
 void redis_hold_fini(struct redis_hold *h); /* empty */
 
-/* Of all that wait at a time `ms` is the same. */
+/* Of all that wait at a time `ms` is the same; see redis_hold_limit(). */
 void redis_hold_add(struct redis_hold *h, struct redis_held *held, int64_t ms);
 struct redis_held *redis_hold_take(struct redis_hold *h); /* the oldest; NULL: none */
 
 /* He was sent, and waits again. */
 void redis_hold_put_back(struct redis_hold *h, struct redis_held *held, int64_t ms);
+
+/* From now on `ms` is another: nobody waits for longer than that. */
+void redis_hold_limit(struct redis_hold *h, int64_t ms);
 
 /* Sending begins anew: who comes back from now on goes before who came back until now. */
 void redis_hold_mark(struct redis_hold *h);

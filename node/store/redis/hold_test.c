@@ -145,6 +145,28 @@ static void who_left_is_no_landmark_any_more(void **state)
     send_one(&c);
 }
 
+static void nobody_waits_for_longer_than_a_new_limit(void **state)
+{
+    redis_hold_add(&hold, &a, 10 * HOLD_MS);
+    redis_hold_limit(&hold, HOLD_MS);
+    redis_hold_add(&hold, &b, HOLD_MS);
+    timers_run(&timers, 1000 + HOLD_MS - 1);
+    assert_int_equal(expired_count, 0);
+    timers_run(&timers, 1000 + HOLD_MS);
+    assert_int_equal(expired_count, 2);
+    assert_ptr_equal(expired[0], &a);
+    assert_ptr_equal(expired[1], &b);
+    assert_int_equal(gauge, 0);
+}
+
+static void a_longer_limit_lets_who_waits_go_when_he_would_have(void **state)
+{
+    redis_hold_add(&hold, &a, HOLD_MS);
+    redis_hold_limit(&hold, 10 * HOLD_MS);
+    timers_run(&timers, 1000 + HOLD_MS);
+    assert_int_equal(expired_count, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -156,6 +178,8 @@ int main(void)
         TEST(after_a_second_loss_the_order_is_still_that_of_the_first_sending),
         TEST(who_comes_back_has_no_time_added),
         TEST(who_left_is_no_landmark_any_more),
+        TEST(nobody_waits_for_longer_than_a_new_limit),
+        TEST(a_longer_limit_lets_who_waits_go_when_he_would_have),
     };
 #undef TEST
 

@@ -149,6 +149,7 @@ static void a_push_whose_place_is_taken_is_unknown(void **state)
     struct popped p;
     int unknown = 0;
 
+    n->options.flight_max = COUNT; /* more than the ring is made for */
     start_with_a_reserved_job(n, &p);
     freeze(n);
     memset(jobs, 0, sizeof(jobs));

@@ -1,6 +1,7 @@
 #include "node/store/redis/older.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <hiredis/hiredis.h>
 
@@ -29,16 +30,25 @@ static struct push_note last_note(const struct redis_handshake *h, unsigned buck
                               .number = push_ledger_last_done(h->ledger, bucket, now_ms)};
 }
 
+/* Another process, or the same one after it was a replica, may have forgotten something. */
+static void name_life(const struct redis_life *life, char text[HANDSHAKE_LIFE_CHARS])
+{
+    snprintf(text, HANDSHAKE_LIFE_CHARS, "%s:%s", life->run_id, life->history);
+}
+
 void handshake_ask_raise(struct redis_handshake *h)
 {
+    char life[HANDSHAKE_LIFE_CHARS];
     struct script_call call;
 
+    name_life(redis_handshake_life(h), life);
     for (unsigned bucket = 0; bucket < h->options.keys.buckets; bucket++) {
-        struct push_note last = last_note(h, bucket);
+        struct script_raise raise = {.seen = h->seen[bucket],
+                                     .last = last_note(h, bucket),
+                                     .life = life,
+                                     .is_known = !strcmp(life, h->raised_life)};
 
-        if (h->seen[bucket] == 0 && last.number == 0)
-            continue;
-        script_encode_raise(&call, &h->options.keys, bucket, h->seen[bucket], &last);
+        script_encode_raise(&call, &h->options.keys, bucket, &raise);
         handshake_send_script(h, bucket, &call);
     }
 }
@@ -102,7 +112,10 @@ bool handshake_take_raise(struct redis_handshake *h, unsigned what, const redisR
         return false;
     }
     count(h, what, &raised);
-    if (h->waiting_for == 1) /* the last answer */
-        tell(h);
+    push_ledger_kept(h->ledger, what, clock_mono_ms());
+    if (h->waiting_for > 1)
+        return true;
+    name_life(redis_handshake_life(h), h->raised_life); /* that was the last bucket */
+    tell(h);
     return true;
 }

@@ -55,16 +55,30 @@ static void back_up(struct node *n)
     run_well(command);
 }
 
-static void restore(struct node *n)
+/* The nodes have yet to notice. */
+static void put_back(struct node *n)
 {
     char command[256];
 
     redis_fixture_kill(n->redis);
-    run_until(n->loop, &n->is_down);
     snprintf(command, sizeof(command),
              "cd '%s' && rm -r appendonlydir && cp -r backup appendonlydir", n->redis->dir);
     run_well(command);
     redis_fixture_start(n->redis);
+}
+
+static void restore(struct node *n)
+{
+    put_back(n);
+    run_until(n->loop, &n->is_down);
+    run_until(n->loop, &n->is_up);
+}
+
+static void restart(struct node *n)
+{
+    redis_fixture_kill(n->redis);
+    redis_fixture_start(n->redis);
+    run_until(n->loop, &n->is_down);
     run_until(n->loop, &n->is_up);
 }
 
@@ -110,10 +124,7 @@ static void a_redis_that_has_lost_nothing_is_not_older(void **state)
     push_well(n, "t");
     push_well(n, "t");
     assert_int_equal(pop(n, &ops[0], "t", &count), STATUS_OK);
-    redis_fixture_kill(n->redis);
-    run_until(n->loop, &n->is_down);
-    redis_fixture_start(n->redis);
-    run_until(n->loop, &n->is_up);
+    restart(n);
     assert_int_equal(stats(n)->older, 0);
     assert_int_equal(n->olders, 0);
 }
@@ -132,6 +143,79 @@ static void a_lost_hand_over_shows_in_the_counter(void **state)
     assert_int_equal(stats(n)->older, 1);
     assert_int_equal(stats(n)->lost_pushes, 0);
     assert_int_equal(ready_in(n, "t"), 1);
+}
+
+static long long counter(struct node *n)
+{
+    return redis_fixture_command(n->redis,
+                                 "EVAL return(tonumber(redis.call('GET',KEYS[1]))) 1 dq:{%u}:n",
+                                 crc16(BYTES("t")) % n->options.buckets);
+}
+
+static void free_other(struct node *other)
+{
+    node_stop(other);
+    run_until(other->loop, &other->is_stopped);
+    redis_store_free(other->store);
+    loop_free(other->loop);
+}
+
+/* Whoever comes first knows nothing of the last stamps, and gives out none of them again; who
+ * knows them notices all the same, though he comes later. */
+static void the_first_to_come_repeats_nothing_that_others_have_seen(void **state)
+{
+    struct node *n = *state, first;
+    unsigned count;
+    long long seen;
+
+    start(n);
+    push_well(n, "t");
+    back_up(n);
+    assert_int_equal(pop(n, &ops[0], "t", &count), STATUS_OK);
+    seen = counter(n);
+    put_back(n);
+    assert_true(counter(n) < seen);
+    node_init(&first, n->redis);
+    start(&first);
+    assert_true(counter(n) > seen + 1000000);
+    assert_int_equal(pop(&first, &ops[1], "t", &count), STATUS_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(first.olders, 0);
+    run_until(n->loop, &n->is_down);
+    run_until(n->loop, &n->is_up);
+    assert_int_equal(n->olders, 1);
+    free_other(&first);
+}
+
+/* Not with each connection: ids would run away from the clock. */
+static void a_life_of_redis_is_raised_once(void **state)
+{
+    struct node *n = *state;
+    long long before;
+
+    start(n);
+    push_well(n, "t");
+    before = counter(n);
+    reconnect(n);
+    assert_int_equal(counter(n), before);
+    restart(n);
+    assert_true(counter(n) > before + 1000000);
+    assert_int_equal(n->olders, 0);
+}
+
+/* Else it could never be emptied. */
+static void a_full_redis_is_raised_as_well(void **state)
+{
+    struct node *n = *state;
+    long long before;
+
+    start(n);
+    push_well(n, "t");
+    before = counter(n);
+    redis_fixture_command(n->redis, "DEL dq:{%u}:l", crc16(BYTES("t")) % n->options.buckets);
+    redis_fixture_command(n->redis, "CONFIG SET maxmemory 1");
+    reconnect(n);
+    assert_true(counter(n) > before + 1000000);
 }
 
 static void ids_go_on_well_above_what_was_seen(void **state)
@@ -165,9 +249,10 @@ static void an_empty_redis_has_lost_them_all(void **state)
     assert_int_equal(stats(n)->older, 1);
     assert_int_equal(stats(n)->lost_pushes, 2);
     push_well(n, "t");
-    keys = redis_fixture_command(n->redis, "EVAL %s 0",
-                                 "local all = redis.call('KEYS', 'dq:{*}:u:*') "
-                                 "return #all == 1 and redis.call('PTTL', all[1]) or 0");
+    keys = redis_fixture_command(n->redis, "EVAL %s 0 dq:{%u}:u:*",
+                                 "local all = redis.call('KEYS', ARGV[1]) "
+                                 "return #all == 1 and redis.call('PTTL', all[1]) or 0",
+                                 crc16(BYTES("t")) % n->options.buckets);
     assert_in_range(keys, PUSH_LEDGER_KEEP_MS / 2, PUSH_LEDGER_KEEP_MS);
 }
 
@@ -217,6 +302,9 @@ int main(void)
         WITH_REDIS(what_is_lost_is_counted_and_told_once),
         WITH_REDIS(a_redis_that_has_lost_nothing_is_not_older),
         WITH_REDIS(a_lost_hand_over_shows_in_the_counter),
+        WITH_REDIS(the_first_to_come_repeats_nothing_that_others_have_seen),
+        WITH_REDIS(a_life_of_redis_is_raised_once),
+        WITH_REDIS(a_full_redis_is_raised_as_well),
         WITH_REDIS(ids_go_on_well_above_what_was_seen),
         WITH_REDIS(an_empty_redis_has_lost_them_all),
         WITH_REDIS(what_was_on_its_way_happens_in_the_older_redis),

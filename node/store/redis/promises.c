@@ -71,6 +71,16 @@ static void on_end(struct replica_wait *wait, bool is_safe)
     tell(r);
 }
 
+/* What is due soon is moved in time, though nobody may rely on it yet. */
+static void tell_event(struct request *r)
+{
+    const struct store_events *events = r->queue->events;
+
+    if (r->op->wait_ms >= 0 && events && events->on_event)
+        events->on_event(events->arg, r->op->bucket, r->op->wait_ms);
+    r->op->wait_ms = -1;
+}
+
 void request_keep_promise(struct request *r)
 {
     struct redis_requests *q = r->queue;
@@ -79,6 +89,7 @@ void request_keep_promise(struct request *r)
         tell(r);
         return;
     }
+    tell_event(r);
     keep_outputs(r);
     q->stats->replica_waits++;
     q->stats->waiting_for_replicas++;

@@ -137,12 +137,49 @@ static void a_push_is_answered_when_the_replica_has_it(void **state)
     assert_int_equal(stats(n)->waiting_for_replicas, 0);
 }
 
+static unsigned events;
+
+static void on_event(void *arg, unsigned bucket, int64_t wait_ms)
+{
+    events++;
+    assert_in_range(wait_ms, 1, 1000);
+}
+
+static bool has_event(void)
+{
+    return events > 0;
+}
+
+/* Else what is due before the replica is back would be late. */
+static void what_is_due_soon_is_told_before_the_answer(void **state)
+{
+    struct node *n = *state;
+    struct job_op a = {0};
+
+    start(n, LONG_MS);
+    redis_store_port(n->store)->events.on_event = on_event;
+    events = 0;
+    replicated_freeze(redis, 0);
+    a = (struct job_op){
+        .op.in.push = {
+            .body = BYTES("x"), .ttr_ms = 60000, .delay_ms = 1000, .rules = rules_default}};
+    submit_op(n, &a, OP_PUSH, "t");
+    while (!has_event())
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    assert_false(a.is_done);
+    replicated_thaw(redis, 0);
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+    assert_int_equal(a.op.wait_ms, -1);
+    assert_int_equal(events, 1);
+}
+
 static void thousands_wait_and_flight_is_free_for_others(void **state)
 {
     enum { MANY = 500 };
     static struct job_op ops[MANY];
     struct node *n = *state;
-    struct job_op looked;
+    struct job_op looked = {0};
 
     n->options.flight_max = 8;
     start(n, LONG_MS);
@@ -286,6 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_REPLICA(a_push_is_answered_when_the_replica_has_it),
+        WITH_REPLICA(what_is_due_soon_is_told_before_the_answer),
         WITH_REPLICA(thousands_wait_and_flight_is_free_for_others),
         WITH_REPLICA(what_the_replica_does_not_confirm_in_time_is_unknown),
         WITH_REPLICA(an_answer_that_repeats_a_promise_waits_as_well),

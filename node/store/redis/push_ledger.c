@@ -14,7 +14,7 @@ struct bucket {
 };
 
 struct push_ledger {
-    uint32_t worker;
+    uint64_t worker;
     unsigned bucket_count;
     struct bucket buckets[];
 };
@@ -25,7 +25,7 @@ struct push_ledger *push_ledger_new(unsigned buckets)
 
     if (!l)
         abort();
-    l->worker = arc4random();
+    arc4random_buf(&l->worker, sizeof(l->worker));
     l->bucket_count = buckets;
     return l;
 }
@@ -35,7 +35,7 @@ void push_ledger_free(struct push_ledger *l)
     free(l);
 }
 
-uint32_t push_ledger_worker(const struct push_ledger *l)
+uint64_t push_ledger_worker(const struct push_ledger *l)
 {
     return l->worker;
 }
@@ -67,6 +67,12 @@ static bool is_its_own(const struct bucket *b, uint64_t number)
     return b->count - number < PUSH_LEDGER_RING;
 }
 
+/* Half the time is left to clocks that go wrong, and to machines that sleep. */
+static bool may_have_gone(const struct bucket *b, int64_t now_mono_ms)
+{
+    return !b->is_kept || now_mono_ms >= b->kept_from_mono_ms + PUSH_LEDGER_KEEP_MS / 2;
+}
+
 struct push_note push_ledger_next(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms)
 {
     struct bucket *b = &l->buckets[bucket];
@@ -82,18 +88,15 @@ bool push_ledger_again(const struct push_ledger *l, unsigned bucket, struct push
 {
     if (!is_its_own(&l->buckets[bucket], note->number))
         return false;
-    note->was_there = push_ledger_last_done(l, bucket, now_mono_ms) > 0;
+    note->is_again = true;
+    note->was_there = !may_have_gone(&l->buckets[bucket], now_mono_ms);
     return true;
 }
 
-/* Half the time is left to clocks that go wrong, and to machines that sleep. */
-static bool may_have_gone(const struct bucket *b, int64_t now_mono_ms)
+void push_ledger_kept(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms)
 {
-    return !b->is_kept || now_mono_ms >= b->kept_from_mono_ms + PUSH_LEDGER_KEEP_MS / 2;
-}
+    struct bucket *b = &l->buckets[bucket];
 
-static void renew(struct bucket *b, int64_t now_mono_ms)
-{
     if (may_have_gone(b, now_mono_ms)) { /* and is a new one, with this push alone */
         memset(b->done, 0, sizeof(b->done));
         b->last_done = 0;
@@ -108,7 +111,7 @@ void push_ledger_done(struct push_ledger *l, unsigned bucket, const struct push_
     struct bucket *b = &l->buckets[bucket];
 
     if (note->renews)
-        renew(b, now_mono_ms);
+        push_ledger_kept(l, bucket, now_mono_ms);
     if (note->number > b->last_done)
         b->last_done = note->number;
     if (is_its_own(b, note->number))

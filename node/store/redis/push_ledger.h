@@ -1,11 +1,11 @@
 /* Has a push happened whose answer was lost? The node's side of the ledger (doc/redis.md).
  *
  * Each push of a worker gets a number, counted in each bucket. The push script notes number, id
- * and due in the worker's ring in that bucket, at the number's last ten bits. A push that is
+ * and due in the worker's ring in that bucket, at the number's last twelve bits. A push that is
  * said again brings its number, and the script finds what it has noted, or nothing.
  *
- * A ring is one worker's, for its life: its key ends with 4 bytes at random, so that no two
- * workers can ever write to the same one.
+ * A ring is one worker's, for its life: its key ends with 8 bytes at random, so that no two
+ * workers write to the same one. It is there from the handshake on (raise.lua).
  *
  * The ledger also remembers which of the last pushes have happened. Where the ring has lost
  * one of them, Redis came back older.
@@ -19,17 +19,20 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
-#define PUSH_LEDGER_RING     1024    /* entries; a power of two */
+/* Entries; a power of two. As many as may be in flight (redis_store_options.flight_max): they
+ * may all be of one bucket, and lost together. */
+#define PUSH_LEDGER_RING     4096
 #define PUSH_LEDGER_ENTRY    20      /* bytes: number 6, id 7, due 6, flags 1; see push.lua */
 #define PUSH_LEDGER_KEEP_MS  3600000 /* a ring that nobody writes to goes after that */
 #define PUSH_LEDGER_RENEW_MS 600000  /* and is told so now and then, not with each push */
 
 /* What a push brings for the ledger. */
 struct push_note {
-    uint32_t worker; /* whose ring */
+    uint64_t worker; /* whose ring */
     uint64_t number; /* from 1 */
     bool renews;     /* it also says how long the ring is kept */
-    bool was_there;  /* it is said again, and the ring must be there */
+    bool is_again;   /* it may have happened */
+    bool was_there;  /* that is so, and the ring must be there */
 };
 
 struct push_ledger;
@@ -38,7 +41,10 @@ struct push_ledger;
 struct push_ledger *push_ledger_new(unsigned buckets);
 void push_ledger_free(struct push_ledger *l); /* NULL is fine */
 
-uint32_t push_ledger_worker(const struct push_ledger *l);
+uint64_t push_ledger_worker(const struct push_ledger *l);
+
+/* The ring was just told how long to stay, and made where there was none. */
+void push_ledger_kept(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms);
 
 /* Of the bucket's next push. */
 struct push_note push_ledger_next(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms);

@@ -12,8 +12,6 @@
 
 #include <event2/event.h>
 
-#include "node/store/redis/weakness.h"
-
 static void assert_refuses(struct node *n, const char *word)
 {
     node_start(n);
@@ -108,86 +106,6 @@ static void uses_a_redis_that_does_not_tell_its_settings_otherwise(void **state)
     redis_fixture_command(n->redis, "ACL SETUSER default -config");
     node_start(n);
     run_until(n->loop, &n->is_up);
-}
-
-/* ---- what may be lost ---- */
-
-static void run_until_weak(struct node *n, unsigned weak)
-{
-    alarm(PATIENCE_S);
-    while (redis_store_stats(n->store)->weak != weak)
-        event_base_loop(n->loop->base, EVLOOP_ONCE);
-    alarm(0);
-}
-
-static void tells_what_may_be_lost(void **state)
-{
-    struct node *n = *state;
-
-    redis_fixture_command(n->redis, "CONFIG SET appendfsync everysec");
-    redis_fixture_command(n->redis, "CONFIG SET maxmemory-policy allkeys-lru");
-    n->options.min_replicas = 1;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(redis_store_stats(n->store)->weak, 1u << WEAKNESS_FSYNC |
-                                                            1u << WEAKNESS_MAY_EVICT |
-                                                            1u << WEAKNESS_FEW_REPLICAS);
-}
-
-static void notices_when_the_settings_change(void **state)
-{
-    struct node *n = *state;
-
-    n->options.look_ms = 10;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(redis_store_stats(n->store)->weak, 0);
-    redis_fixture_command(n->redis, "CONFIG SET appendonly no");
-    run_until_weak(n, 1u << WEAKNESS_NO_AOF);
-    redis_fixture_command(n->redis, "CONFIG SET appendonly yes");
-    redis_fixture_command(n->redis, "ACL SETUSER default -config");
-    run_until_weak(n, 1u << WEAKNESS_UNKNOWN);
-    redis_fixture_command(n->redis, "ACL SETUSER default +config");
-    run_until_weak(n, 0);
-    assert_int_equal(n->downs, 0);
-}
-
-static void goes_on_with_a_redis_that_grows_weak_though_it_is_strict(void **state)
-{
-    struct node *n = *state;
-
-    n->options.is_strict = true;
-    n->options.look_ms = 10;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    redis_fixture_command(n->redis, "CONFIG SET appendfsync no");
-    run_until_weak(n, 1u << WEAKNESS_FSYNC);
-    assert_int_equal(n->downs, 0);
-    assert_false(n->is_refused);
-}
-
-static void strictness_does_not_ask_for_replicas(void **state)
-{
-    struct node *n = *state;
-
-    n->options.is_strict = true;
-    n->options.min_replicas = 1;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    assert_int_equal(redis_store_stats(n->store)->weak, 1u << WEAKNESS_FEW_REPLICAS);
-}
-
-/* It is idle: no answer tells it. */
-static void leaves_a_redis_that_has_become_a_replica(void **state)
-{
-    struct node *n = *state;
-
-    n->options.look_ms = 10;
-    node_start(n);
-    run_until(n->loop, &n->is_up);
-    redis_fixture_command(n->redis, "REPLICAOF 127.0.0.1 1");
-    run_until(n->loop, &n->is_down);
-    run_until_why(n, "replica");
 }
 
 /* A process that says one thing to whoever comes. */
@@ -372,11 +290,6 @@ int main(void)
         WITH_REDIS(uses_a_redis_that_acknowledges_early_otherwise),
         WITH_REDIS(refuses_a_redis_that_does_not_tell_its_settings_when_strict),
         WITH_REDIS(uses_a_redis_that_does_not_tell_its_settings_otherwise),
-        WITH_REDIS(tells_what_may_be_lost),
-        WITH_REDIS(notices_when_the_settings_change),
-        WITH_REDIS(goes_on_with_a_redis_that_grows_weak_though_it_is_strict),
-        WITH_REDIS(strictness_does_not_ask_for_replicas),
-        WITH_REDIS(leaves_a_redis_that_has_become_a_replica),
         WITH_REDIS(refuses_a_redis_that_is_too_old),
         WITH_REDIS(says_why_in_printable_characters),
         WITH_REDIS(refuses_a_redis_that_does_not_let_it_publish),

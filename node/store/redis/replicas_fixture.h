@@ -12,7 +12,7 @@
 struct replicated {
     struct redis_fixture *master; /* listens on a port, too: replicas know no unix sockets */
     struct redis_fixture *replicas[REPLICAS_MAX]; /* NULL: not started */
-    char port[8];
+    char port[12];
     const char *master_args[16], *replica_args[8];
 };
 

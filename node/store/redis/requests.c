@@ -211,9 +211,15 @@ redis_requests_new(struct loop *loop, const struct redis_store_options *options,
     return q;
 }
 
+void redis_requests_tell(struct redis_requests *q, const struct store_events *events)
+{
+    q->events = events;
+}
+
 void redis_requests_reload(struct redis_requests *q)
 {
     redis_gate_reload(&q->gate, q->options);
+    redis_hold_limit(&q->hold, q->options->hold_ms);
 }
 
 void redis_requests_free(struct redis_requests *q)

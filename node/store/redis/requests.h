@@ -38,6 +38,9 @@ void redis_requests_free(struct redis_requests *q); /* nothing on its way; NULL 
 /* The options have changed. */
 void redis_requests_reload(struct redis_requests *q);
 
+/* Who hears of what is due before its answer comes: borrowed. */
+void redis_requests_tell(struct redis_requests *q, const struct store_events *events);
+
 void redis_requests_submit(struct redis_requests *q, struct op *op);
 
 /* Nobody waits for it any more: see store_abandon(). */

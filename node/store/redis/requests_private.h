@@ -38,6 +38,7 @@ struct redis_requests {
     struct redis_handshake *handshake;
     struct redis_replicas *replicas; /* NULL: none are waited for */
     struct timers *timers;
+    const struct store_events *events; /* NULL: nobody listens */
     struct script_keys keys;
 
     struct redis_gate gate;

@@ -13,7 +13,8 @@
 
 enum {
     NOTE_RENEWS = 1,
-    NOTE_THERE = 2,
+    NOTE_AGAIN = 2,
+    NOTE_THERE = 4,
 };
 
 /* ---- one job ---- */
@@ -55,7 +56,9 @@ void script_args_add_push(struct script_call *call, const struct script_keys *ke
     call_pack(call, 1, keys->buckets);
     call_pack(call, 1, op->bucket);
     call_pack(call, 1, op->in.push.mode + (op->in.push.ttl_from_due ? TTL_FROM_DUE : 0));
-    call_pack(call, 1, (note->renews ? NOTE_RENEWS : 0) + (note->was_there ? NOTE_THERE : 0));
+    call_pack(call, 1,
+              (note->renews ? NOTE_RENEWS : 0) + (note->is_again ? NOTE_AGAIN : 0) +
+                  (note->was_there ? NOTE_THERE : 0));
     call_pack(call, 6, (int64_t)note->number);
     call_pack_end(call, at);
     script_args_add_place(call, note);

@@ -92,15 +92,15 @@ void call_add_keys(struct script_call *call, const struct script_keys *keys,
 
 /* By hand, as the numbers are: each push has it. */
 void call_add_ring(struct script_call *call, const struct script_keys *keys, unsigned bucket,
-                   uint32_t worker)
+                   uint64_t worker)
 {
     char *at = call->room + call->used;
     size_t len = write_bucket(at, keys, bucket);
 
-    assert(call->used + SCRIPT_PREFIX_MAX + 18 <= sizeof(call->room));
+    assert(call->used + SCRIPT_PREFIX_MAX + 26 <= sizeof(call->room));
     at[len++] = 'u';
     at[len++] = ':';
-    for (int shift = 28; shift >= 0; shift -= 4)
+    for (int shift = 60; shift >= 0; shift -= 4)
         at[len++] = "0123456789abcdef"[worker >> shift & 15];
     call->used += len;
     call_add(call, at, len);

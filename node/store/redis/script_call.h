@@ -74,6 +74,6 @@ void call_add_keys(struct script_call *call, const struct script_keys *keys,
 
 /* The worker's ring in that bucket, see push_ledger.h. */
 void call_add_ring(struct script_call *call, const struct script_keys *keys, unsigned bucket,
-                   uint32_t worker);
+                   uint64_t worker);
 
 #endif

@@ -102,14 +102,18 @@ void script_encode_meta(struct script_call *call, const struct script_keys *keys
 }
 
 void script_encode_raise(struct script_call *call, const struct script_keys *keys,
-                         unsigned bucket, int64_t seen, const struct push_note *last)
+                         unsigned bucket, const struct script_raise *raise)
 {
-    begin(call, script_text_by_name("raise"), NULL, 2);
+    begin(call, script_text_by_name("raise"), NULL, 3);
     call_add_format(call, "%s:{%u}:n", keys->prefix, bucket);
-    call_add_ring(call, keys, bucket, last->worker);
-    call_add_number(call, seen);
-    call_add_number(call, (int64_t)last->number);
-    script_args_add_place(call, last);
+    call_add_ring(call, keys, bucket, raise->last.worker);
+    call_add_format(call, "%s:{%u}:l", keys->prefix, bucket);
+    call_add_number(call, raise->seen);
+    call_add_number(call, (int64_t)raise->last.number);
+    script_args_add_place(call, &raise->last);
+    call_add_number(call, PUSH_LEDGER_KEEP_MS);
+    call_add_text(call, raise->life);
+    call_add_number(call, raise->is_known);
 }
 
 /* ---- how much it is ---- */

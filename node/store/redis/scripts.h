@@ -70,8 +70,15 @@ void script_encode_push(struct script_call *call, const struct script_keys *keys
  * for in the ring. */
 #define SCRIPT_SCHEMA 2
 void script_encode_meta(struct script_call *call, const struct script_keys *keys);
+struct script_raise {
+    int64_t seen;
+    struct push_note last;
+    const char *life; /* of this Redis: another process, or another history, is another one */
+    bool is_known;    /* the caller has raised in this life */
+};
+
 void script_encode_raise(struct script_call *call, const struct script_keys *keys,
-                         unsigned bucket, int64_t seen, const struct push_note *last);
+                         unsigned bucket, const struct script_raise *raise);
 
 /* The bytes a call brings to Redis, about: what the store's limits are counted in. */
 size_t script_bytes(const struct op *op);

@@ -169,27 +169,28 @@ static void packs_the_numbers_of_a_push(void **state)
                                            "\0\0\0\0\0\0\0")));
 }
 
-/* The ring has 1024 places of 20 bytes. */
+/* The ring has 4096 places of 20 bytes. */
 static void says_where_a_push_is_to_be_noted(void **state)
 {
     struct op op = {.verb = OP_PUSH, .bucket = 63, .topic = BYTES("t"), .id = BYTES("id")};
-    struct push_note note = {.worker = 0x0123cdef, .number = 1024 + 258, .renews = true};
+    struct push_note note = {
+        .worker = 0x0123456789abcdef, .number = 4096 + 258, .renews = true};
 
     op.in.push.rules = rules_default;
     script_encode_push(&call, &keys, &op, &note, sha);
     assert_int_equal(call.argc, 3 + 8 + 6);
     assert_number(2, 8);
     assert_arg(3, "dq:{63}:j:t");
-    assert_arg(10, "dq:{63}:u:0123cdef");
+    assert_arg(10, "dq:{63}:u:0123456789abcdef");
     assert_arg(11, "t");
-    assert_true(bytes_equal(bytes_of(arg(14).at + 18, 7), BYTES("\1\0\0\0\0\5\2")));
+    assert_true(bytes_equal(bytes_of(arg(14).at + 18, 7), BYTES("\1\0\0\0\0\x11\2")));
     assert_arg(15, "5160");
     assert_arg(16, "5179");
-    note.was_there = true;
+    note.is_again = note.was_there = true;
     note.renews = false;
     script_encode_push(&call, &keys, &op, &note, NULL);
     assert_arg(1, script_text(OP_PUSH));
-    assert_int_equal(arg(14).at[18], 2);
+    assert_int_equal(arg(14).at[18], 6);
 }
 
 /* What it expires at is the script's to say: by its own clock. */
@@ -491,19 +492,26 @@ static void counts_what_an_op_borrows(void **state)
 
 static void names_the_keys_of_the_handshake(void **state)
 {
-    const struct push_note last = {.worker = 0xdeadbeef, .number = 1025};
+    const struct script_raise raise = {.seen = JOB_STAMP_MAX,
+                                       .last = {.worker = 0xdeadbeef, .number = 4097},
+                                       .life = "a:b",
+                                       .is_known = true};
 
     script_encode_meta(&call, &keys);
     assert_arg(3, "dq:meta");
     assert_arg(5, "64");
-    script_encode_raise(&call, &keys, 63, JOB_STAMP_MAX, &last);
-    assert_int_equal(call.argc, 3 + 2 + 4);
+    script_encode_raise(&call, &keys, 63, &raise);
+    assert_int_equal(call.argc, 3 + 3 + 7);
     assert_arg(3, "dq:{63}:n");
-    assert_arg(4, "dq:{63}:u:deadbeef");
-    assert_arg(5, "140737488355327");
-    assert_arg(6, "1025");
-    assert_arg(7, "20");
-    assert_arg(8, "39");
+    assert_arg(4, "dq:{63}:u:00000000deadbeef");
+    assert_arg(5, "dq:{63}:l");
+    assert_arg(6, "140737488355327");
+    assert_arg(7, "4097");
+    assert_arg(8, "20");
+    assert_arg(9, "39");
+    assert_arg(10, "3600000");
+    assert_arg(11, "a:b");
+    assert_arg(12, "1");
 }
 
 int main(void)

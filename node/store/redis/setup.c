@@ -154,12 +154,12 @@ static void on_look_reply(struct redis_call *call, const redisReply *reply)
     if (!reply)
         return;
     if (!note(h, ask->what, reply))
-        h->is_look_vain = true;
+        h->is_info_missing = true;
     if (ask->what != ASK_LAST)
         return;
-    if (!h->is_look_vain && !is_fit(h))
+    if (!h->is_info_missing && !is_fit(h))
         return;
-    if (!h->is_look_vain)
+    if (!h->is_info_missing)
         tell(h, redis_weaknesses(&h->setup));
     handshake_look_later(h);
 }
@@ -168,7 +168,7 @@ static void on_look(struct timer *timer)
 {
     struct redis_handshake *h = CONTAINER_OF(timer, struct redis_handshake, look);
 
-    h->is_look_vain = false;
+    h->is_info_missing = false;
     for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS && redis_link_is_open(h->link); i++) {
         h->looks[i] =
             (struct handshake_ask){.call.on_reply = on_look_reply, .handshake = h, .what = i};

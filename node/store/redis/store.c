@@ -262,6 +262,7 @@ enum status redis_store_make_parts(struct redis_store *s, struct loop *loop)
         s->replicas = make_replicas(s, loop);
     s->requests =
         redis_requests_new(loop, &s->options, &s->stats, s->link, s->handshake, s->replicas);
+    redis_requests_tell(s->requests, &s->port.events);
     s->wakeups = make_wakeups(s, loop);
     redis_follow_attach(s->follow, s->link, s->wakeups);
     return STATUS_OK;

@@ -4,7 +4,8 @@
  * one script, sent with EVALSHA (see scripts.h), its answer is read by reply.h. While Redis
  * cannot be reached, or more is in flight than allowed, operations wait in one queue, first
  * come first served, each for up to `hold_ms`; then they are UNAVAILABLE. What was in flight
- * when the connection was lost is said again where that does no harm (again.h), else UNKNOWN.
+ * when the connection was lost is sent again, where that can be done (again.h); else it is
+ * UNKNOWN.
  *
  *   redis_requests   operations on their way: held (redis_hold), sent, answered
  *   redis_link       the connection that comes back; redis_session, redis_conn: one of them
@@ -80,7 +81,7 @@ struct redis_store_stats {
     uint64_t answered[OP_COUNT];    /* operations by verb, whatever the answer */
     uint64_t refused;               /* errors of Redis or of a script */
     uint64_t malformed;             /* answers that were not a script's */
-    uint64_t unknown;               /* writes in flight when the connection was lost */
+    uint64_t unknown;               /* may have happened, and nobody can tell any more */
     uint64_t reloaded;              /* scripts Redis did not know any more */
     uint64_t repeated;              /* sent again: lost, or not run */
     uint64_t expired;               /* held for too long */
@@ -112,8 +113,8 @@ struct redis_store *redis_store_new(struct loop *loop,
                                     const struct redis_store_options *options);
 void redis_store_free(struct redis_store *s); /* stopped or never started; NULL is fine */
 
-/* Takes how long and how many operations wait, and the breaker's numbers, for what comes from
- * now on; nothing else of the options. */
+/* Takes how long and how many operations wait, and the breaker's numbers; nothing else of the
+ * options. Who waits already does not wait for longer than who comes from now on. */
 void redis_store_reload(struct redis_store *s, const struct redis_store_options *options);
 
 struct store *redis_store_port(struct redis_store *s);

@@ -114,15 +114,16 @@ static void holds_by_the_newest_configuration(void **state)
     node_start(n);
     submit_push(n, &ops[0], "t");
     n->options.held_max = 2;
-    n->options.hold_ms = 30;
     redis_store_reload(n->store, &n->options);
     submit_push(n, &ops[1], "t");
     submit_push(n, &ops[2], "t");
     run_until(n->loop, &ops[2].is_done);
     assert_int_equal(ops[2].op.status, STATUS_TOO_MANY);
-    redis_fixture_start(n->redis);
-    run_until(n->loop, &ops[0].is_done);
-    assert_int_equal(ops[0].op.status, STATUS_OK);
+    n->options.hold_ms = 30;
+    redis_store_reload(n->store, &n->options);
+    run_until(n->loop, &ops[1].is_done);
+    assert_int_equal(ops[0].op.status, STATUS_UNAVAILABLE);
+    assert_int_equal(ops[1].op.status, STATUS_UNAVAILABLE);
 }
 
 static void keeps_no_more_than_so_many_in_flight(void **state)

@@ -16,8 +16,10 @@ static const struct {
                         "lost when its machine ends",
                         "set 'appendfsync always' " BY_CONFIG
                         "; of the embedded Redis it is store.appendfsync"},
-    [WEAKNESS_MAY_EVICT] = {true, "Redis may evict jobs when its memory is full",
-                            "set 'maxmemory-policy noeviction' " BY_CONFIG},
+    [WEAKNESS_MAY_EVICT] =
+        {true,
+         "Redis may evict jobs, or what it notes of the last pushes, when its memory is full",
+         "set 'maxmemory-policy noeviction' " BY_CONFIG},
     [WEAKNESS_FEW_REPLICAS] = {false,
                                "Redis has fewer replicas in step than store.min_replicas: "
                                "pushes, acks and cancels end as unknown",

@@ -13,7 +13,7 @@
 #define WEAKNESS_LIST(X)                                                                     \
     X(NO_AOF,        "no_aof")       /* no append-only file                               */ \
     X(FSYNC,         "fsync")        /* acknowledged before it is on disk                 */ \
-    X(MAY_EVICT,     "may_evict")    /* jobs go when memory is full                       */ \
+    X(MAY_EVICT,     "may_evict")    /* jobs or rings go when memory is full              */ \
     X(FEW_REPLICAS,  "few_replicas") /* fewer than store.min_replicas are connected       */ \
     X(STALE_WRITES,  "stale_writes") /* Sentinel, and min-replicas-to-write is 0          */ \
     X(UNKNOWN,       "unknown")      /* CONFIG is forbidden                               */

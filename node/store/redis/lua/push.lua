@@ -6,7 +6,7 @@
 -- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BBBBI6': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket, what to do where the id lives (0:
 --        refuse, 1: replace, 2: leave it; and 4 where the ttl counts from when it is due, not from
---        now), how it is noted (1: say how long u is kept, too; 2: it is said again, and u was
+--        now), how it is noted (1: say how long u is kept, too; 2: it is said again; 4: u must be
 --        there), its number in the ledger; then the first and the last byte of its entry in u. For a
 --        job that has rules also those, packed as in a value, with the ttl in the place of `expires`.
 -- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
@@ -21,7 +21,7 @@
 -- A job that is replaced leaves its place last: cut off before that, there are two of it.
 --
 -- An entry of the ledger, packed as '>I6I7I6B': number, id when it was made here (else 0), due,
--- 1: one was replaced + 2: the bucket's first event. It is read with every push, because what is
+-- 1: one was replaced + 2: the bucket's first event (or 4: refused, with the code for an id). It is read with every push, because what is
 -- said again may overtake the first saying, which is still in the buffers of a lost connection:
 -- whichever comes second finds that it has happened. A higher number says that the ring has been
 -- round since. The entry is written last of all, with the job.
@@ -33,15 +33,20 @@ local BIG_BYTES, IDS_TRIED = 1024, 1000
 local DELAY_MAX = 3650 * 86400000
 local REPLACE, IGNORE, TTL_FROM_DUE = 1, 2, 4
 local ENTRY_BYTES, KEEP_MS = 20, '3600000' -- as in push_ledger.h
+local RENEWS, AGAIN, THERE = 1, 2, 4
+local REPLACED, EVENT, REFUSED = 1, 2, 4
 
 if u then
     local entry = call('GETRANGE', u, ARGV[5], ARGV[6])
     local noted = #entry == ENTRY_BYTES and parse('>I6', entry) or 0
     if noted == number then
         local id_made, due, flags = parse('>I7I6B', entry, 7)
-        local wait = flags >= 2 and math.max(0, due - now) or -1
-        return {OK, now, wait, due, flags % 2, id == '' and format('%d', id_made) or nil}
-    elseif noted > number or note >= 2 and call('EXISTS', u) == 0 then
+        local wait = flags >= EVENT and math.max(0, due - now) or -1
+        if flags >= REFUSED then
+            return {id_made, now, -1}
+        end
+        return {OK, now, wait, due, flags % EVENT, id == '' and format('%d', id_made) or nil}
+    elseif noted > number or note >= THERE and call('EXISTS', u) == 0 then
         local UNKNOWN = 8
         return {UNKNOWN, now, -1}
     end
@@ -53,7 +58,9 @@ else
     at = now + delay
 end
 if delay > DELAY_MAX then
-    return {OUT_OF_RANGE, now, -1}
+    local code = OUT_OF_RANGE
+    -- HERE refuse
+    return {code, now, -1}
 end
 local e, q, rank, expires_at -- where it expires; where it is not of the common priority
 if rules then
@@ -64,7 +71,9 @@ if rules then
         expires_at = now + ttl + (mode >= TTL_FROM_DUE and delay or 0)
         rules = sub(rules, 1, 16) .. pack('>I6', expires_at)
         if expires_at <= at then
-            return {OUT_OF_RANGE, now, -1}
+            local code = OUT_OF_RANGE
+            -- HERE refuse
+            return {code, now, -1}
         end
         e = bucket .. 'e:' .. topic
         call('ZCARD', e)
@@ -87,9 +96,14 @@ elseif call('HEXISTS', j, id) == 1 then
     mode = mode % TTL_FROM_DUE
     old = mode ~= 0 and call('HGET', j, id)
     if mode == IGNORE then
+        if u and note % THERE >= AGAIN then
+            call('SETRANGE', u, ARGV[5], pack('>I6I7I6B', number, 0, parse('>I6', old, 8), REPLACED))
+        end
         return {OK, now, -1, parse('>I6', old, 8), 1}
     elseif mode ~= REPLACE then
-        return {DUPLICATE, now, -1}
+        local code = DUPLICATE
+        -- HERE refuse
+        return {code, now, -1}
     end
 end
 
@@ -186,8 +200,8 @@ if leftovers then
 end
 if u then
     call('SETRANGE', u, ARGV[5], pack('>I6I7I6B', number, made and made * buckets + bucket or 0, at,
-        (old and 1 or 0) + (wait >= 0 and 2 or 0)))
-    if note % 2 == 1 then
+        (old and REPLACED or 0) + (wait >= 0 and EVENT or 0)))
+    if note % AGAIN == RENEWS then
         call('PEXPIRE', u, KEEP_MS)
     end
 end

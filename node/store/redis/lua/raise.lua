@@ -1,20 +1,26 @@
--- raise: is this bucket as it was left? Its counter is not below what a node has already seen.
+-- raise: is this bucket as it was left? No number of its counter is given out twice.
 --
--- KEYS   n u
+-- KEYS   n u l
 -- ARGV   highest number seen; of the ledger (push.lua): the highest number that was noted ('0': none),
---        the first and the last byte of its entry in u
+--        the first and the last byte of its entry in u, how long u is kept (ms); this life of
+--        Redis (process and history), '1': the caller has been here in this life
 -- answer code, now, wait (always -1), by how much the counter had fallen back (0: it had not), 1: that
 --        push is not noted any more, and then all of u
 -- USES   now
 --
 -- A Redis that came back older (lost its last writes, or was restored) would give out ids and
--- stamps a second time. The counter is set well above what was seen, because other nodes may
--- have seen more.
+-- stamps a second time, and whoever comes first may not know the last ones. So whoever comes first
+-- in a life raises the counter above all that can have been given out: by the clock, which it
+-- follows, and well above that (by the clock alone where there is nothing: ids keep their time in a
+-- new Redis, and one that was emptied had not been ahead of it for long). l has the life, and the counter as it was then: who comes later
+-- compares what he has seen in an earlier life with that.
 
-local n, u, seen, number = KEYS[1], KEYS[2], tonumber(ARGV[1]), tonumber(ARGV[2])
+local n, u, l, seen, number = KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[1]), tonumber(ARGV[2])
+local keep, life, is_known = ARGV[5], ARGV[6], ARGV[7] == '1'
 local AHEAD, ENTRY_BYTES = 2 ^ 20, 20
-local current = tonumber(call('GET', n)) or 0
-local is_lost, ring = 0, ''
+local current, is_lost, ring = tonumber(call('GET', n)) or 0, 0, ''
+local began = call('GET', l) or ''
+local found = sub(began, 1, #life + 1) == life .. ' ' and tonumber(sub(began, #life + 2))
 
 if number > 0 then
     local entry = call('GETRANGE', u, ARGV[3], ARGV[4])
@@ -22,8 +28,15 @@ if number > 0 then
         is_lost, ring = 1, call('GET', u) or ''
     end
 end
-if current < seen then
-    call('PERSIST', n) -- even if Redis is full
+call('PERSIST', n) -- even if Redis is full
+if not found then
+    call('SET', l, life .. ' ' .. format('%d', current))
+    local clock = (now - 1 - 1767225600000) * 32
+    call('SET', n, format('%d', current + seen > 0 and math.max(current, seen, clock) + AHEAD or clock))
+elseif current < seen then
     call('SET', n, format('%d', seen + AHEAD))
 end
-return {OK, now, -1, math.max(0, seen - current), is_lost, ring}
+if call('PEXPIRE', u, keep) == 0 then
+    call('SET', u, '', 'PX', keep)
+end
+return {OK, now, -1, math.max(0, seen - (found and not is_known and found or current)), is_lost, ring}
