@@ -23,7 +23,8 @@ def watched(tmp_path):
     made = []
 
     def make(**options):
-        options = {"appendonly": "yes", "appendfsync": "always", **options}
+        # So long that a master on a loaded machine does not look down: no failover but ours.
+        options = {"appendonly": "yes", "appendfsync": "always", "down_after_ms": 2000, **options}
         made.append(SentinelSet(tmp_path / f"watched{len(made)}", **options))
         return made[-1].start()
 

@@ -1,4 +1,4 @@
-"""A Sentinel that says what a test wants: another deployment's, or one that knows less than others.
+"""A Sentinel that says what a test wants: another deployment's, or one that knows less.
 
     with ScriptedSentinel(("127.0.0.1", 6379), epoch=3) as sentinel:
         sentinel.says(other, epoch=4)      # from the next question on

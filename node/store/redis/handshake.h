@@ -5,12 +5,12 @@
  *   meta         our schema and number of buckets; written when the Redis is empty
  *   PUBLISH      we may, to the channel of the wake-ups
  *   SCRIPT LOAD  all scripts
- *   raise        every bucket's counter is at least what we have already seen, and our last
- *                pushes are noted (older.h)
+ *   raise        no bucket's counter is behind what we have seen (else it is raised well above
+ *                that), and our last pushes are noted (older.h)
  *
  * Each step's replies decide: go on, come back later (the connection is closed and tried
  * again), or refuse (the same, and the owner is told, so that a node can end at its start). An
- * error that may pass by itself means later, see redis_error.h.
+ * error that may pass by itself means later, see error.h.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_HANDSHAKE_H
 #define DUEQ_NODE_STORE_REDIS_HANDSHAKE_H

@@ -63,13 +63,13 @@ static struct parley parley_in_peace(void)
 }
 
 /* Each says the same each second for so long; is another one believed then? */
-static bool insist(struct parley *p, const char *const hosts[], const int64_t epochs[],
-                   int64_t ms)
+static bool insist(struct parley *p, unsigned count, const char *const hosts[],
+                   const int64_t epochs[], int64_t ms)
 {
     bool is_other = false;
 
     for (int64_t end = p->now_mono_ms + ms; p->now_mono_ms < end; p->now_mono_ms += 1000) {
-        for (unsigned i = 0; i < p->view.count; i++)
+        for (unsigned i = 0; i < count; i++)
             hears(p, i, hosts[i], epochs[i]);
         is_other |= reviews(p);
     }
@@ -195,7 +195,7 @@ static void one_that_never_agreed_does_not_lead(void **state)
     struct parley p = parley_of(3);
 
     assert_false(hears(&p, 2, "foreign", 7));
-    assert_false(insist(&p, hosts, epochs, 30000));
+    assert_false(insist(&p, 3, hosts, epochs, 30000));
     assert_believes(&p, "ours");
     redis_sentinel_view_forget(&p.view, 0);
     redis_sentinel_view_forget(&p.view, 1);
@@ -236,12 +236,12 @@ static void a_newer_word_that_the_others_deny_for_long_is_outvoted(void **state)
     static const int64_t epochs[] = {7, 1, 1};
     struct parley p = parley_in_peace();
 
-    assert_false(insist(&p, hosts, epochs, REDIS_SENTINEL_DOUBT_MS));
+    assert_false(insist(&p, 3, hosts, epochs, REDIS_SENTINEL_DOUBT_MS));
     assert_believes(&p, "foreign");
-    assert_true(insist(&p, hosts, epochs, 1000));
+    assert_true(insist(&p, 3, hosts, epochs, 1000));
     assert_believes(&p, "old");
     assert_true(tells(&p, 0));
-    assert_false(insist(&p, hosts, epochs, 30000));
+    assert_false(insist(&p, 3, hosts, epochs, 30000));
     assert_false(hears(&p, 0, "foreign", 8));
     assert_believes(&p, "old");
     assert_true(hears(&p, 0, "old", 1)); /* agrees again */
@@ -255,10 +255,10 @@ static void who_was_not_heard_does_not_deny(void **state)
     static const int64_t epochs[] = {2, 1, 1};
     struct parley p = parley_in_peace();
 
-    insist(&p, hosts, epochs, 2000);
+    insist(&p, 3, hosts, epochs, 2000);
     p.now_mono_ms += REDIS_SENTINEL_DOUBT_MS;
     assert_false(reviews(&p));
-    assert_false(insist(&p, hosts, epochs, 2000));
+    assert_false(insist(&p, 3, hosts, epochs, 2000));
     assert_believes(&p, "new");
 }
 
@@ -268,9 +268,9 @@ static void less_than_half_never_outvote(void **state)
     static const int64_t epochs[] = {2, 2, 1, 1};
     struct parley p = parley_of(4);
 
-    insist(&p, hosts, epochs, 1000);
+    insist(&p, 4, hosts, epochs, 1000);
     assert_true(settles(&p, 0));
-    assert_false(insist(&p, hosts, epochs, 60000));
+    assert_false(insist(&p, 4, hosts, epochs, 60000));
     assert_believes(&p, "new");
 }
 
@@ -293,11 +293,11 @@ static void one_alone_does_not_lead_back_while_the_master_is_used(void **state)
 
     hears(&p, 0, "new", 5);
     use(&p, true);
-    assert_false(insist(&p, hosts, epochs, 60000));
+    assert_false(insist(&p, 1, hosts, epochs, 60000));
     use(&p, false); /* for a moment */
-    assert_false(insist(&p, hosts, epochs, 2000));
+    assert_false(insist(&p, 1, hosts, epochs, 2000));
     use(&p, true);
-    assert_false(insist(&p, hosts, epochs, 60000));
+    assert_false(insist(&p, 1, hosts, epochs, 60000));
     assert_believes(&p, "new");
     assert_true(hears(&p, 0, "new", 5));
 }
@@ -312,8 +312,8 @@ static void one_alone_leads_back_when_the_master_is_gone_for_long(void **state)
     use(&p, true);
     p.now_mono_ms += 60000;
     use(&p, false);
-    assert_false(insist(&p, hosts, epochs, REDIS_SENTINEL_DOUBT_MS));
-    assert_true(insist(&p, hosts, epochs, 1000));
+    assert_false(insist(&p, 1, hosts, epochs, REDIS_SENTINEL_DOUBT_MS));
+    assert_true(insist(&p, 1, hosts, epochs, 1000));
     assert_believes(&p, "old");
     assert_true(hears(&p, 0, "new", 5));
 }

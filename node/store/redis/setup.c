@@ -1,6 +1,7 @@
 /* What Redis is, and whether it is set up to keep what it is given (weakness.h): looked at when
  * a connection is fresh, and from time to time while it lives, because anybody may change that
- * by CONFIG SET, and replicas come and go. Only a fresh connection is refused. */
+ * by CONFIG SET, and replicas come and go. One that is no fit master any more is left as soon
+ * as that is seen; what only weakens the promise refuses a fresh connection, not one in use. */
 #include "node/store/redis/handshake_private.h"
 
 #include <stdlib.h>
