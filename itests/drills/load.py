@@ -83,8 +83,10 @@ class Consumer(_Worker):
     def work(self):
         while not self.load.is_over.is_set():
             asked = now_ms()
-            for job in self.client.pop(TOPICS, POP_COUNT, POP_WAIT_MS):
-                self.take(job, asked, now_ms(), self.load.redis_now_ms())
+            jobs = self.client.pop(TOPICS, POP_COUNT, POP_WAIT_MS)
+            received, redis_ms = now_ms(), self.load.redis_now_ms()  # an ack may take its time
+            for job in jobs:
+                self.take(job, asked, received, redis_ms)
 
     def take(self, job, asked, received, redis_ms):
         self.journal.add(HandOver(job["id"], job["topic"], job["lease"], job["tries"] + 1,

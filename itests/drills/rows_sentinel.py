@@ -53,6 +53,10 @@ class Promoted(ForgetfulRow):
             self.split_ms = began_ms
             self.ended_ms = store.wait_left(self.old, drill.cluster.hosts_of("nodes"))
 
+    def hold(self, drill):
+        super().hold(drill)
+        drill.cluster.store.wait_over(self.old)
+
     def heal(self, drill):
         """As a master, for all that it knows."""
         if not self.old.is_running:

@@ -21,6 +21,7 @@ from harness.wait import wait_until
 REDIS_PORT, RELAY_PORT = 6379, 6380
 ROOMY = "1g"
 FAILOVER_MS = 3000  # a Sentinel tries no second one within twice that time
+DOWN_AFTER_MS = 2000  # less, and Sentinels on a busy machine take each other's Redis for dead
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,8 @@ class WatchedStore:
         self.hosts = [network.add_host(name) for name in ("redis", "redis1", "redis2")]
         sentinels = [network.add_host(f"sn{number}") for number in (1, 2, 3)]
         self.watched = SentinelSet(directory, hosts=self.hosts, sentinel_hosts=sentinels,
-                                   failover_timeout_ms=FAILOVER_MS, **plan.options,
+                                   failover_timeout_ms=FAILOVER_MS,
+                                   down_after_ms=DOWN_AFTER_MS, **plan.options,
                                    **{"protected-mode": "no"})
         self._asked = []
 
@@ -162,13 +164,25 @@ class WatchedStore:
         addresses = {host.address for host in nodes}
         with old.client() as client:
             def is_left():
-                return (all(each.sentinel_get_master_addr_by_name(NAME) != (old.ip, old.port)
-                            for each in self._asked)
-                        and not any(each["addr"].rpartition(":")[0] in addresses
-                                    for each in client.client_list()))
+                return self._has_gone(old) and not any(
+                    each["addr"].rpartition(":")[0] in addresses for each in client.client_list())
 
             wait_until(is_left, "the nodes leave the old master", 60, interval_s=0.002)
         return now_ms()
+
+    def wait_over(self, old):
+        """Until all Sentinels have done with the old master, and the others follow the new one."""
+        wait_until(lambda: self._has_gone(old) and all(
+            "failover_in_progress" not in each.sentinel_master(NAME)["flags"]
+            for each in self._asked), "the failover is over", 60, interval_s=0.02)
+        others = [each for each in self.watched.servers if each is not old]
+        wait_until(lambda: sum(each.info().get("master_link_status") == "up" for each in others)
+                   == len(others) - 1, "the others follow the new master", 60, interval_s=0.02)
+
+    def _has_gone(self, old):
+        """For all Sentinels."""
+        return all(each.sentinel_get_master_addr_by_name(NAME) != (old.ip, old.port)
+                   for each in self._asked)
 
     def wait_steady(self):
         self.watched.wait_healthy()

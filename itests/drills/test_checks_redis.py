@@ -141,6 +141,7 @@ def test_the_first_job_is_one_that_became_due_when_redis_had_ended():
 
 @pytest.mark.parametrize("event, left", [
     (Cancel("a", 20, 30, OK), set()), (handed_over(25, 30), set()),
+    (handed_over(3, 4), set()),  # its answer was read later
     (Cancel("b", 20, 30, OK), {"a"})])
 def test_all_that_was_due_must_have_come(event, left):
     journal = Journal()
