@@ -169,8 +169,8 @@ static void live(void)
     twins_empty();
 }
 
-/* A counter follows the clock from the first id that it has made; before, each store has its own
- * ways to begin. */
+/* A counter follows the clock from the first id that it has made; before, each store has its
+ * own ways to begin. */
 static void begin_counting(void)
 {
     twins_run(push_op(TOPIC, ""));
