@@ -77,11 +77,12 @@ struct replicated *replicated_new(const char *const *args)
 {
     struct replicated *r = calloc(1, sizeof(*r));
     const char *listens[] = {
-        "--port", r->port, "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0"};
+        "--port", NULL, "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0"};
     unsigned count = sizeof(listens) / sizeof(*listens);
 
     if (!r)
         abort();
+    listens[1] = r->port;
     snprintf(r->port, sizeof(r->port), "%d", free_port());
     memcpy(r->master_args, listens, sizeof(listens));
     for (unsigned i = 0; args && args[i]; i++) {
