@@ -48,7 +48,7 @@ def is_forgotten(olders, asked_ms, answered_ms):
 def is_void(olders, first, second):
     """Is the lease of `first` forgotten, or that it was confirmed, so that `second` followed?"""
     confirmed_ms = first.received_ms + CONFIRM_S * 1000
-    return any(first.asked_ms <= older.at_ms
+    return any(first.asked_ms <= older.at_ms and first.received_ms <= older.at_ms + READ_MS
                and second.received_ms > min(older.at_ms, older.split_ms)
                and (older.since_ms <= first.received_ms
                     or (older.since_ms <= confirmed_ms

@@ -59,6 +59,11 @@ NO_EXCUSE = {
         push(-500, ttr_ms=LONG_MS), hand_over(-1), again(4500), ack(4600)], SYNCED),
     "its lease is of the Redis that came back": ("TWICE", [
         push(2000, ttr_ms=LONG_MS), hand_over(3200), again(3500), ack(3600)], SYNCED),
+    "its lease is of the Redis that came back, asked for before": ("TWICE", [
+        CERTAIN, hand_over(9000, asked=2900), again(9100), ack(9200)], SYNCED),
+    "the same, with replicas": ("TWICE", [
+        CERTAIN, hand_over(9000, asked=2900), again(9100), ack(9200)],
+        Older(since_ms=1000, at_ms=ENDED, keeps_answers=True)),
     "both before": ("TWICE", [CERTAIN, hand_over(1501), again(1700), ack(3600)], SYNCED),
     "a lease is given again": ("TWICE", [
         CERTAIN, hand_over(1501), hand_over(3500), ack(3600)], SYNCED),
