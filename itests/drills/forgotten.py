@@ -15,12 +15,12 @@ It must be told, too:
                  can have been lost
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 
-from crash.judge import CONFIRM_S, UNCONFIRMED_S, Violation
-from drills.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, Journal, Older, Push,
-                            Release)
+from crash.judge import CONFIRM_S, SLACK_S, UNCONFIRMED_S, Violation
+from drills.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, HandOver, Journal, Older,
+                            Push, Release)
 
 READ_MS = 1000  # a client may read an answer so long after whoever gave it has ended
 FORGOTTEN = {OK: UNKNOWN, DUPLICATE: REFUSED}  # a duplicate of what is forgotten promises nothing
@@ -43,6 +43,29 @@ def is_forgotten(olders, asked_ms, answered_ms):
     """May what was answered then be unknown to the Redis that came back?"""
     return any(asked_ms <= older.at_ms and older.since_ms <= answered_ms <= older.at_ms + READ_MS
                for older in olders)
+
+
+def comes_after_all_acks(olders, hand_over, life, births):
+    """Was the job handed over by a Redis that knew that it is done? `life`: its acks and cancels.
+    What is forgotten is known until then."""
+    before_ms = max(hand_over.asked_ms, hand_over.received_ms - SLACK_S * 1000)
+    known = sum(ack.outcome == OK and ack.ended_ms <= before_ms
+                and not is_forgotten([older for older in olders if not older.keeps_answers
+                                      and hand_over.received_ms > min(older.at_ms, older.split_ms)],
+                                     ack.sent_ms, ack.ended_ms) for ack in life)
+    return known >= max(1, births)
+
+
+def returned(journal):
+    """The ids of jobs that came again though nothing of theirs was forgotten by then."""
+    olders = journal.of(Older)
+    births, acks = Counter(), defaultdict(list)
+    for push in journal.of(Push):
+        births[push.id] += push.outcome in (OK, UNKNOWN)
+    for ack in (*journal.of(Ack), *journal.of(Cancel)):
+        acks[ack.id].append(ack)
+    return {each.id for each in journal.of(HandOver)
+            if comes_after_all_acks(olders, each, acks[each.id], births[each.id])}
 
 
 def is_void(olders, first, second):

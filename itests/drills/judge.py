@@ -31,7 +31,7 @@ from itertools import combinations
 from crash import judge as crash
 from crash.judge import Violation
 from drills.forgotten import (forgiving, is_forgotten, is_of_two_masters, is_void, judge_told,
-                              lost_before_ms)
+                              lost_before_ms, returned)
 from drills.journal import OK, UNKNOWN, Ack, Cancel, Fault, HandOver, Older, Push, Release, Rest
 from drills.judge_leaders import judge_leaders
 from drills.lateness import judge_lateness
@@ -85,6 +85,7 @@ def _only_older_explains(journal, violations):
     if not olders:
         return []
     left = {(each.rule, each.id) for each in judge_jobs(forgiving(journal), olders)}
+    left |= {("RETURNED", id) for id in returned(journal)}
     return [each for each in violations if (each.rule, each.id) not in left]
 
 

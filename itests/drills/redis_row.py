@@ -124,7 +124,7 @@ class ForgetfulRow(RedisRow):
     split_ms = math.inf
 
     def forgets_ms(self, variant):  # pylint: disable=unused-argument
-        """How far back; 0 nothing."""
+        """How far back, at most to the end of the Redis before; 0 nothing."""
         return 0
 
     def keeps_answers(self, variant):  # pylint: disable=unused-argument
@@ -134,7 +134,8 @@ class ForgetfulRow(RedisRow):
     def begin(self, drill):
         self.told = Told(drill.cluster)
         back_ms = self.forgets_ms(drill.variant)
-        self.since_ms = now_ms() - back_ms if back_ms else None
+        ends_ms = [older.at_ms for older in drill.journal.of(Older)]
+        self.since_ms = max([now_ms() - back_ms, *ends_ms]) if back_ms else None
 
     def wait_served(self, drill, elected):
         return wait_until(lambda: first_handed_over(drill, self.ended_ms, self.opened_ms),

@@ -1,5 +1,6 @@
 """What the rows about Redis check beside the judge, each broken on purpose."""
 
+import math
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -88,6 +89,16 @@ def test_what_may_be_forgotten_is_written_down_with_what_was_told():
             since_ms=3, ended_ms=9, back_ms=0, told=told)
     assert journal.of(Older) == [Older(3, 9, 1, 3)]
     assert Told(cluster_of(node)).since() == (0, 0)
+
+
+def test_a_redis_forgets_nothing_of_the_one_before():
+    journal, row = Journal(), type(MATRIX["12"])()
+    drill = SimpleNamespace(variant="killed, none", cluster=cluster_of(Node()), journal=journal)
+    row.begin(drill)
+    assert row.since_ms == -math.inf
+    journal.add(Older(1, 9))
+    row.begin(drill)
+    assert row.since_ms == 9
 
 
 def test_redis_finds_nothing_wrong_with_the_file_that_was_cut():

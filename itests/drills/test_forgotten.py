@@ -52,6 +52,13 @@ NO_EXCUSE = {
     "lost by another fault": ("LOST", [push(9000)], NOTHING_KEPT),
     "its ack was long before": ("RETURNED", [
         push(0, delay_ms=100), hand_over(200, due=100), ack(900), again(3500), ack(3600)], SYNCED),
+    "its ack is forgotten, but it came again before that": ("RETURNED", [
+        push(1000, ttr_ms=1), hand_over(1501), ack(1600), again(2000), ack(2100)], SYNCED),
+    "the same with a cancel": ("RETURNED", [
+        push(), ack(1500, kind=Cancel), hand_over(2500), ack(2600)], SYNCED),
+    "it came again before the Redis before": ("RETURNED", [
+        push(-9000, ttr_ms=1), hand_over(-8000, due=-8500), ack(-7500),
+        again(-7000, due=-8500), ack(-6900)], NOTHING_KEPT),
     "its second ack is not forgotten": ("RETURNED", [
         CERTAIN, hand_over(1501), ack(2900), again(3500), ack(3600),
         hand_over(4000, lease="3", attempt=3)], SYNCED),
