@@ -23,6 +23,7 @@ from drills.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, HandOv
                             Push, Release)
 
 READ_MS = 1000  # a client may read an answer so long after whoever gave it has ended
+OVERDUE_MS = 10_000  # ample: twice what a delivery that nobody confirmed is held
 FORGOTTEN = {OK: UNKNOWN, DUPLICATE: REFUSED}  # a duplicate of what is forgotten promises nothing
 
 
@@ -31,7 +32,10 @@ def forgiving(journal):
     all_olders = journal.of(Older)
     forgetful = [older for older in all_olders if not older.keeps_answers]
     found = Journal(events=dict(journal.events))
-    for kind in (Push, Ack, Cancel, Release):
+    forgetters = Forgetters(journal)
+    found.events[Push] = [replace(push, outcome=FORGOTTEN.get(push.outcome, push.outcome))
+                          if forgetters.of(push) else push for push in journal.of(Push)]
+    for kind in (Ack, Cancel, Release):
         olders = all_olders if kind is Release else forgetful
         found.events[kind] = [replace(each, outcome=FORGOTTEN.get(each.outcome, each.outcome))
                               if is_forgotten(olders, each.sent_ms, each.ended_ms) else each
@@ -43,6 +47,38 @@ def is_forgotten(olders, asked_ms, answered_ms):
     """May what was answered then be unknown to the Redis that came back?"""
     return any(asked_ms <= older.at_ms and older.since_ms <= answered_ms <= older.at_ms + READ_MS
                for older in olders)
+
+
+class Forgetters:
+    """Which ends of Redis may have taken a push: none that its job is seen to have survived, and
+    none that it had waited for, due and not handed over, for so long that it was lost before."""
+
+    def __init__(self, journal):
+        self._olders = [older for older in journal.of(Older) if not older.keeps_answers]
+        self._seen = defaultdict(list)
+        self._handed_over = {each.id for each in journal.of(HandOver)}
+        for each in journal.of(HandOver):
+            self._seen[each.id].append((each.asked_ms, each.received_ms))
+        for each in journal.of(Release):
+            if each.outcome == OK:
+                self._seen[each.id].append((each.sent_ms, each.ended_ms))
+
+    def of(self, push):
+        return [older for older in self._olders
+                if is_forgotten([older], push.sent_ms, push.ended_ms)
+                and not self.has_survived(push.id, older) and not self._is_overdue(push, older)]
+
+    def has_survived(self, id, older):
+        return any(is_of_the_next(older, *each) for each in self._seen[id])
+
+    def _is_overdue(self, push, older):
+        return (push.id not in self._handed_over
+                and push.ended_ms + push.delay_ms < older.at_ms - OVERDUE_MS)
+
+
+def is_of_the_next(older, asked_ms, answered_ms):
+    """Did a Redis answer that came after that end?"""
+    return asked_ms > older.at_ms or answered_ms > older.at_ms + READ_MS
 
 
 def comes_after_all_acks(olders, hand_over, life, births):
@@ -91,12 +127,11 @@ def lost_before_ms(journal, excused):
     for push in journal.of(Push):
         if push.outcome in (OK, DUPLICATE):
             pushes[push.id].append(push)
-    found = defaultdict(list)
+    found, forgetters = defaultdict(list), Forgetters(journal)
     for each in excused:
         if each.rule == "LOST":
             last = max(pushes[each.id], key=lambda push: push.ended_ms)
-            older = next(older for older in journal.of(Older) if not older.keeps_answers
-                         and is_forgotten([older], last.sent_ms, last.ended_ms))
+            older = forgetters.of(last)[0]
             found[older].append(max(0, older.at_ms - last.ended_ms))
     return found
 

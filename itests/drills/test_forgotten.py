@@ -49,6 +49,12 @@ NO_EXCUSE = {
         Push("a", "t", TTR_MS, 500, 2995, ENDED + 1001, OK, 3495)], SYNCED),
     "acknowledged again when it was back": ("LOST", [push(2900), push(3100)], SYNCED),
     "a duplicate when it was back": ("LOST", [push(2900), duplicate(3100)], SYNCED),
+    "handed over by the Redis that came back": ("LOST", [
+        CERTAIN, hand_over(5000, asked=4900)], SYNCED),
+    "the same, asked for before": ("LOST", [CERTAIN, hand_over(9000, asked=2900)], SYNCED),
+    "released at the Redis that came back": ("LOST", [
+        CERTAIN, hand_over(2900), ack(5100, kind=Release)], SYNCED),
+    "due long before the end, and nobody had it": ("LOST", [push(-500_000)], NOTHING_KEPT),
     "lost by another fault": ("LOST", [push(9000)], NOTHING_KEPT),
     "its ack was long before": ("RETURNED", [
         push(0, delay_ms=100), hand_over(200, due=100), ack(900), again(3500), ack(3600)], SYNCED),
