@@ -15,6 +15,7 @@ It must be told, too:
                  can have been lost
 """
 
+import math
 from collections import Counter, defaultdict
 from dataclasses import replace
 
@@ -51,10 +52,13 @@ def is_forgotten(olders, asked_ms, answered_ms):
 
 class Forgetters:
     """Which ends of Redis may have taken a push: none that its job is seen to have survived, and
-    none that it had waited for, due and not handed over, for so long that it was lost before."""
+    none that it had waited for, due and not handed over, for so long that it was lost before.
+
+    What is forgotten is the end of a log: when a push is, all later ones are."""
 
     def __init__(self, journal):
         self._olders = [older for older in journal.of(Older) if not older.keeps_answers]
+        self._pushes = journal.of(Push)
         self._seen = defaultdict(list)
         self._handed_over = {each.id for each in journal.of(HandOver)}
         for each in journal.of(HandOver):
@@ -62,11 +66,20 @@ class Forgetters:
         for each in journal.of(Release):
             if each.outcome == OK:
                 self._seen[each.id].append((each.sent_ms, each.ended_ms))
+        self.survived_ms = {older: self._last_survivor_ms(older) for older in self._olders}
+
+    def _last_survivor_ms(self, older):
+        """When the last push was sent that is seen to have survived; all before it have, too."""
+        once = Counter(push.id for push in self._pushes)
+        return max((push.sent_ms for push in self._pushes if push.outcome == OK
+                    and push.id in self._seen and once[push.id] == 1
+                    and older.since_ms <= push.ended_ms <= min(older.at_ms, older.split_ms)
+                    and self.has_survived(push.id, older)), default=-math.inf)
 
     def of(self, push):
         return [older for older in self._olders
                 if is_forgotten([older], push.sent_ms, push.ended_ms)
-                and not self.has_survived(push.id, older) and not self._is_overdue(push, older)]
+                and push.ended_ms >= self.survived_ms[older] and not self.has_survived(push.id, older) and not self._is_overdue(push, older)]
 
     def has_survived(self, id, older):
         return any(is_of_the_next(older, *each) for each in self._seen[id])
@@ -121,8 +134,8 @@ def is_of_two_masters(olders, first, second):
                and max(first.asked_ms, second.asked_ms) <= older.at_ms for older in olders)
 
 
-def lost_before_ms(journal, excused):
-    """How long before the end each lost push was acknowledged: {older: [ms]}."""
+def lost_pushes(journal, excused):
+    """The last push of each job that Redis forgot, by its end: {older: [push]}."""
     pushes = defaultdict(list)
     for push in journal.of(Push):
         if push.outcome in (OK, DUPLICATE):
@@ -131,22 +144,31 @@ def lost_before_ms(journal, excused):
     for each in excused:
         if each.rule == "LOST":
             last = max(pushes[each.id], key=lambda push: push.ended_ms)
-            older = forgetters.of(last)[0]
-            found[older].append(max(0, older.at_ms - last.ended_ms))
+            found[forgetters.of(last)[0]].append(last)
     return found
+
+
+def lost_before_ms(journal, excused):
+    """How long before the end each lost push was acknowledged."""
+    return [max(0, older.at_ms - push.ended_ms)
+            for older, pushes in lost_pushes(journal, excused).items() for push in pushes]
 
 
 def judge_told(journal, excused):
     """`excused`: the violations that are none because Redis was older."""
-    lost = lost_before_ms(journal, excused)
+    lost, forgetters = lost_pushes(journal, excused), Forgetters(journal)
     asked = [older for older in journal.of(Older)
              if older.noticed is not None and not older.keeps_answers]
     for older in asked:
+        at_least = _surely_forgotten(journal, older, lost[older])
         at_most = sum(push.outcome in (OK, UNKNOWN) and push.sent_ms <= older.at_ms
-                      and push.ended_ms >= older.since_ms for push in journal.of(Push))
-        if older.lost < len(lost[older]):
-            yield Violation("UNTOLD", "", f"{len(lost[older])} acknowledged pushes are lost, the "
-                                          f"nodes said {older.lost}")
+                      and not (push.outcome == OK and forgetters.has_survived(push.id, older))
+                      and push.ended_ms >= max(older.since_ms, forgetters.survived_ms[older])
+                      for push in journal.of(Push))
+        if older.lost < at_least:
+            yield Violation("UNTOLD", "", f"{at_least} acknowledged pushes are forgotten, "
+                                          f"{len(lost[older])} of their jobs lost, the nodes said "
+                                          f"{older.lost}")
         if older.lost > at_most:
             yield Violation("UNTOLD", "", f"the nodes said that {older.lost} pushes are lost, it "
                                           f"can be {at_most}")
@@ -155,3 +177,12 @@ def judge_told(journal, excused):
     if excused and asked and len(asked) == len(journal.of(Older)) and not any(
             older.noticed for older in asked):
         yield Violation("UNTOLD", "", f"{excused[0].rule} {excused[0].id}: nobody said why")
+
+
+def _surely_forgotten(journal, older, lost):
+    """How many acknowledged pushes: those of lost jobs, and all that came after the first of them,
+    what became of their jobs before the end all the same."""
+    from_ms = min((push.ended_ms for push in lost), default=math.inf)
+    later = {push.id for push in journal.of(Push) if push.outcome == OK
+             and push.sent_ms > from_ms and push.ended_ms <= min(older.at_ms, older.split_ms)}
+    return len(later | {push.id for push in lost})

@@ -74,9 +74,8 @@ def judge(journal, limits=None):
              *judge_moves(journal), *judge_told(journal, forgotten)]
     if limits:
         found += judge_lateness(journal, limits)
-    before_ms = lost_before_ms(journal, forgotten).values()
     return Verdict(found, Counter(each.rule for each in (*on_their_way, *forgotten)),
-                   [ms for each in before_ms for ms in each])
+                   lost_before_ms(journal, forgotten))
 
 
 def _only_older_explains(journal, violations):

@@ -55,6 +55,9 @@ NO_EXCUSE = {
     "released at the Redis that came back": ("LOST", [
         CERTAIN, hand_over(2900), ack(5100, kind=Release)], SYNCED),
     "due long before the end, and nobody had it": ("LOST", [push(-500_000)], NOTHING_KEPT),
+    "a later push is not forgotten": ("LOST", [
+        push(2000), push(2500, id="b"), hand_over(3500, due=3000, asked=3400, id="b"),
+        ack(3600, id="b")], SYNCED),
     "lost by another fault": ("LOST", [push(9000)], NOTHING_KEPT),
     "its ack was long before": ("RETURNED", [
         push(0, delay_ms=100), hand_over(200, due=100), ack(900), again(3500), ack(3600)], SYNCED),
@@ -113,6 +116,8 @@ def told(noticed, lost):
 
 
 TWO_LOST = [push(2000), push(2100, id="b"), push(2200, UNKNOWN, id="c")]
+CONSUMED = [event for id in "cde" for event in (
+    push(1600, delay_ms=0, id=id), hand_over(1700, due=1600, id=id), ack(1800, id=id))]
 RETURNED = [CERTAIN, hand_over(1501), ack(2900), again(3500), ack(3600)]
 
 
@@ -123,6 +128,9 @@ RETURNED = [CERTAIN, hand_over(1501), ack(2900), again(3500), ack(3600)]
     (TWO_LOST, told(1, 1), 1),             # one was not counted
     (TWO_LOST, told(1, 4), 1),             # more than there are
     (TWO_LOST, told(0, 2), 2),             # counted, not said; nothing else was
+    ([push(1500), *CONSUMED], told(1, 3), 1),  # its own is not among them
+    ([push(1500), *CONSUMED], told(1, 4), 0),
+    ([*CONSUMED, push(2500), hand_over(3500, due=3000, asked=3400), ack(3600)], told(1, 1), 1),
     (RETURNED, told(1, 0), 0),
     (RETURNED, told(0, 0), 1),             # a job comes again, and nobody says why
     ([CERTAIN, hand_over(1501), ack(1600)], told(0, 0), 0),
