@@ -118,6 +118,7 @@ def told(noticed, lost):
 TWO_LOST = [push(2000), push(2100, id="b"), push(2200, UNKNOWN, id="c")]
 CONSUMED = [event for id in "cde" for event in (
     push(1600, delay_ms=0, id=id), hand_over(1700, due=1600, id=id), ack(1800, id=id))]
+ACK_FORGOTTEN = EXCUSED["its ack is forgotten"][1]
 RETURNED = [CERTAIN, hand_over(1501), ack(2900), again(3500), ack(3600)]
 
 
@@ -127,12 +128,13 @@ RETURNED = [CERTAIN, hand_over(1501), ack(2900), again(3500), ack(3600)]
     (TWO_LOST, told(None, None), 0),       # not asked
     (TWO_LOST, told(1, 1), 1),             # one was not counted
     (TWO_LOST, told(1, 4), 1),             # more than there are
-    (TWO_LOST, told(0, 2), 2),             # counted, not said; nothing else was
+    (TWO_LOST, told(0, 2), 1),             # counted, not said
     ([push(1500), *CONSUMED], told(1, 3), 1),  # its own is not among them
     ([push(1500), *CONSUMED], told(1, 4), 0),
     ([*CONSUMED, push(2500), hand_over(3500, due=3000, asked=3400), ack(3600)], told(1, 1), 1),
     (RETURNED, told(1, 0), 0),
     (RETURNED, told(0, 0), 1),             # a job comes again, and nobody says why
+    (ACK_FORGOTTEN, told(0, 0), 0),        # which nobody can see
     ([CERTAIN, hand_over(1501), ack(1600)], told(0, 0), 0),
     ([CERTAIN, hand_over(1501), ack(1600)], told(1, 2), 1),
 ])
@@ -145,6 +147,17 @@ def test_each_fault_excuses_and_tells_its_own():
     assert not verdict(push(2000), push(9000, id="b"), first, second).violations
     found = verdict(push(2000), push(2100, id="b"), first, second).violations
     assert {each.rule for each in found} == {"UNTOLD"}
+
+
+@pytest.mark.parametrize("other", [
+    Older(8000, 10_000, 1, 0), Older(8000, 10_000, 1, 0, keeps_answers=True),
+    Older(8000, 10_000)])
+@pytest.mark.parametrize("events", [
+    RETURNED, [CERTAIN, hand_over(1501), again(3500), ack(3600)]], ids=["RETURNED", "TWICE"])
+def test_what_comes_again_is_told_by_those_who_saw_that_fault(events, other):
+    assert not verdict(*events, told(1, 0), other).violations
+    found = verdict(*events, told(0, 0), other).violations
+    assert [each.rule for each in found] == ["UNTOLD"]
 
 
 SPLIT = Older(since_ms=1000, at_ms=ENDED, split_ms=1500)
