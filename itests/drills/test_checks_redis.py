@@ -35,8 +35,10 @@ class Node:
         return dict(self.numbers)
 
 
-def cluster_of(*nodes, fences=64 * (TOKEN.encode(),), redis_says=""):
-    redis = nullcontext(SimpleNamespace(mget=lambda keys: list(fences)))
+def cluster_of(*nodes, fences=64 * (TOKEN.encode(),), redis_says="", missed=1):
+    errors = {"errorstat_NOSCRIPT": f"count={missed}"} if missed else {}
+    redis = nullcontext(SimpleNamespace(mget=lambda keys: list(fences),
+                                        info=lambda section: errors))
     return SimpleNamespace(
         nodes=nodes, elects=True, leader=lambda: nodes[0], roles=lambda: [LED],
         redis=SimpleNamespace(client=lambda: redis,
@@ -86,7 +88,7 @@ def test_what_may_be_forgotten_is_written_down_with_what_was_told():
     told = Told(cluster_of(node))
     node.numbers.update(dueq_store_older_total=2, dueq_store_lost_pushes_total=8)
     checked("13", "", cluster_of(node, redis_says="Truncating the AOF"), journal=journal,
-            since_ms=3, ended_ms=9, back_ms=0, told=told)
+            since_ms=3, ended_ms=9, back_ms=0, told=told, found_before=0)
     assert journal.of(Older) == [Older(3, 9, 1, 3)]
     assert Told(cluster_of(node)).since() == (0, 0)
 
@@ -102,8 +104,10 @@ def test_a_redis_forgets_nothing_of_the_one_before():
 
 
 def test_redis_finds_nothing_wrong_with_the_file_that_was_cut():
-    told = Told(cluster_of(Node()))
-    assert len(checked("13", "", since_ms=3, ended_ms=9, back_ms=0, told=told)) == 1
+    for found_before in (0, 1):  # or only in the round before
+        cluster = cluster_of(Node(), redis_says=found_before * "Truncating the AOF\n")
+        assert len(checked("13", "", cluster, since_ms=3, ended_ms=9, back_ms=0,
+                           told=Told(cluster), found_before=found_before)) == 1
 
 
 def test_what_is_half_done_is_found():
@@ -126,7 +130,13 @@ def test_what_is_half_done_is_found():
 ])
 def test_an_unwilling_redis_is_not_told_as_it_is(variant, failed, taken, log, count):
     assert len(checked("15", variant, cluster_of(Node(log)), failed=failed, taken=taken, said=0,
-                       trouble=TROUBLES[variant])) == count
+                       missed=0, trouble=TROUBLES[variant])) == count
+
+
+@pytest.mark.parametrize("before, after, count", [(0, 1, 0), (0, 0, 1), (3, 3, 1), (3, 4, 0)])
+def test_nobody_asked_for_a_script_that_redis_has_no_more(before, after, count):
+    assert len(checked("15", "without scripts", cluster_of(Node(), missed=after), taken=9, said=0,
+                       missed=before, trouble=TROUBLES["without scripts"])) == count
 
 
 def test_a_slow_redis_costs_a_push_or_a_role():
