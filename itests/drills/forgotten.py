@@ -128,6 +128,12 @@ def is_void(olders, first, second):
                for older in olders)
 
 
+def can_bring_again(older, pushes):
+    """An empty Redis has only what was pushed again: by its node, if that was not answered yet."""
+    return not older.keeps_nothing or any(push.sent_ms <= older.at_ms <= push.ended_ms
+                                          for push in pushes)
+
+
 def is_of_two_masters(olders, first, second):
     """May each have been handed over by another, the same job with the same lease?"""
     return any(older.split_ms <= min(first.received_ms, second.received_ms)

@@ -30,8 +30,8 @@ from itertools import combinations
 
 from crash import judge as crash
 from crash.judge import Violation
-from drills.forgotten import (forgiving, is_forgotten, is_of_two_masters, is_void, judge_told,
-                              lost_before_ms, returned, without)
+from drills.forgotten import (can_bring_again, forgiving, is_forgotten, is_of_two_masters, is_void,
+                              judge_told, lost_before_ms, returned, without)
 from drills.journal import OK, UNKNOWN, Ack, Cancel, Fault, HandOver, Older, Push, Release, Rest
 from drills.judge_leaders import judge_leaders
 from drills.lateness import judge_lateness
@@ -176,6 +176,7 @@ def _twice(life, faults, olders):
            for first, second in combinations(hand_overs, 2)):
         yield "handed over twice with one lease"
     births = sum(push.outcome in (OK, UNKNOWN) for push in life[Push])
+    olders = [older for older in olders if can_bring_again(older, life[Push])]
     without_reason = 1
     for first, second in zip(hand_overs, hand_overs[1:]):
         if not (_has_reason(first, second, life, faults)

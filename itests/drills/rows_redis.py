@@ -5,7 +5,7 @@ import os
 
 from drills.cluster import Plan
 from drills.journal import OK, REFUSED, UNKNOWN, now_ms
-from drills.redis_row import AUDITED, ForgetfulRow, RedisRow, Told
+from drills.redis_row import AUDITED, ENOUGH, ForgetfulRow, RedisRow, Told
 from drills.row import row, stay
 from drills.stores import StorePlan
 from drills.troubles import TROUBLES
@@ -35,6 +35,12 @@ class Restarted(ForgetfulRow):
 
     def forgets_ms(self, variant):
         return self.FORGETS_MS.get(variant, 0)
+
+    def keeps_nothing(self, variant):
+        return self.plan_key(variant) == "none"
+
+    def must_lose(self, variants):
+        return self.plan_key(variants[0]) == "none" or variants.count("killed, everysec") >= ENOUGH
 
     def fault(self, drill):
         self.begin(drill)

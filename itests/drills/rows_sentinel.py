@@ -4,7 +4,7 @@ import math
 
 from drills.cluster import Plan
 from drills.journal import now_ms
-from drills.redis_row import AUDITED, ForgetfulRow
+from drills.redis_row import AUDITED, ENOUGH, ForgetfulRow
 from drills.row import row
 from drills.stores import StorePlan
 
@@ -20,7 +20,7 @@ class Promoted(ForgetfulRow):
 
     variants = ("killed", "frozen", "by hand", "killed, min_replicas 1", "frozen, min_replicas 1",
                 "by hand, min_replicas 2")
-    short_variants = ("killed", "frozen, min_replicas 1")
+    short_variants = ("killed", "by hand")
     rounds = 60
 
     def plan_key(self, variant):
@@ -37,6 +37,9 @@ class Promoted(ForgetfulRow):
 
     def keeps_answers(self, variant):
         return bool(self.plan_key(variant))
+
+    def must_lose(self, variants):
+        return variants.count("by hand") >= ENOUGH
 
     def fault(self, drill):
         """By hand, the old master goes on until the nodes have left it."""

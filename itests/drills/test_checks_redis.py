@@ -103,6 +103,23 @@ def test_a_redis_forgets_nothing_of_the_one_before():
     assert row.since_ms == 9
 
 
+@pytest.mark.parametrize("noticed, count", [(1, 0), (0, 1)])
+def test_a_node_does_not_see_that_redis_came_back_empty(noticed, count):
+    node = Node()
+    told = Told(cluster_of(node))
+    node.numbers.update(dueq_store_older_total=noticed)
+    assert len(checked("12", "killed, none", cluster_of(node), since_ms=3, ended_ms=9, back_ms=0,
+                       told=told)) == count
+
+
+@pytest.mark.parametrize("number, variants, must", [
+    ("12", ["killed, none"], True), ("12", ["killed, always"] * 10, False),
+    ("12", ["killed, everysec"] * 9, False), ("12", ["killed, everysec"] * 10, True),
+    ("14", ["by hand"] * 10, True), ("14", ["killed"] * 10, False)])
+def test_which_rounds_prove_nothing_when_nothing_is_lost(number, variants, must):
+    assert MATRIX[number].must_lose(variants) is must
+
+
 def test_redis_finds_nothing_wrong_with_the_file_that_was_cut():
     for found_before in (0, 1):  # or only in the round before
         cluster = cluster_of(Node(), redis_says=found_before * "Truncating the AOF\n")

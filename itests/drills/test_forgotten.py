@@ -68,6 +68,9 @@ NO_EXCUSE = {
     "it came again before the Redis before": ("RETURNED", [
         push(-9000, ttr_ms=1), hand_over(-8000, due=-8500), ack(-7500),
         again(-7000, due=-8500), ack(-6900)], NOTHING_KEPT),
+    "handed over twice, and the Redis that came back was empty": ("TWICE", [
+        CERTAIN, hand_over(1501), again(3500), ack(3600)],
+        Older(since_ms=-math.inf, at_ms=ENDED, keeps_nothing=True)),
     "its second ack is not forgotten": ("RETURNED", [
         CERTAIN, hand_over(1501), ack(2900), again(3500), ack(3600),
         hand_over(4000, lease="3", attempt=3)], SYNCED),
@@ -158,6 +161,13 @@ def test_what_comes_again_is_told_by_those_who_saw_that_fault(events, other):
     assert not verdict(*events, told(1, 0), other).violations
     found = verdict(*events, told(0, 0), other).violations
     assert [each.rule for each in found] == ["UNTOLD"]
+
+
+def test_an_empty_redis_has_what_its_node_pushed_again():
+    said_again = Push("a", "t", LONG_MS, 500, 2400, 3100, OK, 2900)
+    life = [said_again, hand_over(2950, due=2900), again(3700, due=2900), ack(3800)]
+    empty = Older(since_ms=-math.inf, at_ms=ENDED, keeps_nothing=True)
+    assert verdict(*life, empty).explained == {"TWICE": 1}
 
 
 SPLIT = Older(since_ms=1000, at_ms=ENDED, split_ms=1500)
