@@ -79,7 +79,9 @@ class Forgetters:
     def of(self, push):
         return [older for older in self._olders
                 if is_forgotten([older], push.sent_ms, push.ended_ms)
-                and push.ended_ms >= self.survived_ms[older] and not self.has_survived(push.id, older) and not self._is_overdue(push, older)]
+                and push.ended_ms >= self.survived_ms[older]
+                and not self.has_survived(push.id, older)
+                and not self._is_overdue(push, older)]
 
     def has_survived(self, id, older):
         return any(is_of_the_next(older, *each) for each in self._seen[id])

@@ -22,6 +22,7 @@ class Promoted(ForgetfulRow):
                 "by hand, min_replicas 2")
     short_variants = ("killed", "by hand")
     rounds = 60
+    own_failovers = 0
 
     def plan_key(self, variant):
         return variant.partition(", ")[2]
@@ -45,15 +46,16 @@ class Promoted(ForgetfulRow):
         """By hand, the old master goes on until the nodes have left it."""
         store, self.old = drill.cluster.store, drill.cluster.redis
         self.begin(drill)
+        self.failovers = store.failovers()
         how = drill.variant.partition(",")[0]
-        began_ms = now_ms()
+        self.began_ms = now_ms()
         {"killed": self.old.kill, "frozen": self.old.freeze,
          "by hand": store.failover_by_hand}[how]()
         self.ended_ms = now_ms()
         self.opened_ms = store.wait_promoted(self.old)
         self.split_ms = math.inf
         if how == "by hand":
-            self.split_ms = began_ms
+            self.split_ms = self.began_ms
             self.ended_ms = store.wait_left(self.old, drill.cluster.hosts_of("nodes"))
 
     def hold(self, drill):
@@ -66,6 +68,18 @@ class Promoted(ForgetfulRow):
             self.old.start()
         else:
             self.old.thaw()
+
+    def check(self, drill, elected):
+        """Sentinels that are short of processors make more changes of their own: each forgets."""
+        if drill.cluster.store.failovers() > self.failovers + 1:
+            self.own_failovers += 1
+            self.split_ms, self.ended_ms = self.began_ms, now_ms()
+        yield from super().check(drill, elected)
+
+    @property
+    def note(self):
+        return (f"rounds with more failovers, of the Sentinels' own: {self.own_failovers}"
+                if self.own_failovers else "")
 
     def check_times(self, drill):
         return () if drill.variant.endswith("2") else super().check_times(drill)

@@ -120,6 +120,22 @@ def test_which_rounds_prove_nothing_when_nothing_is_lost(number, variants, must)
     assert MATRIX[number].must_lose(variants) is must
 
 
+@pytest.mark.parametrize("failovers, ended_ms, split_ms, note", [
+    (5, 9, math.inf, ""), (6, 1000, 2, "rounds with more failovers, of the Sentinels' own: 1")])
+def test_a_failover_of_the_sentinels_own_forgets_too(monkeypatch, failovers, ended_ms, split_ms,
+                                                     note):
+    monkeypatch.setattr("drills.rows_sentinel.now_ms", lambda: 1000)
+    cluster, journal = cluster_of(Node()), Journal()
+    cluster.store = SimpleNamespace(failovers=lambda: failovers)
+    row = type(MATRIX["14"])()
+    vars(row).update(since_ms=1, began_ms=2, ended_ms=9, failovers=4, back_ms=0,
+                     told=Told(cluster))
+    drill = SimpleNamespace(variant="killed", since_ms=2, cluster=cluster, journal=journal,
+                            answers=lambda *unused: 0)
+    assert not list(row.check(drill, None))
+    assert (journal.of(Older), row.note) == ([Older(1, ended_ms, 0, 0, split_ms)], note)
+
+
 def test_redis_finds_nothing_wrong_with_the_file_that_was_cut():
     for found_before in (0, 1):  # or only in the round before
         cluster = cluster_of(Node(), redis_says=found_before * "Truncating the AOF\n")
