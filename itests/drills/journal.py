@@ -158,7 +158,7 @@ class Older:
     acknowledged pushes were gone by what all of them counted. None: nobody was asked.
     `split_ms`: from when on both were at work until then, some nodes at one, some at the other.
     `keeps_answers`: pushes, acks and cancels were answered when a replica had them, so that only
-    leases and releases may be forgotten."""
+    leases and releases may be forgotten. `keeps_nothing`: it came back empty."""
 
     since_ms: float
     at_ms: float
@@ -166,6 +166,7 @@ class Older:
     lost: int = None
     split_ms: float = math.inf
     keeps_answers: bool = False
+    keeps_nothing: bool = False
 
 
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long

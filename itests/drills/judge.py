@@ -30,8 +30,8 @@ from itertools import combinations
 
 from crash import judge as crash
 from crash.judge import Violation
-from drills.forgotten import (forgiving, is_forgotten, is_of_two_masters, is_void, judge_told,
-                              lost_before_ms)
+from drills.forgotten import (can_bring_again, forgiving, is_forgotten, is_of_two_masters, is_void,
+                              judge_told, lost_before_ms, returned, without)
 from drills.journal import OK, UNKNOWN, Ack, Cancel, Fault, HandOver, Older, Push, Release, Rest
 from drills.judge_leaders import judge_leaders
 from drills.lateness import judge_lateness
@@ -71,12 +71,12 @@ def judge(journal, limits=None):
     of_jobs = [each for each in of_jobs if each not in on_their_way]
     forgotten = _only_older_explains(journal, of_jobs)
     found = [*(each for each in of_jobs if each not in forgotten), *judge_leaders(journal),
-             *judge_moves(journal), *judge_told(journal, forgotten)]
+             *judge_moves(journal), *judge_told(journal, forgotten),
+             *_unsaid(journal, forgotten)]
     if limits:
         found += judge_lateness(journal, limits)
-    before_ms = lost_before_ms(journal, forgotten).values()
     return Verdict(found, Counter(each.rule for each in (*on_their_way, *forgotten)),
-                   [ms for each in before_ms for ms in each])
+                   lost_before_ms(journal, forgotten))
 
 
 def _only_older_explains(journal, violations):
@@ -85,7 +85,31 @@ def _only_older_explains(journal, violations):
     if not olders:
         return []
     left = {(each.rule, each.id) for each in judge_jobs(forgiving(journal), olders)}
+    left |= {("RETURNED", id) for id in returned(journal)}
     return [each for each in violations if (each.rule, each.id) not in left]
+
+
+def _unsaid(journal, forgotten):
+    """Jobs that came again because of an end of Redis that no node spoke of: without that end, they
+    would be violations. Asked of those only whose lease was forgotten, for nobody can see that an
+    ack, or a confirmation, is."""
+    again = [each for each in forgotten if each.rule == "TWICE"]
+    for older in journal.of(Older):
+        if again and older.noticed == 0 and not older.keeps_answers:
+            rest = without(journal, older, {each.id for each in again})
+            excused = _only_older_explains(rest, again)
+            unsaid = [each.id for each in again if each not in excused
+                      and _is_soon(rest, each.id)]
+            if unsaid:
+                yield Violation("UNTOLD", unsaid[0], f"{len(unsaid)} leases were forgotten, and no "
+                                                     "node said that Redis came back older")
+
+
+def _is_soon(journal, id):
+    """Did it come again before a delivery that nobody confirmed would?"""
+    hand_overs = _lives(journal)[id][HandOver]
+    return any(_apart_ms(*pair) < crash.UNCONFIRMED_S * 1000
+               for pair in zip(hand_overs, hand_overs[1:]))
 
 
 def judge_jobs(journal, olders=()):
@@ -152,6 +176,7 @@ def _twice(life, faults, olders):
            for first, second in combinations(hand_overs, 2)):
         yield "handed over twice with one lease"
     births = sum(push.outcome in (OK, UNKNOWN) for push in life[Push])
+    olders = [older for older in olders if can_bring_again(older, life[Push])]
     without_reason = 1
     for first, second in zip(hand_overs, hand_overs[1:]):
         if not (_has_reason(first, second, life, faults)

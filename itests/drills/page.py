@@ -120,7 +120,7 @@ def _note_of(result):
         texts.append(f"lost{f' with {key}' if key else ''}: {len(lost_ms)} in {rounds} rounds, "
                      f"{max(lost_ms):.0f} ms before the end at most")
     again = [f"{result.verdict.explained[rule]} {rule}" for rule in ("RETURNED", "TWICE")
-             if result.forgotten and result.verdict.explained[rule]]
+             if result.verdict.explained[rule]]
     if again:
         texts.append(f"counted apart: {' and '.join(again)}")
     return "; ".join(filter(None, texts))

@@ -11,6 +11,7 @@ from drills.stores import StorePlan
 from harness.wait import wait_until
 
 BACK_MS = 1000
+ENOUGH = 10  # rounds, in one of which something is lost where it can be
 BEFORE_MS = 5000  # ample
 PATIENT = {"answer_s": 20}  # clients that wait as long as a node holds their request
 AUDITED = {"queue.audit_rate": 20000}
@@ -124,17 +125,22 @@ class ForgetfulRow(RedisRow):
     split_ms = math.inf
 
     def forgets_ms(self, variant):  # pylint: disable=unused-argument
-        """How far back; 0 nothing."""
+        """How far back, at most to the end of the Redis before; 0 nothing."""
         return 0
 
     def keeps_answers(self, variant):  # pylint: disable=unused-argument
         """Are only leases forgotten?"""
         return False
 
+    def keeps_nothing(self, variant):  # pylint: disable=unused-argument
+        """Does it come back empty?"""
+        return False
+
     def begin(self, drill):
         self.told = Told(drill.cluster)
         back_ms = self.forgets_ms(drill.variant)
-        self.since_ms = now_ms() - back_ms if back_ms else None
+        ends_ms = [older.at_ms for older in drill.journal.of(Older)]
+        self.since_ms = max([now_ms() - back_ms, *ends_ms]) if back_ms else None
 
     def wait_served(self, drill, elected):
         return wait_until(lambda: first_handed_over(drill, self.ended_ms, self.opened_ms),
@@ -152,8 +158,12 @@ class ForgetfulRow(RedisRow):
     def check(self, drill, elected):
         yield from super().check(drill, elected)
         if self.since_ms is not None:
-            drill.journal.add(Older(self.since_ms, self.ended_ms, *self.told.since(),
-                                    self.split_ms, self.keeps_answers(drill.variant)))
+            noticed, lost = self.told.since()
+            is_empty = self.keeps_nothing(drill.variant)
+            drill.journal.add(Older(self.since_ms, self.ended_ms, noticed, lost, self.split_ms,
+                                    self.keeps_answers(drill.variant), is_empty))
+            if is_empty and noticed < len(drill.cluster.nodes):
+                yield f"Redis came back empty, and {noticed} nodes said so"
         elif drill.answers(UNKNOWN, drill.since_ms):
             yield "a push had no clear answer, and Redis forgets nothing"
         refused = drill.answers(REFUSED, drill.since_ms)

@@ -171,6 +171,8 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
     allowed = row.allowed_rules(plan)
     result.verdict.violations += [each for each in verdict.violations if each.rule not in allowed]
     result.verdict.explained.update(verdict.explained)
+    if row.must_lose(variants) and not verdict.lost_before_ms:
+        result.complaints.append(f"row {row.number} {variants[0]}: no push was lost, in no round")
     if verdict.lost_before_ms:
         result.forgotten[row.plan_key(variants[0])] = verdict.lost_before_ms
     result.verdict.explained.update(each.rule for each in verdict.violations

@@ -63,6 +63,10 @@ class Row:
         """Of the judge, that this fault breaks by its nature: counted apart."""
         return ()
 
+    def must_lose(self, variants):  # pylint: disable=unused-argument
+        """Is it a fault no more if these rounds, of one plan, have lost nothing?"""
+        return False
+
     def before_drain(self, cluster):
         """After the last round: what consumers need to empty the store."""
 

@@ -5,7 +5,7 @@ import os
 
 from drills.cluster import Plan
 from drills.journal import OK, REFUSED, UNKNOWN, now_ms
-from drills.redis_row import AUDITED, ForgetfulRow, RedisRow, Told
+from drills.redis_row import AUDITED, ENOUGH, ForgetfulRow, RedisRow, Told
 from drills.row import row, stay
 from drills.stores import StorePlan
 from drills.troubles import TROUBLES
@@ -36,6 +36,12 @@ class Restarted(ForgetfulRow):
     def forgets_ms(self, variant):
         return self.FORGETS_MS.get(variant, 0)
 
+    def keeps_nothing(self, variant):
+        return self.plan_key(variant) == "none"
+
+    def must_lose(self, variants):
+        return self.plan_key(variants[0]) == "none" or variants.count("killed, everysec") >= ENOUGH
+
     def fault(self, drill):
         self.begin(drill)
         server = drill.cluster.redis
@@ -58,6 +64,7 @@ class CutShort(ForgetfulRow):
 
     def fault(self, drill):
         log = drill.cluster.store.log
+        self.found_before = self._found(drill)
         self.told = Told(drill.cluster)
         self.since_ms = now_ms()
         size = log.stat().st_size  # what was acknowledged before is in it
@@ -71,8 +78,13 @@ class CutShort(ForgetfulRow):
 
     def check(self, drill, elected):
         yield from super().check(drill, elected)
-        if "runcating the AOF" not in drill.cluster.redis.process.output():
+        if self._found(drill) == self.found_before:
             yield "Redis found nothing wrong with its file"
+
+    @staticmethod
+    def _found(drill):
+        """How often so far: all its lives write to one log."""
+        return drill.cluster.redis.process.output().count("runcating the AOF")
 
 
 # ---- a Redis that does not want to ----
@@ -95,7 +107,7 @@ class Unwilling(RedisRow):
 
     def fault(self, drill):
         self.trouble = TROUBLES[drill.variant]
-        self.said = self._said(drill)
+        self.said, self.missed = self._said(drill), self._missed(drill)
         self.trouble.make(drill.cluster)
 
     def hold(self, drill):
@@ -123,6 +135,16 @@ class Unwilling(RedisRow):
             yield f"{failed} pushes failed, and could have waited"
         if self.trouble.says and self._said(drill) == self.said:
             yield f"no node said {self.trouble.says}"
+        if self.trouble.error and self._missed(drill) <= self.missed:
+            yield f"Redis answered nobody {self.trouble.error}"
+
+    def _missed(self, drill):
+        """How often Redis has answered with the trouble's error."""
+        if not self.trouble.error:
+            return 0
+        with drill.cluster.redis.client() as client:
+            found = client.info("errorstats").get(f"errorstat_{self.trouble.error}", "count=0")
+        return int(found.partition("=")[2])
 
     def _said(self, drill):
         word = self.trouble.says

@@ -4,7 +4,7 @@ import math
 
 from drills.cluster import Plan
 from drills.journal import now_ms
-from drills.redis_row import AUDITED, ForgetfulRow
+from drills.redis_row import AUDITED, ENOUGH, ForgetfulRow
 from drills.row import row
 from drills.stores import StorePlan
 
@@ -20,8 +20,9 @@ class Promoted(ForgetfulRow):
 
     variants = ("killed", "frozen", "by hand", "killed, min_replicas 1", "frozen, min_replicas 1",
                 "by hand, min_replicas 2")
-    short_variants = ("killed", "frozen, min_replicas 1")
+    short_variants = ("killed", "by hand")
     rounds = 60
+    own_failovers = 0
 
     def plan_key(self, variant):
         return variant.partition(", ")[2]
@@ -38,19 +39,23 @@ class Promoted(ForgetfulRow):
     def keeps_answers(self, variant):
         return bool(self.plan_key(variant))
 
+    def must_lose(self, variants):
+        return variants.count("by hand") >= ENOUGH
+
     def fault(self, drill):
         """By hand, the old master goes on until the nodes have left it."""
         store, self.old = drill.cluster.store, drill.cluster.redis
         self.begin(drill)
+        self.failovers = store.failovers()
         how = drill.variant.partition(",")[0]
-        began_ms = now_ms()
+        self.began_ms = now_ms()
         {"killed": self.old.kill, "frozen": self.old.freeze,
          "by hand": store.failover_by_hand}[how]()
         self.ended_ms = now_ms()
         self.opened_ms = store.wait_promoted(self.old)
         self.split_ms = math.inf
         if how == "by hand":
-            self.split_ms = began_ms
+            self.split_ms = self.began_ms
             self.ended_ms = store.wait_left(self.old, drill.cluster.hosts_of("nodes"))
 
     def hold(self, drill):
@@ -63,6 +68,18 @@ class Promoted(ForgetfulRow):
             self.old.start()
         else:
             self.old.thaw()
+
+    def check(self, drill, elected):
+        """Sentinels that are short of processors make more changes of their own: each forgets."""
+        if drill.cluster.store.failovers() > self.failovers + 1:
+            self.own_failovers += 1
+            self.split_ms, self.ended_ms = self.began_ms, now_ms()
+        yield from super().check(drill, elected)
+
+    @property
+    def note(self):
+        return (f"rounds with more failovers, of the Sentinels' own: {self.own_failovers}"
+                if self.own_failovers else "")
 
     def check_times(self, drill):
         return () if drill.variant.endswith("2") else super().check_times(drill)

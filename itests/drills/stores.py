@@ -185,7 +185,14 @@ class WatchedStore:
                    for each in self._asked)
 
     def wait_steady(self):
+        """Until all is well, and all Sentinels name the same master."""
         self.watched.wait_healthy()
+        wait_until(lambda: len({each.sentinel_get_master_addr_by_name(NAME)
+                                for each in self._asked}) == 1, "all Sentinels agree", 60)
+
+    def failovers(self):
+        """How many the Sentinels have tried: a number that only grows."""
+        return max(int(each.sentinel_master(NAME)["config-epoch"]) for each in self._asked)
 
     def destroy(self):
         self.watched.destroy()

@@ -1,5 +1,6 @@
 """What the rows about Redis check beside the judge, each broken on purpose."""
 
+import math
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -34,8 +35,10 @@ class Node:
         return dict(self.numbers)
 
 
-def cluster_of(*nodes, fences=64 * (TOKEN.encode(),), redis_says=""):
-    redis = nullcontext(SimpleNamespace(mget=lambda keys: list(fences)))
+def cluster_of(*nodes, fences=64 * (TOKEN.encode(),), redis_says="", missed=1):
+    errors = {"errorstat_NOSCRIPT": f"count={missed}"} if missed else {}
+    redis = nullcontext(SimpleNamespace(mget=lambda keys: list(fences),
+                                        info=lambda section: errors))
     return SimpleNamespace(
         nodes=nodes, elects=True, leader=lambda: nodes[0], roles=lambda: [LED],
         redis=SimpleNamespace(client=lambda: redis,
@@ -85,14 +88,59 @@ def test_what_may_be_forgotten_is_written_down_with_what_was_told():
     told = Told(cluster_of(node))
     node.numbers.update(dueq_store_older_total=2, dueq_store_lost_pushes_total=8)
     checked("13", "", cluster_of(node, redis_says="Truncating the AOF"), journal=journal,
-            since_ms=3, ended_ms=9, back_ms=0, told=told)
+            since_ms=3, ended_ms=9, back_ms=0, told=told, found_before=0)
     assert journal.of(Older) == [Older(3, 9, 1, 3)]
     assert Told(cluster_of(node)).since() == (0, 0)
 
 
+def test_a_redis_forgets_nothing_of_the_one_before():
+    journal, row = Journal(), type(MATRIX["12"])()
+    drill = SimpleNamespace(variant="killed, none", cluster=cluster_of(Node()), journal=journal)
+    row.begin(drill)
+    assert row.since_ms == -math.inf
+    journal.add(Older(1, 9))
+    row.begin(drill)
+    assert row.since_ms == 9
+
+
+@pytest.mark.parametrize("noticed, count", [(1, 0), (0, 1)])
+def test_a_node_does_not_see_that_redis_came_back_empty(noticed, count):
+    node = Node()
+    told = Told(cluster_of(node))
+    node.numbers.update(dueq_store_older_total=noticed)
+    assert len(checked("12", "killed, none", cluster_of(node), since_ms=3, ended_ms=9, back_ms=0,
+                       told=told)) == count
+
+
+@pytest.mark.parametrize("number, variants, must", [
+    ("12", ["killed, none"], True), ("12", ["killed, always"] * 10, False),
+    ("12", ["killed, everysec"] * 9, False), ("12", ["killed, everysec"] * 10, True),
+    ("14", ["by hand"] * 10, True), ("14", ["killed"] * 10, False)])
+def test_which_rounds_prove_nothing_when_nothing_is_lost(number, variants, must):
+    assert MATRIX[number].must_lose(variants) is must
+
+
+@pytest.mark.parametrize("failovers, ended_ms, split_ms, note", [
+    (5, 9, math.inf, ""), (6, 1000, 2, "rounds with more failovers, of the Sentinels' own: 1")])
+def test_a_failover_of_the_sentinels_own_forgets_too(monkeypatch, failovers, ended_ms, split_ms,
+                                                     note):
+    monkeypatch.setattr("drills.rows_sentinel.now_ms", lambda: 1000)
+    cluster, journal = cluster_of(Node()), Journal()
+    cluster.store = SimpleNamespace(failovers=lambda: failovers)
+    row = type(MATRIX["14"])()
+    vars(row).update(since_ms=1, began_ms=2, ended_ms=9, failovers=4, back_ms=0,
+                     told=Told(cluster))
+    drill = SimpleNamespace(variant="killed", since_ms=2, cluster=cluster, journal=journal,
+                            answers=lambda *unused: 0)
+    assert not list(row.check(drill, None))
+    assert (journal.of(Older), row.note) == ([Older(1, ended_ms, 0, 0, split_ms)], note)
+
+
 def test_redis_finds_nothing_wrong_with_the_file_that_was_cut():
-    told = Told(cluster_of(Node()))
-    assert len(checked("13", "", since_ms=3, ended_ms=9, back_ms=0, told=told)) == 1
+    for found_before in (0, 1):  # or only in the round before
+        cluster = cluster_of(Node(), redis_says=found_before * "Truncating the AOF\n")
+        assert len(checked("13", "", cluster, since_ms=3, ended_ms=9, back_ms=0,
+                           told=Told(cluster), found_before=found_before)) == 1
 
 
 def test_what_is_half_done_is_found():
@@ -115,7 +163,13 @@ def test_what_is_half_done_is_found():
 ])
 def test_an_unwilling_redis_is_not_told_as_it_is(variant, failed, taken, log, count):
     assert len(checked("15", variant, cluster_of(Node(log)), failed=failed, taken=taken, said=0,
-                       trouble=TROUBLES[variant])) == count
+                       missed=0, trouble=TROUBLES[variant])) == count
+
+
+@pytest.mark.parametrize("before, after, count", [(0, 1, 0), (0, 0, 1), (3, 3, 1), (3, 4, 0)])
+def test_nobody_asked_for_a_script_that_redis_has_no_more(before, after, count):
+    assert len(checked("15", "without scripts", cluster_of(Node(), missed=after), taken=9, said=0,
+                       missed=before, trouble=TROUBLES["without scripts"])) == count
 
 
 def test_a_slow_redis_costs_a_push_or_a_role():

@@ -49,9 +49,28 @@ NO_EXCUSE = {
         Push("a", "t", TTR_MS, 500, 2995, ENDED + 1001, OK, 3495)], SYNCED),
     "acknowledged again when it was back": ("LOST", [push(2900), push(3100)], SYNCED),
     "a duplicate when it was back": ("LOST", [push(2900), duplicate(3100)], SYNCED),
+    "handed over by the Redis that came back": ("LOST", [
+        CERTAIN, hand_over(5000, asked=4900)], SYNCED),
+    "the same, asked for before": ("LOST", [CERTAIN, hand_over(9000, asked=2900)], SYNCED),
+    "released at the Redis that came back": ("LOST", [
+        CERTAIN, hand_over(2900), ack(5100, kind=Release)], SYNCED),
+    "due long before the end, and nobody had it": ("LOST", [push(-500_000)], NOTHING_KEPT),
+    "a later push is not forgotten": ("LOST", [
+        push(2000), push(2500, id="b"), hand_over(3500, due=3000, asked=3400, id="b"),
+        ack(3600, id="b")], SYNCED),
     "lost by another fault": ("LOST", [push(9000)], NOTHING_KEPT),
     "its ack was long before": ("RETURNED", [
         push(0, delay_ms=100), hand_over(200, due=100), ack(900), again(3500), ack(3600)], SYNCED),
+    "its ack is forgotten, but it came again before that": ("RETURNED", [
+        push(1000, ttr_ms=1), hand_over(1501), ack(1600), again(2000), ack(2100)], SYNCED),
+    "the same with a cancel": ("RETURNED", [
+        push(), ack(1500, kind=Cancel), hand_over(2500), ack(2600)], SYNCED),
+    "it came again before the Redis before": ("RETURNED", [
+        push(-9000, ttr_ms=1), hand_over(-8000, due=-8500), ack(-7500),
+        again(-7000, due=-8500), ack(-6900)], NOTHING_KEPT),
+    "handed over twice, and the Redis that came back was empty": ("TWICE", [
+        CERTAIN, hand_over(1501), again(3500), ack(3600)],
+        Older(since_ms=-math.inf, at_ms=ENDED, keeps_nothing=True)),
     "its second ack is not forgotten": ("RETURNED", [
         CERTAIN, hand_over(1501), ack(2900), again(3500), ack(3600),
         hand_over(4000, lease="3", attempt=3)], SYNCED),
@@ -59,6 +78,11 @@ NO_EXCUSE = {
         push(-500, ttr_ms=LONG_MS), hand_over(-1), again(4500), ack(4600)], SYNCED),
     "its lease is of the Redis that came back": ("TWICE", [
         push(2000, ttr_ms=LONG_MS), hand_over(3200), again(3500), ack(3600)], SYNCED),
+    "its lease is of the Redis that came back, asked for before": ("TWICE", [
+        CERTAIN, hand_over(9000, asked=2900), again(9100), ack(9200)], SYNCED),
+    "the same, with replicas": ("TWICE", [
+        CERTAIN, hand_over(9000, asked=2900), again(9100), ack(9200)],
+        Older(since_ms=1000, at_ms=ENDED, keeps_answers=True)),
     "both before": ("TWICE", [CERTAIN, hand_over(1501), again(1700), ack(3600)], SYNCED),
     "a lease is given again": ("TWICE", [
         CERTAIN, hand_over(1501), hand_over(3500), ack(3600)], SYNCED),
@@ -95,6 +119,9 @@ def told(noticed, lost):
 
 
 TWO_LOST = [push(2000), push(2100, id="b"), push(2200, UNKNOWN, id="c")]
+CONSUMED = [event for id in "cde" for event in (
+    push(1600, delay_ms=0, id=id), hand_over(1700, due=1600, id=id), ack(1800, id=id))]
+ACK_FORGOTTEN = EXCUSED["its ack is forgotten"][1]
 RETURNED = [CERTAIN, hand_over(1501), ack(2900), again(3500), ack(3600)]
 
 
@@ -104,9 +131,13 @@ RETURNED = [CERTAIN, hand_over(1501), ack(2900), again(3500), ack(3600)]
     (TWO_LOST, told(None, None), 0),       # not asked
     (TWO_LOST, told(1, 1), 1),             # one was not counted
     (TWO_LOST, told(1, 4), 1),             # more than there are
-    (TWO_LOST, told(0, 2), 2),             # counted, not said; nothing else was
+    (TWO_LOST, told(0, 2), 1),             # counted, not said
+    ([push(1500), *CONSUMED], told(1, 3), 1),  # its own is not among them
+    ([push(1500), *CONSUMED], told(1, 4), 0),
+    ([*CONSUMED, push(2500), hand_over(3500, due=3000, asked=3400), ack(3600)], told(1, 1), 1),
     (RETURNED, told(1, 0), 0),
     (RETURNED, told(0, 0), 1),             # a job comes again, and nobody says why
+    (ACK_FORGOTTEN, told(0, 0), 0),        # which nobody can see
     ([CERTAIN, hand_over(1501), ack(1600)], told(0, 0), 0),
     ([CERTAIN, hand_over(1501), ack(1600)], told(1, 2), 1),
 ])
@@ -119,6 +150,24 @@ def test_each_fault_excuses_and_tells_its_own():
     assert not verdict(push(2000), push(9000, id="b"), first, second).violations
     found = verdict(push(2000), push(2100, id="b"), first, second).violations
     assert {each.rule for each in found} == {"UNTOLD"}
+
+
+@pytest.mark.parametrize("other", [
+    Older(8000, 10_000, 1, 0), Older(8000, 10_000, 1, 0, keeps_answers=True),
+    Older(8000, 10_000)])
+@pytest.mark.parametrize("events", [
+    RETURNED, [CERTAIN, hand_over(1501), again(3500), ack(3600)]], ids=["RETURNED", "TWICE"])
+def test_what_comes_again_is_told_by_those_who_saw_that_fault(events, other):
+    assert not verdict(*events, told(1, 0), other).violations
+    found = verdict(*events, told(0, 0), other).violations
+    assert [each.rule for each in found] == ["UNTOLD"]
+
+
+def test_an_empty_redis_has_what_its_node_pushed_again():
+    said_again = Push("a", "t", LONG_MS, 500, 2400, 3100, OK, 2900)
+    life = [said_again, hand_over(2950, due=2900), again(3700, due=2900), ack(3800)]
+    empty = Older(since_ms=-math.inf, at_ms=ENDED, keeps_nothing=True)
+    assert verdict(*life, empty).explained == {"TWICE": 1}
 
 
 SPLIT = Older(since_ms=1000, at_ms=ENDED, split_ms=1500)

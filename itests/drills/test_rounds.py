@@ -87,6 +87,12 @@ def test_the_page_says_what_redis_has_forgotten_and_since_when():
     assert "Row 12 killed, everysec: target 1000 ms p99 (first job)" in text
 
 
+def test_the_page_says_that_leases_were_forgotten_where_no_push_was():
+    result = Result(MATRIX["14"], [Round("killed, min_replicas 1", 1, None, 30.0, 40.0)])
+    result.verdict.explained.update(TWICE=4)
+    assert "- Row 14: counted apart: 4 TWICE.\n" in page_of({"14": measured(result)})
+
+
 def test_recent_events_are_found_from_the_end_though_threads_write_out_of_order():
     journal = Journal()
     for ended in (1, 2000, 3000, 5000, 4900, 5100):

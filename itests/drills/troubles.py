@@ -11,13 +11,15 @@ NOBODY = ("127.0.0.1", "1")
 @dataclass(frozen=True)
 class Trouble:
     """`refuses`: a push is answered with an error, else it waits until the trouble is over.
-    `serves`: jobs that are due come all the same. `says`: is in the log of a node then."""
+    `serves`: jobs that are due come all the same. `says`: is in the log of a node then. `error`:
+    Redis answers with it, and nobody speaks of it."""
 
     make: Callable
     heal: Callable
     says: str = None
     refuses: bool = False
     serves: bool = False
+    error: str = None
 
 
 def _tell(*words):
@@ -77,5 +79,6 @@ TROUBLES = {
     "read-only": Trouble(_tell("REPLICAOF", *NOBODY), _tell("REPLICAOF", "NO", "ONE"),
                          "this Redis is a replica"),
     "another password": Trouble(_set_password, _unset_password, "NOAUTH"),
-    "without scripts": Trouble(_tell("SCRIPT", "FLUSH"), lambda cluster: None),
+    "without scripts": Trouble(_tell("SCRIPT", "FLUSH"), lambda cluster: None,
+                               error="NOSCRIPT"),
 }
