@@ -30,23 +30,37 @@ static struct push_note last_note(const struct redis_handshake *h, unsigned buck
                               .number = push_ledger_last_done(h->ledger, bucket, now_ms)};
 }
 
-/* Another process, or the same one after it was a replica, may have forgotten something. */
 static void name_life(const struct redis_life *life, char text[HANDSHAKE_LIFE_CHARS])
 {
     snprintf(text, HANDSHAKE_LIFE_CHARS, "%s:%s", life->run_id, life->history);
 }
 
+/* What the names of lives begin with that have gone on until this one: redis_life_goes_on(), as
+ * a script can tell it. The history of one that was no replica says nothing: it changes with
+ * the first replica. */
+static void name_what_goes_on(const struct redis_life *life, char text[HANDSHAKE_LIFE_CHARS])
+{
+    if (redis_life_was_replica(life))
+        snprintf(text, HANDSHAKE_LIFE_CHARS, "%s:%s ", life->run_id, life->history);
+    else
+        snprintf(text, HANDSHAKE_LIFE_CHARS, "%s:", life->run_id);
+}
+
 void handshake_ask_raise(struct redis_handshake *h)
 {
-    char life[HANDSHAKE_LIFE_CHARS];
+    const struct redis_life *now = redis_handshake_life(h);
+    bool is_known = h->was_raised && redis_life_goes_on(&h->raised, now);
+    char life[HANDSHAKE_LIFE_CHARS], goes_on[HANDSHAKE_LIFE_CHARS];
     struct script_call call;
 
-    name_life(redis_handshake_life(h), life);
+    name_life(now, life);
+    name_what_goes_on(now, goes_on);
     for (unsigned bucket = 0; bucket < h->options.keys.buckets; bucket++) {
         struct script_raise raise = {.seen = h->seen[bucket],
                                      .last = last_note(h, bucket),
                                      .life = life,
-                                     .is_known = !strcmp(life, h->raised_life)};
+                                     .goes_on = goes_on,
+                                     .is_known = is_known};
 
         script_encode_raise(&call, &h->options.keys, bucket, &raise);
         handshake_send_script(h, bucket, &call);
@@ -115,7 +129,8 @@ bool handshake_take_raise(struct redis_handshake *h, unsigned what, const redisR
     push_ledger_kept(h->ledger, what, clock_mono_ms());
     if (h->waiting_for > 1)
         return true;
-    name_life(redis_handshake_life(h), h->raised_life); /* that was the last bucket */
+    h->raised = *redis_handshake_life(h); /* that was the last bucket */
+    h->was_raised = true;
     tell(h);
     return true;
 }

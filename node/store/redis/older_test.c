@@ -9,6 +9,7 @@
 #include "base/crc16.h"
 #include "node/store/redis/older.h"
 #include "node/store/redis/push_ledger.h"
+#include "node/store/redis/replicas_fixture.h"
 
 static struct job_op ops[8];
 
@@ -203,6 +204,54 @@ static void a_life_of_redis_is_raised_once(void **state)
     assert_int_equal(n->olders, 0);
 }
 
+/* Though its history is another then. */
+static void a_first_replica_is_no_new_life(void **state)
+{
+    struct node *n = *state, other;
+    struct redis_fixture *replica = redis_fixture_new(NULL);
+    struct redis_life life = redis_fixture_life(n->redis), now;
+    long long before;
+
+    start(n);
+    push_well(n, "t");
+    before = counter(n);
+    redis_fixture_listen(n->redis);
+    redis_fixture_command(replica, "REPLICAOF 127.0.0.1 %d", n->redis->port);
+    alarm(PATIENCE_S);
+    while (!redis_fixture_says(replica, "master_link_status:up"))
+        usleep(10000);
+    alarm(0);
+    now = redis_fixture_life(n->redis);
+    assert_string_not_equal(life.history, now.history);
+    node_init(&other, n->redis);
+    start(&other);
+    assert_int_equal(counter(n), before);
+    push_well(n, "t");
+    reconnect(n);
+    assert_int_equal(stats(n)->older, 0);
+    assert_int_equal(n->olders, 0);
+    free_other(&other);
+    redis_fixture_free(replica);
+}
+
+/* Its data may have been another's meanwhile. */
+static void a_master_that_was_a_replica_is_raised(void **state)
+{
+    struct node *n = *state;
+    long long before;
+
+    start(n);
+    push_well(n, "t");
+    before = counter(n);
+    redis_fixture_command(n->redis, "REPLICAOF 127.0.0.1 1");
+    redis_fixture_command(n->redis, "REPLICAOF NO ONE");
+    reconnect(n);
+    assert_true(counter(n) > before + 1000000);
+    before = counter(n);
+    reconnect(n);
+    assert_int_equal(counter(n), before);
+}
+
 /* Else it could never be emptied. */
 static void a_full_redis_is_raised_as_well(void **state)
 {
@@ -304,6 +353,8 @@ int main(void)
         WITH_REDIS(a_lost_hand_over_shows_in_the_counter),
         WITH_REDIS(the_first_to_come_repeats_nothing_that_others_have_seen),
         WITH_REDIS(a_life_of_redis_is_raised_once),
+        WITH_REDIS(a_first_replica_is_no_new_life),
+        WITH_REDIS(a_master_that_was_a_replica_is_raised),
         WITH_REDIS(a_full_redis_is_raised_as_well),
         WITH_REDIS(ids_go_on_well_above_what_was_seen),
         WITH_REDIS(an_empty_redis_has_lost_them_all),
