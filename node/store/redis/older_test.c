@@ -5,11 +5,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/crc16.h"
 #include "node/store/redis/older.h"
 #include "node/store/redis/push_ledger.h"
 #include "node/store/redis/replicas_fixture.h"
+#include "node/store/redis/scripts.h"
 
 static struct job_op ops[8];
 
@@ -252,6 +255,38 @@ static void a_master_that_was_a_replica_is_raised(void **state)
     assert_int_equal(counter(n), before);
 }
 
+/* Of raise.lua, with another clock. */
+static void run_raise_at(struct node *n, unsigned bucket, const char *time)
+{
+    static const char asks[] = "call('TIME')";
+    const char *text = script_text_by_name("raise"), *at = strstr(text, asks);
+    char *changed = NULL;
+
+    assert_non_null(at);
+    assert_true(asprintf(&changed, "%.*s%s%s", (int)(at - text), text, time,
+                         at + sizeof(asks) - 1) > 0);
+    redis_fixture_command(
+        n->redis, "EVAL %s 3 dq:{%u}:n dq:{%u}:u:1 dq:{%u}:l 0 0 20 39 1000 a:b 0 a:", changed,
+        bucket, bucket, bucket);
+    free(changed);
+}
+
+/* A machine that has no clock of its own begins at 1970. */
+static void a_clock_that_nobody_has_set_makes_no_negative_ids(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = crc16(BYTES("t")) % n->options.buckets;
+
+    long long raised, is_there;
+
+    run_raise_at(n, bucket, "{'86400', '0'}");
+    is_there = redis_fixture_command(n->redis, "EXISTS dq:{%u}:n", bucket);
+    raised = counter(n);
+    start(n);
+    assert_int_equal(is_there, 1);
+    assert_int_equal(raised, 0);
+}
+
 /* Else it could never be emptied. */
 static void a_full_redis_is_raised_as_well(void **state)
 {
@@ -355,6 +390,7 @@ int main(void)
         WITH_REDIS(a_life_of_redis_is_raised_once),
         WITH_REDIS(a_first_replica_is_no_new_life),
         WITH_REDIS(a_master_that_was_a_replica_is_raised),
+        WITH_REDIS(a_clock_that_nobody_has_set_makes_no_negative_ids),
         WITH_REDIS(a_full_redis_is_raised_as_well),
         WITH_REDIS(ids_go_on_well_above_what_was_seen),
         WITH_REDIS(an_empty_redis_has_lost_them_all),

@@ -33,7 +33,7 @@ end
 call('PERSIST', n) -- even if Redis is full
 if not found then
     call('SET', l, life .. ' ' .. format('%d', current))
-    local clock = (now - 1 - 1767225600000) * 32
+    local clock = math.max(0, (now - 1 - 1767225600000) * 32) -- 0: nobody has set the clock
     call('SET', n, format('%d', current + seen > 0 and math.max(current, seen, clock) + AHEAD or clock))
 elseif current < seen then
     call('SET', n, format('%d', seen + AHEAD))
