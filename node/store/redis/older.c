@@ -49,10 +49,12 @@ static void name_what_goes_on(const struct redis_life *life, char text[HANDSHAKE
 void handshake_ask_raise(struct redis_handshake *h)
 {
     const struct redis_life *now = redis_handshake_life(h);
-    bool is_known = h->was_raised && redis_life_goes_on(&h->raised, now);
     char life[HANDSHAKE_LIFE_CHARS], goes_on[HANDSHAKE_LIFE_CHARS];
     struct script_call call;
 
+    if (!redis_life_goes_on(&h->life, now))
+        memset(h->is_raised, 0, sizeof(h->is_raised));
+    h->life = *now;
     name_life(now, life);
     name_what_goes_on(now, goes_on);
     for (unsigned bucket = 0; bucket < h->options.keys.buckets; bucket++) {
@@ -60,7 +62,7 @@ void handshake_ask_raise(struct redis_handshake *h)
                                      .last = last_note(h, bucket),
                                      .life = life,
                                      .goes_on = goes_on,
-                                     .is_known = is_known};
+                                     .is_known = h->is_raised[bucket]};
 
         script_encode_raise(&call, &h->options.keys, bucket, &raise);
         handshake_send_script(h, bucket, &call);
@@ -126,11 +128,9 @@ bool handshake_take_raise(struct redis_handshake *h, unsigned what, const redisR
         return false;
     }
     count(h, what, &raised);
+    h->is_raised[what] = true;
     push_ledger_kept(h->ledger, what, clock_mono_ms());
-    if (h->waiting_for > 1)
-        return true;
-    h->raised = *redis_handshake_life(h); /* that was the last bucket */
-    h->was_raised = true;
-    tell(h);
+    if (h->waiting_for == 1)
+        tell(h);
     return true;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/crc16.h"
+#include "base/log.h"
 #include "node/store/redis/older.h"
 #include "node/store/redis/push_ledger.h"
 #include "node/store/redis/replicas_fixture.h"
@@ -255,6 +256,53 @@ static void a_master_that_was_a_replica_is_raised(void **state)
     assert_int_equal(counter(n), before);
 }
 
+static void log_to(const char *path)
+{
+    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
+
+    assert_int_equal(log_configure(&options), STATUS_OK);
+}
+
+static bool has_line(const char *path, const char *words)
+{
+    FILE *file = fopen(path, "r");
+    bool is_there = false;
+    char line[512];
+
+    assert_non_null(file);
+    while (!is_there && fgets(line, sizeof(line), file))
+        is_there = strstr(line, words) != NULL;
+    fclose(file);
+    return is_there;
+}
+
+/* The first connection ends at the last bucket. */
+static void a_bucket_that_two_connections_ask_for_is_counted_once(void **state)
+{
+    struct node *n = *state;
+    unsigned last = n->options.buckets - 1;
+    char path[96];
+
+    assert_true(crc16(BYTES("t")) % n->options.buckets < last);
+    snprintf(path, sizeof(path), "%s/log", n->redis->dir);
+    start(n);
+    push_well(n, "t");
+    back_up(n);
+    push_well(n, "t");
+    put_back(n);
+    redis_fixture_command(n->redis, "DEL dq:{%u}:l", last);
+    redis_fixture_command(n->redis, "RPUSH dq:{%u}:l x", last);
+    log_to(path);
+    run_until(n->loop, &n->is_down);
+    run_until(n->loop, &n->is_refused);
+    redis_fixture_command(n->redis, "DEL dq:{%u}:l", last);
+    run_until(n->loop, &n->is_up);
+    log_to(NULL);
+    assert_int_equal(n->olders, 1);
+    assert_int_equal(stats(n)->lost_pushes, 1);
+    assert_true(has_line(path, "came back older: in 1 bucket something"));
+}
+
 /* Of raise.lua, with another clock. */
 static void run_raise_at(struct node *n, unsigned bucket, const char *time)
 {
@@ -390,6 +438,7 @@ int main(void)
         WITH_REDIS(a_life_of_redis_is_raised_once),
         WITH_REDIS(a_first_replica_is_no_new_life),
         WITH_REDIS(a_master_that_was_a_replica_is_raised),
+        WITH_REDIS(a_bucket_that_two_connections_ask_for_is_counted_once),
         WITH_REDIS(a_clock_that_nobody_has_set_makes_no_negative_ids),
         WITH_REDIS(a_full_redis_is_raised_as_well),
         WITH_REDIS(ids_go_on_well_above_what_was_seen),
