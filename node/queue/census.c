@@ -16,6 +16,7 @@ const struct census *censuses_last(struct censuses *cs)
 void censuses_outdate(struct censuses *cs)
 {
     cs->is_outdated = true;
+    cs->is_walk_outdated = census_walk_is_under_way(&cs->walk);
 }
 
 /* ---- answering ---- */
@@ -64,10 +65,30 @@ static void end_all_later(struct censuses *cs, enum status status)
         end_later(CONTAINER_OF(link, struct census_call, link), status);
 }
 
+static void begin(struct censuses *cs)
+{
+    cs->is_walk_outdated = false;
+    census_walk_begin(&cs->walk);
+}
+
+/* Some buckets it may have counted before the store fell back. Those who wait get the next. */
+static void walk_again(struct censuses *cs, struct tally *tally)
+{
+    tally_free(tally);
+    if (!cs->is_store_up)
+        end_all_later(cs, STATUS_UNAVAILABLE);
+    else if (!list_is_empty(&cs->waiting))
+        begin(cs);
+}
+
 static void on_walk_end(struct census_walk *w, enum status status, struct tally *tally)
 {
     struct censuses *cs = CONTAINER_OF(w, struct censuses, walk);
 
+    if (tally && cs->is_walk_outdated) {
+        walk_again(cs, tally);
+        return;
+    }
     if (tally) {
         tally_free(cs->last);
         cs->last = tally;
@@ -107,7 +128,7 @@ void censuses_ask(struct censuses *cs, struct census_call *call)
     list_append(&cs->waiting, &call->link);
     timer_arm(cs->core->timers, &call->timer, call->wait_ms);
     if (!census_walk_is_under_way(&cs->walk))
-        census_walk_begin(&cs->walk);
+        begin(cs);
 }
 
 void censuses_refuse(struct censuses *cs, struct census_call *call, enum status status)

@@ -29,7 +29,9 @@ struct censuses {
     struct census_walk walk;
     struct tally *last; /* the last one finished, or NULL */
     int64_t last_mono_ms;
-    bool is_outdated; /* the last one, whatever its age */
+    bool is_outdated;      /* the last one, whatever its age */
+    bool is_walk_outdated; /* the one under way: another follows, and nobody is told of this one
+                            */
 };
 
 void censuses_init(struct censuses *cs, struct core *core);
@@ -41,7 +43,8 @@ void censuses_set_store(struct censuses *cs, bool is_up);
 /* The last one that was finished; NULL: none yet. */
 const struct census *censuses_last(struct censuses *cs);
 
-/* The last one is not fresh any more, however young. */
+/* The last one is not fresh any more, however young, and what is being counted is not either.
+ */
 void censuses_outdate(struct censuses *cs);
 
 /* The rest of queue_census() and queue_census_cancel(). */

@@ -19,6 +19,11 @@ static void on_counted(struct census_call *call)
 {
     struct losses *l = CONTAINER_OF(call, struct losses, call);
 
+    if (l->has_fallen_again && call->status == STATUS_OK) {
+        l->has_fallen_again = false;
+        censuses_ask(l->censuses, call); /* no walk where this one began after the last fall */
+        return;
+    }
     l->is_counting = false;
     if (call->status != STATUS_OK)
         LOG_WARN("queue", "the jobs that are left could not be counted: %s",
@@ -45,12 +50,13 @@ void losses_count(struct losses *l)
 {
     const struct census *last;
 
+    censuses_outdate(l->censuses);
+    l->has_fallen_again = l->is_counting;
     if (l->is_counting)
         return;
     last = censuses_last(l->censuses);
     l->is_counting = true;
     l->before = last ? jobs_of(last) : 0;
     l->before_age_ms = last ? last->age_ms : -1;
-    censuses_outdate(l->censuses);
     censuses_ask(l->censuses, &l->call);
 }

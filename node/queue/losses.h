@@ -1,6 +1,6 @@
 /* A store that has come back older than it was: how many jobs there are now, and how many there
  * were when they were last counted (census.h). Said once, in the log, when they are counted
- * anew.
+ * anew; of several falls until then, what is left after the last one.
  */
 #ifndef DUEQ_NODE_QUEUE_LOSSES_H
 #define DUEQ_NODE_QUEUE_LOSSES_H
@@ -18,6 +18,7 @@ struct losses {
     struct censuses *censuses;
     struct census_call call;
     bool is_counting;
+    bool has_fallen_again; /* since it began to count */
     uint64_t before;       /* jobs */
     int64_t before_age_ms; /* counted so long ago; -1: never */
 };

@@ -32,8 +32,9 @@ struct redis_handshake {
     bool is_over;         /* of this connection: what is still answered is not looked at */
     char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
     struct push_ledger *ledger;
-    char raised_life[HANDSHAKE_LIFE_CHARS]; /* of the last Redis that was raised; "": none */
-    struct redis_older older;               /* what was found and is not told yet */
+    struct redis_life life; /* of the last Redis that was to be raised, and in it: */
+    bool is_raised[HANDSHAKE_BUCKETS_MAX];
+    struct redis_older older; /* what was found and is not told yet */
     int64_t seen[HANDSHAKE_BUCKETS_MAX];
     struct handshake_ask asks[HANDSHAKE_CALLS_MAX];
 

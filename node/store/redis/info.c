@@ -88,10 +88,15 @@ struct redis_info redis_info_read(struct bytes text)
     return info;
 }
 
-bool redis_life_goes_on(const struct redis_life *before, const struct redis_life *now)
+bool redis_life_was_replica(const struct redis_life *life)
 {
     static const char never[] = "0000000000000000000000000000000000000000";
 
+    return strcmp(life->former, never) != 0;
+}
+
+bool redis_life_goes_on(const struct redis_life *before, const struct redis_life *now)
+{
     return !strcmp(before->run_id, now->run_id) &&
-           (!strcmp(before->history, now->history) || !strcmp(now->former, never));
+           (!strcmp(before->history, now->history) || !redis_life_was_replica(now));
 }

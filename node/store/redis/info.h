@@ -32,6 +32,10 @@ struct redis_info {
 /* A line that is missing leaves its field 0. */
 struct redis_info redis_info_read(struct bytes text);
 
+/* It was a replica before it became the master; or it is one. Forgotten when it has had no
+ * replica for repl-backlog-ttl, an hour. */
+bool redis_life_was_replica(const struct redis_life *life);
+
 /* Has nothing been forgotten between both? The same process, and not a replica meanwhile. */
 bool redis_life_goes_on(const struct redis_life *before, const struct redis_life *now);
 

@@ -30,23 +30,39 @@ static struct push_note last_note(const struct redis_handshake *h, unsigned buck
                               .number = push_ledger_last_done(h->ledger, bucket, now_ms)};
 }
 
-/* Another process, or the same one after it was a replica, may have forgotten something. */
 static void name_life(const struct redis_life *life, char text[HANDSHAKE_LIFE_CHARS])
 {
     snprintf(text, HANDSHAKE_LIFE_CHARS, "%s:%s", life->run_id, life->history);
 }
 
+/* What the names of lives begin with that have gone on until this one: redis_life_goes_on(), as
+ * a script can tell it. The history of one that was no replica says nothing: it changes with
+ * the first replica. */
+static void name_what_goes_on(const struct redis_life *life, char text[HANDSHAKE_LIFE_CHARS])
+{
+    if (redis_life_was_replica(life))
+        snprintf(text, HANDSHAKE_LIFE_CHARS, "%s:%s ", life->run_id, life->history);
+    else
+        snprintf(text, HANDSHAKE_LIFE_CHARS, "%s:", life->run_id);
+}
+
 void handshake_ask_raise(struct redis_handshake *h)
 {
-    char life[HANDSHAKE_LIFE_CHARS];
+    const struct redis_life *now = redis_handshake_life(h);
+    char life[HANDSHAKE_LIFE_CHARS], goes_on[HANDSHAKE_LIFE_CHARS];
     struct script_call call;
 
-    name_life(redis_handshake_life(h), life);
+    if (!redis_life_goes_on(&h->life, now))
+        memset(h->is_raised, 0, sizeof(h->is_raised));
+    h->life = *now;
+    name_life(now, life);
+    name_what_goes_on(now, goes_on);
     for (unsigned bucket = 0; bucket < h->options.keys.buckets; bucket++) {
         struct script_raise raise = {.seen = h->seen[bucket],
                                      .last = last_note(h, bucket),
                                      .life = life,
-                                     .is_known = !strcmp(life, h->raised_life)};
+                                     .goes_on = goes_on,
+                                     .is_known = h->is_raised[bucket]};
 
         script_encode_raise(&call, &h->options.keys, bucket, &raise);
         handshake_send_script(h, bucket, &call);
@@ -112,10 +128,9 @@ bool handshake_take_raise(struct redis_handshake *h, unsigned what, const redisR
         return false;
     }
     count(h, what, &raised);
+    h->is_raised[what] = true;
     push_ledger_kept(h->ledger, what, clock_mono_ms());
-    if (h->waiting_for > 1)
-        return true;
-    name_life(redis_handshake_life(h), h->raised_life); /* that was the last bucket */
-    tell(h);
+    if (h->waiting_for == 1)
+        tell(h);
     return true;
 }

@@ -1,10 +1,11 @@
 /* Has this Redis come back older than it was? A part of the handshake (doc/redis.md).
  *
- * For each bucket of which something was seen it asks two things: is the counter at least what
- * was seen (if not, it is raised well above it), and is the last push of ours that has happened
- * in the ring, or which of those before it are not. What comes of all buckets together is told
- * once; also where the connection was lost before all had answered, and the next one brings the
- * rest.
+ * Of each bucket it asks two things: was the counter at least what was seen, and is the last
+ * push of ours that has happened in the ring, or which of those before it are not. Whoever
+ * comes first in a life of Redis (info.h) also raises the counter well above all that can have
+ * been seen, fallen or not; later it is raised only where it has fallen. What comes of all
+ * buckets together is told once; also where the connection was lost before all had answered,
+ * and the next one brings the rest.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_OLDER_H
 #define DUEQ_NODE_STORE_REDIS_OLDER_H

@@ -5,10 +5,15 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/crc16.h"
+#include "base/log.h"
 #include "node/store/redis/older.h"
 #include "node/store/redis/push_ledger.h"
+#include "node/store/redis/replicas_fixture.h"
+#include "node/store/redis/scripts.h"
 
 static struct job_op ops[8];
 
@@ -203,6 +208,133 @@ static void a_life_of_redis_is_raised_once(void **state)
     assert_int_equal(n->olders, 0);
 }
 
+/* Though its history is another then. */
+static void a_first_replica_is_no_new_life(void **state)
+{
+    struct node *n = *state, other;
+    struct redis_fixture *replica = redis_fixture_new(NULL);
+    struct redis_life life = redis_fixture_life(n->redis), now;
+    long long before;
+
+    start(n);
+    push_well(n, "t");
+    before = counter(n);
+    redis_fixture_listen(n->redis);
+    redis_fixture_command(replica, "REPLICAOF 127.0.0.1 %d", n->redis->port);
+    alarm(PATIENCE_S);
+    while (!redis_fixture_says(replica, "master_link_status:up"))
+        usleep(10000);
+    alarm(0);
+    now = redis_fixture_life(n->redis);
+    assert_string_not_equal(life.history, now.history);
+    node_init(&other, n->redis);
+    start(&other);
+    assert_int_equal(counter(n), before);
+    push_well(n, "t");
+    reconnect(n);
+    assert_int_equal(stats(n)->older, 0);
+    assert_int_equal(n->olders, 0);
+    free_other(&other);
+    redis_fixture_free(replica);
+}
+
+/* Its data may have been another's meanwhile. */
+static void a_master_that_was_a_replica_is_raised(void **state)
+{
+    struct node *n = *state;
+    long long before;
+
+    start(n);
+    push_well(n, "t");
+    before = counter(n);
+    redis_fixture_command(n->redis, "REPLICAOF 127.0.0.1 1");
+    redis_fixture_command(n->redis, "REPLICAOF NO ONE");
+    reconnect(n);
+    assert_true(counter(n) > before + 1000000);
+    before = counter(n);
+    reconnect(n);
+    assert_int_equal(counter(n), before);
+}
+
+static void log_to(const char *path)
+{
+    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
+
+    assert_int_equal(log_configure(&options), STATUS_OK);
+}
+
+static bool has_line(const char *path, const char *words)
+{
+    FILE *file = fopen(path, "r");
+    bool is_there = false;
+    char line[512];
+
+    assert_non_null(file);
+    while (!is_there && fgets(line, sizeof(line), file))
+        is_there = strstr(line, words) != NULL;
+    fclose(file);
+    return is_there;
+}
+
+/* The first connection ends at the last bucket. */
+static void a_bucket_that_two_connections_ask_for_is_counted_once(void **state)
+{
+    struct node *n = *state;
+    unsigned last = n->options.buckets - 1;
+    char path[96];
+
+    assert_true(crc16(BYTES("t")) % n->options.buckets < last);
+    snprintf(path, sizeof(path), "%s/log", n->redis->dir);
+    start(n);
+    push_well(n, "t");
+    back_up(n);
+    push_well(n, "t");
+    put_back(n);
+    redis_fixture_command(n->redis, "DEL dq:{%u}:l", last);
+    redis_fixture_command(n->redis, "RPUSH dq:{%u}:l x", last);
+    log_to(path);
+    run_until(n->loop, &n->is_down);
+    run_until(n->loop, &n->is_refused);
+    redis_fixture_command(n->redis, "DEL dq:{%u}:l", last);
+    run_until(n->loop, &n->is_up);
+    log_to(NULL);
+    assert_int_equal(n->olders, 1);
+    assert_int_equal(stats(n)->lost_pushes, 1);
+    assert_true(has_line(path, "came back older: in 1 bucket something"));
+}
+
+/* Of raise.lua, with another clock. */
+static void run_raise_at(struct node *n, unsigned bucket, const char *time)
+{
+    static const char asks[] = "call('TIME')";
+    const char *text = script_text_by_name("raise"), *at = strstr(text, asks);
+    char *changed = NULL;
+
+    assert_non_null(at);
+    assert_true(asprintf(&changed, "%.*s%s%s", (int)(at - text), text, time,
+                         at + sizeof(asks) - 1) > 0);
+    redis_fixture_command(
+        n->redis, "EVAL %s 3 dq:{%u}:n dq:{%u}:u:1 dq:{%u}:l 0 0 20 39 1000 a:b 0 a:", changed,
+        bucket, bucket, bucket);
+    free(changed);
+}
+
+/* A machine that has no clock of its own begins at 1970. */
+static void a_clock_that_nobody_has_set_makes_no_negative_ids(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = crc16(BYTES("t")) % n->options.buckets;
+
+    long long raised, is_there;
+
+    run_raise_at(n, bucket, "{'86400', '0'}");
+    is_there = redis_fixture_command(n->redis, "EXISTS dq:{%u}:n", bucket);
+    raised = counter(n);
+    start(n);
+    assert_int_equal(is_there, 1);
+    assert_int_equal(raised, 0);
+}
+
 /* Else it could never be emptied. */
 static void a_full_redis_is_raised_as_well(void **state)
 {
@@ -304,6 +436,10 @@ int main(void)
         WITH_REDIS(a_lost_hand_over_shows_in_the_counter),
         WITH_REDIS(the_first_to_come_repeats_nothing_that_others_have_seen),
         WITH_REDIS(a_life_of_redis_is_raised_once),
+        WITH_REDIS(a_first_replica_is_no_new_life),
+        WITH_REDIS(a_master_that_was_a_replica_is_raised),
+        WITH_REDIS(a_bucket_that_two_connections_ask_for_is_counted_once),
+        WITH_REDIS(a_clock_that_nobody_has_set_makes_no_negative_ids),
         WITH_REDIS(a_full_redis_is_raised_as_well),
         WITH_REDIS(ids_go_on_well_above_what_was_seen),
         WITH_REDIS(an_empty_redis_has_lost_them_all),

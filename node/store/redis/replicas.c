@@ -29,8 +29,9 @@ struct redis_replicas {
     struct redis_call info, ping, wait;
     bool is_asking; /* a pair is in flight */
 
-    struct redis_why why; /* what was logged of too few replicas */
-    bool is_behind;       /* it was so the last time */
+    struct redis_why why;   /* what was logged of too few replicas */
+    bool is_behind;         /* and not yet that there are enough */
+    int64_t behind_mono_ms; /* somebody waited in vain, the last time */
 };
 
 static struct replica_wait *waiter_of(struct list *link)
@@ -42,20 +43,31 @@ static struct replica_wait *waiter_of(struct list *link)
 
 static void note_few(struct redis_replicas *r)
 {
-    char text[128];
+    const char *why = redis_link_why(r->link);
+    char text[REDIS_WHY_CHARS];
 
-    snprintf(text, sizeof(text),
-             "fewer than %u confirm within %" PRId64 " ms (store.min_replicas): what is "
-             "answered meanwhile ends as unknown",
-             r->options.min_replicas, r->options.patience_ms);
+    if (r->is_fit)
+        snprintf(text, sizeof(text),
+                 "fewer than %u confirm within %" PRId64 " ms (store.min_replicas): what is "
+                 "answered meanwhile ends as unknown",
+                 r->options.min_replicas, r->options.patience_ms);
+    else
+        snprintf(text, sizeof(text),
+                 "without a connection nobody can be asked whether they confirm: what is "
+                 "answered meanwhile ends as unknown%s%.128s",
+                 *why ? "; " : "", why);
     redis_why_set(&r->why, LEVEL_WARN, "replicas", "", text, timers_now(r->timers));
     r->is_behind = true;
+    r->behind_mono_ms = timers_now(r->timers);
 }
 
+/* One that confirms now and then must not fill the log, nor leave it with good news. */
 static void note_enough(struct redis_replicas *r)
 {
-    if (r->is_behind)
-        LOG_INFO("redis", "replicas: enough of them confirm again");
+    if (!r->is_behind || timers_now(r->timers) - r->behind_mono_ms < r->options.calm_ms)
+        return;
+    LOG_INFO("redis", "replicas: enough of them confirm again");
+    redis_why_clear(&r->why);
     r->is_behind = false;
 }
 

@@ -26,12 +26,15 @@
 #include "node/store/redis/address.h"
 #include "node/store/redis/info.h"
 
+#define REDIS_REPLICAS_CALM_MS 10000
+
 struct redis_replicas_options {
     const char *password;  /* NULL or "": none */
     unsigned min_replicas; /* 1 or more */
     int64_t patience_ms;   /* 1 or more: of each who waits */
     int64_t timeout_ms;    /* to connect; of a command, a WAIT has patience_ms more */
     int64_t backoff_max_ms;
+    int64_t calm_ms; /* nobody has waited in vain for so long: the log says that all is well */
     void (*on_stopped)(void *arg);
     void *arg;
 };

@@ -7,12 +7,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
+#include "base/log.h"
 #include "node/store/redis/replicas_fixture.h"
 
 #define LONG_MS  (PATIENCE_S * 1000) /* nobody's time is over before the test's is */
@@ -280,6 +282,83 @@ static void too_few_replicas_make_nobody_safe(void **state)
     wait_until_safe(h);
 }
 
+static void log_to(const char *path)
+{
+    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
+
+    assert_int_equal(log_configure(&options), STATUS_OK);
+}
+
+static unsigned lines_with(const char *path, const char *words)
+{
+    FILE *file = fopen(path, "r");
+    unsigned count = 0;
+    char line[1024];
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file))
+        count += strstr(line, words) != NULL;
+    fclose(file);
+    return count;
+}
+
+/* Somebody waits in vain, then nobody does; so three times. */
+static void fail_now_and_then(struct house *h, const char *path)
+{
+    log_to(path);
+    h->options.patience_ms = SHORT_MS;
+    house_start(h);
+    wait_until_safe(h);
+    for (int i = 0; i < 3; i++) {
+        replicated_freeze(h->redis, 0);
+        redis_fixture_command(h->redis->master, "RPUSH list x");
+        assert_false(wait_once(h));
+        replicated_thaw(h->redis, 0);
+        wait_until_safe(h);
+    }
+    log_to(NULL);
+}
+
+static void a_replica_that_confirms_now_and_then_is_said_to_be_behind(void **state)
+{
+    struct house *h = *state;
+    char path[96];
+
+    snprintf(path, sizeof(path), "%s/log", h->redis->master->dir);
+    h->options.calm_ms = INT64_MAX;
+    fail_now_and_then(h, path);
+    assert_true(lines_with(path, " confirm within ") >= 1);
+    assert_int_equal(lines_with(path, "confirm again"), 0);
+}
+
+static void each_change_is_said_where_it_is_calm(void **state)
+{
+    struct house *h = *state;
+    char path[96];
+
+    snprintf(path, sizeof(path), "%s/log", h->redis->master->dir);
+    h->options.calm_ms = 0;
+    fail_now_and_then(h, path);
+    assert_true(lines_with(path, " confirm within ") >= 3);
+    assert_true(lines_with(path, "confirm again") >= 3);
+}
+
+static void says_why_nobody_can_be_asked(void **state)
+{
+    struct house *h = *state;
+    char path[96];
+
+    snprintf(path, sizeof(path), "%s/log", h->redis->master->dir);
+    log_to(path);
+    h->options.patience_ms = SHORT_MS;
+    house_start(h);
+    redis_fixture_kill(h->redis->master);
+    assert_false(wait_once(h));
+    log_to(NULL);
+    assert_true(lines_with(path, "replicas: without a connection nobody can be asked") >= 1);
+    assert_int_equal(lines_with(path, " confirm within "), 0);
+}
+
 static void a_frozen_replica_holds_nobody_for_longer_than_his_patience(void **state)
 {
     struct house *h = *state;
@@ -488,6 +567,9 @@ int main(void)
         IN_HOUSE(a_lost_connection_loses_nobody),
         IN_HOUSE(a_replica_that_still_synchronizes_does_not_count),
         IN_HOUSE(too_few_replicas_make_nobody_safe),
+        IN_HOUSE(a_replica_that_confirms_now_and_then_is_said_to_be_behind),
+        IN_HOUSE(each_change_is_said_where_it_is_calm),
+        IN_HOUSE(says_why_nobody_can_be_asked),
         IN_HOUSE(a_frozen_replica_holds_nobody_for_longer_than_his_patience),
         IN_HOUSE(who_waits_for_the_next_pair_has_the_same_patience),
         IN_HOUSE(who_waits_before_anybody_is_followed_is_not_safe),

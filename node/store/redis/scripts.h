@@ -73,8 +73,9 @@ void script_encode_meta(struct script_call *call, const struct script_keys *keys
 struct script_raise {
     int64_t seen;
     struct push_note last;
-    const char *life; /* of this Redis: another process, or another history, is another one */
-    bool is_known;    /* the caller has raised in this life */
+    const char *life;    /* of this Redis: process:history, without a space */
+    const char *goes_on; /* a life that begins so, and a space behind it, is the same one */
+    bool is_known;       /* the caller has raised in this life */
 };
 
 void script_encode_raise(struct script_call *call, const struct script_keys *keys,

@@ -495,13 +495,14 @@ static void names_the_keys_of_the_handshake(void **state)
     const struct script_raise raise = {.seen = JOB_STAMP_MAX,
                                        .last = {.worker = 0xdeadbeef, .number = 4097},
                                        .life = "a:b",
+                                       .goes_on = "a:",
                                        .is_known = true};
 
     script_encode_meta(&call, &keys);
     assert_arg(3, "dq:meta");
     assert_arg(5, "64");
     script_encode_raise(&call, &keys, 63, &raise);
-    assert_int_equal(call.argc, 3 + 3 + 7);
+    assert_int_equal(call.argc, 3 + 3 + 8);
     assert_arg(3, "dq:{63}:n");
     assert_arg(4, "dq:{63}:u:00000000deadbeef");
     assert_arg(5, "dq:{63}:l");
@@ -512,6 +513,7 @@ static void names_the_keys_of_the_handshake(void **state)
     assert_arg(10, "3600000");
     assert_arg(11, "a:b");
     assert_arg(12, "1");
+    assert_arg(13, "a:");
 }
 
 int main(void)

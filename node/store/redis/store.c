@@ -168,6 +168,7 @@ static struct redis_replicas *make_replicas(struct redis_store *s, struct loop *
         .patience_ms = s->options.replica_timeout_ms,
         .timeout_ms = s->options.command_timeout_ms,
         .backoff_max_ms = s->options.reconnect_ms,
+        .calm_ms = REDIS_REPLICAS_CALM_MS,
         .on_stopped = on_part_stopped,
         .arg = s,
     };

@@ -10,7 +10,7 @@
 --        there), its number in the ledger; then the first and the last byte of its entry in u. For a
 --        job that has rules also those, packed as in a value, with the ttl in the place of `expires`.
 -- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
--- USES   now
+-- USES   now epoch ring
 --
 -- A body above 1,024 bytes goes to p, so that a change of the header does not copy it. The
 -- numbers are packed because reading five of them from text costs as much as storing the job.
@@ -21,10 +21,10 @@
 -- A job that is replaced leaves its place last: cut off before that, there are two of it.
 --
 -- An entry of the ledger, packed as '>I6I7I6B': number, id when it was made here (else 0), due,
--- 1: one was replaced + 2: the bucket's first event (or 4: refused, with the code for an id). It is read with every push, because what is
--- said again may overtake the first saying, which is still in the buffers of a lost connection:
--- whichever comes second finds that it has happened. A higher number says that the ring has been
--- round since. The entry is written last of all, with the job.
+-- 1: one was replaced + 2: the bucket's first event (or 4: refused, with the code for an id). It
+-- is read with every push, because what is said again may overtake the first saying, which is still
+-- in the buffers of a lost connection: whichever comes second finds that it has happened. A higher
+-- number says that the ring has been round since. The entry is written last of all, with the job.
 
 local j, p, d, r, t, n, a, u = unpack(KEYS)
 local topic, id, body, rules = ARGV[1], ARGV[2], ARGV[3], ARGV[7]
@@ -32,7 +32,7 @@ local delay, at, ttr, buckets, bucket, mode, note, number = parse('>I5I6I4BBBBI6
 local BIG_BYTES, IDS_TRIED = 1024, 1000
 local DELAY_MAX = 3650 * 86400000
 local REPLACE, IGNORE, TTL_FROM_DUE = 1, 2, 4
-local ENTRY_BYTES, KEEP_MS = 20, '3600000' -- as in push_ledger.h
+local KEEP_MS = '3600000' -- as in push_ledger.h
 local RENEWS, AGAIN, THERE = 1, 2, 4
 local REPLACED, EVENT, REFUSED = 1, 2, 4
 
@@ -83,7 +83,7 @@ end
 -- An id of our own: the counter, far enough ahead to be new even to a Redis that lost some.
 local made, old
 if id == '' then
-    made = math.max((tonumber(call('GET', n)) or 0), (now - 1767225600000) * 32 - 1)
+    made = math.max((tonumber(call('GET', n)) or 0), (now - EPOCH_MS) * NUMBERS_PER_MS - 1)
     local last = made + IDS_TRIED
     repeat
         if made == last then
@@ -97,7 +97,8 @@ elseif call('HEXISTS', j, id) == 1 then
     old = mode ~= 0 and call('HGET', j, id)
     if mode == IGNORE then
         if u and note % THERE >= AGAIN then
-            call('SETRANGE', u, ARGV[5], pack('>I6I7I6B', number, 0, parse('>I6', old, 8), REPLACED))
+            local due = parse('>I6', old, 8)
+            call('SETRANGE', u, ARGV[5], pack('>I6I7I6B', number, 0, due, REPLACED))
         end
         return {OK, now, -1, parse('>I6', old, 8), 1}
     elseif mode ~= REPLACE then
