@@ -8,36 +8,9 @@
 #include <unistd.h>
 
 #include "base/crc16.h"
-#include "base/list.h"
 #include "node/store/redis/push_ledger.h"
 
 #define TIMEOUT_MS 1000
-
-struct popped {
-    struct job_op pop;
-    char id[64];
-    struct bytes id_bytes;
-    int64_t stamp;
-};
-
-static void on_popped(struct op *op)
-{
-    struct popped *p = CONTAINER_OF(op, struct popped, pop.op);
-
-    assert_int_equal(op->status, STATUS_OK);
-    assert_int_equal(op->out.pop.count, 1);
-    memcpy(p->id, op->out.pop.jobs[0].id.at, op->out.pop.jobs[0].id.len);
-    p->id_bytes = bytes_of(p->id, op->out.pop.jobs[0].id.len);
-    p->stamp = op->out.pop.jobs[0].stamp;
-    p->pop.is_done = true;
-}
-
-static void pop_one(struct node *n, struct popped *p, const char *topic)
-{
-    *p = (struct popped){.pop.op.in.pop.count = 1};
-    submit_op(n, &p->pop, OP_POP, topic);
-    p->pop.op.on_done = on_popped;
-}
 
 static void start_with_a_reserved_job(struct node *n, struct popped *p)
 {
@@ -47,15 +20,8 @@ static void start_with_a_reserved_job(struct node *n, struct popped *p)
     node_start(n);
     run_until(n->loop, &n->is_up);
     assert_int_equal(push(n, &a, "t"), STATUS_OK);
-    pop_one(n, p, "t");
+    submit_pop_one(n, p, "t");
     run_until(n->loop, &p->pop.is_done);
-}
-
-static void submit_of_lease(struct node *n, struct job_op *j, enum op_verb verb,
-                            const struct popped *p)
-{
-    *j = (struct job_op){.op.id = p->id_bytes, .op.in.lease.stamp = p->stamp};
-    submit_op(n, j, verb, "t");
 }
 
 static void freeze(struct node *n)
@@ -187,7 +153,7 @@ static void a_consumer_that_waits_for_an_answer_gets_what_is_there_afterwards(vo
 
     start_with_a_reserved_job(n, &p);
     freeze(n);
-    pop_one(n, &p, "t");
+    submit_pop_one(n, &p, "t");
     submit_push(n, &a, "t");
     lose_and_thaw(n);
     run_until(n->loop, &p.pop.is_done);

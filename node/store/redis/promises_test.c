@@ -72,38 +72,17 @@ static void push_until_safe(struct node *n)
     } while (status != STATUS_OK);
 }
 
-struct reserved {
-    struct job_op pop;
-    char id[64];
-    struct bytes id_bytes;
-    int64_t stamp;
-};
-
-static void on_popped(struct op *op)
+static void pop_one(struct node *n, struct popped *p)
 {
-    struct reserved *r = CONTAINER_OF(op, struct reserved, pop.op);
-
-    assert_int_equal(op->status, STATUS_OK);
-    assert_int_equal(op->out.pop.count, 1);
-    memcpy(r->id, op->out.pop.jobs[0].id.at, op->out.pop.jobs[0].id.len);
-    r->id_bytes = bytes_of(r->id, op->out.pop.jobs[0].id.len);
-    r->stamp = op->out.pop.jobs[0].stamp;
-    r->pop.is_done = true;
+    submit_pop_one(n, p, "t");
+    run_until(n->loop, &p->pop.is_done);
 }
 
-static void pop_one(struct node *n, struct reserved *r)
+static enum status of_lease(struct node *n, enum op_verb verb, const struct popped *p)
 {
-    *r = (struct reserved){.pop.op.in.pop.count = 1};
-    submit_op(n, &r->pop, OP_POP, "t");
-    r->pop.op.on_done = on_popped;
-    run_until(n->loop, &r->pop.is_done);
-}
+    struct job_op j;
 
-static enum status of_lease(struct node *n, enum op_verb verb, const struct reserved *r)
-{
-    struct job_op j = {.op.id = r->id_bytes, .op.in.lease.stamp = r->stamp};
-
-    submit_op(n, &j, verb, "t");
+    submit_of_lease(n, &j, verb, p);
     run_until(n->loop, &j.is_done);
     return j.op.status;
 }
@@ -114,7 +93,7 @@ static void a_push_is_answered_when_the_replica_has_it(void **state)
 {
     struct node *n = *state;
     struct job_op a = {0}, b = {0};
-    struct reserved popped;
+    struct popped popped;
 
     start(n, LONG_MS);
     replicated_freeze(redis, 0);
@@ -235,7 +214,7 @@ static void an_answer_that_repeats_a_promise_waits_as_well(void **state)
 {
     struct node *n = *state;
     struct job_op a = {0}, b = {0};
-    struct reserved popped;
+    struct popped popped;
 
     start(n, SHORT_MS);
     push_until_safe(n);
@@ -253,7 +232,7 @@ static void what_promises_nothing_waits_for_nobody(void **state)
     static const enum op_verb verbs[] = {OP_TOUCH, OP_RELEASE, OP_GET, OP_STATS};
     struct node *n = *state;
     struct job_op a = {0};
-    struct reserved popped;
+    struct popped popped;
 
     start(n, LONG_MS);
     assert_int_equal(push(n, &a, "t"), STATUS_OK);

@@ -158,6 +158,32 @@ void submit_stats(struct node *n, struct job_op *j, const char *topic)
     submit_op(n, j, OP_STATS, topic);
 }
 
+static void on_popped(struct op *op)
+{
+    struct popped *p = CONTAINER_OF(op, struct popped, pop.op);
+
+    assert_int_equal(op->status, STATUS_OK);
+    assert_int_equal(op->out.pop.count, 1);
+    memcpy(p->id, op->out.pop.jobs[0].id.at, op->out.pop.jobs[0].id.len);
+    p->id_bytes = bytes_of(p->id, op->out.pop.jobs[0].id.len);
+    p->stamp = op->out.pop.jobs[0].stamp;
+    p->pop.is_done = true;
+}
+
+void submit_pop_one(struct node *n, struct popped *p, const char *topic)
+{
+    *p = (struct popped){.pop.op.in.pop.count = 1};
+    submit_op(n, &p->pop, OP_POP, topic);
+    p->pop.op.on_done = on_popped;
+}
+
+void submit_of_lease(struct node *n, struct job_op *j, enum op_verb verb,
+                     const struct popped *p)
+{
+    *j = (struct job_op){.op.id = p->id_bytes, .op.in.lease.stamp = p->stamp};
+    submit_op(n, j, verb, "t");
+}
+
 enum status push(struct node *n, struct job_op *j, const char *topic)
 {
     submit_push(n, j, topic);

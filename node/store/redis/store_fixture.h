@@ -54,6 +54,20 @@ void submit_op(struct node *n, struct job_op *j, enum op_verb verb, const char *
 void submit_push(struct node *n, struct job_op *j, const char *topic);
 void submit_stats(struct node *n, struct job_op *j, const char *topic);
 
+/* Of one job, which must be there. */
+struct popped {
+    struct job_op pop;
+    char id[64];
+    struct bytes id_bytes;
+    int64_t stamp;
+};
+
+void submit_pop_one(struct node *n, struct popped *p, const char *topic);
+
+/* By the lease of what was popped from topic "t". */
+void submit_of_lease(struct node *n, struct job_op *j, enum op_verb verb,
+                     const struct popped *p);
+
 /* The same, and pop all there is, with the answer awaited. */
 enum status push(struct node *n, struct job_op *j, const char *topic);
 enum status pop(struct node *n, struct job_op *j, const char *topic, unsigned *count);
