@@ -128,3 +128,33 @@ class Process:
 
     def output(self):
         return self.log.read_text(encoding="utf-8", errors="replace")
+
+
+class Restartable:
+    """A process that is started, frozen, ended and started again; `process` is None, or of class
+    Process."""
+
+    process = None
+
+    @property
+    def is_running(self):
+        return self.process is not None and self.process.returncode is None
+
+    def kill(self):
+        """kill -9, whatever state it is in."""
+        if self.process is not None:
+            kill_now([self.process.pid])
+            self.process.wait()
+            self.process = None
+
+    def stop(self):
+        """SIGTERM."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process = None
+
+    def freeze(self):
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def thaw(self):
+        os.kill(self.process.pid, signal.SIGCONT)

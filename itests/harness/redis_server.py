@@ -4,11 +4,11 @@ from pathlib import Path
 
 import redis
 
-from harness.process import Process, kill_now
+from harness.process import Process, Restartable
 from harness.wait import wait_until
 
 
-class RedisServer:
+class RedisServer(Restartable):
     """On a unix socket in `directory`; `options` are redis.conf words: appendonly="yes",
     min_replicas_to_write=1. `host`: of a network, None for this machine."""
 
@@ -43,17 +43,8 @@ class RedisServer:
     def address(self):
         return f"unix:{self.socket}"
 
-    def stop(self):
-        if self.process is not None:
-            self.process.terminate()
-            self.process = None
-
     def destroy(self):
-        """kill -9, whatever state it is in."""
-        if self.process is not None:
-            kill_now([self.process.pid])
-            self.process.wait()
-            self.process = None
+        self.kill()
 
     def _answers(self):
         assert self.process.returncode is None, f"redis-server ended:\n{self.process.output()}"

@@ -12,8 +12,6 @@ seconds, until a Sentinel makes it a replica. The Sentinels know each other from
 saves the seconds in which they would find each other.
 """
 
-import os
-import signal
 import socket
 from contextlib import nullcontext
 from pathlib import Path
@@ -21,7 +19,7 @@ from pathlib import Path
 import redis
 
 from harness.ports import free_port
-from harness.process import Process, kill_now
+from harness.process import Process, Restartable
 from harness.redis_server import RedisServer
 from harness.wait import wait_until
 
@@ -43,15 +41,6 @@ class WatchedRedis(RedisServer):
     def tcp_address(self):
         return f"{self.ip}:{self.port}"
 
-    def kill(self):
-        self.destroy()
-
-    def freeze(self):
-        os.kill(self.process.pid, signal.SIGSTOP)
-
-    def thaw(self):
-        os.kill(self.process.pid, signal.SIGCONT)
-
     def info(self, section="replication"):
         return self.client().info(section)
 
@@ -65,12 +54,8 @@ class WatchedRedis(RedisServer):
         except redis.exceptions.ResponseError:  # a replica now, or min-replicas-to-write
             return False
 
-    @property
-    def is_running(self):
-        return self.process is not None and self.process.returncode is None
 
-
-class Sentinel:
+class Sentinel(Restartable):
     """One process, its configuration in `directory`, where it keeps what it has learned."""
 
     def __init__(self, directory, number, host=None, password=None):
@@ -120,27 +105,6 @@ class Sentinel:
         """What SENTINEL MASTER says: {"num-other-sentinels": "2", ...}."""
         found = self.ask("SENTINEL", "MASTER", NAME) or {}
         return found if isinstance(found, dict) else dict(zip(found[::2], found[1::2]))
-
-    def kill(self):
-        if self.process is not None:
-            kill_now([self.process.pid])
-            self.process.wait()
-            self.process = None
-
-    def stop(self):
-        if self.process is not None:
-            self.process.terminate()
-            self.process = None
-
-    def freeze(self):
-        os.kill(self.process.pid, signal.SIGSTOP)
-
-    def thaw(self):
-        os.kill(self.process.pid, signal.SIGCONT)
-
-    @property
-    def is_running(self):
-        return self.process is not None and self.process.returncode is None
 
 
 class SentinelSet:

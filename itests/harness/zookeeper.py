@@ -9,15 +9,13 @@ A server serves when it says its mode (the four-letter word `srvr`); without a q
 says that it does not. What a server wrote stays in its directory over kill() and start().
 """
 
-import os
 import shutil
-import signal
 import socket
 from contextlib import contextmanager
 from pathlib import Path
 
 from harness.ports import free_port
-from harness.process import Process, kill_now
+from harness.process import Process, Restartable
 from harness.wait import wait_until
 
 JARS = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar"
@@ -30,7 +28,7 @@ WELL_KNOWN = {CLIENT: 2181, QUORUM: 2888, ELECTION: 3888}
 START_S = 60  # a JVM beside sanitizers and others
 
 
-class Server:
+class Server(Restartable):
     """One of an ensemble. Its files are in `directory`; `host` is None on loopback."""
 
     def __init__(self, directory, number, host=None):
@@ -64,28 +62,6 @@ class Server:
         argv = [*JAVA, "-cp", f"{self.directory}:{JARS}", MAIN, self.directory / "zoo.cfg"]
         self.process = Process(self.host.command(argv) if self.host else argv,
                                self.directory / "zookeeper.log")
-
-    @property
-    def is_running(self):
-        return self.process is not None and self.process.returncode is None
-
-    def kill(self):
-        if self.process is not None:
-            kill_now([self.process.pid])
-            self.process.wait()
-            self.process = None
-
-    def stop(self):
-        """SIGTERM. A JVM says 143 to that."""
-        if self.process is not None:
-            self.process.terminate()
-            self.process = None
-
-    def freeze(self):
-        os.kill(self.process.pid, signal.SIGSTOP)
-
-    def thaw(self):
-        os.kill(self.process.pid, signal.SIGCONT)
 
     def wipe(self):
         """All its data, as if the disk were new. It must not run."""
