@@ -1,0 +1,26 @@
+/* The virtual address on this machine: vip.h's operations, by vip_link.h and vip_air.h. Interfaces
+ * come and go (a container that is connected anew has another one), so where the address belongs is
+ * looked up whenever putting it finds that it has changed.
+ */
+#ifndef DUEQ_HA_VIP_NET_H
+#define DUEQ_HA_VIP_NET_H
+
+#include "base/loop.h"
+#include "ha/vip.h"
+
+struct vip_net;
+
+/* `interface`: a name, or "": by subnet. Borrowed. NULL, with errno: no netlink socket. */
+struct vip_net *vip_net_new(struct loop *loop, const struct vip_addresses *these,
+                            const char *interface);
+void vip_net_free(struct vip_net *n); /* NULL is fine */
+
+extern const struct vip_ops vip_net_ops; /* with the vip_net as `arg` */
+
+/* Whom to tell what is heard. */
+void vip_net_listen(struct vip_net *n, struct vip *v);
+
+/* The interface of the address, as last looked up; "": none. */
+const char *vip_net_interface(const struct vip_net *n, const struct vip_address *a);
+
+#endif
