@@ -54,6 +54,7 @@ LIBRARIES = {
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**", "node/ctl/**"],
     "curl/**": ["node/ctl/client.c"],
+    "sys/capability.h": ["node/capabilities.c", "node/capabilities_test.c"],
     "libmnl/**": ["ha/*"],
     "cmocka.h": TEST_FILES,
 }
