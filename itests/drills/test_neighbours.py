@@ -35,6 +35,20 @@ def test_who_has_an_entry_follows_what_it_is_told(abc, address):
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
+def test_who_is_hushed_unasked_answers_who_asks(network, abc, address):
+    a, b, c = abc
+    add_address(a, address)
+    wait_until(lambda: knows(c, address) == mac_of(a), "it has asked")
+    remove_address(a, address)
+    add_address(b, address)
+    with network.hush([b], address, unasked=True):
+        neighbours.announce(b, address)
+        assert holds_for(lambda: entry_of(c, address)[0] == mac_of(a), 0.1)
+        neighbours.forget(c, address)
+        wait_until(lambda: knows(c, address) == mac_of(b), "it has asked again")
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
 def test_who_is_hushed_is_not_heard_of_that_address_but_of_others(network, abc, address):
     a, b, c = abc
     add_address(a, address)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drills.journal import EVENTS, Tail, now_ms
-from harness.process import Process
+from harness.process import Process, kill_now
 from harness.wait import wait_until
 
 PROGRAM = Path(__file__).parent / "view_client.py"
@@ -99,6 +99,11 @@ class Sight:
     popped: Counter = field(default_factory=Counter)
 
     @property
+    def failures(self):
+        """New connections that need not have failed."""
+        return self.failed.total() - self.failed[CROSSED]
+
+    @property
     def told(self):
         """In words."""
         parts = [f"{name}: {', '.join(f'{count} {kind}' for kind, count in each.items())}"
@@ -127,6 +132,13 @@ class View:
         if self._process:
             code, self._process = self._process.terminate(), None
             assert code == 0, f"the client of the address ended with {code}:\n{self.log()}"
+
+    def destroy(self):
+        """Whatever it thinks of it."""
+        if self._process:
+            kill_now([self._process.pid])
+            self._process.wait()
+            self._process = None
 
     def log(self):
         return self._log.read_text(encoding="utf-8", errors="replace")
@@ -208,13 +220,13 @@ class View:
         return sorted({visit.node for visit in self.visits(since_ms)
                        if visit.begun_ms >= since_ms and visit.how == ANSWERED} - {node})
 
-    def sight(self, before, after, since_ms, until_ms):
-        """Of a fault in that time, and of the leaders before and after it; None: it stayed."""
+    def sight(self, before, after, since_ms, until_ms, from_ms=None):
+        """Of a fault in that time, and of the leaders before and after it. `from_ms`: the first
+        answer is one to who came since, where the leader stays; None: since the fault."""
         found = Sight()
-        if after is not None:
-            firsts = self.answers_of(after, since_ms)
-            if len(firsts) == len(self.addresses):
-                found.first_ms = max(firsts.values()) - since_ms
+        firsts = self.answers_of(after, since_ms if from_ms is None else from_ms)
+        if len(firsts) == len(self.addresses):
+            found.first_ms = max(firsts.values()) - since_ms
         visits = [each for each in self.visits(since_ms) if since_ms <= each.begun_ms <= until_ms]
         found.failed.update(each.kind for each in visits if each.kind != ANSWERED)
         found.gap_ms = max((_longest_gap([each.ended_ms for each in visits if each.how == ANSWERED
@@ -224,7 +236,7 @@ class View:
             if tie.node == before and tie.begun_ms < since_ms and (
                     end is None or end.ended_ms >= since_ms):
                 how = end.how if end and end.ended_ms <= until_ms else None
-                if how is None and after is not None and before != after:
+                if how is None and before != after:
                     how = SILENT
                 if how:
                     (found.broken if tie.kind == CALLING else found.popped)[how] += 1

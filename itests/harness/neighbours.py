@@ -48,6 +48,11 @@ def entry_of(host, address):
     return (found[0].get("lladdr"), found[0]["state"][0]) if found else None
 
 
+def forget(host, address):
+    """Its entry, so that it asks anew."""
+    _ip(host, "neigh", "flush", "to", address, "dev", "eth0")
+
+
 def touch(host, address):
     """One datagram, which nobody reads: so that the host has an entry."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET

@@ -178,9 +178,11 @@ class Network:
         chance = f"numgen random mod 1000 < {round(percent * 10)} "
         return self._add([*_drops(some, others, chance), *_drops(others, some, chance)])
 
-    def hush(self, hosts, address):
-        """Nobody hears from these hosts that they have the address, asked or not."""
-        return self._add([_claims(host, ipaddress.ip_address(address)) for host in hosts])
+    def hush(self, hosts, address, unasked=False):
+        """Nobody hears from these hosts that they have the address, asked or not; or, `unasked`,
+        where nobody has asked."""
+        return self._add([_claims(host, ipaddress.ip_address(address), unasked)
+                          for host in hosts])
 
     def heal(self, cut):
         """Again as before it; harmless when it has healed already."""
@@ -213,11 +215,14 @@ def _drops(senders, receivers, chance=""):
             for one in senders for other in receivers]
 
 
-def _claims(host, address):
-    """ARP with it as the sender's; neighbour advertisements for it (a target is 8 bytes on)."""
+def _claims(host, address, unasked):
+    """ARP with it as the sender's; neighbour advertisements for it (a target is 8 bytes on).
+    Unasked: about itself, and to all nodes."""
     if address.version == 4:
-        return f'iifname "{host.port}" ether type arp arp saddr ip {address} drop'
-    return (f'iifname "{host.port}" icmpv6 type nd-neighbor-advert '
+        about = f" arp daddr ip {address}" if unasked else ""
+        return f'iifname "{host.port}" ether type arp arp saddr ip {address}{about} drop'
+    to_all = "ip6 daddr ff02::1 " if unasked else ""
+    return (f'iifname "{host.port}" {to_all}icmpv6 type nd-neighbor-advert '
             f'@th,64,128 0x{int(address):032x} drop')
 
 
