@@ -6,6 +6,7 @@
 include(GNUInstallDirs)
 
 install(TARGETS dueqctl dueq-node RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(PROGRAMS conf/redis/dueq-backup DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES doc/man/dueqctl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES doc/man/dueq-node.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 
