@@ -67,12 +67,8 @@ class Host:
     @contextmanager
     def entered(self):
         """This thread's sockets that are made in the block are the host's."""
-        with open("/proc/thread-self/ns/net", "rb") as own:
-            enter_namespace(self.netns)
-            try:
-                yield self
-            finally:
-                _setns(own.fileno())
+        with entered_namespace(self.netns):
+            yield self
 
     def write_etc(self, name, text):
         """A file that its programs, started from now on, find in /etc."""
@@ -200,6 +196,17 @@ def _drops(senders, receivers, chance=""):
 
 
 # ---- namespaces ----
+
+@contextmanager
+def entered_namespace(netns):
+    """This thread's sockets that are made in the block are of that namespace."""
+    with open("/proc/thread-self/ns/net", "rb") as own:
+        enter_namespace(netns)
+        try:
+            yield
+        finally:
+            _setns(own.fileno())
+
 
 def enter_namespace(netns):
     """For this thread, from now on."""
