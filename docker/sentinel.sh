@@ -31,4 +31,4 @@ sentinel auth-pass dueq $REDIS_PASSWORD
 END
 } >$conf.new
 mv $conf.new $conf
-exec redis-sentinel $conf "$@"
+exec redis-server $conf --sentinel "$@"
