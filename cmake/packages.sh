@@ -2,7 +2,7 @@
 
 build_packages=(
     build-essential cmake ninja-build pkg-config
-    libcmocka-dev libcurl4-openssl-dev libevent-dev libhiredis-dev libjansson-dev libmnl-dev
+    libcap-dev libcmocka-dev libcurl4-openssl-dev libevent-dev libhiredis-dev libjansson-dev libmnl-dev
     libssl-dev libyaml-dev libzookeeper-st-dev uthash-dev
 )
 model_packages=(build-essential python3 spin) # of doc/model
