@@ -26,7 +26,7 @@
 static void end_line(struct program *p)
 {
     if (p->line.len && p->lines++ < LINES_MAX)
-        LOG_AT(p->level, "ha", "%s: %s", p->label, buf_text(&p->line));
+        LOG_AT(p->level, p->module, "%s: %s", p->label, buf_text(&p->line));
     buf_clear(&p->line);
 }
 
@@ -68,7 +68,7 @@ static void on_output(int fd, short what, void *arg)
 
 static void say(struct program *p, bool is_good)
 {
-    LOG_AT(is_good ? p->level : p->level_of_failure, "ha", "%s: %s", p->label, p->how);
+    LOG_AT(is_good ? p->level : p->level_of_failure, p->module, "%s: %s", p->label, p->how);
 }
 
 static enum program_result judge(struct program *p, const siginfo_t *end)
@@ -187,6 +187,7 @@ bool program_start(struct program *p, const struct program_run *run)
     int error;
 
     assert(!program_is_running(p));
+    p->module = run->module;
     snprintf(p->label, sizeof(p->label), "%s", run->label);
     p->level = run->is_quiet ? LEVEL_DEBUG : LEVEL_INFO;
     p->level_of_failure = run->is_quiet ? LEVEL_DEBUG : LEVEL_WARN;
@@ -195,7 +196,7 @@ bool program_start(struct program *p, const struct program_run *run)
     p->is_late = false;
     error = begin(p, run->argv);
     if (error) {
-        LOG_AT(run->is_quiet ? LEVEL_DEBUG : LEVEL_ERROR, "ha", "%s: %s cannot be run: %s",
+        LOG_AT(run->is_quiet ? LEVEL_DEBUG : LEVEL_ERROR, p->module, "%s: %s cannot be run: %s",
                p->label, run->argv[0], strerror(error));
         errno = error;
         return false;
