@@ -214,6 +214,11 @@ static void check_node(struct check *c, const struct http_cluster_node *n)
     else if (!n->is_store_up)
         find(c, false, "look at its Redis, and at its link to it",
              "the Redis of %s does not answer, so it cannot lead", n->name);
+    else if (n->is_address_away &&
+             strcmp(n->name, c->s->node) != 0) /* of itself it says more */
+        find(c, false, "'dueqctl check' at that node says why",
+             "%s could not have the virtual address: it leads only when no other node can",
+             n->name);
 }
 
 static void check_versions(struct check *c)
