@@ -189,11 +189,11 @@ static void check_vip(struct check *c)
         return;
     if (!v->is_here && !strcmp(v->state, "held"))
         find(c, true, "mend that; the node tries again by itself, several times a second",
-             "this node leads, and does not have the virtual address (%s): %s", v->addresses,
-             v->why);
+             "this node leads, and does not have the virtual address: %s", v->why);
     else if (v->why[0] && !strcmp(v->state, "away"))
-        find(c, true, "mend that: a node takes over with the address, or clients lose it",
-             "this node could not take the virtual address (%s): %s", v->addresses, v->why);
+        find(c, true,
+             "mend that: a node that takes over without it is not found by its clients",
+             "this node could not take the virtual address: %s", v->why);
     if (v->conflict[0])
         find(c, false,
              "find that host by its hardware address; nobody else may be set up with this "
