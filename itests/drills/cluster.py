@@ -21,6 +21,7 @@ from drills.uplink import Uplink
 from drills.view import View
 from harness.build import wallclock_library
 from harness.network import Network
+from harness.slow_network import SlowNetwork
 from harness.wait import wait_until
 from harness.zookeeper import CLIENT, Ensemble
 
@@ -48,6 +49,7 @@ class Plan:
     wrong_clock: str = ""          # of "node" or "redis": can be set
     zookeeper_names: bool = False  # host names instead of addresses, for a slow name service
     uplinks: bool = False          # from each node to ZooKeeper, on which packets can be made late
+    slow_cables: bool = False      # of all hosts: can be slow, and lose some
     vip: str = ""                  # the virtual address, or several with commas between
     is_viewed: bool = False        # by a client that knows it alone, and a bystander
     program: Path = None           # of all nodes at first; None: the build under test
@@ -57,7 +59,7 @@ class Plan:
 class Cluster:
     def __init__(self, directory, plan=Plan()):
         self.directory, self.plan = Path(directory), plan
-        self.network = Network()
+        self.network = SlowNetwork() if plan.slow_cables else Network()
         self.zookeeper = self.store = self.client = None
         self.names = None
         self.nodes, self.spares, self.uplinks = [], [], {}  # uplinks by a host's name

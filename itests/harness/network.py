@@ -70,12 +70,8 @@ class Host:
     @contextmanager
     def entered(self):
         """This thread's sockets that are made in the block are the host's."""
-        with open("/proc/thread-self/ns/net", "rb") as own:
-            enter_namespace(self.netns)
-            try:
-                yield self
-            finally:
-                _setns(own.fileno())
+        with entered(self.netns):
+            yield self
 
     def write_etc(self, name, text):
         """A file that its programs, started from now on, find in /etc."""
@@ -149,8 +145,7 @@ class Network:
         host = Host(self, name, len(self.hosts) + 1)
         self.hosts[name] = host
         _ip("netns", "add", host.netns)
-        _ip("link", "add", "eth0", "netns", host.netns, "type", "veth",
-            "peer", "name", host.port, "netns", self._bridge)
+        self._lay_cable(host)
         _ip("-n", self._bridge, "link", "set", host.port, "master", "br0", "up")
         host.set_kernel("ipv4/ip_forward", 0)
         host.set_kernel("ipv6/conf/eth0/keep_addr_on_down", 1)  # as IPv4 does
@@ -158,6 +153,11 @@ class Network:
              f"addr add {host.address}/24 dev eth0\naddr add {host.address6}/64 dev eth0 nodad\n"
              "link set lo up\nlink set eth0 up\n")
         return host
+
+    def _lay_cable(self, host):
+        """From eth0, of the host, to its port of the bridge."""
+        _ip("link", "add", "eth0", "netns", host.netns, "type", "veth",
+            "peer", "name", host.port, "netns", self._bridge)
 
     # ---- cuts ----
 
@@ -232,6 +232,17 @@ def enter_namespace(netns):
     """For this thread, from now on."""
     with open(NAMESPACES / netns, "rb") as file:
         _setns(file.fileno())
+
+
+@contextmanager
+def entered(netns):
+    """This thread, and what it opens, for the time of the block."""
+    with open("/proc/thread-self/ns/net", "rb") as own:
+        enter_namespace(netns)
+        try:
+            yield
+        finally:
+            _setns(own.fileno())
 
 
 def remove_namespace(netns):
