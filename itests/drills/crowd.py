@@ -53,7 +53,9 @@ class Crowd:
         return self
 
     def __exit__(self, *unused):
-        """All of them leave."""
+        """All of them leave; harmless when they have not come."""
+        if self._thread.ident is None:
+            return
         self._do(self._end)
         self._thread.join()
         self._epoll.close()
