@@ -1,10 +1,11 @@
-# The Debian 12 packages and their installation: sourced by ./dev.
+# The Debian 12 packages and their installation: sourced by ./dev, and by docker/Dockerfile.
 
-build_packages=(
-    build-essential cmake ninja-build pkg-config
-    libcmocka-dev libcurl4-openssl-dev libevent-dev libhiredis-dev libjansson-dev libmnl-dev
+program_packages=( # to build what is installed
+    gcc libc6-dev cmake ninja-build pkg-config
+    libcap-dev libcurl4-openssl-dev libevent-dev libhiredis-dev libjansson-dev libmnl-dev
     libssl-dev libyaml-dev libzookeeper-st-dev uthash-dev
 )
+build_packages=("${program_packages[@]}" build-essential libcmocka-dev)
 model_packages=(build-essential python3 spin) # of doc/model
 run_packages=(redis-server redis-tools python3 curl)
 test_packages=(
