@@ -41,7 +41,7 @@ static void expect_name(int listening, const struct sockaddr *to, socklen_t len,
 {
     struct connection c = {.kind = &kind, .state = CONNECTION_OPEN};
     int client = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_storage own;
+    struct sockaddr_storage own = {.ss_family = AF_UNSPEC};
     socklen_t own_len = sizeof(own);
     char expected[100];
 
