@@ -13,7 +13,7 @@
 #include "ha/vip.h"
 #include "protocol/moving.h"
 
-#define VIP_LAST_REPLIES_MS 50
+#define VIP_LAST_REPLIES_MS 250
 
 struct gmq;
 struct http;

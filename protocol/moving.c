@@ -17,13 +17,6 @@ bool connection_is_leaving(const struct connection *c)
     return is_over_it(c) && c->kind->moving->state != MOVING_HERE;
 }
 
-unsigned connections_moving(const struct connection_kind *kind)
-{
-    return kind->mover_count;
-}
-
-/* ---- one connection ---- */
-
 static bool is_busy(const struct connection *c)
 {
     return c->in_work || (c->kind->is_busy && c->kind->is_busy(c));
@@ -37,6 +30,30 @@ static bool asks_nothing(const struct connection *c)
     return !is_busy(c) && stream_len(&c->input) == 0 &&
            (ioctl(c->fd, SIOCINQ, &unread) != 0 || unread == 0);
 }
+
+/* Nobody is waited for because he reads his reply slowly, or has acknowledged it to the next
+ * node. */
+static bool is_owed(const struct connection *c)
+{
+    return c->in_work || (c->state == CONNECTION_OPEN && !asks_nothing(c));
+}
+
+unsigned connections_owed(const struct connection_kind *kind)
+{
+    unsigned count = 0;
+
+    if (kind->connections)
+        LIST_EACH (link, &kind->movers)
+            count += is_owed(CONTAINER_OF(link, struct connection, mover));
+    return count;
+}
+
+unsigned connections_moving(const struct connection_kind *kind)
+{
+    return kind->mover_count;
+}
+
+/* ---- one connection ---- */
 
 static void wind_up(struct connection *c)
 {

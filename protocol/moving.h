@@ -34,8 +34,9 @@ struct moving {
 /* To begin with, and again whenever `state` has changed. `moving` is borrowed. */
 void connections_move(struct connection_kind *kind, const struct moving *moving);
 
-/* Over it, and not closed. */
+/* Over it, and not closed; and those of them that are owed a reply. */
 unsigned connections_moving(const struct connection_kind *kind);
+unsigned connections_owed(const struct connection_kind *kind);
 
 /* It gets no more than the replies to what it has sent. */
 bool connection_is_leaving(const struct connection *c);

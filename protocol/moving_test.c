@@ -350,6 +350,27 @@ static void who_waits_from_then_on_is_hurried_soon(void **state)
     assert_heard(c, "reply\n");
 }
 
+static void who_has_its_reply_is_owed_none(void **state)
+{
+    struct fixture *f = *state;
+    struct line_client *busy = come(f, true), *quick = come(f, true), *half = come(f, true);
+
+    assert_int_equal(connections_owed(&f->kind), 0);
+    say(busy, "a\n");
+    turn(f);
+    say(quick, "!\n");
+    say(half, "ha");
+    assert_int_equal(connections_owed(&f->kind), 3);
+    move(f, MOVING_LEAVING);
+    turn(f);
+    assert_int_equal(connections_owed(&f->kind), 2);
+    answer(f, busy);
+    assert_int_equal(connections_owed(&f->kind), 1);
+    assert_int_equal(connections_moving(&f->kind), 2); /* it is not acknowledged yet */
+    move(f, MOVING_AWAY);
+    assert_int_equal(connections_owed(&f->kind), 0);
+}
+
 static void when_it_stays_after_all_the_rest_is_served_as_before(void **state)
 {
     struct fixture *f = *state;
@@ -426,6 +447,7 @@ int main(void)
         TEST(half_a_request_may_be_completed),
         TEST(who_comes_gets_one_reply),
         TEST(who_waits_from_then_on_is_hurried_soon),
+        TEST(who_has_its_reply_is_owed_none),
         TEST(when_it_stays_after_all_the_rest_is_served_as_before),
         TEST(one_that_is_let_go_may_close_another),
         TEST(all_are_cut_off_when_it_is_gone),
