@@ -60,11 +60,14 @@ static void wind_up(struct connection *c)
     connection_wind_up(c, "its address moves to another node");
 }
 
+/* Who has just come has not had the time to ask. */
 static void leave(struct connection *c)
 {
+    bool is_new = c->sent_bytes == 0;
+
     if (c->in_work && c->kind->on_end)
         c->kind->on_end(c);
-    if (c->in_work || asks_nothing(c))
+    if (c->in_work || (!is_new && asks_nothing(c)))
         wind_up(c);
 }
 

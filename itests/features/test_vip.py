@@ -24,6 +24,7 @@ from harness.zookeeper import Ensemble
 
 ADDRESS, SESSION_MS = "10.213.0.200", 2000
 POP = b'{"method":"Service.Pop","params":[["nobody-pushes-here"]],"id":1}'
+ACK = b'{"method":"Service.Ack","params":["no-such-job"],"id":1}'
 LONG_POLL = b"POST /v1/topics/nobody-pushes-here/pop?wait_ms=60000 HTTP/1.1\r\nHost: h\r\n\r\n"
 PUSH = (b"POST /v1/topics/pushed/jobs HTTP/1.1\r\nHost: h\r\nContent-Length: 14\r\n\r\n"
         b'{"body":"job"}')
@@ -83,6 +84,13 @@ class Pair:
     def dial(self, port, address=ADDRESS):
         with self.client.entered():
             return socket.create_connection((address, port), timeout=30)
+
+    def asked_before(self, port, request, address=ADDRESS):
+        """A client that has had an answer, and is silent."""
+        made = self.dial(port, address)
+        made.sendall(request)
+        assert made.recv(65536)
+        return made
 
     def blocked(self, port, request, leader):
         """A client that waits for a job."""
@@ -238,10 +246,8 @@ def test_who_could_not_take_the_address_says_so(pair):
 
 def test_a_switchover_lets_clients_go_in_order(pair):
     leader, standby = pair.wait_steady()
-    idle = [pair.dial(port) for port in (HTTP_PORT, GMQ_PORT)]
-    elsewhere = pair.dial(HTTP_PORT, leader.host.address)
-    elsewhere.sendall(LIVE)
-    assert read_reply(elsewhere)
+    idle = [pair.asked_before(HTTP_PORT, LIVE), pair.asked_before(GMQ_PORT, ACK)]
+    elsewhere = pair.asked_before(HTTP_PORT, LIVE, leader.host.address)
     with Pushing(pair) as pushing:
         pop = pair.blocked(GMQ_PORT, POP, leader)
         poll = pair.blocked(HTTP_PORT, LONG_POLL, leader)
