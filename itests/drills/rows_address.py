@@ -1,11 +1,10 @@
 """A row about the virtual address itself: what others do to it, and what neighbours believe."""
 
-import time
-
 from drills.journal import now_ms
 from drills.row import row, stay
 from drills.vip_row import VipRow
-from harness.neighbours import add_address, announce, entry_of, mac_of, remove_address, touch
+from harness.neighbours import (add_address, announce, entry_of, forget, mac_of, remove_address,
+                                touch)
 from harness.wait import wait_until
 
 INSISTS, INSISTS_MS, EVERY_S = "a stranger that insists", 2000, 0.05
@@ -70,6 +69,12 @@ class AddressTroubled(VipRow):
         for vip in drill.cluster.vips:
             drill.network.hush([node.host for node in drill.cluster.standbys()], vip, unasked=True)
         self._doubt(drill.cluster.client, *HASTY)
+        for vip in drill.cluster.vips:
+            forget(drill.cluster.client, vip)  # what it knows has its time already
+        self.believers = [drill.cluster.client]
+        wait_until(lambda: self._believe(drill, mac_of(drill.leader.host)), "it has asked",
+                   PATIENCE_S)
+        drill.count_from_now()
         return self._kill(drill)
 
     @staticmethod
@@ -108,15 +113,11 @@ class AddressTroubled(VipRow):
     def hold(self, drill):
         view, leader = drill.cluster.view, drill.cluster.leader
         if drill.variant in ("a stranger", INSISTS):
-            wait_until(lambda: self._gained(drill, "conflicts"), "the conflict is counted",
-                       PATIENCE_S)
+            wait_until(lambda: self._is_countered(drill), "the conflict is counted", PATIENCE_S,
+                       interval_s=EVERY_S)
             self.said = drill.leader.ctl("check").text
-            while drill.variant == INSISTS and drill.elapsed_ms() < INSISTS_MS:
-                self._announce(drill)
-                time.sleep(EVERY_S)  # the fault's pace
-            if drill.variant == INSISTS:
-                return
-            view.wait_seen(drill.leader.name, drill.struck_ms)  # by its defence
+            if drill.variant == "a stranger":
+                view.wait_seen(drill.leader.name, drill.struck_ms)  # by its defence
         elif drill.variant == "removed":
             wait_until(lambda: self._gained(drill, "restored"), "it is put back", PATIENCE_S)
             view.wait_seen(drill.leader.name, drill.struck_ms)
@@ -127,6 +128,14 @@ class AddressTroubled(VipRow):
         if drill.variant == "neighbours' caches":
             wait_until(lambda: self._believe(drill, mac_of(leader().host)),
                        "all neighbours follow", PATIENCE_S, interval_s=0.05)
+
+    def _is_countered(self, drill):
+        """Has the stranger been heard? Who insists says it all the time, and for a while."""
+        if drill.variant == INSISTS:
+            self._announce(drill)
+            if drill.elapsed_ms() < INSISTS_MS:
+                return False
+        return self._gained(drill, "conflicts")
 
     def _gained(self, drill, what):
         name = f"dueq_vip_{what}_total"
