@@ -8,10 +8,16 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(LIBEVENT REQUIRED IMPORTED_TARGET libevent)
 pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET hiredis)
+pkg_check_modules(LIBMNL REQUIRED IMPORTED_TARGET libmnl)
 pkg_check_modules(LIBCRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+pkg_check_modules(LIBCAP REQUIRED IMPORTED_TARGET libcap)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+if(BUILD_TESTING)
+    pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+else()
+    add_library(PkgConfig::CMOCKA INTERFACE IMPORTED) # of tests that nobody builds
+endif()
 
 add_library(dueq_flags INTERFACE)
 target_include_directories(dueq_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)

@@ -1,23 +1,25 @@
-# The Debian 12 packages and their installation: sourced by ./dev.
+# The Debian 12 packages and their installation: sourced by ./dev, and by docker/Dockerfile.
 
-build_packages=(
-    build-essential cmake ninja-build pkg-config
-    libcmocka-dev libcurl4-openssl-dev libevent-dev libhiredis-dev libjansson-dev libmnl-dev
+program_packages=( # to build what is installed
+    gcc libc6-dev cmake ninja-build pkg-config
+    libcap-dev libcurl4-openssl-dev libevent-dev libhiredis-dev libjansson-dev libmnl-dev
     libssl-dev libyaml-dev libzookeeper-st-dev uthash-dev
 )
+build_packages=("${program_packages[@]}" build-essential libcmocka-dev)
 model_packages=(build-essential python3 spin) # of doc/model
 run_packages=(redis-server redis-tools python3 curl)
 test_packages=(
     clang clang-format clang-tidy cppcheck libclang-rt-14-dev
     fish mandoc spin zsh
-    iproute2 libzookeeper-java nftables openjdk-17-jre-headless python3-kazoo
+    iproute2 libcap2-bin libzookeeper-java nftables openjdk-17-jre-headless python3-kazoo
     python3-hypothesis python3-jsonschema python3-prometheus-client python3-pytest
     python3-pytest-xdist python3-redis python3-yaml beanstalkd
+    prometheus systemd # promtool, systemd-analyze
 )
 ha_packages=(libzookeeper-java openjdk-17-jre-headless # of ./dev ha
     python3-jsonschema python3-redis python3-yaml)
 bench_packages=(beanstalkd python3-redis python3-matplotlib) # peers, and pictures
-services=(redis-server beanstalkd) # that come with packages
+services=(redis-server beanstalkd prometheus) # that come with packages
 
 missing_packages() { # PACKAGE...
     local package

@@ -43,6 +43,8 @@ static void add_notes(struct table *table, const json_t *page, const json_t *nod
         add_note(&notes, "no failover");
     if (bytes_equal(output_text(node, "name"), output_text(page, "wanted")))
         add_note(&notes, "wanted");
+    if (is_true(node, "address_away"))
+        add_note(&notes, "no virtual address");
     if (is_true(node, "fenced"))
         add_note(&notes, "fenced");
     table_add_text(table, buf_text(&notes));
@@ -84,8 +86,8 @@ static void print(const struct ctl *ctl, const json_t *page)
 static void print_json(const json_t *page)
 {
     static const char *const names[] = {
-        "leader",       "leader_epoch", "alone_ms",     "stale_ms", "paused",  "paused_by",
-        "paused_at_ms", "wanted",       "wanted_at_ms", "forced",   "refused", "nodes"};
+        "leader", "leader_epoch", "alone_ms", "stale_ms", "paused", "paused_by", "paused_at_ms",
+        "wanted", "wanted_at_ms", "forced",   "refused",  "vip",    "nodes"};
     const json_t *zookeeper = json_object_get(page, "zookeeper");
     json_t *shown = json_object();
 

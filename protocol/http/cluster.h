@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "protocol/http/vip.h"
 
 struct http_cluster_node {
     const char *name;
@@ -17,7 +18,8 @@ struct http_cluster_node {
     bool is_here;   /* registered now */
     bool is_member; /* may stand */
     bool is_store_up;
-    bool is_fenced; /* it leads, and Redis refuses it */
+    bool is_address_away; /* it could not have the virtual address */
+    bool is_fenced;       /* it leads, and Redis refuses it */
 };
 
 /* A change of the lead. */
@@ -80,6 +82,7 @@ struct http_cluster_status {
     unsigned count_count;
     const struct http_cluster_hook *hook_counts;
     unsigned hook_count_count;
+    const struct http_vip_status *vip; /* NULL: there is no virtual address */
 
     uint64_t elections_lost;
     uint64_t fenced;
