@@ -41,20 +41,21 @@ LAYERS = {
 
 # Tests and fuzzers may also use the fakes.
 TEST_FILES = ["**_test.c", "**_fuzz.c", "**_fixture.c", "**_fixture.h", "node/store/contract/*",
-              "ha/coordinator_contract*"]
+              "ha/coordinator_contract*", "ha/vip_contract*"]
 TEST_MAY = ["node/store/memory/store.h", "node/store/redis/server_fixture.h", "node/store/store.h"]
 
 # foreign header: the files that may include it.
 LIBRARIES = {
     "hiredis/**": ["node/store/redis/*", "node/store/contract/*redis.c", "itests/bench/**"],
-    "event2/**": ["base/loop.c", "ha/peer_*", "base/resolve.c", "ha/zk_pump.c", "protocol/**",
-                  "node/store/redis/events.c", "node/app*", "node/hooks.c", "itests/bench/**", *TEST_FILES],
+    "event2/**": ["base/loop.c", "ha/peer_*", "base/resolve.c", "ha/zk_pump.c", "ha/vip_air.c", "protocol/**",
+                  "node/store/redis/events.c", "node/app*", "node/program.c", "itests/bench/**", *TEST_FILES],
     "openssl/**": ["ha/peer_auth.c"],
     "zookeeper/**": ["ha/zk_*"],
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**", "node/ctl/**"],
     "curl/**": ["node/ctl/client.c"],
-    "libmnl/**": ["ha/*"],
+    "sys/capability.h": ["node/capabilities.c", "node/capabilities_test.c"],
+    "libmnl/**": ["ha/vip_rtnl.*", "ha/vip_link*"],
     "cmocka.h": TEST_FILES,
 }
 

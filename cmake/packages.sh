@@ -2,7 +2,7 @@
 
 program_packages=( # to build what is installed
     gcc libc6-dev cmake ninja-build pkg-config
-    libcurl4-openssl-dev libevent-dev libhiredis-dev libjansson-dev libmnl-dev
+    libcap-dev libcurl4-openssl-dev libevent-dev libhiredis-dev libjansson-dev libmnl-dev
     libssl-dev libyaml-dev libzookeeper-st-dev uthash-dev
 )
 build_packages=("${program_packages[@]}" build-essential libcmocka-dev)

@@ -1,11 +1,15 @@
 /* What must hold between keys. Each rule reports at the key that the operator will change.
  *
  * To add a rule: a function, and a line in `rules` with the keys it looks at. What must hold in
- * a row of `topics` is in topics.c, in `store` in check_store.c, in `ha` in check_ha.c.
+ * a row of `topics` is in topics.c, in `store` in check_store.c, in `ha` in check_ha.c, in
+ * `vip` in check_vip.c.
  */
 #include "conf/check.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +76,33 @@ out:
         explicit_bzero(text.at, text.room);
     buf_fini(&text);
     buf_fini(&why);
+}
+
+void check_program(struct conf_draft *d, const char *path, const char *program)
+{
+    struct stat about;
+    char why[CHECK_WHY_MAX];
+
+    if (*program != '/') {
+        check_complain(d, path,
+                       "must be an absolute path of a program, and nothing else: no shell and "
+                       "no PATH find it");
+        return;
+    }
+    if (stat(program, &about) < 0 || access(program, X_OK) < 0) {
+        snprintf(why, sizeof(why), "%s cannot be run: %s", program, strerror(errno));
+        check_complain(d, path, why);
+    } else if (!S_ISREG(about.st_mode)) {
+        check_complain(d, path, "is no file; give a program");
+    }
+}
+
+bool check_is_everywhere(const struct conf_address *address, int family)
+{
+    struct in6_addr any = IN6ADDR_ANY_INIT, given; /* of IPv4 the first bytes */
+
+    return address->kind == ADDRESS_TCP && inet_pton(family, address->host, &given) == 1 &&
+           !memcmp(&given, &any, family == AF_INET ? sizeof(struct in_addr) : sizeof(any));
 }
 
 static void tell_listeners_apart(struct conf_draft *d)
@@ -143,5 +174,6 @@ void draft_check(struct conf_draft *d)
     check_store(d);
     check_rules(d, rules, sizeof(rules) / sizeof(*rules));
     check_ha(d);
+    check_vip(d);
     topics_check(d);
 }

@@ -5,6 +5,7 @@
 #include "conf/draft.h"
 
 #define CHECK_KEYS_MAX 4
+#define CHECK_WHY_MAX  512 /* of a complaint that is put together */
 
 /* Judged only when none of the keys that it looks at is bad. */
 struct check_rule {
@@ -20,10 +21,20 @@ void check_complain(struct conf_draft *d, const char *path, const char *message)
  * `path`. */
 void check_read_secret(struct conf_draft *d, const char *path, const char *file, char **secret);
 
+/* Complains about the key `path` unless `program` is the absolute path of a program that can be
+ * run. */
+void check_program(struct conf_draft *d, const char *path, const char *program);
+
+/* Is it 0.0.0.0 (AF_INET) or :: (AF_INET6), however that is written? */
+bool check_is_everywhere(const struct conf_address *address, int family);
+
 /* Of the section `store`; in check_store.c. */
 void check_store(struct conf_draft *d);
 
 /* Of the section `ha`; in check_ha.c. */
 void check_ha(struct conf_draft *d);
+
+/* Of the section `vip`; in check_vip.c. */
+void check_vip(struct conf_draft *d);
 
 #endif

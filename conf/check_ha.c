@@ -1,11 +1,9 @@
 /* What must hold in `ha`. A standalone node needs none of it, and may have it all the same. */
 #include "conf/check.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #define SECRET_MIN 16
 
@@ -84,8 +82,7 @@ static void want_a_peer_port(struct conf_draft *d)
 
 static bool is_everywhere(const struct conf_address *address)
 {
-    return address->kind == ADDRESS_TCP &&
-           (!strcmp(address->host, "0.0.0.0") || !strcmp(address->host, "::"));
+    return check_is_everywhere(address, AF_INET) || check_is_everywhere(address, AF_INET6);
 }
 
 static bool is_loopback(const char *host)
@@ -173,24 +170,8 @@ static void want_names_of_znodes(struct conf_draft *d)
 /* Better now than at the first failover. */
 static void want_a_hook_that_runs(struct conf_draft *d)
 {
-    const char *hook = d->conf->ha.hook;
-    struct stat about;
-    char why[256];
-
-    if (!is_standby(d) || !*hook)
-        return;
-    if (*hook != '/') {
-        check_complain(d, "ha.hook",
-                       "must be an absolute path of a program, and nothing else: no shell and "
-                       "no PATH find it");
-        return;
-    }
-    if (stat(hook, &about) < 0 || access(hook, X_OK) < 0) {
-        snprintf(why, sizeof(why), "%s cannot be run: %s", hook, strerror(errno));
-        check_complain(d, "ha.hook", why);
-    } else if (!S_ISREG(about.st_mode)) {
-        check_complain(d, "ha.hook", "is no file; give a program");
-    }
+    if (is_standby(d) && *d->conf->ha.hook)
+        check_program(d, "ha.hook", d->conf->ha.hook);
 }
 
 static const struct check_rule rules[] = {

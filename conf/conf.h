@@ -12,7 +12,7 @@
  *   yaml.c    the file as a flat list of (path, text, line, column); nobody else sees libyaml
  *   env.c     ${NAME} and ${NAME:-default}
  *   check.c   what must hold between keys, and what is worked out from several;
- *             check_store.c, check_ha.c: the same of `store` and `ha`
+ *             check_store.c, check_ha.c, check_vip.c: the same of `store`, `ha` and `vip`
  *   print.c   the effective configuration, the table for --help
  *   reload.c  which changes a running node can take
  *   draft.c   a configuration on its way; errors.c, file.c: what they say
@@ -177,6 +177,11 @@ struct conf {
         char *advertise; /* "": the host of each listener */
         bool journal;
     } ha;
+    struct {
+        char *address;   /* up to four, with commas between; "": there is none */
+        char *interface; /* "": the one that has an address of the same subnet */
+        char *hook;      /* "": the kernel has the address */
+    } vip;
     struct {
         int64_t hang_timeout_ms;
         int64_t backoff_max_ms;

@@ -155,6 +155,13 @@ const struct conf_key conf_keys[] = {
     {"ha.journal", &kind_bool, AT(ha.journal), "false",
      .help = "write each role and lease to ha.journal, for tests of failovers"},
 
+    {"vip.address", &kind_text, AT(vip.address), "", 0, 255,
+     .help = "one address for all clients, on the node that leads; empty: none"},
+    {"vip.interface", &kind_text, AT(vip.interface), "", 0, 15,
+     .help = "where it is put; empty: where its subnet is"},
+    {"vip.hook", &kind_text, AT(vip.hook), "", 0, PATH_BYTES,
+     .help = "a program that moves the address, in place of the kernel"},
+
     {"topics", &kind_list, AT(topics), "[]", 0, CONF_TOPICS_MAX,
      .is_reloadable = true, .help = "settings of topics; of each setting the first match counts"},
 

@@ -145,6 +145,18 @@ void ha_store_is(struct ha *ha, bool is_up)
     heartbeat_hurry(&ha->heartbeat); /* the others read it there */
 }
 
+void ha_address_is(struct ha *ha, bool is_possible)
+{
+    bool is_news = is_possible == ha->membership.is_address_away;
+
+    if (!is_news)
+        return;
+    ha->membership.is_address_away = !is_possible;
+    ha->address_since_boot_ms = site_now(&ha->site);
+    heartbeat_hurry(&ha->heartbeat);
+    site_wake(&ha->site);
+}
+
 void ha_drained(struct ha *ha)
 {
     ha->is_drained = ha->role.state == ROLE_DRAINING;

@@ -110,6 +110,11 @@ int64_t ha_until(const struct ha *ha);
 /* Does this node's Redis answer? A node stands only while it does. */
 void ha_store_is(struct ha *ha, bool is_up);
 
+/* Could clients reach this node at the virtual address, if it led? True until it is said to be
+ * otherwise: there may be no such address. A leader that cannot have it gives the lead to a
+ * node that can; a standby lets others go first. */
+void ha_address_is(struct ha *ha, bool is_possible);
+
 /* All that was begun as a leader has ended: the lead can be given away. In DRAINING only, and
  * of this one: who was told LEADER again meanwhile does not say it of the one before. */
 void ha_drained(struct ha *ha);
@@ -164,8 +169,9 @@ struct ha_node {
     bool is_here;   /* registered now */
     bool is_member; /* may stand */
     bool store_up;
-    bool is_fenced; /* it leads, and does not act: Redis follows another ensemble */
-    int64_t owner;  /* its session */
+    bool is_address_away; /* it cannot have the virtual address */
+    bool is_fenced;       /* it leads, and does not act: Redis follows another ensemble */
+    int64_t owner;        /* its session */
     uint64_t incarnation;
 };
 

@@ -87,7 +87,7 @@ static void fault(void)
 {
     unsigned i = below(NODES);
 
-    switch (below(9)) {
+    switch (below(10)) {
     case 0:
         kill_one(i);
         break;
@@ -114,6 +114,9 @@ static void fault(void)
         break;
     case 8:
         nodes[i].is_silent = below(2);
+        break;
+    case 9:
+        ha_address_is(nodes[i].ha, below(2));
         break;
     }
 }
@@ -199,6 +202,7 @@ static void heal_all(void)
         fake_coordinator_link(&nodes[i].zk, FAKE_LINK_UP);
         nodes[i].is_silent = false;
         ha_store_is(nodes[i].ha, true);
+        ha_address_is(nodes[i].ha, true);
     }
 }
 

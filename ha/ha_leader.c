@@ -236,6 +236,13 @@ static bool is_store_away(const struct ha *ha, int64_t now)
            !ha->view.control.is_paused && membership_best(&ha->membership);
 }
 
+/* The others look at theirs once a second. */
+static bool is_address_away(const struct ha *ha, int64_t now)
+{
+    return ha->membership.is_address_away && now >= ha->address_since_boot_ms + ha_t(ha) &&
+           !ha->view.control.is_paused && membership_best(&ha->membership);
+}
+
 void ha_leader_tick(struct ha *ha, int64_t now)
 {
     site_wake_at(&ha->site, ha_until(ha));
@@ -249,6 +256,8 @@ void ha_leader_tick(struct ha *ha, int64_t now)
         return;
     if (is_store_away(ha, now))
         drain(ha, ROLE_STORE_AWAY_REASON);
+    else if (is_address_away(ha, now))
+        drain(ha, ROLE_ADDRESS_AWAY_REASON);
     else if (is_another_preferred(ha, now))
         drain(ha, ROLE_PREFERRED_REASON);
 }

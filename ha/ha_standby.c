@@ -172,13 +172,19 @@ static int64_t delay_by_lease(const struct ha *ha, int64_t now)
     return write_lease_would_be_proven(&ha->site.lease, now) ? 0 : ha_t(ha) / 10;
 }
 
+/* A leader that no client reaches is better than none, and worse than any other. */
+static int64_t delay_by_address(const struct ha *ha)
+{
+    return ha->membership.is_address_away ? ha_t(ha) / 2 : 0;
+}
+
 static int64_t delay(const struct ha *ha, int64_t now)
 {
     if (is_wanted(ha, now) && strcmp(control(ha)->wanted, CONTROL_ANY) != 0)
         return 0;
     if (is_another_wanted(ha, now) || now < ha->stood_back_until_boot_ms)
         return ha_t(ha) / 2;
-    return delay_by_lease(ha, now) + delay_by_priority(ha);
+    return delay_by_lease(ha, now) + delay_by_priority(ha) + delay_by_address(ha);
 }
 
 static void stand(struct ha *ha, int64_t now)

@@ -53,8 +53,9 @@ struct ha {
     /* Facts from outside. */
     bool store_up;
     int64_t store_since_boot_ms;
-    bool is_drained; /* since DRAINING was entered */
-    bool is_fenced;  /* and the tick has not seen it yet */
+    int64_t address_since_boot_ms; /* membership.is_address_away is as it is */
+    bool is_drained;               /* since DRAINING was entered */
+    bool is_fenced;                /* and the tick has not seen it yet */
     struct token fenced_by;
 
     /* What keeps it from standing, or leading. */

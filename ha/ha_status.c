@@ -11,8 +11,10 @@ static void add_node(const struct ha *ha, unsigned *count, const struct ha_node 
 
     *shown = *n;
     shown->is_member = view_is_member(&ha->view, n->name);
-    if (!strcmp(n->name, ha->options.node))
-        shown->store_up = ha->store_up; /* newer than what was read */
+    if (strcmp(n->name, ha->options.node) != 0)
+        return;
+    shown->store_up = ha->store_up; /* newer than what was read */
+    shown->is_address_away = ha->membership.is_address_away;
 }
 
 static int by_name(const void *a, const void *b)

@@ -39,6 +39,8 @@ static const char *why_not(const struct ha *ha, const struct ha_node *n, bool is
         return "is not here";
     if (!n->store_up)
         return "has a Redis that does not answer";
+    if (n->is_address_away)
+        return "cannot have the virtual address: `dueqctl check` there says why";
     if (!view_is_member(&ha->view, n->name))
         return "is no member yet: a leader adds it; forget members that are gone for good";
     if (n->no_failover && !is_wanted)

@@ -120,8 +120,8 @@ void membership_add(struct membership *m, const struct lead *lead, int64_t now)
 
 bool membership_can_lead(const struct membership *m, const struct ha_node *n, bool is_wanted)
 {
-    return n->is_here && n->store_up && view_is_member(m->view, n->name) &&
-           (is_wanted || !n->no_failover);
+    return n->is_here && n->store_up && !n->is_address_away &&
+           view_is_member(m->view, n->name) && (is_wanted || !n->no_failover);
 }
 
 bool membership_is_candidate(const struct membership *m, const struct view_node *n)

@@ -41,6 +41,8 @@ void membership_print(const struct membership *m, uint64_t beat, struct buf *tex
     record_add_number(text, "timeout_ms", o->session_ms);
     if (m->is_fenced)
         record_add(text, "fenced", "yes");
+    if (m->is_address_away)
+        record_add(text, "address_away", "yes");
     if (beat)
         record_add_number(text, "beat", (int64_t)beat);
 }

@@ -21,7 +21,8 @@ struct membership {
     struct site *site;
     struct view *view;
     bool store_up;
-    bool is_fenced; /* said by the own znode, too */
+    bool is_fenced;       /* said by the own znode, too */
+    bool is_address_away; /* the same */
     bool is_store_known;
     int64_t register_boot_ms; /* not before, until it is known; reset with the session */
 

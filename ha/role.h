@@ -10,7 +10,7 @@
  *     1 joined                     5 fenced, other ensemble, deposed
  *     2 elected, forced, resumed   6 not taken
  *     3 stopping, switchover,      7 handed over; as 5
- *       preferred, store away      8 lease over, expired; from DRAINING also stopping
+ *       preferred, store away,     8 lease over, expired; from DRAINING also stopping
  *     4 disconnected, expired,     9 resumed
  *       stopping
  *
@@ -51,23 +51,24 @@ enum role_state {
 };
 
 /*    name          word            text for people */
-#define ROLE_REASON_LIST(X)                                                              \
-    X(STARTED, "started", "the node has just started")                                   \
-    X(JOINED, "joined", "registered in the cluster")                                     \
-    X(ELECTED, "elected", "there was no leader")                                         \
-    X(FORCED, "forced", "an operator forced it")                                         \
-    X(RESUMED, "resumed", "the lease is proven again and the lead was never given away") \
-    X(LEASE_OVER, "lease_over", "ZooKeeper did not prove the lease in time")             \
-    X(DISCONNECTED, "disconnected", "the session's connection is lost")                  \
-    X(EXPIRED, "expired", "ZooKeeper has ended the session")                             \
-    X(DEPOSED, "deposed", "the leader's znode is another's")                             \
-    X(FENCED, "fenced", "Redis has seen a higher token")                                 \
-    X(OTHER_ENSEMBLE, "other_ensemble", "Redis follows another ZooKeeper ensemble")      \
-    X(SWITCHOVER, "switchover", "an operator wants another leader")                      \
-    X(PREFERRED, "preferred", "a node of higher priority is there")                      \
-    X(STORE_AWAY, "store_away", "its Redis does not answer, another node's does")        \
-    X(HANDED_OVER, "handed_over", "the lead was given away in order")                    \
-    X(NOT_TAKEN, "not_taken", "nobody took the lead over")                               \
+#define ROLE_REASON_LIST(X)                                                                 \
+    X(STARTED, "started", "the node has just started")                                      \
+    X(JOINED, "joined", "registered in the cluster")                                        \
+    X(ELECTED, "elected", "there was no leader")                                            \
+    X(FORCED, "forced", "an operator forced it")                                            \
+    X(RESUMED, "resumed", "the lease is proven again and the lead was never given away")    \
+    X(LEASE_OVER, "lease_over", "ZooKeeper did not prove the lease in time")                \
+    X(DISCONNECTED, "disconnected", "the session's connection is lost")                     \
+    X(EXPIRED, "expired", "ZooKeeper has ended the session")                                \
+    X(DEPOSED, "deposed", "the leader's znode is another's")                                \
+    X(FENCED, "fenced", "Redis has seen a higher token")                                    \
+    X(OTHER_ENSEMBLE, "other_ensemble", "Redis follows another ZooKeeper ensemble")         \
+    X(SWITCHOVER, "switchover", "an operator wants another leader")                         \
+    X(PREFERRED, "preferred", "a node of higher priority is there")                         \
+    X(STORE_AWAY, "store_away", "its Redis does not answer, another node's does")           \
+    X(ADDRESS_AWAY, "address_away", "it cannot have the virtual address, another node can") \
+    X(HANDED_OVER, "handed_over", "the lead was given away in order")                       \
+    X(NOT_TAKEN, "not_taken", "nobody took the lead over")                                  \
     X(STOPPING, "stopping", "the node stops")
 
 enum role_reason {

@@ -15,19 +15,19 @@
 #include "ha/role.h"
 
 static const char *const arrows[] = {
-    "offline standby joined",          "offline leader resumed",
-    "standby leader elected",          "standby leader forced",
-    "standby leader resumed",          "standby offline disconnected",
-    "standby offline expired",         "standby offline stopping",
-    "leader draining stopping",        "leader draining switchover",
-    "leader draining preferred",       "leader draining store_away",
-    "leader standby fenced",           "leader standby deposed",
-    "leader offline lease_over",       "leader offline expired",
-    "draining leader not_taken",       "draining standby handed_over",
-    "draining standby fenced",         "draining standby deposed",
-    "draining offline lease_over",     "draining offline expired",
-    "draining offline stopping",       "leader standby other_ensemble",
-    "draining standby other_ensemble",
+    "offline standby joined",        "offline leader resumed",
+    "standby leader elected",        "standby leader forced",
+    "standby leader resumed",        "standby offline disconnected",
+    "standby offline expired",       "standby offline stopping",
+    "leader draining stopping",      "leader draining switchover",
+    "leader draining preferred",     "leader draining store_away",
+    "leader draining address_away",  "leader standby fenced",
+    "leader standby deposed",        "leader offline lease_over",
+    "leader offline expired",        "draining leader not_taken",
+    "draining standby handed_over",  "draining standby fenced",
+    "draining standby deposed",      "draining offline lease_over",
+    "draining offline expired",      "draining offline stopping",
+    "leader standby other_ensemble", "draining standby other_ensemble",
 };
 
 static enum role_state told_before;

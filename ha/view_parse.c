@@ -104,6 +104,7 @@ void view_parse_node(struct view_node *n, struct bytes text)
         node.priority = (unsigned)number;
     node.no_failover = record_get_flag(text, "no_failover");
     node.is_fenced = record_get_flag(text, "fenced");
+    node.is_address_away = record_get_flag(text, "address_away");
     node.store_up = record_get(text, "store", &store) && bytes_equal(store, BYTES("up"));
     n->timeout_ms = timeout_of(text);
     n->node = node;

@@ -1,5 +1,8 @@
-/* Sends and hears vip_packet.h's frames on an interface: packet sockets, with a filter in the
- * kernel so that only ARP and neighbour advertisements wake anybody.
+/* Sends and hears vip_packet.h's frames for one address: a packet socket, with a filter in the
+ * kernel so that only what is said about this very address wakes anybody.
+ *
+ * The socket is made once and bound again when the interface changes: making one takes
+ * CAP_NET_RAW, binding it does not.
  */
 #ifndef DUEQ_HA_VIP_AIR_H
 #define DUEQ_HA_VIP_AIR_H
@@ -7,23 +10,25 @@
 #include "base/loop.h"
 #include "base/status.h"
 #include "ha/vip_link.h"
-#include "ha/vip_packet.h"
+
+#define VIP_MAC_TEXT_MAX 17 /* "02:42:ac:1e:00:0b" */
 
 struct vip_air;
 
-/* `on_heard` comes from the loop, for addresses of `these` (borrowed). Never NULL. */
-struct vip_air *vip_air_new(struct loop *loop, const struct vip_addresses *these,
+/* `a` is borrowed. `on_heard` comes from the loop: the host `mac` (text) has it. NULL, with
+ * errno: no packet socket. Hears nothing before it is bound. */
+struct vip_air *vip_air_new(struct loop *loop, const struct vip_address *a,
                             void (*on_heard)(void *arg, const struct vip_address *a,
-                                             const char *mac, bool is_announced),
+                                             const char *mac),
                             void *arg);
 void vip_air_free(struct vip_air *air); /* NULL is fine */
 
-/* Listens on this interface from now on, instead of the one before. IO_ERROR with errno. */
-enum status vip_air_open(struct vip_air *air, const struct vip_interface *on) MUST_CHECK;
-void vip_air_close(struct vip_air *air);
+/* From now on on this interface. IO_ERROR with errno: on none. */
+enum status vip_air_bind(struct vip_air *air, const struct vip_interface *on) MUST_CHECK;
 
-/* Not open: nothing happens. What does not go out is logged once until it does again. */
-void vip_air_announce(struct vip_air *air, const struct vip_address *a);
-void vip_air_probe(struct vip_air *air, const struct vip_address *a);
+/* Never block. Not bound: nothing happens. What does not go out is logged, once until it does.
+ */
+void vip_air_announce(struct vip_air *air);
+void vip_air_probe(struct vip_air *air);
 
 #endif

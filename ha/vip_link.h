@@ -1,9 +1,16 @@
-/* Addresses of the interfaces, over rtnetlink. Each call talks to the kernel and returns with its
- * answer, in some ten microseconds; it needs no loop, so the warden can use it as well.
+/* Addresses of the interfaces, over rtnetlink. Each call talks to the kernel and returns with
+ * its answer, in some ten microseconds; it needs no loop, so the warden can use it as well.
  *
- * Addresses are put with IFA_F_NOPREFIXROUTE (no route comes or goes with them), IPv6 with
- * IFA_F_NODAD (usable at once), and with a lifetime: the kernel takes them away when nobody renews
- * it, within VIP_LIFETIME_S and some (kernels from 6.13 on are lazy: seen up to 3 s).
+ * An address is put as that of one host (/32, /128), so without a route to others
+ * (IFA_F_NOPREFIXROUTE), IPv6 usable at once (IFA_F_NODAD), and with a lifetime: the kernel
+ * takes it away when nobody renews it, within VIP_LIFETIME_S and some (kernels from 6.13 on are
+ * lazy: seen up to 3 s). By these marks an address that a node has put is known; what has
+ * others, by hand or from DHCP, is somebody else's, and neither changed nor removed.
+ *
+ * The preferred lifetime of IPv6 is 0: what this host connects to then sees its own address,
+ * and survives when the virtual one moves. IPv4 has no such choice, and needs none: the first
+ * address of the interface's subnet is taken, which is the host's. There it is as long as the
+ * other one, for one of 0 would only look like an error.
  */
 #ifndef DUEQ_HA_VIP_LINK_H
 #define DUEQ_HA_VIP_LINK_H
@@ -29,11 +36,16 @@ struct vip_interface {
 };
 
 /* Where the address belongs: the interface `name`, or, "", the one that has an address of the
- * same subnet. NOT_FOUND with `why`, for people: no such interface, or none fits; of several the
- * first. WRONG_STATE with `why`: it has no hardware address (loopback, a tunnel), so neighbours
- * could not be told. `why` is valid until the next call. */
+ * same subnet, of several the smallest subnet's. NOT_FOUND with `why`, for people: no such
+ * interface, or none fits. WRONG_STATE with `why`: it has no hardware address (loopback, a
+ * tunnel), so neighbours could not be told. IO_ERROR with `why`. It is valid until the next
+ * call. */
 enum status vip_link_find(struct vip_link *l, const struct vip_address *a, const char *name,
                           struct vip_interface *found, const char **why) MUST_CHECK;
+
+/* As it is now. As vip_link_find(). */
+enum status vip_link_look(struct vip_link *l, unsigned index, struct vip_interface *found,
+                          const char **why) MUST_CHECK;
 
 /* Puts it, or gives it a new lifetime. *why where it FAILED. */
 enum vip_put vip_link_put(struct vip_link *l, const struct vip_address *a, unsigned index,
@@ -41,15 +53,15 @@ enum vip_put vip_link_put(struct vip_link *l, const struct vip_address *a, unsig
 
 enum vip_presence {
     VIP_IS_NOWHERE,
-    VIP_IS_OURS,   /* with a lifetime: it was put by a node */
-    VIP_IS_FOR_EVER /* somebody has configured it on this machine */
+    VIP_IS_OURS,   /* put by a node */
+    VIP_IS_FOREIGN /* somebody else has configured it on this machine */
 };
 
-/* On any interface; `name` (IF_NAMESIZE) gets where. */
-enum vip_presence vip_link_presence(struct vip_link *l, const struct vip_address *a, char *name);
+/* On any interface; `name` (IF_NAMESIZE) gets where. FOREIGN, where it is both. */
+enum vip_presence vip_link_presence(struct vip_link *l, const struct vip_address *a,
+                                    char *name);
 
-/* From every interface where it has a lifetime; what is there for ever is left alone. Returns from
- * how many. */
+/* From every interface where it is OURS. Returns from how many; the log says what failed. */
 unsigned vip_link_remove(struct vip_link *l, const struct vip_address *a);
 
 #endif

@@ -1,6 +1,6 @@
-/* The virtual address on this machine: vip.h's operations, by vip_link.h and vip_air.h. Interfaces
- * come and go (a container that is connected anew has another one), so where the address belongs is
- * looked up whenever putting it finds that it has changed.
+/* The virtual address on this machine: vip.h's operations, by vip_link.h and vip_air.h.
+ * Interfaces come and go (a container that is connected anew has another one), so whether the
+ * address's one is still the same is looked up with every put; one that is fit stays.
  */
 #ifndef DUEQ_HA_VIP_NET_H
 #define DUEQ_HA_VIP_NET_H
@@ -10,10 +10,11 @@
 
 struct vip_net;
 
-/* `interface`: a name, or "": by subnet. Borrowed. NULL, with errno: no netlink socket. */
+/* `these` are copied; `interface` is borrowed: a name, or "": by subnet. NULL, with errno: no
+ * netlink or packet socket. From then on CAP_NET_ADMIN is enough. */
 struct vip_net *vip_net_new(struct loop *loop, const struct vip_addresses *these,
                             const char *interface);
-void vip_net_free(struct vip_net *n); /* NULL is fine */
+void vip_net_free(struct vip_net *n); /* NULL is fine. After its vip, and not from on_state */
 
 extern const struct vip_ops vip_net_ops; /* with the vip_net as `arg` */
 

@@ -1,18 +1,29 @@
-/* The capabilities that a virtual address takes: CAP_NET_ADMIN to put it, CAP_NET_RAW to announce
- * it. As file capabilities they are permitted only (`setcap cap_net_admin,cap_net_raw=p`), and made
- * effective here: effective ones in the file would fail to start where a container has not been
- * given them, and for a worker end what makes it die with its warden (PDEATHSIG).
+/* The capabilities that a virtual address takes: CAP_NET_ADMIN to put it, CAP_NET_RAW to
+ * announce it. As file capabilities they are permitted only (`setcap
+ * cap_net_admin,cap_net_raw=p`), and made effective here: effective ones in the file would keep
+ * the program from starting at all where a container has not been given them, with an error
+ * that says nothing.
+ *
+ * The kernel makes such a process undumpable, because it has more than who has started it: no
+ * core dumps, no debugger, its files in /proc are root's. That is taken back here: who could
+ * read a core dump or attach a debugger is the node's own user all the same, and the kernel
+ * lets nobody attach who has fewer capabilities himself.
+ *
+ * Neither raising nor giving up touches what makes a worker die with its warden (PDEATHSIG):
+ * that is lost with new permitted ones alone, and those come with the program.
  */
 #ifndef DUEQ_NODE_CAPABILITIES_H
 #define DUEQ_NODE_CAPABILITIES_H
 
 #include "base/status.h"
 
-/* Makes them effective for this process and those it forks; programs that it starts get none.
- * WRONG_STATE: it does not have them; the log says what to do, naming `key`. */
+/* Makes them effective for this process and those it forks; programs that it starts get none,
+ * unless it is root's. WRONG_STATE: it does not have them; the log says what to do, naming
+ * `key`. */
 enum status capabilities_raise(const char *key) MUST_CHECK;
 
-/* The worker's, after the sockets are open: all but CAP_NET_ADMIN are given up for good. */
-void capabilities_keep_net_admin(void);
+/* The worker's, when its packet sockets are made: gives up CAP_NET_RAW for good. CAP_NET_ADMIN
+ * it needs for as long as it lives; others it has only as root, and is left with them. */
+void capabilities_give_up_net_raw(void);
 
 #endif

@@ -1,8 +1,5 @@
 /* The operator's program that is told of changes of role: HOOK promote|demote|fenced NODE TOKEN
- * REASON. It is run without a shell, one at a time and in order, and never waited for: what it
- * prints goes to the log line by line, and one that takes too long is killed with all that it
- * has started. A node that ends leaves the one that runs to itself, and does not hear it any
- * more.
+ * REASON. One at a time and in order; program.h says how it is run.
  */
 #ifndef DUEQ_NODE_HOOKS_H
 #define DUEQ_NODE_HOOKS_H

@@ -148,11 +148,21 @@ static void one_that_hangs_is_killed_with_its_children(void **state)
     hooks_run(s->hooks, "demote", "", "expired");
     until_idle(s);
     assert_logged(s, "hook promote: not done after 50 ms, killed");
-    assert_logged(s, "hook promote: killed by signal 9");
     assert_string_equal(text_of(s->seen), "next\n");
     assert_int_equal(count_of(s, "promote", "timeout"), 1);
     assert_int_equal(count_of(s, "promote", "failed"), 0);
     assert_int_equal(count_of(s, "demote", "done"), 1);
+}
+
+static void one_that_dies_is_said(void **state)
+{
+    struct site *s = *state;
+
+    install(s, "kill -9 $$", NEVER_MS);
+    hooks_run(s->hooks, "promote", "", "elected");
+    until_idle(s);
+    assert_logged(s, "hook promote: killed by signal 9");
+    assert_int_equal(count_of(s, "promote", "failed"), 1);
 }
 
 static void one_that_prints_without_end_leaves_the_loop_alone(void **state)
@@ -212,6 +222,7 @@ int main(void)
         TEST(runs_them_one_by_one_and_in_order),
         TEST(what_they_print_goes_to_the_log),
         TEST(one_that_hangs_is_killed_with_its_children),
+        TEST(one_that_dies_is_said),
         TEST(one_that_prints_without_end_leaves_the_loop_alone),
         TEST(one_that_does_not_exist_is_said),
         TEST(without_a_program_nothing_is_run),

@@ -27,6 +27,18 @@ static const char *hint(int error)
     }
 }
 
+/* `::` is everywhere, and hears IPv4, too; whatever the machine's net.ipv6.bindv6only says. */
+static void choose_families(int fd, const struct addrinfo *ai)
+{
+    const struct sockaddr_in6 *address = (const void *)ai->ai_addr;
+    int only_v6;
+
+    if (ai->ai_family != AF_INET6)
+        return;
+    only_v6 = !IN6_IS_ADDR_UNSPECIFIED(&address->sin6_addr);
+    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof(only_v6));
+}
+
 /* -1 with errno. */
 static int bind_one(const struct addrinfo *ai)
 {
@@ -36,8 +48,7 @@ static int bind_one(const struct addrinfo *ai)
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (ai->ai_family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+    choose_families(fd, ai);
     if (!bind(fd, ai->ai_addr, ai->ai_addrlen) && !listen(fd, BACKLOG))
         return fd;
     saved_errno = errno;

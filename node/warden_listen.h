@@ -10,7 +10,7 @@
 
 /* Binds and listens: non-blocking, close-on-exec; the caller closes it. `host` is a name or a
  * numeric address; of a name's addresses the first that this machine has, IPv4 before IPv6.
- * IO_ERROR: the log says why, naming `key`; *fd is untouched. */
+ * `::` hears IPv4, too. IO_ERROR: the log says why, naming `key`; *fd is untouched. */
 enum status listen_open(const char *key, const char *host, unsigned port, int *fd) MUST_CHECK;
 
 /* Adds "address:port" as the system has it: port 0 is replaced by the one it chose. */

@@ -4,10 +4,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "node/warden_listen.h"
@@ -80,6 +83,67 @@ static void an_address_of_a_name_that_is_taken_is_not_passed_over(void **state)
     close(first);
 }
 
+/* Does a client that connects to this address get in? */
+static bool is_heard(int fd, int family, const char *host)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port_of(fd))};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port_of(fd))};
+    int client = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
+
+    assert_true(client >= 0);
+    if (family == AF_INET) {
+        assert_int_equal(inet_pton(AF_INET, host, &v4.sin_addr), 1);
+        error = connect(client, (struct sockaddr *)&v4, sizeof(v4));
+    } else {
+        assert_int_equal(inet_pton(AF_INET6, host, &v6.sin6_addr), 1);
+        error = connect(client, (struct sockaddr *)&v6, sizeof(v6));
+    }
+    close(client);
+    return !error;
+}
+
+static bool has_ipv6(void)
+{
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in6 loopback = {.sin6_family = AF_INET6,
+                                    .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    bool has_it = fd >= 0 && !bind(fd, (struct sockaddr *)&loopback, sizeof(loopback));
+
+    if (fd >= 0)
+        close(fd);
+    if (!has_it)
+        print_message("this machine has no IPv6: passed over\n");
+    return has_it;
+}
+
+static void everywhere_in_ipv6_hears_ipv4_too(void **state)
+{
+    struct buf text = BUF_INIT;
+    int fd;
+
+    if (!has_ipv6())
+        skip();
+    assert_int_equal(listen_open("gmq.listen", "::", 0, &fd), STATUS_OK);
+    listen_print(fd, &text);
+    assert_int_equal(strncmp(buf_text(&text), "[::]:", 5), 0);
+    assert_true(is_heard(fd, AF_INET6, "::1"));
+    assert_true(is_heard(fd, AF_INET, "127.0.0.1"));
+    buf_fini(&text);
+    close(fd);
+}
+
+static void an_address_in_ipv6_is_that_alone(void **state)
+{
+    int fd;
+
+    if (!has_ipv6())
+        skip();
+    assert_int_equal(listen_open("gmq.listen", "::1", 0, &fd), STATUS_OK);
+    assert_true(is_heard(fd, AF_INET6, "::1"));
+    assert_false(is_heard(fd, AF_INET, "127.0.0.1"));
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -88,6 +152,8 @@ int main(void)
         cmocka_unit_test(a_name_is_ipv4_where_it_can_be),
         cmocka_unit_test(an_address_of_a_name_that_is_taken_is_not_passed_over),
         cmocka_unit_test(refuses_an_address_of_another_machine),
+        cmocka_unit_test(everywhere_in_ipv6_hears_ipv4_too),
+        cmocka_unit_test(an_address_in_ipv6_is_that_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,24 +1,40 @@
 #include "protocol/peer.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
 #include "protocol/connection.h"
 
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/* What a listener on `::` takes for ::ffff:10.0.0.1 is 10.0.0.1. */
+static void unmap(union address *a)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = a->v6.sin6_port};
+
+    if (a->any.sa_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr))
+        return;
+    memcpy(&v4.sin_addr, &a->v6.sin6_addr.s6_addr[12], sizeof(v4.sin_addr));
+    a->v4 = v4;
+}
+
 static void print_address(const struct connection *c, struct buf *to)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } address = {.any.sa_family = AF_UNSPEC};
+    union address address = {.any.sa_family = AF_UNSPEC};
     socklen_t len = sizeof(address);
     char host[INET6_ADDRSTRLEN] = "";
 
     if (c->state != CONNECTION_CLOSED)
         getpeername(c->fd, &address.any, &len);
+    unmap(&address);
     if (address.any.sa_family == AF_INET &&
         inet_ntop(AF_INET, &address.v4.sin_addr, host, sizeof(host)))
         buf_printf(to, "%s:%u", host, (unsigned)ntohs(address.v4.sin_port));

@@ -20,8 +20,9 @@ ANSWER_S = 1.5   # a node that is frozen accepts, and says nothing
 class Client:
     """`addresses` are (address, port) of the HTTP API; it begins with number `first`."""
 
-    def __init__(self, addresses, first=0, answer_s=ANSWER_S):
-        self._addresses, self._at, self._answer_s = addresses, first % len(addresses), answer_s
+    def __init__(self, addresses, first=0, answer_s=ANSWER_S, connect_s=CONNECT_S):
+        self._addresses, self._at = addresses, first % len(addresses)
+        self._answer_s, self._connect_s = answer_s, connect_s
         self._connection = None
 
     @property
@@ -58,7 +59,7 @@ class Client:
         """False when the node cannot be reached; then the next one will be tried."""
         if self._connection is None:
             self._connection = http.client.HTTPConnection(*self._addresses[self._at],
-                                                          timeout=CONNECT_S)
+                                                          timeout=self._connect_s)
             try:
                 self._connection.connect()
             except OSError:

@@ -18,6 +18,7 @@ from drills.stores import StorePlan, make_store
 from drills.uplink import Uplink
 from harness.build import wallclock_library
 from harness.network import Network
+from harness.slow_network import SlowNetwork
 from harness.wait import wait_until
 from harness.zookeeper import CLIENT, Ensemble
 
@@ -45,6 +46,7 @@ class Plan:
     wrong_clock: str = ""          # of "node" or "redis": can be set
     zookeeper_names: bool = False  # host names instead of addresses, for a slow name service
     uplinks: bool = False          # from each node to ZooKeeper, on which packets can be made late
+    slow_cables: bool = False      # of all hosts: can be slow, and lose some
     program: Path = None           # of all nodes at first; None: the build under test
     store: StorePlan = StorePlan()
 
@@ -52,7 +54,7 @@ class Plan:
 class Cluster:
     def __init__(self, directory, plan=Plan()):
         self.directory, self.plan = Path(directory), plan
-        self.network = Network()
+        self.network = SlowNetwork() if plan.slow_cables else Network()
         self.zookeeper = self.store = self.client = None
         self.names = None
         self.nodes, self.spares, self.uplinks = [], [], {}  # uplinks by a host's name

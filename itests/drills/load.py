@@ -16,7 +16,7 @@ import threading
 import time
 from contextlib import nullcontext
 
-from drills.client import ANSWER_S, Client
+from drills.client import ANSWER_S, CONNECT_S, Client
 from drills.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, HandOver, Push, Release,
                             Rest, now_ms)
 from harness.clock import wall_now_ms
@@ -36,7 +36,7 @@ class _Worker(threading.Thread):
     def __init__(self, load, number, dice):
         super().__init__(daemon=True)
         self.load, self.journal, self.dice = load, load.journal, dice
-        self.client = Client(load.addresses, number, load.answer_s)
+        self.client = Client(load.addresses, number, load.answer_s, load.connect_s)
         self.error = None
 
     def run(self):
@@ -103,12 +103,14 @@ class Consumer(_Worker):
 
 class Load:
     """`rate`: jobs a second. `host`: where its clients are, None for this machine.
-    `redis_now_ms`: Redis's clock, by default this machine's. `answer_s`: their patience."""
+    `redis_now_ms`: Redis's clock, by default this machine's. `answer_s`, `connect_s`: their
+    patience."""
 
     def __init__(self, journal, addresses, dice, rate=100, host=None, producers=4, consumers=8,
-                 redis_now_ms=wall_now_ms, ttrs_ms=TTRS_MS, answer_s=ANSWER_S):
+                 redis_now_ms=wall_now_ms, ttrs_ms=TTRS_MS, answer_s=ANSWER_S,
+                 connect_s=CONNECT_S):
         self.journal, self.addresses, self.redis_now_ms = journal, addresses, redis_now_ms
-        self.ttrs_ms, self.answer_s = ttrs_ms, answer_s
+        self.ttrs_ms, self.answer_s, self.connect_s = ttrs_ms, answer_s, connect_s
         self.interval_s = producers / rate
         self.place = host.entered if host else nullcontext
         self.is_pushing_over, self.is_over = threading.Event(), threading.Event()

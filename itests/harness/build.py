@@ -30,6 +30,10 @@ def wallclock_library():
     return build_dir() / "lib" / "libwallclock.so"
 
 
+def slowlink_program():
+    return build_dir() / "bin" / "slowlink"
+
+
 def _node_in(directory):
     return directory / "bin" / "dueq-node"
 

@@ -24,7 +24,7 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.network import NAMESPACES, entered_namespace, remove_namespace
+from harness.network import NAMESPACES, entered, remove_namespace
 from harness.process import Process, children_of, descendants_of, is_alive, kill_now
 from harness.wait import wait_until
 
@@ -147,7 +147,7 @@ class Engine:
     @contextmanager
     def entered(self):
         """This thread's sockets that are made in the block are where the bridges are."""
-        with entered_namespace(self.name):
+        with entered(self.name):
             yield self
 
     @contextmanager

@@ -67,7 +67,7 @@ class Host:
     @contextmanager
     def entered(self):
         """This thread's sockets that are made in the block are the host's."""
-        with entered_namespace(self.netns):
+        with entered(self.netns):
             yield self
 
     def write_etc(self, name, text):
@@ -137,13 +137,17 @@ class Network:
         host = Host(self, name, len(self.hosts) + 1)
         self.hosts[name] = host
         _ip("netns", "add", host.netns)
-        _ip("link", "add", "eth0", "netns", host.netns, "type", "veth",
-            "peer", "name", host.port, "netns", self._bridge)
+        self._lay_cable(host)
         _ip("-n", self._bridge, "link", "set", host.port, "master", "br0", "up")
         _ip("-n", host.netns, "addr", "add", f"{host.address}/24", "dev", "eth0")
         for link in ("lo", "eth0"):
             _ip("-n", host.netns, "link", "set", link, "up")
         return host
+
+    def _lay_cable(self, host):
+        """From eth0, of the host, to its port of the bridge."""
+        _ip("link", "add", "eth0", "netns", host.netns, "type", "veth",
+            "peer", "name", host.port, "netns", self._bridge)
 
     # ---- cuts ----
 
@@ -197,21 +201,21 @@ def _drops(senders, receivers, chance=""):
 
 # ---- namespaces ----
 
+def enter_namespace(netns):
+    """For this thread, from now on."""
+    with open(NAMESPACES / netns, "rb") as file:
+        _setns(file.fileno())
+
+
 @contextmanager
-def entered_namespace(netns):
-    """This thread's sockets that are made in the block are of that namespace."""
+def entered(netns):
+    """This thread, and what it opens, for the time of the block."""
     with open("/proc/thread-self/ns/net", "rb") as own:
         enter_namespace(netns)
         try:
             yield
         finally:
             _setns(own.fileno())
-
-
-def enter_namespace(netns):
-    """For this thread, from now on."""
-    with open(NAMESPACES / netns, "rb") as file:
-        _setns(file.fileno())
 
 
 def remove_namespace(netns):

@@ -1,0 +1,93 @@
+/* A node that cannot have the virtual address: no client would reach it there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "ha/ha_trio_fixture.h"
+
+static void without_the_address_it_gives_the_lead_to_one_that_can_have_it(void **state)
+{
+    ha_address_is(nodes[old].ha, false);
+    run(T - T / 10);
+    assert_int_equal(leader(), old);
+    await(has_another_leader, T);
+    assert_int_equal(nodes[old].why[ROLE_DRAINING], ROLE_ADDRESS_AWAY_REASON);
+}
+
+static void an_address_that_is_back_in_time_changes_nothing(void **state)
+{
+    for (unsigned i = 0; i < 5; i++) {
+        ha_address_is(nodes[old].ha, false);
+        run(T / 2);
+        ha_address_is(nodes[old].ha, true);
+        run(T);
+    }
+    assert_int_equal(leader(), old);
+    assert_int_equal(nodes[old].promoted, 1);
+}
+
+static void when_nobody_can_have_the_address_the_leader_stays(void **state)
+{
+    for (unsigned i = 0; i < NODES; i++)
+        ha_address_is(nodes[i].ha, false);
+    run(10 * T);
+    assert_int_equal(leader(), old);
+    assert_int_equal(nodes[old].promoted, 1);
+}
+
+static void who_can_have_the_address_goes_first(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned away = i ? next : third, fit = i ? third : next;
+
+        ha_address_is(nodes[away].ha, false);
+        run(T);
+        node_kill(old);
+        await(has_another_leader, 3 * T);
+        assert_int_equal(leader(), fit);
+        world_teardown(state);
+        trio_setup(state);
+    }
+}
+
+static void on_stopped(void *arg)
+{
+}
+
+/* It has waited for one that can. */
+static void where_nobody_can_have_the_address_one_leads_all_the_same(void **state)
+{
+    for (unsigned i = 0; i < NODES; i++)
+        ha_address_is(nodes[i].ha, false);
+    run(T);
+    ha_stop(nodes[old].ha, on_stopped, NULL);
+    assert_in_range(await(has_another_leader, 2 * T), T / 2, T * 3 / 2);
+}
+
+static void a_switchover_to_a_node_without_the_address_is_refused(void **state)
+{
+    ha_address_is(nodes[next].ha, false);
+    run(T);
+    assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_WRONG_STATE);
+    assert_non_null(strstr(last_command.why, "virtual address"));
+}
+
+#define ON_THREE(test) cmocka_unit_test_setup_teardown(test, trio_setup, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_THREE(without_the_address_it_gives_the_lead_to_one_that_can_have_it),
+        ON_THREE(an_address_that_is_back_in_time_changes_nothing),
+        ON_THREE(when_nobody_can_have_the_address_the_leader_stays),
+        ON_THREE(who_can_have_the_address_goes_first),
+        ON_THREE(where_nobody_can_have_the_address_one_leads_all_the_same),
+        ON_THREE(a_switchover_to_a_node_without_the_address_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,411 @@
+#include "ha/vip.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+
+#define LONG_AGO     (-VIP_CONFLICT_MS - 1) /* on a clock that begins at 0 */
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* One address. */
+struct vip_item {
+    struct vip *v;
+    const struct vip_address *address;
+    struct timer announce;
+    unsigned announced; /* since it was put, or taken */
+    bool is_here;
+    bool has_been_here;       /* since it was taken */
+    int64_t heard_mono_ms;    /* another host has it */
+    int64_t answered_mono_ms; /* that */
+    char why[288];            /* it is not here; "": it is, or need not be */
+};
+
+struct vip {
+    struct vip_options options;
+    enum vip_state state;
+    struct timer renewal; /* HELD */
+    struct timer settle;  /* HELD, in the beginning */
+    struct timer leaving; /* LEAVING */
+    int64_t taken_mono_ms;
+    struct vip_item items[VIP_ADDRESSES_MAX];
+    struct vip_stats stats;
+    char conflict[32]; /* who */
+    int64_t conflict_mono_ms;
+};
+
+#define EACH_ITEM(it, v) \
+    for (struct vip_item *it = (v)->items; it < (v)->items + (v)->options.addresses.count; it++)
+
+static int64_t now_of(const struct vip *v)
+{
+    return timers_now(v->options.timers);
+}
+
+static bool may_hold(const struct vip *v)
+{
+    return v->options.may_hold(v->options.arg);
+}
+
+/* ---- one address ---- */
+
+static void take_away(struct vip_item *it)
+{
+    const struct vip_options *o = &it->v->options;
+
+    timer_disarm(o->timers, &it->announce);
+    o->ops->remove(o->ops_arg, it->address);
+    it->is_here = it->has_been_here = false;
+    it->why[0] = '\0';
+}
+
+/* Said once, as long as it stays the same. */
+static void is_missing(struct vip_item *it, const char *why)
+{
+    char text[sizeof(it->why)];
+
+    timer_disarm(it->v->options.timers, &it->announce);
+    it->is_here = false;
+    snprintf(text, sizeof(text), "%s: %s", it->address->text, why);
+    if (strcmp(text, it->why) != 0)
+        LOG_WARN("vip", "not here although this node leads: %s", text);
+    memcpy(it->why, text, sizeof(text));
+}
+
+static void withhold(struct vip_item *it)
+{
+    if (it->is_here)
+        take_away(it);
+    is_missing(it, "the lease does not permit it at the moment");
+    it->has_been_here = false; /* put again later, it was not gone */
+}
+
+static void withhold_all(struct vip *v)
+{
+    EACH_ITEM(it, v)
+    withhold(it);
+}
+
+static void send_announcement(struct vip_item *it)
+{
+    const struct vip_options *o = &it->v->options;
+
+    o->ops->announce(o->ops_arg, it->address);
+    it->v->stats.announcements++;
+}
+
+static void ask_who_else(struct vip_item *it)
+{
+    const struct vip_options *o = &it->v->options;
+
+    o->ops->probe(o->ops_arg, it->address);
+}
+
+static void announce(struct vip_item *it)
+{
+    static const int64_t waits_ms[] = {100, 200, 400, 800};
+    bool is_new = it->announced < ARRAY_LEN(waits_ms);
+
+    if (!may_hold(it->v)) {
+        withhold_all(it->v);
+        return;
+    }
+    send_announcement(it);
+    if (it->announced > ARRAY_LEN(waits_ms))
+        ask_who_else(it);
+    timer_arm(it->v->options.timers, &it->announce,
+              is_new ? waits_ms[it->announced] : VIP_ANNOUNCE_EVERY_MS);
+    it->announced++;
+}
+
+static void on_announce(struct timer *timer)
+{
+    announce(CONTAINER_OF(timer, struct vip_item, announce));
+}
+
+static void announce_anew(struct vip_item *it)
+{
+    it->announced = 0;
+    announce(it);
+}
+
+static void put(struct vip_item *it)
+{
+    struct vip *v = it->v;
+    const char *why = "";
+    enum vip_put done = v->options.ops->put(v->options.ops_arg, it->address, &why);
+    bool is_new = done == VIP_PUT_ADDED || !it->is_here;
+
+    if (done == VIP_PUT_FAILED) {
+        v->stats.failures++;
+        is_missing(it, why);
+        return;
+    }
+    if (done == VIP_PUT_ADDED && it->has_been_here) {
+        v->stats.restored++;
+        LOG_WARN("vip", "%s was gone; it is put back", it->address->text);
+    } else if (it->why[0]) {
+        LOG_INFO("vip", "%s is here now", it->address->text);
+    }
+    it->why[0] = '\0';
+    it->is_here = it->has_been_here = true;
+    if (is_new)
+        announce_anew(it);
+}
+
+/* ---- what others say ---- */
+
+static void note_conflict(struct vip *v, const struct vip_item *it, const char *mac)
+{
+    v->stats.conflicts++;
+    if (strcmp(mac, vip_conflict(v)) != 0)
+        LOG_WARN("vip", "%s has %s as well; it is announced against that host", mac,
+                 it->address->text);
+    snprintf(v->conflict, sizeof(v->conflict), "%s", mac);
+    v->conflict_mono_ms = now_of(v);
+}
+
+static void answer(struct vip_item *it, const char *mac)
+{
+    struct vip *v = it->v;
+    int64_t now = now_of(v);
+
+    if (!may_hold(v)) {
+        withhold_all(v);
+        return;
+    }
+    if (now - it->answered_mono_ms < VIP_DEFEND_MS)
+        return;
+    it->answered_mono_ms = now;
+    if (now - v->taken_mono_ms >= VIP_SETTLE_MS)
+        note_conflict(v, it, mac);
+    send_announcement(it);
+}
+
+/* ---- states ---- */
+
+const char *vip_state_word(enum vip_state state)
+{
+    static const char *const words[] = {"away", "held", "leaving"};
+
+    return words[state];
+}
+
+static void enter(struct vip *v, enum vip_state state)
+{
+    LOG_INFO("vip", "%s -> %s", vip_state_word(v->state), vip_state_word(state));
+    v->state = state;
+    v->options.on_state(v->options.arg, state);
+}
+
+static void stop_timers(struct vip *v)
+{
+    timer_disarm(v->options.timers, &v->renewal);
+    timer_disarm(v->options.timers, &v->settle);
+    timer_disarm(v->options.timers, &v->leaving);
+}
+
+static void go_away(struct vip *v)
+{
+    stop_timers(v);
+    EACH_ITEM(it, v)
+    take_away(it);
+    enter(v, VIP_AWAY);
+}
+
+/* may_hold() is asked for each: putting may take its time. */
+static void hold(struct vip *v)
+{
+    timer_arm(v->options.timers, &v->renewal, VIP_RENEW_MS);
+    EACH_ITEM(it, v)
+    {
+        if (may_hold(v))
+            put(it);
+        else
+            withhold(it);
+    }
+}
+
+static void on_renewal(struct timer *timer)
+{
+    hold(CONTAINER_OF(timer, struct vip, renewal));
+}
+
+static void on_settled(struct timer *timer)
+{
+    struct vip *v = CONTAINER_OF(timer, struct vip, settle);
+
+    EACH_ITEM(it, v)
+    {
+        if (it->is_here)
+            ask_who_else(it);
+    }
+}
+
+static void on_left(struct timer *timer)
+{
+    struct vip *v = CONTAINER_OF(timer, struct vip, leaving);
+
+    LOG_INFO("vip", "the next leader was not heard to have every address in %d ms",
+             VIP_LEAVING_MAX_MS);
+    go_away(v);
+}
+
+static size_t count_here(const struct vip *v)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < v->options.addresses.count; i++)
+        count += v->items[i].is_here;
+    return count;
+}
+
+void vip_take(struct vip *v)
+{
+    if (v->state == VIP_HELD) {
+        if (!vip_is_here(v))
+            hold(v);
+        return;
+    }
+    stop_timers(v);
+    EACH_ITEM(it, v)
+    {
+        it->is_here = it->has_been_here = false; /* all is announced anew */
+        it->heard_mono_ms = it->answered_mono_ms = LONG_AGO;
+    }
+    v->stats.taken++;
+    v->taken_mono_ms = now_of(v);
+    timer_arm(v->options.timers, &v->settle, VIP_SETTLE_MS);
+    hold(v);
+    enter(v, VIP_HELD);
+}
+
+void vip_hand_over(struct vip *v)
+{
+    if (v->state != VIP_HELD)
+        return;
+    stop_timers(v);
+    EACH_ITEM(it, v)
+    {
+        /* The successor may have been faster than the news of it. */
+        bool is_heard = now_of(v) - it->heard_mono_ms < VIP_LEAVING_MAX_MS;
+
+        timer_disarm(v->options.timers, &it->announce);
+        if (is_heard || !it->is_here)
+            take_away(it);
+    }
+    if (count_here(v) == 0) {
+        enter(v, VIP_AWAY);
+        return;
+    }
+    timer_arm(v->options.timers, &v->leaving, VIP_LEAVING_MAX_MS);
+    enter(v, VIP_LEAVING);
+}
+
+void vip_drop(struct vip *v)
+{
+    if (v->state != VIP_AWAY)
+        go_away(v);
+}
+
+static struct vip_item *item_of(struct vip *v, const struct vip_address *a)
+{
+    EACH_ITEM(it, v)
+    {
+        if (it->address->family == a->family &&
+            !memcmp(it->address->bytes, a->bytes, vip_address_len(a)))
+            return it;
+    }
+    return NULL;
+}
+
+void vip_heard(struct vip *v, const struct vip_address *a, const char *mac)
+{
+    struct vip_item *it = item_of(v, a);
+
+    if (!it)
+        return;
+    it->heard_mono_ms = now_of(v);
+    if (v->state == VIP_HELD && it->is_here)
+        answer(it, mac);
+    if (v->state != VIP_LEAVING || !it->is_here)
+        return;
+    LOG_INFO("vip", "%s has %s now", mac, a->text);
+    take_away(it);
+    if (count_here(v) == 0) {
+        stop_timers(v);
+        enter(v, VIP_AWAY);
+    }
+}
+
+/* ---- what is told ---- */
+
+enum vip_state vip_state(const struct vip *v)
+{
+    return v->state;
+}
+
+const struct vip_stats *vip_stats(const struct vip *v)
+{
+    return &v->stats;
+}
+
+bool vip_is_here(const struct vip *v)
+{
+    return count_here(v) == v->options.addresses.count;
+}
+
+const char *vip_why(const struct vip *v)
+{
+    for (size_t i = 0; i < v->options.addresses.count; i++) {
+        if (v->state == VIP_HELD && !v->items[i].is_here)
+            return v->items[i].why;
+    }
+    return "";
+}
+
+const char *vip_conflict(const struct vip *v)
+{
+    bool is_recent = now_of(v) - v->conflict_mono_ms < VIP_CONFLICT_MS;
+
+    return v->state == VIP_HELD && is_recent ? v->conflict : "";
+}
+
+/* ---- life ---- */
+
+struct vip *vip_new(const struct vip_options *options)
+{
+    struct vip *v = calloc(1, sizeof(*v));
+    size_t i = 0;
+
+    if (!v)
+        abort();
+    v->options = *options;
+    v->conflict_mono_ms = LONG_AGO;
+    timer_init(&v->renewal, on_renewal);
+    timer_init(&v->settle, on_settled);
+    timer_init(&v->leaving, on_left);
+    EACH_ITEM(it, v)
+    {
+        it->v = v;
+        it->address = &v->options.addresses.at[i++];
+        it->heard_mono_ms = it->answered_mono_ms = LONG_AGO;
+        timer_init(&it->announce, on_announce);
+    }
+    return v;
+}
+
+void vip_free(struct vip *v)
+{
+    if (!v)
+        return;
+    stop_timers(v);
+    EACH_ITEM(it, v)
+    {
+        if (v->state != VIP_AWAY)
+            take_away(it);
+    }
+    free(v);
+}

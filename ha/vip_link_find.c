@@ -1,0 +1,141 @@
+/* Where an address belongs. */
+#include "ha/vip_link_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <linux/if_arp.h>
+#include <linux/rtnetlink.h>
+
+/* ---- interfaces ---- */
+
+struct link_answer {
+    struct vip_interface is;
+    bool has_mac;
+};
+
+static void read_link(void *arg, const struct nlmsghdr *m)
+{
+    struct link_answer *answer = arg;
+    const struct ifinfomsg *head = mnl_nlmsg_get_payload(m);
+    const struct nlattr *attr;
+
+    if (m->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(m) < sizeof(*head))
+        return;
+    answer->is.index = (unsigned)head->ifi_index;
+    answer->is.is_up = head->ifi_flags & IFF_UP;
+    mnl_attr_for_each(attr, m, sizeof(*head))
+    {
+        uint16_t type = mnl_attr_get_type(attr);
+        uint16_t len = mnl_attr_get_payload_len(attr);
+
+        if (type == IFLA_IFNAME && len && len <= sizeof(answer->is.name))
+            snprintf(answer->is.name, sizeof(answer->is.name), "%.*s", (int)len,
+                     mnl_attr_get_str(attr));
+        if (type == IFLA_ADDRESS && len == sizeof(answer->is.mac) &&
+            head->ifi_type == ARPHRD_ETHER) {
+            memcpy(answer->is.mac, mnl_attr_get_payload(attr), len);
+            answer->has_mac = true;
+        }
+    }
+}
+
+/* By its index, or by its name where that is 0. 0, or an errno. */
+static int ask_for_link(struct vip_link *l, unsigned index, const char *name,
+                        struct link_answer *answer)
+{
+    struct ifinfomsg *head;
+    struct nlmsghdr *request =
+        vip_rtnl_request(l->rtnl, RTM_GETLINK, NLM_F_ACK, sizeof(*head), &head);
+
+    *answer = (struct link_answer){.has_mac = false};
+    if (!index && strlen(name) >= IF_NAMESIZE)
+        return ENODEV;
+    head->ifi_index = (int)index;
+    if (!index)
+        mnl_attr_put_strz(request, IFLA_IFNAME, name);
+    mnl_attr_put_u32(request, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    return vip_rtnl_ask(l->rtnl, read_link, answer);
+}
+
+static enum status take_link(struct vip_link *l, unsigned index, const char *name,
+                             struct vip_interface *found, const char **why)
+{
+    struct link_answer answer;
+    int error = ask_for_link(l, index, name, &answer);
+
+    *why = l->why;
+    if (error == ENODEV && !index) {
+        snprintf(l->why, sizeof(l->why), "there is no interface %s", name);
+        return STATUS_NOT_FOUND;
+    }
+    if (error == ENODEV) {
+        snprintf(l->why, sizeof(l->why), "the interface has gone");
+        return STATUS_NOT_FOUND;
+    }
+    if (error) {
+        snprintf(l->why, sizeof(l->why), "cannot look at the interface: %s", strerror(error));
+        return STATUS_IO_ERROR;
+    }
+    if (!answer.has_mac) {
+        snprintf(l->why, sizeof(l->why),
+                 "%s has no hardware address, so neighbours could not be told", answer.is.name);
+        return STATUS_WRONG_STATE;
+    }
+    *found = answer.is;
+    return STATUS_OK;
+}
+
+enum status vip_link_look(struct vip_link *l, unsigned index, struct vip_interface *found,
+                          const char **why)
+{
+    return take_link(l, index, "", found, why);
+}
+
+/* ---- by subnet ---- */
+
+struct subnet_search {
+    const struct vip_address *address;
+    unsigned index, prefix_len;
+};
+
+static bool is_in_subnet(const struct vip_address *a, const struct vip_entry *e)
+{
+    unsigned whole = e->prefix_len / 8, rest = e->prefix_len % 8;
+
+    return !memcmp(a->bytes, e->subnet, whole) &&
+           (rest == 0 || (a->bytes[whole] ^ e->subnet[whole]) >> (8 - rest) == 0);
+}
+
+static void match_subnet(void *arg, const struct vip_entry *e)
+{
+    struct subnet_search *s = arg;
+    bool is_host = e->prefix_len == vip_address_len(s->address) * 8;
+
+    if (!is_host && e->prefix_len > s->prefix_len && is_in_subnet(s->address, e)) {
+        s->index = e->index;
+        s->prefix_len = e->prefix_len;
+    }
+}
+
+enum status vip_link_find(struct vip_link *l, const struct vip_address *a, const char *name,
+                          struct vip_interface *found, const char **why)
+{
+    struct subnet_search s = {.address = a};
+    int error;
+
+    if (*name)
+        return take_link(l, 0, name, found, why);
+    error = vip_link_list(l, a->family, 0, match_subnet, &s);
+    if (!error && s.index)
+        return take_link(l, s.index, "", found, why);
+    *why = l->why;
+    if (error) {
+        snprintf(l->why, sizeof(l->why), "cannot list this machine's addresses: %s",
+                 strerror(error));
+        return STATUS_IO_ERROR;
+    }
+    snprintf(l->why, sizeof(l->why),
+             "no interface has an address of the same subnet (vip.interface names one)");
+    return STATUS_NOT_FOUND;
+}

@@ -1,0 +1,231 @@
+/* What a process has, by the kernel's own account. Each test is in a process of its own, which
+ * gives up what the test is to do without; that takes root.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "base/log.h"
+#include "node/capabilities.h"
+
+#define NOBODY 65534
+
+static const cap_value_t both[] = {CAP_NET_ADMIN, CAP_NET_RAW};
+
+static void require(int yes, const char *what)
+{
+    if (yes)
+        return;
+    fprintf(stderr, "not so: %s\n", what);
+    _exit(1);
+}
+
+#define REQUIRE(yes) require(yes, #yes)
+
+/* Of another user, with these permitted and none effective: as if the file gave them. */
+static void become_nobody(const cap_value_t *permitted, int count)
+{
+    cap_t caps = cap_init();
+
+    REQUIRE(!prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0));
+    REQUIRE(!setgroups(0, NULL));
+    REQUIRE(!setresgid(NOBODY, NOBODY, NOBODY));
+    REQUIRE(!setresuid(NOBODY, NOBODY, NOBODY));
+    REQUIRE(!count || !cap_set_flag(caps, CAP_PERMITTED, count, permitted, CAP_SET));
+    REQUIRE(!cap_set_proc(caps));
+    cap_free(caps);
+}
+
+static int has(cap_flag_t where, cap_value_t one)
+{
+    cap_t own = cap_get_proc();
+    cap_flag_value_t value = CAP_CLEAR;
+
+    REQUIRE(!cap_get_flag(own, one, where, &value));
+    cap_free(own);
+    return value == CAP_SET;
+}
+
+/* The child's standard error becomes `heard`. Its exit code must be 0. */
+static void run(void (*child)(void), char *heard, size_t room)
+{
+    int ends[2], status = -1;
+    size_t len = 0;
+    ssize_t got;
+    pid_t pid;
+
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    if (pid == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        child();
+        _exit(0);
+    }
+    close(ends[1]);
+    while (len < room - 1 && (got = read(ends[0], heard + len, room - 1 - len)) > 0)
+        len += (size_t)got;
+    heard[len] = '\0';
+    close(ends[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (status)
+        fail_msg("the child's status is %d, and it says: %s", status, heard);
+}
+
+static void need_root(void)
+{
+    if (geteuid() == 0)
+        return;
+    if (getenv("CI"))
+        fail_msg("not root");
+    print_message("not root: passed over\n");
+    skip();
+}
+
+static void raise_them(void)
+{
+    become_nobody(both, 2);
+    REQUIRE(!has(CAP_EFFECTIVE, CAP_NET_ADMIN));
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    REQUIRE(capabilities_raise("vip.address") == STATUS_OK);
+    REQUIRE(has(CAP_EFFECTIVE, CAP_NET_ADMIN));
+    REQUIRE(has(CAP_EFFECTIVE, CAP_NET_RAW));
+    REQUIRE(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1);
+}
+
+static void what_is_permitted_becomes_effective(void **state)
+{
+    char heard[4096];
+
+    need_root();
+    run(raise_them, heard, sizeof(heard));
+    assert_string_equal(heard, "");
+}
+
+static void raise_ambient(void)
+{
+    cap_t own;
+
+    become_nobody(both, 2);
+    own = cap_get_proc();
+    REQUIRE(!cap_set_flag(own, CAP_INHERITABLE, 2, both, CAP_SET));
+    REQUIRE(!cap_set_proc(own));
+    REQUIRE(!cap_set_ambient(CAP_NET_ADMIN, CAP_SET));
+    REQUIRE(!cap_set_ambient(CAP_NET_RAW, CAP_SET));
+    REQUIRE(capabilities_raise("vip.address") == STATUS_OK);
+    cap_free(own);
+    execl("/bin/sh", "sh", "-c", "grep -E 'Cap(Inh|Prm|Eff|Amb)' /proc/self/status >&2", NULL);
+}
+
+static void a_program_that_it_starts_gets_none(void **state)
+{
+    char heard[4096];
+
+    need_root();
+    run(raise_ambient, heard, sizeof(heard));
+    assert_string_equal(heard, "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n"
+                               "CapEff:\t0000000000000000\nCapAmb:\t0000000000000000\n");
+}
+
+static void give_up_raw(void)
+{
+    int signal = 0;
+
+    become_nobody(both, 2);
+    REQUIRE(capabilities_raise("vip.address") == STATUS_OK);
+    REQUIRE(!prctl(PR_SET_PDEATHSIG, SIGKILL));
+    capabilities_give_up_net_raw();
+    REQUIRE(has(CAP_EFFECTIVE, CAP_NET_ADMIN));
+    REQUIRE(has(CAP_PERMITTED, CAP_NET_ADMIN));
+    REQUIRE(!has(CAP_EFFECTIVE, CAP_NET_RAW));
+    REQUIRE(!has(CAP_PERMITTED, CAP_NET_RAW));
+    REQUIRE(!prctl(PR_GET_PDEATHSIG, &signal));
+    REQUIRE(signal == SIGKILL);
+    REQUIRE(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1);
+}
+
+static void a_worker_keeps_what_it_needs_and_dies_with_its_warden(void **state)
+{
+    char heard[4096];
+
+    need_root();
+    run(give_up_raw, heard, sizeof(heard));
+    assert_string_equal(heard, "");
+}
+
+static void refuse_one(void)
+{
+    become_nobody(both + 1, 1);
+    REQUIRE(capabilities_raise("vip.address") == STATUS_WRONG_STATE);
+}
+
+static void says_what_is_missing_and_how_to_give_it(void **state)
+{
+    char heard[4096];
+
+    need_root();
+    run(refuse_one, heard, sizeof(heard));
+    assert_non_null(strstr(heard, "vip.address: needs CAP_NET_ADMIN, which this process "
+                                  "lacks: "));
+    assert_non_null(strstr(heard, "setcap cap_net_admin,cap_net_raw=p /"));
+}
+
+static void refuse_out_of_bounds(void)
+{
+    REQUIRE(!cap_drop_bound(CAP_NET_ADMIN));
+    become_nobody(NULL, 0);
+    REQUIRE(capabilities_raise("vip.address") == STATUS_WRONG_STATE);
+}
+
+static void a_container_is_told_apart(void **state)
+{
+    char heard[4096];
+
+    need_root();
+    run(refuse_out_of_bounds, heard, sizeof(heard));
+    assert_non_null(strstr(heard, "needs CAP_NET_ADMIN and CAP_NET_RAW, which "));
+    assert_non_null(strstr(heard, "to a container (cap_add)"));
+}
+
+static void refuse_without_new_privileges(void)
+{
+    become_nobody(NULL, 0);
+    REQUIRE(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    REQUIRE(capabilities_raise("vip.address") == STATUS_WRONG_STATE);
+}
+
+static void no_new_privileges_are_told_apart(void **state)
+{
+    char heard[4096];
+
+    need_root();
+    run(refuse_without_new_privileges, heard, sizeof(heard));
+    assert_non_null(strstr(heard, "no_new_privs is set"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_permitted_becomes_effective),
+        cmocka_unit_test(a_program_that_it_starts_gets_none),
+        cmocka_unit_test(a_worker_keeps_what_it_needs_and_dies_with_its_warden),
+        cmocka_unit_test(says_what_is_missing_and_how_to_give_it),
+        cmocka_unit_test(a_container_is_told_apart),
+        cmocka_unit_test(no_new_privileges_are_told_apart),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

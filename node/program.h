@@ -1,0 +1,66 @@
+/* One run of an operator's program: hooks.h and vip_hook.h.
+ *
+ * It is run without a shell, and never waited for: what it prints goes to the log line by line,
+ * and one that takes too long is killed with all that it has started, for which it has a
+ * process group of its own. It is over when its process has ended, which its pidfd tells; what
+ * a grandchild that lives on goes on printing is read no more then. A node that ends leaves the
+ * one that runs to itself, and does not hear it any more.
+ */
+#ifndef DUEQ_NODE_PROGRAM_H
+#define DUEQ_NODE_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/loop.h"
+
+#define PROGRAM_LABEL_MAX 40
+#define PROGRAM_HOW_MAX   60
+
+struct event;
+
+enum program_result { PROGRAM_DONE, PROGRAM_FAILED, PROGRAM_TIMEOUT };
+
+struct program {
+    struct loop *loop;
+    /* The run is over, and another one may begin. `how`: "ended with 1", "killed by signal 9",
+     * "not done after 10000 ms, killed", or "done"; the program's until the next run. */
+    void (*on_end)(struct program *p, enum program_result result, const char *how);
+
+    pid_t pid; /* 0: none runs */
+    char label[PROGRAM_LABEL_MAX];
+    enum log_level level; /* of what it prints, and of its good end */
+    enum log_level level_of_failure;
+    int64_t timeout_ms;
+    int process_fd, output_fd;
+    struct event *on_exit, *on_output;
+    struct timer timeout;
+    bool is_late;
+    struct buf line;
+    unsigned lines;
+    char how[PROGRAM_HOW_MAX];
+};
+
+/* `on_end` comes from the loop, never from inside program_start(). */
+void program_init(struct program *p, struct loop *loop,
+                  void (*on_end)(struct program *p, enum program_result result,
+                                 const char *how));
+void program_fini(struct program *p); /* one that runs goes on, unheard */
+
+struct program_run {
+    const char *label;       /* what lines of the log begin with: "hook promote" */
+    const char *const *argv; /* NULL-terminated; the first is the program's absolute path */
+    int64_t timeout_ms;
+    bool is_quiet; /* all that is said of it is for those who look for it (debug) */
+};
+
+/* None runs. False, with errno: it could not be run, and that was said; on_end() will not come.
+ */
+bool program_start(struct program *p, const struct program_run *run);
+
+bool program_is_running(const struct program *p);
+
+#endif

@@ -1,0 +1,106 @@
+/* What clients are called, over sockets of their own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "protocol/connection.h"
+#include "protocol/peer.h"
+
+static struct connection_kind kind = {.name = "gmq"};
+
+/* A listener on the address; its port comes back in it. -1: the machine has no such address. */
+static int listen_at(struct sockaddr *address, socklen_t len)
+{
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), off = 0;
+
+    if (fd < 0)
+        return -1;
+    if (address->sa_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    if (bind(fd, address, len)) {
+        close(fd);
+        return -1;
+    }
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, address, &len), 0);
+    return fd;
+}
+
+/* The name of the client that connects to `to` must be "gmq HOST:its port". */
+static void expect_name(int listening, const struct sockaddr *to, socklen_t len,
+                        const char *host)
+{
+    struct connection c = {.kind = &kind, .state = CONNECTION_OPEN};
+    int client = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_storage own;
+    socklen_t own_len = sizeof(own);
+    char expected[100];
+
+    assert_int_equal(connect(client, to, len), 0);
+    assert_int_equal(getsockname(client, (struct sockaddr *)&own, &own_len), 0);
+    snprintf(
+        expected, sizeof(expected), "gmq %s:%u", host,
+        (unsigned)ntohs(((struct sockaddr_in *)&own)->sin_port)); /* where IPv6 has it, too */
+    c.fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(c.fd >= 0);
+    assert_string_equal(peer_name(&c).at, expected);
+    peer_fini(&c);
+    close(c.fd);
+    close(client);
+}
+
+static void a_client_is_called_by_its_address(void **state)
+{
+    struct sockaddr_in loopback = {.sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int listening = listen_at((struct sockaddr *)&loopback, sizeof(loopback));
+
+    assert_true(listening >= 0);
+    expect_name(listening, (struct sockaddr *)&loopback, sizeof(loopback), "127.0.0.1");
+    close(listening);
+}
+
+static void one_of_ipv6_has_brackets_and_one_of_ipv4_none_at_the_same_port(void **state)
+{
+    struct sockaddr_in6 everywhere = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int listening = listen_at((struct sockaddr *)&everywhere, sizeof(everywhere));
+
+    if (listening < 0) {
+        print_message("this machine has no IPv6: passed over\n");
+        skip();
+    }
+    v4.sin_port = everywhere.sin6_port;
+    everywhere.sin6_addr = in6addr_loopback;
+    expect_name(listening, (struct sockaddr *)&v4, sizeof(v4), "127.0.0.1");
+    expect_name(listening, (struct sockaddr *)&everywhere, sizeof(everywhere), "[::1]");
+    close(listening);
+}
+
+static void one_that_has_gone_is_unknown(void **state)
+{
+    struct connection c = {.kind = &kind, .state = CONNECTION_CLOSED, .fd = -1};
+
+    assert_string_equal(peer_name(&c).at, "gmq unknown");
+    peer_fini(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_is_called_by_its_address),
+        cmocka_unit_test(one_of_ipv6_has_brackets_and_one_of_ipv4_none_at_the_same_port),
+        cmocka_unit_test(one_that_has_gone_is_unknown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
