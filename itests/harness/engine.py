@@ -141,6 +141,11 @@ class Engine:
                                       f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
         return done.stdout.strip()
 
+    def read(self, *words):
+        """The bytes that it writes."""
+        return subprocess.run([DOCKER, *map(str, words)], env=self.env, check=True,
+                              stdout=subprocess.PIPE).stdout
+
     def version(self):
         return self.docker("version", "--format", "{{.Server.Version}}")
 
