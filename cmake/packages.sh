@@ -14,11 +14,12 @@ test_packages=(
     iproute2 libzookeeper-java nftables openjdk-17-jre-headless python3-kazoo
     python3-hypothesis python3-jsonschema python3-prometheus-client python3-pytest
     python3-pytest-xdist python3-redis python3-yaml beanstalkd
+    prometheus systemd # promtool, systemd-analyze
 )
 ha_packages=(libzookeeper-java openjdk-17-jre-headless # of ./dev ha
     python3-jsonschema python3-redis python3-yaml)
 bench_packages=(beanstalkd python3-redis python3-matplotlib) # peers, and pictures
-services=(redis-server beanstalkd) # that come with packages
+services=(redis-server beanstalkd prometheus) # that come with packages
 
 missing_packages() { # PACKAGE...
     local package

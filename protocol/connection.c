@@ -67,6 +67,7 @@ static void join(struct connection_kind *kind)
     hangups_init(&kind->hangups, kind->loop, connection_on_hangup);
     list_init(&kind->kept);
     list_init(&kind->unread);
+    list_init(&kind->movers);
 }
 
 void connection_init(struct connection *c, struct connection_kind *kind, int fd)
@@ -77,9 +78,11 @@ void connection_init(struct connection *c, struct connection_kind *kind, int fd)
     timer_init(&c->timer, on_timer);
     list_init(&c->kept);
     list_init(&c->unread);
+    list_init(&c->mover);
     join(kind);
     c->progress_mono_ms = connection_now(c);
     connection_start_reading(c);
     if (kind->idle_ms)
         connection_arm(c, kind->idle_ms);
+    connection_start_moving(c);
 }

@@ -17,6 +17,8 @@
  * acknowledged them: one that has left answers with a reset instead. That it has ended is
  * noticed while the connection reads nothing, too; what it sent before is still served.
  *
+ * Of a connection whose own end is an address that moves to another node, see moving.h.
+ *
  * Closing requires a reason, a static text; it goes to the log at level debug.
  */
 #ifndef DUEQ_PROTOCOL_CONNECTION_H
@@ -31,6 +33,7 @@
 #include "protocol/stream.h"
 
 struct connection;
+struct moving;
 
 /* What all connections of a protocol share; the limits may change at any time. Callbacks come
  * from the event loop (on_input also from connection_done), never from connection_send, _close
@@ -71,11 +74,15 @@ struct connection_kind {
     size_t kept_bytes;   /* gauge, of kept_max_bytes */
     size_t unread_bytes; /* gauge, of unread_max_bytes */
 
+    const struct moving *moving; /* see moving.h; NULL: no address moves */
+
     /* connection*.c's own, zero at first */
     unsigned connections;   /* gauge */
     struct list kept;       /* those with input; the last to make progress is the last */
     struct list unread;     /* those with output, the same */
     struct hangups hangups; /* of those that are paused */
+    struct list movers;     /* those over the address that moves */
+    unsigned mover_count;
 };
 
 enum connection_state { CONNECTION_OPEN, CONNECTION_ENDING, CONNECTION_CLOSED };
@@ -112,6 +119,7 @@ struct connection {
     struct stream output;     /* not written yet */
     struct list kept;         /* in the kind's, while there is input, */
     struct list unread;       /* and output */
+    struct list mover;        /* in the kind's, when its own end is the address that moves */
 };
 
 /* Takes the non-blocking `fd` over and reads from the next turn on. */

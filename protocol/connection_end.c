@@ -8,8 +8,10 @@
 
 #include "base/log.h"
 #include "protocol/connection_private.h"
+#include "protocol/moving.h"
 
-#define HURRY_MS      50  /* of grace for requests in work, once the input has ended */
+#define HURRY_MS      50  /* of grace for requests in work, once the input has ended, */
+#define LEAVE_MS      10  /* or while the address is leaving, which takes some 20 */
 #define ENDING_MIN_MS 5   /* looks at an ending connection come this often, */
 #define ENDING_MAX_MS 500 /* then less and less */
 
@@ -23,6 +25,7 @@ void connection_close(struct connection *c, const char *reason)
               (unsigned long long)(c->sent_bytes - c->flushed_bytes));
     connection_stop_reading(c);
     connection_stop_writing(c);
+    connection_stop_moving(c);
     event_free(c->readable);
     hangups_forget(&c->kind->hangups, c->fd);
     close(c->fd);
@@ -41,10 +44,16 @@ static void drain(struct connection *c)
             return;
 }
 
+/* A client that is let go is to know it with its last reply, not when that is acknowledged. */
 void connection_close_when_finished(struct connection *c)
 {
-    if (c->state != CONNECTION_ENDING || c->in_work || c->flushed_bytes != c->sent_bytes)
+    if (c->state != CONNECTION_ENDING || c->in_work)
         return;
+    if (c->flushed_bytes != c->sent_bytes) {
+        if (connection_is_leaving(c))
+            connection_end_output(c);
+        return;
+    }
     drain(c);
     connection_close(c, c->reason);
 }
@@ -85,9 +94,14 @@ void connection_wind_up(struct connection *c, const char *reason)
     connection_close_when_finished(c);
 }
 
+static int64_t hurries_at(const struct connection *c)
+{
+    return c->end_mono_ms + (connection_is_leaving(c) ? LEAVE_MS : HURRY_MS);
+}
+
 static void hurry(struct connection *c)
 {
-    if (c->was_hurried || connection_now(c) - c->end_mono_ms < HURRY_MS)
+    if (c->was_hurried || connection_now(c) < hurries_at(c))
         return;
     c->was_hurried = true;
     if (c->kind->on_end)
@@ -105,7 +119,7 @@ static bool is_given_up(const struct connection *c)
 /* Not past the moment when it is hurried. */
 static void look_later(struct connection *c)
 {
-    int64_t to_hurry_ms = c->end_mono_ms + HURRY_MS - connection_now(c);
+    int64_t to_hurry_ms = hurries_at(c) - connection_now(c);
 
     c->timer_ms = c->timer_ms * 2 < ENDING_MAX_MS ? c->timer_ms * 2 : ENDING_MAX_MS;
     if (!c->was_hurried && c->timer_ms > to_hurry_ms)

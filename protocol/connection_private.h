@@ -4,6 +4,7 @@
  *   connection_read.c   input: offered, kept, and when nothing is read
  *   connection_write.c  output: written, kept, flushed, and read in time
  *   connection_end.c    from the end in sight to the last call
+ *   moving.c            when its own end is an address that moves to another node
  *   crowd.c             what all of them keep together
  */
 #ifndef DUEQ_PROTOCOL_CONNECTION_PRIVATE_H
@@ -79,5 +80,17 @@ void connection_close_when_finished(struct connection *c);
 
 /* The timer's turn while an end is in sight. */
 void connection_look_at_end(struct connection *c);
+
+/* ---- moving.c ---- */
+
+/* At the beginning: is it over the address that moves? May close. */
+void connection_start_moving(struct connection *c);
+
+/* For good. */
+void connection_stop_moving(struct connection *c);
+
+/* Input was taken, and before it so much had been sent: who is let go is read no further behind
+ * a request. */
+void connection_leave_behind_reply(struct connection *c, uint64_t sent_before);
 
 #endif

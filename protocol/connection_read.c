@@ -82,6 +82,8 @@ static void turn_deaf(struct connection *c)
 
 static void take_input(struct connection *c, struct bytes bytes)
 {
+    uint64_t sent_before = c->sent_bytes;
+
     c->progress_mono_ms = connection_now(c);
     if (c->saw_end)
         connection_give_a_moment(c);
@@ -96,6 +98,7 @@ static void take_input(struct connection *c, struct bytes bytes)
         keep_input(c, bytes_of(bytes.at + used, bytes.len - used));
     }
     connection_pause_or_resume(c);
+    connection_leave_behind_reply(c, sent_before);
 }
 
 static void end_input(struct connection *c)

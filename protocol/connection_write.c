@@ -14,6 +14,7 @@
 
 #include "protocol/connection_private.h"
 #include "protocol/crowd.h"
+#include "protocol/moving.h"
 
 static uint64_t written_bytes(const struct connection *c)
 {
@@ -68,16 +69,23 @@ static bool is_acknowledged(struct connection *c)
     return ioctl(c->fd, SIOCOUTQ, &waiting) != 0 || waiting == 0;
 }
 
+/* What the kernel has may never arrive. */
+static bool wants_acknowledgement(const struct connection *c)
+{
+    return c->saw_end || (c->state == CONNECTION_ENDING && connection_is_leaving(c));
+}
+
 bool connection_note_flushed(struct connection *c)
 {
     uint64_t written = written_bytes(c);
-    const char *error = c->saw_end ? connection_pending_error(c) : NULL;
+    bool is_doubtful = wants_acknowledgement(c);
+    const char *error = is_doubtful ? connection_pending_error(c) : NULL;
 
     if (error) {
         connection_close(c, error);
         return false;
     }
-    if (written == c->flushed_bytes || (c->saw_end && !is_acknowledged(c)))
+    if (written == c->flushed_bytes || (is_doubtful && !is_acknowledged(c)))
         return false;
     c->flushed_bytes = written;
     c->progress_mono_ms = connection_now(c);
@@ -156,7 +164,7 @@ static void end_when_said(struct connection *c)
 
 void connection_end_output(struct connection *c)
 {
-    if (c->state == CONNECTION_CLOSED)
+    if (c->state == CONNECTION_CLOSED || c->is_said)
         return;
     c->is_said = true;
     end_when_said(c);

@@ -108,13 +108,18 @@ static unsigned warnings(const struct fixture *f)
     return lines;
 }
 
-static int option(int fd, int name)
+static int option_of(int fd, int level, int name)
 {
     int value = 0;
     socklen_t len = sizeof(value);
 
-    assert_int_equal(getsockopt(fd, IPPROTO_TCP, name, &value, &len), 0);
+    assert_int_equal(getsockopt(fd, level, name, &value, &len), 0);
     return value;
+}
+
+static int option(int fd, int name)
+{
+    return option_of(fd, IPPROTO_TCP, name);
 }
 
 static void gives_a_silent_peer_all_its_probes(void **state)
@@ -126,6 +131,10 @@ static void gives_a_silent_peer_all_its_probes(void **state)
     pass(f, 10);
     a = f->accepted;
     assert_true(a >= 0);
+    assert_int_equal(option_of(a, SOL_SOCKET, SO_KEEPALIVE), 1);
+    assert_int_equal(option(a, TCP_KEEPIDLE), 5);
+    assert_int_equal(option(a, TCP_KEEPINTVL), 1);
+    assert_int_equal(option(a, TCP_KEEPCNT), 3);
     assert_int_equal(
         option(a, TCP_USER_TIMEOUT),
         1000 * (option(a, TCP_KEEPIDLE) + option(a, TCP_KEEPCNT) * option(a, TCP_KEEPINTVL)));

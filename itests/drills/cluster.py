@@ -3,7 +3,8 @@
     zk1 zk2 zk3    ZooKeeper (none in standalone mode)
     redis          Redis, append-only file with fsync before every answer (or as stores.py has it)
     n1 n2 ...      nodes
-    client         producers and consumers
+    client         producers and consumers; and, where a plan says so, who knows the address only
+    bystander      says nothing but a datagram to the address: a neighbour that has to be told
 
 Everything runs in namespaces of its own, and all of it is gone when the block ends.
 """
@@ -11,11 +12,13 @@ Everything runs in namespaces of its own, and all of it is gone when the block e
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from drills.holders import HolderWatch
 from drills.journal import LEADER, Lease, Role, now_ms
 from drills.names import SlowNames
-from drills.nodes import PEER_PORT, HostNode
+from drills.nodes import GMQ_PORT, HTTP_PORT, PEER_PORT, HostNode
 from drills.stores import StorePlan, make_store
 from drills.uplink import Uplink
+from drills.view import View
 from harness.build import wallclock_library
 from harness.network import Network
 from harness.slow_network import SlowNetwork
@@ -47,6 +50,8 @@ class Plan:
     zookeeper_names: bool = False  # host names instead of addresses, for a slow name service
     uplinks: bool = False          # from each node to ZooKeeper, on which packets can be made late
     slow_cables: bool = False      # of all hosts: can be slow, and lose some
+    vip: str = ""                  # the virtual address, or several with commas between
+    is_viewed: bool = False        # by a client that knows it alone, and a bystander
     program: Path = None           # of all nodes at first; None: the build under test
     store: StorePlan = StorePlan()
 
@@ -58,6 +63,8 @@ class Cluster:
         self.zookeeper = self.store = self.client = None
         self.names = None
         self.nodes, self.spares, self.uplinks = [], [], {}  # uplinks by a host's name
+        self.holders = self.view = self.bystander = None
+        self._held = []  # what the kernels of the nodes' hosts have said of the address
 
     def __enter__(self):
         self.network.__enter__()
@@ -68,6 +75,7 @@ class Cluster:
                                     self._clock_env("redis", "redis"))
             self._add_nodes()
             self.client = self.network.add_host("client")
+            self._add_watchers()
             self.start()
         except BaseException:
             self.__exit__()
@@ -75,6 +83,10 @@ class Cluster:
         return self
 
     def __exit__(self, *unused):
+        if self.view:
+            self.view.destroy()
+        if self.holders:
+            self.holders.close()
         for node in (*self.nodes, *self.spares):
             node.destroy()
         for uplink in self.uplinks.values():
@@ -102,6 +114,14 @@ class Cluster:
     def _add_nodes(self):
         for number in range(self.plan.nodes):
             self.nodes.append(self._node(f"n{number + 1}", self.plan.program))
+
+    def _add_watchers(self):
+        if self.vips:
+            self.holders = HolderWatch([node.host for node in self.nodes], self.vips,
+                                       self._held.append)
+        if self.vips and self.plan.is_viewed:
+            self.bystander = self.network.add_host("bystander")
+            self.view = View(self.directory, self.client, self.vips, HTTP_PORT)
 
     def _node(self, name, program=None, settings=()):
         host = self.network.add_host(name)
@@ -137,7 +157,16 @@ class Cluster:
         return {"ha.mode": self.plan.mode, "ha.zookeeper": self._zookeeper_of(host),
                 "ha.cluster": "drill", "ha.session_timeout": f"{self.plan.session_ms}ms",
                 "ha.secret": SECRET, "ha.peer.listen": f"{host.address}:{PEER_PORT}",
-                "ha.journal": True, **settings}
+                "ha.journal": True, **self._vip_settings(host), **settings}
+
+    def _vip_settings(self, host):
+        """A node listens everywhere then: the address comes and goes."""
+        if not self.vips:
+            return {}
+        everywhere = "[::]" if any(":" in vip for vip in self.vips) else "0.0.0.0"
+        return {"vip.address": self.plan.vip, "ha.advertise": host.address,
+                "gmq.listen": f"{everywhere}:{GMQ_PORT}",
+                "http.listen": f"{everywhere}:{HTTP_PORT}"}
 
     def _zookeeper_of(self, host):
         if self.plan.uplinks:
@@ -157,8 +186,9 @@ class Cluster:
         self.wait_steady()
 
     def add_spare(self, name, settings, program=None):
-        """One more node with some settings, and a program, of its own, not started."""
-        self.spares.append(self._node(name, program, settings))
+        """One more node with some settings, and a program, of its own, not started. It knows of no
+        virtual address: most are not of this cluster."""
+        self.spares.append(self._node(name, program, {"vip.address": "", **settings}))
         return self.spares[-1]
 
     def wait_steady(self):
@@ -195,6 +225,11 @@ class Cluster:
     def elects(self):
         return self.plan.mode == STANDBY
 
+    @property
+    def vips(self):
+        """The virtual addresses; none where nobody is elected."""
+        return self.plan.vip.split(",") if self.plan.vip and self.elects else []
+
     def leader(self):
         """Of a steady cluster."""
         if not self.elects:
@@ -220,8 +255,9 @@ class Cluster:
         return [node.http_address for node in self.nodes]
 
     def events(self):
-        """What all nodes of this cluster have written, in order of time."""
-        found = [each for node in self._members() for each in node.events()]
+        """What all nodes of this cluster have written, and their kernels told, in order of
+        time."""
+        found = [*self._held, *(each for node in self._members() for each in node.events())]
         return sorted(found, key=lambda each: each.from_ms if isinstance(each, Lease)
                       else each.boot_ms)
 

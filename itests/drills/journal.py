@@ -131,6 +131,26 @@ class Move:
     boot_ms: float
 
 
+# ---- the virtual address ----
+
+@dataclass(frozen=True)
+class Put:
+    """The address has come to that node's host, where it was not."""
+
+    node: str
+    address: str
+    boot_ms: float
+
+
+@dataclass(frozen=True)
+class Gone:
+    """It has left it."""
+
+    node: str
+    address: str
+    boot_ms: float
+
+
 # ---- the driver ----
 
 @dataclass(frozen=True)
@@ -172,7 +192,7 @@ class Older:
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long
 EVENTS = {"push": Push, "hand_over": HandOver, "ack": Ack, "cancel": Cancel, "release": Release,
           "rest": Rest, "role": Role, "lease": Lease, "fenced": Fenced, "move": Move,
-          "fault": Fault, "older": Older}
+          "fault": Fault, "older": Older, "put": Put, "gone": Gone}
 _NAMES = {kind: name for name, kind in EVENTS.items()}
 
 
@@ -228,8 +248,8 @@ class Tail:
     """A file that a node goes on writing: what it says so far, each line read once. Events of
     kinds, and members, unknown here are passed over; a last line that is not whole yet, too."""
 
-    def __init__(self, path):
-        self._path, self._offset, self._events = Path(path), 0, []
+    def __init__(self, path, kinds=EVENTS):
+        self._path, self._offset, self._events, self._kinds = Path(path), 0, [], kinds
 
     def events(self):
         """A list to look at."""
@@ -241,7 +261,8 @@ class Tail:
             return self._events
         text = text[:text.rfind(b"\n") + 1]
         self._offset += len(text)
-        self._events += [event for event in map(_event_of, text.splitlines()) if event]
+        self._events += [event for event in (_event_of(line, self._kinds)
+                                     for line in text.splitlines()) if event]
         return self._events
 
 
@@ -250,9 +271,9 @@ def read_events(path):
     return Tail(path).events()
 
 
-def _event_of(line):
+def _event_of(line, kinds):
     members = json.loads(line)
-    kind = EVENTS.get(members.pop("event"))
+    kind = kinds.get(members.pop("event"))
     if kind is None:
         return None
     known = {each.name for each in fields(kind)}

@@ -12,6 +12,7 @@
     FENCED       who is fenced has an older token, and does not act with it any more
     DEPOSED      once a leader has moved a job in a bucket, no earlier one does; nor does anybody
                  who never led
+    STOLEN       who puts the virtual address on its interface has a lease (holders.py)
     NO_LEADER    at the end, when all faults are healed, somebody leads
     STORM        the leader changes as often as the faults explain, not more
     LATE         what became due in an outage is handed over at most a tick after its end; the
@@ -32,6 +33,7 @@ from crash import judge as crash
 from crash.judge import Violation
 from drills.forgotten import (can_bring_again, forgiving, is_forgotten, is_of_two_masters, is_void,
                               judge_told, lost_before_ms, returned, without)
+from drills.holders import judge_holders
 from drills.journal import OK, UNKNOWN, Ack, Cancel, Fault, HandOver, Older, Push, Release, Rest
 from drills.judge_leaders import judge_leaders
 from drills.lateness import judge_lateness
@@ -71,8 +73,8 @@ def judge(journal, limits=None):
     of_jobs = [each for each in of_jobs if each not in on_their_way]
     forgotten = _only_older_explains(journal, of_jobs)
     found = [*(each for each in of_jobs if each not in forgotten), *judge_leaders(journal),
-             *judge_moves(journal), *judge_told(journal, forgotten),
-             *_unsaid(journal, forgotten)]
+             *judge_moves(journal), *judge_holders(journal),
+             *judge_told(journal, forgotten), *_unsaid(journal, forgotten)]
     if limits:
         found += judge_lateness(journal, limits)
     return Verdict(found, Counter(each.rule for each in (*on_their_way, *forgotten)),

@@ -38,6 +38,11 @@ def reigns_of(journal):
     return sorted(found, key=lambda reign: reign.from_ms)
 
 
+def leases_of(journal):
+    """All of them, each as far as it lasted."""
+    return list(_leases(journal, reigns_of(journal)))
+
+
 def _with_following(roles):
     """(role, the next of the same node or None)"""
     by_node = {}

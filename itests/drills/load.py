@@ -145,13 +145,15 @@ class Load:
 
         wait_until(flows, "the load flows", DRAIN_S, interval_s=0.02)
 
-    def drain(self, timeout_s=DRAIN_S):
-        """Until no job is left but the dead, which are written down as such."""
+    def drain(self, more_topics=(), timeout_s=DRAIN_S):
+        """Until no job is left but the dead, which are written down as such. `more_topics`: of
+        others, who consume them."""
+        topics = [*TOPICS, *more_topics]
         with self.place():
             client = Client(self.addresses)
-            wait_until(lambda: self._is_drained(client) or self._failed(),
+            wait_until(lambda: self._is_drained(client, topics) or self._failed(),
                        "consumers empty the store", timeout_s, interval_s=0.1)
-            for topic in TOPICS:
+            for topic in topics:
                 (dead,) = wait_until(lambda topic=topic: _answered(client.dead(topic)),
                                      "a node lists the dead")
                 for job in dead:
@@ -159,8 +161,8 @@ class Load:
             client.close()
 
     @staticmethod
-    def _is_drained(client):
-        counts = [client.counts(topic) for topic in TOPICS]
+    def _is_drained(client, topics):
+        counts = [client.counts(topic) for topic in topics]
         return None not in counts and not any(
             each["delayed"] + each["ready"] + each["reserved"] for each in counts)
 

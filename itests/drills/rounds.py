@@ -8,6 +8,8 @@ journals, on one clock:
     served    to the first job handed over that became due after the fault and was moved since
               the next leader was active (without one: since the fault)
     stood     how late the latest job was that became due in the outage
+    address   from the moment before the fault to the first answer over the virtual address, by the
+              leader of then, to a connection made anew (view.py)
 """
 
 import random
@@ -20,6 +22,8 @@ from drills.judge import Verdict, judge
 from drills.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
 from drills.load import Load
 from drills.moves import read_moves
+from drills.view import TOPIC as VIEW_TOPIC
+from drills.vip_row import meet
 from harness.wait import wait_until
 
 SERVED_S = 60
@@ -35,6 +39,15 @@ class Round:
     active_ms: float = None
     served_ms: float = None
     stood_ms: float = None
+    sight: object = None  # what a client of the virtual address saw
+
+    @property
+    def address_ms(self):
+        return self.sight and self.sight.first_ms
+
+    @property
+    def gap_ms(self):
+        return self.sight and self.sight.gap_ms
 
 
 @dataclass
@@ -63,13 +76,17 @@ class Drill:
         self.network = cluster.network
         self.variant, self.dice, self.leader = "", None, None
         self.since_ms = self.struck_ms = None  # before and after the fault was made
+        self.sight = None
         self._token = None
 
     def begin(self, variant, dice):
         self.cluster.wait_steady()
         self.load.wait_flowing()
         self.variant, self.dice = variant, dice
-        self.leader = self.cluster.leader()
+        self.leader, self.sight = self.cluster.leader(), None
+        if self.cluster.view:
+            self.cluster.view.wait_settled(self.leader.name)
+            meet(self.cluster)
         role = self.leader.role()
         self._token = role.token if role else None
         self.since_ms = now_ms()
@@ -84,6 +101,15 @@ class Drill:
 
     def elapsed_ms(self):
         return now_ms() - self.since_ms
+
+    def look(self, from_ms):
+        """What clients of the virtual address have seen of the fault that is over."""
+        view = self.cluster.view
+        if view:
+            until_ms, after = now_ms(), self.cluster.leader().name
+            view.wait_seen(after, until_ms)
+            view.wait_known(self.since_ms, until_ms)
+            self.sight = view.sight(self.leader.name, after, self.since_ms, until_ms, from_ms)
 
     def answers(self, outcome, since_ms):
         """How many pushes that were sent since had that answer so far."""
@@ -150,6 +176,8 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
         load = Load(journal, cluster.addresses(), dice, host=cluster.client,
                     **row.load_options(cluster))
         with load:
+            if cluster.view:
+                cluster.view.start()
             drill = Drill(cluster, journal, load)
             for variant in variants:
                 result.rounds.append(_run_round(row, drill, variant, dice.getrandbits(32), result,
@@ -159,9 +187,13 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
             result.complaints += [f"row {row.number} at the end: {text}"
                                   for text in row.check_end(cluster)]
         row.before_drain(cluster)
-        load.drain()
+        if cluster.view:
+            cluster.view.stop_pushing()
+        load.drain([VIEW_TOPIC] if cluster.view else [])
         load.finish()
-        for event in (*cluster.events(), *_moves_of(cluster)):
+        if cluster.view:
+            cluster.view.close()
+        for event in (*cluster.events(), *_moves_of(cluster), *_jobs_of(cluster)):
             journal.add(event)
         for node in (*cluster.nodes, *cluster.spares):
             node.check_sanitizers()
@@ -189,6 +221,11 @@ def _moves_of(cluster):
         yield from read_moves(client)
 
 
+def _jobs_of(cluster):
+    """Of the client that knows the address alone."""
+    return cluster.view.jobs() if cluster.view else ()
+
+
 def _run_round(row, drill, variant, seed, result, limits):
     drill.begin(variant, random.Random(seed))
     done = Round(variant, seed)
@@ -206,11 +243,13 @@ def _run_round(row, drill, variant, seed, result, limits):
     served = row.wait_healed(drill) or served
     drill.load.wait_flowing()
     elected = elected or drill.new_leader()
+    drill.look(row.address_from_ms(drill))
     served_ms = served if served is not None else now_ms()
     fault = Fault(f"{row.number} {row.title} {done.variant}".strip(), start, now_ms(), served_ms,
                   row.changes, tuple(node.name for node in dead))
     drill.journal.add(fault)
     complaints = [*row.check(drill, elected), *(row.check_times(drill) if limits else ())]
+    done.sight = drill.sight
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None
     done.served_ms = served - row.served_from_ms(drill) if served is not None else None
     done.stood_ms = max((due.late_ms for due in dues_of(drill.journal, start)
@@ -228,9 +267,10 @@ def _next_leader(row, drill):
 
 def _line_of(row, number, done):
     times = ", ".join(f"{name} {value:.1f} ms" for name, value in (
-        ("active", done.active_ms), ("served", done.served_ms), ("stood", done.stood_ms))
-        if value is not None)
-    return f"  {row.number:>3}  round {number:<3} {done.variant:<26} {times}"
+        ("active", done.active_ms), ("served", done.served_ms), ("stood", done.stood_ms),
+        ("address", done.address_ms)) if value is not None)
+    seen = f" ({done.sight.told})" if done.sight and done.sight.told else ""
+    return f"  {row.number:>3}  round {number:<3} {done.variant:<26} {times}{seen}"
 
 
 def summary(values):

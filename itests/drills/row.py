@@ -92,6 +92,10 @@ class Row:
         """The moment that `served` is counted from."""
         return drill.since_ms
 
+    def address_from_ms(self, drill):
+        """Since when a client has to have come for the first answer over the address to count."""
+        return drill.since_ms
+
     def hold(self, drill):
         """How long the fault stays after that."""
 

@@ -2,6 +2,7 @@
 
 from drills.nodes import PEER_PORT
 from drills.row import Row, row, stay
+from drills.vip_row import VipRow
 
 
 class _Cuts(Row):
@@ -12,7 +13,7 @@ class _Cuts(Row):
 
 
 @row("5", "its link down")
-class LinkDown(Row):
+class LinkDown(VipRow):
     variants = ("short", "long")
     short_variants = ("short",)
 

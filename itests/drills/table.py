@@ -1,21 +1,42 @@
 """The result of drills: a table for people, JSON for programs."""
 
+from collections import Counter
+
 from drills.cluster import STANDALONE
 from drills.lateness import percentile
 from drills.rounds import summary
+from drills.view import CROSSED
 
-HEAD = ("#", "fault", "rounds", "active", "p99", "worst", "served", "p99", "worst", "outside",
-        "violations")
+HEAD = ("#", "fault", "rounds", "active", "p99", "worst", "served", "p99", "worst", "address",
+        "p99", "worst", "failed", "outside", "violations")
 
 
 def line_of(result):
-    """The row's cells. Times are medians, p99 and worst, in ms."""
+    """The row's cells. Times are medians, p99 and worst, in ms; `failed` are new connections over
+    the address, and behind a plus those that it crossed on its way."""
     cells = [result.row.number, result.row.title, str(len(result.rounds))]
-    for name in ("active_ms", "served_ms"):
+    for name in ("active_ms", "served_ms", "address_ms"):
         cells += map(_ms, summary(result.times(name)) or (None, None, None))
+    cells.append(failed_of(result.times("sight")))
     cells += [_ms(percentile(result.outside_ms, 0.99)), str(len(result.verdict.violations)
                                                             + len(result.complaints))]
     return cells
+
+
+def failed_of(sights):
+    """As text."""
+    if not sights:
+        return "-"
+    crossed = sum(each.failed[CROSSED] for each in sights)
+    return f"{sum(each.failures for each in sights)}" + (f"+{crossed}" if crossed else "")
+
+
+def seen_of(sights):
+    """{failed, open, waiting: {kind: count}} of all rounds; None of nothing."""
+    if not sights:
+        return None
+    return {name: dict(sum((getattr(each, member) for each in sights), Counter()))
+            for name, member in (("failed", "failed"), ("open", "broken"), ("waiting", "popped"))}
 
 
 def _ms(value):
@@ -44,13 +65,14 @@ def json_of(results, seed):
 
 def _json_of(result):
     times = {}
-    for name in ("active_ms", "served_ms", "stood_ms"):
+    for name in ("active_ms", "served_ms", "stood_ms", "address_ms", "gap_ms"):
         found = summary(result.times(name))
         times[name] = dict(zip(("median", "p99", "worst"), found)) if found else None
     plan = result.row.plan(result.row.variants[0])
     return {"row": result.row.number, "fault": result.row.title, "rounds": len(result.rounds),
             "note": result.row.note, "session_ms": plan.session_ms, "tick_ms": plan.tick_ms,
             "target_ms": result.row.target_ms, **times,
+            "connections": seen_of(result.times("sight")),
             "outside_p99_ms": percentile(result.outside_ms, 0.99),
             "violations": [{"rule": each.rule, "of": each.id, "why": each.why}
                            for each in result.verdict.violations],

@@ -1,23 +1,27 @@
 """What the rows check beside the judge, each broken on purpose: who leads when it should not, or
 does not say what to do, or takes too long."""
 
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 
 from drills.journal import Role
 from drills.matrix import MATRIX
+from drills.view import Sight
 
 T_MS = 2000
 OLD, NEW = Role("n1", "leader", 0, "e:1"), Role("n2", "leader", 1, "e:2")
 
 
-def checked(number, variant="", elected=None, failed_pushes=0, **state):
-    """The complaints of a row of its own, whose rounds left that state."""
+def checked(number, variant="", elected=None, failed_pushes=0, sight=None, **state):
+    """The complaints of a row of its own, whose rounds left that state. Nobody looks at the virtual
+    address: test_vip_row.py does."""
     row = type(MATRIX[number])()
     vars(row).update(state)
     drill = SimpleNamespace(variant=variant, leader=SimpleNamespace(name="n1"), since_ms=0,
-                            session_ms=T_MS, answers=lambda outcome, since_ms: failed_pushes)
+                            session_ms=T_MS, answers=lambda outcome, since_ms: failed_pushes,
+                            cluster=SimpleNamespace(view=None), sight=sight)
     return [*row.check(drill, elected), *row.check_times(drill)]
 
 
@@ -39,6 +43,15 @@ def test_the_leader_changed_and_had_a_reason(number, variant):
 def test_pushes_fail_in_a_switchover():
     assert checked("3", "switchover") == []
     assert len(checked("3", "switchover", failed_pushes=2)) == 1
+
+
+@pytest.mark.parametrize("kind, complaints", [
+    ("refused", 1), ("lost", 1), ("reset", 1), ("closed", 1), ("silent", 1), ("503", 1),
+    ("crossed", 0)])  # the leader before had taken it
+def test_new_connections_fail_when_the_lead_is_given_away(kind, complaints):
+    for variant in ("SIGTERM", "switchover"):
+        sight = Sight(failed=Counter({kind: 1}), broken=Counter(closed=1), popped=Counter(reset=1))
+        assert len(checked("3", variant, sight=sight)) == complaints
 
 
 def test_another_leads_after_a_quorum_was_lost():

@@ -1,6 +1,7 @@
 """What a round reads from the journals: who leads since the fault, and since when jobs are served."""
 
 import json
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,8 @@ from drills.journal import OK, HandOver, Journal, Push, Role, Tail
 from drills.matrix import MATRIX
 from drills.page import measured, page_of
 from drills.rounds import Drill, Result, Round, summary
+from drills.table import json_of, table_of
+from drills.view import Sight
 
 FAULT_MS = 1000
 WALL_MS = 5000  # Redis's clock is so far ahead of the journals'
@@ -60,9 +63,34 @@ def test_the_page_has_a_line_for_each_variant_and_says_whether_targets_are_met()
                                    Round("switchover", 2, 21.0, 31.0, 61.0)])
     text = page_of({"3": measured(orderly)})
     assert "| 3 | orderly: SIGTERM, switchover: SIGTERM | 1 | 20 / - / 20 | 30 / - / 30 |" in text
+    assert "connections over the address" not in text
     assert "|  | switchover | 1 | 21 / - / 21 |" in text
     assert "Row 3 SIGTERM: target 50 ms p99 (due jobs stand still); median 45, worst 45: met." in text
     assert "median 61, worst 61: missed by 11 ms." in text
+
+
+def test_the_page_says_what_clients_of_the_address_saw():
+    sights = [Sight(first, gap, Counter(failed), Counter(broken), Counter({"in order": 4}))
+              for first, gap, failed, broken in ((40.0, 12.0, {}, {"closed": 1}),
+                                                 (44.0, 13.0, {"crossed": 2}, {}),
+                                                 (90.0, 14.0, {"refused": 3}, {}))]
+    fine = Result(MATRIX["3"], [Round("SIGTERM", 1, 20.0, 30.0, 45.4, sights[0]),
+                                Round("switchover", 2, 21.0, 31.0, 45.0, sights[1])])
+    text = page_of({"3": measured(fine)})
+    assert "| 45 / - / 45 | 40 / - / 40 | 0 | 0 | 0 |" in text
+    assert "| 45 / - / 45 | 44 / - / 44 | 0+2 |  |  |" in text
+    assert "Row 3 switchover: target 0 new connections that fail over the address; 0+2: met." in text
+    assert ("- Row 3 SIGTERM, connections over the address: open 1 closed; waiting 4 in order.\n"
+            in text)
+    bad = Result(MATRIX["3"], [Round("SIGTERM", 1, 20.0, 30.0, 45.4, sights[2])])
+    assert "fail over the address; 3: missed." in page_of({"3": measured(bad)})
+    killed = Result(MATRIX["1"], [Round("", 1, 20.0, 30.0, 45.4, sights[2])])
+    text = page_of({"1": measured(killed)})
+    assert "Row 1: target 60 ms p99 (first answer over the address); median 90" in text
+    (row,) = json_of([killed], 1)["rows"]
+    assert (row["address_ms"]["worst"], row["gap_ms"]["worst"]) == (90.0, 14.0)
+    assert row["connections"] == {"failed": {"refused": 3}, "open": {}, "waiting": {"in order": 4}}
+    assert table_of([killed])[1].split()[-3:] == ["3", "-", "0"]
 
 
 def test_the_page_says_in_how_many_rounds_the_leader_changed_and_what_the_row_notes():

@@ -3,7 +3,8 @@
 Each host has a namespace of its own with one interface, eth0, joined by veth to a bridge, which
 has a namespace of its own too, so that nothing of the machine's network is touched and two runs
 never meet. nft rules in the bridge's namespace drop frames between the ports of two hosts: ARP
-and all, like a pulled cable. A rule is about frames in one direction.
+and all, like a pulled cable. A rule is about frames in one direction. No host forwards: else who
+had an address before would pass on what still comes to it, and hide that it should not come.
 
 Namespaces are called dq<pid>-<number>-<host>, after the process of the run. Those of runs that are
 dead are removed by the next one, with the processes in them.
@@ -18,6 +19,7 @@ dead are removed by the next one, with the processes in them.
 """
 
 import ctypes
+import ipaddress
 import itertools
 import os
 import re
@@ -32,7 +34,7 @@ from harness.process import is_alive, kill_now
 NAMESPACES = Path("/run/netns")
 ETC = Path("/etc/netns")  # ETC/<namespace>/<file> is in the place of /etc/<file> for its programs
 CLONE_NEWNET = 0x40000000
-SUBNET = "10.213.0"
+SUBNET, SUBNET6 = "10.213.0", "fd00:213:"
 _OURS = re.compile(r"dq(\d+)-\d+-[a-z0-9]+")
 _numbers = itertools.count(1)  # of networks in this process
 
@@ -53,10 +55,11 @@ def why_not():
 
 
 class Host:
-    """A namespace, with one address in the network."""
+    """A namespace, with one address of each family in the network."""
 
     def __init__(self, network, name, number):
         self.name, self.address = name, f"{SUBNET}.{number}"
+        self.address6 = f"{SUBNET6}:{number}"
         self.netns = network.prefix + name
         self.port = f"v-{name}"  # of the bridge
 
@@ -75,6 +78,11 @@ class Host:
         directory = ETC / self.netns
         directory.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text, encoding="utf-8")
+
+    def set_kernel(self, name, value):
+        """Of its own /proc/sys/net."""
+        with self.entered():
+            Path("/proc/sys/net", name).write_text(f"{value}\n", encoding="ascii")
 
     def pull_cable(self):
         """Its link has no carrier until put_cable()."""
@@ -139,9 +147,11 @@ class Network:
         _ip("netns", "add", host.netns)
         self._lay_cable(host)
         _ip("-n", self._bridge, "link", "set", host.port, "master", "br0", "up")
-        _ip("-n", host.netns, "addr", "add", f"{host.address}/24", "dev", "eth0")
-        for link in ("lo", "eth0"):
-            _ip("-n", host.netns, "link", "set", link, "up")
+        host.set_kernel("ipv4/ip_forward", 0)
+        host.set_kernel("ipv6/conf/eth0/keep_addr_on_down", 1)  # as IPv4 does
+        _run(["ip", "-n", host.netns, "-batch", "-"],
+             f"addr add {host.address}/24 dev eth0\naddr add {host.address6}/64 dev eth0 nodad\n"
+             "link set lo up\nlink set eth0 up\n")
         return host
 
     def _lay_cable(self, host):
@@ -167,6 +177,12 @@ class Network:
         """Each frame is lost with this probability, in both directions."""
         chance = f"numgen random mod 1000 < {round(percent * 10)} "
         return self._add([*_drops(some, others, chance), *_drops(others, some, chance)])
+
+    def hush(self, hosts, address, unasked=False):
+        """Nobody hears from these hosts that they have the address, asked or not; or, `unasked`,
+        where nobody has asked."""
+        return self._add([_claims(host, ipaddress.ip_address(address), unasked)
+                          for host in hosts])
 
     def heal(self, cut):
         """Again as before it; harmless when it has healed already."""
@@ -197,6 +213,17 @@ class Network:
 def _drops(senders, receivers, chance=""):
     return [f'iifname "{one.port}" oifname "{other.port}" {chance}drop'
             for one in senders for other in receivers]
+
+
+def _claims(host, address, unasked):
+    """ARP with it as the sender's; neighbour advertisements for it (a target is 8 bytes on).
+    Unasked: about itself, and to all nodes."""
+    if address.version == 4:
+        about = f" arp daddr ip {address}" if unasked else ""
+        return f'iifname "{host.port}" ether type arp arp saddr ip {address}{about} drop'
+    to_all = "ip6 daddr ff02::1 " if unasked else ""
+    return (f'iifname "{host.port}" {to_all}icmpv6 type nd-neighbor-advert '
+            f'@th,64,128 0x{int(address):032x} drop')
 
 
 # ---- namespaces ----

@@ -84,8 +84,8 @@ static void print(const struct ctl *ctl, const json_t *page)
 static void print_json(const json_t *page)
 {
     static const char *const names[] = {
-        "leader",       "leader_epoch", "alone_ms",     "stale_ms", "paused",  "paused_by",
-        "paused_at_ms", "wanted",       "wanted_at_ms", "forced",   "refused", "nodes"};
+        "leader", "leader_epoch", "alone_ms", "stale_ms", "paused", "paused_by", "paused_at_ms",
+        "wanted", "wanted_at_ms", "forced",   "refused",  "vip",    "nodes"};
     const json_t *zookeeper = json_object_get(page, "zookeeper");
     json_t *shown = json_object();
 

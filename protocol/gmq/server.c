@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "protocol/gmq/reply.h"
+#include "protocol/moving.h"
 #include "protocol/peer.h"
 
 /* Requests that are on their way when the node begins to stop still get their refusal. */
@@ -220,6 +221,16 @@ void gmq_reload(struct gmq *g, const struct gmq_options *options)
     g->kind.unread_max_bytes = UNREAD_BYTES(options->output_max_bytes);
     g->kind.idle_ms = options->idle_ms;
     limit_reading(g);
+}
+
+void gmq_move(struct gmq *g, const struct moving *moving)
+{
+    connections_move(&g->kind, moving);
+}
+
+unsigned gmq_moving(const struct gmq *g)
+{
+    return connections_moving(&g->kind);
 }
 
 void gmq_stop(struct gmq *g, void (*on_stopped)(void *arg), void *arg)

@@ -142,7 +142,8 @@ static void tells_all_of_the_cluster(void **state)
         "\"failsafe\":false,\"refused\":null,\"leader\":\"a\",\"leader_epoch\":7,"
         "\"alone_ms\":0,\"stale_ms\":0,\"paused\":false,\"paused_by\":null,"
         "\"paused_at_ms\":null,\"wanted\":null,\"wanted_at_ms\":null,"
-        "\"forced\":false,\"flapping\":false,\"zookeeper\":{\"session\":\"connected\","
+        "\"forced\":false,\"flapping\":false,\"vip\":null,\"zookeeper\":{\"session\":"
+        "\"connected\","
         "\"server\":\"127.0.0.1:2181\",\"why\":null,\"asked_ms\":2000,\"granted_ms\":2000,"
         "\"sessions\":1,\"reconnects\":0},\"nodes\":[{\"name\":\"a\",\"here\":true,"
         "\"member\":true,\"store_up\":true,\"fenced\":false,\"priority\":50,"
@@ -270,6 +271,41 @@ static void status_and_metrics_tell_the_role(void **state)
     pair->status.peers_up = 1;
     assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_peers_missing 0\n");
     assert_has(reply, "\ndueq_without_zookeeper_seconds 0.000\n");
+}
+
+static void the_virtual_address_is_told_everywhere(void **state)
+{
+    struct http_vip_status vip = {
+        .addresses = "10.0.0.100",
+        .state = "held",
+        .interface = "eth0",
+        .is_here = true,
+        .why = "",
+        .conflict = "",
+        .taken = 2,
+        .announcements = 9,
+    };
+
+    assert_member(call(*state, "GET", "/v1/status", NULL), "\"vip\":null}");
+    assert_null(strstr(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_held "));
+    pair->status.vip = &vip;
+    assert_member(call(*state, "GET", "/v1/cluster", NULL),
+                  "\"vip\":{\"address\":\"10.0.0.100\",\"state\":\"held\",\"here\":true,"
+                  "\"interface\":\"eth0\",\"why\":null,\"conflict\":null,\"taken\":2,"
+                  "\"restored\":0,\"announcements\":9,\"conflicts\":0,\"failures\":0},");
+    assert_member(call(*state, "GET", "/v1/status", NULL),
+                  "\"vip\":{\"address\":\"10.0.0.100\",\"state\":\"held\",\"here\":true,"
+                  "\"interface\":\"eth0\",\"why\":null,\"conflict\":null}}");
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_held 1\n");
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_announcements_total 9\n");
+    vip.is_here = false;
+    vip.why = "eth0 is down";
+    assert_member(call(*state, "GET", "/v1/cluster", NULL), "\"why\":\"eth0 is down\"");
+    assert_member(
+        call(*state, "GET", "/v1/cluster", NULL),
+        "this node leads, and does not have the virtual address (10.0.0.100): eth0 is "
+        "down");
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_held 0\n");
 }
 
 static void a_pause_is_told_everywhere(void **state)
@@ -413,6 +449,7 @@ int main(void)
         TEST(health_tells_who_leads),
         TEST(a_standby_without_its_store_is_none),
         TEST(status_and_metrics_tell_the_role),
+        TEST(the_virtual_address_is_told_everywhere),
         TEST(a_pause_is_told_everywhere),
         TEST(what_is_not_known_is_told_as_such),
         TEST(takes_each_wish_down),

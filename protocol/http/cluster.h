@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "protocol/http/vip.h"
 
 struct http_cluster_node {
     const char *name;
@@ -80,6 +81,7 @@ struct http_cluster_status {
     unsigned count_count;
     const struct http_cluster_hook *hook_counts;
     unsigned hook_count_count;
+    const struct http_vip_status *vip; /* NULL: there is no virtual address */
 
     uint64_t elections_lost;
     uint64_t fenced;

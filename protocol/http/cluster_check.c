@@ -179,6 +179,28 @@ static void check_successor(struct check *c)
         check_no_failover(c, &s->nodes[i]);
 }
 
+/* ---- the virtual address ---- */
+
+static void check_vip(struct check *c)
+{
+    const struct http_vip_status *v = c->s->vip;
+
+    if (!v)
+        return;
+    if (!v->is_here && !strcmp(v->state, "held"))
+        find(c, true, "mend that; the node tries again by itself, several times a second",
+             "this node leads, and does not have the virtual address (%s): %s", v->addresses,
+             v->why);
+    else if (v->why[0] && !strcmp(v->state, "away"))
+        find(c, true, "mend that: a node takes over with the address, or clients lose it",
+             "this node could not take the virtual address (%s): %s", v->addresses, v->why);
+    if (v->conflict[0])
+        find(c, false,
+             "find that host by its hardware address; nobody else may be set up with this "
+             "address",
+             "another host has the virtual address (%s), too: %s", v->addresses, v->conflict);
+}
+
 /* ---- the nodes ---- */
 
 static void check_node(struct check *c, const struct http_cluster_node *n)
@@ -240,8 +262,8 @@ static void check_peers(struct check *c)
 static void run(struct check *c)
 {
     static void (*const checks[])(struct check * c) = {
-        check_session, check_leader,    check_fence, check_pause,
-        check_wishes,  check_successor, check_nodes, check_peers,
+        check_session,   check_leader, check_fence, check_pause, check_wishes,
+        check_successor, check_vip,    check_nodes, check_peers,
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

@@ -99,6 +99,56 @@ static void a_node_alone_that_is_fenced_says_so(void **state)
     assert_non_null(strstr(report.at[0].text, "a cluster's leader moves the jobs"));
 }
 
+static struct http_vip_status vip_of(const char *state, bool is_here)
+{
+    return (struct http_vip_status){.addresses = "10.0.0.100",
+                                    .state = state,
+                                    .is_here = is_here,
+                                    .interface = "eth0",
+                                    .why = "",
+                                    .conflict = ""};
+}
+
+static void a_virtual_address_that_is_where_it_belongs_is_fine(void **state)
+{
+    static const char *const states[] = {"away", "held", "leaving"};
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct http_vip_status vip = vip_of(states[i], i > 0);
+        struct setting s = good();
+
+        s.status.vip = &vip;
+        check(&s);
+        assert_int_equal(s.report.count, 0);
+    }
+}
+
+static void a_leader_without_the_virtual_address_and_who_could_not_take_it(void **state)
+{
+    struct http_vip_status vip = vip_of("held", false);
+    struct setting s = good();
+
+    s.status.vip = &vip;
+    vip.why = "eth0 is down";
+    assert_error(&s,
+                 "this node leads, and does not have the virtual address (10.0.0.100): eth0");
+    vip.state = "away";
+    assert_error(&s, "this node could not take the virtual address (10.0.0.100): eth0 is down");
+    vip.state = "leaving";
+    check(&s);
+    assert_int_equal(s.report.count, 0);
+}
+
+static void another_host_with_the_virtual_address(void **state)
+{
+    struct http_vip_status vip = vip_of("held", true);
+    struct setting s = good();
+
+    s.status.vip = &vip;
+    vip.conflict = "02:42:ac:1e:00:0b";
+    assert_warning(&s, "another host has the virtual address (10.0.0.100), too: 02:42:ac");
+}
+
 static void names_the_nodes_that_never_lead_by_themselves(void **state)
 {
     struct setting s = good();
@@ -298,6 +348,9 @@ int main(void)
         cmocka_unit_test(finds_nothing_where_nothing_is_wrong),
         cmocka_unit_test(a_node_alone_has_no_successor),
         cmocka_unit_test(a_node_alone_that_is_fenced_says_so),
+        cmocka_unit_test(a_virtual_address_that_is_where_it_belongs_is_fine),
+        cmocka_unit_test(a_leader_without_the_virtual_address_and_who_could_not_take_it),
+        cmocka_unit_test(another_host_with_the_virtual_address),
         cmocka_unit_test(names_the_nodes_that_never_lead_by_themselves),
         cmocka_unit_test(a_successor_has_all_that_it_needs),
         cmocka_unit_test(the_leader_is_no_successor_of_itself),

@@ -76,6 +76,31 @@ static void add_zookeeper(struct buf *out, const struct http_cluster_status *s)
     buf_add_char(out, '}');
 }
 
+/* With what it has counted, and the short form without. */
+static void add_vip(struct buf *out, const struct http_vip_status *v, bool is_short)
+{
+    add_name(out, "vip");
+    if (!v) {
+        buf_add_text(out, "null");
+        return;
+    }
+    buf_add_text(out, "{\"address\":");
+    json_add_text(out, bytes_of_text(v->addresses));
+    add_text(out, "state", v->state);
+    add_bool(out, "here", v->is_here);
+    add_text(out, "interface", v->interface);
+    add_text(out, "why", v->why);
+    add_text(out, "conflict", v->conflict);
+    if (!is_short) {
+        add_count(out, "taken", v->taken);
+        add_count(out, "restored", v->restored);
+        add_count(out, "announcements", v->announcements);
+        add_count(out, "conflicts", v->conflicts);
+        add_count(out, "failures", v->failures);
+    }
+    buf_add_char(out, '}');
+}
+
 static void add_counters(struct buf *out, const struct http_cluster_status *s)
 {
     buf_add_text(out, ",\"since_start\":{\"elections_lost\":");
@@ -171,6 +196,7 @@ void cluster_add_page(struct buf *out, const char *node, const struct http_clust
     if (!is_alone) {
         add_role(out, s);
         add_lead(out, s);
+        add_vip(out, s->vip, false);
         add_zookeeper(out, s);
         add_nodes(out, s);
         add_history(out, s);
@@ -200,5 +226,6 @@ void cluster_add_summary(struct buf *out, const struct http_cluster_status *s)
     add_text(out, "refused", s->refused);
     add_bool(out, "may_act", s->may_act);
     add_text(out, "wanted", s->wanted);
+    add_vip(out, s->vip, true);
     buf_add_char(out, '}');
 }

@@ -35,6 +35,7 @@
 #include "protocol/http/store.h"
 
 struct loop;
+struct moving;
 struct queue;
 
 #define HTTP_PROTOCOLS_MAX 8
@@ -94,6 +95,11 @@ struct http *http_new(const struct http_options *options, struct loop *loop,
 
 /* New limits for all connections, from now on; the node's callbacks stay as they are. */
 void http_reload(struct http *h, const struct http_options *options);
+
+/* As connections_move() in protocol/moving.h, for its clients; and how many of them are over
+ * the address, and not gone. */
+void http_move(struct http *h, const struct moving *moving);
+unsigned http_moving(const struct http *h);
 
 /* Accepts no more, answers new requests on open connections with 503, lets those in work
  * finish however long that takes (the queue answers them all), and calls back, never from

@@ -4,6 +4,7 @@
  *   metrics_queue.c    the engine's: operations, jobs, lateness
  *   metrics_jobs.c     how many jobs there are, by topic and state
  *   metrics_cluster.c  who leads
+ *   metrics_vip.c      the virtual address
  *   metrics_store.c    the store's link
  *   metrics_node.c     ports, the loop, the process
  *   metrics_process.c  what the system says of the process
@@ -48,6 +49,7 @@ void metrics_write(struct buf *out, const struct metrics *m);
 void metrics_write_queue(struct metrics_text *t, const struct metrics *m);
 void metrics_write_jobs(struct metrics_text *t, const struct metrics *m);
 void metrics_write_cluster(struct metrics_text *t, const struct metrics *m);
+void metrics_write_vip(struct metrics_text *t, const struct metrics *m);
 void metrics_write_store(struct metrics_text *t, const struct metrics *m);
 void metrics_write_node(struct metrics_text *t, const struct metrics *m);
 

@@ -6,6 +6,7 @@
 
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
+#include "protocol/moving.h"
 
 #define SCRATCH_BYTES 65536 /* kept from one reply to the next */
 
@@ -40,7 +41,8 @@ void http_request_end(struct http_request *r)
 bool http_request_is_kept(const struct http_request *r)
 {
     return r->exchange.head.is_kept_alive && r->body.state == BODY_DONE &&
-           !r->client->is_excess && !r->client->http->is_stopping;
+           !r->client->is_excess && !r->client->http->is_stopping &&
+           !connection_is_leaving(&r->client->connection);
 }
 
 /* A large one is rare: its memory goes back. */

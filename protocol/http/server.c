@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <sys/random.h>
 
+#include "protocol/moving.h"
 #include "protocol/peer.h"
 
 #define IDLE_DEFAULT_MS  60000
@@ -130,6 +131,16 @@ void http_reload(struct http *h, const struct http_options *options)
     h->options.node = node;
     h->kind.idle_ms = options->idle_ms ? options->idle_ms : IDLE_DEFAULT_MS;
     h->kind.ending_ms = options->request_ms;
+}
+
+void http_move(struct http *h, const struct moving *moving)
+{
+    connections_move(&h->kind, moving);
+}
+
+unsigned http_moving(const struct http *h)
+{
+    return connections_moving(&h->kind);
 }
 
 void http_stop(struct http *h, void (*on_stopped)(void *arg), void *arg)

@@ -10,8 +10,8 @@ struct http_vip_status {
     const char *state;     /* "away", "held" or "leaving" */
     bool is_here;          /* all of them are on this host, as far as the node knows */
     const char *interface; /* "": none, or the hook's matter */
-    const char *why;       /* why they are not here although the node leads, or could not be taken */
-    const char *conflict;  /* the hardware address of who else has it; "" */
+    const char *why; /* why they are not here although the node leads, or could not be taken */
+    const char *conflict; /* the hardware address of who else has it; "" */
     uint64_t taken, restored, announcements, conflicts, failures; /* since the worker's start */
 };
 

@@ -1,0 +1,235 @@
+"""The client's view of the address, with holders made by hand: what moves well is seen as that, and
+each way to do it badly is planted and seen."""
+
+import json
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from drills.holders import HolderWatch, judge_holders
+from drills.journal import Journal, Lease, Put, Role, now_ms
+from drills.view import View
+from harness.neighbours import add_address, announce, remove_address
+from harness.wait import wait_until
+
+PORT = 8000
+ADDRESSES = ["10.213.0.200", "fd00:213::200"]
+
+
+class Server(ThreadingHTTPServer):
+    """On every address of a host: it tells its name, and lets pops wait."""
+
+    daemon_threads, request_queue_size = True, 128
+    address_family = socket.AF_INET6
+
+    def __init__(self, host):
+        self.host, self.lets_go, self.is_frozen = host, threading.Event(), threading.Event()
+        with host.entered():
+            super().__init__(("::", PORT), Handler)
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    def handle_error(self, *unused):
+        """A client has gone."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *unused):
+        pass
+
+    def handle_one_request(self):
+        """Idle, it looks whether it is to go."""
+        self.connection.settimeout(0.01)
+        while not self.connection_has_more():
+            if self.server.lets_go.is_set():
+                self.close_connection = True
+                return
+        self.connection.settimeout(10)
+        super().handle_one_request()
+
+    def connection_has_more(self):
+        try:
+            return self.connection.recv(1, socket.MSG_PEEK) is not None
+        except TimeoutError:
+            return False
+
+    def do_GET(self):
+        self.reply({"node": self.server.host.name, "role": "leader"})
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if "/pop?" in self.path:
+            self.server.lets_go.wait(30)
+            self.reply({"jobs": []})
+        else:
+            self.reply({"id": "x", "due_ms": 0})
+
+    def reply(self, said):
+        while self.server.is_frozen.is_set():
+            threading.Event().wait(0.01)
+        text = json.dumps(said).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        if self.server.lets_go.is_set():
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(text)
+
+
+class Stage:
+    """Two hosts that may have the address, a bystander, and a client with a view."""
+
+    def __init__(self, network, directory, addresses):
+        self.addresses = addresses
+        self.a, self.b, self.c = (network.add_host(name) for name in "abc")
+        self.client = network.add_host("client")
+        self.servers = {host.name: Server(host) for host in (self.a, self.b)}
+        self.journal = Journal()
+        self.watch = HolderWatch([self.a, self.b], addresses, self.journal.add)
+        self.view = View(directory, self.client, addresses, PORT)
+
+    def take(self, host, *words):
+        for address in self.addresses:
+            add_address(host, address, *words)
+        self.tell(host)
+
+    def tell(self, host):
+        for address in self.addresses:
+            announce(host, address)
+
+    def drop(self, host):
+        for address in self.addresses:
+            remove_address(host, address)
+
+    def begin(self):
+        """With the address at a, and everybody there."""
+        self.take(self.a)
+        self.view.start()
+        self.view.wait_settled("a")
+        return now_ms()
+
+    def close(self):
+        for server in self.servers.values():
+            server.is_frozen.clear()
+            server.lets_go.set()
+            server.shutdown()
+            server.server_close()
+        self.watch.close()
+        self.view.close()
+
+
+@pytest.fixture(params=[ADDRESSES[:1], ADDRESSES], ids=["IPv4", "both"])
+def stage(request, network, tmp_path):
+    made = Stage(network, tmp_path, request.param)
+    yield made
+    made.close()
+
+
+def kinds_of(sight):
+    return set(sight.failed) - {"crossed"}
+
+
+def test_make_before_break_fails_nobody(stage):
+    stage.begin()
+    wait_until(lambda: len(stage.view.ties_with("a")) == 6 * len(stage.addresses), "all are there")
+    since = now_ms()
+    stage.servers["a"].lets_go.set()
+    wait_until(lambda: not stage.view.ties_with("a"), "all are let go")
+    stage.take(stage.b)
+    stage.view.wait_seen("b", since)
+    stage.drop(stage.a)
+    stage.view.wait_settled("b")
+    sight = stage.view.sight("a", "b", since, now_ms())
+    assert not kinds_of(sight)
+    assert sight.first_ms > 0 and sight.gap_ms < sight.first_ms
+    assert sight.popped == {"in order": 4 * len(stage.addresses)}
+    assert set(sight.broken) <= {"in order", "closed"}
+    assert stage.view.strangers_of("b", now_ms() - 1) == []
+
+
+def test_a_frozen_leader_counts_by_its_answers_though_it_takes_connections(stage):
+    since = stage.begin()
+    stage.servers["a"].is_frozen.set()
+    wait_until(lambda: now_ms() > since + 300, "some have connected in vain")
+    struck = now_ms()
+    stage.take(stage.b)
+    stage.view.wait_settled("b")
+    until = now_ms()
+    stage.view.wait_known(since, until)
+    sight = stage.view.sight("a", "b", since, until)
+    assert sight.first_ms > struck - since and sight.gap_ms > 250
+    assert sight.failed["silent"] > 10, "a kernel took the request, and nobody will ever say more"
+    assert sight.popped["silent"] >= 2 * len(stage.addresses), "the same; some of them probe"
+    assert stage.watch.holders(ADDRESSES[0]) == {"a", "b"}
+
+
+def test_a_leader_that_ends_refuses_and_resets(stage):
+    since = stage.begin()
+    stage.servers["a"].shutdown()
+    stage.servers["a"].server_close()
+    wait_until(lambda: stage.view.sight("a", None, since, now_ms()).failed["refused"] > 5,
+               "nobody listens")
+    stage.take(stage.b)
+    stage.drop(stage.a)
+    stage.view.wait_seen("b", since)
+    assert stage.view.sight("a", "b", since, now_ms()).failed["refused"] > 5
+
+
+def test_an_address_that_is_put_back_is_stolen(stage):
+    """By a leader of before, as after a freeze."""
+    since = stage.begin()
+    stage.journal.add(Role("a", "leader", since - 60_000, "e:1"))
+    stage.journal.add(Lease("a", "e:1", since - 60_000, since + 100))
+    stage.drop(stage.a)
+    stage.take(stage.b)
+    stage.view.wait_seen("b", since)
+    for event in (Role("b", "leader", since, "e:2"), Lease("b", "e:2", since, now_ms() + 60_000)):
+        stage.journal.add(event)
+    wait_until(lambda: now_ms() > since + 700, "the lease before has ended long ago")
+    assert not list(judge_holders(stage.journal))
+    assert stage.view.strangers_of("b", now_ms() - 50) == []
+    again = now_ms()
+    stage.take(stage.a)
+    stage.view.wait_seen("a", again)
+    assert stage.view.strangers_of("b", again) == ["a"]
+    wait_until(lambda: len(stage.journal.of(Put)) == 3 * len(stage.addresses), "it is told")
+    assert [each.rule for each in judge_holders(stage.journal)] == ["STOLEN"] * len(stage.addresses)
+
+
+def test_a_renewal_is_no_news_and_what_its_lifetime_ends_has_gone(stage):
+    stage.take(stage.a, "valid_lft", "1", "preferred_lft", "1")
+    wait_until(lambda: stage.watch.holders(ADDRESSES[0]) == {"a"}, "it is there")
+    wait_until(lambda: stage.watch.holders(ADDRESSES[0]) == set(), "it has gone")
+    assert [each.node for each in stage.journal.of(Put)] == ["a"] * len(stage.addresses)
+
+
+def test_a_bystander_that_has_the_address_is_seen(stage):
+    """It does not listen."""
+    since = stage.begin()
+    stage.take(stage.c)
+    wait_until(lambda: stage.view.sight("a", None, since, now_ms()).failed["refused"] > 5,
+               "clients are refused")
+    answered = stage.view.answers_of("a", now_ms() - 20)
+    assert answered == {} and stage.view.sight("a", "b", since, now_ms()).first_ms is None
+
+
+def test_a_client_that_nobody_tells_does_not_come(network, stage):
+    """Until it is told: then who tried meanwhile comes, a second late."""
+    since = stage.begin()
+    with network.hush([stage.b], stage.addresses[0]):
+        stage.drop(stage.a)
+        stage.take(stage.b)
+        wait_until(lambda: now_ms() > since + 300, "some have tried")
+        assert stage.view.sight("a", "b", since, now_ms()).first_ms is None
+    told = now_ms()
+    stage.tell(stage.b)
+    seen = stage.view.wait_seen("b", since)
+    assert min(seen.values()) - since > 0 and max(seen.values()) > told
+
+    def lost():
+        return stage.view.sight("a", "b", since, now_ms()).failed["lost"]
+
+    wait_until(lambda: lost() > 5, "those who sent again have come")

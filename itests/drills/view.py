@@ -1,0 +1,251 @@
+"""What a client sees that knows one address, and nothing of nodes: view_client.py runs on its host
+and writes it down; here is what a round makes of it.
+
+A fault is over for new clients with the first answer of the new leader, to a connection made anew:
+a frozen leader of before still completes handshakes, so only answers count. What breaks on the way
+is told by its kind:
+
+    refused      a port where nobody listens, or unreachable
+    lost         connected, but only when it was tried again: a frame went to nobody
+    reset        in the middle of it, by the host that had taken it
+    crossed      the same by another host: the address came to it while the request was on its way
+    closed       in order, but a request was on its way, or waited, and has no answer
+    silent       nothing came, for as long as the client waited, or until the round was over
+    in order     closed when nothing was asked, or after an answer
+
+How slow a machine is makes none of these: a connection counts as lost when the kernel had to send
+again, not when it took long.
+"""
+
+import signal
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drills.journal import EVENTS, Tail, now_ms
+from harness.process import Process, kill_now
+from harness.wait import wait_until
+
+PROGRAM = Path(__file__).parent / "view_client.py"
+TOPIC = "view"
+ANSWERED, IN_ORDER, LOST, SILENT, CROSSED = "answered", "in order", "lost", "silent", "crossed"
+CALLING, WAITING = "calling", "waiting"
+PATIENCE_S = 60
+CALLERS, PROBING = 2, 2  # of each address, at least; who waits and does not ask may be away for long
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A new connection. Without an answer `how` is the kind, of that only; "503" is its status.
+    Numbers are without gaps, in order of their beginnings."""
+
+    number: int
+    address: str
+    begun_ms: float
+    connected_ms: float
+    ended_ms: float
+    how: str
+    node: str = None
+    role: str = None
+    resent: int = 0
+
+    @property
+    def kind(self):
+        """ANSWERED, or what went wrong."""
+        if self.how == ANSWERED and self.resent:
+            return LOST
+        return "refused" if self.how == "unreachable" else self.how
+
+
+@dataclass(frozen=True)
+class Tie:
+    """A connection that stays, with a node that has answered: CALLING or WAITING."""
+
+    number: int
+    kind: str
+    address: str
+    node: str
+    begun_ms: float
+    answered_ms: float
+    probes: bool = False
+
+
+@dataclass(frozen=True)
+class Untied:
+    """Its end. `answered_ms`: when the last answer came."""
+
+    number: int
+    ended_ms: float
+    how: str
+    answered_ms: float
+
+
+KINDS = {"visit": Visit, "tie": Tie, "untied": Untied,
+         **{name: EVENTS[name] for name in ("push", "hand_over", "ack")}}
+
+
+@dataclass
+class Sight:
+    """Of one fault. `first_ms`: the first answer of the new leader over a new connection, for the
+    address where that was last; None: there was none. `gap_ms`: the longest time without an answer to
+    any new connection. `failed`: new connections, by their kinds; `broken` and `popped`: of
+    the connections with the leader before, how those of callers and of waiters ended."""
+
+    first_ms: float = None
+    gap_ms: float = None
+    failed: Counter = field(default_factory=Counter)
+    broken: Counter = field(default_factory=Counter)
+    popped: Counter = field(default_factory=Counter)
+
+    @property
+    def failures(self):
+        """New connections that need not have failed."""
+        return self.failed.total() - self.failed[CROSSED]
+
+    @property
+    def told(self):
+        """In words."""
+        parts = [f"{name}: {', '.join(f'{count} {kind}' for kind, count in each.items())}"
+                 for name, each in (("failed", self.failed), ("open", self.broken),
+                                    ("waiting", self.popped)) if each]
+        return "; ".join(parts)
+
+
+class View:
+    """Of the cluster at `addresses`, as seen from `host`, which runs programs by `command()`."""
+
+    def __init__(self, directory, host, addresses, port):
+        self.addresses, self._path = list(addresses), Path(directory) / "view"
+        self._argv = host.command([sys.executable, PROGRAM, self._path, port, *addresses])
+        self._log, self._process = Path(directory) / "view.log", None
+        self._tail = Tail(self._path, KINDS)
+
+    def start(self):
+        self._process = Process(self._argv, self._log)
+
+    def stop_pushing(self):
+        self._process.signal(signal.SIGUSR1)
+
+    def close(self):
+        """Fails where it has not lived until now."""
+        if self._process:
+            code, self._process = self._process.terminate(), None
+            assert code == 0, f"the client of the address ended with {code}:\n{self.log()}"
+
+    def destroy(self):
+        """Whatever it thinks of it."""
+        if self._process:
+            kill_now([self._process.pid])
+            self._process.wait()
+            self._process = None
+
+    def log(self):
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    # ---- what it saw ----
+
+    def events(self, *kinds):
+        """So far, in the order of their ends."""
+        return [event for event in self._tail.events() if isinstance(event, kinds)]
+
+    def jobs(self):
+        """What it pushed, had and acknowledged, for the journal."""
+        return self.events(*(EVENTS[name] for name in ("push", "hand_over", "ack")))
+
+    def visits(self, since_ms):
+        """All that ended since, oldest first."""
+        found = []
+        for event in reversed(self._tail.events()):
+            if isinstance(event, Visit):
+                if event.ended_ms < since_ms:
+                    break
+                found.append(event)
+        return found[::-1]
+
+    def ties(self):
+        """[(tie, its end or None)]"""
+        ends = {each.number: each for each in self.events(Untied)}
+        return [(tie, ends.get(tie.number)) for tie in self.events(Tie)]
+
+    def wait_known(self, since_ms, until_ms):
+        """Until all that began in that time have ended, well or not: whoever waits for a leader
+        that is frozen does so for three seconds."""
+        def known():
+            numbers = [(each.number, each.begun_ms) for each in self.visits(since_ms)]
+            if max((begun for _, begun in numbers), default=0) <= until_ms:
+                return False
+            first = min(number for number, begun in numbers if begun >= since_ms)
+            last = max(number for number, begun in numbers if begun <= until_ms)
+            return len({number for number, _ in numbers if first <= number <= last}) == (
+                last - first + 1)
+
+        wait_until(known, "what new connections met", PATIENCE_S, interval_s=0.02)
+
+    def answers_of(self, node, since_ms):
+        """{address: when that node first answered a connection that was begun since}; of a
+        connection that was lost at first too: it is an answer."""
+        found = {}
+        for visit in self.visits(since_ms):
+            if (visit.how, visit.node) == (ANSWERED, node) and visit.begun_ms >= since_ms:
+                found.setdefault(visit.address, visit.ended_ms)
+        return found
+
+    def wait_seen(self, node, since_ms):
+        """Until that node has answered at each address: when. Fails when it does not."""
+        def seen():
+            assert self._process.returncode is None, self.log()
+            found = self.answers_of(node, since_ms)
+            return found if len(found) == len(self.addresses) else None
+
+        return wait_until(seen, f"{node} answers at {' and '.join(self.addresses)}", PATIENCE_S)
+
+    def ties_with(self, node):
+        """Those that are open."""
+        return [tie for tie, end in self.ties() if end is None and tie.node == node]
+
+    def wait_settled(self, node):
+        """Until clients of all kinds are with that node: callers, and waiters that probe."""
+        self.wait_seen(node, now_ms())
+
+        def settled():
+            here = Counter((tie.address, tie.kind) for tie in self.ties_with(node))
+            return all(here[address, CALLING] >= CALLERS and here[address, WAITING] >= PROBING
+                       for address in self.addresses)
+
+        wait_until(settled, f"open connections are with {node}", PATIENCE_S, interval_s=0.02)
+
+    def strangers_of(self, node, since_ms):
+        """Who else answered connections that were begun since."""
+        return sorted({visit.node for visit in self.visits(since_ms)
+                       if visit.begun_ms >= since_ms and visit.how == ANSWERED} - {node})
+
+    def sight(self, before, after, since_ms, until_ms, from_ms=None):
+        """Of a fault in that time, and of the leaders before and after it. `from_ms`: the first
+        answer is one to who came since, where the leader stays; None: since the fault."""
+        found = Sight()
+        firsts = self.answers_of(after, since_ms if from_ms is None else from_ms)
+        if len(firsts) == len(self.addresses):
+            found.first_ms = max(firsts.values()) - since_ms
+        visits = [each for each in self.visits(since_ms) if since_ms <= each.begun_ms <= until_ms]
+        found.failed.update(each.kind for each in visits if each.kind != ANSWERED)
+        found.gap_ms = max((_longest_gap([each.ended_ms for each in visits if each.how == ANSWERED
+                                          and each.address == address], since_ms, until_ms)
+                            for address in self.addresses), default=None)
+        for tie, end in self.ties():
+            if tie.node == before and tie.begun_ms < since_ms and (
+                    end is None or end.ended_ms >= since_ms):
+                how = end.how if end and end.ended_ms <= until_ms else None
+                if how is None and before != after:
+                    how = SILENT
+                if how:
+                    (found.broken if tie.kind == CALLING else found.popped)[how] += 1
+        return found
+
+
+def _longest_gap(times, from_ms, to_ms):
+    ordered = sorted(each for each in times if from_ms <= each <= to_ms)
+    points = [from_ms, *ordered, to_ms]
+    return max(b - a for a, b in zip(points, points[1:]))
+
+

@@ -1,0 +1,93 @@
+"""conf/redis/dueq-backup: a copy of the jobs while the node works, and what is back after it has been
+restored as doc/operations/backup.md says."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from harness.background import in_background
+from harness.build import ROOT
+from harness.wait import wait_until
+
+BACKUP = ROOT / "conf/redis/dueq-backup"
+HOUR_MS = 3600 * 1000
+DURING = 300  # pushes that go on while the copy is made
+
+
+@pytest.fixture
+def redis(make_redis):
+    return make_redis(appendonly="yes", appendfsync="always")
+
+
+def back_up(redis, to):
+    return subprocess.run([BACKUP, redis.directory, to, "-s", redis.socket], text=True,
+                          capture_output=True, check=False)
+
+
+def percentage(redis):
+    return redis.client().config_get("auto-aof-rewrite-percentage")
+
+
+def put_back(redis, copy):
+    """As the page says: Redis stopped, its files put aside, the copy in their place."""
+    redis.destroy()
+    files = redis.directory / "appendonlydir"
+    files.rename(redis.directory / "appendonlydir.before")
+    shutil.copytree(copy / "appendonlydir", files)
+    redis.start()
+
+
+def ids(api, topic, state):
+    return {job["id"] for job in api.all_jobs(topic, state=state)}
+
+
+def test_what_was_acknowledged_before_a_backup_is_there_after_it_is_restored(
+        make_node, redis, topic, tmp_path):
+    node = make_node({"store.redis": redis.address, "store.hold": "60s"}).start()
+    with node.api() as api, node.api() as other:
+        ready = {api.push(topic)["id"] for _ in range(50)}
+        redis.client().bgrewriteaof()  # a base, and what comes after it
+        delayed = {api.push(topic, delay_ms=HOUR_MS)["id"] for _ in range(50)}
+        done = api.pop_one(topic)
+        api.ack(done)
+        ready.remove(done["id"])
+        held = api.pop_one(topic, ttr_ms=HOUR_MS)
+
+        before = percentage(redis)
+        pushing = in_background(lambda: [other.push("during") for _ in range(DURING)])
+        copied = back_up(redis, tmp_path / "copy")
+        assert copied.returncode == 0, copied.stderr
+        assert len(pushing.result()) == DURING
+        assert percentage(redis) == before
+        assert not list(redis.directory.glob(".dueq-backup"))
+
+        api.ack(held)
+        later = api.push(topic, delay_ms=HOUR_MS)["id"]
+        put_back(redis, tmp_path / "copy")
+        assert ids(api, topic, "delayed") == delayed, "later ones are lost"
+        assert ids(api, topic, "ready") == ready - {held["id"]}
+        assert ids(api, topic, "reserved") == {held["id"]}, "its ack is lost: it comes again"
+        assert later not in delayed and done["id"] not in ready
+        wait_until(lambda: "this Redis came back older" in node.output(), "the node says so")
+        api.push(topic)
+
+
+def test_a_backup_says_what_it_lacks_and_leaves_all_as_it_was(redis, tmp_path):
+    before = percentage(redis)
+    copied = back_up(redis, tmp_path / "copy")
+    assert copied.returncode == 0, copied.stderr
+    again = back_up(redis, tmp_path / "copy")
+    assert again.returncode == 1 and "is there already" in again.stderr
+
+    other = subprocess.run([BACKUP, tmp_path, tmp_path / "other", "-s", redis.socket], text=True,
+                           capture_output=True, check=False)
+    assert other.returncode == 1 and "is appendonly on" in other.stderr
+    assert subprocess.run([BACKUP], capture_output=True, check=False).returncode == 2
+
+    redis.destroy()
+    away = back_up(redis, tmp_path / "away")
+    assert away.returncode == 1 and "Redis does not answer" in away.stderr, away.stderr
+    assert not (tmp_path / "away").exists() and not (tmp_path / "other").exists()
+    redis.start()
+    assert percentage(redis) == before

@@ -1,0 +1,105 @@
+#include "protocol/moving.h"
+
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "protocol/connection_private.h"
+
+static bool is_over_it(const struct connection *c)
+{
+    return list_is_linked(&c->mover);
+}
+
+bool connection_is_leaving(const struct connection *c)
+{
+    return is_over_it(c) && c->kind->moving->state != MOVING_HERE;
+}
+
+unsigned connections_moving(const struct connection_kind *kind)
+{
+    return kind->mover_count;
+}
+
+/* ---- one connection ---- */
+
+static bool is_busy(const struct connection *c)
+{
+    return c->in_work || (c->kind->is_busy && c->kind->is_busy(c));
+}
+
+/* Nothing of a request has come, not even to the kernel. */
+static bool asks_nothing(const struct connection *c)
+{
+    int unread = 0;
+
+    return !is_busy(c) && stream_len(&c->input) == 0 &&
+           (ioctl(c->fd, SIOCINQ, &unread) != 0 || unread == 0);
+}
+
+static void wind_up(struct connection *c)
+{
+    connection_wind_up(c, "its address moves to another node");
+}
+
+static void leave(struct connection *c)
+{
+    if (c->in_work && c->kind->on_end)
+        c->kind->on_end(c);
+    if (c->in_work || asks_nothing(c))
+        wind_up(c);
+}
+
+static void follow(struct connection *c)
+{
+    if (c->kind->moving->state == MOVING_AWAY)
+        connection_close(c, "its address is at another node");
+    else if (c->kind->moving->state == MOVING_LEAVING && c->state == CONNECTION_OPEN)
+        leave(c);
+}
+
+void connection_start_moving(struct connection *c)
+{
+    struct connection_kind *kind = c->kind;
+    struct sockaddr_storage own;
+    socklen_t len = sizeof(own);
+
+    if (!kind->moving || getsockname(c->fd, (struct sockaddr *)&own, &len) != 0 ||
+        !kind->moving->is_it(kind->moving->arg, (const struct sockaddr *)&own))
+        return;
+    list_append(&kind->movers, &c->mover);
+    kind->mover_count++;
+    if (kind->moving->state == MOVING_AWAY)
+        follow(c);
+}
+
+void connection_stop_moving(struct connection *c)
+{
+    c->kind->mover_count -= is_over_it(c);
+    list_remove(&c->mover);
+}
+
+void connection_leave_behind_reply(struct connection *c, uint64_t sent_before)
+{
+    if (connection_is_leaving(c) &&
+        (c->in_work || (c->sent_bytes > sent_before && !is_busy(c))))
+        wind_up(c);
+}
+
+/* ---- all of them ---- */
+
+void connections_move(struct connection_kind *kind, const struct moving *moving)
+{
+    struct list before, *link;
+
+    kind->moving = moving;
+    if (!kind->connections)
+        return; /* and there is no list */
+    list_init(&before);
+    list_append_all(&before, &kind->movers);
+    while ((link = list_pop(&before))) {
+        list_append(&kind->movers, link);
+        follow(CONTAINER_OF(link, struct connection, mover)); /* may close others, too */
+    }
+}

@@ -1,0 +1,43 @@
+/* An address that moves between nodes, as a virtual address does, and what becomes of the
+ * connections whose own end it is.
+ *
+ *   HERE      served like all others
+ *   LEAVING   let go in order: who asks nothing is closed at once; what waits for something is
+ *             answered that there is nothing; all else is closed behind its reply, and so is
+ * who comes from now on. A reply counts as flushed when the client's kernel has acknowledged
+ * it, because nobody repeats it when the address is gone AWAY      closed at once, and so is
+ * who comes: no answer would arrive
+ *
+ *   HERE --> LEAVING --> AWAY --> HERE; HERE --> AWAY; and LEAVING --> HERE, when it stays
+ * after all
+ *
+ * Connections over other addresses of the node notice nothing.
+ */
+#ifndef DUEQ_PROTOCOL_MOVING_H
+#define DUEQ_PROTOCOL_MOVING_H
+
+#include <stdbool.h>
+
+struct connection;
+struct connection_kind;
+struct sockaddr;
+
+enum moving_state { MOVING_HERE, MOVING_LEAVING, MOVING_AWAY };
+
+/* The node's; all ports share it. */
+struct moving {
+    bool (*is_it)(void *arg, const struct sockaddr *own); /* asked once, of a new connection */
+    void *arg;
+    enum moving_state state;
+};
+
+/* To begin with, and again whenever `state` has changed. `moving` is borrowed. */
+void connections_move(struct connection_kind *kind, const struct moving *moving);
+
+/* Over it, and not closed. */
+unsigned connections_moving(const struct connection_kind *kind);
+
+/* It gets no more than the replies to what it has sent. */
+bool connection_is_leaving(const struct connection *c);
+
+#endif
