@@ -6,24 +6,26 @@ Half of the load goes over the virtual address, half over HAProxy; each goes on 
 its own does not answer.
 """
 
-import os
+import json
 import subprocess
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
 import redis
 
 from containers.images import NODE
-from containers.node import ContainerNode
+from containers.node import CLIENTS, INSIDE, ContainerNode
 from drills.journal import LEADER, Lease, Role, now_ms
 from drills.load import TOPICS
+from drills.view import View
 from harness.build import ROOT
 from harness.engine import COMPOSE
 from harness.wait import wait_until
 
 STEADY_S, COMPOSE_S = 120, 300
-CLIENTS_NET, INSIDE_NET = "172.31.213", "172.31.214"
-VIP, PUBLISHED, HTTP_PORT = f"{CLIENTS_NET}.100", "127.0.0.1", 8000
+NETWORKS = {CLIENTS: "172.31.213", INSIDE: "172.31.214"}  # the first three numbers
+VIP, PUBLISHED, HTTP_PORT, REDIS_PORT = f"{NETWORKS[CLIENTS]}.100", "127.0.0.1", 8000, 6379
 PROJECT = "drill"
 SECRET, PASSWORD = "only for the drills", "only-for-the-drills"  # they end with the engine
 
@@ -52,12 +54,13 @@ class ContainerCluster:
     """`engine` has the images."""
 
     spares, network, holders, bystander, elects = (), None, None, None, True
-    clients_net, inside_net = CLIENTS_NET, INSIDE_NET
+    networks = NETWORKS
 
     def __init__(self, engine, directory, plan=ContainerPlan()):
         self.engine, self.directory, self.plan = engine, Path(directory), plan
         self.client = Client(engine)
-        self.nodes, self.view = [], None
+        self.redis, self.nodes = Master(engine), []
+        self.view = View(self.directory, self.client, [VIP], HTTP_PORT)
 
     def __enter__(self):
         try:
@@ -65,8 +68,6 @@ class ContainerCluster:
             volumes = self.engine.directory / "data/volumes"
             self.nodes = [ContainerNode(self, number, volumes / f"{PROJECT}_node{number}/_data")
                           for number in (1, 2, 3)]
-            for node in self.nodes:
-                node.started_before()
             self.wait_steady()
             self._keep_history()
         except BaseException as error:
@@ -76,8 +77,7 @@ class ContainerCluster:
         return self
 
     def __exit__(self, *unused):
-        if self.view:
-            self.view.destroy()
+        self.view.destroy()
         self.try_compose("unpause")
         self.compose("down", "--volumes", "--timeout", "2")
 
@@ -97,8 +97,8 @@ class ContainerCluster:
         own = {key: value for key, value in self.engine.env.items()
                if not key.startswith(("DUEQ_", "REDIS_", "COMPOSE_PROJECT"))}
         return {**own, "DUEQ_SECRET": SECRET, "DUEQ_REDIS_PASSWORD": PASSWORD,
-                "DUEQ_ZOOKEEPER_AUTH": f"dueq:{PASSWORD}", "DUEQ_CLIENTS": CLIENTS_NET,
-                "DUEQ_INSIDE": INSIDE_NET, "DUEQ_VIP": VIP, "DUEQ_IMAGE": NODE, "DUEQ_TAG": tag,
+                "DUEQ_ZOOKEEPER_AUTH": f"dueq:{PASSWORD}", "DUEQ_CLIENTS": NETWORKS[CLIENTS],
+                "DUEQ_INSIDE": NETWORKS[INSIDE], "DUEQ_VIP": VIP, "DUEQ_IMAGE": NODE, "DUEQ_TAG": tag,
                 "DUEQ_PUBLISH": PUBLISHED, "DUEQ_HTTP_PORT": str(HTTP_PORT),
                 "DUEQ_GMQ_PORT": "9503", "DUEQ_MIN_REPLICAS": "1", "DUEQ_JOURNAL": "true",
                 "DUEQ_SESSION_TIMEOUT": f"{self.plan.session_ms}ms", "DUEQ_LOG_LEVEL": "info"}
@@ -148,6 +148,15 @@ class ContainerCluster:
         """Where clients connect."""
         return [(VIP, HTTP_PORT), (PUBLISHED, HTTP_PORT)]
 
+    def is_led_to(self, host):
+        """Does the leader answer there?"""
+        with self.engine.entered():
+            try:
+                with urllib.request.urlopen(f"http://{host}:{HTTP_PORT}/v1/status", timeout=5) as it:
+                    return json.load(it)["name"] == self.leader().name
+            except OSError:
+                return False
+
     def events(self):
         """What all nodes have written, in order of time."""
         found = [each for node in self.nodes for each in node.events()]
@@ -158,9 +167,18 @@ class ContainerCluster:
         """All changes of role so far, node by node."""
         return [each for node in self.nodes for each in node.events() if isinstance(each, Role)]
 
-    @property
-    def redis(self):
-        return self
 
-    def redis_client(self):
-        """Of the master."""
+class Master:
+    """The Redis that holds the jobs."""
+
+    def __init__(self, engine):
+        self._engine = engine
+
+    def client(self):
+        for number in (21, 22):
+            found = redis.Redis(f"{NETWORKS[INSIDE]}.{number}", REDIS_PORT, password=PASSWORD,
+                                socket_timeout=20)
+            with self._engine.entered():  # it connects there, and stays connected
+                if found.role()[0] == b"master":
+                    return found
+        raise AssertionError("no Redis is the master")

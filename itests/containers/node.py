@@ -7,12 +7,13 @@ import os
 import select
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
 from pathlib import Path
 
 from drills.journal import LEADER, Role, Tail, now_ms
+from harness.background import in_background
 
 CLIENTS, INSIDE = "clients", "inside"
+FIRST = 40  # node1 has the address .41 in both networks
 STOP_S = 30
 
 
@@ -23,18 +24,18 @@ class ContainerNode:
         self.cluster, self.engine = cluster, cluster.engine
         self.name, self.number = f"node{number}", number
         self._journal = Tail(Path(directory) / "ha.journal")
-        self._launched_ms = now_ms()
+        self._launched_ms = 0
+        self.id = self._find()
+
+    def _find(self):
+        """Of its container: another one after an upgrade."""
+        return self.cluster.compose("ps", "-q", self.name)
 
     # ---- looking ----
 
     @property
-    def id(self):
-        """Of its container: another one after an upgrade."""
-        return self.cluster.compose("ps", "-q", self.name)
-
-    @property
     def http_address(self):
-        return f"{self.cluster.clients_net}.{40 + self.number}", 8000
+        return f"{self.cluster.networks[CLIENTS]}.{FIRST + self.number}", 8000
 
     def http(self, path):
         """(status, text); (0, reason) when nobody answers."""
@@ -66,10 +67,10 @@ class ContainerNode:
         """docker inspect --format."""
         return self.engine.docker("inspect", "--format", template, self.id)
 
-    def addresses(self):
-        """Those that it has now, of all its interfaces, as text."""
-        return set(self.engine.docker("exec", self.id, "sh", "-c",
-                                      "cat /proc/net/fib_trie").split())
+    def has_address(self, address):
+        """Is it on one of its interfaces?"""
+        table = self.engine.docker("exec", self.id, "cat", "/proc/net/fib_trie")
+        return f"|-- {address}\n" in table
 
     # ---- as a member of a cluster ----
 
@@ -90,27 +91,15 @@ class ContainerNode:
     # ---- faults ----
 
     def kill(self):
-        """docker kill; when its first process was gone, by whom all others go."""
-        with self._end_of_process() as wait_end:
-            self.engine.docker("kill", self.id)
-            return wait_end()
-
-    @contextmanager
-    def _end_of_process(self):
-        """Docker takes its time before it sends the signal, and before it says so."""
-        descriptor = os.pidfd_open(self.engine.pid_of(int(self.facts("{{.State.Pid}}"))))
-        ended = []
-
-        def wait():
-            select.select([descriptor], [], [])
-            ended.append(now_ms())
-
-        thread = self.engine.in_thread(wait)
+        """docker kill. When its first process was gone, with whom all others go: docker takes its
+        time before it sends the signal, and before it says so."""
+        first = os.pidfd_open(self.engine.pid_of(int(self.facts("{{.State.Pid}}"))))
         try:
-            yield lambda: (thread.join(), ended[0])[1]
+            ended = in_background(_end_of, first)
+            self.engine.docker("kill", self.id)
+            return ended.result()
         finally:
-            thread.join()
-            os.close(descriptor)
+            os.close(first)
 
     def start(self):
         self._launched_ms = now_ms()
@@ -134,14 +123,20 @@ class ContainerNode:
     def connect(self, *networks):
         """Again, with the address that the file gives it."""
         for network in networks:
-            prefix = self.cluster.clients_net if network == CLIENTS else self.cluster.inside_net
-            self.engine.docker("network", "connect", "--ip", f"{prefix}.{40 + self.number}",
+            address = f"{self.cluster.networks[network]}.{FIRST + self.number}"
+            self.engine.docker("network", "connect", "--ip", address,
                                self.cluster.network_name(network), self.id)
 
     def recreate(self, tag):
         """As an operator upgrades it: another image, the same volume."""
         self._launched_ms = now_ms()
         self.cluster.compose("up", "-d", "--no-deps", self.name, tag=tag)
+        self.id = self._find()
 
     def check_sanitizers(self):
         """The image's build has none."""
+
+
+def _end_of(descriptor):
+    select.select([descriptor], [], [])
+    return now_ms()
