@@ -11,7 +11,7 @@ run_packages=(redis-server redis-tools python3 curl)
 test_packages=(
     clang clang-format clang-tidy cppcheck libclang-rt-14-dev
     fish mandoc spin zsh
-    iproute2 libzookeeper-java nftables openjdk-17-jre-headless python3-kazoo
+    iproute2 libcap2-bin libzookeeper-java nftables openjdk-17-jre-headless python3-kazoo
     python3-hypothesis python3-jsonschema python3-prometheus-client python3-pytest
     python3-pytest-xdist python3-redis python3-yaml beanstalkd
     prometheus systemd # promtool, systemd-analyze

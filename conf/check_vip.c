@@ -72,6 +72,8 @@ static const char *why_not_v4(uint32_t address)
 
 static const char *why_not_v6(const struct in6_addr *address)
 {
+    static const unsigned char zeros[10];
+
     if (IN6_IS_ADDR_LOOPBACK(address))
         return "is the loopback address, which no other machine reaches";
     if (IN6_IS_ADDR_UNSPECIFIED(address))
@@ -82,6 +84,8 @@ static const char *why_not_v6(const struct in6_addr *address)
         return "is a multicast address";
     if (IN6_IS_ADDR_V4MAPPED(address))
         return "is an IPv4 address; write it as one, such as 10.0.0.100";
+    if (!memcmp(address, zeros, sizeof(zeros)))
+        return "is reserved";
     return NULL;
 }
 

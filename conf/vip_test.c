@@ -112,6 +112,7 @@ static void what_no_host_of_a_cluster_can_have_is_refused(void **state)
         {"::1", "is the loopback address, which no other machine reaches"},
         {"::", "is no host's address"},
         {"fe80::1", "is link-local"},
+        {"::1:2", "is reserved"},
         {"ff02::1", "is a multicast address"},
         {"::ffff:10.0.0.1", "is an IPv4 address; write it as one, such as 10.0.0.100"},
     };

@@ -22,6 +22,7 @@ struct vip_link *vip_link_new(void)
     if (!l)
         abort();
     l->rtnl = rtnl;
+    l->lifetime_s = VIP_LIFETIME_S;
     return l;
 }
 
@@ -94,15 +95,17 @@ int vip_link_list(struct vip_link *l, int family, unsigned index,
     return vip_rtnl_ask(l->rtnl, read_entry, &list);
 }
 
-bool vip_entry_is_ours(const struct vip_entry *e, const struct vip_address *a)
+bool vip_link_is_ours(const struct vip_link *l, const struct vip_entry *e,
+                      const struct vip_address *a)
 {
     return e->prefix_len == vip_address_len(a) * 8 && e->flags & IFA_F_NOPREFIXROUTE &&
-           !(e->flags & IFA_F_PERMANENT) && e->valid_s <= VIP_LIFETIME_S;
+           !(e->flags & IFA_F_PERMANENT) && e->valid_s <= l->lifetime_s;
 }
 
 /* ---- is it there? ---- */
 
 struct search {
+    const struct vip_link *link;
     const struct vip_address *address;
     enum vip_presence found;
     unsigned where;
@@ -116,7 +119,7 @@ static void look_for_it(void *arg, const struct vip_entry *e)
 
     if (memcmp(e->local, s->address->bytes, vip_address_len(s->address)) != 0)
         return;
-    if (!vip_entry_is_ours(e, s->address)) {
+    if (!vip_link_is_ours(s->link, e, s->address)) {
         s->found = VIP_IS_FOREIGN;
         s->where = e->index;
         return;
@@ -131,7 +134,7 @@ static void look_for_it(void *arg, const struct vip_entry *e)
 
 enum vip_presence vip_link_presence(struct vip_link *l, const struct vip_address *a, char *name)
 {
-    struct search s = {.address = a};
+    struct search s = {.link = l, .address = a};
     int error = vip_link_list(l, a->family, 0, look_for_it, &s);
 
     if (error)
@@ -146,8 +149,8 @@ enum vip_presence vip_link_presence(struct vip_link *l, const struct vip_address
 static int change(struct vip_link *l, uint16_t type, uint16_t flags,
                   const struct vip_address *a, unsigned index)
 {
-    const struct ifa_cacheinfo life = {
-        .ifa_prefered = a->family == AF_INET ? VIP_LIFETIME_S : 0, .ifa_valid = VIP_LIFETIME_S};
+    const struct ifa_cacheinfo life = {.ifa_prefered = a->family == AF_INET ? l->lifetime_s : 0,
+                                       .ifa_valid = l->lifetime_s};
     size_t len = vip_address_len(a);
     struct ifaddrmsg *head;
     struct nlmsghdr *request =
@@ -184,7 +187,7 @@ static enum vip_put failed(struct vip_link *l, const struct vip_address *a, int 
 enum vip_put vip_link_put(struct vip_link *l, const struct vip_address *a, unsigned index,
                           const char **why)
 {
-    struct search s = {.address = a};
+    struct search s = {.link = l, .address = a};
     int error = vip_link_list(l, a->family, index, look_for_it, &s);
     bool is_new = s.found == VIP_IS_NOWHERE;
 
@@ -205,7 +208,7 @@ enum vip_put vip_link_put(struct vip_link *l, const struct vip_address *a, unsig
 
 unsigned vip_link_remove(struct vip_link *l, const struct vip_address *a)
 {
-    struct search s = {.address = a};
+    struct search s = {.link = l, .address = a};
     int error = vip_link_list(l, a->family, 0, look_for_it, &s);
     unsigned removed = 0;
 

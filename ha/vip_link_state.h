@@ -8,6 +8,7 @@
 
 struct vip_link {
     struct vip_rtnl *rtnl;
+    unsigned lifetime_s; /* VIP_LIFETIME_S; slow tests have more */
     char why[200];
 };
 
@@ -25,6 +26,7 @@ int vip_link_list(struct vip_link *l, int family, unsigned index,
                   void (*on_entry)(void *arg, const struct vip_entry *e), void *arg) MUST_CHECK;
 
 /* Has a node put it? */
-bool vip_entry_is_ours(const struct vip_entry *e, const struct vip_address *a);
+bool vip_link_is_ours(const struct vip_link *l, const struct vip_entry *e,
+                      const struct vip_address *a);
 
 #endif

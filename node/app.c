@@ -95,6 +95,7 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
 {
     struct app *a = arg;
 
+    vip_app_role(a->vip, role);
     app_tell_session(a);
     if (!a->has_joined && role->state != ROLE_OFFLINE) {
         a->has_joined = true;
@@ -239,6 +240,7 @@ static void open_protocols(struct app *a)
         a->gmq = gmq_new(&gmq, a->loop, a->queue, a->options->gmq_fd);
     if (a->options->http_fd >= 0)
         a->http = http_new(&http, a->loop, a->queue, a->options->http_fd);
+    vip_app_serve(a->vip, a->gmq, a->http);
 }
 
 static void join_cluster(struct app *a)
@@ -260,7 +262,8 @@ static void join_cluster(struct app *a)
     a->hooks = hooks_new(a->loop, a->conf->ha.hook, a->conf->node.id, HOOKS_TIMEOUT_MS);
     hook_hold_init(&a->hold, a->hooks, &a->loop->timers, a->conf->ha.session_ms);
     a->ha = ha_app_new(&options);
-    app_cluster_init(&a->cluster, a->ha, &a->loop->timers, a->hooks, a->conf->node.id,
+    a->vip = app_open_vip(a);
+    app_cluster_init(&a->cluster, a->ha, a->vip, &a->loop->timers, a->hooks, a->conf->node.id,
                      a->conf->ha.session_ms);
     ha_app_start(a->ha);
 }
@@ -281,6 +284,7 @@ static void start(struct app *a)
 
 static void release(struct app *a)
 {
+    vip_app_free(a->vip);
     gmq_free(a->gmq);
     http_free(a->http);
     ha_app_free(a->ha);

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "node/ha_app.h"
 #include "node/queue/queue.h"
+#include "node/vip_app.h"
 
 #define FENCED_ALONE                                                                 \
     "a cluster's leader moves the jobs of this Redis; set ha.mode: standby and the " \
@@ -31,6 +32,7 @@ static void read_nodes(struct app_cluster *c, struct http_cluster_status *to)
             .is_here = n->is_here,
             .is_member = n->is_member,
             .is_store_up = n->store_up,
+            .is_address_away = n->is_address_away,
             .is_fenced = n->is_fenced,
         };
     }
@@ -151,6 +153,8 @@ static bool read_status(void *arg, struct http_cluster_status *to)
     read_changes(c, to);
     read_counts(c, to);
     read_hooks(c, to);
+    if (vip_app_read(c->vip, &c->vip_status))
+        to->vip = &c->vip_status;
     return true;
 }
 
@@ -279,11 +283,13 @@ static void submit(void *arg, struct http_cluster_command *asked)
         timer_arm(c->timers, &w->refusal, 0);
 }
 
-void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct timers *timers,
-                      const struct hooks *hooks, const char *node, int64_t asked_ms)
+void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct vip_app *vip,
+                      struct timers *timers, const struct hooks *hooks, const char *node,
+                      int64_t asked_ms)
 {
     c->port = (struct http_cluster){.read = read_status, .submit = submit, .arg = c};
     c->ha = ha;
+    c->vip = vip;
     c->timers = timers;
     c->hooks = hooks;
     c->node = node;

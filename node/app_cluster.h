@@ -13,10 +13,12 @@
 #define APP_CLUSTER_COUNTS_MAX (ROLE_COUNT * ROLE_REASON_COUNT)
 
 struct ha_app;
+struct vip_app;
 
 struct app_cluster {
     struct http_cluster port; /* for the HTTP port */
     struct ha_app *ha;
+    struct vip_app *vip;
     struct timers *timers;
     const struct hooks *hooks;
     const char *node;
@@ -29,11 +31,13 @@ struct app_cluster {
     struct http_cluster_change changes[HA_TRANSITIONS_MAX];
     struct http_cluster_count counts[APP_CLUSTER_COUNTS_MAX];
     struct http_cluster_hook hook_counts[HOOKS_COUNTS];
+    struct http_vip_status vip_status;
 };
 
 /* All are borrowed. */
-void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct timers *timers,
-                      const struct hooks *hooks, const char *node, int64_t asked_ms);
+void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct vip_app *vip,
+                      struct timers *timers, const struct hooks *hooks, const char *node,
+                      int64_t asked_ms);
 
 /* Runs the hook for a change of role, if there is one. */
 void app_cluster_tell(struct hook_hold *hold, const struct role *role, enum role_state before);

@@ -8,6 +8,7 @@
 #include "node/app_cluster.h"
 #include "node/app_options.h"
 #include "node/ha_app.h"
+#include "node/vip_app.h"
 #include "protocol/http/http.h"
 
 struct event;
@@ -15,15 +16,17 @@ struct event;
 /* Each step begins when the one before it is over.
  *
  *   RUN
- *   STOP_LEAD     the lead is given away, the cluster left; clients are served as before
- *   STOP_CLIENTS  nobody is accepted, new requests are refused, those in work are answered
- *   STOP_QUEUE    the scanner ends, the last confirmations are sent
+ *   STOP_LEAD     the lead is given away, the cluster left; clients are served as before, but
+ * for those of the virtual address, which are let go STOP_VIP      until the next leader has
+ * that address, or nobody will STOP_CLIENTS  nobody is accepted, new requests are refused,
+ * those in work are answered STOP_QUEUE    the scanner ends, the last confirmations are sent
  *   STOP_STORE    the links close
  *   STOPPED       the loop ends
  */
 enum app_phase {
     APP_RUN,
     APP_STOP_LEAD,
+    APP_STOP_VIP,
     APP_STOP_CLIENTS,
     APP_STOP_QUEUE,
     APP_STOP_STORE,
@@ -40,6 +43,7 @@ struct app {
     struct app_cluster cluster;
     struct hooks *hooks;
     struct hook_hold hold;
+    struct vip_app *vip;
     struct app_rules rules;
     struct gmq *gmq;   /* NULL: off */
     struct http *http; /* NULL: off */
@@ -55,6 +59,7 @@ struct app {
     char why[384];        /* the answer to "why are you not ready?" */
 
     enum app_phase phase;
+    bool has_successor;    /* when it began to stop */
     unsigned clients_left; /* STOP_CLIENTS: protocols that have not stopped yet */
     struct timer patience; /* with the store: see app_stop.c */
     bool is_store_stopping;
@@ -65,6 +70,9 @@ struct app {
  * warden ends it when this process is dead: so it must know of each before that can lead, and
  * of none that is over. */
 void app_tell_session(struct app *a);
+
+/* Joins the virtual address to the lead. */
+struct vip_app *app_open_vip(struct app *a);
 
 /* Ends the loop when everything has stopped. Harmless twice. */
 void app_stop(struct app *a, const char *reason, int exit_code);

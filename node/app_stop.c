@@ -13,6 +13,11 @@ static void enter(struct app *a, enum app_phase phase);
 static void on_lead_stopped(void *arg)
 {
     app_tell_session(arg); /* none, if ZooKeeper has confirmed its end; else the warden tries */
+    enter(arg, APP_STOP_VIP);
+}
+
+static void on_vip_gone(void *arg)
+{
     enter(arg, APP_STOP_CLIENTS);
 }
 
@@ -78,7 +83,7 @@ static void on_patience_over(struct timer *timer)
 
 static void enter(struct app *a, enum app_phase phase)
 {
-    static const char *const names[] = {"RUN",        "STOP_LEAD",  "STOP_CLIENTS",
+    static const char *const names[] = {"RUN",        "STOP_LEAD",  "STOP_VIP", "STOP_CLIENTS",
                                         "STOP_QUEUE", "STOP_STORE", "STOPPED"};
 
     LOG_DEBUG("app", "%s -> %s", names[a->phase], names[phase]);
@@ -87,7 +92,11 @@ static void enter(struct app *a, enum app_phase phase)
     case APP_RUN:
         break;
     case APP_STOP_LEAD:
+        a->has_successor = ha_app_has_successor(a->ha);
         ha_app_stop(a->ha, on_lead_stopped, a);
+        break;
+    case APP_STOP_VIP:
+        vip_app_stop(a->vip, a->has_successor, on_vip_gone, a);
         break;
     case APP_STOP_CLIENTS:
         stop_clients(a);

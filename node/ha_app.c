@@ -274,6 +274,35 @@ void ha_app_store_is(struct ha_app *a, bool is_up)
         ha_store_is(a->ha, is_up);
 }
 
+void ha_app_address_is(struct ha_app *a, bool is_possible)
+{
+    if (a->ha)
+        ha_address_is(a->ha, is_possible);
+}
+
+void ha_app_note_address(struct ha_app *a, const char *state)
+{
+    ha_journal_vip(&a->journal, state, now_boot_ms(NULL));
+}
+
+static bool could_lead(const struct ha_node *n)
+{
+    return n->is_here && n->is_member && n->store_up && !n->no_failover;
+}
+
+bool ha_app_has_successor(const struct ha_app *a)
+{
+    struct ha_status s;
+
+    if (!a->ha)
+        return false;
+    ha_status(a->ha, &s);
+    for (unsigned i = 0; i < s.node_count && !s.is_paused; i++)
+        if (could_lead(&s.nodes[i]) && strcmp(s.nodes[i].name, a->options.conf->node.id) != 0)
+            return true;
+    return false;
+}
+
 bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
 {
     struct ha_status status;

@@ -49,6 +49,14 @@ void ha_app_stop(struct ha_app *a, void (*on_stopped)(void *arg), void *arg);
 
 void ha_app_store_is(struct ha_app *a, bool is_up);
 
+/* The virtual address could be at this node, or not; what has just happened to it (vip_app.h).
+ */
+void ha_app_address_is(struct ha_app *a, bool is_possible);
+void ha_app_note_address(struct ha_app *a, const char *state);
+
+/* Is there another node that would lead if this one gave the lead away now? */
+bool ha_app_has_successor(const struct ha_app *a);
+
 /* Gives the store to this cluster, or this standalone node, whatever other cluster has been
  * there; see queue_adopt(). In a cluster only the leader does so, with its token, while
  * ZooKeeper answers it: false, and nothing happens, at any other node. The caller sets on_done.

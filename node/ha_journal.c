@@ -82,6 +82,17 @@ void ha_journal_fenced(struct ha_journal *j, const char *token, const char *seen
     write_line(j, &line);
 }
 
+void ha_journal_vip(struct ha_journal *j, const char *state, int64_t boot_ms)
+{
+    struct buf line = BUF_INIT;
+
+    if (j->fd < 0)
+        return;
+    buf_printf(&line, "{\"event\":\"vip\",\"node\":\"%s\",\"state\":\"%s\",\"boot_ms\":%lld",
+               j->node, state, (long long)boot_ms);
+    write_line(j, &line);
+}
+
 void ha_journal_death(const char *data_dir, const char *node, int64_t boot_ms)
 {
     struct ha_journal j;

@@ -9,8 +9,11 @@
  *    "token":"...","boot_ms":1}
  *   {"event":"lease","node":"n1","token":"...","from_ms":1,"until_ms":900}
  *   {"event":"fenced","node":"n1","token":"...","seen":"...","boot_ms":1}
+ *   {"event":"vip","node":"n1","state":"held","boot_ms":1}
  *
- * A lease counts until its until_ms, or the node's next role that is not leader.
+ * A lease counts until its until_ms, or the node's next role that is not leader. The virtual
+ * address is at the node from "held" on, also while it is "leaving", to "away"; that one is
+ * written behind what it says, the others too.
  */
 #ifndef DUEQ_NODE_HA_JOURNAL_H
 #define DUEQ_NODE_HA_JOURNAL_H
@@ -38,6 +41,9 @@ void ha_journal_lease(struct ha_journal *j, const char *token, int64_t from_ms,
                       int64_t until_ms);
 void ha_journal_fenced(struct ha_journal *j, const char *token, const char *seen,
                        int64_t boot_ms);
+
+/* What has just happened to the virtual address. */
+void ha_journal_vip(struct ha_journal *j, const char *state, int64_t boot_ms);
 
 /* For the warden: the worker of `node` has died, and cannot say so itself. Opens and closes the
  * file. To be called before the dead one's session is ended: then another node may lead. */

@@ -50,12 +50,14 @@ static void each_event_is_a_line(void **state)
     ha_journal_role(&journal, "leader", "standby", "elected", "e:1", 5);
     ha_journal_lease(&journal, "e:1", 6, 900);
     ha_journal_fenced(&journal, "e:1", "e:2", 7);
+    ha_journal_vip(&journal, "held", 8);
     expect("{\"event\":\"role\",\"node\":\"na\",\"role\":\"leader\",\"before\":\"standby\","
            "\"reason\":\"elected\",\"token\":\"e:1\",\"boot_ms\":5}\n"
            "{\"event\":\"lease\",\"node\":\"na\",\"token\":\"e:1\",\"from_ms\":6,"
            "\"until_ms\":900}\n"
            "{\"event\":\"fenced\",\"node\":\"na\",\"token\":\"e:1\",\"seen\":\"e:2\","
-           "\"boot_ms\":7}\n");
+           "\"boot_ms\":7}\n"
+           "{\"event\":\"vip\",\"node\":\"na\",\"state\":\"held\",\"boot_ms\":8}\n");
 }
 
 #define LEASE(from, until)                                                    \
@@ -95,6 +97,7 @@ static void without_a_file_nothing_is_written(void **state)
     ha_journal_role(&none, "leader", "", "elected", "", 1);
     ha_journal_lease(&none, "t", 1, 2);
     ha_journal_fenced(&none, "t", "u", 1);
+    ha_journal_vip(&none, "held", 1);
     assert_int_equal(none.fd, -1);
     expect("");
 }

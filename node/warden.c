@@ -43,6 +43,7 @@ static int run_worker(void *arg, int channel_fd)
     warden_close_fd(&w->signal_fd);
     warden_close_fd(&w->redis.log_fd);
     warden_close_fd(&w->redis.probe_fd);
+    warden_vip_close(&w->vip);
     return app_run(&options);
 }
 
@@ -91,10 +92,12 @@ static void end_session(struct warden *w, int status, int64_t now)
     w->worker.session = (struct coord_credentials){0};
 }
 
-/* What fitted once will fit again: then something passing is in the way, and it is restarted
- * like any other. */
+/* The address first: the end of the session lets another node take it, and then it must not be
+ * here any more. What fitted once will fit again: then something passing is in the way, and the
+ * worker is restarted like any other. */
 static void on_worker_exit(struct warden *w, int status, const char *how, int64_t now)
 {
+    warden_vip_remove(&w->vip);
     judge_end(w, &w->worker.child, status);
     worker_exited(&w->worker, how, now);
     end_session(w, status, now);

@@ -7,6 +7,7 @@
  *   warden_child     a child process as a state machine
  *   warden_worker    the child that does the work; warden_channel: what it says
  *   warden_session   what a dead worker leaves in ZooKeeper is ended
+ *   warden_vip       and on the interface: the virtual address; before that
  *   embedded_redis   the child that keeps the data
  *
  * Start: directory, ports, Redis; when that answers, the worker. Stop: the worker in order,

@@ -1,5 +1,5 @@
-/* What a supervisor like systemd is told over $NOTIFY_SOCKET (sd_notify(3)): READY=1 when the worker
- * works, RELOADING=1 and STOPPING=1, STATUS=... for people, and WATCHDOG=1 twice per
+/* What a supervisor like systemd is told over $NOTIFY_SOCKET (sd_notify(3)): READY=1 when the
+ * worker works, RELOADING=1 and STOPPING=1, STATUS=... for people, and WATCHDOG=1 twice per
  * $WATCHDOG_USEC, for as long as the warden's loop turns. Without that socket nothing happens.
  */
 #ifndef DUEQ_NODE_WARDEN_NOTIFY_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct notify {
-    int fd; /* -1: nobody listens */
+    int fd;              /* -1: nobody listens */
     int64_t watchdog_ms; /* 0: none is wanted */
     int64_t next_mono_ms;
 };

@@ -6,6 +6,7 @@
 #include "node/embedded_redis.h"
 #include "node/warden_datadir.h"
 #include "node/warden_session.h"
+#include "node/warden_vip.h"
 #include "node/warden_worker.h"
 
 /* STOP_WORKER and STOP_REDIS begin when the one before is over. */
@@ -20,6 +21,7 @@ struct warden {
     int peer_fd;          /* of a cluster's node; until the worker has ended: see peer_link.h */
     uint64_t incarnation; /* by chance; all its workers have it */
     int signal_fd;
+    struct warden_vip vip;
     struct worker worker;
     struct session_end session_end;
     struct embedded_redis redis;
@@ -30,8 +32,8 @@ struct warden {
     int exit_code;
 };
 
-/* Directory, ports, log, signals: everything that can be refused, with nothing running yet.
- * IO_ERROR: the log says why. `run_worker` gets the warden as its argument. */
+/* Directory, ports, virtual address, log, signals: everything that can be refused, with nothing
+ * running yet. IO_ERROR: the log says why. `run_worker` gets the warden as its argument. */
 enum status warden_prepare(struct warden *w,
                            int (*run_worker)(void *arg, int channel_fd)) MUST_CHECK;
 

@@ -98,6 +98,7 @@ static void close_all(void *arg)
     warden_close_fd(&w->redis.probe_fd);
     warden_close_fd(&w->datadir.dir_fd);
     warden_close_fd(&w->datadir.lock_fd);
+    warden_vip_close(&w->vip);
 }
 
 static void prepare_session_end(struct warden *w)
@@ -158,6 +159,8 @@ enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int ch
     if (s == STATUS_OK)
         s = prepare_redis(w);
     if (s == STATUS_OK)
+        s = warden_vip_init(&w->vip, w->conf);
+    if (s == STATUS_OK)
         s = open_log(w);
     if (s == STATUS_OK)
         s = open_signals(w);
@@ -169,6 +172,7 @@ enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int ch
 void warden_release(struct warden *w)
 {
     worker_fini(&w->worker);
+    warden_vip_fini(&w->vip);
     embedded_redis_fini(&w->redis);
     warden_close_fd(&w->signal_fd);
     warden_close_fd(&w->gmq_fd);

@@ -1,8 +1,8 @@
 """The rows of the matrix, in its order. Importing the files is what makes the rows known."""
 
 # pylint: disable=unused-import
-from drills import (rows_address, rows_links, rows_other, rows_processes, rows_redis, rows_sentinel,  # noqa: F401
-                    rows_zookeeper)
+from drills import (rows_address, rows_crowd, rows_links, rows_other, rows_processes,  # noqa: F401
+                    rows_redis, rows_sentinel, rows_slow, rows_zookeeper)
 from drills.row import ROWS
 
 

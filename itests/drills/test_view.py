@@ -121,9 +121,9 @@ class Stage:
         self.view.close()
 
 
-@pytest.fixture(params=[ADDRESSES[:1], ADDRESSES], ids=["IPv4", "both"])
+@pytest.fixture
 def stage(request, network, tmp_path):
-    made = Stage(network, tmp_path, request.param)
+    made = Stage(network, tmp_path, getattr(request, "param", ADDRESSES))
     yield made
     made.close()
 
@@ -132,6 +132,7 @@ def kinds_of(sight):
     return set(sight.failed) - {"crossed"}
 
 
+@pytest.mark.parametrize("stage", [ADDRESSES[:1], ADDRESSES], ids=["IPv4", "both"], indirect=True)
 def test_make_before_break_fails_nobody(stage):
     stage.begin()
     wait_until(lambda: len(stage.view.ties_with("a")) == 6 * len(stage.addresses), "all are there")

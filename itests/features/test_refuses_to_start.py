@@ -1,7 +1,6 @@
 """What a node does not start on: it says what is wrong, ends soon, and harms nothing."""
 
 import os
-import shutil
 import socket
 import subprocess
 
@@ -9,9 +8,9 @@ import pytest
 
 from harness.build import node_program
 from harness.process import reap_orphans
+from harness.users import as_nobody, copy_program
 
 BAD_CONFIGURATION = 78
-NOBODY = 65534
 
 
 def refusal(node, timeout_s=20):
@@ -55,27 +54,17 @@ def test_an_unwritable_data_directory(tmp_path):
     """As an ordinary user, since nothing is unwritable for root."""
     home = tmp_path / "home"
     home.mkdir(mode=0o755)
-    program = shutil.copy(node_program(), _reachable_by_all(tmp_path) / "dueq-node")
+    program = copy_program(node_program(), tmp_path)
     command = [program, "--set", f"node.data_dir={home}/data", "--set", "gmq.listen=",
                "--set", "http.listen="]
     if os.getuid() == 0:
-        command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
-                   *command]
+        command = as_nobody(command)
     else:
         home.chmod(0o555)
     done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode > 0
     assert f"{home}/data" in done.stderr and "ermission denied" in done.stderr
     assert not list(home.iterdir())
-
-
-def _reachable_by_all(path):
-    """Lets other users pass through pytest's private directories."""
-    for each in (path, *path.parents):
-        if each.stat().st_uid == os.getuid() and each.name.startswith("pytest-"):
-            each.chmod(0o755)
-    path.chmod(0o755)
-    return path
 
 
 def test_another_number_of_buckets(make_node):

@@ -13,7 +13,7 @@ from harness.dueqctl import Dueqctl
 from harness.gmq import GmqError, request
 from harness.wait import wait_until
 
-OPERATIONS = pathlib.Path(__file__).parents[2] / "doc" / "operations.md"
+OPERATIONS = pathlib.Path(__file__).parents[2] / "doc" / "operations" / "node.md"
 
 
 def configured_node(make_node, text):

@@ -43,6 +43,8 @@ static void add_notes(struct table *table, const json_t *page, const json_t *nod
         add_note(&notes, "no failover");
     if (bytes_equal(output_text(node, "name"), output_text(page, "wanted")))
         add_note(&notes, "wanted");
+    if (is_true(node, "address_away"))
+        add_note(&notes, "no virtual address");
     if (is_true(node, "fenced"))
         add_note(&notes, "fenced");
     table_add_text(table, buf_text(&notes));

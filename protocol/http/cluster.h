@@ -18,7 +18,8 @@ struct http_cluster_node {
     bool is_here;   /* registered now */
     bool is_member; /* may stand */
     bool is_store_up;
-    bool is_fenced; /* it leads, and Redis refuses it */
+    bool is_address_away; /* it could not have the virtual address */
+    bool is_fenced;       /* it leads, and Redis refuses it */
 };
 
 /* A change of the lead. */

@@ -189,11 +189,11 @@ static void check_vip(struct check *c)
         return;
     if (!v->is_here && !strcmp(v->state, "held"))
         find(c, true, "mend that; the node tries again by itself, several times a second",
-             "this node leads, and does not have the virtual address (%s): %s", v->addresses,
-             v->why);
+             "this node leads, and does not have the virtual address: %s", v->why);
     else if (v->why[0] && !strcmp(v->state, "away"))
-        find(c, true, "mend that: a node takes over with the address, or clients lose it",
-             "this node could not take the virtual address (%s): %s", v->addresses, v->why);
+        find(c, true,
+             "mend that: a node that takes over without it is not found by its clients",
+             "this node could not take the virtual address: %s", v->why);
     if (v->conflict[0])
         find(c, false,
              "find that host by its hardware address; nobody else may be set up with this "
@@ -214,6 +214,11 @@ static void check_node(struct check *c, const struct http_cluster_node *n)
     else if (!n->is_store_up)
         find(c, false, "look at its Redis, and at its link to it",
              "the Redis of %s does not answer, so it cannot lead", n->name);
+    else if (n->is_address_away &&
+             strcmp(n->name, c->s->node) != 0) /* of itself it says more */
+        find(c, false, "'dueqctl check' at that node says why",
+             "%s could not have the virtual address: it leads only when no other node can",
+             n->name);
 }
 
 static void check_versions(struct check *c)

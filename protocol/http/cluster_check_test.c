@@ -130,13 +130,20 @@ static void a_leader_without_the_virtual_address_and_who_could_not_take_it(void 
 
     s.status.vip = &vip;
     vip.why = "eth0 is down";
-    assert_error(&s,
-                 "this node leads, and does not have the virtual address (10.0.0.100): eth0");
+    assert_error(&s, "this node leads, and does not have the virtual address: eth0");
     vip.state = "away";
-    assert_error(&s, "this node could not take the virtual address (10.0.0.100): eth0 is down");
+    assert_error(&s, "this node could not take the virtual address: eth0 is down");
     vip.state = "leaving";
     check(&s);
     assert_int_equal(s.report.count, 0);
+}
+
+static void who_could_not_have_the_virtual_address(void **state)
+{
+    struct setting s = good();
+
+    s.nodes[2].is_address_away = true;
+    assert_warning(&s, "c could not have the virtual address");
 }
 
 static void another_host_with_the_virtual_address(void **state)
@@ -350,6 +357,7 @@ int main(void)
         cmocka_unit_test(a_node_alone_that_is_fenced_says_so),
         cmocka_unit_test(a_virtual_address_that_is_where_it_belongs_is_fine),
         cmocka_unit_test(a_leader_without_the_virtual_address_and_who_could_not_take_it),
+        cmocka_unit_test(who_could_not_have_the_virtual_address),
         cmocka_unit_test(another_host_with_the_virtual_address),
         cmocka_unit_test(names_the_nodes_that_never_lead_by_themselves),
         cmocka_unit_test(a_successor_has_all_that_it_needs),

@@ -136,6 +136,7 @@ static void add_node(struct buf *out, const struct http_cluster_node *n)
     add_bool(out, "here", n->is_here);
     add_bool(out, "member", n->is_member);
     add_bool(out, "store_up", n->is_store_up);
+    add_bool(out, "address_away", n->is_address_away);
     add_bool(out, "fenced", n->is_fenced);
     add_count(out, "priority", n->priority);
     add_bool(out, "no_failover", n->no_failover);

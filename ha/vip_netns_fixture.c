@@ -1,0 +1,115 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "ha/vip_netns_fixture.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <event2/event.h>
+
+#define SKIPPED    77 /* SKIP_RETURN_CODE */
+#define PATIENT_MS 20000
+
+int netns_enter(void)
+{
+    if (unshare(CLONE_NEWNET) == 0)
+        return 0;
+    printf("%s: no network namespace of its own (%s)\n",
+           getenv("CI") ? "fails in CI" : "skipped", strerror(errno));
+    return getenv("CI") ? 1 : SKIPPED;
+}
+
+void netns_run(const char *format, ...)
+{
+    char command[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(command, sizeof(command), format, args);
+    va_end(args);
+    if (system(command) != 0)
+        fail_msg("failed: %s", command);
+}
+
+int netns_lay_cable(void **state)
+{
+    netns_run("ip link set lo up");
+    netns_run("ip link add va address " VA_MAC " type veth peer name vb address " VB_MAC);
+    netns_run("echo 1 >/proc/sys/net/ipv6/conf/vb/disable_ipv6");
+    netns_run("ip link set vb arp off up");
+    netns_run("ip link set va up");
+    netns_run("ip address add 10.9.0.1/24 dev va");
+    netns_run("ip address add fd09::1/64 dev va nodad");
+    return 0;
+}
+
+int netns_take_cable(void **state)
+{
+    netns_run("ip link del vb");
+    return 0;
+}
+
+bool netns_shows(const char *command, const char *text)
+{
+    char output[16384];
+    FILE *pipe = popen(command, "re");
+    size_t len;
+
+    assert_non_null(pipe);
+    len = fread(output, 1, sizeof(output) - 1, pipe);
+    output[len] = '\0';
+    assert_int_equal(pclose(pipe), 0);
+    return strstr(output, text);
+}
+
+void netns_turn(struct loop *loop)
+{
+    loop_touch(loop);
+    event_base_loop(loop->base, EVLOOP_NONBLOCK);
+    poll(NULL, 0, 1);
+}
+
+int netns_tap(const char *interface)
+{
+    struct sockaddr_ll at = {.sll_family = AF_PACKET,
+                             .sll_protocol = htons(ETH_P_ALL),
+                             .sll_ifindex = (int)if_nametoindex(interface)};
+    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    return fd;
+}
+
+void netns_await_frame(int tap, const void *frame, size_t len)
+{
+    struct pollfd readable = {.fd = tap, .events = POLLIN};
+    char got[2048];
+
+    for (;;) {
+        ssize_t got_len;
+
+        assert_int_equal(poll(&readable, 1, PATIENT_MS), 1);
+        got_len = recv(tap, got, sizeof(got), 0);
+        if (got_len == (ssize_t)len && !memcmp(got, frame, len))
+            return;
+    }
+}
+
+void netns_send(int tap, const void *frame, size_t len)
+{
+    assert_int_equal(send(tap, frame, len, 0), len);
+}

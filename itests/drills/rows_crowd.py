@@ -1,0 +1,83 @@
+"""A row about many clients: thousands hold connections, a thousand wait for jobs; and more of them
+come than a node may have."""
+
+from drills.crowd import Crowd
+from drills.crowd_cases import FAILOVERS, LIMITS, Failover, Limit, addresses_of
+from drills.descriptors import left_open
+from drills.row import Row, row
+from harness.wait import wait_until
+
+IDLE, CONSUMERS = 10_000, 1_000
+FEW = ", few"  # a tenth of them
+NEWCOMERS = 20
+GONE_S = 60
+GAUGES = {'dueq_connections{protocol="gmq"}': 0,    # of all nodes together, with nobody but the
+          'dueq_connections{protocol="http"}': 50,  # load and this program there
+          "dueq_consumers_waiting": 50}
+
+
+@row("24", "10,000 silent clients and 1,000 consumers: failover; no more room")
+class Crowded(Row):
+    """After a failover all are served again: each of the silent asks, over another connection where
+    its first has ended, and has an answer; each consumer has, once, a job that became due in the
+    outage, and one that was pushed after it. `served` is when all but the last of it is so.
+
+    Where the leader is full, by `limits.connections` or for want of descriptors, it leads on, and
+    serves those that it has let in; whoever waits outside comes in when they leave.
+
+    When all have left, no node has a descriptor of theirs any more, and there is room for others."""
+
+    variants = (*FAILOVERS, *LIMITS)
+    short_variants = (f"worker killed{FEW}", f"ulimit -n{FEW}")
+    rehearsed_variants = ()
+
+    def allowed_rules(self, plan):
+        """Thousands of clients come, on the same machine: jobs are later for it."""
+        return ("LATE",)
+
+    def fault(self, drill):
+        what, _, few = drill.variant.partition(",")
+        idle, consumers = (count // (10 if few else 1) for count in (IDLE, CONSUMERS))
+        self.host = drill.network.hosts.get("crowd") or drill.network.add_host("crowd")
+        kind = Failover if what in FAILOVERS else Limit
+        self.case = kind(drill, what, self.host, idle, consumers)
+        return self.case.strike()
+
+    def takes_over(self, drill):
+        return isinstance(self.case, Failover)
+
+    def wait_served(self, drill, elected):
+        super().wait_served(drill, elected)
+        return self.case.wait_served()
+
+    def hold(self, drill):
+        self.case.hold()
+
+    def heal(self, drill):
+        if self.case:
+            self.case.heal()
+
+    def check(self, drill, elected):
+        nodes = drill.cluster.nodes
+        yield from self.case.check(elected)
+        for node in nodes:
+            yield from self._what_is_left(node)
+        for gauge, most in GAUGES.items():
+            count = sum(node.metrics().get(gauge, 0) for node in nodes)
+            if count > most:
+                yield f"{gauge} is {count:.0f} on all nodes together, with nobody there"
+        with Crowd(self.host, addresses_of(drill.cluster), drill.journal, NEWCOMERS, NEWCOMERS,
+                   first=2 * IDLE) as newcomers:
+            newcomers.wait_served()
+
+    case = None
+
+    def _what_is_left(self, node):
+        def left():
+            return left_open(node.worker_pid, self.host.address)
+
+        try:
+            wait_until(lambda: not left(), "all is closed", GONE_S, 0.05)
+        except AssertionError:
+            found = left()
+            yield f"{node.name} has {len(found)} descriptors of those that have left: {found[:3]}"

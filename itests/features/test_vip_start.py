@@ -1,0 +1,249 @@
+"""A node with a virtual address, before it leads: what it does not start on, and says so; what it
+is with the capabilities of its file; what its warden does with the address when the worker dies.
+
+In a network namespace of its own, without ZooKeeper or Redis: nobody leads here.
+"""
+
+import os
+import re
+import subprocess
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from harness.build import node_program
+from harness.network import Network, why_not
+from harness.node import Node
+from harness.process import children_of, is_alive, kill_now, reap_orphans
+from harness.users import NOBODY, as_nobody, copy_program
+from harness.wait import wait_until
+
+VIP, VIP6 = "10.213.0.200", "fd00:213::200"
+FILE_CAPABILITIES = "cap_net_admin,cap_net_raw=p"
+NET_ADMIN, NET_RAW = 1 << 12, 1 << 13
+REMOVED = re.compile(r"virtual address: removed 1, in \d+ us")
+
+
+@pytest.fixture(scope="module")
+def host():
+    reason = why_not()
+    if reason:
+        assert not os.environ.get("CI"), f"CI must have network namespaces: {reason}"
+        pytest.skip(f"no network namespaces here: {reason}")
+    with Network() as network:
+        yield network.add_host("a")
+
+
+@pytest.fixture
+def make_node(host, tmp_path, request):
+    """make(settings): a node on the host, not started, as an ordinary user with a program of its
+    own, unless file_capabilities is None; options and more are HostNode's."""
+    made = request.node.dueq_nodes = []
+
+    def make(settings=None, file_capabilities=FILE_CAPABILITIES, **more):
+        directory = tmp_path / f"node{len(made)}"
+        directory.mkdir()
+        made.append(HostNode(directory, host, settings or {}, file_capabilities, **more))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.destroy()
+
+
+class HostNode(Node):
+    """`options` are for setpriv, which makes it an ordinary user's; `then` runs as that user."""
+
+    def __init__(self, directory, host, settings, file_capabilities, options=(), then=()):
+        secret = directory / "secret"
+        secret.write_text("a secret that only tests know")
+        secret.chmod(0o600)
+        super().__init__(directory, {
+            "node.id": "a", "ha.mode": "standby", "ha.zookeeper": "127.0.0.1:1",
+            "ha.secret_file": secret, "store.redis": "127.0.0.1:1", "log.level": "debug",
+            "ha.advertise": host.address, "ha.peer.listen": f"{host.address}:9504",
+            "gmq.listen": "0.0.0.0:9503", "http.listen": "0.0.0.0:8000",
+            "vip.address": VIP, **settings})
+        self._host, self._options, self._then = host, options, then
+        self._program = node_program()
+        self._is_ordinary = file_capabilities is not None
+        if self._is_ordinary:
+            self._program = copy_program(node_program(), directory, file_capabilities)
+            self.data_dir.mkdir()
+            for path in (secret, self.data_dir):
+                os.chown(path, NOBODY, NOBODY)
+
+    def argv(self):
+        argv = [self._program, *super().argv()[1:]]
+        if self._is_ordinary:
+            argv = as_nobody([*self._then, *argv], *self._options)
+        return self._host.command(argv)
+
+    def launch_and_wait(self):
+        """Until its worker works; there is neither ZooKeeper nor Redis to wait for."""
+        self.launch()
+        wait_until(lambda: "STARTING -> UP" in self.output() or self.process.returncode,
+                   "the worker works")
+        assert self.process.returncode is None, self.output()
+        return self
+
+    def refusal(self):
+        """What it says when it must not start."""
+        self.launch()
+        assert self.process.wait() == 1, self.output()
+        self.process = None
+        reap_orphans()
+        self.check_sanitizers()
+        assert "dueq-node 0" not in self.output(), "it had not started"
+        return self.output()
+
+
+def on_host(host, *words):
+    return subprocess.run(host.command(["ip", *words]), capture_output=True, text=True,
+                          check=True).stdout
+
+
+def has_address(host, address=VIP):
+    return f" {address}/" in on_host(host, "address")
+
+
+@contextmanager
+def configured(host, address):
+    on_host(host, "address", "add", address, "dev", "eth0")
+    try:
+        yield
+    finally:
+        on_host(host, "address", "del", address, "dev", "eth0")
+
+
+def put(host):
+    """As a node puts it."""
+    on_host(host, "address", "replace", f"{VIP}/32", "dev", "eth0", "noprefixroute",
+            "valid_lft", "1", "preferred_lft", "1")
+
+
+# ---- what it does not start on ----
+
+@pytest.mark.parametrize("settings, said", [
+    ({"vip.address": "10.99.0.1"},
+     "vip.address: no place for 10.99.0.1: no interface has an address of the same subnet"),
+    ({"vip.interface": "eth7"},
+     f"vip.interface: no place for {VIP}: there is no interface eth7"),
+    ({"vip.interface": "lo"}, f"vip.interface: no place for {VIP}: lo has no hardware address"),
+], ids=["subnet", "name", "loopback"])
+def test_a_place_that_is_none(make_node, settings, said):
+    assert said in make_node(settings).refusal()
+
+
+def test_an_address_that_somebody_has_configured_here(make_node, host):
+    with configured(host, f"{VIP}/24"):
+        said = make_node().refusal()
+        assert has_address(host), "it is not the node's to take away"
+    assert f"vip.address: {VIP} is configured on this machine, on eth0" in said
+
+
+def test_all_mistakes_at_once(make_node, host):
+    with configured(host, f"{VIP}/24"):
+        said = make_node({"vip.address": f"{VIP},10.99.0.1"}).refusal()
+    assert f"{VIP} is configured" in said and "no place for 10.99.0.1" in said
+
+
+@pytest.mark.parametrize("capabilities, more, said", [
+    ("", {}, "CAP_NET_ADMIN and CAP_NET_RAW, which this process lacks: give them to the program: "
+             "setcap cap_net_admin,cap_net_raw=p /"),
+    ("cap_net_raw=p", {}, "needs CAP_NET_ADMIN, which"),
+    ("cap_net_admin=p", {}, "needs CAP_NET_RAW, which"),
+    (FILE_CAPABILITIES, {"options": ["--bounding-set=-net_admin"]},
+     "give NET_ADMIN and NET_RAW to a container"),
+    (FILE_CAPABILITIES, {"then": ["setpriv", "--no-new-privs"]}, "no_new_privs is set"),
+], ids=["none", "raw", "admin", "container", "no_new_privs"])
+def test_what_it_may_not_do(make_node, capabilities, more, said):
+    assert said in make_node(None, capabilities, **more).refusal()
+
+
+# ---- what it starts on ----
+
+def test_an_interface_that_is_down_may_come_up(make_node, host):
+    host.pull_cable()
+    try:
+        node = make_node({"ha.peer.listen": "127.0.0.1:9504"}, file_capabilities=None)
+        node.launch_and_wait()
+        assert f"{VIP} is to be on eth0, and that is down" in node.output()
+        node.stop()
+    finally:
+        host.put_cable()
+
+
+def test_with_a_hook_the_kernel_is_not_asked(make_node):
+    node = make_node({"vip.address": "10.99.0.1", "vip.hook": "/bin/true"}, file_capabilities="")
+    node.launch_and_wait().stop()
+
+
+def test_what_a_node_before_has_left_is_removed(make_node, host):
+    done = threading.Event()
+
+    def keep():
+        while not done.wait(0.1):
+            put(host)
+
+    put(host)
+    keeper = threading.Thread(target=keep)
+    keeper.start()
+    try:
+        node = make_node().launch_and_wait()
+    finally:
+        done.set()
+        keeper.join()
+    assert f"{VIP} was still on eth0, as a node before this one has left it" in node.output()
+    node.stop()
+
+
+# ---- with the capabilities of its file ----
+
+def capabilities_of(pid, which):
+    text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(re.search(rf"^Cap{which}:\s+(\w+)$", text, re.M).group(1), 16)
+
+
+def test_an_ordinary_user_with_the_capabilities_of_the_file(make_node):
+    node = make_node().launch_and_wait()
+    assert os.stat(f"/proc/{node.warden_pid}").st_uid == NOBODY, "it can be looked at"
+    assert capabilities_of(node.warden_pid, "Eff") == NET_ADMIN | NET_RAW
+    worker = children_of(node.warden_pid)[0]
+    assert capabilities_of(worker, "Eff") & NET_ADMIN
+    for pid in (node.warden_pid, worker):
+        assert not capabilities_of(pid, "Amb") and not capabilities_of(pid, "Inh")
+        assert not capabilities_of(pid, "Prm") & ~(NET_ADMIN | NET_RAW)
+    node.stop()
+
+
+def test_the_worker_dies_with_the_warden(make_node):
+    node = make_node().launch_and_wait()
+    worker = children_of(node.warden_pid)[0]
+    kill_now([node.warden_pid])
+    node.process.wait()
+    node.process = None
+    wait_until(lambda: not is_alive(worker), "the worker follows its warden")
+    reap_orphans()
+
+
+def test_the_address_goes_with_the_worker_before_all_else(make_node, host):
+    """It lives for a second only: on a busy machine it may have gone by itself before."""
+    node = make_node().launch_and_wait()
+
+    def removed():
+        """The two lines, when the warden has buried its worker."""
+        before = len(node.output())
+        worker = wait_until(lambda: children_of(node.warden_pid), "there is a worker")[0]
+        put(host)
+        os.kill(worker, 9)
+        wait_until(lambda: "died of SIGKILL" in node.output()[before:], "the worker is buried")
+        said = node.output()[before:]
+        return REMOVED.search(said) and said
+
+    said = wait_until(removed, "the warden has removed the address")
+    assert REMOVED.search(said).start() < said.index("died of SIGKILL"), said
+    wait_until(lambda: not has_address(host), "the address has gone")
+    node.stop()

@@ -1,0 +1,37 @@
+/* Could this node have the virtual address? Looked at once a second while it is elsewhere: is
+ * there an interface for it, and nobody else's address in its place? While it is held, whether
+ * putting it fails again and again says more.
+ */
+#ifndef DUEQ_NODE_VIP_LOOK_H
+#define DUEQ_NODE_VIP_LOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/timer.h"
+#include "ha/vip_link.h"
+
+#define VIP_LOOK_MS      1000
+#define VIP_FAILURES_MAX 2 /* renewals in a row, then it could not be here */
+
+struct vip_look {
+    const struct vip_addresses *addresses;
+    const char *interface;
+    struct timers *timers;
+    /* This node is to have it; why it has not, "": it has. */
+    bool (*is_held)(void *arg, const char **why);
+    void (*on_possible)(void *arg, bool is_possible);
+    void *arg;
+    struct vip_link *link;
+    struct timer timer;
+    unsigned failures; /* in a row */
+    bool is_possible;
+    char on[IF_NAMESIZE]; /* the interface of the first address; "": none */
+    char why[320];        /* it could not be here; "": it could */
+};
+
+/* The caller has set all up to `arg`. Looks for the first time in the loop's next turn. */
+void vip_look_init(struct vip_look *l);
+void vip_look_fini(struct vip_look *l);
+
+#endif
