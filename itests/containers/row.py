@@ -24,6 +24,8 @@ class Containers(Row):
     number, title = "docker", "containers: kill, pause, disconnect, stop, upgrade"
     variants = ("kill", "pause", "disconnect", "disconnect all", "back", "stop", "upgrade")
 
+    short_variants = ("kill", "pause", "disconnect", "stop", "upgrade")
+
     def __init__(self, engine):
         self._engine, self._tag, self.versions = engine, "latest", []
 
