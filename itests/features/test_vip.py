@@ -218,12 +218,12 @@ def test_the_leader_has_the_address_and_all_say_so(pair):
     own, other = (cluster_page(node)["vip"] for node in (leader, standby))
     assert (own["address"], own["state"], own["here"]) == (ADDRESS, "held", True)
     assert (own["interface"], own["why"], own["conflict"]) == ("eth0", None, None)
-    assert own["taken"] == 1 and own["announcements"] > 0
+    assert own["taken"] >= 1 and own["announcements"] > 0
     assert (other["state"], other["here"], other["why"]) == ("away", False, None)
     assert other["interface"] == "eth0"
     assert asked(leader, "/v1/status")["cluster"]["vip"]["here"] is True
     assert [metric(node, "dueq_vip_held") for node in (leader, standby)] == [1, 0]
-    assert metric(leader, "dueq_vip_taken_total") == 1
+    assert metric(leader, "dueq_vip_taken_total") >= 1
     assert leader.ctl("nodes", "--json").json()["vip"]["state"] == "held"
     assert "cluster vip here       yes" in leader.ctl("status").text
     assert leader.ctl("check").code == 0 and standby.ctl("check").code == 0
