@@ -17,13 +17,6 @@ bool connection_is_leaving(const struct connection *c)
     return is_over_it(c) && c->kind->moving->state != MOVING_HERE;
 }
 
-unsigned connections_moving(const struct connection_kind *kind)
-{
-    return kind->mover_count;
-}
-
-/* ---- one connection ---- */
-
 static bool is_busy(const struct connection *c)
 {
     return c->in_work || (c->kind->is_busy && c->kind->is_busy(c));
@@ -38,16 +31,43 @@ static bool asks_nothing(const struct connection *c)
            (ioctl(c->fd, SIOCINQ, &unread) != 0 || unread == 0);
 }
 
+/* Nobody is waited for because he reads his reply slowly, or has acknowledged it to the next
+ * node. */
+static bool is_owed(const struct connection *c)
+{
+    return c->in_work || (c->state == CONNECTION_OPEN && !asks_nothing(c));
+}
+
+unsigned connections_owed(const struct connection_kind *kind)
+{
+    unsigned count = 0;
+
+    if (kind->connections)
+        LIST_EACH (link, &kind->movers)
+            count += is_owed(CONTAINER_OF(link, struct connection, mover));
+    return count;
+}
+
+unsigned connections_moving(const struct connection_kind *kind)
+{
+    return kind->mover_count;
+}
+
+/* ---- one connection ---- */
+
 static void wind_up(struct connection *c)
 {
     connection_wind_up(c, "its address moves to another node");
 }
 
+/* Who has just come has not had the time to ask. */
 static void leave(struct connection *c)
 {
+    bool is_new = c->sent_bytes == 0;
+
     if (c->in_work && c->kind->on_end)
         c->kind->on_end(c);
-    if (c->in_work || asks_nothing(c))
+    if (c->in_work || (!is_new && asks_nothing(c)))
         wind_up(c);
 }
 
