@@ -127,7 +127,7 @@ static void tells_all_mistakes_at_once_each_with_its_place(void **state)
         "c.yaml:9:12: log.modules: expected levels by module, such as "
         "\"scanner=debug,gmq=warn\", out of app, conf, gmq, ha, http, libevent, log, queue, "
         "reconciler, redis, "
-        "redis-server, scanner, waiters, warden, zookeeper, got \"a=b\"\n"
+        "redis-server, scanner, vip, waiters, warden, zookeeper, got \"a=b\"\n"
         "c.yaml:10:10: log.format: has no value; leave the key out for its default, or write "
         "\"\"\n"
         "c.yaml:11:9: limits: is a section: expected keys below it\n"

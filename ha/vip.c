@@ -74,12 +74,14 @@ static void is_missing(struct vip_item *it, const char *why)
     memcpy(it->why, text, sizeof(text));
 }
 
+/* What could not be renewed may be there still. */
 static void withhold(struct vip_item *it)
 {
-    if (it->is_here)
-        take_away(it);
-    is_missing(it, "the lease does not permit it at the moment");
+    const struct vip_options *o = &it->v->options;
+
+    o->ops->remove(o->ops_arg, it->address);
     it->has_been_here = false; /* put again later, it was not gone */
+    is_missing(it, "the lease does not permit it at the moment");
 }
 
 static void withhold_all(struct vip *v)

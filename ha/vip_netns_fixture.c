@@ -21,8 +21,7 @@
 
 #include <event2/event.h>
 
-#define SKIPPED    77 /* SKIP_RETURN_CODE */
-#define PATIENT_MS 20000
+#define SKIPPED 77 /* SKIP_RETURN_CODE */
 
 int netns_enter(void)
 {
@@ -94,19 +93,20 @@ int netns_tap(const char *interface)
     return fd;
 }
 
-void netns_await_frame(int tap, const void *frame, size_t len)
+bool netns_has_frame(int tap, const void *frame, size_t len)
 {
-    struct pollfd readable = {.fd = tap, .events = POLLIN};
     char got[2048];
+    ssize_t got_len;
 
-    for (;;) {
-        ssize_t got_len;
+    do {
+        got_len = recv(tap, got, sizeof(got), MSG_DONTWAIT);
+    } while (got_len >= 0 && (got_len != (ssize_t)len || memcmp(got, frame, len) != 0));
+    return got_len >= 0;
+}
 
-        assert_int_equal(poll(&readable, 1, PATIENT_MS), 1);
-        got_len = recv(tap, got, sizeof(got), 0);
-        if (got_len == (ssize_t)len && !memcmp(got, frame, len))
-            return;
-    }
+void netns_await_frame(struct loop *loop, int tap, const void *frame, size_t len)
+{
+    AWAIT(loop, netns_has_frame(tap, frame, len));
 }
 
 void netns_send(int tap, const void *frame, size_t len)

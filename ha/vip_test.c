@@ -298,6 +298,22 @@ static void a_freeze_between_putting_and_announcing_announces_nothing(void **sta
     assert_is_missing("lease");
 }
 
+static void what_could_not_be_renewed_is_removed_when_the_lease_ends(void **state)
+{
+    vip_take(vip);
+    F4->broken = "no memory";
+    pass(VIP_RENEW_MS);
+    assert_true(fake_net_has(&net, V4)); /* by the kernel */
+    may = false;
+    pass(VIP_RENEW_MS);
+    assert_is_gone(V4);
+    F4->broken = NULL;
+    may = true;
+    pass(VIP_RENEW_MS);
+    assert_is_here();
+    assert_int_equal(vip_stats(vip)->restored, 0);
+}
+
 static void an_announcement_past_the_lease_ends_it(void **state)
 {
     vip_take(vip);
@@ -508,6 +524,19 @@ static void a_successor_that_was_faster_than_the_news_of_it_is_not_waited_for(vo
     assert_int_equal(vip_state(vip), VIP_AWAY);
     assert_is_gone(V4);
     assert_int_equal(entered[VIP_LEAVING], 0);
+}
+
+static void what_could_not_be_renewed_does_not_wait_for_the_successor(void **state)
+{
+    vip_take(vip);
+    F6->broken = "no memory";
+    pass(VIP_RENEW_MS);
+    assert_true(has_both());
+    vip_hand_over(vip);
+    assert_is_gone(V6);
+    assert_int_equal(vip_state(vip), VIP_LEAVING);
+    vip_heard(vip, V4, SUCCESSOR);
+    assert_int_equal(vip_state(vip), VIP_AWAY);
 }
 
 static void a_leader_that_is_deposed_before_it_could_put_it_leaves_at_once(void **state)
@@ -803,6 +832,7 @@ int main(void)
         ONE(who_leads_before_its_lease_gets_it_with_the_first_renewal_that_may),
         ONE(taking_it_again_does_not_wait_for_the_renewal),
         ONE(a_freeze_between_putting_and_announcing_announces_nothing),
+        ONE(what_could_not_be_renewed_is_removed_when_the_lease_ends),
         ONE(an_announcement_past_the_lease_ends_it),
         ONE(is_put_back_and_announced_anew_when_somebody_has_removed_it),
         ONE(is_put_back_when_its_lifetime_ended_in_a_stall_within_the_lease),
@@ -818,6 +848,7 @@ int main(void)
         TWO(one_that_is_never_heard_leaves_after_the_second),
         TWO(taken_again_when_one_of_two_has_left_both_are_here),
         ONE(a_successor_that_was_faster_than_the_news_of_it_is_not_waited_for),
+        TWO(what_could_not_be_renewed_does_not_wait_for_the_successor),
         ONE(a_leader_that_is_deposed_before_it_could_put_it_leaves_at_once),
         ONE(handing_over_what_is_not_held_does_nothing),
         TWO(dropping_is_at_once_and_harmless_twice),

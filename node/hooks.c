@@ -63,9 +63,10 @@ static bool begin(struct hooks *h)
                           h->now->words[TOKEN], h->now->words[REASON], NULL};
 
     snprintf(label, sizeof(label), "hook %s", h->now->words[WHAT]);
-    return program_start(
-        &h->run,
-        &(struct program_run){.label = label, .argv = argv, .timeout_ms = h->timeout_ms});
+    return program_start(&h->run, &(struct program_run){.module = "ha",
+                                                        .label = label,
+                                                        .argv = argv,
+                                                        .timeout_ms = h->timeout_ms});
 }
 
 static void end(struct hooks *h, enum result result)

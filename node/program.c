@@ -21,12 +21,18 @@
 #define LINES_MAX      200 /* of one run; the rest is left away */
 #define READS_PER_TURN 16
 
+static void say(const struct program *p, enum log_level level, const char *text)
+{
+    if (log_is_on(level, p->module))
+        log_write(level, p->module, "%s: %s", p->label, text);
+}
+
 /* ---- what it prints ---- */
 
 static void end_line(struct program *p)
 {
     if (p->line.len && p->lines++ < LINES_MAX)
-        LOG_AT(p->level, "ha", "%s: %s", p->label, buf_text(&p->line));
+        say(p, p->level, buf_text(&p->line));
     buf_clear(&p->line);
 }
 
@@ -66,11 +72,6 @@ static void on_output(int fd, short what, void *arg)
 
 /* ---- its end ---- */
 
-static void say(struct program *p, bool is_good)
-{
-    LOG_AT(is_good ? p->level : p->level_of_failure, "ha", "%s: %s", p->label, p->how);
-}
-
 static enum program_result judge(struct program *p, const siginfo_t *end)
 {
     bool is_good = end->si_code == CLD_EXITED && end->si_status == 0;
@@ -83,7 +84,7 @@ static enum program_result judge(struct program *p, const siginfo_t *end)
         snprintf(p->how, sizeof(p->how), "ended with %d", end->si_status);
     else
         snprintf(p->how, sizeof(p->how), "done");
-    say(p, is_good);
+    say(p, is_good ? p->level : p->level_of_failure, p->how);
     return is_good ? PROGRAM_DONE : PROGRAM_FAILED;
 }
 
@@ -119,7 +120,7 @@ static void on_timeout(struct timer *timer)
 
     p->is_late = true;
     snprintf(p->how, sizeof(p->how), "not done after %" PRId64 " ms, killed", p->timeout_ms);
-    say(p, false);
+    say(p, p->level_of_failure, p->how);
     kill(-p->pid, SIGKILL);
 }
 
@@ -184,9 +185,11 @@ static int begin(struct program *p, const char *const *argv)
 
 bool program_start(struct program *p, const struct program_run *run)
 {
+    char text[LINE_MAX_BYTES];
     int error;
 
     assert(!program_is_running(p));
+    p->module = run->module;
     snprintf(p->label, sizeof(p->label), "%s", run->label);
     p->level = run->is_quiet ? LEVEL_DEBUG : LEVEL_INFO;
     p->level_of_failure = run->is_quiet ? LEVEL_DEBUG : LEVEL_WARN;
@@ -195,8 +198,8 @@ bool program_start(struct program *p, const struct program_run *run)
     p->is_late = false;
     error = begin(p, run->argv);
     if (error) {
-        LOG_AT(run->is_quiet ? LEVEL_DEBUG : LEVEL_ERROR, "ha", "%s: %s cannot be run: %s",
-               p->label, run->argv[0], strerror(error));
+        snprintf(text, sizeof(text), "%s cannot be run: %s", run->argv[0], strerror(error));
+        say(p, run->is_quiet ? LEVEL_DEBUG : LEVEL_ERROR, text);
         errno = error;
         return false;
     }

@@ -31,6 +31,7 @@ struct program {
     void (*on_end)(struct program *p, enum program_result result, const char *how);
 
     pid_t pid; /* 0: none runs */
+    const char *module;
     char label[PROGRAM_LABEL_MAX];
     enum log_level level; /* of what it prints, and of its good end */
     enum log_level level_of_failure;
@@ -51,6 +52,7 @@ void program_init(struct program *p, struct loop *loop,
 void program_fini(struct program *p); /* one that runs goes on, unheard */
 
 struct program_run {
+    const char *module;      /* of the log; static */
     const char *label;       /* what lines of the log begin with: "hook promote" */
     const char *const *argv; /* NULL-terminated; the first is the program's absolute path */
     int64_t timeout_ms;

@@ -61,7 +61,7 @@ static void took(struct vip_hook *h)
     else
         h->counts.taken++;
     if (h->failed_takes)
-        LOG_INFO("ha", "vip.hook take: done, after %u that failed", h->failed_takes);
+        LOG_INFO("vip", "vip.hook take: done, after %u that failed", h->failed_takes);
     h->is_here = true;
     h->is_restoring = false;
     h->failed_takes = 0;
@@ -91,7 +91,7 @@ static void on_check_end(struct vip_hook *h, bool is_good)
     h->is_here = is_good;
     h->is_restoring = !is_good;
     if (!is_good)
-        LOG_WARN("ha", "vip.hook: the address is not here any more (%s): taken again", h->why);
+        LOG_WARN("vip", "vip.hook: the address is not here any more (%s): taken again", h->why);
     plan(h, is_good ? CHECK : TAKE, is_good ? h->options.check_ms : 0);
 }
 
@@ -135,7 +135,8 @@ static void on_step(struct timer *timer)
     h->now = h->next;
     h->next = NOTHING;
     snprintf(label, sizeof(label), "vip.hook %s", words[h->now]);
-    if (program_start(&h->run, &(struct program_run){.label = label,
+    if (program_start(&h->run, &(struct program_run){.module = "vip",
+                                                     .label = label,
                                                      .argv = argv,
                                                      .timeout_ms = o->timeout_ms,
                                                      .is_quiet = is_quiet(h)}))

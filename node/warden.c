@@ -44,6 +44,7 @@ static int run_worker(void *arg, int channel_fd)
     warden_close_fd(&w->redis.log_fd);
     warden_close_fd(&w->redis.probe_fd);
     warden_vip_close(&w->vip);
+    told_fini(&w->told);
     return app_run(&options);
 }
 
@@ -140,9 +141,11 @@ static void reap(struct warden *w, int64_t now)
 
 static void reload(struct warden *w)
 {
+    told_reloading(&w->told, clock_mono_us());
     reload_conf(w->conf, w->request, true);
     if (w->worker.child.pid)
         kill(w->worker.child.pid, SIGHUP);
+    told_reloaded(&w->told);
 }
 
 static void stop_on_signal(struct warden *w, int number, int64_t now)
@@ -225,13 +228,29 @@ static int64_t stall_max_ms(const struct warden *w)
     return w->worker.child.silence_max_ms / 4;
 }
 
+static int64_t tell(struct warden *w, int64_t now)
+{
+    struct told_facts facts = {
+        .is_stopping = w->phase != WARDEN_RUN,
+        .waits_for_redis = w->has_redis && !w->redis.has_answered,
+        .worker = w->worker.child.state,
+        .redis = w->redis.child.state,
+        .is_store_up = w->worker.is_store_up,
+    };
+
+    return told_tick(&w->told, &facts, now);
+}
+
 /* Returns the ms until it wants to be called again: often enough to notice its own stalls. */
 static int64_t tick(struct warden *w, int64_t now)
 {
+    int64_t children_ms;
+
     advance(w, now);
-    return sooner(
-        sooner(stall_max_ms(w), last_wait_ms(w, now)),
-        sooner(child_tick(&w->worker.child, now), embedded_redis_tick(&w->redis, now)));
+    children_ms =
+        sooner(child_tick(&w->worker.child, now), embedded_redis_tick(&w->redis, now));
+    return sooner(sooner(stall_max_ms(w), last_wait_ms(w, now)),
+                  sooner(children_ms, tell(w, now)));
 }
 
 /* Sleeps, then learns what happened: all of it, before anything is decided by the time. */
@@ -284,6 +303,7 @@ int warden_run(struct conf *conf, const struct conf_request *request)
         .http_fd = -1,
         .peer_fd = -1,
         .signal_fd = -1,
+        .told = {.notify = {.fd = -1}},
         .redis = {.log_fd = -1, .probe_fd = -1},
     };
 

@@ -6,6 +6,7 @@
 #include "node/embedded_redis.h"
 #include "node/warden_datadir.h"
 #include "node/warden_session.h"
+#include "node/warden_told.h"
 #include "node/warden_vip.h"
 #include "node/warden_worker.h"
 
@@ -22,6 +23,7 @@ struct warden {
     uint64_t incarnation; /* by chance; all its workers have it */
     int signal_fd;
     struct warden_vip vip;
+    struct told told;
     struct worker worker;
     struct session_end session_end;
     struct embedded_redis redis;

@@ -99,6 +99,7 @@ static void close_all(void *arg)
     warden_close_fd(&w->datadir.dir_fd);
     warden_close_fd(&w->datadir.lock_fd);
     warden_vip_close(&w->vip);
+    told_fini(&w->told);
 }
 
 static void prepare_session_end(struct warden *w)
@@ -152,8 +153,10 @@ static enum status open_signals(struct warden *w)
 
 enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int channel_fd))
 {
-    enum status s = datadir_open(&w->datadir, w->conf->node.data_dir, LOCK_WAIT_MS);
+    enum status s;
 
+    told_init(&w->told);
+    s = datadir_open(&w->datadir, w->conf->node.data_dir, LOCK_WAIT_MS);
     if (s == STATUS_OK)
         s = open_listeners(w);
     if (s == STATUS_OK)
@@ -173,6 +176,7 @@ void warden_release(struct warden *w)
 {
     worker_fini(&w->worker);
     warden_vip_fini(&w->vip);
+    told_fini(&w->told);
     embedded_redis_fini(&w->redis);
     warden_close_fd(&w->signal_fd);
     warden_close_fd(&w->gmq_fd);

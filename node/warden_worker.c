@@ -33,6 +33,7 @@ static pid_t spawn(struct child *c)
 
     close_channel(w);
     w->session = (struct coord_credentials){0};
+    w->is_store_up = false;
     if (channel_open(&w->channel_fd, &worker_fd) != STATUS_OK)
         return -1;
     pid = fork();
@@ -66,7 +67,7 @@ static void heed(struct worker *w, const struct channel_message *m, int64_t now_
 {
     child_heard(&w->child, true, now_mono_ms);
     if (m->kind == CHANNEL_STORE_UP)
-        w->store_was_up = true;
+        w->is_store_up = w->store_was_up = true;
     else if (m->kind == CHANNEL_SESSION)
         w->session = m->session;
 }

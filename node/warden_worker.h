@@ -14,6 +14,7 @@ struct worker {
     struct child child;
     int channel_fd;                   /* -1: no process */
     struct coord_credentials session; /* what it would leave behind; number 0: nothing */
+    bool is_store_up;                 /* this one has said so */
     bool store_was_up;                /* some worker has said so: store and configuration fit */
 
     /* In the new process: closes what is the warden's, and does the work. Returns the exit

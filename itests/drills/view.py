@@ -222,11 +222,12 @@ class View:
 
     def sight(self, before, after, since_ms, until_ms, from_ms=None):
         """Of a fault in that time, and of the leaders before and after it. `from_ms`: the first
-        answer is one to who came since, where the leader stays; None: since the fault."""
+        answer is counted from then, to who came since; None: from the fault on."""
         found = Sight()
-        firsts = self.answers_of(after, since_ms if from_ms is None else from_ms)
+        from_ms = since_ms if from_ms is None else from_ms
+        firsts = self.answers_of(after, from_ms)
         if len(firsts) == len(self.addresses):
-            found.first_ms = max(firsts.values()) - since_ms
+            found.first_ms = max(firsts.values()) - from_ms
         visits = [each for each in self.visits(since_ms) if since_ms <= each.begun_ms <= until_ms]
         found.failed.update(each.kind for each in visits if each.kind != ANSWERED)
         found.gap_ms = max((_longest_gap([each.ended_ms for each in visits if each.how == ANSWERED

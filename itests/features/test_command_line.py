@@ -59,7 +59,7 @@ def test_a_missing_file_is_named(tmp_path):
 def test_a_log_module_that_does_not_exist_is_named_and_those_that_do():
     done = run("--check-config", "--set", "log.modules=scaner=debug")
     assert done.returncode == BAD_CONFIGURATION
-    assert "scaner" in done.stderr and "redis-server, scanner, waiters" in done.stderr
+    assert "scaner" in done.stderr and "redis-server, scanner, vip, waiters" in done.stderr
 
 
 def test_an_unknown_option_is_refused():

@@ -1,7 +1,7 @@
 """A node with a virtual address, before it leads: what it does not start on, and says so; what it
 is with the capabilities of its file; what its warden does with the address when the worker dies.
 
-In a network namespace of its own, without ZooKeeper or Redis: nobody leads here.
+In a network namespace of its own, without ZooKeeper or Redis: nobody leads here, but at the end.
 """
 
 import os
@@ -17,8 +17,10 @@ from harness.build import node_program
 from harness.network import Network, why_not
 from harness.node import Node
 from harness.process import children_of, is_alive, kill_now, reap_orphans
+from harness.redis_server import RedisServer
 from harness.users import NOBODY, as_nobody, copy_program
 from harness.wait import wait_until
+from harness.zookeeper import Ensemble
 
 VIP, VIP6 = "10.213.0.200", "fd00:213::200"
 FILE_CAPABILITIES = "cap_net_admin,cap_net_raw=p"
@@ -247,3 +249,44 @@ def test_the_address_goes_with_the_worker_before_all_else(make_node, host):
     assert REMOVED.search(said).start() < said.index("died of SIGKILL"), said
     wait_until(lambda: not has_address(host), "the address has gone")
     node.stop()
+
+
+# ---- and leads ----
+
+@pytest.fixture
+def zookeeper(host, tmp_path):
+    """One server is enough here."""
+    ensemble = Ensemble(tmp_path / "zookeeper", hosts=[host])
+    try:
+        ensemble.servers[0].start()
+        wait_until(ensemble.servers[0].mode, "ZooKeeper serves", 60, interval_s=0.05)
+        yield ensemble
+    finally:
+        ensemble.destroy()
+
+
+@pytest.fixture
+def redis(host, tmp_path):
+    server = RedisServer(tmp_path / "redis", host, port="6379", bind=host.address,
+                         protected_mode="no").start()
+    yield server
+    server.stop()
+
+
+def test_an_ordinary_user_leads_with_the_address_and_gives_it_back(
+        make_node, host, zookeeper, redis):
+    """When its worker dies: the address goes first, then the session, then another one may lead."""
+    node = make_node({"ha.zookeeper": zookeeper.addresses, "log.modules": "zookeeper=error",
+                      "store.redis": f"{host.address}:6379"}).launch_and_wait()
+    wait_until(lambda: has_address(host), "the leader has the address")
+    worker = children_of(node.warden_pid)[0]
+    assert capabilities_of(worker, "Prm") == NET_ADMIN, "it has given up what it needs no more"
+    before = len(node.output())
+    os.kill(worker, 9)
+    wait_until(lambda: "the worker's session is over" in node.output()[before:],
+               "the session is ended")
+    said = node.output()[before:]
+    assert said.index("virtual address: removed") < said.index("the worker's session is over"), said
+    wait_until(lambda: has_address(host), "the next worker leads and has the address")
+    node.stop()
+    assert not has_address(host)

@@ -1,0 +1,86 @@
+"""What systemd, or who speaks its protocol (sd_notify), hears from a node."""
+
+import os
+import signal
+import socket
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from harness.process import descendants_of, frozen
+
+WATCHDOG_US = "400000"
+
+
+class Supervisor:
+    def __init__(self, listening):
+        self.listening, self.heard = listening, []
+
+    def wait_for(self, *lines):
+        """Until a message has all of these lines; all until then are forgotten."""
+        self.listening.settimeout(60)
+        while True:
+            message = self.listening.recv(4096).decode()
+            self.heard.append(message)
+            if set(lines) <= set(message.splitlines()):
+                return message
+
+
+@contextmanager
+def listening_at(address):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(address)
+        yield Supervisor(listening)
+
+
+@pytest.mark.parametrize("kind", ["path", "abstract"])
+def test_a_life(make_node, tmp_path, kind):
+    shown, address = {"path": (str(tmp_path / "notify"),) * 2,
+                      "abstract": (f"@{tmp_path}", f"\0{tmp_path}")}[kind]
+    with listening_at(address) as supervisor:
+        node = make_node(env={"NOTIFY_SOCKET": shown,
+                              "WATCHDOG_USEC": WATCHDOG_US}).launch()
+        supervisor.wait_for("READY=1", "STATUS=serving")
+        assert node.is_ready(), "ready means that jobs can come"
+        node.process.signal(signal.SIGHUP)
+        supervisor.wait_for("RELOADING=1")
+        supervisor.wait_for("READY=1")
+        for _ in range(2):
+            supervisor.wait_for("WATCHDOG=1")
+        node.stop()
+        supervisor.wait_for("STOPPING=1", "STATUS=stopping")
+
+
+def test_what_a_node_starts_does_not_know_of_it(make_node, tmp_path):
+    with listening_at(str(tmp_path / "notify")) as supervisor:
+        node = make_node(env={"NOTIFY_SOCKET": str(tmp_path / "notify"),
+                              "WATCHDOG_USEC": WATCHDOG_US}).launch()
+        supervisor.wait_for("READY=1")
+        assert b"NOTIFY" not in Path(f"/proc/{node.redis_pid}/environ").read_bytes()
+
+
+def test_says_what_it_waits_for(make_node, tmp_path, make_redis):
+    redis = make_redis()
+    with listening_at(str(tmp_path / "notify")) as supervisor, frozen(redis.process.pid):
+        make_node({"store.redis": redis.address},
+                  env={"NOTIFY_SOCKET": str(tmp_path / "notify")}).launch()
+        supervisor.wait_for("STATUS=Redis, or ZooKeeper, has not been reached yet: requests "
+                            "wait; `dueqctl status` says more")
+        os.kill(redis.process.pid, signal.SIGCONT)
+        supervisor.wait_for("STATUS=serving")
+
+
+def test_a_child_that_hangs_is_not_the_watchdogs_business(make_node, tmp_path):
+    """The warden replaces it, and goes on telling that it does its work."""
+    with listening_at(str(tmp_path / "notify")) as supervisor:
+        node = make_node({"warden.hang_timeout": "500ms"},
+                         env={"NOTIFY_SOCKET": str(tmp_path / "notify"),
+                              "WATCHDOG_USEC": WATCHDOG_US}).launch()
+        supervisor.wait_for("READY=1")
+        worker = node.worker_pid
+        os.kill(worker, signal.SIGSTOP)
+        supervisor.wait_for("STATUS=the worker has ended: a new one is about to start")
+        supervisor.wait_for("STATUS=serving")
+        supervisor.wait_for("WATCHDOG=1")
+        assert worker not in descendants_of(node.warden_pid)
