@@ -212,7 +212,8 @@ def unit(tmp_path):
 def test_systemd_reads_the_unit_and_finds_it_hardened(unit):
     analyze = tool("systemd-analyze", "systemd")
     verified = run(analyze, "verify", "--man=no", "--recursive-errors=no", unit)
-    assert (verified.returncode, verified.stderr) == (0, "")
+    of_ours = [line for line in verified.stderr.splitlines() if "dueq" in line]
+    assert (verified.returncode, of_ours) == (0, [])
     judged = run(analyze, "security", "--offline=true", "--threshold=25", unit)
     assert judged.returncode == 0, judged.stdout[-200:]
 
@@ -259,6 +260,39 @@ def test_an_installation_has_all_that_a_system_needs(tmp_path):
     own.write_text("node: {id: mine}\n")
     install(tmp_path)
     assert own.read_text() == "node: {id: mine}\n", "the operator's own is never written over"
+
+
+# ---- pages ----
+
+def operations():
+    return [ROOT / "doc/operations.md", *sorted((ROOT / "doc/operations").glob("*.md"))]
+
+
+SETTING = re.compile(r"(?:node|log|store|gmq|http|limits|queue|ha|vip|warden)(?:\.[a-z_]+)+")
+
+
+def wrong_names(text, commands, settings, metrics):
+    """What a page names, and what there is not."""
+    yield from (f"dueqctl {word}" for word in re.findall(r"\bdueqctl (?:--url \S+ )?([a-z]+)", text)
+                if word not in commands)
+    for word in re.findall(r"`([a-z_.]+)", text):
+        if SETTING.fullmatch(word) and word not in settings:
+            yield word
+        elif word.startswith(("dueq_", "process_")) and word not in metrics:
+            yield word
+
+
+def test_commands_settings_and_metrics_of_the_pages_are_there(known):
+    commands = re.findall(r"^  ([a-z]+)  ", run(build_dir() / "bin/dueqctl", "help").stdout, re.M)
+    settings = SETTING.findall(run(node_program(), "--help").stdout)
+    metrics = {*known, *(name.removesuffix("_count") for name in known)}
+    assert "switchover" in commands and "store.breaker.after" in settings
+    for page in operations():
+        text = page.read_text(encoding="utf-8")
+        assert not list(wrong_names(text, commands, settings, metrics)), page.name
+    planted = "`ha.hok` `dueqctl cheque` `dueq_rolle{}` `ha.hook`"
+    assert list(wrong_names(planted, commands, settings, metrics)) == [
+        "dueqctl cheque", "ha.hok", "dueq_rolle"]
 
 
 # ---- links ----
