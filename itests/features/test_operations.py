@@ -108,8 +108,10 @@ def unknown_in(expression, known):
                 continue
             if label not in known[name]:
                 missing.append(f"{name}: {label}")
-            elif operator in ("=", "!=") and value not in known[name][label]:
-                missing.append(f"{name}: {label}={value}")
+            elif value != ".*":
+                words = value.split("|") if "~" in operator else [value]
+                missing += [f"{name}: {label}={word}" for word in words
+                            if word not in known[name][label]]
     for group in GROUPING.findall(expression):
         missing += [f"by {label}" for label in re.split(r"\s*,\s*", group.strip().rstrip(","))
                     if label not in labels]
@@ -126,6 +128,7 @@ def test_every_name_and_label_is_one_that_a_node_has(known):
     ("sum(dueq_rolle)", "dueq_rolle"),
     ('dueq_role{rolle="leader"}', "dueq_role: rolle"),
     ('dueq_role{role="laeder"} == 1', "dueq_role: role=laeder"),
+    ('dueq_role{role=~"leader|standbye"}', "dueq_role: role=standbye"),
     ("sum by (cluster, topik) (dueq_jobs)", "by topik"),
     ("rate(dueq_move_lateness_seconds[5m])", "dueq_move_lateness_seconds")])
 def test_a_name_that_no_node_has_is_found(known, expression, found):
