@@ -55,7 +55,7 @@ LIBRARIES = {
     "jansson.h": ["protocol/**", "node/ctl/**"],
     "curl/**": ["node/ctl/client.c"],
     "sys/capability.h": ["node/capabilities.c", "node/capabilities_test.c"],
-    "libmnl/**": ["ha/vip_rtnl.*", "ha/vip_link*"],
+    "libmnl/**": ["ha/vip_rtnl*", "ha/vip_link*"],
     "cmocka.h": TEST_FILES,
 }
 

@@ -206,6 +206,28 @@ enum vip_put vip_link_put(struct vip_link *l, const struct vip_address *a, unsig
     return is_new ? VIP_PUT_ADDED : VIP_PUT_RENEWED;
 }
 
+static void read_route(void *arg, const struct nlmsghdr *m)
+{
+    const struct rtmsg *head = mnl_nlmsg_get_payload(m);
+
+    if (m->nlmsg_type == RTM_NEWROUTE && mnl_nlmsg_get_payload_len(m) >= sizeof(*head))
+        *(bool *)arg = head->rtm_type == RTN_LOCAL;
+}
+
+bool vip_link_is_usable(struct vip_link *l, const struct vip_address *a)
+{
+    size_t len = vip_address_len(a);
+    bool is_local = false;
+    struct rtmsg *head;
+    struct nlmsghdr *request =
+        vip_rtnl_request(l->rtnl, RTM_GETROUTE, NLM_F_ACK, sizeof(*head), &head);
+
+    head->rtm_family = (unsigned char)a->family;
+    head->rtm_dst_len = (unsigned char)(len * 8);
+    mnl_attr_put(request, RTA_DST, len, a->bytes);
+    return vip_rtnl_ask(l->rtnl, read_route, &is_local) == 0 && is_local;
+}
+
 unsigned vip_link_remove(struct vip_link *l, const struct vip_address *a)
 {
     struct search s = {.link = l, .address = a};

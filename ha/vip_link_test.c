@@ -87,6 +87,26 @@ static void of_ipv4_the_hosts_own_address_is_the_source_of_connections(void **st
     assert_true(netns_shows("ip route get 10.10.0.7", "src 10.9.0.1 "));
 }
 
+static void ipv6_is_taken_up_by_the_kernel_a_moment_later(void **state)
+{
+    assert_false(vip_link_is_usable(link_, V6));
+    assert_int_equal(put(V6), VIP_PUT_ADDED);
+    while (!vip_link_is_usable(link_, V6))
+        poll(NULL, 0, 1);
+    assert_int_equal(vip_link_remove(link_, V6), 1);
+    while (vip_link_is_usable(link_, V6))
+        poll(NULL, 0, 1);
+    netns_run("ip -6 address flush dev va"); /* no route at all */
+    assert_false(vip_link_is_usable(link_, V6));
+}
+
+static void ipv4_is_taken_up_at_once(void **state)
+{
+    assert_false(vip_link_is_usable(link_, V4));
+    assert_int_equal(put(V4), VIP_PUT_ADDED);
+    assert_true(vip_link_is_usable(link_, V4));
+}
+
 static void is_renewed_where_it_is_and_added_where_it_is_gone(void **state)
 {
     for (unsigned i = 0; i < both.count; i++) {
@@ -185,6 +205,9 @@ static void a_lease_of_the_same_address_is_somebody_elses(void **state)
         "ip address add fd09::64/128 dev va noprefixroute valid_lft 600 preferred_lft 600");
     assert_int_equal(presence(V6), VIP_IS_FOREIGN);
     assert_int_equal(vip_link_remove(link_, V6), 0);
+    netns_run("ip address flush dev va to 10.9.0.100");
+    netns_run("ip address add 10.9.0.100/32 dev va valid_lft 30 preferred_lft 30");
+    assert_int_equal(presence(V4), VIP_IS_FOREIGN);
 }
 
 static void what_somebody_makes_his_own_while_it_is_held_stays_his(void **state)
@@ -201,11 +224,12 @@ static void what_somebody_makes_his_own_while_it_is_held_stays_his(void **state)
 
 static void beside_somebody_elses_with_another_prefix_only_ours_is_removed(void **state)
 {
-    assert_int_equal(put(V4), VIP_PUT_ADDED);
-    netns_run("ip address add 10.9.0.100/24 dev va");
+    netns_run("ip address add 10.9.0.100/16 dev va");
+    netns_run(
+        "ip address add 10.9.0.100/32 dev va noprefixroute valid_lft 60 preferred_lft 60");
     assert_int_equal(presence(V4), VIP_IS_FOREIGN);
     assert_int_equal(vip_link_remove(link_, V4), 1);
-    assert_true(netns_shows("ip -o address show dev va to 10.9.0.100", "10.9.0.100/24"));
+    assert_true(netns_shows("ip -o address show dev va to 10.9.0.100", "10.9.0.100/16"));
     assert_false(netns_shows("ip -o address show dev va to 10.9.0.100", "10.9.0.100/32"));
 }
 
@@ -374,6 +398,8 @@ int main(void)
         TEST(is_put_as_one_hosts_with_a_lifetime_and_no_route),
         TEST(ipv6_is_usable_at_once_and_no_source_of_connections),
         TEST(of_ipv4_the_hosts_own_address_is_the_source_of_connections),
+        TEST(ipv6_is_taken_up_by_the_kernel_a_moment_later),
+        TEST(ipv4_is_taken_up_at_once),
         TEST(is_renewed_where_it_is_and_added_where_it_is_gone),
         TEST(stays_for_as_long_as_it_is_renewed_and_then_goes_by_itself),
         TEST(is_not_put_where_ipv6_is_switched_off),

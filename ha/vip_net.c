@@ -5,18 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "ha/vip_air.h"
 #include "ha/vip_link.h"
 
+#define FRESH_MS 50 /* for so long a first announcement may wait */
+
 /* One address and where it belongs. */
 struct place {
+    struct vip_net *net;
+    const struct vip_address *address;
     struct vip_interface on; /* where it was last; index 0: nowhere */
     bool is_found;           /* since it was put */
     struct vip_air *air;
+    struct timer fresh; /* it was added, and its announcement waits until it is usable */
+    int64_t added_mono_ms;
 };
 
 struct vip_net {
+    struct loop *loop;
     struct vip_addresses addresses;
     const char *interface;
     struct vip_link *link;
@@ -90,20 +98,47 @@ static enum vip_put put(void *arg, const struct vip_address *a, const char **why
     done = vip_link_put(n->link, a, p->on.index, why);
     if (done == VIP_PUT_FAILED)
         refuse(n, why, p->on.name, *why);
+    if (done == VIP_PUT_ADDED)
+        p->added_mono_ms = timers_now(&n->loop->timers);
     return done;
 }
 
 static void remove_it(void *arg, const struct vip_address *a)
 {
     struct vip_net *n = arg;
+    struct place *p = place_of(n, a);
 
     vip_link_remove(n->link, a);
-    place_of(n, a)->is_found = false;
+    timer_disarm(&n->loop->timers, &p->fresh);
+    p->is_found = false;
+}
+
+/* Once it is announced the leader before removes it: it must be usable here by then. */
+static bool is_too_early(struct place *p)
+{
+    return p->address->family == AF_INET6 &&
+           timers_now(&p->net->loop->timers) - p->added_mono_ms < FRESH_MS &&
+           !vip_link_is_usable(p->net->link, p->address);
 }
 
 static void announce(void *arg, const struct vip_address *a)
 {
-    vip_air_announce(place_of(arg, a)->air);
+    struct vip_net *n = arg;
+    struct place *p = place_of(n, a);
+
+    if (is_too_early(p))
+        timer_arm(&n->loop->timers, &p->fresh, 1);
+    else
+        vip_air_announce(p->air);
+}
+
+/* After a stall it is left to the next announcement, before which the lease is looked at. */
+static void on_fresh(struct timer *timer)
+{
+    struct place *p = CONTAINER_OF(timer, struct place, fresh);
+
+    if (timers_now(&p->net->loop->timers) - p->added_mono_ms < FRESH_MS)
+        announce(p->net, p->address);
 }
 
 static void probe(void *arg, const struct vip_address *a)
@@ -142,13 +177,19 @@ struct vip_net *vip_net_new(struct loop *loop, const struct vip_addresses *these
 
     if (!n)
         abort();
+    n->loop = loop;
     n->addresses = *these;
     n->interface = interface;
     n->link = vip_link_new();
     is_whole = n->link;
     for (size_t i = 0; is_whole && i < these->count; i++) {
-        n->places[i].air = vip_air_new(loop, &n->addresses.at[i], on_heard, n);
-        is_whole = n->places[i].air;
+        struct place *p = &n->places[i];
+
+        p->net = n;
+        p->address = &n->addresses.at[i];
+        timer_init(&p->fresh, on_fresh);
+        p->air = vip_air_new(loop, p->address, on_heard, n);
+        is_whole = p->air;
     }
     if (!is_whole) {
         int error = errno;
@@ -164,8 +205,10 @@ void vip_net_free(struct vip_net *n)
 {
     if (!n)
         return;
-    for (size_t i = 0; i < n->addresses.count; i++)
+    for (size_t i = 0; i < n->addresses.count; i++) {
+        timer_disarm(&n->loop->timers, &n->places[i].fresh);
         vip_air_free(n->places[i].air);
+    }
     vip_link_free(n->link);
     free(n);
 }

@@ -12,11 +12,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ha/vip_link.h"
+
+/* A kernel that takes its time to take an IPv6 address up. */
+static bool is_kernel_slow;
+
+static bool is_usable(struct vip_link *l, const struct vip_address *a)
+{
+    return !is_kernel_slow && vip_link_is_usable(l, a);
+}
+
+#define vip_link_is_usable is_usable
+#include "ha/vip_net.c"
+#undef vip_link_is_usable
+
 #include "base/clock.h"
-#include "ha/vip_air.h"
 #include "ha/vip_contract.h"
 #include "ha/vip_log_fixture.h"
-#include "ha/vip_net.h"
 #include "ha/vip_netns_fixture.h"
 #include "ha/vip_packet.h"
 
@@ -61,6 +73,7 @@ static int setup(void **state)
     vip_net_listen(net, vip);
     tap = netns_tap("vb");
     may = true;
+    is_kernel_slow = false;
     return net ? 0 : -1;
 }
 
@@ -73,7 +86,7 @@ static int teardown(void **state)
     return netns_take_cable(state);
 }
 
-static enum vip_put put(const struct vip_address *a)
+static enum vip_put put_on(const struct vip_address *a)
 {
     why = "";
     return vip_net_ops.put(net, a, &why);
@@ -125,7 +138,16 @@ static void await_announcement(const struct vip_address *a, const unsigned char 
     unsigned count = vip_packet_announce(a, mac, frames);
 
     for (unsigned i = 0; i < count; i++)
-        netns_await_frame(tap, frames[i].bytes, frames[i].len);
+        netns_await_frame(loop, tap, frames[i].bytes, frames[i].len);
+}
+
+/* Is one in what has come out until now? */
+static bool is_announced(const struct vip_address *a, const unsigned char mac[6])
+{
+    struct vip_frame frames[2];
+
+    vip_packet_announce(a, mac, frames);
+    return netns_has_frame(tap, frames[0].bytes, frames[0].len);
 }
 
 static void await_probe(const struct vip_address *a)
@@ -133,19 +155,72 @@ static void await_probe(const struct vip_address *a)
     struct vip_frame frame;
 
     vip_packet_probe(a, va_mac, &frame);
-    netns_await_frame(tap, frame.bytes, frame.len);
+    netns_await_frame(loop, tap, frame.bytes, frame.len);
 }
 
 static void announcements_and_probes_come_out_at_the_other_end(void **state)
 {
     for (size_t i = 0; i < both.count; i++) {
-        assert_int_equal(put(&both.at[i]), VIP_PUT_ADDED);
+        assert_int_equal(put_on(&both.at[i]), VIP_PUT_ADDED);
         vip_net_ops.announce(net, &both.at[i]);
         await_announcement(&both.at[i], va_mac);
         vip_net_ops.probe(net, &both.at[i]);
         await_probe(&both.at[i]);
         assert_string_equal(vip_net_interface(net, &both.at[i]), "va");
     }
+}
+
+/* The leader before removes it when it hears of it. */
+static void is_announced_when_the_kernel_takes_what_is_sent_to_it(void **state)
+{
+    const struct place *p = place_of(net, V6);
+    bool is_out = false;
+
+    for (unsigned left = 20; !is_out && left > 0; left--) { /* this machine may be slow, too */
+        is_kernel_slow = true;
+        assert_int_equal(put_on(V6), VIP_PUT_ADDED);
+        vip_net_ops.announce(net, V6);
+        assert_true(timer_is_armed(&p->fresh));
+        AWAIT(loop, timers_now(&loop->timers) > p->added_mono_ms);
+        assert_false(is_announced(V6, va_mac));
+        is_kernel_slow = false;
+        AWAIT(loop, !timer_is_armed(&p->fresh));
+        is_out = is_announced(V6, va_mac);
+        vip_net_ops.remove(net, V6);
+    }
+    assert_true(is_out);
+}
+
+static void ipv4_does_not_wait_for_that(void **state)
+{
+    is_kernel_slow = true;
+    assert_int_equal(put_on(V4), VIP_PUT_ADDED);
+    vip_net_ops.announce(net, V4);
+    assert_false(timer_is_armed(&place_of(net, V4)->fresh));
+    await_announcement(V4, va_mac);
+}
+
+static void what_is_removed_before_it_is_usable_is_not_announced(void **state)
+{
+    is_kernel_slow = true;
+    assert_int_equal(put_on(V6), VIP_PUT_ADDED);
+    vip_net_ops.announce(net, V6);
+    vip_net_ops.remove(net, V6);
+    assert_false(timer_is_armed(&place_of(net, V6)->fresh));
+}
+
+static void what_is_not_usable_for_long_is_left_to_the_next_announcement(void **state)
+{
+    const struct place *p = place_of(net, V6);
+
+    is_kernel_slow = true;
+    assert_int_equal(put_on(V6), VIP_PUT_ADDED);
+    vip_net_ops.announce(net, V6);
+    AWAIT(loop, !timer_is_armed(&p->fresh));
+    assert_true(timers_now(&loop->timers) >= p->added_mono_ms + FRESH_MS);
+    assert_false(is_announced(V6, va_mac));
+    vip_net_ops.announce(net, V6);
+    await_announcement(V6, va_mac);
 }
 
 static void before_it_was_put_nothing_is_sent(void **state)
@@ -167,7 +242,7 @@ static void a_neighbours_cache_follows_the_announcement(void **state)
         char command[64];
 
         snprintf(command, sizeof(command), "ip neighbour show %s dev vb", both.at[i].text);
-        assert_int_equal(put(&both.at[i]), VIP_PUT_ADDED);
+        assert_int_equal(put_on(&both.at[i]), VIP_PUT_ADDED);
         AWAIT(loop, (vip_net_ops.announce(net, &both.at[i]), netns_shows(command, VA_MAC)));
     }
 }
@@ -231,10 +306,10 @@ static void a_stranger_in_silence_is_found_by_asking(void **state)
 static void an_interface_that_is_down_is_said_so(void **state)
 {
     netns_run("ip link set va down");
-    assert_int_equal(put(V4), VIP_PUT_FAILED);
+    assert_int_equal(put_on(V4), VIP_PUT_FAILED);
     assert_why("va: the interface is down");
     netns_run("ip link set va up");
-    assert_int_equal(put(V4), VIP_PUT_ADDED);
+    assert_int_equal(put_on(V4), VIP_PUT_ADDED);
     vip_net_ops.announce(net, V4);
     await_announcement(V4, va_mac);
 }
@@ -290,11 +365,11 @@ static void a_new_hardware_address_is_announced(void **state)
 
 static void an_interface_that_lost_its_subnet_keeps_the_address(void **state)
 {
-    assert_int_equal(put(V4), VIP_PUT_ADDED);
+    assert_int_equal(put_on(V4), VIP_PUT_ADDED);
     netns_run("ip address del 10.9.0.1/24 dev va"); /* as a DHCP client does at times */
-    assert_int_not_equal(put(V4), VIP_PUT_FAILED);
+    assert_int_not_equal(put_on(V4), VIP_PUT_FAILED);
     vip_net_ops.remove(net, V4);
-    assert_int_equal(put(V4), VIP_PUT_FAILED); /* but it is not chosen again */
+    assert_int_equal(put_on(V4), VIP_PUT_FAILED); /* but it is not chosen again */
 }
 
 static void a_named_interface_is_taken_whatever_its_subnet(void **state)
@@ -310,10 +385,25 @@ static void a_named_interface_is_taken_whatever_its_subnet(void **state)
     vip_net_free(named);
 }
 
+static void one_that_has_another_name_now_is_not_the_named_one(void **state)
+{
+    struct vip_net *named = vip_net_new(loop, &both, "va");
+
+    assert_int_equal(vip_net_ops.put(named, V4, &why), VIP_PUT_ADDED);
+    netns_run("ip link set va down");
+    netns_run("ip link set va name va2");
+    netns_run("ip link set va2 up");
+    assert_int_equal(vip_net_ops.put(named, V4, &why), VIP_PUT_FAILED);
+    assert_why("there is no interface va");
+    assert_false(netns_shows("ip -o address", "10.9.0.100"));
+    assert_string_equal(vip_net_interface(named, V4), "");
+    vip_net_free(named);
+}
+
 static void what_somebody_else_configures_is_told_with_its_interface(void **state)
 {
     netns_run("ip address add 10.9.0.100/32 dev va");
-    assert_int_equal(put(V4), VIP_PUT_FAILED);
+    assert_int_equal(put_on(V4), VIP_PUT_FAILED);
     assert_why("va: somebody else");
 }
 
@@ -325,6 +415,10 @@ int main(void)
         TEST(the_machines_network_keeps_the_contract_with_ipv4),
         TEST(the_machines_network_keeps_the_contract_with_ipv6),
         TEST(announcements_and_probes_come_out_at_the_other_end),
+        TEST(is_announced_when_the_kernel_takes_what_is_sent_to_it),
+        TEST(ipv4_does_not_wait_for_that),
+        TEST(what_is_removed_before_it_is_usable_is_not_announced),
+        TEST(what_is_not_usable_for_long_is_left_to_the_next_announcement),
         TEST(before_it_was_put_nothing_is_sent),
         TEST(a_neighbours_cache_follows_the_announcement),
         TEST(the_successors_announcement_ends_a_hand_over),
@@ -336,6 +430,7 @@ int main(void)
         TEST(a_new_hardware_address_is_announced),
         TEST(an_interface_that_lost_its_subnet_keeps_the_address),
         TEST(a_named_interface_is_taken_whatever_its_subnet),
+        TEST(one_that_has_another_name_now_is_not_the_named_one),
         TEST(what_somebody_else_configures_is_told_with_its_interface),
     };
     int refused = netns_enter();

@@ -43,8 +43,11 @@ void netns_turn(struct loop *loop);
 /* All frames that reach an interface: a descriptor to be closed, not blocking. */
 int netns_tap(const char *interface);
 
-/* Reads until this very frame has come; fails after some seconds. */
-void netns_await_frame(int tap, const void *frame, size_t len);
+/* Turns the loop until this very frame has come; fails after some seconds. */
+void netns_await_frame(struct loop *loop, int tap, const void *frame, size_t len);
+
+/* Has it come until now? What came before it is forgotten. */
+bool netns_has_frame(int tap, const void *frame, size_t len);
 
 /* Sends a frame from an interface of the tap. */
 void netns_send(int tap, const void *frame, size_t len);

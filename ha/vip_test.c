@@ -298,6 +298,22 @@ static void a_freeze_between_putting_and_announcing_announces_nothing(void **sta
     assert_is_missing("lease");
 }
 
+static void what_could_not_be_renewed_is_removed_when_the_lease_ends(void **state)
+{
+    vip_take(vip);
+    F4->broken = "no memory";
+    pass(VIP_RENEW_MS);
+    assert_true(fake_net_has(&net, V4)); /* by the kernel */
+    may = false;
+    pass(VIP_RENEW_MS);
+    assert_is_gone(V4);
+    F4->broken = NULL;
+    may = true;
+    pass(VIP_RENEW_MS);
+    assert_is_here();
+    assert_int_equal(vip_stats(vip)->restored, 0);
+}
+
 static void an_announcement_past_the_lease_ends_it(void **state)
 {
     vip_take(vip);
@@ -510,6 +526,19 @@ static void a_successor_that_was_faster_than_the_news_of_it_is_not_waited_for(vo
     assert_int_equal(entered[VIP_LEAVING], 0);
 }
 
+static void what_could_not_be_renewed_does_not_wait_for_the_successor(void **state)
+{
+    vip_take(vip);
+    F6->broken = "no memory";
+    pass(VIP_RENEW_MS);
+    assert_true(has_both());
+    vip_hand_over(vip);
+    assert_is_gone(V6);
+    assert_int_equal(vip_state(vip), VIP_LEAVING);
+    vip_heard(vip, V4, SUCCESSOR);
+    assert_int_equal(vip_state(vip), VIP_AWAY);
+}
+
 static void a_leader_that_is_deposed_before_it_could_put_it_leaves_at_once(void **state)
 {
     F4->broken = "no interface";
@@ -584,12 +613,56 @@ static void it_is_defended_at_most_once_a_second_and_logged_once(void **state)
         vip_heard(vip, V4, STRANGER);
         pass(100);
     }
-    assert_int_equal(F4->announced, 5 + 5);
-    assert_int_equal(vip_stats(vip)->conflicts, 5);
+    assert_int_equal(F4->announced, 5 + 6); /* at 3000, 4000 and so on to 8000 */
+    assert_int_equal(vip_stats(vip)->conflicts, 6);
     assert_int_equal(log_count(STRANGER), 1);
     vip_heard(vip, V4, SUCCESSOR);
+    pass(VIP_DEFEND_MS);
     assert_string_equal(vip_conflict(vip), SUCCESSOR);
     assert_int_equal(log_count(SUCCESSOR), 1);
+}
+
+static void what_is_heard_too_soon_is_answered_later(void **state)
+{
+    vip_take(vip);
+    pass(3000);
+    vip_heard(vip, V4, STRANGER);
+    pass(170);
+    vip_heard(vip, V4, STRANGER);
+    vip_heard(vip, V4, STRANGER);
+    assert_int_equal(F4->announced, 6);
+    pass(VIP_DEFEND_MS - 171);
+    assert_int_equal(F4->announced, 6);
+    pass(1);
+    assert_int_equal(F4->announced, 7);
+    assert_int_equal(vip_stats(vip)->conflicts, 2);
+    pass(5000);
+    assert_int_equal(F4->announced, 7);
+}
+
+static void what_is_to_be_answered_is_not_once_it_has_left(void **state)
+{
+    vip_take(vip);
+    pass(3000);
+    vip_heard(vip, V4, STRANGER);
+    vip_heard(vip, V4, STRANGER);
+    pass(500);
+    vip_hand_over(vip);
+    pass(VIP_LEAVING_MAX_MS);
+    assert_int_equal(F4->announced, 6);
+}
+
+static void what_is_to_be_answered_past_the_lease_ends_it(void **state)
+{
+    vip_take(vip);
+    pass(3000);
+    vip_heard(vip, V4, STRANGER);
+    vip_heard(vip, V4, STRANGER);
+    pass(980); /* behind the renewal at 3900 */
+    may = false;
+    pass(20);
+    assert_int_equal(F4->announced, 6);
+    assert_is_gone(V4);
 }
 
 static void a_conflict_is_over_when_it_was_not_heard_for_long(void **state)
@@ -803,6 +876,7 @@ int main(void)
         ONE(who_leads_before_its_lease_gets_it_with_the_first_renewal_that_may),
         ONE(taking_it_again_does_not_wait_for_the_renewal),
         ONE(a_freeze_between_putting_and_announcing_announces_nothing),
+        ONE(what_could_not_be_renewed_is_removed_when_the_lease_ends),
         ONE(an_announcement_past_the_lease_ends_it),
         ONE(is_put_back_and_announced_anew_when_somebody_has_removed_it),
         ONE(is_put_back_when_its_lifetime_ended_in_a_stall_within_the_lease),
@@ -818,12 +892,16 @@ int main(void)
         TWO(one_that_is_never_heard_leaves_after_the_second),
         TWO(taken_again_when_one_of_two_has_left_both_are_here),
         ONE(a_successor_that_was_faster_than_the_news_of_it_is_not_waited_for),
+        TWO(what_could_not_be_renewed_does_not_wait_for_the_successor),
         ONE(a_leader_that_is_deposed_before_it_could_put_it_leaves_at_once),
         ONE(handing_over_what_is_not_held_does_nothing),
         TWO(dropping_is_at_once_and_harmless_twice),
         ONE(the_leader_before_is_answered_but_no_conflict),
         ONE(whoever_is_heard_later_is_a_conflict_and_answered),
         ONE(it_is_defended_at_most_once_a_second_and_logged_once),
+        ONE(what_is_heard_too_soon_is_answered_later),
+        ONE(what_is_to_be_answered_is_not_once_it_has_left),
+        ONE(what_is_to_be_answered_past_the_lease_ends_it),
         ONE(a_conflict_is_over_when_it_was_not_heard_for_long),
         ONE(answering_does_not_change_the_schedule),
         TWO(who_hears_its_successor_after_a_stall_does_not_answer_but_goes),

@@ -17,9 +17,10 @@ struct event;
  *
  *   RUN
  *   STOP_LEAD     the lead is given away, the cluster left; clients are served as before, but
- * for those of the virtual address, which are let go STOP_VIP      until the next leader has
- * that address, or nobody will STOP_CLIENTS  nobody is accepted, new requests are refused,
- * those in work are answered STOP_QUEUE    the scanner ends, the last confirmations are sent
+ *                 for those of the virtual address, which are let go
+ *   STOP_VIP      until the next leader has that address, or nobody will
+ *   STOP_CLIENTS  nobody is accepted, new requests are refused, those in work are answered
+ *   STOP_QUEUE    the scanner ends, the last confirmations are sent
  *   STOP_STORE    the links close
  *   STOPPED       the loop ends
  */

@@ -12,8 +12,8 @@
  *   {"event":"vip","node":"n1","state":"held","boot_ms":1}
  *
  * A lease counts until its until_ms, or the node's next role that is not leader. The virtual
- * address is at the node from "held" on, also while it is "leaving", to "away"; that one is
- * written behind what it says, the others too.
+ * address is at the node from "held" to "away", also while it is "leaving"; these lines are
+ * written behind what they say.
  */
 #ifndef DUEQ_NODE_HA_JOURNAL_H
 #define DUEQ_NODE_HA_JOURNAL_H

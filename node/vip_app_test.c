@@ -164,6 +164,16 @@ void http_move(struct http *h, const struct moving *moving)
     w.http = moving->state;
 }
 
+unsigned gmq_owed(struct gmq *g)
+{
+    return w.clients;
+}
+
+unsigned http_owed(struct http *h)
+{
+    return 0;
+}
+
 unsigned http_moving(const struct http *h)
 {
     return 0;
@@ -356,8 +366,6 @@ static void who_gives_the_lead_away_keeps_it_until_the_successor_is_heard(void *
     pass(20);
     assert_said("");
     hear_successor();
-    assert_said(""); /* who has come in this turn is to be accepted yet */
-    pass(1);
     assert_said("cut off removed (away)");
 }
 

@@ -23,6 +23,11 @@ static unsigned count(const struct vip_clients *c)
     return (c->gmq ? gmq_moving(c->gmq) : 0) + (c->http ? http_moving(c->http) : 0);
 }
 
+static unsigned count_owed(const struct vip_clients *c)
+{
+    return (c->gmq ? gmq_owed(c->gmq) : 0) + (c->http ? http_owed(c->http) : 0);
+}
+
 static void tell(struct vip_clients *c)
 {
     if (c->gmq)
@@ -63,12 +68,11 @@ static void remove_now(struct vip_clients *c, unsigned bits)
         c->on_here(c->arg, false);
 }
 
-/* In a later turn at the soonest: who has come is accepted by then. */
 static void on_last_replies(struct timer *timer)
 {
     struct vip_clients *c = CONTAINER_OF(timer, struct vip_clients, last_replies);
 
-    if (count(c) && timers_now(c->timers) < c->until_mono_ms)
+    if (count_owed(c) && timers_now(c->timers) < c->until_mono_ms)
         timer_arm(c->timers, timer, LOOK_MS);
     else
         remove_now(c, c->going);
@@ -79,7 +83,7 @@ static void remove_it(void *arg, const struct vip_address *a)
     struct vip_clients *c = arg;
     unsigned bit = bit_of(c, a);
 
-    if (!(c->here & bit) || c->moving.state != MOVING_LEAVING) {
+    if (!(c->here & bit) || c->moving.state != MOVING_LEAVING || !count_owed(c)) {
         remove_now(c, bit);
         return;
     }

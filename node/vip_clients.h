@@ -3,8 +3,8 @@
  *
  *   put      they are served from now on
  *   remove   those that are left are closed first: an address that is here can still tell them.
- * Where they were let go before, replies that they wait for go out first, for a moment: the
- *            successor has the address by then, and nobody comes newly
+ *            Where they were let go before, the replies that they are owed go out first, for a
+ *            moment: the successor has the address by then, and nobody comes newly
  */
 #ifndef DUEQ_NODE_VIP_CLIENTS_H
 #define DUEQ_NODE_VIP_CLIENTS_H
@@ -13,7 +13,7 @@
 #include "ha/vip.h"
 #include "protocol/moving.h"
 
-#define VIP_LAST_REPLIES_MS 50
+#define VIP_LAST_REPLIES_MS 250
 
 struct gmq;
 struct http;

@@ -1,6 +1,7 @@
 #include "protocol/listener.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,13 +63,11 @@ static bool is_clients_fault(int error)
            error == ENETDOWN || error == ENETUNREACH || error == EHOSTUNREACH;
 }
 
-static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
+/* At most so many. */
+static void accept_some(struct listener *l, unsigned most)
 {
-    struct listener *l = arg;
-
-    loop_touch(l->loop);
-    for (unsigned i = 0; i < ACCEPTS_PER_TURN && l->acceptable; i++) {
-        int fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    for (unsigned i = 0; i < most && l->acceptable; i++) {
+        int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd >= 0) {
             set_tcp_options(fd);
@@ -80,6 +79,19 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
             return;
         }
     }
+}
+
+static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
+{
+    struct listener *l = arg;
+
+    loop_touch(l->loop);
+    accept_some(l, ACCEPTS_PER_TURN);
+}
+
+void listener_accept(struct listener *l)
+{
+    accept_some(l, UINT_MAX);
 }
 
 void listener_init(struct listener *l, const char *name, struct loop *loop, int fd,

@@ -26,6 +26,9 @@ struct listener {
 void listener_init(struct listener *l, const char *name, struct loop *loop, int fd,
                    void (*on_accept)(struct listener *l, int fd));
 
+/* Accepts now all that wait, not when the loop turns. */
+void listener_accept(struct listener *l);
+
 /* Accepts no more and closes the descriptor; harmless twice. */
 void listener_stop(struct listener *l);
 

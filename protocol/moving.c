@@ -17,13 +17,6 @@ bool connection_is_leaving(const struct connection *c)
     return is_over_it(c) && c->kind->moving->state != MOVING_HERE;
 }
 
-unsigned connections_moving(const struct connection_kind *kind)
-{
-    return kind->mover_count;
-}
-
-/* ---- one connection ---- */
-
 static bool is_busy(const struct connection *c)
 {
     return c->in_work || (c->kind->is_busy && c->kind->is_busy(c));
@@ -38,25 +31,63 @@ static bool asks_nothing(const struct connection *c)
            (ioctl(c->fd, SIOCINQ, &unread) != 0 || unread == 0);
 }
 
+/* Nobody is waited for because he reads his reply slowly, or has acknowledged it to the next
+ * node. */
+static bool is_owed(const struct connection *c)
+{
+    return c->in_work || (c->state == CONNECTION_OPEN && !asks_nothing(c));
+}
+
+unsigned connections_owed(const struct connection_kind *kind)
+{
+    unsigned count = 0;
+
+    if (kind->connections)
+        LIST_EACH (link, &kind->movers)
+            count += is_owed(CONTAINER_OF(link, struct connection, mover));
+    return count;
+}
+
+unsigned connections_moving(const struct connection_kind *kind)
+{
+    return kind->mover_count;
+}
+
+/* ---- one connection ---- */
+
 static void wind_up(struct connection *c)
 {
     connection_wind_up(c, "its address moves to another node");
 }
 
+/* Who has just come has not had the time to ask. */
 static void leave(struct connection *c)
 {
+    bool is_new = c->sent_bytes == 0;
+
     if (c->in_work && c->kind->on_end)
         c->kind->on_end(c);
-    if (c->in_work || asks_nothing(c))
+    if (c->in_work || (!is_new && asks_nothing(c)))
         wind_up(c);
+}
+
+/* The kernel sends nothing from an address that it does not have: the client would wait for
+ * ever. This takes the capability that moves the address; without it all is as it was. */
+static void let_its_end_out(const struct connection *c)
+{
+    int one = 1;
+
+    (void)setsockopt(c->fd, IPPROTO_IP, IP_TRANSPARENT, &one, sizeof(one));
 }
 
 static void follow(struct connection *c)
 {
-    if (c->kind->moving->state == MOVING_AWAY)
+    if (c->kind->moving->state == MOVING_AWAY) {
+        let_its_end_out(c);
         connection_close(c, "its address is at another node");
-    else if (c->kind->moving->state == MOVING_LEAVING && c->state == CONNECTION_OPEN)
+    } else if (c->kind->moving->state == MOVING_LEAVING && c->state == CONNECTION_OPEN) {
         leave(c);
+    }
 }
 
 void connection_start_moving(struct connection *c)

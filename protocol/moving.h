@@ -4,12 +4,14 @@
  *   HERE      served like all others
  *   LEAVING   let go in order: who asks nothing is closed at once; what waits for something is
  *             answered that there is nothing; all else is closed behind its reply, and so is
- * who comes from now on. A reply counts as flushed when the client's kernel has acknowledged
- * it, because nobody repeats it when the address is gone AWAY      closed at once, and so is
- * who comes: no answer would arrive
+ *             who comes from now on, or has come and not asked yet. A reply counts as flushed
+ *             when the client's kernel has acknowledged it: nobody repeats it when the address
+ *             is gone
+ *   AWAY      closed at once, and so is who comes: no answer would arrive. The end does, also
+ *             where the address has gone already, if this process has CAP_NET_ADMIN: the kernel
+ *             had taken who came in the moment before
  *
- *   HERE --> LEAVING --> AWAY --> HERE; HERE --> AWAY; and LEAVING --> HERE, when it stays
- * after all
+ *   HERE --> LEAVING --> AWAY --> HERE, and HERE --> AWAY; LEAVING --> HERE: it stays
  *
  * Connections over other addresses of the node notice nothing.
  */
@@ -34,8 +36,9 @@ struct moving {
 /* To begin with, and again whenever `state` has changed. `moving` is borrowed. */
 void connections_move(struct connection_kind *kind, const struct moving *moving);
 
-/* Over it, and not closed. */
+/* Over it, and not closed; and those of them that are owed a reply. */
 unsigned connections_moving(const struct connection_kind *kind);
+unsigned connections_owed(const struct connection_kind *kind);
 
 /* It gets no more than the replies to what it has sent. */
 bool connection_is_leaving(const struct connection *c);

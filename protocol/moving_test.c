@@ -152,6 +152,18 @@ static struct line_client *come(struct fixture *f, bool is_over_it)
     return c;
 }
 
+/* One that has been served before. */
+static struct line_client *come_and_ask(struct fixture *f, bool is_over_it)
+{
+    struct line_client *c = come(f, is_over_it);
+    char reply[2];
+
+    assert_int_equal(write(c->peer, "!\n", 2), 2);
+    turn(f);
+    assert_int_equal(read(c->peer, reply, 2), 2);
+    return c;
+}
+
 static void move(struct fixture *f, enum moving_state state)
 {
     f->moving.state = state;
@@ -198,12 +210,26 @@ static void assert_hears_nothing(struct line_client *c)
 static void who_asks_nothing_is_closed_at_once(void **state)
 {
     struct fixture *f = *state;
-    struct line_client *c = come(f, true);
+    struct line_client *c = come_and_ask(f, true);
 
     assert_int_equal(connections_moving(&f->kind), 1);
     move(f, MOVING_LEAVING);
     assert_hears_end(c);
     assert_int_equal(connections_moving(&f->kind), 0);
+}
+
+static void who_has_just_come_may_still_ask(void **state)
+{
+    struct fixture *f = *state;
+    struct line_client *c = come(f, true);
+
+    turn(f);
+    move(f, MOVING_LEAVING);
+    assert_hears_nothing(c);
+    say(c, "!\n");
+    turn(f);
+    assert_heard(c, "!\n");
+    assert_hears_end(c);
 }
 
 static void who_came_over_another_address_notices_nothing(void **state)
@@ -350,6 +376,27 @@ static void who_waits_from_then_on_is_hurried_soon(void **state)
     assert_heard(c, "reply\n");
 }
 
+static void who_has_its_reply_is_owed_none(void **state)
+{
+    struct fixture *f = *state;
+    struct line_client *busy = come(f, true), *quick = come(f, true), *half = come(f, true);
+
+    assert_int_equal(connections_owed(&f->kind), 0);
+    say(busy, "a\n");
+    turn(f);
+    say(quick, "!\n");
+    say(half, "ha");
+    assert_int_equal(connections_owed(&f->kind), 3);
+    move(f, MOVING_LEAVING);
+    turn(f);
+    assert_int_equal(connections_owed(&f->kind), 2);
+    answer(f, busy);
+    assert_int_equal(connections_owed(&f->kind), 1);
+    assert_int_equal(connections_moving(&f->kind), 2); /* it is not acknowledged yet */
+    move(f, MOVING_AWAY);
+    assert_int_equal(connections_owed(&f->kind), 0);
+}
+
 static void when_it_stays_after_all_the_rest_is_served_as_before(void **state)
 {
     struct fixture *f = *state;
@@ -369,7 +416,7 @@ static void when_it_stays_after_all_the_rest_is_served_as_before(void **state)
 static void one_that_is_let_go_may_close_another(void **state)
 {
     struct fixture *f = *state;
-    struct line_client *a = come(f, true), *b = come(f, true), *c = come(f, true);
+    struct line_client *a = come(f, true), *b = come(f, true), *c = come_and_ask(f, true);
 
     say(a, "a\n");
     turn(f);
@@ -418,6 +465,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(who_asks_nothing_is_closed_at_once),
+        TEST(who_has_just_come_may_still_ask),
         TEST(who_came_over_another_address_notices_nothing),
         TEST(who_waits_is_hurried_and_closed_behind_its_reply),
         TEST(a_reply_counts_as_flushed_when_it_is_acknowledged),
@@ -426,6 +474,7 @@ int main(void)
         TEST(half_a_request_may_be_completed),
         TEST(who_comes_gets_one_reply),
         TEST(who_waits_from_then_on_is_hurried_soon),
+        TEST(who_has_its_reply_is_owed_none),
         TEST(when_it_stays_after_all_the_rest_is_served_as_before),
         TEST(one_that_is_let_go_may_close_another),
         TEST(all_are_cut_off_when_it_is_gone),

@@ -27,17 +27,20 @@ from harness.wait import wait_until
 
 PATIENCE_S = 120
 LOOK_S = 0.2       # how often those that wait for too long are looked for
+ANSWER_S = 20      # their patience, far beyond anything healthy
 PAUSE_S = 0.1      # after an attempt that failed
 SPARE_FILES = 500  # of this process, beside the crowd's
 
 
 class Crowd:
-    def __init__(self, host, addresses, journal, idle=0, consumers=0, first=0):
-        self.addresses, self.journal = addresses, journal
+    def __init__(self, host, addresses, journal, idle=0, consumers=0, first=0,
+                 answer_s=ANSWER_S):
+        self.addresses, self.journal, self.answer_s = addresses, journal, answer_s
         self.idle = [Idle(self, number) for number in range(first, first + idle)]
         self.consumers = [Consumer(self, number) for number in range(first, first + consumers)]
         self.lost = self.failed = self.turned_away = 0  # connections; attempts; in words
         self.refused = 0  # acks, said again later
+        self.unheard = 0  # connections on which no answer came, and no end
         self.error = None
         self._place = host.entered if host else nullcontext
         self._resting = deque()

@@ -4,36 +4,50 @@ import resource
 import signal
 
 from drills.client import Client
-from drills.crowd import Crowd
+from drills.crowd import ANSWER_S, Crowd
 from drills.descriptors import open_files
 from drills.journal import DUPLICATE, OK, Push, now_ms
 from drills.nodes import GMQ_PORT, HTTP_PORT
 from drills.row import stay
+from harness.process import frozen
 from harness.wait import wait_until
 
 CONNECTIONS, FILES = LIMITS = ("limits.connections", "ulimit -n")
 SOON_MS = 2           # for each consumer: so long it takes to push a job
 TTR_MS = 60_000
 CAME_S = 60
+IMPATIENT_S = 3
 LET_IN = 0.7          # of the silent, where there is a limit
 CANNOT = "cannot accept clients"  # in a node's log
 
 
-def _switch_over(leader):
+def _switch_over(leader, _crowd):
     done = leader.ctl("switchover")
     assert done.code == 0, done
 
 
-FAILOVERS = {"worker killed": lambda leader: leader.kill("worker"),
-             "frozen": lambda leader: leader.freeze("both"), "switchover": _switch_over}
+def _kill_beside_slow_warden(leader, crowd):
+    """All consumers are back before it removes the address, on a host where nobody serves."""
+    with frozen(leader.warden_pid):
+        leader.kill("worker")
+        wait_until(lambda: crowd.lost >= len(crowd.idle) + len(crowd.consumers)
+                   and all(each.is_waiting for each in crowd.consumers), "they are back", CAME_S)
+
+
+KILLED, SLOWLY, FROZEN = "worker killed", "worker killed beside a slow warden", "frozen"
+FAILOVERS = {KILLED: lambda leader, crowd: leader.kill("worker"),
+             SLOWLY: _kill_beside_slow_warden,
+             FROZEN: lambda leader, crowd: leader.freeze("both"), "switchover": _switch_over}
 
 
 class Failover:
-    """The crowd is in before it."""
+    """The crowd is in before it. Who waits on a frozen node hears nothing, and must lose patience;
+    else every connection gets its answer, or its end."""
 
     def __init__(self, drill, what, host, idle, consumers):
         self._drill, self._what, self._leader = drill, what, drill.leader
-        self._crowd = Crowd(host, addresses_of(drill.cluster), drill.journal, idle, consumers)
+        self._crowd = Crowd(host, addresses_of(drill.cluster), drill.journal, idle, consumers,
+                            answer_s=IMPATIENT_S if what == FROZEN else ANSWER_S)
         self._crowd.__enter__()
         self._soon, self._ids = [], 0
 
@@ -44,8 +58,8 @@ class Failover:
         self._soon = self._push(delay_ms)
         stay(self._drill, delay_ms)  # now they become due, one after the other
         self._drill.count_from_now()
-        FAILOVERS[self._what](self._leader)
-        return [self._leader] if self._what == "worker killed" else []
+        FAILOVERS[self._what](self._leader, self._crowd)
+        return [self._leader] if self._what in (KILLED, SLOWLY) else []
 
     def wait_served(self):
         self._crowd.ask_all()
@@ -55,7 +69,7 @@ class Failover:
 
     def hold(self):
         nodes = self._drill.cluster.nodes
-        if self._what == "frozen":
+        if self._what == FROZEN:
             stay(self._drill, 2 * self._drill.session_ms)
             nodes = [node for node in nodes if node is not self._leader]
         self._wait_inside(nodes)
@@ -66,7 +80,8 @@ class Failover:
         self._crowd.__exit__()
 
     def check(self, elected):  # pylint: disable=unused-argument
-        return ()
+        if self._crowd.unheard and self._what != FROZEN:
+            yield f"on {self._crowd.unheard} connections came neither an answer nor an end"
 
     def _wait_inside(self, nodes):
         self._crowd.wait_served()
@@ -150,8 +165,8 @@ class Limit:
 
 
 def addresses_of(cluster):
-    """Where clients find the leader, or any node."""
-    return [address_of(node) for node in cluster.nodes]
+    """The one that moves, which is all that clients know."""
+    return [(address, GMQ_PORT, HTTP_PORT) for address in cluster.vips]
 
 
 def address_of(node):

@@ -8,7 +8,7 @@ import time
 from drills.journal import OK, REFUSED, UNKNOWN, Ack, HandOver, now_ms
 from harness.clock import wall_now_ms
 
-CONNECT_S, ANSWER_S = 3, 5  # then it goes on to the next address
+CONNECT_S = 3  # then it tries again
 POP_WAIT_S = 5
 READ_BYTES = 1 << 16
 JOB = {"id": "the-crowds", "topic": "crowd", "delay": 86_400}  # all push it; one of them did
@@ -64,6 +64,7 @@ class Client:
 
     def look(self, now):
         if self.file is not None and self._until is not None and now > self._until:
+            self.crowd.unheard += self.is_up
             self.end()
 
     def _close(self):
@@ -99,8 +100,9 @@ class Client:
         while self.is_up and (taken := self.take(self._text)):
             self._text = self._text[taken:]
 
-    def say(self, text, patience_s):
-        self._until = time.monotonic() + patience_s
+    def say(self, text, wait_s=0):
+        """The server may let it wait so long for an answer."""
+        self._until = time.monotonic() + wait_s + self.crowd.answer_s
         try:
             if self._socket.send(text) != len(text):
                 raise BlockingIOError  # a request is smaller than any buffer
@@ -144,7 +146,7 @@ class Idle(Client):
         if self.owes:
             self._asked += 1
             self.say(json.dumps({"method": "Service.Push", "params": [JOB],
-                                 "id": self._asked}).encode(), ANSWER_S)
+                                 "id": self._asked}).encode())
 
     def take(self, text):
         line, end, _ = text.partition(b"\n")
@@ -209,16 +211,16 @@ class Consumer(Client):
     def _pop(self):
         self._asked_ms, self.is_waiting = now_ms(), True
         self._post(f"/v1/topics/{self.topic}/pop?wait_ms={POP_WAIT_S * 1000}",
-                   POP_WAIT_S + ANSWER_S)
+                   wait_s=POP_WAIT_S)
 
     def _ack(self):
         self._asked_ms, self._is_acking = now_ms(), True
-        self._post(f"/v1/topics/{self.topic}/jobs/{self._job['id']}/ack", ANSWER_S,
+        self._post(f"/v1/topics/{self.topic}/jobs/{self._job['id']}/ack",
                    json.dumps({"lease": self._job["lease"]}).encode())
 
-    def _post(self, path, patience_s, body=b""):
+    def _post(self, path, body=b"", wait_s=0):
         head = f"POST {path} HTTP/1.1\r\nHost: crowd\r\nContent-Length: {len(body)}\r\n\r\n"
-        self.say(head.encode() + body, patience_s)
+        self.say(head.encode() + body, wait_s)
 
     def take(self, text):
         head, end, rest = text.partition(b"\r\n\r\n")

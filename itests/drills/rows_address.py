@@ -1,25 +1,29 @@
 """A row about the virtual address itself: what others do to it, and what neighbours believe."""
 
+from drills.journal import now_ms
 from drills.row import row, stay
 from drills.vip_row import VipRow
-from harness.neighbours import add_address, announce, entry_of, mac_of, remove_address, touch
+from harness.neighbours import (add_address, announce, entry_of, forget, mac_of, remove_address,
+                                touch)
 from harness.wait import wait_until
 
+INSISTS, INSISTS_MS, EVERY_S = "a stranger that insists", 2000, 0.05
 HUSHED_MS = 1200  # of what is announced at 0, 100, 300, 700 and 1500 ms only the last is heard
 PATIENCE_S = 60
 USUAL, HASTY = (30_000, 5), (4000, 1)  # when a neighbour doubts what it knows: ms, and then s
-GENTLE = ("removed", "a stranger")
+GENTLE = ("removed", "a stranger", INSISTS)  # the leader stays
 
 
 @row("22", "the address removed, held by a stranger, not announced")
 class AddressTroubled(VipRow):
-    """Removed by hand it is put back with the next renewal. A stranger that has it, too, is
-    answered: the leader announces it again, says so and counts it; two that both want it share
-    the neighbours, so all is well only when the stranger has gone. Of the last three variants
-    the worker is killed: the new leader's first announcements are lost; all of them are, and
-    neighbours have to ask; and all hosts have entries that they believe in."""
+    """Removed by hand it is put back with the next renewal. A stranger that takes it is answered:
+    the leader announces it again, says so and counts it. It does so once a second at most, so
+    one that insists has the neighbours until it goes. In the other variants the worker is killed:
+    the new leader's first announcements are lost; all of them are, and neighbours have to ask;
+    and all hosts have entries that they believe in."""
 
-    variants = ("removed", "a stranger", "heard late", "never told", "neighbours' caches")
+    variants = ("removed", "a stranger", INSISTS, "heard late", "never told",
+                "neighbours' caches")
     short_variants = ("removed", "a stranger", "heard late")
     rehearsed_variants = ()
     changes = 1
@@ -29,13 +33,16 @@ class AddressTroubled(VipRow):
 
     def address_from_ms(self, drill):
         """Where the leader stays, it answers until the fault has been made."""
+        if drill.variant == INSISTS:
+            return self.left_ms
         return drill.since_ms if self.takes_over(drill) else drill.struck_ms
 
     # ---- faults ----
 
     def fault(self, drill):
         self.before = drill.leader.metrics()
-        return {"removed": self._remove, "a stranger": self._intrude, "heard late": self._hush,
+        return {"removed": self._remove, "a stranger": self._intrude,
+                INSISTS: self._intrude, "heard late": self._hush,
                 "never told": self._never_tell, "neighbours' caches": self._fill_caches
                 }[drill.variant](drill)
 
@@ -47,6 +54,9 @@ class AddressTroubled(VipRow):
         self.stranger = hosts.get("stranger") or drill.network.add_host("stranger")
         for vip in drill.cluster.vips:
             add_address(self.stranger, vip)
+        self._announce(drill)
+
+    def _announce(self, drill):
         for vip in drill.cluster.vips:
             announce(self.stranger, vip)
 
@@ -59,6 +69,12 @@ class AddressTroubled(VipRow):
         for vip in drill.cluster.vips:
             drill.network.hush([node.host for node in drill.cluster.standbys()], vip, unasked=True)
         self._doubt(drill.cluster.client, *HASTY)
+        for vip in drill.cluster.vips:
+            forget(drill.cluster.client, vip)  # what it knows has its time already
+        self.believers = [drill.cluster.client]
+        wait_until(lambda: self._believe(drill, mac_of(drill.leader.host)), "it has asked",
+                   PATIENCE_S)
+        drill.count_from_now()
         return self._kill(drill)
 
     @staticmethod
@@ -96,11 +112,12 @@ class AddressTroubled(VipRow):
 
     def hold(self, drill):
         view, leader = drill.cluster.view, drill.cluster.leader
-        if drill.variant == "a stranger":
-            wait_until(lambda: self._gained(drill, "conflicts"), "the conflict is counted",
-                       PATIENCE_S)
-            self.said = drill.leader.ctl("check").out
-            view.wait_seen(drill.leader.name, drill.struck_ms)  # by its defence
+        if drill.variant in ("a stranger", INSISTS):
+            wait_until(lambda: self._is_countered(drill), "the conflict is counted", PATIENCE_S,
+                       interval_s=EVERY_S)
+            self.said = drill.leader.ctl("check").text
+            if drill.variant == "a stranger":
+                view.wait_seen(drill.leader.name, drill.struck_ms)  # by its defence
         elif drill.variant == "removed":
             wait_until(lambda: self._gained(drill, "restored"), "it is put back", PATIENCE_S)
             view.wait_seen(drill.leader.name, drill.struck_ms)
@@ -112,6 +129,14 @@ class AddressTroubled(VipRow):
             wait_until(lambda: self._believe(drill, mac_of(leader().host)),
                        "all neighbours follow", PATIENCE_S, interval_s=0.05)
 
+    def _is_countered(self, drill):
+        """Has the stranger been heard? Who insists says it all the time, and for a while."""
+        if drill.variant == INSISTS:
+            self._announce(drill)
+            if drill.elapsed_ms() < INSISTS_MS:
+                return False
+        return self._gained(drill, "conflicts")
+
     def _gained(self, drill, what):
         name = f"dueq_vip_{what}_total"
         return drill.leader.metrics()[name] - self.before[name]
@@ -119,13 +144,16 @@ class AddressTroubled(VipRow):
     def heal(self, drill):
         drill.network.heal_all()
         self._doubt(drill.cluster.client, *USUAL)
-        if drill.variant == "a stranger":
+        if drill.variant in ("a stranger", INSISTS):
             for vip in drill.cluster.vips:
                 remove_address(self.stranger, vip)
+        self.left_ms = now_ms()
 
     def check(self, drill, elected):
         yield from super().check(drill, elected)
         if elected and not self.takes_over(drill):
             yield "the leader changed, and only its address was in trouble"
-        if drill.variant == "a stranger" and mac_of(self.stranger) not in self.said:
+        if drill.variant == INSISTS and not drill.sight.failures:
+            yield "a stranger insisted, and no client has noticed"
+        if drill.variant in ("a stranger", INSISTS) and mac_of(self.stranger) not in self.said:
             yield f"dueqctl check does not say who else has the address: {self.said}"

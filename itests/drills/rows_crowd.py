@@ -1,10 +1,13 @@
 """A row about many clients: thousands hold connections, a thousand wait for jobs; and more of them
 come than a node may have."""
 
+from drills.cluster import Plan
 from drills.crowd import Crowd
-from drills.crowd_cases import FAILOVERS, LIMITS, Failover, Limit, addresses_of
+from drills.crowd_cases import (FAILOVERS, FILES, LIMITS, SLOWLY, Failover, Limit,
+                                addresses_of)
 from drills.descriptors import left_open
 from drills.row import Row, row
+from drills.vip_row import VIP
 from harness.wait import wait_until
 
 IDLE, CONSUMERS = 10_000, 1_000
@@ -28,8 +31,11 @@ class Crowded(Row):
     When all have left, no node has a descriptor of theirs any more, and there is room for others."""
 
     variants = (*FAILOVERS, *LIMITS)
-    short_variants = (f"worker killed{FEW}", f"ulimit -n{FEW}")
+    short_variants = (f"{SLOWLY}{FEW}", f"{FILES}{FEW}")
     rehearsed_variants = ()
+
+    def plan(self, variant):
+        return Plan(vip=VIP)
 
     def allowed_rules(self, plan):
         """Thousands of clients come, on the same machine: jobs are later for it."""

@@ -2,6 +2,7 @@
 
 from drills.cluster import Plan
 from drills.row import Row, row, stay
+from drills.vip_row import VIP
 
 LOST = 0.05  # of all frames, in each direction
 WAY_MS = {"200 ms there and back": 100, "200 ms each way": 200}
@@ -28,14 +29,15 @@ class SlowLinks(Row):
 
     def plan(self, variant):
         if variant == self.TOO_SHORT:
-            return Plan(slow_cables=True)
-        return Plan(slow_cables=True, session_ms=SESSION_MS[_way_ms(variant)], tick_ms=TICK_MS)
+            return Plan(vip=VIP, slow_cables=True)
+        return Plan(vip=VIP, slow_cables=True, session_ms=SESSION_MS[_way_ms(variant)],
+                    tick_ms=TICK_MS)
 
     def load_options(self, cluster):
         """Patience for a lost SYN, and for what is lost twice; and consumers enough for what is
         pushed, though each request takes a while."""
-        return {"connect_s": 5, "answer_s": 30, "rate": 30, "producers": 3,
-                "consumers": 16}
+        return {"connect_s": 5, "answer_s": 30, "rate": 30, "producers": 2,
+                "consumers": 32}
 
     def allowed_rules(self, plan):
         return ("STORM",) if plan == self.plan(self.TOO_SHORT) else ()

@@ -71,5 +71,7 @@ def _is_known_to(cluster, leader, host):
     mac = mac_of(leader.host)
     for vip in cluster.vips:
         entry = entry_of(host, vip)
+        if entry is None:
+            touch(host, vip)  # forgotten, as one may what nobody uses: it has to ask again
         if entry is None or entry[0] != mac:
             yield f"{host.name} knows {vip} at {entry and entry[0]}, {leader.name} has {mac}"

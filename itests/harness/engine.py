@@ -3,14 +3,14 @@
     with Engine(directory) as engine:
         with engine.internet():                    # while images are built
             engine.docker("build", ...)
-        with engine.entered():                     # this thread's new sockets are beside the bridges
-            socket.create_connection((address_of_a_container, 8000))
+        with engine.entered():                     # this thread's new sockets are where
+            socket.create_connection((address_of_a_container, 8000))  # its bridges are
 
-An engine of the machine's own, if there is one, is not touched, nor are the machine's rules: dockerd
-has a network namespace, so its bridges and iptables rules are there and go with it; a mount namespace,
-so its mounts do; a namespace of processes, so whatever it started dies with the first process in it;
-and a cgroup, which is removed by name. All of them carry the number of the run's process: what a
-run that was killed has left, the next one removes.
+An engine of the machine's own, if there is one, is not touched, nor are the machine's rules:
+dockerd has a network namespace, so its bridges and iptables rules are there and go with it; a mount
+namespace, so its mounts do; a namespace of processes, so whatever it started dies with the first
+process in it; and a cgroup, which is removed by name. All of them carry the number of the run's
+process: what a run that was killed has left, the next one removes.
 
 Debian's programs: another `docker` in the PATH may want more than they have. DOCKER and
 DOCKER_COMPOSE name others.
@@ -21,7 +21,7 @@ import re
 import shutil
 import signal
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.network import NAMESPACES, entered, remove_namespace
@@ -33,9 +33,9 @@ COMPOSE = os.environ.get("DOCKER_COMPOSE", "/usr/bin/docker-compose")
 CGROUPS = Path("/sys/fs/cgroup")
 START_S, STOP_S = 60, 60
 _OURS = re.compile(r"dq(\d+)-engine")
+_NUMBERS = re.compile(r"^NSpid:\s+(.*)$", re.MULTILINE)  # here, in the engine, in a container
 
-# The first process of its namespace: it hands SIGTERM on, and buries what loses its parent. The
-# machine's own network stays out of /sys: it is of the namespace.
+# The first process of its namespace: it hands SIGTERM on, and buries what loses its parent.
 INIT = """
 dockerd "$@" & child=$!
 trap 'kill -TERM "$child"' TERM
@@ -82,6 +82,7 @@ class Engine:
     def _start(self):
         self.directory.mkdir(parents=True, exist_ok=True)
         self.run.mkdir()
+        (self.run / "directory").write_text(str(self.directory), encoding="utf-8")
         _run("ip", "netns", "add", self.name)
         _run("ip", "-n", self.name, "link", "set", "lo", "up")
         # Not `ip netns exec`: its /sys has no cgroups.
@@ -141,8 +142,22 @@ class Engine:
                                       f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
         return done.stdout.strip()
 
+    def read(self, *words):
+        """The bytes that it writes."""
+        return subprocess.run([DOCKER, *map(str, words)], env=self.env, check=True,
+                              stdout=subprocess.PIPE).stdout
+
     def version(self):
         return self.docker("version", "--format", "{{.Server.Version}}")
+
+    def pid_of(self, own):
+        """The process that the engine calls by that number, as this machine does."""
+        for pid in descendants_of(self._process.pid):
+            with suppress(OSError):
+                numbers = _NUMBERS.search(Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
+                if numbers.group(1).split()[1] == str(own):
+                    return pid
+        raise AssertionError(f"the engine has no process {own}")
 
     @contextmanager
     def entered(self):
@@ -191,7 +206,7 @@ def missing_programs():
 def machine_rules():
     """All rules of this machine's own network: to be the same before and after."""
     texts = [_try("iptables-save"), _try("ip6tables-save"), _try("nft", "list", "ruleset"),
-             _try("ip", "-o", "link"), _try("ip", "route"), _try("ip", "netns")]
+             _try("ip", "-o", "link"), _try("ip", "route")]
     return [re.sub(r"\[\d+:\d+\]|^#.*$", "", text, flags=re.MULTILINE) for text in texts]
 
 
@@ -200,9 +215,12 @@ def remove_stale():
     for path in NAMESPACES.glob("dq*-engine"):
         found = _OURS.fullmatch(path.name)
         if found and not is_alive(int(found.group(1))):
+            run = Path("/run") / path.name
             remove_namespace(path.name)
             remove_cgroups(path.name)
-            shutil.rmtree(Path("/run") / path.name, ignore_errors=True)
+            if (run / "directory").exists():
+                shutil.rmtree((run / "directory").read_text(encoding="utf-8"), ignore_errors=True)
+            shutil.rmtree(run, ignore_errors=True)
 
 
 def cgroups_of(name):

@@ -117,6 +117,24 @@ static void who_comes_then_gets_one_reply(void **state)
     expect_end_of_all(f, &c);
 }
 
+/* The kernel has taken its request, and the loop has not turned yet. */
+static void who_waits_to_be_accepted_is_owed_a_reply_and_hears_the_end(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = dial_loopback(f, f->loop, f->port), late;
+
+    say(&c, PUSH("a", "t", ""));
+    move(f, MOVING_LEAVING);
+    assert_int_equal(gmq_moving(f->gmq), 1);
+    assert_int_equal(gmq_owed(f->gmq), 1);
+    expect(&c, PUSHED);
+    expect_end_of_all(f, &c);
+    late = dial_loopback(f, f->loop, f->port);
+    move(f, MOVING_AWAY);
+    assert_int_equal(gmq_stats(f->gmq)->accepted, 2);
+    expect_end_of_all(f, &late);
+}
+
 static void a_push_that_waits_for_the_store_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -165,6 +183,7 @@ int main(void)
         TEST(a_pop_that_waits_ends_as_empty_and_then_the_connection),
         TEST(a_request_in_work_is_answered_first),
         TEST(who_comes_then_gets_one_reply),
+        TEST(who_waits_to_be_accepted_is_owed_a_reply_and_hears_the_end),
         TEST(a_push_that_waits_for_the_store_is_refused),
         TEST(a_job_on_its_way_to_a_client_that_is_cut_off_comes_back),
     };

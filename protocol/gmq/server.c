@@ -225,12 +225,20 @@ void gmq_reload(struct gmq *g, const struct gmq_options *options)
 
 void gmq_move(struct gmq *g, const struct moving *moving)
 {
+    if (g->kind.moving) /* else nobody could tell over which address they come */
+        listener_accept(&g->listener);
     connections_move(&g->kind, moving);
 }
 
 unsigned gmq_moving(const struct gmq *g)
 {
     return connections_moving(&g->kind);
+}
+
+unsigned gmq_owed(struct gmq *g)
+{
+    listener_accept(&g->listener);
+    return connections_owed(&g->kind);
 }
 
 void gmq_stop(struct gmq *g, void (*on_stopped)(void *arg), void *arg)

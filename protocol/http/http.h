@@ -96,10 +96,12 @@ struct http *http_new(const struct http_options *options, struct loop *loop,
 /* New limits for all connections, from now on; the node's callbacks stay as they are. */
 void http_reload(struct http *h, const struct http_options *options);
 
-/* As connections_move() in protocol/moving.h, for its clients; and how many of them are over
- * the address, and not gone. */
+/* As connections_move() in protocol/moving.h, and the numbers beside it, for its clients. Those
+ * that wait to be accepted are accepted before they are closed, or counted as owed: else they
+ * would hear nothing. */
 void http_move(struct http *h, const struct moving *moving);
 unsigned http_moving(const struct http *h);
+unsigned http_owed(struct http *h);
 
 /* Accepts no more, answers new requests on open connections with 503, lets those in work
  * finish however long that takes (the queue answers them all), and calls back, never from

@@ -135,12 +135,20 @@ void http_reload(struct http *h, const struct http_options *options)
 
 void http_move(struct http *h, const struct moving *moving)
 {
+    if (h->kind.moving) /* else nobody could tell over which address they come */
+        listener_accept(&h->listener);
     connections_move(&h->kind, moving);
 }
 
 unsigned http_moving(const struct http *h)
 {
     return connections_moving(&h->kind);
+}
+
+unsigned http_owed(struct http *h)
+{
+    listener_accept(&h->listener);
+    return connections_owed(&h->kind);
 }
 
 void http_stop(struct http *h, void (*on_stopped)(void *arg), void *arg)

@@ -1,0 +1,300 @@
+"""The virtual address: where the leader is, clients that know no other find it, and are let go in
+order when it moves. Three hosts with ZooKeeper, two with nodes, one with clients.
+
+The drills have its faults (drills/README.md); here is what it promises.
+"""
+
+import json
+import os
+import socket
+import threading
+import time
+
+import pytest
+
+from drills.journal import now_ms
+from drills.nodes import GMQ_PORT, HTTP_PORT, PEER_PORT, HostNode
+from harness.cluster import are_members
+from harness.http_api import HttpApi
+from harness.neighbours import add_address, addresses_of, remove_address
+from harness.network import Network, why_not
+from harness.redis_server import RedisServer
+from harness.wait import wait_until
+from harness.zookeeper import Ensemble
+
+ADDRESS, SESSION_MS = "10.213.0.200", 2000
+POP = b'{"method":"Service.Pop","params":[["nobody-pushes-here"]],"id":1}'
+ACK = b'{"method":"Service.Ack","params":["no-such-job"],"id":1}'
+LONG_POLL = b"POST /v1/topics/nobody-pushes-here/pop?wait_ms=60000 HTTP/1.1\r\nHost: h\r\n\r\n"
+PUSH = (b"POST /v1/topics/pushed/jobs HTTP/1.1\r\nHost: h\r\nContent-Length: 14\r\n\r\n"
+        b'{"body":"job"}')
+LIVE = b"GET /health/live HTTP/1.1\r\nHost: h\r\n\r\n"
+
+
+class Pair:
+    """Two nodes that stand by for each other, and a host of clients."""
+
+    def __init__(self, network, directory):
+        self.network, self.directory = network, directory
+        zookeepers = [network.add_host(f"zk{number}") for number in (1, 2, 3)]
+        hosts = [network.add_host(name) for name in ("n1", "n2")]
+        self.client = network.add_host("client")
+        self.zookeeper = Ensemble(directory, 200, hosts=zookeepers)
+        self.redis = RedisServer(directory / "redis")  # its socket is no host's
+        self.nodes = [self._node(host) for host in hosts]
+
+    def _node(self, host):
+        (self.directory / host.name).mkdir()
+        return HostNode(self.directory / host.name, host, {
+            "gmq.listen": f"0.0.0.0:{GMQ_PORT}", "http.listen": f"0.0.0.0:{HTTP_PORT}",
+            "vip.address": ADDRESS, "ha.advertise": host.address, "ha.mode": "standby",
+            "store.redis": self.redis.address,
+            "ha.zookeeper": self.zookeeper.addresses, "ha.session_timeout": f"{SESSION_MS}ms",
+            "ha.secret": "only for this test", "ha.peer.listen": f"{host.address}:{PEER_PORT}",
+            "ha.journal": True})
+
+    def start(self):
+        self.redis.start()
+        self.zookeeper.start()
+        for node in self.nodes:
+            node.launch()
+        return self
+
+    def destroy(self):
+        for node in self.nodes:
+            node.destroy()
+        self.redis.destroy()
+        self.zookeeper.destroy()
+
+    def wait_steady(self):
+        """(leader, standby): one leads, and the other could."""
+        for node in self.nodes:
+            wait_until(node.is_ready_or_ended, f"{node.name} is ready")
+        wait_until(lambda: sum(node.leads for node in self.nodes) == 1, "one node leads")
+        leader = next(node for node in self.nodes if node.leads)
+        names = [node.name for node in self.nodes]
+        wait_until(lambda: are_members(cluster_page(leader), names), "both are members")
+        wait_until(lambda: address_at(self.nodes) == [leader], "the address is where the lead is")
+        wait_until(lambda: min(now_ms() - node.role().boot_ms for node in self.nodes) > SESSION_MS,
+                   "both are what they are for a while: else they would have to wait for a lease")
+        return leader, next(node for node in self.nodes if node is not leader)
+
+    # ---- clients ----
+
+    def dial(self, port, address=ADDRESS):
+        with self.client.entered():
+            return socket.create_connection((address, port), timeout=30)
+
+    def asked_before(self, port, request, address=ADDRESS):
+        """A client that has had an answer, and is silent."""
+        made = self.dial(port, address)
+        made.sendall(request)
+        assert made.recv(65536)
+        return made
+
+    def blocked(self, port, request, leader):
+        """A client that waits for a job."""
+        before = consumers(leader)
+        made = self.dial(port)
+        made.sendall(request)
+        wait_until(lambda: consumers(leader) == before + 1, "a client waits for a job")
+        return made
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory, request):
+    reason = why_not()
+    if reason:
+        assert not os.environ.get("CI"), f"CI must have network namespaces: {reason}"
+        pytest.skip(f"no network namespaces here: {reason}")
+    with Network() as network:
+        made = Pair(network, tmp_path_factory.mktemp("vip"))
+        request.node.dueq_nodes = made.nodes
+        try:
+            yield made.start()
+            for node in made.nodes:
+                if node.process:
+                    node.stop()
+        finally:
+            made.destroy()
+
+
+def asked(node, path):
+    """What the node tells, held against its own contract."""
+    with node.host.entered():
+        return HttpApi(HTTP_PORT).done("GET", path).json
+
+
+def cluster_page(node):
+    return asked(node, "/v1/cluster")
+
+
+def consumers(node):
+    return asked(node, "/v1/status")["consumers_waiting"]
+
+
+def metric(node, name):
+    _, text = node.http("/metrics")
+    return next(float(line.split()[1]) for line in text.splitlines() if line.startswith(name + " "))
+
+
+def address_at(nodes):
+    """By the kernel's word."""
+    return [node for node in nodes if ADDRESS in addresses_of(node.host)]
+
+
+def address_events(node):
+    lines = (node.data_dir / "ha.journal").read_text().splitlines()
+    return [event for event in map(json.loads, lines) if event["event"] == "vip"]
+
+
+def read_reply(connection):
+    """A whole HTTP reply, as (head, body)."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = connection.recv(65536)
+        if not piece:
+            raise EOFError("no reply")
+        data += piece
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+    while len(body) < length:
+        body += connection.recv(65536)
+    return head, body
+
+
+def ends(connection):
+    """In order or by a reset: there is nobody at the other end."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+class Pushing:
+    """A client that pushes, each time over a new connection, for as long as the block lasts."""
+
+    def __init__(self, pair):
+        self.pair, self.pushed, self.failures = pair, 0, []
+        self._is_over, self._thread = threading.Event(), threading.Thread(target=self._run)
+
+    def __enter__(self):
+        self._thread.start()
+        self.wait_more(3)
+        return self
+
+    def __exit__(self, *unused):
+        self._is_over.set()
+        self._thread.join()
+
+    def wait_more(self, count):
+        wanted = self.pushed + count
+        wait_until(lambda: self.pushed >= wanted, "pushes over the address are answered")
+
+    def check(self):
+        """Nothing failed but, at the most, one whose handshake was with the one host and whose
+        request came to the other; and nobody was kept waiting."""
+        assert len(self.failures) <= 1, self.failures
+        assert not any("timed out" in each for each in self.failures), self.failures
+
+    def _run(self):
+        while not self._is_over.is_set():
+            began = time.monotonic()
+            try:
+                with self.pair.dial(HTTP_PORT) as connection:
+                    connection.sendall(PUSH)
+                    head, _ = read_reply(connection)
+                    assert head.startswith(b"HTTP/1.1 201 "), head
+                self.pushed += 1
+                self._is_over.wait(0.002)  # there are only so many ports
+            except (OSError, EOFError) as error:
+                self.failures.append(f"{error!r} after {time.monotonic() - began:.3f} s")
+
+
+# ---- what is told ----
+
+def test_the_leader_has_the_address_and_all_say_so(pair):
+    leader, standby = pair.wait_steady()
+    own, other = (cluster_page(node)["vip"] for node in (leader, standby))
+    assert (own["address"], own["state"], own["here"]) == (ADDRESS, "held", True)
+    assert (own["interface"], own["why"], own["conflict"]) == ("eth0", None, None)
+    assert own["taken"] >= 1 and own["announcements"] > 0
+    assert (other["state"], other["here"], other["why"]) == ("away", False, None)
+    assert other["interface"] == "eth0"
+    assert asked(leader, "/v1/status")["cluster"]["vip"]["here"] is True
+    assert [metric(node, "dueq_vip_held") for node in (leader, standby)] == [1, 0]
+    assert metric(leader, "dueq_vip_taken_total") >= 1
+    assert leader.ctl("nodes", "--json").json()["vip"]["state"] == "held"
+    assert "cluster vip here       yes" in leader.ctl("status").text
+    assert leader.ctl("check").code == 0 and standby.ctl("check").code == 0
+    with pair.dial(HTTP_PORT) as connection:
+        connection.sendall(b"GET /health/leader HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert read_reply(connection)[0].startswith(b"HTTP/1.1 200 ")
+
+
+def test_who_could_not_take_the_address_says_so(pair):
+    leader, standby = pair.wait_steady()
+    add_address(standby.host, ADDRESS)
+    try:
+        wait_until(lambda: standby.ctl("check").code == 1, "the standby could not take it")
+        complaint = standby.ctl("check").text
+        assert "could not take the virtual address" in complaint
+        assert "configured it on this machine (eth0)" in complaint
+        wait_until(lambda: "no virtual address" in leader.ctl("nodes").text, "the leader knows")
+        assert "could not have the virtual address" in leader.ctl("check").text
+    finally:
+        remove_address(standby.host, ADDRESS)
+    wait_until(lambda: standby.ctl("check").code == 0, "it could again")
+    wait_until(lambda: "no virtual address" not in leader.ctl("nodes").text, "the leader knows")
+
+
+# ---- what clients see ----
+
+def test_a_switchover_lets_clients_go_in_order(pair):
+    leader, standby = pair.wait_steady()
+    idle = [pair.asked_before(HTTP_PORT, LIVE), pair.asked_before(GMQ_PORT, ACK)]
+    elsewhere = pair.asked_before(HTTP_PORT, LIVE, leader.host.address)
+    with Pushing(pair) as pushing:
+        pop = pair.blocked(GMQ_PORT, POP, leader)
+        poll = pair.blocked(HTTP_PORT, LONG_POLL, leader)
+        assert leader.ctl("switchover").code == 0
+        assert [connection.recv(1) for connection in idle] == [b"", b""]
+        assert b'"error":"empty"' in pop.recv(1024) and ends(pop)
+        head, body = read_reply(poll)
+        assert head.startswith(b"HTTP/1.1 200 ") and b"Connection: close" in head
+        assert json.loads(body)["jobs"] == [] and ends(poll)
+        pushing.wait_more(3)
+        assert pair.wait_steady() == (standby, leader)
+        pushing.wait_more(3)
+    pushing.check()
+    elsewhere.sendall(LIVE)
+    assert read_reply(elsewhere)[0].startswith(b"HTTP/1.1 200 ")
+    left, taken = address_events(leader)[-2:], address_events(standby)[-1]
+    assert [event["state"] for event in left] == ["leaving", "away"]
+    assert left[0]["boot_ms"] <= taken["boot_ms"] <= left[1]["boot_ms"]  # make before break
+    for connection in (*idle, elsewhere, pop, poll):
+        connection.close()
+
+
+def test_a_worker_that_is_killed_leaves_neither_address_nor_client_behind(pair):
+    leader, standby = pair.wait_steady()
+    with pair.blocked(GMQ_PORT, POP, leader) as pop:
+        leader.kill("worker")
+        assert ends(pop)
+    wait_until(lambda: standby.leads, "the other node leads")
+    wait_until(lambda: address_at(pair.nodes) == [standby], "the address is there, and only there")
+    with Pushing(pair):
+        pass
+    assert pair.wait_steady() == (standby, leader)
+
+
+def test_a_node_that_stops_hands_the_address_over_first(pair):
+    leader, standby = pair.wait_steady()
+    with Pushing(pair) as pushing:
+        leader.stop()
+        assert address_at(pair.nodes) == [standby]
+        pushing.wait_more(3)
+    pushing.check()
+    taken, away = address_events(standby)[-1], address_events(leader)[-1]
+    assert (taken["state"], away["state"]) == ("held", "away")
+    assert taken["boot_ms"] <= away["boot_ms"]
