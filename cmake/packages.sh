@@ -15,11 +15,14 @@ test_packages=(
     python3-hypothesis python3-jsonschema python3-prometheus-client python3-pytest
     python3-pytest-xdist python3-redis python3-yaml beanstalkd
     prometheus systemd # promtool, systemd-analyze
+    docker.io docker-compose iptables mmdebstrap slirp4netns # itests/containers
 )
 ha_packages=(libzookeeper-java openjdk-17-jre-headless # of ./dev ha
     python3-jsonschema python3-redis python3-yaml)
 bench_packages=(beanstalkd python3-redis python3-matplotlib) # peers, and pictures
-services=(redis-server beanstalkd prometheus) # that come with packages
+# That come with packages, and the package where it has another name.
+services=(redis-server beanstalkd prometheus
+    docker.socket:docker.io docker:docker.io containerd:docker.io)
 
 missing_packages() { # PACKAGE...
     local package
@@ -48,7 +51,7 @@ apt_install() { # PACKAGE...
     # Nor with the next start of the machine, when it is we who brought it.
     command -v systemctl >/dev/null || return 0
     for service in "${services[@]}"; do
-        [[ " $* " != *" $service "* ]] || systemctl disable -q "$service" || true
+        [[ " $* " != *" ${service#*:} "* ]] || systemctl disable -q "${service%:*}" || true
     done
 }
 

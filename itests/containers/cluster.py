@@ -89,16 +89,19 @@ class ContainerCluster:
         return done.stdout.strip()
 
     def try_compose(self, *words, tag="latest"):
-        return subprocess.run([COMPOSE, "-p", PROJECT, *words], cwd=ROOT, env=self._env(tag),
-                              check=False, text=True, capture_output=True, timeout=COMPOSE_S)
+        nothing = self.directory / "env"  # of somebody's own cluster here
+        nothing.touch()
+        argv = [COMPOSE, "--env-file", nothing, "-p", PROJECT, *words]
+        return subprocess.run(argv, cwd=ROOT, env=self._env(tag), check=False, text=True,
+                              capture_output=True, timeout=COMPOSE_S)
 
     def _env(self, tag):
-        """All that .env may say, so that somebody's own one does not count."""
         own = {key: value for key, value in self.engine.env.items()
                if not key.startswith(("DUEQ_", "REDIS_", "COMPOSE_PROJECT"))}
         return {**own, "DUEQ_SECRET": SECRET, "DUEQ_REDIS_PASSWORD": PASSWORD,
                 "DUEQ_ZOOKEEPER_AUTH": f"dueq:{PASSWORD}", "DUEQ_CLIENTS": NETWORKS[CLIENTS],
-                "DUEQ_INSIDE": NETWORKS[INSIDE], "DUEQ_VIP": VIP, "DUEQ_IMAGE": NODE, "DUEQ_TAG": tag,
+                "DUEQ_INSIDE": NETWORKS[INSIDE], "DUEQ_VIP": VIP,
+                "DUEQ_IMAGE": NODE, "DUEQ_TAG": tag,
                 "DUEQ_PUBLISH": PUBLISHED, "DUEQ_HTTP_PORT": str(HTTP_PORT),
                 "DUEQ_GMQ_PORT": "9503", "DUEQ_MIN_REPLICAS": "1", "DUEQ_JOURNAL": "true",
                 "DUEQ_SESSION_TIMEOUT": f"{self.plan.session_ms}ms", "DUEQ_LOG_LEVEL": "info"}
@@ -152,8 +155,9 @@ class ContainerCluster:
         """Does the leader answer there?"""
         with self.engine.entered():
             try:
-                with urllib.request.urlopen(f"http://{host}:{HTTP_PORT}/v1/status", timeout=5) as it:
-                    return json.load(it)["name"] == self.leader().name
+                url = f"http://{host}:{HTTP_PORT}/v1/status"
+                with urllib.request.urlopen(url, timeout=5) as answer:
+                    return json.load(answer)["name"] == self.leader().name
             except OSError:
                 return False
 

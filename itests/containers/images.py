@@ -35,7 +35,8 @@ def make_images(engine, directory):
     """All of them; returns the seconds that the base image and the others took."""
     begin = time.monotonic()
     base = Path(directory) / "base.tar"
-    done = subprocess.run(["sh", SCRIPT, "--tar", base], check=False, capture_output=True, text=True)
+    done = subprocess.run(["sh", SCRIPT, "--tar", base], check=False, capture_output=True,
+                          text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     engine.docker("import", base, BASE)
     base.unlink()

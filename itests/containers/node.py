@@ -59,6 +59,10 @@ class ContainerNode:
         """dueqctl in its container: what it prints."""
         return self.engine.docker("exec", self.id, "dueqctl", *words)
 
+    def try_ctl(self, *words):
+        """Did it do as it was told?"""
+        return self.engine.try_docker("exec", self.id, "dueqctl", *words).returncode == 0
+
     def log(self):
         done = self.engine.try_docker("logs", self.id)
         return done.stdout + done.stderr

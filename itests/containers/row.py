@@ -59,17 +59,22 @@ class Containers(Row):
         drill.leader.disconnect(CLIENTS, INSIDE)
 
     def _back(self, drill):
-        """The lead comes back to it. Before, all must be well: who has only just come could not
-        take it."""
+        """The lead comes back to it, when all know that it could have the address again."""
         drill.leader.disconnect(CLIENTS)
         wait_until(drill.new_leader, "another node leads", PATIENCE_S)
         drill.leader.connect(CLIENTS)
         drill.cluster.wait_steady()
+        wait_until(lambda: self._is_switched(drill), "it may lead again", PATIENCE_S)
+
+    @staticmethod
+    def _is_switched(drill):
+        """Refused while not everybody knows yet that it could have the address."""
         drill.begin_again()
-        drill.leader.ctl("switchover", "--to", drill.leader.name)
+        return drill.cluster.leader().try_ctl("switchover", "--to", drill.leader.name)
 
     def _stop(self, drill):
         self._code = drill.leader.stop()
+        self._count_from_the_order(drill)
 
     def _upgrade(self, drill):
         self._tag = NEXT if self._tag == "latest" else "latest"
@@ -79,7 +84,14 @@ class Containers(Row):
             drill.cluster.wait_steady()  # as an operator does: dueqctl check
         drill.begin_again()
         drill.leader.recreate(self._tag)
+        self._count_from_the_order(drill)
         self.versions = [before, drill.leader.version()]
+
+    @staticmethod
+    def _count_from_the_order(drill):
+        """From when the leader was told to stop: docker takes its time before."""
+        drill.since_ms = min(role.boot_ms for role in drill.cluster.roles()
+                             if role.node == drill.leader.name and role.boot_ms > drill.since_ms)
 
     # ---- and after ----
 

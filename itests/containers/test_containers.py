@@ -1,9 +1,9 @@
-"""docker-compose.yml in an engine of the test's own: it is built, brought up, goes through the faults
-that containers meet with clients at the virtual address and at the published port, judged as the
-drills are, and is taken down. Nothing of it is left, nor is anything of this machine changed.
+"""docker-compose.yml in an engine of the test's own: it is built, brought up, goes through the
+faults that containers meet with clients at the virtual address and at the published port, judged as
+the drills are, and is taken down. Nothing of it is left, nor is anything of this machine changed.
 
-Where no engine can be started, namespaces have to do (itests/drills): the last line of ./dev test says
-which ran.
+Where no engine can be started, namespaces have to do (itests/drills): the last lines of ./dev test
+say which ran.
 """
 
 import os
@@ -88,26 +88,28 @@ def _check_image(engine):
 needs_compose = pytest.mark.skipif(missing_programs() != [], reason="no docker-compose here")
 
 
-def _config(name, **env):
-    return subprocess.run([COMPOSE, "--project-directory", ROOT, "--env-file", "/dev/null", "-f",
+def _config(name, directory, **env):
+    nothing = directory / "env"  # instead of a .env that is here
+    nothing.touch()
+    return subprocess.run([COMPOSE, "--project-directory", ROOT, "--env-file", nothing, "-f",
                            ROOT / name, "config"], check=False, capture_output=True, text=True,
                           env={"PATH": os.environ["PATH"], **env})
 
 
 @needs_compose
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_says_what_is_missing(name):
+def test_a_file_says_what_is_missing(name, tmp_path):
     for missing in NEEDS_ENV:
-        done = _config(name, **{key: "x" for key in NEEDS_ENV if key != missing})
+        done = _config(name, tmp_path, **{key: "x" for key in NEEDS_ENV if key != missing})
         assert done.returncode != 0
         assert "docker/env.sh" in done.stderr, done.stderr
 
 
 @needs_compose
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_is_sound(name):
+def test_a_file_is_sound(name, tmp_path):
     """What both docker-compose 1.29 and `docker compose` take: no key that one has given up."""
-    done = _config(name, **{key: "x" for key in NEEDS_ENV})
+    done = _config(name, tmp_path, **{key: "x" for key in NEEDS_ENV})
     assert done.returncode == 0, done.stderr
     text = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
     assert {key for key in text if not key.startswith("x-")} == {"services", "networks", "volumes"}

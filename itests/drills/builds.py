@@ -109,7 +109,7 @@ def altered_node():
 
 
 def alter(program, made):
-    """Writes it to `made`, with an x at the end of its version and another comment in each script."""
+    """Writes it to `made`, with another comment in each script, and a version that ends in x."""
     version, text = _version_of(program), Path(program).read_bytes()
     assert COMMENT in text and version in text
     made.write_bytes(text.replace(COMMENT, ALTERED).replace(version, version[:-1] + b"x"))

@@ -3,14 +3,14 @@
     with Engine(directory) as engine:
         with engine.internet():                    # while images are built
             engine.docker("build", ...)
-        with engine.entered():                     # this thread's new sockets are beside the bridges
-            socket.create_connection((address_of_a_container, 8000))
+        with engine.entered():                     # this thread's new sockets are where
+            socket.create_connection((address_of_a_container, 8000))  # its bridges are
 
-An engine of the machine's own, if there is one, is not touched, nor are the machine's rules: dockerd
-has a network namespace, so its bridges and iptables rules are there and go with it; a mount namespace,
-so its mounts do; a namespace of processes, so whatever it started dies with the first process in it;
-and a cgroup, which is removed by name. All of them carry the number of the run's process: what a
-run that was killed has left, the next one removes.
+An engine of the machine's own, if there is one, is not touched, nor are the machine's rules:
+dockerd has a network namespace, so its bridges and iptables rules are there and go with it; a mount
+namespace, so its mounts do; a namespace of processes, so whatever it started dies with the first
+process in it; and a cgroup, which is removed by name. All of them carry the number of the run's
+process: what a run that was killed has left, the next one removes.
 
 Debian's programs: another `docker` in the PATH may want more than they have. DOCKER and
 DOCKER_COMPOSE name others.
@@ -35,8 +35,7 @@ START_S, STOP_S = 60, 60
 _OURS = re.compile(r"dq(\d+)-engine")
 _NUMBERS = re.compile(r"^NSpid:\s+(.*)$", re.MULTILINE)  # here, in the engine, in a container
 
-# The first process of its namespace: it hands SIGTERM on, and buries what loses its parent. The
-# machine's own network stays out of /sys: it is of the namespace.
+# The first process of its namespace: it hands SIGTERM on, and buries what loses its parent.
 INIT = """
 dockerd "$@" & child=$!
 trap 'kill -TERM "$child"' TERM
@@ -83,6 +82,7 @@ class Engine:
     def _start(self):
         self.directory.mkdir(parents=True, exist_ok=True)
         self.run.mkdir()
+        (self.run / "directory").write_text(str(self.directory), encoding="utf-8")
         _run("ip", "netns", "add", self.name)
         _run("ip", "-n", self.name, "link", "set", "lo", "up")
         # Not `ip netns exec`: its /sys has no cgroups.
@@ -215,9 +215,12 @@ def remove_stale():
     for path in NAMESPACES.glob("dq*-engine"):
         found = _OURS.fullmatch(path.name)
         if found and not is_alive(int(found.group(1))):
+            run = Path("/run") / path.name
             remove_namespace(path.name)
             remove_cgroups(path.name)
-            shutil.rmtree(Path("/run") / path.name, ignore_errors=True)
+            if (run / "directory").exists():
+                shutil.rmtree((run / "directory").read_text(encoding="utf-8"), ignore_errors=True)
+            shutil.rmtree(run, ignore_errors=True)
 
 
 def cgroups_of(name):
