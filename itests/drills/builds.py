@@ -100,16 +100,20 @@ def _build(commit, report):
 @lru_cache(maxsize=None)
 def altered_node():
     """Its version ends in x."""
-    version = _version_of(node_program())
-    text = node_program().read_bytes()
-    assert COMMENT in text and version in text
     program = build_dir() / "drills/altered-node"
     program.parent.mkdir(exist_ok=True)
     made = program.with_name(f"altered-node-{os.getpid()}")
-    made.write_bytes(text.replace(COMMENT, ALTERED).replace(version, version[:-1] + b"x"))
-    made.chmod(0o755)
+    alter(node_program(), made)
     made.rename(program)  # another run may be using the one of before
     return program
+
+
+def alter(program, made):
+    """Writes it to `made`, with an x at the end of its version and another comment in each script."""
+    version, text = _version_of(program), Path(program).read_bytes()
+    assert COMMENT in text and version in text
+    made.write_bytes(text.replace(COMMENT, ALTERED).replace(version, version[:-1] + b"x"))
+    made.chmod(0o755)
 
 
 def _version_of(program):

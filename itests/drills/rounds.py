@@ -16,7 +16,7 @@ import random
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from drills.cluster import REHEARSAL, STANDBY, Cluster
+from drills.cluster import REHEARSAL, STANDBY
 from drills.journal import LEADER, Fault, Journal, Push, now_ms
 from drills.judge import Verdict, judge
 from drills.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
@@ -86,7 +86,8 @@ class Drill:
         self.leader, self.sight = self.cluster.leader(), None
         if self.cluster.view:
             self.cluster.view.wait_settled(self.leader.name)
-            meet(self.cluster)
+            if self.cluster.bystander:
+                meet(self.cluster)
         role = self.leader.role()
         self._token = role.token if role else None
         self.since_ms = now_ms()
@@ -94,6 +95,11 @@ class Drill:
     def count_from_now(self):
         """For a fault with a long preparation: times are from here on."""
         self.since_ms = now_ms()
+
+    def begin_again(self):
+        """For a fault with a preparation that changes the leader: as if the round began here."""
+        self._token = self.cluster.leader().role().token
+        self.count_from_now()
 
     @property
     def session_ms(self):
@@ -172,7 +178,7 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
     directory.mkdir(parents=True)
     journal = Journal(directory / "journal")
     dice = random.Random(f"{seed} {row.number}")
-    with Cluster(directory, plan) as cluster:
+    with row.cluster(directory, plan) as cluster:
         load = Load(journal, cluster.addresses(), dice, host=cluster.client,
                     **row.load_options(cluster))
         with load:

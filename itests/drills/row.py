@@ -6,7 +6,7 @@ of README.md. The judge's promises hold for every row; `check` adds what is the 
 
 import time
 
-from drills.cluster import Plan
+from drills.cluster import Cluster, Plan
 from drills.journal import now_ms
 from harness.wait import wait_until
 
@@ -54,6 +54,10 @@ class Row:
 
     def plan(self, variant):  # pylint: disable=unused-argument
         return Plan()
+
+    def cluster(self, directory, plan):
+        """What it strikes at."""
+        return Cluster(directory, plan)
 
     def load_options(self, cluster):  # pylint: disable=unused-argument
         """For times of some ten milliseconds, jobs that are due every few."""

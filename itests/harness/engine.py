@@ -21,7 +21,7 @@ import re
 import shutil
 import signal
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.network import NAMESPACES, entered, remove_namespace
@@ -33,6 +33,7 @@ COMPOSE = os.environ.get("DOCKER_COMPOSE", "/usr/bin/docker-compose")
 CGROUPS = Path("/sys/fs/cgroup")
 START_S, STOP_S = 60, 60
 _OURS = re.compile(r"dq(\d+)-engine")
+_NUMBERS = re.compile(r"^NSpid:\s+(.*)$", re.MULTILINE)  # here, in the engine, in a container
 
 # The first process of its namespace: it hands SIGTERM on, and buries what loses its parent. The
 # machine's own network stays out of /sys: it is of the namespace.
@@ -141,8 +142,22 @@ class Engine:
                                       f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
         return done.stdout.strip()
 
+    def read(self, *words):
+        """The bytes that it writes."""
+        return subprocess.run([DOCKER, *map(str, words)], env=self.env, check=True,
+                              stdout=subprocess.PIPE).stdout
+
     def version(self):
         return self.docker("version", "--format", "{{.Server.Version}}")
+
+    def pid_of(self, own):
+        """The process that the engine calls by that number, as this machine does."""
+        for pid in descendants_of(self._process.pid):
+            with suppress(OSError):
+                numbers = _NUMBERS.search(Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
+                if numbers.group(1).split()[1] == str(own):
+                    return pid
+        raise AssertionError(f"the engine has no process {own}")
 
     @contextmanager
     def entered(self):
@@ -191,7 +206,7 @@ def missing_programs():
 def machine_rules():
     """All rules of this machine's own network: to be the same before and after."""
     texts = [_try("iptables-save"), _try("ip6tables-save"), _try("nft", "list", "ruleset"),
-             _try("ip", "-o", "link"), _try("ip", "route"), _try("ip", "netns")]
+             _try("ip", "-o", "link"), _try("ip", "route")]
     return [re.sub(r"\[\d+:\d+\]|^#.*$", "", text, flags=re.MULTILINE) for text in texts]
 
 

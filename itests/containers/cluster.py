@@ -1,0 +1,184 @@
+"""The cluster of docker-compose.yml, for the drills: what drills.cluster.Cluster is for hosts in
+namespaces, of containers in an engine of the test's own.
+
+Clients are on the engine's machine, so to speak: where its bridges are, and its published ports.
+Half of the load goes over the virtual address, half over HAProxy; each goes on to the other when
+its own does not answer.
+"""
+
+import json
+import subprocess
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+import redis
+
+from containers.images import NODE
+from containers.node import CLIENTS, INSIDE, ContainerNode
+from drills.journal import LEADER, Lease, Role, now_ms
+from drills.load import TOPICS
+from drills.view import View
+from harness.build import ROOT
+from harness.engine import COMPOSE
+from harness.wait import wait_until
+
+STEADY_S, COMPOSE_S = 120, 300
+NETWORKS = {CLIENTS: "172.31.213", INSIDE: "172.31.214"}  # the first three numbers
+VIP, PUBLISHED, HTTP_PORT, REDIS_PORT = f"{NETWORKS[CLIENTS]}.100", "127.0.0.1", 8000, 6379
+PROJECT = "drill"
+SECRET, PASSWORD = "only for the drills", "only-for-the-drills"  # they end with the engine
+
+
+@dataclass(frozen=True)
+class ContainerPlan:
+    """As drills.cluster.Plan, as far as rounds look at it."""
+
+    mode: str = "standby"
+    session_ms: int = 2000
+    tick_ms: int = 500
+    wrong_clock: str = ""
+
+
+class Client:
+    """Where the engine's bridges are: as drills' hosts, as far as load and view need it."""
+
+    def __init__(self, engine):
+        self.name, self.netns, self.entered = "client", engine.name, engine.entered
+
+    def command(self, argv):
+        return ["ip", "netns", "exec", self.netns, *argv]
+
+
+class ContainerCluster:
+    """`engine` has the images."""
+
+    spares, network, holders, bystander, elects = (), None, None, None, True
+    networks = NETWORKS
+
+    def __init__(self, engine, directory, plan=ContainerPlan()):
+        self.engine, self.directory, self.plan = engine, Path(directory), plan
+        self.client = Client(engine)
+        self.redis, self.nodes = Master(engine), []
+        self.view = View(self.directory, self.client, [VIP], HTTP_PORT)
+
+    def __enter__(self):
+        try:
+            self.compose("up", "-d")
+            volumes = self.engine.directory / "data/volumes"
+            self.nodes = [ContainerNode(self, number, volumes / f"{PROJECT}_node{number}/_data")
+                          for number in (1, 2, 3)]
+            self.wait_steady()
+            self._keep_history()
+        except BaseException as error:
+            error.add_note(self.logs())
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *unused):
+        self.view.destroy()
+        self.try_compose("unpause")
+        self.compose("down", "--volumes", "--timeout", "2")
+
+    # ---- docker-compose ----
+
+    def compose(self, *words, tag="latest"):
+        done = self.try_compose(*words, tag=tag)
+        assert done.returncode == 0, f"docker-compose {' '.join(words)}:\n{done.stderr[-4000:]}"
+        return done.stdout.strip()
+
+    def try_compose(self, *words, tag="latest"):
+        return subprocess.run([COMPOSE, "-p", PROJECT, *words], cwd=ROOT, env=self._env(tag),
+                              check=False, text=True, capture_output=True, timeout=COMPOSE_S)
+
+    def _env(self, tag):
+        """All that .env may say, so that somebody's own one does not count."""
+        own = {key: value for key, value in self.engine.env.items()
+               if not key.startswith(("DUEQ_", "REDIS_", "COMPOSE_PROJECT"))}
+        return {**own, "DUEQ_SECRET": SECRET, "DUEQ_REDIS_PASSWORD": PASSWORD,
+                "DUEQ_ZOOKEEPER_AUTH": f"dueq:{PASSWORD}", "DUEQ_CLIENTS": NETWORKS[CLIENTS],
+                "DUEQ_INSIDE": NETWORKS[INSIDE], "DUEQ_VIP": VIP, "DUEQ_IMAGE": NODE, "DUEQ_TAG": tag,
+                "DUEQ_PUBLISH": PUBLISHED, "DUEQ_HTTP_PORT": str(HTTP_PORT),
+                "DUEQ_GMQ_PORT": "9503", "DUEQ_MIN_REPLICAS": "1", "DUEQ_JOURNAL": "true",
+                "DUEQ_SESSION_TIMEOUT": f"{self.plan.session_ms}ms", "DUEQ_LOG_LEVEL": "info"}
+
+    @staticmethod
+    def network_name(network):
+        return f"{PROJECT}_{network}"
+
+    def logs(self):
+        """The last of all that all containers say."""
+        return self.try_compose("logs", "--no-color", "--tail", "40").stdout[-30000:]
+
+    # ---- life ----
+
+    def wait_steady(self):
+        """Until all nodes are ready, one leads, and each has kept its role for a while; Redis has
+        its replica."""
+        for node in self.nodes:
+            wait_until(node.is_ready, f"{node.name} is ready", STEADY_S, interval_s=0.02)
+        wait_until(lambda: sum(node.leads for node in self.nodes) == 1, "exactly one node leads",
+                   STEADY_S, interval_s=0.02)
+        wait_until(self._has_settled, "every node stands by, or leads, for a while", STEADY_S,
+                   interval_s=0.02)
+
+    def _has_settled(self):
+        since_ms = now_ms() - 0.6 * self.plan.session_ms
+        roles = [node.role() for node in self.nodes]
+        return all(role is not None and role.role in (LEADER, "standby")
+                   and role.boot_ms < since_ms for role in roles)
+
+    def _keep_history(self):
+        """Of all jobs of the load: it says who moved them."""
+        for topic in TOPICS:
+            self.nodes[0].ctl("topic", "set", topic, "history=true")
+
+    # ---- who is who ----
+
+    def leader(self):
+        """Of a steady cluster."""
+        return next(node for node in self.nodes if node.leads)
+
+    def standbys(self):
+        leader = self.leader()
+        return [node for node in self.nodes if node is not leader]
+
+    def addresses(self):
+        """Where clients connect."""
+        return [(VIP, HTTP_PORT), (PUBLISHED, HTTP_PORT)]
+
+    def is_led_to(self, host):
+        """Does the leader answer there?"""
+        with self.engine.entered():
+            try:
+                with urllib.request.urlopen(f"http://{host}:{HTTP_PORT}/v1/status", timeout=5) as it:
+                    return json.load(it)["name"] == self.leader().name
+            except OSError:
+                return False
+
+    def events(self):
+        """What all nodes have written, in order of time."""
+        found = [each for node in self.nodes for each in node.events()]
+        return sorted(found, key=lambda each: each.from_ms if isinstance(each, Lease)
+                      else each.boot_ms)
+
+    def roles(self):
+        """All changes of role so far, node by node."""
+        return [each for node in self.nodes for each in node.events() if isinstance(each, Role)]
+
+
+class Master:
+    """The Redis that holds the jobs."""
+
+    def __init__(self, engine):
+        self._engine = engine
+
+    def client(self):
+        for number in (21, 22):
+            found = redis.Redis(f"{NETWORKS[INSIDE]}.{number}", REDIS_PORT, password=PASSWORD,
+                                socket_timeout=20)
+            with self._engine.entered():  # it connects there, and stays connected
+                if found.role()[0] == b"master":
+                    return found
+        raise AssertionError("no Redis is the master")

@@ -1,0 +1,86 @@
+"""The images of docker-compose.yml, made from the work tree in an engine of the test's own.
+
+Nothing is fetched but Debian's packages: the base image is docker/base-image.sh's. The Dockerfile
+is built as it is, the programs in it too, with the commit and the version that the tree has.
+"""
+
+import re
+import shutil
+import subprocess
+import tarfile
+import time
+from pathlib import Path
+
+from drills.builds import alter
+from harness.build import ROOT
+
+BASE = "debian:bookworm-slim"
+SCRIPT = ROOT / "docker/base-image.sh"
+NODE, PARTS = "dueq", ("zookeeper", "redis", "haproxy")
+NEXT = "next"  # the tag of the second build of the node
+PROGRAM = "/usr/bin/dueq-node"
+BUILD_S = 900  # beside sanitizers and others
+
+# An upgrade in one layer. The program is copied: its capabilities have to be put on again.
+UPGRADE = f"""
+FROM {NODE}
+USER root
+COPY dueq-node {PROGRAM}
+RUN setcap cap_net_admin,cap_net_raw=p {PROGRAM}
+USER dueq
+"""
+
+
+def make_images(engine, directory):
+    """All of them; returns the seconds that the base image and the others took."""
+    begin = time.monotonic()
+    base = Path(directory) / "base.tar"
+    done = subprocess.run(["sh", SCRIPT, "--tar", base], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    engine.docker("import", base, BASE)
+    base.unlink()
+    has_base = time.monotonic()
+    with engine.internet():
+        _build(engine, NODE)  # which makes all stages
+        for part in PARTS:
+            _build(engine, f"{NODE}-{part}", "--target", part)
+    return has_base - begin, time.monotonic() - has_base
+
+
+def _build(engine, name, *words):
+    engine.docker("build", "--quiet", "-f", ROOT / "docker/Dockerfile", "-t", name,
+                  "--build-arg", f"REVISION={revision()}", *words, ROOT, timeout=BUILD_S)
+
+
+def make_next_image(engine, directory):
+    """A node of another version, with a comment changed in each of its scripts."""
+    context = Path(directory) / "next"
+    context.mkdir()
+    box = engine.docker("create", NODE)
+    with open(context / "program.tar", "wb") as file:
+        file.write(engine.read("cp", f"{box}:{PROGRAM}", "-"))
+    engine.docker("rm", "-v", box)
+    with tarfile.open(context / "program.tar") as tar, \
+            open(context / "dueq-node", "wb") as program:
+        shutil.copyfileobj(tar.extractfile("dueq-node"), program)
+    (context / "dueq-node").chmod(0o755)
+    alter(context / "dueq-node", context / "dueq-node")
+    (context / "program.tar").unlink()
+    (context / "Dockerfile").write_text(UPGRADE, encoding="utf-8")
+    engine.docker("build", "--quiet", "-t", f"{NODE}:{NEXT}", context)
+
+
+def revision():
+    """The commit of the work tree; "" where git cannot say."""
+    try:
+        done = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], check=False,
+                              capture_output=True, text=True)
+    except FileNotFoundError:
+        return ""
+    return done.stdout.strip()
+
+
+def project_version():
+    """As CMakeLists.txt has it."""
+    text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    return re.search(r"project\(dueq VERSION ([0-9.]+)", text).group(1)

@@ -1,0 +1,142 @@
+"""A node in a container: found by its service, looked at through its journal, which lies in its
+volume, and met with by the words of docker.
+"""
+
+import json
+import os
+import select
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from drills.journal import LEADER, Role, Tail, now_ms
+from harness.background import in_background
+
+CLIENTS, INSIDE = "clients", "inside"
+FIRST = 40  # node1 has the address .41 in both networks
+STOP_S = 30
+
+
+class ContainerNode:
+    """`number` is its place in docker-compose.yml, `directory` its volume."""
+
+    def __init__(self, cluster, number, directory):
+        self.cluster, self.engine = cluster, cluster.engine
+        self.name, self.number = f"node{number}", number
+        self._journal = Tail(Path(directory) / "ha.journal")
+        self._launched_ms = 0
+        self.id = self._find()
+
+    def _find(self):
+        """Of its container: another one after an upgrade."""
+        return self.cluster.compose("ps", "-q", self.name)
+
+    # ---- looking ----
+
+    @property
+    def http_address(self):
+        return f"{self.cluster.networks[CLIENTS]}.{FIRST + self.number}", 8000
+
+    def http(self, path):
+        """(status, text); (0, reason) when nobody answers."""
+        url = "http://%s:%d%s" % (*self.http_address, path)
+        with self.engine.entered():
+            try:
+                with urllib.request.urlopen(url, timeout=10) as answer:
+                    return answer.status, answer.read().decode()
+            except urllib.error.HTTPError as error:
+                return error.code, error.read().decode()
+            except OSError as error:
+                return 0, str(error)
+
+    def is_ready(self):
+        return self.http("/health/ready")[0] == 200
+
+    def version(self):
+        return json.loads(self.http("/v1/status")[1])["version"]
+
+    def ctl(self, *words):
+        """dueqctl in its container: what it prints."""
+        return self.engine.docker("exec", self.id, "dueqctl", *words)
+
+    def log(self):
+        done = self.engine.try_docker("logs", self.id)
+        return done.stdout + done.stderr
+
+    def facts(self, template):
+        """docker inspect --format."""
+        return self.engine.docker("inspect", "--format", template, self.id)
+
+    def has_address(self, address):
+        """Is it on one of its interfaces?"""
+        table = self.engine.docker("exec", self.id, "cat", "/proc/net/fib_trie")
+        return f"|-- {address}\n" in table
+
+    # ---- as a member of a cluster ----
+
+    def events(self):
+        """Its journal so far."""
+        return self._journal.events()
+
+    def role(self):
+        """Its last change of role; None before the first."""
+        return next((each for each in reversed(self.events()) if isinstance(each, Role)), None)
+
+    @property
+    def leads(self):
+        role = self.role()
+        return (role is not None and role.role == LEADER
+                and role.boot_ms > self._launched_ms)  # else of a life that was killed
+
+    # ---- faults ----
+
+    def kill(self):
+        """docker kill. When its first process was gone, with whom all others go: docker takes its
+        time before it sends the signal, and before it says so."""
+        first = os.pidfd_open(self.engine.pid_of(int(self.facts("{{.State.Pid}}"))))
+        try:
+            ended = in_background(_end_of, first)
+            self.engine.docker("kill", self.id)
+            return ended.result()
+        finally:
+            os.close(first)
+
+    def start(self):
+        self._launched_ms = now_ms()
+        self.engine.docker("start", self.id)
+
+    def stop(self):
+        """docker stop; the exit code."""
+        self.engine.docker("stop", "--time", STOP_S, self.id)
+        return int(self.facts("{{.State.ExitCode}}"))
+
+    def pause(self):
+        self.engine.docker("pause", self.id)
+
+    def unpause(self):
+        self.engine.docker("unpause", self.id)
+
+    def disconnect(self, *networks):
+        for network in networks:
+            self.engine.docker("network", "disconnect", self.cluster.network_name(network), self.id)
+
+    def connect(self, *networks):
+        """Again, with the address that the file gives it."""
+        for network in networks:
+            address = f"{self.cluster.networks[network]}.{FIRST + self.number}"
+            self.engine.docker("network", "connect", "--ip", address,
+                               self.cluster.network_name(network), self.id)
+
+    def recreate(self, tag):
+        """As an operator upgrades it: another image, the same volume."""
+        self._launched_ms = now_ms()
+        self.cluster.compose("up", "-d", "--no-deps", self.name, tag=tag)
+        self.id = self._find()
+
+    def check_sanitizers(self):
+        """The image's build has none."""
+
+
+def _end_of(descriptor):
+    select.select([descriptor], [], [])
+    return now_ms()

@@ -1,0 +1,138 @@
+"""The faults that containers meet, as a row of drills whose cluster is that of docker-compose.yml.
+
+    kill                 docker kill: counted from when its first process was gone
+    pause                docker pause for 2T, and unpause
+    disconnect           docker network disconnect, of the clients' network: the leader could lead
+                         on, but nobody would reach the address, so it gives the lead away
+    disconnect all       of both networks, as a pulled cable
+    back                 connected again, on an interface of another name, and made the leader
+    stop                 docker stop, which must end with 0
+    upgrade              all nodes, by docker-compose, to another build: standbys first
+"""
+
+from containers.cluster import PUBLISHED, VIP, ContainerCluster, ContainerPlan
+from containers.images import NEXT
+from containers.node import CLIENTS, INSIDE
+from drills.row import Row, stay
+from harness.wait import wait_until
+
+PATIENCE_S = 60
+TARGETS_MS = {"kill": 100, "pause": 2750}  # to the first answer over the address; T = 2000
+
+
+class Containers(Row):
+    number, title = "docker", "containers: kill, pause, disconnect, stop, upgrade"
+    variants = ("kill", "pause", "disconnect", "disconnect all", "back", "stop", "upgrade")
+
+    short_variants = ("kill", "pause", "disconnect", "stop", "upgrade")
+
+    def __init__(self, engine):
+        self._engine, self._tag, self.versions = engine, "latest", []
+
+    def plan(self, variant):
+        return ContainerPlan()
+
+    def cluster(self, directory, plan):
+        self._tag = "latest"
+        return ContainerCluster(self._engine, directory, plan)
+
+    def load_options(self, cluster):
+        return {"rate": 100}
+
+    # ---- faults ----
+
+    def fault(self, drill):
+        self.changes = 2 if drill.variant == "back" else 1
+        return getattr(self, f"_{drill.variant.replace(' ', '_')}")(drill)
+
+    def _kill(self, drill):
+        drill.since_ms = drill.leader.kill()
+        return [drill.leader]
+
+    def _pause(self, drill):
+        drill.leader.pause()
+
+    def _disconnect(self, drill):
+        drill.leader.disconnect(CLIENTS)
+
+    def _disconnect_all(self, drill):
+        drill.leader.disconnect(CLIENTS, INSIDE)
+
+    def _back(self, drill):
+        """The lead comes back to it. Before, all must be well: who has only just come could not
+        take it."""
+        drill.leader.disconnect(CLIENTS)
+        wait_until(drill.new_leader, "another node leads", PATIENCE_S)
+        drill.leader.connect(CLIENTS)
+        drill.cluster.wait_steady()
+        drill.begin_again()
+        drill.leader.ctl("switchover", "--to", drill.leader.name)
+
+    def _stop(self, drill):
+        self._code = drill.leader.stop()
+
+    def _upgrade(self, drill):
+        self._tag = NEXT if self._tag == "latest" else "latest"
+        before = drill.leader.version()
+        for node in drill.cluster.standbys():
+            node.recreate(self._tag)
+            drill.cluster.wait_steady()  # as an operator does: dueqctl check
+        drill.begin_again()
+        drill.leader.recreate(self._tag)
+        self.versions = [before, drill.leader.version()]
+
+    # ---- and after ----
+
+    def hold(self, drill):
+        if drill.variant == "pause":
+            stay(drill, 2 * drill.session_ms)
+
+    def heal(self, drill):
+        node = drill.leader
+        if drill.variant in ("kill", "stop"):
+            node.start()
+        elif drill.variant == "pause":
+            node.unpause()
+        elif drill.variant == "disconnect":
+            node.connect(CLIENTS)
+        elif drill.variant == "disconnect all":
+            node.connect(INSIDE, CLIENTS)
+
+    def check(self, drill, elected):
+        yield from self._misplaced(drill)
+        yield from self._published(drill)
+        if drill.variant == "stop" and self._code != 0:
+            yield f"docker stop ended it with {self._code}"
+        if drill.variant == "upgrade" and len(set(self.versions)) != 2:
+            yield f"not two builds, but {self.versions}"
+        if drill.variant == "back" and drill.cluster.leader() is not drill.leader:
+            yield f"{drill.leader.name} was to lead again"
+        if drill.sight.failures and drill.variant in ("stop", "upgrade", "back"):
+            yield f"in order, but new connections failed: {drill.sight.told}"
+
+    def check_times(self, drill):
+        target = TARGETS_MS.get(drill.variant)
+        if target and drill.sight.first_ms is not None and drill.sight.first_ms > target:
+            yield f"{drill.sight.first_ms:.0f} ms to the first answer, {target} ms is the target"
+
+    @staticmethod
+    def _misplaced(drill):
+        """Is the address with the leader alone?"""
+        def holders():
+            return [node.name for node in drill.cluster.nodes if node.has_address(VIP)]
+
+        leader = drill.cluster.leader().name
+        try:
+            wait_until(lambda: holders() == [leader], "the address is in its place", PATIENCE_S,
+                       interval_s=0.1)
+        except AssertionError:
+            yield f"{VIP} is at {holders()}, {leader} leads"
+
+    @staticmethod
+    def _published(drill):
+        """Does the published port lead to the leader?"""
+        try:
+            wait_until(lambda: drill.cluster.is_led_to(PUBLISHED), "HAProxy finds it", PATIENCE_S,
+                       interval_s=0.1)
+        except AssertionError:
+            yield f"{PUBLISHED} does not lead to {drill.cluster.leader().name}"
