@@ -15,10 +15,12 @@ struct vip_item {
     struct vip *v;
     const struct vip_address *address;
     struct timer announce;
-    unsigned announced; /* since it was put, or taken */
+    struct timer answer; /* what was heard too soon after the last one */
+    unsigned announced;  /* since it was put, or taken */
     bool is_here;
     bool has_been_here;       /* since it was taken */
     int64_t heard_mono_ms;    /* another host has it */
+    char heard_mac[32];       /* which */
     int64_t answered_mono_ms; /* that */
     char why[288];            /* it is not here; "": it is, or need not be */
 };
@@ -51,11 +53,17 @@ static bool may_hold(const struct vip *v)
 
 /* ---- one address ---- */
 
+static void be_silent(struct vip_item *it)
+{
+    timer_disarm(it->v->options.timers, &it->announce);
+    timer_disarm(it->v->options.timers, &it->answer);
+}
+
 static void take_away(struct vip_item *it)
 {
     const struct vip_options *o = &it->v->options;
 
-    timer_disarm(o->timers, &it->announce);
+    be_silent(it);
     o->ops->remove(o->ops_arg, it->address);
     it->is_here = it->has_been_here = false;
     it->why[0] = '\0';
@@ -66,7 +74,7 @@ static void is_missing(struct vip_item *it, const char *why)
 {
     char text[sizeof(it->why)];
 
-    timer_disarm(it->v->options.timers, &it->announce);
+    be_silent(it);
     it->is_here = false;
     snprintf(text, sizeof(text), "%s: %s", it->address->text, why);
     if (strcmp(text, it->why) != 0)
@@ -159,31 +167,39 @@ static void put(struct vip_item *it)
 
 /* ---- what others say ---- */
 
-static void note_conflict(struct vip *v, const struct vip_item *it, const char *mac)
+static void note_conflict(struct vip *v, const struct vip_item *it)
 {
     v->stats.conflicts++;
-    if (strcmp(mac, vip_conflict(v)) != 0)
-        LOG_WARN("vip", "%s has %s as well; it is announced against that host", mac,
+    if (strcmp(it->heard_mac, vip_conflict(v)) != 0)
+        LOG_WARN("vip", "%s has %s as well; it is announced against that host", it->heard_mac,
                  it->address->text);
-    snprintf(v->conflict, sizeof(v->conflict), "%s", mac);
-    v->conflict_mono_ms = now_of(v);
+    memcpy(v->conflict, it->heard_mac, sizeof(v->conflict));
+    v->conflict_mono_ms = it->heard_mono_ms;
 }
 
-static void answer(struct vip_item *it, const char *mac)
+static void answer(struct vip_item *it)
 {
     struct vip *v = it->v;
-    int64_t now = now_of(v);
+    int64_t now = now_of(v), wait_ms = it->answered_mono_ms + VIP_DEFEND_MS - now;
 
     if (!may_hold(v)) {
         withhold_all(v);
         return;
     }
-    if (now - it->answered_mono_ms < VIP_DEFEND_MS)
+    if (wait_ms > 0) { /* neighbours believe the other one meanwhile */
+        if (!timer_is_armed(&it->answer))
+            timer_arm(v->options.timers, &it->answer, wait_ms);
         return;
+    }
     it->answered_mono_ms = now;
-    if (now - v->taken_mono_ms >= VIP_SETTLE_MS)
-        note_conflict(v, it, mac);
+    if (it->heard_mono_ms - v->taken_mono_ms >= VIP_SETTLE_MS)
+        note_conflict(v, it);
     send_announcement(it);
+}
+
+static void on_answer(struct timer *timer)
+{
+    answer(CONTAINER_OF(timer, struct vip_item, answer));
 }
 
 /* ---- states ---- */
@@ -294,7 +310,7 @@ void vip_hand_over(struct vip *v)
         /* The successor may have been faster than the news of it. */
         bool is_heard = now_of(v) - it->heard_mono_ms < VIP_LEAVING_MAX_MS;
 
-        timer_disarm(v->options.timers, &it->announce);
+        be_silent(it);
         if (is_heard || !it->is_here)
             take_away(it);
     }
@@ -330,8 +346,9 @@ void vip_heard(struct vip *v, const struct vip_address *a, const char *mac)
     if (!it)
         return;
     it->heard_mono_ms = now_of(v);
+    snprintf(it->heard_mac, sizeof(it->heard_mac), "%s", mac);
     if (v->state == VIP_HELD && it->is_here)
-        answer(it, mac);
+        answer(it);
     if (v->state != VIP_LEAVING || !it->is_here)
         return;
     LOG_INFO("vip", "%s has %s now", mac, a->text);
@@ -395,6 +412,7 @@ struct vip *vip_new(const struct vip_options *options)
         it->address = &v->options.addresses.at[i++];
         it->heard_mono_ms = it->answered_mono_ms = LONG_AGO;
         timer_init(&it->announce, on_announce);
+        timer_init(&it->answer, on_answer);
     }
     return v;
 }

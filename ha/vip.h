@@ -30,11 +30,12 @@
  *
  * Announced at 0, 100, 300, 700 and 1500 ms after it was put, and every VIP_ANNOUNCE_EVERY_MS
  * from then on: neighbours keep what they have heard last. Hearing that another host has it is
- * answered with an announcement, once per VIP_DEFEND_MS. In the first VIP_SETTLE_MS it is the
- * leader before, who has not noticed yet; later it is a conflict: logged and counted. Hosts
- * that have it in silence are found by asking, when the VIP_SETTLE_MS are over and then with
- * each announcement. Not earlier: the leader before would answer, and of IPv6 its answer goes
- * to everybody and overrides the announcement that this host has just made.
+ * answered with an announcement: at once, or VIP_DEFEND_MS after the last such. In the first
+ * VIP_SETTLE_MS it is the leader before, who has not noticed yet; later it is a conflict:
+ * logged and counted. Hosts that have it in silence are found by asking, when the
+ * VIP_SETTLE_MS are over and then with each announcement. Not earlier: the leader before would
+ * answer, and of IPv6 its answer goes to everybody and overrides the announcement that this
+ * host has just made.
  *
  * Of several addresses each one leaves when it is heard itself. Were one enough for all, a lost
  * announcement of the other would leave its clients with nobody; so they have the old leader

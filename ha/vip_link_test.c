@@ -224,12 +224,12 @@ static void what_somebody_makes_his_own_while_it_is_held_stays_his(void **state)
 
 static void beside_somebody_elses_with_another_prefix_only_ours_is_removed(void **state)
 {
-    netns_run("ip address add 10.9.0.100/24 dev va");
+    netns_run("ip address add 10.9.0.100/16 dev va");
     netns_run(
         "ip address add 10.9.0.100/32 dev va noprefixroute valid_lft 60 preferred_lft 60");
     assert_int_equal(presence(V4), VIP_IS_FOREIGN);
     assert_int_equal(vip_link_remove(link_, V4), 1);
-    assert_true(netns_shows("ip -o address show dev va to 10.9.0.100", "10.9.0.100/24"));
+    assert_true(netns_shows("ip -o address show dev va to 10.9.0.100", "10.9.0.100/16"));
     assert_false(netns_shows("ip -o address show dev va to 10.9.0.100", "10.9.0.100/32"));
 }
 

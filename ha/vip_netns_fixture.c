@@ -44,24 +44,6 @@ void netns_run(const char *format, ...)
         fail_msg("failed: %s", command);
 }
 
-int netns_lay_cable(void **state)
-{
-    netns_run("ip link set lo up");
-    netns_run("ip link add va address " VA_MAC " type veth peer name vb address " VB_MAC);
-    netns_run("echo 1 >/proc/sys/net/ipv6/conf/vb/disable_ipv6");
-    netns_run("ip link set vb arp off up");
-    netns_run("ip link set va up");
-    netns_run("ip address add 10.9.0.1/24 dev va");
-    netns_run("ip address add fd09::1/64 dev va nodad");
-    return 0;
-}
-
-int netns_take_cable(void **state)
-{
-    netns_run("ip link del vb");
-    return 0;
-}
-
 bool netns_shows(const char *command, const char *text)
 {
     char output[16384];
@@ -112,4 +94,39 @@ void netns_await_frame(struct loop *loop, int tap, const void *frame, size_t len
 void netns_send(int tap, const void *frame, size_t len)
 {
     assert_int_equal(send(tap, frame, len, 0), len);
+}
+
+/* An interface that is up may lose what it sends for a while: its queue comes later. */
+static void await_cable(const char *from, const char *to)
+{
+    static const char frame[60] = {[12] = (char)0x88, (char)0xb5, 'h', 'i'};
+    int tap_from = netns_tap(from), tap_to = netns_tap(to);
+
+    for (unsigned left = 20000; !netns_has_frame(tap_to, frame, sizeof(frame)); left--) {
+        assert_true(left > 0);
+        netns_send(tap_from, frame, sizeof(frame));
+        poll(NULL, 0, 1);
+    }
+    close(tap_from);
+    close(tap_to);
+}
+
+int netns_lay_cable(void **state)
+{
+    netns_run("ip link set lo up");
+    netns_run("ip link add va address " VA_MAC " type veth peer name vb address " VB_MAC);
+    netns_run("echo 1 >/proc/sys/net/ipv6/conf/vb/disable_ipv6");
+    netns_run("ip link set vb arp off up");
+    netns_run("ip link set va up");
+    netns_run("ip address add 10.9.0.1/24 dev va");
+    netns_run("ip address add fd09::1/64 dev va nodad");
+    await_cable("va", "vb");
+    await_cable("vb", "va");
+    return 0;
+}
+
+int netns_take_cable(void **state)
+{
+    netns_run("ip link del vb");
+    return 0;
 }

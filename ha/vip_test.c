@@ -613,12 +613,56 @@ static void it_is_defended_at_most_once_a_second_and_logged_once(void **state)
         vip_heard(vip, V4, STRANGER);
         pass(100);
     }
-    assert_int_equal(F4->announced, 5 + 5);
-    assert_int_equal(vip_stats(vip)->conflicts, 5);
+    assert_int_equal(F4->announced, 5 + 6); /* at 3000, 4000 and so on to 8000 */
+    assert_int_equal(vip_stats(vip)->conflicts, 6);
     assert_int_equal(log_count(STRANGER), 1);
     vip_heard(vip, V4, SUCCESSOR);
+    pass(VIP_DEFEND_MS);
     assert_string_equal(vip_conflict(vip), SUCCESSOR);
     assert_int_equal(log_count(SUCCESSOR), 1);
+}
+
+static void what_is_heard_too_soon_is_answered_later(void **state)
+{
+    vip_take(vip);
+    pass(3000);
+    vip_heard(vip, V4, STRANGER);
+    pass(170);
+    vip_heard(vip, V4, STRANGER);
+    vip_heard(vip, V4, STRANGER);
+    assert_int_equal(F4->announced, 6);
+    pass(VIP_DEFEND_MS - 171);
+    assert_int_equal(F4->announced, 6);
+    pass(1);
+    assert_int_equal(F4->announced, 7);
+    assert_int_equal(vip_stats(vip)->conflicts, 2);
+    pass(5000);
+    assert_int_equal(F4->announced, 7);
+}
+
+static void what_is_to_be_answered_is_not_once_it_has_left(void **state)
+{
+    vip_take(vip);
+    pass(3000);
+    vip_heard(vip, V4, STRANGER);
+    vip_heard(vip, V4, STRANGER);
+    pass(500);
+    vip_hand_over(vip);
+    pass(VIP_LEAVING_MAX_MS);
+    assert_int_equal(F4->announced, 6);
+}
+
+static void what_is_to_be_answered_past_the_lease_ends_it(void **state)
+{
+    vip_take(vip);
+    pass(3000);
+    vip_heard(vip, V4, STRANGER);
+    vip_heard(vip, V4, STRANGER);
+    pass(980); /* behind the renewal at 3900 */
+    may = false;
+    pass(20);
+    assert_int_equal(F4->announced, 6);
+    assert_is_gone(V4);
 }
 
 static void a_conflict_is_over_when_it_was_not_heard_for_long(void **state)
@@ -855,6 +899,9 @@ int main(void)
         ONE(the_leader_before_is_answered_but_no_conflict),
         ONE(whoever_is_heard_later_is_a_conflict_and_answered),
         ONE(it_is_defended_at_most_once_a_second_and_logged_once),
+        ONE(what_is_heard_too_soon_is_answered_later),
+        ONE(what_is_to_be_answered_is_not_once_it_has_left),
+        ONE(what_is_to_be_answered_past_the_lease_ends_it),
         ONE(a_conflict_is_over_when_it_was_not_heard_for_long),
         ONE(answering_does_not_change_the_schedule),
         TWO(who_hears_its_successor_after_a_stall_does_not_answer_but_goes),

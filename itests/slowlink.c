@@ -3,14 +3,14 @@
  *
  *     slowlink HOST_FD BRIDGE_FD SEED
  *
- * What the host sends is lost by chance, or goes on so long after it came, in its order; what it
- * is sent passes at once. With such a cable at every host, each frame between two of them is late
- * once and may be lost once. TAP devices offload nothing, so every frame here is complete and no
- * larger than the MTU.
+ * What the host sends is lost by chance, or goes on so long after it came, in its order; what
+ * it is sent passes at once. With such a cable at every host, each frame between two of them is
+ * late once and may be lost once. TAP devices offload nothing, so every frame here is complete
+ * and no larger than the MTU.
  *
- * Standard input: lines of `DELAY_US LOST_IN_A_MILLION`, at first 0 0. Each is answered by one of
- * `SENT LOST SPILLED`, frames of the host so far; spilled is what nobody took, or what found no
- * room. It ends with its input.
+ * Standard input: lines of `DELAY_US LOST_IN_A_MILLION`, at first 0 0. Each is answered by one
+ * of `SENT LOST SPILLED`, frames of the host so far; spilled is what nobody took, or what found
+ * no room. It ends with its input.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -175,11 +175,13 @@ int main(int argc, char **argv)
     cable.end = &cable.oldest;
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
     setvbuf(stdin, NULL, _IONBF, 0); /* poll sees what stdio has read already no more */
-    if (fcntl(cable.host_fd, F_SETFL, O_NONBLOCK) || fcntl(cable.bridge_fd, F_SETFL, O_NONBLOCK))
+    if (fcntl(cable.host_fd, F_SETFL, O_NONBLOCK) ||
+        fcntl(cable.bridge_fd, F_SETFL, O_NONBLOCK))
         die("devices");
     for (;;) {
-        struct pollfd fds[] = {
-            {cable.host_fd, POLLIN, 0}, {cable.bridge_fd, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+        struct pollfd fds[] = {{cable.host_fd, POLLIN, 0},
+                               {cable.bridge_fd, POLLIN, 0},
+                               {STDIN_FILENO, POLLIN, 0}};
 
         wait_for(fds, sizeof(fds) / sizeof(fds[0]));
         pass_kept();

@@ -71,8 +71,8 @@ static void leave(struct connection *c)
         wind_up(c);
 }
 
-/* The kernel sends nothing from an address that it does not have: the client would wait for ever.
- * This takes the capability that moves the address; without it all is as it was. */
+/* The kernel sends nothing from an address that it does not have: the client would wait for
+ * ever. This takes the capability that moves the address; without it all is as it was. */
 static void let_its_end_out(const struct connection *c)
 {
     int one = 1;

@@ -7,7 +7,9 @@
  *             who comes from now on, or has come and not asked yet. A reply counts as flushed
  *             when the client's kernel has acknowledged it: nobody repeats it when the address
  *             is gone
- *   AWAY      closed at once, and so is who comes: no answer would arrive
+ *   AWAY      closed at once, and so is who comes: no answer would arrive. The end does, also
+ *             where the address has gone already, if this process has CAP_NET_ADMIN: the kernel
+ *             had taken who came in the moment before
  *
  *   HERE --> LEAVING --> AWAY --> HERE, and HERE --> AWAY; LEAVING --> HERE: it stays
  *

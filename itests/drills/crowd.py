@@ -77,10 +77,6 @@ class Crowd:
         self._check()
         return sum(each.owes for each in self.idle)
 
-    def up(self):
-        """How many have a connection."""
-        return sum(each.is_up for each in (*self.idle, *self.consumers))
-
     def served(self):
         return [each for each in self.idle if not each.owes and not each.has_left]
 

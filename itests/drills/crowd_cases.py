@@ -27,11 +27,11 @@ def _switch_over(leader, _crowd):
 
 
 def _kill_beside_slow_warden(leader, crowd):
-    """Many have come back before it has removed the address, to a host where nobody serves."""
+    """All consumers are back before it removes the address, on a host where nobody serves."""
     with frozen(leader.warden_pid):
         leader.kill("worker")
-        wait_until(lambda: crowd.lost and crowd.up() >= len(crowd.consumers), "they come back",
-                   CAME_S)
+        wait_until(lambda: crowd.lost >= len(crowd.idle) + len(crowd.consumers)
+                   and all(each.is_waiting for each in crowd.consumers), "they are back", CAME_S)
 
 
 KILLED, SLOWLY, FROZEN = "worker killed", "worker killed beside a slow warden", "frozen"

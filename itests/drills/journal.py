@@ -6,6 +6,7 @@ driver write one together, each node writes its own, `ha.journal` in its data di
     {"event":"role","node":"n1","role":"leader","token":"<its token>","boot_ms":..,"reason":".."}
     {"event":"lease","node":"n1","token":"..","from_ms":..,"until_ms":..}
     {"event":"fenced","node":"n1","token":"<its own>","seen":"<the one Redis has>","boot_ms":..}
+    {"event":"vip","node":"n1","state":"held","boot_ms":..}
 
 Roles are offline, standby, leader, draining. `lease` is written whenever the lease is gained or
 gets longer: from from_ms, now, until until_ms the node may act with this token. It may act no
@@ -27,6 +28,7 @@ from pathlib import Path
 
 OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
 LEADER = "leader"
+LEAVING, AWAY = "leaving", "away"
 
 
 def now_ms():
@@ -134,6 +136,15 @@ class Move:
 # ---- the virtual address ----
 
 @dataclass(frozen=True)
+class Vip:
+    """By the node's own account: held, LEAVING (handed over, and still there), AWAY."""
+
+    node: str
+    state: str
+    boot_ms: float
+
+
+@dataclass(frozen=True)
 class Put:
     """The address has come to that node's host, where it was not."""
 
@@ -192,7 +203,7 @@ class Older:
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long
 EVENTS = {"push": Push, "hand_over": HandOver, "ack": Ack, "cancel": Cancel, "release": Release,
           "rest": Rest, "role": Role, "lease": Lease, "fenced": Fenced, "move": Move,
-          "fault": Fault, "older": Older, "put": Put, "gone": Gone}
+          "fault": Fault, "older": Older, "put": Put, "gone": Gone, "vip": Vip}
 _NAMES = {kind: name for name, kind in EVENTS.items()}
 
 

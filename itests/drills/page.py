@@ -37,7 +37,8 @@ on.
   where it was not in all.
 - *first job*: the first due job that it moved is in a consumer's hands. In rows 12 and 13 from the
   moment at which Redis takes requests again, in row 14 from when the first Sentinel names the new
-  master, in rows 15 and 16 from when the fault was healed.
+  master, in rows 15 and 16 from when the fault was healed. In row 24: all of the
+  crowd have been served again.
 - *stood*: how late the latest of the jobs was that became due from the fault on until the first job
   was served, or until all was healed where no other node had to lead. A job whose reply was
   on its way to a client of the node that died comes when its reservation runs out: that is not

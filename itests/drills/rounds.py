@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from drills.cluster import REHEARSAL, STANDBY
-from drills.journal import LEADER, Fault, Journal, Push, now_ms
+from drills.journal import AWAY, LEADER, Fault, Gone, Journal, Push, Vip, now_ms
 from drills.judge import Verdict, judge
 from drills.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
 from drills.load import Load
@@ -115,7 +115,10 @@ class Drill:
             until_ms, after = now_ms(), self.cluster.leader().name
             view.wait_seen(after, until_ms)
             view.wait_known(self.since_ms, until_ms)
-            self.sight = view.sight(self.leader.name, after, self.since_ms, until_ms, from_ms)
+            left_ms = [each.boot_ms for each in self.cluster.events()
+                       if isinstance(each, Gone) or (isinstance(each, Vip) and each.state == AWAY)]
+            self.sight = view.sight(self.leader.name, after, self.since_ms, until_ms, from_ms,
+                                    left_ms)
 
     def answers(self, outcome, since_ms):
         """How many pushes that were sent since had that answer so far."""

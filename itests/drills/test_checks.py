@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from drills.journal import Role
+from drills.journal import Role, Vip
 from drills.matrix import MATRIX
 from drills.view import Sight
 
@@ -14,14 +14,15 @@ T_MS = 2000
 OLD, NEW = Role("n1", "leader", 0, "e:1"), Role("n2", "leader", 1, "e:2")
 
 
-def checked(number, variant="", elected=None, failed_pushes=0, sight=None, **state):
+def checked(number, variant="", elected=None, failed_pushes=0, sight=None, events=(),
+            **state):
     """The complaints of a row of its own, whose rounds left that state. Nobody looks at the virtual
     address: test_vip_row.py does."""
     row = type(MATRIX[number])()
     vars(row).update(state)
     drill = SimpleNamespace(variant=variant, leader=SimpleNamespace(name="n1"), since_ms=0,
                             session_ms=T_MS, answers=lambda outcome, since_ms: failed_pushes,
-                            cluster=SimpleNamespace(view=None), sight=sight)
+                            cluster=SimpleNamespace(view=None, events=lambda: events), sight=sight)
     return [*row.check(drill, elected), *row.check_times(drill)]
 
 
@@ -52,6 +53,16 @@ def test_new_connections_fail_when_the_lead_is_given_away(kind, complaints):
     for variant in ("SIGTERM", "switchover"):
         sight = Sight(failed=Counter({kind: 1}), broken=Counter(closed=1), popped=Counter(reset=1))
         assert len(checked("3", variant, sight=sight)) == complaints
+
+
+@pytest.mark.parametrize("events, complaints", [
+    ([Vip("n1", "leaving", 10), Vip("n1", "away", 1009)], 1),
+    ([Vip("n1", "leaving", 10), Vip("n1", "away", 1010)], 0),  # there was no other yet
+    ([NEW, Role("n2", "offline", 2), Role("n2", "leader", 3, "e:2")], 0),  # its lease was over
+    ([NEW, Role("n1", "offline", 2)], 1)])
+def test_new_connections_may_fail_when_the_new_leader_is_late(events, complaints):
+    sight = Sight(failed=Counter(lost=1))
+    assert len(checked("3", "switchover", sight=sight, events=events)) == complaints
 
 
 def test_another_leads_after_a_quorum_was_lost():

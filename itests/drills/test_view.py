@@ -10,12 +10,16 @@ import pytest
 
 from drills.holders import HolderWatch, judge_holders
 from drills.journal import Journal, Lease, Put, Role, now_ms
-from drills.view import View
+from drills.view import View, Visit
 from harness.neighbours import add_address, announce, remove_address
 from harness.wait import wait_until
 
 PORT = 8000
 ADDRESSES = ["10.213.0.200", "fd00:213::200"]
+
+
+def visit(how, resent=0, connected=1001):
+    return Visit(1, ADDRESSES[0], 1000, connected, max(1005, connected + 1), how, "a", "leader", resent)
 
 
 class Server(ThreadingHTTPServer):
@@ -234,3 +238,16 @@ def test_a_client_that_nobody_tells_does_not_come(network, stage):
         return stage.view.sight("a", "b", since, now_ms()).failed["lost"]
 
     wait_until(lambda: lost() > 5, "those who sent again have come")
+
+
+@pytest.mark.parametrize("visit, left_ms, kind", [
+    (visit("answered"), [], "answered"),
+    (visit("answered", resent=1), [], "answered"),                  # not a SYN: it came at once
+    (visit("answered", resent=1, connected=2000), [], "lost"),
+    (visit("answered", resent=0, connected=2000), [], "answered"),  # a slow machine
+    (visit("unreachable"), [], "refused"),
+    (visit("closed"), [], "closed"), (visit("closed"), [985, 1010], "closed"),
+    (visit("closed"), [1003], "crossed"), (visit("reset"), [1003], "reset"),
+    (visit("crossed"), [], "crossed"), (visit("silent"), [], "silent"), (visit("503"), [], "503")])
+def test_what_went_wrong_has_a_name(visit, left_ms, kind):
+    assert visit.kind(left_ms) == kind

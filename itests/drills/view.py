@@ -6,9 +6,10 @@ a frozen leader of before still completes handshakes, so only answers count. Wha
 is told by its kind:
 
     refused      a port where nobody listens, or unreachable
-    lost         connected, but only when it was tried again: a frame went to nobody
+    lost         connected, but only when the kernel had tried again: a frame went to nobody
     reset        in the middle of it, by the host that had taken it
-    crossed      the same by another host: the address came to it while the request was on its way
+    crossed      the same by another host, or closed by the host that the address has just left: it
+                 was on its way from the one to the other, and the request as well
     closed       in order, but a request was on its way, or waited, and has no answer
     silent       nothing came, for as long as the client waited, or until the round was over
     in order     closed when nothing was asked, or after an answer
@@ -31,6 +32,9 @@ PROGRAM = Path(__file__).parent / "view_client.py"
 TOPIC = "view"
 ANSWERED, IN_ORDER, LOST, SILENT, CROSSED = "answered", "in order", "lost", "silent", "crossed"
 CALLING, WAITING = "calling", "waiting"
+CLOSED = "closed"
+RESENT_MS = 900  # a kernel repeats a SYN after a second, and counts other things as well
+GRAIN_MS = 1     # nodes write whole milliseconds
 PATIENCE_S = 60
 CALLERS, PROBING = 2, 2  # of each address, at least; who waits and does not ask may be away for long
 
@@ -50,11 +54,13 @@ class Visit:
     role: str = None
     resent: int = 0
 
-    @property
-    def kind(self):
-        """ANSWERED, or what went wrong."""
-        if self.how == ANSWERED and self.resent:
+    def kind(self, left_ms=()):
+        """ANSWERED, or what went wrong. `left_ms`: when the address has left a host."""
+        if self.how == ANSWERED and self.resent and self.connected_ms - self.begun_ms > RESENT_MS:
             return LOST
+        if self.how == CLOSED and any(self.begun_ms - GRAIN_MS <= each <= self.ended_ms + GRAIN_MS
+                                      for each in left_ms):
+            return CROSSED
         return "refused" if self.how == "unreachable" else self.how
 
 
@@ -220,16 +226,18 @@ class View:
         return sorted({visit.node for visit in self.visits(since_ms)
                        if visit.begun_ms >= since_ms and visit.how == ANSWERED} - {node})
 
-    def sight(self, before, after, since_ms, until_ms, from_ms=None):
+    def sight(self, before, after, since_ms, until_ms, from_ms=None, left_ms=()):
         """Of a fault in that time, and of the leaders before and after it. `from_ms`: the first
-        answer is counted from then, to who came since; None: from the fault on."""
+        answer is counted from then, to who came since; None: from the fault on. `left_ms`: when the address has left a
+        host."""
         found = Sight()
         from_ms = since_ms if from_ms is None else from_ms
         firsts = self.answers_of(after, from_ms)
         if len(firsts) == len(self.addresses):
             found.first_ms = max(firsts.values()) - from_ms
         visits = [each for each in self.visits(since_ms) if since_ms <= each.begun_ms <= until_ms]
-        found.failed.update(each.kind for each in visits if each.kind != ANSWERED)
+        kinds = Counter(each.kind(left_ms) for each in visits)
+        found.failed.update({kind: n for kind, n in kinds.items() if kind != ANSWERED})
         found.gap_ms = max((_longest_gap([each.ended_ms for each in visits if each.how == ANSWERED
                                           and each.address == address], since_ms, until_ms)
                             for address in self.addresses), default=None)

@@ -1,5 +1,5 @@
-"""conf/redis/dueq-backup: a copy of the jobs while the node works, and what is back after it has been
-restored as doc/operations/backup.md says."""
+"""conf/redis/dueq-backup: a copy of the jobs while the node works, and what is back after it has
+been restored as doc/operations/backup.md says."""
 
 import shutil
 import subprocess

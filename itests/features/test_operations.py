@@ -108,8 +108,10 @@ def unknown_in(expression, known):
                 continue
             if label not in known[name]:
                 missing.append(f"{name}: {label}")
-            elif operator in ("=", "!=") and value not in known[name][label]:
-                missing.append(f"{name}: {label}={value}")
+            elif value != ".*":
+                words = value.split("|") if "~" in operator else [value]
+                missing += [f"{name}: {label}={word}" for word in words
+                            if word not in known[name][label]]
     for group in GROUPING.findall(expression):
         missing += [f"by {label}" for label in re.split(r"\s*,\s*", group.strip().rstrip(","))
                     if label not in labels]
@@ -126,6 +128,7 @@ def test_every_name_and_label_is_one_that_a_node_has(known):
     ("sum(dueq_rolle)", "dueq_rolle"),
     ('dueq_role{rolle="leader"}', "dueq_role: rolle"),
     ('dueq_role{role="laeder"} == 1', "dueq_role: role=laeder"),
+    ('dueq_role{role=~"leader|standbye"}', "dueq_role: role=standbye"),
     ("sum by (cluster, topik) (dueq_jobs)", "by topik"),
     ("rate(dueq_move_lateness_seconds[5m])", "dueq_move_lateness_seconds")])
 def test_a_name_that_no_node_has_is_found(known, expression, found):
@@ -212,7 +215,8 @@ def unit(tmp_path):
 def test_systemd_reads_the_unit_and_finds_it_hardened(unit):
     analyze = tool("systemd-analyze", "systemd")
     verified = run(analyze, "verify", "--man=no", "--recursive-errors=no", unit)
-    assert (verified.returncode, verified.stderr) == (0, "")
+    of_ours = [line for line in verified.stderr.splitlines() if "dueq" in line]
+    assert (verified.returncode, of_ours) == (0, [])
     judged = run(analyze, "security", "--offline=true", "--threshold=25", unit)
     assert judged.returncode == 0, judged.stdout[-200:]
 
@@ -259,6 +263,39 @@ def test_an_installation_has_all_that_a_system_needs(tmp_path):
     own.write_text("node: {id: mine}\n")
     install(tmp_path)
     assert own.read_text() == "node: {id: mine}\n", "the operator's own is never written over"
+
+
+# ---- pages ----
+
+def operations():
+    return [ROOT / "doc/operations.md", *sorted((ROOT / "doc/operations").glob("*.md"))]
+
+
+SETTING = re.compile(r"(?:node|log|store|gmq|http|limits|queue|ha|vip|warden)(?:\.[a-z_]+)+")
+
+
+def wrong_names(text, commands, settings, metrics):
+    """What a page names, and what there is not."""
+    yield from (f"dueqctl {word}" for word in re.findall(r"\bdueqctl (?:--url \S+ )?([a-z]+)", text)
+                if word not in commands)
+    for word in re.findall(r"`([a-z_.]+)", text):
+        if SETTING.fullmatch(word) and word not in settings:
+            yield word
+        elif word.startswith(("dueq_", "process_")) and word not in metrics:
+            yield word
+
+
+def test_commands_settings_and_metrics_of_the_pages_are_there(known):
+    commands = re.findall(r"^  ([a-z]+)  ", run(build_dir() / "bin/dueqctl", "help").stdout, re.M)
+    settings = SETTING.findall(run(node_program(), "--help").stdout)
+    metrics = {*known, *(name.removesuffix("_count") for name in known)}
+    assert "switchover" in commands and "store.breaker.after" in settings
+    for page in operations():
+        text = page.read_text(encoding="utf-8")
+        assert not list(wrong_names(text, commands, settings, metrics)), page.name
+    planted = "`ha.hok` `dueqctl cheque` `dueq_rolle{}` `ha.hook`"
+    assert list(wrong_names(planted, commands, settings, metrics)) == [
+        "dueqctl cheque", "ha.hok", "dueq_rolle"]
 
 
 # ---- links ----

@@ -6,6 +6,7 @@ In a network namespace of its own, without ZooKeeper or Redis: nobody leads here
 
 import os
 import re
+import signal
 import subprocess
 import threading
 from contextlib import contextmanager
@@ -240,7 +241,7 @@ def test_the_address_goes_with_the_worker_before_all_else(make_node, host):
         before = len(node.output())
         worker = wait_until(lambda: children_of(node.warden_pid), "there is a worker")[0]
         put(host)
-        os.kill(worker, 9)
+        os.kill(worker, signal.SIGKILL)
         wait_until(lambda: "died of SIGKILL" in node.output()[before:], "the worker is buried")
         said = node.output()[before:]
         return REMOVED.search(said) and said
@@ -251,12 +252,30 @@ def test_the_address_goes_with_the_worker_before_all_else(make_node, host):
     node.stop()
 
 
+def test_the_address_goes_when_the_node_is_stopped_the_hard_way(make_node, host):
+    """Its worker is frozen, and does not obey."""
+    node = make_node().launch_and_wait()
+    os.kill(children_of(node.warden_pid)[0], signal.SIGSTOP)
+
+    def ended():
+        put(host)
+        node.process.signal(signal.SIGTERM)
+        return node.process.returncode is not None
+
+    wait_until(ended, "the second wish, some time after the first, ends it", interval_s=0.1)
+    assert node.process.returncode == 1
+    node.process = None
+    reap_orphans()
+    assert REMOVED.search(node.output()), node.output()
+    wait_until(lambda: not has_address(host), "the address has gone")
+
+
 # ---- and leads ----
 
-@pytest.fixture
-def zookeeper(host, tmp_path):
+@pytest.fixture(scope="module")
+def zookeeper(host, tmp_path_factory):
     """One server is enough here."""
-    ensemble = Ensemble(tmp_path / "zookeeper", hosts=[host])
+    ensemble = Ensemble(tmp_path_factory.mktemp("zookeeper"), hosts=[host])
     try:
         ensemble.servers[0].start()
         wait_until(ensemble.servers[0].mode, "ZooKeeper serves", 60, interval_s=0.05)
@@ -266,23 +285,23 @@ def zookeeper(host, tmp_path):
 
 
 @pytest.fixture
-def redis(host, tmp_path):
+def cluster(host, zookeeper, tmp_path):
+    """The settings of a node that leads."""
     server = RedisServer(tmp_path / "redis", host, port="6379", bind=host.address,
                          protected_mode="no").start()
-    yield server
+    yield {"ha.zookeeper": zookeeper.addresses, "log.modules": "zookeeper=error",
+           "store.redis": f"{host.address}:6379", "ha.cluster": tmp_path.name}
     server.stop()
 
 
-def test_an_ordinary_user_leads_with_the_address_and_gives_it_back(
-        make_node, host, zookeeper, redis):
+def test_an_ordinary_user_leads_with_the_address_and_gives_it_back(make_node, host, cluster):
     """When its worker dies: the address goes first, then the session, then another one may lead."""
-    node = make_node({"ha.zookeeper": zookeeper.addresses, "log.modules": "zookeeper=error",
-                      "store.redis": f"{host.address}:6379"}).launch_and_wait()
+    node = make_node(cluster).launch_and_wait()
     wait_until(lambda: has_address(host), "the leader has the address")
     worker = children_of(node.warden_pid)[0]
     assert capabilities_of(worker, "Prm") == NET_ADMIN, "it has given up what it needs no more"
     before = len(node.output())
-    os.kill(worker, 9)
+    os.kill(worker, signal.SIGKILL)
     wait_until(lambda: "the worker's session is over" in node.output()[before:],
                "the session is ended")
     said = node.output()[before:]
@@ -290,3 +309,17 @@ def test_an_ordinary_user_leads_with_the_address_and_gives_it_back(
     wait_until(lambda: has_address(host), "the next worker leads and has the address")
     node.stop()
     assert not has_address(host)
+
+
+def test_a_hook_moves_the_address_without_capabilities(make_node, host, cluster, tmp_path):
+    hook, seen = tmp_path / "hook", tmp_path / "seen"
+    hook.write_text(f"#!/bin/sh\necho $1 $2 $3 >>{seen}\n")
+    hook.chmod(0o755)
+    seen.touch()
+    seen.chmod(0o666)
+    node = make_node({**cluster, "vip.address": "10.99.0.1", "vip.hook": hook},
+                     file_capabilities="").launch_and_wait()
+    wait_until(lambda: seen.read_text() == "take 10.99.0.1 a\n", "the hook is told to take it")
+    node.stop()
+    assert seen.read_text() == "take 10.99.0.1 a\ndrop 10.99.0.1 a\n"
+    assert not has_address(host, "10.99.0.1")

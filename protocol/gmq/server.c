@@ -225,7 +225,8 @@ void gmq_reload(struct gmq *g, const struct gmq_options *options)
 
 void gmq_move(struct gmq *g, const struct moving *moving)
 {
-    listener_accept(&g->listener);
+    if (g->kind.moving) /* else nobody could tell over which address they come */
+        listener_accept(&g->listener);
     connections_move(&g->kind, moving);
 }
 

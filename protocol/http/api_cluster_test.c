@@ -238,7 +238,9 @@ static void a_standby_that_would_not_take_over_is_none(void **state)
     assert_no_standby(*state, "ha.no_failover");
     own->no_failover = own->is_member = false;
     assert_no_standby(*state, "no member");
-    own->is_member = true;
+    own->is_member = own->is_address_away = true;
+    assert_no_standby(*state, "the virtual address");
+    own->is_address_away = false;
     assert_starts(call(*state, "GET", "/health/standby", NULL), "HTTP/1.1 200 ");
 }
 

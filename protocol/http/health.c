@@ -81,6 +81,8 @@ static const char *why_no_successor(const struct http_cluster_status *s)
         return "failover is paused";
     if (!own || !own->is_member)
         return "it is no member yet";
+    if (own->is_address_away)
+        return "it could not have the virtual address";
     return own->no_failover ? "it is set to ha.no_failover" : NULL;
 }
 

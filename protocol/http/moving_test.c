@@ -163,6 +163,15 @@ static void who_comes_when_it_is_gone_is_closed_and_may_come_again(void **state)
     assert_starts(ask(f, "GET /health/live HTTP/1.1\r\nHost: h\r\n" CLOSE), "HTTP/1.1 200 ");
 }
 
+static void who_waits_to_be_accepted_when_it_is_first_told_is_closed_as_well(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = dial(f);
+
+    move(f, MOVING_AWAY);
+    expect_end_of_all(f, &c);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, fixture_down)
 
 int main(void)
@@ -176,6 +185,9 @@ int main(void)
         TEST(a_refusal_counts_as_one_reply),
         TEST(who_is_cut_off_in_the_middle_of_anything_is_forgotten),
         TEST(who_comes_when_it_is_gone_is_closed_and_may_come_again),
+        cmocka_unit_test_setup_teardown(
+            who_waits_to_be_accepted_when_it_is_first_told_is_closed_as_well, fixture_up,
+            fixture_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

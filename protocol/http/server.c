@@ -135,7 +135,8 @@ void http_reload(struct http *h, const struct http_options *options)
 
 void http_move(struct http *h, const struct moving *moving)
 {
-    listener_accept(&h->listener);
+    if (h->kind.moving) /* else nobody could tell over which address they come */
+        listener_accept(&h->listener);
     connections_move(&h->kind, moving);
 }
 
