@@ -55,6 +55,7 @@ path-include /usr/share/locale/locale.alias
 END
 cat >"$work/apt" <<'END'
 Acquire::Languages "none";
+Acquire::Retries "3";
 Acquire::GzipIndexes "true";
 APT::AutoRemove::SuggestsImportant "false";
 Dir::Cache::pkgcache "";

@@ -48,8 +48,10 @@ def main():
         with Engine(directory / "engine") as engine:
             result = run(engine, directory, options)
     except NoEngine as error:
+        shutil.rmtree(directory)
         sys.exit(f"no Docker engine can be started here: {error}")
     except KeyboardInterrupt:
+        shutil.rmtree(directory)
         sys.exit("interrupted")
     print("\n".join(["", *table_of(by_variant(result))]))
     for line in result.failures:
