@@ -164,14 +164,14 @@ void http_move(struct http *h, const struct moving *moving)
     w.http = moving->state;
 }
 
-unsigned gmq_owed(struct gmq *g)
+bool gmq_owes(struct gmq *g)
 {
     return w.clients;
 }
 
-unsigned http_owed(struct http *h)
+bool http_owes(struct http *h)
 {
-    return 0;
+    return false;
 }
 
 unsigned http_moving(const struct http *h)

@@ -23,9 +23,9 @@ static unsigned count(const struct vip_clients *c)
     return (c->gmq ? gmq_moving(c->gmq) : 0) + (c->http ? http_moving(c->http) : 0);
 }
 
-static unsigned count_owed(const struct vip_clients *c)
+static bool is_one_owed(const struct vip_clients *c)
 {
-    return (c->gmq ? gmq_owed(c->gmq) : 0) + (c->http ? http_owed(c->http) : 0);
+    return (c->gmq && gmq_owes(c->gmq)) || (c->http && http_owes(c->http));
 }
 
 static void tell(struct vip_clients *c)
@@ -45,8 +45,8 @@ static void move(struct vip_clients *c, enum moving_state state)
     c->moving.state = state;
     tell(c);
     if (before && state != MOVING_HERE)
-        LOG_INFO("vip", "%s %u clients, %u are left",
-                 state == MOVING_LEAVING ? "lets go of" : "cuts off", before, count(c));
+        LOG_INFO("vip", "%s %u clients", state == MOVING_LEAVING ? "lets go of" : "cuts off",
+                 before);
 }
 
 /* ---- going ---- */
@@ -72,7 +72,7 @@ static void on_last_replies(struct timer *timer)
 {
     struct vip_clients *c = CONTAINER_OF(timer, struct vip_clients, last_replies);
 
-    if (count_owed(c) && timers_now(c->timers) < c->until_mono_ms)
+    if (is_one_owed(c) && timers_now(c->timers) < c->until_mono_ms)
         timer_arm(c->timers, timer, LOOK_MS);
     else
         remove_now(c, c->going);
@@ -83,7 +83,7 @@ static void remove_it(void *arg, const struct vip_address *a)
     struct vip_clients *c = arg;
     unsigned bit = bit_of(c, a);
 
-    if (!(c->here & bit) || c->moving.state != MOVING_LEAVING || !count_owed(c)) {
+    if (!(c->here & bit) || c->moving.state != MOVING_LEAVING || !is_one_owed(c)) {
         remove_now(c, bit);
         return;
     }

@@ -67,7 +67,7 @@ static void join(struct connection_kind *kind)
     hangups_init(&kind->hangups, kind->loop, connection_on_hangup);
     list_init(&kind->kept);
     list_init(&kind->unread);
-    list_init(&kind->movers);
+    connections_init_moving(kind);
 }
 
 void connection_init(struct connection *c, struct connection_kind *kind, int fd)

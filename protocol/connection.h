@@ -81,8 +81,10 @@ struct connection_kind {
     struct list kept;       /* those with input; the last to make progress is the last */
     struct list unread;     /* those with output, the same */
     struct hangups hangups; /* of those that are paused */
-    struct list movers;     /* those over the address that moves */
-    unsigned mover_count;
+    struct list movers;     /* those over the address that moves, */
+    struct list untold;     /* and those of them that do not know of its last move */
+    unsigned mover_count;   /* of both */
+    struct timer telling;
 };
 
 enum connection_state { CONNECTION_OPEN, CONNECTION_ENDING, CONNECTION_CLOSED };

@@ -29,8 +29,10 @@ void connection_close(struct connection *c, const char *reason)
     event_free(c->readable);
     hangups_forget(&c->kind->hangups, c->fd);
     close(c->fd);
-    if (--c->kind->connections == 0)
+    if (--c->kind->connections == 0) {
         hangups_fini(&c->kind->hangups);
+        connections_fini_moving(c->kind);
+    }
     connection_arm(c, 0);
 }
 

@@ -83,6 +83,10 @@ void connection_look_at_end(struct connection *c);
 
 /* ---- moving.c ---- */
 
+/* Of the kind, with its first connection and its last. */
+void connections_init_moving(struct connection_kind *kind);
+void connections_fini_moving(struct connection_kind *kind);
+
 /* At the beginning: is it over the address that moves? May close. */
 void connection_start_moving(struct connection *c);
 

@@ -7,6 +7,8 @@
 
 #include "protocol/connection_private.h"
 
+#define TOLD_PER_TURN 200 /* then the rest of the loop has its turn: the lead is moving */
+
 static bool is_over_it(const struct connection *c)
 {
     return list_is_linked(&c->mover);
@@ -38,14 +40,17 @@ static bool is_owed(const struct connection *c)
     return c->in_work || (c->state == CONNECTION_OPEN && !asks_nothing(c));
 }
 
-unsigned connections_owed(const struct connection_kind *kind)
+static bool is_one_owed(const struct list *connections)
 {
-    unsigned count = 0;
+    LIST_EACH (link, connections)
+        if (is_owed(CONTAINER_OF(link, struct connection, mover)))
+            return true;
+    return false;
+}
 
-    if (kind->connections)
-        LIST_EACH (link, &kind->movers)
-            count += is_owed(CONTAINER_OF(link, struct connection, mover));
-    return count;
+bool connections_are_owed(const struct connection_kind *kind)
+{
+    return kind->connections && (is_one_owed(&kind->untold) || is_one_owed(&kind->movers));
 }
 
 unsigned connections_moving(const struct connection_kind *kind)
@@ -120,17 +125,41 @@ void connection_leave_behind_reply(struct connection *c, uint64_t sent_before)
 
 /* ---- all of them ---- */
 
+/* One may close others, too. */
+static void tell_some(struct connection_kind *kind)
+{
+    struct list *link;
+
+    for (unsigned i = 0; i < TOLD_PER_TURN && (link = list_pop(&kind->untold)); i++) {
+        list_append(&kind->movers, link);
+        follow(CONTAINER_OF(link, struct connection, mover));
+    }
+    if (!list_is_empty(&kind->untold))
+        timer_arm(&kind->loop->timers, &kind->telling, 0);
+}
+
+static void on_telling(struct timer *timer)
+{
+    tell_some(CONTAINER_OF(timer, struct connection_kind, telling));
+}
+
+void connections_init_moving(struct connection_kind *kind)
+{
+    list_init(&kind->movers);
+    list_init(&kind->untold);
+    timer_init(&kind->telling, on_telling);
+}
+
+void connections_fini_moving(struct connection_kind *kind)
+{
+    timer_disarm(&kind->loop->timers, &kind->telling);
+}
+
 void connections_move(struct connection_kind *kind, const struct moving *moving)
 {
-    struct list before, *link;
-
     kind->moving = moving;
     if (!kind->connections)
         return; /* and there is no list */
-    list_init(&before);
-    list_append_all(&before, &kind->movers);
-    while ((link = list_pop(&before))) {
-        list_append(&kind->movers, link);
-        follow(CONTAINER_OF(link, struct connection, mover)); /* may close others, too */
-    }
+    list_append_all(&kind->untold, &kind->movers);
+    tell_some(kind);
 }

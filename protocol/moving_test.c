@@ -15,7 +15,7 @@
 #include "protocol/connection.h"
 #include "protocol/moving.h"
 
-#define CONNECTIONS 3
+#define CONNECTIONS 410
 
 /* A protocol of lines: each is a request, answered with itself when the test says so; but "!"
  * is answered at once. A peer's kernel acknowledges when it is read: it is no TCP. */
@@ -379,22 +379,38 @@ static void who_waits_from_then_on_is_hurried_soon(void **state)
 static void who_has_its_reply_is_owed_none(void **state)
 {
     struct fixture *f = *state;
-    struct line_client *busy = come(f, true), *quick = come(f, true), *half = come(f, true);
+    struct line_client *c = come(f, true);
 
-    assert_int_equal(connections_owed(&f->kind), 0);
-    say(busy, "a\n");
+    assert_false(connections_are_owed(&f->kind));
+    say(c, "ha");
+    assert_true(connections_are_owed(&f->kind)); /* it has come to the kernel */
     turn(f);
-    say(quick, "!\n");
-    say(half, "ha");
-    assert_int_equal(connections_owed(&f->kind), 3);
+    assert_true(connections_are_owed(&f->kind));
+    say(c, "lf\n");
+    turn(f);
     move(f, MOVING_LEAVING);
-    turn(f);
-    assert_int_equal(connections_owed(&f->kind), 2);
-    answer(f, busy);
-    assert_int_equal(connections_owed(&f->kind), 1);
-    assert_int_equal(connections_moving(&f->kind), 2); /* it is not acknowledged yet */
+    assert_true(connections_are_owed(&f->kind));
+    answer(f, c);
+    assert_false(connections_are_owed(&f->kind));
+    assert_int_equal(connections_moving(&f->kind), 1); /* it is not acknowledged yet */
+}
+
+/* The loop has more to do when the lead moves. */
+static void many_are_told_by_and_by(void **state)
+{
+    struct fixture *f = *state;
+
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        come_and_ask(f, true);
+    assert_int_equal(connections_moving(&f->kind), CONNECTIONS);
+    move(f, MOVING_LEAVING);
+    assert_in_range(connections_moving(&f->kind), 1, CONNECTIONS - 1);
     move(f, MOVING_AWAY);
-    assert_int_equal(connections_owed(&f->kind), 0);
+    assert_in_range(connections_moving(&f->kind), 1, CONNECTIONS - 2);
+    turn(f);
+    assert_int_equal(connections_moving(&f->kind), 0);
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        assert_hears_end(&f->clients[i]);
 }
 
 static void when_it_stays_after_all_the_rest_is_served_as_before(void **state)
@@ -475,6 +491,7 @@ int main(void)
         TEST(who_comes_gets_one_reply),
         TEST(who_waits_from_then_on_is_hurried_soon),
         TEST(who_has_its_reply_is_owed_none),
+        TEST(many_are_told_by_and_by),
         TEST(when_it_stays_after_all_the_rest_is_served_as_before),
         TEST(one_that_is_let_go_may_close_another),
         TEST(all_are_cut_off_when_it_is_gone),

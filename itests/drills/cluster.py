@@ -231,10 +231,11 @@ class Cluster:
         return self.plan.vip.split(",") if self.plan.vip and self.elects else []
 
     def leader(self):
-        """Of a steady cluster."""
+        """Of a steady cluster; on a machine that is too busy it may have to take its lead again."""
         if not self.elects:
             return self.nodes[0]
-        return next(node for node in self.nodes if node.leads)
+        return wait_until(lambda: next((node for node in self.nodes if node.leads), None),
+                          "a node leads", STEADY_S, interval_s=0.02)
 
     def standbys(self):
         leader = self.leader()

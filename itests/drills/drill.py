@@ -13,8 +13,8 @@ through all of it, and a judge over everything that was written down.
 Times are in ms from the moment before the fault: `active` to the next leader's role, `served` to
 the first due job that it moved, in a consumer's hands; median, p99 (from 100 rounds on) and worst.
 `outside` is the lateness p99 of jobs that no fault touched. After any violation it ends with 1, and
-the files (journals, logs) stay. Rounds take from 2 s (rows 1 to 3) to 30 s and more (4, 10). Ctrl-C
-ends the row that runs, takes down all of it, and concludes those before.
+the files (journals, logs) stay. Rounds take from 2 s (rows 1 to 3) to 30 s and more (4, 10), and ten
+minutes (21). Ctrl-C ends the row that runs, takes down all of it, and concludes those before.
 
 Hosts are network namespaces: root and nftables are needed, nothing of the machine's own network is
 touched.

@@ -11,7 +11,6 @@ from harness.build import node_program
 from harness.dueqctl import Dueqctl
 from harness.node import Node
 from harness.process import descendants_of, is_alive, kill_now, reap_orphans
-from harness.wait import wait_until
 
 GMQ_PORT, HTTP_PORT, PEER_PORT = 9503, 8000, 9600
 

@@ -48,13 +48,14 @@ on.
   IPv6, of the later one. In row 22, where the leader stays, its own first answer after the fault.
 - *failed*: such connections that were refused, reset, closed without an answer, silent for three
   seconds, or came about only because the client's kernel tried again; from the fault until all was
-  well. Behind a plus: those that the leader before had taken, and whose request the address crossed on
-  its way, so that the next one reset them. What became of open connections is in the notes.
+  well. Behind a plus: those that the address crossed on its way. The leader before had taken them,
+  the next one had their request. What became of open connections is in the notes.
 - *violations*: of all the promises of the judge, over the complete journals of clients and nodes
   (itests/drills/judge.py): nothing lost, invented, early, twice or again; never two leaders; no
-  effect of a deposed one; not more changes than faults; a leader at the end; nobody without a lease puts the address on its
-  interface. And of the row's own checks: in rows 1 to 5 and 22, the address with another host than the
-  leader, or a neighbour that believes so; in row 3, a new connection that failed; in row 23, a loop that stalled for more than 10 ms and did not wait for a processor
+  effect of a deposed one; not more changes than faults; a leader at the end; nobody without a lease
+  puts the address on its interface. And of the row's own checks: in rows 1 to 5 and 22, the address
+  with another host than the leader, or a neighbour that believes so; in row 3, a new connection that
+  failed; in row 23, a loop that stalled for more than 10 ms and did not wait for a processor
   meanwhile; in rows 12 to 16, a bucket without the leader's token, a move that the reconciler finds
   half done, a push refused that could have waited, an error that is not clear.
 - *lost*, in the notes: acknowledged pushes that the Redis which came back had forgotten, each within
@@ -231,7 +232,8 @@ def _verdicts(rows):
     goals = {number: [("first job", "served_ms")] for number in ("12", "13", "14")}
     goals["3"] = [("due jobs stand still", "stood_ms")]
     for number in ("1", "2"):
-        goals[number] = [("first answer over the address", "address_ms"), ("first job", "served_ms")]
+        goals[number] = [("first answer over the address", "address_ms"),
+                         ("first job", "served_ms")]
     yield ""
     for number in filter(goals.get, rows):
         for variant, times in rows[number]["variants"].items():

@@ -6,7 +6,7 @@ import os
 import socket
 import struct
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -74,7 +74,7 @@ def server(answer):
     open_ones = []
 
     def serve(connection):
-        with connection:
+        with connection, suppress(ConnectionResetError):
             while asked := connection.recv(1 << 16):
                 if text := answer(asked):
                     connection.sendall(text)

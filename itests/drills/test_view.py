@@ -19,7 +19,8 @@ ADDRESSES = ["10.213.0.200", "fd00:213::200"]
 
 
 def visit(how, resent=0, connected=1001):
-    return Visit(1, ADDRESSES[0], 1000, connected, max(1005, connected + 1), how, "a", "leader", resent)
+    return Visit(1, ADDRESSES[0], 1000, connected, max(1005, connected + 1), how, "a", "leader",
+                 resent)
 
 
 class Server(ThreadingHTTPServer):

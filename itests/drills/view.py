@@ -36,7 +36,7 @@ CLOSED = "closed"
 RESENT_MS = 900  # a kernel repeats a SYN after a second, and counts other things as well
 GRAIN_MS = 1     # nodes write whole milliseconds
 PATIENCE_S = 60
-CALLERS, PROBING = 2, 2  # of each address, at least; who waits and does not ask may be away for long
+CALLERS, PROBING = 2, 2  # of each address at least; who waits and does not ask may be away long
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,10 @@ KINDS = {"visit": Visit, "tie": Tie, "untied": Untied,
 @dataclass
 class Sight:
     """Of one fault. `first_ms`: the first answer of the new leader over a new connection, for the
-    address where that was last; None: there was none. `gap_ms`: the longest time without an answer to
-    any new connection. `failed`: new connections, by their kinds; `broken` and `popped`: of
-    the connections with the leader before, how those of callers and of waiters ended."""
+    address where that was last; None: there was none. `gap_ms`: the longest time without an
+    answer to any new connection. `failed`: new connections, by their kinds; `broken` and
+    `popped`: of the connections with the leader before, how those of callers and of waiters
+    ended."""
 
     first_ms: float = None
     gap_ms: float = None
@@ -228,8 +229,8 @@ class View:
 
     def sight(self, before, after, since_ms, until_ms, from_ms=None, left_ms=()):
         """Of a fault in that time, and of the leaders before and after it. `from_ms`: the first
-        answer is counted from then, to who came since; None: from the fault on. `left_ms`: when the address has left a
-        host."""
+        answer is counted from then, to who came since; None: from the fault on. `left_ms`: when
+        the address has left a host."""
         found = Sight()
         from_ms = since_ms if from_ms is None else from_ms
         firsts = self.answers_of(after, from_ms)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A client that knows one address: a program of its own, so that nobody else's work is in its times.
+"""A client that knows one address: a program of its own, and nobody else's work in its times.
 
     view_client.py FILE PORT ADDRESS...
 
@@ -30,7 +30,7 @@ import time
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder: `drills` is the package
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # `drills` is the package
 
 # pylint: disable=wrong-import-position
 from drills.journal import now_ms

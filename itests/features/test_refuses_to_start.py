@@ -8,7 +8,7 @@ import pytest
 
 from harness.build import node_program
 from harness.process import reap_orphans
-from harness.users import as_nobody, copy_program
+from harness.users import as_nobody, copy_program, directory_for_all
 
 BAD_CONFIGURATION = 78
 
@@ -50,21 +50,22 @@ def test_a_data_directory_that_is_a_file(make_node):
     assert node.data_dir.read_text() == "a file"
 
 
-def test_an_unwritable_data_directory(tmp_path):
+def test_an_unwritable_data_directory():
     """As an ordinary user, since nothing is unwritable for root."""
-    home = tmp_path / "home"
-    home.mkdir(mode=0o755)
-    program = copy_program(node_program(), tmp_path)
-    command = [program, "--set", f"node.data_dir={home}/data", "--set", "gmq.listen=",
-               "--set", "http.listen="]
-    if os.getuid() == 0:
-        command = as_nobody(command)
-    else:
-        home.chmod(0o555)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
-    assert done.returncode > 0
-    assert f"{home}/data" in done.stderr and "ermission denied" in done.stderr
-    assert not list(home.iterdir())
+    with directory_for_all() as directory:
+        home = directory / "home"
+        home.mkdir(mode=0o755)
+        program = copy_program(node_program(), directory)
+        command = [program, "--set", f"node.data_dir={home}/data", "--set", "gmq.listen=",
+                   "--set", "http.listen="]
+        if os.getuid() == 0:
+            command = as_nobody(command)
+        else:
+            home.chmod(0o555)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        assert done.returncode > 0
+        assert f"{home}/data" in done.stderr and "ermission denied" in done.stderr
+        assert not list(home.iterdir())
 
 
 def test_another_number_of_buckets(make_node):

@@ -4,18 +4,19 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 NOBODY = 65534
 
 
-def reachable_by_all(path):
-    """Lets other users pass through pytest's private directories; returns the path."""
-    for each in (path, *path.parents):
-        if each.stat().st_uid != os.getuid() or each == Path(tempfile.gettempdir()):
-            break
-        each.chmod(0o755)
-    return path
+@contextmanager
+def directory_for_all():
+    """One that other users reach. Not one of pytest's: each run closes theirs to others, those of
+    runs beside it included."""
+    with tempfile.TemporaryDirectory(prefix="dueq-test-") as path:
+        os.chmod(path, 0o755)
+        yield Path(path)
 
 
 def as_nobody(argv, *options):
@@ -24,8 +25,8 @@ def as_nobody(argv, *options):
 
 
 def copy_program(program, directory, capabilities=""):
-    """A copy in a directory that all can reach, with these file capabilities."""
-    copy = shutil.copy(program, reachable_by_all(directory))
+    """A copy in this directory, with these file capabilities."""
+    copy = shutil.copy(program, directory)
     if capabilities:
         subprocess.run(["setcap", capabilities, copy], check=True)
     return copy

@@ -53,7 +53,7 @@ void gmq_reload(struct gmq *g, const struct gmq_options *options);
  * would hear nothing. */
 void gmq_move(struct gmq *g, const struct moving *moving);
 unsigned gmq_moving(const struct gmq *g);
-unsigned gmq_owed(struct gmq *g);
+bool gmq_owes(struct gmq *g);
 
 /* Accepts no more, ends the waiting of Pops, refuses new requests on open connections, lets
  * those in work finish, and calls back, never from inside, when the last connection is gone. */

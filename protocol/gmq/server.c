@@ -235,10 +235,10 @@ unsigned gmq_moving(const struct gmq *g)
     return connections_moving(&g->kind);
 }
 
-unsigned gmq_owed(struct gmq *g)
+bool gmq_owes(struct gmq *g)
 {
     listener_accept(&g->listener);
-    return connections_owed(&g->kind);
+    return connections_are_owed(&g->kind);
 }
 
 void gmq_stop(struct gmq *g, void (*on_stopped)(void *arg), void *arg)

@@ -101,7 +101,7 @@ void http_reload(struct http *h, const struct http_options *options);
  * would hear nothing. */
 void http_move(struct http *h, const struct moving *moving);
 unsigned http_moving(const struct http *h);
-unsigned http_owed(struct http *h);
+bool http_owes(struct http *h);
 
 /* Accepts no more, answers new requests on open connections with 503, lets those in work
  * finish however long that takes (the queue answers them all), and calls back, never from

@@ -145,10 +145,10 @@ unsigned http_moving(const struct http *h)
     return connections_moving(&h->kind);
 }
 
-unsigned http_owed(struct http *h)
+bool http_owes(struct http *h)
 {
     listener_accept(&h->listener);
-    return connections_owed(&h->kind);
+    return connections_are_owed(&h->kind);
 }
 
 void http_stop(struct http *h, void (*on_stopped)(void *arg), void *arg)
