@@ -10,6 +10,7 @@ import os
 import subprocess
 
 import pytest
+import redis
 import yaml
 
 from containers.images import make_images, make_next_image, project_version
@@ -18,6 +19,9 @@ from drills.rounds import run_row
 from harness.build import ROOT
 from harness.engine import COMPOSE, Engine, NoEngine, machine_rules, missing_programs
 from harness.memory import is_sanitized
+from harness.ports import free_port
+from harness.process import Process
+from harness.wait import PATIENCE_S, wait_until
 
 SEED = 1
 FILES = ("docker-compose.yml", "docker/small.yml")
@@ -138,3 +142,66 @@ def test_secrets_are_made_once(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
     assert all(len(words[key].removeprefix("dueq:")) == 48 for key in NEEDS_ENV)
     assert len({words[key] for key in NEEDS_ENV}) == 3
+
+
+class SentinelScript:
+    """docker/sentinel.sh in a directory, at a port of its own."""
+
+    def __init__(self, directory):
+        self.file, self._given = directory / "sentinel.conf", directory / "given.conf"
+        self._port, self._script = free_port(), directory / "sentinel.sh"
+        self._given.write_text(f"port {self._port}\nbind 127.0.0.1\ndir {directory}\n",
+                               encoding="utf-8")
+        text = (ROOT / "docker/sentinel.sh").read_text(encoding="utf-8")
+        for path, ours in (("/var/lib/redis/sentinel.conf", self.file),
+                           ("/etc/dueq/sentinel.conf", self._given)):
+            assert path in text
+            text = text.replace(path, str(ours))
+        self._script.write_text(text, encoding="utf-8")
+
+    def launch(self, **env):
+        return Process(["sh", self._script], self._script.with_suffix(".log"),
+                       env=env)
+
+    def passwords_taken(self, password, *tried):
+        """Started with `password`: those of `tried` that it takes."""
+        process = self.launch(REDIS_PASSWORD=password, REDIS_MASTER="127.0.0.1")
+        try:
+            wait_until(lambda: process.returncode is not None or self._takes("") is not None,
+                       "Sentinel answers")
+            assert process.returncode is None, process.output()
+            return [each for each in tried if self._takes(each)]
+        finally:
+            process.terminate()
+
+    def _takes(self, password):
+        """None: nobody answers."""
+        try:
+            with redis.Redis(port=self._port, password=password or None) as client:
+                return client.ping()
+        except (redis.AuthenticationError, redis.ResponseError):  # NOAUTH, WRONGPASS
+            return False
+        except redis.ConnectionError:
+            return None
+
+
+def test_a_changed_password_reaches_a_sentinel(tmp_path):
+    """Sentinel writes the first one into its file, as `user default`."""
+    script = SentinelScript(tmp_path)
+    assert script.passwords_taken("before", "before", "after") == ["before"]
+    before = script.file.read_text(encoding="utf-8")
+    assert script.passwords_taken("after", "before", "after") == ["after"]
+    after = script.file.read_text(encoding="utf-8")
+    assert _myid(before) == _myid(after), "what Sentinel knows stays"
+
+
+def _myid(text):
+    return next(line for line in text.splitlines() if line.startswith("sentinel myid "))
+
+
+def test_a_sentinel_without_a_master_writes_nothing(tmp_path):
+    script = SentinelScript(tmp_path)
+    process = script.launch(REDIS_PASSWORD="x", REDIS_MASTER="")
+    assert process.wait(PATIENCE_S) != 0
+    assert "REDIS_MASTER" in process.output()
+    assert not script.file.exists(), "the next start would take it for Sentinel's own"
