@@ -7,12 +7,14 @@ say which ran.
 """
 
 import os
+import re
 import subprocess
 
 import pytest
 import redis
 import yaml
 
+from containers.cluster import NETWORKS
 from containers.images import make_images, make_next_image, project_version
 from containers.row import Containers
 from drills.rounds import run_row
@@ -25,6 +27,7 @@ from harness.wait import PATIENCE_S, wait_until
 
 SEED = 1
 FILES = ("docker-compose.yml", "docker/small.yml")
+OURS = "|".join(map(re.escape, NETWORKS.values()))  # rules and addresses, by their numbers
 NEEDS_ENV = ("DUEQ_SECRET", "DUEQ_REDIS_PASSWORD", "DUEQ_ZOOKEEPER_AUTH")
 
 
@@ -33,7 +36,7 @@ def own_engine(tmp_path):
     """An engine, that has to be gone without a trace afterwards."""
     if is_sanitized():
         pytest.skip("the images have a build of their own: once, beside the release tests")
-    rules = machine_rules()
+    rules = machine_rules(OURS)
     engine = Engine(tmp_path / "engine")
     try:
         engine.__enter__()
@@ -46,7 +49,7 @@ def own_engine(tmp_path):
     finally:
         engine.__exit__()
     assert not engine.leftovers()
-    assert machine_rules() == rules, "the machine's own rules or links are others than before"
+    assert machine_rules(OURS) == rules, "the machine's own rules or links are others than before"
 
 
 def _tell(what):
@@ -62,12 +65,14 @@ def test_faults_of_containers(engine, tmp_path):
     make_next_image(engine, tmp_path)
     print(f"base image in {base_s:.0f} s, the others in {images_s:.0f} s")
     _check_image(engine)
+    _check_rules_are_seen(engine)
     row = Containers(engine)
     result = run_row(row, tmp_path / "drill", SEED, rounds=1, variants=row.short_variants,
                      report=print)
     assert not result.failures, "\n".join(result.failures)
     assert len(result.rounds) == len(row.short_variants)
     assert not engine.docker("volume", "ls", "-q"), "docker-compose down has left volumes"
+    _check_no_network(engine)
     _tell(f"Docker {engine.version()}")
 
 
@@ -85,6 +90,21 @@ def _check_image(engine):
     engine.docker("stop", alone)
     assert engine.docker("inspect", "--format", "{{.State.ExitCode}}", alone) == "0"
     engine.docker("rm", "-v", alone)
+
+
+def _check_rules_are_seen(engine):
+    """Those of a network, where the engine's bridges are, and they go with it."""
+    subnet = next(iter(NETWORKS.values())) + ".0/24"
+    engine.docker("network", "create", "--subnet", subnet, "probe")
+    assert len(machine_rules(OURS, engine.name)) > 2
+    engine.docker("network", "rm", "probe")
+    _check_no_network(engine)
+
+
+def _check_no_network(engine):
+    left = set(engine.docker("network", "ls", "--format", "{{.Name}}").split())
+    assert left == {"bridge", "host", "none"}, "docker-compose down has left networks"
+    assert not machine_rules(OURS, engine.name)
 
 
 # ---- the files ----
