@@ -9,15 +9,19 @@ say which ran.
 import os
 import re
 import subprocess
+from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import redis
 import yaml
 
+from containers import drill
 from containers.cluster import NETWORKS
 from containers.images import make_images, make_next_image, project_version
 from containers.row import Containers
 from drills.rounds import run_row
+from drills.view import Sight
 from harness.build import ROOT
 from harness.engine import COMPOSE, Engine, NoEngine, machine_rules, missing_programs
 from harness.memory import is_sanitized
@@ -105,6 +109,44 @@ def _check_no_network(engine):
     left = set(engine.docker("network", "ls", "--format", "{{.Name}}").split())
     assert left == {"bridge", "host", "none"}, "docker-compose down has left networks"
     assert not machine_rules(OURS, engine.name)
+
+
+# ---- the judge ----
+
+@pytest.mark.parametrize("fault, first_ms, complaints", [
+    ("kill", 100, 0), ("kill", 101, 1), ("pause", 2750, 0), ("pause", 2751, 1), ("stop", 9999, 0)])
+def test_a_slow_round_complains(fault, first_ms, complaints):
+    found = Containers(None).check_times(SimpleNamespace(variant=fault, sight=Sight(first_ms)))
+    assert len(list(found)) == complaints
+
+
+def test_the_drill_judges_times(monkeypatch, tmp_path):
+    given = {}
+    monkeypatch.setattr(drill, "make_images", lambda *_: (0, 0))
+    monkeypatch.setattr(drill, "make_next_image", lambda *_: None)
+    monkeypatch.setattr(drill, "run_row", lambda *_, **words: given.update(words))
+    drill.run(SimpleNamespace(version=lambda: "0"), tmp_path,
+              SimpleNamespace(seed=1, rounds=1, faults=[]))
+    assert given["limits"]
+
+
+@pytest.mark.parametrize("failed, complaints", [(Counter(), 0), (Counter(lost=1), 1)])
+def test_standbys_are_upgraded_unnoticed(monkeypatch, failed, complaints):
+    """Their part of an upgrade is judged, too, though the times are those of the leader's."""
+    monkeypatch.setattr(Containers, "_misplaced", lambda *_: ())
+    monkeypatch.setattr(Containers, "_published", lambda *_: ())
+    monkeypatch.setattr(Containers, "_count_from_the_order", lambda *_: None)
+    versions = iter(["one", "two"])
+    node = SimpleNamespace(name="node1", version=lambda: next(versions), recreate=lambda tag: None)
+    done = SimpleNamespace(variant="upgrade", since_ms=1, leader=node, sight=None,
+                           begin_again=lambda: setattr(done, "sight", None),
+                           look=lambda from_ms: setattr(done, "sight", Sight(failed=failed)),
+                           cluster=SimpleNamespace(standbys=lambda: [node],
+                                                   wait_steady=lambda: None))
+    row = Containers(None)
+    row.fault(done)
+    done.sight = Sight()  # of the leader's part
+    assert len(list(row.check(done, None))) == complaints
 
 
 # ---- the files ----
