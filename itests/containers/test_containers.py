@@ -94,6 +94,7 @@ def _check_image(engine):
     engine.docker("stop", alone)
     assert engine.docker("inspect", "--format", "{{.State.ExitCode}}", alone) == "0"
     engine.docker("rm", "-v", alone)
+    assert engine.docker("run", "--rm", "--entrypoint", "id", "dueq-redis", "-u") == "679"
 
 
 def _check_rules_are_seen(engine):
