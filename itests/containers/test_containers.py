@@ -268,3 +268,16 @@ def test_a_sentinel_without_a_master_writes_nothing(tmp_path):
     assert process.wait(PATIENCE_S) != 0
     assert "REDIS_MASTER" in process.output()
     assert not script.file.exists(), "the next start would take it for Sentinel's own"
+
+
+def test_an_engines_end_is_whole(monkeypatch, tmp_path):
+    """Whatever part of it fails."""
+    engine = Engine(tmp_path / "engine")
+    engine.run = tmp_path / "run"
+    for path in (engine.directory, engine.run):
+        path.mkdir()
+    for part in ("remove_namespace", "remove_cgroups"):
+        monkeypatch.setattr(f"harness.engine.{part}", lambda name: pytest.fail(name))
+    with pytest.raises(pytest.fail.Exception):
+        engine.__exit__()
+    assert not engine.directory.exists() and not engine.run.exists()
