@@ -18,6 +18,7 @@ How slow a machine is makes none of these: a connection counts as lost when the 
 again, not when it took long.
 """
 
+import math
 import signal
 import sys
 from collections import Counter
@@ -223,9 +224,14 @@ class View:
         wait_until(settled, f"open connections are with {node}", PATIENCE_S, interval_s=0.02)
 
     def strangers_of(self, node, since_ms):
-        """Who else answered connections that were begun since."""
-        return sorted({visit.node for visit in self.visits(since_ms)
-                       if visit.begun_ms >= since_ms and visit.how == ANSWERED} - {node})
+        """{who else answered connections that were begun since: when the last of those was}.
+        `since_ms`: {address: when}; others are not looked at."""
+        found = {}
+        for visit in self.visits(min(since_ms.values(), default=0)):
+            if (visit.how == ANSWERED and visit.node != node
+                    and visit.begun_ms > since_ms.get(visit.address, math.inf)):
+                found[visit.node] = max(visit.begun_ms, found.get(visit.node, 0))
+        return found
 
     def sight(self, before, after, since_ms, until_ms, from_ms=None, left_ms=()):
         """Of a fault in that time, and of the leaders before and after it. `from_ms`: the first
