@@ -225,6 +225,18 @@ def test_a_renewal_is_no_news_and_what_its_lifetime_ends_has_gone(stage):
     assert [each.node for each in stage.journal.of(Put)] == ["a"] * len(stage.addresses)
 
 
+def test_a_watch_that_looks_no_more_says_so(network):
+    host = network.add_host("a")
+    watch = HolderWatch([host], ADDRESSES, lambda event: 1 / 0)
+    assert watch.holders(ADDRESSES[0]) == set()
+    add_address(host, ADDRESSES[0])
+    with pytest.raises(RuntimeError, match="nobody looks"):
+        wait_until(lambda: watch.holders(ADDRESSES[0]) is None, "it has ended")
+    with pytest.raises(RuntimeError, match="nobody looks"):
+        watch.close()
+    watch.destroy()
+
+
 def test_a_bystander_that_has_the_address_is_seen(stage):
     """It does not listen."""
     since = stage.begin()
