@@ -11,7 +11,7 @@ import pytest
 
 from drills.holders import HolderWatch, judge_holders
 from drills.journal import AWAY, LEAVING, Journal, Lease, Put, Role, Vip, now_ms
-from drills.view import View, Visit
+from drills.view import View, Visit, longest_gap
 from drills.vip_row import strangers
 from harness.neighbours import add_address, announce, remove_address
 from harness.wait import wait_until
@@ -158,10 +158,16 @@ def test_make_before_break_fails_nobody(stage):
     stage.view.wait_settled("b")
     sight = stage.view.sight("a", "b", since, now_ms())
     assert not kinds_of(sight)
-    assert sight.first_ms > 0 and sight.gap_ms < sight.first_ms
+    assert sight.first_ms > 0 and sight.gap_ms > 0
     assert sight.popped == {"in order": 4 * len(stage.addresses)}
     assert set(sight.broken) <= {"in order", "closed"}
     assert not stage.view.strangers_of("b", stage.view.answers_of("b", since))
+
+
+def test_a_gap_is_the_longest_time_without_an_answer():
+    assert longest_gap([2, 3, 8, 9], 1, 10) == 5
+    assert longest_gap([0, 3, 11], 1, 10) == 7, "of that time alone"
+    assert longest_gap([], 1, 10) == 9
 
 
 def test_a_frozen_leader_counts_by_its_answers_though_it_takes_connections(stage):

@@ -245,8 +245,8 @@ class View:
         visits = [each for each in self.visits(since_ms) if since_ms <= each.begun_ms <= until_ms]
         kinds = Counter(each.kind(left_ms) for each in visits)
         found.failed.update({kind: n for kind, n in kinds.items() if kind != ANSWERED})
-        found.gap_ms = max((_longest_gap([each.ended_ms for each in visits if each.how == ANSWERED
-                                          and each.address == address], since_ms, until_ms)
+        found.gap_ms = max((longest_gap([each.ended_ms for each in visits if each.how == ANSWERED
+                                         and each.address == address], since_ms, until_ms)
                             for address in self.addresses), default=None)
         for tie, end in self.ties():
             if tie.node == before and tie.begun_ms < since_ms and (
@@ -259,7 +259,7 @@ class View:
         return found
 
 
-def _longest_gap(times, from_ms, to_ms):
+def longest_gap(times, from_ms, to_ms):
     ordered = sorted(each for each in times if from_ms <= each <= to_ms)
     points = [from_ms, *ordered, to_ms]
     return max(b - a for a, b in zip(points, points[1:]))
