@@ -13,7 +13,9 @@
 from containers.cluster import PUBLISHED, VIP, ContainerCluster, ContainerPlan
 from containers.images import NEXT
 from containers.node import CLIENTS, INSIDE
+from drills.in_order import InOrder
 from drills.row import Row, stay
+from drills.vip_row import strangers
 from harness.wait import wait_until
 
 PATIENCE_S = 60
@@ -29,6 +31,7 @@ class Containers(Row):
     def __init__(self, engine):
         self._engine, self._tag, self.versions = engine, "latest", []
         self._of_standbys = None  # what clients saw of their upgrade
+        self.in_order = InOrder()
 
     def plan(self, variant):
         return ContainerPlan()
@@ -124,8 +127,16 @@ class Containers(Row):
             yield f"standbys were upgraded, and new connections failed: {self._of_standbys.told}"
         if drill.variant == "back" and drill.cluster.leader() is not drill.leader:
             yield f"{drill.leader.name} was to lead again"
-        if drill.sight.failures and drill.variant in ("stop", "upgrade", "back"):
-            yield f"in order, but new connections failed: {drill.sight.told}"
+        yield from strangers(drill)
+        if drill.variant in ("stop", "upgrade", "back"):
+            yield from self.in_order.check(drill)
+
+    def check_end(self, cluster):
+        yield from self.in_order.check_end()
+
+    @property
+    def note(self):
+        return self.in_order.note
 
     def check_times(self, drill):
         target = TARGETS_MS.get(drill.variant)

@@ -20,6 +20,7 @@ from containers import drill
 from containers.cluster import NETWORKS
 from containers.images import make_images, make_next_image, project_version
 from containers.row import Containers
+from drills.journal import AWAY, LEAVING, Vip
 from drills.rounds import run_row
 from drills.view import Sight
 from harness.build import ROOT
@@ -144,10 +145,23 @@ def test_standbys_are_upgraded_unnoticed(monkeypatch, failed, complaints):
                            look=lambda from_ms: setattr(done, "sight", Sight(failed=failed)),
                            cluster=SimpleNamespace(standbys=lambda: [node],
                                                    wait_steady=lambda: None))
+    monkeypatch.setattr("containers.row.strangers", lambda _: ())
     row = Containers(None)
     row.fault(done)
     done.sight = Sight()  # of the leader's part
     assert len(list(row.check(done, None))) == complaints
+
+
+@pytest.mark.parametrize("events, complaints", [
+    ([Vip("node1", LEAVING, 10), Vip("node1", AWAY, 1010)], 0), ([Vip("node1", AWAY, 10)], 1)])
+def test_a_late_successor_excuses_failed_connections(monkeypatch, events, complaints):
+    monkeypatch.setattr(Containers, "_misplaced", lambda *_: ())
+    monkeypatch.setattr(Containers, "_published", lambda *_: ())
+    monkeypatch.setattr("containers.row.strangers", lambda _: ())
+    done = SimpleNamespace(variant="back", since_ms=0, sight=Sight(failed=Counter(lost=1)),
+                           leader=SimpleNamespace(name="node1"))
+    done.cluster = SimpleNamespace(leader=lambda: done.leader, events=lambda: events)
+    assert len(list(Containers(None).check(done, None))) == complaints
 
 
 # ---- the files ----
