@@ -8,7 +8,6 @@ import json
 import os
 import socket
 import threading
-import time
 
 import pytest
 
@@ -23,6 +22,7 @@ from harness.wait import wait_until
 from harness.zookeeper import Ensemble
 
 ADDRESS, SESSION_MS = "10.213.0.200", 2000
+GRAIN_MS = 1  # nodes write whole milliseconds
 POP = b'{"method":"Service.Pop","params":[["nobody-pushes-here"]],"id":1}'
 ACK = b'{"method":"Service.Ack","params":["no-such-job"],"id":1}'
 LONG_POLL = b"POST /v1/topics/nobody-pushes-here/pop?wait_ms=60000 HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -176,6 +176,7 @@ class Pushing:
 
     def __init__(self, pair):
         self.pair, self.pushed, self.failures = pair, 0, []
+        self._since_ms = now_ms()
         self._is_over, self._thread = threading.Event(), threading.Thread(target=self._run)
 
     def __enter__(self):
@@ -192,14 +193,16 @@ class Pushing:
         wait_until(lambda: self.pushed >= wanted, "pushes over the address are answered")
 
     def check(self):
-        """Nothing failed but, at the most, one whose handshake was with the one host and whose
-        request came to the other; and nobody was kept waiting."""
-        assert len(self.failures) <= 1, self.failures
-        assert not any("timed out" in each for each in self.failures), self.failures
+        """Nothing failed but what may, and nobody was kept waiting."""
+        events = [event for node in self.pair.nodes for event in address_events(node)
+                  if event["boot_ms"] >= self._since_ms]
+        taken, left = ([event["boot_ms"] for event in events if event["state"] == state]
+                       for state in ("held", "away"))
+        assert not list(wrong(self.failures, taken, left)), (self.failures, taken, left)
 
     def _run(self):
         while not self._is_over.is_set():
-            began = time.monotonic()
+            began_ms = now_ms()
             try:
                 with self.pair.dial(HTTP_PORT) as connection:
                     connection.sendall(PUSH)
@@ -208,7 +211,30 @@ class Pushing:
                 self.pushed += 1
                 self._is_over.wait(0.002)  # there are only so many ports
             except (OSError, EOFError) as error:
-                self.failures.append(f"{error!r} after {time.monotonic() - began:.3f} s")
+                self.failures.append((error, began_ms, now_ms()))
+
+
+def wrong(failures, taken_ms, left_ms):
+    """Of failed connections, (error, began_ms, ended_ms), those that need not have failed. One may
+    that the address crossed: its handshake was with the host that then let the address go, its
+    request came to the one that had taken it. So it began before the one, and ended, by a reset or
+    without a reply, after the other."""
+    crossed = [each for each in failures if taken_ms and left_ms
+               and isinstance(each[0], (ConnectionResetError, BrokenPipeError, EOFError))
+               and each[1] <= max(left_ms) + GRAIN_MS and each[2] >= min(taken_ms) - GRAIN_MS]
+    return [each for each in failures if each not in crossed] + crossed[1:]
+
+
+@pytest.mark.parametrize("error, began_ms, ended_ms, is_wrong", [
+    (ConnectionResetError(), 90, 105, False), (EOFError(), 105, 112, False),
+    (ConnectionResetError(), 80, 95, True),    # nobody had taken it yet
+    (ConnectionResetError(), 115, 116, True),  # only the new one had it
+    (ConnectionRefusedError(), 90, 105, True), (TimeoutError(), 90, 105, True)])
+def test_what_may_fail_while_the_address_moves(error, began_ms, ended_ms, is_wrong):
+    failure = (error, began_ms, ended_ms)
+    assert wrong([failure], [100], [110]) == ([failure] if is_wrong else [])
+    assert len(wrong([failure, failure], [100], [110])) >= 1, "one, not more"
+    assert wrong([failure], [], []) == [failure], "it did not move"
 
 
 # ---- what is told ----
