@@ -22,7 +22,6 @@ from harness.wait import wait_until
 from harness.zookeeper import Ensemble
 
 ADDRESS, SESSION_MS = "10.213.0.200", 2000
-GRAIN_MS = 1  # nodes write whole milliseconds
 POP = b'{"method":"Service.Pop","params":[["nobody-pushes-here"]],"id":1}'
 ACK = b'{"method":"Service.Ack","params":["no-such-job"],"id":1}'
 LONG_POLL = b"POST /v1/topics/nobody-pushes-here/pop?wait_ms=60000 HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -212,6 +211,9 @@ class Pushing:
                 self._is_over.wait(0.002)  # there are only so many ports
             except (OSError, EOFError) as error:
                 self.failures.append((error, began_ms, now_ms()))
+
+
+GRAIN_MS = 1  # nodes write whole milliseconds
 
 
 def wrong(failures, taken_ms, left_ms):
