@@ -494,13 +494,16 @@ static void a_leader_whose_address_cannot_be_put_says_so_and_gets_it_back(void *
     buf_clear(&w.said);
     w.wrong = "eth7: the interface is down";
     w.is_here = false;
+    assert_true(told().is_here);
     pass(VIP_RENEW_MS + VIP_LOOK_MS);
-    assert_said("impossible");
+    assert_said("(away) impossible");
+    assert_false(told().is_here);
     assert_non_null(strstr(told().why, "eth7: the interface is down"));
     assert_true(told().failures > 0);
     w.wrong = NULL;
     pass(2 * VIP_RENEW_MS);
-    assert_said("put possible");
+    assert_said("put (held) possible");
+    assert_true(told().is_here);
     assert_int_equal(told().restored, 1);
 }
 

@@ -102,8 +102,12 @@ static enum vip_put put(void *arg, const struct vip_address *a, const char **why
     enum vip_put done = c->ops->put(c->ops_arg, a, why);
     unsigned before = c->here;
 
-    if (done == VIP_PUT_FAILED)
+    if (done == VIP_PUT_FAILED) {
+        c->here &= ~bit_of(c, a);
+        if (before && !c->here)
+            c->on_here(c->arg, false);
         return done;
+    }
     c->here |= bit_of(c, a);
     c->going &= ~bit_of(c, a);
     move(c, MOVING_HERE);
