@@ -32,9 +32,10 @@ static struct {
     struct vip_app *app;
     struct buf said; /* what was done, in order; announcements and renewals are not in it */
     bool may_hold;
-    bool is_gone;      /* vip_app_stop's word */
-    const char *wrong; /* with the interface; NULL: nothing */
-    bool is_foreign;   /* somebody else's address */
+    bool is_gone;        /* vip_app_stop's word */
+    const char *wrong;   /* with the interface; NULL: nothing */
+    const char *refused; /* by the kernel: looking finds nothing wrong */
+    bool is_foreign;     /* somebody else's address */
     struct vip *heard_by;
     bool is_here; /* as the kernel has it */
     enum moving_state gmq, http;
@@ -90,8 +91,8 @@ static enum vip_put put(void *arg, const struct vip_address *a, const char **why
 {
     enum vip_put done = w.is_here ? VIP_PUT_RENEWED : VIP_PUT_ADDED;
 
-    if (w.wrong) {
-        *why = w.wrong;
+    if (w.wrong || w.refused) {
+        *why = w.wrong ? w.wrong : w.refused;
         return VIP_PUT_FAILED;
     }
     if (!w.is_here)
@@ -507,6 +508,51 @@ static void a_leader_whose_address_cannot_be_put_says_so_and_gets_it_back(void *
     assert_int_equal(told().restored, 1);
 }
 
+static void what_looking_does_not_see_is_remembered_for_a_minute(void **state)
+{
+    w.refused = "not permitted";
+    lead();
+    pass(VIP_LOOK_MS + VIP_RENEW_MS);
+    assert_said("impossible");
+    role(ROLE_OFFLINE, ROLE_LEASE_OVER_REASON);
+    buf_clear(&w.said);
+    pass(VIP_REMEMBER_MS - VIP_LOOK_MS);
+    assert_said("");
+    assert_string_equal(told().state, "away");
+    assert_non_null(strstr(told().why, "not permitted"));
+    pass(2 * VIP_LOOK_MS);
+    assert_said("possible");
+    assert_string_equal(told().why, "");
+}
+
+static void what_looking_sees_is_over_when_it_says_so(void **state)
+{
+    w.wrong = "eth7: the interface is down";
+    lead();
+    pass(VIP_LOOK_MS + VIP_RENEW_MS);
+    assert_said("impossible");
+    drain();
+    role(ROLE_STANDBY, ROLE_HANDED_OVER_REASON);
+    pass(VIP_LOOK_MS);
+    w.wrong = NULL;
+    buf_clear(&w.said);
+    pass(VIP_LOOK_MS);
+    assert_said("possible");
+}
+
+static void what_works_again_is_not_remembered(void **state)
+{
+    w.refused = "not permitted";
+    lead();
+    pass(VIP_LOOK_MS + VIP_RENEW_MS);
+    w.refused = NULL;
+    pass(2 * VIP_RENEW_MS);
+    role(ROLE_OFFLINE, ROLE_LEASE_OVER_REASON);
+    buf_clear(&w.said);
+    pass(2 * VIP_LOOK_MS);
+    assert_said("");
+}
+
 static void a_lease_in_doubt_says_nothing_of_the_host(void **state)
 {
     lead();
@@ -665,6 +711,9 @@ int main(void)
         BY_KERNEL(a_lease_that_is_over_between_two_turns_ends_it_too),
         BY_KERNEL(a_standby_without_an_interface_says_so),
         BY_KERNEL(a_leader_whose_address_cannot_be_put_says_so_and_gets_it_back),
+        BY_KERNEL(what_looking_does_not_see_is_remembered_for_a_minute),
+        BY_KERNEL(what_looking_sees_is_over_when_it_says_so),
+        BY_KERNEL(what_works_again_is_not_remembered),
         BY_KERNEL(a_lease_in_doubt_says_nothing_of_the_host),
         BY_KERNEL(stopping_waits_for_the_successor),
         BY_KERNEL(stopping_waits_for_a_second_at_most),

@@ -90,7 +90,7 @@ static bool is_held(void *arg, const char **why)
 {
     struct kernel *k = arg;
 
-    *why = may_hold(k) ? vip_why(k->vip) : "";
+    *why = may_hold(k) ? vip_why(k->vip) : NULL;
     return vip_state(k->vip) == VIP_HELD;
 }
 
