@@ -42,6 +42,7 @@ static struct {
     unsigned clients; /* that are left */
     struct vip_hook_options hook;
     struct vip_hook_counts hook_counts;
+    unsigned failed_takes;
     bool is_hook_here, is_hook_busy;
     int64_t now;
 } w;
@@ -201,6 +202,7 @@ void vip_hook_drop(struct vip_hook *h)
 {
     say("hook drop");
     w.is_hook_here = false;
+    w.failed_takes = 0;
 }
 
 bool vip_hook_is_here(const struct vip_hook *h)
@@ -218,13 +220,25 @@ const char *vip_hook_why(const struct vip_hook *h)
     return w.hook_counts.failures && !w.is_hook_here ? "exit code 1" : "";
 }
 
+unsigned vip_hook_failed_takes(const struct vip_hook *h)
+{
+    return w.failed_takes;
+}
+
 const struct vip_hook_counts *vip_hook_counts(const struct vip_hook *h)
 {
     return &w.hook_counts;
 }
 
+static void hook_drop_fails(void)
+{
+    w.hook_counts.failures++;
+    w.hook.on_change(w.hook.arg);
+}
+
 static void hook_fails(void)
 {
+    w.failed_takes++;
     w.hook_counts.failures++;
     w.hook.on_change(w.hook.arg);
 }
@@ -232,6 +246,7 @@ static void hook_fails(void)
 static void hook_succeeds(void)
 {
     w.is_hook_here = true;
+    w.failed_takes = 0;
     w.hook_counts.taken++;
     w.hook.on_change(w.hook.arg);
 }
@@ -474,9 +489,11 @@ static void a_standby_without_an_interface_says_so(void **state)
 {
     assert_string_equal(told().interface, "eth7");
     assert_string_equal(told().why, "");
+    assert_true(told().is_possible);
     w.wrong = "no interface has an address of its subnet";
     pass(VIP_LOOK_MS);
     assert_said("impossible");
+    assert_false(told().is_possible);
     assert_non_null(strstr(told().why, "no interface has"));
     assert_string_equal(told().state, "away");
     w.wrong = NULL;
@@ -660,13 +677,32 @@ static void three_failures_let_others_lead_for_a_while(void **state)
     buf_clear(&w.said);
     hook_fails();
     assert_said("impossible");
+    assert_false(told().is_possible);
     drain();
     role(ROLE_STANDBY, ROLE_HANDED_OVER_REASON);
     buf_clear(&w.said);
     pass(59000);
     assert_said("cut off");
+    assert_string_equal(told().why, "exit code 1");
     pass(2000);
     assert_said("possible");
+    assert_string_equal(told().why, "");
+    assert_true(told().is_possible);
+}
+
+static void a_drop_that_fails_says_nothing_of_the_next_take(void **state)
+{
+    lead();
+    hook_succeeds();
+    drain();
+    role(ROLE_STANDBY, ROLE_HANDED_OVER_REASON);
+    hook_drop_fails();
+    assert_string_equal(told().why, "");
+    lead();
+    buf_clear(&w.said);
+    for (unsigned i = 0; i < 3; i++)
+        hook_drop_fails();
+    assert_said("");
 }
 
 static void a_leader_whose_program_works_again_may_keep_the_lead(void **state)
@@ -723,6 +759,7 @@ int main(void)
                                         close_world),
         BY_HOOK(a_program_is_told_to_take_and_to_drop),
         BY_HOOK(three_failures_let_others_lead_for_a_while),
+        BY_HOOK(a_drop_that_fails_says_nothing_of_the_next_take),
         BY_HOOK(a_leader_whose_program_works_again_may_keep_the_lead),
         BY_HOOK(stopping_waits_for_the_program),
     };

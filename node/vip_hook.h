@@ -60,6 +60,9 @@ bool vip_hook_is_idle(const struct vip_hook *h);
  * turns. */
 const char *vip_hook_why(const struct vip_hook *h);
 
+/* Runs of `take` that have failed one after the other, for the lead that wants it. */
+unsigned vip_hook_failed_takes(const struct vip_hook *h);
+
 /* Since the start. */
 struct vip_hook_counts {
     uint64_t taken;    /* by a `take` that this node's lead had asked for */

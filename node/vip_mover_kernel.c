@@ -113,6 +113,7 @@ static void read_state(struct vip_mover *m, struct http_vip_status *to)
     stats = vip_stats(k->vip);
     is_away = vip_state(k->vip) == VIP_AWAY;
     to->state = vip_state_word(vip_state(k->vip));
+    to->is_possible = k->look.is_possible;
     to->is_here = m->clients->here == (1u << k->addresses->count) - 1;
     to->interface = is_away ? k->look.on : vip_net_interface(k->net, &k->addresses->at[0]);
     to->why = is_away ? k->look.why : vip_why(k->vip);
