@@ -101,6 +101,10 @@ void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg);
  * before every script of a scanner. */
 bool ha_may_act(const struct ha *ha);
 
+/* The same, but also in DRAINING, until the lead is on its way to somebody else: nobody leads
+ * before. For what a leader has and does not begin: the virtual address. */
+bool ha_may_hold(const struct ha *ha);
+
 /* When the lease ends, CLOCK_BOOTTIME: the first millisecond in which it may not act; for who
  * writes it down. In the past, down to INT64_MIN, where there is none. */
 int64_t ha_until(const struct ha *ha);

@@ -28,7 +28,7 @@ struct vip_item {
 struct vip {
     struct vip_options options;
     enum vip_state state;
-    struct timer renewal; /* HELD */
+    struct timer renewal; /* HELD; LEAVING, as long as it may */
     struct timer settle;  /* HELD, in the beginning */
     struct timer leaving; /* LEAVING */
     int64_t taken_mono_ms;
@@ -246,9 +246,32 @@ static void hold(struct vip *v)
     }
 }
 
+/* Until the lead is given away nobody else may have it, however long that takes: the last
+ * second begins with the last renewal, in the kernel as here. Who fails is not tried again. */
+static void stay(struct vip *v)
+{
+    const struct vip_options *o = &v->options;
+    const char *why;
+
+    EACH_ITEM(it, v)
+    {
+        if (!may_hold(v))
+            return;
+        if (it->is_here)
+            o->ops->put(o->ops_arg, it->address, &why);
+    }
+    timer_arm(o->timers, &v->renewal, VIP_RENEW_MS);
+    timer_arm(o->timers, &v->leaving, VIP_LEAVING_MAX_MS);
+}
+
 static void on_renewal(struct timer *timer)
 {
-    hold(CONTAINER_OF(timer, struct vip, renewal));
+    struct vip *v = CONTAINER_OF(timer, struct vip, renewal);
+
+    if (v->state == VIP_HELD)
+        hold(v);
+    else
+        stay(v);
 }
 
 static void on_settled(struct timer *timer)
@@ -319,6 +342,7 @@ void vip_hand_over(struct vip *v)
         return;
     }
     timer_arm(v->options.timers, &v->leaving, VIP_LEAVING_MAX_MS);
+    stay(v);
     enter(v, VIP_LEAVING);
 }
 
