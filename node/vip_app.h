@@ -3,7 +3,7 @@
  *
  *   role                        address                       its clients on this node
  *   LEADER                      taken                         served
- *   DRAINING                    kept                          let go: idle ones are closed in
+ *   DRAINING                    kept, renewed                 let go: idle ones are closed in
  *                                                             order, waiting pops end, the rest
  *                                                             after its reply; new ones get one
  *                                                             reply each

@@ -110,7 +110,8 @@ static enum vip_put put(void *arg, const struct vip_address *a, const char **why
     }
     c->here |= bit_of(c, a);
     c->going &= ~bit_of(c, a);
-    move(c, MOVING_HERE);
+    if (c->moving.state == MOVING_AWAY) /* who lets them go keeps to it */
+        move(c, MOVING_HERE);
     if (!before)
         c->on_here(c->arg, true);
     return done;

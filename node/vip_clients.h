@@ -1,11 +1,11 @@
 /* The clients of the virtual address, while it comes and goes: vip.h's operations, with them in
  * between.
  *
- *   put      they are served from now on. Where it fails the address counts as gone; they stay,
- *            for it may be back with the next renewal
- *   remove   those that are left are closed first: an address that is here can still tell them.
- *            Where they were let go before, the replies that they are owed go out first, for a
- *            moment: the successor has the address by then, and nobody comes newly
+ *   put      they are served from now on, if they are not being let go. Where it fails the
+ * address counts as gone; they stay, for it may be back with the next renewal remove   those
+ * that are left are closed first: an address that is here can still tell them. Where they were
+ * let go before, the replies that they are owed go out first, for a moment: the successor has
+ * the address by then, and nobody comes newly
  */
 #ifndef DUEQ_NODE_VIP_CLIENTS_H
 #define DUEQ_NODE_VIP_CLIENTS_H

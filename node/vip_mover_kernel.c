@@ -30,6 +30,8 @@ static struct kernel *kernel_of(const struct vip_mover *m)
 
 static void take(struct vip_mover *m, const char *token)
 {
+    if (m->clients->moving.state == MOVING_LEAVING)
+        vip_clients_welcome(m->clients);
     if (kernel_of(m)->vip)
         vip_take(kernel_of(m)->vip);
 }
@@ -41,7 +43,7 @@ static void give(struct vip_mover *m)
         vip_hand_over(kernel_of(m)->vip);
 }
 
-/* The successor is heard. */
+/* The successor is heard, and without the lease it is not renewed any more. */
 static void given(struct vip_mover *m)
 {
 }
