@@ -59,8 +59,9 @@ void vip_app_serve(struct vip_app *v, struct gmq *gmq, struct http *http);
 
 void vip_app_role(struct vip_app *v, const struct role *role);
 
-/* The node stops: calls back, in a later turn, when the address is not here any more: at once,
- * or where another node `is_expected` to take it within a second or so. */
+/* The node stops: calls back, in a later turn, when the address is not here any more: when the
+ * last replies are out, for which it waits VIP_LAST_REPLIES_MS at most, or where another node
+ * `is_expected` to take it, when that one has it, within a second or so. */
 void vip_app_stop(struct vip_app *v, bool is_expected, void (*on_gone)(void *arg), void *arg);
 
 /* False: there is no virtual address. Texts are borrowed until the loop turns. */

@@ -619,10 +619,39 @@ static void stopping_waits_for_nobody_where_there_is_none(void **state)
     role(ROLE_DRAINING, ROLE_STOPPING_REASON);
     role(ROLE_OFFLINE, ROLE_STOPPING_REASON);
     vip_app_stop(w.app, false, on_gone, NULL);
-    assert_false(w.is_here);
     assert_false(w.is_gone); /* not from inside */
     pass(1);
+    assert_false(w.is_here);
     assert_true(w.is_gone);
+}
+
+static void stopping_without_a_successor_waits_for_the_last_replies(void **state)
+{
+    lead();
+    w.clients = 2;
+    role(ROLE_DRAINING, ROLE_STOPPING_REASON);
+    role(ROLE_OFFLINE, ROLE_STOPPING_REASON);
+    vip_app_stop(w.app, false, on_gone, NULL);
+    pass(VIP_LAST_REPLIES_MS / 2);
+    assert_true(w.is_here);
+    assert_false(w.is_gone);
+    w.clients = 0;
+    pass(10);
+    assert_true(w.is_gone);
+    assert_false(w.is_here);
+}
+
+static void stopping_without_a_successor_waits_for_no_client_that_does_not_read(void **state)
+{
+    lead();
+    w.clients = 1;
+    role(ROLE_DRAINING, ROLE_STOPPING_REASON);
+    role(ROLE_OFFLINE, ROLE_STOPPING_REASON);
+    vip_app_stop(w.app, false, on_gone, NULL);
+    pass(VIP_LAST_REPLIES_MS + 10);
+    assert_true(w.is_gone);
+    assert_false(w.is_here);
+    assert_int_equal(w.clients, 0);
 }
 
 static void a_standby_stops_at_once(void **state)
@@ -759,6 +788,8 @@ int main(void)
         BY_KERNEL(stopping_waits_for_the_successor),
         BY_KERNEL(stopping_waits_for_a_second_at_most),
         BY_KERNEL(stopping_waits_for_nobody_where_there_is_none),
+        BY_KERNEL(stopping_without_a_successor_waits_for_the_last_replies),
+        BY_KERNEL(stopping_without_a_successor_waits_for_no_client_that_does_not_read),
         BY_KERNEL(a_standby_stops_at_once),
         cmocka_unit_test_setup_teardown(without_an_address_nothing_happens, without,
                                         close_world),

@@ -47,6 +47,9 @@ extern const struct vip_ops vip_clients_ops; /* with the vip_clients as `arg` */
 void vip_clients_let_go(struct vip_clients *c);
 void vip_clients_welcome(struct vip_clients *c);
 
+/* Is a client of the address owed a reply? */
+bool vip_clients_are_owed(const struct vip_clients *c);
+
 /* Closes all, now; what was here for the last replies is removed. */
 void vip_clients_cut_off(struct vip_clients *c);
 
