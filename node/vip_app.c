@@ -19,6 +19,7 @@ struct vip_app {
     bool is_expected; /* while it stops: somebody who takes it */
     struct timer stopping;
     int64_t stop_by_mono_ms;
+    bool is_finishing; /* it has stopped */
     void (*on_gone)(void *arg);
     void *gone_arg;
 };
@@ -74,6 +75,8 @@ static void on_stopping(struct timer *timer)
     }
     if (v->mover)
         v->mover->ops->drop(v->mover);
+    if (v->is_finishing && is_waited_for(v))
+        LOG_WARN("vip", "vip.hook has not ended: it is left to itself");
     v->on_gone(v->gone_arg);
 }
 
@@ -84,6 +87,16 @@ void vip_app_stop(struct vip_app *v, bool is_expected, void (*on_gone)(void *arg
     v->is_expected = is_expected;
     v->stop_by_mono_ms =
         timers_now(timers_of(v)) + (is_expected ? STOP_MAX_MS : VIP_LAST_REPLIES_MS);
+    timer_arm(timers_of(v), &v->stopping, 0);
+}
+
+void vip_app_finish(struct vip_app *v, int64_t patience_ms, void (*on_done)(void *arg),
+                    void *arg)
+{
+    v->on_gone = on_done;
+    v->gone_arg = arg;
+    v->is_expected = v->is_finishing = true;
+    v->stop_by_mono_ms = timers_now(timers_of(v)) + patience_ms;
     timer_arm(timers_of(v), &v->stopping, 0);
 }
 

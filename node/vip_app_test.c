@@ -674,6 +674,10 @@ static void without_an_address_nothing_happens(void **state)
     vip_app_stop(w.app, true, on_gone, NULL);
     pass(1);
     assert_true(w.is_gone);
+    w.is_gone = false;
+    vip_app_finish(w.app, 6000, on_gone, NULL);
+    pass(1);
+    assert_true(w.is_gone);
     assert_said("");
 }
 
@@ -764,6 +768,33 @@ static void stopping_waits_for_the_program(void **state)
     assert_true(w.is_gone);
 }
 
+static void finishing_waits_longer_for_the_program(void **state)
+{
+    lead();
+    hook_succeeds();
+    role(ROLE_OFFLINE, ROLE_STOPPING_REASON);
+    w.is_hook_busy = true;
+    vip_app_stop(w.app, true, on_gone, NULL);
+    pass(2000);
+    assert_true(w.is_gone);
+    w.is_gone = false;
+    vip_app_finish(w.app, 6000, on_gone, NULL);
+    pass(5000);
+    assert_false(w.is_gone);
+    w.is_hook_busy = false;
+    pass(10);
+    assert_true(w.is_gone);
+}
+
+static void finishing_waits_no_longer_than_it_may(void **state)
+{
+    lead();
+    w.is_hook_busy = true;
+    vip_app_finish(w.app, 6000, on_gone, NULL);
+    pass(6010);
+    assert_true(w.is_gone);
+}
+
 #define BY_KERNEL(name) cmocka_unit_test_setup_teardown(name, by_kernel, close_world)
 #define BY_HOOK(name)   cmocka_unit_test_setup_teardown(name, by_hook, close_world)
 
@@ -798,6 +829,8 @@ int main(void)
         BY_HOOK(a_drop_that_fails_says_nothing_of_the_next_take),
         BY_HOOK(a_leader_whose_program_works_again_may_keep_the_lead),
         BY_HOOK(stopping_waits_for_the_program),
+        BY_HOOK(finishing_waits_longer_for_the_program),
+        BY_HOOK(finishing_waits_no_longer_than_it_may),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
