@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,9 @@ static struct {
     struct vip_app *app;
     struct buf said; /* what was done, in order; announcements and renewals are not in it */
     bool may_hold;
-    bool is_gone;        /* vip_app_stop's word */
-    const char *wrong;   /* with the interface; NULL: nothing */
+    bool is_gone;      /* vip_app_stop's word */
+    const char *wrong; /* with the interface; NULL: nothing */
+    bool has_no_sockets;
     const char *refused; /* by the kernel: looking finds nothing wrong */
     bool is_foreign;     /* somebody else's address */
     struct vip *heard_by;
@@ -71,7 +73,8 @@ struct vip_net *vip_net_new(struct loop *loop, const struct vip_addresses *these
                             const char *interface)
 {
     assert_int_equal(these->count, 1);
-    return (struct vip_net *)&w;
+    errno = EMFILE;
+    return w.has_no_sockets ? NULL : (struct vip_net *)&w;
 }
 
 void vip_net_free(struct vip_net *n)
@@ -307,7 +310,7 @@ static struct http_vip_status told(void)
     return status;
 }
 
-static int open_world(const char *address, const char *hook)
+static int open_world_with(bool has_sockets, const char *address, const char *hook)
 {
     const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
     struct vip_app_options options = {.conf = &w.conf,
@@ -318,6 +321,7 @@ static int open_world(const char *address, const char *hook)
 
     assert_int_equal(log_configure(&quiet), STATUS_OK);
     memset(&w, 0, sizeof(w));
+    w.has_no_sockets = !has_sockets;
     timers_init(&w.loop.timers, 0);
     w.conf.node.id = (char *)"n1";
     w.conf.vip.address = (char *)address;
@@ -328,6 +332,16 @@ static int open_world(const char *address, const char *hook)
     vip_app_serve(w.app, (struct gmq *)&w, (struct http *)&w);
     pass(1);
     return 0;
+}
+
+static int open_world(const char *address, const char *hook)
+{
+    return open_world_with(true, address, hook);
+}
+
+static int without_sockets(void **state)
+{
+    return open_world_with(false, ADDRESS, "");
 }
 
 static int by_kernel(void **state)
@@ -575,6 +589,23 @@ static void what_works_again_is_not_remembered(void **state)
     assert_said("");
 }
 
+static void who_gets_no_sockets_lets_others_lead_and_tries_again(void **state)
+{
+    assert_non_null(strstr(told().why, "no netlink or packet socket"));
+    assert_false(told().is_possible);
+    buf_clear(&w.said);
+    lead();
+    assert_string_equal(told().state, "held");
+    assert_false(told().is_here);
+    pass(1000);
+    assert_said("impossible");
+    w.has_no_sockets = false;
+    pass(1000);
+    assert_said("possible put served (held)");
+    assert_true(told().is_here);
+    assert_true(told().is_possible);
+}
+
 static void a_lease_in_doubt_says_nothing_of_the_host(void **state)
 {
     lead();
@@ -815,6 +846,8 @@ int main(void)
         BY_KERNEL(what_looking_does_not_see_is_remembered_for_a_minute),
         BY_KERNEL(what_looking_sees_is_over_when_it_says_so),
         BY_KERNEL(what_works_again_is_not_remembered),
+        cmocka_unit_test_setup_teardown(who_gets_no_sockets_lets_others_lead_and_tries_again,
+                                        without_sockets, close_world),
         BY_KERNEL(a_lease_in_doubt_says_nothing_of_the_host),
         BY_KERNEL(stopping_waits_for_the_successor),
         BY_KERNEL(stopping_waits_for_a_second_at_most),
