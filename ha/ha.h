@@ -116,7 +116,8 @@ void ha_store_is(struct ha *ha, bool is_up);
 
 /* Could clients reach this node at the virtual address, if it led? True until it is said to be
  * otherwise: there may be no such address. A leader that cannot have it gives the lead to a
- * node that can; a standby lets others go first. */
+ * node that can, but not twice in a tenure, nor while the lead moves too often: what keeps it
+ * from all of them would move the lead for ever. A standby lets others go first. */
 void ha_address_is(struct ha *ha, bool is_possible);
 
 /* All that was begun as a leader has ended: the lead can be given away. In DRAINING only, and

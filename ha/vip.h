@@ -39,6 +39,9 @@
  * answer, and of IPv6 its answer goes to everybody and overrides the announcement that this
  * host has just made.
  *
+ * The successor is whoever is heard in LEAVING, but for a host in conflict: one that insists
+ * would end make before break. Who was heard before is none, for this node led then.
+ *
  * Of several addresses each one leaves when it is heard itself. Were one enough for all, a lost
  * announcement of the other would leave its clients with nobody; so they have the old leader
  * for a second at most, which serves each of them once more and lets it go.
