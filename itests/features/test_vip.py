@@ -310,9 +310,9 @@ def link(host, *words):
 @pytest.fixture
 def apart(pair):
     """The pair with the address on eth1, which ZooKeeper and the nodes do not need."""
-    pair.wait_steady()
     for node in pair.nodes:
-        node.stop()
+        if node.process:
+            node.stop()
         link(node.host, "add", "eth1", "type", "veth", "peer", "name", "far")
         for name in ("eth1", "far"):
             link(node.host, "set", name, "up")
