@@ -32,8 +32,23 @@ struct vip_interface {
     unsigned index;
     char name[IF_NAMESIZE];
     unsigned char mac[6];
-    bool is_up;
+    bool is_up;        /* and has a carrier */
+    bool is_unplugged; /* it would be up, but has none: the cable is out */
+    bool is_ipv6_off;  /* sysctl disable_ipv6 */
 };
+
+/* Why an address could not be there, or would reach nobody; NULL: it could. */
+static inline const char *vip_interface_trouble(const struct vip_interface *on,
+                                                const struct vip_address *a)
+{
+    if (on->is_unplugged)
+        return "the interface has no carrier";
+    if (!on->is_up)
+        return "the interface is down";
+    return on->is_ipv6_off && a->family == AF_INET6
+               ? "IPv6 is switched off there (sysctl disable_ipv6)"
+               : NULL;
+}
 
 /* Where the address belongs: the interface `name`, or, "", the one that has an address of the
  * same subnet, of several the smallest subnet's. NOT_FOUND with `why`, for people: no such

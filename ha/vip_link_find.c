@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/if.h>
 #include <linux/if_arp.h>
+#include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
 
 /* ---- interfaces ---- */
@@ -13,6 +15,27 @@ struct link_answer {
     struct vip_interface is;
     bool has_mac;
 };
+
+/* One without IPv6 has nothing of that family. */
+static bool is_ipv6_off(const struct nlattr *families)
+{
+    const struct nlattr *family, *attr;
+
+    mnl_attr_for_each_nested(family, families)
+    {
+        if (mnl_attr_get_type(family) != AF_INET6)
+            continue;
+        mnl_attr_for_each_nested(attr, family)
+        {
+            const int32_t *settings = mnl_attr_get_payload(attr);
+
+            if (mnl_attr_get_type(attr) == IFLA_INET6_CONF &&
+                mnl_attr_get_payload_len(attr) > DEVCONF_DISABLE_IPV6 * sizeof(*settings))
+                return settings[DEVCONF_DISABLE_IPV6];
+        }
+    }
+    return true;
+}
 
 static void read_link(void *arg, const struct nlmsghdr *m)
 {
@@ -23,7 +46,9 @@ static void read_link(void *arg, const struct nlmsghdr *m)
     if (m->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(m) < sizeof(*head))
         return;
     answer->is.index = (unsigned)head->ifi_index;
-    answer->is.is_up = head->ifi_flags & IFF_UP;
+    answer->is.is_up = (head->ifi_flags & IFF_UP) && (head->ifi_flags & IFF_LOWER_UP);
+    answer->is.is_unplugged = (head->ifi_flags & IFF_UP) && !answer->is.is_up;
+    answer->is.is_ipv6_off = true;
     mnl_attr_for_each(attr, m, sizeof(*head))
     {
         uint16_t type = mnl_attr_get_type(attr);
@@ -37,6 +62,8 @@ static void read_link(void *arg, const struct nlmsghdr *m)
             memcpy(answer->is.mac, mnl_attr_get_payload(attr), len);
             answer->has_mac = true;
         }
+        if (type == IFLA_AF_SPEC)
+            answer->is.is_ipv6_off = is_ipv6_off(attr);
     }
 }
 

@@ -370,12 +370,41 @@ static void belongs_to_the_interface_that_is_named(void **state)
     assert_string_equal(found.name, "vb");
     netns_run("ip link set vb down");
     assert_int_equal(find("vb", V4, &found), STATUS_OK);
-    assert_false(found.is_up);
+    assert_false(found.is_up || found.is_unplugged);
+    assert_string_equal(vip_interface_trouble(&found, V4), "the interface is down");
     assert_int_equal(find("nope", V4, &found), STATUS_NOT_FOUND);
     assert_why("there is no interface nope");
     assert_int_equal(
         find("a-name-that-no-interface-can-have-because-it-is-too-long", V4, &found),
         STATUS_NOT_FOUND);
+}
+
+static void one_without_a_carrier_is_not_up(void **state)
+{
+    struct vip_interface found;
+
+    netns_run("ip link set vb down"); /* the cable's other end */
+    assert_int_equal(find("va", V4, &found), STATUS_OK);
+    assert_false(found.is_up);
+    assert_string_equal(vip_interface_trouble(&found, V4), "the interface has no carrier");
+    netns_run("ip link set vb up");
+    assert_int_equal(find("va", V4, &found), STATUS_OK);
+    assert_null(vip_interface_trouble(&found, V4));
+}
+
+static void one_without_ipv6_is_for_ipv4_only(void **state)
+{
+    struct vip_interface found;
+
+    assert_int_equal(find("va", V6, &found), STATUS_OK);
+    assert_null(vip_interface_trouble(&found, V6));
+    netns_run("echo 1 >/proc/sys/net/ipv6/conf/va/disable_ipv6");
+    assert_int_equal(find("va", V6, &found), STATUS_OK);
+    assert_non_null(strstr(vip_interface_trouble(&found, V6), "disable_ipv6"));
+    assert_null(vip_interface_trouble(&found, V4));
+    netns_run("ip link set va mtu 1000"); /* less than IPv6 takes */
+    assert_int_equal(find("va", V6, &found), STATUS_OK);
+    assert_true(found.is_ipv6_off);
 }
 
 static void neighbours_are_told_by_ethernet_only(void **state)
@@ -416,6 +445,8 @@ int main(void)
         TEST(of_several_subnets_the_smallest_counts),
         TEST(where_it_is_put_does_not_say_where_it_belongs),
         TEST(belongs_to_the_interface_that_is_named),
+        TEST(one_without_a_carrier_is_not_up),
+        TEST(one_without_ipv6_is_for_ipv4_only),
         TEST(neighbours_are_told_by_ethernet_only),
     };
     int refused = netns_enter();

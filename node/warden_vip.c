@@ -73,17 +73,22 @@ static enum status find_interface(struct vip_link *l, const struct vip_address *
                                   const char *name)
 {
     struct vip_interface found;
-    const char *why;
+    const char *why, *trouble;
 
     if (vip_link_find(l, a, name, &found, &why) != STATUS_OK) {
         LOG_ERROR("warden", "%s: no place for %s: %s; `ip -brief address` lists what there is",
                   *name ? "vip.interface" : "vip.address", a->text, why);
         return STATUS_IO_ERROR;
     }
-    if (!found.is_up)
-        LOG_WARN("warden",
-                 "vip.address: %s is to be on %s, and that is down: `ip link set %s up`",
-                 a->text, found.name, found.name);
+    trouble = vip_interface_trouble(&found, a);
+    if (found.is_up && trouble) {
+        LOG_ERROR("warden", "vip.address: no place for %s on %s: %s", a->text, found.name,
+                  trouble);
+        return STATUS_IO_ERROR;
+    }
+    if (trouble)
+        LOG_WARN("warden", "vip.address: %s is to be on %s: %s; `ip link show %s` tells",
+                 a->text, found.name, trouble, found.name);
     return STATUS_OK;
 }
 
