@@ -72,9 +72,14 @@ bool vip_link_is_usable(struct vip_link *l, const struct vip_address *a);
 
 enum vip_presence {
     VIP_IS_NOWHERE,
-    VIP_IS_OURS,   /* put by a node */
-    VIP_IS_FOREIGN /* somebody else has configured it on this machine */
+    VIP_IS_OURS,    /* put by a node */
+    VIP_IS_FOREIGN, /* somebody else has configured it on this machine */
+    VIP_IS_UNKNOWN  /* the list of addresses cannot be read: the log says why */
 };
+
+/* Is it the first or the last address of a subnet that this machine is in? Those of IPv4 are no
+ * host's: the network itself, and all. */
+bool vip_link_is_edge(struct vip_link *l, const struct vip_address *a);
 
 /* On any interface; `name` (IF_NAMESIZE) gets where. FOREIGN, where it is both. */
 enum vip_presence vip_link_presence(struct vip_link *l, const struct vip_address *a,

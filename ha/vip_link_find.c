@@ -145,6 +145,35 @@ static void match_subnet(void *arg, const struct vip_entry *e)
     }
 }
 
+struct edge_search {
+    const struct vip_address *address;
+    bool is_edge;
+};
+
+static uint32_t number_of(const unsigned char *ipv4)
+{
+    return (uint32_t)ipv4[0] << 24 | (uint32_t)ipv4[1] << 16 | (uint32_t)ipv4[2] << 8 | ipv4[3];
+}
+
+/* Subnets of one or two have no such addresses. */
+static void match_edge(void *arg, const struct vip_entry *e)
+{
+    struct edge_search *s = arg;
+    uint32_t hosts = e->prefix_len <= 30 ? UINT32_MAX >> e->prefix_len : 0;
+    uint32_t host = number_of(s->address->bytes) & hosts;
+
+    if (hosts && is_in_subnet(s->address, e) && (host == 0 || host == hosts))
+        s->is_edge = true;
+}
+
+bool vip_link_is_edge(struct vip_link *l, const struct vip_address *a)
+{
+    struct edge_search s = {.address = a};
+
+    return a->family == AF_INET && vip_link_list(l, AF_INET, 0, match_edge, &s) == 0 &&
+           s.is_edge;
+}
+
 enum status vip_link_find(struct vip_link *l, const struct vip_address *a, const char *name,
                           struct vip_interface *found, const char **why)
 {
