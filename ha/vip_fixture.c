@@ -7,8 +7,9 @@ struct fake_address *fake_net_find(struct fake_net *n, const struct vip_address 
 {
     size_t i = 0;
 
-    while (strcmp(n->addresses.at[i].text, a->text) != 0)
-        assert(++i < n->addresses.count);
+    while (i < n->addresses.count && strcmp(n->addresses.at[i].text, a->text) != 0)
+        i++;
+    assert(i < n->addresses.count);
     return &n->of[i];
 }
 
