@@ -25,8 +25,8 @@ static bool could_be_here(struct vip_look *l, const struct vip_address *a)
     }
     if (a == &l->addresses->at[0])
         memcpy(l->on, on.name, sizeof(l->on));
-    if (!on.is_up) {
-        snprintf(text, sizeof(text), "%s: the interface is down", on.name);
+    if (vip_interface_trouble(&on, a)) {
+        snprintf(text, sizeof(text), "%s: %s", on.name, vip_interface_trouble(&on, a));
         say(l, a, text);
         return false;
     }
