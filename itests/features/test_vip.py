@@ -7,6 +7,7 @@ The drills have its faults (drills/README.md); here is what it promises.
 import json
 import os
 import socket
+import subprocess
 import threading
 
 import pytest
@@ -326,3 +327,54 @@ def test_a_node_that_stops_hands_the_address_over_first(pair):
     taken, away = address_events(standby)[-1], address_events(leader)[-1]
     assert (taken["state"], away["state"]) == ("held", "away")
     assert taken["boot_ms"] <= away["boot_ms"]
+
+
+# ---- an interface of its own ----
+
+def link(host, *words):
+    subprocess.run(["ip", "-n", host.netns, "link", *words], check=True)
+
+
+@pytest.fixture
+def apart(pair):
+    """The pair with the address on eth1, which ZooKeeper and the nodes do not need."""
+    for node in pair.nodes:
+        if node.process:
+            node.stop()
+        link(node.host, "add", "eth1", "type", "veth", "peer", "name", "far")
+        for name in ("eth1", "far"):
+            link(node.host, "set", name, "up")
+        node.settings["vip.interface"] = "eth1"
+        node.launch()
+    yield pair
+    for node in pair.nodes:
+        node.stop()
+        link(node.host, "del", "eth1")
+        del node.settings["vip.interface"]
+        node.launch()
+
+
+def complains(node, *parts):
+    done = node.ctl("check")
+    return done.code == 1 and all(part in done.text for part in parts)
+
+
+def test_a_leader_whose_interface_goes_down_says_so_and_lets_another_lead(apart):
+    leader, standby = apart.wait_steady()
+    link(standby.host, "set", "eth1", "down")
+    wait_until(lambda: complains(standby, "could not take the virtual address", "eth1"),
+               "the standby could not take it")
+    link(leader.host, "set", "eth1", "down")
+    wait_until(lambda: complains(leader, "does not have the virtual address", "eth1"),
+               "the leader says that it has not got it")
+    told = cluster_page(leader)["vip"]
+    assert (told["state"], told["here"]) == ("held", False)
+    assert [metric(node, "dueq_vip_held") for node in apart.nodes] == [0, 0]
+    assert leader.leads  # nobody could do it better
+    link(standby.host, "set", "eth1", "up")
+    wait_until(lambda: standby.leads, "who could have it leads")
+    wait_until(lambda: address_at(apart.nodes) == [standby], "and has it")
+    assert complains(leader, "could not take the virtual address", "eth1")
+    link(leader.host, "set", "eth1", "up")
+    wait_until(lambda: leader.ctl("check").code == 0, "it could again")
+    assert apart.wait_steady() == (standby, leader)
