@@ -328,12 +328,12 @@ def stopped(pair):
         leader.stop()
         at = address_at(pair.nodes)
         pushing.wait_more(3)
+    return leader, standby, since_ms, lambda: check_stopped(leader, standby, at, pushing)
 
-    def check():
-        assert at == [standby]
-        pushing.check()
-        taken, away = address_events(standby)[-1], address_events(leader)[-1]
-        assert (taken["state"], away["state"]) == ("held", "away")
-        assert taken["boot_ms"] <= away["boot_ms"]
 
-    return leader, standby, since_ms, check
+def check_stopped(leader, standby, at, pushing):
+    assert at == [standby]
+    pushing.check()
+    taken, away = address_events(standby)[-1], address_events(leader)[-1]
+    assert (taken["state"], away["state"]) == ("held", "away")
+    assert taken["boot_ms"] <= away["boot_ms"]
