@@ -86,7 +86,7 @@ class Cluster:
         if self.view:
             self.view.destroy()
         if self.holders:
-            self.holders.close()
+            self.holders.destroy()
         for node in (*self.nodes, *self.spares):
             node.destroy()
         for uplink in self.uplinks.values():

@@ -23,12 +23,13 @@ LATE_MS = 500  # what is read of the kernel is read a little later, more so on a
 
 
 class HolderWatch:
-    """Of some hosts and addresses, until close(). Events come to `tell` from a thread."""
+    """Of some hosts and addresses, until close(). Events come to `tell` from a thread. When it
+    cannot look any more (the kernel has dropped news), it says so to whoever asks next."""
 
     def __init__(self, hosts, addresses, tell):
         self._addresses, self._tell = set(addresses), tell
         self._selector, self._lock = selectors.DefaultSelector(), threading.Lock()
-        self._holds = {host.name: set() for host in hosts}
+        self._holds, self._broken = {host.name: set() for host in hosts}, None
         for host in hosts:
             with host.entered():
                 heard = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
@@ -41,18 +42,35 @@ class HolderWatch:
         self._thread.start()
 
     def close(self):
+        """Fails where it has not looked until now."""
+        self.destroy()
+        self._check()
+
+    def destroy(self):
+        """Whatever it thinks of it; harmless twice."""
         self._wake.close()
         self._thread.join()
-        for key in list(self._selector.get_map().values()):
+        for key in list((self._selector.get_map() or {}).values()):
             key.fileobj.close()
         self._selector.close()
 
     def holders(self, address):
         """The names of the hosts that have it now."""
+        self._check()
         with self._lock:
             return {name for name, held in self._holds.items() if address in held}
 
+    def _check(self):
+        if self._broken:
+            raise RuntimeError("nobody looks where the address is any more") from self._broken
+
     def _listen(self):
+        try:
+            self._note_all()
+        except Exception as error:  # pylint: disable=broad-except
+            self._broken = error
+
+    def _note_all(self):
         while True:
             for key, _ in self._selector.select():
                 if key.data is None:

@@ -28,7 +28,7 @@ from pathlib import Path
 
 OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
 LEADER = "leader"
-LEAVING, AWAY = "leaving", "away"
+HELD, LEAVING, AWAY = "held", "leaving", "away"
 
 
 def now_ms():
@@ -137,7 +137,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Vip:
-    """By the node's own account: held, LEAVING (handed over, and still there), AWAY."""
+    """By the node's own account: HELD, LEAVING (handed over, and still there), AWAY."""
 
     node: str
     state: str

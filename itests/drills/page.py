@@ -54,10 +54,12 @@ on.
   (itests/drills/judge.py): nothing lost, invented, early, twice or again; never two leaders; no
   effect of a deposed one; not more changes than faults; a leader at the end; nobody without a lease
   puts the address on its interface. And of the row's own checks: in rows 1 to 5 and 22, the address
-  with another host than the leader, or a neighbour that believes so; in row 3, a new connection that
-  failed; in row 23, a loop that stalled for more than 10 ms and did not wait for a processor
-  meanwhile; in rows 12 to 16, a bucket without the leader's token, a move that the reconciler finds
-  half done, a push refused that could have waited, an error that is not clear.
+  with another host than the leader, a neighbour that believes so, or a new connection that another
+  node answered; in row 3, a new connection that failed, though the new leader was not late (the notes
+  say how often it was; many such rounds, or many connections that crossed, are a violation); in row
+  23, a loop that stalled for more than 10 ms and did not wait for a processor meanwhile; in rows 12
+  to 16, a bucket without the leader's token, a move that the reconciler finds half done, a push
+  refused that could have waited, an error that is not clear.
 - *lost*, in the notes: acknowledged pushes that the Redis which came back had forgotten, each within
   the time that the fault allows: two seconds with `everysec` (here on a disk whose syncs take a second,
   or there would be none), all with no append-only file, what was cut off in row 13, a second with
@@ -65,6 +67,9 @@ on.
   nodes. Jobs that came again because their ack, or their lease, was forgotten are counted apart.
 - *late*: jobs more than a tick and a half later than the outage explains, or, as one, a p99 of
   more than 50 ms of those outside of outages. The machine's other work is in it.
+
+A row of the matrix that is not in the table has not been measured for this page, nor a time that is
+`-` in all lines of a row.
 
 """
 
@@ -96,9 +101,9 @@ Not measured here: figures of the projects' own documentation or of earlier meas
 
 ## Not in the matrix here
 
-What needs Docker (`docker kill`, `docker pause` in rows 2 and 4). And power: a process that is killed
-leaves what it has written to the kernel, so `everysec` and `always` differ less here than on a machine
-that is switched off.
+What needs Docker (`docker kill`, `docker pause`): `./dev drill docker` has it. And power: a process
+that is killed leaves what it has written to the kernel, so `everysec` and `always` differ less here
+than on a machine that is switched off.
 """
 
 

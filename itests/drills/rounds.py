@@ -200,8 +200,8 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
             cluster.view.stop_pushing()
         load.drain([VIEW_TOPIC] if cluster.view else [])
         load.finish()
-        if cluster.view:
-            cluster.view.close()
+        for watch in filter(None, (cluster.view, cluster.holders)):
+            watch.close()
         for event in (*cluster.events(), *_moves_of(cluster), *_jobs_of(cluster)):
             journal.add(event)
         for node in (*cluster.nodes, *cluster.spares):

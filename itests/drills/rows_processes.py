@@ -4,13 +4,12 @@ import signal
 
 from drills.builds import altered_node, build_of, scripts_of
 from drills.cluster import STANDALONE, Plan
-from drills.journal import AWAY, LEADER, LEAVING, REFUSED, UNKNOWN, Role, Vip
+from drills.in_order import InOrder
+from drills.journal import REFUSED, UNKNOWN
 from drills.nodes import kill_together
 from drills.row import Row, row, stay
 from drills.vip_row import VIP, VipRow
 from harness.build import node_program
-
-LEAVING_MAX_MS = 1000  # ha/vip.h
 
 
 @row("0", "kill -9 of the worker of a standalone node")
@@ -65,8 +64,10 @@ class Orderly(VipRow):
     rounds = 200  # 100 of each
     target_ms = 50
     variants = ("SIGTERM", "switchover")
-    late = 0
     rehearsed_variants = ("SIGTERM",)
+
+    def __init__(self):
+        self.in_order = InOrder()
 
     def fault(self, drill):
         if drill.variant == "SIGTERM":
@@ -80,33 +81,18 @@ class Orderly(VipRow):
             drill.leader.wait_stopped()
 
     def check(self, drill, elected):
-        """A connection that the address crossed on its way was taken by the leader before, and is
-        counted apart."""
         yield from super().check(drill, elected)
         failed = sum(drill.answers(outcome, drill.since_ms) for outcome in (UNKNOWN, REFUSED))
         if drill.variant == "switchover" and failed:
             yield f"{failed} pushes failed"
-        if drill.sight and drill.sight.failures:
-            if self._is_late(drill):
-                self.late += 1
-            else:
-                yield f"new connections failed: {drill.sight.told}"
+        yield from self.in_order.check(drill)
 
-    @staticmethod
-    def _is_late(drill):
-        """Was the machine too busy for an orderly change? The new leader has lost its lease, or
-        there was none when the leader before had waited for its second."""
-        events = [each for each in drill.cluster.events() if isinstance(each, (Role, Vip))
-                  and each.boot_ms >= drill.since_ms]
-        leads = [each for each in events if isinstance(each, Role) and each.role == LEADER]
-        left = {each.state: each.boot_ms for each in reversed(events)
-                if isinstance(each, Vip) and each.node == drill.leader.name}
-        return len(leads) > 1 or left.get(AWAY, 0) - left.get(LEAVING, 0) >= LEAVING_MAX_MS
+    def check_end(self, cluster):
+        yield from self.in_order.check_end()
 
     @property
     def note(self):
-        return (f"rounds in which the new leader was late, or lost its lease, and connections "
-                f"failed: {self.late}" if self.late else "")
+        return self.in_order.note
 
 
 @row("4", "SIGSTOP and SIGCONT")

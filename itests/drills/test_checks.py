@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from drills.in_order import InOrder
 from drills.journal import Role, Vip
 from drills.matrix import MATRIX
 from drills.view import Sight
@@ -58,11 +59,30 @@ def test_new_connections_fail_when_the_lead_is_given_away(kind, complaints):
 @pytest.mark.parametrize("events, complaints", [
     ([Vip("n1", "leaving", 10), Vip("n1", "away", 1009)], 1),
     ([Vip("n1", "leaving", 10), Vip("n1", "away", 1010)], 0),  # there was no other yet
+    ([Vip("n1", "leaving", 10), Vip("n1", "away", 1010), Vip("n2", "held", 1005)], 0),
+    ([Vip("n1", "leaving", 10), Vip("n1", "away", 1010), Vip("n2", "held", 500)], 1),  # not heard
+    ([Vip("n1", "away", 5000)], 1),  # it did not wait
     ([NEW, Role("n2", "offline", 2), Role("n2", "leader", 3, "e:2")], 0),  # its lease was over
     ([NEW, Role("n1", "offline", 2)], 1)])
 def test_new_connections_may_fail_when_the_new_leader_is_late(events, complaints):
     sight = Sight(failed=Counter(lost=1))
     assert len(checked("3", "switchover", sight=sight, events=events)) == complaints
+
+
+@pytest.mark.parametrize("rounds, late, crossed, complaints", [
+    (2, 2, 3, 0), (200, 12, 28, 0), (200, 13, 0, 1), (2, 0, 4, 1), (200, 0, 29, 1),
+    (200, 200, 200, 2)])
+def test_what_is_excused_has_to_be_rare(rounds, late, crossed, complaints):
+    judge, events = InOrder(), [Vip("n1", "leaving", 10), Vip("n1", "away", 1010)]
+    for number in range(rounds):
+        sight = Sight(failed=Counter(lost=int(number < late), crossed=0 if number else crossed))
+        assert not list(judge.check(round_of(sight, events)))
+    assert len(list(judge.check_end())) == complaints
+
+
+def round_of(sight, events):
+    return SimpleNamespace(leader=SimpleNamespace(name="n1"), since_ms=0, sight=sight,
+                           cluster=SimpleNamespace(events=lambda: events))
 
 
 def test_another_leads_after_a_quorum_was_lost():

@@ -5,12 +5,14 @@ import json
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 
 from drills.holders import HolderWatch, judge_holders
-from drills.journal import Journal, Lease, Put, Role, now_ms
-from drills.view import View, Visit
+from drills.journal import AWAY, LEAVING, Journal, Lease, Put, Role, Vip, now_ms
+from drills.view import View, Visit, longest_gap
+from drills.vip_row import strangers
 from harness.neighbours import add_address, announce, remove_address
 from harness.wait import wait_until
 
@@ -116,6 +118,12 @@ class Stage:
         self.view.wait_settled("a")
         return now_ms()
 
+    def drill(self, since_ms):
+        """As a row sees it: b leads."""
+        return SimpleNamespace(since_ms=since_ms, cluster=SimpleNamespace(
+            view=self.view, leader=lambda: self.b, events=lambda: [
+                *self.journal.of(Role), *self.journal.of(Vip)]))
+
     def close(self):
         for server in self.servers.values():
             server.is_frozen.clear()
@@ -150,10 +158,16 @@ def test_make_before_break_fails_nobody(stage):
     stage.view.wait_settled("b")
     sight = stage.view.sight("a", "b", since, now_ms())
     assert not kinds_of(sight)
-    assert sight.first_ms > 0 and sight.gap_ms < sight.first_ms
+    assert sight.first_ms > 0 and sight.gap_ms > 0
     assert sight.popped == {"in order": 4 * len(stage.addresses)}
     assert set(sight.broken) <= {"in order", "closed"}
-    assert stage.view.strangers_of("b", now_ms() - 1) == []
+    assert not stage.view.strangers_of("b", stage.view.answers_of("b", since))
+
+
+def test_a_gap_is_the_longest_time_without_an_answer():
+    assert longest_gap([2, 3, 8, 9], 1, 10) == 5
+    assert longest_gap([0, 3, 11], 1, 10) == 7, "of that time alone"
+    assert longest_gap([], 1, 10) == 9
 
 
 def test_a_frozen_leader_counts_by_its_answers_though_it_takes_connections(stage):
@@ -196,11 +210,16 @@ def test_an_address_that_is_put_back_is_stolen(stage):
         stage.journal.add(event)
     wait_until(lambda: now_ms() > since + 700, "the lease before has ended long ago")
     assert not list(judge_holders(stage.journal))
-    assert stage.view.strangers_of("b", now_ms() - 50) == []
+    assert not list(strangers(stage.drill(since)))
     again = now_ms()
     stage.take(stage.a)
     stage.view.wait_seen("a", again)
-    assert stage.view.strangers_of("b", again) == ["a"]
+    complaint = "a answered a new connection after b, which leads"
+    assert list(strangers(stage.drill(since))) == [complaint]
+    stage.journal.add(Vip("a", LEAVING, since))
+    assert not list(strangers(stage.drill(since))), "handed over, and not away yet"
+    stage.journal.add(Vip("a", AWAY, again))
+    assert list(strangers(stage.drill(since))) == [complaint]
     wait_until(lambda: len(stage.journal.of(Put)) == 3 * len(stage.addresses), "it is told")
     assert [each.rule for each in judge_holders(stage.journal)] == ["STOLEN"] * len(stage.addresses)
 
@@ -210,6 +229,18 @@ def test_a_renewal_is_no_news_and_what_its_lifetime_ends_has_gone(stage):
     wait_until(lambda: stage.watch.holders(ADDRESSES[0]) == {"a"}, "it is there")
     wait_until(lambda: stage.watch.holders(ADDRESSES[0]) == set(), "it has gone")
     assert [each.node for each in stage.journal.of(Put)] == ["a"] * len(stage.addresses)
+
+
+def test_a_watch_that_looks_no_more_says_so(network):
+    host = network.add_host("a")
+    watch = HolderWatch([host], ADDRESSES, lambda event: 1 / 0)
+    assert watch.holders(ADDRESSES[0]) == set()
+    add_address(host, ADDRESSES[0])
+    with pytest.raises(RuntimeError, match="nobody looks"):
+        wait_until(lambda: watch.holders(ADDRESSES[0]) is None, "it has ended")
+    with pytest.raises(RuntimeError, match="nobody looks"):
+        watch.close()
+    watch.destroy()
 
 
 def test_a_bystander_that_has_the_address_is_seen(stage):

@@ -6,7 +6,7 @@ import pytest
 
 from drills import vip_row as subject
 from drills.holders import HolderWatch
-from drills.vip_row import VIP, VIP6, meet, misplaced
+from drills.vip_row import VIP, VIP6, VipRow, meet, misplaced
 from harness.neighbours import add_address, announce, mac_of, remove_address, touch
 from harness.wait import wait_until
 
@@ -80,6 +80,14 @@ def test_the_leader_before_has_put_it_back_and_says_so(drill):
     text = "\n".join(misplaced(drill))
     for name in ("client", "bystander"):
         assert f"{name} knows {VIP} at {mac}" in text and f"{name} knows {VIP6} at {mac}" in text
+
+
+def test_another_node_answers_where_the_address_is_in_its_place(drill):
+    drill.cluster.view = SimpleNamespace(answers_of=lambda node, since_ms: {VIP: 5},
+                                         strangers_of=lambda node, since_ms: {"b": 9})
+    drill.cluster.events, drill.since_ms = lambda: [], 0
+    wait_until(lambda: list(VipRow().check(drill, None)) == [
+        "b answered a new connection after a, which leads"], "it is seen, and nothing else")
 
 
 def test_nobody_has_it(drill):

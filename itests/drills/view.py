@@ -18,6 +18,7 @@ How slow a machine is makes none of these: a connection counts as lost when the 
 again, not when it took long.
 """
 
+import math
 import signal
 import sys
 from collections import Counter
@@ -223,9 +224,14 @@ class View:
         wait_until(settled, f"open connections are with {node}", PATIENCE_S, interval_s=0.02)
 
     def strangers_of(self, node, since_ms):
-        """Who else answered connections that were begun since."""
-        return sorted({visit.node for visit in self.visits(since_ms)
-                       if visit.begun_ms >= since_ms and visit.how == ANSWERED} - {node})
+        """{who else answered connections that were begun since: when the last of those was}.
+        `since_ms`: {address: when}; others are not looked at."""
+        found = {}
+        for visit in self.visits(min(since_ms.values(), default=0)):
+            if (visit.how == ANSWERED and visit.node != node
+                    and visit.begun_ms > since_ms.get(visit.address, math.inf)):
+                found[visit.node] = max(visit.begun_ms, found.get(visit.node, 0))
+        return found
 
     def sight(self, before, after, since_ms, until_ms, from_ms=None, left_ms=()):
         """Of a fault in that time, and of the leaders before and after it. `from_ms`: the first
@@ -239,8 +245,8 @@ class View:
         visits = [each for each in self.visits(since_ms) if since_ms <= each.begun_ms <= until_ms]
         kinds = Counter(each.kind(left_ms) for each in visits)
         found.failed.update({kind: n for kind, n in kinds.items() if kind != ANSWERED})
-        found.gap_ms = max((_longest_gap([each.ended_ms for each in visits if each.how == ANSWERED
-                                          and each.address == address], since_ms, until_ms)
+        found.gap_ms = max((longest_gap([each.ended_ms for each in visits if each.how == ANSWERED
+                                         and each.address == address], since_ms, until_ms)
                             for address in self.addresses), default=None)
         for tie, end in self.ties():
             if tie.node == before and tie.begun_ms < since_ms and (
@@ -253,7 +259,7 @@ class View:
         return found
 
 
-def _longest_gap(times, from_ms, to_ms):
+def longest_gap(times, from_ms, to_ms):
     ordered = sorted(each for each in times if from_ms <= each <= to_ms)
     points = [from_ms, *ordered, to_ms]
     return max(b - a for a, b in zip(points, points[1:]))

@@ -1,9 +1,13 @@
 """What the rows that look at the virtual address have in common: whatever the fault was, in the end
-the address is with the leader alone, and every neighbour knows.
+the address is with the leader alone, every neighbour knows, and nobody else has answered there.
 """
 
+import math
+
 from drills.cluster import Plan
+from drills.journal import AWAY, LEADER, LEAVING, Role, Vip
 from drills.row import Row
+from drills.view import GRAIN_MS
 from harness.neighbours import addresses_of, entry_of, mac_of, touch
 from harness.wait import wait_until
 
@@ -20,6 +24,7 @@ class VipRow(Row):
 
     def check(self, drill, elected):
         yield from misplaced(drill)
+        yield from strangers(drill)
 
 
 def meet(cluster):
@@ -48,6 +53,28 @@ def misplaced(drill):
         stray = addresses_of(node.host) & set(cluster.vips)
         if stray and node is not leader:
             yield f"{node.name} has {' and '.join(sorted(stray))}, and {leader.name} leads"
+
+
+def strangers(drill):
+    """Has another node answered a new connection after the leader had done so? Who hands the
+    address over may, until it says that it is away."""
+    cluster = drill.cluster
+    if not cluster.view:
+        return
+    leader, events = cluster.leader().name, cluster.events()
+    led_ms = [each.boot_ms for each in events if isinstance(each, Role)
+              and (each.node, each.role) == (leader, LEADER)]
+    firsts = cluster.view.answers_of(leader, max([drill.since_ms, *led_ms]))
+    recent = [each for each in events if isinstance(each, Vip) and each.boot_ms >= drill.since_ms]
+    for node, begun_ms in cluster.view.strangers_of(leader, firsts).items():
+        if begun_ms > _left_ms(recent, node) + GRAIN_MS:
+            yield f"{node} answered a new connection after {leader}, which leads"
+
+
+def _left_ms(events, node):
+    """When it was away that had handed over; 0: it had not."""
+    first = {each.state: each.boot_ms for each in reversed(events) if each.node == node}
+    return first.get(AWAY, math.inf) if LEAVING in first else 0
 
 
 def _complaints(is_right, *arguments):

@@ -12,7 +12,8 @@ import threading
 
 import pytest
 
-from drills.journal import now_ms
+from drills.in_order import is_late
+from drills.journal import Role, Vip, now_ms
 from drills.nodes import GMQ_PORT, HTTP_PORT, PEER_PORT, HostNode
 from harness.cluster import are_members
 from harness.http_api import HttpApi
@@ -22,7 +23,7 @@ from harness.redis_server import RedisServer
 from harness.wait import wait_until
 from harness.zookeeper import Ensemble
 
-ADDRESS, SESSION_MS = "10.213.0.200", 2000
+ADDRESS, SESSION_MS, TRIES = "10.213.0.200", 2000, 3
 POP = b'{"method":"Service.Pop","params":[["nobody-pushes-here"]],"id":1}'
 ACK = b'{"method":"Service.Ack","params":["no-such-job"],"id":1}'
 LONG_POLL = b"POST /v1/topics/nobody-pushes-here/pop?wait_ms=60000 HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -279,8 +280,28 @@ def test_who_could_not_take_the_address_says_so(pair):
 
 # ---- what clients see ----
 
+def once_in_time(change):
+    """Make before break has a limit: who hands over waits a second for its successor. On a busy
+    machine that may be too short; such a change shows nothing, and is made again. `change` returns
+    who led, who leads then, since when, and a function that judges it."""
+    for _ in range(TRIES):
+        before, after, since_ms, check = change()
+        events = [event for event in (*before.events(), *after.events())
+                  if isinstance(event, (Role, Vip)) and event.boot_ms >= since_ms]
+        if not is_late(events, before.name):
+            check()
+            return
+    pytest.fail(f"the successor was late {TRIES} times")
+
+
 def test_a_switchover_lets_clients_go_in_order(pair):
+    once_in_time(lambda: switched_over(pair))
+
+
+def switched_over(pair):
+    """Who waits, and who does not use the address, is judged whether it was in time or not."""
     leader, standby = pair.wait_steady()
+    since_ms = now_ms()
     idle = [pair.asked_before(HTTP_PORT, LIVE), pair.asked_before(GMQ_PORT, ACK)]
     elsewhere = pair.asked_before(HTTP_PORT, LIVE, leader.host.address)
     with Pushing(pair) as pushing:
@@ -293,16 +314,21 @@ def test_a_switchover_lets_clients_go_in_order(pair):
         assert head.startswith(b"HTTP/1.1 200 ") and b"Connection: close" in head
         assert json.loads(body)["jobs"] == [] and ends(poll)
         pushing.wait_more(3)
-        assert pair.wait_steady() == (standby, leader)
+        steady = pair.wait_steady()
         pushing.wait_more(3)
-    pushing.check()
     elsewhere.sendall(LIVE)
     assert read_reply(elsewhere)[0].startswith(b"HTTP/1.1 200 ")
-    left, taken = address_events(leader)[-2:], address_events(standby)[-1]
-    assert [event["state"] for event in left] == ["leaving", "away"]
-    assert left[0]["boot_ms"] <= taken["boot_ms"] <= left[1]["boot_ms"]  # make before break
     for connection in (*idle, elsewhere, pop, poll):
         connection.close()
+
+    def check():
+        assert steady == (standby, leader)
+        pushing.check()
+        left, taken = address_events(leader)[-2:], address_events(standby)[-1]
+        assert [event["state"] for event in left] == ["leaving", "away"]
+        assert left[0]["boot_ms"] <= taken["boot_ms"] <= left[1]["boot_ms"]  # make before break
+
+    return leader, standby, since_ms, check
 
 
 def test_a_worker_that_is_killed_leaves_neither_address_nor_client_behind(pair):
@@ -318,11 +344,24 @@ def test_a_worker_that_is_killed_leaves_neither_address_nor_client_behind(pair):
 
 
 def test_a_node_that_stops_hands_the_address_over_first(pair):
+    once_in_time(lambda: stopped(pair))
+
+
+def stopped(pair):
+    for node in pair.nodes:
+        if not node.process:  # it was late
+            node.launch()
     leader, standby = pair.wait_steady()
+    since_ms = now_ms()
     with Pushing(pair) as pushing:
         leader.stop()
-        assert address_at(pair.nodes) == [standby]
+        at = address_at(pair.nodes)
         pushing.wait_more(3)
+    return leader, standby, since_ms, lambda: check_stopped(leader, standby, at, pushing)
+
+
+def check_stopped(leader, standby, at, pushing):
+    assert at == [standby]
     pushing.check()
     taken, away = address_events(standby)[-1], address_events(leader)[-1]
     assert (taken["state"], away["state"]) == ("held", "away")
