@@ -32,7 +32,9 @@ os.environ.setdefault("DUEQ_BUILD", "build/release")
 # pylint: disable=wrong-import-position
 from containers.images import make_images, make_next_image
 from containers.row import Containers
-from drills.rounds import Result, run_row
+from drills.drill import OUTSIDE_P99_MS
+from drills.lateness import Limits
+from drills.rounds import TICK_MS, Result, run_row
 from drills.table import table_of
 from harness.engine import Engine, NoEngine
 from harness.process import become_reaper
@@ -53,6 +55,10 @@ def main():
     except KeyboardInterrupt:
         shutil.rmtree(directory)
         sys.exit("interrupted")
+    except BaseException:
+        if not list(directory.glob("drill/*/journal")):
+            shutil.rmtree(directory, ignore_errors=True)  # nothing in it is worth reading
+        raise
     print("\n".join(["", *table_of(by_variant(result))]))
     for line in result.failures:
         print(line)
@@ -84,7 +90,8 @@ def run(engine, directory, options):
     print(f"base image in {base_s:.0f} s, the others in {images_s:.0f} s", flush=True)
     row, faults = Containers(engine), tuple(options.faults) or Containers.variants
     return run_row(row, directory / "drill", options.seed, options.rounds * len(faults), faults,
-                   report=lambda text: print(text, flush=True))
+                   report=lambda text: print(text, flush=True),
+                   limits=Limits(TICK_MS, OUTSIDE_P99_MS))
 
 
 def by_variant(result):

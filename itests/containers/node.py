@@ -14,7 +14,7 @@ from harness.background import in_background
 
 CLIENTS, INSIDE = "clients", "inside"
 FIRST = 40  # node1 has the address .41 in both networks
-STOP_S = 30
+STOP_S, KILL_S = 30, 60
 
 
 class ContainerNode:
@@ -142,5 +142,6 @@ class ContainerNode:
 
 
 def _end_of(descriptor):
-    select.select([descriptor], [], [])
+    ended, _, _ = select.select([descriptor], [], [], KILL_S)
+    assert ended, f"it lives on {KILL_S} s after docker kill"
     return now_ms()

@@ -28,6 +28,7 @@ class Containers(Row):
 
     def __init__(self, engine):
         self._engine, self._tag, self.versions = engine, "latest", []
+        self._of_standbys = None  # what clients saw of their upgrade
 
     def plan(self, variant):
         return ContainerPlan()
@@ -82,6 +83,8 @@ class Containers(Row):
         for node in drill.cluster.standbys():
             node.recreate(self._tag)
             drill.cluster.wait_steady()  # as an operator does: dueqctl check
+        drill.look(drill.since_ms)
+        self._of_standbys = drill.sight
         drill.begin_again()
         drill.leader.recreate(self._tag)
         self._count_from_the_order(drill)
@@ -117,6 +120,8 @@ class Containers(Row):
             yield f"docker stop ended it with {self._code}"
         if drill.variant == "upgrade" and len(set(self.versions)) != 2:
             yield f"not two builds, but {self.versions}"
+        if drill.variant == "upgrade" and self._of_standbys.failures:
+            yield f"standbys were upgraded, and new connections failed: {self._of_standbys.told}"
         if drill.variant == "back" and drill.cluster.leader() is not drill.leader:
             yield f"{drill.leader.name} was to lead again"
         if drill.sight.failures and drill.variant in ("stop", "upgrade", "back"):

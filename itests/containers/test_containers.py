@@ -7,20 +7,31 @@ say which ran.
 """
 
 import os
+import re
 import subprocess
+from collections import Counter
+from types import SimpleNamespace
 
 import pytest
+import redis
 import yaml
 
+from containers import drill
+from containers.cluster import NETWORKS
 from containers.images import make_images, make_next_image, project_version
 from containers.row import Containers
 from drills.rounds import run_row
+from drills.view import Sight
 from harness.build import ROOT
 from harness.engine import COMPOSE, Engine, NoEngine, machine_rules, missing_programs
 from harness.memory import is_sanitized
+from harness.ports import free_port
+from harness.process import Process
+from harness.wait import PATIENCE_S, wait_until
 
 SEED = 1
 FILES = ("docker-compose.yml", "docker/small.yml")
+OURS = "|".join(map(re.escape, NETWORKS.values()))  # rules and addresses, by their numbers
 NEEDS_ENV = ("DUEQ_SECRET", "DUEQ_REDIS_PASSWORD", "DUEQ_ZOOKEEPER_AUTH")
 
 
@@ -29,7 +40,7 @@ def own_engine(tmp_path):
     """An engine, that has to be gone without a trace afterwards."""
     if is_sanitized():
         pytest.skip("the images have a build of their own: once, beside the release tests")
-    rules = machine_rules()
+    rules = machine_rules(OURS)
     engine = Engine(tmp_path / "engine")
     try:
         engine.__enter__()
@@ -42,7 +53,7 @@ def own_engine(tmp_path):
     finally:
         engine.__exit__()
     assert not engine.leftovers()
-    assert machine_rules() == rules, "the machine's own rules or links are others than before"
+    assert machine_rules(OURS) == rules, "the machine's own rules or links are others than before"
 
 
 def _tell(what):
@@ -58,12 +69,14 @@ def test_faults_of_containers(engine, tmp_path):
     make_next_image(engine, tmp_path)
     print(f"base image in {base_s:.0f} s, the others in {images_s:.0f} s")
     _check_image(engine)
+    _check_rules_are_seen(engine)
     row = Containers(engine)
     result = run_row(row, tmp_path / "drill", SEED, rounds=1, variants=row.short_variants,
                      report=print)
     assert not result.failures, "\n".join(result.failures)
     assert len(result.rounds) == len(row.short_variants)
     assert not engine.docker("volume", "ls", "-q"), "docker-compose down has left volumes"
+    _check_no_network(engine)
     _tell(f"Docker {engine.version()}")
 
 
@@ -81,6 +94,60 @@ def _check_image(engine):
     engine.docker("stop", alone)
     assert engine.docker("inspect", "--format", "{{.State.ExitCode}}", alone) == "0"
     engine.docker("rm", "-v", alone)
+    assert engine.docker("run", "--rm", "--entrypoint", "id", "dueq-redis", "-u") == "679"
+
+
+def _check_rules_are_seen(engine):
+    """Those of a network, where the engine's bridges are, and they go with it."""
+    subnet = next(iter(NETWORKS.values())) + ".0/24"
+    engine.docker("network", "create", "--subnet", subnet, "probe")
+    assert len(machine_rules(OURS, engine.name)) > 2
+    engine.docker("network", "rm", "probe")
+    _check_no_network(engine)
+
+
+def _check_no_network(engine):
+    left = set(engine.docker("network", "ls", "--format", "{{.Name}}").split())
+    assert left == {"bridge", "host", "none"}, "docker-compose down has left networks"
+    assert not machine_rules(OURS, engine.name)
+
+
+# ---- the judge ----
+
+@pytest.mark.parametrize("fault, first_ms, complaints", [
+    ("kill", 100, 0), ("kill", 101, 1), ("pause", 2750, 0), ("pause", 2751, 1), ("stop", 9999, 0)])
+def test_a_slow_round_complains(fault, first_ms, complaints):
+    found = Containers(None).check_times(SimpleNamespace(variant=fault, sight=Sight(first_ms)))
+    assert len(list(found)) == complaints
+
+
+def test_the_drill_judges_times(monkeypatch, tmp_path):
+    given = {}
+    monkeypatch.setattr(drill, "make_images", lambda *_: (0, 0))
+    monkeypatch.setattr(drill, "make_next_image", lambda *_: None)
+    monkeypatch.setattr(drill, "run_row", lambda *_, **words: given.update(words))
+    drill.run(SimpleNamespace(version=lambda: "0"), tmp_path,
+              SimpleNamespace(seed=1, rounds=1, faults=[]))
+    assert given["limits"]
+
+
+@pytest.mark.parametrize("failed, complaints", [(Counter(), 0), (Counter(lost=1), 1)])
+def test_standbys_are_upgraded_unnoticed(monkeypatch, failed, complaints):
+    """Their part of an upgrade is judged, too, though the times are those of the leader's."""
+    monkeypatch.setattr(Containers, "_misplaced", lambda *_: ())
+    monkeypatch.setattr(Containers, "_published", lambda *_: ())
+    monkeypatch.setattr(Containers, "_count_from_the_order", lambda *_: None)
+    versions = iter(["one", "two"])
+    node = SimpleNamespace(name="node1", version=lambda: next(versions), recreate=lambda tag: None)
+    done = SimpleNamespace(variant="upgrade", since_ms=1, leader=node, sight=None,
+                           begin_again=lambda: setattr(done, "sight", None),
+                           look=lambda from_ms: setattr(done, "sight", Sight(failed=failed)),
+                           cluster=SimpleNamespace(standbys=lambda: [node],
+                                                   wait_steady=lambda: None))
+    row = Containers(None)
+    row.fault(done)
+    done.sight = Sight()  # of the leader's part
+    assert len(list(row.check(done, None))) == complaints
 
 
 # ---- the files ----
@@ -138,3 +205,79 @@ def test_secrets_are_made_once(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
     assert all(len(words[key].removeprefix("dueq:")) == 48 for key in NEEDS_ENV)
     assert len({words[key] for key in NEEDS_ENV}) == 3
+
+
+class SentinelScript:
+    """docker/sentinel.sh in a directory, at a port of its own."""
+
+    def __init__(self, directory):
+        self.file, self._given = directory / "sentinel.conf", directory / "given.conf"
+        self._port, self._script = free_port(), directory / "sentinel.sh"
+        self._given.write_text(f"port {self._port}\nbind 127.0.0.1\ndir {directory}\n",
+                               encoding="utf-8")
+        text = (ROOT / "docker/sentinel.sh").read_text(encoding="utf-8")
+        for path, ours in (("/var/lib/redis/sentinel.conf", self.file),
+                           ("/etc/dueq/sentinel.conf", self._given)):
+            assert path in text
+            text = text.replace(path, str(ours))
+        self._script.write_text(text, encoding="utf-8")
+
+    def launch(self, **env):
+        return Process(["sh", self._script], self._script.with_suffix(".log"),
+                       env=env)
+
+    def passwords_taken(self, password, *tried):
+        """Started with `password`: those of `tried` that it takes."""
+        process = self.launch(REDIS_PASSWORD=password, REDIS_MASTER="127.0.0.1")
+        try:
+            wait_until(lambda: process.returncode is not None or self._takes("") is not None,
+                       "Sentinel answers")
+            assert process.returncode is None, process.output()
+            return [each for each in tried if self._takes(each)]
+        finally:
+            process.terminate()
+
+    def _takes(self, password):
+        """None: nobody answers."""
+        try:
+            with redis.Redis(port=self._port, password=password or None) as client:
+                return client.ping()
+        except (redis.AuthenticationError, redis.ResponseError):  # NOAUTH, WRONGPASS
+            return False
+        except redis.ConnectionError:
+            return None
+
+
+def test_a_changed_password_reaches_a_sentinel(tmp_path):
+    """Sentinel writes the first one into its file, as `user default`."""
+    script = SentinelScript(tmp_path)
+    assert script.passwords_taken("before", "before", "after") == ["before"]
+    before = script.file.read_text(encoding="utf-8")
+    assert script.passwords_taken("after", "before", "after") == ["after"]
+    after = script.file.read_text(encoding="utf-8")
+    assert _myid(before) == _myid(after), "what Sentinel knows stays"
+
+
+def _myid(text):
+    return next(line for line in text.splitlines() if line.startswith("sentinel myid "))
+
+
+def test_a_sentinel_without_a_master_writes_nothing(tmp_path):
+    script = SentinelScript(tmp_path)
+    process = script.launch(REDIS_PASSWORD="x", REDIS_MASTER="")
+    assert process.wait(PATIENCE_S) != 0
+    assert "REDIS_MASTER" in process.output()
+    assert not script.file.exists(), "the next start would take it for Sentinel's own"
+
+
+def test_an_engines_end_is_whole(monkeypatch, tmp_path):
+    """Whatever part of it fails."""
+    engine = Engine(tmp_path / "engine")
+    engine.run = tmp_path / "run"
+    for path in (engine.directory, engine.run):
+        path.mkdir()
+    for part in ("remove_namespace", "remove_cgroups"):
+        monkeypatch.setattr(f"harness.engine.{part}", lambda name: pytest.fail(name))
+    with pytest.raises(pytest.fail.Exception):
+        engine.__exit__()
+    assert not engine.directory.exists() and not engine.run.exists()

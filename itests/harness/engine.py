@@ -21,7 +21,7 @@ import re
 import shutil
 import signal
 import subprocess
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from harness.network import NAMESPACES, entered, remove_namespace
@@ -32,6 +32,7 @@ DOCKER = os.environ.get("DOCKER", "/usr/bin/docker")
 COMPOSE = os.environ.get("DOCKER_COMPOSE", "/usr/bin/docker-compose")
 CGROUPS = Path("/sys/fs/cgroup")
 START_S, STOP_S = 60, 60
+WORD_S = 300  # a docker that takes longer hangs; long, for a busy machine
 _OURS = re.compile(r"dq(\d+)-engine")
 _NUMBERS = re.compile(r"^NSpid:\s+(.*)$", re.MULTILINE)  # here, in the engine, in a container
 
@@ -71,11 +72,13 @@ class Engine:
         return self
 
     def __exit__(self, *unused):
-        self._stop()
-        remove_namespace(self.name)
-        remove_cgroups(self.name)
-        shutil.rmtree(self.run, ignore_errors=True)
-        shutil.rmtree(self.directory, ignore_errors=True)
+        """All of it, in this order, whichever of them fails."""
+        with ExitStack() as last_first:
+            last_first.callback(shutil.rmtree, self.directory, ignore_errors=True)
+            last_first.callback(shutil.rmtree, self.run, ignore_errors=True)
+            last_first.callback(remove_cgroups, self.name)
+            last_first.callback(remove_namespace, self.name)
+            last_first.callback(self._stop)
 
     # ---- life ----
 
@@ -111,7 +114,8 @@ class Engine:
             return
         first = next(iter(children_of(self._process.pid)), None)  # unshare's child
         if first is not None:
-            os.kill(first, signal.SIGTERM)
+            with suppress(ProcessLookupError):
+                os.kill(first, signal.SIGTERM)
         try:
             self._process.wait(STOP_S)
         except subprocess.TimeoutExpired:
@@ -133,7 +137,7 @@ class Engine:
     def try_docker(self, *words, **options):
         """What became of it: a subprocess.CompletedProcess, its output as text."""
         return subprocess.run([DOCKER, *map(str, words)], env=self.env, check=False, text=True,
-                              capture_output=True, **options)
+                              capture_output=True, **{"timeout": WORD_S, **options})
 
     def docker(self, *words, **options):
         """Its output; fails with what it says."""
@@ -145,7 +149,7 @@ class Engine:
     def read(self, *words):
         """The bytes that it writes."""
         return subprocess.run([DOCKER, *map(str, words)], env=self.env, check=True,
-                              stdout=subprocess.PIPE).stdout
+                              stdout=subprocess.PIPE, timeout=WORD_S).stdout
 
     def version(self):
         return self.docker("version", "--format", "{{.Server.Version}}")
@@ -168,9 +172,10 @@ class Engine:
     @contextmanager
     def internet(self):
         """A way out, for the package archive; without privileges, so nothing of the machine's
-        network changes."""
-        way = Process(["slirp4netns", "--configure", "--mtu=1400", "--netns-type=path",
-                       NAMESPACES / self.name, "tap0"], self.directory / "slirp4netns.log")
+        network changes. What listens on the machine's loopback is not reached."""
+        way = Process(["slirp4netns", "--configure", "--disable-host-loopback", "--mtu=1400",
+                       "--netns-type=path", NAMESPACES / self.name, "tap0"],
+                      self.directory / "slirp4netns.log")
         try:
             wait_until(lambda: way.returncode is not None or self._has_way_out(),
                        "slirp4netns is ready")
@@ -203,11 +208,15 @@ def missing_programs():
                               "iptables", "nsenter", "unshare") if shutil.which(name) is None]
 
 
-def machine_rules():
-    """All rules of this machine's own network: to be the same before and after."""
-    texts = [_try("iptables-save"), _try("ip6tables-save"), _try("nft", "list", "ruleset"),
-             _try("ip", "-o", "link"), _try("ip", "route")]
-    return [re.sub(r"\[\d+:\d+\]|^#.*$", "", text, flags=re.MULTILINE) for text in texts]
+def machine_rules(mark, namespace=None):
+    """Rules, addresses and routes of this machine's own network, or of a namespace: the lines that
+    `mark`, a regular expression, is in. What others change meanwhile, another engine whose
+    containers come and go, is none of ours."""
+    inside = ("ip", "netns", "exec", namespace) if namespace else ()
+    texts = [_try(*inside, *words) for words in (
+        ("iptables-save",), ("ip6tables-save",), ("nft", "-s", "list", "ruleset"),
+        ("ip", "-o", "address"), ("ip", "route"))]
+    return [line for text in texts for line in text.splitlines() if re.search(mark, line)]
 
 
 def remove_stale():
