@@ -28,10 +28,20 @@ int64_t ha_until(const struct ha *ha)
     return by_write > by_promise ? by_write : by_promise;
 }
 
+static bool has_lease(const struct ha *ha)
+{
+    return ha->lead.is_mine && !ha->lead.is_doubtful && !ha->is_fenced &&
+           site_now(&ha->site) < ha_until(ha);
+}
+
 bool ha_may_act(const struct ha *ha)
 {
-    return ha->role.state == ROLE_LEADER && ha->lead.is_mine && !ha->lead.is_doubtful &&
-           !ha->is_fenced && site_now(&ha->site) < ha_until(ha);
+    return ha->role.state == ROLE_LEADER && has_lease(ha);
+}
+
+bool ha_may_hold(const struct ha *ha)
+{
+    return (ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING) && has_lease(ha);
 }
 
 static void on_role(struct role *role, enum role_state before)

@@ -101,6 +101,10 @@ void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg);
  * before every script of a scanner. */
 bool ha_may_act(const struct ha *ha);
 
+/* The same, but also in DRAINING, until the lead is on its way to somebody else: nobody leads
+ * before. For what a leader has and does not begin: the virtual address. */
+bool ha_may_hold(const struct ha *ha);
+
 /* When the lease ends, CLOCK_BOOTTIME: the first millisecond in which it may not act; for who
  * writes it down. In the past, down to INT64_MIN, where there is none. */
 int64_t ha_until(const struct ha *ha);
@@ -112,7 +116,8 @@ void ha_store_is(struct ha *ha, bool is_up);
 
 /* Could clients reach this node at the virtual address, if it led? True until it is said to be
  * otherwise: there may be no such address. A leader that cannot have it gives the lead to a
- * node that can; a standby lets others go first. */
+ * node that can, but not twice in a tenure, nor while the lead moves too often: what keeps it
+ * from all of them would move the lead for ever. A standby lets others go first. */
 void ha_address_is(struct ha *ha, bool is_possible);
 
 /* All that was begun as a leader has ended: the lead can be given away. In DRAINING only, and

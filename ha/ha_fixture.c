@@ -87,10 +87,13 @@ void node_freeze(unsigned i, bool is_frozen)
 
 static void count_acting(void)
 {
-    unsigned acting = 0;
+    unsigned acting = 0, holding = 0;
 
-    for (int i = 0; i < NODES; i++)
+    for (int i = 0; i < NODES; i++) {
         acting += nodes[i].is_alive && ha_may_act(nodes[i].ha);
+        holding += nodes[i].is_alive && ha_may_hold(nodes[i].ha);
+    }
+    assert_in_range(holding, acting, 1);
     if (acting > acting_max)
         acting_max = acting;
     assert_true(acting <= 1);

@@ -236,11 +236,24 @@ static bool is_store_away(const struct ha *ha, int64_t now)
            !ha->view.control.is_paused && membership_best(&ha->membership);
 }
 
-/* The others look at theirs once a second. */
-static bool is_address_away(const struct ha *ha, int64_t now)
+/* When the lead may be given away for the address. The others look at theirs once a second; and
+ * what keeps it from all nodes may be nothing that looking finds: each gives the lead away for
+ * that once in a tenure. */
+static int64_t address_moves_at(const struct ha *ha)
 {
-    return ha->membership.is_address_away && now >= ha->address_since_boot_ms + ha_t(ha) &&
-           !ha->view.control.is_paused && membership_best(&ha->membership);
+    int64_t settled = ha->address_since_boot_ms + ha_t(ha);
+    int64_t again = ha->address_given_boot_ms + ha->options.tenure_ms;
+
+    return ha->address_given_boot_ms && again > settled ? again : settled;
+}
+
+static bool is_address_away(struct ha *ha, int64_t now)
+{
+    if (!ha->membership.is_address_away || ha->is_flapping || ha->view.control.is_paused ||
+        !membership_best(&ha->membership))
+        return false;
+    site_wake_at(&ha->site, address_moves_at(ha));
+    return now >= address_moves_at(ha);
 }
 
 void ha_leader_tick(struct ha *ha, int64_t now)
@@ -256,9 +269,10 @@ void ha_leader_tick(struct ha *ha, int64_t now)
         return;
     if (is_store_away(ha, now))
         drain(ha, ROLE_STORE_AWAY_REASON);
-    else if (is_address_away(ha, now))
+    else if (is_address_away(ha, now)) {
+        ha->address_given_boot_ms = now;
         drain(ha, ROLE_ADDRESS_AWAY_REASON);
-    else if (is_another_preferred(ha, now))
+    } else if (is_another_preferred(ha, now))
         drain(ha, ROLE_PREFERRED_REASON);
 }
 

@@ -283,6 +283,21 @@ static bool is_old_stopped(void)
     return nodes[old].is_stopped;
 }
 
+static void a_leader_that_drains_may_hold_until_the_lead_is_given_away(void **state)
+{
+    nodes[old].drains = false;
+    assert_true(ha_may_hold(nodes[old].ha));
+    assert_int_equal(command(old, HA_SWITCHOVER, ""), STATUS_OK);
+    await(is_not_led, T);
+    assert_int_equal(role_of(old), ROLE_DRAINING);
+    run(ROLE_DRAINING_MAX_MS / 2);
+    assert_true(ha_may_hold(nodes[old].ha));
+    ha_drained(nodes[old].ha);
+    run(1);
+    assert_false(ha_may_hold(nodes[old].ha));
+    await(has_another_leader, T);
+}
+
 static void a_leader_that_stops_gives_the_lead_away(void **state)
 {
     ha_stop(nodes[old].ha, on_stopped, &nodes[old]);
@@ -454,6 +469,7 @@ int main(void)
         ON_NONE(who_follows_one_by_force_that_died_waits_too),
         ON_THREE(without_its_redis_it_gives_the_lead_to_one_that_has_it),
         ON_THREE(when_redis_is_away_for_all_the_leader_stays),
+        ON_THREE(a_leader_that_drains_may_hold_until_the_lead_is_given_away),
         ON_THREE(a_leader_that_stops_gives_the_lead_away),
         ON_THREE(a_wish_that_comes_after_the_end_is_answered),
         ON_THREE(a_stop_ends_within_two_seconds_whatever_does_not_answer),

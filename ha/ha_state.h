@@ -54,6 +54,7 @@ struct ha {
     bool store_up;
     int64_t store_since_boot_ms;
     int64_t address_since_boot_ms; /* membership.is_address_away is as it is */
+    int64_t address_given_boot_ms; /* the lead, for want of the address; 0: never */
     bool is_drained;               /* since DRAINING was entered */
     bool is_fenced;                /* and the tick has not seen it yet */
     struct token fenced_by;

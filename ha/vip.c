@@ -28,7 +28,7 @@ struct vip_item {
 struct vip {
     struct vip_options options;
     enum vip_state state;
-    struct timer renewal; /* HELD */
+    struct timer renewal; /* HELD; LEAVING, as long as it may */
     struct timer settle;  /* HELD, in the beginning */
     struct timer leaving; /* LEAVING */
     int64_t taken_mono_ms;
@@ -94,8 +94,8 @@ static void withhold(struct vip_item *it)
 
 static void withhold_all(struct vip *v)
 {
-    EACH_ITEM(it, v)
-    withhold(it);
+    EACH_ITEM (it, v)
+        withhold(it);
 }
 
 static void send_announcement(struct vip_item *it)
@@ -228,8 +228,8 @@ static void stop_timers(struct vip *v)
 static void go_away(struct vip *v)
 {
     stop_timers(v);
-    EACH_ITEM(it, v)
-    take_away(it);
+    EACH_ITEM (it, v)
+        take_away(it);
     enter(v, VIP_AWAY);
 }
 
@@ -237,8 +237,7 @@ static void go_away(struct vip *v)
 static void hold(struct vip *v)
 {
     timer_arm(v->options.timers, &v->renewal, VIP_RENEW_MS);
-    EACH_ITEM(it, v)
-    {
+    EACH_ITEM (it, v) {
         if (may_hold(v))
             put(it);
         else
@@ -246,17 +245,38 @@ static void hold(struct vip *v)
     }
 }
 
+/* Until the lead is given away nobody else may have it, however long that takes: the last
+ * second begins with the last renewal, in the kernel as here. Who fails is not tried again. */
+static void stay(struct vip *v)
+{
+    const struct vip_options *o = &v->options;
+    const char *why;
+
+    EACH_ITEM (it, v) {
+        if (!may_hold(v))
+            return;
+        if (it->is_here)
+            o->ops->put(o->ops_arg, it->address, &why);
+    }
+    timer_arm(o->timers, &v->renewal, VIP_RENEW_MS);
+    timer_arm(o->timers, &v->leaving, VIP_LEAVING_MAX_MS);
+}
+
 static void on_renewal(struct timer *timer)
 {
-    hold(CONTAINER_OF(timer, struct vip, renewal));
+    struct vip *v = CONTAINER_OF(timer, struct vip, renewal);
+
+    if (v->state == VIP_HELD)
+        hold(v);
+    else
+        stay(v);
 }
 
 static void on_settled(struct timer *timer)
 {
     struct vip *v = CONTAINER_OF(timer, struct vip, settle);
 
-    EACH_ITEM(it, v)
-    {
+    EACH_ITEM (it, v) {
         if (it->is_here)
             ask_who_else(it);
     }
@@ -288,8 +308,7 @@ void vip_take(struct vip *v)
         return;
     }
     stop_timers(v);
-    EACH_ITEM(it, v)
-    {
+    EACH_ITEM (it, v) {
         it->is_here = it->has_been_here = false; /* all is announced anew */
         it->heard_mono_ms = it->answered_mono_ms = LONG_AGO;
     }
@@ -305,13 +324,9 @@ void vip_hand_over(struct vip *v)
     if (v->state != VIP_HELD)
         return;
     stop_timers(v);
-    EACH_ITEM(it, v)
-    {
-        /* The successor may have been faster than the news of it. */
-        bool is_heard = now_of(v) - it->heard_mono_ms < VIP_LEAVING_MAX_MS;
-
+    EACH_ITEM (it, v) {
         be_silent(it);
-        if (is_heard || !it->is_here)
+        if (!it->is_here)
             take_away(it);
     }
     if (count_here(v) == 0) {
@@ -319,6 +334,7 @@ void vip_hand_over(struct vip *v)
         return;
     }
     timer_arm(v->options.timers, &v->leaving, VIP_LEAVING_MAX_MS);
+    stay(v);
     enter(v, VIP_LEAVING);
 }
 
@@ -328,10 +344,15 @@ void vip_drop(struct vip *v)
         go_away(v);
 }
 
+/* Who had it while it was held. Nobody is made the leader by that: it stays one. */
+static bool is_stranger(const struct vip *v, const char *mac)
+{
+    return now_of(v) - v->conflict_mono_ms < VIP_CONFLICT_MS && !strcmp(mac, v->conflict);
+}
+
 static struct vip_item *item_of(struct vip *v, const struct vip_address *a)
 {
-    EACH_ITEM(it, v)
-    {
+    EACH_ITEM (it, v) {
         if (it->address->family == a->family &&
             !memcmp(it->address->bytes, a->bytes, vip_address_len(a)))
             return it;
@@ -349,7 +370,7 @@ void vip_heard(struct vip *v, const struct vip_address *a, const char *mac)
     snprintf(it->heard_mac, sizeof(it->heard_mac), "%s", mac);
     if (v->state == VIP_HELD && it->is_here)
         answer(it);
-    if (v->state != VIP_LEAVING || !it->is_here)
+    if (v->state != VIP_LEAVING || !it->is_here || is_stranger(v, mac))
         return;
     LOG_INFO("vip", "%s has %s now", mac, a->text);
     take_away(it);
@@ -406,8 +427,7 @@ struct vip *vip_new(const struct vip_options *options)
     timer_init(&v->renewal, on_renewal);
     timer_init(&v->settle, on_settled);
     timer_init(&v->leaving, on_left);
-    EACH_ITEM(it, v)
-    {
+    EACH_ITEM (it, v) {
         it->v = v;
         it->address = &v->options.addresses.at[i++];
         it->heard_mono_ms = it->answered_mono_ms = LONG_AGO;
@@ -422,8 +442,7 @@ void vip_free(struct vip *v)
     if (!v)
         return;
     stop_timers(v);
-    EACH_ITEM(it, v)
-    {
+    EACH_ITEM (it, v) {
         if (v->state != VIP_AWAY)
             take_away(it);
     }

@@ -9,14 +9,16 @@
  *      |                                                           |
  *      |     the successor was heard to have it;                   |
  *      +<-----------------------------------------------------------
- *            VIP_LEAVING_MAX_MS; vip_drop()
+ *            VIP_LEAVING_MAX_MS after the last renewal; vip_drop()
  *
  *   AWAY     this host does not have it
  *   HELD     this host is to have it: it is on the interface where may_hold() permits, or the
- * next renewal tries again; it is announced, and what others say of it is listened to LEAVING
- * the lead was given away in order. The address stays until the successor was heard to have it,
- * so that there is no moment without one: make before break. It is neither renewed nor
- * announced, and its lifetime ends it where this process cannot
+ *            next renewal tries again; it is announced, and what others say is listened to
+ *   LEAVING  the lead is given away in order. The address stays until the successor was heard
+ *            to have it, so that there is no moment without one: make before break. It is
+ *            renewed at once and as long as may_hold() permits, then no more, and its lifetime
+ *            ends it where this process cannot; VIP_LEAVING_MAX_MS after the last renewal it
+ *            goes in any case. It is not announced
  *
  * The address has a lifetime of VIP_LIFETIME_S and is given a new one every VIP_RENEW_MS, so
  * that the kernel takes it from a process that is frozen. Before each renewal may_hold() is
@@ -36,6 +38,9 @@
  * VIP_SETTLE_MS are over and then with each announcement. Not earlier: the leader before would
  * answer, and of IPv6 its answer goes to everybody and overrides the announcement that this
  * host has just made.
+ *
+ * The successor is whoever is heard in LEAVING, but for a host in conflict: one that insists
+ * would end make before break. Who was heard before is none, for this node led then.
  *
  * Of several addresses each one leaves when it is heard itself. Were one enough for all, a lost
  * announcement of the other would leave its clients with nobody; so they have the old leader
@@ -82,8 +87,9 @@ struct vip_options {
     const struct vip_ops *ops;
     void *ops_arg;
     struct timers *timers; /* borrowed */
-    /* May this node have the address at this very moment? It leads, or gives the lead away, and
-     * its lease lasts. */
+    /* May this node have the address at this very moment? Its lease lasts, and it leads, or has
+     * not given the lead away yet (ha_may_hold): false from then on, or LEAVING does not end.
+     */
     bool (*may_hold)(void *arg);
     /* It came into this state: the last statement of what changed it. In VIP_HELD the address
      * is there, or vip_why() says why not. */

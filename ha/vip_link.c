@@ -137,8 +137,10 @@ enum vip_presence vip_link_presence(struct vip_link *l, const struct vip_address
     struct search s = {.link = l, .address = a};
     int error = vip_link_list(l, a->family, 0, look_for_it, &s);
 
-    if (error)
+    if (error) {
         LOG_WARN("vip", "cannot list the addresses of this machine: %s", strerror(error));
+        return VIP_IS_UNKNOWN;
+    }
     if (s.found != VIP_IS_NOWHERE && !if_indextoname(s.where, name))
         snprintf(name, IF_NAMESIZE, "?"); /* it has just gone */
     return s.found;
@@ -199,6 +201,8 @@ enum vip_put vip_link_put(struct vip_link *l, const struct vip_address *a, unsig
         *why = l->why;
         return VIP_PUT_FAILED;
     }
+    /* Where its lifetime ends between the list and this, it is put anew and called renewed: it
+     * is announced when that is due. Some microseconds of a second. */
     error =
         change(l, RTM_NEWADDR, is_new ? NLM_F_CREATE | NLM_F_EXCL : NLM_F_REPLACE, a, index);
     if (error)

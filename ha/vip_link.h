@@ -32,8 +32,23 @@ struct vip_interface {
     unsigned index;
     char name[IF_NAMESIZE];
     unsigned char mac[6];
-    bool is_up;
+    bool is_up;        /* and has a carrier */
+    bool is_unplugged; /* it would be up, but has none: the cable is out */
+    bool is_ipv6_off;  /* sysctl disable_ipv6 */
 };
+
+/* Why an address could not be there, or would reach nobody; NULL: it could. */
+static inline const char *vip_interface_trouble(const struct vip_interface *on,
+                                                const struct vip_address *a)
+{
+    if (on->is_unplugged)
+        return "the interface has no carrier";
+    if (!on->is_up)
+        return "the interface is down";
+    return on->is_ipv6_off && a->family == AF_INET6
+               ? "IPv6 is switched off there (sysctl disable_ipv6)"
+               : NULL;
+}
 
 /* Where the address belongs: the interface `name`, or, "", the one that has an address of the
  * same subnet, of several the smallest subnet's. NOT_FOUND with `why`, for people: no such
@@ -57,9 +72,14 @@ bool vip_link_is_usable(struct vip_link *l, const struct vip_address *a);
 
 enum vip_presence {
     VIP_IS_NOWHERE,
-    VIP_IS_OURS,   /* put by a node */
-    VIP_IS_FOREIGN /* somebody else has configured it on this machine */
+    VIP_IS_OURS,    /* put by a node */
+    VIP_IS_FOREIGN, /* somebody else has configured it on this machine */
+    VIP_IS_UNKNOWN  /* the list of addresses cannot be read: the log says why */
 };
+
+/* Is it the first or the last address of a subnet that this machine is in? Those of IPv4 are no
+ * host's: the network itself, and all. */
+bool vip_link_is_edge(struct vip_link *l, const struct vip_address *a);
 
 /* On any interface; `name` (IF_NAMESIZE) gets where. FOREIGN, where it is both. */
 enum vip_presence vip_link_presence(struct vip_link *l, const struct vip_address *a,

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/if.h>
 #include <linux/if_arp.h>
+#include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
 
 /* ---- interfaces ---- */
@@ -13,6 +15,27 @@ struct link_answer {
     struct vip_interface is;
     bool has_mac;
 };
+
+/* One without IPv6 has nothing of that family. */
+static bool is_ipv6_off(const struct nlattr *families)
+{
+    const struct nlattr *family, *attr;
+
+    mnl_attr_for_each_nested(family, families)
+    {
+        if (mnl_attr_get_type(family) != AF_INET6)
+            continue;
+        mnl_attr_for_each_nested(attr, family)
+        {
+            const int32_t *settings = mnl_attr_get_payload(attr);
+
+            if (mnl_attr_get_type(attr) == IFLA_INET6_CONF &&
+                mnl_attr_get_payload_len(attr) > DEVCONF_DISABLE_IPV6 * sizeof(*settings))
+                return settings[DEVCONF_DISABLE_IPV6];
+        }
+    }
+    return true;
+}
 
 static void read_link(void *arg, const struct nlmsghdr *m)
 {
@@ -23,7 +46,9 @@ static void read_link(void *arg, const struct nlmsghdr *m)
     if (m->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(m) < sizeof(*head))
         return;
     answer->is.index = (unsigned)head->ifi_index;
-    answer->is.is_up = head->ifi_flags & IFF_UP;
+    answer->is.is_up = (head->ifi_flags & IFF_UP) && (head->ifi_flags & IFF_LOWER_UP);
+    answer->is.is_unplugged = (head->ifi_flags & IFF_UP) && !answer->is.is_up;
+    answer->is.is_ipv6_off = true;
     mnl_attr_for_each(attr, m, sizeof(*head))
     {
         uint16_t type = mnl_attr_get_type(attr);
@@ -37,6 +62,8 @@ static void read_link(void *arg, const struct nlmsghdr *m)
             memcpy(answer->is.mac, mnl_attr_get_payload(attr), len);
             answer->has_mac = true;
         }
+        if (type == IFLA_AF_SPEC)
+            answer->is.is_ipv6_off = is_ipv6_off(attr);
     }
 }
 
@@ -116,6 +143,35 @@ static void match_subnet(void *arg, const struct vip_entry *e)
         s->index = e->index;
         s->prefix_len = e->prefix_len;
     }
+}
+
+struct edge_search {
+    const struct vip_address *address;
+    bool is_edge;
+};
+
+static uint32_t number_of(const unsigned char *ipv4)
+{
+    return (uint32_t)ipv4[0] << 24 | (uint32_t)ipv4[1] << 16 | (uint32_t)ipv4[2] << 8 | ipv4[3];
+}
+
+/* Subnets of one or two have no such addresses. */
+static void match_edge(void *arg, const struct vip_entry *e)
+{
+    struct edge_search *s = arg;
+    uint32_t hosts = e->prefix_len <= 30 ? UINT32_MAX >> e->prefix_len : 0;
+    uint32_t host = number_of(s->address->bytes) & hosts;
+
+    if (hosts && is_in_subnet(s->address, e) && (host == 0 || host == hosts))
+        s->is_edge = true;
+}
+
+bool vip_link_is_edge(struct vip_link *l, const struct vip_address *a)
+{
+    struct edge_search s = {.address = a};
+
+    return a->family == AF_INET && vip_link_list(l, AF_INET, 0, match_edge, &s) == 0 &&
+           s.is_edge;
 }
 
 enum status vip_link_find(struct vip_link *l, const struct vip_address *a, const char *name,

@@ -196,6 +196,18 @@ static void what_is_configured_for_ever_is_left_alone(void **state)
     assert_true(netns_shows("ip -o address show dev va to fd09::64", "valid_lft forever"));
 }
 
+static void a_list_that_cannot_be_read_says_nothing(void **state)
+{
+    int fd = dup(0);
+    struct vip_link *other;
+
+    close(fd); /* the number that the next socket gets */
+    other = vip_link_new();
+    close(fd);
+    assert_int_equal(vip_link_presence(other, V4, (char[IF_NAMESIZE]){""}), VIP_IS_UNKNOWN);
+    vip_link_free(other);
+}
+
 static void a_lease_of_the_same_address_is_somebody_elses(void **state)
 {
     netns_run(
@@ -370,12 +382,60 @@ static void belongs_to_the_interface_that_is_named(void **state)
     assert_string_equal(found.name, "vb");
     netns_run("ip link set vb down");
     assert_int_equal(find("vb", V4, &found), STATUS_OK);
-    assert_false(found.is_up);
+    assert_false(found.is_up || found.is_unplugged);
+    assert_string_equal(vip_interface_trouble(&found, V4), "the interface is down");
     assert_int_equal(find("nope", V4, &found), STATUS_NOT_FOUND);
     assert_why("there is no interface nope");
     assert_int_equal(
         find("a-name-that-no-interface-can-have-because-it-is-too-long", V4, &found),
         STATUS_NOT_FOUND);
+}
+
+static void one_without_a_carrier_is_not_up(void **state)
+{
+    struct vip_interface found;
+
+    netns_run("ip link set vb down"); /* the cable's other end */
+    assert_int_equal(find("va", V4, &found), STATUS_OK);
+    assert_false(found.is_up);
+    assert_string_equal(vip_interface_trouble(&found, V4), "the interface has no carrier");
+    netns_run("ip link set vb up");
+    assert_int_equal(find("va", V4, &found), STATUS_OK);
+    assert_null(vip_interface_trouble(&found, V4));
+}
+
+static void one_without_ipv6_is_for_ipv4_only(void **state)
+{
+    struct vip_interface found;
+
+    assert_int_equal(find("va", V6, &found), STATUS_OK);
+    assert_null(vip_interface_trouble(&found, V6));
+    netns_run("echo 1 >/proc/sys/net/ipv6/conf/va/disable_ipv6");
+    assert_int_equal(find("va", V6, &found), STATUS_OK);
+    assert_non_null(strstr(vip_interface_trouble(&found, V6), "disable_ipv6"));
+    assert_null(vip_interface_trouble(&found, V4));
+    netns_run("ip link set va mtu 1000"); /* less than IPv6 takes */
+    assert_int_equal(find("va", V6, &found), STATUS_OK);
+    assert_true(found.is_ipv6_off);
+}
+
+static bool is_edge(const char *text)
+{
+    struct vip_addresses one;
+
+    assert_int_equal(vip_addresses_parse(&one, text), STATUS_OK);
+    return vip_link_is_edge(link_, &one.at[0]);
+}
+
+static void the_first_and_the_last_of_a_subnet_are_no_hosts(void **state)
+{
+    assert_true(is_edge("10.9.0.0") && is_edge("10.9.0.255"));
+    assert_false(is_edge("10.9.0.100") || is_edge("10.9.1.255") || is_edge("fd09::"));
+    netns_run("ip address add 10.8.0.20/30 dev vb");
+    assert_true(is_edge("10.8.0.20") && is_edge("10.8.0.23"));
+    assert_false(is_edge("10.8.0.21") || is_edge("10.8.0.24"));
+    netns_run("ip address add 10.7.0.2/31 dev vb");
+    assert_false(is_edge("10.7.0.2") || is_edge("10.7.0.3"));
 }
 
 static void neighbours_are_told_by_ethernet_only(void **state)
@@ -406,6 +466,7 @@ int main(void)
         TEST(is_not_put_on_an_interface_that_has_gone),
         TEST(whoever_may_not_is_told_what_is_missing),
         TEST(what_is_configured_for_ever_is_left_alone),
+        TEST(a_list_that_cannot_be_read_says_nothing),
         TEST(a_lease_of_the_same_address_is_somebody_elses),
         TEST(what_somebody_makes_his_own_while_it_is_held_stays_his),
         TEST(beside_somebody_elses_with_another_prefix_only_ours_is_removed),
@@ -416,6 +477,9 @@ int main(void)
         TEST(of_several_subnets_the_smallest_counts),
         TEST(where_it_is_put_does_not_say_where_it_belongs),
         TEST(belongs_to_the_interface_that_is_named),
+        TEST(one_without_a_carrier_is_not_up),
+        TEST(one_without_ipv6_is_for_ipv4_only),
+        TEST(the_first_and_the_last_of_a_subnet_are_no_hosts),
         TEST(neighbours_are_told_by_ethernet_only),
     };
     int refused = netns_enter();

@@ -45,14 +45,14 @@ static struct place *place_of(const struct vip_net *n, const struct vip_address 
 
 /* ---- where it belongs ---- */
 
-/* The interface that it has is still fit: the same, and up. */
+/* The interface that it has is still fit: the same, and in order. */
 static bool is_fit(struct vip_net *n, const struct place *p)
 {
     struct vip_interface now;
     const char *why;
 
     return p->is_found && vip_link_look(n->link, p->on.index, &now, &why) == STATUS_OK &&
-           now.is_up && !strcmp(now.name, p->on.name) &&
+           !vip_interface_trouble(&now, p->address) && !strcmp(now.name, p->on.name) &&
            !memcmp(now.mac, p->on.mac, sizeof(now.mac));
 }
 
@@ -75,8 +75,8 @@ static enum status find(struct vip_net *n, const struct vip_address *a, struct p
     p->on = (struct vip_interface){.index = 0};
     if (vip_link_find(n->link, a, n->interface, &found, why) != STATUS_OK)
         return refuse(n, why, "", *why);
-    if (!found.is_up)
-        return refuse(n, why, found.name, "the interface is down");
+    if (vip_interface_trouble(&found, a))
+        return refuse(n, why, found.name, vip_interface_trouble(&found, a));
     if (vip_air_bind(p->air, &found) != STATUS_OK)
         return refuse(n, why, found.name, strerror(errno));
     p->on = found;

@@ -303,12 +303,16 @@ static void a_stranger_in_silence_is_found_by_asking(void **state)
 
 /* ---- interfaces that come and go ---- */
 
-static void an_interface_that_is_down_is_said_so(void **state)
+static void an_interface_that_is_down_or_unplugged_is_said_so(void **state)
 {
     netns_run("ip link set va down");
     assert_int_equal(put_on(V4), VIP_PUT_FAILED);
     assert_why("va: the interface is down");
     netns_run("ip link set va up");
+    netns_run("ip link set vb down"); /* the cable's other end */
+    assert_int_equal(put_on(V4), VIP_PUT_FAILED);
+    assert_why("va: the interface has no carrier");
+    netns_run("ip link set vb up");
     assert_int_equal(put_on(V4), VIP_PUT_ADDED);
     vip_net_ops.announce(net, V4);
     await_announcement(V4, va_mac);
@@ -424,7 +428,7 @@ int main(void)
         TEST(the_successors_announcement_ends_a_hand_over),
         TEST(a_stranger_is_a_conflict_and_known_by_its_hardware_address),
         TEST(a_stranger_in_silence_is_found_by_asking),
-        TEST(an_interface_that_is_down_is_said_so),
+        TEST(an_interface_that_is_down_or_unplugged_is_said_so),
         TEST(an_interface_that_was_down_for_a_while_hears_again),
         TEST(an_interface_that_is_another_now_is_found_and_told),
         TEST(a_new_hardware_address_is_announced),

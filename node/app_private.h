@@ -22,6 +22,7 @@ struct event;
  *   STOP_CLIENTS  nobody is accepted, new requests are refused, those in work are answered
  *   STOP_QUEUE    the scanner ends, the last confirmations are sent
  *   STOP_STORE    the links close
+ *   STOP_HOOK     until vip.hook, which moves the virtual address, has ended
  *   STOPPED       the loop ends
  */
 enum app_phase {
@@ -31,6 +32,7 @@ enum app_phase {
     APP_STOP_CLIENTS,
     APP_STOP_QUEUE,
     APP_STOP_STORE,
+    APP_STOP_HOOK,
     APP_STOPPED
 };
 
@@ -63,6 +65,7 @@ struct app {
     bool has_successor;    /* when it began to stop */
     unsigned clients_left; /* STOP_CLIENTS: protocols that have not stopped yet */
     struct timer patience; /* with the store: see app_stop.c */
+    int64_t stop_by_mono_ms;
     bool is_store_stopping;
     bool is_store_stopped;
 };

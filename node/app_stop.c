@@ -8,6 +8,9 @@
  * as unknown. The third is for telling the clients. */
 #define PARTS 3
 
+/* Of the time to stop in, for vip.hook: the warden kills who takes it all. */
+#define HOOK_PERCENT 90
+
 static void enter(struct app *a, enum app_phase phase);
 
 static void on_lead_stopped(void *arg)
@@ -51,7 +54,20 @@ static void on_store_stopped(void *arg)
 
     a->is_store_stopped = true;
     if (a->phase == APP_STOP_STORE)
-        enter(a, APP_STOPPED);
+        enter(a, APP_STOP_HOOK);
+}
+
+static void on_hook_ended(void *arg)
+{
+    enter(arg, APP_STOPPED);
+}
+
+static void stop_hook(struct app *a)
+{
+    int64_t left_ms = a->stop_by_mono_ms - timers_now(&a->loop->timers);
+
+    timer_disarm(&a->loop->timers, &a->patience);
+    vip_app_finish(a->vip, left_ms, on_hook_ended, a);
 }
 
 static void stop_store(struct app *a)
@@ -83,8 +99,8 @@ static void on_patience_over(struct timer *timer)
 
 static void enter(struct app *a, enum app_phase phase)
 {
-    static const char *const names[] = {"RUN",        "STOP_LEAD",  "STOP_VIP", "STOP_CLIENTS",
-                                        "STOP_QUEUE", "STOP_STORE", "STOPPED"};
+    static const char *const names[] = {"RUN",        "STOP_LEAD",  "STOP_VIP",  "STOP_CLIENTS",
+                                        "STOP_QUEUE", "STOP_STORE", "STOP_HOOK", "STOPPED"};
 
     LOG_DEBUG("app", "%s -> %s", names[a->phase], names[phase]);
     a->phase = phase;
@@ -107,7 +123,10 @@ static void enter(struct app *a, enum app_phase phase)
     case APP_STOP_STORE:
         stop_store(a);
         if (a->is_store_stopped)
-            enter(a, APP_STOPPED);
+            enter(a, APP_STOP_HOOK);
+        break;
+    case APP_STOP_HOOK:
+        stop_hook(a);
         break;
     case APP_STOPPED:
         loop_stop(a->loop);
@@ -122,6 +141,8 @@ void app_stop(struct app *a, const char *reason, int exit_code)
     LOG_AT(exit_code ? LEVEL_ERROR : LEVEL_INFO, "app", "stopping: %s", reason);
     a->exit_code = exit_code;
     timer_disarm(&a->loop->timers, &a->waiting);
+    a->stop_by_mono_ms =
+        timers_now(&a->loop->timers) + a->options->stop_timeout_ms * HOOK_PERCENT / 100;
     timer_init(&a->patience, on_patience_over);
     timer_arm(&a->loop->timers, &a->patience,
               a->has_been_up ? a->options->stop_timeout_ms / PARTS : 0);

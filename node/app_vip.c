@@ -4,7 +4,7 @@ static bool may_hold(void *arg)
 {
     struct app *a = arg;
 
-    return ha_app_ha(a->ha) && ha_may_act(ha_app_ha(a->ha));
+    return ha_app_ha(a->ha) && ha_may_hold(ha_app_ha(a->ha));
 }
 
 static void on_state(void *arg, const char *state)

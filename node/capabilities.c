@@ -146,6 +146,18 @@ enum status capabilities_raise(const char *key)
     return s;
 }
 
+void capabilities_drop(void)
+{
+    cap_t own = get_own();
+
+    /* What is not permitted or not inheritable any more is not ambient, either. */
+    cap_set_flag(own, CAP_INHERITABLE, NEEDED, needed, CAP_CLEAR);
+    cap_set_flag(own, CAP_EFFECTIVE, NEEDED, needed, CAP_CLEAR);
+    cap_set_flag(own, CAP_PERMITTED, NEEDED, needed, CAP_CLEAR);
+    set_own(own);
+    cap_free(own);
+}
+
 void capabilities_give_up_net_raw(void)
 {
     static const cap_value_t raw = CAP_NET_RAW;

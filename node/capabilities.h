@@ -22,6 +22,10 @@
  * `key`. */
 enum status capabilities_raise(const char *key) MUST_CHECK;
 
+/* The opposite, where they are not needed: what a service manager gave (AmbientCapabilities)
+ * would reach all that the node runs. */
+void capabilities_drop(void);
+
 /* The worker's, when its packet sockets are made: gives up CAP_NET_RAW for good. CAP_NET_ADMIN
  * it needs for as long as it lives; others it has only as root, and is left with them. */
 void capabilities_give_up_net_raw(void);

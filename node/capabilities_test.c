@@ -115,19 +115,35 @@ static void what_is_permitted_becomes_effective(void **state)
     assert_string_equal(heard, "");
 }
 
-static void raise_ambient(void)
+/* As a service manager gives them. */
+static void become_ambient(void)
 {
     cap_t own;
 
     become_nobody(both, 2);
     own = cap_get_proc();
     REQUIRE(!cap_set_flag(own, CAP_INHERITABLE, 2, both, CAP_SET));
+    REQUIRE(!cap_set_flag(own, CAP_EFFECTIVE, 2, both, CAP_SET));
     REQUIRE(!cap_set_proc(own));
     REQUIRE(!cap_set_ambient(CAP_NET_ADMIN, CAP_SET));
     REQUIRE(!cap_set_ambient(CAP_NET_RAW, CAP_SET));
-    REQUIRE(capabilities_raise("vip.address") == STATUS_OK);
     cap_free(own);
+}
+
+static void show_what_a_program_gets(void)
+{
     execl("/bin/sh", "sh", "-c", "grep -E 'Cap(Inh|Prm|Eff|Amb)' /proc/self/status >&2", NULL);
+}
+
+#define NONE                                                 \
+    "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n" \
+    "CapEff:\t0000000000000000\nCapAmb:\t0000000000000000\n"
+
+static void raise_ambient(void)
+{
+    become_ambient();
+    REQUIRE(capabilities_raise("vip.address") == STATUS_OK);
+    show_what_a_program_gets();
 }
 
 static void a_program_that_it_starts_gets_none(void **state)
@@ -136,8 +152,25 @@ static void a_program_that_it_starts_gets_none(void **state)
 
     need_root();
     run(raise_ambient, heard, sizeof(heard));
-    assert_string_equal(heard, "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n"
-                               "CapEff:\t0000000000000000\nCapAmb:\t0000000000000000\n");
+    assert_string_equal(heard, NONE);
+}
+
+static void drop_ambient(void)
+{
+    become_ambient();
+    capabilities_drop();
+    for (unsigned i = 0; i < 2; i++)
+        REQUIRE(!has(CAP_PERMITTED, both[i]) && !has(CAP_EFFECTIVE, both[i]));
+    show_what_a_program_gets();
+}
+
+static void where_they_are_not_needed_nobody_has_them(void **state)
+{
+    char heard[4096];
+
+    need_root();
+    run(drop_ambient, heard, sizeof(heard));
+    assert_string_equal(heard, NONE);
 }
 
 static void give_up_raw(void)
@@ -221,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_permitted_becomes_effective),
         cmocka_unit_test(a_program_that_it_starts_gets_none),
+        cmocka_unit_test(where_they_are_not_needed_nobody_has_them),
         cmocka_unit_test(a_worker_keeps_what_it_needs_and_dies_with_its_warden),
         cmocka_unit_test(says_what_is_missing_and_how_to_give_it),
         cmocka_unit_test(a_container_is_told_apart),

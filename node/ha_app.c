@@ -285,9 +285,10 @@ void ha_app_note_address(struct ha_app *a, const char *state)
     ha_journal_vip(&a->journal, state, now_boot_ms(NULL));
 }
 
+/* With the virtual address: who could not have it may lead all the same, last of all. */
 static bool could_lead(const struct ha_node *n)
 {
-    return n->is_here && n->is_member && n->store_up && !n->no_failover;
+    return n->is_here && n->is_member && n->store_up && !n->no_failover && !n->is_address_away;
 }
 
 bool ha_app_has_successor(const struct ha_app *a)

@@ -54,7 +54,8 @@ void ha_app_store_is(struct ha_app *a, bool is_up);
 void ha_app_address_is(struct ha_app *a, bool is_possible);
 void ha_app_note_address(struct ha_app *a, const char *state);
 
-/* Is there another node that would lead if this one gave the lead away now? */
+/* Is there another node that would lead, with the virtual address, if this one gave the lead
+ * away now? */
 bool ha_app_has_successor(const struct ha_app *a);
 
 /* Gives the store to this cluster, or this standalone node, whatever other cluster has been

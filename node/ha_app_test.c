@@ -105,6 +105,26 @@ static void a_node_whose_store_is_away_gives_the_lead_away(void **state)
     assert_int_equal(role_of(0), ROLE_STANDBY);
 }
 
+static bool first_has_successor(void)
+{
+    return ha_app_has_successor(nodes[0].app.ha);
+}
+
+static bool first_has_none(void)
+{
+    return !first_has_successor();
+}
+
+static void who_could_not_have_the_address_is_not_waited_for(void **state)
+{
+    start_two();
+    await(first_has_successor);
+    ha_app_address_is(nodes[1].app.ha, false);
+    await(first_has_none);
+    ha_app_address_is(nodes[1].app.ha, true);
+    await(first_has_successor);
+}
+
 /* ---- fences ---- */
 
 static bool is_fenced_once(void)
@@ -296,6 +316,7 @@ int main(void)
         TEST(a_standby_moves_none),
         TEST(a_lease_that_is_over_ends_its_scans_before_another_node_leads),
         TEST(a_node_whose_store_is_away_gives_the_lead_away),
+        TEST(who_could_not_have_the_address_is_not_waited_for),
         TEST(a_fence_is_told_to_ha_which_leads_with_a_higher_token),
         TEST(another_clusters_store_is_left_alone_until_it_is_adopted),
         TEST(nobody_adopts_where_no_leader_is_known),

@@ -16,8 +16,10 @@ struct vip_app {
     struct vip_clients clients;
     struct vip_mover *mover; /* NULL: there is no virtual address */
     bool is_draining;
+    bool is_expected; /* while it stops: somebody who takes it */
     struct timer stopping;
     int64_t stop_by_mono_ms;
+    bool is_finishing; /* it has stopped */
     void (*on_gone)(void *arg);
     void *gone_arg;
 };
@@ -55,17 +57,26 @@ void vip_app_role(struct vip_app *v, const struct role *role)
 
 /* ---- stopping ---- */
 
+static bool is_waited_for(const struct vip_app *v)
+{
+    if (!v->mover || v->mover->ops->is_gone(v->mover))
+        return false;
+    return v->is_expected || vip_clients_are_owed(&v->clients);
+}
+
 static void on_stopping(struct timer *timer)
 {
     struct vip_app *v = CONTAINER_OF(timer, struct vip_app, stopping);
     bool is_late = timers_now(timers_of(v)) >= v->stop_by_mono_ms;
 
-    if (v->mover && !is_late && !v->mover->ops->is_gone(v->mover)) {
+    if (!is_late && is_waited_for(v)) {
         timer_arm(timers_of(v), timer, STOP_LOOK_MS);
         return;
     }
     if (v->mover)
         v->mover->ops->drop(v->mover);
+    if (v->is_finishing && is_waited_for(v))
+        LOG_WARN("vip", "vip.hook has not ended: it is left to itself");
     v->on_gone(v->gone_arg);
 }
 
@@ -73,9 +84,19 @@ void vip_app_stop(struct vip_app *v, bool is_expected, void (*on_gone)(void *arg
 {
     v->on_gone = on_gone;
     v->gone_arg = arg;
-    v->stop_by_mono_ms = timers_now(timers_of(v)) + STOP_MAX_MS;
-    if (v->mover && !is_expected)
-        v->mover->ops->drop(v->mover);
+    v->is_expected = is_expected;
+    v->stop_by_mono_ms =
+        timers_now(timers_of(v)) + (is_expected ? STOP_MAX_MS : VIP_LAST_REPLIES_MS);
+    timer_arm(timers_of(v), &v->stopping, 0);
+}
+
+void vip_app_finish(struct vip_app *v, int64_t patience_ms, void (*on_done)(void *arg),
+                    void *arg)
+{
+    v->on_gone = on_done;
+    v->gone_arg = arg;
+    v->is_expected = v->is_finishing = true;
+    v->stop_by_mono_ms = timers_now(timers_of(v)) + patience_ms;
     timer_arm(timers_of(v), &v->stopping, 0);
 }
 

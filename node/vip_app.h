@@ -3,7 +3,7 @@
  *
  *   role                        address                       its clients on this node
  *   LEADER                      taken                         served
- *   DRAINING                    kept                          let go: idle ones are closed in
+ *   DRAINING                    kept, renewed                 let go: idle ones are closed in
  *                                                             order, waiting pops end, the rest
  *                                                             after its reply; new ones get one
  *                                                             reply each
@@ -59,9 +59,16 @@ void vip_app_serve(struct vip_app *v, struct gmq *gmq, struct http *http);
 
 void vip_app_role(struct vip_app *v, const struct role *role);
 
-/* The node stops: calls back, in a later turn, when the address is not here any more: at once,
- * or where another node `is_expected` to take it within a second or so. */
+/* The node stops: calls back, in a later turn, when the address is not here any more: when the
+ * last replies are out, for which it waits VIP_LAST_REPLIES_MS at most, or where another node
+ * `is_expected` to take it, when that one has it, within a second or so. */
 void vip_app_stop(struct vip_app *v, bool is_expected, void (*on_gone)(void *arg), void *arg);
+
+/* Later: calls back, in a later turn, when the program that moves the address (`vip.hook`) has
+ * ended, or after `patience_ms`. For what ends this process ends the program, too: systemd and
+ * containers leave nothing behind. */
+void vip_app_finish(struct vip_app *v, int64_t patience_ms, void (*on_done)(void *arg),
+                    void *arg);
 
 /* False: there is no virtual address. Texts are borrowed until the loop turns. */
 bool vip_app_read(struct vip_app *v, struct http_vip_status *status);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +35,16 @@ static struct {
     bool may_hold;
     bool is_gone;      /* vip_app_stop's word */
     const char *wrong; /* with the interface; NULL: nothing */
-    bool is_foreign;   /* somebody else's address */
+    bool has_no_sockets;
+    const char *refused; /* by the kernel: looking finds nothing wrong */
+    bool is_foreign;     /* somebody else's address */
     struct vip *heard_by;
     bool is_here; /* as the kernel has it */
     enum moving_state gmq, http;
     unsigned clients; /* that are left */
     struct vip_hook_options hook;
     struct vip_hook_counts hook_counts;
+    unsigned failed_takes;
     bool is_hook_here, is_hook_busy;
     int64_t now;
 } w;
@@ -69,7 +73,8 @@ struct vip_net *vip_net_new(struct loop *loop, const struct vip_addresses *these
                             const char *interface)
 {
     assert_int_equal(these->count, 1);
-    return (struct vip_net *)&w;
+    errno = EMFILE;
+    return w.has_no_sockets ? NULL : (struct vip_net *)&w;
 }
 
 void vip_net_free(struct vip_net *n)
@@ -90,8 +95,8 @@ static enum vip_put put(void *arg, const struct vip_address *a, const char **why
 {
     enum vip_put done = w.is_here ? VIP_PUT_RENEWED : VIP_PUT_ADDED;
 
-    if (w.wrong) {
-        *why = w.wrong;
+    if (w.wrong || w.refused) {
+        *why = w.wrong ? w.wrong : w.refused;
         return VIP_PUT_FAILED;
     }
     if (!w.is_here)
@@ -200,6 +205,7 @@ void vip_hook_drop(struct vip_hook *h)
 {
     say("hook drop");
     w.is_hook_here = false;
+    w.failed_takes = 0;
 }
 
 bool vip_hook_is_here(const struct vip_hook *h)
@@ -217,13 +223,25 @@ const char *vip_hook_why(const struct vip_hook *h)
     return w.hook_counts.failures && !w.is_hook_here ? "exit code 1" : "";
 }
 
+unsigned vip_hook_failed_takes(const struct vip_hook *h)
+{
+    return w.failed_takes;
+}
+
 const struct vip_hook_counts *vip_hook_counts(const struct vip_hook *h)
 {
     return &w.hook_counts;
 }
 
+static void hook_drop_fails(void)
+{
+    w.hook_counts.failures++;
+    w.hook.on_change(w.hook.arg);
+}
+
 static void hook_fails(void)
 {
+    w.failed_takes++;
     w.hook_counts.failures++;
     w.hook.on_change(w.hook.arg);
 }
@@ -231,6 +249,7 @@ static void hook_fails(void)
 static void hook_succeeds(void)
 {
     w.is_hook_here = true;
+    w.failed_takes = 0;
     w.hook_counts.taken++;
     w.hook.on_change(w.hook.arg);
 }
@@ -261,7 +280,7 @@ static void role(enum role_state state, enum role_reason reason)
 {
     struct role r = {.state = state, .reason = reason, .token = {.ensemble = "e", .epoch = 1}};
 
-    w.may_hold = state == ROLE_LEADER;
+    w.may_hold = state == ROLE_LEADER || state == ROLE_DRAINING;
     vip_app_role(w.app, &r);
 }
 
@@ -291,7 +310,7 @@ static struct http_vip_status told(void)
     return status;
 }
 
-static int open_world(const char *address, const char *hook)
+static int open_world_with(bool has_sockets, const char *address, const char *hook)
 {
     const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
     struct vip_app_options options = {.conf = &w.conf,
@@ -302,6 +321,7 @@ static int open_world(const char *address, const char *hook)
 
     assert_int_equal(log_configure(&quiet), STATUS_OK);
     memset(&w, 0, sizeof(w));
+    w.has_no_sockets = !has_sockets;
     timers_init(&w.loop.timers, 0);
     w.conf.node.id = (char *)"n1";
     w.conf.vip.address = (char *)address;
@@ -312,6 +332,16 @@ static int open_world(const char *address, const char *hook)
     vip_app_serve(w.app, (struct gmq *)&w, (struct http *)&w);
     pass(1);
     return 0;
+}
+
+static int open_world(const char *address, const char *hook)
+{
+    return open_world_with(true, address, hook);
+}
+
+static int without_sockets(void **state)
+{
+    return open_world_with(false, ADDRESS, "");
 }
 
 static int by_kernel(void **state)
@@ -398,13 +428,18 @@ static void a_client_that_does_not_read_is_not_waited_for(void **state)
     assert_said("put served (held) let go (leaving) cut off removed (away)");
 }
 
-static void nobody_heard_it_is_gone_after_a_second(void **state)
+static void nobody_heard_it_is_gone_a_second_after_the_lead(void **state)
 {
     lead();
     drain();
-    pass(VIP_LEAVING_MAX_MS - 1);
+    pass(5000); /* not given away yet */
     assert_said("put served (held) let go (leaving)");
-    pass(10);
+    assert_int_equal(w.gmq, MOVING_LEAVING);
+    role(ROLE_STANDBY, ROLE_HANDED_OVER_REASON);
+    pass(VIP_LEAVING_MAX_MS - VIP_RENEW_MS);
+    assert_true(w.is_here);
+    assert_said("");
+    pass(VIP_RENEW_MS + 10);
     assert_said("cut off removed (away)");
 }
 
@@ -473,9 +508,11 @@ static void a_standby_without_an_interface_says_so(void **state)
 {
     assert_string_equal(told().interface, "eth7");
     assert_string_equal(told().why, "");
+    assert_true(told().is_possible);
     w.wrong = "no interface has an address of its subnet";
     pass(VIP_LOOK_MS);
     assert_said("impossible");
+    assert_false(told().is_possible);
     assert_non_null(strstr(told().why, "no interface has"));
     assert_string_equal(told().state, "away");
     w.wrong = NULL;
@@ -494,14 +531,79 @@ static void a_leader_whose_address_cannot_be_put_says_so_and_gets_it_back(void *
     buf_clear(&w.said);
     w.wrong = "eth7: the interface is down";
     w.is_here = false;
+    assert_true(told().is_here);
     pass(VIP_RENEW_MS + VIP_LOOK_MS);
-    assert_said("impossible");
+    assert_said("(away) impossible");
+    assert_false(told().is_here);
     assert_non_null(strstr(told().why, "eth7: the interface is down"));
     assert_true(told().failures > 0);
     w.wrong = NULL;
     pass(2 * VIP_RENEW_MS);
-    assert_said("put possible");
+    assert_said("put (held) possible");
+    assert_true(told().is_here);
     assert_int_equal(told().restored, 1);
+}
+
+static void what_looking_does_not_see_is_remembered_for_a_minute(void **state)
+{
+    w.refused = "not permitted";
+    lead();
+    pass(VIP_LOOK_MS + VIP_RENEW_MS);
+    assert_said("impossible");
+    role(ROLE_OFFLINE, ROLE_LEASE_OVER_REASON);
+    buf_clear(&w.said);
+    pass(VIP_REMEMBER_MS - VIP_LOOK_MS);
+    assert_said("");
+    assert_string_equal(told().state, "away");
+    assert_non_null(strstr(told().why, "not permitted"));
+    pass(2 * VIP_LOOK_MS);
+    assert_said("possible");
+    assert_string_equal(told().why, "");
+}
+
+static void what_looking_sees_is_over_when_it_says_so(void **state)
+{
+    w.wrong = "eth7: the interface is down";
+    lead();
+    pass(VIP_LOOK_MS + VIP_RENEW_MS);
+    assert_said("impossible");
+    drain();
+    role(ROLE_STANDBY, ROLE_HANDED_OVER_REASON);
+    pass(VIP_LOOK_MS);
+    w.wrong = NULL;
+    buf_clear(&w.said);
+    pass(VIP_LOOK_MS);
+    assert_said("possible");
+}
+
+static void what_works_again_is_not_remembered(void **state)
+{
+    w.refused = "not permitted";
+    lead();
+    pass(VIP_LOOK_MS + VIP_RENEW_MS);
+    w.refused = NULL;
+    pass(2 * VIP_RENEW_MS);
+    role(ROLE_OFFLINE, ROLE_LEASE_OVER_REASON);
+    buf_clear(&w.said);
+    pass(2 * VIP_LOOK_MS);
+    assert_said("");
+}
+
+static void who_gets_no_sockets_lets_others_lead_and_tries_again(void **state)
+{
+    assert_non_null(strstr(told().why, "no netlink or packet socket"));
+    assert_false(told().is_possible);
+    buf_clear(&w.said);
+    lead();
+    assert_string_equal(told().state, "held");
+    assert_false(told().is_here);
+    pass(1000);
+    assert_said("impossible");
+    w.has_no_sockets = false;
+    pass(1000);
+    assert_said("possible put served (held)");
+    assert_true(told().is_here);
+    assert_true(told().is_possible);
 }
 
 static void a_lease_in_doubt_says_nothing_of_the_host(void **state)
@@ -548,10 +650,39 @@ static void stopping_waits_for_nobody_where_there_is_none(void **state)
     role(ROLE_DRAINING, ROLE_STOPPING_REASON);
     role(ROLE_OFFLINE, ROLE_STOPPING_REASON);
     vip_app_stop(w.app, false, on_gone, NULL);
-    assert_false(w.is_here);
     assert_false(w.is_gone); /* not from inside */
     pass(1);
+    assert_false(w.is_here);
     assert_true(w.is_gone);
+}
+
+static void stopping_without_a_successor_waits_for_the_last_replies(void **state)
+{
+    lead();
+    w.clients = 2;
+    role(ROLE_DRAINING, ROLE_STOPPING_REASON);
+    role(ROLE_OFFLINE, ROLE_STOPPING_REASON);
+    vip_app_stop(w.app, false, on_gone, NULL);
+    pass(VIP_LAST_REPLIES_MS / 2);
+    assert_true(w.is_here);
+    assert_false(w.is_gone);
+    w.clients = 0;
+    pass(10);
+    assert_true(w.is_gone);
+    assert_false(w.is_here);
+}
+
+static void stopping_without_a_successor_waits_for_no_client_that_does_not_read(void **state)
+{
+    lead();
+    w.clients = 1;
+    role(ROLE_DRAINING, ROLE_STOPPING_REASON);
+    role(ROLE_OFFLINE, ROLE_STOPPING_REASON);
+    vip_app_stop(w.app, false, on_gone, NULL);
+    pass(VIP_LAST_REPLIES_MS + 10);
+    assert_true(w.is_gone);
+    assert_false(w.is_here);
+    assert_int_equal(w.clients, 0);
 }
 
 static void a_standby_stops_at_once(void **state)
@@ -572,6 +703,10 @@ static void without_an_address_nothing_happens(void **state)
     drain();
     assert_false(vip_app_read(w.app, &status));
     vip_app_stop(w.app, true, on_gone, NULL);
+    pass(1);
+    assert_true(w.is_gone);
+    w.is_gone = false;
+    vip_app_finish(w.app, 6000, on_gone, NULL);
     pass(1);
     assert_true(w.is_gone);
     assert_said("");
@@ -611,13 +746,32 @@ static void three_failures_let_others_lead_for_a_while(void **state)
     buf_clear(&w.said);
     hook_fails();
     assert_said("impossible");
+    assert_false(told().is_possible);
     drain();
     role(ROLE_STANDBY, ROLE_HANDED_OVER_REASON);
     buf_clear(&w.said);
     pass(59000);
     assert_said("cut off");
+    assert_string_equal(told().why, "exit code 1");
     pass(2000);
     assert_said("possible");
+    assert_string_equal(told().why, "");
+    assert_true(told().is_possible);
+}
+
+static void a_drop_that_fails_says_nothing_of_the_next_take(void **state)
+{
+    lead();
+    hook_succeeds();
+    drain();
+    role(ROLE_STANDBY, ROLE_HANDED_OVER_REASON);
+    hook_drop_fails();
+    assert_string_equal(told().why, "");
+    lead();
+    buf_clear(&w.said);
+    for (unsigned i = 0; i < 3; i++)
+        hook_drop_fails();
+    assert_said("");
 }
 
 static void a_leader_whose_program_works_again_may_keep_the_lead(void **state)
@@ -645,6 +799,33 @@ static void stopping_waits_for_the_program(void **state)
     assert_true(w.is_gone);
 }
 
+static void finishing_waits_longer_for_the_program(void **state)
+{
+    lead();
+    hook_succeeds();
+    role(ROLE_OFFLINE, ROLE_STOPPING_REASON);
+    w.is_hook_busy = true;
+    vip_app_stop(w.app, true, on_gone, NULL);
+    pass(2000);
+    assert_true(w.is_gone);
+    w.is_gone = false;
+    vip_app_finish(w.app, 6000, on_gone, NULL);
+    pass(5000);
+    assert_false(w.is_gone);
+    w.is_hook_busy = false;
+    pass(10);
+    assert_true(w.is_gone);
+}
+
+static void finishing_waits_no_longer_than_it_may(void **state)
+{
+    lead();
+    w.is_hook_busy = true;
+    vip_app_finish(w.app, 6000, on_gone, NULL);
+    pass(6010);
+    assert_true(w.is_gone);
+}
+
 #define BY_KERNEL(name) cmocka_unit_test_setup_teardown(name, by_kernel, close_world)
 #define BY_HOOK(name)   cmocka_unit_test_setup_teardown(name, by_hook, close_world)
 
@@ -655,24 +836,34 @@ int main(void)
         BY_KERNEL(who_gives_the_lead_away_keeps_it_until_the_successor_is_heard),
         BY_KERNEL(the_last_replies_go_out_first),
         BY_KERNEL(a_client_that_does_not_read_is_not_waited_for),
-        BY_KERNEL(nobody_heard_it_is_gone_after_a_second),
+        BY_KERNEL(nobody_heard_it_is_gone_a_second_after_the_lead),
         BY_KERNEL(a_lead_that_nobody_takes_is_served_again),
         BY_KERNEL(taken_again_during_the_last_replies_it_stays),
         BY_KERNEL(any_other_end_drops_it_at_once_and_clients_hear_of_it_first),
         BY_KERNEL(a_lease_that_is_over_between_two_turns_ends_it_too),
         BY_KERNEL(a_standby_without_an_interface_says_so),
         BY_KERNEL(a_leader_whose_address_cannot_be_put_says_so_and_gets_it_back),
+        BY_KERNEL(what_looking_does_not_see_is_remembered_for_a_minute),
+        BY_KERNEL(what_looking_sees_is_over_when_it_says_so),
+        BY_KERNEL(what_works_again_is_not_remembered),
+        cmocka_unit_test_setup_teardown(who_gets_no_sockets_lets_others_lead_and_tries_again,
+                                        without_sockets, close_world),
         BY_KERNEL(a_lease_in_doubt_says_nothing_of_the_host),
         BY_KERNEL(stopping_waits_for_the_successor),
         BY_KERNEL(stopping_waits_for_a_second_at_most),
         BY_KERNEL(stopping_waits_for_nobody_where_there_is_none),
+        BY_KERNEL(stopping_without_a_successor_waits_for_the_last_replies),
+        BY_KERNEL(stopping_without_a_successor_waits_for_no_client_that_does_not_read),
         BY_KERNEL(a_standby_stops_at_once),
         cmocka_unit_test_setup_teardown(without_an_address_nothing_happens, without,
                                         close_world),
         BY_HOOK(a_program_is_told_to_take_and_to_drop),
         BY_HOOK(three_failures_let_others_lead_for_a_while),
+        BY_HOOK(a_drop_that_fails_says_nothing_of_the_next_take),
         BY_HOOK(a_leader_whose_program_works_again_may_keep_the_lead),
         BY_HOOK(stopping_waits_for_the_program),
+        BY_HOOK(finishing_waits_longer_for_the_program),
+        BY_HOOK(finishing_waits_no_longer_than_it_may),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

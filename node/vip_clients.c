@@ -23,7 +23,7 @@ static unsigned count(const struct vip_clients *c)
     return (c->gmq ? gmq_moving(c->gmq) : 0) + (c->http ? http_moving(c->http) : 0);
 }
 
-static bool is_one_owed(const struct vip_clients *c)
+bool vip_clients_are_owed(const struct vip_clients *c)
 {
     return (c->gmq && gmq_owes(c->gmq)) || (c->http && http_owes(c->http));
 }
@@ -72,7 +72,7 @@ static void on_last_replies(struct timer *timer)
 {
     struct vip_clients *c = CONTAINER_OF(timer, struct vip_clients, last_replies);
 
-    if (is_one_owed(c) && timers_now(c->timers) < c->until_mono_ms)
+    if (vip_clients_are_owed(c) && timers_now(c->timers) < c->until_mono_ms)
         timer_arm(c->timers, timer, LOOK_MS);
     else
         remove_now(c, c->going);
@@ -83,7 +83,7 @@ static void remove_it(void *arg, const struct vip_address *a)
     struct vip_clients *c = arg;
     unsigned bit = bit_of(c, a);
 
-    if (!(c->here & bit) || c->moving.state != MOVING_LEAVING || !is_one_owed(c)) {
+    if (!(c->here & bit) || c->moving.state != MOVING_LEAVING || !vip_clients_are_owed(c)) {
         remove_now(c, bit);
         return;
     }
@@ -102,11 +102,16 @@ static enum vip_put put(void *arg, const struct vip_address *a, const char **why
     enum vip_put done = c->ops->put(c->ops_arg, a, why);
     unsigned before = c->here;
 
-    if (done == VIP_PUT_FAILED)
+    if (done == VIP_PUT_FAILED) {
+        c->here &= ~bit_of(c, a);
+        if (before && !c->here)
+            c->on_here(c->arg, false);
         return done;
+    }
     c->here |= bit_of(c, a);
     c->going &= ~bit_of(c, a);
-    move(c, MOVING_HERE);
+    if (c->moving.state == MOVING_AWAY) /* who lets them go keeps to it */
+        move(c, MOVING_HERE);
     if (!before)
         c->on_here(c->arg, true);
     return done;

@@ -1,10 +1,11 @@
 /* The clients of the virtual address, while it comes and goes: vip.h's operations, with them in
  * between.
  *
- *   put      they are served from now on
- *   remove   those that are left are closed first: an address that is here can still tell them.
- *            Where they were let go before, the replies that they are owed go out first, for a
- *            moment: the successor has the address by then, and nobody comes newly
+ *   put      they are served from now on, if they are not being let go. Where it fails the
+ * address counts as gone; they stay, for it may be back with the next renewal remove   those
+ * that are left are closed first: an address that is here can still tell them. Where they were
+ * let go before, the replies that they are owed go out first, for a moment: the successor has
+ * the address by then, and nobody comes newly
  */
 #ifndef DUEQ_NODE_VIP_CLIENTS_H
 #define DUEQ_NODE_VIP_CLIENTS_H
@@ -45,6 +46,9 @@ extern const struct vip_ops vip_clients_ops; /* with the vip_clients as `arg` */
 /* The address is about to leave, in order; or it stays, or has come. */
 void vip_clients_let_go(struct vip_clients *c);
 void vip_clients_welcome(struct vip_clients *c);
+
+/* Is a client of the address owed a reply? */
+bool vip_clients_are_owed(const struct vip_clients *c);
 
 /* Closes all, now; what was here for the last replies is removed. */
 void vip_clients_cut_off(struct vip_clients *c);

@@ -209,6 +209,11 @@ const char *vip_hook_why(const struct vip_hook *h)
     return h->why;
 }
 
+unsigned vip_hook_failed_takes(const struct vip_hook *h)
+{
+    return h->is_wanted ? h->failed_takes : 0;
+}
+
 const struct vip_hook_counts *vip_hook_counts(const struct vip_hook *h)
 {
     return &h->counts;

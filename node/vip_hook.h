@@ -45,7 +45,9 @@ struct vip_hook_options {
 
 /* Never NULL. The options are copied. */
 struct vip_hook *vip_hook_new(const struct vip_hook_options *options);
-void vip_hook_free(struct vip_hook *h); /* a run goes on, unheard; NULL is fine */
+/* A run goes on, unheard, if nothing else ends it: systemd and containers do when the node has
+ * ended, so wait until it is idle. NULL is fine. */
+void vip_hook_free(struct vip_hook *h);
 
 void vip_hook_take(struct vip_hook *h, const char *token); /* harmless twice with one token */
 void vip_hook_drop(struct vip_hook *h); /* harmless twice, and before a take */
@@ -59,6 +61,9 @@ bool vip_hook_is_idle(const struct vip_hook *h);
 /* What went wrong last, for people; "": nothing, or it went well since. Valid until the loop
  * turns. */
 const char *vip_hook_why(const struct vip_hook *h);
+
+/* Runs of `take` that have failed one after the other, for the lead that wants it. */
+unsigned vip_hook_failed_takes(const struct vip_hook *h);
 
 /* Since the start. */
 struct vip_hook_counts {

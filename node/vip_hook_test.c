@@ -213,9 +213,11 @@ static void a_take_that_fails_is_tried_again_and_said_once(void **state)
     take(s, "aa:7");
     UNTIL(s, s->changes == 1);
     assert_string_equal(vip_hook_why(s->hook), "take ended with 1");
+    assert_int_equal(vip_hook_failed_takes(s->hook), 1);
     assert_false(vip_hook_is_here(s->hook));
     assert_false(vip_hook_is_idle(s->hook));
     UNTIL(s, vip_hook_is_here(s->hook));
+    assert_int_equal(vip_hook_failed_takes(s->hook), 0);
     assert_string_equal(vip_hook_why(s->hook), "");
     assert_int_equal(s->changes, 3);
     assert_int_equal(count_in(s->log, "vip.hook take: ended with 1"), 1);
@@ -346,6 +348,7 @@ static void a_drop_that_fails_is_not_tried_again(void **state)
     assert_string_equal(vip_hook_why(s->hook), "drop ended with 1");
     assert_int_equal(count_in(s->seen, "drop"), 1);
     assert_int_equal(vip_hook_counts(s->hook)->failures, 1);
+    assert_int_equal(vip_hook_failed_takes(s->hook), 0);
 }
 
 static void one_that_is_not_there_is_run_when_it_is(void **state)

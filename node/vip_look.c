@@ -25,8 +25,8 @@ static bool could_be_here(struct vip_look *l, const struct vip_address *a)
     }
     if (a == &l->addresses->at[0])
         memcpy(l->on, on.name, sizeof(l->on));
-    if (!on.is_up) {
-        snprintf(text, sizeof(text), "%s: the interface is down", on.name);
+    if (vip_interface_trouble(&on, a)) {
+        snprintf(text, sizeof(text), "%s: %s", on.name, vip_interface_trouble(&on, a));
         say(l, a, text);
         return false;
     }
@@ -51,15 +51,33 @@ static bool look_around(struct vip_look *l)
     return true;
 }
 
-static bool is_possible(struct vip_look *l, bool is_held, const char *why)
+/* What looking can see, it sees the end of as well. */
+static bool is_possible_elsewhere(struct vip_look *l)
 {
-    if (!is_held) {
-        l->failures = 0;
-        return look_around(l);
+    l->failures = 0;
+    if (!look_around(l)) {
+        l->until_mono_ms = 0;
+        return false;
     }
+    if (timers_now(l->timers) >= l->until_mono_ms)
+        return true;
+    memcpy(l->why, l->failed, sizeof(l->why));
+    return false;
+}
+
+static bool is_possible_here(struct vip_look *l, const char *why)
+{
+    if (!why)
+        return l->is_possible;
     snprintf(l->why, sizeof(l->why), "%s", why);
     l->failures = l->why[0] ? l->failures + 1 : 0;
-    return l->failures < VIP_FAILURES_MAX;
+    if (l->failures < VIP_FAILURES_MAX) {
+        l->until_mono_ms = 0;
+        return true;
+    }
+    memcpy(l->failed, l->why, sizeof(l->failed));
+    l->until_mono_ms = timers_now(l->timers) + VIP_REMEMBER_MS;
+    return false;
 }
 
 static void on_timer(struct timer *timer)
@@ -69,7 +87,7 @@ static void on_timer(struct timer *timer)
     const char *why = "";
 
     is_held = l->is_held(l->arg, &why);
-    l->is_possible = is_possible(l, is_held, why);
+    l->is_possible = is_held ? is_possible_here(l, why) : is_possible_elsewhere(l);
     timer_arm(l->timers, timer, is_held ? VIP_RENEW_MS : VIP_LOOK_MS);
     if (l->is_possible == before)
         return;

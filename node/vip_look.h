@@ -1,6 +1,7 @@
 /* Could this node have the virtual address? Looked at once a second while it is elsewhere: is
  * there an interface for it, and nobody else's address in its place? While it is held, whether
- * putting it fails again and again says more.
+ * putting it fails again and again says more. That is remembered for a while where looking
+ * finds nothing wrong: else the node would be elected again at once, and fail again.
  */
 #ifndef DUEQ_NODE_VIP_LOOK_H
 #define DUEQ_NODE_VIP_LOOK_H
@@ -13,21 +14,24 @@
 
 #define VIP_LOOK_MS      1000
 #define VIP_FAILURES_MAX 2 /* renewals in a row, then it could not be here */
+#define VIP_REMEMBER_MS  60000
 
 struct vip_look {
     const struct vip_addresses *addresses;
     const char *interface;
     struct timers *timers;
-    /* This node is to have it; why it has not, "": it has. */
+    /* This node is to have it; why it has not, "": it has, NULL: nobody knows. */
     bool (*is_held)(void *arg, const char **why);
     void (*on_possible)(void *arg, bool is_possible);
     void *arg;
     struct vip_link *link;
     struct timer timer;
-    unsigned failures; /* in a row */
+    unsigned failures;     /* in a row */
+    int64_t until_mono_ms; /* these are remembered; 0: there are none, or not for looking */
     bool is_possible;
     char on[IF_NAMESIZE]; /* the interface of the first address; "": none */
     char why[320];        /* it could not be here; "": it could */
+    char failed[320];     /* the last failure */
 };
 
 /* The caller has set all up to `arg`. Looks for the first time in the loop's next turn. */

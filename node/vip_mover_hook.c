@@ -2,6 +2,7 @@
  * program is told to drop the address when the lead has been given away, and clients have as
  * long as they would have had.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/list.h"
@@ -17,8 +18,7 @@ struct by_hook {
     bool is_wanted;  /* this node leads */
     bool is_leaving; /* it gives the lead away */
     bool is_impossible;
-    uint64_t failures_seen;
-    unsigned failures;   /* in a row */
+    char why[160];       /* it is */
     struct timer cut;    /* the clients that were let go */
     struct timer forget; /* that it is impossible */
 };
@@ -43,17 +43,13 @@ static void be_possible(struct by_hook *b, bool is_possible)
 static void on_run(void *arg)
 {
     struct by_hook *b = arg;
-    uint64_t failures = vip_hook_counts(b->hook)->failures;
 
-    if (!b->is_wanted || vip_hook_is_here(b->hook))
-        b->failures = 0;
-    else if (failures > b->failures_seen)
-        b->failures++;
-    b->failures_seen = failures;
-    if (b->failures >= FAILURES_MAX)
-        be_possible(b, false);
-    else if (vip_hook_is_here(b->hook))
+    if (vip_hook_is_here(b->hook)) {
         be_possible(b, true);
+    } else if (vip_hook_failed_takes(b->hook) >= FAILURES_MAX) {
+        snprintf(b->why, sizeof(b->why), "%s", vip_hook_why(b->hook));
+        be_possible(b, false);
+    }
 }
 
 static void on_forget(struct timer *timer)
@@ -126,6 +122,16 @@ static bool is_gone(const struct vip_mover *m)
 
 /* ---- what is told ---- */
 
+/* A `drop` that has failed says nothing of the next `take`. */
+static const char *why_not(const struct by_hook *b)
+{
+    if (!b->is_wanted)
+        return b->is_impossible ? b->why : "";
+    if (vip_hook_is_here(b->hook) || vip_hook_why(b->hook)[0])
+        return vip_hook_why(b->hook);
+    return "vip.hook is at work";
+}
+
 static void read_state(struct vip_mover *m, struct http_vip_status *to)
 {
     struct by_hook *b = by_hook_of(m);
@@ -133,9 +139,8 @@ static void read_state(struct vip_mover *m, struct http_vip_status *to)
 
     to->state = b->is_leaving ? "leaving" : b->is_wanted ? "held" : "away";
     to->is_here = vip_hook_is_here(b->hook);
-    to->why = vip_hook_why(b->hook);
-    if (b->is_wanted && !to->is_here && !to->why[0])
-        to->why = "vip.hook is at work";
+    to->is_possible = !b->is_impossible;
+    to->why = why_not(b);
     to->taken = counts->taken;
     to->restored = counts->restored;
     to->failures = counts->failures;

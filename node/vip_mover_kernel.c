@@ -15,11 +15,15 @@
 struct kernel {
     struct vip_mover base;
     const struct vip_addresses *addresses;
-    struct vip_net *net; /* NULL: it does not work at all, and `broken` says why */
+    struct vip_net *net; /* NULL: there are no sockets, and `broken` says why */
     struct vip *vip;     /* the same */
     struct vip_look look;
+    bool is_wanted; /* this node leads */
     char broken[160];
+    struct timer retry; /* then */
 };
+
+#define RETRY_MS 1000
 
 static struct kernel *kernel_of(const struct vip_mover *m)
 {
@@ -30,24 +34,29 @@ static struct kernel *kernel_of(const struct vip_mover *m)
 
 static void take(struct vip_mover *m, const char *token)
 {
+    kernel_of(m)->is_wanted = true;
+    if (m->clients->moving.state == MOVING_LEAVING)
+        vip_clients_welcome(m->clients);
     if (kernel_of(m)->vip)
         vip_take(kernel_of(m)->vip);
 }
 
 static void give(struct vip_mover *m)
 {
+    kernel_of(m)->is_wanted = false;
     vip_clients_let_go(m->clients);
     if (kernel_of(m)->vip)
         vip_hand_over(kernel_of(m)->vip);
 }
 
-/* The successor is heard. */
+/* The successor is heard, and without the lease it is not renewed any more. */
 static void given(struct vip_mover *m)
 {
 }
 
 static void drop(struct vip_mover *m)
 {
+    kernel_of(m)->is_wanted = false;
     vip_clients_cut_off(m->clients);
     if (kernel_of(m)->vip)
         vip_drop(kernel_of(m)->vip);
@@ -90,7 +99,7 @@ static bool is_held(void *arg, const char **why)
 {
     struct kernel *k = arg;
 
-    *why = may_hold(k) ? vip_why(k->vip) : "";
+    *why = may_hold(k) ? vip_why(k->vip) : NULL;
     return vip_state(k->vip) == VIP_HELD;
 }
 
@@ -107,12 +116,15 @@ static void read_state(struct vip_mover *m, struct http_vip_status *to)
     const struct vip_stats *stats;
     bool is_away;
 
-    to->why = k->broken;
-    if (!k->vip)
+    if (!k->vip) {
+        to->state = vip_state_word(k->is_wanted ? VIP_HELD : VIP_AWAY);
+        to->why = k->broken;
         return;
+    }
     stats = vip_stats(k->vip);
     is_away = vip_state(k->vip) == VIP_AWAY;
     to->state = vip_state_word(vip_state(k->vip));
+    to->is_possible = k->look.is_possible;
     to->is_here = m->clients->here == (1u << k->addresses->count) - 1;
     to->interface = is_away ? k->look.on : vip_net_interface(k->net, &k->addresses->at[0]);
     to->why = is_away ? k->look.why : vip_why(k->vip);
@@ -130,6 +142,7 @@ static void free_kernel(struct vip_mover *m)
 {
     struct kernel *k = kernel_of(m);
 
+    timer_disarm(vip_mover_timers(m), &k->retry);
     if (k->vip)
         vip_look_fini(&k->look);
     vip_clients_cut_off(m->clients);
@@ -138,17 +151,21 @@ static void free_kernel(struct vip_mover *m)
     free(k);
 }
 
-static void open_net(struct kernel *k)
+static bool open_net(struct kernel *k)
 {
     const struct vip_app_options *options = k->base.options;
     const char *interface = options->conf->vip.interface;
 
     k->net = vip_net_new(options->loop, k->addresses, interface);
     if (!k->net) {
+        if (!k->broken[0])
+            LOG_ERROR("vip",
+                      "the virtual address cannot be taken: no netlink or packet socket: "
+                      "%s; it is tried again",
+                      strerror(errno));
         snprintf(k->broken, sizeof(k->broken), "no netlink or packet socket: %s",
                  strerror(errno));
-        LOG_ERROR("vip", "the virtual address cannot be taken: %s", k->broken);
-        return;
+        return false;
     }
     capabilities_give_up_net_raw();
     k->base.clients->ops = &vip_net_ops;
@@ -168,6 +185,23 @@ static void open_net(struct kernel *k)
                                 .on_possible = on_possible,
                                 .arg = k};
     vip_look_init(&k->look);
+    return true;
+}
+
+/* Others lead meanwhile, if they can. */
+static void on_retry(struct timer *timer)
+{
+    struct kernel *k = CONTAINER_OF(timer, struct kernel, retry);
+
+    if (!open_net(k)) {
+        on_possible(k, false);
+        timer_arm(vip_mover_timers(&k->base), timer, RETRY_MS);
+        return;
+    }
+    LOG_INFO("vip", "the virtual address can be taken now");
+    on_possible(k, true);
+    if (k->is_wanted)
+        vip_take(k->vip);
 }
 
 struct vip_mover *vip_mover_kernel_new(const struct vip_app_options *options,
@@ -188,6 +222,8 @@ struct vip_mover *vip_mover_kernel_new(const struct vip_app_options *options,
     k->addresses = clients->addresses;
     clients->on_here = on_here;
     clients->arg = &k->base;
-    open_net(k);
+    timer_init(&k->retry, on_retry);
+    if (!open_net(k))
+        timer_arm(&options->loop->timers, &k->retry, 0); /* tells it, too */
     return &k->base;
 }

@@ -1,12 +1,14 @@
 /* What the supervisor of the node is told, and when; warden_notify.h carries it.
  *
  *   READY=1      the worker has reached its store, and in a cluster has joined; or it works,
- * and that has not come about within TOLD_PATIENCE_MS: then requests wait, the node heals by
- *                itself, and a supervisor that kills it for being late would only make that
- * later. Not before an embedded Redis answers: that may load its data for long RELOADING=1
- * SIGHUP, and READY=1 when the configuration has been read again STOPPING=1   the first wish to
- * stop STATUS=      what it does or waits for, whenever that changes WATCHDOG=1   while the
- * warden's loop turns, and no child is there that SIGKILL does not end
+ *                and that has not come about within TOLD_PATIENCE_MS: then requests wait, the
+ *                node heals by itself, and a supervisor that kills it for being late would only
+ *                make that later. Not before an embedded Redis answers: that may load its data
+ *                for long
+ *   RELOADING=1  SIGHUP, and READY=1 when the configuration has been read again
+ *   STOPPING=1   the first wish to stop
+ *   STATUS=      what it does or waits for, whenever that changes
+ *   WATCHDOG=1   while the warden's loop turns, and no child is there that SIGKILL does not end
  */
 #ifndef DUEQ_NODE_WARDEN_TOLD_H
 #define DUEQ_NODE_WARDEN_TOLD_H

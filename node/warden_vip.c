@@ -2,9 +2,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -43,6 +46,46 @@ static enum status try_packets(void)
     return STATUS_OK;
 }
 
+/* ---- one node of a machine ---- */
+
+/* Two would take the address from each other, and neither hears it: both have the same hardware
+ * address. The name is one of the network namespace, as the address is, and goes with the
+ * process; children that are no programs close it. */
+static enum status lock_one(int *lock, const struct vip_address *a)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    size_t len =
+        (size_t)snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "dueq/vip/%s", a->text);
+
+    *lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (*lock >= 0 && !bind(*lock, (const struct sockaddr *)(const void *)&name,
+                            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)))
+        return STATUS_OK;
+    LOG_ERROR("warden", "vip.address: %s: %s", a->text,
+              errno == EADDRINUSE
+                  ? "another node on this machine has it; one node of a machine "
+                    "(or network namespace) may move an address"
+                  : strerror(errno));
+    return STATUS_IO_ERROR;
+}
+
+static enum status lock_addresses(struct warden_vip *v)
+{
+    for (size_t i = 0; i < v->addresses.count; i++)
+        if (lock_one(&v->locks[i], &v->addresses.at[i]) != STATUS_OK)
+            return STATUS_IO_ERROR;
+    return STATUS_OK;
+}
+
+static void unlock_addresses(struct warden_vip *v)
+{
+    for (size_t i = 0; i < v->addresses.count; i++) {
+        if (v->locks[i] >= 0)
+            close(v->locks[i]);
+        v->locks[i] = -1;
+    }
+}
+
 /* ---- each address ---- */
 
 static enum status make_room(struct vip_link *l, const struct vip_address *a)
@@ -63,6 +106,10 @@ static enum status make_room(struct vip_link *l, const struct vip_address *a)
                  a->text, where);
         vip_link_remove(l, a);
         return STATUS_OK;
+    case VIP_IS_UNKNOWN:
+        LOG_ERROR("warden", "vip.address: whether %s is on this machine already cannot be seen",
+                  a->text);
+        return STATUS_IO_ERROR;
     case VIP_IS_NOWHERE:
         break;
     }
@@ -73,17 +120,30 @@ static enum status find_interface(struct vip_link *l, const struct vip_address *
                                   const char *name)
 {
     struct vip_interface found;
-    const char *why;
+    const char *why, *trouble;
 
+    if (vip_link_is_edge(l, a)) {
+        LOG_ERROR(
+            "warden",
+            "vip.address: %s is the network's own or the broadcast address of a subnet of "
+            "this machine: take another one",
+            a->text);
+        return STATUS_IO_ERROR;
+    }
     if (vip_link_find(l, a, name, &found, &why) != STATUS_OK) {
         LOG_ERROR("warden", "%s: no place for %s: %s; `ip -brief address` lists what there is",
                   *name ? "vip.interface" : "vip.address", a->text, why);
         return STATUS_IO_ERROR;
     }
-    if (!found.is_up)
-        LOG_WARN("warden",
-                 "vip.address: %s is to be on %s, and that is down: `ip link set %s up`",
-                 a->text, found.name, found.name);
+    trouble = vip_interface_trouble(&found, a);
+    if (found.is_up && trouble) {
+        LOG_ERROR("warden", "vip.address: no place for %s on %s: %s", a->text, found.name,
+                  trouble);
+        return STATUS_IO_ERROR;
+    }
+    if (trouble)
+        LOG_WARN("warden", "vip.address: %s is to be on %s: %s; `ip link show %s` tells",
+                 a->text, found.name, trouble, found.name);
     return STATUS_OK;
 }
 
@@ -109,12 +169,16 @@ enum status warden_vip_init(struct warden_vip *v, const struct conf *conf)
     enum status s;
 
     *v = (struct warden_vip){.link = NULL};
-    if (!*conf->vip.address || *conf->vip.hook)
+    if (!*conf->vip.address || *conf->vip.hook) {
+        capabilities_drop();
         return STATUS_OK;
+    }
     s = vip_addresses_parse(&v->addresses, conf->vip.address);
     assert(s == STATUS_OK); /* conf/check_vip.c takes no other */
-    if (capabilities_raise("vip.address") != STATUS_OK || open_link(v) != STATUS_OK ||
-        try_packets() != STATUS_OK)
+    for (size_t i = 0; i < v->addresses.count; i++)
+        v->locks[i] = -1;
+    if (capabilities_raise("vip.address") != STATUS_OK || lock_addresses(v) != STATUS_OK ||
+        open_link(v) != STATUS_OK || try_packets() != STATUS_OK)
         return STATUS_IO_ERROR;
     return check_addresses(v, conf->vip.interface);
 }
@@ -134,6 +198,7 @@ void warden_vip_remove(struct warden_vip *v)
 
 void warden_vip_close(struct warden_vip *v)
 {
+    unlock_addresses(v);
     vip_link_free(v->link);
     v->link = NULL;
 }

@@ -11,12 +11,14 @@
 
 struct warden_vip {
     struct vip_addresses addresses; /* none: there is no virtual address, or the hook's */
+    int locks[VIP_ADDRESSES_MAX];   /* one node of a machine each; -1: not locked */
     struct vip_link *link; /* NULL: the same; or this process is a child of the warden's */
 };
 
 /* Capabilities, sockets, interface, and that nobody has configured the address on this machine.
  * What a predecessor of this node has left is removed, so it must be gone: after the data
- * directory's lock. IO_ERROR: the log says what to do. */
+ * directory's lock. Another node of this machine that has it is no predecessor: refused.
+ * IO_ERROR: the log says what to do. */
 enum status warden_vip_init(struct warden_vip *v, const struct conf *conf) MUST_CHECK;
 void warden_vip_fini(struct warden_vip *v); /* removes the address, if it is still here */
 

@@ -1,6 +1,7 @@
 """conf/redis/dueq-backup: a copy of the jobs while the node works, and what is back after it has
 been restored as doc/operations/backup.md says."""
 
+import os
 import shutil
 import subprocess
 
@@ -71,6 +72,24 @@ def test_what_was_acknowledged_before_a_backup_is_there_after_it_is_restored(
         assert later not in delayed and done["id"] not in ready
         wait_until(lambda: "this Redis came back older" in node.output(), "the node says so")
         api.push(topic)
+
+
+def test_a_backup_says_that_it_is_done_when_its_name_is_on_the_disk(redis, tmp_path):
+    """A power cut after `done` must not lose what the last rename has made."""
+    programs, told = tmp_path / "programs", tmp_path / "told"
+    programs.mkdir()
+    (programs / "sync").write_text(
+        f'#!/bin/sh\nfor each; do echo "$each $(ls -A "$each" | tr "\\n" " ")"; done >>{told}\n')
+    (programs / "sync").chmod(0o755)
+    to = tmp_path / "copy"
+    copied = subprocess.run([BACKUP, redis.directory, to, "-s", redis.socket], text=True,
+                            capture_output=True, check=False,
+                            env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"})
+    assert copied.returncode == 0, copied.stderr
+    lines = told.read_text().splitlines()
+    assert any(line.startswith(f"{to}/.part/") for line in lines), "the files"
+    assert any(line.startswith(f"{to}/.part appendonly") for line in lines), "their names"
+    assert lines[-2] == f"{to} appendonlydir " and lines[-1].startswith(f"{to}/.. copy ")
 
 
 def test_a_backup_says_what_it_lacks_and_leaves_all_as_it_was(redis, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -107,6 +108,29 @@ def test_other_credentials_than_those_of_the_cluster(add, tmp_path):
         said = refusal(add(ha_cluster="locked", **settings))
         assert "/dueq/locked" in said and "give all nodes the same ha.auth" in said
         assert "pass" not in said
+
+
+def test_new_credentials_for_a_cluster(add, cluster, tmp_path):
+    """As doc/operations/upgrade.md has it, between the last node's end and the first one's start."""
+    def command(*lines):
+        done = subprocess.run(["java", "-cp", "/usr/share/java/*",
+                               "org.apache.zookeeper.ZooKeeperMain", "-waitforconnection",
+                               "-server", cluster.zookeeper.addresses], check=False, text=True,
+                              input="\n".join([*lines, "quit", ""]), capture_output=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    settings = {"ha_cluster": "renewed", "store__prefix": "renewed"}
+    first = add(**settings, node__id="b", ha_auth_file=secret(tmp_path / "first", "us:pass"))
+    wait_until(lambda: first.http("/health/leader")[0] == 200, "it leads")
+    first.stop()
+    command("addauth digest us:pass", "addauth digest us:other",
+            "setAcl -R /dueq/renewed auth::cdrwa")
+    command("addauth digest us:other", "setAcl -R /dueq/renewed auth::cdrwa")
+    second = add(**settings, node__id="b",
+                 ha_auth_file=secret(tmp_path / "second", "us:other"))
+    wait_until(lambda: second.http("/health/leader")[0] == 200, "it leads")
+    assert "give all nodes the same ha.auth" in refusal(
+        add(**settings, ha_auth_file=tmp_path / "first"))
 
 
 def test_the_redis_of_another_cluster(add, cluster):

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -12,6 +13,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from harness.build import ROOT, build_dir, node_program
+from harness.network import Network, why_not
 from harness.wait import wait_until
 
 ALERTS = ROOT / "conf/prometheus/alerts.yml"
@@ -235,6 +237,52 @@ def test_the_unit_gives_the_node_the_time_that_it_may_take():
     assert words["KillMode"] == "mixed" and words["Type"] == "notify"
     assert set(words["RestartPreventExitStatus"].split()) == {"64", "78"}
     assert set(words["AmbientCapabilities"].split()) == {"CAP_NET_ADMIN", "CAP_NET_RAW"}
+
+
+# ---- the firewall of the page ----
+
+@pytest.fixture
+def guarded():
+    """(a machine with the rules of deploy.md, another one of theirs, a stranger). What they drop they
+    refuse here, or each attempt would have to wait."""
+    reason = why_not()
+    if reason:
+        assert "CI" not in os.environ, f"CI must have network namespaces: {reason}"
+        pytest.skip(f"no network namespaces here: {reason}")
+    page = (ROOT / "doc/operations/deploy.md").read_text(encoding="utf-8")
+    text = re.search(r"^```\n(table inet dueq .*?)^```", page, re.M | re.S)[1]
+    with Network() as network:
+        machine, other, stranger = (network.add_host(name) for name in ("a", "b", "c"))
+        text = text.replace("10.0.0.1, 10.0.0.2, 10.0.0.3", f"{machine.address}, {other.address}")
+        text = text.replace("10.0.0.0/24", "10.213.0.0/24").replace(" drop", " reject with tcp reset")
+        done = run(*machine.command(["nft", "-f", "-"]), input=text)
+        assert done.returncode == 0, done.stderr
+        yield machine, other, stranger
+
+
+def test_the_firewall_of_the_page_lets_in_whom_it_names(guarded):
+    machine, other, stranger = guarded
+    listening = []
+    with machine.entered():
+        for port in (2181, 9503):
+            listening.append(socket.create_server(("::", port), family=socket.AF_INET6,
+                                                  dualstack_ipv6=True))
+
+    def gets_in(host, address, port):
+        with host.entered():
+            try:
+                socket.create_connection((address, port), timeout=30).close()
+            except ConnectionRefusedError:
+                return False
+            return True
+
+    assert gets_in(other, machine.address, 2181) and gets_in(machine, "::1", 2181)
+    assert gets_in(stranger, machine.address, 9503), "clients"
+    assert not gets_in(stranger, machine.address, 2181)
+    for port in (2181, 9503):
+        assert not gets_in(stranger, machine.address6, port), "IPv6 is no way around"
+    for each in listening:
+        each.close()
 
 
 # ---- installation ----

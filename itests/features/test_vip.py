@@ -7,8 +7,8 @@ The drills have its faults (drills/README.md); here is what it promises.
 import json
 import os
 import socket
+import subprocess
 import threading
-import time
 
 import pytest
 
@@ -177,6 +177,7 @@ class Pushing:
 
     def __init__(self, pair):
         self.pair, self.pushed, self.failures = pair, 0, []
+        self._since_ms = now_ms()
         self._is_over, self._thread = threading.Event(), threading.Thread(target=self._run)
 
     def __enter__(self):
@@ -193,14 +194,16 @@ class Pushing:
         wait_until(lambda: self.pushed >= wanted, "pushes over the address are answered")
 
     def check(self):
-        """Nothing failed but, at the most, one whose handshake was with the one host and whose
-        request came to the other; and nobody was kept waiting."""
-        assert len(self.failures) <= 1, self.failures
-        assert not any("timed out" in each for each in self.failures), self.failures
+        """Nothing failed but what may, and nobody was kept waiting."""
+        events = [event for node in self.pair.nodes for event in address_events(node)
+                  if event["boot_ms"] >= self._since_ms]
+        taken, left = ([event["boot_ms"] for event in events if event["state"] == state]
+                       for state in ("held", "away"))
+        assert not list(wrong(self.failures, taken, left)), (self.failures, taken, left)
 
     def _run(self):
         while not self._is_over.is_set():
-            began = time.monotonic()
+            began_ms = now_ms()
             try:
                 with self.pair.dial(HTTP_PORT) as connection:
                     connection.sendall(PUSH)
@@ -209,7 +212,33 @@ class Pushing:
                 self.pushed += 1
                 self._is_over.wait(0.002)  # there are only so many ports
             except (OSError, EOFError) as error:
-                self.failures.append(f"{error!r} after {time.monotonic() - began:.3f} s")
+                self.failures.append((error, began_ms, now_ms()))
+
+
+GRAIN_MS = 1  # nodes write whole milliseconds
+
+
+def wrong(failures, taken_ms, left_ms):
+    """Of failed connections, (error, began_ms, ended_ms), those that need not have failed. One may
+    that the address crossed: its handshake was with the host that then let the address go, its
+    request came to the one that had taken it. So it began before the one, and ended, by a reset or
+    without a reply, after the other."""
+    crossed = [each for each in failures if taken_ms and left_ms
+               and isinstance(each[0], (ConnectionResetError, BrokenPipeError, EOFError))
+               and each[1] <= max(left_ms) + GRAIN_MS and each[2] >= min(taken_ms) - GRAIN_MS]
+    return [each for each in failures if each not in crossed] + crossed[1:]
+
+
+@pytest.mark.parametrize("error, began_ms, ended_ms, is_wrong", [
+    (ConnectionResetError(), 90, 105, False), (EOFError(), 105, 112, False),
+    (ConnectionResetError(), 80, 95, True),    # nobody had taken it yet
+    (ConnectionResetError(), 115, 116, True),  # only the new one had it
+    (ConnectionRefusedError(), 90, 105, True), (TimeoutError(), 90, 105, True)])
+def test_what_may_fail_while_the_address_moves(error, began_ms, ended_ms, is_wrong):
+    failure = (error, began_ms, ended_ms)
+    assert wrong([failure], [100], [110]) == ([failure] if is_wrong else [])
+    assert len(wrong([failure, failure], [100], [110])) >= 1, "one, not more"
+    assert wrong([failure], [], []) == [failure], "it did not move"
 
 
 # ---- what is told ----
@@ -328,12 +357,63 @@ def stopped(pair):
         leader.stop()
         at = address_at(pair.nodes)
         pushing.wait_more(3)
+    return leader, standby, since_ms, lambda: check_stopped(leader, standby, at, pushing)
 
-    def check():
-        assert at == [standby]
-        pushing.check()
-        taken, away = address_events(standby)[-1], address_events(leader)[-1]
-        assert (taken["state"], away["state"]) == ("held", "away")
-        assert taken["boot_ms"] <= away["boot_ms"]
 
-    return leader, standby, since_ms, check
+def check_stopped(leader, standby, at, pushing):
+    assert at == [standby]
+    pushing.check()
+    taken, away = address_events(standby)[-1], address_events(leader)[-1]
+    assert (taken["state"], away["state"]) == ("held", "away")
+    assert taken["boot_ms"] <= away["boot_ms"]
+
+
+# ---- an interface of its own ----
+
+def link(host, *words):
+    subprocess.run(["ip", "-n", host.netns, "link", *words], check=True)
+
+
+@pytest.fixture
+def apart(pair):
+    """The pair with the address on eth1, which ZooKeeper and the nodes do not need."""
+    for node in pair.nodes:
+        if node.process:
+            node.stop()
+        link(node.host, "add", "eth1", "type", "veth", "peer", "name", "far")
+        for name in ("eth1", "far"):
+            link(node.host, "set", name, "up")
+        node.settings["vip.interface"] = "eth1"
+        node.launch()
+    yield pair
+    for node in pair.nodes:
+        node.stop()
+        link(node.host, "del", "eth1")
+        del node.settings["vip.interface"]
+        node.launch()
+
+
+def complains(node, *parts):
+    done = node.ctl("check")
+    return done.code == 1 and all(part in done.text for part in parts)
+
+
+def test_a_leader_whose_interface_goes_down_says_so_and_lets_another_lead(apart):
+    leader, standby = apart.wait_steady()
+    link(standby.host, "set", "eth1", "down")
+    wait_until(lambda: complains(standby, "could not take the virtual address", "eth1"),
+               "the standby could not take it")
+    link(leader.host, "set", "eth1", "down")
+    wait_until(lambda: complains(leader, "does not have the virtual address", "eth1"),
+               "the leader says that it has not got it")
+    told = cluster_page(leader)["vip"]
+    assert (told["state"], told["here"]) == ("held", False)
+    assert [metric(node, "dueq_vip_held") for node in apart.nodes] == [0, 0]
+    assert leader.leads  # nobody could do it better
+    link(standby.host, "set", "eth1", "up")
+    wait_until(lambda: standby.leads, "who could have it leads")
+    wait_until(lambda: address_at(apart.nodes) == [standby], "and has it")
+    assert complains(leader, "could not take the virtual address", "eth1")
+    link(leader.host, "set", "eth1", "up")
+    wait_until(lambda: leader.ctl("check").code == 0, "it could again")
+    assert apart.wait_steady() == (standby, leader)

@@ -140,8 +140,9 @@ def put(host):
      "vip.address: no place for 10.99.0.1: no interface has an address of the same subnet"),
     ({"vip.interface": "eth7"},
      f"vip.interface: no place for {VIP}: there is no interface eth7"),
+    ({"vip.address": "10.213.0.255"}, "10.213.0.255 is the network's own or the broadcast address"),
     ({"vip.interface": "lo"}, f"vip.interface: no place for {VIP}: lo has no hardware address"),
-], ids=["subnet", "name", "loopback"])
+], ids=["subnet", "name", "edge", "loopback"])
 def test_a_place_that_is_none(make_node, settings, said):
     assert said in make_node(settings).refusal()
 
@@ -151,6 +152,28 @@ def test_an_address_that_somebody_has_configured_here(make_node, host):
         said = make_node().refusal()
         assert has_address(host), "it is not the node's to take away"
     assert f"vip.address: {VIP} is configured on this machine, on eth0" in said
+
+
+def test_an_interface_without_ipv6(make_node, host):
+    switch = ["sh", "-c", "echo $0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6"]
+    subprocess.run(host.command([*switch, "1"]), check=True)
+    try:
+        said = make_node({"vip.address": f"{VIP},{VIP6}", "vip.interface": "eth0",
+                          "gmq.listen": "[::]:9503", "http.listen": "[::]:8000"}).refusal()
+    finally:
+        subprocess.run(host.command([*switch, "0"]), check=True)
+        on_host(host, "address", "replace", f"{host.address6}/64", "dev", "eth0", "nodad")
+    assert f"no place for {VIP6} on eth0: IPv6 is switched off there" in said
+
+
+def test_an_address_of_another_node_on_this_machine(make_node, host):
+    first = make_node().launch_and_wait()
+    said = make_node({"gmq.listen": "0.0.0.0:9603", "http.listen": "0.0.0.0:8100",
+                      "ha.peer.listen": f"{host.address}:9604"}).refusal()
+    assert f"vip.address: {VIP}: another node on this machine has it" in said
+    first.kill("warden")  # the name goes with the process
+    reap_orphans()
+    make_node().launch_and_wait().stop()
 
 
 def test_all_mistakes_at_once(make_node, host):
@@ -179,7 +202,7 @@ def test_an_interface_that_is_down_may_come_up(make_node, host):
     try:
         node = make_node({"ha.peer.listen": "127.0.0.1:9504"}, file_capabilities=None)
         node.launch_and_wait()
-        assert f"{VIP} is to be on eth0, and that is down" in node.output()
+        assert f"{VIP} is to be on eth0: the interface is down" in node.output()
         node.stop()
     finally:
         host.put_cable()

@@ -284,6 +284,7 @@ static void the_virtual_address_is_told_everywhere(void **state)
         .state = "held",
         .interface = "eth0",
         .is_here = true,
+        .is_possible = true,
         .why = "",
         .conflict = "",
         .taken = 2,
@@ -301,14 +302,16 @@ static void the_virtual_address_is_told_everywhere(void **state)
                   "\"vip\":{\"address\":\"10.0.0.100\",\"state\":\"held\",\"here\":true,"
                   "\"interface\":\"eth0\",\"why\":null,\"conflict\":null}}");
     assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_held 1\n");
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_possible 1\n");
     assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_announcements_total 9\n");
-    vip.is_here = false;
+    vip.is_here = vip.is_possible = false;
     vip.why = "eth0 is down";
     assert_member(call(*state, "GET", "/v1/cluster", NULL), "\"why\":\"eth0 is down\"");
     assert_member(call(*state, "GET", "/v1/cluster", NULL),
                   "this node leads, and does not have the virtual address: eth0 is "
                   "down");
     assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_held 0\n");
+    assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_possible 0\n");
 }
 
 static void a_pause_is_told_everywhere(void **state)

@@ -26,6 +26,11 @@ void metrics_write_vip(struct metrics_text *t, const struct metrics *m)
                         "1 while the virtual address is on this host, as far as is known.");
     if (v)
         metrics_text_whole(t, NULL, v->is_here);
+    metrics_text_family(
+        t, "dueq_vip_possible", METRICS_GAUGE,
+        "1 while this node could have the virtual address, as far as is known.");
+    if (v)
+        metrics_text_whole(t, NULL, v->is_possible);
     for (unsigned i = 0; i < METRICS_COUNT(numbers); i++) {
         metrics_text_family(t, numbers[i].name, numbers[i].type, numbers[i].help);
         if (v)

@@ -9,6 +9,7 @@ struct http_vip_status {
     const char *addresses; /* as configured */
     const char *state;     /* "away", "held" or "leaving" */
     bool is_here;          /* all of them are on this host, as far as the node knows */
+    bool is_possible;      /* this node could have it, as far as it knows */
     const char *interface; /* "": none, or the hook's matter */
     const char *why; /* why they are not here although the node leads, or could not be taken */
     const char *conflict; /* the hardware address of who else has it; "" */
