@@ -20,7 +20,7 @@ from containers import drill
 from containers.cluster import NETWORKS
 from containers.images import make_images, make_next_image, project_version
 from containers.row import Containers
-from drills.journal import AWAY, LEAVING, Vip
+from drills.journal import AWAY, LEAVING, Role, Vip
 from drills.rounds import run_row
 from drills.view import Sight
 from harness.build import ROOT
@@ -132,8 +132,11 @@ def test_the_drill_judges_times(monkeypatch, tmp_path):
     assert given["limits"]
 
 
-@pytest.mark.parametrize("failed, complaints", [(Counter(), 0), (Counter(lost=1), 1)])
-def test_standbys_are_upgraded_unnoticed(monkeypatch, failed, complaints):
+@pytest.mark.parametrize("failed, roles, complaints", [
+    (Counter(), [], 0), (Counter(lost=1), [], 1),
+    (Counter(lost=1), [Role("node1", "offline", 2, reason="lease_over")], 0),
+    (Counter(lost=1), [Role("node2", "offline", 2, reason="lease_over")], 1)])
+def test_standbys_are_upgraded_unnoticed(monkeypatch, failed, roles, complaints):
     """Their part of an upgrade is judged, too, though the times are those of the leader's."""
     monkeypatch.setattr(Containers, "_misplaced", lambda *_: ())
     monkeypatch.setattr(Containers, "_published", lambda *_: ())
@@ -143,7 +146,7 @@ def test_standbys_are_upgraded_unnoticed(monkeypatch, failed, complaints):
     done = SimpleNamespace(variant="upgrade", since_ms=1, leader=node, sight=None,
                            begin_again=lambda: setattr(done, "sight", None),
                            look=lambda from_ms: setattr(done, "sight", Sight(failed=failed)),
-                           cluster=SimpleNamespace(standbys=lambda: [node],
+                           cluster=SimpleNamespace(standbys=lambda: [node], roles=lambda: roles,
                                                    wait_steady=lambda: None))
     monkeypatch.setattr("containers.row.strangers", lambda _: ())
     row = Containers(None)
