@@ -314,8 +314,8 @@ def apart(pair):
         if node.process:
             node.stop()
         link(node.host, "add", "eth1", "type", "veth", "peer", "name", "far")
-        for name in ("eth1", "far"):
-            link(node.host, "set", name, "up")
+        link(node.host, "set", "eth1", "up")
+        link(node.host, "set", "far", "up", "arp", "off")  # else this host answers itself
         node.settings["vip.interface"] = "eth1"
         node.launch()
     yield pair
