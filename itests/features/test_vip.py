@@ -312,6 +312,7 @@ def apart(pair):
     """The pair with the address on eth1, which ZooKeeper and the nodes do not need."""
     for node in pair.nodes:
         if node.process:
+            wait_until(node.is_ready_or_ended, f"{node.name} is ready")
             node.stop()
         link(node.host, "add", "eth1", "type", "veth", "peer", "name", "far")
         link(node.host, "set", "eth1", "up")
