@@ -1,7 +1,7 @@
 /* Three nodes, a fake ensemble and links between the nodes, in virtual time.
  *
- * Every millisecond that passes the promise is checked that at most one node may act, or hold. A frozen
- * node's timers stand still while its clock goes on.
+ * Every millisecond that passes the promise is checked that at most one node may act, or hold.
+ * A frozen node's timers stand still while its clock goes on.
  */
 #ifndef DUEQ_HA_HA_FIXTURE_H
 #define DUEQ_HA_HA_FIXTURE_H

@@ -76,7 +76,8 @@ static bool is_possible_here(struct vip_look *l, const char *why)
         return true;
     }
     memcpy(l->failed, l->why, sizeof(l->failed));
-    l->until_mono_ms = timers_now(l->timers) + VIP_REMEMBER_MS;
+    l->until_mono_ms = look_around(l) ? timers_now(l->timers) + VIP_REMEMBER_MS : 0;
+    memcpy(l->why, l->failed, sizeof(l->why));
     return false;
 }
 

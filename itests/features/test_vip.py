@@ -379,10 +379,11 @@ def apart(pair):
     """The pair with the address on eth1, which ZooKeeper and the nodes do not need."""
     for node in pair.nodes:
         if node.process:
+            wait_until(node.is_ready_or_ended, f"{node.name} is ready")
             node.stop()
         link(node.host, "add", "eth1", "type", "veth", "peer", "name", "far")
-        for name in ("eth1", "far"):
-            link(node.host, "set", name, "up")
+        link(node.host, "set", "eth1", "up")
+        link(node.host, "set", "far", "up", "arp", "off")  # else this host answers itself
         node.settings["vip.interface"] = "eth1"
         node.launch()
     yield pair
