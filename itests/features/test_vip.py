@@ -115,6 +115,7 @@ def pair(tmp_path_factory, request):
             yield made.start()
             for node in made.nodes:
                 if node.process:
+                    wait_until(node.is_ready_or_ended, f"{node.name} is ready")
                     node.stop()
         finally:
             made.destroy()
