@@ -152,8 +152,10 @@ void capabilities_drop(void)
 
     /* What is not permitted or not inheritable any more is not ambient, either. */
     cap_set_flag(own, CAP_INHERITABLE, NEEDED, needed, CAP_CLEAR);
-    cap_set_flag(own, CAP_EFFECTIVE, NEEDED, needed, CAP_CLEAR);
-    cap_set_flag(own, CAP_PERMITTED, NEEDED, needed, CAP_CLEAR);
+    if (geteuid() != 0) {
+        cap_set_flag(own, CAP_EFFECTIVE, NEEDED, needed, CAP_CLEAR);
+        cap_set_flag(own, CAP_PERMITTED, NEEDED, needed, CAP_CLEAR);
+    }
     set_own(own);
     cap_free(own);
 }

@@ -23,7 +23,9 @@
 enum status capabilities_raise(const char *key) MUST_CHECK;
 
 /* The opposite, where they are not needed: what a service manager gave (AmbientCapabilities)
- * would reach all that the node runs. */
+ * would reach all that the node runs. Root keeps them: its programs get all of root's in any
+ * case, and one that gets more than its parent had loses its PDEATHSIG: the embedded Redis
+ * would outlive the warden. */
 void capabilities_drop(void);
 
 /* The worker's, when its packet sockets are made: gives up CAP_NET_RAW for good. CAP_NET_ADMIN

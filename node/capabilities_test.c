@@ -173,6 +173,22 @@ static void where_they_are_not_needed_nobody_has_them(void **state)
     assert_string_equal(heard, NONE);
 }
 
+/* What it starts would get them back, and with that lose its PDEATHSIG. */
+static void drop_as_root(void)
+{
+    capabilities_drop();
+    for (unsigned i = 0; i < 2; i++)
+        REQUIRE(has(CAP_PERMITTED, both[i]) && !has(CAP_INHERITABLE, both[i]));
+}
+
+static void root_keeps_what_its_programs_have_in_any_case(void **state)
+{
+    char heard[4096];
+
+    need_root();
+    run(drop_as_root, heard, sizeof(heard));
+}
+
 static void give_up_raw(void)
 {
     int signal = 0;
@@ -255,6 +271,7 @@ int main(void)
         cmocka_unit_test(what_is_permitted_becomes_effective),
         cmocka_unit_test(a_program_that_it_starts_gets_none),
         cmocka_unit_test(where_they_are_not_needed_nobody_has_them),
+        cmocka_unit_test(root_keeps_what_its_programs_have_in_any_case),
         cmocka_unit_test(a_worker_keeps_what_it_needs_and_dies_with_its_warden),
         cmocka_unit_test(says_what_is_missing_and_how_to_give_it),
         cmocka_unit_test(a_container_is_told_apart),
