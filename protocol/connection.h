@@ -33,6 +33,7 @@
 #include "protocol/stream.h"
 
 struct connection;
+struct listener;
 struct moving;
 
 /* What all connections of a protocol share; the limits may change at any time. Callbacks come
@@ -74,6 +75,7 @@ struct connection_kind {
     size_t kept_bytes;   /* gauge, of kept_max_bytes */
     size_t unread_bytes; /* gauge, of unread_max_bytes */
 
+    struct listener *listener;   /* whom it accepts clients from, for moving.h; NULL: nobody */
     const struct moving *moving; /* see moving.h; NULL: no address moves */
 
     /* connection*.c's own, zero at first */

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "protocol/connection_private.h"
+#include "protocol/listener.h"
 
 #define TOLD_PER_TURN 200 /* then the rest of the loop has its turn: the lead is moving */
 
@@ -48,8 +49,16 @@ static bool is_one_owed(const struct list *connections)
     return false;
 }
 
-bool connections_are_owed(const struct connection_kind *kind)
+/* Who still waits in the kernel's queue is a client as well. */
+static void accept_all(struct connection_kind *kind)
 {
+    if (kind->listener)
+        listener_accept(kind->listener);
+}
+
+bool connections_are_owed(struct connection_kind *kind)
+{
+    accept_all(kind);
     return kind->connections && (is_one_owed(&kind->untold) || is_one_owed(&kind->movers));
 }
 
@@ -157,6 +166,8 @@ void connections_fini_moving(struct connection_kind *kind)
 
 void connections_move(struct connection_kind *kind, const struct moving *moving)
 {
+    if (kind->moving) /* else nobody could tell over which address they come */
+        accept_all(kind);
     kind->moving = moving;
     if (!kind->connections)
         return; /* and there is no list */

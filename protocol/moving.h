@@ -34,12 +34,13 @@ struct moving {
 };
 
 /* To begin with, and again whenever `state` has changed. `moving` is borrowed. Where there are
- * many of them, they are told by and by. */
+ * many of them, they are told by and by. Who still waits to be accepted (the kind's `listener`)
+ * is accepted first, and is one of them. */
 void connections_move(struct connection_kind *kind, const struct moving *moving);
 
 /* Over it, and not closed; and is any of them owed a reply? */
 unsigned connections_moving(const struct connection_kind *kind);
-bool connections_are_owed(const struct connection_kind *kind);
+bool connections_are_owed(struct connection_kind *kind);
 
 /* It gets no more than the replies to what it has sent. */
 bool connection_is_leaving(const struct connection *c);

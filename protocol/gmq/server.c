@@ -204,6 +204,7 @@ struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct
         .on_flushed = on_flushed,
         .on_closed = on_closed,
         .ending_ms = ENDING_MS,
+        .listener = &g->listener,
         .crowded_out = &g->stats.crowded_out,
     };
     gmq_reload(g, options);
@@ -225,8 +226,6 @@ void gmq_reload(struct gmq *g, const struct gmq_options *options)
 
 void gmq_move(struct gmq *g, const struct moving *moving)
 {
-    if (g->kind.moving) /* else nobody could tell over which address they come */
-        listener_accept(&g->listener);
     connections_move(&g->kind, moving);
 }
 
@@ -237,7 +236,6 @@ unsigned gmq_moving(const struct gmq *g)
 
 bool gmq_owes(struct gmq *g)
 {
-    listener_accept(&g->listener);
     return connections_are_owed(&g->kind);
 }
 

@@ -114,6 +114,7 @@ struct http *http_new(const struct http_options *options, struct loop *loop,
         .output_max_bytes = OUTPUT_MAX_BYTES,
         .kept_max_bytes = KEPT_MAX_BYTES,
         .unread_max_bytes = UNREAD_MAX_BYTES,
+        .listener = &h->listener,
         .crowded_out = &h->stats.crowded_out,
     };
     h->options.node = options->node;
@@ -135,8 +136,6 @@ void http_reload(struct http *h, const struct http_options *options)
 
 void http_move(struct http *h, const struct moving *moving)
 {
-    if (h->kind.moving) /* else nobody could tell over which address they come */
-        listener_accept(&h->listener);
     connections_move(&h->kind, moving);
 }
 
@@ -147,7 +146,6 @@ unsigned http_moving(const struct http *h)
 
 bool http_owes(struct http *h)
 {
-    listener_accept(&h->listener);
     return connections_are_owed(&h->kind);
 }
 
