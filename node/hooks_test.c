@@ -16,13 +16,13 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "node/hooks.h"
+#include "node/program_fixture.h"
 
 #define NEVER_MS 600000
 
 struct site {
-    struct loop *loop;
+    struct program_site own;
     struct hooks *hooks;
-    char dir[64], program[128], seen[128], log[128];
 };
 
 static int site_up(void **state)
@@ -30,15 +30,7 @@ static int site_up(void **state)
     struct site *s = calloc(1, sizeof(*s));
 
     assert_non_null(s);
-    strcpy(s->dir, "/tmp/hooks_test.XXXXXX");
-    assert_non_null(mkdtemp(s->dir));
-    snprintf(s->program, sizeof(s->program), "%s/hook", s->dir);
-    snprintf(s->seen, sizeof(s->seen), "%s/seen", s->dir);
-    snprintf(s->log, sizeof(s->log), "%s/log", s->dir);
-    assert_int_equal(log_configure(&(struct log_options){
-                         .level = LEVEL_INFO, .modules = "", .file = s->log}),
-                     STATUS_OK);
-    s->loop = loop_new();
+    program_site_up(&s->own);
     *state = s;
     return 0;
 }
@@ -48,13 +40,7 @@ static int site_down(void **state)
     struct site *s = *state;
 
     hooks_free(s->hooks);
-    loop_free(s->loop);
-    assert_int_equal(log_configure(&(struct log_options){.level = LEVEL_ERROR, .modules = ""}),
-                     STATUS_OK);
-    unlink(s->program);
-    unlink(s->seen);
-    unlink(s->log);
-    assert_int_equal(rmdir(s->dir), 0);
+    program_site_down(&s->own);
     free(s);
     return 0;
 }
@@ -62,19 +48,14 @@ static int site_down(void **state)
 /* A hook that runs in the site's directory. */
 static void install(struct site *s, const char *script, int64_t timeout_ms)
 {
-    FILE *file = fopen(s->program, "we");
-
-    assert_non_null(file);
-    fprintf(file, "#!/bin/sh\ncd %s || exit 9\n%s\n", s->dir, script);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(chmod(s->program, 0755), 0);
-    s->hooks = hooks_new(s->loop, s->program, "node-1", timeout_ms);
+    program_site_install(&s->own, script);
+    s->hooks = hooks_new(s->own.loop, s->own.program, "node-1", timeout_ms);
 }
 
 static void until_idle(struct site *s)
 {
     while (!hooks_is_idle(s->hooks))
-        assert_int_equal(event_base_loop(s->loop->base, EVLOOP_ONCE), 0);
+        assert_int_equal(event_base_loop(s->own.loop->base, EVLOOP_ONCE), 0);
 }
 
 static const char *text_of(const char *path)
@@ -92,8 +73,8 @@ static const char *text_of(const char *path)
 
 static void assert_logged(const struct site *s, const char *part)
 {
-    if (!strstr(text_of(s->log), part))
-        fail_msg("'%s' is not in the log: %s", part, text_of(s->log));
+    if (!strstr(text_of(s->own.log), part))
+        fail_msg("'%s' is not in the log: %s", part, text_of(s->own.log));
 }
 
 static uint64_t count_of(const struct site *s, const char *what, const char *result)
@@ -119,9 +100,9 @@ static void runs_them_one_by_one_and_in_order(void **state)
     hooks_run(s->hooks, "promote", "aa:8", "resumed; rm -rf *");
     assert_false(hooks_is_idle(s->hooks));
     until_idle(s);
-    assert_string_equal(text_of(s->seen), "promote node-1 aa:7 elected\n"
-                                          "demote node-1 aa:7 lease_over\n"
-                                          "promote node-1 aa:8 resumed; rm -rf *\n");
+    assert_string_equal(text_of(s->own.seen), "promote node-1 aa:7 elected\n"
+                                              "demote node-1 aa:7 lease_over\n"
+                                              "promote node-1 aa:8 resumed; rm -rf *\n");
 }
 
 static void what_they_print_goes_to_the_log(void **state)
@@ -173,18 +154,18 @@ static void one_that_prints_without_end_leaves_the_loop_alone(void **state)
 
     install(s, "yes", 200);
     do { /* on a busy machine it may come to nothing */
-        before = strlen(text_of(s->log));
+        before = strlen(text_of(s->own.log));
         hooks_run(s->hooks, "promote", "", "elected");
         until_idle(s);
-    } while (!strstr(text_of(s->log), "hook promote: y"));
-    assert_true(strlen(text_of(s->log)) - before < 50000);
+    } while (!strstr(text_of(s->own.log), "hook promote: y"));
+    assert_true(strlen(text_of(s->own.log)) - before < 50000);
 }
 
 static void one_that_does_not_exist_is_said(void **state)
 {
     struct site *s = *state;
 
-    s->hooks = hooks_new(s->loop, "/no/such/hook", "node-1", NEVER_MS);
+    s->hooks = hooks_new(s->own.loop, "/no/such/hook", "node-1", NEVER_MS);
     hooks_run(s->hooks, "promote", "", "elected");
     assert_true(hooks_is_idle(s->hooks));
     assert_logged(s, "/no/such/hook cannot be run: No such file or directory");
@@ -195,7 +176,7 @@ static void without_a_program_nothing_is_run(void **state)
 {
     struct site *s = *state;
 
-    s->hooks = hooks_new(s->loop, "", "node-1", NEVER_MS);
+    s->hooks = hooks_new(s->own.loop, "", "node-1", NEVER_MS);
     hooks_run(s->hooks, "promote", "", "elected");
     assert_true(hooks_is_idle(s->hooks));
 }
@@ -213,7 +194,7 @@ static void the_newest_are_kept_when_there_are_too_many(void **state)
     until_idle(s);
     assert_logged(s, "hook promote r1: never run");
     assert_logged(s, "hook promote r2: never run");
-    assert_memory_equal(text_of(s->seen), "r0\nr3\nr4\n", 9);
+    assert_memory_equal(text_of(s->own.seen), "r0\nr3\nr4\n", 9);
     assert_int_equal(count_of(s, "promote", "not_run"), 2);
     assert_int_equal(count_of(s, "promote", "done"), HOOKS_QUEUE_MAX + 1);
 }

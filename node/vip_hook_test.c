@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "node/vip_hook.h"
+#include "node/program_fixture.h"
 
 #define NEVER_MS      600000
 #define SEEN          "echo $1 $2 $3 $4 >>seen\n"
@@ -29,11 +30,10 @@
     turn(s)
 
 struct site {
-    struct loop *loop;
+    struct program_site own;
     struct vip_hook *hook;
     unsigned changes;
     bool is_in_call; /* on_change() must not come from there */
-    char dir[64], program[128], seen[128], go[128], log[128];
 };
 
 static int site_up(void **state)
@@ -41,16 +41,7 @@ static int site_up(void **state)
     struct site *s = calloc(1, sizeof(*s));
 
     assert_non_null(s);
-    strcpy(s->dir, "/tmp/vip_hook_test.XXXXXX");
-    assert_non_null(mkdtemp(s->dir));
-    snprintf(s->program, sizeof(s->program), "%s/hook", s->dir);
-    snprintf(s->seen, sizeof(s->seen), "%s/seen", s->dir);
-    snprintf(s->go, sizeof(s->go), "%s/go", s->dir);
-    snprintf(s->log, sizeof(s->log), "%s/log", s->dir);
-    assert_int_equal(log_configure(&(struct log_options){
-                         .level = LEVEL_INFO, .modules = "", .file = s->log}),
-                     STATUS_OK);
-    s->loop = loop_new();
+    program_site_up(&s->own);
     *state = s;
     return 0;
 }
@@ -60,14 +51,7 @@ static int site_down(void **state)
     struct site *s = *state;
 
     vip_hook_free(s->hook);
-    loop_free(s->loop);
-    assert_int_equal(log_configure(&(struct log_options){.level = LEVEL_ERROR, .modules = ""}),
-                     STATUS_OK);
-    unlink(s->program);
-    unlink(s->seen);
-    unlink(s->go);
-    unlink(s->log);
-    assert_int_equal(rmdir(s->dir), 0);
+    program_site_down(&s->own);
     free(s);
     return 0;
 }
@@ -76,7 +60,7 @@ static void turn(struct site *s)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
 
-    assert_true(event_base_loop(s->loop->base, EVLOOP_NONBLOCK) >= 0);
+    assert_true(event_base_loop(s->own.loop->base, EVLOOP_NONBLOCK) >= 0);
     nanosleep(&pause, NULL);
 }
 
@@ -86,35 +70,26 @@ static void on_change(void *arg)
 
     assert_false(s->is_in_call);
     s->changes++;
-    event_base_loopbreak(s->loop->base); /* one at a time, so that a test sees each */
+    event_base_loopbreak(s->own.loop->base); /* one at a time, so that a test sees each */
 }
 
-static void write_file(const char *path, const char *text, mode_t mode)
+static void let_go_on(struct site *s)
 {
-    FILE *file = fopen(path, "we");
+    FILE *file = fopen(s->own.go, "we");
 
     assert_non_null(file);
-    fputs(text, file);
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(chmod(path, mode), 0);
 }
 
-/* Beside the one that may be there, and then in its place: one that runs reads on in its own.
- */
 static void install(struct site *s, const char *script)
 {
-    char text[1000], beside[140];
-
-    snprintf(text, sizeof(text), "#!/bin/sh\ncd %s || exit 9\n%s\n", s->dir, script);
-    snprintf(beside, sizeof(beside), "%s.new", s->program);
-    write_file(beside, text, 0755);
-    assert_int_equal(rename(beside, s->program), 0);
+    program_site_install(&s->own, script);
 }
 
 static void start(struct site *s, int64_t timeout_ms, int64_t check_ms)
 {
-    s->hook = vip_hook_new(&(struct vip_hook_options){.loop = s->loop,
-                                                      .program = s->program,
+    s->hook = vip_hook_new(&(struct vip_hook_options){.loop = s->own.loop,
+                                                      .program = s->own.program,
                                                       .address = "10.0.0.100,fd00::100",
                                                       .node = "node-1",
                                                       .timeout_ms = timeout_ms,
@@ -163,7 +138,7 @@ static unsigned count_in(const char *path, const char *part)
 
 static void until_seen(struct site *s, const char *part)
 {
-    UNTIL(s, count_in(s->seen, part) > 0);
+    UNTIL(s, count_in(s->own.seen, part) > 0);
 }
 
 static void brings_the_address_here_and_gives_it_up(void **state)
@@ -180,8 +155,8 @@ static void brings_the_address_here_and_gives_it_up(void **state)
     assert_string_equal(vip_hook_why(s->hook), "");
     drop(s);
     UNTIL(s, vip_hook_is_idle(s->hook));
-    assert_string_equal(text_of(s->seen), "take 10.0.0.100,fd00::100 node-1 aa:7\n"
-                                          "drop 10.0.0.100,fd00::100 node-1 aa:7\n");
+    assert_string_equal(text_of(s->own.seen), "take 10.0.0.100,fd00::100 node-1 aa:7\n"
+                                              "drop 10.0.0.100,fd00::100 node-1 aa:7\n");
     assert_int_equal(s->changes, 2);
     assert_int_equal(vip_hook_counts(s->hook)->taken, 1);
     assert_int_equal(vip_hook_counts(s->hook)->failures, 0);
@@ -201,7 +176,7 @@ static void what_is_so_already_is_not_run(void **state)
     take(s, "aa:7");
     assert_true(vip_hook_is_idle(s->hook));
     assert_true(vip_hook_is_here(s->hook));
-    assert_int_equal(count_in(s->seen, "take"), 1);
+    assert_int_equal(count_in(s->own.seen, "take"), 1);
 }
 
 static void a_take_that_fails_is_tried_again_and_said_once(void **state)
@@ -220,9 +195,9 @@ static void a_take_that_fails_is_tried_again_and_said_once(void **state)
     assert_int_equal(vip_hook_failed_takes(s->hook), 0);
     assert_string_equal(vip_hook_why(s->hook), "");
     assert_int_equal(s->changes, 3);
-    assert_int_equal(count_in(s->log, "vip.hook take: ended with 1"), 1);
-    assert_int_equal(count_in(s->log, "vip.hook take: trying"), 1);
-    assert_int_equal(count_in(s->log, "vip.hook take: done, after 2 that failed"), 1);
+    assert_int_equal(count_in(s->own.log, "vip.hook take: ended with 1"), 1);
+    assert_int_equal(count_in(s->own.log, "vip.hook take: trying"), 1);
+    assert_int_equal(count_in(s->own.log, "vip.hook take: done, after 2 that failed"), 1);
     assert_int_equal(vip_hook_counts(s->hook)->failures, 2);
     assert_int_equal(vip_hook_counts(s->hook)->taken, 1);
 }
@@ -238,8 +213,8 @@ static void the_lead_that_is_lost_ends_the_tries(void **state)
     drop(s);
     assert_string_equal(vip_hook_why(s->hook), "");
     UNTIL(s, vip_hook_is_idle(s->hook));
-    assert_int_equal(count_in(s->seen, "take"), 1);
-    assert_int_equal(count_in(s->seen, "drop"), 1);
+    assert_int_equal(count_in(s->own.seen, "take"), 1);
+    assert_int_equal(count_in(s->own.seen, "drop"), 1);
     assert_string_equal(vip_hook_why(s->hook), "");
 }
 
@@ -255,11 +230,11 @@ static void of_take_drop_take_only_the_last_counts(void **state)
     take(s, "aa:8");
     drop(s);
     take(s, "aa:9");
-    write_file(s->go, "", 0600);
+    let_go_on(s);
     UNTIL(s, vip_hook_is_idle(s->hook));
     assert_true(vip_hook_is_here(s->hook));
-    assert_string_equal(text_of(s->seen), "take 10.0.0.100,fd00::100 node-1 aa:7\n"
-                                          "take 10.0.0.100,fd00::100 node-1 aa:9\n");
+    assert_string_equal(text_of(s->own.seen), "take 10.0.0.100,fd00::100 node-1 aa:7\n"
+                                              "take 10.0.0.100,fd00::100 node-1 aa:9\n");
     assert_int_equal(vip_hook_counts(s->hook)->taken, 1);
 }
 
@@ -273,13 +248,13 @@ static void a_take_that_runs_when_the_lead_is_lost_is_followed_by_a_drop(void **
     take(s, "aa:7");
     until_seen(s, "take");
     drop(s);
-    assert_int_equal(count_in(s->seen, "drop"), 0);
-    write_file(s->go, "", 0600);
+    assert_int_equal(count_in(s->own.seen, "drop"), 0);
+    let_go_on(s);
     UNTIL(s, s->changes == 1);
     assert_false(vip_hook_is_here(s->hook));
     assert_false(vip_hook_is_idle(s->hook));
     UNTIL(s, vip_hook_is_idle(s->hook));
-    assert_int_equal(count_in(s->seen, "drop"), 1);
+    assert_int_equal(count_in(s->own.seen, "drop"), 1);
     assert_false(vip_hook_is_here(s->hook));
     assert_int_equal(vip_hook_counts(s->hook)->taken, 0);
 }
@@ -297,9 +272,10 @@ static void what_a_check_does_not_find_is_taken_again(void **state)
     take(s, "aa:7");
     UNTIL(s, vip_hook_counts(s->hook)->restored == 1);
     assert_true(vip_hook_is_here(s->hook));
-    assert_int_equal(strncmp(text_of(s->seen), fresh, strlen(fresh)), 0);
-    assert_int_equal(count_in(s->log, "vip.hook: the address is not here any more (check ended "
-                                      "with 1): taken again"),
+    assert_int_equal(strncmp(text_of(s->own.seen), fresh, strlen(fresh)), 0);
+    assert_int_equal(count_in(s->own.log,
+                              "vip.hook: the address is not here any more (check ended "
+                              "with 1): taken again"),
                      1);
     assert_int_equal(vip_hook_counts(s->hook)->taken, 1);
     assert_int_equal(vip_hook_counts(s->hook)->failures, 0);
@@ -312,10 +288,10 @@ static void a_check_that_finds_it_is_not_worth_a_line(void **state)
     install(s, SEEN "echo here");
     start(s, NEVER_MS, 1);
     take(s, "aa:7");
-    UNTIL(s, count_in(s->seen, "check") > 3);
+    UNTIL(s, count_in(s->own.seen, "check") > 3);
     assert_true(vip_hook_is_here(s->hook));
-    assert_int_equal(count_in(s->log, "check"), 0);
-    assert_int_equal(count_in(s->log, "vip.hook take: done"), 1);
+    assert_int_equal(count_in(s->own.log, "check"), 0);
+    assert_int_equal(count_in(s->own.log, "vip.hook take: done"), 1);
 }
 
 static void one_that_hangs_is_killed_and_tried_again(void **state)
@@ -327,9 +303,9 @@ static void one_that_hangs_is_killed_and_tried_again(void **state)
     take(s, "aa:7");
     UNTIL(s, s->changes == 1);
     assert_string_equal(vip_hook_why(s->hook), "take not done after 50 ms, killed");
-    assert_int_equal(count_in(s->log, "vip.hook take: not done after 50 ms, killed"), 1);
+    assert_int_equal(count_in(s->own.log, "vip.hook take: not done after 50 ms, killed"), 1);
     vip_hook_free(s->hook);
-    write_file(s->go, "", 0600);
+    let_go_on(s);
     start(s, NEVER_MS, NEVER_MS);
     take(s, "aa:7");
     UNTIL(s, vip_hook_is_here(s->hook));
@@ -346,7 +322,7 @@ static void a_drop_that_fails_is_not_tried_again(void **state)
     drop(s);
     UNTIL(s, vip_hook_is_idle(s->hook));
     assert_string_equal(vip_hook_why(s->hook), "drop ended with 1");
-    assert_int_equal(count_in(s->seen, "drop"), 1);
+    assert_int_equal(count_in(s->own.seen, "drop"), 1);
     assert_int_equal(vip_hook_counts(s->hook)->failures, 1);
     assert_int_equal(vip_hook_failed_takes(s->hook), 0);
 }
@@ -361,7 +337,7 @@ static void one_that_is_not_there_is_run_when_it_is(void **state)
     assert_string_equal(vip_hook_why(s->hook), "take cannot be run: No such file or directory");
     install(s, SEEN);
     UNTIL(s, vip_hook_is_here(s->hook));
-    assert_int_equal(count_in(s->log, "cannot be run"), 1);
+    assert_int_equal(count_in(s->own.log, "cannot be run"), 1);
 }
 
 /* Whoever holds the hook has gone, and the script goes on to its end. */
@@ -375,7 +351,7 @@ static void a_run_outlives_its_owner(void **state)
     until_seen(s, "take");
     vip_hook_free(s->hook);
     s->hook = NULL;
-    write_file(s->go, "", 0600);
+    let_go_on(s);
     until_seen(s, "finished");
 }
 
