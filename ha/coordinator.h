@@ -115,6 +115,7 @@ struct coord_call {
     int64_t owner;            /* read: the session of an ephemeral znode, 0: it is none */
     const char *const *names; /* list: last components of paths, in no order */
     unsigned name_count;
+    int64_t list_number; /* list: grows with each change of the names (ZooKeeper's pzxid) */
 
     /* The coordinator's own. */
     struct list link;

@@ -62,6 +62,13 @@ enum ha_on_loss { HA_STOP, HA_FAILSAFE };
 
 struct ha;
 
+/* The names under scanners/, and the number of the list's newest change. Borrowed. */
+struct ha_scanners {
+    uint64_t number;
+    const char *const *nodes;
+    unsigned count;
+};
+
 /* Texts are borrowed for the ha's life. */
 struct ha_options {
     const char *node;              /* unique in the cluster */
@@ -75,6 +82,7 @@ struct ha_options {
     bool no_failover;  /* never leads but by force */
     int64_t tenure_ms; /* a leader that has led less is not replaced by a preferred node */
     unsigned flap_max; /* alarm at more changes of the lead than that in ten minutes */
+    bool shares;       /* cluster mode: this node scans, whoever leads (doc/cluster.md) */
     int64_t (*now_boot_ms)(void *arg);
     int64_t (*now_wall_ms)(void *arg); /* for the history and for --at */
 
@@ -83,6 +91,9 @@ struct ha_options {
     /* This set-up cannot work; says what and what to do. Only as long as this node has never
      * joined the cluster: it ends. Later the same is logged, and said by ha_status(). */
     void (*on_refused)(void *arg, const char *why);
+    /* With `shares`: who scans has changed, as ZooKeeper says. Nothing is said while it is
+     * away. May be NULL. */
+    void (*on_scanners)(void *arg, const struct ha_scanners *scanners);
     void *arg;
 };
 
@@ -113,6 +124,11 @@ int64_t ha_until(const struct ha *ha);
 
 /* Does this node's Redis answer? A node stands only while it does. */
 void ha_store_is(struct ha *ha, bool is_up);
+
+/* With `shares`: does this node scan, from now on? True while its store is up and it is not
+ * about to stop. Puts its znode under scanners/, or takes it away; again with each session.
+ * ha_stop() takes it away first of all. */
+void ha_scans(struct ha *ha, bool is_scanning);
 
 /* Could clients reach this node at the virtual address, if it led? True until it is said to be
  * otherwise: there may be no such address. A leader that cannot have it gives the lead to a
@@ -176,6 +192,7 @@ struct ha_node {
     bool store_up;
     bool is_address_away; /* it cannot have the virtual address */
     bool is_fenced;       /* it leads, and does not act: Redis follows another ensemble */
+    bool is_scanning;     /* it is under scanners/ */
     int64_t owner;        /* its session */
     uint64_t incarnation;
 };

@@ -28,12 +28,12 @@ static void count_death(struct queue_stats *stats, const struct op *op)
 
 /* It became the bucket's first one. Who does not scan tells who does; what is so far away that
  * a safety scan comes before it, that scan finds. */
-static void note_event(struct queue *q, unsigned bucket, int64_t wait_ms)
+static void note_event(struct queue *q, unsigned bucket, struct bytes topic, int64_t wait_ms)
 {
     if (q->scanner.is_active)
         scanner_hint(&q->scanner, bucket, wait_ms);
     else if (wait_ms < q->core.options.scan_interval_ms)
-        store_hint(q->core.store, bucket, wait_ms);
+        store_hint(q->core.store, bucket, share_of(topic), wait_ms);
 }
 
 static void after_answer(struct core *core, const struct op *op)
@@ -42,7 +42,7 @@ static void after_answer(struct core *core, const struct op *op)
 
     duty_after(&q->duty, op);
     if (op->wait_ms >= 0)
-        note_event(q, op->bucket, op->wait_ms);
+        note_event(q, op->bucket, op->topic, op->wait_ms);
     deliveries_after(&q->deliveries, op);
     settings_reader_after(&q->settings_reader, op);
     history_after(&q->history, op);
@@ -70,16 +70,16 @@ static void on_settings(void *arg, struct bytes topic)
     settings_reader_refresh(&q->settings_reader, topic);
 }
 
-static void on_hint(void *arg, unsigned bucket, int64_t wait_ms)
+static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
 {
     struct queue *q = arg;
 
     scanner_hint(&q->scanner, bucket, wait_ms);
 }
 
-static void on_event(void *arg, unsigned bucket, int64_t wait_ms)
+static void on_event(void *arg, unsigned bucket, struct bytes topic, int64_t wait_ms)
 {
-    note_event(arg, bucket, wait_ms);
+    note_event(arg, bucket, topic, wait_ms);
 }
 
 static void on_up(void *arg)

@@ -16,6 +16,7 @@
  * - keeper.c: keeps them reserved while their consumer reads
  * - batches.c: their leases on the way to the store
  * - scanner.c: one timer a bucket, to find and move what is due
+ * - shares.c: of which topics, in a cluster in which all nodes scan
  * - owners.c: who holds what, for acknowledgements that bring only an id
  * - names.c, checks.c: what a topic, an id and a request may look like
  * - census.c: all jobs counted, for metrics
@@ -60,6 +61,7 @@ struct queue_options {
     unsigned rule_count;               /* at most OP_RULES_MAX */
     int64_t history_bytes;             /* of a bucket's history, about */
     unsigned audit_rate;               /* jobs looked at a second; 0: no reconciler */
+    int64_t lock_ms; /* cluster mode: how long a topic's lock lasts; fixed for the queue's life */
 };
 
 /* Counters since start; gauges where it says so. */
@@ -86,6 +88,10 @@ struct queue_stats {
     uint64_t audit_walks;               /* through the whole store, finished */
     uint64_t suspects;                  /* what looked wrong once */
     uint64_t repaired[DAMAGE_COUNT];    /* what was, and is mended */
+    uint64_t locks_taken;               /* of topics, in cluster mode: that were free */
+    uint64_t locks_taken_over;          /* from an older view */
+    uint64_t locks_taken_late;          /* of others' topics, for their lateness */
+    uint64_t locks_barred;              /* scans that met another's lock on an own topic */
     struct histogram move_lateness;     /* ready - due, every job that had a delay */
     struct histogram delivery_lateness; /* flushed - due, where a consumer was waiting */
 };
@@ -122,6 +128,17 @@ void queue_lead(struct queue *q, const struct queue_leader *leader);
 /* Stops it: no new scan begins. on_drained comes, once, when those in flight have ended, unless
  * queue_lead() comes before. Fine for a node that stands by. */
 void queue_deactivate(struct queue *q);
+
+/* In a cluster in which all nodes scan (doc/cluster.md): from the first call on this node moves
+ * what is due in the topics of its shares, whoever leads, and queue_lead() is about the
+ * reconciler alone. `view` is who scans, copied; with each new one all buckets are looked at. At
+ * first an empty one, number 0. For good, until queue_stop(). */
+struct shares_view;
+void queue_share(struct queue *q, const struct shares_view *view);
+
+/* The view and its shares, for those who look on; NULL: it does not share. Borrowed. */
+struct shares;
+struct shares *queue_shares(struct queue *q);
 
 /* An operator's decision: of two ensembles this token's is right, or, with "", standalone nodes
  * are. All buckets are told. The caller embeds it. */

@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "node/store/job.h"
 #include "node/store/settings.h"
+#include "node/store/share.h"
 
 /* clang-format off */
 /*    verb       word          input beside topic and id; what it does */
@@ -94,9 +95,18 @@ struct topic_stats {
     int64_t next_due_ms;     /* until the first delayed job is due, 0 if it is; -1: none */
 };
 
+/* Who scans a topic in cluster mode (doc/cluster.md). */
+struct topic_lock {
+    struct bytes node; /* "": nobody has it */
+    uint64_t view;
+    int64_t token;
+    int64_t left_ms;
+};
+
 struct topic_count {
     struct bytes topic;
     struct topic_stats stats;
+    struct topic_lock lock; /* in.topics.owners */
 };
 
 struct settings_row {
@@ -202,7 +212,8 @@ struct op {
     struct bytes
         id; /* PUSH ("": the store gives one), ACK, RELEASE, TOUCH, CANCEL, GET, OWNER */
 
-    /* SCAN, AUDIT, REPAIR and FENCE, which only a leader may run: its token, as text
+    /* SCAN (but with in.scan.share), AUDIT, REPAIR and FENCE, which only a leader may run: its
+     * token, as text
      * (ha/token.h), "" of a standalone node; borrowed. Where the bucket has seen a higher one,
      * or one of another ensemble, they end FENCED, with nothing done. The store sends them when
      * they are submitted, or not at all: UNAVAILABLE. */
@@ -239,6 +250,7 @@ struct op {
         struct {
             struct bytes after; /* the last answer's `next`; "" at first */
             unsigned limit;     /* 1 to OP_TOPICS_MAX */
+            bool owners;        /* with each topic's lock */
         } topics;
         struct {
             unsigned limit;                    /* move at most so many jobs */
@@ -246,6 +258,8 @@ struct op {
             unsigned rule_count;               /* at most OP_RULES_MAX */
             struct bytes node;                 /* who scans, for the history */
             int64_t history_bytes;             /* as record.bytes_max */
+            const struct scan_share *share;    /* NULL: all topics are the caller's; else the
+                                                * token is not looked at, the topics' locks are */
         } scan;
         struct {
             int64_t delay_ms; /* from now; 0: at once. Ignored when at_ms is not 0 */
@@ -298,7 +312,7 @@ struct op {
     /* Redis's clock when the script ran; 0 when it did not, or for ACK, OWNER and PLACES. */
     int64_t now_ms;
     int64_t
-        wait_ms; /* this became the bucket's first event, due in so many ms; -1: it did not */
+        wait_ms; /* this became its topic's first event, due in so many ms; -1: it did not */
 
     union {
         struct {
@@ -379,9 +393,15 @@ struct op {
             unsigned
                 died[DEATH_COUNT]; /* of the moved: to dead, by reason (tries: of `expired`) */
             unsigned pruned;       /* of the moved: dead jobs beyond their topic's limits */
-            int64_t next_ms; /* until the bucket's next event; 0: more is due now; -1: none */
-            unsigned stuck;  /* topics left alone, because their data contradicts itself */
+            int64_t next_ms;    /* until the bucket's next event, with `share` that of its own
+                                 * topics; 0: more is due now; -1: none, or none near */
+            unsigned stuck;     /* topics left alone, because their data contradicts itself */
             struct bytes wrong; /* what is wrong with the first of them, for people */
+            /* With `share`, locks: */
+            unsigned taken;      /* that were free */
+            unsigned taken_over; /* from an older view */
+            unsigned taken_late; /* of others' topics, for their lateness; of `taken` */
+            unsigned barred;     /* own topics that are due, and another's for now */
         } scan;
     } out;
 };

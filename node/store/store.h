@@ -19,16 +19,21 @@ struct store_events {
     /* The topic's settings or its pause have changed, or may have: somebody has configured it.
      * The same holds for all of them after on_up. `topic` is borrowed. May be NULL. */
     void (*on_settings)(void *arg, struct bytes topic);
-    /* The bucket has an event in `wait_ms`: another node says so. May be NULL. */
-    void (*on_hint)(void *arg, unsigned bucket, int64_t wait_ms);
-    /* The bucket has its first event in `wait_ms`, by an operation whose own answer comes
-     * later. May be NULL. */
-    void (*on_event)(void *arg, unsigned bucket, int64_t wait_ms);
+    /* A topic of that share of the bucket has an event in `wait_ms`: another node says so. May
+     * be NULL. */
+    void (*on_hint)(void *arg, unsigned bucket, unsigned share, int64_t wait_ms);
+    /* The topic has its first event in `wait_ms`, by an operation whose own answer comes later.
+     * May be NULL. */
+    void (*on_event)(void *arg, unsigned bucket, struct bytes topic, int64_t wait_ms);
     /* Operations reach the store and wake-ups are heard from now on. Before every first
      * on_up, and between on_down and the next on_up, wake-ups may be lost: whoever waits
      * must look again. */
     void (*on_up)(void *arg);
     void (*on_down)(void *arg);
+    /* While it is up: operations do not reach this bucket any more, or do again; whoever waits
+     * for its topics must look again then. All are reached from on_up on, but for those that
+     * are told otherwise right after it. May be NULL. */
+    void (*on_bucket)(void *arg, unsigned bucket, bool is_reached);
     /* Right after on_up: what was stored has fallen back to an earlier state, and the log has
      * said so. Jobs are missing, or are where they were before. May be NULL. */
     void (*on_older)(void *arg);
@@ -40,7 +45,7 @@ struct store;
 struct store_ops {
     void (*submit)(struct store *store, struct op *op);
     void (*abandon)(struct store *store, struct op *op);
-    void (*hint)(struct store *store, unsigned bucket, int64_t wait_ms);
+    void (*hint)(struct store *store, unsigned bucket, unsigned share, int64_t wait_ms);
 };
 
 struct store {
@@ -63,11 +68,12 @@ static inline void store_abandon(struct store *store, struct op *op)
     store->ops->abandon(store, op);
 }
 
-/* Tells all nodes that the bucket has an event in `wait_ms`, for the one that scans it. Best
- * effort, not answered: the safety scan finds what nobody has heard of. */
-static inline void store_hint(struct store *store, unsigned bucket, int64_t wait_ms)
+/* Tells all nodes that a topic of that share has an event in `wait_ms`, for the one that scans
+ * it. Best effort, not answered: the safety scan finds what nobody has heard of. */
+static inline void store_hint(struct store *store, unsigned bucket, unsigned share,
+                              int64_t wait_ms)
 {
-    store->ops->hint(store, bucket, wait_ms);
+    store->ops->hint(store, bucket, share, wait_ms);
 }
 
 #endif

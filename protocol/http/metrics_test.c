@@ -113,9 +113,9 @@ static void shows_the_errors_that_have_happened(void **state)
 /* ---- jobs ---- */
 
 static const struct topic_count top[] = {
-    {BYTES("orders"), {100, 20, 3, 1, 90500, 12000}},
-    {BYTES("a\"b\\c\n\xc3\xa9"), {50, 0, 0, 0, -1, 0}},
-    {BYTES("mails"), {0, 4, 0, 0, -1, -1}},
+    {.topic = BYTES("orders"), .stats = {100, 20, 3, 1, 90500, 12000}},
+    {.topic = BYTES("a\"b\\c\n\xc3\xa9"), .stats = {50, 0, 0, 0, -1, 0}},
+    {.topic = BYTES("mails"), .stats = {0, 4, 0, 0, -1, -1}},
 };
 
 static void take_census(struct page *page, unsigned topics_max)

@@ -83,7 +83,7 @@ enum status memory_run_topics(struct call *c)
             break;
         after = topic->name;
         if (memory_topic_is_used(topic))
-            rows[told++] = (struct topic_count){topic->name, count(c, topic)};
+            rows[told++] = (struct topic_count){.topic = topic->name, .stats = count(c, topic)};
     }
     HASH_ITER (hh, c->bucket->topics, topic, next)
         op->out.topics.total += memory_topic_exists(topic);

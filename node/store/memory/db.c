@@ -91,12 +91,12 @@ void memory_db_repair(struct memory_db *db, unsigned bucket, struct bytes name, 
     lost_delete(topic, memory_must(lost_find(topic, id)));
 }
 
-void memory_db_hint(struct memory_db *db, unsigned bucket, int64_t wait_ms)
+void memory_db_hint(struct memory_db *db, unsigned bucket, unsigned share, int64_t wait_ms)
 {
     LIST_EACH (link, &db->listeners) {
         struct memory_listener *listener = CONTAINER_OF(link, struct memory_listener, link);
 
-        listener->on_hint(listener, bucket, wait_ms);
+        listener->on_hint(listener, bucket, share, wait_ms);
     }
 }
 

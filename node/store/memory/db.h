@@ -20,7 +20,8 @@ struct memory_listener {
      * live as long as the db. */
     void (*on_ready)(struct memory_listener *listener, struct bytes topic);
     void (*on_settings)(struct memory_listener *listener, struct bytes topic);
-    void (*on_hint)(struct memory_listener *listener, unsigned bucket, int64_t wait_ms);
+    void (*on_hint)(struct memory_listener *listener, unsigned bucket, unsigned share,
+                    int64_t wait_ms);
 };
 
 struct memory_db;
@@ -36,7 +37,7 @@ void memory_db_leave(struct memory_db *db, struct memory_listener *listener);
 void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct room *room);
 
 /* Tells all listeners. */
-void memory_db_hint(struct memory_db *db, unsigned bucket, int64_t wait_ms);
+void memory_db_hint(struct memory_db *db, unsigned bucket, unsigned share, int64_t wait_ms);
 
 /* Makes a job that is not ready an orphan: its value is gone, its place still names it. And
  * the repair: the place forgets it too. */

@@ -21,8 +21,8 @@ enum news_kind { NEWS_READY, NEWS_SETTINGS, NEWS_HINT, NEWS_UP, NEWS_DOWN };
 struct news {
     struct list link;
     enum news_kind kind;
-    struct bytes topic; /* the db's */
-    unsigned bucket;    /* HINT */
+    struct bytes topic;     /* the db's */
+    unsigned bucket, share; /* HINT */
     int64_t wait_ms;
 };
 
@@ -176,7 +176,8 @@ static void on_settings(struct memory_listener *listener, struct bytes topic)
         add_news(ms, NEWS_SETTINGS, topic);
 }
 
-static void on_hint(struct memory_listener *listener, unsigned bucket, int64_t wait_ms)
+static void on_hint(struct memory_listener *listener, unsigned bucket, unsigned share,
+                    int64_t wait_ms)
 {
     struct memory_store *ms = CONTAINER_OF(listener, struct memory_store, listener);
     struct news *news;
@@ -186,15 +187,16 @@ static void on_hint(struct memory_listener *listener, unsigned bucket, int64_t w
     add_news(ms, NEWS_HINT, bytes_of("", 0));
     news = CONTAINER_OF(ms->news.prev, struct news, link);
     news->bucket = bucket;
+    news->share = share;
     news->wait_ms = wait_ms;
 }
 
-static void hint(struct store *store, unsigned bucket, int64_t wait_ms)
+static void hint(struct store *store, unsigned bucket, unsigned share, int64_t wait_ms)
 {
     struct memory_store *ms = of_store(store);
 
     if (ms->is_up)
-        memory_db_hint(ms->db, bucket, wait_ms);
+        memory_db_hint(ms->db, bucket, share, wait_ms);
 }
 
 static void tell(struct memory_store *ms, struct news *news)
@@ -208,7 +210,7 @@ static void tell(struct memory_store *ms, struct news *news)
     if (it.kind == NEWS_SETTINGS && events->on_settings)
         events->on_settings(events->arg, it.topic);
     if (it.kind == NEWS_HINT && events->on_hint)
-        events->on_hint(events->arg, it.bucket, it.wait_ms);
+        events->on_hint(events->arg, it.bucket, it.share, it.wait_ms);
     if (it.kind == NEWS_UP && events->on_up)
         events->on_up(events->arg);
     if (it.kind == NEWS_DOWN && events->on_down)

@@ -77,7 +77,7 @@ static void tell_event(struct request *r)
     const struct store_events *events = r->queue->events;
 
     if (r->op->wait_ms >= 0 && events && events->on_event)
-        events->on_event(events->arg, r->op->bucket, r->op->wait_ms);
+        events->on_event(events->arg, r->op->bucket, r->op->topic, r->op->wait_ms);
     r->op->wait_ms = -1;
 }
 

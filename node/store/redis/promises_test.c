@@ -118,7 +118,7 @@ static void a_push_is_answered_when_the_replica_has_it(void **state)
 
 static unsigned events;
 
-static void on_event(void *arg, unsigned bucket, int64_t wait_ms)
+static void on_event(void *arg, unsigned bucket, struct bytes topic, int64_t wait_ms)
 {
     events++;
     assert_in_range(wait_ms, 1, 1000);

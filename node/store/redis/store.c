@@ -142,12 +142,12 @@ static void on_topic_settings(void *arg, struct bytes topic)
 }
 
 /* Nobody but nodes of this version writes there, but anybody could. */
-static void on_hint(void *arg, unsigned bucket, int64_t wait_ms)
+static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
 {
     struct redis_store *s = arg;
 
-    if (bucket < s->port.buckets && s->port.events.on_hint)
-        s->port.events.on_hint(s->port.events.arg, bucket, wait_ms);
+    if (bucket < s->port.buckets && share < SHARES && s->port.events.on_hint)
+        s->port.events.on_hint(s->port.events.arg, bucket, share, wait_ms);
 }
 
 static void on_part_stopped(void *arg)

@@ -24,9 +24,10 @@ static void abandon(struct store *port, struct op *op)
     redis_requests_abandon(CONTAINER_OF(port, struct redis_store, port)->requests, op);
 }
 
-static void hint(struct store *port, unsigned bucket, int64_t wait_ms)
+static void hint(struct store *port, unsigned bucket, unsigned share, int64_t wait_ms)
 {
-    redis_wakeups_hint(CONTAINER_OF(port, struct redis_store, port)->wakeups, bucket, wait_ms);
+    redis_wakeups_hint(CONTAINER_OF(port, struct redis_store, port)->wakeups, bucket, share,
+                       wait_ms);
 }
 
 /* ---- making one ---- */

@@ -97,20 +97,20 @@ static void on_close(void *arg)
         w->options.on_down(w->options.arg);
 }
 
-/* ">bucket ms"; anything else is nobody's. */
+/* ">bucket share ms"; anything else is nobody's. */
 static void take_hint(struct redis_wakeups *w, struct bytes payload)
 {
     char text[HINT_BYTES];
-    unsigned bucket;
+    unsigned bucket, share;
     int64_t wait_ms;
     int end = 0;
 
     if (payload.len >= sizeof(text))
         return;
     snprintf(text, sizeof(text), "%.*s", BYTES_ARG(payload));
-    if (sscanf(text, ">%4u %10" SCNd64 "%n", &bucket, &wait_ms, &end) == 2 && !text[end] &&
-        wait_ms >= 0)
-        w->options.on_hint(w->options.arg, bucket, wait_ms);
+    if (sscanf(text, ">%4u %4u %10" SCNd64 "%n", &bucket, &share, &wait_ms, &end) == 3 &&
+        !text[end] && wait_ms >= 0)
+        w->options.on_hint(w->options.arg, bucket, share, wait_ms);
 }
 
 static void on_message(void *arg, struct bytes payload)
@@ -195,7 +195,8 @@ static void on_hinted(struct redis_call *call, const redisReply *reply)
     free(call);
 }
 
-void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, int64_t wait_ms)
+void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, unsigned share,
+                        int64_t wait_ms)
 {
     struct redis_call *call;
     char text[HINT_BYTES];
@@ -208,7 +209,7 @@ void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, int64_t wait_m
     if (!call)
         abort();
     call->on_reply = on_hinted;
-    lens[2] = (size_t)snprintf(text, sizeof(text), ">%u %" PRId64, bucket, wait_ms);
+    lens[2] = (size_t)snprintf(text, sizeof(text), ">%u %u %" PRId64, bucket, share, wait_ms);
     redis_link_send(w->commands, call, 3, argv, lens);
 }
 

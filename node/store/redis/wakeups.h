@@ -1,6 +1,6 @@
 /* Hears which topics turned from empty to ready, and (with a '=' before the name) whose
- * settings have changed: the subscription to `<prefix>:ready`. ">7 300": bucket 7 has an event
- * in 300 ms, says another node.
+ * settings have changed: the subscription to `<prefix>:ready`. ">7 42 300": a topic of share 42
+ * of bucket 7 has an event in 300 ms, says another node.
  *
  * A subscribed connection of hiredis 0.14 swallows PONG, so it proves itself alive in another
  * way: it publishes a word of its own over the command link and waits to hear it. The word
@@ -23,7 +23,8 @@ struct redis_wakeups_options {
 
     void (*on_ready)(void *arg, struct bytes topic);
     void (*on_settings)(void *arg, struct bytes topic);
-    void (*on_hint)(void *arg, unsigned bucket, int64_t wait_ms); /* not checked */
+    /* Not checked. */
+    void (*on_hint)(void *arg, unsigned bucket, unsigned share, int64_t wait_ms);
     void (*on_up)(void *arg); /* the subscription is confirmed */
     void (*on_down)(void *arg);
     void (*on_stopped)(void *arg);
@@ -44,7 +45,8 @@ void redis_wakeups_stop(struct redis_wakeups *w); /* before the command link is 
 void redis_wakeups_aim(struct redis_wakeups *w, const struct redis_address *address);
 
 /* Says so to all who hear, this node included, if there is a link. */
-void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, int64_t wait_ms);
+void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, unsigned share,
+                        int64_t wait_ms);
 
 bool redis_wakeups_are_up(const struct redis_wakeups *w);
 

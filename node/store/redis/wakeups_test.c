@@ -54,11 +54,12 @@ static void on_settings(void *arg, struct bytes topic)
     ((struct hearing *)arg)->settings_heard++;
 }
 
-static void on_hint(void *arg, unsigned bucket, int64_t wait_ms)
+static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
 {
     struct hearing *h = arg;
 
     assert_int_equal(bucket, h->hints_heard ? 63 : 7);
+    assert_int_equal(share, h->hints_heard ? 255 : 42);
     assert_int_equal(wait_ms, h->hints_heard ? 0 : 300);
     h->hints_heard++;
     h->are_hints_heard = h->hints_heard == 2;
@@ -157,16 +158,17 @@ static void settings_that_changed_are_no_job(void **state)
 
 static void events_of_buckets_are_told_and_nonsense_is_not(void **state)
 {
-    static const char *const nonsense[] = {
-        ">", ">7", ">7 ", ">7 -1", ">7 3x", ">x 3", ">99999 3", ">7 3 4", ">7 123456789012"};
+    static const char *const nonsense[] = {">",          ">7",       ">7 ",
+                                           ">7 4 -1",    ">7 4 3x",  ">x 4 3",
+                                           ">99999 4 3", ">7 3 4 5", ">7 4 123456789012"};
     struct redis_fixture *redis = redis_fixture_new(NULL);
     struct hearing h;
 
     start(&h, redis, redis);
-    redis_wakeups_hint(h.wakeups, 7, 300);
+    redis_wakeups_hint(h.wakeups, 7, 42, 300);
     for (unsigned i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++)
         redis_fixture_command(redis, "PUBLISH dq:ready %s", nonsense[i]);
-    redis_wakeups_hint(h.wakeups, 63, 0);
+    redis_wakeups_hint(h.wakeups, 63, 255, 0);
     run_until(h.loop, &h.are_hints_heard);
     stop(&h);
     redis_fixture_free(redis);

@@ -1,0 +1,48 @@
+/* Which topics this node scans in a cluster in which all nodes do: doc/cluster.md. Pure.
+ *
+ * From a view (who scans, and its number) to a mark for each share of each bucket. The marks of
+ * a bucket are made when they are first asked for in a view: a view of 64 nodes costs nothing
+ * until then, and some 100 us a bucket.
+ */
+#ifndef DUEQ_NODE_QUEUE_SHARES_H
+#define DUEQ_NODE_QUEUE_SHARES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "node/store/share.h"
+
+#define SHARES_NODES_MAX 65 /* nodes of a cluster (ha/peers.h) */
+
+struct shares_view {
+    uint64_t number;           /* 0: none was seen yet */
+    const struct bytes *nodes; /* names, in any order, each once */
+    unsigned count;
+};
+
+struct shares;
+
+/* `self` is copied. Until the first shares_see() all shares are the others'. `lock_ms`: for so
+ * long shares that were given away are kept. */
+struct shares *shares_new(unsigned buckets, struct bytes self, int64_t lock_ms);
+void shares_free(struct shares *s); /* NULL is fine */
+
+/* The names are copied; those beyond SHARES_NODES_MAX are left out. A view that is older than
+ * the one there is, is taken too: ZooKeeper may have been set up anew. */
+void shares_see(struct shares *s, const struct shares_view *view, int64_t now_mono_ms);
+
+uint64_t shares_number(const struct shares *s);
+bool shares_have(const struct shares *s, struct bytes node); /* is it in the view? */
+
+/* SHARES marks, as of now; borrowed until the next call of shares_see() or shares_marks(). */
+struct bytes shares_marks(struct shares *s, unsigned bucket, int64_t now_mono_ms);
+
+/* Whose share it is; "" in an empty view. Borrowed until the next shares_see(). */
+struct bytes shares_preferred(const struct shares *s, unsigned bucket, unsigned share);
+
+/* How many shares of all buckets are this node's; for metrics, and slow. */
+unsigned shares_own_count(struct shares *s);
+
+#endif
