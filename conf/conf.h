@@ -35,7 +35,8 @@ enum conf_address_kind {
     ADDRESS_EMBEDDED,
     ADDRESS_TCP,
     ADDRESS_UNIX,
-    ADDRESS_SENTINELS
+    ADDRESS_SENTINELS,
+    ADDRESS_CLUSTER
 };
 
 struct conf_address {
@@ -111,7 +112,7 @@ struct conf {
         char *file; /* "": standard error */
     } log;
     struct {
-        struct conf_address redis; /* EMBEDDED, TCP, UNIX, or SENTINELS: its text alone */
+        struct conf_address redis; /* all but OFF; SENTINELS, CLUSTER: the text alone */
         char *password;            /* "": none; that of password_file has been read already */
         char *password_file;
         char *sentinel_password; /* the same */
