@@ -112,6 +112,9 @@ static void on_bucket(void *arg, unsigned bucket, bool is_reached)
     struct queue *q = arg;
 
     q->core.is_away[bucket] = !is_reached;
+    settings_reader_set_bucket(&q->settings_reader, bucket);
+    censuses_set_bucket(&q->censuses, bucket);
+    waiters_set_bucket(&q->waiters, bucket);
     duty_set_bucket(&q->duty, bucket);
     lifecycle_on_bucket(q, bucket);
 }
