@@ -28,7 +28,7 @@ os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
 from bench import machine, page, render
-from bench.measure import sweep_abandoned
+from bench.loads import sweep_abandoned
 from bench.progress import Progress, duration
 from bench.tables import TABLES
 from bench.tables.table import Options

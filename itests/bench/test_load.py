@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from bench.measure import Bench, LoadFailed
+from bench.loads import LoadFailed
+from bench.measure import Bench
 from bench.peers import Beanstalkd
 from harness.build import node_program
 from harness.wait import wait_until

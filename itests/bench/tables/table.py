@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from redis.exceptions import RedisError
 
-from bench.measure import Bench, LoadFailed
+from bench.loads import LoadFailed
+from bench.measure import Bench
 from bench.result import Result
 
 TABLES = {}
