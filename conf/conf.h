@@ -93,7 +93,7 @@ struct conf_topics {
 };
 
 enum conf_log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
-enum conf_ha_mode { HA_MODE_STANDALONE, HA_MODE_STANDBY };
+enum conf_ha_mode { HA_MODE_STANDALONE, HA_MODE_STANDBY, HA_MODE_CLUSTER };
 enum conf_ha_on_loss { HA_ON_LOSS_STOP, HA_ON_LOSS_FAILSAFE };
 enum conf_appendfsync { APPENDFSYNC_ALWAYS, APPENDFSYNC_EVERYSEC };
 
@@ -157,6 +157,7 @@ struct conf {
     struct {
         unsigned scan_batch;
         int64_t scan_interval_ms;
+        int64_t lock_ms;
         unsigned audit_rate; /* jobs a second; 0: off */
         size_t history_bytes;
     } queue;
@@ -199,6 +200,9 @@ struct conf_request {
 struct conf *conf_load(const struct conf_request *request,
                        struct conf_errors *errors) MUST_CHECK;
 void conf_free(struct conf *conf);
+
+/* Is this node one of several: with ha.mode standby or cluster? */
+bool conf_has_others(const struct conf *conf);
 
 bool conf_topic_has(const struct conf_topic *topic, enum conf_topic_key key);
 

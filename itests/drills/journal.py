@@ -26,6 +26,8 @@ import time
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
+from drills.redis_events import Lock, LockedMove, Move, Unlock
+
 OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
 LEADER = "leader"
 HELD, LEAVING, AWAY = "held", "leaving", "away"
@@ -120,19 +122,6 @@ class Fenced:
     boot_ms: float
 
 
-# ---- Redis ----
-
-@dataclass(frozen=True)
-class Move:
-    """A due job was made ready by a script of that node, in a bucket. All moves of a bucket are
-    in the order in which they happened."""
-
-    bucket: str
-    id: str
-    node: str
-    boot_ms: float
-
-
 # ---- the virtual address ----
 
 @dataclass(frozen=True)
@@ -203,7 +192,8 @@ class Older:
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long
 EVENTS = {"push": Push, "hand_over": HandOver, "ack": Ack, "cancel": Cancel, "release": Release,
           "rest": Rest, "role": Role, "lease": Lease, "fenced": Fenced, "move": Move,
-          "fault": Fault, "older": Older, "put": Put, "gone": Gone, "vip": Vip}
+          "fault": Fault, "older": Older, "put": Put, "gone": Gone, "vip": Vip, "lock": Lock,
+          "unlock": Unlock, "locked_move": LockedMove}
 _NAMES = {kind: name for name, kind in EVENTS.items()}
 
 

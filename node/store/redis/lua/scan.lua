@@ -145,6 +145,7 @@ local function read_the_rest(plan)
     if plan.next == math.huge and left - plan.left == pruned and call('HLEN', plan.j) == pruned then
         plan.is_over = true
         call('ZCARD', a)
+        call('LLEN', plan.r)
     end
 end
 
