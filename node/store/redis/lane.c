@@ -149,13 +149,13 @@ static struct redis_link *make_link(struct redis_lane *l, struct loop *loop,
 }
 
 static struct redis_handshake *make_handshake(struct redis_lane *l, struct loop *loop,
-                                              bool has_sentinels)
+                                              enum redis_kind kind)
 {
     struct redis_handshake_options options = {
         .keys = {l->options->prefix, l->options->buckets},
         .is_strict = l->options->is_strict,
         .min_replicas = l->options->min_replicas,
-        .has_sentinels = has_sentinels,
+        .kind = kind,
         .timers = &loop->timers,
         .look_ms = l->options->look_ms,
         .on_weak = on_weak,
@@ -184,7 +184,7 @@ static struct redis_replicas *make_replicas(struct redis_lane *l, struct loop *l
 }
 
 struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_options *options,
-                                  const struct redis_address *address, bool has_sentinels,
+                                  const struct redis_address *address, enum redis_kind kind,
                                   struct redis_store_stats *stats,
                                   const struct redis_lane_events *events)
 {
@@ -197,7 +197,7 @@ struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_op
     l->options = options;
     l->events = *events;
     l->link = make_link(l, loop, address);
-    l->handshake = make_handshake(l, loop, has_sentinels);
+    l->handshake = make_handshake(l, loop, kind);
     if (options->min_replicas > 0)
         l->replicas = make_replicas(l, loop);
     redis_gate_init(&l->gate, options, stats, l->link, &loop->timers, &gate);

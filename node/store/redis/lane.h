@@ -72,7 +72,7 @@ struct redis_lane {
 
 /* All are borrowed for its life. `address` with host "": on_look's answer says it. */
 struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_options *options,
-                                  const struct redis_address *address, bool has_sentinels,
+                                  const struct redis_address *address, enum redis_kind kind,
                                   struct redis_store_stats *stats,
                                   const struct redis_lane_events *events);
 void redis_lane_free(struct redis_lane *l); /* stopped, or never started; nothing in flight */

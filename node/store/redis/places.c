@@ -1,6 +1,6 @@
 /* A page of the key space, where that lies at several masters: PLACES looks through one after
  * the other. Its cursor is "<lane>.<cursor of Redis>", with the lane's serial, so that one
- * which has gone meanwhile is passed over. It waits for no lane: whoever walks asks again.
+ * which has gone meanwhile, or is away, is passed over: whoever walks comes round again.
  */
 #include "node/store/redis/requests_private.h"
 
@@ -40,10 +40,15 @@ void request_send_to_its_lane(struct request *r)
     struct bytes place;
     struct redis_lane *lane = lane_from(r, read_serial(r->op->in.places.after, &place));
 
-    if (!lane || !redis_lane_is_connected(lane))
-        request_fail_later(r, STATUS_UNAVAILABLE);
-    else
+    if (lane) {
         request_send(r, lane);
+    } else if (lane_from(r, 0)) { /* those that were to come are away: it is the end */
+        r->op->out.places.count = 0;
+        r->op->out.places.next = BYTES("");
+        request_fail_later(r, STATUS_OK);
+    } else {
+        request_fail_later(r, STATUS_UNAVAILABLE);
+    }
 }
 
 /* Where its lane has gone it begins with the next one. */

@@ -50,7 +50,7 @@ void redis_requests_abandon(struct redis_requests *q, struct op *op);
 struct redis_requests_events {
     void (*on_moved)(void *arg, unsigned bucket, const struct redis_address *to);
     void (*on_lost)(void *arg, unsigned bucket); /* nobody has it */
-    /* The oldest lane whose serial is that, or higher; NULL: none. */
+    /* The oldest lane that is connected and whose serial is that, or higher; NULL: none. */
     struct redis_lane *(*lane_from)(void *arg, unsigned serial);
     void *arg;
 };

@@ -92,6 +92,8 @@ static void on_fit(void *arg, struct redis_lane *l)
     }
     s->is_refused = false;
     s->stats.connects++;
+    if (s->is_looking)
+        redis_store_look_for_wakeups(s);
 }
 
 static void on_bucket_open(void *arg, unsigned bucket)
@@ -249,6 +251,9 @@ struct redis_lane *redis_store_make_lane(struct redis_store *s,
                                          const struct redis_address *address)
 {
     bool has_sentinels = s->follow && redis_follow_has_sentinels(s->follow);
+    enum redis_kind kind = s->map          ? REDIS_OF_CLUSTER
+                           : has_sentinels ? REDIS_OF_SENTINELS
+                                           : REDIS_ALONE;
     struct redis_lane_events events = {
         .on_look = has_sentinels ? on_lane_look : NULL,
         .on_ready = on_lane_ready,
@@ -261,7 +266,7 @@ struct redis_lane *redis_store_make_lane(struct redis_store *s,
         .arg = s,
     };
     struct redis_lane *l =
-        redis_lane_new(s->loop, &s->options, address, has_sentinels, &s->stats, &events);
+        redis_lane_new(s->loop, &s->options, address, kind, &s->stats, &events);
 
     l->serial = ++s->lanes_made;
     list_append(&s->lanes, &l->link_of_all);

@@ -44,7 +44,7 @@ struct redis_lane *redis_store_lane_from(void *arg, unsigned serial)
     LIST_EACH (link, &s->lanes) {
         struct redis_lane *l = redis_store_lane_of(link);
 
-        if (!l->is_retired && l->serial >= serial)
+        if (l->serial >= serial && redis_lane_is_connected(l))
             return l;
     }
     return NULL;
@@ -222,7 +222,8 @@ enum status redis_store_make_map(struct redis_store *s)
 
 /* ---- wake-ups ---- */
 
-/* At any that is ready, but not where the last subscription was lost if there is another. */
+/* At any that is ready; else at the first that will be. But not where the last subscription was
+ * lost if there is another. */
 void redis_store_look_for_wakeups(void *arg)
 {
     struct redis_store *s = arg;
@@ -240,8 +241,7 @@ void redis_store_look_for_wakeups(void *arg)
         }
         is_past_last |= is_last;
     }
+    s->is_looking = !found;
     if (found)
         redis_wakeups_aim(s->wakeups, found);
-    else
-        redis_wakeups_nowhere(s->wakeups, "no master is ready");
 }

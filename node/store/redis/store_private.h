@@ -28,6 +28,7 @@ struct redis_store {
     struct redis_lane
         *named[REDIS_PAST_BUCKETS_MAX]; /* by the map, or by MOVED since; or NULL */
     unsigned lanes_made;
+    bool is_looking;    /* for a master to hear wake-ups at: none was ready */
     struct timer sweep; /* lanes that have stopped go */
     struct redis_store_stats stats;
     struct redis_state_log state_log;

@@ -238,11 +238,6 @@ void redis_wakeups_aim(struct redis_wakeups *w, const struct redis_address *addr
     redis_link_aim(w->link, address);
 }
 
-void redis_wakeups_nowhere(struct redis_wakeups *w, const char *why)
-{
-    redis_link_nowhere(w->link, why);
-}
-
 const struct redis_address *redis_wakeups_address(const struct redis_wakeups *w)
 {
     return redis_link_address(w->link);

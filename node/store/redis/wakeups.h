@@ -59,9 +59,8 @@ void redis_wakeups_remove(struct redis_wakeups *w, struct redis_beat *beat);
 void redis_wakeups_start(struct redis_wakeups *w);
 void redis_wakeups_stop(struct redis_wakeups *w); /* before the command links are stopped */
 
-/* As redis_link_aim(), redis_link_nowhere(). */
+/* As redis_link_aim(). */
 void redis_wakeups_aim(struct redis_wakeups *w, const struct redis_address *address);
-void redis_wakeups_nowhere(struct redis_wakeups *w, const char *why);
 
 /* As redis_link_address(). */
 const struct redis_address *redis_wakeups_address(const struct redis_wakeups *w);
