@@ -35,7 +35,8 @@ enum conf_address_kind {
     ADDRESS_EMBEDDED,
     ADDRESS_TCP,
     ADDRESS_UNIX,
-    ADDRESS_SENTINELS
+    ADDRESS_SENTINELS,
+    ADDRESS_CLUSTER
 };
 
 struct conf_address {
@@ -111,7 +112,7 @@ struct conf {
         char *file; /* "": standard error */
     } log;
     struct {
-        struct conf_address redis; /* EMBEDDED, TCP, UNIX, or SENTINELS: its text alone */
+        struct conf_address redis; /* all but OFF; SENTINELS, CLUSTER: the text alone */
         char *password;            /* "": none; that of password_file has been read already */
         char *password_file;
         char *sentinel_password; /* the same */
@@ -202,7 +203,10 @@ struct conf *conf_load(const struct conf_request *request,
 void conf_free(struct conf *conf);
 
 /* Is this node one of several: with ha.mode standby or cluster? */
-bool conf_has_others(const struct conf *conf);
+static inline bool conf_has_others(const struct conf *conf)
+{
+    return conf->ha.mode != HA_MODE_STANDALONE;
+}
 
 bool conf_topic_has(const struct conf_topic *topic, enum conf_topic_key key);
 

@@ -85,6 +85,7 @@ static void take_turn(struct redis_cluster_map *m)
 {
     unsigned count = count_asked(m), next = m->turn;
 
+    assert(count > 0);
     for (unsigned i = 0; i < count; i++) {
         next = (next + 1) % count;
         if (m->asked[next].shun_mono_ms <= now(m)) {
@@ -207,7 +208,7 @@ static bool is_believed(const struct redis_cluster_map *m)
 
 static void say_what_is_new(const struct redis_cluster_map *m, const struct redis_map *map)
 {
-    if (!m->has_map || memcmp(&m->map, map, sizeof(*map)) != 0)
+    if (!m->has_map || !redis_map_equal(&m->map, map))
         LOG_INFO("redis",
                  NAME ": epoch %lld: masters of our buckets: %u; slots with a master: "
                       "%u of %u",
