@@ -238,11 +238,6 @@ struct conf *conf_load(const struct conf_request *request, struct conf_errors *e
     return NULL;
 }
 
-bool conf_has_others(const struct conf *conf)
-{
-    return conf->ha.mode != HA_MODE_STANDALONE;
-}
-
 void conf_free(struct conf *conf)
 {
     if (!conf)

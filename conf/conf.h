@@ -203,7 +203,10 @@ struct conf *conf_load(const struct conf_request *request,
 void conf_free(struct conf *conf);
 
 /* Is this node one of several: with ha.mode standby or cluster? */
-bool conf_has_others(const struct conf *conf);
+static inline bool conf_has_others(const struct conf *conf)
+{
+    return conf->ha.mode != HA_MODE_STANDALONE;
+}
 
 bool conf_topic_has(const struct conf_topic *topic, enum conf_topic_key key);
 

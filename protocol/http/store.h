@@ -11,7 +11,7 @@
 
 #define HTTP_STORE_WEAKNESSES_MAX 8
 #define HTTP_STORE_BUCKETS_MAX    128
-#define HTTP_STORE_MASTERS_MAX    128 /* that have buckets of ours, or had */
+#define HTTP_STORE_MASTERS_MAX    136 /* with buckets of ours, or that had some just now */
 
 /* Why the store may lose jobs, or keep them waiting. All that can be are told, each whether it
  * is so now. Static texts. */
