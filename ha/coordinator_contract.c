@@ -383,6 +383,58 @@ static void names_are_listed_whole_and_watched(void **state)
     assert_status(list_of(stand->second, at("nowhere")), NO_NODE);
 }
 
+/* Both clients see the same number, which only a change of the names moves, and only up. */
+static int64_t list_number(void)
+{
+    int64_t number = list_of(stand->first, stand->root).list_number;
+
+    assert_int_equal(list_of(stand->second, stand->root).list_number, number);
+    return number;
+}
+
+static void a_list_has_a_number_that_grows_when_a_name_comes_or_goes(void **state)
+{
+    int64_t empty = list_number(), one, two;
+
+    assert_true(empty > 0);
+    WRITE(stand->first, EPHEMERAL("e"));
+    one = list_number();
+    assert_true(one > empty);
+    WRITE(stand->second, CREATE("a", ""));
+    two = list_number();
+    assert_true(two > one);
+    WRITE(stand->first, CHANGE(DELETE, "a", -1));
+    assert_true(list_number() > two);
+}
+
+static void a_lists_number_does_not_grow_with_anything_else(void **state)
+{
+    const struct coord_change root = {
+        .kind = COORD_SET, .path = stand->root, .data = BYTES("1"), .version = -1};
+    int64_t before;
+
+    WRITE(stand->first, CREATE("a", ""));
+    before = list_number();
+    WRITE(stand->first, SET("a", "1", -1));
+    WRITE(stand->second, CREATE("a/b", ""), CHANGE(DELETE, "a/b", -1));
+    assert_status(write_of(stand->first, 1, &root), OK);
+    assert_status(WRITE(stand->second, CREATE("x", ""), CHANGE(CHECK, "nowhere", -1)), NO_NODE);
+    assert_int_equal(list_number(), before);
+}
+
+static void the_end_of_a_session_gives_the_list_a_number(void **state)
+{
+    int64_t before, after;
+
+    WRITE(stand->first, EPHEMERAL("e"));
+    before = list_number();
+    coordinator_close(stand->first);
+    wait_for_change(&second_ear, stand->root);
+    after = list_of(stand->second, stand->root).list_number;
+    assert_string_equal(text, "");
+    assert_true(after > before);
+}
+
 static void a_watch_tells_of_each_kind_of_change_once(void **state)
 {
     assert_status(read_of(stand->second, at("a")), NO_NODE);
@@ -510,6 +562,9 @@ const struct CMUnitTest coordinator_contract[] = {
     cmocka_unit_test(an_ephemeral_tells_its_owner),
     cmocka_unit_test(large_data_come_back_whole),
     cmocka_unit_test(names_are_listed_whole_and_watched),
+    cmocka_unit_test(a_list_has_a_number_that_grows_when_a_name_comes_or_goes),
+    cmocka_unit_test(a_lists_number_does_not_grow_with_anything_else),
+    cmocka_unit_test(the_end_of_a_session_gives_the_list_a_number),
     cmocka_unit_test(a_watch_tells_of_each_kind_of_change_once),
     cmocka_unit_test(ones_own_changes_are_told_too),
     cmocka_unit_test(a_write_happens_as_a_whole_or_not_at_all),

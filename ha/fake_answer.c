@@ -19,10 +19,13 @@ static void read_znode(const struct fake_tree *tree, const char *path,
 static void list_znodes(const struct fake_tree *tree, const char *path,
                         struct fake_message *reply)
 {
-    if (!fake_tree_find(tree, path)) {
+    const struct fake_znode *parent = fake_tree_find(tree, path);
+
+    if (!parent) {
         reply->status = COORD_NO_NODE;
         return;
     }
+    reply->list_number = parent->list_number;
     LIST_EACH (link, &tree->znodes) {
         const struct fake_znode *z = CONTAINER_OF(link, struct fake_znode, link);
         const char *name = fake_tree_name_under(path, z->path);

@@ -62,6 +62,7 @@ void fake_calls_answer(struct fake_calls *cs, const struct fake_message *m)
     call->owner = m->owner;
     call->names = names;
     call->name_count = m->name_count;
+    call->list_number = m->list_number;
     cs->is_telling = true;
     call->on_done(call);
     cs->is_telling = false;

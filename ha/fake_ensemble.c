@@ -212,6 +212,7 @@ void fake_ensemble_wipe(struct fake_ensemble *e)
 {
     fake_tree_fini(&e->tree);
     list_init(&e->tree.znodes);
+    e->tree.number = 0;
     fake_watches_fire_all(&e->watches);
 }
 

@@ -77,19 +77,30 @@ static bool has_children(const struct fake_tree *t, const char *path)
     return false;
 }
 
-/* May something be made at `path`? */
-static enum coord_status check_parent(const struct fake_tree *t, const char *path)
+/* NULL: it is not there, or the root, which is not kept. */
+static struct fake_znode *find_parent(const struct fake_tree *t, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    const struct fake_znode *parent;
+    struct fake_znode *parent;
     char *name;
 
     assert(slash);
-    if (slash == path)
-        return COORD_OK;
     name = strndup(path, (size_t)(slash - path));
+    if (!name)
+        abort();
     parent = find(t, name);
     free(name);
+    return parent;
+}
+
+/* May something be made at `path`? */
+static enum coord_status check_parent(const struct fake_tree *t, const char *path)
+{
+    const struct fake_znode *parent;
+
+    if (strrchr(path, '/') == path)
+        return COORD_OK;
+    parent = find_parent(t, path);
     if (!parent)
         return COORD_NO_NODE;
     return parent->owner ? COORD_ERROR : COORD_OK;
@@ -105,6 +116,7 @@ static enum coord_status create(struct fake_tree *t, const struct coord_change *
     if (find(t, change->path))
         return COORD_EXISTS;
     made->in = znode_new(change->path, change->data, owner);
+    made->in->list_number = t->number;
     return COORD_OK;
 }
 
@@ -124,6 +136,7 @@ static enum coord_status alter(struct fake_tree *t, const struct coord_change *c
     if (change->kind == COORD_SET) {
         made->in = znode_new(change->path, change->data, old->owner);
         made->in->version = old->version + 1;
+        made->in->list_number = old->list_number;
     }
     made->out = old;
     return COORD_OK;
@@ -158,9 +171,13 @@ static void take_back(struct fake_tree *t, struct made *made)
 static void keep(struct fake_tree *t, struct made *made)
 {
     const struct fake_znode *z = made->in ? made->in : made->out;
+    bool came_or_went = !made->in || !made->out;
+    struct fake_znode *parent = z && came_or_went ? find_parent(t, z->path) : NULL;
 
+    if (parent)
+        parent->list_number = t->number;
     if (z && t->on_change)
-        t->on_change(t, z->path, !made->in || !made->out);
+        t->on_change(t, z->path, came_or_went);
     znode_free(made->out);
 }
 
@@ -172,6 +189,7 @@ enum coord_status fake_tree_write(struct fake_tree *t, const struct coord_change
     unsigned n;
 
     assert(count <= COORD_CHANGES_MAX);
+    t->number++;
     for (n = 0; n < count; n++) {
         status = make(t, &changes[n], owner, &made[n]);
         if (status != COORD_OK)
@@ -190,6 +208,7 @@ enum coord_status fake_tree_write(struct fake_tree *t, const struct coord_change
 
 void fake_tree_remove_owned(struct fake_tree *t, int64_t owner)
 {
+    t->number++;
     LIST_EACH_SAFE (link, &t->znodes) {
         struct fake_znode *z = CONTAINER_OF(link, struct fake_znode, link);
 

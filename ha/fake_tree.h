@@ -17,11 +17,13 @@ struct fake_znode {
     char *path;
     struct buf data;
     int32_t version;
-    int64_t owner; /* session; 0: persistent */
+    int64_t owner;       /* session; 0: persistent */
+    int64_t list_number; /* of the newest change of the names under it */
 };
 
 struct fake_tree {
     struct list znodes;
+    int64_t number; /* counts writes and ends of sessions, as ZooKeeper's zxid does */
     /* After each change that stays. `came_or_went`: the list under its parent changed, too. */
     void (*on_change)(struct fake_tree *tree, const char *path, bool came_or_went);
 };

@@ -53,6 +53,7 @@ struct fake_message {
     int32_t version;
     int64_t owner;
     unsigned name_count;
+    int64_t list_number;
 };
 
 struct fake_message *fake_message_new(enum fake_kind kind, unsigned connection);

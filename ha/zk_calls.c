@@ -130,13 +130,15 @@ static void on_exists(int code, const struct Stat *stat, const void *data)
     free(path);
 }
 
-static void on_names(int code, const struct String_vector *names, const void *data)
+static void on_names(int code, const struct String_vector *names, const struct Stat *stat,
+                     const void *data)
 {
     struct coord_call *call = (struct coord_call *)data;
 
     if (code == ZOK && names) {
         call->names = (const char *const *)names->data;
         call->name_count = (unsigned)names->count;
+        call->list_number = stat->pzxid;
     }
     end(call, code);
 }
@@ -179,6 +181,7 @@ static void begin(struct zk_calls *z, struct coord_call *call)
     call->owner = 0;
     call->names = NULL;
     call->name_count = 0;
+    call->list_number = 0;
 }
 
 static int read_watched(struct zk_calls *z, struct coord_call *call)
@@ -213,7 +216,7 @@ void zk_list(struct zk_calls *z, struct coord_call *call)
 
     begin(z, call);
     if (z->handle)
-        error = zoo_aget_children(z->handle, call->path, call->watches, on_names, call);
+        error = zoo_aget_children2(z->handle, call->path, call->watches, on_names, call);
     if (error != ZOK)
         end_later(call, error);
 }

@@ -141,10 +141,9 @@ static const char *why_not_ready(void *arg)
 
 static void read_store(void *arg, struct http_store_numbers *numbers)
 {
-    const struct app *a = arg;
+    struct app *a = arg;
 
-    app_store_numbers(redis_store_stats(a->store), numbers);
-    numbers->address = redis_store_address(a->store);
+    app_store_read(&a->shown_store, numbers);
 }
 
 static unsigned read_protocols(void *arg, struct http_protocol_numbers *numbers)
@@ -222,6 +221,7 @@ static enum status open_store(struct app *a, const char *address)
     options.on_down = on_store_down;
     options.arg = a;
     a->store = redis_store_new(a->loop, &options);
+    a->shown_store = (struct app_store){.store = a->store, .buckets = options.buckets};
     return a->store ? STATUS_OK : STATUS_BAD_CONFIG;
 }
 

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "node/store/redis/weakness.h"
-
 #define OWN_DESCRIPTORS 128 /* clients of HTTP that are being turned away included */
 #define PROTOCOLS       2   /* the limit of connections is for each */
 
@@ -96,6 +94,7 @@ struct queue_options app_queue_options(const struct conf *conf, const struct app
         .waiting_max = conf->limits.waiting,
         .scan_batch = conf->queue.scan_batch,
         .scan_interval_ms = conf->queue.scan_interval_ms,
+        .lock_ms = conf->queue.lock_ms,
         .node = bytes_of_text(conf->node.id),
         .rules = rules->at,
         .rule_count = rules->count,
@@ -137,47 +136,6 @@ void app_store_address(const struct conf *conf, const char *socket, struct buf *
         buf_printf(to, "unix:%s", socket);
     else
         buf_add_text(to, conf->store.redis.text);
-}
-
-_Static_assert(WEAKNESS_COUNT <= HTTP_STORE_WEAKNESSES_MAX, "there is room for all");
-
-static void add_weaknesses(unsigned weak, struct http_store_numbers *to)
-{
-    to->weak_count = WEAKNESS_COUNT;
-    for (unsigned w = 0; w < WEAKNESS_COUNT; w++)
-        to->weak[w] = (struct http_store_weakness){
-            .word = weakness_word((enum weakness)w),
-            .what = weakness_what((enum weakness)w),
-            .advice = weakness_advice((enum weakness)w),
-            .is_so = weak >> w & 1,
-        };
-}
-
-void app_store_numbers(const struct redis_store_stats *from, struct http_store_numbers *to)
-{
-    to->is_up = from->state != REDIS_STORE_DOWN;
-    to->connects = from->connects;
-    to->round_trips = from->round_trip_us.total;
-    to->round_trip_us = &from->round_trip_us;
-    to->errors = from->refused + from->malformed;
-    to->lost = from->unknown;
-    to->expired = from->expired;
-    to->overflowed = from->overflowed;
-    to->replica_waits = from->replica_waits;
-    to->replica_timeouts = from->replica_timeouts;
-    to->waiting_for_replicas = from->waiting_for_replicas;
-    to->in_flight = from->in_flight;
-    to->held = from->held;
-    to->held_bytes = from->held_bytes;
-    to->repeated = from->repeated;
-    to->dropped = from->dropped;
-    to->older = from->older;
-    to->lost_pushes = from->lost_pushes;
-    to->broken = from->broken;
-    to->breaker = breaker_word(from->breaker);
-    to->breaker_trips = from->breaker_trips;
-    to->breaker_since_mono_ms = from->breaker_since_mono_ms;
-    add_weaknesses(from->weak, to);
 }
 
 void app_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers *to)

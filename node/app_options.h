@@ -28,7 +28,6 @@ struct http_options app_http_options(const struct conf *conf);
 /* Adds the address of the store; `socket` is the embedded Redis's, or NULL. */
 void app_store_address(const struct conf *conf, const char *socket, struct buf *to);
 
-void app_store_numbers(const struct redis_store_stats *from, struct http_store_numbers *to);
 void app_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers *to);
 
 /* As many descriptors as the system allows; says so when that is not enough for the

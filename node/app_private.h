@@ -7,6 +7,7 @@
 #include "node/app.h"
 #include "node/app_cluster.h"
 #include "node/app_options.h"
+#include "node/app_store.h"
 #include "node/ha_app.h"
 #include "node/vip_app.h"
 #include "protocol/http/http.h"
@@ -41,6 +42,7 @@ struct app {
     struct conf *conf;
     struct loop *loop;
     struct redis_store *store;
+    struct app_store shown_store; /* to HTTP */
     struct queue *queue;
     struct ha_app *ha;
     struct app_cluster cluster;

@@ -9,11 +9,12 @@
 Everything runs in namespaces of its own, and all of it is gone when the block ends.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from drills.holders import HolderWatch
 from drills.journal import LEADER, Lease, Role, now_ms
+from drills.ledger import LOCK_MS, Ledger
 from drills.names import SlowNames
 from drills.nodes import GMQ_PORT, HTTP_PORT, PEER_PORT, HostNode
 from drills.stores import StorePlan, make_store
@@ -31,12 +32,12 @@ SECRET = "only for the drills"  # no secret: the network ends with the drill
 
 HISTORY = {"topics": [{"name": "*", "history": True}], "queue.history_bytes": "64MiB"}  # of all
 
-STANDBY, STANDALONE, REHEARSAL = "standby", "standalone", "rehearsal"
+STANDBY, CLUSTER, STANDALONE, REHEARSAL = "standby", "cluster", "standalone", "rehearsal"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What kind of cluster.
+    """What kind of cluster. In CLUSTER mode all nodes scan.
 
     REHEARSAL is for the drills' own sake: ZooKeeper is there, but all nodes are standalone, on one
     Redis. Any may be taken for the leader, and no fault changes that."""
@@ -46,6 +47,7 @@ class Plan:
     session_ms: int = 2000
     tick_ms: int = 500
     settings: dict = field(default_factory=dict)
+    lock_ms: int = LOCK_MS         # of a topic, in CLUSTER mode
     wrong_clock: str = ""          # of "node" or "redis": can be set
     zookeeper_names: bool = False  # host names instead of addresses, for a slow name service
     uplinks: bool = False          # from each node to ZooKeeper, on which packets can be made late
@@ -55,12 +57,17 @@ class Plan:
     program: Path = None           # of all nodes at first; None: the build under test
     store: StorePlan = StorePlan()
 
+    @property
+    def shares(self):
+        """Do all nodes scan?"""
+        return self.mode == CLUSTER
+
 
 class Cluster:
     def __init__(self, directory, plan=Plan()):
         self.directory, self.plan = Path(directory), plan
         self.network = SlowNetwork() if plan.slow_cables else Network()
-        self.zookeeper = self.store = self.client = None
+        self.zookeeper = self.store = self.client = self.ledger = None
         self.names = None
         self.nodes, self.spares, self.uplinks = [], [], {}  # uplinks by a host's name
         self.holders = self.view = self.bystander = None
@@ -71,8 +78,11 @@ class Cluster:
         try:
             self._add_zookeeper()
             self._add_names()
-            self.store = make_store(self.network, self.directory, self.plan.store,
+            self.store = make_store(self.network, self.directory,
+                                    replace(self.plan.store, keeps_log=self.plan.shares),
                                     self._clock_env("redis", "redis"))
+            if self.plan.shares:
+                self.ledger = Ledger(self.store.logs)
             self._add_nodes()
             self.client = self.network.add_host("client")
             self._add_watchers()
@@ -95,6 +105,8 @@ class Cluster:
             self.zookeeper.destroy()
         if self.names:
             self.names.close()
+        if self.ledger:
+            self.ledger.close()
         if self.store:
             self.store.destroy()
         self.network.__exit__()
@@ -157,7 +169,11 @@ class Cluster:
         return {"ha.mode": self.plan.mode, "ha.zookeeper": self._zookeeper_of(host),
                 "ha.cluster": "drill", "ha.session_timeout": f"{self.plan.session_ms}ms",
                 "ha.secret": SECRET, "ha.peer.listen": f"{host.address}:{PEER_PORT}",
-                "ha.journal": True, **self._vip_settings(host), **settings}
+                "ha.journal": True, **self._vip_settings(host), **self._lock_settings(),
+                **settings}
+
+    def _lock_settings(self):
+        return {"queue.lock_time": f"{self.plan.lock_ms}ms"} if self.plan.shares else {}
 
     def _vip_settings(self, host):
         """A node listens everywhere then: the address comes and goes."""
@@ -207,6 +223,17 @@ class Cluster:
                        "exactly one node leads", STEADY_S, interval_s=0.02)
             wait_until(self._has_settled, "every node stands by, or leads, for a while", STEADY_S,
                        interval_s=0.02)
+        if self.plan.shares:
+            self.wait_shared(self.nodes)
+
+    def wait_shared(self, nodes):
+        """Until these nodes know that they scan, they and no others."""
+        def knows_all():
+            seen = {(metrics["dueq_view"], metrics["dueq_scanners"])
+                    for metrics in (node.metrics() for node in nodes)}
+            return len(seen) == 1 and seen.pop()[1] == len(nodes)
+
+        wait_until(knows_all, f"{[node.name for node in nodes]} scan", STEADY_S, interval_s=0.02)
 
     def _has_settled(self):
         since_ms = now_ms() - 0.6 * self.plan.session_ms
@@ -223,7 +250,7 @@ class Cluster:
 
     @property
     def elects(self):
-        return self.plan.mode == STANDBY
+        return self.plan.mode in (STANDBY, CLUSTER)
 
     @property
     def vips(self):

@@ -26,6 +26,8 @@ import time
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
+from drills.redis_events import Lock, LockedMove, Move, Unlock
+
 OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
 LEADER = "leader"
 HELD, LEAVING, AWAY = "held", "leaving", "away"
@@ -120,19 +122,6 @@ class Fenced:
     boot_ms: float
 
 
-# ---- Redis ----
-
-@dataclass(frozen=True)
-class Move:
-    """A due job was made ready by a script of that node, in a bucket. All moves of a bucket are
-    in the order in which they happened."""
-
-    bucket: str
-    id: str
-    node: str
-    boot_ms: float
-
-
 # ---- the virtual address ----
 
 @dataclass(frozen=True)
@@ -189,7 +178,8 @@ class Older:
     acknowledged pushes were gone by what all of them counted. None: nobody was asked.
     `split_ms`: from when on both were at work until then, some nodes at one, some at the other.
     `keeps_answers`: pushes, acks and cancels were answered when a replica had them, so that only
-    leases and releases may be forgotten. `keeps_nothing`: it came back empty."""
+    leases and releases may be forgotten. `keeps_nothing`: it came back empty. `buckets`: those
+    that it had, where it was one of several masters; None: all."""
 
     since_ms: float
     at_ms: float
@@ -198,12 +188,14 @@ class Older:
     split_ms: float = math.inf
     keeps_answers: bool = False
     keeps_nothing: bool = False
+    buckets: tuple = None
 
 
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long
 EVENTS = {"push": Push, "hand_over": HandOver, "ack": Ack, "cancel": Cancel, "release": Release,
           "rest": Rest, "role": Role, "lease": Lease, "fenced": Fenced, "move": Move,
-          "fault": Fault, "older": Older, "put": Put, "gone": Gone, "vip": Vip}
+          "fault": Fault, "older": Older, "put": Put, "gone": Gone, "vip": Vip, "lock": Lock,
+          "unlock": Unlock, "locked_move": LockedMove}
 _NAMES = {kind: name for name, kind in EVENTS.items()}
 
 

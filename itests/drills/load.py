@@ -22,7 +22,8 @@ from drills.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, HandOv
 from harness.clock import wall_now_ms
 from harness.wait import wait_until
 
-TOPICS = [f"drill-{number}" for number in range(8)]  # in as many buckets, more or less
+TOPICS = tuple(f"drill-{number}" for number in range(8))  # in as many buckets, more or less
+POP_TOPICS = 32  # a consumer asks for so many at most
 DELAYS_MS = (0, 100, 200, 400, 700, 1000)
 TTRS_MS = (4000, 4000, 4000, 1500, 0)
 CANCELLED, RELEASED, FORGOTTEN = 0.02, 0.02, 0.02  # shares
@@ -37,6 +38,7 @@ class _Worker(threading.Thread):
         super().__init__(daemon=True)
         self.load, self.journal, self.dice = load, load.journal, dice
         self.client = Client(load.addresses, number, load.answer_s, load.connect_s)
+        self.topics = load.topics_of(number)
         self.error = None
 
     def run(self):
@@ -64,7 +66,7 @@ class Producer(_Worker):
         next_at = time.monotonic()
         while not self.load.is_pushing_over.wait(max(0, next_at - time.monotonic())):
             next_at = max(next_at + self.load.interval_s, time.monotonic() - 1)
-            self.push(f"job-{next(_numbers)}", self.dice.choice(TOPICS))
+            self.push(f"job-{next(_numbers)}", self.dice.choice(self.load.topics))
 
     def push(self, id, topic):
         delay_ms, ttr_ms = self.dice.choice(DELAYS_MS), self.dice.choice(self.load.ttrs_ms)
@@ -83,7 +85,7 @@ class Consumer(_Worker):
     def work(self):
         while not self.load.is_over.is_set():
             asked = now_ms()
-            jobs = self.client.pop(TOPICS, POP_COUNT, POP_WAIT_MS)
+            jobs = self.client.pop(self.topics, POP_COUNT, POP_WAIT_MS)
             received, redis_ms = now_ms(), self.load.redis_now_ms()  # an ack may take its time
             for job in jobs:
                 self.take(job, asked, received, redis_ms)
@@ -102,13 +104,15 @@ class Consumer(_Worker):
 
 
 class Load:
-    """`rate`: jobs a second. `host`: where its clients are, None for this machine.
+    """`rate`: jobs a second. `topics`: where there are many, each consumer has some of them, and
+    each of them has several consumers. `host`: where its clients are, None for this machine.
     `redis_now_ms`: Redis's clock, by default this machine's. `answer_s`, `connect_s`: their
     patience."""
 
     def __init__(self, journal, addresses, dice, rate=100, host=None, producers=4, consumers=8,
                  redis_now_ms=wall_now_ms, ttrs_ms=TTRS_MS, answer_s=ANSWER_S,
-                 connect_s=CONNECT_S):
+                 connect_s=CONNECT_S, topics=TOPICS):
+        self.topics = topics
         self.journal, self.addresses, self.redis_now_ms = journal, addresses, redis_now_ms
         self.ttrs_ms, self.answer_s, self.connect_s = ttrs_ms, answer_s, connect_s
         self.interval_s = producers / rate
@@ -145,10 +149,15 @@ class Load:
 
         wait_until(flows, "the load flows", DRAIN_S, interval_s=0.02)
 
+    def topics_of(self, number):
+        """Of the consumer with this number."""
+        groups = -(-len(self.topics) // POP_TOPICS)
+        return self.topics[number % groups::groups]
+
     def drain(self, more_topics=(), timeout_s=DRAIN_S):
         """Until no job is left but the dead, which are written down as such. `more_topics`: of
         others, who consume them."""
-        topics = [*TOPICS, *more_topics]
+        topics = [*self.topics, *more_topics]
         with self.place():
             client = Client(self.addresses)
             wait_until(lambda: self._is_drained(client, topics) or self._failed(),

@@ -3,16 +3,14 @@ with the name of its node, in the same stroke. In a bucket's history these lines
 in which Redis ran the scripts: so it shows whether a deposed leader had any effect.
 """
 
-import struct
 from collections import defaultdict
 
 from crash.judge import Violation
+from drills.history import DUE, parse_line
 from drills.judge_leaders import reigns_of
 from drills.journal import Move, now_ms
 from harness.clock import redis_now_ms
 
-DUE = 2  # enum job_event; what a scan alone writes
-HEAD = struct.Struct(">BBHIHIH")  # event, death, now and when it was due (6 bytes each), tries
 CLOCK_MS = 3  # two clocks were compared, and each is cut to whole ms
 
 
@@ -22,20 +20,9 @@ def read_moves(client):
     for key in sorted(client.scan_iter(match="dq:{*}:h", count=1000)):
         bucket = key.decode().split(":")[1]
         for _, members in client.xrange(key):
-            event, at_ms, names = _parse(members[b"e"])
-            if event == DUE:
-                yield Move(bucket, names[1], names[2], at_ms - ahead_ms)
-
-
-def _parse(record):
-    """(event, Redis's time, [topic, id, node, client])"""
-    event, _, high, low, *_ = HEAD.unpack_from(record)
-    at, names = HEAD.size, []
-    for _ in range(4):
-        length = record[at]
-        names.append(record[at + 1:at + 1 + length].decode())
-        at += 1 + length
-    return event, high << 32 | low, names
+            line = parse_line(members[b"e"])
+            if line.event == DUE:
+                yield Move(bucket, line.id, line.node, line.time_ms - ahead_ms)
 
 
 def judge_moves(journal):

@@ -208,7 +208,7 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
             node.check_sanitizers()
     journal.close()
     report(f"  {row.number:>3}  {journal.summary()}")
-    verdict = judge(journal, limits)
+    verdict = judge(journal, limits, plan.lock_ms if plan.shares else None)
     allowed = row.allowed_rules(plan)
     result.verdict.violations += [each for each in verdict.violations if each.rule not in allowed]
     result.verdict.explained.update(verdict.explained)
@@ -224,10 +224,13 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
 
 def _moves_of(cluster):
     """None where Redis's clock is not everybody's: they cannot be told in time."""
-    if cluster.plan.wrong_clock == "redis":
-        return
-    with cluster.redis.client() as client:
-        yield from read_moves(client)
+    if cluster.ledger:
+        cluster.ledger.read()
+        yield from cluster.ledger.events
+    elif cluster.plan.wrong_clock != "redis":
+        for master in cluster.store.masters:
+            with master.client() as client:
+                yield from read_moves(client)
 
 
 def _jobs_of(cluster):
@@ -261,8 +264,7 @@ def _run_round(row, drill, variant, seed, result, limits):
     done.sight = drill.sight
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None
     done.served_ms = served - row.served_from_ms(drill) if served is not None else None
-    done.stood_ms = max((due.late_ms for due in dues_of(drill.journal, start)
-                         if start <= due.due_ms <= fault.outage_end_ms), default=None)
+    done.stood_ms = row.stood_ms(drill, fault)
     result.complaints += [f"row {row.number} {done.variant}, seed {seed}: {text}"
                           for text in complaints]
     return done

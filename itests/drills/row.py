@@ -8,6 +8,7 @@ import time
 
 from drills.cluster import Cluster, Plan
 from drills.journal import now_ms
+from drills.lateness import dues_of
 from harness.wait import wait_until
 
 ROWS = {}  # number as text: the row, in the order of the matrix
@@ -99,6 +100,11 @@ class Row:
     def address_from_ms(self, drill):
         """Since when a client has to have come for the first answer over the address to count."""
         return drill.since_ms
+
+    def stood_ms(self, drill, fault):
+        """How late the latest job was that became due in the outage; None where there was none."""
+        return max((due.late_ms for due in dues_of(drill.journal, fault.start_ms)
+                    if fault.start_ms <= due.due_ms <= fault.outage_end_ms), default=None)
 
     def hold(self, drill):
         """How long the fault stays after that."""

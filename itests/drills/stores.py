@@ -33,6 +33,7 @@ class StorePlan:
     has_disk: bool = False   # one of its own, that can be full
     has_relay: bool = False  # on the nodes' way to it, that can be slow
     is_watched: bool = False  # a master and two replicas, with three Sentinels
+    keeps_log: bool = False  # the append-only file is never made shorter
 
     @property
     def is_safe(self):
@@ -43,7 +44,8 @@ class StorePlan:
     def options(self):
         if self.sync == "none":
             return {"appendonly": "no"}
-        return {"appendonly": "yes", "appendfsync": self.sync}
+        whole = {"auto-aof-rewrite-percentage": 0} if self.keeps_log else {}
+        return {"appendonly": "yes", "appendfsync": self.sync, **whole}
 
 
 def make_store(network, directory, plan, env):
@@ -73,6 +75,16 @@ class Store:
     @property
     def address(self):
         return f"{self.hosts[0].address}:{RELAY_PORT if self.relay else REDIS_PORT}"
+
+    @property
+    def masters(self):
+        """Those that have the jobs between them."""
+        return [self.server]
+
+    @property
+    def logs(self):
+        """{name: the directory of a Redis}"""
+        return {"redis": self.directory}
 
     def start(self):
         self.server.start()
@@ -134,6 +146,14 @@ class WatchedStore:
     @property
     def server(self):
         return wait_until(self.watched.master, "the Sentinels agree on a master", 60)
+
+    @property
+    def masters(self):
+        return [self.server]
+
+    @property
+    def logs(self):
+        return {each.directory.name: each.directory for each in self.watched.servers}
 
     def start(self):
         self.watched.start()

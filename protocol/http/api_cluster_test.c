@@ -67,7 +67,8 @@ static void fill(struct pair *p)
                                              50,
                                              .is_here = true,
                                              .is_member = true,
-                                             .is_store_up = true};
+                                             .is_store_up = true,
+                                             .mode = "standby"};
     p->nodes[1] = (struct http_cluster_node){"b", "", "", "", "", 0, .is_member = true};
     p->change = (struct http_cluster_change){1900000000000, "a", "elected", 7, -1};
     p->count = (struct http_cluster_count){"leader", "elected", 3};
@@ -142,16 +143,17 @@ static void tells_all_of_the_cluster(void **state)
         "\"failsafe\":false,\"refused\":null,\"leader\":\"a\",\"leader_epoch\":7,"
         "\"alone_ms\":0,\"stale_ms\":0,\"paused\":false,\"paused_by\":null,"
         "\"paused_at_ms\":null,\"wanted\":null,\"wanted_at_ms\":null,"
-        "\"forced\":false,\"flapping\":false,\"vip\":null,\"zookeeper\":{\"session\":"
+        "\"forced\":false,\"flapping\":false,\"sharing\":null,\"vip\":null,\"zookeeper\":{"
+        "\"session\":"
         "\"connected\","
         "\"server\":\"127.0.0.1:2181\",\"why\":null,\"asked_ms\":2000,\"granted_ms\":2000,"
         "\"sessions\":1,\"reconnects\":0},\"nodes\":[{\"name\":\"a\",\"here\":true,"
         "\"member\":true,\"store_up\":true,\"address_away\":false,\"fenced\":false,"
-        "\"priority\":50,"
+        "\"mode\":\"standby\",\"scanning\":false,\"priority\":50,"
         "\"no_failover\":false,\"version\":\"1.0.0\",\"http\":\"a:2\",\"gmq\":\"a:1\",\"peer\":"
         "\"a:3\"},"
         "{\"name\":\"b\",\"here\":false,\"member\":true,\"store_up\":false,\"address_away\":"
-        "false,\"fenced\":false,"
+        "false,\"fenced\":false,\"mode\":null,\"scanning\":false,"
         "\"priority\":0,\"no_failover\":false,\"version\":null,\"http\":null,\"gmq\":null,"
         "\"peer\":null}],"
         "\"history\":[{\"at_ms\":1900000000000,\"node\":\"a\",\"reason\":\"elected\","
@@ -162,6 +164,27 @@ static void tells_all_of_the_cluster(void **state)
         "\"start another node, or mend what is said of those that are there\"},"
         "{\"level\":\"warning\",\"message\":\"b is a member, and not here\",\"advice\":"
         "\"start it; or 'dueqctl forget NODE', when it will not come back\"}]}");
+}
+
+static void tells_who_scans_in_cluster_mode(void **state)
+{
+    const char *reply;
+
+    pair->status.is_sharing = true;
+    pair->status.view = 4294967303;
+    pair->status.scanners = 1;
+    pair->status.shares = 1024;
+    pair->status.own_shares = 1000;
+    pair->nodes[0].mode = "cluster";
+    pair->nodes[0].is_scanning = true;
+    reply = call(*state, "GET", "/v1/cluster", NULL);
+    assert_starts(json_of(reply), "{\"mode\":\"cluster\",\"node\":\"a\",");
+    assert_member(reply, "\"sharing\":{\"view\":4294967303,\"scanners\":1,\"shares\":1024,"
+                         "\"own_shares\":1000}");
+    assert_member(reply, "\"mode\":\"cluster\",\"scanning\":true,\"priority\":50");
+    reply = call(*state, "GET", "/v1/status", NULL);
+    assert_member(reply, "\"cluster\":{\"mode\":\"cluster\",\"leader\":\"a\"");
+    assert_member(reply, "\"sharing\":{\"view\":4294967303,");
 }
 
 static void a_node_alone_says_so(void **state)
@@ -261,7 +284,8 @@ static void status_and_metrics_tell_the_role(void **state)
     pair->nodes[1].is_here = true; /* and not connected */
     reply = call(*state, "GET", "/v1/status", NULL);
     assert_member(reply, "\"role\":\"standby\"");
-    assert_member(reply, "\"cluster\":{\"leader\":\"a\",\"leader_epoch\":7,");
+    assert_member(reply,
+                  "\"cluster\":{\"mode\":\"standby\",\"leader\":\"a\",\"leader_epoch\":7,");
     reply = call(*state, "GET", "/metrics", NULL);
     assert_has(reply, "\ndueq_role{role=\"standby\"} 1\n");
     assert_has(reply, "\ndueq_role{role=\"leader\"} 0\n");
@@ -448,6 +472,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(tells_all_of_the_cluster),
+        TEST(tells_who_scans_in_cluster_mode),
         TEST(a_node_alone_says_so),
         TEST(a_node_alone_that_is_fenced_leads_nowhere),
         TEST(the_epoch_that_was_seen_last_stays_when_nobody_leads),

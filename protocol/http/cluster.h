@@ -20,6 +20,8 @@ struct http_cluster_node {
     bool is_store_up;
     bool is_address_away; /* it could not have the virtual address */
     bool is_fenced;       /* it leads, and Redis refuses it */
+    const char *mode;     /* its ha.mode: "standby", "cluster"; "": it does not say */
+    bool is_scanning;     /* it is in the view: see below */
 };
 
 /* A change of the lead. */
@@ -83,6 +85,12 @@ struct http_cluster_status {
     const struct http_cluster_hook *hook_counts;
     unsigned hook_count_count;
     const struct http_vip_status *vip; /* NULL: there is no virtual address */
+
+    bool is_sharing; /* ha.mode: cluster. Each node moves what is due in its own topics */
+    /* Who scans, the view; all 0 without is_sharing. */
+    uint64_t view;               /* its number; 0: none was seen yet */
+    uint64_t scanners;           /* nodes in it */
+    uint64_t shares, own_shares; /* of the topics: all, and this node's by it */
 
     uint64_t elections_lost;
     uint64_t fenced;

@@ -1,5 +1,5 @@
 /* Each check adds what it finds. Two rounds over the same table put what is grave first. */
-#include "protocol/http/cluster_check.h"
+#include "protocol/http/cluster_check_private.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,14 +8,7 @@
 
 #define TIME_ROOM 64
 
-struct check {
-    const struct http_cluster_status *s;
-    struct cluster_report *report;
-    bool of_errors; /* this round is for errors */
-};
-
-__attribute__((format(printf, 4, 5))) static void
-find(struct check *c, bool is_error, const char *advice, const char *format, ...)
+void check_find(struct check *c, bool is_error, const char *advice, const char *format, ...)
 {
     struct cluster_finding *f = &c->report->at[c->report->count];
     va_list args;
@@ -28,6 +21,13 @@ find(struct check *c, bool is_error, const char *advice, const char *format, ...
     va_start(args, format);
     vsnprintf(f->text, sizeof(f->text), format, args);
     va_end(args);
+}
+
+/* Without a leader that acts. */
+static const char *what_waits(const struct check *c)
+{
+    return c->s->is_sharing ? "due jobs are moved all the same, damaged ones are not repaired"
+                            : "due jobs stand still";
 }
 
 static bool is_leader(const struct check *c, const struct http_cluster_node *n)
@@ -49,12 +49,12 @@ static void check_fence(struct check *c)
 {
     for (unsigned i = 0; i < c->s->node_count; i++)
         if (c->s->nodes[i].is_fenced && strcmp(c->s->nodes[i].name, c->s->node) != 0)
-            find(
+            check_find(
                 c, true,
                 "if the other ensemble is gone for good: 'dueqctl fence adopt', at the leader; "
                 "else check ha.zookeeper and store.redis",
-                "%s leads, but Redis follows another ZooKeeper ensemble: due jobs stand still",
-                c->s->nodes[i].name);
+                "%s leads, but Redis follows another ZooKeeper ensemble: %s",
+                c->s->nodes[i].name, what_waits(c));
 }
 
 static bool could_lead(const struct http_cluster_node *n)
@@ -69,19 +69,19 @@ static void check_session(struct check *c)
     const struct http_cluster_status *s = c->s;
 
     if (s->refused[0])
-        find(c, true, "mend that; the node tries again by itself",
-             "this node needs a human: %s", s->refused);
+        check_find(c, true, "mend that; the node tries again by itself",
+                   "this node needs a human: %s", s->refused);
     if (strcmp(s->session, "connected") != 0)
-        find(c, true, "look at the ZooKeeper servers, and at ha.zookeeper and ha.auth",
-             "this node has no session with ZooKeeper (%s%s%s)", s->session,
-             s->session_why[0] ? ": " : "", s->session_why);
+        check_find(c, true, "look at the ZooKeeper servers, and at ha.zookeeper and ha.auth",
+                   "this node has no session with ZooKeeper (%s%s%s)", s->session,
+                   s->session_why[0] ? ": " : "", s->session_why);
     else if (s->granted_ms != s->asked_ms)
-        find(c, false,
-             "change ha.session_timeout, or the servers' minSessionTimeout and "
-             "maxSessionTimeout",
-             "ZooKeeper grants a session timeout of %" PRId64 " ms, not the %" PRId64
-             " ms of ha.session_timeout",
-             s->granted_ms, s->asked_ms);
+        check_find(c, false,
+                   "change ha.session_timeout, or the servers' minSessionTimeout and "
+                   "maxSessionTimeout",
+                   "ZooKeeper grants a session timeout of %" PRId64 " ms, not the %" PRId64
+                   " ms of ha.session_timeout",
+                   s->granted_ms, s->asked_ms);
 }
 
 static void check_leader(struct check *c)
@@ -89,28 +89,27 @@ static void check_leader(struct check *c)
     const struct http_cluster_status *s = c->s;
 
     if (!s->leader[0] && s->stale_ms > 0)
-        find(c, true,
-             "bring ZooKeeper back; another node may see more: 'dueqctl --url ... check'",
-             "who leads is not known here; a leader was last seen %" PRId64 " ms ago",
-             s->alone_ms);
+        check_find(c, true,
+                   "bring ZooKeeper back; another node may see more: 'dueqctl --url ... check'",
+                   "who leads is not known here; a leader was last seen %" PRId64 " ms ago",
+                   s->alone_ms);
     else if (!s->leader[0])
-        find(c, true,
-             s->is_paused
-                 ? "failover is paused: 'dueqctl cluster resume', or 'dueqctl switchover'"
-                 : "the logs of the nodes say why none stands; is a Redis away?",
-             "no node leads, for %" PRId64 " ms now: due jobs stand still", s->alone_ms);
+        check_find(c, true,
+                   s->is_paused
+                       ? "failover is paused: 'dueqctl cluster resume', or 'dueqctl switchover'"
+                       : "the logs of the nodes say why none stands; is a Redis away?",
+                   "no node leads, for %" PRId64 " ms now: %s", s->alone_ms, what_waits(c));
     else if (s->alone_ms > s->granted_ms && !is_leader_fenced(c)) /* no other could act */
-        find(c, true,
-             "look at its node, and at ZooKeeper; 'dueqctl failover --force' deposes it",
-             "%s holds the lead and has not proven its lease for %" PRId64
-             " ms: due jobs stand still",
-             s->leader, s->alone_ms);
+        check_find(c, true,
+                   "look at its node, and at ZooKeeper; 'dueqctl failover --force' deposes it",
+                   "%s holds the lead and has not proven its lease for %" PRId64 " ms: %s",
+                   s->leader, s->alone_ms, what_waits(c));
     if (s->is_failsafe)
-        find(c, false, "bring ZooKeeper back; until then nobody else can take over",
-             "the leader has lost ZooKeeper, and goes on by the other nodes' promises");
+        check_find(c, false, "bring ZooKeeper back; until then nobody else can take over",
+                   "the leader has lost ZooKeeper, and goes on by the other nodes' promises");
     if (s->is_flapping)
-        find(c, false, "'dueqctl history' shows the reasons",
-             "the lead changes too often in these ten minutes");
+        check_find(c, false, "'dueqctl history' shows the reasons",
+                   "the lead changes too often in these ten minutes");
 }
 
 /* The clocks of two nodes differ: what was in the future began just now. */
@@ -134,13 +133,14 @@ static void check_pause(struct check *c)
     if (!c->s->is_paused)
         return;
     if (!c->s->paused_by[0])
-        find(c, true, "'dueqctl cluster resume' ends it",
-             "automatic failover is paused: nobody takes over from a leader that dies");
+        check_find(c, true, "'dueqctl cluster resume' ends it",
+                   "automatic failover is paused: nobody takes over from a leader that dies");
     else
-        find(c, true, "'dueqctl cluster resume' ends it",
-             "automatic failover is paused, for %s now (asked of %s): nobody takes over from a "
-             "leader that dies",
-             print_time(room, c->s->now_wall_ms - c->s->paused_at_wall_ms), c->s->paused_by);
+        check_find(
+            c, true, "'dueqctl cluster resume' ends it",
+            "automatic failover is paused, for %s now (asked of %s): nobody takes over from a "
+            "leader that dies",
+            print_time(room, c->s->now_wall_ms - c->s->paused_at_wall_ms), c->s->paused_by);
 }
 
 static void check_wishes(struct check *c)
@@ -150,20 +150,21 @@ static void check_wishes(struct check *c)
     char room[TIME_ROOM];
 
     if (c->s->wanted[0] && in_ms >= 1000)
-        find(c, false,
-             "'dueqctl nodes' shows when; 'dueqctl switchover --cancel' takes it back",
-             "a switchover is planned (to %s), in %s", to, print_time(room, in_ms));
+        check_find(c, false,
+                   "'dueqctl nodes' shows when; 'dueqctl switchover --cancel' takes it back",
+                   "a switchover is planned (to %s), in %s", to, print_time(room, in_ms));
     else if (c->s->wanted[0])
-        find(c, false, "'dueqctl nodes' shows who leads; wait until it is done",
-             "an operator wants another leader (%s)", to);
+        check_find(c, false, "'dueqctl nodes' shows who leads; wait until it is done",
+                   "an operator wants another leader (%s)", to);
 }
 
 /* Of those that are here, and lack nothing else. */
 static void check_no_failover(struct check *c, const struct http_cluster_node *n)
 {
     if (n->is_here && n->is_member && n->is_store_up && n->no_failover && !is_leader(c, n))
-        find(c, true, "unset it, or start another node; 'dueqctl switchover --to NODE' works",
-             "%s is set to ha.no_failover, and never leads by itself", n->name);
+        check_find(c, true,
+                   "unset it, or start another node; 'dueqctl switchover --to NODE' works",
+                   "%s is set to ha.no_failover, and never leads by itself", n->name);
 }
 
 static void check_successor(struct check *c)
@@ -173,8 +174,8 @@ static void check_successor(struct check *c)
     for (unsigned i = 0; i < s->node_count; i++)
         if (could_lead(&s->nodes[i]) && !is_leader(c, &s->nodes[i]))
             return;
-    find(c, true, "start another node, or mend what is said of those that are there",
-         "no other node could lead now");
+    check_find(c, true, "start another node, or mend what is said of those that are there",
+               "no other node could lead now");
     for (unsigned i = 0; i < s->node_count; i++)
         check_no_failover(c, &s->nodes[i]);
 }
@@ -188,17 +189,18 @@ static void check_vip(struct check *c)
     if (!v)
         return;
     if (!v->is_here && !strcmp(v->state, "held"))
-        find(c, true, "mend that; the node tries again by itself, several times a second",
-             "this node leads, and does not have the virtual address: %s", v->why);
+        check_find(c, true, "mend that; the node tries again by itself, several times a second",
+                   "this node leads, and does not have the virtual address: %s", v->why);
     else if (v->why[0] && !strcmp(v->state, "away"))
-        find(c, true,
-             "mend that: a node that takes over without it is not found by its clients",
-             "this node could not take the virtual address: %s", v->why);
+        check_find(c, true,
+                   "mend that: a node that takes over without it is not found by its clients",
+                   "this node could not take the virtual address: %s", v->why);
     if (v->conflict[0])
-        find(c, false,
-             "find that host by its hardware address; nobody else may be set up with this "
-             "address",
-             "another host has the virtual address (%s), too: %s", v->addresses, v->conflict);
+        check_find(
+            c, false,
+            "find that host by its hardware address; nobody else may be set up with this "
+            "address",
+            "another host has the virtual address (%s), too: %s", v->addresses, v->conflict);
 }
 
 /* ---- the nodes ---- */
@@ -206,19 +208,20 @@ static void check_vip(struct check *c)
 static void check_node(struct check *c, const struct http_cluster_node *n)
 {
     if (!n->is_here)
-        find(c, false, "start it; or 'dueqctl forget NODE', when it will not come back",
-             "%s is a member, and not here", n->name);
+        check_find(c, false, "start it; or 'dueqctl forget NODE', when it will not come back",
+                   "%s is a member, and not here", n->name);
     else if (!n->is_member)
-        find(c, false, "a leader adds it within moments; is there one?",
-             "%s is no member yet, and cannot lead", n->name);
+        check_find(c, false, "a leader adds it within moments; is there one?",
+                   "%s is no member yet, and cannot lead", n->name);
     else if (!n->is_store_up)
-        find(c, false, "look at its Redis, and at its link to it",
-             "the Redis of %s does not answer, so it cannot lead", n->name);
+        check_find(c, false, "look at its Redis, and at its link to it",
+                   "the Redis of %s does not answer, so it cannot lead", n->name);
     else if (n->is_address_away &&
              strcmp(n->name, c->s->node) != 0) /* of itself it says more */
-        find(c, false, "'dueqctl check' at that node says why",
-             "%s could not have the virtual address: it leads only when no other node can",
-             n->name);
+        check_find(
+            c, false, "'dueqctl check' at that node says why",
+            "%s could not have the virtual address: it leads only when no other node can",
+            n->name);
 }
 
 static void check_versions(struct check *c)
@@ -233,8 +236,8 @@ static void check_versions(struct check *c)
         if (!first)
             first = n->version;
         else if (strcmp(first, n->version) != 0) {
-            find(c, false, "finish the update: standbys first, then a switchover",
-                 "the nodes are of different versions (%s and %s)", first, n->version);
+            check_find(c, false, "finish the update: standbys first, then a switchover",
+                       "the nodes are of different versions (%s and %s)", first, n->version);
             return;
         }
     }
@@ -256,19 +259,20 @@ static void check_peers(struct check *c)
     for (unsigned i = 0; i < s->node_count; i++)
         others += s->nodes[i].is_here && strcmp(s->nodes[i].name, s->node) != 0;
     if (s->peers_up < others)
-        find(c, false,
-             "see that ha.secret is the same on all nodes, and that each can reach the others' "
-             "ha.peer.listen; the log says what is wrong",
-             "this node is connected with %u of %u other nodes: a dead one of the rest is "
-             "noticed only when its session is over",
-             s->peers_up, others);
+        check_find(
+            c, false,
+            "see that ha.secret is the same on all nodes, and that each can reach the others' "
+            "ha.peer.listen; the log says what is wrong",
+            "this node is connected with %u of %u other nodes: a dead one of the rest is "
+            "noticed only when its session is over",
+            s->peers_up, others);
 }
 
 static void run(struct check *c)
 {
     static void (*const checks[])(struct check * c) = {
         check_session,   check_leader, check_fence, check_pause, check_wishes,
-        check_successor, check_vip,    check_nodes, check_peers,
+        check_successor, check_vip,    check_nodes, check_peers, check_sharing,
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
@@ -282,10 +286,11 @@ void cluster_check_alone(const char *refused, struct cluster_report *report)
     report->count = 0;
     report->can_fail_over = false;
     if (refused[0])
-        find(&c, true, "do that; until then due jobs of this node stand still",
-             "this node is fenced, and moves nothing: %s", refused);
-    find(&c, true, "run several nodes with ha.mode: standby (doc/operations.md)",
-         "this node is alone: there is nobody to take over");
+        check_find(&c, true, "do that; until then due jobs of this node stand still",
+                   "this node is fenced, and moves nothing: %s", refused);
+    check_find(&c, true,
+               "run several nodes with ha.mode: standby, or cluster (doc/operations.md)",
+               "this node is alone: there is nobody to take over");
 }
 
 void cluster_check(const struct http_cluster_status *s, struct cluster_report *report)
@@ -297,13 +302,4 @@ void cluster_check(const struct http_cluster_status *s, struct cluster_report *r
     report->can_fail_over = report->count == 0;
     c.of_errors = false;
     run(&c);
-}
-
-void cluster_check_store(const struct http_store_numbers *n, struct cluster_report *report)
-{
-    struct check c = {.report = report};
-
-    for (unsigned i = 0; i < n->weak_count; i++)
-        if (n->weak[i].is_so)
-            find(&c, false, n->weak[i].advice, "%s", n->weak[i].what);
 }

@@ -349,6 +349,107 @@ static void a_weak_store_is_worth_a_word_and_hinders_no_failover(void **state)
     assert_true(s.report.can_fail_over);
 }
 
+static void buckets_that_are_not_reached_are_told_once_for_each_reason(void **state)
+{
+    static const struct http_store_unreached unreached[] = {
+        {3, "10.0.0.2:7001", "Connection refused"},
+        {7, "10.0.0.2:7001", "Connection refused"},
+        {8, "", "nobody has its slot"},
+    };
+    const struct http_store_numbers store = {.unreached = unreached, .unreached_count = 3};
+    struct setting s = good();
+
+    check(&s);
+    cluster_check_store(&store, &s.report);
+    assert_int_equal(s.report.count, 2);
+    assert_string_equal(s.report.at[0].text, "10.0.0.2:7001: Connection refused; the topics of "
+                                             "buckets 3, 7 stand still");
+    assert_string_equal(s.report.at[1].text,
+                        "nobody has its slot; the topics of bucket 8 stand still");
+    assert_non_null(strstr(s.report.at[1].advice, "redis-cli --cluster check"));
+    assert_false(s.report.at[0].is_error);
+    assert_true(s.report.can_fail_over);
+}
+
+/* ---- cluster mode ---- */
+
+static struct setting good_sharing(void)
+{
+    struct setting s = good();
+
+    for (unsigned i = 0; i < 3; i++) {
+        s.nodes[i].mode = "cluster";
+        s.nodes[i].is_scanning = true;
+    }
+    s.status.is_sharing = true;
+    s.status.view = 7;
+    s.status.scanners = 3;
+    return s;
+}
+
+static void finds_nothing_where_every_node_scans(void **state)
+{
+    struct setting s = good_sharing();
+
+    check(&s);
+    assert_int_equal(s.report.count, 0);
+}
+
+static void every_node_whose_redis_answers_is_to_scan(void **state)
+{
+    struct setting s = good_sharing();
+
+    s.nodes[2].is_scanning = false;
+    assert_warning(&s, "c is here and does not scan");
+    s.nodes[2].is_store_up = false;
+    check(&s);
+    assert_int_equal(s.report.count, 1);
+    assert_warning(&s, "the Redis of c does not answer");
+    s = good_sharing();
+    s.nodes[2].is_here = false;
+    assert_warning(&s, "c is listed as scanning, and is not here");
+}
+
+static void a_view_that_names_nobody_or_was_never_seen(void **state)
+{
+    struct setting s = good_sharing();
+
+    s.status.scanners = 0;
+    assert_warning(&s, "no node is listed as scanning");
+    s.status.view = 0;
+    assert_warning(&s, "has not seen yet who scans");
+}
+
+static void nodes_of_both_modes_are_worth_a_word_at_either(void **state)
+{
+    struct setting s = good_sharing();
+
+    s.nodes[1].mode = "standby";
+    s.nodes[1].is_scanning = false;
+    assert_warning(&s, "a is set to ha.mode: cluster, b to standby");
+    assert_int_equal(s.report.count, 1);
+    s.status.is_sharing = false;
+    assert_warning(&s, "a is set to ha.mode: cluster, b to standby");
+    s.nodes[1].is_here = false;
+    check(&s);
+    assert_int_equal(s.report.count, 1);
+    assert_warning(&s, "b is a member, and not here");
+    s.nodes[1].is_here = true;
+    s.nodes[1].mode = ""; /* of a version that does not say */
+    check(&s);
+    assert_int_equal(s.report.count, 0);
+}
+
+static void without_a_leader_due_jobs_are_moved_all_the_same(void **state)
+{
+    struct setting s = good_sharing();
+
+    s.status.leader = "";
+    assert_error(&s, "due jobs are moved all the same");
+    s.status.is_sharing = false;
+    assert_error(&s, "due jobs stand still");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +474,12 @@ int main(void)
         cmocka_unit_test(what_is_grave_comes_first),
         cmocka_unit_test(does_not_overflow),
         cmocka_unit_test(a_weak_store_is_worth_a_word_and_hinders_no_failover),
+        cmocka_unit_test(buckets_that_are_not_reached_are_told_once_for_each_reason),
+        cmocka_unit_test(finds_nothing_where_every_node_scans),
+        cmocka_unit_test(every_node_whose_redis_answers_is_to_scan),
+        cmocka_unit_test(a_view_that_names_nobody_or_was_never_seen),
+        cmocka_unit_test(nodes_of_both_modes_are_worth_a_word_at_either),
+        cmocka_unit_test(without_a_leader_due_jobs_are_moved_all_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,26 @@ static void add_counters(struct buf *out, const struct http_cluster_status *s)
 
 /* ---- the cluster ---- */
 
+static const char *mode_of(const struct http_cluster_status *s)
+{
+    return s->is_sharing ? "cluster" : "standby";
+}
+
+/* Cluster mode; null where one leader moves all that is due. */
+static void add_sharing(struct buf *out, const struct http_cluster_status *s)
+{
+    add_name(out, "sharing");
+    if (!s->is_sharing) {
+        buf_add_text(out, "null");
+        return;
+    }
+    buf_printf(out, "{\"view\":%" PRIu64, s->view);
+    add_count(out, "scanners", s->scanners);
+    add_count(out, "shares", s->shares);
+    add_count(out, "own_shares", s->own_shares);
+    buf_add_char(out, '}');
+}
+
 static void add_lead(struct buf *out, const struct http_cluster_status *s)
 {
     add_text(out, "leader", s->leader);
@@ -138,6 +158,8 @@ static void add_node(struct buf *out, const struct http_cluster_node *n)
     add_bool(out, "store_up", n->is_store_up);
     add_bool(out, "address_away", n->is_address_away);
     add_bool(out, "fenced", n->is_fenced);
+    add_text(out, "mode", n->mode ? n->mode : "");
+    add_bool(out, "scanning", n->is_scanning);
     add_count(out, "priority", n->priority);
     add_bool(out, "no_failover", n->no_failover);
     add_text(out, "version", n->version);
@@ -192,11 +214,12 @@ static void add_report(struct buf *out, const struct cluster_report *report)
 void cluster_add_page(struct buf *out, const char *node, const struct http_cluster_status *s,
                       bool is_alone, const struct cluster_report *report)
 {
-    buf_printf(out, "{\"mode\":\"%s\",\"node\":", is_alone ? "standalone" : "standby");
+    buf_printf(out, "{\"mode\":\"%s\",\"node\":", is_alone ? "standalone" : mode_of(s));
     json_add_text(out, bytes_of_text(node));
     if (!is_alone) {
         add_role(out, s);
         add_lead(out, s);
+        add_sharing(out, s);
         add_vip(out, s->vip, false);
         add_zookeeper(out, s);
         add_nodes(out, s);
@@ -212,7 +235,7 @@ void cluster_add_page(struct buf *out, const char *node, const struct http_clust
 
 void cluster_add_summary(struct buf *out, const struct http_cluster_status *s)
 {
-    buf_add_text(out, "{\"leader\":");
+    buf_printf(out, "{\"mode\":\"%s\",\"leader\":", mode_of(s));
     if (s->leader[0])
         json_add_text(out, bytes_of_text(s->leader));
     else
@@ -227,6 +250,7 @@ void cluster_add_summary(struct buf *out, const struct http_cluster_status *s)
     add_text(out, "refused", s->refused);
     add_bool(out, "may_act", s->may_act);
     add_text(out, "wanted", s->wanted);
+    add_sharing(out, s);
     add_vip(out, s->vip, true);
     buf_add_char(out, '}');
 }

@@ -30,6 +30,16 @@ static const struct metrics_number numbers[] = {
      "Times that a session went on with a new connection.", OF_CLUSTER(reconnects)},
     {"dueq_zookeeper_session_timeout_seconds", METRICS_GAUGE,
      "The session timeout that ZooKeeper has granted.", OF_CLUSTER(granted_ms)},
+    {"dueq_scanners", METRICS_GAUGE,
+     "Nodes that move due jobs by this node's view, each of its own topics; 0 outside cluster "
+     "mode.",
+     OF_CLUSTER(scanners)},
+    {"dueq_view", METRICS_GAUGE,
+     "The number of that view: the same on all nodes that see the same.", OF_CLUSTER(view)},
+    {"dueq_shares", METRICS_GAUGE,
+     "Shares that all topics are parted into; 0 outside cluster mode.", OF_CLUSTER(shares)},
+    {"dueq_shares_own", METRICS_GAUGE, "Of them, those that are this node's.",
+     OF_CLUSTER(own_shares)},
 };
 
 /* One sample for each word, 1 where it is so. */

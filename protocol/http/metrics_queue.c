@@ -37,6 +37,9 @@ static const struct metrics_number numbers[] = {
      "How often the reconciler has been through the whole store.", OF_QUEUE(audit_walks)},
     {"dueq_audit_suspects_total", METRICS_COUNTER,
      "What looked wrong to the reconciler at first sight.", OF_QUEUE(suspects)},
+    {"dueq_topic_locks_barred_total", METRICS_COUNTER,
+     "Scans that left a due topic of this node alone, because another node had its lock.",
+     OF_QUEUE(locks_barred)},
 };
 
 static void write_operations(struct metrics_text *t, const struct queue_stats *stats)
@@ -101,6 +104,24 @@ static void write_repaired(struct metrics_text *t, const struct queue_stats *sta
             stats->repaired[i]);
 }
 
+/* In cluster mode. Others' topics that were late were free, too. */
+static void write_locks(struct metrics_text *t, const struct queue_stats *stats)
+{
+    const struct {
+        const char *word;
+        uint64_t count;
+    } ways[] = {{"free", stats->locks_taken - stats->locks_taken_late},
+                {"view", stats->locks_taken_over},
+                {"late", stats->locks_taken_late}};
+
+    metrics_text_family(t, "dueq_topic_locks_total", METRICS_COUNTER,
+                        "Locks of topics that this node has taken: its own topic's that was "
+                        "free, one of an older view, another node's topic's for its lateness.");
+    for (size_t i = 0; i < METRICS_COUNT(ways); i++)
+        metrics_text_whole(t, METRICS_LABELS({"how", bytes_of_text(ways[i].word)}),
+                           ways[i].count);
+}
+
 void metrics_write_queue(struct metrics_text *t, const struct metrics *m)
 {
     const struct queue_stats *stats = m->queue;
@@ -110,6 +131,7 @@ void metrics_write_queue(struct metrics_text *t, const struct metrics *m)
     metrics_text_numbers(t, numbers, METRICS_COUNT(numbers), stats);
     write_died(t, stats);
     write_repaired(t, stats);
+    write_locks(t, stats);
     metrics_text_histogram(t, "dueq_move_lateness_seconds",
                            "From due to ready, of every job that had a delay.",
                            &stats->move_lateness, METRICS_OF_MS);

@@ -1,4 +1,5 @@
-/* The store's link: is it there, what waits for it, and may it lose jobs? */
+/* The store's links: are they there, what waits for them, which buckets are not reached, and
+ * may it lose jobs? */
 #include "protocol/http/metrics.h"
 
 #include <string.h>
@@ -48,18 +49,94 @@ static const struct metrics_number store_numbers[] = {
      "Operations that wait for the store to be back.", OF_STORE(held)},
     {"dueq_store_bytes_held", METRICS_GAUGE, "Memory of the operations in flight and held.",
      OF_STORE(held_bytes)},
+    {"dueq_store_maps_read_total", METRICS_COUNTER,
+     "How often a Redis Cluster has said which master has which buckets.", OF_STORE(maps_read)},
 };
+
+static const char *const breaker_words[] = {"closed", "open", "half_open"};
+
+static bool is_breaker(const char *state, unsigned word)
+{
+    return !strcmp(breaker_words[word], state ? state : breaker_words[0]);
+}
 
 static void write_breaker(struct metrics_text *t, const char *state)
 {
-    static const char *const words[] = {"closed", "open", "half_open"};
-
     metrics_text_family(t, "dueq_store_breaker_state", METRICS_GAUGE,
                         "1 for the state of the circuit breaker before the store.");
-    for (unsigned i = 0; i < METRICS_COUNT(words); i++)
-        metrics_text_whole(t, METRICS_LABELS({"state", bytes_of_text(words[i])}),
-                           !strcmp(words[i], state));
+    for (unsigned i = 0; i < METRICS_COUNT(breaker_words); i++)
+        metrics_text_whole(t, METRICS_LABELS({"state", bytes_of_text(breaker_words[i])}),
+                           is_breaker(state, i));
 }
+
+/* ---- its masters ---- */
+
+#define OF_MASTER(field) METRICS_FIELD(struct http_store_master, field)
+
+static const struct metrics_number master_numbers[] = {
+    {"dueq_store_master_up", METRICS_GAUGE, "Whether this master can be reached.",
+     OF_MASTER(is_up)},
+    {"dueq_store_master_buckets", METRICS_GAUGE, "Buckets that are at this master.",
+     OF_MASTER(buckets)},
+    {"dueq_store_master_operations_in_flight", METRICS_GAUGE,
+     "Operations sent to this master and not answered.", OF_MASTER(in_flight)},
+};
+
+/* Sentinels may not have named it yet. */
+static bool is_named(const struct http_store_master *master)
+{
+    return master->address && *master->address;
+}
+
+static void write_master_number(struct metrics_text *t, const struct metrics_number *number,
+                                const struct http_store_numbers *n)
+{
+    metrics_text_family(t, number->name, number->type, number->help);
+    for (unsigned i = 0; i < n->master_count; i++)
+        if (is_named(&n->masters[i]))
+            metrics_text_number(
+                t, number, METRICS_LABELS({"master", bytes_of_text(n->masters[i].address)}),
+                &n->masters[i]);
+}
+
+static void write_master_breakers(struct metrics_text *t, const struct http_store_numbers *n)
+{
+    metrics_text_family(t, "dueq_store_master_breaker_state", METRICS_GAUGE,
+                        "1 for the state of the circuit breaker before this master.");
+    for (unsigned i = 0; i < n->master_count; i++)
+        for (unsigned w = 0; w < METRICS_COUNT(breaker_words) && is_named(&n->masters[i]); w++)
+            metrics_text_whole(t,
+                               METRICS_LABELS({"master", bytes_of_text(n->masters[i].address)},
+                                              {"state", bytes_of_text(breaker_words[w])}),
+                               is_breaker(n->masters[i].breaker, w));
+}
+
+static void write_masters(struct metrics_text *t, const struct http_store_numbers *n)
+{
+    for (unsigned i = 0; i < METRICS_COUNT(master_numbers); i++)
+        write_master_number(t, &master_numbers[i], n);
+    write_master_breakers(t, n);
+    metrics_text_family(t, "dueq_store_buckets_unreached", METRICS_GAUGE,
+                        "Buckets that operations do not reach now.");
+    metrics_text_whole(t, NULL, n->unreached_count);
+}
+
+static void write_redirects(struct metrics_text *t, const struct http_store_numbers *n)
+{
+    const struct {
+        const char *word;
+        uint64_t count;
+    } kinds[] = {
+        {"moved", n->moved}, {"ask", n->asked}, {"try_again", n->try_again}, {"down", n->down}};
+
+    metrics_text_family(t, "dueq_store_redirects_total", METRICS_COUNTER,
+                        "Operations that a Redis Cluster sent elsewhere, or bade wait.");
+    for (size_t i = 0; i < METRICS_COUNT(kinds); i++)
+        metrics_text_whole(t, METRICS_LABELS({"kind", bytes_of_text(kinds[i].word)}),
+                           kinds[i].count);
+}
+
+/* ---- its promise ---- */
 
 static void write_weak(struct metrics_text *t, const struct http_store_numbers *n)
 {
@@ -74,7 +151,9 @@ static void write_weak(struct metrics_text *t, const struct http_store_numbers *
 void metrics_write_store(struct metrics_text *t, const struct metrics *m)
 {
     metrics_text_numbers(t, store_numbers, METRICS_COUNT(store_numbers), &m->store);
-    write_breaker(t, m->store.breaker ? m->store.breaker : "closed");
+    write_breaker(t, m->store.breaker);
+    write_masters(t, &m->store);
+    write_redirects(t, &m->store);
     write_weak(t, &m->store);
     if (m->store.round_trip_us)
         metrics_text_histogram(t, "dueq_store_round_trip_seconds",

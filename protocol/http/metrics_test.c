@@ -319,6 +319,92 @@ static void shows_whether_the_store_is_trusted_and_keeps_its_promise(void **stat
     assert_line(text, "dueq_store_weak{why=\"no_aof\"} 0");
 }
 
+static const struct http_store_master masters[] = {
+    {"10.0.0.1:7001", "up", "", "closed", .is_up = 1, .buckets = 40, .in_flight = 3},
+    {"", "connecting", "the Sentinels have not named it", NULL, .buckets = 1},
+    {"10.0.0.2:7001", "connecting", "Connection refused", "half_open", .buckets = 23},
+};
+
+static void shows_each_master_of_the_store_that_has_a_name(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    page->metrics.store.masters = masters;
+    page->metrics.store.master_count = METRICS_COUNT(masters);
+    text = write_page(page);
+    assert_line(text, "dueq_store_master_up{master=\"10.0.0.1:7001\"} 1");
+    assert_line(text, "dueq_store_master_up{master=\"10.0.0.2:7001\"} 0");
+    assert_line(text, "dueq_store_master_buckets{master=\"10.0.0.1:7001\"} 40");
+    assert_line(text, "dueq_store_master_buckets{master=\"10.0.0.2:7001\"} 23");
+    assert_line(text, "dueq_store_master_operations_in_flight{master=\"10.0.0.1:7001\"} 3");
+    assert_line(text, "dueq_store_master_breaker_state{master=\"10.0.0.2:7001\","
+                      "state=\"half_open\"} 1");
+    assert_line(text, "dueq_store_master_breaker_state{master=\"10.0.0.2:7001\","
+                      "state=\"closed\"} 0");
+    assert_null(strstr(text, "master=\"\""));
+}
+
+static void shows_what_became_of_operations_where_buckets_move(void **state)
+{
+    struct page *page = *state;
+    const char *text;
+
+    page->metrics.store.moved = 1;
+    page->metrics.store.asked = 2;
+    page->metrics.store.try_again = 3;
+    page->metrics.store.down = 4;
+    page->metrics.store.maps_read = 5;
+    page->metrics.store.unreached_count = 6;
+    text = write_page(page);
+    assert_line(text, "dueq_store_redirects_total{kind=\"moved\"} 1");
+    assert_line(text, "dueq_store_redirects_total{kind=\"ask\"} 2");
+    assert_line(text, "dueq_store_redirects_total{kind=\"try_again\"} 3");
+    assert_line(text, "dueq_store_redirects_total{kind=\"down\"} 4");
+    assert_line(text, "dueq_store_maps_read_total 5");
+    assert_line(text, "dueq_store_buckets_unreached 6");
+}
+
+static void tells_who_scans_and_how_its_locks_were_taken(void **state)
+{
+    struct http_cluster_status status = {.node = "a",
+                                         .role = "standby",
+                                         .session = "connected",
+                                         .is_sharing = true,
+                                         .view = 4294967303,
+                                         .scanners = 3,
+                                         .shares = 16384,
+                                         .own_shares = 5461};
+    struct page *page = *state;
+    const char *text;
+
+    page->metrics.cluster = &status;
+    page->stats.locks_taken = 12;
+    page->stats.locks_taken_late = 2;
+    page->stats.locks_taken_over = 4;
+    page->stats.locks_barred = 7;
+    text = write_page(page);
+    assert_line(text, "dueq_scanners 3");
+    assert_line(text, "dueq_view 4294967303");
+    assert_line(text, "dueq_shares 16384");
+    assert_line(text, "dueq_shares_own 5461");
+    assert_line(text, "dueq_topic_locks_total{how=\"free\"} 10");
+    assert_line(text, "dueq_topic_locks_total{how=\"view\"} 4");
+    assert_line(text, "dueq_topic_locks_total{how=\"late\"} 2");
+    assert_line(text, "dueq_topic_locks_barred_total 7");
+}
+
+static void a_node_that_does_not_share_has_no_view(void **state)
+{
+    const char *text = write_page(*state);
+
+    assert_line(text, "dueq_scanners 0");
+    assert_line(text, "dueq_view 0");
+    assert_line(text, "dueq_shares 0");
+    assert_line(text, "dueq_shares_own 0");
+    assert_line(text, "dueq_topic_locks_total{how=\"late\"} 0");
+}
+
 static void says_what_was_built_with_labels_escaped(void **state)
 {
     assert_line(write_page(*state), "dueq_build_info{version=\"1.2.3\",commit=\"0123abc\","
@@ -498,6 +584,10 @@ int main(void)
         TEST(leaves_jobs_out_when_they_were_not_counted),
         TEST(shows_gauges_of_queue_and_store),
         TEST(shows_whether_the_store_is_trusted_and_keeps_its_promise),
+        TEST(shows_each_master_of_the_store_that_has_a_name),
+        TEST(shows_what_became_of_operations_where_buckets_move),
+        TEST(tells_who_scans_and_how_its_locks_were_taken),
+        TEST(a_node_that_does_not_share_has_no_view),
         TEST(says_what_was_built_with_labels_escaped),
         TEST(shows_the_process_under_the_names_that_all_programs_use),
         TEST(shows_each_protocol_under_its_name),

@@ -10,6 +10,8 @@
 #include "base/histogram.h"
 
 #define HTTP_STORE_WEAKNESSES_MAX 8
+#define HTTP_STORE_BUCKETS_MAX    128
+#define HTTP_STORE_MASTERS_MAX    136 /* with buckets of ours, or that had some just now */
 
 /* Why the store may lose jobs, or keep them waiting. All that can be are told, each whether it
  * is so now. Static texts. */
@@ -17,6 +19,24 @@ struct http_store_weakness {
     const char *word;
     const char *what, *advice; /* for people: what is wrong, and what to do */
     bool is_so;
+};
+
+/* One of the servers that have the buckets; a store that is no cluster has one. */
+struct http_store_master {
+    const char *address; /* "" or NULL: not known */
+    const char *state;   /* "up", "connecting", "refused"; "leaving": it has no buckets now */
+    const char *why;     /* it is not up: for people; "" or NULL */
+    const char *breaker; /* as below */
+    uint64_t is_up;      /* gauge: 0 or 1 */
+    uint64_t buckets;    /* gauge: that are there, reached or not */
+    uint64_t in_flight;  /* gauge: operations sent there and not answered */
+};
+
+/* A bucket that operations do not reach. */
+struct http_store_unreached {
+    unsigned bucket;
+    const char *address; /* of its master; "" or NULL: nobody has it */
+    const char *why;     /* for people; never empty */
 };
 
 /* Counters count since the worker's start. */
@@ -48,6 +68,18 @@ struct http_store_numbers {
 
     struct http_store_weakness weak[HTTP_STORE_WEAKNESSES_MAX];
     unsigned weak_count;
+
+    const struct http_store_master *masters;
+    unsigned master_count;                        /* at most HTTP_STORE_MASTERS_MAX */
+    const struct http_store_unreached *unreached; /* by bucket; each once */
+    unsigned unreached_count;                     /* at most HTTP_STORE_BUCKETS_MAX */
+
+    /* Where buckets move: answers that sent an operation elsewhere, or bade it wait. */
+    uint64_t moved;     /* the bucket is at another master */
+    uint64_t asked;     /* this once: it is moving there */
+    uint64_t try_again; /* some of its keys are here and some there */
+    uint64_t down;      /* nobody has it */
+    uint64_t maps_read; /* how often it was asked who has which */
 };
 
 #endif

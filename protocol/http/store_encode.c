@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "protocol/http/unreached.h"
 #include "protocol/json_text.h"
 
 static void add_text(struct buf *out, const char *text)
@@ -59,6 +60,75 @@ static void add_breaker(struct buf *out, const struct http_store_numbers *n,
                n->breaker ? n->breaker : "closed", since_wall_ms, n->breaker_trips, n->broken);
 }
 
+/* ---- masters and buckets ---- */
+
+static void add_text_or_null(struct buf *out, const char *name, const char *text)
+{
+    buf_printf(out, ",\"%s\":", name);
+    if (text && *text)
+        add_text(out, text);
+    else
+        buf_add_text(out, "null");
+}
+
+static void add_master(struct buf *out, const struct http_store_master *m)
+{
+    buf_printf(out, "{\"state\":\"%s\"", m->state);
+    add_text_or_null(out, "address", m->address);
+    add_text_or_null(out, "why", m->why);
+    buf_printf(out, ",\"buckets\":%" PRIu64 ",\"in_flight\":%" PRIu64 ",\"breaker\":\"%s\"}",
+               m->buckets, m->in_flight, m->breaker ? m->breaker : "closed");
+}
+
+static void add_masters(struct buf *out, const struct http_store_numbers *n)
+{
+    buf_add_text(out, ",\"masters\":[");
+    for (unsigned i = 0; i < n->master_count; i++) {
+        buf_add_text(out, i ? "," : "");
+        add_master(out, &n->masters[i]);
+    }
+    buf_add_char(out, ']');
+}
+
+static void add_group(struct buf *out, const struct http_store_numbers *n, unsigned first)
+{
+    const char *before = "{\"buckets\":[";
+
+    for (unsigned i = first; i < n->unreached_count; i++) {
+        if (!unreached_is_same(&n->unreached[first], &n->unreached[i]))
+            continue;
+        buf_printf(out, "%s%u", before, n->unreached[i].bucket);
+        before = ",";
+    }
+    buf_add_char(out, ']');
+    add_text_or_null(out, "master", n->unreached[first].address);
+    add_text_or_null(out, "why", n->unreached[first].why);
+    buf_add_char(out, '}');
+}
+
+static void add_unreached(struct buf *out, const struct http_store_numbers *n)
+{
+    bool is_first = true;
+
+    buf_add_text(out, ",\"unreached\":[");
+    for (unsigned i = 0; i < n->unreached_count; i++) {
+        if (!unreached_is_first(n, i))
+            continue;
+        buf_add_text(out, is_first ? "" : ",");
+        add_group(out, n, i);
+        is_first = false;
+    }
+    buf_add_char(out, ']');
+}
+
+static void add_redirects(struct buf *out, const struct http_store_numbers *n)
+{
+    buf_printf(out,
+               ",\"redirects\":{\"moved\":%" PRIu64 ",\"ask\":%" PRIu64
+               ",\"try_again\":%" PRIu64 ",\"down\":%" PRIu64 ",\"maps_read\":%" PRIu64 "}",
+               n->moved, n->asked, n->try_again, n->down, n->maps_read);
+}
+
 void store_add_status(struct buf *out, const struct http_store_numbers *n,
                       int64_t breaker_since_wall_ms)
 {
@@ -81,6 +151,9 @@ void store_add_status(struct buf *out, const struct http_store_numbers *n,
                n->lost, n->repeated, n->expired, n->dropped, n->overflowed);
     buf_printf(out, ",\"older\":%" PRIu64 ",\"lost_pushes\":%" PRIu64, n->older,
                n->lost_pushes);
+    add_redirects(out, n);
+    add_masters(out, n);
+    add_unreached(out, n);
     buf_add_text(out, ",\"check\":");
     add_check(out, n);
     buf_add_char(out, '}');

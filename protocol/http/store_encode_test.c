@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <string.h>
+
+#include "protocol/http/unreached.h"
+
 static struct http_store_numbers numbers(void)
 {
     return (struct http_store_numbers){
@@ -53,10 +57,78 @@ static void tells_all_of_it_with_advice_at_the_end(void **state)
         "\"in_flight\":0,\"held\":3,\"held_bytes\":0,"
         "\"connects\":2,\"round_trips\":0,\"errors\":0,"
         "\"lost\":0,\"repeated\":4,\"expired\":0,\"dropped\":0,\"overflowed\":0,\"older\":1,"
-        "\"lost_pushes\":9,"
+        "\"lost_pushes\":9,\"redirects\":{\"moved\":0,\"ask\":0,\"try_again\":0,"
+        "\"down\":0,\"maps_read\":0},\"masters\":[],\"unreached\":[],"
         "\"check\":[{\"why\":\"a\",\"message\":\"a is wrong\",\"advice\":\"mend \\\"a\\\"\"},"
         "{\"why\":\"c\",\"message\":\"c is wrong\",\"advice\":\"mend c\"}]}");
     buf_fini(&out);
+}
+
+/* ---- masters and buckets ---- */
+
+static const struct http_store_master masters[] = {
+    {"10.0.0.1:7001", "up", "", "closed", .is_up = 1, .buckets = 40, .in_flight = 3},
+    {"", "connecting", "not \"named\" yet", NULL, .is_up = 0},
+};
+
+static const struct http_store_unreached unreached[] = {
+    {1, "b", "refused"}, {2, "b", "refused"}, {3, "", "nobody has it"}, {4, "b", "refused"},
+    {5, "b", "refused"}, {6, "b", "refused"}, {9, "b", "refused"},      {10, "c", "refused"},
+};
+
+#define UNREACHED (sizeof(unreached) / sizeof(*unreached))
+
+static void tells_masters_and_puts_together_what_has_one_reason(void **state)
+{
+    struct http_store_numbers n = numbers();
+    struct buf out = BUF_INIT;
+
+    n.masters = masters;
+    n.master_count = 2;
+    n.unreached = unreached;
+    n.unreached_count = UNREACHED;
+    n.moved = 1;
+    n.asked = 2;
+    n.try_again = 3;
+    n.down = 4;
+    n.maps_read = 5;
+    store_add_status(&out, &n, 1000);
+    assert_non_null(strstr(
+        buf_text(&out),
+        ",\"redirects\":{\"moved\":1,\"ask\":2,\"try_again\":3,\"down\":4,\"maps_read\":5},"
+        "\"masters\":[{\"state\":\"up\",\"address\":\"10.0.0.1:7001\",\"why\":null,"
+        "\"buckets\":40,\"in_flight\":3,\"breaker\":\"closed\"},"
+        "{\"state\":\"connecting\",\"address\":null,\"why\":\"not \\\"named\\\" yet\","
+        "\"buckets\":0,\"in_flight\":0,\"breaker\":\"closed\"}],"
+        "\"unreached\":[{\"buckets\":[1,2,4,5,6,9],\"master\":\"b\",\"why\":\"refused\"},"
+        "{\"buckets\":[3],\"master\":null,\"why\":\"nobody has it\"},"
+        "{\"buckets\":[10],\"master\":\"c\",\"why\":\"refused\"}],\"check\":"));
+    buf_fini(&out);
+}
+
+static void names_buckets_in_runs(void **state)
+{
+    const struct http_store_numbers n = {.unreached = unreached, .unreached_count = UNREACHED};
+    struct buf out = BUF_INIT;
+
+    unreached_print(&out, &n, 0);
+    assert_string_equal(buf_text(&out), "buckets 1 to 2, 4 to 6, 9");
+    buf_clear(&out);
+    unreached_print(&out, &n, 2);
+    assert_string_equal(buf_text(&out), "bucket 3");
+    buf_clear(&out);
+    unreached_print(&out, &n, UNREACHED - 1);
+    assert_string_equal(buf_text(&out), "bucket 10");
+    buf_fini(&out);
+}
+
+static void finds_a_bucket_that_is_not_reached(void **state)
+{
+    const struct http_store_numbers n = {.unreached = unreached, .unreached_count = UNREACHED};
+
+    assert_ptr_equal(unreached_find(&n, 9), &unreached[6]);
+    assert_null(unreached_find(&n, 0));
+    assert_null(unreached_find(&n, 7));
 }
 
 int main(void)
@@ -64,6 +136,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_the_weaknesses_that_are_so),
         cmocka_unit_test(tells_all_of_it_with_advice_at_the_end),
+        cmocka_unit_test(tells_masters_and_puts_together_what_has_one_reason),
+        cmocka_unit_test(names_buckets_in_runs),
+        cmocka_unit_test(finds_a_bucket_that_is_not_reached),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,12 +6,12 @@
 #include "node/store/memory/orphans.h"
 #include "node/store/memory/records.h"
 
-static int64_t first_event_ms(const struct bucket *bucket)
+static int64_t first_event_ms(const struct topic *topic)
 {
-    return bucket->index.count ? bucket->index.heap[1]->due_mono_ms : MEMORY_NEVER;
+    return topic && timer_is_armed(&topic->event) ? topic->event.due_mono_ms : MEMORY_NEVER;
 }
 
-/* Did it become the bucket's first event? */
+/* Did it become the topic's first event? */
 static int64_t wait_for(int64_t before_ms, int64_t first_ms, int64_t now_ms)
 {
     return first_ms < before_ms ? or_zero(first_ms - now_ms) : -1;
@@ -31,13 +31,13 @@ void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct r
 
     assert(op->bucket < db->bucket_count);
     db->operations++;
-    before_ms = first_event_ms(bucket);
     if (op->topic.len)
         call.topic = memory_topic_get(bucket, op->topic);
+    before_ms = first_event_ms(call.topic);
     memset(&op->out, 0, sizeof(op->out));
     op->status = memory_op_run(&call);
     op->now_ms = has_clock(op->verb) ? now_ms : 0;
-    op->wait_ms = wait_for(before_ms, first_event_ms(bucket), now_ms);
+    op->wait_ms = wait_for(before_ms, first_event_ms(call.topic), now_ms);
 }
 
 struct memory_db *memory_db_new(unsigned buckets)

@@ -15,7 +15,8 @@
 struct redisReply;
 
 #define REDIS_SLOTS       16384
-#define REDIS_MASTERS_MAX 128 /* that have a bucket of ours; there are no more buckets */
+#define REDIS_BUCKETS_MAX 128                     /* LIMITS: store.buckets */
+#define REDIS_MASTERS_MAX (REDIS_BUCKETS_MAX + 1) /* that have a bucket of ours, or dq:meta */
 #define REDIS_NO_MASTER   255
 
 /* crc16 of what is between the first '{' and the next '}', where that is not empty; else of
@@ -27,28 +28,32 @@ unsigned redis_slot_of_bucket(unsigned bucket); /* its keys' tag */
 struct redis_map {
     struct redis_address masters[REDIS_MASTERS_MAX]; /* each once */
     unsigned master_count;
-    unsigned char of_bucket[128]; /* REDIS_NO_MASTER: nobody */
+    unsigned char of_bucket[REDIS_BUCKETS_MAX]; /* REDIS_NO_MASTER: nobody */
     unsigned char of_meta;
     unsigned covered; /* slots that anybody has: less than REDIS_SLOTS, some are nowhere */
 };
 
-/* An answer to CLUSTER SLOTS of the node at `asked`, whose address stands in where one has no
- * host. BAD_CONFIG: it is none, and the map is untouched. */
+/* An answer to CLUSTER SLOTS of the node at `asked`, whose host stands in where one has none.
+ * Masters whose address cannot be used count as nobody. BAD_CONFIG: it is no such answer, and
+ * the map is untouched. */
 enum status redis_map_read(struct redis_map *map, const struct redisReply *reply,
                            const struct redis_address *asked, unsigned buckets,
                            struct bytes meta_key) MUST_CHECK;
+
+bool redis_map_equal(const struct redis_map *a, const struct redis_map *b);
 
 /* ---- what an error means where keys move ---- */
 
 enum redis_redirect {
     REDIS_NOT_REDIRECTED,
     REDIS_MOVED,     /* did not run; the slot is at `to` now */
-    REDIS_ASK,       /* did not run; this once, behind ASKING, at `to` */
+    REDIS_ASK,       /* did not run; the slot is on its way to `to`, and some keys are there */
     REDIS_TRY_AGAIN, /* did not run to its end, wrote nothing; some of the keys are elsewhere */
-    REDIS_DOWN,      /* did not run; nobody has the slot */
+    REDIS_DOWN,      /* did not run; nobody has the slot, or it is not said who */
 };
 
-/* `to` is set for the first two; an empty host (":7001") means the one that was asked. */
+/* `to` is set for MOVED and ASK, and untouched else; an empty host (":7001") means the one that
+ * was asked. */
 enum redis_redirect redis_redirect_read(const char *error, const struct redis_address *asked,
                                         struct redis_address *to);
 

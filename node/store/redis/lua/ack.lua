@@ -35,7 +35,7 @@ if byte(value) % 64 >= 32 and call('HLEN', j) == 1 then
     local at = time[1] * 1000 + math.floor(time[2] / 1000) + soon
     local t, score = sub(j, 1, -#topic - 3) .. 't', format('%d', at)
     call('ZREM', v, '') -- even if Redis is full
-    if call('ZADD', t, 'LT', 'CH', score, topic) == 1 and call('ZCOUNT', t, '-inf', score) == 1 then
+    if call('ZADD', t, 'LT', 'CH', score, topic) == 1 then
         wait = soon
     end
 end

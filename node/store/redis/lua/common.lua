@@ -3,7 +3,7 @@
 -- A script is this text, the parts/ it names in its line USES, and its own. Its answer is an
 -- array that begins with {code, now, wait}: a code of the table below, the clock the script
 -- ran by (0: it looked at none), and for the bucket's scanner the milliseconds to the event that
--- became the bucket's first one (-1: none did). What follows is the script's own.
+-- became its topic's first one (-1: none did). What follows is the script's own.
 --
 -- Invariants of all scripts:
 --   - Everything is read and checked before the first write, so an error leaves all jobs as

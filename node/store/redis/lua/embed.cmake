@@ -1,4 +1,6 @@
-# Turns the scripts into C: cmake -DOUT=FILE -DDIR=lua -DNAMES=push+pop -P embed.cmake
+# Turns the scripts into C: cmake -DOUT=FILE -DDIR=lua -DNAMES=push+pop [-DBEFORE=FILE] -P embed.cmake
+#
+# BEFORE is put in front of each of them, for tests.
 #
 # Each script becomes one string in the table that scripts.h declares: common.lua, then the
 # parts that its line "-- USES" names, then itself. A line "-- HERE" in it, or in a part, makes way
@@ -39,6 +41,10 @@ function(read_script out name)
 endfunction()
 
 file(READ ${DIR}/common.lua common)
+if(BEFORE)
+    file(READ ${BEFORE} before)
+    string(PREPEND common "${before}")
+endif()
 set(rows "")
 foreach(name IN LISTS names)
     read_script(text ${name})

@@ -12,7 +12,13 @@ local f = KEYS[1]
 if ARGV[1] == '1' then
     local kept, mine = call('GET', f), ARGV[2]
     if kept and sub(kept, 1, 33) ~= sub(mine, 1, 33) then
-        call('DEL', f)
+        call('PERSIST', f) -- even if Redis is full
+        if mine == '' then
+            call('DEL', f)
+        else
+            call('SET', f, mine)
+        end
+        return {OK, now, -1}
     end
 end
 -- HERE fenced

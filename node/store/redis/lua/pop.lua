@@ -42,7 +42,7 @@ if call('EXISTS', q, c) > 0 then
         if ends < FOREVER and call('EXISTS', r, q) > 0 then
             local score = format('%d', ends)
             call('ZREM', v, '') -- even if Redis is full
-            if call('ZADD', t, 'LT', 'CH', score, topic) == 1 and call('ZCOUNT', t, '-inf', score) == 1 then
+            if call('ZADD', t, 'LT', 'CH', score, topic) == 1 then
                 wait = ends - now
             end
         end
@@ -164,7 +164,7 @@ end
 call('ZREM', v, '') -- even if Redis is full
 local soon, wait = bury and 1000 or UNCONFIRMED_MS, -1 -- what died calls the scan, which prunes
 local score = format('%d', now + soon)
-if call('ZADD', t, 'LT', 'CH', score, topic) == 1 and call('ZCOUNT', t, '-inf', score) == 1 then
+if call('ZADD', t, 'LT', 'CH', score, topic) == 1 then
     wait = soon
 end
 local answer = {OK, now, wait, more}

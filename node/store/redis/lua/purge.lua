@@ -132,7 +132,9 @@ for _, members in pairs(removals) do
         call('ZREM', place, unpack(members))
     end
 end
-if cut > 0 then
+if is_last then
+    call('UNLINK', r)
+elseif cut > 0 then
     call('LTRIM', r, cut, -1)
 end
 if #expiring > 0 then
@@ -148,7 +150,6 @@ if #owned > 0 then
     call('HDEL', o, unpack(owned))
 end
 if is_last then
-    call('UNLINK', r)
     call('ZREM', t, topic)
     call('ZREM', a, topic)
 end

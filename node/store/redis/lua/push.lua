@@ -21,7 +21,7 @@
 -- A job that is replaced leaves its place last: cut off before that, there are two of it.
 --
 -- An entry of the ledger, packed as '>I6I7I6B': number, id when it was made here (else 0), due,
--- 1: one was replaced + 2: the bucket's first event (or 4: refused, with the code for an id). It
+-- 1: one was replaced + 2: the topic's first event (or 4: refused, with the code for an id). It
 -- is read with every push, because what is said again may overtake the first saying, which is still
 -- in the buffers of a lost connection: whichever comes second finds that it has happened. A higher
 -- number says that the ring has been round since. The entry is written last of all, with the job.
@@ -141,10 +141,9 @@ end
 local state, stamp, wait = READY, 0, -1
 if at > now then
     -- HERE event
-    local is_first
     state = DELAYED
-    wait, is_first = event(t, topic, at) -- before it expires
-    if is_first then
+    wait = event(t, topic, at) -- before it expires
+    if wait >= 0 then
         call('ZADD', a, '0', topic)
     end
     if made then

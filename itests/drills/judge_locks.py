@@ -1,0 +1,77 @@
+"""Where all nodes scan: nobody moves a job of a topic whose lock is not his (doc/cluster.md).
+
+    UNLOCKED    who moves a job has its topic's lock, which is not over
+    LOCK_SEIZED a lock that is not over passes to another process in a newer view only
+    LOCK_TOKEN  each time it passes, with a higher token; while it does not, with the same
+
+What is judged is the order in Redis's own files (ledger.py). While it is not known who has a lock,
+because the file begins with a copy or the key came from another Redis, that topic is not judged
+there; the Redis from which it came has it whole.
+"""
+
+from collections import defaultdict
+from heapq import merge
+
+from crash.judge import Violation
+from drills.journal import Lock, LockedMove, Unlock
+
+UNKNOWN_LOCK = object()
+
+
+def judge_locks(journal, lock_ms):
+    """`lock_ms`: how long a lock lasts from when it is written."""
+    streams = [journal.of(kind) for kind in (Lock, Unlock, LockedMove)]
+    state = {}                    # {(Redis, topic): its lock}
+    newest = defaultdict(int)     # {(Redis, bucket): the highest token}
+    generation = {}               # {Redis: of its file}
+    for event in merge(*map(_in_order, streams), key=lambda event: event.place):
+        redis, number, _ = event.place
+        if generation.setdefault(redis, number) != number:  # a copy of another's
+            generation[redis] = number
+            state = {key: lock for key, lock in state.items() if key[0] != redis}
+        key = redis, event.topic
+        if isinstance(event, LockedMove):
+            why = _why_unlocked(event, state.get(key, None if event.is_known else UNKNOWN_LOCK))
+            if why:
+                yield Violation("UNLOCKED", event.id, why)
+        elif isinstance(event, Unlock):
+            state[key] = None if event.is_known else UNKNOWN_LOCK
+        else:
+            before = state.get(key)
+            yield from _wrong_writing(event, before, newest, lock_ms)
+            state[key] = event
+
+
+def _in_order(events):
+    return sorted(events, key=lambda event: event.place)
+
+
+def _why_unlocked(move, lock):
+    """None: it has the lock, or who has it is not known."""
+    if lock is UNKNOWN_LOCK:
+        return None
+    what = f"{move.node} moved it at {move.redis_ms}, and {move.topic}'s lock"
+    if lock is None:
+        return f"{what} is nobody's"
+    if lock.node != move.node:
+        return f"{what} is {lock.node}'s, with token {lock.token}"
+    if move.redis_ms > lock.until_ms:
+        return f"{what} was over {move.redis_ms - lock.until_ms} ms before"
+    return None
+
+
+def _wrong_writing(lock, before, newest, lock_ms):
+    is_same = isinstance(before, Lock) and before.owner == lock.owner
+    written_ms = lock.until_ms - lock_ms
+    if is_same and before.token == lock.token:
+        return
+    if isinstance(before, Lock) and not is_same and written_ms < before.until_ms \
+            and lock.view <= before.view:
+        yield Violation("LOCK_SEIZED", lock.topic, f"{lock.node} took it in view {lock.view} from "
+                        f"{before.node}, who had it in view {before.view} for "
+                        f"{before.until_ms - written_ms} ms more")
+    bucket = lock.place[0], lock.bucket
+    if lock.token <= newest[bucket]:
+        yield Violation("LOCK_TOKEN", lock.topic, f"{lock.node} took it with {lock.token}, and "
+                                                  f"{newest[bucket]} was given before")
+    newest[bucket] = max(newest[bucket], lock.token)

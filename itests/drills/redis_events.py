@@ -1,0 +1,56 @@
+"""What Redis itself has on record of those who scan, for the judge. Times as in journal.py."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Move:
+    """A due job was made ready by a script of that node, in a bucket. All moves of a bucket are
+    in the order in which they happened."""
+
+    bucket: str
+    id: str
+    node: str
+    boot_ms: float
+
+
+@dataclass(frozen=True)
+class Lock:
+    """A topic's lock was written: taken, or renewed. `place`: of which Redis's file, and where in
+    it; a place that is further on happened later."""
+
+    place: tuple
+    bucket: str
+    topic: str
+    node: str
+    owner: str
+    view: int
+    token: int
+    until_ms: int
+
+
+@dataclass(frozen=True)
+class Unlock:
+    """A topic's lock is gone; or, not `is_known`, it is not known who has it: the key came from
+    another Redis."""
+
+    place: tuple
+    bucket: str
+    topic: str
+    is_known: bool = True
+
+
+@dataclass(frozen=True)
+class LockedMove:
+    """A job was made ready by a scan, where topics have locks. `redis_ms`: when, on Redis's clock;
+    `due_ms`: when it was due, None where that is not known. `is_known`: is it known who has the
+    lock, where no Lock stands before?"""
+
+    place: tuple
+    bucket: str
+    topic: str
+    id: str
+    node: str
+    redis_ms: int
+    due_ms: int = None
+    is_known: bool = True

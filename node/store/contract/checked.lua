@@ -1,0 +1,78 @@
+-- Stands before every script in contract_moving_test: what would a slot that moves do to it?
+--
+-- While a slot of Redis Cluster moves, its keys go one by one, and a command on a key that is not
+-- there ends a script wherever it is: before it begins, where it declares the key; else in its
+-- middle. So once a script has changed anything it may touch only keys that it declares or has
+-- touched before, and none that it has itself emptied since. (A key that was missing when it was
+-- touched first would have ended it then.) Here such a call ends the script at once, and says why.
+--
+-- What is no change: the counter, because gaps in it mean nothing; the fence, which is asserted again;
+-- '' removed from a sorted set; PERSIST. And what a scan asks at its end is when to come again: it
+-- comes again where that fails.
+local redis = (function(redis)
+    local KEYLESS = {TIME = true, PUBLISH = true}
+    local WIDE = {EXISTS = true, DEL = true, UNLINK = true, MGET = true}
+    local WRITES = {SET = true, HSET = true, HDEL = true, ZADD = true, ZREM = true, ZREMRANGEBYRANK = true,
+        RPUSH = true, LPUSH = true, LPOP = true, LTRIM = true, XADD = true, XTRIM = true, DEL = true,
+        UNLINK = true, PEXPIRE = true, SETRANGE = true, INCR = true, INCRBY = true}
+    local READS = {GET = true, MGET = true, GETRANGE = true, STRLEN = true, EXISTS = true, HGET = true, HEXISTS = true, HRANDFIELD = true,
+        HMGET = true, HLEN = true, HSCAN = true, HSTRLEN = true, ZRANGE = true, ZRANGEBYSCORE = true,
+        ZRANGEBYLEX = true, ZREVRANGE = true, ZCARD = true, ZCOUNT = true, ZSCORE = true, ZMSCORE = true, ZSCAN = true,
+        ZRANK = true, LLEN = true, LRANGE = true, LINDEX = true, LPOS = true, XLEN = true, XRANGE = true,
+        XREVRANGE = true, PTTL = true, PERSIST = true, MEMORY = true}
+    local ASKS_WHEN = {ZRANGE = true, ZRANGEBYSCORE = true}
+    local was_there, changed = {}, nil
+
+    local function look(command, key)
+        local is_there = redis.call('EXISTS', key) == 1
+        if was_there[key] == nil then
+            if changed then
+                error('MOVING: ' .. command .. ' ' .. key .. ', not touched before ' .. changed, 0)
+            end
+            was_there[key] = is_there
+        elseif changed and was_there[key] and not is_there then
+            error('MOVING: ' .. command .. ' ' .. key .. ', emptied since, after ' .. changed, 0)
+        end
+    end
+
+    local function is_change(command, key, member)
+        local letter = string.sub(key, -3)
+        return WRITES[command] and letter ~= '}:n' and letter ~= '}:f'
+            and not (command == 'ZREM' and member == '')
+    end
+
+    local function keys_of(command, ...)
+        local first, second = ...
+        if command == 'MEMORY' then
+            return {second}
+        elseif ASKS_WHEN[command] and string.sub(first, -3) == '}:t' then
+            return {}
+        end
+        return WIDE[command] and {...} or {first}
+    end
+
+    local function checked(run)
+        return function(command, ...)
+            if KEYLESS[command] then
+                return run(command, ...)
+            end
+            if not (READS[command] or WRITES[command]) then
+                error('MOVING: ' .. command .. ' is not known to checked.lua', 0)
+            end
+            for _, key in ipairs(keys_of(command, ...)) do
+                look(command, key)
+            end
+            if is_change(command, ...) then
+                changed = command .. ' ' .. (...)
+            end
+            return run(command, ...)
+        end
+    end
+
+    for _, key in ipairs(KEYS) do
+        was_there[key] = redis.call('EXISTS', key) == 1
+    end
+    return {call = checked(redis.call), pcall = checked(redis.pcall), sha1hex = redis.sha1hex,
+        error_reply = redis.error_reply}
+end)(redis)
+

@@ -1,0 +1,69 @@
+#include "protocol/http/unreached.h"
+
+#include <string.h>
+
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
+bool unreached_is_same(const struct http_store_unreached *a,
+                       const struct http_store_unreached *b)
+{
+    return !strcmp(text_of(a->address), text_of(b->address)) &&
+           !strcmp(text_of(a->why), text_of(b->why));
+}
+
+bool unreached_is_first(const struct http_store_numbers *n, unsigned i)
+{
+    for (unsigned before = 0; before < i; before++)
+        if (unreached_is_same(&n->unreached[before], &n->unreached[i]))
+            return false;
+    return true;
+}
+
+/* The group's next bucket from `i` on; unreached_count: there is none. */
+static unsigned next_of(const struct http_store_numbers *n, unsigned first, unsigned i)
+{
+    while (i < n->unreached_count && !unreached_is_same(&n->unreached[first], &n->unreached[i]))
+        i++;
+    return i;
+}
+
+/* Where the run of numbers that begins with `i` ends. */
+static unsigned end_of_run(const struct http_store_numbers *n, unsigned first, unsigned i)
+{
+    unsigned next = next_of(n, first, i + 1);
+
+    while (next < n->unreached_count &&
+           n->unreached[next].bucket == n->unreached[i].bucket + 1) {
+        i = next;
+        next = next_of(n, first, i + 1);
+    }
+    return i;
+}
+
+void unreached_print(struct buf *to, const struct http_store_numbers *n, unsigned first)
+{
+    bool is_one = next_of(n, first, first + 1) == n->unreached_count;
+    const char *before = is_one ? "bucket " : "buckets ";
+
+    for (unsigned i = first; i < n->unreached_count;) {
+        unsigned last = end_of_run(n, first, i);
+
+        buf_printf(to, "%s%u", before, n->unreached[i].bucket);
+        if (last != i)
+            buf_printf(to, " to %u", n->unreached[last].bucket);
+        before = ", ";
+        i = next_of(n, first, last + 1);
+    }
+}
+
+const struct http_store_unreached *unreached_find(const struct http_store_numbers *n,
+                                                  unsigned bucket)
+{
+    for (unsigned i = 0; i < n->unreached_count; i++)
+        if (n->unreached[i].bucket == bucket)
+            return &n->unreached[i];
+    return NULL;
+}
