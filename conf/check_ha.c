@@ -7,9 +7,20 @@
 
 #define SECRET_MIN 16
 
-static bool is_standby(const struct conf_draft *d)
+static bool has_others(const struct conf_draft *d)
 {
-    return d->conf->ha.mode == HA_MODE_STANDBY;
+    return conf_has_others(d->conf);
+}
+
+/* `what` says the mode: "ha.mode %s needs it". */
+static void complain_for_mode(struct conf_draft *d, const char *path, const char *what)
+{
+    const char *mode = d->conf->ha.mode == HA_MODE_CLUSTER ? "cluster" : "standby";
+    const char *gap = strstr(what, "%s");
+    char why[CHECK_WHY_MAX];
+
+    snprintf(why, sizeof(why), "%.*s%s%s", (int)(gap - what), what, mode, gap + 2);
+    check_complain(d, path, why);
 }
 
 static void allow_one_of_each(struct conf_draft *d)
@@ -30,10 +41,10 @@ static void read_files(struct conf_draft *d)
 
 static void want_zookeeper(struct conf_draft *d)
 {
-    if (is_standby(d) && !*d->conf->ha.zookeeper)
-        check_complain(d, "ha.zookeeper",
-                       "ha.mode standby needs it: name the servers of ZooKeeper, such as "
-                       "10.0.0.1:2181,10.0.0.2:2181,10.0.0.3:2181");
+    if (has_others(d) && !*d->conf->ha.zookeeper)
+        complain_for_mode(d, "ha.zookeeper",
+                          "ha.mode %s needs it: name the servers of ZooKeeper, such as "
+                          "10.0.0.1:2181,10.0.0.2:2181,10.0.0.3:2181");
 }
 
 static void want_a_secret(struct conf_draft *d)
@@ -43,10 +54,10 @@ static void want_a_secret(struct conf_draft *d)
     if (*secret && strlen(secret) < SECRET_MIN)
         check_complain(d, *d->conf->ha.secret_file ? "ha.secret_file" : "ha.secret",
                        "is shorter than 16 characters; make one with: openssl rand -hex 16");
-    else if (is_standby(d) && !*secret && !*d->conf->ha.secret_file)
-        check_complain(d, "ha.secret",
-                       "ha.mode standby needs one, the same on all nodes of the cluster; make "
-                       "one with: openssl rand -hex 16");
+    else if (has_others(d) && !*secret && !*d->conf->ha.secret_file)
+        complain_for_mode(d, "ha.secret",
+                          "ha.mode %s needs one, the same on all nodes of the cluster; make "
+                          "one with: openssl rand -hex 16");
 }
 
 static void want_user_and_password(struct conf_draft *d)
@@ -60,10 +71,10 @@ static void want_user_and_password(struct conf_draft *d)
 
 static void want_a_redis_for_all(struct conf_draft *d)
 {
-    if (is_standby(d) && d->conf->store.redis.kind == ADDRESS_EMBEDDED)
-        check_complain(d, "store.redis",
-                       "the embedded Redis is for one node alone; with ha.mode standby all "
-                       "nodes need the same one: give its host:port");
+    if (has_others(d) && d->conf->store.redis.kind == ADDRESS_EMBEDDED)
+        complain_for_mode(d, "store.redis",
+                          "the embedded Redis is for one node alone; with ha.mode %s all "
+                          "nodes need the same one: give its host:port");
 }
 
 static void want_a_peer_port(struct conf_draft *d)
@@ -72,10 +83,10 @@ static void want_a_peer_port(struct conf_draft *d)
     bool is_taken = !strcmp(peer->text, d->conf->gmq.listen.text) ||
                     !strcmp(peer->text, d->conf->http.listen.text);
 
-    if (is_standby(d) && peer->kind == ADDRESS_OFF)
-        check_complain(d, "ha.peer.listen",
-                       "ha.mode standby needs it: host:port where the other nodes reach this "
-                       "one");
+    if (has_others(d) && peer->kind == ADDRESS_OFF)
+        complain_for_mode(d, "ha.peer.listen",
+                          "ha.mode %s needs it: host:port where the other nodes reach this "
+                          "one");
     else if (peer->kind == ADDRESS_TCP && peer->port != 0 && is_taken)
         check_complain(d, "ha.peer.listen", "is the address of gmq.listen or http.listen");
 }
@@ -115,7 +126,7 @@ static void want_an_address_for_nodes(struct conf_draft *d)
 {
     const struct conf_address *peer = &d->conf->ha.peer;
 
-    if (!is_standby(d) || *d->conf->ha.advertise || peer->kind != ADDRESS_TCP)
+    if (!has_others(d) || *d->conf->ha.advertise || peer->kind != ADDRESS_TCP)
         return;
     if (is_everywhere(peer))
         check_complain(
@@ -131,7 +142,7 @@ static void want_an_address_for_nodes(struct conf_draft *d)
 
 static void want_an_address_for_clients(struct conf_draft *d)
 {
-    if (!is_standby(d) || *d->conf->ha.advertise || is_everywhere(&d->conf->ha.peer))
+    if (!has_others(d) || *d->conf->ha.advertise || is_everywhere(&d->conf->ha.peer))
         return;
     if (is_everywhere(&d->conf->gmq.listen) || is_everywhere(&d->conf->http.listen))
         check_complain(
@@ -145,7 +156,7 @@ static void want_an_address_for_dueqctl(struct conf_draft *d)
 {
     const struct conf_address *http = &d->conf->http.listen;
 
-    if (is_standby(d) && !*d->conf->ha.advertise && http->kind == ADDRESS_TCP &&
+    if (has_others(d) && !*d->conf->ha.advertise && http->kind == ADDRESS_TCP &&
         is_loopback(http->host) && !are_all_loopback(d->conf->ha.zookeeper))
         check_complain(d, "http.listen",
                        "is advertised to the other nodes, where it means another machine, and "
@@ -163,14 +174,14 @@ static void want_names_of_znodes(struct conf_draft *d)
 {
     if (is_dots(d->conf->ha.cluster))
         check_complain(d, "ha.cluster", "ZooKeeper takes no such name");
-    if (is_standby(d) && is_dots(d->conf->node.id))
+    if (has_others(d) && is_dots(d->conf->node.id))
         check_complain(d, "node.id", "ZooKeeper takes no such name");
 }
 
 /* Better now than at the first failover. */
 static void want_a_hook_that_runs(struct conf_draft *d)
 {
-    if (is_standby(d) && *d->conf->ha.hook)
+    if (has_others(d) && *d->conf->ha.hook)
         check_program(d, "ha.hook", d->conf->ha.hook);
 }
 

@@ -176,10 +176,10 @@ static void want_addresses(struct conf_draft *d)
 
 static void want_several_nodes(struct conf_draft *d)
 {
-    if (is_wanted(d) && d->conf->ha.mode != HA_MODE_STANDBY)
+    if (is_wanted(d) && !conf_has_others(d->conf))
         check_complain(d, "vip.address",
                        "moves to the node that leads, and with ha.mode standalone there is but "
-                       "one: set ha.mode standby, or leave it out");
+                       "one: set ha.mode standby or cluster, or leave it out");
 }
 
 static bool has_family(const struct ips *these, int family)

@@ -35,7 +35,8 @@ enum conf_address_kind {
     ADDRESS_EMBEDDED,
     ADDRESS_TCP,
     ADDRESS_UNIX,
-    ADDRESS_SENTINELS
+    ADDRESS_SENTINELS,
+    ADDRESS_CLUSTER
 };
 
 struct conf_address {
@@ -93,7 +94,7 @@ struct conf_topics {
 };
 
 enum conf_log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
-enum conf_ha_mode { HA_MODE_STANDALONE, HA_MODE_STANDBY };
+enum conf_ha_mode { HA_MODE_STANDALONE, HA_MODE_STANDBY, HA_MODE_CLUSTER };
 enum conf_ha_on_loss { HA_ON_LOSS_STOP, HA_ON_LOSS_FAILSAFE };
 enum conf_appendfsync { APPENDFSYNC_ALWAYS, APPENDFSYNC_EVERYSEC };
 
@@ -111,7 +112,7 @@ struct conf {
         char *file; /* "": standard error */
     } log;
     struct {
-        struct conf_address redis; /* EMBEDDED, TCP, UNIX, or SENTINELS: its text alone */
+        struct conf_address redis; /* all but OFF; SENTINELS, CLUSTER: the text alone */
         char *password;            /* "": none; that of password_file has been read already */
         char *password_file;
         char *sentinel_password; /* the same */
@@ -157,6 +158,7 @@ struct conf {
     struct {
         unsigned scan_batch;
         int64_t scan_interval_ms;
+        int64_t lock_ms;
         unsigned audit_rate; /* jobs a second; 0: off */
         size_t history_bytes;
     } queue;
@@ -199,6 +201,12 @@ struct conf_request {
 struct conf *conf_load(const struct conf_request *request,
                        struct conf_errors *errors) MUST_CHECK;
 void conf_free(struct conf *conf);
+
+/* Is this node one of several: with ha.mode standby or cluster? */
+static inline bool conf_has_others(const struct conf *conf)
+{
+    return conf->ha.mode != HA_MODE_STANDALONE;
+}
 
 bool conf_topic_has(const struct conf_topic *topic, enum conf_topic_key key);
 

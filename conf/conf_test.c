@@ -180,20 +180,22 @@ static void does_not_judge_by_a_value_that_is_wrong_itself(void **state)
     expect_errors(
         "store:\n  redis: r\n  appendfsync: everysec\n",
         "c.yaml:2:10: store.redis: expected embedded, host:port, unix:/path of at most "
-        "107 bytes, or sentinel://MASTER@host:port,host:port, got \"r\"\n");
+        "107 bytes, sentinel://MASTER@host:port,host:port, or "
+        "cluster://host:port,host:port, got \"r\"\n");
 }
 
 /* As people paste it from elsewhere. */
 static void shows_no_password_in_an_address_that_it_refuses(void **state)
 {
-#define REFUSED                                                                           \
-    "c.yaml:2:10: store.redis: expected embedded, host:port, unix:/path of at most 107 "  \
-    "bytes, or sentinel://MASTER@host:port,host:port, got \"***@h\"; a password goes to " \
+#define REFUSED                                                                          \
+    "c.yaml:2:10: store.redis: expected embedded, host:port, unix:/path of at most 107 " \
+    "bytes, sentinel://MASTER@host:port,host:port, or cluster://host:port,host:port, "   \
+    "got \"***@h\"; a password goes to "                                                 \
     "store.password_file, that of Sentinels to store.sentinel_password_file\n"
     static const char *const pasted[] = {
         "redis://:hunter2@h",     "redis://user:hunter2@h",  "hunter2@h",
         "redis://:hunt@er2@h",    "sentinel://m@:hunter2@h", "sentinel://:hunter2@h",
-        "sentinel://m:hunter2@h",
+        "sentinel://m:hunter2@h", "cluster://:hunter2@h",    "cluster://hunter2@h",
     };
     char yaml[128];
 

@@ -53,6 +53,39 @@ static void says_what_a_standby_lacks(void **state)
            "nodes reach this one\n");
 }
 
+static void a_cluster_needs_the_same_as_a_standby(void **state)
+{
+    const char *cluster[] = {"ha.mode=cluster", NULL};
+    struct conf *conf = fixture_load_well(GOOD, cluster);
+
+    assert_int_equal(conf->ha.mode, HA_MODE_CLUSTER);
+    assert_true(conf_has_others(conf));
+    assert_int_equal(conf->queue.lock_ms, 5000);
+    conf_free(conf);
+    expect("ha: {mode: cluster, peer.listen: \"\"}\n", NULL,
+           "ha.zookeeper: ha.mode cluster needs it: name the servers of ZooKeeper, such as "
+           "10.0.0.1:2181,10.0.0.2:2181,10.0.0.3:2181\n"
+           "ha.secret: ha.mode cluster needs one, the same on all nodes of the cluster; make "
+           "one with: openssl rand -hex 16\n"
+           "store.redis: the embedded Redis is for one node alone; with ha.mode cluster all "
+           "nodes need the same one: give its host:port\n"
+           "c.yaml:1:34: ha.peer.listen: ha.mode cluster needs it: host:port where the other "
+           "nodes reach this one\n");
+}
+
+static void a_topics_lock_lasts_a_second_to_a_minute(void **state)
+{
+    const char *short_lock[] = {"queue.lock_time=999ms", NULL};
+    const char *long_lock[] = {"queue.lock_time=61s", NULL};
+
+    expect(GOOD, short_lock,
+           "--set queue.lock_time: expected a duration with its unit from 1s to 1m, got "
+           "\"999ms\"\n");
+    expect(GOOD, long_lock,
+           "--set queue.lock_time: expected a duration with its unit from 1s to 1m, got "
+           "\"61s\"\n");
+}
+
 static void refuses_what_does_not_fit(void **state)
 {
     const char *no_redis[] = {"store.redis=embedded", NULL};
@@ -195,6 +228,8 @@ int main(void)
         IN_DIRECTORY(a_standalone_node_needs_nothing_of_it),
         IN_DIRECTORY(a_node_of_a_cluster_is_configured_in_a_few_lines),
         IN_DIRECTORY(says_what_a_standby_lacks),
+        IN_DIRECTORY(a_cluster_needs_the_same_as_a_standby),
+        IN_DIRECTORY(a_topics_lock_lasts_a_second_to_a_minute),
         IN_DIRECTORY(refuses_what_does_not_fit),
         IN_DIRECTORY(a_loopback_address_is_for_a_cluster_on_one_machine),
         IN_DIRECTORY(clients_are_told_an_address_too),

@@ -196,6 +196,8 @@ static bool set_redis(const struct conf_key *key, const char *text, void *field)
         a.path = copy(bytes_of_text(text + 5));
     } else if (value_is_sentinels(text)) {
         a.kind = ADDRESS_SENTINELS;
+    } else if (value_is_cluster(text)) {
+        a.kind = ADDRESS_CLUSTER;
     } else if (strcmp(text, "embedded") != 0) {
         if (!value_parse_host_port(text, &host, &a.port) || a.port == 0)
             return false;
@@ -220,8 +222,8 @@ const struct conf_kind kind_listen = {
     .is_quoted = true,
 };
 const struct conf_kind kind_redis = {
-    .what = "embedded, host:port, unix:/path of at most 107 bytes, or "
-            "sentinel://MASTER@host:port,host:port",
+    .what = "embedded, host:port, unix:/path of at most 107 bytes, "
+            "sentinel://MASTER@host:port,host:port, or cluster://host:port,host:port",
     .bytes = sizeof(struct conf_address),
     .set = set_redis,
     .print = print_address,

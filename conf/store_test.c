@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define SENTINEL "store:\n  redis: sentinel://mymaster@10.0.0.1,10.0.0.2:26380\n"
+#define CLUSTER  "store:\n  redis: cluster://10.0.0.1,10.0.0.2:7001\n"
 
 static void expect(const char *yaml, const char *const *sets, const char *lines)
 {
@@ -42,6 +43,17 @@ static void takes_a_redis_that_sentinels_name(void **state)
     conf_free(conf);
 }
 
+static void takes_nodes_of_a_redis_cluster(void **state)
+{
+    struct conf *conf = fixture_load_well(CLUSTER "  min_replicas: 1\n"
+                                                  "  password: jewels\n",
+                                          NULL);
+
+    assert_int_equal(conf->store.redis.kind, ADDRESS_CLUSTER);
+    assert_string_equal(conf->store.redis.text, "cluster://10.0.0.1,10.0.0.2:7001");
+    conf_free(conf);
+}
+
 static void reads_the_password_of_the_sentinels_from_a_file(void **state)
 {
     const char *yaml = SENTINEL "  sentinel_password_file: secret\n  password: jewels\n";
@@ -65,6 +77,9 @@ static void takes_one_password_of_sentinels_and_only_with_them(void **state)
            "c.yaml:4:27: store.sentinel_password_file: store.sentinel_password is given too; "
            "only one of the two\n");
     expect(SENTINEL "  sentinel_password: a\n", sets,
+           "c.yaml:3:22: store.sentinel_password: is of Sentinels, and store.redis names none "
+           "(sentinel://...); the password of Redis is store.password\n");
+    expect(CLUSTER "  sentinel_password: a\n", NULL,
            "c.yaml:3:22: store.sentinel_password: is of Sentinels, and store.redis names none "
            "(sentinel://...); the password of Redis is store.password\n");
 }
@@ -93,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(the_defaults_are_those_of_the_contract),
         IN_DIRECTORY(takes_a_redis_that_sentinels_name),
+        IN_DIRECTORY(takes_nodes_of_a_redis_cluster),
         IN_DIRECTORY(reads_the_password_of_the_sentinels_from_a_file),
         IN_DIRECTORY(takes_one_password_of_sentinels_and_only_with_them),
         IN_DIRECTORY(asks_no_replicas_of_an_embedded_redis),

@@ -18,7 +18,7 @@
 
 static const char *const level_words[] = {"debug", "info", "warn", "error", NULL};
 static const char *const format_words[] = {"text", "json", NULL};
-static const char *const mode_words[] = {"standalone", "standby", NULL};
+static const char *const mode_words[] = {"standalone", "standby", "cluster", NULL};
 static const char *const on_loss_words[] = {"stop", "failsafe", NULL};
 static const char *const appendfsync_words[] = {"always", "everysec", NULL};
 static const char *const backoff_words[] = {"none", "fixed", "exponential", NULL};
@@ -117,13 +117,15 @@ const struct conf_key conf_keys[] = {
      .is_reloadable = true, .help = "due jobs moved in one step"},
     {"queue.scan_interval", &kind_duration, AT(queue.scan_interval_ms), "1s", 100, MINUTES(1),
      .is_reloadable = true, .help = "the safety scan, beside the exact timers"},
+    {"queue.lock_time", &kind_duration, AT(queue.lock_ms), "5s", SECONDS(1), MINUTES(1),
+     .help = "ha.mode cluster: how long a node has a topic at a time"},
     {"queue.audit_rate", &kind_count, AT(queue.audit_rate), "500", 0, 100000,
      .is_reloadable = true, .help = "jobs the reconciler looks at a second; 0: it is off"},
     {"queue.history_bytes", &kind_size, AT(queue.history_bytes), "1MiB", KIB(64), MIB(1024),
      .is_reloadable = true, .help = "what a bucket keeps of its topics' histories"},
 
     {"ha.mode", &kind_word, AT(ha.mode), "standalone", .words = mode_words,
-     .help = "standby: of several nodes one leads, the others take over"},
+     .help = "standby: of several nodes one leads and scans; cluster: all scan"},
     {"ha.zookeeper", &kind_servers, AT(ha.zookeeper), "", 0, 4096,
      .help = "the servers that elect the leader: host:port,host:port"},
     {"ha.auth", &kind_text, AT(ha.auth), "", 0, 256, .is_secret = true,

@@ -179,8 +179,9 @@ bool value_is_servers(const char *text)
     return !*text || count_servers(text, "") > 0;
 }
 
-/* As much as node/store/redis/sentinel.h takes: see node/app_options_test.c. */
+/* As much as node/store/redis/sentinel.h and seeds.h take: see node/app_options_test.c. */
 #define SENTINELS_MAX       16
+#define SEEDS_MAX           16
 #define SENTINEL_MASTER_MAX 127
 
 bool value_is_sentinels(const char *text)
@@ -199,6 +200,16 @@ bool value_is_sentinels(const char *text)
     snprintf(name, sizeof(name), "%.*s", (int)(at - text), text);
     count = count_servers(at + 1, ":1");
     return value_is_name(name) && count > 0 && count <= SENTINELS_MAX;
+}
+
+bool value_is_cluster(const char *text)
+{
+    unsigned count;
+
+    if (strncmp(text, "cluster://", 10) != 0 || strchr(text, '@'))
+        return false;
+    count = count_servers(text + 10, ":1");
+    return count > 0 && count <= SEEDS_MAX;
 }
 
 bool value_is_topics(const char *text)

@@ -47,6 +47,9 @@ bool value_is_servers(const char *text);
  * hosts, each as above or without its port. */
 bool value_is_sentinels(const char *text);
 
+/* "cluster://host:port,host,..."? 1 to 16 hosts, so, too. */
+bool value_is_cluster(const char *text);
+
 /* A topic's name, or the beginning of some and "*" (alone: all)? How long it is, is for others
  * to say. The letters are those of node/queue/names.h. */
 bool value_is_topics(const char *text);

@@ -217,10 +217,45 @@ static void reads_names_of_masters_and_their_sentinels(void **state)
             fail_msg("%s", wrong[i]);
 }
 
+static void reads_lists_of_nodes_of_a_redis_cluster(void **state)
+{
+    static const char *const right[] = {
+        "cluster://10.0.0.1:7001",
+        "cluster://a,b:1,[fd00::1],[fd00::1]:2",
+        "cluster://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
+    };
+    static const char *const wrong[] = {
+        "cluster://",
+        "cluster:a",
+        "cluster:/a",
+        "cluster://a,",
+        "cluster://,a",
+        "cluster://a:0",
+        "cluster://a:x",
+        "cluster://::1",
+        "cluster://[a",
+        "cluster://a b",
+        "cluster://m@a:1",
+        "cluster://a/0",
+        " cluster://a",
+        "cluster://a ",
+        "Cluster://a",
+        "cluster://unix:/run/r.sock",
+        "cluster://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
+    };
+
+    for (size_t i = 0; i < LENGTH(right); i++)
+        assert_true(value_is_cluster(right[i]));
+    for (size_t i = 0; i < LENGTH(wrong); i++)
+        if (value_is_cluster(wrong[i]))
+            fail_msg("%s", wrong[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_names_of_masters_and_their_sentinels),
+        cmocka_unit_test(reads_lists_of_nodes_of_a_redis_cluster),
         cmocka_unit_test(reads_true_and_false_and_no_other_spelling),
         cmocka_unit_test(reads_numbers_that_fit_and_nothing_around_them),
         cmocka_unit_test(reads_shares_with_their_sign),

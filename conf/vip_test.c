@@ -146,7 +146,7 @@ static void an_address_that_moves_takes_several_nodes(void **state)
     expect(
         EVERYWHERE "vip.address: 10.0.0.100\n", NULL,
         "c.yaml:3:14: vip.address: moves to the node that leads, and with ha.mode standalone "
-        "there is but one: set ha.mode standby, or leave it out\n");
+        "there is but one: set ha.mode standby or cluster, or leave it out\n");
 }
 
 static void its_clients_are_heard_wherever_it_is(void **state)

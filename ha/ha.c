@@ -95,7 +95,7 @@ static void role_tick(struct ha *ha, int64_t now)
 /* Good-bye, when nothing is led any more; and the call back, when nothing is under way. */
 static void stop_tick(struct ha *ha)
 {
-    if (!ha->is_stopping || ha->role.state != ROLE_OFFLINE)
+    if (!ha->is_leaving || ha->role.state != ROLE_OFFLINE)
         return;
     if (!ha->is_left) {
         ha->is_left = true;
@@ -112,17 +112,29 @@ static void stop_tick(struct ha *ha)
     on_stopped(ha->on_stopped_arg);
 }
 
+/* Nobody is to count on this node's scans any more, before anything else ends. */
+static void leave_tick(struct ha *ha, int64_t now)
+{
+    if (!ha->is_stopping || ha->is_leaving)
+        return;
+    ha->is_leaving = scanners_has_left(&ha->scanners, now);
+    if (!ha->is_leaving)
+        site_wake_at(&ha->site, ha->scanners.leave_by_boot_ms);
+}
+
 static void on_tick(struct timer *timer)
 {
     struct ha *ha = CONTAINER_OF(timer, struct ha, site.tick);
     int64_t now = site_now(&ha->site), wait;
 
     ha->site.wake_boot_ms = now + ha_t(ha) / 6;
+    leave_tick(ha, now);
     election_tick(&ha->election, now);
     ha_step_down_tick(ha, now);
     if (!ha->is_left) {
         ha_session_tick(ha, now);
         membership_tick(&ha->membership, &ha->lead, now);
+        scanners_tick(&ha->scanners, now);
         role_tick(ha, now);
         heartbeat_tick(&ha->heartbeat, now);
         ha_alone_tick(ha, now);
@@ -132,6 +144,7 @@ static void on_tick(struct timer *timer)
         ha_history_tick(ha, now);
         view_tick(&ha->view, now);
         ha_peers_tick(ha);
+        scanners_tell(&ha->scanners);
     }
     if (!timer_is_armed(timer)) {
         wait = ha->site.wake_boot_ms - now;
@@ -153,6 +166,12 @@ void ha_store_is(struct ha *ha, bool is_up)
         return;
     ha->store_since_boot_ms = site_now(&ha->site);
     heartbeat_hurry(&ha->heartbeat); /* the others read it there */
+}
+
+void ha_scans(struct ha *ha, bool is_scanning)
+{
+    ha->scanners.is_wanted = is_scanning;
+    site_wake(&ha->site);
 }
 
 void ha_address_is(struct ha *ha, bool is_possible)
@@ -200,6 +219,7 @@ static void on_change(struct coordinator *c, const char *path)
     struct ha *ha = c->user;
 
     view_changed(&ha->view, path);
+    scanners_changed(&ha->scanners, path);
     site_wake(&ha->site);
 }
 
@@ -237,6 +257,7 @@ struct ha *ha_new(const struct ha_options *options, struct coordinator *coordina
     timer_init(&ha->site.tick, on_tick);
     view_init(&ha->view, &ha->site);
     membership_init(&ha->membership, &ha->site, &ha->view);
+    scanners_init(&ha->scanners, &ha->site, &ha->membership);
     election_init(&ha->election, &ha->site, &ha->view, &ha->membership, &ha->lead);
     heartbeat_init(&ha->heartbeat, &ha->site, &ha->election, &ha->membership);
     ha_history_init(ha);
@@ -282,6 +303,7 @@ void ha_start(struct ha *ha)
 void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg)
 {
     ha->is_stopping = true;
+    scanners_leave(&ha->scanners, site_now(&ha->site));
     ha->stop_by_boot_ms = site_now(&ha->site) + ROLE_DRAINING_MAX_MS +
                           (ha_t(ha) / 4 < HA_GIVING_MAX_MS ? ha_t(ha) / 4 : HA_GIVING_MAX_MS);
     ha->on_stopped = on_stopped;

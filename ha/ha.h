@@ -22,6 +22,7 @@
  *   write_lease.c  until when a leader may act; pure
  *   role.c         OFFLINE, STANDBY, LEADER, DRAINING; one enter()
  *   membership.c   joining: the node's own znode
+ *   scanners.c     who scans, where all nodes do
  *   members.c      who may stand, and who could lead now
  *   failsafe.c     going on without ZooKeeper while every member agrees; pure
  *   control.c      what operators want: paused, another leader, by force; pure
@@ -192,7 +193,8 @@ struct ha_node {
     bool store_up;
     bool is_address_away; /* it cannot have the virtual address */
     bool is_fenced;       /* it leads, and does not act: Redis follows another ensemble */
-    bool is_scanning;     /* it is under scanners/ */
+    bool shares;          /* cluster mode, as it says */
+    bool is_scanning;     /* it is under scanners/, as this node knows with `shares` */
     int64_t owner;        /* its session */
     uint64_t incarnation;
 };
@@ -229,6 +231,7 @@ struct ha_status {
     /* Since a leader was last seen, and seen to prove its lease; 0: there is one. */
     int64_t alone_ms;
     bool is_flapping;
+    bool is_mixed; /* some of the nodes that are here have `shares`, some have not */
     char refused[320];           /* what only a human can mend; "" */
     const struct ha_node *nodes; /* here or members, by name */
     unsigned node_count;

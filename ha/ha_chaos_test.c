@@ -1,6 +1,6 @@
 /* Faults at random, by seed: at every millisecond at most one node may act, tokens only grow,
- * and when the faults end somebody leads. HA_CHAOS_SEED=N runs one seed; with HA_TEST_LOG=1 it
- * tells.
+ * and when the faults end somebody leads, and all know the same scanners. HA_CHAOS_SEED=N runs
+ * one seed; with HA_TEST_LOG=1 it tells.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,7 @@ static void fault(void)
 {
     unsigned i = below(NODES);
 
-    switch (below(10)) {
+    switch (below(11)) {
     case 0:
         kill_one(i);
         break;
@@ -117,6 +117,9 @@ static void fault(void)
         break;
     case 9:
         ha_address_is(nodes[i].ha, below(2));
+        break;
+    case 10:
+        node_scans(i, below(2));
         break;
     }
 }
@@ -203,7 +206,17 @@ static void heal_all(void)
         nodes[i].is_silent = false;
         ha_store_is(nodes[i].ha, true);
         ha_address_is(nodes[i].ha, true);
+        node_scans(i, true);
     }
+}
+
+static bool are_all_told_that_all_scan(void)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        if (strcmp(nodes[i].scanners, "na nb nc") != 0 || nodes[i].view != nodes[0].view)
+            return false;
+    }
+    return true;
 }
 
 static void begin(void **state)
@@ -214,6 +227,7 @@ static void begin(void **state)
     for (unsigned i = 0; i < NODES; i++) {
         nodes[i].options.on_loss = seed % 2 ? HA_FAILSAFE : HA_STOP;
         nodes[i].options.priority = 50 + below(3) * 20;
+        nodes[i].options.shares = seed % 3 != 0;
         node_start(i);
     }
     watch(3 * T);
@@ -224,6 +238,8 @@ static void end(void **state)
     heal_all();
     watch(6 * T); /* sessions end, promises run out, fences are passed */
     await(is_led, T);
+    if (nodes[0].options.shares)
+        await(are_all_told_that_all_scan, T);
     world_teardown(state);
 }
 

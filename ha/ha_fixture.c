@@ -44,6 +44,35 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
         ha_drained(m->ha);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void print_names(char *to, size_t room, const char **names, unsigned count)
+{
+    size_t len = 0;
+
+    qsort(names, count, sizeof(*names), by_name);
+    to[0] = '\0';
+    for (unsigned i = 0; i < count && len < room; i++)
+        len += (size_t)snprintf(to + len, room - len, "%s%s", i ? " " : "", names[i]);
+}
+
+static void on_scanners(void *arg, const struct ha_scanners *scanners)
+{
+    struct member *m = arg;
+    const char *names[8];
+
+    assert_false(m->is_inside);
+    assert_in_range(scanners->count, 0, 8);
+    if (scanners->count)
+        memcpy(names, scanners->nodes, scanners->count * sizeof(*names));
+    print_names(m->scanners, sizeof(m->scanners), names, scanners->count);
+    m->view = scanners->number;
+    m->views++;
+}
+
 static void on_refused(void *arg, const char *why)
 {
     struct member *m = arg;
@@ -63,6 +92,14 @@ void node_start(unsigned i)
     m->ha = fake_process_begin(&m->options, &m->zk, &m->peers, &m->timers);
     if (!m->is_store_mute)
         ha_store_is(m->ha, true);
+    node_scans(i, m->options.shares);
+}
+
+void node_scans(unsigned i, bool is_scanning)
+{
+    nodes[i].is_inside = true;
+    ha_scans(nodes[i].ha, is_scanning);
+    nodes[i].is_inside = false;
 }
 
 void node_kill(unsigned i)
@@ -170,6 +207,23 @@ enum role_state role_of(unsigned i)
     return status_of(i).role->state;
 }
 
+const char *scanners_there(void)
+{
+    static char text[64];
+    const char *names[8], *name;
+    unsigned count = 0;
+
+    LIST_EACH (link, &ensemble.tree.znodes) {
+        const struct fake_znode *z = CONTAINER_OF(link, struct fake_znode, link);
+
+        name = fake_tree_name_under("/dueq/main/scanners", z->path);
+        if (name && count < 8)
+            names[count++] = name;
+    }
+    print_names(text, sizeof(text), names, count);
+    return text;
+}
+
 static bool is_answered;
 
 static void on_command(struct ha_command *c)
@@ -227,6 +281,7 @@ int world_setup(void **state)
         m->options.now_wall_ms = now_wall_ms;
         m->options.on_role = on_role;
         m->options.on_refused = on_refused;
+        m->options.on_scanners = on_scanners;
         m->options.arg = m;
     }
     return 0;

@@ -31,6 +31,11 @@ struct member {
     unsigned peer_count;
     char refused[256];
     unsigned promoted, demoted;
+    /* Of on_scanners, the newest: "na nb", in the order of the alphabet. */
+    bool is_inside; /* a call: it must not come now */
+    uint64_t view;
+    char scanners[64];
+    unsigned views;                   /* so many were told */
     enum role_reason why[ROLE_COUNT]; /* the newest by which it entered a role */
 };
 
@@ -47,11 +52,15 @@ int three_nodes_setup(void **state); /* all started, one leads */
 void node_start(unsigned i);
 void node_kill(unsigned i); /* kill -9: its session ends by the clock */
 void node_freeze(unsigned i, bool is_frozen);
+void node_scans(unsigned i, bool is_scanning); /* where it shares: from its start on */
 
 void run(int64_t ms);
 
 /* Runs until it holds, `ms` at most; then the test fails. Returns how long it took. */
 int64_t await(bool (*holds)(void), int64_t ms);
+
+/* The names under scanners/, as the ensemble has them: "na nb". */
+const char *scanners_there(void);
 
 int leader(void); /* which may act; -1: none */
 bool is_led(void);

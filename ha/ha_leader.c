@@ -261,7 +261,7 @@ void ha_leader_tick(struct ha *ha, int64_t now)
     site_wake_at(&ha->site, ha_until(ha));
     if (now >= ha->role.since_boot_ms + ha_t(ha))
         ha_refused_no_more(ha, HA_REFUSED_FENCED);
-    if (ha->is_stopping) {
+    if (ha->is_leaving) {
         drain(ha, ROLE_STOPPING_REASON);
         return;
     }

@@ -107,6 +107,7 @@ static void begin_session(struct ha *ha)
     write_lease_begin(&ha->site.lease, c->granted_ms);
     view_forget(&ha->view);
     membership_begin(&ha->membership);
+    scanners_begin(&ha->scanners);
     election_begin(&ha->election);
     peers_tell(ha->peers, &c->credentials);
 }
@@ -123,6 +124,7 @@ void ha_note_session(struct ha *ha)
         } else {
             ha->reconnects++;
             view_changed(&ha->view, "");
+            scanners_changed(&ha->scanners, "");
         }
     }
     site_wake(&ha->site);

@@ -230,7 +230,7 @@ void ha_standby_tick(struct ha *ha, int64_t now)
     bool by_force = control(ha)->is_forced && !strcmp(control(ha)->wanted, ha->options.node) &&
                     view_has_leader(&ha->view);
 
-    if (ha->is_stopping) {
+    if (ha->is_leaving) {
         ha_enter(ha, ROLE_OFFLINE, ROLE_STOPPING_REASON);
         return;
     }

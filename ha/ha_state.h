@@ -12,6 +12,7 @@
 #include "ha/lead.h"
 #include "ha/membership.h"
 #include "ha/role.h"
+#include "ha/scanners.h"
 #include "ha/site.h"
 #include "ha/view.h"
 
@@ -30,6 +31,7 @@ struct ha {
     struct site site;
     struct view view;
     struct membership membership;
+    struct scanners scanners;
     struct lead lead;
     struct election election;
     struct heartbeat heartbeat;
@@ -106,7 +108,9 @@ struct ha {
     struct list commands; /* to be looked at in the next tick */
     struct ha_node *nodes_shown;
 
-    bool is_stopping, is_left;
+    bool is_stopping; /* it takes no lead up, and gives its own away when its... */
+    bool is_leaving;  /* ...znode under scanners/ has gone */
+    bool is_left;
     int64_t stop_by_boot_ms;
     void (*on_stopped)(void *arg);
     void *on_stopped_arg;

@@ -11,6 +11,7 @@ static void add_node(const struct ha *ha, unsigned *count, const struct ha_node 
 
     *shown = *n;
     shown->is_member = view_is_member(&ha->view, n->name);
+    shown->is_scanning = scanners_have(&ha->scanners, n->name);
     if (strcmp(n->name, ha->options.node) != 0)
         return;
     shown->store_up = ha->store_up; /* newer than what was read */
@@ -82,6 +83,7 @@ void ha_status(const struct ha *ha, struct ha_status *s)
         .granted_ms = c->granted_ms,
         .alone_ms = ha->alone_since_boot_ms ? now - ha->alone_since_boot_ms : 0,
         .is_flapping = ha->is_flapping,
+        .is_mixed = ha->scanners.is_mixed,
         .transitions = ha->view.history.changes,
         .transition_count = ha->view.history.count,
         .elections_lost = ha->election.lost,

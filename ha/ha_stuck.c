@@ -133,6 +133,12 @@ static bool say_what_is_wrong(struct ha *ha)
 
     if ((wrong = wrong_item(ha, &item)))
         ha_refuse(ha, "%s: %s", ha->view.items[item].path, wrong);
+    else if ((path = scanners_denied(&ha->scanners)))
+        ha_refuse(ha,
+                  "%s: ZooKeeper does not let this node read or write it, so this node moves "
+                  "only what others leave late; give all nodes the same ha.auth, or mend its "
+                  "access list",
+                  path);
     else if ((path = view_denied_node(&ha->view)))
         ha_refuse(
             ha,

@@ -8,11 +8,16 @@
 
 #include "ha/record.h"
 
-/* After the components of the root, in this order. */
-static const char *const parents[] = {"ensemble", "epoch",   "nodes",
-                                      "members",  "control", "history"};
+/* After the components of the root, in this order; the last one where all nodes scan. */
+static const char *const parents[] = {"ensemble", "epoch",   "nodes",   "members",
+                                      "control",  "history", "scanners"};
 
 #define PARENTS (sizeof(parents) / sizeof(*parents))
+
+static size_t parent_count(const struct membership *m)
+{
+    return m->site->options->shares ? PARENTS : PARENTS - 1;
+}
 
 /* ---- texts ---- */
 
@@ -37,6 +42,8 @@ void membership_print(const struct membership *m, uint64_t beat, struct buf *tex
     print_hex(text, "incarnation", o->incarnation);
     record_add_number(text, "priority", o->priority);
     record_add(text, "no_failover", o->no_failover ? "yes" : "no");
+    if (o->shares)
+        record_add(text, "mode", "cluster");
     record_add(text, "store", m->store_up ? "up" : "down");
     record_add_number(text, "timeout_ms", o->session_ms);
     if (m->is_fenced)
@@ -88,7 +95,12 @@ static unsigned root_steps(const struct membership *m)
 
 static bool is_parent_step(const struct membership *m)
 {
-    return m->step < root_steps(m) + PARENTS;
+    return m->step < root_steps(m) + parent_count(m);
+}
+
+bool membership_has_parents(const struct membership *m)
+{
+    return !is_parent_step(m);
 }
 
 static void create(struct membership *m)
@@ -214,8 +226,9 @@ void membership_tick(struct membership *m, const struct lead *lead, int64_t now)
     }
     if (m->is_registered && is_own_missing(m))
         membership_lost(m);
-    if (!is_parent_step(m) && is_parent_missing(m))
+    if (!is_parent_step(m) && (m->lacks_parent || is_parent_missing(m)))
         m->step = 0;
+    m->lacks_parent = false;
     if (is_parent_step(m)) {
         create(m);
     } else if (!m->is_registered && !m->is_store_known && now < m->register_boot_ms) {
@@ -241,7 +254,7 @@ void membership_lost(struct membership *m)
 void membership_begin(struct membership *m)
 {
     m->step = 0;
-    m->is_registered = false;
+    m->is_registered = m->lacks_parent = false;
     m->retry_boot_ms = 0;
     m->rival = 0;
     /* What it would say of its Redis is about to be known, most often. */

@@ -32,6 +32,7 @@ struct membership {
     struct buf text;
     unsigned step; /* the next to be created; reset with the session */
     bool is_registered;
+    bool lacks_parent; /* one of those that the view does not read was found missing */
     int64_t retry_boot_ms;
 
     int64_t rival; /* the session that has our name; 0: none */
@@ -57,6 +58,9 @@ void membership_tick(struct membership *m, const struct lead *lead, int64_t now_
 
 /* What nodes/<node> says with beat so many; 0: none yet. */
 void membership_print(const struct membership *m, uint64_t beat, struct buf *text);
+
+/* What all share is there, as far as this session knows. */
+bool membership_has_parents(const struct membership *m);
 
 /* All parents are there, but another session, most often an earlier one of its own, has its
  * name. */

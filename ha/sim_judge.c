@@ -1,5 +1,7 @@
 #include "ha/sim_judge.h"
 
+#include <string.h>
+
 static struct {
     uint64_t epoch; /* highest that led */
     unsigned holder;
@@ -65,6 +67,17 @@ void sim_judge_fenced(const struct sim_node *n)
     sim_trace("%s: is fenced, epoch %llu", n->name, (unsigned long long)n->token.epoch);
     if (sim_node_may_act(n->number))
         sim_fail("%s may act, and a higher token has acted before", n->name);
+}
+
+void sim_judge_view(const struct sim_node *n)
+{
+    for (unsigned i = 0; i < SIM_NODES; i++) {
+        const struct sim_node *other = &sim_nodes[i];
+
+        if (other->view == n->view && memcmp(other->scans, n->scans, sizeof(n->scans)) != 0)
+            sim_fail("%s and %s have different lists of view %llu", n->name, other->name,
+                     (unsigned long long)n->view);
+    }
 }
 
 unsigned sim_judge_leads(void)

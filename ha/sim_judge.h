@@ -17,6 +17,9 @@ void sim_judge_role(const struct sim_node *n, const struct role *role, enum role
 /* The store has refused a script of the lead that it has now: its lease must be over. */
 void sim_judge_fenced(const struct sim_node *n);
 
+/* One number is one list, for whoever is told it. */
+void sim_judge_view(const struct sim_node *n);
+
 unsigned sim_judge_leads(void);      /* different ones so far */
 int64_t sim_judge_alone_ms(void);    /* since somebody may act; 0: one may */
 int64_t sim_judge_longest_ms(void);  /* without anybody, since... */

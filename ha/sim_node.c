@@ -124,6 +124,35 @@ static void on_refused(void *arg, const char *why)
         sim_fail("%s is refused: %s", n->name, why);
 }
 
+static void on_scanners(void *arg, const struct ha_scanners *scanners)
+{
+    struct sim_node *n = arg;
+
+    if (n->is_dying)
+        return;
+    n->view = scanners->number;
+    memset(n->scans, 0, sizeof(n->scans));
+    for (unsigned k = 0; k < scanners->count; k++) {
+        for (unsigned i = 0; i < SIM_NODES; i++)
+            n->scans[i] |= !strcmp(scanners->nodes[k], sim_nodes[i].name);
+    }
+    sim_trace("%s: view %llu of %u", n->name, (unsigned long long)n->view, scanners->count);
+    sim_judge_view(n);
+}
+
+bool sim_nodes_share(void)
+{
+    for (unsigned i = 0; i < SIM_NODES; i++) {
+        for (unsigned k = 0; k < SIM_NODES; k++) {
+            if (sim_nodes[i].options.shares && !sim_nodes[i].scans[k])
+                return false;
+        }
+        if (sim_nodes[i].view != sim_nodes[0].view)
+            return false;
+    }
+    return true;
+}
+
 bool sim_node_may_act(unsigned i)
 {
     return sim_nodes[i].ha && ha_may_act(sim_nodes[i].ha);
@@ -156,7 +185,10 @@ void sim_node_start(unsigned i)
     sim_client_init(&n->zk, &n->timers, SIM_T);
     sim_peers_init(&n->peers, i, &n->timers);
     n->ha = fake_process_begin(&n->options, &n->zk.zk, &n->peers.base, &n->timers);
+    n->view = 0;
+    memset(n->scans, 0, sizeof(n->scans));
     ha_store_is(n->ha, true);
+    ha_scans(n->ha, true);
 }
 
 void sim_node_kill(unsigned i)
@@ -196,11 +228,13 @@ void sim_node_set_store(unsigned i, bool is_up)
     struct sim_node *n = &sim_nodes[i];
 
     n->is_store_down = !is_up;
-    if (sim_node_runs(n))
-        ha_store_is(n->ha, is_up);
+    if (!sim_node_runs(n))
+        return;
+    ha_store_is(n->ha, is_up);
+    ha_scans(n->ha, is_up);
 }
 
-void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences)
+void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences, bool shares)
 {
     unsigned barred = has_preferences ? sim_below(2 * SIM_NODES) : SIM_NODES;
 
@@ -223,6 +257,8 @@ void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences)
         n->options.now_wall_ms = now_wall_ms;
         n->options.on_role = on_role;
         n->options.on_refused = on_refused;
+        n->options.shares = shares;
+        n->options.on_scanners = on_scanners;
         n->options.arg = n;
     }
 }

@@ -3,6 +3,7 @@
 #define DUEQ_HA_SIM_NODE_H
 
 #include "ha/ha.h"
+#include "ha/scanners.h"
 #include "ha/sim_client.h"
 #include "ha/sim_peers.h"
 #include "ha/sim_store.h"
@@ -24,6 +25,10 @@ struct sim_node {
     bool has_vanished;  /* machine and all: nobody refuses a connection */
     bool is_store_down; /* as it is told */
 
+    /* Who scans, as it was told. */
+    uint64_t view;
+    bool scans[SIM_NODES];
+
     /* The scanner's. */
     enum role_state role;
     struct token token;
@@ -36,8 +41,9 @@ struct sim_node {
 
 extern struct sim_node sim_nodes[SIM_NODES];
 
-/* With preferences: of different priority, and one may be barred from standing. */
-void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences);
+/* With preferences: of different priority, and one may be barred from standing. `shares`: all
+ * of them scan. */
+void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences, bool shares);
 void sim_nodes_fini(void);
 
 void sim_node_start(unsigned i);
@@ -49,6 +55,9 @@ static inline bool sim_node_runs(const struct sim_node *n)
 {
     return n->ha && !n->is_frozen;
 }
+
+/* Where they share: have all been told that all scan, with one number? */
+bool sim_nodes_share(void);
 
 bool sim_node_may_act(unsigned i);
 int sim_acting(void); /* who may act now; -1: nobody */

@@ -199,7 +199,7 @@ static void begin(uint64_t seed)
     sim_store_init();
     sim_zk_init();
     has_preferences = seed % 4 == 3;
-    sim_nodes_init(sim_chance(50) ? HA_FAILSAFE : HA_STOP, has_preferences);
+    sim_nodes_init(sim_chance(50) ? HA_FAILSAFE : HA_STOP, has_preferences, sim_chance(60));
     for (unsigned i = 0; i < SIM_NODES; i++)
         sim_node_start(i);
 }
@@ -213,6 +213,18 @@ static void await_all_acked(void)
         run(200);
         if (sim_now > limit)
             sim_fail("jobs are lost: some were never acknowledged");
+    }
+}
+
+/* Whoever scans has its znode again: a session that has ended takes the older one with it. */
+static void await_shares(void)
+{
+    int64_t limit = sim_now + ALL_GONE_MS;
+
+    while (!sim_has_failed() && !sim_nodes_share()) {
+        run(10);
+        if (sim_now > limit)
+            sim_miss("not all know that all scan");
     }
 }
 
@@ -253,6 +265,7 @@ bool sim_run(uint64_t seed, struct sim_result *r)
             one_fault();
     }
     await_all_acked();
+    await_shares();
     judge_leads();
     end();
     *r = result;

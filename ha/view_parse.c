@@ -90,7 +90,7 @@ void view_parse_node(struct view_node *n, struct bytes text)
 {
     struct ha_node node = {.is_here = true, .owner = n->znode.owner};
     char incarnation[17];
-    struct bytes store;
+    struct bytes store, mode;
     int64_t number;
 
     snprintf(node.name, sizeof(node.name), "%s", n->node.name);
@@ -106,6 +106,7 @@ void view_parse_node(struct view_node *n, struct bytes text)
     node.is_fenced = record_get_flag(text, "fenced");
     node.is_address_away = record_get_flag(text, "address_away");
     node.store_up = record_get(text, "store", &store) && bytes_equal(store, BYTES("up"));
+    node.shares = record_get(text, "mode", &mode) && bytes_equal(mode, BYTES("cluster"));
     n->timeout_ms = timeout_of(text);
     n->node = node;
 }

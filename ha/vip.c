@@ -1,4 +1,4 @@
-#include "ha/vip.h"
+#include "ha/vip_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,199 +7,14 @@
 #include "base/list.h"
 #include "base/log.h"
 
-#define LONG_AGO     (-VIP_CONFLICT_MS - 1) /* on a clock that begins at 0 */
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-
-/* One address. */
-struct vip_item {
-    struct vip *v;
-    const struct vip_address *address;
-    struct timer announce;
-    struct timer answer; /* what was heard too soon after the last one */
-    unsigned announced;  /* since it was put, or taken */
-    bool is_here;
-    bool has_been_here;       /* since it was taken */
-    int64_t heard_mono_ms;    /* another host has it */
-    char heard_mac[32];       /* which */
-    int64_t answered_mono_ms; /* that */
-    char why[288];            /* it is not here; "": it is, or need not be */
-};
-
-struct vip {
-    struct vip_options options;
-    enum vip_state state;
-    struct timer renewal; /* HELD; LEAVING, as long as it may */
-    struct timer settle;  /* HELD, in the beginning */
-    struct timer leaving; /* LEAVING */
-    int64_t taken_mono_ms;
-    struct vip_item items[VIP_ADDRESSES_MAX];
-    struct vip_stats stats;
-    char conflict[32]; /* who */
-    int64_t conflict_mono_ms;
-};
-
-#define EACH_ITEM(it, v) \
-    for (struct vip_item *it = (v)->items; it < (v)->items + (v)->options.addresses.count; it++)
-
-static int64_t now_of(const struct vip *v)
+int64_t vip_now(const struct vip *v)
 {
     return timers_now(v->options.timers);
 }
 
-static bool may_hold(const struct vip *v)
+bool vip_may_hold(const struct vip *v)
 {
     return v->options.may_hold(v->options.arg);
-}
-
-/* ---- one address ---- */
-
-static void be_silent(struct vip_item *it)
-{
-    timer_disarm(it->v->options.timers, &it->announce);
-    timer_disarm(it->v->options.timers, &it->answer);
-}
-
-static void take_away(struct vip_item *it)
-{
-    const struct vip_options *o = &it->v->options;
-
-    be_silent(it);
-    o->ops->remove(o->ops_arg, it->address);
-    it->is_here = it->has_been_here = false;
-    it->why[0] = '\0';
-}
-
-/* Said once, as long as it stays the same. */
-static void is_missing(struct vip_item *it, const char *why)
-{
-    char text[sizeof(it->why)];
-
-    be_silent(it);
-    it->is_here = false;
-    snprintf(text, sizeof(text), "%s: %s", it->address->text, why);
-    if (strcmp(text, it->why) != 0)
-        LOG_WARN("vip", "not here although this node leads: %s", text);
-    memcpy(it->why, text, sizeof(text));
-}
-
-/* What could not be renewed may be there still. */
-static void withhold(struct vip_item *it)
-{
-    const struct vip_options *o = &it->v->options;
-
-    o->ops->remove(o->ops_arg, it->address);
-    it->has_been_here = false; /* put again later, it was not gone */
-    is_missing(it, "the lease does not permit it at the moment");
-}
-
-static void withhold_all(struct vip *v)
-{
-    EACH_ITEM (it, v)
-        withhold(it);
-}
-
-static void send_announcement(struct vip_item *it)
-{
-    const struct vip_options *o = &it->v->options;
-
-    o->ops->announce(o->ops_arg, it->address);
-    it->v->stats.announcements++;
-}
-
-static void ask_who_else(struct vip_item *it)
-{
-    const struct vip_options *o = &it->v->options;
-
-    o->ops->probe(o->ops_arg, it->address);
-}
-
-static void announce(struct vip_item *it)
-{
-    static const int64_t waits_ms[] = {100, 200, 400, 800};
-    bool is_new = it->announced < ARRAY_LEN(waits_ms);
-
-    if (!may_hold(it->v)) {
-        withhold_all(it->v);
-        return;
-    }
-    send_announcement(it);
-    if (it->announced > ARRAY_LEN(waits_ms))
-        ask_who_else(it);
-    timer_arm(it->v->options.timers, &it->announce,
-              is_new ? waits_ms[it->announced] : VIP_ANNOUNCE_EVERY_MS);
-    it->announced++;
-}
-
-static void on_announce(struct timer *timer)
-{
-    announce(CONTAINER_OF(timer, struct vip_item, announce));
-}
-
-static void announce_anew(struct vip_item *it)
-{
-    it->announced = 0;
-    announce(it);
-}
-
-static void put(struct vip_item *it)
-{
-    struct vip *v = it->v;
-    const char *why = "";
-    enum vip_put done = v->options.ops->put(v->options.ops_arg, it->address, &why);
-    bool is_new = done == VIP_PUT_ADDED || !it->is_here;
-
-    if (done == VIP_PUT_FAILED) {
-        v->stats.failures++;
-        is_missing(it, why);
-        return;
-    }
-    if (done == VIP_PUT_ADDED && it->has_been_here) {
-        v->stats.restored++;
-        LOG_WARN("vip", "%s was gone; it is put back", it->address->text);
-    } else if (it->why[0]) {
-        LOG_INFO("vip", "%s is here now", it->address->text);
-    }
-    it->why[0] = '\0';
-    it->is_here = it->has_been_here = true;
-    if (is_new)
-        announce_anew(it);
-}
-
-/* ---- what others say ---- */
-
-static void note_conflict(struct vip *v, const struct vip_item *it)
-{
-    v->stats.conflicts++;
-    if (strcmp(it->heard_mac, vip_conflict(v)) != 0)
-        LOG_WARN("vip", "%s has %s as well; it is announced against that host", it->heard_mac,
-                 it->address->text);
-    memcpy(v->conflict, it->heard_mac, sizeof(v->conflict));
-    v->conflict_mono_ms = it->heard_mono_ms;
-}
-
-static void answer(struct vip_item *it)
-{
-    struct vip *v = it->v;
-    int64_t now = now_of(v), wait_ms = it->answered_mono_ms + VIP_DEFEND_MS - now;
-
-    if (!may_hold(v)) {
-        withhold_all(v);
-        return;
-    }
-    if (wait_ms > 0) { /* neighbours believe the other one meanwhile */
-        if (!timer_is_armed(&it->answer))
-            timer_arm(v->options.timers, &it->answer, wait_ms);
-        return;
-    }
-    it->answered_mono_ms = now;
-    if (it->heard_mono_ms - v->taken_mono_ms >= VIP_SETTLE_MS)
-        note_conflict(v, it);
-    send_announcement(it);
-}
-
-static void on_answer(struct timer *timer)
-{
-    answer(CONTAINER_OF(timer, struct vip_item, answer));
 }
 
 /* ---- states ---- */
@@ -229,7 +44,7 @@ static void go_away(struct vip *v)
 {
     stop_timers(v);
     EACH_ITEM (it, v)
-        take_away(it);
+        vip_item_take_away(it);
     enter(v, VIP_AWAY);
 }
 
@@ -238,10 +53,10 @@ static void hold(struct vip *v)
 {
     timer_arm(v->options.timers, &v->renewal, VIP_RENEW_MS);
     EACH_ITEM (it, v) {
-        if (may_hold(v))
-            put(it);
+        if (vip_may_hold(v))
+            vip_item_put(it);
         else
-            withhold(it);
+            vip_item_withhold(it);
     }
 }
 
@@ -253,7 +68,7 @@ static void stay(struct vip *v)
     const char *why;
 
     EACH_ITEM (it, v) {
-        if (!may_hold(v))
+        if (!vip_may_hold(v))
             return;
         if (it->is_here)
             o->ops->put(o->ops_arg, it->address, &why);
@@ -278,7 +93,7 @@ static void on_settled(struct timer *timer)
 
     EACH_ITEM (it, v) {
         if (it->is_here)
-            ask_who_else(it);
+            vip_item_ask(it);
     }
 }
 
@@ -310,10 +125,10 @@ void vip_take(struct vip *v)
     stop_timers(v);
     EACH_ITEM (it, v) {
         it->is_here = it->has_been_here = false; /* all is announced anew */
-        it->heard_mono_ms = it->answered_mono_ms = LONG_AGO;
+        it->heard_mono_ms = it->answered_mono_ms = VIP_LONG_AGO;
     }
     v->stats.taken++;
-    v->taken_mono_ms = now_of(v);
+    v->taken_mono_ms = vip_now(v);
     timer_arm(v->options.timers, &v->settle, VIP_SETTLE_MS);
     hold(v);
     enter(v, VIP_HELD);
@@ -325,9 +140,9 @@ void vip_hand_over(struct vip *v)
         return;
     stop_timers(v);
     EACH_ITEM (it, v) {
-        be_silent(it);
+        vip_item_be_silent(it);
         if (!it->is_here)
-            take_away(it);
+            vip_item_take_away(it);
     }
     if (count_here(v) == 0) {
         enter(v, VIP_AWAY);
@@ -347,7 +162,7 @@ void vip_drop(struct vip *v)
 /* Who had it while it was held. Nobody is made the leader by that: it stays one. */
 static bool is_stranger(const struct vip *v, const char *mac)
 {
-    return now_of(v) - v->conflict_mono_ms < VIP_CONFLICT_MS && !strcmp(mac, v->conflict);
+    return vip_now(v) - v->conflict_mono_ms < VIP_CONFLICT_MS && !strcmp(mac, v->conflict);
 }
 
 static struct vip_item *item_of(struct vip *v, const struct vip_address *a)
@@ -366,14 +181,14 @@ void vip_heard(struct vip *v, const struct vip_address *a, const char *mac)
 
     if (!it)
         return;
-    it->heard_mono_ms = now_of(v);
+    it->heard_mono_ms = vip_now(v);
     snprintf(it->heard_mac, sizeof(it->heard_mac), "%s", mac);
     if (v->state == VIP_HELD && it->is_here)
-        answer(it);
+        vip_item_answer(it);
     if (v->state != VIP_LEAVING || !it->is_here || is_stranger(v, mac))
         return;
     LOG_INFO("vip", "%s has %s now", mac, a->text);
-    take_away(it);
+    vip_item_take_away(it);
     if (count_here(v) == 0) {
         stop_timers(v);
         enter(v, VIP_AWAY);
@@ -408,7 +223,7 @@ const char *vip_why(const struct vip *v)
 
 const char *vip_conflict(const struct vip *v)
 {
-    bool is_recent = now_of(v) - v->conflict_mono_ms < VIP_CONFLICT_MS;
+    bool is_recent = vip_now(v) - v->conflict_mono_ms < VIP_CONFLICT_MS;
 
     return v->state == VIP_HELD && is_recent ? v->conflict : "";
 }
@@ -423,17 +238,12 @@ struct vip *vip_new(const struct vip_options *options)
     if (!v)
         abort();
     v->options = *options;
-    v->conflict_mono_ms = LONG_AGO;
+    v->conflict_mono_ms = VIP_LONG_AGO;
     timer_init(&v->renewal, on_renewal);
     timer_init(&v->settle, on_settled);
     timer_init(&v->leaving, on_left);
-    EACH_ITEM (it, v) {
-        it->v = v;
-        it->address = &v->options.addresses.at[i++];
-        it->heard_mono_ms = it->answered_mono_ms = LONG_AGO;
-        timer_init(&it->announce, on_announce);
-        timer_init(&it->answer, on_answer);
-    }
+    EACH_ITEM (it, v)
+        vip_item_init(it, v, &v->options.addresses.at[i++]);
     return v;
 }
 
@@ -444,7 +254,7 @@ void vip_free(struct vip *v)
     stop_timers(v);
     EACH_ITEM (it, v) {
         if (v->state != VIP_AWAY)
-            take_away(it);
+            vip_item_take_away(it);
     }
     free(v);
 }

@@ -94,6 +94,7 @@ struct queue_options app_queue_options(const struct conf *conf, const struct app
         .waiting_max = conf->limits.waiting,
         .scan_batch = conf->queue.scan_batch,
         .scan_interval_ms = conf->queue.scan_interval_ms,
+        .lock_ms = conf->queue.lock_ms,
         .node = bytes_of_text(conf->node.id),
         .rules = rules->at,
         .rule_count = rules->count,

@@ -6,6 +6,7 @@
 #include "conf/value.h"
 #include "node/app_options.h"
 #include "node/queue/names.h"
+#include "node/store/redis/seeds.h"
 #include "node/store/redis/sentinel.h"
 
 static struct app_rules rules;
@@ -117,6 +118,33 @@ static bool takes_the_list(const char *text)
     return is_taken;
 }
 
+static void a_list_of_nodes_of_a_redis_cluster_is_one_to_both_who_read_it(void **state)
+{
+    static const char *const texts[] = {
+        "cluster://h",
+        "cluster://h:1,[::1]:2,10.0.0.1",
+        "cluster://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
+        "cluster://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
+        "cluster://h:0",
+        "cluster://h:65536",
+        "cluster://h,",
+        "cluster://,h",
+        "cluster://",
+        "cluster://m@h",
+        "cluster:h",
+        "cluster://::1",
+        "cluster://[::1",
+        "cluster://unix:/run/r.sock",
+        "h:1",
+    };
+    struct redis_seeds seeds;
+
+    for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_int_equal(value_is_cluster(texts[i]), i < 3);
+        assert_int_equal(redis_seeds_parse(texts[i], &seeds) == STATUS_OK, i < 3);
+    }
+}
+
 static void a_list_of_sentinels_is_one_to_both_who_read_it(void **state)
 {
     static const char *const texts[] = {
@@ -155,6 +183,7 @@ int main(void)
         IN_DIRECTORY(the_largest_values_fit_into_packed_settings),
         IN_DIRECTORY(rows_stay_where_they_are_when_they_change),
         cmocka_unit_test(a_list_of_sentinels_is_one_to_both_who_read_it),
+        cmocka_unit_test(a_list_of_nodes_of_a_redis_cluster_is_one_to_both_who_read_it),
         cmocka_unit_test(the_name_of_a_row_has_the_letters_of_a_topic),
     };
 

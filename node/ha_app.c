@@ -207,7 +207,7 @@ struct ha_app *ha_app_new(const struct ha_app_options *options)
     timer_init(&a->writes, on_writes);
     lead_alone_init(&a->alone, options->queue, &options->loop->timers);
     timer_init(&a->stopped, on_turn);
-    if (conf->ha.mode == HA_MODE_STANDALONE)
+    if (!conf_has_others(conf))
         return a;
     snprintf(a->root, sizeof(a->root), "/dueq/%s", conf->ha.cluster);
     print_address(a, options->gmq_fd, &a->gmq);

@@ -40,7 +40,7 @@ static enum status open_listeners(struct warden *w)
     enum status http = listen_if_on("http.listen", &w->conf->http.listen, &w->http_fd);
     enum status peer = STATUS_OK;
 
-    if (w->conf->ha.mode == HA_MODE_STANDBY)
+    if (conf_has_others(w->conf))
         peer = listen_if_on("ha.peer.listen", &w->conf->ha.peer, &w->peer_fd);
     if (gmq != STATUS_OK || http != STATUS_OK)
         return gmq != STATUS_OK ? gmq : http;
@@ -80,7 +80,7 @@ static int64_t silence_max_ms(const struct conf *conf)
 {
     int64_t half_ms = conf->ha.session_ms / 2;
 
-    if (conf->ha.mode == HA_MODE_STANDBY && half_ms < conf->warden.hang_timeout_ms)
+    if (conf_has_others(conf) && half_ms < conf->warden.hang_timeout_ms)
         return half_ms;
     return conf->warden.hang_timeout_ms;
 }

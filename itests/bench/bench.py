@@ -3,6 +3,7 @@
 
     ./dev bench                      all tables, about 22 minutes
     ./dev bench throughput memory    some tables
+    ./dev bench scale                several nodes and Redis masters: five tables
     ./dev bench --list               which there are
     ./dev bench --quick              tiny sizes, to see that it works: no figures to quote
     ./dev bench --long               more and longer rounds, for figures that last
@@ -28,9 +29,9 @@ os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
 from bench import machine, page, render
-from bench.measure import sweep_abandoned
+from bench.loads import sweep_abandoned
 from bench.progress import Progress, duration
-from bench.tables import TABLES
+from bench.tables import GROUPS, TABLES
 from bench.tables.table import Options
 from harness.process import become_reaper
 
@@ -41,10 +42,12 @@ SCALES = {"quick": Options(1, 1, "quick"), "usual": Options(3, 2, "usual"),
 SCALE_HELP = {"quick": "tiny sizes", "long": "larger sizes"}
 
 
-def table_name(word):
-    if word not in TABLES:
-        raise argparse.ArgumentTypeError(f"no table '{word}'; there are {', '.join(TABLES)}")
-    return word
+def table_names(word):
+    """Of a table, or of those that a word stands for."""
+    if word not in TABLES and word not in GROUPS:
+        known = ", ".join([*TABLES, *GROUPS])
+        raise argparse.ArgumentTypeError(f"no table '{word}'; there are {known}")
+    return GROUPS.get(word, (word,))
 
 
 def positive(word):
@@ -56,8 +59,9 @@ def positive(word):
 def parse_arguments(words=None):
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", metavar="TABLE", type=table_name,
-                        help=", ".join(TABLES))
+    parser.add_argument("tables", nargs="*", metavar="TABLE", type=table_names,
+                        help=", ".join(TABLES) + "; " + "; ".join(
+                            f"{word}: {', '.join(names)}" for word, names in GROUPS.items()))
     parser.add_argument("--list", action="store_true", help="show which tables there are, and end")
     scale = parser.add_mutually_exclusive_group()
     for name in ("quick", "long"):
@@ -77,6 +81,7 @@ def parse_arguments(words=None):
     parser.add_argument("--json", metavar="FILE",
                         help="write the results as JSON; - is standard output")
     options = parser.parse_args(words)
+    options.tables = [name for names in options.tables for name in names]
     if options.write and options.scale == "quick":
         parser.error("figures of --quick are not for the page")
     return options

@@ -1,50 +1,22 @@
-"""A node to measure, and the load generator: runs of all kinds on one Redis, each from an
-empty store, shown by the progress line while they last."""
+"""A node to measure: runs of all kinds on one Redis, each from an empty store."""
 
-import json
 import os
 import re
-import resource
-import shutil
-import signal
-import subprocess
-import tempfile
-import threading
 import time
-from contextlib import contextmanager
-from pathlib import Path
 
-from bench.progress import Silence
-from harness.build import ROOT, node_program
+from bench.loads import Loads, undisturbed
 from harness.node import Node
-from harness.process import is_alive, kill_now
 from harness.wait import wait_until
 
-BUCKETS = 64
-TOPICS = 16
-WARM_UP_S = 1  # more than the load generator's
-PATIENCE_S = 900  # filling in takes longest
-IDS_A_RUN = 100_000_000
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
-class LoadFailed(Exception):
-    """The load generator gave up; its last words."""
-
-
-class Bench:
+class Bench(Loads):
     """`with Bench(progress) as bench:` starts a node of the chosen build."""
 
     def __init__(self, progress=None, settings=None):
-        allow_many_files()
-        self.progress = progress or Silence()
-        self._scratch = tempfile.TemporaryDirectory(prefix=f"bench-{os.getpid()}-",
-                                                    dir=_scratch_root())
-        self.directory = self._scratch.name
+        super().__init__(progress)
         self.node = Node(self.directory, settings)
-        self._loads = []
-        self._next_id = 10_000_000_000_000
-        self.generator_percent = 0  # of a processor: the busiest run since somebody set it to 0
 
     def __enter__(self):
         try:
@@ -59,72 +31,22 @@ class Bench:
     def __exit__(self, kind, *unused):
         with undisturbed():
             try:
-                kill_now([load.pid for load in self._loads if load.poll() is None])
+                self.kill_loads()
                 if kind is None:
                     self.node.stop()
             finally:
                 self.node.destroy()
-                self._scratch.cleanup()
+                self.clean_up()
 
     # ---- the load generator ----
 
     def start_load(self, mode, **options):
-        """The load generator in the background; result_of() waits for it."""
-        options = {"protocol": "gmq", "redis": self.socket, "topics": TOPICS,
-                   "buckets": BUCKETS, "first_id": self.next_id(), **options}
-        options.setdefault("port", self._port_of(options["protocol"]))
-        words = [node_program().parent / "dueq-load", mode]
-        for name, value in options.items():
-            words += ["--" + name.replace("_", "-"), str(value)]
-        self._loads = [load for load in self._loads if load.returncode is None]
-        self._loads.append(subprocess.Popen(words, stdin=subprocess.PIPE, text=True,
-                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE))
-        return self._loads[-1]
-
-    def next_id(self):
-        """The first of many; none comes twice, without asking what an earlier run used."""
-        self._next_id += IDS_A_RUN
-        return self._next_id
+        options.setdefault("redis", self.socket)
+        options.setdefault("port", self._port_of(options.get("protocol", "gmq")))
+        return super().start_load(mode, **options)
 
     def _port_of(self, protocol):
         return self.node.http_port if protocol == "http" else self.node.gmq_port
-
-    def result_of(self, process, begun=""):
-        """Waits for its end, which comes, and passes its progress on. `begun` has been read
-        of its report."""
-        words = []
-        listener = threading.Thread(target=self._listen, args=(process.stderr, words))
-        listener.start()
-        watchdog = threading.Timer(PATIENCE_S, process.kill)
-        watchdog.start()
-        try:
-            report = begun + process.stdout.read()
-            code = process.wait()
-        except BaseException:
-            process.kill()
-            raise
-        finally:
-            watchdog.cancel()
-            listener.join()
-        if code != 0:
-            raise LoadFailed(f"{process.args[1]}: {' '.join(words[:1])} (ended with {code})")
-        answer = json.loads(report)
-        self.generator_percent = max(self.generator_percent, answer.get("cpu_percent", 0))
-        return answer
-
-    def _listen(self, lines, words):
-        for line in lines:
-            numbers = re.fullmatch(r"progress (\d+)/(\d+)\n", line)
-            if numbers:
-                self.progress.at(*map(int, numbers.groups()))
-            else:
-                words.append(line.strip())
-
-    def load(self, mode, what=None, **options):
-        """Runs the load generator to its end; what it reports."""
-        seconds = options["seconds"] + WARM_UP_S if "seconds" in options else None
-        with self.progress.step(what or mode, seconds):
-            return self.result_of(self.start_load(mode, **options))
 
     def fill(self, count, what=None, **options):
         """Jobs that no measurement waits for: written without a sync each, and synced once."""
@@ -206,53 +128,7 @@ class Bench:
             return int(re.search(r"VmRSS:\s+(\d+) kB", file.read()).group(1)) * 1024
 
 
-def allow_many_files():
-    """As many descriptors as we may have, for us and those we start; how many."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return hard if hard != resource.RLIM_INFINITY else 1 << 20
-
-
-@contextmanager
-def undisturbed():
-    """Nobody who is impatient keeps us from cleaning up."""
-    before = {number: signal.signal(number, signal.SIG_IGN)
-              for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def sweep_abandoned():
-    """Removes what a killed run has left, unless something still works in it."""
-    for folder in _scratch_root().glob("bench-*"):
-        owner = folder.name.split("-")[1]
-        if not (owner.isdigit() and is_alive(int(owner))) and not _is_in_use(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_in_use(folder):
-    """Does a process have it in its command line, or work in it?"""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if bytes(folder) in (process / "cmdline").read_bytes() \
-                    or folder in (Path(os.readlink(process / "cwd")) / "x").parents:
-                return True
-        except OSError:
-            pass  # it has ended
-    return False
-
-
 def _cpu_ticks(pid):
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
         fields = file.read().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])  # utime, stime
-
-
-def _scratch_root():
-    """On the disk of the build, not in a tmpfs: fsync is part of what is measured."""
-    root = ROOT / "build" / "bench"
-    root.mkdir(parents=True, exist_ok=True)
-    return root

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from bench.measure import Bench, LoadFailed
+from bench.loads import LoadFailed
+from bench.measure import Bench
 from bench.peers import Beanstalkd
+from bench.site import bucket_of
 from harness.build import node_program
 from harness.wait import wait_until
 
@@ -56,6 +58,25 @@ def test_an_open_loop_does_what_is_due_and_no_more(bench):
     assert (report["loop"], report["operations"]) == ("open", 50)
 
 
+def test_a_closed_loop_of_so_many_does_them_all_and_counts_what_they_took(bench):
+    bench.wipe()
+    report = bench.load("push", protocol="http", connections=8, topics=10, first_topic=7,
+                        total=12, topic_name="some")
+    check(report)
+    assert report["operations"] == 12
+    assert sum(1 for key in bench.keys_of("d") if bench.redis.zcard(key) == 2) == 2
+    assert bench.redis.zcard(f"dq:{{{bucket_of('some-7')}}}:d:some-7") == 2, "it begins there"
+    assert report["bytes_sent"] > 12 * 200 and report["bytes_received"] > 12 * 50
+    assert report["cpu_us"] > 0
+
+
+def test_what_is_popped_and_not_acknowledged_stays_reserved(bench):
+    bench.wipe()
+    bench.fill(40, delay=0, topics=2)
+    assert bench.load("pop", protocol="http", connections=4, topics=2, total=40)["operations"] == 40
+    assert bench.count_in("v") == 40
+
+
 @pytest.mark.skipif(not shutil.which("beanstalkd"), reason="beanstalkd is not installed")
 def test_beanstalkd_is_spoken(bench):
     with Beanstalkd(bench.directory, is_synced=False) as peer:
@@ -90,6 +111,19 @@ def test_what_is_filled_in_by_bulk_is_what_pushes_leave(bench):
         job = {"id": str(5000 + n), "body": "x" * 100, "at_ms": due_ms, "ttr_ms": 60_000}
         bench.node.api().ask("POST", f"/v1/topics/bench-{n // 4}/jobs", job)
     assert filled == _what_is_stored(bench)
+
+
+def test_bulk_leaves_out_the_topics_of_other_buckets(bench):
+    bench.wipe()
+    wanted = [bucket_of(f"bench-{n}") for n in (3, 5)]
+    signs = "".join("+" if bucket in wanted else "-" for bucket in range(64))
+    bench.fill(10, bulk=100, delay=3600, topics=6, only_buckets=signs)
+    names = sorted(key.rpartition(b":")[2] for key in bench.keys_of("d"))
+    assert names == [f"bench-{n}".encode() for n in range(6)
+                     if bucket_of(f"bench-{n}") in wanted]
+    assert bench.count_in("d") == 10
+    with pytest.raises(LoadFailed, match="a sign for each of 64 buckets"):
+        bench.fill(10, bulk=100, delay=3600, only_buckets="+-")
 
 
 def test_what_was_filled_in_can_be_popped(bench):
@@ -175,6 +209,16 @@ def test_a_closed_loop_ends_though_the_server_does_not_answer(bench):
             with pytest.raises(LoadFailed, match="4 requests were never answered"):
                 bench.load("push", protocol="http", port=port, connections=4, seconds=1,
                            patience=1)
+        finally:
+            server.send_signal(signal.SIGCONT)
+
+
+def test_a_run_of_so_many_ends_though_the_server_does_not_answer(bench):
+    with echo("http") as (server, port):
+        server.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(LoadFailed, match="4 requests were never answered"):
+                bench.load("push", protocol="http", port=port, connections=4, total=8, patience=1)
         finally:
             server.send_signal(signal.SIGCONT)
 

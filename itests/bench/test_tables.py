@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from bench import bench as program
-from bench.measure import LoadFailed
+from bench.loads import LoadFailed
 from bench.progress import Silence
 from bench.result import Result
 from bench.tables import TABLES, large, life

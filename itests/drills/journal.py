@@ -178,7 +178,8 @@ class Older:
     acknowledged pushes were gone by what all of them counted. None: nobody was asked.
     `split_ms`: from when on both were at work until then, some nodes at one, some at the other.
     `keeps_answers`: pushes, acks and cancels were answered when a replica had them, so that only
-    leases and releases may be forgotten. `keeps_nothing`: it came back empty."""
+    leases and releases may be forgotten. `keeps_nothing`: it came back empty. `buckets`: those
+    that it had, where it was one of several masters; None: all."""
 
     since_ms: float
     at_ms: float
@@ -187,6 +188,7 @@ class Older:
     split_ms: float = math.inf
     keeps_answers: bool = False
     keeps_nothing: bool = False
+    buckets: tuple = None
 
 
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long

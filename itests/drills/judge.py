@@ -32,6 +32,7 @@ from itertools import combinations
 
 from crash import judge as crash
 from crash.judge import Violation
+from drills.domains import by_what_forgot
 from drills.forgotten import (can_bring_again, forgiving, is_forgotten, is_of_two_masters, is_void,
                               judge_told, lost_before_ms, returned, without)
 from drills.holders import judge_holders
@@ -70,19 +71,25 @@ class Verdict:
 def judge(journal, limits=None, lock_ms=None):
     """The verdict. `limits`: of lateness, or None not to judge it. `lock_ms`: how long a topic's
     lock lasts where all nodes scan; None: only the leader does."""
+    whole = Verdict([*judge_leaders(journal), *judge_holders(journal),
+                     *(judge_locks(journal, lock_ms) if lock_ms else judge_moves(journal)),
+                     *(judge_lateness(journal, limits) if limits else ())])
+    for part in by_what_forgot(journal):
+        _judge_part(part, whole)
+    return whole
+
+
+def _judge_part(journal, verdict):
+    """What became of its jobs, which have been in one Redis."""
     undelivered = _undelivered(journal)
     of_jobs = list(judge_jobs(journal))
     on_their_way = [each for each in of_jobs if each.rule == "LOST" and each.id in undelivered]
     of_jobs = [each for each in of_jobs if each not in on_their_way]
     forgotten = _only_older_explains(journal, of_jobs)
-    found = [*(each for each in of_jobs if each not in forgotten), *judge_leaders(journal),
-             *(judge_locks(journal, lock_ms) if lock_ms else judge_moves(journal)),
-             *judge_holders(journal),
-             *judge_told(journal, forgotten), *_unsaid(journal, forgotten)]
-    if limits:
-        found += judge_lateness(journal, limits)
-    return Verdict(found, Counter(each.rule for each in (*on_their_way, *forgotten)),
-                   lost_before_ms(journal, forgotten))
+    verdict.violations += [*(each for each in of_jobs if each not in forgotten),
+                           *judge_told(journal, forgotten), *_unsaid(journal, forgotten)]
+    verdict.explained.update(each.rule for each in (*on_their_way, *forgotten))
+    verdict.lost_before_ms += lost_before_ms(journal, forgotten)
 
 
 def _only_older_explains(journal, violations):

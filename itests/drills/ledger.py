@@ -26,26 +26,22 @@ class Ledger:
     def __init__(self, directories):
         self._readers = [_Reader(name, directory) for name, directory in directories.items()]
         self.events = []
+        self.locks = {}  # {topic: its lock as last written}, whether that is over or not
 
     def read(self):
         """What is new, which is in `events` from then on."""
         new = [event for reader in self._readers for event in reader.events()]
         self.events += new
+        for event in new:
+            if isinstance(event, Lock):
+                before = self.locks.get(event.topic)
+                if before is None or event.until_ms >= before.until_ms:
+                    self.locks[event.topic] = event
         return new
 
     def close(self):
         for reader in self._readers:
             reader.close()
-
-    def locks(self):
-        """{topic: its lock as last written}, whether that is over or not."""
-        found = {}
-        for event in self.events:
-            if isinstance(event, Lock):
-                before = found.get(event.topic)
-                if before is None or event.until_ms >= before.until_ms:
-                    found[event.topic] = event
-        return found
 
     def moved_late(self, from_ms, until_ms):
         """How late each job was moved that became due then, on Redis's clock."""

@@ -150,13 +150,13 @@ def test_a_ledger_reads_what_a_script_did_and_goes_on_where_it_ended(make_redis)
         scan(client, 4, now + 1000)
         client.unlink("dq:{7}:l:t:u")
     assert [type(each) for each in ledger.read()] == [Lock, LockedMove, Unlock]
-    assert ledger.locks()["t:u"].view == 4
+    assert ledger.locks["t:u"].view == 4
     assert [late.late_ms for late in ledger.moved_late(now - 100, now)] == [7]
     server.stop()
     server.start()
     with server.client() as client:
         scan(client, 5, now + 2000)
-    assert ledger.locks()["t:u"].view == 4
+    assert ledger.locks["t:u"].view == 4
     assert [type(each) for each in ledger.read()] == [Lock, LockedMove]
     ledger.close()
 

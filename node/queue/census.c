@@ -71,11 +71,20 @@ static void begin(struct censuses *cs)
     census_walk_begin(&cs->walk);
 }
 
+static bool can_count(const struct censuses *cs)
+{
+    unsigned away = 0, buckets = cs->core->store->buckets;
+
+    for (unsigned i = 0; i < buckets; i++)
+        away += core_is_away(cs->core, i);
+    return cs->is_store_up && away < buckets;
+}
+
 /* Some buckets it may have counted before the store fell back. Those who wait get the next. */
 static void walk_again(struct censuses *cs, struct tally *tally)
 {
     tally_free(tally);
-    if (!cs->is_store_up)
+    if (!can_count(cs))
         end_all_later(cs, STATUS_UNAVAILABLE);
     else if (!list_is_empty(&cs->waiting))
         begin(cs);
@@ -121,7 +130,7 @@ void censuses_ask(struct censuses *cs, struct census_call *call)
         end_later(call, STATUS_OK);
         return;
     }
-    if (!cs->is_store_up) {
+    if (!can_count(cs)) {
         end_later(call, STATUS_UNAVAILABLE);
         return;
     }
@@ -145,6 +154,11 @@ void censuses_cancel(struct censuses *cs, struct census_call *call)
 void censuses_set_store(struct censuses *cs, bool is_up)
 {
     cs->is_store_up = is_up;
+}
+
+void censuses_set_bucket(struct censuses *cs, unsigned bucket)
+{
+    census_walk_set_bucket(&cs->walk, bucket);
 }
 
 void censuses_close(struct censuses *cs)

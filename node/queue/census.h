@@ -39,6 +39,7 @@ void censuses_fini(struct censuses *cs);
 
 /* Operations reach the store from now on, or do not. */
 void censuses_set_store(struct censuses *cs, bool is_up);
+void censuses_set_bucket(struct censuses *cs, unsigned bucket);
 
 /* The last one that was finished; NULL: none yet. */
 const struct census *censuses_last(struct censuses *cs);

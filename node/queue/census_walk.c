@@ -37,6 +37,7 @@ static void ask_for_page(struct census_lane *lane)
     lane->op = (struct op){.verb = OP_TOPICS, .on_done = on_page, .bucket = bucket->number};
     lane->op.in.topics.after = bytes_of(bucket->after, bucket->after_len);
     lane->op.in.topics.limit = minimum(lane->left.names, PAGE);
+    lane->is_asking = true;
     core_send(lane->walk->core, &lane->op);
 }
 
@@ -71,7 +72,7 @@ static void end(struct census_walk *w)
 
     w->tally = NULL;
     if (w->failure == STATUS_OK) {
-        tally->sum.is_whole = list_is_empty(&w->unfinished);
+        tally->sum.is_whole = list_is_empty(&w->unfinished) && !w->is_partial;
         tally_finish(tally);
     } else {
         LOG_DEBUG("queue", "the census failed: %s", status_text(w->failure));
@@ -163,6 +164,7 @@ static void on_page(struct op *op)
     struct census_lane *lane = CONTAINER_OF(op, struct census_lane, op);
     struct census_walk *w = lane->walk;
 
+    lane->is_asking = false;
     if (w->failure == STATUS_OK)
         w->failure = check_page(w, op);
     if (w->failure != STATUS_OK) {
@@ -182,6 +184,22 @@ static unsigned how_many_to_look_at(const struct core *core)
     return wanted > core->store->buckets ? wanted : core->store->buckets;
 }
 
+/* All buckets but those out of reach. */
+static void list_buckets(struct census_walk *w)
+{
+    w->is_partial = false;
+    list_init(&w->unfinished);
+    for (unsigned i = 0; i < w->core->store->buckets; i++) {
+        struct census_bucket *bucket = &w->buckets[i];
+
+        w->is_partial |= core_is_away(w->core, i);
+        bucket->number = i;
+        bucket->after_len = 0;
+        if (!core_is_away(w->core, i))
+            list_append(&w->unfinished, &bucket->link);
+    }
+}
+
 void census_walk_begin(struct census_walk *w)
 {
     w->core->stats.census_walks++;
@@ -189,13 +207,18 @@ void census_walk_begin(struct census_walk *w)
     w->left.rows = how_many_to_look_at(w->core);
     w->left.names = w->left.rows * NAMES_PER_ROW;
     w->failure = STATUS_OK;
-    list_init(&w->unfinished);
-    for (unsigned i = 0; i < w->core->store->buckets; i++) {
-        w->buckets[i].number = i;
-        w->buckets[i].after_len = 0;
-        list_append(&w->unfinished, &w->buckets[i].link);
-    }
+    list_buckets(w);
     begin_round(w);
+}
+
+void census_walk_set_bucket(struct census_walk *w, unsigned bucket)
+{
+    for (unsigned i = 0; i < CENSUS_LANES; i++) {
+        struct census_lane *lane = &w->lanes[i];
+
+        if (lane->is_asking && lane->op.bucket == bucket && core_is_away(w->core, bucket))
+            core_abandon(w->core, &lane->op);
+    }
 }
 
 bool census_walk_is_under_way(const struct census_walk *w)

@@ -39,6 +39,7 @@ struct census_bucket {
 struct census_lane {
     struct census_walk *walk;
     struct op op;
+    bool is_asking;
     struct census_bucket *bucket;
     struct census_budget left; /* of its share */
 };
@@ -46,6 +47,7 @@ struct census_lane {
 struct census_walk {
     struct core *core;
     bool is_closing;
+    bool is_partial; /* some buckets are out of reach */
 
     struct tally *tally; /* NULL: nobody walks */
     struct census_lane lanes[CENSUS_LANES];
@@ -65,9 +67,12 @@ void census_walk_init(struct census_walk *w, struct core *core,
                                      struct tally *tally));
 void census_walk_fini(struct census_walk *w);
 
-/* While nobody walks. on_end comes later, once. */
+/* While nobody walks, and a bucket is within reach. on_end comes later, once. */
 void census_walk_begin(struct census_walk *w);
 bool census_walk_is_under_way(const struct census_walk *w);
+
+/* core_is_away() has changed: what the store would hold until the bucket is back ends. */
+void census_walk_set_bucket(struct census_walk *w, unsigned bucket);
 
 /* It ends with the pages under way, CANCELLED. */
 void census_walk_close(struct census_walk *w);

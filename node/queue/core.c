@@ -1,6 +1,7 @@
 #include "node/queue/core.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/crc16.h"
 
@@ -34,7 +35,7 @@ static void on_stored(struct op *op)
     struct core *core = op->core;
 
     core->in_flight--;
-    core->leading -= op_is_fenced(op->verb);
+    core->leading -= op_leads(op);
     core->after(core, op);
     answer(core, op);
 }
@@ -55,7 +56,7 @@ void core_send(struct core *core, struct op *op)
     take(core, op);
     op->on_done = on_stored;
     core->in_flight++;
-    core->leading += op_is_fenced(op->verb);
+    core->leading += op_leads(op);
     core->before(core, op);
     store_submit(core->store, op);
 }
@@ -63,6 +64,11 @@ void core_send(struct core *core, struct op *op)
 void core_abandon(struct core *core, struct op *op)
 {
     store_abandon(core->store, op->ahead ? op->ahead : op);
+}
+
+bool core_is_away(const struct core *core, unsigned bucket)
+{
+    return core->is_away[bucket];
 }
 
 bool core_may_act(const struct core *core)
@@ -96,6 +102,9 @@ void core_init(struct core *core, const struct queue_options *options, struct st
                struct timers *timers)
 {
     *core = (struct core){.options = *options, .store = store, .timers = timers};
+    core->is_away = calloc(store->buckets, sizeof(*core->is_away));
+    if (!core->is_away)
+        abort();
     later_init(&core->refused, timers, tell_refused);
 }
 
@@ -103,4 +112,5 @@ void core_fini(struct core *core)
 {
     assert(core_is_idle(core));
     later_fini(&core->refused);
+    free(core->is_away);
 }

@@ -17,8 +17,11 @@ struct core {
     struct queue_stats stats;
 
     unsigned in_flight;   /* operations the store has not answered */
-    unsigned leading;     /* of them, those that only a leader may run */
+    unsigned leading;     /* of them, those that only a leader may run (op_leads) */
     struct later refused; /* operations it never sees */
+
+    /* engine.c's: buckets that the store does not reach, while it reaches others. */
+    bool *is_away;
 
     /* For duty.c: what is sent as the leader carries the token, and is sent only while it may
      * act; NULL: always. */
@@ -44,7 +47,10 @@ void core_send(struct core *core, struct op *op);
  * for one that is done. */
 void core_abandon(struct core *core, struct op *op);
 
-/* To be asked right before an operation of op_is_fenced() is sent, with core->token in it. */
+/* Is it out of reach, while others are not? */
+bool core_is_away(const struct core *core, unsigned bucket);
+
+/* To be asked right before an operation of op_leads() is sent, with core->token in it. */
 bool core_may_act(const struct core *core);
 
 /* Answers it with `status` in a later turn; the store never sees it. */

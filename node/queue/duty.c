@@ -11,51 +11,68 @@
 
 struct duty_bucket {
     struct duty *duty;
+    enum duty_state state;
     struct op op;
     bool is_in_flight;
-    bool is_done; /* in this round */
-    unsigned round;
+    bool is_outdated; /* what is in flight: it began anew since */
 };
-
-static void enter(struct duty *d, enum duty_state state)
-{
-    static const char *const words[] = {"OFF", "ASSERTING", "ON"};
-
-    if (d->state != state)
-        LOG_DEBUG("queue", "duty: %s -> %s", words[d->state], words[state]);
-    d->state = state;
-}
 
 static struct timers *timers_of(struct duty *d)
 {
     return d->core->timers;
 }
 
-/* ---- the token on all buckets ---- */
+static unsigned number_of(const struct duty_bucket *b)
+{
+    return (unsigned)(b - b->duty->buckets);
+}
+
+static void ask_again_in(struct duty *d, int64_t wait_ms)
+{
+    if (!timer_is_armed(&d->again))
+        timer_arm(timers_of(d), &d->again, wait_ms);
+}
+
+/* ---- a bucket ---- */
+
+/* Calls out, where it opens or is not open any more. */
+static void enter(struct duty_bucket *b, enum duty_state state)
+{
+    struct duty *d = b->duty;
+    enum duty_state before = b->state;
+
+    d->asserting -= before == DUTY_ASSERTING;
+    d->asserting += state == DUTY_ASSERTING;
+    b->state = state;
+    if (state == DUTY_OPEN)
+        d->on_open(d, number_of(b));
+    else if (before == DUTY_OPEN)
+        d->on_shut(d, number_of(b));
+}
 
 static void on_asserted(struct op *op);
 
 static void assert_token(struct duty *d, struct duty_bucket *b)
 {
     b->is_in_flight = true;
-    b->round = d->round;
+    b->is_outdated = false;
     b->op = (struct op){.verb = OP_FENCE,
-                        .bucket = (unsigned)(b - d->buckets),
+                        .bucket = number_of(b),
                         .token = d->core->token,
                         .on_done = on_asserted};
     core_send(d->core, &b->op);
 }
 
-/* Those that have not answered, and are not being asked. */
+/* In those that have not taken it, and are not being asked. */
 static void assert_tokens(struct duty *d)
 {
-    for (unsigned i = 0; d->is_store_up && i < d->core->store->buckets; i++) {
+    for (unsigned i = 0; i < d->core->store->buckets && d->asserting > 0; i++) {
         struct duty_bucket *b = &d->buckets[i];
 
-        if (b->is_done || b->is_in_flight)
+        if (b->state != DUTY_ASSERTING || b->is_in_flight)
             continue;
         if (!core_may_act(d->core)) {
-            timer_arm(timers_of(d), &d->again, DUTY_AGAIN_MS);
+            ask_again_in(d, DUTY_AGAIN_MS);
             return;
         }
         assert_token(d, b);
@@ -64,20 +81,7 @@ static void assert_tokens(struct duty *d)
 
 static void on_again(struct timer *timer)
 {
-    struct duty *d = CONTAINER_OF(timer, struct duty, again);
-
-    if (d->state == DUTY_ASSERTING)
-        assert_tokens(d);
-}
-
-static void begin_round(struct duty *d)
-{
-    enter(d, DUTY_ASSERTING);
-    d->round++;
-    d->left = d->core->store->buckets;
-    for (unsigned i = 0; i < d->left; i++)
-        d->buckets[i].is_done = false;
-    assert_tokens(d);
+    assert_tokens(CONTAINER_OF(timer, struct duty, again));
 }
 
 static void on_asserted(struct op *op)
@@ -86,19 +90,50 @@ static void on_asserted(struct op *op)
     struct duty *d = b->duty;
 
     b->is_in_flight = false;
-    if (d->state != DUTY_ASSERTING)
+    if (b->state != DUTY_ASSERTING)
         return;
-    if (op->status != STATUS_OK || b->round != d->round) {
-        if (!timer_is_armed(&d->again))
-            timer_arm(timers_of(d), &d->again, b->round != d->round ? 0 : DUTY_AGAIN_MS);
+    if (op->status != STATUS_OK || b->is_outdated) {
+        ask_again_in(d, b->is_outdated ? 0 : DUTY_AGAIN_MS);
         return;
     }
-    b->is_done = true;
-    if (--d->left > 0)
-        return;
-    d->seen_len = 0;
-    enter(d, DUTY_ON);
-    d->on_begin(d);
+    if (d->asserting == 1)
+        d->seen_len = 0;
+    enter(b, DUTY_OPEN);
+}
+
+static bool is_reached(const struct duty *d, unsigned bucket)
+{
+    return (d->is_store_up || d->core->token.len == 0) && !core_is_away(d->core, bucket);
+}
+
+/* From the beginning, whatever it was. */
+static void begin_bucket(struct duty *d, unsigned bucket)
+{
+    struct duty_bucket *b = &d->buckets[bucket];
+
+    b->is_outdated = b->is_in_flight;
+    if (!is_reached(d, bucket))
+        enter(b, DUTY_SHUT);
+    else
+        enter(b, d->core->token.len ? DUTY_ASSERTING : DUTY_OPEN);
+}
+
+static void begin_all(struct duty *d)
+{
+    for (unsigned i = 0; i < d->core->store->buckets; i++)
+        begin_bucket(d, i);
+    assert_tokens(d);
+}
+
+static void turn_off(struct duty *d)
+{
+    if (d->is_on)
+        LOG_DEBUG("queue", "duty: ON -> OFF");
+    d->is_on = false;
+    timer_disarm(timers_of(d), &d->again);
+    for (unsigned i = 0; i < d->core->store->buckets; i++)
+        enter(&d->buckets[i], DUTY_SHUT);
+    d->on_end(d);
 }
 
 /* ---- what the leader is told ---- */
@@ -148,18 +183,16 @@ static void be_fenced(struct duty *d, struct bytes seen)
     d->is_fenced = true;
     memcpy(d->seen, seen.at, seen.len);
     d->seen_len = seen.len;
-    timer_disarm(timers_of(d), &d->again);
-    enter(d, DUTY_OFF);
-    d->on_end(d);
+    turn_off(d);
     d->on_fenced(d);
     tell_soon(d);
 }
 
 void duty_after(struct duty *d, const struct op *op)
 {
-    if (!op_is_fenced(op->verb))
+    if (!op_leads(op))
         return;
-    if (op->status == STATUS_FENCED && (d->state != DUTY_OFF || d->is_draining))
+    if (op->status == STATUS_FENCED && (d->is_on || d->is_draining))
         be_fenced(d, op->out.fenced.seen);
     if (d->is_draining && d->core->leading == 0)
         tell_soon(d);
@@ -169,7 +202,7 @@ void duty_after(struct duty *d, const struct op *op)
 
 void duty_begin(struct duty *d, const struct queue_leader *leader)
 {
-    assert(d->state == DUTY_OFF && leader->token.len <= sizeof(d->token));
+    assert(!d->is_on && leader->token.len <= sizeof(d->token));
     d->leader = *leader;
     if (leader->token.len)
         memcpy(d->token, leader->token.at, leader->token.len);
@@ -178,19 +211,14 @@ void duty_begin(struct duty *d, const struct queue_leader *leader)
     d->core->may_act_arg = leader->arg;
     d->is_draining = d->is_fenced = d->is_fenced_told = false;
     timer_disarm(timers_of(d), &d->news);
-    if (leader->token.len) {
-        begin_round(d);
-        return;
-    }
-    enter(d, DUTY_ON);
-    d->on_begin(d);
+    d->is_on = true;
+    LOG_DEBUG("queue", "duty: OFF -> ON");
+    begin_all(d);
 }
 
 void duty_end(struct duty *d)
 {
-    timer_disarm(timers_of(d), &d->again);
-    enter(d, DUTY_OFF);
-    d->on_end(d);
+    turn_off(d);
     d->is_draining = true;
     if (d->core->leading == 0)
         tell_soon(d);
@@ -208,15 +236,19 @@ void duty_close(struct duty *d)
 void duty_set_store(struct duty *d, bool is_up)
 {
     d->is_store_up = is_up;
-    if (d->state == DUTY_OFF)
+    if (!d->is_on || (d->core->token.len == 0 && !is_up))
         return;
-    if (d->core->token.len == 0) {
-        if (is_up)
-            d->on_begin(d);
+    if (d->core->token.len > 0)
+        d->on_end(d);
+    begin_all(d);
+}
+
+void duty_set_bucket(struct duty *d, unsigned bucket)
+{
+    if (!d->is_on)
         return;
-    }
-    d->on_end(d);
-    begin_round(d);
+    begin_bucket(d, bucket);
+    assert_tokens(d);
 }
 
 void duty_init(struct duty *d, struct core *core)

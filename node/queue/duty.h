@@ -1,20 +1,26 @@
 /* What one node at a time is to do, the scans and the repairs: from when on it may begin, and
  * when it has ended.
  *
- *           begin                    all buckets have answered
- *   OFF ------------> ASSERTING ---------------------------------> ON
- *    ^   with token       ^                                        |
- *    |                    +---------- the store was away ----------+
- *    |
- *    +---- end, or FENCED: from anywhere.     begin without token: ON at once
+ * It is OFF or ON: from begin to end, or until it is FENCED. While it is ON, each bucket is:
  *
- * ASSERTING: the leader's token is being made known to all buckets (FENCE, all at once), so
- * that a deposed leader's scripts have no effect in any of them. A bucket that did not answer
- * well is asked again; nothing is sent while the store is away, or while this node may not act.
- * ON: the scanner and the reconciler work.
+ *           the store reaches it               the bucket has taken the token
+ *   SHUT -------------------------> ASSERTING --------------------------------> OPEN
+ *    ^                                  |                                         |
+ *    +--- it does not, or is down ------+-----------------------------------------+
  *
- * What was sent before the end may still be answered after it; when nothing of that is left the
- * duty is drained.
+ * ASSERTING: the leader's token is being made known to it (FENCE; to all buckets at once), so
+ * that a deposed leader's scripts have no effect there. A bucket that did not answer well is
+ * asked again; nothing is sent while this node may not act.
+ * OPEN: it is scanned. With the first one the reconciler begins: what it sends brings the
+ * token.
+ *
+ * So a bucket that is away holds up no other, and has taken the token again when it is back: a
+ * replica that was promoted meanwhile may not know it.
+ *
+ * Without a token a bucket is OPEN while the store does not say that it is away, up or down.
+ *
+ * What was sent before the end may still be answered after it; when nothing is left of what
+ * only a leader may do, the duty is drained.
  */
 #ifndef DUEQ_NODE_QUEUE_DUTY_H
 #define DUEQ_NODE_QUEUE_DUTY_H
@@ -29,30 +35,30 @@
 struct core;
 struct duty_bucket;
 
-enum duty_state { DUTY_OFF, DUTY_ASSERTING, DUTY_ON };
+enum duty_state { DUTY_SHUT, DUTY_ASSERTING, DUTY_OPEN };
 
 struct duty {
     struct core *core;
-    enum duty_state state;
+    bool is_on;
     struct queue_leader leader; /* of the last begin */
     char token[OP_TOKEN_MAX];
     bool is_store_up;
 
     struct duty_bucket *buckets;
-    unsigned left;  /* ASSERTING: buckets that have not taken the token */
-    unsigned round; /* of assertions: answers of older ones do not count */
+    unsigned asserting; /* how many of them are */
     struct timer again;
 
     struct timer news; /* tells the leader, in a turn of its own */
     bool is_draining;  /* it has ended, and that is not told yet */
     bool is_fenced;    /* since the last begin */
     bool is_fenced_told;
-    char seen[OP_TOKEN_MAX]; /* what fenced it last, until all buckets take its token */
+    char seen[OP_TOKEN_MAX]; /* what fenced it last, until all reached buckets take its token */
     size_t seen_len;
 
-    /* For engine.c: the scanner and the reconciler are to begin (also where they have), to end;
-     * it has ended by itself. */
-    void (*on_begin)(struct duty *d);
+    /* For engine.c: a bucket is to be scanned (also where it is), not to be; all has ended, by
+     * itself too. */
+    void (*on_open)(struct duty *d, unsigned bucket);
+    void (*on_shut)(struct duty *d, unsigned bucket);
     void (*on_end)(struct duty *d);
     void (*on_fenced)(struct duty *d);
 };
@@ -65,6 +71,7 @@ void duty_end(struct duty *d);
 void duty_close(struct duty *d); /* for good; nobody is told */
 
 void duty_set_store(struct duty *d, bool is_up);
+void duty_set_bucket(struct duty *d, unsigned bucket); /* core_is_away() has changed */
 
 /* An operation has been answered: perhaps FENCED, perhaps the last. */
 void duty_after(struct duty *d, const struct op *op);

@@ -26,14 +26,14 @@ static void count_death(struct queue_stats *stats, const struct op *op)
         stats->died[DEATH_DAMAGED]++;
 }
 
-/* It became the bucket's first one. Who does not scan tells who does; what is so far away that
- * a safety scan comes before it, that scan finds. */
+/* It became its topic's first one. Who does not scan tells who does. */
 static void note_event(struct queue *q, unsigned bucket, struct bytes topic, int64_t wait_ms)
 {
-    if (q->scanner.is_active)
-        scanner_hint(&q->scanner, bucket, wait_ms);
-    else if (wait_ms < q->core.options.scan_interval_ms)
-        store_hint(q->core.store, bucket, share_of(topic), wait_ms);
+    unsigned share = share_of(topic);
+
+    scanner_note(&q->scanner, bucket, share, wait_ms);
+    if (!scanner_has(&q->scanner, bucket, share))
+        hints_tell(&q->hints, bucket, share, wait_ms);
 }
 
 static void after_answer(struct core *core, const struct op *op)
@@ -74,7 +74,7 @@ static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
 {
     struct queue *q = arg;
 
-    scanner_hint(&q->scanner, bucket, wait_ms);
+    scanner_hear(&q->scanner, bucket, share, wait_ms);
 }
 
 static void on_event(void *arg, unsigned bucket, struct bytes topic, int64_t wait_ms)
@@ -86,11 +86,14 @@ static void on_up(void *arg)
 {
     struct queue *q = arg;
 
+    for (unsigned i = 0; i < q->core.store->buckets; i++)
+        q->core.is_away[i] = false;
     settings_reader_set_store(&q->settings_reader, true);
     reconciler_set_store(&q->reconciler, true);
     censuses_set_store(&q->censuses, true);
     waiters_wake_all(&q->waiters);
     duty_set_store(&q->duty, true);
+    lifecycle_on_up(q);
 }
 
 /* What is sent meanwhile is held by the store, or fails. */
@@ -102,6 +105,18 @@ static void on_down(void *arg)
     reconciler_set_store(&q->reconciler, false);
     censuses_set_store(&q->censuses, false);
     duty_set_store(&q->duty, false);
+}
+
+static void on_bucket(void *arg, unsigned bucket, bool is_reached)
+{
+    struct queue *q = arg;
+
+    q->core.is_away[bucket] = !is_reached;
+    settings_reader_set_bucket(&q->settings_reader, bucket);
+    censuses_set_bucket(&q->censuses, bucket);
+    waiters_set_bucket(&q->waiters, bucket);
+    duty_set_bucket(&q->duty, bucket);
+    lifecycle_on_bucket(q, bucket);
 }
 
 /* Who waits looks again, and the scanner does, with each on_up. */
@@ -128,10 +143,12 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     q->core.on_end = on_end;
     lifecycle_init(q);
     duty_init(&q->duty, &q->core);
-    q->duty.on_begin = lifecycle_begin_duty;
+    q->duty.on_open = lifecycle_open_bucket;
+    q->duty.on_shut = lifecycle_shut_bucket;
     q->duty.on_end = lifecycle_end_duty;
     q->duty.on_fenced = lifecycle_fenced;
     scanner_init(&q->scanner, &q->core);
+    hints_init(&q->hints, &q->core);
     handovers_init(&q->handovers, &q->core);
     censuses_init(&q->censuses, &q->core);
     losses_init(&q->losses, &q->censuses);
@@ -151,6 +168,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
         .on_event = on_event,
         .on_up = on_up,
         .on_down = on_down,
+        .on_bucket = on_bucket,
         .on_older = on_older,
         .arg = q,
     };
@@ -163,6 +181,7 @@ void queue_free(struct queue *q)
         return;
     duty_fini(&q->duty);
     scanner_fini(&q->scanner);
+    hints_fini(&q->hints);
     waiters_fini(&q->waiters);
     deliveries_fini(&q->deliveries);
     handovers_fini(&q->handovers);

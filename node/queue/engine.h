@@ -12,6 +12,7 @@
 #include "node/queue/deliveries.h"
 #include "node/queue/duty.h"
 #include "node/queue/handovers.h"
+#include "node/queue/hints.h"
 #include "node/queue/history.h"
 #include "node/queue/lifecycle.h"
 #include "node/queue/losses.h"
@@ -29,6 +30,7 @@ struct queue {
     struct lifecycle life;
     struct duty duty;
     struct scanner scanner;
+    struct hints hints;
     struct deliveries deliveries;
     struct owners owners;
     struct waiters waiters;

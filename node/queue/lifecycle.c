@@ -1,9 +1,11 @@
 #include "node/queue/lifecycle.h"
 
 #include <assert.h>
+#include <inttypes.h>
 
 #include "base/log.h"
 #include "node/queue/engine.h"
+#include "node/queue/sharing.h"
 
 static void enter(struct queue *q, enum lifecycle_state state)
 {
@@ -25,23 +27,33 @@ static struct queue *queue_of(struct duty *d)
     return CONTAINER_OF(d, struct queue, duty);
 }
 
-/* Also of one that has begun: after the store was away all is looked at. */
-void lifecycle_begin_duty(struct duty *d)
+static bool is_sharing(const struct queue *q)
+{
+    return q->scanner.sharing != NULL;
+}
+
+/* Also of one that is open: after the store was away all is looked at. */
+void lifecycle_open_bucket(struct duty *d, unsigned bucket)
 {
     struct queue *q = queue_of(d);
 
-    LOG_DEBUG("queue", "scanning %u buckets", q->core.store->buckets);
-    scanner_activate(&q->scanner);
+    if (!is_sharing(q))
+        scanner_begin(&q->scanner, bucket);
     if (!q->reconciler.is_active)
         reconciler_set_active(&q->reconciler, true);
 }
 
-void lifecycle_end_duty(struct duty *d)
+void lifecycle_shut_bucket(struct duty *d, unsigned bucket)
 {
     struct queue *q = queue_of(d);
 
-    scanner_deactivate(&q->scanner);
-    reconciler_set_active(&q->reconciler, false);
+    if (!is_sharing(q))
+        scanner_end(&q->scanner, bucket);
+}
+
+void lifecycle_end_duty(struct duty *d)
+{
+    reconciler_set_active(&queue_of(d)->reconciler, false);
 }
 
 void lifecycle_fenced(struct duty *d)
@@ -64,7 +76,8 @@ void queue_lead(struct queue *q, const struct queue_leader *leader)
     if (q->life.state != LIFECYCLE_STANDBY)
         return;
     enter(q, LIFECYCLE_ACTIVE);
-    LOG_INFO("queue", "moving what is due, in %u buckets", q->core.store->buckets);
+    if (!is_sharing(q))
+        LOG_INFO("queue", "moving what is due, in %u buckets", q->core.store->buckets);
     duty_begin(&q->duty, leader);
 }
 
@@ -77,6 +90,53 @@ void queue_deactivate(struct queue *q)
     duty_end(&q->duty);
 }
 
+/* ---- all nodes scan ---- */
+
+static void scan_if_reached(struct queue *q, unsigned bucket)
+{
+    if (core_is_away(&q->core, bucket))
+        scanner_end(&q->scanner, bucket);
+    else
+        scanner_begin(&q->scanner, bucket);
+}
+
+static void scan_all_reached(struct queue *q)
+{
+    for (unsigned i = 0; i < q->core.store->buckets; i++)
+        scan_if_reached(q, i);
+}
+
+void queue_share(struct queue *q, const struct shares_view *view)
+{
+    bool is_first = !is_sharing(q);
+
+    if (lifecycle_is_over(q))
+        return;
+    LOG_INFO("queue", "view %" PRIu64 ": %u nodes scan", view->number, view->count);
+    hints_share(&q->hints);
+    scanner_share(&q->scanner, view);
+    if (is_first)
+        scan_all_reached(q);
+}
+
+struct shares *queue_shares(struct queue *q)
+{
+    return is_sharing(q) ? q->scanner.sharing->shares : NULL;
+}
+
+/* Also while it is down it may answer, and only have no wake-ups for this node. */
+void lifecycle_on_up(struct queue *q)
+{
+    if (is_sharing(q) && !lifecycle_is_over(q))
+        scan_all_reached(q);
+}
+
+void lifecycle_on_bucket(struct queue *q, unsigned bucket)
+{
+    if (is_sharing(q) && !lifecycle_is_over(q))
+        scan_if_reached(q, bucket);
+}
+
 /* ---- the stop ---- */
 
 bool lifecycle_is_over(const struct queue *q)
@@ -87,6 +147,7 @@ bool lifecycle_is_over(const struct queue *q)
 static void take_nothing_new(struct queue *q)
 {
     duty_close(&q->duty);
+    scanner_end_all(&q->scanner);
     waiters_cancel_all(&q->waiters);
     handovers_cancel_all(&q->handovers);
     censuses_close(&q->censuses);

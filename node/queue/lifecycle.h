@@ -12,6 +12,9 @@
  * repairs, is done in ACTIVE only; whatever else belongs to that duty begins and ends where
  * they do, in lifecycle.c.
  *
+ * Where all nodes scan (queue_share) the scans go on in both, each bucket while the store
+ * reaches it, and the duty is the repairs alone.
+ *
  * STOPPING takes nothing new. Consumers that wait are answered at once, and what was handed
  * out is confirmed.
  */
@@ -41,13 +44,18 @@ struct lifecycle {
 
 struct duty;
 
-/* For duty.c: all that one node at a time is to do begins, and ends, here. */
-void lifecycle_begin_duty(struct duty *d);
+/* For duty.c: all that one node at a time is to do begins, and ends, here, bucket by bucket. */
+void lifecycle_open_bucket(struct duty *d, unsigned bucket);
+void lifecycle_shut_bucket(struct duty *d, unsigned bucket);
 void lifecycle_end_duty(struct duty *d);
 void lifecycle_fenced(struct duty *d);
 
-/* queue_activate(), queue_lead(), queue_deactivate() and queue_stop() are in lifecycle.c, too.
- */
+/* For engine.c: the scans of a cluster in which all nodes scan; else those are the duty's. */
+void lifecycle_on_up(struct queue *q);
+void lifecycle_on_bucket(struct queue *q, unsigned bucket);
+
+/* queue_activate(), queue_lead(), queue_deactivate(), queue_share() and queue_stop() are in
+ * lifecycle.c, too. */
 void lifecycle_init(struct queue *q);
 void lifecycle_fini(struct queue *q);
 

@@ -136,12 +136,14 @@ struct question {
 /* Where a lease was found. */
 enum id_source { FROM_HOLDER, FROM_NODE, FROM_BUCKETS };
 
-/* The way from an id to its lease. */
+/* The way from an id to its lease. Buckets out of reach are asked when no other knows it: the
+ * store holds what they are asked until they are back. */
 struct id_search {
     struct id_ack *ack;
     enum id_source source;
     unsigned unanswered; /* questions */
-    enum status status;  /* OK: found; NOT_FOUND; or what went wrong */
+    bool is_asked_of_all;
+    enum status status; /* OK: found; NOT_FOUND; or what went wrong */
     int64_t stamp;
     size_t topic_len;
     char topic[NAME_MAX_BYTES];
@@ -158,7 +160,6 @@ static struct id_search *search_begin(struct id_ack *ack, enum id_source source,
         abort();
     search->ack = ack;
     search->source = source;
-    search->unanswered = questions;
     search->status = STATUS_NOT_FOUND;
     free(ack->search);
     ack->search = search;
@@ -219,6 +220,8 @@ static void send_ack(struct id_ack *ack)
     core_send(ack->owners->core, &ack->op);
 }
 
+static void ask_rest(struct id_search *search);
+
 static void on_owner(struct op *op)
 {
     struct id_search *search = CONTAINER_OF(op, struct question, op)->search;
@@ -229,27 +232,48 @@ static void on_owner(struct op *op)
         search->status = op->status;
     if (--search->unanswered > 0)
         return;
-    if (search->status == STATUS_OK)
+    if (search->status == STATUS_NOT_FOUND && !search->is_asked_of_all)
+        ask_rest(search);
+    else if (search->status == STATUS_OK)
         send_ack(search->ack);
     else
         end(search->ack, search->status);
 }
 
+static void ask(struct id_search *search, unsigned bucket)
+{
+    struct question *question = &search->questions[bucket];
+
+    question->search = search;
+    question->op.verb = OP_OWNER;
+    question->op.on_done = on_owner;
+    question->op.bucket = bucket;
+    question->op.id = search->ack->id;
+    search->unanswered++;
+    core_send(search->ack->owners->core, &question->op);
+}
+
+static void ask_rest(struct id_search *search)
+{
+    search->is_asked_of_all = true;
+    for (unsigned b = 0; b < search->ack->owners->core->store->buckets; b++) {
+        if (!search->questions[b].search)
+            ask(search, b);
+    }
+}
+
 static void ask_all_buckets(struct id_ack *ack)
 {
-    unsigned buckets = ack->owners->core->store->buckets;
-    struct id_search *search = search_begin(ack, FROM_BUCKETS, buckets);
+    const struct core *core = ack->owners->core;
+    struct id_search *search = search_begin(ack, FROM_BUCKETS, core->store->buckets);
 
-    for (unsigned b = 0; b < buckets; b++) {
-        struct question *question = &search->questions[b];
-
-        question->search = search;
-        question->op.verb = OP_OWNER;
-        question->op.on_done = on_owner;
-        question->op.bucket = b;
-        question->op.id = ack->id;
-        core_send(ack->owners->core, &question->op);
+    for (unsigned b = 0; b < core->store->buckets; b++) {
+        if (!core_is_away(core, b))
+            ask(search, b);
     }
+    search->is_asked_of_all = search->unanswered == core->store->buckets;
+    if (search->unanswered == 0)
+        ask_rest(search);
 }
 
 void owners_ack(struct owners *o, struct id_ack *ack)

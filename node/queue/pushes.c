@@ -73,7 +73,7 @@ static void read_first(struct settings_cache *cache, struct op *push)
 
 void pushes_send(struct settings_cache *cache, struct op *push)
 {
-    if (!cache->is_whole && ~push->in.push.given & LEFT_TO_THE_TOPIC)
+    if (!cache->is_read[push->bucket] && ~push->in.push.given & LEFT_TO_THE_TOPIC)
         read_first(cache, push);
     else
         send_with_settings(cache, push);

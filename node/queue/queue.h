@@ -61,7 +61,8 @@ struct queue_options {
     unsigned rule_count;               /* at most OP_RULES_MAX */
     int64_t history_bytes;             /* of a bucket's history, about */
     unsigned audit_rate;               /* jobs looked at a second; 0: no reconciler */
-    int64_t lock_ms; /* cluster mode: how long a topic's lock lasts; fixed for the queue's life */
+    int64_t
+        lock_ms; /* cluster mode: how long a topic's lock lasts; fixed for the queue's life */
 };
 
 /* Counters since start; gauges where it says so. */
@@ -131,8 +132,8 @@ void queue_deactivate(struct queue *q);
 
 /* In a cluster in which all nodes scan (doc/cluster.md): from the first call on this node moves
  * what is due in the topics of its shares, whoever leads, and queue_lead() is about the
- * reconciler alone. `view` is who scans, copied; with each new one all buckets are looked at. At
- * first an empty one, number 0. For good, until queue_stop(). */
+ * reconciler alone. `view` is who scans, copied; with each new one all buckets are looked at.
+ * At first an empty one, number 0. For good, until queue_stop(). */
 struct shares_view;
 void queue_share(struct queue *q, const struct shares_view *view);
 
@@ -377,7 +378,7 @@ struct census {
     struct topic_stats total; /* of all topics looked at; the oldest, and the soonest, of all */
     uint64_t topics;          /* there are about so many */
     uint64_t looked_at;       /* topics with a job that were counted */
-    bool is_whole;            /* no topic was left out because there are too many */
+    bool is_whole; /* no topic was left out: too many, or its bucket is out of reach */
     const struct topic_count *top; /* those with the most live jobs first */
     unsigned top_count;            /* at most QUEUE_CENSUS_TOP_MAX */
 };

@@ -7,6 +7,7 @@
 #include "node/queue/core.h"
 
 #define FAIL_MS        1000  /* rest behind an answer that is none */
+#define LEAVE_MS       1     /* behind one that is out of reach */
 #define REST_MAX_MS    10000 /* however busy the store is */
 #define BUSY_FACTOR    4     /* so many times what an answer took */
 #define LIMITING_WALKS 2     /* what is left of this one, and a whole one */
@@ -80,11 +81,22 @@ static void reconsider(struct reconciler *r)
 
 static void on_done(struct op *op);
 
+/* Of no bucket are only topics' names. */
+static bool is_out_of_reach(const struct reconciler *r)
+{
+    return r->op.verb != OP_PLACES && core_is_away(r->core, r->op.bucket);
+}
+
 static void make_step(struct reconciler *r, enum reconciler_state state)
 {
     r->op = (struct op){.on_done = on_done};
     audit_steps[state].ask(r);
-    if (op_is_fenced(r->op.verb) && !core_may_act(r->core)) {
+    if (is_out_of_reach(r)) {
+        audit_steps[state].leave(r);
+        rest(r, LEAVE_MS);
+        return;
+    }
+    if (op_leads(&r->op) && !core_may_act(r->core)) {
         rest(r, FAIL_MS);
         return;
     }

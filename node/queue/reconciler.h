@@ -18,6 +18,7 @@
  *
  * - It may work on the active node, while the store is up and options.audit_rate is not 0.
  * - From NAMING to LEAVING one operation is on its way; the store gives each its deadline.
+ * - What is in a bucket that is out of reach is left for the next walk.
  * - OFF holds no memory but where the walk was.
  * - It rests after each answer for as long as that has cost: what was looked at by audit_rate,
  *   and some times what the answer took, so that a busy store has little of it.

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "node/queue/core.h"
+#include "node/queue/sharing.h"
 
 #define NO_HINT INT64_MAX
 
@@ -14,9 +15,10 @@ struct scanned_bucket {
     struct scanner *scanner;
     struct timer timer;
     struct op op;
+    bool is_on;
     bool is_scanning;
     int64_t again_ms;     /* the rest after the next failure */
-    int64_t hint_mono_ms; /* earliest event heard of during the scan, or NO_HINT */
+    int64_t hint_mono_ms; /* earliest event heard of that no scan has come behind; NO_HINT */
 };
 
 static void scan(struct scanned_bucket *b);
@@ -56,6 +58,12 @@ static void rest_after_failure(struct scanned_bucket *b)
     rest(b, again_ms);
 }
 
+static void remember_hint(struct scanned_bucket *b, int64_t due_mono_ms)
+{
+    if (due_mono_ms < b->hint_mono_ms)
+        b->hint_mono_ms = due_mono_ms;
+}
+
 static void count_moves(struct queue_stats *stats, const struct op *op)
 {
     for (unsigned i = 0; i < op->out.scan.lateness_count; i++)
@@ -74,8 +82,10 @@ static void on_scanned(struct op *op)
     if (op->status == STATUS_OK) {
         b->again_ms = AGAIN_MIN_MS;
         count_moves(&b->scanner->core->stats, op);
+        if (op->in.scan.share)
+            sharing_count(&b->scanner->core->stats, op);
     }
-    if (!b->scanner->is_active)
+    if (!b->is_on)
         return;
     if (op->status != STATUS_OK) {
         LOG_DEBUG("scanner", "bucket %u: %s", op->bucket, status_text(op->status));
@@ -87,20 +97,16 @@ static void on_scanned(struct op *op)
     }
 }
 
-static void scan(struct scanned_bucket *b)
+/* With a share the lead does not matter. */
+static bool may_scan(const struct scanned_bucket *b)
+{
+    return b->scanner->sharing || core_may_act(b->scanner->core);
+}
+
+static void fill_in(struct scanned_bucket *b)
 {
     struct core *core = b->scanner->core;
 
-    if (b->is_scanning || !b->scanner->is_active)
-        return;
-    if (!core_may_act(core)) {
-        b->hint_mono_ms = NO_HINT;
-        rest(b, AGAIN_MAX_MS);
-        return;
-    }
-    timer_disarm(core->timers, &b->timer);
-    b->is_scanning = true;
-    b->hint_mono_ms = NO_HINT;
     b->op.verb = OP_SCAN;
     b->op.bucket = (unsigned)(b - b->scanner->buckets);
     b->op.token = core->token;
@@ -109,9 +115,114 @@ static void scan(struct scanned_bucket *b)
     b->op.in.scan.rule_count = core->options.rule_count;
     b->op.in.scan.node = core->options.node;
     b->op.in.scan.history_bytes = core->options.history_bytes;
+    b->op.in.scan.share = NULL;
     b->op.on_done = on_scanned;
+    if (b->scanner->sharing)
+        sharing_mark(b->scanner->sharing, &b->op);
+}
+
+static void scan(struct scanned_bucket *b)
+{
+    struct core *core = b->scanner->core;
+
+    if (b->is_scanning || !b->is_on)
+        return;
+    if (!may_scan(b)) {
+        b->hint_mono_ms = NO_HINT;
+        rest(b, AGAIN_MAX_MS);
+        return;
+    }
+    timer_disarm(core->timers, &b->timer);
+    b->is_scanning = true;
+    if (b->hint_mono_ms <= timers_now(core->timers))
+        b->hint_mono_ms = NO_HINT;
+    fill_in(b);
     core_send(core, &b->op);
 }
+
+/* Now; where it is being scanned, once more behind that. */
+static void look(struct scanned_bucket *b)
+{
+    if (b->is_scanning)
+        remember_hint(b, timers_now(timers_of(b)));
+    else
+        scan(b);
+}
+
+/* ---- what the engine calls ---- */
+
+void scanner_begin(struct scanner *s, unsigned bucket)
+{
+    s->buckets[bucket].is_on = true;
+    look(&s->buckets[bucket]);
+}
+
+void scanner_end(struct scanner *s, unsigned bucket)
+{
+    struct scanned_bucket *b = &s->buckets[bucket];
+
+    b->is_on = false;
+    b->hint_mono_ms = NO_HINT;
+    timer_disarm(s->core->timers, &b->timer);
+}
+
+void scanner_end_all(struct scanner *s)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        scanner_end(s, i);
+}
+
+void scanner_look_at_all(struct scanner *s)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        look(&s->buckets[i]);
+}
+
+void scanner_share(struct scanner *s, const struct shares_view *view)
+{
+    if (!s->sharing)
+        s->sharing = sharing_new(s->core);
+    sharing_see(s->sharing, view);
+    scanner_look_at_all(s);
+}
+
+/* ---- events ---- */
+
+/* What is kept is looked at here, while its lock is this node's, and by whose it is now. */
+static char mark_of(struct scanner *s, unsigned bucket, unsigned share)
+{
+    return s->sharing ? sharing_mark_of(s->sharing, bucket, share) : SHARE_OWN;
+}
+
+bool scanner_has(struct scanner *s, unsigned bucket, unsigned share)
+{
+    return s->buckets[bucket].is_on && mark_of(s, bucket, share) == SHARE_OWN;
+}
+
+void scanner_note(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms)
+{
+    struct scanned_bucket *b = &s->buckets[bucket];
+    int64_t due_mono_ms = timers_now(s->core->timers) + wait_ms;
+
+    if (!b->is_on || mark_of(s, bucket, share) == SHARE_OTHERS)
+        return;
+    if (b->is_scanning)
+        remember_hint(b, due_mono_ms);
+    else if (!timer_is_armed(&b->timer) || due_mono_ms < b->timer.due_mono_ms)
+        timer_arm(s->core->timers, &b->timer, wait_ms);
+}
+
+void scanner_hear(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms)
+{
+    struct scanned_bucket *b = &s->buckets[bucket];
+
+    if (!b->is_on || mark_of(s, bucket, share) == SHARE_OTHERS)
+        return;
+    remember_hint(b, timers_now(s->core->timers) + wait_ms);
+    scanner_note(s, bucket, share, wait_ms);
+}
+
+/* ---- life ---- */
 
 void scanner_init(struct scanner *s, struct core *core)
 {
@@ -122,46 +233,14 @@ void scanner_init(struct scanner *s, struct core *core)
     for (unsigned i = 0; i < s->count; i++) {
         s->buckets[i].scanner = s;
         s->buckets[i].again_ms = AGAIN_MIN_MS;
+        s->buckets[i].hint_mono_ms = NO_HINT;
         timer_init(&s->buckets[i].timer, on_timer);
     }
 }
 
 void scanner_fini(struct scanner *s)
 {
-    scanner_deactivate(s);
+    scanner_end_all(s);
+    sharing_free(s->sharing);
     free(s->buckets);
-}
-
-void scanner_activate(struct scanner *s)
-{
-    s->is_active = true;
-    scanner_scan_all(s);
-}
-
-void scanner_deactivate(struct scanner *s)
-{
-    s->is_active = false;
-    for (unsigned i = 0; i < s->count; i++)
-        timer_disarm(s->core->timers, &s->buckets[i].timer);
-}
-
-void scanner_hint(struct scanner *s, unsigned bucket, int64_t wait_ms)
-{
-    struct scanned_bucket *b = &s->buckets[bucket];
-    int64_t due_mono_ms = timers_now(s->core->timers) + wait_ms;
-
-    if (!s->is_active)
-        return;
-    if (b->is_scanning) {
-        if (due_mono_ms < b->hint_mono_ms)
-            b->hint_mono_ms = due_mono_ms;
-    } else if (!timer_is_armed(&b->timer) || due_mono_ms < b->timer.due_mono_ms) {
-        timer_arm(s->core->timers, &b->timer, wait_ms);
-    }
-}
-
-void scanner_scan_all(struct scanner *s)
-{
-    for (unsigned i = 0; i < s->count; i++)
-        scan(&s->buckets[i]);
 }

@@ -1,20 +1,23 @@
 /* Finds what is due and has it moved: one timer for each bucket, never a poll.
  *
- *            fire, hint, start               answer: more is due
- *   RESTING -------------------> SCANNING -----------------------+
- *      ^        (op in flight)      |  ^                         |
- *      +----------------------------+  +-------------------------+
- *        answer: next event in n ms
+ *       begin                 fire, hint, look               answer: more is due
+ *   OFF -------> RESTING -------------------> SCANNING -----------------------+
+ *    ^              ^        (op in flight)      |  ^                         |
+ *    |              +----------------------------+  +-------------------------+
+ *    +-- end           answer: next event in n ms
  *
- * A bucket rests until its first event, as the last answer told it, or until the safety
- * interval is over, whichever is sooner. An operation that creates an earlier event says so
- * in its answer (op.wait_ms) and the queue passes it on as a hint, from other nodes by way of
- * the store. A hint that comes while the bucket is being scanned is kept, because the scan may
- * have looked before it.
+ * Each bucket begins and ends by itself: with the leader's token in it (duty.h), or, in a
+ * cluster in which all nodes scan, while the store reaches it. A bucket rests until its first
+ * event, as the last answer told it, or until the safety interval is over, whichever is sooner.
+ * An operation that creates an earlier event says so in its answer (op.wait_ms) and the queue
+ * passes it on as a hint, from other nodes by way of the store. A hint that comes while the
+ * bucket is being scanned is kept, because the scan may have looked before it; and another
+ * node's until its time has come, because that node counts on a scan then (hints.h).
  *
- * Before each scan the node is asked whether it may act; where it may not, nothing is sent.
- * After that, and after a scan that failed, the bucket rests for a second at most; at first
- * for some milliseconds only.
+ * Where all nodes scan, each brings the marks of its shares (sharing.h), and hints of other
+ * nodes' topics arm no timer here. Else the node is asked before each scan whether it may act;
+ * where it may not, nothing is sent. After that, and after a scan that failed, the bucket rests
+ * for a second at most; at first for some milliseconds only.
  *
  * The scan asks the store, and the store's clock alone decides what is due: a timer that
  * fires too soon costs a round trip and moves nothing.
@@ -27,27 +30,38 @@
 
 struct core;
 struct scanned_bucket;
+struct shares_view;
+struct sharing;
 
 struct scanner {
     struct core *core;
     struct scanned_bucket *buckets;
     unsigned count;
-    bool is_active;
+    struct sharing *sharing; /* NULL: all topics are this node's, while a bucket is on */
 };
 
 void scanner_init(struct scanner *s, struct core *core);
 void scanner_fini(struct scanner *s);
 
-/* Starts with a scan of every bucket. */
-void scanner_activate(struct scanner *s);
+/* The bucket is looked at now, and from now on. */
+void scanner_begin(struct scanner *s, unsigned bucket);
 
-/* No new scan starts; those in flight end as they end. */
-void scanner_deactivate(struct scanner *s);
+/* No new scan starts; one in flight ends as it ends. */
+void scanner_end(struct scanner *s, unsigned bucket);
+void scanner_end_all(struct scanner *s);
 
-/* The bucket has an event in `wait_ms` that its timer may not know of. */
-void scanner_hint(struct scanner *s, unsigned bucket, int64_t wait_ms);
+/* From now on, for good: only topics of its own shares. A view; all buckets are looked at. */
+void scanner_share(struct scanner *s, const struct shares_view *view);
 
-/* Look at every bucket now: after the store was away. */
-void scanner_scan_all(struct scanner *s);
+/* A topic of that share has an event in `wait_ms`, of which the bucket's timer may not know:
+ * one that an operation of this node made, or of which another node has told. */
+void scanner_note(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms);
+void scanner_hear(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms);
+
+/* Is the topic this node's alone to look at? Else others are to be told of its events. */
+bool scanner_has(struct scanner *s, unsigned bucket, unsigned share);
+
+/* Look at every bucket that is on, now: after the store was away. */
+void scanner_look_at_all(struct scanner *s);
 
 #endif

@@ -1,6 +1,7 @@
 #include "node/queue/settings_reader.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "node/queue/core.h"
@@ -17,6 +18,7 @@ struct refresh {
     struct settings_reader *reader;
     struct list link; /* waiting */
     struct op op;
+    unsigned bucket;
     bool is_on_way;
     bool has_changed; /* since it was sent */
     size_t topic_len;
@@ -51,34 +53,51 @@ static void read_page(struct settings_reader *r)
 static void begin_bucket(struct settings_reader *r)
 {
     r->after_len = 0;
+    r->is_outdated = false;
     settings_cache_begin_round(r->cache);
     read_page(r);
 }
 
-static void step(struct settings_reader *r)
+static unsigned buckets_of(const struct settings_reader *r)
 {
-    r->bucket = (r->bucket + 1) % r->core->store->buckets;
+    return r->core->store->buckets;
 }
 
-/* It must not keep the others from being read; in haste all are read again. */
+/* The next one within reach, this one or behind it. False: there is none. */
+static bool go_to_next(struct settings_reader *r, bool is_owed)
+{
+    for (unsigned i = 0; i < buckets_of(r); i++) {
+        unsigned bucket = (r->bucket + i) % buckets_of(r);
+
+        if (core_is_away(r->core, bucket) || (is_owed && !r->is_owed[bucket]))
+            continue;
+        r->bucket = bucket;
+        return true;
+    }
+    return false;
+}
+
+static void rest(struct settings_reader *r, int64_t ms)
+{
+    timer_arm(r->core->timers, &r->rest, ms);
+}
+
+/* It must not keep the others from being read. */
 static void skip_bucket(struct settings_reader *r)
 {
-    step(r);
-    if (r->hurried > 0)
-        r->hurried = r->core->store->buckets;
-    timer_arm(r->core->timers, &r->rest, r->is_store_up ? RETRY_MS : REST_MS);
+    r->bucket++;
+    rest(r, r->is_store_up ? RETRY_MS : REST_MS);
 }
 
 static void finish_bucket(struct settings_reader *r)
 {
     settings_cache_end_round(r->cache, r->bucket);
-    step(r);
-    if (r->hurried > 0 && --r->hurried == 0)
-        r->cache->is_whole = true;
-    if (r->hurried > 0)
+    r->is_owed[r->bucket] = r->is_outdated;
+    r->bucket++;
+    if (go_to_next(r, true))
         begin_bucket(r);
     else
-        timer_arm(r->core->timers, &r->rest, REST_MS);
+        rest(r, REST_MS);
 }
 
 static void on_page(struct op *op)
@@ -103,16 +122,34 @@ static void on_page(struct op *op)
 
 static void on_rest(struct timer *timer)
 {
-    begin_bucket(CONTAINER_OF(timer, struct settings_reader, rest));
+    struct settings_reader *r = CONTAINER_OF(timer, struct settings_reader, rest);
+
+    if (go_to_next(r, true) || go_to_next(r, false))
+        begin_bucket(r);
+    else
+        rest(r, REST_MS);
 }
 
-/* The bucket that is being read does not count: some of it may be from before. */
+/* Some of the page that is being read may be from before. */
+static void owe(struct settings_reader *r, unsigned bucket)
+{
+    r->is_owed[bucket] = true;
+    r->is_outdated |= r->is_reading && bucket == r->bucket;
+}
+
+static void read_owed(struct settings_reader *r)
+{
+    if (r->is_reading || !go_to_next(r, true))
+        return;
+    timer_disarm(r->core->timers, &r->rest);
+    begin_bucket(r);
+}
+
 static void read_all(struct settings_reader *r)
 {
-    r->hurried = r->core->store->buckets + r->is_reading;
-    timer_disarm(r->core->timers, &r->rest);
-    if (!r->is_reading)
-        begin_bucket(r);
+    for (unsigned i = 0; i < buckets_of(r); i++)
+        owe(r, i);
+    read_owed(r);
 }
 
 /* ---- topics that have changed ---- */
@@ -134,6 +171,7 @@ static void add(struct settings_reader *r, struct bytes topic)
     if (!f)
         abort();
     f->reader = r;
+    f->bucket = core_bucket_of(r->core, topic);
     f->topic_len = topic.len;
     memcpy(f->topic, topic.at, topic.len);
     list_init(&f->link);
@@ -153,7 +191,7 @@ static void send(struct settings_reader *r, struct refresh *f)
 {
     f->op = (struct op){.verb = OP_SETTINGS, .on_done = on_refreshed};
     f->op.topic = bytes_of(f->topic, f->topic_len);
-    f->op.bucket = core_bucket_of(r->core, f->op.topic);
+    f->op.bucket = f->bucket;
     f->is_on_way = true;
     f->has_changed = false;
     r->on_way++;
@@ -176,13 +214,13 @@ static void on_refreshed(struct op *op)
 
     r->on_way--;
     f->is_on_way = false;
-    if (!may_read(r) || (is_ok && !f->has_changed))
+    if (!may_read(r) || core_is_away(r->core, op->bucket) || (is_ok && !f->has_changed))
         drop(r, f);
     else
         list_append(&r->waiting, &f->link);
     if (is_ok)
         send_some(r);
-    else if (may_read(r))
+    else if (may_read(r) && !list_is_empty(&r->waiting))
         timer_arm(r->core->timers, &r->retry, RETRY_MS);
 }
 
@@ -195,7 +233,8 @@ void settings_reader_refresh(struct settings_reader *r, struct bytes topic)
 {
     struct refresh *f;
 
-    if (!may_read(r) || !topic_name_is_valid(topic))
+    if (!may_read(r) || !topic_name_is_valid(topic) ||
+        core_is_away(r->core, core_bucket_of(r->core, topic)))
         return;
     f = find(r, topic);
     if (f) {
@@ -225,8 +264,36 @@ void settings_reader_set_store(struct settings_reader *r, bool is_up)
     if (may_read(r)) {
         read_all(r);
     } else {
-        r->hurried = 0;
+        memset(r->is_owed, 0, buckets_of(r) * sizeof(*r->is_owed));
         leave_refreshes(r);
+    }
+}
+
+/* What waits in the store for the bucket to come back keeps others from being read. When it is
+ * back all of it is read. */
+static void leave_bucket(struct settings_reader *r, unsigned bucket)
+{
+    struct refresh *f, *next;
+
+    if (r->is_reading && r->page.bucket == bucket)
+        core_abandon(r->core, &r->page);
+    HASH_ITER (hh, r->refreshes, f, next) {
+        if (f->bucket != bucket)
+            continue;
+        if (f->is_on_way)
+            core_abandon(r->core, &f->op);
+        else
+            drop(r, f);
+    }
+}
+
+void settings_reader_set_bucket(struct settings_reader *r, unsigned bucket)
+{
+    if (core_is_away(r->core, bucket)) {
+        leave_bucket(r, bucket);
+    } else if (may_read(r)) {
+        owe(r, bucket);
+        read_owed(r);
     }
 }
 
@@ -241,6 +308,9 @@ void settings_reader_init(struct settings_reader *r, struct core *core,
                           struct settings_cache *cache)
 {
     *r = (struct settings_reader){.core = core, .cache = cache};
+    r->is_owed = calloc(core->store->buckets, sizeof(*r->is_owed));
+    if (!r->is_owed)
+        abort();
     list_init(&r->waiting);
     timer_init(&r->rest, on_rest);
     timer_init(&r->retry, on_retry);
@@ -250,4 +320,5 @@ void settings_reader_init(struct settings_reader *r, struct core *core,
 void settings_reader_fini(struct settings_reader *r)
 {
     settings_reader_close(r);
+    free(r->is_owed);
 }

@@ -1,15 +1,15 @@
 /* Reads Redis's rows of settings into the cache, and hears when they change.
  *
  * Three ways, one behind the other:
- *   - The store comes up: all buckets are read, page by page, one right behind the other. Until
- *     the first time that is done the cache is not whole.
+ *   - The store comes up: all buckets are owed, and read page by page, one right behind the
+ *     other; and one that was out of reach, when it is back.
  *   - The store says that a topic has changed: it is read. What changes again while its read is
  *     on its way is read once more, so many changes are one read or two. Changes of more topics
  *     than REFRESHES_MAX at once: everything is read, as above.
  *   - Always: one bucket a second, for what was missed; also when the store is not up, for it
  *     may answer all the same, and only have no wake-ups for us.
  * What cannot be read is tried again a moment later; a topic that has changed, while the store
- * is up.
+ * is up. Buckets that are out of reach are left out.
  */
 #ifndef DUEQ_NODE_QUEUE_SETTINGS_READER_H
 #define DUEQ_NODE_QUEUE_SETTINGS_READER_H
@@ -36,8 +36,9 @@ struct settings_reader {
     /* The round through all buckets. */
     struct op page;
     bool is_reading;
+    bool is_outdated; /* what is being read: it is owed again */
     unsigned bucket;
-    unsigned hurried; /* buckets to be read without a rest */
+    bool *is_owed; /* of each bucket: it is to be read without a rest */
     size_t after_len;
     char after[OP_CURSOR_MAX];
     struct timer rest;
@@ -54,6 +55,7 @@ void settings_reader_init(struct settings_reader *r, struct core *core,
 void settings_reader_fini(struct settings_reader *r);
 
 void settings_reader_set_store(struct settings_reader *r, bool is_up);
+void settings_reader_set_bucket(struct settings_reader *r, unsigned bucket);
 
 /* The topic's settings have changed. */
 void settings_reader_refresh(struct settings_reader *r, struct bytes topic);

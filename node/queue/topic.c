@@ -30,6 +30,7 @@ struct topic *topic_get(struct waiters *w, struct bytes name)
     list_init(&t->holds_up);
     memcpy(t->text, name.at, name.len);
     t->name = bytes_of(t->text, name.len);
+    t->bucket = core_bucket_of(w->core, t->name);
     HASH_ADD_KEYPTR(hh, w->topics, t->name.at, t->name.len, t);
     return t;
 }
@@ -46,6 +47,13 @@ void topic_free_if_unused(struct topic *t)
 
 /* ---- whom to pop for ---- */
 
+/* What is asked of a bucket that is out of reach is held by the store. That is for those who do
+ * not wait; who does, waits here, and is free for other topics. */
+static bool is_out_of_reach(const struct topic *t, const struct pop *pop)
+{
+    return pop->wait_ms > 0 && core_is_away(t->waiters->core, t->bucket);
+}
+
 /* A topic that the consumer prefers may have something for it: not before that is known. One
  * that does not wait asks each topic once. */
 static struct seat *find_better(const struct seat *seat)
@@ -53,7 +61,8 @@ static struct seat *find_better(const struct seat *seat)
     for (struct seat *better = seat->pop->seats; better < seat; better++) {
         const struct topic *t = better->topic;
 
-        if (t->is_dirty && !t->has_failed && (seat->pop->wait_ms > 0 || !better->was_tried))
+        if (t->is_dirty && !t->has_failed && !is_out_of_reach(t, seat->pop) &&
+            (seat->pop->wait_ms > 0 || !better->was_tried))
             return better;
     }
     return NULL;
@@ -96,7 +105,8 @@ static unsigned claim(struct topic *t)
         struct seat *seat = CONTAINER_OF(link, struct seat, link);
         struct seat *better;
 
-        if (seat->pop->is_claimed || !fits(seat->pop, &t->op, wanted))
+        if (seat->pop->is_claimed || is_out_of_reach(t, seat->pop) ||
+            !fits(seat->pop, &t->op, wanted))
             continue;
         better = find_better(seat);
         if (better) {
@@ -266,7 +276,7 @@ void topic_serve(struct topic *t)
     t->is_popping = true;
     t->op.verb = OP_POP;
     t->op.topic = t->name;
-    t->op.bucket = core_bucket_of(t->waiters->core, t->name);
+    t->op.bucket = t->bucket;
     t->op.in.pop.count = wanted;
     t->op.on_done = on_popped;
     core_send(t->waiters->core, &t->op);
@@ -285,4 +295,20 @@ bool topic_serve_seat(struct seat *seat)
     else
         topic_serve(seat->topic);
     return !better;
+}
+
+static bool can_all_wait(const struct list *seats)
+{
+    LIST_EACH (link, seats) {
+        if (CONTAINER_OF(link, struct seat, link)->pop->wait_ms == 0)
+            return false;
+    }
+    return true;
+}
+
+void topic_go_without(struct topic *t)
+{
+    if (t->is_popping && can_all_wait(&t->claimed))
+        core_abandon(t->waiters->core, &t->op);
+    let_go(t);
 }

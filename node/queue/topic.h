@@ -23,6 +23,7 @@ struct topic {
     bool has_failed; /* its last pop did: it holds nobody up until it is tried again */
     bool is_popping;
     struct op op; /* the pop in flight */
+    unsigned bucket;
     struct bytes name;
     char text[];
 };
@@ -50,6 +51,10 @@ void topic_serve(struct topic *t);
  * been looked at since it turned dirty: looking at all of them for each of them would take
  * the square of their number. False: a topic that it prefers holds it up. */
 bool topic_serve_seat(struct seat *seat);
+
+/* Its bucket is out of reach: who waits for other topics, too, is free for them, and nobody
+ * who can wait is bound by a pop that the store holds until then. */
+void topic_go_without(struct topic *t);
 
 /* ---- what waiters.c does for topic.c ---- */
 

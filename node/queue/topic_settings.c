@@ -90,6 +90,7 @@ void settings_cache_begin_round(struct settings_cache *c)
 
 void settings_cache_end_round(struct settings_cache *c, unsigned bucket)
 {
+    c->is_read[bucket] = true;
     LIST_EACH_SAFE (link, &c->by_bucket[bucket]) {
         struct known_topic *t = CONTAINER_OF(link, struct known_topic, link);
 
@@ -153,7 +154,8 @@ void settings_cache_init(struct settings_cache *c, struct core *core)
 
     *c = (struct settings_cache){.core = core};
     c->by_bucket = calloc(buckets, sizeof(*c->by_bucket));
-    if (!c->by_bucket)
+    c->is_read = calloc(buckets, sizeof(*c->is_read));
+    if (!c->by_bucket || !c->is_read)
         abort();
     for (unsigned i = 0; i < buckets; i++)
         list_init(&c->by_bucket[i]);
@@ -166,4 +168,5 @@ void settings_cache_fini(struct settings_cache *c)
     HASH_ITER (hh, c->by_name, t, next)
         drop(c, t);
     free(c->by_bucket);
+    free(c->is_read);
 }

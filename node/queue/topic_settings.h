@@ -26,7 +26,7 @@ struct known_topic;
 
 struct settings_cache {
     struct core *core;
-    bool is_whole;               /* every bucket has been read once */
+    bool *is_read;               /* of each bucket: all of it, once */
     struct known_topic *by_name; /* hash: the topics with a row */
     struct list *by_bucket;      /* the same; those not met for longest first */
     unsigned with_history;       /* of them: those whose row turns the history on */

@@ -241,6 +241,22 @@ void waiters_wake_all(struct waiters *w)
         topic_serve(t);
 }
 
+void waiters_set_bucket(struct waiters *w, unsigned bucket)
+{
+    bool is_away = core_is_away(w->core, bucket);
+    struct topic *t, *next;
+
+    HASH_ITER (hh, w->topics, t, next) {
+        if (t->bucket != bucket)
+            continue;
+        t->is_dirty = true;
+        if (is_away)
+            topic_go_without(t);
+        else
+            topic_serve(t);
+    }
+}
+
 static void on_retry(struct timer *timer)
 {
     struct waiters *w = CONTAINER_OF(timer, struct waiters, retry_timer);

@@ -29,6 +29,9 @@
  * so jobs come in the order of the topics. A topic remembers whom it holds up this way, and
  * lets them go when it turns clean, or fails.
  *
+ * A consumer that waits is not claimed for a topic whose bucket is out of reach, nor held up by
+ * it; when the bucket is back the topic is dirty.
+ *
  * Jobs that come back for a consumer who has left meanwhile are returned. One whose time ends
  * while it is claimed waits for that answer, but not long: the store may be away, and its
  * client may give up. Where there are jobs that had no room in the answer, it waits a moment
@@ -80,5 +83,8 @@ void waiters_cancel_all(struct waiters *w);
 /* The topic may have ready jobs. */
 void waiters_wake(struct waiters *w, struct bytes topic);
 void waiters_wake_all(struct waiters *w);
+
+/* core_is_away() has changed. */
+void waiters_set_bucket(struct waiters *w, unsigned bucket);
 
 #endif

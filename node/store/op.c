@@ -19,6 +19,11 @@ bool op_is_fenced(enum op_verb verb)
     return verb == OP_SCAN || verb == OP_AUDIT || verb == OP_REPAIR || verb == OP_FENCE;
 }
 
+bool op_leads(const struct op *op)
+{
+    return op_is_fenced(op->verb) && !(op->verb == OP_SCAN && op->in.scan.share);
+}
+
 bool op_is_of_leases(enum op_verb verb)
 {
     return verb == OP_DELIVERED || verb == OP_KEEP || verb == OP_RETURN;

@@ -417,8 +417,11 @@ const char *damage_word(enum damage damage);
  * that say nothing any more. An audit may keep its token.) */
 bool op_is_read(enum op_verb verb);
 
-/* Does it bring the leader's token? */
+/* Does it bring the leader's token, and is sent at once or not at all? */
 bool op_is_fenced(enum op_verb verb);
+
+/* May only a leader run it? A scan of one's own shares anybody may, whatever token it has. */
+bool op_leads(const struct op *op);
 
 /* Is it of in.leases, DELIVERED, KEEP or RETURN? */
 bool op_is_of_leases(enum op_verb verb);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -103,22 +104,41 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* The topics of the buckets that this Redis has; how many. */
+static int64_t choose_topics(unsigned *chosen)
+{
+    const char *signs = bulk.o->only_buckets;
+    int64_t count = 0;
+
+    if (*signs && strlen(signs) != (size_t)bulk.o->buckets)
+        die("--only-buckets takes a sign for each of %d buckets", (int)bulk.o->buckets);
+    for (unsigned topic = 0; topic < bulk.o->topics; topic++) {
+        if (!*signs || signs[redis_bucket_of(topic)] == '+')
+            chosen[count++] = topic;
+    }
+    if (!count)
+        die("no topic is in these buckets");
+    return count;
+}
+
 void bulk_fill(const struct options *o)
 {
-    /* No topic goes without while another gets a whole batch. */
-    int64_t each = smaller(o->bulk, (o->count + o->topics - 1) / o->topics);
-    int64_t sent = 0, taken = 0;
+    unsigned *chosen = must_calloc(o->topics, sizeof(*chosen));
+    int64_t sent = 0, taken = 0, topics, each;
     struct progress progress;
 
     if (o->body_bytes > BODY_BYTES_MAX)
         die("--bulk takes bodies of up to %d bytes", BODY_BYTES_MAX);
     bulk.o = o;
+    topics = choose_topics(chosen);
+    /* No topic goes without while another gets a whole batch. */
+    each = smaller(o->bulk, (o->count + topics - 1) / topics);
     progress_init(&progress, o->count);
     for (int64_t batch = 0; taken < o->count; batch++) {
         int64_t count = smaller(each, o->count - sent);
 
         if (count > 0)
-            send_batch((unsigned)(batch % o->topics), o->first_id + sent, count);
+            send_batch(chosen[batch % topics], o->first_id + sent, count);
         sent += count;
         if (batch < IN_FLIGHT)
             continue;
@@ -127,4 +147,5 @@ void bulk_fill(const struct options *o)
         progress_at(&progress, taken);
     }
     buf_fini(&bulk.value);
+    free(chosen);
 }

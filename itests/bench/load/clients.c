@@ -37,8 +37,10 @@ static void flush(struct client *c)
 
     if (n < 0 && errno != EAGAIN)
         die("a connection is lost: %s", strerror(errno));
-    if (n > 0)
+    if (n > 0) {
+        c->all->bytes_sent += (uint64_t)n;
         buf_drop(&c->out, (size_t)n);
+    }
     is_blocked = c->out.len > 0;
     if (is_blocked != c->is_blocked)
         set_events(c, is_blocked ? EPOLLIN | EPOLLOUT : EPOLLIN);
@@ -130,6 +132,7 @@ static void receive(struct client *c)
         return;
     if (n <= 0)
         die("a connection is lost: %s", n ? strerror(errno) : "the server closed it");
+    c->all->bytes_received += (uint64_t)n;
     if (c->in.len == 0) {
         rest = take_answers(c, bytes_of(scratch, (size_t)n));
         buf_add_bytes(&c->in, rest);

@@ -53,6 +53,7 @@ struct clients {
     struct place *places; /* of all, those of a connection together */
     struct client *dirty;
     int64_t now_us; /* monotonic, once a turn */
+    uint64_t bytes_sent, bytes_received;
 };
 
 /* Connects `count` clients to loopback; port 0 is the protocol's usual one. */

@@ -5,8 +5,10 @@
  * p50_us, p90_us, p99_us, p999_us, max_us, errors, empty (pops without a job), unfinished
  * (open loop: given up), early, unmatched and doubles (lateness), send_late_p99_us (open loop:
  * the generator's own slowness; lateness: how far the pushes were behind their time),
- * cpu_percent (the generator's own), and "distribution": [[upper bound in us, count], ...],
- * rising, without empty steps. In lateness all latencies are received minus due.
+ * cpu_percent (the generator's own), cpu_us (the same, all of it), bytes_sent and
+ * bytes_received (over all connections, the warm-up included), and "distribution": [[upper
+ * bound in us, count], ...], rising, without empty steps. In lateness all latencies are
+ * received minus due.
  *
  * fill:  {"mode","operations","seconds"}; each second `progress N/M` on standard error.
  * idle:  {"mode","protocol","connections","say"} as soon as all are connected and have said
@@ -23,6 +25,7 @@
 #define MODE_LIST(X)                                                                          \
     X(push,         3600,    0, "pushes")                                                     \
     X(cycle,           0,    0, "push, pop, ack in turn")                                     \
+    X(pop,             0,    0, "pop what is ready, and keep it")                             \
     X(pop_ack,         0,    0, "pop and ack what is ready (fill it with fill --delay 0)")    \
     X(lateness,        2, 1000, "--rate jobs a second due, --connections consumers waiting")  \
     X(idle,         3600,    0, "--connections are opened, --say something, and held")        \

@@ -1,7 +1,8 @@
 /* Operations, counted: a push, a pop with its ack, or all three in turn.
  *
  * Closed loop: every place begins its next operation when the last one has ended, which is
- * what unmodified clients do; it says what the server can do at most. Open loop (--rate):
+ * what unmodified clients do; it says what the server can do at most; with --total it ends
+ * after so many, so that what they took can be divided by them. Open loop (--rate):
  * the schedule says when an operation is due; it begins when a place is free and its latency
  * counts from when it was due (schedule.h says why). That says what a user would see.
  */
@@ -25,6 +26,7 @@ static struct {
     struct schedule schedule;
     enum verb first, last; /* what an operation consists of */
     int64_t begun;         /* operations; each has the next topic */
+    int64_t answered_us;   /* the last answer */
     int64_t busy;          /* places with one under way */
     struct place *idle, *idle_last;
 } run;
@@ -41,7 +43,7 @@ static void begin(struct place *p, int64_t since_us)
 
     p->since_us = since_us;
     p->question.number = run.o->first_id + n;
-    p->question.topic = (unsigned)(n % run.o->topics);
+    p->question.topic = (unsigned)((run.o->first_topic + n) % run.o->topics);
     p->question.priority = run.o->priorities ? 1 + n % run.o->priorities : 0;
     ask(p, run.first);
 }
@@ -57,9 +59,16 @@ static void rest(struct place *p)
     run.idle_last = p;
 }
 
+static bool is_enough(void)
+{
+    if (run.o->total)
+        return run.begun >= run.o->total;
+    return run.o->rate || report_is_over(&run.report, run.clients.now_us);
+}
+
 static void go_on(struct place *p)
 {
-    if (run.o->rate || report_is_over(&run.report, run.clients.now_us))
+    if (is_enough())
         rest(p);
     else
         begin(p, run.clients.now_us);
@@ -97,6 +106,7 @@ static void on_done(struct place *p, const struct answer *a)
 
 static void on_answer(struct place *p, const struct answer *a)
 {
+    run.answered_us = run.clients.now_us;
     if (a->kind == ANSWER_ERROR)
         on_error(p, a);
     else if (a->kind == ANSWER_EMPTY)
@@ -155,7 +165,9 @@ static void count_unfinished(void)
 
 static bool is_hopeless(void)
 {
-    return run.clients.now_us >= run.report.end_us + run.o->patience_s * 1000000;
+    int64_t since_us = run.o->total ? run.answered_us : run.report.end_us;
+
+    return run.clients.now_us >= since_us + run.o->patience_s * 1000000;
 }
 
 static void run_open(void)
@@ -178,7 +190,8 @@ static void run_open(void)
 
 static void run_closed(void)
 {
-    while (run.idle) {
+    run.answered_us = run.clients.now_us;
+    while (run.idle && !(run.o->total && is_enough())) {
         struct place *p = run.idle;
 
         run.idle = p->next;
@@ -228,6 +241,10 @@ static void run_all(const struct options *o, const char *mode, enum verb first, 
         run_open();
     else
         run_closed();
+    if (o->total)
+        run.report.end_us = run.clients.now_us + 1; /* the last one ended within */
+    run.report.bytes_sent = run.clients.bytes_sent;
+    run.report.bytes_received = run.clients.bytes_received;
     report_print(&run.report);
     clients_close(&run.clients);
     supply_fini();
@@ -241,6 +258,11 @@ void mode_push(const struct options *o)
 void mode_cycle(const struct options *o)
 {
     run_all(o, "cycle", VERB_PUSH, VERB_ACK);
+}
+
+void mode_pop(const struct options *o)
+{
+    run_all(o, "pop", VERB_POP, VERB_POP);
 }
 
 void mode_pop_ack(const struct options *o)

@@ -11,18 +11,21 @@
 #include <stdint.h>
 
 struct options {
-    const char *redis;      /* unix socket */
-    const char *protocol;   /* gmq, http, beanstalk */
-    const char *say;        /* idle: nothing, request, pop */
-    const char *topic_name; /* the topics are bench-0, bench-1, ...: taken in turn */
-    int64_t port;           /* on loopback; 0: the protocol's usual one */
+    const char *redis;        /* unix socket */
+    const char *protocol;     /* gmq, http, beanstalk */
+    const char *say;          /* idle: nothing, request, pop */
+    const char *topic_name;   /* the topics are bench-0, bench-1, ...: taken in turn */
+    const char *only_buckets; /* fill --bulk: "+-+..", a sign a bucket; "": all */
+    int64_t port;             /* on loopback; 0: the protocol's usual one */
     int64_t connections;
     int64_t pipeline; /* operations under way on one connection */
     int64_t depth;    /* direct: commands in flight */
     int64_t topics;
+    int64_t first_topic; /* operations: the turn begins there */
     int64_t buckets;
     int64_t body_bytes;
     int64_t seconds;      /* measured; warming up comes before */
+    int64_t total;        /* closed loop: so many operations, all measured; 0: seconds count */
     int64_t patience_s;   /* how long what is under way is waited for in the end */
     int64_t count;        /* fill: jobs */
     int64_t bulk;         /* fill: so many at once without the push script; 0: with it */

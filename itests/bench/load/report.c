@@ -18,8 +18,8 @@ static int64_t cpu_us(void)
 void report_init(struct report *r, const char *mode, const struct options *o)
 {
     *r = (struct report){.mode = mode, .o = o, .born_us = clock_mono_us(), .cpu_us = cpu_us()};
-    r->begin_us = r->born_us + WARM_UP_US;
-    r->end_us = r->begin_us + o->seconds * 1000000;
+    r->begin_us = r->born_us + (o->total ? 0 : WARM_UP_US);
+    r->end_us = o->total ? INT64_MAX : r->begin_us + o->seconds * 1000000;
 }
 
 static bool is_measured(const struct report *r, int64_t at_us)
@@ -89,6 +89,9 @@ void report_print(const struct report *r)
     print_count("doubles", r->doubles);
     printf(",\"send_late_p99_us\":%" PRId64, distribution_quantile(&r->send_us, 0.99));
     printf(",\"cpu_percent\":%.1f", 100 * (double)(cpu_us() - r->cpu_us) / lived_us);
+    print_count("cpu_us", (uint64_t)(cpu_us() - r->cpu_us));
+    print_count("bytes_sent", r->bytes_sent);
+    print_count("bytes_received", r->bytes_received);
     printf(",\"distribution\":");
     distribution_print(&r->took, stdout);
     printf("}\n");

@@ -31,9 +31,10 @@ struct report {
     uint64_t early;              /* lateness: handed over before its time */
     uint64_t unmatched;          /* lateness: due time not known */
     uint64_t doubles;            /* lateness: handed over once more */
+    uint64_t bytes_sent, bytes_received; /* over all connections, the warm-up included */
 };
 
-/* Measuring begins after the warm-up. */
+/* Measuring begins after the warm-up; with --total there is none. */
 void report_init(struct report *r, const char *mode, const struct options *o);
 
 /* An operation that began (open loop: was due) at `since_us` has ended now. */
@@ -42,6 +43,7 @@ void report_add(struct report *r, int64_t since_us, int64_t now_us);
 /* Counts a value without looking when it is: lateness. */
 void report_add_value(struct report *r, int64_t value_us);
 
+/* Has the time passed? Never with --total. */
 bool report_is_over(const struct report *r, int64_t now_us);
 void report_print(const struct report *r);
 

@@ -13,7 +13,12 @@ from bench.tables import space
 from bench.tables import life
 from bench.tables import replicas
 from bench.tables import large
+from bench.tables import scale
+from bench.tables import fleet
+from bench.tables import operations
 from bench.tables.table import TABLES
 
-__all__ = ["TABLES", "large", "latency", "lateness", "life", "many", "replicas", "space",
-           "throughput"]
+GROUPS = {"scale": ("nodes", "locks", "idle_topics", "hot", "operations")}  # a word for several
+
+__all__ = ["GROUPS", "TABLES", "fleet", "large", "latency", "lateness", "life", "many",
+           "operations", "replicas", "scale", "space", "throughput"]

@@ -8,7 +8,7 @@ import statistics
 import time
 from contextlib import contextmanager
 
-from bench.measure import LoadFailed
+from bench.loads import LoadFailed
 from bench.tables.table import attempt, table
 from harness.wait import wait_until
 

@@ -5,7 +5,7 @@ import time
 from contextlib import contextmanager
 
 from bench import distribution
-from bench.measure import LoadFailed
+from bench.loads import LoadFailed
 from bench.tables.table import PROTOCOLS, attempt, table
 from harness.wait import wait_until
 

@@ -5,7 +5,7 @@ import json
 import statistics
 
 from bench import machine
-from bench.measure import allow_many_files
+from bench.loads import allow_many_files
 from bench.tables.table import PROTOCOLS, attempt, ratio, table
 
 JOBS_A_TOPIC = 12_500  # how full Redis's hash tables are depends on it: always the same

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from redis.exceptions import RedisError
 
-from bench.measure import Bench, LoadFailed
+from bench.loads import LoadFailed
+from bench.measure import Bench
 from bench.result import Result
 
 TABLES = {}
@@ -36,6 +37,7 @@ class Table:
     settings: dict
     fill_in: callable
     plan: tuple = (0, 0, 0)
+    place: type = Bench  # what `bench` is
 
     def seconds(self, options):
         """About how long it takes in the usual sizes."""
@@ -45,7 +47,7 @@ class Table:
     def measure(self, options, progress, about):
         result = Result(self.name, self.title, ["measured"], about=about)
         try:
-            with Bench(progress, self.settings) as bench:
+            with self.place(progress, self.settings) as bench:
                 self.fill_in(bench, options, result)
         except Exception as failure:  # pylint: disable=broad-except
             # Whatever it is, the other tables, and the rows that are there, are worth having.
@@ -55,14 +57,14 @@ class Table:
         return result
 
 
-def table(title, settings=None, plan=(0, 0, 0)):
+def table(title, settings=None, plan=(0, 0, 0), place=Bench):
     """def name(bench, options, result) becomes the table `name`. `settings` of the node; those
     of the connections' limit are there already. `plan`, for the estimate: runs in each round,
-    runs once, seconds beside them."""
+    runs once, seconds beside them. `place`: what the table is given as `bench`."""
     def register(function):
         settings_ = {"limits.connections": 15000, "limits.idle": "0s", **(settings or {})}
         TABLES[function.__name__] = Table(function.__name__, title, settings_, function,
-                                         plan)
+                                         plan, place)
         return function
     return register
 
@@ -100,6 +102,21 @@ def in_turns(bench, options, result, plan):
             else:
                 values[key].append(value)
     return {key: statistics.median(values[key]) if key not in failed else None for key in plan}
+
+
+def medians(bench, options, result, plan):
+    """in_turns() where each run gives {name: value}: {key: {name: median}}, {} for what failed."""
+    seen = {key: [] for key in plan}
+
+    def remembered(key):
+        def run():
+            seen[key].append(plan[key]())
+            return 0
+        return run
+
+    worked = in_turns(bench, options, result, {key: remembered(key) for key in plan})
+    return {key: {name: statistics.median(run[name] for run in seen[key])
+                  for name in seen[key][0]} if worked[key] is not None else {} for key in plan}
 
 
 def generator_note(percent):

@@ -20,6 +20,7 @@ local redis = (function(redis)
         ZRANGEBYLEX = true, ZREVRANGE = true, ZCARD = true, ZCOUNT = true, ZSCORE = true, ZMSCORE = true, ZSCAN = true,
         ZRANK = true, LLEN = true, LRANGE = true, LINDEX = true, LPOS = true, XLEN = true, XRANGE = true,
         XREVRANGE = true, PTTL = true, PERSIST = true, MEMORY = true}
+    local ASKS_WHEN = {ZRANGE = true, ZRANGEBYSCORE = true}
     local was_there, changed = {}, nil
 
     local function look(command, key)
@@ -44,7 +45,7 @@ local redis = (function(redis)
         local first, second = ...
         if command == 'MEMORY' then
             return {second}
-        elseif command == 'ZRANGE' and string.sub(first, -3) == '}:t' then
+        elseif ASKS_WHEN[command] and string.sub(first, -3) == '}:t' then
             return {}
         end
         return WIDE[command] and {...} or {first}

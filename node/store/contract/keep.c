@@ -65,8 +65,10 @@ static void keep_topics(struct room *room, struct op *op)
 {
     struct topic_count *rows = KEEP_ARRAY(room, op->out.topics.rows, op->out.topics.count);
 
-    for (unsigned i = 0; i < op->out.topics.count; i++)
+    for (unsigned i = 0; i < op->out.topics.count; i++) {
         keep(room, &rows[i].topic);
+        keep(room, &rows[i].lock.node);
+    }
     op->out.topics.rows = rows;
     keep(room, &op->out.topics.next);
 }

@@ -70,6 +70,10 @@ static void check_scan(const struct op *r, const struct op *m)
     SAME(out.scan.died[DEATH_TRIES]);
     SAME(out.scan.died[DEATH_EXPIRED]);
     SAME(out.scan.pruned);
+    SAME(out.scan.taken);
+    SAME(out.scan.taken_over);
+    SAME(out.scan.taken_late);
+    SAME(out.scan.barred);
     assert_int_equal(lateness_sum(r), lateness_sum(m));
 }
 
@@ -149,6 +153,10 @@ static void check_topics(const struct op *r, const struct op *m)
     for (unsigned i = 0; i < r->out.topics.count; i++) {
         assert_bytes(m->out.topics.rows[i].topic, r->out.topics.rows[i].topic);
         check_stats(&r->out.topics.rows[i].stats, &m->out.topics.rows[i].stats);
+        assert_bytes(m->out.topics.rows[i].lock.node, r->out.topics.rows[i].lock.node);
+        SAME(out.topics.rows[i].lock.view);
+        SAME(out.topics.rows[i].lock.token);
+        SAME(out.topics.rows[i].lock.left_ms);
     }
 }
 

@@ -11,6 +11,7 @@ void step_topics(enum op_verb verb, struct bytes topic)
     op.in.topics.limit = 1 + twins_below(3);
     if (twins_below(2))
         op.in.topics.after = any_topic();
+    op.in.topics.owners = twins_below(2);
     twins_run(op);
 }
 
@@ -113,6 +114,27 @@ void step_configure(enum op_verb verb, struct bytes topic)
 
 /* ---- the scan, and the history ---- */
 
+/* One of two nodes that mostly agree; with a view of some age. */
+static void share_somehow(struct op *op)
+{
+    static const struct bytes owners[] = {{"00000000000000aa", 16}, {"00000000000000bb", 16}};
+    static const int64_t times_ms[] = {0, 2, 8, 40};
+    static struct scan_share share;
+    static char marks[SHARES];
+    unsigned who = twins_below(2);
+
+    for (unsigned i = 0; i < SHARES; i++)
+        marks[i] = twins_below(4) ? "+-"[(i + who) % 2] : "+~-"[twins_below(3)];
+    share = (struct scan_share){
+        .view = twins_below(3),
+        .owner = owners[who],
+        .marks = bytes_of(marks, SHARES),
+        .lock_ms = 1 + times_ms[twins_below(4)],
+        .late_ms = times_ms[twins_below(4)],
+    };
+    op->in.scan.share = &share;
+}
+
 void step_scan(enum op_verb verb, struct bytes topic)
 {
     static const struct bytes patterns[] = {{"orders", 6}, {"*", 1}, {"mai*", 4}, {"other", 5}};
@@ -126,6 +148,8 @@ void step_scan(enum op_verb verb, struct bytes topic)
         rules[i] = (struct settings_rule){patterns[twins_below(4)], any_settings()};
     op.in.scan.node = BYTES("node");
     op.in.scan.history_bytes = twins_below(4) ? PLENTY : 0;
+    if (twins_below(2))
+        share_somehow(&op);
     twins_run(op);
 }
 

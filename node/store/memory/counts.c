@@ -1,5 +1,6 @@
 #include "node/store/memory/counts.h"
 
+#include "node/store/memory/locks.h"
 #include "node/store/memory/places.h"
 
 #define OLDEST_LOOK_MAX 100
@@ -69,6 +70,15 @@ enum status memory_run_stats(struct call *c)
     return STATUS_OK;
 }
 
+static struct topic_count row(const struct call *c, const struct topic *topic)
+{
+    struct topic_count row = {.topic = topic->name, .stats = count(c, topic)};
+
+    if (c->op->in.topics.owners)
+        row.lock = memory_lock_tell(c, topic);
+    return row;
+}
+
 enum status memory_run_topics(struct call *c)
 {
     struct op *op = c->op;
@@ -83,7 +93,7 @@ enum status memory_run_topics(struct call *c)
             break;
         after = topic->name;
         if (memory_topic_is_used(topic))
-            rows[told++] = (struct topic_count){.topic = topic->name, .stats = count(c, topic)};
+            rows[told++] = row(c, topic);
     }
     HASH_ITER (hh, c->bucket->topics, topic, next)
         op->out.topics.total += memory_topic_exists(topic);

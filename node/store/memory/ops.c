@@ -81,7 +81,7 @@ enum status memory_op_run(struct call *call)
     enum status status = STATUS_OK;
 
     assert(verb < OP_COUNT);
-    if (op_is_fenced(verb) && verb != OP_FENCE)
+    if (op_leads(call->op) && verb != OP_FENCE)
         status = memory_fence(call);
     return status == STATUS_OK ? verbs[verb](call) : status;
 }

@@ -6,9 +6,10 @@
  *   memory_jobs.c       what anybody may do with a job
  *   memory_chunks.c     kick and purge          memory_list.c      list
  *   memory_counts.c     stats and topics        memory_settings.c  configure and settings
- *   memory_scan.c       scan: the bucket; a topic of it in memory_visit.c
- *   memory_trace.c      record and trace        memory_audit.c     places, audit, repair
- *   memory_fence.c      fence, and the token of scan, audit and repair
+ *   memory_scan.c       scan: the bucket; a topic of it in memory_visit.c; of many nodes, each
+ * its own topics, in memory_shared_scan.c by memory_locks.c memory_trace.c      record and
+ * trace        memory_audit.c     places, audit, repair memory_fence.c      fence, and the
+ * token of scan, audit and repair
  *
  * To add one: a memory_run_<verb> function, and its line in `verbs`.
  */

@@ -2,11 +2,10 @@
 
 #include <stdlib.h>
 
+#include "node/store/memory/shared_scan.h"
 #include "node/store/memory/visit.h"
 
-#define TOPICS_MAX 100 /* of one scan */
-
-static int by_time_and_name(const void *left, const void *right)
+int memory_by_event(const void *left, const void *right)
 {
     const struct topic *a = *(struct topic *const *)left, *b = *(struct topic *const *)right;
 
@@ -29,13 +28,13 @@ static struct topic *take_due(struct call *c)
 }
 
 /* Those that are due, by time and name. */
-static unsigned take_all_due(struct call *c, struct topic *topics[TOPICS_MAX])
+static unsigned take_all_due(struct call *c, struct topic *topics[MEMORY_SCAN_TOPICS_MAX])
 {
     unsigned count = 0;
 
-    while (count < TOPICS_MAX && (topics[count] = take_due(c)))
+    while (count < MEMORY_SCAN_TOPICS_MAX && (topics[count] = take_due(c)))
         count++;
-    qsort(topics, count, sizeof(*topics), by_time_and_name);
+    qsort(topics, count, sizeof(*topics), memory_by_event);
     return count;
 }
 
@@ -47,18 +46,27 @@ static int64_t next_ms(const struct call *c)
 }
 
 /* Each topic once, also one that has more to do. */
-enum status memory_run_scan(struct call *c)
+static void scan_all(struct call *c, int64_t *lateness_ms)
 {
-    struct op *op = c->op;
-    int64_t *lateness_ms = room_get(c->room, op->in.scan.limit * sizeof(*lateness_ms));
-    struct topic *topics[TOPICS_MAX];
+    struct topic *topics[MEMORY_SCAN_TOPICS_MAX];
     unsigned count = take_all_due(c, topics);
 
     for (unsigned i = 0; i < count; i++)
         memory_visit_topic(c, topics[i], lateness_ms);
+    c->op->out.scan.next_ms = next_ms(c);
+}
+
+enum status memory_run_scan(struct call *c)
+{
+    struct op *op = c->op;
+    int64_t *lateness_ms = room_get(c->room, op->in.scan.limit * sizeof(*lateness_ms));
+
+    op->out.scan.lateness_ms = lateness_ms;
+    if (op->in.scan.share)
+        memory_shared_scan(c, lateness_ms);
+    else
+        scan_all(c, lateness_ms);
     if (op->in.scan.history_bytes > 0)
         memory_history_cut(&c->bucket->history, op->in.scan.history_bytes);
-    op->out.scan.lateness_ms = lateness_ms;
-    op->out.scan.next_ms = next_ms(c);
     return STATUS_OK;
 }

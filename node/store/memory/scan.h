@@ -4,6 +4,11 @@
 
 #include "node/store/memory/ops.h"
 
+#define MEMORY_SCAN_TOPICS_MAX 100
+
 enum status memory_run_scan(struct call *c);
+
+/* Orders pointers to topics by their events, and then by name. */
+int memory_by_event(const void *left, const void *right);
 
 #endif

@@ -16,13 +16,14 @@ struct answer {
     struct room room;
 };
 
-enum news_kind { NEWS_READY, NEWS_SETTINGS, NEWS_HINT, NEWS_UP, NEWS_DOWN };
+enum news_kind { NEWS_READY, NEWS_SETTINGS, NEWS_HINT, NEWS_UP, NEWS_DOWN, NEWS_BUCKET };
 
 struct news {
     struct list link;
     enum news_kind kind;
     struct bytes topic;     /* the db's */
-    unsigned bucket, share; /* HINT */
+    unsigned bucket, share; /* HINT; BUCKET */
+    bool is_reached;        /* BUCKET */
     int64_t wait_ms;
 };
 
@@ -34,9 +35,10 @@ struct memory_store {
     struct timer turn;
     int64_t offset_ms; /* Redis's clock - timers_now */
     bool is_up;
+    bool *is_away; /* of each bucket */
 
     struct list answers, held, news;
-    struct list waiting; /* for it to be up: not run yet */
+    struct list waiting; /* for it, or their bucket, to be up: not run yet */
     bool is_holding;
     bool lets_wait;
     unsigned in_flight;
@@ -73,16 +75,22 @@ static void fail(struct op *op, enum status status)
     op->wait_ms = -1;
 }
 
+/* PLACES is of no bucket. */
+static bool reaches(const struct memory_store *ms, const struct op *op)
+{
+    return ms->is_up && (op->verb == OP_PLACES || !ms->is_away[op->bucket]);
+}
+
 /* Does it reach the jobs, and how does it end if it cannot end well? */
 static void run(struct memory_store *ms, struct op *op, struct room *room)
 {
-    bool fails = ms->is_up && ms->failures > 0;
+    bool is_reached = reaches(ms, op), fails = is_reached && ms->failures > 0;
 
     if (fails)
         ms->failures--;
-    if (ms->is_up && (!fails || ms->effect == MEMORY_DONE))
+    if (is_reached && (!fails || ms->effect == MEMORY_DONE))
         memory_db_run(ms->db, op, memory_store_now(ms), room);
-    if (!ms->is_up)
+    if (!is_reached)
         fail(op, STATUS_UNAVAILABLE);
     else if (fails)
         fail(op, ms->failure);
@@ -104,7 +112,7 @@ static void submit(struct store *store, struct op *op)
     ms->counts[op->verb]++;
     ms->in_flight++;
     answer->op = op;
-    if (ms->is_up || !ms->lets_wait || op_is_fenced(op->verb)) {
+    if (reaches(ms, op) || !ms->lets_wait || op_is_fenced(op->verb)) {
         run_and_answer(ms, answer);
         return;
     }
@@ -127,12 +135,13 @@ static void abandon(struct store *store, struct op *op)
 
 static void run_waiting(struct memory_store *ms)
 {
-    struct list *link;
-
-    while ((link = list_pop(&ms->waiting))) {
+    LIST_EACH_SAFE (link, &ms->waiting) {
         struct answer *answer = CONTAINER_OF(link, struct answer, link);
 
+        if (!reaches(ms, answer->op))
+            continue;
         answer->op->waits = NULL;
+        list_remove(link);
         run_and_answer(ms, answer);
     }
 }
@@ -199,6 +208,16 @@ static void hint(struct store *store, unsigned bucket, unsigned share, int64_t w
         memory_db_hint(ms->db, bucket, share, wait_ms);
 }
 
+static void add_news_of_bucket(struct memory_store *ms, unsigned bucket, bool is_reached)
+{
+    struct news *news;
+
+    add_news(ms, NEWS_BUCKET, bytes_of("", 0));
+    news = CONTAINER_OF(ms->news.prev, struct news, link);
+    news->bucket = bucket;
+    news->is_reached = is_reached;
+}
+
 static void tell(struct memory_store *ms, struct news *news)
 {
     const struct store_events *events = &ms->store.events;
@@ -215,6 +234,8 @@ static void tell(struct memory_store *ms, struct news *news)
         events->on_up(events->arg);
     if (it.kind == NEWS_DOWN && events->on_down)
         events->on_down(events->arg);
+    if (it.kind == NEWS_BUCKET && events->on_bucket)
+        events->on_bucket(events->arg, it.bucket, it.is_reached);
 }
 
 static void on_turn(struct timer *timer)
@@ -241,6 +262,7 @@ static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
 
     ms->store.ops = &ops;
     ms->store.buckets = memory_db_buckets(db);
+    ms->is_away = memory_must(calloc(ms->store.buckets, sizeof(*ms->is_away)));
     ms->db = db;
     ms->timers = timers;
     ms->offset_ms = MEMORY_STORE_EPOCH_MS;
@@ -298,6 +320,7 @@ void memory_store_free(struct memory_store *ms)
     forget_news(ms);
     timer_disarm(ms->timers, &ms->turn);
     memory_db_leave(ms->db, &ms->listener);
+    free(ms->is_away);
     free(ms);
 }
 
@@ -350,14 +373,24 @@ void memory_store_unhold(struct memory_store *ms)
     wake(ms);
 }
 
+/* What is in flight; with `bucket` there alone. */
+static void lose(struct list *answers, const unsigned *bucket)
+{
+    LIST_EACH (link, answers) {
+        struct op *op = CONTAINER_OF(link, struct answer, link)->op;
+
+        if (!bucket || (op->bucket == *bucket && op->verb != OP_PLACES))
+            fail(op, STATUS_UNKNOWN);
+    }
+}
+
 void memory_store_take_down(struct memory_store *ms)
 {
     if (!ms->is_up)
         return;
     ms->is_up = false;
     list_append_all(&ms->answers, &ms->held);
-    LIST_EACH (link, &ms->answers)
-        fail(CONTAINER_OF(link, struct answer, link)->op, STATUS_UNKNOWN);
+    lose(&ms->answers, NULL);
     forget_wake_ups(ms);
     add_news(ms, NEWS_DOWN, bytes_of("", 0));
 }
@@ -369,6 +402,32 @@ void memory_store_bring_up(struct memory_store *ms)
     ms->is_up = true;
     run_waiting(ms);
     add_news(ms, NEWS_UP, bytes_of("", 0));
+    for (unsigned i = 0; i < ms->store.buckets; i++) {
+        if (ms->is_away[i])
+            add_news_of_bucket(ms, i, false);
+    }
+}
+
+void memory_store_take_away(struct memory_store *ms, unsigned bucket)
+{
+    if (ms->is_away[bucket])
+        return;
+    ms->is_away[bucket] = true;
+    lose(&ms->answers, &bucket);
+    lose(&ms->held, &bucket);
+    if (ms->is_up)
+        add_news_of_bucket(ms, bucket, false);
+}
+
+void memory_store_give_back(struct memory_store *ms, unsigned bucket)
+{
+    if (!ms->is_away[bucket])
+        return;
+    ms->is_away[bucket] = false;
+    if (!ms->is_up)
+        return;
+    run_waiting(ms);
+    add_news_of_bucket(ms, bucket, true);
 }
 
 void memory_store_let_wait(struct memory_store *ms)

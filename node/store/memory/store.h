@@ -69,6 +69,11 @@ unsigned long memory_store_dropped(const struct memory_store *ms);
 
 void memory_store_bring_up(struct memory_store *ms);
 
+/* A single bucket out of reach, with everything that take_down does to its operations, and back
+ * again. It stays away through a bring_up. */
+void memory_store_take_away(struct memory_store *ms, unsigned bucket);
+void memory_store_give_back(struct memory_store *ms, unsigned bucket);
+
 /* An orphan: a job that is not ready, whose value is gone, while its place still names it; and
  * its repair, after which the place does not. */
 void memory_store_lose(struct memory_store *ms, unsigned bucket, struct bytes topic,

@@ -17,6 +17,7 @@
 #include "node/store/job.h"
 #include "node/store/memory/history.h"
 #include "node/store/memory/order.h"
+#include "node/store/op.h"
 #include "node/store/settings.h"
 
 struct record {
@@ -30,6 +31,16 @@ struct record {
     char bytes[];
 };
 
+/* Who scans a topic, in cluster mode. */
+struct lock {
+    int64_t until_ms; /* it ends then; 0: nobody has had it */
+    int64_t token;
+    uint64_t view;
+    char owner[SHARE_OWNER_LEN];
+    size_t node_len;
+    char node[OP_NODE_MAX];
+};
+
 struct topic {
     UT_hash_handle hh;
     struct timer event; /* its place in the bucket's index */
@@ -38,6 +49,7 @@ struct topic {
     struct order places[JOB_DEAD + 1]; /* by state */
     struct order expiring;             /* those with a ttl that are not dead */
     struct topic_settings settings;    /* nothing set and not paused: it has none */
+    struct lock lock;
     unsigned lost_count;
     uint64_t announced_by; /* the number of the last operation that did */
     uint64_t left_by; /* the last one by which a job of another than the default priority ceased

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_PORT    6379
 #define SOCKET_PATH_MAX 107 /* of sockaddr_un; hiredis would cut it off without a word */
 
 static enum status parse_path(const char *path, struct redis_address *address)
@@ -70,7 +69,36 @@ out:
 
 enum status redis_address_parse(const char *text, struct redis_address *address)
 {
-    return redis_address_parse_with(text, DEFAULT_PORT, address);
+    return redis_address_parse_with(text, REDIS_PORT, address);
+}
+
+static enum status parse_item(const char *text, size_t len, int port,
+                              struct redis_address *address)
+{
+    char item[REDIS_ADDRESS_CHARS];
+
+    if (len >= sizeof(item))
+        return STATUS_BAD_CONFIG;
+    memcpy(item, text, len);
+    item[len] = '\0';
+    return redis_address_parse_with(item, port, address);
+}
+
+enum status redis_address_parse_list(const char *text, int port, struct redis_address *list,
+                                     unsigned max, unsigned *count)
+{
+    for (unsigned read = 0; read < max; text++) {
+        size_t len = strcspn(text, ",");
+
+        if (parse_item(text, len, port, &list[read++]) != STATUS_OK)
+            return STATUS_BAD_CONFIG;
+        text += len;
+        if (!*text) {
+            *count = read;
+            return STATUS_OK;
+        }
+    }
+    return STATUS_BAD_CONFIG;
 }
 
 enum status redis_address_set(struct redis_address *address, struct bytes host, long port)

@@ -7,6 +7,8 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
+#define REDIS_PORT 6379 /* where none is said */
+
 struct redis_address {
     char host[256]; /* name, numeric address, or path */
     int port;       /* 0: `host` is the path of a unix socket */
@@ -19,6 +21,10 @@ enum status redis_address_parse(const char *text, struct redis_address *address)
 /* The same, with another port where the text has none. */
 enum status redis_address_parse_with(const char *text, int port,
                                      struct redis_address *address) MUST_CHECK;
+
+/* Some of them, with commas between; at most `max`. `list` may be written to in any case. */
+enum status redis_address_parse_list(const char *text, int port, struct redis_address *list,
+                                     unsigned max, unsigned *count) MUST_CHECK;
 
 /* As somebody else tells it; BAD_CONFIG where it is no host, or not printable. */
 enum status redis_address_set(struct redis_address *address, struct bytes host,

@@ -22,7 +22,7 @@ static void take_done(struct request *r)
     q->stats->answered[op->verb]++;
     if (op->verb == OP_SCAN && op->status == STATUS_OK)
         redis_complain_stuck(&q->complaints, timers_now(q->timers), op);
-    redis_handshake_saw(q->handshake, op->bucket, reply_counter(op, q->keys.buckets));
+    redis_past_saw(q->past, op->bucket, reply_counter(op, q->keys.buckets));
     if (r->may_have_run)
         op->status = redis_said_again(op->verb, op->status);
     op->wait_ms = sooner_ms(op->wait_ms, r->wait_ms);
@@ -32,6 +32,7 @@ static void take_done(struct request *r)
 static void take_error(struct request *r, const char *error)
 {
     struct redis_requests *q = r->queue;
+    struct redis_lane *lane = r->lane; /* the request may be gone */
     bool is_of_the_connection = redis_error_is_of_the_connection(error);
 
     q->stats->refused++;
@@ -39,7 +40,7 @@ static void take_error(struct request *r, const char *error)
     if (!is_of_the_connection || !request_hold_again(r))
         request_fail(r, request_unsent(r, r->op->status));
     if (is_of_the_connection)
-        requests_leave(q, error);
+        redis_lane_leave(lane, error);
 }
 
 /* Without running. What was sent behind it may run first: after a SCRIPT FLUSH under way the
@@ -50,12 +51,12 @@ static void take_no_script(struct request *r)
 
     q->stats->reloaded++;
     if (op_is_fenced(r->op->verb)) {
-        q->is_forgotten[r->op->verb] = true;
+        r->lane->is_forgotten[r->op->verb] = true;
         request_fail(r, STATUS_UNAVAILABLE);
         return;
     }
     r->needs_text = true;
-    request_send(r);
+    request_send(r, r->lane);
 }
 
 /* What surely did not run is sent again: it was just answered, so there is a link and room. */
@@ -70,7 +71,7 @@ static void take_answer(struct request *r, const redisReply *reply)
         break;
     case REPLY_AGAIN:
         r->wait_ms = sooner_ms(r->wait_ms, op->wait_ms);
-        request_send(r);
+        request_send(r, r->lane);
         break;
     case REPLY_NO_SCRIPT:
         if (!r->needs_text) {
@@ -103,15 +104,18 @@ void requests_on_reply(struct redis_call *call, const redisReply *reply)
 {
     struct request *r = CONTAINER_OF(call, struct request, call);
     struct redis_requests *q = r->queue;
+    struct redis_lane *lane = r->lane;
 
     q->stats->in_flight--;
+    lane->in_flight--;
+    requests_tried(r);
     if (!reply) {
         lose(r);
         return;
     }
-    redis_gate_answered(&q->gate);
+    redis_gate_answered(&lane->gate);
     histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);
     take_answer(r, reply);
-    requests_leave_when_answered(q);
-    requests_send_held(q);
+    redis_lane_leave_when_answered(lane);
+    redis_requests_send(q, lane);
 }

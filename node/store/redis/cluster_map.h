@@ -1,12 +1,19 @@
 /* Keeps the map of a Redis Cluster: asks one node after the other until one answers, and again
  * when somebody has found it wrong (doc/redis-cluster.md).
  *
- *   RESTING ---- stale, or CLUSTER_MAP_EVERY_MS over ----> ASKING ---- read: on_map ---->
- * RESTING |  ^ no answer: the next node, after a pause
+ *   RESTING -- stale, or CLUSTER_MAP_EVERY_MS over --> LOOKING -- address known --> ASKING
+ *      ^                                                  |                           |
+ *      |                                        no such   |        read: on_map;      |
+ *      |                                        name      v        no answer          |
+ *      +------------- the connection is let go of ---- CLOSING <----------------------+
  *
- * It has one connection of its own. It asks the seeds of the configuration, and all masters it
- * has heard of. While a slot has no master, or a lane does not work, its owner says
- * redis_cluster_map_stale() again, and it asks every CLUSTER_MAP_AGAIN_MS.
+ * Each reading asks another node, over a connection of its own: the seeds of the configuration
+ * and all masters of the last map take turns, and who has not answered is asked last for some
+ * seconds. After no answer, and while a slot has no master or a lane does not work (its owner
+ * says redis_cluster_map_stale() again), it reads every CLUSTER_MAP_AGAIN_MS.
+ *
+ * A node that has lost touch with the others still answers, with an old map: one of a lower
+ * epoch than the last is not believed, unless for CLUSTER_MAP_DOUBT_MS nothing else was heard.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_CLUSTER_MAP_H
 #define DUEQ_NODE_STORE_REDIS_CLUSTER_MAP_H
@@ -16,6 +23,7 @@
 
 #define CLUSTER_MAP_EVERY_MS 5000
 #define CLUSTER_MAP_AGAIN_MS 100
+#define CLUSTER_MAP_DOUBT_MS 10000
 
 struct redis_cluster_map_options {
     const char *address; /* "cluster://host:port,host:port" */
@@ -25,7 +33,8 @@ struct redis_cluster_map_options {
     int64_t timeout_ms; /* to connect, to answer; at most a second is used */
     /* A map was read; also where it is the same as before. Borrowed for the call. */
     void (*on_map)(void *arg, const struct redis_map *map);
-    /* What was asked is no Redis Cluster, or refuses the password; it is asked on. */
+    /* There never was a map, and each node of the configuration is none of a Redis Cluster, or
+     * refuses the password: so it is until somebody changes something. It is asked on. */
     void (*on_refused)(void *arg, const char *why);
     void (*on_stopped)(void *arg);
     void *arg;

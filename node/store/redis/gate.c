@@ -34,13 +34,14 @@ static void note(struct redis_gate *g)
         [BREAKER_CLOSED] = say_closed,
     };
 
-    if (g->stats->breaker == g->breaker.state)
+    if (g->said == g->breaker.state)
         return;
-    if (g->stats->breaker == BREAKER_CLOSED)
+    if (g->said == BREAKER_CLOSED) {
         g->tripped_mono_ms = g->breaker.since_mono_ms;
-    g->stats->breaker = g->breaker.state;
-    g->stats->breaker_since_mono_ms = g->breaker.since_mono_ms;
-    g->stats->breaker_trips = g->breaker.trips;
+        g->stats->breaker_trips++;
+    }
+    g->said = g->breaker.state;
+    g->events.on_turned(g->events.arg);
     say[g->breaker.state](g);
 }
 
@@ -50,7 +51,7 @@ static void look(struct redis_gate *g)
     int64_t now = timers_now(g->timers);
     int64_t again_mono_ms;
 
-    if (g->stats->held == 0 && g->stats->in_flight == 0)
+    if (!g->events.is_waited_for(g->events.arg))
         breaker_idle(&g->breaker);
     again_mono_ms = breaker_look(&g->breaker, now);
 
@@ -66,9 +67,9 @@ static void on_timer(struct timer *timer)
 
 void redis_gate_init(struct redis_gate *g, const struct redis_store_options *options,
                      struct redis_store_stats *stats, const struct redis_link *link,
-                     struct timers *timers)
+                     struct timers *timers, const struct redis_gate_events *events)
 {
-    *g = (struct redis_gate){.stats = stats, .link = link, .timers = timers};
+    *g = (struct redis_gate){.events = *events, .stats = stats, .link = link, .timers = timers};
     breaker_init(&g->breaker, options->breaker_after_ms, options->breaker_failures,
                  options->breaker_trials);
     timer_init(&g->timer, on_timer);
@@ -115,9 +116,9 @@ void redis_gate_lost(struct redis_gate *g, bool is_late)
     note(g);
 }
 
-bool redis_gate_passes(const struct redis_gate *g)
+bool redis_gate_passes(const struct redis_gate *g, unsigned in_flight)
 {
-    return breaker_passes(&g->breaker, (unsigned)g->stats->in_flight);
+    return breaker_passes(&g->breaker, in_flight);
 }
 
 bool redis_gate_refuses(const struct redis_gate *g)

@@ -19,7 +19,6 @@ struct redis_handshake *redis_handshake_new(const struct redis_handshake_options
         abort();
     h->options = *options;
     h->link = link;
-    h->ledger = push_ledger_new(options->keys.buckets);
     handshake_look_init(h);
     return h;
 }
@@ -28,14 +27,8 @@ void redis_handshake_free(struct redis_handshake *h)
 {
     if (!h)
         return;
-    push_ledger_free(h->ledger);
     timer_disarm(h->options.timers, &h->look);
     free(h);
-}
-
-struct push_ledger *redis_handshake_ledger(struct redis_handshake *h)
-{
-    return h->ledger;
 }
 
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb)
@@ -46,12 +39,6 @@ const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb ve
 const struct redis_life *redis_handshake_life(const struct redis_handshake *h)
 {
     return &h->setup.info.life;
-}
-
-void redis_handshake_saw(struct redis_handshake *h, unsigned bucket, int64_t counter)
-{
-    if (counter > h->seen[bucket])
-        h->seen[bucket] = counter;
 }
 
 /* ---- verdicts ---- */
@@ -88,6 +75,12 @@ void handshake_refuse_answer(struct redis_handshake *h, const char *what,
         handshake_come_back_later(h, why);
     else
         handshake_refuse(h, "%s", why);
+}
+
+void redis_handshake_refuse(struct redis_handshake *h, const char *what,
+                            const redisReply *reply)
+{
+    handshake_refuse_answer(h, what, reply);
 }
 
 /* ---- asking ---- */
@@ -137,7 +130,6 @@ static const struct step {
     {handshake_ask_meta, handshake_take_meta},
     {handshake_ask_channel, handshake_take_channel},
     {handshake_ask_scripts, handshake_take_script},
-    {handshake_ask_raise, handshake_take_raise},
 };
 
 #define STEPS (sizeof(steps) / sizeof(*steps))
@@ -164,8 +156,9 @@ static void on_reply(struct redis_call *call, const redisReply *reply)
         go_on(h);
 }
 
-void redis_handshake_start(struct redis_handshake *h)
+void redis_handshake_start(struct redis_handshake *h, bool asks_meta)
 {
+    h->asks_meta = asks_meta;
     h->step = 0;
     h->waiting_for = 0;
     h->is_over = false;

@@ -5,8 +5,9 @@
  *   meta         our schema and number of buckets; written when the Redis is empty
  *   PUBLISH      we may, to the channel of the wake-ups
  *   SCRIPT LOAD  all scripts
- *   raise        no bucket's counter is behind what we have seen (else it is raised well above
- *                that), and our last pushes are noted (older.h)
+ *
+ * Where the Redis is one of several, meta is asked of the one that has its slot. What each
+ * bucket must show comes after it: route.h.
  *
  * Each step's replies decide: go on, come back later (the connection is closed and tried
  * again), or refuse (the same, and the owner is told, so that a node can end at its start). An
@@ -20,7 +21,6 @@
 
 #include "node/store/redis/info.h"
 #include "node/store/redis/link.h"
-#include "node/store/redis/older.h"
 #include "node/store/redis/scripts.h"
 
 struct redis_handshake_options {
@@ -31,8 +31,6 @@ struct redis_handshake_options {
     struct timers *timers;
     int64_t look_ms; /* after so long it looks again how Redis is set up */
 
-    /* This Redis has lost something; on_ready follows. */
-    void (*on_older)(void *arg, const struct redis_older *older);
     void (*on_weak)(void *arg,
                     unsigned weak); /* changed: 1 << enum weakness of each; 0 first */
     void (*on_ready)(void *arg);
@@ -40,6 +38,7 @@ struct redis_handshake_options {
     void *arg;
 };
 
+struct redisReply;
 struct redis_handshake;
 
 /* The link is borrowed for the handshake's life. */
@@ -47,8 +46,9 @@ struct redis_handshake *redis_handshake_new(const struct redis_handshake_options
                                             struct redis_link *link);
 void redis_handshake_free(struct redis_handshake *h);
 
-/* When the link has opened. Loss of the link ends it without a word. */
-void redis_handshake_start(struct redis_handshake *h);
+/* When the link has opened, or anew while it is open. Loss of the link ends it without a word.
+ */
+void redis_handshake_start(struct redis_handshake *h, bool asks_meta);
 
 /* The script's name to Redis, 40 characters; once on_ready was called. */
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb);
@@ -56,10 +56,9 @@ const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb ve
 /* Which Redis it was; once on_ready was called. */
 const struct redis_life *redis_handshake_life(const struct redis_handshake *h);
 
-/* What is noted of our pushes; borrowed. */
-struct push_ledger *redis_handshake_ledger(struct redis_handshake *h);
-
-/* Remembers the highest counter seen in a bucket's answers. */
-void redis_handshake_saw(struct redis_handshake *h, unsigned bucket, int64_t counter);
+/* A later answer on this connection is not what it must be, or an error: the connection is
+ * closed and tried again, and where that will not help the owner hears why. */
+void redis_handshake_refuse(struct redis_handshake *h, const char *what,
+                            const struct redisReply *reply);
 
 #endif

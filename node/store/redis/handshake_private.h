@@ -10,14 +10,10 @@
 #include "node/store/redis/scripts.h"
 #include "node/store/redis/weakness.h"
 
-#define HANDSHAKE_BUCKETS_MAX 128
-#define HANDSHAKE_LIFE_CHARS  88
-#define HANDSHAKE_CALLS_MAX \
-    (HANDSHAKE_BUCKETS_MAX > OP_COUNT ? HANDSHAKE_BUCKETS_MAX : OP_COUNT)
-
+#define HANDSHAKE_CALLS_MAX  OP_COUNT /* scripts are the most */
 #define HANDSHAKE_SETUP_ASKS 3
 
-/* One command of the current step, and which one it is (a verb, a bucket). */
+/* One command of the current step, and which one it is (a verb). */
 struct handshake_ask {
     struct redis_call call;
     struct redis_handshake *handshake;
@@ -29,13 +25,9 @@ struct redis_handshake {
     struct redis_link *link;
     unsigned step;
     unsigned waiting_for; /* replies of this step */
-    bool is_over;         /* of this connection: what is still answered is not looked at */
+    bool asks_meta;
+    bool is_over; /* of this connection: what is still answered is not looked at */
     char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
-    struct push_ledger *ledger;
-    struct redis_life life; /* of the last Redis that was to be raised, and in it: */
-    bool is_raised[HANDSHAKE_BUCKETS_MAX];
-    struct redis_older older; /* what was found and is not told yet */
-    int64_t seen[HANDSHAKE_BUCKETS_MAX];
     struct handshake_ask asks[HANDSHAKE_CALLS_MAX];
 
     struct redis_setup setup; /* as it was last told; its text is the next field */
@@ -91,11 +83,5 @@ bool handshake_take_channel(struct redis_handshake *h, unsigned what,
 void handshake_ask_scripts(struct redis_handshake *h);
 bool handshake_take_script(struct redis_handshake *h, unsigned what,
                            const struct redisReply *reply);
-
-/* ---- older.c: is it what we left? ---- */
-
-void handshake_ask_raise(struct redis_handshake *h);
-bool handshake_take_raise(struct redis_handshake *h, unsigned what,
-                          const struct redisReply *reply);
 
 #endif

@@ -1,15 +1,16 @@
 #include "node/store/redis/older.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include <hiredis/hiredis.h>
 
 #include "base/clock.h"
-#include "base/log.h"
-#include "node/store/redis/handshake_private.h"
+#include "node/store/redis/past.h"
 #include "node/store/redis/reply_elements.h"
 #include "node/store/redis/reply_outputs.h"
+#include "node/store/redis/scripts.h"
+
+#define LIFE_CHARS 88
 
 void redis_older_describe(const struct redis_older *o, char *text, size_t size)
 {
@@ -22,51 +23,46 @@ void redis_older_describe(const struct redis_older *o, char *text, size_t size)
 
 /* ---- asking ---- */
 
-static struct push_note last_note(const struct redis_handshake *h, unsigned bucket)
+static struct push_note last_note(const struct redis_past *past, unsigned bucket)
 {
     int64_t now_ms = clock_mono_ms();
 
-    return (struct push_note){.worker = push_ledger_worker(h->ledger),
-                              .number = push_ledger_last_done(h->ledger, bucket, now_ms)};
+    return (struct push_note){.worker = push_ledger_worker(past->ledger),
+                              .number = push_ledger_last_done(past->ledger, bucket, now_ms)};
 }
 
-static void name_life(const struct redis_life *life, char text[HANDSHAKE_LIFE_CHARS])
+static void name_life(const struct redis_life *life, char text[LIFE_CHARS])
 {
-    snprintf(text, HANDSHAKE_LIFE_CHARS, "%s:%s", life->run_id, life->history);
+    snprintf(text, LIFE_CHARS, "%s:%s", life->run_id, life->history);
 }
 
 /* What the names of lives begin with that have gone on until this one: redis_life_goes_on(), as
  * a script can tell it. The history of one that was no replica says nothing: it changes with
  * the first replica. */
-static void name_what_goes_on(const struct redis_life *life, char text[HANDSHAKE_LIFE_CHARS])
+static void name_what_goes_on(const struct redis_life *life, char text[LIFE_CHARS])
 {
     if (redis_life_was_replica(life))
-        snprintf(text, HANDSHAKE_LIFE_CHARS, "%s:%s ", life->run_id, life->history);
+        snprintf(text, LIFE_CHARS, "%s:%s ", life->run_id, life->history);
     else
-        snprintf(text, HANDSHAKE_LIFE_CHARS, "%s:", life->run_id);
+        snprintf(text, LIFE_CHARS, "%s:", life->run_id);
 }
 
-void handshake_ask_raise(struct redis_handshake *h)
+void redis_older_ask(const struct redis_past *past, struct script_call *call,
+                     const struct script_keys *keys, unsigned bucket,
+                     const struct redis_life *life)
 {
-    const struct redis_life *now = redis_handshake_life(h);
-    char life[HANDSHAKE_LIFE_CHARS], goes_on[HANDSHAKE_LIFE_CHARS];
-    struct script_call call;
+    char name[LIFE_CHARS], goes_on[LIFE_CHARS];
+    struct script_raise raise = {
+        .seen = past->seen[bucket],
+        .last = last_note(past, bucket),
+        .life = name,
+        .goes_on = goes_on,
+        .is_known = redis_life_goes_on(&past->raised_in[bucket], life),
+    };
 
-    if (!redis_life_goes_on(&h->life, now))
-        memset(h->is_raised, 0, sizeof(h->is_raised));
-    h->life = *now;
-    name_life(now, life);
-    name_what_goes_on(now, goes_on);
-    for (unsigned bucket = 0; bucket < h->options.keys.buckets; bucket++) {
-        struct script_raise raise = {.seen = h->seen[bucket],
-                                     .last = last_note(h, bucket),
-                                     .life = life,
-                                     .goes_on = goes_on,
-                                     .is_known = h->is_raised[bucket]};
-
-        script_encode_raise(&call, &h->options.keys, bucket, &raise);
-        handshake_send_script(h, bucket, &call);
-    }
+    name_life(life, name);
+    name_what_goes_on(life, goes_on);
+    script_encode_raise(call, keys, bucket, &raise);
 }
 
 /* ---- one bucket's answer ---- */
@@ -85,9 +81,9 @@ static bool take(const redisReply *reply, struct raised *raised)
            take_bytes(reply, REPLY_HEAD + 2, &raised->ring);
 }
 
-static void count(struct redis_handshake *h, unsigned bucket, const struct raised *raised)
+static void count(struct redis_past *past, unsigned bucket, const struct raised *raised)
 {
-    struct redis_older *o = &h->older;
+    struct redis_older *o = &past->older;
     bool may_be_more = false;
 
     if (raised->fallen_by == 0 && !raised->is_lost)
@@ -96,41 +92,20 @@ static void count(struct redis_handshake *h, unsigned bucket, const struct raise
     if (raised->fallen_by > o->fallen_by)
         o->fallen_by = raised->fallen_by;
     if (raised->is_lost)
-        o->lost_pushes += push_ledger_lost(h->ledger, bucket, raised->ring, &may_be_more);
+        o->lost_pushes += push_ledger_lost(past->ledger, bucket, raised->ring, &may_be_more);
     o->may_be_more |= may_be_more;
-    push_ledger_forget(h->ledger, bucket);
+    push_ledger_forget(past->ledger, bucket);
 }
 
-/* ---- all of them ---- */
-
-static void tell(struct redis_handshake *h)
-{
-    struct redis_older older = h->older;
-    char text[256];
-
-    if (!redis_older_is_found(&older))
-        return;
-    h->older = (struct redis_older){0};
-    redis_older_describe(&older, text, sizeof(text));
-    LOG_ERROR("redis", "%s", text);
-    h->options.on_older(h->options.arg, &older);
-}
-
-bool handshake_take_raise(struct redis_handshake *h, unsigned what, const redisReply *reply)
+bool redis_older_take(struct redis_past *past, unsigned bucket, const struct redis_life *life,
+                      const redisReply *reply)
 {
     struct raised raised;
-    char what_failed[64];
 
-    if (!take(reply, &raised)) {
-        snprintf(what_failed, sizeof(what_failed), "the counter of bucket %u cannot be raised",
-                 what);
-        handshake_refuse_answer(h, what_failed, reply);
+    if (!take(reply, &raised))
         return false;
-    }
-    count(h, what, &raised);
-    h->is_raised[what] = true;
-    push_ledger_kept(h->ledger, what, clock_mono_ms());
-    if (h->waiting_for == 1)
-        tell(h);
+    count(past, bucket, &raised);
+    past->raised_in[bucket] = *life;
+    push_ledger_kept(past->ledger, bucket, clock_mono_ms());
     return true;
 }

@@ -12,6 +12,8 @@ void handshake_ask_meta(struct redis_handshake *h)
 {
     struct script_call call;
 
+    if (!h->asks_meta)
+        return;
     script_encode_meta(&call, &h->options.keys);
     handshake_send_script(h, 0, &call);
 }

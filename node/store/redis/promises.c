@@ -53,8 +53,7 @@ static void tell(struct request *r)
     struct redis_requests *q = r->queue;
 
     if (is_noted(r->op))
-        push_ledger_done(redis_handshake_ledger(q->handshake), r->op->bucket, &r->note,
-                         timers_now(q->timers));
+        push_ledger_done(q->past->ledger, r->op->bucket, &r->note, timers_now(q->timers));
     request_finish(r);
 }
 
@@ -85,7 +84,7 @@ void request_keep_promise(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
-    if (!q->replicas || !is_promise(r->op)) {
+    if (!r->lane->replicas || !is_promise(r->op)) {
         tell(r);
         return;
     }
@@ -94,5 +93,5 @@ void request_keep_promise(struct request *r)
     q->stats->replica_waits++;
     q->stats->waiting_for_replicas++;
     r->wait = (struct replica_wait){.on_end = on_end};
-    redis_replicas_wait(q->replicas, &r->wait);
+    redis_replicas_wait(r->lane->replicas, &r->wait);
 }

@@ -6,6 +6,7 @@
 #include <hiredis/hiredis.h>
 
 #include "node/store/history.h"
+#include "node/store/redis/locks.h"
 #include "node/store/redis/reply_elements.h"
 #include "node/store/redis/scripts.h"
 
@@ -186,19 +187,34 @@ static bool take_stats(const redisReply *reply, struct op *op, struct reply_room
     return take_topic_stats(reply, HEAD, &op->out.stats);
 }
 
+static bool take_topic_lock(const redisReply *reply, size_t i, struct topic_lock *lock)
+{
+    struct bytes packed;
+    int64_t now_ms;
+
+    if (!take_bytes(reply, i, &packed) || !take_number(reply, 1, 0, INT64_MAX, &now_ms))
+        return false;
+    *lock = lock_unpack(packed, now_ms);
+    return true;
+}
+
 static bool take_topics(const redisReply *reply, struct op *op, struct reply_room *room)
 {
+    bool owners = op->in.topics.owners;
     unsigned count = 0;
     struct bytes next;
     int64_t total;
 
     if (!take_number(reply, HEAD, 0, INT64_MAX, &total) || !take_cursor(reply, HEAD + 1, &next))
         return false;
-    for (size_t i = HEAD + 2; i < reply->elements; i += 1 + STATS_NUMBERS, count++) {
+    for (size_t i = HEAD + 2; i < reply->elements; i += 1 + STATS_NUMBERS + owners, count++) {
         struct topic_count *row = &room->topics[count];
 
         if (count == op->in.topics.limit || count == OP_TOPICS_MAX ||
             !take_bytes(reply, i, &row->topic) || !take_topic_stats(reply, i + 1, &row->stats))
+            return false;
+        row->lock = (struct topic_lock){0};
+        if (owners && !take_topic_lock(reply, i + 1 + STATS_NUMBERS, &row->lock))
             return false;
     }
     op->out.topics.rows = room->topics;
@@ -288,15 +304,33 @@ static bool take_settings_page(const redisReply *reply, struct op *op, struct re
 /* ---- scan ---- */
 
 #define SCAN_NUMBERS 8
+#define LOCK_NUMBERS 4 /* behind them, with a share */
 
-static bool take_lateness(const redisReply *reply, unsigned count, struct reply_room *room)
+static bool take_lateness(const redisReply *reply, size_t from, unsigned count,
+                          struct reply_room *room)
 {
-    if (reply->elements != HEAD + SCAN_NUMBERS + (size_t)count)
+    if (reply->elements != from + count)
         return false;
     for (unsigned i = 0; i < count; i++) {
-        if (!take_number(reply, HEAD + SCAN_NUMBERS + i, 0, INT64_MAX, &room->lateness_ms[i]))
+        if (!take_number(reply, from + i, 0, INT64_MAX, &room->lateness_ms[i]))
             return false;
     }
+    return true;
+}
+
+static bool take_locks(const redisReply *reply, size_t from, struct op *op)
+{
+    unsigned taken, taken_over, taken_late, barred;
+
+    if (!take_unsigned(reply, from, REPLY_ITEMS_MAX, &taken) ||
+        !take_unsigned(reply, from + 1, REPLY_ITEMS_MAX, &taken_over) ||
+        !take_unsigned(reply, from + 2, taken, &taken_late) ||
+        !take_unsigned(reply, from + 3, REPLY_ITEMS_MAX, &barred))
+        return false;
+    op->out.scan.taken = taken;
+    op->out.scan.taken_over = taken_over;
+    op->out.scan.taken_late = taken_late;
+    op->out.scan.barred = barred;
     return true;
 }
 
@@ -304,6 +338,8 @@ static bool take_lateness(const redisReply *reply, unsigned count, struct reply_
 static bool take_scan(const redisReply *reply, struct op *op, struct reply_room *room)
 {
     unsigned moved, timed_out, died_by_tries, expired, pruned, stuck, late;
+    size_t behind = HEAD + SCAN_NUMBERS + (op->in.scan.share ? LOCK_NUMBERS : 0);
+    struct op taken = {.verb = OP_SCAN};
     struct bytes wrong;
     int64_t next_ms;
 
@@ -317,9 +353,11 @@ static bool take_scan(const redisReply *reply, struct op *op, struct reply_room 
         !take_bytes(reply, HEAD + 7, &wrong))
         return false;
     late = moved - timed_out - expired - pruned;
-    if (!take_lateness(reply, late, room))
+    if (op->in.scan.share && !take_locks(reply, HEAD + SCAN_NUMBERS, &taken))
         return false;
-    memset(&op->out.scan, 0, sizeof(op->out.scan));
+    if (!take_lateness(reply, behind, late, room))
+        return false;
+    op->out.scan = taken.out.scan;
     op->out.scan.moved = moved;
     op->out.scan.expired = timed_out;
     op->out.scan.died[DEATH_TRIES] = died_by_tries;

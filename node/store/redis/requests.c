@@ -6,24 +6,48 @@
 
 #include "base/clock.h"
 
+/* ---- where to ---- */
+
+static struct redis_bucket *bucket_of(const struct request *r)
+{
+    return &r->queue->route->buckets[r->op->bucket];
+}
+
+static struct request_line *line_of(const struct request *r)
+{
+    return &r->queue->lines[r->op->bucket];
+}
+
+static bool is_connected(const struct redis_bucket *b)
+{
+    return b->state == BUCKET_OPEN && redis_lane_is_connected(b->lane);
+}
+
+static bool is_on_trial(const struct redis_bucket *b)
+{
+    return b->is_wary && b->trial;
+}
+
+static bool can_send(const struct redis_bucket *b)
+{
+    return is_connected(b) && !is_on_trial(b) && redis_lane_has_room(b->lane);
+}
+
+static void be_eager(struct redis_requests *q, unsigned bucket)
+{
+    struct request_line *line = &q->lines[bucket];
+
+    if (!list_is_linked(&line->eager) && !redis_hold_is_empty(&line->hold))
+        list_append(&q->route->buckets[bucket].lane->eager, &line->eager);
+}
+
 /* ---- sending ---- */
-
-static bool is_connected(const struct redis_requests *q)
-{
-    return q->is_open && !q->is_leaving && redis_link_is_open(q->link);
-}
-
-static bool can_send(const struct redis_requests *q)
-{
-    return is_connected(q) && q->stats->in_flight < q->options->flight_max &&
-           redis_gate_passes(&q->gate);
-}
 
 /* What surely has not run gets a new number each time: were it to keep its old one, it could
  * take the place of a later push. False: nobody can tell any more whether it has run. */
 static bool take_note(struct request *r)
 {
-    struct push_ledger *ledger = redis_handshake_ledger(r->queue->handshake);
+    struct push_ledger *ledger = r->queue->past->ledger;
     int64_t now_ms = timers_now(r->queue->timers);
 
     if (r->may_have_run)
@@ -35,7 +59,8 @@ static bool take_note(struct request *r)
 static void encode(struct request *r)
 {
     struct redis_requests *q = r->queue;
-    const char *sha = r->needs_text ? NULL : redis_handshake_sha(q->handshake, r->op->verb);
+    const char *sha =
+        r->needs_text ? NULL : redis_handshake_sha(r->lane->handshake, r->op->verb);
 
     if (r->op->verb == OP_PUSH)
         script_encode_push(&q->encoded, &q->keys, r->op, &r->note, sha);
@@ -43,7 +68,7 @@ static void encode(struct request *r)
         script_encode(&q->encoded, &q->keys, r->op, sha);
 }
 
-void request_send(struct request *r)
+void request_send(struct request *r, struct redis_lane *lane)
 {
     struct redis_requests *q = r->queue;
     struct script_call *call = &q->encoded;
@@ -53,20 +78,59 @@ void request_send(struct request *r)
         request_fail_later(r, request_unsent(r, STATUS_UNKNOWN));
         return;
     }
+    r->lane = lane;
     encode(r);
     r->call.on_reply = requests_on_reply;
     r->sent_us = clock_mono_us();
     q->stats->in_flight++;
-    redis_gate_asked(&q->gate);
-    redis_link_send(q->link, &r->call, call->argc, call->argv, call->lens);
+    lane->in_flight++;
+    redis_gate_asked(&lane->gate);
+    redis_link_send(lane->link, &r->call, call->argc, call->argv, call->lens);
+    if (bucket_of(r)->is_wary)
+        bucket_of(r)->trial = r;
 }
 
-void requests_send_held(struct redis_requests *q)
+/* Of the bucket that has waited longest for its turn. */
+static struct request *take_eager(struct redis_requests *q, struct redis_lane *lane)
 {
-    struct redis_held *held;
+    struct list *link;
 
-    while (can_send(q) && (held = redis_hold_take(&q->hold)))
-        request_send(CONTAINER_OF(held, struct request, held));
+    while ((link = list_first(&lane->eager))) {
+        struct request_line *line = CONTAINER_OF(link, struct request_line, eager);
+        const struct redis_bucket *b = &q->route->buckets[line - q->lines];
+        struct redis_held *held = NULL;
+
+        list_remove(link);
+        if (can_send(b))
+            held = redis_hold_take(&line->hold);
+        if (!held)
+            continue;
+        be_eager(q, b->number);
+        return CONTAINER_OF(held, struct request, held);
+    }
+    return NULL;
+}
+
+void redis_requests_send(struct redis_requests *q, struct redis_lane *lane)
+{
+    struct request *r;
+
+    while (redis_lane_is_connected(lane) && redis_lane_has_room(lane) &&
+           (r = take_eager(q, lane)))
+        request_send(r, lane);
+}
+
+void requests_tried(struct request *r)
+{
+    struct redis_bucket *b = bucket_of(r);
+
+    if (b->trial != r)
+        return;
+    b->trial = NULL;
+    if (b->state != BUCKET_OPEN)
+        return;
+    b->is_wary = false;
+    be_eager(r->queue, b->number);
 }
 
 /* ---- submitting ---- */
@@ -76,21 +140,37 @@ void requests_send_held(struct redis_requests *q)
  */
 static void submit_fenced(struct request *r)
 {
-    struct redis_requests *q = r->queue;
+    const struct redis_bucket *b = bucket_of(r);
+    bool *is_forgotten;
 
-    if (!is_connected(q)) {
+    if (!redis_bucket_is_reached(b) || !redis_lane_is_connected(b->lane)) {
         request_fail_later(r, STATUS_UNAVAILABLE);
         return;
     }
-    r->needs_text = q->is_forgotten[r->op->verb];
-    q->is_forgotten[r->op->verb] = false;
-    request_send(r);
+    is_forgotten = &b->lane->is_forgotten[r->op->verb];
+    r->needs_text = *is_forgotten;
+    *is_forgotten = false;
+    request_send(r, b->lane);
 }
 
-static bool is_full(const struct redis_requests *q)
+static bool is_refused(const struct request *r)
 {
-    return q->stats->held_bytes > q->options->bytes_max ||
-           q->stats->held >= q->options->held_max;
+    const struct redis_lane *lane = bucket_of(r)->lane;
+
+    return lane && redis_gate_refuses(&lane->gate) && !op_is_of_leases(r->op->verb);
+}
+
+static void hold(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+    struct redis_bucket *b = bucket_of(r);
+
+    r->op->waits = r;
+    redis_hold_add(&line_of(r)->hold, &r->held, q->options->hold_ms);
+    if (b->state == BUCKET_OPEN)
+        be_eager(q, b->number);
+    if (b->lane)
+        redis_gate_asked(&b->lane->gate);
 }
 
 /* What the node says of jobs that it has handed out is not refused by the breaker: somebody
@@ -99,18 +179,19 @@ static void submit_for_anyone(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
-    if (redis_gate_refuses(&q->gate) && !op_is_of_leases(r->op->verb)) {
+    if (is_refused(r)) {
         q->stats->broken++;
         request_fail_later(r, STATUS_UNAVAILABLE);
-    } else if (is_full(q)) {
+    } else if (q->stats->held_bytes > q->options->bytes_max) {
         q->stats->overflowed++;
         request_fail_later(r, STATUS_TOO_MANY);
-    } else if (redis_hold_is_empty(&q->hold) && can_send(q)) {
-        request_send(r);
+    } else if (redis_hold_is_empty(&line_of(r)->hold) && can_send(bucket_of(r))) {
+        request_send(r, bucket_of(r)->lane);
+    } else if (q->stats->held >= q->options->held_max) {
+        q->stats->overflowed++;
+        request_fail_later(r, STATUS_TOO_MANY);
     } else {
-        r->op->waits = r;
-        redis_hold_add(&q->hold, &r->held, q->options->hold_ms);
-        redis_gate_asked(&q->gate);
+        hold(r);
     }
 }
 
@@ -141,7 +222,7 @@ static void drop(struct request *r)
     struct redis_requests *q = r->queue;
 
     q->stats->dropped++;
-    redis_hold_remove(&q->hold, &r->held);
+    redis_hold_remove(&line_of(r)->hold, &r->held);
     request_fail_later(r, STATUS_UNAVAILABLE);
 }
 
@@ -153,15 +234,15 @@ void redis_requests_abandon(struct redis_requests *q, struct op *op)
 
     if (!r)
         return;
-    if (is_connected(q))
+    if (is_connected(bucket_of(r)))
         r->is_abandoned = true;
     else
         drop(r);
 }
 
-static void drop_abandoned(struct redis_requests *q)
+static void drop_abandoned(struct redis_hold *hold)
 {
-    LIST_EACH_SAFE (link, &q->hold.list) {
+    LIST_EACH_SAFE (link, &hold->list) {
         struct redis_held *held = CONTAINER_OF(link, struct redis_held, link);
         struct request *r = CONTAINER_OF(held, struct request, held);
 
@@ -177,29 +258,18 @@ bool request_hold_again(struct request *r)
     if (q->is_stopping || op_is_fenced(r->op->verb))
         return false;
     q->stats->repeated++;
-    redis_hold_put_back(&q->hold, &r->held, q->options->hold_ms);
+    redis_hold_put_back(&line_of(r)->hold, &r->held, q->options->hold_ms);
+    if (bucket_of(r)->state == BUCKET_OPEN)
+        be_eager(q, r->op->bucket);
     return true;
-}
-
-void requests_leave_when_answered(struct redis_requests *q)
-{
-    if (q->is_leaving && q->is_open && q->stats->in_flight == 0)
-        redis_link_reset(q->link, q->leaves_for);
-}
-
-void requests_leave(struct redis_requests *q, const char *error)
-{
-    snprintf(q->leaves_for, sizeof(q->leaves_for), "it answers: %s", error);
-    q->is_leaving = true;
-    requests_leave_when_answered(q);
 }
 
 /* ---- for the store ---- */
 
-struct redis_requests *
-redis_requests_new(struct loop *loop, const struct redis_store_options *options,
-                   struct redis_store_stats *stats, struct redis_link *link,
-                   struct redis_handshake *handshake, struct redis_replicas *replicas)
+struct redis_requests *redis_requests_new(struct loop *loop,
+                                          const struct redis_store_options *options,
+                                          struct redis_store_stats *stats,
+                                          struct redis_route *route)
 {
     struct redis_requests *q = calloc(1, sizeof(*q));
 
@@ -207,13 +277,14 @@ redis_requests_new(struct loop *loop, const struct redis_store_options *options,
         abort();
     q->options = options;
     q->stats = stats;
-    q->link = link;
-    q->handshake = handshake;
-    q->replicas = replicas;
+    q->route = route;
+    q->past = route->past;
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
-    redis_gate_init(&q->gate, options, stats, link, q->timers);
-    redis_hold_init(&q->hold, q->timers, &stats->held, on_expired);
+    for (unsigned i = 0; i < options->buckets; i++) {
+        redis_hold_init(&q->lines[i].hold, q->timers, &stats->held, on_expired);
+        list_init(&q->lines[i].eager);
+    }
     request_pool_init(q);
     return q;
 }
@@ -225,8 +296,8 @@ void redis_requests_tell(struct redis_requests *q, const struct store_events *ev
 
 void redis_requests_reload(struct redis_requests *q)
 {
-    redis_gate_reload(&q->gate, q->options);
-    redis_hold_limit(&q->hold, q->options->hold_ms);
+    for (unsigned i = 0; i < q->options->buckets; i++)
+        redis_hold_limit(&q->lines[i].hold, q->options->hold_ms);
 }
 
 void redis_requests_free(struct redis_requests *q)
@@ -235,46 +306,50 @@ void redis_requests_free(struct redis_requests *q)
         return;
     assert(q->unfinished == 0);
     request_pool_fini(q);
-    redis_hold_fini(&q->hold);
-    redis_gate_fini(&q->gate);
+    for (unsigned i = 0; i < q->options->buckets; i++) {
+        redis_hold_fini(&q->lines[i].hold);
+        list_remove(&q->lines[i].eager);
+    }
     free(q);
 }
 
-void redis_requests_open(struct redis_requests *q)
+void redis_requests_opened(struct redis_requests *q, unsigned bucket)
 {
-    q->is_open = true;
-    q->is_leaving = false;
-    redis_hold_mark(&q->hold);
-    redis_gate_fit(&q->gate);
-    requests_send_held(q);
+    redis_hold_mark(&q->lines[bucket].hold);
+    be_eager(q, bucket);
 }
 
-void redis_requests_close(struct redis_requests *q)
+void redis_requests_shut(struct redis_requests *q, unsigned bucket)
 {
-    q->is_open = false;
-    drop_abandoned(q);
-    redis_requests_failed(q);
+    list_remove(&q->lines[bucket].eager);
+    drop_abandoned(&q->lines[bucket].hold);
 }
 
-/* A connection that is closed with nothing unanswered tells nothing of Redis. */
-void redis_requests_failed(struct redis_requests *q)
+bool redis_requests_wait_for(const struct redis_requests *q, const struct redis_lane *lane)
 {
-    bool is_late = redis_link_was_late(q->link);
-
-    if (!q->is_stopping && (is_late || q->stats->in_flight > 0))
-        redis_gate_lost(&q->gate, is_late);
+    for (unsigned i = 0; i < q->options->buckets; i++) {
+        if (q->route->buckets[i].lane == lane && !redis_hold_is_empty(&q->lines[i].hold))
+            return true;
+    }
+    return false;
 }
 
-void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg)
+static void fail_held(struct redis_requests *q, struct redis_hold *hold)
 {
     struct redis_held *held;
 
-    q->is_stopping = true;
-    while ((held = redis_hold_take(&q->hold))) {
+    while ((held = redis_hold_take(hold))) {
         struct request *r = CONTAINER_OF(held, struct request, held);
 
         request_fail_later(r, request_unsent(r, STATUS_SHUTTING_DOWN));
     }
+}
+
+void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg)
+{
+    q->is_stopping = true;
+    for (unsigned i = 0; i < q->options->buckets; i++)
+        fail_held(q, &q->lines[i].hold);
     q->on_idle = on_idle;
     q->idle_arg = arg;
     requests_say_when_idle(q);

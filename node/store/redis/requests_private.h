@@ -6,9 +6,7 @@
 
 #include "base/later.h"
 #include "node/store/redis/complaints.h"
-#include "node/store/redis/gate.h"
 #include "node/store/redis/hold.h"
-#include "node/store/redis/replicas.h"
 #include "node/store/redis/reply.h"
 #include "node/store/redis/requests.h"
 #include "node/store/redis/scripts.h"
@@ -16,6 +14,7 @@
 struct request {
     struct redis_call call;
     struct redis_requests *queue;
+    struct redis_lane *lane; /* where it is in flight, or was last */
     struct op *op;
     struct redis_held held;
     struct list link; /* failing or in the pool; held and in flight: neither */
@@ -31,28 +30,28 @@ struct request {
     char id[REPLY_NEW_ID_MAX]; /* what the answer of a push borrows meanwhile */
 };
 
+/* Those of a bucket. */
+struct request_line {
+    struct redis_hold hold;
+    struct list eager; /* of its lane: something waits, and it is open */
+};
+
 struct redis_requests {
     const struct redis_store_options *options;
     struct redis_store_stats *stats;
-    struct redis_link *link;
-    struct redis_handshake *handshake;
-    struct redis_replicas *replicas; /* NULL: none are waited for */
+    struct redis_route *route;
+    struct redis_past *past; /* the route's */
     struct timers *timers;
     const struct store_events *events; /* NULL: nobody listens */
     struct script_keys keys;
 
-    struct redis_gate gate;
-    struct redis_hold hold;
+    struct request_line lines[REDIS_PAST_BUCKETS_MAX];
     struct later failing;
     struct list pool;
     unsigned pool_count;
-    unsigned unfinished;         /* requests whose on_done has not returned */
-    bool is_forgotten[OP_COUNT]; /* fenced: the next one brings the script's text */
+    unsigned unfinished; /* requests whose on_done has not returned */
 
     struct redis_complaints complaints;
-    bool is_open;
-    bool is_leaving; /* this connection is no good: the rest of its answers, then another */
-    char leaves_for[128]; /* what Redis said to make it so */
     bool is_stopping;
     void (*on_idle)(void *arg); /* NULL: not asked for, or said */
     void *idle_arg;
@@ -82,18 +81,15 @@ void requests_say_when_idle(struct redis_requests *q);
 
 /* ---- requests.c ---- */
 
-/* There is a link, and room. A push whose place in the ledger is gone ends UNKNOWN, later. */
-void request_send(struct request *r);
+/* The lane is connected, and has room. A push whose place in the ledger is gone ends UNKNOWN,
+ * later. */
+void request_send(struct request *r, struct redis_lane *lane);
 
 /* It was sent, and waits to be sent again. False: it is not to be. */
 bool request_hold_again(struct request *r);
 
-void requests_send_held(struct redis_requests *q);
-
-/* What else is on its way here is answered alike, and known to have not run. Perhaps another
- * Redis answers better: this is what this one has said. */
-void requests_leave(struct redis_requests *q, const char *error);
-void requests_leave_when_answered(struct redis_requests *q);
+/* Its answer has come: those behind it go, too, where it was to try whether they can. */
+void requests_tried(struct request *r);
 
 /* ---- promises.c ---- */
 

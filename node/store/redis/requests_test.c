@@ -9,10 +9,11 @@
 
 #define OPS 4
 
-/* Requests on a link that is never started. */
+/* Requests on a route that leads nowhere. */
 struct bench {
     struct loop *loop;
-    struct redis_link *link;
+    struct redis_past *past;
+    struct redis_route route;
     struct redis_store_options options;
     struct redis_store_stats stats;
     struct redis_requests *requests;
@@ -36,19 +37,22 @@ static void on_idle(void *arg)
 
 static int set_up(void **state)
 {
-    static const struct redis_link_options link = {.name = "link", .timeout_ms = 1000};
+    static const struct redis_route_events events;
+    struct script_keys keys;
 
     bench = (struct bench){.loop = loop_new(), .options = redis_store_defaults()};
-    bench.link = redis_link_new(bench.loop, &link);
-    bench.requests =
-        redis_requests_new(bench.loop, &bench.options, &bench.stats, bench.link, NULL, NULL);
+    keys = (struct script_keys){bench.options.prefix, bench.options.buckets};
+    bench.past = redis_past_new(keys.buckets);
+    redis_route_init(&bench.route, &keys, bench.past, &bench.loop->timers, &events);
+    bench.requests = redis_requests_new(bench.loop, &bench.options, &bench.stats, &bench.route);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     redis_requests_free(bench.requests);
-    redis_link_free(bench.link);
+    redis_route_fini(&bench.route);
+    redis_past_free(bench.past);
     loop_free(bench.loop);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "node/store/history.h"
+#include "node/store/redis/locks.h"
 #include "node/store/redis/script_call.h"
 
 #define TTL_FROM_DUE 4 /* beside the mode of a push */
@@ -210,6 +211,8 @@ static void add_page(struct script_call *call, const struct script_keys *keys,
     assert(op->in.topics.limit >= 1 && op->in.topics.limit <= OP_TOPICS_MAX);
     call_add_bytes(call, op->in.topics.after);
     call_add_number(call, op->in.topics.limit);
+    if (op->in.topics.owners)
+        call_add_number(call, 1);
 }
 
 static void add_nothing(struct script_call *call, const struct script_keys *keys,
@@ -267,6 +270,12 @@ static void add_scan(struct script_call *call, const struct script_keys *keys,
     for (unsigned i = 0; i < op->in.scan.rule_count; i++) {
         call_add_bytes(call, op->in.scan.rules[i].pattern);
         add_settings(call, &op->in.scan.rules[i].settings);
+    }
+    if (op->in.scan.share) {
+        char *at = call_pack_room(call, SHARE_BYTES);
+
+        share_pack(op->in.scan.share, at);
+        call_add(call, at, SHARE_BYTES);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "node/store/redis/locks.h"
 #include "node/store/redis/script_args.h"
 #include "node/store/redis/script_call.h"
 
@@ -61,6 +62,12 @@ static void begin(struct script_call *call, const char *text, const char *sha, s
     call_add_number(call, (int64_t)key_count);
 }
 
+/* A scan that has a share brings that in its place. */
+static bool brings_token(const struct op *op)
+{
+    return op_is_fenced(op->verb) && !(op->verb == OP_SCAN && op->in.scan.share);
+}
+
 void script_encode(struct script_call *call, const struct script_keys *keys,
                    const struct op *op, const char *sha)
 {
@@ -76,7 +83,7 @@ void script_encode(struct script_call *call, const struct script_keys *keys,
         begin(call, sha ? NULL : script_text(op->verb), sha, strlen(args->keys));
         call_add_keys(call, keys, op, args->keys);
         args->add(call, keys, op);
-        if (op_is_fenced(op->verb))
+        if (brings_token(op))
             call_add_bytes(call, op->token); /* parts/fenced.lua looks for it at the end */
     }
 }
@@ -112,9 +119,9 @@ void script_encode_raise(struct script_call *call, const struct script_keys *key
     call_add_number(call, (int64_t)raise->last.number);
     script_args_add_place(call, &raise->last);
     call_add_number(call, PUSH_LEDGER_KEEP_MS);
-    call_add_text(call, raise->life);
+    call_add_format(call, "%s", raise->life);
     call_add_number(call, raise->is_known);
-    call_add_text(call, raise->goes_on);
+    call_add_format(call, "%s", raise->goes_on);
 }
 
 /* ---- how much it is ---- */
@@ -142,6 +149,6 @@ size_t script_bytes(const struct op *op)
     else if (op->verb == OP_RECORD)
         bytes += bytes_of_records(op);
     else if (op->verb == OP_SCAN)
-        bytes += (size_t)op->in.scan.rule_count * 64;
+        bytes += (size_t)op->in.scan.rule_count * 64 + (op->in.scan.share ? SHARE_BYTES : 0);
     return bytes;
 }

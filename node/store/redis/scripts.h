@@ -70,7 +70,7 @@ void script_encode_push(struct script_call *call, const struct script_keys *keys
  * for in the ring. */
 #define SCRIPT_SCHEMA 2
 void script_encode_meta(struct script_call *call, const struct script_keys *keys);
-struct script_raise {
+struct script_raise { /* the texts are copied */
     int64_t seen;
     struct push_note last;
     const char *life;    /* of this Redis: process:history, without a space */

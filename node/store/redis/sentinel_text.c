@@ -13,33 +13,6 @@ static bool is_name(const char *text, size_t len)
                len;
 }
 
-static enum status parse_one(const char *text, size_t len, struct redis_address *address)
-{
-    char item[REDIS_ADDRESS_CHARS];
-    enum status status = STATUS_BAD_CONFIG;
-
-    if (len < sizeof(item)) {
-        memcpy(item, text, len);
-        item[len] = '\0';
-        status = redis_address_parse_with(item, REDIS_SENTINEL_PORT, address);
-    }
-    return status;
-}
-
-static enum status parse_list(const char *text, struct redis_sentinels *sentinels)
-{
-    for (;;) {
-        size_t len = strcspn(text, ",");
-
-        if (sentinels->count == REDIS_SENTINELS_MAX ||
-            parse_one(text, len, &sentinels->list[sentinels->count++]) != STATUS_OK)
-            return STATUS_BAD_CONFIG;
-        if (!text[len])
-            return STATUS_OK;
-        text += len + 1;
-    }
-}
-
 enum status redis_sentinels_parse(const char *text, struct redis_sentinels *sentinels)
 {
     struct redis_sentinels parsed = {.count = 0};
@@ -48,7 +21,9 @@ enum status redis_sentinels_parse(const char *text, struct redis_sentinels *sent
     if (strncmp(text, "sentinel:", strlen("sentinel:")) != 0)
         return STATUS_NOT_FOUND;
     at = strncmp(text, SCHEME, strlen(SCHEME)) ? NULL : strchr(name, '@');
-    if (!at || !is_name(name, (size_t)(at - name)) || parse_list(at + 1, &parsed) != STATUS_OK)
+    if (!at || !is_name(name, (size_t)(at - name)) ||
+        redis_address_parse_list(at + 1, REDIS_SENTINEL_PORT, parsed.list, REDIS_SENTINELS_MAX,
+                                 &parsed.count) != STATUS_OK)
         return STATUS_BAD_CONFIG;
     memcpy(parsed.master, name, (size_t)(at - name));
     *sentinels = parsed;

@@ -24,6 +24,32 @@ static void die(const char *what)
     abort();
 }
 
+/* ---- ports ---- */
+
+/* That is free now. Below the range of outgoing connections: a client that keeps trying to
+ * connect to a port in that range is connected to itself sooner or later. */
+static int find_port(void)
+{
+    for (;;) {
+        int port = 10000 + (int)arc4random_uniform(20000);
+        struct sockaddr_in at = {.sin_family = AF_INET,
+                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                 .sin_port = htons((uint16_t)port)};
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool is_free = bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0;
+
+        close(fd);
+        if (is_free)
+            return port;
+    }
+}
+
+void redis_fixture_listen(struct redis_fixture *f)
+{
+    f->port = find_port();
+    redis_fixture_command(f, "CONFIG SET port %d", f->port);
+}
+
 /* ---- the process ---- */
 
 static void become(const char *const *argv, int output)
@@ -35,9 +61,12 @@ static void become(const char *const *argv, int output)
     _exit(127);
 }
 
+static const char *const of_cluster[] = {
+    "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-port", NULL};
+
 static void become_redis(struct redis_fixture *f, int output)
 {
-    char socket[80], port[16];
+    char socket[80], port[16], bus_port[16];
     const char *argv[ARGS_MAX] = {
         "redis-server", "--port",      port, "--unixsocket", socket, "--dir",
         f->dir,         "--save",      "",   "--appendonly", "yes",  "--appendfsync",
@@ -47,6 +76,11 @@ static void become_redis(struct redis_fixture *f, int output)
 
     snprintf(socket, sizeof(socket), "%s/redis.sock", f->dir);
     snprintf(port, sizeof(port), "%d", f->port);
+    snprintf(bus_port, sizeof(bus_port), "%d", f->bus_port);
+    for (unsigned i = 0; f->bus_port && of_cluster[i]; i++)
+        argv[argc++] = of_cluster[i];
+    if (f->bus_port)
+        argv[argc++] = bus_port;
     for (const char *const *arg = f->args; arg && *arg && argc < ARGS_MAX - 1; arg++)
         argv[argc++] = *arg;
     become(argv, output);
@@ -144,6 +178,17 @@ struct redis_fixture *redis_fixture_new(const char *const *args)
     return f;
 }
 
+struct redis_fixture *redis_fixture_new_of_cluster(const char *const *args)
+{
+    struct redis_fixture *f = fixture_new();
+
+    f->args = args;
+    f->port = find_port();
+    f->bus_port = find_port();
+    redis_fixture_start(f);
+    return f;
+}
+
 struct redis_fixture *redis_fixture_new_sentinel(const char *lines)
 {
     struct redis_fixture *f = fixture_new();
@@ -170,33 +215,6 @@ void redis_fixture_free(struct redis_fixture *f)
     if (system(command) != 0)
         fprintf(stderr, "redis fixture: %s stays behind\n", f->dir);
     free(f);
-}
-
-/* ---- a port ---- */
-
-/* Below the range of outgoing connections: a client that keeps trying to connect to a port in
- * that range is connected to itself sooner or later. */
-static bool take_port(struct redis_fixture *f)
-{
-    int port = 10000 + (int)arc4random_uniform(20000);
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                             .sin_port = htons((uint16_t)port)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_free = bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0;
-
-    close(fd);
-    if (!is_free)
-        return false;
-    redis_fixture_command(f, "CONFIG SET port %d", port);
-    f->port = port;
-    return true;
-}
-
-void redis_fixture_listen(struct redis_fixture *f)
-{
-    while (!take_port(f))
-        ;
 }
 
 /* ---- asking it ---- */

@@ -17,6 +17,7 @@ struct redis_fixture {
     char dir[64];
     bool is_sentinel;
     int port;         /* of this machine; 0: only the socket */
+    int bus_port;     /* so; 0: it is no node of a Redis Cluster */
     char address[96]; /* for redis_store_options */
     const char *const *args;
     pid_t pid;
@@ -31,6 +32,9 @@ void redis_fixture_free(struct redis_fixture *f); /* NULL is fine */
 
 /* Lets it listen on a port of this machine, too, and on it again after each start. */
 void redis_fixture_listen(struct redis_fixture *f);
+
+/* A node of a Redis Cluster, on a port; it knows no other and has no slots. */
+struct redis_fixture *redis_fixture_new_of_cluster(const char *const *args);
 
 /* A Sentinel, with these lines of configuration. */
 struct redis_fixture *redis_fixture_new_sentinel(const char *lines);

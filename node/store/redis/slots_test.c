@@ -138,6 +138,8 @@ static void slots_that_are_nowhere_are_nobodys(void **state)
     struct redis_map none = map_of("*0\n");
     struct redis_map some = map_of("*1\n*3\n:1716\n:1716\n*3\n$1\nh\n:1\n" ID);
 
+    assert_true(redis_map_equal(&none, &none) && redis_map_equal(&some, &some));
+    assert_false(redis_map_equal(&none, &some));
     assert_int_equal(none.master_count, 0);
     assert_int_equal(none.covered, 0);
     assert_int_equal(none.of_meta, REDIS_NO_MASTER);

@@ -1,5 +1,5 @@
-/* What belongs to what: the command link and its handshake, the requests that travel on it,
- * the subscription beside it; and what all of them together mean for the node.
+/* What belongs to what: the lanes and the route of buckets to them, the requests that travel on
+ * them, the subscription beside them; and what all of them together mean for the node.
  */
 #include "node/store/redis/store_private.h"
 
@@ -7,11 +7,13 @@
 
 #include "base/log.h"
 #include "node/store/redis/follow.h"
-#include "node/store/redis/handshake.h"
-#include "node/store/redis/link.h"
-#include "node/store/redis/replicas.h"
 #include "node/store/redis/requests.h"
 #include "node/store/redis/wakeups.h"
+
+static struct redis_lane *lane_of(struct list *link)
+{
+    return CONTAINER_OF(link, struct redis_lane, link_of_all);
+}
 
 /* ---- up and down ---- */
 
@@ -26,7 +28,7 @@ static void set_state(struct redis_store *s)
 {
     enum redis_store_state before = s->stats.state, after = REDIS_STORE_DOWN;
 
-    if (s->is_ready)
+    if (s->route.reached > 0)
         after = redis_wakeups_are_up(s->wakeups) ? REDIS_STORE_UP : REDIS_STORE_UNHEARD;
     if (after == before)
         return;
@@ -44,31 +46,7 @@ static void set_state(struct redis_store *s)
         s->options.on_down(s->options.arg);
 }
 
-static void on_link_look(void *arg)
-{
-    struct redis_store *s = arg;
-
-    redis_follow_look(s->follow);
-}
-
-static void on_link_open(void *arg)
-{
-    struct redis_store *s = arg;
-
-    redis_handshake_start(s->handshake);
-}
-
-static void on_link_close(void *arg)
-{
-    struct redis_store *s = arg;
-
-    s->is_ready = false;
-    redis_follow_used(s->follow, false);
-    redis_requests_close(s->requests);
-    if (s->replicas)
-        redis_replicas_turn(s->replicas, redis_link_address(s->link));
-    set_state(s);
-}
+/* ---- what the route says ---- */
 
 static void on_older(void *arg, const struct redis_older *older)
 {
@@ -79,28 +57,59 @@ static void on_older(void *arg, const struct redis_older *older)
     s->is_older = true;
 }
 
-static void on_link_failed(void *arg)
-{
-    struct redis_store *s = arg;
-
-    redis_requests_failed(s->requests);
-}
-
-static void on_handshake_ready(void *arg)
+static void on_fit(void *arg, struct redis_lane *l)
 {
     struct redis_store *s = arg;
 
     snprintf(s->up_at, sizeof(s->up_at), "%s", redis_follow_text(s->follow));
-    s->is_ready = true;
     redis_follow_used(s->follow, true);
     s->is_refused = false;
     s->stats.connects++;
-    redis_link_settled(s->link);
-    if (s->replicas)
-        redis_replicas_follow(s->replicas, redis_link_address(s->link),
-                              redis_handshake_life(s->handshake));
-    redis_requests_open(s->requests);
+}
+
+static void on_bucket_open(void *arg, unsigned bucket)
+{
+    redis_requests_opened(((struct redis_store *)arg)->requests, bucket);
+}
+
+static void on_bucket_shut(void *arg, unsigned bucket)
+{
+    redis_requests_shut(((struct redis_store *)arg)->requests, bucket);
+}
+
+static void on_route_turned(void *arg, struct redis_lane *l)
+{
+    struct redis_store *s = arg;
+
+    redis_requests_send(s->requests, l);
     set_state(s);
+}
+
+/* ---- what a lane says ---- */
+
+static void on_lane_look(void *arg)
+{
+    redis_follow_look(((struct redis_store *)arg)->follow);
+}
+
+static void on_lane_ready(void *arg, struct redis_lane *l)
+{
+    struct redis_store *s = arg;
+
+    s->route.is_ours = true;
+    redis_route_lane_ready(&s->route, l);
+}
+
+static void on_lane_closed(void *arg, struct redis_lane *l)
+{
+    struct redis_store *s = arg;
+
+    redis_follow_used(s->follow, false);
+    redis_route_lane_closed(&s->route, l);
+}
+
+static void on_lane_failed(void *arg, struct redis_lane *l)
+{
 }
 
 static void on_refused(void *arg, const char *why)
@@ -114,12 +123,49 @@ static void on_refused(void *arg, const char *why)
         s->options.on_refused(s->options.arg, why);
 }
 
-static void on_weak(void *arg, unsigned weak)
+/* Of all breakers the one that is worst: open, half open, closed. */
+static void take_breaker(struct redis_store_stats *stats, const struct redis_breaker *b)
+{
+    static const int badness[BREAKER_STATES] = {
+        [BREAKER_CLOSED] = 0, [BREAKER_HALF_OPEN] = 1, [BREAKER_OPEN] = 2};
+
+    if (badness[b->state] < badness[stats->breaker])
+        return;
+    stats->breaker = b->state;
+    stats->breaker_since_mono_ms = b->since_mono_ms;
+}
+
+static void on_lane_turned(void *arg)
 {
     struct redis_store *s = arg;
 
-    s->stats.weak = weak;
+    s->stats.weak = 0;
+    s->stats.breaker = BREAKER_CLOSED;
+    LIST_EACH (link, &s->lanes) {
+        s->stats.weak |= lane_of(link)->weak;
+        take_breaker(&s->stats, &lane_of(link)->gate.breaker);
+    }
 }
+
+static bool is_lane_waited_for(void *arg, const struct redis_lane *l)
+{
+    return redis_requests_wait_for(((struct redis_store *)arg)->requests, l);
+}
+
+static void on_part_stopped(void *arg)
+{
+    struct redis_store *s = arg;
+
+    if (--s->parts_running == 0)
+        s->on_stopped(s->stopped_arg);
+}
+
+static void on_lane_stopped(void *arg, struct redis_lane *l)
+{
+    on_part_stopped(arg);
+}
+
+/* ---- what is heard ---- */
 
 static void on_wakeups_turned(void *arg)
 {
@@ -150,33 +196,9 @@ static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
         s->port.events.on_hint(s->port.events.arg, bucket, share, wait_ms);
 }
 
-static void on_part_stopped(void *arg)
-{
-    struct redis_store *s = arg;
-
-    if (--s->parts_running == 0)
-        s->on_stopped(s->stopped_arg);
-}
-
 /* ---- making them ---- */
 
-static struct redis_replicas *make_replicas(struct redis_store *s, struct loop *loop)
-{
-    struct redis_replicas_options options = {
-        .password = s->options.password,
-        .min_replicas = s->options.min_replicas,
-        .patience_ms = s->options.replica_timeout_ms,
-        .timeout_ms = s->options.command_timeout_ms,
-        .backoff_max_ms = s->options.reconnect_ms,
-        .calm_ms = REDIS_REPLICAS_CALM_MS,
-        .on_stopped = on_part_stopped,
-        .arg = s,
-    };
-
-    return redis_replicas_new(loop, &options);
-}
-
-static struct redis_follow *make_follow(struct redis_store *s, struct loop *loop)
+static struct redis_follow *make_follow(struct redis_store *s)
 {
     struct redis_follow_options follow = {
         .address = s->options.address,
@@ -188,49 +210,58 @@ static struct redis_follow *make_follow(struct redis_store *s, struct loop *loop
         .arg = s,
     };
 
-    return redis_follow_new(loop, &follow);
+    return redis_follow_new(s->loop, &follow);
 }
 
-static struct redis_link *make_link(struct redis_store *s, struct loop *loop)
+static struct redis_lane *make_lane(struct redis_store *s, const struct redis_address *address)
 {
-    struct redis_link_options link = {
-        .name = "command link",
-        .address = *redis_follow_address(s->follow),
-        .password = s->options.password,
-        .timeout_ms = s->options.command_timeout_ms,
-        .backoff_max_ms = s->options.reconnect_ms,
-        .on_look = redis_follow_has_sentinels(s->follow) ? on_link_look : NULL,
-        .on_open = on_link_open,
-        .on_close = on_link_close,
-        .on_failed = on_link_failed,
+    bool has_sentinels = redis_follow_has_sentinels(s->follow);
+    struct redis_lane_events events = {
+        .on_look = has_sentinels ? on_lane_look : NULL,
+        .on_ready = on_lane_ready,
+        .on_close = on_lane_closed,
+        .on_failed = on_lane_failed,
         .on_refused = on_refused,
-        .on_stopped = on_part_stopped,
+        .on_turned = on_lane_turned,
+        .is_waited_for = is_lane_waited_for,
+        .on_stopped = on_lane_stopped,
         .arg = s,
     };
+    struct redis_lane *l =
+        redis_lane_new(s->loop, &s->options, address, has_sentinels, &s->stats, &events);
 
-    return redis_link_new(loop, &link);
+    list_append(&s->lanes, &l->link_of_all);
+    return l;
 }
 
-static struct redis_handshake *make_handshake(struct redis_store *s, struct loop *loop)
+static void make_route(struct redis_store *s)
 {
-    struct redis_handshake_options handshake = {
-        .keys = {s->options.prefix, s->options.buckets},
-        .is_strict = s->options.is_strict,
+    struct script_keys keys = {s->options.prefix, s->options.buckets};
+    struct redis_route_events events = {
         .on_older = on_older,
-        .min_replicas = s->options.min_replicas,
-        .has_sentinels = redis_follow_has_sentinels(s->follow),
-        .timers = &loop->timers,
-        .look_ms = s->options.look_ms,
-        .on_weak = on_weak,
-        .on_ready = on_handshake_ready,
-        .on_refused = on_refused,
+        .on_fit = on_fit,
+        .on_open = on_bucket_open,
+        .on_shut = on_bucket_shut,
+        .on_turned = on_route_turned,
         .arg = s,
     };
 
-    return redis_handshake_new(&handshake, s->link);
+    s->past = redis_past_new(keys.buckets);
+    redis_route_init(&s->route, &keys, s->past, &s->loop->timers, &events);
 }
 
-static struct redis_wakeups *make_wakeups(struct redis_store *s, struct loop *loop)
+/* One Redis has all. */
+static struct redis_lane *make_only_lane(struct redis_store *s)
+{
+    struct redis_lane *l = make_lane(s, redis_follow_address(s->follow));
+
+    l->has_meta = true;
+    for (unsigned i = 0; i < s->options.buckets; i++)
+        redis_route_set(&s->route, i, l);
+    return l;
+}
+
+static struct redis_wakeups *make_wakeups(struct redis_store *s, struct redis_link *commands)
 {
     struct redis_wakeups_options wakeups = {
         .address = *redis_follow_address(s->follow),
@@ -247,22 +278,22 @@ static struct redis_wakeups *make_wakeups(struct redis_store *s, struct loop *lo
         .arg = s,
     };
 
-    return redis_wakeups_new(loop, s->link, &wakeups);
+    return redis_wakeups_new(s->loop, commands, &wakeups);
 }
 
-enum status redis_store_make_parts(struct redis_store *s, struct loop *loop)
+enum status redis_store_make_parts(struct redis_store *s)
 {
-    s->follow = make_follow(s, loop);
+    struct redis_lane *lane;
+
+    s->follow = make_follow(s);
     if (!s->follow)
         return STATUS_BAD_CONFIG;
-    s->link = make_link(s, loop);
-    s->handshake = make_handshake(s, loop);
-    if (s->options.min_replicas > 0)
-        s->replicas = make_replicas(s, loop);
-    s->requests =
-        redis_requests_new(loop, &s->options, &s->stats, s->link, s->handshake, s->replicas);
+    list_init(&s->lanes);
+    make_route(s);
+    s->requests = redis_requests_new(s->loop, &s->options, &s->stats, &s->route);
     redis_requests_tell(s->requests, &s->port.events);
-    s->wakeups = make_wakeups(s, loop);
-    redis_follow_attach(s->follow, s->link, s->wakeups);
+    lane = make_only_lane(s);
+    s->wakeups = make_wakeups(s, lane->link);
+    redis_follow_attach(s->follow, lane->link, s->wakeups);
     return STATUS_OK;
 }

@@ -6,11 +6,13 @@
 
 #include "base/list.h"
 #include "node/store/redis/follow.h"
-#include "node/store/redis/handshake.h"
-#include "node/store/redis/link.h"
-#include "node/store/redis/replicas.h"
 #include "node/store/redis/requests.h"
 #include "node/store/redis/wakeups.h"
+
+static struct redis_lane *lane_of(struct list *link)
+{
+    return CONTAINER_OF(link, struct redis_lane, link_of_all);
+}
 
 /* ---- the port ---- */
 
@@ -43,11 +45,12 @@ struct redis_store *redis_store_new(struct loop *loop,
     s = calloc(1, sizeof(*s));
     if (!s)
         abort();
+    s->loop = loop;
     s->options = *options;
     s->port.ops = &ops;
     s->port.buckets = options->buckets;
     redis_state_log_init(&s->state_log, &loop->timers, s->up_at);
-    if (redis_store_make_parts(s, loop) == STATUS_OK)
+    if (redis_store_make_parts(s) == STATUS_OK)
         return s;
     redis_state_log_fini(&s->state_log);
     free(s);
@@ -60,15 +63,16 @@ void redis_store_free(struct redis_store *s)
         return;
     redis_wakeups_free(s->wakeups);
     redis_requests_free(s->requests);
-    redis_replicas_free(s->replicas);
-    redis_handshake_free(s->handshake);
-    redis_link_free(s->link);
+    redis_route_fini(&s->route);
+    LIST_EACH_SAFE (link, &s->lanes)
+        redis_lane_free(lane_of(link));
+    redis_past_free(s->past);
     redis_follow_free(s->follow);
     redis_state_log_fini(&s->state_log);
     free(s);
 }
 
-/* The requests borrow them. */
+/* The requests and the lanes borrow them. */
 void redis_store_reload(struct redis_store *s, const struct redis_store_options *options)
 {
     s->options.hold_ms = options->hold_ms;
@@ -77,6 +81,8 @@ void redis_store_reload(struct redis_store *s, const struct redis_store_options 
     s->options.breaker_failures = options->breaker_failures;
     s->options.breaker_trials = options->breaker_trials;
     redis_requests_reload(s->requests);
+    LIST_EACH (link, &s->lanes)
+        redis_lane_reload(lane_of(link));
 }
 
 /* ---- looking ---- */
@@ -100,7 +106,8 @@ const char *redis_store_why(const struct redis_store *s)
 {
     if (s->stats.state == REDIS_STORE_UP)
         return "";
-    return s->is_ready ? redis_wakeups_why(s->wakeups) : redis_link_why(s->link);
+    return s->route.reached > 0 ? redis_wakeups_why(s->wakeups)
+                                : redis_link_why(lane_of(s->lanes.next)->link);
 }
 
 /* ---- life ---- */
@@ -108,22 +115,22 @@ const char *redis_store_why(const struct redis_store *s)
 void redis_store_start(struct redis_store *s)
 {
     redis_follow_start(s->follow);
-    redis_link_start(s->link);
+    LIST_EACH (link, &s->lanes)
+        redis_lane_start(lane_of(link));
     redis_wakeups_start(s->wakeups);
-    if (s->replicas)
-        redis_replicas_start(s->replicas);
 }
 
 static void on_idle(void *arg)
 {
     struct redis_store *s = arg;
 
-    s->parts_running = s->replicas ? 4 : 3;
+    s->parts_running = 2;
     redis_follow_stop(s->follow);
     redis_wakeups_stop(s->wakeups);
-    if (s->replicas)
-        redis_replicas_stop(s->replicas);
-    redis_link_stop(s->link);
+    LIST_EACH (link, &s->lanes) {
+        s->parts_running++;
+        redis_lane_stop(lane_of(link));
+    }
 }
 
 void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void *arg)
@@ -132,13 +139,14 @@ void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void
     s->is_stopping = true;
     s->on_stopped = on_stopped;
     s->stopped_arg = arg;
+    LIST_EACH (link, &s->lanes)
+        lane_of(link)->is_ending = true;
     redis_requests_stop(s->requests, on_idle, s);
 }
 
 void redis_store_hurry(struct redis_store *s)
 {
     assert(s->is_stopping);
-    redis_link_reset(s->link, "no time left to wait for answers");
-    if (s->replicas)
-        redis_replicas_give_up(s->replicas);
+    LIST_EACH (link, &s->lanes)
+        redis_lane_hurry(lane_of(link));
 }

@@ -10,7 +10,14 @@
 --        tries, dead for their ttl, dead ones deleted, ms to the bucket's next event (0: more is
 --        due now; -1: there is none), number of topics left alone, what is wrong with the first of
 --        them (''), then the lateness of each delayed job that became ready
--- USES   now fenced moved wake become_ready
+-- USES   now moved wake become_ready
+--
+-- Where all nodes scan, the last argument is the node's share instead of the token, 300 bytes: view 16
+-- and owner 16 in hex; how long a lock lasts, and from when on a topic is late, 6 each; a mark for each of
+-- 256 shares. Then it is not the token that is looked at, but each topic's lock (by rule: the name of t
+-- with l): see parts/shares. The ms to the next event are those of the node's own topics; and behind
+-- what is wrong the answer has four numbers more: locks taken that were free, taken from an older view,
+-- taken late (of those that were free), own topics that were barred.
 --
 -- Topics come in the order of their next event. First the plan is made for all of them, by reading
 -- alone; then it is carried out. Where a due job is missing, or not in the state its place says,
@@ -24,6 +31,10 @@
 -- but is not among those that go: a dead job stays for one scan at least.
 
 local t, n, a, c, h = unpack(KEYS)
+local share = #ARGV[#ARGV] == 300 and ARGV[#ARGV] -- OP_TOKEN_MAX is 64
+if not share then
+    -- HERE fenced
+end
 local left, node, history_bytes = math.min(tonumber(ARGV[1]), 1000), ARGV[2], tonumber(ARGV[3])
 local TOPICS_MAX, RETRY_MS, TRIM_EVERY, NONE = 100, 1000, 17, {}
 local DUE, TIMED_OUT, DIED = 2, 7, 9 -- enum job_event
@@ -173,7 +184,16 @@ local function plan_for(topic)
     return plan
 end
 
-local topics, watched = call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, TOPICS_MAX), {c}
+local topics, watched, own = nil, {c}, nil
+local answer, filled = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}, 11
+if share then
+    -- HERE precedes shares
+    topics = own_topics()
+    own = {settle = settle, write_locks = write_locks, wait = wait_for_own, l = l}
+    answer[12], answer[13], answer[14], filled = 0, 0, 0, 15
+else
+    topics = call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, TOPICS_MAX)
+end
 for i = 1, #topics do
     watched[i + 1] = bucket .. 'e:' .. topics[i]
 end
@@ -182,7 +202,6 @@ if call('EXISTS', unpack(watched)) > 0 then
 end
 
 local plans, stuck, first_wrong, stamps, lines = {}, {}, '', 0, {}
-local answer, filled = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}, 11
 
 local function add_up(plan)
     local more = plan.more
@@ -216,6 +235,7 @@ for _, topic in ipairs(topics) do
         left = plan.left
     end
 end
+local tokens = own and own.settle(topics, #plans + #stuck, plans) or 0
 local history_length = #lines > 0 and call('XLEN', h)
 
 -- ---- carried out ----
@@ -226,7 +246,10 @@ for _, plan in ipairs(plans) do
     end
 end
 call('ZREM', t, '') -- even if Redis is full
-local stamp = stamps > 0 and call('INCRBY', n, stamps) - stamps
+local stamp = stamps + tokens > 0 and call('INCRBY', n, stamps + tokens) - stamps - tokens
+if own then
+    own.write_locks(topics, #plans + #stuck, stamp and stamp + stamps)
+end
 
 -- First where a job goes, then what it is, then where it was: cut off in between by a Redis that
 -- fails, it is in two places, never in none.
@@ -261,6 +284,9 @@ local function carry_out(plan)
         call('ZREM', t, plan.topic)
     end
     if plan.is_over then
+        if own then
+            call('UNLINK', own.l .. plan.topic)
+        end
         call('UNLINK', plan.r)
         call('ZREM', a, plan.topic)
     end
@@ -279,7 +305,11 @@ if history_length then
     rare().write_history(h, history_length, lines, history_bytes)
 end
 
-local next = tonumber(call('ZRANGE', t, 0, 0, 'WITHSCORES')[2])
-answer[9] = next and math.max(0, next - now) or -1
+if own then
+    answer[9] = own.wait()
+else
+    local next = tonumber(call('ZRANGE', t, 0, 0, 'WITHSCORES')[2])
+    answer[9] = next and math.max(0, next - now) or -1
+end
 answer[10], answer[11] = #stuck, first_wrong
 return answer

@@ -1,9 +1,10 @@
 -- topics: some of the bucket's topics in the order of their names, counted.
 --
 -- KEYS   a, and by rule the topics' own: the name of a with j, d, r, v, x, q for its letter
--- ARGV   the topic before the first ('': none), limit
+-- ARGV   the topic before the first ('': none), limit[, 1: with their locks]
 -- answer code, now, wait (always -1), number of the bucket's topics, the last topic looked at
---        ('': no more are behind it), then for each topic: its name and what stats answers
+--        ('': no more are behind it), then for each topic: its name and what stats answers[, its
+--        lock ('': none), of the key that has l for the letter]
 -- USES   now names_ready count
 --
 -- A topic that has just lost its last job is still in a, but not told.
@@ -11,6 +12,7 @@
 local a = KEYS[1]
 local after, limit = ARGV[1], tonumber(ARGV[2])
 local bucket = sub(a, 1, -2)
+local has_locks = ARGV[3] ~= nil
 
 -- One more than is told shows whether there are more.
 local from = after == '' and '-' or '(' .. after
@@ -18,7 +20,15 @@ local names = call('ZRANGEBYLEX', a, from, '+', 'LIMIT', 0, limit + 1)
 local has_more = table.remove(names, limit + 1)
 local answer = {OK, now, -1, call('ZCARD', a), has_more and names[limit] or ''}
 
-for _, name in ipairs(names) do
+local locks, keys = {}, {}
+for i = 1, has_locks and #names or 0 do
+    keys[i] = bucket .. 'l:' .. names[i]
+end
+if #keys > 0 then
+    locks = call('MGET', unpack(keys))
+end
+
+for index, name in ipairs(names) do
     local key = {}
     for i, letter in ipairs({'j:', 'd:', 'r:', 'v:', 'x:', 'q:'}) do
         key[i] = bucket .. letter .. name
@@ -28,6 +38,9 @@ for _, name in ipairs(names) do
         answer[#answer + 1] = name
         for _, number in ipairs(numbers) do
             answer[#answer + 1] = number
+        end
+        if has_locks then
+            answer[#answer + 1] = locks[index] or ''
         end
     end
 end

@@ -1,0 +1,262 @@
+"""Nodes over Redis masters, and what they are given to do: pushes, jobs that come due, pops with
+their acks. Each phase is so many jobs, and what they took of every process.
+
+The store of a site stays; its nodes are started for each measurement, on an empty store.
+"""
+
+import binascii
+import re
+import socket
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.loads import BUCKETS
+from bench.meter import Look, cpu_us
+from harness.cluster import SECRET, are_members, page_of
+from harness.node import Node
+from harness.ports import free_port
+from harness.redis_server import RedisServer
+from harness.wait import wait_until
+
+CONNECTIONS = 192  # of all load generators together
+FAR_S = 86_400
+LEAD_S = 1.0  # jobs are in the store so long before they are due: the nodes have armed their timers
+SESSION_MS = 3000  # a busy machine must not look like a dead node
+REST_PERCENT = 8  # of a processor: a node that uses less has nothing to do
+LOOK_S = 0.01
+KEEPS_ALL = {"appendonly": "yes", "appendfsync": "always", "auto_aof_rewrite_percentage": 0}
+
+
+def bucket_of(topic, buckets=BUCKETS):
+    """base/crc16.h: crc16 as XMODEM has it, which is Redis Cluster's, too."""
+    return binascii.crc_hqx(topic.encode(), 0) % buckets
+
+
+class OneRedis:
+    """A Redis on its own, over TCP as those of a cluster are."""
+
+    def __init__(self, directory):
+        port = free_port()
+        self.address = f"127.0.0.1:{port}"
+        self.servers = [RedisServer(Path(directory) / "redis", bind="127.0.0.1", port=port,
+                                    **KEEPS_ALL)]
+
+    def start(self):
+        self.servers[0].start()
+        return self
+
+    def server_of(self, bucket):
+        """Who has it, by its place among `servers`."""
+        return 0 * bucket
+
+    def destroy(self):
+        self.servers[0].destroy()
+
+
+class Site:
+    """`loads` runs the load generator; `zookeeper` is an Ensemble that runs. `store` has
+    address, servers, server_of(bucket)."""
+
+    def __init__(self, name, loads, zookeeper, store, mode, settings=None):
+        self.name, self.loads, self.store, self.mode = name, loads, store, mode
+        self.clients = [server.client() for server in store.servers]
+        self.directory = Path(loads.directory) / name
+        self.directory.mkdir()
+        secret = self.directory / "secret"
+        secret.touch(0o600)
+        secret.write_text(SECRET)
+        self._settings = {
+            "store.redis": store.address, "ha.mode": mode, "ha.cluster": name,
+            "ha.zookeeper": zookeeper.addresses, "ha.secret_file": secret,
+            "ha.session_timeout": f"{SESSION_MS}ms", "limits.connections": 15000,
+            "limits.idle": "0s", **(settings or {})}
+        self.nodes = []
+
+    # ---- life ----
+
+    @contextmanager
+    def running(self, count):
+        """So many nodes, on an empty store."""
+        with self.loads.progress.step(f"{self.name}: starting {count} nodes"):
+            self._empty()
+            try:
+                self._start(count)
+            except BaseException:
+                self.destroy()
+                raise
+        try:
+            yield self
+            for node in self.nodes:
+                node.stop()
+        finally:
+            self.destroy()
+
+    def _start(self, count):
+        names = "abcdefgh"[:count]
+        for name in names:
+            self.nodes.append(self._node(name).launch())
+        for node in self.nodes:
+            node.wait_ready()
+        wait_until(lambda: are_members(page_of(self.nodes[0]), names), f"{names} are members")
+        self.wait_at_rest()
+
+    def _node(self, name):
+        directory = self.directory / name
+        directory.mkdir(exist_ok=True)
+        return Node(directory, {**self._settings, "node.id": name,
+                                "ha.peer.listen": f"127.0.0.1:{free_port()}"})
+
+    def _empty(self):
+        """Nobody uses it now. The file, too."""
+        for client in self.clients:
+            client.flushall()
+            client.bgrewriteaof()
+        for client in self.clients:
+            wait_until(lambda client=client: not client.info("persistence")[
+                "aof_rewrite_in_progress"], "the empty file is written", interval_s=0.02)
+
+    def destroy(self):
+        for node in self.nodes:
+            node.destroy()
+        self.nodes = []
+
+    # ---- looking ----
+
+    @property
+    def node_pids(self):
+        return [node.worker_pid for node in self.nodes]
+
+    @property
+    def redis_pids(self):
+        return [server.process.pid for server in self.store.servers]
+
+    def look(self):
+        return Look(self.node_pids, self.redis_pids, self.clients)
+
+    def wait_at_rest(self):
+        """Until neither a node nor a Redis has anything to do."""
+        pids = self.node_pids + self.redis_pids
+        wait_until(lambda: busy_percent(pids, 0.2) < REST_PERCENT, "all are at rest",
+                   timeout_s=60, interval_s=0)
+
+    def rss_bytes(self):
+        """Of each node's worker."""
+        return [_rss_bytes(pid) for pid in self.node_pids]
+
+    # ---- phases ----
+
+    def push(self, jobs, topics, name="push"):
+        """Jobs for tomorrow."""
+        return self.load("push", jobs, topics=topics, topic_name=name, delay=FAR_S)
+
+    def hand_over(self, jobs, topics, name="due", mode="pop_ack"):
+        """Of those that fall_due() made ready; each topic has jobs / topics of them or more."""
+        return self.load(mode, jobs, topics=topics, topic_name=name)
+
+    def load(self, mode, jobs, **options):
+        """Through all nodes, each with a load generator of its own."""
+        each = jobs // len(self.nodes)
+        with self.loads.progress.step(f"{self.name}: {mode}, {len(self.nodes)} nodes"):
+            look = self.look()
+            running = [self.loads.start_load(
+                mode, protocol="http", port=node.http_port, total=each,
+                first_topic=number * each % options["topics"],
+                connections=CONNECTIONS // len(self.nodes), **options)
+                for number, node in enumerate(self.nodes)]
+            reports = [self.loads.result_of(load) for load in running]
+            used = look.used(max(report["seconds"] for report in reports))
+        used.jobs = each * len(self.nodes)
+        used.loader_us = sum(report["cpu_us"] for report in reports)
+        used.client_bytes = sum(report["bytes_sent"] + report["bytes_received"]
+                                for report in reports)
+        return used
+
+    def fill(self, jobs, topics, name, due_ms=0, delay_s=FAR_S):
+        """Past the nodes: all due at once (`due_ms`, on the wall clock), or after `delay_s`."""
+        placed = [self.store.server_of(bucket_of(f"{name}-{n}")) for n in range(topics)]
+        for number, (server, client) in enumerate(zip(self.store.servers, self.clients)):
+            if number not in placed:
+                continue
+            signs = "".join("+" if self.store.server_of(bucket) == number else "-"
+                            for bucket in range(BUCKETS))
+            client.config_set("appendfsync", "no")
+            self.loads.result_of(self.loads.start_load(
+                "fill", redis=server.socket, topics=topics, topic_name=name, bulk=1000,
+                only_buckets=signs, count=jobs // topics * placed.count(number), at_ms=due_ms,
+                delay=delay_s))
+            client.config_set("appendfsync", "always")
+
+    def fall_due(self, jobs, topics, fill_s, name="due", again_s=None):
+        """All in the same millisecond, when they have been put into the store, which takes
+        `fill_s` at most. `again_s`: as many once more, so much later, and those are measured."""
+        due_ms = int((time.time() + (2 if again_s else 1) * fill_s + LEAD_S) * 1000)
+        dues_ms = [due_ms] + ([due_ms + int(again_s * 1000)] if again_s else [])
+        with self.loads.progress.step(f"{self.name}: {jobs:,} jobs fall due"):
+            for each_ms in dues_ms:
+                self.fill(jobs, topics, name, each_ms)
+            assert time.time() * 1000 < due_ms, "filling in took longer than was thought"
+            for each_ms in dues_ms:
+                used = self._moved(each_ms)
+        used.jobs = jobs // topics * topics
+        return used
+
+    def _moved(self, due_ms):
+        """What it takes until nothing is left that is due by then, which is not yet."""
+        with Moved(self.store, due_ms) as moved:
+            time.sleep(max(0, due_ms / 1000 - time.time() - 0.05))  # nothing happens before
+            look = self.look()
+            while time.time() * 1000 < due_ms or not moved.are_all():
+                assert time.time() < due_ms / 1000 + 120, "jobs are due and nobody moves them"
+                time.sleep(LOOK_S)  # the looks must not take much of what is measured
+            return look.used(time.time() - due_ms / 1000)
+
+
+class Moved:
+    """Is there a topic still with an event up to then? Cheap: a connection a Redis, one write and
+    one answer."""
+
+    def __init__(self, store, due_ms):
+        self._asked = []
+        for number, server in enumerate(store.servers):
+            own = [bucket for bucket in range(BUCKETS) if store.server_of(bucket) == number]
+            question = "".join(f"ZCOUNT dq:{{{bucket}}}:t -inf {due_ms}\r\n" for bucket in own)
+            self._asked.append((server.socket, question.encode(), b":0\r\n" * len(own)))
+
+    def __enter__(self):
+        self._links = []
+        for path, *_ in self._asked:
+            self._links.append(socket.socket(socket.AF_UNIX))
+            self._links[-1].connect(str(path))
+        return self
+
+    def __exit__(self, *unused):
+        for link in self._links:
+            link.close()
+
+    def are_all(self):
+        answers = []
+        for link, (_, question, nothing) in zip(self._links, self._asked):
+            link.sendall(question)
+            answers.append(_answers(link, nothing.count(b":")) == nothing)
+        return all(answers)
+
+
+def _answers(link, count):
+    text = b""
+    while text.count(b"\n") < count:
+        text += link.recv(65536)
+    return text
+
+
+def busy_percent(pids, seconds):
+    """Of a processor: the busiest of them over so many seconds."""
+    before, since_s = [cpu_us(pid) for pid in pids], time.monotonic()
+    time.sleep(seconds)  # the length of the look: nothing is waited for
+    taken_us = (time.monotonic() - since_s) * 1e6
+    return max((cpu_us(pid) - then) / taken_us * 100 for pid, then in zip(pids, before))
+
+
+def _rss_bytes(pid):
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) * 1024

@@ -1,0 +1,117 @@
+"""Where all nodes scan: who has which topics, what a change of the nodes moves, and how long any
+topic stood still, all of it by Redis's own files (ledger.py).
+"""
+
+import math
+from collections import Counter
+
+from drills.cluster import CLUSTER, Plan
+from drills.journal import now_ms
+from drills.row import Row
+from harness.clock import wall_now_ms
+from harness.wait import wait_until
+
+TOPICS = tuple(f"shared-{number}" for number in range(96))
+RATE = 240          # so that each topic has a due job every half second
+SETTLED_S = 60
+QUIET_MS = 2000     # before a fault, to compare with
+DEVIATIONS = 4      # of a fair share: once in 30,000 rounds by chance
+
+
+class SharingRow(Row):
+    """Many topics, on nodes that all scan. `stood` is by Redis's clock and files: how late any job
+    was *moved* in the time of the fault alone, not until all is healed."""
+
+    changes = 1
+    plan_options = {}
+    stood = None  # {what: ms} of the round
+
+    def plan(self, variant):
+        return Plan(mode=CLUSTER, **self.plan_options)
+
+    @property
+    def rehearsed_variants(self):
+        return ()
+
+    def load_options(self, cluster):
+        return {"topics": TOPICS, "rate": RATE, "consumers": 9}
+
+    def takes_over(self, drill):
+        return False
+
+    def stood_ms(self, drill, fault):
+        return self.stood
+
+
+def redis_ms(boot_ms):
+    """The same moment on Redis's clock, which is this machine's."""
+    return boot_ms + wall_now_ms() - now_ms()
+
+
+class Watch:
+    """A cluster's topics over the course of a round, from when they have settled with all of its
+    nodes, or with those given."""
+
+    def __init__(self, drill, nodes=None):
+        self.cluster, self.ledger = drill.cluster, drill.cluster.ledger
+        self.topics = drill.load.topics
+        self.wait_settled(nodes or self.cluster.nodes)
+        self.owners = self._owners()
+        self.since_ms = redis_ms(now_ms())
+
+    def wait_settled(self, nodes):
+        """Until these nodes know that they and no others scan, and each topic has been scanned
+        since by one of them: so whatever was due before has been moved."""
+        self.cluster.wait_shared(nodes)
+        view = max(int(node.metrics()["dueq_view"]) for node in nodes)
+        names = {node.name for node in nodes}
+
+        def is_scanned(lock):
+            return lock is not None and lock.view >= view and lock.node in names
+
+        def are_scanned():
+            self.ledger.read()
+            return all(is_scanned(self.ledger.locks.get(topic)) for topic in self.topics)
+
+        wait_until(are_scanned, f"{len(self.topics)} topics are scanned in view {view}", SETTLED_S,
+                   interval_s=0.05)
+
+    def _owners(self):
+        self.ledger.read()
+        return {topic: self.ledger.locks[topic].node for topic in self.topics}
+
+    def changes(self):
+        """{(from, to): how many topics} since it began, or since the last time."""
+        before, self.owners = self.owners, self._owners()
+        return Counter((before[topic], after) for topic, after in self.owners.items()
+                       if before[topic] != after)
+
+    def stood_ms(self, from_ms=None, topics=None):
+        """How late the latest job was moved that became due since; None: there was none."""
+        self.ledger.read()
+        return max((each.late_ms for each in
+                    self.ledger.moved_late(from_ms or self.since_ms, math.inf)
+                    if topics is None or each.topic in topics), default=None)
+
+    def quiet_ms(self):
+        """The same for the time just before it began."""
+        return max((each.late_ms for each in self.ledger.moved_late(
+            self.since_ms - QUIET_MS, self.since_ms)), default=0)
+
+
+def unfair(changes, topics, name, nodes, joins):
+    """What is wrong with a change of the nodes to, or from, so many by that name: others' topics
+    have moved, or more than a fair share."""
+    others = [f"{count} from {before} to {after}" for (before, after), count in changes.items()
+              if (after if joins else before) != name]
+    if others:
+        yield f"only {name} {'came' if joins else 'went'}, and topics moved: {', '.join(others)}"
+    most = fair_share(topics, nodes)
+    if changes.total() > most:
+        yield f"{changes.total()} of {topics} topics moved, {most:.0f} are a fair share at most"
+
+
+def fair_share(topics, nodes):
+    """One in so many, and what chance may add."""
+    share = 1 / nodes
+    return topics * share + DEVIATIONS * math.sqrt(topics * share * (1 - share))

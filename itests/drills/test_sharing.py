@@ -1,0 +1,39 @@
+"""What a change of the nodes may move."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from drills.load import TOPICS, Load
+from drills.sharing import fair_share, unfair
+
+
+@pytest.mark.parametrize("changes, joins, says", [
+    ({("n1", "n2"): 10, ("n1", "n3"): 12}, False, None),
+    ({("n2", "n1"): 15, ("n3", "n1"): 12}, True, None),
+    ({}, False, None),
+    ({("n1", "n2"): 10, ("n2", "n3"): 1}, False, "1 from n2 to n3"),
+    ({("n2", "n1"): 10, ("n2", "n3"): 1}, True, "1 from n2 to n3"),
+    ({("n1", "n2"): 10}, True, "only n1 came, and topics moved: 10 from n1 to n2"),
+    ({("n1", "n2"): 60}, False, "60 of 96 topics moved"),
+])
+def test_only_a_fair_share_of_topics_changes_its_node(changes, joins, says):
+    wrong = list(unfair(Counter(changes), 96, "n1", 3, joins))
+    assert wrong == [] if says is None else says in "".join(wrong)
+
+
+def test_a_fair_share_is_one_in_so_many_and_what_chance_adds():
+    assert 32 < fair_share(96, 3) < 51
+    assert 333 < fair_share(1000, 3) < 400
+
+
+def test_where_there_are_many_topics_each_has_several_consumers():
+    def load(topics):
+        return Load(None, [("127.0.0.1", 1)], Random(1), topics=topics)
+
+    many = tuple(f"t-{number}" for number in range(96))
+    asked = [load(many).topics_of(number) for number in range(9)]
+    assert all(len(each) == 32 for each in asked)
+    assert Counter(topic for each in asked for topic in each) == Counter(many * 3)
+    assert load(TOPICS).topics_of(5) == TOPICS

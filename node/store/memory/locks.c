@@ -1,0 +1,103 @@
+#include "node/store/memory/locks.h"
+
+#include <assert.h>
+#include <string.h>
+
+static char mark_of(const struct call *c, const struct topic *topic)
+{
+    struct bytes marks = c->op->in.scan.share->marks;
+
+    assert(marks.len == SHARES);
+    return marks.at[share_of(topic->name)];
+}
+
+static bool is_held(const struct call *c, const struct topic *topic)
+{
+    return topic->lock.until_ms > c->now_ms;
+}
+
+static bool is_mine(const struct call *c, const struct topic *topic)
+{
+    struct bytes owner = c->op->in.scan.share->owner;
+
+    return bytes_equal(bytes_of(topic->lock.owner, SHARE_OWNER_LEN), owner);
+}
+
+static enum claim claim_own(const struct call *c, const struct topic *topic)
+{
+    const struct scan_share *share = c->op->in.scan.share;
+    const struct lock *lock = &topic->lock;
+
+    if (!is_held(c, topic))
+        return CLAIM_TAKE;
+    if (!is_mine(c, topic))
+        return lock->view < share->view ? CLAIM_TAKE_OVER : CLAIM_BARRED;
+    if (lock->view != share->view || (lock->until_ms - c->now_ms) * 2 < share->lock_ms)
+        return CLAIM_RENEW;
+    return CLAIM_HELD;
+}
+
+enum claim memory_lock_claim(const struct call *c, const struct topic *topic)
+{
+    bool is_late = topic->event.due_mono_ms <= c->now_ms - c->op->in.scan.share->late_ms;
+    char mark = mark_of(c, topic);
+
+    if (mark == SHARE_OWN)
+        return claim_own(c, topic);
+    if (mark != SHARE_KEPT && !is_late)
+        return CLAIM_NONE;
+    if (is_held(c, topic))
+        return is_mine(c, topic) ? CLAIM_HELD : CLAIM_NONE;
+    return is_late ? CLAIM_TAKE_LATE : CLAIM_NONE;
+}
+
+static void write_lock(struct call *c, struct topic *topic, int64_t token)
+{
+    const struct scan_share *share = c->op->in.scan.share;
+    struct bytes node = c->op->in.scan.node;
+    struct lock *lock = &topic->lock;
+
+    assert(share->owner.len == SHARE_OWNER_LEN && node.len <= OP_NODE_MAX);
+    lock->until_ms = c->now_ms + share->lock_ms;
+    lock->token = token;
+    lock->view = share->view;
+    memcpy(lock->owner, share->owner.at, SHARE_OWNER_LEN);
+    lock->node_len = node.len;
+    if (node.len)
+        memcpy(lock->node, node.at, node.len);
+}
+
+void memory_lock_settle(struct call *c, struct topic *topic, enum claim claim)
+{
+    struct op *op = c->op;
+
+    if (!memory_topic_exists(topic)) {
+        topic->lock.until_ms = 0;
+        return;
+    }
+    if (claim == CLAIM_RENEW)
+        write_lock(c, topic, topic->lock.token);
+    if (claim < CLAIM_TAKE)
+        return;
+    op->out.scan.taken += claim != CLAIM_TAKE_OVER;
+    op->out.scan.taken_over += claim == CLAIM_TAKE_OVER;
+    op->out.scan.taken_late += claim == CLAIM_TAKE_LATE;
+    write_lock(c, topic, ++c->bucket->n);
+}
+
+bool memory_lock_expects(const struct call *c, const struct topic *topic)
+{
+    return mark_of(c, topic) != SHARE_OTHERS;
+}
+
+struct topic_lock memory_lock_tell(const struct call *c, const struct topic *topic)
+{
+    const struct lock *lock = &topic->lock;
+
+    if (!is_held(c, topic))
+        return (struct topic_lock){0};
+    return (struct topic_lock){.node = room_copy(c->room, bytes_of(lock->node, lock->node_len)),
+                               .view = lock->view,
+                               .token = lock->token,
+                               .left_ms = lock->until_ms - c->now_ms};
+}

@@ -1,0 +1,249 @@
+#include "node/store/redis/lane.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- what its parts say ---- */
+
+static void on_look(void *arg)
+{
+    struct redis_lane *l = arg;
+
+    l->events.on_look(l->events.arg);
+}
+
+static void on_open(void *arg)
+{
+    struct redis_lane *l = arg;
+
+    redis_handshake_start(l->handshake, l->has_meta);
+}
+
+/* A connection that is closed with nothing unanswered tells nothing of Redis. */
+static void note_loss(struct redis_lane *l)
+{
+    bool is_late = redis_link_was_late(l->link);
+
+    if (!l->is_ending && (is_late || l->in_flight > 0))
+        redis_gate_lost(&l->gate, is_late);
+}
+
+static void on_failed(void *arg)
+{
+    struct redis_lane *l = arg;
+
+    note_loss(l);
+    l->events.on_failed(l->events.arg, l);
+}
+
+static void on_close(void *arg)
+{
+    struct redis_lane *l = arg;
+
+    l->is_ready = false;
+    l->is_fit = false;
+    note_loss(l);
+    if (l->replicas)
+        redis_replicas_turn(l->replicas, redis_link_address(l->link));
+    l->events.on_close(l->events.arg, l);
+}
+
+static void on_ready(void *arg)
+{
+    struct redis_lane *l = arg;
+
+    l->is_ready = true;
+    l->is_leaving = false;
+    l->is_refused = false;
+    l->events.on_ready(l->events.arg, l);
+}
+
+static void on_refused(void *arg, const char *why)
+{
+    struct redis_lane *l = arg;
+
+    l->is_refused = true;
+    l->events.on_refused(l->events.arg, why);
+}
+
+static void on_weak(void *arg, unsigned weak)
+{
+    struct redis_lane *l = arg;
+
+    l->weak = weak;
+    l->events.on_turned(l->events.arg);
+}
+
+static void on_breaker(void *arg)
+{
+    struct redis_lane *l = arg;
+
+    l->events.on_turned(l->events.arg);
+}
+
+static bool is_waited_for(void *arg)
+{
+    const struct redis_lane *l = arg;
+
+    return l->in_flight > 0 || l->events.is_waited_for(l->events.arg, l);
+}
+
+static void on_part_stopped(void *arg)
+{
+    struct redis_lane *l = arg;
+
+    if (--l->parts_running == 0)
+        l->events.on_stopped(l->events.arg, l);
+}
+
+/* ---- making one ---- */
+
+static struct redis_link *make_link(struct redis_lane *l, struct loop *loop,
+                                    const struct redis_address *address)
+{
+    struct redis_link_options options = {
+        .name = "command link",
+        .address = *address,
+        .password = l->options->password,
+        .timeout_ms = l->options->command_timeout_ms,
+        .backoff_max_ms = l->options->reconnect_ms,
+        .on_look = l->events.on_look ? on_look : NULL,
+        .on_open = on_open,
+        .on_close = on_close,
+        .on_failed = on_failed,
+        .on_refused = on_refused,
+        .on_stopped = on_part_stopped,
+        .arg = l,
+    };
+
+    return redis_link_new(loop, &options);
+}
+
+static struct redis_handshake *make_handshake(struct redis_lane *l, struct loop *loop,
+                                              bool has_sentinels)
+{
+    struct redis_handshake_options options = {
+        .keys = {l->options->prefix, l->options->buckets},
+        .is_strict = l->options->is_strict,
+        .min_replicas = l->options->min_replicas,
+        .has_sentinels = has_sentinels,
+        .timers = &loop->timers,
+        .look_ms = l->options->look_ms,
+        .on_weak = on_weak,
+        .on_ready = on_ready,
+        .on_refused = on_refused,
+        .arg = l,
+    };
+
+    return redis_handshake_new(&options, l->link);
+}
+
+static struct redis_replicas *make_replicas(struct redis_lane *l, struct loop *loop)
+{
+    struct redis_replicas_options options = {
+        .password = l->options->password,
+        .min_replicas = l->options->min_replicas,
+        .patience_ms = l->options->replica_timeout_ms,
+        .timeout_ms = l->options->command_timeout_ms,
+        .backoff_max_ms = l->options->reconnect_ms,
+        .calm_ms = REDIS_REPLICAS_CALM_MS,
+        .on_stopped = on_part_stopped,
+        .arg = l,
+    };
+
+    return redis_replicas_new(loop, &options);
+}
+
+struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_options *options,
+                                  const struct redis_address *address, bool has_sentinels,
+                                  struct redis_store_stats *stats,
+                                  const struct redis_lane_events *events)
+{
+    struct redis_lane *l = calloc(1, sizeof(*l));
+    struct redis_gate_events gate = {
+        .on_turned = on_breaker, .is_waited_for = is_waited_for, .arg = l};
+
+    if (!l)
+        abort();
+    l->options = options;
+    l->events = *events;
+    l->link = make_link(l, loop, address);
+    l->handshake = make_handshake(l, loop, has_sentinels);
+    if (options->min_replicas > 0)
+        l->replicas = make_replicas(l, loop);
+    redis_gate_init(&l->gate, options, stats, l->link, &loop->timers, &gate);
+    list_init(&l->link_of_all);
+    list_init(&l->eager);
+    return l;
+}
+
+void redis_lane_free(struct redis_lane *l)
+{
+    if (!l)
+        return;
+    assert(l->in_flight == 0 && list_is_empty(&l->eager));
+    redis_gate_fini(&l->gate);
+    redis_replicas_free(l->replicas);
+    redis_handshake_free(l->handshake);
+    redis_link_free(l->link);
+    free(l);
+}
+
+/* ---- its life ---- */
+
+void redis_lane_start(struct redis_lane *l)
+{
+    redis_link_start(l->link);
+    if (l->replicas)
+        redis_replicas_start(l->replicas);
+}
+
+void redis_lane_stop(struct redis_lane *l)
+{
+    l->is_ending = true;
+    l->parts_running = l->replicas ? 2 : 1;
+    if (l->replicas)
+        redis_replicas_stop(l->replicas);
+    redis_link_stop(l->link);
+}
+
+void redis_lane_hurry(struct redis_lane *l)
+{
+    redis_link_reset(l->link, "no time left to wait for answers");
+    if (l->replicas)
+        redis_replicas_give_up(l->replicas);
+}
+
+void redis_lane_reload(struct redis_lane *l)
+{
+    redis_gate_reload(&l->gate, l->options);
+}
+
+const struct redis_address *redis_lane_address(const struct redis_lane *l)
+{
+    return redis_link_address(l->link);
+}
+
+void redis_lane_fit(struct redis_lane *l)
+{
+    l->is_fit = true;
+    redis_link_settled(l->link);
+    if (l->replicas)
+        redis_replicas_follow(l->replicas, redis_link_address(l->link),
+                              redis_handshake_life(l->handshake));
+    redis_gate_fit(&l->gate);
+}
+
+void redis_lane_leave_when_answered(struct redis_lane *l)
+{
+    if (l->is_leaving && l->is_fit && l->in_flight == 0)
+        redis_link_reset(l->link, l->leaves_for);
+}
+
+void redis_lane_leave(struct redis_lane *l, const char *error)
+{
+    snprintf(l->leaves_for, sizeof(l->leaves_for), "it answers: %s", error);
+    l->is_leaving = true;
+    redis_lane_leave_when_answered(l);
+}

@@ -1,0 +1,98 @@
+/* A lane: one master as the store sees it (doc/redis-cluster.md). Its command link, what a
+ * fresh connection of it must show, its circuit breaker, the answers that wait for its
+ * replicas, and what is in flight there. Which buckets go by it is the route's (route.h).
+ *
+ *   link open --> handshake --> is_ready --> its buckets raised --> is_fit --> link lost
+ *
+ * With one Redis, or Sentinels, there is one lane, whose address follow.h knows.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_LANE_H
+#define DUEQ_NODE_STORE_REDIS_LANE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/loop.h"
+#include "node/store/redis/gate.h"
+#include "node/store/redis/handshake.h"
+#include "node/store/redis/link.h"
+#include "node/store/redis/replicas.h"
+#include "node/store/redis/store.h"
+
+struct redis_lane;
+
+struct redis_lane_events {
+    void (*on_look)(void *arg); /* of the link; NULL: the address is fixed */
+    void (*on_ready)(void *arg, struct redis_lane *l);
+    void (*on_close)(void *arg, struct redis_lane *l);  /* the link was open, and is not */
+    void (*on_failed)(void *arg, struct redis_lane *l); /* an attempt came to nothing */
+    void (*on_refused)(void *arg, const char *why);
+    void (*on_turned)(void *arg); /* its breaker, or what weakens its promise, has changed */
+    /* Does a request wait for one of its buckets? */
+    bool (*is_waited_for)(void *arg, const struct redis_lane *l);
+    void (*on_stopped)(void *arg, struct redis_lane *l);
+    void *arg;
+};
+
+/* Fields are for the store's own files to read; where it says so, to write. */
+struct redis_lane {
+    struct list link_of_all; /* the owner's */
+    unsigned serial;         /* the owner's: greater than that of all older ones */
+    const struct redis_store_options *options;
+    struct redis_lane_events events;
+    struct redis_link *link;
+    struct redis_handshake *handshake;
+    struct redis_replicas *replicas; /* NULL: none are waited for */
+    struct redis_gate gate;
+    bool has_meta;   /* the owner's: it has the slot of <prefix>:meta */
+    bool is_ready;   /* the handshake is done; until the link closes */
+    bool is_fit;     /* and all of its buckets were asked; so, too */
+    bool is_leaving; /* this connection is no good: the rest of its answers, then another */
+    char leaves_for[128];        /* what Redis said to make it so */
+    bool is_ending;              /* what is lost from now on is lost by us */
+    bool is_refused;             /* the last connection was; until one is ready */
+    unsigned weak;               /* 1 << enum weakness of each */
+    unsigned parts_running;      /* while it stops */
+    uint64_t in_flight;          /* the requests' */
+    bool is_forgotten[OP_COUNT]; /* the requests': of a fenced one the next brings the text */
+    struct list eager;           /* the requests': open buckets where something waits */
+    unsigned raising;            /* the route's: questions of this round */
+};
+
+/* All are borrowed for its life. `address` with host "": on_look's answer says it. */
+struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_options *options,
+                                  const struct redis_address *address, bool has_sentinels,
+                                  struct redis_store_stats *stats,
+                                  const struct redis_lane_events *events);
+void redis_lane_free(struct redis_lane *l); /* stopped, or never started; nothing in flight */
+
+void redis_lane_start(struct redis_lane *l);
+void redis_lane_stop(struct redis_lane *l);
+void redis_lane_hurry(struct redis_lane *l); /* who waits for it waits no longer */
+void redis_lane_reload(struct redis_lane *l);
+
+const struct redis_address *redis_lane_address(const struct redis_lane *l);
+
+/* Has all been asked, and is it none that is left? */
+static inline bool redis_lane_is_connected(const struct redis_lane *l)
+{
+    return l->is_fit && !l->is_leaving && redis_link_is_open(l->link);
+}
+
+/* Of one that is connected: may one more go? */
+static inline bool redis_lane_has_room(const struct redis_lane *l)
+{
+    return l->in_flight < l->options->flight_max &&
+           redis_gate_passes(&l->gate, (unsigned)l->in_flight);
+}
+
+/* It is ready, and its buckets were asked. */
+void redis_lane_fit(struct redis_lane *l);
+
+/* What else is on its way here is answered alike, and known to have not run. Perhaps another
+ * Redis answers better: this is what this one has said. */
+void redis_lane_leave(struct redis_lane *l, const char *error);
+void redis_lane_leave_when_answered(struct redis_lane *l);
+
+#endif

@@ -1,0 +1,241 @@
+#include "node/store/redis/route.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/list.h"
+#include "base/log.h"
+
+#define PAUSE_MS 20 /* a key moves in less, a slot in more */
+
+/* One for each bucket that is asked, for as long as it is on its way: the bucket may have gone
+ * elsewhere meanwhile. */
+struct raise_question {
+    struct redis_call call;
+    struct redis_bucket *bucket;
+    struct redis_lane *lane;
+};
+
+static void enter(struct redis_bucket *b, enum redis_bucket_state state)
+{
+    static const bool may[4][4] = {
+        [BUCKET_NOWHERE] = {[BUCKET_RAISING] = true},
+        [BUCKET_RAISING] = {[BUCKET_NOWHERE] = true, [BUCKET_OPEN] = true},
+        [BUCKET_OPEN] = {[BUCKET_NOWHERE] = true, [BUCKET_PAUSED] = true},
+        [BUCKET_PAUSED] = {[BUCKET_NOWHERE] = true, [BUCKET_OPEN] = true},
+    };
+    struct redis_route *r = b->route;
+    bool was_reached = redis_bucket_is_reached(b);
+
+    assert(may[b->state][state]);
+    b->state = state;
+    b->is_raised = false;
+    b->trial = NULL;
+    timer_disarm(r->timers, &b->timer);
+    r->reached += (unsigned)redis_bucket_is_reached(b) - was_reached;
+    if (state == BUCKET_OPEN)
+        r->events.on_open(r->events.arg, b->number);
+    else if (state == BUCKET_NOWHERE && was_reached)
+        r->events.on_shut(r->events.arg, b->number);
+}
+
+/* ---- asking ---- */
+
+static void tell_older(struct redis_route *r)
+{
+    struct redis_older older = r->past->older;
+    char text[256];
+
+    if (!redis_older_is_found(&older))
+        return;
+    r->past->older = (struct redis_older){0};
+    redis_older_describe(&older, text, sizeof(text));
+    LOG_ERROR("redis", "%s", text);
+    r->events.on_older(r->events.arg, &older);
+}
+
+/* All that were asked have answered, or have gone elsewhere. */
+static void end_round(struct redis_route *r, struct redis_lane *l)
+{
+    if (l->raising > 0 || !l->is_ready || !redis_link_is_open(l->link))
+        return;
+    tell_older(r);
+    if (!l->is_fit) {
+        redis_lane_fit(l);
+        r->events.on_fit(r->events.arg, l);
+    }
+    for (unsigned i = 0; i < r->count; i++) {
+        struct redis_bucket *b = &r->buckets[i];
+
+        if (b->lane == l && b->is_raised) {
+            b->is_wary = false;
+            enter(b, BUCKET_OPEN);
+        }
+    }
+    r->events.on_turned(r->events.arg, l);
+}
+
+static void refuse(struct redis_bucket *b, const struct redisReply *reply)
+{
+    char what[64];
+
+    snprintf(what, sizeof(what), "the counter of bucket %u cannot be raised", b->number);
+    redis_handshake_refuse(b->lane->handshake, what, reply);
+}
+
+static void on_reply(struct redis_call *call, const struct redisReply *reply)
+{
+    struct raise_question *q = CONTAINER_OF(call, struct raise_question, call);
+    struct redis_bucket *b = q->bucket;
+    struct redis_lane *l = q->lane;
+    bool matters = b->question == q;
+
+    free(q);
+    if (!matters)
+        return;
+    b->question = NULL;
+    l->raising--;
+    if (!reply)
+        return;
+    if (redis_older_take(b->route->past, b->number, redis_handshake_life(l->handshake), reply))
+        b->is_raised = true;
+    else
+        refuse(b, reply);
+    end_round(b->route, l);
+}
+
+static void ask(struct redis_bucket *b)
+{
+    struct raise_question *q = calloc(1, sizeof(*q));
+    struct redis_lane *l = b->lane;
+    struct script_call call;
+
+    if (!q)
+        abort();
+    *q = (struct raise_question){.call.on_reply = on_reply, .bucket = b, .lane = l};
+    b->question = q;
+    l->raising++;
+    redis_older_ask(b->route->past, &call, &b->route->keys, b->number,
+                    redis_handshake_life(l->handshake));
+    redis_link_send(l->link, &q->call, call.argc, call.argv, call.lens);
+}
+
+/* Where its link has just been given up the lane is about to be closed. */
+static void raise_bucket(struct redis_bucket *b)
+{
+    struct redis_lane *l = b->lane;
+
+    if (!b->route->is_ours || !l || !l->is_ready || !redis_link_is_open(l->link))
+        return;
+    enter(b, BUCKET_RAISING);
+    ask(b);
+}
+
+/* ---- going elsewhere ---- */
+
+static void leave(struct redis_bucket *b)
+{
+    if (b->question) {
+        b->question = NULL;
+        b->lane->raising--;
+    }
+    if (b->state != BUCKET_NOWHERE)
+        enter(b, BUCKET_NOWHERE);
+}
+
+void redis_route_set(struct redis_route *r, unsigned bucket, struct redis_lane *l)
+{
+    struct redis_bucket *b = &r->buckets[bucket];
+    struct redis_lane *before = b->lane;
+
+    if (before == l)
+        return;
+    leave(b);
+    b->lane = l;
+    raise_bucket(b);
+    if (before)
+        end_round(r, before);
+    if (l && l->is_ready)
+        end_round(r, l);
+}
+
+/* ---- time ---- */
+
+static void on_timer(struct timer *timer)
+{
+    struct redis_bucket *b = CONTAINER_OF(timer, struct redis_bucket, timer);
+    struct redis_lane *l = b->lane;
+
+    if (b->state == BUCKET_RAISING && !b->question && !b->is_raised &&
+        redis_link_is_open(l->link)) {
+        ask(b);
+    } else if (b->state == BUCKET_PAUSED) {
+        b->is_wary = true;
+        enter(b, BUCKET_OPEN);
+        b->route->events.on_turned(b->route->events.arg, l);
+    }
+}
+
+void redis_route_pause(struct redis_route *r, unsigned bucket)
+{
+    struct redis_bucket *b = &r->buckets[bucket];
+
+    if (b->state != BUCKET_OPEN)
+        return;
+    enter(b, BUCKET_PAUSED);
+    timer_arm(r->timers, &b->timer, PAUSE_MS);
+}
+
+/* ---- for the store ---- */
+
+void redis_route_init(struct redis_route *r, const struct script_keys *keys,
+                      struct redis_past *past, struct timers *timers,
+                      const struct redis_route_events *events)
+{
+    *r = (struct redis_route){.count = keys->buckets,
+                              .keys = *keys,
+                              .past = past,
+                              .timers = timers,
+                              .events = *events};
+    for (unsigned i = 0; i < r->count; i++) {
+        r->buckets[i].route = r;
+        r->buckets[i].number = i;
+        timer_init(&r->buckets[i].timer, on_timer);
+    }
+}
+
+void redis_route_fini(struct redis_route *r)
+{
+    for (unsigned i = 0; i < r->count; i++)
+        timer_disarm(r->timers, &r->buckets[i].timer);
+}
+
+void redis_route_lane_ready(struct redis_route *r, struct redis_lane *l)
+{
+    if (!r->is_ours)
+        return;
+    for (unsigned i = 0; i < r->count; i++) {
+        if (r->buckets[i].lane == l && r->buckets[i].state == BUCKET_NOWHERE)
+            raise_bucket(&r->buckets[i]);
+    }
+    end_round(r, l);
+}
+
+void redis_route_lane_closed(struct redis_route *r, struct redis_lane *l)
+{
+    for (unsigned i = 0; i < r->count; i++) {
+        if (r->buckets[i].lane == l)
+            leave(&r->buckets[i]);
+    }
+    r->events.on_turned(r->events.arg, l);
+}
+
+unsigned redis_route_count(const struct redis_route *r, const struct redis_lane *l)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < r->count; i++)
+        count += r->buckets[i].lane == l;
+    return count;
+}

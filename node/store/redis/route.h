@@ -1,0 +1,95 @@
+/* Which lane a bucket goes by, and whether it can go (doc/redis-cluster.md).
+ *
+ *   NOWHERE --- it has a lane that is ready, and the store is ours ---> RAISING
+ *      ^                                                                  |
+ *      |                          its counter and ledger were compared, and those of the
+ *      |                          buckets that are asked together with it
+ *      |                                                                  v
+ *      +--- the lane was lost, or it goes by another one ----------------OPEN <--.
+ *                                                                         |      | some ms
+ *                                      the keys are on their way elsewhere v      |
+ *                                                                       PAUSED ---'
+ *
+ * NOWHERE   nothing is sent; what is submitted waits.
+ * RAISING   the same; the question of older.h is on its way, or goes again soon.
+ * OPEN      requests go. After a pause one at a time, until one was answered well.
+ * PAUSED    as RAISING: what goes there now is answered that it did not run.
+ *
+ * All buckets of a lane that gets ready are asked at once, and opened together.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_ROUTE_H
+#define DUEQ_NODE_STORE_REDIS_ROUTE_H
+
+#include <stdbool.h>
+
+#include "base/timer.h"
+#include "node/store/redis/lane.h"
+#include "node/store/redis/past.h"
+
+enum redis_bucket_state { BUCKET_NOWHERE, BUCKET_RAISING, BUCKET_OPEN, BUCKET_PAUSED };
+
+struct redis_route;
+struct raise_question;
+
+/* For the requests to read. */
+struct redis_bucket {
+    enum redis_bucket_state state;
+    struct redis_lane *lane; /* NULL: nobody has it */
+    bool is_wary;            /* OPEN: one at a time */
+    const void *trial;       /* the requests': the one that is on its way; NULL: none */
+
+    /* The route's own. */
+    struct redis_route *route;
+    unsigned number;
+    struct raise_question *question; /* in flight; NULL: none, or of no matter any more */
+    bool is_raised;                  /* RAISING: it waits for the others */
+    struct timer timer;              /* RAISING: ask again; PAUSED: it is over */
+};
+
+struct redis_route_events {
+    void (*on_older)(void *arg, const struct redis_older *older);
+    void (*on_fit)(void *arg, struct redis_lane *l); /* it works: its buckets open now */
+    void (*on_open)(void *arg, unsigned bucket);
+    void (*on_shut)(void *arg, unsigned bucket); /* NOWHERE; it was OPEN or PAUSED */
+    /* Of buckets of that lane: all is done that belongs together. The last. */
+    void (*on_turned)(void *arg, struct redis_lane *l);
+    void *arg;
+};
+
+struct redis_route {
+    struct redis_bucket buckets[REDIS_PAST_BUCKETS_MAX];
+    unsigned count;
+    unsigned reached; /* OPEN or PAUSED */
+    bool is_ours;     /* the store's: <prefix>:meta was right once; no bucket opens before */
+    struct script_keys keys;
+    struct redis_past *past;
+    struct timers *timers;
+    struct redis_route_events events;
+};
+
+/* All are borrowed. Nobody has any bucket yet. */
+void redis_route_init(struct redis_route *r, const struct script_keys *keys,
+                      struct redis_past *past, struct timers *timers,
+                      const struct redis_route_events *events);
+void redis_route_fini(struct redis_route *r); /* no lane is ready any more */
+
+/* The bucket goes by that lane, NULL: by none. */
+void redis_route_set(struct redis_route *r, unsigned bucket, struct redis_lane *l);
+
+/* Its handshake is done, and the store is ours; its connection is lost. */
+void redis_route_lane_ready(struct redis_route *r, struct redis_lane *l);
+void redis_route_lane_closed(struct redis_route *r, struct redis_lane *l);
+
+/* Its keys are on their way. Only an OPEN one is paused. */
+void redis_route_pause(struct redis_route *r, unsigned bucket);
+
+/* Can operations reach it, now or in a moment? */
+static inline bool redis_bucket_is_reached(const struct redis_bucket *b)
+{
+    return b->state == BUCKET_OPEN || b->state == BUCKET_PAUSED;
+}
+
+/* How many buckets go by it. */
+unsigned redis_route_count(const struct redis_route *r, const struct redis_lane *l);
+
+#endif
