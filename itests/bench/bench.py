@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """./dev bench: measures a node of build/release, says what the targets are and which are met.
 
-    ./dev bench                      all tables, about 22 minutes
+    ./dev bench                      all tables about one node, about 22 minutes
     ./dev bench throughput memory    some tables
-    ./dev bench scale                several nodes and Redis masters: five tables
+    ./dev bench scale                several nodes and Redis masters, about 10 minutes
     ./dev bench --list               which there are
     ./dev bench --quick              tiny sizes, to see that it works: no figures to quote
     ./dev bench --long               more and longer rounds, for figures that last
@@ -48,6 +48,12 @@ def table_names(word):
         known = ", ".join([*TABLES, *GROUPS])
         raise argparse.ArgumentTypeError(f"no table '{word}'; there are {known}")
     return GROUPS.get(word, (word,))
+
+
+def usual_tables():
+    """Those that no word stands for."""
+    grouped = {name for names in GROUPS.values() for name in names}
+    return [name for name in TABLES if name not in grouped]
 
 
 def positive(word):
@@ -170,7 +176,7 @@ def main():
     become_reaper()
     sweep_abandoned()
     people = sys.stderr if options.json == "-" else sys.stdout
-    results, is_complete = measure(options.tables or list(TABLES), sizes(options), people)
+    results, is_complete = measure(options.tables or usual_tables(), sizes(options), people)
     print(render.summary(results.values()), file=people)
     if options.json:
         write_json(results, options.json)

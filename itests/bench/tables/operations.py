@@ -11,6 +11,7 @@ OPERATIONS = {"push": "push, delayed", "push_now": "push, ready at once",
               "due": "due: from delayed to ready", "pop": "pop, delivered", "ack": "ack"}
 FIGURES = {"node_us": ("node", "us"), "redis_us": ("Redis", "us"), "scripts": ("scripts", ""),
            "redis_bytes": ("bytes between node and Redis", "bytes"),
+           "file_bytes": ("bytes into Redis's file", "bytes"),
            "client_bytes": ("bytes between client and node", "bytes")}
 ONE = 1  # in a request
 
