@@ -4,10 +4,12 @@
     ./dev bench                      all tables about one node, about 22 minutes
     ./dev bench throughput memory    some tables
     ./dev bench scale                several nodes and Redis masters, about 10 minutes
+    ./dev bench capacity             what many of them would carry, from the figures of the page
     ./dev bench --list               which there are
     ./dev bench --quick              tiny sizes, to see that it works: no figures to quote
     ./dev bench --long               more and longer rounds, for figures that last
-    ./dev bench --write              and put them into doc/benchmarks.md, with pictures
+    ./dev bench --write              and put them into doc/benchmarks.md, with pictures, and what
+                                     follows from them into doc/capacity.md
     ./dev bench --redraw             pictures and page again, from doc/plots/results.json
     ./dev bench --json -             for programs
 
@@ -28,7 +30,7 @@ if __name__ == "__main__":
 os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
-from bench import machine, page, render
+from bench import capacity, machine, page, render
 from bench.loads import sweep_abandoned
 from bench.progress import Progress, duration
 from bench.tables import GROUPS, TABLES
@@ -151,8 +153,14 @@ def redraw():
     if not results:
         print("There is no doc/plots/results.json yet: ./dev bench --write", file=sys.stderr)
         return 2
-    page.write(page.merged(results, {}, TABLES), draw)
+    write_pages(page.merged(results, {}, TABLES))
     return 0
+
+
+def write_pages(results):
+    page.write(results, draw)
+    if set(capacity.NEEDED) <= set(results):
+        capacity.write(results)
 
 
 def heed_signals():
@@ -165,6 +173,8 @@ def heed_signals():
 
 
 def main():
+    if sys.argv[1:2] == ["capacity"]:
+        return capacity.main(sys.argv[2:])
     options = parse_arguments()
     if options.list:
         for name, table in TABLES.items():
@@ -181,7 +191,7 @@ def main():
     if options.json:
         write_json(results, options.json)
     if options.write and results:
-        page.write(page.merged(page.load_results(), results, TABLES), draw)
+        write_pages(page.merged(page.load_results(), results, TABLES))
     return exit_code(results.values(), options.scale) if is_complete else INTERRUPTED
 
 

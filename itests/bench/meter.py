@@ -33,15 +33,6 @@ class Used:
     client_bytes: int = 0  # to and from the load generator
     jobs: int = 0
 
-    def without(self, other):
-        """What is left of this when a part of it is known; of as many jobs."""
-        scale = self.jobs / max(other.jobs, 1)
-        left = {name: getattr(self, name) - scale * getattr(other, name) for name in SUMS}
-        for name in LISTS:
-            left[name] = [mine - scale * its
-                          for mine, its in zip(getattr(self, name), getattr(other, name))]
-        return Used(jobs=self.jobs, **left)
-
     def figures(self):
         """{name: value}, by the job where that means something."""
         jobs, seconds = max(self.jobs, 1), max(self.seconds, 1e-6)
@@ -61,11 +52,6 @@ class Used:
             "busiest_node": max(self.node_us, default=0) / 1e6 / seconds,
             "busiest_redis": max(self.redis_us, default=0) / 1e6 / seconds,
         }
-
-
-SUMS = ("seconds", "commands", "scripts", "script_us", "redis_bytes", "file_bytes", "loader_us",
-        "client_bytes")
-LISTS = ("node_us", "redis_us")
 
 
 @dataclass
