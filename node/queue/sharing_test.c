@@ -195,6 +195,23 @@ static void a_stop_ends_its_scans(void **state)
     assert_int_equal(scans_of(C), scans);
 }
 
+/* They were sent with the marks of the view before. */
+static void buckets_that_are_being_scanned_are_looked_at_again(void **state)
+{
+    unsigned long scans;
+
+    all_see(1, "abc");
+    memory_store_hold(nodes[C].ms);
+    pass(SAFE_MS);
+    scans = scans_of(C);
+    see(C, 2, "c");
+    turn();
+    assert_int_equal(scans_of(C), scans);
+    memory_store_unhold(nodes[C].ms);
+    turn();
+    assert_int_equal(scans_of(C), scans + BUCKETS);
+}
+
 /* ---- they die ---- */
 
 static void what_a_silent_node_leaves_is_taken_when_it_is_late(void **state)
@@ -338,6 +355,7 @@ int main(void)
         TEST(the_newcomer_knows_last),
         TEST(a_node_leaves_and_nothing_is_late),
         TEST(a_stop_ends_its_scans),
+        TEST(buckets_that_are_being_scanned_are_looked_at_again),
         TEST(what_a_silent_node_leaves_is_taken_when_it_is_late),
         TEST(when_it_is_gone_from_the_view_nothing_is_late),
         TEST(who_wakes_up_with_an_old_view_is_barred),
