@@ -25,8 +25,8 @@ static void take_page(json_t *by_name, const json_t *page)
 }
 
 /* Returns the cursor of the next page in `cursor`, empty at the end. */
-static enum ctl_exit fetch_page(struct ctl *ctl, const char *path, struct buf *cursor,
-                                json_t *by_name)
+static enum ctl_exit fetch_page(struct ctl *ctl, const char *path, const char *flag,
+                                struct buf *cursor, json_t *by_name)
 {
     struct request request;
     json_t *page = NULL;
@@ -34,6 +34,8 @@ static enum ctl_exit fetch_page(struct ctl *ctl, const char *path, struct buf *c
 
     request_init(&request, "GET", path);
     request_add_query_number(&request, "limit", PAGE);
+    if (flag)
+        request_add_query(&request, flag, "true");
     if (cursor->len)
         request_add_query(&request, "cursor", buf_text(cursor));
     request.expects = "topics";
@@ -75,14 +77,14 @@ static json_t *in_order(json_t *by_name)
     return sorted;
 }
 
-enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, json_t **topics)
+enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, const char *flag, json_t **topics)
 {
     json_t *by_name = json_object();
     struct buf cursor = BUF_INIT;
     enum ctl_exit end;
 
     do
-        end = fetch_page(ctl, path, &cursor, by_name);
+        end = fetch_page(ctl, path, flag, &cursor, by_name);
     while (end == CTL_DONE && cursor.len);
     if (end == CTL_DONE)
         *topics = in_order(by_name);
@@ -132,4 +134,46 @@ void topics_print(const struct ctl *ctl, const json_t *topics)
 
     output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]) - !has_pauses, topics,
                 add_row);
+}
+
+/* "-" where there is none. */
+static void add_number_or_none(struct table *table, const json_t *object, const char *name)
+{
+    if (json_is_integer(json_object_get(object, name)))
+        table_add_number(table, output_number(object, name, 0));
+    else
+        table_add_text(table, "-");
+}
+
+static void add_text_or_none(struct table *table, const json_t *object, const char *name)
+{
+    struct bytes text = output_text(object, name);
+
+    table_add(table, text.len ? text : BYTES("-"));
+}
+
+static void add_owned_row(struct table *table, const json_t *topic)
+{
+    const json_t *owner = json_object_get(topic, "owner");
+
+    table_add(table, output_text(topic, "topic"));
+    add_number_or_none(table, topic, "bucket");
+    add_text_or_none(table, owner, "node");
+    add_text_or_none(table, topic, "preferred");
+    add_number_or_none(table, owner, "token");
+    table_add_duration(table, output_number(owner, "left_ms", -1));
+    table_add_number(table, output_number(topic, "delayed", 0));
+    table_add_number(table, output_number(topic, "ready", 0));
+    table_add_duration(table, output_number(topic, "next_due_in_ms", -1));
+}
+
+void topics_print_owners(const struct ctl *ctl, const json_t *topics)
+{
+    static const struct table_column columns[] = {
+        {"TOPIC", false},     {"BUCKET", true}, {"OWNER", false},
+        {"PREFERRED", false}, {"TOKEN", true},  {"LEFT", true},
+        {"DELAYED", true},    {"READY", true},  {"NEXT DUE", true},
+    };
+
+    output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]), topics, add_owned_row);
 }

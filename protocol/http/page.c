@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "node/queue/queue.h"
+#include "protocol/http/api_call.h"
 #include "protocol/http/object.h"
 #include "protocol/http/server.h"
 #include "protocol/http/url.h"
@@ -115,7 +116,7 @@ static void refuse(struct page *page, enum status status)
         refuse_cursor(page);
         return;
     }
-    exchange_reply_status_error(page->x, status);
+    api_reply_failure(page->x, &page->op);
     page_free(page);
 }
 
