@@ -224,7 +224,7 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
 
 def _moves_of(cluster):
     """None where Redis's clock is not everybody's: they cannot be told in time."""
-    if cluster.ledger:
+    if cluster.plan.shares:
         cluster.ledger.read()
         yield from cluster.ledger.events
     elif cluster.plan.wrong_clock != "redis":
