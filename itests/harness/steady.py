@@ -66,7 +66,8 @@ class Worker:
             return call(), None
         except Refused as error:
             assert error.code in PASSING + others, error
-            self.trouble[error.code] += error.code in PASSING
+            if error.code in PASSING:
+                self.trouble[error.code] += 1
             return None, error.code
 
     def _push(self, api, id):
