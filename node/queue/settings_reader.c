@@ -82,9 +82,22 @@ static void rest(struct settings_reader *r, int64_t ms)
     timer_arm(r->core->timers, &r->rest, ms);
 }
 
+static void go_on(struct settings_reader *r)
+{
+    r->bucket++;
+    if (go_to_next(r, true))
+        begin_bucket(r);
+    else
+        rest(r, REST_MS);
+}
+
 /* It must not keep the others from being read. */
 static void skip_bucket(struct settings_reader *r)
 {
+    if (core_is_away(r->core, r->bucket)) {
+        go_on(r);
+        return;
+    }
     r->bucket++;
     rest(r, r->is_store_up ? RETRY_MS : REST_MS);
 }
@@ -93,11 +106,7 @@ static void finish_bucket(struct settings_reader *r)
 {
     settings_cache_end_round(r->cache, r->bucket);
     r->is_owed[r->bucket] = r->is_outdated;
-    r->bucket++;
-    if (go_to_next(r, true))
-        begin_bucket(r);
-    else
-        rest(r, REST_MS);
+    go_on(r);
 }
 
 static void on_page(struct op *op)
@@ -289,12 +298,12 @@ static void leave_bucket(struct settings_reader *r, unsigned bucket)
 
 void settings_reader_set_bucket(struct settings_reader *r, unsigned bucket)
 {
-    if (core_is_away(r->core, bucket)) {
+    if (core_is_away(r->core, bucket))
         leave_bucket(r, bucket);
-    } else if (may_read(r)) {
+    else if (may_read(r))
         owe(r, bucket);
+    if (may_read(r))
         read_owed(r);
-    }
 }
 
 void settings_reader_close(struct settings_reader *r)
