@@ -23,14 +23,19 @@ class Faults:
     def _bucket(self):
         return self._dice.choice(self._buckets)
 
+    def _other(self, source):
+        return self._dice.choice([each for each in self._servers.masters() if each is not source])
+
     def move_a_bucket(self, steady):
-        self._servers.move_bucket(self._bucket(), self._master(), portion=1)
+        bucket = self._bucket()
+        to = self._other(self._servers.master_of(bucket))
+        self._servers.move_bucket(bucket, to, portion=1)
 
     def move_half_way_and_back(self, steady):
         """As when redis-cli is stopped, and somebody puts it right."""
         bucket = self._bucket()
         slot, source = slot_of(bucket), self._servers.master_of(bucket)
-        to = next(each for each in self._servers.masters() if each is not source)
+        to = self._other(source)
         self._servers.begin_move(slot, to)
         self._servers.move_keys(slot, source, to, 3)
         steady.wait_rounds(1, [topic_in(each) for each in self._buckets
