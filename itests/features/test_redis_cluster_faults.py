@@ -31,8 +31,8 @@ class Faults:
         to = self._other(self._servers.master_of(bucket))
         self._servers.move_bucket(bucket, to, portion=1)
 
-    def move_half_way_and_back(self, steady):
-        """As when redis-cli is stopped, and somebody puts it right."""
+    def move_half_way_first(self, steady):
+        """As when redis-cli is stopped, and later its `fix` ends the move."""
         bucket = self._bucket()
         slot, source = slot_of(bucket), self._servers.master_of(bucket)
         to = self._other(source)
@@ -41,9 +41,9 @@ class Faults:
         steady.wait_rounds(1, [topic_in(each) for each in self._buckets
                                if self._servers.master_of(each) is not source
                                and self._servers.master_of(each) is not to])
-        while self._servers.move_keys(slot, to, source):
+        while self._servers.move_keys(slot, source, to):
             pass
-        self._servers.end_move(slot, source)
+        self._servers.end_move(slot, to)
 
     def failover_by_hand(self, steady):
         self._servers.failover(self._bucket())
