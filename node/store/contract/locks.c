@@ -410,8 +410,27 @@ static void what_was_taken_late_is_gone_on_with_while_it_is_late(void **state)
     first = lock_of(TOPIC);
     assert_true(moves(&a));
     assert_int_equal(lock_of(TOPIC).token, first.token);
-    assert_false(moves(&b));
     a.share.late_ms = LATE_MS;
+    assert_false(moves(&a));
+}
+
+/* Else all topics would stay with the first one that comes back after an outage. */
+static void whose_it_is_takes_over_what_was_taken_late(void **state)
+{
+    struct topic_lock late;
+    struct op op;
+
+    be_two('-', 7, '+', 7);
+    a.share.late_ms = 0;
+    assert_true(moves(&a));
+    assert_locked(TOPIC, &a, 0);
+    late = lock_of(TOPIC);
+    let_due(TOPIC, "a");
+    op = scan_by(&b);
+    assert_int_equal(op.out.scan.moved, 1);
+    assert_taken(op, 0, 1, 0);
+    assert_locked(TOPIC, &b, 7);
+    assert_true(lock_of(TOPIC).token > late.token);
     assert_false(moves(&a));
 }
 
@@ -646,6 +665,7 @@ static const struct CMUnitTest tests[] = {
     TEST(what_is_late_is_taken_by_anyone),
     TEST(what_is_late_and_locked_is_left_to_the_lock),
     TEST(what_was_taken_late_is_gone_on_with_while_it_is_late),
+    TEST(whose_it_is_takes_over_what_was_taken_late),
     TEST(a_late_topic_is_done_to_its_end),
     TEST(the_next_event_is_that_of_its_own_topics),
     TEST(while_its_own_work_is_left_it_comes_back_at_once),
