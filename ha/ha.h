@@ -231,10 +231,11 @@ struct ha_status {
     /* Since a leader was last seen, and seen to prove its lease; 0: there is one. */
     int64_t alone_ms;
     bool is_flapping;
-    bool is_mixed; /* some of the nodes that are here have `shares`, some have not */
-    char refused[320];           /* what only a human can mend; "" */
+    bool is_mixed;     /* some of the nodes that are here have `shares`, some have not */
+    char refused[320]; /* what only a human can mend; "" */
     const struct ha_node *nodes; /* here or members, by name */
     unsigned node_count;
+    unsigned scanner_count; /* names under scanners/, as last read */
     const struct ha_transition *transitions;
     unsigned transition_count;
 

@@ -263,8 +263,8 @@ static void join_cluster(struct app *a)
     hook_hold_init(&a->hold, a->hooks, &a->loop->timers, a->conf->ha.session_ms);
     a->ha = ha_app_new(&options);
     a->vip = app_open_vip(a);
-    app_cluster_init(&a->cluster, a->ha, a->vip, &a->loop->timers, a->hooks, a->conf->node.id,
-                     a->conf->ha.session_ms);
+    app_cluster_init(&a->cluster, a->ha, a->queue, a->vip, &a->loop->timers, a->hooks,
+                     a->conf->node.id, a->conf->ha.session_ms);
     ha_app_start(a->ha);
 }
 

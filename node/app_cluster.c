@@ -8,11 +8,13 @@
 #include "base/list.h"
 #include "node/ha_app.h"
 #include "node/queue/queue.h"
+#include "node/queue/shares.h"
 #include "node/vip_app.h"
 
-#define FENCED_ALONE                                                                 \
-    "a cluster's leader moves the jobs of this Redis; set ha.mode: standby and the " \
-    "cluster's ha.zookeeper, or, where that cluster is gone for good: dueqctl fence adopt"
+#define FENCED_ALONE                                                                           \
+    "a cluster's leader moves the jobs of this Redis; set ha.mode: standby or cluster "        \
+    "and that cluster's ha.zookeeper, or, where that cluster is gone for good: dueqctl fence " \
+    "adopt"
 
 /* ---- how it is ---- */
 
@@ -34,6 +36,10 @@ static void read_nodes(struct app_cluster *c, struct http_cluster_status *to)
             .is_store_up = n->store_up,
             .is_address_away = n->is_address_away,
             .is_fenced = n->is_fenced,
+            .mode = !n->is_here ? ""
+                    : n->shares ? "cluster"
+                                : "standby",
+            .is_scanning = n->is_scanning,
         };
     }
     to->nodes = c->nodes;
@@ -88,6 +94,19 @@ static void read_hooks(struct app_cluster *c, struct http_cluster_status *to)
             (struct http_cluster_hook){counts[i].what, counts[i].result, counts[i].count};
     to->hook_counts = c->hook_counts;
     to->hook_count_count = HOOKS_COUNTS;
+}
+
+static void read_shares(struct app_cluster *c, struct http_cluster_status *to)
+{
+    struct shares *shares = queue_shares(c->queue);
+
+    if (!shares)
+        return;
+    to->is_sharing = true;
+    to->view = shares_number(shares);
+    to->scanners = c->status.scanner_count;
+    to->shares = (uint64_t)SHARES * queue_buckets(c->queue);
+    to->own_shares = shares_own_count(shares);
 }
 
 static void read_role(struct app_cluster *c, struct http_cluster_status *to)
@@ -153,6 +172,7 @@ static bool read_status(void *arg, struct http_cluster_status *to)
     read_changes(c, to);
     read_counts(c, to);
     read_hooks(c, to);
+    read_shares(c, to);
     if (vip_app_read(c->vip, &c->vip_status))
         to->vip = &c->vip_status;
     return true;
@@ -283,12 +303,13 @@ static void submit(void *arg, struct http_cluster_command *asked)
         timer_arm(c->timers, &w->refusal, 0);
 }
 
-void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct vip_app *vip,
-                      struct timers *timers, const struct hooks *hooks, const char *node,
-                      int64_t asked_ms)
+void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct queue *queue,
+                      struct vip_app *vip, struct timers *timers, const struct hooks *hooks,
+                      const char *node, int64_t asked_ms)
 {
     c->port = (struct http_cluster){.read = read_status, .submit = submit, .arg = c};
     c->ha = ha;
+    c->queue = queue;
     c->vip = vip;
     c->timers = timers;
     c->hooks = hooks;

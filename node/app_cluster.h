@@ -13,11 +13,13 @@
 #define APP_CLUSTER_COUNTS_MAX (ROLE_COUNT * ROLE_REASON_COUNT)
 
 struct ha_app;
+struct queue;
 struct vip_app;
 
 struct app_cluster {
     struct http_cluster port; /* for the HTTP port */
     struct ha_app *ha;
+    struct queue *queue;
     struct vip_app *vip;
     struct timers *timers;
     const struct hooks *hooks;
@@ -35,9 +37,9 @@ struct app_cluster {
 };
 
 /* All are borrowed. */
-void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct vip_app *vip,
-                      struct timers *timers, const struct hooks *hooks, const char *node,
-                      int64_t asked_ms);
+void app_cluster_init(struct app_cluster *c, struct ha_app *ha, struct queue *queue,
+                      struct vip_app *vip, struct timers *timers, const struct hooks *hooks,
+                      const char *node, int64_t asked_ms);
 
 /* Runs the hook for a change of role, if there is one. */
 void app_cluster_tell(struct hook_hold *hold, const struct role *role, enum role_state before);

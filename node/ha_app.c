@@ -13,6 +13,7 @@
 #include "node/ha_journal.h"
 #include "node/lead_alone.h"
 #include "node/queue/queue.h"
+#include "node/share_app.h"
 #include "node/warden_listen.h"
 
 #define FLAP_MAX 6 /* changes of the lead in ten minutes */
@@ -118,6 +119,13 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
         a->options.on_role(a->options.arg, role, before);
 }
 
+static void on_scanners(void *arg, const struct ha_scanners *scanners)
+{
+    struct ha_app *a = arg;
+
+    share_app_see(a->options.queue, scanners);
+}
+
 static void on_refused(void *arg, const char *why)
 {
     struct ha_app *a = arg;
@@ -168,10 +176,12 @@ static void join_parts(struct ha_app *a)
         .no_failover = conf->ha.no_failover,
         .tenure_ms = conf->ha.tenure_ms,
         .flap_max = FLAP_MAX,
+        .shares = conf->ha.mode == HA_MODE_CLUSTER,
         .now_boot_ms = now_boot_ms,
         .now_wall_ms = now_wall_ms,
         .on_role = on_role,
         .on_refused = on_refused,
+        .on_scanners = on_scanners,
         .arg = a,
     };
 
@@ -242,6 +252,8 @@ void ha_app_free(struct ha_app *a)
 
 void ha_app_start(struct ha_app *a)
 {
+    if (a->options.conf->ha.mode == HA_MODE_CLUSTER)
+        share_app_begin(a->options.queue);
     if (a->ha)
         ha_start(a->ha);
     else
@@ -270,8 +282,10 @@ void ha_app_stop(struct ha_app *a, void (*on_stopped)(void *arg), void *arg)
 
 void ha_app_store_is(struct ha_app *a, bool is_up)
 {
-    if (a->ha)
-        ha_store_is(a->ha, is_up);
+    if (!a->ha)
+        return;
+    ha_store_is(a->ha, is_up);
+    ha_scans(a->ha, is_up);
 }
 
 void ha_app_address_is(struct ha_app *a, bool is_possible)

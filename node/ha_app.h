@@ -6,6 +6,10 @@
  *   the queue, FENCED           ha_fenced()
  *   the store, up or down       ha_store_is()
  *
+ * With ha.mode cluster all nodes scan (node/share_app.h), and the leader alone repairs:
+ *   who scans                   queue_share()
+ *   the store, up or down       ha_scans(), too
+ *
  * A standalone node leads all the time, without a token: see node/lead_alone.h.
  */
 #ifndef DUEQ_NODE_HA_APP_H

@@ -60,6 +60,7 @@ static void make_queue(struct node *n)
                                           .waiting_max = 1000,
                                           .scan_batch = 10,
                                           .scan_interval_ms = 100,
+                                          .lock_ms = LOCK_MS,
                                           .node = bytes_of_text(n->conf.node.id)};
 
     n->app.queue = queue_new(&options, memory_store_port(n->ms), &n->loop.timers);

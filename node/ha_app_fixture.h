@@ -16,6 +16,7 @@
 #define BUCKETS       4
 #define T             2000
 #define PATIENCE_MS   (5 * T)
+#define LOCK_MS       3000
 #define DIRECTORY_LEN 32
 
 struct told {

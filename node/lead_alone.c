@@ -16,7 +16,7 @@ static void on_fenced(void *arg, struct bytes seen)
         LOG_ERROR(
             "ha",
             "a cluster's leader moves the jobs of this Redis: a standalone node does not. Set "
-            "ha.mode: standby and the cluster's ha.zookeeper, or give this node another "
+            "ha.mode: standby or cluster and its ha.zookeeper, or give this node another "
             "store.redis or store.prefix. Where that cluster is gone for good: dueqctl fence "
             "adopt");
         l->say_at_mono_ms = now + SAY_MS;

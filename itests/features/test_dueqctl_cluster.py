@@ -109,9 +109,126 @@ def test_nodes_as_a_table_and_as_json():
     assert table[2][-2:] == ["no", "failover"] and table[4][-3:] == ["no", "member", "yet"]
     assert "paused" in done.complaint and "dueqctl cluster resume" in done.complaint
     done, _, _ = ask(answer(page()), "nodes", "--json")
-    assert done.json() == {"leader": "a", "leader_epoch": 7, "paused": False, "wanted": None,
+    assert done.json() == {"mode": "standby", "leader": "a", "leader_epoch": 7, "paused": False, "wanted": None,
                            "wanted_at_ms": None, "refused": None, "session": "connected",
                            "nodes": page()["nodes"]}
+
+
+def shared_page(**more):
+    """The same where all nodes scan."""
+    nodes = [node_row(name, mode="cluster", scanning=True) for name in "ab"]
+    return page(**{"mode": "cluster", "nodes": nodes, **more,
+                   "sharing": {"view": 4294967303, "scanners": 2, "shares": 16384,
+                               "own_shares": 8200}})
+
+
+def test_nodes_say_who_scans_in_cluster_mode():
+    rows = [node_row("a", mode="cluster", scanning=True),
+            node_row("b", mode="cluster", scanning=False),
+            node_row("c", mode="standby", scanning=False),
+            node_row("d", here=False, mode=None, scanning=False)]
+    done, _, _ = ask(answer(shared_page(nodes=rows)), "nodes")
+    table = [line.split() for line in done.text.splitlines()]
+    assert table[0][:4] == ["NODE", "ROLE", "SCANS", "PRIORITY"]
+    assert [row[2] for row in table[1:5]] == ["yes", "no", "no", "-"]
+    assert table[3][-2:] == ["ha.mode", "standby"] and "ha.mode" not in table[4]
+    assert done.text.endswith("\nView 4294967303: 2 scan, 8200 of 16384 shares are this node's.\n")
+    assert "c is set to ha.mode: standby, this node to cluster" in done.complaint
+    done, _, _ = ask(answer(shared_page()), "nodes")
+    assert done.complaint == ""
+    done, _, _ = ask(answer(shared_page()), "nodes", "--json")
+    assert done.json()["mode"] == "cluster" and done.json()["sharing"]["scanners"] == 2
+
+
+def test_a_node_of_the_other_mode_is_said_by_a_standby_too():
+    rows = [node_row("a", mode="standby"), node_row("b", mode="cluster", scanning=True)]
+    done, _, _ = ask(answer(page(nodes=rows)), "nodes")
+    assert "SCANS" not in done.text and done.text.splitlines()[2].endswith("ha.mode cluster")
+    assert "b is set to ha.mode: cluster, this node to standby" in done.complaint
+
+
+# ---- topics and who scans them ----
+
+def topic_row(name, owner=None, preferred=None, **more):
+    return {"topic": name, "delayed": 1, "ready": 2, "reserved": 3, "dead": 4,
+            "oldest_ready_age_ms": 17, "next_due_in_ms": None, "bucket": 23, "owner": owner,
+            "preferred": preferred, **more}
+
+
+def topics_page(*rows):
+    return answer({"topics": rows, "next": None})
+
+
+def test_topics_with_their_owners():
+    lock = {"node": "b", "token": 1882, "left_ms": 3120, "view": 7}
+    answers = topics_page(topic_row("orders", lock, "a"), topic_row("mails", None, "b"))
+    done, lines, _ = ask(answers, "topics", "--owners")
+    assert lines == ["GET /v1/topics?limit=1000&owners=true HTTP/1.1"]
+    table = [line.split() for line in done.text.splitlines()]
+    assert table[0] == ["TOPIC", "BUCKET", "OWNER", "PREFERRED", "TOKEN", "LEFT", "DELAYED",
+                        "READY", "NEXT", "DUE"]
+    assert table[1] == ["mails", "23", "-", "b", "-", "-", "1", "2", "-"]
+    assert table[2] == ["orders", "23", "b", "a", "1882", "3.1s", "1", "2", "-"]
+    assert done.complaint == ""
+    done, lines, _ = ask(answers, "topics", "--owners", "--json")
+    assert done.json() == {"topics": [topic_row("mails", None, "b"),
+                                      topic_row("orders", lock, "a")], "unreached": []}
+    _, lines, _ = ask(topics_page(), "topics")
+    assert lines == ["GET /v1/topics?limit=1000 HTTP/1.1"]
+
+
+def test_topics_of_buckets_that_are_not_reached_are_said_to_be_missing():
+    pages = [answer({"topics": [topic_row("a", None, "a")], "next": "7.", "unreached": [3, 4]}),
+             answer({"topics": [topic_row("b", None, "a")], "next": None, "unreached": [9]})]
+    done, lines, _ = ask(pages, "topics", "--owners")
+    assert lines[1] == "GET /v1/topics?limit=1000&owners=true&cursor=7. HTTP/1.1"
+    assert done.code == DONE and done.text.count("\n") == 3
+    assert "these buckets are missing: 3, 4, 9; 'dueqctl check' says why" in done.complaint
+    done, _, _ = ask(pages, "topics", "--owners", "--json")
+    assert done.json()["unreached"] == [3, 4, 9] and done.complaint == ""
+
+
+@pytest.mark.parametrize("about, said", [
+    (page(), "outside ha.mode: cluster"),
+    (page(mode="standalone"), "this node is alone"),
+    (shared_page(), "does not know who scans"),
+])
+def test_why_there_are_no_owners(about, said):
+    done, lines, _ = ask([topics_page(topic_row("t")), answer(about)], "topics", "--owners")
+    assert lines[1:] == ["GET /v1/cluster HTTP/1.1"]
+    assert done.code == DONE and said in done.complaint and done.text.count("\n") == 2
+
+
+# ---- a store of several masters ----
+
+def status_page(masters, unreached):
+    return {"name": "a", "version": "1.0.0", "store": {"up": True, "masters": masters,
+                                                       "unreached": unreached, "check": []}}
+
+
+def master_row(address, state="up", why=None, buckets=32):
+    return {"state": state, "address": address, "why": why, "buckets": buckets, "in_flight": 1,
+            "breaker": "closed"}
+
+
+def test_status_shows_masters_where_there_are_several():
+    rows = [master_row("10.0.0.1:7001"),
+            master_row("10.0.0.2:7001", "connecting", "Connection refused")]
+    gone = {"buckets": [3, 7], "master": "10.0.0.2:7001", "why": "Connection refused",
+            "message": "10.0.0.2:7001: Connection refused; the topics of buckets 3, 7 stand still",
+            "advice": "look at that Redis"}
+    done, _, _ = ask(answer(status_page(rows, [gone])), "status")
+    members, table = done.text.split("\n\n")
+    assert "masters" not in members and "unreached" not in members
+    lines = table.splitlines()
+    assert lines[0].split() == ["MASTER", "STATE", "BUCKETS", "IN", "FLIGHT", "BREAKER", "WHY"]
+    assert lines[1].split() == ["10.0.0.1:7001", "up", "32", "1", "closed"]
+    assert lines[2].endswith("Connection refused")
+    assert lines[3:] == ["warning: " + gone["message"], "  to do: look at that Redis"]
+    done, _, _ = ask(answer(status_page(rows[1:], [gone])), "status")
+    assert "MASTER" not in done.text and "masters" not in done.text and "7" not in done.text
+    done, _, _ = ask(answer(status_page(rows, [gone])), "status", "--json")
+    assert done.json()["store"]["unreached"] == [gone]
 
 
 def test_no_leader_is_said():
@@ -307,7 +424,7 @@ def test_events_does_not_take_one_node_for_another():
 # ---- a node that is alone ----
 
 def test_a_node_alone(ctl):
-    assert ctl.json("nodes") == {"leader": ctl.json("status")["name"], "leader_epoch": None,
+    assert ctl.json("nodes") == {"mode": "standalone", "leader": ctl.json("status")["name"], "leader_epoch": None,
                                  "paused": False, "refused": None, "nodes": []}
     assert "is alone, and leads" in ctl.ok("nodes").text
     assert ctl.json("history") == {"history": []}

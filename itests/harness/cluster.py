@@ -1,5 +1,5 @@
-"""A cluster on this machine: a ZooKeeper ensemble, one Redis, and nodes that stand by for each
-other.
+"""A cluster on this machine: a ZooKeeper ensemble, one Redis (or `redis`, a RedisCluster), and nodes
+that stand by for each other.
 
     cluster = Cluster(directory, session_ms=1000).start("a", "b", "c")
     cluster.leader().kill("worker")
@@ -50,13 +50,13 @@ def running_cluster(directory, request, names, **settings):
 
 
 class Cluster:
-    def __init__(self, directory, session_ms=2000, tick_ms=200, min_session_ms=1000):
+    def __init__(self, directory, session_ms=2000, tick_ms=200, min_session_ms=1000, redis=None):
         self.directory = Path(directory)
         self.session_ms = session_ms
         self.zookeeper = Ensemble(self.directory / "zookeeper", tick_ms,
                                   min_session_ms=min_session_ms)
-        self.redis = RedisServer(self.directory / "redis", appendonly="yes",
-                                 appendfsync="always")
+        self.redis = redis or RedisServer(self.directory / "redis", appendonly="yes",
+                                          appendfsync="always")
         self.secret_file = self.directory / "secret"
         self.nodes = {}
 

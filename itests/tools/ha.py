@@ -190,7 +190,7 @@ def say_where(directory):
     say("Stop it with ./dev ha down.")
 
 
-def up(directory):
+def up(directory, mode):
     if living(directory):
         say("It runs already.")
         say_where(directory)
@@ -201,7 +201,7 @@ def up(directory):
     begin = time.monotonic()
     say("Three ZooKeeper servers, a Redis and three nodes start ...")
     try:
-        cluster.start(*NAMES)
+        cluster.start(*NAMES, ha_mode=mode)
         say(f"They serve, after {time.monotonic() - begin:.1f} s.")
         tour(cluster)
     except BaseException:
@@ -233,9 +233,15 @@ def end(pid):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", nargs="?", choices=("up", "down"), default="up")
+    parser.add_argument("--cluster", dest="mode", action="store_const", const="cluster",
+                        default="standby", help="all nodes scan")
     parser.add_argument("--directory", type=Path, required=True)
     arguments = parser.parse_args()
-    {"up": up, "down": down}[arguments.what](arguments.directory.resolve())
+    directory = arguments.directory.resolve()
+    if arguments.what == "up":
+        up(directory, arguments.mode)
+    else:
+        down(directory)
 
 
 if __name__ == "__main__":

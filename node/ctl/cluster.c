@@ -55,6 +55,11 @@ bool cluster_is_alone(const json_t *page)
     return !strcmp(output_text(page, "mode").at, "standalone");
 }
 
+bool cluster_is_shared(const json_t *page)
+{
+    return !strcmp(output_text(page, "mode").at, "cluster");
+}
+
 enum ctl_exit cluster_wish(struct ctl *ctl, const char *what, const char *path, json_t *body)
 {
     struct request request;
@@ -152,11 +157,31 @@ static void warn_of_wish(const json_t *page)
     buf_fini(&from);
 }
 
+/* Nodes that are away, or older than cluster mode, have none. */
+static void warn_of_modes(const json_t *page)
+{
+    struct bytes own = output_text(page, "mode");
+    const json_t *node;
+    size_t i;
+
+    json_array_foreach(json_object_get(page, "nodes"), i, node)
+    {
+        struct bytes mode = output_text(node, "mode");
+
+        if (!mode.len || bytes_equal(mode, own) || !json_is_true(json_object_get(node, "here")))
+            continue;
+        ctl_say("%s is set to ha.mode: %s, this node to %s; 'dueqctl check' says more",
+                output_text(node, "name").at, mode.at, own.at);
+        return;
+    }
+}
+
 void cluster_warn(const json_t *page)
 {
     warn_of_pause(page);
     if (!cluster_is_alone(page))
         warn_of_leader(page);
+    warn_of_modes(page);
     warn_of_wish(page);
     if (output_text(page, "refused").len)
         ctl_say("this node needs a human: %s", output_text(page, "refused").at);

@@ -17,6 +17,9 @@ enum ctl_exit cluster_look(struct ctl *ctl, json_t **page, struct failure *failu
 /* Is it the page of a node without a cluster? */
 bool cluster_is_alone(const json_t *page);
 
+/* Is it of a node in cluster mode, in which all nodes scan? */
+bool cluster_is_shared(const json_t *page);
+
 /* For how long the node has known nothing new of the others; 0: it is connected. */
 int64_t cluster_stale_ms(const json_t *page);
 
@@ -27,7 +30,7 @@ enum ctl_exit cluster_wish(struct ctl *ctl, const char *what, const char *path, 
 void cluster_fail(const struct ctl *ctl, struct failure *failure, const char *what);
 
 /* Says on stderr what everybody has to know: that failover is paused, that nobody leads or
- * nobody knows, and what is wanted. */
+ * nobody knows, that nodes of both modes are together, and what is wanted. */
 void cluster_warn(const json_t *page);
 
 #endif

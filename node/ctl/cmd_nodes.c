@@ -1,4 +1,5 @@
 /* nodes: who is in the cluster, who leads, and who could. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "node/ctl/cluster.h"
@@ -6,9 +7,14 @@
 #include "node/ctl/output.h"
 #include "node/ctl/table.h"
 
+/* Two tables: with who scans, where nodes do. */
 static const struct table_column columns[] = {
     {"NODE", false},    {"ROLE", false}, {"PRIORITY", true}, {"STORE", false},
     {"VERSION", false}, {"HTTP", false}, {"GMQ", false},     {"NOTES", false},
+};
+static const struct table_column columns_of_shared[] = {
+    {"NODE", false},    {"ROLE", false}, {"SCANS", false}, {"PRIORITY", true}, {"STORE", false},
+    {"VERSION", false}, {"HTTP", false}, {"GMQ", false},   {"NOTES", false},
 };
 
 static bool is_true(const json_t *node, const char *name)
@@ -33,6 +39,13 @@ static void add_note(struct buf *notes, const char *note)
     buf_printf(notes, "%s%s", notes->len ? ", " : "", note);
 }
 
+static bool is_of_another_mode(const json_t *page, const json_t *node)
+{
+    struct bytes mode = output_text(node, "mode");
+
+    return mode.len && !bytes_equal(mode, output_text(page, "mode"));
+}
+
 static void add_notes(struct table *table, const json_t *page, const json_t *node)
 {
     struct buf notes = BUF_INIT;
@@ -47,6 +60,8 @@ static void add_notes(struct table *table, const json_t *page, const json_t *nod
         add_note(&notes, "no virtual address");
     if (is_true(node, "fenced"))
         add_note(&notes, "fenced");
+    if (is_of_another_mode(page, node))
+        add_note(&notes, cluster_is_shared(page) ? "ha.mode standby" : "ha.mode cluster");
     table_add_text(table, buf_text(&notes));
     buf_fini(&notes);
 }
@@ -59,6 +74,8 @@ static void add_row(struct table *table, const json_t *page, const json_t *node)
 
     table_add(table, output_text(node, "name"));
     table_add_text(table, role_of(page, node));
+    if (cluster_is_shared(page))
+        table_add_text(table, is_true(node, "scanning") ? "yes" : is_here ? "no" : "-");
     table_add_number(table, output_number(node, "priority", 0));
     table_add_text(table, !is_known ? "-" : is_true(node, "store_up") ? "up" : "down");
     table_add(table, output_text(node, "version"));
@@ -67,27 +84,51 @@ static void add_row(struct table *table, const json_t *page, const json_t *node)
     add_notes(table, page, node);
 }
 
+/* In cluster mode, of the node that is asked. */
+static void print_view(const json_t *page)
+{
+    const json_t *sharing = json_object_get(page, "sharing");
+
+    if (!cluster_is_shared(page))
+        return;
+    printf("\nView %" PRId64 ": %" PRId64 " scan, %" PRId64 " of %" PRId64
+           " shares are this node's.\n",
+           output_number(sharing, "view", 0), output_number(sharing, "scanners", 0),
+           output_number(sharing, "own_shares", 0), output_number(sharing, "shares", 0));
+}
+
+static void init_table(const struct ctl *ctl, const json_t *page, struct table *table)
+{
+    if (cluster_is_shared(page))
+        table_init(table, columns_of_shared,
+                   sizeof(columns_of_shared) / sizeof(columns_of_shared[0]), ctl->is_terminal);
+    else
+        table_init(table, columns, sizeof(columns) / sizeof(columns[0]), ctl->is_terminal);
+}
+
 static void print(const struct ctl *ctl, const json_t *page)
 {
     const json_t *node;
     struct table table;
     size_t i;
 
-    table_init(&table, columns, sizeof(columns) / sizeof(columns[0]), ctl->is_terminal);
+    init_table(ctl, page, &table);
     json_array_foreach(json_object_get(page, "nodes"), i, node)
     {
         add_row(&table, page, node);
     }
     table_print(&table, stdout);
     table_fini(&table);
+    print_view(page);
     cluster_warn(page);
 }
 
 static void print_json(const json_t *page)
 {
     static const char *const names[] = {
-        "leader", "leader_epoch", "alone_ms", "stale_ms", "paused", "paused_by", "paused_at_ms",
-        "wanted", "wanted_at_ms", "forced",   "refused",  "vip",    "nodes"};
+        "mode",   "leader",    "leader_epoch", "alone_ms", "stale_ms",
+        "paused", "paused_by", "paused_at_ms", "wanted",   "wanted_at_ms",
+        "forced", "refused",   "sharing",      "vip",      "nodes"};
     const json_t *zookeeper = json_object_get(page, "zookeeper");
     json_t *shown = json_object();
 
@@ -104,8 +145,8 @@ static void print_alone(const struct ctl *ctl, const json_t *page)
     json_t *leader = leads ? json_incref(json_object_get(page, "node")) : json_null();
 
     if (ctl->is_json)
-        output_json_and_free(json_pack("{s:O, s:n, s:b, s:O, s:[]}", "leader", leader,
-                                       "leader_epoch", "paused", 0, "refused",
+        output_json_and_free(json_pack("{s:s, s:O, s:n, s:b, s:O, s:[]}", "mode", "standalone",
+                                       "leader", leader, "leader_epoch", "paused", 0, "refused",
                                        json_object_get(page, "refused"), "nodes"));
     else
         output_done(output_text(page, "node").at,
@@ -137,6 +178,7 @@ const struct command nodes_command = {
     .usage = "",
     .summary = "list the nodes of the cluster, and who leads",
     .text = "As the node that is asked sees them. One that is away is a member that is not\n"
-            "here: 'dueqctl forget' is for those that will not come back.\n",
+            "here: 'dueqctl forget' is for those that will not come back. SCANS: in cluster\n"
+            "mode, it moves what is due in its share of the topics.\n",
     .run = run,
 };

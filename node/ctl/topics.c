@@ -24,24 +24,34 @@ static void take_page(json_t *by_name, const json_t *page)
     }
 }
 
-/* Returns the cursor of the next page in `cursor`, empty at the end. */
-static enum ctl_exit fetch_page(struct ctl *ctl, const char *path, struct buf *cursor,
-                                json_t *by_name)
+struct pages {
+    struct ctl *ctl;
+    const char *path;
+    const char *flag;  /* a parameter that is to be true; NULL: none */
+    struct buf cursor; /* of the next page; empty at the end */
+    json_t *by_name;
+    json_t *unreached;
+};
+
+static enum ctl_exit fetch_page(struct pages *pages)
 {
     struct request request;
     json_t *page = NULL;
     enum ctl_exit end;
 
-    request_init(&request, "GET", path);
+    request_init(&request, "GET", pages->path);
     request_add_query_number(&request, "limit", PAGE);
-    if (cursor->len)
-        request_add_query(&request, "cursor", buf_text(cursor));
+    if (pages->flag)
+        request_add_query(&request, pages->flag, "true");
+    if (pages->cursor.len)
+        request_add_query(&request, "cursor", buf_text(&pages->cursor));
     request.expects = "topics";
-    end = request_ask(ctl, &request, NULL, &page);
-    buf_clear(cursor);
+    end = request_ask(pages->ctl, &request, NULL, &page);
+    buf_clear(&pages->cursor);
     if (end == CTL_DONE) {
-        take_page(by_name, page);
-        buf_add_bytes(cursor, output_text(page, "next"));
+        take_page(pages->by_name, page);
+        json_array_extend(pages->unreached, json_object_get(page, "unreached"));
+        buf_add_bytes(&pages->cursor, output_text(page, "next"));
     }
     json_decref(page);
     request_fini(&request);
@@ -75,19 +85,45 @@ static json_t *in_order(json_t *by_name)
     return sorted;
 }
 
-enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, json_t **topics)
+static void pages_fini(struct pages *pages)
 {
-    json_t *by_name = json_object();
-    struct buf cursor = BUF_INIT;
+    buf_fini(&pages->cursor);
+    json_decref(pages->by_name);
+    json_decref(pages->unreached);
+}
+
+static enum ctl_exit fetch_pages(struct pages *pages)
+{
     enum ctl_exit end;
 
+    pages->by_name = json_object();
+    pages->unreached = json_array();
     do
-        end = fetch_page(ctl, path, &cursor, by_name);
-    while (end == CTL_DONE && cursor.len);
+        end = fetch_page(pages);
+    while (end == CTL_DONE && pages->cursor.len);
+    return end;
+}
+
+enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, json_t **topics)
+{
+    struct pages pages = {.ctl = ctl, .path = path};
+    enum ctl_exit end = fetch_pages(&pages);
+
     if (end == CTL_DONE)
-        *topics = in_order(by_name);
-    buf_fini(&cursor);
-    json_decref(by_name);
+        *topics = in_order(pages.by_name);
+    pages_fini(&pages);
+    return end;
+}
+
+enum ctl_exit topics_fetch_owners(struct ctl *ctl, json_t **all)
+{
+    struct pages pages = {.ctl = ctl, .path = "/v1/topics", .flag = "owners"};
+    enum ctl_exit end = fetch_pages(&pages);
+
+    if (end == CTL_DONE)
+        *all = json_pack("{s:o, s:O}", "topics", in_order(pages.by_name), "unreached",
+                         pages.unreached);
+    pages_fini(&pages);
     return end;
 }
 
@@ -132,4 +168,46 @@ void topics_print(const struct ctl *ctl, const json_t *topics)
 
     output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]) - !has_pauses, topics,
                 add_row);
+}
+
+/* "-" where there is none. */
+static void add_number_or_none(struct table *table, const json_t *object, const char *name)
+{
+    if (json_is_integer(json_object_get(object, name)))
+        table_add_number(table, output_number(object, name, 0));
+    else
+        table_add_text(table, "-");
+}
+
+static void add_text_or_none(struct table *table, const json_t *object, const char *name)
+{
+    struct bytes text = output_text(object, name);
+
+    table_add(table, text.len ? text : BYTES("-"));
+}
+
+static void add_owned_row(struct table *table, const json_t *topic)
+{
+    const json_t *owner = json_object_get(topic, "owner");
+
+    table_add(table, output_text(topic, "topic"));
+    add_number_or_none(table, topic, "bucket");
+    add_text_or_none(table, owner, "node");
+    add_text_or_none(table, topic, "preferred");
+    add_number_or_none(table, owner, "token");
+    table_add_duration(table, output_number(owner, "left_ms", -1));
+    table_add_number(table, output_number(topic, "delayed", 0));
+    table_add_number(table, output_number(topic, "ready", 0));
+    table_add_duration(table, output_number(topic, "next_due_in_ms", -1));
+}
+
+void topics_print_owners(const struct ctl *ctl, const json_t *topics)
+{
+    static const struct table_column columns[] = {
+        {"TOPIC", false},     {"BUCKET", true}, {"OWNER", false},
+        {"PREFERRED", false}, {"TOKEN", true},  {"LEFT", true},
+        {"DELAYED", true},    {"READY", true},  {"NEXT DUE", true},
+    };
+
+    output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]), topics, add_owned_row);
 }

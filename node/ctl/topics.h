@@ -11,10 +11,14 @@
  * up when it fails; else `*topics` is the caller's. */
 enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, json_t **topics);
 
+/* All topics with their owners: {"topics", "unreached"}, the buckets whose topics are missing. */
+enum ctl_exit topics_fetch_owners(struct ctl *ctl, json_t **all);
+
 /* A cell: is the API's topic paused, and until when? */
 void topics_add_pause(struct table *table, const json_t *topic);
 
-/* An array of the API's topics as a table. */
+/* An array of the API's topics as a table; of those that came with "owners", who scans them. */
 void topics_print(const struct ctl *ctl, const json_t *topics);
+void topics_print_owners(const struct ctl *ctl, const json_t *topics);
 
 #endif

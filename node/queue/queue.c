@@ -5,6 +5,7 @@
 #include "node/queue/engine.h"
 #include "node/queue/names.h"
 #include "node/queue/pushes.h"
+#include "node/queue/shares.h"
 
 void queue_submit(struct queue *q, struct op *op)
 {
@@ -41,6 +42,14 @@ void queue_abandon(struct queue *q, struct op *op)
 unsigned queue_buckets(const struct queue *q)
 {
     return q->core.store->buckets;
+}
+
+struct bytes queue_topic_preferred(struct queue *q, struct bytes topic)
+{
+    const struct shares *shares = queue_shares(q);
+
+    return shares ? shares_preferred(shares, core_bucket_of(&q->core, topic), share_of(topic))
+                  : BYTES("");
 }
 
 void queue_pop(struct queue *q, struct pop *pop)

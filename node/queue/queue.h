@@ -141,6 +141,10 @@ void queue_share(struct queue *q, const struct shares_view *view);
 struct shares;
 struct shares *queue_shares(struct queue *q);
 
+/* Whose topic it is by the view, whoever scans it now; "": it does not share, or nobody is in
+ * the view. Borrowed until the next queue_share(). */
+struct bytes queue_topic_preferred(struct queue *q, struct bytes topic);
+
 /* An operator's decision: of two ensembles this token's is right, or, with "", standalone nodes
  * are. All buckets are told. The caller embeds it. */
 struct adoption {

@@ -4,6 +4,7 @@
 
 #include "node/queue/queue.h"
 #include "protocol/http/server.h"
+#include "protocol/http/unreached.h"
 
 struct call {
     struct op op;
@@ -23,6 +24,33 @@ const char *api_text_of(const struct op *op)
     return http_error_row(http_error_of(op->status))->text;
 }
 
+/* Adds nothing where all of the store is away, or the bucket is reached by now. */
+static void describe_bucket(const struct exchange *x, unsigned bucket, struct buf *to)
+{
+    const struct http_node *node = &x->http->options.node;
+    struct http_store_numbers n = {.is_up = 0};
+    const struct http_store_unreached *u;
+
+    if (node->read_store)
+        node->read_store(node->arg, &n);
+    u = n.is_up ? unreached_find(&n, bucket) : NULL;
+    if (u)
+        buf_printf(to, "bucket %u of the store cannot be used (%s%s%s); nothing happened",
+                   bucket, u->address ? u->address : "", u->address && *u->address ? ": " : "",
+                   u->why);
+}
+
+void api_reply_failure(struct exchange *x, const struct op *op)
+{
+    struct buf text = BUF_INIT;
+
+    if (op->status == STATUS_UNAVAILABLE)
+        describe_bucket(x, op->bucket, &text);
+    exchange_reply_error_text(x, http_error_of(op->status), "%s",
+                              text.len ? buf_text(&text) : api_text_of(op));
+    buf_fini(&text);
+}
+
 static void on_done(struct op *op)
 {
     struct call *call = CONTAINER_OF(op, struct call, op);
@@ -30,7 +58,7 @@ static void on_done(struct op *op)
     if (op->status == STATUS_OK)
         call->answer(call->x, op);
     else
-        exchange_reply_error_text(call->x, http_error_of(op->status), "%s", api_text_of(op));
+        api_reply_failure(call->x, op);
     free(call);
 }
 

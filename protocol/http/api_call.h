@@ -20,6 +20,9 @@ void api_call(struct exchange *x, const struct op *op,
 /* What is said of an operation that did not end OK. */
 const char *api_text_of(const struct op *op);
 
+/* Answers it so. Of a bucket that is not reached while others are, it says which, and why. */
+void api_reply_failure(struct exchange *x, const struct op *op);
+
 /* 204: done, and nothing to say. */
 void api_answer_nothing(struct exchange *x, const struct op *op);
 

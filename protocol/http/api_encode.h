@@ -35,6 +35,11 @@ void api_add_topic(struct buf *out, struct bytes topic, const struct topic_stats
 void api_add_topic_page(struct buf *out, struct bytes topic, const struct topic_stats *stats,
                         int64_t paused_until_ms);
 
+/* The same as of a list with "bucket", "owner" (its lock) and "preferred" ("": null) behind it.
+ */
+void api_add_owned_topic(struct buf *out, unsigned bucket, const struct topic_count *row,
+                         struct bytes preferred);
+
 /* {"paused","paused_until_ms"} */
 void api_add_pause(struct buf *out, int64_t paused_until_ms);
 

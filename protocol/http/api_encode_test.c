@@ -249,6 +249,26 @@ static void tells_hand_overs_with_their_own_try_counted(void **state)
     assert_says(&out, "{\"handovers\":[],\"next\":9,\"missed\":0}");
 }
 
+static void tells_who_scans_a_topic_and_who_should(void **state)
+{
+    struct topic_count row = {
+        .topic = BYTES("t"),
+        .stats = {.delayed = 1, .oldest_ready_ms = -1, .next_due_ms = 0},
+        .lock = {.node = BYTES("a\"b"), .view = 7, .token = 12, .left_ms = 3000}};
+    struct buf out = BUF_INIT;
+
+    api_add_owned_topic(&out, 23, &row, BYTES("c"));
+    assert_says(&out, "{\"topic\":\"t\",\"delayed\":1,\"ready\":0,\"reserved\":0,\"dead\":0,"
+                      "\"oldest_ready_age_ms\":null,\"next_due_in_ms\":0,\"bucket\":23,"
+                      "\"owner\":{\"node\":\"a\\\"b\",\"token\":12,\"left_ms\":3000,"
+                      "\"view\":7},\"preferred\":\"c\"}");
+    row.lock.node = BYTES("");
+    api_add_owned_topic(&out, 0, &row, BYTES(""));
+    assert_says(&out, "{\"topic\":\"t\",\"delayed\":1,\"ready\":0,\"reserved\":0,\"dead\":0,"
+                      "\"oldest_ready_age_ms\":null,\"next_due_in_ms\":0,\"bucket\":0,"
+                      "\"owner\":null,\"preferred\":null}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +285,7 @@ int main(void)
         cmocka_unit_test(tells_the_settings_that_are_set),
         cmocka_unit_test(tells_a_history_and_leaves_away_what_is_not_known),
         cmocka_unit_test(tells_hand_overs_with_their_own_try_counted),
+        cmocka_unit_test(tells_who_scans_a_topic_and_who_should),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,34 @@ void api_add_topic(struct buf *out, struct bytes topic, const struct topic_stats
     buf_add_char(out, '}');
 }
 
+/* ---- owners ---- */
+
+static void add_owner(struct buf *out, const struct topic_lock *lock)
+{
+    if (!lock->node.len) {
+        buf_add_text(out, ",\"owner\":null");
+        return;
+    }
+    api_add_text(out, ",\"owner\":{\"node\":", lock->node);
+    api_add_number(out, ",\"token\":", lock->token);
+    api_add_number(out, ",\"left_ms\":", lock->left_ms);
+    api_add_number(out, ",\"view\":", (int64_t)lock->view);
+    buf_add_char(out, '}');
+}
+
+void api_add_owned_topic(struct buf *out, unsigned bucket, const struct topic_count *row,
+                         struct bytes preferred)
+{
+    add_counts(out, row->topic, &row->stats);
+    api_add_number(out, ",\"bucket\":", bucket);
+    add_owner(out, &row->lock);
+    if (preferred.len)
+        api_add_text(out, ",\"preferred\":", preferred);
+    else
+        buf_add_text(out, ",\"preferred\":null");
+    buf_add_char(out, '}');
+}
+
 /* ---- pauses ---- */
 
 static void add_pause(struct buf *out, const char *before, int64_t paused_until_ms)

@@ -36,14 +36,14 @@ void api_stats(struct exchange *x)
 
 /* ---- all topics ---- */
 
-static void prepare_topics(struct page *page)
+static void prepare_counts(struct page *page)
 {
     page->op.bucket = page->place;
     page->op.in.topics.after = buf_bytes(&page->after);
     page->op.in.topics.limit = page_room(page, OP_TOPICS_MAX);
 }
 
-static struct bytes take_topics(struct page *page)
+static struct bytes take_counts(struct page *page)
 {
     const struct topic_count *rows = page->op.out.topics.rows;
 
@@ -52,16 +52,37 @@ static struct bytes take_topics(struct page *page)
     return page->op.out.topics.next;
 }
 
+static void prepare_owners(struct page *page)
+{
+    prepare_counts(page);
+    page->op.in.topics.owners = true;
+}
+
+static struct bytes take_owners(struct page *page)
+{
+    const struct topic_count *rows = page->op.out.topics.rows;
+
+    for (unsigned i = 0; i < page->op.out.topics.count; i++)
+        api_add_owned_topic(page_next_row(page), page->op.bucket, &rows[i],
+                            queue_topic_preferred(page->x->http->queue, rows[i].topic));
+    return page->op.out.topics.next;
+}
+
+#define TOPICS_PAGE                                              \
+    .member = "topics", .limit_default = 100, .limit_max = 1000, \
+    .steps_max = 256 /* buckets are often empty */
+
 void api_topics(struct exchange *x)
 {
-    static const struct page_kind kind = {
-        .member = "topics",
-        .limit_default = 100,
-        .limit_max = 1000,
-        .steps_max = 256, /* buckets are often empty */
-        .prepare = prepare_topics,
-        .take = take_topics,
+    static const char *const answers[] = {"false", "true"};
+    static const struct page_kind kinds[] = {
+        {TOPICS_PAGE, .prepare = prepare_counts, .take = take_counts},
+        {TOPICS_PAGE, .leaves_out = true, .prepare = prepare_owners, .take = take_owners},
     };
+    unsigned has_owners = 0;
 
-    page_reply(x, &kind, OP_TOPICS, 0, queue_buckets(x->http->queue));
+    if (exchange_query_text(x, "owners").at &&
+        !exchange_query_word(x, "owners", answers, 2, &has_owners))
+        return;
+    page_reply(x, &kinds[has_owners], OP_TOPICS, 0, queue_buckets(x->http->queue));
 }

@@ -9,21 +9,13 @@ static void check_weakness(struct check *c, const struct http_store_weakness *we
         check_find(c, false, weakness->advice, "%s", weakness->what);
 }
 
-/* The buckets come last: they may be many. */
 static void check_buckets(struct check *c, const struct http_store_numbers *n, unsigned first)
 {
-    const struct http_store_unreached *u = &n->unreached[first];
-    bool has_master = u->address && *u->address;
-    struct buf buckets = BUF_INIT;
+    struct buf text = BUF_INIT;
 
-    unreached_print(&buckets, n, first);
-    check_find(c, false,
-               has_master
-                   ? "look at that Redis, and at the way to it"
-                   : "'redis-cli --cluster check HOST:PORT' shows which slots nobody has",
-               "%s%s%s; the topics of %s stand still", has_master ? u->address : "",
-               has_master ? ": " : "", u->why, buf_text(&buckets));
-    buf_fini(&buckets);
+    unreached_describe(&text, n, first);
+    check_find(c, false, unreached_advice(&n->unreached[first]), "%s", buf_text(&text));
+    buf_fini(&text);
 }
 
 void cluster_check_store(const struct http_store_numbers *n, struct cluster_report *report)

@@ -82,9 +82,24 @@ static const struct metrics_number master_numbers[] = {
      "Operations sent to this master and not answered.", OF_MASTER(in_flight)},
 };
 
-/* Sentinels may not have named it yet. */
-static bool is_named(const struct http_store_master *master)
+static bool is_leaving(const struct http_store_master *master)
 {
+    return !strcmp(master->state, "leaving");
+}
+
+/* No sample may come twice: an address that is left, and had again, is shown as it is now. One
+ * that Sentinels have not named yet has none. */
+static bool is_shown(const struct http_store_numbers *n, unsigned i)
+{
+    const struct http_store_master *master = &n->masters[i];
+
+    for (unsigned other = 0; other < n->master_count && master->address; other++) {
+        const struct http_store_master *o = &n->masters[other];
+        bool is_rather = is_leaving(o) == is_leaving(master) ? other < i : is_leaving(master);
+
+        if (is_rather && o->address && !strcmp(o->address, master->address))
+            return false;
+    }
     return master->address && *master->address;
 }
 
@@ -93,7 +108,7 @@ static void write_master_number(struct metrics_text *t, const struct metrics_num
 {
     metrics_text_family(t, number->name, number->type, number->help);
     for (unsigned i = 0; i < n->master_count; i++)
-        if (is_named(&n->masters[i]))
+        if (is_shown(n, i))
             metrics_text_number(
                 t, number, METRICS_LABELS({"master", bytes_of_text(n->masters[i].address)}),
                 &n->masters[i]);
@@ -104,7 +119,7 @@ static void write_master_breakers(struct metrics_text *t, const struct http_stor
     metrics_text_family(t, "dueq_store_master_breaker_state", METRICS_GAUGE,
                         "1 for the state of the circuit breaker before this master.");
     for (unsigned i = 0; i < n->master_count; i++)
-        for (unsigned w = 0; w < METRICS_COUNT(breaker_words) && is_named(&n->masters[i]); w++)
+        for (unsigned w = 0; w < METRICS_COUNT(breaker_words) && is_shown(n, i); w++)
             metrics_text_whole(t,
                                METRICS_LABELS({"master", bytes_of_text(n->masters[i].address)},
                                               {"state", bytes_of_text(breaker_words[w])}),

@@ -345,6 +345,28 @@ static void shows_each_master_of_the_store_that_has_a_name(void **state)
     assert_null(strstr(text, "master=\"\""));
 }
 
+static void shows_a_master_that_is_left_and_had_again_once(void **state)
+{
+    static const struct http_store_master twice[] = {
+        {"a:1", "leaving", "", "closed", .buckets = 0},
+        {"a:1", "up", "", "closed", .is_up = 1, .buckets = 9},
+        {"b:1", "leaving", "", "closed", .buckets = 0},
+        {"a:1", "leaving", "", "closed", .buckets = 0},
+    };
+    struct page *page = *state;
+    const char *text;
+
+    page->metrics.store.masters = twice;
+    page->metrics.store.master_count = METRICS_COUNT(twice);
+    text = write_page(page);
+    assert_line(text, "dueq_store_master_buckets{master=\"a:1\"} 9");
+    assert_line(text, "dueq_store_master_buckets{master=\"b:1\"} 0");
+    assert_null(strstr(text, "dueq_store_master_buckets{master=\"a:1\"} 0"));
+    text = strstr(text, "dueq_store_master_breaker_state{master=\"a:1\",state=\"open\"}");
+    assert_null(
+        strstr(text + 1, "dueq_store_master_breaker_state{master=\"a:1\",state=\"open\"}"));
+}
+
 static void shows_what_became_of_operations_where_buckets_move(void **state)
 {
     struct page *page = *state;
@@ -585,6 +607,7 @@ int main(void)
         TEST(shows_gauges_of_queue_and_store),
         TEST(shows_whether_the_store_is_trusted_and_keeps_its_promise),
         TEST(shows_each_master_of_the_store_that_has_a_name),
+        TEST(shows_a_master_that_is_left_and_had_again_once),
         TEST(shows_what_became_of_operations_where_buckets_move),
         TEST(tells_who_scans_and_how_its_locks_were_taken),
         TEST(a_node_that_does_not_share_has_no_view),

@@ -42,7 +42,7 @@ static const struct route routes[] = {
     {"PATCH", BYTES("/v1/topics/{topic}/settings"), api_set_settings,
         .body = ROUTE_SMALL_BODY},
     {"GET", BYTES("/v1/topics"), api_topics, .body = ROUTE_NO_BODY,
-        .query = {"limit", "cursor"}},
+        .query = {"limit", "cursor", "owners"}},
     {"GET", BYTES("/v1/settings"), api_list_settings, .body = ROUTE_NO_BODY,
         .query = {"limit", "cursor"}},
     {"GET", BYTES("/v1/handovers"), api_handovers, .body = ROUTE_NO_BODY,

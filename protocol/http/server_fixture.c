@@ -30,6 +30,7 @@ int fixture_up(void **state)
                                                        .scan_batch = 100,
                                                        .scan_interval_ms = 1000,
                                                        .node = BYTES("test-node"),
+                                                       .lock_ms = 60000,
                                                        .history_bytes = 100000};
     static const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
     struct fixture *f = calloc(1, sizeof(*f));

@@ -93,6 +93,7 @@ static void add_masters(struct buf *out, const struct http_store_numbers *n)
 static void add_group(struct buf *out, const struct http_store_numbers *n, unsigned first)
 {
     const char *before = "{\"buckets\":[";
+    struct buf message = BUF_INIT;
 
     for (unsigned i = first; i < n->unreached_count; i++) {
         if (!unreached_is_same(&n->unreached[first], &n->unreached[i]))
@@ -103,7 +104,11 @@ static void add_group(struct buf *out, const struct http_store_numbers *n, unsig
     buf_add_char(out, ']');
     add_text_or_null(out, "master", n->unreached[first].address);
     add_text_or_null(out, "why", n->unreached[first].why);
+    unreached_describe(&message, n, first);
+    add_text_or_null(out, "message", buf_text(&message));
+    add_text_or_null(out, "advice", unreached_advice(&n->unreached[first]));
     buf_add_char(out, '}');
+    buf_fini(&message);
 }
 
 static void add_unreached(struct buf *out, const struct http_store_numbers *n)

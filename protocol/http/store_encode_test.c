@@ -100,9 +100,15 @@ static void tells_masters_and_puts_together_what_has_one_reason(void **state)
         "\"buckets\":40,\"in_flight\":3,\"breaker\":\"closed\"},"
         "{\"state\":\"connecting\",\"address\":null,\"why\":\"not \\\"named\\\" yet\","
         "\"buckets\":0,\"in_flight\":0,\"breaker\":\"closed\"}],"
-        "\"unreached\":[{\"buckets\":[1,2,4,5,6,9],\"master\":\"b\",\"why\":\"refused\"},"
-        "{\"buckets\":[3],\"master\":null,\"why\":\"nobody has it\"},"
-        "{\"buckets\":[10],\"master\":\"c\",\"why\":\"refused\"}],\"check\":"));
+        "\"unreached\":[{\"buckets\":[1,2,4,5,6,9],\"master\":\"b\",\"why\":\"refused\","
+        "\"message\":\"b: refused; the topics of buckets 1 to 2, 4 to 6, 9 stand still\","
+        "\"advice\":\"look at that Redis, and at the way to it\"},"
+        "{\"buckets\":[3],\"master\":null,\"why\":\"nobody has it\","
+        "\"message\":\"nobody has it; the topics of bucket 3 stand still\","
+        "\"advice\":\"'redis-cli --cluster check HOST:PORT' shows which slots nobody has\"},"
+        "{\"buckets\":[10],\"master\":\"c\",\"why\":\"refused\","
+        "\"message\":\"c: refused; the topics of bucket 10 stand still\","
+        "\"advice\":\"look at that Redis, and at the way to it\"}],\"check\":"));
     buf_fini(&out);
 }
 

@@ -59,6 +59,24 @@ void unreached_print(struct buf *to, const struct http_store_numbers *n, unsigne
     }
 }
 
+/* The buckets come last: they may be many. */
+void unreached_describe(struct buf *to, const struct http_store_numbers *n, unsigned first)
+{
+    const struct http_store_unreached *u = &n->unreached[first];
+
+    buf_printf(to, "%s%s%s; the topics of ", text_of(u->address),
+               *text_of(u->address) ? ": " : "", text_of(u->why));
+    unreached_print(to, n, first);
+    buf_add_text(to, " stand still");
+}
+
+const char *unreached_advice(const struct http_store_unreached *u)
+{
+    return *text_of(u->address)
+               ? "look at that Redis, and at the way to it"
+               : "'redis-cli --cluster check HOST:PORT' shows which slots nobody has";
+}
+
 const struct http_store_unreached *unreached_find(const struct http_store_numbers *n,
                                                   unsigned bucket)
 {

@@ -16,6 +16,10 @@ bool unreached_is_same(const struct http_store_unreached *a,
 /* The group that begins with `first`: "bucket 3", "buckets 3, 7 to 9". */
 void unreached_print(struct buf *to, const struct http_store_numbers *n, unsigned first);
 
+/* The same group for people: why its topics stand still; and what to do. */
+void unreached_describe(struct buf *to, const struct http_store_numbers *n, unsigned first);
+const char *unreached_advice(const struct http_store_unreached *u);
+
 /* NULL: it is reached. */
 const struct http_store_unreached *unreached_find(const struct http_store_numbers *n,
                                                   unsigned bucket);

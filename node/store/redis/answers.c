@@ -23,6 +23,8 @@ static void take_done(struct request *r)
     if (op->verb == OP_SCAN && op->status == STATUS_OK)
         redis_complain_stuck(&q->complaints, timers_now(q->timers), op);
     redis_past_saw(q->past, op->bucket, reply_counter(op, q->keys.buckets));
+    if (request_is_of_all_lanes(r) && op->status == STATUS_OK)
+        request_name_next_place(r);
     if (r->may_have_run)
         op->status = redis_said_again(op->verb, op->status);
     op->wait_ms = sooner_ms(op->wait_ms, r->wait_ms);
@@ -81,7 +83,8 @@ static void take_answer(struct request *r, const redisReply *reply)
         op->status = STATUS_STORE_ERROR;
         /* fall through */
     case REPLY_REFUSED:
-        take_error(r, reply->str);
+        if (!request_redirect(r, reply->str))
+            take_error(r, reply->str);
         break;
     case REPLY_MALFORMED:
         q->stats->malformed++;
@@ -105,17 +108,20 @@ void requests_on_reply(struct redis_call *call, const redisReply *reply)
     struct request *r = CONTAINER_OF(call, struct request, call);
     struct redis_requests *q = r->queue;
     struct redis_lane *lane = r->lane;
+    const struct redis_bucket *b = &q->route->buckets[r->op->bucket];
 
     q->stats->in_flight--;
     lane->in_flight--;
     requests_tried(r);
-    if (!reply) {
+    if (reply) {
+        redis_gate_answered(&lane->gate);
+        histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);
+        take_answer(r, reply);
+        redis_lane_leave_when_answered(lane);
+        redis_requests_send(q, lane);
+    } else {
         lose(r);
-        return;
     }
-    redis_gate_answered(&lane->gate);
-    histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);
-    take_answer(r, reply);
-    redis_lane_leave_when_answered(lane);
-    redis_requests_send(q, lane);
+    if (b->lane && b->lane != lane) /* the bucket has gone elsewhere meanwhile */
+        redis_requests_send(q, b->lane);
 }

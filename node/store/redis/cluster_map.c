@@ -1,5 +1,5 @@
-/* CLUSTER INFO tells the epoch, which grows with each failover and with most slots that move.
- * It goes in one write with CLUSTER SLOTS, so that it is not newer than the map.
+/* CLUSTER INFO tells what kind of node it is that answers. It goes in one write with CLUSTER
+ * SLOTS, so that its epoch is not newer than the map.
  */
 #include "node/store/redis/cluster_map.h"
 
@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "node/store/redis/error.h"
+#include "node/store/redis/map_trust.h"
 #include "node/store/redis/seeds.h"
 #include "node/store/redis/session.h"
 #include "node/store/redis/target.h"
@@ -46,15 +47,14 @@ struct redis_cluster_map {
     struct asked asked[ASKED_MAX];  /* the seeds, then the masters of the map */
     struct redis_address connected; /* numeric */
     int64_t asked_mono_ms;          /* when the last reading began */
-    int64_t epoch;                  /* of this answer; -1: not said yet */
+    struct redis_map_origin origin; /* of this answer; epoch -1: not said yet */
     bool is_stale;                  /* since this reading began */
     bool is_stopping;
     unsigned farewell_turns; /* of the loop, before it has stopped: a lookup was cancelled */
 
     struct redis_map map; /* the last one that was believed */
     bool has_map;
-    int64_t believed_epoch;
-    int64_t believed_mono_ms;
+    struct redis_map_trust trust;
     struct redis_why why;
 };
 
@@ -179,12 +179,16 @@ static void complain(struct redis_cluster_map *m, const char *error)
 }
 
 /* "cluster_state:ok\r\n...cluster_current_epoch:6\r\n..." */
-static int64_t find_epoch(const redisReply *reply)
+static struct redis_map_origin read_origin(const redisReply *reply)
 {
     static const char name[] = "cluster_current_epoch:";
-    const char *found = reply->type == REDIS_REPLY_STRING ? strstr(reply->str, name) : NULL;
+    const char *text = reply->type == REDIS_REPLY_STRING ? reply->str : "";
+    const char *epoch = strstr(text, name);
 
-    return found ? strtoll(found + strlen(name), NULL, 10) : -1;
+    return (struct redis_map_origin){
+        .is_ok = strstr(text, "cluster_state:ok") != NULL,
+        .epoch = epoch ? strtoll(epoch + strlen(name), NULL, 10) : -1,
+    };
 }
 
 /* Loss of the connection is told by on_lost. */
@@ -194,16 +198,11 @@ static void on_info(struct redis_call *call, const redisReply *reply)
 
     if (!reply || m->state != ASKING)
         return;
+    m->origin = read_origin(reply);
     if (reply->type == REDIS_REPLY_ERROR)
         complain(m, reply->str);
-    else if ((m->epoch = find_epoch(reply)) < 0)
+    else if (m->origin.epoch < 0)
         complain(m, "an answer to CLUSTER INFO without cluster_current_epoch");
-}
-
-static bool is_believed(const struct redis_cluster_map *m)
-{
-    return !m->has_map || m->epoch >= m->believed_epoch ||
-           now(m) - m->believed_mono_ms >= CLUSTER_MAP_DOUBT_MS;
 }
 
 static void say_what_is_new(const struct redis_cluster_map *m, const struct redis_map *map)
@@ -212,7 +211,7 @@ static void say_what_is_new(const struct redis_cluster_map *m, const struct redi
         LOG_INFO("redis",
                  NAME ": epoch %lld: masters of our buckets: %u; slots with a master: "
                       "%u of %u",
-                 (long long)m->epoch, map->master_count, map->covered, REDIS_SLOTS);
+                 (long long)m->origin.epoch, map->master_count, map->covered, REDIS_SLOTS);
 }
 
 /* The masters that were known keep what is known of them only where all are the same. */
@@ -226,8 +225,6 @@ static void adopt(struct redis_cluster_map *m, const struct redis_map *map)
     }
     m->map = *map;
     m->has_map = true;
-    m->believed_epoch = m->epoch;
-    m->believed_mono_ms = now(m);
 }
 
 static void on_slots(struct redis_call *call, const redisReply *reply)
@@ -248,9 +245,9 @@ static void on_slots(struct redis_call *call, const redisReply *reply)
     }
     leave(m);
     redis_session_close(&m->session);
-    if (!is_believed(m)) {
-        LOG_DEBUG("redis", NAME ": a map of epoch %lld is older than what we know",
-                  (long long)m->epoch);
+    if (!redis_map_trust(&m->trust, m->origin, now(m))) {
+        LOG_DEBUG("redis", NAME ": a map of epoch %lld is not believed",
+                  (long long)m->origin.epoch);
         m->is_stale = true;
         return;
     }
@@ -302,7 +299,7 @@ static void ask(struct redis_cluster_map *m)
 
     take_turn(m);
     m->is_stale = false;
-    m->epoch = -1;
+    m->origin.epoch = -1;
     m->asked_mono_ms = now(m);
     m->asked[m->turn].is_lasting = false;
     redis_target_set(&m->target, address_of(m, m->turn));

@@ -12,8 +12,8 @@
  * seconds. After no answer, and while a slot has no master or a lane does not work (its owner
  * says redis_cluster_map_stale() again), it reads every CLUSTER_MAP_AGAIN_MS.
  *
- * A node that has lost touch with the others still answers, with an old map: one of a lower
- * epoch than the last is not believed, unless for CLUSTER_MAP_DOUBT_MS nothing else was heard.
+ * A node that has lost touch with the others still answers, with an old map, which is not
+ * believed (map_trust.h).
  */
 #ifndef DUEQ_NODE_STORE_REDIS_CLUSTER_MAP_H
 #define DUEQ_NODE_STORE_REDIS_CLUSTER_MAP_H
@@ -23,7 +23,6 @@
 
 #define CLUSTER_MAP_EVERY_MS 5000
 #define CLUSTER_MAP_AGAIN_MS 100
-#define CLUSTER_MAP_DOUBT_MS 10000
 
 struct redis_cluster_map_options {
     const char *address; /* "cluster://host:port,host:port" */

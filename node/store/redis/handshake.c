@@ -70,6 +70,12 @@ void handshake_refuse_answer(struct redis_handshake *h, const char *what,
     bool is_error = reply->type == REDIS_REPLY_ERROR;
     char why[256];
 
+    if (is_error && h->options.kind != REDIS_OF_CLUSTER && !strncmp(reply->str, "MOVED ", 6)) {
+        handshake_refuse(h, "this is a node of a Redis Cluster: store.redis has to be "
+                            "cluster://host:port,...");
+        return;
+    }
+
     snprintf(why, sizeof(why), "%s: %s", what, is_error ? reply->str : "unexpected form");
     if (is_error && !redis_error_is_lasting(reply->str))
         handshake_come_back_later(h, why);

@@ -23,11 +23,14 @@
 #include "node/store/redis/link.h"
 #include "node/store/redis/scripts.h"
 
+/* What it is one of: may another take its place? */
+enum redis_kind { REDIS_ALONE, REDIS_OF_SENTINELS, REDIS_OF_CLUSTER };
+
 struct redis_handshake_options {
     struct script_keys keys;
     bool is_strict;        /* refuse what is only warned of otherwise */
     unsigned min_replicas; /* that are asked for; see weakness.h */
-    bool has_sentinels;
+    enum redis_kind kind;
     struct timers *timers;
     int64_t look_ms; /* after so long it looks again how Redis is set up */
 

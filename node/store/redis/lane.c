@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define RETIRE_MS      1000 /* an answer comes within that, or its Redis is gone */
+#define RETIRE_LOOK_MS 10
+
 /* ---- what its parts say ---- */
 
 static void on_look(void *arg)
@@ -17,6 +20,8 @@ static void on_open(void *arg)
 {
     struct redis_lane *l = arg;
 
+    redis_address_print(redis_link_address(l->link), l->name);
+    l->has_shown_meta = l->has_meta;
     redis_handshake_start(l->handshake, l->has_meta);
 }
 
@@ -93,8 +98,31 @@ static void on_part_stopped(void *arg)
 {
     struct redis_lane *l = arg;
 
-    if (--l->parts_running == 0)
-        l->events.on_stopped(l->events.arg, l);
+    if (--l->parts_running > 0)
+        return;
+    l->is_stopped = true;
+    l->events.on_stopped(l->events.arg, l);
+}
+
+/* ---- its end ---- */
+
+static void on_retiring(struct timer *timer)
+{
+    struct redis_lane *l = CONTAINER_OF(timer, struct redis_lane, retiring);
+    bool is_busy = l->in_flight > 0 || (l->replicas && !redis_replicas_is_idle(l->replicas));
+
+    if (is_busy && timers_now(l->timers) < l->retired_mono_ms + RETIRE_MS)
+        timer_arm(l->timers, timer, RETIRE_LOOK_MS);
+    else
+        redis_lane_stop(l);
+}
+
+void redis_lane_retire(struct redis_lane *l)
+{
+    l->is_retired = true;
+    l->is_ending = true;
+    l->retired_mono_ms = timers_now(l->timers);
+    timer_arm(l->timers, &l->retiring, 0);
 }
 
 /* ---- making one ---- */
@@ -121,13 +149,13 @@ static struct redis_link *make_link(struct redis_lane *l, struct loop *loop,
 }
 
 static struct redis_handshake *make_handshake(struct redis_lane *l, struct loop *loop,
-                                              bool has_sentinels)
+                                              enum redis_kind kind)
 {
     struct redis_handshake_options options = {
         .keys = {l->options->prefix, l->options->buckets},
         .is_strict = l->options->is_strict,
         .min_replicas = l->options->min_replicas,
-        .has_sentinels = has_sentinels,
+        .kind = kind,
         .timers = &loop->timers,
         .look_ms = l->options->look_ms,
         .on_weak = on_weak,
@@ -156,7 +184,7 @@ static struct redis_replicas *make_replicas(struct redis_lane *l, struct loop *l
 }
 
 struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_options *options,
-                                  const struct redis_address *address, bool has_sentinels,
+                                  const struct redis_address *address, enum redis_kind kind,
                                   struct redis_store_stats *stats,
                                   const struct redis_lane_events *events)
 {
@@ -169,10 +197,14 @@ struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_op
     l->options = options;
     l->events = *events;
     l->link = make_link(l, loop, address);
-    l->handshake = make_handshake(l, loop, has_sentinels);
+    l->handshake = make_handshake(l, loop, kind);
     if (options->min_replicas > 0)
         l->replicas = make_replicas(l, loop);
     redis_gate_init(&l->gate, options, stats, l->link, &loop->timers, &gate);
+    l->timers = &loop->timers;
+    redis_address_print(address, l->name);
+    timer_init(&l->retiring, on_retiring);
+    list_init(&l->beat.link);
     list_init(&l->link_of_all);
     list_init(&l->eager);
     return l;
@@ -183,6 +215,7 @@ void redis_lane_free(struct redis_lane *l)
     if (!l)
         return;
     assert(l->in_flight == 0 && list_is_empty(&l->eager));
+    timer_disarm(l->timers, &l->retiring);
     redis_gate_fini(&l->gate);
     redis_replicas_free(l->replicas);
     redis_handshake_free(l->handshake);
@@ -201,6 +234,9 @@ void redis_lane_start(struct redis_lane *l)
 
 void redis_lane_stop(struct redis_lane *l)
 {
+    if (l->parts_running > 0 || l->is_stopped)
+        return;
+    timer_disarm(l->timers, &l->retiring);
     l->is_ending = true;
     l->parts_running = l->replicas ? 2 : 1;
     if (l->replicas)
@@ -223,6 +259,23 @@ void redis_lane_reload(struct redis_lane *l)
 const struct redis_address *redis_lane_address(const struct redis_lane *l)
 {
     return redis_link_address(l->link);
+}
+
+void redis_lane_shake_again(struct redis_lane *l)
+{
+    if (!redis_link_is_open(l->link))
+        return;
+    l->is_ready = false;
+    on_open(l);
+}
+
+const char *redis_lane_word(const struct redis_lane *l)
+{
+    if (l->is_leaving || l->is_retired)
+        return "leaving";
+    if (l->is_fit)
+        return "up";
+    return l->is_refused ? "refused" : "connecting";
 }
 
 void redis_lane_fit(struct redis_lane *l)

@@ -4,7 +4,8 @@
  *
  *   link open --> handshake --> is_ready --> its buckets raised --> is_fit --> link lost
  *
- * With one Redis, or Sentinels, there is one lane, whose address follow.h knows.
+ * One that the map names no more is retired: it waits a moment for what is in flight, and
+ * stops. With one Redis, or Sentinels, there is one lane, whose address follow.h knows.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_LANE_H
 #define DUEQ_NODE_STORE_REDIS_LANE_H
@@ -19,6 +20,7 @@
 #include "node/store/redis/link.h"
 #include "node/store/redis/replicas.h"
 #include "node/store/redis/store.h"
+#include "node/store/redis/wakeups.h"
 
 struct redis_lane;
 
@@ -37,22 +39,30 @@ struct redis_lane_events {
 
 /* Fields are for the store's own files to read; where it says so, to write. */
 struct redis_lane {
-    struct list link_of_all; /* the owner's */
-    unsigned serial;         /* the owner's: greater than that of all older ones */
+    char name[REDIS_ADDRESS_CHARS]; /* its address, as it was last connected to */
+    struct list link_of_all;        /* the owner's */
+    unsigned serial;                /* the owner's: greater than that of all older ones */
     const struct redis_store_options *options;
     struct redis_lane_events events;
     struct redis_link *link;
     struct redis_handshake *handshake;
     struct redis_replicas *replicas; /* NULL: none are waited for */
     struct redis_gate gate;
+    struct redis_beat beat; /* the owner's */
+    struct timers *timers;
     bool has_meta;   /* the owner's: it has the slot of <prefix>:meta */
     bool is_ready;   /* the handshake is done; until the link closes */
     bool is_fit;     /* and all of its buckets were asked; so, too */
     bool is_leaving; /* this connection is no good: the rest of its answers, then another */
-    char leaves_for[128];        /* what Redis said to make it so */
-    bool is_ending;              /* what is lost from now on is lost by us */
-    bool is_refused;             /* the last connection was; until one is ready */
-    unsigned weak;               /* 1 << enum weakness of each */
+    char leaves_for[128]; /* what Redis said to make it so */
+    bool is_ending;       /* what is lost from now on is lost by us */
+    bool is_refused;      /* the last connection was; until one is ready */
+    unsigned weak;        /* 1 << enum weakness of each */
+    bool has_shown_meta;  /* this connection, or is about to */
+    bool is_retired;
+    bool is_stopped;       /* after a start */
+    struct timer retiring; /* look whether it can stop */
+    int64_t retired_mono_ms;
     unsigned parts_running;      /* while it stops */
     uint64_t in_flight;          /* the requests' */
     bool is_forgotten[OP_COUNT]; /* the requests': of a fenced one the next brings the text */
@@ -62,13 +72,16 @@ struct redis_lane {
 
 /* All are borrowed for its life. `address` with host "": on_look's answer says it. */
 struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_options *options,
-                                  const struct redis_address *address, bool has_sentinels,
+                                  const struct redis_address *address, enum redis_kind kind,
                                   struct redis_store_stats *stats,
                                   const struct redis_lane_events *events);
 void redis_lane_free(struct redis_lane *l); /* stopped, or never started; nothing in flight */
 
 void redis_lane_start(struct redis_lane *l);
 void redis_lane_stop(struct redis_lane *l);
+
+/* Nobody goes there any more: it stops, soon. */
+void redis_lane_retire(struct redis_lane *l);
 void redis_lane_hurry(struct redis_lane *l); /* who waits for it waits no longer */
 void redis_lane_reload(struct redis_lane *l);
 
@@ -86,6 +99,12 @@ static inline bool redis_lane_has_room(const struct redis_lane *l)
     return l->in_flight < l->options->flight_max &&
            redis_gate_passes(&l->gate, (unsigned)l->in_flight);
 }
+
+/* The connection is asked anew what it must show. Only when it is ready. */
+void redis_lane_shake_again(struct redis_lane *l);
+
+/* For people: "up", "connecting", "refused", "leaving". */
+const char *redis_lane_word(const struct redis_lane *l);
 
 /* It is ready, and its buckets were asked. */
 void redis_lane_fit(struct redis_lane *l);

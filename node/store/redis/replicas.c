@@ -334,6 +334,11 @@ void redis_replicas_wait(struct redis_replicas *r, struct replica_wait *w)
     ask_soon(r);
 }
 
+bool redis_replicas_is_idle(const struct redis_replicas *r)
+{
+    return list_is_empty(&r->asked) && list_is_empty(&r->waiting) && later_is_idle(&r->unsafe);
+}
+
 void redis_replicas_give_up(struct redis_replicas *r)
 {
     give_up(r, &r->asked);

@@ -68,6 +68,8 @@ void redis_replicas_turn(struct redis_replicas *r, const struct redis_address *a
 /* Of an answer of the Redis that is followed. */
 void redis_replicas_wait(struct redis_replicas *r, struct replica_wait *w);
 
+bool redis_replicas_is_idle(const struct redis_replicas *r); /* nobody waits */
+
 /* Who waits now ends, not safe, in a later turn. */
 void redis_replicas_give_up(struct redis_replicas *r);
 

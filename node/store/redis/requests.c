@@ -62,10 +62,16 @@ static void encode(struct request *r)
     const char *sha =
         r->needs_text ? NULL : redis_handshake_sha(r->lane->handshake, r->op->verb);
 
-    if (r->op->verb == OP_PUSH)
+    if (r->op->verb == OP_PUSH) {
         script_encode_push(&q->encoded, &q->keys, r->op, &r->note, sha);
-    else
+    } else if (request_is_of_all_lanes(r)) {
+        struct op op = *r->op;
+
+        op.in.places.after = request_place(r);
+        script_encode(&q->encoded, &q->keys, &op, sha);
+    } else {
         script_encode(&q->encoded, &q->keys, r->op, sha);
+    }
 }
 
 void request_send(struct request *r, struct redis_lane *lane)
@@ -203,6 +209,8 @@ void redis_requests_submit(struct redis_requests *q, struct op *op)
         request_fail_later(r, STATUS_SHUTTING_DOWN);
     else if (op_is_fenced(op->verb))
         submit_fenced(r);
+    else if (request_is_of_all_lanes(r))
+        request_send_to_its_lane(r);
     else
         submit_for_anyone(r);
 }
@@ -255,7 +263,7 @@ bool request_hold_again(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
-    if (q->is_stopping || op_is_fenced(r->op->verb))
+    if (q->is_stopping || op_is_fenced(r->op->verb) || request_is_of_all_lanes(r))
         return false;
     q->stats->repeated++;
     redis_hold_put_back(&line_of(r)->hold, &r->held, q->options->hold_ms);
@@ -292,6 +300,11 @@ struct redis_requests *redis_requests_new(struct loop *loop,
 void redis_requests_tell(struct redis_requests *q, const struct store_events *events)
 {
     q->events = events;
+}
+
+void redis_requests_follow(struct redis_requests *q, const struct redis_requests_events *events)
+{
+    q->redirects = *events;
 }
 
 void redis_requests_reload(struct redis_requests *q)

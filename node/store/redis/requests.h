@@ -45,6 +45,18 @@ void redis_requests_submit(struct redis_requests *q, struct op *op);
 /* Nobody waits for it any more: see store_abandon(). */
 void redis_requests_abandon(struct redis_requests *q, struct op *op);
 
+/* Where there are several masters: what their answers say of where a bucket is. Not called from
+ * inside a submission. */
+struct redis_requests_events {
+    void (*on_moved)(void *arg, unsigned bucket, const struct redis_address *to);
+    void (*on_lost)(void *arg, unsigned bucket); /* nobody has it */
+    /* The oldest lane that is connected and whose serial is that, or higher; NULL: none. */
+    struct redis_lane *(*lane_from)(void *arg, unsigned serial);
+    void *arg;
+};
+void redis_requests_follow(struct redis_requests *q,
+                           const struct redis_requests_events *events);
+
 /* The bucket is open: what is held there goes with the next redis_requests_send(). It is not
  * reached any more. */
 void redis_requests_opened(struct redis_requests *q, unsigned bucket);

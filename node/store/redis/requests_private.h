@@ -51,11 +51,13 @@ struct redis_requests {
     unsigned pool_count;
     unsigned unfinished; /* requests whose on_done has not returned */
 
+    struct redis_requests_events redirects; /* on_moved NULL: there is one master */
     struct redis_complaints complaints;
     bool is_stopping;
     void (*on_idle)(void *arg); /* NULL: not asked for, or said */
     void *idle_arg;
 
+    char next_place[48];
     struct script_call encoded; /* the one that is being sent: too large for the stack */
     struct reply_room room;
 };
@@ -90,6 +92,19 @@ bool request_hold_again(struct request *r);
 
 /* Its answer has come: those behind it go, too, where it was to try whether they can. */
 void requests_tried(struct request *r);
+
+/* ---- redirects.c ---- */
+
+/* What this error means for where the bucket is. False: nothing. True: it is done with. */
+bool request_redirect(struct request *r, const char *error);
+
+/* ---- places.c ---- */
+
+/* A page of the key space: of one master after the other, where there are several. */
+bool request_is_of_all_lanes(const struct request *r);
+void request_send_to_its_lane(struct request *r);
+struct bytes request_place(const struct request *r); /* what its lane is asked for */
+void request_name_next_place(struct request *r);     /* in its answer */
 
 /* ---- promises.c ---- */
 

@@ -4,10 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <hiredis/hiredis.h>
+
 #include "base/list.h"
 #include "base/log.h"
+#include "node/store/redis/slots.h"
 
 #define PAUSE_MS 20 /* a key moves in less, a slot in more */
+#define HOPS_MAX 3  /* more in a row, and two masters name each other */
 
 /* One for each bucket that is asked, for as long as it is on its way: the bucket may have gone
  * elsewhere meanwhile. */
@@ -58,7 +62,7 @@ static void tell_older(struct redis_route *r)
 /* All that were asked have answered, or have gone elsewhere. */
 static void end_round(struct redis_route *r, struct redis_lane *l)
 {
-    if (l->raising > 0 || !l->is_ready || !redis_link_is_open(l->link))
+    if (!r->is_ours || l->raising > 0 || !l->is_ready || !redis_link_is_open(l->link))
         return;
     tell_older(r);
     if (!l->is_fit) {
@@ -70,13 +74,37 @@ static void end_round(struct redis_route *r, struct redis_lane *l)
 
         if (b->lane == l && b->is_raised) {
             b->is_wary = false;
+            b->hops = 0;
             enter(b, BUCKET_OPEN);
         }
     }
     r->events.on_turned(r->events.arg, l);
 }
 
-static void refuse(struct redis_bucket *b, const struct redisReply *reply)
+static void ask_later(struct redis_bucket *b)
+{
+    timer_arm(b->route->timers, &b->timer, PAUSE_MS);
+}
+
+/* False: it is no redirection. */
+static bool redirect(struct redis_bucket *b, const redisReply *reply)
+{
+    struct redis_route *r = b->route;
+    enum redis_redirect redirect = REDIS_NOT_REDIRECTED;
+    struct redis_address to;
+
+    if (r->events.on_elsewhere && reply->type == REDIS_REPLY_ERROR)
+        redirect = redis_redirect_read(reply->str, redis_lane_address(b->lane), &to);
+    if (redirect == REDIS_NOT_REDIRECTED)
+        return false;
+    ask_later(b);
+    b->hops += redirect == REDIS_MOVED;
+    if (redirect == REDIS_MOVED || redirect == REDIS_DOWN)
+        r->events.on_elsewhere(r->events.arg, b->number, redirect == REDIS_MOVED ? &to : NULL);
+    return true;
+}
+
+static void refuse(struct redis_bucket *b, const redisReply *reply)
 {
     char what[64];
 
@@ -84,7 +112,7 @@ static void refuse(struct redis_bucket *b, const struct redisReply *reply)
     redis_handshake_refuse(b->lane->handshake, what, reply);
 }
 
-static void on_reply(struct redis_call *call, const struct redisReply *reply)
+static void on_reply(struct redis_call *call, const redisReply *reply)
 {
     struct raise_question *q = CONTAINER_OF(call, struct raise_question, call);
     struct redis_bucket *b = q->bucket;
@@ -100,7 +128,7 @@ static void on_reply(struct redis_call *call, const struct redisReply *reply)
         return;
     if (redis_older_take(b->route->past, b->number, redis_handshake_life(l->handshake), reply))
         b->is_raised = true;
-    else
+    else if (!redirect(b, reply))
         refuse(b, reply);
     end_round(b->route, l);
 }
@@ -129,7 +157,10 @@ static void raise_bucket(struct redis_bucket *b)
     if (!b->route->is_ours || !l || !l->is_ready || !redis_link_is_open(l->link))
         return;
     enter(b, BUCKET_RAISING);
-    ask(b);
+    if (b->hops > HOPS_MAX)
+        ask_later(b);
+    else
+        ask(b);
 }
 
 /* ---- going elsewhere ---- */

@@ -43,10 +43,15 @@ struct redis_bucket {
     unsigned number;
     struct raise_question *question; /* in flight; NULL: none, or of no matter any more */
     bool is_raised;                  /* RAISING: it waits for the others */
+    unsigned hops;                   /* sent elsewhere so often, since it was OPEN */
     struct timer timer;              /* RAISING: ask again; PAUSED: it is over */
 };
 
 struct redis_route_events {
+    /* What an error means where there are several masters; NULL: there is one. An answer to a
+     * question has said that the bucket is at `to`, which may lead to redis_route_set(); or,
+     * NULL, that it is nowhere. */
+    void (*on_elsewhere)(void *arg, unsigned bucket, const struct redis_address *to);
     void (*on_older)(void *arg, const struct redis_older *older);
     void (*on_fit)(void *arg, struct redis_lane *l); /* it works: its buckets open now */
     void (*on_open)(void *arg, unsigned bucket);

@@ -87,7 +87,7 @@ static void tell(struct redis_handshake *h, unsigned weak)
 void handshake_ask_setup(struct redis_handshake *h)
 {
     h->setup = (struct redis_setup){.min_replicas = h->options.min_replicas,
-                                    .has_sentinels = h->options.has_sentinels};
+                                    .has_sentinels = h->options.kind != REDIS_ALONE};
     for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS; i++)
         handshake_send(h, i, asks[i].argc, asks[i].argv);
 }

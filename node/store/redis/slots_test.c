@@ -11,6 +11,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include "node/store/redis/map_trust.h"
 #include "node/store/redis/slots.h"
 
 #define BUCKETS 128
@@ -240,6 +241,54 @@ static void there_is_room_for_all_masters_there_can_be(void **state)
     assert_at(&map, map.of_bucket[127], "h:128");
 }
 
+/* ---- whose map is believed ---- */
+
+static bool is_believed(struct redis_map_trust *t, bool is_ok, int64_t epoch, int64_t now_ms)
+{
+    return redis_map_trust(t, (struct redis_map_origin){is_ok, epoch}, now_ms);
+}
+
+static void a_map_from_before_a_failover_is_not_believed(void **state)
+{
+    struct redis_map_trust t = {0};
+
+    assert_true(is_believed(&t, true, 3, 0));
+    assert_true(is_believed(&t, true, 4, 1));
+    assert_false(is_believed(&t, true, 3, 2));
+    assert_true(is_believed(&t, true, 4, 3));
+}
+
+/* A replica raises its epoch each time it asks for votes. */
+static void who_is_cut_off_is_not_believed_whatever_his_epoch(void **state)
+{
+    struct redis_map_trust t = {0};
+
+    assert_true(is_believed(&t, true, 3, 0));
+    assert_false(is_believed(&t, false, 9, 1));
+    assert_true(is_believed(&t, true, 3, 2));
+}
+
+static void who_is_cut_off_is_better_than_nobody(void **state)
+{
+    struct redis_map_trust t = {0};
+
+    assert_true(is_believed(&t, false, 9, 0));
+    assert_true(is_believed(&t, false, 9, 1));
+    assert_false(is_believed(&t, false, 8, 2));
+    assert_true(is_believed(&t, true, 3, 3));
+}
+
+static void after_long_silence_any_map_is_believed(void **state)
+{
+    struct redis_map_trust t = {0};
+
+    assert_true(is_believed(&t, true, 5, 1000));
+    assert_true(is_believed(&t, true, 5, 5000));
+    assert_false(is_believed(&t, false, 1, 5000 + REDIS_MAP_DOUBT_MS - 1));
+    assert_true(is_believed(&t, false, 1, 5000 + REDIS_MAP_DOUBT_MS));
+    assert_true(is_believed(&t, false, 1, 5001 + REDIS_MAP_DOUBT_MS));
+}
+
 /* ---- errors, as redis-server 6.2 and 7.0 write them ---- */
 
 static void assert_redirect(const char *error, enum redis_redirect expected, const char *where)
@@ -323,6 +372,10 @@ int main(void)
         cmocka_unit_test(a_master_without_an_address_is_nobody),
         cmocka_unit_test(what_is_no_map_is_refused_and_changes_nothing),
         cmocka_unit_test(there_is_room_for_all_masters_there_can_be),
+        cmocka_unit_test(a_map_from_before_a_failover_is_not_believed),
+        cmocka_unit_test(who_is_cut_off_is_not_believed_whatever_his_epoch),
+        cmocka_unit_test(who_is_cut_off_is_better_than_nobody),
+        cmocka_unit_test(after_long_silence_any_map_is_believed),
         cmocka_unit_test(reads_where_a_slot_went),
         cmocka_unit_test(who_says_moved_without_where_sends_nowhere),
         cmocka_unit_test(reads_what_did_not_run),

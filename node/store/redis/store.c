@@ -6,14 +6,10 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "node/store/redis/cluster_map.h"
 #include "node/store/redis/follow.h"
 #include "node/store/redis/requests.h"
 #include "node/store/redis/wakeups.h"
-
-static struct redis_lane *lane_of(struct list *link)
-{
-    return CONTAINER_OF(link, struct redis_lane, link_of_all);
-}
 
 /* ---- up and down ---- */
 
@@ -24,25 +20,54 @@ static void tell_older(struct redis_store *s)
         s->port.events.on_older(s->port.events.arg);
 }
 
+/* All are reached from on_up on, but for those that are told otherwise. */
+static void tell_up(struct redis_store *s)
+{
+    for (unsigned i = 0; i < s->options.buckets; i++)
+        s->is_told_reached[i] = true;
+    s->port.events.on_up(s->port.events.arg);
+}
+
+static void tell_buckets(struct redis_store *s)
+{
+    for (unsigned i = 0; i < s->options.buckets; i++) {
+        bool is_reached = redis_bucket_is_reached(&s->route.buckets[i]);
+
+        if (s->is_told_reached[i] == is_reached)
+            continue;
+        s->is_told_reached[i] = is_reached;
+        if (s->port.events.on_bucket)
+            s->port.events.on_bucket(s->port.events.arg, i, is_reached);
+    }
+}
+
+static enum redis_store_state state_now(const struct redis_store *s)
+{
+    if (s->route.reached == 0)
+        return REDIS_STORE_DOWN;
+    return redis_wakeups_are_up(s->wakeups) ? REDIS_STORE_UP : REDIS_STORE_UNHEARD;
+}
+
 static void set_state(struct redis_store *s)
 {
-    enum redis_store_state before = s->stats.state, after = REDIS_STORE_DOWN;
+    enum redis_store_state before = s->stats.state, after = state_now(s);
 
-    if (s->route.reached > 0)
-        after = redis_wakeups_are_up(s->wakeups) ? REDIS_STORE_UP : REDIS_STORE_UNHEARD;
-    if (after == before)
-        return;
-    s->stats.state = after;
-    redis_state_log_turned(&s->state_log, after, s->is_stopping ? LEVEL_DEBUG : LEVEL_INFO);
-    if (after == REDIS_STORE_UP)
-        s->port.events.on_up(s->port.events.arg);
-    else if (before == REDIS_STORE_UP)
-        s->port.events.on_down(s->port.events.arg);
-    if (after == REDIS_STORE_UP && s->is_older)
-        tell_older(s);
-    if (after == REDIS_STORE_UP && s->options.on_up)
+    if (after != before) {
+        s->stats.state = after;
+        redis_state_log_turned(&s->state_log, after, s->is_stopping ? LEVEL_DEBUG : LEVEL_INFO);
+        if (after == REDIS_STORE_UP)
+            tell_up(s);
+        else if (before == REDIS_STORE_UP)
+            s->port.events.on_down(s->port.events.arg);
+    }
+    if (after == REDIS_STORE_UP) {
+        tell_buckets(s);
+        if (s->is_older)
+            tell_older(s);
+    }
+    if (after == REDIS_STORE_UP && before != REDIS_STORE_UP && s->options.on_up)
         s->options.on_up(s->options.arg);
-    if (before == REDIS_STORE_UP && s->options.on_down)
+    if (before == REDIS_STORE_UP && after != REDIS_STORE_UP && s->options.on_down)
         s->options.on_down(s->options.arg);
 }
 
@@ -61,10 +86,14 @@ static void on_fit(void *arg, struct redis_lane *l)
 {
     struct redis_store *s = arg;
 
-    snprintf(s->up_at, sizeof(s->up_at), "%s", redis_follow_text(s->follow));
-    redis_follow_used(s->follow, true);
+    if (s->follow) {
+        snprintf(s->up_at, sizeof(s->up_at), "%s", redis_follow_text(s->follow));
+        redis_follow_used(s->follow, true);
+    }
     s->is_refused = false;
     s->stats.connects++;
+    if (s->is_looking)
+        redis_store_look_for_wakeups(s);
 }
 
 static void on_bucket_open(void *arg, unsigned bucket)
@@ -94,25 +123,25 @@ static void on_lane_look(void *arg)
 
 static void on_lane_ready(void *arg, struct redis_lane *l)
 {
-    struct redis_store *s = arg;
-
-    s->route.is_ours = true;
-    redis_route_lane_ready(&s->route, l);
+    redis_store_lane_ready(arg, l);
 }
 
 static void on_lane_closed(void *arg, struct redis_lane *l)
 {
     struct redis_store *s = arg;
 
-    redis_follow_used(s->follow, false);
+    if (s->follow)
+        redis_follow_used(s->follow, false);
     redis_route_lane_closed(&s->route, l);
+    redis_store_lane_lost(s);
 }
 
 static void on_lane_failed(void *arg, struct redis_lane *l)
 {
+    redis_store_lane_lost(arg);
 }
 
-static void on_refused(void *arg, const char *why)
+void redis_store_refused(void *arg, const char *why)
 {
     struct redis_store *s = arg;
 
@@ -142,8 +171,8 @@ static void on_lane_turned(void *arg)
     s->stats.weak = 0;
     s->stats.breaker = BREAKER_CLOSED;
     LIST_EACH (link, &s->lanes) {
-        s->stats.weak |= lane_of(link)->weak;
-        take_breaker(&s->stats, &lane_of(link)->gate.breaker);
+        s->stats.weak |= redis_store_lane_of(link)->weak;
+        take_breaker(&s->stats, &redis_store_lane_of(link)->gate.breaker);
     }
 }
 
@@ -152,7 +181,7 @@ static bool is_lane_waited_for(void *arg, const struct redis_lane *l)
     return redis_requests_wait_for(((struct redis_store *)arg)->requests, l);
 }
 
-static void on_part_stopped(void *arg)
+void redis_store_part_stopped(void *arg)
 {
     struct redis_store *s = arg;
 
@@ -162,7 +191,12 @@ static void on_part_stopped(void *arg)
 
 static void on_lane_stopped(void *arg, struct redis_lane *l)
 {
-    on_part_stopped(arg);
+    struct redis_store *s = arg;
+
+    if (s->is_ending)
+        redis_store_part_stopped(s);
+    else
+        redis_store_lane_gone(s);
 }
 
 /* ---- what is heard ---- */
@@ -205,32 +239,38 @@ static struct redis_follow *make_follow(struct redis_store *s)
         .password = s->options.sentinel_password,
         .timeout_ms = s->options.command_timeout_ms,
         .backoff_max_ms = s->options.reconnect_ms,
-        .on_refused = on_refused,
-        .on_stopped = on_part_stopped,
+        .on_refused = redis_store_refused,
+        .on_stopped = redis_store_part_stopped,
         .arg = s,
     };
 
     return redis_follow_new(s->loop, &follow);
 }
 
-static struct redis_lane *make_lane(struct redis_store *s, const struct redis_address *address)
+struct redis_lane *redis_store_make_lane(struct redis_store *s,
+                                         const struct redis_address *address)
 {
-    bool has_sentinels = redis_follow_has_sentinels(s->follow);
+    bool has_sentinels = s->follow && redis_follow_has_sentinels(s->follow);
+    enum redis_kind kind = s->map          ? REDIS_OF_CLUSTER
+                           : has_sentinels ? REDIS_OF_SENTINELS
+                                           : REDIS_ALONE;
     struct redis_lane_events events = {
         .on_look = has_sentinels ? on_lane_look : NULL,
         .on_ready = on_lane_ready,
         .on_close = on_lane_closed,
         .on_failed = on_lane_failed,
-        .on_refused = on_refused,
+        .on_refused = redis_store_refused,
         .on_turned = on_lane_turned,
         .is_waited_for = is_lane_waited_for,
         .on_stopped = on_lane_stopped,
         .arg = s,
     };
     struct redis_lane *l =
-        redis_lane_new(s->loop, &s->options, address, has_sentinels, &s->stats, &events);
+        redis_lane_new(s->loop, &s->options, address, kind, &s->stats, &events);
 
+    l->serial = ++s->lanes_made;
     list_append(&s->lanes, &l->link_of_all);
+    redis_wakeups_add(s->wakeups, &l->beat, l->link);
     return l;
 }
 
@@ -238,6 +278,7 @@ static void make_route(struct redis_store *s)
 {
     struct script_keys keys = {s->options.prefix, s->options.buckets};
     struct redis_route_events events = {
+        .on_elsewhere = s->map ? redis_store_moved : NULL,
         .on_older = on_older,
         .on_fit = on_fit,
         .on_open = on_bucket_open,
@@ -251,49 +292,69 @@ static void make_route(struct redis_store *s)
 }
 
 /* One Redis has all. */
-static struct redis_lane *make_only_lane(struct redis_store *s)
+static void make_only_lane(struct redis_store *s)
 {
-    struct redis_lane *l = make_lane(s, redis_follow_address(s->follow));
+    struct redis_lane *l = redis_store_make_lane(s, redis_follow_address(s->follow));
 
     l->has_meta = true;
     for (unsigned i = 0; i < s->options.buckets; i++)
         redis_route_set(&s->route, i, l);
-    return l;
+    redis_follow_attach(s->follow, l->link, s->wakeups);
 }
 
-static struct redis_wakeups *make_wakeups(struct redis_store *s, struct redis_link *commands)
+static struct redis_wakeups *make_wakeups(struct redis_store *s)
 {
+    static const struct redis_address nowhere;
     struct redis_wakeups_options wakeups = {
-        .address = *redis_follow_address(s->follow),
+        .address = s->follow ? *redis_follow_address(s->follow) : nowhere,
         .password = s->options.password,
         .prefix = s->options.prefix,
         .timeout_ms = s->options.command_timeout_ms,
         .backoff_max_ms = s->options.reconnect_ms,
+        .on_look = s->map ? redis_store_look_for_wakeups : NULL,
         .on_ready = on_topic_ready,
         .on_settings = on_topic_settings,
         .on_hint = on_hint,
         .on_up = on_wakeups_turned,
         .on_down = on_wakeups_turned,
-        .on_stopped = on_part_stopped,
+        .on_stopped = redis_store_part_stopped,
         .arg = s,
     };
 
-    return redis_wakeups_new(s->loop, commands, &wakeups);
+    return redis_wakeups_new(s->loop, &wakeups);
+}
+
+static void make_requests(struct redis_store *s)
+{
+    struct redis_requests_events redirects = {
+        .on_moved = redis_store_moved,
+        .on_lost = redis_store_lost,
+        .lane_from = redis_store_lane_from,
+        .arg = s,
+    };
+
+    s->requests = redis_requests_new(s->loop, &s->options, &s->stats, &s->route);
+    redis_requests_tell(s->requests, &s->port.events);
+    if (s->map)
+        redis_requests_follow(s->requests, &redirects);
 }
 
 enum status redis_store_make_parts(struct redis_store *s)
 {
-    struct redis_lane *lane;
+    bool is_cluster = redis_cluster_is_named(s->options.address);
+    enum status status = STATUS_OK;
 
-    s->follow = make_follow(s);
-    if (!s->follow)
-        return STATUS_BAD_CONFIG;
+    if (is_cluster)
+        status = redis_store_make_map(s);
+    else if (!(s->follow = make_follow(s)))
+        status = STATUS_BAD_CONFIG;
+    if (status != STATUS_OK)
+        return status;
     list_init(&s->lanes);
     make_route(s);
-    s->requests = redis_requests_new(s->loop, &s->options, &s->stats, &s->route);
-    redis_requests_tell(s->requests, &s->port.events);
-    lane = make_only_lane(s);
-    s->wakeups = make_wakeups(s, lane->link);
-    redis_follow_attach(s->follow, lane->link, s->wakeups);
+    make_requests(s);
+    s->wakeups = make_wakeups(s);
+    if (s->follow)
+        make_only_lane(s);
     return STATUS_OK;
 }

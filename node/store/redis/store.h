@@ -33,7 +33,7 @@
 
 struct redis_store_options {
     const char *address;  /* "unix:/path", "host", "host:port", "[v6]:port",
-                           * "sentinel://MASTER@host:port,..." */
+                           * "sentinel://MASTER@host:port,...", "cluster://host:port,..." */
     const char *password; /* NULL or "": none */
     const char *prefix;   /* of all keys: 1 to 32 of [A-Za-z0-9_.-] */
     unsigned buckets;     /* 1 to 128 */
@@ -92,6 +92,11 @@ struct redis_store_stats {
     uint64_t broken;                /* refused because the breaker was open */
     uint64_t overflowed;            /* TOO_MANY */
     uint64_t connects;              /* handshakes done */
+    uint64_t moved;                 /* answers of a Redis Cluster: MOVED, */
+    uint64_t asked;                 /* ASK, */
+    uint64_t try_again;             /* TRYAGAIN, and a script's key that is not there, */
+    uint64_t down;                  /* CLUSTERDOWN, and what names nobody */
+    uint64_t maps_read;             /* of a Redis Cluster */
     uint64_t replica_waits;         /* answers that waited for replicas */
     uint64_t replica_timeouts;      /* of them: NOT_REPLICATED */
     uint64_t waiting_for_replicas;  /* gauge */
@@ -133,6 +138,26 @@ void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void
 void redis_store_hurry(struct redis_store *s);
 
 const struct redis_store_stats *redis_store_stats(const struct redis_store *s);
+
+/* A master as the store sees it. Texts are borrowed until the next turn of the loop. */
+struct redis_lane_stats {
+    const char *address;
+    const char *state; /* "up", "connecting", "refused", "leaving" */
+    const char *why;   /* for people; "" when it is up */
+    bool is_up;
+    unsigned buckets; /* that go by it */
+    uint64_t in_flight;
+    enum breaker_state breaker;
+};
+
+/* How many there are, and the one with index `i`, oldest first. */
+unsigned redis_store_lanes(const struct redis_store *s);
+void redis_store_lane(const struct redis_store *s, unsigned i, struct redis_lane_stats *to);
+
+/* Why operations do not reach a bucket, for people, and the address of the one that has it, ""
+ * where nobody does; NULL: they do. Borrowed so, too. */
+const char *redis_store_bucket_why(const struct redis_store *s, unsigned bucket,
+                                   const char **address);
 
 /* The Redis in use, "10.0.0.1:6379" or "unix:/path"; "" until Sentinels have named it. Borrowed
  * until the next turn of the loop. */

@@ -5,14 +5,10 @@
 #include <stdlib.h>
 
 #include "base/list.h"
+#include "node/store/redis/cluster_map.h"
 #include "node/store/redis/follow.h"
 #include "node/store/redis/requests.h"
 #include "node/store/redis/wakeups.h"
-
-static struct redis_lane *lane_of(struct list *link)
-{
-    return CONTAINER_OF(link, struct redis_lane, link_of_all);
-}
 
 /* ---- the port ---- */
 
@@ -64,10 +60,10 @@ void redis_store_free(struct redis_store *s)
     redis_wakeups_free(s->wakeups);
     redis_requests_free(s->requests);
     redis_route_fini(&s->route);
-    LIST_EACH_SAFE (link, &s->lanes)
-        redis_lane_free(lane_of(link));
+    redis_store_free_lanes(s);
     redis_past_free(s->past);
     redis_follow_free(s->follow);
+    redis_cluster_map_free(s->map);
     redis_state_log_fini(&s->state_log);
     free(s);
 }
@@ -82,41 +78,19 @@ void redis_store_reload(struct redis_store *s, const struct redis_store_options 
     s->options.breaker_trials = options->breaker_trials;
     redis_requests_reload(s->requests);
     LIST_EACH (link, &s->lanes)
-        redis_lane_reload(lane_of(link));
-}
-
-/* ---- looking ---- */
-
-struct store *redis_store_port(struct redis_store *s)
-{
-    return &s->port;
-}
-
-const struct redis_store_stats *redis_store_stats(const struct redis_store *s)
-{
-    return &s->stats;
-}
-
-const char *redis_store_address(const struct redis_store *s)
-{
-    return redis_follow_text(s->follow);
-}
-
-const char *redis_store_why(const struct redis_store *s)
-{
-    if (s->stats.state == REDIS_STORE_UP)
-        return "";
-    return s->route.reached > 0 ? redis_wakeups_why(s->wakeups)
-                                : redis_link_why(lane_of(s->lanes.next)->link);
+        redis_lane_reload(redis_store_lane_of(link));
 }
 
 /* ---- life ---- */
 
 void redis_store_start(struct redis_store *s)
 {
-    redis_follow_start(s->follow);
+    if (s->follow)
+        redis_follow_start(s->follow);
+    else
+        redis_cluster_map_start(s->map);
     LIST_EACH (link, &s->lanes)
-        redis_lane_start(lane_of(link));
+        redis_lane_start(redis_store_lane_of(link));
     redis_wakeups_start(s->wakeups);
 }
 
@@ -124,12 +98,18 @@ static void on_idle(void *arg)
 {
     struct redis_store *s = arg;
 
+    s->is_ending = true;
     s->parts_running = 2;
-    redis_follow_stop(s->follow);
+    if (s->follow)
+        redis_follow_stop(s->follow);
+    else
+        redis_cluster_map_stop(s->map);
     redis_wakeups_stop(s->wakeups);
     LIST_EACH (link, &s->lanes) {
-        s->parts_running++;
-        redis_lane_stop(lane_of(link));
+        struct redis_lane *l = redis_store_lane_of(link);
+
+        s->parts_running += !l->is_stopped;
+        redis_lane_stop(l);
     }
 }
 
@@ -140,7 +120,7 @@ void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void
     s->on_stopped = on_stopped;
     s->stopped_arg = arg;
     LIST_EACH (link, &s->lanes)
-        lane_of(link)->is_ending = true;
+        redis_store_lane_of(link)->is_ending = true;
     redis_requests_stop(s->requests, on_idle, s);
 }
 
@@ -148,5 +128,5 @@ void redis_store_hurry(struct redis_store *s)
 {
     assert(s->is_stopping);
     LIST_EACH (link, &s->lanes)
-        redis_lane_hurry(lane_of(link));
+        redis_lane_hurry(redis_store_lane_of(link));
 }

@@ -1,5 +1,6 @@
-/* A store on Redis from inside: store.c has the parts and what they say, store_life.c the port,
- * its beginning and its end, store_options.c what it is told.
+/* A store on Redis from inside: store.c has the parts and what they say, store_cluster.c which
+ * lanes there are where there are several, store_look.c what is told of it, store_life.c the
+ * port, its beginning and its end, store_options.c what it is told.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_STORE_PRIVATE_H
 #define DUEQ_NODE_STORE_REDIS_STORE_PRIVATE_H
@@ -22,13 +23,21 @@ struct redis_store {
     struct list lanes; /* oldest first */
     struct redis_requests *requests;
     struct redis_wakeups *wakeups;
-    struct redis_follow *follow;
+    struct redis_follow *follow;   /* of one lane; NULL: the map says which there are */
+    struct redis_cluster_map *map; /* NULL: there is one lane */
+    struct redis_lane
+        *named[REDIS_PAST_BUCKETS_MAX]; /* by the map, or by MOVED since; or NULL */
+    unsigned lanes_made;
+    bool is_looking;    /* for a master to hear wake-ups at: none was ready */
+    struct timer sweep; /* lanes that have stopped go */
     struct redis_store_stats stats;
     struct redis_state_log state_log;
-    char up_at[REDIS_ADDRESS_CHARS]; /* the Redis that was up last */
+    char up_at[REDIS_ADDRESS_CHARS];              /* the Redis that was up last */
+    bool is_told_reached[REDIS_PAST_BUCKETS_MAX]; /* to the port's owner; while it is up */
     bool is_older;   /* it came back older, and the port's owner does not know */
     bool is_refused; /* it was said; not again before the next handshake is done */
     bool is_stopping;
+    bool is_ending;         /* nothing is on its way any more: the parts stop */
     unsigned parts_running; /* while stopping: on_stopped is called when all have stopped */
     void (*on_stopped)(void *arg);
     void *stopped_arg;
@@ -39,5 +48,44 @@ enum status redis_store_check(const struct redis_store_options *options) MUST_CH
 
 /* All parts, none of them started. BAD_CONFIG: the address is none, and nothing is made. */
 enum status redis_store_make_parts(struct redis_store *s) MUST_CHECK;
+
+static inline struct redis_lane *redis_store_lane_of(struct list *link)
+{
+    return CONTAINER_OF(link, struct redis_lane, link_of_all);
+}
+
+/* ---- store.c ---- */
+
+/* Not started. */
+struct redis_lane *redis_store_make_lane(struct redis_store *s,
+                                         const struct redis_address *address);
+
+/* One of the parts that the end waits for. */
+void redis_store_part_stopped(void *arg);
+void redis_store_refused(void *arg, const char *why);
+
+/* ---- store_cluster.c ---- */
+
+enum status redis_store_make_map(struct redis_store *s) MUST_CHECK;
+void redis_store_free_lanes(struct redis_store *s); /* all have stopped */
+
+/* A lane is ready; the route is made to use it. */
+void redis_store_lane_ready(struct redis_store *s, struct redis_lane *l);
+
+/* A lane was lost, or could not be reached. */
+void redis_store_lane_lost(struct redis_store *s);
+
+/* It is retired, and gone. */
+void redis_store_lane_gone(struct redis_store *s);
+
+/* What a request or a question of the route was answered: the bucket is there; or (NULL)
+ * nowhere. */
+void redis_store_moved(void *arg, unsigned bucket, const struct redis_address *to);
+void redis_store_lost(void *arg, unsigned bucket);
+
+struct redis_lane *redis_store_lane_from(void *arg, unsigned serial);
+
+/* The wake-ups ask where to subscribe. */
+void redis_store_look_for_wakeups(void *arg);
 
 #endif

@@ -3,15 +3,16 @@
  * of bucket 7 has an event in 300 ms, says another node.
  *
  * A subscribed connection of hiredis 0.14 swallows PONG, so it proves itself alive in another
- * way: it publishes a word of its own over the command link and waits to hear it. The word
- * begins with '-', which no topic does. If it was published and is not heard until the next
- * beat, the connection is closed and made anew.
+ * way: it publishes a word over each command link and waits to hear it. The words begin with
+ * '-', which no topic does. If one was published and is not heard until the next beat, the
+ * connection is closed and made anew.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_WAKEUPS_H
 #define DUEQ_NODE_STORE_REDIS_WAKEUPS_H
 
 #include <stdbool.h>
 
+#include "base/list.h"
 #include "node/store/redis/link.h"
 
 struct redis_wakeups_options {
@@ -21,6 +22,8 @@ struct redis_wakeups_options {
     int64_t timeout_ms; /* to connect, to subscribe; the time between beats */
     int64_t backoff_max_ms;
 
+    /* As that of a link; NULL: to the address there is. */
+    void (*on_look)(void *arg);
     void (*on_ready)(void *arg, struct bytes topic);
     void (*on_settings)(void *arg, struct bytes topic);
     /* Not checked. */
@@ -33,16 +36,37 @@ struct redis_wakeups_options {
 
 struct redis_wakeups;
 
-/* `commands` publishes the beats while it is open; borrowed. */
-struct redis_wakeups *redis_wakeups_new(struct loop *loop, struct redis_link *commands,
+/* What is published over one command link. The caller embeds it. */
+struct redis_beat {
+    struct list link;
+    struct redis_link *commands;
+    struct redis_call publish;
+    char word[32];
+    bool is_publishing; /* its answer is awaited */
+    bool is_owed;       /* it was published and is not heard yet */
+};
+
+struct redis_wakeups *redis_wakeups_new(struct loop *loop,
                                         const struct redis_wakeups_options *options);
 void redis_wakeups_free(struct redis_wakeups *w);
 
+/* `commands` publishes a beat now and then while it is open; borrowed until it is taken out,
+ * which is when nothing is in flight on it. */
+void redis_wakeups_add(struct redis_wakeups *w, struct redis_beat *beat,
+                       struct redis_link *commands);
+void redis_wakeups_remove(struct redis_wakeups *w, struct redis_beat *beat);
+
 void redis_wakeups_start(struct redis_wakeups *w);
-void redis_wakeups_stop(struct redis_wakeups *w); /* before the command link is stopped */
+void redis_wakeups_stop(struct redis_wakeups *w); /* before the command links are stopped */
 
 /* As redis_link_aim(). */
 void redis_wakeups_aim(struct redis_wakeups *w, const struct redis_address *address);
+
+/* As redis_link_address(). */
+const struct redis_address *redis_wakeups_address(const struct redis_wakeups *w);
+
+/* That Redis is left: where the subscription is there, another one is looked for. */
+void redis_wakeups_leave(struct redis_wakeups *w, const struct redis_address *address);
 
 /* Says so to all who hear, this node included, if there is a link. */
 void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, unsigned share,

@@ -15,6 +15,7 @@ struct hearing {
     struct loop *loop;
     struct redis_link *commands;
     struct redis_wakeups *wakeups;
+    struct redis_beat beat;
     bool is_open, is_up, is_down, is_wakeups_stopped, is_stopped;
     bool is_ready_heard;
     unsigned settings_heard;
@@ -107,7 +108,8 @@ static void start(struct hearing *h, const struct redis_fixture *talks,
 
     *h = (struct hearing){.loop = loop_new()};
     h->commands = redis_link_new(h->loop, &commands);
-    h->wakeups = redis_wakeups_new(h->loop, h->commands, &wakeups);
+    h->wakeups = redis_wakeups_new(h->loop, &wakeups);
+    redis_wakeups_add(h->wakeups, &h->beat, h->commands);
     redis_link_start(h->commands);
     run_until(h->loop, &h->is_open);
     redis_wakeups_start(h->wakeups);

@@ -1,0 +1,273 @@
+/* A store on a Redis Cluster of real servers: buckets that move, masters that go. */
+#include "node/store/redis/cluster_fixture.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#define BUCKETS 64
+#define LAST    CLUSTER_MASTERS /* the server that has no slots at first */
+
+static void start(struct node *n)
+{
+    node_start(n);
+    run_until_reached(n);
+}
+
+static const struct redis_store_stats *stats(const struct node *n)
+{
+    return redis_store_stats(n->store);
+}
+
+static void push_well(struct node *n, unsigned bucket)
+{
+    struct job_op a = {0};
+
+    assert_int_equal(push(n, &a, cluster_topic(bucket)), STATUS_OK);
+}
+
+static unsigned count_ready(struct node *n, unsigned bucket)
+{
+    struct job_op a = {0};
+
+    submit_stats(n, &a, cluster_topic(bucket));
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+    return (unsigned)a.op.out.stats.ready;
+}
+
+static void move(unsigned bucket, unsigned to)
+{
+    cluster_begin_move(bucket, to);
+    cluster_move_keys(bucket, to, 1000);
+    cluster_end_move(bucket, to);
+}
+
+static unsigned server_of(unsigned bucket)
+{
+    struct redis_fixture *owner = cluster_owner(bucket);
+    unsigned i = 0;
+
+    while (cluster.servers[i] != owner)
+        i++;
+    return i;
+}
+
+/* One of another server than that bucket's. */
+static unsigned bucket_elsewhere(unsigned bucket)
+{
+    unsigned other = 0;
+
+    while (server_of(other) == server_of(bucket))
+        other++;
+    return other;
+}
+
+/* ---- where all is well ---- */
+
+static void each_bucket_is_at_its_master(void **state)
+{
+    struct node *n = *state;
+
+    start(n);
+    for (unsigned bucket = 0; bucket < BUCKETS; bucket++) {
+        push_well(n, bucket);
+        assert_int_equal(
+            redis_fixture_command(cluster_owner(bucket), "EXISTS dq:{%u}:n", bucket), 1);
+    }
+    assert_int_equal(redis_store_lanes(n->store), CLUSTER_MASTERS);
+    assert_int_equal(stats(n)->moved + stats(n)->refused, 0);
+    assert_int_equal(stats(n)->older, 0);
+    assert_int_equal(stats(n)->connects, CLUSTER_MASTERS);
+}
+
+/* Whichever master it subscribes at. */
+static void what_becomes_ready_at_any_master_is_heard(void **state)
+{
+    struct node *n = *state;
+
+    start(n);
+    for (unsigned bucket = 0; bucket < BUCKETS; bucket += 8) {
+        n->is_woken = false;
+        push_well(n, bucket);
+        run_until(n->loop, &n->is_woken);
+    }
+}
+
+static void on_page(struct op *op)
+{
+    struct job_op *j = CONTAINER_OF(op, struct job_op, op);
+
+    assert_int_equal(op->status, STATUS_OK);
+    assert_true(op->out.places.next.len < sizeof(j->id));
+    memcpy(j->id, op->out.places.next.at, op->out.places.next.len);
+    j->id[op->out.places.next.len] = '\0';
+    for (unsigned i = 0; i < op->out.places.count; i++)
+        *j->turns += bytes_equal(op->out.places.rows[i].topic, BYTES("everywhere")) ||
+                     op->out.places.rows[i].topic.at[0] == 't';
+    j->is_done = true;
+}
+
+static void all_masters_are_looked_through(void **state)
+{
+    struct node *n = *state;
+    char cursor[64] = "";
+    int found = 0;
+
+    start(n);
+    for (unsigned bucket = 0; bucket < BUCKETS; bucket++)
+        push_well(n, bucket);
+    do {
+        struct job_op page = {.turns = &found, .op.in.places.after = bytes_of_text(cursor)};
+
+        page.op.verb = OP_PLACES;
+        page.op.on_done = on_page;
+        store_submit(redis_store_port(n->store), &page.op);
+        run_until(n->loop, &page.is_done);
+        strcpy(cursor, page.id);
+    } while (*cursor);
+    assert_in_range(found, BUCKETS, 8 * BUCKETS);
+}
+
+/* ---- a bucket moves ---- */
+
+static void a_bucket_that_has_moved_is_followed(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 5, to = (server_of(bucket) + 1) % CLUSTER_MASTERS;
+    int ups;
+
+    start(n);
+    push_well(n, bucket);
+    ups = n->ups;
+    move(bucket, to);
+    push_well(n, bucket);
+    assert_int_equal(count_ready(n, bucket), 2);
+    assert_in_range(stats(n)->moved, 1, 100);
+    assert_int_equal(stats(n)->older, 0);
+    assert_int_equal(n->ups, ups);
+    move(bucket, (to + 1) % CLUSTER_MASTERS);
+    move(bucket, to);
+    push_well(n, bucket);
+    assert_int_equal(count_ready(n, bucket), 3);
+    assert_int_equal(stats(n)->older, 0);
+}
+
+/* A master that no map has named yet. */
+static void a_new_master_is_connected_to(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 9, from = server_of(bucket);
+
+    start(n);
+    push_well(n, bucket);
+    move(bucket, LAST);
+    push_well(n, bucket);
+    assert_int_equal(count_ready(n, bucket), 2);
+    move(bucket, from);
+    push_well(n, bucket);
+    assert_int_equal(count_ready(n, bucket), 3);
+    alarm(PATIENCE_S);
+    while (redis_store_lanes(n->store) > CLUSTER_MASTERS)
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    alarm(0);
+}
+
+static void a_bucket_on_its_way_waits_and_no_other(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 11, other = bucket_elsewhere(bucket), from = server_of(bucket);
+    unsigned to = (from + 1) % CLUSTER_MASTERS;
+    struct job_op waits[20] = {0};
+
+    start(n);
+    push_well(n, bucket);
+    cluster_begin_move(bucket, to);
+    cluster_move_keys(bucket, to, 2);
+    for (unsigned i = 0; i < 20; i++)
+        submit_push(n, &waits[i], cluster_topic(bucket));
+    for (int i = 0; i < 50; i++)
+        push_well(n, other);
+    assert_false(waits[0].is_done);
+    assert_in_range(stats(n)->try_again + stats(n)->asked, 1, 10000);
+    cluster_move_keys(bucket, to, 1000);
+    cluster_end_move(bucket, to);
+    for (unsigned i = 0; i < 20; i++) {
+        run_until(n->loop, &waits[i].is_done);
+        assert_int_equal(waits[i].op.status, STATUS_OK);
+    }
+    assert_int_equal(count_ready(n, bucket), 21);
+    assert_int_equal(stats(n)->older, 0);
+    assert_int_equal(n->downs, 0);
+}
+
+/* It is not said again, but the next one finds its way. */
+static void a_leader_s_operation_is_not_sent_after_its_bucket(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 13, to = (server_of(bucket) + 1) % CLUSTER_MASTERS;
+    struct job_op fence = {.op.token = BYTES("")}, again = {.op.token = BYTES("")};
+
+    start(n);
+    push_well(n, bucket);
+    move(bucket, to);
+    submit_op(n, &fence, OP_FENCE, cluster_topic(bucket));
+    run_until(n->loop, &fence.is_done);
+    assert_int_equal(fence.op.status, STATUS_UNAVAILABLE);
+    run_until_bucket(n, bucket, true);
+    submit_op(n, &again, OP_FENCE, cluster_topic(bucket));
+    run_until(n->loop, &again.is_done);
+    assert_int_equal(again.op.status, STATUS_OK);
+}
+
+/* ---- a master goes ---- */
+
+static void without_a_master_its_buckets_wait_and_no_others(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 17, other = bucket_elsewhere(bucket);
+    struct redis_fixture *owner = cluster_owner(bucket);
+    struct job_op waits = {0};
+    const char *address;
+
+    for (unsigned i = 0; i < CLUSTER_SERVERS; i++)
+        redis_fixture_command(cluster.servers[i],
+                              "CONFIG SET cluster-require-full-coverage no");
+    start(n);
+    redis_fixture_kill(owner);
+    run_until_bucket(n, bucket, false);
+    submit_push(n, &waits, cluster_topic(bucket));
+    for (int i = 0; i < 50; i++)
+        push_well(n, other);
+    assert_false(waits.is_done);
+    assert_non_null(redis_store_bucket_why(n->store, bucket, &address));
+    assert_int_equal(stats(n)->state, REDIS_STORE_UP);
+    redis_fixture_start(owner);
+    run_until(n->loop, &waits.is_done);
+    assert_int_equal(waits.op.status, STATUS_OK);
+    run_until_reached(n);
+    assert_int_equal(stats(n)->older, 0);
+    for (unsigned i = 0; i < CLUSTER_SERVERS; i++)
+        redis_fixture_command(cluster.servers[i],
+                              "CONFIG SET cluster-require-full-coverage yes");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_CLUSTER(each_bucket_is_at_its_master),
+        WITH_CLUSTER(what_becomes_ready_at_any_master_is_heard),
+        WITH_CLUSTER(all_masters_are_looked_through),
+        WITH_CLUSTER(a_bucket_that_has_moved_is_followed),
+        WITH_CLUSTER(a_new_master_is_connected_to),
+        WITH_CLUSTER(a_bucket_on_its_way_waits_and_no_other),
+        WITH_CLUSTER(a_leader_s_operation_is_not_sent_after_its_bucket),
+        WITH_CLUSTER(without_a_master_its_buckets_wait_and_no_others),
+    };
+
+    return cmocka_run_group_tests(tests, cluster_set_up, cluster_tear_down);
+}

@@ -1,0 +1,247 @@
+/* Which lanes there are, and by which of them each bucket is to go: with one Redis, one; of a
+ * Redis Cluster, one for each master that the map names, or that an answer names (MOVED).
+ *
+ * A bucket stays with a lane that works until the one that is named for it is ready, too: an
+ * old map does no harm, and a master that has lost a bucket says so itself.
+ */
+#include "node/store/redis/store_private.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "node/store/redis/cluster_map.h"
+#include "node/store/redis/requests.h"
+#include "node/store/redis/wakeups.h"
+
+/* ---- lanes ---- */
+
+static struct redis_lane *find_lane(struct redis_store *s, const struct redis_address *address)
+{
+    LIST_EACH (link, &s->lanes) {
+        struct redis_lane *l = redis_store_lane_of(link);
+
+        if (!l->is_retired && redis_address_equal(redis_lane_address(l), address))
+            return l;
+    }
+    return NULL;
+}
+
+static struct redis_lane *lane_at(struct redis_store *s, const struct redis_address *address)
+{
+    struct redis_lane *l = find_lane(s, address);
+
+    if (!l) {
+        l = redis_store_make_lane(s, address);
+        redis_lane_start(l);
+    }
+    return l;
+}
+
+struct redis_lane *redis_store_lane_from(void *arg, unsigned serial)
+{
+    struct redis_store *s = arg;
+
+    LIST_EACH (link, &s->lanes) {
+        struct redis_lane *l = redis_store_lane_of(link);
+
+        if (l->serial >= serial && redis_lane_is_connected(l))
+            return l;
+    }
+    return NULL;
+}
+
+static bool is_named(const struct redis_store *s, const struct redis_lane *l)
+{
+    for (unsigned i = 0; i < s->options.buckets; i++) {
+        if (s->named[i] == l)
+            return true;
+    }
+    return l->has_meta || redis_route_count(&s->route, l) > 0;
+}
+
+static void retire_lanes(struct redis_store *s)
+{
+    LIST_EACH (link, &s->lanes) {
+        struct redis_lane *l = redis_store_lane_of(link);
+
+        if (l->is_retired || is_named(s, l))
+            continue;
+        redis_lane_retire(l);
+        redis_wakeups_leave(s->wakeups, redis_lane_address(l));
+    }
+}
+
+static void on_sweep(struct timer *timer)
+{
+    struct redis_store *s = CONTAINER_OF(timer, struct redis_store, sweep);
+
+    LIST_EACH_SAFE (link, &s->lanes) {
+        struct redis_lane *l = redis_store_lane_of(link);
+
+        if (!l->is_stopped)
+            continue;
+        list_remove(link);
+        redis_wakeups_remove(s->wakeups, &l->beat);
+        redis_lane_free(l);
+    }
+}
+
+/* It is still being called back from. */
+void redis_store_lane_gone(struct redis_store *s)
+{
+    timer_arm(&s->loop->timers, &s->sweep, 0);
+}
+
+void redis_store_free_lanes(struct redis_store *s)
+{
+    timer_disarm(&s->loop->timers, &s->sweep);
+    LIST_EACH_SAFE (link, &s->lanes)
+        redis_lane_free(redis_store_lane_of(link));
+}
+
+/* ---- by which a bucket goes ---- */
+
+static void settle_bucket(struct redis_store *s, unsigned bucket)
+{
+    struct redis_lane *named = s->named[bucket];
+    const struct redis_lane *now = s->route.buckets[bucket].lane;
+    bool works = now && now->is_fit;
+
+    if (!works || (named && named->is_ready))
+        redis_route_set(&s->route, bucket, named);
+}
+
+static bool is_missing(const struct redis_store *s)
+{
+    return s->route.reached < s->options.buckets;
+}
+
+static void settle(struct redis_store *s)
+{
+    for (unsigned i = 0; i < s->options.buckets; i++)
+        settle_bucket(s, i);
+    retire_lanes(s);
+    if (is_missing(s))
+        redis_cluster_map_stale(s->map);
+}
+
+/* ---- what is ours ---- */
+
+static void name_meta(struct redis_store *s, struct redis_lane *named)
+{
+    LIST_EACH (link, &s->lanes)
+        redis_store_lane_of(link)->has_meta = redis_store_lane_of(link) == named;
+    if (named && named->is_ready && !s->route.is_ours)
+        redis_lane_shake_again(named);
+}
+
+static void take_ready_lanes(struct redis_store *s)
+{
+    LIST_EACH (link, &s->lanes) {
+        if (redis_store_lane_of(link)->is_ready)
+            redis_route_lane_ready(&s->route, redis_store_lane_of(link));
+    }
+}
+
+/* It may have been given dq:meta after its handshake had begun. */
+void redis_store_lane_ready(struct redis_store *s, struct redis_lane *l)
+{
+    bool is_first = l->has_shown_meta && !s->route.is_ours;
+
+    if (is_first) {
+        s->route.is_ours = true;
+        take_ready_lanes(s);
+    } else if (l->has_meta && !s->route.is_ours) {
+        redis_lane_shake_again(l);
+    } else {
+        redis_route_lane_ready(&s->route, l);
+    }
+    if (s->map)
+        settle(s);
+}
+
+/* ---- what the map says ---- */
+
+static void on_map(void *arg, const struct redis_map *map)
+{
+    struct redis_store *s = arg;
+    struct redis_lane *lanes[REDIS_MASTERS_MAX];
+
+    s->stats.maps_read++;
+    if (s->is_stopping)
+        return;
+    for (unsigned i = 0; i < map->master_count; i++)
+        lanes[i] = lane_at(s, &map->masters[i]);
+    for (unsigned i = 0; i < s->options.buckets; i++)
+        s->named[i] = map->of_bucket[i] == REDIS_NO_MASTER ? NULL : lanes[map->of_bucket[i]];
+    name_meta(s, map->of_meta == REDIS_NO_MASTER ? NULL : lanes[map->of_meta]);
+    settle(s);
+}
+
+void redis_store_lost(void *arg, unsigned bucket)
+{
+    redis_cluster_map_stale(((struct redis_store *)arg)->map);
+}
+
+void redis_store_moved(void *arg, unsigned bucket, const struct redis_address *to)
+{
+    struct redis_store *s = arg;
+
+    redis_cluster_map_stale(s->map);
+    if (!to || s->is_stopping)
+        return;
+    s->named[bucket] = lane_at(s, to);
+    redis_route_set(&s->route, bucket, s->named[bucket]);
+}
+
+void redis_store_lane_lost(struct redis_store *s)
+{
+    if (s->map && !s->is_stopping)
+        settle(s);
+}
+
+enum status redis_store_make_map(struct redis_store *s)
+{
+    struct redis_cluster_map_options options = {
+        .address = s->options.address,
+        .password = s->options.password,
+        .prefix = s->options.prefix,
+        .buckets = s->options.buckets,
+        .timeout_ms = s->options.command_timeout_ms,
+        .on_map = on_map,
+        .on_refused = redis_store_refused,
+        .on_stopped = redis_store_part_stopped,
+        .arg = s,
+    };
+
+    timer_init(&s->sweep, on_sweep);
+    snprintf(s->up_at, sizeof(s->up_at), "%s", s->options.address);
+    s->map = redis_cluster_map_new(s->loop, &options);
+    return s->map ? STATUS_OK : STATUS_BAD_CONFIG;
+}
+
+/* ---- wake-ups ---- */
+
+/* At any that is ready; else at the first that will be. But not where the last subscription was
+ * lost if there is another. */
+void redis_store_look_for_wakeups(void *arg)
+{
+    struct redis_store *s = arg;
+    const struct redis_address *last = redis_wakeups_address(s->wakeups), *found = NULL;
+    bool is_past_last = false;
+
+    LIST_EACH (link, &s->lanes) {
+        const struct redis_lane *l = redis_store_lane_of(link);
+        bool is_last = redis_address_equal(redis_lane_address(l), last);
+
+        if (l->is_fit && !l->is_retired && (!found || (is_past_last && !is_last))) {
+            found = redis_lane_address(l);
+            if (is_past_last)
+                break;
+        }
+        is_past_last |= is_last;
+    }
+    s->is_looking = !found;
+    if (found)
+        redis_wakeups_aim(s->wakeups, found);
+}
