@@ -118,6 +118,9 @@ class Site:
         for node in self.nodes:
             node.wait_ready()
         wait_until(lambda: are_members(page_of(self.nodes[0]), names), f"{names} are members")
+        if self.mode == "cluster":
+            wait_until(lambda: all(node.metrics()["dueq_scanners"] == count
+                                   for node in self.nodes), "all know who scans")
         self.wait_at_rest()
 
     def _node(self, name):

@@ -4,7 +4,7 @@ what the locks cost that keep nodes apart."""
 from bench.farm import Farm
 from bench.tables.table import medians, ratio, table
 
-MODE = "standby"  # how nodes share the work
+MODE = "cluster"
 NODES = (1, 2, 3)
 MASTERS = (1, 3)
 COLUMNS_OF_TOPICS = ((1, 1), (1, 3))  # masters, nodes
