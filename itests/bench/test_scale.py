@@ -114,9 +114,11 @@ class FakeSite:
 
 class FakeFarm:
     def __init__(self, dead=()):
-        self.progress, self.dead, self.phases = Silence(), dead, []
+        self.progress, self.dead, self.phases, self.names = Silence(), dead, [], set()
 
     def site(self, name, mode, masters=1):
+        assert name not in self.names, f"two sites are called {name}"
+        self.names.add(name)
         return FakeSite(self, mode, masters)
 
 
