@@ -9,8 +9,10 @@ where a file begins with a copy of another's data, the locks until each is writt
 from collections import namedtuple
 
 from drills.aof import AofTail
-from drills.history import HANDED_ON, MOVED, parse_line
+from drills.history import DUE, HANDED_ON, MOVED, parse_line
+from drills.journal import now_ms
 from drills.redis_events import Lock, LockedMove, Unlock
+from harness.clock import wall_now_ms
 
 LOCK_MS = 5000  # queue.lock_time
 VIEW, OWNER, UNTIL, TOKEN = slice(0, 16), slice(16, 32), slice(32, 38), slice(38, 45)
@@ -56,6 +58,7 @@ class _Reader:
     def __init__(self, name, directory):
         self._name, self._aof, self._count = name, AofTail(directory), 0
         self._dues = {}  # {(topic, id): when it is due}
+        self._ahead_ms = wall_now_ms() - now_ms()  # of Redis's clock
 
     def close(self):
         self._aof.close()
@@ -97,8 +100,10 @@ class _Reader:
             if line.event in HANDED_ON:
                 self._dues[job] = line.at_ms
             elif line.event in MOVED:
+                due_ms = self._dues.pop(job, None)  # a reservation that ran out was due before that
                 yield LockedMove(self._place(), bucket, *job, line.node, line.time_ms,
-                                 self._dues.pop(job, None), self._aof.is_whole)
+                                 due_ms if line.event == DUE else None, self._aof.is_whole,
+                                 line.time_ms - self._ahead_ms)
 
 
 def lock_of(place, bucket, topic, value):

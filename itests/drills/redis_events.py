@@ -42,8 +42,8 @@ class Unlock:
 
 @dataclass(frozen=True)
 class LockedMove:
-    """A job was made ready by a scan, where topics have locks. `redis_ms`: when, on Redis's clock;
-    `due_ms`: when it was due, None where that is not known. `is_known`: is it known who has the
+    """A job was made ready by a scan, by Redis's file. `redis_ms`: when, on Redis's clock;
+    `due_ms`: when it was due, None where that is not known, or its reservation had run out. `is_known`: is it known who has the
     lock, where no Lock stands before?"""
 
     place: tuple
@@ -54,3 +54,4 @@ class LockedMove:
     redis_ms: int
     due_ms: int = None
     is_known: bool = True
+    boot_ms: float = None

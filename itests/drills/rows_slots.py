@@ -22,6 +22,7 @@ HALF_WAY_MS = 3000
 class ClusterRow(SharingRow):
     """With three masters. `concerned`: the topics whose buckets the fault touches."""
 
+    needs = "no node uses a Redis Cluster"
     changes = 0
     concerned = ()
     worst_of_others = None  # (how long they stood still, in quiet times before)
