@@ -78,8 +78,9 @@ void lose_the_quorum(void);
 void find_the_quorum(void);
 void expire_all(void); /* every session */
 
-/* From now on reads of paths in which `part` occurs, and writes whose first change does, end so
- * at node `i`, whatever was done; NULL: no more. Of one node at a time, started before. */
+/* From now on reads and lists of paths in which `part` occurs, and writes whose first change
+ * does, end so at node `i`, whatever was done; NULL: no more. Of one node at a time, started
+ * before. */
 void calls_fail(unsigned i, const char *part, enum coord_status status);
 void reads_fail(unsigned i, const char *part, enum coord_status status); /* writes do not */
 /* Writes do, and write nothing; reads do not. */

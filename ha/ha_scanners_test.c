@@ -331,6 +331,21 @@ static void who_may_not_write_says_so(void **state)
     assert_string_equal(status_of(1).refused, "");
 }
 
+static void who_may_not_read_says_so_and_keeps_what_it_knew(void **state)
+{
+    reads_fail(1, "/scanners", COORD_DENIED);
+    node_scans(0, false);
+    await_there("nb nc", 100);
+    run(T);
+    assert_non_null(strstr(status_of(1).refused, "/dueq/main/scanners:"));
+    assert_string_equal(nodes[1].scanners, ALL);
+    assert_string_equal(nodes[2].scanners, "nb nc");
+    calls_succeed();
+    await_told("nb nc", T);
+    run(10);
+    assert_string_equal(status_of(1).refused, "");
+}
+
 /* ---- a namesake ---- */
 
 static void of_two_of_a_name_one_is_listed(void **state)
@@ -407,6 +422,7 @@ int main(void)
         THREE(one_that_is_deleted_by_hand_is_put_again),
         SOME(a_parent_that_is_deleted_by_hand_is_made_again),
         SOME(who_may_not_write_says_so),
+        THREE(who_may_not_read_says_so_and_keeps_what_it_knew),
         SOME(of_two_of_a_name_one_is_listed),
         SOME(standby_nodes_have_none_of_it),
         SOME(nodes_of_both_kinds_see_that_they_are),

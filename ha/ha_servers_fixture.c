@@ -94,6 +94,13 @@ static void read_failing(struct coordinator *c, struct coord_call *call)
     failing.real->read(c, call);
 }
 
+static void list_failing(struct coordinator *c, struct coord_call *call)
+{
+    if (!failing.is_of_writes)
+        spoil(call, call->path);
+    failing.real->list(c, call);
+}
+
 static void write_failing(struct coordinator *c, struct coord_call *call)
 {
     if (!failing.is_of_reads)
@@ -114,6 +121,7 @@ void calls_fail(unsigned i, const char *part, enum coord_status status)
         failing.real = nodes[i].zk.base.ops;
         ops = *failing.real;
         ops.read = read_failing;
+        ops.list = list_failing;
         ops.write = write_failing;
         nodes[i].zk.base.ops = &ops;
     }

@@ -25,7 +25,6 @@ class Batches:
         self._connection = Connection("127.0.0.1", port, timeout=60)
         self._received = 0
         self._topic, self._size = topic, size
-        self._leases = []
 
     @property
     def bytes_moved(self):
@@ -38,19 +37,16 @@ class Batches:
             results = self._ask(f"/v1/topics/{self._topic}/jobs", body)["results"]
             assert all("id" in job for job in results), results
 
-    def pop(self, jobs):
-        """Keeps the leases, for ack()."""
+    def pop(self, jobs, is_acked=False):
         for _ in range(jobs // self._size):
             popped = self._ask(f"/v1/topics/{self._topic}/pop?count={self._size}")["jobs"]
             assert len(popped) == self._size, f"{len(popped)} jobs were there"
-            self._leases.append([{"id": job["id"], "lease": job["lease"]} for job in popped])
+            if is_acked:
+                self._ack([{"id": job["id"], "lease": job["lease"]} for job in popped])
 
-    def ack(self, jobs):
-        for leases in self._leases[:jobs // self._size]:
-            results = self._ask(f"/v1/topics/{self._topic}/ack",
-                                json.dumps({"leases": leases}))["results"]
-            assert not any("error" in each for each in results), results
-        self._leases = []
+    def _ack(self, leases):
+        results = self._ask(f"/v1/topics/{self._topic}/ack", json.dumps({"leases": leases}))
+        assert not any("error" in each for each in results["results"]), results
 
     def close(self):
         self._connection.close()

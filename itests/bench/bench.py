@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 """./dev bench: measures a node of build/release, says what the targets are and which are met.
 
-    ./dev bench                      all tables, about 22 minutes
+    ./dev bench                      all tables about one node, about 22 minutes
     ./dev bench throughput memory    some tables
-    ./dev bench scale                several nodes and Redis masters: five tables
+    ./dev bench scale                several nodes and Redis masters, about 10 minutes
+    ./dev bench capacity             what many of them would carry, from the figures of the page
     ./dev bench --list               which there are
     ./dev bench --quick              tiny sizes, to see that it works: no figures to quote
     ./dev bench --long               more and longer rounds, for figures that last
-    ./dev bench --write              and put them into doc/benchmarks.md, with pictures
+    ./dev bench --write              and put them into doc/benchmarks.md, with pictures, and what
+                                     follows from them into doc/capacity.md
     ./dev bench --redraw             pictures and page again, from doc/plots/results.json
     ./dev bench --json -             for programs
 
@@ -28,7 +30,7 @@ if __name__ == "__main__":
 os.environ.setdefault("DUEQ_BUILD", "build/release")
 
 # pylint: disable=wrong-import-position
-from bench import machine, page, render
+from bench import capacity, machine, page, render
 from bench.loads import sweep_abandoned
 from bench.progress import Progress, duration
 from bench.tables import GROUPS, TABLES
@@ -48,6 +50,12 @@ def table_names(word):
         known = ", ".join([*TABLES, *GROUPS])
         raise argparse.ArgumentTypeError(f"no table '{word}'; there are {known}")
     return GROUPS.get(word, (word,))
+
+
+def usual_tables():
+    """Those that no word stands for."""
+    grouped = {name for names in GROUPS.values() for name in names}
+    return [name for name in TABLES if name not in grouped]
 
 
 def positive(word):
@@ -145,8 +153,14 @@ def redraw():
     if not results:
         print("There is no doc/plots/results.json yet: ./dev bench --write", file=sys.stderr)
         return 2
-    page.write(page.merged(results, {}, TABLES), draw)
+    write_pages(page.merged(results, {}, TABLES))
     return 0
+
+
+def write_pages(results):
+    page.write(results, draw)
+    if set(capacity.NEEDED) <= set(results):
+        capacity.write(results)
 
 
 def heed_signals():
@@ -159,6 +173,8 @@ def heed_signals():
 
 
 def main():
+    if sys.argv[1:2] == ["capacity"]:
+        return capacity.main(sys.argv[2:])
     options = parse_arguments()
     if options.list:
         for name, table in TABLES.items():
@@ -170,12 +186,12 @@ def main():
     become_reaper()
     sweep_abandoned()
     people = sys.stderr if options.json == "-" else sys.stdout
-    results, is_complete = measure(options.tables or list(TABLES), sizes(options), people)
+    results, is_complete = measure(options.tables or usual_tables(), sizes(options), people)
     print(render.summary(results.values()), file=people)
     if options.json:
         write_json(results, options.json)
     if options.write and results:
-        page.write(page.merged(page.load_results(), results, TABLES), draw)
+        write_pages(page.merged(page.load_results(), results, TABLES))
     return exit_code(results.values(), options.scale) if is_complete else INTERRUPTED
 
 

@@ -4,7 +4,7 @@ over Redis masters. One site works at a time; the others have no nodes meanwhile
 from pathlib import Path
 
 from bench.loads import Loads, undisturbed
-from bench.site import OneRedis, Site
+from bench.site import Masters, OneRedis, Site
 from harness.zookeeper import Ensemble
 
 
@@ -45,6 +45,4 @@ class Farm(Loads):
 
 
 def store_of(directory, masters):
-    if masters == 1:
-        return OneRedis(directory)
-    raise NotImplementedError(f"{masters} masters")
+    return OneRedis(directory) if masters == 1 else Masters(directory, masters)

@@ -28,18 +28,10 @@ class Used:
     scripts: int = 0
     script_us: float = 0  # Redis's own measure of the time in them
     redis_bytes: int = 0  # to and from Redis
+    file_bytes: int = 0  # appended to their files; a replica is sent as many
     loader_us: float = 0
     client_bytes: int = 0  # to and from the load generator
     jobs: int = 0
-
-    def without(self, other):
-        """What is left of this when a part of it is known; of as many jobs."""
-        scale = self.jobs / max(other.jobs, 1)
-        left = {name: getattr(self, name) - scale * getattr(other, name) for name in SUMS}
-        for name in LISTS:
-            left[name] = [mine - scale * its
-                          for mine, its in zip(getattr(self, name), getattr(other, name))]
-        return Used(jobs=self.jobs, **left)
 
     def figures(self):
         """{name: value}, by the job where that means something."""
@@ -54,15 +46,12 @@ class Used:
             "commands": self.commands / jobs,
             "scripts": self.scripts / jobs,
             "redis_bytes": self.redis_bytes / jobs,
+            "file_bytes": self.file_bytes / jobs,
             "client_bytes": self.client_bytes / jobs,
             "processors": all_us / 1e6 / seconds,
             "busiest_node": max(self.node_us, default=0) / 1e6 / seconds,
             "busiest_redis": max(self.redis_us, default=0) / 1e6 / seconds,
         }
-
-
-SUMS = ("seconds", "commands", "scripts", "script_us", "redis_bytes", "loader_us", "client_bytes")
-LISTS = ("node_us", "redis_us")
 
 
 @dataclass
@@ -100,4 +89,5 @@ def _counts(client):
     script = info.get("cmdstat_evalsha", {})
     return {"commands": info["total_commands_processed"], "scripts": script.get("calls", 0),
             "script_us": script.get("usec", 0),
+            "file_bytes": info.get("aof_current_size", 0),
             "redis_bytes": info["total_net_input_bytes"] + info["total_net_output_bytes"]}

@@ -59,7 +59,7 @@ def page_with(page, inner):
     before, mark, rest = page.partition(BEGIN)
     _, second_mark, after = rest.partition(END)
     if not mark or not second_mark:
-        raise ValueError("doc/benchmarks.md has lost its marks")
+        raise ValueError("the page has lost its marks")
     return f"{before}{BEGIN}\n{inner}\n\n{END}{after}"
 
 

@@ -16,6 +16,7 @@ from bench.meter import Look, cpu_us
 from harness.cluster import SECRET, are_members, page_of
 from harness.node import Node
 from harness.ports import free_port
+from harness.redis_cluster import RedisCluster
 from harness.redis_server import RedisServer
 from harness.wait import wait_until
 
@@ -48,10 +49,28 @@ class OneRedis:
 
     def server_of(self, bucket):
         """Who has it, by its place among `servers`."""
-        return 0 * bucket
+        del bucket
+        return 0
 
     def destroy(self):
         self.servers[0].destroy()
+
+
+class Masters(RedisCluster):
+    """So many, without replicas."""
+
+    def __init__(self, directory, masters):
+        super().__init__(directory, masters=masters, replicas=0, node_timeout_ms=15_000,
+                         **KEEPS_ALL)
+        self._of_bucket = []
+
+    def start(self):
+        super().start()
+        self._of_bucket = [self.servers.index(self.master_of(bucket)) for bucket in range(BUCKETS)]
+        return self
+
+    def server_of(self, bucket):
+        return self._of_bucket[bucket]
 
 
 class Site:
@@ -99,6 +118,9 @@ class Site:
         for node in self.nodes:
             node.wait_ready()
         wait_until(lambda: are_members(page_of(self.nodes[0]), names), f"{names} are members")
+        if self.mode == "cluster":
+            wait_until(lambda: all(node.metrics()["dueq_scanners"] == count
+                                   for node in self.nodes), "all know who scans")
         self.wait_at_rest()
 
     def _node(self, name):
@@ -195,7 +217,6 @@ class Site:
         with self.loads.progress.step(f"{self.name}: {jobs:,} jobs fall due"):
             for each_ms in dues_ms:
                 self.fill(jobs, topics, name, each_ms)
-            assert time.time() * 1000 < due_ms, "filling in took longer than was thought"
             for each_ms in dues_ms:
                 used = self._moved(each_ms)
         used.jobs = jobs // topics * topics
@@ -203,6 +224,7 @@ class Site:
 
     def _moved(self, due_ms):
         """What it takes until nothing is left that is due by then, which is not yet."""
+        assert time.time() * 1000 < due_ms, "the jobs were due before all was ready for them"
         with Moved(self.store, due_ms) as moved:
             time.sleep(max(0, due_ms / 1000 - time.time() - 0.05))  # nothing happens before
             look = self.look()

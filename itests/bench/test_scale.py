@@ -35,13 +35,6 @@ def test_what_was_used_is_told_by_the_job_and_by_the_second():
     assert figures["busiest_node"] == pytest.approx(0.015)
 
 
-def test_the_rest_of_what_was_used_is_by_as_many_jobs():
-    rest = used(jobs=1000, seconds=3.0).without(used(jobs=500, seconds=1.0, redis_us=(20_000,),
-                                                     node_us=(1000, 1000)))
-    assert (rest.jobs, rest.seconds) == (1000, 1.0)
-    assert (rest.node_us, rest.redis_us) == ([8000, 28_000], [10_000])
-
-
 def test_a_process_that_works_is_seen_to_work(tmp_path):
     busy = Process(["sh", "-c", "while :; do :; done"], tmp_path / "output")
     try:
@@ -121,9 +114,11 @@ class FakeSite:
 
 class FakeFarm:
     def __init__(self, dead=()):
-        self.progress, self.dead, self.phases = Silence(), dead, []
+        self.progress, self.dead, self.phases, self.names = Silence(), dead, [], set()
 
     def site(self, name, mode, masters=1):
+        assert name not in self.names, f"two sites are called {name}"
+        self.names.add(name)
         return FakeSite(self, mode, masters)
 
 
@@ -145,15 +140,14 @@ def fill_in(monkeypatch):
 
 
 class FakeBatches:
-    bytes_moved = 0
-
     def __init__(self, port, topic, size):
-        pass
+        self.bytes_moved = 0
 
     def push(self, jobs, delay_ms=0):
-        FakeBatches.bytes_moved += 1000 * jobs
+        self.bytes_moved += 1000 * jobs
 
-    pop = ack = lambda self, jobs: None
+    def pop(self, jobs, is_acked=False):
+        pass
 
     def close(self):
         pass
@@ -188,9 +182,9 @@ def test_locks_that_cost_a_tenth_are_too_dear(fill_in):
 
 def test_topics_that_cost_nothing_more_than_none_are_free(fill_in):
     result, _ = fill_in("idle_topics")
-    assert result.columns == ["1 node", "3 nodes"]
-    assert values(result, "no topic: memory of a node") == [8, 8]
-    assert values(result, "what the topics add: processor of a node") == [0, 0]
+    assert result.columns == ["1 node, 1 Redis", "3 nodes, 1 Redis", "3 nodes, 3 Redis"]
+    assert values(result, "no topic: memory of a node") == [8, 8, 8]
+    assert values(result, "what the topics add: processor of a node") == [0, 0, 0]
     assert not result.failures and not result.broken
 
 
@@ -200,11 +194,12 @@ def test_one_topic_is_measured_at_one_and_at_three_nodes(fill_in):
     assert values(result, "pop+ack")[0] == pytest.approx(1e6 / 44)
 
 
-def test_an_ack_is_what_a_pop_with_its_ack_takes_beyond_a_pop(fill_in):
-    result, _ = fill_in("operations")
-    assert result.columns == ["1 job", "10 jobs", "100 jobs"]
-    assert values(result, "ack: node")[0] == 5
+def test_operations_are_by_the_job_one_by_one_and_in_batches(fill_in):
+    result, phases = fill_in("operations")
+    assert result.columns == ["1 job", "10 jobs", "60 jobs"]
+    assert values(result, "pop+ack: node")[0] == 20
     assert values(result, "due: from delayed to ready: node") == [1, None, None]
+    assert values(result, "push, delayed: bytes between client and node")[1] == 1000
 
 
 # ---- words ----

@@ -12,12 +12,13 @@ Everything runs in namespaces of its own, and all of it is gone when the block e
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from drills.cluster_store import ClusterStore
 from drills.holders import HolderWatch
 from drills.journal import LEADER, Lease, Role, now_ms
 from drills.ledger import LOCK_MS, Ledger
 from drills.names import SlowNames
 from drills.nodes import GMQ_PORT, HTTP_PORT, PEER_PORT, HostNode
-from drills.stores import StorePlan, make_store
+from drills.stores import Store, StorePlan, WatchedStore
 from drills.uplink import Uplink
 from drills.view import View
 from harness.build import wallclock_library
@@ -78,11 +79,7 @@ class Cluster:
         try:
             self._add_zookeeper()
             self._add_names()
-            self.store = make_store(self.network, self.directory,
-                                    replace(self.plan.store, keeps_log=self.plan.shares),
-                                    self._clock_env("redis", "redis"))
-            if self.plan.shares:
-                self.ledger = Ledger(self.store.logs)
+            self._add_store()
             self._add_nodes()
             self.client = self.network.add_host("client")
             self._add_watchers()
@@ -122,6 +119,16 @@ class Cluster:
         if self.plan.zookeeper_names:
             table = {f"{each.host.name}.drill": each.address for each in self.zookeeper.servers}
             self.names = SlowNames(self.network.add_host("dns"), table)
+
+    def _add_store(self):
+        """And, where somebody will ask, who reads what it writes."""
+        plan = self.plan.store
+        is_read = self.plan.shares or plan.has_masters
+        kind = (ClusterStore if plan.has_masters else WatchedStore if plan.is_watched else Store)
+        self.store = kind(self.network, self.directory / "redis",
+                          replace(plan, keeps_log=is_read), self._clock_env("redis", "redis"))
+        if is_read:
+            self.ledger = Ledger(self.store.logs)
 
     def _add_nodes(self):
         for number in range(self.plan.nodes):
@@ -226,14 +233,15 @@ class Cluster:
         if self.plan.shares:
             self.wait_shared(self.nodes)
 
-    def wait_shared(self, nodes):
-        """Until these nodes know that they scan, they and no others."""
-        def knows_all():
-            seen = {(metrics["dueq_view"], metrics["dueq_scanners"])
-                    for metrics in (node.metrics() for node in nodes)}
-            return len(seen) == 1 and seen.pop()[1] == len(nodes)
+    def wait_shared(self, nodes, after=0):
+        """Until these nodes know that they scan, they and no others; the view, one after that."""
+        def shared():
+            seen = {node.view() for node in nodes}
+            view, count = seen.pop()
+            return not seen and count == len(nodes) and view > after and view
 
-        wait_until(knows_all, f"{[node.name for node in nodes]} scan", STEADY_S, interval_s=0.02)
+        return wait_until(shared, f"{[node.name for node in nodes]} scan", STEADY_S,
+                          interval_s=0.02)
 
     def _has_settled(self):
         since_ms = now_ms() - 0.6 * self.plan.session_ms

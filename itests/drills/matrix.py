@@ -2,7 +2,8 @@
 
 # pylint: disable=unused-import
 from drills import (rows_address, rows_crowd, rows_links, rows_other, rows_processes,  # noqa: F401
-                    rows_redis, rows_sentinel, rows_sharing, rows_slow, rows_zookeeper)
+                    rows_redis, rows_sentinel, rows_sharing, rows_slots, rows_slow,
+                    rows_zookeeper)
 from drills.row import ROWS
 
 

@@ -227,7 +227,7 @@ def _moves_of(cluster):
     if cluster.ledger:
         cluster.ledger.read()
         yield from cluster.ledger.events
-    elif cluster.plan.wrong_clock != "redis":
+    if not cluster.plan.shares and cluster.plan.wrong_clock != "redis":
         for master in cluster.store.masters:
             with master.client() as client:
                 yield from read_moves(client)

@@ -35,6 +35,7 @@ class Row:
     interrupts = False      # do due jobs stand still without another leader as well?
     needs = None            # why it cannot run; None: it can
     target_ms = None        # for `active`, in the table
+    stood_targets_ms = {}   # for `stood`, of variants
     note = ""               # what the table should say of the rounds that have run
 
     @property

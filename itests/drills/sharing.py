@@ -42,29 +42,59 @@ class SharingRow(Row):
     def stood_ms(self, drill, fault):
         return self.stood
 
+    def check_times(self, drill):
+        most = self.stood_targets_ms.get(drill.variant)
+        if most and self.stood > most:
+            yield f"a topic stood still for {self.stood:.0f} ms, {most:.0f} ms are promised"
+
 
 def redis_ms(boot_ms):
     """The same moment on Redis's clock, which is this machine's."""
     return boot_ms + wall_now_ms() - now_ms()
 
 
-class Watch:
+class Standstill:
+    """How late jobs are moved, from now on."""
+
+    def __init__(self, drill):
+        self.ledger, self.since_ms = drill.cluster.ledger, redis_ms(now_ms())
+
+    def stood_ms(self, from_ms=None, topics=None):
+        """How late the latest job was moved that became due since; None: there was none."""
+        self.ledger.read()
+        return max((each.late_ms for each in
+                    self.ledger.moved_late(from_ms or self.since_ms, math.inf)
+                    if topics is None or each.topic in topics), default=None)
+
+    def quiet_ms(self):
+        """The same for the time just before it began."""
+        return max((each.late_ms for each in self.ledger.moved_late(
+            self.since_ms - QUIET_MS, self.since_ms)), default=0)
+
+    def moved(self, topics):
+        """How many jobs of these topics have been moved since."""
+        self.ledger.read()
+        return sum(each.topic in topics and each.redis_ms > self.since_ms
+                   for each in self.ledger.moved_late(self.since_ms, math.inf))
+
+
+class Watch(Standstill):
     """A cluster's topics over the course of a round, from when they have settled with all of its
     nodes, or with those given."""
 
     def __init__(self, drill, nodes=None):
         self.cluster, self.ledger = drill.cluster, drill.cluster.ledger
-        self.topics = drill.load.topics
+        self.topics, self.view = drill.load.topics, 0
         self.wait_settled(nodes or self.cluster.nodes)
         self.owners = self._owners()
-        self.since_ms = redis_ms(now_ms())
+        super().__init__(drill)
 
     def wait_settled(self, nodes):
-        """Until these nodes know that they and no others scan, and each topic has been scanned
-        since by one of them: so whatever was due before has been moved."""
-        self.cluster.wait_shared(nodes)
-        view = max(int(node.metrics()["dueq_view"]) for node in nodes)
-        names = {node.name for node in nodes}
+        """Until these nodes know, in a newer view than the last time, that they and no others
+        scan, and each topic has been scanned since by one of them: so whatever was due before has
+        been moved."""
+        view = self.cluster.wait_shared(nodes, self.view)
+        self.view, names = view, {node.name for node in nodes}
 
         def is_scanned(lock):
             return lock is not None and lock.view >= view and lock.node in names
@@ -85,18 +115,6 @@ class Watch:
         before, self.owners = self.owners, self._owners()
         return Counter((before[topic], after) for topic, after in self.owners.items()
                        if before[topic] != after)
-
-    def stood_ms(self, from_ms=None, topics=None):
-        """How late the latest job was moved that became due since; None: there was none."""
-        self.ledger.read()
-        return max((each.late_ms for each in
-                    self.ledger.moved_late(from_ms or self.since_ms, math.inf)
-                    if topics is None or each.topic in topics), default=None)
-
-    def quiet_ms(self):
-        """The same for the time just before it began."""
-        return max((each.late_ms for each in self.ledger.moved_late(
-            self.since_ms - QUIET_MS, self.since_ms)), default=0)
 
 
 def unfair(changes, topics, name, nodes, joins):

@@ -1,7 +1,7 @@
 """The Redis of a drill: how it keeps what it is told, and what is in its way.
 
 One on a host of its own, that can be restarted, killed, cut short, filled up, frozen and made slow;
-or three, each on its own host, and as many Sentinels.
+or three, each on its own host, and as many Sentinels. A Redis Cluster is in cluster_store.py.
 """
 
 import os
@@ -33,12 +33,13 @@ class StorePlan:
     has_disk: bool = False   # one of its own, that can be full
     has_relay: bool = False  # on the nodes' way to it, that can be slow
     is_watched: bool = False  # a master and two replicas, with three Sentinels
+    has_masters: bool = False  # several: a Redis Cluster, a replica behind each of them
     keeps_log: bool = False  # the append-only file is never made shorter
 
     @property
     def is_safe(self):
         """May a node that is strict use it?"""
-        return self.sync == "always" and not self.is_watched
+        return self.sync == "always" and not self.is_watched and not self.has_masters
 
     @property
     def options(self):
@@ -46,11 +47,6 @@ class StorePlan:
             return {"appendonly": "no"}
         whole = {"auto-aof-rewrite-percentage": 0} if self.keeps_log else {}
         return {"appendonly": "yes", "appendfsync": self.sync, **whole}
-
-
-def make_store(network, directory, plan, env):
-    kind = WatchedStore if plan.is_watched else Store
-    return kind(network, directory / "redis", plan, env)
 
 
 class Store:

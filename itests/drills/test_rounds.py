@@ -69,6 +69,17 @@ def test_the_page_has_a_line_for_each_variant_and_says_whether_targets_are_met()
     assert "median 61, worst 61: missed by 11 ms." in text
 
 
+def test_the_page_has_a_verdict_for_each_variant_that_has_a_target_of_its_own():
+    shared = Result(MATRIX["28"], [Round("joins", 1, None, None, 45.4),
+                                   Round("killed", 2, None, None, 120.0)])
+    text = page_of({"28": measured(shared)})
+    assert "| 28 | a node joins, leaves, is killed, is cut off: joins | 1 | - | - | 45 / - / 45 |" \
+        in text
+    assert "- Row 28 joins: target 50 ms p99 (a topic stands still); median 45, worst 45: met." in text
+    assert "- Row 28 killed: target 100 ms p99 (a topic stands still); median 120, worst 120: missed by 20 ms." in text
+    assert "Row 28 leaves" not in text
+
+
 def test_the_page_says_what_clients_of_the_address_saw():
     sights = [Sight(first, gap, Counter(failed), Counter(broken), Counter({"in order": 4}))
               for first, gap, failed, broken in ((40.0, 12.0, {}, {"closed": 1}),

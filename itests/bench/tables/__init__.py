@@ -16,9 +16,11 @@ from bench.tables import large
 from bench.tables import scale
 from bench.tables import fleet
 from bench.tables import operations
+from bench.tables import reload
 from bench.tables.table import TABLES
 
-GROUPS = {"scale": ("nodes", "locks", "idle_topics", "hot", "operations")}  # a word for several
+GROUPS = {"scale": ("nodes", "locks", "idle_topics", "hot", "operations",
+                    "reload")}  # a word for several
 
 __all__ = ["GROUPS", "TABLES", "fleet", "large", "latency", "lateness", "life", "many",
-           "operations", "replicas", "scale", "space", "throughput"]
+           "operations", "reload", "replicas", "scale", "space", "throughput"]

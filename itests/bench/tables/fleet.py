@@ -10,20 +10,20 @@ from bench.tables.table import attempt, medians, ratio, table
 REST_PERCENT_AT_MOST = 0.5  # of a processor
 
 
-@table("100,000 topics with a job in each, several nodes over one Redis", plan=(0, 0, 130),
+@table("100,000 topics with a job in each, several nodes", plan=(0, 0, 130),
        settings={"queue.audit_rate": 0}, place=Farm)
 def idle_topics(bench, options, result):
     topics = options.pick(100_000, quick=300)
-    counts = options.pick((1, 3), quick=(1,))
-    site = bench.site("topics", scale.MODE)
-    bench.progress.expect(len(counts))
-    cells = {count: attempt(result, f"{count} nodes",
-                            lambda count=count: _with_topics(site, count, topics, options)) or {}
-             for count in counts}
-    result.columns = [f"{count} node{'s' * (count > 1)}" for count in counts]
+    keys = options.pick(scale.COLUMNS_OF_TOPICS, quick=((1, 1),))
+    sites = {masters: bench.site(f"topics{masters}", scale.MODE, masters)
+             for masters in dict.fromkeys(masters for masters, _ in keys)}
+    bench.progress.expect(len(keys))
+    cells = {key: attempt(result, scale.column(*key), lambda key=key: _with_topics(
+        sites[key[0]], key[1], topics, options)) or {} for key in keys}
+    result.columns = [scale.column(*key) for key in keys]
 
-    def row(name, scale=1.0):
-        return [ratio(cells[count].get(name), 1, scale) for count in counts]
+    def row(name, times=1.0):
+        return [ratio(cells[key].get(name), 1, times) for key in keys]
 
     for when, label in (("none", "no topic"), ("idle", f"{topics:,} topics, nothing due")):
         result.add(f"{label}: processor of a node", row(f"{when}.node_us_s", 1e-4), "% of one")
@@ -32,13 +32,13 @@ def idle_topics(bench, options, result):
         result.add(f"{label}: memory of a node", row(f"{when}.rss", 1e-6), "MB")
     result.add("what the topics add: processor of a node", row("added_us_s", 1e-4), "% of one",
                at_most=REST_PERCENT_AT_MOST, column=None)
-    add_phases(result, cells, counts)
+    add_phases(result, cells, keys)
     result.notes.append("without the reconciler (queue.audit_rate 0), which looks at so many jobs "
                         "a second, however many there are")
     result.notes.append("memory is the worker's, resident, after the pushes went through it: "
                         "requests that were under way at once are in it, too")
     result.series = {"topics": topics, "cells": [
-        {"nodes": count, **cells[count]} for count in counts]}
+        {"masters": key[0], "nodes": key[1], **cells[key]} for key in keys]}
 
 
 def _with_topics(site, count, topics, options):

@@ -8,9 +8,11 @@ from bench.tables.table import medians, table
 
 FAR_MS = 86_400_000
 OPERATIONS = {"push": "push, delayed", "push_now": "push, ready at once",
-              "due": "due: from delayed to ready", "pop": "pop, delivered", "ack": "ack"}
+              "due": "due: from delayed to ready", "hand": "pop+ack",
+              "pop": "pop, kept for longer"}
 FIGURES = {"node_us": ("node", "us"), "redis_us": ("Redis", "us"), "scripts": ("scripts", ""),
            "redis_bytes": ("bytes between node and Redis", "bytes"),
+           "file_bytes": ("bytes into Redis's file", "bytes"),
            "client_bytes": ("bytes between client and node", "bytes")}
 ONE = 1  # in a request
 
@@ -18,7 +20,7 @@ ONE = 1  # in a request
 @table("what an operation takes of each process, by jobs in a request, HTTP",
        plan=(0, 0, 70), place=Farm)
 def operations(bench, options, result):
-    sizes = options.pick((ONE, 10, 100), quick=(ONE, 10))
+    sizes = options.pick((ONE, 10, 60), quick=(ONE, 10))
     jobs, topics = options.pick((30_000, 300), quick=(600, 30))
     site = bench.site("operations", "standby")
     keys = [(size,) for size in sizes]
@@ -31,8 +33,8 @@ def operations(bench, options, result):
             if any(values):
                 result.add(f"{label}: {who}", values, unit)
     result.notes.append("of each job, not of each request; one node, one Redis, 192 connections "
-                        "with one job each in flight, or one connection with a batch; a pop has "
-                        "the script that says it was delivered with it")
+                        "with one job each in flight, or one connection with a batch; a pop "
+                        "that is not acknowledged at once has a script more: it was delivered")
     result.series = {"cells": [{"size": size, **cells[size,]} for size in sizes]}
 
 
@@ -44,29 +46,28 @@ def _measured(site, size, jobs, topics):
 
 
 def _one_by_one(site, jobs, topics):
-    used = {"push": site.push(jobs, topics),
+    return {"push": site.push(jobs, topics),
             "push_now": site.load("push", jobs, topics=topics, topic_name="now", delay=0),
             "due": site.fall_due(4 * jobs, topics, fill_seconds(4 * jobs, topics)),
+            "hand": site.hand_over(jobs, topics),
             "pop": site.hand_over(jobs, topics, mode="pop")}
-    both = site.hand_over(jobs, topics)
-    used["ack"] = both.without(used["pop"])
-    return used
 
 
 def _batches(site, size, jobs):
     """One topic: a request has a topic. The moves were measured with one by one."""
-    used = {}
+    used, jobs = {}, jobs // size * size
     with site.loads.progress.step(f"batches of {size}"):
         batches = Batches(site.nodes[0].http_port, "now-0", size)
         later = Batches(site.nodes[0].http_port, "later-0", size)
         for name, run in (("push", lambda: later.push(jobs, FAR_MS)),
-                          ("push_now", lambda: batches.push(jobs)),
-                          ("pop", lambda: batches.pop(jobs)), ("ack", lambda: batches.ack(jobs))):
+                          ("push_now", lambda: batches.push(2 * jobs)),
+                          ("hand", lambda: batches.pop(jobs, is_acked=True)),
+                          ("pop", lambda: batches.pop(jobs))):
             look, before = site.look(), batches.bytes_moved + later.bytes_moved
             run()
             site.wait_at_rest()  # deliveries are confirmed behind their replies
             used[name] = look.used()
-            used[name].jobs = jobs // size * size
+            used[name].jobs = jobs * (2 if name == "push_now" else 1)
             used[name].client_bytes = batches.bytes_moved + later.bytes_moved - before
         for each in (batches, later):
             each.close()

@@ -4,9 +4,10 @@ what the locks cost that keep nodes apart."""
 from bench.farm import Farm
 from bench.tables.table import medians, ratio, table
 
-MODE = "standby"  # how nodes share the work
+MODE = "cluster"
 NODES = (1, 2, 3)
 MASTERS = (1, 3)
+COLUMNS_OF_TOPICS = ((1, 1), (1, 3), (3, 3))  # masters, nodes
 PHASES = {"push": "push", "due": "due: from delayed to ready", "hand": "pop+ack"}
 DUE_A_PUSH = 4  # due jobs take a tenth of the time of others
 FILL_A_SECOND = 60_000  # jobs past the nodes, on a slow machine
@@ -14,6 +15,7 @@ FILL_TOPICS_A_SECOND = 12_000
 USES = {"node_us": ("nodes", "us"), "redis_us": ("Redis", "us"), "loader_us": ("generator", "us"),
         "scripts": ("scripts", ""), "commands": ("commands, those in scripts too", ""),
         "redis_bytes": ("bytes between nodes and Redis", "bytes"),
+        "file_bytes": ("bytes into Redis's file", "bytes"),
         "client_bytes": ("bytes between clients and nodes", "bytes")}
 
 
@@ -59,7 +61,7 @@ def nodes(bench, options, result):
     keys = [(number, count) for number in masters for count in counts]
     cells = medians(bench, options, result, {
         key: lambda key=key: life(sites[key[0]], key[1], jobs, topics) for key in keys})
-    result.columns = [_column(*key) for key in keys]
+    result.columns = [column(*key) for key in keys]
     add_phases(result, cells, keys)
     result.notes += [
         f"{topics:,} topics; {jobs:,} jobs are pushed, {jobs * DUE_A_PUSH:,} others fall due in the "
@@ -70,7 +72,7 @@ def nodes(bench, options, result):
         {"masters": key[0], "nodes": key[1], **cells[key]} for key in keys]}
 
 
-def _column(masters, count):
+def column(masters, count):
     return f"{count} node{'s' * (count > 1)}, {masters} Redis"
 
 
