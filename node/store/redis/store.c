@@ -93,6 +93,7 @@ static void on_fit(void *arg, struct redis_lane *l)
     }
     s->is_refused = false;
     s->stats.connects++;
+    redis_wakeups_prove(s->wakeups, &l->beat);
     if (s->is_looking)
         redis_store_look_for_wakeups(s);
 }
@@ -134,6 +135,8 @@ static void on_lane_closed(void *arg, struct redis_lane *l)
     if (s->follow)
         redis_follow_used(s->follow, false);
     redis_route_lane_closed(&s->route, l);
+    if (s->map)
+        redis_wakeups_leave(s->wakeups, redis_lane_address(l));
     redis_store_lane_lost(s);
 }
 
