@@ -15,7 +15,8 @@ HOUR_MS = 3600 * 1000
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory):
-    made = RedisCluster(tmp_path_factory.mktemp("redis"), node_timeout_ms=2500)
+    made = RedisCluster(tmp_path_factory.mktemp("redis"), node_timeout_ms=2500,
+                        appendfsync="always")
     yield made
     made.destroy()
 
