@@ -11,6 +11,9 @@ from harness.wait import wait_until
 
 ROUNDS = 20  # of each worker, between two events
 HOUR_MS = 3600 * 1000
+# What a fault does not touch is never refused, however busy the machine.
+PATIENT = {"store__min_replicas": 1, "store__replica_timeout": "15s",
+           "store__command_timeout": "20s", "store__hold": "60s"}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +29,7 @@ def nodes(servers, tmp_path_factory, request):
     """Two that stand by for each other."""
     made = Cluster(tmp_path_factory.mktemp("cluster"), redis=servers)
     try:
-        made.start("a", "b", store__min_replicas=1, queue__audit_rate="100000")
+        made.start("a", "b", queue__audit_rate="100000", **PATIENT)
         request.node.dueq_nodes = list(made.nodes.values())
         yield made
         made.stop()
