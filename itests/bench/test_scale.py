@@ -140,7 +140,7 @@ def fill_in(monkeypatch):
 
 
 class FakeBatches:
-    def __init__(self, port, topic, size):
+    def __init__(self, port, name, size, topics):
         self.bytes_moved = 0
 
     def push(self, jobs, delay_ms=0):
