@@ -17,7 +17,8 @@ class Move:
 @dataclass(frozen=True)
 class Lock:
     """A topic's lock was written: taken, or renewed. `place`: of which Redis's file, and where in
-    it; a place that is further on happened later."""
+    it; a place that is further on happened later. `is_known`: is it known who had it before, where
+    no Lock stands before?"""
 
     place: tuple
     bucket: str
@@ -27,6 +28,7 @@ class Lock:
     view: int
     token: int
     until_ms: int
+    is_known: bool = True
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@
  * up when it fails; else `*topics` is the caller's. */
 enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, json_t **topics);
 
-/* All topics with their owners: {"topics", "unreached"}, the buckets whose topics are missing. */
+/* All topics with their owners: {"topics", "unreached"}, the buckets whose topics are missing.
+ */
 enum ctl_exit topics_fetch_owners(struct ctl *ctl, json_t **all);
 
 /* A cell: is the API's topic paused, and until when? */
