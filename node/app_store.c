@@ -1,5 +1,7 @@
 #include "node/app_store.h"
 
+#include <string.h>
+
 #include "node/store/redis/weakness.h"
 
 _Static_assert(WEAKNESS_COUNT <= HTTP_STORE_WEAKNESSES_MAX, "there is room for all");
@@ -37,6 +39,11 @@ static void read_numbers(const struct redis_store_stats *from, struct http_store
     to->older = from->older;
     to->lost_pushes = from->lost_pushes;
     to->broken = from->broken;
+    to->moved = from->moved;
+    to->asked = from->asked;
+    to->try_again = from->try_again;
+    to->down = from->down;
+    to->maps_read = from->maps_read;
     to->breaker = breaker_word(from->breaker);
     to->breaker_trips = from->breaker_trips;
     to->breaker_since_mono_ms = from->breaker_since_mono_ms;
@@ -45,35 +52,51 @@ static void read_numbers(const struct redis_store_stats *from, struct http_store
 
 /* ---- masters and buckets ---- */
 
-#define NO_REASON_YET "it has not answered yet"
-
-static const char *why_down(const struct app_store *s)
+/* Without the address, which stands beside it. Before the first attempt there is no reason. */
+static const char *reason_of(const char *why, const char *address)
 {
-    const char *why = redis_store_why(s->store);
+    size_t len = strlen(address);
 
-    return *why ? why : NO_REASON_YET;
+    if (!*why)
+        return "it has not answered yet";
+    return len && !strncmp(why, address, len) && !strncmp(why + len, ": ", 2) ? why + len + 2
+                                                                              : why;
+}
+
+static void read_master(struct app_store *s, unsigned i)
+{
+    struct redis_lane_stats lane;
+
+    redis_store_lane(s->store, i, &lane);
+    s->masters[i] = (struct http_store_master){
+        .address = lane.address,
+        .state = lane.state,
+        .why = lane.is_up ? "" : reason_of(lane.why, lane.address),
+        .breaker = breaker_word(lane.breaker),
+        .is_up = lane.is_up,
+        .buckets = lane.buckets,
+        .in_flight = lane.in_flight,
+    };
 }
 
 static void read_masters(struct app_store *s, struct http_store_numbers *to)
 {
-    s->masters[0] = (struct http_store_master){
-        .address = redis_store_address(s->store),
-        .state = to->is_up ? "up" : "connecting",
-        .why = to->is_up ? "" : why_down(s),
-        .breaker = to->breaker,
-        .is_up = to->is_up,
-        .buckets = s->buckets,
-        .in_flight = to->in_flight,
-    };
+    unsigned count = redis_store_lanes(s->store);
+
+    while (to->master_count < count && to->master_count < HTTP_STORE_MASTERS_MAX)
+        read_master(s, to->master_count++);
     to->masters = s->masters;
-    to->master_count = 1;
 }
 
 static void read_unreached(struct app_store *s, struct http_store_numbers *to)
 {
-    for (unsigned b = 0; b < s->buckets && !to->is_up; b++)
-        s->unreached[to->unreached_count++] = (struct http_store_unreached){
-            .bucket = b, .address = redis_store_address(s->store), .why = why_down(s)};
+    for (unsigned b = 0; b < s->buckets && b < HTTP_STORE_BUCKETS_MAX; b++) {
+        const char *address, *why = redis_store_bucket_why(s->store, b, &address);
+
+        if (why)
+            s->unreached[to->unreached_count++] = (struct http_store_unreached){
+                .bucket = b, .address = address, .why = reason_of(why, address)};
+    }
     to->unreached = s->unreached;
 }
 

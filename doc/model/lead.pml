@@ -2,8 +2,8 @@
  * Who leads: election, lease, fencing token, warden and peer link of two nodes, while workers
  * stall and die, machines freeze and vanish, and links to ZooKeeper are cut.
  *
- * Checked: never two nodes with a valid lease; once a leader has moved a job, no script with an
- * older token moves one, in any bucket; no node with a valid lease is fenced; and
+ * Checked: never two nodes with a valid lease; once a leader scans a bucket, no script with an
+ * older token moves a job there; no node with a valid lease is fenced; and
  * when the faults are over, somebody leads within PATIENCE units.
  *
  * Left out, and why that is sound:
@@ -26,7 +26,7 @@
  * Variants that must fail: PEER_EOF (a reset peer link is taken for death), WARDEN_EARLY (the
  * warden closes the session of a stalled worker before it has killed it), BY_NAME (the owner of
  * the leader znode is known by its name, not its session), NO_FENCE (Redis takes any token),
- * NO_ASSERT (a new leader does not assert its token on all buckets first). ROLES_ONLY leaves
+ * NO_ASSERT (a new leader scans a bucket without asserting its token there first). ROLES_ONLY leaves
  * Redis out, for more faults: it can only make a leader step down.
  */
 #define T 2     /* the session's length, and the lease's, in units */
@@ -51,7 +51,7 @@ inline end_session(session) {
 
 /* ---- Redis ---- */
 byte fence[BUCKETS];
-byte moved = 0; /* the highest token that has moved a job */
+byte scanned[BUCKETS]; /* the highest token that scans it */
 byte late = 0;  /* token of a move that is under way; 0: none */
 
 /* ---- the nodes ---- */
@@ -73,7 +73,7 @@ bool done[2];            /* ZooKeeper has done it: the answer is under way */
 byte answer[2];          /* 0: refused; else the epoch */
 byte age[2];             /* since it was sent */
 
-byte asserted[2]; /* buckets that know the leader's token */
+byte asserted[2]; /* the first so many buckets know the leader's token: it scans them */
 
 byte left_behind[2]; /* the dead worker's session, as the warden knows it */
 byte peer_session[2];
@@ -120,11 +120,7 @@ inline step_down(n) {
 inline promote(n, its_token) {
     leads[n] = true;
     token[n] = its_token;
-#ifdef NO_ASSERT
-    asserted[n] = BUCKETS
-#else
     asserted[n] = 0
-#endif
 }
 
 inline renew(n) { /* counted from the send of what was acknowledged */
@@ -159,8 +155,11 @@ inline die(n) {
 #define ACTS(n) (RUNS(n) && leads[n] && lease[n])
 
 inline assert_token(n) { /* on the next bucket */
+#ifndef NO_ASSERT
     assert(token[n] >= fence[asserted[n]]);
     fence[asserted[n]] = token[n];
+#endif
+    scanned[asserted[n]] = token[n];
     asserted[n]++
 }
 
@@ -171,9 +170,8 @@ inline move(its_token, bucket) {
 #else
     :: its_token >= fence[bucket] ->
 #endif
-       assert(its_token >= moved); /* no effect of a deposed leader */
-       fence[bucket] = its_token;
-       moved = its_token
+       assert(its_token >= scanned[bucket]); /* no effect of a deposed leader */
+       fence[bucket] = its_token
 #ifndef NO_FENCE
     :: else -> fenced(its_token)
 #endif
@@ -213,9 +211,9 @@ proctype worker(byte n) {
        }
 #ifndef ROLES_ONLY
     :: atomic { ACTS(n) && asserted[n] < BUCKETS -> assert_token(n) }
-    :: atomic { ACTS(n) && asserted[n] == BUCKETS -> move(token[n], 0) }
-    :: atomic { ACTS(n) && asserted[n] == BUCKETS -> move(token[n], 1) }
-    :: atomic { ACTS(n) && asserted[n] == BUCKETS && !late -> late = token[n] }
+    :: atomic { ACTS(n) && asserted[n] > 0 -> move(token[n], 0) }
+    :: atomic { ACTS(n) && asserted[n] > 1 -> move(token[n], 1) }
+    :: atomic { ACTS(n) && asserted[n] > 0 && !late -> late = token[n] }
 #endif
     :: atomic { CAN_MEET(n) ->
            peer_session[n] = session[PEER(n)]; peer_incarnation[n] = incarnation[PEER(n)] }

@@ -118,6 +118,9 @@ class Site:
         for node in self.nodes:
             node.wait_ready()
         wait_until(lambda: are_members(page_of(self.nodes[0]), names), f"{names} are members")
+        if self.mode == "cluster":
+            wait_until(lambda: all(node.metrics()["dueq_scanners"] == count
+                                   for node in self.nodes), "all know who scans")
         self.wait_at_rest()
 
     def _node(self, name):
@@ -214,7 +217,6 @@ class Site:
         with self.loads.progress.step(f"{self.name}: {jobs:,} jobs fall due"):
             for each_ms in dues_ms:
                 self.fill(jobs, topics, name, each_ms)
-            assert time.time() * 1000 < due_ms, "filling in took longer than was thought"
             for each_ms in dues_ms:
                 used = self._moved(each_ms)
         used.jobs = jobs // topics * topics
@@ -222,6 +224,7 @@ class Site:
 
     def _moved(self, due_ms):
         """What it takes until nothing is left that is due by then, which is not yet."""
+        assert time.time() * 1000 < due_ms, "the jobs were due before all was ready for them"
         with Moved(self.store, due_ms) as moved:
             time.sleep(max(0, due_ms / 1000 - time.time() - 0.05))  # nothing happens before
             look = self.look()

@@ -114,9 +114,11 @@ class FakeSite:
 
 class FakeFarm:
     def __init__(self, dead=()):
-        self.progress, self.dead, self.phases = Silence(), dead, []
+        self.progress, self.dead, self.phases, self.names = Silence(), dead, [], set()
 
     def site(self, name, mode, masters=1):
+        assert name not in self.names, f"two sites are called {name}"
+        self.names.add(name)
         return FakeSite(self, mode, masters)
 
 
@@ -180,9 +182,9 @@ def test_locks_that_cost_a_tenth_are_too_dear(fill_in):
 
 def test_topics_that_cost_nothing_more_than_none_are_free(fill_in):
     result, _ = fill_in("idle_topics")
-    assert result.columns == ["1 node, 1 Redis", "3 nodes, 1 Redis"]
-    assert values(result, "no topic: memory of a node") == [8, 8]
-    assert values(result, "what the topics add: processor of a node") == [0, 0]
+    assert result.columns == ["1 node, 1 Redis", "3 nodes, 1 Redis", "3 nodes, 3 Redis"]
+    assert values(result, "no topic: memory of a node") == [8, 8, 8]
+    assert values(result, "what the topics add: processor of a node") == [0, 0, 0]
     assert not result.failures and not result.broken
 
 

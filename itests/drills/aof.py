@@ -8,24 +8,24 @@ as one.
 
 A Redis that gets a whole copy of another's data begins a new file, with the copy before it, and
 deletes the old ones. Files are kept open, so what was written to them is still read. `is_whole` says
-that nothing is missing: the file begins with an empty Redis.
+that nothing is missing: what stands before the file is empty.
 """
 
 import re
 from pathlib import Path
 
-_NAME = re.compile(r"file (\S+) seq (\d+) type ([bih])")
+_NAME = re.compile(r"file (\S+) seq (\d+) type ([bi])")
 _CHUNK = 1 << 20
 
 
 class AofTail:
-    """`directory`: of the Redis. `is_whole` and `generation` (of the copy that stands before) are
-    those of the strokes that were read last."""
+    """`directory`: of the Redis. `is_whole` and `generation` (the number of what stands before)
+    are those of the strokes that were read last."""
 
     def __init__(self, directory):
         self._directory = Path(directory) / "appendonlydir"
         self._file, self._number = None, 0
-        self.generation, self.is_whole = 0, True
+        self.generation, self.is_whole = 0, False
 
     def strokes(self):
         """Those that are written whole."""
@@ -45,25 +45,34 @@ class AofTail:
             self._file.close()
             self._file = None
 
-    def _open(self, name, number, base):
-        is_next = number == self._number + 1 and base == self.generation
-        self.is_whole = self.is_whole and (is_next or (self._file is None and base <= 1))
+    def _open(self, name, number, base, base_name):
+        if base != self.generation:
+            self.is_whole = not base_name or self._is_empty(base_name)
+        self.is_whole = self.is_whole and (base != self.generation or number == self._number + 1)
         self.generation, self._number = base, number
         self._file = _Strokes(self._directory / name)
 
+    def _is_empty(self, base_name):
+        try:
+            return is_empty_copy((self._directory / base_name).read_bytes())
+        except FileNotFoundError:  # a newer one took its place just now
+            return False
+
     def _following(self):
-        """(name, number, the base's number) of the first file not read yet; None: there is none."""
+        """The first file not read yet: its name and number, and the number and name of what
+        stands before; None: there is none."""
         try:
             manifest = next(self._directory.glob("*.manifest")).read_text(encoding="ascii")
         except (StopIteration, FileNotFoundError):
             return None
         files = [(name, int(number), kind) for name, number, kind in _NAME.findall(manifest)]
-        base = max((number for _, number, kind in files if kind == "b"), default=0)
+        base, base_name = max(((number, name) for name, number, kind in files if kind == "b"),
+                              default=(0, ""))
         later = sorted((number, name) for name, number, kind in files
                        if kind == "i" and number > self._number)
         for number, name in later:
             if (self._directory / name).exists():
-                return name, number, base
+                return name, number, base, base_name
         return None
 
 
@@ -102,6 +111,27 @@ class _Strokes:
             self._open.append(command)
         else:
             yield [command]
+
+
+AUX, END = 0xfa, 0xff  # opcodes of a copy (RDB)
+
+
+def is_empty_copy(data):
+    """Has it only words about itself, and no key?"""
+    at = len(b"REDIS0010")
+    while data[at:at + 1] == bytes([AUX]):
+        at = _behind_text(data, _behind_text(data, at + 1))
+    return data[at:at + 1] == bytes([END])
+
+
+def _behind_text(data, at):
+    """Of up to 63 bytes, of more, or a number of 1, 2 or 4."""
+    kind, low = data[at] >> 6, data[at] & 63
+    if kind == 0:
+        return at + 1 + low
+    if kind == 1:
+        return at + 2 + (low << 8 | data[at + 1])
+    return at + 1 + (1 << low)
 
 
 def parse_command(text, at):

@@ -236,10 +236,9 @@ class Cluster:
     def wait_shared(self, nodes, after=0):
         """Until these nodes know that they scan, they and no others; the view, one after that."""
         def shared():
-            seen = {(metrics["dueq_view"], metrics["dueq_scanners"])
-                    for metrics in (node.metrics() for node in nodes)}
+            seen = {node.view() for node in nodes}
             view, count = seen.pop()
-            return not seen and count == len(nodes) and view > after and int(view)
+            return not seen and count == len(nodes) and view > after and view
 
         return wait_until(shared, f"{[node.name for node in nodes]} scan", STEADY_S,
                           interval_s=0.02)

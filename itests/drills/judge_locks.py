@@ -9,7 +9,6 @@ because the file begins with a copy or the key came from another Redis, that top
 there; the Redis from which it came has it whole.
 """
 
-from collections import defaultdict
 from heapq import merge
 
 from crash.judge import Violation
@@ -22,24 +21,28 @@ def judge_locks(journal, lock_ms):
     """`lock_ms`: how long a lock lasts from when it is written."""
     streams = [journal.of(kind) for kind in (Lock, Unlock, LockedMove)]
     state = {}                    # {(Redis, topic): its lock}
-    newest = defaultdict(int)     # {(Redis, bucket): the highest token}
+    newest = {}                   # {(Redis, bucket): the highest token}
     generation = {}               # {Redis: of its file}
     for event in merge(*map(_in_order, streams), key=lambda event: event.place):
         redis, number, _ = event.place
         if generation.setdefault(redis, number) != number:  # a copy of another's
             generation[redis] = number
-            state = {key: lock for key, lock in state.items() if key[0] != redis}
+            state, newest = (_without(redis, each) for each in (state, newest))
         key = redis, event.topic
+        before = state.get(key, None if event.is_known else UNKNOWN_LOCK)
         if isinstance(event, LockedMove):
-            why = _why_unlocked(event, state.get(key, None if event.is_known else UNKNOWN_LOCK))
+            why = _why_unlocked(event, before)
             if why:
                 yield Violation("UNLOCKED", event.id, why)
         elif isinstance(event, Unlock):
             state[key] = None if event.is_known else UNKNOWN_LOCK
         else:
-            before = state.get(key)
             yield from _wrong_writing(event, before, newest, lock_ms)
             state[key] = event
+
+
+def _without(redis, state):
+    return {key: each for key, each in state.items() if key[0] != redis}
 
 
 def _in_order(events):
@@ -63,7 +66,7 @@ def _why_unlocked(move, lock):
 def _wrong_writing(lock, before, newest, lock_ms):
     is_same = isinstance(before, Lock) and before.owner == lock.owner
     written_ms = lock.until_ms - lock_ms
-    if is_same and before.token == lock.token:
+    if before is UNKNOWN_LOCK or (is_same and before.token == lock.token):
         return
     if isinstance(before, Lock) and not is_same and written_ms < before.until_ms \
             and lock.view <= before.view:
@@ -71,7 +74,8 @@ def _wrong_writing(lock, before, newest, lock_ms):
                         f"{before.node}, who had it in view {before.view} for "
                         f"{before.until_ms - written_ms} ms more")
     bucket = lock.place[0], lock.bucket
-    if lock.token <= newest[bucket]:
+    highest = newest.get(bucket, 0)
+    if lock.token <= highest:
         yield Violation("LOCK_TOKEN", lock.topic, f"{lock.node} took it with {lock.token}, and "
-                                                  f"{newest[bucket]} was given before")
-    newest[bucket] = max(newest[bucket], lock.token)
+                                                  f"{highest} was given before")
+    newest[bucket] = max(highest, lock.token)

@@ -1,4 +1,5 @@
-"""How late jobs were: from due to the consumer, in outages and outside of them.
+"""How late jobs were: from due to the consumer, in outages and outside of them. Where Redis's own
+files are read (ledger.py): from due to when it was moved, which no consumer's time is in.
 
 Only the first hand-over of a job with a delay counts: what a scanner moved. The consumer's own time
 to look at its clock is in it. A reply that died with its node comes again when its reservation
@@ -9,7 +10,7 @@ import math
 from collections import namedtuple
 
 from crash.judge import UNCONFIRMED_S, Violation
-from drills.journal import Fault, HandOver
+from drills.journal import Fault, HandOver, LockedMove
 
 Limits = namedtuple("Limits", "tick_ms outside_p99_ms")
 Due = namedtuple("Due", "id due_ms received_ms late_ms")  # on the one clock of all journals
@@ -19,6 +20,8 @@ ENOUGH_FOR_P99 = 100
 
 def dues_of(journal, since_ms=None):
     """All that a scanner moved, in order of due; since_ms: only what was handed over since."""
+    if journal.of(LockedMove):
+        return _moved(journal)
     hand_overs = journal.of(HandOver) if since_ms is None else journal.recent(HandOver, since_ms)
     found = {}
     for each in sorted(hand_overs, key=lambda each: each.received_ms):
@@ -26,6 +29,17 @@ def dues_of(journal, since_ms=None):
             late_ms = each.redis_ms - each.due_ms
             found.setdefault((each.id, each.due_ms), Due(
                 each.id, each.received_ms - late_ms, each.received_ms, late_ms))
+    return sorted(found.values(), key=lambda due: due.due_ms)
+
+
+def _moved(journal):
+    """The first time for each due, by any of several Redis: replicas have the same."""
+    found = {}
+    for each in journal.of(LockedMove):
+        if each.due_ms is not None:
+            late_ms = each.redis_ms - each.due_ms
+            due = Due(each.id, each.boot_ms - late_ms, each.boot_ms, late_ms)
+            found.setdefault((each.id, each.due_ms), due)
     return sorted(found.values(), key=lambda due: due.due_ms)
 
 

@@ -6,13 +6,17 @@ word is taken. What it cannot show: the owner's process, for a move names its no
 where a file begins with a copy of another's data, the locks until each is written again.
 """
 
-from collections import namedtuple
+from collections import defaultdict, namedtuple
+from dataclasses import replace
 
 from drills.aof import AofTail
-from drills.history import HANDED_ON, MOVED, parse_line
+from drills.history import DUE, HANDED_ON, MOVED, parse_line
+from drills.journal import now_ms
 from drills.redis_events import Lock, LockedMove, Unlock
+from harness.clock import wall_now_ms
 
 LOCK_MS = 5000  # queue.lock_time
+NOT_LOOKED_UP = -1
 VIEW, OWNER, UNTIL, TOKEN = slice(0, 16), slice(16, 32), slice(32, 38), slice(38, 45)
 NODE = slice(45, None)
 
@@ -24,13 +28,16 @@ class Ledger:
     file."""
 
     def __init__(self, directories):
-        self._readers = [_Reader(name, directory) for name, directory in directories.items()]
+        self._dues = defaultdict(list)  # {(topic, id): when it was to be due}
+        self._readers = [_Reader(name, directory, self._dues)
+                         for name, directory in directories.items()]
         self.events = []
         self.locks = {}  # {topic: its lock as last written}, whether that is over or not
 
     def read(self):
         """What is new, which is in `events` from then on."""
-        new = [event for reader in self._readers for event in reader.events()]
+        new = [self._with_due(event) for event in [event for reader in self._readers
+                                                   for event in reader.events()]]
         self.events += new
         for event in new:
             if isinstance(event, Lock):
@@ -38,6 +45,14 @@ class Ledger:
                 if before is None or event.until_ms >= before.until_ms:
                     self.locks[event.topic] = event
         return new
+
+    def _with_due(self, event):
+        """When all has been read: the push may be in another Redis's file."""
+        if not isinstance(event, LockedMove) or event.due_ms != NOT_LOOKED_UP:
+            return event
+        dues = self._dues[event.topic, event.id]
+        return replace(event, due_ms=max((due for due in dues if due <= event.redis_ms),
+                                         default=None))
 
     def close(self):
         for reader in self._readers:
@@ -53,9 +68,9 @@ class Ledger:
 class _Reader:
     """Of one Redis."""
 
-    def __init__(self, name, directory):
-        self._name, self._aof, self._count = name, AofTail(directory), 0
-        self._dues = {}  # {(topic, id): when it is due}
+    def __init__(self, name, directory, dues):
+        self._name, self._aof, self._count, self._dues = name, AofTail(directory), 0, dues
+        self._ahead_ms = wall_now_ms() - now_ms()  # of Redis's clock
 
     def close(self):
         self._aof.close()
@@ -82,7 +97,7 @@ class _Reader:
         if name in (b"SET", b"RESTORE", b"RESTORE-ASKING"):
             key = _lock_key(command[1])
             if key and name == b"SET":
-                yield lock_of(self._place(), *key, command[2])
+                yield lock_of(self._place(), *key, command[2], self._aof.is_whole)
             elif key:
                 yield Unlock(self._place(), *key, is_known=False)
         elif name in (b"DEL", b"UNLINK"):
@@ -95,17 +110,18 @@ class _Reader:
             line = parse_line(record)
             job = line.topic, line.id
             if line.event in HANDED_ON:
-                self._dues[job] = line.at_ms
+                self._dues[job].append(line.at_ms)
             elif line.event in MOVED:
                 yield LockedMove(self._place(), bucket, *job, line.node, line.time_ms,
-                                 self._dues.pop(job, None), self._aof.is_whole)
+                                 NOT_LOOKED_UP if line.event == DUE else None,
+                                 self._aof.is_whole, line.time_ms - self._ahead_ms)
 
 
-def lock_of(place, bucket, topic, value):
+def lock_of(place, bucket, topic, value, is_known=True):
     """As a scan writes it (doc/cluster.md)."""
     return Lock(place, bucket, topic, value[NODE].decode(), value[OWNER].decode(),
                 int(value[VIEW], 16), int.from_bytes(value[TOKEN], "big"),
-                int.from_bytes(value[UNTIL], "big"))
+                int.from_bytes(value[UNTIL], "big"), is_known)
 
 
 def _lock_key(key):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 
 import yaml
@@ -90,6 +91,12 @@ class HostNode(Node):
         role = self.role()
         return (role is not None and role.role == LEADER
                 and role.boot_ms > self._launched_ms)  # else of a life that ended by kill -9
+
+    def view(self):
+        """Of who scans: (its number, how many); zeroes when there is no answer."""
+        status, text = self.http("/metrics")
+        values = dict(re.findall(r"^dueq_(view|scanners) (\d+)$", text, re.MULTILINE))
+        return (int(values["view"]), int(values["scanners"])) if status == 200 else (0, 0)
 
     # ---- freezing ----
 

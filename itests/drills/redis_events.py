@@ -17,7 +17,8 @@ class Move:
 @dataclass(frozen=True)
 class Lock:
     """A topic's lock was written: taken, or renewed. `place`: of which Redis's file, and where in
-    it; a place that is further on happened later."""
+    it; a place that is further on happened later. `is_known`: is it known who had it before, where
+    no Lock stands before?"""
 
     place: tuple
     bucket: str
@@ -27,6 +28,7 @@ class Lock:
     view: int
     token: int
     until_ms: int
+    is_known: bool = True
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class Unlock:
 
 @dataclass(frozen=True)
 class LockedMove:
-    """A job was made ready by a scan, where topics have locks. `redis_ms`: when, on Redis's clock;
-    `due_ms`: when it was due, None where that is not known. `is_known`: is it known who has the
+    """A job was made ready by a scan, by Redis's file. `redis_ms`: when, on Redis's clock;
+    `due_ms`: when it was due, None where that is not known, or its reservation had run out. `is_known`: is it known who has the
     lock, where no Lock stands before?"""
 
     place: tuple
@@ -54,3 +56,4 @@ class LockedMove:
     redis_ms: int
     due_ms: int = None
     is_known: bool = True
+    boot_ms: float = None

@@ -224,10 +224,10 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
 
 def _moves_of(cluster):
     """None where Redis's clock is not everybody's: they cannot be told in time."""
-    if cluster.plan.shares:
+    if cluster.ledger:
         cluster.ledger.read()
         yield from cluster.ledger.events
-    elif cluster.plan.wrong_clock != "redis":
+    if not cluster.plan.shares and cluster.plan.wrong_clock != "redis":
         for master in cluster.store.masters:
             with master.client() as client:
                 yield from read_moves(client)

@@ -17,6 +17,7 @@ ONE_LEADER = "one leader"
 SLACK_MS = 50    # of buckets that are not concerned, beside quiet times
 LAG_MS = 1000    # of a replica, at the very most
 HALF_WAY_MS = 3000
+SESSION_MS = 4000  # six servers more than elsewhere, and none of the faults is about the lead
 
 
 class ClusterRow(SharingRow):
@@ -31,7 +32,8 @@ class ClusterRow(SharingRow):
 
     def plan(self, variant):
         mode = STANDBY if self.plan_key(variant).endswith(ONE_LEADER) else CLUSTER
-        return Plan(mode=mode, store=StorePlan(has_masters=True), settings=self.settings(variant))
+        return Plan(mode=mode, session_ms=SESSION_MS, store=StorePlan(has_masters=True),
+                    settings=self.settings(variant))
 
     def settings(self, variant):  # pylint: disable=unused-argument
         return AUDITED
@@ -50,6 +52,8 @@ class ClusterRow(SharingRow):
         at_ms = now_ms()
         wait_until(lambda: not overdue(drill.journal, drill.since_ms, at_ms),
                    "all that was due is handed over", SERVED_S, interval_s=0.02)
+        wait_until(lambda: self.still.moved(self.concerned), "a job of the bucket is moved",
+                   SERVED_S, interval_s=0.05)
         self.stood = self.still.stood_ms(topics=self.concerned)
         self.others_stood = self.still.stood_ms(topics=set(TOPICS) - self.concerned)
 

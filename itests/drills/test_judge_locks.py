@@ -50,6 +50,8 @@ INNOCENT = {
         FIRST, lock(2, "n1", 4, 11, 7000, owner="another")],
     "it came from another Redis, and who has it is not known": [
         gone(1, is_known=False), move(2, "n2", 2000)],
+    "renewed where it came from another Redis, and a newer one was given since": [
+        lock(1, "n2", 3, 12, 6000, topic="u"), gone(2, is_known=False), lock(3, "n1", 3, 10, 7000)],
     "the file begins with a copy": [move(1, "n2", 2000, is_known=False)],
     "of two topics each has its own": [
         FIRST, lock(2, "n2", 3, 11, 6000, topic="u"), move(3, "n1", 1500),
@@ -161,6 +163,18 @@ def test_a_ledger_reads_what_a_script_did_and_goes_on_where_it_ended(make_redis)
     ledger.close()
 
 
+def test_a_push_may_be_in_another_redis_than_the_move(make_redis):
+    servers = [make_redis(appendonly="yes", appendfsync="always") for _ in range(2)]
+    for order in (servers, servers[::-1]):
+        ledger = Ledger({each.directory.name: each.directory for each in order})
+        if order is servers:
+            for server, record in zip(servers, (line(PUSHED, 500, 993), line(DUE, 1000, 0))):
+                with server.client() as client:
+                    client.xadd("dq:{7}:h", {"e": record})
+        assert [each.due_ms for each in ledger.read()] == [993]
+        ledger.close()
+
+
 def test_a_lock_that_runs_out_is_seen_to_be_gone(make_redis):
     server = make_redis(appendonly="yes", appendfsync="always")
     ledger = Ledger({"r": server.directory})
@@ -178,16 +192,24 @@ def test_a_replica_that_gets_a_copy_says_that_it_does_not_know(make_redis):
     with first.client() as client, other.client() as copy:
         scan(copy, 1, now)
         assert len(ledger.read()) == 2
-        first_port = _listen(client)
-        copy.execute_command("REPLICAOF", "127.0.0.1", first_port)
-        wait_until(lambda: copy.info("replication")["master_link_status"] == "up"
-                   and not copy.info("persistence")["aof_rewrite_in_progress"], "it has a copy")
-        scan(client, 3, now)
-        client.wait(1, 0)
-    events = wait_until(ledger.read, "it is written")
-    assert [type(each) for each in events] == [Lock, LockedMove]
-    assert not events[-1].is_known and events[-1].place[1] > 1
+        port = _listen(client)
+        for is_known in (True, False):  # of nothing, of something
+            _replicate(copy, port)
+            scan(client, 3, now)
+            client.wait(1, 0)
+            events = wait_until(ledger.read, "it is written")
+            assert [type(each) for each in events] == [Lock, LockedMove]
+            assert [each.is_known for each in events] == [is_known] * 2
+            assert events[-1].place[1] > 1
+            copy.execute_command("REPLICAOF", "NO", "ONE")
+            copy.set("another", "history")
     ledger.close()
+
+
+def _replicate(copy, port):
+    copy.execute_command("REPLICAOF", "127.0.0.1", port)
+    wait_until(lambda: copy.info("replication")["master_link_status"] == "up"
+               and not copy.info("persistence")["aof_rewrite_in_progress"], "it has a copy")
 
 
 def _listen(client):
@@ -201,7 +223,7 @@ def test_a_stroke_that_is_not_whole_waits_for_its_rest(tmp_path):
     folder = tmp_path / "appendonlydir"
     folder.mkdir()
     (folder / "appendonly.aof.manifest").write_text(
-        "file appendonly.aof.1.base.rdb seq 1 type b\nfile appendonly.aof.1.incr.aof seq 1 type i\n")
+        "file appendonly.aof.1.incr.aof seq 1 type i\n")
     text = (b"#TS:1700000000\r\n" + _resp(b"MULTI") + _resp(b"SET", b"k", b"\r\n*3\r\n")
             + _resp(b"DEL", b"k") + _resp(b"EXEC") + _resp(b"DEL", b"x"))
     strokes, aof, path = [], AofTail(tmp_path), folder / "appendonly.aof.1.incr.aof"

@@ -172,9 +172,20 @@ def test_topics_with_their_owners():
     assert done.complaint == ""
     done, lines, _ = ask(answers, "topics", "--owners", "--json")
     assert done.json() == {"topics": [topic_row("mails", None, "b"),
-                                      topic_row("orders", lock, "a")]}
+                                      topic_row("orders", lock, "a")], "unreached": []}
     _, lines, _ = ask(topics_page(), "topics")
     assert lines == ["GET /v1/topics?limit=1000 HTTP/1.1"]
+
+
+def test_topics_of_buckets_that_are_not_reached_are_said_to_be_missing():
+    pages = [answer({"topics": [topic_row("a", None, "a")], "next": "7.", "unreached": [3, 4]}),
+             answer({"topics": [topic_row("b", None, "a")], "next": None, "unreached": [9]})]
+    done, lines, _ = ask(pages, "topics", "--owners")
+    assert lines[1] == "GET /v1/topics?limit=1000&owners=true&cursor=7. HTTP/1.1"
+    assert done.code == DONE and done.text.count("\n") == 3
+    assert "these buckets are missing: 3, 4, 9; 'dueqctl check' says why" in done.complaint
+    done, _, _ = ask(pages, "topics", "--owners", "--json")
+    assert done.json()["unreached"] == [3, 4, 9] and done.complaint == ""
 
 
 @pytest.mark.parametrize("about, said", [

@@ -34,9 +34,9 @@ def topic_in(bucket, name="steady", buckets=BUCKETS):
 
 
 class Worker:
-    def __init__(self, node, topic, is_over):
+    def __init__(self, node, topic, is_over, is_broken):
         self.topic, self.rounds, self.trouble, self.error = topic, 0, Counter(), None
-        self._node, self._is_over = node, is_over
+        self._node, self._is_over, self._is_broken = node, is_over, is_broken
         self.thread = threading.Thread(target=self._run)
 
     def _run(self):
@@ -62,11 +62,13 @@ class Worker:
 
     def _try(self, call, *others):
         """What call() gives; the code of a refusal that passes, or is one of `others`."""
+        assert not self._is_broken.is_set(), "given up in the middle of a round"
         try:
             return call(), None
         except Refused as error:
             assert error.code in PASSING + others, error
-            self.trouble[error.code] += error.code in PASSING
+            if error.code in PASSING:
+                self.trouble[error.code] += 1
             return None, error.code
 
     def _push(self, api, id):
@@ -91,8 +93,8 @@ class Worker:
 
 class Steady:
     def __init__(self, node, topics):
-        self._is_over = threading.Event()
-        self._workers = [Worker(node, topic, self._is_over) for topic in topics]
+        self._is_over, self._is_broken = threading.Event(), threading.Event()
+        self._workers = [Worker(node, topic, self._is_over, self._is_broken) for topic in topics]
 
     def __enter__(self):
         for each in self._workers:
@@ -100,7 +102,13 @@ class Steady:
         return self
 
     def __exit__(self, kind, *unused):
+        """Each ends its round, unless the test has failed."""
         self._is_over.set()
+        if kind is not None:
+            self._is_broken.set()
+        for each in self._workers:
+            each.thread.join(PATIENCE_S)
+        self._is_broken.set()
         for each in self._workers:
             each.thread.join()
         if kind is None:

@@ -79,7 +79,7 @@ static enum ctl_exit show_total(struct ctl *ctl)
     static const char *const counts[] = {"delayed", "ready", "reserved", "dead"};
     json_t *topics = NULL;
     json_t *total;
-    enum ctl_exit end = topics_fetch(ctl, "/v1/topics", NULL, &topics);
+    enum ctl_exit end = topics_fetch(ctl, "/v1/topics", &topics);
 
     if (end != CTL_DONE)
         return end;

@@ -115,7 +115,7 @@ static void print_all(const struct ctl *ctl, const json_t *topics)
 static enum ctl_exit show_all(struct ctl *ctl)
 {
     json_t *topics = NULL;
-    enum ctl_exit end = topics_fetch(ctl, "/v1/settings", NULL, &topics);
+    enum ctl_exit end = topics_fetch(ctl, "/v1/settings", &topics);
 
     if (end != CTL_DONE)
         return end;

@@ -42,11 +42,45 @@ static void explain(struct ctl *ctl, const json_t *topics)
     json_decref(page);
 }
 
-static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
+static void warn_of_unreached(const json_t *buckets)
 {
-    bool has_owners = arguments->own[TOPICS_OWNERS].is_given;
+    struct buf text = BUF_INIT;
+    const json_t *bucket;
+    size_t i;
+
+    json_array_foreach(buckets, i, bucket)
+    {
+        buf_printf(&text, "%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value(bucket));
+    }
+    if (text.len)
+        ctl_say("the topics of these buckets are missing: %s; 'dueqctl check' says why",
+                buf_text(&text));
+    buf_fini(&text);
+}
+
+static enum ctl_exit show_owners(struct ctl *ctl)
+{
+    json_t *all = NULL;
+    enum ctl_exit end = topics_fetch_owners(ctl, &all);
+    const json_t *topics = json_object_get(all, "topics");
+
+    if (end != CTL_DONE)
+        return end;
+    if (ctl->is_json) {
+        output_json_and_free(all);
+        return end;
+    }
+    topics_print_owners(ctl, topics);
+    explain(ctl, topics);
+    warn_of_unreached(json_object_get(all, "unreached"));
+    json_decref(all);
+    return end;
+}
+
+static enum ctl_exit show_counts(struct ctl *ctl)
+{
     json_t *topics = NULL;
-    enum ctl_exit end = topics_fetch(ctl, "/v1/topics", has_owners ? "owners" : NULL, &topics);
+    enum ctl_exit end = topics_fetch(ctl, "/v1/topics", &topics);
 
     if (end != CTL_DONE)
         return end;
@@ -54,14 +88,14 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
         output_json_and_free(json_pack("{s:o}", "topics", topics));
         return end;
     }
-    if (has_owners)
-        topics_print_owners(ctl, topics);
-    else
-        topics_print(ctl, topics);
-    if (has_owners)
-        explain(ctl, topics);
+    topics_print(ctl, topics);
     json_decref(topics);
     return end;
+}
+
+static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
+{
+    return arguments->own[TOPICS_OWNERS].is_given ? show_owners(ctl) : show_counts(ctl);
 }
 
 const struct command topics_command = {
@@ -73,7 +107,7 @@ const struct command topics_command = {
             "With --owners: OWNER has the topic's lock for as long as LEFT says, and moves\n"
             "what is due; '-' where nobody has it, as of a topic without due jobs. PREFERRED\n"
             "is the node that should, as the node that is asked sees it. BUCKET is the\n"
-            "topic's part of the store.\n",
+            "topic's part of the store; those that are not reached are named.\n",
     .options = options,
     .run = run,
 };

@@ -24,26 +24,34 @@ static void take_page(json_t *by_name, const json_t *page)
     }
 }
 
-/* Returns the cursor of the next page in `cursor`, empty at the end. */
-static enum ctl_exit fetch_page(struct ctl *ctl, const char *path, const char *flag,
-                                struct buf *cursor, json_t *by_name)
+struct pages {
+    struct ctl *ctl;
+    const char *path;
+    const char *flag;  /* a parameter that is to be true; NULL: none */
+    struct buf cursor; /* of the next page; empty at the end */
+    json_t *by_name;
+    json_t *unreached;
+};
+
+static enum ctl_exit fetch_page(struct pages *pages)
 {
     struct request request;
     json_t *page = NULL;
     enum ctl_exit end;
 
-    request_init(&request, "GET", path);
+    request_init(&request, "GET", pages->path);
     request_add_query_number(&request, "limit", PAGE);
-    if (flag)
-        request_add_query(&request, flag, "true");
-    if (cursor->len)
-        request_add_query(&request, "cursor", buf_text(cursor));
+    if (pages->flag)
+        request_add_query(&request, pages->flag, "true");
+    if (pages->cursor.len)
+        request_add_query(&request, "cursor", buf_text(&pages->cursor));
     request.expects = "topics";
-    end = request_ask(ctl, &request, NULL, &page);
-    buf_clear(cursor);
+    end = request_ask(pages->ctl, &request, NULL, &page);
+    buf_clear(&pages->cursor);
     if (end == CTL_DONE) {
-        take_page(by_name, page);
-        buf_add_bytes(cursor, output_text(page, "next"));
+        take_page(pages->by_name, page);
+        json_array_extend(pages->unreached, json_object_get(page, "unreached"));
+        buf_add_bytes(&pages->cursor, output_text(page, "next"));
     }
     json_decref(page);
     request_fini(&request);
@@ -77,19 +85,45 @@ static json_t *in_order(json_t *by_name)
     return sorted;
 }
 
-enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, const char *flag, json_t **topics)
+static void pages_fini(struct pages *pages)
 {
-    json_t *by_name = json_object();
-    struct buf cursor = BUF_INIT;
+    buf_fini(&pages->cursor);
+    json_decref(pages->by_name);
+    json_decref(pages->unreached);
+}
+
+static enum ctl_exit fetch_pages(struct pages *pages)
+{
     enum ctl_exit end;
 
+    pages->by_name = json_object();
+    pages->unreached = json_array();
     do
-        end = fetch_page(ctl, path, flag, &cursor, by_name);
-    while (end == CTL_DONE && cursor.len);
+        end = fetch_page(pages);
+    while (end == CTL_DONE && pages->cursor.len);
+    return end;
+}
+
+enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, json_t **topics)
+{
+    struct pages pages = {.ctl = ctl, .path = path};
+    enum ctl_exit end = fetch_pages(&pages);
+
     if (end == CTL_DONE)
-        *topics = in_order(by_name);
-    buf_fini(&cursor);
-    json_decref(by_name);
+        *topics = in_order(pages.by_name);
+    pages_fini(&pages);
+    return end;
+}
+
+enum ctl_exit topics_fetch_owners(struct ctl *ctl, json_t **all)
+{
+    struct pages pages = {.ctl = ctl, .path = "/v1/topics", .flag = "owners"};
+    enum ctl_exit end = fetch_pages(&pages);
+
+    if (end == CTL_DONE)
+        *all = json_pack("{s:o, s:O}", "topics", in_order(pages.by_name), "unreached",
+                         pages.unreached);
+    pages_fini(&pages);
     return end;
 }
 

@@ -7,11 +7,13 @@
 #include "node/ctl/ctl.h"
 #include "node/ctl/table.h"
 
-/* All pages of "/v1/topics" or the like, put together: sorted by name, each topic once. `flag`
- * is a parameter that is to be true; NULL: none. Speaks up when it fails; else `*topics` is the
- * caller's. */
-enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, const char *flag,
-                           json_t **topics);
+/* All pages of "/v1/topics" or the like, put together: sorted by name, each topic once. Speaks
+ * up when it fails; else `*topics` is the caller's. */
+enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, json_t **topics);
+
+/* All topics with their owners: {"topics", "unreached"}, the buckets whose topics are missing.
+ */
+enum ctl_exit topics_fetch_owners(struct ctl *ctl, json_t **all);
 
 /* A cell: is the API's topic paused, and until when? */
 void topics_add_pause(struct table *table, const json_t *topic);

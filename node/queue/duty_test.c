@@ -293,6 +293,32 @@ static void what_is_far_away_is_left_to_the_safety_scan(void **state)
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
 }
 
+static void advance_both(int64_t ms)
+{
+    fixture_advance(&f, ms);
+    fixture_advance(&other, ms);
+}
+
+/* Of the second job nobody tells: the leader was told of the first, and scans then, though that
+ * job is gone and it has scanned since. */
+static void who_was_told_scans_then_whatever_it_has_seen_since(void **state)
+{
+    struct call call = {0};
+
+    lead(&f, FIRST);
+    advance_both(300);
+    push(&other, "t", "1", 200, 5000);
+    advance_both(0);
+    submit(&other, &call, OP_CANCEL, "t", "1", 0);
+    push(&f, "t", "0", 50, 5000);
+    advance_both(60);
+    push(&other, "t", "2", 200, 5000);
+    advance_both(199);
+    assert_int_equal(state_of(&f, "t", "2"), JOB_DELAYED);
+    advance_both(1);
+    assert_int_equal(state_of(&f, "t", "2"), JOB_READY);
+}
+
 /* ---- adoption ---- */
 
 static bool is_adopted;
@@ -355,6 +381,7 @@ int main(void)
         TEST(a_stop_does_not_wait_for_the_leader),
         TEST(a_standby_tells_the_leader_of_what_is_due_soon),
         TEST(what_is_far_away_is_left_to_the_safety_scan),
+        TEST(who_was_told_scans_then_whatever_it_has_seen_since),
         TEST(an_operator_gives_the_store_to_this_cluster),
         TEST(adoption_says_why_it_did_not_come_to_its_end),
     };

@@ -121,8 +121,8 @@ struct queue_leader {
 /* Starts moving due jobs: as the only node there is. */
 void queue_activate(struct queue *q);
 
-/* The same, as the leader: first asserts its token on all buckets, and again whenever the link
- * to the store was lost; nothing is scanned before. Where it may not act nothing is sent, and
+/* The same, as the leader: first asserts its token on all buckets, and again whenever the store
+ * or a bucket was out of reach; a bucket is scanned once it has taken it. Where it may not act nothing is sent, and
  * may_act is asked again later. Callbacks come in a later turn. */
 void queue_lead(struct queue *q, const struct queue_leader *leader);
 

@@ -21,17 +21,17 @@ struct queue_options fixture_options(void)
     return options;
 }
 
-static void start_queue(struct fixture *f)
+static void start_queue(struct fixture *f, const struct queue_options *o)
 {
     f->is_stopping = f->is_stopped = false;
-    f->q = queue_new(&options, memory_store_port(f->ms), &f->timers);
+    f->q = queue_new(o, memory_store_port(f->ms), &f->timers);
 }
 
 void fixture_start(struct fixture *f, unsigned buckets)
 {
     timers_init(&f->timers, 0);
     f->ms = memory_store_new(&f->timers, buckets);
-    start_queue(f);
+    start_queue(f, &options);
 }
 
 void fixture_start_active(struct fixture *f, unsigned buckets)
@@ -43,9 +43,14 @@ void fixture_start_active(struct fixture *f, unsigned buckets)
 
 void fixture_join(struct fixture *f, struct fixture *other)
 {
+    fixture_join_as(f, other, &options);
+}
+
+void fixture_join_as(struct fixture *f, struct fixture *other, const struct queue_options *o)
+{
     timers_init(&f->timers, timers_now(&other->timers));
     f->ms = memory_store_join(other->ms, &f->timers);
-    start_queue(f);
+    start_queue(f, o);
 }
 
 static void on_stopped(void *arg)

@@ -44,8 +44,9 @@ struct queue_options fixture_options(void);
 void fixture_start(struct fixture *f, unsigned buckets);
 void fixture_start_active(struct fixture *f, unsigned buckets); /* and it moves what is due */
 void fixture_join(struct fixture *f, struct fixture *other);    /* a second node */
-void fixture_stop(struct fixture *f);                           /* begins to; is_stopped */
-void fixture_end(struct fixture *f);                            /* stops the queue if need be */
+void fixture_join_as(struct fixture *f, struct fixture *other, const struct queue_options *o);
+void fixture_stop(struct fixture *f); /* begins to; is_stopped */
+void fixture_end(struct fixture *f);  /* stops the queue if need be */
 
 /* Two nodes on one store, which they have heard of; `f` is active. */
 void fixture_start_two(struct fixture *f, struct fixture *other, unsigned buckets);

@@ -77,7 +77,7 @@ void api_topics(struct exchange *x)
     static const char *const answers[] = {"false", "true"};
     static const struct page_kind kinds[] = {
         {TOPICS_PAGE, .prepare = prepare_counts, .take = take_counts},
-        {TOPICS_PAGE, .prepare = prepare_owners, .take = take_owners},
+        {TOPICS_PAGE, .leaves_out = true, .prepare = prepare_owners, .take = take_owners},
     };
     unsigned has_owners = 0;
 

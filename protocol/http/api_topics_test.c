@@ -219,6 +219,36 @@ static void tells_which_bucket_is_not_reached_and_why(void **state)
     memory_store_give_back(f->ms, 2);
 }
 
+static void owners_of_what_is_reached_are_told_and_what_is_missing(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply;
+
+    for (unsigned i = 0; i < 32; i++) {
+        char topic[8];
+
+        snprintf(topic, sizeof(topic), "t%u", i);
+        push(f, topic, "{\"body\":\"\"}");
+    }
+    f->http->options.node.read_store = read_a_store_in_parts;
+    memory_store_take_away(f->ms, 0);
+    memory_store_take_away(f->ms, 1);
+    reply = call(f, "GET", "/v1/topics?owners=true", NULL);
+    assert_starts(reply, "HTTP/1.1 200 ");
+    assert_null(strstr(reply, "\"bucket\":0,"));
+    assert_null(strstr(reply, "\"bucket\":1,"));
+    assert_has(reply, "\"bucket\":2,");
+    assert_has(reply, "\"bucket\":3,");
+    assert_has(reply, "],\"next\":null,\"unreached\":[0,1]}");
+    memory_store_give_back(f->ms, 0);
+    memory_store_give_back(f->ms, 1);
+    f->http->options.node.read_store = NULL;
+    reply = call(f, "GET", "/v1/topics?owners=true", NULL);
+    assert_has(reply, "\"bucket\":0,");
+    assert_has(reply, "],\"next\":null,\"unreached\":[]}");
+    assert_has(call(f, "GET", "/v1/topics", NULL), "],\"next\":null}");
+}
+
 static void survives_a_client_that_leaves_in_the_midst_of_a_list(void **state)
 {
     call_and_break_off(*state, "GET", "/v1/topics", NULL, OP_TOPICS);
@@ -239,6 +269,7 @@ int main(void)
         TEST(refuses_a_cursor_that_no_page_has_given),
         TEST(tells_why_the_store_cannot_count),
         TEST(tells_which_bucket_is_not_reached_and_why),
+        TEST(owners_of_what_is_reached_are_told_and_what_is_missing),
         TEST(survives_a_client_that_leaves_in_the_midst_of_a_list),
     };
 

@@ -12,6 +12,7 @@ static void page_free(struct page *page)
 {
     buf_fini(&page->after);
     buf_fini(&page->json);
+    buf_fini(&page->left_out);
     free(page);
 }
 
@@ -69,12 +70,35 @@ static void refuse_cursor(struct page *page)
     page_free(page);
 }
 
+/* ---- what cannot be had ---- */
+
+static void look_what_is_away(struct page *page)
+{
+    const struct http_node *node = &page->x->http->options.node;
+    struct http_store_numbers n = {.is_up = 0};
+
+    if (page->kind->leaves_out && node->read_store)
+        node->read_store(node->arg, &n);
+    for (unsigned i = 0; i < n.unreached_count && n.is_up; i++)
+        page->is_away[n.unreached[i].bucket] = true;
+}
+
+static void leave_out(struct page *page)
+{
+    for (; page->place < page->end && page->is_away[page->place]; page->place++) {
+        buf_printf(&page->left_out, "%s%u", page->left_out.len ? "," : "", page->place);
+        buf_clear(&page->after);
+    }
+}
+
 /* ---- from answer to answer ---- */
 
 static void finish(struct page *page)
 {
     buf_add_text(&page->json, "],\"next\":");
     add_next(page);
+    if (page->kind->leaves_out)
+        buf_printf(&page->json, ",\"unreached\":[%s]", buf_text(&page->left_out));
     buf_add_char(&page->json, '}');
     exchange_reply_json(page->x, 200, buf_bytes(&page->json));
     page_free(page);
@@ -87,8 +111,15 @@ static void on_gone(struct exchange *x)
     queue_abandon(x->http->queue, &page->op);
 }
 
-static void ask(struct page *page)
+/* Or finishes the page, when it is full, has taken long enough, or nothing is left. */
+static void go_on(struct page *page)
 {
+    leave_out(page);
+    if (page->count >= page->limit || page->steps >= page->kind->steps_max ||
+        page->place >= page->end) {
+        finish(page);
+        return;
+    }
     page->steps++;
     page->kind->prepare(page);
     queue_submit(page->x->http->queue, &page->op);
@@ -129,11 +160,7 @@ static void on_rows(struct op *op)
         return;
     }
     take(page);
-    if (page->count >= page->limit || page->steps >= page->kind->steps_max ||
-        page->place >= page->end)
-        finish(page);
-    else
-        ask(page);
+    go_on(page);
 }
 
 /* ---- what the kinds use ---- */
@@ -177,5 +204,6 @@ void page_reply(struct exchange *x, const struct page_kind *kind, enum op_verb v
     x->handler = page;
     x->on_gone = on_gone;
     buf_printf(&page->json, "{\"%s\":[", kind->member);
-    ask(page);
+    look_what_is_away(page);
+    go_on(page);
 }

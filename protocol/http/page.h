@@ -11,6 +11,7 @@
 
 #include "node/store/op.h"
 #include "protocol/http/exchange.h"
+#include "protocol/http/store.h"
 
 struct page {
     struct exchange *x;
@@ -23,12 +24,18 @@ struct page {
     unsigned limit; /* rows of the page */
     unsigned count;
     unsigned steps; /* operations so far */
+
+    /* Of a kind that leaves out what cannot be had: */
+    bool is_away[HTTP_STORE_BUCKETS_MAX]; /* when the page was begun */
+    struct buf left_out;                  /* numbers of buckets, for the answer */
 };
 
 struct page_kind {
     const char *member; /* the list's name in the answer: "jobs" */
     unsigned limit_default, limit_max;
     unsigned steps_max;
+    bool leaves_out; /* its places are buckets: those that are not reached while others are do
+                      * not hold it up; it says which they are, in "unreached" */
 
     /* The operation's inputs, but for its topic: `after` and `limit - count` are for it. */
     void (*prepare)(struct page *page);

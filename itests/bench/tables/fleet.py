@@ -16,7 +16,7 @@ def idle_topics(bench, options, result):
     topics = options.pick(100_000, quick=300)
     keys = options.pick(scale.COLUMNS_OF_TOPICS, quick=((1, 1),))
     sites = {masters: bench.site(f"topics{masters}", scale.MODE, masters)
-             for masters, _ in keys}
+             for masters in dict.fromkeys(masters for masters, _ in keys)}
     bench.progress.expect(len(keys))
     cells = {key: attempt(result, scale.column(*key), lambda key=key: _with_topics(
         sites[key[0]], key[1], topics, options)) or {} for key in keys}

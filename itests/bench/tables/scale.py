@@ -4,10 +4,10 @@ what the locks cost that keep nodes apart."""
 from bench.farm import Farm
 from bench.tables.table import medians, ratio, table
 
-MODE = "standby"  # how nodes share the work
+MODE = "cluster"
 NODES = (1, 2, 3)
 MASTERS = (1, 3)
-COLUMNS_OF_TOPICS = ((1, 1), (1, 3))  # masters, nodes
+COLUMNS_OF_TOPICS = ((1, 1), (1, 3), (3, 3))  # masters, nodes
 PHASES = {"push": "push", "due": "due: from delayed to ready", "hand": "pop+ack"}
 DUE_A_PUSH = 4  # due jobs take a tenth of the time of others
 FILL_A_SECOND = 60_000  # jobs past the nodes, on a slow machine

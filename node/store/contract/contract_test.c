@@ -3,6 +3,7 @@
  * DUEQ_TEST=pattern runs the tests of these names only ("redis_and_*"). */
 #include "node/store/contract/contract.h"
 #include "node/store/contract/cut.h"
+#include "node/store/contract/locks.h"
 #include "node/store/contract/plant.h"
 #include "node/store/contract/redis.h"
 #include "node/store/contract/whole.h"
@@ -228,25 +229,22 @@ static int redis_group_teardown(void **state)
 /* ---- the same tests for each ---- */
 
 static const struct contract_part *const every_store[] = {
-    &contract_pushes,     &contract_places,   &contract_leases,
-    &contract_owners,     &contract_scans,    &contract_orphans,
-    &contract_events,     &contract_bytes,    &contract_topics,
-    &contract_priorities, &contract_expiry,   &contract_tries,
-    &contract_moves,      &contract_modes,    &contract_dead,
-    &contract_lists,      &contract_settings, &contract_history,
-    &contract_fences,     &contract_locks,    NULL,
+    &contract_pushes,       &contract_places,
+    &contract_leases,       &contract_owners,
+    &contract_scans,        &contract_orphans,
+    &contract_events,       &contract_bytes,
+    &contract_topics,       &contract_priorities,
+    &contract_expiry,       &contract_tries,
+    &contract_moves,        &contract_modes,
+    &contract_dead,         &contract_lists,
+    &contract_settings,     &contract_history,
+    &contract_fences,       &contract_locks,
+    &contract_locks_chance, NULL,
 };
-static const struct contract_part *const redis_only[] = {&contract_twins,
-                                                         &contract_redis,
-                                                         &contract_repair,
-                                                         &contract_mends,
-                                                         &contract_wide,
-                                                         &contract_single,
-                                                         &contract_cut,
-                                                         &contract_cut_wide,
-                                                         &contract_fences_redis,
-                                                         &contract_pushes_redis,
-                                                         NULL};
+static const struct contract_part *const redis_only[] = {
+    &contract_twins,        &contract_redis,        &contract_repair,      &contract_mends,
+    &contract_wide,         &contract_single,       &contract_cut,         &contract_cut_wide,
+    &contract_fences_redis, &contract_pushes_redis, &contract_locks_redis, NULL};
 
 struct list_of_tests {
     struct CMUnitTest tests[TESTS_MAX];

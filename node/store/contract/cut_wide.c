@@ -2,6 +2,7 @@
  * off.
  */
 #include "node/store/contract/cut.h"
+#include "node/store/contract/locks.h"
 
 /* ---- scan ---- */
 
@@ -72,8 +73,20 @@ static struct op scan_two(const char *id)
     return op;
 }
 
+/* By one node of many, which takes the topic's lock. */
+static struct op scan_own(const char *id)
+{
+    static struct sharer all;
+    struct op op = scan_it(id);
+
+    sharer_init(&all, "node", "00000000000000aa", SHARE_OWN, 7);
+    op.in.scan.share = &all.share;
+    return op;
+}
+
 static void no_job_is_lost_by_a_scan(void **state)
 {
+    assert_survived(scan_own, "", "dead");
     assert_survived(scan_it, "", "dead");
     assert_survived(scan_two, "", "dead");
 }

@@ -3,20 +3,12 @@
  * What a test needs to last, lasts FAR_MS; what it needs to be over, is waited for. Where half
  * of a lock's time matters, it is the next scan's lock_ms that changes, not the clock.
  */
-#include "node/store/contract/contract.h"
+#include "node/store/contract/locks.h"
 
 #include <stdio.h>
 
-#define LATE_MS (2 * FAR_MS) /* nothing is */
-
-/* A node. */
-struct scanner {
-    const char *name;
-    char marks[SHARES];
-    struct scan_share share;
-};
-
-static void be(struct scanner *s, const char *name, const char *owner, char mark, uint64_t view)
+void sharer_init(struct sharer *s, const char *name, const char *owner, char mark,
+                 uint64_t view)
 {
     s->name = name;
     memset(s->marks, mark, SHARES);
@@ -27,38 +19,45 @@ static void be(struct scanner *s, const char *name, const char *owner, char mark
                                    .late_ms = LATE_MS};
 }
 
-static struct scanner a, b;
-
-static void be_two(char mark_of_a, uint64_t view_of_a, char mark_of_b, uint64_t view_of_b)
-{
-    be(&a, "node-a", "00000000000000aa", mark_of_a, view_of_a);
-    be(&b, "node-b", "00000000000000bb", mark_of_b, view_of_b);
-}
-
-static void mark(struct scanner *s, struct bytes topic, char mark)
+void sharer_mark(struct sharer *s, struct bytes topic, char mark)
 {
     s->marks[share_of(topic)] = mark;
 }
 
-static struct op scan_by_at_most(struct scanner *s, unsigned limit)
+struct op sharer_scan_op(const struct sharer *s)
 {
     struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC)};
 
-    op.in.scan.limit = limit;
+    op.in.scan.limit = 1000;
     op.in.scan.node = bytes_of_text(s->name);
     op.in.scan.share = &s->share;
+    return op;
+}
+
+static struct sharer a, b;
+
+static void be_two(char mark_of_a, uint64_t view_of_a, char mark_of_b, uint64_t view_of_b)
+{
+    sharer_init(&a, "node-a", "00000000000000aa", mark_of_a, view_of_a);
+    sharer_init(&b, "node-b", "00000000000000bb", mark_of_b, view_of_b);
+}
+
+static struct op scan_by_at_most(struct sharer *s, unsigned limit)
+{
+    struct op op = sharer_scan_op(s);
+
+    op.in.scan.limit = limit;
     op = run_well(op);
     assert_int_equal(op.wait_ms, -1);
     return op;
 }
 
-static struct op scan_by(struct scanner *s)
+static struct op scan_by(struct sharer *s)
 {
     return scan_by_at_most(s, 1000);
 }
 
-/* A job of the topic that is due now. */
-static void let_due(struct bytes topic, const char *id)
+void let_due(struct bytes topic, const char *id)
 {
     struct op op = push_op(topic, id);
 
@@ -67,7 +66,7 @@ static void let_due(struct bytes topic, const char *id)
 }
 
 /* Does it move a job of TOPIC that is due? */
-static bool moves(struct scanner *s)
+static bool moves(struct sharer *s)
 {
     static unsigned number;
     char id[16];
@@ -77,7 +76,7 @@ static bool moves(struct scanner *s)
     return scan_by(s).out.scan.moved > 0;
 }
 
-static struct topic_lock lock_of(struct bytes topic)
+struct topic_lock lock_of(struct bytes topic)
 {
     struct op op = {.verb = OP_TOPICS, .bucket = bucket_of(topic)};
 
@@ -94,7 +93,7 @@ static struct topic_lock lock_of(struct bytes topic)
     return (struct topic_lock){0};
 }
 
-static void assert_locked(struct bytes topic, const struct scanner *s, uint64_t view)
+static void assert_locked(struct bytes topic, const struct sharer *s, uint64_t view)
 {
     struct topic_lock lock = lock_of(topic);
 
@@ -259,11 +258,11 @@ static void views_are_compared_as_numbers(void **state)
 {
     static const uint64_t views[] = {1,         9, 10, 16, 0x99, 0xa0, 0xf9, UINT64_MAX - 1,
                                      UINT64_MAX};
-    struct scanner *who[] = {&a, &b};
+    struct sharer *who[] = {&a, &b};
 
     be_two('+', 0, '+', 0);
     for (unsigned i = 0; i < sizeof(views) / sizeof(*views); i++) {
-        struct scanner *now = who[i % 2];
+        struct sharer *now = who[i % 2];
 
         now->share.view = views[i];
         assert_true(moves(now));
@@ -301,8 +300,8 @@ static void who_is_barred_comes_back_when_the_lock_ends(void **state)
 static void each_topic_has_a_lock_of_its_own(void **state)
 {
     be_two('+', 7, '-', 7);
-    mark(&a, OTHER, '-');
-    mark(&b, OTHER, '+');
+    sharer_mark(&a, OTHER, '-');
+    sharer_mark(&b, OTHER, '+');
     let_due(TOPIC, "a");
     let_due(OTHER, "b");
     assert_int_equal(scan_by(&a).out.scan.moved, 1);
@@ -411,8 +410,27 @@ static void what_was_taken_late_is_gone_on_with_while_it_is_late(void **state)
     first = lock_of(TOPIC);
     assert_true(moves(&a));
     assert_int_equal(lock_of(TOPIC).token, first.token);
-    assert_false(moves(&b));
     a.share.late_ms = LATE_MS;
+    assert_false(moves(&a));
+}
+
+/* Else all topics would stay with the first one that comes back after an outage. */
+static void whose_it_is_takes_over_what_was_taken_late(void **state)
+{
+    struct topic_lock late;
+    struct op op;
+
+    be_two('-', 7, '+', 7);
+    a.share.late_ms = 0;
+    assert_true(moves(&a));
+    assert_locked(TOPIC, &a, 0);
+    late = lock_of(TOPIC);
+    let_due(TOPIC, "a");
+    op = scan_by(&b);
+    assert_int_equal(op.out.scan.moved, 1);
+    assert_taken(op, 0, 1, 0);
+    assert_locked(TOPIC, &b, 7);
+    assert_true(lock_of(TOPIC).token > late.token);
     assert_false(moves(&a));
 }
 
@@ -433,7 +451,7 @@ static void the_next_event_is_that_of_its_own_topics(void **state)
     struct op sooner = push_op(OTHER, "sooner"), op;
 
     be_two('+', 7, '-', 7);
-    mark(&a, OTHER, '-');
+    sharer_mark(&a, OTHER, '-');
     sooner.in.push.delay_ms = FAR_MS;
     run_well(sooner);
     push_delayed("later", 2 * FAR_MS);
@@ -461,10 +479,7 @@ static void while_its_own_work_is_left_it_comes_back_at_once(void **state)
     assert_int_equal(scan_by_at_most(&a, 1).out.scan.next_ms, -1);
 }
 
-#define CROWD_MAX 1200
-
-/* The next name, from this number on, that is of TOPIC's bucket. */
-static struct bytes crowd_name(unsigned *number)
+struct bytes crowd_name(unsigned *number)
 {
     static char names[CROWD_MAX * CONTRACT_BUCKETS * 2][16];
     struct bytes name;
@@ -502,7 +517,7 @@ static void crowd_before_topic(unsigned count)
     be_two('-', 7, '-', 7);
     wait_until(crowd(count, 0, 1));
     let_due(TOPIC, "own");
-    mark(&a, TOPIC, '+');
+    sharer_mark(&a, TOPIC, '+');
 }
 
 static void it_looks_past_the_topics_of_others(void **state)
@@ -552,7 +567,7 @@ static void far_ahead_it_does_not_look_for_its_own(void **state)
     crowd(100, CROWD_MAX * CONTRACT_BUCKETS, FAR_MS);
     assert_in_range(scan_by(&a).out.scan.next_ms, 1, FAR_MS);
     push_delayed("own", FAR_MS / 2);
-    mark(&a, TOPIC, '+');
+    sharer_mark(&a, TOPIC, '+');
     assert_in_range(scan_by(&a).out.scan.next_ms, 1, FAR_MS / 2);
 }
 
@@ -650,6 +665,7 @@ static const struct CMUnitTest tests[] = {
     TEST(what_is_late_is_taken_by_anyone),
     TEST(what_is_late_and_locked_is_left_to_the_lock),
     TEST(what_was_taken_late_is_gone_on_with_while_it_is_late),
+    TEST(whose_it_is_takes_over_what_was_taken_late),
     TEST(a_late_topic_is_done_to_its_end),
     TEST(the_next_event_is_that_of_its_own_topics),
     TEST(while_its_own_work_is_left_it_comes_back_at_once),

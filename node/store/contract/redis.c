@@ -109,7 +109,7 @@ void contract_digests(char except, char digests[CONTRACT_DIGESTS])
 {
     size_t used = 0;
 
-    for (const char *letter = "jpdrqvxetoac"; *letter; letter++) {
+    for (const char *letter = "jpdrqvxeltoac"; *letter; letter++) {
         redisReply *reply;
 
         if (*letter == except)

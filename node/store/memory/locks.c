@@ -51,7 +51,7 @@ enum claim memory_lock_claim(const struct call *c, const struct topic *topic)
     return is_late ? CLAIM_TAKE_LATE : CLAIM_NONE;
 }
 
-static void write_lock(struct call *c, struct topic *topic, int64_t token)
+static void write_lock(struct call *c, struct topic *topic, uint64_t view, int64_t token)
 {
     const struct scan_share *share = c->op->in.scan.share;
     struct bytes node = c->op->in.scan.node;
@@ -60,7 +60,7 @@ static void write_lock(struct call *c, struct topic *topic, int64_t token)
     assert(share->owner.len == SHARE_OWNER_LEN && node.len <= OP_NODE_MAX);
     lock->until_ms = c->now_ms + share->lock_ms;
     lock->token = token;
-    lock->view = share->view;
+    lock->view = view;
     memcpy(lock->owner, share->owner.at, SHARE_OWNER_LEN);
     lock->node_len = node.len;
     if (node.len)
@@ -70,19 +70,20 @@ static void write_lock(struct call *c, struct topic *topic, int64_t token)
 void memory_lock_settle(struct call *c, struct topic *topic, enum claim claim)
 {
     struct op *op = c->op;
+    uint64_t view = op->in.scan.share->view;
 
     if (!memory_topic_exists(topic)) {
         topic->lock.until_ms = 0;
         return;
     }
     if (claim == CLAIM_RENEW)
-        write_lock(c, topic, topic->lock.token);
+        write_lock(c, topic, view, topic->lock.token);
     if (claim < CLAIM_TAKE)
         return;
     op->out.scan.taken += claim != CLAIM_TAKE_OVER;
     op->out.scan.taken_over += claim == CLAIM_TAKE_OVER;
     op->out.scan.taken_late += claim == CLAIM_TAKE_LATE;
-    write_lock(c, topic, ++c->bucket->n);
+    write_lock(c, topic, claim == CLAIM_TAKE_LATE ? 0 : view, ++c->bucket->n);
 }
 
 bool memory_lock_expects(const struct call *c, const struct topic *topic)

@@ -1,7 +1,8 @@
 /* Replies grown from bytes, given to every verb's decoder.
  *
  *   byte 0   verb
- *   byte 1   items asked for, less 1, in the low 6 bits; 0x80: the op names a topic and an id
+ *   byte 1   items asked for, less 1, in the low 6 bits; 0x80: the op names a topic and an id;
+ *            0x40: a scan has a share, topics are asked with their owners
  *   then elements, each a tag and its data:
  *     0 n        an integer of one byte, less 128
  *     1 n8       an integer of eight bytes
@@ -174,14 +175,19 @@ static void touch_scan(const struct op *op)
            op->out.scan.moved);
     for (unsigned i = 0; i < op->out.scan.lateness_count; i++)
         assert(op->out.scan.lateness_ms[i] >= 0);
+    assert(op->out.scan.taken_late <= op->out.scan.taken);
     read_all(op->out.scan.wrong);
 }
 
 static void touch_topics(const struct op *op)
 {
     assert(op->out.topics.count <= op->in.topics.limit);
-    for (unsigned i = 0; i < op->out.topics.count; i++)
+    for (unsigned i = 0; i < op->out.topics.count; i++) {
         read_all(op->out.topics.rows[i].topic);
+        read_all(op->out.topics.rows[i].lock.node);
+        assert(op->out.topics.rows[i].lock.node.len <= OP_NODE_MAX);
+        assert(op->out.topics.rows[i].lock.left_ms >= 0);
+    }
     read_all(op->out.topics.next);
 }
 
@@ -244,12 +250,17 @@ static void (*const touches[OP_COUNT])(const struct op *op) = {
 
 static void ask(struct op *op, uint8_t how)
 {
+    static const struct scan_share share;
     unsigned count = 1 + how % OP_ITEMS_MAX;
 
     if (how & 0x80 || op->verb == OP_CONFIGURE)
         op->topic = BYTES("topic");
     if (how & 0x80)
         op->id = BYTES("id");
+    if (op->verb == OP_SCAN && how & 0x40)
+        op->in.scan.share = &share;
+    if (op->verb == OP_TOPICS)
+        op->in.topics.owners = how & 0x40;
     if (op->verb == OP_POP)
         op->in.pop.count = count;
     else if (op_is_of_leases(op->verb))

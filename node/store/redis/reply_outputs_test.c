@@ -416,17 +416,88 @@ static void knows_what_a_repair_mended(void **state)
     }
 }
 
+/* ---- many nodes that scan ---- */
+
+static void reads_what_a_scan_says_of_locks(void **state)
+{
+    struct scan_share share = {0};
+    struct op op = op_of(OP_SCAN);
+    const char text[] = "*17\n:0\n:1\n:-1\n:2\n:0\n:0\n:0\n:0\n:25\n:0\n$0\n\n"
+                        ":3\n:1\n:2\n:4\n:10\n:20\n";
+
+    op.in.scan.share = &share;
+    assert_int_equal(DECODE(&op, text), REPLY_DONE);
+    assert_int_equal(op.out.scan.moved, 2);
+    assert_int_equal(op.out.scan.next_ms, 25);
+    assert_int_equal(op.out.scan.taken, 3);
+    assert_int_equal(op.out.scan.taken_over, 1);
+    assert_int_equal(op.out.scan.taken_late, 2);
+    assert_int_equal(op.out.scan.barred, 4);
+    assert_int_equal(op.out.scan.lateness_count, 2);
+    assert_int_equal(op.out.scan.lateness_ms[0], 10);
+    assert_int_equal(op.out.scan.lateness_ms[1], 20);
+    op.in.scan.share = NULL; /* nobody has asked for so much */
+    assert_int_equal(DECODE(&op, text), REPLY_MALFORMED);
+}
+
+static void refuses_locks_that_cannot_be(void **state)
+{
+    struct scan_share share = {0};
+    struct op op = op_of(OP_SCAN);
+
+#define SCANNED ":0\n:1\n:-1\n:0\n:0\n:0\n:0\n:0\n:25\n:0\n$0\n\n"
+    op.in.scan.share = &share;
+    assert_int_equal(DECODE(&op, "*15\n" SCANNED ":0\n:0\n:0\n:0\n"), REPLY_DONE);
+    assert_int_equal(DECODE(&op, "*11\n" SCANNED), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&op, "*14\n" SCANNED ":0\n:0\n:0\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&op, "*15\n" SCANNED ":1\n:0\n:2\n:0\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&op, "*15\n" SCANNED ":-1\n:0\n:0\n:0\n"), REPLY_MALFORMED);
+}
+
+static void build_topic(struct bytes topic, struct bytes lock)
+{
+    build_bytes(topic);
+    for (unsigned i = 0; i < 6; i++)
+        build_number(i);
+    build_bytes(lock);
+}
+
+/* NOW is 0x1A3185C5000. */
+static void reads_the_locks_of_topics(void **state)
+{
+    struct op op = op_of(OP_TOPICS);
+
+    op.in.topics.owners = true;
+    build();
+    build_number(2);
+    build_bytes(BYTES(""));
+    build_topic(BYTES("a"), BYTES("000000000000000700000000000000aa"
+                                  "\x01\xA3\x18\x5C\x50\x09\0\0\0\0\0\2\1node-a"));
+    build_topic(BYTES("b"), BYTES(""));
+    assert_int_equal(decode_built(&op), REPLY_DONE);
+    assert_int_equal(op.out.topics.count, 2);
+    assert_int_equal(op.out.topics.rows[0].stats.next_due_ms, 5);
+    assert_true(bytes_equal(op.out.topics.rows[0].lock.node, BYTES("node-a")));
+    assert_int_equal(op.out.topics.rows[0].lock.view, 7);
+    assert_int_equal(op.out.topics.rows[0].lock.token, 513);
+    assert_int_equal(op.out.topics.rows[0].lock.left_ms, 9);
+    assert_int_equal(op.out.topics.rows[1].lock.node.len, 0);
+    op.in.topics.owners = false;
+    assert_int_equal(decode_built(&op), REPLY_MALFORMED);
+}
+
 /* ---- places ---- */
 
 static void finds_the_topics_in_the_names_of_keys(void **state)
 {
     struct op op = op_of(OP_PLACES);
 
-    assert_int_equal(DECODE(&op, "*2\n$2\n17\n*5\n"
+    assert_int_equal(DECODE(&op, "*2\n$2\n17\n*6\n"
                                  "$11\ndq:{7}:j:ab\n"
                                  "$12\ndq:{63}:x:cd\n"
                                  "$8\ndq:{7}:t\n"     /* of the bucket */
                                  "$11\ndq:{7}:z:ab\n" /* nobody's */
+                                 "$11\ndq:{7}:l:ef\n" /* a lock */
                                  "$9\ndq:{7}:d:\n"),
                      REPLY_DONE);
     assert_int_equal(op.status, STATUS_OK);
@@ -502,6 +573,9 @@ int main(void)
         cmocka_unit_test(reads_the_suspects_of_an_audit),
         cmocka_unit_test(knows_what_a_repair_mended),
         cmocka_unit_test(finds_the_topics_in_the_names_of_keys),
+        cmocka_unit_test(reads_what_a_scan_says_of_locks),
+        cmocka_unit_test(refuses_locks_that_cannot_be),
+        cmocka_unit_test(reads_the_locks_of_topics),
         cmocka_unit_test(ends_where_the_cursor_is_0),
         cmocka_unit_test(refuses_keys_that_cannot_be),
         cmocka_unit_test(a_topic_of_more_bytes_than_any_is_not_told),

@@ -62,12 +62,6 @@ static void begin(struct script_call *call, const char *text, const char *sha, s
     call_add_number(call, (int64_t)key_count);
 }
 
-/* A scan that has a share brings that in its place. */
-static bool brings_token(const struct op *op)
-{
-    return op_is_fenced(op->verb) && !(op->verb == OP_SCAN && op->in.scan.share);
-}
-
 void script_encode(struct script_call *call, const struct script_keys *keys,
                    const struct op *op, const char *sha)
 {
@@ -83,7 +77,7 @@ void script_encode(struct script_call *call, const struct script_keys *keys,
         begin(call, sha ? NULL : script_text(op->verb), sha, strlen(args->keys));
         call_add_keys(call, keys, op, args->keys);
         args->add(call, keys, op);
-        if (brings_token(op))
+        if (op_leads(op))
             call_add_bytes(call, op->token); /* parts/fenced.lua looks for it at the end */
     }
 }

@@ -1,3 +1,4 @@
+#include "node/store/redis/locks.h"
 #include "node/store/redis/script_args.h"
 #include "node/store/redis/scripts.h"
 
@@ -327,6 +328,41 @@ static void tells_how_long_a_topic_is_paused(void **state)
     }
 }
 
+/* And a scan without a share is as it always was. */
+static void brings_a_share_in_place_of_the_token(void **state)
+{
+    char marks[SHARES] = {0}, packed[SHARE_BYTES];
+    struct scan_share share = {.view = 7,
+                               .owner = BYTES("00000000000000aa"),
+                               .marks = bytes_of(marks, SHARES),
+                               .lock_ms = 5000,
+                               .late_ms = 1000};
+    struct op op = {.verb = OP_SCAN, .token = BYTES("token"), .in.scan.limit = 200};
+    size_t bytes = script_bytes(&op);
+
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(call.argc, 3 + 6 + 3 + 1);
+    assert_arg(12, "token");
+    op.in.scan.share = &share;
+    share_pack(&share, packed);
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(call.argc, 3 + 6 + 3 + 1);
+    assert_true(bytes_equal(arg(12), bytes_of(packed, SHARE_BYTES)));
+    assert_int_equal(script_bytes(&op), bytes + SHARE_BYTES);
+}
+
+static void asks_for_owners_with_one_argument_more(void **state)
+{
+    struct op op = {.verb = OP_TOPICS, .in.topics.limit = 9};
+
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(call.argc, 3 + 1 + 2);
+    op.in.topics.owners = true;
+    script_encode(&call, &keys, &op, sha);
+    assert_int_equal(call.argc, 3 + 1 + 3);
+    assert_number(6, 1);
+}
+
 static void brings_the_rules_of_the_configuration_to_a_scan(void **state)
 {
     struct settings_rule rules[] = {
@@ -532,6 +568,8 @@ int main(void)
         cmocka_unit_test(names_the_state_and_the_time_of_a_chunk),
         cmocka_unit_test(tells_how_long_a_topic_is_paused),
         cmocka_unit_test(brings_the_rules_of_the_configuration_to_a_scan),
+        cmocka_unit_test(brings_a_share_in_place_of_the_token),
+        cmocka_unit_test(asks_for_owners_with_one_argument_more),
         cmocka_unit_test(packs_each_line_of_the_history),
         cmocka_unit_test(asks_for_pages_from_where_the_last_one_ended),
         cmocka_unit_test(brings_the_leaders_token_last),

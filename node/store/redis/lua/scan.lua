@@ -15,7 +15,7 @@
 -- Where all nodes scan, the last argument is the node's share instead of the token, 300 bytes: view 16
 -- and owner 16 in hex; how long a lock lasts, and from when on a topic is late, 6 each; a mark for each of
 -- 256 shares. Then it is not the token that is looked at, but each topic's lock (by rule: the name of t
--- with l): see parts/shares. The ms to the next event are those of the node's own topics; and behind
+-- with l): see parts/own_topics. The ms to the next event are those of the node's own topics; and behind
 -- what is wrong the answer has four numbers more: locks taken that were free, taken from an older view,
 -- taken late (of those that were free), own topics that were barred.
 --
@@ -38,6 +38,8 @@ end
 local left, node, history_bytes = math.min(tonumber(ARGV[1]), 1000), ARGV[2], tonumber(ARGV[3])
 local TOPICS_MAX, RETRY_MS, TRIM_EVERY, NONE = 100, 1000, 17, {}
 local DUE, TIMED_OUT, DIED = 2, 7, 9 -- enum job_event
+local OWN, OTHERS, AGAIN_MS = 43, 45, 100 -- + and -; what is neither, ~, is kept
+local HELD, TAKE, TAKE_LATE, TAKE_OVER = -1, -2, -3, -4 -- claims of locks; or a token
 local bucket, until_now = sub(t, 1, -2), format('%d', now)
 local o = bucket .. 'o'
 local has_rules = #ARGV > 4
@@ -184,13 +186,11 @@ local function plan_for(topic)
     return plan
 end
 
-local topics, watched, own = nil, {c}, nil
+local watched, tokens = {c}, 0
 local answer, filled = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}, 11
+local topics, claims, next_own, mark_of, who, lock_ms, l = nil, nil, math.huge, nil, nil, nil, nil
 if share then
-    -- HERE precedes shares
-    topics = own_topics()
-    own = {settle = settle, write_locks = write_locks, wait = wait_for_own, l = l}
-    answer[12], answer[13], answer[14], filled = 0, 0, 0, 15
+    -- HERE own_topics
 else
     topics = call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, TOPICS_MAX)
 end
@@ -235,7 +235,9 @@ for _, topic in ipairs(topics) do
         left = plan.left
     end
 end
-local tokens = own and own.settle(topics, #plans + #stuck, plans) or 0
+if share then
+    -- HERE count_locks
+end
 local history_length = #lines > 0 and call('XLEN', h)
 
 -- ---- carried out ----
@@ -247,8 +249,8 @@ for _, plan in ipairs(plans) do
 end
 call('ZREM', t, '') -- even if Redis is full
 local stamp = stamps + tokens > 0 and call('INCRBY', n, stamps + tokens) - stamps - tokens
-if own then
-    own.write_locks(topics, #plans + #stuck, stamp and stamp + stamps)
+if claims then
+    -- HERE write_locks
 end
 
 -- First where a job goes, then what it is, then where it was: cut off in between by a Redis that
@@ -284,8 +286,8 @@ local function carry_out(plan)
         call('ZREM', t, plan.topic)
     end
     if plan.is_over then
-        if own then
-            call('UNLINK', own.l .. plan.topic)
+        if share then
+            call('UNLINK', l .. plan.topic)
         end
         call('UNLINK', plan.r)
         call('ZREM', a, plan.topic)
@@ -305,8 +307,11 @@ if history_length then
     rare().write_history(h, history_length, lines, history_bytes)
 end
 
-if own then
-    answer[9] = own.wait()
+if share then
+    if next_own > 0 then
+        -- HERE next_own
+    end
+    answer[9] = next_own < math.huge and next_own or -1
 else
     local next = tonumber(call('ZRANGE', t, 0, 0, 'WITHSCORES')[2])
     answer[9] = next and math.max(0, next - now) or -1

@@ -1,0 +1,58 @@
+"""A node of a cluster whose scripts do not ask for locks, because a judge that cannot see it proves
+nothing."""
+
+from drills.cluster import CLUSTER, Plan
+from drills.journal import LockedMove
+from drills.rounds import run_row
+from drills.row import Row
+from harness.build import node_program
+from harness.wait import wait_until
+
+# Of parts/shares.lua: all topics are its own, and any lock is good enough.
+ALTERED = ((b"local mark = mark_of(topic)", b"local mark = OWN"),
+           (b"elseif sub(lock, 17, 32) == owner then", b"elseif true then"),
+           (b"return mark == OWN and is_old and token or HELD", b"return HELD"))
+MOVES = 5  # with locks of others
+
+
+class Lawless(Row):
+    number, title = "97", "a node asks for no lock"
+    changes = 0
+
+    def plan(self, variant):
+        return Plan(mode=CLUSTER, nodes=2)
+
+    def fault(self, drill):
+        program = drill.cluster.directory / "lawless-node"
+        text = node_program().read_bytes()
+        for honest, lawless in ALTERED:
+            assert honest in text
+            text = text.replace(honest, lawless.ljust(len(honest)))
+        program.write_bytes(text)
+        program.chmod(0o755)
+        self.node = drill.cluster.add_spare("x1", {}, program)
+        self.node.launch()
+
+    def takes_over(self, drill):
+        return False
+
+    def hold(self, drill):
+        ledger = drill.cluster.ledger
+
+        def has_moved():
+            ledger.read()
+            return sum(isinstance(event, LockedMove) and event.node == "x1"
+                       and ledger.locks[event.topic].node != "x1"
+                       for event in ledger.events) >= MOVES
+
+        wait_until(has_moved, "it moves others' jobs", 60, interval_s=0.1)
+
+    def heal(self, drill):
+        self.node.destroy()
+
+
+def test_a_node_that_asks_for_no_lock_is_seen(needs_network, tmp_path):  # pylint: disable=unused-argument
+    result = run_row(Lawless(), tmp_path, seed=1, rounds=1)
+    rules = {each.rule for each in result.verdict.violations}
+    assert rules == {"UNLOCKED"}
+    assert all("x1 moved it" in each.why for each in result.verdict.violations)

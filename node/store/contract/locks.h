@@ -1,0 +1,35 @@
+/* Nodes that scan each its own topics, for tests. */
+#ifndef DUEQ_NODE_STORE_CONTRACT_LOCKS_H
+#define DUEQ_NODE_STORE_CONTRACT_LOCKS_H
+
+#include "node/store/contract/contract.h"
+
+#define LATE_MS (2 * FAR_MS) /* nothing is */
+
+extern const struct contract_part contract_locks_redis, contract_locks_chance;
+
+struct sharer {
+    const char *name; /* the node's */
+    char marks[SHARES];
+    struct scan_share share; /* locks last FAR_MS, nothing is late */
+};
+
+/* It has this mark for all shares; `owner` is borrowed. */
+void sharer_init(struct sharer *s, const char *name, const char *owner, char mark,
+                 uint64_t view);
+void sharer_mark(struct sharer *s, struct bytes topic, char mark);
+
+/* A scan of TOPIC's bucket; borrows from it. */
+struct op sharer_scan_op(const struct sharer *s);
+
+/* A job of the topic that is due now. */
+void let_due(struct bytes topic, const char *id);
+
+/* The topic has a job. */
+struct topic_lock lock_of(struct bytes topic);
+
+/* The next name, from this number on, of a topic in TOPIC's bucket: at most CROWD_MAX. */
+#define CROWD_MAX 1200
+struct bytes crowd_name(unsigned *number);
+
+#endif

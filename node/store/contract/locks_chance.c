@@ -1,0 +1,207 @@
+/* Random lives of some nodes that scan: they join and leave, learn of it in any order, and some
+ * are late or slow. No topic is moved by a node whose lock is not valid, and at no time have
+ * two of them the lock of one.
+ *
+ * DUEQ_SEED=n repeats the choices of a run.
+ */
+#include "node/store/contract/locks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NODES  3
+#define TOPICS 5
+#define STEPS  250
+
+static struct {
+    unsigned random;
+    unsigned members; /* of the newest view, a bit for each node */
+    uint64_t view;
+    struct sharer nodes[NODES];
+    struct bytes topics[TOPICS];
+    struct topic_lock locks[TOPICS]; /* as last seen */
+    int64_t delayed[TOPICS];
+} life;
+
+/* xorshift */
+static unsigned below(unsigned n)
+{
+    life.random ^= life.random << 13;
+    life.random ^= life.random >> 17;
+    life.random ^= life.random << 5;
+    return life.random % n;
+}
+
+static void begin(void)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    static const char *const owners[] = {"00000000000000aa", "00000000000000bb",
+                                         "00000000000000cc"};
+    const char *seed = getenv("DUEQ_SEED");
+    unsigned number = 0;
+
+    memset(&life, 0, sizeof(life));
+    life.random = seed ? (unsigned)atol(seed) : (unsigned)time(NULL);
+    print_message("seed %u\n", life.random);
+    life.random += life.random == 0;
+    life.members = 1;
+    for (unsigned i = 0; i < NODES; i++)
+        sharer_init(&life.nodes[i], names[i], owners[i], SHARE_OTHERS, 0);
+    for (unsigned i = 0; i < TOPICS; i++) {
+        struct op op = push_op(life.topics[i] = crowd_name(&number), "stays");
+
+        op.in.push.delay_ms = FAR_MS;
+        run_well(op);
+    }
+}
+
+/* Whose topic it is in the newest view. */
+static unsigned preferred(unsigned topic)
+{
+    unsigned i = topic % NODES;
+
+    while (!(life.members & 1u << i))
+        i = (i + 1) % NODES;
+    return i;
+}
+
+/* ---- the steps ---- */
+
+static void change_members(void)
+{
+    unsigned members = life.members ^ 1u << below(NODES);
+
+    if (!members)
+        return;
+    life.members = members;
+    life.view++;
+}
+
+/* It learns of the newest view, and keeps for a while what it has lost. */
+static void learn(unsigned node)
+{
+    struct sharer *s = &life.nodes[node];
+
+    s->share.view = life.view;
+    for (unsigned i = 0; i < TOPICS; i++) {
+        char *mark = &s->marks[share_of(life.topics[i])];
+
+        if (preferred(i) == node)
+            *mark = SHARE_OWN;
+        else
+            *mark = *mark != SHARE_OTHERS && below(2) ? SHARE_KEPT : SHARE_OTHERS;
+    }
+}
+
+static void push_some(void)
+{
+    static unsigned number;
+    char id[16];
+
+    for (unsigned i = 0; i < TOPICS; i++) {
+        snprintf(id, sizeof(id), "job-%u", number++);
+        if (below(2))
+            let_due(life.topics[i], id);
+    }
+}
+
+/* ---- what is seen ---- */
+
+static void look_at_all(int64_t delayed[TOPICS], struct topic_lock locks[TOPICS])
+{
+    struct op op = {.verb = OP_TOPICS, .bucket = bucket_of(TOPIC)};
+
+    op.in.topics.limit = OP_TOPICS_MAX;
+    op.in.topics.owners = true;
+    op = run_well(op);
+    assert_int_equal(op.out.topics.count, TOPICS);
+    for (unsigned i = 0; i < TOPICS; i++) {
+        unsigned k = 0;
+
+        while (!bytes_equal(op.out.topics.rows[i].topic, life.topics[k]))
+            assert_true(++k < TOPICS);
+        delayed[k] = op.out.topics.rows[i].stats.delayed;
+        locks[k] = op.out.topics.rows[i].lock;
+    }
+}
+
+static bool is_of(const struct topic_lock *lock, unsigned node)
+{
+    return bytes_equal(lock->node, bytes_of_text(life.nodes[node].name));
+}
+
+/* Where locks end at once, who had it may be gone. */
+static void check(unsigned node, const int64_t *delayed, const struct topic_lock *locks)
+{
+    bool is_short = life.nodes[node].share.lock_ms < FAR_MS;
+
+    for (unsigned i = 0; i < TOPICS; i++) {
+        const struct topic_lock *before = &life.locks[i], *after = &locks[i];
+
+        if (delayed[i] < life.delayed[i] && !is_of(after, node))
+            assert_true(is_short && !after->node.len);
+        if (after->node.len && before->node.len) {
+            if (bytes_equal(after->node, before->node))
+                assert_true(after->token >= before->token);
+            else
+                assert_true(is_of(after, node) && after->token > before->token);
+        }
+    }
+}
+
+static void scan_by(unsigned node)
+{
+    struct sharer *s = &life.nodes[node];
+    struct topic_lock locks[TOPICS];
+    int64_t delayed[TOPICS];
+
+    s->share.lock_ms = below(4) ? FAR_MS : 1;
+    s->share.late_ms = below(8) ? LATE_MS : 0;
+    look_at_all(life.delayed, life.locks);
+    run_well(sharer_scan_op(s));
+    look_at_all(delayed, locks);
+    check(node, delayed, locks);
+}
+
+static void no_topic_is_moved_without_its_lock(void **state)
+{
+    begin();
+    for (unsigned step = 0; step < STEPS; step++) {
+        unsigned node = below(NODES);
+
+        if (!below(6))
+            change_members();
+        if (!below(3))
+            learn(node);
+        if (!below(4))
+            push_some();
+        scan_by(node);
+    }
+}
+
+/* The newest view is heard by all: then each topic is moved by the one whose it is. */
+static void whose_it_is_moves_it_at_once_in_a_newer_view(void **state)
+{
+    begin();
+    for (unsigned step = 0; step < 40; step++) {
+        change_members();
+        life.view++;
+        for (unsigned i = 0; i < NODES; i++)
+            learn(i);
+        push_some();
+        for (unsigned i = 0; i < NODES; i++)
+            run_well(sharer_scan_op(&life.nodes[i]));
+        look_at_all(life.delayed, life.locks);
+        for (unsigned i = 0; i < TOPICS; i++)
+            assert_int_equal(life.delayed[i], 1);
+    }
+}
+
+#define TEST(name) cmocka_unit_test(name)
+static const struct CMUnitTest tests[] = {
+    TEST(no_topic_is_moved_without_its_lock),
+    TEST(whose_it_is_moves_it_at_once_in_a_newer_view),
+};
+
+const struct contract_part contract_locks_chance = {tests, sizeof(tests) / sizeof(*tests)};

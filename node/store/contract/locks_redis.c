@@ -1,0 +1,115 @@
+/* Locks, where a hand on Redis itself is needed. */
+#include "node/store/contract/locks.h"
+#include "node/store/contract/plant.h"
+
+#include <stdio.h>
+
+#include <hiredis/hiredis.h>
+
+#define OWNER "00000000000000aa"
+
+static struct sharer all;
+
+static struct op scan_op(void)
+{
+    sharer_init(&all, "node-a", OWNER, SHARE_OWN, 0x1c);
+    return sharer_scan_op(&all);
+}
+
+/* As doc/cluster.md has it: whoever looks into Redis relies on that. */
+static void a_lock_is_a_string_with_an_expiry(void **state)
+{
+    struct op op = scan_op();
+    long long left_ms;
+    redisReply *reply;
+
+    let_due(TOPIC, "a");
+    op = run_well(op);
+    left_ms = plant("PTTL", 'l', "");
+    assert_in_range(left_ms, 1, FAR_MS);
+    reply = redisCommand(contract_redis_fixture()->control, "GET %s", contract_key('l'));
+    assert_int_equal(reply->type, REDIS_REPLY_STRING);
+    assert_int_equal(reply->len, 45 + strlen("node-a"));
+    assert_memory_equal(reply->str, "000000000000001c" OWNER, 32);
+    assert_string_equal(reply->str + 45, "node-a");
+    freeReplyObject(reply);
+}
+
+/* Whatever stands there: it is no lock, and one is taken. */
+static void what_is_no_lock_bars_nobody(void **state)
+{
+    static const char *const wrongs[] = {"SET", "LPUSH"};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct op op = scan_op();
+
+        plant("DEL", 'l', "");
+        plant(wrongs[i], 'l', "wrong");
+        let_due(TOPIC, i ? "a" : "b");
+        op = run_well(op);
+        assert_int_equal(op.out.scan.moved, 1);
+        assert_int_equal(op.out.scan.taken, 1);
+        assert_bytes(lock_of(TOPIC).node, BYTES("node-a"));
+    }
+}
+
+static void no_scan_by_locks_changes_a_job_when_a_key_is_wrong(void **state)
+{
+    let_due(TOPIC, "due");
+    contract_all_or_nothing(scan_op(), "tcjdven");
+    plant("PEXPIRE", 'l', "0");
+    contract_all_or_nothing(scan_op(), "r");
+    assert_int_equal(run_well(scan_op()).out.scan.moved, 1);
+}
+
+static void no_lock_is_taken_by_what_cannot_be_announced(void **state)
+{
+    let_due(TOPIC, "due");
+    contract_refused_unheard(scan_op());
+    assert_int_equal(plant("EXISTS", 'l', ""), 0);
+}
+
+/* What is due must move, or nothing would ever free memory. */
+static void a_full_redis_gives_locks(void **state)
+{
+    struct op op = scan_op();
+
+    let_due(TOPIC, "due");
+    contract_fill();
+    op = run_well(op);
+    assert_int_equal(op.out.scan.moved, 1);
+    assert_int_equal(op.out.scan.taken, 1);
+    assert_int_equal(plant("EXISTS", 'l', ""), 1);
+}
+
+/* A lock that outlives its topic makes no place, and no damage. */
+static void a_lock_is_no_place(void **state)
+{
+    struct op places = {.verb = OP_PLACES};
+
+    let_due(TOPIC, "due");
+    run_well(scan_op());
+    audit();
+    assert_int_equal(found.count, 0);
+    assert_status(cancel("due"), OK);
+    pop(1);
+    assert_int_equal(plant("EXISTS", 'l', ""), 1);
+    do {
+        places = run_well(places);
+        for (unsigned i = 0; i < places.out.places.count; i++)
+            assert_false(bytes_equal(places.out.places.rows[i].topic, TOPIC));
+        places.in.places.after = places.out.places.next;
+    } while (places.out.places.next.len);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+static const struct CMUnitTest tests[] = {
+    TEST(a_lock_is_a_string_with_an_expiry),
+    TEST(what_is_no_lock_bars_nobody),
+    TEST(no_scan_by_locks_changes_a_job_when_a_key_is_wrong),
+    TEST(no_lock_is_taken_by_what_cannot_be_announced),
+    TEST(a_full_redis_gives_locks),
+    TEST(a_lock_is_no_place),
+};
+
+const struct contract_part contract_locks_redis = {tests, sizeof(tests) / sizeof(*tests)};

@@ -1,0 +1,90 @@
+-- Which of the topics that are due are this node's to scan, where many nodes do (doc/cluster.md).
+-- First all that is due is looked at, with one MGET for the locks of each page; nothing is
+-- written. Makes topics, first first; claims, by topic, where a lock is to be written: TAKE, TAKE_LATE,
+-- TAKE_OVER, or its token where it is to be renewed (a lock that is held on to has none); and
+-- next_own, the ms until the node has reason to look again.   (of scan.lua)
+--
+-- It runs with every scan, and is made for one that finds one topic, its own, with its lock on it: what
+-- others need is made when there is one, and the page becomes the list.
+local LOOK_MAX, BARRED_MAX_MS, KEPT, LATE = 1000, 1000, 1, 2
+local before, count, barred, size = 0, 0, 0, nil
+local late_count, others -- of those that are due; the topics that are not the node's own: KEPT or LATE
+local late_ms
+who, lock_ms, late_ms = sub(share, 1, 32), parse('>I6I6', share, 33)
+l = bucket .. 'l:'
+local owner = sub(who, 17)
+
+-- As share_of() in node/store/share.h.
+mark_of = function(topic)
+    local len = #topic
+    local a, b, c = byte(topic, -3, -1)
+    if len < 3 then
+        a, b, c = byte('\0\0' .. topic, -3, -1)
+    end
+    local middle = byte(topic, (len - len % 2) / 2 + 1)
+    return byte(share, 45 + (((middle * 31 + a) * 31 + b) * 31 + c) % 256)
+end
+
+repeat
+    local page = call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT',
+        before > 0 and format('%d', before) or '0', '100')
+    local keys, found, locks = {}, 0, NONE
+    topics, size = topics or page, #page
+    for i = 1, size do
+        local topic = page[i]
+        local mark, is_late = mark_of(topic), false
+        if mark ~= OWN then
+            late_count = late_count or call('ZCOUNT', t, '-inf', format('%d', now - late_ms))
+            is_late = before + i <= late_count
+            others = others or {}
+            others[topic] = is_late and LATE or KEPT
+        end
+        if mark ~= OTHERS or is_late then
+            found = found + 1
+            page[found], keys[found] = topic, l .. topic
+        end
+    end
+    if found > 0 then
+        locks = call('MGET', unpack(keys))
+    end
+    before = before + size
+    for i = 1, found do
+        local topic, lock, claim = page[i], locks[i], nil
+        local other, ends, token = others and others[topic], 0, 0
+        if lock and #lock >= 45 then
+            ends, token = parse('>I6I7', lock, 33)
+        end
+        if ends <= now then
+            claim = not other and TAKE or other == LATE and TAKE_LATE
+        elseif sub(lock, 17, 32) == owner then
+            local is_old = ends - now < lock_ms / 2 or sub(lock, 1, 32) ~= who
+            claim = not other and is_old and token or HELD
+        elseif not other then
+            -- HERE precedes
+            local its_view, view = sub(lock, 1, 16), sub(who, 1, 16)
+            claim = its_view ~= view and precedes(its_view, view) and TAKE_OVER
+            if not claim then
+                barred = barred + 1
+                next_own = math.min(next_own, ends - now, BARRED_MAX_MS)
+            end
+        end
+        if claim and count == TOPICS_MAX then
+            next_own, before = 0, LOOK_MAX
+            break
+        elseif claim then
+            count = count + 1
+            topics[count] = topic
+            if claim ~= HELD then
+                claims = claims or {}
+                claims[topic] = claim
+            end
+        end
+    end
+    for i = count + 1, #topics do
+        topics[i] = nil
+    end
+until size < TOPICS_MAX or before >= LOOK_MAX
+if size == TOPICS_MAX and before >= LOOK_MAX then
+    next_own = math.min(next_own, AGAIN_MS)
+end
+answer[12], answer[13], answer[14], answer[15], filled = 0, 0, 0, barred, 15
