@@ -11,11 +11,15 @@ from harness.wait import wait_until
 
 ROUNDS = 20  # of each worker, between two events
 HOUR_MS = 3600 * 1000
+# What a fault does not touch is never refused, however busy the machine.
+PATIENT = {"store__min_replicas": 1, "store__replica_timeout": "15s",
+           "store__command_timeout": "20s", "store__hold": "60s"}
 
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory):
-    made = RedisCluster(tmp_path_factory.mktemp("redis"), node_timeout_ms=2500)
+    made = RedisCluster(tmp_path_factory.mktemp("redis"), node_timeout_ms=2500,
+                        appendfsync="always")
     yield made
     made.destroy()
 
@@ -25,7 +29,7 @@ def nodes(servers, tmp_path_factory, request):
     """Two that stand by for each other."""
     made = Cluster(tmp_path_factory.mktemp("cluster"), redis=servers)
     try:
-        made.start("a", "b", store__min_replicas=1, queue__audit_rate="100000")
+        made.start("a", "b", queue__audit_rate="100000", **PATIENT)
         request.node.dueq_nodes = list(made.nodes.values())
         yield made
         made.stop()
@@ -185,6 +189,33 @@ def test_a_slot_that_nobody_has_stops_its_bucket_only(servers, node):
         master.ask("CLUSTER ADDSLOTS", slot)
         assert pushed.result(20)["id"] == "meanwhile"
         assert [api.pop_one(lost)["id"] for _ in range(2)] == ["before", "meanwhile"]
+
+
+def test_a_redis_cluster_that_wants_all_slots_stops_as_a_whole(servers, node):
+    """Redis' default; what waits is done when the slot is somebody's again."""
+    master, slot = servers.master_of(33), slot_of(33)
+    topics = list(spread(servers, "whole", 1))
+    apis = [node.api() for _ in topics]
+
+    def are_all(state):
+        return all(each.facts()["cluster_state"] == state for each in servers.there())
+
+    for each in servers.there():
+        each.ask("CONFIG SET cluster-require-full-coverage yes")
+        each.ask("CLUSTER DELSLOTS", slot)
+    wait_until(lambda: are_all("fail"), "all stop")
+    pushes = [in_background(api.push, topic) for api, topic in zip(apis, topics)]
+    for each in servers.there():
+        assert each.facts()["cluster_state"] == "fail"
+    assert not any(push.done() for push in pushes)
+    master.ask("CLUSTER ADDSLOTS", slot)
+    wait_until(lambda: are_all("ok"), "all go on")
+    ids = [push.result(20)["id"] for push in pushes]
+    assert [api.pop_one(topic)["id"] for api, topic in zip(apis, topics)] == ids
+    for each in servers.there():
+        each.ask("CONFIG SET cluster-require-full-coverage no")
+    for api in apis:
+        api.close()
 
 
 def test_all_servers_restart(servers, node):
