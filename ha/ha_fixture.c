@@ -44,6 +44,8 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
         ha_drained(m->ha);
 }
 
+#define SCANNERS_SHOWN 8
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -62,12 +64,12 @@ static void print_names(char *to, size_t room, const char **names, unsigned coun
 static void on_scanners(void *arg, const struct ha_scanners *scanners)
 {
     struct member *m = arg;
-    const char *names[8];
+    const char *names[SCANNERS_SHOWN] = {NULL};
 
     assert_false(m->is_inside);
-    assert_in_range(scanners->count, 0, 8);
-    if (scanners->count)
-        memcpy(names, scanners->nodes, scanners->count * sizeof(*names));
+    assert_in_range(scanners->count, 0, SCANNERS_SHOWN);
+    for (unsigned i = 0; i < scanners->count; i++)
+        names[i] = scanners->nodes[i];
     print_names(m->scanners, sizeof(m->scanners), names, scanners->count);
     m->view = scanners->number;
     m->views++;
@@ -210,14 +212,14 @@ enum role_state role_of(unsigned i)
 const char *scanners_there(void)
 {
     static char text[64];
-    const char *names[8], *name;
+    const char *names[SCANNERS_SHOWN] = {NULL}, *name;
     unsigned count = 0;
 
     LIST_EACH (link, &ensemble.tree.znodes) {
         const struct fake_znode *z = CONTAINER_OF(link, struct fake_znode, link);
 
         name = fake_tree_name_under("/dueq/main/scanners", z->path);
-        if (name && count < 8)
+        if (name && count < SCANNERS_SHOWN)
             names[count++] = name;
     }
     print_names(text, sizeof(text), names, count);

@@ -2,6 +2,7 @@
 is Python; only what the node and Redis take is looked at."""
 
 import http.client
+import itertools
 import json
 
 BODY = "x" * 100
@@ -19,12 +20,13 @@ class Connection(http.client.HTTPConnection):
 
 
 class Batches:
-    """At a node's HTTP port, in one topic."""
+    """At a node's HTTP port; each request for the next of the topics NAME-0, NAME-1, ..."""
 
-    def __init__(self, port, topic, size):
+    def __init__(self, port, name, size, topics):
         self._connection = Connection("127.0.0.1", port, timeout=60)
         self._received = 0
-        self._topic, self._size = topic, size
+        names = [f"/v1/topics/{name}-{number}" for number in range(topics)]
+        self._size, self._pushes, self._pops = size, itertools.cycle(names), itertools.cycle(names)
 
     @property
     def bytes_moved(self):
@@ -34,18 +36,19 @@ class Batches:
         job = {"body": BODY, "ttr_ms": LEASE_MS, "delay_ms": delay_ms}
         body = json.dumps([job] * self._size)
         for _ in range(jobs // self._size):
-            results = self._ask(f"/v1/topics/{self._topic}/jobs", body)["results"]
+            results = self._ask(f"{next(self._pushes)}/jobs", body)["results"]
             assert all("id" in job for job in results), results
 
     def pop(self, jobs, is_acked=False):
         for _ in range(jobs // self._size):
-            popped = self._ask(f"/v1/topics/{self._topic}/pop?count={self._size}")["jobs"]
+            topic = next(self._pops)
+            popped = self._ask(f"{topic}/pop?count={self._size}")["jobs"]
             assert len(popped) == self._size, f"{len(popped)} jobs were there"
             if is_acked:
-                self._ack([{"id": job["id"], "lease": job["lease"]} for job in popped])
+                self._ack(topic, [{"id": job["id"], "lease": job["lease"]} for job in popped])
 
-    def _ack(self, leases):
-        results = self._ask(f"/v1/topics/{self._topic}/ack", json.dumps({"leases": leases}))
+    def _ack(self, topic, leases):
+        results = self._ask(f"{topic}/ack", json.dumps({"leases": leases}))
         assert not any("error" in each for each in results["results"]), results
 
     def close(self):

@@ -135,16 +135,18 @@ def each(results):
     cells = results["operations"].series["cells"]
     table = Result("each", "what one processor of a node, and one Redis, carry",
                    [f"{cell['size']} a request" for cell in cells])
+    sizes = [cell["size"] for cell in cells]
     for phase, label in (*PHASES.items(), ("push_now", "push, ready at once")):
         by_size = [Costs.of(cell, (phase,)) for cell in cells]
         table.add(f"{label}: a node", [_per_second(costs.node_us.get(phase)) for costs in by_size],
                   "/s")
         table.add(f"{label}: a Redis", [
-            _per_second(costs.redis_us.get(phase), costs.share.get(phase, 1))
-            for costs in by_size], "/s")
+            _per_second(costs.redis_us.get(phase), costs.share.get(phase, 1) if size == 1 else 1)
+            for size, costs in zip(sizes, by_size)], "/s")
     table.notes.append("everything a processor has; plan with a half. A Redis waits for its disk "
-                       "too: that is in the figure where one job is in a request; in batches it is "
-                       "a whole processor")
+                       "too: that is in the figure where one job is in a request. Batches came over "
+                       "one connection, so each had its sync of the file for itself, which many "
+                       "connections share: the figures for few jobs in a request are too low")
     return table
 
 
@@ -221,13 +223,15 @@ def rates(results):
     wanted = (10_000, 100_000, 1_000_000)
     table = Result("rates", "jobs pushed, fallen due, handed over and acknowledged, each second",
                    [f"{rate:,}/s" for rate in wanted])
-    for cell in cells:
+    for cell in (cells[0], cells[-1]):
         costs = _whole(cell, cells[0])
         label = "one in a request" if cell["size"] == 1 else f"{cell['size']} in a request"
         table.add(f"{label}: nodes", [nodes_for(costs, rate) for rate in wanted], "nodes")
         masters = [masters_at(costs, rate) for rate in wanted]
-        table.add("... masters, buckets dealt by hand", masters, "masters",
-                  note="-: more than 128 buckets allow")
+        table.add("... masters, were there a bucket for each",
+                  [_rounded_up(rate * redis_busy_us(costs)) for rate in wanted], "masters")
+        table.add("... masters, 64 or 128 buckets dealt by hand", masters, "masters",
+                  note="-: not with 128 buckets" if None in masters else "")
         table.add("... between clients and nodes",
                   [rate * costs.sum("client_bytes") * 8e-9 for rate in wanted], "Gbit/s")
         table.add("... between nodes and masters",
@@ -250,7 +254,12 @@ def _whole(cell, single):
 
 
 def nodes_for(costs, rate):
-    return math.ceil(rate * costs.sum("node_us") / 1e6 / PLAN)
+    return _rounded_up(rate * costs.sum("node_us"))
+
+
+def _rounded_up(us_a_second):
+    """Processors, of which a part is planned with."""
+    return math.ceil(us_a_second / 1e6 / PLAN)
 
 
 def redis_busy_us(costs):

@@ -1,6 +1,6 @@
 """Tables for people: aligned text, and Markdown for doc/. Pure."""
 
-WHOLE = ("/s", "bytes", "jobs", "%")  # nobody wants their fractions
+WHOLE = ("/s", "bytes", "jobs", "nodes", "masters", "%")  # nobody wants their fractions
 
 
 def number(value, unit):

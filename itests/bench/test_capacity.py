@@ -142,6 +142,8 @@ def test_batches_keep_what_they_do_not_change(results):
     table = capacity.rates(results)
     assert values(table, "60 in a request: nodes") == [1, 2, 19]
     assert values(table, "... between clients and nodes")[0] == pytest.approx(0.096)
+    assert values(table, "... masters, were there a bucket for each") == [2, 16, 160]
+    assert values(table, "... masters, 64 or 128 buckets dealt by hand") == [2, 16, None]
 
 
 def test_what_all_hear_is_what_each_more_costs(results):

@@ -12,7 +12,7 @@ from bench.loads import LoadFailed
 from bench.meter import Look, Used, cpu_us
 from bench.progress import Silence
 from bench.result import Result
-from bench.site import OneRedis, bucket_of
+from bench.site import OneRedis, Site, bucket_of
 from bench.tables import GROUPS, TABLES, scale
 from bench.tables.table import Options
 from harness.process import Process, kill_now
@@ -66,6 +66,53 @@ def test_a_topic_is_in_the_bucket_that_the_node_thinks():
     assert bucket_of("123456789", 16384) == 0x31C3  # the check value of the CRC
 
 
+class SlowSite(Site):
+    """To fill in takes as many seconds as it is told, by a clock of its own."""
+
+    def __init__(self, takes_s):  # pylint: disable=super-init-not-called
+        self.name, self.loads, self.takes_s = "slow", FakeFarm(), list(takes_s)
+        self.now_s, self.filled = 1000.0, []
+
+    def fill(self, jobs, topics, name, due_ms=0, delay_s=0):
+        self.filled.append(name)
+        self.now_s += self.takes_s.pop(0)
+        if self.now_s * 1000 >= due_ms:
+            raise LoadFailed("late")
+
+    def wait_at_rest(self):
+        pass
+
+    def _moved(self, due_ms):
+        return used()
+
+
+def slow_site(monkeypatch, *takes_s):
+    site = SlowSite(takes_s)
+    monkeypatch.setattr("bench.site.time", SimpleNamespace(time=lambda: site.now_s))
+    return site
+
+
+def test_a_slow_machine_fills_in_again_with_more_time_in_other_topics(monkeypatch):
+    site = slow_site(monkeypatch, 5, 5, 5)
+    assert site.fall_due(10, 3, fill_s=1).jobs == 9
+    assert site.filled == ["due0", "due1", "due2"] and site.topic_name == "due2"
+
+
+def test_filling_in_is_given_up(monkeypatch):
+    with pytest.raises(LoadFailed, match="took too long"):
+        slow_site(monkeypatch, 50, 50, 50, 50).fall_due(10, 3, fill_s=1)
+
+
+def test_filling_in_that_fails_in_time_has_failed(monkeypatch):
+    def fail(*unused):
+        raise LoadFailed("no Redis")
+
+    site = slow_site(monkeypatch)
+    site.fill = fail
+    with pytest.raises(LoadFailed, match="no Redis"):
+        site.fall_due(10, 3, fill_s=1)
+
+
 # ---- tables ----
 
 class FakeSite:
@@ -93,10 +140,10 @@ class FakeSite:
     def push(self, jobs, topics, name="push"):
         return self._used(jobs, 10)
 
-    def fall_due(self, jobs, topics, fill_s, name="due", again_s=None):
+    def fall_due(self, jobs, topics, fill_s, again_s=None):
         return self._used(jobs, 1)
 
-    def hand_over(self, jobs, topics, name="due", mode="pop_ack"):
+    def hand_over(self, jobs, topics, mode="pop_ack"):
         return self._used(jobs, 15 if mode == "pop" else 20)
 
     def load(self, mode, jobs, **options):
@@ -140,7 +187,7 @@ def fill_in(monkeypatch):
 
 
 class FakeBatches:
-    def __init__(self, port, topic, size):
+    def __init__(self, port, name, size, topics):
         self.bytes_moved = 0
 
     def push(self, jobs, delay_ms=0):

@@ -32,6 +32,7 @@ class Ledger:
         self._readers = [_Reader(name, directory, self._dues)
                          for name, directory in directories.items()]
         self.events = []
+        self.moved = set()  # ids
         self.locks = {}  # {topic: its lock as last written}, whether that is over or not
 
     def read(self):
@@ -44,6 +45,8 @@ class Ledger:
                 before = self.locks.get(event.topic)
                 if before is None or event.until_ms >= before.until_ms:
                     self.locks[event.topic] = event
+            elif isinstance(event, LockedMove):
+                self.moved.add(event.id)
         return new
 
     def _with_due(self, event):

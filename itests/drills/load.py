@@ -85,10 +85,15 @@ class Consumer(_Worker):
     def work(self):
         while not self.load.is_over.is_set():
             asked = now_ms()
-            jobs = self.client.pop(self.topics, POP_COUNT, POP_WAIT_MS)
+            jobs = self.client.pop(self.choose(), POP_COUNT, POP_WAIT_MS)
             received, redis_ms = now_ms(), self.load.redis_now_ms()  # an ack may take its time
             for job in jobs:
                 self.take(job, asked, received, redis_ms)
+
+    def choose(self):
+        """In any order, where there are many: the first goes first, and the last might starve."""
+        topics = self.topics
+        return topics if topics is TOPICS else self.dice.sample(topics, len(topics))
 
     def take(self, job, asked, received, redis_ms):
         self.journal.add(HandOver(job["id"], job["topic"], job["lease"], job["tries"] + 1,

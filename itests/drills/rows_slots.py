@@ -7,7 +7,7 @@ from drills.cluster import CLUSTER, STANDBY, Plan
 from drills.cluster_store import SlotMove, masters_and_buckets
 from drills.domains import bucket_of
 from drills.journal import OK, REFUSED, UNKNOWN, Older, now_ms
-from drills.redis_row import AUDITED, PATIENT, Told, damage_of, overdue
+from drills.redis_row import AUDITED, PATIENT, Told, damage_of
 from drills.row import SERVED_S, row, stay
 from drills.sharing import RATE, TOPICS, SharingRow, Standstill
 from drills.stores import StorePlan
@@ -25,6 +25,7 @@ class ClusterRow(SharingRow):
 
     changes = 0
     concerned = ()
+    certain_ms = None  # since when nothing is forgotten
     worst_of_others = None  # (how long they stood still, in quiet times before)
 
     def plan_key(self, variant):
@@ -49,9 +50,9 @@ class ClusterRow(SharingRow):
 
     def hold(self, drill):
         """Until what was due in the concerned buckets has come."""
-        at_ms = now_ms()
-        wait_until(lambda: not overdue(drill.journal, drill.since_ms, at_ms),
-                   "all that was due is handed over", SERVED_S, interval_s=0.02)
+        at_ms, since_ms = now_ms(), self.certain_ms or drill.since_ms
+        wait_until(lambda: not self.still.unmoved(drill.journal, since_ms, at_ms),
+                   "all that was due is moved", SERVED_S, interval_s=0.05)
         wait_until(lambda: self.still.moved(self.concerned), "a job of the bucket is moved",
                    SERVED_S, interval_s=0.05)
         self.stood = self.still.stood_ms(topics=self.concerned)
@@ -182,8 +183,10 @@ class MasterFails(ClusterRow):
             self.ended_ms = now_ms()
         else:
             self.old.freeze()
+        self.certain_ms = None
         if self.forgets:
             store.wait_promoted(self.old, self.buckets)
+            self.certain_ms = now_ms()
             self.moves_meanwhile = self.still.moved(set(TOPICS) - self.concerned)
 
     def heal(self, drill):

@@ -6,13 +6,13 @@ import math
 from collections import Counter
 
 from drills.cluster import CLUSTER, Plan
-from drills.journal import now_ms
+from drills.journal import OK, Cancel, Push, now_ms
 from drills.row import Row
 from harness.clock import wall_now_ms
 from harness.wait import wait_until
 
-TOPICS = tuple(f"shared-{number}" for number in range(96))
-RATE = 240          # so that each topic has a due job every half second
+TOPICS = tuple(f"shared-{number}" for number in range(64))
+RATE = 120          # so that each topic has a due job in less than a second
 SETTLED_S = 60
 QUIET_MS = 2000     # before a fault, to compare with
 DEVIATIONS = 4      # of a fair share: once in 30,000 rounds by chance
@@ -34,7 +34,7 @@ class SharingRow(Row):
         return ()
 
     def load_options(self, cluster):
-        return {"topics": TOPICS, "rate": RATE, "consumers": 9}
+        return {"topics": TOPICS, "rate": RATE}
 
     def takes_over(self, drill):
         return False
@@ -70,6 +70,13 @@ class Standstill:
         """The same for the time just before it began."""
         return max((each.late_ms for each in self.ledger.moved_late(
             self.since_ms - QUIET_MS, self.since_ms)), default=0)
+
+    def unmoved(self, journal, since_ms, due_before_ms):
+        """Jobs pushed since, due before some moment, that no scan has moved."""
+        self.ledger.read()
+        due = {push.id for push in journal.recent(Push, since_ms) if push.outcome == OK
+               and push.delay_ms and push.ended_ms + push.delay_ms < due_before_ms}
+        return due - self.ledger.moved - {each.id for each in journal.recent(Cancel, since_ms)}
 
     def moved(self, topics):
         """How many jobs of these topics have been moved since."""

@@ -65,7 +65,8 @@ def test_each_node_moves_the_jobs_of_its_topics(cluster):
     now = [moved(node) for node in nodes]
     assert all(late > early for early, late in zip(before, now)), (before, now)
     assert sum(now) - sum(before) == len(TOPICS)
-    assert sum(each['dueq_role{role="leader"}'] for each in (n.metrics() for n in nodes)) == 1
+    wait_until(lambda: sum(number(node, 'dueq_role{role="leader"}') for node in nodes) == 1,
+               "one leads")
 
 
 @pytest.mark.parametrize("how", ["stop", "all"])
@@ -92,6 +93,8 @@ def test_one_that_comes_takes_its_part(cluster):
     finally:
         cluster.nodes.pop("d").stop()
     wait_view(cluster, NAMES)
+    wait_until(lambda: not any(row["name"] == "d" and row["here"]
+                               for row in cluster.page("a")["nodes"]), "it has left")
     cluster.ctl("a").ok("forget", "d")
 
 

@@ -122,8 +122,8 @@ struct queue_leader {
 void queue_activate(struct queue *q);
 
 /* The same, as the leader: first asserts its token on all buckets, and again whenever the store
- * or a bucket was out of reach; a bucket is scanned once it has taken it. Where it may not act nothing is sent, and
- * may_act is asked again later. Callbacks come in a later turn. */
+ * or a bucket was out of reach; a bucket is scanned once it has taken it. Where it may not act
+ * nothing is sent, and may_act is asked again later. Callbacks come in a later turn. */
 void queue_lead(struct queue *q, const struct queue_leader *leader);
 
 /* Stops it: no new scan begins. on_drained comes, once, when those in flight have ended, unless

@@ -3,6 +3,7 @@
 import time
 
 from bench.farm import Farm
+from bench.site import topic_name
 from bench.tables import scale
 from bench.tables.scale import add_phases, fill_seconds, flat
 from bench.tables.table import attempt, medians, ratio, table
@@ -45,7 +46,7 @@ def _with_topics(site, count, topics, options):
     seconds = options.pick(6, quick=1, long=20)
     with site.running(count):
         rest = {"none": at_rest(site, seconds)}
-        used = {"push": site.push(topics // count * count, topics, "due")}
+        used = {"push": site.push(topics // count * count, topics, topic_name(0))}
         site.wait_at_rest()
         rest["idle"] = at_rest(site, seconds)
         used["due"] = site.fall_due(topics, topics, fill_seconds(topics, topics))

@@ -40,7 +40,8 @@ def operations(bench, options, result):
 
 def _measured(site, size, jobs, topics):
     with site.running(1):
-        used = _one_by_one(site, jobs, topics) if size == ONE else _batches(site, size, jobs)
+        used = _one_by_one(site, jobs, topics) if size == ONE else \
+            _batches(site, size, jobs, topics)
     return {f"{operation}.{name}": value for operation, each in used.items()
             for name, value in each.figures().items()}
 
@@ -53,12 +54,12 @@ def _one_by_one(site, jobs, topics):
             "pop": site.hand_over(jobs, topics, mode="pop")}
 
 
-def _batches(site, size, jobs):
-    """One topic: a request has a topic. The moves were measured with one by one."""
+def _batches(site, size, jobs, topics):
+    """The moves were measured with one by one."""
     used, jobs = {}, jobs // size * size
     with site.loads.progress.step(f"batches of {size}"):
-        batches = Batches(site.nodes[0].http_port, "now-0", size)
-        later = Batches(site.nodes[0].http_port, "later-0", size)
+        batches = Batches(site.nodes[0].http_port, "now", size, topics)
+        later = Batches(site.nodes[0].http_port, "later", size, topics)
         for name, run in (("push", lambda: later.push(jobs, FAR_MS)),
                           ("push_now", lambda: batches.push(2 * jobs)),
                           ("hand", lambda: batches.pop(jobs, is_acked=True)),

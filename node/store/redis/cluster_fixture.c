@@ -131,9 +131,35 @@ const char *cluster_topic(unsigned bucket)
     return name;
 }
 
+static long epoch_of(struct redis_fixture *f)
+{
+    static const char name[] = "cluster_current_epoch:";
+    char text[2048];
+    const char *found;
+
+    copy_text(f, "CLUSTER INFO", text, sizeof(text));
+    found = strstr(text, name);
+    assert_non_null(found);
+    return strtol(found + strlen(name), NULL, 10);
+}
+
+/* Two that get slots without having heard of each other take the same epoch, and then neither
+ * is believed for certain. */
+static void wait_until_agreed(void)
+{
+    alarm(PATIENCE_S);
+    for (unsigned i = 1; i < CLUSTER_SERVERS; i++) {
+        while (epoch_of(cluster.servers[i]) != epoch_of(cluster.servers[0]))
+            usleep(5000);
+    }
+    alarm(0);
+}
+
 void cluster_begin_move(unsigned bucket, unsigned to)
 {
     unsigned slot = redis_slot_of_bucket(bucket), from = cluster.owner[slot];
+
+    wait_until_agreed();
 
     redis_fixture_command(cluster.servers[to], "CLUSTER SETSLOT %u IMPORTING %s", slot,
                           cluster.ids[from]);
@@ -165,6 +191,62 @@ void cluster_end_move(unsigned bucket, unsigned to)
     redis_fixture_command(cluster.servers[from], "CLUSTER SETSLOT %u NODE %s", slot,
                           cluster.ids[to]);
     cluster.owner[slot] = to;
+}
+
+/* ---- replicas ---- */
+
+static void wait_for_word(struct redis_fixture *f, const char *command, const char *word)
+{
+    char text[16384] = "";
+
+    alarm(PATIENCE_S);
+    while (!strstr(text, word)) {
+        usleep(5000);
+        copy_text(f, command, text, sizeof(text));
+    }
+    alarm(0);
+}
+
+void cluster_replicate(unsigned server)
+{
+    struct redis_fixture *spare = cluster.servers[CLUSTER_MASTERS];
+
+    redis_fixture_command(spare, "FLUSHALL");
+    redis_fixture_command(spare, "CLUSTER REPLICATE %s", cluster.ids[server]);
+    wait_for_word(spare, "INFO replication", "master_link_status:up");
+}
+
+static bool is_master(struct redis_fixture *f)
+{
+    char text[16384];
+
+    copy_text(f, "INFO replication", text, sizeof(text));
+    return strstr(text, "role:master");
+}
+
+/* The others may not know yet whose replica it is, and do not vote then: it asks again. */
+static void fail_over(struct redis_fixture *f, const char *how)
+{
+    alarm(PATIENCE_S);
+    for (unsigned i = 0; !is_master(f); i++) {
+        if (i % 100 == 0)
+            redis_fixture_command(f, *how ? "CLUSTER FAILOVER %s" : "CLUSTER FAILOVER", how);
+        usleep(5000);
+    }
+    alarm(0);
+}
+
+void cluster_promote(unsigned server, const char *how)
+{
+    struct redis_fixture *spare = cluster.servers[CLUSTER_MASTERS];
+    char id[sizeof(cluster.ids[0])];
+
+    fail_over(spare, how);
+    cluster.servers[CLUSTER_MASTERS] = cluster.servers[server];
+    cluster.servers[server] = spare;
+    memcpy(id, cluster.ids[server], sizeof(id));
+    memcpy(cluster.ids[server], cluster.ids[CLUSTER_MASTERS], sizeof(id));
+    memcpy(cluster.ids[CLUSTER_MASTERS], id, sizeof(id));
 }
 
 /* ---- the node ---- */

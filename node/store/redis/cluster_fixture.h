@@ -36,6 +36,12 @@ void cluster_begin_move(unsigned bucket, unsigned to);
 void cluster_move_keys(unsigned bucket, unsigned to, unsigned max);
 void cluster_end_move(unsigned bucket, unsigned to);
 
+/* The server without slots becomes a replica, and has all. It takes its
+ * master's place, which is the one without slots from then on: "" in agreement with it;
+ * "TAKEOVER" whatever it says. */
+void cluster_replicate(unsigned server);
+void cluster_promote(unsigned server, const char *how);
+
 /* Runs the loop until all buckets, or that one, are reached. */
 void run_until_reached(struct node *n);
 void run_until_bucket(struct node *n, unsigned bucket, bool is_reached);

@@ -256,6 +256,59 @@ static void without_a_master_its_buckets_wait_and_no_others(void **state)
                               "CONFIG SET cluster-require-full-coverage yes");
 }
 
+/* ---- a replica takes a master's place: these are the last, they leave one behind ---- */
+
+/* Half of the pushes are on their way when it happens. */
+static void a_promoted_replica_is_followed_and_nothing_is_lost(void **state)
+{
+    static struct job_op waits[200];
+    struct node *n = *state;
+    unsigned bucket = 19, other = bucket_elsewhere(bucket);
+
+    start(n);
+    cluster_replicate(server_of(bucket));
+    for (unsigned i = 0; i < 100; i++)
+        submit_push(n, &waits[i], cluster_topic(bucket));
+    run_until(n->loop, &waits[0].is_done);
+    cluster_promote(server_of(bucket), "");
+    for (unsigned i = 100; i < 200; i++)
+        submit_push(n, &waits[i], cluster_topic(bucket));
+    for (unsigned i = 0; i < 200; i++) {
+        run_until(n->loop, &waits[i].is_done);
+        assert_int_equal(waits[i].op.status, STATUS_OK);
+    }
+    push_well(n, other);
+    assert_int_equal(count_ready(n, bucket), 200);
+    assert_int_equal(stats(n)->older + stats(n)->lost_pushes, 0);
+    assert_int_equal(n->downs, 0);
+}
+
+static void a_promoted_replica_that_lacks_pushes_is_older(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 19, server = server_of(bucket);
+    struct redis_fixture *master = cluster_owner(bucket);
+    struct redis_fixture *replica = cluster.servers[LAST];
+
+    cluster_replicate(server);
+    start(n);
+    push_well(n, bucket);
+    redis_fixture_command(master, "WAIT 1 5000");
+    kill(replica->pid, SIGSTOP);
+    redis_fixture_command(master, "CLIENT KILL TYPE replica");
+    for (int i = 0; i < 3; i++)
+        push_well(n, bucket);
+    redis_fixture_kill(master);
+    kill(replica->pid, SIGCONT);
+    cluster_promote(server, "TAKEOVER");
+    run_until_bucket(n, bucket, true);
+    run_until_reached(n);
+    assert_int_equal(count_ready(n, bucket), 1);
+    assert_int_equal(stats(n)->older, 1);
+    assert_int_equal(stats(n)->lost_pushes, 3);
+    assert_int_equal(n->olders, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +320,8 @@ int main(void)
         WITH_CLUSTER(a_bucket_on_its_way_waits_and_no_other),
         WITH_CLUSTER(a_leader_s_operation_is_not_sent_after_its_bucket),
         WITH_CLUSTER(without_a_master_its_buckets_wait_and_no_others),
+        WITH_CLUSTER(a_promoted_replica_is_followed_and_nothing_is_lost),
+        WITH_CLUSTER(a_promoted_replica_that_lacks_pushes_is_older),
     };
 
     return cmocka_run_group_tests(tests, cluster_set_up, cluster_tear_down);

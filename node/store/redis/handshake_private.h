@@ -32,7 +32,7 @@ struct redis_handshake {
 
     struct redis_setup setup; /* as it was last told; its text is the next field */
     char appendfsync[16];
-    unsigned weak;     /* as it was last judged, and said: 1 << enum weakness */
+    unsigned weak;     /* as it was last judged, and told: 1 << enum weakness */
     struct timer look; /* while the connection is in use: when to look again */
     struct handshake_ask looks[HANDSHAKE_SETUP_ASKS];
     bool is_info_missing; /* in this look */

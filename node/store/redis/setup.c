@@ -9,8 +9,6 @@
 
 #include <hiredis/hiredis.h>
 
-#include "base/log.h"
-
 /* The answers come in this order. */
 enum { ASK_INFO, ASK_APPENDFSYNC, ASK_MIN_REPLICAS, ASK_LAST = ASK_MIN_REPLICAS };
 _Static_assert(ASK_LAST + 1 == HANDSHAKE_SETUP_ASKS, "one for each");
@@ -54,6 +52,9 @@ static bool note(struct redis_handshake *h, unsigned what, const redisReply *rep
         if (reply->type != REDIS_REPLY_STRING)
             return false;
         h->setup.info = redis_info_read(bytes_of(reply->str, reply->len));
+        h->setup.may_be_replaced =
+            h->options.kind == REDIS_OF_SENTINELS ||
+            (h->options.kind == REDIS_OF_CLUSTER && h->setup.info.replicas > 0);
         break;
     case ASK_APPENDFSYNC:
         note_appendfsync(h, value);
@@ -65,29 +66,19 @@ static bool note(struct redis_handshake *h, unsigned what, const redisReply *rep
     return true;
 }
 
-/* Each word once, until it changes. */
 static void tell(struct redis_handshake *h, unsigned weak)
 {
-    unsigned come = weak & ~h->weak, gone = h->weak & ~weak;
-
+    if (weak == h->weak)
+        return;
     h->weak = weak;
-    for (unsigned w = 0; w < WEAKNESS_COUNT; w++) {
-        if (come >> w & 1)
-            LOG_WARN("redis", "%s: %s; %s", weakness_word((enum weakness)w),
-                     weakness_what((enum weakness)w), weakness_advice((enum weakness)w));
-        if (gone >> w & 1)
-            LOG_INFO("redis", "%s: this is no longer so", weakness_word((enum weakness)w));
-    }
-    if (come || gone)
-        h->options.on_weak(h->options.arg, weak);
+    h->options.on_weak(h->options.arg, weak);
 }
 
 /* ---- of a fresh connection ---- */
 
 void handshake_ask_setup(struct redis_handshake *h)
 {
-    h->setup = (struct redis_setup){.min_replicas = h->options.min_replicas,
-                                    .has_sentinels = h->options.kind != REDIS_ALONE};
+    h->setup = (struct redis_setup){.min_replicas = h->options.min_replicas};
     for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS; i++)
         handshake_send(h, i, asks[i].argc, asks[i].argv);
 }

@@ -10,6 +10,7 @@
 #include "node/store/redis/follow.h"
 #include "node/store/redis/requests.h"
 #include "node/store/redis/wakeups.h"
+#include "node/store/redis/weakness.h"
 
 /* ---- up and down ---- */
 
@@ -92,6 +93,7 @@ static void on_fit(void *arg, struct redis_lane *l)
     }
     s->is_refused = false;
     s->stats.connects++;
+    redis_wakeups_prove(s->wakeups, &l->beat);
     if (s->is_looking)
         redis_store_look_for_wakeups(s);
 }
@@ -133,6 +135,8 @@ static void on_lane_closed(void *arg, struct redis_lane *l)
     if (s->follow)
         redis_follow_used(s->follow, false);
     redis_route_lane_closed(&s->route, l);
+    if (s->map)
+        redis_wakeups_leave(s->wakeups, redis_lane_address(l));
     redis_store_lane_lost(s);
 }
 
@@ -164,16 +168,30 @@ static void take_breaker(struct redis_store_stats *stats, const struct redis_bre
     stats->breaker_since_mono_ms = b->since_mono_ms;
 }
 
-static void on_lane_turned(void *arg)
+/* Each word once, until it changes. */
+static void say_weak(unsigned come, unsigned gone)
+{
+    for (unsigned w = 0; w < WEAKNESS_COUNT; w++) {
+        if (come >> w & 1)
+            LOG_WARN("redis", "%s: %s; %s", weakness_word((enum weakness)w),
+                     weakness_what((enum weakness)w), weakness_advice((enum weakness)w));
+        if (gone >> w & 1)
+            LOG_INFO("redis", "%s: this is no longer so", weakness_word((enum weakness)w));
+    }
+}
+
+void redis_store_lanes_turned(void *arg)
 {
     struct redis_store *s = arg;
+    unsigned weak = 0;
 
-    s->stats.weak = 0;
     s->stats.breaker = BREAKER_CLOSED;
     LIST_EACH (link, &s->lanes) {
-        s->stats.weak |= redis_store_lane_of(link)->weak;
+        weak |= redis_store_lane_of(link)->weak;
         take_breaker(&s->stats, &redis_store_lane_of(link)->gate.breaker);
     }
+    say_weak(weak & ~s->stats.weak, s->stats.weak & ~weak);
+    s->stats.weak = weak;
 }
 
 static bool is_lane_waited_for(void *arg, const struct redis_lane *l)
@@ -260,7 +278,7 @@ struct redis_lane *redis_store_make_lane(struct redis_store *s,
         .on_close = on_lane_closed,
         .on_failed = on_lane_failed,
         .on_refused = redis_store_refused,
-        .on_turned = on_lane_turned,
+        .on_turned = redis_store_lanes_turned,
         .is_waited_for = is_lane_waited_for,
         .on_stopped = on_lane_stopped,
         .arg = s,

@@ -84,6 +84,7 @@ static void on_sweep(struct timer *timer)
         redis_wakeups_remove(s->wakeups, &l->beat);
         redis_lane_free(l);
     }
+    redis_store_lanes_turned(s);
 }
 
 /* It is still being called back from. */

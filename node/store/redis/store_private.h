@@ -60,6 +60,9 @@ static inline struct redis_lane *redis_store_lane_of(struct list *link)
 struct redis_lane *redis_store_make_lane(struct redis_store *s,
                                          const struct redis_address *address);
 
+/* What of all lanes together is shown has changed, perhaps. */
+void redis_store_lanes_turned(void *arg);
+
 /* One of the parts that the end waits for. */
 void redis_store_part_stopped(void *arg);
 void redis_store_refused(void *arg, const char *why);

@@ -19,7 +19,8 @@ struct redis_wakeups {
     char word[20]; /* what the words of all beats begin with */
 };
 
-#define HINT_BYTES 32
+#define HINT_BYTES   32
+#define PROVE_MIN_MS 250
 
 static void beat_later(struct redis_wakeups *w)
 {
@@ -216,6 +217,16 @@ void redis_wakeups_add(struct redis_wakeups *w, struct redis_beat *beat,
     *beat = (struct redis_beat){.commands = commands};
     snprintf(beat->word, sizeof(beat->word), "%s%x", w->word, w->beat_count++);
     list_append(&w->beats, &beat->link);
+}
+
+void redis_wakeups_prove(struct redis_wakeups *w, struct redis_beat *beat)
+{
+    int64_t ms = w->options.timeout_ms / 4;
+
+    if (!w->is_up)
+        return;
+    publish(w, beat);
+    timer_arm(&w->loop->timers, &w->timer, ms > PROVE_MIN_MS ? ms : PROVE_MIN_MS);
 }
 
 void redis_wakeups_remove(struct redis_wakeups *w, struct redis_beat *beat)

@@ -69,7 +69,7 @@ unsigned redis_weaknesses(const struct redis_setup *s)
         [WEAKNESS_FSYNC] = s->info.has_aof && is_early,
         [WEAKNESS_MAY_EVICT] = s->info.may_evict,
         [WEAKNESS_FEW_REPLICAS] = s->info.replicas < s->min_replicas,
-        [WEAKNESS_STALE_WRITES] = s->has_sentinels && s->min_replicas_to_write == 0,
+        [WEAKNESS_STALE_WRITES] = s->may_be_replaced && s->min_replicas_to_write == 0,
         [WEAKNESS_UNKNOWN] = !s->appendfsync || s->min_replicas_to_write < 0,
     };
     unsigned bits = 0;

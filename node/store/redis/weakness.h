@@ -31,7 +31,8 @@ struct redis_setup {
     const char *appendfsync;   /* NULL: CONFIG is forbidden */
     int min_replicas_to_write; /* -1: the same */
     unsigned min_replicas;     /* store.min_replicas */
-    bool has_sentinels;
+    bool may_be_replaced; /* by a replica: Sentinels watch it, or it is in a cluster and has one
+                           */
 };
 
 /* A bit, 1 << weakness, for each. */

@@ -19,7 +19,7 @@ static void finds_nothing_where_nothing_is_lost(void **state)
     struct redis_setup setup = good();
 
     assert_int_equal(redis_weaknesses(&setup), 0);
-    setup.has_sentinels = true;
+    setup.may_be_replaced = true;
     setup.min_replicas_to_write = 1;
     setup.min_replicas = setup.info.replicas = 2;
     assert_int_equal(redis_weaknesses(&setup), 0);
@@ -60,7 +60,7 @@ static void wants_masters_that_stop_without_replicas_where_there_are_sentinels(v
 {
     struct redis_setup setup = good();
 
-    setup.has_sentinels = true;
+    setup.may_be_replaced = true;
     assert_int_equal(redis_weaknesses(&setup), BIT(STALE_WRITES));
     setup.min_replicas_to_write = 1;
     assert_int_equal(redis_weaknesses(&setup), 0);
@@ -73,7 +73,7 @@ static void says_when_it_cannot_tell(void **state)
     setup.appendfsync = NULL;
     assert_int_equal(redis_weaknesses(&setup), BIT(UNKNOWN));
     setup = good();
-    setup.has_sentinels = true;
+    setup.may_be_replaced = true;
     setup.min_replicas_to_write = -1;
     assert_int_equal(redis_weaknesses(&setup), BIT(UNKNOWN));
     setup.info.has_aof = false; /* INFO has told that */

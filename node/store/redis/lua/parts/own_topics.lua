@@ -12,7 +12,6 @@ local late_count, others -- of those that are due; the topics that are not the n
 local late_ms
 who, lock_ms, late_ms = sub(share, 1, 32), parse('>I6I6', share, 33)
 l = bucket .. 'l:'
-local owner = sub(who, 17)
 
 -- As share_of() in node/store/share.h.
 mark_of = function(topic)
@@ -36,12 +35,14 @@ repeat
         if mark ~= OWN then
             late_count = late_count or call('ZCOUNT', t, '-inf', format('%d', now - late_ms))
             is_late = before + i <= late_count
-            others = others or {}
-            others[topic] = is_late and LATE or KEPT
         end
         if mark ~= OTHERS or is_late then
             found = found + 1
             page[found], keys[found] = topic, l .. topic
+            if mark ~= OWN then
+                others = others or {}
+                others[topic] = is_late and LATE or KEPT
+            end
         end
     end
     if found > 0 then
@@ -56,9 +57,10 @@ repeat
         end
         if ends <= now then
             claim = not other and TAKE or other == LATE and TAKE_LATE
-        elseif sub(lock, 17, 32) == owner then
-            local is_old = ends - now < lock_ms / 2 or sub(lock, 1, 32) ~= who
-            claim = not other and is_old and token or HELD
+        elseif sub(lock, 1, 32) == who then
+            claim = not other and ends - now < lock_ms / 2 and token or HELD
+        elseif sub(lock, 17, 32) == sub(who, 17) then -- its own, of another view
+            claim = not other and token or HELD
         elseif not other then
             -- HERE precedes
             local its_view, view = sub(lock, 1, 16), sub(who, 1, 16)
