@@ -19,7 +19,15 @@ def rows_of(module):
 
 
 def run_once(number, directory):
-    row = MATRIX[number]
+    _run(MATRIX[number], directory)
+
+
+def run_tour(module, directory):
+    """All rows of a file on one cluster: what makes a cluster takes longer than what befalls it."""
+    _run(Tour(MATRIX[number] for number in rows_of(module)), directory)
+
+
+def _run(row, directory):
     if row.needs:
         pytest.skip(row.needs)
     if is_sanitized():
@@ -28,3 +36,26 @@ def run_once(number, directory):
                      report=print)
     assert not result.failures, "\n".join(result.failures)
     assert len(result.rounds) == len(row.short_variants)
+
+
+class Tour:
+    """Rows that can have the same plan, that of the first; it is the row whose round it is."""
+
+    def __init__(self, rows):
+        self._stops = {f"{row.number} {variant}": (row, variant)
+                       for row in rows for variant in row.short_variants}
+        self.short_variants = tuple(self._stops)
+        self._first = self._row = next(iter(self._stops.values()))[0]
+
+    def __getattr__(self, name):
+        return getattr(self._row, name)
+
+    def plan_key(self, variant):  # pylint: disable=unused-argument
+        return ""
+
+    def plan(self, variant):  # pylint: disable=unused-argument
+        return self._first.plan(self._first.short_variants[0])
+
+    def fault(self, drill):
+        self._row, drill.variant = self._stops[drill.variant]
+        return self._row.fault(drill)

@@ -9,7 +9,7 @@ from drills.domains import bucket_of
 from drills.journal import OK, REFUSED, UNKNOWN, Older, now_ms
 from drills.redis_row import AUDITED, PATIENT, Told, damage_of
 from drills.row import SERVED_S, row, stay
-from drills.sharing import RATE, TOPICS, SharingRow, Standstill
+from drills.sharing import QUIET_MS, TOPICS, SharingRow, Standstill
 from drills.stores import StorePlan
 from harness.wait import wait_until
 
@@ -43,7 +43,8 @@ class ClusterRow(SharingRow):
         return {**super().load_options(cluster), **PATIENT}
 
     def watch(self, drill, buckets):
-        """From now on."""
+        """From now on; after a quiet time to compare with."""
+        stay(drill, QUIET_MS)
         self.concerned = {topic for topic in TOPICS if bucket_of(topic) in buckets}
         self.still = Standstill(drill)
         drill.count_from_now()

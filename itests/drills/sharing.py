@@ -14,7 +14,7 @@ from harness.wait import wait_until
 TOPICS = tuple(f"shared-{number}" for number in range(64))
 RATE = 120          # so that each topic has a due job in less than a second
 SETTLED_S = 60
-QUIET_MS = 2000     # before a fault, to compare with
+QUIET_MS = 1000     # before a fault, to compare with
 DEVIATIONS = 4      # of a fair share: once in 30,000 rounds by chance
 
 

@@ -1,11 +1,8 @@
-"""The rows of rows_slots.py, each once."""
-
-import pytest
+"""The rows of rows_slots.py, one after the other on one Redis Cluster."""
 
 from drills import rows_slots
-from drills.once import rows_of, run_once
+from drills.once import run_tour
 
 
-@pytest.mark.parametrize("number", rows_of(rows_slots))
-def test_row(number, needs_network, tmp_path):  # pylint: disable=unused-argument
-    run_once(number, tmp_path)
+def test_rows(needs_network, tmp_path):  # pylint: disable=unused-argument
+    run_tour(rows_slots, tmp_path)
