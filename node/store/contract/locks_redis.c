@@ -24,7 +24,7 @@ static void a_lock_is_a_string_with_an_expiry(void **state)
     redisReply *reply;
 
     let_due(TOPIC, "a");
-    op = run_well(op);
+    run_well(op);
     left_ms = plant("PTTL", 'l', "");
     assert_in_range(left_ms, 1, FAR_MS);
     reply = redisCommand(contract_redis_fixture()->control, "GET %s", contract_key('l'));
@@ -33,6 +33,30 @@ static void a_lock_is_a_string_with_an_expiry(void **state)
     assert_memory_equal(reply->str, "000000000000001c" OWNER, 32);
     assert_string_equal(reply->str + 45, "node-a");
     freeReplyObject(reply);
+}
+
+/* Those that are late come first; there may be more of them than of a page. */
+static void late_topics_are_counted_over_all_pages(void **state)
+{
+    int64_t now_ms = store_now();
+    unsigned number = 0;
+    struct op op = scan_op();
+    char rest[64];
+
+    memset(all.marks, SHARE_OTHERS, SHARES);
+    for (unsigned i = 0; i < 220; i++) {
+        struct op later = push_op(crowd_name(&number), "a");
+
+        later.in.push.delay_ms = FAR_MS;
+        run_well(later);
+        snprintf(rest, sizeof(rest), "%lld %.*s", (long long)(i < 90 ? 1 : now_ms),
+                 BYTES_ARG(later.topic));
+        plant("ZADD", 't', rest);
+    }
+    op = run_well(op);
+    assert_int_equal(op.out.scan.taken, 90);
+    assert_int_equal(op.out.scan.taken_late, 90);
+    assert_true(op.out.scan.next_ms != 0);
 }
 
 /* Whatever stands there: it is no lock, and one is taken. */
@@ -105,6 +129,7 @@ static void a_lock_is_no_place(void **state)
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(a_lock_is_a_string_with_an_expiry),
+    TEST(late_topics_are_counted_over_all_pages),
     TEST(what_is_no_lock_bars_nobody),
     TEST(no_scan_by_locks_changes_a_job_when_a_key_is_wrong),
     TEST(no_lock_is_taken_by_what_cannot_be_announced),

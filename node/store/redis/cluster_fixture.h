@@ -44,6 +44,6 @@ void cluster_promote(unsigned server, const char *how);
 
 /* Runs the loop until all buckets, or that one, are reached. */
 void run_until_reached(struct node *n);
-void run_until_bucket(struct node *n, unsigned bucket, bool is_reached);
+void run_until_bucket(struct node *n, unsigned bucket, bool wanted);
 
 #endif

@@ -179,23 +179,29 @@ static void hold(struct request *r)
         redis_gate_asked(&b->lane->gate);
 }
 
+/* What goes at once takes no place among those that wait. */
+static bool is_full(const struct redis_requests *q, bool goes_now)
+{
+    return q->stats->held_bytes > q->options->bytes_max ||
+           (!goes_now && q->stats->held >= q->options->held_max);
+}
+
 /* What the node says of jobs that it has handed out is not refused by the breaker: somebody
  * works on them, and would not be alone for long. */
 static void submit_for_anyone(struct request *r)
 {
     struct redis_requests *q = r->queue;
+    const struct redis_bucket *b = bucket_of(r);
+    bool goes_now = can_send(b) && redis_hold_is_empty(&line_of(r)->hold);
 
     if (is_refused(r)) {
         q->stats->broken++;
         request_fail_later(r, STATUS_UNAVAILABLE);
-    } else if (q->stats->held_bytes > q->options->bytes_max) {
+    } else if (is_full(q, goes_now)) {
         q->stats->overflowed++;
         request_fail_later(r, STATUS_TOO_MANY);
-    } else if (redis_hold_is_empty(&line_of(r)->hold) && can_send(bucket_of(r))) {
-        request_send(r, bucket_of(r)->lane);
-    } else if (q->stats->held >= q->options->held_max) {
-        q->stats->overflowed++;
-        request_fail_later(r, STATUS_TOO_MANY);
+    } else if (goes_now) {
+        request_send(r, b->lane);
     } else {
         hold(r);
     }
