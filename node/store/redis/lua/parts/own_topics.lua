@@ -16,12 +16,14 @@ l = bucket .. 'l:'
 -- As share_of() in node/store/share.h.
 mark_of = function(topic)
     local len = #topic
-    local a, b, c = byte(topic, -3, -1)
-    if len < 3 then
-        a, b, c = byte('\0\0' .. topic, -3, -1)
+    if len < 12 then
+        topic, len = sub('\0\0\0\0\0\0\0\0\0\0\0' .. topic, -12), 12
     end
-    local middle = byte(topic, (len - len % 2) / 2 + 1)
-    return byte(share, 45 + (((middle * 31 + a) * 31 + b) * 31 + c) % 256)
+    local a, b, c = byte(topic, -3, -1)
+    local at = len < 16 and len - 12 or (len - len % 4) / 4
+    local first, second = parse('>I6I6', topic, at + 1)
+    local sum = first % 65521 * 31 + second % 65521
+    return byte(share, 45 + (((sum * 31 + a) * 31 + b) * 31 + c) % 256)
 end
 
 repeat
