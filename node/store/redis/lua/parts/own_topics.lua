@@ -9,7 +9,7 @@
 local LOOK_MAX, BARRED_MAX_MS, KEPT, LATE = 1000, 1000, 1, 2
 local before, count, barred, size = 0, 0, 0, nil
 local late_count, others -- of those that are due; the topics that are not the node's own: KEPT or LATE
-local late_ms
+local late_ms, is_before -- made when it is needed
 who, lock_ms, late_ms = sub(share, 1, 32), parse('>I6I6', share, 33)
 l = bucket .. 'l:'
 
@@ -64,9 +64,12 @@ repeat
         elseif sub(lock, 17, 32) == sub(who, 17) then -- its own, of another view
             claim = not other and token or HELD
         elseif not other then
-            -- HERE precedes
             local its_view, view = sub(lock, 1, 16), sub(who, 1, 16)
-            claim = its_view ~= view and precedes(its_view, view) and TAKE_OVER
+            if not is_before then
+                -- HERE precedes
+                is_before = precedes
+            end
+            claim = its_view ~= view and is_before(its_view, view) and TAKE_OVER
             if not claim then
                 barred = barred + 1
                 next_own = math.min(next_own, ends - now, BARRED_MAX_MS)
