@@ -239,7 +239,8 @@ static const struct contract_part *const every_store[] = {
     &contract_dead,         &contract_lists,
     &contract_settings,     &contract_history,
     &contract_fences,       &contract_locks,
-    &contract_locks_chance, NULL,
+    &contract_locks_chance, &contract_locks_limits,
+    NULL,
 };
 static const struct contract_part *const redis_only[] = {
     &contract_twins,        &contract_redis,        &contract_repair,      &contract_mends,
