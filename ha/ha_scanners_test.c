@@ -223,6 +223,33 @@ static void a_standby_stops_the_same_way(void **state)
     assert_null(strstr(scanners_there(), nodes[other].name));
 }
 
+/* While it serves its last clients it tells the others of what they bring. */
+static void who_stops_knows_that_it_is_not_listed(void **state)
+{
+    static const char *const without[NODES] = {"nb nc", "na nc", "na nb"};
+    unsigned other = ((unsigned)leader() + 1) % NODES;
+    uint64_t view = nodes[other].view;
+
+    stop(other);
+    await(has_stopped, T);
+    assert_string_equal(nodes[other].scanners, without[other]);
+    assert_int_equal(nodes[other].view, view);
+}
+
+/* For the others it is still there. */
+static void who_stops_unheard_goes_on_as_listed(void **state)
+{
+    unsigned other = ((unsigned)leader() + 1) % NODES;
+    unsigned before = nodes[other].views;
+
+    writes_fail(other, "scanners/", COORD_ERROR);
+    stop(other);
+    await(has_stopped, T);
+    assert_string_equal(scanners_there(), ALL);
+    assert_int_equal(nodes[other].views, before);
+    calls_succeed();
+}
+
 static void who_stops_does_not_wait_for_ever(void **state)
 {
     unsigned old = (unsigned)leader();
@@ -413,6 +440,8 @@ int main(void)
         THREE(who_is_frozen_comes_back_with_a_new_session),
         THREE(who_stops_is_not_listed_before_it_gives_the_lead_away),
         THREE(a_standby_stops_the_same_way),
+        THREE(who_stops_knows_that_it_is_not_listed),
+        THREE(who_stops_unheard_goes_on_as_listed),
         THREE(who_stops_does_not_wait_for_ever),
         THREE(who_stops_without_zookeeper_waits_for_nothing),
         THREE(without_zookeeper_the_last_view_stands),

@@ -25,10 +25,32 @@ static void on_created(struct scanners *s, enum coord_status status)
     s->membership->lacks_parent |= status == COORD_NO_NODE;
 }
 
+/* Who stops has no time to read the list again, and must know that its topics are others' now:
+ * it tells them what its last clients bring. */
+static void drop_own_name(struct scanners *s)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < s->count; i++) {
+        if (strcmp(s->names[i], s->site->options->node) != 0)
+            memmove(s->names[kept++], s->names[i], sizeof(s->names[0]));
+    }
+    s->is_news |= kept < s->count;
+    s->count = kept;
+}
+
+/* No session has it. */
+static void is_gone(struct scanners *s)
+{
+    s->own = SCANNERS_GONE;
+    if (s->is_leaving)
+        drop_own_name(s);
+}
+
 static void on_deleted(struct scanners *s, enum coord_status status)
 {
     if (status == COORD_OK || status == COORD_NO_NODE)
-        s->own = SCANNERS_GONE;
+        is_gone(s);
     else
         s->own_retry_boot_ms = later(s);
 }
@@ -41,8 +63,10 @@ static void on_read(struct scanners *s, const struct coord_call *call)
 
     if (call->status == COORD_OK && is_ours)
         s->own = SCANNERS_THERE;
-    else if (call->status == COORD_OK || call->status == COORD_NO_NODE)
+    else if (call->status == COORD_OK)
         s->own = SCANNERS_GONE;
+    else if (call->status == COORD_NO_NODE)
+        is_gone(s);
     if (call->status != COORD_NO_NODE)
         s->own_retry_boot_ms = later(s);
 }
