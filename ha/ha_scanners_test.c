@@ -210,6 +210,26 @@ static void who_stops_is_not_listed_before_it_gives_the_lead_away(void **state)
     await(has_stopped, 2 * T);
 }
 
+/* ZooKeeper is slow to take the znode, and then the jobs of clients are. */
+static void the_lead_is_given_away_however_long_the_znode_took(void **state)
+{
+    unsigned old = (unsigned)leader();
+
+    nodes[old].drains = false;
+    stop(old);
+    fake_ensemble_freeze(&ensemble, true);
+    run(T / 4 - 50);
+    fake_ensemble_freeze(&ensemble, false);
+    run(5);
+    assert_int_equal(role_of(old), ROLE_DRAINING);
+    ensemble.delay_ms = 60;
+    while (role_of(old) == ROLE_DRAINING)
+        run(1);
+    assert_int_equal(role_of(old), ROLE_OFFLINE);
+    assert_false(znode_exists("/dueq/main/leader"));
+    ensemble.delay_ms = 1;
+}
+
 static void a_standby_stops_the_same_way(void **state)
 {
     unsigned other = ((unsigned)leader() + 1) % NODES;
@@ -439,6 +459,7 @@ int main(void)
         THREE(who_comes_back_takes_its_older_sessions_place),
         THREE(who_is_frozen_comes_back_with_a_new_session),
         THREE(who_stops_is_not_listed_before_it_gives_the_lead_away),
+        THREE(the_lead_is_given_away_however_long_the_znode_took),
         THREE(a_standby_stops_the_same_way),
         THREE(who_stops_knows_that_it_is_not_listed),
         THREE(who_stops_unheard_goes_on_as_listed),

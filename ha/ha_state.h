@@ -111,7 +111,7 @@ struct ha {
     bool is_stopping; /* it takes no lead up, and gives its own away when its... */
     bool is_leaving;  /* ...znode under scanners/ has gone */
     bool is_left;
-    int64_t stop_by_boot_ms;
+    int64_t stop_by_boot_ms; /* the lead is given away, or left; from is_leaving on */
     void (*on_stopped)(void *arg);
     void *on_stopped_arg;
 
