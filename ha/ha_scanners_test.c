@@ -378,6 +378,22 @@ static void who_may_not_write_says_so(void **state)
     assert_string_equal(status_of(1).refused, "");
 }
 
+static void who_may_not_write_and_need_not_says_nothing(void **state)
+{
+    node_start(1);
+    await_told("nb", T);
+    node_scans(1, false);
+    await_told("", T);
+    writes_fail(1, "scanners/", COORD_DENIED);
+    node_scans(1, true);
+    run(T);
+    assert_non_null(strstr(status_of(1).refused, "/dueq/main/scanners/nb"));
+    node_scans(1, false);
+    run(T);
+    assert_string_equal(status_of(1).refused, "");
+    calls_succeed();
+}
+
 static void who_may_not_read_says_so_and_keeps_what_it_knew(void **state)
 {
     reads_fail(1, "/scanners", COORD_DENIED);
@@ -472,6 +488,7 @@ int main(void)
         THREE(one_that_is_deleted_by_hand_is_put_again),
         SOME(a_parent_that_is_deleted_by_hand_is_made_again),
         SOME(who_may_not_write_says_so),
+        SOME(who_may_not_write_and_need_not_says_nothing),
         THREE(who_may_not_read_says_so_and_keeps_what_it_knew),
         SOME(of_two_of_a_name_one_is_listed),
         SOME(standby_nodes_have_none_of_it),

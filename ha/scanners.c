@@ -123,6 +123,8 @@ static void own_tick(struct scanners *s, int64_t now)
         ask_own(s, SCANNERS_DELETE);
     else if (s->own == SCANNERS_GONE && should_be && s->membership->is_registered)
         ask_own(s, SCANNERS_CREATE);
+    if (s->own == SCANNERS_GONE && !should_be)
+        s->is_own_denied = false; /* nothing is asked for any more */
 }
 
 /* ---- the list ---- */
