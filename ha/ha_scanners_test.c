@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ha/fake_process.h"
@@ -129,6 +130,27 @@ static void a_mind_that_changes_fast_ends_as_it_was_said_last(void **state)
     node_scans(1, false);
     run(500);
     assert_string_equal(scanners_there(), "na nc");
+}
+
+/* More than a cluster has nodes: by hand. */
+static void of_too_many_all_know_the_same(void **state)
+{
+    unsigned before;
+    char path[64];
+
+    for (int i = 70; i > 0; i--) {
+        snprintf(path, sizeof(path), "/dueq/main/scanners/m%02d", i);
+        znode_put(path, "");
+    }
+    run(10);
+    for (unsigned i = 0; i < NODES; i++) {
+        assert_int_equal(status_of(i).scanner_count, 65);
+        assert_memory_equal(nodes[i].scanners, "m01 m02 m03 ", 12);
+    }
+    before = nodes[0].views;
+    fake_coordinator_cut(&nodes[0].zk, true);
+    run(T);
+    assert_int_equal(nodes[0].views, before);
 }
 
 /* ---- nodes that go ---- */
@@ -470,6 +492,7 @@ int main(void)
         THREE(nothing_is_told_twice),
         SOME(it_takes_no_right_to_lead),
         THREE(a_mind_that_changes_fast_ends_as_it_was_said_last),
+        THREE(of_too_many_all_know_the_same),
         THREE(who_is_killed_goes_with_its_session),
         THREE(who_is_proven_dead_goes_at_once),
         THREE(who_comes_back_takes_its_older_sessions_place),

@@ -138,12 +138,34 @@ bool scanners_have(const struct scanners *s, const char *node)
     return false;
 }
 
-static bool is_same(const struct scanners *s, const struct coord_call *call)
+/* What is kept of a list, in the order of the alphabet; of too many names the same for all
+ * nodes. Borrowed. */
+struct kept {
+    const char *names[SCANNERS_MAX];
+    unsigned count;
+};
+
+static void keep(struct kept *k, const char *name)
 {
-    if ((uint64_t)call->list_number != s->number || call->name_count != s->count)
+    unsigned at;
+
+    if (strlen(name) > HA_NODE_MAX)
+        return;
+    for (at = k->count; at > 0 && strcmp(name, k->names[at - 1]) < 0; at--)
+        ;
+    if (at == SCANNERS_MAX)
+        return;
+    k->count += k->count < SCANNERS_MAX;
+    memmove(&k->names[at + 1], &k->names[at], (k->count - 1 - at) * sizeof(k->names[0]));
+    k->names[at] = name;
+}
+
+static bool is_same(const struct scanners *s, uint64_t number, const struct kept *k)
+{
+    if (number != s->number || k->count != s->count)
         return false;
-    for (unsigned i = 0; i < call->name_count; i++) {
-        if (!scanners_have(s, call->names[i]))
+    for (unsigned i = 0; i < k->count; i++) {
+        if (strcmp(k->names[i], s->names[i]) != 0)
             return false;
     }
     return true;
@@ -151,13 +173,17 @@ static bool is_same(const struct scanners *s, const struct coord_call *call)
 
 static void take_list(struct scanners *s, const struct coord_call *call)
 {
+    struct kept k = {.count = 0};
+
+    for (unsigned i = 0; i < call->name_count; i++)
+        keep(&k, call->names[i]);
+    if (is_same(s, (uint64_t)call->list_number, &k))
+        return;
     s->is_news = true;
     s->number = (uint64_t)call->list_number;
-    s->count = 0;
-    for (unsigned i = 0; i < call->name_count && s->count < SCANNERS_MAX; i++) {
-        if (strlen(call->names[i]) <= HA_NODE_MAX)
-            strcpy(s->names[s->count++], call->names[i]);
-    }
+    s->count = k.count;
+    for (unsigned i = 0; i < k.count; i++)
+        strcpy(s->names[i], k.names[i]);
 }
 
 /* The own znode as the list shows it: taken away by somebody else, or the name is free. */
@@ -186,8 +212,7 @@ static void on_list(struct ask *ask)
         s->membership->lacks_parent |= call->status == COORD_NO_NODE;
         return;
     }
-    if (!is_same(s, call))
-        take_list(s, call);
+    take_list(s, call);
     compare_own(s);
 }
 

@@ -41,7 +41,7 @@ struct scanners {
     int64_t list_retry_boot_ms;
     bool is_list_denied;
 
-    /* As read last; of number 0: never. */
+    /* As read last, in the order of the alphabet; of number 0: never. */
     uint64_t number;
     char names[SCANNERS_MAX][HA_NODE_MAX + 1];
     unsigned count;
