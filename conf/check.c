@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +32,15 @@ static const struct conf_key *must_find(const char *path)
     return key;
 }
 
-void check_complain(struct conf_draft *d, const char *path, const char *message)
+void check_complain(struct conf_draft *d, const char *path, const char *format, ...)
 {
     const struct conf_place *place = &d->keys[conf_key_index(must_find(path))].place;
+    char message[CHECK_WHY_MAX];
+    va_list args;
 
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
     conf_errors_add(d->errors, place, path, "%s", message);
 }
 
@@ -58,7 +64,7 @@ void check_read_secret(struct conf_draft *d, const char *path, const char *file,
     struct buf text = BUF_INIT, why = BUF_INIT;
 
     if (file_read(file, SECRET_BYTES_MAX, S_IROTH, &text, &why)) {
-        check_complain(d, path, buf_text(&why));
+        check_complain(d, path, "%s", buf_text(&why));
         goto out;
     }
     while (text.len && (text.at[text.len - 1] == '\n' || text.at[text.len - 1] == '\r'))
@@ -81,7 +87,6 @@ out:
 void check_program(struct conf_draft *d, const char *path, const char *program)
 {
     struct stat about;
-    char why[CHECK_WHY_MAX];
 
     if (*program != '/') {
         check_complain(d, path,
@@ -90,8 +95,7 @@ void check_program(struct conf_draft *d, const char *path, const char *program)
         return;
     }
     if (stat(program, &about) < 0 || access(program, X_OK) < 0) {
-        snprintf(why, sizeof(why), "%s cannot be run: %s", program, strerror(errno));
-        check_complain(d, path, why);
+        check_complain(d, path, "%s cannot be run: %s", program, strerror(errno));
     } else if (!S_ISREG(about.st_mode)) {
         check_complain(d, path, "is no file; give a program");
     }

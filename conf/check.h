@@ -5,7 +5,7 @@
 #include "conf/draft.h"
 
 #define CHECK_KEYS_MAX 4
-#define CHECK_WHY_MAX  512 /* of a complaint that is put together */
+#define CHECK_WHY_MAX  1024 /* bytes of a complaint; what is longer is cut */
 
 /* Judged only when none of the keys that it looks at is bad. */
 struct check_rule {
@@ -15,7 +15,9 @@ struct check_rule {
 
 void check_rules(struct conf_draft *d, const struct check_rule *these, size_t count);
 
-void check_complain(struct conf_draft *d, const char *path, const char *message);
+/* Says what is wrong with the key `path`, at its place. */
+void check_complain(struct conf_draft *d, const char *path, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The text of `file`, without its end of line, becomes *secret; or a complaint about the key
  * `path`. */

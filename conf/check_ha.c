@@ -12,15 +12,9 @@ static bool has_others(const struct conf_draft *d)
     return conf_has_others(d->conf);
 }
 
-/* `what` says the mode: "ha.mode %s needs it". */
-static void complain_for_mode(struct conf_draft *d, const char *path, const char *what)
+static const char *mode_of(const struct conf_draft *d)
 {
-    const char *mode = d->conf->ha.mode == HA_MODE_CLUSTER ? "cluster" : "standby";
-    const char *gap = strstr(what, "%s");
-    char why[CHECK_WHY_MAX];
-
-    snprintf(why, sizeof(why), "%.*s%s%s", (int)(gap - what), what, mode, gap + 2);
-    check_complain(d, path, why);
+    return d->conf->ha.mode == HA_MODE_CLUSTER ? "cluster" : "standby";
 }
 
 static void allow_one_of_each(struct conf_draft *d)
@@ -42,9 +36,10 @@ static void read_files(struct conf_draft *d)
 static void want_zookeeper(struct conf_draft *d)
 {
     if (has_others(d) && !*d->conf->ha.zookeeper)
-        complain_for_mode(d, "ha.zookeeper",
-                          "ha.mode %s needs it: name the servers of ZooKeeper, such as "
-                          "10.0.0.1:2181,10.0.0.2:2181,10.0.0.3:2181");
+        check_complain(d, "ha.zookeeper",
+                       "ha.mode %s needs it: name the servers of ZooKeeper, such as "
+                       "10.0.0.1:2181,10.0.0.2:2181,10.0.0.3:2181",
+                       mode_of(d));
 }
 
 static void want_a_secret(struct conf_draft *d)
@@ -55,9 +50,10 @@ static void want_a_secret(struct conf_draft *d)
         check_complain(d, *d->conf->ha.secret_file ? "ha.secret_file" : "ha.secret",
                        "is shorter than 16 characters; make one with: openssl rand -hex 16");
     else if (has_others(d) && !*secret && !*d->conf->ha.secret_file)
-        complain_for_mode(d, "ha.secret",
-                          "ha.mode %s needs one, the same on all nodes of the cluster; make "
-                          "one with: openssl rand -hex 16");
+        check_complain(d, "ha.secret",
+                       "ha.mode %s needs one, the same on all nodes of the cluster; make "
+                       "one with: openssl rand -hex 16",
+                       mode_of(d));
 }
 
 static void want_user_and_password(struct conf_draft *d)
@@ -72,9 +68,10 @@ static void want_user_and_password(struct conf_draft *d)
 static void want_a_redis_for_all(struct conf_draft *d)
 {
     if (has_others(d) && d->conf->store.redis.kind == ADDRESS_EMBEDDED)
-        complain_for_mode(d, "store.redis",
-                          "the embedded Redis is for one node alone; with ha.mode %s all "
-                          "nodes need the same one: give its host:port");
+        check_complain(d, "store.redis",
+                       "the embedded Redis is for one node alone; with ha.mode %s all "
+                       "nodes need the same one: give its host:port",
+                       mode_of(d));
 }
 
 static void want_a_peer_port(struct conf_draft *d)
@@ -84,9 +81,10 @@ static void want_a_peer_port(struct conf_draft *d)
                     !strcmp(peer->text, d->conf->http.listen.text);
 
     if (has_others(d) && peer->kind == ADDRESS_OFF)
-        complain_for_mode(d, "ha.peer.listen",
-                          "ha.mode %s needs it: host:port where the other nodes reach this "
-                          "one");
+        check_complain(d, "ha.peer.listen",
+                       "ha.mode %s needs it: host:port where the other nodes reach this "
+                       "one",
+                       mode_of(d));
     else if (peer->kind == ADDRESS_TCP && peer->port != 0 && is_taken)
         check_complain(d, "ha.peer.listen", "is the address of gmq.listen or http.listen");
 }

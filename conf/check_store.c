@@ -24,9 +24,9 @@ static void allow_no_password_when_embedded(struct conf_draft *d)
     if (kind_of(d) != ADDRESS_EMBEDDED)
         return;
     if (*d->conf->store.password)
-        check_complain(d, "store.password", why);
+        check_complain(d, "store.password", "%s", why);
     if (*d->conf->store.password_file)
-        check_complain(d, "store.password_file", why);
+        check_complain(d, "store.password_file", "%s", why);
 }
 
 static void allow_sentinel_password_with_sentinels(struct conf_draft *d)
@@ -37,9 +37,9 @@ static void allow_sentinel_password_with_sentinels(struct conf_draft *d)
     if (kind_of(d) == ADDRESS_SENTINELS)
         return;
     if (*d->conf->store.sentinel_password)
-        check_complain(d, "store.sentinel_password", why);
+        check_complain(d, "store.sentinel_password", "%s", why);
     if (*d->conf->store.sentinel_password_file)
-        check_complain(d, "store.sentinel_password_file", why);
+        check_complain(d, "store.sentinel_password_file", "%s", why);
 }
 
 static void read_password_file(struct conf_draft *d)

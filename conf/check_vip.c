@@ -171,7 +171,7 @@ static void want_addresses(struct conf_draft *d)
     char why[CHECK_WHY_MAX];
 
     if (is_wanted(d) && !read_list(d, &ignored, why, sizeof(why)))
-        check_complain(d, "vip.address", why);
+        check_complain(d, "vip.address", "%s", why);
 }
 
 static void want_several_nodes(struct conf_draft *d)
@@ -195,16 +195,15 @@ static void want_it_everywhere(struct conf_draft *d, const char *key,
                                const struct conf_address *listen, const struct ips *these)
 {
     bool is_v6 = has_family(these, AF_INET6);
-    char why[CHECK_WHY_MAX];
 
     if (listen->kind == ADDRESS_OFF || check_is_everywhere(listen, AF_INET6) ||
         (!is_v6 && check_is_everywhere(listen, AF_INET)))
         return;
-    snprintf(why, sizeof(why),
-             "must be \"%s:%u\"%s, so that clients of vip.address are heard wherever it is; or "
-             "\"\", off",
-             is_v6 ? "[::]" : "0.0.0.0", listen->port, is_v6 ? ", which hears IPv4, too" : "");
-    check_complain(d, key, why);
+    check_complain(
+        d, key,
+        "must be \"%s:%u\"%s, so that clients of vip.address are heard wherever it is; or "
+        "\"\", off",
+        is_v6 ? "[::]" : "0.0.0.0", listen->port, is_v6 ? ", which hears IPv4, too" : "");
 }
 
 static void want_gmq_everywhere(struct conf_draft *d)

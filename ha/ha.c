@@ -112,13 +112,18 @@ static void stop_tick(struct ha *ha)
     on_stopped(ha->on_stopped_arg);
 }
 
-/* Nobody is to count on this node's scans any more, before anything else ends. */
+/* Nobody is to count on this node's scans any more, before anything else ends. What that takes
+ * does not come out of the give-away's time. */
 static void leave_tick(struct ha *ha, int64_t now)
 {
+    int64_t giving_ms = ha_t(ha) / 4 < HA_GIVING_MAX_MS ? ha_t(ha) / 4 : HA_GIVING_MAX_MS;
+
     if (!ha->is_stopping || ha->is_leaving)
         return;
     ha->is_leaving = scanners_has_left(&ha->scanners, now);
-    if (!ha->is_leaving)
+    if (ha->is_leaving)
+        ha->stop_by_boot_ms = now + ROLE_DRAINING_MAX_MS + giving_ms;
+    else
         site_wake_at(&ha->site, ha->scanners.leave_by_boot_ms);
 }
 
@@ -304,8 +309,7 @@ void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg)
 {
     ha->is_stopping = true;
     scanners_leave(&ha->scanners, site_now(&ha->site));
-    ha->stop_by_boot_ms = site_now(&ha->site) + ROLE_DRAINING_MAX_MS +
-                          (ha_t(ha) / 4 < HA_GIVING_MAX_MS ? ha_t(ha) / 4 : HA_GIVING_MAX_MS);
+    ha->stop_by_boot_ms = INT64_MAX;
     ha->on_stopped = on_stopped;
     ha->on_stopped_arg = arg;
     site_wake(&ha->site);

@@ -93,7 +93,8 @@ struct ha_options {
      * joined the cluster: it ends. Later the same is logged, and said by ha_status(). */
     void (*on_refused)(void *arg, const char *why);
     /* With `shares`: who scans has changed, as ZooKeeper says. Nothing is said while it is
-     * away. May be NULL. */
+     * away. Of a node that stops, it may be without itself under a number that was told. May
+     * be NULL. */
     void (*on_scanners)(void *arg, const struct ha_scanners *scanners);
     void *arg;
 };

@@ -44,7 +44,7 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
         ha_drained(m->ha);
 }
 
-#define SCANNERS_SHOWN 8
+#define SCANNERS_SHOWN 80
 
 static int by_name(const void *a, const void *b)
 {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ha/fake_process.h"
@@ -131,6 +132,27 @@ static void a_mind_that_changes_fast_ends_as_it_was_said_last(void **state)
     assert_string_equal(scanners_there(), "na nc");
 }
 
+/* More than a cluster has nodes: by hand. */
+static void of_too_many_all_know_the_same(void **state)
+{
+    unsigned before;
+    char path[64];
+
+    for (int i = 70; i > 0; i--) {
+        snprintf(path, sizeof(path), "/dueq/main/scanners/m%02d", i);
+        znode_put(path, "");
+    }
+    run(10);
+    for (unsigned i = 0; i < NODES; i++) {
+        assert_int_equal(status_of(i).scanner_count, 65);
+        assert_memory_equal(nodes[i].scanners, "m01 m02 m03 ", 12);
+    }
+    before = nodes[0].views;
+    fake_coordinator_cut(&nodes[0].zk, true);
+    run(T);
+    assert_int_equal(nodes[0].views, before);
+}
+
 /* ---- nodes that go ---- */
 
 static void who_is_killed_goes_with_its_session(void **state)
@@ -210,6 +232,26 @@ static void who_stops_is_not_listed_before_it_gives_the_lead_away(void **state)
     await(has_stopped, 2 * T);
 }
 
+/* ZooKeeper is slow to take the znode, and then the jobs of clients are. */
+static void the_lead_is_given_away_however_long_the_znode_took(void **state)
+{
+    unsigned old = (unsigned)leader();
+
+    nodes[old].drains = false;
+    stop(old);
+    fake_ensemble_freeze(&ensemble, true);
+    run(T / 4 - 50);
+    fake_ensemble_freeze(&ensemble, false);
+    run(5);
+    assert_int_equal(role_of(old), ROLE_DRAINING);
+    ensemble.delay_ms = 60;
+    while (role_of(old) == ROLE_DRAINING)
+        run(1);
+    assert_int_equal(role_of(old), ROLE_OFFLINE);
+    assert_false(znode_exists("/dueq/main/leader"));
+    ensemble.delay_ms = 1;
+}
+
 static void a_standby_stops_the_same_way(void **state)
 {
     unsigned other = ((unsigned)leader() + 1) % NODES;
@@ -221,6 +263,33 @@ static void a_standby_stops_the_same_way(void **state)
         run(1);
     }
     assert_null(strstr(scanners_there(), nodes[other].name));
+}
+
+/* While it serves its last clients it tells the others of what they bring. */
+static void who_stops_knows_that_it_is_not_listed(void **state)
+{
+    static const char *const without[NODES] = {"nb nc", "na nc", "na nb"};
+    unsigned other = ((unsigned)leader() + 1) % NODES;
+    uint64_t view = nodes[other].view;
+
+    stop(other);
+    await(has_stopped, T);
+    assert_string_equal(nodes[other].scanners, without[other]);
+    assert_int_equal(nodes[other].view, view);
+}
+
+/* For the others it is still there. */
+static void who_stops_unheard_goes_on_as_listed(void **state)
+{
+    unsigned other = ((unsigned)leader() + 1) % NODES;
+    unsigned before = nodes[other].views;
+
+    writes_fail(other, "scanners/", COORD_ERROR);
+    stop(other);
+    await(has_stopped, T);
+    assert_string_equal(scanners_there(), ALL);
+    assert_int_equal(nodes[other].views, before);
+    calls_succeed();
 }
 
 static void who_stops_does_not_wait_for_ever(void **state)
@@ -331,6 +400,22 @@ static void who_may_not_write_says_so(void **state)
     assert_string_equal(status_of(1).refused, "");
 }
 
+static void who_may_not_write_and_need_not_says_nothing(void **state)
+{
+    node_start(1);
+    await_told("nb", T);
+    node_scans(1, false);
+    await_told("", T);
+    writes_fail(1, "scanners/", COORD_DENIED);
+    node_scans(1, true);
+    run(T);
+    assert_non_null(strstr(status_of(1).refused, "/dueq/main/scanners/nb"));
+    node_scans(1, false);
+    run(T);
+    assert_string_equal(status_of(1).refused, "");
+    calls_succeed();
+}
+
 static void who_may_not_read_says_so_and_keeps_what_it_knew(void **state)
 {
     reads_fail(1, "/scanners", COORD_DENIED);
@@ -407,12 +492,16 @@ int main(void)
         THREE(nothing_is_told_twice),
         SOME(it_takes_no_right_to_lead),
         THREE(a_mind_that_changes_fast_ends_as_it_was_said_last),
+        THREE(of_too_many_all_know_the_same),
         THREE(who_is_killed_goes_with_its_session),
         THREE(who_is_proven_dead_goes_at_once),
         THREE(who_comes_back_takes_its_older_sessions_place),
         THREE(who_is_frozen_comes_back_with_a_new_session),
         THREE(who_stops_is_not_listed_before_it_gives_the_lead_away),
+        THREE(the_lead_is_given_away_however_long_the_znode_took),
         THREE(a_standby_stops_the_same_way),
+        THREE(who_stops_knows_that_it_is_not_listed),
+        THREE(who_stops_unheard_goes_on_as_listed),
         THREE(who_stops_does_not_wait_for_ever),
         THREE(who_stops_without_zookeeper_waits_for_nothing),
         THREE(without_zookeeper_the_last_view_stands),
@@ -422,6 +511,7 @@ int main(void)
         THREE(one_that_is_deleted_by_hand_is_put_again),
         SOME(a_parent_that_is_deleted_by_hand_is_made_again),
         SOME(who_may_not_write_says_so),
+        SOME(who_may_not_write_and_need_not_says_nothing),
         THREE(who_may_not_read_says_so_and_keeps_what_it_knew),
         SOME(of_two_of_a_name_one_is_listed),
         SOME(standby_nodes_have_none_of_it),

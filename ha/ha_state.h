@@ -108,10 +108,10 @@ struct ha {
     struct list commands; /* to be looked at in the next tick */
     struct ha_node *nodes_shown;
 
-    bool is_stopping; /* it takes no lead up, and gives its own away when its... */
-    bool is_leaving;  /* ...znode under scanners/ has gone */
-    bool is_left;
-    int64_t stop_by_boot_ms;
+    bool is_stopping;        /* it takes no lead up; its znode under scanners/ goes */
+    bool is_leaving;         /* that has gone, or was waited for: its own lead is given away */
+    bool is_left;            /* it has said good-bye, and its session ends */
+    int64_t stop_by_boot_ms; /* the lead is given away, or left; from is_leaving on */
     void (*on_stopped)(void *arg);
     void *on_stopped_arg;
 

@@ -25,10 +25,32 @@ static void on_created(struct scanners *s, enum coord_status status)
     s->membership->lacks_parent |= status == COORD_NO_NODE;
 }
 
+/* Who stops has no time to read the list again, and must know that its topics are others' now:
+ * it tells them what its last clients bring. */
+static void drop_own_name(struct scanners *s)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < s->count; i++) {
+        if (strcmp(s->names[i], s->site->options->node) != 0)
+            memmove(s->names[kept++], s->names[i], sizeof(s->names[0]));
+    }
+    s->is_news |= kept < s->count;
+    s->count = kept;
+}
+
+/* No session has it. */
+static void is_gone(struct scanners *s)
+{
+    s->own = SCANNERS_GONE;
+    if (s->is_leaving)
+        drop_own_name(s);
+}
+
 static void on_deleted(struct scanners *s, enum coord_status status)
 {
     if (status == COORD_OK || status == COORD_NO_NODE)
-        s->own = SCANNERS_GONE;
+        is_gone(s);
     else
         s->own_retry_boot_ms = later(s);
 }
@@ -41,8 +63,10 @@ static void on_read(struct scanners *s, const struct coord_call *call)
 
     if (call->status == COORD_OK && is_ours)
         s->own = SCANNERS_THERE;
-    else if (call->status == COORD_OK || call->status == COORD_NO_NODE)
+    else if (call->status == COORD_OK)
         s->own = SCANNERS_GONE;
+    else if (call->status == COORD_NO_NODE)
+        is_gone(s);
     if (call->status != COORD_NO_NODE)
         s->own_retry_boot_ms = later(s);
 }
@@ -99,6 +123,8 @@ static void own_tick(struct scanners *s, int64_t now)
         ask_own(s, SCANNERS_DELETE);
     else if (s->own == SCANNERS_GONE && should_be && s->membership->is_registered)
         ask_own(s, SCANNERS_CREATE);
+    if (s->own == SCANNERS_GONE && !should_be)
+        s->is_own_denied = false; /* nothing is asked for any more */
 }
 
 /* ---- the list ---- */
@@ -112,12 +138,34 @@ bool scanners_have(const struct scanners *s, const char *node)
     return false;
 }
 
-static bool is_same(const struct scanners *s, const struct coord_call *call)
+/* What is kept of a list, in the order of the alphabet; of too many names the same for all
+ * nodes. Borrowed. */
+struct kept {
+    const char *names[SCANNERS_MAX];
+    unsigned count;
+};
+
+static void keep(struct kept *k, const char *name)
 {
-    if ((uint64_t)call->list_number != s->number || call->name_count != s->count)
+    unsigned at;
+
+    if (strlen(name) > HA_NODE_MAX)
+        return;
+    for (at = k->count; at > 0 && strcmp(name, k->names[at - 1]) < 0; at--)
+        ;
+    if (at == SCANNERS_MAX)
+        return;
+    k->count += k->count < SCANNERS_MAX;
+    memmove(&k->names[at + 1], &k->names[at], (k->count - 1 - at) * sizeof(k->names[0]));
+    k->names[at] = name;
+}
+
+static bool is_same(const struct scanners *s, uint64_t number, const struct kept *k)
+{
+    if (number != s->number || k->count != s->count)
         return false;
-    for (unsigned i = 0; i < call->name_count; i++) {
-        if (!scanners_have(s, call->names[i]))
+    for (unsigned i = 0; i < k->count; i++) {
+        if (strcmp(k->names[i], s->names[i]) != 0)
             return false;
     }
     return true;
@@ -125,13 +173,17 @@ static bool is_same(const struct scanners *s, const struct coord_call *call)
 
 static void take_list(struct scanners *s, const struct coord_call *call)
 {
+    struct kept k = {.count = 0};
+
+    for (unsigned i = 0; i < call->name_count; i++)
+        keep(&k, call->names[i]);
+    if (is_same(s, (uint64_t)call->list_number, &k))
+        return;
     s->is_news = true;
     s->number = (uint64_t)call->list_number;
-    s->count = 0;
-    for (unsigned i = 0; i < call->name_count && s->count < SCANNERS_MAX; i++) {
-        if (strlen(call->names[i]) <= HA_NODE_MAX)
-            strcpy(s->names[s->count++], call->names[i]);
-    }
+    s->count = k.count;
+    for (unsigned i = 0; i < k.count; i++)
+        strcpy(s->names[i], k.names[i]);
 }
 
 /* The own znode as the list shows it: taken away by somebody else, or the name is free. */
@@ -160,8 +212,7 @@ static void on_list(struct ask *ask)
         s->membership->lacks_parent |= call->status == COORD_NO_NODE;
         return;
     }
-    if (!is_same(s, call))
-        take_list(s, call);
+    take_list(s, call);
     compare_own(s);
 }
 

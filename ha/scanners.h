@@ -7,7 +7,8 @@
  * Then it is read, and belongs to whom its owner says.
  *
  * The list and its number are told when they have changed. While ZooKeeper is away nothing is
- * told, and what was told last stands.
+ * told, and what was told last stands. A node that stops is told, as soon as its own znode is
+ * known to have gone, the last list without itself, of the same number.
  */
 #ifndef DUEQ_HA_SCANNERS_H
 #define DUEQ_HA_SCANNERS_H
@@ -40,7 +41,7 @@ struct scanners {
     int64_t list_retry_boot_ms;
     bool is_list_denied;
 
-    /* As read last; of number 0: never. */
+    /* As read last, in the order of the alphabet; of number 0: never. */
     uint64_t number;
     char names[SCANNERS_MAX][HA_NODE_MAX + 1];
     unsigned count;
