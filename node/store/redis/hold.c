@@ -74,22 +74,34 @@ void redis_hold_add(struct redis_hold *h, struct redis_held *held, int64_t ms)
     watch(h);
 }
 
-void redis_hold_put_back(struct redis_hold *h, struct redis_held *held, int64_t ms)
+static bool is_before(const struct redis_hold *h, const struct list *link,
+                      const struct redis_held *held)
 {
-    bool is_first = h->back == &h->list;
-
-    set_time(h, held, ms);
-    list_prepend(h->back, &held->link);
-    h->back = &held->link;
-    ++*h->gauge;
-    if (is_first)
-        timer_disarm(h->timers, &h->timer);
-    watch(h);
+    return link != &h->list &&
+           CONTAINER_OF(link, struct redis_held, link)->number < held->number;
 }
 
-void redis_hold_mark(struct redis_hold *h)
+/* They come back in order, but for a few: mostly it is behind the last one. */
+static struct list *place_of(struct redis_hold *h, const struct redis_held *held)
 {
-    h->back = &h->list;
+    struct list *place = is_before(h, h->back, held) ? h->back : &h->list;
+
+    while (is_before(h, place->next, held))
+        place = place->next;
+    return place;
+}
+
+void redis_hold_put_back(struct redis_hold *h, struct redis_held *held, int64_t ms)
+{
+    struct list *place = place_of(h, held);
+
+    set_time(h, held, ms);
+    list_prepend(place, &held->link);
+    h->back = &held->link;
+    ++*h->gauge;
+    if (place == &h->list)
+        timer_disarm(h->timers, &h->timer);
+    watch(h);
 }
 
 void redis_hold_remove(struct redis_hold *h, struct redis_held *held)

@@ -1,8 +1,7 @@
 /* Who waits for Redis: first come, first out, and each only for a limited time.
  *
- * Who was sent and comes back goes before all that never was, in the order of coming back: the
- * link gives up its calls in the order in which they were sent. His time goes on from when he
- * waited first.
+ * Who was sent and comes back goes where he was: before all that came after him, whatever the
+ * order of coming back. His time goes on from when he waited first.
  *
  * Pure but for the timers. Who waits is on this list and on no other.
  */
@@ -19,12 +18,13 @@
 struct redis_held {
     struct list link;
     int64_t until_mono_ms; /* 0: has not waited yet */
+    uint64_t number;       /* the caller's: higher than that of all who came before */
 };
 
 struct redis_hold {
     struct timers *timers;
     struct list list;  /* oldest first */
-    struct list *back; /* who came back last, since the mark; or the list's head */
+    struct list *back; /* who came back last, and is still here; or the list's head */
     struct timer timer;
     uint64_t *gauge; /* how many */
     /* Its time is over, and it is the caller's again. Others may be added and taken in here. */
@@ -45,9 +45,6 @@ void redis_hold_put_back(struct redis_hold *h, struct redis_held *held, int64_t 
 
 /* From now on `ms` is another: nobody waits for longer than that. */
 void redis_hold_limit(struct redis_hold *h, int64_t ms);
-
-/* Sending begins anew: who comes back from now on goes before who came back until now. */
-void redis_hold_mark(struct redis_hold *h);
 
 /* He waits no more. */
 void redis_hold_remove(struct redis_hold *h, struct redis_held *held);

@@ -23,7 +23,9 @@ static void on_expired(struct redis_hold *h, struct redis_held *held)
 
 static int set_up(void **state)
 {
-    a = b = c = (struct redis_held){0};
+    a = (struct redis_held){.number = 1};
+    b = (struct redis_held){.number = 2};
+    c = (struct redis_held){.number = 3};
     expired_count = 0;
     gauge = 0;
     timers_init(&timers, 1000);
@@ -104,25 +106,23 @@ static void who_comes_back_goes_before_who_was_never_sent(void **state)
     assert_int_equal(gauge, 0);
 }
 
-/* a was sent again and lost again, while b still waits for it. */
+/* a was sent again and lost again, while c waits for it; the answer of b is late. */
 static void after_a_second_loss_the_order_is_still_that_of_the_first_sending(void **state)
 {
     redis_hold_put_back(&hold, &a, HOLD_MS);
-    redis_hold_put_back(&hold, &b, HOLD_MS);
-    redis_hold_mark(&hold);
-    send_one(&a);
-    redis_hold_put_back(&hold, &a, HOLD_MS);
     redis_hold_put_back(&hold, &c, HOLD_MS);
     send_one(&a);
-    send_one(&c);
+    redis_hold_put_back(&hold, &a, HOLD_MS);
+    redis_hold_put_back(&hold, &b, HOLD_MS);
+    send_one(&a);
     send_one(&b);
+    send_one(&c);
 }
 
 static void who_comes_back_has_no_time_added(void **state)
 {
     redis_hold_put_back(&hold, &b, HOLD_MS);
     timers_run(&timers, 1060);
-    redis_hold_mark(&hold);
     send_one(&b);
     redis_hold_add(&hold, &c, HOLD_MS);
     redis_hold_put_back(&hold, &b, HOLD_MS);

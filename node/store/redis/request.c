@@ -36,6 +36,7 @@ struct request *request_new(struct redis_requests *q, struct op *op)
     if (link)
         q->pool_count--;
     *r = (struct request){.queue = q, .op = op, .bytes = script_bytes(op), .wait_ms = -1};
+    r->held.number = ++q->submitted;
     list_init(&r->link);
     op->waits = NULL;
     q->stats->held_bytes += r->bytes;

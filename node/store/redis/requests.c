@@ -342,7 +342,6 @@ void redis_requests_free(struct redis_requests *q)
 
 void redis_requests_opened(struct redis_requests *q, unsigned bucket)
 {
-    redis_hold_mark(&q->lines[bucket].hold);
     be_eager(q, bucket);
 }
 

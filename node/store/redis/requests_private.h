@@ -49,6 +49,7 @@ struct redis_requests {
     struct later failing;
     struct list pool;
     unsigned pool_count;
+    uint64_t submitted;
     unsigned unfinished; /* requests whose on_done has not returned */
 
     struct redis_requests_events redirects; /* on_moved NULL: there is one master */
