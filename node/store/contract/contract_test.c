@@ -229,17 +229,12 @@ static int redis_group_teardown(void **state)
 /* ---- the same tests for each ---- */
 
 static const struct contract_part *const every_store[] = {
-    &contract_pushes,       &contract_places,
-    &contract_leases,       &contract_owners,
-    &contract_scans,        &contract_orphans,
-    &contract_events,       &contract_bytes,
-    &contract_topics,       &contract_priorities,
-    &contract_expiry,       &contract_tries,
-    &contract_moves,        &contract_modes,
-    &contract_dead,         &contract_lists,
-    &contract_settings,     &contract_history,
-    &contract_fences,       &contract_locks,
-    &contract_locks_chance, NULL,
+    &contract_pushes, &contract_places, &contract_locks_rules,  &contract_locks_late,
+    &contract_leases, &contract_owners, &contract_scans,        &contract_orphans,
+    &contract_events, &contract_bytes,  &contract_topics,       &contract_priorities,
+    &contract_expiry, &contract_tries,  &contract_moves,        &contract_modes,
+    &contract_dead,   &contract_lists,  &contract_settings,     &contract_history,
+    &contract_fences, &contract_locks,  &contract_locks_chance, NULL,
 };
 static const struct contract_part *const redis_only[] = {
     &contract_twins,        &contract_redis,        &contract_repair,      &contract_mends,
