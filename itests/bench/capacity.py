@@ -223,9 +223,8 @@ def rates(results):
     wanted = (10_000, 100_000, 1_000_000)
     table = Result("rates", "jobs pushed, fallen due, handed over and acknowledged, each second",
                    [f"{rate:,}/s" for rate in wanted])
-    for cell in (cells[0], cells[-1]):
+    for label, cell in _lives(results):
         costs = _whole(cell, cells[0])
-        label = "one in a request" if cell["size"] == 1 else f"{cell['size']} in a request"
         table.add(f"{label}: nodes", [nodes_for(costs, rate) for rate in wanted], "nodes")
         masters = [masters_at(costs, rate) for rate in wanted]
         table.add("... masters, were there a bucket for each",
@@ -241,6 +240,14 @@ def rates(results):
     table.notes.append(f"planned with {PLAN:.0%} of the processors; bodies of 100 bytes; in the "
                        "batches a move is what it is one by one")
     return table
+
+
+def _lives(results):
+    """(label, cell): one by one, in the largest batch, and where each topic has but one job."""
+    cells = results["operations"].series["cells"]
+    found = [("one in a request", cells[0]), (f"{cells[-1]['size']} in a request", cells[-1])]
+    lonely = results["idle_topics"].series["cells"][0]
+    return found + [("one in a request, one in a topic", lonely)] * ("hand.node_us" in lonely)
 
 
 def _whole(cell, single):

@@ -41,7 +41,7 @@ def results():
             {"nodes": 3, "masters": 3, **life(per_second=40_000)}]),
         "hot": result("hot", [{"nodes": 1, **life()}]),
         "idle_topics": result("idle_topics", [
-            {"nodes": 1, "masters": 1, **figures_of("due", 2, 10)},
+            {"nodes": 1, "masters": 1, **life(2), **figures_of("due", 2, 10)},
             {"nodes": 3, "masters": 1, **figures_of("due", 6, 12)},
             {"nodes": 3, "masters": 3, **figures_of("due", 6, 11)}]),
         "reload": result("reload", [{"jobs": 10 ** 6, "memory": 3e8, "load_s": 3.0,
@@ -142,6 +142,7 @@ def test_batches_keep_what_they_do_not_change(results):
     table = capacity.rates(results)
     assert values(table, "60 in a request: nodes") == [1, 2, 19]
     assert values(table, "... between clients and nodes")[0] == pytest.approx(0.096)
+    assert values(table, "one in a request, one in a topic: nodes")[1] == 13  # 62 us each
     assert values(table, "... masters, were there a bucket for each") == [2, 16, 160]
     assert values(table, "... masters, 64 or 128 buckets dealt by hand") == [2, 16, None]
 

@@ -27,6 +27,7 @@ POP_TOPICS = 32  # a consumer asks for so many at most
 DELAYS_MS = (0, 100, 200, 400, 700, 1000)
 TTRS_MS = (4000, 4000, 4000, 1500, 0)
 CANCELLED, RELEASED, FORGOTTEN = 0.02, 0.02, 0.02  # shares
+ROAMS = 0.05  # of its pushes, behind which a producer that roams goes to the next node
 POP_COUNT, POP_WAIT_MS = 4, 500
 DRAIN_S = 120
 
@@ -67,6 +68,8 @@ class Producer(_Worker):
         while not self.load.is_pushing_over.wait(max(0, next_at - time.monotonic())):
             next_at = max(next_at + self.load.interval_s, time.monotonic() - 1)
             self.push(f"job-{next(_numbers)}", self.dice.choice(self.load.topics))
+            if self.load.roams and self.dice.random() < ROAMS:
+                self.client.move_on()
 
     def push(self, id, topic):
         delay_ms, ttr_ms = self.dice.choice(DELAYS_MS), self.dice.choice(self.load.ttrs_ms)
@@ -110,14 +113,15 @@ class Consumer(_Worker):
 
 class Load:
     """`rate`: jobs a second. `topics`: where there are many, each consumer has some of them, and
-    each of them has several consumers. `host`: where its clients are, None for this machine.
+    each of them has several consumers. `roams`: do producers go from node to node, for a node that
+    was away has no client else. `host`: where its clients are, None for this machine.
     `redis_now_ms`: Redis's clock, by default this machine's. `answer_s`, `connect_s`: their
     patience."""
 
     def __init__(self, journal, addresses, dice, rate=100, host=None, producers=4, consumers=8,
                  redis_now_ms=wall_now_ms, ttrs_ms=TTRS_MS, answer_s=ANSWER_S,
-                 connect_s=CONNECT_S, topics=TOPICS):
-        self.topics = topics
+                 connect_s=CONNECT_S, topics=TOPICS, roams=False):
+        self.topics, self.roams = topics, roams
         self.journal, self.addresses, self.redis_now_ms = journal, addresses, redis_now_ms
         self.ttrs_ms, self.answer_s, self.connect_s = ttrs_ms, answer_s, connect_s
         self.interval_s = producers / rate

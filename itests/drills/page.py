@@ -24,7 +24,7 @@ Made by `./dev drill --write`; do not edit. Each row of the matrix (itests/drill
 fault on three nodes, three ZooKeeper servers, Redis (`appendfsync always`, where the row says nothing
 else; `everysec` in row 15) and clients, each on a host of its own (network namespaces of one
 machine), while producers push and consumers pop.
-Session timeout T = {session_ms} ms, ZooKeeper's tick {tick_ms} ms. All of it shares {cpus}
+Session timeout T = {session_ms} ms, in rows 30 and 31 4000 ms, ZooKeeper's tick {tick_ms} ms. All of it shares {cpus}
 processors.
 
 A round begins when every node has had its role for 0.6 T: one that has just joined cannot lead for

@@ -34,7 +34,7 @@ class SharingRow(Row):
         return ()
 
     def load_options(self, cluster):
-        return {"topics": TOPICS, "rate": RATE}
+        return {"topics": TOPICS, "rate": RATE, "roams": True}
 
     def takes_over(self, drill):
         return False

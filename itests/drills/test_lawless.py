@@ -2,7 +2,7 @@
 nothing."""
 
 from drills.cluster import CLUSTER, Plan
-from drills.journal import LockedMove
+from drills.journal import Lock, LockedMove
 from drills.rounds import run_row
 from drills.row import Row
 from harness.build import node_program
@@ -10,9 +10,8 @@ from harness.wait import wait_until
 
 # Of parts/own_topics.lua: all topics are its own, and any lock is good enough.
 ALTERED = ((b"local mark, is_late = mark_of(topic), false", b"local mark, is_late = OWN, false"),
-           (b"elseif sub(lock, 17, 32) == owner then", b"elseif true then"),
-           (b"claim = not other and is_old and token or HELD", b"claim = HELD"))
-MOVES = 5  # with locks of others
+           (b"elseif sub(lock, 1, 32) == who then", b"elseif true then"),
+           (b"claim = not other and ends - now < lock_ms / 2 and token or HELD", b"claim = HELD"))
 
 
 class Lawless(Row):
@@ -38,13 +37,17 @@ class Lawless(Row):
         return False
 
     def hold(self, drill):
-        ledger = drill.cluster.ledger
+        ledger, locks, read = drill.cluster.ledger, {}, 0
 
         def has_moved():
+            nonlocal read
             ledger.read()
-            return sum(isinstance(event, LockedMove) and event.node == "x1"
-                       and ledger.locks[event.topic].node != "x1"
-                       for event in ledger.events) >= MOVES
+            for read, event in enumerate(ledger.events[read:], read + 1):
+                if isinstance(event, Lock):
+                    locks[event.topic] = event.node
+                elif isinstance(event, LockedMove) and event.node == "x1" != locks.get(event.topic):
+                    return True
+            return False
 
         wait_until(has_moved, "it moves others' jobs", 60, interval_s=0.1)
 

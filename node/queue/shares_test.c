@@ -292,21 +292,48 @@ static void an_older_view_is_taken_too(void **state)
 
 /* ---- a topic's share ---- */
 
-/* share_of() alone spreads such names badly; the bucket does the rest. */
+/* Eight nodes; the busiest has at most a quarter more than its fair share. */
 static void topics_that_are_counted_are_spread(void **state)
 {
-    struct shares *s = of_node(0, 4);
-    unsigned has[4] = {0};
-    char name[32];
+    static const char *const befores[] = {"orders:", "user:", "user:", "a", "customer/", ""};
+    static const char *const behinds[] = {
+        "", ":reminders", ":notifications:push", ".b", "/mailbox/inbox/delayed", "/x"};
+    struct shares *s = of_node(0, 8);
+    char name[64];
 
-    for (unsigned i = 0; i < 1000; i++) {
-        struct bytes topic = bytes_of(name, (size_t)sprintf(name, "orders:%u", i));
+    for (unsigned form = 0; form < sizeof(befores) / sizeof(*befores); form++) {
+        unsigned has[8] = {0};
 
-        has[number_of(shares_preferred(s, crc16(topic) % BUCKETS, share_of(topic)))]++;
+        for (unsigned i = 0; i < 8000; i++) {
+            int len = sprintf(name, "%s%u%s", befores[form], i, behinds[form]);
+            struct bytes topic = bytes_of(name, (size_t)len);
+
+            has[number_of(
+                shares_preferred(s, crc16(topic) % BUCKETS, share_of(topic)))]++;
+        }
+        for (unsigned i = 0; i < 8; i++)
+            assert_in_range(has[i], 750, 1250);
     }
-    for (unsigned i = 0; i < 4; i++)
-        assert_in_range(has[i], 180, 320);
     shares_free(s);
+}
+
+/* A node of another version must not differ on whose a topic is. */
+static void a_topic_has_the_same_share_in_all_versions(void **state)
+{
+    static const struct {
+        struct bytes topic;
+        unsigned share;
+    } known[] = {
+        {BYTES("orders"), 190},
+        {BYTES("twelve-bytes"), 100},
+        {BYTES("of-15-bytes-all"), 200},
+        {BYTES("of-16-bytes-long"), 35},
+        {BYTES("user:1234:reminders"), 35},
+        {BYTES("tenant-77/e-mail/outgoing/\xff\xfe\xfd"), 231},
+    };
+
+    for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+        assert_int_equal(share_of(known[i].topic), known[i].share);
 }
 
 static void a_short_name_has_a_share_too(void **state)
@@ -334,6 +361,7 @@ int main(void)
         cmocka_unit_test(nobody_scans_before_the_first_view),
         cmocka_unit_test(an_older_view_is_taken_too),
         cmocka_unit_test(topics_that_are_counted_are_spread),
+        cmocka_unit_test(a_topic_has_the_same_share_in_all_versions),
         cmocka_unit_test(a_short_name_has_a_share_too),
     };
 

@@ -1,8 +1,8 @@
 /* Which share of its bucket a topic belongs to: doc/cluster.md. Pure; scan.lua counts alike.
  *
- * Four bytes decide: the last three, where names that are counted differ, and the one in the
- * middle. It need not spread well: shares of all 64 buckets are mixed, and a bucket is a hash
- * of the whole name.
+ * Fifteen bytes decide: the last three, and twelve from a quarter of the name on. So wherever the
+ * number of names that are counted stands, most of its digits are among them. It need not spread
+ * well: shares of all 64 buckets are mixed, and a bucket is a hash of the whole name.
  */
 #ifndef DUEQ_NODE_STORE_SHARE_H
 #define DUEQ_NODE_STORE_SHARE_H
@@ -30,19 +30,33 @@ struct scan_share {
     int64_t late_ms;    /* another's topic is taken when its event is so late */
 };
 
-/* Byte `from_end` before the end, 0 where there is none. */
-static inline unsigned share_byte(struct bytes topic, size_t from_end)
+#define SHARE_WINDOW 12 /* bytes, */
+#define SHARE_WORD   6  /* in words of so many; a script reads them at once */
+
+/* Byte `at`; before the name there are zeros. */
+static inline uint64_t share_byte(struct bytes topic, ptrdiff_t at)
 {
-    return topic.len >= from_end ? (unsigned char)topic.at[topic.len - from_end] : 0;
+    return at >= 0 ? (unsigned char)topic.at[at] : 0;
+}
+
+static inline uint64_t share_word(struct bytes topic, ptrdiff_t at)
+{
+    uint64_t word = 0;
+
+    for (ptrdiff_t i = 0; i < SHARE_WORD; i++)
+        word = word << 8 | share_byte(topic, at + i);
+    return word % 65521; /* a prime: all of its bytes count */
 }
 
 static inline unsigned share_of(struct bytes topic)
 {
-    unsigned middle = topic.len ? (unsigned char)topic.at[topic.len / 2] : 0;
+    ptrdiff_t len = (ptrdiff_t)topic.len;
+    ptrdiff_t at = len - SHARE_WINDOW < len / 4 ? len - SHARE_WINDOW : len / 4;
+    uint64_t sum = share_word(topic, at) * 31 + share_word(topic, at + SHARE_WORD);
 
-    return (((middle * 31 + share_byte(topic, 3)) * 31 + share_byte(topic, 2)) * 31 +
-            share_byte(topic, 1)) %
-           SHARES;
+    for (ptrdiff_t i = len - 3; i < len; i++)
+        sum = sum * 31 + share_byte(topic, i);
+    return (unsigned)(sum % SHARES);
 }
 
 #endif

@@ -54,8 +54,7 @@ struct bytes crowd_name(unsigned *number)
     return name;
 }
 
-/* So many topics of others, each with a delayed job. The last one's due. */
-static int64_t crowd(unsigned count, unsigned number, int64_t delay_ms)
+int64_t crowd(unsigned count, unsigned number, int64_t delay_ms)
 {
     struct op ops[100];
     int64_t due_ms = 0;
@@ -92,16 +91,6 @@ static void it_looks_past_the_topics_of_others(void **state)
     assert_int_equal(op.out.scan.next_ms, -1);
     assert_counts(TOPIC, 0, 1, 0);
     assert_locked(TOPIC, &a, 7);
-}
-
-static void past_a_thousand_it_comes_back_soon_but_not_at_once(void **state)
-{
-    struct op op;
-
-    crowd_before_topic(1100);
-    op = scan_by(&a);
-    assert_int_equal(op.out.scan.next_ms, 100);
-    assert_counts(TOPIC, 1, 0, 0);
 }
 
 static void a_scan_takes_a_hundred_topics_and_the_next_goes_on(void **state)
@@ -211,7 +200,6 @@ static const struct CMUnitTest tests[] = {
     TEST(the_next_event_is_that_of_its_own_topics),
     TEST(while_its_own_work_is_left_it_comes_back_at_once),
     TEST(it_looks_past_the_topics_of_others),
-    TEST(past_a_thousand_it_comes_back_soon_but_not_at_once),
     TEST(a_scan_takes_a_hundred_topics_and_the_next_goes_on),
     TEST(far_ahead_it_does_not_look_for_its_own),
     TEST(the_fence_does_not_matter),

@@ -6,7 +6,8 @@
 
 #define LATE_MS (2 * FAR_MS) /* nothing is */
 
-extern const struct contract_part contract_locks_redis, contract_locks_chance;
+extern const struct contract_part contract_locks_redis, contract_locks_chance,
+    contract_locks_limits;
 
 struct sharer {
     const char *name; /* the node's */
@@ -29,7 +30,10 @@ void let_due(struct bytes topic, const char *id);
 struct topic_lock lock_of(struct bytes topic);
 
 /* The next name, from this number on, of a topic in TOPIC's bucket: at most CROWD_MAX. */
-#define CROWD_MAX 1200
+#define CROWD_MAX 2200
 struct bytes crowd_name(unsigned *number);
+
+/* So many hundreds of them, from that number on, each with a delayed job. The last one's due. */
+int64_t crowd(unsigned count, unsigned number, int64_t delay_ms);
 
 #endif

@@ -8,6 +8,7 @@
 #include "node/store/memory/visit.h"
 
 #define LOOK_MAX      1000 /* topics that are due, */
+#define HALF          (LOOK_MAX / 2)
 #define AHEAD_MAX     256  /* and that will be */
 #define AGAIN_MS      100  /* where there are more: not before */
 #define BARRED_MAX_MS 1000
@@ -56,13 +57,29 @@ static void bar(struct shared_scan *s, const struct topic *topic)
     expect(s, left_ms < BARRED_MAX_MS ? left_ms : BARRED_MAX_MS);
 }
 
+/* Where the second half of what is looked at begins: if that is not all, somewhere else each
+ * time, so that topics of others hide none of the node's own for long. */
+static unsigned second_half(const struct shared_scan *s)
+{
+    unsigned windows;
+
+    if (s->due <= LOOK_MAX)
+        return HALF;
+    windows = (s->due - 1) / HALF; /* of what is behind the first half */
+    return HALF + (unsigned)(s->c->now_ms / AGAIN_MS % windows) * HALF;
+}
+
 static void claim_due(struct shared_scan *s)
 {
-    unsigned end = s->due < LOOK_MAX ? s->due : LOOK_MAX;
+    unsigned second = second_half(s);
 
-    for (unsigned i = 0; i < end; i++) {
-        enum claim claim = memory_lock_claim(s->c, s->topics[i]);
+    for (unsigned looked = 0; looked < LOOK_MAX; looked++) {
+        unsigned i = looked < HALF ? looked : second + looked - HALF;
+        enum claim claim;
 
+        if (i >= s->due)
+            break;
+        claim = memory_lock_claim(s->c, s->topics[i]);
         if (claim == CLAIM_BARRED)
             bar(s, s->topics[i]);
         if (claim < CLAIM_HELD)
@@ -74,7 +91,7 @@ static void claim_due(struct shared_scan *s)
         s->claimed[s->claim_count] = s->topics[i];
         s->claims[s->claim_count++] = claim;
     }
-    if (end == LOOK_MAX)
+    if (s->due >= LOOK_MAX)
         expect(s, AGAIN_MS);
 }
 

@@ -6,27 +6,41 @@
 --
 -- It runs with every scan, and is made for one that finds one topic, its own, with its lock on it: what
 -- others need is made when there is one, and the page becomes the list.
+-- Where more is due than it looks at, topics of others (of a node that is frozen, say) may hide the node's
+-- own behind them. Then the second half of what it looks at is a window behind the first, another one each
+-- time: the clock says which.
 local LOOK_MAX, BARRED_MAX_MS, KEPT, LATE = 1000, 1000, 1, 2
-local before, count, barred, size = 0, 0, 0, nil
+local HALF, due = LOOK_MAX / 2, nil -- how many are, where there are windows
+local before, looked, count, barred, size = 0, 0, 0, 0, nil
 local late_count, others -- of those that are due; the topics that are not the node's own: KEPT or LATE
-local late_ms
+local late_ms, is_before -- made when it is needed
 who, lock_ms, late_ms = sub(share, 1, 32), parse('>I6I6', share, 33)
 l = bucket .. 'l:'
 
 -- As share_of() in node/store/share.h.
 mark_of = function(topic)
     local len = #topic
-    local a, b, c = byte(topic, -3, -1)
-    if len < 3 then
-        a, b, c = byte('\0\0' .. topic, -3, -1)
+    if len < 12 then
+        topic, len = sub('\0\0\0\0\0\0\0\0\0\0\0' .. topic, -12), 12
     end
-    local middle = byte(topic, (len - len % 2) / 2 + 1)
-    return byte(share, 45 + (((middle * 31 + a) * 31 + b) * 31 + c) % 256)
+    local a, b, c = byte(topic, -3, -1)
+    local at = len < 16 and len - 12 or (len - len % 4) / 4
+    local first, second = parse('>I6I6', topic, at + 1)
+    local sum = first % 65521 * 31 + second % 65521
+    return byte(share, 45 + (((sum * 31 + a) * 31 + b) * 31 + c) % 256)
 end
 
 repeat
-    local page = call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT',
-        before > 0 and format('%d', before) or '0', '100')
+    if looked == HALF then
+        due = call('ZCOUNT', t, '-inf', until_now)
+        due = due > LOOK_MAX and due
+        if due then
+            before = HALF + math.floor(now / AGAIN_MS) % math.ceil((due - HALF) / HALF) * HALF
+        end
+    end
+    local page = due and call('ZRANGE', t, before, math.min(before + 100, due) - 1)
+        or call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT',
+            before > 0 and format('%d', before) or '0', '100')
     local keys, found, locks = {}, 0, NONE
     topics, size = topics or page, #page
     for i = 1, size do
@@ -48,7 +62,7 @@ repeat
     if found > 0 then
         locks = call('MGET', unpack(keys))
     end
-    before = before + size
+    before, looked = before + size, looked + size
     for i = 1, found do
         local topic, lock, claim = page[i], locks[i], nil
         local other, ends, token = others and others[topic], 0, 0
@@ -62,16 +76,19 @@ repeat
         elseif sub(lock, 17, 32) == sub(who, 17) then -- its own, of another view
             claim = not other and token or HELD
         elseif not other then
-            -- HERE precedes
             local its_view, view = sub(lock, 1, 16), sub(who, 1, 16)
-            claim = its_view ~= view and precedes(its_view, view) and TAKE_OVER
+            if not is_before then
+                -- HERE precedes
+                is_before = precedes
+            end
+            claim = its_view ~= view and is_before(its_view, view) and TAKE_OVER
             if not claim then
                 barred = barred + 1
                 next_own = math.min(next_own, ends - now, BARRED_MAX_MS)
             end
         end
         if claim and count == TOPICS_MAX then
-            next_own, before = 0, LOOK_MAX
+            next_own, looked = 0, LOOK_MAX
             break
         elseif claim then
             count = count + 1
@@ -85,8 +102,8 @@ repeat
     for i = count + 1, #topics do
         topics[i] = nil
     end
-until size < TOPICS_MAX or before >= LOOK_MAX
-if size == TOPICS_MAX and before >= LOOK_MAX then
+until size < TOPICS_MAX or looked >= LOOK_MAX
+if due or size == TOPICS_MAX and looked >= LOOK_MAX then
     next_own = math.min(next_own, AGAIN_MS)
 end
 answer[12], answer[13], answer[14], answer[15], filled = 0, 0, 0, barred, 15
