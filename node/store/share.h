@@ -21,6 +21,10 @@
 
 #define SHARE_OWNER_LEN 16 /* hex digits: of a process, for its life */
 
+/* The longest that a node may be told to lock for. A lock that ends later still was written by
+ * another clock, and does not count. */
+#define SHARE_LOCK_MAX_MS 60000
+
 /* Who scans, to a script that looks for its own topics only. */
 struct scan_share {
     uint64_t view;      /* grows with each change of who scans */
