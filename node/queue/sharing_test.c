@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+
+#include "base/crc16.h"
 #include "node/queue/sharing_fixture.h"
 
 #define TOPICS 120
@@ -114,7 +117,52 @@ static void who_pushes_to_anothers_topic_tells_it(void **state)
     assert_int_equal(latest(), 0);
 }
 
+/* A topic of B's in the first one's bucket (NULL: any), but of another share. */
+static void find_topic_of_b(char *text, const char *first)
+{
+    for (unsigned number = 0;; number++) {
+        struct bytes topic = bytes_of(text, (size_t)sprintf(text, "topic:%u", number));
+        unsigned bucket = crc16(topic) % BUCKETS;
+
+        if (first && (crc16(bytes_of_text(first)) % BUCKETS != bucket ||
+                      share_of(bytes_of_text(first)) == share_of(topic)))
+            continue;
+        if (shares_mark(queue_shares(nodes[B].q), bucket, share_of(topic), 0) == SHARE_OWN)
+            return;
+    }
+}
+
+/* Who has told of an event says nothing of the next one, even if the first is gone: whoever
+ * heard of it scans then, also if there was something else before. */
+static void what_was_told_is_kept_though_its_job_is_gone(void **state)
+{
+    char first[32], second[32];
+    struct call call = {0};
+
+    all_see(1, "abc");
+    find_topic_of_b(first, NULL);
+    find_topic_of_b(second, first);
+    pass(300);
+    assert_int_equal(push(&nodes[A], first, "", 100, 5000), STATUS_OK);
+    assert_int_equal(push(&nodes[A], second, "gone", 500, 5000), STATUS_OK);
+    pass(50);
+    assert_int_equal(submit(&nodes[A], &call, OP_CANCEL, second, "gone", 0), STATUS_OK);
+    pass(50);
+    assert_int_equal(moved(), 1);
+    assert_int_equal(push(&nodes[A], second, "again", 450, 5000), STATUS_OK);
+    pass(450);
+    assert_int_equal(moved(), 2);
+    assert_int_equal(moved_by(B), 2);
+    assert_int_equal(latest(), 0);
+}
+
 /* ---- they come and go ---- */
+
+/* From now on it looks a moment before the others, who else are done before it does. */
+static void be_first(unsigned node)
+{
+    fixture_advance(&nodes[node], 1);
+}
 
 static void a_node_joins_and_nothing_is_late(void **state)
 {
@@ -122,6 +170,7 @@ static void a_node_joins_and_nothing_is_late(void **state)
     push_round(TOPICS, 1000);
     pass(500);
     assert_int_equal(moved_by(C), 0);
+    be_first(C);
     all_see(2, "abc");
     push_round(TOPICS, 1000);
     pass(1000);
@@ -138,6 +187,7 @@ static void the_newcomer_knows_first(void **state)
     all_see(1, "ab");
     push_round(TOPICS, 1000);
     pass(500);
+    be_first(C);
     see(C, 2, "abc");
     push_round(TOPICS, 1000);
     pass(400);
@@ -350,6 +400,7 @@ int main(void)
         TEST(idle_topics_cost_nobody_anything),
         TEST(others_topics_arm_no_timer_here),
         TEST(who_pushes_to_anothers_topic_tells_it),
+        TEST(what_was_told_is_kept_though_its_job_is_gone),
         TEST(a_node_joins_and_nothing_is_late),
         TEST(the_newcomer_knows_first),
         TEST(the_newcomer_knows_last),
