@@ -34,10 +34,18 @@ static void on_timer(struct timer *timer)
     scan(CONTAINER_OF(timer, struct scanned_bucket, timer));
 }
 
+/* With a share it is the safety scan that finds what is late: no other node waits longer. */
+static int64_t interval_of(const struct scanner *s)
+{
+    int64_t interval_ms = s->core->options.scan_interval_ms;
+
+    return s->sharing && interval_ms > SHARING_REST_MS ? SHARING_REST_MS : interval_ms;
+}
+
 /* Rests until the next event, a hint heard meanwhile, or the safety interval. */
 static void rest(struct scanned_bucket *b, int64_t next_ms)
 {
-    int64_t interval_ms = b->scanner->core->options.scan_interval_ms;
+    int64_t interval_ms = interval_of(b->scanner);
     int64_t wait_ms = next_ms >= 0 && next_ms < interval_ms ? next_ms : interval_ms;
 
     if (b->hint_mono_ms != NO_HINT) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/crc16.h"
+#include "node/queue/engine.h"
 #include "node/queue/sharing_fixture.h"
 
 #define TOPICS 120
@@ -278,6 +279,22 @@ static void what_a_silent_node_leaves_is_taken_when_it_is_late(void **state)
     assert_in_range(latest(), LATE_MS, LOCK_MS + LATE_MS + SAFE_MS);
 }
 
+/* Those that are told to rest long between safety scans do not. */
+static void however_long_the_safety_interval_is_what_is_late_is_found(void **state)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        struct queue_options options = nodes[i].q->core.options;
+
+        options.scan_interval_ms = 60000;
+        queue_reload(nodes[i].q, &options);
+    }
+    all_see(1, "abc");
+    are_frozen[C] = true;
+    push_round(TOPICS, 1000);
+    pass(1000 + LATE_MS + SAFE_MS);
+    assert_int_equal(moved(), TOPICS);
+}
+
 static void when_it_is_gone_from_the_view_nothing_is_late(void **state)
 {
     all_see(1, "abc");
@@ -408,6 +425,7 @@ int main(void)
         TEST(a_stop_ends_its_scans),
         TEST(buckets_that_are_being_scanned_are_looked_at_again),
         TEST(what_a_silent_node_leaves_is_taken_when_it_is_late),
+        TEST(however_long_the_safety_interval_is_what_is_late_is_found),
         TEST(when_it_is_gone_from_the_view_nothing_is_late),
         TEST(who_wakes_up_with_an_old_view_is_barred),
         TEST(who_comes_back_under_its_name_takes_its_topics_again),
