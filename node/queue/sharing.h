@@ -11,7 +11,8 @@
 #include "node/store/op.h"
 
 #define SHARING_LATE_MS 1000 /* then another's topic is taken, */
-#define SHARING_REST_MS 1000 /* and found by a safety scan: at most so long apart, on all nodes */
+#define SHARING_REST_MS \
+    1000 /* and found by a safety scan: at most so long apart, on all nodes */
 
 struct core;
 struct queue_stats;

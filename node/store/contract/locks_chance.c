@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define NODES  3
-#define TOPICS 5
-#define STEPS  250
+#define NODES   3
+#define TOPICS  5
+#define STEPS   250
 #define LONG_MS SHARE_LOCK_MAX_MS /* longer than a life takes */
 
 static struct {

@@ -22,7 +22,8 @@ static bool counts(const struct call *c, const struct topic *topic)
     int64_t left_ms = topic->lock.until_ms - c->now_ms;
     int64_t lock_ms = c->op->in.scan.share->lock_ms;
 
-    return left_ms > 0 && left_ms <= (lock_ms > SHARE_LOCK_MAX_MS ? lock_ms : SHARE_LOCK_MAX_MS);
+    return left_ms > 0 &&
+           left_ms <= (lock_ms > SHARE_LOCK_MAX_MS ? lock_ms : SHARE_LOCK_MAX_MS);
 }
 
 static bool is_mine(const struct call *c, const struct topic *topic)
