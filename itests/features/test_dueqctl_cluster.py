@@ -199,11 +199,28 @@ def test_why_there_are_no_owners(about, said):
     assert done.code == DONE and said in done.complaint and done.text.count("\n") == 2
 
 
+def test_owners_as_a_node_of_the_other_mode_sees_them():
+    lock = {"node": "b", "token": 1882, "left_ms": 3120, "view": 7}
+    done, _, _ = ask([topics_page(topic_row("t", lock)), answer(page())], "topics", "--owners")
+    assert done.code == DONE and "does not know who is preferred" in done.complaint
+    assert "no owners" not in done.complaint
+
+
+@pytest.mark.parametrize("words", [("topics",), ("stats",)])
+def test_topics_that_a_master_away_spoils_can_be_had_with_their_owners(words):
+    refused = error(b"503 Service Unavailable", "unavailable", "bucket 3 cannot be used")
+    done, _, _ = ask([refused], *words)
+    assert done.code == REFUSED and "'dueqctl topics --owners' lists" in done.complaint
+    done, _, _ = ask([refused], "topics", "--owners")
+    assert done.code == REFUSED and "--owners" not in done.complaint
+
+
 # ---- a store of several masters ----
 
 def status_page(masters, unreached):
     return {"name": "a", "version": "1.0.0", "store": {"up": True, "masters": masters,
-                                                       "unreached": unreached, "check": []}}
+                                                       "unreached": unreached, "check": [],
+                                                       "redirects": {"moved": 4}}}
 
 
 def master_row(address, state="up", why=None, buckets=32):
