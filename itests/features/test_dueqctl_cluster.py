@@ -237,6 +237,7 @@ def test_status_shows_masters_where_there_are_several():
     done, _, _ = ask(answer(status_page(rows, [gone])), "status")
     members, table = done.text.split("\n\n")
     assert "masters" not in members and "unreached" not in members
+    assert "redirects moved" in members
     lines = table.splitlines()
     assert lines[0].split() == ["MASTER", "STATE", "BUCKETS", "IN", "FLIGHT", "BREAKER", "WHY"]
     assert lines[1].split() == ["10.0.0.1:7001", "up", "32", "1", "closed"]
@@ -244,6 +245,7 @@ def test_status_shows_masters_where_there_are_several():
     assert lines[3:] == ["warning: " + gone["message"], "  to do: look at that Redis"]
     done, _, _ = ask(answer(status_page(rows[1:], [gone])), "status")
     assert "MASTER" not in done.text and "masters" not in done.text and "7" not in done.text
+    assert "redirects" not in done.text
     done, _, _ = ask(answer(status_page(rows, [gone])), "status", "--json")
     assert done.json()["store"]["unreached"] == [gone]
 
