@@ -420,6 +420,23 @@ static void a_view_that_names_nobody_or_was_never_seen(void **state)
     assert_warning(&s, "has not seen yet who scans");
 }
 
+static void a_view_without_anybody_whose_redis_answers_moves_nothing(void **state)
+{
+    struct setting s = good_sharing();
+
+    s.status.scanners = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        s.nodes[i].is_scanning = false;
+        s.nodes[i].is_store_up = i == 2;
+    }
+    assert_warning(&s, "due jobs come a second late");
+    s.nodes[2].is_store_up = false;
+    check(&s);
+    assert_non_null(finding(&s, "no node reaches its Redis: due jobs stand still"));
+    for (unsigned i = 0; i < s.report.count; i++)
+        assert_null(strstr(s.report.at[i].text, "a second late"));
+}
+
 static void nodes_of_both_modes_are_worth_a_word_at_either(void **state)
 {
     struct setting s = good_sharing();
@@ -478,6 +495,7 @@ int main(void)
         cmocka_unit_test(finds_nothing_where_every_node_scans),
         cmocka_unit_test(every_node_whose_redis_answers_is_to_scan),
         cmocka_unit_test(a_view_that_names_nobody_or_was_never_seen),
+        cmocka_unit_test(a_view_without_anybody_whose_redis_answers_moves_nothing),
         cmocka_unit_test(nodes_of_both_modes_are_worth_a_word_at_either),
         cmocka_unit_test(without_a_leader_due_jobs_are_moved_all_the_same),
     };
