@@ -1,5 +1,6 @@
 /* A store on a Redis Cluster of real servers: buckets that move, masters that go. */
 #include "node/store/redis/cluster_fixture.h"
+#include "node/store/redis/store_private.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -256,6 +257,57 @@ static void a_leader_s_operation_is_not_sent_after_its_bucket(void **state)
     assert_int_equal(again.op.status, STATUS_OK);
 }
 
+/* ---- one request at a time ---- */
+
+static struct redis_bucket *make_wary(struct node *n, unsigned bucket)
+{
+    n->store->route.buckets[bucket].is_wary = true;
+    return &n->store->route.buckets[bucket];
+}
+
+static void a_walk_through_a_master_is_no_trial_of_a_bucket(void **state)
+{
+    struct node *n = *state;
+    int found = 0;
+    struct job_op page = {.turns = &found, .op.verb = OP_PLACES, .op.on_done = on_page};
+    struct job_op first = {0}, second = {0};
+    const struct redis_bucket *b;
+
+    start(n);
+    b = make_wary(n, 0);
+    store_submit(redis_store_port(n->store), &page.op);
+    submit_push(n, &first, cluster_topic(0));
+    submit_push(n, &second, cluster_topic(0));
+    assert_null(first.op.waits);
+    assert_non_null(second.op.waits);
+    run_until(n->loop, &page.is_done);
+    run_until(n->loop, &second.is_done);
+    assert_false(b->is_wary);
+}
+
+static void a_refusal_opens_a_bucket_for_the_next_one_only(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 21;
+    struct job_op ops[3] = {0};
+    const struct redis_bucket *b;
+
+    start(n);
+    push_well(n, bucket);
+    b = make_wary(n, bucket);
+    redis_fixture_command(cluster_owner(bucket), "CONFIG SET maxmemory 1");
+    for (unsigned i = 0; i < 3; i++)
+        submit_push(n, &ops[i], cluster_topic(bucket));
+    run_until(n->loop, &ops[0].is_done);
+    assert_int_not_equal(ops[0].op.status, STATUS_OK);
+    assert_true(b->is_wary);
+    assert_non_null(ops[2].op.waits);
+    run_until(n->loop, &ops[2].is_done);
+    redis_fixture_command(cluster_owner(bucket), "CONFIG SET maxmemory 0");
+    push_well(n, bucket);
+    assert_false(b->is_wary);
+}
+
 /* ---- a master goes ---- */
 
 static void without_a_master_its_buckets_wait_and_no_others(void **state)
@@ -375,6 +427,8 @@ int main(void)
         WITH_CLUSTER(a_bucket_on_its_way_waits_and_no_other),
         WITH_CLUSTER(a_bucket_that_stays_half_way_is_told_and_comes_back),
         WITH_CLUSTER(a_leader_s_operation_is_not_sent_after_its_bucket),
+        WITH_CLUSTER(a_walk_through_a_master_is_no_trial_of_a_bucket),
+        WITH_CLUSTER(a_refusal_opens_a_bucket_for_the_next_one_only),
         WITH_CLUSTER(without_a_master_its_buckets_wait_and_no_others),
         WITH_CLUSTER(while_the_masters_say_that_all_is_down_it_is),
         WITH_CLUSTER(a_promoted_replica_is_followed_and_nothing_is_lost),
