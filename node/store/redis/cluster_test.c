@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <event2/event.h>
+#include <hiredis/hiredis.h>
 
 #define BUCKETS 64
 #define LAST    CLUSTER_MASTERS /* the server that has no slots at first */
@@ -96,6 +97,37 @@ static void what_becomes_ready_at_any_master_is_heard(void **state)
         push_well(n, bucket);
         run_until(n->loop, &n->is_woken);
     }
+}
+
+static unsigned count_published(struct redis_fixture *f)
+{
+    redisReply *reply = redisCommand(f->control, "INFO commandstats");
+    const char *at = strstr(reply->str, "cmdstat_publish:calls=");
+    unsigned count = at ? (unsigned)strtoul(strchr(at, '=') + 1, NULL, 10) : 0;
+
+    freeReplyObject(reply);
+    return count;
+}
+
+/* Any other one may be cut off. */
+static void a_hint_goes_to_the_master_of_its_bucket(void **state)
+{
+    struct node *n = *state;
+    unsigned buckets[CLUSTER_MASTERS] = {0};
+    struct store *port;
+
+    start(n);
+    port = redis_store_port(n->store);
+    for (unsigned i = 0; i < CLUSTER_MASTERS; i++)
+        redis_fixture_command(cluster.servers[i], "CONFIG RESETSTAT");
+    for (unsigned bucket = 0; bucket < BUCKETS; bucket++) {
+        port->ops->hint(port, bucket, 0, 0);
+        buckets[server_of(bucket)]++;
+    }
+    for (unsigned bucket = 0; bucket < BUCKETS; bucket++)
+        push_well(n, bucket);
+    for (unsigned i = 0; i < CLUSTER_MASTERS; i++)
+        assert_true(count_published(cluster.servers[i]) >= 2 * buckets[i]);
 }
 
 static void on_page(struct op *op)
@@ -313,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_CLUSTER(each_bucket_is_at_its_master),
         WITH_CLUSTER(what_becomes_ready_at_any_master_is_heard),
+        WITH_CLUSTER(a_hint_goes_to_the_master_of_its_bucket),
         WITH_CLUSTER(all_masters_are_looked_through),
         WITH_CLUSTER(a_bucket_that_has_moved_is_followed),
         WITH_CLUSTER(a_new_master_is_connected_to),

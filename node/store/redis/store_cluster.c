@@ -223,26 +223,41 @@ enum status redis_store_make_map(struct redis_store *s)
 
 /* ---- wake-ups ---- */
 
-/* At any that is ready; else at the first that will be. But not where the last subscription was
- * lost if there is another. */
+/* Rank 0: the last one. 2: behind it, so that all have their turn. */
+static bool is_better_place(const struct redis_lane *a, int rank_a, const struct redis_lane *b,
+                            int rank_b)
+{
+    if (rank_a == 0 || rank_b == 0)
+        return rank_b == 0;
+    if (a->beat.missed_at != b->beat.missed_at)
+        return a->beat.missed_at < b->beat.missed_at;
+    return rank_a > rank_b;
+}
+
+/* At the one where the least is missed that is ready, as far as is known; else at the first
+ * that will be. But not where the last subscription was lost if there is another. */
 void redis_store_look_for_wakeups(void *arg)
 {
     struct redis_store *s = arg;
-    const struct redis_address *last = redis_wakeups_address(s->wakeups), *found = NULL;
+    const struct redis_address *last = redis_wakeups_address(s->wakeups);
+    const struct redis_lane *found = NULL;
+    int found_rank = 0;
     bool is_past_last = false;
 
     LIST_EACH (link, &s->lanes) {
         const struct redis_lane *l = redis_store_lane_of(link);
         bool is_last = redis_address_equal(redis_lane_address(l), last);
+        int rank = is_last ? 0 : is_past_last ? 2 : 1;
 
-        if (l->is_fit && !l->is_retired && (!found || (is_past_last && !is_last))) {
-            found = redis_lane_address(l);
-            if (is_past_last)
-                break;
-        }
         is_past_last |= is_last;
+        if (!l->is_fit || l->is_retired)
+            continue;
+        if (!found || is_better_place(l, rank, found, found_rank)) {
+            found = l;
+            found_rank = rank;
+        }
     }
     s->is_looking = !found;
     if (found)
-        redis_wakeups_aim(s->wakeups, found);
+        redis_wakeups_aim(s->wakeups, redis_lane_address(found));
 }
