@@ -10,6 +10,8 @@
 #include <event2/event.h>
 #include <hiredis/hiredis.h>
 
+#include "node/store/redis/store_private.h"
+
 #define BUCKETS 64
 #define LAST    CLUSTER_MASTERS /* the server that has no slots at first */
 
@@ -209,6 +211,33 @@ static void a_new_master_is_connected_to(void **state)
     alarm(0);
 }
 
+static void run_until_maps(struct node *n, unsigned more)
+{
+    uint64_t wanted = stats(n)->maps_read + more;
+
+    alarm(PATIENCE_S);
+    while (stats(n)->maps_read < wanted)
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    alarm(0);
+}
+
+/* The map may be older than the answer; but nobody is believed for ever. */
+static void who_was_named_by_an_answer_is_kept_for_some_maps(void **state)
+{
+    struct node *n = *state;
+    struct redis_address to = {.host = "127.0.0.1", .port = cluster.servers[LAST]->port};
+    unsigned bucket = 9;
+
+    start(n);
+    kill(cluster.servers[LAST]->pid, SIGSTOP);
+    redis_store_moved(n->store, bucket, &to);
+    run_until_maps(n, 3);
+    assert_int_equal(redis_store_lanes(n->store), CLUSTER_MASTERS + 1);
+    run_until_bucket(n, bucket, true);
+    kill(cluster.servers[LAST]->pid, SIGCONT);
+    push_well(n, bucket);
+}
+
 static void a_bucket_on_its_way_waits_and_no_other(void **state)
 {
     struct node *n = *state;
@@ -349,6 +378,7 @@ int main(void)
         WITH_CLUSTER(all_masters_are_looked_through),
         WITH_CLUSTER(a_bucket_that_has_moved_is_followed),
         WITH_CLUSTER(a_new_master_is_connected_to),
+        WITH_CLUSTER(who_was_named_by_an_answer_is_kept_for_some_maps),
         WITH_CLUSTER(a_bucket_on_its_way_waits_and_no_other),
         WITH_CLUSTER(a_leader_s_operation_is_not_sent_after_its_bucket),
         WITH_CLUSTER(without_a_master_its_buckets_wait_and_no_others),

@@ -13,6 +13,8 @@
 #include "node/store/redis/requests.h"
 #include "node/store/redis/wakeups.h"
 
+#define TOLD_MAPS 10 /* 100 ms each */
+
 /* ---- lanes ---- */
 
 static struct redis_lane *find_lane(struct redis_store *s, const struct redis_address *address)
@@ -163,6 +165,18 @@ void redis_store_lane_ready(struct redis_store *s, struct redis_lane *l)
 
 /* ---- what the map says ---- */
 
+/* A map may be older than what MOVED has said; one after the other, as they come where a bucket
+ * is missing, they take a second. */
+static void name_bucket(struct redis_store *s, unsigned bucket, struct redis_lane *by_map)
+{
+    if (s->named[bucket] == by_map)
+        s->told[bucket] = 0;
+    else if (s->told[bucket] > 0)
+        s->told[bucket]--;
+    else
+        s->named[bucket] = by_map;
+}
+
 static void on_map(void *arg, const struct redis_map *map)
 {
     struct redis_store *s = arg;
@@ -174,7 +188,8 @@ static void on_map(void *arg, const struct redis_map *map)
     for (unsigned i = 0; i < map->master_count; i++)
         lanes[i] = lane_at(s, &map->masters[i]);
     for (unsigned i = 0; i < s->options.buckets; i++)
-        s->named[i] = map->of_bucket[i] == REDIS_NO_MASTER ? NULL : lanes[map->of_bucket[i]];
+        name_bucket(s, i,
+                    map->of_bucket[i] == REDIS_NO_MASTER ? NULL : lanes[map->of_bucket[i]]);
     name_meta(s, map->of_meta == REDIS_NO_MASTER ? NULL : lanes[map->of_meta]);
     settle(s);
 }
@@ -192,6 +207,7 @@ void redis_store_moved(void *arg, unsigned bucket, const struct redis_address *t
     if (!to || s->is_stopping)
         return;
     s->named[bucket] = lane_at(s, to);
+    s->told[bucket] = TOLD_MAPS;
     redis_route_set(&s->route, bucket, s->named[bucket]);
 }
 
