@@ -411,6 +411,32 @@ static void buckets_that_are_not_reached_are_told_once_for_each_reason(void **st
     assert_true(s.report.can_fail_over);
 }
 
+static void buckets_that_are_all_there_are_need_no_numbers(void **state)
+{
+    static const struct http_store_unreached away[] = {{0, "a:1", "refused"},
+                                                       {1, "a:1", "refused"}},
+                                             nowhere[] = {{0, "", "nobody has its slot"},
+                                                          {1, "", "nobody has its slot"}};
+    struct http_store_master masters[] = {{.address = "a:1", .buckets = 2},
+                                          {.address = "b:1", .buckets = 0}};
+    struct http_store_numbers store = {.unreached = away, .unreached_count = 2};
+    struct setting s = good();
+
+    store.masters = masters;
+    store.master_count = 2;
+    cluster_check_store(&store, &s.report);
+    assert_string_equal(s.report.at[0].text, "a:1: refused; all topics stand still");
+    masters[1].buckets = 1;
+    cluster_check_store(&store, &s.report);
+    finding(&s, "the topics of buckets 0 to 1 stand still");
+    store.unreached = nowhere;
+    cluster_check_store(&store, &s.report);
+    finding(&s, "nobody has its slot; the topics of buckets 0 to 1 stand still");
+    store.master_count = 0;
+    cluster_check_store(&store, &s.report);
+    finding(&s, "nobody has its slot; all topics stand still");
+}
+
 /* ---- cluster mode ---- */
 
 static struct setting good_sharing(void)
@@ -532,6 +558,7 @@ int main(void)
         cmocka_unit_test(does_not_overflow),
         cmocka_unit_test(nodes_that_err_leave_room_for_the_store),
         cmocka_unit_test(names_every_bucket_and_shows_where_a_text_was_cut),
+        cmocka_unit_test(buckets_that_are_all_there_are_need_no_numbers),
         cmocka_unit_test(a_weak_store_is_worth_a_word_and_hinders_no_failover),
         cmocka_unit_test(buckets_that_are_not_reached_are_told_once_for_each_reason),
         cmocka_unit_test(finds_nothing_where_every_node_scans),
