@@ -12,7 +12,8 @@
  * An operation that creates an earlier event says so in its answer (op.wait_ms) and the queue
  * passes it on as a hint, from other nodes by way of the store. A hint that comes while the
  * bucket is being scanned is kept, because the scan may have looked before it; and another
- * node's until its time has come, because that node counts on a scan then (hints.h).
+ * node's until its time has come, share by share, because that node counts on a scan then
+ * (hints.h), whatever else was to be scanned before.
  *
  * Where all nodes scan, each brings the marks of its shares (sharing.h), and hints of other
  * nodes' topics arm no timer here. Else the node is asked before each scan whether it may act;
