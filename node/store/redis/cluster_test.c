@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include <event2/event.h>
+#include <hiredis/hiredis.h>
+
+#include "node/store/redis/store_private.h"
 
 #define BUCKETS 64
 #define LAST    CLUSTER_MASTERS /* the server that has no slots at first */
@@ -99,6 +102,37 @@ static void what_becomes_ready_at_any_master_is_heard(void **state)
     }
 }
 
+static unsigned count_published(struct redis_fixture *f)
+{
+    redisReply *reply = redisCommand(f->control, "INFO commandstats");
+    const char *at = strstr(reply->str, "cmdstat_publish:calls=");
+    unsigned count = at ? (unsigned)strtoul(strchr(at, '=') + 1, NULL, 10) : 0;
+
+    freeReplyObject(reply);
+    return count;
+}
+
+/* Any other one may be cut off. */
+static void a_hint_goes_to_the_master_of_its_bucket(void **state)
+{
+    struct node *n = *state;
+    unsigned buckets[CLUSTER_MASTERS] = {0};
+    struct store *port;
+
+    start(n);
+    port = redis_store_port(n->store);
+    for (unsigned i = 0; i < CLUSTER_MASTERS; i++)
+        redis_fixture_command(cluster.servers[i], "CONFIG RESETSTAT");
+    for (unsigned bucket = 0; bucket < BUCKETS; bucket++) {
+        port->ops->hint(port, bucket, 0, 0);
+        buckets[server_of(bucket)]++;
+    }
+    for (unsigned bucket = 0; bucket < BUCKETS; bucket++)
+        push_well(n, bucket);
+    for (unsigned i = 0; i < CLUSTER_MASTERS; i++)
+        assert_true(count_published(cluster.servers[i]) >= 2 * buckets[i]);
+}
+
 static void on_page(struct op *op)
 {
     struct job_op *j = CONTAINER_OF(op, struct job_op, op);
@@ -176,6 +210,33 @@ static void a_new_master_is_connected_to(void **state)
     while (redis_store_lanes(n->store) > CLUSTER_MASTERS)
         event_base_loop(n->loop->base, EVLOOP_ONCE);
     alarm(0);
+}
+
+static void run_until_maps(struct node *n, unsigned more)
+{
+    uint64_t wanted = stats(n)->maps_read + more;
+
+    alarm(PATIENCE_S);
+    while (stats(n)->maps_read < wanted)
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    alarm(0);
+}
+
+/* The map may be older than the answer; but nobody is believed for ever. */
+static void who_was_named_by_an_answer_is_kept_for_some_maps(void **state)
+{
+    struct node *n = *state;
+    struct redis_address to = {.host = "127.0.0.1", .port = cluster.servers[LAST]->port};
+    unsigned bucket = 9;
+
+    start(n);
+    kill(cluster.servers[LAST]->pid, SIGSTOP);
+    redis_store_moved(n->store, bucket, &to);
+    run_until_maps(n, 3);
+    assert_int_equal(redis_store_lanes(n->store), CLUSTER_MASTERS + 1);
+    run_until_bucket(n, bucket, true);
+    kill(cluster.servers[LAST]->pid, SIGCONT);
+    push_well(n, bucket);
 }
 
 static void a_bucket_on_its_way_waits_and_no_other(void **state)
@@ -431,9 +492,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_CLUSTER(each_bucket_is_at_its_master),
         WITH_CLUSTER(what_becomes_ready_at_any_master_is_heard),
+        WITH_CLUSTER(a_hint_goes_to_the_master_of_its_bucket),
         WITH_CLUSTER(all_masters_are_looked_through),
         WITH_CLUSTER(a_bucket_that_has_moved_is_followed),
         WITH_CLUSTER(a_new_master_is_connected_to),
+        WITH_CLUSTER(who_was_named_by_an_answer_is_kept_for_some_maps),
         WITH_CLUSTER(a_bucket_on_its_way_waits_and_no_other),
         WITH_CLUSTER(a_bucket_that_stays_half_way_is_told_and_comes_back),
         WITH_CLUSTER(a_leader_s_operation_is_not_sent_after_its_bucket),
