@@ -11,8 +11,6 @@
 #include <event2/event.h>
 #include <hiredis/hiredis.h>
 
-#include "node/store/redis/store_private.h"
-
 #define BUCKETS 64
 #define LAST    CLUSTER_MASTERS /* the server that has no slots at first */
 
