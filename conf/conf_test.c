@@ -184,6 +184,16 @@ static void does_not_judge_by_a_value_that_is_wrong_itself(void **state)
         "cluster://host:port,host:port, got \"r\"\n");
 }
 
+static void says_that_lists_of_addresses_have_no_blanks(void **state)
+{
+    expect_errors(
+        "store:\n  redis: cluster://a:1, b:2\n",
+        "c.yaml:2:10: store.redis: expected embedded, host:port, unix:/path of at most "
+        "107 bytes, sentinel://MASTER@host:port,host:port, or "
+        "cluster://host:port,host:port, got \"cluster://a:1, b:2\"; no blanks between the "
+        "addresses\n");
+}
+
 /* As people paste it from elsewhere. */
 static void shows_no_password_in_an_address_that_it_refuses(void **state)
 {
@@ -314,6 +324,7 @@ int main(void)
         IN_DIRECTORY(refuses_what_does_not_go_together),
         IN_DIRECTORY(tells_names_of_hosts_from_addresses),
         IN_DIRECTORY(does_not_judge_by_a_value_that_is_wrong_itself),
+        IN_DIRECTORY(says_that_lists_of_addresses_have_no_blanks),
         IN_DIRECTORY(shows_no_password_in_an_address_that_it_refuses),
         IN_DIRECTORY(says_what_is_wrong_before_a_syntax_error_too),
         IN_DIRECTORY(says_when_the_file_cannot_be_read),

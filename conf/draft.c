@@ -27,6 +27,8 @@ void draft_complain_value(struct conf_draft *d, const struct conf_place *place,
                strlen(text) > 60 ? "..." : "");
     if (login_end)
         buf_printf(&got, "; a password goes to %s", goes_to);
+    if (key->kind->is_addresses && strpbrk(text, " \t"))
+        buf_add_text(&got, "; no blanks between the addresses");
     draft_complain_unexpected(d, place, key, key->is_secret ? NULL : buf_text(&got));
     buf_fini(&got);
 }

@@ -28,7 +28,8 @@ struct conf_kind {
     /* Where a password goes that people write into such a value, in front of an '@': a value
      * that is refused is shown without it. NULL: it has no place for one. */
     const char *password_goes_to;
-    bool is_quoted; /* in YAML */
+    bool is_addresses; /* several, with commas and nothing else between */
+    bool is_quoted;    /* in YAML */
     bool is_list; /* of rows: they are read key by key, print() writes what follows the colon */
 };
 

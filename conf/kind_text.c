@@ -138,6 +138,7 @@ const struct conf_kind kind_servers = {
     .fini = fini_text,
     .print_range = print_text_range,
     .password_goes_to = "ha.auth_file",
+    .is_addresses = true,
     .is_quoted = true,
 };
 
@@ -230,5 +231,6 @@ const struct conf_kind kind_redis = {
     .fini = fini_address,
     .password_goes_to =
         "store.password_file, that of Sentinels to store.sentinel_password_file",
+    .is_addresses = true,
     .is_quoted = true,
 };

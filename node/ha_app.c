@@ -29,6 +29,7 @@ struct ha_app {
     char token[TOKEN_TEXT_LEN + 1]; /* it leads, or led, with it */
     struct timer writes; /* the lease to the journal, also where there is nothing to do */
     struct lead_alone alone;
+    struct timer unlisted; /* the store is away: when others take over what this node scans */
     struct timer stopped;
     int64_t until_mono_ms; /* stopping: how long it waits for the good-bye */
     void (*on_stopped)(void *arg);
@@ -205,6 +206,13 @@ static void on_turn(struct timer *timer)
     a->on_stopped(a->stopped_arg);
 }
 
+#define UNLISTED_AFTER_MS 200 /* a link that comes back at once moves no share */
+
+static void on_unlisted(struct timer *timer)
+{
+    ha_scans(CONTAINER_OF(timer, struct ha_app, unlisted)->ha, false);
+}
+
 struct ha_app *ha_app_new(const struct ha_app_options *options)
 {
     const struct conf *conf = options->conf;
@@ -216,6 +224,7 @@ struct ha_app *ha_app_new(const struct ha_app_options *options)
     a->journal.fd = -1;
     timer_init(&a->writes, on_writes);
     lead_alone_init(&a->alone, options->queue, &options->loop->timers);
+    timer_init(&a->unlisted, on_unlisted);
     timer_init(&a->stopped, on_turn);
     if (!conf_has_others(conf))
         return a;
@@ -241,6 +250,7 @@ void ha_app_free(struct ha_app *a)
     ha_journal_close(&a->journal);
     timer_disarm(&a->options.loop->timers, &a->writes);
     lead_alone_stop(&a->alone);
+    timer_disarm(&a->options.loop->timers, &a->unlisted);
     timer_disarm(&a->options.loop->timers, &a->stopped);
     buf_fini(&a->gmq);
     buf_fini(&a->http);
@@ -282,10 +292,16 @@ void ha_app_stop(struct ha_app *a, void (*on_stopped)(void *arg), void *arg)
 
 void ha_app_store_is(struct ha_app *a, bool is_up)
 {
+    struct timers *timers = &a->options.loop->timers;
+
     if (!a->ha)
         return;
     ha_store_is(a->ha, is_up);
-    ha_scans(a->ha, is_up);
+    timer_disarm(timers, &a->unlisted);
+    if (is_up)
+        ha_scans(a->ha, true);
+    else
+        timer_arm(timers, &a->unlisted, UNLISTED_AFTER_MS);
 }
 
 void ha_app_address_is(struct ha_app *a, bool is_possible)

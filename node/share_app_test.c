@@ -118,6 +118,19 @@ static void who_has_no_store_leaves_its_shares_to_others(void **state)
     await(do_both_share);
 }
 
+static void a_store_that_is_away_for_a_moment_moves_no_share(void **state)
+{
+    uint64_t view;
+
+    start_two();
+    view = shares_number(shares_of(0));
+    ha_app_store_is(nodes[1].app.ha, false);
+    run(100);
+    ha_app_store_is(nodes[1].app.ha, true);
+    run(2 * T);
+    assert_int_equal(shares_number(shares_of(0)), view);
+}
+
 /* It has left the cluster; its queue is still there, and does no harm. */
 static void who_stops_leaves_its_shares_first_and_scans_on(void **state)
 {
@@ -156,6 +169,7 @@ int main(void)
         TEST(who_never_hears_who_scans_moves_what_is_late),
         TEST(while_zookeeper_is_away_it_goes_on_in_time),
         TEST(who_has_no_store_leaves_its_shares_to_others),
+        TEST(a_store_that_is_away_for_a_moment_moves_no_share),
         TEST(who_stops_leaves_its_shares_first_and_scans_on),
         TEST(a_standby_of_the_same_cluster_is_nobodys_share),
     };

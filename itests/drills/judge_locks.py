@@ -3,6 +3,8 @@
     UNLOCKED    who moves a job has its topic's lock, which is not over
     LOCK_SEIZED a lock that is not over passes to another process in a newer view only
     LOCK_TOKEN  each time it passes, with a higher token; while it does not, with the same
+    LOCK_VIEW   who renews it knows no older view than it was written in; and in one view it is one
+                node that writes it: who has it from before moves, and does not renew it
 
 What is judged is the order in Redis's own files (ledger.py). While it is not known who has a lock,
 because the file begins with a copy or the key came from another Redis, that topic is not judged
@@ -22,6 +24,7 @@ def judge_locks(journal, lock_ms):
     streams = [journal.of(kind) for kind in (Lock, Unlock, LockedMove)]
     state = {}                    # {(Redis, topic): its lock}
     newest = {}                   # {(Redis, bucket): the highest token}
+    writers = {}                  # {(topic, view): the first node that wrote its lock}
     generation = {}               # {Redis: of its file}
     for event in merge(*map(_in_order, streams), key=lambda event: event.place):
         redis, number, _ = event.place
@@ -37,7 +40,8 @@ def judge_locks(journal, lock_ms):
         elif isinstance(event, Unlock):
             state[key] = None if event.is_known else UNKNOWN_LOCK
         else:
-            yield from _wrong_writing(event, before, newest, lock_ms)
+            yield from (list(_wrong_writing(event, before, newest, lock_ms))
+                        or _wrong_view(event, before, writers))
             state[key] = event
 
 
@@ -79,3 +83,14 @@ def _wrong_writing(lock, before, newest, lock_ms):
         yield Violation("LOCK_TOKEN", lock.topic, f"{lock.node} took it with {lock.token}, and "
                                                   f"{highest} was given before")
     newest[bucket] = max(highest, lock.token)
+
+
+def _wrong_view(lock, before, writers):
+    """Of view 0 is what was taken late, by anybody."""
+    if isinstance(before, Lock) and before.token == lock.token and lock.view < before.view:
+        yield Violation("LOCK_VIEW", lock.topic, f"{lock.node} renewed it in view {lock.view}, "
+                                                 f"after view {before.view}")
+    writer = writers.setdefault((lock.topic, lock.view), lock.node)
+    if lock.view and writer != lock.node:
+        yield Violation("LOCK_VIEW", lock.topic, f"{lock.node} wrote it in view {lock.view}, in "
+                                                 f"which {writer} had written it")

@@ -54,8 +54,9 @@ class ClusterRow(SharingRow):
         at_ms, since_ms = now_ms(), self.certain_ms or drill.since_ms
         wait_until(lambda: not self.still.unmoved(drill.journal, since_ms, at_ms),
                    "all that was due is moved", SERVED_S, interval_s=0.05)
-        wait_until(lambda: self.still.moved(self.concerned), "a job of the bucket is moved",
-                   SERVED_S, interval_s=0.05)
+        after = Standstill(drill)
+        wait_until(lambda: after.moved(self.concerned), "a job of the bucket is moved", SERVED_S,
+                   interval_s=0.05)
         self.stood = self.still.stood_ms(topics=self.concerned)
         self.others_stood = self.still.stood_ms(topics=set(TOPICS) - self.concerned)
 
@@ -115,8 +116,9 @@ class Resharded(ClusterRow):
         self.watch(drill, buckets)
         if what == "cut off half way":
             self._half(store, buckets[0], to)
+            meanwhile = Standstill(drill)
             stay(drill, HALF_WAY_MS)
-            self.moves_meanwhile = self.still.moved(set(TOPICS) - self.concerned)
+            self.moves_meanwhile = meanwhile.moved(set(TOPICS) - self.concerned)
             self.move.finish()
             return
         for end in (to, source, to) if what == "back and forth" else (to,):
@@ -186,9 +188,10 @@ class MasterFails(ClusterRow):
             self.old.freeze()
         self.certain_ms = None
         if self.forgets:
+            meanwhile = Standstill(drill)
             store.wait_promoted(self.old, self.buckets)
             self.certain_ms = now_ms()
-            self.moves_meanwhile = self.still.moved(set(TOPICS) - self.concerned)
+            self.moves_meanwhile = meanwhile.moved(set(TOPICS) - self.concerned)
 
     def heal(self, drill):
         """It believes that it is a master, until it hears that it is not."""

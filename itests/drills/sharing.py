@@ -54,7 +54,7 @@ def redis_ms(boot_ms):
 
 
 class Standstill:
-    """How late jobs are moved, from now on."""
+    """Which jobs are moved that become due from now on, and how late."""
 
     def __init__(self, drill):
         self.ledger, self.since_ms = drill.cluster.ledger, redis_ms(now_ms())

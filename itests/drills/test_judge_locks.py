@@ -41,11 +41,15 @@ INNOCENT = {
     "renewed in a newer view": [FIRST, lock(2, "n1", 4, 10, 9000), move(3, "n1", 8000)],
     "taken over in a newer view": [
         FIRST, move(2, "n1", 1500), lock(3, "n2", 4, 11, 7000), move(4, "n2", 2001)],
-    "taken when it was over": [FIRST, lock(2, "n2", 3, 11, 11_001), move(3, "n2", 6001)],
+    "taken when it was over": [FIRST, lock(2, "n2", 4, 11, 11_001), move(3, "n2", 6001)],
+    "taken late, by one after the other": [
+        lock(1, "n1", 0, 10, 6000), lock(2, "n2", 0, 11, 11_001), move(3, "n2", 6001)],
+    "taken late, and then by whose it is": [
+        FIRST, lock(2, "n2", 0, 11, 11_001), lock(3, "n1", 3, 12, 11_002)],
     "taken in an older view when it was over": [
         FIRST, lock(2, "n2", 1, 11, 11_000), move(3, "n2", 6000)],
     "taken when Redis had let it go": [
-        FIRST, gone(2), lock(3, "n2", 3, 11, 11_001), move(4, "n2", 6001)],
+        FIRST, gone(2), lock(3, "n2", 0, 11, 11_001), move(4, "n2", 6001)],
     "another process of the node, in a newer view": [
         FIRST, lock(2, "n1", 4, 11, 7000, owner="another")],
     "it came from another Redis, and who has it is not known": [
@@ -57,7 +61,7 @@ INNOCENT = {
         FIRST, lock(2, "n2", 3, 11, 6000, topic="u"), move(3, "n1", 1500),
         move(4, "n2", 1500, topic="u")],
     "two Redis, each with its own order": [
-        FIRST, lock(("other", 1, 1), "n2", 3, 5, 6000), move(("other", 1, 2), "n2", 1500),
+        FIRST, lock(("other", 1, 1), "n2", 4, 5, 6000), move(("other", 1, 2), "n2", 1500),
         move(2, "n1", 1500)],
     "a new copy makes what was known unknown": [
         FIRST, move(("redis", 2, 2), "n2", 1500, is_known=False)],
@@ -82,6 +86,11 @@ GUILTY = {
     "taken with a token that was given in the bucket before": (
         "LOCK_TOKEN", [FIRST, lock(2, "n2", 4, 9, 7000, topic="u")]),
     "renewed with another, older token": ("LOCK_TOKEN", [FIRST, lock(2, "n1", 3, 9, 7000)]),
+    "renewed in an older view": ("LOCK_VIEW", [FIRST, lock(2, "n1", 2, 10, 9000)]),
+    "renewed by who only keeps it, in the view of whose it is": (
+        "LOCK_VIEW", [FIRST, lock(2, "n1", 4, 10, 9000), lock(3, "n2", 4, 11, 14_001)]),
+    "taken when it was over by whose it is not": (
+        "LOCK_VIEW", [FIRST, lock(2, "n2", 3, 11, 11_001)]),
 }
 
 

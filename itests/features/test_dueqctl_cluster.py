@@ -199,11 +199,28 @@ def test_why_there_are_no_owners(about, said):
     assert done.code == DONE and said in done.complaint and done.text.count("\n") == 2
 
 
+def test_owners_as_a_node_of_the_other_mode_sees_them():
+    lock = {"node": "b", "token": 1882, "left_ms": 3120, "view": 7}
+    done, _, _ = ask([topics_page(topic_row("t", lock)), answer(page())], "topics", "--owners")
+    assert done.code == DONE and "does not know who is preferred" in done.complaint
+    assert "no owners" not in done.complaint
+
+
+@pytest.mark.parametrize("words", [("topics",), ("stats",)])
+def test_topics_that_a_master_away_spoils_can_be_had_with_their_owners(words):
+    refused = error(b"503 Service Unavailable", "unavailable", "bucket 3 cannot be used")
+    done, _, _ = ask([refused], *words)
+    assert done.code == REFUSED and "'dueqctl topics --owners' lists" in done.complaint
+    done, _, _ = ask([refused], "topics", "--owners")
+    assert done.code == REFUSED and "--owners" not in done.complaint
+
+
 # ---- a store of several masters ----
 
 def status_page(masters, unreached):
     return {"name": "a", "version": "1.0.0", "store": {"up": True, "masters": masters,
-                                                       "unreached": unreached, "check": []}}
+                                                       "unreached": unreached, "check": [],
+                                                       "redirects": {"moved": 4}}}
 
 
 def master_row(address, state="up", why=None, buckets=32):
@@ -220,6 +237,7 @@ def test_status_shows_masters_where_there_are_several():
     done, _, _ = ask(answer(status_page(rows, [gone])), "status")
     members, table = done.text.split("\n\n")
     assert "masters" not in members and "unreached" not in members
+    assert "redirects moved" in members
     lines = table.splitlines()
     assert lines[0].split() == ["MASTER", "STATE", "BUCKETS", "IN", "FLIGHT", "BREAKER", "WHY"]
     assert lines[1].split() == ["10.0.0.1:7001", "up", "32", "1", "closed"]
@@ -227,6 +245,7 @@ def test_status_shows_masters_where_there_are_several():
     assert lines[3:] == ["warning: " + gone["message"], "  to do: look at that Redis"]
     done, _, _ = ask(answer(status_page(rows[1:], [gone])), "status")
     assert "MASTER" not in done.text and "masters" not in done.text and "7" not in done.text
+    assert "redirects" not in done.text
     done, _, _ = ask(answer(status_page(rows, [gone])), "status", "--json")
     assert done.json()["store"]["unreached"] == [gone]
 

@@ -1,6 +1,8 @@
 """Nodes on a Redis Cluster of six servers: all buckets work, slots move and masters fail while
 clients work, and what a fault does not touch goes on."""
 
+from contextlib import contextmanager
+
 import pytest
 
 from harness.background import in_background
@@ -19,7 +21,7 @@ PATIENT = {"store__min_replicas": 1, "store__replica_timeout": "15s",
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory):
     made = RedisCluster(tmp_path_factory.mktemp("redis"), node_timeout_ms=2500,
-                        appendfsync="always")
+                        appendfsync="always", cluster_replica_validity_factor=0)
     yield made
     made.destroy()
 
@@ -56,6 +58,17 @@ def waiting_at(node):
 
 def bucket_at(servers, master):
     return servers.buckets_of(master)[0]
+
+
+@contextmanager
+def nobody_follows(servers, master):
+    """Its replicas take its place afterwards only, when it is away."""
+    replicas = servers.replicas_of(master)
+    for each in replicas:
+        each.ask("CONFIG SET cluster-replica-no-failover yes")
+    yield
+    for each in replicas:
+        each.ask("CONFIG SET cluster-replica-no-failover no")
 
 
 def spread(servers, name, count=2):
@@ -145,14 +158,21 @@ def test_buckets_that_move_while_they_work(servers, node):
 # ---- masters that change ----
 
 def test_a_failover_by_hand(servers, node):
+    """In it Redis lets clients wait until the replica has all. Here for longer, to look meanwhile."""
     topics = spread(servers, "hand")
+    before = servers.masters()[0]
+    untouched = [topic for topic, master in topics.items() if master is not before]
     with Steady(node, topics) as steady:
         steady.wait_rounds(ROUNDS)
-        before = servers.masters()[0]
+        before.ask("CLIENT PAUSE", HOUR_MS, "WRITE")
+        made = steady.rounds()
+        steady.wait_rounds(ROUNDS, untouched)
+        assert all(steady.rounds()[topic] <= made[topic] + 1 for topic in topics
+                   if topic not in untouched)
         after = servers.failover(bucket_at(servers, before))
         assert after is not before
+        before.ask("CLIENT UNPAUSE")
         steady.wait_rounds(ROUNDS)
-    untouched = [topic for topic, master in topics.items() if master is not before]
     assert not set(steady.troubles) & set(untouched)
 
 
@@ -164,8 +184,10 @@ def test_a_master_that_is_killed_stops_its_buckets_only(servers, node):
     with Steady(node, topics) as steady:
         steady.wait_rounds(ROUNDS)
         bucket = bucket_at(servers, killed)
-        servers.kill_master_of(bucket)
-        steady.wait_rounds(ROUNDS, untouched)
+        with nobody_follows(servers, killed):
+            servers.kill_master_of(bucket)
+            steady.wait_rounds(ROUNDS, untouched)
+            assert not servers.master_of(bucket)
         servers.wait_master_of(bucket, other_than=killed)
         steady.wait_rounds(ROUNDS, untouched)
         killed.start()

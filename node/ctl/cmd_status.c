@@ -58,9 +58,12 @@ static void print(const struct ctl *ctl, json_t *status)
     json_t *check = take(store, "check");
     json_t *masters = take(store, "masters");
     json_t *unreached = take(store, "unreached");
+    bool has_several = json_array_size(masters) > 1; /* of a single one all was said */
 
+    if (!has_several)
+        json_object_del(store, "redirects");
     output_members(ctl, status);
-    if (json_array_size(masters) > 1) { /* of a single one all was said */
+    if (has_several) {
         print_masters(ctl, masters);
         print_findings(unreached);
     }

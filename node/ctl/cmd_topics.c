@@ -11,14 +11,16 @@ static const struct option_row options[] = {
     {0},
 };
 
-static bool has_preferred(const json_t *topics)
+/* Does any topic have that member? */
+static bool has_any(const json_t *topics, const char *name)
 {
-    const json_t *topic;
+    const json_t *topic, *member;
     size_t i;
 
     json_array_foreach(topics, i, topic)
     {
-        if (output_text(topic, "preferred").len)
+        member = json_object_get(topic, name);
+        if (member && !json_is_null(member))
             return true;
     }
     return false;
@@ -30,11 +32,14 @@ static void explain(struct ctl *ctl, const json_t *topics)
     struct failure failure;
     json_t *page = NULL;
 
-    if (!json_array_size(topics) || has_preferred(topics) ||
+    if (!json_array_size(topics) || has_any(topics, "preferred") ||
         cluster_look(ctl, &page, &failure) != CTL_DONE)
         return;
     if (cluster_is_shared(page))
         ctl_say("this node does not know who scans; 'dueqctl check' says why");
+    else if (has_any(topics, "owner")) /* nodes of both modes, while a cluster is changed */
+        ctl_say("this node is not of ha.mode: cluster, and does not know who is preferred; "
+                "those that own topics are");
     else if (cluster_is_alone(page))
         ctl_say("this node is alone, and scans all topics: there are no owners");
     else

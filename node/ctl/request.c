@@ -192,6 +192,8 @@ enum ctl_exit request_ask(struct ctl *ctl, const struct request *r, const char *
         *answer = value;
         return CTL_DONE;
     }
+    if (r->unavailable && !strcmp(failure.code, "unavailable"))
+        failure.advice = r->unavailable;
     failure_say(&failure, what);
     if (ctl->is_json)
         output_json_and_free(json_pack("{s:o}", "error", failure_json(&failure)));

@@ -15,12 +15,13 @@
 struct request {
     const char *method;
     struct buf path;
-    json_t *body;        /* owned; NULL: none */
-    const char *expects; /* a member of every good answer; NULL: that has no body */
-    const char *advice;  /* when it may have happened; NULL: as for jobs */
-    int64_t wait_ms;     /* the node may take so long before it answers */
-    bool is_write;       /* anything that is not repeatable */
-    bool has_query;      /* so far */
+    json_t *body;            /* owned; NULL: none */
+    const char *expects;     /* a member of every good answer; NULL: that has no body */
+    const char *advice;      /* when it may have happened; NULL: as for jobs */
+    const char *unavailable; /* advice when the store is away; NULL: as for all */
+    int64_t wait_ms;         /* the node may take so long before it answers */
+    bool is_write;           /* anything that is not repeatable */
+    bool has_query;          /* so far */
 };
 
 /* `path` is as in doc/http.md, "/v1/topics/%/jobs/%": for each % a segment follows, a

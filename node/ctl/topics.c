@@ -24,11 +24,17 @@ static void take_page(json_t *by_name, const json_t *page)
     }
 }
 
+/* Of a store of several masters one that is away spoils the list without owners. */
+static const char unavailable[] =
+    "'dueqctl status' says what the node lacks; 'dueqctl topics --owners' lists the topics of "
+    "the buckets that are reached.";
+
 struct pages {
     struct ctl *ctl;
     const char *path;
-    const char *flag;  /* a parameter that is to be true; NULL: none */
-    struct buf cursor; /* of the next page; empty at the end */
+    const char *flag;        /* a parameter that is to be true; NULL: none */
+    const char *unavailable; /* advice; NULL: the usual one */
+    struct buf cursor;       /* of the next page; empty at the end */
     json_t *by_name;
     json_t *unreached;
 };
@@ -46,6 +52,7 @@ static enum ctl_exit fetch_page(struct pages *pages)
     if (pages->cursor.len)
         request_add_query(&request, "cursor", buf_text(&pages->cursor));
     request.expects = "topics";
+    request.unavailable = pages->unavailable;
     end = request_ask(pages->ctl, &request, NULL, &page);
     buf_clear(&pages->cursor);
     if (end == CTL_DONE) {
@@ -106,7 +113,9 @@ static enum ctl_exit fetch_pages(struct pages *pages)
 
 enum ctl_exit topics_fetch(struct ctl *ctl, const char *path, json_t **topics)
 {
-    struct pages pages = {.ctl = ctl, .path = path};
+    bool is_counts = !strcmp(path, "/v1/topics");
+    struct pages pages = {
+        .ctl = ctl, .path = path, .unavailable = is_counts ? unavailable : NULL};
     enum ctl_exit end = fetch_pages(&pages);
 
     if (end == CTL_DONE)

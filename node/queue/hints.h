@@ -3,7 +3,9 @@
  * What is so far away that a safety scan comes before it, that scan finds. And who has been
  * told of an event that is still to come scans then, and sees what came in meanwhile: one that
  * is not earlier needs no word. So there is one hint on its way for each share of a bucket, or,
- * where one node scans all, for each bucket.
+ * where one node scans all, for each bucket: by share it would tell 60 times as often, of
+ * 10,000 pushes a second that are due in 500 ms. (So what is pushed through a node that stands
+ * by may be a second late while a cluster is changed to one in which all scan.)
  */
 #ifndef DUEQ_NODE_QUEUE_HINTS_H
 #define DUEQ_NODE_QUEUE_HINTS_H

@@ -102,6 +102,18 @@ static void with_a_new_view_somebody_else_is_told(void **state)
     assert_int_equal(told, 2);
 }
 
+/* Each node's interval may be another. */
+static void with_shares_its_own_interval_does_not_matter(void **state)
+{
+    core.options.scan_interval_ms = 100;
+    hints_share(&hints);
+    hints_tell(&hints, 3, 0, 999);
+    assert_int_equal(told, 1);
+    core.options.scan_interval_ms = 60000;
+    hints_tell(&hints, 3, 1, 1000);
+    assert_int_equal(told, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -112,6 +124,7 @@ int main(void)
         TEST(when_that_time_has_come_it_does_again),
         TEST(of_each_share_somebody_else_is_told),
         TEST(with_a_new_view_somebody_else_is_told),
+        TEST(with_shares_its_own_interval_does_not_matter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

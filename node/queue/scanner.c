@@ -19,6 +19,7 @@ struct scanned_bucket {
     bool is_scanning;
     int64_t again_ms;     /* the rest after the next failure */
     int64_t hint_mono_ms; /* earliest event heard of that no scan has come behind; NO_HINT */
+    int64_t hints_mono_ms[SHARES]; /* the same, of each share */
 };
 
 static void scan(struct scanned_bucket *b);
@@ -33,10 +34,18 @@ static void on_timer(struct timer *timer)
     scan(CONTAINER_OF(timer, struct scanned_bucket, timer));
 }
 
+/* With a share it is the safety scan that finds what is late: no other node waits longer. */
+static int64_t interval_of(const struct scanner *s)
+{
+    int64_t interval_ms = s->core->options.scan_interval_ms;
+
+    return s->sharing && interval_ms > SHARING_REST_MS ? SHARING_REST_MS : interval_ms;
+}
+
 /* Rests until the next event, a hint heard meanwhile, or the safety interval. */
 static void rest(struct scanned_bucket *b, int64_t next_ms)
 {
-    int64_t interval_ms = b->scanner->core->options.scan_interval_ms;
+    int64_t interval_ms = interval_of(b->scanner);
     int64_t wait_ms = next_ms >= 0 && next_ms < interval_ms ? next_ms : interval_ms;
 
     if (b->hint_mono_ms != NO_HINT) {
@@ -58,10 +67,40 @@ static void rest_after_failure(struct scanned_bucket *b)
     rest(b, again_ms);
 }
 
-static void remember_hint(struct scanned_bucket *b, int64_t due_mono_ms)
+static void remember_scan(struct scanned_bucket *b, int64_t due_mono_ms)
 {
     if (due_mono_ms < b->hint_mono_ms)
         b->hint_mono_ms = due_mono_ms;
+}
+
+static void remember_hint(struct scanned_bucket *b, unsigned share, int64_t due_mono_ms)
+{
+    if (due_mono_ms < b->hints_mono_ms[share])
+        b->hints_mono_ms[share] = due_mono_ms;
+    remember_scan(b, due_mono_ms);
+}
+
+static void forget_hints(struct scanned_bucket *b)
+{
+    b->hint_mono_ms = NO_HINT;
+    for (unsigned i = 0; i < SHARES; i++)
+        b->hints_mono_ms[i] = NO_HINT;
+}
+
+/* Those whose time has come; the scan comes behind them. */
+static void forget_past_hints(struct scanned_bucket *b)
+{
+    int64_t now_mono_ms = timers_now(timers_of(b));
+
+    if (b->hint_mono_ms > now_mono_ms)
+        return;
+    b->hint_mono_ms = NO_HINT;
+    for (unsigned i = 0; i < SHARES; i++) {
+        if (b->hints_mono_ms[i] <= now_mono_ms)
+            b->hints_mono_ms[i] = NO_HINT;
+        else
+            remember_scan(b, b->hints_mono_ms[i]);
+    }
 }
 
 static void count_moves(struct queue_stats *stats, const struct op *op)
@@ -74,6 +113,13 @@ static void count_moves(struct queue_stats *stats, const struct op *op)
         stats->died[i] += op->out.scan.died[i];
 }
 
+static void count_locks(struct scanner *s, const struct op *op)
+{
+    sharing_count(&s->core->stats, op);
+    if (op->out.scan.barred > 0)
+        s->doubted_until_mono_ms = timers_now(s->core->timers) + s->core->options.lock_ms;
+}
+
 static void on_scanned(struct op *op)
 {
     struct scanned_bucket *b = CONTAINER_OF(op, struct scanned_bucket, op);
@@ -83,7 +129,7 @@ static void on_scanned(struct op *op)
         b->again_ms = AGAIN_MIN_MS;
         count_moves(&b->scanner->core->stats, op);
         if (op->in.scan.share)
-            sharing_count(&b->scanner->core->stats, op);
+            count_locks(b->scanner, op);
     }
     if (!b->is_on)
         return;
@@ -128,14 +174,13 @@ static void scan(struct scanned_bucket *b)
     if (b->is_scanning || !b->is_on)
         return;
     if (!may_scan(b)) {
-        b->hint_mono_ms = NO_HINT;
+        forget_hints(b);
         rest(b, AGAIN_MAX_MS);
         return;
     }
     timer_disarm(core->timers, &b->timer);
     b->is_scanning = true;
-    if (b->hint_mono_ms <= timers_now(core->timers))
-        b->hint_mono_ms = NO_HINT;
+    forget_past_hints(b);
     fill_in(b);
     core_send(core, &b->op);
 }
@@ -144,7 +189,7 @@ static void scan(struct scanned_bucket *b)
 static void look(struct scanned_bucket *b)
 {
     if (b->is_scanning)
-        remember_hint(b, timers_now(timers_of(b)));
+        remember_scan(b, timers_now(timers_of(b)));
     else
         scan(b);
 }
@@ -162,7 +207,7 @@ void scanner_end(struct scanner *s, unsigned bucket)
     struct scanned_bucket *b = &s->buckets[bucket];
 
     b->is_on = false;
-    b->hint_mono_ms = NO_HINT;
+    forget_hints(b);
     timer_disarm(s->core->timers, &b->timer);
 }
 
@@ -196,7 +241,8 @@ static char mark_of(struct scanner *s, unsigned bucket, unsigned share)
 
 bool scanner_has(struct scanner *s, unsigned bucket, unsigned share)
 {
-    return s->buckets[bucket].is_on && mark_of(s, bucket, share) == SHARE_OWN;
+    return s->buckets[bucket].is_on && mark_of(s, bucket, share) == SHARE_OWN &&
+           timers_now(s->core->timers) >= s->doubted_until_mono_ms;
 }
 
 void scanner_note(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms)
@@ -207,7 +253,7 @@ void scanner_note(struct scanner *s, unsigned bucket, unsigned share, int64_t wa
     if (!b->is_on || mark_of(s, bucket, share) == SHARE_OTHERS)
         return;
     if (b->is_scanning)
-        remember_hint(b, due_mono_ms);
+        remember_hint(b, share, due_mono_ms);
     else if (!timer_is_armed(&b->timer) || due_mono_ms < b->timer.due_mono_ms)
         timer_arm(s->core->timers, &b->timer, wait_ms);
 }
@@ -218,7 +264,7 @@ void scanner_hear(struct scanner *s, unsigned bucket, unsigned share, int64_t wa
 
     if (!b->is_on || mark_of(s, bucket, share) == SHARE_OTHERS)
         return;
-    remember_hint(b, timers_now(s->core->timers) + wait_ms);
+    remember_hint(b, share, timers_now(s->core->timers) + wait_ms);
     scanner_note(s, bucket, share, wait_ms);
 }
 
@@ -226,14 +272,15 @@ void scanner_hear(struct scanner *s, unsigned bucket, unsigned share, int64_t wa
 
 void scanner_init(struct scanner *s, struct core *core)
 {
-    *s = (struct scanner){.core = core, .count = core->store->buckets};
+    *s = (struct scanner){
+        .core = core, .count = core->store->buckets, .doubted_until_mono_ms = INT64_MIN};
     s->buckets = calloc(s->count, sizeof(*s->buckets));
     if (!s->buckets)
         abort();
     for (unsigned i = 0; i < s->count; i++) {
         s->buckets[i].scanner = s;
         s->buckets[i].again_ms = AGAIN_MIN_MS;
-        s->buckets[i].hint_mono_ms = NO_HINT;
+        forget_hints(&s->buckets[i]);
         timer_init(&s->buckets[i].timer, on_timer);
     }
 }

@@ -12,7 +12,8 @@
  * An operation that creates an earlier event says so in its answer (op.wait_ms) and the queue
  * passes it on as a hint, from other nodes by way of the store. A hint that comes while the
  * bucket is being scanned is kept, because the scan may have looked before it; and another
- * node's until its time has come, because that node counts on a scan then (hints.h).
+ * node's until its time has come, share by share, because that node counts on a scan then
+ * (hints.h), whatever else was to be scanned before.
  *
  * Where all nodes scan, each brings the marks of its shares (sharing.h), and hints of other
  * nodes' topics arm no timer here. Else the node is asked before each scan whether it may act;
@@ -37,7 +38,9 @@ struct scanner {
     struct core *core;
     struct scanned_bucket *buckets;
     unsigned count;
-    struct sharing *sharing; /* NULL: all topics are this node's, while a bucket is on */
+    struct sharing *sharing;       /* NULL: all topics are this node's, while a bucket is on */
+    int64_t doubted_until_mono_ms; /* another node had a lock that was to be this node's: its
+                                    * view may be old */
 };
 
 void scanner_init(struct scanner *s, struct core *core);
@@ -58,7 +61,8 @@ void scanner_share(struct scanner *s, const struct shares_view *view);
 void scanner_note(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms);
 void scanner_hear(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms);
 
-/* Is the topic this node's alone to look at? Else others are to be told of its events. */
+/* Is the topic this node's alone to look at? Else others are to be told of its events: so also
+ * for a lock's time after a scan that was barred. */
 bool scanner_has(struct scanner *s, unsigned bucket, unsigned share);
 
 /* Look at every bucket that is on, now: after the store was away. */

@@ -64,10 +64,10 @@ static unsigned buckets_of(const struct settings_reader *r)
 }
 
 /* The next one within reach, this one or behind it. False: there is none. */
-static bool go_to_next(struct settings_reader *r, bool is_owed)
+static bool go_to_next(struct settings_reader *r, unsigned from, bool is_owed)
 {
     for (unsigned i = 0; i < buckets_of(r); i++) {
-        unsigned bucket = (r->bucket + i) % buckets_of(r);
+        unsigned bucket = (from + i) % buckets_of(r);
 
         if (core_is_away(r->core, bucket) || (is_owed && !r->is_owed[bucket]))
             continue;
@@ -75,6 +75,19 @@ static bool go_to_next(struct settings_reader *r, bool is_owed)
         return true;
     }
     return false;
+}
+
+static bool go_to_owed(struct settings_reader *r)
+{
+    return go_to_next(r, r->bucket, true);
+}
+
+static bool go_on_with_round(struct settings_reader *r)
+{
+    if (!go_to_next(r, r->round, false))
+        return false;
+    r->round = r->bucket + 1;
+    return true;
 }
 
 static void rest(struct settings_reader *r, int64_t ms)
@@ -85,19 +98,20 @@ static void rest(struct settings_reader *r, int64_t ms)
 static void go_on(struct settings_reader *r)
 {
     r->bucket++;
-    if (go_to_next(r, true))
+    if (go_to_owed(r))
         begin_bucket(r);
     else
         rest(r, REST_MS);
 }
 
-/* It must not keep the others from being read. */
+/* It must not keep the others from being read: neither those that are owed, nor the round. */
 static void skip_bucket(struct settings_reader *r)
 {
     if (core_is_away(r->core, r->bucket)) {
         go_on(r);
         return;
     }
+    r->is_rounds_turn = r->is_owed[r->bucket];
     r->bucket++;
     rest(r, r->is_store_up ? RETRY_MS : REST_MS);
 }
@@ -132,8 +146,10 @@ static void on_page(struct op *op)
 static void on_rest(struct timer *timer)
 {
     struct settings_reader *r = CONTAINER_OF(timer, struct settings_reader, rest);
+    bool is_rounds_turn = r->is_rounds_turn;
 
-    if (go_to_next(r, true) || go_to_next(r, false))
+    r->is_rounds_turn = false;
+    if ((!is_rounds_turn && go_to_owed(r)) || go_on_with_round(r))
         begin_bucket(r);
     else
         rest(r, REST_MS);
@@ -148,7 +164,7 @@ static void owe(struct settings_reader *r, unsigned bucket)
 
 static void read_owed(struct settings_reader *r)
 {
-    if (r->is_reading || !go_to_next(r, true))
+    if (r->is_reading || !go_to_owed(r))
         return;
     timer_disarm(r->core->timers, &r->rest);
     begin_bucket(r);

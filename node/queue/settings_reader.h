@@ -8,8 +8,8 @@
  *     than REFRESHES_MAX at once: everything is read, as above.
  *   - Always: one bucket a second, for what was missed; also when the store is not up, for it
  *     may answer all the same, and only have no wake-ups for us.
- * What cannot be read is tried again a moment later; a topic that has changed, while the store
- * is up. Buckets that are out of reach are left out.
+ * What cannot be read is tried again a moment later, and keeps no other from being read; a
+ * topic that has changed, while the store is up. Buckets that are out of reach are left out.
  */
 #ifndef DUEQ_NODE_QUEUE_SETTINGS_READER_H
 #define DUEQ_NODE_QUEUE_SETTINGS_READER_H
@@ -38,7 +38,9 @@ struct settings_reader {
     bool is_reading;
     bool is_outdated; /* what is being read: it is owed again */
     unsigned bucket;
-    bool *is_owed; /* of each bucket: it is to be read without a rest */
+    unsigned round;      /* the next one that is read though it is not owed */
+    bool is_rounds_turn; /* an owed one could not be read: before it is tried again */
+    bool *is_owed;       /* of each bucket: it is to be read without a rest */
     size_t after_len;
     char after[OP_CURSOR_MAX];
     struct timer rest;

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "base/crc16.h"
 #include "node/queue/settings_fixture.h"
 #include "node/queue/settings_reader.h"
 
@@ -132,6 +133,49 @@ static void a_bucket_that_cannot_be_read_is_read_a_moment_later(void **state)
     fixture_end(&late);
 }
 
+static const struct store_ops *real_ops;
+static const unsigned unreadable = 2; /* of 4 buckets */
+
+static void refuse(struct op *op)
+{
+    op->status = STATUS_STORE_ERROR;
+    op->on_done(op);
+}
+
+/* Each read of that bucket's settings fails, whatever else is asked. */
+static void submit_but(struct store *store, struct op *op)
+{
+    if (op->verb == OP_SETTINGS && op->bucket == unreadable)
+        refuse(op);
+    else
+        real_ops->submit(store, op);
+}
+
+/* It is owed for ever; the others' changes, of which nobody tells, are seen all the same. */
+static void a_bucket_that_can_never_be_read_stops_no_other(void **state)
+{
+    struct store *store = memory_store_port(other.ms);
+    struct store_ops ops = *store->ops;
+
+    real_ops = store->ops;
+    ops.submit = submit_but;
+    store->ops = &ops;
+    turn_both();
+    store->events.on_settings = NULL;
+    for (char topic[] = "a"; *topic <= 'j'; ++*topic)
+        set_ttr(&f, topic, 5);
+    fixture_advance(&other, 10000);
+    for (char topic[] = "a"; *topic <= 'j'; ++*topic) {
+        bool is_unreadable = crc16(bytes_of_text(topic)) % store->buckets == unreadable;
+
+        assert_int_equal(settings_at(&other, topic).ttr_ms, is_unreadable ? 60000 : 5);
+    }
+    store->ops = real_ops;
+    fixture_advance(&other, 10000);
+    for (char topic[] = "a"; *topic <= 'j'; ++*topic)
+        assert_int_equal(settings_at(&other, topic).ttr_ms, 5);
+}
+
 static void a_change_during_a_cut_is_known_when_the_store_is_back(void **state)
 {
     turn_both();
@@ -202,6 +246,7 @@ int main(void)
         TEST(changes_of_very_many_topics_are_read_as_a_whole),
         TEST(a_change_that_could_not_be_read_is_read_again),
         TEST(a_bucket_that_cannot_be_read_is_read_a_moment_later),
+        TEST(a_bucket_that_can_never_be_read_stops_no_other),
         TEST(a_change_during_a_cut_is_known_when_the_store_is_back),
         TEST(reads_a_bucket_a_second_for_what_it_did_not_hear_of),
         TEST(asks_a_store_that_is_down_once_a_second_at_most),

@@ -5,10 +5,9 @@
  * preferred. Scores are the same on all nodes and in all versions, and do not depend on the
  * order of the names.
  *
- * The marks of a bucket are made when they are first asked for in a view: a view of 64 nodes
- * costs nothing until then, and some 100 us a bucket. A bucket that nobody asks about in a view
- * skips it: who does not scan a bucket takes no locks there, so a share is kept from the end of
- * the last view in which it was marked as own.
+ * The marks of a bucket are made when they are first asked for in a view. A bucket that nobody
+ * asks about in a view skips it: who does not scan a bucket takes no locks there, so a share is
+ * kept from the end of the last view in which it was marked as own.
  */
 #ifndef DUEQ_NODE_QUEUE_SHARES_H
 #define DUEQ_NODE_QUEUE_SHARES_H

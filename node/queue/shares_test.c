@@ -308,8 +308,7 @@ static void topics_that_are_counted_are_spread(void **state)
             int len = sprintf(name, "%s%u%s", befores[form], i, behinds[form]);
             struct bytes topic = bytes_of(name, (size_t)len);
 
-            has[number_of(
-                shares_preferred(s, crc16(topic) % BUCKETS, share_of(topic)))]++;
+            has[number_of(shares_preferred(s, crc16(topic) % BUCKETS, share_of(topic)))]++;
         }
         for (unsigned i = 0; i < 8; i++)
             assert_in_range(has[i], 750, 1250);

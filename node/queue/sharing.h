@@ -10,7 +10,9 @@
 #include "node/queue/shares.h"
 #include "node/store/op.h"
 
-#define SHARING_LATE_MS 1000 /* then another's topic is taken */
+#define SHARING_LATE_MS 1000 /* then another's topic is taken, */
+#define SHARING_REST_MS \
+    1000 /* and found by a safety scan: at most so long apart, on all nodes */
 
 struct core;
 struct queue_stats;

@@ -11,15 +11,17 @@
 void check_find(struct check *c, bool is_error, const char *advice, const char *format, ...)
 {
     struct cluster_finding *f = &c->report->at[c->report->count];
+    const size_t room = sizeof(f->text);
     va_list args;
 
-    if (is_error != c->of_errors || c->report->count == CLUSTER_FINDINGS_MAX)
+    if (is_error != c->of_errors || c->report->count >= c->max)
         return;
     c->report->count++;
     f->is_error = is_error;
     snprintf(f->advice, sizeof(f->advice), "%s", advice);
     va_start(args, format);
-    vsnprintf(f->text, sizeof(f->text), format, args);
+    if (vsnprintf(f->text, room, format, args) >= (int)room)
+        memcpy(f->text + room - sizeof("..."), "...", sizeof("..."));
     va_end(args);
 }
 
@@ -281,7 +283,7 @@ static void run(struct check *c)
 
 void cluster_check_alone(const char *refused, struct cluster_report *report)
 {
-    struct check c = {.report = report, .of_errors = true};
+    struct check c = {.report = report, .max = CLUSTER_FINDINGS_MAX, .of_errors = true};
 
     report->count = 0;
     report->can_fail_over = false;
@@ -295,7 +297,10 @@ void cluster_check_alone(const char *refused, struct cluster_report *report)
 
 void cluster_check(const struct http_cluster_status *s, struct cluster_report *report)
 {
-    struct check c = {.s = s, .report = report, .of_errors = true};
+    struct check c = {.s = s,
+                      .report = report,
+                      .max = CLUSTER_FINDINGS_MAX - CLUSTER_FINDINGS_STORE,
+                      .of_errors = true};
 
     report->count = 0;
     run(&c);

@@ -7,11 +7,13 @@
 #include "protocol/http/cluster.h"
 #include "protocol/http/store.h"
 
-#define CLUSTER_FINDINGS_MAX 40
+#define CLUSTER_FINDINGS_MAX   40
+#define CLUSTER_FINDINGS_STORE 8 /* of them are left for the store's, however many nodes err \
+                                  */
 
 struct cluster_finding {
-    bool is_error; /* no failover would succeed; else: look at it */
-    char text[400];
+    bool is_error;  /* no failover would succeed; else: look at it */
+    char text[640]; /* room for any list of buckets; what is cut ends with "..." */
     char advice[200];
 };
 

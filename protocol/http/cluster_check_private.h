@@ -7,6 +7,7 @@
 struct check {
     const struct http_cluster_status *s;
     struct cluster_report *report;
+    unsigned max;   /* findings in the report */
     bool of_errors; /* this round is for errors */
 };
 

@@ -33,12 +33,23 @@ static void check_modes(struct check *c)
     }
 }
 
+static bool has_any_a_store(const struct check *c)
+{
+    for (unsigned i = 0; i < c->s->node_count; i++)
+        if (c->s->nodes[i].is_here && c->s->nodes[i].is_store_up)
+            return true;
+    return false;
+}
+
 static void check_view(struct check *c)
 {
     if (!c->s->view)
         check_find(c, false, "bring ZooKeeper back; the log says what it answers",
                    "this node has not seen yet who scans: it moves only what others have left "
                    "for a second");
+    else if (!c->s->scanners && !has_any_a_store(c))
+        check_find(c, false, "look at Redis, and at the nodes' way to it",
+                   "no node reaches its Redis: due jobs stand still");
     else if (!c->s->scanners)
         check_find(c, false,
                    "look at the nodes' Redis, and at the rights to scanners/ in ZooKeeper",

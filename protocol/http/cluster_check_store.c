@@ -20,7 +20,7 @@ static void check_buckets(struct check *c, const struct http_store_numbers *n, u
 
 void cluster_check_store(const struct http_store_numbers *n, struct cluster_report *report)
 {
-    struct check c = {.report = report};
+    struct check c = {.report = report, .max = CLUSTER_FINDINGS_MAX};
 
     for (unsigned i = 0; i < n->unreached_count; i++)
         if (unreached_is_first(n, i))

@@ -328,8 +328,48 @@ static void does_not_overflow(void **state)
     s.status.nodes = nodes;
     s.status.node_count = CLUSTER_FINDINGS_MAX + 5;
     cluster_check(&s.status, &s.report);
-    assert_int_equal(s.report.count, CLUSTER_FINDINGS_MAX);
+    assert_int_equal(s.report.count, CLUSTER_FINDINGS_MAX - CLUSTER_FINDINGS_STORE);
     assert_true(s.report.at[0].is_error);
+}
+
+static void nodes_that_err_leave_room_for_the_store(void **state)
+{
+    static struct http_cluster_node nodes[CLUSTER_FINDINGS_MAX];
+    static const struct http_store_unreached unreached[] = {{3, "a", "refused"}};
+    struct http_store_numbers store = {.unreached = unreached, .unreached_count = 1};
+    struct setting s = good();
+
+    for (unsigned i = 0; i < CLUSTER_FINDINGS_MAX; i++)
+        nodes[i] = (struct http_cluster_node){.name = "x", .version = ""};
+    s.status.nodes = nodes;
+    s.status.node_count = CLUSTER_FINDINGS_MAX;
+    cluster_check(&s.status, &s.report);
+    cluster_check_store(&store, &s.report);
+    finding(&s, "the topics of bucket 3 stand still");
+}
+
+static void names_every_bucket_and_shows_where_a_text_was_cut(void **state)
+{
+    struct http_store_unreached unreached[HTTP_STORE_BUCKETS_MAX];
+    struct http_store_numbers store = {.unreached = unreached};
+    char why[1000];
+    struct setting s = good();
+    size_t len;
+
+    memset(why, 'x', sizeof(why));
+    why[100] = '\0';
+    for (unsigned b = 0; b < HTTP_STORE_BUCKETS_MAX; b++)
+        if (b % 3)
+            unreached[store.unreached_count++] =
+                (struct http_store_unreached){b, "10.0.0.2:7001", why};
+    cluster_check_store(&store, &s.report);
+    finding(&s, "124 to 125, 127 stand still");
+    why[100] = 'x';
+    why[sizeof(why) - 1] = '\0';
+    s.report.count = 0;
+    cluster_check_store(&store, &s.report);
+    len = strlen(s.report.at[0].text);
+    assert_string_equal(s.report.at[0].text + len - 4, "x...");
 }
 
 static void a_weak_store_is_worth_a_word_and_hinders_no_failover(void **state)
@@ -369,6 +409,32 @@ static void buckets_that_are_not_reached_are_told_once_for_each_reason(void **st
     assert_non_null(strstr(s.report.at[1].advice, "redis-cli --cluster check"));
     assert_false(s.report.at[0].is_error);
     assert_true(s.report.can_fail_over);
+}
+
+static void buckets_that_are_all_there_are_need_no_numbers(void **state)
+{
+    static const struct http_store_unreached away[] = {{0, "a:1", "refused"},
+                                                       {1, "a:1", "refused"}},
+                                             nowhere[] = {{0, "", "nobody has its slot"},
+                                                          {1, "", "nobody has its slot"}};
+    struct http_store_master masters[] = {{.address = "a:1", .buckets = 2},
+                                          {.address = "b:1", .buckets = 0}};
+    struct http_store_numbers store = {.unreached = away, .unreached_count = 2};
+    struct setting s = good();
+
+    store.masters = masters;
+    store.master_count = 2;
+    cluster_check_store(&store, &s.report);
+    assert_string_equal(s.report.at[0].text, "a:1: refused; all topics stand still");
+    masters[1].buckets = 1;
+    cluster_check_store(&store, &s.report);
+    finding(&s, "the topics of buckets 0 to 1 stand still");
+    store.unreached = nowhere;
+    cluster_check_store(&store, &s.report);
+    finding(&s, "nobody has its slot; the topics of buckets 0 to 1 stand still");
+    store.master_count = 0;
+    cluster_check_store(&store, &s.report);
+    finding(&s, "nobody has its slot; all topics stand still");
 }
 
 /* ---- cluster mode ---- */
@@ -418,6 +484,23 @@ static void a_view_that_names_nobody_or_was_never_seen(void **state)
     assert_warning(&s, "no node is listed as scanning");
     s.status.view = 0;
     assert_warning(&s, "has not seen yet who scans");
+}
+
+static void a_view_without_anybody_whose_redis_answers_moves_nothing(void **state)
+{
+    struct setting s = good_sharing();
+
+    s.status.scanners = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        s.nodes[i].is_scanning = false;
+        s.nodes[i].is_store_up = i == 2;
+    }
+    assert_warning(&s, "due jobs come a second late");
+    s.nodes[2].is_store_up = false;
+    check(&s);
+    assert_non_null(finding(&s, "no node reaches its Redis: due jobs stand still"));
+    for (unsigned i = 0; i < s.report.count; i++)
+        assert_null(strstr(s.report.at[i].text, "a second late"));
 }
 
 static void nodes_of_both_modes_are_worth_a_word_at_either(void **state)
@@ -473,11 +556,15 @@ int main(void)
         cmocka_unit_test(advises_to_end_a_pause_that_leaves_nobody),
         cmocka_unit_test(what_is_grave_comes_first),
         cmocka_unit_test(does_not_overflow),
+        cmocka_unit_test(nodes_that_err_leave_room_for_the_store),
+        cmocka_unit_test(names_every_bucket_and_shows_where_a_text_was_cut),
+        cmocka_unit_test(buckets_that_are_all_there_are_need_no_numbers),
         cmocka_unit_test(a_weak_store_is_worth_a_word_and_hinders_no_failover),
         cmocka_unit_test(buckets_that_are_not_reached_are_told_once_for_each_reason),
         cmocka_unit_test(finds_nothing_where_every_node_scans),
         cmocka_unit_test(every_node_whose_redis_answers_is_to_scan),
         cmocka_unit_test(a_view_that_names_nobody_or_was_never_seen),
+        cmocka_unit_test(a_view_without_anybody_whose_redis_answers_moves_nothing),
         cmocka_unit_test(nodes_of_both_modes_are_worth_a_word_at_either),
         cmocka_unit_test(without_a_leader_due_jobs_are_moved_all_the_same),
     };

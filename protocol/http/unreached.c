@@ -59,13 +59,33 @@ void unreached_print(struct buf *to, const struct http_store_numbers *n, unsigne
     }
 }
 
+/* Are all buckets in the group? Those that nobody has are at no master. */
+static bool is_all(const struct http_store_numbers *n, unsigned first)
+{
+    uint64_t of_masters = 0, nowhere = 0;
+
+    for (unsigned i = 0; i < n->master_count; i++)
+        of_masters += n->masters[i].buckets;
+    for (unsigned i = 0; i < n->unreached_count; i++) {
+        if (!unreached_is_same(&n->unreached[first], &n->unreached[i]))
+            return false;
+        nowhere += !*text_of(n->unreached[i].address);
+    }
+    return n->unreached_count == of_masters + nowhere;
+}
+
 /* The buckets come last: they may be many. */
 void unreached_describe(struct buf *to, const struct http_store_numbers *n, unsigned first)
 {
     const struct http_store_unreached *u = &n->unreached[first];
 
-    buf_printf(to, "%s%s%s; the topics of ", text_of(u->address),
-               *text_of(u->address) ? ": " : "", text_of(u->why));
+    buf_printf(to, "%s%s%s; ", text_of(u->address), *text_of(u->address) ? ": " : "",
+               text_of(u->why));
+    if (is_all(n, first)) {
+        buf_add_text(to, "all topics stand still");
+        return;
+    }
+    buf_add_text(to, "the topics of ");
     unreached_print(to, n, first);
     buf_add_text(to, " stand still");
 }

@@ -60,8 +60,8 @@ extern const struct contract_part contract_pushes, contract_places, contract_lea
 extern const struct contract_part contract_owners, contract_scans, contract_orphans;
 extern const struct contract_part contract_events, contract_bytes, contract_topics;
 extern const struct contract_part contract_priorities, contract_expiry, contract_tries;
-extern const struct contract_part contract_moves, contract_modes, contract_fences,
-    contract_locks;
+extern const struct contract_part contract_moves, contract_modes, contract_fences;
+extern const struct contract_part contract_locks, contract_locks_rules, contract_locks_late;
 
 /* Around each test. Returns when the store is up. */
 void contract_begin(struct stand *stand);

@@ -33,7 +33,8 @@ struct topic_lock lock_of(struct bytes topic);
 #define CROWD_MAX 2200
 struct bytes crowd_name(unsigned *number);
 
-/* So many hundreds of them, from that number on, each with a delayed job. The last one's due. */
+/* So many hundreds of them, from that number on, each with a delayed job. The last one's due.
+ */
 int64_t crowd(unsigned count, unsigned number, int64_t delay_ms);
 
 #endif

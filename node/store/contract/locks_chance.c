@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define NODES  3
-#define TOPICS 5
-#define STEPS  250
+#define NODES   3
+#define TOPICS  5
+#define STEPS   250
+#define LONG_MS SHARE_LOCK_MAX_MS /* longer than a life takes */
 
 static struct {
     unsigned random;
@@ -134,7 +135,7 @@ static bool is_of(const struct topic_lock *lock, unsigned node)
 /* Where locks end at once, who had it may be gone. */
 static void check(unsigned node, const int64_t *delayed, const struct topic_lock *locks)
 {
-    bool is_short = life.nodes[node].share.lock_ms < FAR_MS;
+    bool is_short = life.nodes[node].share.lock_ms < LONG_MS;
 
     for (unsigned i = 0; i < TOPICS; i++) {
         const struct topic_lock *before = &life.locks[i], *after = &locks[i];
@@ -156,7 +157,7 @@ static void scan_by(unsigned node)
     struct topic_lock locks[TOPICS];
     int64_t delayed[TOPICS];
 
-    s->share.lock_ms = below(4) ? FAR_MS : 1;
+    s->share.lock_ms = below(4) ? LONG_MS : 1;
     s->share.late_ms = below(8) ? LATE_MS : 0;
     look_at_all(life.delayed, life.locks);
     run_well(sharer_scan_op(s));

@@ -73,11 +73,43 @@ static void what_is_hidden_behind_them_is_found_with_time(void **state)
     assert_true(is_moved());
 }
 
+/* ---- what it does not believe ---- */
+
+static void a_lock_that_lasts_longer_than_any_may_does_not_count(void **state)
+{
+    struct op op;
+
+    be_two('+', '+');
+    b.share.lock_ms = FAR_MS;
+    let_due(TOPIC, "a");
+    assert_int_equal(scan_by(&b).out.scan.moved, 1);
+    a.share.lock_ms = SHARE_LOCK_MAX_MS;
+    let_due(TOPIC, "b");
+    op = scan_by(&a);
+    assert_int_equal(op.out.scan.moved, 1);
+    assert_int_equal(op.out.scan.taken, 1);
+    assert_int_equal(op.out.scan.taken_over, 0);
+    assert_in_range(lock_of(TOPIC).left_ms, 1, SHARE_LOCK_MAX_MS);
+}
+
+static void the_longest_that_may_be_counts(void **state)
+{
+    be_two('+', '+');
+    b.share.lock_ms = SHARE_LOCK_MAX_MS;
+    let_due(TOPIC, "a");
+    assert_int_equal(scan_by(&b).out.scan.moved, 1);
+    a.share.lock_ms = 1;
+    let_due(TOPIC, "b");
+    assert_int_equal(scan_by(&a).out.scan.barred, 1);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(node_and_store_agree_on_a_topics_share),
     TEST(past_a_thousand_it_comes_back_soon_but_not_at_once),
     TEST(what_is_hidden_behind_them_is_found_with_time),
+    TEST(a_lock_that_lasts_longer_than_any_may_does_not_count),
+    TEST(the_longest_that_may_be_counts),
 };
 
 const struct contract_part contract_locks_limits = {tests, sizeof(tests) / sizeof(*tests)};

@@ -16,6 +16,16 @@ static bool is_held(const struct call *c, const struct topic *topic)
     return topic->lock.until_ms > c->now_ms;
 }
 
+/* In a scan. One that ends later than any may was written by another clock. */
+static bool counts(const struct call *c, const struct topic *topic)
+{
+    int64_t left_ms = topic->lock.until_ms - c->now_ms;
+    int64_t lock_ms = c->op->in.scan.share->lock_ms;
+
+    return left_ms > 0 &&
+           left_ms <= (lock_ms > SHARE_LOCK_MAX_MS ? lock_ms : SHARE_LOCK_MAX_MS);
+}
+
 static bool is_mine(const struct call *c, const struct topic *topic)
 {
     struct bytes owner = c->op->in.scan.share->owner;
@@ -28,7 +38,7 @@ static enum claim claim_own(const struct call *c, const struct topic *topic)
     const struct scan_share *share = c->op->in.scan.share;
     const struct lock *lock = &topic->lock;
 
-    if (!is_held(c, topic))
+    if (!counts(c, topic))
         return CLAIM_TAKE;
     if (!is_mine(c, topic))
         return lock->view < share->view ? CLAIM_TAKE_OVER : CLAIM_BARRED;
@@ -46,7 +56,7 @@ enum claim memory_lock_claim(const struct call *c, const struct topic *topic)
         return claim_own(c, topic);
     if (mark != SHARE_KEPT && !is_late)
         return CLAIM_NONE;
-    if (is_held(c, topic))
+    if (counts(c, topic))
         return is_mine(c, topic) ? CLAIM_HELD : CLAIM_NONE;
     return is_late ? CLAIM_TAKE_LATE : CLAIM_NONE;
 }

@@ -216,6 +216,11 @@ void cluster_replicate(unsigned server)
     wait_for_word(spare, "INFO replication", "master_link_status:up");
 }
 
+void cluster_wait_down(unsigned bucket)
+{
+    wait_for_word(cluster_owner(bucket), "CLUSTER INFO", "cluster_state:fail");
+}
+
 static bool is_master(struct redis_fixture *f)
 {
     char text[16384];

@@ -36,6 +36,9 @@ void cluster_begin_move(unsigned bucket, unsigned to);
 void cluster_move_keys(unsigned bucket, unsigned to, unsigned max);
 void cluster_end_move(unsigned bucket, unsigned to);
 
+/* Until the bucket's master says that the Redis Cluster is down. */
+void cluster_wait_down(unsigned bucket);
+
 /* The server without slots becomes a replica, and has all. It takes its
  * master's place, which is the one without slots from then on: "" in agreement with it;
  * "TAKEOVER" whatever it says. */

@@ -1,5 +1,6 @@
 /* A store on a Redis Cluster of real servers: buckets that move, masters that go. */
 #include "node/store/redis/cluster_fixture.h"
+#include "node/store/redis/store_private.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -270,6 +271,38 @@ static void a_bucket_on_its_way_waits_and_no_other(void **state)
     assert_int_equal(n->downs, 0);
 }
 
+/* As when redis-cli was stopped half way. */
+static void a_bucket_that_stays_half_way_is_told_and_comes_back(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 15, other = bucket_elsewhere(bucket);
+    unsigned to = (server_of(bucket) + 1) % CLUSTER_MASTERS;
+    struct job_op waits = {0};
+    const char *address, *why;
+
+    n->options.hold_ms = PATIENCE_S * 1000;
+    start(n);
+    push_well(n, bucket);
+    cluster_begin_move(bucket, to);
+    cluster_move_keys(bucket, to, 2);
+    submit_push(n, &waits, cluster_topic(bucket));
+    run_until_bucket(n, bucket, false);
+    why = redis_store_bucket_why(n->store, bucket, &address);
+    assert_non_null(strstr(why, "its slot is on its way to "));
+    assert_in_range(strtol(strrchr(address, ':') + 1, NULL, 10), cluster_owner(bucket)->port,
+                    cluster_owner(bucket)->port);
+    push_well(n, other);
+    assert_false(waits.is_done);
+    assert_in_range(stats(n)->try_again + stats(n)->asked, 1, 1000);
+    cluster_move_keys(bucket, to, 1000);
+    cluster_end_move(bucket, to);
+    run_until(n->loop, &waits.is_done);
+    assert_int_equal(waits.op.status, STATUS_OK);
+    run_until_bucket(n, bucket, true);
+    assert_int_equal(count_ready(n, bucket), 2);
+    assert_int_equal(n->downs, 0);
+}
+
 /* It is not said again, but the next one finds its way. */
 static void a_leader_s_operation_is_not_sent_after_its_bucket(void **state)
 {
@@ -332,6 +365,57 @@ static void where_a_bucket_has_gone_is_said(void **state)
     unlink(path);
 }
 
+/* ---- one request at a time ---- */
+
+static struct redis_bucket *make_wary(struct node *n, unsigned bucket)
+{
+    n->store->route.buckets[bucket].is_wary = true;
+    return &n->store->route.buckets[bucket];
+}
+
+static void a_walk_through_a_master_is_no_trial_of_a_bucket(void **state)
+{
+    struct node *n = *state;
+    int found = 0;
+    struct job_op page = {.turns = &found, .op.verb = OP_PLACES, .op.on_done = on_page};
+    struct job_op first = {0}, second = {0};
+    const struct redis_bucket *b;
+
+    start(n);
+    b = make_wary(n, 0);
+    store_submit(redis_store_port(n->store), &page.op);
+    submit_push(n, &first, cluster_topic(0));
+    submit_push(n, &second, cluster_topic(0));
+    assert_null(first.op.waits);
+    assert_non_null(second.op.waits);
+    run_until(n->loop, &page.is_done);
+    run_until(n->loop, &second.is_done);
+    assert_false(b->is_wary);
+}
+
+static void a_refusal_opens_a_bucket_for_the_next_one_only(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 21;
+    struct job_op ops[3] = {0};
+    const struct redis_bucket *b;
+
+    start(n);
+    push_well(n, bucket);
+    b = make_wary(n, bucket);
+    redis_fixture_command(cluster_owner(bucket), "CONFIG SET maxmemory 1");
+    for (unsigned i = 0; i < 3; i++)
+        submit_push(n, &ops[i], cluster_topic(bucket));
+    run_until(n->loop, &ops[0].is_done);
+    assert_int_not_equal(ops[0].op.status, STATUS_OK);
+    assert_true(b->is_wary);
+    assert_non_null(ops[2].op.waits);
+    run_until(n->loop, &ops[2].is_done);
+    redis_fixture_command(cluster_owner(bucket), "CONFIG SET maxmemory 0");
+    push_well(n, bucket);
+    assert_false(b->is_wary);
+}
+
 /* ---- a master goes ---- */
 
 static void without_a_master_its_buckets_wait_and_no_others(void **state)
@@ -362,6 +446,30 @@ static void without_a_master_its_buckets_wait_and_no_others(void **state)
     for (unsigned i = 0; i < CLUSTER_SERVERS; i++)
         redis_fixture_command(cluster.servers[i],
                               "CONFIG SET cluster-require-full-coverage yes");
+}
+
+/* All of them, where one of them does not have all slots (the default). */
+static void while_the_masters_say_that_all_is_down_it_is(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 17, other = bucket_elsewhere(bucket);
+    struct redis_fixture *owner = cluster_owner(bucket);
+    struct job_op waits = {0};
+    const char *address;
+
+    n->options.hold_ms = PATIENCE_S * 1000;
+    start(n);
+    redis_fixture_kill(owner);
+    cluster_wait_down(other);
+    submit_push(n, &waits, cluster_topic(other));
+    run_until_bucket(n, other, false);
+    assert_non_null(strstr(redis_store_bucket_why(n->store, other, &address), "CLUSTERDOWN"));
+    assert_false(waits.is_done);
+    redis_fixture_start(owner);
+    run_until(n->loop, &waits.is_done);
+    assert_int_equal(waits.op.status, STATUS_OK);
+    run_until_reached(n);
+    assert_int_equal(stats(n)->older, 0);
 }
 
 /* ---- a replica takes a master's place: these are the last, they leave one behind ---- */
@@ -427,9 +535,13 @@ int main(void)
         WITH_CLUSTER(a_new_master_is_connected_to),
         WITH_CLUSTER(who_was_named_by_an_answer_is_kept_for_some_maps),
         WITH_CLUSTER(a_bucket_on_its_way_waits_and_no_other),
+        WITH_CLUSTER(a_bucket_that_stays_half_way_is_told_and_comes_back),
         WITH_CLUSTER(a_leader_s_operation_is_not_sent_after_its_bucket),
         WITH_CLUSTER(where_a_bucket_has_gone_is_said),
+        WITH_CLUSTER(a_walk_through_a_master_is_no_trial_of_a_bucket),
+        WITH_CLUSTER(a_refusal_opens_a_bucket_for_the_next_one_only),
         WITH_CLUSTER(without_a_master_its_buckets_wait_and_no_others),
+        WITH_CLUSTER(while_the_masters_say_that_all_is_down_it_is),
         WITH_CLUSTER(a_promoted_replica_is_followed_and_nothing_is_lost),
         WITH_CLUSTER(a_promoted_replica_that_lacks_pushes_is_older),
     };

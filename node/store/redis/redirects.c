@@ -11,7 +11,7 @@
 
 /* Where the bucket has gone by another lane meanwhile, this is no news. */
 static void mend(struct request *r, enum redis_redirect redirect,
-                 const struct redis_address *to)
+                 const struct redis_address *to, const char *error)
 {
     struct redis_requests *q = r->queue;
     unsigned bucket = r->op->bucket;
@@ -22,7 +22,7 @@ static void mend(struct request *r, enum redis_redirect redirect,
         q->redirects.on_moved(q->redirects.arg, bucket, to);
         return;
     }
-    redis_route_pause(q->route, bucket);
+    redis_route_pause(q->route, bucket, redirect, to, error);
     if (redirect == REDIS_MOVED || redirect == REDIS_DOWN)
         q->redirects.on_lost(q->redirects.arg, bucket);
 }
@@ -47,7 +47,7 @@ bool request_redirect(struct request *r, const char *error)
     if (redirect == REDIS_NOT_REDIRECTED)
         return false;
     count(q->stats, redirect);
-    mend(r, redirect, &to);
+    mend(r, redirect, &to, error);
     if (!request_hold_again(r))
         request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
     return true;

@@ -10,8 +10,12 @@
 #include "base/log.h"
 #include "node/store/redis/slots.h"
 
-#define PAUSE_MS 20 /* a key moves in less, a slot in more */
-#define HOPS_MAX 3  /* more in a row, and two masters name each other */
+#define PAUSE_MS     20   /* a key moves in less, a slot in more */
+#define AGAIN_MAX_MS 250  /* of a bucket in trouble, between two questions */
+#define PATIENCE_MS  1000 /* most slots have moved by then */
+#define QUIET_MS     3000 /* no pause for so long, and the trouble is over */
+#define SAY_MS       60000
+#define HOPS_MAX     3 /* more in a row, and two masters name each other */
 
 /* One for each bucket that is asked, for as long as it is on its way: the bucket may have gone
  * elsewhere meanwhile. */
@@ -26,7 +30,8 @@ static void enter(struct redis_bucket *b, enum redis_bucket_state state)
     static const bool may[4][4] = {
         [BUCKET_NOWHERE] = {[BUCKET_RAISING] = true},
         [BUCKET_RAISING] = {[BUCKET_NOWHERE] = true, [BUCKET_OPEN] = true},
-        [BUCKET_OPEN] = {[BUCKET_NOWHERE] = true, [BUCKET_PAUSED] = true},
+        [BUCKET_OPEN] =
+            {[BUCKET_NOWHERE] = true, [BUCKET_RAISING] = true, [BUCKET_PAUSED] = true},
         [BUCKET_PAUSED] = {[BUCKET_NOWHERE] = true, [BUCKET_OPEN] = true},
     };
     struct redis_route *r = b->route;
@@ -40,7 +45,7 @@ static void enter(struct redis_bucket *b, enum redis_bucket_state state)
     r->reached += (unsigned)redis_bucket_is_reached(b) - was_reached;
     if (state == BUCKET_OPEN)
         r->events.on_open(r->events.arg, b->number);
-    else if (state == BUCKET_NOWHERE && was_reached)
+    else if (was_reached && !redis_bucket_is_reached(b))
         r->events.on_shut(r->events.arg, b->number);
 }
 
@@ -73,7 +78,7 @@ static void end_round(struct redis_route *r, struct redis_lane *l)
         struct redis_bucket *b = &r->buckets[i];
 
         if (b->lane == l && b->is_raised) {
-            b->is_wary = false;
+            b->is_wary = b->heard_mono_ms != 0;
             b->hops = 0;
             enter(b, BUCKET_OPEN);
         }
@@ -83,7 +88,48 @@ static void end_round(struct redis_route *r, struct redis_lane *l)
 
 static void ask_later(struct redis_bucket *b)
 {
-    timer_arm(b->route->timers, &b->timer, PAUSE_MS);
+    timer_arm(b->route->timers, &b->timer, b->again_ms);
+    b->again_ms = b->again_ms * 2 < AGAIN_MAX_MS ? b->again_ms * 2 : AGAIN_MAX_MS;
+}
+
+/* ---- trouble ---- */
+
+static void forget_trouble(struct redis_bucket *b)
+{
+    b->again_ms = PAUSE_MS;
+    b->trouble_mono_ms = b->heard_mono_ms = 0;
+    b->trouble[0] = '\0';
+}
+
+static void name_trouble(struct redis_bucket *b, enum redis_redirect redirect,
+                         const struct redis_address *to, const char *error)
+{
+    static const char fix[] = "redis-cli --cluster fix, if nobody moves it";
+    char address[REDIS_ADDRESS_CHARS];
+
+    if (redirect == REDIS_ASK) {
+        redis_address_print(to, address);
+        snprintf(b->trouble, sizeof(b->trouble), "its slot is on its way to %.40s; %s", address,
+                 fix);
+    } else if (redirect == REDIS_DOWN) {
+        snprintf(b->trouble, sizeof(b->trouble), "%s", error);
+    } else if (!*b->trouble) {
+        snprintf(b->trouble, sizeof(b->trouble), "its slot is on its way to another master; %s",
+                 fix);
+    }
+}
+
+static void note_trouble(struct redis_bucket *b, enum redis_redirect redirect,
+                         const struct redis_address *to, const char *error)
+{
+    int64_t now_ms = timers_now(b->route->timers);
+
+    if (now_ms - b->heard_mono_ms > QUIET_MS)
+        forget_trouble(b);
+    if (b->trouble_mono_ms == 0)
+        b->trouble_mono_ms = now_ms;
+    b->heard_mono_ms = now_ms;
+    name_trouble(b, redirect, to, error);
 }
 
 /* False: it is no redirection. */
@@ -97,6 +143,7 @@ static bool redirect(struct redis_bucket *b, const redisReply *reply)
         redirect = redis_redirect_read(reply->str, redis_lane_address(b->lane), &to);
     if (redirect == REDIS_NOT_REDIRECTED)
         return false;
+    note_trouble(b, redirect, &to, reply->str);
     ask_later(b);
     b->hops += redirect == REDIS_MOVED;
     if (redirect == REDIS_MOVED || redirect == REDIS_DOWN)
@@ -157,6 +204,7 @@ static void raise_bucket(struct redis_bucket *b)
     if (!b->route->is_ours || !l || !l->is_ready || !redis_link_is_open(l->link))
         return;
     enter(b, BUCKET_RAISING);
+    forget_trouble(b);
     if (b->hops > HOPS_MAX)
         ask_later(b);
     else
@@ -208,12 +256,39 @@ static void on_timer(struct timer *timer)
     }
 }
 
-void redis_route_pause(struct redis_route *r, unsigned bucket)
+/* Of many at once, one. */
+static void say_trouble(struct redis_bucket *b)
+{
+    struct redis_route *r = b->route;
+
+    if (r->said_mono_ms > 0 && b->heard_mono_ms - r->said_mono_ms < SAY_MS)
+        return;
+    r->said_mono_ms = b->heard_mono_ms;
+    LOG_WARN("redis", "%s: bucket %u, and perhaps others, stand still: %s", b->lane->name,
+             b->number, b->trouble);
+}
+
+/* Whoever waits for it is told; and it is asked whether it can go on. */
+static void give_up(struct redis_bucket *b)
+{
+    say_trouble(b);
+    enter(b, BUCKET_RAISING);
+    ask_later(b);
+    b->route->events.on_turned(b->route->events.arg, b->lane);
+}
+
+void redis_route_pause(struct redis_route *r, unsigned bucket, enum redis_redirect redirect,
+                       const struct redis_address *to, const char *error)
 {
     struct redis_bucket *b = &r->buckets[bucket];
 
     if (b->state != BUCKET_OPEN)
         return;
+    note_trouble(b, redirect, to, error);
+    if (redirect == REDIS_DOWN || b->heard_mono_ms - b->trouble_mono_ms >= PATIENCE_MS) {
+        give_up(b);
+        return;
+    }
     enter(b, BUCKET_PAUSED);
     timer_arm(r->timers, &b->timer, PAUSE_MS);
 }

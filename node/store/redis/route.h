@@ -6,14 +6,19 @@
  *      |                          buckets that are asked together with it
  *      |                                                                  v
  *      +--- the lane was lost, or it goes by another one ----------------OPEN <--.
- *                                                                         |      | some ms
- *                                      the keys are on their way elsewhere v      |
- *                                                                       PAUSED ---'
+ *                        ^                                                |      | some ms
+ *                        |             the keys are on their way elsewhere v      |
+ *                        |                                              PAUSED ---'
+ *                        `--- for longer than a second, or the Redis Cluster is down (OPEN)
  *
  * NOWHERE   nothing is sent; what is submitted waits.
- * RAISING   the same; the question of older.h is on its way, or goes again soon.
- * OPEN      requests go. After a pause one at a time, until one was answered well.
+ * RAISING   the same; the question of older.h is on its way, or goes again soon, less and less
+ *           often.
+ * OPEN      requests go. After trouble one at a time, until one was answered well.
  * PAUSED    as RAISING: what goes there now is answered that it did not run.
+ *
+ * Trouble is what makes pauses. It goes on for as long as there are pauses again and again:
+ * where some keys have gone, scripts that need none of them are answered well in between.
  *
  * All buckets of a lane that gets ready are asked at once, and opened together.
  */
@@ -25,6 +30,7 @@
 #include "base/timer.h"
 #include "node/store/redis/lane.h"
 #include "node/store/redis/past.h"
+#include "node/store/redis/slots.h"
 
 enum redis_bucket_state { BUCKET_NOWHERE, BUCKET_RAISING, BUCKET_OPEN, BUCKET_PAUSED };
 
@@ -45,6 +51,10 @@ struct redis_bucket {
     bool is_raised;                  /* RAISING: it waits for the others */
     unsigned hops;                   /* sent elsewhere so often, since it was OPEN */
     struct timer timer;              /* RAISING: ask again; PAUSED: it is over */
+    int64_t again_ms;                /* RAISING: ask again after that */
+    int64_t trouble_mono_ms; /* when this trouble began, and when it was heard of last; */
+    int64_t heard_mono_ms;   /* 0: none since it came to this lane */
+    char trouble[112];       /* for people; "": none since it came to this lane */
 };
 
 struct redis_route_events {
@@ -55,7 +65,7 @@ struct redis_route_events {
     void (*on_older)(void *arg, const struct redis_older *older);
     void (*on_fit)(void *arg, struct redis_lane *l); /* it works: its buckets open now */
     void (*on_open)(void *arg, unsigned bucket);
-    void (*on_shut)(void *arg, unsigned bucket); /* NOWHERE; it was OPEN or PAUSED */
+    void (*on_shut)(void *arg, unsigned bucket); /* it was OPEN or PAUSED, and is neither */
     /* Of buckets of that lane: all is done that belongs together. The last. */
     void (*on_turned)(void *arg, struct redis_lane *l);
     void *arg;
@@ -64,8 +74,9 @@ struct redis_route_events {
 struct redis_route {
     struct redis_bucket buckets[REDIS_PAST_BUCKETS_MAX];
     unsigned count;
-    unsigned reached; /* OPEN or PAUSED */
-    bool is_ours;     /* the store's: <prefix>:meta was right once; no bucket opens before */
+    unsigned reached;     /* OPEN or PAUSED */
+    int64_t said_mono_ms; /* to the log: a bucket's trouble; 0: none */
+    bool is_ours; /* the store's: <prefix>:meta was right once; no bucket opens before */
     struct script_keys keys;
     struct redis_past *past;
     struct timers *timers;
@@ -85,8 +96,10 @@ void redis_route_set(struct redis_route *r, unsigned bucket, struct redis_lane *
 void redis_route_lane_ready(struct redis_route *r, struct redis_lane *l);
 void redis_route_lane_closed(struct redis_route *r, struct redis_lane *l);
 
-/* Its keys are on their way. Only an OPEN one is paused. */
-void redis_route_pause(struct redis_route *r, unsigned bucket);
+/* What a request of an OPEN bucket was answered, which says that its keys are on their way
+ * (`to` is read where it is ASK), or that nobody has them. Others are left as they are. */
+void redis_route_pause(struct redis_route *r, unsigned bucket, enum redis_redirect redirect,
+                       const struct redis_address *to, const char *error);
 
 /* Can operations reach it, now or in a moment? */
 static inline bool redis_bucket_is_reached(const struct redis_bucket *b)

@@ -72,7 +72,7 @@ const char *redis_store_bucket_why(const struct redis_store *s, unsigned bucket,
     if (!b->lane)
         return "no master has its slot";
     if (b->lane->is_fit)
-        return "it has just come to this master";
+        return *b->trouble ? b->trouble : "it has just come to this master";
     if (b->lane->is_ready && !s->route.is_ours)
         return "the master of the key 'meta' is missing";
     return why_not(b->lane);

@@ -27,7 +27,8 @@ static const struct {
     [WEAKNESS_STALE_WRITES] = {true,
                                "a master that has lost its replicas goes on taking writes, "
                                "which a failover loses",
-                               "set 'min-replicas-to-write 1' in each Redis " BY_CONFIG},
+                               "set 'min-replicas-to-write 1' in each Redis " BY_CONFIG
+                               "; where each has but one replica rather store.min_replicas: 1"},
     [WEAKNESS_UNKNOWN] = {true,
                           "Redis does not answer CONFIG GET: cannot tell whether it keeps what "
                           "it acknowledges",
@@ -69,7 +70,9 @@ unsigned redis_weaknesses(const struct redis_setup *s)
         [WEAKNESS_FSYNC] = s->info.has_aof && is_early,
         [WEAKNESS_MAY_EVICT] = s->info.may_evict,
         [WEAKNESS_FEW_REPLICAS] = s->info.replicas < s->min_replicas,
-        [WEAKNESS_STALE_WRITES] = s->may_be_replaced && s->min_replicas_to_write == 0,
+        /* What waits for a replica is not called done without one. */
+        [WEAKNESS_STALE_WRITES] =
+            s->may_be_replaced && s->min_replicas_to_write == 0 && s->min_replicas == 0,
         [WEAKNESS_UNKNOWN] = !s->appendfsync || s->min_replicas_to_write < 0,
     };
     unsigned bits = 0;

@@ -15,7 +15,7 @@
     X(FSYNC,         "fsync")        /* acknowledged before it is on disk                 */ \
     X(MAY_EVICT,     "may_evict")    /* jobs or rings go when memory is full              */ \
     X(FEW_REPLICAS,  "few_replicas") /* fewer than store.min_replicas are connected       */ \
-    X(STALE_WRITES,  "stale_writes") /* Sentinel, and min-replicas-to-write is 0          */ \
+    X(STALE_WRITES,  "stale_writes") /* may be replaced, and nothing waits for replicas   */ \
     X(UNKNOWN,       "unknown")      /* CONFIG is forbidden                               */
 /* clang-format on */
 

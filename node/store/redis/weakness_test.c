@@ -66,6 +66,17 @@ static void wants_masters_that_stop_without_replicas_where_there_are_sentinels(v
     assert_int_equal(redis_weaknesses(&setup), 0);
 }
 
+static void leaves_masters_alone_whose_answers_wait_for_replicas(void **state)
+{
+    struct redis_setup setup = good();
+
+    setup.may_be_replaced = true;
+    setup.min_replicas = setup.info.replicas = 1;
+    assert_int_equal(redis_weaknesses(&setup), 0);
+    setup.info.replicas = 0;
+    assert_int_equal(redis_weaknesses(&setup), BIT(FEW_REPLICAS));
+}
+
 static void says_when_it_cannot_tell(void **state)
 {
     struct redis_setup setup = good();
@@ -98,6 +109,7 @@ int main(void)
         cmocka_unit_test(looks_at_what_happens_when_memory_is_full),
         cmocka_unit_test(counts_replicas_where_some_are_asked_for),
         cmocka_unit_test(wants_masters_that_stop_without_replicas_where_there_are_sentinels),
+        cmocka_unit_test(leaves_masters_alone_whose_answers_wait_for_replicas),
         cmocka_unit_test(says_when_it_cannot_tell),
         cmocka_unit_test(has_a_word_and_advice_for_each_and_waits_for_replicas_only),
     };

@@ -17,6 +17,9 @@ local late_ms, is_before -- made when it is needed
 who, lock_ms, late_ms = sub(share, 1, 32), parse('>I6I6', share, 33)
 l = bucket .. 'l:'
 
+-- As SHARE_LOCK_MAX_MS in node/store/share.h: what ends later was written by another clock, before a failover.
+local most_ms = math.max(lock_ms, 60000)
+
 -- As share_of() in node/store/share.h.
 mark_of = function(topic)
     local len = #topic
@@ -69,7 +72,7 @@ repeat
         if lock and #lock >= 45 then
             ends, token = parse('>I6I7', lock, 33)
         end
-        if ends <= now then
+        if ends <= now or ends - now > most_ms then
             claim = not other and TAKE or other == LATE and TAKE_LATE
         elseif sub(lock, 1, 32) == who then
             claim = not other and ends - now < lock_ms / 2 and token or HELD

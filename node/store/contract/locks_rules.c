@@ -1,0 +1,247 @@
+/* All nodes scan, each its own topics: who gets the lock of a topic that is his, and keeps it:
+ * the rule of doc/cluster.md, row by row.
+ *
+ * What a test needs to last, lasts FAR_MS; what it needs to be over, is waited for. Where half
+ * of a lock's time matters, it is the next scan's lock_ms that changes, not the clock.
+ */
+#include "node/store/contract/locks_two.h"
+
+/* ---- own ---- */
+
+static void an_own_topic_that_is_due_is_locked_and_moves(void **state)
+{
+    struct op op;
+
+    be_two('+', 7, '-', 7);
+    let_due(TOPIC, "a");
+    op = scan_by(&a);
+    assert_int_equal(op.out.scan.moved, 1);
+    assert_int_equal(op.out.scan.lateness_count, 1);
+    assert_int_equal(op.out.scan.barred, 0);
+    assert_taken(op, 1, 0, 0);
+    assert_locked(TOPIC, &a, 7);
+    ASSERT_READY("a");
+}
+
+/* A name of so many bytes, in TOPIC's bucket, none like another. */
+static struct bytes name_of_bytes(char *room, size_t len)
+{
+    for (unsigned i = 0; i < len; i++)
+        room[i] = (char)('a' + (i * 7 + len) % 26);
+    while (bucket_of(bytes_of(room, len)) != bucket_of(TOPIC))
+        room[len / 2]++;
+    return bytes_of(room, len);
+}
+
+/* The node and the store must not differ on whose a topic is, however short its name. */
+static void a_topic_is_of_the_share_that_its_name_says(void **state)
+{
+    static const size_t lens[] = {1, 2, 3, 4, 5, 6, 7, 31, 199, 200};
+    char room[200];
+
+    be_two('-', 7, '-', 7);
+    for (unsigned i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+        struct bytes topic = name_of_bytes(room, lens[i]);
+
+        memset(a.marks, '-', SHARES);
+        memset(b.marks, '+', SHARES);
+        sharer_mark(&a, topic, '+');
+        sharer_mark(&b, topic, '-');
+        let_due(topic, "a");
+        assert_int_equal(scan_by(&b).out.scan.moved, 0);
+        assert_int_equal(scan_by(&a).out.scan.moved, 1);
+    }
+}
+
+static void a_topic_with_nothing_due_is_not_locked(void **state)
+{
+    struct op op;
+
+    be_two('+', 7, '-', 7);
+    push_delayed("later", FAR_MS);
+    push("now");
+    op = scan_by(&a);
+    assert_int_equal(op.out.scan.moved, 0);
+    assert_taken(op, 0, 0, 0);
+    assert_in_range(op.out.scan.next_ms, 1, FAR_MS);
+    assert_unlocked(TOPIC);
+}
+
+static void the_lock_is_told_only_where_it_is_asked_for(void **state)
+{
+    struct op op = {.verb = OP_TOPICS, .bucket = bucket_of(TOPIC), .in.topics.limit = 9};
+
+    be_two('+', 7, '-', 7);
+    assert_true(moves(&a));
+    op = run_well(op);
+    assert_int_equal(op.out.topics.count, 1);
+    assert_int_equal(op.out.topics.rows[0].lock.node.len, 0);
+    assert_int_equal(op.out.topics.rows[0].lock.token, 0);
+}
+
+static void a_lock_of_its_own_is_gone_on_with(void **state)
+{
+    struct topic_lock first, second;
+    struct op op;
+
+    be_two('+', 7, '-', 7);
+    assert_true(moves(&a));
+    first = lock_of(TOPIC);
+    wait_until(store_now() + 2);
+    let_due(TOPIC, "a");
+    op = scan_by(&a);
+    assert_int_equal(op.out.scan.moved, 1);
+    assert_taken(op, 0, 0, 0);
+    second = lock_of(TOPIC);
+    assert_int_equal(second.token, first.token);
+    assert_true(second.left_ms < first.left_ms);
+}
+
+static void after_half_of_its_time_it_is_renewed(void **state)
+{
+    struct topic_lock first, second;
+
+    be_two('+', 7, '-', 7);
+    assert_true(moves(&a));
+    first = lock_of(TOPIC);
+    a.share.lock_ms = 3 * FAR_MS;
+    let_due(TOPIC, "a");
+    assert_taken(scan_by(&a), 0, 0, 0);
+    second = lock_of(TOPIC);
+    assert_int_equal(second.token, first.token);
+    assert_true(second.left_ms > 2 * FAR_MS);
+    assert_locked(TOPIC, &a, 7);
+}
+
+static void in_another_view_it_is_renewed(void **state)
+{
+    struct topic_lock first;
+
+    be_two('+', 7, '-', 7);
+    assert_true(moves(&a));
+    first = lock_of(TOPIC);
+    for (uint64_t view = 8; view >= 6; view -= 2) {
+        a.share.view = view;
+        assert_true(moves(&a));
+        assert_locked(TOPIC, &a, view);
+        assert_int_equal(lock_of(TOPIC).token, first.token);
+    }
+}
+
+static void a_lock_ends_by_the_clock_of_the_store(void **state)
+{
+    int64_t token;
+
+    be_two('+', 7, '+', 7);
+    assert_true(moves(&a));
+    token = lock_of(TOPIC).token;
+    a.share.lock_ms = 2;
+    a.share.view = 8;
+    assert_true(moves(&a)); /* it is written anew, for 2 ms */
+    wait_until(store_now() + 3);
+    assert_unlocked(TOPIC);
+    assert_true(moves(&b));
+    assert_locked(TOPIC, &b, 7);
+    assert_true(lock_of(TOPIC).token > token);
+}
+
+/* ---- two nodes ---- */
+
+static void a_newer_view_takes_over_and_bars_the_older(void **state)
+{
+    struct topic_lock first;
+    struct op op;
+
+    be_two('+', 7, '+', 8);
+    assert_true(moves(&a));
+    first = lock_of(TOPIC);
+    let_due(TOPIC, "a");
+    op = scan_by(&b);
+    assert_int_equal(op.out.scan.moved, 1);
+    assert_taken(op, 0, 1, 0);
+    assert_locked(TOPIC, &b, 8);
+    assert_true(lock_of(TOPIC).token > first.token);
+    let_due(TOPIC, "b");
+    op = scan_by(&a);
+    assert_int_equal(op.out.scan.moved, 0);
+    assert_int_equal(op.out.scan.barred, 1);
+    assert_int_equal(op.out.scan.next_ms, 1000);
+    assert_locked(TOPIC, &b, 8);
+}
+
+/* Digits and letters, in the order of numbers. */
+static void views_are_compared_as_numbers(void **state)
+{
+    static const uint64_t views[] = {1,         9, 10, 16, 0x99, 0xa0, 0xf9, UINT64_MAX - 1,
+                                     UINT64_MAX};
+    struct sharer *who[] = {&a, &b};
+
+    be_two('+', 0, '+', 0);
+    for (unsigned i = 0; i < sizeof(views) / sizeof(*views); i++) {
+        struct sharer *now = who[i % 2];
+
+        now->share.view = views[i];
+        assert_true(moves(now));
+        assert_locked(TOPIC, now, views[i]);
+        assert_false(moves(who[(i + 1) % 2]));
+    }
+}
+
+static void in_the_same_view_the_first_one_keeps_it(void **state)
+{
+    be_two('+', 7, '+', 7);
+    assert_true(moves(&b));
+    assert_false(moves(&a));
+    assert_true(moves(&b));
+    assert_locked(TOPIC, &b, 7);
+}
+
+static void who_is_barred_comes_back_when_the_lock_ends(void **state)
+{
+    struct op op;
+
+    be_two('+', 7, '+', 7);
+    b.share.lock_ms = ROOM_MS;
+    assert_true(moves(&b));
+    let_due(TOPIC, "a");
+    for (op = scan_by(&a); op.out.scan.barred; op = scan_by(&a)) {
+        assert_int_equal(op.out.scan.moved, 0);
+        assert_in_range(op.out.scan.next_ms, 1, 1000);
+        wait_until(op.now_ms + op.out.scan.next_ms);
+    }
+    assert_int_equal(op.out.scan.moved, 1);
+    assert_locked(TOPIC, &a, 7);
+}
+
+static void each_topic_has_a_lock_of_its_own(void **state)
+{
+    be_two('+', 7, '-', 7);
+    sharer_mark(&a, OTHER, '-');
+    sharer_mark(&b, OTHER, '+');
+    let_due(TOPIC, "a");
+    let_due(OTHER, "b");
+    assert_int_equal(scan_by(&a).out.scan.moved, 1);
+    assert_int_equal(scan_by(&b).out.scan.moved, 1);
+    assert_locked(TOPIC, &a, 7);
+    assert_locked(OTHER, &b, 7);
+    assert_true(lock_of(TOPIC).token != lock_of(OTHER).token);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+static const struct CMUnitTest tests[] = {
+    TEST(an_own_topic_that_is_due_is_locked_and_moves),
+    TEST(a_topic_is_of_the_share_that_its_name_says),
+    TEST(a_topic_with_nothing_due_is_not_locked),
+    TEST(the_lock_is_told_only_where_it_is_asked_for),
+    TEST(a_lock_of_its_own_is_gone_on_with),
+    TEST(after_half_of_its_time_it_is_renewed),
+    TEST(in_another_view_it_is_renewed),
+    TEST(a_lock_ends_by_the_clock_of_the_store),
+    TEST(a_newer_view_takes_over_and_bars_the_older),
+    TEST(views_are_compared_as_numbers),
+    TEST(in_the_same_view_the_first_one_keeps_it),
+    TEST(who_is_barred_comes_back_when_the_lock_ends),
+    TEST(each_topic_has_a_lock_of_its_own),
+};
+
+const struct contract_part contract_locks_rules = {tests, sizeof(tests) / sizeof(*tests)};
