@@ -101,6 +101,8 @@ def test_a_master_that_is_away_its_buckets_and_their_topics(cluster):
     gone.kill()
     wait_until(lambda: sum(len(group["buckets"]) for group in store_of(a)["unreached"]) == buckets,
                "its buckets are missed")
+    # b hears of what is ready by another master now.
+    wait_until(lambda: "does not answer" not in ctl("check").text, "b's Redis is known to answer")
     group, = store_of(a)["unreached"]
     assert group["master"] == gone.tcp_address and gone.tcp_address not in group["why"]
     status, check = ctl.ok("status").text, ctl.ok("check").text

@@ -205,9 +205,11 @@ static void on_info(struct redis_call *call, const redisReply *reply)
         complain(m, "an answer to CLUSTER INFO without cluster_current_epoch");
 }
 
+/* Which bucket has gone where is told by those who send them there. */
 static void say_what_is_new(const struct redis_cluster_map *m, const struct redis_map *map)
 {
-    if (!m->has_map || !redis_map_equal(&m->map, map))
+    if (!m->has_map || m->map.master_count != map->master_count ||
+        m->map.covered != map->covered)
         LOG_INFO("redis",
                  NAME ": epoch %lld: masters of our buckets: %u; slots with a master: "
                       "%u of %u",

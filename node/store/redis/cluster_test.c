@@ -11,6 +11,9 @@
 #include <event2/event.h>
 #include <hiredis/hiredis.h>
 
+#include "base/log.h"
+#include "node/store/redis/cluster_map.h"
+
 #define BUCKETS 64
 #define LAST    CLUSTER_MASTERS /* the server that has no slots at first */
 
@@ -215,8 +218,10 @@ static void run_until_maps(struct node *n, unsigned more)
     uint64_t wanted = stats(n)->maps_read + more;
 
     alarm(PATIENCE_S);
-    while (stats(n)->maps_read < wanted)
+    while (stats(n)->maps_read < wanted) {
+        redis_cluster_map_stale(n->store->map);
         event_base_loop(n->loop->base, EVLOOP_ONCE);
+    }
     alarm(0);
 }
 
@@ -325,6 +330,49 @@ static void a_leader_s_operation_is_not_sent_after_its_bucket(void **state)
     submit_op(n, &again, OP_FENCE, cluster_topic(bucket));
     run_until(n->loop, &again.is_done);
     assert_int_equal(again.op.status, STATUS_OK);
+}
+
+/* ---- what the log says of it ---- */
+
+static void log_to(const char *path)
+{
+    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
+
+    assert_int_equal(log_configure(&options), STATUS_OK);
+}
+
+static unsigned count_in(const char *path, const char *words)
+{
+    FILE *file = fopen(path, "r");
+    char line[4096];
+    unsigned count = 0;
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file))
+        count += strstr(line, words) != NULL;
+    fclose(file);
+    return count;
+}
+
+/* And no word of a map whose numbers are the same. */
+static void where_a_bucket_has_gone_is_said(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 5, from = server_of(bucket), to = (from + 1) % CLUSTER_MASTERS;
+    char path[96], words[128];
+
+    snprintf(path, sizeof(path), "%s/log", cluster.servers[0]->dir);
+    log_to(path);
+    start(n);
+    move(bucket, to);
+    push_well(n, bucket);
+    run_until_maps(n, 3);
+    log_to(NULL);
+    snprintf(words, sizeof(words), "bucket %u: 127.0.0.1:%d -> 127.0.0.1:%d\n", bucket,
+             cluster.servers[from]->port, cluster.servers[to]->port);
+    assert_int_equal(count_in(path, words), 1);
+    assert_int_equal(count_in(path, "Redis Cluster: epoch"), 1);
+    unlink(path);
 }
 
 /* ---- one request at a time ---- */
@@ -498,6 +546,7 @@ int main(void)
         WITH_CLUSTER(a_bucket_on_its_way_waits_and_no_other),
         WITH_CLUSTER(a_bucket_that_stays_half_way_is_told_and_comes_back),
         WITH_CLUSTER(a_leader_s_operation_is_not_sent_after_its_bucket),
+        WITH_CLUSTER(where_a_bucket_has_gone_is_said),
         WITH_CLUSTER(a_walk_through_a_master_is_no_trial_of_a_bucket),
         WITH_CLUSTER(a_refusal_opens_a_bucket_for_the_next_one_only),
         WITH_CLUSTER(without_a_master_its_buckets_wait_and_no_others),

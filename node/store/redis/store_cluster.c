@@ -7,6 +7,7 @@
 #include "node/store/redis/store_private.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "node/store/redis/cluster_map.h"
@@ -163,6 +164,49 @@ void redis_store_lane_ready(struct redis_store *s, struct redis_lane *l)
         settle(s);
 }
 
+/* ---- what goes where, for the log ---- */
+
+static const char *name_of(const struct redis_lane *l)
+{
+    return l ? l->name : "nobody";
+}
+
+/* All that have gone the way of the first one, which has been named before. */
+static void say_moved(const struct redis_store *s, struct redis_lane *const *before,
+                      unsigned first)
+{
+    char text[REDIS_PAST_BUCKETS_MAX * 6] = "";
+    size_t len = 0;
+    unsigned count = 0;
+
+    for (unsigned i = first; i < s->options.buckets; i++) {
+        if (before[i] != before[first] || s->named[i] != s->named[first])
+            continue;
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u", count++ ? ", " : "", i);
+    }
+    LOG_INFO("redis", "bucket%s %s: %s -> %s", count > 1 ? "s" : "", text,
+             name_of(before[first]), name_of(s->named[first]));
+}
+
+static bool is_said(const struct redis_store *s, struct redis_lane *const *before,
+                    unsigned bucket)
+{
+    for (unsigned i = 0; i < bucket; i++) {
+        if (before[i] == before[bucket] && s->named[i] == s->named[bucket])
+            return true;
+    }
+    return false;
+}
+
+/* Not where the first map names them. */
+static void say_all_moved(const struct redis_store *s, struct redis_lane *const *before)
+{
+    for (unsigned i = 0; i < s->options.buckets; i++) {
+        if (before[i] != s->named[i] && s->stats.maps_read > 1 && !is_said(s, before, i))
+            say_moved(s, before, i);
+    }
+}
+
 /* ---- what the map says ---- */
 
 /* A map may be older than what MOVED has said; one after the other, as they come where a bucket
@@ -180,9 +224,10 @@ static void name_bucket(struct redis_store *s, unsigned bucket, struct redis_lan
 static void on_map(void *arg, const struct redis_map *map)
 {
     struct redis_store *s = arg;
-    struct redis_lane *lanes[REDIS_MASTERS_MAX];
+    struct redis_lane *lanes[REDIS_MASTERS_MAX], *before[REDIS_PAST_BUCKETS_MAX];
 
     s->stats.maps_read++;
+    memcpy(before, s->named, sizeof(before));
     if (s->is_stopping)
         return;
     for (unsigned i = 0; i < map->master_count; i++)
@@ -190,6 +235,7 @@ static void on_map(void *arg, const struct redis_map *map)
     for (unsigned i = 0; i < s->options.buckets; i++)
         name_bucket(s, i,
                     map->of_bucket[i] == REDIS_NO_MASTER ? NULL : lanes[map->of_bucket[i]]);
+    say_all_moved(s, before);
     name_meta(s, map->of_meta == REDIS_NO_MASTER ? NULL : lanes[map->of_meta]);
     settle(s);
 }
@@ -202,11 +248,16 @@ void redis_store_lost(void *arg, unsigned bucket)
 void redis_store_moved(void *arg, unsigned bucket, const struct redis_address *to)
 {
     struct redis_store *s = arg;
+    struct redis_lane *named;
 
     redis_cluster_map_stale(s->map);
     if (!to || s->is_stopping)
         return;
-    s->named[bucket] = lane_at(s, to);
+    named = lane_at(s, to);
+    if (s->named[bucket] != named)
+        LOG_INFO("redis", "bucket %u: %s -> %s", bucket, name_of(s->named[bucket]),
+                 named->name);
+    s->named[bucket] = named;
     s->told[bucket] = TOLD_MAPS;
     redis_route_set(&s->route, bucket, s->named[bucket]);
 }
