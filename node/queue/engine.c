@@ -119,6 +119,17 @@ static void on_bucket(void *arg, unsigned bucket, bool is_reached)
     lifecycle_on_bucket(q, bucket);
 }
 
+/* Of hints the scanner needs none. */
+static void on_missed(void *arg, unsigned bucket)
+{
+    struct queue *q = arg;
+
+    if (core_is_away(&q->core, bucket))
+        return;
+    settings_reader_set_bucket(&q->settings_reader, bucket);
+    waiters_set_bucket(&q->waiters, bucket);
+}
+
 /* Who waits looks again, and the scanner does, with each on_up. */
 static void on_older(void *arg)
 {
@@ -169,6 +180,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
         .on_up = on_up,
         .on_down = on_down,
         .on_bucket = on_bucket,
+        .on_missed = on_missed,
         .on_older = on_older,
         .arg = q,
     };

@@ -113,6 +113,13 @@ static void count_moves(struct queue_stats *stats, const struct op *op)
         stats->died[i] += op->out.scan.died[i];
 }
 
+static void count_locks(struct scanner *s, const struct op *op)
+{
+    sharing_count(&s->core->stats, op);
+    if (op->out.scan.barred > 0)
+        s->doubted_until_mono_ms = timers_now(s->core->timers) + s->core->options.lock_ms;
+}
+
 static void on_scanned(struct op *op)
 {
     struct scanned_bucket *b = CONTAINER_OF(op, struct scanned_bucket, op);
@@ -122,7 +129,7 @@ static void on_scanned(struct op *op)
         b->again_ms = AGAIN_MIN_MS;
         count_moves(&b->scanner->core->stats, op);
         if (op->in.scan.share)
-            sharing_count(&b->scanner->core->stats, op);
+            count_locks(b->scanner, op);
     }
     if (!b->is_on)
         return;
@@ -234,7 +241,8 @@ static char mark_of(struct scanner *s, unsigned bucket, unsigned share)
 
 bool scanner_has(struct scanner *s, unsigned bucket, unsigned share)
 {
-    return s->buckets[bucket].is_on && mark_of(s, bucket, share) == SHARE_OWN;
+    return s->buckets[bucket].is_on && mark_of(s, bucket, share) == SHARE_OWN &&
+           timers_now(s->core->timers) >= s->doubted_until_mono_ms;
 }
 
 void scanner_note(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms)
@@ -264,7 +272,8 @@ void scanner_hear(struct scanner *s, unsigned bucket, unsigned share, int64_t wa
 
 void scanner_init(struct scanner *s, struct core *core)
 {
-    *s = (struct scanner){.core = core, .count = core->store->buckets};
+    *s = (struct scanner){
+        .core = core, .count = core->store->buckets, .doubted_until_mono_ms = INT64_MIN};
     s->buckets = calloc(s->count, sizeof(*s->buckets));
     if (!s->buckets)
         abort();

@@ -38,7 +38,9 @@ struct scanner {
     struct core *core;
     struct scanned_bucket *buckets;
     unsigned count;
-    struct sharing *sharing; /* NULL: all topics are this node's, while a bucket is on */
+    struct sharing *sharing;       /* NULL: all topics are this node's, while a bucket is on */
+    int64_t doubted_until_mono_ms; /* another node had a lock that was to be this node's: its
+                                    * view may be old */
 };
 
 void scanner_init(struct scanner *s, struct core *core);
@@ -59,7 +61,8 @@ void scanner_share(struct scanner *s, const struct shares_view *view);
 void scanner_note(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms);
 void scanner_hear(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms);
 
-/* Is the topic this node's alone to look at? Else others are to be told of its events. */
+/* Is the topic this node's alone to look at? Else others are to be told of its events: so also
+ * for a lock's time after a scan that was barred. */
 bool scanner_has(struct scanner *s, unsigned bucket, unsigned share);
 
 /* Look at every bucket that is on, now: after the store was away. */

@@ -34,6 +34,9 @@ struct store_events {
      * for its topics must look again then. All are reached from on_up on, but for those that
      * are told otherwise right after it. May be NULL. */
     void (*on_bucket)(void *arg, unsigned bucket, bool is_reached);
+    /* While it is up: wake-ups of this bucket may have been lost, whoever waits for its topics
+     * must look again. Often, for as long as they cannot be heard. May be NULL. */
+    void (*on_missed)(void *arg, unsigned bucket);
     /* Right after on_up: what was stored has fallen back to an earlier state, and the log has
      * said so. Jobs are missing, or are where they were before. May be NULL. */
     void (*on_older)(void *arg);

@@ -66,8 +66,10 @@ static void take_answer(struct request *r, const redisReply *reply)
 {
     struct redis_requests *q = r->queue;
     struct op *op = r->op;
+    enum reply_meaning meaning = reply_decode(reply, op, &q->room);
 
-    switch (reply_decode(reply, op, &q->room)) {
+    requests_tried(r, meaning == REPLY_DONE);
+    switch (meaning) {
     case REPLY_DONE:
         take_done(r);
         break;
@@ -97,6 +99,7 @@ static void take_answer(struct request *r, const redisReply *reply)
 /* The answer will not come. What only reads cannot have happened. */
 static void lose(struct request *r)
 {
+    requests_tried(r, false);
     r->may_have_run |= !op_is_read(r->op->verb);
     if (redis_may_say_again(r->op->verb) && request_hold_again(r))
         return;
@@ -112,7 +115,6 @@ void requests_on_reply(struct redis_call *call, const redisReply *reply)
 
     q->stats->in_flight--;
     lane->in_flight--;
-    requests_tried(r);
     if (reply) {
         redis_gate_answered(&lane->gate);
         histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);

@@ -1,5 +1,6 @@
 /* A store on a Redis Cluster of real servers: buckets that move, masters that go. */
 #include "node/store/redis/cluster_fixture.h"
+#include "node/store/redis/store_private.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +9,9 @@
 #include <unistd.h>
 
 #include <event2/event.h>
+#include <hiredis/hiredis.h>
+
+#include "node/store/redis/store_private.h"
 
 #define BUCKETS 64
 #define LAST    CLUSTER_MASTERS /* the server that has no slots at first */
@@ -98,6 +102,37 @@ static void what_becomes_ready_at_any_master_is_heard(void **state)
     }
 }
 
+static unsigned count_published(struct redis_fixture *f)
+{
+    redisReply *reply = redisCommand(f->control, "INFO commandstats");
+    const char *at = strstr(reply->str, "cmdstat_publish:calls=");
+    unsigned count = at ? (unsigned)strtoul(strchr(at, '=') + 1, NULL, 10) : 0;
+
+    freeReplyObject(reply);
+    return count;
+}
+
+/* Any other one may be cut off. */
+static void a_hint_goes_to_the_master_of_its_bucket(void **state)
+{
+    struct node *n = *state;
+    unsigned buckets[CLUSTER_MASTERS] = {0};
+    struct store *port;
+
+    start(n);
+    port = redis_store_port(n->store);
+    for (unsigned i = 0; i < CLUSTER_MASTERS; i++)
+        redis_fixture_command(cluster.servers[i], "CONFIG RESETSTAT");
+    for (unsigned bucket = 0; bucket < BUCKETS; bucket++) {
+        port->ops->hint(port, bucket, 0, 0);
+        buckets[server_of(bucket)]++;
+    }
+    for (unsigned bucket = 0; bucket < BUCKETS; bucket++)
+        push_well(n, bucket);
+    for (unsigned i = 0; i < CLUSTER_MASTERS; i++)
+        assert_true(count_published(cluster.servers[i]) >= 2 * buckets[i]);
+}
+
 static void on_page(struct op *op)
 {
     struct job_op *j = CONTAINER_OF(op, struct job_op, op);
@@ -177,6 +212,33 @@ static void a_new_master_is_connected_to(void **state)
     alarm(0);
 }
 
+static void run_until_maps(struct node *n, unsigned more)
+{
+    uint64_t wanted = stats(n)->maps_read + more;
+
+    alarm(PATIENCE_S);
+    while (stats(n)->maps_read < wanted)
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    alarm(0);
+}
+
+/* The map may be older than the answer; but nobody is believed for ever. */
+static void who_was_named_by_an_answer_is_kept_for_some_maps(void **state)
+{
+    struct node *n = *state;
+    struct redis_address to = {.host = "127.0.0.1", .port = cluster.servers[LAST]->port};
+    unsigned bucket = 9;
+
+    start(n);
+    kill(cluster.servers[LAST]->pid, SIGSTOP);
+    redis_store_moved(n->store, bucket, &to);
+    run_until_maps(n, 3);
+    assert_int_equal(redis_store_lanes(n->store), CLUSTER_MASTERS + 1);
+    run_until_bucket(n, bucket, true);
+    kill(cluster.servers[LAST]->pid, SIGCONT);
+    push_well(n, bucket);
+}
+
 static void a_bucket_on_its_way_waits_and_no_other(void **state)
 {
     struct node *n = *state;
@@ -254,6 +316,57 @@ static void a_leader_s_operation_is_not_sent_after_its_bucket(void **state)
     submit_op(n, &again, OP_FENCE, cluster_topic(bucket));
     run_until(n->loop, &again.is_done);
     assert_int_equal(again.op.status, STATUS_OK);
+}
+
+/* ---- one request at a time ---- */
+
+static struct redis_bucket *make_wary(struct node *n, unsigned bucket)
+{
+    n->store->route.buckets[bucket].is_wary = true;
+    return &n->store->route.buckets[bucket];
+}
+
+static void a_walk_through_a_master_is_no_trial_of_a_bucket(void **state)
+{
+    struct node *n = *state;
+    int found = 0;
+    struct job_op page = {.turns = &found, .op.verb = OP_PLACES, .op.on_done = on_page};
+    struct job_op first = {0}, second = {0};
+    const struct redis_bucket *b;
+
+    start(n);
+    b = make_wary(n, 0);
+    store_submit(redis_store_port(n->store), &page.op);
+    submit_push(n, &first, cluster_topic(0));
+    submit_push(n, &second, cluster_topic(0));
+    assert_null(first.op.waits);
+    assert_non_null(second.op.waits);
+    run_until(n->loop, &page.is_done);
+    run_until(n->loop, &second.is_done);
+    assert_false(b->is_wary);
+}
+
+static void a_refusal_opens_a_bucket_for_the_next_one_only(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 21;
+    struct job_op ops[3] = {0};
+    const struct redis_bucket *b;
+
+    start(n);
+    push_well(n, bucket);
+    b = make_wary(n, bucket);
+    redis_fixture_command(cluster_owner(bucket), "CONFIG SET maxmemory 1");
+    for (unsigned i = 0; i < 3; i++)
+        submit_push(n, &ops[i], cluster_topic(bucket));
+    run_until(n->loop, &ops[0].is_done);
+    assert_int_not_equal(ops[0].op.status, STATUS_OK);
+    assert_true(b->is_wary);
+    assert_non_null(ops[2].op.waits);
+    run_until(n->loop, &ops[2].is_done);
+    redis_fixture_command(cluster_owner(bucket), "CONFIG SET maxmemory 0");
+    push_well(n, bucket);
+    assert_false(b->is_wary);
 }
 
 /* ---- a master goes ---- */
@@ -369,12 +482,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_CLUSTER(each_bucket_is_at_its_master),
         WITH_CLUSTER(what_becomes_ready_at_any_master_is_heard),
+        WITH_CLUSTER(a_hint_goes_to_the_master_of_its_bucket),
         WITH_CLUSTER(all_masters_are_looked_through),
         WITH_CLUSTER(a_bucket_that_has_moved_is_followed),
         WITH_CLUSTER(a_new_master_is_connected_to),
+        WITH_CLUSTER(who_was_named_by_an_answer_is_kept_for_some_maps),
         WITH_CLUSTER(a_bucket_on_its_way_waits_and_no_other),
         WITH_CLUSTER(a_bucket_that_stays_half_way_is_told_and_comes_back),
         WITH_CLUSTER(a_leader_s_operation_is_not_sent_after_its_bucket),
+        WITH_CLUSTER(a_walk_through_a_master_is_no_trial_of_a_bucket),
+        WITH_CLUSTER(a_refusal_opens_a_bucket_for_the_next_one_only),
         WITH_CLUSTER(without_a_master_its_buckets_wait_and_no_others),
         WITH_CLUSTER(while_the_masters_say_that_all_is_down_it_is),
         WITH_CLUSTER(a_promoted_replica_is_followed_and_nothing_is_lost),

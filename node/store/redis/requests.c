@@ -74,6 +74,14 @@ static void encode(struct request *r)
     }
 }
 
+/* Of several on their way the first; what goes to a whole master says nothing of one bucket. */
+static bool is_a_trial(const struct request *r)
+{
+    const struct redis_bucket *b = bucket_of(r);
+
+    return b->is_wary && !b->trial && b->lane == r->lane && !request_is_of_all_lanes(r);
+}
+
 void request_send(struct request *r, struct redis_lane *lane)
 {
     struct redis_requests *q = r->queue;
@@ -92,7 +100,7 @@ void request_send(struct request *r, struct redis_lane *lane)
     lane->in_flight++;
     redis_gate_asked(&lane->gate);
     redis_link_send(lane->link, &r->call, call->argc, call->argv, call->lens);
-    if (bucket_of(r)->is_wary)
+    if (is_a_trial(r))
         bucket_of(r)->trial = r;
 }
 
@@ -126,7 +134,7 @@ void redis_requests_send(struct redis_requests *q, struct redis_lane *lane)
         request_send(r, lane);
 }
 
-void requests_tried(struct request *r)
+void requests_tried(struct request *r, bool is_answered_well)
 {
     struct redis_bucket *b = bucket_of(r);
 
@@ -135,7 +143,7 @@ void requests_tried(struct request *r)
     b->trial = NULL;
     if (b->state != BUCKET_OPEN)
         return;
-    b->is_wary = false;
+    b->is_wary &= !is_answered_well;
     be_eager(r->queue, b->number);
 }
 

@@ -90,8 +90,9 @@ void request_send(struct request *r, struct redis_lane *lane);
 /* It was sent, and waits to be sent again. False: it is not to be. */
 bool request_hold_again(struct request *r);
 
-/* Its answer has come: those behind it go, too, where it was to try whether they can. */
-void requests_tried(struct request *r);
+/* Its answer has come, or is lost. Where it was to try whether those behind it can go they do,
+ * or the next one tries. */
+void requests_tried(struct request *r, bool is_answered_well);
 
 /* ---- redirects.c ---- */
 

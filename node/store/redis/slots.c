@@ -123,6 +123,23 @@ static unsigned char add_master(struct redis_map *map, const struct redis_addres
     return (unsigned char)i;
 }
 
+/* Our slots. */
+struct wanted {
+    unsigned buckets;
+    unsigned of_bucket[REDIS_BUCKETS_MAX];
+    unsigned of_meta;
+};
+
+static struct wanted count_wanted(unsigned buckets, struct bytes meta_key)
+{
+    struct wanted wanted = {.buckets = buckets, .of_meta = redis_slot_of(meta_key)};
+
+    assert(buckets <= REDIS_BUCKETS_MAX);
+    for (unsigned bucket = 0; bucket < buckets; bucket++)
+        wanted.of_bucket[bucket] = redis_slot_of_bucket(bucket);
+    return wanted;
+}
+
 /* Only the first range that has the slot counts. */
 static void claim(struct redis_map *map, unsigned char *owner, unsigned slot,
                   const struct range *range)
@@ -131,15 +148,45 @@ static void claim(struct redis_map *map, unsigned char *owner, unsigned slot,
         *owner = add_master(map, &range->master);
 }
 
-static void add_range(struct redis_map *map, const struct range *range, unsigned buckets,
-                      unsigned meta_slot)
+static void add_range(struct redis_map *map, const struct range *range,
+                      const struct wanted *wanted)
 {
     if (!*range->master.host)
         return;
     map->covered += range->last - range->first + 1;
-    for (unsigned bucket = 0; bucket < buckets; bucket++)
-        claim(map, &map->of_bucket[bucket], redis_slot_of_bucket(bucket), range);
-    claim(map, &map->of_meta, meta_slot, range);
+    for (unsigned bucket = 0; bucket < wanted->buckets; bucket++)
+        claim(map, &map->of_bucket[bucket], wanted->of_bucket[bucket], range);
+    claim(map, &map->of_meta, wanted->of_meta, range);
+}
+
+static int compare_masters(const void *a, const void *b)
+{
+    const struct redis_address *x = a, *y = b;
+    int order = strcmp(x->host, y->host);
+
+    return order ? order : (x->port > y->port) - (x->port < y->port);
+}
+
+static unsigned char place_of(const struct redis_map *map, const struct redis_address *master)
+{
+    const struct redis_address *found =
+        bsearch(master, map->masters, map->master_count, sizeof(*master), compare_masters);
+
+    return (unsigned char)(found - map->masters);
+}
+
+/* Each node lists the ranges in an order of its own. */
+static void sort_masters(struct redis_map *map)
+{
+    const struct redis_map before = *map;
+
+    qsort(map->masters, map->master_count, sizeof(map->masters[0]), compare_masters);
+    for (unsigned i = 0; i < REDIS_BUCKETS_MAX; i++) {
+        if (before.of_bucket[i] != REDIS_NO_MASTER)
+            map->of_bucket[i] = place_of(map, &before.masters[before.of_bucket[i]]);
+    }
+    if (before.of_meta != REDIS_NO_MASTER)
+        map->of_meta = place_of(map, &before.masters[before.of_meta]);
 }
 
 enum status redis_map_read(struct redis_map *map, const redisReply *reply,
@@ -147,9 +194,8 @@ enum status redis_map_read(struct redis_map *map, const redisReply *reply,
                            struct bytes meta_key)
 {
     struct redis_map read = {.of_meta = REDIS_NO_MASTER};
-    unsigned meta_slot = redis_slot_of(meta_key);
+    struct wanted wanted = count_wanted(buckets, meta_key);
 
-    assert(buckets <= REDIS_BUCKETS_MAX);
     if (reply->type != REDIS_REPLY_ARRAY)
         return STATUS_BAD_CONFIG;
     memset(read.of_bucket, REDIS_NO_MASTER, sizeof(read.of_bucket));
@@ -158,10 +204,11 @@ enum status redis_map_read(struct redis_map *map, const redisReply *reply,
 
         if (!read_range(reply->element[i], asked, &range))
             return STATUS_BAD_CONFIG;
-        add_range(&read, &range, buckets, meta_slot);
+        add_range(&read, &range, &wanted);
         if (read.covered > REDIS_SLOTS)
             return STATUS_BAD_CONFIG;
     }
+    sort_masters(&read);
     *map = read;
     return STATUS_OK;
 }

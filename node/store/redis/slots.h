@@ -26,7 +26,7 @@ unsigned redis_slot_of_bucket(unsigned bucket); /* its keys' tag */
 
 /* Of the buckets and dq:meta, who has them. The caller's memory. */
 struct redis_map {
-    struct redis_address masters[REDIS_MASTERS_MAX]; /* each once */
+    struct redis_address masters[REDIS_MASTERS_MAX]; /* each once; sorted */
     unsigned master_count;
     unsigned char of_bucket[REDIS_BUCKETS_MAX]; /* REDIS_NO_MASTER: nobody */
     unsigned char of_meta;

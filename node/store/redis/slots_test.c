@@ -134,6 +134,19 @@ static void reads_what_redis_6_writes(void **state)
     assert_at(&map, map.of_bucket[0], "[::]:7002"); /* slot 13907 */
 }
 
+static void the_order_of_the_ranges_is_no_matter(void **state)
+{
+    struct redis_map a = map_of("*2\n*3\n:0\n:8191\n*3\n$1\nh\n:2\n" ID
+                                "*3\n:8192\n:16383\n*3\n$1\nh\n:1\n" ID2);
+    struct redis_map b = map_of("*2\n*3\n:8192\n:16383\n*3\n$1\nh\n:1\n" ID2
+                                "*3\n:0\n:8191\n*3\n$1\nh\n:2\n" ID);
+
+    assert_true(redis_map_equal(&a, &b));
+    assert_at(&a, a.of_bucket[7], "h:2"); /* slot 1716 */
+    assert_at(&a, a.of_bucket[0], "h:1"); /* slot 13907 */
+    assert_at(&a, a.of_meta, "h:2");
+}
+
 static void slots_that_are_nowhere_are_nobodys(void **state)
 {
     struct redis_map none = map_of("*0\n");
@@ -366,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_bucket_has_the_slot_of_its_keys),
         cmocka_unit_test(reads_what_redis_7_writes),
         cmocka_unit_test(reads_what_redis_6_writes),
+        cmocka_unit_test(the_order_of_the_ranges_is_no_matter),
         cmocka_unit_test(slots_that_are_nowhere_are_nobodys),
         cmocka_unit_test(a_master_without_a_bucket_is_not_listed),
         cmocka_unit_test(an_odd_host_is_understood),

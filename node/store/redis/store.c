@@ -248,6 +248,25 @@ static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
         s->port.events.on_hint(s->port.events.arg, bucket, share, wait_ms);
 }
 
+/* Buckets. */
+static unsigned weigh(void *arg, const struct redis_beat *beat)
+{
+    const struct redis_lane *l = CONTAINER_OF(beat, struct redis_lane, beat);
+
+    return redis_route_count(&((struct redis_store *)arg)->route, l);
+}
+
+static void on_missed(void *arg, const struct redis_beat *beat)
+{
+    struct redis_store *s = arg;
+    const struct redis_lane *l = CONTAINER_OF(beat, struct redis_lane, beat);
+
+    for (unsigned i = 0; s->port.events.on_missed && i < s->options.buckets; i++) {
+        if (s->route.buckets[i].lane == l)
+            s->port.events.on_missed(s->port.events.arg, i);
+    }
+}
+
 /* ---- making them ---- */
 
 static struct redis_follow *make_follow(struct redis_store *s)
@@ -333,6 +352,8 @@ static struct redis_wakeups *make_wakeups(struct redis_store *s)
         .on_ready = on_topic_ready,
         .on_settings = on_topic_settings,
         .on_hint = on_hint,
+        .weigh = weigh,
+        .on_missed = on_missed,
         .on_up = on_wakeups_turned,
         .on_down = on_wakeups_turned,
         .on_stopped = redis_store_part_stopped,

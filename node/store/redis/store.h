@@ -1,18 +1,19 @@
 /* The store port on Redis.
  *
- * Two connections: one for commands, pipelined, and one that hears wake-ups. An operation is
- * one script, sent with EVALSHA (see scripts.h), its answer is read by reply.h. While Redis
- * cannot be reached, or more is in flight than allowed, operations wait in their bucket, first
- * come first served, each for up to `hold_ms`; then they are UNAVAILABLE. What was in flight
- * when the connection was lost is sent again, where that can be done (again.h); else it is
- * UNKNOWN.
+ * A connection for commands to each master, pipelined, and one that hears wake-ups. An
+ * operation is one script, sent with EVALSHA (see scripts.h), its answer is read by reply.h.
+ * While Redis cannot be reached, or more is in flight than allowed, operations wait in their
+ * bucket, first come first served, each for up to `hold_ms`; then they are UNAVAILABLE. What
+ * was in flight when the connection was lost is sent again, where that can be done (again.h);
+ * else it is UNKNOWN.
  *
  *   redis_requests   operations on their way: held (redis_hold), sent, answered
  *   redis_route      which lane a bucket goes by, and whether it can go
- *   redis_lane       one master: its link, handshake, breaker, replicas, what is in flight
- * there redis_past       what this node has seen of each bucket, for a Redis that came back
- * older redis_link       the connection that comes back; redis_session, redis_conn: one of them
+ *   redis_lane       one master: its link, handshake, breaker, replicas, what is on its way
+ *   redis_past       what was seen of each bucket, for a Redis that came back older
+ *   redis_link       the connection that comes back; redis_session, redis_conn: one of them
  *   redis_follow     where it goes: a fixed address, or the master that Sentinels name
+ *   redis_cluster_map  which masters there are, and which has which bucket
  *   redis_handshake  what a fresh connection must show before it is used
  *   redis_wakeups    the subscription
  *   redis_replicas   answers that wait until replicas have them, too; a connection of its own

@@ -13,6 +13,8 @@
 #include "node/store/redis/requests.h"
 #include "node/store/redis/wakeups.h"
 
+#define TOLD_MAPS 10 /* 100 ms each */
+
 /* ---- lanes ---- */
 
 static struct redis_lane *find_lane(struct redis_store *s, const struct redis_address *address)
@@ -163,6 +165,18 @@ void redis_store_lane_ready(struct redis_store *s, struct redis_lane *l)
 
 /* ---- what the map says ---- */
 
+/* A map may be older than what MOVED has said; one after the other, as they come where a bucket
+ * is missing, they take a second. */
+static void name_bucket(struct redis_store *s, unsigned bucket, struct redis_lane *by_map)
+{
+    if (s->named[bucket] == by_map)
+        s->told[bucket] = 0;
+    else if (s->told[bucket] > 0)
+        s->told[bucket]--;
+    else
+        s->named[bucket] = by_map;
+}
+
 static void on_map(void *arg, const struct redis_map *map)
 {
     struct redis_store *s = arg;
@@ -174,7 +188,8 @@ static void on_map(void *arg, const struct redis_map *map)
     for (unsigned i = 0; i < map->master_count; i++)
         lanes[i] = lane_at(s, &map->masters[i]);
     for (unsigned i = 0; i < s->options.buckets; i++)
-        s->named[i] = map->of_bucket[i] == REDIS_NO_MASTER ? NULL : lanes[map->of_bucket[i]];
+        name_bucket(s, i,
+                    map->of_bucket[i] == REDIS_NO_MASTER ? NULL : lanes[map->of_bucket[i]]);
     name_meta(s, map->of_meta == REDIS_NO_MASTER ? NULL : lanes[map->of_meta]);
     settle(s);
 }
@@ -192,6 +207,7 @@ void redis_store_moved(void *arg, unsigned bucket, const struct redis_address *t
     if (!to || s->is_stopping)
         return;
     s->named[bucket] = lane_at(s, to);
+    s->told[bucket] = TOLD_MAPS;
     redis_route_set(&s->route, bucket, s->named[bucket]);
 }
 
@@ -223,26 +239,41 @@ enum status redis_store_make_map(struct redis_store *s)
 
 /* ---- wake-ups ---- */
 
-/* At any that is ready; else at the first that will be. But not where the last subscription was
- * lost if there is another. */
+/* Rank 0: the last one. 2: behind it, so that all have their turn. */
+static bool is_better_place(const struct redis_lane *a, int rank_a, const struct redis_lane *b,
+                            int rank_b)
+{
+    if (rank_a == 0 || rank_b == 0)
+        return rank_b == 0;
+    if (a->beat.missed_at != b->beat.missed_at)
+        return a->beat.missed_at < b->beat.missed_at;
+    return rank_a > rank_b;
+}
+
+/* At the one where the least is missed that is ready, as far as is known; else at the first
+ * that will be. But not where the last subscription was lost if there is another. */
 void redis_store_look_for_wakeups(void *arg)
 {
     struct redis_store *s = arg;
-    const struct redis_address *last = redis_wakeups_address(s->wakeups), *found = NULL;
+    const struct redis_address *last = redis_wakeups_address(s->wakeups);
+    const struct redis_lane *found = NULL;
+    int found_rank = 0;
     bool is_past_last = false;
 
     LIST_EACH (link, &s->lanes) {
         const struct redis_lane *l = redis_store_lane_of(link);
         bool is_last = redis_address_equal(redis_lane_address(l), last);
+        int rank = is_last ? 0 : is_past_last ? 2 : 1;
 
-        if (l->is_fit && !l->is_retired && (!found || (is_past_last && !is_last))) {
-            found = redis_lane_address(l);
-            if (is_past_last)
-                break;
-        }
         is_past_last |= is_last;
+        if (!l->is_fit || l->is_retired)
+            continue;
+        if (!found || is_better_place(l, rank, found, found_rank)) {
+            found = l;
+            found_rank = rank;
+        }
     }
     s->is_looking = !found;
     if (found)
-        redis_wakeups_aim(s->wakeups, found);
+        redis_wakeups_aim(s->wakeups, redis_lane_address(found));
 }

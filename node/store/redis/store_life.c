@@ -22,10 +22,23 @@ static void abandon(struct store *port, struct op *op)
     redis_requests_abandon(CONTAINER_OF(port, struct redis_store, port)->requests, op);
 }
 
+/* The bucket's own master, where it works and is heard: another one may be cut off. */
+static const struct redis_lane *lane_of_hint(struct redis_store *s, unsigned bucket)
+{
+    const struct redis_lane *l = s->route.buckets[bucket].lane;
+
+    if (l && redis_lane_is_connected(l) && !l->beat.is_unheard)
+        return l;
+    return redis_store_lane_from(s, 0);
+}
+
 static void hint(struct store *port, unsigned bucket, unsigned share, int64_t wait_ms)
 {
-    redis_wakeups_hint(CONTAINER_OF(port, struct redis_store, port)->wakeups, bucket, share,
-                       wait_ms);
+    struct redis_store *s = CONTAINER_OF(port, struct redis_store, port);
+    const struct redis_lane *l = lane_of_hint(s, bucket);
+
+    if (l)
+        redis_wakeups_hint(s->wakeups, l->link, bucket, share, wait_ms);
 }
 
 /* ---- making one ---- */

@@ -27,6 +27,8 @@ struct redis_store {
     struct redis_cluster_map *map; /* NULL: there is one lane */
     struct redis_lane
         *named[REDIS_PAST_BUCKETS_MAX]; /* by the map, or by MOVED since; or NULL */
+    unsigned char
+        told[REDIS_PAST_BUCKETS_MAX]; /* by MOVED: so many maps may contradict it still */
     unsigned lanes_made;
     bool is_looking;    /* for a master to hear wake-ups at: none was ready */
     struct timer sweep; /* lanes that have stopped go */

@@ -7,6 +7,8 @@
 
 #include <hiredis/hiredis.h>
 
+#include "base/log.h"
+
 struct redis_wakeups {
     struct redis_wakeups_options options;
     struct loop *loop;
@@ -19,12 +21,23 @@ struct redis_wakeups {
     char word[20]; /* what the words of all beats begin with */
 };
 
-#define HINT_BYTES   32
-#define PROVE_MIN_MS 250
+#define HINT_BYTES  32
+#define SOON_MIN_MS 250
 
 static void beat_later(struct redis_wakeups *w)
 {
     timer_arm(&w->loop->timers, &w->timer, w->options.timeout_ms);
+}
+
+static void beat_soon(struct redis_wakeups *w)
+{
+    struct timers *timers = &w->loop->timers;
+    int64_t ms = w->options.timeout_ms / 4;
+
+    if (ms < SOON_MIN_MS)
+        ms = SOON_MIN_MS;
+    if (!timer_is_armed(&w->timer) || w->timer.due_mono_ms > timers_now(timers) + ms)
+        timer_arm(timers, &w->timer, ms);
 }
 
 static struct redis_beat *beat_of(struct list *link)
@@ -38,7 +51,7 @@ static void on_published(struct redis_call *call, const redisReply *reply)
 
     b->is_publishing = false;
     if (!reply || reply->type != REDIS_REPLY_INTEGER)
-        b->is_owed = false;
+        b->is_owed = b->is_unheard = false;
 }
 
 static void publish(const struct redis_wakeups *w, struct redis_beat *b)
@@ -54,6 +67,93 @@ static void publish(const struct redis_wakeups *w, struct redis_beat *b)
     redis_link_send(b->commands, &b->publish, 3, argv, lens);
 }
 
+/* ---- what is not heard ---- */
+
+static unsigned weight(const struct redis_wakeups *w, const struct redis_beat *b)
+{
+    return w->options.weigh ? w->options.weigh(w->options.arg, b) : 1;
+}
+
+static void tell_missed(const struct redis_wakeups *w, const struct redis_beat *b)
+{
+    if (w->options.on_missed)
+        w->options.on_missed(w->options.arg, b);
+}
+
+static void say_unheard(const struct redis_wakeups *w, const struct redis_beat *b)
+{
+    char at[REDIS_ADDRESS_CHARS], here[REDIS_ADDRESS_CHARS];
+
+    redis_address_print(redis_link_address(b->commands), at);
+    redis_address_print(redis_link_address(w->link), here);
+    LOG_WARN("redis", "what is published at %s is%s heard at %s", at,
+             b->is_unheard ? " not" : " again", here);
+}
+
+/* One whose PUBLISH is not answered waits for its command link, which has deadlines of its own.
+ * The first that was not heard; NULL: there is none. */
+static struct redis_beat *note_unheard(struct redis_wakeups *w)
+{
+    struct redis_beat *first = NULL;
+
+    LIST_EACH (link, &w->beats) {
+        struct redis_beat *b = beat_of(link);
+
+        if (!redis_link_is_open(b->commands))
+            b->is_owed = b->is_heard = b->is_unheard = false;
+        if (b->is_owed && !b->is_publishing) {
+            b->is_heard = false;
+            b->is_unheard = true;
+        }
+        if (b->is_unheard && !first)
+            first = b;
+    }
+    return first;
+}
+
+/* `missed` hangs on what is not heard here. Is less missed elsewhere, as far as is known? */
+static bool is_better_elsewhere(struct redis_wakeups *w, unsigned missed)
+{
+    const struct redis_address *here = redis_link_address(w->link);
+    bool is_better = false;
+
+    LIST_EACH (link, &w->beats) {
+        struct redis_beat *b = beat_of(link);
+
+        if (redis_address_equal(redis_link_address(b->commands), here))
+            b->missed_at = missed;
+        else
+            is_better |= redis_link_is_open(b->commands) && b->missed_at < missed;
+    }
+    return is_better;
+}
+
+/* A connection that hears nothing at all is broken, wherever it is. */
+static bool is_good_place(struct redis_wakeups *w)
+{
+    unsigned heard_count = 0, heard = 0, missed = 0;
+
+    LIST_EACH (link, &w->beats) {
+        const struct redis_beat *b = beat_of(link);
+
+        missed += b->is_unheard ? weight(w, b) : 0;
+        heard += b->is_heard ? weight(w, b) : 0;
+        heard_count += b->is_heard;
+    }
+    return heard_count > 0 && (heard >= missed || !is_better_elsewhere(w, missed));
+}
+
+/* All are heard here, so that nobody is cut off any more. */
+static void forget_missed(struct redis_wakeups *w)
+{
+    LIST_EACH (link, &w->beats) {
+        if (!beat_of(link)->is_heard && redis_link_is_open(beat_of(link)->commands))
+            return;
+    }
+    LIST_EACH (link, &w->beats)
+        beat_of(link)->missed_at = 0;
+}
+
 static void give_up(struct redis_wakeups *w, const struct redis_beat *b)
 {
     char where[REDIS_ADDRESS_CHARS], why[REDIS_ADDRESS_CHARS + 64];
@@ -65,24 +165,44 @@ static void give_up(struct redis_wakeups *w, const struct redis_beat *b)
     redis_link_reset(w->link, why);
 }
 
-/* A beat that is not answered waits for its command link, which has deadlines of its own. */
+/* Where it stays though not all is heard. */
+static void look_after_unheard(struct redis_wakeups *w)
+{
+    LIST_EACH (link, &w->beats) {
+        struct redis_beat *b = beat_of(link);
+
+        if (!b->is_unheard)
+            continue;
+        if (!b->is_said)
+            say_unheard(w, b);
+        b->is_said = true;
+        tell_missed(w, b);
+    }
+}
+
 static void on_timer(struct timer *timer)
 {
     struct redis_wakeups *w = CONTAINER_OF(timer, struct redis_wakeups, timer);
+    const struct redis_beat *unheard;
 
     if (!w->is_up) {
         redis_link_reset(w->link, "no answer to SUBSCRIBE");
         return;
     }
-    LIST_EACH (link, &w->beats) {
-        if (beat_of(link)->is_owed && !beat_of(link)->is_publishing) {
-            give_up(w, beat_of(link));
-            return;
-        }
+    unheard = note_unheard(w);
+    if (unheard && !is_good_place(w)) {
+        give_up(w, unheard);
+        return;
     }
     LIST_EACH (link, &w->beats)
         publish(w, beat_of(link));
-    beat_later(w);
+    if (unheard) {
+        beat_soon(w);
+        look_after_unheard(w);
+    } else {
+        forget_missed(w);
+        beat_later(w);
+    }
 }
 
 /* ---- what the link says ---- */
@@ -117,18 +237,36 @@ static void on_close(void *arg)
     bool was_up = w->is_up;
 
     w->is_up = false;
-    LIST_EACH (link, &w->beats)
-        beat_of(link)->is_owed = false;
+    LIST_EACH (link, &w->beats) {
+        struct redis_beat *b = beat_of(link);
+
+        b->is_owed = b->is_heard = b->is_unheard = b->is_said = false;
+    }
     timer_disarm(&w->loop->timers, &w->timer);
     if (was_up)
         w->options.on_down(w->options.arg);
 }
 
+static void hear(struct redis_wakeups *w, struct redis_beat *b)
+{
+    bool was_unheard = b->is_unheard;
+
+    b->is_owed = b->is_unheard = false;
+    b->is_heard = true;
+    if (b->is_said)
+        say_unheard(w, b);
+    b->is_said = false;
+    if (was_unheard)
+        tell_missed(w, b);
+}
+
 static void take_beat(struct redis_wakeups *w, struct bytes payload)
 {
     LIST_EACH (link, &w->beats) {
-        if (bytes_equal(payload, bytes_of_text(beat_of(link)->word)))
-            beat_of(link)->is_owed = false;
+        if (bytes_equal(payload, bytes_of_text(beat_of(link)->word))) {
+            hear(w, beat_of(link));
+            return;
+        }
     }
 }
 
@@ -221,12 +359,10 @@ void redis_wakeups_add(struct redis_wakeups *w, struct redis_beat *beat,
 
 void redis_wakeups_prove(struct redis_wakeups *w, struct redis_beat *beat)
 {
-    int64_t ms = w->options.timeout_ms / 4;
-
     if (!w->is_up)
         return;
     publish(w, beat);
-    timer_arm(&w->loop->timers, &w->timer, ms > PROVE_MIN_MS ? ms : PROVE_MIN_MS);
+    beat_soon(w);
 }
 
 void redis_wakeups_remove(struct redis_wakeups *w, struct redis_beat *beat)
@@ -265,27 +401,14 @@ static void on_hinted(struct redis_call *call, const redisReply *reply)
     free(call);
 }
 
-static struct redis_link *open_link(const struct redis_wakeups *w)
+void redis_wakeups_hint(struct redis_wakeups *w, struct redis_link *commands, unsigned bucket,
+                        unsigned share, int64_t wait_ms)
 {
-    LIST_EACH (link, &w->beats) {
-        if (redis_link_is_open(beat_of(link)->commands))
-            return beat_of(link)->commands;
-    }
-    return NULL;
-}
-
-void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, unsigned share,
-                        int64_t wait_ms)
-{
-    struct redis_link *commands = open_link(w);
-    struct redis_call *call;
+    struct redis_call *call = calloc(1, sizeof(*call));
     char text[HINT_BYTES];
     const char *argv[] = {"PUBLISH", w->channel, text};
     size_t lens[] = {7, strlen(w->channel), 0};
 
-    if (!commands)
-        return;
-    call = calloc(1, sizeof(*call));
     if (!call)
         abort();
     call->on_reply = on_hinted;

@@ -5,7 +5,12 @@
  * A subscribed connection of hiredis 0.14 swallows PONG, so it proves itself alive in another
  * way: it publishes a word over each command link and waits to hear it. The words begin with
  * '-', which no topic does. If one was published and is not heard until the next beat, the
- * connection is closed and made anew.
+ * connection is closed and made anew, perhaps at another Redis.
+ *
+ * Of several Redis one may be cut off from the others, and its word is heard at none of them.
+ * So a place where at least half is heard is kept, and any that hears something where none is
+ * known to hear more. What is not heard there is looked after: on_missed, four times as often
+ * as a beat.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_WAKEUPS_H
 #define DUEQ_NODE_STORE_REDIS_WAKEUPS_H
@@ -14,6 +19,8 @@
 
 #include "base/list.h"
 #include "node/store/redis/link.h"
+
+struct redis_beat;
 
 struct redis_wakeups_options {
     struct redis_address address; /* host "": redis_wakeups_aim() says it */
@@ -28,6 +35,11 @@ struct redis_wakeups_options {
     void (*on_settings)(void *arg, struct bytes topic);
     /* Not checked. */
     void (*on_hint)(void *arg, unsigned bucket, unsigned share, int64_t wait_ms);
+    /* How much hangs on what is published over that link. NULL: there is one Redis. */
+    unsigned (*weigh)(void *arg, const struct redis_beat *beat);
+    /* What was published there may have been lost. Again and again until it is heard. May be
+     * NULL. */
+    void (*on_missed)(void *arg, const struct redis_beat *beat);
     void (*on_up)(void *arg); /* the subscription is confirmed */
     void (*on_down)(void *arg);
     void (*on_stopped)(void *arg);
@@ -44,6 +56,11 @@ struct redis_beat {
     char word[32];
     bool is_publishing; /* its answer is awaited */
     bool is_owed;       /* it was published and is not heard yet */
+    bool is_heard;      /* the last one; since the subscription opened, or the link */
+    bool is_unheard;    /* not in time, either; until it is heard or the subscription closes */
+    bool is_said;       /* the log says so */
+    unsigned missed_at; /* what hangs on those that were not heard at this place, the last time
+                         * that one subscribed there; 0 again when all are heard anywhere */
 };
 
 struct redis_wakeups *redis_wakeups_new(struct loop *loop,
@@ -72,9 +89,9 @@ const struct redis_address *redis_wakeups_address(const struct redis_wakeups *w)
 /* That Redis is left: where the subscription is there, another one is looked for. */
 void redis_wakeups_leave(struct redis_wakeups *w, const struct redis_address *address);
 
-/* Says so to all who hear, this node included, if there is a link. */
-void redis_wakeups_hint(struct redis_wakeups *w, unsigned bucket, unsigned share,
-                        int64_t wait_ms);
+/* Says so over that link, which is open, to all who hear, this node included. */
+void redis_wakeups_hint(struct redis_wakeups *w, struct redis_link *commands, unsigned bucket,
+                        unsigned share, int64_t wait_ms);
 
 bool redis_wakeups_are_up(const struct redis_wakeups *w);
 

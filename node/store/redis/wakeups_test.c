@@ -9,6 +9,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
 #include "node/store/redis/server_fixture.h"
 
 struct hearing {
@@ -21,6 +26,12 @@ struct hearing {
     unsigned settings_heard;
     unsigned hints_heard;
     bool are_hints_heard; /* both */
+
+    struct redis_link *far; /* to a Redis of its own; NULL: there is one */
+    struct redis_beat far_beat;
+    unsigned far_weight; /* of others 2 */
+    unsigned missed;     /* of far's, without a break */
+    bool is_missed_often;
 };
 
 static void on_open(void *arg)
@@ -40,7 +51,10 @@ static void on_up(void *arg)
 
 static void on_down(void *arg)
 {
-    ((struct hearing *)arg)->is_down = true;
+    struct hearing *h = arg;
+
+    h->is_down = true;
+    h->missed = 0;
 }
 
 static void on_ready(void *arg, struct bytes topic)
@@ -64,6 +78,21 @@ static void on_hint(void *arg, unsigned bucket, unsigned share, int64_t wait_ms)
     assert_int_equal(wait_ms, h->hints_heard ? 0 : 300);
     h->hints_heard++;
     h->are_hints_heard = h->hints_heard == 2;
+}
+
+static unsigned weigh(void *arg, const struct redis_beat *beat)
+{
+    const struct hearing *h = arg;
+
+    return beat == &h->far_beat ? h->far_weight : 2;
+}
+
+static void on_missed(void *arg, const struct redis_beat *beat)
+{
+    struct hearing *h = arg;
+
+    assert_ptr_equal(beat, &h->far_beat);
+    h->is_missed_often |= ++h->missed == 3;
 }
 
 static void on_wakeups_stopped(void *arg)
@@ -100,6 +129,8 @@ static void start(struct hearing *h, const struct redis_fixture *talks,
         .on_ready = on_ready,
         .on_settings = on_settings,
         .on_hint = on_hint,
+        .weigh = weigh,
+        .on_missed = on_missed,
         .on_up = on_up,
         .on_down = on_down,
         .on_stopped = on_wakeups_stopped,
@@ -116,8 +147,43 @@ static void start(struct hearing *h, const struct redis_fixture *talks,
     run_until(h->loop, &h->is_up);
 }
 
+/* A second Redis, of which nothing is heard at the first. */
+static void start_with_far(struct hearing *h, const struct redis_fixture *here,
+                           const struct redis_fixture *far, unsigned far_weight)
+{
+    struct redis_link_options options = {
+        .name = "far",
+        .address = address_of(far),
+        .timeout_ms = 5000,
+        .backoff_max_ms = 50,
+        .on_open = on_open,
+        .on_stopped = on_stopped,
+        .arg = h,
+    };
+
+    start(h, here, here);
+    h->far_weight = far_weight;
+    h->far = redis_link_new(h->loop, &options);
+    redis_wakeups_add(h->wakeups, &h->far_beat, h->far);
+    h->is_open = false;
+    redis_link_start(h->far);
+    run_until(h->loop, &h->is_open);
+}
+
+static void stop_far(struct hearing *h)
+{
+    h->is_stopped = false;
+    redis_link_stop(h->far);
+    run_until(h->loop, &h->is_stopped);
+    redis_wakeups_remove(h->wakeups, &h->far_beat);
+    redis_link_free(h->far);
+    h->is_stopped = false;
+}
+
 static void stop(struct hearing *h)
 {
+    if (h->far)
+        stop_far(h);
     redis_wakeups_stop(h->wakeups);
     run_until(h->loop, &h->is_wakeups_stopped);
     redis_link_stop(h->commands);
@@ -141,6 +207,60 @@ static void a_subscription_that_hears_nothing_is_made_anew(void **state)
     stop(&h);
     redis_fixture_free(here);
     redis_fixture_free(there);
+}
+
+static void one_redis_that_is_not_heard_is_looked_after(void **state)
+{
+    struct redis_fixture *here = redis_fixture_new(NULL), *far = redis_fixture_new(NULL);
+    struct hearing h;
+
+    start_with_far(&h, here, far, 2);
+    run_until(h.loop, &h.is_missed_often);
+    assert_true(h.far_beat.is_unheard);
+    alarm(PATIENCE_S);
+    while (h.far_beat.is_unheard) {
+        redis_fixture_command(here, "PUBLISH dq:ready %s", h.far_beat.word);
+        event_base_loop(h.loop->base, EVLOOP_ONCE);
+    }
+    alarm(0);
+    stop(&h);
+    redis_fixture_free(here);
+    redis_fixture_free(far);
+}
+
+static void run_until_down_for(struct hearing *h, const struct redis_fixture *far)
+{
+    alarm(PATIENCE_S);
+    while (!strstr(redis_wakeups_why(h->wakeups), far->address))
+        event_base_loop(h->loop->base, EVLOOP_ONCE);
+    alarm(0);
+}
+
+static void a_place_that_hears_the_smaller_part_is_left(void **state)
+{
+    struct redis_fixture *here = redis_fixture_new(NULL), *far = redis_fixture_new(NULL);
+    struct hearing h;
+
+    start_with_far(&h, here, far, 3);
+    run_until_down_for(&h, far);
+    assert_int_equal(h.beat.missed_at, 3);
+    stop(&h);
+    redis_fixture_free(here);
+    redis_fixture_free(far);
+}
+
+/* All are cut off from all: it does not go round and round. */
+static void it_is_not_left_for_a_place_that_hears_no_more(void **state)
+{
+    struct redis_fixture *here = redis_fixture_new(NULL), *far = redis_fixture_new(NULL);
+    struct hearing h;
+
+    start_with_far(&h, here, far, 3);
+    h.far_beat.missed_at = 3;
+    run_until(h.loop, &h.is_missed_often);
+    stop(&h);
+    redis_fixture_free(here);
+    redis_fixture_free(far);
 }
 
 static void settings_that_changed_are_no_job(void **state)
@@ -167,10 +287,10 @@ static void events_of_buckets_are_told_and_nonsense_is_not(void **state)
     struct hearing h;
 
     start(&h, redis, redis);
-    redis_wakeups_hint(h.wakeups, 7, 42, 300);
+    redis_wakeups_hint(h.wakeups, h.commands, 7, 42, 300);
     for (unsigned i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++)
         redis_fixture_command(redis, "PUBLISH dq:ready %s", nonsense[i]);
-    redis_wakeups_hint(h.wakeups, 63, 255, 0);
+    redis_wakeups_hint(h.wakeups, h.commands, 63, 255, 0);
     run_until(h.loop, &h.are_hints_heard);
     stop(&h);
     redis_fixture_free(redis);
@@ -180,6 +300,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_subscription_that_hears_nothing_is_made_anew),
+        cmocka_unit_test(one_redis_that_is_not_heard_is_looked_after),
+        cmocka_unit_test(a_place_that_hears_the_smaller_part_is_left),
+        cmocka_unit_test(it_is_not_left_for_a_place_that_hears_no_more),
         cmocka_unit_test(settings_that_changed_are_no_job),
         cmocka_unit_test(events_of_buckets_are_told_and_nonsense_is_not),
     };
