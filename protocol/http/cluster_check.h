@@ -8,8 +8,7 @@
 #include "protocol/http/store.h"
 
 #define CLUSTER_FINDINGS_MAX   40
-#define CLUSTER_FINDINGS_STORE 8 /* of them are left for the store's, however many nodes err \
-                                  */
+#define CLUSTER_FINDINGS_STORE 8 /* of them are left for the store's */
 
 struct cluster_finding {
     bool is_error;  /* no failover would succeed; else: look at it */
