@@ -13,7 +13,6 @@
 
 #include "base/log.h"
 #include "node/store/redis/cluster_map.h"
-#include "node/store/redis/store_private.h"
 
 #define BUCKETS 64
 #define LAST    CLUSTER_MASTERS /* the server that has no slots at first */
