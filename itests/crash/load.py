@@ -134,7 +134,10 @@ class Load:
             worker.start()
         return self
 
-    def __exit__(self, *unused):
+    def __exit__(self, failure, *unused):
+        """What has failed may never be healed: then nobody waits for that."""
+        if failure:
+            self.is_over.set()
         self.is_pushing_over.set()
         for producer in self._producers:
             producer.join()

@@ -44,8 +44,10 @@ class Bed:
                    f"the log says {words}")
 
     def wait_for_error(self, text):
+        self.load.goes_on = True
         wait_until(lambda: any(text in each[1] for each in self.load.errors.seen()),
                    f"a client sees {text}")
+        self.load.goes_on = False
 
 
 # ---- the troubles: each is a block ----

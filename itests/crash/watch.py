@@ -56,14 +56,16 @@ class WatchedLoad(Load):
     def __init__(self, port, dice, ttr_s=TTR_S):
         self.errors = Errors()
         self._jobs = 0
+        self.goes_on = False
         kinds = [watched(PythonClient, self.errors), watched(PhpClient, self.errors)]
         super().__init__(port, dice, producers=CLIENTS, consumers=CLIENTS, ttrs_s=(ttr_s,),
                          connect=lambda port: dice.choice(kinds)(port), acked_share=1)
 
     def new_job(self, dice):
-        """Not many more than are consumed, so that a store is soon empty."""
+        """Not many more than are consumed, so that a store is soon empty; but for a trouble of
+        which somebody has to hear: where nothing becomes due, nothing else would be asked."""
         while (self._jobs - len(self.history.hand_overs) > BACKLOG
-               and not self.is_pushing_over.is_set()):
+               and not self.is_pushing_over.is_set() and not self.goes_on):
             time.sleep(0.005)
         self._jobs += 1
         return super().new_job(dice)
