@@ -11,6 +11,7 @@ import subprocess
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import redis
 
@@ -38,6 +39,8 @@ class ContainerPlan:
     session_ms: int = 2000
     tick_ms: int = 500
     wrong_clock: str = ""
+    shares: bool = False
+    lock_ms: int = 0
 
 
 class Client:
@@ -53,13 +56,14 @@ class Client:
 class ContainerCluster:
     """`engine` has the images."""
 
-    spares, network, holders, bystander, elects = (), None, None, None, True
+    spares, network, holders, bystander, ledger, elects = (), None, None, None, None, True
     networks = NETWORKS
 
     def __init__(self, engine, directory, plan=ContainerPlan()):
         self.engine, self.directory, self.plan = engine, Path(directory), plan
         self.client = Client(engine)
         self.redis, self.nodes = Master(engine), []
+        self.store = SimpleNamespace(masters=[self.redis])
         self.view = View(self.directory, self.client, [VIP], HTTP_PORT)
 
     def __enter__(self):
