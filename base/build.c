@@ -10,7 +10,12 @@
 
 const struct build *build_info(void)
 {
-    static const struct build info = {DUEQ_VERSION, BUILD_COMMIT, COMPILER};
+    static const struct build info = {
+        .version = DUEQ_VERSION,
+        .commit = BUILD_COMMIT,
+        .compiler = COMPILER,
+        .full = sizeof(BUILD_COMMIT) > 1 ? DUEQ_VERSION "+" BUILD_COMMIT : DUEQ_VERSION,
+    };
 
     return &info;
 }

@@ -4,8 +4,9 @@
 
 struct build {
     const char *version;
-    const char *commit;   /* the first digits of git's; "": not built in a git work tree */
+    const char *commit; /* the first digits of git's; "": neither git nor the archive said it */
     const char *compiler; /* name and version */
+    const char *full; /* version+commit, as `--version` says it; version, without a commit */
 };
 
 /* Static. */

@@ -218,6 +218,23 @@ static void when_the_new_file_cannot_be_opened_the_old_one_stays(void **state)
     assert_int_not_equal(access("other", F_OK), 0);
 }
 
+static void root_follows_its_own_links_and_no_others(void **state)
+{
+    struct log_options options = {LEVEL_INFO, "", false, "log"};
+
+    if (geteuid() != 0 && getenv("CI"))
+        fail_msg("not root");
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(symlink("other", "log"), 0);
+    configure(LEVEL_INFO, "", false);
+    LOG_INFO("x", "through a link");
+    assert_non_null(strstr(contents("other"), "through a link"));
+    assert_int_equal(lchown("log", 65534, 65534), 0);
+    assert_int_equal(log_configure(&options), STATUS_IO_ERROR);
+    assert_int_equal(errno, ELOOP);
+}
+
 static void logging_does_not_touch_errno(void **state)
 {
     configure(LEVEL_INFO, "", false);
@@ -244,6 +261,7 @@ int main(void)
         IN_DIRECTORY(reads_the_words_of_levels),
         IN_DIRECTORY(after_a_rotation_the_new_file_is_written),
         IN_DIRECTORY(when_the_new_file_cannot_be_opened_the_old_one_stays),
+        IN_DIRECTORY(root_follows_its_own_links_and_no_others),
         IN_DIRECTORY(logging_does_not_touch_errno),
     };
 

@@ -48,6 +48,11 @@ static void note_stall(struct loop *l, int64_t now_mono_ms)
         l->stall_count++;
         l->stall_total_ms += late_ms;
     }
+    if (late_ms >= LOOP_STALL_TOLD_MS)
+        LOG_WARN("loop",
+                 "stalled for %lld ms: this process, or the machine, stood still or had no "
+                 "processor",
+                 (long long)late_ms);
 }
 
 static void run_timers(struct loop *l)

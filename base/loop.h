@@ -11,6 +11,8 @@
 
 #include "base/timer.h"
 
+#define LOOP_STALL_TOLD_MS 500 /* a stall of so long is a line in the log */
+
 struct event;
 struct event_base;
 

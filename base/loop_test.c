@@ -5,12 +5,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "base/log.h"
 #include "base/loop.h"
 
 struct probe {
@@ -141,6 +144,39 @@ static void a_late_turn_is_noticed(void **state)
     assert_true(l->stall_total_ms >= 50);
 }
 
+static const char *log_of_a_turn_that_is_late_by(struct loop *l, int64_t ms)
+{
+    static char text[512];
+    char path[] = "/tmp/dueq-loop-XXXXXX";
+    struct log_options options = {.modules = "", .level = LEVEL_WARN, .file = path};
+    struct probe p;
+    int fd = mkstemp(path);
+
+    assert_int_equal(log_configure(&options), STATUS_OK);
+    l->timers.now_mono_ms = clock_mono_ms() - ms;
+    arm(&p, l, 0, true);
+    loop_run(l);
+    options.file = NULL;
+    assert_int_equal(log_configure(&options), STATUS_OK);
+    text[pread(fd, text, sizeof(text) - 1, 0)] = '\0';
+    close(fd);
+    unlink(path);
+    return text;
+}
+
+static void a_process_that_stood_still_says_so(void **state)
+{
+    assert_non_null(strstr(log_of_a_turn_that_is_late_by(*state, 3000000), "stalled for 300"));
+}
+
+static void a_turn_that_is_a_little_late_says_nothing(void **state)
+{
+    struct loop *l = *state;
+    const char *said = log_of_a_turn_that_is_late_by(l, LOOP_STALL_TOLD_MS / 10);
+
+    assert_true((*said != '\0') == (l->stall_max_ms >= LOOP_STALL_TOLD_MS));
+}
+
 #define ON_A_NEW_LOOP(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -152,6 +188,8 @@ int main(void)
         ON_A_NEW_LOOP(a_descriptor_can_arm_a_timer_while_no_other_is_armed),
         ON_A_NEW_LOOP(touching_never_sets_the_time_back),
         ON_A_NEW_LOOP(a_late_turn_is_noticed),
+        ON_A_NEW_LOOP(a_process_that_stood_still_says_so),
+        ON_A_NEW_LOOP(a_turn_that_is_a_little_late_says_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

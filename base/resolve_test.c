@@ -17,7 +17,7 @@
 
 #include "base/resolve.h"
 
-#define PATIENCE_S 20
+#define PATIENCE_S 60
 #define HEADER     12 /* of a DNS message */
 #define TYPE_A     1
 

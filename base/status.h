@@ -18,8 +18,11 @@
     X(OK, "ok", "done")                                                                      \
     X(BAD_REQUEST, "bad_request", "the request is malformed")                                \
     X(BAD_TOPIC, "bad_topic",                                                                \
-      "a topic is 1 to 200 characters of [A-Za-z0-9_.:/+;$()-], not starting with '-'")      \
-    X(BAD_ID, "bad_id", "a job id is 1 to 200 printable characters without white space")     \
+      "a topic is 1 to 200 characters of [A-Za-z0-9_.:/+;$()-], not starting with '-', and " \
+      "not '.' or '..'")                                                                     \
+    X(BAD_ID, "bad_id",                                                                      \
+      "a job id is 1 to 200 printable ASCII characters without white space, and not '.' or " \
+      "'..'")                                                                                \
     X(OUT_OF_RANGE, "out_of_range", "a number is out of its range")                          \
     X(TOO_LARGE, "too_large", "the body is larger than limits.body_bytes")                   \
     X(TOO_MANY, "too_many", "too many requests at once; try again later")                    \

@@ -1,6 +1,8 @@
 # The flags every target shares, and the words the folders use:
 #   dueq_library(NAME SOURCES ... LINK ...)   a static library of one layer
-#   dueq_test(NAME SOURCES ... LINK ...)      a cmocka unit test, run by ctest
+#   dueq_test(NAME SOURCES ... LINK ...)      a cmocka test, run by ctest; its label is its level:
+#                                             `contract` where it starts real servers, else
+#                                             `unit`
 #   dueq_fuzzer(NAME SOURCES ... LINK ...)    a libFuzzer target, only with DUEQ_FUZZ; its
 #                                             seeds lie in corpus/NAME/ or corpus/ beside it
 #   dueq_generated(PATH)                      a source that a command above it makes
@@ -58,6 +60,11 @@ function(dueq_test name)
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     add_test(NAME ${name} COMMAND ${name})
+    set(level unit)
+    if("${ARG_LINK}" MATCHES "dueq_(redis|zk)_fixture")
+        set(level contract)
+    endif()
+    set_tests_properties(${name} PROPERTIES LABELS ${level})
 endfunction()
 
 set(DUEQ_FUZZ_SECONDS 10 CACHE STRING "How long ctest runs each fuzzer")

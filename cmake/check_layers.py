@@ -50,7 +50,7 @@ TEST_MAY = ["node/store/memory/store.h", "node/store/redis/server_fixture.h", "n
 LIBRARIES = {
     "hiredis/**": ["node/store/redis/*", "node/store/contract/*redis.c", "itests/bench/**"],
     "event2/**": ["base/loop.c", "ha/peer_*", "base/resolve.c", "ha/zk_pump.c", "ha/vip_air.c", "protocol/**",
-                  "node/store/redis/events.c", "node/app*", "node/program.c", "itests/bench/**", *TEST_FILES],
+                  "node/store/redis/conn.c", "node/app*", "node/program.c", "itests/bench/**", *TEST_FILES],
     "openssl/**": ["ha/peer_auth.c"],
     "zookeeper/**": ["ha/zk_*"],
     "yaml.h": ["conf/yaml*"],

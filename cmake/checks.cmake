@@ -7,3 +7,5 @@ add_test(NAME layers_check_finds_what_is_planted
 add_test(NAME log_modules COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_log_modules.py)
 add_test(NAME errors_are_the_same_everywhere
     COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_errors.py)
+set_tests_properties(layers layers_check_finds_what_is_planted log_modules
+    errors_are_the_same_everywhere PROPERTIES LABELS unit)

@@ -140,7 +140,16 @@ tell() { # NAME SECONDS RC: ends the script when the step has failed
     printf '  %-30s %4ds  FAILED (%d)\n' "$1" "$2" "$3"
     say "---- the end of $log:"
     tail -n 200 "$log"
+    say_again "$log"
     exit "$3"
+}
+
+# How to repeat what failed, where the script has said how (repeat_commands).
+say_again() { # LOG
+    local commands
+    declare -F repeat_commands >/dev/null || return 0
+    commands=$(repeat_commands "$1")
+    [[ -z $commands ]] || printf '%s\n' "---- again:" "$commands"
 }
 
 new_log() { # NAME

@@ -66,6 +66,22 @@ static void allow_appendfsync_when_embedded(struct conf_draft *d)
                        "is for the embedded Redis only; another one has its own redis.conf");
 }
 
+#define MEMORY_MIN (16u << 20)
+
+static void want_enough_memory(struct conf_draft *d)
+{
+    size_t bytes = d->conf->store.memory_bytes;
+
+    if (kind_of(d) != ADDRESS_EMBEDDED && bytes > 0)
+        check_complain(d, "store.memory",
+                       "is for the embedded Redis only; another one has maxmemory in its own "
+                       "redis.conf");
+    else if (bytes > 0 && bytes < MEMORY_MIN)
+        check_complain(d, "store.memory",
+                       "is too little to work with: give 16MiB or more, or 0 for half of the "
+                       "memory that there is");
+}
+
 static void allow_no_replicas_when_embedded(struct conf_draft *d)
 {
     if (kind_of(d) == ADDRESS_EMBEDDED && d->conf->store.min_replicas > 0)
@@ -95,6 +111,7 @@ static const struct check_rule rules[] = {
     {read_sentinel_password_file,
      {"store.redis", "store.sentinel_password", "store.sentinel_password_file"}},
     {allow_appendfsync_when_embedded, {"store.redis", "store.appendfsync"}},
+    {want_enough_memory, {"store.redis", "store.memory"}},
     {allow_no_replicas_when_embedded, {"store.redis", "store.min_replicas"}},
     {wait_for_replicas_within_a_command,
      {"store.min_replicas", "store.replica_timeout", "store.command_timeout"}},

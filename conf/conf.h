@@ -132,6 +132,7 @@ struct conf {
         unsigned min_replicas;
         int64_t replica_timeout_ms;
         enum conf_appendfsync appendfsync;
+        size_t memory_bytes; /* 0: half of what there is */
         char *redis_server;
     } store;
     struct {
@@ -146,8 +147,9 @@ struct conf {
     } http;
     struct {
         size_t body_bytes;
-        unsigned connections; /* per protocol */
-        unsigned pipelined;   /* per connection */
+        unsigned connections;             /* per protocol; 0: see app_connections_max() */
+        unsigned connections_per_address; /* the same; 0: no limit of its own */
+        unsigned pipelined;               /* per connection */
         unsigned waiting;
         size_t output_bytes; /* per connection */
         size_t http_body_bytes;

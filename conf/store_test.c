@@ -29,6 +29,22 @@ static void the_defaults_are_those_of_the_contract(void **state)
     conf_free(conf);
 }
 
+static void gives_memory_to_the_embedded_redis_only_and_enough(void **state)
+{
+    struct conf *conf = fixture_load_well("store:\n  memory: 2GiB\n", NULL);
+
+    assert_int_equal(conf->store.memory_bytes, 2ULL << 30);
+    conf_free(conf);
+    expect(
+        "store:\n  memory: 1MiB\n", NULL,
+        "c.yaml:2:11: store.memory: is too little to work with: give 16MiB or more, or 0 for "
+        "half of the memory that there is\n");
+    expect(
+        "store:\n  redis: 10.0.0.1:6379\n  memory: 1GiB\n", NULL,
+        "c.yaml:3:11: store.memory: is for the embedded Redis only; another one has maxmemory "
+        "in its own redis.conf\n");
+}
+
 static void takes_a_redis_that_sentinels_name(void **state)
 {
     struct conf *conf = fixture_load_well(SENTINEL "  min_replicas: 1\n"
@@ -107,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(the_defaults_are_those_of_the_contract),
+        IN_DIRECTORY(gives_memory_to_the_embedded_redis_only_and_enough),
         IN_DIRECTORY(takes_a_redis_that_sentinels_name),
         IN_DIRECTORY(takes_nodes_of_a_redis_cluster),
         IN_DIRECTORY(reads_the_password_of_the_sentinels_from_a_file),

@@ -3,18 +3,18 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "conf/topics.h"
 #include "conf/value.h"
 
-#define AT(field)    offsetof(struct conf, field)
-#define ROW(field)   offsetof(struct conf_topic, field)
-#define KIB(n)       ((n)*INT64_C(1024))
-#define MIB(n)       KIB((n)*INT64_C(1024))
-#define SECONDS(n)   ((n)*INT64_C(1000))
-#define MINUTES(n)   SECONDS((n)*INT64_C(60))
-#define DAYS(n)      MINUTES((n)*INT64_C(1440))
-#define PATH_BYTES   4095
-#define PATH_LEN_MAX 64 /* of a key worth a suggestion */
+#define AT(field)  offsetof(struct conf, field)
+#define ROW(field) offsetof(struct conf_topic, field)
+#define KIB(n)     ((n)*INT64_C(1024))
+#define MIB(n)     KIB((n)*INT64_C(1024))
+#define SECONDS(n) ((n)*INT64_C(1000))
+#define MINUTES(n) SECONDS((n)*INT64_C(60))
+#define DAYS(n)    MINUTES((n)*INT64_C(1440))
+#define PATH_BYTES 4095
 
 static const char *const level_words[] = {"debug", "info", "warn", "error", NULL};
 static const char *const format_words[] = {"text", "json", NULL};
@@ -77,6 +77,8 @@ const struct conf_key conf_keys[] = {
      .help = "how long they are waited for; then it may have happened"},
     {"store.appendfsync", &kind_word, AT(store.appendfsync), "always", .words = appendfsync_words,
      .help = "embedded Redis: when a write is on disk"},
+    {"store.memory", &kind_size, AT(store.memory_bytes), "0", 0, MIB(16777216),
+     .help = "embedded Redis: its maxmemory; 0: half of the memory that there is"},
     {"store.redis_server", &kind_text, AT(store.redis_server), "redis-server", 1, PATH_BYTES,
      .help = "embedded Redis: the program"},
 
@@ -96,8 +98,10 @@ const struct conf_key conf_keys[] = {
 
     {"limits.body_bytes", &kind_size, AT(limits.body_bytes), "1MiB", 1, MIB(64),
      .is_reloadable = true, .help = "the largest body of a job"},
-    {"limits.connections", &kind_count, AT(limits.connections), "10000", 1, 1000000,
-     .is_reloadable = true, .help = "clients at the same time, for each protocol"},
+    {"limits.connections", &kind_count, AT(limits.connections), "0", 0, 1000000,
+     .is_reloadable = true, .help = "clients at the same time, for each protocol; 0: 10000, or what open files allow"},
+    {"limits.connections_per_address", &kind_count, AT(limits.connections_per_address), "0", 0, 1000000,
+     .is_reloadable = true, .help = "of these, from one address; 0: all of them"},
     {"limits.pipelined", &kind_count, AT(limits.pipelined), "128", 1, 100000,
      .is_reloadable = true, .help = "unanswered requests of one connection"},
     {"limits.waiting", &kind_count, AT(limits.waiting), "10000", 1, 1000000,
@@ -109,7 +113,7 @@ const struct conf_key conf_keys[] = {
     {"limits.http_bodies_bytes", &kind_size, AT(limits.http_bodies_bytes), "128MiB", KIB(64), MIB(65536),
      .is_reloadable = true, .help = "bodies of all HTTP requests at the same time"},
     {"limits.request_time", &kind_duration, AT(limits.request_ms), "60s", 100, MINUTES(60),
-     .is_reloadable = true, .help = "for an HTTP request to arrive and for a reply to be read"},
+     .is_reloadable = true, .help = "for a request to arrive and for a reply to be read"},
     {"limits.idle", &kind_duration, AT(limits.idle_ms), "0s", 0, MINUTES(60 * 24 * 7),
      .is_reloadable = true, .help = "silence before a client is disconnected; 0s: for ever"},
 
@@ -234,34 +238,6 @@ bool conf_key_is_section(const char *path)
     return false;
 }
 
-static unsigned smallest(unsigned a, unsigned b, unsigned c)
-{
-    unsigned ab = a < b ? a : b;
-
-    return ab < c ? ab : c;
-}
-
-/* Letters to insert, remove or change (Levenshtein); both are at most PATH_LEN_MAX long. */
-static unsigned distance(const char *a, const char *b)
-{
-    unsigned row[PATH_LEN_MAX + 1];
-    size_t a_len = strlen(a);
-
-    for (unsigned i = 0; i <= a_len; i++)
-        row[i] = i;
-    for (; *b; b++) {
-        unsigned diagonal = row[0]++;
-
-        for (unsigned i = 1; i <= a_len; i++) {
-            unsigned above = row[i];
-
-            row[i] = smallest(row[i - 1] + 1, above + 1, diagonal + (a[i - 1] != *b));
-            diagonal = above;
-        }
-    }
-    return row[a_len];
-}
-
 static const char *last_word(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -270,28 +246,18 @@ static const char *last_word(const char *path)
 }
 
 /* A right name in a wrong section, or in none, is as near as one wrong letter. */
-static unsigned unlikeness(const char *path, const char *known)
-{
-    if (!strcmp(last_word(path), last_word(known)))
-        return 1;
-    return distance(path, known);
-}
-
 const struct conf_key *conf_key_nearest(const char *path)
 {
-    const struct conf_key *nearest = NULL, *key;
-    size_t len = strlen(path);
-    unsigned best = (unsigned)(len / 4 < 2 ? 2 : len / 4) + 1;
+    struct nearest nearest = nearest_to(bytes_of_text(path));
+    const struct conf_key *key;
 
-    for (size_t i = 0; len <= PATH_LEN_MAX && (key = key_at(i)); i++) {
-        unsigned far = unlikeness(path, key->path);
-
-        if (far < best) {
-            best = far;
-            nearest = key;
-        }
+    for (size_t i = 0; (key = key_at(i)); i++) {
+        if (!strcmp(last_word(path), last_word(key->path)))
+            nearest_offer_at(&nearest, key->path, 1);
+        else
+            nearest_offer(&nearest, key->path);
     }
-    return nearest;
+    return nearest.found ? conf_key_find(nearest.found) : NULL;
 }
 
 bool conf_key_is_of_row(const struct conf_key *key)

@@ -218,7 +218,8 @@ bool value_is_topics(const char *text)
         text + strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                             "0123456789_.:/+;$()-");
 
-    return *text && *text != '-' && (!*rest || !strcmp(rest, "*"));
+    return *text && *text != '-' && strcmp(text, ".") && strcmp(text, "..") &&
+           (!*rest || !strcmp(rest, "*"));
 }
 
 static void print_with_unit(struct buf *to, const struct unit *units, int64_t value)

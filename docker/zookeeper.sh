@@ -5,8 +5,9 @@
 #   ZOO_SERVERS   the addresses of all, with spaces between; one alone needs no quorum
 #   ZOO_HEAP      the heap (256m)
 #
-# tickTime 500: dueq's ha.session_timeout is 2 s, four ticks, and a frozen leader is replaced up to one
-# and a half ticks after it. What dueq keeps here is a few hundred bytes.
+# tickTime 500: dueq's ha.session_timeout is four ticks or more, 2 s, and a frozen leader is replaced up
+# to one and a half ticks after it; a node asks for the tick with `conf`. What dueq keeps here is a few
+# hundred bytes.
 set -eu
 
 data=/var/lib/zookeeper conf=/var/lib/zookeeper/zoo.cfg
@@ -22,7 +23,7 @@ minSessionTimeout=1000
 maxSessionTimeout=60000
 maxClientCnxns=0
 admin.enableServer=false
-4lw.commands.whitelist=ruok,srvr,mntr
+4lw.commands.whitelist=ruok,srvr,mntr,conf
 autopurge.snapRetainCount=3
 autopurge.purgeInterval=1
 END

@@ -68,6 +68,10 @@ enum coord_session {
         COORD_SESSION_COUNT
 };
 
+/* A session timeout is so many of the servers' ticks, or more. The lease is proven for three
+ * (doc/model); the fourth is for what stands still a little. */
+#define COORD_TICKS_MIN 4
+
 /* Session timeouts that dueq can be set to. */
 #define COORD_TIMEOUT_MIN_MS 1000
 #define COORD_TIMEOUT_MAX_MS 60000
@@ -138,7 +142,8 @@ struct coordinator {
 
     /* To be read by anybody. */
     enum coord_session session;
-    int64_t granted_ms;                   /* the session timeout; 0: not connected yet */
+    int64_t granted_ms; /* the session timeout; 0: not connected yet */
+    int64_t tick_ms; /* tickTime of the server where the session began; 0: it does not tell */
     struct coord_credentials credentials; /* of the session; valid from CONNECTED on */
     struct coord_credentials left;        /* closed, but no server has confirmed it yet */
     int64_t leaving; /* the session whose good-bye is on its way; 0: none */

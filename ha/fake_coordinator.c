@@ -103,6 +103,12 @@ static void end_in(struct fake_coordinator *c, enum coord_session session,
 
 /* ---- what the ensemble says ---- */
 
+/* The simulation's servers are not asked. */
+static int64_t tick_told(const struct fake_ensemble *e)
+{
+    return e && !e->hides_tick ? e->tick_ms : 0;
+}
+
 static void on_connected(struct fake_coordinator *c, const struct fake_message *m)
 {
     bool was_here = c->is_resumed;
@@ -110,6 +116,7 @@ static void on_connected(struct fake_coordinator *c, const struct fake_message *
     c->base.session = COORD_SESSION_CONNECTED;
     c->base.credentials = m->who;
     c->base.granted_ms = m->timeout_ms;
+    c->base.tick_ms = tick_told(c->client.ensemble);
     c->base.why[0] = '\0';
     snprintf(c->base.server, sizeof(c->base.server), "fake:2181");
     c->is_resumed = true;

@@ -39,6 +39,7 @@ struct fake_ensemble {
     /* To be set by the test at any time. */
     int64_t delay_ms; /* of each way; default 1 */
     int64_t tick_ms;  /* default 100 */
+    bool hides_tick;  /* it does not tell its clients */
     int64_t least_timeout_ms, most_timeout_ms;
     bool denies; /* credentials, at the next connection */
 };

@@ -51,12 +51,18 @@ static void on_role(struct role *role, enum role_state before)
     ha->options.on_role(ha->options.arg, role, before);
 }
 
+/* Who stood still has done nothing since its newest tick; ticks are T/6 apart at most. */
+static int64_t acted_until(const struct ha *ha, int64_t now)
+{
+    return now - ha->ticked_boot_ms > ha_t(ha) / 4 ? ha->ticked_boot_ms : now;
+}
+
 void ha_enter(struct ha *ha, enum role_state to, enum role_reason why)
 {
     int64_t now = site_now(&ha->site);
 
     if (ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING)
-        ha->leader_seen_boot_ms = now;
+        ha->leader_seen_boot_ms = acted_until(ha, now);
     ha->is_drained = false;
     ha->able_since_boot_ms = 0;
     if (to != ROLE_LEADER && to != ROLE_DRAINING)
@@ -151,6 +157,7 @@ static void on_tick(struct timer *timer)
         ha_peers_tick(ha);
         scanners_tell(&ha->scanners);
     }
+    ha->ticked_boot_ms = now;
     if (!timer_is_armed(timer)) {
         wait = ha->site.wake_boot_ms - now;
         timer_arm(ha->site.timers, timer, wait > 0 ? wait : 1);
@@ -167,10 +174,8 @@ void ha_store_is(struct ha *ha, bool is_up)
     ha->store_up = ha->membership.store_up = is_up;
     ha->membership.is_store_known = true;
     site_wake(&ha->site);
-    if (!is_news)
-        return;
-    ha->store_since_boot_ms = site_now(&ha->site);
-    heartbeat_hurry(&ha->heartbeat); /* the others read it there */
+    if (is_news)
+        heartbeat_hurry(&ha->heartbeat); /* the others read it there */
 }
 
 void ha_scans(struct ha *ha, bool is_scanning)
@@ -299,8 +304,7 @@ void ha_start(struct ha *ha)
 
     ha->role.since_boot_ms = now;
     ha->in_touch_boot_ms = now;
-    ha->store_since_boot_ms = now;
-    ha->started_boot_ms = now;
+    ha->started_boot_ms = ha->ticked_boot_ms = now;
     coordinator_open(ha->site.coordinator);
     site_wake(&ha->site);
 }

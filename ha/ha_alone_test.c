@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "ha/ha_fixture.h"
-#include "ha/site.h"
+#include "ha/ha_state.h"
 
 static unsigned old, other;
 
@@ -309,6 +309,31 @@ static void who_finds_itself_elected_looks_at_its_promise(void **state)
     await(is_led, 2 * T);
 }
 
+/* It may stand from the moment in which its addition was sent: the answer says nothing. */
+static void one_whose_addition_is_not_answered_is_asked_too(void **state)
+{
+    unsigned added = (old + 2) % NODES;
+
+    world_teardown(state);
+    world_setup(state);
+    nodes[added].is_silent = true;
+    for (unsigned i = 0; i < NODES; i++) {
+        nodes[i].options.on_loss = HA_FAILSAFE;
+        if (i != added)
+            node_start(i);
+    }
+    await(is_led, 2 * T);
+    run(2 * T);
+    old = (unsigned)leader();
+    node_start(added);
+    while (!nodes[old].ha->membership.adding.is_in_flight)
+        run(1);
+    lose_the_quorum();
+    run(T);
+    assert_false(view_is_member(&nodes[old].ha->view, nodes[added].name));
+    assert_true(is_not_led());
+}
+
 static void with_stop_nobody_promises_and_the_leader_stops(void **state)
 {
     struct peer_question q;
@@ -382,9 +407,67 @@ static void a_session_timeout_that_is_not_granted_is_refused_with_what_was(void 
     ensemble.least_timeout_ms = 4000;
     node_start(0);
     run(100);
-    assert_non_null(strstr(nodes[0].refused, "4000"));
-    assert_non_null(strstr(nodes[0].refused, "2000"));
+    assert_non_null(strstr(nodes[0].refused, "grants a session timeout of 4000 ms"));
+    assert_non_null(strstr(nodes[0].refused, "ha.session_timeout: 2000 ms"));
     assert_int_equal(nodes[0].zk.base.session, COORD_SESSION_CLOSED);
+}
+
+/* What is advised is four ticks at least, whatever the servers say of theirs: a stock server
+ * grants two. */
+static void what_is_advised_for_a_session_timeout_is_granted_and_sound(void **state)
+{
+    static const struct {
+        int64_t tick_ms;
+        bool tells;
+        const char *advice;
+    } rows[] = {{2000, true, "ha.session_timeout to 8000 ms"},
+                {2000, false, "ha.session_timeout to 8000 ms"},
+                {500, true, "ha.session_timeout to 4000 ms"}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        world_setup(state);
+        ensemble.least_timeout_ms = 4000;
+        ensemble.tick_ms = rows[i].tick_ms;
+        ensemble.hides_tick = !rows[i].tells;
+        node_start(0);
+        run(100);
+        assert_non_null(strstr(nodes[0].refused, rows[i].advice));
+        assert_non_null(strstr(nodes[0].refused, "tickTime to 500"));
+        if (i < 2)
+            world_teardown(state);
+    }
+}
+
+static void a_tick_of_more_than_a_quarter_of_the_session_timeout_is_refused(void **state)
+{
+    world_setup(state);
+    ensemble.tick_ms = T / 4 + 1;
+    node_start(0);
+    run(100);
+    assert_non_null(strstr(nodes[0].refused, "tickTime of 501 ms"));
+    assert_non_null(strstr(nodes[0].refused, "tickTime to 500"));
+    assert_non_null(strstr(nodes[0].refused, "ha.session_timeout to 2004 ms"));
+    run(5 * T);
+    assert_true(is_not_led());
+}
+
+static void a_tick_of_a_quarter_of_the_session_timeout_is_accepted(void **state)
+{
+    world_setup(state);
+    ensemble.tick_ms = T / 4;
+    node_start(0);
+    await(is_led, 2 * T);
+    assert_string_equal(nodes[0].refused, "");
+}
+
+static void servers_that_do_not_tell_their_tick_are_no_reason_to_end(void **state)
+{
+    world_setup(state);
+    ensemble.tick_ms = T / 4;
+    ensemble.hides_tick = true;
+    node_start(0);
+    await(is_led, 2 * T);
+    assert_string_equal(nodes[0].refused, "");
 }
 
 static void credentials_that_are_denied_are_refused(void **state)
@@ -409,9 +492,47 @@ static void a_namesake_is_refused_and_the_first_one_stays(void **state)
     assert_string_equal(nodes[other].refused, "");
     run(4 * T);
     assert_non_null(strstr(nodes[other].refused, nodes[old].name));
+    assert_non_null(strstr(nodes[other].refused, nodes[old].address));
     assert_int_equal(role_of(other), ROLE_OFFLINE);
     assert_int_equal(leader(), old);
     assert_int_equal(nodes[old].demoted, 0);
+}
+
+/* It waits for the session of the process before it to end. */
+static void restart_one_that_does_not_lead(void **state)
+{
+    three_nodes_setup(state);
+    old = (unsigned)leader();
+    other = (old + 1) % NODES;
+    node_kill(other);
+    nodes[other].options.incarnation++;
+    node_start(other);
+    run(T / 4);
+    assert_int_equal(role_of(other), ROLE_OFFLINE);
+}
+
+/* A quorum that comes back gives each session a fresh T: also that of the process that died. */
+static void an_old_session_that_a_lost_quorum_prolongs_is_no_namesake(void **state)
+{
+    restart_one_that_does_not_lead(state);
+    lose_the_quorum();
+    run(2 * T);
+    find_the_quorum();
+    run(3 * T);
+    assert_string_equal(nodes[other].refused, "");
+    assert_int_equal(role_of(other), ROLE_STANDBY);
+}
+
+/* What it read before is old by then. */
+static void who_stood_still_does_not_take_its_own_old_session_for_a_namesake(void **state)
+{
+    restart_one_that_does_not_lead(state);
+    node_freeze(other, true);
+    run(3 * T);
+    node_freeze(other, false);
+    run(3 * T);
+    assert_string_equal(nodes[other].refused, "");
+    assert_int_equal(role_of(other), ROLE_STANDBY);
 }
 
 static void a_namesake_that_went_is_said_no_more(void **state)
@@ -479,10 +600,17 @@ int main(void)
         ON_THREE(a_long_way_to_zookeeper_is_not_taken_for_a_lost_quorum),
         ON_THREE(nobody_promises_while_its_own_attempt_is_not_answered),
         ON_THREE(who_finds_itself_elected_looks_at_its_promise),
+        ON_THREE(one_whose_addition_is_not_answered_is_asked_too),
         ON_THREE(with_stop_nobody_promises_and_the_leader_stops),
         ON_NONE(a_session_timeout_that_is_not_granted_is_refused_with_what_was),
+        ON_NONE(what_is_advised_for_a_session_timeout_is_granted_and_sound),
+        ON_NONE(a_tick_of_more_than_a_quarter_of_the_session_timeout_is_refused),
+        ON_NONE(a_tick_of_a_quarter_of_the_session_timeout_is_accepted),
+        ON_NONE(servers_that_do_not_tell_their_tick_are_no_reason_to_end),
         ON_NONE(credentials_that_are_denied_are_refused),
         ON_NONE(a_namesake_is_refused_and_the_first_one_stays),
+        ON_NONE(an_old_session_that_a_lost_quorum_prolongs_is_no_namesake),
+        ON_NONE(who_stood_still_does_not_take_its_own_old_session_for_a_namesake),
         ON_NONE(a_namesake_that_went_is_said_no_more),
         ON_NONE(a_workers_restart_is_no_namesake),
         ON_NONE(zookeeper_that_is_absent_at_start_is_waited_for),

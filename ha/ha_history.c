@@ -4,7 +4,8 @@
  *
  * A leader is seen while this node is connected and sees both its znode and its beats: what was
  * read last says nothing when ZooKeeper stands still, and a lease ends T/2 or so after the last
- * beat. Time without a leader is counted from when it was seen last.
+ * beat. Time without a leader is counted from when it was seen last; of one that fell silent,
+ * which stood still most likely, from its newest beat; by itself, from its newest tick.
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +44,17 @@ static void note_end(struct ha *ha)
     ha->ended_how = has_died ? "died" : "timed_out";
 }
 
+/* Of a leader that was seen, and is not any more. */
+static int64_t alone_since(const struct ha *ha, int64_t now)
+{
+    bool was_silent = now >= ha->beat_boot_ms + ha_t(ha) / 2;
+
+    if (ha->alone_since_boot_ms)
+        return ha->alone_since_boot_ms;
+    return was_silent && ha->beat_boot_ms < ha->leader_seen_boot_ms ? ha->beat_boot_ms
+                                                                    : ha->leader_seen_boot_ms;
+}
+
 /* A lead taken up again is news where nobody led meanwhile: its lease was over. One that was
  * fenced tries again each few seconds, and is not told each time. */
 static bool was_told(const struct ha *ha, bool is_again)
@@ -68,7 +80,7 @@ void ha_history_note_lead(struct ha *ha, enum role_reason why, int64_t now)
     snprintf(t->node, sizeof(t->node), "%s", ha->options.node);
     snprintf(t->reason, sizeof(t->reason), "%s", role_reason_word(why));
     if (ha->has_seen_leader)
-        t->without_leader_ms = ha->last_failover_ms = now - ha->leader_seen_boot_ms;
+        t->without_leader_ms = ha->last_failover_ms = now - alone_since(ha, now);
     ha->has_pending = true;
 }
 
@@ -193,7 +205,7 @@ static void note_leader(struct ha *ha, int64_t now)
         ha->alone_since_boot_ms = 0;
     } else if (!ha->alone_since_boot_ms) {
         if (ha->has_seen_leader)
-            ha->alone_since_boot_ms = ha->leader_seen_boot_ms;
+            ha->alone_since_boot_ms = alone_since(ha, now);
         else if (view_is_fresh(&ha->view, VIEW_LEADER) || now >= ha->started_boot_ms + ha_t(ha))
             ha->alone_since_boot_ms = now;
     }

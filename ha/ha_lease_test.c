@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ha/ha_fixture.h"
+#include "ha/ha_state.h"
 
 static unsigned old;
 
@@ -22,6 +23,17 @@ static int setup(void **state)
     three_nodes_setup(state);
     old = (unsigned)leader();
     return 0;
+}
+
+static struct fake_session *session_of(unsigned i)
+{
+    LIST_EACH (link, &ensemble.sessions) {
+        struct fake_session *s = CONTAINER_OF(link, struct fake_session, link);
+
+        if (s->who.session == nodes[i].told.session)
+            return s;
+    }
+    return NULL;
 }
 
 static bool is_lease_new(void)
@@ -220,12 +232,7 @@ static void a_fence_that_is_not_above_its_token_means_nothing(void **state)
 /* The servers were set up anew, and grant something else at a reconnect. */
 static void a_leader_whose_session_is_no_good_any_more_steps_down_first(void **state)
 {
-    LIST_EACH (link, &ensemble.sessions) {
-        struct fake_session *s = CONTAINER_OF(link, struct fake_session, link);
-
-        if (s->who.session == nodes[old].zk.base.credentials.session)
-            s->timeout_ms = 2 * T;
-    }
+    session_of(old)->timeout_ms = 2 * T;
     fake_coordinator_cut(&nodes[old].zk, false);
     for (int64_t ms = 0; ms < T; ms++) {
         run(1);
@@ -247,6 +254,70 @@ static void one_whose_znode_was_taken_is_deposed(void **state)
     run(10);
     assert_int_equal(nodes[old].why[ROLE_STANDBY], ROLE_DEPOSED_REASON);
     await(is_led, T);
+}
+
+/* What is done to its znode it is not told: its next beat looks for it, and does not wait for
+ * the one in six with which it is read. */
+static void is_found_by_the_next_beat(void (*what)(void), void **state)
+{
+    for (int beats = 0; beats < 6; beats++) {
+        run(beats * (T / 6));
+        await(is_lease_new, T);
+        for (unsigned i = 0; i < NODES; i++) {
+            if (i != old)
+                node_kill(i);
+        }
+        fake_watches_drop(&ensemble.watches, session_of(old));
+        what();
+        assert_in_range(await(is_not_led, T), 1, T / 6 + 10);
+        assert_int_equal(nodes[old].why[ROLE_STANDBY], ROLE_DEPOSED_REASON);
+        world_teardown(state);
+        setup(state);
+    }
+}
+
+static void take_the_znode(void)
+{
+    znode_delete("/dueq/main/leader");
+}
+
+/* As by force. */
+static void depose(void)
+{
+    znode_put("/dueq/main/epoch", "epoch 7\n");
+    znode_delete("/dueq/main/leader");
+    znode_put("/dueq/main/leader", "epoch 7\nnode zz\n");
+}
+
+static void a_beat_finds_that_the_znode_was_taken(void **state)
+{
+    is_found_by_the_next_beat(take_the_znode, state);
+}
+
+static void a_beat_finds_that_the_znode_is_of_another_epoch(void **state)
+{
+    is_found_by_the_next_beat(depose, state);
+}
+
+/* It was deposed by force while it stood still; its session lives, and its give-away goes out
+ * before it hears of that. */
+static void a_give_away_does_not_take_the_znode_of_a_successor(void **state)
+{
+    unsigned next = (old + 1) % NODES;
+
+    nodes[old].drains = false;
+    assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
+    run(20);
+    assert_int_equal(role_of(old), ROLE_DRAINING);
+    node_freeze(old, true);
+    depose();
+    run(5);
+    ha_drained(nodes[old].ha);
+    node_freeze(old, false);
+    run(T / 4);
+    assert_true(znode_exists("/dueq/main/leader"));
+    assert_int_equal(fake_tree_find(&ensemble.tree, "/dueq/main/leader")->owner, 0);
+    assert_int_equal(role_of(old), ROLE_STANDBY);
 }
 
 /* `after_ms`: since the newest beat was answered. False: that word was read first. */
@@ -313,6 +384,11 @@ static void a_beat_of_before_says_nothing_of_a_give_away(void **state)
     assert_in_range(tried, 10, 20);
 }
 
+static bool is_a_give_away_under_way(void)
+{
+    return nodes[old].ha->election.giving.is_in_flight;
+}
+
 static void one_whose_give_away_did_not_happen_leads_on(void **state)
 {
     unsigned next = (old + 1) % NODES;
@@ -320,19 +396,19 @@ static void one_whose_give_away_did_not_happen_leads_on(void **state)
     nodes[old].drains = false;
     assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
     run(20);
-    calls_fail(old, "/epoch", COORD_ERROR); /* give-aways, and beats */
     ensemble.delay_ms = 30;
-    fake_coordinator_cut(&nodes[old].zk, false);
-    run(100);
     ha_drained(nodes[old].ha);
-    run(10);
-    fake_coordinator_cut(&nodes[old].zk, false); /* before it arrived */
+    await(is_a_give_away_under_way, T / 2);
+    fake_coordinator_cut(&nodes[old].zk, false); /* before it arrives */
     node_kill(next);
     fake_ensemble_expire(&ensemble, nodes[next].told.session);
-    calls_fail(old, NULL, COORD_OK);
     ensemble.delay_ms = 1;
+    run(1);
+    assert_true(nodes[old].ha->lead.is_doubtful);
     await(is_led, T);
     assert_int_equal(leader(), old);
+    assert_true(znode_exists("/dueq/main/leader"));
+    assert_int_equal(status_of(old).role->token.epoch, 1);
     assert_int_equal(nodes[old].why[ROLE_LEADER], ROLE_NOT_TAKEN_REASON);
 }
 
@@ -427,6 +503,9 @@ int main(void)
         ON_THREE(a_fence_that_is_not_above_its_token_means_nothing),
         ON_THREE(a_leader_whose_session_is_no_good_any_more_steps_down_first),
         ON_THREE(one_whose_znode_was_taken_is_deposed),
+        ON_THREE(a_beat_finds_that_the_znode_was_taken),
+        ON_THREE(a_beat_finds_that_the_znode_is_of_another_epoch),
+        ON_THREE(a_give_away_does_not_take_the_znode_of_a_successor),
         ON_THREE(a_give_away_whose_answer_is_lost_may_have_happened),
         ON_THREE(a_beat_of_before_says_nothing_of_a_give_away),
         ON_THREE(one_whose_give_away_did_not_happen_leads_on),

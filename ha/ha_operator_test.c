@@ -253,11 +253,38 @@ static void who_follows_one_by_force_that_died_waits_too(void **state)
 
 static void without_its_redis_it_gives_the_lead_to_one_that_has_it(void **state)
 {
+    nodes[old].drains = false; /* what is in flight is not answered */
     ha_store_is(nodes[old].ha, false);
-    run(T);
+    run(T / 2);
     assert_int_equal(leader(), old);
-    await(has_another_leader, T);
+    await(has_another_leader, T / 2); /* with 3T/8 until it is noticed: T and 1.5 ticks */
     assert_int_equal(nodes[old].why[ROLE_DRAINING], ROLE_STORE_AWAY_REASON);
+}
+
+/* They ask it at different times. */
+static void while_the_others_are_about_to_miss_redis_too_the_leader_stays(void **state)
+{
+    ha_store_is(nodes[old].ha, false);
+    run(T / 4);
+    ha_store_is(nodes[next].ha, false);
+    ha_store_is(nodes[third].ha, false);
+    run(10 * T);
+    assert_int_equal(leader(), old);
+    assert_int_equal(nodes[old].promoted, 1);
+}
+
+static void when_redis_is_back_for_the_others_first_the_leader_stays(void **state)
+{
+    for (unsigned i = 0; i < NODES; i++)
+        ha_store_is(nodes[i].ha, false);
+    run(10 * T);
+    ha_store_is(nodes[next].ha, true);
+    ha_store_is(nodes[third].ha, true);
+    run(T / 2);
+    ha_store_is(nodes[old].ha, true);
+    run(3 * T);
+    assert_int_equal(leader(), old);
+    assert_int_equal(nodes[old].promoted, 1);
 }
 
 static void when_redis_is_away_for_all_the_leader_stays(void **state)
@@ -469,6 +496,8 @@ int main(void)
         ON_NONE(who_follows_one_by_force_that_died_waits_too),
         ON_THREE(without_its_redis_it_gives_the_lead_to_one_that_has_it),
         ON_THREE(when_redis_is_away_for_all_the_leader_stays),
+        ON_THREE(while_the_others_are_about_to_miss_redis_too_the_leader_stays),
+        ON_THREE(when_redis_is_back_for_the_others_first_the_leader_stays),
         ON_THREE(a_leader_that_drains_may_hold_until_the_lead_is_given_away),
         ON_THREE(a_leader_that_stops_gives_the_lead_away),
         ON_THREE(a_wish_that_comes_after_the_end_is_answered),

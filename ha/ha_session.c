@@ -50,18 +50,45 @@ static void reopen_later(struct ha *ha, int64_t now)
     ha->reopen_boot_ms = now + HA_REOPEN_MS;
 }
 
+/* The shortest session timeout that can be had from these servers as they are, and is enough
+ * ticks. A minSessionTimeout that nobody has set is two ticks. */
+static int64_t least_session_ms(const struct coordinator *c, int64_t asked_ms)
+{
+    int64_t tick_ms = c->tick_ms;
+
+    if (!tick_ms && c->granted_ms > asked_ms)
+        tick_ms = c->granted_ms / 2;
+    return COORD_TICKS_MIN * tick_ms > c->granted_ms ? COORD_TICKS_MIN * tick_ms
+                                                     : c->granted_ms;
+}
+
 /* Of a session that has begun: is it one to live with? */
 static void check_granted(struct ha *ha, int64_t now)
 {
-    int64_t granted_ms = ha->site.coordinator->granted_ms;
+    const struct coordinator *c = ha->site.coordinator;
+    long long asked_ms = ha_t(ha), least_ms = least_session_ms(c, ha_t(ha));
 
-    if (granted_ms == ha_t(ha))
+    if (c->granted_ms > asked_ms)
+        ha_refuse(ha,
+                  "ZooKeeper grants a session timeout of %lld ms, not ha.session_timeout: %lld "
+                  "ms; set the servers' tickTime to %lld or less, and their minSessionTimeout "
+                  "to %lld or less; or ha.session_timeout to %lld ms on all nodes",
+                  (long long)c->granted_ms, asked_ms, asked_ms / COORD_TICKS_MIN, asked_ms,
+                  least_ms);
+    else if (c->granted_ms < asked_ms)
+        ha_refuse(ha,
+                  "ZooKeeper grants a session timeout of %lld ms, not ha.session_timeout: %lld "
+                  "ms; set the servers' maxSessionTimeout to that or more, or "
+                  "ha.session_timeout to what is granted",
+                  (long long)c->granted_ms, asked_ms);
+    else if (COORD_TICKS_MIN * c->tick_ms > asked_ms)
+        ha_refuse(ha,
+                  "ZooKeeper's tickTime of %lld ms is more than a quarter of "
+                  "ha.session_timeout: %lld ms; set the servers' tickTime to %lld or less, or "
+                  "ha.session_timeout to %lld ms or more on all nodes",
+                  (long long)c->tick_ms, asked_ms, asked_ms / COORD_TICKS_MIN, least_ms);
+    else
         return;
-    ha_refuse(ha,
-              "ZooKeeper grants a session timeout of %lld ms, not ha.session_timeout: %lld ms; "
-              "set ha.session_timeout to that, or the servers' minSessionTimeout, "
-              "maxSessionTimeout and tickTime",
-              (long long)granted_ms, (long long)ha_t(ha));
     reopen_later(ha, now);
 }
 
@@ -118,7 +145,7 @@ void ha_note_session(struct ha *ha)
 
     LOG_INFO("ha", "ZooKeeper: %s %s%s", coord_session_word(c->session), c->server, c->why);
     if (c->session == COORD_SESSION_CONNECTED) {
-        ha->connected_boot_ms = site_now(&ha->site);
+        ha->site.connected_boot_ms = site_now(&ha->site);
         if (c->credentials.session != ha->session) {
             begin_session(ha);
         } else {

@@ -27,8 +27,8 @@ static const char *why_give_away(const struct ha *ha, int64_t now)
 
     if (since < ha->role.since_boot_ms)
         since = ha->role.since_boot_ms;
-    if (since < ha->connected_boot_ms)
-        since = ha->connected_boot_ms;
+    if (since < ha->site.connected_boot_ms)
+        since = ha->site.connected_boot_ms;
     if (is_outdated(ha))
         return "Redis has seen a higher epoch";
     if (failsafe_has_promised(&ha->promise, now) && !ha->lead.is_forced)

@@ -40,12 +40,12 @@ struct ha {
     struct role role;
 
     int64_t started_boot_ms;
+    int64_t ticked_boot_ms; /* the newest that has ended */
 
     /* Facts of the session. */
-    int64_t session;           /* the newest that was connected */
-    int64_t connected_boot_ms; /* since */
-    int64_t reopen_boot_ms;    /* closed until then; 0: not */
-    bool has_joined;           /* ever */
+    int64_t session;        /* the newest that was connected */
+    int64_t reopen_boot_ms; /* closed until then; 0: not */
+    bool has_joined;        /* ever */
     bool is_refused_told;
     int64_t unlisted_since_boot_ms; /* a leader is here and has not added this node; 0: not */
     int64_t long_trip_ms;           /* to ZooKeeper and back; 0: it is short enough */
@@ -54,7 +54,8 @@ struct ha {
 
     /* Facts from outside. */
     bool store_up;
-    int64_t store_since_boot_ms;
+    int64_t store_away_boot_ms; /* of the leader: since then another's is up, its own not; 0 */
+    int64_t store_looked_boot_ms;  /* so: when the others' nodes were read last for that */
     int64_t address_since_boot_ms; /* membership.is_address_away is as it is */
     int64_t address_given_boot_ms; /* the lead, for want of the address; 0: never */
     bool is_drained;               /* since DRAINING was entered */

@@ -100,16 +100,25 @@ static const char *denied_path(const struct ha *ha)
     return path == ha->view.items[VIEW_HISTORY].path && !ha->has_joined ? NULL : path;
 }
 
+static void say_namesake(struct ha *ha)
+{
+    const struct view_node *other = view_find(&ha->view, ha->options.node);
+    const char *peer = other ? other->node.peer : "", *http = other ? other->node.http : "";
+
+    ha_refuse(ha,
+              "another node of the name %s is in this cluster, at %s%s%s; give each node a "
+              "node.id of its own",
+              ha->options.node, *peer ? peer : "an unknown address", *http ? ", HTTP at " : "",
+              http);
+}
+
 /* What keeps a node from being one of the cluster. False: nothing does. */
 static bool say_what_keeps_it_out(struct ha *ha)
 {
     const char *denied = denied_path(ha);
 
     if (ha->membership.is_namesake)
-        ha_refuse(ha,
-                  "another node of the name %s is in this cluster; give each node a node.id of "
-                  "its own",
-                  ha->options.node);
+        say_namesake(ha);
     else if (ha->membership.is_denied)
         ha_refuse(ha,
                   "ZooKeeper does not let this node write to %s: its znodes belong to other "

@@ -162,11 +162,27 @@ static void on_answer(struct ask *ask)
     }
 }
 
+/* The session of a process that has died ends within T of the rival's first sight, or of a
+ * newer connection: servers that find a quorum again close the connections and give each
+ * session a fresh T. Time alone proves nothing, for this process may have stood still
+ * meanwhile, and a server that lags behind shows what has ended: what was read behind a write
+ * of after 2T does.
+ */
+static bool outlasts(const struct membership *m, const struct view_node *rival)
+{
+    int64_t timeout_ms = rival->timeout_ms ? rival->timeout_ms : site_session_ms(m->site);
+    int64_t since = m->rival_since_boot_ms;
+
+    if (since < m->site->connected_boot_ms)
+        since = m->site->connected_boot_ms;
+    return ask_is_answered(&m->ask) && m->ask.sent_boot_ms >= since + 2 * timeout_ms &&
+           rival->znode.ask.sent_boot_ms >= m->ask.acked_boot_ms;
+}
+
 /* Our name is taken: by this session (an answer was lost), an earlier one, or a stranger. */
 static bool look_who_has_our_name(struct membership *m, int64_t now)
 {
     const struct view_node *n = view_find(m->view, m->site->options->node);
-    int64_t timeout_ms;
 
     /* What is being read again may be the same. */
     if (n && (!n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight))
@@ -182,10 +198,10 @@ static bool look_who_has_our_name(struct membership *m, int64_t now)
     if (m->rival != n->node.owner) {
         m->rival = n->node.owner;
         m->rival_since_boot_ms = now;
+        m->is_namesake = false;
     }
-    timeout_ms = n->timeout_ms ? n->timeout_ms : site_session_ms(m->site);
-    m->is_namesake = n->node.incarnation != m->site->options->incarnation &&
-                     now >= m->rival_since_boot_ms + 2 * timeout_ms;
+    if (n->node.incarnation != m->site->options->incarnation && outlasts(m, n))
+        m->is_namesake = true;
     return true;
 }
 

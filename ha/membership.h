@@ -37,7 +37,7 @@ struct membership {
 
     int64_t rival; /* the session that has our name; 0: none */
     int64_t rival_since_boot_ms;
-    bool is_namesake; /* the rival stays */
+    bool is_namesake; /* the rival stays for 2T, though there is a quorum */
     bool is_denied; /* the znodes are of other credentials: so the newest write was answered */
 
     struct ask adding;

@@ -5,7 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -287,6 +289,35 @@ static void nor_does_another_process_prove_anything_then(void **state)
 }
 
 /* Such as the host name of a container that was started on another machine. */
+/* A polite filter answers new connections with an ICMP message, which connect() calls a
+ * refusal.
+ */
+static void a_packet_filter_that_rejects_proves_nothing(void **state)
+{
+    char rules[256];
+    struct fixture *f;
+    int fd;
+
+    if (unshare(CLONE_NEWNET) != 0) { /* the rest of this program is in there, too */
+        assert_null(getenv("CI"));
+        skip();
+    }
+    assert_int_equal(system("ip link set lo up"), 0);
+    setup(state);
+    f = *state;
+    fd = be_nb(f, 1, 0xb1);
+    snprintf(rules, sizeof(rules),
+             "nft 'table ip t { chain c { type filter hook input priority 0; tcp dport %s "
+             "tcp flags & (syn|ack) == syn reject with icmp type port-unreachable; }; }'",
+             strrchr(f->other.address, ':') + 1);
+    assert_int_equal(system(rules), 0);
+    close(fd);
+    AWAIT(f->loop, is_back_to_waiting(f));
+    assert_int_equal(hand_dial(f->other.address), -1);
+    assert_int_equal(f->notes.deaths, 0);
+    teardown(state);
+}
+
 static void another_process_at_another_address_proves_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -335,6 +366,7 @@ int main(void)
         ON_FIXTURE(nor_does_another_process_prove_anything_then),
         ON_FIXTURE(another_process_at_another_address_proves_nothing),
         ON_FIXTURE(who_told_no_session_leaves_nothing_to_close),
+        cmocka_unit_test(a_packet_filter_that_rejects_proves_nothing), /* the last one */
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

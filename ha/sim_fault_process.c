@@ -53,7 +53,7 @@ static void on_warden(struct timer *timer)
 static void kill_worker(struct sim_fault *f)
 {
     f->dead = sim_fault_node(f)->zk.zk.base.credentials;
-    sim_node_kill(f->a);
+    sim_node_kill_worker(f->a);
     sim_fault_arm(&f->pulse, sim_between(1, 20));
 }
 

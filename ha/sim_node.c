@@ -191,7 +191,7 @@ void sim_node_start(unsigned i)
     ha_scans(n->ha, true);
 }
 
-void sim_node_kill(unsigned i)
+void sim_node_kill_worker(unsigned i)
 {
     struct sim_node *n = &sim_nodes[i];
 
@@ -211,6 +211,13 @@ void sim_node_kill(unsigned i)
     fake_coordinator_fini(&n->zk.zk);
     timers_fini(&n->timers);
     sim_peers_died(i);
+}
+
+void sim_node_kill(unsigned i)
+{
+    if (sim_nodes[i].ha)
+        sim_nodes[i].options.incarnation++;
+    sim_node_kill_worker(i);
 }
 
 void sim_node_freeze(unsigned i, bool is_frozen)
@@ -245,7 +252,7 @@ void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences, bool shares)
         snprintf(n->name, sizeof(n->name), "n%c", 'a' + (char)i);
         snprintf(n->address, sizeof(n->address), "10.0.0.%u:9504", i + 1);
         n->options = fake_process_options(n->name, n->address);
-        n->options.incarnation = 1000 + i;
+        n->options.incarnation = 1000000 * (i + 1);
         n->options.session_ms = SIM_T;
         n->options.on_loss = on_loss;
         if (has_preferences)

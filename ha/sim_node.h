@@ -47,7 +47,8 @@ void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences, bool shares);
 void sim_nodes_fini(void);
 
 void sim_node_start(unsigned i);
-void sim_node_kill(unsigned i); /* the process; nothing else is done */
+void sim_node_kill(unsigned i);        /* both processes: it starts as another incarnation */
+void sim_node_kill_worker(unsigned i); /* its warden lives, and does nothing else here */
 void sim_node_freeze(unsigned i, bool is_frozen);
 void sim_node_set_store(unsigned i, bool is_up);
 

@@ -35,7 +35,7 @@ else()
     set(runs 4000)
 endif()
 add_test(NAME ha_simulation COMMAND ha_simulation --runs ${runs})
-set_tests_properties(ha_simulation PROPERTIES COST 20)
+set_tests_properties(ha_simulation PROPERTIES COST 20 LABELS unit)
 foreach(mistake
         eof-is-death
         forgets-promise
@@ -47,4 +47,5 @@ foreach(mistake
     )
     add_test(NAME ha_simulation_finds_${mistake}
         COMMAND ha_simulation --plant ${mistake} --runs 4000)
+    set_tests_properties(ha_simulation_finds_${mistake} PROPERTIES LABELS unit)
 endforeach()

@@ -19,10 +19,11 @@ struct site {
     struct coordinator *coordinator;
     struct timers *timers;
     struct timer tick;
-    int64_t wake_boot_ms;     /* when the next tick is wanted, collected during one */
-    struct write_lease lease; /* of this session */
-    unsigned session;         /* counts them */
-    unsigned in_flight;       /* calls */
+    int64_t wake_boot_ms;      /* when the next tick is wanted, collected during one */
+    struct write_lease lease;  /* of this session */
+    unsigned session;          /* counts them */
+    int64_t connected_boot_ms; /* the newest connection is there since */
+    unsigned in_flight;        /* calls */
 };
 
 int64_t site_now(const struct site *s);

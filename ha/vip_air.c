@@ -19,12 +19,12 @@
 #define FRAMES_MAX 32 /* heard in one turn of the loop */
 
 struct vip_air {
-    struct loop *loop;
+    struct loop *loop; /* NULL: whoever owns it polls */
     const struct vip_address *address;
     void (*on_heard)(void *arg, const struct vip_address *a, const char *mac);
     void *arg;
     int fd;
-    struct event *readable;
+    struct event *readable;  /* NULL: the same */
     struct vip_interface on; /* index 0: none */
     bool is_silenced;        /* that nothing goes out has been logged */
 };
@@ -90,20 +90,31 @@ static void hear(struct vip_air *air, const char *at, size_t len)
 }
 
 /* An interface that goes down is an error here once; what it means is found by the next put. */
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+void vip_air_read(struct vip_air *air)
 {
-    struct vip_air *air = arg;
     char frame[2048];
 
-    loop_touch(air->loop);
     for (unsigned i = 0; i < FRAMES_MAX; i++) {
-        ssize_t got = recv(fd, frame, sizeof(frame), MSG_DONTWAIT);
+        ssize_t got = recv(air->fd, frame, sizeof(frame), MSG_DONTWAIT);
 
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (got >= 0)
             hear(air, frame, (size_t)got);
     }
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct vip_air *air = arg;
+
+    loop_touch(air->loop);
+    vip_air_read(air);
+}
+
+int vip_air_fd(const struct vip_air *air)
+{
+    return air->fd;
 }
 
 /* ---- sending ---- */
@@ -181,6 +192,8 @@ struct vip_air *vip_air_new(struct loop *loop, const struct vip_address *a,
         abort();
     *air = (struct vip_air){
         .loop = loop, .address = a, .on_heard = on_heard, .arg = arg, .fd = fd};
+    if (!loop)
+        return air;
     air->readable = event_new(loop->base, fd, EV_READ | EV_PERSIST, on_readable, air);
     if (!air->readable || event_add(air->readable, NULL) < 0)
         abort();
@@ -191,7 +204,8 @@ void vip_air_free(struct vip_air *air)
 {
     if (!air)
         return;
-    event_free(air->readable);
+    if (air->readable)
+        event_free(air->readable);
     close(air->fd);
     free(air);
 }

@@ -3,6 +3,8 @@
  *
  * The socket is made once and bound again when the interface changes: making one takes
  * CAP_NET_RAW, binding it does not.
+ *
+ * The warden has no loop: it polls vip_air_fd(), and calls vip_air_read().
  */
 #ifndef DUEQ_HA_VIP_AIR_H
 #define DUEQ_HA_VIP_AIR_H
@@ -15,13 +17,17 @@
 
 struct vip_air;
 
-/* `a` is borrowed. `on_heard` comes from the loop: the host `mac` (text) has it. NULL, with
- * errno: no packet socket. Hears nothing before it is bound. */
+/* `a` is borrowed. `on_heard` comes from the loop, or, where that is NULL, from
+ * vip_air_read(): the host `mac` (text) has it. NULL, with errno: no packet socket. Hears
+ * nothing before it is bound. */
 struct vip_air *vip_air_new(struct loop *loop, const struct vip_address *a,
                             void (*on_heard)(void *arg, const struct vip_address *a,
                                              const char *mac),
                             void *arg);
 void vip_air_free(struct vip_air *air); /* NULL is fine */
+
+int vip_air_fd(const struct vip_air *air);
+void vip_air_read(struct vip_air *air); /* all that has come */
 
 /* From now on on this interface. IO_ERROR with errno: on none. */
 enum status vip_air_bind(struct vip_air *air, const struct vip_interface *on) MUST_CHECK;

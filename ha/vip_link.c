@@ -210,6 +210,20 @@ enum vip_put vip_link_put(struct vip_link *l, const struct vip_address *a, unsig
     return is_new ? VIP_PUT_ADDED : VIP_PUT_RENEWED;
 }
 
+void vip_link_renew(struct vip_link *l, const struct vip_address *a)
+{
+    struct search s = {.link = l, .address = a};
+    int error = vip_link_list(l, a->family, 0, look_for_it, &s);
+
+    for (unsigned i = 0; i < s.ours_count; i++) {
+        int code = change(l, RTM_NEWADDR, NLM_F_REPLACE, a, s.ours[i]);
+
+        error = code ? code : error;
+    }
+    if (error)
+        LOG_WARN("vip", "cannot renew %s: %s", a->text, strerror(error));
+}
+
 static void read_route(void *arg, const struct nlmsghdr *m)
 {
     const struct rtmsg *head = mnl_nlmsg_get_payload(m);

@@ -66,6 +66,9 @@ enum status vip_link_look(struct vip_link *l, unsigned index, struct vip_interfa
 enum vip_put vip_link_put(struct vip_link *l, const struct vip_address *a, unsigned index,
                           const char **why);
 
+/* Renews it wherever it is OURS; where it is not it is not put. */
+void vip_link_renew(struct vip_link *l, const struct vip_address *a);
+
 /* Does the kernel take what is sent to it? Of IPv6 that comes some time after putting it:
  * usually 0.04 ms, 20 ms were seen. */
 bool vip_link_is_usable(struct vip_link *l, const struct vip_address *a);

@@ -27,6 +27,16 @@ static void nothing_is_proven_without_two_writes_and_a_touch_before_them(void **
     assert_int_equal(write_lease_until(&lease), 1000 + 2280);
 }
 
+/* A follower answers reads and pings by itself. */
+static void touches_prove_nothing_alone(void **state)
+{
+    for (int64_t at = 0; at < 10 * T; at += T / 6)
+        write_lease_touched(&lease, at, at + 2);
+    assert_true(write_lease_until(&lease) == INT64_MIN);
+    write_lease_led(&lease, 10 * T, 10 * T + 2); /* there is no w1 before it */
+    assert_true(write_lease_until(&lease) == INT64_MIN);
+}
+
 static void writes_of_another_lead_prove_nothing_alone(void **state)
 {
     for (int64_t at = 0; at < 10 * T; at += T / 6)
@@ -149,6 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_NEW_LEASE(nothing_is_proven_without_two_writes_and_a_touch_before_them),
+        ON_NEW_LEASE(touches_prove_nothing_alone),
         ON_NEW_LEASE(writes_of_another_lead_prove_nothing_alone),
         ON_NEW_LEASE(the_touch_was_acknowledged_a_quarter_before_the_first_write_was_sent),
         ON_NEW_LEASE(the_first_write_was_acknowledged_a_twelfth_before_the_second_was_sent),

@@ -22,11 +22,13 @@ struct zk_coordinator {
     struct zk_calls calls;
     struct zk_closer closer;
     struct zk_probe probe;
+    struct zk_conf conf;
     struct resolve resolve;
     struct timer again;       /* while not connected */
     int64_t complain_mono_ms; /* when the log hears again that nothing is reached */
     int64_t lost_mono_ms;     /* since when it is not connected, if it was */
     bool was_connected;       /* this session */
+    bool is_tick_missed;      /* the log has heard that no tick is told */
 };
 
 static struct zk_coordinator *self_of(struct coordinator *c)
@@ -62,12 +64,13 @@ static void take_session(struct zk_coordinator *z)
     snprintf(c->server, sizeof(c->server), "%s", server ? server : "");
 }
 
+/* Its tick is known, or will not be: so whoever uses the session knows it from the beginning.
+ */
 static void connected(struct zk_coordinator *z)
 {
     struct coordinator *c = &z->base;
     bool is_back = z->was_connected;
 
-    take_session(z);
     z->was_connected = true;
     z->calls.handle = z->pump.handle;
     z->pump.why[0] = '\0';
@@ -78,6 +81,33 @@ static void connected(struct zk_coordinator *z)
     enter(z, COORD_SESSION_CONNECTED, "");
     if (is_back && c->session == COORD_SESSION_CONNECTED)
         c->on_change(c, "");
+}
+
+static void on_tick(struct zk_conf *conf, int64_t tick_ms)
+{
+    struct zk_coordinator *z = CONTAINER_OF(conf, struct zk_coordinator, conf);
+
+    z->base.tick_ms = tick_ms;
+    if (!tick_ms)
+        LOG_AT(z->is_tick_missed ? LEVEL_DEBUG : LEVEL_WARN, "zookeeper",
+               "%s does not tell its tickTime, which must be a quarter of ha.session_timeout "
+               "or less: put conf into its 4lw.commands.whitelist",
+               z->base.server);
+    z->is_tick_missed = !tick_ms;
+    connected(z);
+}
+
+static void reached(struct zk_coordinator *z)
+{
+    struct sockaddr_storage server;
+    socklen_t size = sizeof(server);
+
+    take_session(z);
+    if (z->was_connected ||
+        !zookeeper_get_connected_host(z->pump.handle, (struct sockaddr *)&server, &size))
+        connected(z);
+    else
+        zk_conf_start(&z->conf, (struct sockaddr *)&server, size, z->options.session_ms / 4);
 }
 
 /* No call reaches a server until it is connected again. */
@@ -111,8 +141,12 @@ static void over(struct zk_coordinator *z, enum coord_session to, const char *wh
 
 static void on_session(struct zk_coordinator *z, int state)
 {
+    if (zk_conf_is_asking(&z->conf)) {
+        zk_conf_stop(&z->conf);
+        z->base.server[0] = '\0';
+    }
     if (state == ZOO_CONNECTED_STATE)
-        connected(z);
+        reached(z);
     else if (state == ZOO_EXPIRED_SESSION_STATE)
         over(z, COORD_SESSION_EXPIRED, "a server says that it is over");
     else if (state == ZOO_AUTH_FAILED_STATE)
@@ -239,6 +273,7 @@ static void close_session(struct coordinator *c)
     resolve_cancel(&z->resolve);
     timer_disarm(&z->loop->timers, &z->again);
     zk_probe_stop(&z->probe);
+    zk_conf_stop(&z->conf);
     if (zk_pump_stop(&z->pump, z->options.session_ms))
         c->leaving = c->credentials.session;
     explicit_bzero(&c->credentials, sizeof(c->credentials));
@@ -297,6 +332,7 @@ struct coordinator *zk_coordinator_new(const struct zk_options *options, struct 
     z->calls.acl = *options->auth ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
     zk_closer_init(&z->closer, loop, NULL);
     zk_probe_init(&z->probe, loop);
+    zk_conf_init(&z->conf, loop, on_tick);
     resolve_init(&z->resolve, loop, on_resolved);
     timer_init(&z->again, on_again);
     return &z->base;

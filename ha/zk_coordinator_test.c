@@ -120,6 +120,12 @@ static void wait_for_why(const char *words)
         turn();
 }
 
+static void it_knows_the_tick_of_its_servers_from_the_beginning(void **state)
+{
+    node = begin_connected(zk->addresses, "");
+    assert_int_equal(node->tick_ms, ZK_TICK_MS);
+}
+
 static int setup(void **state)
 {
     alarm(ZK_PATIENCE_S);
@@ -477,6 +483,7 @@ static void closing_ends_the_session_though_answers_are_unread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        WITH_A_LOOP(it_knows_the_tick_of_its_servers_from_the_beginning),
         WITH_A_LOOP(a_killed_server_costs_the_connection_not_the_session),
         WITH_A_LOOP(all_servers_gone_for_longer_than_the_timeout_keep_the_session),
         WITH_A_LOOP(a_frozen_server_is_left_for_another),

@@ -98,7 +98,7 @@ static void configure(struct zk_fixture *f, unsigned i)
     len = snprintf(text, sizeof(text),
                    "tickTime=%d\ninitLimit=20\nsyncLimit=5\nminSessionTimeout=1000\n"
                    "maxSessionTimeout=60000\nmaxClientCnxns=0\nadmin.enableServer=false\n"
-                   "4lw.commands.whitelist=srvr\nforceSync=no\ndataDir=%s/%u\n"
+                   "4lw.commands.whitelist=srvr,conf\nforceSync=no\ndataDir=%s/%u\n"
                    "clientPortAddress=127.0.0.1\nclientPort=%d\n",
                    ZK_TICK_MS, f->dir, i, f->servers[i].ports[0]);
     for (unsigned n = 0; f->count > 1 && n < f->count; n++)

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -128,6 +130,75 @@ static void one_that_was_stopped_knows_nothing(void **state)
     close(fd);
 }
 
+/* ---- tickTime ---- */
+
+static int64_t tick_ms;
+
+static void on_tick(struct zk_conf *c, int64_t ms)
+{
+    assert_false(zk_conf_is_asking(c));
+    tick_ms = ms;
+}
+
+/* Of a server that answers `conf` with these pieces, hangs up or not, and is waited for so
+ * long.
+ */
+static int64_t tick_of(const char *const *pieces, bool hangs_up, int64_t patience_ms)
+{
+    struct zk_conf conf;
+    struct sockaddr_storage at;
+    socklen_t size = sizeof(at);
+    char asked[4];
+    int fd;
+
+    tick_ms = -1;
+    zk_conf_init(&conf, loop, on_tick);
+    assert_int_equal(getsockname(server.fd, (struct sockaddr *)&at, &size), 0);
+    zk_conf_start(&conf, (struct sockaddr *)&at, size, patience_ms);
+    zk_by_hand_wait(&server, server.fd);
+    fd = accept(server.fd, NULL, NULL);
+    zk_by_hand_wait(&server, fd);
+    assert_int_equal(recv(fd, asked, sizeof(asked), MSG_WAITALL), sizeof(asked));
+    assert_memory_equal(asked, "conf", sizeof(asked));
+    for (; *pieces; pieces++) {
+        assert_int_equal(send(fd, *pieces, strlen(*pieces), 0), strlen(*pieces));
+        turn();
+    }
+    if (hangs_up)
+        close(fd);
+    while (tick_ms < 0)
+        turn();
+    if (!hangs_up)
+        close(fd);
+    return tick_ms;
+}
+
+static void a_server_tells_its_tick(void **state)
+{
+    static const char *const whole[] = {"clientPort=2181\ntickTime=2000\nserverId=1\n", NULL};
+    static const char *const pieces[] = {"clientPort=2181\ntick", "Time=5", "00\n", NULL};
+    static const char *const like_it[] = {"x.tickTime=7\ntickTime=300\n", NULL};
+
+    assert_int_equal(tick_of(whole, true, LONG_MS), 2000);
+    assert_int_equal(tick_of(pieces, true, LONG_MS), 500);
+    assert_int_equal(tick_of(like_it, true, LONG_MS), 300);
+}
+
+static void a_server_that_does_not_tell_is_not_waited_for(void **state)
+{
+    static const char *const refused[] = {
+        "conf is not executed because it is not in the whitelist.\n", NULL};
+    static const char *const absurd[] = {"tickTime=99999999999999999999\n", NULL};
+    static const char *const below[] = {"tickTime=-1\n", NULL};
+    static const char *const nothing[] = {NULL};
+
+    assert_int_equal(tick_of(refused, true, LONG_MS), 0);
+    assert_int_equal(tick_of(absurd, true, LONG_MS), 0);
+    assert_int_equal(tick_of(below, true, LONG_MS), 0);
+    assert_int_equal(tick_of(nothing, true, LONG_MS), 0);
+    assert_int_equal(tick_of(nothing, false, 50), 0);
+}
+
 #define BY_HAND(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -138,6 +209,8 @@ int main(void)
         BY_HAND(one_that_is_lost_meanwhile_says_nothing),
         BY_HAND(one_that_is_over_itself_begins_anew),
         BY_HAND(one_that_was_stopped_knows_nothing),
+        BY_HAND(a_server_tells_its_tick),
+        BY_HAND(a_server_that_does_not_tell_is_not_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,9 +25,9 @@ LOG_LINES_SHOWN = 60
 LONGEST_FIRST = (
     "containers/", "model/test_model", "drills/test_rows_zookeeper", "drills/test_rows_",
     "bench/test_load",
-    "features/test_large_topics", "features/test_floods", "features/test_reconciler",
-    "features/test_dueqctl_", "features/test_cluster", "features/test_redis_cluster",
-    "features/test_http_limits",
+    "features/test_large_topics", "features/test_sentinel", "features/test_redis_health",
+    "features/test_floods", "features/test_reconciler", "features/test_dueqctl_",
+    "features/test_cluster", "features/test_redis_cluster", "features/test_http_limits",
     "model/test_sees", "crash/", "bench/test_tables", "features/", "drills/")
 BUSIEST_LAST = "drills/test_rows_other.py::test_row[25]"  # 32 busy loops, no company for a drill
 # Files whose tests share nothing that takes long to start: each test goes to whoever is free.

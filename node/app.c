@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "ha/vip.h"
 #include "node/app_private.h"
 #include "node/reload.h"
 #include "node/warden_channel.h"
@@ -18,16 +19,28 @@
 #define SAY_AFTER_MS   2000
 #define SAY_EVERY_MS   10000
 #define BEATS_PER_HANG 5
+#define BEAT_MAX_MS    (VIP_RENEW_MS * 2 / 3)
 
 /* ---- signs of life ---- */
+
+/* The warden renews the virtual address of a worker that is silent for VIP_RENEW_MS: one that
+ * works beats oftener. */
+static int64_t beat_ms(const struct app *a)
+{
+    int64_t ms = a->options->silence_max_ms / BEATS_PER_HANG;
+
+    return ms < BEAT_MAX_MS ? ms : BEAT_MAX_MS;
+}
 
 static void on_beat(struct timer *timer)
 {
     struct app *a = CONTAINER_OF(timer, struct app, beat);
 
     app_tell_session(a);
+    app_tell_address(a);
+    app_tell_take(a);
     channel_send(a->options->channel_fd, CHANNEL_BEAT);
-    timer_arm(&a->loop->timers, timer, a->options->silence_max_ms / BEATS_PER_HANG);
+    timer_arm(&a->loop->timers, timer, beat_ms(a));
 }
 
 static void print_listener(struct buf *to, const char *name, int fd)
@@ -91,12 +104,23 @@ static void on_store_down(void *arg)
     ha_app_store_is(a->ha, false);
 }
 
+/* The connection is there all the same: it is no reason to give up shares, and what waits waits
+ * on. */
+static void on_store_silence(void *arg, bool is_silent)
+{
+    struct app *a = arg;
+
+    ha_app_store_answers(a->ha,
+                         !is_silent && redis_store_stats(a->store)->state == REDIS_STORE_UP);
+}
+
 static void on_role(void *arg, const struct role *role, enum role_state before)
 {
     struct app *a = arg;
 
-    vip_app_role(a->vip, role);
     app_tell_session(a);
+    app_tell_address(a); /* before it goes: the warden is not to renew what is removed here */
+    vip_app_role(a->vip, role);
     if (!a->has_joined && role->state != ROLE_OFFLINE) {
         a->has_joined = true;
         settle(a);
@@ -121,6 +145,15 @@ static void on_refused(void *arg, const char *why)
         app_stop(a, "the store and the configuration do not fit", EX_CONFIG);
 }
 
+#define SILENT_FOR_LONG_MS 2000 /* a Redis that stands still for less is waited for */
+
+static bool is_silent_for_long(const struct app *a)
+{
+    int64_t since_mono_ms = redis_store_stats(a->store)->silent_since_mono_ms;
+
+    return since_mono_ms && timers_now(&a->loop->timers) >= since_mono_ms + SILENT_FOR_LONG_MS;
+}
+
 static const char *why_not_ready(void *arg)
 {
     static const char *const words[] = {
@@ -131,11 +164,19 @@ static const char *why_not_ready(void *arg)
     enum redis_store_state state = redis_store_stats(a->store)->state;
     const char *why = redis_store_why(a->store);
 
+    if (state == REDIS_STORE_UP && redis_store_stats(a->store)->breaker == BREAKER_OPEN)
+        return "the store does not answer: the circuit breaker is open";
+    if (state == REDIS_STORE_UP && is_silent_for_long(a))
+        return "the store does not answer";
     if (state == REDIS_STORE_UP)
-        return redis_store_stats(a->store)->breaker == BREAKER_OPEN
-                   ? "the store does not answer: the circuit breaker is open"
-                   : NULL;
-    snprintf(a->why, sizeof(a->why), "%s%s%s", words[state], *why ? ": " : " yet", why);
+        return NULL;
+    if (a->options->redis && a->options->redis->cannot_write)
+        snprintf(
+            a->why, sizeof(a->why),
+            "the embedded Redis cannot write its file: the disk of %.256s is full, or fails",
+            a->conf->node.data_dir);
+    else
+        snprintf(a->why, sizeof(a->why), "%s%s%s", words[state], *why ? ": " : " yet", why);
     return a->why;
 }
 
@@ -216,12 +257,15 @@ static enum status open_store(struct app *a, const char *address)
 {
     struct redis_store_options options = app_store_options(a->conf, address);
 
+    options.aof_cut_bytes = a->options->redis ? &a->options->redis->cut_bytes : NULL;
     options.on_refused = on_refused;
     options.on_up = on_store_up;
     options.on_down = on_store_down;
+    options.on_silence = on_store_silence;
     options.arg = a;
     a->store = redis_store_new(a->loop, &options);
-    a->shown_store = (struct app_store){.store = a->store, .buckets = options.buckets};
+    a->shown_store = (struct app_store){
+        .store = a->store, .buckets = options.buckets, .aof_cut_bytes = options.aof_cut_bytes};
     return a->store ? STATUS_OK : STATUS_BAD_CONFIG;
 }
 

@@ -238,6 +238,9 @@ static void say_who_adopts(struct app_cluster *c, char *why, size_t size)
                  "back, and ask the leader then");
     else if (!c->status.leader[0])
         snprintf(why, size, "there is no leader to adopt it for");
+    else if (c->status.role->state == ROLE_LEADER)
+        snprintf(why, size,
+                 "this node leads, and Redis does not refuse it: there is nothing to adopt");
     else if (!strcmp(c->status.leader, c->node))
         snprintf(why, size, "this node leads, but ZooKeeper does not answer it now; ask again");
     else if (n && n->http[0])
@@ -254,8 +257,11 @@ static void on_refusal(struct timer *timer)
     struct wish *w = CONTAINER_OF(timer, struct wish, refusal);
     char why[512] = "this node is alone (ha.mode is standalone)";
 
-    if (w->asked->wish == HTTP_CLUSTER_ADOPT)
+    if (w->asked->wish == HTTP_CLUSTER_ADOPT && ha_app_ha(w->cluster->ha))
         say_who_adopts(w->cluster, why, sizeof(why));
+    else if (w->asked->wish == HTTP_CLUSTER_ADOPT)
+        snprintf(why, sizeof(why),
+                 "Redis does not refuse this node: there is nothing to adopt");
     answer(w, STATUS_WRONG_STATE, why);
 }
 

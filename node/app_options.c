@@ -4,8 +4,26 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define OWN_DESCRIPTORS 128 /* clients of HTTP that are being turned away included */
-#define PROTOCOLS       2   /* the limit of connections is for each */
+#include "protocol/listener.h"
+
+#define OWN_DESCRIPTORS 64 /* at most, beside those of clients; of few, half */
+/* HTTP's clients without a place; of few, an eighth. Two turns of the listener: so each is read
+ * before others take its room. */
+#define EXCESS_DESCRIPTORS  ((uint64_t)2 * LISTENER_ACCEPTS_PER_TURN)
+#define PROTOCOLS           2 /* the limit of connections is for each */
+#define CONNECTIONS_DEFAULT 10000
+#define RATE_MIN            65536 /* bytes a second of a body that others wait for */
+#define SILENCE_MS          1000
+#define SILENCE_MIN_MS      250 /* no disk makes Redis as slow as that each day */
+
+/* A cluster's leader that alone has lost its Redis is to be noticed in time (see
+ * is_store_away() in ha/ha_leader.c). Nobody else is in a hurry. */
+static int64_t silence_ms(const struct conf *conf)
+{
+    int64_t ms = conf_has_others(conf) ? conf->ha.session_ms / 4 : SILENCE_MS;
+
+    return ms < SILENCE_MIN_MS ? SILENCE_MIN_MS : ms;
+}
 
 struct redis_store_options app_store_options(const struct conf *conf, const char *address)
 {
@@ -17,6 +35,7 @@ struct redis_store_options app_store_options(const struct conf *conf, const char
     options.buckets = conf->store.buckets;
     options.is_strict = conf->store.strict;
     options.command_timeout_ms = conf->store.command_timeout_ms;
+    options.silence_ms = silence_ms(conf);
     options.reconnect_ms = conf->store.reconnect_ms;
     options.hold_ms = conf->store.hold_ms;
     options.held_max = conf->store.hold_max;
@@ -103,16 +122,70 @@ struct queue_options app_queue_options(const struct conf *conf, const struct app
     };
 }
 
+/* ---- connections and descriptors ---- */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static unsigned excess_max(uint64_t descriptors)
+{
+    uint64_t max = smaller(EXCESS_DESCRIPTORS, descriptors / 8);
+
+    return max ? (unsigned)max : 1;
+}
+
+unsigned app_connections_max(unsigned wanted, uint64_t descriptors)
+{
+    uint64_t own = smaller(OWN_DESCRIPTORS, descriptors / 2) + excess_max(descriptors);
+    uint64_t max = descriptors > own ? (descriptors - own) / PROTOCOLS : 0;
+
+    max = smaller(max, wanted ? wanted : CONNECTIONS_DEFAULT);
+    return max ? (unsigned)max : 1;
+}
+
+static uint64_t descriptors_allowed(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) ? UINT64_MAX : limit.rlim_cur;
+}
+
+void app_raise_descriptors(const struct conf *conf)
+{
+    unsigned wanted = conf->limits.connections, max;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    max = app_connections_max(wanted, descriptors_allowed());
+    if (max < wanted)
+        LOG_WARN("app",
+                 "the system allows %llu open files: room for %u clients of each protocol, not "
+                 "for limits.connections (%u); raise the one (ulimit -Hn) or lower the other",
+                 (unsigned long long)limit.rlim_max, max, wanted);
+    else if (!wanted && max < CONNECTIONS_DEFAULT)
+        LOG_INFO("app",
+                 "the system allows %llu open files: room for %u clients of each protocol",
+                 (unsigned long long)limit.rlim_max, max);
+}
+
+/* ---- protocols ---- */
+
 struct gmq_options app_gmq_options(const struct conf *conf)
 {
     return (struct gmq_options){
         .strict = conf->gmq.strict,
         .pop_wait_ms = conf->gmq.pop_wait_ms,
         .body_max_bytes = conf->limits.body_bytes,
-        .connections_max = conf->limits.connections,
+        .connections_max = app_connections_max(conf->limits.connections, descriptors_allowed()),
+        .connections_per_address = conf->limits.connections_per_address,
         .pipelined_max = conf->limits.pipelined,
         .output_max_bytes = conf->limits.output_bytes,
-        .reading_ms = conf->limits.request_ms,
+        .request_ms = conf->limits.request_ms,
         .idle_ms = conf->limits.idle_ms,
     };
 }
@@ -120,13 +193,16 @@ struct gmq_options app_gmq_options(const struct conf *conf)
 struct http_options app_http_options(const struct conf *conf)
 {
     return (struct http_options){
-        .connections_max = conf->limits.connections,
+        .connections_max = app_connections_max(conf->limits.connections, descriptors_allowed()),
+        .connections_per_address = conf->limits.connections_per_address,
+        .excess_max = excess_max(descriptors_allowed()),
         .metrics_topics = conf->http.metrics_topics,
         .hosts = conf->http.hosts,
         .idle_ms = conf->limits.idle_ms,
         .request_ms = conf->limits.request_ms,
         .body_max_bytes = conf->limits.http_body_bytes,
         .bodies_max_bytes = conf->limits.http_bodies_bytes,
+        .rate_min = RATE_MIN,
     };
 }
 
@@ -149,20 +225,4 @@ void app_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers 
         .requests = from->requests,
         .refused = from->refused,
     };
-}
-
-void app_raise_descriptors(const struct conf *conf)
-{
-    rlim_t wanted = (rlim_t)conf->limits.connections * PROTOCOLS + OWN_DESCRIPTORS;
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit))
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_max < wanted)
-        LOG_WARN("app",
-                 "the system allows %llu open files, limits.connections may take %llu: raise "
-                 "the one (ulimit -Hn) or lower the other",
-                 (unsigned long long)limit.rlim_max, (unsigned long long)wanted);
 }

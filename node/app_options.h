@@ -22,6 +22,9 @@ void app_rules_set(struct app_rules *rules, const struct conf *conf);
 /* Texts are borrowed from `conf`, rules from `rules`. */
 struct redis_store_options app_store_options(const struct conf *conf, const char *address);
 struct queue_options app_queue_options(const struct conf *conf, const struct app_rules *rules);
+/* Clients of each protocol, by what limits.connections says and what the process may open. */
+unsigned app_connections_max(unsigned wanted, uint64_t descriptors);
+
 struct gmq_options app_gmq_options(const struct conf *conf);
 struct http_options app_http_options(const struct conf *conf);
 
@@ -30,8 +33,8 @@ void app_store_address(const struct conf *conf, const char *socket, struct buf *
 
 void app_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers *to);
 
-/* As many descriptors as the system allows; says so when that is not enough for the
- * connections of even one protocol. */
+/* As many descriptors as the system allows; says so when limits.connections has to be less for
+ * it. Before the options of the protocols, which go by it. */
 void app_raise_descriptors(const struct conf *conf);
 
 #endif

@@ -94,6 +94,8 @@ static void the_name_of_a_row_has_the_letters_of_a_topic(void **state)
         if (c != '*')
             assert_int_equal(value_is_topics(text), topic_name_is_valid(bytes_of(text, 1)));
     }
+    assert_false(value_is_topics(".."));
+    assert_true(value_is_topics("..*"));
     assert_int_equal(conf_topic_keys[TOPIC_NAME].max, NAME_MAX_BYTES);
 }
 
@@ -176,12 +178,38 @@ static void a_list_of_sentinels_is_one_to_both_who_read_it(void **state)
     assert_false(takes_the_list(list_of(1, REDIS_SENTINELS_MAX + 1)));
 }
 
+/* Room for both protocols, for HTTP's clients without a place, and for the node itself. */
+static void clients_are_never_more_than_there_are_descriptors_for(void **state)
+{
+    static const struct {
+        unsigned wanted;
+        uint64_t descriptors;
+        unsigned max;
+    } rows[] = {
+        {0, UINT64_MAX, 10000},
+        {0, 1048576, 10000},
+        {0, 20128, 10000},
+        {0, 20127, 9999},
+        {0, 1024, 448},
+        {0, 64, 12},
+        {15000, 1048576, 15000},
+        {15000, 20000, 9936},
+        {3, 20000, 3},
+        {1000000, 1048576, 524224},
+        {0, 1, 1},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        assert_int_equal(app_connections_max(rows[i].wanted, rows[i].descriptors), rows[i].max);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(the_queue_gets_the_rows_and_the_node),
         IN_DIRECTORY(the_largest_values_fit_into_packed_settings),
         IN_DIRECTORY(rows_stay_where_they_are_when_they_change),
+        cmocka_unit_test(clients_are_never_more_than_there_are_descriptors_for),
         cmocka_unit_test(a_list_of_sentinels_is_one_to_both_who_read_it),
         cmocka_unit_test(a_list_of_nodes_of_a_redis_cluster_is_one_to_both_who_read_it),
         cmocka_unit_test(the_name_of_a_row_has_the_letters_of_a_topic),

@@ -56,6 +56,8 @@ struct app {
     struct event *on_hup;
     struct timer beat;
     int64_t told_session; /* to the warden; 0: none */
+    int64_t told_until_boot_ms;
+    pid_t take_group, told_take_group; /* vip.hook's; 0: it does not run */
     int exit_code;
 
     bool has_been_up;     /* the store, with this worker */
@@ -76,6 +78,12 @@ struct app {
  * warden ends it when this process is dead: so it must know of each before that can lead, and
  * of none that is over. */
 void app_tell_session(struct app *a);
+
+/* Until when the virtual address may be here: the warden renews it for a worker that hangs. */
+void app_tell_address(struct app *a);
+
+/* That vip.hook takes the address, in which processes: the warden ends them with this one. */
+void app_tell_take(struct app *a);
 
 /* Joins the virtual address to the lead. */
 struct vip_app *app_open_vip(struct app *a);

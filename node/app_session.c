@@ -2,6 +2,25 @@
 
 #include "node/warden_channel.h"
 
+void app_tell_take(struct app *a)
+{
+    if (a->take_group != a->told_take_group &&
+        channel_send_program(a->options->channel_fd, a->take_group))
+        a->told_take_group = a->take_group;
+}
+
+/* A lead is told with its lease's end, a lead that is given away before it goes. */
+void app_tell_address(struct app *a)
+{
+    const struct ha *ha = ha_app_ha(a->ha);
+    int64_t until_boot_ms = ha && ha_may_act(ha) ? ha_until(ha) : 0;
+
+    if (until_boot_ms == a->told_until_boot_ms ||
+        !channel_send_address(a->options->channel_fd, until_boot_ms))
+        return;
+    a->told_until_boot_ms = until_boot_ms;
+}
+
 void app_tell_session(struct app *a)
 {
     struct coord_credentials session = ha_app_session(a->ha);

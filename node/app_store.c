@@ -104,6 +104,7 @@ void app_store_read(struct app_store *s, struct http_store_numbers *to)
 {
     read_numbers(redis_store_stats(s->store), to);
     to->address = redis_store_address(s->store);
+    to->aof_cut_bytes = s->aof_cut_bytes ? *s->aof_cut_bytes : 0;
     read_masters(s, to);
     read_unreached(s, to);
 }

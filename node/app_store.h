@@ -9,6 +9,7 @@
 struct app_store {
     struct redis_store *store; /* borrowed */
     unsigned buckets;
+    const _Atomic uint64_t *aof_cut_bytes; /* NULL: the Redis is not embedded */
     struct http_store_master masters[HTTP_STORE_MASTERS_MAX];
     struct http_store_unreached unreached[HTTP_STORE_BUCKETS_MAX];
 };

@@ -21,6 +21,14 @@ static void on_possible(void *arg, bool is_possible)
     ha_app_address_is(a->ha, is_possible);
 }
 
+static void on_take(void *arg, pid_t group)
+{
+    struct app *a = arg;
+
+    a->take_group = group;
+    app_tell_take(a);
+}
+
 struct vip_app *app_open_vip(struct app *a)
 {
     const struct vip_app_options options = {.conf = a->conf,
@@ -28,6 +36,7 @@ struct vip_app *app_open_vip(struct app *a)
                                             .may_hold = may_hold,
                                             .on_state = on_state,
                                             .on_possible = on_possible,
+                                            .on_take = on_take,
                                             .arg = a};
 
     return vip_app_new(&options);

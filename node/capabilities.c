@@ -160,6 +160,36 @@ void capabilities_drop(void)
     cap_free(own);
 }
 
+static void keep_only(const cap_value_t *kept, int count)
+{
+    cap_t own = get_own(), less = cap_init();
+
+    if (!less || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        abort();
+    for (int i = 0; i < count; i++)
+        if (may(own, kept[i])) {
+            cap_set_flag(less, CAP_PERMITTED, 1, &kept[i], CAP_SET);
+            cap_set_flag(less, CAP_EFFECTIVE, 1, &kept[i], CAP_SET);
+        }
+    set_own(less); /* what is not permitted is not ambient, either */
+    cap_free(less);
+    cap_free(own);
+}
+
+void capabilities_confine(bool with_network)
+{
+    static const cap_value_t kept[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_NET_ADMIN,
+                                       CAP_NET_RAW};
+
+    if (geteuid() == 0)
+        keep_only(kept, with_network ? 4 : 2);
+}
+
+void capabilities_give_up_all(void)
+{
+    keep_only(NULL, 0);
+}
+
 void capabilities_give_up_net_raw(void)
 {
     static const cap_value_t raw = CAP_NET_RAW;

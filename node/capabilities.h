@@ -15,6 +15,8 @@
 #ifndef DUEQ_NODE_CAPABILITIES_H
 #define DUEQ_NODE_CAPABILITIES_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 /* Makes them effective for this process and those it forks; programs that it starts get none,
@@ -23,13 +25,22 @@
 enum status capabilities_raise(const char *key) MUST_CHECK;
 
 /* The opposite, where they are not needed: what a service manager gave (AmbientCapabilities)
- * would reach all that the node runs. Root keeps them: its programs get all of root's in any
- * case, and one that gets more than its parent had loses its PDEATHSIG: the embedded Redis
- * would outlive the warden. */
+ * would reach all that the node runs. Root keeps its own: a program that it starts would get
+ * them back, and lose its PDEATHSIG with that. Its children give them up, see below. */
 void capabilities_drop(void);
 
+/* For children of a warden that is root's, for good: of all of root's capabilities only those
+ * to read and write files of other users (configuration, log) stay, and with `with_network` the
+ * two above. Programs that the child starts get no more than that: setuid programs and root's
+ * own rights count no longer (no_new_privs), so not for a child that runs an operator's hook.
+ * Another user's child keeps what it has. */
+void capabilities_confine(bool with_network);
+
+/* For a child that needs none at all: it has none, and gets none, whoever its user is. */
+void capabilities_give_up_all(void);
+
 /* The worker's, when its packet sockets are made: gives up CAP_NET_RAW for good. CAP_NET_ADMIN
- * it needs for as long as it lives; others it has only as root, and is left with them. */
+ * it needs for as long as it lives. */
 void capabilities_give_up_net_raw(void);
 
 #endif

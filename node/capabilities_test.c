@@ -189,6 +189,68 @@ static void root_keeps_what_its_programs_have_in_any_case(void **state)
     run(drop_as_root, heard, sizeof(heard));
 }
 
+#define FILES ((1ULL << CAP_DAC_OVERRIDE) | (1ULL << CAP_DAC_READ_SEARCH))
+
+/* Root's child and what it starts; PDEATHSIG would be gone if they had got more. */
+static void confine_with_network(void)
+{
+    int signal = 0;
+
+    REQUIRE(!prctl(PR_SET_PDEATHSIG, SIGKILL));
+    capabilities_confine(true);
+    REQUIRE(!prctl(PR_GET_PDEATHSIG, &signal) && signal == SIGKILL);
+    REQUIRE(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1);
+    show_what_a_program_gets();
+}
+
+static void confine_without_network(void)
+{
+    capabilities_confine(false);
+    show_what_a_program_gets();
+}
+
+static void give_up_all(void)
+{
+    capabilities_give_up_all();
+    show_what_a_program_gets();
+}
+
+static void expect_of_program(void (*child)(void), unsigned long long has)
+{
+    char heard[4096], expected[256];
+
+    run(child, heard, sizeof(heard));
+    snprintf(expected, sizeof(expected),
+             "CapInh:\t%016x\nCapPrm:\t%016llx\nCapEff:\t%016llx\nCapAmb:\t%016x\n", 0, has,
+             has, 0);
+    assert_string_equal(heard, expected);
+}
+
+static void roots_children_get_what_they_need_and_so_do_their_programs(void **state)
+{
+    need_root();
+    expect_of_program(confine_with_network,
+                      FILES | (1ULL << CAP_NET_ADMIN) | (1ULL << CAP_NET_RAW));
+    expect_of_program(confine_without_network, FILES);
+    expect_of_program(give_up_all, 0);
+}
+
+static void confine_as_nobody(void)
+{
+    become_nobody(both, 2);
+    capabilities_confine(false);
+    for (unsigned i = 0; i < 2; i++)
+        REQUIRE(has(CAP_PERMITTED, both[i]));
+}
+
+static void another_users_child_keeps_what_it_has(void **state)
+{
+    char heard[4096];
+
+    need_root();
+    run(confine_as_nobody, heard, sizeof(heard));
+}
+
 static void give_up_raw(void)
 {
     int signal = 0;
@@ -272,6 +334,8 @@ int main(void)
         cmocka_unit_test(a_program_that_it_starts_gets_none),
         cmocka_unit_test(where_they_are_not_needed_nobody_has_them),
         cmocka_unit_test(root_keeps_what_its_programs_have_in_any_case),
+        cmocka_unit_test(roots_children_get_what_they_need_and_so_do_their_programs),
+        cmocka_unit_test(another_users_child_keeps_what_it_has),
         cmocka_unit_test(a_worker_keeps_what_it_needs_and_dies_with_its_warden),
         cmocka_unit_test(says_what_is_missing_and_how_to_give_it),
         cmocka_unit_test(a_container_is_told_apart),

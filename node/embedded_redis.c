@@ -1,12 +1,15 @@
 #include "node/embedded_redis.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,6 +20,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "node/capabilities.h"
 #include "node/embedded_redis_text.h"
 
 #define PROBE_EVERY_MS  10
@@ -24,6 +28,37 @@
 #define REPORT_AFTER_MS 2000
 #define REPORT_EVERY_MS 5000
 #define WORDS_MAX_BYTES 4096
+
+#define AOF_DIRECTORY   "appendonlydir" /* Redis 7; before it has one file only */
+#define AOF_OF_ONE_FILE "appendonly.aof"
+
+/* ---- its append-only file ---- */
+
+static uint64_t file_bytes(int dir_fd, const char *name)
+{
+    struct stat st;
+
+    return !fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode)
+               ? (uint64_t)st.st_size
+               : 0;
+}
+
+/* Of all files that it consists of, without this one. */
+static uint64_t aof_bytes(const struct datadir *d, struct bytes without)
+{
+    bool is_one = bytes_equal(without, BYTES(AOF_OF_ONE_FILE));
+    uint64_t sum = is_one ? 0 : file_bytes(d->dir_fd, AOF_OF_ONE_FILE);
+    int fd = openat(d->dir_fd, AOF_DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)))
+        if (!bytes_equal(without, bytes_of_text(entry->d_name)))
+            sum += file_bytes(dirfd(dir), entry->d_name);
+    if (dir)
+        closedir(dir);
+    return sum;
+}
 
 /* ---- the process ---- */
 
@@ -44,6 +79,7 @@ static void become_redis(struct embedded_redis *r, pid_t warden, int log_fd)
     signal(SIGPIPE, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    capabilities_give_up_all();
     if (!fchdir(r->datadir->dir_fd))
         execlp(r->program, "redis-server", EMBEDDED_REDIS_CONF, (char *)NULL);
     dprintf(STDERR_FILENO, "cannot run %s: %s\n", r->program, strerror(errno));
@@ -78,6 +114,7 @@ static pid_t spawn(struct child *c)
     close_fd(&r->log_fd);
     close_fd(&r->probe_fd);
     buf_clear(&r->words);
+    r->aof_bytes = aof_bytes(r->datadir, bytes_of("", 0));
     r->log_fd = pipe_fds[0];
     r->has_answered = false;
     r->probe_mono_ms = 0;
@@ -102,6 +139,51 @@ static void remember(struct embedded_redis *r, struct bytes message)
         buf_drop(&r->words, strcspn(buf_text(&r->words), "\n") + 1);
 }
 
+/* The file was longer by so much when this process started. */
+static void note_cut(struct embedded_redis *r, struct bytes message)
+{
+    struct bytes file;
+    uint64_t left, cut;
+
+    if (!redis_text_cuts(message, &file, &left))
+        return;
+    left += aof_bytes(r->datadir, file.len ? file : BYTES(AOF_OF_ONE_FILE));
+    cut = r->aof_bytes > left ? r->aof_bytes - left : 0;
+    r->facts->cut_bytes += cut ? cut : 1; /* where it cannot be told, that it was */
+    LOG_WARN(
+        "warden",
+        "the append-only file in %s ended within a command, and %" PRIu64
+        " bytes were cut off. After a power failure that is a write nobody was told of "
+        "(store.appendfsync: always); else the file has been shortened or damaged, and jobs "
+        "that were acknowledged may be missing: compare with a backup",
+        r->datadir->path, cut);
+}
+
+/* With `always` it ends itself then, and what a node sees is a connection that is refused. With
+ * `everysec` it refuses to write, and goes on when it can. */
+static void note_cannot_write(struct embedded_redis *r, struct bytes message)
+{
+    if (redis_text_writes_again(message))
+        r->facts->cannot_write = false;
+    if (!redis_text_cannot_write(message) || r->facts->cannot_write)
+        return;
+    r->facts->cannot_write = true;
+    LOG_ERROR("warden",
+              "the embedded Redis cannot write its file: the disk of %s is full, or fails. "
+              "Make room: it goes on by itself then",
+              r->datadir->path);
+}
+
+static void advise(const struct embedded_redis *r, struct bytes words)
+{
+    if (redis_text_must_not_cut(words))
+        LOG_ERROR("warden",
+                  "store.strict is on, so the file is not cut by itself: jobs that were "
+                  "acknowledged may be missing. Make a copy of %s; then cut it with "
+                  "redis-check-aof --fix, or start once with store.strict: false",
+                  r->datadir->path);
+}
+
 static void repeat_words(struct embedded_redis *r)
 {
     const char *at = buf_text(&r->words);
@@ -109,6 +191,7 @@ static void repeat_words(struct embedded_redis *r)
     LOG_ERROR("warden", "redis ended before it worked%s", *at ? "; its last words:" : "");
     for (; *at; at += strcspn(at, "\n") + 1)
         LOG_ERROR("redis-server", "%.*s", (int)strcspn(at, "\n"), at);
+    advise(r, buf_bytes(&r->words));
 }
 
 static void log_line(struct embedded_redis *r)
@@ -119,6 +202,8 @@ static void log_line(struct embedded_redis *r)
 
     if (r->child.state == CHILD_STARTING && level == LEVEL_WARN && message.len)
         remember(r, message);
+    note_cut(r, message);
+    note_cannot_write(r, message);
     if (is_chatter)
         level = level == LEVEL_WARN ? LEVEL_INFO : LEVEL_DEBUG;
     if (message.len)
@@ -185,6 +270,8 @@ void embedded_redis_read_probe(struct embedded_redis *r, int64_t now_mono_ms)
         return;
     is_loading = len >= 8 && !memcmp(answer, "-LOADING", 8);
     r->has_answered = true;
+    if (!is_loading)
+        r->facts->cannot_write = false;
     child_heard(&r->child, !is_loading, now_mono_ms);
 }
 
@@ -250,16 +337,52 @@ static char *find_program(const char *program)
     return found;
 }
 
-static enum status write_conf(const struct datadir *d, const char *appendfsync)
+/* What a file says, as far as there is room: of /proc and /sys they are short. */
+static struct bytes read_text(const char *path, char *room, size_t size)
 {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd >= 0 ? read(fd, room, size) : 0;
+
+    close_fd(&fd);
+    return bytes_of(room, len > 0 ? (size_t)len : 0);
+}
+
+/* A part of what there is, because a rewrite of the file copies what is written meanwhile. The
+ * limit of each control group counts that this one is in. In a container of version 1 the path
+ * is that of the machine, and only its end is there. */
+static uint64_t memory_by_default(void)
+{
+    char groups[2048], meminfo[256], limit[64];
+    struct bytes machine = read_text("/proc/meminfo", meminfo, sizeof(meminfo));
+    uint64_t least = 0, here;
+    struct buf path = BUF_INIT;
+
+    redis_text_limit_path(&path, read_text("/proc/self/cgroup", groups, sizeof(groups)));
+    do {
+        here = redis_text_memory(machine, read_text(buf_text(&path), limit, sizeof(limit)));
+        if (here && (!least || here < least))
+            least = here;
+    } while (redis_text_limit_above(&path));
+    buf_fini(&path);
+    return least / 2;
+}
+
+static enum status write_conf(const struct datadir *d,
+                              const struct embedded_redis_options *options)
+{
+    struct redis_text_options lines = {
+        .appendfsync = options->appendfsync,
+        .is_strict = options->is_strict,
+        .memory_bytes = options->memory_bytes ? options->memory_bytes : memory_by_default(),
+    };
     struct buf text = BUF_INIT;
-    int fd =
-        openat(d->dir_fd, EMBEDDED_REDIS_CONF, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = datadir_open_file(d, EMBEDDED_REDIS_CONF);
     bool is_written;
 
-    redis_text_conf(&text, appendfsync);
-    is_written = fd >= 0 && write(fd, text.at, text.len) == (ssize_t)text.len;
-    if (!is_written)
+    redis_text_conf(&text, &lines);
+    is_written =
+        fd >= 0 && !ftruncate(fd, 0) && write(fd, text.at, text.len) == (ssize_t)text.len;
+    if (fd >= 0 && !is_written)
         LOG_ERROR("warden", "cannot write %s/" EMBEDDED_REDIS_CONF ": %s", d->path,
                   strerror(errno));
     close_fd(&fd);
@@ -292,9 +415,13 @@ enum status embedded_redis_init(struct embedded_redis *r,
     };
     if (asprintf(&r->socket_path, "%s/" EMBEDDED_REDIS_SOCKET, datadir->path) < 0)
         abort();
+    r->facts = mmap(NULL, sizeof(*r->facts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                    -1, 0);
+    if (r->facts == MAP_FAILED)
+        abort();
     r->program = find_program(options->program);
     if (r->program && check_socket_path(r->socket_path) == STATUS_OK &&
-        write_conf(datadir, options->appendfsync) == STATUS_OK)
+        write_conf(datadir, options) == STATUS_OK)
         return STATUS_OK;
     embedded_redis_fini(r);
     return STATUS_IO_ERROR;
@@ -307,5 +434,8 @@ void embedded_redis_fini(struct embedded_redis *r)
     buf_fini(&r->words);
     free(r->program);
     free(r->socket_path);
+    if (r->facts)
+        munmap(r->facts, sizeof(*r->facts));
+    r->facts = NULL;
     r->program = r->socket_path = NULL;
 }

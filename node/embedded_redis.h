@@ -20,7 +20,16 @@
 struct embedded_redis_options {
     const char *program;     /* a name looked up in PATH, or a path */
     const char *appendfsync; /* "always" or "everysec" */
+    bool is_strict;          /* it does not start where it would have to cut its file */
+    uint64_t memory_bytes;   /* that it may use; 0: half of what there is */
     int64_t backoff_max_ms;
+};
+
+/* For the worker: in memory that it has, too. */
+struct embedded_redis_facts {
+    _Atomic uint64_t
+        cut_bytes; /* off the end of its file when it was loaded, by all processes */
+    _Atomic bool cannot_write; /* its file; until it can, or the next process works */
 };
 
 struct embedded_redis {
@@ -33,7 +42,9 @@ struct embedded_redis {
     int log_fd; /* -1: no process writes to it */
     char line[1024];
     size_t line_len;
-    struct buf words; /* the last warnings of this process until it worked */
+    struct buf words;   /* the last warnings of this process until it worked */
+    uint64_t aof_bytes; /* of its file, when this process was started */
+    struct embedded_redis_facts *facts;
 
     int probe_fd; /* -1: no question is on its way */
     int64_t probe_mono_ms;

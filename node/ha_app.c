@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/build.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -166,7 +167,7 @@ static void join_parts(struct ha_app *a)
     struct ha_options options = {
         .node = conf->node.id,
         .root = a->root,
-        .version = DUEQ_VERSION,
+        .version = build_info()->full,
         .gmq = buf_text(&a->gmq),
         .http = buf_text(&a->http),
         .peer = buf_text(&a->peer),
@@ -304,6 +305,12 @@ void ha_app_store_is(struct ha_app *a, bool is_up)
         timer_arm(timers, &a->unlisted, UNLISTED_AFTER_MS);
 }
 
+void ha_app_store_answers(struct ha_app *a, bool answers)
+{
+    if (a->ha)
+        ha_store_is(a->ha, answers);
+}
+
 void ha_app_address_is(struct ha_app *a, bool is_possible)
 {
     if (a->ha)
@@ -334,6 +341,12 @@ bool ha_app_has_successor(const struct ha_app *a)
     return false;
 }
 
+/* Does this node lead, and act? Then the store is its own already. */
+static bool leads_unfenced(const struct ha_status *status)
+{
+    return status->role->state == ROLE_LEADER && !status->refused[0];
+}
+
 bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
 {
     struct ha_status status;
@@ -342,9 +355,12 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
     adoption->token[0] = '\0';
     if (a->ha) {
         ha_status(a->ha, &status);
-        if (token_is_none(&status.leader_token) || status.lease_left_ms == 0)
+        if (token_is_none(&status.leader_token) || status.lease_left_ms == 0 ||
+            leads_unfenced(&status))
             return false;
         token_print(&status.leader_token, adoption->token);
+    } else if (!a->alone.is_fenced) {
+        return false;
     }
     queue_adopt(a->options.queue, adoption);
     return true;

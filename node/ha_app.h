@@ -53,6 +53,9 @@ void ha_app_stop(struct ha_app *a, void (*on_stopped)(void *arg), void *arg);
 
 void ha_app_store_is(struct ha_app *a, bool is_up);
 
+/* It is up, and answers or does not: whether this node can lead, and nothing else. */
+void ha_app_store_answers(struct ha_app *a, bool answers);
+
 /* The virtual address could be at this node, or not; what has just happened to it (vip_app.h).
  */
 void ha_app_address_is(struct ha_app *a, bool is_possible);
@@ -64,8 +67,8 @@ bool ha_app_has_successor(const struct ha_app *a);
 
 /* Gives the store to this cluster, or this standalone node, whatever other cluster has been
  * there; see queue_adopt(). In a cluster only the leader does so, with its token, while
- * ZooKeeper answers it: false, and nothing happens, at any other node. The caller sets on_done.
- */
+ * ZooKeeper answers it: false, and nothing happens, at any other node, and where the store is
+ * its own already. The caller sets on_done. */
 bool ha_app_adopt(struct ha_app *a, struct adoption *adoption) MUST_CHECK;
 
 /* Standalone, and a cluster's leader has been at this store: it moves nothing. */

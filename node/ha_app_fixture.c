@@ -27,6 +27,10 @@ void read_warden(struct node *n)
     struct channel_message message;
 
     while (channel_receive(n->warden_fd, &message)) {
+        if (message.kind == CHANNEL_ADDRESS) {
+            n->warden_until_boot_ms = message.until_boot_ms;
+            continue;
+        }
         assert_int_equal(message.kind, CHANNEL_SESSION);
         n->warden_session = message.session.session;
         n->warden_messages++;
@@ -38,11 +42,13 @@ static void on_role(void *arg, const struct role *role, enum role_state before)
     struct node *n = arg;
 
     app_tell_session(&n->app);
+    app_tell_address(&n->app);
     assert_true(n->told_count < sizeof(n->told) / sizeof(n->told[0]));
     n->told[n->told_count++] = (struct told){.role = role->state,
                                              .before = before,
                                              .reason = role->reason,
                                              .session = n->app.told_session,
+                                             .until_boot_ms = n->app.told_until_boot_ms,
                                              .at_ms = now};
 }
 

@@ -22,14 +22,14 @@
 struct told {
     enum role_state role, before;
     enum role_reason reason;
-    int64_t session; /* what the warden had been told by then */
+    int64_t session, until_boot_ms; /* what the warden had been told by then */
     int64_t at_ms;
 };
 
 struct node {
     struct conf conf;
     struct app_options options;
-    struct app app; /* only what app_tell_session() looks at, and `ha` */
+    struct app app; /* only what app_tell_session() and app_tell_address() look at, and `ha` */
     struct loop loop;
     struct memory_store *ms;
     struct fake_coordinator zk;
@@ -39,9 +39,10 @@ struct node {
 
     struct told told[32]; /* each on_role */
     unsigned told_count;
-    int warden_fd;            /* the warden's end of the channel */
-    int64_t warden_session;   /* what was read there last */
-    unsigned warden_messages; /* how many told of a session */
+    int warden_fd;                /* the warden's end of the channel */
+    int64_t warden_session;       /* what was read there last */
+    unsigned warden_messages;     /* how many told of a session */
+    int64_t warden_until_boot_ms; /* read there last */
 };
 
 extern struct fake_ensemble ensemble;

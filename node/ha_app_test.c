@@ -203,6 +203,19 @@ static void another_clusters_store_is_left_alone_until_it_is_adopted(void **stat
     assert_int_equal(scan_at_store(FOREIGN), STATUS_FENCED);
 }
 
+static void nobody_adopts_what_is_its_own(void **state)
+{
+    struct adoption adoption = {.on_done = on_adopted};
+
+    is_adopted = false;
+    node_start(0);
+    await(first_leads);
+    run(T);
+    assert_false(ha_app_adopt(nodes[0].app.ha, &adoption));
+    run(T);
+    assert_false(is_adopted);
+}
+
 static void nobody_adopts_where_no_leader_is_known(void **state)
 {
     struct adoption adoption = {.on_done = on_adopted};
@@ -277,6 +290,8 @@ static void a_namesake_is_refused_and_the_owner_told(void **state)
 
 static void alone_it_leads_at_once_and_without_a_token(void **state)
 {
+    struct adoption adoption = {.on_done = on_adopted};
+
     nodes[0].conf.ha.mode = HA_MODE_STANDALONE;
     node_start(0);
     push(0, 100);
@@ -285,6 +300,7 @@ static void alone_it_leads_at_once_and_without_a_token(void **state)
     assert_int_equal(memory_store_count(nodes[0].ms, OP_FENCE), 0);
     assert_int_equal(ha_app_session(nodes[0].app.ha).session, 0);
     assert_false(ha_app_is_fenced_alone(nodes[0].app.ha));
+    assert_false(ha_app_adopt(nodes[0].app.ha, &adoption));
 }
 
 static void alone_it_leaves_a_clusters_store_alone_until_it_is_adopted(void **state)
@@ -319,6 +335,7 @@ int main(void)
         TEST(who_could_not_have_the_address_is_not_waited_for),
         TEST(a_fence_is_told_to_ha_which_leads_with_a_higher_token),
         TEST(another_clusters_store_is_left_alone_until_it_is_adopted),
+        TEST(nobody_adopts_what_is_its_own),
         TEST(nobody_adopts_where_no_leader_is_known),
         TEST(only_the_leader_adopts_and_only_with_a_lease),
         TEST(a_stop_waits_for_what_the_leader_has_begun),

@@ -68,6 +68,30 @@ static void the_warden_is_told_once_and_again_where_there_was_no_room(void **sta
     assert_int_equal(n->warden_session, n->zk.base.credentials.session);
 }
 
+/* It renews the address for a worker that hangs: not for one that gives the lead away. */
+static void the_warden_knows_the_lease_and_its_end_before_the_lead_is_given_away(void **state)
+{
+    struct node *n = &nodes[0];
+    unsigned drained = 0;
+
+    node_start(0);
+    await(first_leads);
+    run(T / 2);
+    app_tell_address(&n->app); /* as each beat does */
+    read_warden(n);
+    assert_true(n->warden_until_boot_ms > now && n->warden_until_boot_ms < now + T);
+    assert_int_equal(n->warden_until_boot_ms, ha_until(ha_app_ha(n->app.ha)));
+    node_stop(0);
+    await(is_stopped);
+    read_warden(n);
+    assert_int_equal(n->warden_until_boot_ms, 0);
+    for (unsigned i = 0; i < n->told_count; i++) {
+        assert_int_equal(n->told[i].until_boot_ms > 0, n->told[i].role == ROLE_LEADER);
+        drained += n->told[i].role == ROLE_DRAINING;
+    }
+    assert_int_equal(drained, 1);
+}
+
 /* ---- the journal ---- */
 
 /* In the last line that has it; 0: in none. */
@@ -108,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_warden_knows_each_session_before_it_can_lead),
         TEST(the_warden_is_told_once_and_again_where_there_was_no_room),
+        TEST(the_warden_knows_the_lease_and_its_end_before_the_lead_is_given_away),
         TEST(a_lease_is_written_down_before_it_is_used),
     };
 #undef TEST

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -12,10 +13,17 @@
 void ha_journal_open(struct ha_journal *j, const char *data_dir, const char *node)
 {
     char path[4096 + 16];
+    struct stat about;
 
     *j = (struct ha_journal){.fd = -1, .node = node};
     snprintf(path, sizeof(path), "%s/ha.journal", data_dir);
-    j->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    j->fd =
+        open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (j->fd >= 0 &&
+        (fstat(j->fd, &about) || !S_ISREG(about.st_mode) || about.st_nlink != 1)) {
+        ha_journal_close(j);
+        errno = ELOOP; /* as with a link: it is somebody else's file */
+    }
     if (j->fd < 0)
         LOG_ERROR("ha", "ha.journal: cannot open %s: %s", path, strerror(errno));
 }

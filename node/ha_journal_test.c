@@ -102,6 +102,34 @@ static void without_a_file_nothing_is_written(void **state)
     expect("");
 }
 
+static void expect_left_alone(int (*plant)(const char *, const char *))
+{
+    struct ha_journal other;
+    char target[64];
+
+    snprintf(target, sizeof(target), "%s/other", dir);
+    assert_int_equal(rename(path, target), 0);
+    assert_int_equal(plant(target, path), 0);
+    ha_journal_open(&other, dir, "na");
+    assert_int_equal(other.fd, -1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rename(target, path), 0);
+}
+
+static int plant_pipe(const char *target, const char *name)
+{
+    (void)target;
+    return mkfifo(name, 0600);
+}
+
+static void is_written_to_no_link_and_no_pipe(void **state)
+{
+    expect_left_alone(symlink);
+    expect_left_alone(link);
+    expect_left_alone(plant_pipe);
+    expect("");
+}
+
 #define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -111,6 +139,7 @@ int main(void)
         IN_DIRECTORY(a_lease_is_a_line_only_where_it_is_longer_or_new),
         IN_DIRECTORY(a_death_is_added_by_whoever_lives),
         IN_DIRECTORY(without_a_file_nothing_is_written),
+        IN_DIRECTORY(is_written_to_no_link_and_no_pipe),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/build.h"
 #include "conf/conf.h"
 #include "node/warden.h"
 
@@ -91,7 +92,7 @@ static void take_option(struct arguments *a, int option)
         a->action = PRINT_CONFIG;
         break;
     case 'V':
-        puts("dueq-node " DUEQ_VERSION);
+        printf("dueq-node %s\n", build_info()->full);
         finish();
         break;
     case 'h':

@@ -30,7 +30,7 @@ struct program {
      * "not done after 10000 ms, killed", or "done"; the program's until the next run. */
     void (*on_end)(struct program *p, enum program_result result, const char *how);
 
-    pid_t pid; /* 0: none runs */
+    pid_t pid; /* its process and its group; 0: none runs */
     const char *module;
     char label[PROGRAM_LABEL_MAX];
     enum log_level level; /* of what it prints, and of its good end */

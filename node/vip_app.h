@@ -28,6 +28,8 @@
 #ifndef DUEQ_NODE_VIP_APP_H
 #define DUEQ_NODE_VIP_APP_H
 
+#include <sys/types.h>
+
 #include "base/loop.h"
 #include "conf/conf.h"
 #include "ha/role.h"
@@ -44,6 +46,9 @@ struct vip_app_options {
     void (*on_state)(void *arg, const char *state);
     /* It could not be here, or could be again. Until the first call it could. */
     void (*on_possible)(void *arg, bool is_possible);
+    /* `vip.hook take` runs, in this group of processes, which must not outlive the worker; 0:
+     * it has ended. */
+    void (*on_take)(void *arg, pid_t group);
     void *arg;
 };
 

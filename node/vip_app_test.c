@@ -271,6 +271,11 @@ static void on_possible(void *arg, bool is_possible)
     say(is_possible ? "possible" : "impossible");
 }
 
+static void on_take(void *arg, pid_t group)
+{
+    say(group ? "taking" : "taken");
+}
+
 static void on_gone(void *arg)
 {
     w.is_gone = true;
@@ -317,7 +322,8 @@ static int open_world_with(bool has_sockets, const char *address, const char *ho
                                       .loop = &w.loop,
                                       .may_hold = may_hold,
                                       .on_state = on_state,
-                                      .on_possible = on_possible};
+                                      .on_possible = on_possible,
+                                      .on_take = on_take};
 
     assert_int_equal(log_configure(&quiet), STATUS_OK);
     memset(&w, 0, sizeof(w));
@@ -718,6 +724,9 @@ static void a_program_is_told_to_take_and_to_drop(void **state)
     lead();
     assert_said("served hook take (held)");
     assert_string_equal(told().why, "vip.hook is at work");
+    w.hook.on_take(w.hook.arg, 7);
+    w.hook.on_take(w.hook.arg, 0);
+    assert_said("taking taken");
     hook_succeeds();
     assert_true(told().is_here);
     drain();

@@ -52,6 +52,12 @@ static int64_t pause_ms(unsigned failures)
     return ms < VIP_HOOK_RETRY_MAX_MS ? ms : VIP_HOOK_RETRY_MAX_MS;
 }
 
+static void tell_take(const struct vip_hook *h, pid_t group)
+{
+    if (h->now == TAKE && h->options.on_take)
+        h->options.on_take(h->options.arg, group);
+}
+
 /* ---- what became of a run ---- */
 
 static void took(struct vip_hook *h)
@@ -101,6 +107,7 @@ static void settle(struct vip_hook *h, bool is_good, const char *how)
         [TAKE] = on_take_end, [DROP] = on_drop_end, [CHECK] = on_check_end};
     enum job job = h->now;
 
+    tell_take(h, 0);
     h->now = NOTHING;
     h->why[0] = '\0';
     if (!is_good)
@@ -139,8 +146,10 @@ static void on_step(struct timer *timer)
                                                      .label = label,
                                                      .argv = argv,
                                                      .timeout_ms = o->timeout_ms,
-                                                     .is_quiet = is_quiet(h)}))
+                                                     .is_quiet = is_quiet(h)})) {
+        tell_take(h, h->run.pid);
         return;
+    }
     snprintf(how, sizeof(how), "cannot be run: %s", strerror(errno));
     settle(h, false, how);
 }

@@ -13,6 +13,9 @@
  * that it has started. A worker that dies says nothing: the next leader's `take` must do
  * without a `drop`. The same holds for a `drop` that fails: it is not tried again.
  *
+ * A `take` does not outlive the worker: the warden kills it, with all that it has started,
+ * before the others know of the death. What it has asked a cloud for by then may still be done.
+ *
  * A `take` that is on its way when the lead is lost is not killed, because what it has done by
  * then is unknown: `drop` follows it. If it was slow enough to take the address from the next
  * leader, that one finds out by its `check`.
@@ -22,6 +25,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/loop.h"
 
@@ -40,13 +44,15 @@ struct vip_hook_options {
     /* A run has ended, or could not begin: the last statement of what noticed. May be NULL. It
      * comes from the loop alone, never from inside a call of these. */
     void (*on_change)(void *arg);
+    /* A `take` runs, in this group of processes; 0: it has ended. May be NULL. */
+    void (*on_take)(void *arg, pid_t group);
     void *arg;
 };
 
 /* Never NULL. The options are copied. */
 struct vip_hook *vip_hook_new(const struct vip_hook_options *options);
-/* A run goes on, unheard, if nothing else ends it: systemd and containers do when the node has
- * ended, so wait until it is idle. NULL is fine. */
+/* A run goes on, unheard, if nothing else ends it: the warden ends a `take`, systemd and
+ * containers all that the node leaves behind, so wait until it is idle. NULL is fine. */
 void vip_hook_free(struct vip_hook *h);
 
 void vip_hook_take(struct vip_hook *h, const char *token); /* harmless twice with one token */

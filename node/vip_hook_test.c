@@ -33,6 +33,7 @@ struct site {
     struct program_site own;
     struct vip_hook *hook;
     unsigned changes;
+    pid_t group;     /* of the `take` that runs */
     bool is_in_call; /* on_change() must not come from there */
 };
 
@@ -73,6 +74,11 @@ static void on_change(void *arg)
     event_base_loopbreak(s->own.loop->base); /* one at a time, so that a test sees each */
 }
 
+static void on_take(void *arg, pid_t group)
+{
+    ((struct site *)arg)->group = group;
+}
+
 static void let_go_on(struct site *s)
 {
     FILE *file = fopen(s->own.go, "we");
@@ -95,6 +101,7 @@ static void start(struct site *s, int64_t timeout_ms, int64_t check_ms)
                                                       .timeout_ms = timeout_ms,
                                                       .check_ms = check_ms,
                                                       .on_change = on_change,
+                                                      .on_take = on_take,
                                                       .arg = s});
 }
 
@@ -247,10 +254,12 @@ static void a_take_that_runs_when_the_lead_is_lost_is_followed_by_a_drop(void **
     start(s, NEVER_MS, NEVER_MS);
     take(s, "aa:7");
     until_seen(s, "take");
+    assert_true(s->group > 0 && getpgid(s->group) == s->group);
     drop(s);
     assert_int_equal(count_in(s->own.seen, "drop"), 0);
     let_go_on(s);
     UNTIL(s, s->changes == 1);
+    assert_int_equal(s->group, 0);
     assert_false(vip_hook_is_here(s->hook));
     assert_false(vip_hook_is_idle(s->hook));
     UNTIL(s, vip_hook_is_idle(s->hook));

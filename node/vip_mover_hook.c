@@ -52,6 +52,13 @@ static void on_run(void *arg)
     }
 }
 
+static void on_take(void *arg, pid_t group)
+{
+    const struct vip_app_options *options = ((struct by_hook *)arg)->base.options;
+
+    options->on_take(options->arg, group);
+}
+
 static void on_forget(struct timer *timer)
 {
     be_possible(CONTAINER_OF(timer, struct by_hook, forget), true);
@@ -181,6 +188,7 @@ struct vip_mover *vip_mover_hook_new(const struct vip_app_options *options,
                                                       .address = conf->vip.address,
                                                       .node = conf->node.id,
                                                       .on_change = on_run,
+                                                      .on_take = on_take,
                                                       .arg = b});
     return &b->base;
 }

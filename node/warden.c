@@ -1,5 +1,7 @@
 #include "node/warden.h"
 
+#include <assert.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,15 +12,20 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/build.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "node/app.h"
+#include "node/capabilities.h"
 #include "node/ha_journal.h"
 #include "node/reload.h"
+#include "node/warden_listen.h"
 #include "node/warden_private.h"
 
 /* One wish to stop may arrive as two signals: to the process, and to its group. */
 #define SAME_WISH_MS 500
+
+#define OWN_FDS 4 /* of wait_and_learn() */
 
 /* ---- the worker's process ---- */
 
@@ -29,6 +36,7 @@ static int run_worker(void *arg, int channel_fd)
         .conf = w->conf,
         .request = w->request,
         .redis_socket = w->has_redis ? w->redis.socket_path : NULL,
+        .redis = w->has_redis ? w->redis.facts : NULL,
         .gmq_fd = w->gmq_fd,
         .http_fd = w->http_fd,
         .peer_fd = w->peer_fd,
@@ -45,6 +53,8 @@ static int run_worker(void *arg, int channel_fd)
     warden_close_fd(&w->redis.probe_fd);
     warden_vip_close(&w->vip);
     told_fini(&w->told);
+    if (!*w->conf->ha.hook && !*w->conf->vip.hook) /* a hook of root's has what root has */
+        capabilities_confine(*w->conf->vip.address);
     return app_run(&options);
 }
 
@@ -79,26 +89,67 @@ static void judge_end(struct warden *w, const struct child *child, int status)
         w->exit_code = EXIT_FAILURE;
 }
 
+static bool is_death(int status)
+{
+    return !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS;
+}
+
 /* Its process is gone: now, and not before. The next worker starts meanwhile. One that ended in
  * order has said so itself, and still left a session that no server has confirmed as closed. */
 static void end_session(struct warden *w, int status, int64_t now)
 {
-    bool is_death = !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS;
-
+    assert(w->worker.child.pid == 0);
     if (!w->worker.session.session)
         return;
-    if (w->conf->ha.journal && is_death)
+    if (w->conf->ha.journal && is_death(status))
         ha_journal_death(w->datadir.path, w->conf->node.id, clock_boot_ms());
     session_end_start(&w->session_end, &w->worker.session, now);
     w->worker.session = (struct coord_credentials){0};
 }
 
-/* The address first: the end of the session lets another node take it, and then it must not be
- * here any more. What fitted once will fit again: then something passing is in the way, and the
- * worker is restarted like any other. */
+/* Another node is about to lead: the address waits for it, and who comes is refused at once.
+ * Where there is no session to be ended nobody leads sooner for that. */
+static void let_address_go(struct warden *w, int status, int64_t now)
+{
+    if (is_death(status) && w->worker.session.session && warden_vip_leave(&w->vip, now)) {
+        listen_refuse(w->gmq_fd);
+        listen_refuse(w->http_fd);
+        w->is_refusing = true;
+        LOG_INFO("warden", "new clients are refused until the virtual address has moved");
+    } else {
+        warden_vip_remove(&w->vip);
+    }
+}
+
+/* The address has gone, or nobody wants it. */
+static void accept_again(struct warden *w, int64_t now)
+{
+    enum status gmq = listen_again("gmq.listen", w->gmq_fd);
+    enum status http = listen_again("http.listen", w->http_fd);
+
+    w->is_refusing = false;
+    if ((gmq != STATUS_OK || http != STATUS_OK) && w->phase == WARDEN_RUN)
+        stop(w, "another program has taken a port of this node", EXIT_FAILURE, now);
+}
+
+/* A program that moves the address must not do so any more when another node has it. It is
+ * killed with all that it has started, as long as nobody knows of the death. */
+static void end_program(struct warden *w)
+{
+    if (w->worker.program > 0 && !kill(-w->worker.program, SIGKILL))
+        LOG_WARN("warden", "vip.hook take was at work for the worker: killed, process group %d",
+                 (int)w->worker.program);
+    w->worker.program = 0;
+}
+
+/* First what must not reach into another node's lead, then the session, whose end begins that.
+ * What fitted once will fit again: then something passing is in the way, and the worker is
+ * restarted like any other. */
 static void on_worker_exit(struct warden *w, int status, const char *how, int64_t now)
 {
-    warden_vip_remove(&w->vip);
+    worker_read_channel(&w->worker, now); /* its last words */
+    end_program(w);
+    let_address_go(w, status, now);
     judge_end(w, &w->worker.child, status);
     worker_exited(&w->worker, how, now);
     end_session(w, status, now);
@@ -217,7 +268,7 @@ static void advance(struct warden *w, int64_t now)
         stop_redis(w, now);
     }
     if (w->phase == WARDEN_STOP_REDIS && w->redis.child.state == CHILD_IDLE &&
-        last_wait_ms(w, now) <= 0)
+        !warden_vip_is_leaving(&w->vip) && last_wait_ms(w, now) <= 0)
         w->phase = WARDEN_DONE;
 }
 
@@ -241,34 +292,59 @@ static int64_t tell(struct warden *w, int64_t now)
     return told_tick(&w->told, &facts, now);
 }
 
+static int64_t tick_address(struct warden *w, int64_t now)
+{
+    const struct child *c = &w->worker.child;
+    const struct warden_vip_word word = {.heard_mono_ms = c->heard_mono_ms,
+                                         .until_boot_ms = w->worker.address_until_boot_ms};
+
+    if (!c->pid)
+        return warden_vip_tick(&w->vip, now);
+    return warden_vip_renew(&w->vip, &word, now, clock_boot_ms());
+}
+
+/* While the address leaves there is no worker, and none starts. */
+static int64_t tick_worker(struct warden *w, int64_t now)
+{
+    if (warden_vip_is_leaving(&w->vip))
+        return -1;
+    if (w->is_refusing)
+        accept_again(w, now);
+    return child_tick(&w->worker.child, now);
+}
+
 /* Returns the ms until it wants to be called again: often enough to notice its own stalls. */
 static int64_t tick(struct warden *w, int64_t now)
 {
-    int64_t children_ms;
+    int64_t address_ms = tick_address(w, now), children_ms;
 
     advance(w, now);
-    children_ms =
-        sooner(child_tick(&w->worker.child, now), embedded_redis_tick(&w->redis, now));
-    return sooner(sooner(stall_max_ms(w), last_wait_ms(w, now)),
+    children_ms = sooner(tick_worker(w, now), embedded_redis_tick(&w->redis, now));
+    return sooner(sooner(stall_max_ms(w), sooner(last_wait_ms(w, now), address_ms)),
                   sooner(children_ms, tell(w, now)));
 }
 
 /* Sleeps, then learns what happened: all of it, before anything is decided by the time. */
 static void wait_and_learn(struct warden *w, int64_t wait_ms)
 {
-    struct pollfd fds[] = {
+    struct pollfd fds[OWN_FDS + VIP_ADDRESSES_MAX] = {
         {.fd = w->signal_fd, .events = POLLIN},
         {.fd = w->worker.channel_fd, .events = POLLIN},
         {.fd = w->redis.log_fd, .events = POLLIN},
         {.fd = w->redis.probe_fd, .events = POLLIN},
     };
+    size_t count = OWN_FDS + warden_vip_fds(&w->vip, fds + OWN_FDS);
     int64_t until = clock_mono_ms() + wait_ms, now;
 
-    poll(fds, sizeof(fds) / sizeof(*fds), (int)wait_ms);
+    poll(fds, count, (int)wait_ms);
     now = clock_mono_ms();
-    if (now - until > stall_max_ms(w))
+    if (now - until > stall_max_ms(w)) {
+        LOG_WARN("warden", "stood still for %" PRId64 " ms: the worker gets its time anew",
+                 now - until);
         child_heard(&w->worker.child, false, now);
+    }
     read_signals(w, now);
+    warden_vip_hear(&w->vip);
     worker_read_channel(&w->worker, now);
     if (fds[2].revents)
         embedded_redis_read_log(&w->redis);
@@ -279,8 +355,13 @@ static void wait_and_learn(struct warden *w, int64_t wait_ms)
 
 static void run(struct warden *w)
 {
-    LOG_INFO("warden", "dueq-node " DUEQ_VERSION " starts as %s, data in %s", w->conf->node.id,
-             w->datadir.path);
+    LOG_INFO("warden", "dueq-node %s starts as %s, data in %s", build_info()->full,
+             w->conf->node.id, w->datadir.path);
+    if (geteuid() == 0)
+        LOG_WARN(
+            "warden",
+            "runs as root, which it need not: a user of its own is safer, with CAP_NET_ADMIN "
+            "and CAP_NET_RAW where vip.address is set");
     if (w->has_redis)
         child_start(&w->redis.child, clock_mono_ms());
     while (w->phase != WARDEN_DONE) {

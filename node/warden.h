@@ -7,7 +7,7 @@
  *   warden_child     a child process as a state machine
  *   warden_worker    the child that does the work; warden_channel: what it says
  *   warden_session   what a dead worker leaves in ZooKeeper is ended
- *   warden_vip       and on the interface: the virtual address; before that
+ *   warden_vip       and what it leaves on the interface, the virtual address, moves
  *   warden_told      what systemd is told, over warden_notify
  *   embedded_redis   the child that keeps the data
  *

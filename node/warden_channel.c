@@ -34,6 +34,20 @@ bool channel_send_session(int fd, const struct coord_credentials *session)
     return put(fd, &message);
 }
 
+bool channel_send_address(int fd, int64_t until_boot_ms)
+{
+    struct channel_message message = {.kind = CHANNEL_ADDRESS, .until_boot_ms = until_boot_ms};
+
+    return put(fd, &message);
+}
+
+bool channel_send_program(int fd, pid_t group)
+{
+    struct channel_message message = {.kind = CHANNEL_PROGRAM, .group = group};
+
+    return put(fd, &message);
+}
+
 bool channel_receive(int fd, struct channel_message *message)
 {
     return recv(fd, message, sizeof(*message), 0) == sizeof(*message);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/status.h"
 #include "ha/coordinator.h"
@@ -19,11 +20,15 @@ enum channel_kind {
     CHANNEL_BEAT = 1,
     CHANNEL_STORE_UP, /* for the first time of this worker; in a cluster: and it has joined */
     CHANNEL_SESSION,  /* `session`: to be ended when the worker is dead; number 0: none now */
+    CHANNEL_ADDRESS,  /* `until_boot_ms`: so long may the virtual address be here; 0: not */
+    CHANNEL_PROGRAM,  /* `group`: to be killed when the worker is dead; 0: none now */
 };
 
 struct channel_message {
     enum channel_kind kind;
     struct coord_credentials session; /* secret: never in a log */
+    int64_t until_boot_ms;
+    pid_t group; /* of processes */
 };
 
 /* Two connected, close-on-exec, non-blocking descriptors; the caller closes them. */
@@ -34,6 +39,10 @@ void channel_send(int fd, enum channel_kind kind);
 
 /* False when there was no room: to be sent again with the next beat. */
 bool channel_send_session(int fd, const struct coord_credentials *session);
+
+/* The same. */
+bool channel_send_address(int fd, int64_t until_boot_ms);
+bool channel_send_program(int fd, pid_t group);
 
 /* The next message; false when there is none now. */
 bool channel_receive(int fd, struct channel_message *message);

@@ -1,7 +1,9 @@
 #include "node/warden_datadir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@
 #include "base/log.h"
 
 #define LOCK_FILE     "lock"
+#define AOF_DIR       "appendonlydir" /* Redis's own name for it */
 #define LOOK_AGAIN_MS 20
 
 /* Who wrote the lock file. */
@@ -145,8 +148,106 @@ static enum status refuse(const char *path, const char *what)
     return STATUS_IO_ERROR;
 }
 
+/* ---- what others could do to it ---- */
+
+/* In front of what is wrong with `name` in the directory; "": with the directory itself. */
+static void log_unsafe(const struct datadir *d, const char *name, const struct stat *about,
+                       const char *what)
+{
+    LOG_ERROR(
+        "warden",
+        "node.data_dir: %s%s%s %s (its owner is user %d, its mode %04o), and this node is "
+        "root's: others could make it write to any file. Run it as a user of its own (what "
+        "is there: chown -R to that user), or let root alone own it (chown -R root) and "
+        "write to it (chmod go-w)",
+        d->path, *name ? "/" : "", name, what, (int)about->st_uid,
+        (unsigned)about->st_mode & 07777);
+}
+
+/* Root's own links are followed, those of others are not. */
+static bool leads_astray(const struct datadir *d)
+{
+    char *path = strdup(d->path), *end = path;
+    struct stat about;
+    bool is_astray = false;
+
+    if (!path)
+        abort();
+    while (!is_astray && *end) {
+        char cut;
+
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        cut = *end;
+        *end = '\0';
+        is_astray = !lstat(path, &about) && S_ISLNK(about.st_mode) && about.st_uid != 0;
+        if (is_astray)
+            log_unsafe(d, "", &about, "is reached through a link of another user's");
+        *end = cut;
+    }
+    free(path);
+    return is_astray;
+}
+
+static bool is_only_roots(const struct datadir *d)
+{
+    struct stat about;
+    const char *what = NULL;
+
+    if (fstat(d->dir_fd, &about))
+        abort(); /* it is open */
+    if (about.st_uid != 0)
+        what = "is another user's";
+    else if (about.st_mode & (S_IWGRP | S_IWOTH))
+        what = "can be written to by others";
+    if (what)
+        log_unsafe(d, "", &about, what);
+    return !what;
+}
+
+/* What was planted in it before it was only root's; `name`: "." or a directory in it. */
+static bool has_only_roots(const struct datadir *d, const char *name)
+{
+    int fd = openat(d->dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    struct stat about;
+    bool is_good = true;
+
+    if (!dir)
+        return fd < 0; /* it is not there, or a link of root's own */
+    while (is_good && (entry = readdir(dir))) {
+        if (!strcmp(entry->d_name, "..") ||
+            fstatat(fd, entry->d_name, &about, AT_SYMLINK_NOFOLLOW))
+            continue;
+        is_good = about.st_uid == 0;
+        if (!is_good)
+            log_unsafe(d, entry->d_name, &about, "is another user's");
+    }
+    closedir(dir);
+    return is_good;
+}
+
+static bool is_safe(const struct datadir *d)
+{
+    struct stat about;
+
+    if (geteuid() == 0)
+        return is_only_roots(d) && has_only_roots(d, ".") && has_only_roots(d, AOF_DIR);
+    if (!fstat(d->dir_fd, &about) && about.st_mode & S_IWOTH)
+        LOG_WARN(
+            "warden",
+            "node.data_dir: everybody on this machine may write to %s (mode %04o): chmod o-w",
+            d->path, (unsigned)about.st_mode & 07777);
+    return true;
+}
+
+/* ---- opening ---- */
+
 static enum status open_dir(struct datadir *d)
 {
+    if (geteuid() == 0 && leads_astray(d))
+        return STATUS_IO_ERROR;
     if (mkdir(d->path, 0700) && errno != EEXIST)
         return refuse(d->path, "create");
     d->dir_fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -154,10 +255,34 @@ static enum status open_dir(struct datadir *d)
         return refuse(d->path, "open");
     if (faccessat(d->dir_fd, ".", W_OK | X_OK, AT_EACCESS))
         return refuse(d->path, "write to");
-    d->lock_fd = openat(d->dir_fd, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (d->lock_fd < 0)
-        return refuse(d->path, "write the lock file in");
-    return STATUS_OK;
+    if (!is_safe(d))
+        return STATUS_IO_ERROR;
+    d->lock_fd = datadir_open_file(d, LOCK_FILE);
+    return d->lock_fd < 0 ? STATUS_IO_ERROR : STATUS_OK;
+}
+
+/* Not blocking: it may be a pipe, and nobody at its other end. */
+int datadir_open_file(const struct datadir *d, const char *name)
+{
+    int fd =
+        openat(d->dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    struct stat about;
+    char path[PATH_MAX];
+
+    if (fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_nlink == 1)
+        return fd;
+    snprintf(path, sizeof(path), "%s/%s", d->path, name);
+    if (fd < 0 && errno != ELOOP && errno != EISDIR)
+        (void)refuse(path, "write");
+    else
+        LOG_ERROR(
+            "warden",
+            "node.data_dir: %s is a link, or no plain file: the node does not write to it. "
+            "See who has put it there, and remove it",
+            path);
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
 enum status datadir_open(struct datadir *d, const char *path, int64_t wait_ms)

@@ -5,6 +5,12 @@
  * directory is gone, however it went. So whoever gets the lock may open the files, and the
  * ports of the predecessor are free as well. The text in the file (pid and host of the
  * warden) only makes the error message helpful; nothing is decided by it but how long to wait.
+ *
+ * A node of root's could be led astray by whoever can write to the directory: a link there
+ * would let it write to any file of the system. So root takes a directory only when it and all
+ * that is in it are root's, nobody else may write to it, and no link of another user's leads
+ * there. For every user a file of our own is opened beneath the directory's descriptor, and
+ * only when it is a plain file with one name.
  */
 #ifndef DUEQ_NODE_WARDEN_DATADIR_H
 #define DUEQ_NODE_WARDEN_DATADIR_H
@@ -22,6 +28,10 @@ struct datadir {
 /* Makes the directory where it is missing (mode 0700), and locks it. When its owner's warden
  * is gone, waits up to `wait_ms` for what that left behind. IO_ERROR: the log says why. */
 enum status datadir_open(struct datadir *d, const char *path, int64_t wait_ms) MUST_CHECK;
+
+/* A file of the node's own, made where it is missing (mode 0600), open for reading and writing,
+ * close-on-exec. -1: the log says why. */
+int datadir_open_file(const struct datadir *d, const char *name) MUST_CHECK;
 
 /* The directory and the files stay. */
 void datadir_close(struct datadir *d);

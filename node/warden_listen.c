@@ -39,22 +39,45 @@ static void choose_families(int fd, const struct addrinfo *ai)
     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof(only_v6));
 }
 
+static int give_up(int fd)
+{
+    int error = errno;
+
+    close(fd);
+    errno = error;
+    return -1;
+}
+
 /* -1 with errno. */
-static int bind_one(const struct addrinfo *ai)
+static int bind_to(const struct addrinfo *ai, const struct sockaddr *address)
 {
     int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int on = 1, saved_errno;
+    int on = 1;
 
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     choose_families(fd, ai);
-    if (!bind(fd, ai->ai_addr, ai->ai_addrlen) && !listen(fd, BACKLOG))
-        return fd;
-    saved_errno = errno;
-    close(fd);
-    errno = saved_errno;
-    return -1;
+    return bind(fd, address, ai->ai_addrlen) ? give_up(fd) : fd;
+}
+
+/* A port that the system chose goes with the listening, one that was asked for stays: so it is
+ * asked for by a second socket, before the first one lets it go. -1 with errno. */
+static int bind_one(const struct addrinfo *ai)
+{
+    struct sockaddr_storage chosen;
+    socklen_t len = sizeof(chosen);
+    int first = bind_to(ai, ai->ai_addr), fd;
+
+    if (first < 0)
+        return -1;
+    if (getsockname(first, (struct sockaddr *)&chosen, &len))
+        return give_up(first);
+    fd = bind_to(ai, (const struct sockaddr *)&chosen);
+    if (fd < 0)
+        return give_up(first);
+    close(first);
+    return listen(fd, BACKLOG) ? give_up(fd) : fd;
 }
 
 static bool is_missing_here(int error)
@@ -107,6 +130,20 @@ enum status listen_open(const char *key, const char *host, unsigned port, int *f
     }
     *fd = bound;
     return STATUS_OK;
+}
+
+void listen_refuse(int fd)
+{
+    if (fd >= 0)
+        shutdown(fd, SHUT_RDWR);
+}
+
+enum status listen_again(const char *key, int fd)
+{
+    if (fd < 0 || !listen(fd, BACKLOG))
+        return STATUS_OK;
+    LOG_ERROR("warden", "%s: cannot listen again: %s%s", key, strerror(errno), hint(errno));
+    return STATUS_IO_ERROR;
 }
 
 void listen_print(int fd, struct buf *to)

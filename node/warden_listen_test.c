@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -116,6 +117,41 @@ static bool has_ipv6(void)
     return has_it;
 }
 
+/* 0, or the errno. */
+static int connect_to(int fd)
+{
+    struct sockaddr_in address;
+    socklen_t len = sizeof(address);
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
+
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    error = connect(client, (struct sockaddr *)&address, sizeof(address)) ? errno : 0;
+    close(client);
+    return error;
+}
+
+static void a_listener_that_refuses_keeps_its_port_and_listens_again(void **state)
+{
+    int fd = -1;
+    struct buf before = BUF_INIT, after = BUF_INIT;
+
+    assert_int_equal(listen_open("test", "127.0.0.1", 0, &fd), STATUS_OK);
+    listen_print(fd, &before);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(connect_to(fd), 0);
+        listen_refuse(fd);
+        assert_int_equal(connect_to(fd), ECONNREFUSED);
+        assert_int_equal(listen_again("test", fd), STATUS_OK);
+    }
+    assert_int_equal(connect_to(fd), 0);
+    listen_print(fd, &after);
+    assert_string_equal(buf_text(&before), buf_text(&after));
+    assert_int_equal(listen_again("test", -1), STATUS_OK); /* one that is off */
+    buf_fini(&before);
+    buf_fini(&after);
+    close(fd);
+}
+
 static void everywhere_in_ipv6_hears_ipv4_too(void **state)
 {
     struct buf text = BUF_INIT;
@@ -149,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listens_on_a_port_of_the_systems_choice),
         cmocka_unit_test(refuses_a_port_that_is_taken),
+        cmocka_unit_test(a_listener_that_refuses_keeps_its_port_and_listens_again),
         cmocka_unit_test(a_name_is_ipv4_where_it_can_be),
         cmocka_unit_test(an_address_of_a_name_that_is_taken_is_not_passed_over),
         cmocka_unit_test(refuses_an_address_of_another_machine),

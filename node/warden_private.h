@@ -23,6 +23,7 @@ struct warden {
     uint64_t incarnation; /* by chance; all its workers have it */
     int signal_fd;
     struct warden_vip vip;
+    bool is_refusing; /* the clients' listeners refuse, while the virtual address leaves */
     struct told told;
     struct worker worker;
     struct session_end session_end;

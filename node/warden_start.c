@@ -53,6 +53,8 @@ static enum status prepare_redis(struct warden *w)
     struct embedded_redis_options options = {
         .program = conf->store.redis_server,
         .appendfsync = conf->store.appendfsync == APPENDFSYNC_ALWAYS ? "always" : "everysec",
+        .is_strict = conf->store.strict,
+        .memory_bytes = conf->store.memory_bytes,
         .backoff_max_ms = conf->warden.backoff_max_ms,
     };
 

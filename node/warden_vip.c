@@ -183,6 +183,121 @@ enum status warden_vip_init(struct warden_vip *v, const struct conf *conf)
     return check_addresses(v, conf->vip.interface);
 }
 
+/* ---- a worker that hangs ---- */
+
+int64_t warden_vip_renew(struct warden_vip *v, const struct warden_vip_word *word,
+                         int64_t now_mono_ms, int64_t now_boot_ms)
+{
+    int64_t last_ms =
+        word->heard_mono_ms > v->renewed_mono_ms ? word->heard_mono_ms : v->renewed_mono_ms;
+
+    if (!v->link || now_boot_ms >= word->until_boot_ms)
+        return -1;
+    if (now_mono_ms - last_ms < VIP_RENEW_MS)
+        return last_ms + VIP_RENEW_MS - now_mono_ms;
+    for (size_t i = 0; i < v->addresses.count; i++)
+        vip_link_renew(v->link, &v->addresses.at[i]);
+    v->renewed_mono_ms = now_mono_ms;
+    return VIP_RENEW_MS;
+}
+
+/* ---- one that has died ---- */
+
+static void stop_hearing(struct warden_vip *v)
+{
+    for (size_t i = 0; i < v->addresses.count; i++) {
+        vip_air_free(v->airs[i]);
+        v->airs[i] = NULL;
+    }
+    v->leaving = 0;
+}
+
+static void on_heard(void *arg, const struct vip_address *a, const char *mac)
+{
+    struct warden_vip *v = arg;
+    size_t i = (size_t)(a - v->addresses.at);
+
+    if (!(v->leaving >> i & 1))
+        return;
+    LOG_INFO("warden", "%s has %s now", mac, a->text);
+    vip_link_remove(v->link, a);
+    v->leaving &= ~(1u << i);
+}
+
+/* Is it here, and would its successor be heard? */
+static bool hear_of(struct warden_vip *v, size_t i)
+{
+    const struct vip_address *a = &v->addresses.at[i];
+    struct vip_interface on;
+    char name[IF_NAMESIZE];
+    const char *why;
+
+    if (vip_link_presence(v->link, a, name) != VIP_IS_OURS ||
+        vip_link_find(v->link, a, name, &on, &why) != STATUS_OK)
+        return false;
+    v->airs[i] = vip_air_new(NULL, a, on_heard, v);
+    if (v->airs[i] && vip_air_bind(v->airs[i], &on) == STATUS_OK)
+        return true;
+    LOG_WARN("warden", "cannot hear who has %s next: %s", a->text, strerror(errno));
+    return false;
+}
+
+bool warden_vip_leave(struct warden_vip *v, int64_t now_mono_ms)
+{
+    if (!v->link)
+        return false;
+    stop_hearing(v);
+    v->leave_by_mono_ms = now_mono_ms + WARDEN_VIP_LEAVING_MS;
+    for (size_t i = 0; i < v->addresses.count; i++) {
+        if (hear_of(v, i))
+            v->leaving |= 1u << i;
+        else
+            vip_link_remove(v->link, &v->addresses.at[i]);
+    }
+    if (!v->leaving)
+        stop_hearing(v);
+    return v->leaving;
+}
+
+bool warden_vip_is_leaving(const struct warden_vip *v)
+{
+    return v->leaving;
+}
+
+size_t warden_vip_fds(const struct warden_vip *v, struct pollfd fds[VIP_ADDRESSES_MAX])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < v->addresses.count; i++)
+        if (v->leaving >> i & 1)
+            fds[count++] = (struct pollfd){.fd = vip_air_fd(v->airs[i]), .events = POLLIN};
+    return count;
+}
+
+void warden_vip_hear(struct warden_vip *v)
+{
+    for (size_t i = 0; i < v->addresses.count; i++)
+        if (v->leaving >> i & 1)
+            vip_air_read(v->airs[i]);
+}
+
+int64_t warden_vip_tick(struct warden_vip *v, int64_t now_mono_ms)
+{
+    if (v->leaving && now_mono_ms < v->leave_by_mono_ms)
+        return v->leave_by_mono_ms - now_mono_ms;
+    for (size_t i = 0; i < v->addresses.count; i++) {
+        if (!(v->leaving >> i & 1))
+            continue;
+        LOG_INFO("warden", "no other host was heard to have %s in %d ms",
+                 v->addresses.at[i].text, WARDEN_VIP_LEAVING_MS);
+        vip_link_remove(v->link, &v->addresses.at[i]);
+    }
+    stop_hearing(v);
+    return -1;
+}
+
+/* ---- its end ---- */
+
 void warden_vip_remove(struct warden_vip *v)
 {
     int64_t from_us = clock_mono_us();
@@ -198,6 +313,7 @@ void warden_vip_remove(struct warden_vip *v)
 
 void warden_vip_close(struct warden_vip *v)
 {
+    stop_hearing(v);
     unlock_addresses(v);
     vip_link_free(v->link);
     v->link = NULL;

@@ -33,6 +33,8 @@ static pid_t spawn(struct child *c)
 
     close_channel(w);
     w->session = (struct coord_credentials){0};
+    w->address_until_boot_ms = 0;
+    w->program = 0;
     w->is_store_up = false;
     if (channel_open(&w->channel_fd, &worker_fd) != STATUS_OK)
         return -1;
@@ -70,6 +72,10 @@ static void heed(struct worker *w, const struct channel_message *m, int64_t now_
         w->is_store_up = w->store_was_up = true;
     else if (m->kind == CHANNEL_SESSION)
         w->session = m->session;
+    else if (m->kind == CHANNEL_ADDRESS)
+        w->address_until_boot_ms = m->until_boot_ms;
+    else if (m->kind == CHANNEL_PROGRAM)
+        w->program = m->group;
 }
 
 void worker_read_channel(struct worker *w, int64_t now_mono_ms)

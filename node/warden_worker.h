@@ -14,8 +14,10 @@ struct worker {
     struct child child;
     int channel_fd;                   /* -1: no process */
     struct coord_credentials session; /* what it would leave behind; number 0: nothing */
-    bool is_store_up;                 /* this one has said so */
-    bool store_was_up;                /* some worker has said so: store and configuration fit */
+    int64_t address_until_boot_ms;    /* it may have the virtual address; 0: it may not */
+    pid_t program;     /* a group of processes that must not outlive it; 0: none */
+    bool is_store_up;  /* this one has said so */
+    bool store_was_up; /* some worker has said so: store and configuration fit */
 
     /* In the new process: closes what is the warden's, and does the work. Returns the exit
      * code. `channel_fd` is its own end. */

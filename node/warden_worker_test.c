@@ -72,11 +72,13 @@ static const struct coord_credentials some_session = {.session = 7,
 
 static int tell_and_end(void *arg, int channel_fd)
 {
-    bool is_told = channel_send_session(channel_fd, &some_session);
+    bool is_told = channel_send_session(channel_fd, &some_session) &&
+                   channel_send_address(channel_fd, 123456789012) &&
+                   channel_send_program(channel_fd, 4321);
     _exit(is_told ? EX_CONFIG : EXIT_FAILURE);
 }
 
-static void its_session_is_known_until_the_next_worker_starts(void **state)
+static void what_it_leaves_is_known_until_the_next_worker_starts(void **state)
 {
     struct worker w;
 
@@ -85,8 +87,12 @@ static void its_session_is_known_until_the_next_worker_starts(void **state)
     child_start(&w.child, 0);
     bury(&w);
     assert_memory_equal(&w.session, &some_session, sizeof(some_session));
+    assert_int_equal(w.address_until_boot_ms, 123456789012);
+    assert_int_equal(w.program, 4321);
     child_tick(&w.child, 10000);
     assert_int_equal(w.session.session, 0);
+    assert_int_equal(w.address_until_boot_ms, 0);
+    assert_int_equal(w.program, 0);
     bury(&w);
 }
 
@@ -101,7 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_beat_is_a_sign_of_life),
-        cmocka_unit_test(its_session_is_known_until_the_next_worker_starts),
+        cmocka_unit_test(what_it_leaves_is_known_until_the_next_worker_starts),
         cmocka_unit_test(its_last_words_are_heard_and_kept_for_the_next_worker),
     };
 

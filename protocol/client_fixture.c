@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 60000
 
 int listen_on_loopback(uint16_t *port)
 {
@@ -76,16 +76,24 @@ void patience_try(struct patience *p)
 
 /* ---- clients ---- */
 
-struct client dial_loopback(struct fixture *f, struct loop *loop, uint16_t port)
+struct client dial_from(struct fixture *f, struct loop *loop, uint16_t port, unsigned host)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons(port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in own = {.sin_family = AF_INET,
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host)};
     struct client c = {f, loop, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 
     assert_true(c.fd >= 0);
+    assert_int_equal(bind(c.fd, (struct sockaddr *)&own, sizeof(own)), 0);
     assert_int_equal(connect(c.fd, (struct sockaddr *)&address, sizeof(address)), 0);
     return c;
+}
+
+struct client dial_loopback(struct fixture *f, struct loop *loop, uint16_t port)
+{
+    return dial_from(f, loop, port, 1);
 }
 
 void leave(struct client *c)

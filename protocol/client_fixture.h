@@ -47,7 +47,8 @@ struct client {
     int fd;
 };
 
-/* Connected, perhaps not accepted yet. */
+/* Connected, perhaps not accepted yet; from 127.0.0.`host`, or from 127.0.0.1. */
+struct client dial_from(struct fixture *f, struct loop *loop, uint16_t port, unsigned host);
 struct client dial_loopback(struct fixture *f, struct loop *loop, uint16_t port);
 
 void leave(struct client *c);       /* closes */

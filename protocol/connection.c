@@ -67,6 +67,7 @@ static void join(struct connection_kind *kind)
     hangups_init(&kind->hangups, kind->loop, connection_on_hangup);
     list_init(&kind->kept);
     list_init(&kind->unread);
+    connections_init_acks(kind);
     connections_init_moving(kind);
 }
 
@@ -78,6 +79,7 @@ void connection_init(struct connection *c, struct connection_kind *kind, int fd)
     timer_init(&c->timer, on_timer);
     list_init(&c->kept);
     list_init(&c->unread);
+    list_init(&c->awaiting);
     list_init(&c->mover);
     join(kind);
     c->progress_mono_ms = connection_now(c);

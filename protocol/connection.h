@@ -7,15 +7,23 @@
  *
  *            end of file, or connection_wind_up()
  *   OPEN ------------------------------------------> ENDING
- *     |  no more input; requests in work are answered  |  nothing in work, all flushed;
- *     |                                                |  or no progress for ending_ms
+ *     |  no more input; requests in work are answered  |  nothing in work, all written, and
+ *     |                                                |  what is awaited acknowledged;
+ *     |                                                |  or no progress for ending_ms, or
+ *     |                                                |  for ending_ack_ms (all is written)
  *     +--- connection_close(), a lost connection, -----+---> CLOSED --next turn--> on_closed
  *          too much unread output, or for too long; idle for too long
  *
+ * What is written lies in this machine's kernel and may never arrive. It is acknowledged when
+ * the peer's kernel has it. No event tells of that, so the kernel is asked (SIOCOUTQ), for a
+ * reply that somebody awaits: whenever the client sends something, because its next request
+ * brings the acknowledgement along; at the end; and by a timer, for one that is silent. Of a
+ * connection that was reset nothing more is acknowledged.
+ *
  * A client that ends its side may have left, or may wait for its last replies: the two look
- * the same. So it gets its replies, and they count as flushed only when its kernel has
- * acknowledged them: one that has left answers with a reset instead. That it has ended is
- * noticed while the connection reads nothing, too; what it sent before is still served.
+ * the same. So it gets its replies, and the connection ends when its kernel has acknowledged
+ * them: one that has left answers with a reset instead. That it has ended is noticed while the
+ * connection reads nothing, too; what it sent before is still served.
  *
  * Of a connection whose own end is an address that moves to another node, see moving.h.
  *
@@ -36,6 +44,9 @@ struct connection;
 struct listener;
 struct moving;
 
+#define CONNECTION_ACK_STEPS    6
+#define CONNECTION_DRAIN_ACK_MS 100 /* ending_ack_ms while the node stops */
+
 /* What all connections of a protocol share; the limits may change at any time. Callbacks come
  * from the event loop (on_input also from connection_done), never from connection_send, _close
  * or _wind_up, and each may close its connection. */
@@ -54,8 +65,10 @@ struct connection_kind {
     size_t (*read_max)(const struct connection *c);
     /* Within a request that the protocol itself has set a time: not idle. NULL: never. */
     bool (*is_busy)(const struct connection *c);
-    /* `flushed_bytes` has grown. */
-    void (*on_flushed)(struct connection *c);
+    /* Output that had to wait was written. NULL: nobody wants to know. */
+    void (*on_written)(struct connection *c);
+    /* `acked_bytes` has grown. */
+    void (*on_acked)(struct connection *c);
     /* The last call. The memory is the owner's again. */
     void (*on_closed)(struct connection *c);
 
@@ -68,6 +81,7 @@ struct connection_kind {
     uint64_t *crowded_out; /* counter of these, the owner's */
     int64_t idle_ms;       /* nothing in work and no input for so long: closed; 0: never */
     int64_t ending_ms;     /* the last replies not read any further for so long: closed */
+    int64_t ending_ack_ms; /* the same, when all is written and not acknowledged */
     /* A reply has so long to be read, however slowly, and twice as long behind others; then the
      * connection is closed. An end in sight sets it anew. 0: no limit. */
     int64_t reading_ms;
@@ -79,9 +93,13 @@ struct connection_kind {
     const struct moving *moving; /* see moving.h; NULL: no address moves */
 
     /* connection*.c's own, zero at first */
-    unsigned connections;   /* gauge */
-    struct list kept;       /* those with input; the last to make progress is the last */
-    struct list unread;     /* those with output, the same */
+    unsigned connections; /* gauge */
+    struct list kept;     /* those with input; the last to make progress is the last */
+    struct list unread;   /* those with output, the same */
+    /* Those that await an acknowledgement, by how often they were asked in vain; in each the
+     * next one to be asked is the first. */
+    struct list awaiting[CONNECTION_ACK_STEPS];
+    struct timer ack_timer;
     struct hangups hangups; /* of those that are paused */
     struct list movers;     /* those over the address that moves, */
     struct list untold;     /* and those of them that do not know of its last move */
@@ -97,9 +115,12 @@ struct connection {
     struct connection_kind *kind;
     uint64_t number; /* unique in this process */
     enum connection_state state;
-    unsigned in_work;       /* requests */
-    uint64_t sent_bytes;    /* given to connection_send since the start */
-    uint64_t flushed_bytes; /* of these: with the kernel, see above */
+    unsigned in_work;     /* requests */
+    uint64_t sent_bytes;  /* given to connection_send since the start */
+    uint64_t acked_bytes; /* of these: the client's kernel has them, as far as was asked */
+    uint64_t
+        astray_bytes; /* closed while its address moved: up to here what was not acknowledged
+                         may have arrived, its acknowledgement went to the other host */
 
     /* connection*.c's own */
     int fd;
@@ -108,6 +129,7 @@ struct connection {
     bool is_watched; /* for the client's end, while it is deaf; left so afterwards */
     bool saw_end;    /* the client has ended its side; still OPEN: there is input before that */
     bool was_hurried;
+    bool is_lost;       /* it was reset: nothing more is acknowledged */
     bool is_said;       /* the output ends behind what is in it */
     const char *reason; /* of the end */
     char *peer;         /* peer.c's */
@@ -123,6 +145,10 @@ struct connection {
     struct stream output;     /* not written yet */
     struct list kept;         /* in the kind's, while there is input, */
     struct list unread;       /* and output */
+    struct list awaiting;     /* in the kind's, */
+    unsigned ack_step;        /* in which of them, */
+    int64_t ask_mono_ms;      /* and when it is to be asked; */
+    uint64_t awaited_bytes;   /* while acked_bytes is less than that */
     struct list mover;        /* in the kind's, when its own end is the address that moves */
 };
 
@@ -130,8 +156,12 @@ struct connection {
 void connection_init(struct connection *c, struct connection_kind *kind, int fd);
 
 /* One reply, written at once as far as the kernel takes it. On a closed connection: nothing
- * happens. The reply is flushed when flushed_bytes has reached the sent_bytes of now. */
+ * happens. */
 void connection_send(struct connection *c, struct bytes bytes);
+
+/* What was sent so far is to be acknowledged: on_acked comes when acked_bytes has grown, and
+ * the connection does not wind up before acked_bytes has reached the sent_bytes of now. */
+void connection_await_ack(struct connection *c);
 
 /* Nothing more will be sent: the client sees the end behind what was, while its input is still
  * taken. */
@@ -142,10 +172,12 @@ void connection_end_output(struct connection *c);
 void connection_begin(struct connection *c);
 void connection_done(struct connection *c);
 
-/* No more input; when all in work is answered and flushed: closed. */
+/* No more input; when all in work is answered and written, and what is awaited acknowledged:
+ * closed. */
 void connection_wind_up(struct connection *c, const char *reason);
 
-/* At once: the descriptor is closed, nothing more is sent. on_closed comes in the next turn. */
+/* At once: the descriptor is closed, nothing more is sent. What is acknowledged by now is in
+ * acked_bytes. on_closed comes in the next turn. */
 void connection_close(struct connection *c, const char *reason);
 
 #endif

@@ -20,9 +20,14 @@ void connection_close(struct connection *c, const char *reason)
     if (c->state == CONNECTION_CLOSED)
         return;
     c->state = CONNECTION_CLOSED;
-    LOG_DEBUG(c->kind->name, "connection %llu: closed, %s; %u in work, %llu bytes not sent",
-              (unsigned long long)c->number, reason, c->in_work,
-              (unsigned long long)(c->sent_bytes - c->flushed_bytes));
+    if (connection_is_leaving(c) && !connection_find_error(c))
+        c->astray_bytes = c->sent_bytes - stream_len(&c->output);
+    connection_stop_awaiting(c);
+    LOG_DEBUG(
+        c->kind->name,
+        "connection %llu: closed, %s; %u in work, %zu bytes not sent, %llu awaited",
+        (unsigned long long)c->number, reason, c->in_work, stream_len(&c->output),
+        (unsigned long long)(connection_awaits_ack(c) ? c->awaited_bytes - c->acked_bytes : 0));
     connection_stop_reading(c);
     connection_stop_writing(c);
     connection_stop_moving(c);
@@ -31,6 +36,7 @@ void connection_close(struct connection *c, const char *reason)
     close(c->fd);
     if (--c->kind->connections == 0) {
         hangups_fini(&c->kind->hangups);
+        connections_fini_acks(c->kind);
         connections_fini_moving(c->kind);
     }
     connection_arm(c, 0);
@@ -46,16 +52,27 @@ static void drain(struct connection *c)
             return;
 }
 
-/* A client that is let go is to know it with its last reply, not when that is acknowledged. */
+/* Nobody asks again for the last replies of a client that may have left, or whose address goes.
+ */
+static void await_last_ack(struct connection *c)
+{
+    if (c->saw_end || connection_is_leaving(c))
+        connection_await_ack(c);
+}
+
+/* The client is to see the end behind its last reply, not when that is acknowledged. */
 void connection_close_when_finished(struct connection *c)
 {
     if (c->state != CONNECTION_ENDING || c->in_work)
         return;
-    if (c->flushed_bytes != c->sent_bytes) {
-        if (connection_is_leaving(c))
-            connection_end_output(c);
+    await_last_ack(c);
+    connection_note_ack(c);
+    if (connection_awaits_ack(c)) {
+        connection_end_output(c);
         return;
     }
+    if (!connection_is_written(c))
+        return;
     drain(c);
     connection_close(c, c->reason);
 }
@@ -110,31 +127,47 @@ static void hurry(struct connection *c)
         c->kind->on_end(c);
 }
 
-static bool is_given_up(const struct connection *c)
+/* Without progress: the milliseconds until it is given up; INT64_MAX: something is in work. */
+static int64_t time_to_give_up(const struct connection *c)
 {
-    int64_t quiet_ms = connection_now(c) - c->progress_mono_ms;
+    int64_t limit_ms = connection_is_written(c) ? c->kind->ending_ack_ms : c->kind->ending_ms;
+    int64_t left_ms = c->progress_mono_ms + limit_ms - connection_now(c);
 
-    return (c->in_work == 0 && quiet_ms >= c->kind->ending_ms) ||
-           connection_time_to_read(c) == 0;
+    if (c->in_work)
+        return INT64_MAX;
+    return left_ms > 0 ? left_ms : 0;
 }
 
-/* Not past the moment when it is hurried. */
+/* Not past the moments when it is hurried, and given up. */
 static void look_later(struct connection *c)
 {
     int64_t to_hurry_ms = hurries_at(c) - connection_now(c);
+    int64_t left_ms = time_to_give_up(c);
 
     c->timer_ms = c->timer_ms * 2 < ENDING_MAX_MS ? c->timer_ms * 2 : ENDING_MAX_MS;
     if (!c->was_hurried && c->timer_ms > to_hurry_ms)
         c->timer_ms = to_hurry_ms;
-    connection_arm(c, c->timer_ms);
+    connection_arm(c, c->timer_ms < left_ms ? c->timer_ms : left_ms);
+}
+
+/* Some may have come when it was not the time to tell. */
+static void look_for_acks(struct connection *c)
+{
+    if (c->state == CONNECTION_CLOSED || c->acked_bytes == c->sent_bytes)
+        return;
+    if (connection_find_error(c)) {
+        connection_close(c, "the client left before its last reply");
+        return;
+    }
+    connection_note_ack(c);
+    c->kind->on_acked(c);
 }
 
 void connection_look_at_end(struct connection *c)
 {
     hurry(c);
-    if (c->state != CONNECTION_CLOSED && connection_note_flushed(c))
-        c->kind->on_flushed(c);
-    if (is_given_up(c))
+    look_for_acks(c);
+    if (time_to_give_up(c) == 0 || connection_time_to_read(c) == 0)
         connection_close(c, "the last replies were not read");
     connection_close_when_finished(c);
     if (c->state != CONNECTION_CLOSED)

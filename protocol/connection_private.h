@@ -2,7 +2,7 @@
  *
  *   connection.c        its beginning, its requests, its timer
  *   connection_read.c   input: offered, kept, and when nothing is read
- *   connection_write.c  output: written, kept, flushed, and read in time
+ *   connection_write.c  output: written, kept, acknowledged, and read in time
  *   connection_end.c    from the end in sight to the last call
  *   moving.c            when its own end is an address that moves to another node
  *   crowd.c             what all of them keep together
@@ -48,8 +48,24 @@ void connection_on_hangup(void *connection);
 /* For good: what was not written is forgotten. */
 void connection_stop_writing(struct connection *c);
 
-/* True when flushed_bytes has grown. May close. */
-bool connection_note_flushed(struct connection *c);
+/* All that was sent is with the kernel. */
+bool connection_is_written(const struct connection *c);
+
+/* Somebody awaits an acknowledgement that has not come. */
+bool connection_awaits_ack(const struct connection *c);
+
+/* Asks the kernel, where one is awaited; tells nobody. */
+void connection_note_ack(struct connection *c);
+
+/* The same, and tells on_acked, which may close. */
+void connection_ask_for_ack(struct connection *c);
+
+/* For good, right before the descriptor is closed: asks for the last time. */
+void connection_stop_awaiting(struct connection *c);
+
+/* Of the kind, with its first connection and its last. */
+void connections_init_acks(struct connection_kind *kind);
+void connections_fini_acks(struct connection_kind *kind);
 
 /* The milliseconds that the client still has to read what waits for it, 0: it was too slow;
  * INT64_MAX: nothing waits, or there is no limit. */
@@ -58,8 +74,8 @@ int64_t connection_time_to_read(const struct connection *c);
 /* All that waits has its time anew. */
 void connection_restart_time_to_read(struct connection *c);
 
-/* Of the socket; NULL: none. It is gone when it has been asked for. */
-const char *connection_pending_error(struct connection *c);
+/* Has the connection failed? The kernel forgets it once told, `is_lost` does not. */
+bool connection_find_error(struct connection *c);
 
 /* ---- connection_end.c ---- */
 

@@ -116,6 +116,12 @@ static size_t read_max(const struct connection *c)
     return max < CHUNK_BYTES ? max : CHUNK_BYTES;
 }
 
+static void lose(struct connection *c)
+{
+    c->is_lost = true;
+    connection_close(c, "the connection was lost");
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
     static char chunk[CHUNK_BYTES]; /* one for all: it is empty again before the next event */
@@ -125,16 +131,24 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     loop_touch(c->kind->loop);
     if (c->is_paused) {
         turn_deaf(c);
+        connection_ask_for_ack(c);
         return;
     }
     n = recv(fd, chunk, read_max(c), MSG_DONTWAIT);
-    if (n > 0) {
-        take_input(c, bytes_of(chunk, (size_t)n));
-    } else if (n == 0) {
-        end_input(c);
-    } else if (errno != EAGAIN && errno != EINTR) {
-        connection_close(c, "the connection was lost");
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EINTR)
+            lose(c);
+        return;
     }
+    connection_ask_for_ack(c);
+    if (c->state != CONNECTION_OPEN)
+        return;
+    if (n > 0)
+        take_input(c, bytes_of(chunk, (size_t)n));
+    else if (c->is_lost)
+        lose(c);
+    else
+        end_input(c);
 }
 
 /* Is there input in front of the client's end? */
@@ -153,8 +167,8 @@ void connection_on_hangup(void *connection)
     c->is_watched = false;
     if (!c->is_paused || c->state != CONNECTION_OPEN)
         return;
-    if (connection_pending_error(c)) {
-        connection_close(c, "the connection was lost");
+    if (connection_find_error(c)) {
+        lose(c);
     } else if (!has_input(c)) {
         end_input(c);
     } else {

@@ -6,13 +6,15 @@
 
 #include <stdlib.h>
 #include <unistd.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <event2/event.h>
 
 #include "base/clock.h"
 #include "base/list.h"
-#include "protocol/connection.h"
+#include "protocol/connection_private.h"
 
 /* A protocol of lines: each is a request, answered with itself when the test says so. */
 struct fixture {
@@ -22,7 +24,7 @@ struct fixture {
     int peer;
     struct buf lines; /* in work */
     unsigned ends;
-    unsigned flushes;
+    unsigned acks;
     bool is_closed;
 };
 
@@ -55,9 +57,9 @@ static void on_end(struct connection *c)
     fixture_of(c)->ends++;
 }
 
-static void on_flushed(struct connection *c)
+static void on_acked(struct connection *c)
 {
-    fixture_of(c)->flushes++;
+    fixture_of(c)->acks++;
 }
 
 static void on_closed(struct connection *c)
@@ -66,10 +68,40 @@ static void on_closed(struct connection *c)
     fixture_of(c)->is_closed = true;
 }
 
-static int set_up(void **state)
+/* ends[0] has a small buffer. */
+static void make_pair(int ends[2])
+{
+    int small = 4096;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
+}
+
+/* TCP, whose kernel acknowledges what it has, read or not. ends[0] has a large buffer, and the
+ * other end a small one. */
+static void make_tcp_pair(int ends[2])
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM, 0), small = 4096, large = 1 << 20;
+
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &len), 0);
+    ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(setsockopt(ends[1], SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+    assert_int_equal(connect(ends[1], (struct sockaddr *)&address, sizeof(address)), 0);
+    ends[0] = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+    assert_true(ends[0] >= 0);
+    assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &large, sizeof(large)), 0);
+    close(listener);
+}
+
+static int set_up_over(void **state, void (*make)(int ends[2]))
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    int ends[2], small = 4096;
+    int ends[2];
 
     assert_non_null(f);
     f->kind = (struct connection_kind){
@@ -77,21 +109,31 @@ static int set_up(void **state)
         .loop = loop_new(),
         .on_input = on_input,
         .on_end = on_end,
-        .on_flushed = on_flushed,
+        .on_acked = on_acked,
         .on_closed = on_closed,
         .in_work_max = 3,
         .output_max_bytes = 20000,
         .kept_max_bytes = 100,
         .unread_max_bytes = 1000000,
         .ending_ms = 5000,
+        .ending_ack_ms = 5000,
         .crowded_out = &f->crowded_out,
     };
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-    assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
+    make(ends);
     f->peer = ends[1];
     connection_init(&f->connection, &f->kind, ends[0]);
     *state = f;
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_over(state, make_pair);
+}
+
+static int set_up_tcp(void **state)
+{
+    return set_up_over(state, make_tcp_pair);
 }
 
 static void turn(struct fixture *f)
@@ -174,7 +216,6 @@ static void offers_again_what_was_not_used(void **state)
     assert_int_equal(f->kind.kept_bytes, 0);
     answer(f);
     assert_heard(f, "one\n");
-    assert_int_equal(f->connection.flushed_bytes, 4);
 }
 
 static void reads_no_further_while_too_much_is_in_work(void **state)
@@ -267,11 +308,11 @@ static void answers_a_peer_that_has_ended_its_side(void **state)
     answer(f);
     answer(f);
     assert_false(f->is_closed); /* it has not read them yet */
-    assert_int_equal(f->connection.flushed_bytes, 0);
+    assert_int_equal(f->connection.acked_bytes, 0);
     assert_heard(f, "1\n2\n");
     pass(f, 1000);
     assert_true(f->is_closed);
-    assert_int_equal(f->connection.flushed_bytes, 4);
+    assert_int_equal(f->connection.acked_bytes, 4);
 }
 
 static void notices_the_peers_end_while_it_reads_nothing(void **state)
@@ -286,7 +327,7 @@ static void notices_the_peers_end_while_it_reads_nothing(void **state)
     assert_int_equal(f->ends, 1);
     for (unsigned i = 0; i < 3; i++)
         answer(f);
-    assert_int_equal(f->connection.flushed_bytes, 0); /* nobody has read them */
+    assert_int_equal(f->connection.acked_bytes, 0); /* nobody has read them */
     assert_heard(f, "1\n2\n3\n");
     pass(f, 1000);
     assert_true(f->is_closed);
@@ -307,13 +348,13 @@ static void serves_what_came_before_the_peers_end(void **state)
     assert_in_work(f, "2\n3\n4\n");
     pass(f, 100);
     assert_int_equal(f->ends, 2);
-    assert_int_equal(f->connection.flushed_bytes, 0);
+    assert_int_equal(f->connection.acked_bytes, 0);
     for (unsigned i = 0; i < 6; i++)
         answer(f);
     assert_heard(f, "1\n2\n3\n4\n5\n6\n7\n");
     pass(f, 1000);
     assert_true(f->is_closed);
-    assert_int_equal(f->connection.flushed_bytes, 14);
+    assert_int_equal(f->connection.acked_bytes, 14);
 }
 
 static void notices_a_reset_while_it_reads_nothing(void **state)
@@ -366,7 +407,7 @@ static void notices_that_the_peer_is_gone_when_it_answers(void **state)
     turn(f);
     answer(f);
     assert_true(f->is_closed);
-    assert_int_equal(f->connection.flushed_bytes, 0);
+    assert_int_equal(f->connection.acked_bytes, 0);
 }
 
 static void writes_the_rest_when_there_is_room_again(void **state)
@@ -377,7 +418,8 @@ static void writes_the_rest_when_there_is_room_again(void **state)
 
     memset(large, 'x', sizeof(large));
     connection_send(&f->connection, bytes_of(large, sizeof(large)));
-    assert_true(f->connection.flushed_bytes < sizeof(large));
+    assert_true(stream_len(&f->connection.output) > 0);
+    connection_await_ack(&f->connection);
     while (got < sizeof(large)) {
         ssize_t n = read(f->peer, heard, sizeof(heard));
 
@@ -385,8 +427,9 @@ static void writes_the_rest_when_there_is_room_again(void **state)
         got += (size_t)n;
         turn(f);
     }
-    assert_int_equal(f->connection.flushed_bytes, sizeof(large));
-    assert_true(f->flushes > 0);
+    pass(f, 45);
+    assert_int_equal(f->connection.acked_bytes, sizeof(large));
+    assert_true(f->acks > 0);
 }
 
 static void cuts_off_a_peer_that_leaves_too_much_unread(void **state)
@@ -467,11 +510,10 @@ static void hurries_what_is_in_work_fifty_milliseconds_after_the_peers_end(void 
 /* Another connection of the same kind, with its own peer. */
 static void connect_another(struct fixture *f, struct fixture *another)
 {
-    int ends[2], small = 4096;
+    int ends[2];
 
     *another = (struct fixture){.peer = -1};
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-    assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
+    make_pair(ends);
     another->peer = ends[1];
     connection_init(&another->connection, &f->kind, ends[0]);
 }
@@ -502,7 +544,7 @@ static void cuts_off_the_slowest_when_all_together_leave_too_much_unread(void **
     f->kind.unread_max_bytes = f->kind.unread_bytes;
     assert_true(read(slow.peer, bytes, sizeof(bytes)) > 0); /* now the other one is slower */
     turn(f);
-    assert_true(slow.connection.flushed_bytes < slow.connection.sent_bytes);
+    assert_true(stream_len(&slow.connection.output) > 0);
     connection_send(&large.connection, bytes_of(bytes, sizeof(bytes)));
     turn(f);
     assert_true(f->is_closed);
@@ -618,6 +660,173 @@ static void a_new_idle_limit_holds_for_old_connections(void **state)
     assert_true(f->is_closed);
 }
 
+/* ---- acknowledged ---- */
+
+#define LARGE       200000
+#define PATIENCE_MS 10000
+
+/* Real time passes, too: the kernels take theirs. */
+#define AWAIT_AT(f, step_ms, expression)                                       \
+    do {                                                                       \
+        for (int64_t until_ = clock_mono_ms() + PATIENCE_MS; !(expression);) { \
+            if (clock_mono_ms() > until_)                                      \
+                fail_msg("waited in vain: %s", #expression);                   \
+            pass(f, step_ms);                                                  \
+        }                                                                      \
+    } while (0)
+
+#define AWAIT(f, expression)       AWAIT_AT(f, 1, expression)
+#define AWAIT_TURNS(f, expression) AWAIT_AT(f, 0, expression)
+
+static void send_and_await(struct fixture *f, size_t len)
+{
+    static char bytes[LARGE];
+
+    connection_send(&f->connection, bytes_of(bytes, len));
+    assert_int_equal(stream_len(&f->connection.output), 0); /* the kernel has it all */
+    connection_await_ack(&f->connection);
+}
+
+static void read_all(struct fixture *f, size_t len)
+{
+    char bytes[65536];
+
+    for (ssize_t n; len > 0; len -= (size_t)n) {
+        n = recv(f->peer, bytes, len < sizeof(bytes) ? len : sizeof(bytes), 0);
+        assert_true(n > 0);
+    }
+}
+
+static void what_the_clients_kernel_does_not_have_is_not_acknowledged(void **state)
+{
+    struct fixture *f = *state;
+
+    send_and_await(f, 100);
+    send_and_await(f, LARGE);
+    AWAIT(f, f->acks > 0);
+    pass(f, 4000);
+    assert_in_range(f->connection.acked_bytes, 100, LARGE / 2);
+    read_all(f, 100 + LARGE);
+    AWAIT(f, f->connection.acked_bytes == 100 + LARGE);
+    assert_false(connection_awaits_ack(&f->connection));
+}
+
+/* The timer has not come. */
+static void input_brings_the_acknowledgement_along(void **state)
+{
+    struct fixture *f = *state;
+
+    send_and_await(f, 100);
+    read_all(f, 100);
+    say(f, "next\n");
+    AWAIT_TURNS(f, f->lines.len > 0);
+    assert_int_equal(f->connection.acked_bytes, 100);
+    assert_int_equal(f->acks, 1);
+    connection_done(&f->connection);
+}
+
+/* Nobody asks for a reply that nobody awaits. */
+static void only_what_is_awaited_is_asked_for(void **state)
+{
+    struct fixture *f = *state;
+
+    connection_send(&f->connection, BYTES("reply"));
+    read_all(f, 5);
+    say(f, "next\n");
+    AWAIT(f, f->lines.len > 0);
+    assert_false(timer_is_armed(&f->kind.ack_timer));
+    assert_int_equal(f->acks, 0);
+}
+
+/* A unix socket's bytes count as acknowledged when they are read. */
+static void a_silent_client_is_asked_less_and_less(void **state)
+{
+    static const int64_t after_ms[] = {45, 135, 315, 675, 1395, 2395, 3395};
+    struct fixture *f = *state;
+    int64_t now_ms = timers_now(&f->kind.loop->timers), start_ms = now_ms;
+
+    send_and_await(f, 100);
+    for (unsigned i = 0; i < sizeof(after_ms) / sizeof(after_ms[0]); i++) {
+        assert_int_equal(f->connection.ask_mono_ms - start_ms, after_ms[i]);
+        pass(f, start_ms + after_ms[i] - now_ms);
+        now_ms = start_ms + after_ms[i];
+    }
+    read_all(f, 100);
+    pass(f, 999);
+    assert_int_equal(f->acks, 0);
+    pass(f, 1);
+    assert_int_equal(f->acks, 1);
+    assert_int_equal(f->connection.acked_bytes, 100);
+}
+
+/* The end that was sent counts like a byte. */
+static void the_end_is_no_byte_of_a_reply(void **state)
+{
+    struct fixture *f = *state;
+
+    f->kind.ending_ms = f->kind.ending_ack_ms = INT32_MAX;
+    send_and_await(f, LARGE);
+    connection_wind_up(&f->connection, "for the test");
+    pass(f, 90);
+    assert_false(f->is_closed);
+    assert_true(f->connection.acked_bytes < LARGE);
+    read_all(f, LARGE);
+    AWAIT(f, f->is_closed);
+    assert_int_equal(f->connection.acked_bytes, LARGE);
+    assert_heard(f, ""); /* the end, without a reset */
+}
+
+static void what_was_reset_is_not_acknowledged(void **state)
+{
+    struct fixture *f = *state;
+
+    send_and_await(f, LARGE);
+    close(f->peer); /* unread: a reset */
+    f->peer = -1;
+    AWAIT(f, f->is_closed);
+    assert_true(f->connection.acked_bytes < LARGE);
+    assert_true(f->connection.is_lost);
+}
+
+/* Its kernel has it all, but nobody will read it. No time passes, so that nobody has asked. */
+static void a_reset_takes_what_was_acknowledged_along(void **state)
+{
+    struct fixture *f = *state;
+
+    send_and_await(f, 100);
+    close(f->peer);
+    f->peer = -1;
+    AWAIT_TURNS(f, f->is_closed);
+    assert_int_equal(f->connection.acked_bytes, 0);
+}
+
+/* As above, and it is a reply that meets the reset. */
+static void a_reset_that_a_reply_meets_does_so_too(void **state)
+{
+    struct fixture *f = *state;
+
+    send_and_await(f, 100);
+    close(f->peer);
+    f->peer = -1;
+    connection_send(&f->connection, BYTES("reply"));
+    assert_int_equal(f->connection.state, CONNECTION_CLOSED);
+    assert_int_equal(f->connection.acked_bytes, 0);
+}
+
+static void the_wait_for_the_last_acknowledgement_ends(void **state)
+{
+    struct fixture *f = *state;
+
+    f->kind.ending_ack_ms = CONNECTION_DRAIN_ACK_MS;
+    send_and_await(f, 100);
+    connection_wind_up(&f->connection, "for the test");
+    pass(f, CONNECTION_DRAIN_ACK_MS - 1);
+    assert_false(f->is_closed);
+    pass(f, 1);
+    assert_true(f->is_closed);
+}
+
+#define tcp_test(name)        cmocka_unit_test_setup_teardown(name, set_up_tcp, tear_down)
 #define connection_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -648,6 +857,15 @@ int main(void)
         connection_test(what_the_protocol_sets_a_time_is_not_idle),
         connection_test(the_client_sees_the_end_and_may_still_send),
         connection_test(a_new_idle_limit_holds_for_old_connections),
+        tcp_test(what_the_clients_kernel_does_not_have_is_not_acknowledged),
+        tcp_test(input_brings_the_acknowledgement_along),
+        tcp_test(only_what_is_awaited_is_asked_for),
+        connection_test(a_silent_client_is_asked_less_and_less),
+        tcp_test(the_end_is_no_byte_of_a_reply),
+        tcp_test(what_was_reset_is_not_acknowledged),
+        tcp_test(a_reset_takes_what_was_acknowledged_along),
+        tcp_test(a_reset_that_a_reply_meets_does_so_too),
+        connection_test(the_wait_for_the_last_acknowledgement_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

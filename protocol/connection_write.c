@@ -1,10 +1,13 @@
-/* Output: at once as far as the kernel takes it, the rest when it takes more.
+/* Output: at once as far as the kernel takes it, the rest when it takes more; and how much of
+ * it the client's kernel has acknowledged. One timer asks for all connections of a kind: each
+ * after 45 ms, and then, in vain, after twice as long, up to a second.
  *
  * Time to read: what had been sent when the first of it had to wait is due after reading_ms;
  * when it has been written, what is waiting then is due next. So a reply is read within that
  * time or, behind others, within twice as much, and nobody keeps an account of each.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
@@ -14,7 +17,11 @@
 
 #include "protocol/connection_private.h"
 #include "protocol/crowd.h"
-#include "protocol/moving.h"
+
+/* Linux acknowledges after 40 ms what it does not acknowledge with a request. */
+#define ACK_FIRST_MS   45
+#define ACK_LAST_MS    1000
+#define ASKED_PER_TURN 500 /* then the rest of the loop has its turn */
 
 static uint64_t written_bytes(const struct connection *c)
 {
@@ -50,46 +57,157 @@ void connection_restart_time_to_read(struct connection *c)
         connection_arm_sooner(c, c->kind->reading_ms);
 }
 
-/* ---- flushed ---- */
+/* ---- acknowledged ---- */
 
-const char *connection_pending_error(struct connection *c)
+/* SO_ERROR would also tell what a router said of a way that it did not know for a moment: the
+ * connection survives that. */
+bool connection_find_error(struct connection *c)
 {
-    int error = 0;
-    socklen_t len = sizeof(error);
+    struct pollfd look = {.fd = c->fd};
 
-    getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
-    return error ? "the client left before its last reply" : NULL;
+    if (poll(&look, 1, 0) > 0 && look.revents & POLLERR)
+        c->is_lost = true;
+    return c->is_lost;
 }
 
-/* Has the client's kernel acknowledged all? */
-static bool is_acknowledged(struct connection *c)
+bool connection_is_written(const struct connection *c)
 {
+    return stream_len(&c->output) == 0;
+}
+
+bool connection_awaits_ack(const struct connection *c)
+{
+    return c->acked_bytes < c->awaited_bytes;
+}
+
+/* Of what was written, as the kernel counts. The end that a shutdown sends is a byte, too. */
+static uint64_t acknowledged_bytes(const struct connection *c)
+{
+    bool is_shut = c->is_said && connection_is_written(c);
+    uint64_t written = written_bytes(c);
     int waiting = 0;
 
-    return ioctl(c->fd, SIOCOUTQ, &waiting) != 0 || waiting == 0;
+    if (ioctl(c->fd, SIOCOUTQ, &waiting) != 0)
+        return written;
+    waiting -= is_shut && waiting > 0;
+    return (uint64_t)waiting < written ? written - (uint64_t)waiting : 0;
 }
 
-/* What the kernel has may never arrive. */
-static bool wants_acknowledgement(const struct connection *c)
+void connection_note_ack(struct connection *c)
 {
-    return c->saw_end || (c->state == CONNECTION_ENDING && connection_is_leaving(c));
-}
+    uint64_t acked =
+        connection_awaits_ack(c) && !c->is_lost ? acknowledged_bytes(c) : c->acked_bytes;
 
-bool connection_note_flushed(struct connection *c)
-{
-    uint64_t written = written_bytes(c);
-    bool is_doubtful = wants_acknowledgement(c);
-    const char *error = is_doubtful ? connection_pending_error(c) : NULL;
-
-    if (error) {
-        connection_close(c, error);
-        return false;
+    if (acked > c->acked_bytes) {
+        c->acked_bytes = acked;
+        c->progress_mono_ms = connection_now(c);
     }
-    if (written == c->flushed_bytes || (is_doubtful && !is_acknowledged(c)))
-        return false;
-    c->flushed_bytes = written;
-    c->progress_mono_ms = connection_now(c);
-    return true;
+    if (!connection_awaits_ack(c))
+        list_remove(&c->awaiting);
+}
+
+void connection_ask_for_ack(struct connection *c)
+{
+    uint64_t before = c->acked_bytes;
+
+    connection_note_ack(c);
+    if (c->acked_bytes > before)
+        c->kind->on_acked(c);
+}
+
+void connection_stop_awaiting(struct connection *c)
+{
+    if (connection_awaits_ack(c) && !connection_find_error(c))
+        connection_note_ack(c);
+    list_remove(&c->awaiting);
+}
+
+static int64_t ack_delay_ms(unsigned step)
+{
+    int64_t delay_ms = (int64_t)ACK_FIRST_MS << step;
+
+    return delay_ms < ACK_LAST_MS ? delay_ms : ACK_LAST_MS;
+}
+
+static void arm_ack_timer(struct connection_kind *kind, int64_t at_mono_ms)
+{
+    struct timers *timers = &kind->loop->timers;
+
+    if (!timer_is_armed(&kind->ack_timer) || kind->ack_timer.due_mono_ms > at_mono_ms)
+        timer_arm(timers, &kind->ack_timer, at_mono_ms - timers_now(timers));
+}
+
+static void ask_later(struct connection *c, unsigned step)
+{
+    c->ack_step = step < CONNECTION_ACK_STEPS ? step : CONNECTION_ACK_STEPS - 1;
+    c->ask_mono_ms = connection_now(c) + ack_delay_ms(c->ack_step);
+    list_append(&c->kind->awaiting[c->ack_step], &c->awaiting);
+    arm_ack_timer(c->kind, c->ask_mono_ms);
+}
+
+void connection_await_ack(struct connection *c)
+{
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    c->awaited_bytes = c->sent_bytes;
+    if (connection_awaits_ack(c) && !list_is_linked(&c->awaiting))
+        ask_later(c, 0);
+}
+
+/* A client that goes on reading is asked often again. One that is lost is closed behind what it
+ * sent before. */
+static void ask_in_turn(struct connection *c)
+{
+    uint64_t before = c->acked_bytes;
+
+    list_remove(&c->awaiting);
+    if (connection_find_error(c))
+        return;
+    connection_ask_for_ack(c);
+    if (c->state != CONNECTION_CLOSED && connection_awaits_ack(c))
+        ask_later(c, c->acked_bytes > before ? 0 : c->ack_step + 1);
+}
+
+static struct connection *next_to_ask(struct connection_kind *kind)
+{
+    struct connection *next = NULL;
+
+    for (unsigned i = 0; i < CONNECTION_ACK_STEPS; i++) {
+        struct list *link = list_first(&kind->awaiting[i]);
+        struct connection *c = link ? CONTAINER_OF(link, struct connection, awaiting) : NULL;
+
+        if (c && (!next || c->ask_mono_ms < next->ask_mono_ms))
+            next = c;
+    }
+    return next;
+}
+
+/* Most have been asked meanwhile, when they sent something. */
+static void on_ack_timer(struct timer *timer)
+{
+    struct connection_kind *kind = CONTAINER_OF(timer, struct connection_kind, ack_timer);
+    int64_t now = timers_now(&kind->loop->timers);
+    struct connection *c;
+
+    for (unsigned i = 0; (c = next_to_ask(kind)); i++) {
+        if (c->ask_mono_ms > now || i == ASKED_PER_TURN) {
+            arm_ack_timer(kind, c->ask_mono_ms > now ? c->ask_mono_ms : now);
+            return;
+        }
+        ask_in_turn(c);
+    }
+}
+
+void connections_init_acks(struct connection_kind *kind)
+{
+    for (unsigned i = 0; i < CONNECTION_ACK_STEPS; i++)
+        list_init(&kind->awaiting[i]);
+    timer_init(&kind->ack_timer, on_ack_timer);
+}
+
+void connections_fini_acks(struct connection_kind *kind)
+{
+    timer_disarm(&kind->loop->timers, &kind->ack_timer);
 }
 
 /* ---- written ---- */
@@ -104,8 +222,10 @@ static size_t write_some(struct connection *c, struct bytes bytes)
     } while (n < 0 && errno == EINTR);
     if (n >= 0)
         return (size_t)n;
-    if (errno != EAGAIN)
+    if (errno != EAGAIN) {
+        c->is_lost = true;
         connection_close(c, "the client left before it was answered");
+    }
     return 0;
 }
 
@@ -150,9 +270,11 @@ void connection_send(struct connection *c, struct bytes bytes)
     if (c->state == CONNECTION_CLOSED)
         return;
     c->sent_bytes += bytes.len;
+    if (n > 0)
+        c->progress_mono_ms = connection_now(c);
     if (n < bytes.len)
         keep_output(c, bytes_of(bytes.at + n, bytes.len - n));
-    if (!connection_note_flushed(c) && connection_has_end_in_sight(c))
+    if (connection_has_end_in_sight(c))
         connection_look_soon(c);
 }
 
@@ -176,6 +298,8 @@ static void write_kept(struct connection *c)
 
     if (c->state == CONNECTION_CLOSED)
         return;
+    if (n > 0)
+        c->progress_mono_ms = connection_now(c);
     stream_take(&c->output, n);
     c->kind->unread_bytes -= n;
     crowd_moved(&c->kind->unread, &c->unread, &c->output);
@@ -194,9 +318,9 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     loop_touch(c->kind->loop);
     if (stream_len(&c->output))
         write_kept(c);
-    if (c->state == CONNECTION_CLOSED)
-        return;
-    if (connection_note_flushed(c))
-        c->kind->on_flushed(c);
+    if (c->state != CONNECTION_CLOSED)
+        connection_ask_for_ack(c);
+    if (c->state != CONNECTION_CLOSED && c->kind->on_written)
+        c->kind->on_written(c);
     connection_close_when_finished(c);
 }

@@ -6,7 +6,7 @@
 
 struct parcel {
     struct list link;
-    uint64_t flushed_at; /* the connection's flushed_bytes at which it is */
+    uint64_t end; /* of its reply, in sent_bytes */
     struct delivery *delivery;
 };
 
@@ -14,14 +14,16 @@ void handed_init(struct handed *h, struct connection *c, struct queue *queue)
 {
     h->connection = c;
     h->queue = queue;
-    list_init(&h->unflushed);
+    list_init(&h->unacked);
 }
 
 /* True when it is known what became of it. */
-static bool settle(struct handed *h, uint64_t flushed_at, struct delivery *d)
+static bool settle(struct handed *h, uint64_t end, struct delivery *d)
 {
-    if (h->connection->flushed_bytes >= flushed_at)
+    if (h->connection->acked_bytes >= end)
         queue_delivered(h->queue, d);
+    else if (h->connection->state == CONNECTION_CLOSED && end <= h->connection->astray_bytes)
+        queue_left_open(h->queue, d);
     else if (h->connection->state == CONNECTION_CLOSED)
         queue_returned(h->queue, d);
     else
@@ -33,10 +35,10 @@ void handed_settle(struct handed *h)
 {
     struct list *link;
 
-    while ((link = list_first(&h->unflushed))) {
+    while ((link = list_first(&h->unacked))) {
         struct parcel *p = CONTAINER_OF(link, struct parcel, link);
 
-        if (!settle(h, p->flushed_at, p->delivery))
+        if (!settle(h, p->end, p->delivery))
             return;
         list_remove(&p->link);
         free(p);
@@ -45,16 +47,16 @@ void handed_settle(struct handed *h)
 
 void handed_send(struct handed *h, struct bytes reply, struct delivery *d)
 {
-    uint64_t flushed_at = h->connection->sent_bytes + reply.len; /* never, if it is closed */
+    uint64_t end = h->connection->sent_bytes + reply.len; /* never, if it is closed */
     struct parcel *p;
 
     connection_send(h->connection, reply);
-    handed_settle(h);
-    if (settle(h, flushed_at, d))
+    if (settle(h, end, d))
         return;
     p = malloc(sizeof(*p));
     if (!p)
         abort();
-    *p = (struct parcel){.flushed_at = flushed_at, .delivery = d};
-    list_append(&h->unflushed, &p->link);
+    *p = (struct parcel){.end = end, .delivery = d};
+    list_append(&h->unacked, &p->link);
+    connection_await_ack(h->connection);
 }

@@ -14,9 +14,8 @@
 #include "base/list.h"
 #include "base/log.h"
 
-#define ACCEPTS_PER_TURN 64    /* then the connections have their turn */
-#define BREAK_MS         100   /* after EMFILE and the like: else the loop would spin */
-#define WARNING_MS       10000 /* between two of its warnings */
+#define BREAK_MS   100   /* after EMFILE and the like: else the loop would spin */
+#define WARNING_MS 10000 /* between two of its warnings */
 
 /* Refused on other than TCP sockets, which need none of it. */
 static void set_tcp_options(int fd)
@@ -26,10 +25,12 @@ static void set_tcp_options(int fd)
         int name;
         int value;
     } options[] = {
-        {IPPROTO_TCP, TCP_NODELAY, 1},         {SOL_SOCKET, SO_KEEPALIVE, 1},
-        {IPPROTO_TCP, TCP_KEEPIDLE, 5},        /* s of silence, */
-        {IPPROTO_TCP, TCP_KEEPINTVL, 1},       /* s between probes, */
-        {IPPROTO_TCP, TCP_KEEPCNT, 3},         /* unanswered ones */
+        {IPPROTO_TCP, TCP_NODELAY, 1},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, 5},  /* s of silence, */
+        {IPPROTO_TCP, TCP_KEEPINTVL, 1}, /* s between probes, */
+        {IPPROTO_TCP, TCP_KEEPCNT, 3},   /* unanswered ones */
+        {IPPROTO_TCP, TCP_NOTSENT_LOWAT, LISTENER_UNSENT_BYTES},
         {IPPROTO_TCP, TCP_USER_TIMEOUT, 8000}, /* ms that sent bytes stay unacknowledged; it
                                                 * overrides the count of probes: 5 + 3 x 1 s */
     };
@@ -86,7 +87,7 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *arg)
     struct listener *l = arg;
 
     loop_touch(l->loop);
-    accept_some(l, ACCEPTS_PER_TURN);
+    accept_some(l, LISTENER_ACCEPTS_PER_TURN);
 }
 
 void listener_accept(struct listener *l)

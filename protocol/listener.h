@@ -8,6 +8,15 @@
 
 #include "base/loop.h"
 
+/* The kernel takes no more of a connection's output beyond what is on its way and so many
+ * bytes. Without that limit it would take megabytes for a client that reads nothing, where
+ * nobody counts them. What it does not take is the connection's unread output, which is
+ * counted. */
+#define LISTENER_UNSENT_BYTES 65536
+
+/* Then the connections have their turn. */
+#define LISTENER_ACCEPTS_PER_TURN 32
+
 struct event;
 
 struct listener {

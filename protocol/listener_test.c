@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -142,6 +144,23 @@ static void gives_a_silent_peer_all_its_probes(void **state)
     close(fd);
 }
 
+/* The client's receive buffer is small: the rest would wait here. */
+static void the_kernel_takes_little_for_a_client_that_reads_nothing(void **state)
+{
+    static char bytes[1 << 20];
+    struct fixture *f = *state;
+    int fd = connect_client(f), small = 4096, unacked = 0;
+
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+    pass(f, 10);
+    assert_true(f->accepted >= 0);
+    while (send(f->accepted, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+        ;
+    assert_int_equal(ioctl(f->accepted, SIOCOUTQ, &unacked), 0);
+    assert_in_range(unacked, 1, 4 * LISTENER_UNSENT_BYTES);
+    close(fd);
+}
+
 /* The lowest free one is the next that anybody gets. */
 static void forbid_more_descriptors(struct rlimit *before)
 {
@@ -182,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         listener_unit_test(gives_a_silent_peer_all_its_probes),
+        listener_unit_test(the_kernel_takes_little_for_a_client_that_reads_nothing),
         listener_unit_test(complains_now_and_then_while_descriptors_are_out),
     };
 

@@ -4,9 +4,9 @@
  *   HERE      served like all others
  *   LEAVING   let go in order: who asks nothing is closed at once; what waits for something is
  *             answered that there is nothing; all else is closed behind its reply, and so is
- *             who comes from now on, or has come and not asked yet. A reply counts as flushed
- *             when the client's kernel has acknowledged it: nobody repeats it when the address
- *             is gone
+ *             who comes from now on, or has come and not asked yet. The close waits until the
+ *             client's kernel has acknowledged the reply: when the address is gone, nothing
+ *             would be sent again
  *   AWAY      closed at once, and so is who comes: no answer would arrive. The end does, also
  *             where the address has gone already, if this process has CAP_NET_ADMIN: the kernel
  *             had taken who came in the moment before

@@ -61,7 +61,7 @@ static void on_end(struct connection *c)
         connection_close(&client_of(c)->closes->connection, "for the test");
 }
 
-static void on_flushed(struct connection *c)
+static void on_acked(struct connection *c)
 {
 }
 
@@ -107,13 +107,14 @@ static int set_up(void **state)
         .loop = loop_new(),
         .on_input = on_input,
         .on_end = on_end,
-        .on_flushed = on_flushed,
+        .on_acked = on_acked,
         .on_closed = on_closed,
         .in_work_max = 3,
         .output_max_bytes = 20000,
         .kept_max_bytes = 100,
         .unread_max_bytes = 1000000,
         .ending_ms = 5000,
+        .ending_ack_ms = 5000,
         .crowded_out = &f->crowded_out,
     };
     f->moving = (struct moving){.is_it = is_it, .arg = f};
@@ -266,7 +267,7 @@ static void who_waits_is_hurried_and_closed_behind_its_reply(void **state)
     assert_true(c->is_closed);
 }
 
-static void a_reply_counts_as_flushed_when_it_is_acknowledged(void **state)
+static void the_end_waits_for_the_acknowledgement(void **state)
 {
     struct fixture *f = *state;
     struct line_client *c = come(f, true);
@@ -276,15 +277,15 @@ static void a_reply_counts_as_flushed_when_it_is_acknowledged(void **state)
     move(f, MOVING_LEAVING);
     answer(f, c);
     pass(f, 100);
-    assert_int_equal(c->connection.flushed_bytes, 0);
+    assert_int_equal(c->connection.acked_bytes, 0);
     assert_false(c->is_closed);
     assert_heard(c, "reply\n");
     pass(f, 500);
-    assert_int_equal(c->connection.flushed_bytes, 6);
+    assert_int_equal(c->connection.acked_bytes, 6);
     assert_true(c->is_closed);
 }
 
-static void a_reply_that_is_not_acknowledged_is_not_flushed_when_it_is_cut_off(void **state)
+static void a_reply_that_is_cut_off_is_not_acknowledged(void **state)
 {
     struct fixture *f = *state;
     struct line_client *c = come(f, true);
@@ -296,7 +297,7 @@ static void a_reply_that_is_not_acknowledged_is_not_flushed_when_it_is_cut_off(v
     move(f, MOVING_AWAY);
     turn(f);
     assert_true(c->is_closed);
-    assert_int_equal(c->connection.flushed_bytes, 0);
+    assert_int_equal(c->connection.acked_bytes, 0);
 }
 
 /* It crosses with the end. */
@@ -484,8 +485,8 @@ int main(void)
         TEST(who_has_just_come_may_still_ask),
         TEST(who_came_over_another_address_notices_nothing),
         TEST(who_waits_is_hurried_and_closed_behind_its_reply),
-        TEST(a_reply_counts_as_flushed_when_it_is_acknowledged),
-        TEST(a_reply_that_is_not_acknowledged_is_not_flushed_when_it_is_cut_off),
+        TEST(the_end_waits_for_the_acknowledgement),
+        TEST(a_reply_that_is_cut_off_is_not_acknowledged),
         TEST(a_request_that_has_arrived_is_answered),
         TEST(half_a_request_may_be_completed),
         TEST(who_comes_gets_one_reply),

@@ -15,6 +15,16 @@ union address {
     struct sockaddr_in6 v6;
 };
 
+static union address address_of(int fd)
+{
+    union address address = {.any.sa_family = AF_UNSPEC};
+    socklen_t len = sizeof(address);
+
+    if (getpeername(fd, &address.any, &len))
+        address.any.sa_family = AF_UNSPEC;
+    return address;
+}
+
 /* What a listener on `::` takes for ::ffff:10.0.0.1 is 10.0.0.1. */
 static void unmap(union address *a)
 {
@@ -29,11 +39,10 @@ static void unmap(union address *a)
 static void print_address(const struct connection *c, struct buf *to)
 {
     union address address = {.any.sa_family = AF_UNSPEC};
-    socklen_t len = sizeof(address);
     char host[INET6_ADDRSTRLEN] = "";
 
     if (c->state != CONNECTION_CLOSED)
-        getpeername(c->fd, &address.any, &len);
+        address = address_of(c->fd);
     unmap(&address);
     if (address.any.sa_family == AF_INET &&
         inet_ntop(AF_INET, &address.v4.sin_addr, host, sizeof(host)))
@@ -65,4 +74,67 @@ void peer_fini(struct connection *c)
 {
     free(c->peer);
     c->peer = NULL;
+}
+
+/* ---- addresses ---- */
+
+void peers_init(struct peers *peers)
+{
+    for (unsigned i = 0; i < PEER_SLOTS; i++)
+        list_init(&peers->slots[i]);
+}
+
+/* IPv4 stands at the end, as in ::ffff:10.0.0.1. */
+static void read_address(int fd, unsigned char out[16])
+{
+    union address address = address_of(fd);
+
+    memset(out, 0, 16);
+    unmap(&address);
+    if (address.any.sa_family == AF_INET)
+        memcpy(out + 12, &address.v4.sin_addr, 4);
+    else if (address.any.sa_family == AF_INET6)
+        memcpy(out, &address.v6.sin6_addr, 16);
+}
+
+/* FNV-1a. Whoever has addresses to choose from has other ways to be a nuisance. */
+static unsigned slot_of(const unsigned char address[16])
+{
+    uint32_t hash = 2166136261;
+
+    for (unsigned i = 0; i < 16; i++)
+        hash = (hash ^ address[i]) * 16777619;
+    return hash % PEER_SLOTS;
+}
+
+struct peer *peers_join(struct peers *peers, int fd)
+{
+    unsigned char address[16];
+    struct list *slot;
+    struct peer *peer;
+
+    read_address(fd, address);
+    slot = &peers->slots[slot_of(address)];
+    LIST_EACH (link, slot) {
+        peer = CONTAINER_OF(link, struct peer, link);
+        if (memcmp(peer->address, address, sizeof(address)) == 0) {
+            peer->joined++;
+            return peer;
+        }
+    }
+    peer = calloc(1, sizeof(*peer));
+    if (!peer)
+        abort();
+    peer->joined = 1;
+    memcpy(peer->address, address, sizeof(address));
+    list_append(slot, &peer->link);
+    return peer;
+}
+
+void peer_leave(struct peer *peer)
+{
+    if (--peer->joined)
+        return;
+    list_remove(&peer->link);
+    free(peer);
 }

@@ -1,8 +1,15 @@
-/* Who is at the other end of a connection, for people. */
+/* Who is at the other end of a connection: for people, and what all connections of one address
+ * have together.
+ *
+ * An address is a client as far as a node can tell. Behind a proxy all clients are one.
+ */
 #ifndef DUEQ_PROTOCOL_PEER_H
 #define DUEQ_PROTOCOL_PEER_H
 
+#include <stddef.h>
+
 #include "base/bytes.h"
+#include "base/list.h"
 
 struct connection;
 
@@ -10,5 +17,29 @@ struct connection;
  * whoever frees the connection. */
 struct bytes peer_name(struct connection *c);
 void peer_fini(struct connection *c);
+
+/* An address that somebody has joined. The counts are the protocol's, zero at first. */
+struct peer {
+    struct list link; /* in its slot */
+    unsigned joined;
+    unsigned connections;
+    size_t body_bytes[2]; /* HTTP: of bodies, small ones and large ones */
+    unsigned char address[16];
+};
+
+#define PEER_SLOTS 1024
+
+/* The addresses of one protocol's clients. */
+struct peers {
+    struct list slots[PEER_SLOTS];
+};
+
+void peers_init(struct peers *peers);
+
+/* The one of the connected socket's other end; never NULL. All that are not IP are one. */
+struct peer *peers_join(struct peers *peers, int fd);
+
+/* Whoever joined; the last one frees it. */
+void peer_leave(struct peer *peer);
 
 #endif

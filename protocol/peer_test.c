@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <arpa/inet.h>
@@ -84,6 +85,53 @@ static void one_of_ipv6_has_brackets_and_one_of_ipv4_none_at_the_same_port(void 
     close(listening);
 }
 
+/* The server's side of a connection from 127.0.0.`host`; the client's side is closed. */
+static int accept_from(int listening, const struct sockaddr_in *to, unsigned host)
+{
+    struct sockaddr_in own = {.sin_family = AF_INET,
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host)};
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+
+    assert_int_equal(bind(client, (struct sockaddr *)&own, sizeof(own)), 0);
+    assert_int_equal(connect(client, (const struct sockaddr *)to, sizeof(*to)), 0);
+    fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(fd >= 0);
+    close(client);
+    return fd;
+}
+
+static void those_of_one_address_are_one_whichever_port_they_have(void **state)
+{
+    struct sockaddr_in loopback = {.sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int listening = listen_at((struct sockaddr *)&loopback, sizeof(loopback));
+    int fds[] = {accept_from(listening, &loopback, 1), accept_from(listening, &loopback, 2),
+                 accept_from(listening, &loopback, 1)};
+    struct peers *peers = malloc(sizeof(*peers));
+    struct peer *joined[3];
+
+    assert_non_null(peers);
+    peers_init(peers);
+    for (unsigned i = 0; i < 3; i++)
+        joined[i] = peers_join(peers, fds[i]);
+    assert_ptr_equal(joined[0], joined[2]);
+    assert_ptr_not_equal(joined[0], joined[1]);
+    joined[0]->connections = 7;
+    peer_leave(joined[0]);
+    assert_ptr_equal(peers_join(peers, fds[0]), joined[2]);
+    assert_int_equal(joined[2]->connections, 7);
+    peer_leave(joined[2]);
+    peer_leave(joined[2]);
+    peer_leave(joined[1]);
+    joined[0] = peers_join(peers, fds[0]);
+    assert_int_equal(joined[0]->connections, 0); /* forgotten */
+    peer_leave(joined[0]);
+    for (unsigned i = 0; i < 3; i++)
+        close(fds[i]);
+    close(listening);
+    free(peers);
+}
+
 static void one_that_has_gone_is_unknown(void **state)
 {
     struct connection c = {.kind = &kind, .state = CONNECTION_CLOSED, .fd = -1};
@@ -97,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_is_called_by_its_address),
         cmocka_unit_test(one_of_ipv6_has_brackets_and_one_of_ipv4_none_at_the_same_port),
+        cmocka_unit_test(those_of_one_address_are_one_whichever_port_they_have),
         cmocka_unit_test(one_that_has_gone_is_unknown),
     };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Sees the runner of the models call out what must not pass: each way in which a run can end."""
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -52,6 +53,29 @@ class Surprises(unittest.TestCase):
 
     def test_a_model_that_is_no_promela(self):
         self.assertIn("refuses", self.run_model("assert(", check.HOLDS).surprise)
+
+
+class MistakesInTheCode(unittest.TestCase):
+    """README.md says of each variant that must be violated which test finds it in the code."""
+
+    def setUp(self):
+        here = pathlib.Path(__file__).resolve().parent
+        self.root = here.parent.parent
+        text = (here / "README.md").read_text(encoding="utf-8")
+        self.section = text.split("## The same mistakes in the code")[1].split("\n## ")[0]
+
+    def test_each_variant_is_named(self):
+        for variant in check.CHECKS:
+            if variant.violates is not check.HOLDS:
+                self.assertIn(f"`{variant.name}`", self.section)
+
+    def test_the_tests_are_there(self):
+        tests = set(re.findall(r"`([a-z]+(?:_[a-z0-9]+){3,})(?:\[hung\])?`", self.section))
+        self.assertGreater(len(tests), 20)
+        places = [*self.root.glob("ha/*_test.c"), *self.root.glob("node/**/*.c"),
+                  *self.root.glob("itests/features/test_cluster_lead.py")]
+        code = "\n".join(place.read_text(encoding="utf-8") for place in places)
+        self.assertEqual([name for name in tests if not re.search(rf"\b{name}\(", code)], [])
 
 
 if __name__ == "__main__":

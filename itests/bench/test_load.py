@@ -14,7 +14,7 @@ from bench.measure import Bench
 from bench.peers import Beanstalkd
 from bench.site import bucket_of
 from harness.build import node_program
-from harness.wait import wait_until
+from harness.wait import PATIENCE_S, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def echo(protocol):
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         yield process, json.loads(process.stdout.readline())["port"]
         process.stdin.close()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=PATIENCE_S) == 0
 
 
 def check(report):
@@ -179,7 +179,7 @@ def test_idle_connections_are_held_until_the_input_ends(bench, protocol, say):
     name = f'dueq_connections{{protocol="{protocol}"}}'
     assert bench.node.metrics()[name] >= 20
     assert bench.count_in("d") == (20 if say == "request" else 0)
-    holder.communicate(timeout=20)
+    holder.communicate(timeout=PATIENCE_S)
     assert holder.returncode == 0
 
 

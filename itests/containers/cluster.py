@@ -57,6 +57,7 @@ class ContainerCluster:
     """`engine` has the images."""
 
     spares, network, holders, bystander, ledger, elects = (), None, None, None, None, True
+    clocks = ()
     networks = NETWORKS
 
     def __init__(self, engine, directory, plan=ContainerPlan()):
@@ -144,8 +145,9 @@ class ContainerCluster:
     # ---- who is who ----
 
     def leader(self):
-        """Of a steady cluster."""
-        return next(node for node in self.nodes if node.leads)
+        """Of a steady cluster; on a machine that is too busy it may have to take its lead again."""
+        return wait_until(lambda: next((node for node in self.nodes if node.leads), None),
+                          "a node leads", STEADY_S, interval_s=0.02)
 
     def standbys(self):
         leader = self.leader()

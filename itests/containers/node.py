@@ -132,9 +132,9 @@ class ContainerNode:
                                self.cluster.network_name(network), self.id)
 
     def recreate(self, tag):
-        """As an operator upgrades it: another image, the same volume."""
+        """As an operator upgrades it: another image, or the same once more, the same volume."""
         self._launched_ms = now_ms()
-        self.cluster.compose("up", "-d", "--no-deps", self.name, tag=tag)
+        self.cluster.compose("up", "-d", "--no-deps", "--force-recreate", self.name, tag=tag)
         self.id = self._find()
 
     def check_sanitizers(self):

@@ -18,9 +18,10 @@ import yaml
 
 from containers import drill
 from containers.cluster import NETWORKS
-from containers.images import make_images, make_next_image, project_version
+from containers.images import NEXT, make_images, make_next_image, project_version, revision
 from containers.row import Containers
-from drills.journal import AWAY, LEAVING, Role, Vip
+from drills.journal import AWAY, LEADER, LEAVING, Role, Vip
+from drills.once import IS_LONG, SEED
 from drills.rounds import run_row
 from drills.view import Sight
 from harness.build import ROOT
@@ -30,7 +31,6 @@ from harness.ports import free_port
 from harness.process import Process
 from harness.wait import PATIENCE_S, wait_until
 
-SEED = 1
 FILES = ("docker-compose.yml", "docker/small.yml")
 OURS = "|".join(map(re.escape, NETWORKS.values()))  # rules and addresses, by their numbers
 NEEDS_ENV = ("DUEQ_SECRET", "DUEQ_REDIS_PASSWORD", "DUEQ_ZOOKEEPER_AUTH")
@@ -72,10 +72,11 @@ def test_faults_of_containers(engine, tmp_path):
     _check_image(engine)
     _check_rules_are_seen(engine)
     row = Containers(engine)
-    result = run_row(row, tmp_path / "drill", SEED, rounds=1, variants=row.short_variants,
-                     report=print)
+    variants = row.variants if IS_LONG else row.short_variants
+    print(f"DUEQ_SEED={SEED}")
+    result = run_row(row, tmp_path / "drill", SEED, rounds=1, variants=variants, report=print)
     assert not result.failures, "\n".join(result.failures)
-    assert len(result.rounds) == len(row.short_variants)
+    assert len(result.rounds) == len(variants)
     assert not engine.docker("volume", "ls", "-q"), "docker-compose down has left volumes"
     _check_no_network(engine)
     _tell(f"Docker {engine.version()}")
@@ -85,8 +86,9 @@ def _check_image(engine):
     """What the image says of itself, and that it is a whole node alone, for who is not root."""
     labels = engine.docker("inspect", "--format", "{{json .Config.Labels}}", "dueq")
     assert f'"org.opencontainers.image.version":"{project_version()}"' in labels
-    assert engine.docker("run", "--rm", "dueq", "--version").startswith(
-        f"dueq-node {project_version()}")
+    commit = revision()
+    assert engine.docker("run", "--rm", "dueq", "--version") == (
+        f"dueq-node {project_version()}" + (commit and f"+{commit}"))
     alone = engine.docker("run", "-d", "--cap-drop", "ALL", "--read-only", "dueq")
     engine.docker("exec", alone, "sh", "-c", "until dueqctl push t hello; do sleep 0.1; done",
                   timeout=60)
@@ -132,11 +134,23 @@ def test_the_drill_judges_times(monkeypatch, tmp_path):
     assert given["limits"]
 
 
-@pytest.mark.parametrize("failed, roles, complaints", [
-    (Counter(), [], 0), (Counter(lost=1), [], 1),
-    (Counter(lost=1), [Role("node1", "offline", 2, reason="lease_over")], 0),
-    (Counter(lost=1), [Role("node2", "offline", 2, reason="lease_over")], 1)])
-def test_standbys_are_upgraded_unnoticed(monkeypatch, failed, roles, complaints):
+def lost(*failed_ms):
+    """Connections that were begun then."""
+    return Sight(failed=Counter(lost=len(failed_ms)), failed_ms=list(failed_ms))
+
+
+def lease_over(node):
+    return [Role(node, "offline", 2000, reason="lease_over"), Role(node, "leader", 3000)]
+
+
+@pytest.mark.parametrize("sight, events, complaints", [
+    (lost(), [], 0), (lost(2100), [], 1),
+    (lost(1500, 2100, 3500), lease_over("node1"), 0),
+    (lost(2100, 3501), lease_over("node1"), 1), (lost(1499), lease_over("node1"), 1),
+    (lost(2100), lease_over("node2"), 1),
+    (lost(2100, 3500), [*lease_over("node1")[:1], Role("node2", "leader", 3000)], 0),
+    (lost(3501), [*lease_over("node1")[:1], Role("node2", "leader", 3000)], 1)])
+def test_standbys_are_upgraded_unnoticed(monkeypatch, sight, events, complaints):
     """Their part of an upgrade is judged, too, though the times are those of the leader's."""
     monkeypatch.setattr(Containers, "_misplaced", lambda *_: ())
     monkeypatch.setattr(Containers, "_published", lambda *_: ())
@@ -145,23 +159,78 @@ def test_standbys_are_upgraded_unnoticed(monkeypatch, failed, roles, complaints)
     node = SimpleNamespace(name="node1", version=lambda: next(versions), recreate=lambda tag: None)
     done = SimpleNamespace(variant="upgrade", since_ms=1, leader=node, sight=None,
                            begin_again=lambda: setattr(done, "sight", None),
-                           look=lambda from_ms: setattr(done, "sight", Sight(failed=failed)),
-                           cluster=SimpleNamespace(standbys=lambda: [node], roles=lambda: roles,
+                           look=lambda from_ms: setattr(done, "sight", sight),
+                           cluster=SimpleNamespace(standbys=lambda: [], events=lambda: events,
+                                                   leader=lambda: node,
                                                    wait_steady=lambda: None))
     monkeypatch.setattr("containers.row.strangers", lambda _: ())
     row = Containers(None)
     row.fault(done)
     done.sight = Sight()  # of the leader's part
     assert len(list(row.check(done, None))) == complaints
+    assert row.in_order.late == (1 if sight.failures and not complaints else 0), "it is counted"
+
+
+class FakeCluster:
+    """Steady at once; the lead can be anywhere at any time."""
+
+    def __init__(self):
+        self.nodes = [FakeNode(self, name) for name in ("node1", "node2", "node3")]
+        self.leads = self.nodes[0]
+        self.lead_moves_with = None  # whose upgrade costs the leader its lease
+
+    def leader(self):
+        return self.leads
+
+    def standbys(self):
+        return [node for node in self.nodes if node is not self.leads]
+
+    def wait_steady(self):
+        pass
+
+    def events(self):
+        return ()
+
+
+class FakeNode:
+    def __init__(self, cluster, name):
+        self.cluster, self.name, self.tag = cluster, name, "latest"
+
+    def version(self):
+        return self.tag
+
+    def recreate(self, tag):
+        self.tag = tag
+        if self.cluster.leads is self:
+            self.cluster.leads = self.cluster.standbys()[0]
+        elif self.cluster.lead_moves_with is self:
+            self.cluster.leads = self
+
+
+@pytest.mark.parametrize("moves_with", [None, 1, 2])
+def test_an_upgrade_ends_with_whoever_leads_then(monkeypatch, moves_with):
+    """On a busy machine the lead may move while standbys are upgraded."""
+    monkeypatch.setattr(Containers, "_count_from_the_order", lambda *_: None)
+    cluster = FakeCluster()
+    cluster.lead_moves_with = moves_with and cluster.nodes[moves_with]
+    led = []
+    done = SimpleNamespace(variant="upgrade", since_ms=1, leader=cluster.leads, cluster=cluster,
+                           sight=None, look=lambda from_ms: None,
+                           begin_again=lambda: led.append(cluster.leads))
+    Containers(None).fault(done)
+    assert led and cluster.leads is not led[-1], "another node leads, as the round waits for"
+    assert done.leader is led[-1], "it is the fault's"
+    assert {node.tag for node in cluster.nodes} == {NEXT}
 
 
 @pytest.mark.parametrize("events, complaints", [
-    ([Vip("node1", LEAVING, 10), Vip("node1", AWAY, 1010)], 0), ([Vip("node1", AWAY, 10)], 1)])
+    ([Vip("node1", LEAVING, 10), Vip("node1", AWAY, 1010), Role("node2", LEADER, 1010)], 0),
+    ([Vip("node1", AWAY, 10)], 1)])
 def test_a_late_successor_excuses_failed_connections(monkeypatch, events, complaints):
     monkeypatch.setattr(Containers, "_misplaced", lambda *_: ())
     monkeypatch.setattr(Containers, "_published", lambda *_: ())
     monkeypatch.setattr("containers.row.strangers", lambda _: ())
-    done = SimpleNamespace(variant="back", since_ms=0, sight=Sight(failed=Counter(lost=1)),
+    done = SimpleNamespace(variant="back", since_ms=0, sight=lost(1010),
                            leader=SimpleNamespace(name="node1"))
     done.cluster = SimpleNamespace(leader=lambda: done.leader, events=lambda: events)
     assert len(list(Containers(None).check(done, None))) == complaints

@@ -9,8 +9,8 @@ judge knows nothing else but the ids that are in the store at the end. Its rules
     EARLY     nothing is handed over before its delay is over
     UNDONE    after an acknowledged ack there is no hand-over, and nothing is left in the store
     TWICE     a second hand-over has a reason: the lease was over; or a fault may have eaten
-              the confirmation of the first; or the push was repeated because its answer was
-              lost, so that the job has lived twice
+              the confirmation of the first, and what that left held is free again; or the push
+              was repeated because its answer was lost, so that the job has lived twice
 
 An answer that never came is "unknown": it may have happened or not, and both are accepted.
 Times are seconds of one monotonic clock.
@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 
 OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
 
-CLOCK_GRAIN_S = 0.001  # the store counts whole milliseconds
 SLACK_S = 0.25         # how late a busy client may look at its clock
 CONFIRM_S = 1.0        # within this time of a hand-over a fault may eat its confirmation
 UNCONFIRMED_S = 4.0    # an unconfirmed hand-over is held for 5 s; its consumer may hear of it late
+COMES_AGAIN_S = 15.0   # at the very latest, from then or from the end of the fault on
 
 
 @dataclass(frozen=True)
@@ -154,9 +154,9 @@ def _was_pushed(life, hand_over):
 def _early(life):
     born = min(push.sent for push in life.pushes)
     for hand_over in life.hand_overs[:1]:
-        early = born + life.pushes[0].delay_s - CLOCK_GRAIN_S - hand_over.received
+        early = born + life.pushes[0].delay_s - hand_over.received
         if early > 0:
-            yield "EARLY", f"by {early * 1000:.1f} ms"
+            yield "EARLY", f"by {early * 1000:.3f} ms"
 
 
 def _lost(life, is_stored):
@@ -182,17 +182,26 @@ def _undone(life, is_stored):
 def _twice(life, faults):
     without_reason = 1
     for first, second in zip(life.hand_overs, life.hand_overs[1:]):
-        if not _has_reason(first, second, life.pushes[0].ttr_s, faults):
+        if not _has_reason(first, second, life, faults):
             without_reason += 1
             if without_reason > max(1, life.lives):
                 apart = second.received - first.received
                 yield "TWICE", f"{apart:.3f} s apart, TTR {life.pushes[0].ttr_s} s"
 
 
-def _has_reason(first, second, ttr_s, faults):
-    apart = second.received - first.received + SLACK_S
-    if ttr_s > 0 and apart >= ttr_s:
+def _began(hand_over, life):
+    """Its lease, at the earliest: when the job was asked for, and due. A busy consumer may look at
+    its clock much later."""
+    push = life.pushes[0]
+    return max(hand_over.asked, push.sent + push.delay_s)
+
+
+def _has_reason(first, second, life, faults):
+    apart = second.received - _began(first, life)
+    if 0 < life.pushes[0].ttr_s <= apart:
         return True
+    handed_over = max(first.asked, first.received - SLACK_S)
     return apart >= UNCONFIRMED_S and any(
-        fault.start <= first.received + CONFIRM_S and fault.end >= first.asked
+        fault.start <= first.received + CONFIRM_S and fault.end >= handed_over
+        and second.received <= max(first.received, fault.end) + COMES_AGAIN_S
         for fault in faults)

@@ -38,7 +38,11 @@ INNOCENT = {
     "an unknown ack that did not": [push(), hand_over(2), ack(2.1, UNKNOWN), hand_over(4.2),
                                     ack(4.3)],
     "again when the lease was over": [push(), hand_over(2), hand_over(4), ack(4.1)],
+    "again when the lease was over, and seen late before": [
+        push(), hand_over(2.4, asked=2.0), hand_over(4.05), ack(4.1)],
     "again after a fault": [push(ttr_s=60), hand_over(2), FAULT, hand_over(6.1), ack(6.2)],
+    "again after a long fault": [
+        push(ttr_s=60), hand_over(2), Fault("redis", 2.1, 30), hand_over(45), ack(45.1)],
     "pushed again after an unknown answer": [
         push(outcome=UNKNOWN), hand_over(2), ack(2.1), push(2.2), hand_over(3), ack(3.1)],
     "a duplicate after an unknown answer": [
@@ -63,14 +67,25 @@ GUILTY = {
         "INVENTED", [push(outcome=DUPLICATE), hand_over(2), ack(2.1)]),
     "before it was pushed": ("INVENTED", [push(3.0), hand_over(2), ack(3.1)]),
     "before its delay was over": ("EARLY", [push(delay_s=1), hand_over(1.99), ack(2.1)]),
+    "the same, by less than a millisecond": (
+        "EARLY", [push(delay_s=1), hand_over(1.9995), ack(2.1)]),
     "asked for and received after its ack": (
         "UNDONE", [push(), hand_over(2), ack(2.1), hand_over(5, 4), ack(5.1)]),
     "received long after its ack": (
         "UNDONE", [push(), hand_over(2), ack(2.1), hand_over(5, 2.05), ack(5.1)]),
     "twice within its lease": (
         "TWICE", [push(ttr_s=60), hand_over(2), hand_over(3), ack(3.1)]),
+    "a little too soon after it was asked for": (
+        "TWICE", [push(), hand_over(2), hand_over(3.85), ack(3.9)]),
+    "a little too soon after it was due, and asked for long before": (
+        "TWICE", [push(delay_s=1), hand_over(2.1, asked=1.0), hand_over(3.9), ack(3.95)]),
     "twice too soon in spite of a fault": (
         "TWICE", [push(ttr_s=60), hand_over(2), FAULT, hand_over(5), ack(5.1)]),
+    "the fault was over before, and asked for before": (
+        "TWICE", [push(ttr_s=60), Fault("redis", 1.1, 1.5), hand_over(2, asked=1.2), hand_over(6.1),
+                  ack(6.2)]),
+    "so long after a fault that nothing unconfirmed was held any more": (
+        "TWICE", [push(ttr_s=60), hand_over(2), FAULT, hand_over(17.6), ack(17.7)]),
     "the fault came long after": (
         "TWICE", [push(ttr_s=60), hand_over(2), Fault("redis", 9, 9.5), hand_over(10),
                   ack(10.1)]),

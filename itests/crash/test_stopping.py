@@ -3,7 +3,6 @@ client gets the answer that is true."""
 
 import os
 import signal
-import time
 
 import pytest
 
@@ -16,7 +15,7 @@ from harness.redis_programs import RemovableRedis
 from harness.wait import wait_until
 
 STOP_S = 2
-SLACK_S = 3
+SLACK_S = 30  # for a busy machine; with the waits of started() it would take a minute
 NOT_IN_ORDER = 1
 
 
@@ -121,11 +120,10 @@ def test_what_waits_for_a_redis_that_is_away_is_refused(make_node, tmp_path):
 
 
 def test_an_idle_node_stops_at_once_and_without_a_warning(make_node):
-    node = started(make_node, {"log.level": "warn"})
+    """At once: long before the time that it would have."""
+    node = started(make_node, {"log.level": "warn", "node.stop_timeout": "5m"})
     before = len(node.output())
-    since = time.monotonic()
     with node.python_client():
         node.process.signal(signal.SIGTERM)
         assert end_of(node) == 0
-    assert time.monotonic() - since < STOP_S / 2
     assert node.output()[before:] == ""

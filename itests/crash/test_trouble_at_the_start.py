@@ -1,10 +1,13 @@
 """When a process of the node cannot start, or dies: what ends the node, what does not, and
 that the log says it even where it says little else."""
 
+import re
+
 import pytest
 
 from harness.process import reap_orphans
-from harness.redis_programs import redis_slow_to_load, redis_that_fails
+from harness.redis_programs import (redis_slow_to_load, redis_that_fails,
+                                    redis_with_little_disk)
 from harness.wait import holds_for, wait_until
 
 COULD_NOT_START = 1
@@ -64,13 +67,56 @@ def test_a_damaged_file_ends_the_node_though_redis_answered(stopped_with_data):
     assert said.count("-> STARTING") == 2, "nothing was tried again"
 
 
-def test_a_file_that_was_cut_short_loads(stopped_with_data):
+def cut_short(path, size):
+    with open(path, "r+b") as file:
+        file.truncate(size)
+
+
+def test_a_file_that_was_cut_short_loads_and_that_is_told_everywhere(stopped_with_data):
     node = stopped_with_data
     path = log_of_redis(node)
-    with open(path, "r+b") as file:
-        file.truncate(path.stat().st_size - 7)
+    cut_short(path, path.stat().st_size - 7)
     node.start()
     assert JOBS - 1 <= node.redis().zcard(next(node.redis().scan_iter("dq:{*}:d:*"))) <= JOBS
+    warning = re.search(r" warn  warden .* within a command, and (\d+) bytes were cut off",
+                        node.output())
+    cut = int(warning[1])
+    assert 0 < cut < 1_000_000
+    wait_until(lambda: node.metrics()['dueq_store_weak{why="aof_cut"}'] == 1, "it is weak")
+    assert node.metrics()["dueq_store_aof_cut_bytes"] == cut
+    with node.api() as api:
+        assert api.ask("GET", "/health/ready").json["store"]["weak"] == ["aof_cut"]
+    node.stop()
+    node.start()
+    assert node.metrics()["dueq_store_aof_cut_bytes"] == 0, "a restart ends it"
+
+
+def test_a_strict_node_does_not_cut_a_file_until_it_is_told_to(stopped_with_data):
+    node = stopped_with_data
+    path = log_of_redis(node)
+    cut_short(path, path.stat().st_size // 3)
+    size = path.stat().st_size
+    node.settings["store.strict"] = "true"
+    node.launch()
+    assert end_of(node) == COULD_NOT_START
+    assert "redis-check-aof --fix, or start once with store.strict: false" in node.output()
+    assert path.stat().st_size == size, "nothing was cut"
+    node.settings["store.strict"] = "false"
+    node.start()
+    node.stop()
+    node.settings["store.strict"] = "true"
+    node.start()
+    assert node.metrics()["dueq_store_aof_cut_bytes"] == 0
+
+
+def test_a_full_disk_is_named_and_not_only_the_connection_that_it_costs(make_node, tmp_path):
+    node = make_node({"store.redis_server": redis_with_little_disk(tmp_path, kib=64)}).start()
+    with node.raw_client() as raw:
+        raw.send_request("Push", {"id": "large", "topic": "topic", "body": "b" * 100_000}, id=1)
+        wait_until(lambda: "cannot write its file: the disk of" in node.http("/health/ready")[1],
+                   "the reason is told")
+    assert " error warden   " in node.output()
+    assert f"the disk of {node.data_dir} is full, or fails. Make room" in node.output()
 
 
 # ---- the worker ----

@@ -13,7 +13,8 @@ from urllib.parse import quote
 from drills.journal import DUPLICATE, OK, REFUSED, UNKNOWN
 
 CONNECT_S = 0.3  # a host that is cut off does not refuse
-RECONNECT_PAUSE_S = 0.01  # where all refuse at once
+AGAIN_S = (0, 0.01, 0.05)  # after an end, by the client's number
+REFUSED_S = 0.01           # at least, where all refuse at once
 ANSWER_S = 1.5   # a node that is frozen accepts, and says nothing
 
 
@@ -23,6 +24,7 @@ class Client:
     def __init__(self, addresses, first=0, answer_s=ANSWER_S, connect_s=CONNECT_S):
         self._addresses, self._at = addresses, first % len(addresses)
         self._answer_s, self._connect_s = answer_s, connect_s
+        self._again_s, self._pause_s = AGAIN_S[first % len(AGAIN_S)], 0
         self._connection = None
 
     @property
@@ -42,6 +44,7 @@ class Client:
             said = json.loads(answer.read() or b"null")
         except (OSError, http.client.HTTPException, ValueError):
             self.move_on()
+            self._pause_s = self._again_s
             return UNKNOWN, None
         if self._connection.sock is None:
             self.close()
@@ -58,13 +61,15 @@ class Client:
     def _connect(self):
         """False when the node cannot be reached; then the next one will be tried."""
         if self._connection is None:
+            time.sleep(self._pause_s)
+            self._pause_s = 0
             self._connection = http.client.HTTPConnection(*self._addresses[self._at],
                                                           timeout=self._connect_s)
             try:
                 self._connection.connect()
             except OSError:
                 self.move_on()
-                time.sleep(RECONNECT_PAUSE_S)
+                self._pause_s = max(self._again_s, REFUSED_S)
                 return False
         return True
 
@@ -86,10 +91,12 @@ class Client:
         return outcome, said["due_ms"] if outcome == OK else None
 
     def pop(self, topics, count, wait_ms):
-        """Jobs; none when there was no answer."""
+        """Jobs; None when it was sent, and there was no answer."""
         names = ",".join(map(quote, topics))
         outcome, said = self.call("POST", f"/v1/topics/{names}/pop?count={count}&wait_ms={wait_ms}",
                                   wait_s=wait_ms / 1000)
+        if outcome == UNKNOWN and said is None:
+            return None
         return said["jobs"] if outcome == OK else []
 
     def settle(self, verb, job):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from drills.cluster_store import ClusterStore
 from drills.holders import HolderWatch
-from drills.journal import LEADER, Lease, Role, now_ms
+from drills.journal import LEADER, Clock, Lease, Role, now_ms
 from drills.ledger import LOCK_MS, Ledger
 from drills.names import SlowNames
 from drills.nodes import GMQ_PORT, HTTP_PORT, PEER_PORT, HostNode
@@ -71,6 +71,7 @@ class Cluster:
         self.zookeeper = self.store = self.client = self.ledger = None
         self.names = None
         self.nodes, self.spares, self.uplinks = [], [], {}  # uplinks by a host's name
+        self.clocks = []  # what Redis's was set to
         self.holders = self.view = self.bystander = None
         self._held = []  # what the kernels of the nodes' hosts have said of the address
 
@@ -164,6 +165,8 @@ class Cluster:
 
     def set_clocks(self, ahead_s):
         """The wall clocks that can be set: so far ahead of the true time."""
+        if self.plan.wrong_clock == "redis":
+            self.clocks.append(Clock(now_ms(), ahead_s * 1000))
         for path in self.directory.glob("*.offset"):
             path.write_text(f"{ahead_s}\n")
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from redis.crc import key_slot
 
-from drills.journal import (Ack, Cancel, Fault, HandOver, Journal, Older, Push, Release, Rest)
+from drills.journal import (Ack, Cancel, Clock, Fault, HandOver, Journal, Older, Push, Release, Rest)
 
 BUCKETS = 64
 
@@ -36,6 +36,7 @@ def by_what_forgot(journal):
     for own, part in found.items():
         part.events[Older] += own
         part.events[Fault] += journal.of(Fault)
+        part.events[Clock] += journal.of(Clock)
     return list(found.values())
 
 

@@ -62,7 +62,7 @@ class Forgetters:
         self._seen = defaultdict(list)
         self._handed_over = {each.id for each in journal.of(HandOver)}
         for each in journal.of(HandOver):
-            self._seen[each.id].append((each.asked_ms, each.received_ms))
+            self._seen[each.id].append((each.began_ms, each.received_ms))
         for each in journal.of(Release):
             if each.outcome == OK:
                 self._seen[each.id].append((each.sent_ms, each.ended_ms))
@@ -122,11 +122,11 @@ def returned(journal):
 def is_void(olders, first, second):
     """Is the lease of `first` forgotten, or that it was confirmed, so that `second` followed?"""
     confirmed_ms = first.received_ms + CONFIRM_S * 1000
-    return any(first.asked_ms <= older.at_ms and first.received_ms <= older.at_ms + READ_MS
+    return any(first.began_ms <= older.at_ms and first.received_ms <= older.at_ms + READ_MS
                and second.received_ms > min(older.at_ms, older.split_ms)
                and (older.since_ms <= first.received_ms
                     or (older.since_ms <= confirmed_ms
-                        and second.received_ms - first.asked_ms >= UNCONFIRMED_S * 1000))
+                        and second.received_ms - first.began_ms >= UNCONFIRMED_S * 1000))
                for older in olders)
 
 

@@ -6,13 +6,14 @@ back from a freeze, has put the address back for a moment.
 """
 
 import ipaddress
+import math
 import selectors
 import socket
 import struct
 import threading
 
 from crash.judge import Violation
-from drills.journal import Gone, Put, now_ms
+from drills.journal import DIED, Gone, Put, Role, now_ms
 from drills.judge_leaders import leases_of
 
 NEW, DELETED, ADDRESS, LOCAL = 20, 21, 1, 2
@@ -20,6 +21,8 @@ GROUPS = 0x10 | 0x100  # RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
 HEAD, BODY, ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BBBBI"), struct.Struct("=HH")
 ROOM = 1 << 20
 LATE_MS = 500  # what is read of the kernel is read a little later, more so on a busy machine
+KEPT_MS = 250  # node/warden_vip.h: behind a worker that has died, for those that come
+LIVES_MS = 2000  # and where its warden is frozen as well; T of the drills is 2 s
 
 
 class HolderWatch:
@@ -109,8 +112,9 @@ def _address_of(text):
 
 
 def judge_holders(journal):
-    """Who puts the address has a lease. (That it is still there for a while when the lease has
-    ended is the kernel's way with a node that cannot remove it.)"""
+    """Who puts the address has a lease. Nobody renews it for a worker that has died. (That it is
+    still there for a while when the lease has ended is the kernel's way with a node that cannot
+    remove it.)"""
     puts = journal.of(Put)
     leases = leases_of(journal) if puts else []
     for put in puts:
@@ -118,3 +122,28 @@ def judge_holders(journal):
                    and put.boot_ms <= lease.until_ms + LATE_MS for lease in leases):
             yield Violation("STOLEN", put.address, f"{put.node} put it on its interface at "
                                                    f"{put.boot_ms:.0f} ms, and had no lease")
+    events = [*puts, *journal.of(Gone), *journal.of(Role)]
+    yield from (Violation("KEPT", *each) for each in kept_too_long(events, LIVES_MS))
+
+
+def kept_too_long(events, most_ms):
+    """(address, why) of each that a worker left behind for longer than that."""
+    for death in events:
+        if not isinstance(death, Role) or death.reason != DIED:
+            continue
+        for address in {each.address for each in events if isinstance(each, Put)}:
+            kept_ms = _kept_ms(events, death, address)
+            if kept_ms > most_ms + LATE_MS:
+                yield address, f"{death.node} had it {kept_ms:.0f} ms after its worker's death"
+
+
+def _kept_ms(events, death, address):
+    """0: it was not there."""
+    mine = sorted((each for each in events if isinstance(each, (Put, Gone))
+                   and (each.node, each.address) == (death.node, address)),
+                  key=lambda each: each.boot_ms)
+    before = [each for each in mine if each.boot_ms <= death.boot_ms]
+    if not before or isinstance(before[-1], Gone):
+        return 0
+    return next((each.boot_ms for each in mine if each.boot_ms > death.boot_ms),
+                math.inf) - death.boot_ms

@@ -2,17 +2,24 @@
 excused, and counted, so that they stay few:
 
     late       the machine was too busy: the leader before waited its second for a successor that
-               had not put the address, or the successor has lost its lease
+               did not lead yet, or a leader's lease ran out; and the connections that failed were
+               begun about then. A successor that leads, and puts the address only when the leader
+               before has gone, is no excuse
     crossed    a connection that the address crossed on its way (view.py)
 """
 
-from drills.journal import AWAY, HELD, LEADER, LEAVING, Role, Vip
+import math
+
+from drills.journal import AWAY, LEADER, LEAVING, Role, Vip
 from drills.view import CROSSED
 
 LEAVING_MAX_MS = 1000  # ha/vip.h
-HEARD_MS = 100         # from when the successor has put it until the leader before has heard that
+HEARD_MS = 100         # from when the successor leads until the leader before hears of its address
 FEW_LATE, ONE_LATE_IN = 2, 20
 FEW_CROSSED, ONE_CROSSED_IN = 3, 8
+AROUND_MS = 500        # a connection is begun before its request fails, and the address is put, so
+                       # much earlier and later
+LEASE_OVER = "lease_over"
 
 
 class InOrder:
@@ -27,13 +34,19 @@ class InOrder:
             return
         self.rounds += 1
         self.crossed += drill.sight.failed[CROSSED]
-        if drill.sight.failures:
-            events = [each for each in drill.cluster.events() if isinstance(each, (Role, Vip))
-                      and each.boot_ms >= drill.since_ms]
-            if is_late(events, drill.leader.name):
-                self.late += 1
-            else:
-                yield f"new connections failed: {drill.sight.told}"
+        events = [each for each in drill.cluster.events() if isinstance(each, (Role, Vip))
+                  and each.boot_ms >= drill.since_ms]
+        yield from self.judge(drill.sight, late_spans(events, drill.leader.name))
+
+    def judge(self, sight, spans):
+        """`spans`: times in which new connections may fail. Counts where they did."""
+        if not sight.failures:
+            return
+        if sight.failures == sum(any(begin <= at_ms <= end for begin, end in spans)
+                                 for at_ms in sight.failed_ms):
+            self.late += 1
+        else:
+            yield f"new connections failed: {sight.told}"
 
     def check_end(self):
         """What was excused too often."""
@@ -44,21 +57,38 @@ class InOrder:
 
     @property
     def note(self):
-        return (f"rounds in which the new leader was late, or lost its lease, and connections "
-                f"failed: {self.late}" if self.late else "")
+        return (f"rounds in which the new leader was late, or a leader lost its lease, and "
+                f"connections failed: {self.late}" if self.late else "")
 
 
 def is_late(events, before):
-    """Was it, by what nodes wrote of one change, in any order? `before`: who led."""
-    if sum(isinstance(each, Role) and each.role == LEADER for each in events) > 1:
-        return True
-    told = [each for each in events if isinstance(each, Vip)]
+    """Was it, by what nodes wrote of one change? `before`: who led."""
+    return bool(late_spans(events, before))
 
+
+def late_spans(events, before):
+    """When new connections may fail for it."""
+    return [*without_a_lease(events), *without_a_successor(events, before)]
+
+
+def without_a_lease(events):
+    """(from, until) of each time in which a leader's lease had run out, as far as a new connection
+    may notice: by what nodes wrote, in order."""
+    for number, each in enumerate(events):
+        if isinstance(each, Role) and each.reason == LEASE_OVER:
+            leads_ms = (other.boot_ms for other in events[number:]
+                        if isinstance(other, Role) and other.role == LEADER)
+            yield each.boot_ms - AROUND_MS, next(leads_ms, math.inf) + AROUND_MS
+
+
+def without_a_successor(events, before):
+    """The same of a change in order, in which the leader `before` had gone before another led."""
     def first(state, is_before):
-        return min((each.boot_ms for each in told if each.state == state
-                    and (each.node == before) == is_before), default=None)
+        return min((each.boot_ms for each in events if (each.node == before) == is_before
+                    and state == (each.state if isinstance(each, Vip) else each.role)),
+                   default=None)
 
-    leaving, away, held = first(LEAVING, True), first(AWAY, True), first(HELD, False)
-    if leaving is None or away is None or away - leaving < LEAVING_MAX_MS:
-        return False
-    return held is None or held > away - HEARD_MS
+    leaving, away, led = first(LEAVING, True), first(AWAY, True), first(LEADER, False)
+    if (None not in (leaving, away, led) and away - leaving >= LEAVING_MAX_MS
+            and led > away - HEARD_MS):
+        yield away - AROUND_MS, led + AROUND_MS

@@ -26,10 +26,11 @@ import time
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-from drills.redis_events import Lock, LockedMove, Move, Unlock
+from drills.redis_events import Delivered, Lock, LockedMove, Move, Unlock
 
 OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
 LEADER = "leader"
+DIED = "died"  # the reason of a role: by the warden
 HELD, LEAVING, AWAY = "held", "leaving", "away"
 
 
@@ -67,6 +68,27 @@ class HandOver:
     redis_ms: float
     node: str
     delay_ms: int = 0
+
+    @property
+    def began_ms(self):
+        """The earliest time at which its lease can have begun: it was asked for, and due."""
+        if self.redis_ms is None:
+            return self.asked_ms
+        due_ms = self.received_ms - (self.redis_ms - self.due_ms)
+        return max(self.asked_ms, min(due_ms, self.received_ms))
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """A pop of at most `count` jobs that was sent to a node and had no answer: the connection
+    ended, or the consumer gave up at `ended_ms`. `is_proxied`: a proxy stands between, whose kernel
+    acknowledges what the consumer may never get."""
+
+    node: str
+    asked_ms: float
+    ended_ms: float
+    count: int
+    is_proxied: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,7 +179,9 @@ class Gone:
 class Fault:
     """From the moment before it was made until all was well again. `served_ms`: from when on
     due jobs were moved in time again, None for `end_ms`. `changes`: how many changes of the
-    leader it may cause. `dead`: names of nodes whose worker it killed at `start_ms`."""
+    leader it may cause. `dead`: names of nodes whose worker it killed at `start_ms`.
+    `struck_ms`: when it had been made, None for `start_ms`. `nodes`: those that it kept from
+    Redis or from clients, by all names that clients have for them; None: any may be."""
 
     what: str
     start_ms: float
@@ -165,6 +189,15 @@ class Fault:
     served_ms: float = None
     changes: int = 1
     dead: tuple = ()
+    struck_ms: float = None
+    nodes: tuple = None
+
+    def hits(self, node):
+        return self.nodes is None or node in self.nodes
+
+    @property
+    def made_ms(self):
+        return self.start_ms if self.struck_ms is None else self.struck_ms
 
     @property
     def outage_end_ms(self):
@@ -191,8 +224,33 @@ class Older:
     buckets: tuple = None
 
 
+@dataclass(frozen=True)
+class Clock:
+    """Redis's clock is so far ahead of the true time, from the moment before it was set on."""
+
+    at_ms: float
+    ahead_ms: float
+
+
+READ_LATE_MS = 1000  # of a clock that was set, beside what a journal says of the time
+
+
+def gained(clocks, from_ms, until_ms):
+    """By how much Redis's clock can seem to have gained, or lost, in that time; 0 where it was not
+    set."""
+    def ahead(at_ms):
+        before = [each for each in clocks if each.at_ms <= at_ms]
+        return max(before, key=lambda each: each.at_ms).ahead_ms if before else 0
+
+    first_ms, last_ms = from_ms - READ_LATE_MS, until_ms + READ_LATE_MS
+    values = [ahead(first_ms), *(each.ahead_ms for each in clocks
+                                 if first_ms <= each.at_ms <= last_ms)]
+    return max(values) - min(values)
+
+
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long
 EVENTS = {"push": Push, "hand_over": HandOver, "ack": Ack, "cancel": Cancel, "release": Release,
+          "unanswered": Unanswered, "delivered": Delivered, "clock": Clock,
           "rest": Rest, "role": Role, "lease": Lease, "fenced": Fenced, "move": Move,
           "fault": Fault, "older": Older, "put": Put, "gone": Gone, "vip": Vip, "lock": Lock,
           "unlock": Unlock, "locked_move": LockedMove}

@@ -2,27 +2,36 @@
 
     LOST         each push answered ok was handed over and acknowledged, or died, or was cancelled
     INVENTED     each job handed over was pushed
-    EARLY        no hand-over before due, by Redis's clock
+    EARLY        no hand-over before due: not by Redis's clock, and, by the clients' own clock and
+                 to the microsecond, no sooner after the push began than its delay
     TWICE        a second hand-over follows a lease that ran out, a release, a delivery that a
-                 fault left unconfirmed, or a Redis that came back older
+                 fault of its node left unconfirmed, or a Redis that came back older
     RETURNED     no hand-over after an acknowledged ack (or cancel), and nothing left in the store
     UNTOLD       what Redis has forgotten was said, and counted (forgotten.py)
     TWO_LEADERS  the leases of two leaders never overlap
     TOKEN_BACK   tokens only grow, and nobody acts with one after a higher one was given
     FENCED       who is fenced has an older token, and does not act with it any more
-    DEPOSED      once a leader has moved a job in a bucket, no earlier one does; nor does anybody
-                 who never led. Where all nodes scan there is another rule instead: UNLOCKED,
-                 LOCK_SEIZED and LOCK_TOKEN (judge_locks.py)
+    DEPOSED      nobody moves a job without a lease; and once a leader has moved one in a bucket,
+                 no earlier leader does. Where all nodes scan there is another rule instead:
+                 UNLOCKED, LOCK_SEIZED and LOCK_TOKEN (judge_locks.py)
     STOLEN       who puts the virtual address on its interface has a lease (holders.py)
+    KEPT         behind a worker that has died nobody renews it (the same)
     NO_LEADER    at the end, when all faults are healed, somebody leads
-    STORM        the leader changes as often as the faults explain, not more
+    STORM        the leader changes as often as the faults explain, not more, and not long after
+                 they are healed
     LATE         what became due in an outage is handed over at most a tick after its end; the
                  rest on time. Judged only where limits are given: CI fails nothing by the clock
 
 LOST, INVENTED and RETURNED are judged by the judge of the crash tests, whose rules they are.
-Counted apart, in `explained`: what only a Redis that came back older explains (forgotten.py), and
-jobs without a TTR, which are gone once a node has sent them, that were due in a fault and did not
-arrive.
+Counted apart, in `explained`:
+
+    what only a Redis that came back older explains (forgotten.py)
+    what only a clock of Redis that was set explains: EARLY and TWICE by as much as it gained
+        meanwhile, and lateness that such a clock cannot tell
+    LOST, of jobs without a TTR, which are gone once the kernel of a consumer, or of its proxy, has
+        them: their consumer's pop was left without an answer by a fault (lost_on_the_way)
+    UNCONFIRMED: second hand-overs that nothing but a fault's unconfirmed delivery explains
+    DEPOSED, of moves that ended just after their lease (moves.py)
 """
 
 import math
@@ -36,14 +45,19 @@ from drills.domains import by_what_forgot
 from drills.forgotten import (can_bring_again, forgiving, is_forgotten, is_of_two_masters, is_void,
                               judge_told, lost_before_ms, returned, without)
 from drills.holders import judge_holders
-from drills.journal import OK, UNKNOWN, Ack, Cancel, Fault, HandOver, Older, Push, Release, Rest
+from drills.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault, HandOver,
+                            LockedMove, Move, Older, Push, Release, Rest, Unanswered, gained)
 from drills.judge_leaders import judge_leaders
 from drills.judge_locks import judge_locks
-from drills.lateness import judge_lateness
-from drills.moves import judge_moves
+from drills.lateness import HELD_MS, hand_overs_of_set_clocks, judge_lateness
+from drills.moves import judge_moves, moved_behind_their_lease
 
 SAME_RULE = {"LOST": "LOST", "INVENTED": "INVENTED", "UNDONE": "RETURNED"}
-ON_ITS_WAY_MS = 1000  # a reply may have been written so long before its link went
+ESTIMATE_MS = 50    # by which a node's estimate of Redis's clock may be wrong, on a busy machine
+UNWRITTEN_MS = 200  # a node writes the history this much later; a fault may take these lines
+COMES_AGAIN_MS = 10_000  # after that, at the very latest
+GIVING_UP_MS = 500  # a busy consumer whose patience is over closes so much later; nodes ask as late
+GRAIN_MS = 1        # Redis's times are whole ms
 
 
 @dataclass
@@ -72,24 +86,43 @@ def judge(journal, limits=None, lock_ms=None):
     """The verdict. `limits`: of lateness, or None not to judge it. `lock_ms`: how long a topic's
     lock lasts where all nodes scan; None: only the leader does."""
     whole = Verdict([*judge_leaders(journal), *judge_holders(journal),
-                     *(judge_locks(journal, lock_ms) if lock_ms else judge_moves(journal)),
-                     *(judge_lateness(journal, limits) if limits else ())])
+                     *(judge_locks(journal, lock_ms) if lock_ms else judge_moves(journal))])
+    if not lock_ms:
+        whole.explained["DEPOSED"] += len(moved_behind_their_lease(journal))
+    if limits:
+        whole.violations += judge_lateness(journal, limits)
+        whole.explained["LATE"] += sum(each.redis_ms - each.due_ms > limits.tick_ms
+                                       for each in hand_overs_of_set_clocks(journal))
+    on_their_way = lost_on_the_way(journal)
     for part in by_what_forgot(journal):
-        _judge_part(part, whole)
+        _judge_part(part, whole, on_their_way)
+    whole.explained = +whole.explained  # what there is none of is not spoken of
     return whole
 
 
-def _judge_part(journal, verdict):
+def _judge_part(journal, verdict, lost_on_their_way):
     """What became of its jobs, which have been in one Redis."""
-    undelivered = _undelivered(journal)
     of_jobs = list(judge_jobs(journal))
-    on_their_way = [each for each in of_jobs if each.rule == "LOST" and each.id in undelivered]
+    on_their_way = [each for each in of_jobs
+                    if each.rule == "LOST" and each.id in lost_on_their_way]
     of_jobs = [each for each in of_jobs if each not in on_their_way]
+    by_clock = _only_set_clocks_explain(journal, of_jobs)
+    of_jobs = [each for each in of_jobs if each not in by_clock]
     forgotten = _only_older_explains(journal, of_jobs)
     verdict.violations += [*(each for each in of_jobs if each not in forgotten),
                            *judge_told(journal, forgotten), *_unsaid(journal, forgotten)]
-    verdict.explained.update(each.rule for each in (*on_their_way, *forgotten))
+    verdict.explained.update(each.rule for each in (*on_their_way, *by_clock, *forgotten))
+    verdict.explained["UNCONFIRMED"] += count_unconfirmed(journal)
     verdict.lost_before_ms += lost_before_ms(journal, forgotten)
+
+
+def _only_set_clocks_explain(journal, violations):
+    """Those that are none by a clock that gained as much as Redis's did."""
+    clocks = journal.of(Clock)
+    if not clocks:
+        return []
+    left = {(each.rule, each.id) for each in judge_jobs(journal, clocks=clocks)}
+    return [each for each in violations if (each.rule, each.id) not in left]
 
 
 def _only_older_explains(journal, violations):
@@ -125,7 +158,7 @@ def _is_soon(journal, id):
                for pair in zip(hand_overs, hand_overs[1:]))
 
 
-def judge_jobs(journal, olders=()):
+def judge_jobs(journal, olders=(), clocks=()):
     as_crash = crash.judge(_history_of(journal), {rest.id for rest in journal.of(Rest)})
     cancelled = {cancel.id for cancel in journal.of(Cancel) if cancel.outcome in (OK, UNKNOWN)}
     yield from (Violation(SAME_RULE[each.rule], each.id, each.why) for each in as_crash
@@ -134,9 +167,9 @@ def judge_jobs(journal, olders=()):
                 for rest in journal.of(Rest) if not rest.why)
     lives = _lives(journal)
     for id, life in lives.items():
-        yield from (Violation("EARLY", id, why) for why in _early(life, olders))
+        yield from (Violation("EARLY", id, why) for why in _early(life, olders, clocks))
         yield from (Violation("TWICE", id, why)
-                    for why in _twice(life, journal.of(Fault), olders))
+                    for why in _twice(life, journal.of(Fault), olders, clocks))
 
 
 def _history_of(journal):
@@ -162,14 +195,23 @@ def _lives(journal):
     return lives
 
 
-def _early(life, olders):
+def _early(life, olders, clocks):
+    """`clocks`: how Redis's was set; what that explains is none."""
     for each in life[HandOver]:
+        told = [push for push in life[Push]
+                if push.outcome in (OK, UNKNOWN) and push.sent_ms <= each.received_ms]
+        gained_ms = gained(clocks, min([each.asked_ms, *(push.sent_ms for push in told)]),
+                           each.received_ms)
+        early_ms = min((push.sent_ms + push.delay_ms for push in told),
+                       default=-math.inf) - each.received_ms
+        if early_ms > gained_ms:
+            yield f"by {early_ms:.3f} ms, by the clock of its producer"
         told = life[Push]
         if is_forgotten(olders, each.asked_ms, each.received_ms):
             # A push that was answered later may have been said again, and be due later.
             told = [push for push in told if push.ended_ms <= each.received_ms]
         due_ms = max(each.due_ms, _due_told(told, each.received_ms))
-        if each.redis_ms is not None and each.redis_ms < due_ms:
+        if each.redis_ms is not None and due_ms - each.redis_ms > gained_ms:
             yield f"by {due_ms - each.redis_ms:.3f} ms"
 
 
@@ -180,7 +222,7 @@ def _due_told(pushes, before_ms):
                default=-math.inf)
 
 
-def _twice(life, faults, olders):
+def _twice(life, faults, olders, clocks):
     hand_overs = life[HandOver]
     if not hand_overs or not life[Push]:
         return
@@ -192,7 +234,7 @@ def _twice(life, faults, olders):
     olders = [older for older in olders if can_bring_again(older, life[Push])]
     without_reason = 1
     for first, second in zip(hand_overs, hand_overs[1:]):
-        if not (_has_reason(first, second, life, faults)
+        if not (_has_reason(first, second, life, faults, clocks)
                 or is_void(olders, first, second)):
             without_reason += 1
             if without_reason > max(1, births):
@@ -200,28 +242,113 @@ def _twice(life, faults, olders):
                        f"TTR {life[Push][0].ttr_ms} ms")
 
 
-def _has_reason(first, second, life, faults):
-    apart_s = _apart_ms(first, second) / 1000
-    ttr_s = life[Push][0].ttr_ms / 1000
-    if ttr_s > 0 and apart_s >= ttr_s:
+def _has_reason(first, second, life, faults, clocks):
+    return (_was_free_again(first, second, life, clocks)
+            or _was_unconfirmed(first, second, faults, clocks))
+
+
+def _was_free_again(first, second, life, clocks):
+    """Its time to run was over, or it was released."""
+    if 0 < life[Push][0].ttr_ms <= _apart_ms(first, second, clocks) + GRAIN_MS:
         return True
-    if any(release.outcome in (OK, UNKNOWN)
-           and first.received_ms <= release.sent_ms <= second.received_ms
-           for release in life[Release]):
-        return True
-    return apart_s >= crash.UNCONFIRMED_S and any(
-        fault.start_ms <= first.received_ms + crash.CONFIRM_S * 1000
-        and fault.end_ms >= first.asked_ms for fault in faults)
+    return any(release.outcome in (OK, UNKNOWN)
+               and first.received_ms <= release.sent_ms <= second.received_ms
+               for release in life[Release])
 
 
-def _apart_ms(first, second):
-    """The first's lease began when it was asked for at the earliest; a busy consumer may have
-    looked at it much later."""
-    return second.received_ms - first.asked_ms
+def _was_unconfirmed(first, second, faults, clocks):
+    return (_apart_ms(first, second, clocks) >= crash.UNCONFIRMED_S * 1000
+            and any(_was_left_unconfirmed(first, second, fault) for fault in faults))
 
 
-def _undelivered(journal):
-    """The ids of jobs without a TTR that were on their way while there was a fault."""
-    return {push.id for push in journal.of(Push) if push.ttr_ms == 0
-            and any(fault.start_ms - ON_ITS_WAY_MS <= push.sent_ms + push.delay_ms <= fault.end_ms
-                    for fault in journal.of(Fault))}
+def count_unconfirmed(journal):
+    """Second hand-overs that a fault alone explains."""
+    faults, clocks = journal.of(Fault), journal.of(Clock)
+    return sum(_was_unconfirmed(first, second, faults, clocks)
+               and not _was_free_again(first, second, life, clocks)
+               for life in _lives(journal).values() if life[Push]
+               for first, second in zip(life[HandOver], life[HandOver][1:]))
+
+
+def _was_left_unconfirmed(first, second, fault):
+    """By a fault of the node that handed it over: made before its confirmation is sure, and not
+    over before it was handed over. It comes again when what holds it is over, or, where nobody
+    could look, when the fault is."""
+    return (fault.hits(first.node)
+            and fault.start_ms <= first.received_ms + crash.CONFIRM_S * 1000
+            and first.began_ms <= fault.end_ms
+            and second.received_ms <= max(first.received_ms + HELD_MS,
+                                          fault.end_ms) + COMES_AGAIN_MS)
+
+
+def _apart_ms(first, second, clocks=()):
+    """The first's lease began when it was asked for, and due, at the earliest; a busy consumer may
+    have looked at it much later."""
+    return (second.received_ms - first.began_ms
+            + gained(clocks, first.asked_ms, second.received_ms))
+
+
+# ---- without a TTR ----
+
+def lost_on_the_way(journal):
+    """The ids of jobs without a TTR that went with a reply that a fault kept from its consumer. The
+    evidence is a consumer's pop that had no answer, from a node that the fault hit, at its time; and
+    that node's line in the history, which is written when the consumer's kernel has acknowledged the
+    job to its last byte. So a consumer that was connected with the node itself has it, unless it gave
+    up at that moment. Behind a proxy the line may be of any time from when that pop was asked for
+    until the fault was over; and a line that was to be written when the fault was made may be lost:
+    then the job was made ready at that time. One pop excuses as many jobs as it asked for."""
+    faults, lines = journal.of(Fault), _by_id(journal.of(Delivered))
+    ready = _by_id((*journal.of(Move), *journal.of(LockedMove)))
+    pops = [_BrokenPop(pop, own) for pop in journal.of(Unanswered)
+            if (own := [fault for fault in faults if fault.hits(pop.node)
+                        and pop.asked_ms <= fault.end_ms and fault.start_ms <= pop.ended_ms])]
+    pops.sort(key=lambda pop: pop.until_ms)
+    handed_over = {each.id for each in journal.of(HandOver)}
+    found = set()
+    for push in sorted(journal.of(Push), key=lambda push: push.ended_ms):
+        if push.ttr_ms or push.outcome == REFUSED or push.id in handed_over or push.id in found:
+            continue
+        own = [(each.boot_ms, each.boot_ms) for each in ready[push.id]]
+        if not push.delay_ms:
+            own.append((push.sent_ms, push.ended_ms))
+        took = next((pop for pop in pops if pop.has_room
+                     and (any(pop.may_have_sent(line) for line in lines[push.id])
+                          if lines[push.id] else any(pop.may_have_got(*each) for each in own))),
+                    None)
+        if took:
+            took.count += 1
+            found.add(push.id)
+    return found
+
+
+def _by_id(events):
+    found = defaultdict(list)
+    for event in events:
+        found[event.id].append(event)
+    return found
+
+
+class _BrokenPop:
+    """A pop without an answer, and the faults of its node that it met."""
+
+    def __init__(self, pop, faults):
+        self._pop, self._faults, self.count = pop, faults, 0
+        self.until_ms = max(fault.end_ms for fault in faults)
+
+    @property
+    def has_room(self):
+        return self.count < self._pop.count
+
+    def may_have_sent(self, line):
+        if line.node not in ("", self._pop.node):
+            return False
+        if not self._pop.is_proxied:
+            return abs(line.boot_ms - self._pop.ended_ms) <= GIVING_UP_MS
+        return self._pop.asked_ms - ESTIMATE_MS <= line.boot_ms <= self.until_ms
+
+    def may_have_got(self, from_ms, until_ms):
+        """What was made ready in that time, without a line."""
+        return self._pop.is_proxied and from_ms <= self._pop.ended_ms and any(
+            fault.start_ms - UNWRITTEN_MS <= until_ms and from_ms <= fault.made_ms + UNWRITTEN_MS
+            for fault in self._faults)

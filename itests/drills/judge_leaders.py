@@ -8,9 +8,13 @@ until the driver killed it. A lease ends with its reign, whatever was written be
 import math
 from collections import namedtuple
 from itertools import combinations
+from operator import attrgetter
 
 from crash.judge import Violation
 from drills.journal import LEADER, Fault, Fenced, Lease, Role
+
+AFTER_MS = 2000  # a change that a fault explains comes so long after its end at the latest: then
+                 # every node has had its role for a while, and another T is over
 
 Reign = namedtuple("Reign", "node token from_ms until_ms")
 
@@ -26,9 +30,10 @@ def judge_leaders(journal):
         yield Violation("NO_LEADER", reigns[-1].token, "it was the last, and its reign is over")
 
 
-def reigns_of(journal):
-    """All of them, in order of time. A node that resumes with the token it had begins another."""
-    deaths = [(name, fault.start_ms) for fault in journal.of(Fault) for name in fault.dead]
+def reigns_of(journal, killed_ms=attrgetter("start_ms")):
+    """All of them, in order of time. A node that resumes with the token it had begins another.
+    `killed_ms`: when a fault has killed whom it killed; it was between `start_ms` and `made_ms`."""
+    deaths = [(name, killed_ms(fault)) for fault in journal.of(Fault) for name in fault.dead]
     found = []
     for role, following in _with_following(journal.of(Role)):
         if role.role == LEADER:
@@ -38,9 +43,9 @@ def reigns_of(journal):
     return sorted(found, key=lambda reign: reign.from_ms)
 
 
-def leases_of(journal):
+def leases_of(journal, killed_ms=attrgetter("start_ms")):
     """All of them, each as far as it lasted."""
-    return list(_leases(journal, reigns_of(journal)))
+    return list(_leases(journal, reigns_of(journal, killed_ms)))
 
 
 def _with_following(roles):
@@ -124,7 +129,8 @@ def _fenced(fences, reigns, leases):
 
 
 def _storms(reigns, faults):
-    """Faults that overlap are one, with the changes of all of them."""
+    """Faults that overlap are one, with the changes of all of them. Between two of them there is no
+    change, but for the first election."""
     windows = []
     for fault in sorted(faults, key=lambda fault: fault.start_ms):
         if windows and fault.start_ms <= windows[-1][1]:
@@ -135,10 +141,12 @@ def _storms(reigns, faults):
     firsts = {}
     for reign in reigns:  # to resume is no change
         firsts.setdefault(reign.token, reign.from_ms)
-    begins = [-math.inf, *(start for start, _, _ in windows)]
-    ends = [*begins[1:], math.inf]
-    allowed = [1, *(changes for _, _, changes in windows)]  # 1: the first election
-    for begin, end, most in zip(begins, ends, allowed):
+    spans = [(-math.inf, windows[0][0] if windows else math.inf, 1)]  # 1: the first election
+    for number, (start, end, changes) in enumerate(windows):
+        following = windows[number + 1][0] if number + 1 < len(windows) else math.inf
+        healed = min(end + AFTER_MS, following)
+        spans += [(start, healed, changes), (healed, following, 0)]
+    for begin, end, most in spans:
         count = sum(begin <= first < end for first in firsts.values())
         if count > most:
             yield Violation("STORM", "", f"{count} leaders in turn, {most} allowed, from "

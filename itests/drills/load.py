@@ -18,7 +18,7 @@ from contextlib import nullcontext
 
 from drills.client import ANSWER_S, CONNECT_S, Client
 from drills.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, HandOver, Push, Release,
-                            Rest, now_ms)
+                            Rest, Unanswered, now_ms)
 from harness.clock import wall_now_ms
 from harness.wait import wait_until
 
@@ -87,20 +87,25 @@ class Consumer(_Worker):
 
     def work(self):
         while not self.load.is_over.is_set():
-            asked = now_ms()
+            asked, node = now_ms(), self.client.node
             jobs = self.client.pop(self.choose(), POP_COUNT, POP_WAIT_MS)
-            received, redis_ms = now_ms(), self.load.redis_now_ms()  # an ack may take its time
+            if jobs is None:
+                self.journal.add(Unanswered(node, asked, now_ms(), POP_COUNT,
+                                            node in self.load.proxies))
+                continue
+            # An ack may take its time, and go to another node.
+            received, redis_ms, node = now_ms(), self.load.redis_now_ms(), self.client.node
             for job in jobs:
-                self.take(job, asked, received, redis_ms)
+                self.take(job, node, asked, received, redis_ms)
 
     def choose(self):
         """In any order, where there are many: the first goes first, and the last might starve."""
         topics = self.topics
         return topics if topics is TOPICS else self.dice.sample(topics, len(topics))
 
-    def take(self, job, asked, received, redis_ms):
+    def take(self, job, node, asked, received, redis_ms):
         self.journal.add(HandOver(job["id"], job["topic"], job["lease"], job["tries"] + 1,
-                                  job["due_ms"], asked, received, redis_ms, self.client.node,
+                                  job["due_ms"], asked, received, redis_ms, node,
                                   job["delay_ms"]))
         if job["ttr_ms"] == 0:
             return
@@ -116,12 +121,12 @@ class Load:
     each of them has several consumers. `roams`: do producers go from node to node, for a node that
     was away has no client else. `host`: where its clients are, None for this machine.
     `redis_now_ms`: Redis's clock, by default this machine's. `answer_s`, `connect_s`: their
-    patience."""
+    patience. `proxies`: those of the addresses, as address:port, that are not a node's own."""
 
     def __init__(self, journal, addresses, dice, rate=100, host=None, producers=4, consumers=8,
                  redis_now_ms=wall_now_ms, ttrs_ms=TTRS_MS, answer_s=ANSWER_S,
-                 connect_s=CONNECT_S, topics=TOPICS, roams=False):
-        self.topics, self.roams = topics, roams
+                 connect_s=CONNECT_S, topics=TOPICS, roams=False, proxies=()):
+        self.topics, self.roams, self.proxies = topics, roams, proxies
         self.journal, self.addresses, self.redis_now_ms = journal, addresses, redis_now_ms
         self.ttrs_ms, self.answer_s, self.connect_s = ttrs_ms, answer_s, connect_s
         self.interval_s = producers / rate

@@ -3,19 +3,24 @@ with the name of its node, in the same stroke. In a bucket's history these lines
 in which Redis ran the scripts: so it shows whether a deposed leader had any effect.
 """
 
+import math
+from bisect import bisect_right
 from collections import defaultdict
+from operator import attrgetter
 
 from crash.judge import Violation
-from drills.history import DUE, parse_line
-from drills.judge_leaders import reigns_of
-from drills.journal import Move, now_ms
+from drills.history import DELIVERED, DUE, parse_line
+from drills.judge_leaders import leases_of, reigns_of
+from drills.journal import Delivered, Move, now_ms
 from harness.clock import redis_now_ms
 
 CLOCK_MS = 3  # two clocks were compared, and each is cut to whole ms
+IN_FLIGHT_MS = 500  # what was sent within the lease may reach a busy Redis so much later
 
 
-def read_moves(client):
-    """All moves that the histories tell, bucket by bucket in their order."""
+def read_history(client, names):
+    """All moves and hand-overs that the histories tell, bucket by bucket in their order. `names`:
+    how consumers name a node, by its own name."""
     ahead_ms = redis_now_ms(client) - now_ms()
     for key in sorted(client.scan_iter(match="dq:{*}:h", count=1000)):
         bucket = key.decode().split(":")[1]
@@ -23,14 +28,20 @@ def read_moves(client):
             line = parse_line(members[b"e"])
             if line.event == DUE:
                 yield Move(bucket, line.id, line.node, line.time_ms - ahead_ms)
+            elif line.event == DELIVERED:
+                yield Delivered(line.id, names.get(line.node, ""), line.time_ms - ahead_ms)
 
 
 def judge_moves(journal):
-    """Who moves a job leads, or led until just now: once a later leader has moved one in a
-    bucket, no earlier one does so in it."""
+    """Nobody moves a job without a lease; and once a later leader has moved one in a bucket, no
+    earlier one does so in it."""
     reigns = reigns_of(journal)
     if not reigns:
         return  # nobody is elected
+    for move, behind_ms in _behind_their_lease(journal):
+        if behind_ms > IN_FLIGHT_MS:
+            yield Violation("DEPOSED", move.id, f"{move.node} moved it at {move.boot_ms:.0f} ms, "
+                            f"{behind_ms:.0f} ms after its lease")
     reached = defaultdict(int)  # {bucket: the reign whose moves it has seen}
     for move in journal.of(Move):
         found = next((number for number in range(reached[move.bucket], len(reigns))
@@ -42,3 +53,24 @@ def judge_moves(journal):
                             f"behind {last.node} with {last.token}")
         else:
             reached[move.bucket] = found
+
+
+def moved_behind_their_lease(journal):
+    """Moves that may have been sent within it. Counted, for it is seldom."""
+    return [move for move, behind_ms in _behind_their_lease(journal)
+            if behind_ms <= IN_FLIGHT_MS] if reigns_of(journal) else []
+
+
+def _behind_their_lease(journal):
+    """(move, how long after the end of the mover's last lease) for each move without a lease;
+    infinite where the mover had none before."""
+    begins, ends = defaultdict(list), defaultdict(lambda: [-math.inf])  # by node
+    for lease in sorted(leases_of(journal, attrgetter("made_ms")),
+                        key=lambda lease: lease.from_ms):
+        begins[lease.node].append(lease.from_ms)
+        ends[lease.node].append(max(ends[lease.node][-1], lease.until_ms))
+    for move in journal.of(Move):
+        known = bisect_right(begins[move.node], move.boot_ms + CLOCK_MS)
+        behind_ms = move.boot_ms - CLOCK_MS - ends[move.node][known]
+        if behind_ms > 0:
+            yield move, behind_ms

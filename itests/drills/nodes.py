@@ -106,9 +106,9 @@ class HostNode(Node):
         return [self.warden_pid, *descendants_of(self.warden_pid)]
 
     def freeze(self, who):
-        """SIGSTOP of "worker", or of "both", warden and worker."""
+        """SIGSTOP of "worker", or of "both", warden and worker; of those that live."""
         pids = {"worker": [self.worker_pid], "both": [self.warden_pid, self.worker_pid]}[who]
-        for pid in pids:
+        for pid in filter(None, pids):
             os.kill(pid, signal.SIGSTOP)
             self._frozen.append(pid)
 

@@ -1,16 +1,25 @@
 """For CI: each row of a file once, in its short variants, judged. Files run side by side.
 
-Always with one seed: what chance may find is for ./dev drill, where somebody looks at it.
+Always with one seed: what chance may find is for ./dev drill, where somebody looks at it. With
+DUEQ_LONG, as ./dev test --all sets it, in all variants, with another seed each time (DUEQ_SEED
+repeats one), with limits on times, and with the rows that a busy machine fails.
 """
+
+import os
+import random
 
 import pytest
 
+from drills.lateness import Limits
 from drills.matrix import MATRIX
-from drills.rounds import run_row
+from drills.rounds import TICK_MS, run_row
 from harness.memory import is_sanitized
 
 
-SEED = 1
+IS_LONG = bool(os.environ.get("DUEQ_LONG"))
+SEED = int(os.environ.get("DUEQ_SEED", random.SystemRandom().randrange(1 << 32) if IS_LONG else 1))
+TOUR = "tour"
+OUTSIDE_P99_MS = 200  # several drills share the machine; ./dev drill is stricter
 
 
 def rows_of(module):
@@ -22,9 +31,15 @@ def run_once(number, directory):
     _run(MATRIX[number], directory)
 
 
-def run_tour(module, directory):
-    """All rows of a file on one cluster: what makes a cluster takes longer than what befalls it."""
-    _run(Tour(MATRIX[number] for number in rows_of(module)), directory)
+def tours_of(module):
+    """All rows of a file on one cluster: what makes a cluster takes longer than what befalls it.
+    With DUEQ_LONG each row by itself, because its other variants need clusters of their own."""
+    return rows_of(module) if IS_LONG else [TOUR]
+
+
+def run_tour(tour, module, directory):
+    row = Tour(MATRIX[number] for number in rows_of(module)) if tour == TOUR else MATRIX[tour]
+    _run(row, directory)
 
 
 def _run(row, directory):
@@ -32,10 +47,14 @@ def _run(row, directory):
         pytest.skip(row.needs)
     if is_sanitized():
         pytest.skip("faults and times as they are: with the release build")
-    result = run_row(row, directory, SEED, rounds=1, variants=row.short_variants,
-                     report=print)
+    if row.by_the_clock and not IS_LONG:
+        pytest.skip("it is judged by the clock: ./dev test --all, or ./dev drill")
+    print(f"DUEQ_SEED={SEED}")
+    variants = row.variants if IS_LONG else row.short_variants
+    result = run_row(row, directory, SEED, rounds=1, variants=variants, report=print,
+                     limits=Limits(TICK_MS, OUTSIDE_P99_MS) if IS_LONG else None)
     assert not result.failures, "\n".join(result.failures)
-    assert len(result.rounds) == len(row.short_variants)
+    assert len(result.rounds) == len(variants)
 
 
 class Tour:
@@ -44,7 +63,7 @@ class Tour:
     def __init__(self, rows):
         self._stops = {f"{row.number} {variant}": (row, variant)
                        for row in rows for variant in row.short_variants}
-        self.short_variants = tuple(self._stops)
+        self.variants = self.short_variants = tuple(self._stops)
         self._first = self._row = next(iter(self._stops.values()))[0]
 
     def __getattr__(self, name):

@@ -15,6 +15,16 @@ class Move:
 
 
 @dataclass(frozen=True)
+class Delivered:
+    """A node counts a job as handed over, by its line in the history, whose time is that node's
+    estimate of Redis's clock. `node`: as consumers name it; "": not told apart."""
+
+    id: str
+    node: str
+    boot_ms: float
+
+
+@dataclass(frozen=True)
 class Lock:
     """A topic's lock was written: taken, or renewed. `place`: of which Redis's file, and where in
     it; a place that is further on happened later. `is_known`: is it known who had it before, where

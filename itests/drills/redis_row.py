@@ -29,6 +29,9 @@ class RedisRow(Row):
     def load_options(self, cluster):
         return PATIENT
 
+    def hit(self, drill):
+        return None
+
     def takes_over(self, drill):
         return False
 

@@ -13,15 +13,16 @@ journals, on one clock:
 """
 
 import random
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from drills.cluster import REHEARSAL, STANDBY
-from drills.journal import AWAY, LEADER, Fault, Gone, Journal, Push, Vip, now_ms
+from drills.journal import AWAY, LEADER, Fault, Gone, Journal, Move, Push, Vip, now_ms
 from drills.judge import Verdict, judge
 from drills.lateness import ENOUGH_FOR_P99, dues_of, outside, percentile
 from drills.load import Load
-from drills.moves import read_moves
+from drills.moves import read_history
 from drills.view import TOPIC as VIEW_TOPIC
 from drills.vip_row import meet
 from harness.wait import wait_until
@@ -56,12 +57,13 @@ class Result:
     rounds: list = field(default_factory=list)
     verdict: Verdict = field(default_factory=lambda: Verdict([]))
     complaints: list = field(default_factory=list)  # of the row's own checks
+    slow: list = field(default_factory=list)        # what they say of times
     outside_ms: list = field(default_factory=list)
     forgotten: dict = field(default_factory=dict)  # {plan's key: the verdict's lost_before_ms}
 
     @property
     def failures(self):
-        return [*self.complaints, *self.verdict.lines()]
+        return [*self.complaints, *self.slow, *self.verdict.lines()]
 
     def times(self, name):
         return [value for value in (getattr(each, name) for each in self.rounds)
@@ -80,17 +82,22 @@ class Drill:
         self._token = None
 
     def begin(self, variant, dice):
-        self.cluster.wait_steady()
-        self.load.wait_flowing()
-        self.variant, self.dice = variant, dice
-        self.leader, self.sight = self.cluster.leader(), None
-        if self.cluster.view:
-            self.cluster.view.wait_settled(self.leader.name)
-            if self.cluster.bystander:
-                meet(self.cluster)
-        role = self.leader.role()
-        self._token = role.token if role else None
-        self.since_ms = now_ms()
+        """Until the leader is the same before and after the wait: on a busy machine the lead may
+        move meanwhile, and the fault would not be the leader's."""
+        self.variant, self.dice, self.sight = variant, dice, None
+        while True:
+            self.cluster.wait_steady()
+            self.load.wait_flowing()
+            self.leader = self.cluster.leader()
+            if self.cluster.view:
+                self.cluster.view.wait_settled(self.leader.name)
+                if self.cluster.bystander:
+                    meet(self.cluster)
+            role = self.leader.role()
+            self._token = role.token if role else None
+            self.since_ms = now_ms()
+            if self.cluster.leader() is self.leader:
+                return
 
     def count_from_now(self):
         """For a fault with a long preparation: times are from here on."""
@@ -202,7 +209,10 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
         load.finish()
         for watch in filter(None, (cluster.view, cluster.holders)):
             watch.close()
-        for event in (*cluster.events(), *_moves_of(cluster), *_jobs_of(cluster)):
+        if cluster.elects:
+            _give_time_to_lead(cluster)
+        for event in (*cluster.events(), *cluster.clocks, *_history_of(cluster),
+                      *_jobs_of(cluster)):
             journal.add(event)
         for node in (*cluster.nodes, *cluster.spares):
             node.check_sanitizers()
@@ -222,15 +232,40 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
         result.outside_ms += outside(journal, TICK_MS)
 
 
-def _moves_of(cluster):
-    """None where Redis's clock is not everybody's: they cannot be told in time."""
+def _give_time_to_lead(cluster):
+    """On a busy machine a lease may have run out just now, and will be taken again. Whether anybody
+    leads in the end is for the judge to say."""
+    with suppress(AssertionError):
+        wait_until(lambda: any(node.leads for node in cluster.nodes), "a node leads", SERVED_S,
+                   interval_s=0.02)
+
+
+def names_hit(hit, dead):
+    """All that clients may call the nodes that a fault hit, the killed ones among them; None: any
+    may be."""
+    if hit is None:
+        return None
+    return tuple(name for node in (*hit, *dead) for name in (node.name, _address_of(node)))
+
+
+def _address_of(node):
+    return "%s:%d" % node.http_address
+
+
+def _history_of(cluster):
+    """Who moved what, and handed over what. Nothing where Redis's clock is not everybody's: it
+    cannot be told in time."""
     if cluster.ledger:
         cluster.ledger.read()
         yield from cluster.ledger.events
-    if not cluster.plan.shares and cluster.plan.wrong_clock != "redis":
-        for master in cluster.store.masters:
-            with master.client() as client:
-                yield from read_moves(client)
+    if cluster.plan.wrong_clock == "redis":
+        return
+    names = {node.name: _address_of(node) for node in (*cluster.nodes, *cluster.spares)
+             if _address_of(node) in map("%s:%d".__mod__, cluster.addresses())}
+    for master in cluster.store.masters:
+        with master.client() as client:
+            yield from (each for each in read_history(client, names)
+                        if not (cluster.plan.shares and isinstance(each, Move)))
 
 
 def _jobs_of(cluster):
@@ -242,9 +277,11 @@ def _run_round(row, drill, variant, seed, result, limits):
     drill.begin(variant, random.Random(seed))
     done = Round(variant, seed)
     start = drill.since_ms
+    hit = None
     try:
         dead = row.fault(drill) or ()
         drill.struck_ms = now_ms()
+        hit = row.hit(drill)
         done.variant = drill.variant  # a row may have said more
         elected = _next_leader(row, drill)
         served = row.wait_served(drill, elected)
@@ -258,15 +295,17 @@ def _run_round(row, drill, variant, seed, result, limits):
     drill.look(row.address_from_ms(drill))
     served_ms = served if served is not None else now_ms()
     fault = Fault(f"{row.number} {row.title} {done.variant}".strip(), start, now_ms(), served_ms,
-                  row.changes, tuple(node.name for node in dead))
+                  row.changes, tuple(node.name for node in dead), drill.struck_ms,
+                  names_hit(hit, dead))
     drill.journal.add(fault)
-    complaints = [*row.check(drill, elected), *(row.check_times(drill) if limits else ())]
+    complaints = list(row.check(drill, elected))
+    slow = list(row.check_times(drill)) if limits else []
     done.sight = drill.sight
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None
     done.served_ms = served - row.served_from_ms(drill) if served is not None else None
     done.stood_ms = row.stood_ms(drill, fault)
-    result.complaints += [f"row {row.number} {done.variant}, seed {seed}: {text}"
-                          for text in complaints]
+    for found, texts in ((result.complaints, complaints), (result.slow, slow)):
+        found += [f"row {row.number} {done.variant}, seed {seed}: {text}" for text in texts]
     return done
 
 

@@ -34,6 +34,7 @@ class Row:
     changes = 1             # of the leader, at most, for one fault
     interrupts = False      # do due jobs stand still without another leader as well?
     needs = None            # why it cannot run; None: it can
+    by_the_clock = False    # does it fail where the machine has other work? ./dev test leaves it out
     target_ms = None        # for `active`, in the table
     stood_targets_ms = {}   # for `stood`, of variants
     note = ""               # what the table should say of the rounds that have run
@@ -81,6 +82,11 @@ class Row:
     def fault(self, drill):
         """Makes it. The nodes whose worker is dead when it returns, if any."""
         raise NotImplementedError
+
+    def hit(self, drill):
+        """The nodes that it keeps from Redis or from clients; None: any may be. Of nobody else does
+        it excuse anything that comes twice, or is lost on its way."""
+        return [drill.leader]
 
     def takes_over(self, drill):  # pylint: disable=unused-argument
         """Must another node lead before it is healed?"""

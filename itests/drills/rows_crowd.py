@@ -49,6 +49,9 @@ class Crowded(Row):
         self.case = kind(drill, what, self.host, idle, consumers)
         return self.case.strike()
 
+    def hit(self, drill):
+        return None
+
     def takes_over(self, drill):
         return isinstance(self.case, Failover)
 

@@ -38,7 +38,11 @@ class CutFrom(_Cuts):
     short_variants = variants[:4]
 
     def fault(self, drill):
-        drill.network.cut(*self._sides(drill))
+        self.cut_off, others = self._sides(drill)
+        drill.network.cut(self.cut_off, others)
+
+    def hit(self, drill):
+        return [node for node in drill.cluster.nodes if node.host in self.cut_off]
 
     def _sides(self, drill):
         redis = drill.cluster.hosts_of("redis")

@@ -18,8 +18,8 @@ LOOP_STALL_MS = 10
 
 @row("17", "the wall clock of a node, and Redis's, set by an hour")
 class Clocks(Row):
-    """A node's wall clock means nothing; Redis's decides what is due, so due jobs come an hour
-    early by the true time, or stand still, and no more."""
+    """A node's wall clock means nothing; Redis's decides what is due, and when a lease is over. So
+    jobs come early, come twice, or stand still by as much as it was set meanwhile, and no more."""
 
     variants = tuple(f"{whose} {how}" for whose in ("node", "redis")
                      for how in ("forward", "back", "strobed"))
@@ -37,10 +37,6 @@ class Clocks(Row):
         if cluster.plan.wrong_clock != "redis":
             return {}
         return {"redis_now_ms": lambda: _redis_now_ms(cluster)}
-
-    def allowed_rules(self, plan):
-        """Where the clock that decides jumps, what was due is not any more, and leases run out."""
-        return ("EARLY", "LATE", "TWICE") if plan.wrong_clock == "redis" else ()
 
     def before_drain(self, cluster):
         """What was pushed while Redis was ahead is due when it is there again."""
@@ -117,15 +113,18 @@ class WrongSetUp(Row):
 
 @row("23", "the name service slow by 5 s")
 class SlowNameService(Row):
-    """ZooKeeper is configured by names; the leader must connect anew while they take 5 s."""
+    """ZooKeeper is configured by names; the leader must connect anew while they take 5 s. A loop that
+    waits for them stands still for as long; what else makes it stall for longer than its limit is
+    judged with the other times."""
 
     changes = 1
+    delay_s = 5
 
     def plan(self, variant):
         return Plan(zookeeper_names=True)
 
     def fault(self, drill):
-        drill.cluster.names.delay_s = 5
+        drill.cluster.names.delay_s = self.delay_s
         for server in drill.cluster.zookeeper.servers:
             drill.leader.host.reset_connections(server.address, 2181)
 
@@ -139,6 +138,10 @@ class SlowNameService(Row):
         drill.cluster.names.delay_s = 0
 
     def check(self, drill, elected):
+        if self.stall_ms > self.delay_s * 1000 / 2:
+            yield f"a loop stalled for {self.stall_ms:.0f} ms: it waited for the name service"
+
+    def check_times(self, drill):
         if self.stall_ms > LOOP_STALL_MS:
             yield f"a loop stalled for {self.stall_ms:.0f} ms, {LOOP_STALL_MS} ms is the limit"
 
@@ -149,6 +152,7 @@ class Starved(Row):
 
     changes = 0
     rounds = 5
+    by_the_clock = True
 
     def fault(self, drill):
         self.processors = os.sched_getaffinity(0)
@@ -211,6 +215,10 @@ class Pairs(Row):
             return call(drill)
         finally:
             drill.variant = whole
+
+    def hit(self, drill):
+        found = [self._as(drill, variant, each.hit) for each, variant in self.pair]
+        return None if None in found else sum(map(list, found), [])
 
     def takes_over(self, drill):
         return False

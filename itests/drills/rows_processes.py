@@ -44,6 +44,9 @@ class KillWorker(VipRow):
     rounds = 100
     target_ms = 60
 
+    def tells(self, drill):
+        return True
+
     def fault(self, drill):
         drill.leader.kill("worker")
         return [drill.leader]
@@ -53,6 +56,14 @@ class KillWorker(VipRow):
 class KillAll(VipRow):
     rounds = 100
     target_ms = 100
+
+    def tells(self, drill):
+        return True
+
+    def keeps(self, drill):
+        """Nobody lives who could: its kernel keeps the address for its lifetime, and answers who
+        asks for it beside the next leader."""
+        return False
 
     def fault(self, drill):
         drill.leader.kill_all()
@@ -110,6 +121,10 @@ class Freeze(VipRow):
     def takes_over(self, drill):
         return not drill.variant.endswith("T/2")
 
+    def tells(self, drill):
+        """The warden kills a worker that hangs, T/2 after it was heard last."""
+        return drill.variant.startswith("worker") and self.takes_over(drill)
+
     def hold(self, drill):
         length = drill.variant.split(" for ")[1]
         stay(drill, {"T/2": drill.session_ms / 2, "2T": 2 * drill.session_ms,
@@ -130,7 +145,11 @@ class KillMany(Row):
         kill_together(victims)
         for node in victims:
             node.launch()
+        self.victims = victims
         return victims
+
+    def hit(self, drill):
+        return self.victims
 
     def takes_over(self, drill):
         return drill.variant == "all"
@@ -162,6 +181,9 @@ class RollingUpgrade(Row):
             node.program = program
             node.stop()
             node.start()
+
+    def hit(self, drill):
+        return drill.cluster.nodes
 
     def _look(self, drill):
         """At the cluster in which one build leads and the other stands by."""

@@ -44,6 +44,9 @@ class FreezeHolder(SharingRow):
         self.victim.freeze(drill.variant.split()[0])
         self.others = [node for node in drill.cluster.nodes if node is not self.victim]
 
+    def hit(self, drill):
+        return [self.victim]
+
     def hold(self, drill):
         is_back = drill.variant.startswith("worker")  # another, for the warden kills it
         self.watch.wait_settled(drill.cluster.nodes if is_back else self.others)
@@ -94,6 +97,9 @@ class ChangeNodes(SharingRow):
             self.cut = drill.network.cut([self.victim.host], whom)
         return []
 
+    def hit(self, drill):
+        return [self.victim]
+
     def hold(self, drill):
         if drill.variant in ("joins", "worker killed"):
             self.watch.wait_settled(drill.cluster.nodes)
@@ -132,6 +138,10 @@ class WithoutZooKeeper(SharingRow):
         drill.count_from_now()
         for server in drill.cluster.zookeeper.servers:
             server.kill()
+
+    def hit(self, drill):
+        """The one that will be killed is not drawn yet."""
+        return None if drill.variant.endswith("killed") else []
 
     def hold(self, drill):
         stay(drill, 2 * drill.session_ms)

@@ -6,7 +6,7 @@ import math
 from drills.cluster import CLUSTER, STANDBY, Plan
 from drills.cluster_store import SlotMove, masters_and_buckets
 from drills.domains import bucket_of
-from drills.journal import OK, REFUSED, UNKNOWN, Older, now_ms
+from drills.journal import REFUSED, UNKNOWN, Older, now_ms
 from drills.redis_row import AUDITED, PATIENT, Told, damage_of
 from drills.row import SERVED_S, row, stay
 from drills.sharing import QUIET_MS, TOPICS, SharingRow, Standstill
@@ -24,7 +24,7 @@ class ClusterRow(SharingRow):
     """With three masters. `concerned`: the topics whose buckets the fault touches."""
 
     changes = 0
-    concerned = ()
+    concerned = others = ()
     certain_ms = None  # since when nothing is forgotten
     worst_of_others = None  # (how long they stood still, in quiet times before)
 
@@ -42,10 +42,14 @@ class ClusterRow(SharingRow):
     def load_options(self, cluster):
         return {**super().load_options(cluster), **PATIENT}
 
+    def hit(self, drill):
+        return None
+
     def watch(self, drill, buckets):
         """From now on; after a quiet time to compare with."""
         stay(drill, QUIET_MS)
         self.concerned = {topic for topic in TOPICS if bucket_of(topic) in buckets}
+        self.others = set(TOPICS) - self.concerned
         self.still = Standstill(drill)
         drill.count_from_now()
 
@@ -58,7 +62,7 @@ class ClusterRow(SharingRow):
         wait_until(lambda: after.moved(self.concerned), "a job of the bucket is moved", SERVED_S,
                    interval_s=0.05)
         self.stood = self.still.stood_ms(topics=self.concerned)
-        self.others_stood = self.still.stood_ms(topics=set(TOPICS) - self.concerned)
+        self.others_stood = self.still.stood_ms(topics=self.others)
 
     def check(self, drill, elected):
         if elected:
@@ -72,7 +76,7 @@ class ClusterRow(SharingRow):
         yield from damage_of(cluster)
 
     def check_times(self, drill):
-        others, quiet = self.others_stood or 0, self.still.quiet_ms()
+        others, quiet = self.others_stood or 0, self.still.quiet_ms(self.others)
         self.worst_of_others = max((others, quiet), self.worst_of_others or (others, quiet))
         if others > quiet + SLACK_MS:
             yield (f"topics of other buckets stood still for {others:.0f} ms, {quiet:.0f} ms in "

@@ -46,6 +46,9 @@ class SlowLinks(Row):
         self.before = drill.network.counts()
         drill.network.slow_down(_way_ms(drill.variant), LOST)
 
+    def hit(self, drill):
+        return None
+
     def takes_over(self, drill):
         return False
 

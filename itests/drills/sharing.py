@@ -66,10 +66,12 @@ class Standstill:
                     self.ledger.moved_late(from_ms or self.since_ms, math.inf)
                     if topics is None or each.topic in topics), default=None)
 
-    def quiet_ms(self):
-        """The same for the time just before it began."""
-        return max((each.late_ms for each in self.ledger.moved_late(
-            self.since_ms - QUIET_MS, self.since_ms)), default=0)
+    def quiet_ms(self, topics=None):
+        """The same for the time just before it began, as far as it had come then: what was moved
+        later is not of a quiet time."""
+        return max((min(each.late_ms, self.since_ms - each.due_ms) for each in
+                    self.ledger.moved_late(self.since_ms - QUIET_MS, self.since_ms)
+                    if topics is None or each.topic in topics), default=0)
 
     def unmoved(self, journal, since_ms, due_before_ms):
         """Jobs pushed since, due before some moment, that no scan has moved."""

@@ -19,7 +19,8 @@ def line_of(result):
         cells += map(_ms, summary(result.times(name)) or (None, None, None))
     cells.append(failed_of(result.times("sight")))
     cells += [_ms(percentile(result.outside_ms, 0.99)), str(len(result.verdict.violations)
-                                                            + len(result.complaints))]
+                                                            + len(result.complaints)
+                                                            + len(result.slow))]
     return cells
 
 
@@ -76,4 +77,5 @@ def _json_of(result):
             "outside_p99_ms": percentile(result.outside_ms, 0.99),
             "violations": [{"rule": each.rule, "of": each.id, "why": each.why}
                            for each in result.verdict.violations],
-            "complaints": result.complaints, "explained": dict(result.verdict.explained)}
+            "complaints": result.complaints, "slow": result.slow,
+            "explained": dict(result.verdict.explained)}

@@ -9,6 +9,7 @@ import pytest
 from drills.in_order import InOrder
 from drills.journal import Role, Vip
 from drills.matrix import MATRIX
+from drills.nodes import HostNode
 from drills.view import Sight
 
 T_MS = 2000
@@ -56,16 +57,40 @@ def test_new_connections_fail_when_the_lead_is_given_away(kind, complaints):
         assert len(checked("3", variant, sight=sight)) == complaints
 
 
-@pytest.mark.parametrize("events, complaints", [
-    ([Vip("n1", "leaving", 10), Vip("n1", "away", 1009)], 1),
-    ([Vip("n1", "leaving", 10), Vip("n1", "away", 1010)], 0),  # there was no other yet
-    ([Vip("n1", "leaving", 10), Vip("n1", "away", 1010), Vip("n2", "held", 1005)], 0),
-    ([Vip("n1", "leaving", 10), Vip("n1", "away", 1010), Vip("n2", "held", 500)], 1),  # not heard
-    ([Vip("n1", "away", 5000)], 1),  # it did not wait
-    ([NEW, Role("n2", "offline", 2), Role("n2", "leader", 3, "e:2")], 0),  # its lease was over
-    ([NEW, Role("n1", "offline", 2)], 1)])
-def test_new_connections_may_fail_when_the_new_leader_is_late(events, complaints):
-    sight = Sight(failed=Counter(lost=1))
+def waited(away, led=None, held=None):
+    """What is written when the leader before goes with its address, and another leads and puts
+    it."""
+    return [Vip("n1", "leaving", 10), Vip("n1", "away", away),
+            *([Role("n2", "leader", led, "e:2")] if led else ()),
+            *([Vip("n2", "held", held)] if held else ())]
+
+
+def lost_lease(at, leads_again, reason="lease_over"):
+    return [NEW, Role("n2", "offline", at, reason=reason), Role("n2", "leader", leads_again, "e:2")]
+
+
+def lost(*failed_ms):
+    return Sight(failed=Counter(lost=len(failed_ms)), failed_ms=list(failed_ms))
+
+
+@pytest.mark.parametrize("sight, events, complaints", [
+    (lost(1000), waited(1009, 1500, 1502), 1),
+    (lost(1000), waited(1010, 1500, 1502), 0),  # there was no other yet
+    (lost(1000), waited(1010, 911, 915), 0),    # not heard yet
+    (lost(510, 2000), waited(1010, 1500, 1502), 0),
+    (lost(509), waited(1010, 1500, 1502), 1),   # long before
+    (lost(2001), waited(1010, 1500, 1502), 1),  # long after
+    (lost(1000), waited(1010), 1),              # nobody leads
+    (lost(1000), waited(1010, 40), 1),          # it leads, and has not put it in all that time
+    (lost(1000), waited(1010, 40, 1012), 1),    # but when the other had gone
+    (lost(1000), waited(1010, 910, 912), 1),    # not heard
+    (lost(5000), [Vip("n1", "away", 5000)], 1),  # it did not wait
+    (lost(2500, 3500), lost_lease(3000, 3200), 0),
+    (lost(3100, 3701), lost_lease(3000, 3200), 1),  # long after it led again
+    (lost(2499), lost_lease(3000, 3200), 1),
+    (lost(3100), lost_lease(3000, 3200, reason="deposed"), 1),
+    (lost(1), [NEW, Role("n1", "offline", 2)], 1)])
+def test_new_connections_may_fail_when_the_new_leader_is_late(sight, events, complaints):
     assert len(checked("3", "switchover", sight=sight, events=events)) == complaints
 
 
@@ -73,9 +98,10 @@ def test_new_connections_may_fail_when_the_new_leader_is_late(events, complaints
     (2, 2, 3, 0), (200, 12, 28, 0), (200, 13, 0, 1), (2, 0, 4, 1), (200, 0, 29, 1),
     (200, 200, 200, 2)])
 def test_what_is_excused_has_to_be_rare(rounds, late, crossed, complaints):
-    judge, events = InOrder(), [Vip("n1", "leaving", 10), Vip("n1", "away", 1010)]
+    judge, events = InOrder(), waited(1010, 1500, 1502)
     for number in range(rounds):
-        sight = Sight(failed=Counter(lost=int(number < late), crossed=0 if number else crossed))
+        sight = lost(*([1000] if number < late else ()))
+        sight.failed["crossed"] = 0 if number else crossed
         assert not list(judge.check(round_of(sight, events)))
     assert len(list(judge.check_end())) == complaints
 
@@ -117,3 +143,30 @@ def test_an_upgrade_is_none():
 def test_a_loop_stalls_while_names_are_slow():
     assert checked("23", stall_ms=10) == []
     assert len(checked("23", stall_ms=10.5)) == 1
+    assert len(checked("23", stall_ms=4900)) == 2, "that is the name service, on a busy machine too"
+
+
+def test_who_is_dead_of_another_fault_is_not_frozen():
+    node = SimpleNamespace(worker_pid=None, warden_pid=None, _frozen=[])
+    HostNode.freeze(node, "both")
+    assert not node._frozen  # pylint: disable=protected-access
+
+
+@pytest.mark.parametrize("number, variant, hit", [
+    ("1", "", ["n1"]), ("4", "both for 2T", ["n1"]), ("6", "a standby from redis", ["n2"]),
+    ("6", "client", ["n1"]), ("6", "all from redis", ["n1", "n2"]), ("10", "stop 3T", ["n1"]),
+    ("12", "killed, none", None), ("18", "standbys", ["n2"]), ("20", "upgrade", ["n1", "n2"]),
+    ("21", "", None), ("24", "", None), ("28", "killed", ["n2"]), ("29", "for 2T", []),
+    ("29", "and a node killed", None), ("31", "frozen", None)])
+def test_whose_deliveries_a_fault_may_break(number, variant, hit):
+    row, nodes = type(MATRIX[number])(), [SimpleNamespace(name=f"n{i}", host=i) for i in (1, 2)]
+    row.victim, row.victims = nodes[1], nodes[1:]
+    cluster = SimpleNamespace(nodes=nodes, standbys=lambda: nodes[1:], leader=lambda: nodes[0],
+                              hosts_of=lambda who: [1, 2] if who == "nodes" else ["other"],
+                              peers_of=lambda node: [2])
+    drill = SimpleNamespace(variant=variant, cluster=cluster, leader=nodes[0],
+                            network=SimpleNamespace(cut=lambda *sides: None, hosts={}))
+    if number == "6":
+        row.fault(drill)
+    found = row.hit(drill)
+    assert found == hit if hit is None else [node.name for node in found] == hit

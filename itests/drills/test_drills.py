@@ -9,8 +9,9 @@ import sys
 import pytest
 
 from drills.cluster import STANDALONE, Plan
+from drills.journal import Move
 from drills.matrix import MATRIX
-from drills.moves import read_moves
+from drills.moves import read_history
 from drills.rounds import run_row
 from drills.row import Row
 from drills.table import json_of, table_of
@@ -33,8 +34,8 @@ class Thief(Row):
         return Plan(mode=STANDALONE, nodes=1)
 
     def load_options(self, cluster):
-        """Without jobs that have no TTR, which a fault excuses."""
-        return {"ttrs_ms": (4000,)}
+        """Some jobs have no TTR: no fault excuses that they are stolen."""
+        return {"ttrs_ms": (4000, 0)}
 
     def fault(self, drill):
         client = drill.cluster.redis.client()
@@ -82,7 +83,8 @@ class Unfenced(Row):
     def hold(self, drill):
         def has_moved():
             with drill.cluster.redis.client() as client:
-                return any(move.node == "x1" for move in read_moves(client))
+                return any(isinstance(each, Move) and each.node == "x1"
+                           for each in read_history(client, {}))
 
         wait_until(has_moved, "it moves a job", 60, interval_s=0.2)
 
@@ -92,8 +94,10 @@ class Unfenced(Row):
 
 def test_a_node_that_skips_the_fence_is_seen(needs_network, tmp_path):
     result = run_row(Unfenced(), tmp_path, seed=1, rounds=1)
-    assert {each.rule for each in result.verdict.violations} == {"DEPOSED"}
-    assert all("x1 moved it" in each.why for each in result.verdict.violations)
+    # On a busy machine the leader may lose its lease beside that: a change, and none is allowed.
+    found = [each for each in result.verdict.violations if each.rule != "STORM"]
+    assert found and {each.rule for each in found} == {"DEPOSED"}
+    assert all("x1 moved it" in each.why for each in found)
 
 
 def drill(*words):

@@ -80,6 +80,10 @@ NO_EXCUSE = {
         push(2000, ttr_ms=LONG_MS), hand_over(3200), again(3500), ack(3600)], SYNCED),
     "its lease is of the Redis that came back, asked for before": ("TWICE", [
         CERTAIN, hand_over(9000, asked=2900), again(9100), ack(9200)], SYNCED),
+    "its lease is of the Redis that came back, for it was not due before": ("TWICE", [
+        CERTAIN, hand_over(3100, due=3050, asked=2900), again(3500, due=3050), ack(3600)], SYNCED),
+    "it was due when Redis was back, and had it": ("LOST", [
+        push(2000, ttr_ms=LONG_MS, delay_ms=1050), hand_over(3100, due=3050, asked=2900)], SYNCED),
     "the same, with replicas": ("TWICE", [
         CERTAIN, hand_over(9000, asked=2900), again(9100), ack(9200)],
         Older(since_ms=1000, at_ms=ENDED, keeps_answers=True)),

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from drills.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Fault, Fenced, HandOver, Journal,
-                            Lease, Move, Older, Push, Release, Rest, Role, read_events)
+from drills.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault, Fenced,
+                            HandOver, Journal, Lease, LockedMove, Move, Older, Push, Release, Rest,
+                            Role, Unanswered, read_events)
 from drills.judge import judge
 from drills.lateness import Limits
 
 LATE = Limits(tick_ms=500, outside_p99_ms=50)
 TTR_MS = 4000
+NODE, OTHER = "10.0.0.1:8000", "10.0.0.2:8000"
 
 
 def push(sent=1000, outcome=OK, delay_ms=500, ttr_ms=TTR_MS, id="a"):
@@ -24,7 +26,7 @@ def hand_over(received, lease="1", due=1500, asked=None, redis=None, attempt=1, 
     """Redis's clock is that of the journals here."""
     asked = received - 100 if asked is None else asked
     return HandOver(id, "t", lease, attempt, due, asked, received,
-                    received if redis is None else redis, "10.0.0.1:8000", delay_ms=500)
+                    received if redis is None else redis, NODE, delay_ms=500)
 
 
 def again(received, **options):
@@ -67,10 +69,13 @@ def rules(*events, limits=None):
 
 
 KILL = Fault("kill", 2000, 2200)
+KILL_HERE, KILL_THERE = (replace(KILL, nodes=("n1", node)) for node in (NODE, OTHER))
 FIRST = [leads("n1", 1, 0), lease("n1", 1, 0, 3000)]
 
 INNOCENT = {
     "a whole life": [push(), hand_over(1501), ack(1600)],
+    "handed over as soon as its delay is over, to the microsecond": [
+        push(1000.6), hand_over(1500.6), ack(1600)],
     "handed over at the moment it is due": [push(), hand_over(1500), ack(1600)],
     "an unknown push that happened": [push(outcome=UNKNOWN), hand_over(1501), ack(1600)],
     "an unknown push that did not": [push(outcome=UNKNOWN)],
@@ -87,7 +92,14 @@ INNOCENT = {
     "again after a release without an answer": [
         push(), hand_over(1501), ack(1600, UNKNOWN, Release), again(1700), ack(1800)],
     "again after an unconfirmed delivery": [
+        push(ttr_ms=60000), hand_over(1990), KILL_HERE, again(6995), ack(7100)],
+    "again after an unconfirmed delivery, and Redis was in trouble": [
         push(ttr_ms=60000), hand_over(1990), KILL, again(6995), ack(7100)],
+    "again after an unconfirmed delivery, when the fault was over": [
+        push(ttr_ms=60000), hand_over(1990), Fault("cut", 2000, 30_000, nodes=(NODE,)),
+        again(39_900), ack(40_000)],
+    "again when its lease ran out, asked for long before": [
+        push(), hand_over(1501, asked=0), again(5500), ack(5600)],
     "pushed again after an unknown answer": [
         push(outcome=UNKNOWN), hand_over(1501), ack(1600), push(1700),
         hand_over(2201, lease="2", due=2200), ack(2300)],
@@ -114,6 +126,7 @@ INNOCENT = {
         leads("n1", 1, 0), fenced("n1", 1, 9, 100, ensemble="f"), stands_by("n1", 101),
         leads("n1", 1, 5101), lease("n1", 1, 5101, 6000)],
     "no change at all": [*FIRST, KILL],
+    "a change just after the heal": [leads("n1", 1, 0), KILL, leads("n2", 2, 4199)],
     "a lead that is resumed": [
         *FIRST, Role("n1", "offline", 2000), KILL, leads("n1", 1, 2500),
         lease("n1", 1, 2500, 4000), Role("n1", "offline", 4000), leads("n2", 2, 4000),
@@ -125,6 +138,8 @@ INNOCENT = {
         leads("n1", 1, 0), KILL, Fault("cut", 2100, 2500), leads("n2", 2, 2300),
         leads("n3", 3, 2400)],
 }
+
+FLOORED = replace(push(1000.6), due_ms=1500)  # by a node that cuts its clock to whole ms
 
 GUILTY = {
     "a lost push": ("LOST", [push()]),
@@ -144,6 +159,14 @@ GUILTY = {
         "EARLY", [push(900, REFUSED), push(), hand_over(1499, due=1400), ack(1600)]),
     "early, and pushed again afterwards": (
         "EARLY", [push(), hand_over(1499, due=1400), ack(1600), push(1700, UNKNOWN)]),
+    "early by the clock of its producer alone": (
+        "EARLY", [FLOORED, hand_over(1500.5, due=1500), ack(1600)]),
+    "the same of the later of its hand-overs": (
+        "EARLY", [replace(FLOORED, ttr_ms=0.1), hand_over(1500.4, due=1500, asked=1000.7),
+                  again(1500.5, due=1500), ack(1600)]),
+    "the same, and pushed again later": (
+        "EARLY", [replace(FLOORED, outcome=UNKNOWN), push(1100, UNKNOWN),
+                  hand_over(1500.5, due=1500), ack(1600)]),
     "TTR 0 and early, in a fault": (
         "EARLY", [push(1500, ttr_ms=0), hand_over(1999, due=2000), KILL]),
     "early by Redis's clock alone": ("EARLY", [push(), hand_over(1501, redis=1499), ack(1600)]),
@@ -160,6 +183,18 @@ GUILTY = {
     "twice, and the fault came when the first was long confirmed": (
         "TWICE", [push(ttr_ms=60000), hand_over(1501), Fault("kill", 12_000, 12_200),
                   again(13_000), ack(13_100)]),
+    "twice, and the TTR was over since it was asked for alone": (
+        "TWICE", [push(), hand_over(1501, asked=0), again(5498), ack(5600)]),
+    "twice, and the fault was another node's": (
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_THERE, again(6995), ack(7100)]),
+    "twice, and the fault was over when it became due": (
+        "TWICE", [Fault("kill", 500, 1400, nodes=(NODE,)), push(ttr_ms=60000),
+                  hand_over(1501, asked=1300), again(7000), ack(7100)]),
+    "twice, so late that nothing unconfirmed was held any more": (
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_HERE, again(16_991), ack(17_000)]),
+    "twice, and what was unconfirmed is held since it was due": (
+        "TWICE", [push(ttr_ms=60000), hand_over(2100, due=2099, asked=100), KILL_HERE,
+                  again(6098), ack(7100)]),
     "twice with one lease": (
         "TWICE", [push(), hand_over(1501), hand_over(5600), ack(5700)]),
     "twice too soon after a fault": (
@@ -215,6 +250,9 @@ GUILTY = {
     "two changes for one fault, and none for the one before": ("STORM", [
         leads("n1", 1, 0), KILL, Fault("cut", 8000, 8200), leads("n2", 2, 8100),
         leads("n1", 3, 9000)]),
+    "a change long after the heal": ("STORM", [leads("n1", 1, 0), KILL, leads("n2", 2, 4200)]),
+    "a change long after the heal, before another fault": ("STORM", [
+        leads("n1", 1, 0), KILL, leads("n2", 2, 4200), Fault("cut", 9000, 9200)]),
     "a change for a fault that explains none": ("STORM", [
         leads("n1", 1, 0), Fault("busy", 2000, 2200, changes=0), leads("n2", 2, 2100)]),
 }
@@ -248,6 +286,8 @@ OUTAGE = Fault("kill", 10_000, 20_000, served_ms=11_000)
     ([*due(1, 3100, 4_900), Fault("short", 4_950, 7_400, 5_500)], ["LATE"]),
     ([*due(1, 600, 15_000)], ["LATE"]),           # of the same fault, but served again
     ([*due(1, 5100, 10_050)], []),                # its first reply died with the node
+    ([*due(1, 7200, 10_050)], []),                # one just after the outage, and it was in line
+    ([*due(1, 7201, 10_050)], ["LATE"]),          # nobody waits for a reply any more
     ([*due(1, 1400, 10_050), Fault("before", 9_900, 9_950)], []),  # the later fault counts
     ([push(4_500, id="b"), hand_over(5_040, due=5_000, id="b"),  # the first counts
       hand_over(9_900, lease="2", due=5_000, id="b"), ack(9_910, id="b")], []),
@@ -271,40 +311,195 @@ def moves(node, at, bucket="b1"):
     return Move(bucket, "a", node, at)
 
 
-CHANGE = [leads("n1", 1, 0), stands_by("n1", 5000), leads("n2", 2, 6000),
-          Fault("kill", 4900, 6100)]
+CHANGE = [leads("n1", 1, 0), lease("n1", 1, 0, 5500), stands_by("n1", 5000), leads("n2", 2, 6000),
+          lease("n2", 2, 6000, 9000), Fault("kill", 4900, 6100)]
 
 
 @pytest.mark.parametrize("events, expected", [
     ([moves("n1", 10), moves("n1", 5000), moves("n2", 6001)], []),
-    ([moves("n1", 10), moves("n1", 6100), moves("n2", 6200)], []),     # not fenced there yet
+    ([moves("n1", 10), moves("n1", 5503), moves("n2", 6200)], []),     # not fenced there yet
+    ([moves("n1", 10), moves("n1", 5504), moves("n2", 6200)], ["DEPOSED"]),  # sent without a lease
+    ([moves("n1", 10), moves("n1", 6100)], ["DEPOSED"]),               # nobody has moved there yet
+    ([moves("n1", 10), moves("n1", 5500, bucket="b2")], []),
+    ([moves("n2", 9503)], []),
+    ([moves("n2", 9504)], ["DEPOSED"]),                                # its own lease ran out
     ([moves("n2", 6001), moves("n1", 6001)], ["DEPOSED"]),
-    ([moves("n2", 6001), moves("n1", 6001, bucket="b2")], []),
+    ([moves("n2", 6001), moves("n1", 5503, bucket="b2")], []),
+    ([moves("n2", 6001), moves("n1", 6001, bucket="b2")], ["DEPOSED"]),
     ([moves("n2", 10)], ["DEPOSED"]),                                  # before it led
     ([moves("n2", 5998)], []),                                         # clocks
     ([moves("x1", 10)], ["DEPOSED"]),                                  # never a leader
+    ([moves("n2", 6001), moves("n1", 9001), leads("n1", 3, 9000), lease("n1", 3, 9000, 9900),
+      stands_by("n2", 8000), Fault("kill", 7900, 9100)], []),
     ([moves("n2", 6001), moves("n1", 9001), leads("n1", 3, 9000), stands_by("n2", 8000),
-      Fault("kill", 7900, 9100)], []),
-    ([moves("n2", 6001), moves("n1", 8000), leads("n1", 3, 9000), stands_by("n2", 8500),
-      Fault("kill", 8400, 9100)], ["DEPOSED"]),
+      Fault("kill", 7900, 9100)], ["DEPOSED"]),                        # it leads, without a lease
+    ([moves("n2", 6001), moves("n1", 8000), leads("n1", 3, 9000), lease("n1", 3, 9000, 9900),
+      stands_by("n2", 8500), Fault("kill", 8400, 9100)], ["DEPOSED"]),
 ])
 def test_a_deposed_leader_has_no_effect(events, expected):
     assert rules(*CHANGE, *events) == expected
     assert rules(*(each for each in events if isinstance(each, Move))) == [], "nobody is elected"
 
 
-def test_a_job_without_a_ttr_may_be_lost_on_its_way_in_a_fault_only():
-    lost = verdict(push(1600, ttr_ms=0), KILL)
-    assert (lost.violations, lost.explained) == ([], {"LOST": 1})
-    assert rules(push(1600), KILL) == ["LOST"]
-    assert rules(push(1800, ttr_ms=0), KILL) == ["LOST"], "due when it was over"
+def test_who_is_killed_moves_until_the_fault_is_made():
+    killed = replace(KILL, struck_ms=2100, dead=("n1",))
+    reign = [leads("n1", 1, 0), lease("n1", 1, 0, 4000), killed, leads("n2", 2, 3000),
+             lease("n2", 2, 3000, 5000)]
+    assert verdict(*reign, moves("n1", 2100)).explained == {}
+    assert verdict(*reign, moves("n1", 2104)).explained == {"DEPOSED": 1}
+    assert rules(*reign, moves("n1", 2604)) == ["DEPOSED"]
+
+
+def test_moves_behind_a_lease_are_counted():
+    found = verdict(*CHANGE, moves("n1", 5000), moves("n1", 5400), moves("n2", 6001))
+    assert (found.violations, found.explained) == ([], {"DEPOSED": 1})
+
+
+def test_second_hand_overs_that_a_fault_alone_explains_are_counted():
+    """Not those that were free again anyway."""
+    unconfirmed = [push(ttr_ms=60000), hand_over(1990), again(6995), ack(7100)]
+    assert verdict(*unconfirmed, KILL_HERE).explained == {"UNCONFIRMED": 1}
+    assert verdict(*unconfirmed, KILL_HERE, ack(2100, kind=Release)).explained == {}
+    assert verdict(push(), *unconfirmed[1:], KILL_HERE).explained == {}, "its TTR was over"
+
+
+# ---- jobs without a TTR, on their way in a fault ----
+
+CUT = Fault("cut", 2000, 9000, struck_ms=2100, nodes=("n1", NODE))
+DIRECT = Unanswered(NODE, 1900, 3400, count=2)
+BROKEN = replace(DIRECT, is_proxied=True)
+
+
+def gone(at=1600, delay_ms=500, id="a"):
+    """A job that nobody had."""
+    return push(at, ttr_ms=0, delay_ms=delay_ms, id=id)
+
+
+def sent(at, node=NODE, id="a"):
+    """By the history."""
+    return Delivered(id, node, at)
+
+
+def ready(at, id="a"):
+    return Move("b1", id, "n1", at)
+
+
+@pytest.mark.parametrize("events", [
+    [gone(), BROKEN, sent(2200)],
+    [gone(), BROKEN, sent(1850)],                       # by a node's estimate of the time
+    [gone(), BROKEN, sent(9000)],                       # read from a connection long gone
+    [gone(), BROKEN, sent(2200, node="")],              # which node it was cannot be told
+    [gone(), replace(BROKEN, asked_ms=9000, ended_ms=9900), sent(9000)],
+    [gone(), BROKEN, ready(1800)],                      # the node had no time to write it down
+    [gone(), BROKEN, ready(2300)],
+    [gone(), BROKEN, LockedMove(("r", 1, 1), "b1", "t", "a", "n1", 0, boot_ms=2200)],
+    [gone(2000, delay_ms=0), BROKEN],                   # ready when it was pushed
+    [replace(gone(1500, delay_ms=0), ended_ms=2290), BROKEN],  # when a push is held, in between
+    [replace(gone(2000, delay_ms=0), outcome=UNKNOWN),
+     replace(gone(3500, delay_ms=0), outcome="duplicate"), BROKEN],
+    [gone(), sent(2200), gone(id="b"), sent(2200, id="b"), BROKEN],
+    [gone(), sent(2200), gone(id="b"), sent(2200, id="b"), gone(id="c"), sent(8000, id="c"),
+     BROKEN, replace(BROKEN, asked_ms=7000, ended_ms=8500)],
+    [gone(), DIRECT, sent(2900)],                       # given up when its kernel had it
+    [gone(), DIRECT, sent(3900)],
+])
+def test_a_job_without_a_ttr_may_be_lost_on_its_way_in_a_fault(events):
+    lost = verdict(CUT, *events)
+    assert (lost.violations, set(lost.explained)) == ([], {"LOST"})
+
+
+@pytest.mark.parametrize("events", [
+    [gone()],                                           # nothing but the time
+    [gone(), BROKEN],
+    [gone(), sent(2200)],                               # every pop was answered
+    [gone(), BROKEN, sent(2200, node=OTHER)],
+    [gone(), replace(BROKEN, node=OTHER), sent(2200)],
+    [gone(), replace(BROKEN, node=OTHER), sent(2200, node=OTHER)],  # the fault was not its node's
+    [gone(), BROKEN, sent(1849)],                       # before that pop was asked for
+    [gone(), BROKEN, sent(9001)],                       # when the fault was over
+    [gone(), replace(BROKEN, asked_ms=1000, ended_ms=1999), sent(1500)],   # before it was made
+    [gone(), replace(BROKEN, asked_ms=9001, ended_ms=9900), sent(9002)],
+    [push(1600, delay_ms=500), BROKEN, sent(2200)],     # it has a TTR, and comes again
+    [gone(), BROKEN, ready(1799)],                      # there was time enough to write it down
+    [gone(), BROKEN, ready(2301)],
+    [gone(), BROKEN, ready(2200), sent(1700)],          # it was written down, and is another's
+    [gone(), replace(BROKEN, node=OTHER), ready(2200)],  # no fault of that node
+    [gone(), replace(BROKEN, ended_ms=2150), ready(2200)],
+    [gone(2000, delay_ms=500), BROKEN],                 # nobody made it ready
+    [gone(1789, delay_ms=0), BROKEN],                   # it was ready long before
+    [gone(2301, delay_ms=0), BROKEN],                   # or after
+    [gone(), sent(2200), gone(id="b"), sent(2200, id="b"), gone(id="c"), sent(2200, id="c"),
+     BROKEN],                                           # more than it asked for
+    [gone(), DIRECT, sent(2200)],                       # nobody's kernel has acknowledged that
+    [gone(), DIRECT, sent(2899)],
+    [gone(), DIRECT, sent(3901)],
+    [gone(), DIRECT, ready(2200)],
+    [gone(2000, delay_ms=0), DIRECT],
+])
+def test_what_is_lost_without_evidence_is_lost(events):
+    assert "LOST" in rules(CUT, *events)
+
+
+def test_five_hundred_jobs_due_in_a_fault_are_not_excused_by_it():
+    """What a scan does that deletes them."""
+    jobs = [gone(1500 + number, id=f"job-{number}") for number in range(500)]
+    assert len(verdict(CUT, BROKEN, *jobs).violations) == 500
+    found = verdict(CUT, BROKEN, *jobs, *(ready(2100, each.id) for each in jobs))
+    assert (len(found.violations), found.explained) == (498, {"LOST": 2})
+
+
+# ---- Redis's clock, set on purpose ----
+
+HOUR_MS = 3_600_000
+FORWARD, BACK = Clock(3000, HOUR_MS), Clock(9000, 0)
+
+
+@pytest.mark.parametrize("rule, events", [
+    ("EARLY", [push(2500, delay_ms=HOUR_MS), hand_over(3100, due=2500 + HOUR_MS,
+                                                       redis=3100 + HOUR_MS), ack(3200)]),
+    ("EARLY", [push(8000, delay_ms=0), hand_over(9100, due=8000 + HOUR_MS, redis=9100),
+               ack(9200)]),
+    ("TWICE", [push(2000, ttr_ms=60_000), hand_over(2600, due=2500), again(3100, due=2500),
+               ack(3200)]),
+])
+def test_what_a_clock_that_was_set_explains_is_counted(rule, events):
+    assert rules(*events) == [rule]
+    found = verdict(*events, FORWARD, BACK)
+    assert (found.violations, found.explained) == ([], {rule: 1})
+
+
+@pytest.mark.parametrize("rule, events", [
+    ("EARLY", [push(2500, delay_ms=HOUR_MS + 601),  # a moment more than it gained
+               hand_over(3100, due=2500, redis=3100 + HOUR_MS), ack(3200)]),
+    ("EARLY", [push(4001), hand_over(4500, due=4501, redis=4500 + HOUR_MS), ack(4600)]),  # it stood
+    ("EARLY", [push(20_000), hand_over(20_400, due=20_500), ack(20_600)]),  # long after
+    ("TWICE", [push(4100, ttr_ms=60_000), hand_over(4700, due=4600, redis=4700 + HOUR_MS),
+               again(5100, due=4600), ack(5200)]),
+    ("TWICE", [push(2000, ttr_ms=2 * HOUR_MS), hand_over(2600, due=2500), again(3100, due=2500),
+               ack(3200)]),
+    ("TWICE", [push(2000, ttr_ms=60_000), hand_over(2600), hand_over(3100), ack(3200)]),
+    ("RETURNED", [push(2000), hand_over(2600), ack(2700), again(3500), ack(3600)]),
+    ("LOST", [push(2500)]),
+])
+def test_a_clock_that_was_set_explains_no_more_than_it_gained(rule, events):
+    assert rule in rules(*events, FORWARD, BACK)
+
+
+def test_lateness_is_judged_where_the_clock_was_not_set():
+    late = due(1, 5000, 20_000)
+    of_set_clock = [push(2900, id="b"), hand_over(3500, due=3400, redis=3500 + HOUR_MS, id="b"),
+                    ack(3600, id="b")]
+    assert rules(*late, FORWARD, BACK, limits=LATE) == ["LATE"]
+    assert rules(*of_set_clock, limits=LATE) == ["LATE"]
+    found = verdict(*of_set_clock, FORWARD, BACK, limits=LATE)
+    assert (found.violations, found.explained) == ([], {"LATE": 1})
 
 
 def test_a_journal_is_read_as_it_was_written(tmp_path):
     events = [push(), hand_over(1501), ack(1600), ack(1, kind=Cancel), ack(1, kind=Release),
               Rest("b", "tries"), leads("n1", 1, 0), lease("n1", 1, 0, 1), fenced("n1", 1, 2, 3),
-              moves("n1", 4),
-              Fault("kill", 1, 2, 1.5, 2, ("n1",)), Older(1, 2)]
+              moves("n1", 4), sent(5), BROKEN, FORWARD,
+              Fault("kill", 1, 2, 1.5, 2, ("n1",), 1.2, ("n1", NODE)), Older(1, 2)]
     written = Journal(tmp_path / "journal")
     for event in events:
         written.add(event)

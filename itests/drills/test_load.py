@@ -1,11 +1,17 @@
 """Load and judge together, on a real node: what is done to it is survived and acquitted, and what
 is done to its Redis behind its back is seen."""
 
+import socket
+import threading
+from random import Random
+from unittest.mock import ANY
+
 import pytest
 
-from drills.journal import OK, Ack, HandOver, Journal, Push
+from drills.client import Client
+from drills.journal import OK, UNKNOWN, Ack, HandOver, Journal, Push, Unanswered
 from drills.judge import judge
-from drills.load import TOPICS, Load
+from drills.load import POP_COUNT, TOPICS, Load
 from harness.ports import free_port
 from harness.wait import wait_until
 
@@ -86,3 +92,54 @@ def test_jobs_that_are_made_due_behind_its_back_are_early(started):
 
         wait_until(made_due, "a delayed job is run now")
     assert "EARLY" in rules_after(load, journal)
+
+
+class Roaming:
+    """A client that goes from node to node: its pop has no answer, then jobs; each ack fails."""
+
+    def __init__(self, load):
+        self._load, self._replies, self.number = load, [None, [job("a"), job("b")]], 1
+
+    @property
+    def node(self):
+        return f"n{self.number}"
+
+    def pop(self, *unused):
+        jobs = self._replies.pop(0)
+        self.number += jobs is None
+        if not self._replies:
+            self._load.is_over.set()
+        return jobs
+
+    def settle(self, *unused):
+        self.number += 1
+        return UNKNOWN
+
+
+def job(id):
+    return {"id": id, "topic": "t", "lease": id, "tries": 1, "due_ms": 0, "delay_ms": 0,
+            "ttr_ms": 1000}
+
+
+def test_what_a_consumer_writes_down_is_of_the_node_that_it_popped_from():
+    journal = Journal()
+    load = Load(journal, [("127.0.0.1", 1)], Random(1), consumers=1, proxies=("n1",))
+    (consumer,) = load._consumers  # pylint: disable=protected-access
+    consumer.client = Roaming(load)
+    consumer.work()
+    assert [(each.id, each.node) for each in journal.of(HandOver)] == [("a", "n2"), ("b", "n2")]
+    assert journal.of(Unanswered) == [Unanswered("n1", ANY, ANY, POP_COUNT, is_proxied=True)]
+    assert all(each.outcome == UNKNOWN for each in journal.of(Ack))
+
+
+def test_a_pop_has_no_answer_or_is_not_sent():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = server.getsockname()
+        client = Client([address])
+        found = []
+        thread = threading.Thread(target=lambda: found.append(client.pop(["t"], 1, 0)))
+        thread.start()
+        server.accept()[0].close()
+        thread.join()
+    assert found == [None]
+    assert Client([address]).pop(["t"], 1, 0) == [], "nobody listens any more"

@@ -6,10 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from crash.judge import Violation
+from drills import once, rows_sharing, rows_slots
 from drills.journal import OK, HandOver, Journal, Push, Role, Tail
 from drills.matrix import MATRIX
 from drills.page import measured, page_of
-from drills.rounds import Drill, Result, Round, summary
+from drills.rounds import Drill, Result, Round, names_hit, summary
 from drills.table import json_of, table_of
 from drills.view import Sight
 
@@ -31,6 +33,29 @@ def drill_of(roles=(), journal=None, token="e:1"):
 def served(id, due, received, delay_ms=100, attempt=1):
     return HandOver(id, "t", id, attempt, due + WALL_MS, received - 10, received,
                     received + WALL_MS, "n1", delay_ms)
+
+
+def test_a_round_begins_with_who_leads_when_all_is_ready():
+    """The lead moves while one waits for the clients to be with the leader."""
+    one, two = (SimpleNamespace(name=name, role=lambda name=name: leads(name, f"e:{name}", 0))
+                for name in ("n1", "n2"))
+    cluster = SimpleNamespace(network=None, bystander=None, wait_steady=lambda: None)
+    cluster.leader = lambda: cluster.leads
+    cluster.leads = one
+    cluster.view = SimpleNamespace(wait_settled=lambda name: setattr(cluster, "leads", two))
+    drill = Drill(cluster, None, SimpleNamespace(wait_flowing=lambda: None))
+    drill.begin("", None)
+    assert drill.leader is two
+    cluster.roles = lambda: [leads("n2", "e:n2", drill.since_ms + 1)]
+    assert drill.new_leader() is None, "the leader's own token"
+
+
+def test_a_fault_hits_whoever_it_kills():
+    one, two = (SimpleNamespace(name=name, http_address=(f"{name}.test", 8000))
+                for name in ("n1", "n2"))
+    assert names_hit([one], ()) == ("n1", "n1.test:8000")
+    assert {"n1", "n2"} < set(names_hit([one], [one, two]))
+    assert names_hit(None, [two]) is None, "any may be"
 
 
 def test_the_next_leader_is_the_first_with_another_token_after_the_fault():
@@ -126,10 +151,44 @@ def test_the_page_says_what_redis_has_forgotten_and_since_when():
     assert "Row 12 killed, everysec: target 1000 ms p99 (first job)" in text
 
 
+def test_the_page_says_why_a_row_has_violations_and_lateness_and_counts_them_apart():
+    result = Result(MATRIX["28"], [Round("joins", 1, None, None, 45.4)],
+                    complaints=["row 28 joins, seed 1: no topic has changed its node"],
+                    slow=["row 28 joins, seed 2: a topic stood still for 840 ms, 50 ms are promised"])
+    result.verdict.violations += [Violation("LOST", "a", "nowhere now"),
+                                  Violation("LOST", "b", "nor this"),
+                                  Violation("LATE", "", "outside faults p99 is 60 ms")]
+    result.verdict.explained.update(LOST=2, DEPOSED=1)
+    text = page_of({"28": measured(result)})
+    assert "| 45 / - / 45 | - | - | 3 | 2 |" in text
+    assert "- Violated or late, row 28 joins, seed 1: no topic has changed its node.\n" in text
+    assert ("- Violated or late, row 28 joins, seed 2: a topic stood still for 840 ms, 50 ms are "
+            "promised.\n") in text
+    assert "- Violated or late, row 28, 2 LOST: a: nowhere now.\n" in text
+    assert "- Violated or late, row 28, 1 LATE: outside faults p99 is 60 ms.\n" in text
+    assert "counted apart: 1 DEPOSED and 2 LOST, without a TTR, on their way.\n" in text
+    assert table_of([result])[1].split()[-1] == "5"
+
+
 def test_the_page_says_that_leases_were_forgotten_where_no_push_was():
     result = Result(MATRIX["14"], [Round("killed, min_replicas 1", 1, None, 30.0, 40.0)])
     result.verdict.explained.update(TWICE=4)
     assert "- Row 14: counted apart: 4 TWICE.\n" in page_of({"14": measured(result)})
+
+
+@pytest.mark.parametrize("module", [rows_sharing, rows_slots])
+@pytest.mark.parametrize("is_long, name", [(False, "short_variants"), (True, "variants")])
+def test_rows_on_tour_run_in_all_their_variants_where_there_is_time(monkeypatch, tmp_path, module,
+                                                                    is_long, name):
+    ran = []
+    monkeypatch.setattr(once, "IS_LONG", is_long)
+    monkeypatch.setattr(once, "is_sanitized", lambda: False)
+    monkeypatch.setattr(once, "run_row", lambda row, *_, variants, **more: ran.extend(
+        variants) or SimpleNamespace(failures=[], rounds=variants))
+    for tour in once.tours_of(module):
+        once.run_tour(tour, module, tmp_path)
+    assert ran == [variant if is_long else f"{number} {variant}" for number in once.rows_of(module)
+                   for variant in getattr(MATRIX[number], name)]
 
 
 def test_recent_events_are_found_from_the_end_though_threads_write_out_of_order():

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
+from drills.ledger import Late
 from drills.load import TOPICS, Load
-from drills.sharing import fair_share, unfair
+from drills.sharing import Standstill, fair_share, unfair
 
 
 @pytest.mark.parametrize("changes, joins, says", [
@@ -26,6 +28,19 @@ def test_only_a_fair_share_of_topics_changes_its_node(changes, joins, says):
 def test_a_fair_share_is_one_in_so_many_and_what_chance_adds():
     assert 32 < fair_share(96, 3) < 51
     assert 333 < fair_share(1000, 3) < 400
+
+
+@pytest.mark.parametrize("late, quiet_ms", [
+    ([("mine", 9_990, 9_995)], 5), ([("other", 9_990, 9_995)], 0), ([("mine", 8_999, 9_995)], 0),
+    ([("mine", 9_990, 16_000)], 10),  # what the fault did to it is not of the quiet time
+    ([("mine", 9_000, 9_030), ("mine", 9_990, 16_000)], 30)])
+def test_a_quiet_time_ends_with_the_fault(late, quiet_ms):
+    moved = [Late(topic, at - due, due, at, "n1") for topic, due, at in late]
+    ledger = SimpleNamespace(moved_late=lambda from_ms, until_ms: [
+        each for each in moved if from_ms <= each.due_ms <= until_ms])
+    still = Standstill(SimpleNamespace(cluster=SimpleNamespace(ledger=ledger)))
+    still.since_ms = 10_000
+    assert still.quiet_ms({"mine"}) == quiet_ms
 
 
 def test_where_there_are_many_topics_each_has_several_consumers():

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from drills.holders import HolderWatch, judge_holders
-from drills.journal import AWAY, LEAVING, Journal, Lease, Put, Role, Vip, now_ms
-from drills.view import View, Visit, longest_gap
-from drills.vip_row import strangers
+from drills import holders
+from drills.holders import KEPT_MS, LATE_MS, HolderWatch, judge_holders
+from drills.journal import AWAY, DIED, LEAVING, Gone, Journal, Lease, Put, Role, Vip, now_ms
+from drills.view import DEAF, VANISHING, Sight, View, Visit, longest_gap
+from drills.vip_row import (accepted_by_the_dead, begun_with_nobody, gaps, strangers, untold)
 from harness.neighbours import add_address, announce, remove_address
 from harness.wait import wait_until
 
@@ -33,6 +34,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, host):
         self.host, self.lets_go, self.is_frozen = host, threading.Event(), threading.Event()
+        self.waiters = set()  # connections that wait in a pop
         with host.entered():
             super().__init__(("::", PORT), Handler)
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
@@ -43,15 +45,17 @@ class Server(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    has_answered = False
 
     def log_message(self, *unused):
         pass
 
     def handle_one_request(self):
-        """Idle, it looks whether it is to go."""
+        """Idle, it looks whether it is to go; not before it has answered once, for on a busy machine
+        the first request may come late."""
         self.connection.settimeout(0.01)
         while not self.connection_has_more():
-            if self.server.lets_go.is_set():
+            if self.server.lets_go.is_set() and self.has_answered:
                 self.close_connection = True
                 return
         self.connection.settimeout(10)
@@ -69,6 +73,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         if "/pop?" in self.path:
+            self.server.waiters.add(self.connection)
             self.server.lets_go.wait(30)
             self.reply({"jobs": []})
         else:
@@ -83,6 +88,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.lets_go.is_set():
             self.send_header("Connection", "close")
         self.end_headers()
+        self.has_answered = True
         self.wfile.write(text)
 
 
@@ -122,7 +128,7 @@ class Stage:
         """As a row sees it: b leads."""
         return SimpleNamespace(since_ms=since_ms, cluster=SimpleNamespace(
             view=self.view, leader=lambda: self.b, events=lambda: [
-                *self.journal.of(Role), *self.journal.of(Vip)]))
+                *self.journal.of(Role), *self.journal.of(Vip), *self.journal.of(Gone)]))
 
     def close(self):
         for server in self.servers.values():
@@ -148,10 +154,18 @@ def kinds_of(sight):
 @pytest.mark.parametrize("stage", [ADDRESSES[:1], ADDRESSES], ids=["IPv4", "both"], indirect=True)
 def test_make_before_break_fails_nobody(stage):
     stage.begin()
-    wait_until(lambda: len(stage.view.ties_with("a")) == 6 * len(stage.addresses), "all are there")
+    judged = 11 * len(stage.addresses)
+
+    def all_are_there():
+        return sum(tie.kind not in (DEAF, VANISHING) for tie in stage.view.ties_with("a")) == judged
+
+    wait_until(all_are_there, "all are there")
+    server, waiters = stage.servers["a"], 4 * len(stage.addresses)
+    wait_until(lambda: len(server.waiters) == waiters, "those that wait have asked, too")
     since = now_ms()
-    stage.servers["a"].lets_go.set()
-    wait_until(lambda: not stage.view.ties_with("a"), "all are let go")
+    server.lets_go.set()
+    wait_until(lambda: not any(tie.kind != VANISHING for tie in stage.view.ties_with("a")),
+               "all are let go")
     stage.take(stage.b)
     stage.view.wait_seen("b", since)
     stage.drop(stage.a)
@@ -159,8 +173,11 @@ def test_make_before_break_fails_nobody(stage):
     sight = stage.view.sight("a", "b", since, now_ms())
     assert not kinds_of(sight)
     assert sight.first_ms > 0 and sight.gap_ms > 0
-    assert sight.popped == {"in order": 4 * len(stage.addresses)}
+    assert sight.popped == {"in order": waiters}
     assert set(sight.broken) <= {"in order", "closed"}
+    assert sight.back_ms > 0
+    assert ["no job came" in text for text in untold(sight)] == [True], "nobody had one here"
+    assert not list(begun_with_nobody(sight))
     assert not stage.view.strangers_of("b", stage.view.answers_of("b", since))
 
 
@@ -183,6 +200,7 @@ def test_a_frozen_leader_counts_by_its_answers_though_it_takes_connections(stage
     assert sight.first_ms > struck - since and sight.gap_ms > 250
     assert sight.failed["silent"] > 10, "a kernel took the request, and nobody will ever say more"
     assert sight.popped["silent"] >= 2 * len(stage.addresses), "the same; some of them probe"
+    assert any("were not told of their end" in text for text in untold(sight))
     assert stage.watch.holders(ADDRESSES[0]) == {"a", "b"}
 
 
@@ -190,12 +208,91 @@ def test_a_leader_that_ends_refuses_and_resets(stage):
     since = stage.begin()
     stage.servers["a"].shutdown()
     stage.servers["a"].server_close()
+    stage.journal.add(Role("a", "offline", now_ms(), reason=DIED))
     wait_until(lambda: stage.view.sight("a", None, since, now_ms()).failed["refused"] > 5,
                "nobody listens")
     stage.take(stage.b)
     stage.drop(stage.a)
     stage.view.wait_seen("b", since)
-    assert stage.view.sight("a", "b", since, now_ms()).failed["refused"] > 5
+    sight = stage.view.sight("a", "b", since, now_ms())
+    assert sight.failed["refused"] > 5 and not sight.failed["lost"]
+    assert len(sight.failed_ms) == sight.failures and min(sight.failed_ms) >= since
+    wait_until(lambda: stage.journal.of(Gone), "it has gone")
+    assert not list(accepted_by_the_dead(stage.drill(since)))
+
+
+def test_a_dead_leader_whose_kernel_goes_on_accepting_is_seen(stage):
+    """As it does where somebody else holds the listening socket."""
+    since = stage.begin()
+    stage.servers["a"].shutdown()
+    died = now_ms()
+    stage.journal.add(Role("a", "offline", died, reason=DIED))
+    wait_until(lambda: now_ms() > died + 100, "some have connected, and asked")
+    stage.servers["a"].server_close()
+    wait_until(lambda: stage.view.sight("a", None, since, now_ms()).failed["reset"] > 5,
+               "they are reset")
+    stage.take(stage.b)
+    stage.drop(stage.a)
+    stage.view.wait_seen("b", since)
+    wait_until(lambda: len(stage.journal.of(Gone)) == len(stage.addresses), "it has gone")
+    complaints = list(accepted_by_the_dead(stage.drill(since)))
+    assert complaints and "a accepted a new connection" in complaints[0]
+
+
+@pytest.mark.parametrize("most_ms", [KEPT_MS, holders.LIVES_MS])
+@pytest.mark.parametrize("more_ms, is_wrong", [(-200, False), (LATE_MS, False),
+                                               (LATE_MS + 1, True), (None, True)])
+def test_an_address_that_the_dead_keep_too_long_is_seen(most_ms, more_ms, is_wrong):
+    journal = Journal()
+    for event in (Role("a", "leader", 0, "e:1"), Lease("a", "e:1", 0, 9000), Put("a", "v", 10),
+                  Role("a", "offline", 1000, reason=DIED), Role("b", "leader", 1020, "e:2"),
+                  Lease("b", "e:2", 1020, 9000), Put("b", "v", 1021)):
+        journal.add(event)
+    if more_ms:
+        journal.add(Gone("a", "v", 1000 + most_ms + more_ms))
+    events = [event for kind in journal.events.values() for event in kind]
+    assert len(list(holders.kept_too_long(events, most_ms))) == is_wrong
+    if most_ms == holders.LIVES_MS:
+        assert [each.rule for each in judge_holders(journal)] == ["KEPT"] * is_wrong
+
+
+def test_one_that_had_gone_before_is_not_kept():
+    journal = Journal()
+    for event in (Role("a", "leader", 0, "e:1"), Lease("a", "e:1", 0, 9000), Put("a", "v", 10),
+                  Gone("a", "v", 900), Role("a", "offline", 1000, reason=DIED),
+                  Role("a", "leader", 1500, "e:2"), Lease("a", "e:2", 1500, 9000),
+                  Put("a", "v", 1510)):
+        journal.add(event)
+    assert not list(judge_holders(journal))
+
+
+def test_a_single_client_that_is_left_alone_is_one_too_many():
+    assert len(list(untold(Sight()))) == 1, "there was no job"
+    told = Sight(job_ms=7)
+    told.broken.update(["in order", "reset", "closed"])
+    told.failed.update(["refused", "reset", "crossed"])
+    assert not list(untold(told)) and not list(begun_with_nobody(told))
+    for name in ("broken", "popped"):
+        sight = Sight(job_ms=7)
+        getattr(sight, name)["silent"] = 1
+        assert len(list(untold(sight))) == 1
+    assert len(list(begun_with_nobody(Sight(lost=[("v", 7)])))) == 1
+
+
+@pytest.mark.parametrize("address, begun_ms, is_wrong", [
+    ("v", 1000 + KEPT_MS - 1, False), ("v", 1400, False),
+    ("v", 1000 + KEPT_MS - 2, True),  # it was to be there still
+    ("v", 1401, True),                # it was there again
+    ("w", 1300, True)])               # that one was never away
+def test_a_successor_that_comes_later_than_the_address_is_kept(address, begun_ms, is_wrong):
+    events = [Role("a", "offline", 1000, reason=DIED), Put("a", "v", 1100), Put("b", "v", 1400),
+              Put("b", "w", 1010), Put("b", "v", 9000)]
+    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=990,
+                            cluster=SimpleNamespace(events=lambda: events))
+    sight = Sight(lost=[(address, begun_ms)])
+    assert len(list(begun_with_nobody(sight, gaps(drill)))) == is_wrong
+    events[0] = Role("a", "offline", 980, reason=DIED)  # that was another time
+    assert list(begun_with_nobody(sight, gaps(drill)))
 
 
 def test_an_address_that_is_put_back_is_stolen(stage):
@@ -270,6 +367,8 @@ def test_a_client_that_nobody_tells_does_not_come(network, stage):
         return stage.view.sight("a", "b", since, now_ms()).failed["lost"]
 
     wait_until(lambda: lost() > 5, "those who sent again have come")
+    sight = stage.view.sight("a", "b", since, now_ms())
+    assert any("were begun with nobody" in text for text in begun_with_nobody(sight))
 
 
 @pytest.mark.parametrize("visit, left_ms, kind", [

@@ -25,7 +25,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from drills.journal import EVENTS, Tail, now_ms
+from drills.journal import EVENTS, HandOver, Push, Tail, now_ms
 from harness.process import Process, kill_now
 from harness.wait import wait_until
 
@@ -33,11 +33,13 @@ PROGRAM = Path(__file__).parent / "view_client.py"
 TOPIC = "view"
 ANSWERED, IN_ORDER, LOST, SILENT, CROSSED = "answered", "in order", "lost", "silent", "crossed"
 CALLING, WAITING = "calling", "waiting"
-CLOSED = "closed"
+LATE = "late"
+DEAF, VANISHING = "deaf", "vanishing"  # nobody asks them what they were told
+CLOSED, RESET = "closed", "reset"
 RESENT_MS = 900  # a kernel repeats a SYN after a second, and counts other things as well
 GRAIN_MS = 1     # nodes write whole milliseconds
 PATIENCE_S = 60
-CALLERS, PROBING = 2, 2  # of each address at least; who waits and does not ask may be away long
+CALLERS, PROBING = 3, 2  # of each address at least; who waits and does not ask may be away long
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Visit:
 
     def kind(self, left_ms=()):
         """ANSWERED, or what went wrong. `left_ms`: when the address has left a host."""
-        if self.how == ANSWERED and self.resent and self.connected_ms - self.begun_ms > RESENT_MS:
+        if self.how == ANSWERED and was_lost(self):
             return LOST
         if self.how == CLOSED and any(self.begun_ms - GRAIN_MS <= each <= self.ended_ms + GRAIN_MS
                                       for each in left_ms):
@@ -65,9 +67,15 @@ class Visit:
         return "refused" if self.how == "unreachable" else self.how
 
 
+def was_lost(connection):
+    """Did it have to be begun a second time?"""
+    return bool(connection.resent) and connection.connected_ms - connection.begun_ms > RESENT_MS
+
+
 @dataclass(frozen=True)
 class Tie:
-    """A connection that stays, with a node that has answered: CALLING or WAITING."""
+    """A connection that stays, with a node that has answered: CALLING, WAITING and others. `client`
+    is whose: one after the other."""
 
     number: int
     kind: str
@@ -76,6 +84,9 @@ class Tie:
     begun_ms: float
     answered_ms: float
     probes: bool = False
+    client: int = 0
+    resent: int = 0
+    connected_ms: float = 0
 
 
 @dataclass(frozen=True)
@@ -96,15 +107,22 @@ KINDS = {"visit": Visit, "tie": Tie, "untied": Untied,
 class Sight:
     """Of one fault. `first_ms`: the first answer of the new leader over a new connection, for the
     address where that was last; None: there was none. `gap_ms`: the longest time without an
-    answer to any new connection. `failed`: new connections, by their kinds; `broken` and
-    `popped`: of the connections with the leader before, how those of callers and of waiters
-    ended."""
+    answer to any new connection. `job_ms`: the first job of the new leader that was due after the
+    fault. `back_ms`: the longest that a client with an open connection took to be answered over
+    another one; of those that were told of the end. `failed`: new connections, by their kinds, of
+    those that came back too; `failed_ms`: when those that need not have failed were begun; `broken`
+    and `popped`: of the connections with the leader before, how those of waiters (`popped`) and of
+    others ended; `lost`: (address, when it was begun) of each of that kind."""
 
     first_ms: float = None
     gap_ms: float = None
     failed: Counter = field(default_factory=Counter)
     broken: Counter = field(default_factory=Counter)
     popped: Counter = field(default_factory=Counter)
+    failed_ms: list = field(default_factory=list)
+    lost: list = field(default_factory=list)
+    job_ms: float = None
+    back_ms: float = None
 
     @property
     def failures(self):
@@ -112,12 +130,22 @@ class Sight:
         return self.failed.total() - self.failed[CROSSED]
 
     @property
+    def untold(self):
+        """Open connections that were never told of their end."""
+        return self.broken[SILENT] + self.popped[SILENT]
+
+    @property
     def told(self):
         """In words."""
-        parts = [f"{name}: {', '.join(f'{count} {kind}' for kind, count in each.items())}"
+        times = [f"{name} {value:.1f} ms" for name, value in (
+            ("first job", self.job_ms), ("all back", self.back_ms)) if value is not None]
+        parts = [*times, *self._counted()]
+        return "; ".join(parts)
+
+    def _counted(self):
+        return [f"{name}: {', '.join(f'{count} {kind}' for kind, count in each.items())}"
                  for name, each in (("failed", self.failed), ("open", self.broken),
                                     ("waiting", self.popped)) if each]
-        return "; ".join(parts)
 
 
 class View:
@@ -245,18 +273,38 @@ class View:
         visits = [each for each in self.visits(since_ms) if since_ms <= each.begun_ms <= until_ms]
         kinds = Counter(each.kind(left_ms) for each in visits)
         found.failed.update({kind: n for kind, n in kinds.items() if kind != ANSWERED})
+        found.failed_ms += [each.begun_ms for each in visits
+                            if each.kind(left_ms) not in (ANSWERED, CROSSED)]
         found.gap_ms = max((longest_gap([each.ended_ms for each in visits if each.how == ANSWERED
                                          and each.address == address], since_ms, until_ms)
                             for address in self.addresses), default=None)
-        for tie, end in self.ties():
-            if tie.node == before and tie.begun_ms < since_ms and (
-                    end is None or end.ended_ms >= since_ms):
+        ties = [(tie, end) for tie, end in self.ties() if tie.kind not in (DEAF, VANISHING)
+                and (end is None or end.ended_ms >= since_ms)]
+        for tie, end in ties:
+            if tie.node == before and tie.begun_ms < since_ms:
                 how = end.how if end and end.ended_ms <= until_ms else None
                 if how is None and before != after:
                     how = SILENT
                 if how:
-                    (found.broken if tie.kind == CALLING else found.popped)[how] += 1
+                    (found.popped if tie.kind == WAITING else found.broken)[how] += 1
+        again = [tie for tie, _ in ties if since_ms <= tie.begun_ms <= until_ms]
+        lost = [tie for tie in again if was_lost(tie)]
+        found.failed.update(LOST for _ in lost)
+        found.failed_ms += [tie.begun_ms for tie in lost]
+        lost += [each for each in visits if each.kind(left_ms) == LOST]
+        found.lost = [(each.address, each.begun_ms) for each in lost]
+        firsts = {}
+        for tie in (tie for tie in again if tie.kind != LATE):
+            firsts.setdefault(tie.client, tie.answered_ms - since_ms)
+        found.back_ms = max(firsts.values(), default=None)
+        found.job_ms = self._first_job_ms(after, since_ms)
         return found
+
+    def _first_job_ms(self, node, since_ms):
+        """By the clock of who pushed it, a little late."""
+        due = {push.id for push in self.events(Push) if push.sent_ms + push.delay_ms > since_ms}
+        return min((each.received_ms - since_ms for each in self.events(HandOver)
+                    if each.id in due and each.node == node), default=None)
 
 
 def longest_gap(times, from_ms, to_ms):

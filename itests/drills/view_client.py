@@ -4,9 +4,18 @@
     view_client.py FILE PORT ADDRESS...
 
 For each address, until SIGTERM: a *visit* every 10 ms, which is a new connection, one request, its
-answer, and waits for no other; *callers*, connections that stay open, each with a request every
-10 ms; and *waiters*, blocked in a pop, that get a job now and then. Who breaks is there again at
-once. Half of the waiters send probes of their own (TCP keepalive), the others trust the node's.
+answer, and waits for no other; and connections that stay open, each made anew 0, 10 or 50 ms after
+its end (and every 10 ms at least, as long as that fails):
+
+    callers    a request every 10 ms
+    waiters    blocked in a pop, they get a job now and then; half of them send probes of their own
+               (TCP keepalive), the others trust the node's
+    watchers   ask once, and look for the end
+    late       read a fifth of a second after they asked
+    deaf       ask and never read, until they have waited for long; they are told nothing, and
+               nobody asks them
+    vanishing  gone without an end, as a host that lost its power; neither are they asked
+
 SIGUSR1: no more jobs are pushed.
 
 All of it goes to FILE as JSON lines (view.py says which), what was pushed, handed over and
@@ -37,11 +46,14 @@ from drills.journal import now_ms
 from drills.view_frames import Frames
 
 TOPIC = "view"
-EVERY_MS, JOB_EVERY_MS = 10, 200
-CALLERS, WAITERS = 2, 4
+EVERY_MS, JOB_EVERY_MS = 10, 25  # jobs: of all addresses together
+DELAYS_MS = (0, 50)  # of jobs, in turn: some become due while nobody leads
+CALLERS, WAITERS, WATCHERS, LATE = 3, 4, 3, 1
+AGAIN_MS = (0, 10, 50)  # by number
+LATE_MS, VANISH_MS = 200, 1_000
+TCP_REPAIR = 19
 WAIT_MS = 30_000
 PATIENCE_MS, WAIT_PATIENCE_MS = 3_000, WAIT_MS + 5_000
-AGAIN_MS = 10
 TTR_MS = 4_000
 KEEPALIVE = ((socket.TCP_KEEPIDLE, 1), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 3))
 INFO_BYTES, RESENT_AT = 104, 100  # struct tcp_info: tcpi_total_retrans
@@ -49,7 +61,7 @@ WORDS = {errno.ECONNREFUSED: "refused", errno.ECONNRESET: "reset", errno.EPIPE: 
          errno.EHOSTUNREACH: "unreachable", errno.ENETUNREACH: "unreachable",
          errno.ENETDOWN: "unreachable"}
 ANSWERED, IN_ORDER, CLOSED, SILENT = "answered", "in order", "closed", "silent"
-RESET, CROSSED = "reset", "crossed"
+RESET, CROSSED, VANISHED = "reset", "crossed", "vanished"
 
 class Loop:
     """Sockets, timers, and the file."""
@@ -91,6 +103,7 @@ class Wire:
         self._host = f"[{address}]" if ":" in address else address
         self._text, self._asked_ms, self._is_connected, self.is_open = b"", None, False, True
         self.is_last = False  # the node has said that it will close
+        self._is_read = True
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._socket = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -124,9 +137,28 @@ class Wire:
         info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO_BYTES)
         return int.from_bytes(info[RESENT_AT:RESENT_AT + 4], sys.byteorder)
 
+    def read_later(self, ms):
+        """What comes until then is not looked at."""
+        self._loop.selector.unregister(self._socket)
+        self._is_read = False
+
+        def read():
+            if self.is_open and not self._is_read:
+                self._is_read = True
+                self._loop.selector.register(self._socket, selectors.EVENT_READ, self._on_event)
+
+        self._loop.at(now_ms() + ms, read)
+
+    def vanish(self):
+        """Nothing is sent of that."""
+        if self.is_open:
+            self._socket.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+            self._end(VANISHED)
+
     def close(self):
         self.is_open = False
-        self._loop.selector.unregister(self._socket)
+        if self._is_read:
+            self._loop.selector.unregister(self._socket)
         self._socket.close()
 
     def _be_patient(self, ms):
@@ -210,20 +242,22 @@ class Tie:
     """A connection that is to stay, made anew whenever it breaks. It asks first who it is with."""
 
     kind, probes = None, False
-    _numbers = itertools.count(1)
+    _numbers, _clients = itertools.count(1), itertools.count(1)
 
-    def __init__(self, loop, address, port):
+    def __init__(self, loop, address, port, again_ms):
         self.loop, self._address, self._port = loop, address, port
+        self._client, self._again_ms = next(self._clients), again_ms
         self.number = self.node = None
         self.answered_ms = 0
         self._begin()
 
     def _begin(self):
-        self.number = self.node = None
-        self._begun_ms = now_ms()
+        self.number = self.node = self._connected_ms = None
+        self._begun_ms, self._resent = now_ms(), 0
         self.wire = Wire(self.loop, self._address, self._port, self, self.probes)
 
     def connected(self):
+        self._connected_ms, self._resent = now_ms(), self.wire.resent()
         self.wire.ask("GET", "/v1/cluster")
 
     def replied(self, status, said):
@@ -234,7 +268,8 @@ class Tie:
         self.number, self.node = next(self._numbers), said.get("node")
         self.loop.write("tie", number=self.number, kind=self.kind, address=self._address,
                         node=self.node, begun_ms=self._begun_ms, answered_ms=self.answered_ms,
-                        probes=self.probes)
+                        probes=self.probes, client=self._client, resent=self._resent,
+                        connected_ms=self._connected_ms)
         self.go_on(None, None)
 
     def go_on(self, status, said):
@@ -242,10 +277,12 @@ class Tie:
         raise NotImplementedError
 
     def ended(self, how):
+        pause_ms = max(self._again_ms, EVERY_MS)
         if self.number is not None:
             self.loop.write("untied", number=self.number, ended_ms=now_ms(), how=how,
                             answered_ms=self.answered_ms)
-        self.loop.at(now_ms() + AGAIN_MS, self._begin)
+            pause_ms = self._again_ms
+        self.loop.at(now_ms() + pause_ms, self._begin)
 
 
 class Caller(Tie):
@@ -256,6 +293,38 @@ class Caller(Tie):
         self._next_ms = max(self._next_ms + EVERY_MS, now_ms())
         wire = self.wire
         self.loop.at(self._next_ms, lambda: wire.is_open and wire.ask("GET", "/health/live"))
+
+
+class Watcher(Tie):
+    kind = "watching"
+
+    def go_on(self, status, said):
+        pass
+
+
+class Late(Caller):
+    kind = "late"
+
+    def go_on(self, status, said):
+        super().go_on(status, said)
+        self.wire.read_later(LATE_MS)
+
+
+class Deaf(Tie):
+    kind = "deaf"
+
+    def connected(self):
+        super().connected()
+        self.wire.read_later(WAIT_MS)  # its patience ends before
+
+
+class Vanishing(Caller):
+    kind = "vanishing"
+
+    def connected(self):
+        wire = self.wire
+        self.loop.at(now_ms() + VANISH_MS, wire.vanish)
+        super().connected()
 
 
 class Waiter(Tie):
@@ -304,12 +373,16 @@ class Pusher:
 
     def __init__(self, loop, address, port):
         self._loop = loop
-        self._id, self._sent_ms, self._is_sent = f"view-{next(self._numbers)}", now_ms(), False
+        number = next(self._numbers)
+        self._id, self._sent_ms, self._is_sent = f"view-{number}", now_ms(), False
+        self._delay_ms = DELAYS_MS[number % len(DELAYS_MS)]
         self._wire = Wire(loop, address, port, self)
 
     def connected(self):
         self._is_sent = True
-        self._wire.ask("POST", f"/v1/topics/{TOPIC}/jobs", {"id": self._id, "ttr_ms": TTR_MS})
+        self._wire.ask("POST", f"/v1/topics/{TOPIC}/jobs",
+                       {"id": self._id, "body": self._id, "ttr_ms": TTR_MS,
+                        "delay_ms": self._delay_ms})
 
     def replied(self, status, said):
         self._wire.close()
@@ -321,8 +394,8 @@ class Pusher:
         self._note("unknown" if self._is_sent else "refused")
 
     def _note(self, outcome, due_ms=None):
-        self._loop.write("push", id=self._id, topic=TOPIC, ttr_ms=TTR_MS, delay_ms=0,
-                         sent_ms=self._sent_ms, ended_ms=now_ms(), outcome=outcome, due_ms=due_ms)
+        self._loop.write("push", id=self._id, topic=TOPIC, ttr_ms=TTR_MS,
+                         delay_ms=self._delay_ms, sent_ms=self._sent_ms, ended_ms=now_ms(), outcome=outcome, due_ms=due_ms)
 
 
 def repeat(loop, every_ms, call):
@@ -338,12 +411,12 @@ def main():
     loop, pushes = Loop(path), [True]
     for address in addresses:
         repeat(loop, EVERY_MS, lambda address=address: Visit(loop, address, port))
-        repeat(loop, JOB_EVERY_MS, lambda address=address: pushes and Pusher(loop, address, port))
-        for number in range(max(CALLERS, WAITERS)):
-            if number < CALLERS:
-                Caller(loop, address, port)
-            if number < WAITERS:
-                (ProbingWaiter if number % 2 else Waiter)(loop, address, port)
+        repeat(loop, JOB_EVERY_MS * len(addresses),
+               lambda address=address: pushes and Pusher(loop, address, port))
+        kinds = [*[Caller] * CALLERS, *[Watcher] * WATCHERS, *[Late] * LATE, Deaf, Vanishing,
+                 *[Waiter, ProbingWaiter] * (WAITERS // 2)]
+        for number, kind in enumerate(kinds):
+            kind(loop, address, port, AGAIN_MS[number % len(AGAIN_MS)])
     wake, waker = socket.socketpair()
     waker.setblocking(False)
     signal.set_wakeup_fd(waker.fileno())

@@ -5,9 +5,10 @@ the address is with the leader alone, every neighbour knows, and nobody else has
 import math
 
 from drills.cluster import Plan
-from drills.journal import AWAY, LEADER, LEAVING, Role, Vip
+from drills.holders import KEPT_MS, kept_too_long
+from drills.journal import AWAY, DIED, LEADER, LEAVING, Gone, Put, Role, Vip
 from drills.row import Row
-from drills.view import GRAIN_MS
+from drills.view import CLOSED, GRAIN_MS, LOST, RESET
 from harness.neighbours import addresses_of, entry_of, mac_of, touch
 from harness.wait import wait_until
 
@@ -18,13 +19,96 @@ PATIENCE_S = 60
 
 class VipRow(Row):
     vip = BOTH
+    excused = 0  # connections that were begun with nobody, over all rounds
 
     def plan(self, variant):
         return Plan(vip=self.vip, is_viewed=True)
 
+    def tells(self, drill):  # pylint: disable=unused-argument
+        """Does the leader's host live on, so that its kernel can tell all clients at once?"""
+        return False
+
+    def keeps(self, drill):
+        """And its warden, so that new ones are refused until the next leader has the address?"""
+        return self.tells(drill)
+
     def check(self, drill, elected):
         yield from misplaced(drill)
         yield from strangers(drill)
+        yield from accepted_by_the_dead(drill)
+        if self.tells(drill) and drill.sight:
+            yield from untold(drill.sight)
+        if self.keeps(drill) and drill.sight:
+            recent = [each for each in drill.cluster.events() if not isinstance(each, Role)
+                      or each.boot_ms >= drill.since_ms]
+            yield from (f"{address}: {why}" for address, why in kept_too_long(recent, KEPT_MS))
+            late = gaps(drill)
+            self.excused += len(fell_into(drill.sight, late))
+            yield from begun_with_nobody(drill.sight, late)
+
+    @property
+    def note(self):
+        return (f"connections begun a second time, because the next leader came later than the "
+                f"address is kept: {self.excused}" if self.excused else "")
+
+
+def gaps(drill):
+    """{address: from when until when it may have been with nobody}: its last holder has kept it as
+    long as promised, and the next one put it later, by its kernel's word."""
+    before, events = drill.leader.name, drill.cluster.events()
+    kept_ms = next((each.boot_ms + KEPT_MS for each in events if isinstance(each, Role)
+                    and (each.node, each.reason) == (before, DIED)
+                    and each.boot_ms >= drill.since_ms), math.inf)
+    puts = {}
+    for each in events:
+        if isinstance(each, Put) and each.node != before and each.boot_ms > drill.since_ms:
+            puts.setdefault(each.address, (kept_ms - GRAIN_MS, each.boot_ms))
+    return puts
+
+
+def fell_into(sight, late):
+    """Of the connections that were lost, those that began in that time."""
+    return [(address, begun_ms) for address, begun_ms in sight.lost
+            if address in late and late[address][0] <= begun_ms <= late[address][1]]
+
+
+def untold(sight):
+    """Clients that could have been told, and were left to find out; or that got no more jobs."""
+    if sight.job_ms is None:
+        yield f"no job came over the address any more: {sight.told}"
+    if sight.untold:
+        yield f"{sight.untold} open connections were not told of their end: {sight.told}"
+
+
+def begun_with_nobody(sight, late=()):
+    """New ones, that came when the address was to be with somebody. `late`: what gaps() says."""
+    lost = len(sight.lost) - len(fell_into(sight, late))
+    if lost:
+        yield (f"{lost} new connections were begun with nobody, and a second time after a second: "
+               f"{sight.told}")
+
+
+def accepted_by_the_dead(drill):
+    """From its worker's death on a host that keeps the address refuses who comes."""
+    cluster = drill.cluster
+    if not cluster.view:
+        return
+    events = cluster.events()
+    for death in (each for each in events if isinstance(each, Role) and each.reason == DIED
+                  and each.boot_ms >= drill.since_ms):
+        for visit in cluster.view.visits(death.boot_ms):
+            left_ms = _kept_until_ms(events, death, visit.address)
+            if (death.boot_ms + GRAIN_MS < visit.begun_ms and visit.ended_ms < left_ms
+                    and visit.how in (RESET, CLOSED)):
+                yield (f"{death.node} accepted a new connection after its worker's death, which was "
+                       f"{visit.how}")
+
+
+def _kept_until_ms(events, death, address):
+    """When the address left the host of the dead; 0: it was not there."""
+    return next((each.boot_ms for each in events if isinstance(each, Gone)
+                 and (each.node, each.address) == (death.node, address)
+                 and each.boot_ms > death.boot_ms), 0)
 
 
 def meet(cluster):

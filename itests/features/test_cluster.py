@@ -103,8 +103,8 @@ def test_only_the_leader_takes_redis_over(cluster):
                    for done in said)
 
     wait_until(refused, "others refuse, and name the leader")
-    wait_until(lambda: cluster.ctl(settled(cluster))("fence", "adopt").out == b"fence: adopted\n",
-               "the leader does it")
+    wait_until(lambda: "there is nothing to adopt" in cluster.ctl(settled(cluster))(
+        "fence", "adopt").complaint, "the leader has it already")
 
 
 def test_while_failover_is_paused_nobody_takes_over(cluster):

@@ -1,6 +1,8 @@
 """Two nodes, one Redis and a real ZooKeeper: one node leads, another one takes over."""
 
 import json
+import os
+import signal
 
 import pytest
 
@@ -92,6 +94,21 @@ def wait_for_a_higher_token(nodes, token):
         return max((row for row in leads if row["token"] > token),
                    key=lambda row: row["token"], default=None)
     return wait_until(higher, "a node leads with a higher token")
+
+
+@pytest.mark.parametrize("how", ["killed", "hung"])
+def test_the_warden_ends_the_session_of_its_dead_worker(cluster, how):
+    """No other node could do it, and by the clock it would take a minute: the next worker has the
+    node's name long before. One that hangs is killed first."""
+    one = cluster("one", **{"ha.session_timeout": "60s", "warden.hang_timeout": "500ms"})
+    wait_role(one, "standby")
+    before = len(journal(one))
+    if how == "killed":
+        one.kill("worker")
+    else:
+        os.kill(one.worker_pid, signal.SIGSTOP)
+    wait_until(lambda: any(row["event"] == "role" and row["role"] == "standby"
+                           for row in journal(one)[before:]), "its next worker has joined")
 
 
 @pytest.mark.parametrize("how", ["stop", "worker", "all"])

@@ -12,12 +12,14 @@ from harness.wait import wait_until
 
 EX_CONFIG = 78
 GRANTED_MS = 1500  # at least
+TICK_MS = 500
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory, request):
     """Of one node, a; its servers grant no session timeout below GRANTED_MS."""
-    made = Cluster(tmp_path_factory.mktemp("cluster"), min_session_ms=GRANTED_MS)
+    made = Cluster(tmp_path_factory.mktemp("cluster"), min_session_ms=GRANTED_MS,
+                   tick_ms=TICK_MS)
     try:
         made.start("a")
         request.node.dueq_nodes = list(made.nodes.values())
@@ -91,6 +93,7 @@ def test_two_nodes_of_one_name(add, cluster):
     said = refusal(add(node__id="a"))
     assert said.count("another node of the name a is in this cluster") == 1
     assert "node.id of its own" in said
+    assert f"in this cluster, at {cluster.nodes['a'].settings['ha.peer.listen']}" in said
     assert cluster.leader_name() == "a"
 
 
@@ -98,6 +101,12 @@ def test_a_session_timeout_that_is_not_granted(add):
     said = refusal(add(ha_session_timeout="1s"))
     assert f"grants a session timeout of {GRANTED_MS} ms, not ha.session_timeout: 1000 ms" in said
     assert "minSessionTimeout" in said
+
+
+def test_a_session_timeout_of_less_than_four_ticks(add):
+    said = refusal(add(ha_session_timeout="1900ms"))
+    assert "tickTime of 500 ms is more than a quarter of ha.session_timeout: 1900 ms" in said
+    assert "tickTime to 475 or less, or ha.session_timeout to 2000 ms" in said
 
 
 def test_other_credentials_than_those_of_the_cluster(add, tmp_path):

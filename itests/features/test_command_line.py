@@ -1,17 +1,21 @@
 """The program itself: its options, its configuration's errors, its log."""
 
+import re
+import shutil
 import signal
 import subprocess
 
+import pytest
+
 from harness.build import ROOT, node_program
-from harness.wait import wait_until
+from harness.wait import PATIENCE_S, wait_until
 
 BAD_CONFIGURATION = 78
 
 
 def run(*words, **options):
-    return subprocess.run([node_program(), *words], capture_output=True, text=True, timeout=20,
-                          stdin=subprocess.DEVNULL, check=False, **options)
+    return subprocess.run([node_program(), *words], capture_output=True, text=True, check=False,
+                          stdin=subprocess.DEVNULL, timeout=PATIENCE_S, **options)
 
 
 def test_help_names_options_and_keys():
@@ -22,10 +26,44 @@ def test_help_names_options_and_keys():
         assert word in done.stdout, word
 
 
-def test_version_is_one_line_with_a_number():
+def test_version_is_one_line_with_a_number_and_the_commit():
+    """The commit, where the sources say it."""
     done = run("--version")
     assert done.returncode == 0
-    assert done.stdout.count("\n") == 1 and any(c.isdigit() for c in done.stdout)
+    number, commit = re.fullmatch(r"dueq-node (\d+\.\d+\.\d+)(?:\+(\w+))?\n", done.stdout).groups()
+    assert f"project(dueq VERSION {number} " in (ROOT / "CMakeLists.txt").read_text()
+    assert commit or not (ROOT / ".git").exists()
+
+
+def command(*words, **more):
+    return subprocess.run([str(word) for word in words], check=True, capture_output=True, **more)
+
+
+def commit_of(directory, *more):
+    """What a build of the sources there has as its commit."""
+    header = directory / "build_commit.h"
+    command("cmake", f"-DOUT={header}", f"-DDIR={directory}", *more,
+            "-P", directory / "cmake/build_commit.cmake")
+    return re.fullmatch(r'#define BUILD_COMMIT "(\w*)"\n', header.read_text())[1]
+
+
+def test_the_commit_is_known_in_a_work_tree_an_archive_and_an_image(tmp_path):
+    if "$Format" not in (ROOT / "cmake/build_commit.cmake").read_text():
+        pytest.skip("these sources are from an archive themselves")
+    ours, archive, copy = (tmp_path / name for name in ("ours", "archive", "copy"))
+    for path in (ours / "cmake", archive, copy / "cmake"):
+        path.mkdir(parents=True)
+    for path in (".gitattributes", "cmake/build_commit.cmake"):
+        shutil.copy(ROOT / path, ours / path)
+    shutil.copy(ROOT / "cmake/build_commit.cmake", copy / "cmake")
+    git = ("git", "-C", ours, "-c", "user.name=a", "-c", "user.email=a@example.com")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "a"]):
+        command(*git, *words)
+    head = command(*git, "rev-parse", "HEAD").stdout.decode()[:12]
+    command("tar", "-x", "-C", archive, input=command(*git, "archive", "HEAD").stdout)
+    assert commit_of(ours) == commit_of(archive) == head
+    assert commit_of(copy) == "", "nothing says it"
+    assert commit_of(copy, "-DCOMMIT=0123456789abcdef") == "0123456789ab"
 
 
 def test_the_reference_file_is_a_valid_configuration():

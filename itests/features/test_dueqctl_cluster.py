@@ -1,14 +1,20 @@
 """dueqctl about the cluster, against answers written before, and against a node that is alone."""
 
 import json
+import os
+import pty
+import re
+import select
+import subprocess
 from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from harness.canned import reply, server
-from harness.dueqctl import (DONE, NOTHING, REFUSED, UNKNOWN, UNREACHABLE, USAGE, Dueqctl)
+from harness.dueqctl import (DONE, NOTHING, REFUSED, UNKNOWN, UNREACHABLE, USAGE, Dueqctl,
+                             environment, program)
 from harness.ports import free_port
-from harness.wait import wait_until
+from harness.wait import PATIENCE_S, wait_until
 
 WISHES = [("switchover",), ("switchover", "--to", "b"), ("failover", "--force"),
           ("cluster", "pause"), ("cluster", "resume"), ("forget", "b"), ("fence", "adopt")]
@@ -85,6 +91,25 @@ def test_a_wish_that_is_not_answered_may_have_happened(words):
     with server(None) as url:
         done = Dueqctl(url)(*words, "--timeout", "300ms")
     assert done.code == UNKNOWN and "dueqctl nodes" in done.complaint
+
+
+@pytest.mark.parametrize("words, typed, is_done", [
+    (("fence", "adopt"), b"y\n", True), (("fence", "adopt"), b"\n", False),
+    (("fence", "adopt", "--yes"), b"", True)])
+def test_on_a_terminal_a_takeover_of_redis_is_asked_for(words, typed, is_done):
+    people, terminal = pty.openpty()
+    os.write(people, typed)
+    with server(ACCEPTED) as url:
+        done = subprocess.run([program(), *words], stdin=terminal, stdout=subprocess.PIPE,
+                              stderr=terminal, check=False, env=environment(url),
+                              timeout=PATIENCE_S)
+    said = os.read(people, 4096) if select.select([people], [], [], 0)[0] else b""
+    os.close(terminal)
+    os.close(people)
+    assert (b"[y/N]" in said) == (typed != b"")
+    assert (b"nothing was adopted" in said) != is_done
+    assert (done.returncode, done.stdout) == ((DONE, b"fence: adopted\n") if is_done
+                                              else (REFUSED, b""))
 
 
 def test_a_refusal_says_why_and_what_to_do():
@@ -226,6 +251,17 @@ def status_page(masters, unreached):
 def master_row(address, state="up", why=None, buckets=32):
     return {"state": state, "address": address, "why": why, "buckets": buckets, "in_flight": 1,
             "breaker": "closed"}
+
+
+def test_status_says_what_the_times_of_a_cluster_are():
+    document = {"name": "a", "ready": True, "store": {"up": True}, "cluster": {
+        "leader": "b", "alone_ms": 1500, "stale_ms": 0, "wanted": "c"}}
+    done, _, _ = ask(answer(document), "status")
+    for line in (r"cluster without a leader for +1\.5s", r"cluster without ZooKeeper for +0",
+                 r"cluster wanted as leader +c"):
+        assert re.search(rf"^{line}$", done.text, re.M), done.text
+    done, _, _ = ask(answer(document), "status", "--json")
+    assert done.json() == document
 
 
 def test_status_shows_masters_where_there_are_several():
@@ -450,8 +486,7 @@ def test_a_node_alone(ctl):
     done = ctl("check")
     assert done.code == REFUSED and "nobody to take over" in done.text and "ha.mode" in done.text
     for words in WISHES:
-        if words[0] != "fence":
-            done = ctl(*words)
-            assert done.code == REFUSED and "ha.mode is standalone" in done.complaint
-    assert ctl.ok("fence", "adopt").text == "fence: adopted\n"  # a cluster was here before, perhaps
+        done = ctl(*words)
+        assert done.code == REFUSED
+        assert ("nothing to adopt" if words[0] == "fence" else "ha.mode is standalone") in done.complaint
     assert ctl("events").code == NOTHING

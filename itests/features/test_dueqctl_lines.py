@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from harness.dueqctl import DONE, NOTHING, REFUSED, UNKNOWN, USAGE, Dueqctl, environment, program
-from harness.wait import wait_until
+from harness.wait import PATIENCE_S, wait_until
 
 
 def ready(ctl, topic):
@@ -108,7 +108,7 @@ def test_progress_is_shown_to_people_who_wait(ctl, topic):
             return b" lines, " in shown
 
         wait_until(is_shown, "progress is shown")
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == DONE and out.endswith(b" pushed\n")
     os.close(people)
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 
 from harness.dueqctl import DONE, Dueqctl, environment, program
-from harness.wait import wait_until
+from harness.wait import PATIENCE_S, wait_until
 
 
 def fresh(make_node, **settings):
@@ -72,7 +72,7 @@ def test_numbers_have_separators_on_a_terminal_only(ctl, topic):
     assert " 1234 " in ctl.ok("stats", topic).text
     people, terminal = pty.openpty()
     subprocess.run([program(), "stats", topic], stdout=terminal, check=True,
-                   env=environment(ctl.url), timeout=20)
+                   env=environment(ctl.url), timeout=PATIENCE_S)
     assert b" 1,234 " in os.read(people, 65536)
     os.close(people)
     os.close(terminal)
@@ -163,7 +163,7 @@ def test_tail_says_how_many_it_has_missed(make_node):
         until_seen(ctl, "topic", running)
         running.signal("STOP")
         ctl.ok("push", "many", "--lines", stdin=b"x\n" * 5120)
-        client = http.client.HTTPConnection("127.0.0.1", node.http_port, timeout=20)
+        client = http.client.HTTPConnection("127.0.0.1", node.http_port, timeout=PATIENCE_S)
         for _ in range(80):
             client.request("POST", "/v1/topics/many/pop?count=64")
             assert len(json.load(client.getresponse())["jobs"]) == 64

@@ -10,6 +10,7 @@ from harness.canned import reply, server
 from harness.dueqctl import (DONE, NOTHING, REFUSED, UNKNOWN, UNREACHABLE, USAGE, Dueqctl,
                              environment, program)
 from harness.ports import free_port
+from harness.wait import PATIENCE_S
 
 WRITES = [("push", "t", "x"), ("pop", "t"), ("ack", "t", "1", "2"), ("release", "t", "1", "2"),
           ("touch", "t", "1", "2"), ("bury", "t", "1", "2"), ("cancel", "t", "1"), ("kick", "t", "1"),
@@ -198,14 +199,14 @@ def test_head_ends_it_quietly(node):
                           env=environment(ctl.url)) as process:
         process.stdout.readline()
         process.stdout.close()
-        assert process.wait(20) == -signal.SIGPIPE and process.stderr.read() == b""
+        assert process.wait(PATIENCE_S) == -signal.SIGPIPE and process.stderr.read() == b""
 
 
 def test_output_that_the_shell_has_closed_is_no_success(node):
     ctl = Dueqctl(f"http://127.0.0.1:{node.http_port}")
     ctl.ok("push", "closed", "x", "--id", "a")
     done = subprocess.run(["bash", "-c", '"$0" pop closed --ack >&-', program()], check=False,
-                          stderr=subprocess.PIPE, env=environment(ctl.url), timeout=20)
+                          stderr=subprocess.PIPE, env=environment(ctl.url), timeout=PATIENCE_S)
     assert done.returncode == UNKNOWN and b"not acknowledged" in done.stderr
     assert ctl.json("get", "closed", "a")["state"] == "reserved"
 
@@ -215,7 +216,7 @@ def test_a_full_disk_is_no_success(node):
     with open("/dev/full", "wb") as full:
         for words in (("status",), ("help",), ("topics", "--json")):
             done = subprocess.run([program(), *words], stdout=full, stderr=subprocess.PIPE,
-                                  env=environment(ctl.url), check=False, timeout=20)
+                                  env=environment(ctl.url), check=False, timeout=PATIENCE_S)
             assert done.returncode == REFUSED and b"cannot be written" in done.stderr
 
 
@@ -227,7 +228,7 @@ def test_a_job_that_could_not_be_printed_is_not_acknowledged(node, topic, size, 
     with open("/dev/full", "wb") as full:
         done = subprocess.run([program(), "pop", topic, "--ack", form], stdout=full,
                               stderr=subprocess.PIPE, env=environment(ctl.url), check=False,
-                              timeout=20)
+                              timeout=PATIENCE_S)
     assert done.returncode == UNKNOWN and b"not acknowledged" in done.stderr
     assert ctl.json("get", topic, "a")["state"] == "reserved"
 
@@ -237,7 +238,7 @@ def test_a_change_whose_output_is_lost_has_happened_all_the_same(node, topic):
     for words in (("push", topic, "x", "--id", "a"), ("cancel", topic, "a")):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([program(), *words], stdout=full, stderr=subprocess.PIPE,
-                                  env=environment(ctl.url), check=False, timeout=20)
+                                  env=environment(ctl.url), check=False, timeout=PATIENCE_S)
         assert done.returncode == UNKNOWN and b"has happened" in done.stderr
     assert ctl("get", topic, "a").code == NOTHING
 
@@ -250,7 +251,7 @@ def test_nothing_has_happened_where_nothing_was_popped_or_pushed(make_node):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([program(), *words], input=lines, stdout=full,
                                   stderr=subprocess.PIPE, env=environment(ctl.url), check=False,
-                                  timeout=20)
+                                  timeout=PATIENCE_S)
         assert done.returncode == REFUSED and b"cannot be written" in done.stderr
         assert b"has happened" not in done.stderr
 
@@ -265,7 +266,7 @@ def test_a_closed_input_is_no_empty_body(node, topic):
     for words in ("push TOPIC -", "push TOPIC --lines", "cancel TOPIC -"):
         command = f'"$0" {words.replace("TOPIC", topic)} <&-'
         done = subprocess.run(["bash", "-c", command, program()], capture_output=True,
-                              check=False, env=environment(ctl.url), timeout=20)
+                              check=False, env=environment(ctl.url), timeout=PATIENCE_S)
         assert done.returncode == USAGE and b"cannot be read" in done.stderr
     assert ctl("pop", topic).code == NOTHING
 

@@ -64,12 +64,23 @@ def test_connections_over_the_limit_are_told_so_in_thousands(flooded):
                    "all places are taken")
         for _ in range(1000):
             with RawHttp(node.http_port) as raw:
-                raw.request("GET", "/health/live")
+                raw.request("GET", "/v1/topics")
                 reply = raw.reply()
                 told += reply is not None and reply.status == 503
         assert all(_is_served(each) for each in held)
     assert told > 900
-    wait_until(lambda: node.http("/health/live")[0] == 200, "their places are free")
+    wait_until(lambda: node.http("/v1/topics")[0] == 200, "their places are free")
+
+
+def test_a_crowd_that_says_nothing_does_not_make_a_node_look_dead(flooded):
+    node = flooded({"limits.connections": 20})
+    with ExitStack() as stack:
+        for _ in range(1000):
+            stack.enter_context(RawHttp(node.http_port)).send("G")
+        for path in ("live", "ready", "leader") * 10:
+            assert node.http(f"/health/{path}")[0] == 200
+        assert node.metrics()['dueq_connections{protocol="http"}'] == 20
+    wait_until(lambda: node.http("/v1/topics")[0] == 200, "their places are free")
 
 
 def _has_taken_a_place(stack, node, held):
@@ -82,7 +93,7 @@ def _has_taken_a_place(stack, node, held):
 
 
 def _is_served(raw):
-    raw.request("GET", "/health/live")
+    raw.request("GET", "/v1/topics")
     reply = raw.reply()
     return reply is not None and reply.status == 200
 

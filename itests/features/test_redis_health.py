@@ -13,7 +13,8 @@ from harness.sentinel import SentinelSet
 from harness.wait import wait_until
 
 LOOKS_S = 60  # the node looks every ten seconds
-WORDS = {"no_aof", "fsync", "may_evict", "few_replicas", "stale_writes", "unknown"}
+WORDS = {"no_aof", "fsync", "may_evict", "few_replicas", "stale_writes", "aof_cut", "memory",
+         "unknown"}
 
 
 class Seen:
@@ -68,6 +69,16 @@ def seen_node(make_node, redis, **settings):
     return Seen(make_node({"store.redis": redis.address, **keys}).start())
 
 
+@pytest.mark.parametrize("settings, fsync", [
+    ({}, "always"), ({"store.appendfsync": "everysec"}, "everysec")])
+def test_the_embedded_redis_runs_as_the_promise_needs(make_node, settings, fsync):
+    redis = make_node(settings).start().redis()
+    found = {name: redis.config_get(name)[name] for name in (
+        "appendonly", "appendfsync", "no-appendfsync-on-rewrite", "maxmemory-policy")}
+    assert found == {"appendonly": "yes", "appendfsync": fsync, "no-appendfsync-on-rewrite": "no",
+                     "maxmemory-policy": "noeviction"}
+
+
 def test_what_may_be_lost_is_told_everywhere_until_it_is_set_right(make_node, make_redis):
     redis = make_redis(**{"maxmemory-policy": "allkeys-lru"})
     seen = seen_node(make_node, redis)
@@ -89,6 +100,29 @@ def test_what_may_be_lost_is_told_everywhere_until_it_is_set_right(make_node, ma
     for word in ("no_aof", "may_evict", "fsync"):
         assert len(re.findall(rf" warn  redis .* {word}: .*; set '", log)) == 1, "said once"
         assert f"{word}: this is no longer so" in log
+
+
+def test_an_embedded_redis_that_is_full_refuses_pushes_and_leads_jobs_to_their_end(make_node,
+                                                                                   topic):
+    """Nothing is thrown away: all that was acknowledged comes out, and then there is room."""
+    seen = Seen(make_node({"store.memory": "16MiB"}).start())
+    assert seen.node.redis().config_get("maxmemory")["maxmemory"] == str(16 << 20)
+    with seen.node.api() as api:
+        pushed = 0
+        while (reply := api.ask("POST", f"/v1/topics/{topic}/jobs",
+                                {"body": "b" * 100_000})).status != 502:
+            assert reply.status in (200, 201), reply.json
+            pushed += 1
+        error = reply.json["error"]
+        assert error["code"] == "store_error" and "OOM" in seen.node.output()
+        seen.becomes("memory")
+        assert "store.memory" in seen.ctl.ok("status").text
+        for _ in range(pushed):
+            job = api.ask("POST", f"/v1/topics/{topic}/pop").json["jobs"][0]
+            assert api.ask("POST", f"/v1/topics/{topic}/jobs/{job['id']}/ack",
+                           {"lease": job["lease"]}).status == 204
+        seen.becomes()
+        assert api.ask("POST", f"/v1/topics/{topic}/jobs", {"body": "b"}).status in (200, 201)
 
 
 def test_a_redis_that_keeps_its_settings_to_itself(make_node, make_redis):
@@ -129,6 +163,18 @@ def test_which_redis_is_in_use_and_that_it_writes_without_its_replicas(make_node
     wait_until(lambda: seen.store()["address"] == master.tcp_address, "it is the new one")
     master.client().config_set("min-replicas-to-write", "1")
     seen.becomes()
+
+
+def test_a_node_is_not_ready_while_redis_answers_nothing_though_the_link_is_open(make_node,
+                                                                                 make_redis):
+    redis = make_redis(appendonly="yes", appendfsync="always")
+    seen = seen_node(make_node, redis, store__command_timeout="5m", store__breaker__after="0s")
+    with frozen(redis.process.pid):
+        wait_until(lambda: seen.node.http("/health/ready")[0] == 503, "it is not ready")
+        assert "does not answer" in seen.node.http("/health/ready")[1]
+        assert seen.store()["up"], "the link is open"
+    wait_until(lambda: seen.node.http("/health/ready")[0] == 200, "it is again")
+    assert seen.store()["connects"] == 1
 
 
 def test_the_breaker_is_seen_to_open_and_to_close(make_node, make_redis, topic):

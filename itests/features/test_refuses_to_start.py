@@ -1,33 +1,26 @@
 """What a node does not start on: it says what is wrong, ends soon, and harms nothing."""
 
 import os
+import re
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from harness.build import node_program
-from harness.process import reap_orphans
-from harness.users import as_nobody, copy_program, directory_for_all
+from harness.refused import said_by
+from harness.users import NOBODY, as_nobody, copy_program, directory_for_all
+from harness.wait import PATIENCE_S
 
 BAD_CONFIGURATION = 78
-
-
-def refusal(node, timeout_s=20):
-    """What a node says that must not start; checks that it left nothing running."""
-    node.launch()
-    code = node.process.wait(timeout_s)
-    node.process = None
-    reap_orphans()
-    assert code > 0, f"ended with {code}:\n{node.output()}"
-    node.check_sanitizers()
-    return node.output()
 
 
 def test_a_second_node_on_the_same_data_directory(make_node):
     first = make_node().start()
     second = make_node({"node.data_dir": first.data_dir})
-    said = refusal(second, timeout_s=5)
+    said = said_by(second)
+    assert "waiting up to" not in said, "its owner lives"
     assert str(first.data_dir) in said and str(first.warden_pid) in said
     with first.python_client() as client:
         assert client.push("topic", "unharmed-1") == "success"
@@ -38,7 +31,7 @@ def test_a_port_in_use(make_node, key):
     with socket.create_server(("127.0.0.1", 0)) as holder:
         port = holder.getsockname()[1]
         node = make_node({key: f"127.0.0.1:{port}"})
-        said = refusal(node)
+        said = said_by(node)
     assert key in said and str(port) in said and "ddress already in use" in said
     assert not list(node.directory.glob("data/appendonlydir")), "Redis was not started"
 
@@ -46,7 +39,7 @@ def test_a_port_in_use(make_node, key):
 def test_a_data_directory_that_is_a_file(make_node):
     node = make_node()
     node.data_dir.write_text("a file")
-    assert str(node.data_dir) in refusal(node)
+    assert str(node.data_dir) in said_by(node)
     assert node.data_dir.read_text() == "a file"
 
 
@@ -62,10 +55,61 @@ def test_an_unwritable_data_directory():
             command = as_nobody(command)
         else:
             home.chmod(0o555)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S,
+                              check=False)
         assert done.returncode > 0
         assert f"{home}/data" in done.stderr and "ermission denied" in done.stderr
         assert not list(home.iterdir())
+
+
+needs_root = pytest.mark.skipif(os.getuid() != 0 and "CI" not in os.environ, reason="not root")
+
+
+def plant(target, name):
+    """Another user's link, as anybody could make it where everybody may write."""
+    name.symlink_to(target)
+    os.lchown(name, NOBODY, NOBODY)
+
+
+@needs_root
+@pytest.mark.parametrize("name", ["lock", "redis.conf", "appendonlydir"])
+def test_root_writes_nothing_where_others_have_put_a_link(make_node, name):
+    with directory_for_all() as directory:
+        data, precious = directory / "data", directory / "precious"
+        data.mkdir()
+        data.chmod(0o777)
+        precious.mkdir()
+        target = precious if name == "appendonlydir" else precious / "file"
+        plant(target, data / name)
+        node = make_node({"node.data_dir": data})
+        assert f"node.data_dir: {data} can be written to by others" in said_by(node)
+        data.chmod(0o755)  # the link is there all the same
+        assert f"node.data_dir: {data / name} is another user's" in said_by(node)
+        assert not list(precious.iterdir())
+
+
+@needs_root
+def test_root_logs_through_no_link_of_others(make_node):
+    with directory_for_all() as directory:
+        plant(directory / "precious", directory / "log")
+        assert "log.file" in said_by(make_node({"log.file": directory / "log"}))
+        assert not (directory / "precious").exists()
+
+
+@needs_root
+def test_roots_node_says_so_and_its_children_have_little_of_root(make_node):
+    node = make_node().start()
+    assert "runs as root, which it need not" in node.output()
+
+    def has(pid):
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        return int(re.search(r"^CapPrm:\s+(\w+)$", status, re.M)[1], 16)
+
+    of_files = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+    assert has(node.worker_pid) == has(node.warden_pid) & of_files
+    assert has(node.redis_pid) == 0
+    with node.python_client() as client:
+        assert client.push("topic", "1") == "success"
 
 
 def test_another_number_of_buckets(make_node):
@@ -74,7 +118,7 @@ def test_another_number_of_buckets(make_node):
         client.push("topic", "before-1", "kept")
     node.stop()
     other = make_node({"node.data_dir": node.data_dir, "store.buckets": 32})
-    said = refusal(other)
+    said = said_by(other)
     assert "64" in said and "32" in said and "buckets" in said
     with node.start().python_client() as client:
         assert client.pop("topic")["body"] == "kept"
@@ -94,7 +138,7 @@ def test_a_strict_node_refuses_a_redis_that_loses_jobs(make_node, make_redis, se
     options = {"appendonly": "yes", "appendfsync": "always", setting: value}
     redis = make_redis(**options)
     node = make_node({"store.redis": redis.address, "store.strict": "true"})
-    said = refusal(node)
+    said = said_by(node)
     assert setting in said
     assert not redis.client().keys(), "nothing was written"
 
@@ -114,7 +158,7 @@ def password_file(directory, password):
 def test_a_wrong_password_is_called_wrong_but_not_told(make_node, make_redis, tmp_path):
     redis = make_redis(requirepass="zx81-sesame")
     file = password_file(tmp_path, "zx81-barley")
-    said = refusal(make_node({"store.redis": redis.address, "store.password_file": file}))
+    said = said_by(make_node({"store.redis": redis.address, "store.password_file": file}))
     assert "WRONGPASS" in said and "zx81-" not in said
 
 

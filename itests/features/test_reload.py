@@ -55,8 +55,11 @@ def changed(node, *keys):
     wait_until(lambda: f"changed: {', '.join(keys)}\n" in node.output(), "the log names them")
 
 
+WAIT_S = 12
+
+
 def test_how_gmq_answers_can_change_on_an_open_connection(make_node):
-    node, reload = configured_node(make_node, "gmq:\n  pop_wait: 4s\n")
+    node, reload = configured_node(make_node, f"gmq:\n  pop_wait: {WAIT_S}s\n")
     with node.python_client() as client:
         reload("gmq:\n  strict: true\n  pop_wait: 0s\n")
         changed(node, "gmq.strict", "gmq.pop_wait")
@@ -64,7 +67,7 @@ def test_how_gmq_answers_can_change_on_an_open_connection(make_node):
         wait_until(lambda: client.pop_or_none("nothing") is None, "the worker has heard")
         since = time.monotonic()
         assert client.pop_or_none("nothing") is None
-        assert time.monotonic() - since < 2, "it did not wait"
+        assert time.monotonic() - since < WAIT_S, "it did not wait"
         assert client.pop("topic")["status"] == "3"
 
 

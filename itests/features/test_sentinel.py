@@ -8,7 +8,7 @@ import pytest
 from harness.background import in_background
 from harness.cluster import are_members, page_of
 from harness.ports import free_port
-from harness.process import reap_orphans
+from harness.refused import said_by
 from harness.scripted_sentinel import ScriptedSentinel
 from harness.sentinel import NAME, SentinelSet, WatchedRedis
 from harness.wait import holds_for, wait_until
@@ -323,17 +323,6 @@ def test_a_cluster_goes_on_with_the_next_master(make_node, watched, zookeeper, t
 
 
 # ---- set up wrongly ----
-
-def said_by(node):
-    """What a node says that does not start."""
-    node.launch()
-    code = node.process.wait(20)
-    node.process = None
-    reap_orphans()
-    assert code > 0, f"ended with {code}:\n{node.output()}"
-    node.check_sanitizers()
-    return node.output()
-
 
 def password_file(directory, password):
     file = directory / "password"

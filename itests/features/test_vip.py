@@ -6,14 +6,17 @@ The drills have its faults (drills/README.md); here is what it promises.
 
 import json
 import os
+import re
 import socket
 import subprocess
+import sys
 import threading
 
 import pytest
 
-from drills.in_order import is_late
-from drills.journal import Role, Vip, now_ms
+from drills.holders import KEPT_MS
+from drills.in_order import HEARD_MS, is_late
+from drills.journal import DIED, Role, Vip, now_ms
 from drills.nodes import GMQ_PORT, HTTP_PORT, PEER_PORT, HostNode
 from harness.cluster import are_members
 from harness.http_api import HttpApi
@@ -256,7 +259,7 @@ def test_the_leader_has_the_address_and_all_say_so(pair):
     assert [metric(node, "dueq_vip_held") for node in (leader, standby)] == [1, 0]
     assert metric(leader, "dueq_vip_taken_total") >= 1
     assert leader.ctl("nodes", "--json").json()["vip"]["state"] == "held"
-    assert "cluster vip here       yes" in leader.ctl("status").text
+    assert re.search("^cluster vip here +yes$", leader.ctl("status").text, re.MULTILINE)
     assert leader.ctl("check").code == 0 and standby.ctl("check").code == 0
     with pair.dial(HTTP_PORT) as connection:
         connection.sendall(b"GET /health/leader HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -419,3 +422,118 @@ def test_a_leader_whose_interface_goes_down_says_so_and_lets_another_lead(apart)
     link(leader.host, "set", "eth1", "up")
     wait_until(lambda: leader.ctl("check").code == 0, "it could again")
     assert apart.wait_steady() == (standby, leader)
+
+
+# ---- a worker that dies ----
+# Behind the rest: a lead that changes often is not given away for an interface.
+
+class Dialling:
+    """A client that asks over the address, each time over a new connection and at once again. One
+    that finds nobody is `refused`, one whose beginning the kernel had to send again is `lost`:
+    it has waited for a second."""
+
+    def __init__(self, pair):
+        self.pair, self.answered, self.refused, self.lost, self.others = pair, 0, 0, 0, []
+        self.answered_by = None
+        self._is_over, self._thread = threading.Event(), threading.Thread(target=self._run)
+
+    def __enter__(self):
+        self._thread.start()
+        self.wait_answered(3)
+        return self
+
+    def __exit__(self, *unused):
+        self._is_over.set()
+        self._thread.join()
+
+    def wait_answered(self, count):
+        wanted = self.answered + count
+        wait_until(lambda: self.answered >= wanted, "the client is answered")
+
+    def wait_answered_by(self, node):
+        wait_until(lambda: self.answered_by == node.name, f"{node.name} answers")
+
+    def _run(self):
+        while not self._is_over.is_set():
+            try:
+                with self.pair.dial(HTTP_PORT) as connection:
+                    self.lost += resent(connection) > 0
+                    connection.sendall(b"GET /v1/cluster HTTP/1.1\r\nHost: h\r\n\r\n")
+                    self.answered_by = json.loads(read_reply(connection)[1])["node"]
+                self.answered += 1
+            except ConnectionRefusedError:
+                self.refused += 1
+            except (OSError, EOFError) as error:
+                self.others.append(error)
+            self._is_over.wait(0.001)  # there are only so many ports
+
+
+def resent(connection):
+    """How often the kernel had to send something again: tcpi_total_retrans."""
+    return int.from_bytes(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)[100:],
+                          sys.byteorder)
+
+
+def test_who_comes_back_while_the_address_moves_is_refused_and_does_not_wait(pair):
+    leader, standby = pair.wait_steady()
+    before = len(leader.output())
+    with Dialling(pair) as dialling:
+        leader.kill("worker")
+        dialling.wait_answered_by(standby)
+        dialling.wait_answered(3)
+    wait_until(lambda: "reason=start anew" in leader.output()[before:], "the next worker starts")
+    if f"has {ADDRESS} now" not in leader.output()[before:]:
+        died_ms = next(each.boot_ms for each in reversed(leader.events())
+                       if isinstance(each, Role) and each.reason == DIED)
+        assert address_events(standby)[-1]["boot_ms"] > died_ms + KEPT_MS - HEARD_MS, "it was heard"
+    else:
+        assert dialling.lost == 0, "a connection was begun with nobody, and waited for a second"
+    # What it asked just then, and what it began before the warden knew.
+    assert dialling.refused > 0 and len(dialling.others) <= 2, dialling.others
+    wait_until(lambda: address_at(pair.nodes) == [standby], "the address is there, and only there")
+    assert pair.wait_steady() == (standby, leader)
+
+
+def test_an_address_that_nobody_is_heard_to_have_goes_and_the_node_goes_on(pair):
+    """The worker's end lets another lead, and nobody hears that this one has the address now."""
+    leader, standby = pair.wait_steady()
+    with pair.network.hush([standby.host], ADDRESS):
+        leader.kill("worker")
+        wait_until(lambda: address_at(pair.nodes) == [standby], "the address goes all the same")
+        wait_until(leader.is_ready_or_ended, "the next worker serves")
+        with pair.dial(HTTP_PORT, leader.host.address) as connection:
+            connection.sendall(LIVE)
+            assert read_reply(connection)[0].startswith(b"HTTP/1.1 200 ")
+    assert pair.wait_steady() == (standby, leader)
+
+
+@pytest.fixture
+def patient(pair):
+    """The pair with a hung worker that is found out only after two seconds: longer than an address
+    lives by itself."""
+    set_session(pair, 2 * SESSION_MS)
+    yield pair
+    set_session(pair, SESSION_MS)
+
+
+def set_session(pair, session_ms):
+    for node in pair.nodes:
+        if node.process:
+            wait_until(node.is_ready_or_ended, f"{node.name} is ready")
+            node.stop()
+        node.settings["ha.session_timeout"] = f"{session_ms}ms"
+        node.launch()
+
+
+def test_a_worker_that_hangs_is_ended_while_the_address_can_tell_its_clients(patient):
+    leader, standby = patient.wait_steady()
+    clients = [patient.asked_before(HTTP_PORT, LIVE), patient.asked_before(GMQ_PORT, ACK),
+               patient.blocked(GMQ_PORT, POP, leader), patient.blocked(HTTP_PORT, LONG_POLL, leader)]
+    leader.freeze("worker")
+    try:
+        assert all(ends(client) for client in clients)
+    finally:
+        leader.thaw()
+    for client in clients:
+        client.close()
+    wait_until(lambda: address_at(patient.nodes) == [standby], "the other node has the address")

@@ -251,6 +251,13 @@ def test_an_ordinary_user_with_the_capabilities_of_the_file(make_node):
     node.stop()
 
 
+def test_roots_worker_has_what_the_address_needs_and_little_else(make_node):
+    node = make_node(file_capabilities=None).launch_and_wait()
+    of_files = 1 << 1 | 1 << 2
+    assert capabilities_of(node.worker_pid, "Eff") & ~NET_RAW == of_files | NET_ADMIN
+    node.stop()
+
+
 def test_the_worker_dies_with_the_warden(make_node):
     node = make_node().launch_and_wait()
     worker = children_of(node.warden_pid)[0]
@@ -324,7 +331,8 @@ def cluster(host, zookeeper, tmp_path):
 
 
 def test_an_ordinary_user_leads_with_the_address_and_gives_it_back(make_node, host, cluster):
-    """When its worker dies: the address goes first, then the session, then another one may lead."""
+    """When its worker dies: who comes is refused, then the session ends and another one may lead;
+    where nobody does the address goes, and then the next worker starts."""
     node = make_node(cluster).launch_and_wait()
     wait_until(lambda: has_address(host), "the leader has the address")
     worker = children_of(node.warden_pid)[0]
@@ -333,11 +341,34 @@ def test_an_ordinary_user_leads_with_the_address_and_gives_it_back(make_node, ho
     os.kill(worker, signal.SIGKILL)
     wait_until(lambda: "the worker's session is over" in node.output()[before:],
                "the session is ended")
+    wait_until(lambda: "reason=start anew" in node.output()[before:], "the next worker starts")
     said = node.output()[before:]
-    assert said.index("virtual address: removed") < said.index("the worker's session is over"), said
+    refused, over, gone, anew = map(said.index, (
+        "new clients are refused", "the worker's session is over", "no other host was heard",
+        "reason=start anew"))
+    assert refused < over and refused < gone < anew, said
     wait_until(lambda: has_address(host), "the next worker leads and has the address")
     node.stop()
     assert not has_address(host)
+
+
+def test_a_hook_that_takes_the_address_ends_with_the_worker_that_wanted_it(make_node, cluster,
+                                                                           open_path):
+    """With all that it has started: it would take the address from the next leader."""
+    hook, seen = open_path / "hook", open_path / "seen"
+    hook.write_text(f"#!/bin/sh\n[ $1 = take ] || exit 0\nsleep 1000 &\necho $$ $! >>{seen}\nwait\n")
+    hook.chmod(0o755)
+    seen.touch()
+    seen.chmod(0o666)
+    node = make_node({**cluster, "vip.address": "10.99.0.1", "vip.hook": hook},
+                     file_capabilities="").launch_and_wait()
+    wait_until(lambda: seen.read_text().endswith("\n"), "it takes the address")
+    pids = [int(word) for word in seen.read_text().split()]
+    assert len(pids) == 2 and all(map(is_alive, pids))
+    os.kill(children_of(node.warden_pid)[0], signal.SIGKILL)
+    wait_until(lambda: not any(map(is_alive, pids)), "it has ended, and what it started")
+    wait_until(lambda: "vip.hook take was at work" in node.output(), "it is said")
+    node.stop()
 
 
 def test_a_hook_moves_the_address_without_capabilities(make_node, host, cluster, open_path):

@@ -1,4 +1,4 @@
-"""How much memory a process has, for tests of limits."""
+"""How much memory a process has, and how much processor time, for tests of limits."""
 
 import os
 from pathlib import Path
@@ -10,6 +10,12 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 def resident_bytes(pid):
     return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * PAGE_BYTES
+
+
+def cpu_s(pid):
+    """The processor time that it has had: no matter how busy the machine is."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def is_sanitized():

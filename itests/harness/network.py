@@ -91,6 +91,19 @@ class Host:
     def put_cable(self):
         _ip("-n", self.netns, "link", "set", "eth0", "up")
 
+    @contextmanager
+    def unreachable(self):
+        """Whoever sends it something over TCP is told that there is no way to it, as by a router.
+        Gives a function: how often that was."""
+        _run(self.command(["nft", "-f", "-"]),
+             "table ip way {\n chain in {\n  type filter hook input priority 0\n"
+             "  ip protocol tcp counter reject with icmp type host-unreachable\n }\n}\n")
+        try:
+            yield lambda: int(re.search(r"packets (\d+)", _run(self.command(
+                ["nft", "list", "table", "ip", "way"])))[1])
+        finally:
+            _run(self.command(["nft", "delete", "table", "ip", "way"]))
+
     def reset_connections(self, address, port):
         """Ends its connections to that port of another host; its peer is sent a reset."""
         _run(self.command(["ss", "-K", "-t", "dst", address, "dport", "=", str(port)]))

@@ -17,6 +17,11 @@ def redis_slow_to_load(directory, key_us):
     return _program(directory, f'exec redis-server "$@" --key-load-delay {key_us}')
 
 
+def redis_with_little_disk(directory, kib):
+    """A file of it can have so much; then its writes fail, as they do on a disk that is full."""
+    return _program(directory, f'trap "" XFSZ; ulimit -f {2 * kib}; exec redis-server "$@"')
+
+
 def redis_that_fails(directory, words):
     """It says so and ends."""
     return _program(directory, f'echo "{words}"; exit 1')

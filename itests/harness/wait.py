@@ -2,7 +2,7 @@
 
 import time
 
-PATIENCE_S = 20  # far beyond anything healthy, sanitizers and a busy machine included
+PATIENCE_S = 60  # far beyond anything healthy, sanitizers and a busy machine included
 
 
 def wait_until(condition, what, timeout_s=PATIENCE_S, interval_s=0.01):

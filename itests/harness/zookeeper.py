@@ -113,7 +113,7 @@ class Ensemble:
         lines = [f"tickTime={tick_ms}", "initLimit=20", "syncLimit=5",
                  f"minSessionTimeout={min_session_ms}", "maxSessionTimeout=60000",
                  "maxClientCnxns=0", "admin.enableServer=false",
-                 "4lw.commands.whitelist=ruok,srvr,mntr,cons",
+                 "4lw.commands.whitelist=ruok,srvr,mntr,cons,conf",
                  *(server.member_line for server in self.servers)]
         for server in self.servers:
             server.configure(lines)

@@ -200,5 +200,5 @@ def _code(error):
         return "ok"
     if error.endswith(",error:has exist"):
         return "duplicate"
-    return {"TTR has expired and will be consumed again": "not_owner",
-            "Job is not be reserved": "not_reserved"}.get(error, error.split(":")[0])
+    return {"TTR has expired and will be consumed again": "not_owner"}.get(
+        error, error.split(":")[0])

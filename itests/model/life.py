@@ -23,8 +23,12 @@ class Span(NamedTuple):
     last: float
 
     def plus(self, least, most=None):
-        """The store counts from its clock in whole milliseconds."""
-        return Span(floor(self.first) + least, self.last + (least if most is None else most))
+        """What lasts is counted from the end of the store's millisecond, what does not from its
+        beginning."""
+        most = least if most is None else most
+        if most == 0:
+            return Span(floor(self.first), self.last)
+        return Span(self.first + least, self.last + 1 + most)
 
     def has(self, whole_ms):
         """Could it be shown as this? The store's clock is cut to whole milliseconds."""

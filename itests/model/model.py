@@ -77,7 +77,7 @@ class Model(Owners):
             return span.plus(ttl_ms)
         if "at_ms" not in job:
             return span.plus(job.get("delay_ms", 0) + ttl_ms)
-        return Span(*(max(job["at_ms"], now) + ttl_ms for now in (floor(span.first), span.last)))
+        return Span(*(max(job["at_ms"], now) + ttl_ms for now in (span.first, span.last + 1)))
 
     # ---- pop ----
 

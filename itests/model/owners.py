@@ -68,4 +68,4 @@ def _with_current(life):
         return
     yield "not_found", life
     if life.state != GONE:
-        yield "not_owner" if life.state == RESERVED else "not_reserved", life
+        yield "not_owner", life

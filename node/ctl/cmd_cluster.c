@@ -47,12 +47,19 @@ const struct command cluster_command = {
 
 /* ---- fence ---- */
 
+enum { FENCE_YES };
+
 static enum ctl_exit run_fence(struct ctl *ctl, const struct arguments *arguments)
 {
     enum ctl_exit end;
 
     if (strcmp(arguments->words[0], "adopt") != 0)
         return ctl_misused("fence: there is adopt, not '%s'", arguments->words[0]);
+    if (!arguments->own[FENCE_YES].is_given &&
+        !ctl_confirm("Refuse the leaders of the other ZooKeeper at this Redis from now on?")) {
+        ctl_say("nothing was adopted");
+        return CTL_REFUSED;
+    }
     end = cluster_wish(ctl, "fence adopt", "/v1/cluster/fence/adopt", NULL);
     if (end == CTL_DONE)
         print_done(ctl, "fence", "adopted");
@@ -61,6 +68,11 @@ static enum ctl_exit run_fence(struct ctl *ctl, const struct arguments *argument
 
 static const char *const fence_choices[] = {"adopt", NULL};
 
+static const struct option_row fence_options[] = {
+    [FENCE_YES] = {"yes", 'y', OPTION_FLAG, NULL, "do not ask on a terminal", 0, 0, NULL},
+    {0},
+};
+
 const struct command fence_command = {
     .name = "fence",
     .usage = "adopt",
@@ -68,8 +80,10 @@ const struct command fence_command = {
     .text = "Redis knows the ensemble whose leaders have used it, and refuses those of any\n"
             "other. Adopt when ZooKeeper was set up anew, or when Redis came from another\n"
             "cluster: be sure that no leader of the former one lives, because it is refused\n"
-            "from then on. Ask the node that leads: any other refuses, and names it. While\n"
-            "ZooKeeper does not answer, none does it.\n",
+            "from then on. Ask the node that leads: any other refuses, and names it; so does\n"
+            "a leader that Redis follows already. While ZooKeeper does not answer, none does\n"
+            "it. On a terminal it asks first.\n",
+    .options = fence_options,
     .choices = fence_choices,
     .words_min = 1,
     .words_max = 1,

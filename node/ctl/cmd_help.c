@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/build.h"
 #include "node/ctl/help.h"
 #include "node/ctl/output.h"
 
@@ -107,9 +108,9 @@ static enum ctl_exit run_version(struct ctl *ctl, const struct arguments *argume
     (void)arguments;
     if (ctl->is_json)
         output_json_and_free(
-            json_pack("{s:s, s:s}", "name", "dueqctl", "version", DUEQ_VERSION));
+            json_pack("{s:s, s:s}", "name", "dueqctl", "version", build_info()->full));
     else
-        puts("dueqctl " DUEQ_VERSION);
+        printf("dueqctl %s\n", build_info()->full);
     return CTL_DONE;
 }
 

@@ -52,8 +52,9 @@ const struct command history_command = {
     .usage = "",
     .summary = "list the last hundred changes of the lead",
     .text = "Oldest first. WITHOUT is for how long nobody led before, as the new leader saw\n"
-            "it, from the old one's last proof of its lease on: for so long due jobs stood\n"
-            "still; '-' where that was not seen. 'resumed' is no change: the same leader has\n"
+            "it: for so long due jobs stood still. Of a leader that fell silent it is\n"
+            "counted from its last beat, which is a sixth of ha.session_timeout too long at\n"
+            "most; '-' where that was not seen. 'resumed' is no change: the same leader has\n"
             "proven its lease again. doc/ha.md explains the other reasons.\n",
     .run = run,
 };

@@ -2,8 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
 #include "node/ctl/commands.h"
 #include "node/ctl/each.h"
@@ -167,19 +165,17 @@ static void print_what(struct buf *text, const json_t *counts, const struct opti
     }
 }
 
-/* People may have mistyped the topic; programs have not. */
 static bool has_consent(const struct arguments *arguments, const char *what)
 {
-    struct buf topic = BUF_INIT;
-    char answer[8] = "";
+    struct buf question = BUF_INIT;
+    bool is_given = arguments->own[PURGE_YES].is_given;
 
-    if (arguments->own[PURGE_YES].is_given || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-        return true;
-    text_escape(&topic, bytes_of_text(arguments->words[0]));
-    fprintf(stderr, "Delete jobs of %s: %s? [y/N] ", buf_text(&topic), what);
-    buf_fini(&topic);
-    return fgets(answer, sizeof(answer), stdin) &&
-           (!strcasecmp(answer, "y\n") || !strcasecmp(answer, "yes\n"));
+    buf_add_text(&question, "Delete jobs of ");
+    text_escape(&question, bytes_of_text(arguments->words[0]));
+    buf_printf(&question, ": %s?", what);
+    is_given = is_given || ctl_confirm(buf_text(&question));
+    buf_fini(&question);
+    return is_given;
 }
 
 static enum ctl_exit purge(struct ctl *ctl, const struct arguments *arguments,

@@ -98,6 +98,9 @@ const struct command status_command = {
     .summary = "show how the node is, and whether it is ready",
     .text = "Ends with 0 when the node has answered, ready or not. Of a Redis Cluster the\n"
             "masters are shown, and which buckets are not reached. Warnings say what of\n"
-            "Redis's set-up may lose jobs.\n",
+            "Redis's set-up may lose jobs. Of a cluster: for how long this node has seen no\n"
+            "leader that proves its lease (0: it sees one); for how long it has had no\n"
+            "connection to ZooKeeper (0: it has one; what is said of other nodes is as\n"
+            "old); and the next leader, where an operator wants another one (*: any).\n",
     .run = run,
 };

@@ -1,5 +1,8 @@
-/* The table of commands. To add one: its file cmd_NAME.c, a line in commands.c and one below,
- * a section in doc/man/dueqctl.1; help and completion follow from the table. */
+/* The table of commands. To add one: its functions and its struct in a file cmd_*.c, of its own
+ * or of commands like it (a new file is one more in CMakeLists.txt); its name below, and a line
+ * in commands.c, where the help has it; a section in doc/man/dueqctl.1; a test in
+ * itests/features/test_dueqctl_*.py. Help and completion are made of the table: they complete
+ * commands, options, and those words that `choices` and `settings` list. */
 #ifndef DUEQ_NODE_CTL_COMMANDS_H
 #define DUEQ_NODE_CTL_COMMANDS_H
 

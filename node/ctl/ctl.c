@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include "node/ctl/text.h"
 
@@ -56,4 +58,15 @@ enum ctl_exit ctl_misused(const char *format, ...)
     else
         fputs("Try 'dueqctl --help'.\n", stderr);
     return CTL_USAGE;
+}
+
+bool ctl_confirm(const char *question)
+{
+    char answer[8] = "";
+
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return true;
+    fprintf(stderr, "%s [y/N] ", question);
+    return fgets(answer, sizeof(answer), stdin) &&
+           (!strcasecmp(answer, "y\n") || !strcasecmp(answer, "yes\n"));
 }

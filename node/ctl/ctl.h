@@ -1,7 +1,8 @@
 /* dueqctl: jobs and nodes from a shell. It speaks the HTTP API (doc/http.md) and nothing else.
  *
  *   main.c        the command line, from left to right
- *   commands.c    the table of commands: to add one, a line there and a file cmd_NAME.c
+ *   commands.c    the table of commands: commands.h says how to add one
+ *   cmd_*.c       a command each, or those that are alike
  *   options.c     option tables: parsing; cmd_help.c and completion_*.c print the same tables
  *   request.c     a request of the API, its answer, and what went wrong with it
  *   client.c      HTTP, through libcurl
@@ -46,6 +47,9 @@ void ctl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same with the way to the help; returns CTL_USAGE. */
 enum ctl_exit ctl_misused(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Asks on a terminal; true where there is none: people may have mistyped, programs have not. */
+bool ctl_confirm(const char *question);
 
 /* From now on that is the command's own help, and no more the program's. */
 void ctl_name_command(const char *name);

@@ -123,9 +123,24 @@ static void print_value(const struct ctl *ctl, const char *name, const json_t *v
         buf_add_char(to, '-');
 }
 
-/* The member "oldest_ready_age_ms" is shown as "oldest ready age". */
-static void add_name(struct table *table, const char *prefix, const char *name)
+/* Members whose names say too little without the API's description. */
+static const char *label_of(const char *name)
 {
+    static const char *const labels[][2] = {{"alone_ms", "without a leader for"},
+                                            {"stale_ms", "without ZooKeeper for"},
+                                            {"wanted", "wanted as leader"}};
+
+    for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+        if (!strcmp(name, labels[i][0]))
+            return labels[i][1];
+    }
+    return name;
+}
+
+/* The member "oldest_ready_age_ms" is shown as "oldest ready age". */
+static void add_name(struct table *table, const char *prefix, const char *member)
+{
+    const char *name = label_of(member);
     size_t len = strlen(name) - (ends_with(name, "_ms") ? 3 : 0);
     struct buf text = BUF_INIT;
 

@@ -20,6 +20,19 @@ static void add_encoded(struct buf *to, const char *text)
     }
 }
 
+/* Clients and proxies resolve these two, escaped or not: the path would be another one's. */
+static bool is_resolved(const char *segment)
+{
+    return !strcmp(segment, ".") || !strcmp(segment, "..");
+}
+
+static void add_segment(struct request *r, const char *segment)
+{
+    if (is_resolved(segment))
+        r->bad_segment = strstr(buf_text(&r->path), "/jobs/") ? "bad_id" : "bad_topic";
+    add_encoded(&r->path, segment);
+}
+
 void request_init(struct request *r, const char *method, const char *path, ...)
 {
     va_list segments;
@@ -29,7 +42,7 @@ void request_init(struct request *r, const char *method, const char *path, ...)
     va_start(segments, path);
     for (; *path; path++) {
         if (*path == '%')
-            add_encoded(&r->path, va_arg(segments, const char *));
+            add_segment(r, va_arg(segments, const char *));
         else
             buf_add_char(&r->path, *path);
     }
@@ -130,6 +143,15 @@ static void judge(const struct ctl *ctl, const struct request *r,
         failure->end = CTL_UNREACHABLE;
 }
 
+static enum ctl_exit fail_bad_segment(struct failure *failure, const char *code)
+{
+    const char *what = strcmp(code, "bad_id") ? "topic" : "job id";
+
+    failure_set(failure, CTL_USAGE, code,
+                "no %s is '.' or '..': in a path they mean another one", what);
+    return CTL_USAGE;
+}
+
 /* A pop may have found nothing, and of a list the node may have refused every job. */
 static bool tells_of_change(const json_t *answer)
 {
@@ -164,6 +186,10 @@ enum ctl_exit request_send(struct ctl *ctl, const struct request *r, json_t **an
     if (r->body && !body)
         abort();
     *failure = (struct failure){.end = CTL_DONE};
+    if (r->bad_segment) {
+        free(body);
+        return fail_bad_segment(failure, r->bad_segment);
+    }
     client_call(ctl->client, &request, &reply);
     if (reply.outcome == CLIENT_ANSWERED)
         judge(ctl, r, &reply, &value, failure);

@@ -20,6 +20,7 @@ struct request {
     const char *advice;      /* when it may have happened; NULL: as for jobs */
     const char *unavailable; /* advice when the store is away; NULL: as for all */
     int64_t wait_ms;         /* the node may take so long before it answers */
+    const char *bad_segment; /* "bad_topic", "bad_id": of the path, never sent; NULL: good */
     bool is_write;           /* anything that is not repeatable */
     bool has_query;          /* so far */
 };

@@ -87,6 +87,14 @@ static void push_to_all(int64_t delay_ms)
         push(&other, topics[i], "1", delay_ms, 5000);
 }
 
+static void check_all_but_it_move(void)
+{
+    fixture_advance(&f, 5000);
+    fixture_advance(&other, 5000);
+    for (unsigned i = 0; i < BUCKETS; i++)
+        assert_int_equal(state_in(i), i == AWAY ? JOB_DELAYED : JOB_READY);
+}
+
 /* ---- a leader ---- */
 
 static void one_that_is_away_from_the_start_holds_up_no_other(void **state)
@@ -94,10 +102,7 @@ static void one_that_is_away_from_the_start_holds_up_no_other(void **state)
     memory_store_take_away(f.ms, AWAY);
     push_to_all(500);
     lead(&f, FIRST);
-    fixture_advance(&f, 5000);
-    fixture_advance(&other, 5000);
-    for (unsigned i = 0; i < BUCKETS; i++)
-        assert_int_equal(state_in(i), i == AWAY ? JOB_DELAYED : JOB_READY);
+    check_all_but_it_move();
 }
 
 static void one_that_goes_away_holds_up_no_other(void **state)
@@ -106,10 +111,7 @@ static void one_that_goes_away_holds_up_no_other(void **state)
     fixture_turn(&f);
     memory_store_take_away(f.ms, AWAY);
     push_to_all(500);
-    fixture_advance(&f, 5000);
-    fixture_advance(&other, 5000);
-    for (unsigned i = 0; i < BUCKETS; i++)
-        assert_int_equal(state_in(i), i == AWAY ? JOB_DELAYED : JOB_READY);
+    check_all_but_it_move();
 }
 
 static void nothing_is_sent_to_one_that_is_away(void **state)
@@ -220,10 +222,7 @@ static void check_away_and_back(void)
     fixture_turn(&f);
     memory_store_take_away(f.ms, AWAY);
     push_to_all(500);
-    fixture_advance(&f, 5000);
-    fixture_advance(&other, 5000);
-    for (unsigned i = 0; i < BUCKETS; i++)
-        assert_int_equal(state_in(i), i == AWAY ? JOB_DELAYED : JOB_READY);
+    check_all_but_it_move();
     memory_store_give_back(f.ms, AWAY);
     fixture_turn(&f);
     assert_int_equal(state_in(AWAY), JOB_READY);

@@ -117,6 +117,20 @@ static void who_waits_is_served_at_once_when_the_bucket_is_back(void **state)
     delivered(&f, &a);
 }
 
+/* Its topic was known to be empty, and the word of the job is lost. */
+static void who_waited_before_is_served_when_the_bucket_is_back(void **state)
+{
+    consume(&f, &a, far, 1, 60000);
+    take_away();
+    push(&other, far, "1", 0, 5000);
+    fixture_turn(&f);
+    assert_int_equal(a.done, 0);
+    give_back();
+    assert_int_equal(a.done, 1);
+    assert_string_equal(a.ids[0], "1");
+    delivered(&f, &a);
+}
+
 /* As while the whole store is away: an old client notices nothing. */
 static void who_does_not_wait_is_held_until_the_bucket_is_back(void **state)
 {
@@ -323,6 +337,7 @@ int main(void)
         TEST(who_waited_before_gets_what_is_within_reach),
         TEST(a_pop_that_the_store_holds_lets_its_consumer_go),
         TEST(who_waits_is_served_at_once_when_the_bucket_is_back),
+        TEST(who_waited_before_is_served_when_the_bucket_is_back),
         TEST(who_does_not_wait_is_held_until_the_bucket_is_back),
         TEST(who_waits_in_vain_gets_nothing_in_time),
         TEST(what_changed_meanwhile_is_known_when_the_bucket_is_back),

@@ -9,8 +9,9 @@
 #define CONFIRM_DELAY_MS 5
 
 struct delivery {
-    struct list jobs;
+    struct list jobs; /* without those whose lease was used before the reply was acknowledged */
     struct reading reading;
+    int64_t sent_mono_ms;
     int64_t store_ahead_ms; /* the store's clock - ours, at the pop */
     size_t client_len;      /* of its jobs' holder */
 };
@@ -36,7 +37,8 @@ struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
         abort();
     list_init(&d->jobs);
     d->client_len = client.len;
-    d->store_ahead_ms = op->now_ms - timers_now(ds->core->timers);
+    d->sent_mono_ms = timers_now(ds->core->timers);
+    d->store_ahead_ms = op->now_ms - d->sent_mono_ms;
     for (unsigned i = 0; i < count; i++) {
         struct handed_job *h = handed_job_new(op, &jobs[i], holder);
 
@@ -45,7 +47,9 @@ struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
         h->has_ttr = pop && pop->has_ttr;
         h->ttr_ms = h->has_ttr ? pop->ttr_ms : jobs[i].ttr_ms;
         h->ends_with_delivery = h->ttr_ms == 0;
+        h->delivery = d;
         list_append(&d->jobs, &h->link);
+        HASH_ADD(hh, ds->by_lease, key, sizeof(h->key), h);
     }
     keeper_add(&ds->keeper, &d->reading, &d->jobs, op);
     ds->held_count++;
@@ -101,14 +105,13 @@ static void note_handover(struct deliveries *ds, const struct delivery *d,
                           const struct handed_job *h)
 {
     struct queue_stats *stats = &ds->core->stats;
-    int64_t mono_ms = timers_now(ds->core->timers);
     struct handover handover = {
-        .at_ms = mono_ms + d->store_ahead_ms,
+        .at_ms = d->sent_mono_ms + d->store_ahead_ms,
         .topic = h->topic,
         .id = h->id,
         .client = bytes_of(h->holder.at, d->client_len),
         .tries = h->tries,
-        .late_ms = h->was_awaited ? mono_ms - h->due_mono_ms : -1,
+        .late_ms = h->was_awaited ? d->sent_mono_ms - h->due_mono_ms : -1,
     };
 
     stats->popped_jobs++;
@@ -118,17 +121,27 @@ static void note_handover(struct deliveries *ds, const struct delivery *d,
     write_down(ds, d, h, EVENT_DELIVERED);
 }
 
+/* HELD -> PENDING or ACKING, whose list it joins behind this. */
+static void take_out(struct deliveries *ds, struct handed_job *h)
+{
+    struct delivery *d = h->delivery;
+
+    list_remove(&h->link);
+    if (list_is_empty(&d->jobs))
+        keeper_remove(&d->reading);
+    note_handover(ds, d, h);
+    h->reserved_until_ms = d->reading.until_ms;
+    h->delivery = NULL;
+}
+
 void deliveries_confirm(struct deliveries *ds, struct delivery *d)
 {
     struct list *link;
 
-    keeper_remove(&d->reading);
-    while ((link = list_pop(&d->jobs))) {
+    while ((link = list_first(&d->jobs))) {
         struct handed_job *h = CONTAINER_OF(link, struct handed_job, link);
 
-        note_handover(ds, d, h);
-        h->reserved_until_ms = d->reading.until_ms;
-        HASH_ADD(hh, ds->by_lease, key, sizeof(h->key), h);
+        take_out(ds, h);
         add_pending(ds, h);
     }
     delivery_free(ds, d);
@@ -138,10 +151,30 @@ void deliveries_return(struct deliveries *ds, struct delivery *d)
 {
     keeper_remove(&d->reading);
     LIST_EACH (link, &d->jobs) {
+        struct handed_job *h = CONTAINER_OF(link, struct handed_job, link);
+
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): they are in it */
+        HASH_DEL(ds->by_lease, h);
         ds->core->stats.returned_jobs++;
-        write_down(ds, d, CONTAINER_OF(link, struct handed_job, link), EVENT_RETURNED);
+        write_down(ds, d, h, EVENT_RETURNED);
     }
     batches_send(&ds->batches, OP_RETURN, &d->jobs);
+    delivery_free(ds, d);
+}
+
+void deliveries_leave_open(struct deliveries *ds, struct delivery *d)
+{
+    struct list *link;
+
+    keeper_remove(&d->reading);
+    while ((link = list_first(&d->jobs))) {
+        struct handed_job *h = CONTAINER_OF(link, struct handed_job, link);
+
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): they are in it */
+        HASH_DEL(ds->by_lease, h);
+        list_remove(&h->link);
+        free(h);
+    }
     delivery_free(ds, d);
 }
 
@@ -195,6 +228,7 @@ static struct handed_job *find(struct deliveries *ds, const struct op *op)
 void deliveries_before(struct deliveries *ds, const struct op *op)
 {
     struct handed_job *h;
+    bool was_held;
 
     if (op->verb != OP_ACK && op->verb != OP_RELEASE && op->verb != OP_TOUCH &&
         op->verb != OP_BURY)
@@ -202,10 +236,16 @@ void deliveries_before(struct deliveries *ds, const struct op *op)
     h = find(ds, op);
     if (!h || h->is_acking)
         return;
+    was_held = h->delivery != NULL;
+    if (was_held)
+        take_out(ds, h);
     if (op->verb == OP_ACK) {
         h->is_acking = true;
-        remove_pending(ds, h);
+        if (!was_held)
+            remove_pending(ds, h);
     } else {
+        if (was_held)
+            add_pending(ds, h);
         /* Without TTR the delivery is the end: let it come first. */
         deliveries_flush(ds);
     }

@@ -1,18 +1,23 @@
 /* What was popped, until it is known to have reached its consumer.
  *
  * A popped job is reserved for some seconds only, and kept for as long as its consumer reads
- * (keeper.h). When its reply has been flushed the delivery is confirmed (DELIVERED: the job's
- * own TTR begins, or it is gone with TTR 0); when the consumer had left it is given back
- * (RETURN: first in line again, no try counted). A node that dies in between loses nothing.
+ * (keeper.h). When the consumer's kernel has its reply the delivery is confirmed (DELIVERED:
+ * the job's own TTR begins, or it is gone with TTR 0); when the consumer had left it is given
+ * back (RETURN: first in line again, no try counted). A node that dies in between loses
+ * nothing.
  *
  * Confirmations wait for five to ten milliseconds, or until they are many, and travel together,
- * a script for each topic. A job that is acknowledged meanwhile needs none:
+ * a script for each topic. A job that is acknowledged meanwhile needs none. A lease that is
+ * used, over whatever connection, proves that its consumer has it:
  *
- *   HELD --delivered--> PENDING --time or enough of them--> sent, then freed
- *    |                     |  ^
- *    |returned             |  | the acknowledgement failed
- *    v               ack   v  |
- *   sent, then freed      ACKING --acknowledged--> freed
+ *   HELD --delivered, lease used--> PENDING --time or enough of them--> sent, then freed
+ *    |                                |  ^
+ *    |returned                        |  | the acknowledgement failed
+ *    v                          ack   v  |
+ *   sent, then freed                 ACKING --acknowledged--> freed
+ *
+ * What nobody can tell (HELD --left open--> freed) is as if the node had died: the store gives
+ * it again when its few seconds are over, at no cost, unless its lease is used.
  *
  * HELD items belong to the `struct delivery` that the protocol holds, and are kept.
  */
@@ -38,7 +43,7 @@ struct deliveries {
     struct core *core;
     struct handovers *handovers; /* who watches them */
     struct history *history;     /* who writes them down */
-    struct handed_job *by_lease; /* hash: PENDING and ACKING */
+    struct handed_job *by_lease; /* hash: HELD, PENDING and ACKING */
     struct list pending;         /* oldest first */
     unsigned pending_count;
     unsigned held_count; /* deliveries that protocols hold */
@@ -59,6 +64,7 @@ struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
 
 void deliveries_confirm(struct deliveries *ds, struct delivery *d);
 void deliveries_return(struct deliveries *ds, struct delivery *d);
+void deliveries_leave_open(struct deliveries *ds, struct delivery *d);
 
 /* Sends all that is pending, now. */
 void deliveries_flush(struct deliveries *ds);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "node/queue/deliveries_fixture.h"
+#include "node/queue/keeper.h"
 
 static void a_confirmed_job_is_reserved_for_its_own_ttr(void **state)
 {
@@ -115,8 +116,8 @@ static void a_job_without_ttr_is_gone_once_delivered(void **state)
     assert_int_equal(settle(OP_ACK, &a), STATUS_NOT_FOUND);
 }
 
-static void
-a_job_without_ttr_that_is_touched_while_it_is_read_is_gone_all_the_same(void **state)
+/* The lease proves that it was delivered, and without a time to run that is the end. */
+static void a_job_without_ttr_that_is_touched_while_it_is_read_is_gone(void **state)
 {
     struct call call = {0};
 
@@ -124,10 +125,87 @@ a_job_without_ttr_that_is_touched_while_it_is_read_is_gone_all_the_same(void **s
     consume(&f, &a, "t", 1, 0);
     call.op.in.lease.ttr_ms = 60000;
     submit(&f, &call, OP_TOUCH, "t", "1", a.stamps[0]);
-    assert_int_equal(call.status, STATUS_OK);
-    delivered(&f, &a);
+    assert_int_equal(call.status, STATUS_NOT_FOUND);
+    assert_int_equal(state_of(&f, "t", "1"), 0);
+    returned(&f, &a);
     fixture_advance(&f, 100);
     assert_int_equal(state_of(&f, "t", "1"), 0);
+}
+
+/* Over another connection than the one that has not acknowledged the reply. */
+static void an_acknowledgement_proves_the_delivery(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    push(&f, "t", "2", 0, 60000);
+    consume(&f, &a, "t", 2, 0);
+    assert_int_equal(settle(OP_ACK, &a), STATUS_OK);
+    assert_int_equal(queue_stats(f.q)->popped_jobs, 1);
+    fixture_advance(&f, KEEPER_INTERVAL_MS);
+    assert_int_equal(keeps(), 1); /* of the other one */
+    returned(&f, &a);
+    fixture_advance(&f, 100);
+    assert_int_equal(confirmations(), 0);
+    assert_int_equal(queue_stats(f.q)->returned_jobs, 1);
+    assert_int_equal(state_of(&f, "t", "1"), 0);
+    assert_int_equal(state_of(&f, "t", "2"), JOB_READY);
+}
+
+static void
+what_was_touched_or_released_does_not_come_back_as_if_it_had_not_been_read(void **state)
+{
+    struct call call = {.op.in.lease.ttr_ms = 60000};
+
+    push(&f, "t", "1", 0, 1000);
+    push(&f, "t", "2", 0, 1000);
+    consume(&f, &a, "t", 1, 0);
+    consume(&f, &b, "t", 1, 0);
+    submit(&f, &call, OP_TOUCH, "t", "1", a.stamps[0]);
+    assert_int_equal(call.status, STATUS_OK);
+    assert_int_equal(settle(OP_RELEASE, &b), STATUS_OK);
+    assert_int_equal(queue_stats(f.q)->popped_jobs, 2);
+    fixture_advance(&f, KEEPER_INTERVAL_MS);
+    assert_int_equal(keeps(), 0);
+    returned(&f, &a);
+    returned(&f, &b);
+    fixture_advance(&f, 50000);
+    assert_int_equal(queue_stats(f.q)->returned_jobs, 0);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+    consume(&f, &b, "t", 1, 0);
+    assert_int_equal(b.tries[0], 1);
+    delivered(&f, &b);
+}
+
+/* With it they are enough to be sent at once, and it is not one of them. */
+static void an_acknowledgement_proves_the_delivery_among_many_others(void **state)
+{
+    static struct consumer many[OP_ITEMS_MAX];
+
+    for (unsigned i = 0; i < OP_ITEMS_MAX; i++) {
+        push(&f, "t", "", 0, 60000);
+        consume(&f, &many[i], "t", 1, 0);
+    }
+    for (unsigned i = 1; i < OP_ITEMS_MAX; i++)
+        delivered(&f, &many[i]);
+    assert_int_equal(confirmations(), 0);
+    assert_int_equal(settle(OP_ACK, &many[0]), STATUS_OK);
+    returned(&f, &many[0]);
+    fixture_advance(&f, 100);
+    assert_int_equal(confirmations(), 1);
+    assert_int_equal(queue_stats(f.q)->popped_jobs, OP_ITEMS_MAX);
+    assert_int_equal(queue_stats(f.q)->unconfirmed, 0);
+}
+
+/* The store has not heard that it was acknowledged, but the consumer has it. */
+static void an_acknowledgement_that_fails_proves_the_delivery_too(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
+    assert_int_equal(settle(OP_ACK, &a), STATUS_UNKNOWN);
+    returned(&f, &a);
+    fixture_advance(&f, 20000);
+    assert_int_equal(confirmations(), 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
 }
 
 static void a_consumer_may_bring_its_own_ttr(void **state)
@@ -190,6 +268,39 @@ static void returned_jobs_are_first_in_line_in_their_old_order(void **state)
     delivered(&f, &b);
 }
 
+static void leave_open(struct consumer *c)
+{
+    queue_left_open(f.q, c->delivery);
+    c->delivery = NULL;
+    fixture_turn(&f);
+}
+
+static void what_is_left_open_is_its_consumers_for_some_seconds(void **state)
+{
+    struct call call = {0};
+
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    leave_open(&a);
+    assert_int_equal(queue_stats(f.q)->unconfirmed, 0);
+    fixture_advance(&f, 4000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+    submit(&f, &call, OP_ACK, "t", "1", a.stamps[0]);
+    assert_int_equal(call.status, STATUS_OK);
+}
+
+static void what_is_left_open_comes_again_at_no_try(void **state)
+{
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &a, "t", 1, 0);
+    leave_open(&a);
+    fixture_advance(&f, 7000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+    consume(&f, &b, "t", 1, 0);
+    assert_int_equal(b.tries[0], 0);
+    delivered(&f, &b);
+}
+
 static void a_made_up_lease_changes_nothing(void **state)
 {
     struct call call = {0};
@@ -236,11 +347,17 @@ int main(void)
         TEST(confirmations_of_a_topic_travel_together),
         TEST(a_lost_confirmation_is_sent_once_more),
         TEST(a_job_without_ttr_is_gone_once_delivered),
-        TEST(a_job_without_ttr_that_is_touched_while_it_is_read_is_gone_all_the_same),
+        TEST(a_job_without_ttr_that_is_touched_while_it_is_read_is_gone),
+        TEST(an_acknowledgement_proves_the_delivery),
+        TEST(what_was_touched_or_released_does_not_come_back_as_if_it_had_not_been_read),
+        TEST(an_acknowledgement_proves_the_delivery_among_many_others),
+        TEST(an_acknowledgement_that_fails_proves_the_delivery_too),
         TEST(a_consumer_may_bring_its_own_ttr),
         TEST(ttrs_of_several_consumers_travel_together),
         TEST(a_ttr_out_of_range_is_refused),
         TEST(returned_jobs_are_first_in_line_in_their_old_order),
+        TEST(what_is_left_open_is_its_consumers_for_some_seconds),
+        TEST(what_is_left_open_comes_again_at_no_try),
         TEST(a_made_up_lease_changes_nothing),
         cmocka_unit_test(stopping_waits_for_what_was_handed_out),
     };

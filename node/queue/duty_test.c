@@ -10,7 +10,7 @@
 #include "node/queue/duty.h"
 #include "node/queue/queue_fixture.h"
 
-#define BUCKETS 4
+#define BUCKETS 64 /* as many as there are by default */
 #define ONE     "11111111111111111111111111111111:"
 #define FIRST   ONE "0000000000000001"
 #define SECOND  ONE "0000000000000002"

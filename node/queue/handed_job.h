@@ -12,10 +12,13 @@
 #include "node/queue/hash.h"
 #include "node/store/op.h"
 
+struct delivery;
+
 struct handed_job {
     struct list link; /* in its delivery, in pending, or in its batch */
     UT_hash_handle hh;
-    uint64_t key; /* bucket and stamp: the lease */
+    uint64_t key;              /* bucket and stamp: the lease */
+    struct delivery *delivery; /* HELD: whose it is */
     bool is_acking;
     int64_t pending_mono_ms; /* PENDING: since when */
     int64_t due_mono_ms;     /* when it was due, by this node's clock */

@@ -127,6 +127,7 @@ void keeper_remove(struct reading *r)
     list_remove(&r->link);
     if (r->keep)
         r->keep->reading = NULL;
+    r->keep = NULL;
 }
 
 void keeper_init(struct keeper *k, struct core *core)

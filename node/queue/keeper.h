@@ -4,13 +4,13 @@
  * be read. So every KEEPER_INTERVAL_MS each delivery is kept (KEEP), until the protocol says
  * what became of it. A node that dies keeps nothing, and its jobs are back within seconds.
  *
- * Nearly every delivery is flushed at once: it costs a link in a list, and one timer for all of
- * them looks at the oldest. A keep that fails is not repeated, the next one still comes in
- * time; but where that one's turn is over already, because the first took so long to fail, it
- * is sent at once. So is the first one, when the pop's answer was long on its way. One that
- * comes behind the confirmation or the return changes nothing. When the store is
- * away, or the node is frozen, for longer than a reservation, that is over as with a node that
- * died.
+ * Nearly every delivery is acknowledged within a tenth of a second: it costs a link in a list,
+ * and one timer for all of them looks at the oldest. A keep that fails is not repeated, the
+ * next one still comes in time; but where that one's turn is over already, because the first
+ * took so long to fail, it is sent at once. So is the first one, when the pop's answer was long
+ * on its way. One that comes behind the confirmation or the return changes nothing. When the
+ * store is away, or the node is frozen, for longer than a reservation, that is over as with a
+ * node that died.
  */
 #ifndef DUEQ_NODE_QUEUE_KEEPER_H
 #define DUEQ_NODE_QUEUE_KEEPER_H
@@ -38,7 +38,8 @@ struct keeper {
 
 /* A delivery that is being read. The caller embeds it. */
 struct reading {
-    const struct list *jobs; /* handed_job.link: 1 to OP_ITEMS_MAX, all of one topic */
+    const struct list *jobs; /* handed_job.link: 1 to OP_ITEMS_MAX, all of one topic; fewer by
+                              * and by */
     struct list link;
     int64_t keep_at_mono_ms;
     int64_t until_ms;  /* as far as is known: the store may say over from then on */
@@ -49,9 +50,11 @@ struct reading {
 void keeper_init(struct keeper *k, struct core *core);
 void keeper_fini(struct keeper *k);
 
-/* `jobs` are borrowed, and do not change, until keeper_remove. `pop` has brought them. */
+/* `jobs` are borrowed until keeper_remove, which comes before the last one is taken out of
+ * them. `pop` has brought them. */
 void keeper_add(struct keeper *k, struct reading *r, const struct list *jobs,
                 const struct op *pop);
+/* Harmless twice. */
 void keeper_remove(struct reading *r);
 
 #endif

@@ -60,7 +60,7 @@ static void what_a_slow_reader_never_got_costs_no_try(void **state)
     delivered(&f, &b);
 }
 
-static void what_is_flushed_within_two_seconds_is_not_kept(void **state)
+static void what_is_delivered_within_two_seconds_is_not_kept(void **state)
 {
     for (unsigned i = 0; i < 10; i++) {
         push(&f, "t", "", 0, 60000);
@@ -163,7 +163,7 @@ int main(void)
         TEST(a_job_may_be_settled_while_the_reply_is_still_read),
         TEST(short_and_no_times_to_run_are_kept_as_well),
         TEST(what_a_slow_reader_never_got_costs_no_try),
-        TEST(what_is_flushed_within_two_seconds_is_not_kept),
+        TEST(what_is_delivered_within_two_seconds_is_not_kept),
         TEST(each_delivery_is_kept_in_its_own_time),
         TEST(one_keep_that_is_lost_does_no_harm),
         TEST(a_slow_store_is_asked_once_at_a_time),

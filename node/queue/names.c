@@ -12,9 +12,14 @@ static bool has_valid_length(struct bytes name)
     return name.len >= 1 && name.len <= NAME_MAX_BYTES;
 }
 
+static bool is_dots(struct bytes name)
+{
+    return bytes_equal(name, BYTES(".")) || bytes_equal(name, BYTES(".."));
+}
+
 bool topic_name_is_valid(struct bytes topic)
 {
-    if (!has_valid_length(topic) || topic.at[0] == '-')
+    if (!has_valid_length(topic) || topic.at[0] == '-' || is_dots(topic))
         return false;
     for (size_t i = 0; i < topic.len; i++) {
         char c = topic.at[i];
@@ -27,7 +32,7 @@ bool topic_name_is_valid(struct bytes topic)
 
 bool job_id_is_valid(struct bytes id)
 {
-    if (!has_valid_length(id))
+    if (!has_valid_length(id) || is_dots(id))
         return false;
     for (size_t i = 0; i < id.len; i++) {
         if (id.at[i] <= ' ' || id.at[i] > '~')

@@ -1,4 +1,8 @@
-/* What a topic and an id may look like. Pure. */
+/* What a topic and an id may look like. Pure.
+ *
+ * Neither may be "." or "..": clients and proxies resolve these in a path, escaped or not, and
+ * /v1/topics/t/jobs/../kick, which is to kick one job, kicks all.
+ */
 #ifndef DUEQ_NODE_QUEUE_NAMES_H
 #define DUEQ_NODE_QUEUE_NAMES_H
 

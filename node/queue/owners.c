@@ -198,7 +198,7 @@ static void on_acked(struct op *op)
     if (source == FROM_NODE &&
         (op->status == STATUS_NOT_OWNER || op->status == STATUS_NOT_RESERVED))
         ask_all_buckets(ack); /* somebody else's old lease: another node may have the new one */
-    else if (source == FROM_HOLDER && op->status == STATUS_NOT_RESERVED)
+    else if (op->status == STATUS_NOT_RESERVED)
         end(ack, STATUS_NOT_OWNER); /* it was reserved, and its time is over */
     else
         end(ack, op->status);

@@ -99,6 +99,19 @@ static void a_holder_whose_time_is_over_cannot_take_the_job_from_the_next(void *
     assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
 }
 
+static void whoever_is_too_late_hears_it_over_any_connection_and_of_any_node(void **state)
+{
+    push(&f, "t", "1", 0, 2000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    fixture_advance(&f, 3000);
+    fixture_advance(&other, 3000);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(ack(&f, BOB, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(ack(&other, BOB, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
 /* This node remembers a hand-over that is over; the job is with another node's consumer. */
 static void a_stale_memory_of_somebody_else_does_not_hide_the_current_lease(void **state)
 {
@@ -170,6 +183,7 @@ int main(void)
         TEST(another_connection_of_this_node_may_acknowledge),
         TEST(another_node_may_acknowledge),
         TEST(a_holder_whose_time_is_over_cannot_take_the_job_from_the_next),
+        TEST(whoever_is_too_late_hears_it_over_any_connection_and_of_any_node),
         TEST(a_stale_memory_of_somebody_else_does_not_hide_the_current_lease),
         TEST(an_id_that_nobody_was_handed_is_not_found),
         TEST(a_second_acknowledgement_is_not_found),

@@ -81,6 +81,12 @@ void queue_returned(struct queue *q, struct delivery *d)
     lifecycle_check_stopped(q);
 }
 
+void queue_left_open(struct queue *q, struct delivery *d)
+{
+    deliveries_leave_open(&q->deliveries, d);
+    lifecycle_check_stopped(q);
+}
+
 void queue_ack_by_id(struct queue *q, struct id_ack *ack)
 {
     if (lifecycle_is_over(q))

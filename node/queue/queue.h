@@ -71,7 +71,7 @@ struct queue_stats {
     uint64_t refused[OP_COUNT];             /* ended otherwise, surely without effect */
     uint64_t unknown[OP_COUNT];             /* may have happened */
     uint64_t ended[OP_COUNT][STATUS_COUNT]; /* all of them, by how they ended */
-    uint64_t popped_jobs;                   /* handed to a consumer's connection */
+    uint64_t popped_jobs;                   /* delivered to a consumer */
     uint64_t returned_jobs;                 /* popped for a consumer that had left */
     uint64_t late_confirmations;            /* of jobs whose reservation had run out */
     uint64_t lost_confirmations;            /* deliveries the store did not take in time */
@@ -94,7 +94,7 @@ struct queue_stats {
     uint64_t locks_taken_late;          /* of others' topics, for their lateness */
     uint64_t locks_barred;              /* scans that met another's lock on an own topic */
     struct histogram move_lateness;     /* ready - due, every job that had a delay */
-    struct histogram delivery_lateness; /* flushed - due, where a consumer was waiting */
+    struct histogram delivery_lateness; /* sent - due, where a consumer was waiting */
 };
 
 struct queue;
@@ -225,11 +225,15 @@ void queue_pop(struct queue *q, struct pop *pop);
  * for a pop that is done. */
 void queue_pop_cancel(struct queue *q, struct pop *pop);
 
-/* Whoever took a pop's jobs says what became of them, with exactly one of the two calls;
- * both free the delivery. Until then the jobs stay reserved, however long it takes, and no try
- * is counted; should the node die, they are free within seconds. */
-void queue_delivered(struct queue *q, struct delivery *d); /* flushed to the consumer */
+/* Whoever took a pop's jobs says what became of them, with exactly one of the three calls;
+ * each frees the delivery. Until then the jobs stay reserved, however long it takes, and no try
+ * is counted; should the node die, they are free within seconds. A job whose lease is used
+ * meanwhile is delivered, whatever is said. */
+void queue_delivered(struct queue *q, struct delivery *d); /* the consumer's kernel has them */
 void queue_returned(struct queue *q, struct delivery *d);  /* it never got them */
+void queue_left_open(struct queue *q, struct delivery *d); /* nobody can tell: they come again
+                                                            * within seconds, unless their
+                                                            * leases are used */
 
 /* ---- acknowledging without a lease ---- */
 
@@ -242,7 +246,7 @@ struct id_ack {
     void (*on_done)(struct id_ack *ack);
 
     /* OK; NOT_FOUND: no live job has this id and an owner; NOT_OWNER: the time to run is over
-     * and the job is, or will be, handed out again; NOT_RESERVED; or why it was refused. */
+     * and the job is, or will be, handed out again; or why it was refused. */
     enum status status;
 
     /* The queue's own, see owners.c. */

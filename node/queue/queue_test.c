@@ -39,6 +39,10 @@ static void topics_are_named_like_tubes(void **state)
     assert_false(topic_name_is_valid(BYTES("a\0b")));
     assert_false(topic_name_is_valid(BYTES("a{1}")));
     assert_false(topic_name_is_valid(BYTES("\xc3\xa9")));
+    assert_false(topic_name_is_valid(BYTES(".")));
+    assert_false(topic_name_is_valid(BYTES("..")));
+    assert_true(topic_name_is_valid(BYTES("...")));
+    assert_true(topic_name_is_valid(BYTES(".a")));
 }
 
 static void ids_are_printable(void **state)
@@ -47,6 +51,9 @@ static void ids_are_printable(void **state)
     assert_false(job_id_is_valid(BYTES("a b")));
     assert_false(job_id_is_valid(BYTES("a\n")));
     assert_false(job_id_is_valid(BYTES("\x7f")));
+    assert_false(job_id_is_valid(BYTES(".")));
+    assert_false(job_id_is_valid(BYTES("..")));
+    assert_true(job_id_is_valid(BYTES("...")));
     assert_false(job_id_is_valid(BYTES("")));
 }
 

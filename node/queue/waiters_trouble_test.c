@@ -65,6 +65,18 @@ static void keeps_waiting_through_a_failure_of_the_store(void **state)
     delivered(&f, &a);
 }
 
+/* No word comes of a job that was there before. */
+static void asks_again_by_itself_after_a_failure(void **state)
+{
+    push(&f, "t", "1", 0, 5000);
+    memory_store_fail(f.ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    consume(&f, &a, "t", 1, 60000);
+    assert_int_equal(a.done, 0);
+    fixture_advance(&f, 1000);
+    assert_got(&a, "1");
+    delivered(&f, &a);
+}
+
 /* So many wait for "high" that one pop does not ask for all of them. */
 static void fill_the_line_at_high(struct consumer *crowd, unsigned count)
 {
@@ -184,6 +196,7 @@ int main(void)
         TEST(a_job_popped_for_one_who_left_goes_to_the_next_without_a_try),
         TEST(a_consumer_is_never_popped_for_twice_at_a_time),
         TEST(keeps_waiting_through_a_failure_of_the_store),
+        TEST(asks_again_by_itself_after_a_failure),
         TEST(one_far_back_in_the_line_is_not_kept_from_its_other_topic),
         TEST(one_far_back_that_does_not_wait_is_answered),
         TEST(a_sick_topic_does_not_starve_the_next),

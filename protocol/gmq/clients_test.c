@@ -261,6 +261,85 @@ static void turns_clients_away_when_there_are_too_many(void **state)
         leave(&many[i]);
 }
 
+static void one_address_has_no_more_places_than_its_limit(void **state)
+{
+    struct fixture *f = *state;
+    struct client first, more, other;
+
+    f->options.connections_per_address = 1;
+    gmq_reload(f->gmq, &f->options);
+    first = connect_client(f);
+    more = connect_client(f);
+    expect(&more,
+           "{\"id\":null,\"result\":null,\"error\":\"too_many: too many connections from "
+           "one address (limits.connections_per_address); try again later\"}\n");
+    expect_end(&more);
+    leave(&more);
+    other = connect_from(f, 2);
+    say(&other, PUSH("a", "t", ""));
+    expect(&other, PUSHED);
+    leave(&first);
+    AWAIT(f, connections(f) == 1);
+    first = connect_client(f);
+    say(&first, PUSH("b", "t", ""));
+    expect(&first, PUSHED);
+    leave(&first);
+    leave(&other);
+}
+
+#define TOO_LATE                                                                              \
+    "{\"id\":null,\"result\":null,\"error\":\"request_timeout: the request took too long to " \
+    "arrive (limits.request_time)\"}\n"
+
+/* Also behind others, and however it trickles. */
+static void a_request_has_its_time_to_arrive(void **state)
+{
+    static const char *const starts[] = {"{", PUSH("b", "t", "") " {\"method\":\"Serv"};
+    struct fixture *f = *state;
+
+    f->options.request_ms = 10000;
+    gmq_reload(f->gmq, &f->options);
+    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+        struct client c = connect_client(f);
+
+        say(&c, starts[i]);
+        if (i)
+            expect(&c, PUSHED);
+        expect_silence(&c);
+        fixture_pass(f, 6000);
+        say(&c, " ");
+        expect_silence(&c);
+        fixture_pass(f, 6000);
+        expect(&c, TOO_LATE);
+        expect_end(&c);
+        leave(&c);
+        AWAIT(f, connections(f) == 0);
+    }
+}
+
+static void between_requests_and_in_work_there_is_no_time_to_arrive(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    f->options.request_ms = 10000;
+    f->options.pop_wait_ms = 30000;
+    f->options.pipelined_max = 1;
+    gmq_reload(f->gmq, &f->options);
+    c = connect_client(f);
+    say(&c, " " PUSH("a", "u", "") " ");
+    expect(&c, PUSHED);
+    fixture_pass(f, 20000);
+    say(&c, POP("\"t\"") "{\"method\":"); /* not read before the first is answered */
+    AWAIT(f, waiting(f) == 1);
+    fixture_pass(f, 30000);
+    expect(&c, EMPTY);
+    fixture_pass(f, 1000);
+    say(&c, "\"Service.Ack\",\"params\":[\"x\"],\"id\":3}");
+    expect(&c, "{\"id\":3,\"result\":null,\"error\":\"not_found: no such job\"}\n");
+    leave(&c);
+}
+
 static void closes_idle_connections_but_none_that_waits(void **state)
 {
     struct fixture *f = *state;
@@ -296,6 +375,11 @@ static void push_large(struct client *c, unsigned id)
     buf_fini(&push);
 }
 
+static struct connection *last_connection(struct fixture *f)
+{
+    return &CONTAINER_OF(f->gmq->clients.prev, struct gmq_client, link)->connection;
+}
+
 /* Pushes, and pops with a client that does not read, until a reply cannot be written. */
 static unsigned fill_output(struct fixture *f, struct client *producer, struct client *reader)
 {
@@ -309,12 +393,12 @@ static unsigned fill_output(struct fixture *f, struct client *producer, struct c
         push_large(producer, jobs++);
         say(reader, POP("\"t\""));
         AWAIT(f, memory_store_count(f->ms, OP_POP) == jobs);
-        fixture_pass(f, 20); /* the confirmation of one that was flushed goes out */
-    } while (queue_stats(f->queue)->unconfirmed == 0);
+        fixture_turn(f);
+    } while (stream_len(&last_connection(f)->output) == 0);
     return jobs;
 }
 
-static void a_job_counts_as_delivered_when_its_reply_is_flushed(void **state)
+static void a_job_counts_as_delivered_when_its_reply_is_acknowledged(void **state)
 {
     struct fixture *f = *state;
     struct client producer = connect_client(f);
@@ -336,12 +420,7 @@ static void a_job_counts_as_delivered_when_its_reply_is_flushed(void **state)
     leave(&reader);
 }
 
-static struct connection *last_connection(struct fixture *f)
-{
-    return &CONTAINER_OF(f->gmq->clients.prev, struct gmq_client, link)->connection;
-}
-
-static void what_was_flushed_is_delivered_when_its_connection_closes_at_once(void **state)
+static void what_was_acknowledged_is_delivered_when_its_connection_closes_at_once(void **state)
 {
     struct fixture *f = *state;
     struct client producer = connect_client(f);
@@ -349,11 +428,80 @@ static void what_was_flushed_is_delivered_when_its_connection_closes_at_once(voi
     struct connection *c = last_connection(f);
 
     fill_output(f, &producer, &reader);
-    c->flushed_bytes = c->sent_bytes; /* as when an acknowledgement and an end come together */
+    c->acked_bytes = c->sent_bytes; /* as when an acknowledgement and an end come together */
     connection_close(c, "for the test");
     AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
     assert_int_equal(queue_stats(f->queue)->returned_jobs, 0);
     leave(&producer);
+    leave(&reader);
+}
+
+/* Pops so many jobs and reads none: all replies are with the kernel here, and only the first
+ * ones with the kernel there. */
+static void leave_unread(struct fixture *f, struct client *reader, unsigned jobs)
+{
+    struct client producer = connect_client(f);
+    int small = 4096, large = 1 << 20, on = 1;
+    struct connection *c =
+        &CONTAINER_OF(f->gmq->clients.next, struct gmq_client, link)->connection;
+
+    assert_int_equal(setsockopt(reader->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+    assert_int_equal(setsockopt(reader->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
+    assert_int_equal(setsockopt(c->fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large)), 0);
+    for (unsigned i = 0; i < jobs; i++) {
+        push_large(&producer, i);
+        say(reader, POP("\"t\""));
+        AWAIT(f, memory_store_count(f->ms, OP_POP) == i + 1);
+        fixture_turn(f);
+    }
+    assert_int_equal(stream_len(&c->output), 0);
+    leave(&producer);
+    AWAIT(f, connections(f) == 1);
+}
+
+static void what_lies_in_the_kernel_of_the_node_is_not_delivered(void **state)
+{
+    struct fixture *f = *state;
+    struct client reader = connect_client(f);
+
+    leave_unread(f, &reader, 50);
+    fixture_pass(f, 3000);
+    assert_in_range(queue_stats(f->queue)->popped_jobs, 1, 25);
+    assert_int_equal(queue_stats(f->queue)->unconfirmed,
+                     50 - queue_stats(f->queue)->popped_jobs);
+    reset(&reader);
+    AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
+    assert_in_range(queue_stats(f->queue)->returned_jobs, 25, 49);
+}
+
+/* No timer is needed where a client goes on asking. */
+static void the_next_request_proves_the_reply_before_it(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    say(&c, PUSH("a", "t", ",\"TTR\":60"));
+    expect(&c, PUSHED);
+    say(&c, POP("\"t\""));
+    expect(&c, POPPED("a", "t", "60", "0"));
+    say(&c, POP("\"t\""));
+    AWAIT(f, waiting(f) == 1);
+    assert_int_equal(queue_stats(f->queue)->popped_jobs, 1);
+    leave(&c);
+}
+
+static void a_stop_waits_a_moment_for_acknowledgements(void **state)
+{
+    struct fixture *f = *state;
+    struct client reader = connect_client(f);
+
+    leave_unread(f, &reader, 50);
+    fixture_stop_gmq(f);
+    fixture_pass(f, 50 + 99);
+    assert_int_equal(connections(f), 1);
+    fixture_pass(f, 100);
+    AWAIT(f, f->is_gmq_stopped);
+    assert_in_range(queue_stats(f->queue)->returned_jobs, 25, 49);
     leave(&reader);
 }
 
@@ -426,9 +574,15 @@ int main(void)
         gmq_test(a_client_that_has_ended_its_side_gets_more_replies_than_fit_at_once),
         gmq_test(a_lower_limit_of_pipelined_requests_makes_no_client_deaf),
         gmq_test(turns_clients_away_when_there_are_too_many),
+        gmq_test(one_address_has_no_more_places_than_its_limit),
+        gmq_test(a_request_has_its_time_to_arrive),
+        gmq_test(between_requests_and_in_work_there_is_no_time_to_arrive),
         gmq_test(closes_idle_connections_but_none_that_waits),
-        gmq_test(a_job_counts_as_delivered_when_its_reply_is_flushed),
-        gmq_test(what_was_flushed_is_delivered_when_its_connection_closes_at_once),
+        gmq_test(a_job_counts_as_delivered_when_its_reply_is_acknowledged),
+        gmq_test(what_was_acknowledged_is_delivered_when_its_connection_closes_at_once),
+        gmq_test(what_lies_in_the_kernel_of_the_node_is_not_delivered),
+        gmq_test(the_next_request_proves_the_reply_before_it),
+        gmq_test(a_stop_waits_a_moment_for_acknowledgements),
         gmq_test(cuts_off_a_client_that_does_not_read),
         gmq_test(stops_when_all_in_work_is_answered),
     };

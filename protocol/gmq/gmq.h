@@ -23,10 +23,12 @@ struct gmq_options {
     int64_t pop_wait_ms;   /* a Pop waits so long for a job */
     size_t body_max_bytes; /* of a job; the queue judges it, requests are sized by it */
     unsigned connections_max;
+    unsigned connections_per_address; /* 0: no limit of its own */
     unsigned pipelined_max;  /* requests of one connection in work at once; at least 1 */
     size_t output_max_bytes; /* unread replies of one connection */
-    int64_t
-        reading_ms;  /* for a reply to be read, and twice as long behind others; 0: no limit */
+    /* For a request to arrive, from its first byte to its last; and for a reply to be read,
+     * twice as long behind others. 0: no limit. */
+    int64_t request_ms;
     int64_t idle_ms; /* a connection that does nothing for so long is closed; 0: never */
 };
 
@@ -34,7 +36,7 @@ struct gmq_options {
 struct gmq_stats {
     uint64_t connections; /* gauge */
     uint64_t accepted;
-    uint64_t turned_away; /* clients, over connections_max */
+    uint64_t turned_away; /* clients, over connections_max or their address's limit */
     uint64_t crowded_out; /* closed for the memory they took, see connection.h */
     uint64_t requests;    /* well-formed or not */
     uint64_t refused;     /* of these: not understood, too large, or while stopping */

@@ -8,6 +8,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "base/buf.h"
+#include "protocol/gmq/server.h"
 #include "protocol/gmq/server_fixture.h"
 #include "protocol/moving.h"
 
@@ -174,6 +176,64 @@ static void a_job_on_its_way_to_a_client_that_is_cut_off_comes_back(void **state
     leave(&c);
 }
 
+#define UNREAD 40
+
+/* Pops so many jobs and reads none: all replies are with the kernel here, and only the first
+ * ones with the kernel there. */
+static struct client pop_unread(struct fixture *f)
+{
+    int small = 4096, large = 1 << 20;
+    struct connection *own;
+    struct client c;
+
+    for (unsigned i = 0; i < UNREAD; i++) {
+        struct buf request = BUF_INIT;
+
+        buf_printf(&request,
+                   "{\"method\":\"Service.Push\",\"id\":1,\"params\":[{\"id\":\"%u\","
+                   "\"topic\":\"t\",\"TTR\":60,\"body\":\"%01000u\"}]}",
+                   i, i);
+        push(f, buf_text(&request));
+        buf_fini(&request);
+    }
+    c = connect_client(f);
+    AWAIT(f, connections(f) == 1);
+    own = &CONTAINER_OF(f->gmq->clients.next, struct gmq_client, link)->connection;
+    assert_int_equal(setsockopt(c.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+    assert_int_equal(setsockopt(own->fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large)), 0);
+    for (unsigned i = 0; i < UNREAD; i++) {
+        say(&c, POP("\"t\""));
+        AWAIT(f, own->sent_bytes > 1000 * (i + 1) && stream_len(&own->output) == 0);
+    }
+    assert_in_range(queue_stats(f->queue)->unconfirmed, 1, UNREAD);
+    return c;
+}
+
+/* Its acknowledgement may have gone to the host that has the address now. */
+static void a_job_that_may_have_arrived_before_the_address_left_is_left_open(void **state)
+{
+    struct fixture *f = *state;
+    struct client client = pop_unread(f);
+
+    move(f, MOVING_AWAY);
+    AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
+    assert_int_equal(memory_store_count(f->ms, OP_RETURN), 0);
+    assert_in_range(queue_stats(f->queue)->popped_jobs, 0, UNREAD - 1);
+    leave(&client);
+}
+
+/* A reset is no acknowledgement that went astray. */
+static void a_job_whose_client_left_before_the_address_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    struct client client = pop_unread(f);
+
+    move(f, MOVING_LEAVING);
+    reset(&client);
+    AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
+    assert_in_range(queue_stats(f->queue)->returned_jobs, 1, UNREAD);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, fixture_down)
 
 int main(void)
@@ -186,6 +246,8 @@ int main(void)
         TEST(who_waits_to_be_accepted_is_owed_a_reply_and_hears_the_end),
         TEST(a_push_that_waits_for_the_store_is_refused),
         TEST(a_job_on_its_way_to_a_client_that_is_cut_off_comes_back),
+        TEST(a_job_that_may_have_arrived_before_the_address_left_is_left_open),
+        TEST(a_job_whose_client_left_before_the_address_comes_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

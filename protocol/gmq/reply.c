@@ -123,7 +123,6 @@ static const struct phrase {
     {GMQ_POP, STATUS_NOT_FOUND, "empty", NULL},
     {GMQ_POP, STATUS_CANCELLED, "empty", NULL},
     {GMQ_ACK, STATUS_NOT_OWNER, "TTR has expired and will be consumed again", NULL},
-    {GMQ_ACK, STATUS_NOT_RESERVED, "Job is not be reserved", NULL},
 };
 
 static const struct phrase *find_phrase(enum gmq_method method, enum status status)

@@ -83,7 +83,6 @@ static void has_gmqs_own_words_where_gmq_has_some(void **state)
         {GMQ_POP, STATUS_NOT_FOUND, "empty"},
         {GMQ_POP, STATUS_CANCELLED, "empty"},
         {GMQ_ACK, STATUS_NOT_OWNER, "TTR has expired and will be consumed again"},
-        {GMQ_ACK, STATUS_NOT_RESERVED, "Job is not be reserved"},
         {GMQ_ACK, STATUS_NOT_FOUND, "not_found: no such job"},
         {GMQ_PUSH, STATUS_TOO_LARGE, "too_large: job.body is too large (limits.body_bytes)"},
         {GMQ_PUSH, STATUS_UNAVAILABLE,

@@ -58,7 +58,6 @@ static void send_reply(struct gmq_client *client)
 {
     connection_send(&client->connection, buf_bytes(&client->gmq->reply));
     reuse(&client->gmq->reply);
-    handed_settle(&client->handed); /* it may have flushed earlier ones, too */
 }
 
 /* The answer to all but a Pop that brought a job. */
@@ -228,6 +227,19 @@ void gmq_request_skip(struct gmq_client *client)
     gmq_reply_error(&g->reply, BYTES("null"),
                     "too_large: the request is too large (limits.body_bytes); it was skipped");
     send_reply(client);
+}
+
+void gmq_request_give_up(struct gmq_client *client)
+{
+    struct gmq *g = client->gmq;
+
+    g->stats.requests++;
+    g->stats.refused++;
+    gmq_reply_error(&g->reply, BYTES("null"),
+                    "request_timeout: the request took too long to arrive "
+                    "(limits.request_time)");
+    send_reply(client);
+    connection_wind_up(&client->connection, "its request took too long to arrive");
 }
 
 void gmq_requests_hurry(struct gmq_client *client)

@@ -40,6 +40,8 @@ static void free_if_done(struct gmq_client *client)
     if (!client->is_closed || client->connection.in_work)
         return;
     list_remove(&client->link);
+    client->peer->connections--;
+    peer_leave(client->peer);
     peer_fini(&client->connection);
     free(client);
     g->stats.connections--;
@@ -65,11 +67,32 @@ static bool has_room(const struct connection *c)
     return c->state == CONNECTION_OPEN && c->in_work < c->kind->in_work_max;
 }
 
+/* A request has its time from its first byte on, as far as it is read: behind others that are
+ * in work it waits for them. `has_ended`: one of them has. */
+static void watch_arrival(struct gmq_client *client, bool has_ended, bool is_inside)
+{
+    struct timers *timers = &client->gmq->loop->timers;
+
+    if (has_ended || !is_inside)
+        timer_disarm(timers, &client->arrival);
+    if (is_inside && !timer_is_armed(&client->arrival) && client->gmq->options.request_ms)
+        timer_arm(timers, &client->arrival, client->gmq->options.request_ms);
+}
+
+static void on_arrival_late(struct timer *timer)
+{
+    struct gmq_client *client = CONTAINER_OF(timer, struct gmq_client, arrival);
+
+    if (client->connection.state == CONNECTION_OPEN)
+        gmq_request_give_up(client);
+}
+
 static size_t on_input(struct connection *c, struct bytes input)
 {
     struct gmq_client *client = client_of(c);
     size_t frame_max_bytes = FRAME_BYTES(client->gmq->options.body_max_bytes);
     enum gmq_scan_result result = GMQ_SCAN_FRAME;
+    bool has_ended = false;
     size_t used = 0;
 
     while (used < input.len && has_room(c) && result != GMQ_SCAN_MORE) {
@@ -79,6 +102,7 @@ static size_t on_input(struct connection *c, struct bytes input)
         result = gmq_scan_next(&client->scan, bytes_of(input.at + used, input.len - used),
                                frame_max_bytes, &frame, &n);
         used += n;
+        has_ended |= result != GMQ_SCAN_MORE;
         if (result == GMQ_SCAN_OVERSIZE)
             gmq_request_skip(client);
         else if (result == GMQ_SCAN_NOT_JSON)
@@ -86,6 +110,9 @@ static size_t on_input(struct connection *c, struct bytes input)
         else if (result == GMQ_SCAN_FRAME)
             gmq_request_take(client, frame);
     }
+    watch_arrival(client, has_ended,
+                  result == GMQ_SCAN_MORE && gmq_scan_is_inside(&client->scan) &&
+                      c->state == CONNECTION_OPEN);
     return used;
 }
 
@@ -100,7 +127,7 @@ static void on_end(struct connection *c)
     give_up_waiting(client_of(c));
 }
 
-static void on_flushed(struct connection *c)
+static void on_acked(struct connection *c)
 {
     handed_settle(&client_of(c)->handed);
 }
@@ -109,6 +136,7 @@ static void on_closed(struct connection *c)
 {
     struct gmq_client *client = client_of(c);
 
+    timer_disarm(&client->gmq->loop->timers, &client->arrival);
     give_up_waiting(client);
     handed_settle(&client->handed);
     client->is_closed = true;
@@ -119,32 +147,50 @@ static void on_closed(struct connection *c)
 
 /* The reply fits into any fresh socket's buffer. What the client has sent by now is read,
  * because unread it would turn the close into a reset. */
-static void turn_away(struct gmq *g, int fd)
+static void turn_away(struct gmq *g, int fd, const char *why)
 {
     char unread[4096];
 
     g->stats.turned_away++;
-    gmq_reply_error(&g->reply, BYTES("null"),
-                    "too_many: too many connections (limits.connections); try again later");
+    gmq_reply_error(&g->reply, BYTES("null"), why);
     (void)send(fd, g->reply.at, g->reply.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     buf_clear(&g->reply);
     (void)recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
     close(fd);
 }
 
+/* NULL: there is one. */
+static const char *why_no_place(const struct gmq *g, const struct peer *peer)
+{
+    unsigned most = g->options.connections_per_address;
+
+    if (g->stats.connections >= g->options.connections_max)
+        return "too_many: too many connections (limits.connections); try again later";
+    if (most && peer->connections >= most)
+        return "too_many: too many connections from one address "
+               "(limits.connections_per_address); try again later";
+    return NULL;
+}
+
 static void on_accept(struct listener *l, int fd)
 {
     struct gmq *g = CONTAINER_OF(l, struct gmq, listener);
+    struct peer *peer = peers_join(&g->peers, fd);
+    const char *why = why_no_place(g, peer);
     struct gmq_client *client;
 
-    if (g->stats.connections >= g->options.connections_max) {
-        turn_away(g, fd);
+    if (why) {
+        peer_leave(peer);
+        turn_away(g, fd, why);
         return;
     }
     client = calloc(1, sizeof(*client));
     if (!client)
         abort();
     client->gmq = g;
+    client->peer = peer;
+    peer->connections++;
+    timer_init(&client->arrival, on_arrival_late);
     list_init(&client->waiting);
     list_init(&client->pushes);
     list_append(&g->clients, &client->link);
@@ -167,9 +213,10 @@ static void on_all_gone(struct timer *timer)
 
 static void limit_reading(struct gmq *g)
 {
-    int64_t ms = g->options.reading_ms;
+    int64_t ms = g->options.request_ms;
 
     g->kind.reading_ms = g->is_closing && (ms == 0 || ms > ENDING_MS) ? ENDING_MS : ms;
+    g->kind.ending_ack_ms = g->is_closing ? CONNECTION_DRAIN_ACK_MS : ENDING_MS;
 }
 
 static void on_grace_over(struct timer *timer)
@@ -193,6 +240,7 @@ struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct
         abort();
     g->loop = loop;
     g->queue = queue;
+    peers_init(&g->peers);
     list_init(&g->clients);
     timer_init(&g->grace, on_grace_over);
     timer_init(&g->stopped, on_all_gone);
@@ -201,7 +249,7 @@ struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct
         .loop = loop,
         .on_input = on_input,
         .on_end = on_end,
-        .on_flushed = on_flushed,
+        .on_acked = on_acked,
         .on_closed = on_closed,
         .ending_ms = ENDING_MS,
         .listener = &g->listener,

@@ -9,6 +9,7 @@
 #include "protocol/gmq/scan.h"
 #include "protocol/handed.h"
 #include "protocol/listener.h"
+#include "protocol/peer.h"
 
 struct gmq {
     struct gmq_options options;
@@ -17,6 +18,7 @@ struct gmq {
     struct queue *queue;
     struct listener listener;
     struct connection_kind kind;
+    struct peers peers; /* by address */
     struct list clients;
     struct buf frame; /* the one being parsed */
     struct buf reply; /* the one being written */
@@ -33,9 +35,11 @@ struct gmq_client {
     struct connection connection;
     struct gmq *gmq;
     struct list link; /* in clients */
+    struct peer *peer;
     struct gmq_scan scan;
-    struct list waiting; /* Pops that the queue has */
-    struct list pushes;  /* the same */
+    struct timer arrival; /* armed while a part of a request is there */
+    struct list waiting;  /* Pops that the queue has */
+    struct list pushes;   /* the same */
     struct handed handed;
     bool is_closed;
 };
@@ -56,6 +60,9 @@ void gmq_request_lose(struct gmq_client *client);
 
 /* Answers one whose bytes were skipped. */
 void gmq_request_skip(struct gmq_client *client);
+
+/* Answers one that has not arrived in time, and ends the connection as above. */
+void gmq_request_give_up(struct gmq_client *client);
 
 /* The client's Pops wait no longer. */
 void gmq_requests_hurry(struct gmq_client *client);

@@ -94,14 +94,19 @@ void fixture_pass(struct fixture *f, int64_t ms)
 
 /* ---- clients ---- */
 
-struct client connect_client(struct fixture *f)
+struct client connect_from(struct fixture *f, unsigned host)
 {
     const struct gmq_stats *stats = gmq_stats(f->gmq);
     uint64_t before = stats->accepted + stats->turned_away;
-    struct client c = dial_loopback(f, f->loop, f->port);
+    struct client c = dial_from(f, f->loop, f->port, host);
 
     AWAIT(f, stats->accepted + stats->turned_away > before);
     return c;
+}
+
+struct client connect_client(struct fixture *f)
+{
+    return connect_from(f, 1);
 }
 
 void expect(struct client *c, const char *reply)

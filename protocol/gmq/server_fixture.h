@@ -46,6 +46,7 @@ static inline uint64_t connections(struct fixture *f)
 }
 
 struct client connect_client(struct fixture *f);
+struct client connect_from(struct fixture *f, unsigned host); /* 127.0.0.`host` */
 
 /* Exactly this comes next, as one piece that recv() returns by itself. */
 void expect(struct client *c, const char *reply);

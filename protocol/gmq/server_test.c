@@ -80,6 +80,7 @@ static void gives_a_job_again_when_its_ttr_is_over(void **state)
     expect(&c, PUSHED);
     say(&c, POP("\"t\""));
     expect(&c, POPPED("a", "t", "5", "0"));
+    AWAIT(f, queue_stats(f->queue)->unconfirmed == 0);
     fixture_pass(f, 5100);
     say(&c, ACK("a"));
     expect(&c, "{\"id\":3,\"result\":null,\"error\":"

@@ -38,7 +38,9 @@ static void acknowledges_several_each_by_itself(void **state)
     assert_reply(
         reply, 200,
         "{\"results\":[{\"id\":\"1\"},"
-        "{\"error\":{\"code\":\"not_reserved\",\"message\":\"the job is not reserved\"}},"
+        "{\"error\":{\"code\":\"not_reserved\",\"message\":\"the lease is over: its time to "
+        "run (TTR) "
+        "has run out, or the job was given back or moved; nobody holds it now\"}},"
         "{\"error\":{\"code\":\"not_found\",\"message\":\"no such job\"}},"
         "{\"error\":{\"code\":\"bad_request\",\"message\":\"lease: missing (pop gives it "
         "with each job)\"}},"

@@ -129,7 +129,7 @@ void api_switchover(struct exchange *x)
 {
     static const struct object_rule of[] = {
         {.name = "to", .kind = JSON_KIND_STRING},
-        OBJECT_NUMBER("at_ms", 1, QUEUE_AT_MAX_MS),
+        OBJECT_MOMENT("at_ms", QUEUE_AT_MAX_MS),
         {.name = "cancel", .kind = JSON_KIND_BOOL},
     };
     struct object_member members[3] = {{0}};

@@ -26,7 +26,7 @@ static const struct object_rule push_rules[PUSH_MEMBERS] = {
     [PUSH_BASE64] = {.name = "body_base64", .kind = JSON_KIND_STRING},
     [PUSH_ID] = {.name = "id", .kind = JSON_KIND_STRING},
     [PUSH_DELAY] = OBJECT_NUMBER("delay_ms", 0, QUEUE_DELAY_MAX_MS),
-    [PUSH_AT] = OBJECT_NUMBER("at_ms", 0, QUEUE_AT_MAX_MS),
+    [PUSH_AT] = OBJECT_MOMENT("at_ms", QUEUE_AT_MAX_MS),
     [PUSH_TTR] = OBJECT_NUMBER("ttr_ms", 0, QUEUE_TTR_MAX_MS),
     [PUSH_TTL] = OBJECT_NUMBER("ttl_ms", 0, QUEUE_DELAY_MAX_MS),
     [PUSH_PRIORITY] = OBJECT_NUMBER("priority", 0, RULES_PRIORITY_MAX),

@@ -21,7 +21,7 @@ struct api_push {
     struct bytes id; /* empty: the store gives one */
     struct bytes body;
     int64_t delay_ms;
-    int64_t at_ms; /* 0: not given, or as long past as can be: at once */
+    int64_t at_ms; /* 0: not given */
     int64_t ttr_ms;
     int64_t ttl_ms;
     struct job_rules rules;

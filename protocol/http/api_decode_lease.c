@@ -81,7 +81,7 @@ enum status api_decode_move(struct bytes object, struct api_move *move, struct a
 {
     static const struct object_rule rules[] = {
         OBJECT_NUMBER("delay_ms", 0, QUEUE_DELAY_MAX_MS),
-        OBJECT_NUMBER("at_ms", 0, QUEUE_AT_MAX_MS),
+        OBJECT_MOMENT("at_ms", QUEUE_AT_MAX_MS),
     };
     struct object_member members[2] = {{0}};
     enum status status = object_read(object, "", rules, 2, members, why);

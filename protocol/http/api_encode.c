@@ -163,6 +163,7 @@ void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs,
         api_add_number(out, ",\"lease\":\"", jobs[i].stamp);
         buf_add_char(out, '"');
         add_times(out, &jobs[i]);
+        api_add_number(out, ",\"max_tries\":", jobs[i].rules.max_tries);
         buf_add_char(out, '}');
     }
     buf_add_text(out, "]}");

@@ -129,11 +129,13 @@ static void shows_popped_jobs_with_their_leases(void **state)
     jobs[1].stamp = 1;
     jobs[1].due_ms = jobs[1].delay_ms = jobs[1].ttr_ms = jobs[1].tries = 0;
     api_add_popped(&out, BYTES("t"), jobs, 2);
-    assert_says(&out, "{\"topic\":\"t\",\"jobs\":[{\"id\":\"a\\\"1\",\"topic\":\"t\","
-                      "\"body\":\"b\",\"lease\":\"140737488355327\",\"due_ms\":1796117400000,"
-                      "\"delay_ms\":1800000,\"ttr_ms\":60000,\"tries\":2},{\"id\":\"2\","
-                      "\"topic\":\"t\",\"body\":\"b\",\"lease\":\"1\",\"due_ms\":0,"
-                      "\"delay_ms\":0,\"ttr_ms\":0,\"tries\":0}]}");
+    assert_says(
+        &out,
+        "{\"topic\":\"t\",\"jobs\":[{\"id\":\"a\\\"1\",\"topic\":\"t\","
+        "\"body\":\"b\",\"lease\":\"140737488355327\",\"due_ms\":1796117400000,"
+        "\"delay_ms\":1800000,\"ttr_ms\":60000,\"tries\":2,\"max_tries\":3},{\"id\":\"2\","
+        "\"topic\":\"t\",\"body\":\"b\",\"lease\":\"1\",\"due_ms\":0,"
+        "\"delay_ms\":0,\"ttr_ms\":0,\"tries\":0,\"max_tries\":3}]}");
 }
 
 static void says_that_nothing_was_popped(void **state)

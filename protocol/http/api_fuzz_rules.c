@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "node/queue/queue.h"
+#include "protocol/http/object.h"
 
 struct bytes fuzz_text_of(const json_t *string)
 {
@@ -105,7 +106,8 @@ static bool is_good_member(const char *name, const json_t *value)
     if (strcmp(name, "delay_ms") == 0)
         return is_number(value, QUEUE_DELAY_MAX_MS);
     if (strcmp(name, "at_ms") == 0)
-        return is_number(value, QUEUE_AT_MAX_MS);
+        return is_number(value, QUEUE_AT_MAX_MS) &&
+               json_integer_value(value) >= OBJECT_MOMENT_MIN;
     if (strcmp(name, "mode") == 0)
         return is_one_of(value, "reject", "replace", "ignore");
     return is_good_rule(name, value);
@@ -145,7 +147,7 @@ bool fuzz_are_good_settings(json_t *object)
 }
 
 bool fuzz_is_good_time(json_t *object, const char *of_now, const char *fixed, int64_t min,
-                       int64_t fixed_max, size_t members)
+                       int64_t fixed_min, int64_t fixed_max, size_t members)
 {
     const json_t *delay = json_object_get(object, of_now), *at = json_object_get(object, fixed);
 
@@ -154,7 +156,7 @@ bool fuzz_is_good_time(json_t *object, const char *of_now, const char *fixed, in
            json_object_size(object) >= members &&
            (!delay ||
             (is_number(delay, QUEUE_DELAY_MAX_MS) && json_integer_value(delay) >= min)) &&
-           (!at || (is_number(at, fixed_max) && json_integer_value(at) >= min));
+           (!at || (is_number(at, fixed_max) && json_integer_value(at) >= fixed_min));
 }
 
 /* 0: they are wrong. */

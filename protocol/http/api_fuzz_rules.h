@@ -21,7 +21,7 @@ bool fuzz_are_good_settings(json_t *object);
 
 /* Two numbers, one of which may be given, or with `members` 1 must be. */
 bool fuzz_is_good_time(json_t *object, const char *of_now, const char *fixed, int64_t min,
-                       int64_t fixed_max, size_t members);
+                       int64_t fixed_min, int64_t fixed_max, size_t members);
 
 /* 1 << enum job_state of each; 0: the list is wrong. */
 unsigned fuzz_states_of(const json_t *list);

@@ -25,7 +25,8 @@ void api_cancel(struct exchange *x)
 {
     struct op op = {.verb = OP_CANCEL, .id = x->id};
 
-    api_call(x, &op, api_answer_nothing);
+    if (api_expect_nothing(x))
+        api_call(x, &op, api_answer_nothing);
 }
 
 /* ---- with a lease ---- */

@@ -33,11 +33,12 @@ static void shows_all_of_a_job_but_its_lease(void **state)
     struct fixture *f = *state;
     const char *reply;
 
-    push(f, "t", "{\"id\":\"1\",\"body\":\"b\",\"ttr_ms\":0,\"at_ms\":1}");
-    assert_reply(call(f, "GET", JOB, NULL), 200,
-                 "{\"id\":\"1\",\"topic\":\"t\",\"body\":\"b\",\"state\":\"ready\","
-                 "\"due_ms\":1,\"delay_ms\":0,\"ttr_ms\":0,\"tries\":0,\"priority\":1024,"
-                 "\"max_tries\":0,\"backoff\":{\"kind\":\"none\"}}");
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\",\"ttr_ms\":0,\"at_ms\":100000000000}");
+    assert_reply(
+        call(f, "GET", JOB, NULL), 200,
+        "{\"id\":\"1\",\"topic\":\"t\",\"body\":\"b\",\"state\":\"ready\","
+        "\"due_ms\":100000000000,\"delay_ms\":0,\"ttr_ms\":0,\"tries\":0,\"priority\":1024,"
+        "\"max_tries\":0,\"backoff\":{\"kind\":\"none\"}}");
     reply = call(f, "HEAD", JOB, NULL);
     assert_starts(reply, "HTTP/1.1 200 ");
     assert_string_equal(json_of(reply), "");
@@ -49,6 +50,7 @@ static void cancels_a_job(void **state)
     const char *reply;
 
     push(f, "t", "{\"id\":\"1\",\"body\":\"b\"}");
+    assert_has(call(f, "DELETE", JOB, "{\"lease\":\"1\"}"), "lease: unknown member");
     reply = call(f, "DELETE", JOB, NULL);
     assert_reply(reply, 204, "");
     assert_null(strstr(reply, "Content-Length"));
@@ -67,6 +69,22 @@ static void acknowledges_with_the_lease_alone(void **state)
     assert_string_equal(state_of(f, "t", "1"), "reserved");
     assert_reply(call(f, "POST", JOB "/ack", with_lease(lease, "")), 204, "");
     assert_error(call(f, "POST", JOB "/ack", with_lease(lease, "")), 404, "not_found");
+}
+
+static void whoever_is_too_late_hears_that_the_time_to_run_has_run_out(void **state)
+{
+    struct fixture *f = *state;
+    char lease[32];
+
+    push(f, "t", "{\"id\":\"1\",\"body\":\"b\",\"ttr_ms\":1000}");
+    snprintf(lease, sizeof(lease), "%s", pop_lease(f, "t"));
+    fixture_pass(f, 3000);
+    AWAIT(f, !strcmp(state_of(f, "t", "1"), "ready"));
+    assert_has(call(f, "POST", JOB "/ack", with_lease(lease, "")),
+               "its time to run (TTR) has run out");
+    pop_lease(f, "t");
+    assert_has(call(f, "POST", JOB "/ack", with_lease(lease, "")),
+               "its time to run (TTR) has run out");
 }
 
 static void gives_a_job_back_at_once_or_later(void **state)
@@ -201,6 +219,7 @@ int main(void)
         TEST(shows_all_of_a_job_but_its_lease),
         TEST(cancels_a_job),
         TEST(acknowledges_with_the_lease_alone),
+        TEST(whoever_is_too_late_hears_that_the_time_to_run_has_run_out),
         TEST(gives_a_job_back_at_once_or_later),
         TEST(a_job_given_back_rests_as_its_backoff_says),
         TEST(a_job_whose_tries_are_used_up_is_dead),

@@ -75,12 +75,28 @@ static struct popping *popping_new(struct exchange *x, unsigned topic_count)
     return p;
 }
 
+/* Its parameters are in the query: whoever puts them into a body is told. */
+static bool has_no_body(struct exchange *x)
+{
+    struct api_why why;
+    enum status status = api_decode_nothing(x->body, &why);
+
+    if (status)
+        exchange_reply_error_text(x, http_error_of(status),
+                                  "%s (a pop has its parameters in "
+                                  "the query: ?count=&wait_ms=&ttr_ms=)",
+                                  why.text);
+    return status == STATUS_OK;
+}
+
 void api_pop(struct exchange *x)
 {
     unsigned topic_count = count_topics(x->topic);
     int64_t count, wait_ms, ttr_ms;
     struct popping *p;
 
+    if (!has_no_body(x))
+        return;
     if (topic_count > QUEUE_TOPICS_PER_POP_MAX) {
         exchange_reply_error_text(x, HTTP_ERROR_OUT_OF_RANGE, "topics: more than %d",
                                   QUEUE_TOPICS_PER_POP_MAX);

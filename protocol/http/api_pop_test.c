@@ -24,13 +24,27 @@ static void hands_a_job_out_with_all_that_is_known_of_it(void **state)
     const char *reply;
     char expected[256];
 
-    push(f, "t", "{\"id\":\"1\",\"body\":\"b\",\"ttr_ms\":5,\"at_ms\":1}");
+    push(f, "t",
+         "{\"id\":\"1\",\"body\":\"b\",\"ttr_ms\":5,\"max_tries\":3,\"at_ms\":100000000000}");
     reply = call(f, "POST", "/v1/topics/t/pop", NULL);
     snprintf(expected, sizeof(expected),
              "{\"topic\":\"t\",\"jobs\":[{\"id\":\"1\",\"topic\":\"t\",\"body\":\"b\","
-             "\"lease\":\"%s\",\"due_ms\":1,\"delay_ms\":0,\"ttr_ms\":5,\"tries\":0}]}",
+             "\"lease\":\"%s\",\"due_ms\":100000000000,\"delay_ms\":0,\"ttr_ms\":5,\"tries\":0,"
+             "\"max_tries\":3}]}",
              member_of(reply, "lease"));
     assert_reply(reply, 200, expected);
+}
+
+static void has_its_parameters_in_the_query_and_says_so(void **state)
+{
+    struct fixture *f = *state;
+    const char *reply = call(f, "POST", "/v1/topics/t/pop", "{\"count\":2}");
+
+    assert_error(reply, 400, "bad_request");
+    assert_has(reply, "count: unknown member (a pop has its parameters in the query: "
+                      "?count=&wait_ms=&ttr_ms=)");
+    assert_error(call(f, "POST", "/v1/topics/t/pop", "count=2"), 400, "bad_request");
+    assert_reply(call(f, "POST", "/v1/topics/t/pop", "{}"), 200, NOTHING);
 }
 
 static void says_that_there_is_nothing(void **state)
@@ -251,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(hands_a_job_out_with_all_that_is_known_of_it),
+        TEST(has_its_parameters_in_the_query_and_says_so),
         TEST(says_that_there_is_nothing),
         TEST(goes_by_the_order_of_the_topics),
         TEST(hands_out_no_more_than_asked_for),

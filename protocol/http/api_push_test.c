@@ -150,20 +150,21 @@ static void gives_each_job_of_a_list_its_own_result_in_order(void **state)
     struct fixture *f = *state;
 
     /* The third is refused by the queue, a turn before or after the store answers. */
-    assert_reply(call(f, "POST", JOBS,
-                      " [ {\"id\":\"1\",\"body\":\"\"," AT_MS "}, {\"body\":7},"
-                      "{\"id\":\"a b\",\"body\":\"\"}, {\"id\":\"1\",\"body\":\"\"}, null,"
-                      "{\"id\":\"2\",\"body\":\"\"," AT_MS "} ] "),
-                 200,
-                 "{\"results\":[{\"id\":\"1\",\"due_ms\":1900000000000},"
-                 "{\"error\":{\"code\":\"bad_request\",\"message\":\"body: not a string (send "
-                 "other JSON as its text, in a string)\"}},"
-                 "{\"error\":{\"code\":\"bad_id\",\"message\":\"a job id is 1 to 200 printable "
-                 "characters without white space\"}},"
-                 "{\"error\":{\"code\":\"duplicate\",\"message\":\"a job with this id is alive "
-                 "in the topic\"}},"
-                 "{\"error\":{\"code\":\"bad_request\",\"message\":\"not an object\"}},"
-                 "{\"id\":\"2\",\"due_ms\":1900000000000}]}");
+    assert_reply(
+        call(f, "POST", JOBS,
+             " [ {\"id\":\"1\",\"body\":\"\"," AT_MS "}, {\"body\":7},"
+             "{\"id\":\"a b\",\"body\":\"\"}, {\"id\":\"1\",\"body\":\"\"}, null,"
+             "{\"id\":\"2\",\"body\":\"\"," AT_MS "} ] "),
+        200,
+        "{\"results\":[{\"id\":\"1\",\"due_ms\":1900000000000},"
+        "{\"error\":{\"code\":\"bad_request\",\"message\":\"body: not a string (send "
+        "other JSON as its text, in a string)\"}},"
+        "{\"error\":{\"code\":\"bad_id\",\"message\":\"a job id is 1 to 200 printable ASCII "
+        "characters without white space, and not '.' or '..'\"}},"
+        "{\"error\":{\"code\":\"duplicate\",\"message\":\"a job with this id is alive "
+        "in the topic\"}},"
+        "{\"error\":{\"code\":\"bad_request\",\"message\":\"not an object\"}},"
+        "{\"id\":\"2\",\"due_ms\":1900000000000}]}");
     assert_string_equal(state_of(f, "t", "1"), "delayed");
     assert_string_equal(state_of(f, "t", "2"), "delayed");
 }

@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "protocol/http/server.h"
 
-#define EXCESS_MS         1000 /* a client over the limit waits for its refusal */
+#define EXCESS_MS         1000 /* a client over a limit has to say what it wants */
 #define LEAVING_MS        1000
 #define STOPPING_MS       2000 /* for a reply to be read, when the node stops */
 #define REQUESTS_PER_TURN 16
@@ -110,7 +110,7 @@ static void look_ahead(struct http_client *client, size_t rest_bytes)
 {
     bool is_idle = client->phase == HTTP_IN_HEAD && rest_bytes == 0;
 
-    if (is_idle && !client->is_excess)
+    if (is_idle && !client->excess)
         disarm_timer(client); /* it was an empty line, in two parts */
     else if (client->phase == HTTP_IN_HEAD && rest_bytes && client->seen == 0)
         hold(client, 0);
@@ -184,11 +184,15 @@ void http_client_end(struct connection *c)
     http_client_hurry(client_of(c));
 }
 
-void http_client_flushed(struct connection *c)
+void http_client_acked(struct connection *c)
+{
+    handed_settle(&client_of(c)->handed);
+}
+
+void http_client_written(struct connection *c)
 {
     struct http_client *client = client_of(c);
 
-    handed_settle(&client->handed);
     if (client->phase == HTTP_HELD && !has_unread_reply(client))
         unhold(client);
 }
@@ -227,8 +231,7 @@ static void on_timer(struct timer *timer)
         http_request_begin(client, BYTES(""))->body.state = BODY_LOST;
         /* fall through */
     case HTTP_IN_BODY:
-        http_request_refuse(client->request,
-                            client->is_excess ? HTTP_ERROR_CROWDED : HTTP_ERROR_SLOW);
+        http_request_refuse(client->request, client->excess ? client->excess : HTTP_ERROR_SLOW);
         break;
     case HTTP_HELD:
         if (has_unread_reply(client))
@@ -244,16 +247,16 @@ static void on_timer(struct timer *timer)
     }
 }
 
-void http_client_init(struct http_client *client, struct http *h, int fd, bool is_excess)
+void http_client_init(struct http_client *client, struct http *h, int fd)
 {
     client->http = h;
-    client->is_excess = is_excess;
     list_append(&h->clients, &client->link);
     timer_init(&client->timer, on_timer);
     connection_init(&client->connection, &h->kind, fd);
     handed_init(&client->handed, &client->connection, h->queue);
-    if (is_excess)
+    if (client->excess)
         arm_timer(client, EXCESS_MS);
     LOG_DEBUG("http", "connection %llu: accepted%s",
-              (unsigned long long)client->connection.number, is_excess ? " to be refused" : "");
+              (unsigned long long)client->connection.number,
+              client->excess ? " without a place" : "");
 }

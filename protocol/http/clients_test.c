@@ -66,8 +66,9 @@ static void answer(void)
     exchange_reply_status(x, 200, "leader");
 }
 
-#define GET_LARGE "GET /health/ready HTTP/1.1\r\nHost: h\r\n\r\n"
-#define GET_LATER "GET /health/leader HTTP/1.1\r\nHost: h\r\n\r\n"
+#define GET_LARGE   "GET /health/ready HTTP/1.1\r\nHost: h\r\n\r\n"
+#define GET_NOTHING "GET /nothing HTTP/1.1\r\nHost: h\r\n\r\n"
+#define GET_LATER   "GET /health/leader HTTP/1.1\r\nHost: h\r\n\r\n"
 
 static uint64_t connections(const struct fixture *f)
 {
@@ -86,7 +87,7 @@ static void fill_up(struct fixture *f, struct client *clients)
 
 static void is_full(struct fixture *f)
 {
-    const char *reply = ask(f, GET_LIVE);
+    const char *reply = ask(f, GET_NOTHING);
 
     assert_starts(reply, "HTTP/1.1 503 Service Unavailable\r\n");
     assert_has(reply, "Retry-After: 1\r\n");
@@ -298,6 +299,79 @@ static void those_to_be_turned_away_are_told_within_a_second_and_are_not_many(vo
     is_full(f);
     for (unsigned i = 0; i < 3; i++)
         leave(&clients[i]);
+}
+
+/* However many connect and say nothing, and whatever a client has no place for. */
+static void health_and_metrics_are_served_when_all_places_are_taken(void **state)
+{
+    static const char *const monitors[] = {GET_LIVE, GET_LARGE,
+                                           "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n"};
+    struct fixture *f = *state;
+    struct client clients[3], silent[70];
+
+    f->options.connections_per_address = 3;
+    http_reload(f->http, &f->options);
+    fill_up(f, clients);
+    for (unsigned i = 0; i < 70; i++) {
+        silent[i] = connect_client(f);
+        say(&silent[i], "G");
+    }
+    for (size_t i = 0; i < sizeof(monitors) / sizeof(*monitors); i++) {
+        const char *reply = ask(f, monitors[i]);
+
+        assert_starts(reply, "HTTP/1.1 200 OK\r\n");
+        assert_has(reply, "\r\nConnection: close\r\n");
+        f->options.connections_max = 4; /* the address is over its limit, and not the node */
+        http_reload(f->http, &f->options);
+    }
+    assert_int_equal(connections(f), 3);
+    for (unsigned i = 0; i < 70; i++)
+        leave(&silent[i]);
+    for (unsigned i = 0; i < 3; i++)
+        leave(&clients[i]);
+}
+
+/* All of them are in the kernel's queue, with what they say, before any is accepted. */
+static void whoever_asks_within_a_crowd_is_answered(void **state)
+{
+    struct fixture *f = *state;
+    struct client clients[3], crowd[120];
+
+    fill_up(f, clients);
+    for (unsigned i = 0; i < 120; i++) {
+        crowd[i] = dial(f);
+        say(&crowd[i], i % 8 == 0 ? GET_LIVE : "G");
+    }
+    for (unsigned i = 0; i < 120; i += 8)
+        assert_starts(receive(&crowd[i]), "HTTP/1.1 200 OK\r\n");
+    for (unsigned i = 0; i < 120; i++)
+        leave(&crowd[i]);
+    for (unsigned i = 0; i < 3; i++)
+        leave(&clients[i]);
+}
+
+static void one_address_has_no_more_places_than_its_limit(void **state)
+{
+    struct fixture *f = *state;
+    struct client first, second, other;
+    const char *reply;
+
+    f->options.connections_per_address = 2;
+    http_reload(f->http, &f->options);
+    first = connect_client(f);
+    second = connect_client(f);
+    reply = ask(f, GET_NOTHING);
+    assert_starts(reply, "HTTP/1.1 503 ");
+    assert_has(reply, "{\"error\":{\"code\":\"too_many\",\"message\":\"too many connections "
+                      "from one address (limits.connections_per_address); ");
+    other = connect_from(f, 2);
+    say(&other, GET_NOTHING);
+    assert_starts(receive(&other), "HTTP/1.1 404 ");
+    leave(&first);
+    AWAIT(f, connections(f) == 2);
+    assert_starts(ask(f, "GET /nothing HTTP/1.1\r\nHost: h\r\n" CLOSE), "HTTP/1.1 404 ");
+    leave(&second);
+    leave(&other);
 }
 
 static struct rlimit enough;
@@ -591,6 +665,9 @@ int main(void)
         TEST(has_room_again_when_a_client_sent_nonsense),
         TEST(a_new_limit_holds_at_once),
         TEST(those_to_be_turned_away_are_told_within_a_second_and_are_not_many),
+        TEST(health_and_metrics_are_served_when_all_places_are_taken),
+        TEST(whoever_asks_within_a_crowd_is_answered),
+        TEST(one_address_has_no_more_places_than_its_limit),
         TEST(goes_on_accepting_after_a_lack_of_descriptors),
         TEST(refuses_a_large_body_before_it_has_come),
         TEST(what_follows_a_bad_head_does_not_drown_the_reply),

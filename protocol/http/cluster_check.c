@@ -80,7 +80,7 @@ static void check_session(struct check *c)
     else if (s->granted_ms != s->asked_ms)
         check_find(c, false,
                    "change ha.session_timeout, or the servers' minSessionTimeout and "
-                   "maxSessionTimeout",
+                   "maxSessionTimeout; it is four of their ticks (tickTime) or more",
                    "ZooKeeper grants a session timeout of %" PRId64 " ms, not the %" PRId64
                    " ms of ha.session_timeout",
                    s->granted_ms, s->asked_ms);

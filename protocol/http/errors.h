@@ -25,8 +25,8 @@
     X(NO_HOST,       400, "bad_request",         "HTTP/1.1 wants one 'Host' header, with a name or an address") \
     X(ESCAPE,        400, "bad_request",         "a '%' in the path is not followed by two hexadecimal digits") \
     X(BAD_REQUEST,   400, "bad_request",         "the request is malformed")                   \
-    X(BAD_TOPIC,     400, "bad_topic",           "a topic is 1 to 200 characters of [A-Za-z0-9_.:/+;$()-], not starting with '-'") \
-    X(BAD_ID,        400, "bad_id",              "a job id is 1 to 200 printable characters without white space") \
+    X(BAD_TOPIC,     400, "bad_topic",           "a topic is 1 to 200 characters of [A-Za-z0-9_.:/+;$()-], not starting with '-', and not '.' or '..'") \
+    X(BAD_ID,        400, "bad_id",              "a job id is 1 to 200 printable ASCII characters without white space, and not '.' or '..'") \
     X(OUT_OF_RANGE,  400, "out_of_range",        "a number is out of its range")               \
     X(FOREIGN,       403, "forbidden_origin",    "a web page of somebody else asks (Origin, Sec-Fetch-Site)") \
     X(NO_PATH,       404, "no_such_path",        "there is nothing under this path")           \
@@ -34,8 +34,8 @@
     X(METHOD,        405, "method_not_allowed",  "this path does not answer to this method")   \
     X(SLOW,          408, "request_timeout",     "the request took too long to arrive (limits.request_time)") \
     X(DUPLICATE,     409, "duplicate",           "a job with this id is alive in the topic")   \
-    X(NOT_RESERVED,  409, "not_reserved",        "the job is not reserved")                    \
-    X(NOT_OWNER,     409, "not_owner",           "the lease is over: the job was, or will be, handed out again; stop working on it") \
+    X(NOT_RESERVED,  409, "not_reserved",        "the lease is over: its time to run (TTR) has run out, or the job was given back or moved; nobody holds it now")                    \
+    X(NOT_OWNER,     409, "not_owner",           "the lease is over: its time to run (TTR) has run out, or the job was moved; another hand-over has it now; stop working on it") \
     X(WRONG_STATE,   409, "wrong_state",         "the job is not in a state from which this is done") \
     X(TOO_LARGE,     413, "too_large",           "the request's body is larger than this path takes") \
     X(JOB_TOO_LARGE, 413, "too_large",           "the job's body is larger than limits.body_bytes") \
@@ -48,7 +48,9 @@
     X(STOPPING,      503, "shutting_down",       "the node is stopping")                       \
     X(UNAVAILABLE,   503, "unavailable",         "the store is unavailable; nothing happened") \
     X(CROWDED,       503, "too_many",            "too many connections (limits.connections); try again later") \
+    X(CROWDED_ADDRESS, 503, "too_many",          "too many connections from one address (limits.connections_per_address); try again later") \
     X(BODIES,        503, "too_many",            "too many bytes of requests at once (limits.http_bodies_bytes); try again later") \
+    X(DISPLACED,     503, "too_many",            "others needed the room of this body: it came too slowly, or this address had too much (limits.http_bodies_bytes); try again later") \
     X(TOO_MANY,      503, "too_many",            "too many requests at once; try again later") \
     X(SWEEPS,        503, "too_many",            "too many kicks and purges go on at once; try again when one has ended") \
     X(TRACES,        503, "too_many",            "too many histories are being read at once; try again in a moment") \

@@ -25,6 +25,7 @@ static const char *phrase_of(int code)
         {201, "Created"},
         {202, "Accepted"},
         {204, "No Content"},
+        {302, "Found"},
         {400, "Bad Request"},
         {403, "Forbidden"},
         {404, "Not Found"},

@@ -95,8 +95,8 @@ void exchange_reply_status_error(struct exchange *x, enum status status);
 /* `name` and `value` are fit for a header. */
 void exchange_add_header(struct exchange *x, const char *name, const char *value);
 
-/* The reply will carry these jobs: they are told to be delivered when it is flushed to the
- * client, and returned when it cannot be any more. Takes `d` over. */
+/* The reply will carry these jobs: they are told to be delivered when the client's kernel has
+ * acknowledged it, and returned when it cannot any more. Takes `d` over. */
 void exchange_carry(struct exchange *x, struct delivery *d);
 
 /* Who asks, for people: "http 127.0.0.1:40712". Lives until the reply. */

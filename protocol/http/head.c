@@ -82,11 +82,12 @@ static bool cut(struct bytes *rest, char c, struct bytes *front)
 
 /* ---- the first line ---- */
 
-/* A proxy's form, http://host/path, is understood and its host ignored. */
-static bool skip_host(struct bytes *target)
+/* A proxy's form, http://host/path, is understood and its host ignored. Behind the host stand a
+ * path, a query, both or nothing; where no path does, the slash before the host is `root`. */
+static bool skip_host(struct bytes *target, struct bytes *root)
 {
     struct bytes host;
-    const char *path;
+    size_t len = 0;
 
     if (begins_with(*target, BYTES("http://")))
         host = behind(*target, 7);
@@ -94,23 +95,27 @@ static bool skip_host(struct bytes *target)
         host = behind(*target, 8);
     else
         return false;
-    path = host.len ? memchr(host.at, '/', host.len) : NULL;
-    if (!path)
-        return false;
-    *target = behind(host, (size_t)(path - host.at));
-    return true;
+    while (len < host.len && is_host_char(host.at[len]))
+        len++;
+    *root = bytes_of(host.at - 1, 1);
+    *target = behind(host, len);
+    return len && (!target->len || target->at[0] == '/' || target->at[0] == '?');
 }
 
 static bool parse_target(struct bytes target, struct head *h)
 {
+    struct bytes root = BYTES("");
+
     if (!target.len || !consists_of(target, is_visible))
         return false;
-    if (target.at[0] != '/' && !skip_host(&target))
+    if (target.at[0] != '/' && !skip_host(&target, &root))
         return false;
     if (cut(&target, '?', &h->path))
         h->query = target;
     else
         h->path = target;
+    if (!h->path.len)
+        h->path = root;
     return true;
 }
 

@@ -23,7 +23,7 @@
 /* Borrows from the bytes it was parsed from. */
 struct head {
     struct bytes method;
-    struct bytes path;  /* from its first '/', as it was sent: not unescaped */
+    struct bytes path;  /* from its first '/', as it was sent: not unescaped; never empty */
     struct bytes query; /* behind the '?' */
     struct bytes
         request_id;      /* 1 to REQUEST_ID_MAX of [A-Za-z0-9-_.:]; empty: none, or not so */

@@ -50,7 +50,13 @@ static void understands_a_proxys_form_of_the_path(void **state)
 
     assert_is(head.path, "/health/live");
     assert_is(head.query, "x");
-    expect_error("GET http://node HTTP/1.1\r\nHost: h\r\n\r\n", HTTP_ERROR_REQUEST_LINE);
+    head = parse("GET http://h?/v1/topics HTTP/1.1\r\nHost: h\r\n\r\n");
+    assert_is(head.path, "/");
+    assert_is(head.query, "/v1/topics");
+    assert_is(parse("GET http://[::1]:80 HTTP/1.1\r\nHost: h\r\n\r\n").path, "/");
+    expect_error("GET http:///path HTTP/1.1\r\nHost: h\r\n\r\n", HTTP_ERROR_REQUEST_LINE);
+    expect_error("GET http://a#/path HTTP/1.1\r\nHost: h\r\n\r\n", HTTP_ERROR_REQUEST_LINE);
+    expect_error("GET http://a@b/path HTTP/1.1\r\nHost: h\r\n\r\n", HTTP_ERROR_REQUEST_LINE);
 }
 
 static void keeps_a_connection_as_version_and_client_want_it(void **state)

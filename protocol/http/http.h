@@ -45,7 +45,7 @@ struct http_protocol_numbers {
     const char *name;     /* static */
     uint64_t connections; /* gauge */
     uint64_t accepted;
-    uint64_t turned_away; /* clients over the limit */
+    uint64_t turned_away; /* clients over a limit */
     uint64_t crowded_out; /* closed for the memory they took, see connection.h */
     uint64_t requests;
     uint64_t refused; /* of these: not understood, not known, too large, or while stopping */
@@ -66,10 +66,13 @@ struct http_node {
 
 struct http_options {
     unsigned connections_max;
+    unsigned connections_per_address; /* 0: no limit of its own */
+    unsigned excess_max;     /* clients over a limit that are read all the same, see server.c */
     int64_t idle_ms;         /* a connection that says nothing for so long is closed; 0: 60 s */
     int64_t request_ms;      /* for a request to arrive, and for a reply to be read */
     size_t body_max_bytes;   /* of a request that brings jobs */
     size_t bodies_max_bytes; /* of all requests together */
+    int64_t rate_min;        /* bytes a second of a body, where others need its room; 0: any */
     unsigned metrics_topics; /* that have series of their own; 0: none */
     const char *hosts;       /* as host.h has it; borrowed until http_reload */
     struct http_node node;
@@ -79,7 +82,7 @@ struct http_options {
 struct http_stats {
     uint64_t connections; /* gauge */
     uint64_t accepted;
-    uint64_t turned_away; /* clients, over connections_max */
+    uint64_t turned_away; /* clients, over connections_max or their address's limit */
     uint64_t crowded_out; /* see connection.h */
     uint64_t requests;    /* well-formed or not */
     uint64_t refused;     /* of these: by the server itself, before any handler had them */

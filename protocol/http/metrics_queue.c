@@ -5,7 +5,7 @@
 #define OF_QUEUE(field) METRICS_FIELD(struct queue_stats, field)
 
 static const struct metrics_number numbers[] = {
-    {"dueq_jobs_popped_total", METRICS_COUNTER, "Jobs handed to a consumer's connection.",
+    {"dueq_jobs_popped_total", METRICS_COUNTER, "Jobs delivered to a consumer.",
      OF_QUEUE(popped_jobs)},
     {"dueq_jobs_returned_total", METRICS_COUNTER,
      "Jobs put back, because their consumer left before it had them; they do not count as "
@@ -135,7 +135,8 @@ void metrics_write_queue(struct metrics_text *t, const struct metrics *m)
     metrics_text_histogram(t, "dueq_move_lateness_seconds",
                            "From due to ready, of every job that had a delay.",
                            &stats->move_lateness, METRICS_OF_MS);
-    metrics_text_histogram(t, "dueq_delivery_lateness_seconds",
-                           "From due to handed over, of jobs that a consumer was waiting for.",
-                           &stats->delivery_lateness, METRICS_OF_MS);
+    metrics_text_histogram(
+        t, "dueq_delivery_lateness_seconds",
+        "From due to the sending of the reply, of jobs that a consumer was waiting for.",
+        &stats->delivery_lateness, METRICS_OF_MS);
 }

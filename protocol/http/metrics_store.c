@@ -12,6 +12,10 @@ static const struct metrics_number store_numbers[] = {
      "Connections to the store that became usable.", OF_STORE(connects)},
     {"dueq_store_round_trips_total", METRICS_COUNTER, "Operations the store has answered.",
      OF_STORE(round_trips)},
+    {"dueq_store_aof_cut_bytes", METRICS_GAUGE,
+     "Bytes that the embedded Redis cut off the end of its file when it was loaded, since the "
+     "node's start.",
+     OF_STORE(aof_cut_bytes)},
     {"dueq_store_errors_total", METRICS_COUNTER, "Operations the store answered with an error.",
      OF_STORE(errors)},
     {"dueq_store_lost_total", METRICS_COUNTER,
@@ -47,8 +51,8 @@ static const struct metrics_number store_numbers[] = {
      OF_STORE(in_flight)},
     {"dueq_store_operations_held", METRICS_GAUGE,
      "Operations that wait for the store to be back.", OF_STORE(held)},
-    {"dueq_store_bytes_held", METRICS_GAUGE, "Memory of the operations in flight and held.",
-     OF_STORE(held_bytes)},
+    {"dueq_store_bytes_held", METRICS_GAUGE,
+     "Topics, ids and bodies of the operations in flight and held.", OF_STORE(held_bytes)},
     {"dueq_store_maps_read_total", METRICS_COUNTER,
      "How often a Redis Cluster has said which master has which buckets.", OF_STORE(maps_read)},
 };

@@ -32,7 +32,7 @@ static int set_up(void **state)
     page->metrics.loop = &page->loop;
     page->metrics.build = &page->build;
     page->metrics.http = &page->http;
-    page->build = (struct build){"1.2.3", "0123abc", "cc \"9\" \\ x"};
+    page->build = (struct build){"1.2.3", "0123abc", "cc \"9\" \\ x", "1.2.3+0123abc"};
     *state = page;
     return 0;
 }

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/nearest.h"
+
 #define QUOTED_MAX_BYTES 60 /* of what the client wrote */
 
 enum status api_because(struct api_why *why, enum status status, const char *format, ...)
@@ -52,6 +54,11 @@ static enum status read_number(const struct place *place, struct bytes value, in
                            rule->name);
     if (is_negative)
         found = -found;
+    if (rule->min == OBJECT_MOMENT_MIN && found >= 0 && found < rule->min)
+        return api_because(
+            place->why, STATUS_OUT_OF_RANGE,
+            "%s%s: below %lld, these look like seconds (milliseconds since 1970)", place->where,
+            rule->name, (long long)rule->min);
     if (found < rule->min || found > rule->max)
         return api_because(place->why, STATUS_OUT_OF_RANGE, "%s%s: not from %lld to %lld",
                            place->where, rule->name, (long long)rule->min,
@@ -112,10 +119,17 @@ static const struct object_rule *find_rule(const struct object_rule *rules, unsi
     return NULL;
 }
 
-static enum status refuse_name(const char *where, struct bytes name, struct api_why *why)
+static enum status refuse_name(const char *where, const struct object_rule *rules,
+                               unsigned count, struct bytes name, struct api_why *why)
 {
-    return api_because(why, STATUS_BAD_REQUEST, "%s%.*s: unknown member", where,
-                       name.len < QUOTED_MAX_BYTES ? (int)name.len : QUOTED_MAX_BYTES, name.at);
+    struct nearest nearest = nearest_to(name);
+
+    for (unsigned i = 0; i < count; i++)
+        nearest_offer(&nearest, rules[i].name);
+    return api_because(why, STATUS_BAD_REQUEST, "%s%.*s: unknown member%s%s%s%s", where,
+                       name.len < QUOTED_MAX_BYTES ? (int)name.len : QUOTED_MAX_BYTES, name.at,
+                       nearest.found ? "; did you mean " : "", nearest.found ? where : "",
+                       nearest.found ? nearest.found : "", nearest.found ? "?" : "");
 }
 
 enum status object_read(struct bytes object, const char *where, const struct object_rule *rules,
@@ -135,7 +149,7 @@ enum status object_read(struct bytes object, const char *where, const struct obj
         if (place.rule)
             status = read_value(&place, value, &members[place.rule - rules]);
         else
-            status = refuse_name(where, name, why);
+            status = refuse_name(where, rules, count, name, why);
     }
     return status;
 }

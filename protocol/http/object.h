@@ -37,6 +37,10 @@ struct object_rule {
         .name = (member), .kind = JSON_KIND_NUMBER, .min = (smallest), .max = (largest) \
     }
 
+/* A time in milliseconds since 1970; what is below looks like one in seconds. */
+#define OBJECT_MOMENT(member, largest) OBJECT_NUMBER(member, OBJECT_MOMENT_MIN, largest)
+#define OBJECT_MOMENT_MIN              INT64_C(100000000000) /* in 1973; as seconds, in 5138 */
+
 struct object_member {
     bool is_given;
     bool is_null;

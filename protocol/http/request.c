@@ -21,6 +21,7 @@ struct http_request *http_request_begin(struct http_client *client, struct bytes
         memcpy(r->head, head.at, head.len);
     client->http->stats.requests++;
     r->client = client;
+    list_init(&r->arriving);
     r->exchange.http = client->http;
     client->request = r;
     return r;
@@ -28,10 +29,10 @@ struct http_request *http_request_begin(struct http_client *client, struct bytes
 
 void http_request_end(struct http_request *r)
 {
-    r->client->http->body_bytes -= r->content.room;
+    http_body_arrived(r);
+    http_body_release(r);
     r->client->request = NULL;
     r->client->phase = HTTP_IN_HEAD;
-    buf_fini(&r->content);
     buf_fini(&r->exchange.fields);
     free(r);
 }
@@ -40,9 +41,8 @@ void http_request_end(struct http_request *r)
 
 bool http_request_is_kept(const struct http_request *r)
 {
-    return r->exchange.head.is_kept_alive && r->body.state == BODY_DONE &&
-           !r->client->is_excess && !r->client->http->is_stopping &&
-           !connection_is_leaving(&r->client->connection);
+    return r->exchange.head.is_kept_alive && r->body.state == BODY_DONE && !r->client->excess &&
+           !r->client->http->is_stopping && !connection_is_leaving(&r->client->connection);
 }
 
 /* A large one is rare: its memory goes back. */
@@ -54,18 +54,12 @@ static void reuse(struct buf *scratch)
         buf_clear(scratch);
 }
 
-void http_client_send(struct http_client *client, struct bytes bytes)
-{
-    connection_send(&client->connection, bytes);
-    handed_settle(&client->handed); /* it may have flushed an earlier reply, too */
-}
-
 static void send_last(struct http_request *r, struct bytes bytes)
 {
     if (r->exchange.delivery)
         handed_send(&r->client->handed, bytes, r->exchange.delivery);
     else
-        http_client_send(r->client, bytes);
+        connection_send(&r->client->connection, bytes);
 }
 
 static void send_reply(struct http_request *r, struct bytes rest)
@@ -73,7 +67,7 @@ static void send_reply(struct http_request *r, struct bytes rest)
     struct buf *reply = &r->client->http->reply;
 
     if (rest.len)
-        http_client_send(r->client, buf_bytes(reply));
+        connection_send(&r->client->connection, buf_bytes(reply));
     send_last(r, rest.len ? rest : buf_bytes(reply));
     reuse(reply);
 }
@@ -129,6 +123,7 @@ void http_request_refuse(struct http_request *r, enum http_error error)
     struct exchange *x = &r->exchange;
 
     timer_disarm(&x->http->loop->timers, &r->client->timer);
+    http_body_arrived(r);
     x->http->stats.refused++;
     choose_id(x);
     if (error == HTTP_ERROR_METHOD)
@@ -147,6 +142,7 @@ void http_request_work(struct http_request *r)
         return;
     }
     timer_disarm(&client->http->loop->timers, &client->timer);
+    http_body_arrived(r);
     choose_id(&r->exchange);
     r->exchange.body = r->content.len ? buf_bytes(&r->content) : BYTES("");
     client->phase = HTTP_IN_WORK;

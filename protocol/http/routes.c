@@ -7,6 +7,7 @@
  */
 #include "protocol/http/routes.h"
 
+#include "base/nearest.h"
 #include "protocol/http/server.h"
 #include "protocol/http/url.h"
 
@@ -15,7 +16,7 @@ static const struct route routes[] = {
     {"POST", BYTES("/v1/topics/{topic}/jobs"), api_push, .body = ROUTE_JOBS_BODY},
     {"GET", BYTES("/v1/topics/{topic}/jobs"), api_list, .body = ROUTE_NO_BODY,
         .query = {"state", "limit", "cursor"}},
-    {"POST", BYTES("/v1/topics/{topics}/pop"), api_pop, .body = ROUTE_NO_BODY,
+    {"POST", BYTES("/v1/topics/{topics}/pop"), api_pop, .body = ROUTE_SMALL_BODY,
         .query = {"count", "wait_ms", "ttr_ms"}},
     {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/ack"), api_ack, .body = ROUTE_SMALL_BODY},
     {"POST", BYTES("/v1/topics/{topic}/ack"), api_ack_all, .body = ROUTE_JOBS_BODY},
@@ -24,7 +25,7 @@ static const struct route routes[] = {
     {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/touch"), api_touch, .body = ROUTE_SMALL_BODY},
     {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/bury"), api_bury, .body = ROUTE_SMALL_BODY},
     {"GET", BYTES("/v1/topics/{topic}/jobs/{id}"), api_get, .body = ROUTE_NO_BODY},
-    {"DELETE", BYTES("/v1/topics/{topic}/jobs/{id}"), api_cancel, .body = ROUTE_NO_BODY},
+    {"DELETE", BYTES("/v1/topics/{topic}/jobs/{id}"), api_cancel, .body = ROUTE_SMALL_BODY},
     {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/run"), api_run, .body = ROUTE_SMALL_BODY},
     {"POST", BYTES("/v1/topics/{topic}/jobs/{id}/kick"), api_kick_one,
         .body = ROUTE_SMALL_BODY},
@@ -58,12 +59,14 @@ static const struct route routes[] = {
 
     {"GET", BYTES("/v1/status"), status_get, .body = ROUTE_NO_BODY},
     {"GET", BYTES("/v1/openapi.yaml"), openapi_get, .body = ROUTE_NO_BODY},
+    {"GET", BYTES("/"), openapi_lead, .body = ROUTE_NO_BODY},
+    {"GET", BYTES("/v1"), openapi_lead, .body = ROUTE_NO_BODY},
 
-    {"GET", BYTES("/health/live"), health_live, .ignores_query = true},
-    {"GET", BYTES("/health/ready"), health_ready, .ignores_query = true},
-    {"GET", BYTES("/health/leader"), health_leader, .ignores_query = true},
-    {"GET", BYTES("/health/standby"), health_standby, .ignores_query = true},
-    {"GET", BYTES("/metrics"), metrics_get, .ignores_query = true},
+    {"GET", BYTES("/health/live"), health_live, .is_for_monitors = true},
+    {"GET", BYTES("/health/ready"), health_ready, .is_for_monitors = true},
+    {"GET", BYTES("/health/leader"), health_leader, .is_for_monitors = true},
+    {"GET", BYTES("/health/standby"), health_standby, .is_for_monitors = true},
+    {"GET", BYTES("/metrics"), metrics_get, .is_for_monitors = true},
 };
 /* clang-format on */
 
@@ -181,8 +184,18 @@ static unsigned index_of(const struct route *route, struct bytes name)
     return i < EXCHANGE_QUERY_MAX && route->query[i] ? i : EXCHANGE_QUERY_MAX;
 }
 
-/* NULL, or what is wrong with the parameter. */
-static const char *take_parameter(struct exchange *x, struct bytes *name, struct bytes value)
+static const char *meant_by(const struct route *route, struct bytes name)
+{
+    struct nearest nearest = nearest_to(name);
+
+    for (unsigned i = 0; i < EXCHANGE_QUERY_MAX && route->query[i]; i++)
+        nearest_offer(&nearest, route->query[i]);
+    return nearest.found;
+}
+
+/* NULL, or what is wrong with the parameter; then perhaps what is `meant`. */
+static const char *take_parameter(struct exchange *x, struct bytes *name, struct bytes value,
+                                  const char **meant)
 {
     struct bytes sent = *name;
     unsigned i;
@@ -192,8 +205,10 @@ static const char *take_parameter(struct exchange *x, struct bytes *name, struct
         return "a '%' is not followed by two hexadecimal digits";
     }
     i = index_of(x->route, *name);
-    if (i == EXCHANGE_QUERY_MAX)
+    if (i == EXCHANGE_QUERY_MAX) {
+        *meant = meant_by(x->route, *name);
         return "this path does not know such a parameter";
+    }
     if (x->query[i].at)
         return "it is given twice";
     x->query[i] = value;
@@ -203,17 +218,18 @@ static const char *take_parameter(struct exchange *x, struct bytes *name, struct
 static bool take_query(struct exchange *x)
 {
     struct bytes rest = x->head.query, name, value;
-    const char *wrong = NULL;
+    const char *wrong = NULL, *meant = NULL;
 
-    if (x->route->ignores_query)
+    if (x->route->is_for_monitors)
         return true;
     while (!wrong && url_query_next(&rest, &name, &value))
-        wrong = take_parameter(x, &name, value);
+        wrong = take_parameter(x, &name, value, &meant);
     if (!wrong)
         return true;
-    exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST, "query parameter %.*s: %s",
+    exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST, "query parameter %.*s: %s%s%s%s",
                               name.len < QUOTED_MAX_BYTES ? (int)name.len : QUOTED_MAX_BYTES,
-                              name.at, wrong);
+                              name.at, wrong, meant ? "; did you mean " : "",
+                              meant ? meant : "", meant ? "?" : "");
     return false;
 }
 

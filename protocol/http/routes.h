@@ -19,7 +19,7 @@ struct route {
         path; /* a segment may be {topic}, {topics} or {id}, for one that is not empty */
     void (*handle)(struct exchange *x);
     enum route_body body;
-    bool ignores_query;
+    bool is_for_monitors; /* its query is ignored, and it is served over the limits, too */
     const char *query[EXCHANGE_QUERY_MAX]; /* the names it knows, up to the first NULL */
 };
 
@@ -47,6 +47,7 @@ void status_get(struct exchange *x);
 
 /* openapi.c */
 void openapi_get(struct exchange *x);
+void openapi_lead(struct exchange *x);
 
 /* metrics_get.c */
 void metrics_get(struct exchange *x);

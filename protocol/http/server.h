@@ -12,6 +12,7 @@
 #include "protocol/http/exchange.h"
 #include "protocol/http/http.h"
 #include "protocol/listener.h"
+#include "protocol/peer.h"
 
 struct http {
     struct http_options options;
@@ -20,11 +21,14 @@ struct http {
     struct queue *queue;
     struct listener listener;
     struct connection_kind kind;
+    struct peers peers; /* by address */
     struct list clients;
-    unsigned excess;    /* of them: over the limit, there to be told so */
-    struct buf reply;   /* the one being written */
-    size_t body_bytes;  /* memory of the bodies of all requests */
-    char id_prefix[17]; /* of X-Request-Id: random */
+    struct list excess;    /* of them: over a limit, the oldest first */
+    unsigned excess_count; /* of these */
+    struct buf reply;      /* the one being written */
+    size_t body_bytes[2];  /* memory of the bodies of all requests, by is_large */
+    struct list arriving;  /* requests whose body is on its way, the oldest first */
+    char id_prefix[17];    /* of X-Request-Id: random */
     uint64_t ids;
     time_t date_s; /* of `date`, the header's line */
     char date[48];
@@ -53,8 +57,14 @@ struct http_request {
     struct http_client *client;
     enum http_error error; /* found before its body was there; NONE: it goes to a route */
     struct body body;
-    struct buf content; /* of the body, where somebody wants it */
-    char head[];        /* what the exchange borrows from */
+    struct buf content;   /* of the body, where somebody wants it */
+    struct list arriving; /* in the server's, while its body is on its way */
+    bool is_large;        /* its body; which budget it is from */
+    bool was_slow;        /* it, in the last window; see arrival.c */
+    int64_t last_mono_ms; /* some of it came */
+    int64_t window_mono_ms;
+    size_t window_bytes; /* of content, when the window began */
+    char head[];         /* what the exchange borrows from */
 };
 
 /* A connection. Freed when it is closed and has no handler at work. Most of them are idle:
@@ -62,13 +72,17 @@ struct http_request {
 struct http_client {
     struct connection connection;
     struct http *http;
-    struct list link;             /* in clients */
+    struct list link;        /* in clients */
+    struct list excess_link; /* in excess, or not */
+    struct peer *peer;
     struct http_request *request; /* or NULL: IN_HEAD, and from HELD on */
     struct handed handed;
     struct timer timer;
     uint16_t seen; /* IN_HEAD: bytes of it looked at */
     uint8_t phase; /* enum http_phase */
-    bool is_excess;
+    /* enum http_error: it has no place, and this is why; of what it asks only health and
+     * metrics are served. NONE: it has one. */
+    uint8_t excess;
     bool is_waiting; /* for a handler that answers later */
     bool is_closed;
 };
@@ -80,15 +94,16 @@ void http_client_free(struct http_client *client);
 
 /* ---- client.c ---- */
 
-/* `client` is zeroed. */
-void http_client_init(struct http_client *client, struct http *h, int fd, bool is_excess);
+/* `client` is zeroed, but for `peer` and `excess`. */
+void http_client_init(struct http_client *client, struct http *h, int fd);
 
 /* Of the server's connection_kind. */
 size_t http_client_take(struct connection *c, struct bytes input);
 void http_client_end(struct connection *c);
 size_t http_client_read_max(const struct connection *c);
 bool http_client_is_busy(const struct connection *c);
-void http_client_flushed(struct connection *c);
+void http_client_written(struct connection *c);
+void http_client_acked(struct connection *c);
 void http_client_closed(struct connection *c);
 
 /* Its request was answered, and is gone. The next one may come, or, not `is_kept`, none; not
@@ -106,6 +121,10 @@ void http_client_wind_up(struct http_client *client);
 size_t http_take_head(struct http_client *client, struct bytes input);
 size_t http_take_body(struct http_client *client, struct bytes input);
 
+/* Its body is not on its way any more, or its memory is not needed any more. */
+void http_body_arrived(struct http_request *r);
+void http_body_release(struct http_request *r);
+
 /* ---- request.c ---- */
 
 /* `head`, or nothing where none has come, is copied. */
@@ -117,9 +136,6 @@ void http_request_work(struct http_request *r);
 
 /* Answers in the handler's place. */
 void http_request_refuse(struct http_request *r, enum http_error error);
-
-/* A reply, or a part of one, that carries no job. */
-void http_client_send(struct http_client *client, struct bytes bytes);
 
 /* May the connection serve another request after this one? */
 bool http_request_is_kept(const struct http_request *r);

@@ -40,6 +40,7 @@ int fixture_up(void **state)
     f->loop = loop_new();
     f->options = (struct http_options){
         .connections_max = 3,
+        .excess_max = 64,
         .request_ms = 60000,
         .body_max_bytes = 200000,
         .bodies_max_bytes = 300000,
@@ -105,14 +106,19 @@ struct client dial(struct fixture *f)
     return dial_loopback(f, f->loop, f->port);
 }
 
-struct client connect_client(struct fixture *f)
+struct client connect_from(struct fixture *f, unsigned host)
 {
     const struct http_stats *stats = http_stats(f->http);
     uint64_t before = stats->accepted + stats->turned_away;
-    struct client c = dial(f);
+    struct client c = dial_from(f, f->loop, f->port, host);
 
     AWAIT(f, stats->accepted + stats->turned_away > before);
     return c;
+}
+
+struct client connect_client(struct fixture *f)
+{
+    return connect_from(f, 1);
 }
 
 bool receive_some(struct client *c, size_t most)

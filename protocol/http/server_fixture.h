@@ -38,7 +38,8 @@ void fixture_turn(struct fixture *f);
 void fixture_pass(struct fixture *f, int64_t ms);
 
 struct client connect_client(struct fixture *f);
-struct client dial(struct fixture *f); /* the same, not accepted yet */
+struct client connect_from(struct fixture *f, unsigned host); /* 127.0.0.`host` */
+struct client dial(struct fixture *f);                        /* the same, not accepted yet */
 
 /* At most so many bytes more in `reply`. False: the end. */
 bool receive_some(struct client *c, size_t most);

@@ -67,6 +67,7 @@ static void start(struct node *n)
                                                .node = BYTES("fuzzed"),
                                                .history_bytes = 10000};
     static const struct http_options http = {.connections_max = 2,
+                                             .excess_max = 2,
                                              .request_ms = 1000,
                                              .body_max_bytes = 4000,
                                              .bodies_max_bytes = 6000};
@@ -121,7 +122,7 @@ static void stop(struct node *n)
     http_stop(n->http, set_flag, &n->is_stopped);
     pass_until(n, &n->is_stopped);
     assert(http_stats(n->http)->connections == 0);
-    assert(n->http->body_bytes == 0);
+    assert(n->http->body_bytes[false] + n->http->body_bytes[true] == 0);
     n->is_stopped = false;
     queue_stop(n->queue, set_flag, &n->is_stopped);
     pass_until(n, &n->is_stopped);

@@ -57,6 +57,24 @@ static void refuses_unknown_paths_and_other_methods(void **state)
     assert_has(reply, "{\"error\":{\"code\":\"method_not_allowed\",");
 }
 
+static void leads_to_the_description_of_the_api(void **state)
+{
+    static const char *const requests[] = {
+        "GET / HTTP/1.1\r\nHost: h\r\n" CLOSE,
+        "GET /v1 HTTP/1.1\r\nHost: h\r\n" CLOSE,
+        "GET http://h?/v1/topics HTTP/1.1\r\nHost: h\r\n" CLOSE,
+    };
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *reply = ask(*state, requests[i]);
+
+        assert_starts(reply, "HTTP/1.1 302 Found\r\n");
+        assert_has(reply, "\r\nLocation: /v1/openapi.yaml\r\n");
+        assert_has(reply, "\r\n\r\n{\"openapi\":\"/v1/openapi.yaml\"}");
+    }
+    assert_has(ask(*state, requests[2]), "query parameter /v1/topics: ");
+}
+
 static void ignores_the_query(void **state)
 {
     assert_starts(ask(*state, "GET /health/live?from=lb HTTP/1.1\r\nHost: h\r\n" CLOSE),
@@ -214,6 +232,7 @@ int main(void)
         TEST(says_why_it_is_not_ready_and_still_lives),
         TEST(shows_metrics_with_its_own_connections),
         TEST(refuses_unknown_paths_and_other_methods),
+        TEST(leads_to_the_description_of_the_api),
         TEST(ignores_the_query),
         TEST(answers_head_without_a_body),
         TEST(keeps_the_clients_request_id),

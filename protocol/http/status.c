@@ -28,8 +28,8 @@ static void add_node(struct buf *out, const struct http *h, const char *role)
 
     buf_add_text(out, "{\"name\":");
     json_add_text(out, bytes_of_text(node->name ? node->name : ""));
-    buf_printf(out, ",\"version\":\"%s\",\"role\":\"%s\",\"pid\":%ld", build_info()->version,
-               role, (long)getpid());
+    buf_printf(out, ",\"version\":\"%s\",\"role\":\"%s\",\"pid\":%ld", build_info()->full, role,
+               (long)getpid());
     buf_printf(out, ",\"uptime_ms\":%" PRId64 ",\"now_ms\":%" PRId64 ",\"ready\":%s",
                timers_now(&h->loop->timers) - h->start_mono_ms, clock_wall_ms(),
                why_not ? "false" : "true");

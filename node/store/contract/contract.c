@@ -302,6 +302,11 @@ int64_t store_now(void)
     return run_well((struct op){.verb = OP_STATS, .topic = MARKER}).now_ms;
 }
 
+int64_t after(const struct op *op, int64_t ms)
+{
+    return op->now_ms + BEGUN_MS + ms;
+}
+
 void wait_until(int64_t now_ms)
 {
     for (int64_t at_ms = store_now(); at_ms < now_ms; at_ms = store_now())

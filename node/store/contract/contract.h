@@ -38,6 +38,10 @@
 #define FAR_MS    3600000
 #define BATCH_MAX OP_ITEMS_MAX
 
+/* The clock in memory stands so far within a millisecond, as Redis's nearly always does. */
+#define BETWEEN_US 500
+#define BEGUN_MS   1 /* so what lasts is counted from the next one */
+
 struct stand {
     struct store *store;
     void (*start)(struct stand *stand);            /* the store's events are set */
@@ -136,6 +140,8 @@ void repair(const char *id);
 /* ---- looking ---- */
 
 int64_t store_now(void);
+int64_t after(const struct op *op,
+              int64_t ms);       /* when what began with it and lasts `ms` is over */
 void wait_until(int64_t now_ms); /* on the store's clock */
 
 /* Scans TOPIC's bucket until the clock has reached `now_ms`; the last scan. */

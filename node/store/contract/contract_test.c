@@ -71,6 +71,7 @@ static int memory_setup(void **state)
 
     timers_init(&it->timers, 1000);
     it->store = memory_store_new(&it->timers, CONTRACT_BUCKETS);
+    memory_store_set_now_us(it->store, MEMORY_STORE_EPOCH_MS * 1000 + BETWEEN_US);
     it->stand = (struct stand){.store = memory_store_port(it->store),
                                .start = memory_start,
                                .turn = memory_turn,

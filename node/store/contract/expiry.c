@@ -7,9 +7,9 @@ static void a_ttl_begins_with_the_push(void **state)
 {
     struct op op = push_mortal("a", 0, FAR_MS);
 
-    assert_int_equal(get("a").rules.expires_ms, op.now_ms + FAR_MS);
-    assert_int_equal(op.wait_ms, FAR_MS);
-    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_int_equal(get("a").rules.expires_ms, after(&op, FAR_MS));
+    assert_int_equal(op.wait_ms, FAR_MS + BEGUN_MS);
+    assert_int_equal(next_event_ms(), after(&op, FAR_MS));
     push("b");
     assert_int_equal(get("b").rules.expires_ms, 0);
 }
@@ -18,8 +18,8 @@ static void a_delayed_job_is_due_before_it_expires(void **state)
 {
     struct op op = push_mortal("a", 1000, FAR_MS);
 
-    assert_int_equal(op.wait_ms, 1000);
-    assert_int_equal(get("a").rules.expires_ms, op.now_ms + FAR_MS);
+    assert_int_equal(op.wait_ms, 1000 + BEGUN_MS);
+    assert_int_equal(get("a").rules.expires_ms, after(&op, FAR_MS));
 }
 
 static void a_job_that_expires_before_it_is_due_is_refused(void **state)
@@ -55,7 +55,7 @@ static void a_ttl_may_count_from_when_the_job_is_due(void **state)
     op.in.push.at_ms = 1; /* long over: then from now */
     pushed = run_well(op);
     assert_true(pushed.out.push.existed);
-    assert_int_equal(get("a").rules.expires_ms, pushed.now_ms + FAR_MS);
+    assert_int_equal(get("a").rules.expires_ms, after(&pushed, FAR_MS));
 
     op.in.push.ttl_ms = 0;
     run_well(op);
@@ -78,14 +78,17 @@ static void assert_expires(const char *id, int64_t expires_ms)
 
 static void what_expires_while_it_is_ready_is_dead(void **state)
 {
-    assert_expires("a", push_mortal("a", 0, SHORT_MS).now_ms + SHORT_MS);
+    struct op op = push_mortal("a", 0, SHORT_MS);
+
+    assert_expires("a", after(&op, SHORT_MS));
     assert_all_counts(0, 0, 0, 1);
     assert_int_equal(pop(1).out.pop.count, 0);
 }
 
 static void what_expires_while_it_is_reserved_is_dead_and_its_lease_void(void **state)
 {
-    int64_t expires_ms = push_mortal("a", 0, ROOM_MS).now_ms + ROOM_MS;
+    struct op op = push_mortal("a", 0, ROOM_MS);
+    int64_t expires_ms = after(&op, ROOM_MS);
     struct job job = pop_one();
 
     delivered(&job, 1);
@@ -98,7 +101,8 @@ static void what_expires_while_it_is_reserved_is_dead_and_its_lease_void(void **
 
 static void what_expires_while_it_is_delayed_is_dead(void **state)
 {
-    int64_t expires_ms = push_mortal("a", 0, ROOM_MS).now_ms + ROOM_MS;
+    struct op op = push_mortal("a", 0, ROOM_MS);
+    int64_t expires_ms = after(&op, ROOM_MS);
     struct job job = pop_one();
 
     assert_status(release(&job, FAR_MS), OK);
@@ -112,7 +116,8 @@ static void what_expires_in_any_priority_is_dead(void **state)
 
     op.in.push.rules.priority = 5;
     op.in.push.ttl_ms = SHORT_MS;
-    assert_expires("a", run_well(op).now_ms + SHORT_MS);
+    op = run_well(op);
+    assert_expires("a", after(&op, SHORT_MS));
     assert_int_equal(pop(1).out.pop.count, 0);
     assert_all_counts(0, 0, 0, 1);
 }
@@ -123,7 +128,7 @@ static void what_has_expired_is_not_handed_out(void **state)
 {
     struct op op = push_mortal("a", 0, SHORT_MS);
 
-    wait_until(op.now_ms + SHORT_MS);
+    wait_until(after(&op, SHORT_MS));
     op = pop(1);
     assert_int_equal(op.out.pop.count, 0);
     assert_false(op.out.pop.has_more);
@@ -146,7 +151,7 @@ static void a_pop_takes_what_stands_between_the_expired(void **state)
     push("c");
     push_mortal("d", 0, SHORT_MS);
     op = push_mortal("e", 0, FAR_MS);
-    wait_until(op.now_ms + SHORT_MS);
+    wait_until(after(&op, SHORT_MS));
     popped = pop(3);
     assert_int_equal(popped.out.pop.count, 3);
     assert_bytes(popped.out.pop.jobs[0].id, BYTES("after"));
@@ -179,9 +184,9 @@ static void who_is_done_in_time_does_not_expire(void **state)
 
 static void a_job_dies_once(void **state)
 {
-    int64_t expires_ms = push_mortal("a", 0, ROOM_MS).now_ms + ROOM_MS;
+    struct op op = push_mortal("a", 0, ROOM_MS);
+    int64_t expires_ms = after(&op, ROOM_MS);
     struct job job = pop_one();
-    struct op op;
 
     assert_status(bury(&job), OK);
     op = scan_at(expires_ms);
@@ -192,7 +197,8 @@ static void a_job_dies_once(void **state)
 
 static void a_ttl_stays_with_a_job_that_comes_back(void **state)
 {
-    int64_t expires_ms = push_mortal("a", 0, FAR_MS).now_ms + FAR_MS;
+    struct op op = push_mortal("a", 0, FAR_MS);
+    int64_t expires_ms = after(&op, FAR_MS);
     struct job job = pop_one();
 
     returned(&job, 1);

@@ -65,7 +65,7 @@ static void the_time_to_run_begins_with_the_delivery(void **state)
     struct op op = delivered(&job, 1);
 
     assert_int_equal(op.out.leases.stale, 0);
-    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_int_equal(next_event_ms(), after(&op, FAR_MS));
     assert_state("a", JOB_RESERVED);
     assert_int_equal(get("a").stamp, job.stamp);
     assert_status(ack(&job), OK);
@@ -165,7 +165,7 @@ static void a_delivery_said_twice_counts_once(void **state)
     assert_int_equal(delivered_for(&job, FAR_MS).out.leases.stale, 0);
     assert_state("a", JOB_RESERVED);
     assert_int_equal(get("a").tries, 1);
-    assert_int_equal(next_event_ms(), op.now_ms + TTR_MS);
+    assert_int_equal(next_event_ms(), after(&op, TTR_MS));
 }
 
 static void a_delivery_said_late_does_not_undo_a_touch(void **state)
@@ -175,7 +175,7 @@ static void a_delivery_said_late_does_not_undo_a_touch(void **state)
 
     assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
     assert_int_equal(get("a").tries, 1);
-    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_int_equal(next_event_ms(), after(&op, FAR_MS));
 }
 
 /* It was touched while its consumer was still reading. */
@@ -205,7 +205,7 @@ static void a_touch_confirms_what_was_not_delivered_yet(void **state)
     op = touch(&job, FAR_MS);
     assert_int_equal(delivered(&job, 1).out.leases.stale, 0);
     assert_int_equal(get("a").tries, 1);
-    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_int_equal(next_event_ms(), after(&op, FAR_MS));
     assert_bytes(get("a").body, BODY);
 }
 
@@ -254,12 +254,12 @@ static void a_ttr_of_its_own_replaces_the_jobs_for_this_reservation(void **state
     struct op op = delivered_for(&job, SOON_MS);
 
     assert_int_equal(op.out.leases.stale, 0);
-    assert_int_equal(scan_at(op.now_ms + SOON_MS).out.scan.expired, 1);
+    assert_int_equal(scan_at(after(&op, SOON_MS)).out.scan.expired, 1);
     assert_int_equal(get("a").ttr_ms, TTR_MS);
     assert_int_equal(get("a").tries, 1);
     job = pop_one();
     op = delivered_for(&job, FAR_MS);
-    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_int_equal(next_event_ms(), after(&op, FAR_MS));
 }
 
 static void a_ttr_of_its_own_keeps_a_job_that_has_none(void **state)
@@ -268,7 +268,7 @@ static void a_ttr_of_its_own_keeps_a_job_that_has_none(void **state)
     struct op op = delivered_for(&job, SOON_MS);
 
     assert_state("a", JOB_RESERVED);
-    op = scan_at(op.now_ms + SOON_MS);
+    op = scan_at(after(&op, SOON_MS));
     assert_int_equal(op.out.scan.expired, 1);
     assert_int_equal(get("a").ttr_ms, 0);
     job = pop_one();
@@ -322,7 +322,7 @@ static void a_job_kept_for_a_while_is_delivered_as_ever(void **state)
     op = delivered(jobs, 2);
     assert_int_equal(op.out.leases.stale, 0);
     assert_int_equal(get("a").tries, 1);
-    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_int_equal(next_event_ms(), after(&op, FAR_MS));
     assert_gone("none");
 }
 
@@ -334,7 +334,7 @@ static void keeping_changes_nothing_that_is_confirmed(void **state)
 
     assert_int_equal(kept(&delivered_one, 1).out.leases.stale, 0);
     assert_int_equal(kept(&touched, 1).out.leases.stale, 0);
-    assert_int_equal(next_event_ms(), op.now_ms + OP_UNCONFIRMED_MS - 1);
+    assert_int_equal(next_event_ms(), after(&op, OP_UNCONFIRMED_MS - 1));
     assert_status(ack(&touched), OK);
     assert_true(next_event_ms() > store_now() + OP_UNCONFIRMED_MS);
 }
@@ -461,11 +461,11 @@ static void a_job_released_with_a_delay_is_delayed_and_due_anew(void **state)
 
     assert_status(op, OK);
     assert_state("a", JOB_DELAYED);
-    assert_int_equal(get("a").due_ms, op.now_ms + FAR_MS);
+    assert_int_equal(get("a").due_ms, after(&op, FAR_MS));
     assert_int_equal(get("a").stamp, 0);
     assert_counts(TOPIC, 1, 0, 0);
     assert_int_equal(pop(1).out.pop.count, 0);
-    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_int_equal(next_event_ms(), after(&op, FAR_MS));
     assert_status(ack(&job), NOT_RESERVED);
 }
 
@@ -504,11 +504,11 @@ static void a_touch_moves_the_deadline(void **state)
     struct op op = touch(&job, FAR_MS);
 
     assert_status(op, OK);
-    assert_int_equal(op.out.change.deadline_ms, op.now_ms + FAR_MS);
-    assert_int_equal(look("a").place_ms, op.now_ms + FAR_MS);
-    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_int_equal(op.out.change.deadline_ms, after(&op, FAR_MS));
+    assert_int_equal(look("a").place_ms, after(&op, FAR_MS));
+    assert_int_equal(next_event_ms(), after(&op, FAR_MS));
     op = touch(&job, TTR_MS / 2);
-    assert_int_equal(next_event_ms(), op.now_ms + TTR_MS / 2);
+    assert_int_equal(next_event_ms(), after(&op, TTR_MS / 2));
     assert_int_equal(get("a").ttr_ms, TTR_MS);
     assert_int_equal(get("a").stamp, job.stamp);
 }
@@ -520,7 +520,7 @@ static void a_touch_without_a_time_gives_the_jobs_own(void **state)
 
     assert_status(touch(&job, FAR_MS), OK);
     op = touch(&job, 0);
-    assert_int_equal(next_event_ms(), op.now_ms + TTR_MS);
+    assert_int_equal(next_event_ms(), after(&op, TTR_MS));
 }
 
 static void a_touch_of_a_job_without_ttr_gives_five_seconds(void **state)
@@ -530,7 +530,7 @@ static void a_touch_of_a_job_without_ttr_gives_five_seconds(void **state)
 
     assert_status(touch(&job, FAR_MS), OK);
     op = touch(&job, 0);
-    assert_int_equal(next_event_ms(), op.now_ms + 5000);
+    assert_int_equal(next_event_ms(), after(&op, 5000));
 }
 
 /* ---- every verb that needs a lease ---- */

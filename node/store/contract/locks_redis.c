@@ -80,9 +80,10 @@ static void what_is_no_lock_bars_nobody(void **state)
 static void no_scan_by_locks_changes_a_job_when_a_key_is_wrong(void **state)
 {
     let_due(TOPIC, "due");
-    contract_all_or_nothing(scan_op(), "tcjdven");
+    contract_all_or_nothing(scan_op(), "tcn");
+    contract_stops_its_topic(scan_op(), "jdve", 0);
     plant("PEXPIRE", 'l', "0");
-    contract_all_or_nothing(scan_op(), "r");
+    contract_stops_its_topic(scan_op(), "r", 0);
     assert_int_equal(run_well(scan_op()).out.scan.moved, 1);
 }
 

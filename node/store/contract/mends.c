@@ -69,7 +69,8 @@ static void a_value_that_is_not_ours_goes_with_all_its_entries(void **state)
 
 static void a_ttl_is_watched_again(void **state)
 {
-    int64_t expires_ms = push_mortal("a", 0, FAR_MS).now_ms + FAR_MS;
+    struct op op = push_mortal("a", 0, FAR_MS);
+    int64_t expires_ms = after(&op, FAR_MS);
 
     plant("DEL", 'e', "");
     assert_mended("a", DAMAGE_NO_EXPIRY);

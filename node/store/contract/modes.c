@@ -58,7 +58,7 @@ static void a_job_is_replaced_by_a_delayed_one(void **state)
         op.in.push.delay_ms = FAR_MS + i;
         op = run_well(op);
         assert_true(op.out.push.existed);
-        assert_int_equal(op.out.push.due_ms, op.now_ms + FAR_MS + i);
+        assert_int_equal(op.out.push.due_ms, after(&op, FAR_MS + i));
         assert_state(everywhere[i], JOB_DELAYED);
         assert_int_equal(get(everywhere[i]).due_ms, op.out.push.due_ms);
     }
@@ -114,8 +114,8 @@ static void a_replaced_job_expires_by_its_new_ttl(void **state)
     push_mortal("a", 0, FAR_MS);
     op.in.push.ttl_ms = 2 * FAR_MS;
     op = run_well(op);
-    assert_int_equal(get("a").rules.expires_ms, op.now_ms + 2 * FAR_MS);
-    assert_int_equal(next_event_ms(), op.now_ms + 2 * FAR_MS);
+    assert_int_equal(get("a").rules.expires_ms, after(&op, 2 * FAR_MS));
+    assert_int_equal(next_event_ms(), after(&op, 2 * FAR_MS));
 }
 
 static void a_body_is_replaced_whatever_its_size(void **state)

@@ -25,11 +25,11 @@ static void a_delayed_job_is_put_off_or_brought_forward(void **state)
     push_delayed("a", FAR_MS);
     op = move("a", 2 * FAR_MS, FROM(DELAYED));
     assert_status(op, OK);
-    assert_int_equal(op.out.change.due_ms, op.now_ms + 2 * FAR_MS);
+    assert_int_equal(op.out.change.due_ms, after(&op, 2 * FAR_MS));
     assert_int_equal(next_event_ms(), op.out.change.due_ms);
     op = move("a", 1000, FROM(DELAYED));
-    assert_int_equal(op.wait_ms, 1000);
-    assert_int_equal(get("a").due_ms, op.now_ms + 1000);
+    assert_int_equal(op.wait_ms, 1000 + BEGUN_MS);
+    assert_int_equal(get("a").due_ms, after(&op, 1000));
     assert_counts(TOPIC, 1, 0, 0);
     op = move("a", SOON_MS, FROM(DELAYED));
     assert_int_equal(scan_at(op.out.change.due_ms).out.scan.moved, 1);
@@ -143,9 +143,9 @@ static void a_dead_job_is_to_come_later(void **state)
     op = move("a", FAR_MS, FROM(DEAD));
     assert_status(op, OK);
     assert_all_counts(1, 0, 0, 0);
-    assert_int_equal(get("a").due_ms, op.now_ms + FAR_MS);
+    assert_int_equal(get("a").due_ms, after(&op, FAR_MS));
     assert_int_equal(get("a").tries, 0);
-    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_int_equal(next_event_ms(), after(&op, FAR_MS));
 }
 
 /* ---- refused ---- */

@@ -33,7 +33,7 @@ static void a_delayed_orphan_stops_its_topic_and_no_other(void **state)
     assert_int_equal(pop(1).out.pop.count, 0);
     repair("lost");
     push_delayed("c", 1);
-    assert_is_moved(scan_at(store_now() + 1), 2);
+    assert_is_moved(scan_at(store_now() + 1 + BEGUN_MS), 2);
     ASSERT_READY("a", "c");
 }
 
@@ -45,11 +45,11 @@ static void a_reserved_orphan_stops_its_topic_and_no_other(void **state)
     hold("a", 1);
     lose("lost");
     other.in.push.delay_ms = 1;
-    assert_is_left_alone(scan_at(store_now() + 2));
+    assert_is_left_alone(scan_at(store_now() + 1 + BEGUN_MS));
     assert_int_equal(scan_at(run(other).out.push.due_ms).out.scan.moved, 1);
     repair("lost");
     push_delayed("c", 1);
-    assert_is_moved(scan_at(store_now() + 1), 2);
+    assert_is_moved(scan_at(store_now() + 1 + BEGUN_MS), 2);
     ASSERT_READY("c", "a");
 }
 

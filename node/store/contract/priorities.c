@@ -1,5 +1,6 @@
 /* Priorities: who is served first, wherever a job comes from. */
 #include "node/store/contract/contract.h"
+#include "node/store/contract/whole.h"
 
 #include <stdio.h>
 
@@ -119,6 +120,49 @@ static void a_returned_job_is_the_first_of_its_priority(void **state)
     ASSERT_READY("3", "1", "4", "2", "5");
 }
 
+static struct op pop_whole_batch(void)
+{
+    struct op popped = pop(BATCH_MAX);
+
+    assert_int_equal(popped.out.pop.count, BATCH_MAX);
+    for (unsigned i = 1; i < BATCH_MAX; i++) {
+        const struct job *jobs = popped.out.pop.jobs;
+
+        assert_true(jobs[i - 1].rules.priority < jobs[i].rules.priority ||
+                    (jobs[i - 1].rules.priority == jobs[i].rules.priority &&
+                     bytes_compare(jobs[i - 1].id, jobs[i].id) < 0));
+    }
+    return popped;
+}
+
+/* Of all priorities, on all ways on which many become ready at once: none is left behind. */
+static void a_whole_batch_of_priorities_becomes_ready_again(void **state)
+{
+    static const uint32_t cycle[] = {5, 7, 1023, 1025, 5000};
+    struct op popped, last;
+    char id[16];
+
+    for (unsigned i = 0; i < BATCH_MAX; i++) {
+        snprintf(id, sizeof(id), "%02u", i);
+        push_ranked(id, cycle[i % 5]);
+    }
+    popped = pop_whole_batch();
+    assert_int_equal(returned(popped.out.pop.jobs, BATCH_MAX).out.leases.stale, 0);
+    popped = pop_whole_batch();
+    for (unsigned i = 0; i < BATCH_MAX; i++)
+        last = delivered_for(&popped.out.pop.jobs[i], i == 0 ? 1 : TTR_MS);
+    for (unsigned i = 1; i < BATCH_MAX; i++)
+        last = touch(&popped.out.pop.jobs[i], 1);
+    assert_int_equal(scan_at(after(&last, 1)).out.scan.expired, BATCH_MAX);
+    popped = pop(BATCH_MAX);
+    assert_int_equal(popped.out.pop.count, BATCH_MAX);
+    for (unsigned i = 0; i < BATCH_MAX; i++)
+        assert_status(bury(&popped.out.pop.jobs[i]), OK);
+    assert_int_equal(kick(BATCH_MAX).out.chunk.count, BATCH_MAX);
+    assert_int_equal(pop(BATCH_MAX).out.pop.count, BATCH_MAX);
+    assert_counts(TOPIC, 0, 0, BATCH_MAX);
+}
+
 static void what_is_returned_twice_is_first_again(void **state)
 {
     struct op popped = (push_ranked("a", 5), push_ranked("b", 5), push_ranked("c", 5), pop(2));
@@ -219,6 +263,7 @@ static const struct CMUnitTest tests[] = {
     TEST(what_becomes_due_is_served_by_its_priority),
     TEST(a_released_job_is_the_last_of_its_priority),
     TEST(a_returned_job_is_the_first_of_its_priority),
+    TEST(a_whole_batch_of_priorities_becomes_ready_again),
     TEST(what_is_returned_twice_is_first_again),
     TEST(a_reservation_that_ran_out_is_the_last_of_its_priority),
     TEST(a_cancelled_job_is_not_served_whatever_its_priority),

@@ -27,10 +27,10 @@ static void a_push_with_a_delay_is_delayed(void **state)
     struct op op = push_delayed("a", FAR_MS);
     struct job job = get("a");
 
-    assert_int_equal(op.out.push.due_ms, op.now_ms + FAR_MS);
-    assert_int_equal(op.wait_ms, FAR_MS);
+    assert_int_equal(op.out.push.due_ms, after(&op, FAR_MS));
+    assert_int_equal(op.wait_ms, FAR_MS + BEGUN_MS);
     assert_int_equal(job.state, JOB_DELAYED);
-    assert_int_equal(job.due_ms, op.now_ms + FAR_MS);
+    assert_int_equal(job.due_ms, after(&op, FAR_MS));
     assert_int_equal(job.delay_ms, FAR_MS);
     assert_int_equal(job.stamp, 0);
     assert_bytes(job.body, BODY);
@@ -128,8 +128,8 @@ static void the_largest_numbers_are_kept(void **state)
     op.in.push.ttr_ms = (INT64_C(1) << 32) - 1;
     op = run(op);
     assert_status(op, OK);
-    assert_int_equal(op.wait_ms, op.in.push.delay_ms);
-    assert_int_equal(get("a").due_ms, op.now_ms + op.in.push.delay_ms);
+    assert_int_equal(op.wait_ms, op.in.push.delay_ms + BEGUN_MS);
+    assert_int_equal(get("a").due_ms, after(&op, op.in.push.delay_ms));
     assert_int_equal(get("a").delay_ms, op.in.push.delay_ms);
     assert_int_equal(get("a").ttr_ms, op.in.push.ttr_ms);
 }

@@ -1,4 +1,5 @@
-/* What only a real Redis can show: data that contradicts itself, and memory that is full.
+/* What only a real Redis can show: data that contradicts itself, memory that is full, and a
+ * clock that goes by microseconds.
  *
  * The promise under test: a script that ends in an error has changed no job. For every script
  * and every key it uses, that key is made to be of a type which no script expects; then the
@@ -6,6 +7,7 @@
  * have grown.)
  */
 #include "node/store/contract/redis.h"
+#include "node/store/contract/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +155,56 @@ void contract_all_or_nothing(struct op op, const char *letters)
         assert_changes_nothing(&op, *letters);
 }
 
+/* What a scan writes beside the jobs: when it comes again, and who does. */
+static void forget_line(char *digests, char letter)
+{
+    char *line = strchr(digests, letter);
+
+    while (line && line > digests && line[-1] != '\n')
+        line = strchr(line + 1, letter);
+    if (line)
+        memset(line, '-', strcspn(line, "\n"));
+}
+
+static void assert_stops_its_topic(struct op op, char letter, unsigned moved)
+{
+    char before[CONTRACT_DIGESTS] = "", after[CONTRACT_DIGESTS] = "", wrong[128];
+    struct op other = push_op(OTHER, "");
+
+    other.in.push.delay_ms = 1;
+    if (moved > 0)
+        wait_until(run(other).out.push.due_ms);
+    redis_fixture_command(redis, "COPY %s saved", key(letter));
+    command("DEL %s", key(letter));
+    command("SET %s wrong", key(letter));
+    redis_fixture_command(redis, "ZADD %s 1 %b", key('t'), TOPIC.at, TOPIC.len);
+    contract_digests(letter, before);
+    op = run(op);
+    contract_digests(letter, after);
+    for (const char *scan = "tl"; *scan; scan++) {
+        forget_line(before, *scan);
+        forget_line(after, *scan);
+    }
+    assert_string_equal(before, after);
+    assert_status(op, OK);
+    assert_int_equal(op.out.scan.stuck, 1);
+    assert_int_equal(op.out.scan.moved, moved);
+    snprintf(wrong, sizeof(wrong), "%s is a string", key(letter));
+    assert_in_range(op.out.scan.wrong.len, strlen(wrong), 1000);
+    assert_memory_equal(op.out.scan.wrong.at, wrong, strlen(wrong));
+    assert_in_range(op.out.scan.next_ms, 1, 1000);
+    command("DEL %s", key(letter));
+    redis_fixture_command(redis, "COPY saved %s", key(letter));
+    command("DEL %s", "saved");
+    redis_fixture_command(redis, "ZADD %s 1 %b", key('t'), TOPIC.at, TOPIC.len);
+}
+
+void contract_stops_its_topic(struct op scan, const char *letters, unsigned moved)
+{
+    for (; *letters; letters++)
+        assert_stops_its_topic(scan, *letters, moved);
+}
+
 static void no_push_changes_a_job_when_a_key_is_wrong(void **state)
 {
     static char body[4096];
@@ -227,7 +279,7 @@ static void no_topic_begins_or_ends_when_a_key_is_wrong(void **state)
     job = hold("b", 1);
     assert_status(ack(&job), OK);
     wait_until(store_now() + 2);
-    contract_all_or_nothing(scan_op, "tajdv");
+    contract_all_or_nothing(scan_op, "ta");
 }
 
 static void no_look_succeeds_when_a_key_is_wrong(void **state)
@@ -238,7 +290,71 @@ static void no_look_succeeds_when_a_key_is_wrong(void **state)
     contract_all_or_nothing((struct op){.verb = OP_TOPICS,
                                         .bucket = bucket_of(TOPIC),
                                         .in.topics.limit = OP_TOPICS_MAX},
-                            "ajdrvxq");
+                            "a");
+}
+
+static void a_key_of_a_wrong_type_hides_no_other_topic(void **state)
+{
+    struct op op = {.verb = OP_TOPICS, .bucket = bucket_of(TOPIC)};
+
+    op.in.topics.limit = OP_TOPICS_MAX;
+    run_well(push_op(OTHER, "a"));
+    for (const char *letter = "jdrvxq"; *letter; letter++) {
+        set_the_scene();
+        command("DEL %s", key(*letter));
+        command("SET %s wrong", key(*letter));
+        op = run_well(op);
+        assert_int_equal(op.out.topics.count, 2); /* by their names: OTHER is the first */
+        assert_int_equal(op.out.topics.rows[0].stats.ready, 1);
+        assert_bytes(op.out.topics.rows[1].topic, TOPIC);
+        assert_int_equal(op.out.topics.rows[1].stats.ready, 0);
+        assert_int_equal(op.out.topics.rows[1].stats.reserved, 0);
+        for (const char *each = "jdrvxqpe"; *each; each++)
+            command("DEL %s", key(*each));
+    }
+}
+
+static void plant_absurd_score(char letter, const char *id, const char *score)
+{
+    redis_fixture_command(redis, "ZADD %s %s %s", key(letter), score, id);
+}
+
+/* Scores that no clock shows: the scan goes on with what is due, and knows when to come again.
+ */
+static void an_absurd_score_delays_nobody(void **state)
+{
+    static const char *const scores[] = {"1e300", "+inf", "9223372036854775807", "-1e300",
+                                         "-inf"};
+    struct job job;
+
+    for (unsigned i = 0; i < sizeof(scores) / sizeof(*scores); i++) {
+        struct op op, due = push_op(OTHER, "");
+
+        push_delayed("later", FAR_MS);
+        job = hold("held", FAR_MS);
+        push_mortal("mortal", 0, FAR_MS);
+        plant_absurd_score('d', "later", scores[i]);
+        plant_absurd_score('v', "held", scores[i]);
+        plant_absurd_score('e', "mortal", scores[i]);
+        redis_fixture_command(redis, "ZADD %s 1 %b", key('t'), TOPIC.at, TOPIC.len);
+        due.in.push.delay_ms = 1;
+        op = scan_at(run(due).out.push.due_ms);
+        assert_true(op.out.scan.moved >= 1);
+        assert_true(scan(1000).out.scan.next_ms != 0);
+        assert_counts(OTHER, 0, (int)i + 1, 0);
+        run_well((struct op){.verb = OP_STATS, .topic = TOPIC});
+        look("held");
+        if (get("held").state == JOB_RESERVED)
+            ack(&job);
+        for (const char *id = "later\0held\0mortal\0"; *id; id += strlen(id) + 1)
+            cancel(id);
+        redis_fixture_command(redis, "DEL %s", key('d'));
+        redis_fixture_command(redis, "DEL %s", key('v'));
+        redis_fixture_command(redis, "DEL %s", key('e'));
+        redis_fixture_command(redis, "ZADD %s %s %b", key('t'), scores[i], TOPIC.at, TOPIC.len);
+        assert_true(scan(1000).out.scan.next_ms != 0);
+        redis_fixture_command(redis, "ZREM %s %b", key('t'), TOPIC.at, TOPIC.len);
+    }
 }
 
 static void no_scan_changes_a_job_when_a_key_is_wrong(void **state)
@@ -248,7 +364,21 @@ static void no_scan_changes_a_job_when_a_key_is_wrong(void **state)
 
     assert_status(touch(&scene.small, 1), OK);
     wait_until(store_now() + 2);
-    contract_all_or_nothing(op, "tjdrvn");
+    contract_all_or_nothing(op, "tn");
+}
+
+static void a_key_of_a_wrong_type_stops_its_topic_alone(void **state)
+{
+    struct scene scene = set_the_scene();
+    struct op mortal = push_mortal("mortal", 0, 1), ranked = push_op(TOPIC, "ranked");
+    struct op op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+
+    assert_status(touch(&scene.small, 1), OK);
+    ranked.in.push.delay_ms = 1;
+    ranked.in.push.rules.priority = 1;
+    wait_until(run(ranked).out.push.due_ms);
+    wait_until(mortal.now_ms + 3);
+    contract_stops_its_topic(op, "jdrqvxe", 1);
 }
 
 /* ---- a place that names a job which is not there ---- */
@@ -368,6 +498,166 @@ static void tries_stay_at_the_most_that_the_header_can_hold(void **state)
     }
 }
 
+/* ---- tombstones ---- */
+
+static void replace_x(void)
+{
+    struct op op = push_op(TOPIC, "x");
+
+    op.in.push.mode = PUSH_REPLACE;
+    run_well(op);
+}
+
+static void cancel_y(void)
+{
+    push("y");
+    assert_status(cancel("y"), OK);
+}
+
+static void put_off_and_bring_back_x(void)
+{
+    assert_status(move("x", FAR_MS, FROM(READY)), OK);
+    assert_status(move("x", 0, FROM(DELAYED)), OK);
+}
+
+/* So many leave the list at once. */
+static void let_thirty_expire(void)
+{
+    struct op op;
+
+    for (unsigned i = 0; i < 30; i++)
+        op = push_mortal("", 0, 1);
+    assert_int_equal(scan_at(after(&op, 1)).out.scan.died[DEATH_EXPIRED], 30);
+    assert_int_equal(purge(JOB_DEAD, 30).out.chunk.count, 30);
+}
+
+static void tombstones_are_bounded_whatever_leaves_them(void **state)
+{
+    static const struct {
+        void (*leave)(void);
+        unsigned count;
+    } ways[] = {{replace_x, 2500},
+                {cancel_y, 2500},
+                {put_off_and_bring_back_x, 2500},
+                {let_thirty_expire, 100}};
+
+    push("first");
+    push("second");
+    push("x");
+    for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+        for (unsigned k = 0; k < ways[i].count; k++)
+            ways[i].leave();
+        assert_in_range(redis_fixture_command(redis, "LLEN %s", key('r')), 3, 2000);
+    }
+    ASSERT_READY("first", "second", "x");
+}
+
+static const char *numbered(unsigned i)
+{
+    static char id[16];
+
+    snprintf(id, sizeof(id), "%u", i);
+    return id;
+}
+
+/* They stand behind so many live ones that only those at the end are met. The live ones between
+ * them stay, in their order, also where one of them is the last of all. */
+static void tombstones_at_the_end_of_a_long_list_are_bounded(void **state)
+{
+    enum { BEFORE = 1100, BETWEEN = 90, EACH = 50 };
+
+    for (unsigned i = 0; i < BEFORE; i++)
+        push(numbered(i));
+    for (unsigned i = 0; i < BETWEEN; i++) {
+        for (unsigned k = 0; k < EACH; k++)
+            push(numbered(BEFORE + BETWEEN + k));
+        push(numbered(BEFORE + i));
+        for (unsigned k = 0; k < EACH; k++)
+            assert_status(cancel(numbered(BEFORE + BETWEEN + k)), OK);
+    }
+    assert_in_range(redis_fixture_command(redis, "LLEN %s", key('r')), BEFORE + BETWEEN, 4000);
+    for (unsigned i = 0; i < BEFORE + BETWEEN; i++)
+        assert_bytes(pop_one().id, bytes_of_text(numbered(i)));
+    assert_int_equal(pop(1).out.pop.count, 0);
+}
+
+/* The last of the list lives, and stands where it is cut off. */
+static void who_stands_last_stays_when_tombstones_go(void **state)
+{
+    static const char *const ids[] = {"y0", "y1"};
+    char id[16];
+
+    for (unsigned i = 0; i < 1100; i++) {
+        snprintf(id, sizeof(id), "%u", i);
+        push(id);
+    }
+    push(ids[1]);
+    for (unsigned i = 0; i < 3000; i++) {
+        push(ids[i % 2]);
+        assert_status(cancel(ids[(i + 1) % 2]), OK);
+        assert_int_equal(
+            redis_fixture_command(redis, "EVAL %s 1 %s %s",
+                                  "return redis.call('LINDEX', KEYS[1], -1):sub(7) == ARGV[1]",
+                                  key('r'), ids[i % 2]),
+            1);
+    }
+    assert_in_range(redis_fixture_command(redis, "LLEN %s", key('r')), 1101, 4000);
+}
+
+/* ---- nothing before its time, by a clock that is finer than the store's ---- */
+
+static int64_t redis_us(void)
+{
+    redisReply *reply;
+    int64_t now_us;
+
+    redis_fixture_command(redis, "PING"); /* makes the connection */
+    reply = redisCommand(redis->control, "TIME");
+    assert_non_null(reply);
+    now_us = atoll(reply->element[0]->str) * 1000000 + atoll(reply->element[1]->str);
+    freeReplyObject(reply);
+    return now_us;
+}
+
+/* What began behind `began_us` and lasts 1 s is over then. */
+static void assert_lasts(int64_t began_us, int64_t end_ms)
+{
+    assert_in_range(end_ms * 1000, began_us + 1000000, INT64_MAX);
+}
+
+static void nothing_ends_before_its_time(void **state)
+{
+    struct op pause = {.verb = OP_CONFIGURE, .topic = OTHER};
+    struct job job;
+
+    pause.in.configure.has_pause = true;
+    pause.in.configure.pause_ms = 1000;
+    for (unsigned i = 0; i < 20; i++) {
+        int64_t began_us = redis_us();
+
+        assert_lasts(began_us, push_delayed("a", 1000).out.push.due_ms);
+        began_us = redis_us();
+        assert_lasts(began_us, move("a", 1000, FROM(DELAYED)).out.change.due_ms);
+        assert_status(cancel("a"), OK);
+        began_us = redis_us();
+        push_mortal("a", 0, 1000);
+        assert_lasts(began_us, get("a").rules.expires_ms);
+        assert_status(cancel("a"), OK);
+        push_ttr("a", 1000);
+        job = pop_one();
+        began_us = redis_us();
+        delivered(&job, 1);
+        assert_lasts(began_us, look("a").place_ms);
+        began_us = redis_us();
+        assert_lasts(began_us, touch(&job, 1000).out.change.deadline_ms);
+        began_us = redis_us();
+        assert_lasts(began_us, release(&job, 1000).out.change.due_ms);
+        assert_status(cancel("a"), OK);
+        began_us = redis_us();
+        assert_lasts(began_us, run_well(pause).out.settings.rows[0].settings.paused_until_ms);
+    }
+}
+
 /* ---- no memory left ---- */
 
 static void a_full_redis_takes_no_job_but_lets_all_go(void **state)
@@ -402,13 +692,20 @@ static const struct CMUnitTest tests[] = {
     TEST(no_cancel_changes_a_job_when_a_key_is_wrong),
     TEST(no_topic_begins_or_ends_when_a_key_is_wrong),
     TEST(no_look_succeeds_when_a_key_is_wrong),
+    TEST(a_key_of_a_wrong_type_hides_no_other_topic),
     TEST(no_scan_changes_a_job_when_a_key_is_wrong),
+    TEST(a_key_of_a_wrong_type_stops_its_topic_alone),
+    TEST(an_absurd_score_delays_nobody),
     TEST(a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic),
     TEST(a_missing_body_stops_the_pop_before_anything_is_taken),
     TEST(nothing_happens_that_cannot_be_announced),
     TEST(nothing_of_a_job_stays_when_it_is_gone),
     TEST(a_new_id_skips_exactly_those_that_live),
     TEST(tries_stay_at_the_most_that_the_header_can_hold),
+    TEST(tombstones_are_bounded_whatever_leaves_them),
+    TEST(tombstones_at_the_end_of_a_long_list_are_bounded),
+    TEST(who_stands_last_stays_when_tombstones_go),
+    TEST(nothing_ends_before_its_time),
     TEST(a_full_redis_takes_no_job_but_lets_all_go),
 };
 

@@ -32,7 +32,12 @@ void contract_digests(char except, char digests[CONTRACT_DIGESTS]);
  * keys stay as they are. */
 void contract_all_or_nothing(struct op op, const char *letters);
 
-/* The same, while Redis allows nothing to be announced. */
+/* For each of these keys: while it is of a wrong type, a scan leaves TOPIC alone, with a word
+ * about it, and goes on: where `moved` is 1 a job of OTHER becomes ready. */
+void contract_stops_its_topic(struct op scan, const char *letters, unsigned moved);
+
+/* The operation is refused, and all keys stay as they are, while Redis allows nothing to be
+ * announced. */
 void contract_refused_unheard(struct op op);
 
 /* TOPIC's first ready job, with its owner remembered. */

@@ -193,10 +193,10 @@ static void the_end_of_a_pause_is_announced_by_the_scan(void **state)
 
     push("a");
     op = pause_for(SOON_MS);
-    assert_int_equal(op.wait_ms, SOON_MS);
-    assert_int_equal(op.out.settings.rows[0].settings.paused_until_ms, op.now_ms + SOON_MS);
+    assert_int_equal(op.wait_ms, SOON_MS + BEGUN_MS);
+    assert_int_equal(op.out.settings.rows[0].settings.paused_until_ms, after(&op, SOON_MS));
     before = wake_ups(TOPIC);
-    scan_at(op.now_ms + SOON_MS);
+    scan_at(after(&op, SOON_MS));
     assert_int_equal(settings_of(TOPIC).paused_until_ms, 0);
     assert_int_equal(wake_ups(TOPIC), before + 1);
     ASSERT_READY("a");
@@ -208,7 +208,7 @@ static void a_pause_that_is_over_holds_nothing_back(void **state)
 
     push("a");
     op = pause_for(SOON_MS);
-    wait_until(op.now_ms + SOON_MS);
+    wait_until(after(&op, SOON_MS));
     ASSERT_READY("a");
 }
 
@@ -216,7 +216,7 @@ static void a_pause_that_is_over_holds_nothing_back(void **state)
 static void a_topic_that_begins_during_a_pause_is_announced_at_its_end(void **state)
 {
     struct op op = pause_for(ROOM_MS);
-    int64_t ends_ms = op.now_ms + ROOM_MS;
+    int64_t ends_ms = after(&op, ROOM_MS);
     unsigned before;
 
     push("a");
@@ -231,7 +231,7 @@ static void a_topic_that_begins_during_a_pause_is_announced_at_its_end(void **st
 static void what_comes_behind_a_tombstone_is_announced_at_the_pauses_end(void **state)
 {
     struct op op = pause_for(ROOM_MS), later = id_op(OP_MOVE, "a");
-    int64_t ends_ms = op.now_ms + ROOM_MS;
+    int64_t ends_ms = after(&op, ROOM_MS);
     unsigned before;
 
     push("a");
@@ -253,12 +253,12 @@ static void a_scan_during_a_pause_knows_its_end(void **state)
     push("a");
     op = pause_for(FAR_MS);
     pause_for(2 * FAR_MS);
-    pause_until(op.now_ms + FAR_MS);
+    pause_until(after(&op, FAR_MS));
     push_delayed("due", 1);
     scanned = scan_at(op.now_ms + 2);
     while (scanned.out.scan.moved == 0)
         scanned = scan_at(scanned.now_ms + 1);
-    assert_int_equal(scanned.now_ms + scanned.out.scan.next_ms, op.now_ms + FAR_MS);
+    assert_int_equal(scanned.now_ms + scanned.out.scan.next_ms, after(&op, FAR_MS));
 }
 
 static void the_end_and_a_shorter_pause_are_announced(void **state)

@@ -198,8 +198,8 @@ static void a_fixed_backoff_is_the_same_each_time(void **state)
         struct op op = release(&job, -1);
 
         assert_status(op, OK);
-        assert_int_equal(op.out.change.due_ms, op.now_ms + 7000);
-        assert_int_equal(get("a").due_ms, op.now_ms + 7000);
+        assert_int_equal(op.out.change.due_ms, after(&op, 7000));
+        assert_int_equal(get("a").due_ms, after(&op, 7000));
         assert_state("a", JOB_DELAYED);
         assert_status(move("a", 0, FROM(DELAYED)), OK);
     }
@@ -214,7 +214,7 @@ static void an_exponential_backoff_doubles_up_to_its_cap(void **state)
         struct job job = pop_one();
         struct op op = release(&job, -1);
 
-        assert_int_equal(op.out.change.due_ms - op.now_ms, rests_ms[i]);
+        assert_int_equal(op.out.change.due_ms, after(&op, rests_ms[i]));
         assert_int_equal(op.out.change.tries, i + 1);
         assert_status(move("a", 0, FROM(DELAYED)), OK);
     }
@@ -227,7 +227,7 @@ static void a_backoff_has_an_end_without_a_cap_too(void **state)
         struct job job = pop_one();
         struct op op = release(&job, -1);
 
-        assert_int_equal(op.out.change.due_ms - op.now_ms, RULES_BACKOFF_MAX_MS - 1 + i);
+        assert_int_equal(op.out.change.due_ms, after(&op, RULES_BACKOFF_MAX_MS - 1 + i));
         assert_status(move("a", 0, FROM(DELAYED)), OK);
     }
 }
@@ -245,7 +245,7 @@ static void a_jitter_is_drawn_from_the_stamp(void **state)
         struct op op = release(&job, -1);
         int64_t rest_ms = backoff_rest_ms(&rules.backoff, i, job.stamp);
 
-        assert_int_equal(op.out.change.due_ms - op.now_ms, rest_ms);
+        assert_int_equal(op.out.change.due_ms, after(&op, rest_ms));
         differs = differs || rest_ms != INT64_C(123457) << (i - 1);
         assert_status(move("a", 0, FROM(DELAYED)), OK);
     }
@@ -261,7 +261,7 @@ static void a_delay_that_is_given_counts_instead(void **state)
     assert_state("a", JOB_READY);
     job = pop_one();
     op = release(&job, 50);
-    assert_int_equal(op.out.change.due_ms, op.now_ms + 50);
+    assert_int_equal(op.out.change.due_ms, after(&op, 50));
 }
 
 static void who_lets_a_reservation_run_out_waits_as_long(void **state)
@@ -278,8 +278,8 @@ static void who_lets_a_reservation_run_out_waits_as_long(void **state)
     assert_int_equal(op.out.scan.expired, 1);
     assert_int_equal(op.out.scan.lateness_count, 0);
     assert_state("a", JOB_DELAYED);
-    assert_int_equal(get("a").due_ms, op.now_ms + FAR_MS);
-    assert_int_equal(next_event_ms(), op.now_ms + FAR_MS);
+    assert_int_equal(get("a").due_ms, after(&op, FAR_MS));
+    assert_int_equal(next_event_ms(), after(&op, FAR_MS));
 }
 
 static void a_return_rests_no_time(void **state)

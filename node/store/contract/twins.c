@@ -1,6 +1,6 @@
 /* The same random life on Redis and in memory: every answer must be the same, to the stamp.
  *
- * Each operation runs on Redis first; then the clock in memory is set to the millisecond that
+ * Each operation runs on Redis first; then the clock in memory is set into the millisecond that
  * Redis's script saw, and the operation runs there. Every STEPS operations both stores are
  * emptied, and a new life begins.
  *
@@ -143,7 +143,7 @@ struct op twins_run_each(struct op redis, struct op memory)
 
     remember(&redis, &answer);
     if (answer.now_ms)
-        memory_store_set_now(twins.memory, answer.now_ms);
+        memory_store_set_now_us(twins.memory, answer.now_ms * 1000 + BETWEEN_US);
     if (memory.topic.len)
         memory.bucket = bucket_of(memory.topic);
     memory.on_done = on_done;
@@ -196,7 +196,7 @@ static void redis_and_memory_answer_alike(void **state)
     twins.random = twins.seed ? twins.seed : 1; /* 0 would stay 0 */
     print_message("seed %u\n", twins.seed);
     twins.is_running = true;
-    memory_store_set_now(twins.memory, store_now());
+    memory_store_set_now_us(twins.memory, store_now() * 1000 + BETWEEN_US);
     begin_counting(TOPIC);
     begin_counting(OTHER);
     for (twins.life = 0; twins.life < LIVES; twins.life++)

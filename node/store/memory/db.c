@@ -23,10 +23,15 @@ static bool has_clock(enum op_verb verb)
     return verb != OP_OWNER && verb != OP_PLACES && verb != OP_ACK;
 }
 
-void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct room *room)
+void memory_db_run(struct memory_db *db, struct op *op, int64_t now_us, struct room *room)
 {
+    int64_t now_ms = now_us / 1000;
     struct bucket *bucket = &db->buckets[op->bucket];
-    struct call call = {.bucket = bucket, .op = op, .now_ms = now_ms, .room = room};
+    struct call call = {.bucket = bucket,
+                        .op = op,
+                        .now_ms = now_ms,
+                        .start_ms = (now_us + 999) / 1000,
+                        .room = room};
     int64_t before_ms;
 
     assert(op->bucket < db->bucket_count);

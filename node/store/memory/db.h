@@ -34,7 +34,7 @@ void memory_db_join(struct memory_db *db, struct memory_listener *listener);
 void memory_db_leave(struct memory_db *db, struct memory_listener *listener);
 
 /* Runs the operation and fills in its outputs, which borrow from `room`. */
-void memory_db_run(struct memory_db *db, struct op *op, int64_t now_ms, struct room *room);
+void memory_db_run(struct memory_db *db, struct op *op, int64_t now_us, struct room *room);
 
 /* Tells all listeners. */
 void memory_db_hint(struct memory_db *db, unsigned bucket, unsigned share, int64_t wait_ms);

@@ -34,13 +34,14 @@ enum status memory_run_move(struct call *c)
 {
     struct record *record = record_find(c->topic, c->op->id);
     int64_t at_ms = c->op->in.move.at_ms;
-    int64_t due_ms = at_ms ? at_ms : c->now_ms + c->op->in.move.delay_ms;
+    int64_t delay_ms = at_ms ? at_ms - c->now_ms : c->op->in.move.delay_ms;
+    int64_t due_ms = at_ms ? at_ms : memory_after(c, delay_ms);
 
     if (!record)
         return STATUS_NOT_FOUND;
     if (!(c->op->in.move.states & 1u << record->job.state))
         return STATUS_WRONG_STATE;
-    if (due_ms - c->now_ms > JOB_DELAY_MAX_MS)
+    if (delay_ms > JOB_DELAY_MAX_MS)
         return STATUS_OUT_OF_RANGE;
     c->op->out.change.stays = is_ready_and_stays_so(c, record, due_ms);
     if (!c->op->out.change.stays)

@@ -75,7 +75,7 @@ enum status memory_run_delivered(struct call *c)
         } else if (!record->is_confirmed) {
             note_consumer(record);
             record_set_holder(record, lease->holder);
-            move_deadline(c->topic, record, c->now_ms + ttr_ms);
+            move_deadline(c->topic, record, memory_after(c, ttr_ms));
         }
     }
     if (was_touched)
@@ -158,7 +158,7 @@ enum status memory_run_release(struct call *c)
         memory_die(c, record, c->op->out.change.death = DEATH_TRIES);
         return STATUS_OK;
     }
-    c->op->out.change.due_ms = c->now_ms + rest_ms(c, &record->job);
+    c->op->out.change.due_ms = memory_after(c, rest_ms(c, &record->job));
     memory_put(c, record, c->op->out.change.due_ms);
     return STATUS_OK;
 }
@@ -174,7 +174,7 @@ enum status memory_run_touch(struct call *c)
     if (ttr_ms == 0)
         ttr_ms = record->job.ttr_ms ? record->job.ttr_ms : TOUCH_NO_TTR_MS;
     note_consumer(record);
-    move_deadline(c->topic, record, c->now_ms + ttr_ms);
+    move_deadline(c->topic, record, memory_after(c, ttr_ms));
     c->op->out.change.deadline_ms = record->place_ms;
     return STATUS_OK;
 }

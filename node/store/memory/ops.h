@@ -26,6 +26,7 @@ struct call {
     struct topic *topic; /* NULL for what has none */
     struct op *op;
     int64_t now_ms;
+    int64_t start_ms; /* what lasts is counted from here: now, rounded up */
     struct room *room;
 };
 
@@ -33,6 +34,12 @@ struct call {
 enum status memory_op_run(struct call *call);
 
 /* ---- words that several of them use ---- */
+
+/* When that is over; now, where it is 0. */
+static inline int64_t memory_after(const struct call *c, int64_t ms)
+{
+    return ms > 0 ? c->start_ms + ms : c->now_ms;
+}
 
 #define MEMORY_DEATH_SCAN_MS 1000 /* after a death the scan looks at the dead */
 

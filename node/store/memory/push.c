@@ -27,11 +27,13 @@ static struct bytes next_id(struct call *c, char text[24])
     }
 }
 
-static int64_t expires_ms(const struct call *c, int64_t delay_ms)
+static int64_t expires_ms(const struct call *c, const struct job *job)
 {
-    int64_t from_ms = c->now_ms + (c->op->in.push.ttl_from_due ? delay_ms : 0);
+    bool is_from_due = c->op->in.push.ttl_from_due && job->delay_ms > 0;
 
-    return c->op->in.push.ttl_ms ? from_ms + c->op->in.push.ttl_ms : 0;
+    return c->op->in.push.ttl_ms
+               ? (is_from_due ? job->due_ms : c->start_ms) + c->op->in.push.ttl_ms
+               : 0;
 }
 
 /* What is pushed: its times are those of now. */
@@ -42,9 +44,9 @@ static struct job job_of(const struct call *c)
     struct job job = {.id = op->id, .body = op->in.push.body, .rules = op->in.push.rules};
 
     job.delay_ms = at_ms ? or_zero(at_ms - c->now_ms) : op->in.push.delay_ms;
-    job.due_ms = at_ms ? at_ms : c->now_ms + job.delay_ms;
+    job.due_ms = at_ms ? at_ms : memory_after(c, job.delay_ms);
     job.ttr_ms = op->in.push.ttr_ms;
-    job.rules.expires_ms = expires_ms(c, job.delay_ms);
+    job.rules.expires_ms = expires_ms(c, &job);
     return job;
 }
 

@@ -6,7 +6,7 @@ static int64_t pause_until_ms(const struct call *c)
     int64_t until_ms = op->in.configure.settings.paused_until_ms;
 
     if (op->in.configure.pause_ms)
-        until_ms = c->now_ms + op->in.configure.pause_ms;
+        until_ms = memory_after(c, op->in.configure.pause_ms);
     return until_ms < SETTINGS_FOREVER ? until_ms : SETTINGS_FOREVER;
 }
 

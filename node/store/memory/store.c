@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/crc16.h"
 #include "node/store/memory/db.h"
 
 struct answer {
@@ -33,7 +34,7 @@ struct memory_store {
     struct memory_listener listener;
     struct timers *timers;
     struct timer turn;
-    int64_t offset_ms; /* Redis's clock - timers_now */
+    int64_t offset_us; /* Redis's clock - timers_now */
     bool is_up;
     bool *is_away; /* of each bucket */
 
@@ -75,6 +76,11 @@ static void fail(struct op *op, enum status status)
     op->wait_ms = -1;
 }
 
+static int64_t now_us(const struct memory_store *ms)
+{
+    return timers_now(ms->timers) * 1000 + ms->offset_us;
+}
+
 /* PLACES is of no bucket. */
 static bool reaches(const struct memory_store *ms, const struct op *op)
 {
@@ -89,7 +95,7 @@ static void run(struct memory_store *ms, struct op *op, struct room *room)
     if (fails)
         ms->failures--;
     if (is_reached && (!fails || ms->effect == MEMORY_DONE))
-        memory_db_run(ms->db, op, memory_store_now(ms), room);
+        memory_db_run(ms->db, op, now_us(ms), room);
     if (!is_reached)
         fail(op, STATUS_UNAVAILABLE);
     else if (fails)
@@ -173,7 +179,7 @@ static void on_ready(struct memory_listener *listener, struct bytes topic)
 {
     struct memory_store *ms = CONTAINER_OF(listener, struct memory_store, listener);
 
-    if (ms->is_up)
+    if (ms->is_up && !ms->is_away[crc16(topic) % ms->store.buckets])
         add_news(ms, NEWS_READY, topic);
 }
 
@@ -265,7 +271,7 @@ static struct memory_store *new_on(struct memory_db *db, struct timers *timers)
     ms->is_away = memory_must(calloc(ms->store.buckets, sizeof(*ms->is_away)));
     ms->db = db;
     ms->timers = timers;
-    ms->offset_ms = MEMORY_STORE_EPOCH_MS;
+    ms->offset_us = MEMORY_STORE_EPOCH_MS * 1000;
     ms->listener.on_ready = on_ready;
     ms->listener.on_settings = on_settings;
     ms->listener.on_hint = on_hint;
@@ -288,7 +294,7 @@ struct memory_store *memory_store_join(struct memory_store *other, struct timers
 {
     struct memory_store *ms = new_on(other->db, timers);
 
-    ms->offset_ms = other->offset_ms;
+    ms->offset_us = other->offset_us;
     return ms;
 }
 
@@ -333,12 +339,17 @@ struct store *memory_store_port(struct memory_store *ms)
 
 int64_t memory_store_now(const struct memory_store *ms)
 {
-    return timers_now(ms->timers) + ms->offset_ms;
+    return now_us(ms) / 1000;
 }
 
 void memory_store_set_now(struct memory_store *ms, int64_t now_ms)
 {
-    ms->offset_ms = now_ms - timers_now(ms->timers);
+    memory_store_set_now_us(ms, now_ms * 1000);
+}
+
+void memory_store_set_now_us(struct memory_store *ms, int64_t now_us)
+{
+    ms->offset_us = now_us - timers_now(ms->timers) * 1000;
 }
 
 /* ---- faults ---- */

@@ -6,7 +6,8 @@
  * back while wake-ups arrive, and a lost link turns what is in flight into UNKNOWN, or where it
  * only reads, into UNAVAILABLE.
  *
- * Time is that of `timers`, plus an offset: Redis's clock is not the node's.
+ * Time is that of `timers`, plus an offset: Redis's clock is not the node's. It reads
+ * microseconds, as Redis's does.
  *
  *     struct timers timers;
  *     timers_init(&timers, 0);
@@ -43,6 +44,7 @@ struct store *memory_store_port(struct memory_store *ms);
 
 int64_t memory_store_now(const struct memory_store *ms);
 void memory_store_set_now(struct memory_store *ms, int64_t now_ms); /* it goes on from there */
+void memory_store_set_now_us(struct memory_store *ms, int64_t now_us);
 
 /* ---- faults ---- */
 
@@ -69,8 +71,8 @@ unsigned long memory_store_dropped(const struct memory_store *ms);
 
 void memory_store_bring_up(struct memory_store *ms);
 
-/* A single bucket out of reach, with everything that take_down does to its operations, and back
- * again. It stays away through a bring_up. */
+/* A single bucket out of reach, with everything that take_down does to its operations and to
+ * the wake-ups of its topics, and back again. It stays away through a bring_up. */
 void memory_store_take_away(struct memory_store *ms, unsigned bucket);
 void memory_store_give_back(struct memory_store *ms, unsigned bucket);
 

@@ -115,7 +115,7 @@ static void time_out(struct visit *v, struct record *record)
         rest_ms = backoff_rest_ms(&job->rules.backoff, job->tries, job->stamp);
     record_leave(v->topic, record);
     if (rest_ms > 0)
-        enter_delayed(v->topic, record, v->c->now_ms + rest_ms);
+        enter_delayed(v->topic, record, memory_after(v->c, rest_ms));
     else
         enter_ready_last(v->topic, record);
     note(v, EVENT_TIMED_OUT, record, job->due_ms);

@@ -25,6 +25,8 @@ static void take_done(struct request *r)
     redis_past_saw(q->past, op->bucket, reply_counter(op, q->keys.buckets));
     if (request_is_of_all_lanes(r) && op->status == STATUS_OK)
         request_name_next_place(r);
+    if (op->status == STATUS_OK)
+        request_note_size(r);
     if (r->may_have_run)
         op->status = redis_said_again(op->verb, op->status);
     op->wait_ms = sooner_ms(op->wait_ms, r->wait_ms);
@@ -68,7 +70,7 @@ static void take_answer(struct request *r, const redisReply *reply)
     struct op *op = r->op;
     enum reply_meaning meaning = reply_decode(reply, op, &q->room);
 
-    requests_tried(r, meaning == REPLY_DONE);
+    requests_tried(r, meaning == REPLY_DONE || meaning == REPLY_LARGE);
     switch (meaning) {
     case REPLY_DONE:
         take_done(r);
@@ -76,6 +78,9 @@ static void take_answer(struct request *r, const redisReply *reply)
     case REPLY_AGAIN:
         r->wait_ms = sooner_ms(r->wait_ms, op->wait_ms);
         request_send(r, r->lane);
+        break;
+    case REPLY_LARGE:
+        request_hold_large(r, q->room.large_bytes);
         break;
     case REPLY_NO_SCRIPT:
         if (!r->needs_text) {
@@ -115,6 +120,7 @@ void requests_on_reply(struct redis_call *call, const redisReply *reply)
 
     q->stats->in_flight--;
     lane->in_flight--;
+    lane->reply_bytes -= r->reply_bytes;
     if (reply) {
         redis_gate_answered(&lane->gate);
         histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);

@@ -53,17 +53,28 @@ void breaker_idle(struct redis_breaker *b)
     b->silent_since_mono_ms = -1;
 }
 
+bool breaker_try(struct redis_breaker *b, int64_t now_mono_ms)
+{
+    if (b->state != BREAKER_OPEN || now_mono_ms < b->since_mono_ms + BREAKER_RETRY_MS)
+        return false;
+    b->silent_since_mono_ms = -1;
+    enter(b, BREAKER_HALF_OPEN, now_mono_ms);
+    return true;
+}
+
 int64_t breaker_look(struct redis_breaker *b, int64_t now_mono_ms)
 {
     int64_t at_mono_ms;
 
-    if (b->state != BREAKER_CLOSED || !b->after_ms || b->silent_since_mono_ms < 0)
+    if (b->state == BREAKER_OPEN)
+        return now_mono_ms + BREAKER_RETRY_MS;
+    if (!b->after_ms || b->silent_since_mono_ms < 0)
         return -1;
     at_mono_ms = b->silent_since_mono_ms + b->after_ms;
     if (now_mono_ms < at_mono_ms)
         return at_mono_ms;
     enter(b, BREAKER_OPEN, now_mono_ms);
-    return -1;
+    return now_mono_ms + BREAKER_RETRY_MS;
 }
 
 bool breaker_passes(const struct redis_breaker *b, unsigned in_flight)

@@ -2,10 +2,13 @@
  *
  *   CLOSED --- nothing answered for after_ms, or `failures` late answers ---> OPEN
  *      ^                                                                       |
- *      | `trials` answered                             breaker_fit, an answer  |
+ *      | `trials` answered                breaker_fit, an answer, breaker_try  |
  *      +-------------------------- HALF_OPEN <---------------------------------+
  *                                      |                                       ^
- *                                      +---------- breaker_lost ---------------+
+ *                                      +----- breaker_lost, or silence --------+
+ *
+ * An answer, a loss or a new connection ends OPEN. Where the connection is good and nothing is
+ * in flight none of them may come: then breaker_try does, BREAKER_RETRY_MS after it opened.
  *
  * Pure: it has no timer and sends nothing. Whoever asks brings the time, and what it answers is
  * true of that time.
@@ -15,6 +18,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define BREAKER_RETRY_MS 1000
 
 enum breaker_state { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN, BREAKER_STATES };
 
@@ -34,7 +39,9 @@ struct redis_breaker {
 void breaker_init(struct redis_breaker *b, int64_t after_ms, unsigned failures,
                   unsigned trials);
 
-/* A request waits for Redis, in flight or held. Harmless when it is said of each. */
+/* A request waits for this Redis: it is in flight, or held because there is no connection. What
+ * is held for another reason (its bucket moves, say) is no silence of Redis. Harmless when it
+ * is said of each. */
 void breaker_asked(struct redis_breaker *b, int64_t now_mono_ms);
 
 /* A request was answered, well or not. */
@@ -49,6 +56,10 @@ void breaker_fit(struct redis_breaker *b, int64_t now_mono_ms);
 
 /* Nothing waits for Redis any more, answered or not: there is no silence to measure. */
 void breaker_idle(struct redis_breaker *b);
+
+/* OPEN, with a good connection and nothing in flight: is it time to try some requests? Then it
+ * is HALF_OPEN. */
+bool breaker_try(struct redis_breaker *b, int64_t now_mono_ms);
 
 /* Time has gone by: looks whether it has been silent for too long. When to look again, -1: not
  * before something is said. */

@@ -44,7 +44,8 @@ static void silence_opens_it_once_somebody_has_asked_for_that_long(void **state)
     assert_int_equal(breaker_look(&breaker, now_mono_ms + AFTER_MS - 1),
                      now_mono_ms + AFTER_MS);
     assert_int_equal(breaker.state, BREAKER_CLOSED);
-    assert_int_equal(breaker_look(&breaker, now_mono_ms + AFTER_MS), -1);
+    assert_int_equal(breaker_look(&breaker, now_mono_ms + AFTER_MS),
+                     now_mono_ms + AFTER_MS + BREAKER_RETRY_MS);
     assert_int_equal(breaker.state, BREAKER_OPEN);
     assert_true(breaker_refuses(&breaker));
     assert_false(breaker_passes(&breaker, 0));
@@ -128,6 +129,34 @@ static void an_answer_while_it_is_open_is_the_first_of_the_trials(void **state)
     assert_int_equal(breaker.state, BREAKER_CLOSED);
 }
 
+/* The connection is good, and nothing is in flight that could be answered. */
+static void it_is_not_open_for_ever_without_an_answer(void **state)
+{
+    open_it();
+    assert_false(breaker_try(&breaker, now_mono_ms + BREAKER_RETRY_MS - 1));
+    assert_int_equal(breaker.state, BREAKER_OPEN);
+    assert_true(breaker_try(&breaker, now_mono_ms + BREAKER_RETRY_MS));
+    assert_int_equal(breaker.state, BREAKER_HALF_OPEN);
+    assert_true(breaker_passes(&breaker, TRIALS - 1));
+    assert_int_equal(breaker_look(&breaker, now_mono_ms + BREAKER_RETRY_MS), -1);
+    for (int i = 0; i < TRIALS; i++)
+        breaker_answered(&breaker, now_mono_ms + BREAKER_RETRY_MS);
+    assert_int_equal(breaker.state, BREAKER_CLOSED);
+    assert_false(breaker_try(&breaker, now_mono_ms + 2 * BREAKER_RETRY_MS));
+    assert_int_equal(breaker.state, BREAKER_CLOSED);
+}
+
+static void silence_while_it_tries_opens_it_again_and_is_no_new_trip(void **state)
+{
+    open_it();
+    breaker_fit(&breaker, now_mono_ms);
+    breaker_asked(&breaker, now_mono_ms);
+    assert_int_equal(breaker_look(&breaker, now_mono_ms), now_mono_ms + AFTER_MS);
+    breaker_look(&breaker, now_mono_ms + AFTER_MS);
+    assert_int_equal(breaker.state, BREAKER_OPEN);
+    assert_int_equal(breaker.trips, 1);
+}
+
 static void it_can_be_switched_off(void **state)
 {
     breaker_init(&breaker, 0, 0, 0);
@@ -157,6 +186,8 @@ int main(void)
         cmocka_unit_test_setup(enough_answers_close_it, setup),
         cmocka_unit_test_setup(a_loss_while_it_tries_opens_it_again_and_is_no_new_trip, setup),
         cmocka_unit_test_setup(an_answer_while_it_is_open_is_the_first_of_the_trials, setup),
+        cmocka_unit_test_setup(it_is_not_open_for_ever_without_an_answer, setup),
+        cmocka_unit_test_setup(silence_while_it_tries_opens_it_again_and_is_no_new_trip, setup),
         cmocka_unit_test_setup(it_can_be_switched_off, setup),
         cmocka_unit_test(each_state_has_a_word),
     };

@@ -313,6 +313,40 @@ static void a_bucket_that_stays_half_way_is_told_and_comes_back(void **state)
     assert_int_equal(n->downs, 0);
 }
 
+/* Its master answers all the time: what waits for the bucket is no silence of the master. */
+static void a_bucket_that_stays_half_way_opens_no_breaker(void **state)
+{
+    struct node *n = *state;
+    unsigned bucket = 15, neighbour = 0, to = (server_of(bucket) + 1) % CLUSTER_MASTERS;
+    struct job_op waits = {0}, comes_later = {0};
+    const char *address;
+    int64_t until_mono_ms;
+
+    while (neighbour == bucket || server_of(neighbour) != server_of(bucket))
+        neighbour++;
+    n->options.hold_ms = PATIENCE_S * 1000;
+    n->options.breaker_after_ms = 100;
+    n->options.breaker_failures = 0;
+    start(n);
+    push_well(n, bucket);
+    cluster_begin_move(bucket, to);
+    cluster_move_keys(bucket, to, 1000); /* nothing of it can be asked here any more */
+    submit_push(n, &waits, cluster_topic(bucket));
+    run_until_told(n, bucket, &address);
+    submit_push(n, &comes_later, cluster_topic(bucket));
+    until_mono_ms = timers_now(&n->loop->timers) + 5 * n->options.breaker_after_ms;
+    while (timers_now(&n->loop->timers) < until_mono_ms)
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+    assert_false(waits.is_done);
+    assert_int_equal(stats(n)->breaker, BREAKER_CLOSED);
+    push_well(n, neighbour);
+    assert_int_equal(stats(n)->breaker_trips, 0);
+    cluster_end_move(bucket, to);
+    run_until(n->loop, &comes_later.is_done);
+    assert_int_equal(comes_later.op.status, STATUS_OK);
+    assert_int_equal(waits.op.status, STATUS_OK);
+}
+
 /* It is not said again, but the next one finds its way. */
 static void a_leader_s_operation_is_not_sent_after_its_bucket(void **state)
 {
@@ -545,6 +579,7 @@ int main(void)
         WITH_CLUSTER(who_was_named_by_an_answer_is_kept_for_some_maps),
         WITH_CLUSTER(a_bucket_on_its_way_waits_and_no_other),
         WITH_CLUSTER(a_bucket_that_stays_half_way_is_told_and_comes_back),
+        WITH_CLUSTER(a_bucket_that_stays_half_way_opens_no_breaker),
         WITH_CLUSTER(a_leader_s_operation_is_not_sent_after_its_bucket),
         WITH_CLUSTER(where_a_bucket_has_gone_is_said),
         WITH_CLUSTER(a_walk_through_a_master_is_no_trial_of_a_bucket),

@@ -20,6 +20,7 @@ bool redis_flight_is_empty(const struct redis_flight *f)
 
 void redis_flight_add(struct redis_flight *f, struct redis_call *call, int64_t now_mono_ms)
 {
+    call->sent_mono_ms = now_mono_ms;
     call->deadline_mono_ms = now_mono_ms + f->timeout_ms;
     call->is_late = false;
     list_append(&f->calls, &call->link);
@@ -29,6 +30,12 @@ struct redis_call *redis_flight_take(struct redis_flight *f)
 {
     assert(!redis_flight_is_empty(f));
     return call_of(list_pop(&f->calls));
+}
+
+int64_t redis_flight_since(const struct redis_flight *f)
+{
+    assert(!redis_flight_is_empty(f));
+    return CONTAINER_OF(f->calls.next, struct redis_call, link)->sent_mono_ms;
 }
 
 int64_t redis_flight_left_ms(struct redis_flight *f, int64_t now_mono_ms)

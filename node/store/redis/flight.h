@@ -21,6 +21,7 @@ struct redis_call {
      * connection was lost (the command may have been carried out). */
     void (*on_reply)(struct redis_call *call, const struct redisReply *reply);
     struct list link;
+    int64_t sent_mono_ms;
     int64_t deadline_mono_ms;
     bool is_late; /* the deadline has been moved once */
 };
@@ -36,6 +37,9 @@ void redis_flight_add(struct redis_flight *f, struct redis_call *call, int64_t n
 
 /* The oldest call, whose answer has come: it is in flight no more. */
 struct redis_call *redis_flight_take(struct redis_flight *f);
+
+/* When the oldest was sent. Only while one is on its way. */
+int64_t redis_flight_since(const struct redis_flight *f);
 
 /* How long to wait for the next answer, 0 or less: no longer. Only while one is to come. */
 int64_t redis_flight_left_ms(struct redis_flight *f, int64_t now_mono_ms);

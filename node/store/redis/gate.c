@@ -49,6 +49,7 @@ static void note(struct redis_gate *g)
 static void look(struct redis_gate *g)
 {
     int64_t now = timers_now(g->timers);
+    bool must_try = g->events.is_idle(g->events.arg) && breaker_try(&g->breaker, now);
     int64_t again_mono_ms;
 
     if (!g->events.is_waited_for(g->events.arg))
@@ -56,8 +57,11 @@ static void look(struct redis_gate *g)
     again_mono_ms = breaker_look(&g->breaker, now);
 
     note(g);
-    if (again_mono_ms >= 0 && !timer_is_armed(&g->timer))
+    if (again_mono_ms >= 0 &&
+        (!timer_is_armed(&g->timer) || g->timer.due_mono_ms > again_mono_ms))
         timer_arm(g->timers, &g->timer, again_mono_ms - now);
+    if (must_try)
+        g->events.on_try(g->events.arg);
 }
 
 static void on_timer(struct timer *timer)
@@ -113,7 +117,7 @@ void redis_gate_fit(struct redis_gate *g)
 void redis_gate_lost(struct redis_gate *g, bool is_late)
 {
     breaker_lost(&g->breaker, is_late, timers_now(g->timers));
-    note(g);
+    look(g);
 }
 
 bool redis_gate_passes(const struct redis_gate *g, unsigned in_flight)

@@ -12,6 +12,8 @@
 struct redis_gate_events {
     void (*on_turned)(void *arg);     /* the breaker's state is another */
     bool (*is_waited_for)(void *arg); /* is anything in flight here, or held? */
+    bool (*is_idle)(void *arg);       /* is the connection good, with nothing in flight? */
+    void (*on_try)(void *arg);        /* it was OPEN long enough: what is held may go */
     void *arg;
 };
 
@@ -22,7 +24,7 @@ struct redis_gate {
     struct timers *timers;
     struct redis_store_stats *stats;
     const struct redis_link *link; /* which says why, for the log */
-    struct timer timer;            /* when silence has lasted too long */
+    struct timer timer;            /* when silence has lasted too long; when to try again */
     int64_t tripped_mono_ms;       /* when it opened last */
 };
 

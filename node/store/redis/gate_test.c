@@ -1,5 +1,6 @@
 /* The circuit breaker before a real Redis that is frozen, killed and back again. */
 #include "node/store/redis/store_fixture.h"
+#include "node/store/redis/store_private.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -210,6 +211,27 @@ static void a_password_does_not_hide_late_answers(void **state)
     assert_int_equal(a.op.status, STATUS_OK);
 }
 
+/* Whatever has opened it: nothing is in flight, so no answer and no loss would end it. */
+static void an_open_one_of_a_good_connection_tries_again_by_itself(void **state)
+{
+    struct node *n = *state;
+    struct lease none = {.id = BYTES("none")};
+    struct job_op confirm = {.op.in.leases = {.items = &none, .count = 1}};
+    struct redis_lane *lane;
+
+    start(n);
+    lane = redis_store_lane_of(list_first(&n->store->lanes));
+    for (unsigned i = 0; i < n->options.breaker_failures; i++)
+        redis_gate_lost(&lane->gate, true);
+    assert_refused_at_once(n);
+    submit_op(n, &confirm, OP_DELIVERED, "t");
+    run_until(n->loop, &confirm.is_done);
+    assert_int_equal(confirm.op.status, STATUS_OK);
+    assert_int_equal(redis_store_stats(n->store)->breaker, BREAKER_HALF_OPEN);
+    push_until_closed(n);
+    assert_int_equal(redis_store_stats(n->store)->connects, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +241,7 @@ int main(void)
         WITH_REDIS(who_waits_goes_first_and_a_few_at_a_time),
         WITH_REDIS(what_the_node_says_of_its_jobs_waits_on),
         WITH_REDIS(who_gave_up_leaves_no_silence_behind),
+        WITH_REDIS(an_open_one_of_a_good_connection_tries_again_by_itself),
         WITH_REDIS(a_password_does_not_hide_late_answers),
     };
 

@@ -28,8 +28,9 @@ enum redis_kind { REDIS_ALONE, REDIS_OF_SENTINELS, REDIS_OF_CLUSTER };
 
 struct redis_handshake_options {
     struct script_keys keys;
-    bool is_strict;        /* refuse what is only warned of otherwise */
-    unsigned min_replicas; /* that are asked for; see weakness.h */
+    bool is_strict;                        /* refuse what is only warned of otherwise */
+    unsigned min_replicas;                 /* that are asked for; see weakness.h */
+    const _Atomic uint64_t *aof_cut_bytes; /* see store.h */
     enum redis_kind kind;
     struct timers *timers;
     int64_t look_ms; /* after so long it looks again how Redis is set up */

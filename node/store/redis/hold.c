@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-static struct redis_held *first_of(struct redis_hold *h)
+struct redis_held *redis_hold_first(struct redis_hold *h)
 {
     struct list *link = list_first(&h->list);
 
@@ -13,7 +13,7 @@ static struct redis_held *first_of(struct redis_hold *h)
  * two that came back the second's time may end first: he goes with the other. */
 static void watch(struct redis_hold *h)
 {
-    const struct redis_held *first = first_of(h);
+    const struct redis_held *first = redis_hold_first(h);
 
     if (first && !timer_is_armed(&h->timer))
         timer_arm(h->timers, &h->timer, first->until_mono_ms - timers_now(h->timers));
@@ -24,7 +24,7 @@ static void on_timer(struct timer *timer)
     struct redis_hold *h = CONTAINER_OF(timer, struct redis_hold, timer);
     const struct redis_held *first;
 
-    while ((first = first_of(h)) && first->until_mono_ms <= timers_now(h->timers))
+    while ((first = redis_hold_first(h)) && first->until_mono_ms <= timers_now(h->timers))
         h->on_expired(h, redis_hold_take(h));
     watch(h);
 }
@@ -114,7 +114,7 @@ void redis_hold_remove(struct redis_hold *h, struct redis_held *held)
 
 struct redis_held *redis_hold_take(struct redis_hold *h)
 {
-    struct redis_held *first = first_of(h);
+    struct redis_held *first = redis_hold_first(h);
 
     if (first)
         redis_hold_remove(h, first);

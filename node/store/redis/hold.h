@@ -38,7 +38,8 @@ void redis_hold_fini(struct redis_hold *h); /* empty */
 
 /* Of all that wait at a time `ms` is the same; see redis_hold_limit(). */
 void redis_hold_add(struct redis_hold *h, struct redis_held *held, int64_t ms);
-struct redis_held *redis_hold_take(struct redis_hold *h); /* the oldest; NULL: none */
+struct redis_held *redis_hold_first(struct redis_hold *h); /* the oldest; NULL: none */
+struct redis_held *redis_hold_take(struct redis_hold *h);  /* the same, and it waits no more */
 
 /* He was sent, and waits again. */
 void redis_hold_put_back(struct redis_hold *h, struct redis_held *held, int64_t ms);

@@ -41,6 +41,17 @@ static void copy(struct bytes text, char *to, size_t size)
     to[text.len] = '\0';
 }
 
+/* 0: it is not there. */
+static uint64_t number(struct bytes text, const char *name)
+{
+    struct bytes value = find(text, name);
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < value.len && value.at[i] >= '0' && value.at[i] <= '9'; i++)
+        n = n * 10 + (uint64_t)(value.at[i] - '0');
+    return n;
+}
+
 /* "slave0:ip=10.0.0.2,port=6379,state=online,offset=14,lag=0", and so on. */
 static unsigned count_replicas(struct bytes text)
 {
@@ -76,6 +87,8 @@ struct redis_info redis_info_read(struct bytes text)
         .is_replica = is(text, "role", "slave"),
         .is_sentinel = is(text, "redis_mode", "sentinel"),
         .has_aof = is(text, "aof_enabled", "1"),
+        .used_memory = number(text, "used_memory"),
+        .maxmemory = number(text, "maxmemory"),
         .replicas = count_replicas(text),
         .may_evict = policy.len && !bytes_equal(policy, BYTES("noeviction")),
     };

@@ -3,6 +3,7 @@
 #define DUEQ_NODE_STORE_REDIS_INFO_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/bytes.h"
 
@@ -22,8 +23,10 @@ struct redis_info {
     bool is_replica;
     bool is_sentinel;
     bool has_aof;
-    bool may_evict;    /* maxmemory-policy is not noeviction */
-    unsigned replicas; /* that are in step, not those that still load */
+    bool may_evict;       /* maxmemory-policy is not noeviction */
+    uint64_t used_memory; /* bytes */
+    uint64_t maxmemory;   /* so; 0: no limit */
+    unsigned replicas;    /* that are in step, not those that still load */
     struct redis_life life;
 };
 

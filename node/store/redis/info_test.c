@@ -17,10 +17,15 @@ static void reads_what_matters(void **state)
                                                    "loading:1\r\n"
                                                    "role:slave\r\n"
                                                    "aof_enabled:1\r\n"
+                                                   "used_memory:1048576\r\n"
+                                                   "used_memory_peak:3\r\n"
+                                                   "maxmemory:18446744073709551615\r\n"
                                                    "maxmemory_policy:allkeys-lru\r\n"));
 
     assert_int_equal(info.version, 70015);
     assert_string_equal(info.version_text, "7.0.15");
+    assert_int_equal(info.used_memory, 1048576);
+    assert_int_equal(info.maxmemory, UINT64_MAX);
     assert_true(info.is_loading && info.is_replica && info.has_aof && info.may_evict);
 }
 

@@ -7,6 +7,29 @@
 #define RETIRE_MS      1000 /* an answer comes within that, or its Redis is gone */
 #define RETIRE_LOOK_MS 10
 
+/* ---- what its breaker asks ---- */
+
+static bool is_waited_for(void *arg)
+{
+    const struct redis_lane *l = arg;
+
+    return l->in_flight > 0 || l->events.is_waited_for(l->events.arg, l);
+}
+
+static bool is_idle(void *arg)
+{
+    const struct redis_lane *l = arg;
+
+    return redis_lane_is_connected(l) && l->in_flight == 0;
+}
+
+static void on_try(void *arg)
+{
+    struct redis_lane *l = arg;
+
+    l->events.on_try(l->events.arg, l);
+}
+
 /* ---- what its parts say ---- */
 
 static void on_look(void *arg)
@@ -25,13 +48,26 @@ static void on_open(void *arg)
     redis_handshake_start(l->handshake, l->has_meta);
 }
 
-/* A connection that is closed with nothing unanswered tells nothing of Redis. */
+/* A connection that is closed with nothing unanswered tells nothing of Redis. What is held
+ * waits for this Redis from now on, also what waited for its bucket before. */
 static void note_loss(struct redis_lane *l)
 {
     bool is_late = redis_link_was_late(l->link);
 
-    if (!l->is_ending && (is_late || l->in_flight > 0))
+    if (l->is_ending)
+        return;
+    if (is_late || l->in_flight > 0)
         redis_gate_lost(&l->gate, is_late);
+    if (is_waited_for(l))
+        redis_gate_asked(&l->gate);
+}
+
+static void on_silence(void *arg, bool is_silent)
+{
+    struct redis_lane *l = arg;
+
+    l->is_silent = is_silent;
+    l->events.on_turned(l->events.arg);
 }
 
 static void on_failed(void *arg)
@@ -48,6 +84,7 @@ static void on_close(void *arg)
 
     l->is_ready = false;
     l->is_fit = false;
+    l->is_silent = false;
     note_loss(l);
     if (l->replicas)
         redis_replicas_turn(l->replicas, redis_link_address(l->link));
@@ -85,13 +122,6 @@ static void on_breaker(void *arg)
     struct redis_lane *l = arg;
 
     l->events.on_turned(l->events.arg);
-}
-
-static bool is_waited_for(void *arg)
-{
-    const struct redis_lane *l = arg;
-
-    return l->in_flight > 0 || l->events.is_waited_for(l->events.arg, l);
 }
 
 static void on_part_stopped(void *arg)
@@ -141,6 +171,8 @@ static struct redis_link *make_link(struct redis_lane *l, struct loop *loop,
         .on_close = on_close,
         .on_failed = on_failed,
         .on_refused = on_refused,
+        .on_silence = on_silence,
+        .silence_ms = l->options->silence_ms,
         .on_stopped = on_part_stopped,
         .arg = l,
     };
@@ -155,6 +187,7 @@ static struct redis_handshake *make_handshake(struct redis_lane *l, struct loop 
         .keys = {l->options->prefix, l->options->buckets},
         .is_strict = l->options->is_strict,
         .min_replicas = l->options->min_replicas,
+        .aof_cut_bytes = l->options->aof_cut_bytes,
         .kind = kind,
         .timers = &loop->timers,
         .look_ms = l->options->look_ms,
@@ -190,7 +223,12 @@ struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_op
 {
     struct redis_lane *l = calloc(1, sizeof(*l));
     struct redis_gate_events gate = {
-        .on_turned = on_breaker, .is_waited_for = is_waited_for, .arg = l};
+        .on_turned = on_breaker,
+        .is_waited_for = is_waited_for,
+        .is_idle = is_idle,
+        .on_try = on_try,
+        .arg = l,
+    };
 
     if (!l)
         abort();
@@ -206,7 +244,8 @@ struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_op
     timer_init(&l->retiring, on_retiring);
     list_init(&l->beat.link);
     list_init(&l->link_of_all);
-    list_init(&l->eager);
+    list_init(&l->eager[false]);
+    list_init(&l->eager[true]);
     return l;
 }
 
@@ -214,7 +253,8 @@ void redis_lane_free(struct redis_lane *l)
 {
     if (!l)
         return;
-    assert(l->in_flight == 0 && list_is_empty(&l->eager));
+    assert(l->in_flight == 0 && l->reply_bytes == 0);
+    assert(list_is_empty(&l->eager[false]) && list_is_empty(&l->eager[true]));
     timer_disarm(l->timers, &l->retiring);
     redis_gate_fini(&l->gate);
     redis_replicas_free(l->replicas);

@@ -30,7 +30,9 @@ struct redis_lane_events {
     void (*on_close)(void *arg, struct redis_lane *l);  /* the link was open, and is not */
     void (*on_failed)(void *arg, struct redis_lane *l); /* an attempt came to nothing */
     void (*on_refused)(void *arg, const char *why);
-    void (*on_turned)(void *arg); /* its breaker, or what weakens its promise, has changed */
+    /* Its breaker, what weakens its promise, or whether it is silent has changed. */
+    void (*on_turned)(void *arg);
+    void (*on_try)(void *arg, struct redis_lane *l); /* its breaker lets some requests pass */
     /* Does a request wait for one of its buckets? */
     bool (*is_waited_for)(void *arg, const struct redis_lane *l);
     void (*on_stopped)(void *arg, struct redis_lane *l);
@@ -56,6 +58,7 @@ struct redis_lane {
     bool is_leaving; /* this connection is no good: the rest of its answers, then another */
     char leaves_for[128]; /* what Redis said to make it so */
     bool is_ending;       /* what is lost from now on is lost by us */
+    bool is_silent;       /* asked, this connection has sent nothing for silence_ms */
     bool is_refused;      /* the last connection was; until one is ready */
     unsigned weak;        /* 1 << enum weakness of each */
     bool has_shown_meta;  /* this connection, or is about to */
@@ -66,8 +69,11 @@ struct redis_lane {
     unsigned parts_running;      /* while it stops */
     uint64_t in_flight;          /* the requests' */
     bool is_forgotten[OP_COUNT]; /* the requests': of a fenced one the next brings the text */
-    struct list eager;           /* the requests': open buckets where something waits */
-    unsigned raising;            /* the route's: questions of this round */
+    size_t reply_bytes;          /* the requests': of the large replies that are to come */
+    struct list eager[2]; /* the requests': open buckets where something waits, by whether
+                           * its reply is large */
+    bool is_large_next;   /* the requests': whose turn it is, where both wait */
+    unsigned raising;     /* the route's: questions of this round */
 };
 
 /* All are borrowed for its life. `address` with host "": on_look's answer says it. */

@@ -47,8 +47,8 @@ bool redis_link_was_late(const struct redis_link *l)
 
 /* ---- losing a connection ---- */
 
-/* The rest happens in the next turn of the loop, in fail_all(): by then hiredis has let go of
- * the connection, and nobody is called back from inside his own call. */
+/* The rest happens in the next turn of the loop, in fail_all(): nobody is called back from
+ * inside his own call. */
 static void leave(struct redis_link *l, const char *why)
 {
     bool is_quiet = l->is_stopping || l->options.is_quiet;
@@ -118,6 +118,13 @@ static void on_message(void *arg, struct bytes payload)
     struct redis_link *l = arg;
 
     l->options.on_message(l->options.arg, payload);
+}
+
+static void on_silence(void *arg, bool is_silent)
+{
+    struct redis_link *l = arg;
+
+    l->options.on_silence(l->options.arg, is_silent);
 }
 
 /* ---- opening ---- */
@@ -220,6 +227,8 @@ struct redis_link *redis_link_new(struct loop *loop, const struct redis_link_opt
                                           .on_refused = on_refused,
                                           .on_subscribed = on_subscribed,
                                           .on_message = on_message,
+                                          .on_silence = on_silence,
+                                          .silence_ms = options->silence_ms,
                                           .arg = l};
 
     if (!l)

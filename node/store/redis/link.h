@@ -45,6 +45,10 @@ struct redis_link_options {
     void (*on_refused)(void *arg, const char *why);      /* AUTH failed; it will try again */
     void (*on_message)(void *arg, struct bytes payload); /* to the subscribed channel */
     void (*on_subscribed)(void *arg);
+    /* Asked, it has sent nothing for `silence_ms` (0: not told); it answers again, or is
+     * closed, which ends that without a word. */
+    void (*on_silence)(void *arg, bool is_silent);
+    int64_t silence_ms;
     void (*on_stopped)(void *arg); /* after redis_link_stop, the last */
     void *arg;
 };

@@ -9,8 +9,9 @@
 
 #include "base/list.h"
 
-#define BLOCK_BYTES 16384 /* most answers, many times over */
-#define ALIGN_BYTES (sizeof(max_align_t))
+#define BLOCK_BYTES  16384     /* most answers, many times over */
+#define ELEMENTS_MAX (1 << 20) /* of an array; the memory is taken before they come */
+#define ALIGN_BYTES  (sizeof(max_align_t))
 
 struct block {
     struct block *before; /* fuller; NULL for the one that is kept */
@@ -97,8 +98,11 @@ static void *make_string(const redisReadTask *task, char *text, size_t len)
 
 static void *make_array(const redisReadTask *task, int count)
 {
-    redisReply *reply = make(task, REDIS_REPLY_ARRAY);
+    redisReply *reply;
 
+    if (count > ELEMENTS_MAX)
+        return NULL;
+    reply = make(task, REDIS_REPLY_ARRAY);
     if (!reply || count == 0)
         return reply;
     reply->element = take(task->privdata, (size_t)count * sizeof(*reply->element));

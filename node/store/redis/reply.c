@@ -71,6 +71,20 @@ static bool is_again(const redisReply *reply, const struct op *op)
            take_number(reply, REPLY_HEAD, 1, 1, &more);
 }
 
+#define REPLY_BODY_MAX (INT64_C(1) << 32) /* no string of Redis is larger */
+
+/* A get says so in the place of what is behind it, a pop in that of `more`. */
+static bool is_large(const redisReply *reply, const struct op *op, struct reply_room *room)
+{
+    int64_t bytes;
+
+    if ((op->verb != OP_POP && op->verb != OP_GET) || reply->elements != REPLY_HEAD + 1 ||
+        !take_number(reply, REPLY_HEAD, 2, REPLY_BODY_MAX, &bytes))
+        return false;
+    room->large_bytes = (size_t)bytes;
+    return true;
+}
+
 static bool take_seen(const redisReply *reply, struct op *op)
 {
     struct bytes seen;
@@ -87,15 +101,16 @@ static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
 {
     int64_t code, now_ms, wait_ms;
 
-    if (!take_number(reply, 0, 0, CODES - 1, &code) ||
-        !take_number(reply, 1, 0, INT64_MAX, &now_ms) ||
-        !take_number(reply, 2, -1, INT64_MAX, &wait_ms))
+    if (!take_number(reply, 0, 0, CODES - 1, &code) || !take_ms(reply, 1, 0, &now_ms) ||
+        !take_ms(reply, 2, -1, &wait_ms))
         return malformed(op);
     if (codes[code] == STATUS_OK) {
         if (is_again(reply, op)) {
             op->wait_ms = wait_ms;
             return REPLY_AGAIN;
         }
+        if (is_large(reply, op, room))
+            return REPLY_LARGE;
         if (!take_outputs(reply, op, room))
             return malformed(op);
     }

@@ -28,11 +28,13 @@ struct reply_room {
         struct history_item items[OP_RECORDS_MAX];
         struct suspect suspects[OP_LIST_MAX];
     };
+    size_t large_bytes; /* of the bodies, where it is REPLY_LARGE */
 };
 
 enum reply_meaning {
     REPLY_DONE,      /* status and outputs are set */
     REPLY_AGAIN,     /* a pop met what is none only: send it again; wait_ms is set */
+    REPLY_LARGE,     /* a pop or get did nothing: its bodies are larger than it allowed */
     REPLY_NO_SCRIPT, /* it did not run: send its text */
     REPLY_REFUSED,   /* an error, op->status is STORE_ERROR; the text is reply->str */
     REPLY_MALFORMED, /* not the script's form; op->status is set */

@@ -16,6 +16,11 @@ bool take_number(const redisReply *reply, size_t i, int64_t min, int64_t max, in
     return true;
 }
 
+bool take_ms(const redisReply *reply, size_t i, int64_t min, int64_t *ms)
+{
+    return take_number(reply, i, min, (INT64_C(1) << 48) - 1, ms);
+}
+
 bool take_unsigned(const redisReply *reply, size_t i, unsigned max, unsigned *number)
 {
     int64_t wide;

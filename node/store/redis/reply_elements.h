@@ -18,6 +18,10 @@ struct redisReply;
 
 bool take_number(const struct redisReply *reply, size_t i, int64_t min, int64_t max,
                  int64_t *number);
+
+/* A time or a duration, as large as there is room for in a job's value. So it can be added to
+ * another without a thought. */
+bool take_ms(const struct redisReply *reply, size_t i, int64_t min, int64_t *ms);
 bool take_unsigned(const struct redisReply *reply, size_t i, unsigned max, unsigned *number);
 bool take_bool(const struct redisReply *reply, size_t i, bool *is);
 

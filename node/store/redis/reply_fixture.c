@@ -91,6 +91,11 @@ enum reply_meaning decode_built(struct op *op)
     return decode(op, reader);
 }
 
+size_t large_bytes(void)
+{
+    return bench.room.large_bytes;
+}
+
 int reply_fini(void **state)
 {
     drop_reply();

@@ -33,6 +33,9 @@ void build_number(int64_t number);
 void build_bytes(struct bytes bytes);
 enum reply_meaning decode_built(struct op *op);
 
+/* What the last one that was REPLY_LARGE said. */
+size_t large_bytes(void);
+
 int reply_fini(void **state);
 
 #endif

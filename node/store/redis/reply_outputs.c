@@ -20,8 +20,7 @@ static bool take_push(const redisReply *reply, struct op *op, struct reply_room 
     int64_t due_ms;
     bool existed;
 
-    if (!take_number(reply, HEAD, 0, INT64_MAX, &due_ms) ||
-        !take_bool(reply, HEAD + 1, &existed))
+    if (!take_ms(reply, HEAD, 0, &due_ms) || !take_bool(reply, HEAD + 1, &existed))
         return false;
     if (id.len == 0 &&
         (!take_bytes(reply, HEAD + 2, &id) || id.len == 0 || id.len > REPLY_NEW_ID_MAX))
@@ -43,7 +42,7 @@ static bool take_release(const redisReply *reply, struct op *op, struct reply_ro
     unsigned tries, death;
     int64_t due_ms;
 
-    if (!take_number(reply, HEAD, 0, INT64_MAX, &due_ms) ||
+    if (!take_ms(reply, HEAD, 0, &due_ms) ||
         !take_unsigned(reply, HEAD + 1, JOB_TRIES_MAX, &tries) ||
         !take_unsigned(reply, HEAD + 2, DEATH_COUNT - 1, &death))
         return false;
@@ -57,7 +56,7 @@ static bool take_release(const redisReply *reply, struct op *op, struct reply_ro
 
 static bool take_touch(const redisReply *reply, struct op *op, struct reply_room *room)
 {
-    return take_number(reply, HEAD, 0, INT64_MAX, &op->out.change.deadline_ms);
+    return take_ms(reply, HEAD, 0, &op->out.change.deadline_ms);
 }
 
 static bool take_bury(const redisReply *reply, struct op *op, struct reply_room *room)
@@ -72,8 +71,7 @@ static bool take_move(const redisReply *reply, struct op *op, struct reply_room 
 {
     bool stays;
 
-    if (!take_bool(reply, HEAD + 1, &stays) ||
-        !take_number(reply, HEAD, 0, INT64_MAX, &op->out.change.due_ms))
+    if (!take_bool(reply, HEAD + 1, &stays) || !take_ms(reply, HEAD, 0, &op->out.change.due_ms))
         return false;
     op->out.change.stays = stays;
     return true;
@@ -84,8 +82,7 @@ static bool take_get(const redisReply *reply, struct op *op, struct reply_room *
     struct job_row row = {0};
     size_t i = HEAD + 1;
 
-    if (!take_number(reply, HEAD, 0, INT64_MAX, &row.place_ms) ||
-        !take_job(reply, &i, &row.job))
+    if (!take_ms(reply, HEAD, 0, &row.place_ms) || !take_job(reply, &i, &row.job))
         return false;
     row.job.id = op->id;
     row.body_bytes = (int64_t)row.job.body.len;
@@ -142,7 +139,7 @@ static bool take_row(const redisReply *reply, size_t i, struct job_row *row)
 {
     return take_bytes(reply, i, &row->job.id) && take_job_alone(reply, i + 1, &row->job) &&
            take_number(reply, i + 2, 0, INT64_MAX, &row->body_bytes) &&
-           take_number(reply, i + 3, 0, INT64_MAX, &row->place_ms);
+           take_ms(reply, i + 3, 0, &row->place_ms);
 }
 
 static bool take_list(const redisReply *reply, struct op *op, struct reply_room *room)
@@ -175,8 +172,8 @@ static bool take_topic_stats(const redisReply *reply, size_t from, struct topic_
         !take_number(reply, from + 1, 0, INT64_MAX, &taken.ready) ||
         !take_number(reply, from + 2, 0, INT64_MAX, &taken.reserved) ||
         !take_number(reply, from + 3, 0, INT64_MAX, &taken.dead) ||
-        !take_number(reply, from + 4, -1, INT64_MAX, &taken.oldest_ready_ms) ||
-        !take_number(reply, from + 5, -1, INT64_MAX, &taken.next_due_ms))
+        !take_ms(reply, from + 4, -1, &taken.oldest_ready_ms) ||
+        !take_ms(reply, from + 5, -1, &taken.next_due_ms))
         return false;
     *stats = taken;
     return true;
@@ -192,7 +189,7 @@ static bool take_topic_lock(const redisReply *reply, size_t i, struct topic_lock
     struct bytes packed;
     int64_t now_ms;
 
-    if (!take_bytes(reply, i, &packed) || !take_number(reply, 1, 0, INT64_MAX, &now_ms))
+    if (!take_bytes(reply, i, &packed) || !take_ms(reply, 1, 0, &now_ms))
         return false;
     *lock = lock_unpack(packed, now_ms);
     return true;
@@ -312,7 +309,7 @@ static bool take_lateness(const redisReply *reply, size_t from, unsigned count,
     if (reply->elements != from + count)
         return false;
     for (unsigned i = 0; i < count; i++) {
-        if (!take_number(reply, from + i, 0, INT64_MAX, &room->lateness_ms[i]))
+        if (!take_ms(reply, from + i, 0, &room->lateness_ms[i]))
             return false;
     }
     return true;
@@ -348,7 +345,7 @@ static bool take_scan(const redisReply *reply, struct op *op, struct reply_room 
         !take_unsigned(reply, HEAD + 2, timed_out, &died_by_tries) ||
         !take_unsigned(reply, HEAD + 3, moved - timed_out, &expired) ||
         !take_unsigned(reply, HEAD + 4, moved - timed_out - expired, &pruned) ||
-        !take_number(reply, HEAD + 5, -1, INT64_MAX, &next_ms) ||
+        !take_ms(reply, HEAD + 5, -1, &next_ms) ||
         !take_unsigned(reply, HEAD + 6, REPLY_ITEMS_MAX, &stuck) ||
         !take_bytes(reply, HEAD + 7, &wrong))
         return false;

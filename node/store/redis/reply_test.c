@@ -90,6 +90,20 @@ static void takes_no_more_jobs_than_were_asked_for(void **state)
                      REPLY_MALFORMED);
 }
 
+/* Else the sum of two of them might be too large for a number. */
+static void refuses_times_that_no_clock_shows(void **state)
+{
+    struct op op = op_of(OP_TOUCH);
+
+    assert_int_equal(DECODE(&op, "*4\n:0\n:281474976710655\n:281474976710655\n"
+                                 ":281474976710655\n"),
+                     REPLY_DONE);
+    assert_int_equal(DECODE(&op, "*4\n:0\n:281474976710656\n:-1\n:17\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:9223372036854775807\n:17\n"),
+                     REPLY_MALFORMED);
+    assert_int_equal(DECODE(&op, "*4\n:0\n:" NOW "\n:-1\n:281474976710656\n"), REPLY_MALFORMED);
+}
+
 static void knows_whether_a_pop_left_something(void **state)
 {
     struct op op = op_of(OP_POP);
@@ -103,6 +117,18 @@ static void knows_whether_a_pop_left_something(void **state)
     assert_false(op.out.pop.has_more);
     assert_int_equal(DECODE(&op, "*6\n:0\n:" NOW "\n:1000\n:2\n$1\na\n$24\n" HEADER "\n"),
                      REPLY_MALFORMED);
+}
+
+static void knows_how_large_the_bodies_are_that_were_not_brought(void **state)
+{
+    struct op pop = op_of(OP_POP), get = op_of(OP_GET);
+
+    assert_int_equal(DECODE(&pop, "*4\n:0\n:" NOW "\n:-1\n:1048576\n"), REPLY_LARGE);
+    assert_int_equal(large_bytes(), 1048576);
+    assert_int_equal(DECODE(&get, "*4\n:0\n:" NOW "\n:-1\n:40000\n"), REPLY_LARGE);
+    assert_int_equal(large_bytes(), 40000);
+    assert_int_equal(DECODE(&get, "*4\n:0\n:" NOW "\n:-1\n:-40000\n"), REPLY_MALFORMED);
+    assert_int_equal(DECODE(&get, "*4\n:0\n:" NOW "\n:-1\n$2\n10\n"), REPLY_MALFORMED);
 }
 
 static void sends_a_pop_again_that_met_tombstones_only(void **state)
@@ -299,7 +325,9 @@ int main(void)
         cmocka_unit_test(knows_whether_a_job_with_the_id_lived),
         cmocka_unit_test(reads_jobs_with_small_and_big_bodies),
         cmocka_unit_test(takes_no_more_jobs_than_were_asked_for),
+        cmocka_unit_test(refuses_times_that_no_clock_shows),
         cmocka_unit_test(knows_whether_a_pop_left_something),
+        cmocka_unit_test(knows_how_large_the_bodies_are_that_were_not_brought),
         cmocka_unit_test(sends_a_pop_again_that_met_tombstones_only),
         cmocka_unit_test(counts_what_a_scan_moved),
         cmocka_unit_test(takes_as_much_as_one_scan_may_move),

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/crc16.h"
+#include "node/store/redis/script_call.h"
 
 /* ---- where to ---- */
 
@@ -15,7 +17,7 @@ static struct redis_bucket *bucket_of(const struct request *r)
 
 static struct request_line *line_of(const struct request *r)
 {
-    return &r->queue->lines[r->op->bucket];
+    return &r->queue->lines[r->op->bucket][r->reply_bytes > 0];
 }
 
 static bool is_connected(const struct redis_bucket *b)
@@ -35,10 +37,82 @@ static bool can_send(const struct redis_bucket *b)
 
 static void be_eager(struct redis_requests *q, unsigned bucket)
 {
-    struct request_line *line = &q->lines[bucket];
+    for (unsigned large = 0; large < 2; large++) {
+        struct request_line *line = &q->lines[bucket][large];
 
-    if (!list_is_linked(&line->eager) && !redis_hold_is_empty(&line->hold))
-        list_append(&q->route->buckets[bucket].lane->eager, &line->eager);
+        if (!list_is_linked(&line->eager) && !redis_hold_is_empty(&line->hold))
+            list_append(&q->route->buckets[bucket].lane->eager[large], &line->eager);
+    }
+}
+
+/* ---- large replies ----
+ *
+ * A request of some bytes may have a reply of a million. Redis keeps replies until they are
+ * read, so what is to come is limited by its bytes, not only by the number of operations.
+ * Bodies are first asked for with a limit; where that is too little the answer says how large
+ * they are, and the request waits in a line of its own, so that no small one waits behind it.
+ */
+#define UNASKED_BYTES 32768
+#define ROW_BYTES     512 /* about, of a page */
+
+static size_t last_pop_bytes(const struct redis_requests *q, const struct op *op)
+{
+    uint16_t topic = crc16(op->topic);
+
+    return q->large_pops[topic % 256].topic == topic ? q->large_pops[topic % 256].bytes : 0;
+}
+
+static void note_pop_bytes(struct redis_requests *q, const struct op *op, size_t bytes)
+{
+    uint16_t topic = crc16(op->topic);
+
+    q->large_pops[topic % 256].topic = topic;
+    q->large_pops[topic % 256].bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}
+
+void request_note_size(const struct request *r)
+{
+    const struct op *op = r->op;
+    size_t bytes = 0;
+
+    if (op->verb != OP_POP || r->reply_bytes == 0 || op->out.pop.count == 0)
+        return;
+    for (unsigned i = 0; i < op->out.pop.count; i++)
+        bytes += op->out.pop.jobs[i].body.len;
+    if (bytes <= UNASKED_BYTES)
+        note_pop_bytes(r->queue, op, 0);
+}
+
+/* 0: not large, or not known. */
+static size_t expected_bytes(const struct redis_requests *q, const struct op *op)
+{
+    switch (op->verb) {
+    case OP_POP:
+        return last_pop_bytes(q, op);
+    case OP_LIST:
+        return op->in.list.limit * (size_t)ROW_BYTES;
+    case OP_TRACE:
+        return op->in.trace.limit * (size_t)ROW_BYTES;
+    case OP_TOPICS:
+        return op->in.topics.limit * (size_t)ROW_BYTES;
+    default:
+        return 0;
+    }
+}
+
+/* One may be larger than the limit: it goes alone. */
+static bool has_reply_room(const struct request *r, const struct redis_lane *lane)
+{
+    return r->reply_bytes == 0 || lane->reply_bytes == 0 ||
+           lane->reply_bytes + r->reply_bytes <= r->queue->options->replies_max;
+}
+
+/* Whoever waits for room, of whatever bucket, goes first: else a large one never finds it where
+ * smaller ones come all the time. Where nothing large is to come, nobody waits for that. */
+static bool may_take_reply_room(const struct request *r, const struct redis_lane *lane)
+{
+    return r->reply_bytes == 0 || lane->reply_bytes == 0 ||
+           (list_is_empty(&lane->eager[true]) && has_reply_room(r, lane));
 }
 
 /* ---- sending ---- */
@@ -72,6 +146,9 @@ static void encode(struct request *r)
     } else {
         script_encode(&q->encoded, &q->keys, r->op, sha);
     }
+    if (r->op->verb == OP_GET || r->op->verb == OP_POP)
+        call_add_number(&q->encoded, r->reply_bytes > UNASKED_BYTES ? (int64_t)r->reply_bytes
+                                                                    : UNASKED_BYTES);
 }
 
 /* Of several on their way the first; what goes to a whole master says nothing of one bucket. */
@@ -98,6 +175,7 @@ void request_send(struct request *r, struct redis_lane *lane)
     r->sent_us = clock_mono_us();
     q->stats->in_flight++;
     lane->in_flight++;
+    lane->reply_bytes += r->reply_bytes;
     redis_gate_asked(&lane->gate);
     redis_link_send(lane->link, &r->call, call->argc, call->argv, call->lens);
     if (is_a_trial(r))
@@ -105,24 +183,34 @@ void request_send(struct request *r, struct redis_lane *lane)
 }
 
 /* Of the bucket that has waited longest for its turn. */
-static struct request *take_eager(struct redis_requests *q, struct redis_lane *lane)
+static struct request *take_eager(struct redis_requests *q, struct redis_lane *lane, bool large)
 {
     struct list *link;
 
-    while ((link = list_first(&lane->eager))) {
+    while ((link = list_first(&lane->eager[large]))) {
         struct request_line *line = CONTAINER_OF(link, struct request_line, eager);
-        const struct redis_bucket *b = &q->route->buckets[line - q->lines];
-        struct redis_held *held = NULL;
+        const struct redis_bucket *b = &q->route->buckets[line->bucket];
+        struct redis_held *held = can_send(b) ? redis_hold_first(&line->hold) : NULL;
 
+        if (held && !has_reply_room(CONTAINER_OF(held, struct request, held), lane))
+            return NULL; /* it is the next one */
         list_remove(link);
-        if (can_send(b))
-            held = redis_hold_take(&line->hold);
         if (!held)
             continue;
+        redis_hold_remove(&line->hold, held);
         be_eager(q, b->number);
         return CONTAINER_OF(held, struct request, held);
     }
     return NULL;
+}
+
+static struct request *take_next(struct redis_requests *q, struct redis_lane *lane)
+{
+    bool large = lane->is_large_next;
+    struct request *r = take_eager(q, lane, large);
+
+    lane->is_large_next = !large;
+    return r ? r : take_eager(q, lane, !large);
 }
 
 void redis_requests_send(struct redis_requests *q, struct redis_lane *lane)
@@ -130,7 +218,7 @@ void redis_requests_send(struct redis_requests *q, struct redis_lane *lane)
     struct request *r;
 
     while (redis_lane_is_connected(lane) && redis_lane_has_room(lane) &&
-           (r = take_eager(q, lane)))
+           (r = take_next(q, lane)))
         request_send(r, lane);
 }
 
@@ -183,7 +271,7 @@ static void hold(struct request *r)
     redis_hold_add(&line_of(r)->hold, &r->held, q->options->hold_ms);
     if (b->state == BUCKET_OPEN)
         be_eager(q, b->number);
-    if (b->lane)
+    if (b->lane && !redis_lane_is_connected(b->lane))
         redis_gate_asked(&b->lane->gate);
 }
 
@@ -200,7 +288,8 @@ static void submit_for_anyone(struct request *r)
 {
     struct redis_requests *q = r->queue;
     const struct redis_bucket *b = bucket_of(r);
-    bool goes_now = can_send(b) && redis_hold_is_empty(&line_of(r)->hold);
+    bool goes_now = can_send(b) && may_take_reply_room(r, b->lane) &&
+                    redis_hold_is_empty(&line_of(r)->hold);
 
     if (is_refused(r)) {
         q->stats->broken++;
@@ -219,6 +308,7 @@ void redis_requests_submit(struct redis_requests *q, struct op *op)
 {
     struct request *r = request_new(q, op);
 
+    r->reply_bytes = expected_bytes(q, op);
     if (q->is_stopping)
         request_fail_later(r, STATUS_SHUTTING_DOWN);
     else if (op_is_fenced(op->verb))
@@ -273,6 +363,23 @@ static void drop_abandoned(struct redis_hold *hold)
     }
 }
 
+void request_hold_large(struct request *r, size_t reply_bytes)
+{
+    struct redis_requests *q = r->queue;
+
+    r->reply_bytes = reply_bytes;
+    if (r->op->verb == OP_POP)
+        note_pop_bytes(q, r->op, reply_bytes);
+    if (q->is_stopping) {
+        request_fail(r, STATUS_SHUTTING_DOWN);
+        return;
+    }
+    r->op->waits = r;
+    redis_hold_put_back(&line_of(r)->hold, &r->held, q->options->hold_ms);
+    if (bucket_of(r)->state == BUCKET_OPEN)
+        be_eager(q, r->op->bucket);
+}
+
 bool request_hold_again(struct request *r)
 {
     struct redis_requests *q = r->queue;
@@ -304,8 +411,13 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
     for (unsigned i = 0; i < options->buckets; i++) {
-        redis_hold_init(&q->lines[i].hold, q->timers, &stats->held, on_expired);
-        list_init(&q->lines[i].eager);
+        for (unsigned large = 0; large < 2; large++) {
+            struct request_line *line = &q->lines[i][large];
+
+            redis_hold_init(&line->hold, q->timers, &stats->held, on_expired);
+            list_init(&line->eager);
+            line->bucket = i;
+        }
     }
     request_pool_init(q);
     return q;
@@ -323,8 +435,8 @@ void redis_requests_follow(struct redis_requests *q, const struct redis_requests
 
 void redis_requests_reload(struct redis_requests *q)
 {
-    for (unsigned i = 0; i < q->options->buckets; i++)
-        redis_hold_limit(&q->lines[i].hold, q->options->hold_ms);
+    for (unsigned i = 0; i < 2 * q->options->buckets; i++)
+        redis_hold_limit(&q->lines[i / 2][i % 2].hold, q->options->hold_ms);
 }
 
 void redis_requests_free(struct redis_requests *q)
@@ -333,9 +445,9 @@ void redis_requests_free(struct redis_requests *q)
         return;
     assert(q->unfinished == 0);
     request_pool_fini(q);
-    for (unsigned i = 0; i < q->options->buckets; i++) {
-        redis_hold_fini(&q->lines[i].hold);
-        list_remove(&q->lines[i].eager);
+    for (unsigned i = 0; i < 2 * q->options->buckets; i++) {
+        redis_hold_fini(&q->lines[i / 2][i % 2].hold);
+        list_remove(&q->lines[i / 2][i % 2].eager);
     }
     free(q);
 }
@@ -347,14 +459,17 @@ void redis_requests_opened(struct redis_requests *q, unsigned bucket)
 
 void redis_requests_shut(struct redis_requests *q, unsigned bucket)
 {
-    list_remove(&q->lines[bucket].eager);
-    drop_abandoned(&q->lines[bucket].hold);
+    for (unsigned large = 0; large < 2; large++) {
+        list_remove(&q->lines[bucket][large].eager);
+        drop_abandoned(&q->lines[bucket][large].hold);
+    }
 }
 
 bool redis_requests_wait_for(const struct redis_requests *q, const struct redis_lane *lane)
 {
-    for (unsigned i = 0; i < q->options->buckets; i++) {
-        if (q->route->buckets[i].lane == lane && !redis_hold_is_empty(&q->lines[i].hold))
+    for (unsigned i = 0; i < 2 * q->options->buckets; i++) {
+        if (q->route->buckets[i / 2].lane == lane &&
+            !redis_hold_is_empty(&q->lines[i / 2][i % 2].hold))
             return true;
     }
     return false;
@@ -374,8 +489,8 @@ static void fail_held(struct redis_requests *q, struct redis_hold *hold)
 void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg)
 {
     q->is_stopping = true;
-    for (unsigned i = 0; i < q->options->buckets; i++)
-        fail_held(q, &q->lines[i].hold);
+    for (unsigned i = 0; i < 2 * q->options->buckets; i++)
+        fail_held(q, &q->lines[i / 2][i % 2].hold);
     q->on_idle = on_idle;
     q->idle_arg = arg;
     requests_say_when_idle(q);

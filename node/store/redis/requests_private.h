@@ -19,6 +19,7 @@ struct request {
     struct redis_held held;
     struct list link; /* failing or in the pool; held and in flight: neither */
     size_t bytes;
+    size_t reply_bytes; /* of a large reply; 0: it is not large, as far as is known */
     int64_t sent_us;
     int64_t wait_ms;       /* what a pop that is sent again was told on its way; -1: nothing */
     bool needs_text;       /* Redis has forgotten the script */
@@ -30,10 +31,11 @@ struct request {
     char id[REPLY_NEW_ID_MAX]; /* what the answer of a push borrows meanwhile */
 };
 
-/* Those of a bucket. */
+/* Those of a bucket: by whether their replies are large. */
 struct request_line {
     struct redis_hold hold;
     struct list eager; /* of its lane: something waits, and it is open */
+    unsigned bucket;
 };
 
 struct redis_requests {
@@ -45,7 +47,7 @@ struct redis_requests {
     const struct store_events *events; /* NULL: nobody listens */
     struct script_keys keys;
 
-    struct request_line lines[REDIS_PAST_BUCKETS_MAX];
+    struct request_line lines[REDIS_PAST_BUCKETS_MAX][2];
     struct later failing;
     struct list pool;
     unsigned pool_count;
@@ -57,6 +59,12 @@ struct redis_requests {
     bool is_stopping;
     void (*on_idle)(void *arg); /* NULL: not asked for, or said */
     void *idle_arg;
+
+    /* What the last pop of a topic took that was large: its next one need not ask. By crc16. */
+    struct {
+        uint16_t topic;
+        uint32_t bytes; /* 0: none */
+    } large_pops[256];
 
     char next_place[48];
     struct script_call encoded; /* the one that is being sent: too large for the stack */
@@ -87,6 +95,12 @@ void requests_say_when_idle(struct redis_requests *q);
 /* The lane is connected, and has room. A push whose place in the ledger is gone ends UNKNOWN,
  * later. */
 void request_send(struct request *r, struct redis_lane *lane);
+
+/* Its reply is larger than was asked for: it waits until so much has room. */
+void request_hold_large(struct request *r, size_t reply_bytes);
+
+/* It is answered well: was a pop as large as it was expected? */
+void request_note_size(const struct request *r);
 
 /* It was sent, and waits to be sent again. False: it is not to be. */
 bool request_hold_again(struct request *r);

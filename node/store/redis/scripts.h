@@ -5,7 +5,7 @@
  *
  *     struct script_call call;
  *     script_encode(&call, &keys, &op, sha);
- *     redisAsyncCommandArgv(..., call.argc, call.argv, call.lens);
+ *     redisCommandArgv(..., call.argc, call.argv, call.lens);
  *
  * The answers are read by reply.h.
  */

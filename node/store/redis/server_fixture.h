@@ -48,7 +48,7 @@ long long redis_fixture_command(struct redis_fixture *f, const char *format, ...
 /* Ends the control connection; the next command makes another. */
 void redis_fixture_disconnect(struct redis_fixture *f);
 
-#define PATIENCE_S 20 /* after which SIGALRM ends a process that waits in vain */
+#define PATIENCE_S 60 /* after which SIGALRM ends a process that waits in vain */
 
 /* Runs the loop until `*is_true`, or PATIENCE_S. */
 void run_until(struct loop *loop, const bool *is_true);

@@ -2,9 +2,10 @@
  * does not come back by itself: that is its owner's (link.c).
  *
  * Answers come in the order of the calls, so a call that is not answered in time (and a quarter
- * more) ends the connection: later answers could not be matched any more. hiredis 0.14 has no
- * deadlines of its own; ours cost one timer, because every call has the same time to be
- * answered in. An idle connection is proved by PING, unless it is subscribed.
+ * more) ends the connection: later answers could not be matched any more. So does one that
+ * nobody asked for. Deadlines cost one timer, because every call has the same time to be
+ * answered in. An idle connection is proved by PING, unless it is subscribed: where silence is
+ * to be told, twice in that time.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_SESSION_H
 #define DUEQ_NODE_STORE_REDIS_SESSION_H
@@ -24,6 +25,10 @@ struct redis_session_events {
     void (*on_refused)(void *arg, const char *why); /* AUTH failed for good; after on_lost */
     void (*on_subscribed)(void *arg);
     void (*on_message)(void *arg, struct bytes payload);
+    /* Asked, it has sent no byte for `silence_ms` (0: not told), and answers again. A loss ends
+     * it without a word. */
+    void (*on_silence)(void *arg, bool is_silent);
+    int64_t silence_ms;
     void *arg;
 };
 
@@ -38,7 +43,9 @@ struct redis_session {
     struct redis_call ping;
     struct timer timer; /* how long to connect; then: when to look at the calls */
     bool is_connected;  /* by TCP; reset by redis_session_connect() */
-    bool is_subscribed; /* so, too */
+    bool is_listening;  /* so, too: only messages come from now on */
+    bool is_subscribed; /* so, too: and they do */
+    bool is_silent;     /* so, too: and that was told */
     bool is_late;       /* so, too: it was given up because an answer was */
 };
 

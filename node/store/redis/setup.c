@@ -52,6 +52,8 @@ static bool note(struct redis_handshake *h, unsigned what, const redisReply *rep
         if (reply->type != REDIS_REPLY_STRING)
             return false;
         h->setup.info = redis_info_read(bytes_of(reply->str, reply->len));
+        h->setup.aof_cut_bytes = h->options.aof_cut_bytes ? *h->options.aof_cut_bytes : 0;
+        h->setup.was_nearly_full = h->weak >> WEAKNESS_MEMORY & 1;
         h->setup.may_be_replaced =
             h->options.kind == REDIS_OF_SENTINELS ||
             (h->options.kind == REDIS_OF_CLUSTER && h->setup.info.replicas > 0);

@@ -118,6 +118,27 @@ static void on_route_turned(void *arg, struct redis_lane *l)
 
 /* ---- what a lane says ---- */
 
+/* One that answers is enough: only its own buckets are with a silent one. */
+static void look_at_silence(struct redis_store *s)
+{
+    bool is_silent = false, was_silent = s->stats.silent_since_mono_ms != 0;
+
+    LIST_EACH (link, &s->lanes) {
+        const struct redis_lane *l = redis_store_lane_of(link);
+
+        is_silent |= l->is_silent;
+        if (l->is_fit && !l->is_silent) {
+            is_silent = false;
+            break;
+        }
+    }
+    if (is_silent == was_silent)
+        return;
+    s->stats.silent_since_mono_ms = is_silent ? timers_now(&s->loop->timers) : 0;
+    if (s->options.on_silence)
+        s->options.on_silence(s->options.arg, is_silent);
+}
+
 static void on_lane_look(void *arg)
 {
     redis_follow_look(((struct redis_store *)arg)->follow);
@@ -135,6 +156,7 @@ static void on_lane_closed(void *arg, struct redis_lane *l)
     if (s->follow)
         redis_follow_used(s->follow, false);
     redis_route_lane_closed(&s->route, l);
+    look_at_silence(s);
     if (s->map)
         redis_wakeups_leave(s->wakeups, redis_lane_address(l));
     redis_store_lane_lost(s);
@@ -143,6 +165,11 @@ static void on_lane_closed(void *arg, struct redis_lane *l)
 static void on_lane_failed(void *arg, struct redis_lane *l)
 {
     redis_store_lane_lost(arg);
+}
+
+static void on_lane_try(void *arg, struct redis_lane *l)
+{
+    redis_requests_send(((struct redis_store *)arg)->requests, l);
 }
 
 void redis_store_refused(void *arg, const char *why)
@@ -184,6 +211,8 @@ void redis_store_lanes_turned(void *arg)
 {
     struct redis_store *s = arg;
     unsigned weak = 0;
+
+    look_at_silence(s);
 
     s->stats.breaker = BREAKER_CLOSED;
     LIST_EACH (link, &s->lanes) {
@@ -298,6 +327,7 @@ struct redis_lane *redis_store_make_lane(struct redis_store *s,
         .on_failed = on_lane_failed,
         .on_refused = redis_store_refused,
         .on_turned = redis_store_lanes_turned,
+        .on_try = on_lane_try,
         .is_waited_for = is_lane_waited_for,
         .on_stopped = on_lane_stopped,
         .arg = s,

@@ -39,15 +39,21 @@ struct redis_store_options {
     const char *prefix;   /* of all keys: 1 to 32 of [A-Za-z0-9_.-] */
     unsigned buckets;     /* 1 to 128 */
     bool is_strict;       /* refuse a Redis that may lose jobs, instead of a warning */
+    /* Of the embedded Redis: what was cut off its file when it was loaded. NULL: it is another.
+     * May rise at any time. */
+    const _Atomic uint64_t *aof_cut_bytes;
 
     int64_t command_timeout_ms;
     int64_t hold_ms;      /* how long an operation waits for Redis to come back */
+    int64_t silence_ms;   /* see on_silence; asked for twice in that time; 0: not told */
     int64_t reconnect_ms; /* the longest pause between two attempts */
     int64_t look_ms;      /* how often to look whether Redis may lose jobs */
     unsigned flight_max;  /* operations sent and not answered; what is more waits, but for
                            * those that only a leader may do */
-    unsigned held_max;    /* operations waiting; what is more is TOO_MANY */
-    size_t bytes_max;     /* of all of them together, about */
+    size_t replies_max; /* bytes of large replies that are to come from one Redis; what is more
+                         * waits. A larger one comes alone */
+    unsigned held_max;  /* operations waiting; what is more is TOO_MANY */
+    size_t bytes_max;   /* of all of them together, about */
 
     int64_t breaker_after_ms;  /* see breaker.h */
     unsigned breaker_failures; /* see breaker.h */
@@ -68,6 +74,10 @@ struct redis_store_options {
 
     /* It is down: with each time, after the port's own on_down. May be NULL. */
     void (*on_down)(void *arg);
+
+    /* Asked, no master that it is connected to has sent anything for silence_ms; or one
+     * answers again, or it is down. May be NULL. */
+    void (*on_silence)(void *arg, bool is_silent);
     void *arg;
 };
 
@@ -103,12 +113,13 @@ struct redis_store_stats {
     uint64_t waiting_for_replicas;  /* gauge */
     uint64_t in_flight;             /* gauge */
     uint64_t held;                  /* gauge */
-    uint64_t held_bytes;            /* gauge: of both */
+    uint64_t held_bytes;            /* gauge: topics, ids and bodies of both */
     uint64_t older;                 /* how often this Redis came back older than it was */
     uint64_t lost_pushes;           /* of this node, gone for certain with that */
     enum breaker_state breaker;     /* gauge */
     int64_t breaker_since_mono_ms;  /* gauge: in this state; 0: from the start */
     uint64_t breaker_trips;         /* how often it has opened */
+    int64_t silent_since_mono_ms;   /* gauge: when that was told; 0: it answers, or is down */
     unsigned weak;                  /* gauge: 1 << enum weakness of each */
     enum redis_store_state state;   /* gauge */
     struct histogram round_trip_us; /* microseconds from the sending to the answer */

@@ -39,6 +39,7 @@ struct redis_store_options redis_store_defaults(void)
         .reconnect_ms = 250,
         .look_ms = 10000,
         .flight_max = 4096,
+        .replies_max = 8u << 20,
         .held_max = 20000,
         .bytes_max = 256u << 20,
         .breaker_after_ms = 10000,

@@ -6,6 +6,9 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include <event2/event.h>
+#include <hiredis/hiredis.h>
+
 #include "base/crc16.h"
 
 static void sends_the_text_of_a_script_that_redis_forgot(void **state)
@@ -140,6 +143,247 @@ static void keeps_no_more_than_so_many_in_flight(void **state)
     }
     run_until(n->loop, &ops[49].is_done);
     assert_int_equal(ops[49].op.status, STATUS_OK);
+}
+
+/* ---- a small request with a large reply ---- */
+
+#define LARGE       1000000
+#define LARGE_READS 100
+
+static char large_body[LARGE];
+static struct job_op reads[LARGE_READS]; /* a test that fails leaves them on their way */
+
+static void push_body(struct node *n, const char *topic, const char *id, size_t bytes)
+{
+    struct job_op a = {.op.id = bytes_of_text(id),
+                       .op.in.push = {.body = bytes_of(large_body, bytes),
+                                      .ttr_ms = 60000,
+                                      .rules = rules_default}};
+
+    submit_op(n, &a, OP_PUSH, topic);
+    run_until(n->loop, &a.is_done);
+    assert_int_equal(a.op.status, STATUS_OK);
+}
+
+static void push_large(struct node *n, const char *id)
+{
+    push_body(n, "t", id, LARGE);
+}
+
+static long memory_of(struct redis_fixture *redis)
+{
+    redisReply *reply;
+    long bytes;
+
+    redis_fixture_command(redis, "PING"); /* makes the connection */
+    reply = redisCommand(redis->control, "INFO memory");
+    assert_non_null(reply);
+    bytes = atol(strstr(reply->str, "used_memory:") + strlen("used_memory:"));
+    freeReplyObject(reply);
+    return bytes;
+}
+
+/* While the node does not read: Redis has answered what it has been sent before it answers
+ * this. */
+static long most_memory_of(struct redis_fixture *redis)
+{
+    long most = 0;
+
+    for (unsigned i = 0; i < 50; i++) {
+        long bytes = memory_of(redis);
+
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static void assert_all_got(void)
+{
+    for (unsigned i = 0; i < LARGE_READS; i++)
+        assert_int_equal(reads[i].op.status, STATUS_OK);
+}
+
+static void large_replies_are_asked_for_a_few_at_a_time(void **state)
+{
+    struct node *n = *state;
+    static struct job_op small, page;
+    unsigned before = 0;
+    long base;
+
+    memset(reads, 0, sizeof(reads));
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    push_large(n, "a");
+    base = memory_of(n->redis);
+    for (unsigned i = 0; i < LARGE_READS; i++) {
+        reads[i].op.id = BYTES("a");
+        submit_op(n, &reads[i], OP_GET, "t");
+    }
+    run_until(n->loop, &reads[0].is_done);
+    assert_in_range(most_memory_of(n->redis), 0,
+                    base + (long)n->options.replies_max + 4 * LARGE);
+
+    /* What is small does not wait for them, nor do they wait for ever. */
+    submit_push(n, &small, "t");
+    page = (struct job_op){.op.in.list = {.state = JOB_READY, .limit = OP_LIST_MAX}};
+    submit_op(n, &page, OP_LIST, "t");
+    run_until(n->loop, &small.is_done);
+    for (unsigned i = 0; i < LARGE_READS; i++)
+        before += reads[i].is_done;
+    assert_in_range(before, 1, LARGE_READS / 2);
+    run_until(n->loop, &page.is_done);
+    run_until(n->loop, &reads[LARGE_READS - 1].is_done);
+    assert_all_got();
+    assert_int_equal(redis_store_stats(n->store)->held, 0);
+}
+
+static int scripts_of_a_pop(struct node *n, const char *topic, unsigned count)
+{
+    static struct job_op pop;
+    redisReply *reply;
+    int calls;
+
+    redis_fixture_command(n->redis, "CONFIG RESETSTAT");
+    pop = (struct job_op){.op.in.pop.count = count};
+    submit_op(n, &pop, OP_POP, topic);
+    run_until(n->loop, &pop.is_done);
+    assert_int_equal(pop.op.status, STATUS_OK);
+    assert_int_equal(pop.op.out.pop.count, count);
+    reply = redisCommand(n->redis->control, "INFO commandstats");
+    assert_non_null(reply);
+    calls =
+        atoi(strstr(reply->str, "cmdstat_evalsha:calls=") + strlen("cmdstat_evalsha:calls="));
+    freeReplyObject(reply);
+    return calls;
+}
+
+static void large_jobs_are_popped_a_few_at_a_time(void **state)
+{
+    struct node *n = *state;
+    char id[16];
+    long base;
+
+    memset(reads, 0, sizeof(reads));
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    for (unsigned i = 0; i < LARGE_READS; i++) {
+        snprintf(id, sizeof(id), "%u", i);
+        push_large(n, id);
+    }
+    base = memory_of(n->redis);
+    for (unsigned i = 0; i < LARGE_READS; i++) {
+        reads[i].op.in.pop.count = 1;
+        submit_op(n, &reads[i], OP_POP, "t");
+    }
+    run_until(n->loop, &reads[0].is_done);
+    assert_in_range(most_memory_of(n->redis), 0,
+                    base + (long)n->options.replies_max + 4 * LARGE);
+    run_until(n->loop, &reads[LARGE_READS - 1].is_done);
+    assert_all_got();
+    assert_int_equal(redis_fixture_command(n->redis, "ZCARD dq:{%u}:v:t", reads[0].op.bucket),
+                     LARGE_READS);
+
+    /* What is known to be large is not asked for twice; what is small again waits for nobody.
+     */
+    push_large(n, "b");
+    assert_int_equal(scripts_of_a_pop(n, "t", 1), 1);
+    push(n, &reads[0], "t");
+    assert_int_equal(scripts_of_a_pop(n, "t", 1), 1);
+    push_large(n, "c");
+    assert_int_equal(scripts_of_a_pop(n, "t", 1), 2);
+
+    /* What counts is all that it brings. */
+    push_body(n, "u", "a", 20000);
+    push_body(n, "u", "b", 20000);
+    assert_int_equal(scripts_of_a_pop(n, "u", 2), 2);
+    push_body(n, "v", "a", 20000);
+    assert_int_equal(scripts_of_a_pop(n, "v", 1), 1);
+}
+
+/* Somebody who asks for one page after the other, until `pages_left` is 0. */
+struct page_reader {
+    struct op op;
+    struct store *store;
+};
+
+static unsigned pages_left, pages_on_their_way;
+
+static void on_page(struct op *op)
+{
+    struct page_reader *p = CONTAINER_OF(op, struct page_reader, op);
+
+    if (pages_left == 0) {
+        pages_on_their_way--;
+        return;
+    }
+    pages_left--;
+    store_submit(p->store, op);
+}
+
+static void read_pages(struct node *n, struct page_reader *p, const char *topic)
+{
+    *p = (struct page_reader){.op = {.verb = OP_LIST, .on_done = on_page},
+                              .store = redis_store_port(n->store)};
+    p->op.topic = bytes_of_text(topic);
+    p->op.bucket = crc16(p->op.topic) % n->options.buckets;
+    p->op.in.list.state = JOB_READY;
+    p->op.in.list.limit = OP_LIST_MAX;
+    pages_on_their_way++;
+    store_submit(p->store, &p->op);
+}
+
+/* Those of other buckets would have room all the time, and leave it none. */
+static void a_large_read_is_not_passed_by_smaller_ones_of_other_buckets(void **state)
+{
+    struct node *n = *state;
+    static struct page_reader readers[2];
+    static struct job_op get;
+
+    n->options.replies_max = LARGE + OP_LIST_MAX * 512;
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    push_large(n, "a");
+    pages_left = 1000;
+    for (unsigned i = 0; i < 2; i++)
+        read_pages(n, &readers[i], "u");
+    get = (struct job_op){.op.id = BYTES("a")};
+    submit_op(n, &get, OP_GET, "t");
+    assert_int_not_equal(get.op.bucket, readers[0].op.bucket);
+    run_until(n->loop, &get.is_done);
+    assert_int_equal(get.op.status, STATUS_OK);
+    assert_in_range(pages_left, 900, 1000);
+    pages_left = 0;
+    while (pages_on_their_way > 0)
+        event_base_loop(n->loop->base, EVLOOP_ONCE);
+}
+
+/* One that is larger than all of them may be comes alone; in a stop they end like the others.
+ */
+static void large_reads_end_with_the_store(void **state)
+{
+    struct node *n = *state;
+
+    n->options.replies_max = 1000;
+    memset(reads, 0, sizeof(reads));
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    push_large(n, "a");
+    for (unsigned i = 0; i < 3; i++) {
+        reads[i].op.id = BYTES("a");
+        submit_op(n, &reads[i], OP_GET, "t");
+    }
+    run_until(n->loop, &reads[0].is_done);
+    assert_int_equal(reads[0].op.status, STATUS_OK);
+    node_stop(n);
+    run_until(n->loop, &n->is_stopped);
+    for (unsigned i = 1; i < 3; i++)
+        assert_true(reads[i].op.status == STATUS_OK ||
+                    reads[i].op.status == STATUS_SHUTTING_DOWN);
+    assert_int_equal(reads[2].op.status, STATUS_SHUTTING_DOWN);
+
+    redis_store_free(n->store); /* for tear_down */
+    n->is_stopped = false;
+    node_start(n);
 }
 
 static void ends_everything_when_it_is_stopped(void **state)
@@ -311,6 +555,10 @@ int main(void)
         WITH_REDIS(holds_no_more_than_it_may),
         WITH_REDIS(holds_by_the_newest_configuration),
         WITH_REDIS(keeps_no_more_than_so_many_in_flight),
+        WITH_REDIS(large_replies_are_asked_for_a_few_at_a_time),
+        WITH_REDIS(large_jobs_are_popped_a_few_at_a_time),
+        WITH_REDIS(a_large_read_is_not_passed_by_smaller_ones_of_other_buckets),
+        WITH_REDIS(large_reads_end_with_the_store),
         WITH_REDIS(ends_everything_when_it_is_stopped),
         WITH_REDIS(what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait),
         WITH_REDIS(can_be_stopped_before_it_was_started),

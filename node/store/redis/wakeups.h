@@ -2,8 +2,8 @@
  * settings have changed: the subscription to `<prefix>:ready`. ">7 42 300": a topic of share 42
  * of bucket 7 has an event in 300 ms, says another node.
  *
- * A subscribed connection of hiredis 0.14 swallows PONG, so it proves itself alive in another
- * way: it publishes a word over each command link and waits to hear it. The words begin with
+ * PING would prove that the connection lives, and not that what is published is heard. So a
+ * word is published over each command link, and waited for. The words begin with
  * '-', which no topic does. If one was published and is not heard until the next beat, the
  * connection is closed and made anew, perhaps at another Redis.
  *

@@ -29,6 +29,19 @@ static const struct {
                                "which a failover loses",
                                "set 'min-replicas-to-write 1' in each Redis " BY_CONFIG
                                "; where each has but one replica rather store.min_replicas: 1"},
+    [WEAKNESS_AOF_CUT] =
+        {true,
+         "the append-only file of the embedded Redis ended within a command, "
+         "and the rest was cut off: jobs that were acknowledged may be missing",
+         "the node's log says how much; after a power failure nothing is "
+         "missing that was acknowledged (store.appendfsync: always), else "
+         "restore a backup; a restart of the node ends this warning"},
+    [WEAKNESS_MEMORY] =
+        {false,
+         "Redis uses more than nine tenths of the memory that it may: when it "
+         "is full, pushes are refused",
+         "let consumers catch up or purge dead jobs, or raise maxmemory; of the "
+         "embedded Redis it is store.memory"},
     [WEAKNESS_UNKNOWN] = {true,
                           "Redis does not answer CONFIG GET: cannot tell whether it keeps what "
                           "it acknowledges",
@@ -62,6 +75,14 @@ bool weakness_loses_jobs(enum weakness weakness)
     return table[weakness].loses;
 }
 
+/* Above nine tenths, and then until it is below eight. */
+static bool is_nearly_full(const struct redis_setup *s)
+{
+    uint64_t tenths = s->was_nearly_full ? 8 : 9;
+
+    return s->info.maxmemory > 0 && s->info.used_memory / tenths > s->info.maxmemory / 10;
+}
+
 unsigned redis_weaknesses(const struct redis_setup *s)
 {
     bool is_early = s->appendfsync && strcmp(s->appendfsync, "always") != 0;
@@ -73,6 +94,8 @@ unsigned redis_weaknesses(const struct redis_setup *s)
         /* What waits for a replica is not called done without one. */
         [WEAKNESS_STALE_WRITES] =
             s->may_be_replaced && s->min_replicas_to_write == 0 && s->min_replicas == 0,
+        [WEAKNESS_AOF_CUT] = s->aof_cut_bytes > 0,
+        [WEAKNESS_MEMORY] = is_nearly_full(s),
         [WEAKNESS_UNKNOWN] = !s->appendfsync || s->min_replicas_to_write < 0,
     };
     unsigned bits = 0;

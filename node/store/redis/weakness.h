@@ -16,6 +16,8 @@
     X(MAY_EVICT,     "may_evict")    /* jobs or rings go when memory is full              */ \
     X(FEW_REPLICAS,  "few_replicas") /* fewer than store.min_replicas are connected       */ \
     X(STALE_WRITES,  "stale_writes") /* may be replaced, and nothing waits for replicas   */ \
+    X(AOF_CUT,       "aof_cut")      /* its append-only file ended within a command       */ \
+    X(MEMORY,        "memory")       /* nearly full: pushes are about to be refused       */ \
     X(UNKNOWN,       "unknown")      /* CONFIG is forbidden                               */
 /* clang-format on */
 
@@ -31,6 +33,8 @@ struct redis_setup {
     const char *appendfsync;   /* NULL: CONFIG is forbidden */
     int min_replicas_to_write; /* -1: the same */
     unsigned min_replicas;     /* store.min_replicas */
+    uint64_t aof_cut_bytes;    /* of the embedded one, off its append-only file; 0: none */
+    bool was_nearly_full;      /* when it was last judged: so there is no to and fro */
     bool may_be_replaced; /* by a replica: Sentinels watch it, or it is in a cluster and has one
                            */
 };

@@ -77,6 +77,31 @@ static void leaves_masters_alone_whose_answers_wait_for_replicas(void **state)
     assert_int_equal(redis_weaknesses(&setup), BIT(FEW_REPLICAS));
 }
 
+static void looks_at_what_was_cut_off_its_file(void **state)
+{
+    struct redis_setup setup = good();
+
+    setup.aof_cut_bytes = 35;
+    assert_int_equal(redis_weaknesses(&setup), BIT(AOF_CUT));
+}
+
+/* The numbers go to and fro a little all the time. */
+static void warns_of_memory_from_nine_tenths_until_eight(void **state)
+{
+    struct redis_setup setup = good();
+
+    setup.info.used_memory = 1000000; /* without a limit, nothing is much */
+    assert_int_equal(redis_weaknesses(&setup), 0);
+    setup.info.maxmemory = 1000000;
+    assert_int_equal(redis_weaknesses(&setup), BIT(MEMORY));
+    setup.info.used_memory = 899999;
+    assert_int_equal(redis_weaknesses(&setup), 0);
+    setup.was_nearly_full = true;
+    assert_int_equal(redis_weaknesses(&setup), BIT(MEMORY));
+    setup.info.used_memory = 799999;
+    assert_int_equal(redis_weaknesses(&setup), 0);
+}
+
 static void says_when_it_cannot_tell(void **state)
 {
     struct redis_setup setup = good();
@@ -97,7 +122,8 @@ static void has_a_word_and_advice_for_each_and_waits_for_replicas_only(void **st
         assert_true(*weakness_word((enum weakness)w));
         assert_true(*weakness_what((enum weakness)w));
         assert_true(*weakness_advice((enum weakness)w));
-        assert_int_equal(weakness_loses_jobs((enum weakness)w), w != WEAKNESS_FEW_REPLICAS);
+        assert_int_equal(weakness_loses_jobs((enum weakness)w),
+                         w != WEAKNESS_FEW_REPLICAS && w != WEAKNESS_MEMORY);
     }
 }
 
@@ -110,6 +136,8 @@ int main(void)
         cmocka_unit_test(counts_replicas_where_some_are_asked_for),
         cmocka_unit_test(wants_masters_that_stop_without_replicas_where_there_are_sentinels),
         cmocka_unit_test(leaves_masters_alone_whose_answers_wait_for_replicas),
+        cmocka_unit_test(looks_at_what_was_cut_off_its_file),
+        cmocka_unit_test(warns_of_memory_from_nine_tenths_until_eight),
         cmocka_unit_test(says_when_it_cannot_tell),
         cmocka_unit_test(has_a_word_and_advice_for_each_and_waits_for_replicas_only),
     };

@@ -36,6 +36,11 @@ end
 if e then
     call('ZCARD', e)
 end
+local clearing
+if not place and clears and not is_last then
+    -- HERE names_ready tombstones
+    clearing = plan_clearing(j, topic, r)
+end
 
 if place then
     call('ZREM', place, member)
@@ -49,6 +54,9 @@ end
 call('HDEL', j, id)
 if is_big then
     call('HDEL', p, id)
+end
+if clearing then
+    clearing.run(r, clearing)
 end
 if is_last then
     call('UNLINK', r)

@@ -29,7 +29,7 @@ if mode == '1' then
         return {OUT_OF_RANGE, now, -1}
     end
 elseif mode == '2' then
-    until_ms = math.min(now + tonumber(ARGV[5]), FOREVER)
+    until_ms = math.min(start + tonumber(ARGV[5]), FOREVER)
 end
 
 local sets, fields = 0, ''

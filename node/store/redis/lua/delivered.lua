@@ -54,10 +54,10 @@ for i = 1, #ids do
                 owners[#owners + 1] = id
             end
         elseif byte(value) % 64 < 32 then
-            soonest = math.min(soonest, now + ttr)
+            soonest = math.min(soonest, start + ttr)
             kept[#kept + 1] = id
             kept[#kept + 1] = delivered_to(value, holder)
-            deadlines[#deadlines + 1] = format('%d', now + ttr)
+            deadlines[#deadlines + 1] = format('%d', start + ttr)
             deadlines[#deadlines + 1] = id
         end
     end

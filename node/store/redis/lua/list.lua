@@ -25,7 +25,7 @@ local function tell(place, id, value, place_ms)
     local at, is_big = #answer, byte(value) % 16 >= 8
     answer[at + 1], answer[at + 2] = id, sub(value, 1, from - 1)
     answer[at + 3] = is_big and call('HSTRLEN', p, id) or #value - from + 1
-    answer[at + 4] = place_ms or parse('>I6', value, 8)
+    answer[at + 4] = place_ms and math.max(0, math.min(place_ms, LAST_MS)) or parse('>I6', value, 8)
     told = told + 1
 end
 

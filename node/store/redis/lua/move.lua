@@ -18,10 +18,10 @@ local value = call('HGET', j, id)
 if not value then
     return {NOT_FOUND, now, -1}
 end
-local state, due = byte(value) % 8, at > 0 and at or now + delay
+local state, due = byte(value) % 8, at > 0 and at or delay > 0 and start + delay or now
 if math.floor(mask / 2 ^ state) % 2 == 0 then
     return {WRONG_STATE, now, -1}
-elseif due - now > DELAY_MAX then
+elseif (at > 0 and at - now or delay) > DELAY_MAX then
     return {OUT_OF_RANGE, now, -1}
 elseif state == READY and due <= now then
     return {OK, now, -1, (parse('>I6', value, 8)), 1}
@@ -29,8 +29,12 @@ end
 
 local place, member = place_of(j, topic, id, value)
 local is_owner, wait = owns(o, value, id, topic), -1
+local clearing
 if place then
     call('ZCARD', place)
+elseif clears then
+    -- HERE names_ready tombstones
+    clearing = plan_clearing(j, topic, r)
 end
 if state == DEAD then
     value = revived(value)
@@ -43,6 +47,9 @@ else
 end
 
 call('ZREM', v, '') -- even if Redis is full
+if clearing then
+    clearing.run(r, clearing)
+end
 if due <= now then
     local key = pack('>I6', MIDDLE + call('INCR', n))
     make_ready(r, q, id, value, key)

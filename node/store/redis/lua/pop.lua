@@ -1,8 +1,10 @@
 -- pop: reserve the oldest ready jobs.
 --
 -- KEYS   j p r v t n o q c, and by rule the topic's x and e, where a job has expired
--- ARGV   topic, count, 1: remember the owners in o
--- answer code, now, wait, more, then for each job: id, value, and where it is big its body
+-- ARGV   topic, count, 1: remember the owners in o, and perhaps the bytes that the answer may bring
+--        of big bodies
+-- answer code, now, wait, more, then for each job: id, value, and where it is big its body. Where the
+--        bodies are more than the answer may bring it pops nothing: `more` is what it takes, 2 or more
 -- USES   now
 --
 -- The deadline is a provisional one, until `delivered` says that the consumer has the job. It is
@@ -23,7 +25,7 @@ local ROOM, UNCONFIRMED_MS = 1048576, 5000 -- OP_POP_BYTES_MAX, OP_UNCONFIRMED_M
 local FOREVER = 281474976710655 -- SETTINGS_FOREVER
 
 local ids, values, bodies, seen, look = {}, {}, {}, 0, count
-local room, more = ROOM, 0
+local room, more, may_bring = ROOM, 0, tonumber(ARGV[4])
 local dead -- what has expired: ids, and id to value
 local members, next_of_line -- what was seen in q, and more of the line: only where there is a q
 
@@ -103,9 +105,12 @@ while #ids < count and seen < LOOK_MAX do
             else
                 if first % 16 >= 8 then
                     -- Its size first: reading what is not taken would cost as much as taking it.
-                    if #ids > 0 and call('HSTRLEN', p, id) > room then
+                    local size = (may_bring or #ids > 0) and call('HSTRLEN', p, id) or 0
+                    if #ids > 0 and size > room then
                         count, more = #ids, 1
                         break
+                    elseif may_bring and ROOM - room + size > may_bring then
+                        return {OK, now, -1, count > 1 and math.max(ROOM, size) or size}
                     end
                     local body = call('HGET', p, id)
                     if not body then

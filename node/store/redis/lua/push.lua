@@ -55,7 +55,7 @@ end
 if at ~= 0 then
     delay = math.max(0, at - now)
 else
-    at = now + delay
+    at = delay > 0 and start + delay or now
 end
 if delay > DELAY_MAX then
     local code = OUT_OF_RANGE
@@ -68,7 +68,7 @@ if rules then
     rank = parse('>I4', rules)
     q = rank ~= COMMON_PRIORITY and bucket .. 'q:' .. topic
     if ttl > 0 then
-        expires_at = now + ttl + (mode >= TTL_FROM_DUE and delay or 0)
+        expires_at = ttl + (mode >= TTL_FROM_DUE and delay > 0 and at or start)
         rules = sub(rules, 1, 16) .. pack('>I6', expires_at)
         if expires_at <= at then
             local code = OUT_OF_RANGE
@@ -114,7 +114,7 @@ if is_big then
 end
 
 -- What the one that is replaced leaves behind, for the end.
-local leftovers
+local leftovers, clearing
 if old then
     leftovers = {}
     -- HERE priority expires beside place_of owns
@@ -123,6 +123,9 @@ if old then
     if place and not (place == d and at > now) then
         call('ZCARD', place)
         leftovers[1] = {'ZREM', place, member}
+    elseif not place and clears then
+        -- HERE names_ready tombstones
+        clearing = plan_clearing(j, topic, r)
     end
     if not e and byte(old) % 8 ~= DEAD and expires(old) > 0 then
         local watched = beside(j, topic, 'e')
@@ -148,6 +151,9 @@ if at > now then
     end
     if made then
         call('SET', n, format('%d', made))
+    end
+    if clearing then
+        clearing.run(r, clearing)
     end
     call('ZADD', d, format('%d', at), id)
     if e then
@@ -175,6 +181,9 @@ else
         call('ZADD', e, format('%d', expires_at), id)
     end
     stamp = MIDDLE + stamp
+    if clearing then
+        clearing.run(r, clearing)
+    end
     if q then
         call('ZADD', q, format('%d', rank), pack('>I6', stamp) .. id)
     else

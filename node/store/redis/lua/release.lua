@@ -5,7 +5,7 @@
 -- answer code, now, wait, due (0: it died), tries, why it died (0: it did not)
 -- USES   now check_lease owns wake event confirmed moved due_at priority expires used_up rest beside make_ready die
 --
--- The job is due anew, now + delay; the delay it was pushed with stays in its header. Nobody
+-- The job is due anew, behind the delay; the delay it was pushed with stays in its header. Nobody
 -- owns it any more. Who gives it back had it: that is a try, and it may have been the last.
 
 local j, r, d, v, t, n, o, q, x = unpack(KEYS)
@@ -28,7 +28,7 @@ local tries, dies = parse('>I2', value, 2), used_up(value)
 if delay < 0 then
     delay = rest(value)
 end
-local due, e, wait = now + delay, beside(j, topic, 'e'), -1
+local due, e, wait = delay > 0 and start + delay or now, beside(j, topic, 'e'), -1
 if dies then
     due = 0
     call('ZCARD', x)

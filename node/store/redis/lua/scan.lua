@@ -21,7 +21,8 @@
 --
 -- Topics come in the order of their next event. First the plan is made for all of them, by reading
 -- alone; then it is carried out. Where a due job is missing, or not in the state its place says,
--- its whole topic is left alone and looked at again a second later: it must not stop the others.
+-- its whole topic is left alone and looked at again a second later: it must not stop the others. So
+-- is a topic that has a key of a wrong type.
 -- One that has no job any more is let go, with the tombstones in its r. Of the others, tombstones go
 -- that stand at the head of r, where nobody pops; but to look for them costs, and most have none: so
 -- it is done in one ms of TRIM_EVERY, where r is written anyway. (A prime, so that no rhythm of the
@@ -154,6 +155,10 @@ local function read_the_rest(plan)
         if #more.dying > 0 then
             call('ZCARD', bucket .. 'x:' .. plan.topic)
         end
+        if more.leaves_tombstones then
+            -- HERE names_ready tombstones
+            more.clearing = plan_clearing(plan.j, plan.topic, plan.r)
+        end
     end
     if plan.next == math.huge and left - plan.left == pruned and call('HLEN', plan.j) == pruned then
         plan.is_over = true
@@ -184,6 +189,24 @@ local function plan_for(topic)
         read_the_rest(plan)
     end
     return plan
+end
+
+-- What is wrong where an error has ended a plan: a key of the topic is of a wrong type. Any other error
+-- ends the script.
+local function wrong_key(topic, problem)
+    local text = type(problem) == 'table' and problem.err or tostring(problem) -- Redis 7, and 6
+    if not string.find(text, 'WRONGTYPE', 1, true) then
+        error(problem, 0)
+    end
+    local types = {j = 'hash', p = 'hash', d = 'zset', q = 'zset', v = 'zset', x = 'zset', e = 'zset', r = 'list'}
+    for letter, expected in pairs(types) do
+        local key = bucket .. letter .. ':' .. topic
+        local found = call('TYPE', key).ok
+        if found ~= expected and found ~= 'none' then
+            return key .. ' is a ' .. found .. ', not a ' .. expected
+        end
+    end
+    error(problem, 0) -- it is of the bucket
 end
 
 local watched, tokens = {c}, 0
@@ -224,7 +247,10 @@ for _, topic in ipairs(topics) do
     if left == 0 then
         break
     end
-    local plan = plan_for(topic)
+    local is_read, plan = pcall(plan_for, topic)
+    if not is_read then
+        plan = {wrong = wrong_key(topic, plan)}
+    end
     if plan.wrong then
         first_wrong = #stuck == 0 and plan.wrong or first_wrong
         stuck[#stuck + 1] = topic
@@ -258,6 +284,10 @@ end
 local function carry_out(plan)
     local more = plan.more
     local changed = more and more.changed or {}
+    local clearing = more and more.clearing
+    if clearing then
+        clearing.run(plan.r, clearing)
+    end
     if #plan.batch.ids > 0 then
         put_ready(plan.batch, plan.r, plan.q, stamp, changed)
         stamp = stamp + #plan.batch.ids
@@ -277,11 +307,11 @@ local function carry_out(plan)
     if plan.timed_out > 0 then
         call('ZREMRANGEBYRANK', plan.v, 0, plan.timed_out - 1)
     end
-    if tombstones and (tombstones[plan] or 0) > 0 then
+    if not clearing and tombstones and (tombstones[plan] or 0) > 0 then
         call('LTRIM', plan.r, tombstones[plan], -1)
     end
     if plan.next < math.huge then
-        call('ZADD', t, format('%d', plan.next), plan.topic)
+        call('ZADD', t, format('%d', math.max(0, math.min(plan.next, LAST_MS))), plan.topic)
     else
         call('ZREM', t, plan.topic)
     end
@@ -311,10 +341,10 @@ if share then
     if next_own > 0 then
         -- HERE next_own
     end
-    answer[9] = next_own < math.huge and next_own or -1
+    answer[9] = next_own < math.huge and math.min(next_own, LAST_MS) or -1
 else
     local next = tonumber(call('ZRANGE', t, 0, 0, 'WITHSCORES')[2])
-    answer[9] = next and math.max(0, next - now) or -1
+    answer[9] = next and math.max(0, math.min(next - now, LAST_MS)) or -1
 end
 answer[10], answer[11] = #stuck, first_wrong
 return answer

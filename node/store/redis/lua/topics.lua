@@ -7,7 +7,8 @@
 --        lock ('': none), of the key that has l for the letter]
 -- USES   now names_ready count
 --
--- A topic that has just lost its last job is still in a, but not told.
+-- A topic that has just lost its last job is still in a, but not told. One that has a key of a wrong
+-- type is told without a job: stats says what is wrong.
 
 local a = KEYS[1]
 local after, limit = ARGV[1], tonumber(ARGV[2])
@@ -33,8 +34,15 @@ for index, name in ipairs(names) do
     for i, letter in ipairs({'j:', 'd:', 'r:', 'v:', 'x:', 'q:'}) do
         key[i] = bucket .. letter .. name
     end
-    local numbers = count(unpack(key))
-    if numbers[1] + numbers[2] + numbers[3] + numbers[4] > 0 then
+    local is_read, numbers = pcall(count, unpack(key))
+    if not is_read then
+        local text = type(numbers) == 'table' and numbers.err or tostring(numbers) -- Redis 7, and 6
+        if not string.find(text, 'WRONGTYPE', 1, true) then
+            error(numbers, 0)
+        end
+        numbers = {0, 0, 0, 0, -1, -1}
+    end
+    if not is_read or numbers[1] + numbers[2] + numbers[3] + numbers[4] > 0 then
         answer[#answer + 1] = name
         for _, number in ipairs(numbers) do
             answer[#answer + 1] = number

@@ -21,7 +21,7 @@ end
 if ttr == 0 then
     ttr = 5000
 end
-local deadline = now + ttr
+local deadline = start + ttr
 
 call('ZREM', v, '') -- even if Redis is full
 local wait = event(t, topic, deadline)

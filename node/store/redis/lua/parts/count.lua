@@ -47,7 +47,7 @@ local function count(j, d, r, v, x, q)
         oldest = math.max(first_age_of_list(j, r), first_age_of_set(j, q))
     end
     if delayed > 0 then
-        next = math.max(0, call('ZRANGE', d, 0, 0, 'WITHSCORES')[2] - now)
+        next = math.max(0, math.min(call('ZRANGE', d, 0, 0, 'WITHSCORES')[2] - now, LAST_MS))
     end
     return {delayed, ready, reserved, dead, oldest, next}
 end

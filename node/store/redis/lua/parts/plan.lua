@@ -13,7 +13,8 @@ local function more_of(plan)
     if not plan.more then
         plan.more = {gone = {}, gone_count = 0, dying = {}, changed = {}, unwatched = {},
             undelayed = {}, unreserved = {}, unranked = {}, resting = {}, pruned = {}, bodies = {},
-            owned = {}, lines = {}, tries_died = 0, expired_died = 0}
+            owned = {}, lines = {}, tries_died = 0, expired_died = 0, leaves_tombstones = false,
+            clearing = false}
     end
     return plan.more
 end

@@ -23,6 +23,8 @@ local function plan_leaving(more, id, value, state)
         more.unreserved[#more.unreserved + 1] = id
     elseif priority(value) ~= COMMON_PRIORITY then
         more.unranked[#more.unranked + 1] = sub(value, 14, 19) .. id
+    else
+        more.leaves_tombstones = true
     end
 end
 
@@ -64,7 +66,7 @@ local function plan_end_or_rest(plan, id, value)
     if rest_ms == 0 then
         return false
     end
-    local more, due = more_of(plan), now + rest_ms
+    local more, due = more_of(plan), start + rest_ms
     more.resting[#more.resting + 1] = format('%d', due)
     more.resting[#more.resting + 1] = id
     more.changed[#more.changed + 1] = id

@@ -18,3 +18,57 @@ local function tombstones_at_head(j, r)
     local LOOK_MAX = 100
     return tombstones_among(j, r, 1) > 0 and tombstones_among(j, r, LOOK_MAX) or 0
 end
+
+-- Those that are live move away from the end of r, in their order; then the end is cut off. Cut off
+-- before that, one of them is in two places.
+local function clear(r, clearing)
+    local entries, live, first = clearing.entries, clearing.live, clearing.first
+    local free = #entries - #live
+    if first == 0 then
+        for i = #live, 1, -1 do
+            if entries[free + i] ~= live[i] then
+                call('LSET', r, free + i - 1, live[i])
+            end
+        end
+        call('LTRIM', r, free, -1)
+    else
+        for i = 1, #live do
+            if entries[i] ~= live[i] then
+                call('LSET', r, first + i - 1, live[i])
+            end
+        end
+        call('LTRIM', r, 0, first + #live - 1)
+    end
+end
+
+-- Where most of a long r is tombstones: what is to be written at one of its ends, so that those that
+-- are there can go. Nil: nothing. r is longer than that only where clients keep taking jobs away
+-- behind one that nobody pops. It costs as much as a large pop, so few calls look.
+local function plan_clearing(j, topic, r)
+    local MANY, WINDOW, WORTH = 1000, 1000, 250
+    local length, ready = call('LLEN', r), 0
+    if length > MANY then
+        ready = call('HLEN', j)
+        for letter in string.gmatch('dvxq', '.') do
+            ready = ready - call('ZCARD', sub(j, 1, -#topic - 3) .. letter .. ':' .. topic)
+        end
+    end
+    if length - ready <= math.max(ready, 0) + MANY then
+        return nil
+    end
+    for _, first in ipairs({0, length - WINDOW}) do
+        local entries, ids, live = call('LRANGE', r, first, first + WINDOW - 1), {}, {}
+        for i = 1, #entries do
+            ids[i] = sub(entries[i], 7)
+        end
+        local values = call('HMGET', j, unpack(ids))
+        for i = 1, #entries do
+            if names_ready(entries[i], values[i]) then
+                live[#live + 1] = entries[i]
+            end
+        end
+        if #entries - #live >= WORTH then
+            return {entries = entries, live = live, first = first, run = clear}
+        end
+    end
+end
