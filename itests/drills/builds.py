@@ -99,7 +99,7 @@ def _build(commit, report):
 
 @lru_cache(maxsize=None)
 def altered_node():
-    """Its version ends in x."""
+    """Its version begins with x."""
     program = build_dir() / "drills/altered-node"
     program.parent.mkdir(exist_ok=True)
     made = program.with_name(f"altered-node-{os.getpid()}")
@@ -109,10 +109,13 @@ def altered_node():
 
 
 def alter(program, made):
-    """Writes it to `made`, with another comment in each script, and a version that ends in x."""
+    """
+    Writes it to `made`, with another comment in each script, and a version that begins with x:
+    the linker lets a shorter text be the end of a longer one, so the end belongs to others too.
+    """
     version, text = _version_of(program), Path(program).read_bytes()
     assert COMMENT in text and version in text
-    made.write_bytes(text.replace(COMMENT, ALTERED).replace(version, version[:-1] + b"x"))
+    made.write_bytes(text.replace(COMMENT, ALTERED).replace(version, b"x" + version[1:]))
     made.chmod(0o755)
 
 

@@ -69,6 +69,8 @@ def test_without_an_older_one_it_is_an_altered_copy():
     assert altered == builds.altered_node()
     mine, other = builds.scripts_of(node_program()), builds.scripts_of(altered)
     assert len(mine) == len(other) > 20 and not mine & other
-    versions = [subprocess.run([program, "--version"], check=True, capture_output=True).stdout
-                for program in (node_program(), altered)]
-    assert versions[1] == versions[0].rstrip()[:-1] + b"x\n"
+    versions, confs = ([subprocess.run([program, word], check=True, capture_output=True).stdout
+                        for program in (node_program(), altered)]
+                       for word in ("--version", "--print-config"))
+    assert versions[1] == versions[0].replace(b" 0", b" x", 1) != versions[0]
+    assert confs[0] == confs[1]
