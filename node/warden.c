@@ -294,13 +294,16 @@ static int64_t tell(struct warden *w, int64_t now)
 
 static int64_t tick_address(struct warden *w, int64_t now)
 {
-    const struct child *c = &w->worker.child;
+    struct child *c = &w->worker.child;
     const struct warden_vip_word word = {.heard_mono_ms = c->heard_mono_ms,
                                          .until_boot_ms = w->worker.address_until_boot_ms};
+    int64_t now_boot_ms = clock_boot_ms();
 
     if (!c->pid)
         return warden_vip_tick(&w->vip, now);
-    return warden_vip_renew(&w->vip, &word, now, clock_boot_ms());
+    c->hang_by_mono_ms =
+        warden_vip_hang_by(&w->vip, &word, c->silence_max_ms, now, now_boot_ms);
+    return warden_vip_renew(&w->vip, &word, now, now_boot_ms);
 }
 
 /* While the address leaves there is no worker, and none starts. */

@@ -117,7 +117,11 @@ void child_exited(struct child *c, const char *how, int64_t now_mono_ms)
 
 static int64_t silence_deadline(const struct child *c)
 {
-    return c->silence_max_ms ? c->heard_mono_ms + c->silence_max_ms : INT64_MAX;
+    int64_t at = c->heard_mono_ms + c->silence_max_ms;
+
+    if (!c->silence_max_ms)
+        return INT64_MAX;
+    return c->hang_by_mono_ms && c->hang_by_mono_ms < at ? c->hang_by_mono_ms : at;
 }
 
 /* When this state ends by itself; INT64_MAX: never. */

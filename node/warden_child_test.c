@@ -151,6 +151,20 @@ static void one_that_never_works_is_killed_as_well(void **state)
     assert_int_equal(f.child.state, CHILD_KILLED);
 }
 
+static void one_that_hangs_is_killed_sooner_where_that_is_asked_for(void **state)
+{
+    struct fake f = working();
+
+    f.child.hang_by_mono_ms = 300;
+    assert_int_equal(child_tick(&f.child, 299), 1);
+    child_tick(&f.child, 300);
+    assert_int_equal(f.child.state, CHILD_KILLED);
+    f = working();
+    f.child.hang_by_mono_ms = 900; /* not later */
+    child_tick(&f.child, 501);
+    assert_int_equal(f.child.state, CHILD_KILLED);
+}
+
 static void one_that_may_be_silent_is_left_alone(void **state)
 {
     struct fake f = fake();
@@ -251,6 +265,7 @@ int main(void)
         cmocka_unit_test(a_system_without_processes_is_asked_again),
         cmocka_unit_test(silence_kills_it_and_it_starts_anew),
         cmocka_unit_test(one_that_never_works_is_killed_as_well),
+        cmocka_unit_test(one_that_hangs_is_killed_sooner_where_that_is_asked_for),
         cmocka_unit_test(one_that_may_be_silent_is_left_alone),
         cmocka_unit_test(stops_in_order),
         cmocka_unit_test(a_stop_without_a_process_is_immediate),

@@ -201,6 +201,20 @@ int64_t warden_vip_renew(struct warden_vip *v, const struct warden_vip_word *wor
     return VIP_RENEW_MS;
 }
 
+/* What the last renewal before the lease's end leaves, and a part of it for a busy machine. */
+#define OUTLIVES_LEASE_MS ((VIP_LIFETIME_S * 1000 - VIP_RENEW_MS) / 2)
+
+int64_t warden_vip_hang_by(const struct warden_vip *v, const struct warden_vip_word *word,
+                           int64_t silence_max_ms, int64_t now_mono_ms, int64_t now_boot_ms)
+{
+    int64_t least_mono_ms = word->heard_mono_ms + silence_max_ms / 2, by_mono_ms;
+
+    if (!v->link || !word->until_boot_ms || !silence_max_ms)
+        return 0;
+    by_mono_ms = now_mono_ms + word->until_boot_ms - now_boot_ms + OUTLIVES_LEASE_MS;
+    return by_mono_ms > least_mono_ms ? by_mono_ms : least_mono_ms;
+}
+
 /* ---- one that has died ---- */
 
 static void stop_hearing(struct warden_vip *v)

@@ -225,6 +225,24 @@ static void one_that_has_gone_is_not_put_back(void **state)
     assert_false(is_here(V4) || is_here(V6));
 }
 
+/* Half of 4000 ms of silence, or the lease's end and half of what its last renewal leaves. */
+static void it_is_ended_while_the_address_is_here(void **state)
+{
+    assert_int_equal(warden_vip_hang_by(&v, &word, 4000, 6000, 76000), 7350);
+    assert_int_equal(warden_vip_hang_by(&v, &word, 4000, 8000, 78000), 7350);
+    assert_int_equal(warden_vip_hang_by(&v, &word, 20000, 6000, 76000), 5000 + 10000);
+}
+
+static void without_a_lease_or_an_address_it_has_all_its_time(void **state)
+{
+    const struct warden_vip none = {.link = NULL};
+
+    assert_int_equal(warden_vip_hang_by(&v, &(struct warden_vip_word){.heard_mono_ms = 5000},
+                                        4000, 6000, 76000),
+                     0);
+    assert_int_equal(warden_vip_hang_by(&none, &word, 4000, 6000, 76000), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -240,6 +258,8 @@ int main(void)
         TEST(one_that_is_heard_renews_it_itself),
         TEST(without_a_lease_it_is_not),
         TEST(one_that_has_gone_is_not_put_back),
+        TEST(it_is_ended_while_the_address_is_here),
+        TEST(without_a_lease_or_an_address_it_has_all_its_time),
     };
     int refused = netns_enter();
 
