@@ -59,8 +59,8 @@ struct child {
     const char *name;
     const struct child_ops *ops;
     int64_t stop_timeout_ms;
-    int64_t silence_max_ms; /* 0: it may be silent */
-    int64_t hang_by_mono_ms; /* a silent one is killed then, if that is sooner; 0: not asked for */
+    int64_t silence_max_ms;  /* 0: it may be silent */
+    int64_t hang_by_mono_ms; /* a silent one is killed then, if sooner; 0: not asked for */
     int64_t backoff_max_ms;
 
     enum child_state state;

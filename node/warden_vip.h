@@ -46,8 +46,8 @@ struct warden_vip_word {
     int64_t until_boot_ms; /* its lease ends; 0: it has none */
 };
 
-/* When a silent worker is to be ended, by the monotonic clock: while the address is still here, so
- * that its clients are told. After `silence_max_ms` at most, and after half of it at least.
+/* When a silent worker is to be ended, by the monotonic clock: while the address is still here,
+ * so that its clients are told. After `silence_max_ms` at most, and after half of it at least.
  * 0: the address asks for nothing. */
 int64_t warden_vip_hang_by(const struct warden_vip *v, const struct warden_vip_word *word,
                            int64_t silence_max_ms, int64_t now_mono_ms, int64_t now_boot_ms);
