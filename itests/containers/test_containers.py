@@ -1,6 +1,7 @@
 """docker-compose.yml in an engine of the test's own: it is built, brought up, goes through the
 faults that containers meet with clients at the virtual address and at the published port, judged as
 the drills are, and is taken down. Nothing of it is left, nor is anything of this machine changed.
+The stage that builds the programs once more is left to ./dev test --all and ./dev drill docker.
 
 Where no engine can be started, namespaces have to do (itests/drills): the last lines of ./dev test
 say which ran.
@@ -10,6 +11,7 @@ import os
 import re
 import subprocess
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -18,13 +20,14 @@ import yaml
 
 from containers import drill
 from containers.cluster import NETWORKS
-from containers.images import NEXT, make_images, make_next_image, project_version, revision
+from containers.images import (BUILD_STAGE, DOCKERFILE, NEXT, PROGRAMS, make_images, make_next_image,
+                               project_version, revision)
 from containers.row import Containers
 from drills.journal import AWAY, LEADER, LEAVING, Role, Vip
 from drills.once import IS_LONG, SEED
 from drills.rounds import run_row
 from drills.view import Sight
-from harness.build import ROOT
+from harness.build import ROOT, build_dir
 from harness.engine import COMPOSE, Engine, NoEngine, machine_rules, missing_programs
 from harness.memory import is_sanitized
 from harness.ports import free_port
@@ -66,7 +69,7 @@ def _tell(what):
 
 
 def test_faults_of_containers(engine, tmp_path):
-    base_s, images_s = make_images(engine, tmp_path)
+    base_s, images_s = make_images(engine, tmp_path, None if IS_LONG else build_dir() / "bin")
     make_next_image(engine, tmp_path)
     print(f"base image in {base_s:.0f} s, the others in {images_s:.0f} s")
     _check_image(engine)
@@ -237,6 +240,20 @@ def test_a_late_successor_excuses_failed_connections(monkeypatch, events, compla
 
 
 # ---- the files ----
+
+def test_an_image_has_all_files_that_its_programs_are_built_from(tmp_path):
+    """./dev test does not build them there."""
+    stage = BUILD_STAGE.search(DOCKERFILE.read_text(encoding="utf-8")).group()
+    sent = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    for words in re.findall(r"^COPY (.+) \S+$", stage, re.MULTILINE):
+        for source in map(Path, words.split()):
+            assert {f"!{source}", f"!{source.parent}"} & set(sent), source
+            subprocess.run(["cp", "-r", "--parents", source, tmp_path], cwd=ROOT, check=True)
+    for argv in (("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja",
+                  "-DBUILD_TESTING=OFF"), ("ninja", "-C", tmp_path / "build", "-n", *PROGRAMS)):
+        done = subprocess.run(argv, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
 
 needs_compose = pytest.mark.skipif(missing_programs() != [], reason="no docker-compose here")
 

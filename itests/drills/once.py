@@ -18,28 +18,24 @@ from harness.memory import is_sanitized
 
 IS_LONG = bool(os.environ.get("DUEQ_LONG"))
 SEED = int(os.environ.get("DUEQ_SEED", random.SystemRandom().randrange(1 << 32) if IS_LONG else 1))
-TOUR = "tour"
 OUTSIDE_P99_MS = 200  # several drills share the machine; ./dev drill is stricter
 
 
-def rows_of(module):
-    """The numbers of the rows that a module declares."""
-    return [number for number, row in MATRIX.items() if type(row).__module__ == module.__name__]
+def rows_of(module, *tours):
+    """The numbers of the rows that a module declares. A tour is rows on one cluster, as "6+7": what
+    makes a cluster takes longer than what befalls it. With DUEQ_LONG each row by itself, because
+    its other variants need clusters of their own."""
+    numbers = [number for number, row in MATRIX.items() if type(row).__module__ == module.__name__]
+    tours = [] if IS_LONG else tours
+    on_tour = "+".join(tours).split("+")
+    assert set(on_tour) <= {*numbers, ""}, on_tour
+    return [*tours, *(number for number in numbers if number not in on_tour)]
 
 
-def run_once(number, directory):
-    _run(MATRIX[number], directory)
-
-
-def tours_of(module):
-    """All rows of a file on one cluster: what makes a cluster takes longer than what befalls it.
-    With DUEQ_LONG each row by itself, because its other variants need clusters of their own."""
-    return rows_of(module) if IS_LONG else [TOUR]
-
-
-def run_tour(tour, module, directory):
-    row = Tour(MATRIX[number] for number in rows_of(module)) if tour == TOUR else MATRIX[tour]
-    _run(row, directory)
+def run_once(numbers, directory):
+    """A row, or a tour."""
+    rows = [MATRIX[number] for number in numbers.split("+")]
+    _run(Tour(rows) if len(rows) > 1 else rows[0], directory)
 
 
 def _run(row, directory):
@@ -58,9 +54,11 @@ def _run(row, directory):
 
 
 class Tour:
-    """Rows that can have the same plan, that of the first; it is the row whose round it is."""
+    """Rows that can have the same plan and load, those of the first; it is the row whose round it
+    is."""
 
     def __init__(self, rows):
+        self._rows = rows
         self._stops = {f"{row.number} {variant}": (row, variant)
                        for row in rows for variant in row.short_variants}
         self.variants = self.short_variants = tuple(self._stops)
@@ -74,6 +72,10 @@ class Tour:
 
     def plan(self, variant):  # pylint: disable=unused-argument
         return self._first.plan(self._first.short_variants[0])
+
+    def check_end(self, cluster):
+        for row in {type(row).check_end: row for row in self._rows}.values():
+            yield from row.check_end(cluster)
 
     def fault(self, drill):
         self._row, drill.variant = self._stops[drill.variant]

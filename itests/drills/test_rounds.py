@@ -7,11 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from crash.judge import Violation
-from drills import once, rows_sharing, rows_slots
+from drills import once, rows_links
 from drills.journal import OK, HandOver, Journal, Push, Role, Tail
 from drills.matrix import MATRIX
 from drills.page import measured, page_of
 from drills.rounds import Drill, Result, Round, names_hit, summary
+from drills.row import Row
 from drills.table import json_of, table_of
 from drills.view import Sight
 
@@ -176,19 +177,41 @@ def test_the_page_says_that_leases_were_forgotten_where_no_push_was():
     assert "- Row 14: counted apart: 4 TWICE.\n" in page_of({"14": measured(result)})
 
 
-@pytest.mark.parametrize("module", [rows_sharing, rows_slots])
-@pytest.mark.parametrize("is_long, name", [(False, "short_variants"), (True, "variants")])
-def test_rows_on_tour_run_in_all_their_variants_where_there_is_time(monkeypatch, tmp_path, module,
-                                                                    is_long, name):
+@pytest.mark.parametrize("is_long", [False, True])
+def test_rows_on_tour_run_in_all_their_variants_where_there_is_time(monkeypatch, tmp_path, is_long):
     ran = []
     monkeypatch.setattr(once, "IS_LONG", is_long)
     monkeypatch.setattr(once, "is_sanitized", lambda: False)
-    monkeypatch.setattr(once, "run_row", lambda row, *_, variants, **more: ran.extend(
-        variants) or SimpleNamespace(failures=[], rounds=variants))
-    for tour in once.tours_of(module):
-        once.run_tour(tour, module, tmp_path)
-    assert ran == [variant if is_long else f"{number} {variant}" for number in once.rows_of(module)
-                   for variant in getattr(MATRIX[number], name)]
+    monkeypatch.setattr(once, "run_row", lambda row, *_, variants, **more: ran.append(
+        [row.number, *variants]) or SimpleNamespace(failures=[], rounds=variants))
+    for numbers in once.rows_of(rows_links, "6+7"):
+        once.run_once(numbers, tmp_path)
+    alone = {number: [number, *(MATRIX[number].variants if is_long else
+                                MATRIX[number].short_variants)] for number in ("5", "6", "7", "8b")}
+    tour = ["6", *(f"{number} {variant}" for number in "67" for variant in alone[number][1:])]
+    assert ran == (list(alone.values()) if is_long else [tour, alone["5"], alone["8b"]])
+
+
+class Checked(Row):
+    """Says that it has been asked."""
+
+    variants = ("one",)
+
+    def __init__(self, number):
+        self.number = number
+
+    def check_end(self, cluster):
+        yield self.number
+
+
+class CheckedOtherwise(Checked):
+    def check_end(self, cluster):
+        yield "otherwise"
+
+
+def test_a_tour_ends_with_the_checks_of_all_its_rows_each_once():
+    tour = once.Tour([Checked("1"), CheckedOtherwise("2"), Checked("3")])
+    assert list(tour.check_end(None)) == ["3", "otherwise"]
 
 
 def test_recent_events_are_found_from_the_end_though_threads_write_out_of_order():

@@ -9,7 +9,7 @@ from model.runs import has_sanitizers, run_for
 
 
 def test_random_sequences_agree_with_the_model(nodes):
-    seconds = float(os.environ.get("DUEQ_MODEL_SECONDS", 40 if has_sanitizers() else 60))
+    seconds = float(os.environ.get("DUEQ_MODEL_SECONDS", 20 if has_sanitizers() else 60))
     seed = int(os.environ.get("DUEQ_SEED", random.SystemRandom().randrange(1 << 32)))
     print(f"DUEQ_SEED={seed}")
     with Doors(nodes) as doors:
