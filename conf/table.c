@@ -101,7 +101,7 @@ const struct conf_key conf_keys[] = {
     {"limits.connections", &kind_count, AT(limits.connections), "0", 0, 1000000,
      .is_reloadable = true, .help = "clients at the same time, for each protocol; 0: 10000, or what open files allow"},
     {"limits.connections_per_address", &kind_count, AT(limits.connections_per_address), "0", 0, 1000000,
-     .is_reloadable = true, .help = "of these, from one address; 0: all of them"},
+     .is_reloadable = true, .help = "of these, from one address (of IPv6: from one /64); 0: all of them"},
     {"limits.pipelined", &kind_count, AT(limits.pipelined), "128", 1, 100000,
      .is_reloadable = true, .help = "unanswered requests of one connection"},
     {"limits.waiting", &kind_count, AT(limits.waiting), "10000", 1, 1000000,

@@ -82,6 +82,8 @@ struct connection_kind {
     int64_t idle_ms;       /* nothing in work and no input for so long: closed; 0: never */
     int64_t ending_ms;     /* the last replies not read any further for so long: closed */
     int64_t ending_ack_ms; /* the same, when all is written and not acknowledged */
+    bool is_draining; /* the node stops: that time is from the last byte written on, whatever
+                       * is acknowledged meanwhile */
     /* A reply has so long to be read, however slowly, and twice as long behind others; then the
      * connection is closed. An end in sight sets it anew. 0: no limit. */
     int64_t reading_ms;
@@ -137,7 +139,8 @@ struct connection {
     struct event *writable; /* NULL: it never had to wait */
     struct timer timer;
     int64_t timer_ms;         /* with an end in sight: the next wait */
-    int64_t progress_mono_ms; /* last input, last byte written, last request done */
+    int64_t progress_mono_ms; /* last input, byte written or acknowledged, request done */
+    int64_t written_mono_ms;  /* last byte written */
     int64_t end_mono_ms;      /* the last input before the end, or ENDING since */
     int64_t due_mono_ms;      /* with output: when what was sent up to due_bytes */
     uint64_t due_bytes;       /* is to be written */
@@ -173,7 +176,7 @@ void connection_begin(struct connection *c);
 void connection_done(struct connection *c);
 
 /* No more input; when all in work is answered and written, and what is awaited acknowledged:
- * closed. */
+ * closed. Of one that ends already, the limits of now hold from now on. */
 void connection_wind_up(struct connection *c, const char *reason);
 
 /* At once: the descriptor is closed, nothing more is sent. What is acknowledged by now is in

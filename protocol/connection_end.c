@@ -107,8 +107,18 @@ void connection_begin_to_end(struct connection *c, const char *reason)
     connection_give_a_moment(c);
 }
 
+/* It has no more time than one that begins to end now. */
+static void hasten(struct connection *c)
+{
+    if (c->due_mono_ms > connection_now(c) + c->kind->reading_ms)
+        connection_restart_time_to_read(c);
+    connection_look_soon(c);
+}
+
 void connection_wind_up(struct connection *c, const char *reason)
 {
+    if (c->state == CONNECTION_ENDING)
+        hasten(c);
     connection_begin_to_end(c, reason);
     connection_close_when_finished(c);
 }
@@ -127,11 +137,19 @@ static void hurry(struct connection *c)
         c->kind->on_end(c);
 }
 
-/* Without progress: the milliseconds until it is given up; INT64_MAX: something is in work. */
+/* At a stop a client whose kernel acknowledges a little at a time keeps nobody waiting. */
+static int64_t waits_since(const struct connection *c)
+{
+    if (!c->kind->is_draining || !connection_is_written(c))
+        return c->progress_mono_ms;
+    return c->written_mono_ms > c->end_mono_ms ? c->written_mono_ms : c->end_mono_ms;
+}
+
+/* The milliseconds until it is given up; INT64_MAX: something is in work. */
 static int64_t time_to_give_up(const struct connection *c)
 {
     int64_t limit_ms = connection_is_written(c) ? c->kind->ending_ack_ms : c->kind->ending_ms;
-    int64_t left_ms = c->progress_mono_ms + limit_ms - connection_now(c);
+    int64_t left_ms = waits_since(c) + limit_ms - connection_now(c);
 
     if (c->in_work)
         return INT64_MAX;
@@ -142,8 +160,9 @@ static int64_t time_to_give_up(const struct connection *c)
 static void look_later(struct connection *c)
 {
     int64_t to_hurry_ms = hurries_at(c) - connection_now(c);
-    int64_t left_ms = time_to_give_up(c);
+    int64_t left_ms = time_to_give_up(c), read_ms = connection_time_to_read(c);
 
+    left_ms = read_ms < left_ms ? read_ms : left_ms;
     c->timer_ms = c->timer_ms * 2 < ENDING_MAX_MS ? c->timer_ms * 2 : ENDING_MAX_MS;
     if (!c->was_hurried && c->timer_ms > to_hurry_ms)
         c->timer_ms = to_hurry_ms;

@@ -826,6 +826,57 @@ static void the_wait_for_the_last_acknowledgement_ends(void **state)
     assert_true(f->is_closed);
 }
 
+/* Reads until its kernel has taken some more: real time passes. */
+static void read_a_little(struct fixture *f)
+{
+    uint64_t before = f->connection.acked_bytes;
+    char bytes[512];
+
+    AWAIT_TURNS(f, ((void)!recv(f->peer, bytes, sizeof(bytes), MSG_DONTWAIT),
+                    connection_note_ack(&f->connection), f->connection.acked_bytes > before));
+}
+
+static void a_stop_waits_no_longer_for_a_peer_that_reads_a_little_at_a_time(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ms = 0;
+
+    f->kind.ending_ack_ms = CONNECTION_DRAIN_ACK_MS;
+    f->kind.is_draining = true;
+    send_and_await(f, LARGE);
+    pass(f, 10);
+    connection_wind_up(&f->connection, "for the test");
+    for (; !f->is_closed && ms < 3 * CONNECTION_DRAIN_ACK_MS; ms += 10) {
+        read_a_little(f);
+        pass(f, 10);
+    }
+    assert_int_equal(ms, CONNECTION_DRAIN_ACK_MS);
+    assert_in_range(f->connection.acked_bytes, 1, LARGE - 1);
+}
+
+/* One that ends already, and has much time for that, has no more than the others. */
+static void a_stop_shortens_the_time_of_those_that_end(void **state)
+{
+    static char bytes[LARGE];
+    struct fixture *f = *state;
+
+    f->kind.reading_ms = 60000;
+    connection_send(&f->connection, bytes_of(bytes, LARGE));
+    assert_true(stream_len(&f->connection.output) > 0);
+    connection_wind_up(&f->connection, "for the test");
+    pass(f, 4000);
+    f->kind.reading_ms = 3000;
+    connection_wind_up(&f->connection, "for the test");
+    for (unsigned i = 0; i < 29; i++) {
+        assert_true(recv(f->peer, bytes, 2048, 0) > 0);
+        pass(f, 100);
+    }
+    assert_false(f->is_closed);
+    assert_true(recv(f->peer, bytes, 2048, 0) > 0);
+    pass(f, 100);
+    assert_true(f->is_closed);
+}
+
 #define tcp_test(name)        cmocka_unit_test_setup_teardown(name, set_up_tcp, tear_down)
 #define connection_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
@@ -866,6 +917,8 @@ int main(void)
         tcp_test(a_reset_takes_what_was_acknowledged_along),
         tcp_test(a_reset_that_a_reply_meets_does_so_too),
         connection_test(the_wait_for_the_last_acknowledgement_ends),
+        tcp_test(a_stop_waits_no_longer_for_a_peer_that_reads_a_little_at_a_time),
+        connection_test(a_stop_shortens_the_time_of_those_that_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -271,7 +271,7 @@ void connection_send(struct connection *c, struct bytes bytes)
         return;
     c->sent_bytes += bytes.len;
     if (n > 0)
-        c->progress_mono_ms = connection_now(c);
+        c->progress_mono_ms = c->written_mono_ms = connection_now(c);
     if (n < bytes.len)
         keep_output(c, bytes_of(bytes.at + n, bytes.len - n));
     if (connection_has_end_in_sight(c))
@@ -299,7 +299,7 @@ static void write_kept(struct connection *c)
     if (c->state == CONNECTION_CLOSED)
         return;
     if (n > 0)
-        c->progress_mono_ms = connection_now(c);
+        c->progress_mono_ms = c->written_mono_ms = connection_now(c);
     stream_take(&c->output, n);
     c->kind->unread_bytes -= n;
     crowd_moved(&c->kind->unread, &c->unread, &c->output);

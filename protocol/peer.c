@@ -84,40 +84,46 @@ void peers_init(struct peers *peers)
         list_init(&peers->slots[i]);
 }
 
-/* IPv4 stands at the end, as in ::ffff:10.0.0.1. */
-static void read_address(int fd, unsigned char out[16])
+struct peer_network peer_network_of(const struct sockaddr *from)
 {
-    union address address = address_of(fd);
+    struct peer_network network = {.family = 0};
+    union address address = {.any.sa_family = AF_UNSPEC};
 
-    memset(out, 0, 16);
+    if (from->sa_family == AF_INET)
+        memcpy(&address, from, sizeof(address.v4));
+    else if (from->sa_family == AF_INET6)
+        memcpy(&address, from, sizeof(address.v6));
     unmap(&address);
-    if (address.any.sa_family == AF_INET)
-        memcpy(out + 12, &address.v4.sin_addr, 4);
-    else if (address.any.sa_family == AF_INET6)
-        memcpy(out, &address.v6.sin6_addr, 16);
+    if (address.any.sa_family == AF_INET) {
+        network.family = 4;
+        memcpy(network.bits, &address.v4.sin_addr, sizeof(address.v4.sin_addr));
+    } else if (address.any.sa_family == AF_INET6) {
+        network.family = 6;
+        memcpy(network.bits, &address.v6.sin6_addr, sizeof(network.bits));
+    }
+    return network;
 }
 
 /* FNV-1a. Whoever has addresses to choose from has other ways to be a nuisance. */
-static unsigned slot_of(const unsigned char address[16])
+static unsigned slot_of(const struct peer_network *network)
 {
     uint32_t hash = 2166136261;
 
-    for (unsigned i = 0; i < 16; i++)
-        hash = (hash ^ address[i]) * 16777619;
+    for (unsigned i = 0; i < sizeof(network->bits); i++)
+        hash = (hash ^ network->bits[i]) * 16777619;
     return hash % PEER_SLOTS;
 }
 
 struct peer *peers_join(struct peers *peers, int fd)
 {
-    unsigned char address[16];
-    struct list *slot;
+    union address address = address_of(fd);
+    struct peer_network network = peer_network_of(&address.any);
+    struct list *slot = &peers->slots[slot_of(&network)];
     struct peer *peer;
 
-    read_address(fd, address);
-    slot = &peers->slots[slot_of(address)];
     LIST_EACH (link, slot) {
         peer = CONTAINER_OF(link, struct peer, link);
-        if (memcmp(peer->address, address, sizeof(address)) == 0) {
+        if (memcmp(&peer->network, &network, sizeof(network)) == 0) {
             peer->joined++;
             return peer;
         }
@@ -126,7 +132,7 @@ struct peer *peers_join(struct peers *peers, int fd)
     if (!peer)
         abort();
     peer->joined = 1;
-    memcpy(peer->address, address, sizeof(address));
+    peer->network = network;
     list_append(slot, &peer->link);
     return peer;
 }

@@ -1,7 +1,8 @@
 /* Who is at the other end of a connection: for people, and what all connections of one address
  * have together.
  *
- * An address is a client as far as a node can tell. Behind a proxy all clients are one.
+ * An address is a client as far as a node can tell; of IPv6 a network of 64 bits, because that
+ * is what one host commonly has. Behind a proxy all clients are one.
  */
 #ifndef DUEQ_PROTOCOL_PEER_H
 #define DUEQ_PROTOCOL_PEER_H
@@ -18,13 +19,24 @@ struct connection;
 struct bytes peer_name(struct connection *c);
 void peer_fini(struct connection *c);
 
+/* What counts as one address, to be compared byte by byte: of IPv4 it is whole, also where IPv6
+ * carries it (::ffff:10.0.0.1); of IPv6 its first 64 bits. All that are not IP are one. */
+struct peer_network {
+    unsigned char family; /* 4, 6, or 0 */
+    unsigned char bits[8];
+};
+
+struct sockaddr;
+
+struct peer_network peer_network_of(const struct sockaddr *address);
+
 /* An address that somebody has joined. The counts are the protocol's, zero at first. */
 struct peer {
     struct list link; /* in its slot */
     unsigned joined;
     unsigned connections;
     size_t body_bytes[2]; /* HTTP: of bodies, small ones and large ones */
-    unsigned char address[16];
+    struct peer_network network;
 };
 
 #define PEER_SLOTS 1024
@@ -36,7 +48,7 @@ struct peers {
 
 void peers_init(struct peers *peers);
 
-/* The one of the connected socket's other end; never NULL. All that are not IP are one. */
+/* The one of the connected socket's other end; never NULL. */
 struct peer *peers_join(struct peers *peers, int fd);
 
 /* Whoever joined; the last one frees it. */

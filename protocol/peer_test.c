@@ -132,6 +132,48 @@ static void those_of_one_address_are_one_whichever_port_they_have(void **state)
     free(peers);
 }
 
+static struct peer_network network_of(const char *text)
+{
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(1)};
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(2)};
+
+    if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
+        return peer_network_of((struct sockaddr *)&v4);
+    assert_int_equal(inet_pton(AF_INET6, text, &v6.sin6_addr), 1);
+    return peer_network_of((struct sockaddr *)&v6);
+}
+
+/* A host of IPv6 commonly has a /64, and any of its addresses. */
+static void of_ipv6_a_network_of_64_bits_is_one_client(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        bool is_one;
+    } pairs[] = {
+        {"2001:db8::1", "2001:db8::1", true},
+        {"2001:db8::1", "2001:db8::ffff:ffff:ffff:ffff", true},
+        {"2001:db8:0:0:8000::", "2001:db8::1", true},
+        {"2001:db8:0:0::1", "2001:db8:0:1::1", false},
+        {"2001:db8::1", "3001:db8::1", false},
+        {"10.0.0.1", "10.0.0.1", true},
+        {"10.0.0.1", "10.0.0.2", false},
+        {"::ffff:10.0.0.1", "10.0.0.1", true},
+        {"::ffff:10.0.0.1", "::ffff:10.0.0.2", false},
+        {"::1", "::2", true},
+        {"::1", "0.0.0.0", false},
+        {"::a00:1", "10.0.0.1", false},
+    };
+    static const struct sockaddr none = {.sa_family = AF_UNSPEC};
+
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+        struct peer_network a = network_of(pairs[i].a), b = network_of(pairs[i].b);
+
+        assert_int_equal(memcmp(&a, &b, sizeof(a)) == 0, pairs[i].is_one);
+        b = peer_network_of(&none);
+        assert_memory_not_equal(&a, &b, sizeof(a));
+    }
+}
+
 static void one_that_has_gone_is_unknown(void **state)
 {
     struct connection c = {.kind = &kind, .state = CONNECTION_CLOSED, .fd = -1};
@@ -146,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_client_is_called_by_its_address),
         cmocka_unit_test(one_of_ipv6_has_brackets_and_one_of_ipv4_none_at_the_same_port),
         cmocka_unit_test(those_of_one_address_are_one_whichever_port_they_have),
+        cmocka_unit_test(of_ipv6_a_network_of_64_bits_is_one_client),
         cmocka_unit_test(one_that_has_gone_is_unknown),
     };
 

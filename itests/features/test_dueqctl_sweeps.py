@@ -174,6 +174,16 @@ def test_a_kick_tells_the_times_it_was_given():
     assert bodies(requests)[1] == {"since_ms": 1796115600123, "before_ms": 1796202000000, "limit": 2}
 
 
+@pytest.mark.parametrize("words", [("kick", "t", "--since"), ("kick", "t", "--before"),
+                                   ("purge", "t", "--state", "dead", "--since"),
+                                   ("pause", "t", "--until"), ("push", "t", "b", "--at")])
+def test_a_time_in_seconds_is_refused_as_such(words):
+    done = Dueqctl("http://127.0.0.1:1")(*words, "1796115600")
+    assert done.code == USAGE and "looks like seconds" in done.complaint
+    done = Dueqctl("http://127.0.0.1:1")(*words, "yesterday")
+    assert done.code == USAGE and "seconds" not in done.complaint.replace("milliseconds", "")
+
+
 def test_what_was_swept_before_it_failed_is_said():
     refusal = reply(b"503 Service Unavailable", b'{"error":{"code":"unavailable","message":"away"}}')
     with server([COUNTS, swept(1000, True), refusal]) as url:

@@ -133,11 +133,21 @@ static bool parse_ms(const char *text, int64_t *ms)
     return true;
 }
 
+static bool is_number(const char *text)
+{
+    return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+bool moment_is_in_seconds(const char *text)
+{
+    int64_t ms;
+
+    return is_number(text) && strlen(text) <= MS_DIGITS && !parse_ms(text, &ms);
+}
+
 bool moment_parse(const char *text, int64_t *ms)
 {
-    bool is_number = *text && text[strspn(text, "0123456789")] == '\0';
-
-    return is_number ? parse_ms(text, ms) : parse_calendar(text, ms);
+    return is_number(text) ? parse_ms(text, ms) : parse_calendar(text, ms);
 }
 
 void moment_print(struct buf *to, int64_t ms)

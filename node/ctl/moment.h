@@ -16,6 +16,9 @@
  * clock does not have. Milliseconds before 2001 are refused: they are seconds, most likely. */
 bool moment_parse(const char *text, int64_t *ms);
 
+/* Is it refused because it looks like seconds since 1970? */
+bool moment_is_in_seconds(const char *text);
+
 void moment_print(struct buf *to, int64_t ms);
 
 #endif

@@ -65,6 +65,11 @@ static void reads_milliseconds_but_not_seconds(void **state)
 {
     assert_reads("1796115600123", 1796115600123);
     assert_refuses("1796115600");
+    assert_true(moment_is_in_seconds("1796115600"));
+    assert_false(moment_is_in_seconds("1796115600123"));
+    assert_false(moment_is_in_seconds("99999999999999999999"));
+    assert_false(moment_is_in_seconds("1796115600s"));
+    assert_false(moment_is_in_seconds(""));
     assert_refuses("0");
     assert_refuses("99999999999999999999");
 }

@@ -114,6 +114,9 @@ static bool parse_choices(const char *const *choices, const char *text, int64_t 
     return true;
 }
 
+/* In 1973: what is before that the API takes for seconds. */
+#define PAST_MIN_MS INT64_C(100000000000)
+
 static bool parse_past(const char *text, int64_t *ms)
 {
     int64_t ago_ms;
@@ -121,7 +124,7 @@ static bool parse_past(const char *text, int64_t *ms)
     if (!duration_parse(text, &ago_ms))
         return moment_parse(text, ms);
     *ms = clock_wall_ms() - ago_ms;
-    return *ms > 0;
+    return *ms >= PAST_MIN_MS;
 }
 
 static bool parse_value(const struct option_row *row, struct option_value *value)
@@ -184,10 +187,12 @@ static void print_form(struct buf *to, const struct option_row *row)
 static enum ctl_exit refuse_form(const struct option_row *row, const char *dashes,
                                  const char *text)
 {
+    bool is_time = row->kind == OPTION_MOMENT || row->kind == OPTION_PAST;
     struct buf form = BUF_INIT;
 
     print_form(&form, row);
-    ctl_misused("%s%s: '%s' is not %s", dashes, row->name, text, buf_text(&form));
+    ctl_misused("%s%s: '%s' is not %s%s", dashes, row->name, text, buf_text(&form),
+                is_time && moment_is_in_seconds(text) ? "; it looks like seconds" : "");
     buf_fini(&form);
     return CTL_USAGE;
 }

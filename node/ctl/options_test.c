@@ -80,6 +80,7 @@ static void a_past_is_a_time_or_so_long_ago(void **state)
     assert_in_range(arguments.own[SINCE].number + 5400000, before_ms, clock_wall_ms());
     assert_int_equal(PARSE(false, "--since", "yesterday"), CTL_USAGE);
     assert_int_equal(PARSE(false, "--since", "99999d"), CTL_USAGE);
+    assert_int_equal(PARSE(false, "--since", "20000d"), CTL_USAGE); /* as ms it looks like s */
 }
 
 static void in_front_it_stops_at_the_first_word(void **state)

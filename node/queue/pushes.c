@@ -65,8 +65,11 @@ static void read_first(struct settings_cache *cache, struct op *push)
         abort();
     early->cache = cache;
     early->push = push;
-    early->read = (struct op){
-        .verb = OP_SETTINGS, .on_done = on_read, .bucket = push->bucket, .topic = push->topic};
+    early->read = (struct op){.verb = OP_SETTINGS,
+                              .on_done = on_read,
+                              .bucket = push->bucket,
+                              .topic = push->topic,
+                              .is_ahead = true};
     push->ahead = &early->read;
     core_send(cache->core, &early->read);
 }

@@ -173,8 +173,9 @@ void queue_stop(struct queue *q, void (*on_stopped)(void *arg), void *arg);
 void queue_submit(struct queue *q, struct op *op);
 
 /* Whoever asked has left, or does not wait any longer: while the store is away, what was never
- * sent is dropped, and ends UNAVAILABLE, soon. All else goes on; and so does an ACK, because
- * the work is done, whoever has left. Harmless for one that is done. */
+ * sent is dropped, and ends UNAVAILABLE, soon; what only reads also while it is there, if it
+ * waits for its turn. All else goes on; and so does an ACK, because the work is done, whoever
+ * has left. Harmless for one that is done. */
 void queue_abandon(struct queue *q, struct op *op);
 
 unsigned queue_buckets(const struct queue *q);

@@ -203,7 +203,8 @@ struct op {
     void (*answer)(struct op *op); /* the caller's on_done, while the engine listens in */
     int64_t sent_mono_ms;          /* when the engine got it */
     struct op *ahead;              /* the engine's own, which the store gets first; or NULL */
-    void *waits; /* the store's, while it waits to be sent at all; else NULL */
+    bool is_ahead;                 /* it is another one's `ahead`: not for itself */
+    void *waits;                   /* the store's, while it has the op; else NULL */
 
     unsigned bucket;    /* crc16(topic) % buckets; the queue sets it, but for TOPICS */
     struct bytes topic; /* where OP_LIST does not say otherwise */

@@ -64,8 +64,9 @@ static inline void store_submit(struct store *store, struct op *op)
 }
 
 /* Nobody wants it any more: if it waits for a store that is away, and was never sent, it is
- * dropped, and ends UNAVAILABLE in a later turn. What was sent goes on. Harmless at any time
- * while the op's memory is there. */
+ * dropped, and ends UNAVAILABLE in a later turn. So is what only reads (op_is_read, and not
+ * is_ahead) whatever it waits for, now or later, and whether it was sent before. Otherwise what
+ * was sent goes on. Harmless at any time while the op's memory is there. */
 static inline void store_abandon(struct store *store, struct op *op)
 {
     store->ops->abandon(store, op);

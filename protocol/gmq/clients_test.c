@@ -505,6 +505,26 @@ static void a_stop_waits_a_moment_for_acknowledgements(void **state)
     leave(&reader);
 }
 
+/* What its kernel takes, a little at a time, stretches the moment for nobody. */
+static void a_stop_waits_no_longer_for_a_client_that_reads_a_little_at_a_time(void **state)
+{
+    struct fixture *f = *state;
+    struct client reader = connect_client(f);
+    int64_t ms = 0;
+
+    leave_unread(f, &reader, 50);
+    fixture_stop_gmq(f);
+    fixture_pass(f, 50);
+    for (; connections(f) == 1 && ms < 300; ms += 10) {
+        last_connection(f)->progress_mono_ms = timers_now(&f->loop->timers);
+        fixture_pass(f, 10);
+    }
+    assert_in_range(ms, 0, CONNECTION_DRAIN_ACK_MS);
+    AWAIT(f, f->is_gmq_stopped);
+    assert_true(queue_stats(f->queue)->returned_jobs > 0);
+    leave(&reader);
+}
+
 static void cuts_off_a_client_that_does_not_read(void **state)
 {
     struct fixture *f = *state;
@@ -583,6 +603,7 @@ int main(void)
         gmq_test(what_lies_in_the_kernel_of_the_node_is_not_delivered),
         gmq_test(the_next_request_proves_the_reply_before_it),
         gmq_test(a_stop_waits_a_moment_for_acknowledgements),
+        gmq_test(a_stop_waits_no_longer_for_a_client_that_reads_a_little_at_a_time),
         gmq_test(cuts_off_a_client_that_does_not_read),
         gmq_test(stops_when_all_in_work_is_answered),
     };

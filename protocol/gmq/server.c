@@ -216,6 +216,7 @@ static void limit_reading(struct gmq *g)
     int64_t ms = g->options.request_ms;
 
     g->kind.reading_ms = g->is_closing && (ms == 0 || ms > ENDING_MS) ? ENDING_MS : ms;
+    g->kind.is_draining = g->is_closing;
     g->kind.ending_ack_ms = g->is_closing ? CONNECTION_DRAIN_ACK_MS : ENDING_MS;
 }
 

@@ -17,8 +17,8 @@ enum { SWEEP_LIMIT, SWEEP_SINCE, SWEEP_BEFORE, SWEEP_STATES, SWEEP_MEMBERS };
 
 static const struct object_rule sweep_rules[SWEEP_MEMBERS] = {
     [SWEEP_LIMIT] = OBJECT_NUMBER("limit", 1, SWEEP_LIMIT_MAX),
-    [SWEEP_SINCE] = OBJECT_NUMBER("since_ms", 0, QUEUE_AT_MAX_MS),
-    [SWEEP_BEFORE] = OBJECT_NUMBER("before_ms", 1, QUEUE_AT_MAX_MS),
+    [SWEEP_SINCE] = OBJECT_MOMENT_OR_0("since_ms", QUEUE_AT_MAX_MS),
+    [SWEEP_BEFORE] = OBJECT_MOMENT("before_ms", QUEUE_AT_MAX_MS),
     [SWEEP_STATES] = {.name = "states", .kind = JSON_KIND_LIST}, /* PURGE alone */
 };
 
@@ -82,7 +82,7 @@ enum status api_decode_pause(struct bytes object, struct api_pause *pause, struc
 {
     static const struct object_rule rules[] = {
         OBJECT_NUMBER("for_ms", 1, QUEUE_DELAY_MAX_MS),
-        OBJECT_NUMBER("until_ms", 1, SETTINGS_FOREVER - 1),
+        OBJECT_MOMENT("until_ms", SETTINGS_FOREVER - 1),
     };
     struct object_member members[2] = {{0}};
     enum status status = object_read(object, "", rules, 2, members, why);

@@ -52,11 +52,12 @@ static void reads_what_is_to_be_swept(void **state)
 
     assert_int_equal(decode_sweep("{}", OP_KICK, &sweep, &why), STATUS_OK);
     assert_int_equal(sweep.limit + (uint64_t)sweep.since_ms + (uint64_t)sweep.before_ms, 0);
-    assert_int_equal(decode_sweep("{\"limit\":1000000000,\"since_ms\":0,\"before_ms\":9}",
-                                  OP_KICK, &sweep, &why),
-                     STATUS_OK);
+    assert_int_equal(
+        decode_sweep("{\"limit\":1000000000,\"since_ms\":0,\"before_ms\":100000000000}",
+                     OP_KICK, &sweep, &why),
+        STATUS_OK);
     assert_int_equal(sweep.limit, 1000000000);
-    assert_int_equal(sweep.before_ms, 9);
+    assert_int_equal(sweep.before_ms, 100000000000);
     assert_int_equal(
         decode_sweep("{\"states\":[\"ready\",\"d\\u0065ad\"]}", OP_PURGE, &sweep, &why),
         STATUS_OK);
@@ -74,8 +75,12 @@ static void refuses_a_kick_and_names_the_member(void **state)
         {"{\"states\":[\"dead\"]}", STATUS_BAD_REQUEST, "states: unknown member"},
         {"{\"limit\":0}", STATUS_OUT_OF_RANGE, "limit: not from 1 to 1000000000"},
         {"{\"limit\":1000000001}", STATUS_OUT_OF_RANGE, "limit: not"},
-        {"{\"since_ms\":-1}", STATUS_OUT_OF_RANGE, "since_ms: not"},
-        {"{\"before_ms\":0}", STATUS_OUT_OF_RANGE, "before_ms: not from 1"},
+        {"{\"since_ms\":-1}", STATUS_OUT_OF_RANGE, "since_ms: not 0, nor from 100000000000"},
+        {"{\"since_ms\":1}", STATUS_OUT_OF_RANGE, "since_ms: below 100000000000, these look"},
+        {"{\"since_ms\":1795249367}", STATUS_OUT_OF_RANGE, "these look like seconds"},
+        {"{\"before_ms\":99999999999}", STATUS_OUT_OF_RANGE, "before_ms: below 100000000000"},
+        {"{\"before_ms\":0}", STATUS_OUT_OF_RANGE, "before_ms: below"},
+        {"{\"before_ms\":-1}", STATUS_OUT_OF_RANGE, "before_ms: not from 100000000000"},
         {"{\"before_ms\":\"1\"}", STATUS_BAD_REQUEST, "before_ms: not an integer"},
     };
 
@@ -99,9 +104,9 @@ static void refuses_a_purge_that_does_not_say_of_what(void **state)
         {"{\"states\":[\"Dead\"]}", STATUS_BAD_REQUEST,
          "states: not one of delayed, ready, reserved, dead"},
         {"{\"states\":[\"dead\",\"dead\"]}", STATUS_BAD_REQUEST, "states: dead given twice"},
-        {"{\"states\":[\"ready\"],\"since_ms\":1}", STATUS_BAD_REQUEST,
+        {"{\"states\":[\"ready\"],\"since_ms\":0}", STATUS_BAD_REQUEST,
          "since_ms: of dead jobs alone"},
-        {"{\"states\":[\"dead\",\"ready\"],\"before_ms\":1}", STATUS_BAD_REQUEST,
+        {"{\"states\":[\"dead\",\"ready\"],\"before_ms\":100000000000}", STATUS_BAD_REQUEST,
          "before_ms: of dead jobs alone"},
     };
 
@@ -125,10 +130,15 @@ static void reads_how_long_a_pause_is(void **state)
     } cases[] = {
         {{"{}", STATUS_OK, ""}, SETTINGS_FOREVER, 0},
         {{"{\"for_ms\":315360000000}", STATUS_OK, ""}, SETTINGS_FOREVER, 315360000000},
-        {{"{\"until_ms\":1}", STATUS_OK, ""}, 1, 0},
+        {{"{\"until_ms\":100000000000}", STATUS_OK, ""}, 100000000000, 0},
+        {{"{\"until_ms\":1795249367}", STATUS_OUT_OF_RANGE, "these look like seconds"}, -1, -1},
+        {{"{\"until_ms\":0}", STATUS_OUT_OF_RANGE, "until_ms: below"}, -1, -1},
         {{"{\"for_ms\":0}", STATUS_OUT_OF_RANGE, "for_ms: not from 1"}, -1, -1},
         {{"{\"until_ms\":281474976710655}", STATUS_OUT_OF_RANGE, "until_ms: not"}, -1, -1},
-        {{"{\"for_ms\":1,\"until_ms\":1}", STATUS_BAD_REQUEST, "for_ms: not together"}, -1, -1},
+        {{"{\"for_ms\":1,\"until_ms\":100000000000}", STATUS_BAD_REQUEST,
+          "for_ms: not together"},
+         -1,
+         -1},
         {{"{\"for\":1}", STATUS_BAD_REQUEST, "for: unknown member"}, -1, -1},
     };
 

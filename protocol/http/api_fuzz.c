@@ -201,8 +201,8 @@ static void try_pause(struct bytes value, json_t *object, bool has_twins)
 {
     struct api_pause pause;
     struct api_why why;
-    bool is_good =
-        fuzz_is_good_time(object, "for_ms", "until_ms", 1, 1, SETTINGS_FOREVER - 1, 0);
+    bool is_good = fuzz_is_good_time(object, "for_ms", "until_ms", 1, OBJECT_MOMENT_MIN,
+                                     SETTINGS_FOREVER - 1, 0);
 
     if (api_decode_pause(value, &pause, &why)) {
         assert(has_twins || !is_good);

@@ -95,6 +95,11 @@ static bool is_good_rule(const char *name, const json_t *value)
     return false;
 }
 
+static bool is_moment(const json_t *value)
+{
+    return is_number(value, QUEUE_AT_MAX_MS) && json_integer_value(value) >= OBJECT_MOMENT_MIN;
+}
+
 static bool is_good_member(const char *name, const json_t *value)
 {
     if (strcmp(name, "body") == 0)
@@ -106,8 +111,7 @@ static bool is_good_member(const char *name, const json_t *value)
     if (strcmp(name, "delay_ms") == 0)
         return is_number(value, QUEUE_DELAY_MAX_MS);
     if (strcmp(name, "at_ms") == 0)
-        return is_number(value, QUEUE_AT_MAX_MS) &&
-               json_integer_value(value) >= OBJECT_MOMENT_MIN;
+        return is_moment(value);
     if (strcmp(name, "mode") == 0)
         return is_one_of(value, "reject", "replace", "ignore");
     return is_good_rule(name, value);
@@ -197,8 +201,8 @@ bool fuzz_is_good_sweep(json_t *object, enum op_verb verb)
            json_object_size(object) == (size_t)(limit != NULL) + (since != NULL) +
                                            (before != NULL) + (verb == OP_PURGE) &&
            (!limit || (is_number(limit, 1000000000) && json_integer_value(limit) > 0)) &&
-           (!since || is_number(since, QUEUE_AT_MAX_MS)) &&
-           (!before || (is_number(before, QUEUE_AT_MAX_MS) && json_integer_value(before) > 0));
+           (!since || is_moment(since) || is_number(since, 0)) &&
+           (!before || is_moment(before));
 }
 
 bool fuzz_is_good_lease(json_t *object, const char *number, int64_t max)

@@ -249,9 +249,34 @@ static void owners_of_what_is_reached_are_told_and_what_is_missing(void **state)
     assert_has(call(f, "GET", "/v1/topics", NULL), "],\"next\":null}");
 }
 
-static void survives_a_client_that_leaves_in_the_midst_of_a_list(void **state)
+static void asks_no_further_for_a_client_that_has_gone(void **state)
 {
-    call_and_break_off(*state, "GET", "/v1/topics", NULL, OP_TOPICS);
+    struct fixture *f = *state;
+
+    call_and_break_off(f, "GET", "/v1/topics", NULL, OP_TOPICS);
+    assert_int_equal(memory_store_count(f->ms, OP_TOPICS), 1);
+}
+
+/* Not only what it waited for when the client left: the steps behind that, too. */
+static void waits_for_nothing_when_its_client_has_ended_its_side(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = connect_client(f);
+
+    fixture_pass(f, 0); /* all settings are read */
+    memory_store_let_wait(f->ms);
+    memory_store_take_away(f->ms, 1);
+    fixture_turn(f);
+    memory_store_hold(f->ms);
+    send_call(&c, "GET", "/v1/topics", NULL);
+    AWAIT(f, memory_store_count(f->ms, OP_TOPICS) == 1);
+    end_sending(&c);
+    fixture_pass(f, 100);
+    memory_store_unhold(f->ms);
+    assert_error(receive_all(&c), 503, "unavailable");
+    assert_int_equal(memory_store_count(f->ms, OP_TOPICS), 2);
+    leave(&c);
+    memory_store_give_back(f->ms, 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
@@ -270,7 +295,8 @@ int main(void)
         TEST(tells_why_the_store_cannot_count),
         TEST(tells_which_bucket_is_not_reached_and_why),
         TEST(owners_of_what_is_reached_are_told_and_what_is_missing),
-        TEST(survives_a_client_that_leaves_in_the_midst_of_a_list),
+        TEST(asks_no_further_for_a_client_that_has_gone),
+        TEST(waits_for_nothing_when_its_client_has_ended_its_side),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -624,6 +624,7 @@ static void stops_without_the_last_reply_being_read(void **state)
     fixture_stop(f);
     fixture_pass(f, 1900);
     assert_false(f->is_stopped);
+    assert_true(f->http->kind.is_draining); /* as connection_test.c has it */
     fixture_pass(f, 200);
     AWAIT(f, f->is_stopped);
     leave(&c);

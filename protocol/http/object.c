@@ -54,15 +54,19 @@ static enum status read_number(const struct place *place, struct bytes value, in
                            rule->name);
     if (is_negative)
         found = -found;
+    if (found == 0 && rule->may_be_0) {
+        *number = 0;
+        return STATUS_OK;
+    }
     if (rule->min == OBJECT_MOMENT_MIN && found >= 0 && found < rule->min)
         return api_because(
             place->why, STATUS_OUT_OF_RANGE,
             "%s%s: below %lld, these look like seconds (milliseconds since 1970)", place->where,
             rule->name, (long long)rule->min);
     if (found < rule->min || found > rule->max)
-        return api_because(place->why, STATUS_OUT_OF_RANGE, "%s%s: not from %lld to %lld",
-                           place->where, rule->name, (long long)rule->min,
-                           (long long)rule->max);
+        return api_because(place->why, STATUS_OUT_OF_RANGE, "%s%s: not %sfrom %lld to %lld",
+                           place->where, rule->name, rule->may_be_0 ? "0, nor " : "",
+                           (long long)rule->min, (long long)rule->max);
     *number = found;
     return STATUS_OK;
 }

@@ -30,6 +30,7 @@ struct object_rule {
     int64_t min;         /* of a NUMBER, which is always a whole one */
     int64_t max;
     bool may_be_null;
+    bool may_be_0; /* of a moment, which means something else then */
 };
 
 #define OBJECT_NUMBER(member, smallest, largest)                                        \
@@ -39,7 +40,12 @@ struct object_rule {
 
 /* A time in milliseconds since 1970; what is below looks like one in seconds. */
 #define OBJECT_MOMENT(member, largest) OBJECT_NUMBER(member, OBJECT_MOMENT_MIN, largest)
-#define OBJECT_MOMENT_MIN              INT64_C(100000000000) /* in 1973; as seconds, in 5138 */
+#define OBJECT_MOMENT_OR_0(member, largest)                                   \
+    {                                                                         \
+        .name = (member), .kind = JSON_KIND_NUMBER, .min = OBJECT_MOMENT_MIN, \
+        .max = (largest), .may_be_0 = true                                    \
+    }
+#define OBJECT_MOMENT_MIN INT64_C(100000000000) /* in 1973; as seconds, in 5138 */
 
 struct object_member {
     bool is_given;

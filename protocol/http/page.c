@@ -104,10 +104,24 @@ static void finish(struct page *page)
     page_free(page);
 }
 
+/* Whoever has only ended its side gets the page, as long as nothing has to wait for its turn. A
+ * node that stops waits for what it has taken. */
+static void on_hurry(struct exchange *x)
+{
+    struct page *page = x->handler;
+
+    if (x->http->is_stopping)
+        return;
+    page->is_left = true;
+    queue_abandon(x->http->queue, &page->op);
+}
+
 static void on_gone(struct exchange *x)
 {
     struct page *page = x->handler;
 
+    page->steps = page->kind->steps_max; /* this one is the last */
+    page->is_left = true;
     queue_abandon(x->http->queue, &page->op);
 }
 
@@ -123,6 +137,8 @@ static void go_on(struct page *page)
     page->steps++;
     page->kind->prepare(page);
     queue_submit(page->x->http->queue, &page->op);
+    if (page->is_left)
+        queue_abandon(page->x->http->queue, &page->op);
 }
 
 static void take(struct page *page)
@@ -202,6 +218,7 @@ void page_reply(struct exchange *x, const struct page_kind *kind, enum op_verb v
         return;
     }
     x->handler = page;
+    x->on_hurry = on_hurry;
     x->on_gone = on_gone;
     buf_printf(&page->json, "{\"%s\":[", kind->member);
     look_what_is_away(page);

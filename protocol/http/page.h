@@ -24,6 +24,7 @@ struct page {
     unsigned limit; /* rows of the page */
     unsigned count;
     unsigned steps; /* operations so far */
+    bool is_left;   /* the client has ended its side, or is gone: what would wait is not done */
 
     /* Of a kind that leaves out what cannot be had: */
     bool is_away[HTTP_STORE_BUCKETS_MAX]; /* when the page was begun */

@@ -128,7 +128,11 @@ void http_request_refuse(struct http_request *r, enum http_error error)
     choose_id(x);
     if (error == HTTP_ERROR_METHOD)
         add_allowed(x);
-    exchange_reply_error(x, error);
+    if (error == HTTP_ERROR_NO_PATH && route_is_there_without_slash(x->head.path))
+        exchange_reply_error_text(x, error, "%s; without the '/' at its end there is",
+                                  http_error_row(error)->text);
+    else
+        exchange_reply_error(x, error);
 }
 
 void http_request_work(struct http_request *r)

@@ -61,6 +61,7 @@ static const struct route routes[] = {
     {"GET", BYTES("/v1/openapi.yaml"), openapi_get, .body = ROUTE_NO_BODY},
     {"GET", BYTES("/"), openapi_lead, .body = ROUTE_NO_BODY},
     {"GET", BYTES("/v1"), openapi_lead, .body = ROUTE_NO_BODY},
+    {"GET", BYTES("/v1/"), openapi_lead, .body = ROUTE_NO_BODY},
 
     {"GET", BYTES("/health/live"), health_live, .is_for_monitors = true},
     {"GET", BYTES("/health/ready"), health_ready, .is_for_monitors = true},
@@ -154,6 +155,18 @@ enum http_error route_find(struct exchange *x)
         return HTTP_ERROR_NONE;
     }
     return error;
+}
+
+/* What stands in front of a '/' at the end. It is not simply cut off: often it stands in front
+ * of an id that somebody has left empty, and the list is not what was meant. */
+bool route_is_there_without_slash(struct bytes path)
+{
+    struct bytes front = bytes_of(path.at, path.len - 1), topic, id;
+
+    for (size_t i = 0; path.len > 1 && path.at[front.len] == '/' && i < ROUTE_COUNT; i++)
+        if (is_match(&routes[i], front, &topic, &id))
+            return true;
+    return false;
 }
 
 void route_print_allowed(struct bytes path, struct buf *to)

@@ -27,6 +27,9 @@ struct route {
  * `x`, still escaped. */
 enum http_error route_find(struct exchange *x);
 
+/* Of a path that is not there, and not empty: would it be without the '/' at its end? */
+bool route_is_there_without_slash(struct bytes path);
+
 /* Adds the methods of a path, as they stand in an Allow header. */
 void route_print_allowed(struct bytes path, struct buf *to);
 

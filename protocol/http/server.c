@@ -103,6 +103,7 @@ static void on_all_gone(struct timer *timer)
 static void limit_ending(struct http *h)
 {
     h->kind.ending_ms = h->options.request_ms;
+    h->kind.is_draining = h->is_closing;
     h->kind.ending_ack_ms = h->is_closing ? CONNECTION_DRAIN_ACK_MS : h->kind.ending_ms;
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "protocol/http/server_fixture.h"
@@ -62,17 +63,49 @@ static void leads_to_the_description_of_the_api(void **state)
     static const char *const requests[] = {
         "GET / HTTP/1.1\r\nHost: h\r\n" CLOSE,
         "GET /v1 HTTP/1.1\r\nHost: h\r\n" CLOSE,
+        "GET /v1/ HTTP/1.1\r\nHost: h\r\n" CLOSE,
         "GET http://h?/v1/topics HTTP/1.1\r\nHost: h\r\n" CLOSE,
     };
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         const char *reply = ask(*state, requests[i]);
 
         assert_starts(reply, "HTTP/1.1 302 Found\r\n");
         assert_has(reply, "\r\nLocation: /v1/openapi.yaml\r\n");
         assert_has(reply, "\r\n\r\n{\"openapi\":\"/v1/openapi.yaml\"}");
     }
-    assert_has(ask(*state, requests[2]), "query parameter /v1/topics: ");
+    assert_has(ask(*state, requests[3]), "query parameter /v1/topics: ");
+}
+
+/* It is not cut off: in front of it may be a name that somebody has left empty. */
+static void says_that_a_slash_at_the_end_is_too_much(void **state)
+{
+    static const struct {
+        const char *path;
+        bool is_said;
+    } cases[] = {
+        {"/health/live/", true},
+        {"/metrics/", true},
+        {"/v1/topics/", true},
+        {"/v1/topics/t/jobs/", true},
+        {"/health/live//", false},
+        {"/healthy/", false},
+        {"//", true},
+        {"/health", false},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char request[100];
+        const char *reply;
+
+        snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: h\r\n" CLOSE,
+                 cases[i].path);
+        reply = ask(*state, request);
+        assert_starts(reply, "HTTP/1.1 404 Not Found\r\n");
+        assert_has(reply, "{\"error\":{\"code\":\"no_such_path\",");
+        assert_int_equal(strstr(reply, "without the '/' at its end there is") != NULL,
+                         cases[i].is_said);
+    }
 }
 
 static void ignores_the_query(void **state)
@@ -233,6 +266,7 @@ int main(void)
         TEST(shows_metrics_with_its_own_connections),
         TEST(refuses_unknown_paths_and_other_methods),
         TEST(leads_to_the_description_of_the_api),
+        TEST(says_that_a_slash_at_the_end_is_too_much),
         TEST(ignores_the_query),
         TEST(answers_head_without_a_body),
         TEST(keeps_the_clients_request_id),

@@ -120,7 +120,7 @@ void requests_on_reply(struct redis_call *call, const redisReply *reply)
 
     q->stats->in_flight--;
     lane->in_flight--;
-    lane->reply_bytes -= r->reply_bytes;
+    lane->reply_bytes[r->kind] -= r->reply_bytes;
     if (reply) {
         redis_gate_answered(&lane->gate);
         histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);

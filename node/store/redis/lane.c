@@ -244,8 +244,8 @@ struct redis_lane *redis_lane_new(struct loop *loop, const struct redis_store_op
     timer_init(&l->retiring, on_retiring);
     list_init(&l->beat.link);
     list_init(&l->link_of_all);
-    list_init(&l->eager[false]);
-    list_init(&l->eager[true]);
+    for (unsigned i = 0; i < REDIS_REPLY_KINDS; i++)
+        list_init(&l->eager[i]);
     return l;
 }
 
@@ -253,8 +253,9 @@ void redis_lane_free(struct redis_lane *l)
 {
     if (!l)
         return;
-    assert(l->in_flight == 0 && l->reply_bytes == 0);
-    assert(list_is_empty(&l->eager[false]) && list_is_empty(&l->eager[true]));
+    assert(l->in_flight == 0);
+    for (unsigned i = 0; i < REDIS_REPLY_KINDS; i++)
+        assert(l->reply_bytes[i] == 0 && list_is_empty(&l->eager[i]));
     timer_disarm(l->timers, &l->retiring);
     redis_gate_fini(&l->gate);
     redis_replicas_free(l->replicas);

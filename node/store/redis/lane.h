@@ -24,6 +24,15 @@
 
 struct redis_lane;
 
+/* Requests by what is known of their replies: those of one kind wait for none of another. */
+enum redis_reply_kind {
+    REDIS_REPLY_SMALL,
+    REDIS_REPLY_UNKNOWN, /* perhaps with a body, of at most so much that nobody need ask first
+                          */
+    REDIS_REPLY_LARGE,
+    REDIS_REPLY_KINDS
+};
+
 struct redis_lane_events {
     void (*on_look)(void *arg); /* of the link; NULL: the address is fixed */
     void (*on_ready)(void *arg, struct redis_lane *l);
@@ -69,11 +78,10 @@ struct redis_lane {
     unsigned parts_running;      /* while it stops */
     uint64_t in_flight;          /* the requests' */
     bool is_forgotten[OP_COUNT]; /* the requests': of a fenced one the next brings the text */
-    size_t reply_bytes;          /* the requests': of the large replies that are to come */
-    struct list eager[2]; /* the requests': open buckets where something waits, by whether
-                           * its reply is large */
-    bool is_large_next;   /* the requests': whose turn it is, where both wait */
-    unsigned raising;     /* the route's: questions of this round */
+    size_t reply_bytes[REDIS_REPLY_KINDS]; /* the requests': to come, at most; of small 0 */
+    struct list eager[REDIS_REPLY_KINDS];  /* the requests': open buckets where one waits */
+    unsigned next_kind; /* the requests': whose turn it is, where several wait */
+    unsigned raising;   /* the route's: questions of this round */
 };
 
 /* All are borrowed for its life. `address` with host "": on_look's answer says it. */

@@ -38,7 +38,8 @@ struct request *request_new(struct redis_requests *q, struct op *op)
     *r = (struct request){.queue = q, .op = op, .bytes = script_bytes(op), .wait_ms = -1};
     r->held.number = ++q->submitted;
     list_init(&r->link);
-    op->waits = NULL;
+    list_init(&r->held.link);
+    op->waits = r;
     q->stats->held_bytes += r->bytes;
     q->unfinished++;
     return r;

@@ -17,7 +17,13 @@ static struct redis_bucket *bucket_of(const struct request *r)
 
 static struct request_line *line_of(const struct request *r)
 {
-    return &r->queue->lines[r->op->bucket][r->reply_bytes > 0];
+    return &r->queue->lines[r->op->bucket][r->kind];
+}
+
+/* Of all of them the `i`-th. */
+static struct request_line *line_at(struct redis_requests *q, unsigned i)
+{
+    return &q->lines[i / REDIS_REPLY_KINDS][i % REDIS_REPLY_KINDS];
 }
 
 static bool is_connected(const struct redis_bucket *b)
@@ -37,11 +43,11 @@ static bool can_send(const struct redis_bucket *b)
 
 static void be_eager(struct redis_requests *q, unsigned bucket)
 {
-    for (unsigned large = 0; large < 2; large++) {
-        struct request_line *line = &q->lines[bucket][large];
+    for (unsigned kind = 0; kind < REDIS_REPLY_KINDS; kind++) {
+        struct request_line *line = &q->lines[bucket][kind];
 
         if (!list_is_linked(&line->eager) && !redis_hold_is_empty(&line->hold))
-            list_append(&q->route->buckets[bucket].lane->eager[large], &line->eager);
+            list_append(&q->route->buckets[bucket].lane->eager[kind], &line->eager);
     }
 }
 
@@ -49,8 +55,9 @@ static void be_eager(struct redis_requests *q, unsigned bucket)
  *
  * A request of some bytes may have a reply of a million. Redis keeps replies until they are
  * read, so what is to come is limited by its bytes, not only by the number of operations.
- * Bodies are first asked for with a limit; where that is too little the answer says how large
- * they are, and the request waits in a line of its own, so that no small one waits behind it.
+ * Bodies are first asked for with a limit, which counts as long as nobody knows better; where
+ * that is too little the answer says how large they are. Each kind waits in a line of its own,
+ * so that no small one waits behind a large one.
  */
 #define UNASKED_BYTES 32768
 #define ROW_BYTES     512 /* about, of a page */
@@ -75,7 +82,7 @@ void request_note_size(const struct request *r)
     const struct op *op = r->op;
     size_t bytes = 0;
 
-    if (op->verb != OP_POP || r->reply_bytes == 0 || op->out.pop.count == 0)
+    if (op->verb != OP_POP || r->kind != REDIS_REPLY_LARGE || op->out.pop.count == 0)
         return;
     for (unsigned i = 0; i < op->out.pop.count; i++)
         bytes += op->out.pop.jobs[i].body.len;
@@ -100,19 +107,34 @@ static size_t expected_bytes(const struct redis_requests *q, const struct op *op
     }
 }
 
+static void expect_reply(struct request *r)
+{
+    enum op_verb verb = r->op->verb;
+
+    r->reply_bytes = expected_bytes(r->queue, r->op);
+    if (r->reply_bytes > 0) {
+        r->kind = REDIS_REPLY_LARGE;
+    } else if (verb == OP_GET || verb == OP_POP) {
+        r->kind = REDIS_REPLY_UNKNOWN;
+        r->reply_bytes = UNASKED_BYTES;
+    }
+}
+
 /* One may be larger than the limit: it goes alone. */
 static bool has_reply_room(const struct request *r, const struct redis_lane *lane)
 {
-    return r->reply_bytes == 0 || lane->reply_bytes == 0 ||
-           lane->reply_bytes + r->reply_bytes <= r->queue->options->replies_max;
+    size_t bytes = lane->reply_bytes[r->kind];
+
+    return bytes == 0 || bytes + r->reply_bytes <= r->queue->options->replies_max;
 }
 
 /* Whoever waits for room, of whatever bucket, goes first: else a large one never finds it where
- * smaller ones come all the time. Where nothing large is to come, nobody waits for that. */
+ * smaller ones come all the time. Where nothing of the kind is to come, nobody waits for that.
+ */
 static bool may_take_reply_room(const struct request *r, const struct redis_lane *lane)
 {
-    return r->reply_bytes == 0 || lane->reply_bytes == 0 ||
-           (list_is_empty(&lane->eager[true]) && has_reply_room(r, lane));
+    return lane->reply_bytes[r->kind] == 0 ||
+           (list_is_empty(&lane->eager[r->kind]) && has_reply_room(r, lane));
 }
 
 /* ---- sending ---- */
@@ -147,8 +169,7 @@ static void encode(struct request *r)
         script_encode(&q->encoded, &q->keys, r->op, sha);
     }
     if (r->op->verb == OP_GET || r->op->verb == OP_POP)
-        call_add_number(&q->encoded, r->reply_bytes > UNASKED_BYTES ? (int64_t)r->reply_bytes
-                                                                    : UNASKED_BYTES);
+        call_add_number(&q->encoded, (int64_t)r->reply_bytes);
 }
 
 /* Of several on their way the first; what goes to a whole master says nothing of one bucket. */
@@ -164,7 +185,7 @@ void request_send(struct request *r, struct redis_lane *lane)
     struct redis_requests *q = r->queue;
     struct script_call *call = &q->encoded;
 
-    r->op->waits = NULL;
+    r->was_sent = true;
     if (r->op->verb == OP_PUSH && !take_note(r)) {
         request_fail_later(r, request_unsent(r, STATUS_UNKNOWN));
         return;
@@ -175,7 +196,7 @@ void request_send(struct request *r, struct redis_lane *lane)
     r->sent_us = clock_mono_us();
     q->stats->in_flight++;
     lane->in_flight++;
-    lane->reply_bytes += r->reply_bytes;
+    lane->reply_bytes[r->kind] += r->reply_bytes;
     redis_gate_asked(&lane->gate);
     redis_link_send(lane->link, &r->call, call->argc, call->argv, call->lens);
     if (is_a_trial(r))
@@ -183,11 +204,12 @@ void request_send(struct request *r, struct redis_lane *lane)
 }
 
 /* Of the bucket that has waited longest for its turn. */
-static struct request *take_eager(struct redis_requests *q, struct redis_lane *lane, bool large)
+static struct request *take_eager(struct redis_requests *q, struct redis_lane *lane,
+                                  unsigned kind)
 {
     struct list *link;
 
-    while ((link = list_first(&lane->eager[large]))) {
+    while ((link = list_first(&lane->eager[kind]))) {
         struct request_line *line = CONTAINER_OF(link, struct request_line, eager);
         const struct redis_bucket *b = &q->route->buckets[line->bucket];
         struct redis_held *held = can_send(b) ? redis_hold_first(&line->hold) : NULL;
@@ -206,11 +228,13 @@ static struct request *take_eager(struct redis_requests *q, struct redis_lane *l
 
 static struct request *take_next(struct redis_requests *q, struct redis_lane *lane)
 {
-    bool large = lane->is_large_next;
-    struct request *r = take_eager(q, lane, large);
+    struct request *r = NULL;
 
-    lane->is_large_next = !large;
-    return r ? r : take_eager(q, lane, !large);
+    for (unsigned i = 0; !r && i < REDIS_REPLY_KINDS; i++) {
+        r = take_eager(q, lane, lane->next_kind);
+        lane->next_kind = (lane->next_kind + 1) % REDIS_REPLY_KINDS;
+    }
+    return r;
 }
 
 void redis_requests_send(struct redis_requests *q, struct redis_lane *lane)
@@ -267,7 +291,6 @@ static void hold(struct request *r)
     struct redis_requests *q = r->queue;
     struct redis_bucket *b = bucket_of(r);
 
-    r->op->waits = r;
     redis_hold_add(&line_of(r)->hold, &r->held, q->options->hold_ms);
     if (b->state == BUCKET_OPEN)
         be_eager(q, b->number);
@@ -308,7 +331,7 @@ void redis_requests_submit(struct redis_requests *q, struct op *op)
 {
     struct request *r = request_new(q, op);
 
-    r->reply_bytes = expected_bytes(q, op);
+    expect_reply(r);
     if (q->is_stopping)
         request_fail_later(r, STATUS_SHUTTING_DOWN);
     else if (op_is_fenced(op->verb))
@@ -338,17 +361,25 @@ static void drop(struct request *r)
     request_fail_later(r, STATUS_UNAVAILABLE);
 }
 
-/* While there is a connection it waits for room only, and its turn is about to come: unless
- * that connection turns out to be none. */
+/* What only looks, and for nobody else, is not worth its answer. */
+static bool is_of_no_use(const struct request *r)
+{
+    return r->is_abandoned && op_is_read(r->op->verb) && !r->op->is_ahead;
+}
+
+/* While there is a connection a write waits for room only, and its turn is about to come:
+ * unless that connection turns out to be none. A large read waits for long, and then takes the
+ * room of others. */
 void redis_requests_abandon(struct redis_requests *q, struct op *op)
 {
     struct request *r = op->waits;
 
     if (!r)
         return;
-    if (is_connected(bucket_of(r)))
-        r->is_abandoned = true;
-    else
+    r->is_abandoned = true;
+    if (!list_is_linked(&r->held.link))
+        return; /* it is on its way */
+    if (is_of_no_use(r) || (!r->was_sent && !is_connected(bucket_of(r))))
         drop(r);
 }
 
@@ -358,7 +389,7 @@ static void drop_abandoned(struct redis_hold *hold)
         struct redis_held *held = CONTAINER_OF(link, struct redis_held, link);
         struct request *r = CONTAINER_OF(held, struct request, held);
 
-        if (r->is_abandoned && r->op->waits) /* and was never sent */
+        if (r->is_abandoned && !r->was_sent)
             drop(r);
     }
 }
@@ -367,14 +398,20 @@ void request_hold_large(struct request *r, size_t reply_bytes)
 {
     struct redis_requests *q = r->queue;
 
+    r->kind = REDIS_REPLY_LARGE;
     r->reply_bytes = reply_bytes;
+    r->was_sent = false;
     if (r->op->verb == OP_POP)
         note_pop_bytes(q, r->op, reply_bytes);
     if (q->is_stopping) {
         request_fail(r, STATUS_SHUTTING_DOWN);
         return;
     }
-    r->op->waits = r;
+    if (is_of_no_use(r)) {
+        q->stats->dropped++;
+        request_fail(r, STATUS_UNAVAILABLE);
+        return;
+    }
     redis_hold_put_back(&line_of(r)->hold, &r->held, q->options->hold_ms);
     if (bucket_of(r)->state == BUCKET_OPEN)
         be_eager(q, r->op->bucket);
@@ -384,7 +421,8 @@ bool request_hold_again(struct request *r)
 {
     struct redis_requests *q = r->queue;
 
-    if (q->is_stopping || op_is_fenced(r->op->verb) || request_is_of_all_lanes(r))
+    if (q->is_stopping || op_is_fenced(r->op->verb) || request_is_of_all_lanes(r) ||
+        is_of_no_use(r))
         return false;
     q->stats->repeated++;
     redis_hold_put_back(&line_of(r)->hold, &r->held, q->options->hold_ms);
@@ -411,8 +449,8 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
     for (unsigned i = 0; i < options->buckets; i++) {
-        for (unsigned large = 0; large < 2; large++) {
-            struct request_line *line = &q->lines[i][large];
+        for (unsigned kind = 0; kind < REDIS_REPLY_KINDS; kind++) {
+            struct request_line *line = &q->lines[i][kind];
 
             redis_hold_init(&line->hold, q->timers, &stats->held, on_expired);
             list_init(&line->eager);
@@ -435,8 +473,8 @@ void redis_requests_follow(struct redis_requests *q, const struct redis_requests
 
 void redis_requests_reload(struct redis_requests *q)
 {
-    for (unsigned i = 0; i < 2 * q->options->buckets; i++)
-        redis_hold_limit(&q->lines[i / 2][i % 2].hold, q->options->hold_ms);
+    for (unsigned i = 0; i < REDIS_REPLY_KINDS * q->options->buckets; i++)
+        redis_hold_limit(&line_at(q, i)->hold, q->options->hold_ms);
 }
 
 void redis_requests_free(struct redis_requests *q)
@@ -445,9 +483,9 @@ void redis_requests_free(struct redis_requests *q)
         return;
     assert(q->unfinished == 0);
     request_pool_fini(q);
-    for (unsigned i = 0; i < 2 * q->options->buckets; i++) {
-        redis_hold_fini(&q->lines[i / 2][i % 2].hold);
-        list_remove(&q->lines[i / 2][i % 2].eager);
+    for (unsigned i = 0; i < REDIS_REPLY_KINDS * q->options->buckets; i++) {
+        redis_hold_fini(&line_at(q, i)->hold);
+        list_remove(&line_at(q, i)->eager);
     }
     free(q);
 }
@@ -459,17 +497,19 @@ void redis_requests_opened(struct redis_requests *q, unsigned bucket)
 
 void redis_requests_shut(struct redis_requests *q, unsigned bucket)
 {
-    for (unsigned large = 0; large < 2; large++) {
-        list_remove(&q->lines[bucket][large].eager);
-        drop_abandoned(&q->lines[bucket][large].hold);
+    for (unsigned kind = 0; kind < REDIS_REPLY_KINDS; kind++) {
+        list_remove(&q->lines[bucket][kind].eager);
+        drop_abandoned(&q->lines[bucket][kind].hold);
     }
 }
 
 bool redis_requests_wait_for(const struct redis_requests *q, const struct redis_lane *lane)
 {
-    for (unsigned i = 0; i < 2 * q->options->buckets; i++) {
-        if (q->route->buckets[i / 2].lane == lane &&
-            !redis_hold_is_empty(&q->lines[i / 2][i % 2].hold))
+    for (unsigned i = 0; i < REDIS_REPLY_KINDS * q->options->buckets; i++) {
+        const struct request_line *line =
+            &q->lines[i / REDIS_REPLY_KINDS][i % REDIS_REPLY_KINDS];
+
+        if (q->route->buckets[line->bucket].lane == lane && !redis_hold_is_empty(&line->hold))
             return true;
     }
     return false;
@@ -489,8 +529,8 @@ static void fail_held(struct redis_requests *q, struct redis_hold *hold)
 void redis_requests_stop(struct redis_requests *q, void (*on_idle)(void *arg), void *arg)
 {
     q->is_stopping = true;
-    for (unsigned i = 0; i < 2 * q->options->buckets; i++)
-        fail_held(q, &q->lines[i / 2][i % 2].hold);
+    for (unsigned i = 0; i < REDIS_REPLY_KINDS * q->options->buckets; i++)
+        fail_held(q, &line_at(q, i)->hold);
     q->on_idle = on_idle;
     q->idle_arg = arg;
     requests_say_when_idle(q);

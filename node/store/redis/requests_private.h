@@ -19,10 +19,12 @@ struct request {
     struct redis_held held;
     struct list link; /* failing or in the pool; held and in flight: neither */
     size_t bytes;
-    size_t reply_bytes; /* of a large reply; 0: it is not large, as far as is known */
+    enum redis_reply_kind kind;
+    size_t reply_bytes; /* that may come; of a small one 0 */
     int64_t sent_us;
     int64_t wait_ms;       /* what a pop that is sent again was told on its way; -1: nothing */
     bool needs_text;       /* Redis has forgotten the script */
+    bool was_sent;         /* and was not answered that it was not run */
     bool may_have_run;     /* its answer was lost */
     bool is_abandoned;     /* nobody waits for it */
     struct push_note note; /* of a push that was sent */
@@ -31,7 +33,7 @@ struct request {
     char id[REPLY_NEW_ID_MAX]; /* what the answer of a push borrows meanwhile */
 };
 
-/* Those of a bucket: by whether their replies are large. */
+/* Those of a bucket, of one kind. */
 struct request_line {
     struct redis_hold hold;
     struct list eager; /* of its lane: something waits, and it is open */
@@ -47,7 +49,7 @@ struct redis_requests {
     const struct store_events *events; /* NULL: nobody listens */
     struct script_keys keys;
 
-    struct request_line lines[REDIS_PAST_BUCKETS_MAX][2];
+    struct request_line lines[REDIS_PAST_BUCKETS_MAX][REDIS_REPLY_KINDS];
     struct later failing;
     struct list pool;
     unsigned pool_count;

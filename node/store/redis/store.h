@@ -50,8 +50,9 @@ struct redis_store_options {
     int64_t look_ms;      /* how often to look whether Redis may lose jobs */
     unsigned flight_max;  /* operations sent and not answered; what is more waits, but for
                            * those that only a leader may do */
-    size_t replies_max; /* bytes of large replies that are to come from one Redis; what is more
-                         * waits. A larger one comes alone */
+    size_t replies_max; /* bytes of large replies that are to come from one Redis, and again of
+                         * those whose size is not known; what is more waits. A larger one
+                         * comes alone */
     unsigned held_max;  /* operations waiting; what is more is TOO_MANY */
     size_t bytes_max;   /* of all of them together, about */
 

@@ -386,6 +386,117 @@ static void large_reads_end_with_the_store(void **state)
     node_start(n);
 }
 
+/* Not large, as far as is known: each may bring 32 KiB that nobody was told of before. */
+static void replies_of_unknown_size_are_bounded_too(void **state)
+{
+    static struct job_op many[2000];
+    struct node *n = *state;
+    struct job_op small = {0};
+    const unsigned count = sizeof(many) / sizeof(*many);
+    unsigned before = 0;
+    long base;
+
+    memset(many, 0, sizeof(many));
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    push_body(n, "t", "a", 32000);
+    base = memory_of(n->redis);
+    for (unsigned i = 0; i < count; i++) {
+        many[i].op.id = BYTES("a");
+        submit_op(n, &many[i], OP_GET, "t");
+    }
+    run_until(n->loop, &many[0].is_done);
+    assert_in_range(most_memory_of(n->redis), 0,
+                    base + (long)n->options.replies_max + 4 * LARGE);
+
+    /* What brings nothing waits for none of them. */
+    submit_push(n, &small, "t");
+    run_until(n->loop, &small.is_done);
+    for (unsigned i = 0; i < count; i++)
+        before += many[i].is_done;
+    assert_in_range(before, 1, count / 2);
+    run_until(n->loop, &many[count - 1].is_done);
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(many[i].op.status, STATUS_OK);
+}
+
+/* ---- nobody waits for it any more ---- */
+
+static void abandon(struct node *n, struct job_op *j)
+{
+    store_abandon(redis_store_port(n->store), &j->op);
+}
+
+static unsigned abandoned_reads_that_were_answered(struct node *n, bool at_once)
+{
+    unsigned answered = 0;
+
+    memset(reads, 0, sizeof(reads));
+    for (unsigned i = 0; i < LARGE_READS; i++) {
+        reads[i].op.id = BYTES("a");
+        submit_op(n, &reads[i], OP_GET, "t");
+    }
+    if (!at_once)
+        run_until(n->loop, &reads[0].is_done);
+    for (unsigned i = 0; i < LARGE_READS; i++)
+        abandon(n, &reads[i]);
+    for (unsigned i = 0; i < LARGE_READS; i++) {
+        run_until(n->loop, &reads[i].is_done);
+        answered += reads[i].op.status == STATUS_OK;
+        assert_true(reads[i].op.status == STATUS_OK ||
+                    reads[i].op.status == STATUS_UNAVAILABLE);
+    }
+    return answered;
+}
+
+/* Whether the clients leave while the reads wait for room, or while their sizes are asked for.
+ */
+static void a_large_read_that_nobody_waits_for_is_not_made(void **state)
+{
+    struct node *n = *state;
+
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    push_large(n, "a");
+    assert_in_range(abandoned_reads_that_were_answered(n, false), 1, 20);
+    assert_int_equal(abandoned_reads_that_were_answered(n, true), 0);
+    assert_int_equal(redis_store_stats(n->store)->held, 0);
+    assert_int_equal(redis_store_stats(n->store)->held_bytes, 0);
+}
+
+static void a_read_that_waits_for_room_is_dropped_and_a_write_is_not(void **state)
+{
+    struct node *n = *state;
+    struct job_op first = {0}, write = {0}, read = {0}, pop = {.op.in.pop.count = 1};
+    struct job_op ahead = {.op.is_ahead = true};
+
+    n->options.flight_max = 1;
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    submit_push(n, &first, "t");
+    submit_push(n, &write, "t");
+    submit_stats(n, &read, "t");
+    submit_op(n, &pop, OP_POP, "t");
+    submit_op(n, &ahead, OP_SETTINGS, "t");
+    abandon(n, &first);
+    abandon(n, &write);
+    abandon(n, &read);
+    abandon(n, &pop);
+    abandon(n, &ahead);
+    assert_false(read.is_done); /* not from inside the call */
+    run_until(n->loop, &read.is_done);
+    assert_int_equal(read.op.status, STATUS_UNAVAILABLE);
+    assert_false(first.is_done);
+    run_until(n->loop, &ahead.is_done);
+    run_until(n->loop, &pop.is_done);
+    assert_int_equal(first.op.status, STATUS_OK);
+    assert_int_equal(write.op.status, STATUS_OK);
+    assert_int_equal(pop.op.status, STATUS_OK);
+    assert_int_equal(ahead.op.status, STATUS_OK);
+    assert_int_equal(redis_store_stats(n->store)->dropped, 1);
+    assert_int_equal(redis_store_stats(n->store)->held, 0);
+}
+
 static void ends_everything_when_it_is_stopped(void **state)
 {
     struct node *n = *state;
@@ -559,6 +670,9 @@ int main(void)
         WITH_REDIS(large_jobs_are_popped_a_few_at_a_time),
         WITH_REDIS(a_large_read_is_not_passed_by_smaller_ones_of_other_buckets),
         WITH_REDIS(large_reads_end_with_the_store),
+        WITH_REDIS(replies_of_unknown_size_are_bounded_too),
+        WITH_REDIS(a_large_read_that_nobody_waits_for_is_not_made),
+        WITH_REDIS(a_read_that_waits_for_room_is_dropped_and_a_write_is_not),
         WITH_REDIS(ends_everything_when_it_is_stopped),
         WITH_REDIS(what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait),
         WITH_REDIS(can_be_stopped_before_it_was_started),
