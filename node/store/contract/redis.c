@@ -581,6 +581,44 @@ static void tombstones_at_the_end_of_a_long_list_are_bounded(void **state)
     assert_int_equal(pop(1).out.pop.count, 0);
 }
 
+static void push_all_numbered(unsigned from, unsigned to)
+{
+    enum { AT_ONCE = 1000 };
+    static struct op ops[AT_ONCE];
+    static char ids[AT_ONCE][16];
+
+    for (unsigned done = from; done < to; done += AT_ONCE) {
+        unsigned count = to - done < AT_ONCE ? to - done : AT_ONCE;
+
+        for (unsigned i = 0; i < count; i++) {
+            snprintf(ids[i], sizeof(ids[i]), "%u", done + i);
+            ops[i] = push_op(TOPIC, ids[i]);
+        }
+        run_all(ops, count);
+    }
+}
+
+/* More live ones stand at both ends than are looked at there, and some between them. They stay,
+ * in their order. */
+static void tombstones_in_the_middle_of_a_long_list_are_bounded(void **state)
+{
+    enum { END = 1100, BETWEEN = 7000, LIVES = 97, ALL = 2 * END + BETWEEN };
+    unsigned live = 0;
+
+    push_all_numbered(0, ALL);
+    for (unsigned i = 0; i < ALL; i++) {
+        if (i < END || i >= ALL - END || i % LIVES == 0)
+            live++;
+        else
+            assert_status(cancel(numbered(i)), OK);
+    }
+    assert_in_range(redis_fixture_command(redis, "LLEN %s", key('r')), live, 2 * live + 1500);
+    for (unsigned i = 0; i < ALL; i++)
+        if (i < END || i >= ALL - END || i % LIVES == 0)
+            assert_bytes(pop_one().id, bytes_of_text(numbered(i)));
+    assert_int_equal(pop(1).out.pop.count, 0);
+}
+
 /* The last of the list lives, and stands where it is cut off. */
 static void who_stands_last_stays_when_tombstones_go(void **state)
 {
@@ -704,6 +742,7 @@ static const struct CMUnitTest tests[] = {
     TEST(tries_stay_at_the_most_that_the_header_can_hold),
     TEST(tombstones_are_bounded_whatever_leaves_them),
     TEST(tombstones_at_the_end_of_a_long_list_are_bounded),
+    TEST(tombstones_in_the_middle_of_a_long_list_are_bounded),
     TEST(who_stands_last_stays_when_tombstones_go),
     TEST(nothing_ends_before_its_time),
     TEST(a_full_redis_takes_no_job_but_lets_all_go),
