@@ -75,6 +75,10 @@ static int tear_down(void **state)
 
 /* ---- begin ---- */
 
+static void ignore(struct op *op)
+{
+}
+
 static void scans_a_bucket_only_when_it_has_the_token(void **state)
 {
     memory_store_hold(f.ms);
@@ -89,6 +93,35 @@ static void scans_a_bucket_only_when_it_has_the_token(void **state)
     fixture_turn(&f);
     assert_int_equal(count(OP_FENCE), BUCKETS);
     assert_int_equal(count(OP_SCAN), BUCKETS);
+}
+
+static enum status assert_at(struct fixture *node, unsigned bucket, const char *token)
+{
+    static struct op op;
+
+    op = (struct op){
+        .verb = OP_FENCE, .bucket = bucket, .token = bytes_of_text(token), .on_done = ignore};
+    store_submit(memory_store_port(node->ms), &op);
+    fixture_turn(node);
+    return op.status;
+}
+
+/* Each bucket, not as many assertions as there are buckets; and not by its first scan. */
+static void assert_all_fence(const char *earlier)
+{
+    for (unsigned i = 0; i < BUCKETS; i++)
+        if (assert_at(&other, i, earlier) != STATUS_FENCED)
+            fail_msg("bucket %u has not taken the token", i);
+    assert_int_equal(count(OP_SCAN), 0);
+}
+
+static void every_bucket_has_the_token_before_any_scan(void **state)
+{
+    memory_store_hold(f.ms);
+    lead(&f, SECOND);
+    fixture_turn(&f);
+    assert_all_fence(FIRST);
+    memory_store_unhold(f.ms);
 }
 
 static void an_assertion_that_fails_is_made_again(void **state)
@@ -367,6 +400,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(scans_a_bucket_only_when_it_has_the_token),
+        TEST(every_bucket_has_the_token_before_any_scan),
         TEST(an_assertion_that_fails_is_made_again),
         TEST(a_leader_moves_what_is_due),
         TEST(sends_nothing_while_it_may_not_act),

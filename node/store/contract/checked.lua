@@ -13,7 +13,7 @@ local redis = (function(redis)
     local KEYLESS = {TIME = true, PUBLISH = true}
     local WIDE = {EXISTS = true, DEL = true, UNLINK = true, MGET = true}
     local WRITES = {SET = true, HSET = true, HDEL = true, ZADD = true, ZREM = true, ZREMRANGEBYRANK = true,
-        RPUSH = true, LPUSH = true, LPOP = true, LSET = true, LTRIM = true, XADD = true, XTRIM = true, DEL = true,
+        RPUSH = true, LPUSH = true, LPOP = true, LSET = true, LREM = true, LTRIM = true, XADD = true, XTRIM = true, DEL = true,
         UNLINK = true, PEXPIRE = true, SETRANGE = true, INCR = true, INCRBY = true}
     local READS = {GET = true, MGET = true, GETRANGE = true, STRLEN = true, EXISTS = true, HGET = true, HEXISTS = true, HRANDFIELD = true,
         HMGET = true, HLEN = true, HSCAN = true, HSTRLEN = true, ZRANGE = true, ZRANGEBYSCORE = true,

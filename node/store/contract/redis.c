@@ -414,6 +414,35 @@ static void a_missing_body_stops_the_pop_before_anything_is_taken(void **state)
     assert_string_equal(before, after);
 }
 
+/* Too short to say when it was due, or what its rules are. */
+static void a_value_that_is_too_short_stops_its_topic_alone(void **state)
+{
+    static const char values[][25] = {{0x01}, {0x41}, {0x02}, {0x03}, {0x43}};
+    static const size_t lens[] = {1, 24, 23, 1, 24};
+    struct op scan_op = {.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000};
+
+    for (unsigned i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+        char place = values[i][0] % 8 == JOB_DELAYED ? 'd'
+                     : values[i][0] % 8 == JOB_READY ? 'e'
+                                                     : 'v';
+        struct op other = push_op(OTHER, ""), op;
+
+        push_delayed("sound", 1);
+        other.in.push.delay_ms = 1;
+        redis_fixture_command(redis, "HSET %s short %b", key('j'), values[i], lens[i]);
+        redis_fixture_command(redis, "ZADD %s 1 short", key(place));
+        redis_fixture_command(redis, "ZADD %s 1 %b", key('t'), TOPIC.at, TOPIC.len);
+        wait_until(run(other).out.push.due_ms);
+        op = run(scan_op);
+        assert_status(op, OK);
+        assert_int_equal(op.out.scan.stuck, 1);
+        assert_int_equal(op.out.scan.moved, 1);
+        redis_fixture_command(redis, "ZREM %s short", key(place));
+        redis_fixture_command(redis, "HDEL %s short", key('j'));
+        assert_status(cancel("sound"), OK);
+    }
+}
+
 /* ---- no rights on the channel ---- */
 
 void contract_refused_unheard(struct op op)
@@ -581,6 +610,83 @@ static void tombstones_at_the_end_of_a_long_list_are_bounded(void **state)
     assert_int_equal(pop(1).out.pop.count, 0);
 }
 
+/* Many behind the live ones, and enough before them that a scan cuts these off by itself. All
+ * the same, so that what is left of them goes at once. */
+static void surround_by_tombstones(void)
+{
+    static const char *const script =
+        "local ghost = string.rep('\\0', 6) .. 'ghost' redis.call('LREM', KEYS[1], 0, ghost) "
+        "for i = 1, 120 do redis.call('LPUSH', KEYS[1], ghost) end "
+        "for i = 1, 1300 do redis.call('RPUSH', KEYS[1], ghost) end return 1";
+
+    redis_fixture_command(redis, "EVAL %s 1 %s", script, key('r'));
+}
+
+/* A scan that clears the list does not also cut its head off, in that one ms of 17 in which it
+ * would. What expires makes it clear; what is due makes it write the list. */
+static void a_scan_cuts_tombstones_off_once(void **state)
+{
+    enum { CUT_EVERY = 17, TURNS_MAX = 2000 };
+    unsigned cuts = 0;
+
+    push("first");
+    push("second");
+    for (unsigned i = 0; cuts < 2 && i < TURNS_MAX; i++) {
+        struct op due = push_delayed("due", 1), mortal = push_mortal("mortal", 0, 1), op;
+        long long length;
+
+        surround_by_tombstones();
+        wait_until(after(&mortal, 1));
+        length = redis_fixture_command(redis, "LLEN %s", key('r'));
+        op = scan_at(due.out.push.due_ms);
+        assert_int_equal(op.out.scan.moved, 2);
+        assert_in_range(redis_fixture_command(redis, "LLEN %s", key('r')), 2, length - 250);
+        cuts += op.now_ms % CUT_EVERY == 0;
+        assert_status(cancel("mortal"), OK);
+        assert_status(cancel("due"), OK);
+    }
+    assert_int_equal(cuts, 2);
+    ASSERT_READY("first", "second");
+}
+
+static void push_all_numbered(unsigned from, unsigned to)
+{
+    enum { AT_ONCE = 1000 };
+    static struct op ops[AT_ONCE];
+    static char ids[AT_ONCE][16];
+
+    for (unsigned done = from; done < to; done += AT_ONCE) {
+        unsigned count = to - done < AT_ONCE ? to - done : AT_ONCE;
+
+        for (unsigned i = 0; i < count; i++) {
+            snprintf(ids[i], sizeof(ids[i]), "%u", done + i);
+            ops[i] = push_op(TOPIC, ids[i]);
+        }
+        run_all(ops, count);
+    }
+}
+
+/* More live ones stand at both ends than are looked at there, and some between them. They stay,
+ * in their order. */
+static void tombstones_in_the_middle_of_a_long_list_are_bounded(void **state)
+{
+    enum { END = 1100, BETWEEN = 7000, LIVES = 97, ALL = 2 * END + BETWEEN };
+    unsigned live = 0;
+
+    push_all_numbered(0, ALL);
+    for (unsigned i = 0; i < ALL; i++) {
+        if (i < END || i >= ALL - END || i % LIVES == 0)
+            live++;
+        else
+            assert_status(cancel(numbered(i)), OK);
+    }
+    assert_in_range(redis_fixture_command(redis, "LLEN %s", key('r')), live, 2 * live + 1500);
+    for (unsigned i = 0; i < ALL; i++)
+        if (i < END || i >= ALL - END || i % LIVES == 0)
+            assert_bytes(pop_one().id, bytes_of_text(numbered(i)));
+    assert_int_equal(pop(1).out.pop.count, 0);
+}
+
 /* The last of the list lives, and stands where it is cut off. */
 static void who_stands_last_stays_when_tombstones_go(void **state)
 {
@@ -697,6 +803,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_key_of_a_wrong_type_stops_its_topic_alone),
     TEST(an_absurd_score_delays_nobody),
     TEST(a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic),
+    TEST(a_value_that_is_too_short_stops_its_topic_alone),
     TEST(a_missing_body_stops_the_pop_before_anything_is_taken),
     TEST(nothing_happens_that_cannot_be_announced),
     TEST(nothing_of_a_job_stays_when_it_is_gone),
@@ -704,6 +811,8 @@ static const struct CMUnitTest tests[] = {
     TEST(tries_stay_at_the_most_that_the_header_can_hold),
     TEST(tombstones_are_bounded_whatever_leaves_them),
     TEST(tombstones_at_the_end_of_a_long_list_are_bounded),
+    TEST(tombstones_in_the_middle_of_a_long_list_are_bounded),
+    TEST(a_scan_cuts_tombstones_off_once),
     TEST(who_stands_last_stays_when_tombstones_go),
     TEST(nothing_ends_before_its_time),
     TEST(a_full_redis_takes_no_job_but_lets_all_go),
