@@ -231,6 +231,7 @@ struct ha_status {
     enum coord_session session;
     const char *server, *session_why;
     int64_t granted_ms;
+    int64_t tick_ms; /* the servers' tickTime; 0: they do not tell */
     /* Since a leader was last seen, and seen to prove its lease; 0: there is one. */
     int64_t alone_ms;
     bool is_flapping;

@@ -433,6 +433,8 @@ static void what_is_advised_for_a_session_timeout_is_granted_and_sound(void **st
         run(100);
         assert_non_null(strstr(nodes[0].refused, rows[i].advice));
         assert_non_null(strstr(nodes[0].refused, "tickTime to 500"));
+        assert_true(!strstr(nodes[0].refused, "two ticks where minSessionTimeout is not set: "
+                                              "tickTime is 2000") == rows[i].tells);
         if (i < 2)
             world_teardown(state);
     }
@@ -468,6 +470,24 @@ static void servers_that_do_not_tell_their_tick_are_no_reason_to_end(void **stat
     node_start(0);
     await(is_led, 2 * T);
     assert_string_equal(nodes[0].refused, "");
+    assert_int_equal(status_of(0).tick_ms, 0);
+}
+
+/* An operator who lets them tell must not stop all nodes with that. */
+static void a_tick_that_is_told_later_is_shown_and_ends_nobody(void **state)
+{
+    world_setup(state);
+    ensemble.tick_ms = T / 4 + 1;
+    ensemble.hides_tick = true;
+    node_start(0);
+    await(is_led, 2 * T);
+    ensemble.hides_tick = false;
+    fake_coordinator_cut(&nodes[0].zk, true);
+    run(3 * T);
+    assert_int_equal(status_of(0).tick_ms, T / 4 + 1);
+    assert_int_equal(leader(), 0);
+    assert_string_equal(nodes[0].refused, "");
+    assert_int_equal(status_of(0).sessions, 1);
 }
 
 static void credentials_that_are_denied_are_refused(void **state)
@@ -607,6 +627,7 @@ int main(void)
         ON_NONE(a_tick_of_more_than_a_quarter_of_the_session_timeout_is_refused),
         ON_NONE(a_tick_of_a_quarter_of_the_session_timeout_is_accepted),
         ON_NONE(servers_that_do_not_tell_their_tick_are_no_reason_to_end),
+        ON_NONE(a_tick_that_is_told_later_is_shown_and_ends_nobody),
         ON_NONE(credentials_that_are_denied_are_refused),
         ON_NONE(a_namesake_is_refused_and_the_first_one_stays),
         ON_NONE(an_old_session_that_a_lost_quorum_prolongs_is_no_namesake),

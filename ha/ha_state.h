@@ -44,6 +44,7 @@ struct ha {
 
     /* Facts of the session. */
     int64_t session;        /* the newest that was connected */
+    int64_t tick_ms;        /* of its servers, as it began; 0: they did not tell */
     int64_t reopen_boot_ms; /* closed until then; 0: not */
     bool has_joined;        /* ever */
     bool is_refused_told;

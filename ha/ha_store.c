@@ -1,6 +1,6 @@
-/* A node whose Redis does not answer while another node's does: it alone is cut off, and what it
- * keeps from the others goes to them, the lead and its shares of the topics. A Redis that stands
- * still does so for all nodes: then everything stays where it is.
+/* A node whose Redis does not answer while another node's does: it alone is cut off, and what
+ * it keeps from the others goes to them, the lead and its shares of the topics. A Redis that
+ * stands still does so for all nodes: then everything stays where it is.
  */
 #include <string.h>
 
@@ -18,8 +18,8 @@ static void look_at_others(struct ha *ha, int64_t now)
 }
 
 /* Long enough for the others to find out that theirs does not answer either, to say so and to
- * be read; and when it is back for all of them, for this one to find it as well. That a Redis is
- * silent takes a node T/4 to 3T/8 (node/app_options.c): with that it is 9T/8 at most. */
+ * be read; and when it is back for all of them, for this one to find it as well. That a Redis
+ * is silent takes a node T/4 to 3T/8 (node/app_options.c): with that it is 9T/8 at most. */
 static bool has_lasted(struct ha *ha, int64_t *since_boot_ms, bool is_so, int64_t now)
 {
     int64_t patience_ms = ha_t(ha) * 3 / 4;
@@ -40,7 +40,8 @@ static bool has_lasted(struct ha *ha, int64_t *since_boot_ms, bool is_so, int64_
 
 bool ha_is_store_away(struct ha *ha, int64_t now)
 {
-    bool is_so = !ha->store_up && !ha->view.control.is_paused && membership_best(&ha->membership);
+    bool is_so =
+        !ha->store_up && !ha->view.control.is_paused && membership_best(&ha->membership);
 
     return has_lasted(ha, &ha->store_away_boot_ms, is_so, now);
 }

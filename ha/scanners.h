@@ -2,9 +2,10 @@
  * scanners/<node>, and the list of all of them.
  *
  * The own one is there while this node wants to scan, is not the only one that its Redis does
- * not answer, has its name in the cluster and does not stop; ZooKeeper takes it away with the session. It is THERE or GONE as far as this session
- * knows, or UNSURE: an answer was lost, another session still has it, or the list lacks it.
- * Then it is read, and belongs to whom its owner says.
+ * not answer, has its name in the cluster and does not stop; ZooKeeper takes it away with the
+ * session. It is THERE or GONE as far as this session knows, or UNSURE: an answer was lost,
+ * another session still has it, or the list lacks it. Then it is read, and belongs to whom its
+ * owner says.
  *
  * The list and its number are told when they have changed. While ZooKeeper is away nothing is
  * told, and what was told last stands. A node that stops is told, as soon as its own znode is
