@@ -143,7 +143,9 @@ struct coordinator {
     /* To be read by anybody. */
     enum coord_session session;
     int64_t granted_ms; /* the session timeout; 0: not connected yet */
-    int64_t tick_ms; /* tickTime of the server where the session began; 0: it does not tell */
+    /* tickTime of the server where the session began; 0: it does not tell. Of a later one that
+     * does: as soon as it has answered. */
+    int64_t tick_ms;
     struct coord_credentials credentials; /* of the session; valid from CONNECTED on */
     struct coord_credentials left;        /* closed, but no server has confirmed it yet */
     int64_t leaving; /* the session whose good-bye is on its way; 0: none */

@@ -145,6 +145,7 @@ static void on_tick(struct timer *timer)
     if (!ha->is_left) {
         ha_session_tick(ha, now);
         membership_tick(&ha->membership, &ha->lead, now);
+        ha_shares_tick(ha, now);
         scanners_tick(&ha->scanners, now);
         role_tick(ha, now);
         heartbeat_tick(&ha->heartbeat, now);

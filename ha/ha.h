@@ -7,6 +7,7 @@
  *   ha.c           the tick: from facts to decisions; nothing else changes the role
  *   ha_standby.c     of a node that does not lead: joining, standing, taking up a lead
  *   ha_leader.c      of one that does: stepping down, giving away
+ *   ha_store.c       of one whose Redis does not answer while another's does
  *   ha_session.c     sessions that begin, go on and end; set-ups that are refused
  *   ha_alone.c       without ZooKeeper: asking the members, and promising
  *   ha_command.c     operators' wishes taken down
@@ -124,7 +125,8 @@ int64_t ha_until(const struct ha *ha);
 
 /* ---- facts from outside ---- */
 
-/* Does this node's Redis answer? A node stands only while it does. */
+/* Does this node's Redis answer? A node stands only while it does. Where another node's does
+ * and its own does not, it gives a lead away, and its place under scanners/, too. */
 void ha_store_is(struct ha *ha, bool is_up);
 
 /* With `shares`: does this node scan, from now on? True while its store is up and it is not
@@ -229,6 +231,7 @@ struct ha_status {
     enum coord_session session;
     const char *server, *session_why;
     int64_t granted_ms;
+    int64_t tick_ms; /* the servers' tickTime; 0: they do not tell */
     /* Since a leader was last seen, and seen to prove its lease; 0: there is one. */
     int64_t alone_ms;
     bool is_flapping;

@@ -251,6 +251,52 @@ static void nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads(void *
     assert_false(p->on_question(p, "nx", &q));
 }
 
+/* Redis has shown it a token that ZooKeeper has not: it was cut off from that meanwhile, say.
+ */
+static void nobody_promises_below_the_token_that_redis_has_shown(void **state)
+{
+    struct peer_question q = {.token = status_of(old).role->token, .seq = 1};
+    struct peers *p = &nodes[other].peers;
+    struct token seen = q.token;
+
+    seen.epoch += 5;
+    ha_fenced(nodes[other].ha, &seen);
+    run(10);
+    lose_the_quorum();
+    run(10);
+    assert_false(p->on_question(p, "nx", &q));
+    q.token = seen;
+    assert_true(p->on_question(p, "nx", &q));
+}
+
+static bool other_leads(void)
+{
+    return leader() == (int)other;
+}
+
+/* Its own lead is known to it, whatever a backup of ZooKeeper's data says. */
+static void nobody_promises_below_the_token_it_has_led_with(void **state)
+{
+    struct peer_question q = {.seq = 1};
+    struct peers *p = &nodes[other].peers;
+
+    assert_int_equal(command(old, HA_SWITCHOVER, nodes[other].name), STATUS_OK);
+    await(other_leads, T);
+    q.token = status_of(other).role->token;
+    run(2 * T);
+    assert_int_equal(command(old, HA_SWITCHOVER, nodes[old].name), STATUS_OK);
+    run(2 * T);
+    assert_int_equal(leader(), old);
+    znode_put("/dueq/main/epoch", "epoch 0\n");
+    run(T / 12);
+    lose_the_quorum();
+    run(10);
+    q.token.epoch--;
+    assert_false(p->on_question(p, "nx", &q));
+    q.token.epoch++;
+    assert_true(p->on_question(p, "nx", &q));
+}
+
 /* It would keep itself from standing, if its own leader died. */
 static void a_long_way_to_zookeeper_is_not_taken_for_a_lost_quorum(void **state)
 {
@@ -433,6 +479,8 @@ static void what_is_advised_for_a_session_timeout_is_granted_and_sound(void **st
         run(100);
         assert_non_null(strstr(nodes[0].refused, rows[i].advice));
         assert_non_null(strstr(nodes[0].refused, "tickTime to 500"));
+        assert_true(!strstr(nodes[0].refused, "two ticks where minSessionTimeout is not set: "
+                                              "tickTime is 2000") == rows[i].tells);
         if (i < 2)
             world_teardown(state);
     }
@@ -468,6 +516,24 @@ static void servers_that_do_not_tell_their_tick_are_no_reason_to_end(void **stat
     node_start(0);
     await(is_led, 2 * T);
     assert_string_equal(nodes[0].refused, "");
+    assert_int_equal(status_of(0).tick_ms, 0);
+}
+
+/* An operator who lets them tell must not stop all nodes with that. */
+static void a_tick_that_is_told_later_is_shown_and_ends_nobody(void **state)
+{
+    world_setup(state);
+    ensemble.tick_ms = T / 4 + 1;
+    ensemble.hides_tick = true;
+    node_start(0);
+    await(is_led, 2 * T);
+    ensemble.hides_tick = false;
+    fake_coordinator_cut(&nodes[0].zk, true);
+    run(3 * T);
+    assert_int_equal(status_of(0).tick_ms, T / 4 + 1);
+    assert_int_equal(leader(), 0);
+    assert_string_equal(nodes[0].refused, "");
+    assert_int_equal(status_of(0).sessions, 1);
 }
 
 static void credentials_that_are_denied_are_refused(void **state)
@@ -599,6 +665,8 @@ int main(void)
         ON_THREE(nobody_promises_to_a_leader_that_is_deposed_or_while_it_leads),
         ON_THREE(a_long_way_to_zookeeper_is_not_taken_for_a_lost_quorum),
         ON_THREE(nobody_promises_while_its_own_attempt_is_not_answered),
+        ON_THREE(nobody_promises_below_the_token_that_redis_has_shown),
+        ON_THREE(nobody_promises_below_the_token_it_has_led_with),
         ON_THREE(who_finds_itself_elected_looks_at_its_promise),
         ON_THREE(one_whose_addition_is_not_answered_is_asked_too),
         ON_THREE(with_stop_nobody_promises_and_the_leader_stops),
@@ -607,6 +675,7 @@ int main(void)
         ON_NONE(a_tick_of_more_than_a_quarter_of_the_session_timeout_is_refused),
         ON_NONE(a_tick_of_a_quarter_of_the_session_timeout_is_accepted),
         ON_NONE(servers_that_do_not_tell_their_tick_are_no_reason_to_end),
+        ON_NONE(a_tick_that_is_told_later_is_shown_and_ends_nobody),
         ON_NONE(credentials_that_are_denied_are_refused),
         ON_NONE(a_namesake_is_refused_and_the_first_one_stays),
         ON_NONE(an_old_session_that_a_lost_quorum_prolongs_is_no_namesake),

@@ -302,7 +302,8 @@ static void who_leads_no_more_adds_nobody(void **state)
         run(T / 10);
         calls_succeed();
         znode_put("/dueq/main/epoch", "epoch 7\n");
-        while (znode_exists("/dueq/main/leader")) {
+        for (int64_t ms = 0; znode_exists("/dueq/main/leader"); ms++) {
+            assert_in_range(ms, 0, 4 * T); /* its beat finds that it leads no more */
             run(1);
             assert_false(is_on_the_list("nb"));
         }

@@ -29,7 +29,7 @@ struct member {
     bool is_left, is_stopped;
     struct coord_credentials told;
     unsigned peer_count;
-    char refused[256];
+    char refused[320];
     unsigned promoted, demoted;
     /* Of on_scanners, the newest: "na nb", in the order of the alphabet. */
     bool is_inside; /* a call: it must not come now */

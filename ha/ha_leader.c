@@ -229,36 +229,6 @@ static bool is_another_preferred(struct ha *ha, int64_t now)
            now >= ha->role.since_boot_ms + ha->options.tenure_ms && is_settled(ha, best, now);
 }
 
-/* The others' nodes are read in turn, each once in T: too seldom for this. */
-static void look_at_others(struct ha *ha, int64_t now)
-{
-    if (now < ha->store_looked_boot_ms + ha_t(ha) / 4)
-        return;
-    ha->store_looked_boot_ms = now;
-    view_refresh_nodes(&ha->view);
-    site_wake(&ha->site);
-}
-
-/* Another node's Redis answers while its own does not: long enough for the others to find out
- * that theirs does not either, to say so and to be read; and when it is back for all of them,
- * for this one to find it as well. That a Redis is silent takes a node T/4 to 3T/8
- * (node/app_options.c): with that it is 9T/8 at most. */
-static bool is_store_away(struct ha *ha, int64_t now)
-{
-    int64_t patience_ms = ha_t(ha) * 3 / 4;
-
-    if (ha->store_up || ha->view.control.is_paused || !membership_best(&ha->membership)) {
-        ha->store_away_boot_ms = 0;
-        return false;
-    }
-    if (!ha->store_away_boot_ms)
-        ha->store_away_boot_ms = now;
-    look_at_others(ha, now);
-    site_wake_at(&ha->site, ha->store_looked_boot_ms + ha_t(ha) / 4);
-    site_wake_at(&ha->site, ha->store_away_boot_ms + patience_ms);
-    return now >= ha->store_away_boot_ms + patience_ms;
-}
-
 /* When the lead may be given away for the address. The others look at theirs once a second; and
  * what keeps it from all nodes may be nothing that looking finds: each gives the lead away for
  * that once in a tenure. */
@@ -290,7 +260,7 @@ void ha_leader_tick(struct ha *ha, int64_t now)
     }
     if (!site_is_connected(&ha->site) || wish_tick(ha, now))
         return;
-    if (is_store_away(ha, now))
+    if (ha_is_store_away(ha, now))
         drain(ha, ROLE_STORE_AWAY_REASON);
     else if (is_address_away(ha, now)) {
         ha->address_given_boot_ms = now;

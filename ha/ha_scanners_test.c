@@ -450,6 +450,112 @@ static void of_two_of_a_name_one_is_listed(void **state)
                      nodes[1].told.session);
 }
 
+/* ---- nodes whose Redis does not answer ---- */
+
+static void stores_are(bool is_up)
+{
+    for (unsigned i = 0; i < NODES; i++)
+        ha_store_is(nodes[i].ha, is_up);
+}
+
+/* With 3T/8 until it is noticed: T and one and a half ticks. */
+static void who_alone_is_cut_off_from_redis_leaves_its_topics_to_the_others(void **state)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        static const char *const others[] = {"nb nc", "na nc", "na nb"};
+
+        ha_store_is(nodes[i].ha, false);
+        assert_in_range(await_told(others[i], T), T / 2, T * 3 / 4 + 20);
+        run(3 * T);
+        assert_string_equal(scanners_there(), others[i]);
+        ha_store_is(nodes[i].ha, true);
+        await_told(ALL, 100);
+        run(2 * T);
+    }
+}
+
+static void two_that_are_cut_off_leave_theirs_to_the_third(void **state)
+{
+    ha_store_is(nodes[0].ha, false);
+    ha_store_is(nodes[1].ha, false);
+    await_told("nc", T);
+    run(5 * T);
+    assert_string_equal(scanners_there(), "nc");
+}
+
+static void a_redis_that_stands_still_for_all_moves_no_topics(void **state)
+{
+    unsigned before = nodes[0].views;
+
+    stores_are(false);
+    run(10 * T);
+    assert_int_equal(nodes[0].views, before);
+    stores_are(true);
+    run(3 * T);
+    assert_int_equal(nodes[0].views, before);
+    assert_string_equal(scanners_there(), ALL);
+}
+
+/* They ask it at different times, when it stops and when it is back. */
+static void nor_where_the_nodes_notice_one_after_the_other(void **state)
+{
+    unsigned before = nodes[0].views;
+
+    for (unsigned first = 0; first < NODES; first++) {
+        ha_store_is(nodes[first].ha, false);
+        run(T / 4);
+        stores_are(false);
+        run(5 * T);
+        for (unsigned i = 0; i < NODES; i++)
+            ha_store_is(nodes[i].ha, i != first);
+        run(T / 2);
+        stores_are(true);
+        run(3 * T);
+    }
+    assert_int_equal(nodes[0].views, before);
+}
+
+/* It stays away until its own Redis answers, whatever becomes of the others'. */
+static void who_was_cut_off_is_not_listed_before_its_redis_answers(void **state)
+{
+    ha_store_is(nodes[1].ha, false);
+    await_told("na nc", T);
+    stores_are(false);
+    run(5 * T);
+    assert_string_equal(scanners_there(), "na nc");
+    expire_all();
+    run(5 * T);
+    assert_string_equal(scanners_there(), "na nc");
+    ha_store_is(nodes[1].ha, true);
+    await_there(ALL, T);
+}
+
+static void topics_are_left_only_to_who_scans(void **state)
+{
+    node_scans(0, false);
+    node_scans(2, false);
+    await_told("nb", T);
+    ha_store_is(nodes[1].ha, false);
+    run(5 * T);
+    assert_string_equal(scanners_there(), "nb");
+    node_scans(2, true);
+    await_told("nc", T);
+}
+
+/* What was read of the others then is old. */
+static void time_without_zookeeper_does_not_count(void **state)
+{
+    ha_store_is(nodes[1].ha, false);
+    run(T / 2);
+    fake_coordinator_link(&nodes[1].zk, FAKE_LINK_REFUSED);
+    fake_coordinator_cut(&nodes[1].zk, false);
+    run(T / 2);
+    fake_coordinator_link(&nodes[1].zk, FAKE_LINK_UP);
+    run(T / 2);
+    assert_string_equal(scanners_there(), ALL);
+    await_told("na nc", T);
+}
+
 /* ---- nodes of both kinds ---- */
 
 static void standby_nodes_have_none_of_it(void **state)
@@ -514,6 +620,13 @@ int main(void)
         SOME(who_may_not_write_and_need_not_says_nothing),
         THREE(who_may_not_read_says_so_and_keeps_what_it_knew),
         SOME(of_two_of_a_name_one_is_listed),
+        THREE(who_alone_is_cut_off_from_redis_leaves_its_topics_to_the_others),
+        THREE(two_that_are_cut_off_leave_theirs_to_the_third),
+        THREE(a_redis_that_stands_still_for_all_moves_no_topics),
+        THREE(nor_where_the_nodes_notice_one_after_the_other),
+        THREE(who_was_cut_off_is_not_listed_before_its_redis_answers),
+        THREE(topics_are_left_only_to_who_scans),
+        THREE(time_without_zookeeper_does_not_count),
         SOME(standby_nodes_have_none_of_it),
         SOME(nodes_of_both_kinds_see_that_they_are),
     };

@@ -50,43 +50,65 @@ static void reopen_later(struct ha *ha, int64_t now)
     ha->reopen_boot_ms = now + HA_REOPEN_MS;
 }
 
-/* The shortest session timeout that can be had from these servers as they are, and is enough
- * ticks. A minSessionTimeout that nobody has set is two ticks. */
-static int64_t least_session_ms(const struct coordinator *c, int64_t asked_ms)
+/* The servers' tick. Where they do not tell, more than was asked is their minSessionTimeout,
+ * and that is two ticks where nobody has set it. 0: nothing is known. */
+static int64_t likely_tick_ms(const struct ha *ha)
 {
-    int64_t tick_ms = c->tick_ms;
+    const struct coordinator *c = ha->site.coordinator;
 
-    if (!tick_ms && c->granted_ms > asked_ms)
-        tick_ms = c->granted_ms / 2;
-    return COORD_TICKS_MIN * tick_ms > c->granted_ms ? COORD_TICKS_MIN * tick_ms
-                                                     : c->granted_ms;
+    if (ha->tick_ms || c->granted_ms <= ha_t(ha))
+        return ha->tick_ms;
+    return c->granted_ms / 2;
 }
 
-/* Of a session that has begun: is it one to live with? */
+/* The shortest session timeout that can be had from these servers as they are, and is enough
+ * ticks. */
+static int64_t least_session_ms(const struct ha *ha)
+{
+    int64_t by_ticks = COORD_TICKS_MIN * likely_tick_ms(ha);
+    int64_t granted_ms = ha->site.coordinator->granted_ms;
+
+    return by_ticks > granted_ms ? by_ticks : granted_ms;
+}
+
+/* What they grant says of it, where they do not say it. "": nothing. */
+static const char *print_tick(const struct ha *ha, char room[96])
+{
+    room[0] = '\0';
+    if (!ha->tick_ms && likely_tick_ms(ha))
+        snprintf(room, 96, " (two ticks where minSessionTimeout is not set: tickTime is %lld)",
+                 (long long)likely_tick_ms(ha));
+    return room;
+}
+
+/* Of a session that has begun: is it one to live with? By the tick of then: what a server tells
+ * only later is shown, and ends no node that works. */
 static void check_granted(struct ha *ha, int64_t now)
 {
     const struct coordinator *c = ha->site.coordinator;
-    long long asked_ms = ha_t(ha), least_ms = least_session_ms(c, ha_t(ha));
+    long long asked_ms = ha_t(ha), least_ms = least_session_ms(ha);
+    char tick[96];
 
     if (c->granted_ms > asked_ms)
         ha_refuse(ha,
-                  "ZooKeeper grants a session timeout of %lld ms, not ha.session_timeout: %lld "
-                  "ms; set the servers' tickTime to %lld or less, and their minSessionTimeout "
-                  "to %lld or less; or ha.session_timeout to %lld ms on all nodes",
-                  (long long)c->granted_ms, asked_ms, asked_ms / COORD_TICKS_MIN, asked_ms,
-                  least_ms);
+                  "ZooKeeper grants a session timeout of %lld ms%s, not ha.session_timeout: "
+                  "%lld ms; set the servers' tickTime to %lld or less, and their "
+                  "minSessionTimeout to %lld or less; or ha.session_timeout to %lld ms on all "
+                  "nodes",
+                  (long long)c->granted_ms, print_tick(ha, tick), asked_ms,
+                  asked_ms / COORD_TICKS_MIN, asked_ms, least_ms);
     else if (c->granted_ms < asked_ms)
         ha_refuse(ha,
                   "ZooKeeper grants a session timeout of %lld ms, not ha.session_timeout: %lld "
                   "ms; set the servers' maxSessionTimeout to that or more, or "
                   "ha.session_timeout to what is granted",
                   (long long)c->granted_ms, asked_ms);
-    else if (COORD_TICKS_MIN * c->tick_ms > asked_ms)
+    else if (COORD_TICKS_MIN * ha->tick_ms > asked_ms)
         ha_refuse(ha,
                   "ZooKeeper's tickTime of %lld ms is more than a quarter of "
                   "ha.session_timeout: %lld ms; set the servers' tickTime to %lld or less, or "
                   "ha.session_timeout to %lld ms or more on all nodes",
-                  (long long)c->tick_ms, asked_ms, asked_ms / COORD_TICKS_MIN, least_ms);
+                  (long long)ha->tick_ms, asked_ms, asked_ms / COORD_TICKS_MIN, least_ms);
     else
         return;
     reopen_later(ha, now);
@@ -129,6 +151,7 @@ static void begin_session(struct ha *ha)
     struct coordinator *c = ha->site.coordinator;
 
     ha->session = c->credentials.session;
+    ha->tick_ms = c->tick_ms;
     ha->session_count++;
     ha->site.session++;
     write_lease_begin(&ha->site.lease, c->granted_ms);

@@ -44,6 +44,7 @@ struct ha {
 
     /* Facts of the session. */
     int64_t session;        /* the newest that was connected */
+    int64_t tick_ms;        /* of its servers, as it began; 0: they did not tell */
     int64_t reopen_boot_ms; /* closed until then; 0: not */
     bool has_joined;        /* ever */
     bool is_refused_told;
@@ -54,7 +55,9 @@ struct ha {
 
     /* Facts from outside. */
     bool store_up;
-    int64_t store_away_boot_ms; /* of the leader: since then another's is up, its own not; 0 */
+    /* Since then another's is up, its own not; 0: that is not so. Of a leader, another that
+     * could lead; of a node that scans, another that does. */
+    int64_t store_away_boot_ms, shares_away_boot_ms;
     int64_t store_looked_boot_ms;  /* so: when the others' nodes were read last for that */
     int64_t address_since_boot_ms; /* membership.is_address_away is as it is */
     int64_t address_given_boot_ms; /* the lead, for want of the address; 0: never */
@@ -140,6 +143,10 @@ void ha_standby_tick(struct ha *ha, int64_t now);
 void ha_step_down_tick(struct ha *ha, int64_t now); /* before anything else */
 void ha_leader_tick(struct ha *ha, int64_t now);
 void ha_draining_tick(struct ha *ha, int64_t now);
+
+/* ha_store.c */
+bool ha_is_store_away(struct ha *ha, int64_t now); /* of a leader: the lead is given away */
+void ha_shares_tick(struct ha *ha, int64_t now);
 
 /* ha_stuck.c */
 void ha_stuck_tick(struct ha *ha, int64_t now);

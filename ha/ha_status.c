@@ -81,6 +81,7 @@ void ha_status(const struct ha *ha, struct ha_status *s)
         .server = c->server,
         .session_why = c->why,
         .granted_ms = c->granted_ms,
+        .tick_ms = c->tick_ms,
         .alone_ms = ha->alone_since_boot_ms ? now - ha->alone_since_boot_ms : 0,
         .is_flapping = ha->is_flapping,
         .is_mixed = ha->scanners.is_mixed,

@@ -111,7 +111,7 @@ static void ask_own(struct scanners *s, enum scanners_call what)
 
 static void own_tick(struct scanners *s, int64_t now)
 {
-    bool should_be = s->is_wanted && !s->is_leaving;
+    bool should_be = s->is_wanted && !s->is_cut_off && !s->is_leaving;
 
     if (s->own_ask.is_in_flight)
         return;

@@ -1,10 +1,11 @@
 /* Who scans, in a cluster in which all nodes do (doc/cluster.md): this node's own znode
  * scanners/<node>, and the list of all of them.
  *
- * The own one is there while this node wants to scan, has its name in the cluster and does not
- * stop; ZooKeeper takes it away with the session. It is THERE or GONE as far as this session
- * knows, or UNSURE: an answer was lost, another session still has it, or the list lacks it.
- * Then it is read, and belongs to whom its owner says.
+ * The own one is there while this node wants to scan, is not the only one that its Redis does
+ * not answer, has its name in the cluster and does not stop; ZooKeeper takes it away with the
+ * session. It is THERE or GONE as far as this session knows, or UNSURE: an answer was lost,
+ * another session still has it, or the list lacks it. Then it is read, and belongs to whom its
+ * owner says.
  *
  * The list and its number are told when they have changed. While ZooKeeper is away nothing is
  * told, and what was told last stands. A node that stops is told, as soon as its own znode is
@@ -24,6 +25,7 @@ struct scanners {
     struct site *site;
     struct membership *membership;
     bool is_wanted;
+    bool is_cut_off; /* Redis answers others: they scan in its place (ha_store.c) */
     bool is_leaving; /* for good */
     int64_t leave_by_boot_ms;
 

@@ -88,26 +88,34 @@ static void on_tick(struct zk_conf *conf, int64_t tick_ms)
     struct zk_coordinator *z = CONTAINER_OF(conf, struct zk_coordinator, conf);
 
     z->base.tick_ms = tick_ms;
-    if (!tick_ms)
+    if (tick_ms)
+        LOG_DEBUG("zookeeper", "%s has a tickTime of %lld ms", z->base.server,
+                  (long long)tick_ms);
+    else
         LOG_AT(z->is_tick_missed ? LEVEL_DEBUG : LEVEL_WARN, "zookeeper",
                "%s does not tell its tickTime, which must be a quarter of ha.session_timeout "
                "or less: put conf into its 4lw.commands.whitelist",
                z->base.server);
     z->is_tick_missed = !tick_ms;
-    connected(z);
+    if (z->base.session != COORD_SESSION_CONNECTED)
+        connected(z);
 }
 
+/* A session that begins waits for the tick. One that goes on does not, and asks only where no
+ * server has told before: somebody may have let them. */
 static void reached(struct zk_coordinator *z)
 {
     struct sockaddr_storage server;
     socklen_t size = sizeof(server);
+    bool begins = !z->was_connected, asks = begins || !z->base.tick_ms;
 
     take_session(z);
-    if (z->was_connected ||
-        !zookeeper_get_connected_host(z->pump.handle, (struct sockaddr *)&server, &size))
-        connected(z);
-    else
+    asks =
+        asks && zookeeper_get_connected_host(z->pump.handle, (struct sockaddr *)&server, &size);
+    if (asks)
         zk_conf_start(&z->conf, (struct sockaddr *)&server, size, z->options.session_ms / 4);
+    if (!begins || !asks)
+        connected(z);
 }
 
 /* No call reaches a server until it is connected again. */
@@ -143,7 +151,8 @@ static void on_session(struct zk_coordinator *z, int state)
 {
     if (zk_conf_is_asking(&z->conf)) {
         zk_conf_stop(&z->conf);
-        z->base.server[0] = '\0';
+        if (z->base.session != COORD_SESSION_CONNECTED)
+            z->base.server[0] = '\0';
     }
     if (state == ZOO_CONNECTED_STATE)
         reached(z);

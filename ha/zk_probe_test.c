@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <event2/event.h>
 
 #include "ha/zk_by_hand_fixture.h"
+#include "ha/zk_coordinator.h"
 #include "ha/zk_probe.h"
 
 #define LONG_MS 54321
@@ -199,6 +201,90 @@ static void a_server_that_does_not_tell_is_not_waited_for(void **state)
     assert_int_equal(tick_of(nothing, false, 50), 0);
 }
 
+static void ignore_session(struct coordinator *c)
+{
+}
+
+static void ignore_change(struct coordinator *c, const char *path)
+{
+}
+
+/* Is asked for its tick, and says this. */
+static void be_asked(const char *answer)
+{
+    char asked[4];
+    int fd;
+
+    zk_by_hand_wait(&server, server.fd);
+    fd = accept(server.fd, NULL, NULL);
+    zk_by_hand_wait(&server, fd);
+    assert_int_equal(recv(fd, asked, sizeof(asked), MSG_WAITALL), sizeof(asked));
+    assert_memory_equal(asked, "conf", sizeof(asked));
+    assert_int_equal(send(fd, answer, strlen(answer), 0), strlen(answer));
+    close(fd);
+}
+
+static int begin_connection(void)
+{
+    int fd = zk_by_hand_accept(&server);
+
+    zk_by_hand_grant(fd, 0x4711, LONG_MS);
+    return fd;
+}
+
+static void await_session(const struct coordinator *c, enum coord_session session)
+{
+    while (c->session != session)
+        turn();
+}
+
+static bool is_somebody_here(void)
+{
+    struct pollfd look = {.fd = server.fd, .events = POLLIN};
+
+    return poll(&look, 1, 0) == 1;
+}
+
+/* An operator may put the word into its whitelist, and start it again. */
+static void a_session_that_goes_on_asks_until_a_server_tells(void **state)
+{
+    struct coordinator *c = zk_coordinator_new(
+        &(struct zk_options){.servers = server.address, .auth = "", .session_ms = LONG_MS},
+        loop);
+    int fd;
+
+    c->on_session = ignore_session;
+    c->on_change = ignore_change;
+    coordinator_open(c);
+    fd = begin_connection();
+    be_asked("conf is not executed because it is not in the whitelist.\n");
+    await_session(c, COORD_SESSION_CONNECTED);
+    assert_int_equal(c->tick_ms, 0);
+
+    close(fd);
+    await_session(c, COORD_SESSION_CONNECTING);
+    fd = begin_connection();
+    await_session(c, COORD_SESSION_CONNECTED); /* nobody waits for what is only shown */
+    assert_int_equal(c->tick_ms, 0);
+    be_asked("tickTime=2000\n");
+    while (!c->tick_ms)
+        turn();
+    assert_int_equal(c->tick_ms, 2000);
+    assert_int_equal(c->session, COORD_SESSION_CONNECTED);
+
+    close(fd);
+    await_session(c, COORD_SESSION_CONNECTING);
+    fd = begin_connection();
+    await_session(c, COORD_SESSION_CONNECTED);
+    assert_false(is_somebody_here()); /* it has been told */
+
+    coordinator_close(c);
+    close(fd);
+    for (unsigned i = 0; i < 3; i++)
+        event_base_loop(loop->base, EVLOOP_NONBLOCK);
+    zk_coordinator_free(c);
+}
+
 #define BY_HAND(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -211,6 +297,7 @@ int main(void)
         BY_HAND(one_that_was_stopped_knows_nothing),
         BY_HAND(a_server_tells_its_tick),
         BY_HAND(a_server_that_does_not_tell_is_not_waited_for),
+        BY_HAND(a_session_that_goes_on_asks_until_a_server_tells),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,6 +38,7 @@ static void on_beat(struct timer *timer)
 
     app_tell_session(a);
     app_tell_address(a);
+    app_tell_alone(a);
     app_tell_take(a);
     channel_send(a->options->channel_fd, CHANNEL_BEAT);
     timer_arm(&a->loop->timers, timer, beat_ms(a));

@@ -158,6 +158,7 @@ static bool read_status(void *arg, struct http_cluster_status *to)
         .session_why = s->session_why,
         .asked_ms = c->asked_ms,
         .granted_ms = s->granted_ms,
+        .tick_ms = s->tick_ms,
         .peers_up = ha_app_peers_up(c->ha),
         .elections_lost = s->elections_lost,
         .fenced = s->fenced,

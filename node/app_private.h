@@ -57,6 +57,7 @@ struct app {
     struct timer beat;
     int64_t told_session; /* to the warden; 0: none */
     int64_t told_until_boot_ms;
+    bool told_alone;
     pid_t take_group, told_take_group; /* vip.hook's; 0: it does not run */
     int exit_code;
 
@@ -81,6 +82,7 @@ void app_tell_session(struct app *a);
 
 /* Until when the virtual address may be here: the warden renews it for a worker that hangs. */
 void app_tell_address(struct app *a);
+void app_tell_alone(struct app *a);
 
 /* That vip.hook takes the address, in which processes: the warden ends them with this one. */
 void app_tell_take(struct app *a);

@@ -1,5 +1,6 @@
 #include "node/app_private.h"
 
+#include "base/log.h"
 #include "node/warden_channel.h"
 
 void app_tell_take(struct app *a)
@@ -19,6 +20,19 @@ void app_tell_address(struct app *a)
         !channel_send_address(a->options->channel_fd, until_boot_ms))
         return;
     a->told_until_boot_ms = until_boot_ms;
+}
+
+/* Of the address alone: without a successor nobody waits for one to be heard. */
+void app_tell_alone(struct app *a)
+{
+    const struct ha *ha = ha_app_ha(a->ha);
+    bool is_alone = ha && ha_may_act(ha) && !ha_app_has_successor(a->ha);
+
+    if (is_alone == a->told_alone || !channel_send_alone(a->options->channel_fd, is_alone))
+        return;
+    a->told_alone = is_alone;
+    LOG_INFO("app", is_alone ? "leads, and no other node would take over"
+                             : "another node would take over, or leads");
 }
 
 void app_tell_session(struct app *a)

@@ -31,6 +31,10 @@ void read_warden(struct node *n)
             n->warden_until_boot_ms = message.until_boot_ms;
             continue;
         }
+        if (message.kind == CHANNEL_ALONE) {
+            n->is_warden_told_alone = message.is_alone;
+            continue;
+        }
         assert_int_equal(message.kind, CHANNEL_SESSION);
         n->warden_session = message.session.session;
         n->warden_messages++;

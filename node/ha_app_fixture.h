@@ -29,7 +29,7 @@ struct told {
 struct node {
     struct conf conf;
     struct app_options options;
-    struct app app; /* only what app_tell_session() and app_tell_address() look at, and `ha` */
+    struct app app; /* only what app_tell_...() look at, and `ha` */
     struct loop loop;
     struct memory_store *ms;
     struct fake_coordinator zk;
@@ -43,6 +43,7 @@ struct node {
     int64_t warden_session;       /* what was read there last */
     unsigned warden_messages;     /* how many told of a session */
     int64_t warden_until_boot_ms; /* read there last */
+    bool is_warden_told_alone;    /* the same */
 };
 
 extern struct fake_ensemble ensemble;

@@ -92,6 +92,37 @@ static void the_warden_knows_the_lease_and_its_end_before_the_lead_is_given_away
     assert_int_equal(drained, 1);
 }
 
+/* As each beat tells it. */
+static bool is_alone(unsigned i)
+{
+    app_tell_alone(&nodes[i].app);
+    read_warden(&nodes[i]);
+    return nodes[i].is_warden_told_alone;
+}
+
+/* Else an address whose worker dies waits for somebody to be heard. */
+static void the_warden_knows_whether_another_node_would_take_over(void **state)
+{
+    node_start(0);
+    assert_false(is_alone(0)); /* it does not lead yet */
+    await(first_leads);
+    assert_true(is_alone(0));
+    node_start(1);
+    run(T);
+    assert_false(is_alone(0));
+    assert_false(is_alone(1));
+    ha_app_store_answers(nodes[1].app.ha, false); /* it could not lead */
+    run(T);
+    assert_true(is_alone(0));
+    ha_app_store_answers(nodes[1].app.ha, true);
+    run(T);
+    assert_false(is_alone(0));
+    fake_coordinator_link(&nodes[0].zk, FAKE_LINK_MUTE); /* what it knows is old */
+    ha_app_store_answers(nodes[1].app.ha, false);
+    run(T);
+    assert_false(is_alone(0));
+}
+
 /* ---- the journal ---- */
 
 /* In the last line that has it; 0: in none. */
@@ -133,6 +164,7 @@ int main(void)
         TEST(the_warden_knows_each_session_before_it_can_lead),
         TEST(the_warden_is_told_once_and_again_where_there_was_no_room),
         TEST(the_warden_knows_the_lease_and_its_end_before_the_lead_is_given_away),
+        TEST(the_warden_knows_whether_another_node_would_take_over),
         TEST(a_lease_is_written_down_before_it_is_used),
     };
 #undef TEST

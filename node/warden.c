@@ -108,10 +108,13 @@ static void end_session(struct warden *w, int status, int64_t now)
 }
 
 /* Another node is about to lead: the address waits for it, and who comes is refused at once.
- * Where there is no session to be ended nobody leads sooner for that. */
+ * Where there is no session to be ended nobody leads sooner for that; where the worker knew of
+ * nobody else nobody is waited for. Should that be wrong the address has gone all the same
+ * before another one leads, and clients notice a second later. */
 static void let_address_go(struct warden *w, int status, int64_t now)
 {
-    if (is_death(status) && w->worker.session.session && warden_vip_leave(&w->vip, now)) {
+    if (is_death(status) && w->worker.session.session && !w->worker.is_alone &&
+        warden_vip_leave(&w->vip, now)) {
         listen_refuse(w->gmq_fd);
         listen_refuse(w->http_fd);
         w->is_refusing = true;

@@ -41,6 +41,13 @@ bool channel_send_address(int fd, int64_t until_boot_ms)
     return put(fd, &message);
 }
 
+bool channel_send_alone(int fd, bool is_alone)
+{
+    struct channel_message message = {.kind = CHANNEL_ALONE, .is_alone = is_alone};
+
+    return put(fd, &message);
+}
+
 bool channel_send_program(int fd, pid_t group)
 {
     struct channel_message message = {.kind = CHANNEL_PROGRAM, .group = group};

@@ -21,6 +21,7 @@ enum channel_kind {
     CHANNEL_STORE_UP, /* for the first time of this worker; in a cluster: and it has joined */
     CHANNEL_SESSION,  /* `session`: to be ended when the worker is dead; number 0: none now */
     CHANNEL_ADDRESS,  /* `until_boot_ms`: so long may the virtual address be here; 0: not */
+    CHANNEL_ALONE,    /* `is_alone`: it leads, and knows of nobody who would lead next */
     CHANNEL_PROGRAM,  /* `group`: to be killed when the worker is dead; 0: none now */
 };
 
@@ -28,6 +29,7 @@ struct channel_message {
     enum channel_kind kind;
     struct coord_credentials session; /* secret: never in a log */
     int64_t until_boot_ms;
+    bool is_alone;
     pid_t group; /* of processes */
 };
 
@@ -42,6 +44,7 @@ bool channel_send_session(int fd, const struct coord_credentials *session);
 
 /* The same. */
 bool channel_send_address(int fd, int64_t until_boot_ms);
+bool channel_send_alone(int fd, bool is_alone);
 bool channel_send_program(int fd, pid_t group);
 
 /* The next message; false when there is none now. */

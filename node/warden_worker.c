@@ -34,6 +34,7 @@ static pid_t spawn(struct child *c)
     close_channel(w);
     w->session = (struct coord_credentials){0};
     w->address_until_boot_ms = 0;
+    w->is_alone = false;
     w->program = 0;
     w->is_store_up = false;
     if (channel_open(&w->channel_fd, &worker_fd) != STATUS_OK)
@@ -74,6 +75,8 @@ static void heed(struct worker *w, const struct channel_message *m, int64_t now_
         w->session = m->session;
     else if (m->kind == CHANNEL_ADDRESS)
         w->address_until_boot_ms = m->until_boot_ms;
+    else if (m->kind == CHANNEL_ALONE)
+        w->is_alone = m->is_alone;
     else if (m->kind == CHANNEL_PROGRAM)
         w->program = m->group;
 }

@@ -15,6 +15,7 @@ struct worker {
     int channel_fd;                   /* -1: no process */
     struct coord_credentials session; /* what it would leave behind; number 0: nothing */
     int64_t address_until_boot_ms;    /* it may have the virtual address; 0: it may not */
+    bool is_alone;                    /* it led, and knew of nobody who would take over */
     pid_t program;     /* a group of processes that must not outlive it; 0: none */
     bool is_store_up;  /* this one has said so */
     bool store_was_up; /* some worker has said so: store and configuration fit */

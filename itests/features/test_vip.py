@@ -507,6 +507,25 @@ def test_an_address_that_nobody_is_heard_to_have_goes_and_the_node_goes_on(pair)
     assert pair.wait_steady() == (standby, leader)
 
 
+def test_where_no_other_node_would_take_over_nobody_is_refused_for_it(pair):
+    """The worker's end lets nobody else lead: the next worker starts at once, and serves."""
+    leader, standby = pair.wait_steady()
+    before = len(leader.output())
+    standby.stop()
+    wait_until(lambda: "leads, and no other node would take over" in leader.output()[before:],
+               "its warden knows that it is alone")
+    leader.kill("worker")
+    with pair.dial(HTTP_PORT, leader.host.address) as connection:
+        connection.sendall(LIVE)
+        assert read_reply(connection)[0].startswith(b"HTTP/1.1 200 ")
+    wait_until(lambda: "reason=start anew" in leader.output()[before:], "the next worker starts")
+    wait_until(lambda: leader.leads, "it leads again")
+    wait_until(lambda: address_at(pair.nodes) == [leader], "it comes back with the lead")
+    assert "new clients are refused" not in leader.output()[before:]
+    standby.launch()
+    pair.wait_steady()
+
+
 @pytest.fixture
 def patient(pair):
     """The pair with a hung worker that is found out only after two seconds: longer than an address

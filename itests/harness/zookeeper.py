@@ -103,9 +103,11 @@ class Server(Restartable):
 
 
 class Ensemble:
-    """`hosts`: one for each server; None: `size` servers on loopback."""
+    """`hosts`: one for each server; None: `size` servers on loopback. `words`: what they answer
+    beside srvr, by which the harness knows that they serve."""
 
-    def __init__(self, directory, tick_ms=500, size=3, hosts=None, min_session_ms=1000):
+    def __init__(self, directory, tick_ms=500, size=3, hosts=None, min_session_ms=1000,
+                 words=("ruok", "mntr", "cons", "conf")):
         hosts = hosts or [None] * size
         self.tick_ms = tick_ms
         self.servers = [Server(Path(directory) / f"zk{number}", number, host)
@@ -113,7 +115,7 @@ class Ensemble:
         lines = [f"tickTime={tick_ms}", "initLimit=20", "syncLimit=5",
                  f"minSessionTimeout={min_session_ms}", "maxSessionTimeout=60000",
                  "maxClientCnxns=0", "admin.enableServer=false",
-                 "4lw.commands.whitelist=ruok,srvr,mntr,cons,conf",
+                 f"4lw.commands.whitelist={','.join(('srvr', *words))}",
                  *(server.member_line for server in self.servers)]
         for server in self.servers:
             server.configure(lines)

@@ -56,6 +56,7 @@ static void print(const struct ctl *ctl, json_t *status)
 {
     json_t *store = json_object_get(status, "store");
     json_t *check = take(store, "check");
+    json_t *ticks = take(json_object_get(status, "cluster"), "check");
     json_t *masters = take(store, "masters");
     json_t *unreached = take(store, "unreached");
     bool has_several = json_array_size(masters) > 1; /* of a single one all was said */
@@ -68,6 +69,8 @@ static void print(const struct ctl *ctl, json_t *status)
         print_findings(unreached);
     }
     print_findings(check);
+    print_findings(ticks);
+    json_decref(ticks);
     json_decref(unreached);
     json_decref(masters);
     json_decref(check);
@@ -98,9 +101,10 @@ const struct command status_command = {
     .summary = "show how the node is, and whether it is ready",
     .text = "Ends with 0 when the node has answered, ready or not. Of a Redis Cluster the\n"
             "masters are shown, and which buckets are not reached. Warnings say what of\n"
-            "Redis's set-up may lose jobs. Of a cluster: for how long this node has seen no\n"
-            "leader that proves its lease (0: it sees one); for how long it has had no\n"
-            "connection to ZooKeeper (0: it has one; what is said of other nodes is as\n"
-            "old); and the next leader, where an operator wants another one (*: any).\n",
+            "Redis's set-up may lose jobs, and what of ZooKeeper's makes leases unsafe, or\n"
+            "cannot be known. Of a cluster: for how long this node has seen no leader that\n"
+            "proves its lease (0: it sees one); for how long it has had no connection to\n"
+            "ZooKeeper (0: it has one; what is said of other nodes is as old); and the next\n"
+            "leader, where an operator wants another one (*: any).\n",
     .run = run,
 };

@@ -90,6 +90,7 @@ static void fill(struct pair *p)
         .session_why = "",
         .asked_ms = 2000,
         .granted_ms = 2000,
+        .tick_ms = 500,
         .nodes = p->nodes,
         .node_count = 2,
         .changes = &p->change,
@@ -147,7 +148,8 @@ static void tells_all_of_the_cluster(void **state)
         "\"session\":"
         "\"connected\","
         "\"server\":\"127.0.0.1:2181\",\"why\":null,\"asked_ms\":2000,\"granted_ms\":2000,"
-        "\"sessions\":1,\"reconnects\":0},\"nodes\":[{\"name\":\"a\",\"here\":true,"
+        "\"tick_ms\":500,\"sessions\":1,\"reconnects\":0},\"nodes\":[{\"name\":\"a\",\"here\":"
+        "true,"
         "\"member\":true,\"store_up\":true,\"address_away\":false,\"fenced\":false,"
         "\"mode\":\"standby\",\"scanning\":false,\"priority\":50,"
         "\"no_failover\":false,\"version\":\"1.0.0\",\"http\":\"a:2\",\"gmq\":\"a:1\",\"peer\":"
@@ -315,7 +317,7 @@ static void the_virtual_address_is_told_everywhere(void **state)
         .announcements = 9,
     };
 
-    assert_member(call(*state, "GET", "/v1/status", NULL), "\"vip\":null}");
+    assert_member(call(*state, "GET", "/v1/status", NULL), "\"vip\":null,");
     assert_null(strstr(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_held "));
     pair->status.vip = &vip;
     assert_member(call(*state, "GET", "/v1/cluster", NULL),
@@ -324,7 +326,7 @@ static void the_virtual_address_is_told_everywhere(void **state)
                   "\"restored\":0,\"announcements\":9,\"conflicts\":0,\"failures\":0},");
     assert_member(call(*state, "GET", "/v1/status", NULL),
                   "\"vip\":{\"address\":\"10.0.0.100\",\"state\":\"held\",\"here\":true,"
-                  "\"interface\":\"eth0\",\"why\":null,\"conflict\":null}}");
+                  "\"interface\":\"eth0\",\"why\":null,\"conflict\":null},");
     assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_held 1\n");
     assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_possible 1\n");
     assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_vip_announcements_total 9\n");
@@ -369,6 +371,23 @@ static void what_is_not_known_is_told_as_such(void **state)
                   "\"alone_ms\":6000,\"stale_ms\":5000,");
     assert_has(call(*state, "GET", "/metrics", NULL),
                "\ndueq_without_zookeeper_seconds 5.000\n");
+}
+
+/* Who looks at the status finds it, too. */
+static void a_tick_that_is_not_told_is_in_each_page(void **state)
+{
+    static const char *const pages[] = {"/v1/cluster", "/v1/status"};
+
+    assert_member(call(*state, "GET", "/v1/status", NULL), "\"vip\":null,\"check\":[]}");
+    pair->status.tick_ms = 0;
+    assert_member(call(*state, "GET", "/v1/cluster", NULL), "\"tick_ms\":null,");
+    for (unsigned i = 0; i < 2; i++) {
+        const char *reply = call(*state, "GET", pages[i], NULL);
+
+        assert_member(reply, "{\"level\":\"warning\",\"message\":\"ZooKeeper "
+                             "(127.0.0.1:2181) does not tell its tickTime");
+        assert_member(reply, "\"advice\":\"put 4lw.commands.whitelist=srvr,conf into zoo.cfg");
+    }
 }
 
 static void the_epoch_that_was_seen_last_stays_when_nobody_leads(void **state)
@@ -483,6 +502,7 @@ int main(void)
         TEST(the_virtual_address_is_told_everywhere),
         TEST(a_pause_is_told_everywhere),
         TEST(what_is_not_known_is_told_as_such),
+        TEST(a_tick_that_is_not_told_is_in_each_page),
         TEST(takes_each_wish_down),
         TEST(says_why_a_wish_is_refused),
         TEST(refuses_what_is_no_wish),

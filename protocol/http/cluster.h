@@ -74,6 +74,7 @@ struct http_cluster_status {
     const char *server;
     const char *session_why;
     int64_t asked_ms, granted_ms; /* session timeout; granted 0: none yet */
+    int64_t tick_ms;              /* the servers' tickTime; 0: they do not tell */
 
     const struct http_cluster_node *nodes; /* here, or members; by name */
     unsigned node_count;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define TIME_ROOM 64
+#define TICKS_MIN 4 /* of a session timeout: doc/operations/timeouts.md */
 
 void check_find(struct check *c, bool is_error, const char *advice, const char *format, ...)
 {
@@ -84,6 +85,38 @@ static void check_session(struct check *c)
                    "ZooKeeper grants a session timeout of %" PRId64 " ms, not the %" PRId64
                    " ms of ha.session_timeout",
                    s->granted_ms, s->asked_ms);
+}
+
+/* A node that begins ends where the servers tell a tick that is too long; this one began when
+ * they did not tell. */
+static void check_ticks(struct check *c)
+{
+    const struct http_cluster_status *s = c->s;
+    char advice[200];
+
+    if (strcmp(s->session, "connected") != 0)
+        return;
+    if (s->tick_ms == 0) {
+        snprintf(advice, sizeof(advice),
+                 "put 4lw.commands.whitelist=srvr,conf into zoo.cfg of each server, see there "
+                 "that tickTime is %" PRId64 " or less, and restart one server after another",
+                 s->granted_ms / TICKS_MIN);
+        check_find(
+            c, false, advice,
+            "ZooKeeper (%s) does not tell its tickTime: if the session timeout of %" PRId64
+            " ms is less than four ticks, two nodes may lead for a moment",
+            s->server, s->granted_ms);
+    } else if (TICKS_MIN * s->tick_ms > s->granted_ms) {
+        snprintf(advice, sizeof(advice),
+                 "set the servers' tickTime to %" PRId64 " or less, or ha.session_timeout to "
+                 "%" PRId64 " ms or more on all nodes; a node that starts now ends with 78",
+                 s->granted_ms / TICKS_MIN, TICKS_MIN * s->tick_ms);
+        check_find(c, false, advice,
+                   "ZooKeeper's tickTime of %" PRId64
+                   " ms is more than a quarter of the session "
+                   "timeout, %" PRId64 " ms: two nodes may lead for a moment",
+                   s->tick_ms, s->granted_ms);
+    }
 }
 
 static void check_leader(struct check *c)
@@ -273,8 +306,8 @@ static void check_peers(struct check *c)
 static void run(struct check *c)
 {
     static void (*const checks[])(struct check * c) = {
-        check_session,   check_leader, check_fence, check_pause, check_wishes,
-        check_successor, check_vip,    check_nodes, check_peers, check_sharing,
+        check_session,   check_ticks, check_leader, check_fence, check_pause,   check_wishes,
+        check_successor, check_vip,   check_nodes,  check_peers, check_sharing,
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
@@ -293,6 +326,15 @@ void cluster_check_alone(const char *refused, struct cluster_report *report)
     check_find(&c, true,
                "run several nodes with ha.mode: standby, or cluster (doc/operations.md)",
                "this node is alone: there is nobody to take over");
+}
+
+void cluster_check_ticks(const struct http_cluster_status *s, struct cluster_report *report)
+{
+    struct check c = {.s = s, .report = report, .max = CLUSTER_FINDINGS_MAX};
+
+    report->count = 0;
+    report->can_fail_over = true;
+    check_ticks(&c);
 }
 
 void cluster_check(const struct http_cluster_status *s, struct cluster_report *report)

@@ -24,6 +24,10 @@ struct cluster_report {
 
 void cluster_check(const struct http_cluster_status *s, struct cluster_report *report);
 
+/* Does ZooKeeper keep time as finely as a lease needs? Of cluster_check()'s, for who asks for
+ * nothing else. */
+void cluster_check_ticks(const struct http_cluster_status *s, struct cluster_report *report);
+
 /* Of a node that is alone; `refused`: why it moves no jobs, "": it does. */
 void cluster_check_alone(const char *refused, struct cluster_report *report);
 

@@ -29,10 +29,12 @@ static struct setting good(void)
                    .refused = "",
                    .session = "connected",
                    .session_why = "",
+                   .server = "z:2181",
                    .wanted = "",
                    .paused_by = "",
                    .asked_ms = 2000,
                    .granted_ms = 2000,
+                   .tick_ms = 500,
                    .node_count = 3,
                    .peers_up = 2},
         .nodes = {NODE("a"), NODE("b"), NODE("c")},
@@ -247,6 +249,42 @@ static void tells_that_nobody_leads(void **state)
     s.status.leader = "";
     s.status.alone_ms = 1234;
     assert_error(&s, "no node leads, for 1234 ms");
+}
+
+static void assert_advice(const struct setting *s, const char *text, const char *advice)
+{
+    assert_non_null(strstr(finding(s, text)->advice, advice));
+}
+
+/* As stock servers, which are asked for it with a word that is not in their list. */
+static void a_tick_that_is_not_told_is_said_with_the_line_for_zoo_cfg(void **state)
+{
+    static const char text[] = "ZooKeeper (z:2181) does not tell its tickTime";
+    struct setting s = good();
+
+    s.status.tick_ms = 0;
+    assert_warning(&s, text);
+    assert_non_null(strstr(finding(&s, text)->text, "2000 ms is less than four ticks"));
+    assert_advice(&s, text, "4lw.commands.whitelist=srvr,conf into zoo.cfg of each server");
+    assert_advice(&s, text, "tickTime is 500 or less");
+    s.status.granted_ms = s.status.asked_ms = 60000; /* the longest */
+    check(&s);
+    assert_advice(&s, text, "restart one server after another");
+    s.status.session = "connecting"; /* what is known of it is old */
+    check(&s);
+    for (unsigned i = 0; i < s.report.count; i++)
+        assert_null(strstr(s.report.at[i].text, "tickTime"));
+}
+
+/* Told only after the session had begun: nodes that run go on. */
+static void a_tick_that_is_too_long_is_said(void **state)
+{
+    static const char text[] = "tickTime of 501 ms is more than a quarter";
+    struct setting s = good();
+
+    s.status.tick_ms = 501;
+    assert_warning(&s, text);
+    assert_advice(&s, text, "tickTime to 500 or less, or ha.session_timeout to 2004 ms");
 }
 
 static void tells_what_is_not_known(void **state)
@@ -550,6 +588,8 @@ int main(void)
         cmocka_unit_test(tells_of_zookeeper),
         cmocka_unit_test(tells_of_other_nodes_that_it_is_not_connected_with),
         cmocka_unit_test(tells_that_nobody_leads),
+        cmocka_unit_test(a_tick_that_is_not_told_is_said_with_the_line_for_zoo_cfg),
+        cmocka_unit_test(a_tick_that_is_too_long_is_said),
         cmocka_unit_test(tells_what_is_not_known),
         cmocka_unit_test(tells_of_a_leader_that_redis_refuses),
         cmocka_unit_test(tells_of_a_switchover_to_come),

@@ -71,6 +71,7 @@ static void add_zookeeper(struct buf *out, const struct http_cluster_status *s)
     add_text(out, "why", s->session_why);
     add_ms(out, "asked_ms", s->asked_ms);
     add_ms(out, "granted_ms", or_none(s->granted_ms));
+    add_ms(out, "tick_ms", or_none(s->tick_ms));
     add_count(out, "sessions", s->sessions);
     add_count(out, "reconnects", s->reconnects);
     buf_add_char(out, '}');
@@ -196,9 +197,8 @@ static void add_history(struct buf *out, const struct http_cluster_status *s)
     buf_add_char(out, ']');
 }
 
-static void add_report(struct buf *out, const struct cluster_report *report)
+static void add_findings(struct buf *out, const struct cluster_report *report)
 {
-    add_bool(out, "can_fail_over", report->can_fail_over);
     buf_add_text(out, ",\"check\":[");
     for (unsigned i = 0; i < report->count; i++) {
         const struct cluster_finding *f = &report->at[i];
@@ -209,6 +209,12 @@ static void add_report(struct buf *out, const struct cluster_report *report)
         buf_add_char(out, '}');
     }
     buf_add_char(out, ']');
+}
+
+static void add_report(struct buf *out, const struct cluster_report *report)
+{
+    add_bool(out, "can_fail_over", report->can_fail_over);
+    add_findings(out, report);
 }
 
 void cluster_add_page(struct buf *out, const char *node, const struct http_cluster_status *s,
@@ -233,6 +239,15 @@ void cluster_add_page(struct buf *out, const char *node, const struct http_clust
     buf_add_char(out, '}');
 }
 
+/* What nobody finds who does not ask for all of the cluster. */
+static void add_ticks(struct buf *out, const struct http_cluster_status *s)
+{
+    struct cluster_report report;
+
+    cluster_check_ticks(s, &report);
+    add_findings(out, &report);
+}
+
 void cluster_add_summary(struct buf *out, const struct http_cluster_status *s)
 {
     buf_printf(out, "{\"mode\":\"%s\",\"leader\":", mode_of(s));
@@ -252,5 +267,6 @@ void cluster_add_summary(struct buf *out, const struct http_cluster_status *s)
     add_text(out, "wanted", s->wanted);
     add_sharing(out, s);
     add_vip(out, s->vip, true);
+    add_ticks(out, s);
     buf_add_char(out, '}');
 }
