@@ -19,8 +19,9 @@
     NO_LEADER    at the end, when all faults are healed, somebody leads
     STORM        the leader changes as often as the faults explain, not more, and not long after
                  they are healed
-    LATE         what became due in an outage is handed over at most a tick after its end; the
-                 rest on time. Judged only where limits are given: CI fails nothing by the clock
+    LATE         what became due in an outage is handed over at most a tick after its end, or after
+                 it was taken back from a consumer that a fault kept from it; the rest on time.
+                 Judged only where limits are given: CI fails nothing by the clock
 
 LOST, INVENTED and RETURNED are judged by the judge of the crash tests, whose rules they are.
 Counted apart, in `explained`:
@@ -31,7 +32,8 @@ Counted apart, in `explained`:
     LOST, of jobs without a TTR, which are gone once the kernel of a consumer, or of its proxy, has
         them: their consumer's pop was left without an answer by a fault (lost_on_the_way)
     UNCONFIRMED: second hand-overs that nothing but a fault's unconfirmed delivery explains
-    DEPOSED, of moves that ended just after their lease (moves.py)
+    UNDELIVERED: jobs that came late because a fault kept them from their first consumer (lateness.py)
+    DEPOSED, of moves that were sent within the lease, and done just after it (moves.py)
 """
 
 import math
@@ -45,19 +47,17 @@ from drills.domains import by_what_forgot
 from drills.forgotten import (can_bring_again, forgiving, is_forgotten, is_of_two_masters, is_void,
                               judge_told, lost_before_ms, returned, without)
 from drills.holders import judge_holders
-from drills.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault, HandOver,
-                            LockedMove, Move, Older, Push, Release, Rest, Unanswered, gained)
+from drills.journal import (OK, UNKNOWN, Ack, Cancel, Clock, Fault, HandOver,
+                            Older, Push, Release, Rest, gained)
 from drills.judge_leaders import judge_leaders
 from drills.judge_locks import judge_locks
-from drills.lateness import HELD_MS, hand_overs_of_set_clocks, judge_lateness
+from drills.lateness import HELD_MS, judge_lateness
 from drills.moves import judge_moves, moved_behind_their_lease
+from drills.unanswered import broken_pops, lost_on_the_way
 
 SAME_RULE = {"LOST": "LOST", "INVENTED": "INVENTED", "UNDONE": "RETURNED"}
-ESTIMATE_MS = 50    # by which a node's estimate of Redis's clock may be wrong, on a busy machine
-UNWRITTEN_MS = 200  # a node writes the history this much later; a fault may take these lines
 COMES_AGAIN_MS = 10_000  # after that, at the very latest
-GIVING_UP_MS = 500  # a busy consumer whose patience is over closes so much later; nodes ask as late
-GRAIN_MS = 1        # Redis's times are whole ms
+GRAIN_MS = 1  # Redis's times are whole ms
 
 
 @dataclass
@@ -89,11 +89,10 @@ def judge(journal, limits=None, lock_ms=None):
                      *(judge_locks(journal, lock_ms) if lock_ms else judge_moves(journal))])
     if not lock_ms:
         whole.explained["DEPOSED"] += len(moved_behind_their_lease(journal))
+    pops = broken_pops(journal)
+    on_their_way = lost_on_the_way(journal, pops)
     if limits:
-        whole.violations += judge_lateness(journal, limits)
-        whole.explained["LATE"] += sum(each.redis_ms - each.due_ms > limits.tick_ms
-                                       for each in hand_overs_of_set_clocks(journal))
-    on_their_way = lost_on_the_way(journal)
+        whole.violations += judge_lateness(journal, limits, whole.explained, pops)
     for part in by_what_forgot(journal):
         _judge_part(part, whole, on_their_way)
     whole.explained = +whole.explained  # what there is none of is not spoken of
@@ -286,69 +285,3 @@ def _apart_ms(first, second, clocks=()):
     have looked at it much later."""
     return (second.received_ms - first.began_ms
             + gained(clocks, first.asked_ms, second.received_ms))
-
-
-# ---- without a TTR ----
-
-def lost_on_the_way(journal):
-    """The ids of jobs without a TTR that went with a reply that a fault kept from its consumer. The
-    evidence is a consumer's pop that had no answer, from a node that the fault hit, at its time; and
-    that node's line in the history, which is written when the consumer's kernel has acknowledged the
-    job to its last byte. So a consumer that was connected with the node itself has it, unless it gave
-    up at that moment. Behind a proxy the line may be of any time from when that pop was asked for
-    until the fault was over; and a line that was to be written when the fault was made may be lost:
-    then the job was made ready at that time. One pop excuses as many jobs as it asked for."""
-    faults, lines = journal.of(Fault), _by_id(journal.of(Delivered))
-    ready = _by_id((*journal.of(Move), *journal.of(LockedMove)))
-    pops = [_BrokenPop(pop, own) for pop in journal.of(Unanswered)
-            if (own := [fault for fault in faults if fault.hits(pop.node)
-                        and pop.asked_ms <= fault.end_ms and fault.start_ms <= pop.ended_ms])]
-    pops.sort(key=lambda pop: pop.until_ms)
-    handed_over = {each.id for each in journal.of(HandOver)}
-    found = set()
-    for push in sorted(journal.of(Push), key=lambda push: push.ended_ms):
-        if push.ttr_ms or push.outcome == REFUSED or push.id in handed_over or push.id in found:
-            continue
-        own = [(each.boot_ms, each.boot_ms) for each in ready[push.id]]
-        if not push.delay_ms:
-            own.append((push.sent_ms, push.ended_ms))
-        took = next((pop for pop in pops if pop.has_room
-                     and (any(pop.may_have_sent(line) for line in lines[push.id])
-                          if lines[push.id] else any(pop.may_have_got(*each) for each in own))),
-                    None)
-        if took:
-            took.count += 1
-            found.add(push.id)
-    return found
-
-
-def _by_id(events):
-    found = defaultdict(list)
-    for event in events:
-        found[event.id].append(event)
-    return found
-
-
-class _BrokenPop:
-    """A pop without an answer, and the faults of its node that it met."""
-
-    def __init__(self, pop, faults):
-        self._pop, self._faults, self.count = pop, faults, 0
-        self.until_ms = max(fault.end_ms for fault in faults)
-
-    @property
-    def has_room(self):
-        return self.count < self._pop.count
-
-    def may_have_sent(self, line):
-        if line.node not in ("", self._pop.node):
-            return False
-        if not self._pop.is_proxied:
-            return abs(line.boot_ms - self._pop.ended_ms) <= GIVING_UP_MS
-        return self._pop.asked_ms - ESTIMATE_MS <= line.boot_ms <= self.until_ms
-
-    def may_have_got(self, from_ms, until_ms):
-        """What was made ready in that time, without a line."""
-        return self._pop.is_proxied and from_ms <= self._pop.ended_ms and any(
-            fault.start_ms - UNWRITTEN_MS <= until_ms and from_ms <= fault.made_ms + UNWRITTEN_MS
-            for fault in self._faults)

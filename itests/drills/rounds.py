@@ -138,6 +138,11 @@ class Drill:
                  and role.boot_ms > self.since_ms and role.token != self._token]
         return min(roles, key=lambda role: role.boot_ms, default=None)
 
+    def keep_history(self):
+        """What the histories say so far, of a Redis that is to come back empty."""
+        for event in _histories_of(self.cluster):
+            self.journal.add(event)
+
     def first_served(self, from_ms):
         """When the first job was handed over that is due after the fault; None if none was."""
         times = [due.received_ms for due in dues_of(self.journal, from_ms)
@@ -253,11 +258,15 @@ def _address_of(node):
 
 
 def _history_of(cluster):
-    """Who moved what, and handed over what. Nothing where Redis's clock is not everybody's: it
-    cannot be told in time."""
+    """Who moved what, and handed over what."""
     if cluster.ledger:
         cluster.ledger.read()
         yield from cluster.ledger.events
+    yield from _histories_of(cluster)
+
+
+def _histories_of(cluster):
+    """Nothing where Redis's clock is not everybody's: it cannot be told in time."""
     if cluster.plan.wrong_clock == "redis":
         return
     names = {node.name: _address_of(node) for node in (*cluster.nodes, *cluster.spares)
