@@ -286,7 +286,7 @@ def _run_round(row, drill, variant, seed, result, limits):
     drill.begin(variant, random.Random(seed))
     done = Round(variant, seed)
     start = drill.since_ms
-    hit = None
+    hit, has_struck = None, row.witness(drill)
     try:
         dead = row.fault(drill) or ()
         drill.struck_ms = now_ms()
@@ -295,6 +295,7 @@ def _run_round(row, drill, variant, seed, result, limits):
         elected = _next_leader(row, drill)
         served = row.wait_served(drill, elected)
         row.hold(drill)
+        is_void = not has_struck()
     finally:
         row.heal(drill)
     drill.cluster.wait_steady()
@@ -308,6 +309,8 @@ def _run_round(row, drill, variant, seed, result, limits):
                   names_hit(hit, dead))
     drill.journal.add(fault)
     complaints = list(row.check(drill, elected))
+    if is_void:
+        complaints.append("the round is void: nothing shows that its fault has struck")
     slow = list(row.check_times(drill)) if limits else []
     done.sight = drill.sight
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None
