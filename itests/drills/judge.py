@@ -243,7 +243,8 @@ def _twice(life, faults, olders, clocks):
 
 def _has_reason(first, second, life, faults, clocks):
     return (_was_free_again(first, second, life, clocks)
-            or _was_unconfirmed(first, second, faults, clocks))
+            or _was_unconfirmed(first, second, faults, clocks)
+            or _ran_out_unconfirmed(first, second, clocks))
 
 
 def _was_free_again(first, second, life, clocks):
@@ -258,6 +259,12 @@ def _was_free_again(first, second, life, clocks):
 def _was_unconfirmed(first, second, faults, clocks):
     return (_apart_ms(first, second, clocks) >= crash.UNCONFIRMED_S * 1000
             and any(_was_left_unconfirmed(first, second, fault) for fault in faults))
+
+
+def _ran_out_unconfirmed(first, second, clocks):
+    """By a clock that was set before its confirmation is sure: it is held no more."""
+    return any(first.began_ms <= clock.at_ms <= first.received_ms + crash.CONFIRM_S * 1000
+               for clock in clocks) and _apart_ms(first, second, clocks) >= HELD_MS
 
 
 def count_unconfirmed(journal):

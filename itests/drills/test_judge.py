@@ -539,6 +539,7 @@ FORWARD, SET_BACK = Clock(3000, HOUR_MS), Clock(9000, 0)
                ack(9200)]),
     ("TWICE", [push(2000, ttr_ms=60_000), hand_over(2600, due=2500), again(3100, due=2500),
                ack(3200)]),
+    ("TWICE", [push(2000, ttr_ms=0), hand_over(2600, due=2500), again(3100, due=2500)]),
 ])
 def test_what_a_clock_that_was_set_explains_is_counted(rule, events):
     assert rules(*events) == [rule]
@@ -553,9 +554,10 @@ def test_what_a_clock_that_was_set_explains_is_counted(rule, events):
     ("EARLY", [push(20_000), hand_over(20_400, due=20_500), ack(20_600)]),  # long after
     ("TWICE", [push(4100, ttr_ms=60_000), hand_over(4700, due=4600, redis=4700 + HOUR_MS),
                again(5100, due=4600), ack(5200)]),
-    ("TWICE", [push(2000, ttr_ms=2 * HOUR_MS), hand_over(2600, due=2500), again(3100, due=2500),
+    ("TWICE", [push(1300, ttr_ms=2 * HOUR_MS), hand_over(1900, due=1800), again(3100, due=1800),
                ack(3200)]),
     ("TWICE", [push(2000, ttr_ms=60_000), hand_over(2600), hand_over(3100), ack(3200)]),
+    ("TWICE", [push(1400, ttr_ms=0), hand_over(1999, due=1900), again(3100, due=1900)]),  # sure by then
     ("RETURNED", [push(2000), hand_over(2600), ack(2700), again(3500), ack(3600)]),
     ("LOST", [push(2500)]),
 ])

@@ -63,7 +63,17 @@ static void take_no_script(struct request *r)
     request_send(r, r->lane);
 }
 
-#define CLOCK_SAID_MS 1000 /* it may be set again and again */
+#define CLOCK_SAID_MS  1000
+#define CLOCK_SAID_MAX 10 /* lines in that time */
+
+static bool may_say(struct redis_clock *c, int64_t mono_ms)
+{
+    if (c->said == 0 || mono_ms - c->said_from_mono_ms >= CLOCK_SAID_MS) {
+        c->said = 0;
+        c->said_from_mono_ms = mono_ms;
+    }
+    return c->said++ < CLOCK_SAID_MAX;
+}
 
 /* What is due, and which lease is over, goes by that clock. */
 static void read_clock(struct redis_requests *q, struct redis_lane *lane, int64_t theirs_ms,
@@ -77,9 +87,8 @@ static void read_clock(struct redis_requests *q, struct redis_lane *lane, int64_
     if (jump_ms == 0)
         return;
     q->stats->clock_jumps++;
-    if (lane->clock.told_mono_ms > 0 && mono_ms - lane->clock.told_mono_ms < CLOCK_SAID_MS)
+    if (!may_say(&lane->clock, mono_ms))
         return;
-    lane->clock.told_mono_ms = mono_ms;
     LOG_WARN(
         "redis",
         "%s: its clock has jumped by %+lld ms against this host's: it was set, another Redis "

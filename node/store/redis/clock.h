@@ -21,7 +21,9 @@
 struct redis_clock {
     bool is_known;
     int64_t least_ms, most_ms; /* by which it is ahead of ours */
-    int64_t told_mono_ms;      /* the owner's: the last line of the log; 0: none */
+    /* The owner's: lines of the log in this second, and when it began. */
+    unsigned said;
+    int64_t said_from_mono_ms;
 };
 
 /* An answer's time, and when it was sent and read on our monotonic clock. By how many ms the
