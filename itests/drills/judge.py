@@ -4,7 +4,8 @@
     INVENTED     each job handed over was pushed
     EARLY        no hand-over before due: not by Redis's clock, and, by the clients' own clock and
                  to the microsecond, no sooner after the push began than its delay
-    TWICE        a second hand-over follows a lease that ran out, a release, a delivery that a
+    TWICE        (told with all that is known of that job: story.py)
+                 a second hand-over follows a lease that ran out, a release, a delivery that a
                  fault of its node left unconfirmed, or a Redis that came back older
     RETURNED     no hand-over after an acknowledged ack (or cancel), and nothing left in the store
     UNTOLD       what Redis has forgotten was said, and counted (forgotten.py)
@@ -47,13 +48,14 @@ from drills.domains import by_what_forgot
 from drills.forgotten import (can_bring_again, forgiving, is_forgotten, is_of_two_masters, is_void,
                               judge_told, lost_before_ms, returned, without)
 from drills.holders import judge_holders
-from drills.journal import (OK, UNKNOWN, Ack, Cancel, Clock, Fault, HandOver,
-                            Older, Push, Release, Rest, gained)
+from drills.journal import (OK, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault, HandOver,
+                            Older, Push, Release, Rest, TakenBack, gained)
 from drills.judge_leaders import judge_leaders
 from drills.judge_locks import judge_locks
 from drills.lateness import HELD_MS, judge_lateness
 from drills.moves import judge_moves, moved_behind_their_lease
-from drills.unanswered import broken_pops, lost_on_the_way
+from drills.story import story_of
+from drills.unanswered import ESTIMATE_MS, UNWRITTEN_MS, broken_pops, lost_on_the_way
 
 SAME_RULE = {"LOST": "LOST", "INVENTED": "INVENTED", "UNDONE": "RETURNED"}
 COMES_AGAIN_MS = 10_000  # after that, at the very latest
@@ -68,13 +70,16 @@ class Verdict:
     violations: list
     explained: Counter = field(default_factory=Counter)
     lost_before_ms: list = field(default_factory=list)
+    stories: dict = field(default_factory=dict)  # {id: lines} of each job that came twice
 
     def lines(self, limit=5):
         """For people, and for the message of a test that fails: how many of each rule, and the
         first of each; none when all is well."""
         by_rule = defaultdict(list)
         for each in self.violations:
-            by_rule[each.rule].append(f"{f'{each.rule} {each.id}'.strip()}: {each.why}")
+            by_rule[each.rule].append("\n".join([
+                f"{f'{each.rule} {each.id}'.strip()}: {each.why}",
+                *(self.stories.get(each.id, ()) if each.rule == "TWICE" else ())]))
         if not by_rule:
             return []
         counts = ", ".join(f"{len(lines)} {rule}" for rule, lines in by_rule.items())
@@ -95,6 +100,8 @@ def judge(journal, limits=None, lock_ms=None):
         whole.violations += judge_lateness(journal, limits, whole.explained, pops)
     for part in by_what_forgot(journal):
         _judge_part(part, whole, on_their_way)
+    whole.stories = {each.id: story_of(journal, each.id) for each in whole.violations
+                     if each.rule == "TWICE"}
     whole.explained = +whole.explained  # what there is none of is not spoken of
     return whole
 
@@ -187,8 +194,10 @@ def _history_of(journal):
 
 def _lives(journal):
     """{id: {kind: events in order}} for what the rules here need."""
-    lives = defaultdict(lambda: {Push: [], HandOver: [], Release: []})
-    for kind, when in ((Push, "sent_ms"), (HandOver, "received_ms"), (Release, "sent_ms")):
+    whens = {Push: "sent_ms", HandOver: "received_ms", Release: "sent_ms", Delivered: "boot_ms",
+             TakenBack: "boot_ms"}
+    lives = defaultdict(lambda: {kind: [] for kind in whens})
+    for kind, when in whens.items():
         for event in sorted(journal.of(kind), key=lambda event: getattr(event, when)):
             lives[event.id][kind].append(event)
     return lives
@@ -243,7 +252,7 @@ def _twice(life, faults, olders, clocks):
 
 def _has_reason(first, second, life, faults, clocks):
     return (_was_free_again(first, second, life, clocks)
-            or _was_unconfirmed(first, second, faults, clocks)
+            or _was_unconfirmed(first, second, life, faults, clocks)
             or _ran_out_unconfirmed(first, second, clocks))
 
 
@@ -256,9 +265,26 @@ def _was_free_again(first, second, life, clocks):
                for release in life[Release])
 
 
-def _was_unconfirmed(first, second, faults, clocks):
+def _was_unconfirmed(first, second, life, faults, clocks):
+    """Where Redis's clock was set no history can be told in time, and none is asked."""
     return (_apart_ms(first, second, clocks) >= crash.UNCONFIRMED_S * 1000
-            and any(_was_left_unconfirmed(first, second, fault) for fault in faults))
+            and any(_was_left_unconfirmed(first, second, fault)
+                    and (clocks or _was_taken_back(first, second, life, fault)) for fault in faults))
+
+
+def _was_taken_back(first, second, life, fault):
+    """By the history: it was ready again in between, and by no line of before that had a consumer
+    confirmed the first, but for what was written when the fault was made: of that what it says may
+    not have come about."""
+    back_ms = max((each.boot_ms for each in life[TakenBack]
+                   if first.began_ms <= each.boot_ms + ESTIMATE_MS
+                   and each.boot_ms <= second.received_ms), default=None)
+    if back_ms is None:
+        return False
+    return not any(first.asked_ms - ESTIMATE_MS <= line.boot_ms < back_ms
+                   and not (fault.start_ms - UNWRITTEN_MS <= line.boot_ms
+                            <= fault.made_ms + UNWRITTEN_MS)
+                   for line in life[Delivered])
 
 
 def _ran_out_unconfirmed(first, second, clocks):
@@ -270,7 +296,7 @@ def _ran_out_unconfirmed(first, second, clocks):
 def count_unconfirmed(journal):
     """Second hand-overs that a fault alone explains."""
     faults, clocks = journal.of(Fault), journal.of(Clock)
-    return sum(_was_unconfirmed(first, second, faults, clocks)
+    return sum(_was_unconfirmed(first, second, life, faults, clocks)
                and not _was_free_again(first, second, life, clocks)
                for life in _lives(journal).values() if life[Push]
                for first, second in zip(life[HandOver], life[HandOver][1:]))

@@ -11,7 +11,7 @@ from operator import attrgetter
 from crash.judge import Violation
 from drills.history import DELIVERED, DUE, RETURNED, TIMED_OUT, parse_line
 from drills.judge_leaders import leases_of, reigns_of
-from drills.journal import Delivered, Move, Push, TakenBack, now_ms
+from drills.journal import Delivered, Entry, Move, Push, TakenBack, now_ms
 from harness.clock import redis_now_ms
 
 CLOCK_MS = 3  # two clocks were compared, and each is cut to whole ms
@@ -27,6 +27,7 @@ def read_history(client, names):
         bucket = key.decode().split(":")[1]
         for _, members in client.xrange(key):
             line = parse_line(members[b"e"])
+            yield Entry(line.id, line.event, line.node, line.client, line.time_ms - ahead_ms)
             if line.event == DUE:
                 yield Move(bucket, line.id, line.node, line.time_ms - ahead_ms)
             elif line.event == DELIVERED:

@@ -25,6 +25,17 @@ class Delivered:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """A line of the history, whatever it says (history.WORDS). `client`: as the node saw it."""
+
+    id: str
+    event: int
+    node: str
+    client: str
+    boot_ms: float
+
+
+@dataclass(frozen=True)
 class TakenBack:
     """A job that a node had handed out is ready again: its reservation ran out, by a scan of `node`;
     or its consumer had left, by the line of the node that had handed it out, whose time is an

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from drills.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault,
+from drills.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivered, Entry, Fault,
                             Fenced, HandOver, Journal, Lease, LockedMove, Move, Older, Push, Release,
                             Rest, Role, TakenBack, Unanswered, read_events)
 from drills.judge import judge
@@ -35,6 +35,16 @@ def again(received, **options):
 
 def ack(ended, outcome=OK, kind=Ack, id="a"):
     return kind(id, ended - 10, ended, outcome)
+
+
+def back(at):
+    """It was taken back, by the history."""
+    return TakenBack("a", "n1", at)
+
+
+def sent(at, node=NODE, id="a"):
+    """It was confirmed, by the history."""
+    return Delivered(id, node, at)
 
 
 def token(epoch, ensemble="e"):
@@ -92,12 +102,15 @@ INNOCENT = {
     "again after a release without an answer": [
         push(), hand_over(1501), ack(1600, UNKNOWN, Release), again(1700), ack(1800)],
     "again after an unconfirmed delivery": [
-        push(ttr_ms=60000), hand_over(1990), KILL_HERE, again(6995), ack(7100)],
+        push(ttr_ms=60000), hand_over(1990), KILL_HERE, back(6990), again(6995), ack(7100)],
+    "the same, and it was confirmed when the fault was made": [
+        push(ttr_ms=60000), hand_over(1990), KILL_HERE, sent(2100), back(6990), again(6995),
+        ack(7100)],
     "again after an unconfirmed delivery, and Redis was in trouble": [
-        push(ttr_ms=60000), hand_over(1990), KILL, again(6995), ack(7100)],
+        push(ttr_ms=60000), hand_over(1990), KILL, back(6990), again(6995), ack(7100)],
     "again after an unconfirmed delivery, when the fault was over": [
         push(ttr_ms=60000), hand_over(1990), Fault("cut", 2000, 30_000, nodes=(NODE,)),
-        again(39_900), ack(40_000)],
+        back(39_890), again(39_900), ack(40_000)],
     "again when its lease ran out, asked for long before": [
         push(), hand_over(1501, asked=0), again(5500), ack(5600)],
     "pushed again after an unknown answer": [
@@ -178,27 +191,41 @@ GUILTY = {
     "twice, and there is no lease to run out": (
         "TWICE", [push(ttr_ms=0), hand_over(1501), again(9000)]),
     "twice, and the fault was over before": (
-        "TWICE", [Fault("kill", 500, 600), push(ttr_ms=60000), hand_over(1501), again(7000),
+        "TWICE", [Fault("kill", 500, 600), push(ttr_ms=60000), hand_over(1501), back(6990), again(7000),
                   ack(7100)]),
     "twice, and the fault came when the first was long confirmed": (
         "TWICE", [push(ttr_ms=60000), hand_over(1501), Fault("kill", 12_000, 12_200),
-                  again(13_000), ack(13_100)]),
+                  back(12_990), again(13_000), ack(13_100)]),
     "twice, and the TTR was over since it was asked for alone": (
         "TWICE", [push(), hand_over(1501, asked=0), again(5498), ack(5600)]),
     "twice, and the fault was another node's": (
-        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_THERE, again(6995), ack(7100)]),
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_THERE, back(6990), again(6995), ack(7100)]),
     "twice, and the fault was over when it became due": (
         "TWICE", [Fault("kill", 500, 1400, nodes=(NODE,)), push(ttr_ms=60000),
-                  hand_over(1501, asked=1300), again(7000), ack(7100)]),
+                  hand_over(1501, asked=1300), back(6990), again(7000), ack(7100)]),
     "twice, so late that nothing unconfirmed was held any more": (
-        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_HERE, again(16_991), ack(17_000)]),
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_HERE, back(16_990), again(16_991), ack(17_000)]),
     "twice, and what was unconfirmed is held since it was due": (
         "TWICE", [push(ttr_ms=60000), hand_over(2100, due=2099, asked=100), KILL_HERE,
-                  again(6098), ack(7100)]),
+                  back(6097), again(6098), ack(7100)]),
+    "twice, unconfirmed, and by no line was it taken back": (
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_HERE, again(6995), ack(7100)]),
+    "twice, unconfirmed, and it was taken back before": (
+        "TWICE", [push(ttr_ms=60000), back(1400), hand_over(1990), KILL_HERE, again(6995),
+                  ack(7100)]),
+    "twice, unconfirmed, and it was taken back behind that": (
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_HERE, again(6995), back(6996),
+                  ack(7100)]),
+    "twice, and long before the fault it was confirmed": (
+        "TWICE", [push(ttr_ms=60000), hand_over(1700), KILL_HERE, sent(1799), back(6990),
+                  again(6995), ack(7100)]),
+    "twice, and long after the fault was made it was confirmed": (
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_HERE, sent(2201), back(6990),
+                  again(6995), ack(7100)]),
     "twice with one lease": (
         "TWICE", [push(), hand_over(1501), hand_over(5600), ack(5700)]),
     "twice too soon after a fault": (
-        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL, again(4000), ack(4100)]),
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL, back(3999), again(4000), ack(4100)]),
     "after its ack": ("RETURNED", [push(), hand_over(1501), ack(1600), again(6000), ack(6100)]),
     "after its cancel": ("RETURNED", [push(), ack(1200, kind=Cancel), hand_over(1501)]),
     "acknowledged, and still in the store": (
@@ -433,9 +460,23 @@ def test_one_scan_of_a_bucket_can_be_behind_its_lease(due_ms, events, count):
     assert found.explained["DEPOSED"] == len(events) - count
 
 
+def test_of_what_came_twice_all_is_told_that_is_known():
+    found = verdict(push(), moves("n1", 1500), hand_over(1501), Entry("a", 3, "n1", "http 10.0.0.9:5",
+                    1600), ack(1700, UNKNOWN), again(3000), ack(3100), Entry("a", 8, "n2", "", 3090),
+                    *due(1, 40, 5_000), Fault("cut", 1550, 2000), leads("n2", 2, 2000))
+    (text,) = [line for line in found.lines() if line.startswith("TWICE")]
+    assert [line.split(maxsplit=1)[1] for line in text.splitlines()[1:]] == [
+        "push to t, delay 500, TTR 4000", "push answered ok, due 1500",
+        f"pop sent to {NODE}, which is to bring it", f"received from {NODE}, lease 1, attempt 1",
+        "fault begins: cut", "history: delivered by n1, client http 10.0.0.9:5", "ack sent",
+        "ack answered unknown", "fault is over: cut", "n2 is leader",
+        f"pop sent to {NODE}, which is to bring it", f"received from {NODE}, lease 2, attempt 2",
+        "ack sent", "history: acked by n2", "ack answered ok"]
+
+
 def test_second_hand_overs_that_a_fault_alone_explains_are_counted():
     """Not those that were free again anyway."""
-    unconfirmed = [push(ttr_ms=60000), hand_over(1990), again(6995), ack(7100)]
+    unconfirmed = [push(ttr_ms=60000), hand_over(1990), back(6990), again(6995), ack(7100)]
     assert verdict(*unconfirmed, KILL_HERE).explained == {"UNCONFIRMED": 1}
     assert verdict(*unconfirmed, KILL_HERE, ack(2100, kind=Release)).explained == {}
     assert verdict(push(), *unconfirmed[1:], KILL_HERE).explained == {}, "its TTR was over"
@@ -451,11 +492,6 @@ BROKEN = replace(DIRECT, is_proxied=True)
 def gone(at=1600, delay_ms=500, id="a"):
     """A job that nobody had."""
     return push(at, ttr_ms=0, delay_ms=delay_ms, id=id)
-
-
-def sent(at, node=NODE, id="a"):
-    """By the history."""
-    return Delivered(id, node, at)
 
 
 def ready(at, id="a"):
