@@ -4,11 +4,11 @@ import signal
 
 from drills.builds import altered_node, build_of, scripts_of
 from drills.cluster import STANDALONE, Plan
-from drills.in_order import InOrder
+from drills.in_order import FEW_LATE, ONE_LATE_IN, InOrder
 from drills.journal import REFUSED, UNKNOWN
 from drills.nodes import kill_together
 from drills.row import Row, row, stay
-from drills.vip_row import VIP, VipRow
+from drills.vip_row import VIP, VipRow, lost_with_somebody, with_nobody
 from drills.witness import all_hurt, changed, workers
 from harness.build import node_program
 
@@ -63,6 +63,7 @@ class KillWorker(VipRow):
 class KillAll(VipRow):
     rounds = 100
     target_ms = 100
+    seen = unserved = 0  # rounds; those in which connections were lost
 
     def tells(self, drill):
         return True
@@ -71,6 +72,22 @@ class KillAll(VipRow):
         """Nobody lives who could: its kernel keeps the address for its lifetime, and answers who
         asks for it beside the next leader."""
         return False
+
+    def check(self, drill, elected):
+        yield from super().check(drill, elected)
+        if drill.sight:
+            self.seen += 1
+            self.unserved += bool(drill.sight.lost)
+            yield from lost_with_somebody(drill.sight, with_nobody(drill), drill.since_ms)
+
+    def check_end(self, cluster):
+        if self.unserved > FEW_LATE + self.seen // ONE_LATE_IN:
+            yield f"connections were lost in {self.unserved} of {self.seen} rounds"
+
+    @property
+    def note(self):
+        return (f"rounds in which connections were lost, because the next leader was late, or lost its "
+                f"lease: {self.unserved}" if self.unserved else "")
 
     def witness(self, drill):
         return all_hurt(drill.leader.pids)
