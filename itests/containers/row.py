@@ -53,8 +53,8 @@ class Containers(Row):
         return None
 
     def witness(self, drill):
-        """By the engine: another container, a state, or other ends of its networks; of the leader, or,
-        in an upgrade, of all nodes."""
+        """By the engine: another container, a state, or other ends of its networks; of the leader,
+        or, in an upgrade, of all nodes."""
         nodes = drill.cluster.nodes if drill.variant == "upgrade" else [drill.leader]
         found = [changed(node.state) for node in nodes]
         return lambda: all(is_another() for is_another in found)

@@ -33,7 +33,8 @@ Counted apart, in `explained`:
     LOST, of jobs without a TTR, which are gone once the kernel of a consumer, or of its proxy, has
         them: their consumer's pop was left without an answer by a fault (lost_on_the_way)
     UNCONFIRMED: second hand-overs that nothing but a fault's unconfirmed delivery explains
-    UNDELIVERED: jobs that came late because a fault kept them from their first consumer (lateness.py)
+    UNDELIVERED: jobs that came late because a fault kept them from their first consumer
+        (lateness.py)
     DEPOSED, of moves that were sent within the lease, and done just after it (moves.py)
 """
 
@@ -269,7 +270,8 @@ def _was_unconfirmed(first, second, life, faults, clocks):
     """Where Redis's clock was set no history can be told in time, and none is asked."""
     return (_apart_ms(first, second, clocks) >= crash.UNCONFIRMED_S * 1000
             and any(_was_left_unconfirmed(first, second, fault)
-                    and (clocks or _was_taken_back(first, second, life, fault)) for fault in faults))
+                    and (clocks or _was_taken_back(first, second, life, fault))
+                    for fault in faults))
 
 
 def _was_taken_back(first, second, life, fault):

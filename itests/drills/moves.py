@@ -20,8 +20,8 @@ ESTIMATE_MS = 50  # by which a node's estimate of Redis's clock may be wrong, on
 
 
 def read_history(client, names):
-    """All moves, hand-overs and what was taken back, as the histories tell, bucket by bucket in their order. `names`:
-    how consumers name a node, by its own name."""
+    """All moves, hand-overs and what was taken back, as the histories tell, bucket by bucket in
+    their order. `names`: how consumers name a node, by its own name."""
     ahead_ms = redis_now_ms(client) - now_ms()
     for key in sorted(client.scan_iter(match="dq:{*}:h", count=1000)):
         bucket = key.decode().split(":")[1]
@@ -44,7 +44,8 @@ def judge_moves(journal):
         return  # nobody is elected
     for move, why in _judged(journal):
         if why:
-            yield Violation("DEPOSED", move.id, f"{move.node} moved it at {move.boot_ms:.0f} ms, {why}")
+            yield Violation("DEPOSED", move.id,
+                            f"{move.node} moved it at {move.boot_ms:.0f} ms, {why}")
     reached = defaultdict(int)  # {bucket: the reign whose moves it has seen}
     for move in journal.of(Move):
         found = next((number for number in range(reached[move.bucket], len(reigns))
@@ -64,9 +65,10 @@ def moved_behind_their_lease(journal):
 
 
 def _judged(journal):
-    """(move, what is wrong with it, or "") for each move without a lease. A leader has one scan of a
-    bucket on its way at a time, and sends it because something is due. So what it had sent within its
-    lease can move jobs once in each bucket, in one stroke; and a job of it was due before its end."""
+    """(move, what is wrong with it, or "") for each move without a lease. A leader has one scan of
+    a bucket on its way at a time, and sends it because something is due. So what it had sent within
+    its lease can move jobs once in each bucket, in one stroke; and a job of it was due before its
+    end."""
     dues, strokes = _dues_of(journal), defaultdict(list)
     for move, end_ms in _behind_their_lease(journal):
         strokes[move.node, move.bucket, end_ms].append(move)
@@ -80,7 +82,8 @@ def _judged(journal):
             elif move not in first:
                 yield move, f"{behind_ms:.0f} ms after its lease, and behind another such scan"
             elif not is_due:
-                yield move, f"{behind_ms:.0f} ms after its lease, within which nothing of it was due"
+                yield move, (f"{behind_ms:.0f} ms after its lease, within which nothing of it was "
+                             "due")
             else:
                 yield move, ""
 

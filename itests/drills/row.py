@@ -84,8 +84,8 @@ class Row:
         raise NotImplementedError
 
     def witness(self, drill):
-        """Before the fault: a function that says, before it is healed, whether it has struck, by what
-        can be observed then (witness.py)."""
+        """Before the fault: a function that says, before it is healed, whether it has struck, by
+        what can be observed then (witness.py)."""
         raise NotImplementedError
 
     def hit(self, drill):

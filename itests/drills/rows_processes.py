@@ -86,8 +86,8 @@ class KillAll(VipRow):
 
     @property
     def note(self):
-        return (f"rounds in which connections were lost, because the next leader was late, or lost its "
-                f"lease: {self.unserved}" if self.unserved else "")
+        return (f"rounds in which connections were lost, because the next leader was late, or lost "
+                f"its lease: {self.unserved}" if self.unserved else "")
 
     def witness(self, drill):
         return all_hurt(drill.leader.pids)

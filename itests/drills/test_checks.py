@@ -29,8 +29,10 @@ def checked(number, variant="", elected=None, failed_pushes=0, sight=None, event
 
 
 @pytest.mark.parametrize("variant, after, complaints", [
-    ("redis back", {"n1": (1, 1), "n2": (2, 1)}, 0), ("redis back", {"n1": (1, 1), "n2": (0, 0)}, 1),
-    ("redis back", {"n1": (1, 0), "n2": (0, 1)}, 2), ("node back", {"n1": (0, 0), "n2": (0, 0)}, 0),
+    ("redis back", {"n1": (1, 1), "n2": (2, 1)}, 0),
+    ("redis back", {"n1": (1, 1), "n2": (0, 0)}, 1),
+    ("redis back", {"n1": (1, 0), "n2": (0, 1)}, 2),
+    ("node back", {"n1": (0, 0), "n2": (0, 0)}, 0),
     ("node back", {"n1": (1, 1), "n2": (0, 0)}, 1)])
 def test_of_redis_s_clock_every_node_tells_and_of_its_own_none(variant, after, complaints):
     before = {"n1": (0, 0), "n2": (0, 0)}

@@ -191,20 +191,22 @@ GUILTY = {
     "twice, and there is no lease to run out": (
         "TWICE", [push(ttr_ms=0), hand_over(1501), again(9000)]),
     "twice, and the fault was over before": (
-        "TWICE", [Fault("kill", 500, 600), push(ttr_ms=60000), hand_over(1501), back(6990), again(7000),
-                  ack(7100)]),
+        "TWICE", [Fault("kill", 500, 600), push(ttr_ms=60000), hand_over(1501), back(6990),
+                  again(7000), ack(7100)]),
     "twice, and the fault came when the first was long confirmed": (
         "TWICE", [push(ttr_ms=60000), hand_over(1501), Fault("kill", 12_000, 12_200),
                   back(12_990), again(13_000), ack(13_100)]),
     "twice, and the TTR was over since it was asked for alone": (
         "TWICE", [push(), hand_over(1501, asked=0), again(5498), ack(5600)]),
     "twice, and the fault was another node's": (
-        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_THERE, back(6990), again(6995), ack(7100)]),
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_THERE, back(6990), again(6995),
+                  ack(7100)]),
     "twice, and the fault was over when it became due": (
         "TWICE", [Fault("kill", 500, 1400, nodes=(NODE,)), push(ttr_ms=60000),
                   hand_over(1501, asked=1300), back(6990), again(7000), ack(7100)]),
     "twice, so late that nothing unconfirmed was held any more": (
-        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_HERE, back(16_990), again(16_991), ack(17_000)]),
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_HERE, back(16_990),
+                  again(16_991), ack(17_000)]),
     "twice, and what was unconfirmed is held since it was due": (
         "TWICE", [push(ttr_ms=60000), hand_over(2100, due=2099, asked=100), KILL_HERE,
                   back(6097), again(6098), ack(7100)]),
@@ -346,7 +348,8 @@ UNDER_WAY = [push(9_490, id="b"), hand_over(20_100, due=9_990, asked=9_900, id="
 
 
 @pytest.mark.parametrize("events", [
-    [*due(1, 6100, 10_050), MOVED, BACK, NO_ANSWER], [*due(1, 6450, 10_050), MOVED, BACK, NO_ANSWER],
+    [*due(1, 6100, 10_050), MOVED, BACK, NO_ANSWER],
+    [*due(1, 6450, 10_050), MOVED, BACK, NO_ANSWER],
     [*due(1, 6950, 10_050), MOVED, replace(BACK, boot_ms=16_500), NO_ANSWER], UNDER_WAY])
 def test_lateness_behind_an_outage_is_excused_by_evidence_and_counted(events):
     fault = replace(OUTAGE, nodes=("n1", NODE))
@@ -388,8 +391,10 @@ def test_five_hundred_late_jobs_are_not_excused_by_a_pop_that_asked_for_two():
 
 
 def test_where_all_nodes_scan_nothing_excuses_a_move_that_is_late():
-    locked = LockedMove(("r", 1, 1), "b1", "t", "job-1", "n1", 11_550, due_ms=10_050, boot_ms=11_550)
-    assert rules(OUTAGE, *LED, *due(1, 1700, 10_050), locked, BACK, NO_ANSWER, limits=LATE) == ["LATE"]
+    locked = LockedMove(("r", 1, 1), "b1", "t", "job-1", "n1", 11_550, due_ms=10_050,
+                        boot_ms=11_550)
+    assert rules(OUTAGE, *LED, *due(1, 1700, 10_050), locked, BACK, NO_ANSWER,
+                 limits=LATE) == ["LATE"]
 
 
 CHANGE = [leads("n1", 1, 0), lease("n1", 1, 0, 5500), stands_by("n1", 5000), leads("n2", 2, 6000),
@@ -446,10 +451,10 @@ AT_MS = 5200  # 200 ms after n1's lease, which ended at 5000
     (4500, [moves("n1", AT_MS)], 0),
     (4500, [moves("n1", AT_MS), moves("n1", AT_MS, id="b")], 0),          # one scan, two jobs
     (4500, [moves("n1", AT_MS), moves("n1", AT_MS + 1, bucket="b2")], 0),  # one scan in each bucket
-    (4500, [moves("n1", AT_MS), moves("n1", AT_MS + 1, id="b")], 1),      # the next was sent behind it
+    (4500, [moves("n1", AT_MS), moves("n1", AT_MS + 1, id="b")], 1),      # sent behind it
     (4500, [moves("n1", AT_MS + number, id="b") for number in range(100)], 100),
     (5049, [moves("n1", AT_MS)], 0),                                      # by the node's estimate
-    (5051, [moves("n1", AT_MS)], 1),                                      # there was nothing to send
+    (5051, [moves("n1", AT_MS)], 1),                                      # nothing to send for
     (4500, [moves("n1", AT_MS, id="b")], 1),                              # not of what was due
 ])
 def test_one_scan_of_a_bucket_can_be_behind_its_lease(due_ms, events, count):
@@ -461,9 +466,9 @@ def test_one_scan_of_a_bucket_can_be_behind_its_lease(due_ms, events, count):
 
 
 def test_of_what_came_twice_all_is_told_that_is_known():
-    found = verdict(push(), moves("n1", 1500), hand_over(1501), Entry("a", 3, "n1", "http 10.0.0.9:5",
-                    1600), ack(1700, UNKNOWN), again(3000), ack(3100), Entry("a", 8, "n2", "", 3090),
-                    *due(1, 40, 5_000), Fault("cut", 1550, 2000), leads("n2", 2, 2000))
+    found = verdict(push(), moves("n1", 1500), hand_over(1501),
+                    Entry("a", 3, "n1", "http 10.0.0.9:5", 1600), ack(1700, UNKNOWN), again(3000),
+                    ack(3100), Entry("a", 8, "n2", "", 3090), *due(1, 40, 5_000), Fault("cut", 1550, 2000), leads("n2", 2, 2000))
     (text,) = [line for line in found.lines() if line.startswith("TWICE")]
     assert [line.split(maxsplit=1)[1] for line in text.splitlines()[1:]] == [
         "push to t, delay 500, TTR 4000", "push answered ok, due 1500",
@@ -593,7 +598,8 @@ def test_what_a_clock_that_was_set_explains_is_counted(rule, events):
     ("TWICE", [push(1300, ttr_ms=2 * HOUR_MS), hand_over(1900, due=1800), again(3100, due=1800),
                ack(3200)]),
     ("TWICE", [push(2000, ttr_ms=60_000), hand_over(2600), hand_over(3100), ack(3200)]),
-    ("TWICE", [push(1400, ttr_ms=0), hand_over(1999, due=1900), again(3100, due=1900)]),  # sure by then
+    ("TWICE", [push(1400, ttr_ms=0), hand_over(1999, due=1900),  # which is sure by then
+               again(3100, due=1900)]),
     ("RETURNED", [push(2000), hand_over(2600), ack(2700), again(3500), ack(3600)]),
     ("LOST", [push(2500)]),
 ])

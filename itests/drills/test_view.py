@@ -308,12 +308,14 @@ OVER = [Role("b", "offline", 4000, reason="lease_over"), Role("c", "leader", 500
     (None, 1080, [], 2000, True),                                  # the dead host has it to the end
     (2000, 1080, OVER, 3499, True), (2000, 1080, OVER, 3500, False),
     (2000, 1080, OVER, 5500, False), (2000, 1080, OVER, 5501, True)])
-def test_connections_are_lost_where_nobody_has_the_address(gone_ms, put_ms, roles, begun_ms, is_wrong):
+def test_connections_are_lost_where_nobody_has_the_address(gone_ms, put_ms, roles, begun_ms,
+                                                           is_wrong):
     """And nobody lives who could take it away (row 2)."""
     events = [Put("b", "v", put_ms), *([Gone("a", "v", gone_ms)] if gone_ms else ()), *roles,
               Gone("b", "v", 9500), Gone("a", "v", 900), Put("c", "v", 9600)]
-    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=1000, cluster=SimpleNamespace(
-        events=lambda: sorted(events, key=lambda each: each.boot_ms)))
+    events.sort(key=lambda each: each.boot_ms)
+    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=1000,
+                            cluster=SimpleNamespace(events=lambda: events))
     spans = with_nobody(drill)
     assert bool(list(lost_with_somebody(Sight(lost=[("v", begun_ms)]), spans, 1000))) == is_wrong
     assert list(lost_with_somebody(Sight(lost=[("w", begun_ms)]), spans, 1000)), "nobody put that"

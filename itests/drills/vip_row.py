@@ -69,9 +69,9 @@ def gaps(drill):
 
 
 def with_nobody(drill):
-    """{address: [(from, until)]} where nobody lives who could take it away: when the kernel of the dead
-    host has let it go, by its own word, and the next leader put it later; and, of any address, when a
-    leader's lease had run out, by its own. While the dead host has it, its kernel refuses whoever
+    """{address: [(from, until)]} where nobody lives who could take it away: when the kernel of the
+    dead host has let it go, by its own word, and the next leader put it later; and, of any address,
+    when a leader's lease had run out, by its own. While the dead host has it, its kernel refuses whoever
     comes: nobody is lost."""
     before = drill.leader.name
     events = [each for each in drill.cluster.events()
