@@ -38,6 +38,7 @@ static void read_numbers(const struct redis_store_stats *from, struct http_store
     to->dropped = from->dropped;
     to->older = from->older;
     to->lost_pushes = from->lost_pushes;
+    to->clock_jumps = from->clock_jumps;
     to->broken = from->broken;
     to->moved = from->moved;
     to->asked = from->asked;

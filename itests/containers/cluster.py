@@ -19,6 +19,7 @@ from containers.images import NODE
 from containers.node import CLIENTS, INSIDE, ContainerNode
 from drills.journal import LEADER, Lease, Role, now_ms
 from drills.load import TOPICS
+from drills.view import TOPIC as VIEW_TOPIC
 from drills.view import View
 from harness.build import ROOT
 from harness.engine import COMPOSE
@@ -139,7 +140,7 @@ class ContainerCluster:
 
     def _keep_history(self):
         """Of all jobs of the load: it says who moved them."""
-        for topic in TOPICS:
+        for topic in (*TOPICS, VIEW_TOPIC):
             self.nodes[0].ctl("topic", "set", topic, "history=true")
 
     # ---- who is who ----

@@ -71,6 +71,11 @@ class ContainerNode:
         """docker inspect --format."""
         return self.engine.docker("inspect", "--format", template, self.id)
 
+    def state(self):
+        """Its container, what that does, since when, and where its networks end."""
+        return self.facts("{{.Id}} {{.State.Status}} {{.State.StartedAt}}"
+                          "{{range .NetworkSettings.Networks}} {{.EndpointID}}{{end}}")
+
     def has_address(self, address):
         """Is it on one of its interfaces?"""
         table = self.engine.docker("exec", self.id, "cat", "/proc/net/fib_trie")

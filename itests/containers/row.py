@@ -17,6 +17,7 @@ from drills.in_order import InOrder, without_a_lease
 from drills.journal import LEADER, Role
 from drills.row import Row, stay
 from drills.vip_row import strangers
+from drills.witness import changed
 from harness.wait import wait_until
 
 PATIENCE_S = 60
@@ -50,6 +51,13 @@ class Containers(Row):
     def hit(self, drill):
         """Clients do not know with which node they talk."""
         return None
+
+    def witness(self, drill):
+        """By the engine: another container, a state, or other ends of its networks; of the leader,
+        or, in an upgrade, of all nodes."""
+        nodes = drill.cluster.nodes if drill.variant == "upgrade" else [drill.leader]
+        found = [changed(node.state) for node in nodes]
+        return lambda: all(is_another() for is_another in found)
 
     def fault(self, drill):
         self.changes = 2 if drill.variant == "back" else 1

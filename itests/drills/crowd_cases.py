@@ -9,6 +9,7 @@ from drills.descriptors import open_files
 from drills.journal import DUPLICATE, OK, Push, now_ms
 from drills.nodes import GMQ_PORT, HTTP_PORT
 from drills.row import stay
+from drills.witness import all_hurt, changed, workers
 from harness.process import frozen
 from harness.wait import wait_until
 
@@ -50,6 +51,8 @@ class Failover:
                             answer_s=IMPATIENT_S if what == FROZEN else ANSWER_S)
         self._crowd.__enter__()
         self._soon, self._ids = [], 0
+        self.has_struck = (changed(drill.leader.role) if what == "switchover"
+                           else all_hurt(workers([drill.leader])))
 
     def strike(self):
         self._wait_inside(self._drill.cluster.nodes)
@@ -128,10 +131,16 @@ class Limit:
         self._crowd.__enter__()
         wait_until(self._is_full, "the leader is full", CAME_S, 0.1)
 
-    def _is_full(self):
+    def has_struck(self):
+        """Was somebody turned away, or not accepted?"""
         if self._what == FILES:
             return self._leader.output().count(CANNOT) > self._complaints_before
-        return self._crowd.turned_away > 0 and len(self._crowd.served()) >= self._room
+        return self._crowd.turned_away > 0
+
+    def _is_full(self):
+        if self._what == FILES:
+            return self.has_struck()
+        return self.has_struck() and len(self._crowd.served()) >= self._room
 
     def wait_served(self):
         """Who is inside, while others are outside, for as long as a lease lasts and longer."""

@@ -6,7 +6,8 @@ from collections import defaultdict
 
 from redis.crc import key_slot
 
-from drills.journal import (Ack, Cancel, Clock, Fault, HandOver, Journal, Older, Push, Release, Rest)
+from drills.journal import (Ack, Cancel, Clock, Delivered, Fault, HandOver, Journal, Older, Push,
+                            Release, Rest, TakenBack)
 
 BUCKETS = 64
 
@@ -30,7 +31,7 @@ def by_what_forgot(journal):
     sets = {each.id: _olders_of(each, olders) for kind in (Push, HandOver)
             for each in journal.of(kind)}
     found = defaultdict(Journal)
-    for kind in (Push, HandOver, Ack, Cancel, Release, Rest):
+    for kind in (Push, HandOver, Ack, Cancel, Release, Rest, Delivered, TakenBack):
         for event in journal.of(kind):
             found[sets.get(event.id, ())].events[kind].append(event)
     for own, part in found.items():

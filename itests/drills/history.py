@@ -6,7 +6,11 @@ from collections import namedtuple
 HEAD = struct.Struct(">BBHIHIH")  # event, death, when and its own time (6 bytes each), tries
 
 # enum job_event
-PUSHED, REPLACED, DUE, DELIVERED, RELEASED, TIMED_OUT, RESCHEDULED = 0, 1, 2, 3, 6, 7, 10
+PUSHED, REPLACED, DUE, DELIVERED, RETURNED = 0, 1, 2, 3, 4
+RELEASED, TIMED_OUT, RESCHEDULED = 6, 7, 10
+WORDS = dict(enumerate((
+    "pushed", "replaced", "due", "delivered", "returned", "touched", "released", "timed_out",
+    "acked", "died", "moved", "cancelled", "repaired")))
 HANDED_ON = (PUSHED, REPLACED, RELEASED, RESCHEDULED)  # its own time says when the job is due
 MOVED = (DUE, TIMED_OUT)  # what a scan alone writes
 

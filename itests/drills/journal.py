@@ -26,7 +26,7 @@ import time
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-from drills.redis_events import Delivered, Lock, LockedMove, Move, Unlock
+from drills.redis_events import Delivered, Entry, Lock, LockedMove, Move, TakenBack, Unlock
 
 OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
 LEADER = "leader"
@@ -251,6 +251,7 @@ def gained(clocks, from_ms, until_ms):
 OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held up that long
 EVENTS = {"push": Push, "hand_over": HandOver, "ack": Ack, "cancel": Cancel, "release": Release,
           "unanswered": Unanswered, "delivered": Delivered, "clock": Clock,
+          "taken_back": TakenBack, "entry": Entry,
           "rest": Rest, "role": Role, "lease": Lease, "fenced": Fenced, "move": Move,
           "fault": Fault, "older": Older, "put": Put, "gone": Gone, "vip": Vip, "lock": Lock,
           "unlock": Unlock, "locked_move": LockedMove}

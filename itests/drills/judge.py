@@ -4,7 +4,8 @@
     INVENTED     each job handed over was pushed
     EARLY        no hand-over before due: not by Redis's clock, and, by the clients' own clock and
                  to the microsecond, no sooner after the push began than its delay
-    TWICE        a second hand-over follows a lease that ran out, a release, a delivery that a
+    TWICE        (told with all that is known of that job: story.py)
+                 a second hand-over follows a lease that ran out, a release, a delivery that a
                  fault of its node left unconfirmed, or a Redis that came back older
     RETURNED     no hand-over after an acknowledged ack (or cancel), and nothing left in the store
     UNTOLD       what Redis has forgotten was said, and counted (forgotten.py)
@@ -19,8 +20,9 @@
     NO_LEADER    at the end, when all faults are healed, somebody leads
     STORM        the leader changes as often as the faults explain, not more, and not long after
                  they are healed
-    LATE         what became due in an outage is handed over at most a tick after its end; the
-                 rest on time. Judged only where limits are given: CI fails nothing by the clock
+    LATE         what became due in an outage is handed over at most a tick after its end, or after
+                 it was taken back from a consumer that a fault kept from it; the rest on time.
+                 Judged only where limits are given: CI fails nothing by the clock
 
 LOST, INVENTED and RETURNED are judged by the judge of the crash tests, whose rules they are.
 Counted apart, in `explained`:
@@ -31,7 +33,9 @@ Counted apart, in `explained`:
     LOST, of jobs without a TTR, which are gone once the kernel of a consumer, or of its proxy, has
         them: their consumer's pop was left without an answer by a fault (lost_on_the_way)
     UNCONFIRMED: second hand-overs that nothing but a fault's unconfirmed delivery explains
-    DEPOSED, of moves that ended just after their lease (moves.py)
+    UNDELIVERED: jobs that came late because a fault kept them from their first consumer
+        (lateness.py)
+    DEPOSED, of moves that were sent within the lease, and done just after it (moves.py)
 """
 
 import math
@@ -45,19 +49,18 @@ from drills.domains import by_what_forgot
 from drills.forgotten import (can_bring_again, forgiving, is_forgotten, is_of_two_masters, is_void,
                               judge_told, lost_before_ms, returned, without)
 from drills.holders import judge_holders
-from drills.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault, HandOver,
-                            LockedMove, Move, Older, Push, Release, Rest, Unanswered, gained)
+from drills.journal import (OK, UNKNOWN, Ack, Cancel, Clock, Delivered, Fault, HandOver,
+                            Older, Push, Release, Rest, TakenBack, gained)
 from drills.judge_leaders import judge_leaders
 from drills.judge_locks import judge_locks
-from drills.lateness import HELD_MS, hand_overs_of_set_clocks, judge_lateness
+from drills.lateness import HELD_MS, judge_lateness
 from drills.moves import judge_moves, moved_behind_their_lease
+from drills.story import story_of
+from drills.unanswered import ESTIMATE_MS, UNWRITTEN_MS, broken_pops, lost_on_the_way
 
 SAME_RULE = {"LOST": "LOST", "INVENTED": "INVENTED", "UNDONE": "RETURNED"}
-ESTIMATE_MS = 50    # by which a node's estimate of Redis's clock may be wrong, on a busy machine
-UNWRITTEN_MS = 200  # a node writes the history this much later; a fault may take these lines
 COMES_AGAIN_MS = 10_000  # after that, at the very latest
-GIVING_UP_MS = 500  # a busy consumer whose patience is over closes so much later; nodes ask as late
-GRAIN_MS = 1        # Redis's times are whole ms
+GRAIN_MS = 1  # Redis's times are whole ms
 
 
 @dataclass
@@ -68,13 +71,16 @@ class Verdict:
     violations: list
     explained: Counter = field(default_factory=Counter)
     lost_before_ms: list = field(default_factory=list)
+    stories: dict = field(default_factory=dict)  # {id: lines} of each job that came twice
 
     def lines(self, limit=5):
         """For people, and for the message of a test that fails: how many of each rule, and the
         first of each; none when all is well."""
         by_rule = defaultdict(list)
         for each in self.violations:
-            by_rule[each.rule].append(f"{f'{each.rule} {each.id}'.strip()}: {each.why}")
+            by_rule[each.rule].append("\n".join([
+                f"{f'{each.rule} {each.id}'.strip()}: {each.why}",
+                *(self.stories.get(each.id, ()) if each.rule == "TWICE" else ())]))
         if not by_rule:
             return []
         counts = ", ".join(f"{len(lines)} {rule}" for rule, lines in by_rule.items())
@@ -89,13 +95,14 @@ def judge(journal, limits=None, lock_ms=None):
                      *(judge_locks(journal, lock_ms) if lock_ms else judge_moves(journal))])
     if not lock_ms:
         whole.explained["DEPOSED"] += len(moved_behind_their_lease(journal))
+    pops = broken_pops(journal)
+    on_their_way = lost_on_the_way(journal, pops)
     if limits:
-        whole.violations += judge_lateness(journal, limits)
-        whole.explained["LATE"] += sum(each.redis_ms - each.due_ms > limits.tick_ms
-                                       for each in hand_overs_of_set_clocks(journal))
-    on_their_way = lost_on_the_way(journal)
+        whole.violations += judge_lateness(journal, limits, whole.explained, pops)
     for part in by_what_forgot(journal):
         _judge_part(part, whole, on_their_way)
+    whole.stories = {each.id: story_of(journal, each.id) for each in whole.violations
+                     if each.rule == "TWICE"}
     whole.explained = +whole.explained  # what there is none of is not spoken of
     return whole
 
@@ -188,8 +195,10 @@ def _history_of(journal):
 
 def _lives(journal):
     """{id: {kind: events in order}} for what the rules here need."""
-    lives = defaultdict(lambda: {Push: [], HandOver: [], Release: []})
-    for kind, when in ((Push, "sent_ms"), (HandOver, "received_ms"), (Release, "sent_ms")):
+    whens = {Push: "sent_ms", HandOver: "received_ms", Release: "sent_ms", Delivered: "boot_ms",
+             TakenBack: "boot_ms"}
+    lives = defaultdict(lambda: {kind: [] for kind in whens})
+    for kind, when in whens.items():
         for event in sorted(journal.of(kind), key=lambda event: getattr(event, when)):
             lives[event.id][kind].append(event)
     return lives
@@ -244,7 +253,8 @@ def _twice(life, faults, olders, clocks):
 
 def _has_reason(first, second, life, faults, clocks):
     return (_was_free_again(first, second, life, clocks)
-            or _was_unconfirmed(first, second, faults, clocks))
+            or _was_unconfirmed(first, second, life, faults, clocks)
+            or _ran_out_unconfirmed(first, second, clocks))
 
 
 def _was_free_again(first, second, life, clocks):
@@ -256,15 +266,39 @@ def _was_free_again(first, second, life, clocks):
                for release in life[Release])
 
 
-def _was_unconfirmed(first, second, faults, clocks):
+def _was_unconfirmed(first, second, life, faults, clocks):
+    """Where Redis's clock was set no history can be told in time, and none is asked."""
     return (_apart_ms(first, second, clocks) >= crash.UNCONFIRMED_S * 1000
-            and any(_was_left_unconfirmed(first, second, fault) for fault in faults))
+            and any(_was_left_unconfirmed(first, second, fault)
+                    and (clocks or _was_taken_back(first, second, life, fault))
+                    for fault in faults))
+
+
+def _was_taken_back(first, second, life, fault):
+    """By the history: it was ready again in between, and by no line of before that had a consumer
+    confirmed the first, but for what was written when the fault was made: of that what it says may
+    not have come about."""
+    back_ms = max((each.boot_ms for each in life[TakenBack]
+                   if first.began_ms <= each.boot_ms + ESTIMATE_MS
+                   and each.boot_ms <= second.received_ms), default=None)
+    if back_ms is None:
+        return False
+    return not any(first.asked_ms - ESTIMATE_MS <= line.boot_ms < back_ms
+                   and not (fault.start_ms - UNWRITTEN_MS <= line.boot_ms
+                            <= fault.made_ms + UNWRITTEN_MS)
+                   for line in life[Delivered])
+
+
+def _ran_out_unconfirmed(first, second, clocks):
+    """By a clock that was set before its confirmation is sure: it is held no more."""
+    return any(first.began_ms <= clock.at_ms <= first.received_ms + crash.CONFIRM_S * 1000
+               for clock in clocks) and _apart_ms(first, second, clocks) >= HELD_MS
 
 
 def count_unconfirmed(journal):
     """Second hand-overs that a fault alone explains."""
     faults, clocks = journal.of(Fault), journal.of(Clock)
-    return sum(_was_unconfirmed(first, second, faults, clocks)
+    return sum(_was_unconfirmed(first, second, life, faults, clocks)
                and not _was_free_again(first, second, life, clocks)
                for life in _lives(journal).values() if life[Push]
                for first, second in zip(life[HandOver], life[HandOver][1:]))
@@ -286,69 +320,3 @@ def _apart_ms(first, second, clocks=()):
     have looked at it much later."""
     return (second.received_ms - first.began_ms
             + gained(clocks, first.asked_ms, second.received_ms))
-
-
-# ---- without a TTR ----
-
-def lost_on_the_way(journal):
-    """The ids of jobs without a TTR that went with a reply that a fault kept from its consumer. The
-    evidence is a consumer's pop that had no answer, from a node that the fault hit, at its time; and
-    that node's line in the history, which is written when the consumer's kernel has acknowledged the
-    job to its last byte. So a consumer that was connected with the node itself has it, unless it gave
-    up at that moment. Behind a proxy the line may be of any time from when that pop was asked for
-    until the fault was over; and a line that was to be written when the fault was made may be lost:
-    then the job was made ready at that time. One pop excuses as many jobs as it asked for."""
-    faults, lines = journal.of(Fault), _by_id(journal.of(Delivered))
-    ready = _by_id((*journal.of(Move), *journal.of(LockedMove)))
-    pops = [_BrokenPop(pop, own) for pop in journal.of(Unanswered)
-            if (own := [fault for fault in faults if fault.hits(pop.node)
-                        and pop.asked_ms <= fault.end_ms and fault.start_ms <= pop.ended_ms])]
-    pops.sort(key=lambda pop: pop.until_ms)
-    handed_over = {each.id for each in journal.of(HandOver)}
-    found = set()
-    for push in sorted(journal.of(Push), key=lambda push: push.ended_ms):
-        if push.ttr_ms or push.outcome == REFUSED or push.id in handed_over or push.id in found:
-            continue
-        own = [(each.boot_ms, each.boot_ms) for each in ready[push.id]]
-        if not push.delay_ms:
-            own.append((push.sent_ms, push.ended_ms))
-        took = next((pop for pop in pops if pop.has_room
-                     and (any(pop.may_have_sent(line) for line in lines[push.id])
-                          if lines[push.id] else any(pop.may_have_got(*each) for each in own))),
-                    None)
-        if took:
-            took.count += 1
-            found.add(push.id)
-    return found
-
-
-def _by_id(events):
-    found = defaultdict(list)
-    for event in events:
-        found[event.id].append(event)
-    return found
-
-
-class _BrokenPop:
-    """A pop without an answer, and the faults of its node that it met."""
-
-    def __init__(self, pop, faults):
-        self._pop, self._faults, self.count = pop, faults, 0
-        self.until_ms = max(fault.end_ms for fault in faults)
-
-    @property
-    def has_room(self):
-        return self.count < self._pop.count
-
-    def may_have_sent(self, line):
-        if line.node not in ("", self._pop.node):
-            return False
-        if not self._pop.is_proxied:
-            return abs(line.boot_ms - self._pop.ended_ms) <= GIVING_UP_MS
-        return self._pop.asked_ms - ESTIMATE_MS <= line.boot_ms <= self.until_ms
-
-    def may_have_got(self, from_ms, until_ms):
-        """What was made ready in that time, without a line."""
-        return self._pop.is_proxied and from_ms <= self._pop.ended_ms and any(
-            fault.start_ms - UNWRITTEN_MS <= until_ms and from_ms <= fault.made_ms + UNWRITTEN_MS
-            for fault in self._faults)

@@ -9,14 +9,14 @@ is over: that is no outage of the scanner, and nobody saw the first.
 import math
 from collections import namedtuple
 
-from crash.judge import UNCONFIRMED_S, Violation
-from drills.journal import Clock, Fault, HandOver, LockedMove, Push, gained
+from crash.judge import Violation
+from drills.journal import Clock, Fault, HandOver, LockedMove, Move, Push, TakenBack, gained
+from drills.unanswered import by_id, take
 
 Limits = namedtuple("Limits", "tick_ms outside_p99_ms")
 Due = namedtuple("Due", "id due_ms received_ms late_ms")  # on the one clock of all journals
 
 ENOUGH_FOR_P99 = 100
-WORKED_OFF_IN = 4  # consumers are faster than producers by this factor, at least
 HELD_MS = 5000  # a delivery that nobody confirmed; OP_UNCONFIRMED_MS
 
 
@@ -63,22 +63,6 @@ def outage_of(due, faults, tick_ms):
                key=lambda fault: fault.outage_end_ms, default=None)
 
 
-def end_for(due, fault):
-    """From when on it should be handed over: when another leader served. What was due before the
-    fault may have been on its way to a host that the fault took: when that one was back."""
-    return fault.end_ms if due.due_ms <= fault.start_ms else fault.outage_end_ms
-
-
-def is_undelivered(due, fault, tick_ms):
-    """Was it, going by the time, on its way to another consumer when the fault came? Then it comes
-    again when what nobody confirmed is held no more; or it waited in line behind all that became due
-    in the outage, which consumers work off in a part of its time."""
-    in_line_ms = (fault.outage_end_ms - fault.start_ms) / WORKED_OFF_IN
-    latest_ms = max(due.due_ms, fault.outage_end_ms) + HELD_MS + in_line_ms + 2 * tick_ms
-    return (due.late_ms >= UNCONFIRMED_S * 1000 and due.due_ms <= fault.end_ms
-            and due.received_ms <= latest_ms)
-
-
 def outside(journal, tick_ms):
     """Lateness in ms of the jobs that no outage touched."""
     faults = journal.of(Fault)
@@ -93,20 +77,74 @@ def percentile(values, share):
     return ordered[math.ceil(share * len(ordered)) - 1]
 
 
-def judge_lateness(journal, limits):
-    faults = journal.of(Fault)
+def judge_lateness(journal, limits, explained, pops):
+    """The violations. `explained` counts what is excused, `pops` are broken_pops()."""
+    faults, excuses = journal.of(Fault), _Excuses(journal, limits.tick_ms, pops)
+    found = []
     for due in dues_of(journal):
         fault = outage_of(due, faults, limits.tick_ms)
         if due.late_ms <= limits.tick_ms:
             continue
         if fault is None:
-            yield Violation("LATE", due.id, f"{due.late_ms:.0f} ms, and there was no fault")
-        elif (due.received_ms - end_for(due, fault) > limits.tick_ms
-              and not is_undelivered(due, fault, limits.tick_ms)):
-            after_ms = due.received_ms - end_for(due, fault)
-            yield Violation("LATE", due.id, f"{after_ms:.0f} ms after the outage by {fault.what}")
+            found.append(Violation("LATE", due.id, f"{due.late_ms:.0f} ms, and there was no fault"))
+        elif due.received_ms - fault.outage_end_ms > limits.tick_ms:
+            why_not = excuses.why_not(due, fault)
+            explained["UNDELIVERED"] += not why_not
+            if why_not:
+                after_ms = due.received_ms - fault.outage_end_ms
+                found.append(Violation("LATE", due.id, f"{after_ms:.0f} ms after the outage by "
+                                                       f"{fault.what}; {why_not}"))
     late = outside(journal, limits.tick_ms)
     p99 = percentile(late, 0.99)
     if len(late) >= ENOUGH_FOR_P99 and p99 > limits.outside_p99_ms:
-        yield Violation("LATE", "", f"outside faults p99 is {p99:.1f} ms, "
-                                    f"{limits.outside_p99_ms} ms promised")
+        found.append(Violation("LATE", "", f"outside faults p99 is {p99:.1f} ms, "
+                                           f"{limits.outside_p99_ms} ms promised"))
+    explained["LATE"] += sum(each.redis_ms - each.due_ms > limits.tick_ms
+                             for each in hand_overs_of_set_clocks(journal))
+    return found
+
+
+class _Excuses:
+    """Why a job may come later than a tick after the outage in which it became due: by Redis's own
+    lines it was made ready in time, and then handed out to a consumer that had no answer. So it was
+    taken back when what nobody confirmed is held no more, and came within a tick of that; or the
+    reply itself came late, from a node that the fault had hit, to a pop of before the fault.
+
+    Where all nodes scan nothing is excused: there it is the move that is late, or not."""
+
+    def __init__(self, journal, tick_ms, pops):
+        self._tick_ms, self._pops = tick_ms, pops
+        self._moves, self._backs = by_id(journal.of(Move)), by_id(journal.of(TakenBack))
+        self._replies = {(each.id, each.received_ms): each for each in journal.of(HandOver)}
+        self._is_moved = bool(journal.of(LockedMove))
+
+    def why_not(self, due, fault):
+        """What is wrong; "" where it is excused."""
+        if self._is_moved:
+            return "that is when it was made ready"
+        served_ms, tick_ms = fault.outage_end_ms, self._tick_ms
+        moved_ms = max((each.boot_ms for each in self._moves[due.id]
+                        if each.boot_ms <= due.received_ms), default=None)
+        if moved_ms is None:
+            return "by no line was it made ready before"
+        if moved_ms - served_ms > tick_ms:
+            return f"it was made ready {moved_ms - served_ms:.0f} ms after it"
+        if self._was_under_way(due, fault):
+            return ""
+        backs = [each.boot_ms for each in self._backs[due.id]
+                 if moved_ms <= each.boot_ms <= due.received_ms]
+        if not backs:
+            return "it was ready, and nobody had been sent it"
+        if max(backs) - max(due.due_ms, served_ms) > HELD_MS + tick_ms:
+            return f"it was taken back {max(backs) - served_ms:.0f} ms after it"
+        if due.received_ms - max(backs) > tick_ms:
+            return f"it was taken back {due.received_ms - max(backs):.0f} ms before"
+        if not all(take(self._pops, lambda pop, at=at: pop.may_have_held(moved_ms, at))
+                   for at in backs):
+            return "it was taken back, and no pop was without an answer"
+        return ""
+
+    def _was_under_way(self, due, fault):
+        reply = self._replies[due.id, due.received_ms]
+        return (fault.hits(reply.node) and reply.asked_ms <= fault.made_ms
+                and due.received_ms - fault.end_ms <= self._tick_ms)

@@ -9,27 +9,31 @@ from collections import defaultdict
 from operator import attrgetter
 
 from crash.judge import Violation
-from drills.history import DELIVERED, DUE, parse_line
+from drills.history import DELIVERED, DUE, RETURNED, TIMED_OUT, parse_line
 from drills.judge_leaders import leases_of, reigns_of
-from drills.journal import Delivered, Move, now_ms
+from drills.journal import Delivered, Entry, Move, Push, TakenBack, now_ms
 from harness.clock import redis_now_ms
 
 CLOCK_MS = 3  # two clocks were compared, and each is cut to whole ms
 IN_FLIGHT_MS = 500  # what was sent within the lease may reach a busy Redis so much later
+ESTIMATE_MS = 50  # by which a node's estimate of Redis's clock may be wrong, on a busy machine
 
 
 def read_history(client, names):
-    """All moves and hand-overs that the histories tell, bucket by bucket in their order. `names`:
-    how consumers name a node, by its own name."""
+    """All moves, hand-overs and what was taken back, as the histories tell, bucket by bucket in
+    their order. `names`: how consumers name a node, by its own name."""
     ahead_ms = redis_now_ms(client) - now_ms()
     for key in sorted(client.scan_iter(match="dq:{*}:h", count=1000)):
         bucket = key.decode().split(":")[1]
         for _, members in client.xrange(key):
             line = parse_line(members[b"e"])
+            yield Entry(line.id, line.event, line.node, line.client, line.time_ms - ahead_ms)
             if line.event == DUE:
                 yield Move(bucket, line.id, line.node, line.time_ms - ahead_ms)
             elif line.event == DELIVERED:
                 yield Delivered(line.id, names.get(line.node, ""), line.time_ms - ahead_ms)
+            elif line.event in (RETURNED, TIMED_OUT):
+                yield TakenBack(line.id, line.node, line.time_ms - ahead_ms)
 
 
 def judge_moves(journal):
@@ -38,10 +42,10 @@ def judge_moves(journal):
     reigns = reigns_of(journal)
     if not reigns:
         return  # nobody is elected
-    for move, behind_ms in _behind_their_lease(journal):
-        if behind_ms > IN_FLIGHT_MS:
-            yield Violation("DEPOSED", move.id, f"{move.node} moved it at {move.boot_ms:.0f} ms, "
-                            f"{behind_ms:.0f} ms after its lease")
+    for move, why in _judged(journal):
+        if why:
+            yield Violation("DEPOSED", move.id,
+                            f"{move.node} moved it at {move.boot_ms:.0f} ms, {why}")
     reached = defaultdict(int)  # {bucket: the reign whose moves it has seen}
     for move in journal.of(Move):
         found = next((number for number in range(reached[move.bucket], len(reigns))
@@ -56,14 +60,46 @@ def judge_moves(journal):
 
 
 def moved_behind_their_lease(journal):
-    """Moves that may have been sent within it. Counted, for it is seldom."""
-    return [move for move, behind_ms in _behind_their_lease(journal)
-            if behind_ms <= IN_FLIGHT_MS] if reigns_of(journal) else []
+    """Moves that were sent within it, by what is known of them. Counted, for it is seldom."""
+    return [move for move, why in _judged(journal) if not why] if reigns_of(journal) else []
+
+
+def _judged(journal):
+    """(move, what is wrong with it, or "") for each move without a lease. A leader has one scan of
+    a bucket on its way at a time, and sends it because something is due. So what it had sent within
+    its lease can move jobs once in each bucket, in one stroke; and a job of it was due before its
+    end."""
+    dues, strokes = _dues_of(journal), defaultdict(list)
+    for move, end_ms in _behind_their_lease(journal):
+        strokes[move.node, move.bucket, end_ms].append(move)
+    for (_, _, end_ms), moves in strokes.items():
+        first = [move for move in moves if move.boot_ms == moves[0].boot_ms]
+        is_due = any(dues.get(move.id, math.inf) <= end_ms + ESTIMATE_MS for move in first)
+        for move in moves:
+            behind_ms = move.boot_ms - CLOCK_MS - end_ms
+            if behind_ms > IN_FLIGHT_MS:
+                yield move, f"{behind_ms:.0f} ms after its lease"
+            elif move not in first:
+                yield move, f"{behind_ms:.0f} ms after its lease, and behind another such scan"
+            elif not is_due:
+                yield move, (f"{behind_ms:.0f} ms after its lease, within which nothing of it was "
+                             "due")
+            else:
+                yield move, ""
+
+
+def _dues_of(journal):
+    """{id: when a job became due, at the earliest}"""
+    found = {}
+    for push in journal.of(Push):
+        due_ms = push.sent_ms + push.delay_ms
+        found[push.id] = min(due_ms, found.get(push.id, due_ms))
+    return found
 
 
 def _behind_their_lease(journal):
-    """(move, how long after the end of the mover's last lease) for each move without a lease;
-    infinite where the mover had none before."""
+    """(move, the end of the mover's last lease) for each move without a lease; minus infinity where
+    the mover had none before."""
     begins, ends = defaultdict(list), defaultdict(lambda: [-math.inf])  # by node
     for lease in sorted(leases_of(journal, attrgetter("made_ms")),
                         key=lambda lease: lease.from_ms):
@@ -71,6 +107,6 @@ def _behind_their_lease(journal):
         ends[lease.node].append(max(ends[lease.node][-1], lease.until_ms))
     for move in journal.of(Move):
         known = bisect_right(begins[move.node], move.boot_ms + CLOCK_MS)
-        behind_ms = move.boot_ms - CLOCK_MS - ends[move.node][known]
-        if behind_ms > 0:
-            yield move, behind_ms
+        end_ms = ends[move.node][known]
+        if move.boot_ms - CLOCK_MS > end_ms:
+            yield move, end_ms

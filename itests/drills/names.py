@@ -14,6 +14,7 @@ class SlowNames:
 
     def __init__(self, host, table):
         self.host, self.table, self.delay_s = host, table, 0
+        self.late = 0  # answers that were kept back
         self._is_closed = threading.Event()
         with host.entered():
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -39,6 +40,7 @@ class SlowNames:
             threading.Thread(target=self._answer, args=(question, sender), daemon=True).start()
 
     def _answer(self, question, sender):
+        self.late += self.delay_s > 0
         self._is_closed.wait(self.delay_s)
         try:
             self._socket.sendto(reply_to(question, self.table), sender)

@@ -16,7 +16,7 @@ from drills.table import failed_of, seen_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA, PAGE = ROOT / "doc/failover.json", ROOT / "doc/failover.md"
-COUNTED_APART = ("EARLY", "RETURNED", "TWICE", "UNCONFIRMED", "DEPOSED")
+COUNTED_APART = ("EARLY", "RETURNED", "TWICE", "UNCONFIRMED", "DEPOSED", "UNDELIVERED")
 TIMES = ("active_ms", "served_ms", "stood_ms", "address_ms")
 
 HEAD = """# What a fault costs
@@ -63,7 +63,10 @@ on.
   1 and 2, and 4 where the worker alone hangs, an open connection that was not told of its end, or no job
   any more for clients of the address; in row 1, and in 4 then, a new connection that was begun with
   nobody, and a second time after a second, though the next leader came in time, or a host whose worker
-  has died and which keeps the address for more than 250 ms, or accepts anybody meanwhile; in row 3, a
+  has died and which keeps the address for more than 250 ms, or accepts anybody meanwhile; in row 2, a
+  new connection that was begun a second time, though the next leader came before the dead host's
+  kernel let the address go, and kept its lease; in any row, a round whose fault could not be seen;
+  in row 17, a node that does not tell of Redis's clock; in row 3, a
   new connection that failed, though the new leader was not late (the notes say how often it was; many
   such rounds, or many connections that crossed, are a violation); in row 23, a loop that stalled for
   more than 10 ms and did not wait for a processor meanwhile; in rows 27

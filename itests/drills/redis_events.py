@@ -25,6 +25,28 @@ class Delivered:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """A line of the history, whatever it says (history.WORDS). `client`: as the node saw it."""
+
+    id: str
+    event: int
+    node: str
+    client: str
+    boot_ms: float
+
+
+@dataclass(frozen=True)
+class TakenBack:
+    """A job that a node had handed out is ready again: its reservation ran out, by a scan of `node`;
+    or its consumer had left, by the line of the node that had handed it out, whose time is an
+    estimate."""
+
+    id: str
+    node: str
+    boot_ms: float
+
+
+@dataclass(frozen=True)
 class Lock:
     """A topic's lock was written: taken, or renewed. `place`: of which Redis's file, and where in
     it; a place that is further on happened later. `is_known`: is it known who had it before, where

@@ -141,6 +141,8 @@ class ForgetfulRow(RedisRow):
 
     def begin(self, drill):
         self.told = Told(drill.cluster)
+        if self.keeps_nothing(drill.variant):
+            drill.keep_history()
         back_ms = self.forgets_ms(drill.variant)
         ends_ms = [older.at_ms for older in drill.journal.of(Older)]
         self.since_ms = max([now_ms() - back_ms, *ends_ms]) if back_ms else None

@@ -138,6 +138,11 @@ class Drill:
                  and role.boot_ms > self.since_ms and role.token != self._token]
         return min(roles, key=lambda role: role.boot_ms, default=None)
 
+    def keep_history(self):
+        """What the histories say so far, of a Redis that is to come back empty."""
+        for event in _histories_of(self.cluster):
+            self.journal.add(event)
+
     def first_served(self, from_ms):
         """When the first job was handed over that is due after the fault; None if none was."""
         times = [due.received_ms for due in dues_of(self.journal, from_ms)
@@ -253,11 +258,15 @@ def _address_of(node):
 
 
 def _history_of(cluster):
-    """Who moved what, and handed over what. Nothing where Redis's clock is not everybody's: it
-    cannot be told in time."""
+    """Who moved what, and handed over what."""
     if cluster.ledger:
         cluster.ledger.read()
         yield from cluster.ledger.events
+    yield from _histories_of(cluster)
+
+
+def _histories_of(cluster):
+    """Nothing where Redis's clock is not everybody's: it cannot be told in time."""
     if cluster.plan.wrong_clock == "redis":
         return
     names = {node.name: _address_of(node) for node in (*cluster.nodes, *cluster.spares)
@@ -277,7 +286,7 @@ def _run_round(row, drill, variant, seed, result, limits):
     drill.begin(variant, random.Random(seed))
     done = Round(variant, seed)
     start = drill.since_ms
-    hit = None
+    hit, has_struck = None, row.witness(drill)
     try:
         dead = row.fault(drill) or ()
         drill.struck_ms = now_ms()
@@ -286,6 +295,7 @@ def _run_round(row, drill, variant, seed, result, limits):
         elected = _next_leader(row, drill)
         served = row.wait_served(drill, elected)
         row.hold(drill)
+        is_void = not has_struck()
     finally:
         row.heal(drill)
     drill.cluster.wait_steady()
@@ -299,6 +309,8 @@ def _run_round(row, drill, variant, seed, result, limits):
                   names_hit(hit, dead))
     drill.journal.add(fault)
     complaints = list(row.check(drill, elected))
+    if is_void:
+        complaints.append("the round is void: nothing shows that its fault has struck")
     slow = list(row.check_times(drill)) if limits else []
     done.sight = drill.sight
     done.active_ms = elected.boot_ms - drill.since_ms if elected else None

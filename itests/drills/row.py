@@ -83,6 +83,11 @@ class Row:
         """Makes it. The nodes whose worker is dead when it returns, if any."""
         raise NotImplementedError
 
+    def witness(self, drill):
+        """Before the fault: a function that says, before it is healed, whether it has struck, by
+        what can be observed then (witness.py)."""
+        raise NotImplementedError
+
     def hit(self, drill):
         """The nodes that it keeps from Redis or from clients; None: any may be. Of nobody else does
         it excuse anything that comes twice, or is lost on its way."""

@@ -1,8 +1,9 @@
 """A row about the virtual address itself: what others do to it, and what neighbours believe."""
 
-from drills.journal import now_ms
+from drills.journal import Gone, now_ms
 from drills.row import row, stay
 from drills.vip_row import VipRow
+from drills.witness import all_hurt, changed, cut, workers
 from harness.neighbours import (add_address, announce, entry_of, forget, mac_of, remove_address,
                                 touch)
 from harness.wait import wait_until
@@ -38,6 +39,16 @@ class AddressTroubled(VipRow):
         return drill.since_ms if self.takes_over(drill) else drill.struck_ms
 
     # ---- faults ----
+
+    def witness(self, drill):
+        if drill.variant == "removed":
+            return lambda: any(isinstance(each, Gone) and each.node == drill.leader.name
+                               and each.boot_ms >= drill.since_ms
+                               for each in drill.cluster.events())
+        if drill.variant in GENTLE:
+            return changed(lambda: drill.leader.metrics()["dueq_vip_conflicts_total"])
+        is_dead, is_hushed = all_hurt(workers([drill.leader])), cut(drill.network)
+        return lambda: is_dead() and (drill.variant == "neighbours' caches" or is_hushed())
 
     def fault(self, drill):
         self.before = drill.leader.metrics()

@@ -49,6 +49,10 @@ class Crowded(Row):
         self.case = kind(drill, what, self.host, idle, consumers)
         return self.case.strike()
 
+    def witness(self, drill):
+        self.case = None
+        return lambda: self.case is not None and self.case.has_struck()
+
     def hit(self, drill):
         return None
 

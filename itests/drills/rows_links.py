@@ -3,10 +3,14 @@
 from drills.nodes import PEER_PORT
 from drills.row import Row, row, stay
 from drills.vip_row import VipRow
+from drills.witness import changed, cut
 
 
 class _Cuts(Row):
     """Cuts that are made in fault() are healed."""
+
+    def witness(self, drill):
+        return cut(drill.network)
 
     def heal(self, drill):
         drill.network.heal_all()
@@ -16,6 +20,9 @@ class _Cuts(Row):
 class LinkDown(VipRow):
     variants = ("short", "long")
     short_variants = ("short",)
+
+    def witness(self, drill):
+        return changed(lambda: drill.leader.host.has_link)
 
     def fault(self, drill):
         drill.leader.host.pull_cable()
@@ -95,6 +102,18 @@ class PeerLink(_Cuts):
 
     variants = ("cut", "reset", "cut, and from zookeeper")
     short_variants = ("reset", "cut, and from zookeeper")
+
+    def witness(self, drill):
+        """Reset, its peers are connected from other ports."""
+        if drill.variant != "reset":
+            return super().witness(drill)
+        ends = self._ends(drill)
+        return lambda: bool(ends) and not ends & self._ends(drill)
+
+    @staticmethod
+    def _ends(drill):
+        return {end for peer in drill.cluster.peers_of(drill.leader)
+                for end in peer.connections(drill.leader.host.address, PEER_PORT)}
 
     def fault(self, drill):
         leader, peers = drill.leader, drill.cluster.peers_of(drill.leader)

@@ -2,17 +2,21 @@
 
 import os
 from contextlib import suppress
+from types import MappingProxyType
 
 import redis
 
 from drills.cluster import Plan
 from drills.row import ROWS, Row, row, stay
 from drills.stalls import watch_loops
-from harness.clock import redis_now_ms
+from drills.witness import changed, is_running
+from harness.clock import redis_now_ms, wall_now_ms
 from harness.process import Process, kill_now
 from harness.wait import wait_until
 
 HOUR_S = 3600
+GRAIN_S = 60  # to which a clock is read, by who has other work
+JUMPS, JUMPED = "dueq_store_clock_jumps_total", "its clock has jumped"
 LOOP_STALL_MS = 10
 
 
@@ -25,6 +29,7 @@ class Clocks(Row):
                      for how in ("forward", "back", "strobed"))
     short_variants = ("node strobed", "redis strobed")
     changes = 0
+    told = told_after = MappingProxyType({})
 
     def plan_key(self, variant):
         return variant.split()[0]
@@ -43,25 +48,59 @@ class Clocks(Row):
         if cluster.plan.wrong_clock == "redis":
             cluster.set_clocks(2 * HOUR_S)
 
+    def witness(self, drill):
+        """What the clocks themselves have shown, each time they were set: strobed, they end true."""
+        self.shown, self.told = [], self._told(drill)
+        return lambda: self.shown == self._offsets_s(drill)
+
+    @staticmethod
+    def _offsets_s(drill):
+        return {"forward": [HOUR_S], "back": [-HOUR_S],
+                "strobed": [HOUR_S, -HOUR_S, 0] * 10}[drill.variant.split()[1]]
+
     def fault(self, drill):
-        offsets = {"forward": [HOUR_S], "back": [-HOUR_S],
-                   "strobed": [HOUR_S, -HOUR_S, 0] * 10}[drill.variant.split()[1]]
-        for offset in offsets:
+        for offset in self._offsets_s(drill):
             drill.cluster.set_clocks(offset)
             stay(drill, drill.elapsed_ms() + 100)
+            self.shown.append(_ahead_s(drill))
+
+    @staticmethod
+    def _told(drill):
+        """{node: (how often Redis's clock has jumped, by its metric, and by its log)}"""
+        return {node.name: (node.metrics()[JUMPS], node.output().count(JUMPED))
+                for node in drill.cluster.nodes}
 
     def takes_over(self, drill):
         return False
 
     def hold(self, drill):
         stay(drill, 2 * drill.session_ms)
+        self.told_after = self._told(drill)
 
     def heal(self, drill):
         drill.cluster.set_clocks(0)
 
     def check(self, drill, elected):
+        """Of Redis's clock every node tells, for each asks Redis all the time; a node's own means
+        nothing, not even to itself."""
         if elected:
             yield "a clock changed the leader"
+        is_redis = drill.variant.startswith("redis")
+        for name, (counted, said) in self.told_after.items():
+            counted_before, said_before = self.told[name]
+            if is_redis and not (counted > counted_before and said > said_before):
+                yield f"{name} did not tell that Redis's clock was set"
+            if not is_redis and counted > counted_before:
+                yield f"{name} told that Redis's clock was set, and it was its own"
+
+
+def _ahead_s(drill):
+    """Of the true time, in whole seconds: Redis's clock, or the leader's, whichever can be set."""
+    if drill.cluster.plan.wrong_clock == "redis":
+        shown_ms = _redis_now_ms(drill.cluster)
+    else:
+        shown_ms = drill.leader.json("/v1/status")["now_ms"]
+    return round((shown_ms - wall_now_ms()) / 1000 / GRAIN_S) * GRAIN_S
 
 
 def _redis_now_ms(cluster):
@@ -85,6 +124,11 @@ class WrongSetUp(Row):
     variants = tuple(SETTINGS)
     rehearsed_variants = ("buckets",)
     changes = 0
+
+    def witness(self, drill):
+        """The one that joins has come so far as to say something."""
+        before = len(drill.cluster.spares)
+        return lambda: any(node.output() for node in drill.cluster.spares[before:])
 
     def fault(self, drill):
         name = f"x{len(drill.cluster.spares) + 1}"
@@ -123,6 +167,10 @@ class SlowNameService(Row):
     def plan(self, variant):
         return Plan(zookeeper_names=True)
 
+    def witness(self, drill):
+        """Somebody has asked it, and was kept waiting."""
+        return changed(lambda: drill.cluster.names.late)
+
     def fault(self, drill):
         drill.cluster.names.delay_s = self.delay_s
         for server in drill.cluster.zookeeper.servers:
@@ -153,6 +201,14 @@ class Starved(Row):
     changes = 0
     rounds = 5
     by_the_clock = True
+    loops = ()
+
+    def witness(self, drill):
+        """All loops have had a processor, and the leader has none that they do not have."""
+        self.loops = ()
+        worker = drill.leader.worker_pid
+        return lambda: (len(self.loops) > 0 and all(_used_ticks(each.pid) for each in self.loops)
+                        and is_running(worker) and len(os.sched_getaffinity(worker)) == 1)
 
     def fault(self, drill):
         self.processors = os.sched_getaffinity(0)
@@ -185,6 +241,15 @@ class Starved(Row):
             yield "the leader changed, and only the processor was busy"
 
 
+def _used_ticks(pid):
+    """Of a processor, in programs; 0: none, or it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return int(file.read().rpartition(")")[2].split()[11])
+    except OSError:
+        return 0
+
+
 # Rows that can strike together on one plan: none undoes, or waits for, what another needs.
 PAIRED = ("1", "2", "4", "5", "6", "7", "8b", "9", "18", "25")
 
@@ -196,11 +261,20 @@ class Pairs(Row):
 
     changes = 4
     variants = ("pair",)
+    pair = ()
 
-    def fault(self, drill):
+    def witness(self, drill):
+        """That of either: the other may hide it, as a pulled cable hides a cut."""
+        self._draw(drill)
+        found = [self._as(drill, variant, each.witness) for each, variant in self.pair]
+        return lambda: any(has_struck() for has_struck in found)
+
+    def _draw(self, drill):
         numbers = drill.dice.sample(PAIRED, 2)
         self.pair = [(ROWS[number], drill.dice.choice(ROWS[number].short_variants))
                      for number in numbers]
+
+    def fault(self, drill):
         drill.variant = " with ".join(f"{each.number} {variant}".strip()
                                       for each, variant in self.pair)
         dead = []

@@ -4,11 +4,12 @@ import signal
 
 from drills.builds import altered_node, build_of, scripts_of
 from drills.cluster import STANDALONE, Plan
-from drills.in_order import InOrder
+from drills.in_order import FEW_LATE, ONE_LATE_IN, InOrder
 from drills.journal import REFUSED, UNKNOWN
 from drills.nodes import kill_together
 from drills.row import Row, row, stay
-from drills.vip_row import VIP, VipRow
+from drills.vip_row import VIP, VipRow, lost_with_somebody, with_nobody
+from drills.witness import all_hurt, changed, workers
 from harness.build import node_program
 
 
@@ -25,6 +26,9 @@ class KillAlone(Row):
 
     def plan(self, variant):
         return Plan(mode=STANDALONE, nodes=1)
+
+    def witness(self, drill):
+        return all_hurt(workers([drill.leader]))
 
     def fault(self, drill):
         if drill.variant == "all":
@@ -47,6 +51,9 @@ class KillWorker(VipRow):
     def tells(self, drill):
         return True
 
+    def witness(self, drill):
+        return all_hurt(workers([drill.leader]))
+
     def fault(self, drill):
         drill.leader.kill("worker")
         return [drill.leader]
@@ -56,6 +63,7 @@ class KillWorker(VipRow):
 class KillAll(VipRow):
     rounds = 100
     target_ms = 100
+    seen = unserved = 0  # rounds; those in which connections were lost
 
     def tells(self, drill):
         return True
@@ -64,6 +72,25 @@ class KillAll(VipRow):
         """Nobody lives who could: its kernel keeps the address for its lifetime, and answers who
         asks for it beside the next leader."""
         return False
+
+    def check(self, drill, elected):
+        yield from super().check(drill, elected)
+        if drill.sight:
+            self.seen += 1
+            self.unserved += bool(drill.sight.lost)
+            yield from lost_with_somebody(drill.sight, with_nobody(drill), drill.since_ms)
+
+    def check_end(self, cluster):
+        if self.unserved > FEW_LATE + self.seen // ONE_LATE_IN:
+            yield f"connections were lost in {self.unserved} of {self.seen} rounds"
+
+    @property
+    def note(self):
+        return (f"rounds in which connections were lost, because the next leader was late, or lost "
+                f"its lease: {self.unserved}" if self.unserved else "")
+
+    def witness(self, drill):
+        return all_hurt(drill.leader.pids)
 
     def fault(self, drill):
         drill.leader.kill_all()
@@ -79,6 +106,10 @@ class Orderly(VipRow):
 
     def __init__(self):
         self.in_order = InOrder()
+
+    def witness(self, drill):
+        """By its own word: it went in order."""
+        return changed(drill.leader.role)
 
     def fault(self, drill):
         if drill.variant == "SIGTERM":
@@ -115,6 +146,10 @@ class Freeze(VipRow):
                      for length in ("T/2", "2T", "30 s"))
     short_variants = ("worker for 2T", "both for 2T")
 
+    def witness(self, drill):
+        who = drill.leader.pids if drill.variant.startswith("both") else workers([drill.leader])
+        return all_hurt(who)
+
     def fault(self, drill):
         drill.leader.freeze(drill.variant.split()[0])
 
@@ -137,6 +172,10 @@ class Freeze(VipRow):
 @row("18", "all standbys killed; all nodes killed and started together")
 class KillMany(Row):
     variants = ("standbys", "all")
+
+    def witness(self, drill):
+        everybody = drill.variant == "all"
+        return all_hurt(workers(drill.cluster.nodes if everybody else drill.cluster.standbys()))
 
     def fault(self, drill):
         everybody = drill.cluster.nodes
@@ -170,6 +209,9 @@ class RollingUpgrade(Row):
 
     def plan(self, variant):
         return Plan(program=self.old or altered_node())
+
+    def witness(self, drill):
+        return all_hurt(workers(drill.cluster.nodes))
 
     def fault(self, drill):
         program = drill.cluster.plan.program if drill.variant == "downgrade" else node_program()

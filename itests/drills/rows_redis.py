@@ -9,6 +9,7 @@ from drills.redis_row import AUDITED, ENOUGH, ForgetfulRow, RedisRow, Told
 from drills.row import row, stay
 from drills.stores import StorePlan
 from drills.troubles import TROUBLES
+from drills.witness import all_hurt, changed, run_ids
 from harness.wait import wait_until
 
 SYNC_EACH_SECOND_MS = 2000  # Redis puts off a write for so long while the last sync goes on
@@ -39,6 +40,9 @@ class Restarted(ForgetfulRow):
     def keeps_nothing(self, variant):
         return self.plan_key(variant) == "none"
 
+    def witness(self, drill):
+        return changed(lambda: run_ids([drill.cluster.redis]))
+
     def must_lose(self, variants):
         return self.plan_key(variants[0]) == "none" or variants.count("killed, everysec") >= ENOUGH
 
@@ -61,6 +65,12 @@ class CutShort(ForgetfulRow):
 
     def forgets_ms(self, variant):
         return self.LAST_MS
+
+    def witness(self, drill):
+        """Another Redis, which has found its file cut."""
+        is_another = changed(lambda: run_ids([drill.cluster.redis]))
+        has_found = changed(lambda: self._found(drill))
+        return lambda: is_another() and has_found()
 
     def fault(self, drill):
         log = drill.cluster.store.log
@@ -104,6 +114,9 @@ class Unwilling(RedisRow):
     def plan(self, variant):
         sync = "always" if variant == "disk full" else "everysec"
         return Plan(store=StorePlan(sync, has_disk=True), settings=AUDITED)
+
+    def witness(self, drill):
+        return TROUBLES[drill.variant].witness(drill.cluster)
 
     def fault(self, drill):
         self.trouble = TROUBLES[drill.variant]
@@ -158,12 +171,19 @@ class Slow(RedisRow):
     variants = ("frozen for 2 s", "slow by 100 ms")
     rounds = 20
     store = StorePlan(has_relay=True)
+    SLOW_MS = 100
+
+    def witness(self, drill):
+        """Slow: the quickest of some answers takes as long, by the nodes' own way to it."""
+        if drill.variant.startswith("frozen"):
+            return all_hurt([drill.cluster.redis.process.pid])
+        return lambda: drill.cluster.store.answers_in_ms() >= self.SLOW_MS
 
     def fault(self, drill):
         if drill.variant.startswith("frozen"):
             drill.cluster.store.freeze()
         else:
-            drill.cluster.store.relay.delay_ms = 100
+            drill.cluster.store.relay.delay_ms = self.SLOW_MS
 
     def hold(self, drill):
         stay(drill, 2000 if drill.variant.startswith("frozen") else 2 * drill.session_ms)

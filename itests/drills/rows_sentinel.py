@@ -7,6 +7,7 @@ from drills.journal import now_ms
 from drills.redis_row import AUDITED, ENOUGH, ForgetfulRow
 from drills.row import row
 from drills.stores import StorePlan
+from drills.witness import changed, run_ids
 
 LAG_MS = 1000  # of a replica that reads all the time, at the very most
 
@@ -38,6 +39,10 @@ class Promoted(ForgetfulRow):
 
     def keeps_answers(self, variant):
         return bool(self.plan_key(variant))
+
+    def witness(self, drill):
+        """Another is the master."""
+        return changed(lambda: run_ids([drill.cluster.redis]))
 
     def must_lose(self, variants):
         return variants.count("by hand") >= ENOUGH

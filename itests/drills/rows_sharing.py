@@ -8,6 +8,7 @@ from drills.journal import now_ms
 from drills.ledger import LOCK_MS
 from drills.row import row, stay
 from drills.sharing import SharingRow, Watch, redis_ms, unfair
+from drills.witness import cut, hurt, workers
 from harness.wait import wait_until
 
 LATE_MS, SAFETY_MS = 1000, 1000  # another's topic is taken when so late; that is looked for so often
@@ -35,6 +36,9 @@ class FreezeHolder(SharingRow):
     def plan(self, variant):
         self.plan_options = {"lock_ms": 2000} if variant == self.SHORT else {}
         return super().plan(variant)
+
+    def witness(self, drill):
+        return hurt(workers(drill.cluster.nodes))
 
     def fault(self, drill):
         self.watch = Watch(drill)
@@ -71,6 +75,12 @@ class ChangeNodes(SharingRow):
     short_variants = ("killed",)
     rounds = 20 * len(variants)
     cut = None
+
+    def witness(self, drill):
+        """Who joins has left before."""
+        if drill.variant.startswith("cut off"):
+            return cut(drill.network)
+        return hurt(workers(drill.cluster.nodes))
 
     def fault(self, drill):
         nodes = drill.cluster.nodes
@@ -133,6 +143,9 @@ class WithoutZooKeeper(SharingRow):
     short_variants = ("and a node killed",)
     rounds = 10
     changes = 2  # the lead ends with its lease
+
+    def witness(self, drill):
+        return hurt([server.process.pid for server in drill.cluster.zookeeper.servers], 3)
 
     def fault(self, drill):
         self.watch = Watch(drill)

@@ -11,6 +11,7 @@ from drills.redis_row import AUDITED, PATIENT, Told, damage_of
 from drills.row import SERVED_S, row, stay
 from drills.sharing import QUIET_MS, TOPICS, SharingRow, Standstill
 from drills.stores import StorePlan
+from drills.witness import changed, run_ids
 from harness.wait import wait_until
 
 ONE_LEADER = "one leader"
@@ -101,6 +102,12 @@ def unfenced(cluster):
         yield f"{len(wrong)} of 64 buckets do not have the leader's token"
 
 
+def _owners(store):
+    """{bucket: who has it}"""
+    return {bucket: master.tcp_address for master, buckets in masters_and_buckets(store).items()
+            for bucket in buckets}
+
+
 @row("30", "slots of a Redis Cluster move")
 class Resharded(ClusterRow):
     """Under load. `cut off half way`: half of its keys here, half there, until it is finished
@@ -111,6 +118,9 @@ class Resharded(ClusterRow):
     variants = (*WHAT, *(f"{what}, {ONE_LEADER}" for what in WHAT))
     short_variants = ("cut off half way",)
     SEVERAL = 4
+
+    def witness(self, drill):
+        return changed(lambda: _owners(drill.cluster.store))
 
     def fault(self, drill):
         store, what = drill.cluster.store, drill.variant.partition(",")[0]
@@ -169,6 +179,12 @@ class MasterFails(ClusterRow):
     def settings(self, variant):
         safe = {"store.min_replicas": 1} if variant.endswith(self.SAFE) else {}
         return {**AUDITED, **safe}
+
+    def witness(self, drill):
+        """A master's buckets are another's; or, restarted, it is another process."""
+        if drill.variant.startswith("restarted"):
+            return changed(lambda: sorted(map(str, run_ids(drill.cluster.store.masters))))
+        return changed(lambda: _owners(drill.cluster.store))
 
     def fault(self, drill):
         store = drill.cluster.store

@@ -3,6 +3,7 @@
 from drills.cluster import Plan
 from drills.row import Row, row, stay
 from drills.vip_row import VIP
+from drills.witness import changed
 
 LOST = 0.05  # of all frames, in each direction
 WAY_MS = {"200 ms there and back": 100, "200 ms each way": 200}
@@ -45,6 +46,10 @@ class SlowLinks(Row):
     def fault(self, drill):
         self.before = drill.network.counts()
         drill.network.slow_down(_way_ms(drill.variant), LOST)
+
+    def witness(self, drill):
+        """Frames were lost on their way."""
+        return changed(lambda: {name: each.lost for name, each in drill.network.counts().items()})
 
     def hit(self, drill):
         return None

@@ -5,6 +5,7 @@ from drills.journal import OK
 from drills.lateness import dues_of
 from drills.nodes import kill_together
 from drills.row import Row, row, stay
+from drills.witness import changed, cut, hurt
 from harness.wait import wait_until
 
 
@@ -28,6 +29,9 @@ class Follower(Row):
 
     def plan(self, variant):
         return Plan(uplinks=bool(self.plan_key(variant)))
+
+    def witness(self, drill):
+        return cut(drill.network) if drill.variant.startswith("cut") else hurt(_servers(drill))
 
     def fault(self, drill):
         self.server = self._attached(drill)
@@ -77,6 +81,10 @@ class Follower(Row):
             self.server.thaw()
 
 
+def _servers(drill):
+    return [server.process.pid for server in drill.cluster.zookeeper.servers if server.is_running]
+
+
 def server_of(zookeeper, host):
     """The server that a host has a session with; None while it has none."""
     return next((server for server in zookeeper.servers
@@ -89,6 +97,9 @@ class Servers(Row):
                 "rolling restart")
     short_variants = ("leader killed", "follower frozen")
     changes = 1
+
+    def witness(self, drill):
+        return hurt(_servers(drill), 3 if drill.variant == "rolling restart" else 1)
 
     def fault(self, drill):
         zookeeper = drill.cluster.zookeeper
@@ -134,6 +145,9 @@ class NoQuorum(Row):
 
     def plan(self, variant):
         return Plan(settings={"ha.on_zookeeper_loss": self.plan_key(variant)})
+
+    def witness(self, drill):
+        return hurt(_servers(drill), 3 if drill.variant.endswith("at start") else 2)
 
     def fault(self, drill):
         if drill.variant.endswith("at start"):
@@ -185,6 +199,12 @@ class Wiped(Row):
 
     rounds = 3
     rehearsed_variants = ()
+
+    def witness(self, drill):
+        """The leader's token is of another ensemble."""
+        were_ended = hurt(_servers(drill), 3)
+        is_another = changed(lambda: drill.cluster.leader().role().token.rpartition(":")[0])
+        return lambda: were_ended() and is_another()
 
     def fault(self, drill):
         servers = drill.cluster.zookeeper.servers

@@ -28,6 +28,17 @@ def checked(number, variant="", elected=None, failed_pushes=0, sight=None, event
     return [*row.check(drill, elected), *row.check_times(drill)]
 
 
+@pytest.mark.parametrize("variant, after, complaints", [
+    ("redis back", {"n1": (1, 1), "n2": (2, 1)}, 0),
+    ("redis back", {"n1": (1, 1), "n2": (0, 0)}, 1),
+    ("redis back", {"n1": (1, 0), "n2": (0, 1)}, 2),
+    ("node back", {"n1": (0, 0), "n2": (0, 0)}, 0),
+    ("node back", {"n1": (1, 1), "n2": (0, 0)}, 1)])
+def test_of_redis_s_clock_every_node_tells_and_of_its_own_none(variant, after, complaints):
+    before = {"n1": (0, 0), "n2": (0, 0)}
+    assert len(checked("17", variant, told=before, told_after=after)) == complaints
+
+
 @pytest.mark.parametrize("number, variant", [
     ("6", "peers"), ("6", "client"), ("6", "a standby from redis"), ("6", "all from redis"),
     ("7", "to peers"), ("7", "from client"), ("8b", "cut"),

@@ -95,9 +95,12 @@ def test_what_may_be_forgotten_is_written_down_with_what_was_told():
 
 def test_a_redis_forgets_nothing_of_the_one_before():
     journal, row = Journal(), type(MATRIX["12"])()
-    drill = SimpleNamespace(variant="killed, none", cluster=cluster_of(Node()), journal=journal)
+    kept = []
+    drill = SimpleNamespace(variant="killed, none", cluster=cluster_of(Node()), journal=journal,
+                            keep_history=lambda: kept.append(drill.variant))
     row.begin(drill)
     assert row.since_ms == -math.inf
+    assert kept == ["killed, none"], "its history goes with it"
     journal.add(Older(1, 9))
     row.begin(drill)
     assert row.since_ms == 9

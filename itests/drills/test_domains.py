@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from drills.domains import bucket_of, slot_of
-from drills.journal import OK, Ack, Fault, HandOver, Journal, Older, Push
+from drills.journal import OK, Ack, Delivered, Fault, HandOver, Journal, Older, Push, TakenBack
 from drills.judge import judge
 
 MINE, OTHERS = "drill-0", "drill-1"
@@ -47,6 +47,14 @@ def test_what_other_masters_have_kept_proves_nothing():
     assert rules(push("a", MINE), *later, OLDER) == ([], {"LOST": 1})
     later = [push("b", MINE, 1950), *done("b", MINE, 3500)]
     assert rules(push("a", MINE), *later, replace(OLDER, lost=0)) == (["LOST"], {})
+
+
+def test_what_was_not_confirmed_keeps_its_evidence():
+    life = [replace(push("a", OTHERS), ttr_ms=60_000), *done("a", OTHERS, 2500)[:1],
+            TakenBack("a", "n1", 7500), replace(done("a", OTHERS, 7600)[0], lease="2", attempt=2),
+            done("a", OTHERS, 7600)[1]]
+    assert rules(*life, replace(OLDER, lost=0)) == ([], {"UNCONFIRMED": 1})
+    assert rules(*life, Delivered("a", "n1", 2600), replace(OLDER, lost=0))[0] == ["TWICE"]
 
 
 def test_nodes_that_count_what_others_lost_are_seen():

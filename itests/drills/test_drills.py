@@ -16,6 +16,7 @@ from drills.rounds import run_row
 from drills.row import Row
 from drills.table import json_of, table_of
 from drills.test_load import steal_delayed
+from drills.witness import all_hurt, workers
 from harness.build import ROOT, node_program
 from harness.network import NAMESPACES
 from harness.process import Process, descendants_of, is_alive
@@ -36,6 +37,9 @@ class Thief(Row):
     def load_options(self, cluster):
         """Some jobs have no TTR: no fault excuses that they are stolen."""
         return {"ttrs_ms": (4000, 0)}
+
+    def witness(self, drill):
+        return lambda: True
 
     def fault(self, drill):
         client = drill.cluster.redis.client()
@@ -59,6 +63,31 @@ def test_a_row_that_steals_fails_and_says_so(needs_network, tmp_path):
     assert (row["rounds"], len(row["violations"]), len(row["complaints"])) == (2, 2, 2)
 
 
+class Idle(Row):
+    """A fault that does nothing."""
+
+    number, title = "97", "nothing at all"
+    changes = 0
+
+    def plan(self, variant):
+        return Plan(mode=STANDALONE, nodes=1)
+
+    def witness(self, drill):
+        return all_hurt(workers([drill.leader]))
+
+    def fault(self, drill):
+        return ()
+
+    def takes_over(self, drill):
+        return False
+
+
+def test_a_row_whose_fault_does_nothing_fails(needs_network, tmp_path):
+    result = run_row(Idle(), tmp_path, seed=1, rounds=1)
+    assert ["is void" in text for text in result.complaints] == [True]
+    assert result.failures == result.complaints
+
+
 ASKS, DOES_NOT = b"if seen ~= token then", b"if false         then"
 
 
@@ -67,6 +96,9 @@ class Unfenced(Row):
 
     number, title = "98", "a node skips the fence"
     changes = 0
+
+    def witness(self, drill):
+        return lambda: True
 
     def fault(self, drill):
         program = drill.cluster.directory / "unfenced-node"

@@ -22,6 +22,9 @@ class Lawless(Row):
     def plan(self, variant):
         return Plan(mode=CLUSTER, nodes=2)
 
+    def witness(self, drill):
+        return lambda: True
+
     def fault(self, drill):
         program = drill.cluster.directory / "lawless-node"
         text = node_program().read_bytes()

@@ -11,9 +11,12 @@ import pytest
 
 from drills import holders
 from drills.holders import KEPT_MS, LATE_MS, HolderWatch, judge_holders
+from drills.in_order import FEW_LATE, ONE_LATE_IN
 from drills.journal import AWAY, DIED, LEAVING, Gone, Journal, Lease, Put, Role, Vip, now_ms
+from drills.matrix import MATRIX
 from drills.view import DEAF, VANISHING, Sight, View, Visit, longest_gap
-from drills.vip_row import (accepted_by_the_dead, begun_with_nobody, gaps, strangers, untold)
+from drills.vip_row import (accepted_by_the_dead, begun_with_nobody, gaps, lost_with_somebody,
+                            strangers, untold, with_nobody)
 from harness.neighbours import add_address, announce, remove_address
 from harness.wait import wait_until
 
@@ -293,6 +296,37 @@ def test_a_successor_that_comes_later_than_the_address_is_kept(address, begun_ms
     assert len(list(begun_with_nobody(sight, gaps(drill)))) == is_wrong
     events[0] = Role("a", "offline", 980, reason=DIED)  # that was another time
     assert list(begun_with_nobody(sight, gaps(drill)))
+
+
+OVER = [Role("b", "offline", 4000, reason="lease_over"), Role("c", "leader", 5000)]
+
+
+@pytest.mark.parametrize("gone_ms, put_ms, roles, begun_ms, is_wrong", [
+    (2000, 1080, [], 1500, True), (2000, 1080, [], 2100, True),    # it was there already
+    (2000, 2600, [], 1499, True), (2000, 2600, [], 1500, False),   # as the kernel's news are late
+    (2000, 2600, [], 2601, False), (2000, 2600, [], 2602, True),
+    (None, 1080, [], 2000, True),                                  # the dead host has it to the end
+    (2000, 1080, OVER, 3499, True), (2000, 1080, OVER, 3500, False),
+    (2000, 1080, OVER, 5500, False), (2000, 1080, OVER, 5501, True)])
+def test_connections_are_lost_where_nobody_has_the_address(gone_ms, put_ms, roles, begun_ms,
+                                                           is_wrong):
+    """And nobody lives who could take it away (row 2)."""
+    events = [Put("b", "v", put_ms), *([Gone("a", "v", gone_ms)] if gone_ms else ()), *roles,
+              Gone("b", "v", 9500), Gone("a", "v", 900), Put("c", "v", 9600)]
+    events.sort(key=lambda each: each.boot_ms)
+    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=1000,
+                            cluster=SimpleNamespace(events=lambda: events))
+    spans = with_nobody(drill)
+    assert bool(list(lost_with_somebody(Sight(lost=[("v", begun_ms)]), spans, 1000))) == is_wrong
+    assert list(lost_with_somebody(Sight(lost=[("w", begun_ms)]), spans, 1000)), "nobody put that"
+
+
+def test_connections_are_lost_in_few_rounds():
+    row = type(MATRIX["2"])()
+    row.seen, row.unserved = 20, 3
+    assert len(list(row.check_end(None))) == (3 > FEW_LATE + 20 // ONE_LATE_IN)
+    row.unserved = 20
+    assert len(list(row.check_end(None))) == 1
 
 
 def test_an_address_that_is_put_back_is_stolen(stage):

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Callable
 
+import redis
+
+from drills.witness import all_hurt, changed
 from harness.wait import wait_until
 
 NOBODY = ("127.0.0.1", "1")
@@ -16,6 +19,7 @@ class Trouble:
 
     make: Callable
     heal: Callable
+    witness: Callable
     says: str = None
     refuses: bool = False
     serves: bool = False
@@ -69,16 +73,44 @@ def _fill(cluster):
                    "Redis cannot write")
 
 
+def _errors(word):
+    """A witness: Redis has answered with that error."""
+    def look(cluster):
+        return changed(lambda: _of_redis(cluster, lambda client: client.info("errorstats").get(
+            f"errorstat_{word}")))
+
+    return look
+
+
+def _of_redis(cluster, ask):
+    """With the password first: who asks must not be the one that is refused."""
+    found = []
+    try:
+        _with_password(cluster, lambda client: found.append(ask(client)))
+        return found[0]
+    except (redis.AuthenticationError, redis.ResponseError):
+        with cluster.redis.client() as client:
+            return ask(client)
+
+
+def _has_ended(cluster):
+    return all_hurt([cluster.redis.process.pid])
+
+
+def _is_replica(cluster):
+    return changed(lambda: _of_redis(cluster, lambda client: client.role()[0]))
+
+
 TROUBLES = {
     "out of memory": Trouble(_tell("CONFIG", "SET", "maxmemory", "1"),
-                             _tell("CONFIG", "SET", "maxmemory", "0"),
+                             _tell("CONFIG", "SET", "maxmemory", "0"), _errors("OOM"),
                              "OOM", refuses=True, serves=True),
     "disk full, everysec": Trouble(_fill, lambda cluster: cluster.store.empty_disk(),
-                                   "MISCONF", refuses=True),
-    "disk full": Trouble(_end_by_full_disk, _empty_and_start),
+                                   _errors("MISCONF"), "MISCONF", refuses=True),
+    "disk full": Trouble(_end_by_full_disk, _empty_and_start, _has_ended),
     "read-only": Trouble(_tell("REPLICAOF", *NOBODY), _tell("REPLICAOF", "NO", "ONE"),
-                         "this Redis is a replica"),
-    "another password": Trouble(_set_password, _unset_password, "NOAUTH"),
+                         _is_replica, "this Redis is a replica"),
+    "another password": Trouble(_set_password, _unset_password, _errors("NOAUTH"), "NOAUTH"),
     "without scripts": Trouble(_tell("SCRIPT", "FLUSH"), lambda cluster: None,
-                               error="NOSCRIPT"),
+                               _errors("NOSCRIPT"), error="NOSCRIPT"),
 }

@@ -5,7 +5,8 @@ the address is with the leader alone, every neighbour knows, and nobody else has
 import math
 
 from drills.cluster import Plan
-from drills.holders import KEPT_MS, kept_too_long
+from drills.holders import KEPT_MS, LATE_MS, kept_too_long
+from drills.in_order import without_a_lease
 from drills.journal import AWAY, DIED, LEADER, LEAVING, Gone, Put, Role, Vip
 from drills.row import Row
 from drills.view import CLOSED, GRAIN_MS, LOST, RESET
@@ -15,6 +16,7 @@ from harness.wait import wait_until
 VIP, VIP6 = "10.213.0.200", "fd00:213::200"
 BOTH = f"{VIP},{VIP6}"
 PATIENCE_S = 60
+MANY = 5
 
 
 class VipRow(Row):
@@ -64,6 +66,33 @@ def gaps(drill):
         if isinstance(each, Put) and each.node != before and each.boot_ms > drill.since_ms:
             puts.setdefault(each.address, (kept_ms - GRAIN_MS, each.boot_ms))
     return puts
+
+
+def with_nobody(drill):
+    """{address: [(from, until)]} where nobody lives who could take it away: when the kernel of the
+    dead host has let it go, by its own word, and the next leader put it later; and, of any address,
+    when a leader's lease had run out, by its own. While the dead host has it, its kernel refuses whoever
+    comes: nobody is lost."""
+    before = drill.leader.name
+    events = [each for each in drill.cluster.events()
+              if isinstance(each, (Gone, Put, Role)) and each.boot_ms > drill.since_ms]
+    unled = list(without_a_lease([each for each in events if isinstance(each, Role)]))
+    gone = {each.address: each.boot_ms for each in reversed(events)
+            if isinstance(each, Gone) and each.node == before}
+    put = {each.address: each.boot_ms for each in reversed(events)
+           if isinstance(each, Put) and each.node != before}
+    return {address: unled + ([(gone[address] - LATE_MS, put[address] + GRAIN_MS)]
+                              if gone.get(address, math.inf) < put[address] else [])
+            for address in put}
+
+
+def lost_with_somebody(sight, spans, since_ms):
+    """New connections that were lost outside of those times."""
+    outside = [(address, begun_ms) for address, begun_ms in sight.lost
+               if not any(begin <= begun_ms <= end for begin, end in spans.get(address, ()))]
+    if outside:
+        when = ", ".join(f"{begun_ms - since_ms:.0f}" for _, begun_ms in outside[:MANY])
+        yield f"{len(outside)} new connections were lost, {when} ms after the fault: {sight.told}"
 
 
 def fell_into(sight, late):

@@ -91,6 +91,16 @@ class Host:
     def put_cable(self):
         _ip("-n", self.netns, "link", "set", "eth0", "up")
 
+    @property
+    def has_link(self):
+        """Is its cable in place, by its kernel?"""
+        return "LOWER_UP" in _ip("-n", self.netns, "link", "show", "eth0")
+
+    def connections(self, address, port):
+        """The local ends of its connections to that port of another host."""
+        listed = _run(self.command(["ss", "-Htn", "dst", address, "dport", "=", str(port)]))
+        return {line.split()[3] for line in listed.splitlines()}
+
     @contextmanager
     def unreachable(self):
         """Whoever sends it something over TCP is told that there is no way to it, as by a router.
@@ -118,6 +128,10 @@ class Cut:
     def heal(self):
         self._network.heal(self)
 
+    def dropped(self):
+        """How many frames it has kept from passing since the last change of any cut."""
+        return self._network.dropped(self)
+
     def __enter__(self):
         return self
 
@@ -133,6 +147,11 @@ class Network:
         self.hosts = {}
         self._bridge = f"{self.prefix}br"
         self._cuts = []
+
+    @property
+    def cuts(self):
+        """Those that are not healed."""
+        return tuple(self._cuts)
 
     def __enter__(self):
         remove_stale()
@@ -219,12 +238,20 @@ class Network:
         lines = [f"add rule bridge dueq cuts {rule}" for rule in rules]
         self._nft("\n".join(["flush chain bridge dueq cuts", *lines, ""]))
 
+    def dropped(self, cut):
+        """By its rules: they are listed in the order in which they were added."""
+        listed = _run(["ip", "netns", "exec", self._bridge, "nft", "list", "chain", "bridge", "dueq",
+                       "cuts"])
+        counts = iter(map(int, re.findall(r"counter packets (\d+)", listed)))
+        by_cut = [sum(next(counts) for _ in each.rules) for each in self._cuts]
+        return by_cut[self._cuts.index(cut)]
+
     def _nft(self, text):
         _run(["ip", "netns", "exec", self._bridge, "nft", "-f", "-"], text)
 
 
 def _drops(senders, receivers, chance=""):
-    return [f'iifname "{one.port}" oifname "{other.port}" {chance}drop'
+    return [f'iifname "{one.port}" oifname "{other.port}" {chance}counter drop'
             for one in senders for other in receivers]
 
 
@@ -233,10 +260,10 @@ def _claims(host, address, unasked):
     Unasked: about itself, and to all nodes."""
     if address.version == 4:
         about = f" arp daddr ip {address}" if unasked else ""
-        return f'iifname "{host.port}" ether type arp arp saddr ip {address}{about} drop'
+        return f'iifname "{host.port}" ether type arp arp saddr ip {address}{about} counter drop'
     to_all = "ip6 daddr ff02::1 " if unasked else ""
     return (f'iifname "{host.port}" {to_all}icmpv6 type nd-neighbor-advert '
-            f'@th,64,128 0x{int(address):032x} drop')
+            f'@th,64,128 0x{int(address):032x} counter drop')
 
 
 # ---- namespaces ----

@@ -63,6 +63,40 @@ static void take_no_script(struct request *r)
     request_send(r, r->lane);
 }
 
+#define CLOCK_SAID_MS  1000
+#define CLOCK_SAID_MAX 10 /* lines in that time */
+
+static bool may_say(struct redis_clock *c, int64_t mono_ms)
+{
+    if (c->said == 0 || mono_ms - c->said_from_mono_ms >= CLOCK_SAID_MS) {
+        c->said = 0;
+        c->said_from_mono_ms = mono_ms;
+    }
+    return c->said++ < CLOCK_SAID_MAX;
+}
+
+/* What is due, and which lease is over, goes by that clock. */
+static void read_clock(struct redis_requests *q, struct redis_lane *lane, int64_t theirs_ms,
+                       int64_t sent_us)
+{
+    int64_t mono_ms = clock_mono_ms(), jump_ms;
+
+    if (theirs_ms == 0)
+        return;
+    jump_ms = redis_clock_read(&lane->clock, theirs_ms, sent_us / 1000, mono_ms);
+    if (jump_ms == 0)
+        return;
+    q->stats->clock_jumps++;
+    if (!may_say(&lane->clock, mono_ms))
+        return;
+    LOG_WARN(
+        "redis",
+        "%s: its clock has jumped by %+lld ms against this host's: it was set, another Redis "
+        "answers, or this host was asleep. What is due, and leases that run out, come early "
+        "or late by as much",
+        lane->name, (long long)jump_ms);
+}
+
 /* What surely did not run is sent again: it was just answered, so there is a link and room. */
 static void take_answer(struct request *r, const redisReply *reply)
 {
@@ -71,6 +105,7 @@ static void take_answer(struct request *r, const redisReply *reply)
     enum reply_meaning meaning = reply_decode(reply, op, &q->room);
 
     requests_tried(r, meaning == REPLY_DONE || meaning == REPLY_LARGE);
+    read_clock(q, r->lane, op->now_ms, r->sent_us);
     switch (meaning) {
     case REPLY_DONE:
         take_done(r);

@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "base/loop.h"
+#include "node/store/redis/clock.h"
 #include "node/store/redis/gate.h"
 #include "node/store/redis/handshake.h"
 #include "node/store/redis/link.h"
@@ -59,7 +60,8 @@ struct redis_lane {
     struct redis_handshake *handshake;
     struct redis_replicas *replicas; /* NULL: none are waited for */
     struct redis_gate gate;
-    struct redis_beat beat; /* the owner's */
+    struct redis_clock clock; /* the requests': over all connections */
+    struct redis_beat beat;   /* the owner's */
     struct timers *timers;
     bool has_meta;   /* the owner's: it has the slot of <prefix>:meta */
     bool is_ready;   /* the handshake is done; until the link closes */

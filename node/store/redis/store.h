@@ -117,6 +117,7 @@ struct redis_store_stats {
     uint64_t held_bytes;            /* gauge: topics, ids and bodies of both */
     uint64_t older;                 /* how often this Redis came back older than it was */
     uint64_t lost_pushes;           /* of this node, gone for certain with that */
+    uint64_t clock_jumps;           /* how often Redis's clock was set, or was another's */
     enum breaker_state breaker;     /* gauge */
     int64_t breaker_since_mono_ms;  /* gauge: in this state; 0: from the start */
     uint64_t breaker_trips;         /* how often it has opened */
