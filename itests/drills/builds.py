@@ -99,7 +99,7 @@ def _build(commit, report):
 
 @lru_cache(maxsize=None)
 def altered_node():
-    """Its version begins with x."""
+    """Its commit begins with x."""
     program = build_dir() / "drills/altered-node"
     program.parent.mkdir(exist_ok=True)
     made = program.with_name(f"altered-node-{os.getpid()}")
@@ -110,12 +110,14 @@ def altered_node():
 
 def alter(program, made):
     """
-    Writes it to `made`, with another comment in each script, and a version that begins with x:
-    the linker lets a shorter text be the end of a longer one, so the end belongs to others too.
+    Writes it to `made`, with another comment in each script, and a commit that begins with x; a
+    version, where the commit is not known. The linker lets a shorter text be the end of a longer
+    one: the commit is the end of `--version`, and the commit's end may be the end of others.
     """
     version, text = _version_of(program), Path(program).read_bytes()
-    assert COMMENT in text and version in text
-    made.write_bytes(text.replace(COMMENT, ALTERED).replace(version, b"x" + version[1:]))
+    told = version.partition(b"+")[2] or version
+    assert COMMENT in text and told in text
+    made.write_bytes(text.replace(COMMENT, ALTERED).replace(told, b"x" + told[1:]))
     made.chmod(0o755)
 
 

@@ -72,5 +72,8 @@ def test_without_an_older_one_it_is_an_altered_copy():
     versions, confs = ([subprocess.run([program, word], check=True, capture_output=True).stdout
                         for program in (node_program(), altered)]
                        for word in ("--version", "--print-config"))
-    assert versions[1] == versions[0].replace(b" 0", b" x", 1) != versions[0]
+    version, _, commit = versions[0].split()[1].partition(b"+")
+    told = commit or version  # what a node's metrics tell builds of one version apart by
+    assert versions[1] == versions[0].replace(told, b"x" + told[1:])
+    assert not commit or commit not in altered.read_bytes()
     assert confs[0] == confs[1]

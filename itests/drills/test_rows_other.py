@@ -6,6 +6,6 @@ from drills import rows_other
 from drills.once import rows_of, run_once
 
 
-@pytest.mark.parametrize("number", rows_of(rows_other))
-def test_row(number, needs_network, tmp_path):  # pylint: disable=unused-argument
-    run_once(number, tmp_path)
+@pytest.mark.parametrize("numbers", rows_of(rows_other, "19+26"))
+def test_row(numbers, needs_network, tmp_path):  # pylint: disable=unused-argument
+    run_once(numbers, tmp_path)
