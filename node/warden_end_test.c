@@ -9,8 +9,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "node/warden.c" /* the worker's end is not one of its calls */
+#include "node/app.h"
+#include "node/reload.h"
+#include "node/warden_private.h"
 
 static char steps[32]; /* a letter for each thing done: see the stand-ins */
 static bool is_address_here;
@@ -66,12 +70,12 @@ void warden_vip_close(struct warden_vip *v)
 {
 }
 
-enum status warden_prepare(struct warden *warden, int (*run_it)(void *arg, int channel_fd))
+enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int channel_fd))
 {
     return STATUS_IO_ERROR;
 }
 
-void warden_release(struct warden *warden)
+void warden_release(struct warden *w)
 {
 }
 
@@ -87,6 +91,8 @@ int app_run(const struct app_options *options)
 void reload_conf(struct conf *running, const struct conf_request *request, bool aloud)
 {
 }
+
+#include "node/warden.c" /* the worker's end is not one of its calls */
 
 /* ---- the worker, and who ends its session ---- */
 
