@@ -28,7 +28,7 @@ struct peer_network {
 
 struct sockaddr;
 
-struct peer_network peer_network_of(const struct sockaddr *address);
+struct peer_network peer_network_of(const struct sockaddr *from);
 
 /* An address that somebody has joined. The counts are the protocol's, zero at first. */
 struct peer {

@@ -110,6 +110,28 @@ def test_connections_that_come_and_go_leave_nothing(flooded):
     wait_until(lambda: node.metrics()["dueq_consumers_waiting"] == 0, "and wait no more")
 
 
+# ---- reads ----
+
+
+def test_what_nobody_reads_is_not_asked_of_redis(flooded):
+    """2,500 ask for a job of 1 MB, and close: those that are on their way to Redis then bring what
+    they may before anybody knows the size, the others nothing.
+    """
+    node = flooded()
+    with node.api() as api:
+        api.push("t", "x" * 1_000_000, id="large", delay_ms=3_600_000)
+    before = node.redis().info("stats")["total_net_output_bytes"]
+    with frozen(node.redis_pid):
+        for _ in range(2500):
+            with RawHttp(node.http_port) as raw:
+                raw.request("GET", "/v1/topics/t/jobs/large")
+    wait_until(lambda: connected(node, "http") < 5, "all have ended")
+    sent = node.redis().info("stats")["total_net_output_bytes"] - before
+    print(f"{sent / MIB:.1f} MiB of Redis's answers")
+    assert sent < 100 * MIB
+    serves(node)
+
+
 # ---- consumers ----
 
 

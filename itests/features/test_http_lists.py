@@ -166,12 +166,14 @@ def test_what_wants_no_body_refuses_one_that_says_something(api, topic):
     ("kick", "out_of_range", {"limit": 0}, "limit"),
     ("kick", "bad_request", {"states": ["dead"]}, "states"),
     ("kick", "bad_request", {"since": 1}, "since"),
+    ("kick", "out_of_range", {"since_ms": 1796115600}, "look like seconds"),
+    ("kick", "out_of_range", {"before_ms": 1796115600}, "look like seconds"),
     ("kick", "out_of_range", {"since_ms": -1}, "since_ms"),
     ("purge", "bad_request", {}, "states"), ("purge", "bad_request", {"states": []}, "states"),
     ("purge", "bad_request", {"states": ["alive"]}, "states"),
     ("purge", "bad_request", {"states": "dead"}, "states"),
     ("purge", "bad_request", {"states": ["dead", "dead"]}, "states"),
-    ("purge", "bad_request", {"states": ["ready"], "since_ms": 1}, "since_ms")])
+    ("purge", "bad_request", {"states": ["ready"], "since_ms": 0}, "since_ms")])
 def test_a_sweep_that_makes_no_sense_is_refused_and_named(api, topic, verb, code, members, named):
     fill(api, topic, 1)
     with refused(code, named):

@@ -149,7 +149,7 @@ def test_a_pause_until_a_time_can_be_changed_and_ended(api, topic):
     assert api.pause(topic, until_ms=until_ms + 1)["paused_until_ms"] == until_ms + 1
     assert api.settings(topic)["paused_until_ms"] == until_ms + 1
     with refused("out_of_range", "until_ms"):
-        api.pause(topic, until_ms=1)
+        api.pause(topic, until_ms=until_ms - 1200000)
     assert api.settings(topic)["paused_until_ms"] == until_ms + 1
     assert api.resume(topic) == {"paused": False, "paused_until_ms": None}
 
@@ -164,7 +164,8 @@ def test_another_topic_of_the_same_pop_is_not_paused(api, topic):
 
 @pytest.mark.parametrize("code, members, named", [
     ("out_of_range", {"for_ms": 0}, "for_ms"), ("bad_request", {"for": 1}, "for"),
-    ("bad_request", {"for_ms": 1, "until_ms": 1}, "until_ms"),
+    ("bad_request", {"for_ms": 1, "until_ms": 1900000000000}, "until_ms"),
+    ("out_of_range", {"until_ms": 1900000000}, "look like seconds"),
     ("out_of_range", {"until_ms": 281474976710655}, "until_ms")])
 def test_a_pause_that_makes_no_sense_is_refused_and_named(api, topic, code, members, named):
     with refused(code, named):

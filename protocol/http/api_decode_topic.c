@@ -100,16 +100,23 @@ enum status api_decode_pause(struct bytes object, struct api_pause *pause, struc
 
 /* ---- settings ---- */
 
+#define OR_NULL(member, type, largest)                                                    \
+    {                                                                                     \
+        .name = (member), .kind = JSON_KIND_##type, .max = (largest), .may_be_null = true \
+    }
+
 static const struct object_rule setting_rules[SETTING_COUNT] = {
-    [SETTING_TTR] = {"ttr_ms", JSON_KIND_NUMBER, 0, QUEUE_TTR_MAX_MS, true},
-    [SETTING_PRIORITY] = {"priority", JSON_KIND_NUMBER, 0, RULES_PRIORITY_MAX, true},
-    [SETTING_MAX_TRIES] = {"max_tries", JSON_KIND_NUMBER, 0, RULES_TRIES_MAX, true},
-    [SETTING_BACKOFF] = {"backoff", JSON_KIND_OBJECT, 0, 0, true},
-    [SETTING_TTL] = {"ttl_ms", JSON_KIND_NUMBER, 0, QUEUE_DELAY_MAX_MS, true},
-    [SETTING_DEAD_MAX] = {"dead_max", JSON_KIND_NUMBER, 0, UINT32_MAX, true},
-    [SETTING_DEAD_AGE] = {"dead_age_ms", JSON_KIND_NUMBER, 0, QUEUE_DELAY_MAX_MS, true},
-    [SETTING_HISTORY] = {"history", JSON_KIND_BOOL, 0, 0, true},
+    [SETTING_TTR] = OR_NULL("ttr_ms", NUMBER, QUEUE_TTR_MAX_MS),
+    [SETTING_PRIORITY] = OR_NULL("priority", NUMBER, RULES_PRIORITY_MAX),
+    [SETTING_MAX_TRIES] = OR_NULL("max_tries", NUMBER, RULES_TRIES_MAX),
+    [SETTING_BACKOFF] = OR_NULL("backoff", OBJECT, 0),
+    [SETTING_TTL] = OR_NULL("ttl_ms", NUMBER, QUEUE_DELAY_MAX_MS),
+    [SETTING_DEAD_MAX] = OR_NULL("dead_max", NUMBER, UINT32_MAX),
+    [SETTING_DEAD_AGE] = OR_NULL("dead_age_ms", NUMBER, QUEUE_DELAY_MAX_MS),
+    [SETTING_HISTORY] = OR_NULL("history", BOOL, 0),
 };
+
+#undef OR_NULL
 
 static void take_settings(const struct object_member *members, struct api_settings *to)
 {

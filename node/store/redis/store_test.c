@@ -10,6 +10,7 @@
 #include <hiredis/hiredis.h>
 
 #include "base/crc16.h"
+#include "node/store/redis/store_private.h"
 
 static void sends_the_text_of_a_script_that_redis_forgot(void **state)
 {
@@ -497,6 +498,88 @@ static void a_read_that_waits_for_room_is_dropped_and_a_write_is_not(void **stat
     assert_int_equal(redis_store_stats(n->store)->held, 0);
 }
 
+/* ---- by chance ---- */
+
+#define CHANCE_OPS   60
+#define CHANCE_STEPS 6000
+
+static struct job_op chance[CHANCE_OPS];
+
+static void submit_by_chance(struct node *n, struct job_op *j)
+{
+    static const enum op_verb verbs[] = {OP_GET, OP_GET,  OP_GET,   OP_PUSH,
+                                         OP_POP, OP_LIST, OP_STATS, OP_SETTINGS};
+    static const char *const ids[] = {"a", "b", "c", "d"}, *const topics[] = {"t", "u", "v"};
+    static const size_t sizes[] = {10, 2000, 30000, 40000, 200000};
+    enum op_verb verb = verbs[rand() % 8];
+
+    *j = (struct job_op){.op.id = bytes_of_text(ids[rand() % 4])};
+    if (verb == OP_PUSH)
+        j->op.in.push = (typeof(j->op.in.push)){.body = bytes_of(large_body, sizes[rand() % 5]),
+                                                .ttr_ms = 60000,
+                                                .mode = PUSH_REPLACE,
+                                                .rules = rules_default};
+    else if (verb == OP_POP)
+        j->op.in.pop.count = 1 + (unsigned)rand() % 4;
+    else if (verb == OP_LIST)
+        j->op.in.list = (typeof(j->op.in.list)){.state = JOB_READY, .limit = 50};
+    j->op.is_ahead = verb == OP_SETTINGS;
+    submit_op(n, j, verb, topics[rand() % 3]);
+}
+
+static void check_lane(struct node *n)
+{
+    const struct redis_lane *lane = n->store->route.buckets[0].lane;
+    const struct redis_store_stats *stats = redis_store_stats(n->store);
+
+    if (!lane)
+        return;
+    assert_int_equal(lane->in_flight, stats->in_flight);
+    assert_int_equal(lane->reply_bytes[REDIS_REPLY_SMALL], 0);
+    assert_in_range(stats->in_flight + stats->held, 0, CHANCE_OPS);
+    if (stats->in_flight == 0)
+        assert_int_equal(
+            lane->reply_bytes[REDIS_REPLY_UNKNOWN] + lane->reply_bytes[REDIS_REPLY_LARGE], 0);
+}
+
+/* Whatever is read, pushed, popped, abandoned and lost: each ends, and the counts are zero. */
+static void operations_by_chance_leave_nothing_behind(void **state)
+{
+    struct node *n = *state;
+    unsigned ended = 0;
+
+    srand(1);
+    memset(chance, 0, sizeof(chance));
+    n->options.flight_max = 5;
+    n->options.replies_max = 100000;
+    node_start(n);
+    run_until(n->loop, &n->is_up);
+    for (unsigned i = 0; i < CHANCE_OPS; i++)
+        chance[i].is_done = true;
+    for (unsigned step = 0; step < CHANCE_STEPS; step++) {
+        struct job_op *j = &chance[rand() % CHANCE_OPS];
+
+        if (j->is_done) {
+            ended++;
+            submit_by_chance(n, j);
+        } else if (rand() % 2) {
+            abandon(n, j);
+        }
+        if (step % 1000 == 999)
+            redis_fixture_command(n->redis, "CLIENT KILL TYPE normal SKIPME yes");
+        if (rand() % 8 == 0)
+            event_base_loop(n->loop->base, EVLOOP_NONBLOCK);
+        check_lane(n);
+    }
+    for (unsigned i = 0; i < CHANCE_OPS; i++)
+        run_until(n->loop, &chance[i].is_done);
+    check_lane(n);
+    assert_int_equal(redis_store_stats(n->store)->in_flight, 0);
+    assert_int_equal(redis_store_stats(n->store)->held, 0);
+    assert_int_equal(redis_store_stats(n->store)->held_bytes, 0);
+    assert_true(ended > CHANCE_OPS && redis_store_stats(n->store)->dropped > 0);
+}
+
 static void ends_everything_when_it_is_stopped(void **state)
 {
     struct node *n = *state;
@@ -673,6 +756,7 @@ int main(void)
         WITH_REDIS(replies_of_unknown_size_are_bounded_too),
         WITH_REDIS(a_large_read_that_nobody_waits_for_is_not_made),
         WITH_REDIS(a_read_that_waits_for_room_is_dropped_and_a_write_is_not),
+        WITH_REDIS(operations_by_chance_leave_nothing_behind),
         WITH_REDIS(ends_everything_when_it_is_stopped),
         WITH_REDIS(what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait),
         WITH_REDIS(can_be_stopped_before_it_was_started),
