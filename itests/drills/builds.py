@@ -112,10 +112,13 @@ def alter(program, made):
     """
     Writes it to `made`, with another comment in each script, and a version that begins with x:
     the linker lets a shorter text be the end of a longer one, so the end belongs to others too.
+    Metrics and status have the version without the commit, which is a text of its own.
     """
     version, text = _version_of(program), Path(program).read_bytes()
-    assert COMMENT in text and version in text
-    made.write_bytes(text.replace(COMMENT, ALTERED).replace(version, b"x" + version[1:]))
+    alone = b"\0%b\0" % version.partition(b"+")[0]
+    assert COMMENT in text and version in text and alone in text
+    text = text.replace(COMMENT, ALTERED).replace(alone, b"\0x" + alone[2:])
+    made.write_bytes(text.replace(version, b"x" + version[1:]))
     made.chmod(0o755)
 
 

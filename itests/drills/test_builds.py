@@ -74,3 +74,5 @@ def test_without_an_older_one_it_is_an_altered_copy():
                        for word in ("--version", "--print-config"))
     assert versions[1] == versions[0].replace(b" 0", b" x", 1) != versions[0]
     assert confs[0] == confs[1]
+    alone = versions[0].split()[1].partition(b"+")[0]
+    assert b"\0x%b\0" % alone[1:] in altered.read_bytes(), "metrics say it without the commit"
