@@ -19,6 +19,7 @@
 
 #include "base/log.h"
 #include "node/capabilities.h"
+#include "node/root_fixture.h"
 
 #define NOBODY 65534
 
@@ -83,16 +84,6 @@ static void run(void (*child)(void), char *heard, size_t room)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (status)
         fail_msg("the child's status is %d, and it says: %s", status, heard);
-}
-
-static void need_root(void)
-{
-    if (geteuid() == 0)
-        return;
-    if (getenv("CI"))
-        fail_msg("not root");
-    print_message("not root: passed over\n");
-    skip();
 }
 
 static void raise_them(void)

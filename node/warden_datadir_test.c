@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "node/root_fixture.h"
 #include "node/warden_datadir.h"
 
 /* A directory for the test, and in it: `data`, what is tested, and `log`, what was said. */
@@ -246,16 +247,6 @@ static int plant_pipe(const char *target, const char *name)
 static void does_not_wait_at_a_pipe(void **state)
 {
     expect_left_alone(*state, plant_pipe);
-}
-
-static void need_root(void)
-{
-    if (geteuid() == 0)
-        return;
-    if (getenv("CI"))
-        fail_msg("not root");
-    print_message("not root: passed over\n");
-    skip();
 }
 
 static void expect_unsafe(const struct place *p, const char *what)

@@ -18,6 +18,7 @@ HOUR_S = 3600
 GRAIN_S = 60  # to which a clock is read, by who has other work
 JUMPS, JUMPED = "dueq_store_clock_jumps_total", "its clock has jumped"
 LOOP_STALL_MS = 10
+ASKS_S = 60
 
 
 @row("17", "the wall clock of a node, and Redis's, set by an hour")
@@ -172,9 +173,13 @@ class SlowNameService(Row):
         return changed(lambda: drill.cluster.names.late)
 
     def fault(self, drill):
-        drill.cluster.names.delay_s = self.delay_s
-        for server in drill.cluster.zookeeper.servers:
-            drill.leader.host.reset_connections(server.address, 2181)
+        """A node asks for names when it has reached no server for a while, and at its start."""
+        names, zookeeper = drill.cluster.names, drill.cluster.hosts_of("zookeeper")
+        names.delay_s, late = self.delay_s, names.late
+        with drill.network.cut([drill.leader.host], zookeeper):
+            for host in zookeeper:
+                drill.leader.host.reset_connections(host.address, 2181)
+            wait_until(lambda: names.late > late, "it asks for names", ASKS_S, interval_s=0.01)
 
     def takes_over(self, drill):
         return False

@@ -352,12 +352,20 @@ def test_an_ordinary_user_leads_with_the_address_and_gives_it_back(make_node, ho
     assert not has_address(host)
 
 
+def write_hook(directory, *lines):
+    """A program for vip.hook."""
+    hook = directory / "hook"
+    hook.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    hook.chmod(0o755)
+    return hook
+
+
 def test_a_hook_that_takes_the_address_ends_with_the_worker_that_wanted_it(make_node, cluster,
                                                                            open_path):
     """With all that it has started: it would take the address from the next leader."""
-    hook, seen = open_path / "hook", open_path / "seen"
-    hook.write_text(f"#!/bin/sh\n[ $1 = take ] || exit 0\nsleep 1000 &\necho $$ $! >>{seen}\nwait\n")
-    hook.chmod(0o755)
+    seen = open_path / "seen"
+    hook = write_hook(open_path, "[ $1 = take ] || exit 0", "sleep 1000 &",
+                      f"echo $$ $! >>{seen}", "wait")
     seen.touch()
     seen.chmod(0o666)
     node = make_node({**cluster, "vip.address": "10.99.0.1", "vip.hook": hook},
@@ -372,9 +380,8 @@ def test_a_hook_that_takes_the_address_ends_with_the_worker_that_wanted_it(make_
 
 
 def test_a_hook_moves_the_address_without_capabilities(make_node, host, cluster, open_path):
-    hook, seen = open_path / "hook", open_path / "seen"
-    hook.write_text(f"#!/bin/sh\necho $1 $2 $3 >>{seen}\n")
-    hook.chmod(0o755)
+    seen = open_path / "seen"
+    hook = write_hook(open_path, f"echo $1 $2 $3 >>{seen}")
     seen.touch()
     seen.chmod(0o666)
     node = make_node({**cluster, "vip.address": "10.99.0.1", "vip.hook": hook},
