@@ -108,7 +108,7 @@ static void no_wide_scan_changes_a_job_when_a_key_is_wrong(void **state)
     push_delayed("due", 1);
     wait_until(store_now() + 2);
     op.in.scan.history_bytes = 100000;
-    contract_all_or_nothing(op, "tchn");
+    contract_all_or_nothing(op, "tcn");
     contract_stops_its_topic(op, "jdvexp", 0);
 }
 
