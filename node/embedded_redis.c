@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "node/aof_mark.h"
 #include "node/capabilities.h"
 #include "node/embedded_redis_text.h"
 
@@ -403,6 +404,33 @@ static enum status check_socket_path(const char *path)
     return STATUS_IO_ERROR;
 }
 
+/* Was its file shortened since it ended well? Told once; a strict node waits for somebody. */
+static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
+{
+    const char *path = r->datadir->path;
+    uint64_t missing = aof_mark_missing(r->datadir);
+
+    if (missing && is_strict) {
+        LOG_ERROR(
+            "warden",
+            "the append-only file in %s is %" PRIu64 " bytes shorter than when this node "
+            "was stopped, and store.strict is on: jobs that were acknowledged are missing. "
+            "Restore a backup; or remove %s/" AOF_MARK_FILE
+            ", or start once with store.strict: false",
+            path, missing, path);
+        return STATUS_IO_ERROR;
+    }
+    aof_mark_remove(r->datadir);
+    r->facts->cut_bytes += missing;
+    if (missing)
+        LOG_WARN("warden",
+                 "the append-only file in %s is %" PRIu64
+                 " bytes shorter than when this node was "
+                 "stopped: jobs that were acknowledged are missing. Compare with a backup",
+                 path, missing);
+    return STATUS_OK;
+}
+
 enum status embedded_redis_init(struct embedded_redis *r,
                                 const struct embedded_redis_options *options,
                                 const struct datadir *datadir)
@@ -421,7 +449,8 @@ enum status embedded_redis_init(struct embedded_redis *r,
         abort();
     r->program = find_program(options->program);
     if (r->program && check_socket_path(r->socket_path) == STATUS_OK &&
-        write_conf(datadir, options) == STATUS_OK)
+        write_conf(datadir, options) == STATUS_OK &&
+        look_at_mark(r, options->is_strict) == STATUS_OK)
         return STATUS_OK;
     embedded_redis_fini(r);
     return STATUS_IO_ERROR;

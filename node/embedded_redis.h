@@ -27,9 +27,8 @@ struct embedded_redis_options {
 
 /* For the worker: in memory that it has, too. */
 struct embedded_redis_facts {
-    _Atomic uint64_t
-        cut_bytes; /* off the end of its file when it was loaded, by all processes */
-    _Atomic bool cannot_write; /* its file; until it can, or the next process works */
+    _Atomic uint64_t cut_bytes; /* that its file lacked when it was loaded, in all processes */
+    _Atomic bool cannot_write;  /* its file; until it can, or the next process works */
 };
 
 struct embedded_redis {

@@ -15,6 +15,7 @@
 #include "base/build.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "node/aof_mark.h"
 #include "node/app.h"
 #include "node/capabilities.h"
 #include "node/ha_journal.h"
@@ -166,6 +167,8 @@ static void on_worker_exit(struct warden *w, int status, const char *how, int64_
 static void on_redis_exit(struct warden *w, int status, const char *how, int64_t now)
 {
     judge_end(w, &w->redis.child, status);
+    if (!w->redis.child.is_wanted && w->redis.child.was_up_at_stop && !is_death(status))
+        aof_mark_write(w->redis.datadir);
     embedded_redis_exited(&w->redis, how, now);
     if (w->phase == WARDEN_RUN && WIFEXITED(status) && !w->redis.child.was_up) {
         stop(w, "the embedded Redis cannot start, see its own words above", EXIT_FAILURE, now);

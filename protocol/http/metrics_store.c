@@ -13,8 +13,9 @@ static const struct metrics_number store_numbers[] = {
     {"dueq_store_round_trips_total", METRICS_COUNTER, "Operations the store has answered.",
      OF_STORE(round_trips)},
     {"dueq_store_aof_cut_bytes", METRICS_GAUGE,
-     "Bytes that the embedded Redis cut off the end of its file when it was loaded, since the "
-     "node's start.",
+     "Bytes that were missing at the end of the embedded Redis's file when it was loaded, or "
+     "cut "
+     "off it then, since the node's start.",
      OF_STORE(aof_cut_bytes)},
     {"dueq_store_errors_total", METRICS_COUNTER, "Operations the store answered with an error.",
      OF_STORE(errors)},

@@ -55,7 +55,7 @@ struct http_store_numbers {
     uint64_t older;            /* how often the store came back older than it was */
     uint64_t clock_jumps;      /* of its clock, by more than a second against ours */
     uint64_t lost_pushes;      /* of this node: acknowledged, and gone for certain with that */
-    uint64_t aof_cut_bytes;    /* gauge: off the end of its file, when that was loaded */
+    uint64_t aof_cut_bytes;    /* gauge: missing at the end of its file when that was loaded */
     uint64_t replica_waits;    /* answers that waited for replicas */
     uint64_t replica_timeouts; /* of them: in vain */
     uint64_t waiting_for_replicas;         /* gauge: answers that wait for replicas */

@@ -334,6 +334,7 @@ static void the_configuration_limits_topics_that_have_no_limit(void **state)
 {
     struct settings_rule rules[] = {
         {BYTES("nobody"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 3}},
+        {BYTES("orderz"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 3}}, /* without a * */
         {BYTES("ord*"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 1}},
         {BYTES("*"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 0}},
     };
@@ -341,7 +342,7 @@ static void the_configuration_limits_topics_that_have_no_limit(void **state)
     int64_t died_ms[3];
 
     op.in.scan.rules = rules;
-    op.in.scan.rule_count = 3;
+    op.in.scan.rule_count = 4;
     make_dead_apart(3, abc, died_ms);
     assert_int_equal(look_after(op).out.scan.pruned, 2);
     assert_dead("c", DEATH_BURIED);

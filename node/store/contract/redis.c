@@ -7,12 +7,15 @@
  * have grown.)
  */
 #include "node/store/contract/redis.h"
+#include "node/store/contract/locks.h"
 #include "node/store/contract/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <hiredis/hiredis.h>
+
+#include "node/store/redis/scripts.h"
 
 static struct redis_fixture *redis;
 static const char *prefix;
@@ -279,7 +282,8 @@ static void no_topic_begins_or_ends_when_a_key_is_wrong(void **state)
     job = hold("b", 1);
     assert_status(ack(&job), OK);
     wait_until(store_now() + 2);
-    contract_all_or_nothing(scan_op, "ta");
+    contract_all_or_nothing(scan_op, "t");
+    contract_stops_its_topic(scan_op, "a", 0);
 }
 
 static void no_look_succeeds_when_a_key_is_wrong(void **state)
@@ -379,6 +383,124 @@ static void a_key_of_a_wrong_type_stops_its_topic_alone(void **state)
     wait_until(run(ranked).out.push.due_ms);
     wait_until(mortal.now_ms + 3);
     contract_stops_its_topic(op, "jdrqvxe", 1);
+}
+
+/* ---- the bucket's own keys ---- */
+
+/* The text of its error; "": it was answered well. Until the next. */
+static const char *error_of(const struct op *op)
+{
+    static struct script_call call;
+    static char text[256];
+    struct script_keys keys = {.prefix = prefix, .buckets = CONTRACT_BUCKETS};
+    redisReply *reply;
+
+    script_encode(&call, &keys, op, NULL);
+    reply = redisCommandArgv(redis->control, call.argc, call.argv, call.lens);
+    assert_non_null(reply);
+    snprintf(text, sizeof(text), "%s", reply->type == REDIS_REPLY_ERROR ? reply->str : "");
+    freeReplyObject(reply);
+    return text;
+}
+
+/* TOPIC has a job that is due, and a dead one too many; OTHER one that is due; a third topic is
+ * over. */
+static void let_a_bucket_have_work(void)
+{
+    struct topic_settings settings = {
+        .set = SETTING_BIT(HISTORY) | SETTING_BIT(DEAD_MAX), .history = true, .dead_max = 1};
+    struct op due = push_op(OTHER, "");
+    struct job job;
+
+    for (unsigned i = 0; i < 2; i++) {
+        push("");
+        job = contract_pop_owned();
+        assert_status(bury(&job), OK);
+    }
+    configure(settings, settings.set);
+    push_delayed("due", 1);
+    due.in.push.delay_ms = 1;
+    wait_until(run_well(due).out.push.due_ms);
+    redis_fixture_command(redis, "ZADD %s 1 over", key('t'));
+    redis_fixture_command(redis, "ZADD %s 0 over", key('a'));
+}
+
+static void forget_the_bucket(void)
+{
+    static const char *const script = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do "
+                                      "redis.call('DEL', key) end return 1";
+    char pattern[64];
+
+    snprintf(pattern, sizeof(pattern), "%s:{%u}:*", prefix, bucket_of(TOPIC));
+    redis_fixture_command(redis, "EVAL %s 0 %s", script, pattern);
+}
+
+static void assert_another_bucket_goes_on(struct op scan_op)
+{
+    struct op due = push_op(ELSEWHERE, "");
+
+    due.in.push.delay_ms = 1;
+    wait_until(run_well(due).out.push.due_ms);
+    scan_op.bucket = bucket_of(ELSEWHERE);
+    assert_int_equal(run_well(scan_op).out.scan.moved, 1);
+}
+
+/* What a scan does with a bucket's key of a wrong type: `moved` of the 3 that it would, or
+ * none, for it ends in an error. */
+static void damage(struct op scan_op, char letter, bool is_error, unsigned moved,
+                   unsigned stuck)
+{
+    char name[64], expected[128], *wrong = NULL;
+    struct op op;
+
+    let_a_bucket_have_work();
+    snprintf(name, sizeof(name), "%s", key(letter));
+    redis_fixture_command(redis, "COPY %s saved", name);
+    command("DEL %s", name);
+    command(strchr("nf", letter) ? "LPUSH %s wrong" : "SET %s wrong", name);
+    snprintf(expected, sizeof(expected), "%s is a %s, not a ", name,
+             strchr("nf", letter) ? "list" : "string");
+    op = run(scan_op);
+    if (is_error) {
+        assert_status(op, STORE_ERROR);
+        wrong = strstr(error_of(&scan_op), expected);
+    } else {
+        assert_status(op, OK);
+        assert_int_equal(op.out.scan.moved, moved);
+        assert_int_equal(op.out.scan.stuck, stuck);
+        wrong = memmem(op.out.scan.wrong.at, op.out.scan.wrong.len, expected, strlen(expected));
+    }
+    if (!wrong)
+        fail_msg("nobody says '%s'", expected);
+    assert_another_bucket_goes_on(scan_op);
+    command("DEL %s", name);
+    redis_fixture_command(redis, "COPY saved %s", name);
+    command("DEL %s", "saved");
+    if (letter == 'o')
+        redis_fixture_command(redis, "ZADD %s 1 %b", key('t'), TOPIC.at, TOPIC.len);
+    op = run_well(scan_op);
+    assert_int_equal(op.out.scan.stuck, 0);
+    assert_int_equal(op.out.scan.moved, 3 - moved);
+    forget_the_bucket();
+}
+
+static void a_key_of_the_bucket_stops_only_what_needs_it(void **state)
+{
+    static struct sharer all;
+    struct op ops[2] = {{.verb = OP_SCAN, .bucket = bucket_of(TOPIC), .in.scan.limit = 1000}};
+
+    sharer_init(&all, "node-a", "00000000000000aa", SHARE_OWN, 0x1c);
+    ops[1] = sharer_scan_op(&all);
+    for (unsigned i = 0; i < 2; i++) {
+        ops[i].in.scan.history_bytes = 100000;
+        damage(ops[i], 't', true, 0, 0);
+        damage(ops[i], 'n', true, 0, 0);
+        damage(ops[i], 'c', true, 0, 0);
+        damage(ops[i], 'a', false, 3, 1);
+        damage(ops[i], 'h', false, 3, 0);
+        damage(ops[i], 'o', false, 1, 1);
+    }
+    damage(ops[0], 'f', true, 0, 0);
 }
 
 /* ---- a place that names a job which is not there ---- */
@@ -496,6 +618,37 @@ static void nothing_of_a_job_stays_when_it_is_gone(void **state)
     assert_int_equal(pop(1).out.pop.count, 0);
     for (const char *letter = "jpdrqvxetoac"; *letter; letter++)
         assert_int_equal(redis_fixture_command(redis, "EXISTS %s", key(*letter)), 0);
+}
+
+/* One that had a large body, and an owner when its last try ended. */
+static void let_die(const char *id)
+{
+    static char body[4096];
+    struct op op = push_op(TOPIC, id);
+    struct job job;
+
+    op.in.push.body = bytes_of(body, sizeof(body));
+    op.in.push.rules.max_tries = 1;
+    run_well(op);
+    job = contract_pop_owned();
+    op = touch(&job, 1);
+    assert_status(op, OK);
+    scan_at(after(&op, 1));
+    assert_dead(id, DEATH_TRIES);
+}
+
+static void nothing_of_a_job_stays_when_a_scan_deletes_it(void **state)
+{
+    let_die("old");
+    let_die("new");
+    set_dead_max(1);
+    scan_at(store_now());
+    assert_gone("old");
+    for (const char *letter = "jpxo"; *letter; letter++)
+        assert_int_equal(
+            redis_fixture_command(redis, *letter == 'x' ? "ZCARD %s" : "HLEN %s", key(*letter)),
+            1);
+    assert_int_equal(get("new").body.len, 4096);
 }
 
 static void a_new_id_skips_exactly_those_that_live(void **state)
@@ -802,11 +955,13 @@ static const struct CMUnitTest tests[] = {
     TEST(no_scan_changes_a_job_when_a_key_is_wrong),
     TEST(a_key_of_a_wrong_type_stops_its_topic_alone),
     TEST(an_absurd_score_delays_nobody),
+    TEST(a_key_of_the_bucket_stops_only_what_needs_it),
     TEST(a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic),
     TEST(a_value_that_is_too_short_stops_its_topic_alone),
     TEST(a_missing_body_stops_the_pop_before_anything_is_taken),
     TEST(nothing_happens_that_cannot_be_announced),
     TEST(nothing_of_a_job_stays_when_it_is_gone),
+    TEST(nothing_of_a_job_stays_when_a_scan_deletes_it),
     TEST(a_new_id_skips_exactly_those_that_live),
     TEST(tries_stay_at_the_most_that_the_header_can_hold),
     TEST(tombstones_are_bounded_whatever_leaves_them),

@@ -328,6 +328,17 @@ static void every_change_is_told(void **state)
     assert_int_equal(settings_heard(OTHER), 0);
 }
 
+static void a_scan_ends_no_pause_that_has_no_end(void **state)
+{
+    struct op due;
+
+    pause_until(SETTINGS_FOREVER);
+    due = push_delayed("a", SOON_MS);
+    assert_int_equal(scan_at(due.out.push.due_ms).out.scan.moved, 1);
+    assert_int_equal(settings_of(TOPIC).paused_until_ms, SETTINGS_FOREVER);
+    assert_int_equal(pop(1).out.pop.count, 0);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 static const struct CMUnitTest tests[] = {
     TEST(what_is_set_is_told),
@@ -350,6 +361,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_pause_that_ended_unseen_is_announced_when_it_is_lifted),
     TEST(a_pause_until_a_time_that_is_past_is_refused),
     TEST(every_change_is_told),
+    TEST(a_scan_ends_no_pause_that_has_no_end),
 };
 
 const struct contract_part contract_settings = {tests, sizeof(tests) / sizeof(*tests)};

@@ -108,7 +108,7 @@ static void no_wide_scan_changes_a_job_when_a_key_is_wrong(void **state)
     push_delayed("due", 1);
     wait_until(store_now() + 2);
     op.in.scan.history_bytes = 100000;
-    contract_all_or_nothing(op, "tchn");
+    contract_all_or_nothing(op, "tcn");
     contract_stops_its_topic(op, "jdvexp", 0);
 }
 
@@ -168,6 +168,52 @@ static void a_ttl_without_a_job_stops_its_topic_and_no_other(void **state)
     assert_counts(OTHER, 0, 1, 0);
     assert_int_equal(mend("lost"), DAMAGE_NO_JOB);
     assert_int_equal(run_well(scan_op()).out.scan.moved, 1);
+}
+
+/* Who never expires, expires later, or is dead already: e is not believed. */
+static void nobody_expires_before_the_time(void **state)
+{
+    static const char *const ids[] = {"never", "later", "dead"};
+    struct op mortal = push_mortal("dead", 0, 1);
+
+    scan_at(after(&mortal, 1));
+    push("never");
+    push_mortal("later", 0, FAR_MS);
+    for (unsigned i = 0; i < 3; i++) {
+        struct op op;
+
+        plant_score('e', ids[i], 1);
+        redis_fixture_command(contract_redis_fixture(), "ZADD %s 1 %b", contract_key('t'),
+                              TOPIC.at, TOPIC.len);
+        op = run_well(scan_op());
+        assert_int_equal(op.out.scan.stuck, 1);
+        assert_int_equal(op.out.scan.moved, 0);
+        assert_int_not_equal(mend(ids[i]), DAMAGE_NONE);
+        run_well(scan_op());
+    }
+    assert_state("never", JOB_READY);
+    assert_state("later", JOB_READY);
+    assert_dead("dead", DEATH_EXPIRED);
+}
+
+/* It has had tries before; this one was none, so it neither rests nor dies. */
+static void who_never_had_a_job_uses_no_try_of_it(void **state)
+{
+    struct job_rules rules = {.priority = RULES_PRIORITY_DEFAULT, .max_tries = 1};
+    static const char *const one_try =
+        "local old = redis.call('HGET', KEYS[1], 'a') return redis.call('HSET', KEYS[1], 'a', "
+        "string.sub(old, 1, 1) .. '\\0\\1' .. string.sub(old, 4))";
+
+    rules.backoff = (struct backoff){.kind = BACKOFF_FIXED, .base_ms = FAR_MS};
+    push_ruled("a", rules);
+    pop_one();
+    redis_fixture_command(contract_redis_fixture(), "EVAL %s 1 %s", one_try, contract_key('j'));
+    assert_int_equal(get("a").tries, 1);
+    plant_score('v', "a", 1);
+    redis_fixture_command(contract_redis_fixture(), "ZADD %s 1 %b", contract_key('t'), TOPIC.at,
+                          TOPIC.len);
+    assert_int_equal(run_well(scan_op()).out.scan.expired, 1);
+    assert_state("a", JOB_READY);
 }
 
 static void a_dead_job_that_is_lost_stops_the_limits_of_its_topic(void **state)
@@ -310,6 +356,8 @@ static const struct CMUnitTest tests[] = {
     TEST(no_wide_scan_changes_a_job_when_a_key_is_wrong),
     TEST(no_orphan_is_passed_over),
     TEST(a_ttl_without_a_job_stops_its_topic_and_no_other),
+    TEST(nobody_expires_before_the_time),
+    TEST(who_never_had_a_job_uses_no_try_of_it),
     TEST(a_dead_job_that_is_lost_stops_the_limits_of_its_topic),
     TEST(a_holder_that_is_too_long_is_cut_in_the_history),
     TEST(no_sweep_happens_that_cannot_be_announced),

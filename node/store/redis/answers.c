@@ -21,7 +21,7 @@ static void take_done(struct request *r)
 
     q->stats->answered[op->verb]++;
     if (op->verb == OP_SCAN && op->status == STATUS_OK)
-        redis_complain_stuck(&q->complaints, timers_now(q->timers), op);
+        redis_complain_scanned(&q->complaints, timers_now(q->timers), op);
     redis_past_saw(q->past, op->bucket, reply_counter(op, q->keys.buckets));
     if (request_is_of_all_lanes(r) && op->status == STATUS_OK)
         request_name_next_place(r);
@@ -40,7 +40,7 @@ static void take_error(struct request *r, const char *error)
     bool is_of_the_connection = redis_error_is_of_the_connection(error);
 
     q->stats->refused++;
-    redis_complain_error(&q->complaints, timers_now(q->timers), r->op->verb, error);
+    redis_complain_error(&q->complaints, timers_now(q->timers), r->op, error);
     if (!is_of_the_connection || !request_hold_again(r))
         request_fail(r, request_unsent(r, r->op->status));
     if (is_of_the_connection)

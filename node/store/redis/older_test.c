@@ -208,6 +208,56 @@ static void a_life_of_redis_is_raised_once(void **state)
     assert_int_equal(n->olders, 0);
 }
 
+static void damage(struct node *n, const char *format)
+{
+    redis_fixture_command(n->redis, format, crc16(BYTES("t")) % n->options.buckets);
+}
+
+/* A node that comes to such a Redis serves the other buckets, and this one from the moment on
+ * when it is mended. */
+static void a_damaged_counter_holds_up_its_bucket_alone(void **state)
+{
+    static const char letters[] = "nl";
+    struct node *n = *state;
+    struct job_op waiting;
+    char command[64];
+
+    start(n);
+    for (unsigned i = 0; i < 2; i++) {
+        push_well(n, "t");
+        snprintf(command, sizeof(command), "DEL dq:{%%u}:%c", letters[i]);
+        damage(n, command);
+        snprintf(command, sizeof(command), "LPUSH dq:{%%u}:%c wrong", letters[i]);
+        damage(n, command);
+        reconnect(n);
+        push_well(n, "another");
+        waiting = (struct job_op){0};
+        submit_push(n, &waiting, "t");
+        push_well(n, "another");
+        assert_false(waiting.is_done);
+        snprintf(command, sizeof(command), "DEL dq:{%%u}:%c", letters[i]);
+        damage(n, command);
+        run_until(n->loop, &waiting.is_done);
+        assert_int_equal(waiting.op.status, STATUS_OK);
+    }
+}
+
+/* For whoever comes next, though he has seen nothing. */
+static void a_counter_that_is_gone_does_not_begin_anew(void **state)
+{
+    struct node *n = *state, other;
+    long long before;
+
+    start(n);
+    push_well(n, "t");
+    before = counter(n);
+    damage(n, "DEL dq:{%u}:n");
+    node_init(&other, n->redis);
+    start(&other);
+    assert_true(counter(n) >= before);
+    free_other(&other);
+}
+
 /* Though its history is another then. */
 static void a_first_replica_is_no_new_life(void **state)
 {
@@ -276,26 +326,26 @@ static bool has_line(const char *path, const char *words)
     return is_there;
 }
 
-/* The first connection ends at the last bucket. */
+/* The first connection ends at the last bucket: it has no rights there. */
 static void a_bucket_that_two_connections_ask_for_is_counted_once(void **state)
 {
     struct node *n = *state;
-    unsigned last = n->options.buckets - 1;
     char path[96];
 
-    assert_true(crc16(BYTES("t")) % n->options.buckets < last);
+    assert_int_equal(n->options.buckets, 64);
+    assert_true(crc16(BYTES("t")) % 64 < 63);
     snprintf(path, sizeof(path), "%s/log", n->redis->dir);
     start(n);
     push_well(n, "t");
     back_up(n);
     push_well(n, "t");
     put_back(n);
-    redis_fixture_command(n->redis, "DEL dq:{%u}:l", last);
-    redis_fixture_command(n->redis, "RPUSH dq:{%u}:l x", last);
+    redis_fixture_command(n->redis, "ACL SETUSER default resetkeys ~dq:meta ~dq:{?}:* "
+                                    "~dq:{[1-5]?}:* ~dq:{6[0-2]}:*");
     log_to(path);
     run_until(n->loop, &n->is_down);
     run_until(n->loop, &n->is_refused);
-    redis_fixture_command(n->redis, "DEL dq:{%u}:l", last);
+    redis_fixture_command(n->redis, "ACL SETUSER default allkeys");
     run_until(n->loop, &n->is_up);
     log_to(NULL);
     assert_int_equal(n->olders, 1);
@@ -436,6 +486,8 @@ int main(void)
         WITH_REDIS(a_lost_hand_over_shows_in_the_counter),
         WITH_REDIS(the_first_to_come_repeats_nothing_that_others_have_seen),
         WITH_REDIS(a_life_of_redis_is_raised_once),
+        WITH_REDIS(a_damaged_counter_holds_up_its_bucket_alone),
+        WITH_REDIS(a_counter_that_is_gone_does_not_begin_anew),
         WITH_REDIS(a_first_replica_is_no_new_life),
         WITH_REDIS(a_master_that_was_a_replica_is_raised),
         WITH_REDIS(a_bucket_that_two_connections_ask_for_is_counted_once),

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <hiredis/hiredis.h>
 
@@ -151,6 +152,25 @@ static bool redirect(struct redis_bucket *b, const redisReply *reply)
     return true;
 }
 
+/* A key of the bucket is of a wrong type: the script names it. The other buckets have nothing
+ * to do with that. Said once, until the bucket comes to a lane anew. */
+static bool is_damaged(struct redis_bucket *b, const redisReply *reply)
+{
+    char trouble[sizeof(b->trouble)];
+
+    if (reply->type != REDIS_REPLY_ERROR || strncmp(reply->str, "DUEQ ", 5) != 0)
+        return false;
+    snprintf(trouble, sizeof(trouble), "%s", reply->str + 5);
+    if (strcmp(trouble, b->trouble) != 0)
+        LOG_ERROR("redis",
+                  "%s: bucket %u stands still, the others go on: %s; rename the key away "
+                  "(doc/store.md, Keys of a wrong type)",
+                  b->lane->name, b->number, trouble);
+    memcpy(b->trouble, trouble, sizeof(trouble));
+    ask_later(b);
+    return true;
+}
+
 static void refuse(struct redis_bucket *b, const redisReply *reply)
 {
     char what[64];
@@ -175,7 +195,7 @@ static void on_reply(struct redis_call *call, const redisReply *reply)
         return;
     if (redis_older_take(b->route->past, b->number, redis_handshake_life(l->handshake), reply))
         b->is_raised = true;
-    else if (!redirect(b, reply))
+    else if (!redirect(b, reply) && !is_damaged(b, reply))
         refuse(b, reply);
     end_round(b->route, l);
 }

@@ -16,7 +16,7 @@
     X(MAY_EVICT,     "may_evict")    /* jobs or rings go when memory is full              */ \
     X(FEW_REPLICAS,  "few_replicas") /* fewer than store.min_replicas are connected       */ \
     X(STALE_WRITES,  "stale_writes") /* may be replaced, and nothing waits for replicas   */ \
-    X(AOF_CUT,       "aof_cut")      /* its append-only file ended within a command       */ \
+    X(AOF_CUT,       "aof_cut")      /* its append-only file was shortened                */ \
     X(MEMORY,        "memory")       /* nearly full: pushes are about to be refused       */ \
     X(UNKNOWN,       "unknown")      /* CONFIG is forbidden                               */
 /* clang-format on */

@@ -15,11 +15,18 @@
 -- follows, and well above that (by the clock alone where there is nothing: ids keep their time in a
 -- new Redis, and one that was emptied had not been ahead of it for long). l has the life, and
 -- behind a space the counter as it was then: who comes later compares what he has seen in an
--- earlier life with that.
+-- earlier life with that. A counter that is gone while l is there was taken away by hand: it begins at the
+-- clock, too.
 
 local n, u, l, seen, number = KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[1]), tonumber(ARGV[2])
 local keep, life, is_known, goes_on = ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8]
 local AHEAD = 2 ^ 20
+for i = 1, #KEYS do
+    local found = call('TYPE', KEYS[i]).ok
+    if found ~= 'string' and found ~= 'none' then
+        return redis.error_reply('DUEQ ' .. KEYS[i] .. ' is a ' .. found .. ', not a string')
+    end
+end
 local current, is_lost, ring = tonumber(call('GET', n)) or 0, 0, ''
 local began = call('GET', l) or ''
 local found = sub(began, 1, #goes_on) == goes_on and tonumber(string.match(began, ' (.*)$'))
@@ -31,7 +38,7 @@ if number > 0 then
     end
 end
 call('PERSIST', n) -- even if Redis is full
-if not found then
+if not found or current == 0 then
     call('SET', l, life .. ' ' .. format('%d', current))
     local clock = math.max(0, (now - 1 - EPOCH_MS) * NUMBERS_PER_MS) -- 0: nobody has set the clock
     local is_used = current + seen > 0

@@ -22,7 +22,8 @@
 -- Topics come in the order of their next event. First the plan is made for all of them, by reading
 -- alone; then it is carried out. Where a due job is missing, or not in the state its place says,
 -- its whole topic is left alone and looked at again a second later: it must not stop the others. So
--- is a topic that has a key of a wrong type.
+-- is a topic that has a key of a wrong type, or that needs the bucket's a or o where that is one. Where t,
+-- n, c or f is, the scan ends in an error that names it; where h is, no history is written.
 -- One that has no job any more is let go, with the tombstones in its r. Of the others, tombstones go
 -- that stand at the head of r, where nobody pops; but to look for them costs, and most have none: so
 -- it is done in one ms of TRIM_EVERY, where r is written anyway. (A prime, so that no rhythm of the
@@ -191,37 +192,28 @@ local function plan_for(topic)
     return plan
 end
 
--- What is wrong where an error has ended a plan: a key of the topic is of a wrong type. Any other error
--- ends the script.
-local function wrong_key(topic, problem)
-    local text = type(problem) == 'table' and problem.err or tostring(problem) -- Redis 7, and 6
-    if not string.find(text, 'WRONGTYPE', 1, true) then
-        error(problem, 0)
-    end
-    local types = {j = 'hash', p = 'hash', d = 'zset', q = 'zset', v = 'zset', x = 'zset', e = 'zset', r = 'list'}
-    for letter, expected in pairs(types) do
-        local key = bucket .. letter .. ':' .. topic
-        local found = call('TYPE', key).ok
-        if found ~= expected and found ~= 'none' then
-            return key .. ' is a ' .. found .. ', not a ' .. expected
-        end
-    end
-    error(problem, 0) -- it is of the bucket
-end
-
 local watched, tokens = {c}, 0
 local answer, filled = {OK, now, -1, 0, 0, 0, 0, 0, -1, 0, ''}, 11
 local topics, claims, next_own, mark_of, who, lock_ms, l = nil, nil, math.huge, nil, nil, nil, nil
 if share then
     -- HERE own_topics
 else
-    topics = call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, TOPICS_MAX)
+    topics = redis.pcall('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT', 0, TOPICS_MAX)
+end
+if topics.err then
+    -- HERE wrong_type
+    return redis.error_reply('DUEQ ' .. (wrong_type(bucket, 't') or topics.err))
 end
 for i = 1, #topics do
     watched[i + 1] = bucket .. 'e:' .. topics[i]
 end
 if call('EXISTS', unpack(watched)) > 0 then
-    has_ttl, has_rows = true, call('HLEN', c) > 0
+    local rows = redis.pcall('HLEN', c)
+    if type(rows) == 'table' then
+        -- HERE wrong_type
+        return redis.error_reply('DUEQ ' .. (wrong_type(bucket, 'c') or rows.err))
+    end
+    has_ttl, has_rows = true, rows > 0
 end
 
 local plans, stuck, first_wrong, stamps, lines = {}, {}, '', 0, {}
@@ -249,7 +241,12 @@ for _, topic in ipairs(topics) do
     end
     local is_read, plan = pcall(plan_for, topic)
     if not is_read then
-        plan = {wrong = wrong_key(topic, plan)}
+        -- HERE wrong_type
+        local wrong = wrong_type(bucket, 'jpdqvxer', topic) or wrong_type(bucket, 'ao')
+        if not wrong then
+            error(plan, 0)
+        end
+        plan = {wrong = wrong}
     end
     if plan.wrong then
         first_wrong = #stuck == 0 and plan.wrong or first_wrong
@@ -264,7 +261,12 @@ end
 if share then
     -- HERE count_locks
 end
-local history_length = #lines > 0 and call('XLEN', h)
+local history_length = #lines > 0 and redis.pcall('XLEN', h)
+if type(history_length) == 'table' then
+    -- HERE wrong_type
+    first_wrong = first_wrong ~= '' and first_wrong or wrong_type(bucket, 'h') or history_length.err
+    history_length = false
+end
 
 -- ---- carried out ----
 
@@ -274,7 +276,12 @@ for _, plan in ipairs(plans) do
     end
 end
 call('ZREM', t, '') -- even if Redis is full
-local stamp = stamps + tokens > 0 and call('INCRBY', n, stamps + tokens) - stamps - tokens
+local stamp = stamps + tokens > 0 and redis.pcall('INCRBY', n, stamps + tokens)
+if type(stamp) == 'table' then
+    -- HERE wrong_type
+    return redis.error_reply('DUEQ ' .. (wrong_type(bucket, 'n') or n .. ': ' .. stamp.err))
+end
+stamp = stamp and stamp - stamps - tokens
 if claims then
     -- HERE write_locks
 end

@@ -42,8 +42,12 @@ repeat
         end
     end
     local page = due and call('ZRANGE', t, before, math.min(before + 100, due) - 1)
-        or call('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT',
+        or redis.pcall('ZRANGEBYSCORE', t, '-inf', until_now, 'LIMIT',
             before > 0 and format('%d', before) or '0', '100')
+    if page.err then
+        topics = page
+        break
+    end
     local keys, found, locks = {}, 0, NONE
     topics, size = topics or page, #page
     for i = 1, size do

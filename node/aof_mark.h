@@ -1,0 +1,30 @@
+/* How long the files of the append-only file were when the embedded Redis ended well, kept
+ * beside them, so that the next start sees one that was shortened meanwhile, also by whole
+ * commands.
+ *
+ * It makes no false alarm: a file of a name only grows until it is gone (a rewrite begins files
+ * with new names, and Redis's own cut of an incomplete command is told for itself), and its
+ * bytes are on disk before the mark is. So a mark that is old says less, and never anything
+ * wrong. It says nothing of a file that is gone, nor behind a crash: then there is none, for a
+ * node that starts removes it. Redis 7 alone has such names; before it the one file shrinks
+ * when it is rewritten, and there is no mark.
+ */
+#ifndef DUEQ_NODE_AOF_MARK_H
+#define DUEQ_NODE_AOF_MARK_H
+
+#include <stdint.h>
+
+#include "node/warden_datadir.h"
+
+#define AOF_MARK_FILE "appendonly.sizes"
+
+/* Redis has ended and nothing writes there. What cannot be written is left out, or all of it.
+ * Blocks until it is on disk. */
+void aof_mark_write(const struct datadir *d);
+
+/* By how many bytes files are shorter than the mark says; 0: by none, or there is no mark. */
+uint64_t aof_mark_missing(const struct datadir *d);
+
+void aof_mark_remove(const struct datadir *d);
+
+#endif

@@ -1,0 +1,137 @@
+/* A mark of how long files were: what it tells, and above all when it says nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "node/aof_mark.h"
+
+#define BASE     "appendonlydir/appendonly.aof.1.base.rdb"
+#define INCR     "appendonlydir/appendonly.aof.1.incr.aof"
+#define NEXT     "appendonlydir/appendonly.aof.2.incr.aof"
+#define MANIFEST "appendonlydir/appendonly.aof.manifest"
+
+static char path[] = "/tmp/dueq_aof_mark.XXXXXX";
+static struct datadir dir;
+
+static void set_size(const char *name, off_t size)
+{
+    int fd = openat(dir.dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, size), 0);
+    close(fd);
+}
+
+static void remove_file(const char *name)
+{
+    unlinkat(dir.dir_fd, name, 0);
+}
+
+static int set_up(void **state)
+{
+    memcpy(path + strlen(path) - 6, "XXXXXX", 6);
+    assert_non_null(mkdtemp(path));
+    dir = (struct datadir){.path = path, .dir_fd = open(path, O_RDONLY | O_DIRECTORY)};
+    assert_true(dir.dir_fd >= 0);
+    assert_int_equal(mkdirat(dir.dir_fd, "appendonlydir", 0700), 0);
+    set_size(BASE, 100);
+    set_size(INCR, 1000);
+    set_size(MANIFEST, 88);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const names[] = {BASE, INCR, NEXT, MANIFEST, AOF_MARK_FILE};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+        remove_file(names[i]);
+    unlinkat(dir.dir_fd, "appendonlydir", AT_REMOVEDIR);
+    close(dir.dir_fd);
+    return rmdir(path);
+}
+
+static void what_was_shortened_is_told(void **state)
+{
+    aof_mark_write(&dir);
+    assert_int_equal(aof_mark_missing(&dir), 0);
+    set_size(INCR, 300);
+    assert_int_equal(aof_mark_missing(&dir), 700);
+    set_size(BASE, 40);
+    assert_int_equal(aof_mark_missing(&dir), 760);
+    aof_mark_write(&dir); /* from now on it is so */
+    assert_int_equal(aof_mark_missing(&dir), 0);
+}
+
+static void without_a_mark_nothing_is_missing(void **state)
+{
+    assert_int_equal(aof_mark_missing(&dir), 0);
+    aof_mark_write(&dir);
+    aof_mark_remove(&dir);
+    set_size(INCR, 300);
+    assert_int_equal(aof_mark_missing(&dir), 0);
+    aof_mark_remove(&dir);
+}
+
+/* A Redis that was started by hand has written, or rewritten; the list of files is another. */
+static void what_redis_does_by_itself_is_no_alarm(void **state)
+{
+    aof_mark_write(&dir);
+    set_size(INCR, 2000);
+    set_size(MANIFEST, 60);
+    set_size(NEXT, 0);
+    assert_int_equal(aof_mark_missing(&dir), 0);
+    remove_file(INCR);
+    remove_file(BASE);
+    assert_int_equal(aof_mark_missing(&dir), 0);
+}
+
+static void put_mark(const char *text)
+{
+    int fd = openat(dir.dir_fd, AOF_MARK_FILE, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static void a_mark_that_was_not_finished_counts_as_none(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "end\n",
+        "5000 appendonly.aof.1.incr.aof\n",
+        "5000 appendonly.aof.1.incr.aof\nen",
+        "5000\nend\n",
+        "x appendonly.aof.1.incr.aof\nend\n",
+        "5000 ../appendonlydir/appendonly.aof.1.incr.aof\nend\n"};
+
+    for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        put_mark(texts[i]);
+        assert_int_equal(aof_mark_missing(&dir), 0);
+    }
+    put_mark("5000 appendonly.aof.1.incr.aof\nend\n");
+    assert_int_equal(aof_mark_missing(&dir), 4000);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_was_shortened_is_told),
+        TEST(without_a_mark_nothing_is_missing),
+        TEST(what_redis_does_by_itself_is_no_alarm),
+        TEST(a_mark_that_was_not_finished_counts_as_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
