@@ -33,25 +33,51 @@ class Owners(Waits):
         """Of an id that no other topic has."""
         mine = [each for each in self.owned if (each.node, each.topic, each.id) ==
                 (self.at, topic, id)]
-        own = [each for each in mine if each.consumer == consumer]
-        # With the newest of the node that is stale, the node asks for the current one, too.
-        if any(each in self.doubtful for each in mine):
-            leases = [None, *(each.lease for each in own)]
-        else:
-            leases = [own[-1].lease if own else None]
-        before = {life.lease for life in self.lives(topic, id, span)}
+        own = self._newest([each for each in mine if each.consumer == consumer])
+        others = self._newest([each for each in mine if each.consumer != consumer])
+        has_own = bool(own) and own[-1] not in self.doubtful
+        leases = [each.lease for each in own]
 
         def outcomes(life):
             for lease in leases:
-                yield from _with_own(life, lease) if lease else _with_current(life)
+                yield from _with_own(life, lease)
+            if not has_own:  # with the newest of the node that is stale, too
+                yield from _with_current(life)
 
+        self._prune(topic, span)
+        before = self.lives(topic, id, span)
         self.answered(topic, id, span, outcomes, code)
-        used = (own or mine)[-1:]
-        if used and code in ("ok", "not_found"):
-            if own or code == "not_found" or before == {used[0].lease}:
-                self.owned.remove(used[0])
-            else:
-                self.doubtful.append(used[0])
+        if code == "ok":
+            acked = {life.lease for life in before
+                     if any(said == "ok" for said, _ in outcomes(life))}
+            self._forget([each for each in mine if each.lease in acked], len(acked) == 1)
+        elif code == "not_found":
+            # The node forgets what it has asked the store for, where the job itself was gone. Else
+            # it has asked all buckets, which knew of no hand-over: what it remembers is stale, and
+            # its consumer shall hear that.
+            are_gone = {life.state == GONE for life in before}
+            asked = own if has_own else own + others
+            if True in are_gone:
+                self._forget(asked, len(asked) == 1 and (has_own or are_gone == {True}))
+
+    def _newest(self, owned):
+        """Newest first, to the first that the node remembers for sure: it takes one of these."""
+        newest = []
+        for each in reversed(owned):
+            newest.append(each)
+            if each not in self.doubtful:
+                break
+        return newest
+
+    def _forget(self, owned, is_sure):
+        """The node has forgotten one of these, surely or perhaps."""
+        for each in owned:
+            if is_sure:
+                self.owned.remove(each)
+            if is_sure and each in self.doubtful:
+                self.doubtful.remove(each)
+            elif not is_sure and each not in self.doubtful:
+                self.doubtful.append(each)
 
 
 def _with_own(life, lease):

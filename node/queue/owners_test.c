@@ -125,6 +125,22 @@ static void a_stale_memory_of_somebody_else_does_not_hide_the_current_lease(void
     assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
 }
 
+/* It may be late with the job that another node's consumer has acknowledged. */
+static void a_holder_is_held_to_its_own_also_where_another_found_nothing(void **state)
+{
+    push(&f, "t", "1", 0, 5000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    assert_int_equal(ack(&other, BOB, "1"), STATUS_OK);
+    push(&f, "t", "1", 0, 5000);
+    assert_int_equal(ack(&f, BOB, "1"), STATUS_NOT_FOUND);
+    consume_by_id(&f, &b, "t", BOB);
+    delivered(&f, &b);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_FOUND);
+}
+
 static void an_id_that_nobody_was_handed_is_not_found(void **state)
 {
     push(&f, "t", "1", 0, 2000);
@@ -185,6 +201,7 @@ int main(void)
         TEST(a_holder_whose_time_is_over_cannot_take_the_job_from_the_next),
         TEST(whoever_is_too_late_hears_it_over_any_connection_and_of_any_node),
         TEST(a_stale_memory_of_somebody_else_does_not_hide_the_current_lease),
+        TEST(a_holder_is_held_to_its_own_also_where_another_found_nothing),
         TEST(an_id_that_nobody_was_handed_is_not_found),
         TEST(a_second_acknowledgement_is_not_found),
         TEST(an_acknowledgement_that_the_store_did_not_get_can_be_repeated),
