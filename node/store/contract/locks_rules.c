@@ -113,19 +113,69 @@ static void after_half_of_its_time_it_is_renewed(void **state)
     assert_locked(TOPIC, &a, 7);
 }
 
-static void in_another_view_it_is_renewed(void **state)
+static void in_a_newer_view_it_is_renewed(void **state)
 {
     struct topic_lock first;
 
     be_two('+', 7, '-', 7);
     assert_true(moves(&a));
     first = lock_of(TOPIC);
-    for (uint64_t view = 8; view >= 6; view -= 2) {
-        a.share.view = view;
-        assert_true(moves(&a));
-        assert_locked(TOPIC, &a, view);
-        assert_int_equal(lock_of(TOPIC).token, first.token);
-    }
+    a.share.view = 8;
+    assert_taken(scan_by(&a), 0, 0, 0);
+    assert_true(moves(&a));
+    assert_locked(TOPIC, &a, 8);
+    assert_int_equal(lock_of(TOPIC).token, first.token);
+}
+
+/* The calls in the order in which Redis has them when the link of a is cut: what was sent in
+ * view 7 comes last, by the connection of before, and the node is in view 9 already. */
+static void a_scan_that_comes_late_renews_nothing(void **state)
+{
+    struct sharer before;
+    struct topic_lock taken;
+    struct op op;
+
+    be_two('+', 7, '+', 8);
+    assert_true(moves(&a));
+    before = a;
+    before.share.marks = bytes_of(before.marks, SHARES);
+    before.share.lock_ms = 3 * FAR_MS; /* half of the lock's time is over for it */
+    assert_true(moves(&b));
+    a.share.view = 9;
+    assert_true(moves(&a));
+    taken = lock_of(TOPIC);
+    let_due(TOPIC, "late");
+    op = scan_by(&before);
+    assert_int_equal(op.out.scan.moved, 1);
+    assert_taken(op, 0, 0, 0);
+    assert_locked(TOPIC, &a, 9);
+    assert_int_equal(lock_of(TOPIC).token, taken.token);
+    assert_true(lock_of(TOPIC).left_ms <= taken.left_ms);
+    assert_false(moves(&b)); /* view 8 is not newer than what a has */
+    assert_locked(TOPIC, &a, 9);
+}
+
+/* ZooKeeper was set up anew: its numbers are lower. */
+static void in_an_older_view_it_is_gone_on_with_and_then_taken_anew(void **state)
+{
+    int64_t token;
+
+    be_two('+', 9, '-', 9);
+    assert_true(moves(&a));
+    token = lock_of(TOPIC).token;
+    a.share.view = 1;
+    assert_true(moves(&a));
+    assert_locked(TOPIC, &a, 9);
+    assert_int_equal(lock_of(TOPIC).token, token);
+    a.share.view = 10;
+    a.share.lock_ms = 2;
+    assert_true(moves(&a)); /* it is written anew, for 2 ms */
+    wait_until(store_now() + 3);
+    a.share.view = 1;
+    a.share.lock_ms = FAR_MS;
+    assert_true(moves(&a));
+    assert_locked(TOPIC, &a, 1);
+    assert_true(lock_of(TOPIC).token > token);
 }
 
 static void a_lock_ends_by_the_clock_of_the_store(void **state)
@@ -235,7 +285,9 @@ static const struct CMUnitTest tests[] = {
     TEST(the_lock_is_told_only_where_it_is_asked_for),
     TEST(a_lock_of_its_own_is_gone_on_with),
     TEST(after_half_of_its_time_it_is_renewed),
-    TEST(in_another_view_it_is_renewed),
+    TEST(in_a_newer_view_it_is_renewed),
+    TEST(a_scan_that_comes_late_renews_nothing),
+    TEST(in_an_older_view_it_is_gone_on_with_and_then_taken_anew),
     TEST(a_lock_ends_by_the_clock_of_the_store),
     TEST(a_newer_view_takes_over_and_bars_the_older),
     TEST(views_are_compared_as_numbers),

@@ -42,7 +42,9 @@ static enum claim claim_own(const struct call *c, const struct topic *topic)
         return CLAIM_TAKE;
     if (!is_mine(c, topic))
         return lock->view < share->view ? CLAIM_TAKE_OVER : CLAIM_BARRED;
-    if (lock->view != share->view || (lock->until_ms - c->now_ms) * 2 < share->lock_ms)
+    if (lock->view > share->view) /* the scan comes late */
+        return CLAIM_HELD;
+    if (lock->view < share->view || (lock->until_ms - c->now_ms) * 2 < share->lock_ms)
         return CLAIM_RENEW;
     return CLAIM_HELD;
 }

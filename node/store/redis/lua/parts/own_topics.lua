@@ -80,16 +80,21 @@ repeat
             claim = not other and TAKE or other == LATE and TAKE_LATE
         elseif sub(lock, 1, 32) == who then
             claim = not other and ends - now < lock_ms / 2 and token or HELD
-        elseif sub(lock, 17, 32) == sub(who, 17) then -- its own, of another view
-            claim = not other and token or HELD
-        elseif not other then
+        elseif other then
+            claim = sub(lock, 17, 32) == sub(who, 17) and HELD
+        else
             local its_view, view = sub(lock, 1, 16), sub(who, 1, 16)
+            local is_its_own = sub(lock, 17, 32) == sub(who, 17)
             if not is_before then
                 -- HERE precedes
                 is_before = precedes
             end
-            claim = its_view ~= view and is_before(its_view, view) and TAKE_OVER
-            if not claim then
+            local is_older = its_view ~= view and is_before(its_view, view)
+            if is_its_own then -- of a newer view: this scan comes late
+                claim = is_older and token or HELD
+            elseif is_older then
+                claim = TAKE_OVER
+            else
                 barred = barred + 1
                 next_own = math.min(next_own, ends - now, BARRED_MAX_MS)
             end
