@@ -77,6 +77,7 @@ class Tour:
         for row in {type(row).check_end: row for row in self._rows}.values():
             yield from row.check_end(cluster)
 
-    def fault(self, drill):
+    def witness(self, drill):
+        """What a round begins with: from here on it is another row."""
         self._row, drill.variant = self._stops[drill.variant]
-        return self._row.fault(drill)
+        return self._row.witness(drill)

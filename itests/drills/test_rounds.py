@@ -200,6 +200,14 @@ class Checked(Row):
     def __init__(self, number):
         self.number = number
 
+    short_variants = variants
+
+    def witness(self, drill):
+        return f"seen by {self.number} {drill.variant}"
+
+    def fault(self, drill):
+        return f"made by {self.number} {drill.variant}"
+
     def check_end(self, cluster):
         yield self.number
 
@@ -207,6 +215,14 @@ class Checked(Row):
 class CheckedOtherwise(Checked):
     def check_end(self, cluster):
         yield "otherwise"
+
+
+def test_each_round_of_a_tour_is_its_own_rows_from_the_beginning():
+    tour = once.Tour([Checked("1"), Checked("2")])
+    for number, variant in zip("12", tour.variants):
+        drill = SimpleNamespace(variant=variant)
+        assert tour.witness(drill) == f"seen by {number} one"
+        assert tour.fault(drill) == f"made by {number} one" and tour.number == number
 
 
 def test_a_tour_ends_with_the_checks_of_all_its_rows_each_once():
