@@ -105,7 +105,7 @@ const struct conf_key conf_keys[] = {
     {"limits.pipelined", &kind_count, AT(limits.pipelined), "128", 1, 100000,
      .is_reloadable = true, .help = "unanswered requests of one connection"},
     {"limits.waiting", &kind_count, AT(limits.waiting), "10000", 1, 1000000,
-     .is_reloadable = true, .help = "consumers that wait for a job at the same time"},
+     .is_reloadable = true, .help = "topics that consumers wait for at the same time"},
     {"limits.output_bytes", &kind_size, AT(limits.output_bytes), "8MiB", KIB(64), MIB(1024),
      .is_reloadable = true, .help = "unread replies, before the connection is cut"},
     {"limits.http_body_bytes", &kind_size, AT(limits.http_body_bytes), "16MiB", KIB(64), MIB(1024),

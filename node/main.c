@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -83,6 +84,8 @@ static void take_option(struct arguments *a, int option)
     case 's':
         if (a->set_count == SETS_MAX)
             refuse("too many --set");
+        if (*optarg == '=' || !strchr(optarg, '='))
+            refuse("--set: expected KEY=VALUE");
         a->sets[a->set_count++] = optarg;
         break;
     case 't':

@@ -137,6 +137,11 @@ struct peer *peers_join(struct peers *peers, int fd)
     return peer;
 }
 
+struct bytes peer_address(const struct peer *peer)
+{
+    return bytes_of((const char *)&peer->network, sizeof(peer->network));
+}
+
 void peer_leave(struct peer *peer)
 {
     if (--peer->joined)

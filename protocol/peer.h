@@ -51,6 +51,9 @@ void peers_init(struct peers *peers);
 /* The one of the connected socket's other end; never NULL. */
 struct peer *peers_join(struct peers *peers, int fd);
 
+/* The network, byte by byte: the same of all protocols. Lives as long as the peer. */
+struct bytes peer_address(const struct peer *peer);
+
 /* Whoever joined; the last one frees it. */
 void peer_leave(struct peer *peer);
 

@@ -10,6 +10,7 @@ import pytest
 from harness.build import ROOT, node_program
 from harness.wait import PATIENCE_S, wait_until
 
+WRONG_COMMAND_LINE = 64
 BAD_CONFIGURATION = 78
 
 
@@ -80,6 +81,12 @@ def test_all_errors_come_at_once_with_their_places(tmp_path):
     for place in (":3:", ":4:", ":6:", ":8:"):
         assert f"{path}{place}" in done.stderr, done.stderr
     assert "buckets" in done.stderr.splitlines()[0], "the nearest known key is suggested"
+
+
+@pytest.mark.parametrize("words", ["log.level", "=debug", ""])
+def test_an_override_that_is_none_is_a_wrong_command_line(words):
+    done = run("--check-config", "--set", words)
+    assert done.returncode == WRONG_COMMAND_LINE and "KEY=VALUE" in done.stderr
 
 
 def test_wrong_overrides_are_named():

@@ -79,7 +79,8 @@ def error(status, code, headers=b""):
 
 
 @pytest.mark.parametrize("answer, expected", [
-    (error(b"400 Bad Request", b"bad_topic"), REFUSED),
+    (error(b"400 Bad Request", b"bad_topic"), USAGE),
+    (error(b"400 Bad Request", b"bad_id"), USAGE),
     (error(b"503 Service Unavailable", b"unavailable"), REFUSED),
     (error(b"504 Gateway Timeout", b"unknown"), UNKNOWN),
     (error(b"418 Teapot", b"news"), REFUSED)])

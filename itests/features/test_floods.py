@@ -154,7 +154,7 @@ def test_more_waiting_consumers_than_allowed_are_told_in_thousands(flooded):
 
 def test_a_thousand_wait_on_sixty_four_topics_each(flooded):
     """All sit down while no topic is known to be empty, and each prefers another one."""
-    node = flooded()
+    node = flooded({"limits.waiting": 64 * 1000})
     topics = [f"wide-{number}" for number in range(64)]
     with ExitStack() as stack:
         waiting = [stack.enter_context(RawHttp(node.http_port)) for _ in range(1000)]

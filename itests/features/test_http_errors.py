@@ -243,7 +243,7 @@ def _node_with_room_for_one_body(stage):
                       limits__http_bodies_bytes="128KiB")
 
 
-@way("TOO_MANY")
+@way("WAITERS")
 def wait_with_one_too_many(stage):
     node = stage.node(limits__waiting=1)
     with RawHttp(node.http_port) as first:
@@ -263,6 +263,17 @@ def ask_all_at_once(stage, count, method, target, body=b""):
         assert len(answered) == 1
         refused = next(each for each in crowd if each.socket in answered)
         return method, target, refused.reply()
+
+
+@way("POPS")
+def ask_for_too_many_topics(stage):
+    topics = ",".join(f"topic-{number}" for number in range(64))
+    return ask_all_at_once(stage, 20000 // 64 + 1, "POST", path_of("topics", topics, "pop"))
+
+
+@way("FOLLOWERS")
+def follow_with_one_too_many(stage):
+    return ask_all_at_once(stage, 101, "GET", "/v1/handovers?wait_ms=60000")
 
 
 @way("SWEEPS")
@@ -311,10 +322,10 @@ def test_a_question_to_a_redis_that_hangs_changed_nothing(make_node, tmp_path):
     assert (reply.status, reply.json["error"]["code"]) == (503, "unavailable")
 
 
-def node_without_redis(stage):
+def node_without_redis(stage, **settings):
     redis = RemovableRedis(stage.directory)
-    node = stage.node(store__redis_server=redis.program, warden__backoff_max="100ms",
-                      store__hold="300ms")
+    settings = {"store__hold": "300ms", **settings}
+    node = stage.node(store__redis_server=redis.program, warden__backoff_max="100ms", **settings)
     redis.remove()
     node.kill("redis")
     wait_until(lambda: not node.is_ready(), "the node has noticed")
@@ -324,6 +335,17 @@ def node_without_redis(stage):
 @way("UNAVAILABLE")
 def push_without_a_redis(stage):
     return ask(node_without_redis(stage), "POST", JOBS, {"body": "b"})
+
+
+@way("TOO_MANY")
+def push_twice_where_one_may_wait(stage):
+    node = node_without_redis(stage, store__hold="20s", store__hold_max=1,
+                              store__breaker__after="0s", store__breaker__failures=0)
+    with RawHttp(node.http_port) as first:
+        first.request("POST", JOBS, b'{"body": "b"}')
+        held = 'dueq_store_operations_held'
+        wait_until(lambda: node.metrics()[held] == 1, "one waits")
+        return ask(node, "POST", JOBS, {"body": "b"})
 
 
 @way("NOT_READY")

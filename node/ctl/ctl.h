@@ -23,7 +23,7 @@
 enum ctl_exit {
     CTL_DONE = 0,
     CTL_REFUSED = 1, /* by the node: it did not happen; or an answer that cannot be printed */
-    CTL_USAGE = 2,   /* the command line is wrong */
+    CTL_USAGE = 2,   /* the command line is wrong, or names what no topic or id can be */
     CTL_UNREACHABLE = 3, /* no node, or no answer to a question that changes nothing */
     CTL_UNKNOWN = 4,     /* it may have happened; or it has, and that cannot be printed */
     CTL_NOTHING = 5,     /* there is no such job, or none to pop */

@@ -24,9 +24,8 @@ static const struct row {
     {"not_owner", CTL_REFUSED,
      "To have longer: 'dueqctl touch' in time, or a longer --ttr of push or pop."},
     {"not_reserved", CTL_REFUSED, "Its time to run was over, or somebody released it."},
-    {"out_of_range", CTL_REFUSED,
-     "A job is due within 10 years, and before its ttl is over; its time to run is at most 7 "
-     "days."},
+    {"bad_topic", CTL_USAGE, NULL},
+    {"bad_id", CTL_USAGE, NULL},
     {"wrong_state", CTL_REFUSED,
      "'dueqctl get TOPIC ID' shows its state; kick is for dead jobs."},
     {"too_large", CTL_REFUSED,

@@ -57,7 +57,7 @@ static void a_hundred_may_follow_and_no_more(void **state)
     for (unsigned i = 0; i <= QUEUE_FOLLOWERS_MAX; i++)
         follow(&many[i], 1000);
     assert_int_equal(many[QUEUE_FOLLOWERS_MAX].done, 1);
-    assert_int_equal(many[QUEUE_FOLLOWERS_MAX].follow.status, STATUS_TOO_MANY);
+    assert_int_equal(many[QUEUE_FOLLOWERS_MAX].follow.status, STATUS_TOO_MANY_FOLLOWERS);
     assert_int_equal(many[0].done, 0);
     fixture_advance(&f, 1000);
     assert_int_equal(many[0].done, 1);

@@ -202,7 +202,7 @@ static void take_in(struct handovers *hs, struct follow *f)
 void handovers_follow(struct handovers *hs, struct follow *f)
 {
     if (hs->count >= QUEUE_FOLLOWERS_MAX) {
-        handovers_refuse(hs, f, STATUS_TOO_MANY);
+        handovers_refuse(hs, f, STATUS_TOO_MANY_FOLLOWERS);
         return;
     }
     take_in(hs, f);

@@ -56,8 +56,6 @@ void queue_pop(struct queue *q, struct pop *pop)
 {
     enum status status = lifecycle_is_over(q) ? STATUS_SHUTTING_DOWN : check_pop(pop);
 
-    if (status == STATUS_OK && q->waiters.count >= q->core.options.waiting_max)
-        status = STATUS_TOO_MANY;
     if (status == STATUS_OK)
         waiters_add(&q->waiters, pop);
     else

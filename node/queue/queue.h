@@ -11,6 +11,7 @@
  * - duty.c: what one node at a time is to do: the leader's token asserted, its end awaited
  * - core.c: the way of an operation to the store and back
  * - waiters.c: consumers that wait: their time, their seats at topics, their callbacks
+ * - places.c: how many topics may be popped from at once, and whose share a pop takes
  * - topic.c: the pop in flight for each topic that somebody waits for
  * - deliveries.c: what was popped and is not confirmed to have reached its consumer
  * - keeper.c: keeps them reserved while their consumer reads
@@ -39,20 +40,22 @@
 #include "base/histogram.h"
 #include "base/list.h"
 #include "base/timer.h"
+#include "node/queue/places.h"
 #include "node/store/store.h"
 
 #define QUEUE_TOPICS_PER_POP_MAX 64
 #define QUEUE_DELAY_MAX_MS       JOB_DELAY_MAX_MS
 #define QUEUE_AT_MAX_MS          ((INT64_C(1) << 48) - 1) /* what a job's header can hold */
 #define QUEUE_TTR_MAX_MS         (INT64_C(7) * 86400000)
-#define QUEUE_CLIENT_MAX_BYTES   64   /* of pop.client; the rest is cut off */
-#define QUEUE_FOLLOW_MAX         1000 /* hand-overs in one answer */
-#define QUEUE_FOLLOWERS_MAX      100  /* who follow at once; one more is TOO_MANY */
-#define QUEUE_TRACE_MAX          1000 /* lines of history in one answer */
+#define QUEUE_CLIENT_MAX_BYTES   64    /* of pop.client; the rest is cut off */
+#define QUEUE_FOLLOW_MAX         1000  /* hand-overs in one answer */
+#define QUEUE_FOLLOWERS_MAX      100   /* who follow at once; one more is TOO_MANY_FOLLOWERS */
+#define QUEUE_ASKING_MAX         20000 /* topics of pops that only ask; more is TOO_MANY_POPS */
+#define QUEUE_TRACE_MAX          1000  /* lines of history in one answer */
 
 struct queue_options {
     size_t body_max_bytes;
-    unsigned waiting_max;     /* consumers that wait at the same time */
+    unsigned waiting_max;     /* topics of pops that wait at the same time */
     unsigned scan_batch;      /* jobs one scan moves at most */
     int64_t scan_interval_ms; /* the safety scan of each bucket */
     unsigned census_topics;   /* topics a census looks at; 0: 20,000 */
@@ -198,10 +201,12 @@ struct pop {
     bool has_ttr;         /* ttr_ms counts for what it gets, instead of the jobs' own */
     int64_t ttr_ms;       /* 0: the jobs are done with their delivery */
     struct bytes client;  /* who it is, for people; may be empty; borrowed until on_done */
+    struct bytes address; /* whose share of the places it takes; borrowed for the call */
     void (*on_done)(struct pop *pop);
 
     /* Outputs, valid while on_done runs. OK with one job or more; NOT_FOUND: nothing came in
-     * time; CANCELLED after queue_pop_cancel or queue_stop; or why it was refused. */
+     * time; TOO_MANY_WAITERS: there is nothing now, and it may not wait (any longer): see
+     * places.h; CANCELLED after queue_pop_cancel or queue_stop; or why it was refused. */
     enum status status;
     struct bytes topic; /* of all the jobs */
     const struct job *jobs;
@@ -213,11 +218,15 @@ struct pop {
     struct seat *seats; /* one a topic; NULL: on its way out */
     unsigned seat_count;
     struct timer timer;
-    struct list link;      /* seated, or to be called back */
-    int64_t since_mono_ms; /* when it came */
-    bool is_claimed;       /* an operation in flight may bring a job for it */
-    bool is_patient;       /* its time is not over */
-    enum status trouble;   /* why its last try failed; OK: it did not */
+    struct list link;        /* seated, or to be called back */
+    int64_t since_mono_ms;   /* when it came */
+    bool is_claimed;         /* an operation in flight may bring a job for it */
+    bool may_wait;           /* it has the places for it */
+    bool is_patient;         /* it may, and its time is not over */
+    struct account *account; /* its address's; NULL: it has no places; */
+    enum place_kind place_kind;
+    struct list place;
+    enum status trouble; /* why its last try failed; OK: it did not */
 };
 
 void queue_pop(struct queue *q, struct pop *pop);

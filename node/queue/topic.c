@@ -51,7 +51,7 @@ void topic_free_if_unused(struct topic *t)
  * not wait; who does, waits here, and is free for other topics. */
 static bool is_out_of_reach(const struct topic *t, const struct pop *pop)
 {
-    return pop->wait_ms > 0 && core_is_away(t->waiters->core, t->bucket);
+    return pop->may_wait && core_is_away(t->waiters->core, t->bucket);
 }
 
 /* A topic that the consumer prefers may have something for it: not before that is known. One
@@ -62,7 +62,7 @@ static struct seat *find_better(const struct seat *seat)
         const struct topic *t = better->topic;
 
         if (t->is_dirty && !t->has_failed && !is_out_of_reach(t, seat->pop) &&
-            (seat->pop->wait_ms > 0 || !better->was_tried))
+            (seat->pop->may_wait || !better->was_tried))
             return better;
     }
     return NULL;
@@ -200,7 +200,7 @@ static void dismiss_the_hurried(struct topic *t)
     LIST_EACH_SAFE (link, &t->free) {
         struct seat *seat = CONTAINER_OF(link, struct seat, link);
 
-        if (seat->pop->wait_ms > 0)
+        if (seat->pop->may_wait)
             continue;
         seat->was_tried = true;
         if (!seat->pop->is_claimed && waiter_is_finished(seat->pop))
@@ -300,7 +300,7 @@ bool topic_serve_seat(struct seat *seat)
 static bool can_all_wait(const struct list *seats)
 {
     LIST_EACH (link, seats) {
-        if (CONTAINER_OF(link, struct seat, link)->pop->wait_ms == 0)
+        if (!CONTAINER_OF(link, struct seat, link)->pop->may_wait)
             return false;
     }
     return true;

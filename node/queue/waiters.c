@@ -19,7 +19,7 @@ static void leave_seat(struct waiters *w, struct seat *seat)
 
     list_remove(&seat->link);
     list_remove(&seat->held_up);
-    t->in_a_hurry -= seat->pop->wait_ms == 0;
+    t->in_a_hurry -= !seat->pop->may_wait;
     if (t->is_popping && list_is_empty(&t->claimed))
         core_abandon(w->core, &t->op);
     topic_free_if_unused(t);
@@ -31,6 +31,7 @@ static void stand_up(struct pop *pop)
         leave_seat(pop->waiters, &pop->seats[i]);
     free(pop->seats);
     pop->seats = NULL;
+    places_leave(&pop->waiters->places, pop);
     list_remove(&pop->link);
     timer_disarm(pop->waiters->core->timers, &pop->timer);
 }
@@ -64,7 +65,7 @@ bool waiter_is_finished(const struct pop *pop)
     if (pop->is_patient)
         return false;
     for (unsigned i = 0; i < pop->seat_count; i++) {
-        if (!pop->seats[i].was_tried && pop->wait_ms == 0)
+        if (!pop->seats[i].was_tried && !pop->may_wait)
             return false;
     }
     return true;
@@ -72,8 +73,11 @@ bool waiter_is_finished(const struct pop *pop)
 
 void waiter_finish_empty(struct pop *pop)
 {
+    enum status empty =
+        pop->wait_ms > 0 && !pop->may_wait ? STATUS_TOO_MANY_WAITERS : STATUS_NOT_FOUND;
+
     stand_up(pop);
-    end_later(pop->waiters, pop, pop->trouble != STATUS_OK ? pop->trouble : STATUS_NOT_FOUND);
+    end_later(pop->waiters, pop, pop->trouble != STATUS_OK ? pop->trouble : empty);
 }
 
 static void on_time_over(struct timer *timer)
@@ -91,7 +95,7 @@ static void on_time_over(struct timer *timer)
 
 void waiter_give_grace(struct pop *pop)
 {
-    if (pop->is_patient || pop->wait_ms == 0)
+    if (pop->is_patient || !pop->may_wait)
         return;
     pop->is_patient = true;
     timer_arm(pop->waiters->core->timers, &pop->timer, GRACE_MS);
@@ -134,8 +138,7 @@ static bool has_seat_at(const struct pop *pop, const struct topic *t)
  * ever: one question a second costs nothing. */
 static bool is_in_doubt(const struct topic *t, const struct pop *pop)
 {
-    return pop->wait_ms == 0 || t->is_popping ||
-           pop->since_mono_ms >= t->asked_mono_ms + TRUST_MS;
+    return !pop->may_wait || t->is_popping || pop->since_mono_ms >= t->asked_mono_ms + TRUST_MS;
 }
 
 static void sit_down(struct waiters *w, struct pop *pop)
@@ -156,7 +159,7 @@ static void sit_down(struct waiters *w, struct pop *pop)
             seat->is_news = !t->is_dirty;
             t->is_dirty = true;
         }
-        t->in_a_hurry += pop->wait_ms == 0;
+        t->in_a_hurry += !pop->may_wait;
         list_append(&t->free, &seat->link);
         pop->seat_count++;
     }
@@ -175,6 +178,8 @@ static void take_in(struct waiters *w, struct pop *pop)
 {
     pop->waiters = w;
     pop->seats = NULL;
+    pop->account = NULL;
+    pop->may_wait = false;
     pop->is_claimed = false;
     pop->is_patient = false;
     pop->trouble = STATUS_OK;
@@ -184,12 +189,41 @@ static void take_in(struct waiters *w, struct pop *pop)
     w->core->stats.waiting++;
 }
 
+/* ---- places ---- */
+
+static unsigned most_of(const struct waiters *w, enum place_kind kind)
+{
+    return kind == PLACE_WAITING ? w->core->options.waiting_max : QUEUE_ASKING_MAX;
+}
+
+/* A job that is on its way for one that gives way goes back, as for one that has left. */
+static bool find_places(struct waiters *w, struct pop *pop, enum place_kind kind)
+{
+    unsigned most = most_of(w, kind);
+    struct pop *victim;
+
+    if (!places_can_be_had(&w->places, pop, kind, most))
+        return false;
+    while ((victim = places_next_victim(&w->places, pop, kind, most))) {
+        stand_up(victim);
+        end_later(w, victim,
+                  kind == PLACE_WAITING ? STATUS_TOO_MANY_WAITERS : STATUS_TOO_MANY_POPS);
+    }
+    places_take(&w->places, pop, kind, most);
+    return true;
+}
+
 void waiters_add(struct waiters *w, struct pop *pop)
 {
     take_in(w, pop);
+    pop->may_wait = pop->wait_ms > 0 && find_places(w, pop, PLACE_WAITING);
+    if (!pop->may_wait && !find_places(w, pop, PLACE_ASKING)) {
+        end_later(w, pop, STATUS_TOO_MANY_POPS);
+        return;
+    }
     list_append(&w->seated, &pop->link);
     sit_down(w, pop);
-    if (pop->wait_ms > 0) {
+    if (pop->may_wait) {
         pop->is_patient = true;
         timer_arm(w->core->timers, &pop->timer, pop->wait_ms);
     }
@@ -278,7 +312,7 @@ void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliv
 
 void waiters_fini(struct waiters *w)
 {
-    assert(!w->topics);
+    assert(!w->topics && !w->places.accounts);
     later_fini(&w->over);
     timer_disarm(w->core->timers, &w->retry_timer);
 }

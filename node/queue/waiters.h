@@ -32,6 +32,9 @@
  * A consumer that waits is not claimed for a topic whose bucket is out of reach, nor held up by
  * it; when the bucket is back the topic is dirty.
  *
+ * A consumer has its places while it sits: see places.h. One that would wait, and for which
+ * there is no room to, asks once, as if it did not want to wait: what is refused is waiting.
+ *
  * Jobs that come back for a consumer who has left meanwhile are returned. One whose time ends
  * while it is claimed waits for that answer, but not long: the store may be away, and its
  * client may give up. Where there are jobs that had no room in the answer, it waits a moment
@@ -48,6 +51,7 @@
 #include "base/list.h"
 #include "base/status.h"
 #include "base/timer.h"
+#include "node/queue/places.h"
 
 struct core;
 struct deliveries;
@@ -66,13 +70,14 @@ struct waiters {
     struct later over;        /* pops that end without a job */
     struct timer retry_timer; /* after a pop that failed */
     unsigned count;           /* consumers, those on `over` included */
+    struct places places;
 };
 
 void waiters_init(struct waiters *w, struct core *core, struct deliveries *deliveries,
                   struct owners *owners);
 void waiters_fini(struct waiters *w);
 
-/* Takes a checked pop in. */
+/* Takes a checked pop in, or refuses it with TOO_MANY_POPS. */
 void waiters_add(struct waiters *w, struct pop *pop);
 
 /* Calls it back with `status` in a later turn, without any seat: refused, or cancelled. */

@@ -41,7 +41,7 @@ static const char *read_id(struct gmq_call *call, struct bytes value)
     else if (is_whole_number(value))
         call->job_id = value;
     else
-        return "bad_id: job.id must be a string";
+        return "bad_id: job.id must be a string or a whole number";
     return call->job_id.len ? NULL : "job.id is empty";
 }
 

@@ -133,10 +133,14 @@ static const struct phrase *find_phrase(enum gmq_method method, enum status stat
     return NULL;
 }
 
-/* Clients know one word for all that may have happened. */
+/* Clients know one word for all that may have happened, and one for all limits. */
 static const char *wire_word(enum status status)
 {
-    return status_word(status_is_unknown(status) ? STATUS_UNKNOWN : status);
+    if (status_is_unknown(status))
+        return status_word(STATUS_UNKNOWN);
+    if (status == STATUS_TOO_MANY_WAITERS || status == STATUS_TOO_MANY_POPS)
+        return status_word(STATUS_TOO_MANY);
+    return status_word(status);
 }
 
 void gmq_reply_status(struct buf *out, const struct gmq_call *call, enum status status,

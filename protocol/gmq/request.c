@@ -146,6 +146,7 @@ static void submit_pop(struct gmq *g, struct request *r)
         .id_only = true,
         .holder = r->client->connection.number,
         .client = peer_name(&r->client->connection),
+        .address = peer_address(r->client->peer),
         .on_done = on_pop_done,
     };
     list_append(&r->client->waiting, &r->link);

@@ -184,6 +184,20 @@ static const struct object_rule backoff_rules[BACKOFF_MEMBERS] = {
     [BACKOFF_JITTER] = OBJECT_NUMBER("jitter_percent", 0, 100),
 };
 
+/* Fixed rests do not grow: they have no cap, 0 aside, which is none. */
+static enum status check_cap(enum backoff_kind kind, const struct object_member *members,
+                             struct api_why *why)
+{
+    int64_t cap_ms = members[BACKOFF_CAP].number;
+
+    if (cap_ms && kind == BACKOFF_FIXED)
+        return api_because(why, STATUS_OUT_OF_RANGE,
+                           "backoff.cap_ms: not with the kind fixed, which does not grow");
+    if (cap_ms && cap_ms < members[BACKOFF_BASE].number)
+        return api_because(why, STATUS_OUT_OF_RANGE, "backoff.cap_ms: below base_ms");
+    return STATUS_OK;
+}
+
 /* A backoff has a base; none has nothing. */
 static enum status check_backoff(enum backoff_kind kind, const struct object_member *members,
                                  struct api_why *why)
@@ -194,7 +208,7 @@ static enum status check_backoff(enum backoff_kind kind, const struct object_mem
         if (members[i].is_given)
             return api_because(why, STATUS_BAD_REQUEST, "backoff.%s: not with the kind none",
                                backoff_rules[i].name);
-    return STATUS_OK;
+    return check_cap(kind, members, why);
 }
 
 enum status api_decode_backoff(struct bytes object, struct backoff *backoff,

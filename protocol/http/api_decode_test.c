@@ -149,6 +149,12 @@ static void refuses_a_backoff_that_is_none(void **state)
          "backoff.base_ms: not from 1 to 2592000000"},
         {"{\"kind\":\"fixed\",\"base_ms\":1,\"cap_ms\":2592000001}", STATUS_OUT_OF_RANGE,
          "backoff.cap_ms: not"},
+        {"{\"kind\":\"fixed\",\"base_ms\":50,\"cap_ms\":9}", STATUS_OUT_OF_RANGE,
+         "backoff.cap_ms: not with the kind fixed, which does not grow"},
+        {"{\"kind\":\"fixed\",\"base_ms\":50,\"cap_ms\":90}", STATUS_OUT_OF_RANGE,
+         "backoff.cap_ms: not with the kind fixed, which does not grow"},
+        {"{\"kind\":\"exponential\",\"base_ms\":50,\"cap_ms\":49}", STATUS_OUT_OF_RANGE,
+         "backoff.cap_ms: below base_ms"},
         {"{\"kind\":\"fixed\",\"base_ms\":1,\"jitter_percent\":101}", STATUS_OUT_OF_RANGE,
          "backoff.jitter_percent: not from 0 to 100"},
     };

@@ -48,6 +48,15 @@ static bool is_one_of(const json_t *value, const char *a, const char *b, const c
            bytes_equal(text, bytes_of_text(c));
 }
 
+/* What grows may have one, from its base on. */
+static bool is_good_cap(const json_t *cap, const json_t *kind, const json_t *base)
+{
+    return is_number(cap, RULES_BACKOFF_MAX_MS) &&
+           (json_integer_value(cap) == 0 ||
+            (!is_one_of(kind, "fixed", "fixed", "fixed") &&
+             json_integer_value(cap) >= json_integer_value(base)));
+}
+
 bool fuzz_is_good_backoff(const json_t *backoff)
 {
     const json_t *kind = json_object_get(backoff, "kind");
@@ -62,8 +71,7 @@ bool fuzz_is_good_backoff(const json_t *backoff)
     if (is_one_of(kind, "none", "none", "none"))
         return known == 1;
     return base && is_number(base, RULES_BACKOFF_MAX_MS) && json_integer_value(base) > 0 &&
-           (!cap || is_number(cap, RULES_BACKOFF_MAX_MS)) &&
-           (!jitter || is_number(jitter, 100));
+           (!cap || is_good_cap(cap, kind, base)) && (!jitter || is_number(jitter, 100));
 }
 
 static const struct {

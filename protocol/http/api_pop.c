@@ -70,6 +70,7 @@ static struct popping *popping_new(struct exchange *x, unsigned topic_count)
         .topics = p->topics,
         .topic_count = topic_count,
         .client = exchange_client(x),
+        .address = exchange_address(x),
         .on_done = on_done,
     };
     return p;

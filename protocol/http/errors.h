@@ -51,9 +51,12 @@
     X(CROWDED_ADDRESS, 503, "too_many",          "too many connections from one address (limits.connections_per_address); try again later") \
     X(BODIES,        503, "too_many",            "too many bytes of requests at once (limits.http_bodies_bytes); try again later") \
     X(DISPLACED,     503, "too_many",            "others needed the room of this body: it came too slowly, or this address had too much (limits.http_bodies_bytes); try again later") \
-    X(TOO_MANY,      503, "too_many",            "too many requests at once; try again later") \
-    X(SWEEPS,        503, "too_many",            "too many kicks and purges go on at once; try again when one has ended") \
-    X(TRACES,        503, "too_many",            "too many histories are being read at once; try again in a moment") \
+    X(TOO_MANY,      503, "too_many",            "too many operations wait for the store (store.hold_max, or 256 MiB); try again later") \
+    X(WAITERS,       503, "too_many",            "too many topics are waited for, by all or by this address (limits.waiting); try again later, or without wait_ms") \
+    X(POPS,          503, "too_many",            "20000 topics are asked for jobs already; try again later") \
+    X(FOLLOWERS,     503, "too_many",            "100 requests wait for hand-overs already; try again later") \
+    X(SWEEPS,        503, "too_many",            "16 kicks and purges of many go on already; try again when one has ended") \
+    X(TRACES,        503, "too_many",            "16 histories are being read already; try again in a moment") \
     X(UNKNOWN,       504, "unknown",             "the store did not answer; the operation may have happened") \
     X(NOT_REPLICATED, 504, "unknown",            "too few replicas have it (store.min_replicas): lost if Redis fails over now") \
     X(VERSION,       505, "version_not_supported", "HTTP/1.0 and HTTP/1.1 are understood")

@@ -205,3 +205,8 @@ struct bytes exchange_client(struct exchange *x)
 {
     return peer_name(&CONTAINER_OF(x, struct http_request, exchange)->client->connection);
 }
+
+struct bytes exchange_address(const struct exchange *x)
+{
+    return peer_address(CONTAINER_OF(x, struct http_request, exchange)->client->peer);
+}

@@ -102,4 +102,7 @@ void exchange_carry(struct exchange *x, struct delivery *d);
 /* Who asks, for people: "http 127.0.0.1:40712". Lives until the reply. */
 struct bytes exchange_client(struct exchange *x);
 
+/* Who counts as one client: see peer.h. The same life. */
+struct bytes exchange_address(const struct exchange *x);
+
 #endif
