@@ -13,6 +13,8 @@
 #include "base/buf.h"
 
 #define AOF_DIRECTORY "appendonlydir"
+#define AOF_MANIFEST  "appendonly.aof.manifest"
+#define EMPTY_BASE    256     /* bytes: more than that of a Redis without a key has */
 #define END           "end\n" /* a mark without it was not finished */
 #define MARK_MAX      4096
 
@@ -118,4 +120,41 @@ uint64_t aof_mark_missing(const struct datadir *d)
 void aof_mark_remove(const struct datadir *d)
 {
     (void)unlinkat(d->dir_fd, AOF_MARK_FILE, 0);
+}
+
+/* Of one that is not empty; else 0. The base of an empty Redis has some bytes, too. */
+static uint64_t size_of_data(int dir_fd, const char *name)
+{
+    bool is_base = strstr(name, ".base.") != NULL;
+    int64_t size = only_grows(name) ? size_of(dir_fd, name, false) : 0;
+
+    return size > (is_base ? EMPTY_BASE : 0) ? (uint64_t)size : 0;
+}
+
+uint64_t aof_unlisted(const struct datadir *d)
+{
+    int dir_fd = open_directory(d);
+    DIR *dir = dir_fd >= 0 ? fdopendir(dir_fd) : NULL;
+    const struct dirent *entry;
+    uint64_t sum = 0;
+
+    while (dir && (entry = readdir(dir))) {
+        if (!strcmp(entry->d_name, AOF_MANIFEST)) {
+            sum = 0;
+            break;
+        }
+        sum += size_of_data(dir_fd, entry->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    else if (dir_fd >= 0)
+        close(dir_fd);
+    return sum;
+}
+
+enum status aof_put_aside(const struct datadir *d)
+{
+    /* Over an empty directory of that name, but not over one that has something. */
+    return renameat(d->dir_fd, AOF_DIRECTORY, d->dir_fd, AOF_ASIDE) ? STATUS_IO_ERROR
+                                                                    : STATUS_OK;
 }

@@ -14,9 +14,11 @@
 
 #include <stdint.h>
 
+#include "base/status.h"
 #include "node/warden_datadir.h"
 
 #define AOF_MARK_FILE "appendonly.sizes"
+#define AOF_ASIDE     "appendonlydir.unlisted"
 
 /* Redis has ended and nothing writes there. What cannot be written is left out, or all of it.
  * Blocks until it is on disk. */
@@ -26,5 +28,13 @@ void aof_mark_write(const struct datadir *d);
 uint64_t aof_mark_missing(const struct datadir *d);
 
 void aof_mark_remove(const struct datadir *d);
+
+/* Bytes of files whose list, the manifest, is missing: Redis would begin with an empty store,
+ * and overwrite them. 0: it is there, or there is nothing that it could list. */
+uint64_t aof_unlisted(const struct datadir *d);
+
+/* Their directory gets the name AOF_ASIDE, so that Redis leaves them alone. IO_ERROR: it could
+ * not, or there is one of that name already; errno says why. */
+enum status aof_put_aside(const struct datadir *d) MUST_CHECK;
 
 #endif

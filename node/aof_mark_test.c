@@ -51,11 +51,18 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {BASE, INCR, NEXT, MANIFEST, AOF_MARK_FILE};
+    static const char *const names[] = {BASE,
+                                        INCR,
+                                        NEXT,
+                                        MANIFEST,
+                                        AOF_MARK_FILE,
+                                        AOF_ASIDE "/appendonly.aof.1.base.rdb",
+                                        AOF_ASIDE "/appendonly.aof.1.incr.aof"};
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
         remove_file(names[i]);
     unlinkat(dir.dir_fd, "appendonlydir", AT_REMOVEDIR);
+    unlinkat(dir.dir_fd, AOF_ASIDE, AT_REMOVEDIR);
     close(dir.dir_fd);
     return rmdir(path);
 }
@@ -95,6 +102,44 @@ static void what_redis_does_by_itself_is_no_alarm(void **state)
     assert_int_equal(aof_mark_missing(&dir), 0);
 }
 
+static void files_without_their_list_are_told(void **state)
+{
+    assert_int_equal(aof_unlisted(&dir), 0);
+    remove_file(MANIFEST);
+    assert_int_equal(aof_unlisted(&dir), 1000);
+    set_size(BASE, 5000);
+    assert_int_equal(aof_unlisted(&dir), 6000);
+    aof_mark_write(&dir); /* the mark has nothing to do with it */
+    assert_int_equal(aof_unlisted(&dir), 6000);
+    aof_mark_remove(&dir);
+}
+
+/* The first start of a Redis writes its list behind the base, and before any command. */
+static void a_first_start_that_was_cut_off_has_lost_nothing(void **state)
+{
+    remove_file(MANIFEST);
+    set_size(INCR, 0);
+    assert_int_equal(aof_unlisted(&dir), 0);
+    remove_file(INCR);
+    assert_int_equal(aof_unlisted(&dir), 0);
+    remove_file(BASE);
+    assert_int_equal(aof_unlisted(&dir), 0);
+    unlinkat(dir.dir_fd, "appendonlydir", AT_REMOVEDIR);
+    assert_int_equal(aof_unlisted(&dir), 0);
+}
+
+static void files_without_their_list_are_put_aside(void **state)
+{
+    remove_file(MANIFEST);
+    assert_int_equal(aof_put_aside(&dir), STATUS_OK);
+    assert_int_equal(aof_unlisted(&dir), 0);
+    assert_int_equal(faccessat(dir.dir_fd, AOF_ASIDE "/appendonly.aof.1.incr.aof", F_OK, 0), 0);
+    assert_int_equal(mkdirat(dir.dir_fd, "appendonlydir", 0700), 0);
+    set_size(INCR, 10);
+    assert_int_equal(aof_put_aside(&dir), STATUS_IO_ERROR); /* others are there */
+    assert_int_equal(aof_unlisted(&dir), 10);
+}
+
 static void put_mark(const char *text)
 {
     int fd = openat(dir.dir_fd, AOF_MARK_FILE, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -130,6 +175,9 @@ int main(void)
         TEST(what_was_shortened_is_told),
         TEST(without_a_mark_nothing_is_missing),
         TEST(what_redis_does_by_itself_is_no_alarm),
+        TEST(files_without_their_list_are_told),
+        TEST(a_first_start_that_was_cut_off_has_lost_nothing),
+        TEST(files_without_their_list_are_put_aside),
         TEST(a_mark_that_was_not_finished_counts_as_none),
     };
 

@@ -170,7 +170,7 @@ static const char *why_not_ready(void *arg)
     if (state == REDIS_STORE_UP && is_silent_for_long(a))
         return "the store does not answer";
     if (state == REDIS_STORE_UP)
-        return NULL;
+        return redis_store_refuses_writes(a->store);
     if (a->options->redis && a->options->redis->cannot_write)
         snprintf(
             a->why, sizeof(a->why),

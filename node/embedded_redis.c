@@ -431,6 +431,46 @@ static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
     return STATUS_OK;
 }
 
+/* Files without their list would be overwritten by an empty store. They are put aside; a strict
+ * node waits for somebody. */
+static enum status look_at_list(struct embedded_redis *r, bool is_strict)
+{
+    const char *path = r->datadir->path;
+    uint64_t unlisted = aof_unlisted(r->datadir);
+
+    if (!unlisted)
+        return STATUS_OK;
+    if (is_strict) {
+        LOG_ERROR(
+            "warden",
+            "%s/appendonlydir lacks its appendonly.aof.manifest, without which Redis does not "
+            "read the %" PRIu64 " bytes of files there, and store.strict is on: all jobs "
+            "would be missing. Restore that file, or a backup; or start once with "
+            "store.strict: false, which begins with an empty store",
+            path, unlisted);
+        return STATUS_IO_ERROR;
+    }
+    if (aof_put_aside(r->datadir) != STATUS_OK) {
+        LOG_ERROR(
+            "warden",
+            "%s/appendonlydir lacks its appendonly.aof.manifest, without which Redis would "
+            "overwrite the %" PRIu64 " bytes of files there, and it cannot be renamed "
+            "to " AOF_ASIDE ": %s",
+            path, unlisted, strerror(errno));
+        return STATUS_IO_ERROR;
+    }
+    LOG_WARN(
+        "warden",
+        "%s/appendonlydir lacked its appendonly.aof.manifest, without which Redis does not "
+        "read "
+        "the %" PRIu64 " bytes of files there: they are in %s/" AOF_ASIDE
+        " now, and the store begins empty: jobs that were acknowledged are missing. Restore "
+        "that file, or a backup",
+        path, unlisted, path);
+    r->facts->cut_bytes += unlisted;
+    return STATUS_OK;
+}
+
 enum status embedded_redis_init(struct embedded_redis *r,
                                 const struct embedded_redis_options *options,
                                 const struct datadir *datadir)
@@ -450,6 +490,7 @@ enum status embedded_redis_init(struct embedded_redis *r,
     r->program = find_program(options->program);
     if (r->program && check_socket_path(r->socket_path) == STATUS_OK &&
         write_conf(datadir, options) == STATUS_OK &&
+        look_at_list(r, options->is_strict) == STATUS_OK &&
         look_at_mark(r, options->is_strict) == STATUS_OK)
         return STATUS_OK;
     embedded_redis_fini(r);

@@ -1,6 +1,7 @@
 #include "node/reload.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void log_errors(struct conf_errors *errors)
@@ -20,11 +21,27 @@ static void log_changes(struct buf *taken, struct buf *need_restart)
                  buf_text(need_restart));
 }
 
+/* A log file that cannot be opened is not taken; what else the log is told is. */
+static void check_log_file(const struct conf *running, struct conf *fresh)
+{
+    struct log_options options = conf_log_options(fresh);
+
+    if (log_configure(&options) == STATUS_OK)
+        return;
+    LOG_ERROR("conf", "log.file: cannot open %s: %s; the old one stays", options.file,
+              strerror(errno));
+    free(fresh->log.file);
+    fresh->log.file = strdup(running->log.file);
+    if (!fresh->log.file)
+        abort();
+}
+
 static void take(struct conf *running, struct conf *fresh, bool aloud)
 {
     struct buf taken = BUF_INIT, need_restart = BUF_INIT;
     struct log_options options;
 
+    check_log_file(running, fresh);
     conf_reload(running, fresh, &taken, &need_restart);
     options = conf_log_options(running);
     if (log_configure(&options) != STATUS_OK)

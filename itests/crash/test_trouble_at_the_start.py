@@ -121,6 +121,38 @@ def test_what_redis_or_a_crash_leaves_is_no_shortened_file(stopped_with_data):
     assert node.metrics()["dueq_store_aof_cut_bytes"] == 0
 
 
+def lose_list(node):
+    """The bytes of what it listed."""
+    files = log_of_redis(node).parent
+    (files / "appendonly.aof.manifest").unlink()
+    return sum(path.stat().st_size for path in files.iterdir() if ".incr." in path.name)
+
+
+def test_files_without_their_list_are_put_aside_and_that_is_told_everywhere(stopped_with_data):
+    node = stopped_with_data
+    aside = log_of_redis(node).parent.parent / "appendonlydir.unlisted"
+    size = lose_list(node)
+    node.start()
+    assert re.search(r" warn  warden .* lacked its appendonly.aof.manifest, .* begins empty",
+                     node.output())
+    wait_until(lambda: node.metrics()['dueq_store_weak{why="aof_cut"}'] == 1, "it is weak")
+    assert node.metrics()["dueq_store_aof_cut_bytes"] >= size > 0
+    assert sum(path.stat().st_size for path in aside.iterdir() if ".incr." in path.name) == size
+    node.stop()
+    node.start()
+    assert node.metrics()["dueq_store_aof_cut_bytes"] == 0, "a restart ends it"
+
+
+def test_a_strict_node_does_not_begin_empty_where_the_list_is_missing(stopped_with_data):
+    node = stopped_with_data
+    size = lose_list(node)
+    node.settings["store.strict"] = "true"
+    node.launch()
+    assert end_of(node) == COULD_NOT_START
+    assert "lacks its appendonly.aof.manifest" in node.output()
+    assert log_of_redis(node).stat().st_size == size, "nothing was overwritten"
+
+
 def test_a_strict_node_does_not_cut_a_file_until_it_is_told_to(stopped_with_data):
     node = stopped_with_data
     path = log_of_redis(node)

@@ -14,7 +14,7 @@ from harness.wait import wait_until
 
 LOOKS_S = 60  # the node looks every ten seconds
 WORDS = {"no_aof", "fsync", "may_evict", "few_replicas", "stale_writes", "aof_cut", "memory",
-         "unknown"}
+         "misconf", "noreplicas", "unknown"}
 
 
 class Seen:

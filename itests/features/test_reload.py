@@ -50,6 +50,14 @@ def test_what_needs_a_restart_is_named(make_node):
     wait_until(lambda: "takes a restart: store.buckets" in node.output(), "the log names the key")
 
 
+def test_a_log_file_that_cannot_be_opened_is_not_taken(make_node):
+    node, reload = configured_node(make_node, "log:\n  level: info\n")
+    reload("log:\n  level: debug\n  file: /nonexistent/log\n")
+    wait_until(lambda: "read again; changed: log.level\n" in node.output(), "the level is taken")
+    assert "cannot open /nonexistent/log: No such file or directory; the old one stays" \
+        in node.output()
+
+
 def changed(node, *keys):
     """The log says that exactly these were taken."""
     wait_until(lambda: f"changed: {', '.join(keys)}\n" in node.output(), "the log names them")

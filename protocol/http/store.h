@@ -9,7 +9,7 @@
 
 #include "base/histogram.h"
 
-#define HTTP_STORE_WEAKNESSES_MAX 8
+#define HTTP_STORE_WEAKNESSES_MAX 10
 #define HTTP_STORE_BUCKETS_MAX    128
 #define HTTP_STORE_MASTERS_MAX    136 /* with buckets of ours, or that had some just now */
 

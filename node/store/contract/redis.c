@@ -445,6 +445,23 @@ static void assert_another_bucket_goes_on(struct op scan_op)
     assert_int_equal(run_well(scan_op).out.scan.moved, 1);
 }
 
+static void an_audit_names_the_key_of_a_wrong_type(void **state)
+{
+    struct op op = {.verb = OP_AUDIT, .bucket = bucket_of(TOPIC), .topic = TOPIC};
+    char expected[128];
+
+    for (const char *letter = "jpdqvxerta"; *letter; letter++) {
+        push_delayed("due", ROOM_MS);
+        assert_string_equal(error_of(&op), "");
+        command("DEL %s", key(*letter));
+        command("SET %s wrong", key(*letter));
+        snprintf(expected, sizeof(expected), "DUEQ %s is a string, not a ", key(*letter));
+        if (!strstr(error_of(&op), expected))
+            fail_msg("'%s' is not '%s'", error_of(&op), expected);
+        forget_the_bucket();
+    }
+}
+
 /* What a scan does with a bucket's key of a wrong type: `moved` of the 3 that it would, or
  * none, for it ends in an error. */
 static void damage(struct op scan_op, char letter, bool is_error, unsigned moved,
@@ -956,6 +973,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_key_of_a_wrong_type_stops_its_topic_alone),
     TEST(an_absurd_score_delays_nobody),
     TEST(a_key_of_the_bucket_stops_only_what_needs_it),
+    TEST(an_audit_names_the_key_of_a_wrong_type),
     TEST(a_scan_says_what_is_wrong_and_moves_no_job_of_that_topic),
     TEST(a_value_that_is_too_short_stops_its_topic_alone),
     TEST(a_missing_body_stops_the_pop_before_anything_is_taken),

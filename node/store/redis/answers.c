@@ -41,6 +41,8 @@ static void take_error(struct request *r, const char *error)
 
     q->stats->refused++;
     redis_complain_error(&q->complaints, timers_now(q->timers), r->op, error);
+    if (redis_error_refuses_writes(error))
+        redis_handshake_look_soon(lane->handshake);
     if (!is_of_the_connection || !request_hold_again(r))
         request_fail(r, request_unsent(r, r->op->status));
     if (is_of_the_connection)

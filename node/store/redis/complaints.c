@@ -13,14 +13,11 @@
 #define TO_DO "rename the key away (doc/store.md, Keys of a wrong type)"
 
 /* Is it news? Then it is said from now on. */
-static bool is_news(struct redis_complaints *c, int64_t now_mono_ms, unsigned bucket,
-                    struct bytes wrong)
+static bool is_news(struct redis_complaint *last, int64_t now_mono_ms, struct bytes wrong)
 {
-    struct redis_complaint *last = &c->buckets[bucket];
     char text[sizeof(last->wrong)];
     int64_t age_ms = now_mono_ms - last->said_mono_ms;
 
-    assert(bucket < REDIS_PAST_BUCKETS_MAX);
     snprintf(text, sizeof(text), "%.*s", BYTES_ARG(wrong));
     if (*last->wrong && age_ms < (strcmp(text, last->wrong) == 0 ? REMIND_MS : BUCKET_QUIET_MS))
         return false;
@@ -35,13 +32,43 @@ static bool names_what_is_wrong(const struct op *op, const char *error)
     return op_is_fenced(op->verb) && !strncmp(error, "DUEQ ", 5);
 }
 
+/* An audit is of one topic, all others of the bucket. */
+static void name_wrong_key(struct redis_complaints *c, int64_t now_mono_ms, const struct op *op,
+                           const char *wrong)
+{
+    if (!is_news(&c->buckets[op->bucket], now_mono_ms, bytes_of_text(wrong)))
+        return;
+    if (op->verb == OP_AUDIT)
+        LOG_ERROR(
+            "redis",
+            "topic %.*s of bucket %u cannot be looked through, the others go on: %s; " TO_DO,
+            BYTES_ARG(op->topic), op->bucket, wrong);
+    else
+        LOG_ERROR("redis", "nothing becomes due in bucket %u, the others go on: %s; " TO_DO,
+                  op->bucket, wrong);
+}
+
+/* The script does not say which key: the leader's audit does. */
+static void name_wrong_topic(struct redis_complaints *c, int64_t now_mono_ms,
+                             const struct op *op, const char *error)
+{
+    if (is_news(&c->topics[op->bucket], now_mono_ms, op->topic))
+        LOG_ERROR("redis",
+                  "%s: a key of topic %.*s, or of its bucket %u, is of a wrong type "
+                  "(doc/store.md, Keys of a wrong type): %s",
+                  op_word(op->verb), BYTES_ARG(op->topic), op->bucket, error);
+}
+
 void redis_complain_error(struct redis_complaints *c, int64_t now_mono_ms, const struct op *op,
                           const char *error)
 {
+    assert(op->bucket < REDIS_PAST_BUCKETS_MAX);
     if (names_what_is_wrong(op, error)) {
-        if (is_news(c, now_mono_ms, op->bucket, bytes_of_text(error)))
-            LOG_ERROR("redis", "nothing becomes due in bucket %u, the others go on: %s; " TO_DO,
-                      op->bucket, error + 5);
+        name_wrong_key(c, now_mono_ms, op, error + 5);
+        return;
+    }
+    if (op->topic.len && strstr(error, "WRONGTYPE")) {
+        name_wrong_topic(c, now_mono_ms, op, error);
         return;
     }
     if (now_mono_ms < c->quiet_until_mono_ms) {
@@ -60,7 +87,7 @@ void redis_complain_scanned(struct redis_complaints *c, int64_t now_mono_ms,
 {
     struct bytes wrong = scan->out.scan.wrong;
 
-    if (wrong.len == 0 || !is_news(c, now_mono_ms, scan->bucket, wrong))
+    if (wrong.len == 0 || !is_news(&c->buckets[scan->bucket], now_mono_ms, wrong))
         return;
     if (scan->out.scan.stuck > 0)
         LOG_ERROR("redis", "nothing becomes due in %u topic(s) of bucket %u: %.*s",

@@ -107,6 +107,35 @@ static void the_line_names_the_key_and_what_to_do(void **state)
     assert_int_equal(lines("nothing becomes due in 1 topic(s) of bucket 5: job b is in"), 1);
 }
 
+static void fail_in_topic(enum op_verb verb, const char *topic, const char *error)
+{
+    struct op op = {.verb = verb, .bucket = 5, .topic = bytes_of_text(topic)};
+
+    redis_complain_error(&complaints, now_mono_ms, &op, error);
+}
+
+/* Whoever asks, and however often. */
+static void a_wrong_type_in_a_topic_is_said_once_with_topic_and_key(void **state)
+{
+    static const char error[] = "WRONGTYPE Operation against a key holding the wrong kind";
+
+    fail_in_topic(OP_AUDIT, "mails", "DUEQ dq:{5}:j:mails is a string, not a hash");
+    assert_int_equal(
+        lines("topic mails of bucket 5 cannot be looked through, the others go on: "
+              "dq:{5}:j:mails is a string, not a hash; rename the key away"),
+        1);
+    fail_in_topic(OP_PUSH, "mails", error);
+    assert_int_equal(
+        lines("push: a key of topic mails, or of its bucket 5, is of a wrong type"), 1);
+    for (unsigned i = 0; i < 1000; i++, now_mono_ms += 1000) {
+        fail_in_topic(OP_AUDIT, "mails", "DUEQ dq:{5}:j:mails is a string, not a hash");
+        fail_in_topic(OP_PUSH, "mails", error);
+        fail_in_topic(OP_POP, "mails", error);
+        scan(5, 1, "dq:{5}:j:mails is a string, not a hash");
+    }
+    assert_int_equal(lines(NULL), 0);
+}
+
 static void what_lasts_is_said_again_after_an_hour(void **state)
 {
     scan(1, 1, "a");
@@ -141,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_wrong_is_said_once_for_each_bucket),
         TEST(the_line_names_the_key_and_what_to_do),
+        TEST(a_wrong_type_in_a_topic_is_said_once_with_topic_and_key),
         TEST(what_lasts_is_said_again_after_an_hour),
         TEST(what_changes_with_every_scan_is_said_once_a_minute),
         TEST(other_errors_are_said_as_they_come),

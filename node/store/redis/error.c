@@ -24,6 +24,12 @@ static const char *const of_the_connection[] = {
     "READONLY", "LOADING", "MASTERDOWN", "BUSY", "NOAUTH", NULL,
 };
 
+static const char *const of_all_writes[] = {"MISCONF", "NOREPLICAS", "OOM", NULL};
+
+/* Redis 6 puts a script's error into a sentence of its own. */
+static const char *const of_all_writes_inside[] = {": -MISCONF ", ": -NOREPLICAS ", ": -OOM ",
+                                                   NULL};
+
 static bool begins_with_one_of(const char *error, const char *const *words)
 {
     for (; *words; words++) {
@@ -51,4 +57,10 @@ bool redis_error_is_lasting(const char *error)
 bool redis_error_is_of_the_connection(const char *error)
 {
     return begins_with_one_of(error, of_the_connection) || strstr(error, ": -READONLY ");
+}
+
+bool redis_error_refuses_writes(const char *error)
+{
+    return begins_with_one_of(error, of_all_writes) ||
+           contains_one_of(error, of_all_writes_inside);
 }

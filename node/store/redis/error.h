@@ -11,6 +11,9 @@
  * loaded) passes by itself. */
 bool redis_error_is_lasting(const char *error);
 
+/* Does it say of Redis that it refuses all writes, or those that need memory? */
+bool redis_error_refuses_writes(const char *error);
+
 /* Is it true of all commands on this connection, while a new one may find a better Redis? */
 bool redis_error_is_of_the_connection(const char *error);
 

@@ -2,6 +2,7 @@
  *
  *   INFO         it is not loading, not a replica, new enough; append-only file, eviction
  *   CONFIG GET   appendfsync, min-replicas-to-write
+ *   PING         it can write its files
  *   meta         our schema and number of buckets; written when the Redis is empty
  *   PUBLISH      we may, to the channel of the wake-ups
  *   SCRIPT LOAD  all scripts
@@ -53,6 +54,9 @@ void redis_handshake_free(struct redis_handshake *h);
 /* When the link has opened, or anew while it is open. Loss of the link ends it without a word.
  */
 void redis_handshake_start(struct redis_handshake *h, bool asks_meta);
+
+/* An answer on this connection says that something is wrong: looks at it again, soon. */
+void redis_handshake_look_soon(struct redis_handshake *h);
 
 /* The script's name to Redis, 40 characters; once on_ready was called. */
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb);

@@ -11,7 +11,7 @@
 #include "node/store/redis/weakness.h"
 
 #define HANDSHAKE_CALLS_MAX  OP_COUNT /* scripts are the most */
-#define HANDSHAKE_SETUP_ASKS 3
+#define HANDSHAKE_SETUP_ASKS 4
 
 /* One command of the current step, and which one it is (a verb). */
 struct handshake_ask {
@@ -35,7 +35,9 @@ struct redis_handshake {
     unsigned weak;     /* as it was last judged, and told: 1 << enum weakness */
     struct timer look; /* while the connection is in use: when to look again */
     struct handshake_ask looks[HANDSHAKE_SETUP_ASKS];
-    bool is_info_missing; /* in this look */
+    bool is_info_missing;  /* in this look */
+    bool is_to_look_again; /* asked for since the last look began */
+    bool is_looking_soon;  /* the timer is not to be set again, or nobody would ever look */
 };
 
 /* ---- asking ---- */

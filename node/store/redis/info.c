@@ -90,6 +90,7 @@ struct redis_info redis_info_read(struct bytes text)
         .used_memory = number(text, "used_memory"),
         .maxmemory = number(text, "maxmemory"),
         .replicas = count_replicas(text),
+        .good_replicas = (unsigned)number(text, "min_slaves_good_slaves"),
         .may_evict = policy.len && !bytes_equal(policy, BYTES("noeviction")),
     };
 

@@ -27,6 +27,8 @@ struct redis_info {
     uint64_t used_memory; /* bytes */
     uint64_t maxmemory;   /* so; 0: no limit */
     unsigned replicas;    /* that are in step, not those that still load */
+    unsigned
+        good_replicas; /* as min-replicas-to-write counts them; told only where it is set */
     struct redis_life life;
 };
 

@@ -75,6 +75,8 @@ static void counts_the_replicas_that_are_in_step(void **state)
                               "master_failover_state:no-failover\r\n"));
 
     assert_int_equal(info.replicas, 2);
+    assert_int_equal(info.good_replicas, 0);
+    assert_int_equal(redis_info_read(BYTES("min_slaves_good_slaves:3\r\n")).good_replicas, 3);
     assert_int_equal(redis_info_read(BYTES("connected_slaves:0\r\n")).replicas, 0);
 }
 

@@ -9,8 +9,10 @@
 
 #include <hiredis/hiredis.h>
 
+#define LOOK_SOON_MS 250
+
 /* The answers come in this order. */
-enum { ASK_INFO, ASK_APPENDFSYNC, ASK_MIN_REPLICAS, ASK_LAST = ASK_MIN_REPLICAS };
+enum { ASK_INFO, ASK_APPENDFSYNC, ASK_MIN_REPLICAS, ASK_PING, ASK_LAST = ASK_PING };
 _Static_assert(ASK_LAST + 1 == HANDSHAKE_SETUP_ASKS, "one for each");
 
 static const struct {
@@ -20,6 +22,7 @@ static const struct {
     [ASK_INFO] = {1, {"INFO"}},
     [ASK_APPENDFSYNC] = {3, {"CONFIG", "GET", "appendfsync"}},
     [ASK_MIN_REPLICAS] = {3, {"CONFIG", "GET", "min-replicas-to-write"}},
+    [ASK_PING] = {1, {"PING"}}, /* MISCONF like all that writes, though it writes nothing */
 };
 
 /* ---- what is found ---- */
@@ -63,6 +66,10 @@ static bool note(struct redis_handshake *h, unsigned what, const redisReply *rep
         break;
     case ASK_MIN_REPLICAS:
         h->setup.min_replicas_to_write = value ? (int)strtol(value, NULL, 10) : -1;
+        break;
+    case ASK_PING:
+        h->setup.is_disk_wrong =
+            reply->type == REDIS_REPLY_ERROR && !strncmp(reply->str, "MISCONF", 7);
         break;
     }
     return true;
@@ -161,7 +168,7 @@ static void on_look(struct timer *timer)
 {
     struct redis_handshake *h = CONTAINER_OF(timer, struct redis_handshake, look);
 
-    h->is_info_missing = false;
+    h->is_info_missing = h->is_to_look_again = false;
     for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS && redis_link_is_open(h->link); i++) {
         h->looks[i] =
             (struct handshake_ask){.call.on_reply = on_look_reply, .handshake = h, .what = i};
@@ -174,7 +181,28 @@ void handshake_look_init(struct redis_handshake *h)
     timer_init(&h->look, on_look);
 }
 
+static bool stops_writes(unsigned weak)
+{
+    for (unsigned w = 0; w < WEAKNESS_COUNT; w++)
+        if ((weak >> w & 1) && weakness_stops_writes((enum weakness)w))
+            return true;
+    return false;
+}
+
+/* What stops the store is looked at more often: its end is not to be missed. */
 void handshake_look_later(struct redis_handshake *h)
 {
-    timer_arm(h->options.timers, &h->look, h->options.look_ms);
+    bool is_soon = h->is_to_look_again || stops_writes(h->weak);
+
+    h->is_looking_soon = is_soon;
+    timer_arm(h->options.timers, &h->look,
+              is_soon && h->options.look_ms > LOOK_SOON_MS ? LOOK_SOON_MS : h->options.look_ms);
+}
+
+/* Errors come by the thousand: not more often than every LOOK_SOON_MS. */
+void redis_handshake_look_soon(struct redis_handshake *h)
+{
+    h->is_to_look_again = true;
+    if (!h->is_looking_soon && timer_is_armed(&h->look))
+        handshake_look_later(h);
 }

@@ -177,6 +177,10 @@ const char *redis_store_bucket_why(const struct redis_store *s, unsigned bucket,
  * until the next turn of the loop. */
 const char *redis_store_address(const struct redis_store *s);
 
+/* Redis answers, and refuses all that writes (of several all that are reached do): why, for
+ * people; NULL: it does not. */
+const char *redis_store_refuses_writes(const struct redis_store *s);
+
 /* Why it is not up, for people: "" when it is, or before the first attempt. Borrowed until the
  * next turn of the loop. */
 const char *redis_store_why(const struct redis_store *s);

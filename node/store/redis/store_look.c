@@ -4,6 +4,7 @@
 #include "node/store/redis/cluster_map.h"
 #include "node/store/redis/follow.h"
 #include "node/store/redis/wakeups.h"
+#include "node/store/redis/weakness.h"
 
 struct store *redis_store_port(struct redis_store *s)
 {
@@ -95,4 +96,24 @@ const char *redis_store_why(const struct redis_store *s)
     if (s->stats.state == REDIS_STORE_UP)
         return "";
     return s->route.reached > 0 ? redis_wakeups_why(s->wakeups) : why_nothing_is_reached(s);
+}
+
+/* One that takes writes is enough: only what is with the others stands still. */
+const char *redis_store_refuses_writes(const struct redis_store *s)
+{
+    const char *why = NULL;
+
+    LIST_EACH (link, &s->lanes) {
+        const struct redis_lane *l = redis_store_lane_of(link);
+        const char *lane_why = NULL;
+
+        for (unsigned w = 0; w < WEAKNESS_COUNT; w++)
+            if ((l->weak >> w & 1) && weakness_stops_writes((enum weakness)w))
+                lane_why = weakness_what((enum weakness)w);
+        if (l->is_fit && !lane_why)
+            return NULL;
+        if (l->is_fit)
+            why = lane_why;
+    }
+    return why;
 }

@@ -31,7 +31,7 @@ static const struct {
                                "; where each has but one replica rather store.min_replicas: 1"},
     [WEAKNESS_AOF_CUT] =
         {true,
-         "the append-only file of the embedded Redis has lost its end: jobs that "
+         "the append-only file of the embedded Redis has lost its end, or its list: jobs that "
          "were acknowledged may be missing",
          "the node's log says how much, and how it was found; after a power failure nothing is "
          "missing that was acknowledged (store.appendfsync: always), else "
@@ -42,6 +42,16 @@ static const struct {
          "is full, pushes are refused",
          "let consumers catch up or purge dead jobs, or raise maxmemory; of the "
          "embedded Redis it is store.memory"},
+    [WEAKNESS_MISCONF] = {false,
+                          "Redis refuses all that writes (MISCONF): it cannot write its files, "
+                          "the disk is full or fails",
+                          "make room, or look at that disk (the end of Redis's log, 'df -h'); "
+                          "it goes on by itself then"},
+    [WEAKNESS_NOREPLICAS] =
+        {false,
+         "Redis refuses all that writes (NOREPLICAS): fewer replicas than "
+         "its own min-replicas-to-write are connected and in time",
+         "bring the replicas back, or lower min-replicas-to-write " BY_CONFIG},
     [WEAKNESS_UNKNOWN] = {true,
                           "Redis does not answer CONFIG GET: cannot tell whether it keeps what "
                           "it acknowledges",
@@ -75,6 +85,11 @@ bool weakness_loses_jobs(enum weakness weakness)
     return table[weakness].loses;
 }
 
+bool weakness_stops_writes(enum weakness weakness)
+{
+    return weakness == WEAKNESS_MISCONF || weakness == WEAKNESS_NOREPLICAS;
+}
+
 /* Above nine tenths, and then until it is below eight. */
 static bool is_nearly_full(const struct redis_setup *s)
 {
@@ -96,6 +111,9 @@ unsigned redis_weaknesses(const struct redis_setup *s)
             s->may_be_replaced && s->min_replicas_to_write == 0 && s->min_replicas == 0,
         [WEAKNESS_AOF_CUT] = s->aof_cut_bytes > 0,
         [WEAKNESS_MEMORY] = is_nearly_full(s),
+        [WEAKNESS_MISCONF] = s->is_disk_wrong,
+        [WEAKNESS_NOREPLICAS] = s->min_replicas_to_write > 0 &&
+                                s->info.good_replicas < (unsigned)s->min_replicas_to_write,
         [WEAKNESS_UNKNOWN] = !s->appendfsync || s->min_replicas_to_write < 0,
     };
     unsigned bits = 0;

@@ -18,6 +18,8 @@
     X(STALE_WRITES,  "stale_writes") /* may be replaced, and nothing waits for replicas   */ \
     X(AOF_CUT,       "aof_cut")      /* its append-only file was shortened                */ \
     X(MEMORY,        "memory")       /* nearly full: pushes are about to be refused       */ \
+    X(MISCONF,       "misconf")      /* cannot write its files: all writes are refused    */ \
+    X(NOREPLICAS,    "noreplicas")   /* min-replicas-to-write is not met: the same        */ \
     X(UNKNOWN,       "unknown")      /* CONFIG is forbidden                               */
 /* clang-format on */
 
@@ -34,6 +36,7 @@ struct redis_setup {
     int min_replicas_to_write; /* -1: the same */
     unsigned min_replicas;     /* store.min_replicas */
     uint64_t aof_cut_bytes;    /* of the embedded one, off its append-only file; 0: none */
+    bool is_disk_wrong;        /* it answers MISCONF */
     bool was_nearly_full;      /* when it was last judged: so there is no to and fro */
     bool may_be_replaced; /* by a replica: Sentinels watch it, or it is in a cluster and has one
                            */
@@ -50,5 +53,8 @@ const char *weakness_advice(enum weakness weakness);
 
 /* Is that what `strict` refuses? Else it costs time only. */
 bool weakness_loses_jobs(enum weakness weakness);
+
+/* Does Redis refuse all that writes, so that the store cannot be used? */
+bool weakness_stops_writes(enum weakness weakness);
 
 #endif

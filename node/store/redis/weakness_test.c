@@ -21,7 +21,7 @@ static void finds_nothing_where_nothing_is_lost(void **state)
     assert_int_equal(redis_weaknesses(&setup), 0);
     setup.may_be_replaced = true;
     setup.min_replicas_to_write = 1;
-    setup.min_replicas = setup.info.replicas = 2;
+    setup.min_replicas = setup.info.replicas = setup.info.good_replicas = 2;
     assert_int_equal(redis_weaknesses(&setup), 0);
 }
 
@@ -62,7 +62,7 @@ static void wants_masters_that_stop_without_replicas_where_there_are_sentinels(v
 
     setup.may_be_replaced = true;
     assert_int_equal(redis_weaknesses(&setup), BIT(STALE_WRITES));
-    setup.min_replicas_to_write = 1;
+    setup.min_replicas_to_write = setup.info.good_replicas = 1;
     assert_int_equal(redis_weaknesses(&setup), 0);
 }
 
@@ -102,6 +102,20 @@ static void warns_of_memory_from_nine_tenths_until_eight(void **state)
     assert_int_equal(redis_weaknesses(&setup), 0);
 }
 
+static void says_that_all_writes_are_refused(void **state)
+{
+    struct redis_setup setup = good();
+
+    setup.is_disk_wrong = true;
+    assert_int_equal(redis_weaknesses(&setup), BIT(MISCONF));
+    setup = good();
+    setup.min_replicas_to_write = 2;
+    setup.info.good_replicas = 1;
+    assert_int_equal(redis_weaknesses(&setup), BIT(NOREPLICAS));
+    setup.info.good_replicas = 2;
+    assert_int_equal(redis_weaknesses(&setup), 0);
+}
+
 static void says_when_it_cannot_tell(void **state)
 {
     struct redis_setup setup = good();
@@ -123,7 +137,10 @@ static void has_a_word_and_advice_for_each_and_waits_for_replicas_only(void **st
         assert_true(*weakness_what((enum weakness)w));
         assert_true(*weakness_advice((enum weakness)w));
         assert_int_equal(weakness_loses_jobs((enum weakness)w),
-                         w != WEAKNESS_FEW_REPLICAS && w != WEAKNESS_MEMORY);
+                         w != WEAKNESS_FEW_REPLICAS && w != WEAKNESS_MEMORY &&
+                             w != WEAKNESS_MISCONF && w != WEAKNESS_NOREPLICAS);
+        assert_int_equal(weakness_stops_writes((enum weakness)w),
+                         w == WEAKNESS_MISCONF || w == WEAKNESS_NOREPLICAS);
     }
 }
 
@@ -138,6 +155,7 @@ int main(void)
         cmocka_unit_test(leaves_masters_alone_whose_answers_wait_for_replicas),
         cmocka_unit_test(looks_at_what_was_cut_off_its_file),
         cmocka_unit_test(warns_of_memory_from_nine_tenths_until_eight),
+        cmocka_unit_test(says_that_all_writes_are_refused),
         cmocka_unit_test(says_when_it_cannot_tell),
         cmocka_unit_test(has_a_word_and_advice_for_each_and_waits_for_replicas_only),
     };

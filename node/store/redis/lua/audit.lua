@@ -227,14 +227,22 @@ if after ~= '' then
     end
 end
 phase = tonumber(phase)
-repeat
-    local count
-    cursor, count = PHASES[phase](cursor)
-    looked = looked + count
-    if cursor == '0' then
-        phase = phase + 1
-    end
-until phase > #PHASES or looked >= PAGE or probes >= PROBES / 2
+local is_read, problem = pcall(function()
+    repeat
+        local count
+        cursor, count = PHASES[phase](cursor)
+        looked = looked + count
+        if cursor == '0' then
+            phase = phase + 1
+        end
+    until phase > #PHASES or looked >= PAGE or probes >= PROBES / 2
+end)
+if not is_read then
+    -- HERE wrong_type
+    problem = type(problem) == 'table' and problem.err or tostring(problem) -- Redis 7, and 6
+    local wrong = wrong_type(bucket, 'jpdqvxer', topic) or wrong_type(bucket, 'ta')
+    return redis.error_reply(wrong and 'DUEQ ' .. wrong or problem)
+end
 
 answer[4] = phase <= #PHASES and phase .. ':' .. cursor or ''
 answer[5] = looked
