@@ -415,7 +415,7 @@ static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
             "warden",
             "the append-only file in %s is %" PRIu64 " bytes shorter than when this node "
             "was stopped, and store.strict is on: jobs that were acknowledged are missing. "
-            "Restore a backup; or remove %s/" AOF_MARK_FILE
+            "Restore a backup or accept it; then remove %s/" AOF_MARK_FILE
             ", or start once with store.strict: false",
             path, missing, path);
         return STATUS_IO_ERROR;

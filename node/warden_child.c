@@ -63,6 +63,7 @@ static void spawn(struct child *c, const char *reason, int64_t now)
     }
     c->pid = pid;
     c->heard_mono_ms = now;
+    c->hang_by_mono_ms = 0;
     enter(c, CHILD_STARTING, reason, now);
 }
 

@@ -159,6 +159,10 @@ static void one_that_hangs_is_killed_sooner_where_that_is_asked_for(void **state
     assert_int_equal(child_tick(&f.child, 299), 1);
     child_tick(&f.child, 300);
     assert_int_equal(f.child.state, CHILD_KILLED);
+    child_exited(&f.child, "killed", 300);
+    child_tick(&f.child, 400);
+    child_tick(&f.child, 401);
+    assert_int_equal(f.child.state, CHILD_STARTING); /* the next one has its own time */
     f = working();
     f.child.hang_by_mono_ms = 900; /* not later */
     child_tick(&f.child, 501);

@@ -358,7 +358,7 @@ static void drop(struct request *r)
 
     q->stats->dropped++;
     redis_hold_remove(&line_of(r)->hold, &r->held);
-    request_fail_later(r, STATUS_UNAVAILABLE);
+    request_fail_later(r, request_unsent(r, STATUS_UNAVAILABLE));
 }
 
 /* What only looks, and for nobody else, is not worth its answer. */
@@ -404,12 +404,12 @@ void request_hold_large(struct request *r, size_t reply_bytes)
     if (r->op->verb == OP_POP)
         note_pop_bytes(q, r->op, reply_bytes);
     if (q->is_stopping) {
-        request_fail(r, STATUS_SHUTTING_DOWN);
+        request_fail(r, request_unsent(r, STATUS_SHUTTING_DOWN));
         return;
     }
     if (is_of_no_use(r)) {
         q->stats->dropped++;
-        request_fail(r, STATUS_UNAVAILABLE);
+        request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
         return;
     }
     redis_hold_put_back(&line_of(r)->hold, &r->held, q->options->hold_ms);
