@@ -130,7 +130,8 @@ def test_past_the_queue_it_is_refused_in_every_protocol(redis, make_node):
         wait_until(lambda: held(node) == 1, "it waits")
         with pytest.raises(GmqError) as error:
             client.push("t", "2")
-        assert str(error.value) == "too_many: too many requests at once; try again later"
+        assert str(error.value) == ("too_many: too many operations wait for the store "
+                                    "(store.hold_max, or 256 MiB); try again later")
         with refused("too_many") as error:
             api.push("t", id="3")
         assert error.value.status == 503 and error.value.headers["retry-after"] == "1"

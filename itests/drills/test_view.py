@@ -202,7 +202,7 @@ def test_a_frozen_leader_counts_by_its_answers_though_it_takes_connections(stage
     sight = stage.view.sight("a", "b", since, until)
     assert sight.first_ms > struck - since and sight.gap_ms > 250
     assert sight.failed["silent"] > 10, "a kernel took the request, and nobody will ever say more"
-    assert sight.popped["silent"] >= 2 * len(stage.addresses), "the same; some of them probe"
+    assert sight.popped["silent"] >= len(stage.addresses), "the same; some of them probe"
     assert any("were not told of their end" in text for text in untold(sight))
     assert stage.watch.holders(ADDRESSES[0]) == {"a", "b"}
 
@@ -378,10 +378,16 @@ def test_a_bystander_that_has_the_address_is_seen(stage):
     """It does not listen."""
     since = stage.begin()
     stage.take(stage.c)
-    wait_until(lambda: stage.view.sight("a", None, since, now_ms()).failed["refused"] > 5,
-               "clients are refused")
-    answered = stage.view.answers_of("a", now_ms() - 20)
-    assert answered == {} and stage.view.sight("a", "b", since, now_ms()).first_ms is None
+
+    def has_them_all():
+        """A while in which several are refused, and nobody is answered."""
+        from_ms = now_ms()
+        wait_until(lambda: stage.view.sight("a", None, from_ms, now_ms()).failed["refused"] > 5,
+                   "clients are refused")
+        return stage.view.answers_of("a", from_ms) == {}
+
+    wait_until(has_them_all, "no client comes to the one that listens")
+    assert stage.view.sight("a", "b", since, now_ms()).first_ms is None
 
 
 def test_a_client_that_nobody_tells_does_not_come(network, stage):
