@@ -268,25 +268,33 @@ def _was_free_again(first, second, life, clocks):
 
 def _was_unconfirmed(first, second, life, faults, clocks):
     """Where Redis's clock was set no history can be told in time, and none is asked."""
-    return (_apart_ms(first, second, clocks) >= crash.UNCONFIRMED_S * 1000
-            and any(_was_left_unconfirmed(first, second, fault)
-                    and (clocks or _was_taken_back(first, second, life, fault))
-                    for fault in faults))
+    is_held_no_more = _apart_ms(first, second, clocks) >= crash.UNCONFIRMED_S * 1000
+    return any(_was_left_unconfirmed(first, second, fault)
+               and (is_held_no_more if clocks else
+                    _was_taken_back(first, second, life, fault, faults, is_held_no_more))
+               for fault in faults)
 
 
-def _was_taken_back(first, second, life, fault):
-    """By the history: it was ready again in between, and by no line of before that had a consumer
-    confirmed the first, but for what was written when the fault was made: of that what it says may
-    not have come about."""
-    back_ms = max((each.boot_ms for each in life[TakenBack]
-                   if first.began_ms <= each.boot_ms + ESTIMATE_MS
-                   and each.boot_ms <= second.received_ms), default=None)
-    if back_ms is None:
+def _was_taken_back(first, second, life, fault, faults, is_held_no_more):
+    """By the history: it was ready again in between, because it was held no more, or its consumer
+    had left; and by no line of before that had a consumer confirmed the first, but for what a
+    fault may have kept from coming about."""
+    backs = [each for each in life[TakenBack]
+             if first.began_ms <= each.boot_ms + ESTIMATE_MS and each.boot_ms <= second.received_ms]
+    back = max(backs, key=lambda each: each.boot_ms, default=None)
+    if back is None or not (is_held_no_more or back.has_left):
         return False
-    return not any(first.asked_ms - ESTIMATE_MS <= line.boot_ms < back_ms
-                   and not (fault.start_ms - UNWRITTEN_MS <= line.boot_ms
-                            <= fault.made_ms + UNWRITTEN_MS)
-                   for line in life[Delivered])
+    return not any(first.asked_ms - ESTIMATE_MS <= line.boot_ms < back.boot_ms
+                   and not _may_be_void(line, fault, faults) for line in life[Delivered])
+
+
+def _may_be_void(line, fault, faults):
+    """Written when the fault was made; or by a node that a fault had hit, until it was over: the
+    node may have heard its consumer, and Redis not the node."""
+    return (fault.start_ms - UNWRITTEN_MS <= line.boot_ms <= fault.made_ms + UNWRITTEN_MS
+            or any(line.node in (each.nodes or ())
+                   and each.start_ms - UNWRITTEN_MS <= line.boot_ms <= each.end_ms
+                   for each in faults))
 
 
 def _ran_out_unconfirmed(first, second, clocks):

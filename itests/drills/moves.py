@@ -33,7 +33,8 @@ def read_history(client, names):
             elif line.event == DELIVERED:
                 yield Delivered(line.id, names.get(line.node, ""), line.time_ms - ahead_ms)
             elif line.event in (RETURNED, TIMED_OUT):
-                yield TakenBack(line.id, line.node, line.time_ms - ahead_ms)
+                yield TakenBack(line.id, line.node, line.time_ms - ahead_ms,
+                                line.event == RETURNED)
 
 
 def judge_moves(journal):

@@ -44,6 +44,7 @@ class TakenBack:
     id: str
     node: str
     boot_ms: float
+    has_left: bool = False  # its consumer
 
 
 @dataclass(frozen=True)

@@ -487,6 +487,26 @@ def test_second_hand_overs_that_a_fault_alone_explains_are_counted():
     assert verdict(push(), *unconfirmed[1:], KILL_HERE).explained == {}, "its TTR was over"
 
 
+def test_who_has_left_in_a_fault_has_its_job_handed_over_again_at_once():
+    cut = Fault("cut", 1900, 5000, struck_ms=1950, nodes=("n1", NODE))
+    events = [push(ttr_ms=60000), hand_over(1990), again(3995), ack(4100)]
+    left = TakenBack("a", "n1", 3990, has_left=True)
+    assert verdict(*events, left, cut).explained == {"UNCONFIRMED": 1}
+    assert rules(*events, replace(left, has_left=False), cut) == ["TWICE"], "it was held"
+    assert rules(*events, left, Delivered("a", NODE, 2500), replace(cut, nodes=("n2", OTHER))) == [
+        "TWICE"], "and it was not this node's fault"
+
+
+def test_a_confirmation_that_a_later_fault_kept_from_redis_is_none():
+    events = [push(ttr_ms=0), hand_over(1990), back(10_990), again(10_995), ack(11_100),
+              Delivered("a", NODE, 8000), Fault("cut", 1900, 7000, struck_ms=1950, nodes=("n1", NODE))]
+    later = Fault("redis", 7100, 9000, struck_ms=7150, nodes=("n1", NODE))
+    assert verdict(*events, later).explained == {"UNCONFIRMED": 1}
+    assert rules(*events, replace(later, nodes=("n2", OTHER))) == ["TWICE"]
+    assert rules(*events, replace(later, end_ms=7900)) == ["TWICE"]
+    assert rules(*events, replace(later, nodes=None)) == ["TWICE"], "whoever it hit"
+
+
 # ---- jobs without a TTR, on their way in a fault ----
 
 CUT = Fault("cut", 2000, 9000, struck_ms=2100, nodes=("n1", NODE))
