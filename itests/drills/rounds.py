@@ -79,7 +79,7 @@ class Drill:
         self.variant, self.dice, self.leader = "", None, None
         self.since_ms = self.struck_ms = None  # before and after the fault was made
         self.sight = None
-        self._token = None
+        self._tokens = set()
 
     def begin(self, variant, dice):
         """Until the leader is the same before and after the wait: on a busy machine the lead may
@@ -93,8 +93,7 @@ class Drill:
                 self.cluster.view.wait_settled(self.leader.name)
                 if self.cluster.bystander:
                     meet(self.cluster)
-            role = self.leader.role()
-            self._token = role.token if role else None
+            self._tokens = self._tokens_so_far()
             self.since_ms = now_ms()
             if self.cluster.leader() is self.leader:
                 return
@@ -105,8 +104,12 @@ class Drill:
 
     def begin_again(self):
         """For a fault with a preparation that changes the leader: as if the round began here."""
-        self._token = self.cluster.leader().role().token
+        self.cluster.leader()
+        self._tokens = self._tokens_so_far()
         self.count_from_now()
+
+    def _tokens_so_far(self):
+        return {role.token for role in self.cluster.roles() if role.role == LEADER}
 
     @property
     def session_ms(self):
@@ -133,9 +136,10 @@ class Drill:
                    for push in self.journal.recent(Push, since_ms))
 
     def new_leader(self):
-        """The first role `leader` with another token after the fault; None if there is none yet."""
-        roles = [role for role in self.cluster.roles() if role.role == LEADER
-                 and role.boot_ms > self.since_ms and role.token != self._token]
+        """The first role `leader` with a token that there was not before the fault; None if there is
+        none yet. Not by the time: when a process ended may be learned after its successor leads."""
+        roles = [role for role in self.cluster.roles()
+                 if role.role == LEADER and role.token not in self._tokens]
         return min(roles, key=lambda role: role.boot_ms, default=None)
 
     def keep_history(self):
