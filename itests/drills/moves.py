@@ -12,11 +12,11 @@ from crash.judge import Violation
 from drills.history import DELIVERED, DUE, RETURNED, TIMED_OUT, parse_line
 from drills.judge_leaders import leases_of, reigns_of
 from drills.journal import Delivered, Entry, Move, Push, TakenBack, now_ms
+from drills.unanswered import ESTIMATE_MS
 from harness.clock import redis_now_ms
 
 CLOCK_MS = 3  # two clocks were compared, and each is cut to whole ms
 IN_FLIGHT_MS = 500  # what was sent within the lease may reach a busy Redis so much later
-ESTIMATE_MS = 50  # by which a node's estimate of Redis's clock may be wrong, on a busy machine
 
 
 def read_history(client, names):

@@ -12,35 +12,12 @@
 
 #include "base/log.h"
 #include "node/store/redis/complaints.h"
+#include "node/store/redis/log_fixture.h"
 
 #define HOUR_MS INT64_C(3600000)
 
 static struct redis_complaints complaints;
 static int64_t now_mono_ms;
-static char log_path[] = "/tmp/redis_complaints_test.XXXXXX";
-
-static void log_to(const char *path)
-{
-    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
-
-    assert_int_equal(log_configure(&options), STATUS_OK);
-}
-
-static int begin(void **state)
-{
-    int fd = mkstemp(log_path);
-
-    assert_true(fd >= 0);
-    close(fd);
-    log_to(log_path);
-    return 0;
-}
-
-static int end(void **state)
-{
-    log_to(NULL);
-    return unlink(log_path);
-}
 
 static int set_up(void **state)
 {
@@ -176,5 +153,5 @@ int main(void)
         TEST(other_errors_are_said_as_they_come),
     };
 
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, log_begin, log_end);
 }

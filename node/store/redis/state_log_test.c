@@ -10,34 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node/store/redis/log_fixture.h"
 #include "node/store/redis/state_log.h"
 
 static struct timers timers;
 static struct redis_state_log state_log;
-static char log_path[] = "/tmp/redis_state_log_test.XXXXXX";
-
-static void log_to(const char *path)
-{
-    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
-
-    assert_int_equal(log_configure(&options), STATUS_OK);
-}
-
-static int begin(void **state)
-{
-    int fd = mkstemp(log_path);
-
-    assert_true(fd >= 0);
-    close(fd);
-    log_to(log_path);
-    return 0;
-}
-
-static int end(void **state)
-{
-    log_to(NULL);
-    return unlink(log_path);
-}
 
 static int set_up(void **state)
 {
@@ -138,5 +115,5 @@ int main(void)
         TEST(its_level_is_the_last_ones),
     };
 
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, log_begin, log_end);
 }

@@ -10,35 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node/store/redis/log_fixture.h"
 #include "node/store/redis/why.h"
 
 #define MINUTE_MS 60000
 
 static struct redis_why why;
-static char log_path[] = "/tmp/redis_why_test.XXXXXX";
-
-static void log_to(const char *path)
-{
-    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
-
-    assert_int_equal(log_configure(&options), STATUS_OK);
-}
-
-static int begin(void **state)
-{
-    int fd = mkstemp(log_path);
-
-    assert_true(fd >= 0);
-    close(fd);
-    log_to(log_path);
-    return 0;
-}
-
-static int end(void **state)
-{
-    log_to(NULL);
-    return unlink(log_path);
-}
 
 static int set_up(void **state)
 {
@@ -176,5 +153,5 @@ int main(void)
         TEST(a_reason_that_is_no_trouble_is_not_logged),
     };
 
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, log_begin, log_end);
 }
