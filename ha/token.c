@@ -9,6 +9,11 @@ bool token_is_none(const struct token *t)
     return t->ensemble[0] == '\0';
 }
 
+bool token_is_standalone(const struct token *t)
+{
+    return !strcmp(t->ensemble, TOKEN_STANDALONE);
+}
+
 bool token_equal(const struct token *a, const struct token *b)
 {
     return a->epoch == b->epoch && !strcmp(a->ensemble, b->ensemble);
@@ -18,6 +23,8 @@ void token_print(const struct token *t, char text[TOKEN_TEXT_LEN + 1])
 {
     if (token_is_none(t))
         text[0] = '\0';
+    else if (token_is_standalone(t))
+        snprintf(text, TOKEN_TEXT_LEN + 1, "%s", TOKEN_STANDALONE);
     else
         snprintf(text, TOKEN_TEXT_LEN + 1, "%s:%016" PRIx64, t->ensemble, t->epoch);
 }
@@ -58,5 +65,13 @@ enum status token_parse(struct token *t, struct bytes text)
     for (int i = 0; i < 16; i++)
         parsed.epoch = parsed.epoch << 4 | (unsigned)digit_of(epoch[i]);
     *t = parsed;
+    return STATUS_OK;
+}
+
+enum status token_parse_fence(struct token *t, struct bytes text)
+{
+    if (!bytes_equal(text, BYTES(TOKEN_STANDALONE)))
+        return token_parse(t, text);
+    *t = (struct token){.ensemble = TOKEN_STANDALONE};
     return STATUS_OK;
 }

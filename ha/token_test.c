@@ -38,6 +38,21 @@ static void none_is_the_empty_text(void **state)
     assert_string_equal(printed, "");
 }
 
+static void standalone_is_what_a_fence_says_and_no_token(void **state)
+{
+    char printed[TOKEN_TEXT_LEN + 1];
+    struct token t;
+
+    assert_int_equal(token_parse(&t, BYTES("standalone")), STATUS_BAD_REQUEST);
+    assert_int_equal(token_parse_fence(&t, BYTES("standalone")), STATUS_OK);
+    assert_true(token_is_standalone(&t) && !token_is_none(&t));
+    token_print(&t, printed);
+    assert_string_equal(printed, "standalone");
+    assert_int_equal(token_parse_fence(&t, BYTES(UUID ":00000000000000ff")), STATUS_OK);
+    assert_false(token_is_standalone(&t));
+    assert_int_equal(token_parse_fence(&t, BYTES("standalon")), STATUS_BAD_REQUEST);
+}
+
 static void as_text_a_higher_epoch_is_higher(void **state)
 {
     struct token low = {.ensemble = UUID, .epoch = 0xff},
@@ -77,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_what_it_reads),
         cmocka_unit_test(none_is_the_empty_text),
+        cmocka_unit_test(standalone_is_what_a_fence_says_and_no_token),
         cmocka_unit_test(as_text_a_higher_epoch_is_higher),
         cmocka_unit_test(refuses_all_that_it_does_not_print),
     };

@@ -77,7 +77,7 @@ static void on_fenced(void *arg, struct bytes seen)
     struct token token = {0};
     char text[TOKEN_TEXT_LEN + 1];
 
-    if (token_parse(&token, seen) != STATUS_OK)
+    if (token_parse_fence(&token, seen) != STATUS_OK)
         LOG_ERROR("ha", "the store's fence has what is no token: '%.*s'", BYTES_ARG(seen));
     token_print(&token, text);
     if (!token_is_none(&token))
@@ -352,6 +352,7 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
     struct ha_status status;
 
     _Static_assert(TOKEN_TEXT_LEN <= OP_TOKEN_MAX, "a token is one of the store's");
+    _Static_assert(sizeof(TOKEN_STANDALONE) == sizeof(OP_TOKEN_STANDALONE), "one word");
     adoption->token[0] = '\0';
     if (a->ha) {
         ha_status(a->ha, &status);

@@ -32,8 +32,11 @@ static void on_again(struct timer *timer)
 
     l->is_fenced = l->is_fenced_again;
     l->is_fenced_again = false;
-    if (!l->is_fenced)
+    if (!l->is_fenced) {
+        LOG_INFO("ha",
+                 "no cluster's leader moves the jobs of this Redis any more: this node does");
         return;
+    }
     lead_alone_start(l);
     timer_arm(l->timers, timer, HA_FENCED_AGAIN_MS);
 }

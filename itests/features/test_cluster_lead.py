@@ -167,6 +167,28 @@ def test_a_standalone_node_leaves_the_jobs_of_a_cluster_alone(cluster, make_node
     assert_moves_in_time(alone, one, "t")
 
 
+def test_an_operator_gives_the_redis_of_a_living_cluster_to_a_standalone_node(cluster, make_node):
+    """It keeps it: the leader, which lives, is refused, and says so."""
+    one = cluster("one")
+    before = wait_role(one, "leader")
+    alone = make_node({"store.redis": cluster.redis.address}).start()
+    wait_until(lambda: alone.http("/health/leader")[0] == 503, "Redis refuses it")
+    assert fences(cluster) == {before["token"]}
+
+    assert "adopted" in Dueqctl(alone.url()).ok("fence", "adopt").text
+    wait_until(lambda: alone.http("/health/leader")[0] == 200, "it moves the jobs")
+    wait_until(lambda: "standalone nodes" in complaint(one), "the leader says to whom Redis went")
+    wait_until(lambda: sum(row["event"] == "fenced" and row["seen"] == "standalone"
+                           for row in journal(one)) > 1, "and is refused again when it tries again")
+    assert fences(cluster) == {"standalone"}
+    assert_moves_in_time(alone, alone, "t")
+    assert alone.output().count("moving what is due") == 1
+
+    assert "adopted" in Dueqctl(one.url()).ok("fence", "adopt").text  # and back
+    after = wait_role(one, "leader")
+    wait_until(lambda: fences(cluster) == {after["token"]}, "all buckets have its token")
+
+
 def test_an_operator_gives_the_redis_of_one_cluster_to_another(cluster):
     """Another cluster of the same ZooKeeper is another ensemble to Redis all the same."""
     one = cluster("one")

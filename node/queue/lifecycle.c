@@ -77,7 +77,8 @@ void queue_lead(struct queue *q, const struct queue_leader *leader)
         return;
     enter(q, LIFECYCLE_ACTIVE);
     if (!is_sharing(q))
-        LOG_INFO("queue", "moving what is due, in %u buckets", q->core.store->buckets);
+        LOG_AT(q->duty.seen_len ? LEVEL_DEBUG : LEVEL_INFO, "queue",
+               "moving what is due, in %u buckets", q->core.store->buckets);
     duty_begin(&q->duty, leader);
 }
 

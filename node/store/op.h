@@ -63,16 +63,17 @@ enum op_verb {
         OP_COUNT
 };
 
-#define OP_ITEMS_MAX   64   /* leases in one DELIVERED, KEEP or RETURN; jobs in one POP */
-#define OP_TOPICS_MAX  100  /* topics in one TOPICS */
-#define OP_CHUNK_MAX   1000 /* jobs in one KICK or PURGE */
-#define OP_LIST_MAX    100  /* jobs in one LIST, suspects in one AUDIT */
-#define OP_ROWS_MAX    1000 /* topics in one answer of SETTINGS or PLACES */
-#define OP_RECORDS_MAX 64   /* in one RECORD or TRACE */
-#define OP_CURSOR_MAX  256  /* bytes of a cursor */
-#define OP_RULES_MAX   100  /* in one SCAN */
-#define OP_NODE_MAX    64   /* bytes of a node's name */
-#define OP_TOKEN_MAX   64   /* bytes of a leader's token */
+#define OP_ITEMS_MAX        64   /* leases in one DELIVERED, KEEP or RETURN; jobs in one POP */
+#define OP_TOPICS_MAX       100  /* topics in one TOPICS */
+#define OP_CHUNK_MAX        1000 /* jobs in one KICK or PURGE */
+#define OP_LIST_MAX         100  /* jobs in one LIST, suspects in one AUDIT */
+#define OP_ROWS_MAX         1000 /* topics in one answer of SETTINGS or PLACES */
+#define OP_RECORDS_MAX      64   /* in one RECORD or TRACE */
+#define OP_CURSOR_MAX       256  /* bytes of a cursor */
+#define OP_RULES_MAX        100  /* in one SCAN */
+#define OP_NODE_MAX         64   /* bytes of a node's name */
+#define OP_TOKEN_MAX        64   /* bytes of a leader's token */
+#define OP_TOKEN_STANDALONE "standalone" /* in its place: see `adopts` */
 
 #define OP_POP_BYTES_MAX  (1u << 20) /* of the big bodies of a POP that brings several jobs */
 #define OP_BODY_SMALL_MAX 1024       /* bytes of a body that is not big */
@@ -304,7 +305,9 @@ struct op {
             bool calls_scan; /* of the topic itself: its next event is now, sound or not */
         } repair;
         struct {
-            bool adopts; /* another ensemble's token, if there is one, counts no more */
+            /* Another ensemble's token, if there is one, counts no more; where the caller has
+             * none, OP_TOKEN_STANDALONE takes its place. */
+            bool adopts;
         } fence;
     } in;
 

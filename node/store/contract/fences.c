@@ -135,9 +135,35 @@ static void an_operator_gives_the_bucket_to_another_ensemble(void **state)
     assert_status(run(op), OK);
     assert_fenced(scan_with(HIGH), ELSE);
     assert_status(scan_with(ELSE), OK);
-    op.token = NONE;
+}
+
+/* A leader that lives all the same would else bring its token again, and have the bucket back.
+ */
+static void an_operator_gives_the_bucket_to_standalone_nodes(void **state)
+{
+    struct op op = fence_op(NONE);
+
+    assert_status(fence(LOW), OK);
+    op.in.fence.adopts = true;
     assert_status(run(op), OK);
     assert_status(scan_with(NONE), OK);
+    assert_status(audit_with(NONE), OK);
+    assert_status(fence(NONE), OK);
+    assert_fenced(scan_with(LOW), BYTES(OP_TOKEN_STANDALONE));
+    assert_fenced(fence(HIGH), BYTES(OP_TOKEN_STANDALONE));
+    assert_status(run(op), OK);
+    op.token = HIGH;
+    assert_status(run(op), OK);
+    assert_fenced(scan_with(NONE), HIGH);
+}
+
+static void an_empty_bucket_is_given_to_standalone_nodes_as_well(void **state)
+{
+    struct op op = fence_op(NONE);
+
+    op.in.fence.adopts = true;
+    assert_status(run(op), OK);
+    assert_fenced(scan_with(LOW), BYTES(OP_TOKEN_STANDALONE));
 }
 
 static void adoption_does_not_help_who_was_deposed(void **state)
@@ -178,6 +204,8 @@ static const struct CMUnitTest tests[] = {
     TEST(a_standalone_node_does_not_lead_a_cluster),
     TEST(of_two_ensembles_the_one_that_was_there_stays),
     TEST(an_operator_gives_the_bucket_to_another_ensemble),
+    TEST(an_operator_gives_the_bucket_to_standalone_nodes),
+    TEST(an_empty_bucket_is_given_to_standalone_nodes_as_well),
     TEST(adoption_does_not_help_who_was_deposed),
     TEST(each_bucket_has_a_fence_of_its_own),
     TEST(clients_need_no_token),

@@ -10,6 +10,12 @@ static struct bytes ensemble_of(struct bytes token)
     return bytes_of(token.at, token.len < ENSEMBLE_LEN ? token.len : ENSEMBLE_LEN);
 }
 
+static bool is_the_same(struct bytes token, struct bytes seen)
+{
+    return bytes_equal(token, seen) ||
+           (token.len == 0 && bytes_equal(seen, BYTES(OP_TOKEN_STANDALONE)));
+}
+
 static bool is_outdated(struct bytes token, struct bytes seen)
 {
     return token.len == 0 ||
@@ -17,28 +23,34 @@ static bool is_outdated(struct bytes token, struct bytes seen)
                              bytes_compare(token, seen) < 0));
 }
 
+static void keep(struct bucket *bucket, struct bytes token)
+{
+    assert(token.len <= sizeof(bucket->token));
+    memcpy(bucket->token, token.at, token.len);
+    bucket->token_len = token.len;
+}
+
 enum status memory_fence(struct call *c)
 {
     struct bucket *bucket = c->bucket;
     struct bytes token = c->op->token, seen = bytes_of(bucket->token, bucket->token_len);
 
-    if (bytes_equal(token, seen))
+    if (is_the_same(token, seen))
         return STATUS_OK;
     if (is_outdated(token, seen)) {
         c->op->out.fenced.seen = room_copy(c->room, seen);
         return STATUS_FENCED;
     }
-    assert(token.len <= sizeof(bucket->token));
-    memcpy(bucket->token, token.at, token.len);
-    bucket->token_len = token.len;
+    keep(bucket, token);
     return STATUS_OK;
 }
 
 enum status memory_run_fence(struct call *c)
 {
     struct bytes seen = bytes_of(c->bucket->token, c->bucket->token_len);
+    struct bytes mine = c->op->token.len ? c->op->token : BYTES(OP_TOKEN_STANDALONE);
 
-    if (c->op->in.fence.adopts && !bytes_equal(ensemble_of(c->op->token), ensemble_of(seen)))
-        c->bucket->token_len = 0;
+    if (c->op->in.fence.adopts && !bytes_equal(ensemble_of(mine), ensemble_of(seen)))
+        keep(c->bucket, mine);
     return memory_fence(c);
 }

@@ -6,18 +6,14 @@
 -- USES   now
 --
 -- Taking over from another ensemble is an operator's decision: of two ensembles nobody else knows
--- which is right. Taken over by a standalone node, f goes.
+-- which is right. Taken over by a standalone node, f says so: a leader that still lives is refused.
 
 local f = KEYS[1]
 if ARGV[1] == '1' then
-    local kept, mine = call('GET', f), ARGV[2]
-    if kept and sub(kept, 1, 33) ~= sub(mine, 1, 33) then
+    local kept, mine = call('GET', f) or '', ARGV[2] == '' and 'standalone' or ARGV[2]
+    if sub(kept, 1, 33) ~= sub(mine, 1, 33) then
         call('PERSIST', f) -- even if Redis is full
-        if mine == '' then
-            call('DEL', f)
-        else
-            call('SET', f, mine)
-        end
+        call('SET', f, mine)
         return {OK, now, -1}
     end
 end
