@@ -52,6 +52,10 @@ class Containers(Row):
         """Clients do not know with which node they talk."""
         return None
 
+    def deposes(self, drill):
+        """Some of these wait for a tenure, in which a busy machine may change the leader as well."""
+        return None if drill.variant in ("back", "upgrade") else [drill.leader]
+
     def witness(self, drill):
         """By the engine: another container, a state, or other ends of its networks; of the leader,
         or, in an upgrade, of all nodes."""
