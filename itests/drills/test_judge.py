@@ -317,6 +317,8 @@ BY_THE_MACHINE = {
                                   ends("n1", "lease_over", 8990), TWO]),
     "it slept until its session had ended": (
         1, [ONE, TWO, stall("n1", 9400, 4000), ends("n1", "deposed", 9401, "standby")]),
+    "it slept, and its lease was over meanwhile": (
+        1, [ONE, TWO, stall("n1", 9400, 4000), ends("n1", "lease_over", 9401)]),
     "it slept, and lost its session when it woke": (
         1, [ONE, stall("n1", 8500, 4000), ends("n1", "expired", 8501), TWO]),
     "a fault that deposes others": (1, [ONE, OF_OTHER, ends("n1", "lease_over", 8990), TWO]),
@@ -351,6 +353,8 @@ NOT_BY_THE_MACHINE = {
     "it slept long before": [ONE, stall("n1", 7400, 4000), ends("n1", "expired", 8501), TWO],
     "it slept only afterwards": [
         ONE, ends("n1", "expired", 8501), TWO, stall("n1", 19_001, 10_000)],
+    "it was killed, and says so of its next life": [
+        ONE, replace(OF_OTHER, dead=("n1",)), ends("n1", "lease_over", 8600), TWO],
     "it slept in a fault": [ONE, KILL, stall("n1", 8501, 4302), ends("n1", "expired", 8502), TWO],
     "it slept, and gave the lead away": [
         ONE, stall("n1", 8500, 4000), ends("n1", "switchover", 8501, "draining"), TWO],
@@ -367,6 +371,11 @@ def test_a_change_that_the_machine_explains_is_counted(count, events):
 @pytest.mark.parametrize("events", NOT_BY_THE_MACHINE.values(), ids=NOT_BY_THE_MACHINE)
 def test_a_change_that_nothing_shows_to_be_the_machines_is_a_storm(events):
     assert rules(*events) == ["STORM"]
+
+
+def test_a_change_that_a_fault_may_cause_needs_no_excuse():
+    found = verdict(ONE, replace(OF_OTHER, changes=1), ends("n1", "lease_over", 8990), TWO)
+    assert (found.violations, found.explained) == ([], {})
 
 
 def test_an_excuse_is_for_one_change():
