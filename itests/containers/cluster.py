@@ -19,6 +19,7 @@ from containers.images import NODE
 from containers.node import CLIENTS, INSIDE, ContainerNode
 from drills.journal import LEADER, Lease, Role, now_ms
 from drills.load import TOPICS
+from drills.stalls import told_stalls
 from drills.view import TOPIC as VIEW_TOPIC
 from drills.view import View
 from harness.build import ROOT
@@ -26,6 +27,7 @@ from harness.engine import COMPOSE
 from harness.wait import wait_until
 
 STEADY_S, COMPOSE_S = 120, 300
+TENURE_S = 5  # a node gives its lead away for its address once in that time
 NETWORKS = {CLIENTS: "172.31.213", INSIDE: "172.31.214"}  # the first three numbers
 VIP, PUBLISHED, HTTP_PORT, REDIS_PORT = f"{NETWORKS[CLIENTS]}.100", "127.0.0.1", 8000, 6379
 PROJECT = "drill"
@@ -110,7 +112,8 @@ class ContainerCluster:
                 "DUEQ_IMAGE": NODE, "DUEQ_TAG": tag,
                 "DUEQ_PUBLISH": PUBLISHED, "DUEQ_HTTP_PORT": str(HTTP_PORT),
                 "DUEQ_GMQ_PORT": "9503", "DUEQ_MIN_REPLICAS": "1", "DUEQ_JOURNAL": "true",
-                "DUEQ_SESSION_TIMEOUT": f"{self.plan.session_ms}ms", "DUEQ_LOG_LEVEL": "info"}
+                "DUEQ_SESSION_TIMEOUT": f"{self.plan.session_ms}ms",
+                "DUEQ_TENURE": f"{TENURE_S}s", "DUEQ_LOG_LEVEL": "info"}
 
     @staticmethod
     def network_name(network):
@@ -173,6 +176,10 @@ class ContainerCluster:
         found = [each for node in self.nodes for each in node.events()]
         return sorted(found, key=lambda each: each.from_ms if isinstance(each, Lease)
                       else each.boot_ms)
+
+    def stalls(self):
+        """What their logs say of standing still; nothing of a container that was replaced."""
+        return [each for node in self.nodes for each in told_stalls(node.name, node.log())]
 
     def roles(self):
         """All changes of role so far, node by node."""

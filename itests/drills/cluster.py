@@ -18,6 +18,7 @@ from drills.journal import LEADER, Clock, Lease, Role, now_ms
 from drills.ledger import LOCK_MS, Ledger
 from drills.names import SlowNames
 from drills.nodes import GMQ_PORT, HTTP_PORT, PEER_PORT, HostNode
+from drills.stalls import told_stalls
 from drills.stores import Store, StorePlan, WatchedStore
 from drills.uplink import Uplink
 from drills.view import View
@@ -299,6 +300,12 @@ class Cluster:
         found = [*self._held, *(each for node in self._members() for each in node.events())]
         return sorted(found, key=lambda each: each.from_ms if isinstance(each, Lease)
                       else each.boot_ms)
+
+    def stalls(self):
+        """What their logs say of standing still; nothing where their clocks are set."""
+        if self.plan.wrong_clock == "node":
+            return []
+        return [each for node in self._members() for each in told_stalls(node.name, node.output())]
 
     def roles(self):
         """All changes of role so far, node by node."""

@@ -148,7 +148,8 @@ def run_one(row, directory, options, report):
     for line in result.failures:
         report(f"  {row.number:>3}  {line}")
     for rule, count in result.verdict.explained.items():
-        report(f"  {row.number:>3}  counted apart: {count} {rule}, which the fault explains")
+        report(f"  {row.number:>3}  counted apart: {count} {rule}, which "
+               f"{'the machine' if rule == 'STORM' else 'the fault'} explains")
     return result
 
 

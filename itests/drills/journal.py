@@ -137,6 +137,16 @@ class Lease:
 
 
 @dataclass(frozen=True)
+class Stall:
+    """Its loop, or its warden, stood still for so long until `boot_ms`: its log says so, from half
+    a second on."""
+
+    node: str
+    boot_ms: float
+    ms: float
+
+
+@dataclass(frozen=True)
 class Fenced:
     node: str
     token: str
@@ -181,7 +191,8 @@ class Fault:
     due jobs were moved in time again, None for `end_ms`. `changes`: how many changes of the
     leader it may cause. `dead`: names of nodes whose worker it killed at `start_ms`.
     `struck_ms`: when it had been made, None for `start_ms`. `nodes`: those that it kept from
-    Redis or from clients, by all names that clients have for them; None: any may be."""
+    Redis or from clients, by all names that clients have for them; None: any may be. `deposes`:
+    names of those whose lead it may end; None: anybody's."""
 
     what: str
     start_ms: float
@@ -191,6 +202,7 @@ class Fault:
     dead: tuple = ()
     struck_ms: float = None
     nodes: tuple = None
+    deposes: tuple = None
 
     def hits(self, node):
         return self.nodes is None or node in self.nodes
@@ -252,7 +264,8 @@ OUT_OF_ORDER_MS = 1000  # threads write down at once what ended; one may be held
 EVENTS = {"push": Push, "hand_over": HandOver, "ack": Ack, "cancel": Cancel, "release": Release,
           "unanswered": Unanswered, "delivered": Delivered, "clock": Clock,
           "taken_back": TakenBack, "entry": Entry,
-          "rest": Rest, "role": Role, "lease": Lease, "fenced": Fenced, "move": Move,
+          "rest": Rest, "role": Role, "lease": Lease, "stall": Stall,
+          "fenced": Fenced, "move": Move,
           "fault": Fault, "older": Older, "put": Put, "gone": Gone, "vip": Vip, "lock": Lock,
           "unlock": Unlock, "locked_move": LockedMove}
 _NAMES = {kind: name for name, kind in EVENTS.items()}

@@ -18,8 +18,8 @@
     STOLEN       who puts the virtual address on its interface has a lease (holders.py)
     KEPT         behind a worker that has died nobody renews it (the same)
     NO_LEADER    at the end, when all faults are healed, somebody leads
-    STORM        the leader changes as often as the faults explain, not more, and not long after
-                 they are healed
+    STORM        the leader changes as often as the faults explain, or the machine, not more, and
+                 not long after they are healed
     LATE         what became due in an outage is handed over at most a tick after its end, or after
                  it was taken back from a consumer that a fault kept from it; the rest on time.
                  Judged only where limits are given: CI fails nothing by the clock
@@ -36,6 +36,8 @@ Counted apart, in `explained`:
     UNDELIVERED: jobs that came late because a fault kept them from their first consumer
         (lateness.py)
     DEPOSED, of moves that were sent within the lease, and done just after it (moves.py)
+    STORM: changes that no fault may have caused, and for which the deposed node names the machine
+        (judge_leaders.py)
 """
 
 import math
@@ -91,8 +93,9 @@ class Verdict:
 def judge(journal, limits=None, lock_ms=None):
     """The verdict. `limits`: of lateness, or None not to judge it. `lock_ms`: how long a topic's
     lock lasts where all nodes scan; None: only the leader does."""
-    whole = Verdict([*judge_leaders(journal), *judge_holders(journal),
+    whole = Verdict([*judge_holders(journal),
                      *(judge_locks(journal, lock_ms) if lock_ms else judge_moves(journal))])
+    whole.violations += judge_leaders(journal, whole.explained)
     if not lock_ms:
         whole.explained["DEPOSED"] += len(moved_behind_their_lease(journal))
     pops = broken_pops(journal)

@@ -1,5 +1,5 @@
 """What the journals of the nodes must show: one leader at a time, tokens that only grow, fences
-that stop the old ones, and no more changes than there were faults.
+that stop the old ones, and no more changes than there were faults, or the machine explains.
 
 A *reign* is the time of one node with one token: from its role `leader` until its next role, or
 until the driver killed it. A lease ends with its reign, whatever was written before.
@@ -11,21 +11,26 @@ from itertools import combinations
 from operator import attrgetter
 
 from crash.judge import Violation
-from drills.journal import LEADER, Fault, Fenced, Lease, Role
+from drills.journal import LEADER, Fault, Fenced, Lease, Role, Stall
 
 AFTER_MS = 2000  # a change that a fault explains comes so long after its end at the latest: then
                  # every node has had its role for a while, and another T is over
+JUST_BEFORE_MS = 1000  # a stall explains the end of a reign that comes so long after it
+LEASE_OVER = "lease_over"              # these are the reasons of roles
+BY_A_STALL = ("expired", "deposed")    # ZooKeeper has ended the session of a node that slept
 
-Reign = namedtuple("Reign", "node token from_ms until_ms")
+Reign = namedtuple("Reign", "node token from_ms until_ms reason")  # reason: of its end, or ""
+Span = namedtuple("Span", "from_ms until_ms changes deposes")  # as a fault's; of several at once
 
 
-def judge_leaders(journal):
+def judge_leaders(journal, explained=None):
+    """The violations. `explained` counts what is excused."""
     reigns = reigns_of(journal)
     leases = list(_leases(journal, reigns))
     yield from _two_leaders(leases)
     yield from _tokens_back(reigns, leases)
     yield from _fenced(journal.of(Fenced), reigns, leases)
-    yield from _storms(reigns, journal.of(Fault))
+    yield from _storms(reigns, journal.of(Fault), journal.of(Stall), explained)
     if reigns and all(reign.until_ms < math.inf for reign in reigns):
         yield Violation("NO_LEADER", reigns[-1].token, "it was the last, and its reign is over")
 
@@ -39,7 +44,9 @@ def reigns_of(journal, killed_ms=attrgetter("start_ms")):
         if role.role == LEADER:
             ends = [following.boot_ms] if following else []
             ends += [at for name, at in deaths if name == role.node and at > role.boot_ms]
-            found.append(Reign(role.node, role.token, role.boot_ms, min(ends, default=math.inf)))
+            end = min(ends, default=math.inf)
+            reason = following.reason if following and following.boot_ms == end else ""
+            found.append(Reign(role.node, role.token, role.boot_ms, end, reason))
     return sorted(found, key=lambda reign: reign.from_ms)
 
 
@@ -128,26 +135,67 @@ def _fenced(fences, reigns, leases):
             yield wrong("and has its lease longer all the same")
 
 
-def _storms(reigns, faults):
-    """Faults that overlap are one, with the changes of all of them. Between two of them there is no
-    change, but for the first election."""
+def _storms(reigns, faults, stalls, explained):
+    """In a span there are as many changes as its faults may cause, and one more for each that the
+    machine explains."""
+    for span in _spans(faults):
+        changes = [first for first in _firsts(reigns)
+                   if span.from_ms <= first.from_ms < span.until_ms]
+        by_machine = sum(_is_by_machine(first, reigns, stalls, span) for first in changes)
+        excess = len(changes) - span.changes
+        if explained is not None:
+            explained["STORM"] += max(0, min(excess, by_machine))
+        if excess > by_machine:
+            more = f", {by_machine} more by the machine" if by_machine else ""
+            yield Violation("STORM", "", f"{len(changes)} leaders in turn, {span.changes} allowed"
+                                         f"{more}, from {span.from_ms:.0f} to "
+                                         f"{span.until_ms:.0f} ms")
+
+
+def _firsts(reigns):
+    """The first reign with each token: to resume is no change."""
+    firsts = {}
+    for reign in reigns:
+        firsts.setdefault(reign.token, reign)
+    return list(firsts.values())
+
+
+def _spans(faults):
+    """All time, in order. Faults that overlap are one, with the changes of all of them. Between two
+    of them there is no change, but for the first election."""
     windows = []
     for fault in sorted(faults, key=lambda fault: fault.start_ms):
-        if windows and fault.start_ms <= windows[-1][1]:
-            start, end, changes = windows[-1]
-            windows[-1] = (start, max(end, fault.end_ms), changes + fault.changes)
+        own = Span(fault.start_ms, fault.end_ms, fault.changes, fault.deposes)
+        if windows and fault.start_ms <= windows[-1].until_ms:
+            windows[-1] = _as_one(windows[-1], own)
         else:
-            windows.append((fault.start_ms, fault.end_ms, fault.changes))
-    firsts = {}
-    for reign in reigns:  # to resume is no change
-        firsts.setdefault(reign.token, reign.from_ms)
-    spans = [(-math.inf, windows[0][0] if windows else math.inf, 1)]  # 1: the first election
-    for number, (start, end, changes) in enumerate(windows):
-        following = windows[number + 1][0] if number + 1 < len(windows) else math.inf
-        healed = min(end + AFTER_MS, following)
-        spans += [(start, healed, changes), (healed, following, 0)]
-    for begin, end, most in spans:
-        count = sum(begin <= first < end for first in firsts.values())
-        if count > most:
-            yield Violation("STORM", "", f"{count} leaders in turn, {most} allowed, from "
-                                         f"{begin:.0f} to {end:.0f} ms")
+            windows.append(own)
+    starts = [*(window.from_ms for window in windows), math.inf]
+    yield Span(-math.inf, starts[0], 1, ())  # 1: the first election
+    for window, following in zip(windows, starts[1:]):
+        healed = min(window.until_ms + AFTER_MS, following)
+        yield window._replace(until_ms=healed)
+        yield Span(healed, following, 0, ())
+
+
+def _as_one(span, other):
+    anybody = span.deposes is None or other.deposes is None
+    return Span(span.from_ms, max(span.until_ms, other.until_ms), span.changes + other.changes,
+                None if anybody else (*span.deposes, *other.deposes))
+
+
+def _is_by_machine(first, reigns, stalls, span):
+    """Does the node that was deposed say so? ZooKeeper did not prove its lease in time, or it slept
+    until its session had ended; in this very span, for another fault may be the reason else, and not
+    where a fault of the span may have done it."""
+    before = [reign for reign in reigns if reign.from_ms < first.from_ms]
+    if not before or span.deposes is None:
+        return False
+    last = before[-1]
+    if last.node in span.deposes:
+        return False
+    if last.reason == LEASE_OVER and span.from_ms <= last.until_ms <= first.from_ms:
+        return True
+    return last.reason in (LEASE_OVER, *BY_A_STALL) and any(
+        stall.node == last.node and span.from_ms <= stall.boot_ms - stall.ms <= first.from_ms
+        and last.until_ms - JUST_BEFORE_MS <= stall.boot_ms for stall in stalls)

@@ -16,7 +16,7 @@ from drills.table import failed_of, seen_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA, PAGE = ROOT / "doc/failover.json", ROOT / "doc/failover.md"
-COUNTED_APART = ("EARLY", "RETURNED", "TWICE", "UNCONFIRMED", "DEPOSED", "UNDELIVERED")
+COUNTED_APART = ("EARLY", "RETURNED", "TWICE", "UNCONFIRMED", "DEPOSED", "UNDELIVERED", "STORM")
 TIMES = ("active_ms", "served_ms", "stood_ms", "address_ms")
 
 HEAD = """# What a fault costs

@@ -224,7 +224,7 @@ def _run_plan(row, plan, directory, variants, seed, result, report, limits):
             watch.close()
         if cluster.elects:
             _give_time_to_lead(cluster)
-        for event in (*cluster.events(), *cluster.clocks, *_history_of(cluster),
+        for event in (*cluster.events(), *cluster.stalls(), *cluster.clocks, *_history_of(cluster),
                       *_jobs_of(cluster)):
             journal.add(event)
         for node in (*cluster.nodes, *cluster.spares):
@@ -251,6 +251,10 @@ def _give_time_to_lead(cluster):
     with suppress(AssertionError):
         wait_until(lambda: any(node.leads for node in cluster.nodes), "a node leads", SERVED_S,
                    interval_s=0.02)
+
+
+def _names(nodes):
+    return None if nodes is None else tuple(node.name for node in nodes)
 
 
 def names_hit(hit, dead):
@@ -294,11 +298,11 @@ def _run_round(row, drill, variant, seed, result, limits):
     drill.begin(variant, random.Random(seed))
     done = Round(variant, seed)
     start = drill.since_ms
-    hit, has_struck = None, row.witness(drill)
+    hit, deposed, has_struck = None, None, row.witness(drill)
     try:
         dead = row.fault(drill) or ()
         drill.struck_ms = now_ms()
-        hit = row.hit(drill)
+        hit, deposed = row.hit(drill), _names(row.deposes(drill))
         done.variant = drill.variant  # a row may have said more
         elected = _next_leader(row, drill)
         served = row.wait_served(drill, elected)
@@ -314,7 +318,7 @@ def _run_round(row, drill, variant, seed, result, limits):
     served_ms = served if served is not None else now_ms()
     fault = Fault(f"{row.number} {row.title} {done.variant}".strip(), start, now_ms(), served_ms,
                   row.changes, tuple(node.name for node in dead), drill.struck_ms,
-                  names_hit(hit, dead))
+                  names_hit(hit, dead), deposed)
     drill.journal.add(fault)
     complaints = list(row.check(drill, elected))
     if is_void:

@@ -93,6 +93,11 @@ class Row:
         it excuse anything that comes twice, or is lost on its way."""
         return [drill.leader]
 
+    def deposes(self, drill):  # pylint: disable=unused-argument
+        """The nodes whose lead it may end; None: anybody's. Of nobody else is a change of the leader
+        its own, so that such a change may be the machine's."""
+        return None
+
     def takes_over(self, drill):  # pylint: disable=unused-argument
         """Must another node lead before it is healed?"""
         return True

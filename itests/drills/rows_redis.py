@@ -8,7 +8,7 @@ from drills.journal import OK, REFUSED, UNKNOWN, now_ms
 from drills.redis_row import AUDITED, ENOUGH, ForgetfulRow, RedisRow, Told
 from drills.row import row, stay
 from drills.stores import StorePlan
-from drills.troubles import TROUBLES
+from drills.troubles import TROUBLES, count_of_errors
 from drills.witness import all_hurt, changed, run_ids
 from harness.wait import wait_until
 
@@ -156,8 +156,7 @@ class Unwilling(RedisRow):
         if not self.trouble.error:
             return 0
         with drill.cluster.redis.client() as client:
-            found = client.info("errorstats").get(f"errorstat_{self.trouble.error}", "count=0")
-        return int(found.partition("=")[2])
+            return count_of_errors(client, self.trouble.error)
 
     def _said(self, drill):
         word = self.trouble.says

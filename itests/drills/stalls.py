@@ -1,4 +1,4 @@
-"""How long a node's loop stands still by its own doing.
+"""How long a node's loop stands still by its own doing; and what its log says of standing still.
 
 A loop counts the turns in which a timer waited more than 10 ms; a node of a cluster has one that
 is due every 200 ms or sooner, so that a longer stall is always seen. On a busy machine a process also
@@ -7,9 +7,23 @@ waits for a processor, and the kernel counts that for each one: what is left is 
 
 import re
 import time
+from datetime import datetime
 from pathlib import Path
 
+from drills.journal import Stall, now_ms
+
 SAMPLE_S = 0.1  # short, so that waits for a processor explain only the stall they belong to
+TOLD = re.compile(r"^(\S+Z) warn +(?:loop +\[\d+\] stalled|warden +\[\d+\] stood still) "
+                  r"for (\d+) ms:", re.MULTILINE)
+
+
+def told_stalls(node, log, wall_ms=None):
+    """Of a node's log, which tells the wall clock's time. `wall_ms`: what that is at the boot
+    clock's zero; None: by the clocks of now."""
+    if wall_ms is None:
+        wall_ms = time.time() * 1000 - now_ms()
+    return [Stall(node, datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp() * 1000
+                  - wall_ms, int(ms)) for when, ms in TOLD.findall(log)]
 
 
 class LoopWatch:

@@ -8,7 +8,7 @@ import pytest
 
 from drills.journal import (OK, REFUSED, UNKNOWN, Ack, Cancel, Clock, Delivered, Entry, Fault,
                             Fenced, HandOver, Journal, Lease, LockedMove, Move, Older, Push, Release,
-                            Rest, Role, TakenBack, Unanswered, read_events)
+                            Rest, Role, Stall, TakenBack, Unanswered, read_events)
 from drills.judge import judge
 from drills.lateness import Limits
 
@@ -295,6 +295,94 @@ def test_acquits(events):
 @pytest.mark.parametrize("rule, events", GUILTY.values(), ids=GUILTY)
 def test_convicts(rule, events):
     assert rule in rules(*events)
+
+
+def ends(node, reason, at, role="offline"):
+    return Role(node, role, at, reason=reason)
+
+
+def stall(node, until, ms):
+    """By its log: it stood still, and until then."""
+    return Stall(node, until, ms)
+
+
+ONE, TWO = leads("n1", 1, 0), leads("n2", 2, 9000)
+OF_OTHER = Fault("another node joins", 8000, 9500, changes=0, deposes=("x1",))
+
+BY_THE_MACHINE = {
+    "its lease was over": (1, [ONE, ends("n1", "lease_over", 8990), TWO]),
+    "twice": (2, [ONE, ends("n1", "lease_over", 8990), TWO, ends("n2", "lease_over", 9500),
+                  leads("n1", 3, 9600)]),
+    "it had resumed before": (1, [ONE, ends("n1", "disconnected", 5000), leads("n1", 1, 5100),
+                                  ends("n1", "lease_over", 8990), TWO]),
+    "it slept until its session had ended": (
+        1, [ONE, TWO, stall("n1", 9400, 4000), ends("n1", "deposed", 9401, "standby")]),
+    "it slept, and its lease was over meanwhile": (
+        1, [ONE, TWO, stall("n1", 9400, 4000), ends("n1", "lease_over", 9401)]),
+    "it slept, and lost its session when it woke": (
+        1, [ONE, stall("n1", 8500, 4000), ends("n1", "expired", 8501), TWO]),
+    "a fault that deposes others": (1, [ONE, OF_OTHER, ends("n1", "lease_over", 8990), TWO]),
+    "the same, beside the change that it may cause": (
+        1, [leads("x1", 1, 0), replace(OF_OTHER, changes=1), ends("x1", "switchover", 8100),
+            leads("n1", 2, 8200), ends("n1", "lease_over", 8990), leads("n2", 3, 9000)]),
+    "long after the heal": (1, [ONE, KILL, ends("n1", "lease_over", 8990), TWO]),
+}
+
+NOT_BY_THE_MACHINE = {
+    "no reason": [ONE, TWO],
+    "another reason": [ONE, ends("n1", "preferred", 8990, "draining"), TWO],
+    "its worker has died": [ONE, ends("n1", "died", 8990), TWO],
+    "of another node": [ONE, stands_by("n1", 8990), ends("n3", "lease_over", 8991), TWO],
+    "of its successor": [ONE, stands_by("n1", 8990), ends("n2", "lease_over", 8991), TWO],
+    "of another time, and it led again": [ONE, ends("n1", "lease_over", 5000), leads("n1", 1, 5100),
+                                          ends("n1", "deposed", 8990, "standby"), TWO],
+    "of a reign that was over": [ONE, ends("n1", "lease_over", 5000), TWO,
+                                 leads("n3", 3, 9900)],
+    "only when another led": [ONE, TWO, ends("n1", "lease_over", 9001)],
+    "in a fault, and the change is of after it": [
+        ONE, KILL, ends("n1", "lease_over", 2100), TWO],
+    "in a fault that may depose anybody": [
+        ONE, Fault("busy", 8000, 9500, changes=0), ends("n1", "lease_over", 8990), TWO],
+    "in a fault that deposes it": [
+        ONE, replace(OF_OTHER, deposes=("n1",)), ends("n1", "lease_over", 8990), TWO],
+    "in two faults at once": [ONE, OF_OTHER, Fault("busy", 8100, 8200, changes=0),
+                              ends("n1", "lease_over", 8990), TWO],
+    "in two that depose some": [ONE, OF_OTHER, Fault("b", 8100, 8200, changes=0, deposes=("n1",)),
+                                ends("n1", "lease_over", 8990), TWO],
+    "another slept": [ONE, TWO, stall("n2", 9400, 4000), ends("n1", "deposed", 9401, "standby")],
+    "it slept long before": [ONE, stall("n1", 7400, 4000), ends("n1", "expired", 8501), TWO],
+    "it slept only afterwards": [
+        ONE, ends("n1", "expired", 8501), TWO, stall("n1", 19_001, 10_000)],
+    "it was killed, and says so of its next life": [
+        ONE, replace(OF_OTHER, dead=("n1",)), ends("n1", "lease_over", 8600), TWO],
+    "it slept in a fault": [ONE, KILL, stall("n1", 8501, 4302), ends("n1", "expired", 8502), TWO],
+    "it slept, and gave the lead away": [
+        ONE, stall("n1", 8500, 4000), ends("n1", "switchover", 8501, "draining"), TWO],
+    "it slept, and says nothing of its role": [ONE, stall("n1", 8500, 4000), TWO],
+}
+
+
+@pytest.mark.parametrize("count, events", BY_THE_MACHINE.values(), ids=BY_THE_MACHINE)
+def test_a_change_that_the_machine_explains_is_counted(count, events):
+    found = verdict(*events)
+    assert (found.violations, found.explained) == ([], {"STORM": count})
+
+
+@pytest.mark.parametrize("events", NOT_BY_THE_MACHINE.values(), ids=NOT_BY_THE_MACHINE)
+def test_a_change_that_nothing_shows_to_be_the_machines_is_a_storm(events):
+    assert rules(*events) == ["STORM"]
+
+
+def test_a_change_that_a_fault_may_cause_needs_no_excuse():
+    found = verdict(ONE, replace(OF_OTHER, changes=1), ends("n1", "lease_over", 8990), TWO)
+    assert (found.violations, found.explained) == ([], {})
+
+
+def test_an_excuse_is_for_one_change():
+    found = verdict(ONE, ends("n1", "lease_over", 8990), TWO, stands_by("n2", 9100),
+                    leads("n3", 3, 9200))
+    assert [each.rule for each in found.violations] == ["STORM"]
+    assert "1 allowed, 1 more by the machine" in found.violations[0].why
 
 
 def due(number, late_ms, at):

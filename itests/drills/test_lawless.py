@@ -36,6 +36,9 @@ class Lawless(Row):
         self.node = drill.cluster.add_spare("x1", {}, program)
         self.node.launch()
 
+    def deposes(self, drill):
+        return [self.node]
+
     def takes_over(self, drill):
         return False
 
@@ -56,12 +59,12 @@ class Lawless(Row):
 
     def heal(self, drill):
         if self.node:
+            self.changes = 1 if self.node.leads else 0  # it may have taken a lease that ran out
             self.node.destroy()
 
 
 def test_a_node_that_asks_for_no_lock_is_seen(needs_network, tmp_path):  # pylint: disable=unused-argument
     result = run_row(Lawless(), tmp_path, seed=1, rounds=1)
-    # On a busy machine the leader may lose its lease beside that: a change, and none is allowed.
-    found = [each for each in result.verdict.violations if each.rule != "STORM"]
+    found = result.verdict.violations
     assert {each.rule for each in found} == {"UNLOCKED"}
     assert all("x1 moved it" in each.why for each in found)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
+import redis
 
 from drills.crowd_cases import FILES, Limit
 from drills.matrix import MATRIX
@@ -122,11 +123,30 @@ def test_a_redis_that_does_not_want_to_is_seen(network, tmp_path, name, command,
         trouble.make(cluster)
         if is_refused:
             assert not has_struck(), "nobody has met it"
+            with store.server.client() as client, suppress(redis.ResponseError):
+                client.execute_command("NO SUCH COMMAND")
+            assert not has_struck(), "another error has nothing to do with it"
             with store.server.client() as client, suppress(Exception):
                 client.execute_command(*(command or ("PING",))[1 if command and command[0] == "PUSH"
                                                                 else 0:])
         assert has_struck()
         trouble.heal(cluster)
+    finally:
+        store.destroy()
+
+
+def test_errors_that_redis_has_forgotten_are_no_errors(network, tmp_path):
+    store = Store(network, tmp_path / "redis", StorePlan(), {})
+    try:
+        store.start()
+        with store.server.client() as client:
+            for _ in range(2):
+                with suppress(redis.ResponseError):
+                    client.evalsha("0" * 40, 0)
+            has_struck = TROUBLES["without scripts"].witness(
+                SimpleNamespace(store=store, redis=store.server))
+            client.config_resetstat()
+            assert not has_struck()
     finally:
         store.destroy()
 

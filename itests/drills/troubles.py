@@ -74,12 +74,23 @@ def _fill(cluster):
 
 
 def _errors(word):
-    """A witness: Redis has answered with that error."""
+    """A witness: Redis has answered with that error, once more than before. A Redis that has begun
+    to count anew has not."""
     def look(cluster):
-        return changed(lambda: _of_redis(cluster, lambda client: client.info("errorstats").get(
-            f"errorstat_{word}")))
+        before = _count_of(cluster, word)
+        return lambda: _count_of(cluster, word) > before
 
     return look
+
+
+def _count_of(cluster, word):
+    return _of_redis(cluster, lambda client: count_of_errors(client, word))
+
+
+def count_of_errors(client, word):
+    """So often that Redis has answered with it, and with no other."""
+    said = client.info("errorstats").get(f"errorstat_{word}", "count=0")
+    return int(said.partition("=")[2])
 
 
 def _of_redis(cluster, ask):

@@ -120,16 +120,23 @@ def test_what_nobody_reads_is_not_asked_of_redis(flooded):
     node = flooded()
     with node.api() as api:
         api.push("t", "x" * 1_000_000, id="large", delay_ms=3_600_000)
-    before = node.redis().info("stats")["total_net_output_bytes"]
+    before, accepted = node.redis().info("stats")["total_net_output_bytes"], _accepted(node)
     with frozen(node.redis_pid):
         for _ in range(2500):
             with RawHttp(node.http_port) as raw:
                 raw.request("GET", "/v1/topics/t/jobs/large")
+        wait_until(lambda: _accepted(node) >= accepted + 2500, "all have come")
     wait_until(lambda: connected(node, "http") < 5, "all have ended")
+    wait_until(lambda: not any(node.metrics()[f"dueq_store_operations_{what}"]
+                               for what in ("in_flight", "held")), "Redis has answered them")
     sent = node.redis().info("stats")["total_net_output_bytes"] - before
     print(f"{sent / MIB:.1f} MiB of Redis's answers")
     assert sent < 100 * MIB
     serves(node)
+
+
+def _accepted(node):
+    return node.metrics()['dueq_connections_accepted_total{protocol="http"}']
 
 
 # ---- consumers ----
