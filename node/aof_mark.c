@@ -1,6 +1,7 @@
 #include "node/aof_mark.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -45,6 +46,14 @@ static bool only_grows(const char *name)
 
     return len > 4 && (!strcmp(name + len - 4, ".aof") || !strcmp(name + len - 4, ".rdb")) &&
            strncmp(name, "temp-", 5) != 0 && !strpbrk(name, " \n");
+}
+
+/* Its bytes; 0 of a file without data. The base of an empty Redis has some bytes, too. */
+static uint64_t data_of(const char *name, int64_t size)
+{
+    bool is_base = strstr(name, ".base.") != NULL;
+
+    return size > (is_base ? EMPTY_BASE : 0) ? (uint64_t)size : 0;
 }
 
 static void describe(struct buf *to, int dir_fd)
@@ -96,22 +105,25 @@ static void read_mark(const struct datadir *d, char text[MARK_MAX + 1])
     text[len] = '\0';
 }
 
+static uint64_t missing_of(int dir_fd, const char *name, int64_t was)
+{
+    int64_t is = dir_fd >= 0 ? size_of(dir_fd, name, false) : -1;
+
+    return is >= 0 && is < was ? (uint64_t)(was - is) : 0;
+}
+
 uint64_t aof_mark_missing(const struct datadir *d)
 {
     char text[MARK_MAX + 1], name[NAME_MAX + 1];
     int dir_fd = open_directory(d);
+    bool is_all_gone = dir_fd < 0 && errno == ENOENT;
     uint64_t missing = 0;
     int64_t was;
 
     read_mark(d, text);
-    for (const char *line = text; *line && dir_fd >= 0; line += strcspn(line, "\n") + 1) {
-        int64_t is;
-
-        if (sscanf(line, "%" SCNd64 " %255[^\n]", &was, name) != 2 || strchr(name, '/'))
-            continue;
-        is = size_of(dir_fd, name, false);
-        missing += is >= 0 && is < was ? (uint64_t)(was - is) : 0;
-    }
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        if (sscanf(line, "%" SCNd64 " %255[^\n]", &was, name) == 2 && !strchr(name, '/'))
+            missing += is_all_gone ? data_of(name, was) : missing_of(dir_fd, name, was);
     if (dir_fd >= 0)
         close(dir_fd);
     return missing;
@@ -120,15 +132,6 @@ uint64_t aof_mark_missing(const struct datadir *d)
 void aof_mark_remove(const struct datadir *d)
 {
     (void)unlinkat(d->dir_fd, AOF_MARK_FILE, 0);
-}
-
-/* Of one that is not empty; else 0. The base of an empty Redis has some bytes, too. */
-static uint64_t size_of_data(int dir_fd, const char *name)
-{
-    bool is_base = strstr(name, ".base.") != NULL;
-    int64_t size = only_grows(name) ? size_of(dir_fd, name, false) : 0;
-
-    return size > (is_base ? EMPTY_BASE : 0) ? (uint64_t)size : 0;
 }
 
 uint64_t aof_unlisted(const struct datadir *d)
@@ -143,7 +146,8 @@ uint64_t aof_unlisted(const struct datadir *d)
             sum = 0;
             break;
         }
-        sum += size_of_data(dir_fd, entry->d_name);
+        if (only_grows(entry->d_name))
+            sum += data_of(entry->d_name, size_of(dir_fd, entry->d_name, false));
     }
     if (dir)
         closedir(dir);

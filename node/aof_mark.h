@@ -5,9 +5,9 @@
  * It makes no false alarm: a file of a name only grows until it is gone (a rewrite begins files
  * with new names, and Redis's own cut of an incomplete command is told for itself), and its
  * bytes are on disk before the mark is. So a mark that is old says less, and never anything
- * wrong. It says nothing of a file that is gone, nor behind a crash: then there is none, for a
- * node that starts removes it. Redis 7 alone has such names; before it the one file shrinks
- * when it is rewritten, and there is no mark.
+ * wrong. It says nothing of a file that is gone, unless all are, with their directory; nor
+ * behind a crash: then there is none, for it is removed when Redis works again. Redis 7 alone
+ * has such names; before it the one file shrinks when it is rewritten, and there is no mark.
  */
 #ifndef DUEQ_NODE_AOF_MARK_H
 #define DUEQ_NODE_AOF_MARK_H
@@ -21,10 +21,12 @@
 #define AOF_ASIDE     "appendonlydir.unlisted"
 
 /* Redis has ended and nothing writes there. What cannot be written is left out, or all of it.
- * Blocks until it is on disk. */
+ * Blocks until it is on disk. That takes no longer than Redis's own end did on that disk: it has
+ * synced the same files. */
 void aof_mark_write(const struct datadir *d);
 
-/* By how many bytes files are shorter than the mark says; 0: by none, or there is no mark. */
+/* By how many bytes files are shorter than the mark says, or how many there were where their
+ * directory is gone; 0: by none, or there is no mark. */
 uint64_t aof_mark_missing(const struct datadir *d);
 
 void aof_mark_remove(const struct datadir *d);

@@ -89,6 +89,29 @@ static void without_a_mark_nothing_is_missing(void **state)
     aof_mark_remove(&dir);
 }
 
+static void a_directory_that_is_gone_is_told(void **state)
+{
+    set_size(BASE, 5000);
+    aof_mark_write(&dir);
+    remove_file(MANIFEST);
+    remove_file(INCR);
+    remove_file(BASE);
+    assert_int_equal(aof_mark_missing(&dir), 0); /* files of other names may have come */
+    unlinkat(dir.dir_fd, "appendonlydir", AT_REMOVEDIR);
+    assert_int_equal(aof_mark_missing(&dir), 6000);
+}
+
+static void a_directory_without_data_may_go(void **state)
+{
+    set_size(INCR, 0);
+    aof_mark_write(&dir);
+    remove_file(MANIFEST);
+    remove_file(INCR);
+    remove_file(BASE);
+    unlinkat(dir.dir_fd, "appendonlydir", AT_REMOVEDIR);
+    assert_int_equal(aof_mark_missing(&dir), 0);
+}
+
 /* A Redis that was started by hand has written, or rewritten; the list of files is another. */
 static void what_redis_does_by_itself_is_no_alarm(void **state)
 {
@@ -173,6 +196,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_was_shortened_is_told),
+        TEST(a_directory_that_is_gone_is_told),
+        TEST(a_directory_without_data_may_go),
         TEST(without_a_mark_nothing_is_missing),
         TEST(what_redis_does_by_itself_is_no_alarm),
         TEST(files_without_their_list_are_told),

@@ -271,8 +271,10 @@ void embedded_redis_read_probe(struct embedded_redis *r, int64_t now_mono_ms)
         return;
     is_loading = len >= 8 && !memcmp(answer, "-LOADING", 8);
     r->has_answered = true;
-    if (!is_loading)
+    if (!is_loading) {
         r->facts->cannot_write = false;
+        aof_mark_remove(r->datadir); /* the facts have it, and the files change from now on */
+    }
     child_heard(&r->child, !is_loading, now_mono_ms);
 }
 
@@ -404,7 +406,8 @@ static enum status check_socket_path(const char *path)
     return STATUS_IO_ERROR;
 }
 
-/* Was its file shortened since it ended well? Told once; a strict node waits for somebody. */
+/* Was its file shortened since it ended well? Told with each start until one has succeeded; a
+ * strict node waits for somebody. */
 static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
 {
     const char *path = r->datadir->path;
@@ -420,7 +423,6 @@ static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
             path, missing, path);
         return STATUS_IO_ERROR;
     }
-    aof_mark_remove(r->datadir);
     r->facts->cut_bytes += missing;
     if (missing)
         LOG_WARN("warden",
@@ -490,8 +492,8 @@ enum status embedded_redis_init(struct embedded_redis *r,
     r->program = find_program(options->program);
     if (r->program && check_socket_path(r->socket_path) == STATUS_OK &&
         write_conf(datadir, options) == STATUS_OK &&
-        look_at_list(r, options->is_strict) == STATUS_OK &&
-        look_at_mark(r, options->is_strict) == STATUS_OK)
+        look_at_mark(r, options->is_strict) == STATUS_OK && /* first: the next may rename */
+        look_at_list(r, options->is_strict) == STATUS_OK)
         return STATUS_OK;
     embedded_redis_fini(r);
     return STATUS_IO_ERROR;

@@ -166,8 +166,11 @@ static void on_worker_exit(struct warden *w, int status, const char *how, int64_
  * will not do better the next time. */
 static void on_redis_exit(struct warden *w, int status, const char *how, int64_t now)
 {
+    /* A worker may have used it before the warden has seen that it answers. */
+    bool has_worked = w->redis.child.was_up_at_stop || w->worker.store_was_up;
+
     judge_end(w, &w->redis.child, status);
-    if (!w->redis.child.is_wanted && w->redis.child.was_up_at_stop && !is_death(status))
+    if (!w->redis.child.is_wanted && has_worked && !is_death(status))
         aof_mark_write(w->redis.datadir);
     embedded_redis_exited(&w->redis, how, now);
     if (w->phase == WARDEN_RUN && WIFEXITED(status) && !w->redis.child.was_up) {

@@ -2,6 +2,7 @@
 that the log says it even where it says little else."""
 
 import re
+import shutil
 
 import pytest
 
@@ -104,6 +105,24 @@ def test_a_file_that_was_shortened_by_whole_commands_is_noticed(stopped_with_dat
     assert "within a command" not in said, "Redis sees nothing"
     wait_until(lambda: node.metrics()['dueq_store_weak{why="aof_cut"}'] == 1, "it is weak")
     assert node.metrics()["dueq_store_aof_cut_bytes"] == len(data) - size
+
+
+def test_a_loss_is_told_until_a_start_has_succeeded(stopped_with_data):
+    node = stopped_with_data
+    files = log_of_redis(node).parent
+    size = log_of_redis(node).stat().st_size
+    shutil.rmtree(files)
+    settings = dict(node.settings)
+    node.settings["store.redis_server"] = "/bin/false"
+    node.launch()
+    assert end_of(node) == COULD_NOT_START
+    node.settings = settings
+    node.start()
+    assert f"is {size} bytes shorter than when this node was stopped" in node.output()
+    wait_until(lambda: node.metrics()["dueq_store_aof_cut_bytes"] == size, "it is counted")
+    node.stop()
+    node.start()
+    assert node.metrics()["dueq_store_aof_cut_bytes"] == 0, "a restart ends it"
 
 
 def test_what_redis_or_a_crash_leaves_is_no_shortened_file(stopped_with_data):

@@ -3,7 +3,7 @@
  * ahead of this host's monotonic clock is known within the length of the round trip, and two
  * answers whose ranges are further apart than REDIS_CLOCK_JUMP_MS prove a jump: the clock was
  * set, another Redis with another clock has taken over, or this host was asleep. Slow drift is
- * followed.
+ * followed from answer to answer; hours without any may end in a jump.
  *
  * Pure. Due times, leases and locks go by Redis's clock alone, so nothing is decided here:
  * people have to be told.
