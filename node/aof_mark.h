@@ -21,8 +21,8 @@
 #define AOF_ASIDE     "appendonlydir.unlisted"
 
 /* Redis has ended and nothing writes there. What cannot be written is left out, or all of it.
- * Blocks until it is on disk. That takes no longer than Redis's own end did on that disk: it has
- * synced the same files. */
+ * Blocks until it is on disk. That takes no longer than Redis's own end did on that disk: it
+ * has synced the same files. */
 void aof_mark_write(const struct datadir *d);
 
 /* By how many bytes files are shorter than the mark says, or how many there were where their
