@@ -283,7 +283,7 @@ def _was_taken_back(first, second, life, fault, faults, is_held_no_more):
     had left; and by no line of before that had a consumer confirmed the first, but for what a
     fault may have kept from coming about."""
     backs = [each for each in life[TakenBack]
-             if first.began_ms <= each.boot_ms + ESTIMATE_MS and each.boot_ms <= second.received_ms]
+             if first.began_ms - ESTIMATE_MS <= each.boot_ms <= second.received_ms + ESTIMATE_MS]
     back = max(backs, key=lambda each: each.boot_ms, default=None)
     if back is None or not (is_held_no_more or back.has_left):
         return False

@@ -88,7 +88,7 @@ def test_a_row_whose_fault_does_nothing_fails(needs_network, tmp_path):
     assert result.failures == result.complaints
 
 
-ASKS, DOES_NOT = b"if seen ~= token then", b"if false         then"
+ASKS, DOES_NOT = b"if seen ~= token and", b"if false         and"
 
 
 class Unfenced(Row):

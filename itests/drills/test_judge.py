@@ -103,6 +103,8 @@ INNOCENT = {
         push(), hand_over(1501), ack(1600, UNKNOWN, Release), again(1700), ack(1800)],
     "again after an unconfirmed delivery": [
         push(ttr_ms=60000), hand_over(1990), KILL_HERE, back(6990), again(6995), ack(7100)],
+    "the same, as told by a node whose estimate of Redis's clock is wrong": [
+        push(ttr_ms=60000), hand_over(1990), KILL_HERE, back(7040), again(6995), ack(7100)],
     "the same, and it was confirmed when the fault was made": [
         push(ttr_ms=60000), hand_over(1990), KILL_HERE, sent(2100), back(6990), again(6995),
         ack(7100)],
@@ -216,7 +218,7 @@ GUILTY = {
         "TWICE", [push(ttr_ms=60000), back(1400), hand_over(1990), KILL_HERE, again(6995),
                   ack(7100)]),
     "twice, unconfirmed, and it was taken back behind that": (
-        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_HERE, again(6995), back(6996),
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_HERE, again(6995), back(7046),
                   ack(7100)]),
     "twice, and long before the fault it was confirmed": (
         "TWICE", [push(ttr_ms=60000), hand_over(1700), KILL_HERE, sent(1799), back(6990),
