@@ -26,38 +26,46 @@ ENGINE = ["node/queue/queue.h", "node/queue/names.h", "node/store/op.h", "node/s
 LAYERS = {
     "base": [],
     "conf": ["base/*.h"],
-    "ha": ["base/*.h"],
+    "ha": ["base/*.h", "ha/*.h", "ha/rule/*.h", "ha/lead/*.h", "ha/coord/coordinator.h",
+           "ha/peer/peers.h"],
+    "ha/rule": ["base/*.h", "ha/ha.h", "ha/peer/peers.h", "ha/coord/coordinator.h"],
+    "ha/coord": ["base/*.h", "ha/*.h", "ha/rule/*.h"],
+    "ha/peer": ["base/*.h", "ha/*.h", "ha/rule/*.h", "ha/coord/coordinator.h"],
+    "ha/vip": ["base/*.h"],
+    "ha/sim": ["base/*.h", "ha/**"],
     "node/store": ["base/*.h"],
     "node/store/redis": ["base/*.h", "node/store/*.h"],
     "node/store/memory": ["base/*.h", "node/store/*.h"],
     "node/store/contract": ["base/*.h", "node/store/**"],
     "node/queue": ["base/*.h", "node/store/store.h", "node/store/op.h", "node/store/job.h",
                    "node/store/share.h"],
-    "protocol": ["base/*.h", *ENGINE],
-    "protocol/*": ["protocol/*.h", "base/*.h", *ENGINE],
+    "protocol/json": ["base/*.h"],
+    "protocol/conn": ["base/*.h", "protocol/json/*.h", *ENGINE],
+    "protocol/*": ["protocol/conn/*.h", "protocol/json/*.h", "base/*.h", *ENGINE],
     "node/ctl": ["base/*.h"],
     "node": ["**"],
     "itests": ["base/*.h", "node/store/*.h", "node/store/redis/*.h"],
 }
 
 # Tests and fuzzers may also use the fakes, and say who scans.
-TEST_FILES = ["**_test.c", "**_fuzz.c", "**_fixture.c", "**_fixture.h", "node/store/contract/*",
-              "ha/coordinator_contract*", "ha/vip_contract*"]
-TEST_MAY = ["node/store/memory/store.h", "node/store/redis/server_fixture.h", "node/store/store.h",
-            "node/queue/shares.h"]
+TEST_FILES = ["**/tests/*", "node/store/contract/*", "itests/bench/load/*_test.c"]
+TEST_MAY = ["node/store/memory/store.h", "node/store/redis/tests/server_fixture.h",
+            "node/store/store.h", "node/queue/shares.h", "protocol/conn/tests/client_fixture.h",
+            "conf/tests/conf_fixture.h", "ha/sim/*.h", "ha/**/tests/*.h"]
 
 # foreign header: the files that may include it.
 LIBRARIES = {
-    "hiredis/**": ["node/store/redis/*", "node/store/contract/*redis.c", "itests/bench/**"],
-    "event2/**": ["base/loop.c", "ha/peer_*", "base/resolve.c", "ha/zk_pump.c", "ha/vip_air.c", "protocol/**",
+    "hiredis/**": ["node/store/redis/**", "node/store/contract/*redis.c", "itests/bench/**"],
+    "event2/**": ["base/loop.c", "ha/peer/*", "base/resolve.c", "ha/coord/zk_pump.c",
+                  "ha/vip/air.c", "protocol/**",
                   "node/store/redis/conn.c", "node/app*", "node/program.c", "itests/bench/**", *TEST_FILES],
-    "openssl/**": ["ha/peer_auth.c"],
-    "zookeeper/**": ["ha/zk_*"],
+    "openssl/**": ["ha/peer/auth.c"],
+    "zookeeper/**": ["ha/coord/zk_*"],
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**", "node/ctl/**"],
     "curl/**": ["node/ctl/client.c"],
-    "sys/capability.h": ["node/capabilities.c", "node/capabilities_test.c"],
-    "libmnl/**": ["ha/vip_rtnl*", "ha/vip_link*"],
+    "sys/capability.h": ["node/capabilities.c", "node/tests/capabilities_test.c"],
+    "libmnl/**": ["ha/vip/rtnl*", "ha/vip/link*", "ha/vip/tests/*"],
     "cmocka.h": TEST_FILES,
 }
 

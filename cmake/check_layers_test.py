@@ -33,16 +33,16 @@ class Layers(unittest.TestCase):
         self.assertEqual(status, 0, output)
 
     def test_includes_that_go_up_are_found(self):
-        for path, target in [("base/list.c", "conf/conf.h"), ("ha/role.c", "node/queue/queue.h"),
-                             ("conf/conf.c", "node/store/op.h"), ("ha/role.c", "conf/conf.h"),
+        for path, target in [("base/list.c", "conf/conf.h"), ("ha/rule/role.c", "node/queue/queue.h"),
+                             ("conf/conf.c", "node/store/op.h"), ("ha/rule/role.c", "conf/conf.h"),
                              ("node/store/op.c", "node/queue/queue.h"),
                              ("node/queue/scanner.c", "node/store/redis/store.h"),
-                             ("node/queue/scanner.c", "ha/role.h"),
+                             ("node/queue/scanner.c", "ha/rule/role.h"),
                              ("protocol/gmq/codec.c", "node/store/store.h"),
                              ("protocol/gmq/codec.c", "protocol/http/http.h"),
-                             ("protocol/listener.c", "protocol/gmq/gmq.h"),
-                             ("protocol/gmq/codec_test.c", "conf/conf.h"),
-                             ("ha/role.c", "node/app.h")]:
+                             ("protocol/conn/listener.c", "protocol/gmq/gmq.h"),
+                             ("protocol/gmq/tests/codec_test.c", "conf/conf.h"),
+                             ("ha/rule/role.c", "node/app.h")]:
             with self.subTest(path=path, target=target):
                 self.assert_found(path, f'/* x */\n  #  include "{target}"\n', "--no-compile")
 
@@ -55,10 +55,10 @@ class Layers(unittest.TestCase):
                 self.assert_found(path, f"\n#include <{target}>\n", "--no-compile")
 
     def test_includes_that_go_down_are_fine(self):
-        for path, target in [("node/app.c", "ha/role.h"), ("node/queue/scanner.c", "base/list.h"),
+        for path, target in [("node/app.c", "ha/rule/role.h"), ("node/queue/scanner.c", "base/list.h"),
                              ("node/queue/scanner.c", "node/queue/scanner.h"),
-                             ("node/queue/waiters_test.c", "node/store/memory/store.h"),
-                             ("protocol/gmq/gmq.c", "protocol/listener.h"),
+                             ("node/queue/tests/waiters_test.c", "node/store/memory/store.h"),
+                             ("protocol/gmq/gmq.c", "protocol/conn/listener.h"),
                              ("protocol/gmq/gmq.c", "node/queue/queue.h"),
                              ("node/store/redis/store.c", "scripts.h")]:
             with self.subTest(path=path, target=target):
