@@ -33,7 +33,7 @@ void log_reopen(void);
 bool log_level_parse(const char *word, enum log_level *level);
 
 /* Who logs: all names that a line may have, ended by NULL. To add one: a line in log.c, and a
- * word in dueq.yaml; cmake/check_log_modules.py compares them with the source. */
+ * word in dueq.yaml; tools/check_log_modules.py compares them with the source. */
 extern const char *const log_modules[];
 
 /* Can `modules` be given to log_configure? */

@@ -1,5 +1,6 @@
 # The flags every target shares, and the words the folders use:
 #   dueq_library(NAME SOURCES ... LINK ...)   a static library of one layer
+#   dueq_tests(FOLDER)                        what only tests need: left out with BUILD_TESTING=OFF
 #   dueq_test(NAME SOURCES ... LINK ...)      a cmocka test, run by ctest; its label is its level:
 #                                             `contract` where it starts real servers, else
 #                                             `unit`
@@ -17,8 +18,6 @@ pkg_check_modules(LIBCAP REQUIRED IMPORTED_TARGET libcap)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 if(BUILD_TESTING)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
-else()
-    add_library(PkgConfig::CMOCKA INTERFACE IMPORTED) # of tests that nobody builds
 endif()
 
 add_library(dueq_flags INTERFACE)
@@ -50,6 +49,12 @@ function(dueq_library name)
     target_link_libraries(${name} PUBLIC dueq_flags ${ARG_LINK})
     if(DUEQ_FUZZ)
         target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
+    endif()
+endfunction()
+
+function(dueq_tests folder)
+    if(BUILD_TESTING)
+        add_subdirectory(${folder})
     endif()
 endfunction()
 

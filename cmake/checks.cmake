@@ -1,11 +1,11 @@
 # Checks of the source itself, run by ctest beside the unit tests.
 
 find_program(PYTHON3 python3 REQUIRED)
-add_test(NAME layers COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_layers.py)
+add_test(NAME layers COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/check_layers.py)
 add_test(NAME layers_check_finds_what_is_planted
-    COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_layers_test.py)
-add_test(NAME log_modules COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_log_modules.py)
+    COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/check_layers_test.py)
+add_test(NAME log_modules COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/check_log_modules.py)
 add_test(NAME errors_are_the_same_everywhere
-    COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/cmake/check_errors.py)
+    COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/check_errors.py)
 set_tests_properties(layers layers_check_finds_what_is_planted log_modules
     errors_are_the_same_everywhere PROPERTIES LABELS unit)

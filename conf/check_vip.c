@@ -1,7 +1,7 @@
 /* What must hold in `vip`, and between it and the rest. Where vip.address is empty, nothing of
  * it is used, and nothing is said.
  *
- * Addresses are compared as the network does, not as they are written. ha/vip_address.h reads
+ * Addresses are compared as the network does, not as they are written. ha/vip/address.h reads
  * the same list later on and knows nothing of keys; here the operator is told what is wrong
  * with it.
  */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ha/ha_state.h"
+#include "ha/state.h"
 
 #define HA_GIVING_MAX_MS 1000 /* for the give-away to be answered, when it stops */
 

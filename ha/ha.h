@@ -4,34 +4,38 @@
  * "you do not", and has an answer to "may I act now?" that is safe to trust at the moment it is
  * given.
  *
- *   ha.c           the tick: from facts to decisions; nothing else changes the role
- *   ha_standby.c     of a node that does not lead: joining, standing, taking up a lead
- *   ha_leader.c      of one that does: stepping down, giving away
- *   ha_store.c       of one whose Redis does not answer while another's does
- *   ha_session.c     sessions that begin, go on and end; set-ups that are refused
- *   ha_alone.c       without ZooKeeper: asking the members, and promising
- *   ha_command.c     operators' wishes taken down
- *   ha_wish.c        which of them can be carried out
- *   ha_stuck.c       why nobody can lead, for people
- *   ha_history.c     the last hundred changes, and for how long there was no leader
- *   ha_status.c      all that for people
- *   view.c         facts: the znodes as last read, and read again when they change
- *   election.c     how a standby tries to become the leader, and finds out whether it is
- *   heartbeat.c    the requests that prove the lease, every T/6
- *   lead.h         the leader's znode, as far as this session owns it
- *   site.c         what the parts share: clock, lease, calls to the coordinator
- *   write_lease.c  until when a leader may act; pure
- *   role.c         OFFLINE, STANDBY, LEADER, DRAINING; one enter()
- *   membership.c   joining: the node's own znode
- *   scanners.c     who scans, where all nodes do
- *   members.c      who may stand, and who could lead now
- *   failsafe.c     going on without ZooKeeper while every member agrees; pure
- *   control.c      what operators want: paused, another leader, by force; pure
- *   transitions.c  the last hundred changes of the lead; pure
- *   record.c       what a znode says, as lines of "key value"; pure
- *   token.c        the fencing token; pure
- *   coordinator.h  the port to ZooKeeper: zk_*.c, fake_coordinator.c
- *   peers.h        the port to the other nodes: peer_*.c, faked in the simulation
+ *   ha.c             the tick: from facts to decisions; nothing else changes the role
+ *   site.c           what the parts share: clock, lease, calls to the coordinator
+ *   rule/            what must hold, pure: no I/O, no clock
+ *     lease.c          until when a leader may act
+ *     role.c           OFFLINE, STANDBY, LEADER, DRAINING; one enter()
+ *     token.c          the fencing token
+ *     promise.c        going on without ZooKeeper while every member agrees
+ *     control.c        what operators want: paused, another leader, by force
+ *     transitions.c    the last hundred changes of the lead
+ *     record.c         what a znode says, as lines of "key value"
+ *   lead/            a node's way to the lead, and back
+ *     session.c        sessions that begin, go on and end; set-ups that are refused
+ *     view.c           facts: the znodes as last read, and read again when they change
+ *     membership.c     joining: the node's own znode
+ *     members.c        who may stand, and who could lead now
+ *     beat.c           the requests that prove the lease, every T/6
+ *     campaign.c       how a standby tries to become the leader, and finds out whether it is
+ *     lead.h           the leader's znode, as far as this session owns it
+ *     standby.c        of a node that does not lead: joining, standing, taking up a lead
+ *     leader.c         of one that does: stepping down, giving away
+ *     failsafe.c       without ZooKeeper: asking the members, and promising
+ *     health.c         of one whose Redis does not answer while another's does
+ *     command.c        operators' wishes taken down
+ *     wish.c           which of them can be carried out
+ *     stuck.c          why nobody can lead, for people
+ *     scanners.c       who scans, where all nodes do
+ *     history.c        the last hundred changes, and for how long there was no leader
+ *     status.c         all that for people
+ *   coord/           coordinator.h, the port to ZooKeeper: zk_*.c
+ *   peer/            peers.h, the port to the other nodes, and the link to them
+ *   vip/             the virtual address; knows nothing of the rest
+ *   sim/             nodes and ZooKeeper in virtual time, for tests and simulation
  *
  * Replies and notices only store facts, and ask for a tick; the tick decides. It runs also on
  * every deadline: the end of the lease, the next beat, the end of a wait. Where more time than
@@ -50,10 +54,10 @@
 #include "base/list.h"
 #include "base/status.h"
 #include "base/timer.h"
-#include "ha/coordinator.h"
-#include "ha/peers.h"
-#include "ha/role.h"
-#include "ha/token.h"
+#include "ha/coord/coordinator.h"
+#include "ha/peer/peers.h"
+#include "ha/rule/role.h"
+#include "ha/rule/token.h"
 
 #define HA_FENCED_AGAIN_MS 5000
 

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "base/timer.h"
-#include "ha/coordinator.h"
+#include "ha/coord/coordinator.h"
 #include "ha/ha.h"
-#include "ha/write_lease.h"
+#include "ha/rule/lease.h"
 
 #define SITE_PATH_MAX 384
 

@@ -10,7 +10,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "ha/vip.h"
+#include "ha/vip/vip.h"
 #include "node/app_private.h"
 #include "node/reload.h"
 #include "node/warden_channel.h"

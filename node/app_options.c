@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "protocol/listener.h"
+#include "protocol/conn/listener.h"
 
 #define OWN_DESCRIPTORS 64 /* at most, beside those of clients; of few, half */
 /* HTTP's clients without a place; of few, an eighth. Two turns of the listener: so each is read
@@ -17,7 +17,7 @@
 #define SILENCE_MIN_MS      250 /* no disk makes Redis as slow as that each day */
 
 /* A cluster's leader that alone has lost its Redis is to be noticed in time (see
- * is_store_away() in ha/ha_leader.c). Nobody else is in a hurry. */
+ * is_store_away() in ha/lead/leader.c). Nobody else is in a hurry. */
 static int64_t silence_ms(const struct conf *conf)
 {
     int64_t ms = conf_has_others(conf) ? conf->ha.session_ms / 4 : SILENCE_MS;

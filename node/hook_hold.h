@@ -7,7 +7,7 @@
 #define DUEQ_NODE_HOOK_HOLD_H
 
 #include "base/timer.h"
-#include "ha/token.h"
+#include "ha/rule/token.h"
 
 struct hooks;
 

@@ -32,7 +32,7 @@
 
 #include "base/loop.h"
 #include "conf/conf.h"
-#include "ha/role.h"
+#include "ha/rule/role.h"
 #include "protocol/http/vip.h"
 
 struct gmq;

@@ -11,8 +11,8 @@
 #define DUEQ_NODE_VIP_CLIENTS_H
 
 #include "base/timer.h"
-#include "ha/vip.h"
-#include "protocol/moving.h"
+#include "ha/vip/vip.h"
+#include "protocol/conn/moving.h"
 
 #define VIP_LAST_REPLIES_MS 250
 

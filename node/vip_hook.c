@@ -11,7 +11,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "ha/token.h"
+#include "ha/rule/token.h"
 #include "node/program.h"
 
 #define WHY_MAX (PROGRAM_HOW_MAX + 80)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/timer.h"
-#include "ha/vip_link.h"
+#include "ha/vip/link.h"
 
 #define VIP_LOOK_MS      1000
 #define VIP_FAILURES_MAX 2 /* renewals in a row, then it could not be here */

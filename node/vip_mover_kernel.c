@@ -1,4 +1,4 @@
-/* The address on an interface of this machine: ha/vip.h, with the clients in between. */
+/* The address on an interface of this machine: ha/vip/vip.h, with the clients in between. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "ha/vip.h"
-#include "ha/vip_net.h"
+#include "ha/vip/vip.h"
+#include "ha/vip/net.h"
 #include "node/capabilities.h"
 #include "node/vip_look.h"
 #include "node/vip_mover.h"

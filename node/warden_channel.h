@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "base/status.h"
-#include "ha/coordinator.h"
+#include "ha/coord/coordinator.h"
 
 enum channel_kind {
     CHANNEL_BEAT = 1,

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "ha/coordinator.h"
+#include "ha/coord/coordinator.h"
 
 #define SESSION_ENDINGS     4 /* children at the same time; more are not started */
 #define SESSION_END_WAIT_MS 1000

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "ha/zk_coordinator.h"
+#include "ha/coord/zk_client.h"
 #include "node/warden_listen.h"
 
 /* What a killed predecessor left behind may still have to write its last file. */

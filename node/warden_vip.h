@@ -18,8 +18,8 @@
 
 #include "base/status.h"
 #include "conf/conf.h"
-#include "ha/vip_air.h"
-#include "ha/vip_link.h"
+#include "ha/vip/air.h"
+#include "ha/vip/link.h"
 
 #define WARDEN_VIP_LEAVING_MS 250
 

@@ -7,7 +7,7 @@
 #ifndef DUEQ_NODE_WARDEN_WORKER_H
 #define DUEQ_NODE_WARDEN_WORKER_H
 
-#include "ha/coordinator.h"
+#include "ha/coord/coordinator.h"
 #include "node/warden_child.h"
 
 struct worker {

@@ -13,7 +13,7 @@ import math
 from drills.journal import AWAY, LEADER, LEAVING, Role, Vip
 from drills.view import CROSSED
 
-LEAVING_MAX_MS = 1000  # ha/vip.h
+LEAVING_MAX_MS = 1000  # ha/vip/vip.h
 HEARD_MS = 100         # from when the successor leads until the leader before hears of its address
 FEW_LATE, ONE_LATE_IN = 2, 20
 # A connection is begun every 10 ms to each of two addresses, and is open for 1 to 8 ms while the lead

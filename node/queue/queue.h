@@ -112,7 +112,7 @@ void queue_reload(struct queue *q, const struct queue_options *options);
 
 /* Who leads, in a cluster of which one node at a time moves due jobs. */
 struct queue_leader {
-    struct bytes token;         /* ha/token.h, at most OP_TOKEN_MAX bytes; copied */
+    struct bytes token;         /* ha/rule/token.h, at most OP_TOKEN_MAX bytes; copied */
     bool (*may_act)(void *arg); /* now? asked right before each scan, audit and repair */
     /* The store has seen `seen`, which is higher, or of another ensemble: this node stands by
      * again. Once at most after each queue_lead(). */

@@ -19,7 +19,7 @@
 #include "base/status.h"
 #include "node/store/share.h"
 
-#define SHARES_NODES_MAX 65 /* nodes of a cluster (ha/peers.h) */
+#define SHARES_NODES_MAX 65 /* nodes of a cluster (ha/peer/peers.h) */
 
 struct shares_view {
     uint64_t number;           /* 0: none was seen yet */

@@ -215,9 +215,9 @@ struct op {
         id; /* PUSH ("": the store gives one), ACK, RELEASE, TOUCH, CANCEL, GET, OWNER */
 
     /* SCAN (but with in.scan.share), AUDIT, REPAIR and FENCE, which only a leader may run: its
-     * token, as text (ha/token.h), "" of a standalone node; borrowed. Where the bucket has seen
-     * a higher one, or one of another ensemble, they end FENCED, with nothing done. The store
-     * sends them when they are submitted, or not at all: UNAVAILABLE. */
+     * token, as text (ha/rule/token.h), "" of a standalone node; borrowed. Where the bucket has
+     * seen a higher one, or one of another ensemble, they end FENCED, with nothing done. The
+     * store sends them when they are submitted, or not at all: UNAVAILABLE. */
     struct bytes token;
 
     union {

@@ -5,8 +5,8 @@
 
 #include "node/queue/queue.h"
 #include "protocol/gmq/seconds.h"
-#include "protocol/json_check.h"
-#include "protocol/json_walk.h"
+#include "protocol/json/check.h"
+#include "protocol/json/walk.h"
 
 /* As Go does, in any case. */
 static bool is_named(struct bytes name, const char *wanted)

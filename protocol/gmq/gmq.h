@@ -50,9 +50,9 @@ struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct
 /* New limits for all connections, from the next request of each on. */
 void gmq_reload(struct gmq *g, const struct gmq_options *options);
 
-/* As connections_move() in protocol/moving.h, and the numbers beside it, for its clients. Those
- * that wait to be accepted are accepted before they are closed, or counted as owed: else they
- * would hear nothing. */
+/* As connections_move() in protocol/conn/moving.h, and the numbers beside it, for its clients.
+ * Those that wait to be accepted are accepted before they are closed, or counted as owed: else
+ * they would hear nothing. */
 void gmq_move(struct gmq *g, const struct moving *moving);
 unsigned gmq_moving(const struct gmq *g);
 bool gmq_owes(struct gmq *g);

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "protocol/json_text.h"
+#include "protocol/json/text.h"
 
 #define STATUS_RESERVED 3 /* the only one of gmq's states that a popped job can be in */
 

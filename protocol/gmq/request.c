@@ -6,7 +6,7 @@
 #include "node/queue/queue.h"
 #include "protocol/gmq/reply.h"
 #include "protocol/gmq/server.h"
-#include "protocol/peer.h"
+#include "protocol/conn/peer.h"
 
 #define SCRATCH_BYTES 65536 /* kept from one request to the next */
 

@@ -1,6 +1,6 @@
 #include "protocol/gmq/scan.h"
 
-#include "protocol/json_walk.h"
+#include "protocol/json/walk.h"
 
 /* To behind its last quote, or the end of the input, which is behind a backslash perhaps. */
 static void scan_string(struct gmq_scan *scan, struct bytes input)

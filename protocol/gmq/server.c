@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "protocol/gmq/reply.h"
-#include "protocol/moving.h"
-#include "protocol/peer.h"
+#include "protocol/conn/moving.h"
+#include "protocol/conn/peer.h"
 
 /* Requests that are on their way when the node begins to stop still get their refusal. */
 #define GRACE_MS 50

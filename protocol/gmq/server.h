@@ -4,12 +4,12 @@
 
 #include "base/buf.h"
 #include "base/list.h"
-#include "protocol/connection.h"
+#include "protocol/conn/connection.h"
 #include "protocol/gmq/gmq.h"
 #include "protocol/gmq/scan.h"
-#include "protocol/handed.h"
-#include "protocol/listener.h"
-#include "protocol/peer.h"
+#include "protocol/conn/handed.h"
+#include "protocol/conn/listener.h"
+#include "protocol/conn/peer.h"
 
 struct gmq {
     struct gmq_options options;

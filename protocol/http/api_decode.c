@@ -1,8 +1,8 @@
 #include "protocol/http/api_decode.h"
 
 #include "node/queue/queue.h"
-#include "protocol/json_base64.h"
-#include "protocol/json_check.h"
+#include "protocol/json/base64.h"
+#include "protocol/json/check.h"
 
 /* ---- jobs ---- */
 

@@ -1,6 +1,6 @@
 #include "protocol/http/api_encode.h"
 
-#include "protocol/json_text.h"
+#include "protocol/json/text.h"
 
 #define JOB_ROOM_BYTES 512 /* what a job takes beside its texts, generously */
 

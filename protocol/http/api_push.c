@@ -4,7 +4,7 @@
 #include "protocol/http/api_encode.h"
 #include "protocol/http/batch.h"
 #include "protocol/http/routes.h"
-#include "protocol/json_walk.h"
+#include "protocol/json/walk.h"
 
 static enum status read_push(struct bytes object, struct op *op, struct api_why *why)
 {

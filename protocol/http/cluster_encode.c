@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "protocol/json_text.h"
+#include "protocol/json/text.h"
 
 static void add_name(struct buf *out, const char *name)
 {

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-#include "protocol/json_text.h"
+#include "protocol/json/text.h"
 
 const struct http_error_row *http_error_row(enum http_error error)
 {

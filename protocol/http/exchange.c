@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "protocol/http/server.h"
-#include "protocol/json_text.h"
-#include "protocol/peer.h"
+#include "protocol/json/text.h"
+#include "protocol/conn/peer.h"
 
 #define JSON              "application/json"
 #define MESSAGE_MAX_BYTES 512

@@ -99,9 +99,9 @@ struct http *http_new(const struct http_options *options, struct loop *loop,
 /* New limits for all connections, from now on; the node's callbacks stay as they are. */
 void http_reload(struct http *h, const struct http_options *options);
 
-/* As connections_move() in protocol/moving.h, and the numbers beside it, for its clients. Those
- * that wait to be accepted are accepted before they are closed, or counted as owed: else they
- * would hear nothing. */
+/* As connections_move() in protocol/conn/moving.h, and the numbers beside it, for its clients.
+ * Those that wait to be accepted are accepted before they are closed, or counted as owed: else
+ * they would hear nothing. */
 void http_move(struct http *h, const struct moving *moving);
 unsigned http_moving(const struct http *h);
 bool http_owes(struct http *h);

@@ -6,7 +6,7 @@
 
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
-#include "protocol/moving.h"
+#include "protocol/conn/moving.h"
 
 #define SCRATCH_BYTES 65536 /* kept from one reply to the next */
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "protocol/moving.h"
-#include "protocol/peer.h"
+#include "protocol/conn/moving.h"
+#include "protocol/conn/peer.h"
 
 #define IDLE_DEFAULT_MS  60000
 #define KEPT_MAX_BYTES   (64 << 20)  /* of requests that have not arrived, all together */

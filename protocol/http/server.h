@@ -6,13 +6,13 @@
 
 #include "base/list.h"
 #include "base/loop.h"
-#include "protocol/connection.h"
-#include "protocol/handed.h"
+#include "protocol/conn/connection.h"
+#include "protocol/conn/handed.h"
 #include "protocol/http/body.h"
 #include "protocol/http/exchange.h"
 #include "protocol/http/http.h"
-#include "protocol/listener.h"
-#include "protocol/peer.h"
+#include "protocol/conn/listener.h"
+#include "protocol/conn/peer.h"
 
 struct http {
     struct http_options options;

@@ -11,7 +11,7 @@
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
 #include "protocol/http/store_encode.h"
-#include "protocol/json_text.h"
+#include "protocol/json/text.h"
 
 static void add_text_or_null(struct buf *out, const char *text)
 {

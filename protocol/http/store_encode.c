@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "protocol/http/unreached.h"
-#include "protocol/json_text.h"
+#include "protocol/json/text.h"
 
 static void add_text(struct buf *out, const char *text)
 {

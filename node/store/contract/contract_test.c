@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "node/store/memory/store.h"
-#include "node/store/redis/server_fixture.h"
+#include "node/store/redis/tests/server_fixture.h"
 #include "node/store/redis/store.h"
 
 #define TESTS_MAX 600

@@ -3,7 +3,7 @@
 #define DUEQ_NODE_STORE_CONTRACT_REDIS_H
 
 #include "node/store/contract/contract.h"
-#include "node/store/redis/server_fixture.h"
+#include "node/store/redis/tests/server_fixture.h"
 
 extern const struct contract_part contract_redis, contract_twins, contract_repair,
     contract_wide, contract_single, contract_fences_redis, contract_pushes_redis;

@@ -1,5 +1,5 @@
 -- Who may run this? The last key is f, the last argument the caller's token: '' of a standalone
--- node, else ensemble ':' epoch, in digits of fixed width (ha/token.h). FENCED, with what f has,
+-- node, else ensemble ':' epoch, in digits of fixed width (ha/rule/token.h). FENCED, with what f has,
 -- where that is higher or of another ensemble; '' is lower than any. What is higher is kept.
 -- `standalone` in f: an operator has given the bucket to standalone nodes (fence.lua).
 local seen, token = redis.pcall('GET', KEYS[#KEYS]) or '', ARGV[#ARGV]

@@ -1,0 +1,35 @@
+/* For the tests of a whole configuration: a directory of its own for each test, and short ways
+ * to load one. The environment has REDIS=10.0.0.5:6379 and PASSWORD=ssh, nothing else.
+ */
+#ifndef DUEQ_CONF_TESTS_CONF_FIXTURE_H
+#define DUEQ_CONF_TESTS_CONF_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sys/types.h>
+
+#include "conf/conf.h"
+
+/* cmocka's setup and teardown; the test is in its directory. It may write c.yaml,
+ * printed.yaml and secret there. */
+int fixture_enter(void **state);
+int fixture_leave(void **state);
+
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, fixture_enter, fixture_leave)
+
+void fixture_write(const char *name, const char *text, mode_t mode);
+const char *fixture_get_env(const char *name);
+
+/* Loads `yaml`, as c.yaml (NULL: no file), with NULL-terminated sets (NULL: none). */
+struct conf *fixture_load(const char *yaml, const char *const *sets,
+                          struct conf_errors *errors);
+
+/* The same, and there must be no mistake. */
+struct conf *fixture_load_well(const char *yaml, const char *const *sets);
+struct conf *fixture_load_file(const char *file);
+
+#endif

@@ -1,0 +1,365 @@
+#include "ha/coord/zk_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/resolve.h"
+#include "ha/coord/zk_calls.h"
+#include "ha/coord/zk_closer.h"
+#include "ha/coord/zk_probe.h"
+#include "ha/coord/zk_pump.h"
+
+#define AGAIN_MS     1000
+#define COMPLAINT_MS 30000
+
+struct zk_coordinator {
+    struct coordinator base;
+    struct zk_options options;
+    struct loop *loop;
+    struct zk_pump pump;
+    struct zk_calls calls;
+    struct zk_closer closer;
+    struct zk_probe probe;
+    struct zk_conf conf;
+    struct resolve resolve;
+    struct timer again;       /* while not connected */
+    int64_t complain_mono_ms; /* when the log hears again that nothing is reached */
+    int64_t lost_mono_ms;     /* since when it is not connected, if it was */
+    bool was_connected;       /* this session */
+    bool is_tick_missed;      /* the log has heard that no tick is told */
+};
+
+static struct zk_coordinator *self_of(struct coordinator *c)
+{
+    return CONTAINER_OF(c, struct zk_coordinator, base);
+}
+
+/* ---- the session ---- */
+
+static void set_why(struct zk_coordinator *z, const char *why)
+{
+    snprintf(z->base.why, sizeof(z->base.why), "%s", why);
+}
+
+static void enter(struct zk_coordinator *z, enum coord_session to, const char *why)
+{
+    set_why(z, why);
+    if (z->base.session == to)
+        return;
+    z->base.session = to;
+    z->base.on_session(&z->base);
+}
+
+static void take_session(struct zk_coordinator *z)
+{
+    struct coordinator *c = &z->base;
+    const clientid_t *id = zoo_client_id(z->pump.handle);
+    const char *server = zoo_get_current_server(z->pump.handle);
+
+    c->granted_ms = zoo_recv_timeout(z->pump.handle);
+    c->credentials.session = id->client_id;
+    memcpy(c->credentials.password, id->passwd, sizeof(c->credentials.password));
+    snprintf(c->server, sizeof(c->server), "%s", server ? server : "");
+}
+
+/* Its tick is known, or will not be: so whoever uses the session knows it from the beginning.
+ */
+static void connected(struct zk_coordinator *z)
+{
+    struct coordinator *c = &z->base;
+    bool is_back = z->was_connected;
+
+    z->was_connected = true;
+    z->calls.handle = z->pump.handle;
+    z->pump.why[0] = '\0';
+    zk_probe_stop(&z->probe);
+    timer_disarm(&z->loop->timers, &z->again);
+    LOG_INFO("zookeeper", "%s %s: session 0x%llx, %lld ms", is_back ? "is back at" : "is at",
+             c->server, (unsigned long long)c->credentials.session, (long long)c->granted_ms);
+    enter(z, COORD_SESSION_CONNECTED, "");
+    if (is_back && c->session == COORD_SESSION_CONNECTED)
+        c->on_change(c, "");
+}
+
+static void on_tick(struct zk_conf *conf, int64_t tick_ms)
+{
+    struct zk_coordinator *z = CONTAINER_OF(conf, struct zk_coordinator, conf);
+
+    z->base.tick_ms = tick_ms;
+    if (tick_ms)
+        LOG_DEBUG("zookeeper", "%s has a tickTime of %lld ms", z->base.server,
+                  (long long)tick_ms);
+    else
+        LOG_AT(z->is_tick_missed ? LEVEL_DEBUG : LEVEL_WARN, "zookeeper",
+               "%s does not tell its tickTime, which must be a quarter of ha.session_timeout "
+               "or less: put conf into its 4lw.commands.whitelist",
+               z->base.server);
+    z->is_tick_missed = !tick_ms;
+    if (z->base.session != COORD_SESSION_CONNECTED)
+        connected(z);
+}
+
+/* A session that begins waits for the tick. One that goes on does not, and asks only where no
+ * server has told before: somebody may have let them. */
+static void reached(struct zk_coordinator *z)
+{
+    struct sockaddr_storage server;
+    socklen_t size = sizeof(server);
+    bool begins = !z->was_connected, asks = begins || !z->base.tick_ms;
+
+    take_session(z);
+    asks =
+        asks && zookeeper_get_connected_host(z->pump.handle, (struct sockaddr *)&server, &size);
+    if (asks)
+        zk_conf_start(&z->conf, (struct sockaddr *)&server, size, z->options.session_ms / 4);
+    if (!begins || !asks)
+        connected(z);
+}
+
+/* No call reaches a server until it is connected again. */
+static void disconnected(struct zk_coordinator *z, enum coord_session to, const char *why)
+{
+    z->calls.handle = NULL;
+    z->base.server[0] = '\0';
+    enter(z, to, why);
+}
+
+static void lost(struct zk_coordinator *z)
+{
+    char why[sizeof(z->base.why)];
+
+    snprintf(why, sizeof(why), "the connection to %s was lost", z->base.server);
+    LOG_WARN("zookeeper", "%s", why);
+    z->lost_mono_ms = timers_now(&z->loop->timers);
+    z->complain_mono_ms = z->lost_mono_ms + AGAIN_MS;
+    timer_arm(&z->loop->timers, &z->again, AGAIN_MS);
+    disconnected(z, COORD_SESSION_CONNECTING, why);
+}
+
+static void over(struct zk_coordinator *z, enum coord_session to, const char *why)
+{
+    LOG_WARN("zookeeper", "session 0x%llx: %s", (unsigned long long)z->base.credentials.session,
+             why);
+    zk_probe_stop(&z->probe);
+    timer_disarm(&z->loop->timers, &z->again);
+    disconnected(z, to, why);
+}
+
+static void on_session(struct zk_coordinator *z, int state)
+{
+    if (zk_conf_is_asking(&z->conf)) {
+        zk_conf_stop(&z->conf);
+        if (z->base.session != COORD_SESSION_CONNECTED)
+            z->base.server[0] = '\0';
+    }
+    if (state == ZOO_CONNECTED_STATE)
+        reached(z);
+    else if (state == ZOO_EXPIRED_SESSION_STATE)
+        over(z, COORD_SESSION_EXPIRED, "a server says that it is over");
+    else if (state == ZOO_AUTH_FAILED_STATE)
+        over(z, COORD_SESSION_DENIED, "the servers refuse the credentials (ha.auth)");
+    else if (z->base.session == COORD_SESSION_CONNECTED)
+        lost(z);
+}
+
+/* Of the session, and of every znode that is watched. */
+static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
+{
+    struct zk_coordinator *z = context;
+
+    if (!z->pump.handle) /* being closed */
+        return;
+    if (type == ZOO_SESSION_EVENT)
+        on_session(z, state);
+    else if (type != ZOO_NOTWATCHING_EVENT)
+        z->base.on_change(&z->base, path);
+}
+
+/* ---- reaching a server ---- */
+
+/* Servers do not judge digests when they get them. */
+static void on_authorized(int code, const void *data)
+{
+}
+
+static void begin(struct zk_coordinator *z)
+{
+    struct zk_target target = {.servers = buf_text(&z->resolve.servers),
+                               .session_ms = z->options.session_ms,
+                               .on_watch = on_watch,
+                               .context = z};
+    const char *auth = z->options.auth;
+
+    if (zk_pump_start(&z->pump, &target) == STATUS_OK && *auth)
+        zoo_add_auth(z->pump.handle, "digest", auth, (int)strlen(auth), on_authorized, NULL);
+}
+
+static void on_resolved(struct resolve *r)
+{
+    struct zk_coordinator *z = CONTAINER_OF(r, struct zk_coordinator, resolve);
+
+    if (z->base.session != COORD_SESSION_CONNECTING || !r->servers.len)
+        return;
+    if (z->pump.handle)
+        zk_pump_set_servers(&z->pump, buf_text(&r->servers));
+    else
+        begin(z);
+}
+
+static const char *why_not_connected(struct zk_coordinator *z)
+{
+    if (*z->pump.why)
+        return z->pump.why;
+    return *z->resolve.unknown ? z->resolve.unknown : "no server has answered yet";
+}
+
+/* Others are served, and this session is not: its data are gone, or are older ones. */
+static bool is_void(struct zk_coordinator *z, int64_t now_mono_ms)
+{
+    return z->was_connected && now_mono_ms >= z->lost_mono_ms + 2 * z->options.session_ms &&
+           zk_probe_tick(&z->probe, buf_text(&z->resolve.servers), z->options.session_ms);
+}
+
+/* Nothing is reached: names may stand for other addresses by now. */
+static void on_again(struct timer *timer)
+{
+    struct zk_coordinator *z = CONTAINER_OF(timer, struct zk_coordinator, again);
+    int64_t now_mono_ms = timers_now(&z->loop->timers);
+
+    set_why(z, why_not_connected(z));
+    if (now_mono_ms >= z->complain_mono_ms) {
+        LOG_WARN("zookeeper", "not connected: %s; check ha.zookeeper", z->base.why);
+        z->complain_mono_ms = now_mono_ms + COMPLAINT_MS;
+    }
+    if (is_void(z, now_mono_ms)) {
+        over(z, COORD_SESSION_EXPIRED,
+             "the servers serve others, but have forgotten what this session has seen");
+        return;
+    }
+    resolve_start(&z->resolve, z->options.servers);
+    timer_arm(&z->loop->timers, &z->again, AGAIN_MS);
+}
+
+/* ---- the port ---- */
+
+static void open_session(struct coordinator *c)
+{
+    struct zk_coordinator *z = self_of(c);
+
+    z->was_connected = false;
+    z->complain_mono_ms = 0;
+    c->granted_ms = 0;
+    c->session = COORD_SESSION_CONNECTING;
+    set_why(z, "no server has answered yet");
+    resolve_start(&z->resolve, z->options.servers);
+    timer_arm(&z->loop->timers, &z->again, AGAIN_MS);
+}
+
+/* Until a server has confirmed the end it may be left. */
+static void on_farewell(struct zk_farewell *f, bool is_over)
+{
+    struct zk_coordinator *z = CONTAINER_OF(f, struct zk_coordinator, pump.farewell);
+
+    if (!is_over)
+        LOG_WARN("zookeeper", "the session 0x%llx is left to expire: no server has ended it",
+                 (unsigned long long)z->base.leaving);
+    else if (z->base.left.session == z->base.leaving) /* not another one since */
+        z->base.left = (struct coord_credentials){0};
+    z->base.leaving = 0;
+}
+
+static void close_session(struct coordinator *c)
+{
+    struct zk_coordinator *z = self_of(c);
+
+    if (c->session == COORD_SESSION_CONNECTED || c->session == COORD_SESSION_CONNECTING)
+        c->left = c->credentials;
+    c->session = COORD_SESSION_CLOSED;
+    c->server[0] = c->why[0] = '\0';
+    z->calls.handle = NULL;
+    resolve_cancel(&z->resolve);
+    timer_disarm(&z->loop->timers, &z->again);
+    zk_probe_stop(&z->probe);
+    zk_conf_stop(&z->conf);
+    if (zk_pump_stop(&z->pump, z->options.session_ms))
+        c->leaving = c->credentials.session;
+    explicit_bzero(&c->credentials, sizeof(c->credentials));
+}
+
+static void read_znode(struct coordinator *c, struct coord_call *call)
+{
+    struct zk_coordinator *z = self_of(c);
+
+    zk_read(&z->calls, call);
+    zk_pump_poke(&z->pump);
+}
+
+static void list_znodes(struct coordinator *c, struct coord_call *call)
+{
+    struct zk_coordinator *z = self_of(c);
+
+    zk_list(&z->calls, call);
+    zk_pump_poke(&z->pump);
+}
+
+static void write_znodes(struct coordinator *c, struct coord_call *call)
+{
+    struct zk_coordinator *z = self_of(c);
+
+    zk_write(&z->calls, call);
+    zk_pump_poke(&z->pump);
+}
+
+/* By the server that this node is connected to, since that one answers for sure. */
+static void end_session(struct coordinator *c, const struct coord_credentials *whose)
+{
+    struct zk_coordinator *z = self_of(c);
+    const char *servers = *c->server ? c->server : buf_text(&z->resolve.servers);
+
+    zk_closer_start(&z->closer, servers, whose, z->options.session_ms);
+}
+
+struct coordinator *zk_coordinator_new(const struct zk_options *options, struct loop *loop)
+{
+    static const struct coordinator_ops ops = {.open = open_session,
+                                               .close = close_session,
+                                               .read = read_znode,
+                                               .list = list_znodes,
+                                               .write = write_znodes,
+                                               .end_session = end_session};
+    struct zk_coordinator *z = calloc(1, sizeof(*z));
+
+    if (!z)
+        abort();
+    z->base.ops = &ops;
+    z->options = *options;
+    z->loop = loop;
+    zk_pump_init(&z->pump, loop, on_farewell);
+    zk_calls_init(&z->calls, &z->base, &loop->timers);
+    z->calls.acl = *options->auth ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
+    zk_closer_init(&z->closer, loop, NULL);
+    zk_probe_init(&z->probe, loop);
+    zk_conf_init(&z->conf, loop, on_tick);
+    resolve_init(&z->resolve, loop, on_resolved);
+    timer_init(&z->again, on_again);
+    return &z->base;
+}
+
+void zk_coordinator_free(struct coordinator *c)
+{
+    struct zk_coordinator *z;
+
+    if (!c)
+        return;
+    z = self_of(c);
+    close_session(c);
+    zk_pump_fini(&z->pump);
+    zk_probe_fini(&z->probe);
+    explicit_bzero(&c->left, sizeof(c->left));
+    zk_closer_fini(&z->closer);
+    resolve_fini(&z->resolve);
+    zk_calls_fini(&z->calls);
+    free(z);
+}

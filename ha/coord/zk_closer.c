@@ -1,0 +1,134 @@
+#include "ha/coord/zk_closer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+
+#define AGAIN_MS 50
+
+static void next(struct zk_closer *c);
+
+static void take_next(struct zk_closer *c, bool is_ended)
+{
+    unsigned long long session = (unsigned long long)c->line[0].session;
+
+    if (is_ended)
+        LOG_INFO("zookeeper", "the session 0x%llx of a process that has ended is over",
+                 session);
+    else
+        LOG_WARN("zookeeper",
+                 "the session 0x%llx of a process that has ended is left to expire: %s",
+                 session, *c->pump.why ? c->pump.why : "no server has answered in time");
+    c->count--;
+    memmove(c->line, c->line + 1, c->count * sizeof(c->line[0]));
+    explicit_bzero(&c->line[c->count], sizeof(c->line[0]));
+    if (c->count)
+        next(c);
+    else if (c->on_idle)
+        c->on_idle(c, is_ended);
+}
+
+static int64_t left_ms(const struct zk_closer *c)
+{
+    return c->until_mono_ms - timers_now(&c->pump.loop->timers);
+}
+
+/* A server that goes says nothing: another one can tell. */
+static void ended(struct zk_closer *c, bool is_ended)
+{
+    if (!is_ended && left_ms(c) > AGAIN_MS)
+        timer_arm(&c->pump.loop->timers, &c->again, AGAIN_MS);
+    else
+        take_next(c, is_ended);
+}
+
+/* From a callback of the library: it is stopped in a later turn. */
+static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
+{
+    struct zk_closer *c = context;
+
+    if (type != ZOO_SESSION_EVENT || !c->pump.handle)
+        return;
+    if (state != ZOO_CONNECTED_STATE && state != ZOO_EXPIRED_SESSION_STATE)
+        return;
+    c->is_expired = state == ZOO_EXPIRED_SESSION_STATE;
+    timer_arm(&c->pump.loop->timers, &c->over, 0);
+}
+
+/* Stopping a handle that is connected is what ends the session. */
+static void on_over(struct timer *timer)
+{
+    struct zk_closer *c = CONTAINER_OF(timer, struct zk_closer, over);
+
+    if (!zk_pump_stop(&c->pump, left_ms(c)))
+        ended(c, c->is_expired);
+}
+
+static void on_farewell(struct zk_farewell *f, bool is_over)
+{
+    ended(CONTAINER_OF(f, struct zk_closer, pump.farewell), is_over);
+}
+
+static void attach(struct zk_closer *c)
+{
+    struct zk_target target = {.servers = c->servers,
+                               .session_ms = c->deadline_ms,
+                               .resume = &c->line[0],
+                               .on_watch = on_watch,
+                               .context = c};
+    bool has_begun;
+
+    c->is_expired = false;
+    has_begun = zk_pump_start(&c->pump, &target) == STATUS_OK;
+    timer_arm(&c->pump.loop->timers, &c->over, has_begun ? left_ms(c) : 0);
+}
+
+static void on_again(struct timer *timer)
+{
+    attach(CONTAINER_OF(timer, struct zk_closer, again));
+}
+
+static void next(struct zk_closer *c)
+{
+    c->until_mono_ms = timers_now(&c->pump.loop->timers) + c->deadline_ms;
+    attach(c);
+}
+
+void zk_closer_init(struct zk_closer *c, struct loop *loop,
+                    void (*on_idle)(struct zk_closer *c, bool is_ended))
+{
+    *c = (struct zk_closer){.on_idle = on_idle};
+    zk_pump_init(&c->pump, loop, on_farewell);
+    timer_init(&c->over, on_over);
+    timer_init(&c->again, on_again);
+}
+
+void zk_closer_fini(struct zk_closer *c)
+{
+    zk_pump_fini(&c->pump);
+    timer_disarm(&c->pump.loop->timers, &c->over);
+    timer_disarm(&c->pump.loop->timers, &c->again);
+    explicit_bzero(c->line, sizeof(c->line));
+    free(c->servers);
+}
+
+void zk_closer_start(struct zk_closer *c, const char *servers,
+                     const struct coord_credentials *whose, int64_t deadline_ms)
+{
+    if (c->count == ZK_CLOSER_LINE) {
+        LOG_WARN("zookeeper", "too many sessions to end at once: 0x%llx is left to expire",
+                 (unsigned long long)whose->session);
+        return;
+    }
+    c->line[c->count++] = *whose;
+    c->deadline_ms = deadline_ms;
+    if (c->count > 1)
+        return;
+    free(c->servers);
+    c->servers = strdup(servers);
+    if (!c->servers)
+        abort();
+    next(c);
+}

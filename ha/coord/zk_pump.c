@@ -1,0 +1,218 @@
+#include "ha/coord/zk_pump.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "base/list.h"
+#include "base/log.h"
+
+/* The library's own words are for those who debug it: ours say what an operator needs. */
+static void on_library_log(const char *message)
+{
+    LOG_DEBUG("zookeeper", "%s", message);
+}
+
+/* ---- what went wrong ---- */
+
+static const char *words_of(int error, int system_error)
+{
+    static const struct {
+        int system_error;
+        const char *words;
+    } table[] = {
+        {ECONNREFUSED, "connection refused at"}, {EHOSTDOWN, "connection closed by"},
+        {ECONNRESET, "connection reset by"},     {EPIPE, "connection closed by"},
+        {EHOSTUNREACH, "no route to"},           {ENETUNREACH, "no route to"},
+        {ETIMEDOUT, "no answer from"},
+    };
+
+    if (error == ZOPERATIONTIMEOUT)
+        return "no answer from";
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (table[i].system_error == system_error)
+            return table[i].words;
+    return system_error ? strerror(system_error) : zerror(error);
+}
+
+/* The library keeps the errno of the call that failed, but says so nowhere: only for words. */
+static void note_error(struct zk_pump *p, int error, int system_error)
+{
+    const char *words = words_of(error, system_error);
+    const char *server = zoo_get_current_server(p->handle);
+
+    snprintf(p->why, sizeof(p->why), "%s %s", words, server ? server : "the servers");
+}
+
+/* ---- the pump ---- */
+
+static void forget_event(struct zk_pump *p)
+{
+    if (p->event)
+        event_free(p->event);
+    p->event = NULL;
+}
+
+static void on_event(evutil_socket_t fd, short what, void *arg);
+
+static void watch(struct zk_pump *p, int interest, const struct timeval *patience)
+{
+    short what = (short)((interest & ZOOKEEPER_READ ? EV_READ : 0) |
+                         (interest & ZOOKEEPER_WRITE ? EV_WRITE : 0));
+
+    p->event = event_new(p->loop->base, p->fd, what, on_event, p);
+    if (!p->event || event_add(p->event, patience))
+        abort();
+}
+
+/* What is stopped, or whose session is over, has nothing to wait for. */
+static void ask_again_after(struct zk_pump *p, int64_t delay_ms)
+{
+    if (p->handle && !is_unrecoverable(p->handle))
+        timer_arm(&p->loop->timers, &p->timer, delay_ms);
+}
+
+static void ask(struct zk_pump *p)
+{
+    struct timeval patience = {0, 0};
+    int interest = 0, error;
+
+    forget_event(p);
+    p->fd = -1;
+    errno = 0;
+    p->is_inside = true;
+    error = zookeeper_interest(p->handle, &p->fd, &interest, &patience);
+    p->is_inside = false;
+    if (error != ZOK) {
+        note_error(p, error, errno);
+        p->fd = -1;
+        ask_again_after(p, ZK_RETRY_MS);
+    } else if (p->fd >= 0) {
+        watch(p, interest, &patience);
+    } else { /* all servers were tried: it rests before the next round */
+        ask_again_after(p, patience.tv_sec * 1000 + patience.tv_usec / 1000);
+    }
+}
+
+static void on_event(evutil_socket_t fd, short what, void *arg)
+{
+    struct zk_pump *p = arg;
+    int error;
+
+    loop_touch(p->loop);
+    forget_event(p);
+    errno = 0;
+    p->is_inside = true;
+    error = zookeeper_process(p->handle, (what & EV_READ ? ZOOKEEPER_READ : 0) |
+                                             (what & EV_WRITE ? ZOOKEEPER_WRITE : 0));
+    p->is_inside = false;
+    if (error != ZOK && error != ZNOTHING)
+        note_error(p, error, errno);
+    ask_again_after(p, 0);
+}
+
+static void on_timer(struct timer *timer)
+{
+    ask(CONTAINER_OF(timer, struct zk_pump, timer));
+}
+
+void zk_pump_poke(struct zk_pump *p)
+{
+    ask_again_after(p, 0);
+}
+
+/* ---- start and stop ---- */
+
+void zk_pump_init(struct zk_pump *p, struct loop *loop,
+                  void (*on_farewell)(struct zk_farewell *f, bool is_over))
+{
+    *p = (struct zk_pump){.loop = loop, .fd = -1};
+    timer_init(&p->timer, on_timer);
+    zk_farewell_init(&p->farewell, loop, on_farewell);
+}
+
+/* The library wants IPv6 addresses without brackets. */
+static char *without_brackets(const char *servers)
+{
+    char *text = malloc(strlen(servers) + 1), *to = text;
+
+    if (!text)
+        abort();
+    for (; *servers; servers++)
+        if (*servers != '[' && *servers != ']')
+            *to++ = *servers;
+    *to = '\0';
+    return text;
+}
+
+enum status zk_pump_start(struct zk_pump *p, const struct zk_target *target)
+{
+    char *servers = without_brackets(target->servers);
+    clientid_t id = {0};
+
+    if (target->resume) {
+        id.client_id = target->resume->session;
+        memcpy(id.passwd, target->resume->password, sizeof(id.passwd));
+    }
+    zoo_set_debug_level(log_is_on(LEVEL_DEBUG, "zookeeper") ? ZOO_LOG_LEVEL_INFO
+                                                            : ZOO_LOG_LEVEL_ERROR);
+    p->handle =
+        zookeeper_init2(servers, target->on_watch, (int)target->session_ms,
+                        target->resume ? &id : NULL, target->context, 0, on_library_log);
+    explicit_bzero(&id, sizeof(id));
+    free(servers);
+    p->why[0] = '\0';
+    if (!p->handle) {
+        snprintf(p->why, sizeof(p->why), "the client library does not take %.64s: %s",
+                 target->servers, strerror(errno));
+        return STATUS_IO_ERROR;
+    }
+    zoo_set_servers_resolution_delay(p->handle, -1);
+    zk_pump_poke(p);
+    return STATUS_OK;
+}
+
+void zk_pump_set_servers(struct zk_pump *p, const char *servers)
+{
+    char *list = without_brackets(servers);
+
+    if (zoo_set_servers(p->handle, list) != ZOK)
+        LOG_WARN("zookeeper", "the client library does not take %s", servers);
+    free(list);
+    zk_pump_poke(p);
+}
+
+/* Only what is connected is closed with a good-bye. */
+static int keep_open(const struct zk_pump *p)
+{
+    if (!p->handle || zoo_state(p->handle) != ZOO_CONNECTED_STATE)
+        return -1;
+    return zk_farewell_prepare(p->fd);
+}
+
+bool zk_pump_stop(struct zk_pump *p, int64_t patience_ms)
+{
+    zhandle_t *handle = p->handle;
+    int kept = keep_open(p);
+
+    assert(!p->is_inside);
+    forget_event(p);
+    timer_disarm(&p->loop->timers, &p->timer);
+    p->handle = NULL; /* nobody is called back about the session any more */
+    if (handle)
+        zookeeper_close(handle);
+    p->fd = -1;
+    if (kept >= 0)
+        zk_farewell_start(&p->farewell, kept, patience_ms);
+    return kept >= 0;
+}
+
+void zk_pump_fini(struct zk_pump *p)
+{
+    zk_pump_stop(p, 0);
+    zk_farewell_wait(&p->farewell, ZK_CLOSE_WAIT_MS);
+}

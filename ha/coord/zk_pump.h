@@ -1,0 +1,73 @@
+/* A handle of ZooKeeper's single-threaded client on the node's own loop.
+ *
+ * On purpose without a thread: a node whose loop hangs stops sending, and loses its lead. The
+ * library is asked what it waits for (zookeeper_interest), one event is armed for once, then it
+ * is given what came (zookeeper_process); then all over again, because its descriptor may be
+ * another one by then. What the library calls back it calls from both of these, in a turn of
+ * the loop of its own.
+ */
+#ifndef DUEQ_HA_COORD_ZK_PUMP_H
+#define DUEQ_HA_COORD_ZK_PUMP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <zookeeper/zookeeper.h>
+
+#include "base/loop.h"
+#include "base/status.h"
+#include "ha/coord/coordinator.h"
+#include "ha/coord/zk_farewell.h"
+
+#define ZK_RETRY_MS      10  /* after an error of the library */
+#define ZK_CLOSE_WAIT_MS 100 /* where no loop turns any more */
+
+struct event;
+
+struct zk_pump {
+    struct loop *loop;
+    zhandle_t *handle; /* NULL: stopped */
+    struct event *event;
+    struct timer timer;          /* ask now, or again */
+    int fd;                      /* of the event, -1: not connecting */
+    bool is_inside;              /* the library calls back: it must not be stopped now */
+    struct zk_farewell farewell; /* of the handle before */
+
+    /* The last thing that went wrong, for people: "connection refused at 10.0.0.1:2181". Set
+     * "" by whoever thinks it is over. */
+    char why[128];
+};
+
+struct zk_target {
+    const char *servers; /* "address:port,..."; a name would make the library block */
+    int64_t session_ms;
+    const struct coord_credentials *resume; /* a session to take over, or NULL */
+    watcher_fn on_watch;
+    void *context; /* of on_watch */
+};
+
+/* `on_farewell`: see zk_pump_stop(); or NULL. */
+void zk_pump_init(struct zk_pump *p, struct loop *loop,
+                  void (*on_farewell)(struct zk_farewell *f, bool is_over));
+
+/* Stops, and waits for a good-bye that is under way for ZK_CLOSE_WAIT_MS at most. */
+void zk_pump_fini(struct zk_pump *p);
+
+/* IO_ERROR when the library takes no such target; `why` says why. */
+enum status zk_pump_start(struct zk_pump *p, const struct zk_target *target) MUST_CHECK;
+
+/* Other servers, while not connected. Nothing happens when they are the same. */
+void zk_pump_set_servers(struct zk_pump *p, const char *servers);
+
+/* A call was made: let the library send it. */
+void zk_pump_poke(struct zk_pump *p);
+
+/* Closes the handle, and with it a session that is connected. Ends all calls, from inside.
+ * Harmless twice; must not be called from inside a callback of the library.
+ *
+ * Does not wait. True: the good-bye is on its way, and on_farewell comes when the server has
+ * ended the session (`is_over`), or has not within `patience_ms`. False: there was no session
+ * to close, or nobody to tell it; it is left to expire. */
+bool zk_pump_stop(struct zk_pump *p, int64_t patience_ms);
+
+#endif

@@ -1,0 +1,142 @@
+#include "ha/lead/beat.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+
+static void refused(struct heartbeat *h)
+{
+    enum coord_status status = h->ask.call.status;
+
+    if ((status != COORD_BAD_VERSION && status != COORD_NO_NODE) || h->is_nameless)
+        return; /* it says nothing of the znodes; the lease ends by itself */
+    if (h->epoch && h->ask.call.failed < h->ask.call.change_count - 1) {
+        LOG_WARN("ha", "the lead of epoch %" PRIu64 " has gone", h->epoch);
+        election_drop_lead(h->election);
+    } else {
+        membership_lost(h->membership);
+    }
+}
+
+static void note_trip(struct heartbeat *h)
+{
+    int64_t ms = h->ask.acked_boot_ms - h->ask.sent_boot_ms;
+
+    h->trips_ms[h->trip] = ms > 0 ? ms : 1;
+    h->trip = (h->trip + 1) % HEARTBEAT_TRIPS;
+}
+
+static void on_beat(struct ask *ask)
+{
+    struct heartbeat *h = CONTAINER_OF(ask, struct heartbeat, ask);
+    struct write_lease *lease = &h->site->lease;
+    bool leads = h->lead->is_mine && h->epoch == h->lead->token.epoch;
+
+    h->acked_boot_ms = ask->acked_boot_ms;
+    if (!ask_is_answered(ask))
+        return;
+    note_trip(h);
+    if (!h->is_nameless)
+        h->membership->is_denied = ask->call.status == COORD_DENIED;
+    if (h->epoch && !leads)
+        return;
+    if (ask->call.status != COORD_OK) {
+        refused(h);
+    } else if (h->epoch) {
+        write_lease_led(lease, ask->sent_boot_ms, ask->acked_boot_ms);
+        election_lead_is_proven(h->election, h->gives);
+    } else {
+        write_lease_written(lease, ask->sent_boot_ms, ask->acked_boot_ms);
+    }
+}
+
+static void beat(struct heartbeat *h, int64_t now)
+{
+    const struct view_znode *items = h->election->view->items;
+    const struct coord_change epoch = {
+        .kind = COORD_CHECK, .path = items[VIEW_EPOCH].path, .version = h->lead->epoch_version};
+    const struct coord_change leader = {
+        .kind = COORD_CHECK, .path = items[VIEW_LEADER].path, .version = -1};
+    const struct coord_change set = {.kind = COORD_SET, .path = h->path, .version = -1};
+    const struct coord_change parent = {
+        .kind = COORD_CHECK, .path = h->election->view->list.path, .version = -1};
+    unsigned count = 0;
+
+    site_path(h->site, h->path, "nodes", h->site->options->node);
+    membership_print(h->membership, ++h->beats, &h->text);
+    h->epoch = h->lead->is_mine ? h->lead->token.epoch : 0;
+    h->is_nameless = !h->membership->is_registered;
+    h->hurries = false;
+    h->gives = h->election->gives;
+    if (h->lead->is_mine) {
+        h->changes[count++] = epoch;
+        h->changes[count++] = leader;
+    }
+    h->changes[count] = h->is_nameless ? parent : set;
+    h->changes[count++].data = buf_bytes(&h->text);
+    h->sent_boot_ms = now;
+    ask_write(&h->ask, h->changes, count);
+}
+
+/* A leader's is checked at its znode; who has lost that beats when it has it again. */
+static bool may_beat(const struct heartbeat *h)
+{
+    const struct membership *m = h->membership;
+
+    return m->is_registered || (membership_waits_for_name(m) && !h->lead->is_mine);
+}
+
+void heartbeat_tick(struct heartbeat *h, int64_t now)
+{
+    int64_t next, soonest = h->sent_boot_ms + site_session_ms(h->site) / 24;
+
+    if (!site_is_connected(h->site) || !may_beat(h) || h->ask.is_in_flight ||
+        h->election->state == ELECTION_TRYING)
+        return;
+    next = write_lease_next_beat_ms(&h->site->lease, h->sent_boot_ms, h->acked_boot_ms);
+    if (h->hurries && soonest < next)
+        next = soonest;
+    if (now >= next) {
+        beat(h, now);
+        view_read_in_turn(h->election->view);
+    } else {
+        site_wake_at(h->site, next);
+    }
+}
+
+void heartbeat_hurry(struct heartbeat *h)
+{
+    h->hurries = true;
+    site_wake(h->site);
+}
+
+int64_t heartbeat_trip_ms(const struct heartbeat *h)
+{
+    int64_t least = h->trips_ms[0];
+
+    for (unsigned i = 1; i < HEARTBEAT_TRIPS; i++) {
+        if (h->trips_ms[i] < least)
+            least = h->trips_ms[i];
+    }
+    return least;
+}
+
+bool heartbeat_is_late(const struct heartbeat *h, int64_t now)
+{
+    int64_t usual_ms = heartbeat_trip_ms(h);
+
+    return h->ask.is_in_flight &&
+           now >= h->sent_boot_ms + usual_ms + site_session_ms(h->site) / 12;
+}
+
+void heartbeat_init(struct heartbeat *h, struct site *s, struct election *e,
+                    struct membership *m)
+{
+    *h = (struct heartbeat){.site = s, .election = e, .membership = m, .lead = e->lead};
+    ask_init(&h->ask, s, on_beat);
+}
+
+void heartbeat_fini(struct heartbeat *h)
+{
+    buf_fini(&h->text);
+}

@@ -1,0 +1,162 @@
+/* The other nodes, where ZooKeeper does not help: a failsafe leader asks them, a member
+ * answers, and a process that is proven dead leaves no session behind.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "ha/state.h"
+
+/* ---- the leader's half ---- */
+
+/* ZooKeeper proves the lease, or will do so soon enough. */
+static bool has_quorum(const struct ha *ha, int64_t now)
+{
+    return site_is_connected(&ha->site) &&
+           write_lease_until(&ha->site.lease) >= now + ha_t(ha) / 4;
+}
+
+static void ask_all(struct ha *ha, int64_t now)
+{
+    struct peer_question question = {.token = ha->role.token, .session_ms = ha_t(ha)};
+
+    ha->asked_boot_ms = now;
+    question.seq = failsafe_asked(&ha->failsafe, now);
+    peers_ask(ha->peers, &question);
+}
+
+/* It has to know whom to ask, and that whoever starts anew learns for how long to wait. */
+static bool may_ask(const struct ha *ha)
+{
+    const struct view *v = &ha->view;
+
+    return membership_is_listed(&ha->membership) && v->members_timeout_ms >= ha_t(ha);
+}
+
+void ha_alone_tick(struct ha *ha, int64_t now)
+{
+    int64_t next = ha->asked_boot_ms + ha_t(ha) / 6;
+
+    if (ha->options.on_loss != HA_FAILSAFE || ha->role.state != ROLE_LEADER)
+        return;
+    if (has_quorum(ha, now)) {
+        if (ha->failsafe.is_on)
+            LOG_INFO("ha", "failsafe ends: ZooKeeper proves the lease again");
+        failsafe_end(&ha->failsafe);
+        return;
+    }
+    if (!may_ask(ha)) {
+        failsafe_end(&ha->failsafe);
+        return;
+    }
+    if (!ha->failsafe.is_on) {
+        LOG_WARN("ha", "ZooKeeper is away: asks the members whether it may go on");
+        failsafe_begin(&ha->failsafe, ha_t(ha));
+        next = now;
+    }
+    membership_tell(&ha->membership, &ha->failsafe);
+    site_wake_at(&ha->site, next);
+    if (now >= next)
+        ask_all(ha, now);
+}
+
+/* ---- the member's half ---- */
+
+/* A promise is safe whoever gives it; but it keeps from standing, so one that has a quorum
+ * gives none. A connection in which nothing comes back looks like one until the client gives it
+ * up: to know sooner it beats when it is asked, and believes in a quorum for T/12 more. */
+static bool seems_to_have_quorum(struct ha *ha, int64_t now)
+{
+    if (!site_is_connected(&ha->site) || heartbeat_is_late(&ha->heartbeat, now))
+        return false;
+    heartbeat_hurry(&ha->heartbeat);
+    return true;
+}
+
+/* With which it led last in that ensemble, or 0: another one's epochs say nothing. */
+static uint64_t own_epoch(const struct ha *ha, const char *ensemble)
+{
+    const struct token *own = &ha->role.token;
+
+    return strcmp(own->ensemble, ensemble) ? 0 : own->epoch;
+}
+
+/* Not while it leads, or may have been elected; and to nobody whom it knows to be deposed. */
+bool ha_answer_question(struct ha *ha, const struct peer_question *question)
+{
+    const struct token *t = &question->token;
+    int64_t session_ms = ha_t(ha);
+
+    if (ha->options.on_loss != HA_FAILSAFE || ha->role.state == ROLE_LEADER ||
+        ha->role.state == ROLE_DRAINING || ha->lead.is_mine ||
+        ha->election.state != ELECTION_NONE || token_is_none(t) ||
+        seems_to_have_quorum(ha, site_now(&ha->site)))
+        return false;
+    if (ha->view.ensemble[0] &&
+        (strcmp(t->ensemble, ha->view.ensemble) != 0 || t->epoch < ha->view.epoch ||
+         t->epoch < own_epoch(ha, t->ensemble) || t->epoch < ha_fence(ha, t->ensemble)))
+        return false;
+    if (question->session_ms > session_ms)
+        session_ms = question->session_ms;
+    failsafe_promise(&ha->promise, site_now(&ha->site), session_ms);
+    return true;
+}
+
+/* ---- the dead ---- */
+
+static bool owns_something(const struct ha *ha, int64_t session)
+{
+    if (view_leader_is(&ha->view, session))
+        return true;
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        const struct view_node *n = &ha->view.nodes[i];
+
+        if (n->is_used && n->node.is_here && n->node.owner == session)
+            return true;
+    }
+    return false;
+}
+
+/* At once, and not in the tick: nothing of this node depends on it. A session's number is never
+ * given twice, so what was read last is good enough to know it by. */
+void ha_note_death(struct ha *ha, const char *name, const struct coord_credentials *dead)
+{
+    if (dead->session == 0 || dead->session == ha->session ||
+        !owns_something(ha, dead->session))
+        return;
+    LOG_WARN("ha", "the process of %s is dead: ends its session", name);
+    ha->peer_deaths++;
+    if (view_leader_is(&ha->view, dead->session))
+        ha->dead_epoch = ha->view.leader.epoch;
+    coordinator_end_session(ha->site.coordinator, dead);
+    site_wake(&ha->site);
+}
+
+/* ---- who they are ---- */
+
+static bool is_other(const struct ha *ha, const struct view_node *n)
+{
+    return n->is_used && strcmp(n->node.name, ha->options.node) != 0 && n->node.peer[0] &&
+           (n->node.is_here ||
+            (ha->view.member_count > 0 && view_is_member(&ha->view, n->node.name)));
+}
+
+void ha_peers_tick(struct ha *ha)
+{
+    struct peer_name others[PEERS_MAX] = {0};
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < VIEW_NODES_MAX && count < PEERS_MAX; i++) {
+        const struct ha_node *n = &ha->view.nodes[i].node;
+
+        if (!is_other(ha, &ha->view.nodes[i]))
+            continue;
+        strcpy(others[count].name, n->name);
+        strcpy(others[count].address, n->peer);
+        count++;
+    }
+    if (count == ha->other_count && !memcmp(others, ha->others, sizeof(others)))
+        return;
+    memcpy(ha->others, others, sizeof(others));
+    ha->other_count = count;
+    peers_set(ha->peers, ha->others, count);
+}

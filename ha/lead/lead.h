@@ -1,0 +1,25 @@
+/* The leader's znode as far as this session owns it: a fact about ZooKeeper, while the role
+ * says what is made of it. */
+#ifndef DUEQ_HA_LEAD_LEAD_H
+#define DUEQ_HA_LEAD_LEAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ha/rule/token.h"
+
+struct lead {
+    bool is_mine;
+    /* A give-away was sent, and is not known to have failed: it may be gone. Nothing is done as
+     * the leader until a beat, which checks that it is there, has cleared this. */
+    bool is_doubtful;
+    bool is_taken_up; /* this node has been LEADER with it: older leases are over */
+    struct token token;
+    int32_t epoch_version; /* of the znode `epoch`: what every write of the leader checks */
+    bool is_forced;
+    int32_t done_wish; /* version of `control` whose wish this lead has ended; -1: none */
+    /* Not to act before: the lease of one who was deposed by force may last until then. */
+    int64_t from_boot_ms;
+};
+
+#endif

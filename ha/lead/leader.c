@@ -1,0 +1,306 @@
+/* A node that leads: it steps down before anything else when it has to, carries out what
+ * operators want, and gives the lead away in order.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "ha/state.h"
+
+/* ---- stepping down ---- */
+
+static bool has_session(const struct ha *ha)
+{
+    enum coord_session session = ha->site.coordinator->session;
+
+    return session == COORD_SESSION_CONNECTED || session == COORD_SESSION_CONNECTING;
+}
+
+/* Another ensemble is nobody's to beat: wait for an operator. */
+static void fenced_by_another_ensemble(struct ha *ha, int64_t now)
+{
+    char seen[TOKEN_TEXT_LEN + 1];
+
+    token_print(&ha->fenced_by, seen);
+    ha->resumes_from_boot_ms = now + HA_FENCED_AGAIN_MS;
+    if (token_is_standalone(&ha->fenced_by))
+        ha_refuse(ha,
+                  "Redis was given to standalone nodes (`dueqctl fence adopt` at one of them): "
+                  "if they are gone for good, take over with `dueqctl fence adopt`; else check "
+                  "store.redis and store.prefix");
+    else
+        ha_refuse(
+            ha,
+            "Redis follows another ZooKeeper ensemble (token %s): if that one is gone for "
+            "good, take over with `dueqctl fence adopt`; else check ha.zookeeper and "
+            "store.redis",
+            seen);
+    ha->refused_for = HA_REFUSED_FENCED;
+}
+
+static void fenced(struct ha *ha, int64_t now)
+{
+    const struct token *seen = &ha->fenced_by;
+    bool leads = ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING;
+    enum role_reason why = ROLE_FENCED_REASON;
+    const char *ensemble =
+        leads || ha->lead.is_mine ? ha->lead.token.ensemble : ha->view.ensemble;
+
+    ha->is_fenced = false;
+    if (!strcmp(seen->ensemble, ensemble)) {
+        if (leads)
+            ha_history_note_left(ha, role_reason_word(ROLE_FENCED_REASON));
+        if (seen->epoch > ha_fence(ha, ensemble))
+            ha->fence = *seen;
+        ha->stands_from_boot_ms = ha->resumes_from_boot_ms = now + ha_t(ha);
+    } else if (leads) {
+        fenced_by_another_ensemble(ha, now);
+        why = ROLE_OTHER_ENSEMBLE_REASON;
+    }
+    if (leads)
+        ha_enter(ha, ROLE_STANDBY, why);
+}
+
+static void step_down_standby(struct ha *ha)
+{
+    if (!has_session(ha))
+        ha_enter(ha, ROLE_OFFLINE, ROLE_EXPIRED_REASON);
+    else if (!site_is_connected(&ha->site))
+        ha_enter(ha, ROLE_OFFLINE, ROLE_DISCONNECTED_REASON);
+}
+
+/* A leader that came after this node's own lead. After a wipe epochs begin anew. */
+static bool is_led_since(const struct ha *ha)
+{
+    const struct token *own = &ha->role.token;
+
+    return !ha->lead.is_mine && view_is_fresh(&ha->view, VIEW_LEADER) &&
+           view_has_leader(&ha->view) &&
+           (strcmp(ha->view.ensemble, own->ensemble) != 0 ||
+            ha->view.leader.epoch > own->epoch);
+}
+
+/* Fenced by another ensemble: until it has led for T without, or another node leads. */
+static void fence_tick(struct ha *ha)
+{
+    if (is_led_since(ha))
+        ha_refused_no_more(ha, HA_REFUSED_FENCED);
+    ha->membership.is_fenced = ha->role.state == ROLE_STANDBY && ha->lead.is_mine &&
+                               ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED;
+}
+
+void ha_step_down_tick(struct ha *ha, int64_t now)
+{
+    fence_tick(ha);
+    if (ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING) {
+        if (!has_session(ha))
+            ha_enter(ha, ROLE_OFFLINE, ROLE_EXPIRED_REASON);
+        else if (!ha->lead.is_mine)
+            ha_enter(ha, ROLE_STANDBY,
+                     ha->role.state == ROLE_DRAINING && ha->election.has_given_away
+                         ? ROLE_HANDED_OVER_REASON
+                         : ROLE_DEPOSED_REASON);
+        else if (now >= ha_until(ha))
+            ha_enter(ha, ROLE_OFFLINE, ROLE_LEASE_OVER_REASON);
+    }
+    if (ha->is_fenced)
+        fenced(ha, now);
+    if (ha->role.state == ROLE_STANDBY)
+        step_down_standby(ha);
+}
+
+/* ---- wishes ---- */
+
+static void on_control(struct ask *ask)
+{
+    struct ha *ha = CONTAINER_OF(ask, struct ha, control_ask);
+
+    view_refresh(&ha->view, VIEW_CONTROL);
+}
+
+/* Only as the leader: with a check of the epoch. */
+static void write_control(struct ha *ha, const struct control *c)
+{
+    const struct view_znode *items = ha->view.items;
+
+    buf_clear(&ha->control_text);
+    control_print(c, &ha->control_text);
+    ha->control_changes[0] = (struct coord_change){
+        .kind = COORD_CHECK, .path = items[VIEW_EPOCH].path, .version = ha->lead.epoch_version};
+    ha->control_changes[1] = (struct coord_change){.kind = COORD_SET,
+                                                   .path = items[VIEW_CONTROL].path,
+                                                   .data = buf_bytes(&ha->control_text),
+                                                   .version = items[VIEW_CONTROL].version};
+    ask_init(&ha->control_ask, &ha->site, on_control);
+    ask_write(&ha->control_ask, ha->control_changes, 2);
+}
+
+static void clear_wish(struct ha *ha, const char *why)
+{
+    struct control c = ha->view.control;
+
+    LOG_INFO("ha", "takes the wish for %s as the leader back: %s", c.wanted, why);
+    control_clear_wish(&c);
+    write_control(ha, &c);
+}
+
+/* The node that would lead next, as far as this is known; NULL: none could. */
+static const struct ha_node *successor(const struct ha *ha)
+{
+    const struct control *c = &ha->view.control;
+    const struct view_node *n;
+
+    if (ha->draining_for != ROLE_SWITCHOVER_REASON || !c->wanted[0] ||
+        !strcmp(c->wanted, CONTROL_ANY))
+        return membership_best(&ha->membership);
+    n = view_find(&ha->view, c->wanted);
+    return n && membership_can_lead(&ha->membership, &n->node, true) ? &n->node : NULL;
+}
+
+/* When that one may stand: who has just started may not for 2T/3 (it could have promised), and
+ * has to prove a lease. To give the lead away sooner only leaves the cluster without. */
+static int64_t settles_at(const struct ha *ha, const struct ha_node *n)
+{
+    return view_find(&ha->view, n->name)->since_boot_ms + view_longest_session_ms(&ha->view);
+}
+
+static bool is_settled(struct ha *ha, const struct ha_node *n, int64_t now)
+{
+    int64_t at = settles_at(ha, n);
+
+    if (now < at)
+        site_wake_at(&ha->site, at);
+    return now >= at;
+}
+
+static void drain(struct ha *ha, enum role_reason why)
+{
+    ha->draining_for = why;
+    ha->election.has_given_away = false;
+    ha_history_note_left(ha, role_reason_word(why));
+    ha_enter(ha, ROLE_DRAINING, why);
+}
+
+/* Of a due wish: can one that is meant stand as soon as the lead is free? For anybody it is not
+ * the best that counts: one that is there for longer goes first. */
+static bool is_one_settled(struct ha *ha, const struct control *c, int64_t now)
+{
+    bool is_one = false;
+
+    if (strcmp(c->wanted, CONTROL_ANY) != 0)
+        return is_settled(ha, successor(ha), now);
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        const struct view_node *n = &ha->view.nodes[i];
+
+        if (membership_is_candidate(&ha->membership, n) && is_settled(ha, &n->node, now))
+            is_one = true;
+    }
+    return is_one;
+}
+
+/* True: it has decided something. */
+static bool wish_tick(struct ha *ha, int64_t now)
+{
+    struct control c = ha->view.control;
+    bool is_due = control_has_wish(&c, ha->options.now_wall_ms(ha->options.arg));
+
+    if (!c.wanted[0] || ha->control_ask.is_in_flight || !view_is_fresh(&ha->view, VIEW_CONTROL))
+        return false;
+    ha->draining_for = ROLE_SWITCHOVER_REASON;
+    if (!strcmp(c.wanted, ha->options.node)) {
+        clear_wish(ha, "it leads");
+    } else if (ha->lead.done_wish == ha->view.items[VIEW_CONTROL].version) {
+        clear_wish(ha, strcmp(c.wanted, CONTROL_ANY) ? "that node did not take it, this one did"
+                                                     : "it was carried out");
+    } else if (c.is_forced) {
+        c.is_forced = false; /* this leader answers, and does it in order */
+        write_control(ha, &c);
+    } else if (is_due && !successor(ha)) {
+        clear_wish(ha, "that node could not lead now");
+    } else if (is_due && is_one_settled(ha, &c, now)) {
+        drain(ha, ROLE_SWITCHOVER_REASON);
+        return true;
+    }
+    return false;
+}
+
+/* ---- LEADER ---- */
+
+/* After a tenure, when a node of higher priority is here. Not while the lead moves too often.
+ */
+static bool is_another_preferred(struct ha *ha, int64_t now)
+{
+    const struct ha_node *best = membership_best(&ha->membership);
+
+    return best && best->priority > ha->options.priority && !ha->is_flapping &&
+           !ha->view.control.is_paused && view_is_fresh(&ha->view, VIEW_CONTROL) &&
+           now >= ha->role.since_boot_ms + ha->options.tenure_ms && is_settled(ha, best, now);
+}
+
+/* When the lead may be given away for the address. The others look at theirs once a second; and
+ * what keeps it from all nodes may be nothing that looking finds: each gives the lead away for
+ * that once in a tenure. */
+static int64_t address_moves_at(const struct ha *ha)
+{
+    int64_t settled = ha->address_since_boot_ms + ha_t(ha);
+    int64_t again = ha->address_given_boot_ms + ha->options.tenure_ms;
+
+    return ha->address_given_boot_ms && again > settled ? again : settled;
+}
+
+static bool is_address_away(struct ha *ha, int64_t now)
+{
+    if (!ha->membership.is_address_away || ha->is_flapping || ha->view.control.is_paused ||
+        !membership_best(&ha->membership))
+        return false;
+    site_wake_at(&ha->site, address_moves_at(ha));
+    return now >= address_moves_at(ha);
+}
+
+void ha_leader_tick(struct ha *ha, int64_t now)
+{
+    site_wake_at(&ha->site, ha_until(ha));
+    if (now >= ha->role.since_boot_ms + ha_t(ha))
+        ha_refused_no_more(ha, HA_REFUSED_FENCED);
+    if (ha->is_leaving) {
+        drain(ha, ROLE_STOPPING_REASON);
+        return;
+    }
+    if (!site_is_connected(&ha->site) || wish_tick(ha, now))
+        return;
+    if (ha_is_store_away(ha, now))
+        drain(ha, ROLE_STORE_AWAY_REASON);
+    else if (is_address_away(ha, now)) {
+        ha->address_given_boot_ms = now;
+        drain(ha, ROLE_ADDRESS_AWAY_REASON);
+    } else if (is_another_preferred(ha, now))
+        drain(ha, ROLE_PREFERRED_REASON);
+}
+
+/* ---- DRAINING ---- */
+
+void ha_draining_tick(struct ha *ha, int64_t now)
+{
+    int64_t end = ha->role.since_boot_ms + ROLE_DRAINING_MAX_MS;
+
+    site_wake_at(&ha->site, end);
+    site_wake_at(&ha->site, ha_until(ha));
+    if (ha->is_stopping) {
+        site_wake_at(&ha->site, ha->stop_by_boot_ms);
+        if (now >= ha->stop_by_boot_ms) {
+            ha_enter(ha, ROLE_OFFLINE, ROLE_STOPPING_REASON);
+            return;
+        }
+    } else if (!ha->election.giving.is_in_flight && !successor(ha)) {
+        /* While it may be given away already, the next beat finds out. */
+        if (!ha->lead.is_doubtful) {
+            ha_history_note_left(ha, NULL);
+            ha_enter(ha, ROLE_LEADER, ROLE_NOT_TAKEN_REASON);
+        }
+        return;
+    }
+    /* What a Redis that does not answer has still to answer is fenced when another leads. */
+    if (!ha->is_drained && ha->store_up && now < end)
+        return;
+    ha->stood_back_until_boot_ms = now + ha_t(ha) / 2;
+    election_give_away(&ha->election);
+}

@@ -1,0 +1,291 @@
+#include "ha/lead/membership.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "ha/rule/record.h"
+
+/* After the components of the root, in this order; the last one where all nodes scan. */
+static const char *const parents[] = {"ensemble", "epoch",   "nodes",   "members",
+                                      "control",  "history", "scanners"};
+
+#define PARENTS (sizeof(parents) / sizeof(*parents))
+
+static size_t parent_count(const struct membership *m)
+{
+    return m->site->options->shares ? PARENTS : PARENTS - 1;
+}
+
+/* ---- texts ---- */
+
+static void print_hex(struct buf *text, const char *key, uint64_t number)
+{
+    char digits[17];
+
+    snprintf(digits, sizeof(digits), "%016" PRIx64, number);
+    record_add(text, key, digits);
+}
+
+void membership_print(const struct membership *m, uint64_t beat, struct buf *text)
+{
+    const struct ha_options *o = m->site->options;
+
+    buf_clear(text);
+    record_add(text, "node", o->node);
+    record_add(text, "version", o->version);
+    record_add(text, "http", o->http);
+    record_add(text, "gmq", o->gmq);
+    record_add(text, "peer", o->peer);
+    print_hex(text, "incarnation", o->incarnation);
+    record_add_number(text, "priority", o->priority);
+    record_add(text, "no_failover", o->no_failover ? "yes" : "no");
+    if (o->shares)
+        record_add(text, "mode", "cluster");
+    record_add(text, "store", m->store_up ? "up" : "down");
+    record_add_number(text, "timeout_ms", o->session_ms);
+    if (m->is_fenced)
+        record_add(text, "fenced", "yes");
+    if (m->is_address_away)
+        record_add(text, "address_away", "yes");
+    if (beat)
+        record_add_number(text, "beat", (int64_t)beat);
+}
+
+/* A uuid that no other ensemble has. Whoever comes first creates it. */
+static void print_ensemble(struct buf *text)
+{
+    uint64_t half[2];
+    char digits[TOKEN_ENSEMBLE_LEN + 1];
+
+    if (getrandom(half, sizeof(half), 0) != sizeof(half))
+        abort();
+    snprintf(digits, sizeof(digits), "%016" PRIx64 "%016" PRIx64, half[0], half[1]);
+    record_add(text, "uuid", digits);
+}
+
+/* ---- joining ---- */
+
+/* The path of a step among the root's components: "/dueq", then "/dueq/main". False: none. */
+static bool root_step(const struct membership *m, unsigned step, char path[SITE_PATH_MAX])
+{
+    const char *root = m->site->options->root, *end = root;
+
+    for (unsigned i = 0; i <= step; i++) {
+        if (!*end)
+            return false;
+        end = strchr(end + 1, '/');
+        if (!end)
+            end = root + strlen(root);
+    }
+    snprintf(path, SITE_PATH_MAX, "%.*s", (int)(end - root), root);
+    return true;
+}
+
+static unsigned root_steps(const struct membership *m)
+{
+    unsigned count = 0;
+
+    for (const char *at = m->site->options->root; *at; at++)
+        count += *at == '/';
+    return count;
+}
+
+static bool is_parent_step(const struct membership *m)
+{
+    return m->step < root_steps(m) + parent_count(m);
+}
+
+bool membership_has_parents(const struct membership *m)
+{
+    return !is_parent_step(m);
+}
+
+static void create(struct membership *m)
+{
+    buf_clear(&m->text);
+    m->change = (struct coord_change){.kind = COORD_CREATE, .path = m->path};
+    if (!is_parent_step(m)) {
+        site_path(m->site, m->path, "nodes", m->site->options->node);
+        membership_print(m, 0, &m->text);
+        m->change.kind = COORD_CREATE_EPHEMERAL;
+    } else if (!root_step(m, m->step, m->path)) {
+        const char *name = parents[m->step - root_steps(m)];
+
+        site_path(m->site, m->path, name, NULL);
+        if (!strcmp(name, "ensemble"))
+            print_ensemble(&m->text);
+        else if (!strcmp(name, "epoch"))
+            record_add_number(&m->text, "epoch", 0);
+    }
+    m->change.data = buf_bytes(&m->text);
+    ask_write(&m->ask, &m->change, 1);
+}
+
+static void retry_later(struct membership *m)
+{
+    m->retry_boot_ms = site_now(m->site) + site_session_ms(m->site) / 6;
+}
+
+static void registered(struct membership *m)
+{
+    m->is_registered = true;
+    m->is_namesake = false;
+    m->rival = 0;
+    m->view->list.is_stale = true;
+}
+
+static void on_answer(struct ask *ask)
+{
+    struct membership *m = CONTAINER_OF(ask, struct membership, ask);
+    enum coord_status status = ask->call.status;
+
+    if (!ask_is_answered(ask))
+        return;
+    m->is_denied = status == COORD_DENIED;
+    if (is_parent_step(m)) {
+        if (status == COORD_OK || status == COORD_EXISTS)
+            m->step++;
+        else
+            retry_later(m);
+    } else if (status == COORD_OK) {
+        registered(m);
+    } else {
+        m->is_registered = false;
+        m->view->list.is_stale = true;
+        if (status == COORD_NO_NODE)
+            m->step = 0;
+        else
+            retry_later(m);
+    }
+}
+
+/* The session of a process that has died ends within T of the rival's first sight, or of a
+ * newer connection: servers that find a quorum again close the connections and give each
+ * session a fresh T. Time alone proves nothing, for this process may have stood still
+ * meanwhile, and a server that lags behind shows what has ended: what was read behind a write
+ * of after 2T does.
+ */
+static bool outlasts(const struct membership *m, const struct view_node *rival)
+{
+    int64_t timeout_ms = rival->timeout_ms ? rival->timeout_ms : site_session_ms(m->site);
+    int64_t since = m->rival_since_boot_ms;
+
+    if (since < m->site->connected_boot_ms)
+        since = m->site->connected_boot_ms;
+    return ask_is_answered(&m->ask) && m->ask.sent_boot_ms >= since + 2 * timeout_ms &&
+           rival->znode.ask.sent_boot_ms >= m->ask.acked_boot_ms;
+}
+
+/* Our name is taken: by this session (an answer was lost), an earlier one, or a stranger. */
+static bool look_who_has_our_name(struct membership *m, int64_t now)
+{
+    const struct view_node *n = view_find(m->view, m->site->options->node);
+
+    /* What is being read again may be the same. */
+    if (n && (!n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight))
+        return false;
+    if (!n || !n->node.is_here) {
+        m->rival = 0;
+        return false;
+    }
+    if (n->node.owner == m->site->coordinator->credentials.session) {
+        registered(m);
+        return true;
+    }
+    if (m->rival != n->node.owner) {
+        m->rival = n->node.owner;
+        m->rival_since_boot_ms = now;
+        m->is_namesake = false;
+    }
+    if (n->node.incarnation != m->site->options->incarnation && outlasts(m, n))
+        m->is_namesake = true;
+    return true;
+}
+
+static bool is_own_missing(const struct membership *m)
+{
+    const struct view_znode *list = &m->view->list;
+    const struct view_node *n = view_find(m->view, m->site->options->node);
+
+    if (!list->is_known || list->is_stale || list->ask.is_in_flight)
+        return false;
+    if (!n)
+        return true;
+    if (!n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight)
+        return false;
+    return !n->node.is_here || n->node.owner != m->site->coordinator->credentials.session;
+}
+
+/* Something of what all share was deleted, by hand or with the whole of ZooKeeper's data. */
+static bool is_parent_missing(const struct membership *m)
+{
+    for (unsigned i = 0; i < VIEW_ITEMS; i++) {
+        if (i != VIEW_LEADER && view_is_fresh(m->view, i) && !m->view->items[i].exists)
+            return true;
+    }
+    return false;
+}
+
+void membership_tick(struct membership *m, const struct lead *lead, int64_t now)
+{
+    if (!site_is_connected(m->site))
+        return;
+    membership_add(m, lead, now);
+    if (m->ask.is_in_flight)
+        return;
+    if (now < m->retry_boot_ms) {
+        site_wake_at(m->site, m->retry_boot_ms);
+        return;
+    }
+    if (m->is_registered && is_own_missing(m))
+        membership_lost(m);
+    if (!is_parent_step(m) && (m->lacks_parent || is_parent_missing(m)))
+        m->step = 0;
+    m->lacks_parent = false;
+    if (is_parent_step(m)) {
+        create(m);
+    } else if (!m->is_registered && !m->is_store_known && now < m->register_boot_ms) {
+        site_wake_at(m->site, m->register_boot_ms);
+    } else if (!m->is_registered) {
+        if (look_who_has_our_name(m, now) && !m->is_registered)
+            retry_later(m);
+        if (!m->is_registered)
+            create(m);
+    }
+}
+
+bool membership_waits_for_name(const struct membership *m)
+{
+    return !m->is_registered && m->rival != 0;
+}
+
+void membership_lost(struct membership *m)
+{
+    m->is_registered = false;
+}
+
+void membership_begin(struct membership *m)
+{
+    m->step = 0;
+    m->is_registered = m->lacks_parent = false;
+    m->retry_boot_ms = 0;
+    m->rival = 0;
+    /* What it would say of its Redis is about to be known, most often. */
+    m->register_boot_ms = site_now(m->site) + site_session_ms(m->site) / 6;
+}
+
+void membership_init(struct membership *m, struct site *s, struct view *v)
+{
+    *m = (struct membership){.site = s, .view = v};
+    ask_init(&m->ask, s, on_answer);
+    ask_init(&m->adding, s, membership_on_added);
+}
+
+void membership_fini(struct membership *m)
+{
+    buf_fini(&m->text);
+    buf_fini(&m->add_text);
+}

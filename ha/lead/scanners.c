@@ -1,0 +1,344 @@
+#include "ha/lead/scanners.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define LEAVE_MAX_MS 500
+
+static int64_t later(const struct scanners *s)
+{
+    return site_now(s->site) + site_session_ms(s->site) / 6;
+}
+
+/* ---- the own znode ---- */
+
+static void on_created(struct scanners *s, enum coord_status status)
+{
+    if (status == COORD_OK)
+        s->own = SCANNERS_THERE;
+    else if (status == COORD_EXISTS)
+        s->own = SCANNERS_UNSURE;
+    else
+        s->own_retry_boot_ms = later(s);
+    s->membership->lacks_parent |= status == COORD_NO_NODE;
+}
+
+/* Who stops has no time to read the list again, and must know that its topics are others' now:
+ * it tells them what its last clients bring. */
+static void drop_own_name(struct scanners *s)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < s->count; i++) {
+        if (strcmp(s->names[i], s->site->options->node) != 0)
+            memmove(s->names[kept++], s->names[i], sizeof(s->names[0]));
+    }
+    s->is_news |= kept < s->count;
+    s->count = kept;
+}
+
+/* No session has it. */
+static void is_gone(struct scanners *s)
+{
+    s->own = SCANNERS_GONE;
+    if (s->is_leaving)
+        drop_own_name(s);
+}
+
+static void on_deleted(struct scanners *s, enum coord_status status)
+{
+    if (status == COORD_OK || status == COORD_NO_NODE)
+        is_gone(s);
+    else
+        s->own_retry_boot_ms = later(s);
+}
+
+/* Another session's is not ours: most often that of an earlier process of this node, which ends
+ * soon. */
+static void on_read(struct scanners *s, const struct coord_call *call)
+{
+    bool is_ours = call->owner == s->site->coordinator->credentials.session;
+
+    if (call->status == COORD_OK && is_ours)
+        s->own = SCANNERS_THERE;
+    else if (call->status == COORD_OK)
+        s->own = SCANNERS_GONE;
+    else if (call->status == COORD_NO_NODE)
+        is_gone(s);
+    if (call->status != COORD_NO_NODE)
+        s->own_retry_boot_ms = later(s);
+}
+
+static void on_own(struct ask *ask)
+{
+    struct scanners *s = CONTAINER_OF(ask, struct scanners, own_ask);
+    enum coord_status status = ask->call.status;
+
+    if (!ask_is_answered(ask)) {
+        s->own = SCANNERS_UNSURE;
+        return;
+    }
+    s->is_own_denied = status == COORD_DENIED;
+    switch (s->asked) {
+    case SCANNERS_CREATE:
+        on_created(s, status);
+        break;
+    case SCANNERS_DELETE:
+        on_deleted(s, status);
+        break;
+    case SCANNERS_READ:
+        on_read(s, &ask->call);
+        break;
+    }
+}
+
+static void ask_own(struct scanners *s, enum scanners_call what)
+{
+    s->asked = what;
+    s->change = (struct coord_change){
+        .kind = what == SCANNERS_CREATE ? COORD_CREATE_EPHEMERAL : COORD_DELETE,
+        .path = s->own_path,
+        .data = BYTES(""),
+        .version = -1,
+    };
+    if (what == SCANNERS_READ)
+        ask_read(&s->own_ask, s->own_path, false);
+    else
+        ask_write(&s->own_ask, &s->change, 1);
+}
+
+static void own_tick(struct scanners *s, int64_t now)
+{
+    bool should_be = s->is_wanted && !s->is_cut_off && !s->is_leaving;
+
+    if (s->own_ask.is_in_flight)
+        return;
+    if (now < s->own_retry_boot_ms)
+        site_wake_at(s->site, s->own_retry_boot_ms);
+    else if (s->own == SCANNERS_UNSURE)
+        ask_own(s, SCANNERS_READ);
+    else if (s->own == SCANNERS_THERE && !should_be)
+        ask_own(s, SCANNERS_DELETE);
+    else if (s->own == SCANNERS_GONE && should_be && s->membership->is_registered)
+        ask_own(s, SCANNERS_CREATE);
+    if (s->own == SCANNERS_GONE && !should_be)
+        s->is_own_denied = false; /* nothing is asked for any more */
+}
+
+/* ---- the list ---- */
+
+bool scanners_have(const struct scanners *s, const char *node)
+{
+    for (unsigned i = 0; i < s->count; i++) {
+        if (!strcmp(s->names[i], node))
+            return true;
+    }
+    return false;
+}
+
+/* What is kept of a list, in the order of the alphabet; of too many names the same for all
+ * nodes. Borrowed. */
+struct kept {
+    const char *names[SCANNERS_MAX];
+    unsigned count;
+};
+
+static void keep(struct kept *k, const char *name)
+{
+    unsigned at;
+
+    if (strlen(name) > HA_NODE_MAX)
+        return;
+    for (at = k->count; at > 0 && strcmp(name, k->names[at - 1]) < 0; at--)
+        ;
+    if (at == SCANNERS_MAX)
+        return;
+    k->count += k->count < SCANNERS_MAX;
+    memmove(&k->names[at + 1], &k->names[at], (k->count - 1 - at) * sizeof(k->names[0]));
+    k->names[at] = name;
+}
+
+static bool is_same(const struct scanners *s, uint64_t number, const struct kept *k)
+{
+    if (number != s->number || k->count != s->count)
+        return false;
+    for (unsigned i = 0; i < k->count; i++) {
+        if (strcmp(k->names[i], s->names[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void take_list(struct scanners *s, const struct coord_call *call)
+{
+    struct kept k = {.count = 0};
+
+    for (unsigned i = 0; i < call->name_count; i++)
+        keep(&k, call->names[i]);
+    if (is_same(s, (uint64_t)call->list_number, &k))
+        return;
+    s->is_news = true;
+    s->number = (uint64_t)call->list_number;
+    s->count = k.count;
+    for (unsigned i = 0; i < k.count; i++)
+        strcpy(s->names[i], k.names[i]);
+}
+
+/* The own znode as the list shows it: taken away by somebody else, or the name is free. */
+static void compare_own(struct scanners *s)
+{
+    if (scanners_have(s, s->site->options->node))
+        return;
+    s->own_retry_boot_ms = 0;
+    if (s->own == SCANNERS_THERE)
+        s->own = SCANNERS_UNSURE;
+}
+
+static void on_list(struct ask *ask)
+{
+    struct scanners *s = CONTAINER_OF(ask, struct scanners, list_ask);
+    const struct coord_call *call = &ask->call;
+
+    if (!ask_is_answered(ask)) {
+        s->is_stale = true;
+        return;
+    }
+    s->is_list_denied = call->status == COORD_DENIED;
+    if (call->status != COORD_OK) {
+        s->is_stale = true;
+        s->list_retry_boot_ms = later(s);
+        s->membership->lacks_parent |= call->status == COORD_NO_NODE;
+        return;
+    }
+    take_list(s, call);
+    compare_own(s);
+}
+
+static void list_tick(struct scanners *s, int64_t now)
+{
+    if (!s->is_stale || s->list_ask.is_in_flight)
+        return;
+    if (now < s->list_retry_boot_ms) {
+        site_wake_at(s->site, s->list_retry_boot_ms);
+        return;
+    }
+    s->is_stale = false;
+    ask_list(&s->list_ask, s->list_path, true);
+}
+
+/* ---- both kinds of nodes in one cluster ---- */
+
+static const char *node_of_the_other_kind(const struct scanners *s)
+{
+    const struct view *v = s->membership->view;
+
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        const struct ha_node *n = &v->nodes[i].node;
+
+        if (v->nodes[i].is_used && n->is_here && n->shares != s->site->options->shares &&
+            strcmp(n->name, s->site->options->node) != 0)
+            return n->name;
+    }
+    return NULL;
+}
+
+/* It works, and an operator who changes a cluster node by node wants it. For long it is a
+ * mistake. */
+static void mixed_tick(struct scanners *s)
+{
+    const char *other = node_of_the_other_kind(s);
+
+    if (!other == !s->is_mixed)
+        return;
+    s->is_mixed = other;
+    if (other)
+        LOG_WARN("ha",
+                 "node %s has ha.mode: %s, this one %s: together they lose nothing, but "
+                 "only with the same on all nodes the work is shared",
+                 other, s->site->options->shares ? "standby" : "cluster",
+                 s->site->options->shares ? "cluster" : "standby");
+    else
+        LOG_INFO("ha", "all nodes have the same ha.mode");
+}
+
+void scanners_tick(struct scanners *s, int64_t now)
+{
+    mixed_tick(s);
+    if (!s->site->options->shares || !site_is_connected(s->site) ||
+        !membership_has_parents(s->membership))
+        return;
+    own_tick(s, now);
+    list_tick(s, now);
+}
+
+static void log_list(const struct scanners *s)
+{
+    struct buf text = BUF_INIT;
+
+    for (unsigned i = 0; i < s->count; i++)
+        buf_printf(&text, "%s%s", i ? ", " : "", s->names[i]);
+    LOG_INFO("ha", "view %" PRIu64 ": %s", s->number, s->count ? buf_text(&text) : "nobody");
+    buf_fini(&text);
+}
+
+void scanners_tell(struct scanners *s)
+{
+    const struct ha_options *o = s->site->options;
+    const char *nodes[SCANNERS_MAX];
+
+    if (!s->is_news)
+        return;
+    s->is_news = false;
+    log_list(s);
+    for (unsigned i = 0; i < s->count; i++)
+        nodes[i] = s->names[i];
+    if (o->on_scanners)
+        o->on_scanners(o->arg, &(struct ha_scanners){s->number, nodes, s->count});
+}
+
+void scanners_changed(struct scanners *s, const char *path)
+{
+    s->is_stale |= !*path || !strcmp(path, s->list_path);
+}
+
+void scanners_leave(struct scanners *s, int64_t now)
+{
+    int64_t wait_ms = site_session_ms(s->site) / 4;
+
+    s->is_leaving = true;
+    s->own_retry_boot_ms = 0;
+    s->leave_by_boot_ms = now + (wait_ms < LEAVE_MAX_MS ? wait_ms : LEAVE_MAX_MS);
+}
+
+bool scanners_has_left(const struct scanners *s, int64_t now)
+{
+    if (s->own == SCANNERS_GONE && !s->own_ask.is_in_flight)
+        return true;
+    return !site_is_connected(s->site) || now >= s->leave_by_boot_ms;
+}
+
+const char *scanners_denied(const struct scanners *s)
+{
+    if (s->is_list_denied)
+        return s->list_path;
+    return s->is_own_denied ? s->own_path : NULL;
+}
+
+void scanners_begin(struct scanners *s)
+{
+    s->own = SCANNERS_GONE;
+    s->own_retry_boot_ms = s->list_retry_boot_ms = 0;
+    s->is_own_denied = s->is_list_denied = false;
+    s->is_stale = true;
+}
+
+void scanners_init(struct scanners *s, struct site *site, struct membership *m)
+{
+    *s = (struct scanners){.site = site, .membership = m, .is_stale = true};
+    site_path(site, s->list_path, "scanners", NULL);
+    site_path(site, s->own_path, "scanners", site->options->node);
+    ask_init(&s->own_ask, site, on_own);
+    ask_init(&s->list_ask, site, on_list);
+}

@@ -1,0 +1,299 @@
+#include "ha/lead/view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[] = {
+#define X(name, znode) znode,
+    VIEW_LIST(X)
+#undef X
+};
+
+/* Notes whether it is there. False: nothing was learned, read it again. */
+static bool take(struct view *v, struct view_znode *z)
+{
+    const struct coord_call *call = &z->ask.call;
+
+    if (!ask_is_answered(&z->ask) ||
+        (call->status != COORD_OK && call->status != COORD_NO_NODE)) {
+        z->is_stale = true;
+        if (ask_is_answered(&z->ask)) {
+            z->is_denied = call->status == COORD_DENIED;
+            z->retry_boot_ms = site_now(v->site) + site_session_ms(v->site) / 6;
+        }
+        return false;
+    }
+    z->is_denied = false;
+    z->is_known = true;
+    z->exists = call->status == COORD_OK;
+    z->version = z->exists ? call->version : -1;
+    z->owner = z->exists ? call->owner : 0;
+    return true;
+}
+
+/* ---- what was read ---- */
+
+static void on_item(struct ask *ask)
+{
+    struct view_znode *z = CONTAINER_OF(ask, struct view_znode, ask);
+    struct view *v = z->view;
+
+    if (take(v, z))
+        view_parse_item(v, (enum view_item)(z - v->items),
+                        z->exists ? ask->call.data : bytes_of("", 0));
+}
+
+static void on_node(struct ask *ask)
+{
+    struct view_znode *z = CONTAINER_OF(ask, struct view_znode, ask);
+    struct view_node *n = CONTAINER_OF(z, struct view_node, znode);
+
+    if (!take(z->view, z))
+        return;
+    if (z->exists && (!n->node.is_here || n->node.owner != z->owner))
+        n->since_boot_ms = site_now(z->view->site);
+    if (z->exists)
+        view_parse_node(n, ask->call.data);
+    else
+        n->node.is_here = false;
+}
+
+static struct view_node *find(struct view *v, const char *name)
+{
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        if (v->nodes[i].is_used && !strcmp(v->nodes[i].node.name, name))
+            return &v->nodes[i];
+    }
+    return NULL;
+}
+
+/* A place for a node that is new: never used, or of one that went. NULL: there are too many. */
+static struct view_node *place(struct view *v)
+{
+    struct view_node *old = NULL;
+
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        struct view_node *n = &v->nodes[i];
+
+        if (!n->is_used)
+            return n;
+        if (!n->is_listed && !n->node.is_here && !n->znode.ask.is_in_flight)
+            old = n;
+    }
+    return old;
+}
+
+static void znode_init(struct view *v, struct view_znode *z, void (*on_answer)(struct ask *ask))
+{
+    z->view = v;
+    z->is_stale = true;
+    z->is_known = false;
+    ask_init(&z->ask, v->site, on_answer);
+}
+
+static void note_node(struct view *v, const char *name)
+{
+    struct view_node *n = find(v, name);
+
+    if (!n && strlen(name) <= HA_NODE_MAX && (n = place(v))) {
+        memset(n, 0, sizeof(*n));
+        n->is_used = true;
+        snprintf(n->node.name, sizeof(n->node.name), "%s", name);
+        site_path(v->site, n->znode.path, "nodes", name);
+        znode_init(v, &n->znode, on_node);
+    }
+    if (n)
+        n->is_listed = n->znode.is_stale = true;
+}
+
+static void on_list(struct ask *ask)
+{
+    struct view_znode *z = CONTAINER_OF(ask, struct view_znode, ask);
+    struct view *v = z->view;
+    struct view_node *n;
+    unsigned count;
+
+    if (!take(v, z))
+        return;
+    /* Those that are not listed any more are found missing when they are read. */
+    view_refresh_nodes(v);
+    count = z->exists ? ask->call.name_count : 0;
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++)
+        v->nodes[i].is_listed = false;
+    for (unsigned i = 0; i < count; i++) {
+        if ((n = find(v, ask->call.names[i])))
+            n->is_listed = true; /* its place is not a new one's */
+    }
+    for (unsigned i = 0; i < count; i++)
+        note_node(v, ask->call.names[i]);
+}
+
+/* ---- reading ---- */
+
+static bool should_read(struct view_znode *z, int64_t now_boot_ms)
+{
+    if (!z->is_stale || z->ask.is_in_flight)
+        return false;
+    if (now_boot_ms < z->retry_boot_ms) {
+        site_wake_at(z->view->site, z->retry_boot_ms);
+        return false;
+    }
+    z->is_stale = false;
+    return true;
+}
+
+void view_tick(struct view *v, int64_t now_boot_ms)
+{
+    if (!site_is_connected(v->site))
+        return;
+    for (unsigned i = 0; i < VIEW_ITEMS; i++) {
+        if (should_read(&v->items[i], now_boot_ms))
+            ask_read(&v->items[i].ask, v->items[i].path, true);
+    }
+    if (should_read(&v->list, now_boot_ms))
+        ask_list(&v->list.ask, v->list.path, true);
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        struct view_node *n = &v->nodes[i];
+
+        if (n->is_used && should_read(&n->znode, now_boot_ms))
+            ask_read(&n->znode.ask, n->znode.path, false);
+    }
+}
+
+void view_refresh(struct view *v, enum view_item item)
+{
+    v->items[item].is_stale = true;
+}
+
+void view_refresh_nodes(struct view *v)
+{
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++)
+        v->nodes[i].znode.is_stale = v->nodes[i].is_used;
+}
+
+#define BEATS_A_ROUND 6
+
+void view_read_in_turn(struct view *v)
+{
+    struct view_node *leader = (struct view_node *)view_leader_node(v);
+
+    if (leader)
+        leader->znode.is_stale = true;
+    for (unsigned i = 0; i < VIEW_NODES_MAX / BEATS_A_ROUND + 1; i++) {
+        struct view_node *n = &v->nodes[v->turn];
+
+        n->znode.is_stale |= n->is_used && n->node.is_here;
+        v->turn = (v->turn + 1) % VIEW_NODES_MAX;
+        if (v->turn == 0)
+            view_refresh(v, VIEW_LEADER);
+    }
+}
+
+void view_changed(struct view *v, const char *path)
+{
+    bool all = !*path;
+
+    for (unsigned i = 0; i < VIEW_ITEMS; i++)
+        v->items[i].is_stale |= all || !strcmp(v->items[i].path, path);
+    v->list.is_stale |= all || !strcmp(v->list.path, path);
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        struct view_node *n = &v->nodes[i];
+
+        n->znode.is_stale |= n->is_used && (all || !strcmp(n->znode.path, path));
+    }
+}
+
+void view_init(struct view *v, struct site *s)
+{
+    memset(v, 0, sizeof(*v));
+    v->site = s;
+    for (unsigned i = 0; i < VIEW_ITEMS; i++) {
+        site_path(s, v->items[i].path, names[i], NULL);
+        znode_init(v, &v->items[i], on_item);
+    }
+    site_path(s, v->list.path, "nodes", NULL);
+    znode_init(v, &v->list, on_list);
+}
+
+void view_forget(struct view *v)
+{
+    view_changed(v, "");
+    for (unsigned i = 0; i < VIEW_ITEMS; i++)
+        v->items[i].is_known = false;
+    v->list.is_known = false;
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++)
+        v->nodes[i].znode.is_known = false;
+}
+
+/* ---- asking the view ---- */
+
+bool view_is_fresh(const struct view *v, enum view_item item)
+{
+    const struct view_znode *z = &v->items[item];
+
+    return site_is_connected(v->site) && z->is_known && !z->is_stale && !z->ask.is_in_flight;
+}
+
+const char *view_denied(const struct view *v)
+{
+    if (v->list.is_denied)
+        return v->list.path;
+    for (unsigned i = 0; i < VIEW_ITEMS; i++) {
+        if (v->items[i].is_denied)
+            return v->items[i].path;
+    }
+    return NULL;
+}
+
+const char *view_denied_node(const struct view *v)
+{
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        if (v->nodes[i].is_used && v->nodes[i].znode.is_denied)
+            return v->nodes[i].znode.path;
+    }
+    return NULL;
+}
+
+bool view_has_leader(const struct view *v)
+{
+    return v->items[VIEW_LEADER].is_known && v->items[VIEW_LEADER].exists;
+}
+
+bool view_leader_is(const struct view *v, int64_t session)
+{
+    return view_has_leader(v) && session != 0 && v->items[VIEW_LEADER].owner == session;
+}
+
+const struct view_node *view_leader_node(const struct view *v)
+{
+    return view_has_leader(v) ? view_find(v, v->leader.node) : NULL;
+}
+
+bool view_is_member(const struct view *v, const char *name)
+{
+    for (unsigned i = 0; i < v->member_count; i++) {
+        if (!strcmp(v->members[i], name))
+            return true;
+    }
+    return v->member_count == 0;
+}
+
+const struct view_node *view_find(const struct view *v, const char *name)
+{
+    return find((struct view *)v, name);
+}
+
+int64_t view_longest_session_ms(const struct view *v)
+{
+    int64_t longest = site_session_ms(v->site);
+
+    if (v->leader.timeout_ms > longest)
+        longest = v->leader.timeout_ms;
+    if (v->members_timeout_ms > longest)
+        longest = v->members_timeout_ms;
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        if (v->nodes[i].is_used && v->nodes[i].timeout_ms > longest)
+            longest = v->nodes[i].timeout_ms;
+    }
+    return longest;
+}

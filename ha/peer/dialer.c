@@ -1,0 +1,284 @@
+#include "ha/peer/dialer.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "ha/peer/retry.h"
+#include "ha/peer/listener.h"
+
+static struct timers *timers_of(struct peer_dial *d)
+{
+    return &d->self->loop->timers;
+}
+
+static void enter(struct peer_dial *d, enum peer_dial_state state, int64_t deadline_ms)
+{
+    d->state = state;
+    timer_arm(timers_of(d), &d->timer, deadline_ms);
+}
+
+static void warn(struct peer_dial *d, const char *what)
+{
+    if (peer_may_warn(d->self, &d->next_warning_mono_ms))
+        LOG_WARN("ha", "peer %s at %s: %s", d->who.name, d->who.address, what);
+}
+
+/* ---- again ---- */
+
+static void retry(struct peer_dial *d)
+{
+    enter(d, DIAL_WAITING, peer_retry_ms(d->attempts++));
+}
+
+/* ---- death ---- */
+
+/* Calls out last. */
+static void tell_death(struct peer_dial *d, const struct coord_credentials *left,
+                       const char *how)
+{
+    struct peers *port = d->self->port;
+    struct coord_credentials dead = *left;
+    struct peer_name who = d->who;
+
+    if (!dead.session)
+        return;
+    LOG_WARN("ha", "peer %s at %s: its process is dead: %s", who.name, who.address, how);
+    if (port->on_death)
+        port->on_death(port, who.name, &dead);
+}
+
+/* Its own connection to us would still be there. */
+static bool is_heard(const struct peer_dial *d)
+{
+    return peer_server_hears(d->server, d->who.name, d->watched.incarnation);
+}
+
+static void on_probe_end(struct peer_dial *d, enum peer_end how)
+{
+    struct coord_credentials left = d->watched.told;
+
+    switch (peer_watched_probed(&d->watched, how, is_heard(d))) {
+    case PEER_LOOK_AGAIN:
+        enter(d, DIAL_WAITING, peer_watched_wait_ms(&d->watched));
+        break;
+    case PEER_NOT_PROVEN:
+        retry(d);
+        break;
+    case PEER_DEAD:
+        d->watched.told = (struct coord_credentials){0};
+        retry(d);
+        tell_death(d, &left, "nobody listens there any more");
+        break;
+    }
+}
+
+/* ---- connections end ---- */
+
+static void on_end(struct peer_conn *c, enum peer_end how, const char *why)
+{
+    struct peer_dial *d = CONTAINER_OF(c, struct peer_dial, conn);
+    bool was_up = d->state == DIAL_UP;
+
+    if (was_up) {
+        LOG_INFO("ha", "peer %s at %s: connection ended: %s", d->who.name, d->who.address, why);
+        d->attempts = 0;
+    } else if (!d->watched.probes_left) {
+        warn(d, why);
+    }
+    if (was_up && peer_watched_suspect(&d->watched, how))
+        enter(d, DIAL_WAITING, 0);
+    else if (!was_up && d->watched.probes_left)
+        on_probe_end(d, how);
+    else
+        retry(d);
+}
+
+static void give_up(struct peer_dial *d, const char *why)
+{
+    peer_conn_close(&d->conn);
+    on_end(&d->conn, PEER_END_FAILED, why);
+}
+
+/* ---- the handshake ---- */
+
+static void on_connected(struct peer_conn *c)
+{
+    struct peer_dial *d = CONTAINER_OF(c, struct peer_dial, conn);
+    struct peer_message hello = {.kind = PEER_HELLO, .incarnation = d->self->incarnation};
+
+    strcpy(hello.node, d->self->node);
+    peer_auth_random(hello.challenge, sizeof(hello.challenge));
+    d->hellos.of[PEER_DIALER] = hello;
+    d->state = DIAL_GREETING;
+    peer_conn_send(c, &hello);
+}
+
+static void on_hello(struct peer_dial *d, const struct peer_message *m)
+{
+    struct peer_message proof = {.kind = PEER_PROOF};
+
+    if (strcmp(m->node, d->who.name) != 0) {
+        give_up(d, "another node answers there: check the addresses of both");
+        return;
+    }
+    d->hellos.of[PEER_LISTENER] = *m;
+    d->state = DIAL_PROVING;
+    peer_auth_prove(d->self->secret, PEER_DIALER, &d->hellos, proof.mac);
+    peer_conn_send(&d->conn, &proof);
+}
+
+static void be_up(struct peer_dial *d)
+{
+    d->attempts = 0;
+    d->next_warning_mono_ms = 0;
+    d->heard_mono_ms = timers_now(timers_of(d));
+    enter(d, DIAL_UP, peer_beat_ms(d->self));
+}
+
+static void on_proof(struct peer_dial *d, const struct peer_message *m)
+{
+    uint64_t incarnation = d->hellos.of[PEER_LISTENER].incarnation;
+    struct peer_watched *before = &d->watched;
+    bool replaces = peer_watched_is_replaced(before, incarnation, &d->at, is_heard(d));
+    struct coord_credentials left = before->told;
+
+    if (!peer_auth_is_proven(d->self->secret, PEER_LISTENER, &d->hellos, m->mac)) {
+        give_up(d, peer_refusal_text(PEER_REFUSED_SECRET));
+        return;
+    }
+    LOG_INFO("ha", "peer %s at %s: connected%s", d->who.name, d->who.address,
+             incarnation == before->incarnation ? " again, to the same process"
+             : before->incarnation              ? ", to another process than before"
+                                                : "");
+    peer_watched_meet(&d->watched, incarnation, &d->at);
+    be_up(d);
+    if (replaces)
+        tell_death(d, &left, "another one answers in its place");
+}
+
+static void on_news(struct peer_dial *d, const struct peer_message *m)
+{
+    struct peers *port = d->self->port;
+
+    d->heard_mono_ms = timers_now(timers_of(d));
+    if (m->kind == PEER_SESSION)
+        d->watched.told = m->session;
+    else if (m->kind == PEER_BYE)
+        d->watched.told = (struct coord_credentials){0};
+    else if (m->kind == PEER_PROMISE && port->on_promise)
+        port->on_promise(port, d->who.name, m->seq);
+}
+
+static bool is_news(enum peer_message_kind kind)
+{
+    return kind == PEER_SESSION || kind == PEER_BYE || kind == PEER_PROMISE ||
+           kind == PEER_BEAT;
+}
+
+static void on_message(struct peer_conn *c, const struct peer_message *m)
+{
+    struct peer_dial *d = CONTAINER_OF(c, struct peer_dial, conn);
+
+    if (d->state == DIAL_GREETING && m->kind == PEER_HELLO)
+        on_hello(d, m);
+    else if (d->state == DIAL_PROVING && m->kind == PEER_PROOF)
+        on_proof(d, m);
+    else if (d->state == DIAL_PROVING && m->kind == PEER_REFUSED)
+        give_up(d, peer_refusal_text(m->refusal));
+    else if (d->state == DIAL_UP && is_news(m->kind))
+        on_news(d, m);
+    else
+        give_up(d, "it says what it may not say now");
+}
+
+/* ---- attempts ---- */
+
+static void connect_now(struct peer_dial *d)
+{
+    enter(d, DIAL_CONNECTING, d->self->handshake_ms);
+    peer_conn_dial(&d->conn, (struct sockaddr *)&d->at.at, (unsigned)d->at.len);
+}
+
+static void on_resolved(struct resolve *r)
+{
+    struct peer_dial *d = CONTAINER_OF(r, struct peer_dial, resolve);
+
+    if (d->state != DIAL_RESOLVING)
+        return;
+    if (peer_retry_address(buf_text(&r->servers), d->attempts, &d->at.at, &d->at.len)) {
+        connect_now(d);
+    } else {
+        warn(d, *r->unknown ? r->unknown : "no address");
+        retry(d);
+    }
+}
+
+static void beat(struct peer_dial *d)
+{
+    struct peer_message m = {.kind = PEER_BEAT};
+
+    if (timers_now(timers_of(d)) - d->heard_mono_ms >= d->self->silence_ms) {
+        give_up(d, "it is silent");
+        return;
+    }
+    peer_conn_send(&d->conn, &m);
+    timer_arm(timers_of(d), &d->timer, peer_beat_ms(d->self));
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct peer_dial *d = CONTAINER_OF(timer, struct peer_dial, timer);
+
+    if (d->state == DIAL_UP) {
+        beat(d);
+    } else if (d->state != DIAL_WAITING) {
+        resolve_cancel(&d->resolve);
+        give_up(d, "it does not answer");
+    } else if (d->watched.probes_left) {
+        connect_now(d);
+    } else {
+        enter(d, DIAL_RESOLVING, 2 * d->self->handshake_ms);
+        resolve_start(&d->resolve, d->who.address);
+    }
+}
+
+/* ---- for the link ---- */
+
+void peer_dial_ask(struct peer_dial *d, const struct peer_question *question)
+{
+    struct peer_message m = {.kind = PEER_ASK,
+                             .token = question->token,
+                             .seq = question->seq,
+                             .session_ms = question->session_ms};
+
+    if (d->state == DIAL_UP)
+        peer_conn_send(&d->conn, &m);
+}
+
+void peer_dial_init(struct peer_dial *d, const struct peer_self *self,
+                    const struct peer_server *server, const struct peer_name *who)
+{
+    *d = (struct peer_dial){.self = self, .server = server, .who = *who};
+    list_init(&d->link);
+    resolve_init(&d->resolve, self->loop, on_resolved);
+    peer_conn_init(&d->conn, self->loop);
+    d->conn.on_connected = on_connected;
+    d->conn.on_message = on_message;
+    d->conn.on_end = on_end;
+    timer_init(&d->timer, on_timer);
+    enter(d, DIAL_WAITING, 0);
+}
+
+void peer_dial_stop(struct peer_dial *d)
+{
+    resolve_cancel(&d->resolve);
+    peer_conn_close(&d->conn);
+    timer_disarm(timers_of(d), &d->timer);
+}
+
+void peer_dial_fini(struct peer_dial *d)
+{
+    peer_dial_stop(d);
+    resolve_fini(&d->resolve);
+    peer_conn_fini(&d->conn);
+}

@@ -1,0 +1,39 @@
+/* The peers port on sockets: one listener for all, a dialer for each other node.
+ *
+ *   wire.c      messages and lines; pure
+ *   auth.c      proving that one knows the cluster's secret
+ *   conn.c      messages over a socket
+ *   listener.c  the listening half: who is here, and how many
+ *   guest.c     one of those: is let in, told, and answered
+ *   dialer.c    the dialing half: watches and asks
+ *   death.c     what is proof of death
+ *   retry.c     when and where to dial again
+ */
+#ifndef DUEQ_HA_PEER_LINK_H
+#define DUEQ_HA_PEER_LINK_H
+
+#include "ha/peer/peers.h"
+
+struct loop;
+
+#define PEER_SILENCE_MS 4000
+
+struct peer_options {
+    const char *node;   /* this node's name */
+    const char *secret; /* the cluster's */
+    int listen_fd;      /* taken: bound, listening, non-blocking, close-on-exec */
+    int64_t silence_ms; /* a connection that is silent for so long is closed; PEER_SILENCE_MS */
+};
+
+/* Texts are borrowed for its life. The caller sets the port's callbacks next. Each call is
+ * another incarnation: one for each process. */
+struct peers *peer_link_new(const struct peer_options *options, struct loop *loop);
+
+/* Not from inside a callback; NULL is fine. The listening socket closes here, which the others
+ * take for this process's death, unless they have heard peers_leave(). */
+void peer_link_free(struct peers *p);
+
+/* With how many other nodes there is an authenticated connection, dialed by this one. */
+unsigned peer_link_up_count(const struct peers *p);
+
+#endif

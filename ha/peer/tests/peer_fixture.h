@@ -1,0 +1,75 @@
+/* For tests of the peer link: real sockets on loopback, one loop that is turned by whoever
+ * waits, and a hand-made other side that can say anything. Include after cmocka's headers. */
+#ifndef DUEQ_HA_PEER_TESTS_PEER_FIXTURE_H
+#define DUEQ_HA_PEER_TESTS_PEER_FIXTURE_H
+
+#include <sys/types.h>
+
+#include "base/loop.h"
+#include "ha/peer/auth.h"
+#include "ha/peer/self.h"
+
+#define SECRET "sixteen letters!"
+
+/* Turns the loop until the expression is true; fails after some seconds. */
+#define AWAIT(loop, expression)                   \
+    do {                                          \
+        for (int left_ = 20000; !(expression);) { \
+            assert_true(left_-- > 0);             \
+            peer_turn(loop);                      \
+        }                                         \
+    } while (0)
+
+/* For an event, or a millisecond. */
+void peer_turn(struct loop *loop);
+
+/* Listening on a port of the system's choice; `address` becomes "127.0.0.1:PORT". */
+int peer_listen(char address[PEER_ADDR_MAX + 1]);
+
+struct coord_credentials peer_credentials(int64_t session);
+
+/* What happened to the port's user. */
+struct peer_notes {
+    unsigned deaths;
+    char dead_name[PEER_NAME_MAX + 1];
+    struct coord_credentials dead;
+    unsigned questions;
+    bool promises; /* what it answers */
+    struct peer_question question;
+    unsigned promised;
+    uint64_t promised_seq;
+};
+
+void peer_note(struct peers *port, struct peer_notes *notes);
+
+/* ---- a side that is played by hand ---- */
+
+/* A connection to `address`; -1: refused. */
+int hand_dial(const char *address);
+
+/* The next connection from the node under test. */
+int hand_accept(struct loop *loop, int listen_fd);
+
+void hand_say(int fd, const struct peer_message *m);
+void hand_say_text(int fd, const char *text);
+
+/* The next message; false when the connection has ended. */
+bool hand_hear(struct loop *loop, int fd, struct peer_message *m);
+
+/* Closes by a reset instead of an end of file. */
+void hand_reset(int fd);
+
+/* The whole handshake, as either side. False: refused, with why in `last`. */
+bool hand_join(struct loop *loop, int fd, const char *node, uint64_t incarnation,
+               const char *secret, struct peer_message *last);
+void hand_let_in(struct loop *loop, int fd, const char *node, uint64_t incarnation,
+                 const char *secret);
+
+/* ---- another process ---- */
+
+/* Runs a whole peer link as `node` in a process of its own, which has told `session` and waits
+ * to be killed. With `says_bye` it says good-bye when it gets SIGTERM, and exits. */
+pid_t peer_process(const char *node, int listen_fd, int64_t session, bool says_bye);
+void peer_kill(pid_t pid, int number); /* and waits for its end */
+
+#endif

@@ -1,0 +1,23 @@
+/* Any bytes as a line: what is read is printed as the same line again. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "ha/peer/wire.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct bytes line = bytes_of((const char *)data, size);
+    struct buf printed = BUF_INIT;
+    struct peer_message m;
+
+    if (peer_wire_parse(&m, line) == STATUS_OK) {
+        peer_wire_print(&m, &printed);
+        printed.len--;
+        if (!bytes_equal(buf_bytes(&printed), line))
+            abort();
+    }
+    buf_fini(&printed);
+    return 0;
+}

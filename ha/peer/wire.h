@@ -1,0 +1,95 @@
+/* The language of the peer link: lines of text, to bytes and back. Pure.
+ *
+ *   dialer                                   listener
+ *   hello dueq-peer/1 NODE INCARNATION CHALLENGE
+ *                                            hello dueq-peer/1 NODE INCARNATION CHALLENGE
+ *   proof MAC
+ *                                            proof MAC, or: refused REASON
+ *   -- from here on both are who they say they are --
+ *                                            session ID PASSWORD   (now, and when it changes)
+ *                                            bye                   (an orderly end comes)
+ *   ask TOKEN SEQ TIMEOUT_MS                 promise SEQ
+ *   beat                                     beat
+ *
+ * Every pair of nodes has two such connections, one dialed by each: the dialer watches and
+ * asks, the listener tells and promises. What MAC proves is in auth.h. The one who dialed
+ * proves first, so that a stranger who dials gets nothing to guess the secret from.
+ *
+ * Numbers are hexadecimal of fixed width and lower case, SEQ and TIMEOUT_MS are
+ * decimal; words are parted by
+ * one space; a line ends with one line feed, and is refused when it is longer than
+ * PEER_LINE_MAX, or not exactly what peer_wire_print() would have written.
+ *
+ * Each connection is authenticated, its lines are neither signed nor encrypted. Session
+ * credentials travel as openly here as in ZooKeeper's own protocol, which shows them on every
+ * reconnect: both belong on a private network. Who can forge packets there can do to ZooKeeper
+ * directly what he could do here.
+ */
+#ifndef DUEQ_HA_PEER_WIRE_H
+#define DUEQ_HA_PEER_WIRE_H
+
+#include "base/buf.h"
+#include "base/status.h"
+#include "ha/peer/peers.h"
+
+#define PEER_LINE_MAX        256 /* with its line feed */
+#define PEER_CHALLENGE_BYTES 32
+#define PEER_MAC_BYTES       32
+
+/*    name        word         fields */
+#define PEER_MESSAGE_LIST(X)               \
+    X(HELLO, "hello", "dueq-peer/1 n i c") \
+    X(PROOF, "proof", "m")                 \
+    X(REFUSED, "refused", "r")             \
+    X(SESSION, "session", "s p")           \
+    X(ASK, "ask", "t q d")                 \
+    X(PROMISE, "promise", "q")             \
+    X(BEAT, "beat", "")                    \
+    X(BYE, "bye", "")
+
+enum peer_message_kind {
+#define X(name, word, fields) PEER_##name,
+    PEER_MESSAGE_LIST(X)
+#undef X
+        PEER_MESSAGE_COUNT
+};
+
+/*    name       word       what the one who is refused should look at */
+#define PEER_REFUSAL_LIST(X)                                                                  \
+    X(SECRET, "secret", "the secrets differ: check that ha.secret is the same on both nodes") \
+    X(NAME, "name", "both have the same name: give each node its own node.id")                \
+    X(TOO_MANY, "too_many", "it has as many connections as it takes")
+
+enum peer_refusal {
+#define X(name, word, text) PEER_REFUSED_##name,
+    PEER_REFUSAL_LIST(X)
+#undef X
+        PEER_REFUSAL_COUNT
+};
+
+/* Which fields count depends on the kind; the others are zero. */
+struct peer_message {
+    enum peer_message_kind kind;
+    char node[PEER_NAME_MAX + 1];
+    uint64_t incarnation; /* of a process: random, never 0 */
+    unsigned char challenge[PEER_CHALLENGE_BYTES];
+    unsigned char mac[PEER_MAC_BYTES];
+    enum peer_refusal refusal;
+    struct coord_credentials session; /* its number 0: none */
+    struct token token;
+    uint64_t seq;
+    int64_t session_ms; /* T: 1 s to 60 s */
+};
+
+/* Adds the line, with its line feed. */
+void peer_wire_print(const struct peer_message *m, struct buf *to);
+
+/* `line` is without its line feed. BAD_REQUEST for anything that is no message. */
+enum status peer_wire_parse(struct peer_message *m, struct bytes line) MUST_CHECK;
+
+/* Can a node have this name? 1 to PEER_NAME_MAX of [A-Za-z0-9_.:-]. */
+bool peer_wire_is_name(struct bytes name);
+
+const char *peer_refusal_text(enum peer_refusal refusal);
+
+#endif

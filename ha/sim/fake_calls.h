@@ -1,0 +1,31 @@
+/* The calls of the port that a client has under way, as zk_calls.h has them for the real one.
+ *
+ * They are answered in the order in which they were sent. One that could not begin, or whose
+ * connection is gone, ends in a later turn.
+ */
+#ifndef DUEQ_HA_SIM_FAKE_CALLS_H
+#define DUEQ_HA_SIM_FAKE_CALLS_H
+
+#include "base/later.h"
+#include "ha/coord/coordinator.h"
+#include "ha/sim/fake_wire.h"
+
+struct fake_calls {
+    struct list in_flight;
+    struct later ended; /* to be told */
+    bool is_telling;    /* one of them is called back */
+};
+
+void fake_calls_init(struct fake_calls *cs, struct timers *timers);
+void fake_calls_fini(struct fake_calls *cs); /* nobody is called back any more */
+
+/* Into the message goes what is asked. */
+void fake_calls_begin(struct fake_calls *cs, struct coord_call *call, struct fake_message *m);
+void fake_calls_refuse(struct fake_calls *cs, struct coord_call *call,
+                       enum coord_status status);
+
+/* A FAKE_ANSWER: to the oldest one. */
+void fake_calls_answer(struct fake_calls *cs, const struct fake_message *m);
+void fake_calls_end_all(struct fake_calls *cs, enum coord_status status);
+
+#endif

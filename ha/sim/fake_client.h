@@ -1,0 +1,64 @@
+/* A client's way to its ensemble and back: two wires, and what the network lets through.
+ *
+ * What is lost is lost as on a TCP connection: nothing that is sent on it later arrives,
+ * either. Here are the client's end, for fake_coordinator.c, and the ensemble's.
+ */
+#ifndef DUEQ_HA_SIM_FAKE_CLIENT_H
+#define DUEQ_HA_SIM_FAKE_CLIENT_H
+
+#include <stdbool.h>
+
+#include "base/list.h"
+#include "base/timer.h"
+#include "ha/sim/fake_wire.h"
+
+struct fake_client;
+struct fake_ensemble;
+
+/* What a client's connection lets through. */
+enum fake_link {
+    FAKE_LINK_UP,
+    FAKE_LINK_REFUSED,  /* attempts to connect are refused; fake_coordinator_cut() breaks it */
+    FAKE_LINK_MUTE,     /* all is lost on the way, both ways; nobody is told */
+    FAKE_LINK_MUTE_OUT, /* to the ensemble only */
+    FAKE_LINK_MUTE_IN,  /* from the ensemble only */
+};
+
+/* Whom a client talks to: the fake ensemble, or the simulation's, which is made of servers. */
+struct fake_service {
+    bool (*can_connect)(const struct fake_client *c);
+    void (*send)(struct fake_client *c, struct fake_message *m); /* takes the message */
+    void (*release)(struct fake_client *c);                      /* the process is gone */
+};
+
+struct fake_client {
+    const struct fake_service *service;
+    struct fake_wire down;
+    enum fake_link state;
+
+    /* The fake ensemble's. */
+    struct list link;
+    struct fake_ensemble *ensemble;
+    struct fake_wire up;
+    /* The newest connections of which something was lost: nothing sent later arrives. */
+    unsigned broken_out, broken_in;
+};
+
+/* A client of the fake ensemble. */
+void fake_client_init(struct fake_client *c, struct fake_ensemble *e, struct timers *timers,
+                      void (*on_message)(struct fake_wire *w, struct fake_message *m));
+
+/* Of another service. */
+void fake_client_init_on(struct fake_client *c, const struct fake_service *service,
+                         struct timers *timers,
+                         void (*on_message)(struct fake_wire *w, struct fake_message *m));
+
+void fake_client_fini(struct fake_client *c);
+
+bool fake_client_can_connect(const struct fake_client *c);
+void fake_client_send(struct fake_client *c, struct fake_message *m); /* takes it */
+
+/* The ensemble's end. Takes the message. */
+void fake_client_answer(struct fake_client *c, struct fake_message *m);
+
+#endif

@@ -1,0 +1,50 @@
+/* The coordinator port on a fake ensemble, for tests and simulation: the same states, rules and
+ * time-outs as the real client, in virtual time.
+ *
+ * The client lives on its node's timers, the ensemble on its own: a node whose timers are not
+ * run is a frozen process. It pings after T/3 without a request, gives a connection up after
+ * 2T/3 without an answer, and tries the next one 50 ms later, for ever.
+ */
+#ifndef DUEQ_HA_SIM_FAKE_COORDINATOR_H
+#define DUEQ_HA_SIM_FAKE_COORDINATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ha/coord/coordinator.h"
+#include "ha/sim/fake_calls.h"
+#include "ha/sim/fake_ensemble.h"
+
+struct fake_coordinator {
+    struct coordinator base;
+    struct fake_client client;
+    struct timers *timers;
+    int64_t asked_ms;    /* session timeout */
+    unsigned connection; /* one more with each attempt and each end */
+    bool is_resumed;     /* this session was connected before */
+    bool is_inside;      /* the user is being called back; of a call: calls.is_telling */
+    struct fake_calls calls;
+    struct timer ping;
+    struct timer silence; /* the connection, or an attempt, is given up */
+    struct timer retry;
+};
+
+void fake_coordinator_init(struct fake_coordinator *c, struct fake_ensemble *e,
+                           struct timers *timers, int64_t session_ms);
+
+/* On another service than the fake ensemble. */
+void fake_coordinator_init_on(struct fake_coordinator *c, const struct fake_service *service,
+                              struct timers *timers, int64_t session_ms);
+
+/* A process that is gone: no good-bye, nobody is called back. Its session ends by the clock.
+ * Then it may be initialised again. */
+void fake_coordinator_fini(struct fake_coordinator *c);
+
+/* The connection breaks now, and is tried anew. Calls in flight end UNKNOWN; they are lost
+ * before they took effect, or (`requests_arrive`) their answers are. */
+void fake_coordinator_cut(struct fake_coordinator *c, bool requests_arrive);
+
+/* What the network lets through from now on. */
+void fake_coordinator_link(struct fake_coordinator *c, enum fake_link state);
+
+#endif

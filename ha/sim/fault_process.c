@@ -1,0 +1,148 @@
+/* Processes die, freeze, stutter and stop; and what operators want of them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ha/sim/fault_kinds.h"
+
+/* An operator's wish lives until it is answered. */
+struct wish {
+    struct ha_command command;
+    char to[HA_NODE_MAX + 1];
+};
+
+/* ---- processes ---- */
+
+static void freeze(struct sim_fault *f)
+{
+    sim_node_freeze(f->a, true);
+}
+
+static void thaw(struct sim_fault *f)
+{
+    sim_node_freeze(f->a, false);
+}
+
+/* A loop that is late again and again. */
+static void on_stutter(struct timer *timer)
+{
+    struct sim_fault *f = CONTAINER_OF(timer, struct sim_fault, pulse);
+
+    sim_node_freeze(f->a, !sim_fault_node(f)->is_frozen);
+    sim_fault_arm(timer, sim_between(1, sim_fault_node(f)->is_frozen ? 400 : 150));
+}
+
+static void stutter(struct sim_fault *f)
+{
+    sim_fault_arm(&f->pulse, 0);
+}
+
+static void start(struct sim_fault *f)
+{
+    sim_node_start(f->a);
+}
+
+/* The warden is told by the kernel: it closes the session, if it can, and starts another. */
+static void on_warden(struct timer *timer)
+{
+    struct sim_fault *f = CONTAINER_OF(timer, struct sim_fault, pulse);
+
+    if (!sim_fault_node(f)->ha && f->mode < 3)
+        sim_zk_end_session(&f->dead);
+}
+
+static void kill_worker(struct sim_fault *f)
+{
+    f->dead = sim_fault_node(f)->zk.zk.base.credentials;
+    sim_node_kill_worker(f->a);
+    sim_fault_arm(&f->pulse, sim_between(1, 20));
+}
+
+static void kill_both(struct sim_fault *f)
+{
+    sim_node_kill(f->a);
+}
+
+static void vanish(struct sim_fault *f)
+{
+    sim_fault_node(f)->has_vanished = true;
+    sim_node_kill(f->a);
+}
+
+static void kill_all(struct sim_fault *f)
+{
+    for (unsigned i = 0; i < SIM_NODES; i++)
+        sim_node_kill(i);
+}
+
+static void start_all(struct sim_fault *f)
+{
+    for (unsigned i = 0; i < SIM_NODES; i++)
+        sim_node_start(i);
+}
+
+/* SIGTERM: it gives its lead away, leaves, and its process ends. */
+static void on_stopped(void *arg)
+{
+    struct sim_node *n = arg;
+
+    sim_trace("%s: has stopped", n->name);
+}
+
+static void stop(struct sim_fault *f)
+{
+    if (!sim_node_runs(sim_fault_node(f)) || sim_fault_node(f)->is_stopping)
+        return;
+    sim_trace("%s: stops", sim_fault_node(f)->name);
+    sim_fault_node(f)->is_stopping = true;
+    ha_stop(sim_fault_node(f)->ha, on_stopped, sim_fault_node(f));
+}
+
+static void start_again(struct sim_fault *f)
+{
+    if (!sim_fault_node(f)->is_stopping)
+        return;
+    sim_node_kill(f->a);
+    sim_node_start(f->a);
+}
+
+/* ---- operators ---- */
+
+static void on_wish_done(struct ha_command *command)
+{
+    struct wish *w = CONTAINER_OF(command, struct wish, command);
+
+    sim_trace("operator: %s %s", status_word(command->status), command->why);
+    free(w);
+}
+
+static void wish(struct sim_fault *f)
+{
+    struct wish *w;
+
+    if (!sim_node_runs(sim_fault_node(f)))
+        return;
+    w = calloc(1, sizeof(*w));
+    if (!w)
+        abort();
+    w->command.wish = f->mode < 2 ? HA_SWITCHOVER : HA_FAILOVER;
+    strcpy(w->to, sim_nodes[f->b].name);
+    w->command.to = w->to;
+    w->command.on_done = on_wish_done;
+    sim_trace("operator: asks %s for %s to %s", sim_fault_node(f)->name,
+              f->mode < 2 ? "a switchover" : "a failover by force", w->to);
+    ha_command(sim_fault_node(f)->ha, &w->command);
+}
+
+/* ---- the table ---- */
+
+const struct sim_fault_kind sim_process_kinds[] = {
+    {"freeze", SIM_SCOPE_NODE, 10, 3 * SIM_T, freeze, thaw, NULL, false},
+    {"stutter", SIM_SCOPE_NODE, SIM_T, 4 * SIM_T, stutter, thaw, on_stutter, false},
+    {"kill worker", SIM_SCOPE_NODE, 30, 500, kill_worker, start, on_warden, false},
+    {"kill both", SIM_SCOPE_NODE, 30, 3 * SIM_T, kill_both, start, NULL, false},
+    {"vanish", SIM_SCOPE_NODE, 500, 3 * SIM_T, vanish, start, NULL, false},
+    {"stop", SIM_SCOPE_NODE, 10, 3 * SIM_T, stop, start_again, NULL, false},
+    {"kill all", SIM_SCOPE_ALL, 30, SIM_T, kill_all, start_all, NULL, false},
+    {"wish", SIM_SCOPE_NODE, 10, 20, wish, sim_fault_nothing, NULL, false},
+    {.name = NULL},
+};

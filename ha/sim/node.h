@@ -1,0 +1,66 @@
+/* A node: the process with the real ha in it, a scanner that acts when it may, and a warden. */
+#ifndef DUEQ_HA_SIM_NODE_H
+#define DUEQ_HA_SIM_NODE_H
+
+#include "ha/ha.h"
+#include "ha/lead/scanners.h"
+#include "ha/sim/client.h"
+#include "ha/sim/peers.h"
+#include "ha/sim/store.h"
+#include "ha/sim/zk.h"
+
+struct sim_node {
+    unsigned number;
+    char name[8], address[24];
+    int64_t clock_offset_ms;
+    struct timers timers; /* do not run while it is frozen */
+    struct ha_options options;
+    struct ha *ha; /* NULL: dead */
+    struct sim_client zk;
+    struct sim_peers peers;
+    struct fake_wire from_store;
+    bool is_frozen;
+    bool is_stopping;   /* in order */
+    bool is_dying;      /* nothing of it gets out any more */
+    bool has_vanished;  /* machine and all: nobody refuses a connection */
+    bool is_store_down; /* as it is told */
+
+    /* Who scans, as it was told. */
+    uint64_t view;
+    bool scans[SIM_NODES];
+
+    /* The scanner's. */
+    enum role_state role;
+    struct token token;
+    struct timer scan;
+    unsigned asserted;  /* buckets, since it leads */
+    unsigned in_flight; /* scripts */
+    unsigned looking;   /* of them looks and moves */
+    unsigned lead;      /* counts them: answers of an older one are void */
+};
+
+extern struct sim_node sim_nodes[SIM_NODES];
+
+/* With preferences: of different priority, and one may be barred from standing. `shares`: all
+ * of them scan. */
+void sim_nodes_init(enum ha_on_loss on_loss, bool has_preferences, bool shares);
+void sim_nodes_fini(void);
+
+void sim_node_start(unsigned i);
+void sim_node_kill(unsigned i);        /* both processes: it starts as another incarnation */
+void sim_node_kill_worker(unsigned i); /* its warden lives, and does nothing else here */
+void sim_node_freeze(unsigned i, bool is_frozen);
+void sim_node_set_store(unsigned i, bool is_up);
+
+static inline bool sim_node_runs(const struct sim_node *n)
+{
+    return n->ha && !n->is_frozen;
+}
+
+/* Where they share: have all been told that all scan, with one number? */
+bool sim_nodes_share(void);
+
+bool sim_node_may_act(unsigned i);
+int sim_acting(void); /* who may act now; -1: nobody */
+
+#endif

@@ -1,0 +1,175 @@
+/* What clients ask of their server, answered in the order in which it came: what the server
+ * knows itself waits for the writes before it, which go through the log.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "ha/sim/fake_answer.h"
+#include "ha/sim/zk_server.h"
+
+/* ---- what the server answers alone ---- */
+
+static void serve(struct sim_conn *conn, const struct fake_message *m)
+{
+    struct sim_server *s = conn->server;
+
+    sim_conn_answer(conn, fake_answer(&s->tree, &s->watches, conn, m));
+}
+
+static struct fake_message *first_waiting(struct sim_conn *conn)
+{
+    struct list *link = list_first(&conn->waiting);
+
+    return link ? CONTAINER_OF(link, struct fake_message, link) : NULL;
+}
+
+static void serve_waiting(struct sim_conn *conn)
+{
+    struct fake_message *m;
+
+    while ((m = first_waiting(conn)) && m->kind != FAKE_WRITE) {
+        list_remove(&m->link);
+        serve(conn, m);
+        fake_message_free(m);
+    }
+}
+
+/* ---- writes ---- */
+
+static void write_znodes(struct sim_conn *conn, struct fake_message *m)
+{
+    struct sim_entry *e = sim_zk_entry(SIM_WRITE);
+    struct fake_message *mark = sim_conn_message(conn, FAKE_WRITE);
+
+    mark->call = m->call;
+    list_append(&conn->waiting, &mark->link);
+    e->write = m;
+    e->who = m->who;
+    e->conn = conn->id;
+    sim_zk_submit(conn->server, e);
+}
+
+static void answer_write(struct sim_conn *conn, enum coord_status status, unsigned failed)
+{
+    struct fake_message *mark = first_waiting(conn), *reply;
+
+    assert(mark && mark->kind == FAKE_WRITE);
+    if (status == COORD_EXPIRED) {
+        sim_conn_close(conn);
+        return;
+    }
+    list_remove(&mark->link);
+    reply = sim_conn_message(conn, FAKE_ANSWER);
+    reply->call = mark->call;
+    reply->status = status;
+    reply->failed = failed;
+    sim_conn_answer(conn, reply);
+    fake_message_free(mark);
+    serve_waiting(conn);
+}
+
+/* ---- sessions ---- */
+
+static void submit_end(struct sim_server *s, const struct coord_credentials *who)
+{
+    struct sim_entry *e = sim_zk_entry(SIM_END_SESSION);
+
+    e->who = *who;
+    sim_zk_submit(s, e);
+}
+
+static void connect_client(struct sim_conn *conn, const struct fake_message *m)
+{
+    struct sim_entry *e;
+
+    if (m->who.session) {
+        sim_zk_revalidate(conn->server, m->who.session, conn->id);
+        return;
+    }
+    e = sim_zk_entry(SIM_BEGIN_SESSION);
+    e->conn = conn->id;
+    e->timeout_ms = m->timeout_ms;
+    e->who.session = sim_zk.next_session++;
+    memset(e->who.password, 1 + (int)(e->who.session % 255), sizeof(e->who.password));
+    sim_zk_submit(conn->server, e);
+}
+
+static void welcome(struct sim_conn *conn, const struct sim_session *s)
+{
+    struct fake_message *m = sim_conn_message(conn, FAKE_CONNECTED);
+
+    conn->session = s->who.session;
+    m->who = s->who;
+    m->timeout_ms = s->timeout_ms;
+    sim_conn_answer(conn, m);
+}
+
+void sim_zk_on_valid(struct sim_server *s, int64_t session, unsigned conn_id, bool is_valid)
+{
+    struct sim_conn *conn = sim_conn_find(s, conn_id);
+    struct sim_session *found = sim_zk_session(s, session);
+
+    if (!conn)
+        return;
+    if (!is_valid)
+        sim_conn_answer(conn, sim_conn_message(conn, FAKE_EXPIRED));
+    else if (found)
+        welcome(conn, found);
+    else
+        sim_conn_close(conn); /* this server is behind: try again */
+}
+
+/* Its session is at another server now. */
+void sim_zk_on_moved(unsigned conn_id)
+{
+    for (unsigned i = 0; i < SIM_SERVERS; i++) {
+        struct sim_conn *conn = sim_conn_find(&sim_zk.servers[i], conn_id);
+
+        if (conn && !conn->server->is_frozen)
+            sim_conn_close(conn);
+    }
+}
+
+/* ---- what comes from a client, and what has become of it ---- */
+
+void sim_zk_on_request(struct fake_wire *w, struct fake_message *m)
+{
+    struct sim_conn *conn = CONTAINER_OF(w, struct sim_conn, up);
+    struct sim_server *s = conn->server;
+
+    if (conn->session)
+        sim_zk_touch(s, conn->session);
+    if (m->kind == FAKE_WRITE) {
+        write_znodes(conn, m); /* keeps it */
+        return;
+    }
+    if (m->kind == FAKE_CONNECT) {
+        connect_client(conn, m);
+    } else if (m->kind == FAKE_BYE || m->kind == FAKE_END_SESSION) {
+        submit_end(s, &m->who);
+    } else if (list_is_empty(&conn->waiting)) {
+        serve(conn, m);
+    } else {
+        list_append(&conn->waiting, &m->link);
+        return;
+    }
+    fake_message_free(m);
+}
+
+void sim_zk_on_applied(struct sim_server *s, struct sim_entry *e, enum coord_status status,
+                       unsigned failed)
+{
+    struct sim_conn *conn = e->conn ? sim_conn_find(s, e->conn) : NULL;
+
+    if (e->kind == SIM_END_SESSION) {
+        LIST_EACH_SAFE (link, &s->conns) {
+            conn = CONTAINER_OF(link, struct sim_conn, link);
+            if (conn->session == e->who.session)
+                sim_conn_close(conn);
+        }
+    } else if (conn && e->kind == SIM_BEGIN_SESSION) {
+        welcome(conn, sim_zk_session(s, e->who.session));
+    } else if (conn) {
+        answer_write(conn, status, failed);
+    }
+}

@@ -1,0 +1,95 @@
+/* Three nodes, a fake ensemble and links between the nodes, in virtual time.
+ *
+ * Every millisecond that passes the promise is checked that at most one node may act, or hold.
+ * A frozen node's timers stand still while its clock goes on.
+ */
+#ifndef DUEQ_HA_TESTS_HA_FIXTURE_H
+#define DUEQ_HA_TESTS_HA_FIXTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ha/sim/fake_coordinator.h"
+#include "ha/ha.h"
+
+#define NODES 3
+#define T     2000
+
+struct member {
+    struct timers timers;
+    struct fake_coordinator zk;
+    struct peers peers;
+    struct ha_options options;
+    struct ha *ha;
+    char name[8], address[16];
+    bool is_alive, is_frozen;
+    bool is_silent;     /* its peer link */
+    bool drains;        /* answers DRAINING with ha_drained() at once; default */
+    bool is_store_mute; /* the test says what its Redis does; else it is up from the start */
+    bool is_left, is_stopped;
+    struct coord_credentials told;
+    unsigned peer_count;
+    char refused[320];
+    unsigned promoted, demoted;
+    /* Of on_scanners, the newest: "na nb", in the order of the alphabet. */
+    bool is_inside; /* a call: it must not come now */
+    uint64_t view;
+    char scanners[64];
+    unsigned views;                   /* so many were told */
+    enum role_reason why[ROLE_COUNT]; /* the newest by which it entered a role */
+};
+
+extern struct fake_ensemble ensemble;
+extern struct member nodes[NODES];
+extern int64_t now, wall_offset;
+extern unsigned acting_max; /* at any time, since the set-up */
+
+/* A cluster without nodes; then options may be changed, and nodes be started. */
+int world_setup(void **state);
+int world_teardown(void **state);
+int three_nodes_setup(void **state); /* all started, one leads */
+
+void node_start(unsigned i);
+void node_kill(unsigned i); /* kill -9: its session ends by the clock */
+void node_freeze(unsigned i, bool is_frozen);
+void node_scans(unsigned i, bool is_scanning); /* where it shares: from its start on */
+
+void run(int64_t ms);
+
+/* Runs until it holds, `ms` at most; then the test fails. Returns how long it took. */
+int64_t await(bool (*holds)(void), int64_t ms);
+
+/* The names under scanners/, as the ensemble has them: "na nb". */
+const char *scanners_there(void);
+
+int leader(void); /* which may act; -1: none */
+bool is_led(void);
+bool is_not_led(void);
+enum role_state role_of(unsigned i);
+struct ha_status status_of(unsigned i);
+
+/* By hand: sets a znode, or creates it; deletes it. */
+void znode_put(const char *path, const char *text);
+void znode_delete(const char *path);
+bool znode_exists(const char *path);
+
+/* The servers lose, or find, the quorum: they close all connections then. */
+void lose_the_quorum(void);
+void find_the_quorum(void);
+void expire_all(void); /* every session */
+
+/* From now on reads and lists of paths in which `part` occurs, and writes whose first change
+ * does, end so at node `i`, whatever was done; NULL: no more. Of one node at a time, started
+ * before. */
+void calls_fail(unsigned i, const char *part, enum coord_status status);
+void reads_fail(unsigned i, const char *part, enum coord_status status); /* writes do not */
+/* Writes do, and write nothing; reads do not. */
+void writes_fail(unsigned i, const char *part, enum coord_status status);
+unsigned calls_failed(void); /* since one of these was called */
+void calls_succeed(void);    /* all of them, again */
+
+/* Sends a wish through node `i` and returns its end. */
+enum status command(unsigned i, enum ha_wish wish, const char *to);
+extern struct ha_command last_command;
+
+#endif

@@ -1,0 +1,267 @@
+#include "ha/vip/link_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+
+#include "base/log.h"
+
+#define REMOVALS_MAX 16 /* interfaces that have it at once: one, but for accidents */
+
+struct vip_link *vip_link_new(void)
+{
+    struct vip_rtnl *rtnl = vip_rtnl_new();
+    struct vip_link *l;
+
+    if (!rtnl)
+        return NULL;
+    l = calloc(1, sizeof(*l));
+    if (!l)
+        abort();
+    l->rtnl = rtnl;
+    l->lifetime_s = VIP_LIFETIME_S;
+    return l;
+}
+
+void vip_link_free(struct vip_link *l)
+{
+    if (!l)
+        return;
+    vip_rtnl_free(l->rtnl);
+    free(l);
+}
+
+/* ---- addresses ---- */
+
+struct listing {
+    unsigned index;
+    unsigned char family;
+    void (*on_entry)(void *arg, const struct vip_entry *e);
+    void *arg;
+};
+
+static size_t len_of(int family)
+{
+    return family == AF_INET ? 4 : 16;
+}
+
+static void read_attribute(struct vip_entry *e, const struct nlattr *attr, size_t address_len)
+{
+    uint16_t type = mnl_attr_get_type(attr);
+    size_t len = mnl_attr_get_payload_len(attr);
+    const struct ifa_cacheinfo *life = mnl_attr_get_payload(attr);
+
+    if (type == IFA_ADDRESS && len == address_len)
+        e->subnet = mnl_attr_get_payload(attr);
+    else if (type == IFA_LOCAL && len == address_len)
+        e->local = mnl_attr_get_payload(attr);
+    else if (type == IFA_FLAGS && len == sizeof(uint32_t))
+        e->flags = mnl_attr_get_u32(attr);
+    else if (type == IFA_CACHEINFO && len >= sizeof(*life))
+        e->valid_s = life->ifa_valid;
+}
+
+static void read_entry(void *arg, const struct nlmsghdr *m)
+{
+    const struct listing *list = arg;
+    const struct ifaddrmsg *head = mnl_nlmsg_get_payload(m);
+    struct vip_entry e = {.valid_s = UINT32_MAX};
+    const struct nlattr *attr;
+
+    if (m->nlmsg_type != RTM_NEWADDR || mnl_nlmsg_get_payload_len(m) < sizeof(*head) ||
+        head->ifa_family != list->family || (list->index && head->ifa_index != list->index))
+        return;
+    e.index = head->ifa_index;
+    e.prefix_len = head->ifa_prefixlen;
+    mnl_attr_for_each(attr, m, sizeof(*head)) read_attribute(&e, attr, len_of(list->family));
+    if (!e.local)
+        e.local = e.subnet;
+    if (e.subnet && e.prefix_len <= len_of(list->family) * 8)
+        list->on_entry(list->arg, &e);
+}
+
+int vip_link_list(struct vip_link *l, int family, unsigned index,
+                  void (*on_entry)(void *arg, const struct vip_entry *e), void *arg)
+{
+    struct listing list = {index, (unsigned char)family, on_entry, arg};
+    struct ifaddrmsg *head;
+
+    vip_rtnl_request(l->rtnl, RTM_GETADDR, NLM_F_DUMP, sizeof(*head), &head);
+    head->ifa_family = list.family;
+    head->ifa_index = index;
+    return vip_rtnl_ask(l->rtnl, read_entry, &list);
+}
+
+bool vip_link_is_ours(const struct vip_link *l, const struct vip_entry *e,
+                      const struct vip_address *a)
+{
+    return e->prefix_len == vip_address_len(a) * 8 && e->flags & IFA_F_NOPREFIXROUTE &&
+           !(e->flags & IFA_F_PERMANENT) && e->valid_s <= l->lifetime_s;
+}
+
+/* ---- is it there? ---- */
+
+struct search {
+    const struct vip_link *link;
+    const struct vip_address *address;
+    enum vip_presence found;
+    unsigned where;
+    unsigned ours[REMOVALS_MAX]; /* the interfaces */
+    unsigned ours_count;
+};
+
+static void look_for_it(void *arg, const struct vip_entry *e)
+{
+    struct search *s = arg;
+
+    if (memcmp(e->local, s->address->bytes, vip_address_len(s->address)) != 0)
+        return;
+    if (!vip_link_is_ours(s->link, e, s->address)) {
+        s->found = VIP_IS_FOREIGN;
+        s->where = e->index;
+        return;
+    }
+    if (s->ours_count < REMOVALS_MAX)
+        s->ours[s->ours_count++] = e->index;
+    if (s->found == VIP_IS_NOWHERE) {
+        s->found = VIP_IS_OURS;
+        s->where = e->index;
+    }
+}
+
+enum vip_presence vip_link_presence(struct vip_link *l, const struct vip_address *a, char *name)
+{
+    struct search s = {.link = l, .address = a};
+    int error = vip_link_list(l, a->family, 0, look_for_it, &s);
+
+    if (error) {
+        LOG_WARN("vip", "cannot list the addresses of this machine: %s", strerror(error));
+        return VIP_IS_UNKNOWN;
+    }
+    if (s.found != VIP_IS_NOWHERE && !if_indextoname(s.where, name))
+        snprintf(name, IF_NAMESIZE, "?"); /* it has just gone */
+    return s.found;
+}
+
+/* ---- put and remove ---- */
+
+static int change(struct vip_link *l, uint16_t type, uint16_t flags,
+                  const struct vip_address *a, unsigned index)
+{
+    const struct ifa_cacheinfo life = {.ifa_prefered = a->family == AF_INET ? l->lifetime_s : 0,
+                                       .ifa_valid = l->lifetime_s};
+    size_t len = vip_address_len(a);
+    struct ifaddrmsg *head;
+    struct nlmsghdr *request =
+        vip_rtnl_request(l->rtnl, type, NLM_F_ACK | flags, sizeof(*head), &head);
+
+    head->ifa_family = (unsigned char)a->family;
+    head->ifa_prefixlen = (unsigned char)(len * 8);
+    head->ifa_scope = RT_SCOPE_UNIVERSE;
+    head->ifa_index = index;
+    mnl_attr_put(request, IFA_LOCAL, len, a->bytes);
+    mnl_attr_put(request, IFA_ADDRESS, len, a->bytes);
+    if (type == RTM_NEWADDR) {
+        mnl_attr_put_u32(request, IFA_FLAGS,
+                         IFA_F_NOPREFIXROUTE | (a->family == AF_INET6 ? IFA_F_NODAD : 0));
+        mnl_attr_put(request, IFA_CACHEINFO, sizeof(life), &life);
+    }
+    return vip_rtnl_ask(l->rtnl, NULL, NULL);
+}
+
+static enum vip_put failed(struct vip_link *l, const struct vip_address *a, int error,
+                           const char **why)
+{
+    const char *hint = "";
+
+    if (error == EPERM)
+        hint = ": CAP_NET_ADMIN is missing";
+    else if (error == EACCES && a->family == AF_INET6)
+        hint = ": IPv6 is switched off there (sysctl disable_ipv6)";
+    snprintf(l->why, sizeof(l->why), "%s%s", strerror(error), hint);
+    *why = l->why;
+    return VIP_PUT_FAILED;
+}
+
+enum vip_put vip_link_put(struct vip_link *l, const struct vip_address *a, unsigned index,
+                          const char **why)
+{
+    struct search s = {.link = l, .address = a};
+    int error = vip_link_list(l, a->family, index, look_for_it, &s);
+    bool is_new = s.found == VIP_IS_NOWHERE;
+
+    if (error)
+        return failed(l, a, error, why);
+    if (s.found == VIP_IS_FOREIGN) {
+        snprintf(l->why, sizeof(l->why),
+                 "somebody else has configured it there: remove it (ip address del)");
+        *why = l->why;
+        return VIP_PUT_FAILED;
+    }
+    /* Where its lifetime ends between the list and this, it is put anew and called renewed: it
+     * is announced when that is due. Some microseconds of a second. */
+    error =
+        change(l, RTM_NEWADDR, is_new ? NLM_F_CREATE | NLM_F_EXCL : NLM_F_REPLACE, a, index);
+    if (error)
+        return failed(l, a, error, why);
+    return is_new ? VIP_PUT_ADDED : VIP_PUT_RENEWED;
+}
+
+void vip_link_renew(struct vip_link *l, const struct vip_address *a)
+{
+    struct search s = {.link = l, .address = a};
+    int error = vip_link_list(l, a->family, 0, look_for_it, &s);
+
+    for (unsigned i = 0; i < s.ours_count; i++) {
+        int code = change(l, RTM_NEWADDR, NLM_F_REPLACE, a, s.ours[i]);
+
+        error = code ? code : error;
+    }
+    if (error)
+        LOG_WARN("vip", "cannot renew %s: %s", a->text, strerror(error));
+}
+
+static void read_route(void *arg, const struct nlmsghdr *m)
+{
+    const struct rtmsg *head = mnl_nlmsg_get_payload(m);
+
+    if (m->nlmsg_type == RTM_NEWROUTE && mnl_nlmsg_get_payload_len(m) >= sizeof(*head))
+        *(bool *)arg = head->rtm_type == RTN_LOCAL;
+}
+
+bool vip_link_is_usable(struct vip_link *l, const struct vip_address *a)
+{
+    size_t len = vip_address_len(a);
+    bool is_local = false;
+    struct rtmsg *head;
+    struct nlmsghdr *request =
+        vip_rtnl_request(l->rtnl, RTM_GETROUTE, NLM_F_ACK, sizeof(*head), &head);
+
+    head->rtm_family = (unsigned char)a->family;
+    head->rtm_dst_len = (unsigned char)(len * 8);
+    mnl_attr_put(request, RTA_DST, len, a->bytes);
+    return vip_rtnl_ask(l->rtnl, read_route, &is_local) == 0 && is_local;
+}
+
+unsigned vip_link_remove(struct vip_link *l, const struct vip_address *a)
+{
+    struct search s = {.link = l, .address = a};
+    int error = vip_link_list(l, a->family, 0, look_for_it, &s);
+    unsigned removed = 0;
+
+    /* What was listed until then goes in any case. */
+    for (unsigned i = 0; i < s.ours_count; i++) {
+        int code = change(l, RTM_DELADDR, 0, a, s.ours[i]);
+
+        removed += code == 0;
+        if (code && code != EADDRNOTAVAIL && code != ENODEV)
+            error = code;
+    }
+    if (error)
+        LOG_ERROR("vip", "cannot remove %s: %s; it goes within a second or some, by itself",
+                  a->text, strerror(error));
+    return removed;
+}

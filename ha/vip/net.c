@@ -1,0 +1,214 @@
+#include "ha/vip/net.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "ha/vip/air.h"
+#include "ha/vip/link.h"
+
+#define FRESH_MS 50 /* for so long a first announcement may wait */
+
+/* One address and where it belongs. */
+struct place {
+    struct vip_net *net;
+    const struct vip_address *address;
+    struct vip_interface on; /* where it was last; index 0: nowhere */
+    bool is_found;           /* since it was put */
+    struct vip_air *air;
+    struct timer fresh; /* it was added, and its announcement waits until it is usable */
+    int64_t added_mono_ms;
+};
+
+struct vip_net {
+    struct loop *loop;
+    struct vip_addresses addresses;
+    const char *interface;
+    struct vip_link *link;
+    struct place places[VIP_ADDRESSES_MAX];
+    struct vip *vip; /* NULL: nobody listens */
+    char why[256];
+};
+
+static struct place *place_of(const struct vip_net *n, const struct vip_address *a)
+{
+    size_t i = 0;
+
+    while (n->addresses.at[i].family != a->family ||
+           memcmp(n->addresses.at[i].bytes, a->bytes, vip_address_len(a)) != 0)
+        i++;
+    return (struct place *)&n->places[i];
+}
+
+/* ---- where it belongs ---- */
+
+/* The interface that it has is still fit: the same, and in order. */
+static bool is_fit(struct vip_net *n, const struct place *p)
+{
+    struct vip_interface now;
+    const char *why;
+
+    return p->is_found && vip_link_look(n->link, p->on.index, &now, &why) == STATUS_OK &&
+           !vip_interface_trouble(&now, p->address) && !strcmp(now.name, p->on.name) &&
+           !memcmp(now.mac, p->on.mac, sizeof(now.mac));
+}
+
+static enum status refuse(struct vip_net *n, const char **why, const char *on,
+                          const char *sentence)
+{
+    snprintf(n->why, sizeof(n->why), "%s%s%s", on, *on ? ": " : "", sentence);
+    *why = n->why;
+    return STATUS_IO_ERROR;
+}
+
+static enum status find(struct vip_net *n, const struct vip_address *a, struct place *p,
+                        const char **why)
+{
+    struct vip_interface found;
+
+    if (p->is_found)
+        vip_link_remove(n->link, a); /* it is put, and so announced, as a new one */
+    p->is_found = false;
+    p->on = (struct vip_interface){.index = 0};
+    if (vip_link_find(n->link, a, n->interface, &found, why) != STATUS_OK)
+        return refuse(n, why, "", *why);
+    if (vip_interface_trouble(&found, a))
+        return refuse(n, why, found.name, vip_interface_trouble(&found, a));
+    if (vip_air_bind(p->air, &found) != STATUS_OK)
+        return refuse(n, why, found.name, strerror(errno));
+    p->on = found;
+    p->is_found = true;
+    LOG_INFO("vip", "%s belongs on %s", a->text, found.name);
+    return STATUS_OK;
+}
+
+/* ---- the operations ---- */
+
+static enum vip_put put(void *arg, const struct vip_address *a, const char **why)
+{
+    struct vip_net *n = arg;
+    struct place *p = place_of(n, a);
+    enum vip_put done;
+
+    if (!is_fit(n, p) && find(n, a, p, why) != STATUS_OK)
+        return VIP_PUT_FAILED;
+    done = vip_link_put(n->link, a, p->on.index, why);
+    if (done == VIP_PUT_FAILED)
+        refuse(n, why, p->on.name, *why);
+    if (done == VIP_PUT_ADDED)
+        p->added_mono_ms = timers_now(&n->loop->timers);
+    return done;
+}
+
+static void remove_it(void *arg, const struct vip_address *a)
+{
+    struct vip_net *n = arg;
+    struct place *p = place_of(n, a);
+
+    vip_link_remove(n->link, a);
+    timer_disarm(&n->loop->timers, &p->fresh);
+    p->is_found = false;
+}
+
+/* Once it is announced the leader before removes it: it must be usable here by then. */
+static bool is_too_early(struct place *p)
+{
+    return p->address->family == AF_INET6 &&
+           timers_now(&p->net->loop->timers) - p->added_mono_ms < FRESH_MS &&
+           !vip_link_is_usable(p->net->link, p->address);
+}
+
+static void announce(void *arg, const struct vip_address *a)
+{
+    struct vip_net *n = arg;
+    struct place *p = place_of(n, a);
+
+    if (is_too_early(p))
+        timer_arm(&n->loop->timers, &p->fresh, 1);
+    else
+        vip_air_announce(p->air);
+}
+
+/* After a stall it is left to the next announcement, before which the lease is looked at. */
+static void on_fresh(struct timer *timer)
+{
+    struct place *p = CONTAINER_OF(timer, struct place, fresh);
+
+    if (timers_now(&p->net->loop->timers) - p->added_mono_ms < FRESH_MS)
+        announce(p->net, p->address);
+}
+
+static void probe(void *arg, const struct vip_address *a)
+{
+    vip_air_probe(place_of(arg, a)->air);
+}
+
+const struct vip_ops vip_net_ops = {
+    .put = put, .remove = remove_it, .announce = announce, .probe = probe};
+
+/* ---- life ---- */
+
+static void on_heard(void *arg, const struct vip_address *a, const char *mac)
+{
+    struct vip_net *n = arg;
+
+    if (n->vip)
+        vip_heard(n->vip, a, mac);
+}
+
+void vip_net_listen(struct vip_net *n, struct vip *v)
+{
+    n->vip = v;
+}
+
+const char *vip_net_interface(const struct vip_net *n, const struct vip_address *a)
+{
+    return place_of(n, a)->on.name;
+}
+
+struct vip_net *vip_net_new(struct loop *loop, const struct vip_addresses *these,
+                            const char *interface)
+{
+    struct vip_net *n = calloc(1, sizeof(*n));
+    bool is_whole;
+
+    if (!n)
+        abort();
+    n->loop = loop;
+    n->addresses = *these;
+    n->interface = interface;
+    n->link = vip_link_new();
+    is_whole = n->link;
+    for (size_t i = 0; is_whole && i < these->count; i++) {
+        struct place *p = &n->places[i];
+
+        p->net = n;
+        p->address = &n->addresses.at[i];
+        timer_init(&p->fresh, on_fresh);
+        p->air = vip_air_new(loop, p->address, on_heard, n);
+        is_whole = p->air;
+    }
+    if (!is_whole) {
+        int error = errno;
+
+        vip_net_free(n);
+        errno = error;
+        return NULL;
+    }
+    return n;
+}
+
+void vip_net_free(struct vip_net *n)
+{
+    if (!n)
+        return;
+    for (size_t i = 0; i < n->addresses.count; i++) {
+        timer_disarm(&n->loop->timers, &n->places[i].fresh);
+        vip_air_free(n->places[i].air);
+    }
+    vip_link_free(n->link);
+    free(n);
+}

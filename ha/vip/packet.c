@@ -1,0 +1,216 @@
+#include "ha/vip/packet.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* What is the same in all of these frames, field by field, and where the rest belongs. */
+
+#define ETHERNET_LEN 14
+#define ARP_LEN      28
+#define IPV6_LEN     40
+#define ND_LEN       24 /* solicitation or advertisement, without options */
+#define OPTION_LEN   8  /* with a hardware address */
+
+enum { ARP_REQUEST = 1, ARP_REPLY = 2 };
+enum { ND_SOLICITATION = 135, ND_ADVERTISEMENT = 136 };
+
+#define ND_OVERRIDE      0x20 /* in the first byte of the flags */
+#define OPTION_OWN_MAC   2    /* of the target: who has the address */
+#define HOPS             255  /* it has crossed no router */
+#define NEXT_IS_ICMPV6   58
+#define ARP_OPERATION    (ETHERNET_LEN + 6)
+#define ARP_SENDER_MAC   (ETHERNET_LEN + 8)
+#define ARP_SENDER       (ETHERNET_LEN + 14)
+#define ARP_TARGET_MAC   (ETHERNET_LEN + 18)
+#define ARP_TARGET       (ETHERNET_LEN + 24)
+#define IPV6_PAYLOAD_LEN (ETHERNET_LEN + 4)
+#define IPV6_NEXT        (ETHERNET_LEN + 6)
+#define IPV6_HOPS        (ETHERNET_LEN + 7)
+#define IPV6_SOURCE      (ETHERNET_LEN + 8)
+#define IPV6_DESTINATION (ETHERNET_LEN + 24)
+#define ND               (ETHERNET_LEN + IPV6_LEN)
+#define ND_CHECKSUM      (ND + 2)
+#define ND_FLAGS         (ND + 4)
+#define ND_TARGET        (ND + 8)
+#define ND_OPTIONS       (ND + ND_LEN)
+
+static const unsigned char broadcast[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+static const unsigned char zeros[6];
+/* The protocol; hardware and protocol by numbers and lengths of their addresses. */
+static const unsigned char arp_head[] = {0x08, 0x06, 0, 1, 0x08, 0x00, 6, 4};
+static const unsigned char ipv6_head[] = {0x86, 0xdd, 0x60};
+static const unsigned char all_nodes[16] = {0xff, 2, [15] = 1};
+static const unsigned char solicited_node[16] = {0xff, 2, [11] = 1, 0xff}; /* and 3 bytes */
+
+/* ---- ARP ---- */
+
+static void arp(struct vip_frame *f, unsigned char operation, const unsigned char mac[6],
+                const unsigned char sender[4], const unsigned char target_mac[6],
+                const unsigned char target[4])
+{
+    unsigned char *b = f->bytes;
+
+    *f = (struct vip_frame){.len = ETHERNET_LEN + ARP_LEN};
+    memcpy(b, broadcast, 6);
+    memcpy(b + 6, mac, 6);
+    memcpy(b + 12, arp_head, sizeof(arp_head));
+    b[ARP_OPERATION + 1] = operation;
+    memcpy(b + ARP_SENDER_MAC, mac, 6);
+    memcpy(b + ARP_SENDER, sender, 4);
+    memcpy(b + ARP_TARGET_MAC, target_mac, 6);
+    memcpy(b + ARP_TARGET, target, 4);
+}
+
+/* ---- neighbour discovery ---- */
+
+/* The Internet checksum over the pseudo header and the `len` bytes behind the IPv6 header; of
+ * what has a right one already it is 0. */
+static unsigned checksum(const unsigned char *frame, size_t len)
+{
+    const unsigned char *at = frame + IPV6_SOURCE; /* both addresses, then the payload */
+    size_t bytes = 32 + len;
+    unsigned long sum = len + NEXT_IS_ICMPV6;
+
+    for (size_t i = 0; i < bytes; i++)
+        sum += i % 2 ? at[i] : (unsigned long)at[i] << 8;
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return ~sum & 0xffff;
+}
+
+static void discovery(struct vip_frame *f, unsigned char type, const unsigned char mac[6],
+                      const unsigned char destination[16], size_t options_len)
+{
+    unsigned char *b = f->bytes;
+
+    *f = (struct vip_frame){.len = ND_OPTIONS + options_len};
+    b[0] = b[1] = 0x33; /* the group's Ethernet address: with the end of its own */
+    memcpy(b + 2, destination + 12, 4);
+    memcpy(b + 6, mac, 6);
+    memcpy(b + 12, ipv6_head, sizeof(ipv6_head));
+    b[IPV6_PAYLOAD_LEN + 1] = (unsigned char)(ND_LEN + options_len);
+    b[IPV6_NEXT] = NEXT_IS_ICMPV6;
+    b[IPV6_HOPS] = HOPS;
+    memcpy(b + IPV6_DESTINATION, destination, 16);
+    b[ND] = type;
+}
+
+static void seal(struct vip_frame *f)
+{
+    unsigned sum = checksum(f->bytes, f->len - ND);
+
+    f->bytes[ND_CHECKSUM] = (unsigned char)(sum >> 8);
+    f->bytes[ND_CHECKSUM + 1] = (unsigned char)sum;
+}
+
+static void advertise(struct vip_frame *f, const struct vip_address *a,
+                      const unsigned char mac[6])
+{
+    unsigned char *b = f->bytes;
+
+    discovery(f, ND_ADVERTISEMENT, mac, all_nodes, OPTION_LEN);
+    memcpy(b + IPV6_SOURCE, a->bytes, 16);
+    b[ND_FLAGS] = ND_OVERRIDE;
+    memcpy(b + ND_TARGET, a->bytes, 16);
+    b[ND_OPTIONS] = OPTION_OWN_MAC;
+    b[ND_OPTIONS + 1] = OPTION_LEN / 8;
+    memcpy(b + ND_OPTIONS + 2, mac, 6);
+    seal(f);
+}
+
+static void solicit(struct vip_frame *f, const struct vip_address *a,
+                    const unsigned char mac[6])
+{
+    unsigned char group[16];
+
+    memcpy(group, solicited_node, sizeof(group));
+    memcpy(group + 13, a->bytes + 13, 3);
+    discovery(f, ND_SOLICITATION, mac, group, 0);
+    memcpy(f->bytes + ND_TARGET, a->bytes, 16);
+    seal(f);
+}
+
+/* ---- what is said ---- */
+
+unsigned vip_packet_announce(const struct vip_address *a, const unsigned char mac[6],
+                             struct vip_frame frames[2])
+{
+    if (a->family == AF_INET6) {
+        advertise(&frames[0], a, mac);
+        return 1;
+    }
+    arp(&frames[0], ARP_REQUEST, mac, a->bytes, zeros, a->bytes);
+    /* Linux takes a reply for unasked only where both hardware addresses are the same. */
+    arp(&frames[1], ARP_REPLY, mac, a->bytes, mac, a->bytes);
+    return 2;
+}
+
+void vip_packet_probe(const struct vip_address *a, const unsigned char mac[6],
+                      struct vip_frame *frame)
+{
+    if (a->family == AF_INET6)
+        solicit(frame, a, mac);
+    else
+        arp(frame, ARP_REQUEST, mac, zeros, zeros, a->bytes);
+}
+
+/* ---- what is heard ---- */
+
+/* Who says in this ARP frame that it has the address; NULL: nobody. */
+static const unsigned char *read_arp(const unsigned char *b, size_t len,
+                                     const struct vip_address *a)
+{
+    unsigned char operation;
+
+    if (len < ETHERNET_LEN + ARP_LEN || memcmp(b + 12, arp_head, sizeof(arp_head)) != 0 ||
+        b[ARP_OPERATION] || memcmp(b + ARP_SENDER, a->bytes, 4) != 0)
+        return NULL;
+    operation = b[ARP_OPERATION + 1];
+    return operation == ARP_REQUEST || operation == ARP_REPLY ? b + ARP_SENDER_MAC : NULL;
+}
+
+/* False: the options are not well-formed. *mac is the target's, or untouched. */
+static bool read_options(const unsigned char *at, const unsigned char *end,
+                         const unsigned char **mac)
+{
+    while (at < end) {
+        size_t left = (size_t)(end - at), len = left < 2 ? 0 : at[1] * 8u;
+
+        if (len == 0 || len > left)
+            return false;
+        if (at[0] == OPTION_OWN_MAC && len == OPTION_LEN)
+            *mac = at + 2;
+        at += len;
+    }
+    return true;
+}
+
+/* Who says in this advertisement that it has the address; NULL: nobody. */
+static const unsigned char *read_advertisement(const unsigned char *b, size_t len,
+                                               const struct vip_address *a)
+{
+    const unsigned char *mac = b + 6; /* where it does not say it, the one that sends it */
+    size_t payload_len;
+
+    if (len < ND_OPTIONS || b[12] != ipv6_head[0] || b[13] != ipv6_head[1] || b[14] >> 4 != 6)
+        return NULL;
+    payload_len = (size_t)b[IPV6_PAYLOAD_LEN] << 8 | b[IPV6_PAYLOAD_LEN + 1];
+    if (payload_len < ND_LEN || payload_len > len - ND || b[IPV6_NEXT] != NEXT_IS_ICMPV6 ||
+        b[IPV6_HOPS] != HOPS || b[ND] != ND_ADVERTISEMENT || b[ND + 1] ||
+        memcmp(b + ND_TARGET, a->bytes, 16) != 0 || checksum(b, payload_len) != 0)
+        return NULL;
+    return read_options(b + ND_OPTIONS, b + ND + payload_len, &mac) ? mac : NULL;
+}
+
+bool vip_packet_read(struct bytes frame, const struct vip_address *a,
+                     const unsigned char own_mac[6], unsigned char mac[6])
+{
+    const unsigned char *b = (const unsigned char *)frame.at, *owner;
+
+    owner =
+        a->family == AF_INET6 ? read_advertisement(b, frame.len, a) : read_arp(b, frame.len, a);
+    if (!owner || owner[0] & 1 || !memcmp(owner, zeros, 6) || !memcmp(owner, own_mac, 6))
+        return false;
+    memcpy(mac, owner, 6);
+    return true;
+}

@@ -1,0 +1,29 @@
+/* A network in memory for the virtual address, on virtual time: it obeys the rules of
+ * vip_contract.h, fails on demand, and keeps what was asked of it.
+ */
+#ifndef DUEQ_HA_VIP_TESTS_VIP_FIXTURE_H
+#define DUEQ_HA_VIP_TESTS_VIP_FIXTURE_H
+
+#include "ha/vip/vip.h"
+
+#define FAKE_NOTES_MAX 256
+
+struct fake_address {
+    int64_t until_mono_ms; /* its lifetime; below the time: it is not there */
+    const char *broken;    /* why it cannot be put; NULL: it can */
+    int64_t announced_mono_ms[FAKE_NOTES_MAX];
+    unsigned announced, probed, put, removed;
+};
+
+struct fake_net {
+    struct timers *timers;
+    struct vip_addresses addresses;
+    struct fake_address of[VIP_ADDRESSES_MAX];
+};
+
+extern const struct vip_ops fake_net_ops; /* with the fake_net as `arg` */
+
+struct fake_address *fake_net_find(struct fake_net *n, const struct vip_address *a);
+bool fake_net_has(struct fake_net *n, const struct vip_address *a);
+
+#endif

@@ -1,0 +1,185 @@
+/* All jobs counted: who walks, who shares, who is turned away. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "node/queue/tests/census_fixture.h"
+
+static void those_who_come_meanwhile_share_one_walk(void **state)
+{
+    struct asked a = {0}, b = {0};
+
+    memory_store_hold(f.ms);
+    ask(&a, 1000);
+    ask(&b, 1000);
+    fixture_turn(&f);
+    assert_int_equal(memory_store_in_flight(f.ms), 4); /* a page of each bucket */
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(a.status, STATUS_OK);
+    assert_int_equal(b.status, STATUS_OK);
+    assert_int_equal(a.done + b.done, 2);
+    assert_int_equal(walks(), 1);
+}
+
+static void a_fresh_census_is_used_again_and_an_old_one_is_not(void **state)
+{
+    struct asked a = {0}, b = {0}, c = {0};
+
+    ask_and_turn(&a);
+    push(&f, "t", "1", 0, 0);
+    fixture_advance(&f, FRESH_MS);
+    ask_and_turn(&b);
+    assert_int_equal(b.census.age_ms, FRESH_MS);
+    assert_int_equal(b.census.total.ready, 0);
+    assert_int_equal(walks(), 1);
+    fixture_advance(&f, 1);
+    ask_and_turn(&c);
+    assert_int_equal(c.census.age_ms, 0);
+    assert_int_equal(c.census.total.ready, 1);
+    assert_int_equal(walks(), 2);
+}
+
+static void patience_ends_and_the_walk_goes_on(void **state)
+{
+    struct asked a = {0}, b = {0};
+
+    memory_store_hold(f.ms);
+    ask(&a, 1000);
+    fixture_advance(&f, 999);
+    assert_int_equal(a.done, 0);
+    fixture_advance(&f, 1);
+    assert_int_equal(a.done, 1);
+    assert_int_equal(a.status, STATUS_UNAVAILABLE);
+    assert_false(a.has_census);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    ask_and_turn(&b);
+    assert_int_equal(b.status, STATUS_OK);
+    assert_int_equal(walks(), 1);
+}
+
+static void without_a_store_there_is_the_last_one_at_once(void **state)
+{
+    struct asked a = {0}, b = {0}, c = {0};
+
+    push(&f, "t", "1", 0, 0);
+    memory_store_take_down(f.ms);
+    fixture_turn(&f);
+    ask_and_turn(&a);
+    assert_int_equal(a.status, STATUS_UNAVAILABLE);
+    assert_false(a.has_census);
+    assert_int_equal(walks(), 0);
+    memory_store_bring_up(f.ms);
+    fixture_turn(&f);
+    ask_and_turn(&b);
+    assert_int_equal(b.status, STATUS_OK);
+    memory_store_take_down(f.ms);
+    fixture_advance(&f, FRESH_MS + 1);
+    ask_and_turn(&c);
+    assert_int_equal(c.status, STATUS_UNAVAILABLE);
+    assert_true(c.has_census);
+    assert_int_equal(c.census.total.ready, 1);
+    assert_int_equal(c.census.age_ms, FRESH_MS + 1);
+}
+
+static void a_walk_that_fails_says_so_and_the_next_begins_anew(void **state)
+{
+    struct asked a = {0}, b = {0};
+
+    memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
+    ask_and_turn(&a);
+    assert_int_equal(a.status, STATUS_UNAVAILABLE); /* it was only asked */
+    ask_and_turn(&b);
+    assert_int_equal(b.status, STATUS_OK);
+    assert_int_equal(walks(), 2);
+}
+
+static void a_walk_that_fails_ends_with_the_pages_under_way(void **state)
+{
+    struct asked a = {0}, b = {0}, c = {0};
+
+    memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
+    memory_store_hold(f.ms);
+    ask(&a, 1000);
+    memory_store_let_go(f.ms, 1);
+    fixture_turn(&f);
+    ask(&b, 1000); /* joins it, and shares its end */
+    fixture_turn(&f);
+    assert_int_equal(a.done + b.done, 0);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(a.status, STATUS_UNAVAILABLE);
+    assert_int_equal(b.status, STATUS_UNAVAILABLE);
+    assert_int_equal(pages(), CENSUS_LANES); /* and no further */
+    ask_and_turn(&c);
+    assert_int_equal(c.status, STATUS_OK);
+    assert_int_equal(walks(), 2);
+}
+
+static void whoever_gives_up_is_called_back_once(void **state)
+{
+    struct asked a = {0}, b = {0};
+
+    memory_store_hold(f.ms);
+    ask(&a, 1000);
+    ask(&b, 1000);
+    queue_census_cancel(f.q, &a.call);
+    assert_int_equal(a.done, 0);
+    fixture_turn(&f);
+    assert_int_equal(a.status, STATUS_CANCELLED);
+    memory_store_unhold(f.ms);
+    fixture_advance(&f, 2000);
+    assert_int_equal(a.done, 1);
+    assert_int_equal(b.status, STATUS_OK);
+}
+
+static void one_may_ask_again_from_the_answer(void **state)
+{
+    struct asked a = {.asks_again = true};
+
+    ask(&a, 1000);
+    fixture_turn(&f);
+    assert_int_equal(a.done, 2);
+    assert_int_equal(walks(), 1);
+}
+
+static void stopping_cancels_and_waits_for_the_page_under_way(void **state)
+{
+    struct asked a = {0}, late = {0};
+
+    memory_store_hold(f.ms);
+    ask(&a, 1000);
+    fixture_stop(&f);
+    late.call.on_done = on_asked;
+    queue_census(f.q, &late.call);
+    fixture_turn(&f);
+    assert_int_equal(a.status, STATUS_CANCELLED);
+    assert_int_equal(late.status, STATUS_SHUTTING_DOWN);
+    assert_false(f.is_stopped);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_true(f.is_stopped);
+    assert_int_equal(pages(), 4); /* and no further page */
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define WIDE(name) cmocka_unit_test_setup_teardown(name, set_up_wide, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(those_who_come_meanwhile_share_one_walk),
+        TEST(a_fresh_census_is_used_again_and_an_old_one_is_not),
+        TEST(patience_ends_and_the_walk_goes_on),
+        TEST(without_a_store_there_is_the_last_one_at_once),
+        TEST(a_walk_that_fails_says_so_and_the_next_begins_anew),
+        WIDE(a_walk_that_fails_ends_with_the_pages_under_way),
+        TEST(whoever_gives_up_is_called_back_once),
+        TEST(one_may_ask_again_from_the_answer),
+        TEST(stopping_cancels_and_waits_for_the_page_under_way),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

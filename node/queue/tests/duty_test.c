@@ -1,0 +1,424 @@
+/* The leader's duty: the token first, then the scans; and how it ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "node/queue/duty.h"
+#include "node/queue/tests/queue_fixture.h"
+
+#define BUCKETS 64 /* as many as there are by default */
+#define ONE     "11111111111111111111111111111111:"
+#define FIRST   ONE "0000000000000001"
+#define SECOND  ONE "0000000000000002"
+#define FOREIGN "22222222222222222222222222222222:0000000000000001"
+
+static struct fixture f, other;
+static bool may;
+static unsigned asked, fenced, drained;
+static char seen[OP_TOKEN_MAX + 1];
+
+static bool may_act(void *arg)
+{
+    asked++;
+    return may;
+}
+
+static void on_fenced(void *arg, struct bytes token)
+{
+    fenced++;
+    memcpy(seen, token.at, token.len);
+    seen[token.len] = '\0';
+}
+
+static void on_drained(void *arg)
+{
+    drained++;
+}
+
+static void lead(struct fixture *node, const char *token)
+{
+    struct queue_leader leader = {.token = bytes_of_text(token),
+                                  .may_act = may_act,
+                                  .on_fenced = on_fenced,
+                                  .on_drained = on_drained};
+
+    queue_lead(node->q, &leader);
+}
+
+static unsigned long count(enum op_verb verb)
+{
+    return memory_store_count(f.ms, verb);
+}
+
+static int set_up(void **state)
+{
+    may = true;
+    asked = fenced = drained = 0;
+    seen[0] = '\0';
+    fixture_start(&f, BUCKETS);
+    fixture_join(&other, &f);
+    fixture_turn(&f);
+    fixture_turn(&other);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_end(&other);
+    fixture_end(&f);
+    return 0;
+}
+
+/* ---- begin ---- */
+
+static void ignore(struct op *op)
+{
+}
+
+static void scans_a_bucket_only_when_it_has_the_token(void **state)
+{
+    memory_store_hold(f.ms);
+    lead(&f, FIRST);
+    fixture_advance(&f, 5000);
+    assert_int_equal(count(OP_FENCE), BUCKETS);
+    assert_int_equal(count(OP_SCAN), 0);
+    memory_store_let_go(f.ms, 1);
+    fixture_advance(&f, 5000);
+    assert_int_equal(count(OP_SCAN), 1);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(count(OP_FENCE), BUCKETS);
+    assert_int_equal(count(OP_SCAN), BUCKETS);
+}
+
+static enum status assert_at(struct fixture *node, unsigned bucket, const char *token)
+{
+    static struct op op;
+
+    op = (struct op){
+        .verb = OP_FENCE, .bucket = bucket, .token = bytes_of_text(token), .on_done = ignore};
+    store_submit(memory_store_port(node->ms), &op);
+    fixture_turn(node);
+    return op.status;
+}
+
+/* Each bucket, not as many assertions as there are buckets; and not by its first scan. */
+static void assert_all_fence(const char *earlier)
+{
+    for (unsigned i = 0; i < BUCKETS; i++)
+        if (assert_at(&other, i, earlier) != STATUS_FENCED)
+            fail_msg("bucket %u has not taken the token", i);
+    assert_int_equal(count(OP_SCAN), 0);
+}
+
+static void every_bucket_has_the_token_before_any_scan(void **state)
+{
+    memory_store_hold(f.ms);
+    lead(&f, SECOND);
+    fixture_turn(&f);
+    assert_all_fence(FIRST);
+    memory_store_unhold(f.ms);
+}
+
+static void an_assertion_that_fails_is_made_again(void **state)
+{
+    memory_store_fail(f.ms, 2, STATUS_UNKNOWN, MEMORY_UNDONE);
+    lead(&f, FIRST);
+    fixture_turn(&f);
+    assert_int_equal(count(OP_SCAN), BUCKETS - 2);
+    fixture_advance(&f, DUTY_AGAIN_MS);
+    assert_int_equal(count(OP_FENCE), BUCKETS + 2);
+    assert_int_equal(count(OP_SCAN), BUCKETS);
+}
+
+static void a_leader_moves_what_is_due(void **state)
+{
+    lead(&f, FIRST);
+    push(&f, "t", "1", 500, 5000);
+    fixture_advance(&f, 500);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+/* ---- whether it may ---- */
+
+static void sends_nothing_while_it_may_not_act(void **state)
+{
+    may = false;
+    lead(&f, FIRST);
+    fixture_advance(&f, 5000);
+    assert_int_equal(count(OP_FENCE), 0);
+    assert_true(asked > 0);
+    may = true;
+    fixture_advance(&f, DUTY_AGAIN_MS);
+    assert_int_equal(count(OP_SCAN), BUCKETS);
+}
+
+static void asks_before_each_scan(void **state)
+{
+    unsigned long scans;
+
+    lead(&f, FIRST);
+    fixture_turn(&f);
+    scans = count(OP_SCAN);
+    may = false;
+    push(&f, "t", "1", 500, 5000);
+    fixture_advance(&f, 5000);
+    assert_int_equal(count(OP_SCAN), scans);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
+    may = true;
+    fixture_advance(&f, 1000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+/* ---- the store was away ---- */
+
+static void asserts_the_token_again_when_the_store_is_back(void **state)
+{
+    unsigned long fences, scans;
+
+    lead(&f, FIRST);
+    fixture_turn(&f);
+    fences = count(OP_FENCE);
+    scans = count(OP_SCAN);
+    memory_store_take_down(f.ms);
+    fixture_advance(&f, 5000);
+    assert_int_equal(count(OP_FENCE), fences);
+    assert_int_equal(count(OP_SCAN), scans);
+    memory_store_bring_up(f.ms);
+    memory_store_hold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(count(OP_FENCE), fences + BUCKETS);
+    assert_int_equal(count(OP_SCAN), scans);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(count(OP_SCAN), scans + BUCKETS);
+}
+
+static void who_was_deposed_meanwhile_does_not_scan_again(void **state)
+{
+    lead(&f, FIRST);
+    fixture_turn(&f);
+    memory_store_take_down(f.ms);
+    fixture_turn(&f);
+    lead(&other, SECOND);
+    fixture_turn(&other);
+    memory_store_bring_up(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(fenced, 1);
+    assert_string_equal(seen, SECOND);
+}
+
+/* ---- fenced ---- */
+
+static void the_one_before_stands_by_when_it_meets_a_higher_token(void **state)
+{
+    unsigned long scans;
+
+    lead(&f, FIRST);
+    fixture_turn(&f);
+    lead(&other, SECOND);
+    fixture_turn(&other);
+    push(&f, "t", "1", 500, 5000);
+    fixture_advance(&f, 1000);
+    assert_int_equal(fenced, 1);
+    assert_string_equal(seen, SECOND);
+    scans = count(OP_SCAN);
+    fixture_advance(&f, 10000);
+    assert_int_equal(count(OP_SCAN), scans);
+    assert_int_equal(fenced, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
+    fixture_advance(&other, 1000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+static void leads_again_with_a_higher_token(void **state)
+{
+    lead(&other, FIRST);
+    fixture_turn(&other);
+    lead(&f, FOREIGN);
+    fixture_turn(&f);
+    assert_int_equal(fenced, 1);
+    lead(&f, SECOND);
+    fixture_turn(&f);
+    assert_int_equal(count(OP_SCAN), BUCKETS);
+    assert_int_equal(fenced, 1);
+}
+
+static void a_late_answer_to_an_older_lead_is_not_about_this_one(void **state)
+{
+    lead(&f, FIRST);
+    fixture_turn(&f);
+    memory_store_hold(f.ms);
+    lead(&other, SECOND);
+    fixture_turn(&other);
+    fixture_advance(&f, 1000); /* its scans are answered FENCED, but not yet */
+    queue_deactivate(f.q);
+    lead(&f, ONE "0000000000000003");
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(fenced, 0);
+    assert_int_equal(drained, 0);
+}
+
+/* ---- end ---- */
+
+static void is_drained_when_all_scans_are_answered(void **state)
+{
+    memory_store_hold(f.ms);
+    lead(&f, FIRST);
+    fixture_turn(&f);
+    queue_deactivate(f.q);
+    fixture_turn(&f);
+    assert_int_equal(drained, 0);
+    memory_store_let_go(f.ms, BUCKETS - 1);
+    fixture_turn(&f);
+    assert_int_equal(drained, 0);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(drained, 1);
+    assert_int_equal(count(OP_SCAN), 0);
+}
+
+static void is_drained_at_once_where_nothing_is_under_way(void **state)
+{
+    lead(&f, FIRST);
+    fixture_turn(&f);
+    queue_deactivate(f.q);
+    assert_int_equal(drained, 0);
+    fixture_turn(&f);
+    assert_int_equal(drained, 1);
+}
+
+static void a_stop_does_not_wait_for_the_leader(void **state)
+{
+    lead(&f, FIRST);
+    fixture_stop(&f);
+    fixture_turn(&f);
+    assert_true(f.is_stopped);
+    assert_int_equal(drained, 0);
+}
+
+/* ---- two nodes ---- */
+
+static void a_standby_tells_the_leader_of_what_is_due_soon(void **state)
+{
+    lead(&f, FIRST);
+    fixture_turn(&f);
+    fixture_advance(&f, 300); /* the next safety scan is in 700 ms */
+    fixture_advance(&other, 300);
+    push(&other, "t", "1", 100, 5000);
+    fixture_advance(&f, 100);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+static void what_is_far_away_is_left_to_the_safety_scan(void **state)
+{
+    lead(&f, FIRST);
+    fixture_turn(&f);
+    push(&other, "t", "1", 1500, 5000);
+    fixture_advance(&f, 1499);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
+    fixture_advance(&f, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+static void advance_both(int64_t ms)
+{
+    fixture_advance(&f, ms);
+    fixture_advance(&other, ms);
+}
+
+/* Of the second job nobody tells: the leader was told of the first, and scans then, though that
+ * job is gone and it has scanned since. */
+static void who_was_told_scans_then_whatever_it_has_seen_since(void **state)
+{
+    struct call call = {0};
+
+    lead(&f, FIRST);
+    advance_both(300);
+    push(&other, "t", "1", 200, 5000);
+    advance_both(0);
+    submit(&other, &call, OP_CANCEL, "t", "1", 0);
+    push(&f, "t", "0", 50, 5000);
+    advance_both(60);
+    push(&other, "t", "2", 200, 5000);
+    advance_both(199);
+    assert_int_equal(state_of(&f, "t", "2"), JOB_DELAYED);
+    advance_both(1);
+    assert_int_equal(state_of(&f, "t", "2"), JOB_READY);
+}
+
+/* ---- adoption ---- */
+
+static bool is_adopted;
+
+static void on_adopted(struct adoption *adoption)
+{
+    is_adopted = true;
+}
+
+static void an_operator_gives_the_store_to_this_cluster(void **state)
+{
+    struct adoption adoption = {.token = FOREIGN, .on_done = on_adopted};
+
+    lead(&other, FIRST);
+    fixture_turn(&other);
+    is_adopted = false;
+    queue_adopt(f.q, &adoption);
+    assert_false(is_adopted);
+    fixture_turn(&f);
+    assert_true(is_adopted);
+    assert_int_equal(adoption.status, STATUS_OK);
+    lead(&f, FOREIGN);
+    fixture_turn(&f);
+    assert_int_equal(count(OP_SCAN), BUCKETS);
+    fixture_advance(&other, 1000);
+    assert_int_equal(fenced, 1);
+    assert_string_equal(seen, FOREIGN);
+}
+
+static void adoption_says_why_it_did_not_come_to_its_end(void **state)
+{
+    struct adoption adoption = {.token = FIRST, .on_done = on_adopted};
+
+    memory_store_fail(f.ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    queue_adopt(f.q, &adoption);
+    fixture_turn(&f);
+    assert_int_equal(adoption.status, STATUS_UNAVAILABLE);
+    fixture_stop(&f);
+    queue_adopt(f.q, &adoption);
+    fixture_turn(&f);
+    assert_int_equal(adoption.status, STATUS_SHUTTING_DOWN);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(scans_a_bucket_only_when_it_has_the_token),
+        TEST(every_bucket_has_the_token_before_any_scan),
+        TEST(an_assertion_that_fails_is_made_again),
+        TEST(a_leader_moves_what_is_due),
+        TEST(sends_nothing_while_it_may_not_act),
+        TEST(asks_before_each_scan),
+        TEST(asserts_the_token_again_when_the_store_is_back),
+        TEST(who_was_deposed_meanwhile_does_not_scan_again),
+        TEST(the_one_before_stands_by_when_it_meets_a_higher_token),
+        TEST(leads_again_with_a_higher_token),
+        TEST(a_late_answer_to_an_older_lead_is_not_about_this_one),
+        TEST(is_drained_when_all_scans_are_answered),
+        TEST(is_drained_at_once_where_nothing_is_under_way),
+        TEST(a_stop_does_not_wait_for_the_leader),
+        TEST(a_standby_tells_the_leader_of_what_is_due_soon),
+        TEST(what_is_far_away_is_left_to_the_safety_scan),
+        TEST(who_was_told_scans_then_whatever_it_has_seen_since),
+        TEST(an_operator_gives_the_store_to_this_cluster),
+        TEST(adoption_says_why_it_did_not_come_to_its_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

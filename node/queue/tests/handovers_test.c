@@ -1,0 +1,266 @@
+/* Hand-overs to follow: which are seen, in what order, and what is missed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "node/queue/tests/handovers_fixture.h"
+
+#define KEEP_MS 60000
+
+/* ---- what is seen ---- */
+
+static void a_handover_is_told_with_all_that_is_known(void **state)
+{
+    struct follower w = {0};
+    int64_t sent_ms;
+
+    c.pop.client = BYTES("http 127.0.0.1:1");
+    follow(&w, 1000);
+    consume(&f, &c, "t", 1, 1000);
+    push(&f, "t", "1", 100, 60000);
+    queue_deactivate(f.q);
+    fixture_advance(&f, 107);
+    queue_activate(f.q);
+    fixture_turn(&f);
+    sent_ms = memory_store_now(f.ms);
+    fixture_advance(&f, 40);
+    assert_int_equal(w.done, 0); /* sent, but not known to have come */
+    delivered(&f, &c);
+    fixture_turn(&f);
+    assert_int_equal(w.done, 1);
+    assert_int_equal(w.follow.status, STATUS_OK);
+    assert_int_equal(w.count, 1);
+    assert_string_equal(w.ids[0], "1");
+    assert_string_equal(w.topic, "t");
+    assert_string_equal(w.client, "http 127.0.0.1:1");
+    assert_int_equal(w.last.late_ms, 7);
+    assert_int_equal(w.last.tries, 0);
+    assert_int_equal(w.last.at_ms, sent_ms);
+    assert_int_equal(w.follow.next, w.last.seq);
+    assert_int_equal(w.follow.missed, 0);
+}
+
+static void a_consumer_that_came_later_was_not_waiting(void **state)
+{
+    struct follower w = {0};
+
+    follow(&w, 1000);
+    hand_out("t", "1");
+    assert_int_equal(w.last.late_ms, 0); /* ready in the very millisecond */
+    push(&f, "t", "2", 0, 60000);
+    fixture_advance(&f, 50);
+    follow_on(&w, 1000);
+    consume(&f, &c, "t", 1, 0);
+    delivered(&f, &c);
+    fixture_turn(&f);
+    assert_int_equal(w.last.late_ms, -1);
+}
+
+static void what_was_returned_is_not_told(void **state)
+{
+    struct follower w = {0};
+
+    follow(&w, 1000);
+    push(&f, "t", "1", 0, 60000);
+    consume(&f, &c, "t", 1, 0);
+    returned(&f, &c);
+    assert_int_equal(w.done, 0);
+    fixture_advance(&f, 1000);
+    assert_int_equal(w.done, 1);
+    assert_int_equal(w.follow.status, STATUS_OK);
+    assert_int_equal(w.count, 0);
+}
+
+static void one_who_goes_on_misses_nothing_and_sees_nothing_twice(void **state)
+{
+    struct follower w = {0};
+
+    follow(&w, 0);
+    for (const char *id = "12345"; *id; id++)
+        hand_out("t", (char[]){*id, '\0'});
+    w.follow.max = 2;
+    follow_on(&w, 1000);
+    assert_int_equal(w.count, 2);
+    assert_string_equal(w.ids[0], "1");
+    follow_on(&w, 1000);
+    assert_string_equal(w.ids[1], "4");
+    assert_int_equal(w.seqs[1], w.seqs[0] + 1);
+    follow_on(&w, 1000);
+    assert_int_equal(w.count, 1);
+    assert_string_equal(w.ids[0], "5");
+    follow_on(&w, 1000);
+    assert_int_equal(w.done, 0);
+    hand_out("t", "6");
+    assert_string_equal(w.ids[0], "6");
+    assert_int_equal(w.follow.missed, 0);
+}
+
+static void only_the_topic_that_was_asked_for_is_told(void **state)
+{
+    struct follower w = {.follow.topic = BYTES("wanted")};
+
+    follow(&w, 1000);
+    hand_out("other", "1");
+    assert_int_equal(w.done, 0);
+    hand_out("wanted", "2");
+    assert_int_equal(w.count, 1);
+    assert_string_equal(w.ids[0], "2");
+    hand_out("other", "3");
+    follow_on(&w, 100);
+    fixture_advance(&f, 100);
+    assert_int_equal(w.count, 0);
+    assert_true(w.follow.next > w.seqs[0]); /* it need not be looked at again */
+    assert_int_equal(w.follow.missed, 0);
+}
+
+static void all_who_follow_see_the_same(void **state)
+{
+    struct follower a = {0}, b = {0};
+
+    follow(&a, 1000);
+    follow(&b, 1000);
+    assert_int_equal(queue_stats(f.q)->following, 2);
+    hand_out("t", "1");
+    assert_int_equal(a.seqs[0], b.seqs[0]);
+    assert_int_equal(a.done + b.done, 2);
+    assert_int_equal(queue_stats(f.q)->following, 0);
+}
+
+static void a_job_that_comes_again_says_how_often_it_came_before(void **state)
+{
+    struct follower w = {0};
+
+    follow(&w, 1000);
+    hand_out("t", "1");
+    fixture_advance(&f, 61000); /* and it is ready again */
+    follow_on(&w, 1000);
+    consume(&f, &c, "t", 1, 0);
+    delivered(&f, &c);
+    fixture_turn(&f);
+    assert_int_equal(w.last.tries, 1);
+    assert_int_equal(w.last.late_ms, -1);
+}
+
+static void a_long_name_of_a_client_is_cut_off(void **state)
+{
+    static char name[200];
+    struct follower w = {0};
+
+    memset(name, 'x', sizeof(name));
+    c.pop.client = bytes_of(name, sizeof(name));
+    follow(&w, 1000);
+    hand_out("t", "1");
+    assert_int_equal(strlen(w.client), QUEUE_CLIENT_MAX_BYTES);
+}
+
+/* ---- what is missed ---- */
+
+static void what_the_ring_has_lost_is_counted(void **state)
+{
+    struct follower w = {0};
+    char id[16];
+
+    follow(&w, 0);
+    for (unsigned i = 0; i < HANDOVERS_MAX + 3; i++) {
+        snprintf(id, sizeof(id), "%u", i);
+        hand_out("t", id);
+    }
+    follow_on(&w, 1000);
+    assert_int_equal(w.count, 16);
+    assert_int_equal(w.follow.missed, 3);
+    assert_string_equal(w.ids[0], "3");
+    follow_on(&w, 1000);
+    assert_int_equal(w.follow.missed, 0);
+    assert_string_equal(w.ids[0], "19");
+}
+
+static void nothing_is_remembered_for_nobody(void **state)
+{
+    struct follower w = {0};
+
+    follow(&w, 0);
+    hand_out("t", "1");
+    fixture_advance(&f, KEEP_MS - 1);
+    hand_out("t", "2");
+    follow_on(&w, 0);
+    assert_int_equal(w.count, 2);
+    fixture_advance(&f, KEEP_MS);
+    hand_out("t", "3");
+    follow_on(&w, 0);
+    assert_int_equal(w.count, 0);
+    assert_int_equal(w.follow.missed, 1);
+    hand_out("t", "4");
+    follow_on(&w, 0);
+    assert_int_equal(w.count, 1);
+    assert_int_equal(w.follow.missed, 0);
+}
+
+static void whoever_comes_in_time_finds_all_remembered(void **state)
+{
+    struct follower w = {0};
+
+    follow(&w, 0);
+    hand_out("t", "1");
+    fixture_advance(&f, KEEP_MS - 1000);
+    w.follow.topic = BYTES("other");
+    follow_on(&w, KEEP_MS);
+    fixture_advance(&f, 2000);
+    hand_out("other", "2");
+    assert_int_equal(w.done, 1);
+    assert_int_equal(w.follow.missed, 0);
+    w.follow.topic = BYTES("");
+    w.follow.after = w.seqs[0] - 2;
+    follow(&w, 0);
+    assert_string_equal(w.ids[0], "1");
+}
+
+static void numbers_of_another_life_are_taken_for_the_beginning(void **state)
+{
+    struct follower w = {.follow = {.has_after = true, .after = 5}};
+
+    hand_out("t", "1");
+    follow(&w, 0);
+    assert_int_equal(w.count, 0);
+    assert_int_equal(w.follow.missed, 1); /* of this life: nobody was watching */
+    hand_out("t", "2");
+    w.follow.after = INT64_MAX; /* and those to come for the end */
+    follow(&w, 1000);
+    assert_int_equal(w.done, 0);
+    hand_out("t", "3");
+    assert_string_equal(w.ids[0], "3");
+}
+
+static void numbers_fit_into_a_double(void **state)
+{
+    struct follower w = {0};
+
+    follow(&w, 0);
+    assert_true(w.follow.next > INT64_C(1000000000000000));
+    assert_true(w.follow.next < INT64_C(1) << 53);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_handover_is_told_with_all_that_is_known),
+        TEST(a_consumer_that_came_later_was_not_waiting),
+        TEST(what_was_returned_is_not_told),
+        TEST(one_who_goes_on_misses_nothing_and_sees_nothing_twice),
+        TEST(only_the_topic_that_was_asked_for_is_told),
+        TEST(all_who_follow_see_the_same),
+        TEST(a_job_that_comes_again_says_how_often_it_came_before),
+        TEST(a_long_name_of_a_client_is_cut_off),
+        TEST(what_the_ring_has_lost_is_counted),
+        TEST(nothing_is_remembered_for_nobody),
+        TEST(whoever_comes_in_time_finds_all_remembered),
+        TEST(numbers_of_another_life_are_taken_for_the_beginning),
+        TEST(numbers_fit_into_a_double),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/* Acknowledging by a bare id: one's own hand-over is meant, not somebody else's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "node/queue/tests/queue_fixture.h"
+#include "node/queue/core.h"
+#include "node/queue/owners.h"
+
+enum { ALICE = 1, BOB = 2 };
+
+static struct fixture f, other;
+static struct consumer a, b;
+
+static int set_up(void **state)
+{
+    a = b = (struct consumer){0};
+    fixture_start_two(&f, &other, 4);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_end_two(&f, &other);
+    return 0;
+}
+
+struct acking {
+    struct id_ack ack;
+    bool is_done;
+};
+
+static void on_acked(struct id_ack *ack)
+{
+    CONTAINER_OF(ack, struct acking, ack)->is_done = true;
+}
+
+static enum status ack(struct fixture *node, uint64_t holder, const char *id)
+{
+    struct acking acking = {
+        .ack = {.id = bytes_of_text(id), .holder = holder, .on_done = on_acked}};
+
+    queue_ack_by_id(node->q, &acking.ack);
+    assert_false(acking.is_done);
+    fixture_turn(node);
+    assert_true(acking.is_done);
+    return acking.ack.status;
+}
+
+static void the_holder_acknowledges_its_job(void **state)
+{
+    push(&f, "t", "1", 0, 5000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_OK);
+    assert_int_equal(state_of(&f, "t", "1"), 0);
+    assert_int_equal(memory_store_count(f.ms, OP_OWNER), 0); /* nobody had to be asked */
+}
+
+static void another_connection_of_this_node_may_acknowledge(void **state)
+{
+    push(&f, "t", "1", 0, 5000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
+}
+
+static void another_node_may_acknowledge(void **state)
+{
+    push(&f, "t", "1", 0, 5000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    assert_int_equal(ack(&other, BOB, "1"), STATUS_OK);
+    assert_int_equal(state_of(&f, "t", "1"), 0);
+}
+
+static void a_holder_whose_time_is_over_cannot_take_the_job_from_the_next(void **state)
+{
+    push(&f, "t", "1", 0, 2000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    fixture_advance(&f, 3000);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER); /* ready again */
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    fixture_advance(&f, 3000);
+    consume_by_id(&f, &b, "t", BOB);
+    delivered(&f, &b);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER); /* Bob has it */
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER); /* however often she asks */
+    memory_store_fail(f.ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_STORE_ERROR);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+    assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
+}
+
+static void whoever_is_too_late_hears_it_over_any_connection_and_of_any_node(void **state)
+{
+    push(&f, "t", "1", 0, 2000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    fixture_advance(&f, 3000);
+    fixture_advance(&other, 3000);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(ack(&f, BOB, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(ack(&other, BOB, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+/* This node remembers a hand-over that is over; the job is with another node's consumer. */
+static void a_stale_memory_of_somebody_else_does_not_hide_the_current_lease(void **state)
+{
+    push(&f, "t", "1", 0, 2000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    fixture_advance(&f, 3000);
+    fixture_advance(&other, 3000);
+    consume_by_id(&other, &b, "t", BOB);
+    delivered(&other, &b);
+    assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
+}
+
+/* It may be late with the job that another node's consumer has acknowledged. */
+static void a_holder_is_held_to_its_own_also_where_another_found_nothing(void **state)
+{
+    push(&f, "t", "1", 0, 5000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    assert_int_equal(ack(&other, BOB, "1"), STATUS_OK);
+    push(&f, "t", "1", 0, 5000);
+    assert_int_equal(ack(&f, BOB, "1"), STATUS_NOT_FOUND);
+    consume_by_id(&f, &b, "t", BOB);
+    delivered(&f, &b);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_OWNER);
+    assert_int_equal(ack(&f, BOB, "1"), STATUS_OK);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_FOUND);
+}
+
+static void an_id_that_nobody_was_handed_is_not_found(void **state)
+{
+    push(&f, "t", "1", 0, 2000);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_FOUND);
+    assert_int_equal(ack(&f, ALICE, "2"), STATUS_NOT_FOUND);
+    assert_int_equal(ack(&f, ALICE, ""), STATUS_BAD_ID);
+}
+
+static void a_second_acknowledgement_is_not_found(void **state)
+{
+    push(&f, "t", "1", 0, 2000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_OK);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_NOT_FOUND);
+}
+
+static void an_acknowledgement_that_the_store_did_not_get_can_be_repeated(void **state)
+{
+    push(&f, "t", "1", 0, 2000);
+    consume_by_id(&f, &a, "t", ALICE);
+    delivered(&f, &a);
+    memory_store_fail(f.ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_UNAVAILABLE);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_OK);
+}
+
+static void a_search_that_could_not_ask_everywhere_says_so(void **state)
+{
+    memory_store_fail(f.ms, 1, STATUS_UNKNOWN, MEMORY_UNDONE);
+    assert_int_equal(ack(&f, ALICE, "1"), STATUS_UNAVAILABLE);
+}
+
+static void remembers_no_more_than_its_bound(void **state)
+{
+    static char id[8];
+    struct core core;
+    struct owners owners;
+
+    owners_init(&owners, &core);
+    for (int i = 0; i < 70000; i++) {
+        struct job job = {.id = bytes_of(id, (size_t)snprintf(id, sizeof(id), "%d", i))};
+
+        owners_add(&owners, ALICE, BYTES("t"), &job, 1);
+    }
+    assert_int_equal(owners.count, 65536);
+    owners_fini(&owners);
+    assert_int_equal(owners.count, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(the_holder_acknowledges_its_job),
+        TEST(another_connection_of_this_node_may_acknowledge),
+        TEST(another_node_may_acknowledge),
+        TEST(a_holder_whose_time_is_over_cannot_take_the_job_from_the_next),
+        TEST(whoever_is_too_late_hears_it_over_any_connection_and_of_any_node),
+        TEST(a_stale_memory_of_somebody_else_does_not_hide_the_current_lease),
+        TEST(a_holder_is_held_to_its_own_also_where_another_found_nothing),
+        TEST(an_id_that_nobody_was_handed_is_not_found),
+        TEST(a_second_acknowledgement_is_not_found),
+        TEST(an_acknowledgement_that_the_store_did_not_get_can_be_repeated),
+        TEST(a_search_that_could_not_ask_everywhere_says_so),
+        TEST(remembers_no_more_than_its_bound),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+/* What is due is moved when it is due: never early, never by polling. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "node/queue/tests/queue_fixture.h"
+
+static struct fixture f;
+static struct consumer a;
+
+static int set_up(void **state)
+{
+    a = (struct consumer){0};
+    fixture_start_active(&f, 4);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_end(&f);
+    return 0;
+}
+
+static unsigned long scans(void)
+{
+    return memory_store_count(f.ms, OP_SCAN);
+}
+
+static void moves_a_job_in_the_millisecond_it_is_due(void **state)
+{
+    push(&f, "t", "1", 250, 5000);
+    fixture_advance(&f, 249);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
+    fixture_advance(&f, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+    assert_int_equal(queue_stats(f.q)->move_lateness.total, 1);
+    assert_int_equal(queue_stats(f.q)->move_lateness.max, 0);
+}
+
+static void wakes_the_consumer_that_waits_for_it(void **state)
+{
+    push(&f, "t", "1", 700, 5000);
+    consume(&f, &a, "t", 1, 60000);
+    fixture_advance(&f, 699);
+    assert_int_equal(a.done, 0);
+    fixture_advance(&f, 1);
+    assert_int_equal(a.status, STATUS_OK);
+    delivered(&f, &a);
+    assert_int_equal(queue_stats(f.q)->delivery_lateness.total, 1);
+    assert_int_equal(queue_stats(f.q)->delivery_lateness.max, 0);
+}
+
+static void an_earlier_job_moves_the_timer_forward(void **state)
+{
+    push(&f, "t", "late", 900, 5000);
+    push(&f, "t", "soon", 100, 5000);
+    fixture_advance(&f, 100);
+    assert_int_equal(state_of(&f, "t", "soon"), JOB_READY);
+    assert_int_equal(state_of(&f, "t", "late"), JOB_DELAYED);
+    fixture_advance(&f, 800);
+    assert_int_equal(state_of(&f, "t", "late"), JOB_READY);
+}
+
+/* The push is done while an older scan's answer is on its way. */
+static void hears_of_an_earlier_job_while_it_scans(void **state)
+{
+    struct call call = {0};
+
+    memory_store_hold(f.ms);
+    fixture_advance(&f, 1000); /* all buckets are being scanned */
+    call.op.in.push.delay_ms = 50;
+    submit(&f, &call, OP_PUSH, "t", "1", 0);
+    memory_store_let_go(f.ms, 5); /* with a look at settings */
+    fixture_turn(&f);
+    memory_store_unhold(f.ms);
+    fixture_advance(&f, 50);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+static void drains_a_burst_in_batches_without_waiting(void **state)
+{
+    struct call call = {0};
+    unsigned long before;
+
+    for (unsigned i = 0; i < 95; i++)
+        push(&f, "t", "", 500, 5000);
+    fixture_advance(&f, 499);
+    before = scans();
+    fixture_advance(&f, 1);
+    submit(&f, &call, OP_STATS, "t", "", 0);
+    assert_int_equal(call.ready, 95);
+    assert_int_equal(scans() - before, 10); /* the fixture's batch is 10 */
+    assert_int_equal(queue_stats(f.q)->move_lateness.total, 95);
+}
+
+static void does_not_poll(void **state)
+{
+    unsigned long before;
+
+    push(&f, "t", "1", 3600000, 5000);
+    before = scans();
+    fixture_advance(&f, 10000);
+    assert_int_equal(scans() - before, 4 * 10); /* each bucket's safety scan, once a second */
+}
+
+static void gives_a_job_again_when_it_was_not_acknowledged(void **state)
+{
+    push(&f, "t", "1", 0, 3000);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    fixture_advance(&f, 5); /* the confirmation */
+    fixture_advance(&f, 2999);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_RESERVED);
+    fixture_advance(&f, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+    assert_int_equal(queue_stats(f.q)->expired_jobs, 1);
+    consume(&f, &a, "t", 1, 0);
+    assert_int_equal(a.tries[0], 1);
+    delivered(&f, &a);
+}
+
+static void tries_again_when_a_scan_fails(void **state)
+{
+    push(&f, "t", "1", 500, 5000);
+    fixture_advance(&f, 499);
+    memory_store_fail(f.ms, 1, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    fixture_advance(&f, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
+    fixture_advance(&f, 1000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+static void does_not_rest_for_a_long_safety_interval_when_a_scan_fails(void **state)
+{
+    struct queue_options options = fixture_options();
+
+    options.scan_interval_ms = 60000;
+    queue_reload(f.q, &options);
+    push(&f, "t", "1", 500, 5000);
+    fixture_advance(&f, 499);
+    memory_store_fail(f.ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    fixture_advance(&f, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
+    fixture_advance(&f, 1000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+/* A Redis that has forgotten a script has it again with the next scan. */
+static void scans_soon_after_a_single_failure(void **state)
+{
+    push(&f, "t", "1", 500, 5000);
+    fixture_advance(&f, 499);
+    memory_store_fail(f.ms, 1, STATUS_UNAVAILABLE, MEMORY_UNDONE);
+    fixture_advance(&f, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
+    fixture_advance(&f, 10);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+static void scans_less_and_less_often_while_it_fails(void **state)
+{
+    unsigned long before = memory_store_count(f.ms, OP_SCAN); /* of 4 buckets */
+
+    memory_store_fail(f.ms, 1000000, STATUS_STORE_ERROR, MEMORY_UNDONE);
+    fixture_advance(&f, 10000);
+    assert_in_range(memory_store_count(f.ms, OP_SCAN) - before, 4 * 10, 4 * 20);
+    memory_store_fail(f.ms, 0, STATUS_STORE_ERROR, MEMORY_UNDONE);
+}
+
+static void scans_at_once_when_the_store_is_back(void **state)
+{
+    push(&f, "t", "1", 500, 5000);
+    memory_store_take_down(f.ms);
+    fixture_advance(&f, 700);
+    memory_store_bring_up(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+static void an_inactive_node_moves_nothing(void **state)
+{
+    queue_deactivate(f.q);
+    push(&f, "t", "1", 500, 5000);
+    fixture_advance(&f, 5000);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DELAYED);
+    queue_activate(f.q);
+    fixture_turn(&f);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+}
+
+static void saying_twice_that_a_node_is_active_or_not_is_nothing(void **state)
+{
+    unsigned long scans = memory_store_count(f.ms, OP_SCAN);
+
+    queue_activate(f.q);
+    fixture_turn(&f);
+    assert_int_equal(memory_store_count(f.ms, OP_SCAN), scans);
+    queue_deactivate(f.q);
+    queue_deactivate(f.q);
+    fixture_advance(&f, 5000);
+    assert_int_equal(memory_store_count(f.ms, OP_SCAN), scans);
+}
+
+static void a_node_that_stops_does_not_become_active(void **state)
+{
+    struct call on_its_way = {0};
+    unsigned long scans;
+
+    memory_store_hold(f.ms);
+    submit(&f, &on_its_way, OP_PUSH, "t", "1", 0);
+    fixture_stop(&f);
+    scans = memory_store_count(f.ms, OP_SCAN);
+    queue_activate(f.q);
+    fixture_advance(&f, 5000);
+    assert_false(f.is_stopped);
+    assert_int_equal(memory_store_count(f.ms, OP_SCAN), scans);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_true(f.is_stopped);
+}
+
+/* ---- what the configuration says ---- */
+
+static void go_by(const struct settings_rule *rule)
+{
+    struct queue_options options = fixture_options();
+
+    options.rules = rule;
+    options.rule_count = 1;
+    queue_reload(f.q, &options);
+}
+
+static void bury_some(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct call call = {0};
+
+        push(&f, "t", "", 0, 5000);
+        consume(&f, &a, "t", 1, 0);
+        assert_int_equal(submit(&f, &call, OP_BURY, "t", a.ids[0], a.stamps[0]), STATUS_OK);
+        delivered(&f, &a);
+    }
+}
+
+static int64_t count_dead(void)
+{
+    struct call call = {0};
+
+    submit(&f, &call, OP_STATS, "t", "", 0);
+    return call.dead;
+}
+
+static void prunes_the_dead_as_the_rules_say_and_counts_them(void **state)
+{
+    static const struct settings_rule at_most_three = {
+        BYTES("t"), {.set = SETTING_BIT(DEAD_MAX), .dead_max = 3}};
+
+    go_by(&at_most_three);
+    bury_some(8);
+    fixture_advance(&f, 3000);
+    assert_int_equal(count_dead(), 3);
+    assert_int_equal(queue_stats(f.q)->pruned_jobs, 5);
+}
+
+static void after_a_reload_the_scan_goes_by_the_new_rules(void **state)
+{
+    static const struct settings_rule old = {BYTES("t"),
+                                             {.set = SETTING_BIT(DEAD_MAX), .dead_max = 6}};
+    static const struct settings_rule new = {BYTES("*"),
+                                             {.set = SETTING_BIT(DEAD_MAX), .dead_max = 2}};
+
+    go_by(&old);
+    bury_some(8);
+    fixture_advance(&f, 3000);
+    assert_int_equal(count_dead(), 6);
+    go_by(&new);
+    bury_some(1); /* the next event of the topic */
+    fixture_advance(&f, 3000);
+    assert_int_equal(count_dead(), 2);
+}
+
+static void push_mortal(const struct job_rules *rules, int64_t ttl_ms)
+{
+    struct call call = {
+        .op.in.push = {
+            .given = SETTINGS_ALL, .rules = *rules, .ttr_ms = 1000, .ttl_ms = ttl_ms}};
+
+    assert_int_equal(submit(&f, &call, OP_PUSH, "t", "1", 0), STATUS_OK);
+}
+
+static void counts_those_whose_tries_are_used_up(void **state)
+{
+    push_mortal(&(struct job_rules){.priority = 1024, .max_tries = 1}, 0);
+    consume(&f, &a, "t", 1, 0);
+    delivered(&f, &a);
+    fixture_advance(&f, 2000);
+    assert_int_equal(queue_stats(f.q)->died[DEATH_TRIES], 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DEAD);
+}
+
+static void counts_those_that_expire(void **state)
+{
+    push_mortal(&rules_default, 700);
+    fixture_advance(&f, 699);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
+    fixture_advance(&f, 1);
+    assert_int_equal(state_of(&f, "t", "1"), JOB_DEAD);
+    assert_int_equal(queue_stats(f.q)->died[DEATH_EXPIRED], 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(moves_a_job_in_the_millisecond_it_is_due),
+        TEST(wakes_the_consumer_that_waits_for_it),
+        TEST(an_earlier_job_moves_the_timer_forward),
+        TEST(hears_of_an_earlier_job_while_it_scans),
+        TEST(drains_a_burst_in_batches_without_waiting),
+        TEST(does_not_poll),
+        TEST(gives_a_job_again_when_it_was_not_acknowledged),
+        TEST(tries_again_when_a_scan_fails),
+        TEST(does_not_rest_for_a_long_safety_interval_when_a_scan_fails),
+        TEST(scans_soon_after_a_single_failure),
+        TEST(scans_less_and_less_often_while_it_fails),
+        TEST(scans_at_once_when_the_store_is_back),
+        TEST(an_inactive_node_moves_nothing),
+        TEST(saying_twice_that_a_node_is_active_or_not_is_nothing),
+        TEST(a_node_that_stops_does_not_become_active),
+        TEST(prunes_the_dead_as_the_rules_say_and_counts_them),
+        TEST(after_a_reload_the_scan_goes_by_the_new_rules),
+        TEST(counts_those_whose_tries_are_used_up),
+        TEST(counts_those_that_expire),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,212 @@
+/* Consumers that wait: nobody is forgotten, and all are served in their turn. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "node/queue/tests/waiters_fixture.h"
+
+static void one_that_does_not_wait_is_answered_while_others_pop(void **state)
+{
+    memory_store_hold(f.ms);
+    consume(&f, &a, "t", 1, 5000);
+    consume(&f, &b, "t", 1, 0);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(a.done, 0);
+    assert_int_equal(b.status, STATUS_NOT_FOUND);
+}
+
+static void hands_over_what_is_ready(void **state)
+{
+    assert_int_equal(push(&f, "t", "1", 0, 5000), STATUS_OK);
+    consume(&f, &a, "t", 1, 0);
+    assert_got(&a, "1");
+    assert_string_equal(a.topic, "t");
+    delivered(&f, &a);
+}
+
+static void answers_at_once_when_it_may_not_wait(void **state)
+{
+    consume(&f, &a, "t,u", 1, 0);
+    assert_int_equal(a.done, 1);
+    assert_int_equal(a.status, STATUS_NOT_FOUND);
+}
+
+static void waits_until_a_job_is_pushed(void **state)
+{
+    consume(&f, &a, "t", 1, 60000);
+    fixture_advance(&f, 1000);
+    assert_int_equal(a.done, 0);
+    push(&f, "t", "1", 0, 5000);
+    fixture_turn(&f);
+    assert_got(&a, "1");
+    delivered(&f, &a);
+}
+
+static void waits_no_longer_than_it_was_told(void **state)
+{
+    consume(&f, &a, "t", 1, 2000);
+    fixture_advance(&f, 1999);
+    assert_int_equal(a.done, 0);
+    fixture_advance(&f, 1);
+    assert_int_equal(a.done, 1);
+    assert_int_equal(a.status, STATUS_NOT_FOUND);
+}
+
+static void prefers_the_topic_named_first(void **state)
+{
+    push(&f, "low", "l", 0, 5000);
+    push(&f, "high", "h", 0, 5000);
+    consume(&f, &a, "high,low", 1, 0);
+    assert_got(&a, "h");
+    consume(&f, &b, "high,low", 1, 0);
+    assert_got(&b, "l");
+    delivered(&f, &a);
+    delivered(&f, &b);
+}
+
+static void push_while_held(const char *topic, const char *id)
+{
+    struct call call = {0};
+
+    call.op.in.push.body = BYTES("x");
+    memory_store_unhold(f.ms);
+    submit(&f, &call, OP_PUSH, topic, id, 0);
+    assert_int_equal(call.status, STATUS_OK);
+}
+
+/* It is not known yet whether the better topic has something. */
+static void does_not_settle_for_less_while_the_better_topic_is_in_doubt(void **state)
+{
+    push(&f, "low", "l", 0, 5000);
+    memory_store_hold(f.ms);
+    consume(&f, &a, "high", 1, 5000); /* in flight: finds nothing */
+    consume(&f, &b, "high,low", 1, 5000);
+    assert_int_equal(memory_store_count(f.ms, OP_POP), 1);
+    queue_pop_cancel(f.q, &a.pop);
+    push_while_held("high", "h");
+    fixture_turn(&f);
+    assert_got(&b, "h");
+    delivered(&f, &b);
+}
+
+static void takes_a_topic_named_twice_for_one(void **state)
+{
+    consume(&f, &a, "t,t,u,t", 1, 5000);
+    push(&f, "t", "1", 0, 5000);
+    fixture_turn(&f);
+    assert_got(&a, "1");
+    delivered(&f, &a);
+    consume(&f, &b, "t,t", 1, 0);
+    assert_int_equal(b.status, STATUS_NOT_FOUND);
+}
+
+static void serves_in_the_order_of_arrival(void **state)
+{
+    consume(&f, &a, "t", 1, 5000);
+    consume(&f, &b, "t", 1, 5000);
+    push(&f, "t", "1", 0, 5000);
+    push(&f, "t", "2", 0, 5000);
+    fixture_turn(&f);
+    assert_got(&a, "1");
+    assert_got(&b, "2");
+    delivered(&f, &a);
+    delivered(&f, &b);
+}
+
+static void makes_few_pops_for_many_consumers(void **state)
+{
+    static struct consumer many[40];
+    unsigned long before;
+
+    for (unsigned i = 0; i < 40; i++)
+        push(&f, "t", "", 0, 5000);
+    before = memory_store_count(f.ms, OP_POP);
+    memory_store_hold(f.ms);
+    for (unsigned i = 0; i < 40; i++)
+        consume(&f, &many[i], "t", 1, 5000);
+    memory_store_unhold(f.ms);
+    fixture_turn(&f);
+    assert_int_equal(memory_store_count(f.ms, OP_POP) - before, 6); /* 1, 2, 4, .. */
+    for (unsigned i = 0; i < 40; i++) {
+        assert_int_equal(many[i].status, STATUS_OK);
+        delivered(&f, &many[i]);
+    }
+}
+
+static void does_not_ask_a_topic_that_is_known_to_be_empty(void **state)
+{
+    unsigned long before;
+
+    consume(&f, &a, "t", 1, 60000);
+    before = memory_store_count(f.ms, OP_POP);
+    consume(&f, &b, "t", 1, 60000);
+    assert_int_equal(memory_store_count(f.ms, OP_POP), before);
+    queue_pop_cancel(f.q, &b.pop);
+    fixture_advance(&f, 1000);
+    consume(&f, &b, "t", 1, 60000); /* it is not trusted for ever */
+    assert_int_equal(memory_store_count(f.ms, OP_POP), before + 1);
+}
+
+static void gives_as_many_as_were_asked_for(void **state)
+{
+    for (unsigned i = 0; i < 5; i++)
+        push(&f, "t", "", 0, 5000);
+    consume(&f, &a, "t", 3, 0);
+    assert_int_equal(a.count, 3);
+    consume(&f, &b, "t", 3, 0);
+    assert_int_equal(b.count, 2);
+    delivered(&f, &a);
+    delivered(&f, &b);
+}
+
+static void refuses_what_it_does_not_understand(void **state)
+{
+    consume(&f, &a, "t,-bad", 1, 0);
+    assert_int_equal(a.status, STATUS_BAD_TOPIC);
+    consume(&f, &a, "t", 0, 0);
+    assert_int_equal(a.status, STATUS_OUT_OF_RANGE);
+    consume(&f, &a, "t", OP_ITEMS_MAX + 1, 0);
+    assert_int_equal(a.status, STATUS_OUT_OF_RANGE);
+    consume(&f, &a, "", 1, 0);
+    assert_int_equal(a.status, STATUS_OUT_OF_RANGE);
+    consume(&f, &a, "t", 1, -1);
+    assert_int_equal(a.status, STATUS_OUT_OF_RANGE);
+}
+
+static void stopping_answers_everybody(void **state)
+{
+    struct fixture own;
+
+    fixture_start(&own, 2);
+    consume(&own, &a, "t", 1, 60000);
+    consume(&own, &b, "t,u", 1, 60000);
+    fixture_end(&own);
+    assert_int_equal(a.status, STATUS_CANCELLED);
+    assert_int_equal(b.status, STATUS_CANCELLED);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(hands_over_what_is_ready),
+        TEST(answers_at_once_when_it_may_not_wait),
+        TEST(waits_until_a_job_is_pushed),
+        TEST(waits_no_longer_than_it_was_told),
+        TEST(prefers_the_topic_named_first),
+        TEST(does_not_settle_for_less_while_the_better_topic_is_in_doubt),
+        TEST(one_that_does_not_wait_is_answered_while_others_pop),
+        TEST(takes_a_topic_named_twice_for_one),
+        TEST(serves_in_the_order_of_arrival),
+        TEST(makes_few_pops_for_many_consumers),
+        TEST(does_not_ask_a_topic_that_is_known_to_be_empty),
+        TEST(gives_as_many_as_were_asked_for),
+        TEST(refuses_what_it_does_not_understand),
+        cmocka_unit_test(stopping_answers_everybody),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,37 @@
+#include "node/store/redis/tests/log_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+char log_path[] = "/tmp/redis_log_fixture.XXXXXX";
+
+static void log_to(const char *path)
+{
+    struct log_options options = {.level = LEVEL_INFO, .modules = "", .file = path};
+
+    assert_int_equal(log_configure(&options), STATUS_OK);
+}
+
+int log_begin(void **state)
+{
+    int fd = mkstemp(log_path);
+
+    assert_true(fd >= 0);
+    close(fd);
+    log_to(log_path);
+    return 0;
+}
+
+int log_end(void **state)
+{
+    log_to(NULL);
+    return unlink(log_path);
+}

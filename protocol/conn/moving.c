@@ -1,0 +1,176 @@
+#include "protocol/conn/moving.h"
+
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "protocol/conn/private.h"
+#include "protocol/conn/listener.h"
+
+#define TOLD_PER_TURN 200 /* then the rest of the loop has its turn: the lead is moving */
+
+static bool is_over_it(const struct connection *c)
+{
+    return list_is_linked(&c->mover);
+}
+
+bool connection_is_leaving(const struct connection *c)
+{
+    return is_over_it(c) && c->kind->moving->state != MOVING_HERE;
+}
+
+static bool is_busy(const struct connection *c)
+{
+    return c->in_work || (c->kind->is_busy && c->kind->is_busy(c));
+}
+
+/* Nothing of a request has come, not even to the kernel. */
+static bool asks_nothing(const struct connection *c)
+{
+    int unread = 0;
+
+    return !is_busy(c) && stream_len(&c->input) == 0 &&
+           (ioctl(c->fd, SIOCINQ, &unread) != 0 || unread == 0);
+}
+
+/* Nobody is waited for because he reads his reply slowly, or has acknowledged it to the next
+ * node. */
+static bool is_owed(const struct connection *c)
+{
+    return c->in_work || (c->state == CONNECTION_OPEN && !asks_nothing(c));
+}
+
+static bool is_one_owed(const struct list *connections)
+{
+    LIST_EACH (link, connections)
+        if (is_owed(CONTAINER_OF(link, struct connection, mover)))
+            return true;
+    return false;
+}
+
+/* Who still waits in the kernel's queue is a client as well. */
+static void accept_all(struct connection_kind *kind)
+{
+    if (kind->listener)
+        listener_accept(kind->listener);
+}
+
+bool connections_are_owed(struct connection_kind *kind)
+{
+    accept_all(kind);
+    return kind->connections && (is_one_owed(&kind->untold) || is_one_owed(&kind->movers));
+}
+
+unsigned connections_moving(const struct connection_kind *kind)
+{
+    return kind->mover_count;
+}
+
+/* ---- one connection ---- */
+
+static void wind_up(struct connection *c)
+{
+    connection_wind_up(c, "its address moves to another node");
+}
+
+/* Who has just come has not had the time to ask. */
+static void leave(struct connection *c)
+{
+    bool is_new = c->sent_bytes == 0;
+
+    if (c->in_work && c->kind->on_end)
+        c->kind->on_end(c);
+    if (c->in_work || (!is_new && asks_nothing(c)))
+        wind_up(c);
+}
+
+/* The kernel sends nothing from an address that it does not have: the client would wait for
+ * ever. This takes the capability that moves the address; without it all is as it was. */
+static void let_its_end_out(const struct connection *c)
+{
+    int one = 1;
+
+    (void)setsockopt(c->fd, IPPROTO_IP, IP_TRANSPARENT, &one, sizeof(one));
+}
+
+static void follow(struct connection *c)
+{
+    if (c->kind->moving->state == MOVING_AWAY) {
+        let_its_end_out(c);
+        connection_close(c, "its address is at another node");
+    } else if (c->kind->moving->state == MOVING_LEAVING && c->state == CONNECTION_OPEN) {
+        leave(c);
+    }
+}
+
+void connection_start_moving(struct connection *c)
+{
+    struct connection_kind *kind = c->kind;
+    struct sockaddr_storage own;
+    socklen_t len = sizeof(own);
+
+    if (!kind->moving || getsockname(c->fd, (struct sockaddr *)&own, &len) != 0 ||
+        !kind->moving->is_it(kind->moving->arg, (const struct sockaddr *)&own))
+        return;
+    list_append(&kind->movers, &c->mover);
+    kind->mover_count++;
+    if (kind->moving->state == MOVING_AWAY)
+        follow(c);
+}
+
+void connection_stop_moving(struct connection *c)
+{
+    c->kind->mover_count -= is_over_it(c);
+    list_remove(&c->mover);
+}
+
+void connection_leave_behind_reply(struct connection *c, uint64_t sent_before)
+{
+    if (connection_is_leaving(c) &&
+        (c->in_work || (c->sent_bytes > sent_before && !is_busy(c))))
+        wind_up(c);
+}
+
+/* ---- all of them ---- */
+
+/* One may close others, too. */
+static void tell_some(struct connection_kind *kind)
+{
+    struct list *link;
+
+    for (unsigned i = 0; i < TOLD_PER_TURN && (link = list_pop(&kind->untold)); i++) {
+        list_append(&kind->movers, link);
+        follow(CONTAINER_OF(link, struct connection, mover));
+    }
+    if (!list_is_empty(&kind->untold))
+        timer_arm(&kind->loop->timers, &kind->telling, 0);
+}
+
+static void on_telling(struct timer *timer)
+{
+    tell_some(CONTAINER_OF(timer, struct connection_kind, telling));
+}
+
+void connections_init_moving(struct connection_kind *kind)
+{
+    list_init(&kind->movers);
+    list_init(&kind->untold);
+    timer_init(&kind->telling, on_telling);
+}
+
+void connections_fini_moving(struct connection_kind *kind)
+{
+    timer_disarm(&kind->loop->timers, &kind->telling);
+}
+
+void connections_move(struct connection_kind *kind, const struct moving *moving)
+{
+    if (kind->moving) /* else nobody could tell over which address they come */
+        accept_all(kind);
+    kind->moving = moving;
+    if (!kind->connections)
+        return; /* and there is no list */
+    list_append_all(&kind->untold, &kind->movers);
+    tell_some(kind);
+}

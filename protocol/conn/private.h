@@ -1,0 +1,116 @@
+/* What the files of a connection know of each other. Private to them, and to crowd.c.
+ *
+ *   connection.c  its beginning, its requests, its timer
+ *   read.c        input: offered, kept, and when nothing is read
+ *   write.c       output: written, kept, acknowledged, and read in time
+ *   end.c         from the end in sight to the last call
+ *   moving.c      when its own end is an address that moves to another node
+ *   crowd.c       what all of them keep together
+ */
+#ifndef DUEQ_PROTOCOL_CONN_PRIVATE_H
+#define DUEQ_PROTOCOL_CONN_PRIVATE_H
+
+#include "protocol/conn/connection.h"
+
+static inline int64_t connection_now(const struct connection *c)
+{
+    return timers_now(&c->kind->loop->timers);
+}
+
+static inline void connection_arm(struct connection *c, int64_t delay_ms)
+{
+    timer_arm(&c->kind->loop->timers, &c->timer, delay_ms);
+}
+
+/* Unless it comes earlier anyway. */
+static inline void connection_arm_sooner(struct connection *c, int64_t delay_ms)
+{
+    if (!timer_is_armed(&c->timer) || c->timer.due_mono_ms > connection_now(c) + delay_ms)
+        connection_arm(c, delay_ms);
+}
+
+/* ---- read.c ---- */
+
+/* From the next turn on. */
+void connection_start_reading(struct connection *c);
+
+/* For good: what was not used is forgotten; harmless twice. */
+void connection_stop_reading(struct connection *c);
+
+/* After all that may change what is in work, or the limit of it: is there room for more? */
+void connection_pause_or_resume(struct connection *c);
+
+/* Of the kind's `hangups`, while it reads nothing. */
+void connection_on_hangup(void *connection);
+
+/* ---- write.c ---- */
+
+/* For good: what was not written is forgotten. */
+void connection_stop_writing(struct connection *c);
+
+/* All that was sent is with the kernel. */
+bool connection_is_written(const struct connection *c);
+
+/* Somebody awaits an acknowledgement that has not come. */
+bool connection_awaits_ack(const struct connection *c);
+
+/* Asks the kernel, where one is awaited; tells nobody. */
+void connection_note_ack(struct connection *c);
+
+/* The same, and tells on_acked, which may close. */
+void connection_ask_for_ack(struct connection *c);
+
+/* For good, right before the descriptor is closed: asks for the last time. */
+void connection_stop_awaiting(struct connection *c);
+
+/* Of the kind, with its first connection and its last. */
+void connections_init_acks(struct connection_kind *kind);
+void connections_fini_acks(struct connection_kind *kind);
+
+/* The milliseconds that the client still has to read what waits for it, 0: it was too slow;
+ * INT64_MAX: nothing waits, or there is no limit. */
+int64_t connection_time_to_read(const struct connection *c);
+
+/* All that waits has its time anew. */
+void connection_restart_time_to_read(struct connection *c);
+
+/* Has the connection failed? The kernel forgets it once told, `is_lost` does not. */
+bool connection_find_error(struct connection *c);
+
+/* ---- end.c ---- */
+
+/* Ending, or about to, when it has used what came before the client's end. */
+bool connection_has_end_in_sight(const struct connection *c);
+
+/* With an end in sight: the timer comes at once, and then less and less. */
+void connection_look_soon(struct connection *c);
+
+/* What came last before the end has its moment, then it is hurried. */
+void connection_give_a_moment(struct connection *c);
+
+/* OPEN -> ENDING; in other states nothing happens. */
+void connection_begin_to_end(struct connection *c, const char *reason);
+
+/* Does nothing unless it is. */
+void connection_close_when_finished(struct connection *c);
+
+/* The timer's turn while an end is in sight. */
+void connection_look_at_end(struct connection *c);
+
+/* ---- moving.c ---- */
+
+/* Of the kind, with its first connection and its last. */
+void connections_init_moving(struct connection_kind *kind);
+void connections_fini_moving(struct connection_kind *kind);
+
+/* At the beginning: is it over the address that moves? May close. */
+void connection_start_moving(struct connection *c);
+
+/* For good. */
+void connection_stop_moving(struct connection *c);
+
+/* Input was taken, and before it so much had been sent: who is let go is read no further behind
+ * a request. */
+void connection_leave_behind_reply(struct connection *c, uint64_t sent_before);
+
+#endif

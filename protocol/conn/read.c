@@ -1,0 +1,186 @@
+/* Input: offered as it came, what is not used is kept in front of what comes next. Nothing is
+ * read while enough is in work, but the client's end is noticed all the same.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <event2/event.h>
+
+#include "protocol/conn/private.h"
+#include "protocol/conn/crowd.h"
+
+#define CHUNK_BYTES 65536
+
+void connection_stop_reading(struct connection *c)
+{
+    event_del(c->readable);
+    c->kind->kept_bytes -= stream_len(&c->input);
+    list_remove(&c->kept);
+    stream_fini(&c->input);
+}
+
+/* ---- offered and kept ---- */
+
+static void keep_input(struct connection *c, struct bytes rest)
+{
+    if (rest.len == 0 || c->state != CONNECTION_OPEN)
+        return;
+    stream_add(&c->input, rest);
+    c->kind->kept_bytes += rest.len;
+    crowd_moved(&c->kind->kept, &c->kept, &c->input);
+    crowd_bound_kept(c->kind);
+}
+
+static void offer_kept(struct connection *c)
+{
+    size_t used;
+
+    if (stream_len(&c->input) == 0)
+        return;
+    if (c->saw_end)
+        connection_give_a_moment(c);
+    used = c->kind->on_input(c, stream_bytes(&c->input));
+    if (c->state != CONNECTION_OPEN)
+        return; /* then the input is gone */
+    if (used == 0)
+        return;
+    stream_take(&c->input, used);
+    c->kind->kept_bytes -= used;
+    crowd_moved(&c->kind->kept, &c->kept, &c->input);
+}
+
+/* ---- reading, or not ---- */
+
+void connection_pause_or_resume(struct connection *c)
+{
+    unsigned max = c->kind->in_work_max;
+    bool is_full;
+
+    if (c->state == CONNECTION_OPEN && c->is_paused && c->in_work < max)
+        offer_kept(c);
+    is_full = c->in_work >= max;
+    if (c->state != CONNECTION_OPEN || is_full == c->is_paused)
+        return;
+    c->is_paused = is_full;
+    if (c->is_deaf)
+        event_add(c->readable, NULL);
+    c->is_deaf = false;
+}
+
+/* Something came while it is paused: input that has to wait, or the end. Most clients wait for
+ * their replies, so that it seldom comes to this, and pausing costs nothing. */
+static void turn_deaf(struct connection *c)
+{
+    c->is_deaf = true;
+    event_del(c->readable);
+    if (!c->is_watched && !c->saw_end)
+        c->is_watched = hangups_watch(&c->kind->hangups, c->fd, c);
+}
+
+static void take_input(struct connection *c, struct bytes bytes)
+{
+    uint64_t sent_before = c->sent_bytes;
+
+    c->progress_mono_ms = connection_now(c);
+    if (c->saw_end)
+        connection_give_a_moment(c);
+    else if (c->kind->idle_ms && !timer_is_armed(&c->timer))
+        connection_arm(c, c->kind->idle_ms); /* the limit is new */
+    if (stream_len(&c->input)) {
+        keep_input(c, bytes);
+        offer_kept(c);
+    } else {
+        size_t used = c->kind->on_input(c, bytes);
+
+        keep_input(c, bytes_of(bytes.at + used, bytes.len - used));
+    }
+    connection_pause_or_resume(c);
+    connection_leave_behind_reply(c, sent_before);
+}
+
+static void end_input(struct connection *c)
+{
+    c->saw_end = true;
+    connection_begin_to_end(c, stream_len(&c->input) ? "the client left within a request"
+                                                     : "the client has ended");
+    connection_close_when_finished(c);
+}
+
+static size_t read_max(const struct connection *c)
+{
+    size_t max = c->kind->read_max ? c->kind->read_max(c) : CHUNK_BYTES;
+
+    return max < CHUNK_BYTES ? max : CHUNK_BYTES;
+}
+
+static void lose(struct connection *c)
+{
+    c->is_lost = true;
+    connection_close(c, "the connection was lost");
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    static char chunk[CHUNK_BYTES]; /* one for all: it is empty again before the next event */
+    struct connection *c = arg;
+    ssize_t n;
+
+    loop_touch(c->kind->loop);
+    if (c->is_paused) {
+        turn_deaf(c);
+        connection_ask_for_ack(c);
+        return;
+    }
+    n = recv(fd, chunk, read_max(c), MSG_DONTWAIT);
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EINTR)
+            lose(c);
+        return;
+    }
+    connection_ask_for_ack(c);
+    if (c->state != CONNECTION_OPEN)
+        return;
+    if (n > 0)
+        take_input(c, bytes_of(chunk, (size_t)n));
+    else if (c->is_lost)
+        lose(c);
+    else
+        end_input(c);
+}
+
+/* Is there input in front of the client's end? */
+static bool has_input(const struct connection *c)
+{
+    int unread = 0;
+
+    return stream_len(&c->input) || ioctl(c->fd, SIOCINQ, &unread) != 0 || unread > 0;
+}
+
+/* While it is not paused, the end is found where the input ends. */
+void connection_on_hangup(void *connection)
+{
+    struct connection *c = connection;
+
+    c->is_watched = false;
+    if (!c->is_paused || c->state != CONNECTION_OPEN)
+        return;
+    if (connection_find_error(c)) {
+        lose(c);
+    } else if (!has_input(c)) {
+        end_input(c);
+    } else {
+        c->saw_end = true;
+        connection_give_a_moment(c);
+    }
+}
+
+void connection_start_reading(struct connection *c)
+{
+    c->readable = event_new(c->kind->loop->base, c->fd, EV_READ | EV_PERSIST, on_readable, c);
+    if (!c->readable)
+        abort();
+    event_add(c->readable, NULL);
+}

@@ -1,0 +1,326 @@
+/* Output: at once as far as the kernel takes it, the rest when it takes more; and how much of
+ * it the client's kernel has acknowledged. One timer asks for all connections of a kind: each
+ * after 45 ms, and then, in vain, after twice as long, up to a second.
+ *
+ * Time to read: what had been sent when the first of it had to wait is due after reading_ms;
+ * when it has been written, what is waiting then is due next. So a reply is read within that
+ * time or, behind others, within twice as much, and nobody keeps an account of each.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <event2/event.h>
+
+#include "protocol/conn/private.h"
+#include "protocol/conn/crowd.h"
+
+/* Linux acknowledges after 40 ms what it does not acknowledge with a request. */
+#define ACK_FIRST_MS   45
+#define ACK_LAST_MS    1000
+#define ASKED_PER_TURN 500 /* then the rest of the loop has its turn */
+
+static uint64_t written_bytes(const struct connection *c)
+{
+    return c->sent_bytes - stream_len(&c->output);
+}
+
+void connection_stop_writing(struct connection *c)
+{
+    if (c->writable)
+        event_free(c->writable);
+    c->writable = NULL;
+    c->kind->unread_bytes -= stream_len(&c->output);
+    list_remove(&c->unread);
+    stream_fini(&c->output);
+}
+
+/* ---- time to read ---- */
+
+int64_t connection_time_to_read(const struct connection *c)
+{
+    int64_t left_ms = c->due_mono_ms - connection_now(c);
+
+    if (!c->kind->reading_ms || stream_len(&c->output) == 0)
+        return INT64_MAX;
+    return left_ms > 0 ? left_ms : 0;
+}
+
+void connection_restart_time_to_read(struct connection *c)
+{
+    c->due_bytes = c->sent_bytes;
+    c->due_mono_ms = connection_now(c) + c->kind->reading_ms;
+    if (stream_len(&c->output) && c->kind->reading_ms)
+        connection_arm_sooner(c, c->kind->reading_ms);
+}
+
+/* ---- acknowledged ---- */
+
+/* SO_ERROR would also tell what a router said of a way that it did not know for a moment: the
+ * connection survives that. */
+bool connection_find_error(struct connection *c)
+{
+    struct pollfd look = {.fd = c->fd};
+
+    if (poll(&look, 1, 0) > 0 && look.revents & POLLERR)
+        c->is_lost = true;
+    return c->is_lost;
+}
+
+bool connection_is_written(const struct connection *c)
+{
+    return stream_len(&c->output) == 0;
+}
+
+bool connection_awaits_ack(const struct connection *c)
+{
+    return c->acked_bytes < c->awaited_bytes;
+}
+
+/* Of what was written, as the kernel counts. The end that a shutdown sends is a byte, too. */
+static uint64_t acknowledged_bytes(const struct connection *c)
+{
+    bool is_shut = c->is_said && connection_is_written(c);
+    uint64_t written = written_bytes(c);
+    int waiting = 0;
+
+    if (ioctl(c->fd, SIOCOUTQ, &waiting) != 0)
+        return written;
+    waiting -= is_shut && waiting > 0;
+    return (uint64_t)waiting < written ? written - (uint64_t)waiting : 0;
+}
+
+void connection_note_ack(struct connection *c)
+{
+    uint64_t acked =
+        connection_awaits_ack(c) && !c->is_lost ? acknowledged_bytes(c) : c->acked_bytes;
+
+    if (acked > c->acked_bytes) {
+        c->acked_bytes = acked;
+        c->progress_mono_ms = connection_now(c);
+    }
+    if (!connection_awaits_ack(c))
+        list_remove(&c->awaiting);
+}
+
+void connection_ask_for_ack(struct connection *c)
+{
+    uint64_t before = c->acked_bytes;
+
+    connection_note_ack(c);
+    if (c->acked_bytes > before)
+        c->kind->on_acked(c);
+}
+
+void connection_stop_awaiting(struct connection *c)
+{
+    if (connection_awaits_ack(c) && !connection_find_error(c))
+        connection_note_ack(c);
+    list_remove(&c->awaiting);
+}
+
+static int64_t ack_delay_ms(unsigned step)
+{
+    int64_t delay_ms = (int64_t)ACK_FIRST_MS << step;
+
+    return delay_ms < ACK_LAST_MS ? delay_ms : ACK_LAST_MS;
+}
+
+static void arm_ack_timer(struct connection_kind *kind, int64_t at_mono_ms)
+{
+    struct timers *timers = &kind->loop->timers;
+
+    if (!timer_is_armed(&kind->ack_timer) || kind->ack_timer.due_mono_ms > at_mono_ms)
+        timer_arm(timers, &kind->ack_timer, at_mono_ms - timers_now(timers));
+}
+
+static void ask_later(struct connection *c, unsigned step)
+{
+    c->ack_step = step < CONNECTION_ACK_STEPS ? step : CONNECTION_ACK_STEPS - 1;
+    c->ask_mono_ms = connection_now(c) + ack_delay_ms(c->ack_step);
+    list_append(&c->kind->awaiting[c->ack_step], &c->awaiting);
+    arm_ack_timer(c->kind, c->ask_mono_ms);
+}
+
+void connection_await_ack(struct connection *c)
+{
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    c->awaited_bytes = c->sent_bytes;
+    if (connection_awaits_ack(c) && !list_is_linked(&c->awaiting))
+        ask_later(c, 0);
+}
+
+/* A client that goes on reading is asked often again. One that is lost is closed behind what it
+ * sent before. */
+static void ask_in_turn(struct connection *c)
+{
+    uint64_t before = c->acked_bytes;
+
+    list_remove(&c->awaiting);
+    if (connection_find_error(c))
+        return;
+    connection_ask_for_ack(c);
+    if (c->state != CONNECTION_CLOSED && connection_awaits_ack(c))
+        ask_later(c, c->acked_bytes > before ? 0 : c->ack_step + 1);
+}
+
+static struct connection *next_to_ask(struct connection_kind *kind)
+{
+    struct connection *next = NULL;
+
+    for (unsigned i = 0; i < CONNECTION_ACK_STEPS; i++) {
+        struct list *link = list_first(&kind->awaiting[i]);
+        struct connection *c = link ? CONTAINER_OF(link, struct connection, awaiting) : NULL;
+
+        if (c && (!next || c->ask_mono_ms < next->ask_mono_ms))
+            next = c;
+    }
+    return next;
+}
+
+/* Most have been asked meanwhile, when they sent something. */
+static void on_ack_timer(struct timer *timer)
+{
+    struct connection_kind *kind = CONTAINER_OF(timer, struct connection_kind, ack_timer);
+    int64_t now = timers_now(&kind->loop->timers);
+    struct connection *c;
+
+    for (unsigned i = 0; (c = next_to_ask(kind)); i++) {
+        if (c->ask_mono_ms > now || i == ASKED_PER_TURN) {
+            arm_ack_timer(kind, c->ask_mono_ms > now ? c->ask_mono_ms : now);
+            return;
+        }
+        ask_in_turn(c);
+    }
+}
+
+void connections_init_acks(struct connection_kind *kind)
+{
+    for (unsigned i = 0; i < CONNECTION_ACK_STEPS; i++)
+        list_init(&kind->awaiting[i]);
+    timer_init(&kind->ack_timer, on_ack_timer);
+}
+
+void connections_fini_acks(struct connection_kind *kind)
+{
+    timer_disarm(&kind->loop->timers, &kind->ack_timer);
+}
+
+/* ---- written ---- */
+
+/* What the kernel takes of `bytes`; the connection may be closed behind it. */
+static size_t write_some(struct connection *c, struct bytes bytes)
+{
+    ssize_t n;
+
+    do {
+        n = send(c->fd, bytes.at, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    if (n >= 0)
+        return (size_t)n;
+    if (errno != EAGAIN) {
+        c->is_lost = true;
+        connection_close(c, "the client left before it was answered");
+    }
+    return 0;
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg);
+
+/* Most never need it. */
+static void await_writable(struct connection *c)
+{
+    if (!c->writable)
+        c->writable = event_new(c->kind->loop->base, c->fd, EV_WRITE, on_writable, c);
+    if (!c->writable)
+        abort();
+    event_add(c->writable, NULL);
+}
+
+static void keep_output(struct connection *c, struct bytes rest)
+{
+    bool is_first = stream_len(&c->output) == 0;
+
+    if (is_first)
+        list_append(&c->kind->unread, &c->unread);
+    stream_add(&c->output, rest);
+    c->kind->unread_bytes += rest.len;
+    if (is_first)
+        connection_restart_time_to_read(c);
+    crowd_bound_unread(c->kind, c);
+    await_writable(c);
+}
+
+void connection_send(struct connection *c, struct bytes bytes)
+{
+    size_t n = 0;
+
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    if (stream_len(&c->output) > c->kind->output_max_bytes) {
+        connection_close(c, "too much output unread (limits.output_bytes)");
+        return;
+    }
+    if (stream_len(&c->output) == 0)
+        n = write_some(c, bytes);
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    c->sent_bytes += bytes.len;
+    if (n > 0)
+        c->progress_mono_ms = c->written_mono_ms = connection_now(c);
+    if (n < bytes.len)
+        keep_output(c, bytes_of(bytes.at + n, bytes.len - n));
+    if (connection_has_end_in_sight(c))
+        connection_look_soon(c);
+}
+
+static void end_when_said(struct connection *c)
+{
+    if (c->is_said && stream_len(&c->output) == 0)
+        shutdown(c->fd, SHUT_WR);
+}
+
+void connection_end_output(struct connection *c)
+{
+    if (c->state == CONNECTION_CLOSED || c->is_said)
+        return;
+    c->is_said = true;
+    end_when_said(c);
+}
+
+static void write_kept(struct connection *c)
+{
+    size_t n = write_some(c, stream_bytes(&c->output));
+
+    if (c->state == CONNECTION_CLOSED)
+        return;
+    if (n > 0)
+        c->progress_mono_ms = c->written_mono_ms = connection_now(c);
+    stream_take(&c->output, n);
+    c->kind->unread_bytes -= n;
+    crowd_moved(&c->kind->unread, &c->unread, &c->output);
+    if (written_bytes(c) >= c->due_bytes)
+        connection_restart_time_to_read(c);
+    if (stream_len(&c->output))
+        await_writable(c);
+    else
+        end_when_said(c);
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg)
+{
+    struct connection *c = arg;
+
+    loop_touch(c->kind->loop);
+    if (stream_len(&c->output))
+        write_kept(c);
+    if (c->state != CONNECTION_CLOSED)
+        connection_ask_for_ack(c);
+    if (c->state != CONNECTION_CLOSED && c->kind->on_written)
+        c->kind->on_written(c);
+    connection_close_when_finished(c);
+}

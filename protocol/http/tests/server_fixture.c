@@ -1,0 +1,178 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "protocol/http/tests/server_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+static const char *why_not_ready(void *arg)
+{
+    const struct fixture *f = arg;
+
+    return f->why_not_ready;
+}
+
+static void read_store(void *arg, struct http_store_numbers *numbers)
+{
+    numbers->round_trips = 42;
+}
+
+int fixture_up(void **state)
+{
+    static const struct queue_options queue_options = {.body_max_bytes = JOB_BODY_MAX,
+                                                       .waiting_max = 1000,
+                                                       .scan_batch = 100,
+                                                       .scan_interval_ms = 1000,
+                                                       .node = BYTES("test-node"),
+                                                       .lock_ms = 60000,
+                                                       .history_bytes = 100000};
+    static const struct log_options quiet = {.level = LEVEL_ERROR, .modules = ""};
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    assert_non_null(f);
+    assert_int_equal(log_configure(&quiet), STATUS_OK);
+    f->loop = loop_new();
+    f->options = (struct http_options){
+        .connections_max = 3,
+        .excess_max = 64,
+        .request_ms = 60000,
+        .body_max_bytes = 200000,
+        .bodies_max_bytes = 300000,
+        .node = {.why_not_ready = why_not_ready, .read_store = read_store, .arg = f},
+    };
+    f->ms = memory_store_new(&f->loop->timers, 4);
+    f->queue = queue_new(&queue_options, memory_store_port(f->ms), &f->loop->timers);
+    queue_activate(f->queue);
+    f->http = http_new(&f->options, f->loop, f->queue, listen_on_loopback(&f->port));
+    fixture_turn(f); /* the store is up */
+    *state = f;
+    return 0;
+}
+
+static void set_flag(void *arg)
+{
+    assert_false(*(bool *)arg);
+    *(bool *)arg = true;
+}
+
+void fixture_stop(struct fixture *f)
+{
+    f->is_stopping = true;
+    http_stop(f->http, set_flag, &f->is_stopped);
+}
+
+int fixture_down(void **state)
+{
+    struct fixture *f = *state;
+
+    if (!f->is_stopping)
+        fixture_stop(f);
+    fixture_pass(f, 3000);
+    assert_true(f->is_stopped);
+    assert_int_equal(http_stats(f->http)->connections, 0);
+    http_free(f->http);
+    queue_stop(f->queue, set_flag, &f->is_queue_stopped);
+    AWAIT(f, f->is_queue_stopped);
+    queue_free(f->queue);
+    memory_store_free(f->ms);
+    loop_free(f->loop);
+    buf_fini(&f->reply);
+    free(f);
+    return 0;
+}
+
+/* ---- time ---- */
+
+void fixture_turn(struct fixture *f)
+{
+    turn_loop(f->loop);
+}
+
+void fixture_pass(struct fixture *f, int64_t ms)
+{
+    pass_time(f->loop, ms);
+}
+
+/* ---- clients ---- */
+
+struct client dial(struct fixture *f)
+{
+    return dial_loopback(f, f->loop, f->port);
+}
+
+struct client connect_from(struct fixture *f, unsigned host)
+{
+    const struct http_stats *stats = http_stats(f->http);
+    uint64_t before = stats->accepted + stats->turned_away;
+    struct client c = dial_from(f, f->loop, f->port, host);
+
+    AWAIT(f, stats->accepted + stats->turned_away > before);
+    return c;
+}
+
+struct client connect_client(struct fixture *f)
+{
+    return connect_from(f, 1);
+}
+
+bool receive_some(struct client *c, size_t most)
+{
+    struct buf *reply = &c->f->reply;
+    size_t n = receive_piece(c, buf_reserve(reply, most), most);
+
+    reply->len += n;
+    return n > 0;
+}
+
+const char *receive(struct client *c)
+{
+    struct buf *reply = &c->f->reply;
+    const char *length;
+    size_t whole;
+
+    buf_clear(reply);
+    while (!strstr(buf_text(reply), "\r\n\r\n"))
+        assert_true(receive_some(c, 1));
+    length = strstr(buf_text(reply), "Content-Length: ");
+    whole = reply->len + (length ? strtoul(length + 16, NULL, 10) : 0);
+    while (reply->len < whole)
+        assert_true(receive_some(c, whole - reply->len));
+    return buf_text(reply);
+}
+
+const char *receive_all(struct client *c)
+{
+    buf_clear(&c->f->reply);
+    while (receive_some(c, 65536))
+        ;
+    return buf_text(&c->f->reply);
+}
+
+const char *ask(struct fixture *f, const char *text)
+{
+    struct client c = connect_client(f);
+    const char *reply;
+
+    say(&c, text);
+    reply = receive_all(&c);
+    leave(&c);
+    return reply;
+}
+
+void assert_starts(const char *text, const char *start)
+{
+    if (strncmp(text, start, strlen(start)) != 0)
+        fail_msg("'%s' does not start with '%s'", text, start);
+}
+
+void assert_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' has no '%s'", text, part);
+}

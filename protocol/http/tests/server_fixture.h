@@ -1,0 +1,60 @@
+/* An HTTP server on a real socket, the engine and the memory store, for the tests of this
+ * folder; with client_fixture.h, which has the rest.
+ * Include after cmocka's headers. */
+#ifndef DUEQ_PROTOCOL_HTTP_TESTS_SERVER_FIXTURE_H
+#define DUEQ_PROTOCOL_HTTP_TESTS_SERVER_FIXTURE_H
+
+#include "base/buf.h"
+#include "base/loop.h"
+#include "node/queue/queue.h"
+#include "node/store/memory/store.h"
+#include "protocol/conn/tests/client_fixture.h"
+#include "protocol/http/http.h"
+
+#define JOB_BODY_MAX 100000
+
+struct fixture {
+    struct loop *loop;
+    struct memory_store *ms;
+    struct queue *queue;
+    struct http *http;
+    struct http_options options; /* at most 3 connections */
+    uint16_t port;
+    const char *why_not_ready;
+    bool is_stopping;
+    bool is_stopped;
+    bool is_queue_stopped;
+    struct buf reply;
+};
+
+/* cmocka's set-up and tear-down; the tear-down fails when something does not end. */
+int fixture_up(void **state);
+int fixture_down(void **state);
+
+/* Begins; is_stopped tells the end. */
+void fixture_stop(struct fixture *f);
+
+void fixture_turn(struct fixture *f);
+void fixture_pass(struct fixture *f, int64_t ms);
+
+struct client connect_client(struct fixture *f);
+struct client connect_from(struct fixture *f, unsigned host); /* 127.0.0.`host` */
+struct client dial(struct fixture *f);                        /* the same, not accepted yet */
+
+/* At most so many bytes more in `reply`. False: the end. */
+bool receive_some(struct client *c, size_t most);
+/* The next reply, as long as it says it is, without what follows. */
+const char *receive(struct client *c);
+/* Everything until the server closes, without a reset. */
+const char *receive_all(struct client *c);
+
+/* A connection of its own, and all that comes on it. */
+const char *ask(struct fixture *f, const char *text);
+
+void assert_starts(const char *text, const char *start);
+void assert_has(const char *text, const char *part);
+
+#define GET_LIVE "GET /health/live HTTP/1.1\r\nHost: h\r\n\r\n"
+#define CLOSE    "Connection: close\r\n\r\n"
+
+#endif
