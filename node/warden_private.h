@@ -19,7 +19,7 @@ struct warden {
     struct datadir datadir;
     int gmq_fd;
     int http_fd;
-    int peer_fd;          /* of a cluster's node; until the worker has ended: see ha/peer/link.h */
+    int peer_fd; /* of a cluster's node; until the worker has ended: see ha/peer/link.h */
     uint64_t incarnation; /* by chance; all its workers have it */
     int signal_fd;
     struct warden_vip vip;
