@@ -132,6 +132,14 @@ enum status listen_open(const char *key, const char *host, unsigned port, int *f
     return STATUS_OK;
 }
 
+void listen_outlive_address(int fd)
+{
+    int one = 1;
+
+    if (fd >= 0)
+        (void)setsockopt(fd, IPPROTO_IP, IP_TRANSPARENT, &one, sizeof(one));
+}
+
 void listen_refuse(int fd)
 {
     if (fd >= 0)

@@ -14,8 +14,14 @@
  * `::` hears IPv4, too. IO_ERROR: the log says why, naming `key`; *fd is untouched. */
 enum status listen_open(const char *key, const char *host, unsigned port, int *fd) MUST_CHECK;
 
+/* The kernel sends nothing from an address that it does not have: who is connected with one
+ * that has gone would wait for ever. Whoever is accepted behind this call hears his end from
+ * there all the same. This takes the capability that moves the address; without it all is as it
+ * was. */
+void listen_outlive_address(int fd);
+
 /* From now on the kernel refuses who comes, and resets who has come and was not accepted. The
- * port stays taken. -1 is fine, here and below. */
+ * port stays taken. -1 is fine, above and below. */
 void listen_refuse(int fd);
 
 /* The contrary. IO_ERROR: another program listens there by now; the log says so, naming `key`.

@@ -6,13 +6,19 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "ha/vip/link_state.h"
 #include "ha/vip/tests/vip_netns_fixture.h"
 #include "ha/vip/packet.h"
+#include "node/warden_listen.h"
 #include "node/warden_vip.h"
 
 #define V4     (&v.addresses.at[0])
@@ -243,6 +249,58 @@ static void without_a_lease_or_an_address_it_has_all_its_time(void **state)
     assert_int_equal(warden_vip_hang_by(&none, &word, 4000, 6000, 76000), 0);
 }
 
+/* ---- clients that nobody has accepted ---- */
+
+/* From this host's own address to the virtual one; connected by the kernel alone. */
+static int client_of(const char *own, const char *to, unsigned port)
+{
+    const struct timeval patience = {.tv_sec = 20};
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *from, *server;
+    char service[16];
+    int fd;
+
+    snprintf(service, sizeof(service), "%u", port);
+    assert_int_equal(getaddrinfo(own, NULL, &hints, &from), 0);
+    assert_int_equal(getaddrinfo(to, service, &hints, &server), 0);
+    fd = socket(from->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+    assert_int_equal(bind(fd, from->ai_addr, from->ai_addrlen), 0);
+    assert_int_equal(connect(fd, server->ai_addr, server->ai_addrlen), 0);
+    freeaddrinfo(from);
+    freeaddrinfo(server);
+    return fd;
+}
+
+/* A warden that is slow: the kernel has taken the address away before who came is refused. */
+static void who_came_hears_the_end_though_the_address_has_gone(void **state)
+{
+    struct buf text = BUF_INIT;
+    int listener, clients[2];
+    unsigned port;
+    char byte;
+
+    netns_run("ip link set lo up");
+    assert_int_equal(listen_open("http.listen", "::", 0, &listener), STATUS_OK);
+    listen_outlive_address(listener);
+    listen_print(listener, &text);
+    port = (unsigned)atoi(strrchr(buf_text(&text), ':') + 1);
+    put(V4);
+    put(V6);
+    clients[0] = client_of("10.9.0.1", "10.9.0.100", port);
+    clients[1] = client_of("fd09::1", "fd09::64", port);
+    warden_vip_remove(&v);
+    assert_false(is_here(V4) || is_here(V6));
+    listen_refuse(listener);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(recv(clients[i], &byte, 1, 0), -1);
+        assert_int_equal(errno, ECONNRESET);
+        close(clients[i]);
+    }
+    close(listener);
+    buf_fini(&text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -260,6 +318,7 @@ int main(void)
         TEST(one_that_has_gone_is_not_put_back),
         TEST(it_is_ended_while_the_address_is_here),
         TEST(without_a_lease_or_an_address_it_has_all_its_time),
+        TEST(who_came_hears_the_end_though_the_address_has_gone),
     };
     int refused = netns_enter();
 

@@ -85,23 +85,12 @@ static void leave(struct connection *c)
         wind_up(c);
 }
 
-/* The kernel sends nothing from an address that it does not have: the client would wait for
- * ever. This takes the capability that moves the address; without it all is as it was. */
-static void let_its_end_out(const struct connection *c)
-{
-    int one = 1;
-
-    (void)setsockopt(c->fd, IPPROTO_IP, IP_TRANSPARENT, &one, sizeof(one));
-}
-
 static void follow(struct connection *c)
 {
-    if (c->kind->moving->state == MOVING_AWAY) {
-        let_its_end_out(c);
+    if (c->kind->moving->state == MOVING_AWAY)
         connection_close(c, "its address is at another node");
-    } else if (c->kind->moving->state == MOVING_LEAVING && c->state == CONNECTION_OPEN) {
+    else if (c->kind->moving->state == MOVING_LEAVING && c->state == CONNECTION_OPEN)
         leave(c);
-    }
 }
 
 void connection_start_moving(struct connection *c)
