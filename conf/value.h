@@ -51,7 +51,7 @@ bool value_is_sentinels(const char *text);
 bool value_is_cluster(const char *text);
 
 /* A topic's name, or the beginning of some and "*" (alone: all)? How long it is, is for others
- * to say. The letters are those of node/queue/names.h. */
+ * to say. The letters are those of node/queue/queue.h. */
 bool value_is_topics(const char *text);
 
 /* With the largest unit that gives a whole number, as the parsers read it. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "node/store/redis/weakness.h"
+#include "node/store/redis/durability.h"
 
 _Static_assert(WEAKNESS_COUNT <= HTTP_STORE_WEAKNESSES_MAX, "there is room for all");
 

@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 # What the protocols may know of the engine.
-ENGINE = ["node/queue/queue.h", "node/queue/names.h", "node/store/op.h", "node/store/job.h"]
+ENGINE = ["node/queue/queue.h", "node/queue/queue.h", "node/store/op.h", "node/store/job.h"]
 
 # folder: what its files may include beside their own folder. The nearest folder with a row
 # counts. Patterns are whole paths; `*` stands for one component, `**` for any.
@@ -63,7 +63,7 @@ LIBRARIES = {
     "zookeeper/**": ["ha/coord/zk_*"],
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**", "node/ctl/**"],
-    "curl/**": ["node/ctl/client.c"],
+    "curl/**": ["node/ctl/request.c"],
     "sys/capability.h": ["node/capabilities.c", "node/tests/capabilities_test.c"],
     "libmnl/**": ["ha/vip/rtnl*", "ha/vip/link*", "ha/vip/tests/*"],
     "cmocka.h": TEST_FILES,

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "node/ctl/cluster.h"
-#include "node/ctl/duration.h"
+#include "node/ctl/times.h"
 #include "node/ctl/output.h"
 #include "node/ctl/text.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "node/ctl/ctl.h"
-#include "node/ctl/failure.h"
+#include "node/ctl/output.h"
 
 /* Speaks up when it fails; else `*page` is the caller's. */
 enum ctl_exit cluster_fetch(struct ctl *ctl, const char *what, json_t **page);
@@ -22,9 +22,6 @@ bool cluster_is_shared(const json_t *page);
 
 /* For how long the node has known nothing new of the others; 0: it is connected. */
 int64_t cluster_stale_ms(const json_t *page);
-
-/* POSTs `body` (taken over; may be NULL); speaks up when it is refused. */
-enum ctl_exit cluster_wish(struct ctl *ctl, const char *what, const char *path, json_t *body);
 
 /* Says why something did not work, and what to do; with --json also for programs. */
 void cluster_fail(const struct ctl *ctl, struct failure *failure, const char *what);

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "node/ctl/client.h"
+#include "node/ctl/request.h"
 #include "node/ctl/cluster.h"
 #include "node/ctl/commands.h"
-#include "node/ctl/moment.h"
+#include "node/ctl/times.h"
 #include "node/ctl/output.h"
 #include "node/ctl/text.h"
 

@@ -1,11 +1,122 @@
-/* nodes: who is in the cluster, who leads, and who could. */
+/* What nodes say of themselves and of the cluster: status, nodes, check, history. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "node/ctl/cluster.h"
 #include "node/ctl/commands.h"
+#include "node/ctl/times.h"
 #include "node/ctl/output.h"
+#include "node/ctl/request.h"
 #include "node/ctl/table.h"
+
+/* status: what the node says about itself, whatever that comes to be. */
+
+/* ---- the store's masters ---- */
+
+static void add_master(struct table *table, const json_t *master)
+{
+    struct bytes address = output_text(master, "address");
+
+    table_add(table, address.len ? address : BYTES("-"));
+    table_add(table, output_text(master, "state"));
+    table_add_number(table, output_number(master, "buckets", 0));
+    table_add_number(table, output_number(master, "in_flight", 0));
+    table_add(table, output_text(master, "breaker"));
+    table_add(table, output_text(master, "why"));
+}
+
+static void print_masters(const struct ctl *ctl, const json_t *masters)
+{
+    static const struct table_column columns[] = {
+        {"MASTER", false},   {"STATE", false},   {"BUCKETS", true},
+        {"IN FLIGHT", true}, {"BREAKER", false}, {"WHY", false},
+    };
+
+    putchar('\n');
+    output_rows(ctl, columns, sizeof(columns) / sizeof(columns[0]), masters, add_master);
+}
+
+/* ---- what is wrong ---- */
+
+static void print_findings(const json_t *findings)
+{
+    const json_t *finding;
+    size_t i;
+
+    json_array_foreach(findings, i, finding)
+    {
+        output_finding("warning", finding);
+    }
+}
+
+/* Takes lists out: the table of members has no room for them. */
+static json_t *take(json_t *object, const char *name)
+{
+    json_t *member = json_incref(json_object_get(object, name));
+
+    json_object_del(object, name);
+    return member;
+}
+
+static void print(const struct ctl *ctl, json_t *status)
+{
+    json_t *store = json_object_get(status, "store");
+    json_t *check = take(store, "check");
+    json_t *ticks = take(json_object_get(status, "cluster"), "check");
+    json_t *masters = take(store, "masters");
+    json_t *unreached = take(store, "unreached");
+    bool has_several = json_array_size(masters) > 1; /* of a single one all was said */
+
+    if (!has_several)
+        json_object_del(store, "redirects");
+    output_members(ctl, status);
+    if (has_several) {
+        print_masters(ctl, masters);
+        print_findings(unreached);
+    }
+    print_findings(check);
+    print_findings(ticks);
+    json_decref(ticks);
+    json_decref(unreached);
+    json_decref(masters);
+    json_decref(check);
+}
+
+static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
+{
+    struct request request;
+    json_t *status = NULL;
+    enum ctl_exit end;
+
+    (void)arguments;
+    request_init(&request, "GET", "/v1/status");
+    request.expects = "name";
+    end = request_ask(ctl, &request, "status", &status);
+    if (end == CTL_DONE && ctl->is_json)
+        output_json(status);
+    else if (end == CTL_DONE)
+        print(ctl, status);
+    json_decref(status);
+    request_fini(&request);
+    return end;
+}
+
+const struct command status_command = {
+    .name = "status",
+    .usage = "",
+    .summary = "show how the node is, and whether it is ready",
+    .text = "Ends with 0 when the node has answered, ready or not. Of a Redis Cluster the\n"
+            "masters are shown, and which buckets are not reached. Warnings say what of\n"
+            "Redis's set-up may lose jobs, and what of ZooKeeper's makes leases unsafe, or\n"
+            "cannot be known. Of a cluster: for how long this node has seen no leader that\n"
+            "proves its lease (0: it sees one); for how long it has had no connection to\n"
+            "ZooKeeper (0: it has one; what is said of other nodes is as old); and the next\n"
+            "leader, where an operator wants another one (*: any).\n",
+    .run = run,
+};
+
+/* nodes: who is in the cluster, who leads, and who could. */
 
 /* Two tables: with who scans, where nodes do. */
 static const struct table_column columns[] = {
@@ -106,7 +217,7 @@ static void init_table(const struct ctl *ctl, const json_t *page, struct table *
         table_init(table, columns, sizeof(columns) / sizeof(columns[0]), ctl->is_terminal);
 }
 
-static void print(const struct ctl *ctl, const json_t *page)
+static void print_nodes(const struct ctl *ctl, const json_t *page)
 {
     const json_t *node;
     struct table table;
@@ -155,7 +266,7 @@ static void print_alone(const struct ctl *ctl, const json_t *page)
     cluster_warn(page);
 }
 
-static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
+static enum ctl_exit run_nodes(struct ctl *ctl, const struct arguments *arguments)
 {
     json_t *page = NULL;
     enum ctl_exit end = cluster_fetch(ctl, "nodes", &page);
@@ -168,7 +279,7 @@ static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
     else if (ctl->is_json)
         print_json(page);
     else
-        print(ctl, page);
+        print_nodes(ctl, page);
     json_decref(page);
     return CTL_DONE;
 }
@@ -180,5 +291,105 @@ const struct command nodes_command = {
     .text = "As the node that is asked sees them. One that is away is a member that is not\n"
             "here: 'dueqctl forget' is for those that will not come back. SCANS: in cluster\n"
             "mode, it moves what is due in its share of the topics.\n",
-    .run = run,
+    .run = run_nodes,
+};
+
+/* check: would a failover succeed now? The node judges, this prints. */
+
+static void print_check(const json_t *page, bool is_fine)
+{
+    const json_t *finding;
+    size_t i;
+
+    json_array_foreach(json_object_get(page, "check"), i, finding)
+    {
+        output_finding(output_text(finding, "level").at, finding);
+    }
+    puts(is_fine ? "A failover would succeed now." : "A failover would not succeed now.");
+}
+
+static enum ctl_exit run_check(struct ctl *ctl, const struct arguments *arguments)
+{
+    json_t *page = NULL;
+    enum ctl_exit end = cluster_fetch(ctl, "check", &page);
+    bool is_fine;
+
+    (void)arguments;
+    if (end != CTL_DONE)
+        return end;
+    is_fine = json_is_true(json_object_get(page, "can_fail_over"));
+    if (ctl->is_json)
+        output_json_and_free(json_pack("{s:O, s:O}", "can_fail_over",
+                                       json_object_get(page, "can_fail_over"), "check",
+                                       json_object_get(page, "check")));
+    else
+        print_check(page, is_fine);
+    json_decref(page);
+    return is_fine ? CTL_DONE : CTL_REFUSED;
+}
+
+const struct command check_command = {
+    .name = "check",
+    .usage = "",
+    .summary = "say whether a failover would succeed now, and what to mend",
+    .text = "As the node that is asked sees it: ask each. Ends with 0 when another node could\n"
+            "take over, even where there are warnings, and with 1 when none could.\n",
+    .run = run_check,
+};
+
+/* history: who led when, and for how long nobody did. */
+
+static const struct table_column history_columns[] = {
+    {"TIME", false}, {"LEADER", false}, {"REASON", false}, {"EPOCH", true}, {"WITHOUT", true},
+};
+
+static void add_row_history(struct table *table, const json_t *change)
+{
+    struct buf when = BUF_INIT;
+
+    moment_print(&when, output_number(change, "at_ms", 0));
+    table_add(table, buf_bytes(&when));
+    table_add(table, output_text(change, "node"));
+    table_add(table, output_text(change, "reason"));
+    table_add_number(table, output_number(change, "epoch", 0));
+    table_add_duration(table, output_number(change, "without_leader_ms", -1));
+    buf_fini(&when);
+}
+
+static void print_history(const struct ctl *ctl, const json_t *history)
+{
+    output_rows(ctl, history_columns, sizeof(history_columns) / sizeof(history_columns[0]),
+                history, add_row_history);
+}
+
+static enum ctl_exit run_history(struct ctl *ctl, const struct arguments *arguments)
+{
+    json_t *page = NULL, *history;
+    enum ctl_exit end = cluster_fetch(ctl, "history", &page);
+
+    (void)arguments;
+    if (end != CTL_DONE)
+        return end;
+    history = json_object_get(page, "history");
+    if (ctl->is_json)
+        output_json_and_free(history ? json_pack("{s:O}", "history", history)
+                                     : json_pack("{s:[]}", "history"));
+    else if (cluster_is_alone(page))
+        ctl_say("this node is alone: the lead never changes");
+    else
+        print_history(ctl, history);
+    json_decref(page);
+    return CTL_DONE;
+}
+
+const struct command history_command = {
+    .name = "history",
+    .usage = "",
+    .summary = "list the last hundred changes of the lead",
+    .text = "Oldest first. WITHOUT is for how long nobody led before, as the new leader saw\n"
+            "it: for so long due jobs stood still. Of a leader that fell silent it is\n"
+            "counted from its last beat, which is a sixth of ha.session_timeout too long at\n"
+            "most; '-' where that was not seen. 'resumed' is no change: the same leader has\n"
+            "proven its lease again. doc/ha.md explains the other reasons.\n",
+    .run = run_history,
 };

@@ -31,7 +31,6 @@ extern const struct command *const commands[];
 
 /* NULL: there is none. */
 const struct command *command_find(const char *name);
-
 extern const struct command push_command, pop_command, ack_command, release_command,
     touch_command, bury_command, cancel_command, kick_command, run_command, reschedule_command,
     get_command, list_command, purge_command, topics_command, stats_command, topic_command,
@@ -39,5 +38,11 @@ extern const struct command push_command, pop_command, ack_command, release_comm
     completion_command, version_command, nodes_command, events_command, history_command,
     check_command, switchover_command, failover_command, cluster_command, fence_command,
     forget_command;
+
+/* The texts of --help, made of the tables. */
+
+/* Of the program, and of one command; on stdout. */
+void help_print(void);
+void help_print_command(const struct command *command);
 
 #endif

@@ -1,17 +1,16 @@
 /* dueqctl: jobs and nodes from a shell. It speaks the HTTP API (doc/http.md) and nothing else.
  *
  *   main.c        the command line, from left to right
- *   commands.c    the table of commands: commands.h says how to add one
- *   cmd_*.c       a command each, or those that are alike
- *   options.c     option tables: parsing; cmd_help.c and completion_*.c print the same tables
- *   request.c     a request of the API, its answer, and what went wrong with it
- *   client.c      HTTP, through libcurl
- *   output.c      what commands show alike: jobs, topics, JSON
+ *   commands.c    the table of commands, and help; commands.h says how to add one
+ *   cmd_*.c       commands that are alike
+ *   options.c     option tables: parsing; commands.c and completion.c print the same tables
+ *   request.c     HTTP, through libcurl: a request of the API, its answer, what went wrong
+ *   output.c      what commands show alike: jobs, topics, JSON, errors, progress
  *   each.c        commands that do something to jobs by their ids
- *   sweep.c       those that do it to all of a state
  *   cluster.c     the cluster's page, and what operators want of it
  *   settings.c    a topic's settings in words and in JSON
- *   duration.c, moment.c, backoff.c, text.c, table.c    words and columns, pure
+ *   input.c       lines that are read, and Ctrl-C
+ *   times.c, text.c, table.c    words and columns, pure
  */
 #ifndef DUEQ_NODE_CTL_CTL_H
 #define DUEQ_NODE_CTL_CTL_H

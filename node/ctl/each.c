@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "node/ctl/input.h"
-#include "node/ctl/interrupt.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
 #include "node/ctl/text.h"

@@ -9,8 +9,16 @@
 #include "base/bytes.h"
 #include "node/ctl/ctl.h"
 
-#define INPUT_MAX      ((size_t)256 << 20) /* of a body */
-#define INPUT_LINE_MAX ((size_t)64 << 20)
+/* Ctrl-C and its like, where work is done in steps: the step under way is finished, what came
+ * of it is said, and then the program ends by the signal after all. A second signal kills at
+ * once. A signal that is ignored (nohup) stays so. */
+
+/* From now on SIGINT and SIGTERM are noted. */
+void interrupt_catch(void);
+bool interrupt_is_caught(void);
+
+/* Ends the program by the signal that was noted; returns when there was none. */
+void interrupt_end(void);
 
 /* stdin for NULL or "-". Says what is wrong; -1 then. */
 int input_open(const char *path);
@@ -26,7 +34,7 @@ enum input_next {
     INPUT_LATER, /* none yet, and to wait was not wanted */
     INPUT_END,
     INPUT_FAILED,      /* which was said */
-    INPUT_INTERRUPTED, /* interrupt.h: what was read and not taken is left */
+    INPUT_INTERRUPTED, /* input.h: what was read and not taken is left */
 };
 
 struct lines {

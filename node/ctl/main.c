@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "node/ctl/client.h"
+#include "node/ctl/request.h"
 #include "node/ctl/commands.h"
-#include "node/ctl/help.h"
-#include "node/ctl/interrupt.h"
+#include "node/ctl/input.h"
 #include "node/ctl/output.h"
 #include "node/ctl/text.h"
 

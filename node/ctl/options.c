@@ -9,9 +9,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "node/ctl/backoff.h"
-#include "node/ctl/duration.h"
-#include "node/ctl/moment.h"
+#include "node/ctl/times.h"
 
 #define DAY_MS 86400000
 

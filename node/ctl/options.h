@@ -21,7 +21,7 @@ enum option_kind {
     OPTION_PAST,     /* the same; or a duration, so long ago by this machine's clock */
     OPTION_CHOICE,   /* one of the row's choices: number is its index */
     OPTION_CHOICES,  /* some of them with commas between: number is a mask */
-    OPTION_BACKOFF,  /* backoff.h; its text is to be read again */
+    OPTION_BACKOFF,  /* times.h; its text is to be read again */
 };
 
 /* A table ends with a row without a name. */

@@ -1,15 +1,161 @@
 #include "node/ctl/output.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
-#include "node/ctl/duration.h"
-#include "node/ctl/moment.h"
 #include "node/ctl/settings.h"
 #include "node/ctl/table.h"
 #include "node/ctl/text.h"
+#include "node/ctl/times.h"
+
+/* The API's words that are no mere refusals, and what people can do about some. */
+static const struct row {
+    const char *code;
+    enum ctl_exit end;
+    const char *advice; /* NULL: the message says it all */
+} error_rows[] = {
+    {"unreachable", CTL_UNREACHABLE,
+     "Is the node running, and is --url (or $DUEQ_URL) its HTTP address?"},
+    {"unknown", CTL_UNKNOWN,
+     "Look before you repeat it: 'dueqctl get TOPIC ID' shows a job, 'dueqctl stats TOPIC' how "
+     "many there are."},
+    {"not_found", CTL_NOTHING, NULL},
+    {"duplicate", CTL_REFUSED,
+     "Choose another --id, or replace the job that has this one: --mode replace."},
+    {"not_owner", CTL_REFUSED,
+     "To have longer: 'dueqctl touch' in time, or a longer --ttr of push or pop."},
+    {"not_reserved", CTL_REFUSED, "Its time to run was over, or somebody released it."},
+    {"bad_topic", CTL_USAGE, NULL},
+    {"bad_id", CTL_USAGE, NULL},
+    {"wrong_state", CTL_REFUSED,
+     "'dueqctl get TOPIC ID' shows its state; kick is for dead jobs."},
+    {"too_large", CTL_REFUSED,
+     "The node's limits.body_bytes is for a job, limits.http_body_bytes for a request."},
+    {"no_such_path", CTL_REFUSED,
+     "Is --url (or $DUEQ_URL) that of a dueq node, and the node as new as this program?"},
+    {"bad_answer", CTL_REFUSED, "Is --url (or $DUEQ_URL) that of a dueq node?"},
+    {"wrong_host", CTL_REFUSED,
+     "Call the node by its address, or add the name to its http.hosts."},
+    {"unavailable", CTL_REFUSED, "'dueqctl status' says what the node lacks."},
+};
+
+static const struct row *row_of(const char *code)
+{
+    for (size_t i = 0; i < sizeof(error_rows) / sizeof(error_rows[0]); i++) {
+        if (!strcmp(error_rows[i].code, code))
+            return &error_rows[i];
+    }
+    return NULL;
+}
+
+void failure_set(struct failure *failure, enum ctl_exit end, const char *code,
+                 const char *format, ...)
+{
+    va_list args;
+
+    failure->end = end;
+    failure->count = 0;
+    failure->advice = NULL;
+    snprintf(failure->code, sizeof(failure->code), "%s", code);
+    va_start(args, format);
+    vsnprintf(failure->message, sizeof(failure->message), format, args);
+    va_end(args);
+}
+
+bool failure_is_ours(const json_t *error, int status)
+{
+    static const char *const server_words[] = {
+        "store_error", "not_ready", "shutting_down",   "unavailable",
+        "too_many",    "unknown",   "not_implemented", "version_not_supported",
+    };
+    const char *code = json_string_value(json_object_get(error, "code"));
+
+    if (!code || status < 500)
+        return code;
+    for (size_t i = 0; i < sizeof(server_words) / sizeof(server_words[0]); i++) {
+        if (!strcmp(server_words[i], code))
+            return true;
+    }
+    return false;
+}
+
+void failure_read(struct failure *failure, const json_t *error)
+{
+    const char *code = json_string_value(json_object_get(error, "code"));
+    const char *message = json_string_value(json_object_get(error, "message"));
+    const struct row *row = row_of(code ? code : "bad_answer");
+
+    failure_set(failure, row ? row->end : CTL_REFUSED, code ? code : "bad_answer", "%s",
+                message ? message : "the answer gives no reason");
+    failure->count = output_number(error, "count", 0);
+}
+
+json_t *failure_json(const struct failure *failure)
+{
+    json_t *code = json_string(failure->code);
+    json_t *message = json_string(failure->message);
+
+    /* What was cut off inside a character is no UTF-8, and no JSON. */
+    return json_pack("{s:o, s:o}", "code", code ? code : json_string(""), "message",
+                     message ? message : json_string(""));
+}
+
+void failure_say(const struct failure *failure, const char *what)
+{
+    const struct row *row = row_of(failure->code);
+    const char *advice = failure->advice ? failure->advice : row ? row->advice : NULL;
+
+    ctl_say("%s%s%s (%s)", what ? what : "", what ? ": " : "", failure->message, failure->code);
+    if (advice)
+        fprintf(stderr, "%s\n", advice);
+    if (failure->retry_after_s > 0)
+        fprintf(stderr, "Try again in %" PRId64 " s.\n", failure->retry_after_s);
+}
+
+/* ---- progress ---- */
+
+#define SHOW_AFTER_MS 2000
+#define SHOW_EACH_MS  200
+
+void progress_init(struct progress *p, const char *what)
+{
+    *p = (struct progress){
+        .what = what, .is_shown = isatty(STDERR_FILENO), .begin_ms = clock_mono_ms()};
+}
+
+void progress_show(struct progress *p, int64_t done, int64_t total)
+{
+    int64_t now_ms = clock_mono_ms();
+    int64_t took_ms = now_ms - p->begin_ms;
+    struct buf text = BUF_INIT;
+
+    if (!p->is_shown || took_ms < SHOW_AFTER_MS || now_ms - p->shown_ms < SHOW_EACH_MS)
+        return;
+    p->shown_ms = now_ms;
+    text_number(&text, done, true);
+    if (total) {
+        buf_add_text(&text, " of ");
+        text_number(&text, total, true);
+    }
+    buf_printf(&text, " %s, ", p->what);
+    text_number(&text, done * 1000 / took_ms, true);
+    fprintf(stderr, "\r%s/s\033[K", buf_text(&text));
+    buf_fini(&text);
+}
+
+void progress_wipe(struct progress *p)
+{
+    if (p->shown_ms)
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- output ---- */
 
 /* What was lost before leaves nothing to flush, and fflush() content. */
 bool output_flush(void)

@@ -11,6 +11,54 @@
 #include "node/ctl/ctl.h"
 #include "node/ctl/table.h"
 
+/* Why something did not work: the exit code it leads to, the word for programs, the reason for
+ * people, and what to do about it. */
+
+struct failure {
+    enum ctl_exit end;     /* CTL_DONE: it did work */
+    char code[48];         /* the API's word; "unreachable" and "bad_answer" are our own */
+    char message[480];     /* may come from outside: not escaped */
+    int64_t retry_after_s; /* 0: not told */
+    int64_t count;         /* so many were done before it failed, as the node says */
+    const char *advice;    /* what to do about it; NULL: as its word has it */
+};
+
+void failure_set(struct failure *failure, enum ctl_exit end, const char *code,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Is it the API's {"code", "message"}, and not a gateway's, with this HTTP status? Of the words
+ * of a 5xx it knows each: what a gateway says of its own troubles must not be taken for the
+ * node's word that nothing happened. */
+bool failure_is_ours(const json_t *error, int status);
+
+/* From the API's {"code", "message"}. */
+void failure_read(struct failure *failure, const json_t *error);
+
+/* The same again; the caller's. */
+json_t *failure_json(const struct failure *failure);
+
+/* Says on stderr what was tried (may be NULL), why it failed, and what to do. */
+void failure_say(const struct failure *failure, const char *what);
+
+/* "12,000 lines, 3,000/s": how far a long piece of work is, on a terminal's stderr, once it has
+ * taken two seconds. Where stderr is no terminal nothing is shown. */
+
+struct progress {
+    const char *what; /* is counted */
+    bool is_shown;    /* at all */
+    int64_t begin_ms;
+    int64_t shown_ms; /* when it was shown last; 0: it never was */
+};
+
+/* Now it begins. */
+void progress_init(struct progress *p, const char *what);
+
+/* So many of `total` are done; 0: it is not known of how many. */
+void progress_show(struct progress *p, int64_t done, int64_t total);
+
+/* Makes the line free again, for a message or at the end. */
+void progress_wipe(struct progress *p);
+
 /* Writes out what stdout holds. False when that, or anything before it, was lost. */
 bool output_flush(void);
 

@@ -10,7 +10,24 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "node/ctl/ctl.h"
-#include "node/ctl/failure.h"
+#include "node/ctl/output.h"
+
+/* HTTP, one request at a time, on a connection that is kept. libcurl does the work: it tries
+ * all addresses of a name, speaks TLS to a proxy in front of a node, and says how far a request
+ * got.
+ *
+ * A request that changes something is sent once: it is never repeated behind the caller's back,
+ * and from its first byte on a missing answer means "it may have happened".
+ */
+
+struct client;
+
+/* NULL when `url` is none: http, https or nothing in front, a path perhaps, no query. */
+struct client *client_new(const char *url);
+void client_free(struct client *client);
+
+/* The node's URL for messages: without a password. */
+const char *client_where(const struct client *client);
 
 struct request {
     const char *method;
@@ -29,7 +46,6 @@ struct request {
  * NUL-terminated text that is encoded here. A method other than GET is a write. */
 void request_init(struct request *r, const char *method, const char *path, ...);
 void request_fini(struct request *r);
-
 void request_add_query(struct request *r, const char *name, const char *value);
 void request_add_query_number(struct request *r, const char *name, int64_t value);
 

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/ctl/backoff.h"
-#include "node/ctl/duration.h"
+#include "node/ctl/times.h"
 #include "node/ctl/output.h"
 
 #define DAYS_7_MS INT64_C(604800000)

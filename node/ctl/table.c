@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/ctl/duration.h"
+#include "node/ctl/times.h"
 #include "node/ctl/text.h"
 
 #define GAP 2 /* blanks between columns */

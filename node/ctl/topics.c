@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/ctl/moment.h"
+#include "node/ctl/times.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
 

@@ -1,6 +1,6 @@
 /* All jobs counted, for metrics: who asks, and what they are told.
  *
- * The topics are walked through (census_walk.h) when somebody asks; whoever asks meanwhile, or
+ * The topics are walked through (census.h) when somebody asks; whoever asks meanwhile, or
  * within FRESH_MS after, shares it. The walk goes on when those who asked have lost patience:
  * the next one will be glad of it.
  *
@@ -15,7 +15,97 @@
 #include "base/later.h"
 #include "base/list.h"
 #include "base/status.h"
-#include "node/queue/census_walk.h"
+#include "node/queue/queue.h"
+#include "node/store/op.h"
+
+/* The sum of many topics, and the largest of them. Pure, but for its memory. */
+
+/* Twice as many rows as are wanted in the end: when they are full the lesser half goes, so
+ * that a row costs little on the average and the loop never stands still for long. */
+#define TALLY_ROWS_MAX (2 * QUEUE_CENSUS_TOP_MAX)
+
+struct tally {
+    struct census sum; /* `top` is set by tally_finish */
+    unsigned count;
+    struct topic_count rows[TALLY_ROWS_MAX]; /* with names of their own */
+};
+
+/* A store that has come back older than it was: how many jobs there are now, and how many there
+ * were when they were last counted (census.h). Said once, in the log, when they are counted
+ * anew; of several falls until then, what is left after the last one.
+ */
+
+struct censuses;
+
+struct losses {
+    struct censuses *censuses;
+    struct census_call call;
+    bool is_counting;
+    bool has_fallen_again; /* since it began to count */
+    uint64_t before;       /* jobs */
+    int64_t before_age_ms; /* counted so long ago; -1: never */
+};
+
+/* The censuses are borrowed. */
+void losses_init(struct losses *l, struct censuses *censuses);
+
+/* The store is up, and has fallen back. */
+void losses_count(struct losses *l);
+
+/* A walk through the topics of all buckets, which counts their jobs.
+ *
+ * A few lanes walk, each through one bucket at a time, page by page: one would take too long
+ * where each answer waits for a slow disk, and many would keep Redis from what is due. A walk
+ * counts so many topics at most (queue_options.census_topics), each bucket an equal share of
+ * them; what some leave, those that were cut off get in a further round. Names without a job
+ * are not counted, but they are not looked at without end either. A round is over when all
+ * lanes are home.
+ */
+
+#define CENSUS_LANES 8
+
+struct census_walk;
+struct core;
+struct tally;
+
+struct census_budget {
+    unsigned rows;  /* topics with a job */
+    unsigned names; /* topics with or without */
+};
+
+struct census_bucket {
+    struct list link; /* unfinished, while no lane is in it */
+    unsigned number;
+    size_t after_len; /* 0: not looked into yet, or looked at to the end */
+    char after[NAME_MAX_BYTES];
+};
+
+/* One operation in flight. */
+struct census_lane {
+    struct census_walk *walk;
+    struct op op;
+    bool is_asking;
+    struct census_bucket *bucket;
+    struct census_budget left; /* of its share */
+};
+
+struct census_walk {
+    struct core *core;
+    bool is_closing;
+    bool is_partial; /* some buckets are out of reach */
+
+    struct tally *tally; /* NULL: nobody walks */
+    struct census_lane lanes[CENSUS_LANES];
+    unsigned walking; /* lanes */
+    struct census_bucket *buckets;
+    struct list unfinished;
+    unsigned to_begin;         /* the first so many of them, in this round */
+    struct census_budget left; /* without what the lanes have as their shares */
+    enum status failure;       /* the first one: nobody asks for a further page */
+
+    /* Takes the tally, which is finished; NULL unless `status` is OK. */
+    void (*on_end)(struct census_walk *w, enum status status, struct tally *tally);
+};
 
 struct census_call;
 
@@ -40,13 +130,6 @@ void censuses_fini(struct censuses *cs);
 /* Operations reach the store from now on, or do not. */
 void censuses_set_store(struct censuses *cs, bool is_up);
 void censuses_set_bucket(struct censuses *cs, unsigned bucket);
-
-/* The last one that was finished; NULL: none yet. */
-const struct census *censuses_last(struct censuses *cs);
-
-/* The last one is not fresh any more, however young, and what is being counted is not either.
- */
-void censuses_outdate(struct censuses *cs);
 
 /* The rest of queue_census() and queue_census_cancel(). */
 void censuses_ask(struct censuses *cs, struct census_call *call);

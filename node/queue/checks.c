@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "node/queue/names.h"
+#include "node/queue/queue.h"
 
 #define ALL_STATES (1u << JOB_DELAYED | 1u << JOB_READY | 1u << JOB_RESERVED | 1u << JOB_DEAD)
 

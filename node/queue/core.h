@@ -23,8 +23,8 @@ struct core {
     /* engine.c's: buckets that the store does not reach, while it reaches others. */
     bool *is_away;
 
-    /* For duty.c: what is sent as the leader carries the token, and is sent only while it may
-     * act; NULL: always. */
+    /* For leadership.c: what is sent as the leader carries the token, and is sent only while it
+     * may act; NULL: always. */
     struct bytes token;
     bool (*may_act)(void *arg);
     void *may_act_arg;

@@ -29,7 +29,6 @@
 
 #include "base/list.h"
 #include "base/timer.h"
-#include "node/queue/batches.h"
 #include "node/queue/keeper.h"
 #include "node/store/op.h"
 

@@ -1,7 +1,7 @@
 /* The engine's parts, put together: what stands behind a `struct queue`.
  *
  * queue.c, the front door, hands each request to its part; engine.c makes the parts, and tells
- * them of each other's operations and of what the store says unasked; lifecycle.c says when
+ * them of each other's operations and of what the store says unasked; leadership.c says when
  * they work. The parts themselves know core.h, and not this.
  */
 #ifndef DUEQ_NODE_QUEUE_ENGINE_H
@@ -10,19 +10,14 @@
 #include "node/queue/census.h"
 #include "node/queue/core.h"
 #include "node/queue/deliveries.h"
-#include "node/queue/duty.h"
+#include "node/queue/leadership.h"
 #include "node/queue/handovers.h"
-#include "node/queue/hints.h"
+#include "node/queue/scanner.h"
 #include "node/queue/history.h"
-#include "node/queue/lifecycle.h"
-#include "node/queue/losses.h"
 #include "node/queue/owners.h"
 #include "node/queue/reconciler.h"
-#include "node/queue/scanner.h"
-#include "node/queue/settings_reader.h"
+#include "node/queue/settings.h"
 #include "node/queue/sweeps.h"
-#include "node/queue/topic_settings.h"
-#include "node/queue/traces.h"
 #include "node/queue/waiters.h"
 
 struct queue {

@@ -18,6 +18,9 @@
 
 #include <stdbool.h>
 
+#include "base/later.h"
+#include "base/list.h"
+#include "base/status.h"
 #include "base/timer.h"
 #include "node/store/op.h"
 
@@ -42,17 +45,54 @@ struct history {
 void history_init(struct history *h, struct core *core, const struct settings_cache *settings);
 void history_fini(struct history *h);
 
-bool history_is_on(const struct history *h, struct bytes topic);
-
 /* A line, where its topic's history is on. `item` is copied; who does it (node) is put in here.
  */
 void history_add(struct history *h, unsigned bucket, const struct history_item *item);
 
 /* An operation has been answered, whoever sent it. */
 void history_after(struct history *h, const struct op *op);
-
-/* What is open goes to the store now: before somebody reads, or the engine stops. */
-void history_flush_bucket(struct history *h, unsigned bucket);
 void history_flush(struct history *h);
+
+/* What the history says of a job: page after page of its bucket's, from the newest line back.
+ *
+ *               +--- rested --- resting <--- more, and not enough yet ---+
+ *               v                                                        |
+ *   begin --> asking ----------------------------------------------------+--> on_done
+ *                              the history's end, or enough
+ *
+ * Behind a page it rests for as long as that took, at most a tenth of a second, so that who
+ * asks for jobs of a bucket with a long history waits for one page, and not for all.
+ *
+ * A history is told by the store newest first, and only roughly in order: lines of several
+ * nodes meet in it, each some milliseconds late. So what was found is put in order of time at
+ * the end. What this node has not sent yet is sent first: who has just pushed a job finds it
+ * pushed.
+ *
+ * A cancelled one ends with the answer, or the rest, it waits for.
+ */
+
+#define TRACES_MAX 16 /* at once; one more is TOO_MANY_TRACES */
+
+struct core;
+struct history;
+struct trace;
+
+struct traces {
+    struct core *core;
+    struct history *history;
+    struct list running;
+    unsigned running_count;
+    struct later refused;
+};
+
+void traces_init(struct traces *ts, struct core *core, struct history *history);
+void traces_fini(struct traces *ts);
+
+/* The rest of queue_trace() and queue_trace_cancel(); it has been checked. */
+void traces_begin(struct traces *ts, struct trace *trace);
+void traces_refuse(struct traces *ts, struct trace *trace, enum status status);
+void traces_cancel(struct trace *trace);
+void traces_cancel_all(struct traces *ts);
+bool traces_are_idle(const struct traces *ts);
 
 #endif

@@ -20,13 +20,85 @@
 
 #include "base/list.h"
 #include "base/timer.h"
+#include "node/queue/hash.h"
 #include "node/store/op.h"
 
+/* A job that was handed out, from the pop until the store knows what became of it.
+ *
+ * One piece of memory with its texts behind it. deliveries.c makes them, a batch frees its own.
+ */
+
+struct delivery;
+
+struct handed_job {
+    struct list link; /* in its delivery, in pending, or in its batch */
+    UT_hash_handle hh;
+    uint64_t key;              /* bucket and stamp: the lease */
+    struct delivery *delivery; /* HELD: whose it is */
+    bool is_acking;
+    int64_t pending_mono_ms; /* PENDING: since when */
+    int64_t due_mono_ms;     /* when it was due, by this node's clock */
+    bool was_awaited;
+    int64_t stamp;
+    unsigned tries; /* before this one */
+    bool has_ttr;   /* as in struct lease */
+    int64_t ttr_ms;
+    bool ends_with_delivery;   /* it has no time to run */
+    int64_t reserved_until_ms; /* once delivered: so long, by the store's clock, without
+                                * confirmation */
+    unsigned bucket;
+    struct bytes id;     /* in text */
+    struct bytes topic;  /* in text */
+    struct bytes holder; /* in text; "client@node", or "" */
+    char text[];
+};
+
+/* Bucket, stamp, tries and texts are those of the job that `op` popped; the rest is zero.
+ * free() it. */
+struct handed_job *handed_job_new(const struct op *op, const struct job *job,
+                                  struct bytes holder);
+
+/* The key of a lease. */
+uint64_t handed_job_key(unsigned bucket, int64_t stamp);
+
+/* Who holds it, in `room`: "client@node", cut where it is too long; "" where the client, which
+ * has QUEUE_CLIENT_MAX_BYTES at most, has no name. */
+struct bytes handed_job_holder(struct bytes client, struct bytes node,
+                               char room[JOB_HOLDER_MAX]);
+
+/* Leases of one topic travel in one operation, and are sent again until the store takes them.
+ *
+ * Without its confirmation a consumer that does have the job keeps it for a few seconds only,
+ * and then it is doubled. So a batch that did not arrive is repeated for as long as that can
+ * help: about the five seconds of the provisional reservation. What is given up is counted,
+ * and said. One that did arrive may be repeated: the store takes a confirmation once.
+ */
+
+struct core;
+
+struct batches {
+    struct core *core;
+    struct list waiting; /* to be sent again */
+    struct timer timer;
+    bool is_closing;
+    int64_t said_mono_ms; /* when the last loss was logged */
+};
+
+void batches_init(struct batches *bs, struct core *core);
+void batches_fini(struct batches *bs);
+
+/* Takes all `jobs` (handed_job.link) over: those of a topic together, DELIVERED or RETURN. */
+void batches_send(struct batches *bs, enum op_verb verb, struct list *jobs);
+
+/* From now on nothing is sent a second time. */
+void batches_close(struct batches *bs);
+
+/* Nothing waits to be sent again? (What is under way counts as in flight with the core.) */
+bool batches_are_idle(const struct batches *bs);
+
 #define KEEPER_INTERVAL_MS 2000 /* two fit into a reservation, with room for a slow store */
-#define KEEPER_LATE_MS     1000 /* a pop's answer that took so long */
 
 _Static_assert(2 * KEEPER_INTERVAL_MS < OP_UNCONFIRMED_MS, "one keep may fail");
-
 struct core;
 struct keep;
 
@@ -54,6 +126,7 @@ void keeper_fini(struct keeper *k);
  * them. `pop` has brought them. */
 void keeper_add(struct keeper *k, struct reading *r, const struct list *jobs,
                 const struct op *pop);
+
 /* Harmless twice. */
 void keeper_remove(struct reading *r);
 

@@ -2,7 +2,7 @@
 
 #include "node/queue/core.h"
 #include "node/queue/hash.h"
-#include "node/queue/names.h"
+#include "node/queue/queue.h"
 
 #define OWNINGS_MAX 65536
 

@@ -1,11 +1,99 @@
 #include "node/queue/queue.h"
 
-#include "node/queue/adoption.h"
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
 #include "node/queue/checks.h"
+#include "node/queue/core.h"
 #include "node/queue/engine.h"
-#include "node/queue/names.h"
-#include "node/queue/pushes.h"
+#include "node/queue/settings.h"
 #include "node/queue/shares.h"
+
+static bool is_alphanumeric(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+static bool has_valid_length(struct bytes name)
+{
+    return name.len >= 1 && name.len <= NAME_MAX_BYTES;
+}
+
+static bool is_dots(struct bytes name)
+{
+    return bytes_equal(name, BYTES(".")) || bytes_equal(name, BYTES(".."));
+}
+
+bool topic_name_is_valid(struct bytes topic)
+{
+    if (!has_valid_length(topic) || topic.at[0] == '-' || is_dots(topic))
+        return false;
+    for (size_t i = 0; i < topic.len; i++) {
+        char c = topic.at[i];
+
+        if (!is_alphanumeric(c) && (c == '\0' || !strchr("_.:/+;$()-", c)))
+            return false;
+    }
+    return true;
+}
+
+bool job_id_is_valid(struct bytes id)
+{
+    if (!has_valid_length(id) || is_dots(id))
+        return false;
+    for (size_t i = 0; i < id.len; i++) {
+        if (id.at[i] <= ' ' || id.at[i] > '~')
+            return false;
+    }
+    return true;
+}
+
+/* ---- adoption ---- */
+
+static void on_bucket(struct op *op);
+
+static void prepare(struct adoption *a, unsigned bucket)
+{
+    a->op = (struct op){.verb = OP_FENCE,
+                        .bucket = bucket,
+                        .token = bytes_of_text(a->token),
+                        .on_done = on_bucket};
+    a->op.in.fence.adopts = true;
+}
+
+static void on_bucket(struct op *op)
+{
+    struct adoption *a = CONTAINER_OF(op, struct adoption, op);
+    struct core *core = op->core;
+    unsigned next = op->bucket + 1;
+
+    if (op->status == STATUS_OK && next < core->store->buckets) {
+        prepare(a, next);
+        core_send(core, op);
+        return;
+    }
+    if (op->status == STATUS_OK)
+        LOG_WARN("queue", "the store is now led with the token '%s': an operator wants it",
+                 a->token);
+    a->status = op->status;
+    a->on_done(a);
+}
+
+/* The rest of queue_adopt(). */
+static void adoption_begin(struct adoption *a, struct core *core)
+{
+    prepare(a, 0);
+    core_send(core, &a->op);
+}
+
+static void adoption_refuse(struct adoption *a, struct core *core, enum status status)
+{
+    prepare(a, 0);
+    core_refuse(core, &a->op, status);
+}
+
+/* ---- queue ---- */
 
 void queue_submit(struct queue *q, struct op *op)
 {

@@ -4,32 +4,27 @@
  * consumers and wakes them, confirms deliveries, and (while active) moves what is due. It
  * knows nothing of sockets, of ZooKeeper or of Redis.
  *
- * - queue.c: the front door: requests to their parts
+ * - queue.c: the front door: names checked, requests to their parts, an operator's adoption
  * - engine.c: the parts put together; what they must know of each other
- * - lifecycle.c: standing by, active, stopped
- * - adoption.c: the store given to another ensemble's leader
- * - duty.c: what one node at a time is to do: the leader's token asserted, its end awaited
  * - core.c: the way of an operation to the store and back
- * - waiters.c: consumers that wait: their time, their seats at topics, their callbacks
- * - places.c: how many topics may be popped from at once, and whose share a pop takes
+ * - leadership.c: standing by, active, stopped; what one node at a time is to do: the leader's
+ *   token asserted, its end awaited
+ * - waiters.c: consumers that wait: their time, their places at topics, their callbacks
  * - topic.c: the pop in flight for each topic that somebody waits for
  * - deliveries.c: what was popped and is not confirmed to have reached its consumer
- * - keeper.c: keeps them reserved while their consumer reads
- * - batches.c: their leases on the way to the store
+ * - keeper.c: keeps it reserved while its consumer reads: leases on the way to the store
  * - scanner.c: one timer a bucket, to find and move what is due
  * - shares.c: of which topics, in a cluster in which all nodes scan
  * - owners.c: who holds what, for acknowledgements that bring only an id
- * - names.c, checks.c: what a topic, an id and a request may look like
+ * - checks.c: what a request may look like
  * - census.c: all jobs counted, for metrics
  * - handovers.c: what was handed out lately, for those who watch
- * - topic_settings.c: what each topic's settings are, as Redis and the configuration say
- * - settings_reader.c: reads Redis's, and again when they change
- * - pushes.c: what a push leaves open comes from them
+ * - settings.c: each topic's settings, as Redis and the configuration say; what a push leaves
+ *   open comes from them
  * - sweeps.c: all of a state kicked or purged, chunk by chunk
- * - history.c, traces.c: what jobs went through, written down and read
- * - reconciler.c: proves slowly that every job is in its one place; audit_steps.c, walk.c,
- *   suspects.c, repair_log.c: what it asks, of which topic next, what looked wrong so far, and
- *   what it says
+ * - history.c: what jobs went through, written down and read
+ * - reconciler.c: proves slowly that every job is in its one place: which topic next, and what
+ *   looked wrong so far; audit_steps.c: what it asks
  */
 #ifndef DUEQ_NODE_QUEUE_QUEUE_H
 #define DUEQ_NODE_QUEUE_QUEUE_H
@@ -37,11 +32,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/histogram.h"
 #include "base/list.h"
 #include "base/timer.h"
-#include "node/queue/places.h"
+#include "node/queue/waiters.h"
 #include "node/store/store.h"
+
+/* What a topic and an id may look like. Pure.
+ *
+ * Neither may be "." or "..": clients and proxies resolve these in a path, escaped or not, and
+ * /v1/topics/t/jobs/../kick, which is to kick one job, kicks all.
+ */
+
+#define NAME_MAX_BYTES 200
+
+/* 1 to 200 of [A-Za-z0-9_.:/+;$()-], not starting with '-': beanstalkd's tube names. */
+bool topic_name_is_valid(struct bytes topic);
+
+/* 1 to 200 printable ASCII characters without white space. */
+bool job_id_is_valid(struct bytes id);
 
 #define QUEUE_TOPICS_PER_POP_MAX 64
 #define QUEUE_DELAY_MAX_MS       JOB_DELAY_MAX_MS
@@ -180,7 +190,6 @@ void queue_submit(struct queue *q, struct op *op);
  * waits for its turn. All else goes on; and so does an ACK, because the work is done, whoever
  * has left. Harmless for one that is done. */
 void queue_abandon(struct queue *q, struct op *op);
-
 unsigned queue_buckets(const struct queue *q);
 
 /* ---- consuming ---- */
@@ -206,7 +215,7 @@ struct pop {
 
     /* Outputs, valid while on_done runs. OK with one job or more; NOT_FOUND: nothing came in
      * time; TOO_MANY_WAITERS: there is nothing now, and it may not wait (any longer): see
-     * places.h; CANCELLED after queue_pop_cancel or queue_stop; or why it was refused. */
+     * waiters.h; CANCELLED after queue_pop_cancel or queue_stop; or why it was refused. */
     enum status status;
     struct bytes topic; /* of all the jobs */
     const struct job *jobs;
@@ -333,7 +342,7 @@ struct trace {
     unsigned count;
     bool is_on; /* the topic's history is written */
 
-    /* The queue's own, see traces.c. */
+    /* The queue's own, see history.c. */
     struct traces *traces;
     struct list link;
     struct op op;
@@ -424,7 +433,12 @@ void queue_census(struct queue *q, struct census_call *call);
 
 /* on_done comes with CANCELLED, soon. Not for one that is done. */
 void queue_census_cancel(struct queue *q, struct census_call *call);
-
 const struct queue_stats *queue_stats(struct queue *q);
+
+/* All buckets told that a token is right, one after the other: an operator has decided between
+ * two ensembles of which neither knows the other.
+ */
+
+struct core;
 
 #endif

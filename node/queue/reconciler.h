@@ -1,9 +1,9 @@
 /* Proves, slowly and for ever, that every job is in its one place, and mends what is not.
  * audit_steps.h has what it asks of the store, this file when.
  *
- * It walks through all topics of the store (walk.h), and through the pages of each (AUDIT).
- * What looks wrong there is looked at a second time some seconds later (suspects.h); what is
- * wrong again is judged, and mended, by a script that looks at this job alone, exactly
+ * It walks through all topics of the store (reconciler.h), and through the pages of each
+ * (AUDIT). What looks wrong there is looked at a second time some seconds later (reconciler.h);
+ * what is wrong again is judged, and mended, by a script that looks at this job alone, exactly
  * (REPAIR). So a healthy job is never touched.
  *
  *                 it may work                  its time has come
@@ -38,11 +38,116 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
+#include "base/list.h"
 #include "base/timer.h"
-#include "node/queue/repair_log.h"
-#include "node/queue/suspects.h"
-#include "node/queue/walk.h"
+#include "node/queue/hash.h"
 #include "node/store/op.h"
+
+/* The lines of the log about what was mended: at most REPAIR_LOG_LINES in REPAIR_LOG_MS, and
+ * then how many more there were. A damaged store has a million repairs to tell.
+ */
+
+struct repair_log {
+    unsigned said, unsaid; /* since then */
+    int64_t since_mono_ms;
+};
+
+/* Of the topic itself: `id` is "". */
+void repair_log_say(struct repair_log *log, struct bytes topic, struct bytes id,
+                    enum damage damage, int64_t now_mono_ms);
+
+/* Says how many more there were, if it is time. */
+void repair_log_tick(struct repair_log *log, int64_t now_mono_ms);
+
+/* A walk through the topics of the whole store, as PLACES names them: page after page.
+ *
+ * A topic is named once for each of its keys, on whatever pages they are. So that it comes but
+ * once, the walk notes which it has met, in a table of bits: one bit may stand for several
+ * topics, and then only the first comes. Each walk draws the bits anew, so it is others the
+ * next time.
+ */
+
+struct walk {
+    size_t after_len; /* the page that is being walked through, or the first one */
+    char after[OP_CURSOR_MAX];
+    size_t next_len; /* the one behind it; 0: none */
+    char next[OP_CURSOR_MAX];
+
+    char *names; /* of the page: each behind its length in one byte; NULL: not named yet */
+    size_t names_len, names_at;
+    uint8_t *met; /* NULL: nothing yet */
+    uint64_t seed;
+};
+
+void walk_init(struct walk *w);
+
+/* Gives back its memory; it can go on with the page at which it was. */
+void walk_pause(struct walk *w);
+
+/* The answer to a PLACES for what is behind walk_after(). */
+struct bytes walk_after(const struct walk *w);
+void walk_take_page(struct walk *w, const struct op *places);
+
+/* The next topic of the page, valid until the page is turned. False: that was all of it. */
+bool walk_next_topic(struct walk *w, struct bytes *topic);
+
+/* False: the walk is over, and begins anew. */
+bool walk_turn_page(struct walk *w);
+void walk_begin_anew(struct walk *w);
+
+/* What looked wrong, until it has been looked at again.
+ *
+ *   seen --> FRESH --seen again, REST_MS or more behind the first time--> SURE --> forgotten
+ *              |                                                            ^
+ *              +--looked for, and not seen--> FAINT --seen again------------+
+ *
+ * What is healthy and moves may look wrong once; what is wrong stays so. A faint one was
+ * healthy, most likely; but some places are looked at by chance, and then only a later walk
+ * sees it again. So it is kept until a fresh one needs its room. There is room for
+ * SUSPECTS_MAX; what finds none is not remembered, and will be seen by a later walk.
+ */
+
+#define SUSPECTS_MAX     4096
+#define SUSPECTS_REST_MS 3000
+#define SUSPECT_ID_MAX   1024 /* bytes: one that dueq never gave may be longer than ours */
+
+struct suspected {
+    UT_hash_handle hh;
+    struct list link;
+    bool is_sure;
+    int64_t seen_mono_ms;         /* for the first time */
+    struct bytes topic, id, page; /* in text; `page`: the audit's cursor that showed it */
+    char text[];                  /* the hash's key (topic, line end, id), then the page */
+};
+
+struct suspects {
+    struct suspected *by_name; /* hash: all of them */
+    struct list fresh;         /* the one seen first comes first */
+    struct list faint;         /* the one that is faint for longest comes first */
+    struct list sure;          /* topics behind the jobs */
+};
+
+void suspects_init(struct suspects *ss);
+
+/* Forgets all. */
+void suspects_clear(struct suspects *ss);
+
+/* True: for the first time, and it is remembered. */
+bool suspects_see(struct suspects *ss, struct bytes topic, struct bytes id, struct bytes page,
+                  int64_t now_mono_ms);
+
+/* One that it is time to look at again, or NULL; and how long until there is one, -1: never. */
+struct suspected *suspects_find_rested(struct suspects *ss, int64_t now_mono_ms);
+int64_t suspects_wait_ms(const struct suspects *ss, int64_t now_mono_ms);
+
+/* One that was seen twice, or NULL. A topic is put in order after its jobs: else what stands in
+ * a place too early would get its event before its right time. */
+struct suspected *suspects_find_sure(struct suspects *ss);
+
+/* A fresh one was not seen again. */
+void suspects_doubt(struct suspects *ss, struct suspected *s);
+void suspects_forget(struct suspects *ss, struct suspected *s);
 
 #define RECONCILER_START_MS 5000 /* from OFF to the first look */
 #define RECONCILER_WALK_MS  10000
@@ -89,7 +194,6 @@ struct reconciler {
 
 void reconciler_init(struct reconciler *r, struct core *core);
 void reconciler_fini(struct reconciler *r);
-
 void reconciler_set_active(struct reconciler *r, bool is_active);
 void reconciler_set_store(struct reconciler *r, bool is_up);
 

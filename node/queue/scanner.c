@@ -1,10 +1,143 @@
 #include "node/queue/scanner.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "node/queue/core.h"
-#include "node/queue/sharing.h"
+
+#define SHARING_LATE_MS 1000 /* then another's topic is taken, */
+#define SHARING_REST_MS \
+    1000 /* and found by a safety scan: at most so long apart, on all nodes */
+
+static int64_t *new_memory(const struct hints *h)
+{
+    size_t count = (size_t)h->core->store->buckets * (h->are_shared ? SHARES : 1);
+    int64_t *said_mono_ms = malloc(count * sizeof(*said_mono_ms));
+
+    if (!said_mono_ms)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        said_mono_ms[i] = INT64_MIN;
+    return said_mono_ms;
+}
+
+/* The longest that who is told rests; with shares that is another node, of another's options.
+ */
+static int64_t rest_ms(const struct hints *h)
+{
+    return h->are_shared ? SHARING_REST_MS : h->core->options.scan_interval_ms;
+}
+
+void hints_tell(struct hints *h, unsigned bucket, unsigned share, int64_t wait_ms)
+{
+    int64_t now_mono_ms = timers_now(h->core->timers), due_mono_ms = now_mono_ms + wait_ms;
+    int64_t *said_mono_ms =
+        &h->said_mono_ms[h->are_shared ? (size_t)bucket * SHARES + share : bucket];
+
+    if (wait_ms >= rest_ms(h) || (*said_mono_ms > now_mono_ms && *said_mono_ms <= due_mono_ms))
+        return;
+    *said_mono_ms = due_mono_ms;
+    store_hint(h->core->store, bucket, share, wait_ms);
+}
+
+void hints_share(struct hints *h)
+{
+    free(h->said_mono_ms);
+    h->are_shared = true;
+    h->said_mono_ms = new_memory(h);
+}
+
+void hints_init(struct hints *h, struct core *core)
+{
+    *h = (struct hints){.core = core};
+    h->said_mono_ms = new_memory(h);
+}
+
+void hints_fini(struct hints *h)
+{
+    free(h->said_mono_ms);
+}
+
+/* ---- sharing ---- */
+
+struct sharing_scan {
+    struct scan_share share;
+    char marks[SHARES];
+};
+
+static void draw_owner(struct sharing *s)
+{
+    char text[SHARE_OWNER_LEN + 1];
+    uint64_t number;
+
+    arc4random_buf(&number, sizeof(number));
+    snprintf(text, sizeof(text), "%016" PRIx64, number);
+    memcpy(s->owner, text, sizeof(s->owner));
+}
+
+static void sharing_see(struct sharing *s, const struct shares_view *view)
+{
+    shares_see(s->shares, view, timers_now(s->core->timers));
+}
+
+/* Sets in.scan.share, which is borrowed until the next call for this bucket. */
+static void sharing_mark(struct sharing *s, struct op *scan)
+{
+    struct sharing_scan *mine = &s->scans[scan->bucket];
+    struct bytes marks = shares_marks(s->shares, scan->bucket, timers_now(s->core->timers));
+
+    memcpy(mine->marks, marks.at, SHARES);
+    mine->share = (struct scan_share){.view = shares_number(s->shares),
+                                      .owner = bytes_of(s->owner, sizeof(s->owner)),
+                                      .marks = bytes_of(mine->marks, SHARES),
+                                      .lock_ms = s->core->options.lock_ms,
+                                      .late_ms = SHARING_LATE_MS};
+    scan->in.scan.share = &mine->share;
+}
+
+/* The share's mark, now. */
+static char sharing_mark_of(struct sharing *s, unsigned bucket, unsigned share)
+{
+    return shares_mark(s->shares, bucket, share, timers_now(s->core->timers));
+}
+
+/* What a scan that ended well says of locks. */
+static void sharing_count(struct queue_stats *stats, const struct op *scan)
+{
+    stats->locks_taken += scan->out.scan.taken;
+    stats->locks_taken_over += scan->out.scan.taken_over;
+    stats->locks_taken_late += scan->out.scan.taken_late;
+    stats->locks_barred += scan->out.scan.barred;
+}
+
+static struct sharing *sharing_new(struct core *core)
+{
+    struct sharing *s = calloc(1, sizeof(*s));
+    unsigned buckets = core->store->buckets;
+
+    if (!s)
+        abort();
+    s->core = core;
+    s->shares = shares_new(buckets, core->options.node, core->options.lock_ms);
+    s->scans = calloc(buckets, sizeof(*s->scans));
+    if (!s->scans)
+        abort();
+    draw_owner(s);
+    return s;
+}
+
+static void sharing_free(struct sharing *s)
+{
+    if (!s)
+        return;
+    shares_free(s->shares);
+    free(s->scans);
+    free(s);
+}
+
+/* ---- scanner ---- */
 
 #define NO_HINT INT64_MAX
 
@@ -217,7 +350,8 @@ void scanner_end_all(struct scanner *s)
         scanner_end(s, i);
 }
 
-void scanner_look_at_all(struct scanner *s)
+/* Look at every bucket that is on, now: after the store was away. */
+static void scanner_look_at_all(struct scanner *s)
 {
     for (unsigned i = 0; i < s->count; i++)
         look(&s->buckets[i]);

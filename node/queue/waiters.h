@@ -32,7 +32,7 @@
  * A consumer that waits is not claimed for a topic whose bucket is out of reach, nor held up by
  * it; when the bucket is back the topic is dirty.
  *
- * A consumer has its places while it sits: see places.h. One that would wait, and for which
+ * A consumer has its places while it sits: see waiters.h. One that would wait, and for which
  * there is no room to, asks once, as if it did not want to wait: what is refused is waiting.
  *
  * Jobs that come back for a consumer who has left meanwhile are returned. One whose time ends
@@ -51,7 +51,29 @@
 #include "base/list.h"
 #include "base/status.h"
 #include "base/timer.h"
-#include "node/queue/places.h"
+
+/* How many topics may be popped from at once, and whose share of them a pop takes.
+ *
+ * A pop has one place for each topic it names, because that is what it costs in memory. Pops
+ * that wait for jobs have places of their own, pops that only ask have others: however many
+ * wait, asking is never refused for it.
+ *
+ * Places are counted by the client's address. One address may use all of them while nobody
+ * else wants any. Where there are too few left for a newcomer, the address that has more than
+ * half of them gives some back, as long as the newcomer's has not: the pop that came first
+ * goes first.
+ */
+
+struct account;
+struct pop;
+
+enum place_kind { PLACE_NONE, PLACE_WAITING, PLACE_ASKING, PLACE_KINDS };
+
+struct places {
+    struct account *accounts;         /* hash by address */
+    unsigned used[PLACE_KINDS];       /* topics */
+    struct account *hog[PLACE_KINDS]; /* the last that had more than half; NULL: none has */
+};
 
 struct core;
 struct deliveries;

@@ -5,8 +5,8 @@
 #include "conf/table.h"
 #include "conf/value.h"
 #include "node/app_options.h"
-#include "node/queue/names.h"
-#include "node/store/redis/seeds.h"
+#include "node/queue/queue.h"
+#include "node/store/redis/cluster_map.h"
 #include "node/store/redis/sentinel.h"
 
 static struct app_rules rules;

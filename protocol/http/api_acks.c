@@ -1,7 +1,6 @@
 /* POST /v1/topics/{topic}/ack: a list of leases. */
-#include "protocol/http/api_encode.h"
+#include "protocol/http/encode.h"
 #include "protocol/http/api_call.h"
-#include "protocol/http/batch.h"
 #include "protocol/http/routes.h"
 
 static void add_acked(struct buf *out, const struct op *op)

@@ -7,7 +7,7 @@
 #define DUEQ_PROTOCOL_HTTP_API_CALL_H
 
 #include "node/store/op.h"
-#include "protocol/http/api_decode.h"
+#include "protocol/http/decode.h"
 #include "protocol/http/exchange.h"
 
 #define API_WAIT_MAX_MS 3600000 /* of a long poll */
@@ -16,9 +16,6 @@
  * answers; all else is answered by its status. */
 void api_call(struct exchange *x, const struct op *op,
               void (*answer)(struct exchange *x, const struct op *op));
-
-/* What is said of an operation that did not end OK. */
-const char *api_text_of(const struct op *op);
 
 /* Answers it so. Of a bucket that is not reached while others are, it says which, and why. */
 void api_reply_failure(struct exchange *x, const struct op *op);
@@ -34,5 +31,27 @@ bool api_expect_nothing(struct exchange *x);
 
 /* Answers a request that the codec has refused. */
 void api_refuse(struct exchange *x, enum status status, const struct api_why *why);
+
+/* A request that is many operations, each with a result of its own, all in flight together:
+ * each succeeds or fails alone. Their results are written as they come, in whatever order, and
+ * put into {"results":[...]} in theirs when the last is there.
+ *
+ *   b = batch_new(x, count, add);
+ *   batch_submit or batch_refuse, at most `count` times;
+ *   batch_end(b);                       x is answered, now or later
+ */
+
+struct batch;
+
+/* `add` writes what came of an operation that went well. */
+struct batch *batch_new(struct exchange *x, unsigned count,
+                        void (*add)(struct buf *out, const struct op *op));
+
+/* Submits a copy of `op`; its topic is the path's. */
+void batch_submit(struct batch *b, const struct op *op);
+
+/* Instead: the codec has refused it. */
+void batch_refuse(struct batch *b, enum status status, const struct api_why *why);
+void batch_end(struct batch *b);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "node/queue/queue.h"
 #include "protocol/http/api_call.h"
-#include "protocol/http/api_encode.h"
+#include "protocol/http/encode.h"
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
 

@@ -2,7 +2,7 @@
  * acknowledge it, give it back, keep it for longer, put it aside.
  */
 #include "protocol/http/api_call.h"
-#include "protocol/http/api_encode.h"
+#include "protocol/http/encode.h"
 #include "protocol/http/routes.h"
 
 static void answer_job(struct exchange *x, const struct op *op)

@@ -2,7 +2,7 @@
  * time. The three differ in the states they do it from.
  */
 #include "protocol/http/api_call.h"
-#include "protocol/http/api_encode.h"
+#include "protocol/http/encode.h"
 #include "protocol/http/routes.h"
 
 #define ALIVE (1u << JOB_DELAYED | 1u << JOB_READY | 1u << JOB_RESERVED)

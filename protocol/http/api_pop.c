@@ -5,10 +5,10 @@
 
 #include "node/queue/queue.h"
 #include "protocol/http/api_call.h"
-#include "protocol/http/api_encode.h"
+#include "protocol/http/encode.h"
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
-#include "protocol/http/url.h"
+#include "protocol/http/message.h"
 
 struct popping {
     struct exchange *x;

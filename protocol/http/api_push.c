@@ -1,8 +1,7 @@
 /* POST /v1/topics/{topic}/jobs: one job, or a list of them. */
 #include "node/queue/queue.h"
 #include "protocol/http/api_call.h"
-#include "protocol/http/api_encode.h"
-#include "protocol/http/batch.h"
+#include "protocol/http/encode.h"
 #include "protocol/http/routes.h"
 #include "protocol/json/walk.h"
 

@@ -34,4 +34,13 @@ void cluster_check_alone(const char *refused, struct cluster_report *report);
 /* Adds why the store may lose jobs, or keep them waiting: no failover fails for it. */
 void cluster_check_store(const struct http_store_numbers *n, struct cluster_report *report);
 
+/* What the files of cluster_check.h share. */
+
+struct check {
+    const struct http_cluster_status *s;
+    struct cluster_report *report;
+    unsigned max;   /* findings in the report */
+    bool of_errors; /* this round is for errors */
+};
+
 #endif

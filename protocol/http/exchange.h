@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "protocol/http/errors.h"
-#include "protocol/http/head.h"
+#include "protocol/http/message.h"
 
 #define EXCHANGE_QUERY_MAX 4
 
@@ -50,7 +50,7 @@ struct exchange {
     char request_id[REQUEST_ID_MAX + 1]; /* X-Request-Id: the client's, or ours */
 };
 
-/* ---- the query: exchange_query.c ---- */
+/* ---- the query: exchange.c ---- */
 
 /* Only names of the route's own list come, each once; others were refused before. */
 

@@ -9,7 +9,7 @@
 
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
-#include "protocol/http/store_encode.h"
+#include "protocol/http/cluster_encode.h"
 
 void health_live(struct exchange *x)
 {

@@ -3,20 +3,20 @@
  *
  *   server.c          accepting, the limit of connections, stopping
  *   client.c          a connection, one request after the other
- *   arrival.c         a request on its way in
+ *   client.c         a request on its way in
  *   request.c         and to its answer
- *   head.c            a request's first line and headers  (pure, as the next four)
- *   body.c            where its body ends
- *   host.c            by which names the node may be called
- *   url.c             escapes and queries
+ *   message.c            a request's first line and headers  (pure, as the next four)
+ *   message.c            where its body ends
+ *   message.c            by which names the node may be called
+ *   message.c             escapes and queries
  *   errors.c          everything that can be wrong, as the wire says it
  *   routes.c          the table of paths: to add one, a line there and a handler
  *   exchange.c        one request and its reply, as handlers see it
- *   exchange_query.c  its query
+ *   exchange.c  its query
  *   api_*.c           /v1/...: jobs
  *   api_cluster.c     /v1/cluster: who leads; cluster*.[ch] what it says of that
  *   status.c          /v1/status; store*.[ch] what it says of the store
- *   openapi.c         /v1/openapi.yaml
+ *   status.c         /v1/openapi.yaml
  *   health.c          /health/...
  *   metrics*.c        /metrics
  *
@@ -74,7 +74,7 @@ struct http_options {
     size_t bodies_max_bytes; /* of all requests together */
     int64_t rate_min;        /* bytes a second of a body, where others need its room; 0: any */
     unsigned metrics_topics; /* that have series of their own; 0: none */
-    const char *hosts;       /* as host.h has it; borrowed until http_reload */
+    const char *hosts;       /* as message.h has it; borrowed until http_reload */
     struct http_node node;
 };
 

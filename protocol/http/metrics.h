@@ -1,11 +1,11 @@
 /* The families of /metrics. Pure: numbers in, text out. What they mean is doc/metrics.md.
  *
  *   metrics_text.c     the format
- *   metrics_queue.c    the engine's: operations, jobs, lateness
- *   metrics_jobs.c     how many jobs there are, by topic and state
+ *   metrics.c    the engine's: operations, jobs, lateness
+ *   metrics.c     how many jobs there are, by topic and state
  *   metrics_cluster.c  who leads
- *   metrics_vip.c      the virtual address
- *   metrics_store.c    the store's link
+ *   metrics_node.c      the virtual address
+ *   metrics_node.c    the store's link
  *   metrics_node.c     ports, the loop, the process
  *   metrics_process.c  what the system says of the process
  *   metrics_get.c      collects the numbers, and answers GET /metrics
@@ -44,10 +44,6 @@ struct metrics {
 
 /* Appends all families to `out`. */
 void metrics_write(struct buf *out, const struct metrics *m);
-
-/* Some of them each, by file. */
-void metrics_write_queue(struct metrics_text *t, const struct metrics *m);
-void metrics_write_jobs(struct metrics_text *t, const struct metrics *m);
 void metrics_write_cluster(struct metrics_text *t, const struct metrics *m);
 void metrics_write_vip(struct metrics_text *t, const struct metrics *m);
 void metrics_write_store(struct metrics_text *t, const struct metrics *m);

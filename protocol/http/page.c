@@ -6,7 +6,7 @@
 #include "protocol/http/api_call.h"
 #include "protocol/http/object.h"
 #include "protocol/http/server.h"
-#include "protocol/http/url.h"
+#include "protocol/http/message.h"
 
 static void page_free(struct page *page)
 {

@@ -9,7 +9,7 @@
 
 #include "base/nearest.h"
 #include "protocol/http/server.h"
-#include "protocol/http/url.h"
+#include "protocol/http/message.h"
 
 /* clang-format off */
 static const struct route routes[] = {

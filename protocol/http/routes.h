@@ -48,7 +48,7 @@ void health_standby(struct exchange *x);
 /* status.c */
 void status_get(struct exchange *x);
 
-/* openapi.c */
+/* status.c */
 void openapi_get(struct exchange *x);
 void openapi_lead(struct exchange *x);
 
@@ -84,14 +84,14 @@ void api_history(struct exchange *x);
 void api_stats(struct exchange *x);
 void api_topics(struct exchange *x);
 
-/* api_list.c */
+/* api_topics.c */
 void api_list(struct exchange *x);
 
-/* api_sweep.c */
+/* api_topics.c */
 void api_kick(struct exchange *x);
 void api_purge(struct exchange *x);
 
-/* api_settings.c */
+/* api_topics.c */
 void api_get_settings(struct exchange *x);
 void api_set_settings(struct exchange *x);
 void api_pause(struct exchange *x);

@@ -8,7 +8,7 @@
 #include "base/loop.h"
 #include "protocol/conn/connection.h"
 #include "protocol/conn/handed.h"
-#include "protocol/http/body.h"
+#include "protocol/http/message.h"
 #include "protocol/http/exchange.h"
 #include "protocol/http/http.h"
 #include "protocol/conn/listener.h"
@@ -60,7 +60,7 @@ struct http_request {
     struct buf content;   /* of the body, where somebody wants it */
     struct list arriving; /* in the server's, while its body is on its way */
     bool is_large;        /* its body; which budget it is from */
-    bool was_slow;        /* it, in the last window; see arrival.c */
+    bool was_slow;        /* it, in the last window; see client.c */
     int64_t last_mono_ms; /* some of it came */
     int64_t window_mono_ms;
     size_t window_bytes; /* of content, when the window began */
@@ -116,7 +116,7 @@ void http_client_hurry(struct http_client *client);
 /* The server is closing: what is not in work ends, once its reply is read. */
 void http_client_wind_up(struct http_client *client);
 
-/* ---- arrival.c: input, by phase; each says how much of it was used ---- */
+/* ---- client.c: input, by phase; each says how much of it was used ---- */
 
 size_t http_take_head(struct http_client *client, struct bytes input);
 size_t http_take_body(struct http_client *client, struct bytes input);

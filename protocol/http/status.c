@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "node/queue/queue.h"
 #include "protocol/http/cluster_encode.h"
+#include "protocol/http/openapi_text.h"
 #include "protocol/http/routes.h"
 #include "protocol/http/server.h"
-#include "protocol/http/store_encode.h"
 #include "protocol/json/text.h"
 
 static void add_text_or_null(struct buf *out, const char *text)
@@ -87,4 +87,17 @@ void status_get(struct exchange *x)
     add_work(&json, x->http);
     exchange_reply_json(x, 200, buf_bytes(&json));
     buf_fini(&json);
+}
+
+/* /v1/openapi.yaml: what the API looks like, as this very node has it; / and /v1 lead there. */
+
+void openapi_get(struct exchange *x)
+{
+    exchange_reply(x, 200, "application/yaml", bytes_of_text(openapi_text));
+}
+
+void openapi_lead(struct exchange *x)
+{
+    exchange_add_header(x, "Location", "/v1/openapi.yaml");
+    exchange_reply_json(x, 302, BYTES("{\"openapi\":\"/v1/openapi.yaml\"}"));
 }

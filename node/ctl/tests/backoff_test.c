@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/ctl/backoff.h"
+#include "node/ctl/times.h"
 
 static void assert_backoff(const char *text, struct backoff expected)
 {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/ctl/duration.h"
+#include "node/ctl/times.h"
 
 static void assert_reads(const char *text, int64_t expected)
 {

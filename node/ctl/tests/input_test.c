@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "node/ctl/input.h"
-#include "node/ctl/interrupt.h"
 
 struct pipe {
     int in, out;

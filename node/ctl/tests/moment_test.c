@@ -7,7 +7,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "node/ctl/moment.h"
+#include "node/ctl/times.h"
 
 static int set_zone(void **state)
 {

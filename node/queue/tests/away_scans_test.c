@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/crc16.h"
-#include "node/queue/duty.h"
+#include "node/queue/leadership.h"
 #include "node/queue/tests/queue_fixture.h"
 #include "node/queue/shares.h"
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "node/queue/duty.h"
+#include "node/queue/leadership.h"
 #include "node/queue/tests/queue_fixture.h"
 
 #define BUCKETS 64 /* as many as there are by default */

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "node/queue/core.h"
-#include "node/queue/hints.h"
+#include "node/queue/scanner.h"
 
 #define SAFE_MS 1000
 

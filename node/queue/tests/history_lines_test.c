@@ -10,7 +10,7 @@
 #include "node/queue/core.h"
 #include "node/queue/tests/histories_fixture.h"
 #include "node/queue/history.h"
-#include "node/queue/topic_settings.h"
+#include "node/queue/settings.h"
 
 static void push_many(unsigned count)
 {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "node/queue/names.h"
+#include "node/queue/queue.h"
 #include "node/queue/tests/queue_fixture.h"
 
 static struct fixture f;

@@ -9,7 +9,7 @@
 
 #include "base/crc16.h"
 #include "node/queue/tests/settings_fixture.h"
-#include "node/queue/settings_reader.h"
+#include "node/queue/settings.h"
 
 static void reads_what_is_there_when_the_store_comes_up(void **state)
 {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "node/queue/suspects.h"
+#include "node/queue/reconciler.h"
 
 static struct suspects ss;
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "node/queue/tests/histories_fixture.h"
-#include "node/queue/traces.h"
+#include "node/queue/history.h"
 
 /* The scan's line is written at once, and the push's a little later. */
 static void what_came_late_is_told_in_order(void **state)

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "node/queue/walk.h"
+#include "node/queue/reconciler.h"
 
 static struct walk w;
 static struct bytes topic;

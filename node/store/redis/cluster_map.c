@@ -1,23 +1,50 @@
-/* CLUSTER INFO tells what kind of node it is that answers. It goes in one write with CLUSTER
- * SLOTS, so that its epoch is not newer than the map.
- */
 #include "node/store/redis/cluster_map.h"
 
 #include <assert.h>
+#include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <hiredis/hiredis.h>
-
 #include "base/list.h"
 #include "base/log.h"
+#include "node/store/redis/conn.h"
 #include "node/store/redis/error.h"
-#include "node/store/redis/map_trust.h"
-#include "node/store/redis/seeds.h"
-#include "node/store/redis/session.h"
-#include "node/store/redis/target.h"
-#include "node/store/redis/why.h"
+#include "node/store/redis/link.h"
+
+#define CLUSTER_MAP_EVERY_MS 5000
+#define CLUSTER_MAP_AGAIN_MS 100
+
+#define SCHEME "cluster://"
+
+/* Its nodes talk to each other by TCP, and so does who follows them from one to the other. */
+static bool has_socket(const struct redis_seeds *seeds)
+{
+    for (unsigned i = 0; i < seeds->count; i++) {
+        if (seeds->list[i].port == 0)
+            return true;
+    }
+    return false;
+}
+
+enum status redis_seeds_parse(const char *text, struct redis_seeds *seeds)
+{
+    struct redis_seeds parsed = {.count = 0};
+
+    if (strncmp(text, "cluster:", strlen("cluster:")) != 0)
+        return STATUS_NOT_FOUND;
+    if (strncmp(text, SCHEME, strlen(SCHEME)) != 0 ||
+        redis_address_parse_list(text + strlen(SCHEME), REDIS_PORT, parsed.list,
+                                 REDIS_SEEDS_MAX, &parsed.count) != STATUS_OK ||
+        has_socket(&parsed))
+        return STATUS_BAD_CONFIG;
+    *seeds = parsed;
+    return STATUS_OK;
+}
+
+/* CLUSTER INFO tells what kind of node it is that answers. It goes in one write with CLUSTER
+ * SLOTS, so that its epoch is not newer than the map.
+ */
 
 #define TIMEOUT_MS   1000
 #define SHUN_MS      5000 /* who has not answered is asked last, for so long */

@@ -13,16 +13,69 @@
  * says redis_cluster_map_stale() again), it reads every CLUSTER_MAP_AGAIN_MS.
  *
  * A node that has lost touch with the others still answers, with an old map, which is not
- * believed (map_trust.h).
+ * believed (cluster_map.h).
  */
 #ifndef DUEQ_NODE_STORE_REDIS_CLUSTER_MAP_H
 #define DUEQ_NODE_STORE_REDIS_CLUSTER_MAP_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/loop.h"
+#include "base/status.h"
+#include "node/store/redis/address.h"
 #include "node/store/redis/slots.h"
 
-#define CLUSTER_MAP_EVERY_MS 5000
-#define CLUSTER_MAP_AGAIN_MS 100
+/* Which maps of a Redis Cluster are believed? Pure.
+ *
+ * A node that was cut off from the others answers as well as any, with an old map. It gives
+ * itself away: its state is not "ok" when it cannot see most masters, and its epoch is not that
+ * of the others, who have raised it with a failover. (A replica that was cut off may have
+ * raised its own in vain; it is not "ok", though.) So a map is believed that is as good as the
+ * last one: "ok" before the epoch. After REDIS_MAP_DOUBT_MS without one any is believed: the
+ * Redis Cluster is down as a whole, or was made anew.
+ */
+
+#define REDIS_MAP_DOUBT_MS 10000
+
+struct redis_map_origin {
+    bool is_ok;    /* cluster_state */
+    int64_t epoch; /* cluster_current_epoch */
+};
+
+/* All zero at first. */
+struct redis_map_trust {
+    bool has_any;
+    struct redis_map_origin last; /* that was believed */
+    int64_t last_mono_ms;
+};
+
+/* Is the map of such a node believed? Then it is the last one. */
+static inline bool redis_map_trust(struct redis_map_trust *t, struct redis_map_origin origin,
+                                   int64_t now_mono_ms)
+{
+    bool is_better = origin.is_ok && !t->last.is_ok;
+    bool is_as_good = origin.is_ok == t->last.is_ok && origin.epoch >= t->last.epoch;
+
+    if (t->has_any && !is_better && !is_as_good &&
+        now_mono_ms - t->last_mono_ms < REDIS_MAP_DOUBT_MS)
+        return false;
+    *t = (struct redis_map_trust){true, origin, now_mono_ms};
+    return true;
+}
+
+/* The nodes of a Redis Cluster that a configuration names. Pure. */
+
+#define REDIS_SEEDS_MAX 16
+
+/* "cluster://10.0.0.1,10.0.0.2:7001,[::1]:7002" */
+struct redis_seeds {
+    struct redis_address list[REDIS_SEEDS_MAX];
+    unsigned count;
+};
+
+/* BAD_CONFIG: it begins with "cluster:" and is none of these. NOT_FOUND: it does not. */
+enum status redis_seeds_parse(const char *text, struct redis_seeds *seeds) MUST_CHECK;
 
 struct redis_cluster_map_options {
     const char *address; /* "cluster://host:port,host:port" */
@@ -48,7 +101,6 @@ bool redis_cluster_is_named(const char *address);
 struct redis_cluster_map *
 redis_cluster_map_new(struct loop *loop, const struct redis_cluster_map_options *options);
 void redis_cluster_map_free(struct redis_cluster_map *m); /* stopped or never started */
-
 void redis_cluster_map_start(struct redis_cluster_map *m);
 void redis_cluster_map_stop(struct redis_cluster_map *m);
 

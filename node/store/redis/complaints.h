@@ -7,8 +7,31 @@
 
 #include <stdint.h>
 
+#include "base/log.h"
+#include "base/timer.h"
 #include "node/store/op.h"
-#include "node/store/redis/past.h"
+#include "node/store/redis/rollback.h"
+#include "node/store/redis/store.h"
+
+/* What the log is told of the store's state.
+ *
+ * "up, but hears no wake-ups" is passed through with each loss and each new connection, because
+ * one of the two links is always the first: it is said only when it lasts. What has been said
+ * already is not said again.
+ */
+
+struct redis_state_log {
+    struct timers *timers;
+    struct timer timer;
+    const char *where; /* the Redis that is, or was, up; borrowed */
+    enum redis_store_state state, said;
+    enum log_level level;
+};
+
+void redis_state_log_init(struct redis_state_log *l, struct timers *timers, const char *where);
+void redis_state_log_fini(struct redis_state_log *l);
+void redis_state_log_turned(struct redis_state_log *l, enum redis_store_state state,
+                            enum log_level level);
 
 /* What was said of a bucket last. */
 struct redis_complaint {

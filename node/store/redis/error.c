@@ -1,6 +1,7 @@
 #include "node/store/redis/error.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* AUTH without any password configured is put differently by each generation of Redis. */
@@ -63,4 +64,72 @@ bool redis_error_refuses_writes(const char *error)
 {
     return begins_with_one_of(error, of_all_writes) ||
            contains_one_of(error, of_all_writes_inside);
+}
+
+/* ---- why ---- */
+
+#define MINUTE_MS 60000
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), end_len = strlen(end);
+
+    return len >= end_len && !strcmp(text + len - end_len, end);
+}
+
+/* What was said within the last minute is not said again. NULL: no line is left, or it was. */
+static struct redis_why_line *find_line(struct redis_why *w, int64_t now_mono_ms)
+{
+    struct redis_why_line *unused = NULL;
+
+    for (struct redis_why_line *line = w->said; line < w->said + REDIS_WHY_LINES; line++) {
+        if (now_mono_ms >= line->until_mono_ms)
+            unused = line;
+        else if (!strcmp(line->text, w->text))
+            return NULL;
+    }
+    w->unsaid += unused == NULL;
+    return unused;
+}
+
+static void say(struct redis_why *w, enum log_level level, const char *name,
+                int64_t now_mono_ms)
+{
+    struct redis_why_line *line = find_line(w, now_mono_ms);
+
+    if (!line)
+        return;
+    if (w->unsaid)
+        LOG_AT(level, "redis", "%s: %u more reasons were not logged", name, w->unsaid);
+    LOG_AT(level, "redis", "%s: %s", name, w->text);
+    w->unsaid = 0;
+    line->until_mono_ms = now_mono_ms + MINUTE_MS;
+    memcpy(line->text, w->text, sizeof(line->text));
+}
+
+void redis_why_set(struct redis_why *w, enum log_level level, const char *name,
+                   const char *where, const char *reason, int64_t now_mono_ms)
+{
+    if (ends_with(name, where))
+        where = "";
+    snprintf(w->text, sizeof(w->text), "%s%s%s", where, *where ? ": " : "", reason);
+    w->reason_at = *where ? (unsigned)strlen(where) + 2 : 0;
+    for (char *c = w->text; *c; c++) { /* it goes into JSON, too */
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    }
+    say(w, level, name, now_mono_ms);
+}
+
+void redis_why_clear(struct redis_why *w)
+{
+    w->text[0] = '\0';
+    w->reason_at = 0;
+    for (unsigned i = 0; i < REDIS_WHY_LINES; i++)
+        w->said[i].text[0] = '\0';
+}
+
+const char *redis_why_reason(const struct redis_why *w)
+{
+    return w->text + w->reason_at;
 }

@@ -1,14 +1,29 @@
-#include "node/store/redis/handshake_private.h"
+#include "node/store/redis/handshake.h"
 
+#include <hiredis/hiredis.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <hiredis/hiredis.h>
-
 #include "base/log.h"
 #include "node/store/redis/error.h"
+#include "node/store/redis/reply.h"
+
+static void handshake_ask_setup(struct redis_handshake *h);
+static bool handshake_take_setup(struct redis_handshake *h, unsigned what,
+                                 const redisReply *reply);
+static void handshake_look_init(struct redis_handshake *h);
+static void handshake_look_later(struct redis_handshake *h);
+static void handshake_ask_meta(struct redis_handshake *h);
+static bool handshake_take_meta(struct redis_handshake *h, unsigned what,
+                                const redisReply *reply);
+static void handshake_ask_channel(struct redis_handshake *h);
+static bool handshake_take_channel(struct redis_handshake *h, unsigned what,
+                                   const redisReply *reply);
+static void handshake_ask_scripts(struct redis_handshake *h);
+static bool handshake_take_script(struct redis_handshake *h, unsigned what,
+                                  const redisReply *reply);
 
 struct redis_handshake *redis_handshake_new(const struct redis_handshake_options *options,
                                             struct redis_link *link)
@@ -43,14 +58,15 @@ const struct redis_life *redis_handshake_life(const struct redis_handshake *h)
 
 /* ---- verdicts ---- */
 
-void handshake_come_back_later(struct redis_handshake *h, const char *why)
+/* The connection is closed and tried again. */
+static void handshake_come_back_later(struct redis_handshake *h, const char *why)
 {
     h->is_over = true;
     redis_link_reset(h->link, why);
 }
 
 /* The owner hears it last, because he may not want the handshake any more. */
-void handshake_refuse(struct redis_handshake *h, const char *format, ...)
+static void handshake_refuse(struct redis_handshake *h, const char *format, ...)
 {
     char why[512];
     va_list args;
@@ -64,8 +80,8 @@ void handshake_refuse(struct redis_handshake *h, const char *format, ...)
 
 /* An answer that is not what was asked for. It may be of the moment: a Redis that has no room
  * for one more client, say, is still ours. */
-void handshake_refuse_answer(struct redis_handshake *h, const char *what,
-                             const redisReply *reply)
+static void handshake_refuse_answer(struct redis_handshake *h, const char *what,
+                                    const redisReply *reply)
 {
     bool is_error = reply->type == REDIS_REPLY_ERROR;
     char why[256];
@@ -103,8 +119,9 @@ static struct redis_call *next_call(struct redis_handshake *h, unsigned what)
     return &ask->call;
 }
 
-void handshake_send_call(struct redis_handshake *h, struct redis_call *call, int argc,
-                         const char *const *argv)
+/* A call of the caller's, that is no part of a step. At most three arguments. */
+static void handshake_send_call(struct redis_handshake *h, struct redis_call *call, int argc,
+                                const char *const *argv)
 {
     const char *args[3];
     size_t lens[3];
@@ -116,12 +133,14 @@ void handshake_send_call(struct redis_handshake *h, struct redis_call *call, int
     redis_link_send(h->link, call, argc, args, lens);
 }
 
-void handshake_send(struct redis_handshake *h, unsigned what, int argc, const char *const *argv)
+static void handshake_send(struct redis_handshake *h, unsigned what, int argc,
+                           const char *const *argv)
 {
     handshake_send_call(h, next_call(h, what), argc, argv);
 }
 
-void handshake_send_script(struct redis_handshake *h, unsigned what, struct script_call *call)
+static void handshake_send_script(struct redis_handshake *h, unsigned what,
+                                  struct script_call *call)
 {
     redis_link_send(h->link, next_call(h, what), call->argc, call->argv, call->lens);
 }
@@ -170,4 +189,304 @@ void redis_handshake_start(struct redis_handshake *h, bool asks_meta)
     h->is_over = false;
     timer_disarm(h->options.timers, &h->look);
     go_on(h);
+}
+
+/* What Redis is, and whether it is set up to keep what it is given (durability.h): looked at
+ * when a connection is fresh, and from time to time while it lives, because anybody may change
+ * that by CONFIG SET, and replicas come and go. One that is no fit master any more is left as
+ * soon as that is seen; what only weakens the promise refuses a fresh connection, not one in
+ * use. */
+
+#define LOOK_SOON_MS 250
+
+/* The answers come in this order. */
+enum { ASK_INFO, ASK_APPENDFSYNC, ASK_MIN_REPLICAS, ASK_PING, ASK_LAST = ASK_PING };
+_Static_assert(ASK_LAST + 1 == HANDSHAKE_SETUP_ASKS, "one for each");
+
+static const struct {
+    int argc;
+    const char *argv[3];
+} asks[HANDSHAKE_SETUP_ASKS] = {
+    [ASK_INFO] = {1, {"INFO"}},
+    [ASK_APPENDFSYNC] = {3, {"CONFIG", "GET", "appendfsync"}},
+    [ASK_MIN_REPLICAS] = {3, {"CONFIG", "GET", "min-replicas-to-write"}},
+    [ASK_PING] = {1, {"PING"}}, /* MISCONF like all that writes, though it writes nothing */
+};
+
+/* ---- what is found ---- */
+
+/* NULL: it is not told. Hosted Redis often forbids CONFIG. */
+static const char *config_value(const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        reply->element[1]->type != REDIS_REPLY_STRING)
+        return NULL;
+    return reply->element[1]->str;
+}
+
+static void note_appendfsync(struct redis_handshake *h, const char *value)
+{
+    size_t len = value ? strnlen(value, sizeof(h->appendfsync) - 1) : 0;
+
+    memcpy(h->appendfsync, value ? value : "", len);
+    h->appendfsync[len] = '\0';
+    h->setup.appendfsync = value ? h->appendfsync : NULL;
+}
+
+/* False: it is no answer to INFO. */
+static bool note(struct redis_handshake *h, unsigned what, const redisReply *reply)
+{
+    const char *value = config_value(reply);
+
+    switch (what) {
+    case ASK_INFO:
+        if (reply->type != REDIS_REPLY_STRING)
+            return false;
+        h->setup.info = redis_info_read(bytes_of(reply->str, reply->len));
+        h->setup.aof_cut_bytes = h->options.aof_cut_bytes ? *h->options.aof_cut_bytes : 0;
+        h->setup.was_nearly_full = h->weak >> WEAKNESS_MEMORY & 1;
+        h->setup.may_be_replaced =
+            h->options.kind == REDIS_OF_SENTINELS ||
+            (h->options.kind == REDIS_OF_CLUSTER && h->setup.info.replicas > 0);
+        break;
+    case ASK_APPENDFSYNC:
+        note_appendfsync(h, value);
+        break;
+    case ASK_MIN_REPLICAS:
+        h->setup.min_replicas_to_write = value ? (int)strtol(value, NULL, 10) : -1;
+        break;
+    case ASK_PING:
+        h->setup.is_disk_wrong =
+            reply->type == REDIS_REPLY_ERROR && !strncmp(reply->str, "MISCONF", 7);
+        break;
+    }
+    return true;
+}
+
+static void tell(struct redis_handshake *h, unsigned weak)
+{
+    if (weak == h->weak)
+        return;
+    h->weak = weak;
+    h->options.on_weak(h->options.arg, weak);
+}
+
+/* ---- of a fresh connection ---- */
+
+static void handshake_ask_setup(struct redis_handshake *h)
+{
+    h->setup = (struct redis_setup){.min_replicas = h->options.min_replicas};
+    for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS; i++)
+        handshake_send(h, i, asks[i].argc, asks[i].argv);
+}
+
+static bool is_fit(struct redis_handshake *h)
+{
+    const struct redis_info *info = &h->setup.info;
+
+    if (info->is_loading || info->is_replica)
+        handshake_come_back_later(h, info->is_loading
+                                         ? "Redis is loading its data"
+                                         : "this Redis is a replica; waiting for a master");
+    else if (info->is_sentinel)
+        handshake_refuse(h, "this is no Redis, but a Sentinel: store.redis has to be "
+                            "sentinel://MASTER@host:port,..., with the name in its 'sentinel "
+                            "monitor' line for MASTER");
+    else if (info->version < REDIS_VERSION_MIN)
+        handshake_refuse(h, "Redis %s is too old: 6.2 or newer is needed", info->version_text);
+    else
+        return true;
+    return false;
+}
+
+static bool is_strong_enough(struct redis_handshake *h, unsigned weak)
+{
+    for (unsigned w = 0; h->options.is_strict && w < WEAKNESS_COUNT; w++) {
+        if ((weak >> w & 1) && weakness_loses_jobs((enum weakness)w)) {
+            handshake_refuse(h, "%s; %s; store.strict is on", weakness_what((enum weakness)w),
+                             weakness_advice((enum weakness)w));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool handshake_take_setup(struct redis_handshake *h, unsigned what,
+                                 const redisReply *reply)
+{
+    unsigned weak;
+
+    if (!note(h, what, reply)) {
+        handshake_refuse_answer(h, "Redis does not answer INFO", reply);
+        return false;
+    }
+    if (what == ASK_INFO)
+        return is_fit(h);
+    if (what != ASK_LAST)
+        return true;
+    weak = redis_weaknesses(&h->setup);
+    if (!is_strong_enough(h, weak))
+        return false;
+    tell(h, weak);
+    return true;
+}
+
+/* ---- of one that lives ---- */
+
+/* Lost, or no answer to INFO: then nothing is found out, and the next handshake looks again, or
+ * the next time does. */
+static void on_look_reply(struct redis_call *call, const redisReply *reply)
+{
+    struct handshake_ask *ask = CONTAINER_OF(call, struct handshake_ask, call);
+    struct redis_handshake *h = ask->handshake;
+
+    if (!reply)
+        return;
+    if (!note(h, ask->what, reply))
+        h->is_info_missing = true;
+    if (ask->what != ASK_LAST)
+        return;
+    if (!h->is_info_missing && !is_fit(h))
+        return;
+    if (!h->is_info_missing)
+        tell(h, redis_weaknesses(&h->setup));
+    handshake_look_later(h);
+}
+
+static void on_look(struct timer *timer)
+{
+    struct redis_handshake *h = CONTAINER_OF(timer, struct redis_handshake, look);
+
+    h->is_info_missing = h->is_to_look_again = false;
+    for (unsigned i = 0; i < HANDSHAKE_SETUP_ASKS && redis_link_is_open(h->link); i++) {
+        h->looks[i] =
+            (struct handshake_ask){.call.on_reply = on_look_reply, .handshake = h, .what = i};
+        handshake_send_call(h, &h->looks[i].call, asks[i].argc, asks[i].argv);
+    }
+}
+
+static void handshake_look_init(struct redis_handshake *h)
+{
+    timer_init(&h->look, on_look);
+}
+
+static bool stops_writes(unsigned weak)
+{
+    for (unsigned w = 0; w < WEAKNESS_COUNT; w++)
+        if ((weak >> w & 1) && weakness_stops_writes((enum weakness)w))
+            return true;
+    return false;
+}
+
+/* What stops the store is looked at more often: its end is not to be missed. */
+static void handshake_look_later(struct redis_handshake *h)
+{
+    bool is_soon = h->is_to_look_again || stops_writes(h->weak);
+
+    h->is_looking_soon = is_soon;
+    timer_arm(h->options.timers, &h->look,
+              is_soon && h->options.look_ms > LOOK_SOON_MS ? LOOK_SOON_MS : h->options.look_ms);
+}
+
+/* Errors come by the thousand: not more often than every LOOK_SOON_MS. */
+void redis_handshake_look_soon(struct redis_handshake *h)
+{
+    h->is_to_look_again = true;
+    if (!h->is_looking_soon && timer_is_armed(&h->look))
+        handshake_look_later(h);
+}
+
+/* What is ours in it: how the jobs lie, the channel of the wake-ups, the scripts. */
+
+static void handshake_ask_meta(struct redis_handshake *h)
+{
+    struct script_call call;
+
+    if (!h->asks_meta)
+        return;
+    script_encode_meta(&call, &h->options.keys);
+    handshake_send_script(h, 0, &call);
+}
+
+static bool handshake_take_meta(struct redis_handshake *h, unsigned what,
+                                const redisReply *reply)
+{
+    const struct script_keys *keys = &h->options.keys;
+    char what_failed[64];
+    int64_t found[2];
+
+    if (!reply_read_numbers(reply, found, 2)) {
+        snprintf(what_failed, sizeof(what_failed), "%s:meta cannot be read", keys->prefix);
+        handshake_refuse_answer(h, what_failed, reply);
+        return false;
+    }
+    if (found[0] > SCRIPT_SCHEMA) {
+        handshake_refuse(
+            h,
+            "the jobs in this Redis were written by a newer dueq (schema %lld, this one "
+            "knows %d): install that version, or set another store.prefix",
+            (long long)found[0], SCRIPT_SCHEMA);
+        return false;
+    }
+    if (found[0] < SCRIPT_SCHEMA) {
+        handshake_refuse(
+            h,
+            "the jobs in this Redis were written by an older dueq (schema %lld, this one "
+            "knows %d): let that version work them off, or set another store.prefix",
+            (long long)found[0], SCRIPT_SCHEMA);
+        return false;
+    }
+    if (found[1] != keys->buckets) {
+        handshake_refuse(
+            h,
+            "the jobs in this Redis lie in %lld buckets, but store.buckets is %u: set it to "
+            "%lld, or set another store.prefix than '%s'",
+            (long long)found[1], keys->buckets, (long long)found[1], keys->prefix);
+        return false;
+    }
+    return true;
+}
+
+/* The word is nobody's: no topic begins with '-'. */
+static void handshake_ask_channel(struct redis_handshake *h)
+{
+    char channel[SCRIPT_PREFIX_MAX + 8];
+    const char *argv[] = {"PUBLISH", channel, "-"};
+
+    snprintf(channel, sizeof(channel), "%s:ready", h->options.keys.prefix);
+    handshake_send(h, 0, 3, argv);
+}
+
+static bool handshake_take_channel(struct redis_handshake *h, unsigned what,
+                                   const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_INTEGER)
+        return true;
+    handshake_refuse_answer(h, "Redis does not publish what becomes ready", reply);
+    return false;
+}
+
+static void handshake_ask_scripts(struct redis_handshake *h)
+{
+    for (unsigned verb = 0; verb < OP_COUNT; verb++) {
+        const char *argv[] = {"SCRIPT", "LOAD", script_text((enum op_verb)verb)};
+
+        if (argv[2])
+            handshake_send(h, verb, 3, argv);
+    }
+}
+
+static bool handshake_take_script(struct redis_handshake *h, unsigned what,
+                                  const redisReply *reply)
+{
+    char what_failed[64];
+
+    if (reply->type == REDIS_REPLY_STRING && reply->len == SCRIPT_SHA_CHARS) {
+        memcpy(h->shas[what], reply->str, SCRIPT_SHA_CHARS);
+        return true;
+    }
+    snprintf(what_failed, sizeof(what_failed), "Redis does not take the script '%s'",
+             op_word((enum op_verb)what));
+    handshake_refuse_answer(h, what_failed, reply);
+    return false;
 }

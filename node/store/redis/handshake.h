@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node/store/redis/info.h"
+#include "node/store/redis/durability.h"
 #include "node/store/redis/link.h"
 #include "node/store/redis/scripts.h"
 
@@ -30,7 +30,7 @@ enum redis_kind { REDIS_ALONE, REDIS_OF_SENTINELS, REDIS_OF_CLUSTER };
 struct redis_handshake_options {
     struct script_keys keys;
     bool is_strict;                        /* refuse what is only warned of otherwise */
-    unsigned min_replicas;                 /* that are asked for; see weakness.h */
+    unsigned min_replicas;                 /* that are asked for; see durability.h */
     const _Atomic uint64_t *aof_cut_bytes; /* see store.h */
     enum redis_kind kind;
     struct timers *timers;
@@ -68,5 +68,49 @@ const struct redis_life *redis_handshake_life(const struct redis_handshake *h);
  * closed and tried again, and where that will not help the owner hears why. */
 void redis_handshake_refuse(struct redis_handshake *h, const char *what,
                             const struct redisReply *reply);
+
+/* The steps of the handshake, for handshake.c, which takes them one after the other.
+ *
+ * To add a step: an ask_ function that sends its commands (none: the step is skipped), a take_
+ * function that says of each reply whether to go on, and a line in handshake.c's table.
+ */
+
+#define HANDSHAKE_CALLS_MAX  OP_COUNT /* scripts are the most */
+#define HANDSHAKE_SETUP_ASKS 4
+
+/* One command of the current step, and which one it is (a verb). */
+struct handshake_ask {
+    struct redis_call call;
+    struct redis_handshake *handshake;
+    unsigned what;
+};
+
+struct redis_handshake {
+    struct redis_handshake_options options;
+    struct redis_link *link;
+    unsigned step;
+    unsigned waiting_for; /* replies of this step */
+    bool asks_meta;
+    bool is_over; /* of this connection: what is still answered is not looked at */
+    char shas[OP_COUNT][SCRIPT_SHA_CHARS + 1];
+    struct handshake_ask asks[HANDSHAKE_CALLS_MAX];
+
+    struct redis_setup setup; /* as it was last told; its text is the next field */
+    char appendfsync[16];
+    unsigned weak;     /* as it was last judged, and told: 1 << enum weakness */
+    struct timer look; /* while the connection is in use: when to look again */
+    struct handshake_ask looks[HANDSHAKE_SETUP_ASKS];
+    bool is_info_missing;  /* in this look */
+    bool is_to_look_again; /* asked for since the last look began */
+    bool is_looking_soon;  /* the timer is not to be set again, or nobody would ever look */
+};
+
+/* ---- asking ---- */
+
+/* ---- verdicts ---- */
+
+/* ---- handshake.c: what it is, and how it is set up ---- */
+
+/* ---- handshake.c: our jobs, our channel, our scripts ---- */
 
 #endif

@@ -16,7 +16,7 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "node/store/redis/clock.h"
-#include "node/store/redis/gate.h"
+#include "node/store/redis/wait_queue.h"
 #include "node/store/redis/handshake.h"
 #include "node/store/redis/link.h"
 #include "node/store/redis/replicas.h"

@@ -24,7 +24,7 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "node/store/redis/address.h"
-#include "node/store/redis/info.h"
+#include "node/store/redis/durability.h"
 
 #define REDIS_REPLICAS_CALM_MS 10000
 
@@ -54,7 +54,6 @@ struct redis_replicas;
 struct redis_replicas *redis_replicas_new(struct loop *loop,
                                           const struct redis_replicas_options *options);
 void redis_replicas_free(struct redis_replicas *r); /* stopped or never started; NULL is fine */
-
 void redis_replicas_start(struct redis_replicas *r);
 
 /* The Redis whose answers are waited for from now on: at each handshake of the command link.
@@ -67,7 +66,6 @@ void redis_replicas_turn(struct redis_replicas *r, const struct redis_address *a
 
 /* Of an answer of the Redis that is followed. */
 void redis_replicas_wait(struct redis_replicas *r, struct replica_wait *w);
-
 bool redis_replicas_is_idle(const struct redis_replicas *r); /* nobody waits */
 
 /* Who waits now ends, not safe, in a later turn. */

@@ -6,9 +6,8 @@
 #include <hiredis/hiredis.h>
 
 #include "node/store/history.h"
-#include "node/store/redis/locks.h"
-#include "node/store/redis/reply_elements.h"
 #include "node/store/redis/scripts.h"
+#include "node/store/redis/reply.h"
 
 #define HEAD REPLY_HEAD
 

@@ -13,7 +13,7 @@
  * Each bucket's requests wait for themselves, and go by the lane that the route names: first
  * come, first sent; where buckets of a lane wait for room they take turns. A request is on one
  * list, and that is its state. What was answered and promises something may wait for replicas
- * before its on_done (promises.c).
+ * before its on_done (replicas.c).
  *
  * What only a leader may do (op_is_fenced) is never held and never sent again: it goes when it
  * is submitted, before whatever waits, or ends UNAVAILABLE.

@@ -1,12 +1,12 @@
-/* An operation on its way, and the queue that it belongs to: for request.c (its beginning and
- * its end), requests.c (waiting and sending), answers.c and promises.c.
+/* An operation on its way, and the queue that it belongs to: for outcomes.c (its beginning and
+ * its end), requests.c (waiting and sending), outcomes.c and replicas.c.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_REQUESTS_PRIVATE_H
 #define DUEQ_NODE_STORE_REDIS_REQUESTS_PRIVATE_H
 
 #include "base/later.h"
 #include "node/store/redis/complaints.h"
-#include "node/store/redis/hold.h"
+#include "node/store/redis/wait_queue.h"
 #include "node/store/redis/reply.h"
 #include "node/store/redis/requests.h"
 #include "node/store/redis/scripts.h"
@@ -73,7 +73,7 @@ struct redis_requests {
     struct reply_room room;
 };
 
-/* ---- request.c: its beginning and its end ---- */
+/* ---- outcomes.c: its beginning and its end ---- */
 
 void request_pool_init(struct redis_requests *q);
 void request_pool_fini(struct redis_requests *q); /* all have ended */
@@ -111,12 +111,12 @@ bool request_hold_again(struct request *r);
  * or the next one tries. */
 void requests_tried(struct request *r, bool is_answered_well);
 
-/* ---- redirects.c ---- */
+/* ---- outcomes.c ---- */
 
 /* What this error means for where the bucket is. False: nothing. True: it is done with. */
 bool request_redirect(struct request *r, const char *error);
 
-/* ---- places.c ---- */
+/* ---- outcomes.c ---- */
 
 /* A page of the key space: of one master after the other, where there are several. */
 bool request_is_of_all_lanes(const struct request *r);
@@ -124,12 +124,12 @@ void request_send_to_its_lane(struct request *r);
 struct bytes request_place(const struct request *r); /* what its lane is asked for */
 void request_name_next_place(struct request *r);     /* in its answer */
 
-/* ---- promises.c ---- */
+/* ---- replicas.c ---- */
 
 /* It is answered, the status and outputs are set. It ends at once, or when replicas have it. */
 void request_keep_promise(struct request *r);
 
-/* ---- answers.c ---- */
+/* ---- outcomes.c ---- */
 
 void requests_on_reply(struct redis_call *call, const struct redisReply *reply);
 

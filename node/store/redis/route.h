@@ -12,9 +12,8 @@
  *                        `--- for longer than a second, or the Redis Cluster is down (OPEN)
  *
  * NOWHERE   nothing is sent; what is submitted waits.
- * RAISING   the same; the question of older.h is on its way, or goes again soon, less and less
- *           often.
- * OPEN      requests go. After trouble one at a time, until one was answered well.
+ * RAISING   the same; the question of rollback.h is on its way, or goes again soon, less and
+ * less often. OPEN      requests go. After trouble one at a time, until one was answered well.
  * PAUSED    as RAISING: what goes there now is answered that it did not run.
  *
  * Trouble is what makes pauses. It goes on for as long as there are pauses again and again:
@@ -29,7 +28,7 @@
 
 #include "base/timer.h"
 #include "node/store/redis/lane.h"
-#include "node/store/redis/past.h"
+#include "node/store/redis/rollback.h"
 #include "node/store/redis/slots.h"
 
 enum redis_bucket_state { BUCKET_NOWHERE, BUCKET_RAISING, BUCKET_OPEN, BUCKET_PAUSED };

@@ -18,6 +18,21 @@
 #include "node/store/op.h"
 #include "node/store/redis/push_ledger.h"
 
+/* What decides who scans a topic (doc/cluster.md), as bytes: a node's share on its way to
+ * scan.lua, and a topic's lock on its way back. Pure.
+ */
+
+/* View and owner as a lock has them, how long it lasts, from when on a topic is late, marks.
+ * More than OP_TOKEN_MAX: the script tells it from a token by its length. */
+#define SHARE_BYTES (16 + SHARE_OWNER_LEN + 6 + 6 + SHARES)
+
+/* Writes SHARE_BYTES. */
+void share_pack(const struct scan_share *share, char *to);
+
+/* Nobody's where it is "", over by `now_ms`, or not ours. The node's name is borrowed from
+ * `packed`. */
+struct topic_lock lock_unpack(struct bytes packed, int64_t now_ms);
+
 #define SCRIPT_PREFIX_MAX 32 /* bytes of store.prefix */
 #define SCRIPT_TOPIC_MAX  200
 #define SCRIPT_KEYS_MAX   10
@@ -69,7 +84,9 @@ void script_encode_push(struct script_call *call, const struct script_keys *keys
  * raised when it is below `seen`, and the last push that was done (number 0: none) is looked
  * for in the ring. */
 #define SCRIPT_SCHEMA 2
+
 void script_encode_meta(struct script_call *call, const struct script_keys *keys);
+
 struct script_raise { /* the texts are copied */
     int64_t seen;
     struct push_note last;

@@ -20,7 +20,6 @@
 #include "node/store/redis/address.h"
 
 #define REDIS_SENTINELS_MAX 16
-#define REDIS_SENTINEL_PORT 26379
 #define REDIS_MASTER_CHARS  128
 
 /* "sentinel://mymaster@10.0.0.1,10.0.0.2:26380" */
@@ -55,7 +54,6 @@ struct redis_sentinel;
 struct redis_sentinel *redis_sentinel_new(struct loop *loop,
                                           const struct redis_sentinel_options *options);
 void redis_sentinel_free(struct redis_sentinel *s); /* stopped or never started; NULL is fine */
-
 void redis_sentinel_start(struct redis_sentinel *s);
 void redis_sentinel_ask(struct redis_sentinel *s); /* on_master or on_nobody follows */
 

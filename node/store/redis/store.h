@@ -4,8 +4,8 @@
  * operation is one script, sent with EVALSHA (see scripts.h), its answer is read by reply.h.
  * While Redis cannot be reached, or more is in flight than allowed, operations wait in their
  * bucket, first come first served, each for up to `hold_ms`; then they are UNAVAILABLE. What
- * was in flight when the connection was lost is sent again, where that can be done (again.h);
- * else it is UNKNOWN.
+ * was in flight when the connection was lost is sent again, where that can be done
+ * (wait_queue.h); else it is UNKNOWN.
  *
  *   redis_requests   operations on their way: held (redis_hold), sent, answered
  *   redis_route      which lane a bucket goes by, and whether it can go
@@ -138,7 +138,6 @@ void redis_store_free(struct redis_store *s); /* stopped or never started; NULL 
 /* Takes how long and how many operations wait, and the breaker's numbers; nothing else of the
  * options. Who waits already does not wait for longer than who comes from now on. */
 void redis_store_reload(struct redis_store *s, const struct redis_store_options *options);
-
 struct store *redis_store_port(struct redis_store *s);
 
 /* Connects, and goes on doing so. The port's events must be set. */
@@ -150,7 +149,6 @@ void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void
 
 /* While it stops: waits no longer. What is in flight ends with UNKNOWN, soon. */
 void redis_store_hurry(struct redis_store *s);
-
 const struct redis_store_stats *redis_store_stats(const struct redis_store *s);
 
 /* A master as the store sees it. Texts are borrowed until the next turn of the loop. */

@@ -1,6 +1,6 @@
 /* A store on Redis from inside: store.c has the parts and what they say, store_cluster.c which
- * lanes there are where there are several, store_look.c what is told of it, store_life.c the
- * port, its beginning and its end, store_options.c what it is told.
+ * lanes there are where there are several, store_life.c what is told of it, store_life.c the
+ * port, its beginning and its end, store.c what it is told.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_STORE_PRIVATE_H
 #define DUEQ_NODE_STORE_REDIS_STORE_PRIVATE_H
@@ -11,7 +11,7 @@
 #include "node/store/redis/address.h"
 #include "node/store/redis/lane.h"
 #include "node/store/redis/route.h"
-#include "node/store/redis/state_log.h"
+#include "node/store/redis/complaints.h"
 #include "node/store/redis/store.h"
 
 struct redis_store {

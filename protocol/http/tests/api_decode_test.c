@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "node/queue/queue.h"
-#include "protocol/http/api_decode.h"
+#include "protocol/http/decode.h"
 
 /* What a body is decoded to. A copy of exactly its bytes, so that a sanitizer sees a step
  * beyond. */

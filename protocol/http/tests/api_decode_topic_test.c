@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "node/queue/queue.h"
-#include "protocol/http/api_decode_topic.h"
+#include "protocol/http/decode.h"
 
 /* A case: a body, and the beginning of why it is refused, "" when it is not. */
 struct refusal {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "protocol/http/api_encode.h"
+#include "protocol/http/encode.h"
 
 static void assert_says(struct buf *out, const char *expected)
 {

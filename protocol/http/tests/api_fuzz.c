@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/http/api_decode_topic.h"
-#include "protocol/http/api_encode.h"
+#include "protocol/http/decode.h"
+#include "protocol/http/encode.h"
 #include "protocol/http/tests/api_fuzz_rules.h"
 #include "protocol/json/check.h"
 #include "protocol/json/text.h"

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "protocol/http/body.h"
+#include "protocol/http/message.h"
 
 #define MAX_BYTES 20
 

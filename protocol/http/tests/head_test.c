@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "protocol/http/head.h"
+#include "protocol/http/message.h"
 
 #include <ctype.h>
 

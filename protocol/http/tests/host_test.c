@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "protocol/http/host.h"
+#include "protocol/http/message.h"
 
 static bool is_ours(const char *host, const char *names)
 {

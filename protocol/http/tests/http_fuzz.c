@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "protocol/http/body.h"
+#include "protocol/http/message.h"
 
 #define BODY_MAX_BYTES 300
 

@@ -1,4 +1,4 @@
-#include "protocol/http/store_encode.h"
+#include "protocol/http/cluster_encode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,8 +7,6 @@
 #include <cmocka.h>
 
 #include <string.h>
-
-#include "protocol/http/unreached.h"
 
 static struct http_store_numbers numbers(void)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/http/url.h"
+#include "protocol/http/message.h"
 
 static void assert_is(struct bytes bytes, const char *text)
 {

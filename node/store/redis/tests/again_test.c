@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/store/redis/again.h"
+#include "node/store/redis/wait_queue.h"
 
 static void what_only_looks_can_be_said_again(void **state)
 {

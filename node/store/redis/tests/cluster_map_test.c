@@ -273,7 +273,7 @@ static void waits_for_the_first_that_answers(void **state)
     assert_string_equal(redis_cluster_map_why(r->reading), "");
 }
 
-/* A slot is missing, so neither is ever "ok", and only the epoch counts (map_trust.h). */
+/* A slot is missing, so neither is ever "ok", and only the epoch counts (cluster_map.h). */
 #define MOST "0 16382"
 
 /* It was cut off before a failover that the other has seen. */

@@ -1,4 +1,4 @@
-#include "node/store/redis/hold.h"
+#include "node/store/redis/wait_queue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "node/store/redis/info.h"
+#include "node/store/redis/durability.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
 
 #include "base/crc16.h"
 #include "base/log.h"
-#include "node/store/redis/older.h"
+#include "node/store/redis/rollback.h"
 #include "node/store/redis/push_ledger.h"
 #include "node/store/redis/tests/replicas_fixture.h"
 #include "node/store/redis/scripts.h"

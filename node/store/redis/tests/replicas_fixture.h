@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "node/store/redis/info.h"
+#include "node/store/redis/durability.h"
 #include "node/store/redis/tests/server_fixture.h"
 
 #define REPLICAS_MAX 2

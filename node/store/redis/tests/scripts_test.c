@@ -1,6 +1,5 @@
-#include "node/store/redis/locks.h"
-#include "node/store/redis/script_args.h"
 #include "node/store/redis/scripts.h"
+#include "node/store/redis/encode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

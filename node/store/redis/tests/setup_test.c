@@ -8,7 +8,7 @@
 
 #include <event2/event.h>
 
-#include "node/store/redis/weakness.h"
+#include "node/store/redis/durability.h"
 
 static void run_until_weak(struct node *n, unsigned weak)
 {

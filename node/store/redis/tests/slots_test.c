@@ -11,7 +11,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "node/store/redis/map_trust.h"
+#include "node/store/redis/cluster_map.h"
 #include "node/store/redis/slots.h"
 
 #define BUCKETS 128

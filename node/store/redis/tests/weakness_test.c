@@ -1,5 +1,5 @@
 /* Each word, from the set-up that it is about. */
-#include "node/store/redis/weakness.h"
+#include "node/store/redis/durability.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "node/store/redis/tests/log_fixture.h"
-#include "node/store/redis/why.h"
+#include "node/store/redis/error.h"
 
 #define MINUTE_MS 60000
 

@@ -1,0 +1,481 @@
+/* What a consumer does: pop, then ack, release, touch or bury; and tail, which looks on. */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+
+#include "node/ctl/request.h"
+#include "node/ctl/commands.h"
+#include "node/ctl/times.h"
+#include "node/ctl/output.h"
+#include "node/ctl/text.h"
+
+/* pop: reserves jobs and prints them.
+ *
+ * With --ack they are acknowledged when they were written, not before: a job whose body did not
+ * get into the pipe goes back to its topic when its time to run is over.
+ */
+
+#define COUNT_MAX   64
+#define WAIT_MAX_MS 3600000
+#define DAYS_7_MS   INT64_C(604800000)
+
+enum { COUNT, WAIT, TTR, ACK, BODY_ONLY };
+
+static const struct option_row options[] = {
+    [COUNT] = {"count", 'n', OPTION_COUNT, "N", "at most so many, 1 to 64; default: 1", 1,
+               COUNT_MAX, NULL},
+    [WAIT] = {"wait", 'w', OPTION_DURATION, "DURATION",
+              "wait so long for the first, up to 1h; default: 0", 0, WAIT_MAX_MS, NULL},
+    [TTR] = {"ttr", 't', OPTION_DURATION, "DURATION",
+             "hold them so long; default: as each was pushed", 0, DAYS_7_MS, NULL},
+    [ACK] = {"ack", 'a', OPTION_FLAG, NULL, "acknowledge each job once it is printed", 0, 0,
+             NULL},
+    [BODY_ONLY] = {"body-only", 'b', OPTION_FLAG, NULL,
+                   "print the bodies, byte for byte, nothing in between", 0, 0, NULL},
+    {0},
+};
+
+static void build(struct request *request, const struct arguments *arguments)
+{
+    const struct option_value *own = arguments->own;
+    struct buf topics = BUF_INIT;
+
+    for (int i = 0; i < arguments->word_count; i++) {
+        if (i)
+            buf_add_char(&topics, ',');
+        buf_add_text(&topics, arguments->words[i]);
+    }
+    request_init(request, "POST", "/v1/topics/%/pop", buf_text(&topics));
+    buf_fini(&topics);
+    if (own[COUNT].is_given)
+        request_add_query_number(request, "count", own[COUNT].number);
+    if (own[WAIT].is_given)
+        request_add_query_number(request, "wait_ms", own[WAIT].number);
+    if (own[TTR].is_given)
+        request_add_query_number(request, "ttr_ms", own[TTR].number);
+    request->expects = "jobs";
+    request->wait_ms = own[WAIT].number;
+}
+
+static void print_body(const json_t *job)
+{
+    struct buf body = BUF_INIT;
+
+    output_body(job, &body);
+    fwrite(body.at, 1, body.len, stdout);
+    buf_fini(&body);
+}
+
+static void print(const struct ctl *ctl, const struct arguments *arguments,
+                  const json_t *answer)
+{
+    const json_t *jobs = json_object_get(answer, "jobs");
+    const json_t *job;
+    size_t i;
+
+    if (ctl->is_json) {
+        output_json(answer);
+        return;
+    }
+    json_array_foreach(jobs, i, job)
+    {
+        if (arguments->own[BODY_ONLY].is_given) {
+            print_body(job);
+        } else {
+            if (i)
+                putchar('\n');
+            output_job(ctl, job);
+        }
+    }
+}
+
+static enum ctl_exit ack_one(struct ctl *ctl, const json_t *job)
+{
+    const char *id = output_text(job, "id").at;
+    struct failure failure;
+    struct request request;
+    json_t *answer = NULL;
+
+    request_init(&request, "POST", "/v1/topics/%/jobs/%/ack", output_text(job, "topic").at, id);
+    request.body = json_pack("{s:s}", "lease", output_text(job, "lease").at);
+    if (request_send(ctl, &request, &answer, &failure) != CTL_DONE)
+        failure_say(&failure, id);
+    json_decref(answer);
+    request_fini(&request);
+    return failure.end;
+}
+
+/* Jobs from `first` on were printed and stay reserved. */
+static void name_left(const json_t *jobs, size_t first)
+{
+    struct buf ids = BUF_INIT;
+
+    for (size_t i = first; i < json_array_size(jobs); i++)
+        buf_printf(&ids, " '%s'", output_text(json_array_get(jobs, i), "id").at);
+    if (ids.len)
+        ctl_say("printed and not acknowledged:%s", buf_text(&ids));
+    buf_fini(&ids);
+}
+
+/* Where the node does not answer any more, the rest is not tried. */
+static enum ctl_exit ack_all(struct ctl *ctl, const json_t *jobs)
+{
+    enum ctl_exit end = CTL_DONE;
+    size_t i = 0;
+
+    if (!output_flush()) {
+        ctl_say("not acknowledged, because the output cannot be written");
+        return CTL_UNKNOWN;
+    }
+    while (i < json_array_size(jobs) && end != CTL_UNKNOWN && end != CTL_UNREACHABLE)
+        end = ctl_worse(end, ack_one(ctl, json_array_get(jobs, i++)));
+    name_left(jobs, i);
+    return end;
+}
+
+/* A loop in a script need not hear it each time. */
+static enum ctl_exit say_none(const struct ctl *ctl)
+{
+    if (ctl->is_terminal && !ctl->is_json)
+        ctl_say("no job is ready, or the topic is paused");
+    return CTL_NOTHING;
+}
+
+static enum ctl_exit run(struct ctl *ctl, const struct arguments *arguments)
+{
+    struct request request;
+    json_t *answer = NULL;
+    const json_t *jobs;
+    enum ctl_exit end;
+
+    if (ctl->is_json && arguments->own[BODY_ONLY].is_given)
+        return ctl_misused("pop: --json and --body-only exclude each other");
+    build(&request, arguments);
+    end = request_ask(ctl, &request, "pop", &answer);
+    request_fini(&request);
+    jobs = json_object_get(answer, "jobs");
+    if (end == CTL_DONE) {
+        print(ctl, arguments, answer);
+        if (json_array_size(jobs) == 0)
+            end = say_none(ctl);
+        else if (arguments->own[ACK].is_given)
+            end = ack_all(ctl, jobs);
+    }
+    json_decref(answer);
+    return end;
+}
+
+const struct command pop_command = {
+    .name = "pop",
+    .usage = "TOPIC...",
+    .summary = "take jobs that are due, and hold them",
+    .text = "Topics come in order of priority; all jobs are of the first topic that has some.\n"
+            "A job that is not acknowledged before its time to run is over is handed out\n"
+            "again. Ends with 5 where there was none.\n",
+    .options = options,
+    .words_min = 1,
+    .words_max = 64,
+    .run = run,
+};
+
+/* ack, release, touch and bury: what a consumer says about a job it holds. The lease, as pop
+ * has printed it, proves that it still does. */
+
+enum { TOPIC, ID, LEASE };
+
+static const struct option_row release_options[] = {
+    {"delay", 'd', OPTION_DURATION, "DURATION",
+     "due again so long from now; else as its backoff says", 0, YEARS_10_MS, NULL},
+    {0},
+};
+
+static const struct option_row touch_options[] = {
+    {"ttr", 't', OPTION_DURATION, "DURATION",
+     "hold it so long from now; default: as it was pushed", 0, DAYS_7_MS, NULL},
+    {0},
+};
+
+struct saying {
+    const char *path;
+    const char *number;  /* the API's name of the one option; NULL: there is none */
+    const char *expects; /* as in struct request */
+    const char *done;
+};
+
+/* A job may have died of it, or have a new time. */
+static void print_done(const char *id, const struct saying *saying, const json_t *answer)
+{
+    struct bytes death = output_text(answer, "death");
+    int64_t due_ms = output_number(answer, "due_ms", 0);
+    struct buf text = BUF_INIT;
+
+    buf_add_text(&text, saying->done);
+    if (death.len && !bytes_equal(death, bytes_of_text(saying->done)))
+        buf_printf(&text, ", and dead (%s)", death.at);
+    else if (due_ms) {
+        buf_add_text(&text, ", ");
+        output_due(&text, due_ms);
+    }
+    output_done(id, buf_text(&text));
+    buf_fini(&text);
+}
+
+static void show(const struct ctl *ctl, char **words, const struct saying *saying,
+                 const json_t *answer)
+{
+    json_t *object;
+
+    if (!ctl->is_json) {
+        print_done(words[ID], saying, answer);
+        return;
+    }
+    object = json_pack("{s:s, s:s, s:s}", "topic", words[TOPIC], "id", words[ID], "done",
+                       saying->done);
+    json_object_update_missing(object, (json_t *)answer);
+    output_json_and_free(object);
+}
+
+/* Sends the lease, and the one option under the API's name for it. */
+static enum ctl_exit say(struct ctl *ctl, const struct arguments *arguments,
+                         const struct saying *saying)
+{
+    char **words = arguments->words;
+    struct request request;
+    json_t *answer = NULL;
+    enum ctl_exit end;
+
+    request_init(&request, "POST", saying->path, words[TOPIC], words[ID]);
+    request.body = json_pack("{s:s}", "lease", words[LEASE]);
+    request.expects = saying->expects;
+    if (saying->number && arguments->own[0].is_given)
+        json_object_set_new(request.body, saying->number,
+                            json_integer(arguments->own[0].number));
+    end = request_ask(ctl, &request, words[ID], &answer);
+    if (end == CTL_DONE)
+        show(ctl, words, saying, answer);
+    json_decref(answer);
+    request_fini(&request);
+    return end;
+}
+
+static enum ctl_exit run_ack(struct ctl *ctl, const struct arguments *arguments)
+{
+    static const struct saying ack = {"/v1/topics/%/jobs/%/ack", NULL, NULL, "acknowledged"};
+
+    return say(ctl, arguments, &ack);
+}
+
+static enum ctl_exit run_release(struct ctl *ctl, const struct arguments *arguments)
+{
+    static const struct saying release = {"/v1/topics/%/jobs/%/release", "delay_ms", "due_ms",
+                                          "released"};
+
+    return say(ctl, arguments, &release);
+}
+
+static enum ctl_exit run_touch(struct ctl *ctl, const struct arguments *arguments)
+{
+    static const struct saying touch = {"/v1/topics/%/jobs/%/touch", "ttr_ms", "deadline_ms",
+                                        "touched"};
+
+    return say(ctl, arguments, &touch);
+}
+
+static enum ctl_exit run_bury(struct ctl *ctl, const struct arguments *arguments)
+{
+    static const struct saying bury = {"/v1/topics/%/jobs/%/bury", NULL, "death", "buried"};
+
+    return say(ctl, arguments, &bury);
+}
+
+const struct command ack_command = {
+    .name = "ack",
+    .usage = "TOPIC ID LEASE",
+    .summary = "acknowledge a job: it is done, and gone",
+    .words_min = 3,
+    .words_max = 3,
+    .run = run_ack,
+};
+
+const struct command release_command = {
+    .name = "release",
+    .usage = "TOPIC ID LEASE",
+    .summary = "give a job back, for now or for later",
+    .text = "Without --delay it rests as its backoff says, or not at all where it has none.\n"
+            "One whose tries are used up is dead.\n",
+    .options = release_options,
+    .words_min = 3,
+    .words_max = 3,
+    .run = run_release,
+};
+
+const struct command touch_command = {
+    .name = "touch",
+    .usage = "TOPIC ID LEASE",
+    .summary = "hold a job longer: its time to run begins anew",
+    .options = touch_options,
+    .words_min = 3,
+    .words_max = 3,
+    .run = run_touch,
+};
+
+const struct command bury_command = {
+    .name = "bury",
+    .usage = "TOPIC ID LEASE",
+    .summary = "put a job aside: dead, until it is kicked or deleted",
+    .words_min = 3,
+    .words_max = 3,
+    .run = run_bury,
+};
+
+/* tail: follows the node's hand-overs, with one long poll after the other.
+ *
+ * It goes on until it is interrupted: a node that is away is asked again until it is back. The
+ * numbers of hand-overs grow over a restart, too, so that the last one seen stays a good place
+ * to go on from.
+ */
+
+#define POLL_MS   30000
+#define PAUSE_MS  500
+#define NO_CURSOR (-1)
+
+struct tail {
+    struct ctl *ctl;
+    const char *topic; /* NULL: all */
+    int64_t next;      /* hand-overs behind this number are new; NO_CURSOR: no answer yet */
+    bool is_away;      /* the node, as was said */
+};
+
+static void show_for_people(const struct ctl *ctl, const json_t *handover)
+{
+    int64_t late_ms = output_number(handover, "late_ms", -1);
+    struct buf line = BUF_INIT;
+
+    moment_print(&line, output_number(handover, "at_ms", 0));
+    buf_add_text(&line, "  ");
+    text_escape(&line, output_text(handover, "topic"));
+    buf_add_text(&line, "  ");
+    text_escape(&line, output_text(handover, "id"));
+    buf_add_text(&line, "  try ");
+    text_number(&line, output_number(handover, "tries", 0), ctl->is_terminal);
+    if (late_ms >= 0) {
+        buf_add_text(&line, "  late ");
+        duration_print(&line, late_ms);
+    }
+    if (output_text(handover, "client").len) {
+        buf_add_text(&line, "  to ");
+        text_escape(&line, output_text(handover, "client"));
+    }
+    puts(buf_text(&line));
+    buf_fini(&line);
+}
+
+static void show_missed(const struct tail *t, int64_t missed)
+{
+    if (missed <= 0)
+        return;
+    if (t->ctl->is_json)
+        output_json_and_free(json_pack("{s:I}", "missed", (json_int_t)missed));
+    else
+        ctl_say("missed %" PRId64 " hand-overs", missed);
+}
+
+/* False: stdout cannot be written any more. */
+static bool show_tail(struct tail *t, const json_t *answer)
+{
+    const json_t *handover;
+    size_t i;
+
+    show_missed(t, output_number(answer, "missed", 0));
+    json_array_foreach(json_object_get(answer, "handovers"), i, handover)
+    {
+        if (t->ctl->is_json)
+            output_json(handover);
+        else
+            show_for_people(t->ctl, handover);
+    }
+    return output_flush();
+}
+
+static void welcome(struct tail *t)
+{
+    if (t->is_away)
+        ctl_say("%s is back", client_where(t->ctl->client));
+    t->is_away = false;
+}
+
+/* The first answer comes at once, so that there is a number to go on from, and so does the
+ * first one after the node was away, to tell that it is back. */
+static enum ctl_exit follow(struct tail *t, struct failure *failure)
+{
+    int64_t wait_ms = t->next == NO_CURSOR || t->is_away ? 0 : POLL_MS;
+    struct request request;
+    json_t *answer = NULL;
+
+    request_init(&request, "GET", "/v1/handovers");
+    if (t->next != NO_CURSOR)
+        request_add_query_number(&request, "after", t->next);
+    if (t->topic)
+        request_add_query(&request, "topic", t->topic);
+    request_add_query_number(&request, "wait_ms", wait_ms);
+    request.wait_ms = wait_ms;
+    request.expects = "next";
+    request_send(t->ctl, &request, &answer, failure);
+    request_fini(&request);
+    if (failure->end != CTL_DONE)
+        return failure->end;
+    welcome(t);
+    t->next = output_number(answer, "next", t->next);
+    if (!show_tail(t, answer))
+        failure_set(failure, CTL_REFUSED, "io_error", "the output cannot be written");
+    json_decref(answer);
+    return failure->end;
+}
+
+/* Will the same question be answered later? Not where the node has understood and refused it,
+ * nor before any node was there: then the address is wrong, more likely. */
+static bool may_pass(const struct tail *t, const struct failure *failure)
+{
+    return t->next != NO_CURSOR &&
+           (failure->end == CTL_UNREACHABLE || failure->retry_after_s > 0);
+}
+
+static void wait_for_node(struct tail *t, const struct failure *failure)
+{
+    if (!t->is_away) {
+        failure_say(failure, "tail");
+        ctl_say("the node is asked again until it answers; Ctrl-C ends");
+    }
+    t->is_away = true;
+    poll(NULL, 0, PAUSE_MS);
+}
+
+static enum ctl_exit run_tail(struct ctl *ctl, const struct arguments *arguments)
+{
+    struct tail t = {.ctl = ctl,
+                     .topic = arguments->word_count ? arguments->words[0] : NULL,
+                     .next = NO_CURSOR};
+    struct failure failure;
+
+    for (;;) {
+        if (follow(&t, &failure) == CTL_DONE)
+            continue;
+        if (!may_pass(&t, &failure))
+            break;
+        wait_for_node(&t, &failure);
+    }
+    failure_say(&failure, "tail");
+    return failure.end;
+}
+
+const struct command tail_command = {
+    .name = "tail",
+    .usage = "[TOPIC]",
+    .summary = "follow the jobs that the node hands out",
+    .text = "Shows each hand-over to a consumer, of this node alone, from now on. How many\n"
+            "were missed, because they came faster than they could be shown, is said on\n"
+            "stderr. With --json each hand-over is a document on a line of its own, and what\n"
+            "was missed is {\"missed\":N}. Survives a restart of the node; ends with Ctrl-C.\n",
+    .words_max = 1,
+    .run = run_tail,
+};

@@ -1,0 +1,408 @@
+/* What becomes of an operation whose answer has come, or never will: a page of one master goes
+ * on at the next, a redirection is followed, an answer is taken, and the caller is told.
+ */
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "node/store/redis/wait_queue.h"
+#include "node/store/redis/error.h"
+#include "node/store/redis/requests_private.h"
+#include "node/store/redis/slots.h"
+
+/* A page of the key space, where that lies at several masters: PLACES looks through one after
+ * the other. Its cursor is "<lane>.<cursor of Redis>", with the lane's serial, so that one
+ * which has gone meanwhile, or is away, is passed over: whoever walks comes round again.
+ */
+
+bool request_is_of_all_lanes(const struct request *r)
+{
+    return r->op->verb == OP_PLACES && r->queue->redirects.lane_from;
+}
+
+/* "": the first. What is no cursor of ours is taken for that. */
+static unsigned read_serial(struct bytes cursor, struct bytes *place)
+{
+    unsigned serial = 0;
+    size_t at = 0;
+
+    while (at < cursor.len && at < 9 && cursor.at[at] >= '0' && cursor.at[at] <= '9')
+        serial = serial * 10 + (unsigned)(cursor.at[at++] - '0');
+    if (at == cursor.len || cursor.at[at] != '.') {
+        *place = BYTES("");
+        return 0;
+    }
+    *place = bytes_of(cursor.at + at + 1, cursor.len - at - 1);
+    return serial;
+}
+
+static struct redis_lane *lane_from(const struct request *r, unsigned serial)
+{
+    const struct redis_requests_events *e = &r->queue->redirects;
+
+    return e->lane_from(e->arg, serial);
+}
+
+void request_send_to_its_lane(struct request *r)
+{
+    struct bytes place;
+    struct redis_lane *lane = lane_from(r, read_serial(r->op->in.places.after, &place));
+
+    if (lane) {
+        request_send(r, lane);
+    } else if (lane_from(r, 0)) { /* those that were to come are away: it is the end */
+        r->op->out.places.count = 0;
+        r->op->out.places.next = BYTES("");
+        request_fail_later(r, STATUS_OK);
+    } else {
+        request_fail_later(r, STATUS_UNAVAILABLE);
+    }
+}
+
+/* Where its lane has gone it begins with the next one. */
+struct bytes request_place(const struct request *r)
+{
+    struct bytes place;
+
+    return read_serial(r->op->in.places.after, &place) == r->lane->serial ? place : BYTES("");
+}
+
+void request_name_next_place(struct request *r)
+{
+    struct bytes *next = &r->op->out.places.next;
+    char *text = r->queue->next_place;
+    size_t size = sizeof(r->queue->next_place);
+    const struct redis_lane *other;
+
+    if (next->len > 0) {
+        snprintf(text, size, "%u.%.*s", r->lane->serial, BYTES_ARG(*next));
+    } else {
+        other = lane_from(r, r->lane->serial + 1);
+        if (!other)
+            return;
+        snprintf(text, size, "%u.0", other->serial);
+    }
+    *next = bytes_of_text(text);
+}
+
+/* Answers that say: not here (doc/redis-cluster.md). None of them has run, or not to its end
+ * and without a trace, so the request goes again; one that is never sent again ends
+ * UNAVAILABLE, and whoever sent it finds the route mended.
+ *
+ * ASK, too, is waited out where the bucket is. Behind ASKING the new master would run a script
+ * that looks at a key which is not among its KEYS as if there were no such key, while it is
+ * still at the old one.
+ */
+
+/* Where the bucket has gone by another lane meanwhile, this is no news. */
+static void mend(struct request *r, enum redis_redirect redirect,
+                 const struct redis_address *to, const char *error)
+{
+    struct redis_requests *q = r->queue;
+    unsigned bucket = r->op->bucket;
+
+    if (q->route->buckets[bucket].lane != r->lane)
+        return;
+    if (redirect == REDIS_MOVED && !redis_address_equal(to, redis_lane_address(r->lane))) {
+        q->redirects.on_moved(q->redirects.arg, bucket, to);
+        return;
+    }
+    redis_route_pause(q->route, bucket, redirect, to, error);
+    if (redirect == REDIS_MOVED || redirect == REDIS_DOWN)
+        q->redirects.on_lost(q->redirects.arg, bucket);
+}
+
+static void count(struct redis_store_stats *stats, enum redis_redirect redirect)
+{
+    stats->moved += redirect == REDIS_MOVED;
+    stats->asked += redirect == REDIS_ASK;
+    stats->try_again += redirect == REDIS_TRY_AGAIN;
+    stats->down += redirect == REDIS_DOWN;
+}
+
+bool request_redirect(struct request *r, const char *error)
+{
+    struct redis_requests *q = r->queue;
+    enum redis_redirect redirect;
+    struct redis_address to;
+
+    if (!q->redirects.on_moved)
+        return false;
+    redirect = redis_redirect_read(error, redis_lane_address(r->lane), &to);
+    if (redirect == REDIS_NOT_REDIRECTED)
+        return false;
+    count(q->stats, redirect);
+    mend(r, redirect, &to, error);
+    if (!request_hold_again(r))
+        request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
+    return true;
+}
+
+/* What an answer of Redis means for its request, and what it means that none comes. */
+
+/* -1: never. */
+static int64_t sooner_ms(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
+static void take_done(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+    struct op *op = r->op;
+
+    q->stats->answered[op->verb]++;
+    if (op->verb == OP_SCAN && op->status == STATUS_OK)
+        redis_complain_scanned(&q->complaints, timers_now(q->timers), op);
+    redis_past_saw(q->past, op->bucket, reply_counter(op, q->keys.buckets));
+    if (request_is_of_all_lanes(r) && op->status == STATUS_OK)
+        request_name_next_place(r);
+    if (op->status == STATUS_OK)
+        request_note_size(r);
+    if (r->may_have_run)
+        op->status = redis_said_again(op->verb, op->status);
+    op->wait_ms = sooner_ms(op->wait_ms, r->wait_ms);
+    request_keep_promise(r);
+}
+
+static void take_error(struct request *r, const char *error)
+{
+    struct redis_requests *q = r->queue;
+    struct redis_lane *lane = r->lane; /* the request may be gone */
+    bool is_of_the_connection = redis_error_is_of_the_connection(error);
+
+    q->stats->refused++;
+    redis_complain_error(&q->complaints, timers_now(q->timers), r->op, error);
+    if (redis_error_refuses_writes(error))
+        redis_handshake_look_soon(lane->handshake);
+    if (!is_of_the_connection || !request_hold_again(r))
+        request_fail(r, request_unsent(r, r->op->status));
+    if (is_of_the_connection)
+        redis_lane_leave(lane, error);
+}
+
+/* Without running. What was sent behind it may run first: after a SCRIPT FLUSH under way the
+ * order is not kept. A fenced one is not sent again, because much time may have passed. */
+static void take_no_script(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+
+    q->stats->reloaded++;
+    if (op_is_fenced(r->op->verb)) {
+        r->lane->is_forgotten[r->op->verb] = true;
+        request_fail(r, STATUS_UNAVAILABLE);
+        return;
+    }
+    r->needs_text = true;
+    request_send(r, r->lane);
+}
+
+#define CLOCK_SAID_MS  1000
+#define CLOCK_SAID_MAX 10 /* lines in that time */
+
+static bool may_say(struct redis_clock *c, int64_t mono_ms)
+{
+    if (c->said == 0 || mono_ms - c->said_from_mono_ms >= CLOCK_SAID_MS) {
+        c->said = 0;
+        c->said_from_mono_ms = mono_ms;
+    }
+    return c->said++ < CLOCK_SAID_MAX;
+}
+
+/* What is due, and which lease is over, goes by that clock. */
+static void read_clock(struct redis_requests *q, struct redis_lane *lane, int64_t theirs_ms,
+                       int64_t sent_us)
+{
+    int64_t mono_ms = clock_mono_ms(), jump_ms;
+
+    if (theirs_ms == 0)
+        return;
+    jump_ms = redis_clock_read(&lane->clock, theirs_ms, sent_us / 1000, mono_ms);
+    if (jump_ms == 0)
+        return;
+    q->stats->clock_jumps++;
+    if (!may_say(&lane->clock, mono_ms))
+        return;
+    LOG_WARN(
+        "redis",
+        "%s: its clock has jumped by %+lld ms against this host's: it was set, another Redis "
+        "answers, or this host was asleep. What is due, and leases that run out, come early "
+        "or late by as much",
+        lane->name, (long long)jump_ms);
+}
+
+/* What surely did not run is sent again: it was just answered, so there is a link and room. */
+static void take_answer(struct request *r, const redisReply *reply)
+{
+    struct redis_requests *q = r->queue;
+    struct op *op = r->op;
+    enum reply_meaning meaning = reply_decode(reply, op, &q->room);
+
+    requests_tried(r, meaning == REPLY_DONE || meaning == REPLY_LARGE);
+    read_clock(q, r->lane, op->now_ms, r->sent_us);
+    switch (meaning) {
+    case REPLY_DONE:
+        take_done(r);
+        break;
+    case REPLY_AGAIN:
+        r->wait_ms = sooner_ms(r->wait_ms, op->wait_ms);
+        request_send(r, r->lane);
+        break;
+    case REPLY_LARGE:
+        request_hold_large(r, q->room.large_bytes);
+        break;
+    case REPLY_NO_SCRIPT:
+        if (!r->needs_text) {
+            take_no_script(r);
+            break;
+        }
+        op->status = STATUS_STORE_ERROR;
+        /* fall through */
+    case REPLY_REFUSED:
+        if (!request_redirect(r, reply->str))
+            take_error(r, reply->str);
+        break;
+    case REPLY_MALFORMED:
+        q->stats->malformed++;
+        LOG_ERROR("redis", "%s: the answer is not this script's", op_word(op->verb));
+        request_fail(r, op->status);
+        break;
+    }
+}
+
+/* The answer will not come. What only reads cannot have happened. */
+static void lose(struct request *r)
+{
+    requests_tried(r, false);
+    r->may_have_run |= !op_is_read(r->op->verb);
+    if (redis_may_say_again(r->op->verb) && request_hold_again(r))
+        return;
+    request_fail(r, request_unsent(r, STATUS_UNAVAILABLE));
+}
+
+void requests_on_reply(struct redis_call *call, const redisReply *reply)
+{
+    struct request *r = CONTAINER_OF(call, struct request, call);
+    struct redis_requests *q = r->queue;
+    struct redis_lane *lane = r->lane;
+    const struct redis_bucket *b = &q->route->buckets[r->op->bucket];
+
+    q->stats->in_flight--;
+    lane->in_flight--;
+    lane->reply_bytes[r->kind] -= r->reply_bytes;
+    if (reply) {
+        redis_gate_answered(&lane->gate);
+        histogram_add(&q->stats->round_trip_us, clock_mono_us() - r->sent_us);
+        take_answer(r, reply);
+        redis_lane_leave_when_answered(lane);
+        redis_requests_send(q, lane);
+    } else {
+        lose(r);
+    }
+    if (b->lane && b->lane != lane) /* the bucket has gone elsewhere meanwhile */
+        redis_requests_send(q, b->lane);
+}
+
+/* ---- request ---- */
+
+#define POOL_MAX 1024 /* requests kept for the next operations */
+
+static void tell_failing(struct later *later, struct list *link)
+{
+    struct request *r = CONTAINER_OF(link, struct request, link);
+
+    request_fail(r, r->op->status);
+}
+
+void request_pool_init(struct redis_requests *q)
+{
+    list_init(&q->pool);
+    later_init(&q->failing, q->timers, tell_failing);
+}
+
+void request_pool_fini(struct redis_requests *q)
+{
+    struct list *link;
+
+    later_fini(&q->failing);
+    while ((link = list_pop(&q->pool)))
+        free(CONTAINER_OF(link, struct request, link));
+}
+
+struct request *request_new(struct redis_requests *q, struct op *op)
+{
+    struct list *link = list_pop(&q->pool);
+    struct request *r = link ? CONTAINER_OF(link, struct request, link) : malloc(sizeof(*r));
+
+    if (!r)
+        abort();
+    if (link)
+        q->pool_count--;
+    *r = (struct request){.queue = q, .op = op, .bytes = script_bytes(op), .wait_ms = -1};
+    r->held.number = ++q->submitted;
+    list_init(&r->link);
+    list_init(&r->held.link);
+    op->waits = r;
+    q->stats->held_bytes += r->bytes;
+    q->unfinished++;
+    return r;
+}
+
+static void request_free(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+
+    q->stats->held_bytes -= r->bytes;
+    if (q->pool_count == POOL_MAX) {
+        free(r);
+        return;
+    }
+    q->pool_count++;
+    list_prepend(&q->pool, &r->link);
+}
+
+void requests_say_when_idle(struct redis_requests *q)
+{
+    void (*on_idle)(void *arg) = q->on_idle;
+
+    if (!on_idle || q->unfinished > 0)
+        return;
+    q->on_idle = NULL;
+    on_idle(q->idle_arg);
+}
+
+void request_finish(struct request *r)
+{
+    struct redis_requests *q = r->queue;
+    struct op *op = r->op;
+
+    op->waits = NULL;
+    q->stats->unknown += op->status == STATUS_UNKNOWN;
+    request_free(r);
+    op->on_done(op);
+    q->unfinished--;
+    requests_say_when_idle(q);
+}
+
+void request_fail(struct request *r, enum status status)
+{
+    r->op->status = status;
+    r->op->now_ms = 0;
+    r->op->wait_ms = r->wait_ms;
+    request_finish(r);
+}
+
+void request_fail_later(struct request *r, enum status status)
+{
+    r->op->status = status;
+    r->op->waits = NULL;
+    later_add(&r->queue->failing, &r->link);
+}
+
+enum status request_unsent(const struct request *r, enum status status)
+{
+    return r->may_have_run ? STATUS_UNKNOWN : status;
+}

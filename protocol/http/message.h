@@ -1,0 +1,116 @@
+/* An HTTP request as bytes: the target and its query, Host, the head, the body. Pure. */
+#ifndef DUEQ_PROTOCOL_HTTP_MESSAGE_H
+#define DUEQ_PROTOCOL_HTTP_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "protocol/http/errors.h"
+
+/* Percent-escapes and queries. Pure. */
+
+/* Resolves the escapes in place: the bytes must be the caller's to change, and it is done only
+ * once. A '+' stands for itself. False: a '%' without two hexadecimal digits; `text` is spoilt
+ * then. */
+bool url_unescape(struct bytes *text);
+
+/* The next "name=value" of a query, false at the end; both still escaped. */
+bool url_query_next(struct bytes *rest, struct bytes *name, struct bytes *value);
+
+/* Cuts `rest` at the first `c`, which goes away; without one, all of it comes out. */
+struct bytes url_cut(struct bytes *rest, char c);
+
+/* Which names a request may call this node by. Pure.
+ *
+ * A web page can have its own name lead to this node for a moment (DNS rebinding); its browser
+ * then takes the node for the page's own server and shows it what it reads. What the browser
+ * still tells is the name. So an address and `localhost` are always fine: they are nobody's to
+ * give away. doc/decisions/0006 has the rest.
+ */
+
+/* `host` is a Host header, with its port, or empty: there was none. `names` has commas between;
+ * empty or NULL: any name will do. */
+bool host_is_ours(struct bytes host, const char *names);
+
+/* The head of a request: its first line and its headers. Pure.
+ *
+ * Strict where two readers of the same bytes could disagree about where a request ends: lines
+ * end with CR LF, a header's name is a token with the colon right behind it, no header goes on
+ * in a second line, and there is one host and one length of the body. Headers that nobody here
+ * asks for are checked for their form and left alone.
+ *
+ * To read one more header: a field of struct head, and a line in the table of message.c.
+ */
+
+#define HEAD_MAX_BYTES  16384
+#define HEAD_MAX_FIELDS 100
+#define REQUEST_ID_MAX  64
+
+/* Borrows from the bytes it was parsed from. */
+struct head {
+    struct bytes method;
+    struct bytes path;  /* from its first '/', as it was sent: not unescaped; never empty */
+    struct bytes query; /* behind the '?' */
+    struct bytes
+        request_id;      /* 1 to REQUEST_ID_MAX of [A-Za-z0-9-_.:]; empty: none, or not so */
+    uint64_t body_bytes; /* 0 also when chunked */
+    bool has_length;
+    bool is_chunked;
+    struct bytes host; /* with its port, never empty; `at` is NULL: HTTP/1.0 without one */
+    struct bytes fetch_site; /* Sec-Fetch-Site: whose page asks, as the browser knows it */
+    bool has_origin;         /* a page asks, and not by a link */
+    bool is_old;             /* HTTP/1.0 */
+    bool is_kept_alive;      /* the client may send another request */
+    bool wants_close;        /* it has said that it will not */
+    bool expects_continue;   /* it waits for "100 Continue" before it sends the body */
+};
+
+/* Looks for the end of the head: `*len` is its length with the empty line, 0: not there yet.
+ * `*seen`, zero at first, remembers between calls what was looked at already. */
+enum http_error head_find_end(struct bytes input, size_t *seen, size_t *len);
+
+/* `bytes` are exactly a head as found above. `out` is untouched on failure. */
+enum http_error head_parse(struct bytes bytes, struct head *out);
+
+/* Does a web page of somebody else ask, through its visitor's browser? Browsers say so in
+ * Sec-Fetch-Site; towards plain http on other machines they send only an Origin, which proves
+ * nothing even when it equals Host (DNS rebinding), so with it alone a page is foreign. */
+bool head_is_foreign(const struct head *h);
+
+/* Where a request's body ends, and what is content in it: by its length, or in chunks. Pure.
+ *
+ *   SIZE --> DATA --> DATA_END --> SIZE    a chunk
+ *   SIZE --> TRAILER --> DONE              the last one, and headers behind it (left alone)
+ *   DATA --> DONE                          a body with a length
+ *
+ * All zero: DONE, no body. Not to be taken from when it is DONE or LOST.
+ */
+
+enum body_state {
+    BODY_DONE,
+    BODY_DATA,
+    BODY_SIZE,
+    BODY_DATA_END,
+    BODY_TRAILER,
+    BODY_LOST /* by who could not read the head: nobody knows where it ends */
+};
+
+struct body {
+    enum body_state state;
+    bool is_chunked;
+    uint64_t left; /* DATA: content bytes to come, of this chunk */
+    uint64_t len;  /* content bytes so far, announced ones included */
+    uint64_t max_bytes;
+    size_t trailer_bytes;
+};
+
+/* TOO_LARGE as soon as that is sure; then the body is not DONE. */
+enum http_error body_begin(struct body *b, const struct head *h, uint64_t max_bytes);
+
+/* One step: `*used` of `input`'s bytes are taken (0: more are needed), and `content`, which
+ * borrows from them, comes out; it is often empty. */
+enum http_error body_take(struct body *b, struct bytes input, size_t *used,
+                          struct bytes *content);
+
+#endif
