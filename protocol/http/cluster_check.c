@@ -10,7 +10,7 @@
 #include "protocol/http/cluster_encode.h"
 
 static void check_find(struct check *c, bool is_error, const char *advice, const char *format,
-                       ...);
+                       ...) __attribute__((format(printf, 4, 5)));
 
 static void check_weakness(struct check *c, const struct http_store_weakness *weakness)
 {

@@ -7,7 +7,7 @@
 #include "protocol/json/check.h"
 
 static enum status api_decode_backoff(struct bytes object, struct backoff *backoff,
-                                      struct api_why *why);
+                                      struct api_why *why) MUST_CHECK;
 
 /* ---- jobs ---- */
 

@@ -65,6 +65,9 @@ static void handshake_come_back_later(struct redis_handshake *h, const char *why
     redis_link_reset(h->link, why);
 }
 
+static void handshake_refuse(struct redis_handshake *h, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* The owner hears it last, because he may not want the handshake any more. */
 static void handshake_refuse(struct redis_handshake *h, const char *format, ...)
 {
