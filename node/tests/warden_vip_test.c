@@ -266,7 +266,11 @@ static int client_of(const char *own, const char *to, unsigned port)
     fd = socket(from->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
     assert_int_equal(bind(fd, from->ai_addr, from->ai_addrlen), 0);
-    assert_int_equal(connect(fd, server->ai_addr, server->ai_addrlen), 0);
+    /* Of IPv6 the kernel takes some ms before it accepts what is sent to it. */
+    for (int left = 20000; connect(fd, server->ai_addr, server->ai_addrlen); left--) {
+        assert_true(left > 0);
+        usleep(1000);
+    }
     freeaddrinfo(from);
     freeaddrinfo(server);
     return fd;
