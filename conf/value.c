@@ -179,7 +179,8 @@ bool value_is_servers(const char *text)
     return !*text || count_servers(text, "") > 0;
 }
 
-/* As much as node/store/redis/sentinel.h and seeds.h take: see node/tests/app_options_test.c.
+/* As much as node/store/redis/sentinel.h and cluster_map.h take: see
+ * node/tests/app_options_test.c.
  */
 #define SENTINELS_MAX       16
 #define SEEDS_MAX           16

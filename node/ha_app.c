@@ -352,7 +352,7 @@ bool ha_app_adopt(struct ha_app *a, struct adoption *adoption)
     struct ha_status status;
 
     _Static_assert(TOKEN_TEXT_LEN <= OP_TOKEN_MAX, "a token is one of the store's");
-    _Static_assert(sizeof(TOKEN_STANDALONE) == sizeof(OP_TOKEN_STANDALONE), "one word");
+    _Static_assert(!__builtin_strcmp(TOKEN_STANDALONE, OP_TOKEN_STANDALONE), "one word");
     adoption->token[0] = '\0';
     if (a->ha) {
         ha_status(a->ha, &status);

@@ -17,7 +17,6 @@ import subprocess
 
 ENTRIES_MAX = 40
 FILE_MAX, FUNCTION_MAX = 600, 60
-SMALL_HEADER = 3  # declarations: fewer, and one file that includes it
 TESTS = re.compile(r"(^|/)tests/|^ha/sim/|^node/store/(memory|contract)/|^itests/")
 # A function's head begins in the first column, and its body is between braces in the first.
 FUNCTION = re.compile(r"^(?!(?:struct|enum|union|typedef|static const struct)\b[^(]*$)[a-z_][^;{}=]*\)"

@@ -20,20 +20,21 @@ static void fenced_by_another_ensemble(struct ha *ha, int64_t now)
 {
     char seen[TOKEN_TEXT_LEN + 1];
 
-    token_print(&ha->fenced_by, seen);
     ha->resumes_from_boot_ms = now + HA_FENCED_AGAIN_MS;
-    if (token_is_standalone(&ha->fenced_by))
+    if (token_is_standalone(&ha->fenced_by)) {
         ha_refuse(ha,
                   "Redis was given to standalone nodes (`dueqctl fence adopt` at one of them): "
                   "if they are gone for good, take over with `dueqctl fence adopt`; else check "
                   "store.redis and store.prefix");
-    else
+    } else {
+        token_print(&ha->fenced_by, seen);
         ha_refuse(
             ha,
             "Redis follows another ZooKeeper ensemble (token %s): if that one is gone for "
             "good, take over with `dueqctl fence adopt`; else check ha.zookeeper and "
             "store.redis",
             seen);
+    }
     ha->refused_for = HA_REFUSED_FENCED;
 }
 

@@ -23,9 +23,9 @@
 #define TOKEN_EPOCH_MAX    99999999999999999u /* 17 digits; no cluster gets there by elections */
 
 struct token {
-    char ensemble[TOKEN_ENSEMBLE_LEN +
-                  1]; /* lower-case hexadecimal; or TOKEN_STANDALONE; "": none */
-    uint64_t epoch;   /* 0: none */
+    /* Lower-case hexadecimal; or TOKEN_STANDALONE; "": none. */
+    char ensemble[TOKEN_ENSEMBLE_LEN + 1];
+    uint64_t epoch; /* 0: none */
 };
 
 bool token_is_none(const struct token *t);

@@ -1,3 +1,36 @@
+/* push: one job from the command line, or one for each line of input. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "node/ctl/commands.h"
+#include "node/ctl/input.h"
+#include "node/ctl/options.h"
+#include "node/ctl/output.h"
+#include "node/ctl/request.h"
+#include "node/ctl/settings.h"
+#include "node/ctl/text.h"
+
+/* The rows of push_command's options. */
+enum {
+    PUSH_ID,
+    PUSH_DELAY,
+    PUSH_AT,
+    PUSH_TTR,
+    PUSH_FILE,
+    PUSH_LINES,
+    PUSH_PRIORITY,
+    PUSH_MAX_TRIES,
+    PUSH_BACKOFF,
+    PUSH_TTL,
+    PUSH_MODE
+};
+
+static json_t *push_job(const struct arguments *arguments, struct bytes body);
+
 /* push --lines: a job for each line, up to 1,000 in a request.
  *
  * A batch is sent when it is full, or when the next line is not there yet: a pipe that drips
@@ -5,21 +38,6 @@
  * the others go on. When a whole request fails nothing more is sent, because who reads the
  * message must know which lines are in.
  */
-#include "node/ctl/cmd_push.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "node/ctl/commands.h"
-#include "node/ctl/input.h"
-#include "node/ctl/output.h"
-#include "node/ctl/request.h"
-#include "node/ctl/settings.h"
-#include "node/ctl/text.h"
-
-static json_t *push_job(const struct arguments *arguments, struct bytes body);
 
 #define BATCH_JOBS  1000
 #define BATCH_BYTES (256 << 10) /* of bodies, one line more or less */

@@ -1,19 +1,47 @@
 /* kick and purge: jobs by their ids, or all of a state, chunk by chunk. */
-#include "node/ctl/cmd_sweep.h"
-
 #include <assert.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "node/ctl/commands.h"
+#include "node/ctl/ctl.h"
 #include "node/ctl/each.h"
 #include "node/ctl/input.h"
-#include "node/ctl/times.h"
 #include "node/ctl/output.h"
 #include "node/ctl/request.h"
 #include "node/ctl/text.h"
+#include "node/ctl/times.h"
+
+/* Many jobs of a topic kicked or purged, request after request, with progress on a terminal.
+ *
+ * Each request asks for so many as should take a moment, so that none runs into its timeout and
+ * an interrupt is obeyed soon: the one under way is finished, and what came of all is said.
+ * What was there when it began is swept; what comes in meanwhile is not waited for. That is why
+ * each state is a part with a count of its own: under one count for all, jobs that come into
+ * the first state meanwhile would be swept in the place of those of the others. But jobs move
+ * on, from state to state: what a part does not find any more is looked for in the next ones,
+ * beside what is counted there.
+ */
+
+#define SWEEP_PARTS_MAX 4
+
+struct sweep_part {
+    json_t *body;  /* what each request says beside its limit */
+    int64_t total; /* at most so many are to be swept, and those that earlier parts miss */
+    int64_t there; /* so many there were when it began; may be more than `total` */
+};
+
+struct sweep {
+    const char *topic;
+    const char *path;                         /* for the topic: "/v1/topics/%/kick" */
+    const char *done;                         /* "kicked" */
+    struct sweep_part parts[SWEEP_PARTS_MAX]; /* one after the other */
+    int part_count;
+    bool is_cut; /* people want fewer than there are: whether some are left is to be said */
+};
 
 #define LIMIT_FIRST 1000
 #define LIMIT_MAX   100000

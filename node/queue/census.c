@@ -149,7 +149,7 @@ void losses_count(struct losses *l)
     censuses_ask(l->censuses, &l->call);
 }
 
-/* ---- census_walk ---- */
+/* ---- the walk ---- */
 
 #define LOOK_MAX      20000
 #define PAGE          25

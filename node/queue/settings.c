@@ -89,7 +89,7 @@ void pushes_send(struct settings_cache *cache, struct op *push)
         send_with_settings(cache, push);
 }
 
-/* ---- settings_reader ---- */
+/* ---- Redis's settings, read ---- */
 
 #define REST_MS  1000
 #define RETRY_MS 500
@@ -430,7 +430,7 @@ void settings_reader_fini(struct settings_reader *r)
     free(r->is_owed);
 }
 
-/* ---- topic_settings ---- */
+/* ---- kept, with the configuration's ---- */
 
 struct known_topic {
     UT_hash_handle hh;

@@ -94,7 +94,7 @@ struct connection_kind {
     struct listener *listener;   /* whom it accepts clients from, for moving.h; NULL: nobody */
     const struct moving *moving; /* see moving.h; NULL: no address moves */
 
-    /* connection*.c's own, zero at first */
+    /* The files' of a connection, zero at first; see private.h */
     unsigned connections; /* gauge */
     struct list kept;     /* those with input; the last to make progress is the last */
     struct list unread;   /* those with output, the same */
@@ -124,7 +124,7 @@ struct connection {
         astray_bytes; /* closed while its address moved: up to here what was not acknowledged
                          may have arrived, its acknowledgement went to the other host */
 
-    /* connection*.c's own */
+    /* The files' of a connection */
     int fd;
     bool is_paused;  /* reads nothing, because too many requests are in work */
     bool is_deaf;    /* paused, and not even told that there is something to read */

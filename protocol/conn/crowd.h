@@ -1,5 +1,5 @@
 /* What all connections of a kind keep in memory together, and who has to go when it is too
- * much: whoever has made no progress for longest. Private to connection*.c.
+ * much: whoever has made no progress for longest. Private to a connection's files.
  *
  * The kind's lists `kept` and `unread` are in the order of progress. Closing a connection takes
  * it out of both, and its bytes out of the gauges.

@@ -1,4 +1,4 @@
-/* As contract_redis.c, of a single job with rules: what its verbs leave behind when they are
+/* As redis.c, of a single job with rules: what its verbs leave behind when they are
  * refused, because a key is wrong, nobody may be told, or Redis is full.
  */
 #include "node/store/contract/redis.h"

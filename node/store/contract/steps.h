@@ -1,5 +1,5 @@
-/* What the twins do, one operation a step: contract_steps_jobs.c with single jobs,
- * contract_steps_topics.c with all of a topic, contract_steps.c chooses. */
+/* What the twins do, one operation a step: steps_jobs.c with single jobs,
+ * steps_topics.c with all of a topic, steps.c chooses. */
 #ifndef DUEQ_NODE_STORE_CONTRACT_STEPS_H
 #define DUEQ_NODE_STORE_CONTRACT_STEPS_H
 

@@ -1,5 +1,5 @@
-/* The twins: one random life on two stores (contract_twins.c), and what they do in it
- * (contract_steps.h). */
+/* The twins: one random life on two stores (twins.c), and what they do in it
+ * (steps.h). */
 #ifndef DUEQ_NODE_STORE_CONTRACT_TWINS_H
 #define DUEQ_NODE_STORE_CONTRACT_TWINS_H
 

@@ -1,4 +1,4 @@
-/* As contract_redis.c, of whole topics: what kick, purge, list, configure, audit, repair and a
+/* As redis.c, of whole topics: what kick, purge, list, configure, audit, repair and a
  * scan that lets jobs die leave behind when they are refused.
  */
 #include "node/store/contract/plant.h"

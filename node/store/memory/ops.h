@@ -1,15 +1,19 @@
 /* The operations on a memory_db, one function a verb: each the row of doc/store.md in C.
  *
- *   memory_ops.c        their table, and the words they are written in
- *   memory_push.c       push                    memory_pop.c       pop
- *   memory_leases.c     what the holder of a lease may do
- *   memory_jobs.c       what anybody may do with a job
- *   memory_chunks.c     kick and purge          memory_list.c      list
- *   memory_counts.c     stats and topics        memory_settings.c  configure and settings
- *   memory_scan.c       scan: the bucket; a topic of it in memory_visit.c; of many nodes, each
- * its own topics, in memory_shared_scan.c by memory_locks.c memory_trace.c      record and
- * trace        memory_audit.c     places, audit, repair memory_fence.c      fence, and the
- * token of scan, audit and repair
+ *   ops.c          their table, and the words they are written in
+ *   push.c         push
+ *   pop.c          pop
+ *   leases.c       what the holder of a lease may do
+ *   jobs.c         what anybody may do with a job
+ *   chunks.c       kick and purge
+ *   list.c         list
+ *   counts.c       stats and topics
+ *   settings.c     configure and settings
+ *   scan.c         scan: the bucket; a topic of it in visit.c
+ *   shared_scan.c  the same of many nodes, each its own topics, by locks.c
+ *   trace.c        record and trace
+ *   audit.c        places, audit, repair
+ *   fence.c        fence, and the token of scan, audit and repair
  *
  * To add one: a memory_run_<verb> function, and its line in `verbs`.
  */

@@ -1,5 +1,5 @@
 /* How a command is put together: its arguments, and the names of the keys. For scripts.c and
- * encode.c only.
+ * requests.c only.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_ENCODE_H
 #define DUEQ_NODE_STORE_REDIS_ENCODE_H

@@ -306,7 +306,7 @@ void requests_on_reply(struct redis_call *call, const redisReply *reply)
         redis_requests_send(q, b->lane);
 }
 
-/* ---- request ---- */
+/* ---- its end ---- */
 
 #define POOL_MAX 1024 /* requests kept for the next operations */
 

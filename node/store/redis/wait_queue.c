@@ -132,7 +132,7 @@ bool redis_gate_refuses(const struct redis_gate *g)
     return breaker_refuses(&g->breaker);
 }
 
-/* ---- hold ---- */
+/* ---- who waits ---- */
 
 struct redis_held *redis_hold_first(struct redis_hold *h)
 {
@@ -258,7 +258,7 @@ bool redis_hold_is_empty(const struct redis_hold *h)
     return list_is_empty(&h->list);
 }
 
-/* ---- again ---- */
+/* ---- what is sent again ---- */
 
 bool redis_may_say_again(enum op_verb verb)
 {
