@@ -8,7 +8,7 @@ from drills.row import Row
 from harness.build import node_program
 from harness.wait import wait_until
 
-# Of parts/own_topics.lua: all topics are its own, and any lock is good enough.
+# Of own_topics in lua/lib/scan.lua: all topics are its own, and any lock is good enough.
 ALTERED = ((b"local mark, is_late = mark_of(topic), false", b"local mark, is_late = OWN, false"),
            (b"elseif sub(lock, 1, 32) == who then", b"elseif true then"),
            (b"claim = not other and ends - now < lock_ms / 2 and token or HELD", b"claim = HELD"))

@@ -130,7 +130,7 @@ void script_encode(struct script_call *call, const struct script_keys *keys,
         call_add_keys(call, keys, op, args->keys);
         args->add(call, keys, op);
         if (op_leads(op))
-            call_add_bytes(call, op->token); /* parts/fenced.lua looks for it at the end */
+            call_add_bytes(call, op->token); /* last: `fenced` in lua/lib */
     }
 }
 

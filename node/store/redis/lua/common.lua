@@ -1,6 +1,6 @@
 -- What stands before every script: the words the scripts are written in.
 --
--- A script is this text, the parts/ it names in its line USES, and its own. Its answer is an
+-- A script is this text, the parts of lib/ that it names in its line USES, and its own. Its answer is an
 -- array that begins with {code, now, wait}: a code of the table below, the clock the script
 -- ran by (0: it looked at none), and for the bucket's scanner the milliseconds to the event that
 -- became its topic's first one (-1: none did). What follows is the script's own.
@@ -18,7 +18,7 @@
 --
 -- What costs, in a script of 20 us: each redis.call 0.5 to 5, the clock 2, a number printed 1,
 -- a local function that uses other locals 0.3. That is why scores are counted rather than
--- read, and why functions are in parts/.
+-- read, and why a script is given only the functions that it names.
 --
 -- A job's value (node/store/job.h), 1-based: state and flags 1, tries 2-3, TTR 4-7, due 8-13,
 -- stamp 14-19, delay 20-24, and what its flags say. Of the first byte, % 8 is the state;

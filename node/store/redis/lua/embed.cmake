@@ -5,7 +5,7 @@
 # Each script becomes one string in the table that scripts.h declares: common.lua, then the
 # parts that its line "-- USES" names, then itself. A line "-- HERE" in it, or in a part, makes way
 # for the parts that it names: a function costs when it is made, and in a branch that is seldom taken
-# it seldom is.
+# it seldom is. A part stands in one of the files of lib/, from its line "-- PART" to the next.
 
 string(REPLACE "+" ";" names "${NAMES}")
 
@@ -16,11 +16,27 @@ function(c_literal out text)
     set(${out} "\"${text}\"" PARENT_SCOPE)
 endfunction()
 
+set(library "")
+file(GLOB files ${DIR}/lib/*.lua)
+foreach(file IN LISTS files)
+    file(READ ${file} text)
+    string(APPEND library "${text}\n-- PART\n")
+endforeach()
+
 function(read_parts out names)
     set(all "")
     string(REPLACE " " ";" parts "${names}")
     foreach(part IN LISTS parts)
-        file(READ ${DIR}/parts/${part}.lua one)
+        set(head "\n-- PART ${part}\n")
+        string(FIND "${library}" "${head}" at)
+        if(at EQUAL -1)
+            message(FATAL_ERROR "no \"-- PART ${part}\" in ${DIR}/lib")
+        endif()
+        string(LENGTH "${head}" length)
+        math(EXPR at "${at} + ${length}")
+        string(SUBSTRING "${library}" ${at} -1 rest)
+        string(FIND "${rest}" "\n-- PART" end)
+        string(SUBSTRING "${rest}" 0 ${end} one)
         string(APPEND all "${one}")
     endforeach()
     set(${out} "${all}" PARENT_SCOPE)

@@ -15,7 +15,7 @@
 -- Where all nodes scan, the last argument is the node's share instead of the token, 300 bytes: view 16
 -- and owner 16 in hex; how long a lock lasts, and from when on a topic is late, 6 each; a mark for each of
 -- 256 shares. Then it is not the token that is looked at, but each topic's lock (by rule: the name of t
--- with l): see parts/own_topics. The ms to the next event are those of the node's own topics; and behind
+-- with l): see own_topics in lib/scan.lua. The ms to the next event are those of the node's own topics; and behind
 -- what is wrong the answer has four numbers more: locks taken that were free, taken from an older view,
 -- taken late (of those that were free), own topics that were barred.
 --

@@ -1,3 +1,44 @@
+-- A job becomes ready, or will be: whom that wakes, and when the scan must come.
+
+-- PART event
+-- The topic has an event at `at`. Answers in how many ms, where that became its first one, else
+-- -1. Most topics have an earlier one.
+--
+-- It is no harm when the script ends in an error behind it: t holds lower bounds.
+local function event(t, topic, at)
+    return call('ZADD', t, 'LT', 'CH', format('%d', at), topic) == 1 and math.max(at - now, 0) or -1
+end
+
+-- PART wake
+-- The topic has no ready job and is about to have one. `key` is any key of the bucket.
+-- Before the first write: Redis may refuse it (rights on the channel), and nobody who hears it
+-- can act before the script is over.
+local function wake(key, topic)
+    call('PUBLISH', sub(key, 1, string.find(key, '{', 1, true) - 1) .. 'ready', topic)
+end
+
+-- PART make_ready
+-- One job becomes ready: first what must stand before the first write, then its entry.   (needs
+-- priority wake)
+--
+-- Whoever turns r, or q, from empty to not empty tells it: who waits has seen both of them empty.
+local function before_ready(r, q, topic, value)
+    local count = priority(value) == COMMON_PRIORITY and call('LLEN', r) or call('ZCARD', q)
+    if count == 0 then
+        wake(r, topic)
+    end
+end
+
+local function make_ready(r, q, id, value, key)
+    local rank = priority(value)
+    if rank == COMMON_PRIORITY then
+        call('RPUSH', r, key .. id)
+    else
+        call('ZADD', q, format('%d', rank), key .. id)
+    end
+end
+
+-- PART become_ready
 -- Many jobs become ready, last of their priorities: collected while the plan is made, with what
 -- must stand before the first write, and put where they belong. A batch begins with some that have
 -- no rules; both arrays are its own from then on.   (needs moved wake)

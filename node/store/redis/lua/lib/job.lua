@@ -1,0 +1,137 @@
+-- A job's value: what it says, and what it becomes. Its layout is in common.lua.
+
+-- PART body_from
+-- Where the body begins in a value: behind header, rules and holder.
+local function body_from(value)
+    local first = byte(value)
+    local from = first % 128 >= 64 and 47 or 25
+    if first >= 128 then
+        from = from + 1 + (byte(value, from) or 0)
+    end
+    return from
+end
+
+-- PART priority
+-- The job's priority: COMMON_PRIORITY is served from r, any other from q.
+local function priority(value)
+    return byte(value) % 128 >= 64 and parse('>I4', value, 25) or COMMON_PRIORITY
+end
+
+-- PART expires
+-- When the job expires; 0: never.
+local function expires(value)
+    return byte(value) % 128 >= 64 and parse('>I6', value, 41) or 0
+end
+
+-- PART is_ours
+-- Was the value written by dueq? As job_unpack judges (node/store/job.c).   (needs rules_are_ours)
+local function is_ours(value)
+    local first, from = byte(value) or 0, 25
+    local state = first % 8
+    if #value < 24 or state < DELAYED or state > DEAD then
+        return false
+    end
+    local stamp = parse('>I6', value, 14)
+    if state == DEAD and (stamp < TRIES or stamp > DAMAGED) then
+        return false
+    end
+    if first % 128 >= 64 then
+        if #value < 46 or not rules_are_ours(value, 29) then
+            return false
+        end
+        from = 47
+    end
+    local holder = first < 128 and -1 or byte(value, from) or 97 -- JOB_HOLDER_MAX + 1
+    return holder <= 96 and #value >= from + holder
+end
+
+-- PART due_at
+-- The value with another due time.
+local function due_at(value, due)
+    return sub(value, 1, 7) .. pack('>I6', due) .. sub(value, 14)
+end
+
+-- PART moved
+-- The value in another state, with another stamp, and not confirmed.
+local function moved(value, state, stamp)
+    local first = byte(value)
+    return char(first - first % 8 - (first % 64 >= 32 and 32 or 0) + state)
+        .. sub(value, 2, 13) .. stamp .. sub(value, 20)
+end
+
+-- PART revived
+-- The value of a dead job that is to live again: no try counted, no ttl any more.
+local function revived(value)
+    value = sub(value, 1, 1) .. '\0\0' .. sub(value, 4)
+    if byte(value) % 128 >= 64 then
+        value = sub(value, 1, 40) .. '\0\0\0\0\0\0' .. sub(value, 47)
+    end
+    return value
+end
+
+-- PART confirmed
+-- The value of a reservation that its consumer is known to have, and the try counted: once, for
+-- a confirmation may come again, and behind a touch. Only for one that is not confirmed.
+local function confirmed(value)
+    local tries = math.min(parse('>I2', value, 2) + 1, 65535)
+    return pack('>BI2', byte(value) + 32, tries) .. sub(value, 4)
+end
+
+-- PART delivered_to
+-- The value of a reservation that its consumer has now: confirmed, the try counted, and the
+-- consumer's name (nil or '': nobody knows it) in the place of who had it before.
+local function delivered_to(value, holder)
+    local first, tries = byte(value), math.min(parse('>I2', value, 2) + 1, 65535)
+    if first < 128 and not holder then
+        return pack('>BI2', first + 32, tries) .. sub(value, 4)
+    end
+    local from = first % 128 >= 64 and 47 or 25
+    local body = first >= 128 and from + 1 + byte(value, from) or from
+    if holder and holder ~= '' then
+        return pack('>BI2', first % 128 + 160, tries) .. sub(value, 4, from - 1)
+            .. char(#holder) .. holder .. sub(value, body)
+    end
+    return pack('>BI2', first % 128 + 32, tries) .. sub(value, 4, from - 1) .. sub(value, body)
+end
+
+-- PART used_up
+-- Has the job been handed over as often as it may be? (Its tries are counted already.)
+local function used_up(value)
+    if byte(value) % 128 < 64 then
+        return false
+    end
+    local most = parse('>I2', value, 29)
+    return most > 0 and parse('>I2', value, 2) >= most
+end
+
+-- PART rest
+-- How long the job's backoff lets it rest, ms: the tries are counted, and the stamp is still the
+-- lease's that ended. The formula is that of backoff_rest_ms (node/store/rules.h), and exact.
+local function rest(value)
+    if byte(value) % 128 < 64 then
+        return 0
+    end
+    local kind, jitter, base, cap = parse('>BBI4I4', value, 31)
+    if kind == 0 then
+        return 0
+    end
+    if kind == 2 then
+        base = base * 2 ^ (math.max(parse('>I2', value, 2), 1) - 1)
+    end
+    local k = parse('>I6', value, 14) % 2001 * 7919 % 2001
+    base = math.min(base, cap > 0 and cap or 2592000000) -- RULES_BACKOFF_MAX_MS
+    return math.floor(base * (100000 + jitter * (k - 1000)) / 100000)
+end
+
+-- PART check_lease
+-- Why this lease of a job is not valid, or OK.
+local function check_lease(value, stamp)
+    if not value then
+        return NOT_FOUND
+    elseif byte(value) % 8 ~= RESERVED then
+        return NOT_RESERVED
+    elseif sub(value, 14, 19) ~= stamp then
+        return NOT_OWNER
+    end
+    return OK
+end

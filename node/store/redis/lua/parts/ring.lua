@@ -1,1 +1,0 @@
-local ENTRY_BYTES = 20 -- of the ledger's ring, as in push_ledger.h
