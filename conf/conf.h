@@ -6,7 +6,7 @@
  *
  *   table.c   the keys: path, kind, field, default, range, help. To add a key: a field here,
  *             a line there, a paragraph in dueq.yaml; a test holds the three together
- *   kind.c    what each kind of value accepts and how it is written; kind_text.c: texts
+ *   kind.c    what each kind of value accepts and how it is written; kind.c: texts
  *   topics.c  the list `topics`: its rows, what must hold in each
  *   value.c   text to number, size, duration, address and back; pure
  *   yaml.c    the file as a flat list of (path, text, line, column); nobody else sees libyaml

@@ -180,7 +180,7 @@ bool value_is_servers(const char *text)
 }
 
 /* As much as node/store/redis/sentinel.h and cluster_map.h take: see
- * node/tests/app_options_test.c.
+ * node/tests/wiring_test.c.
  */
 #define SENTINELS_MAX       16
 #define SEEDS_MAX           16

@@ -1,4 +1,4 @@
-/* Reads a YAML file into a flat list of items (yaml_items.h).
+/* Reads a YAML file into a flat list of items.
  *
  * Only what a configuration needs: one document, mappings, scalars, lists that are in no other
  * list. Everything else (aliases, tags, a list in a row) comes as OTHER, with its name as
@@ -8,12 +8,43 @@
 #ifndef DUEQ_CONF_YAML_H
 #define DUEQ_CONF_YAML_H
 
+#include <stddef.h>
+
 #include "base/bytes.h"
 #include "base/status.h"
-#include "conf/yaml_items.h"
+
+/* A YAML file as a flat list: the path of each key, its text, where it stands.
+ *
+ *   store:
+ *     redis: unix:/run/r.sock   ->  "store" SECTION, "store.redis" TEXT "unix:/run/r.sock"
+ *
+ *   topics:                   ->  "topics" LIST
+ *     - name: mail            ->  row 1: "topics" SECTION, "topics.name" TEXT "mail"
+ *     - sms                   ->  row 2: "topics" TEXT "sms"
+ */
+
+enum yaml_item_kind { ITEM_TEXT, ITEM_NOTHING, ITEM_SECTION, ITEM_LIST, ITEM_OTHER };
+
+struct yaml_mark {
+    unsigned line, column; /* from 1 */
+};
+
+struct yaml_item {
+    enum yaml_item_kind kind;
+    char *path;
+    char *text;   /* TEXT: the value. OTHER: "an alias". Else NULL */
+    unsigned row; /* which of the file's rows it is in, from 1; 0: in no list */
+    struct yaml_mark key, value;
+};
+
+struct yaml_items {
+    struct yaml_item *at;
+    size_t count;
+};
+
+void yaml_items_fini(struct yaml_items *items);
 
 #define YAML_ITEMS_MAX     2000
-#define YAML_DEPTH_MAX     8
 #define YAML_KEY_BYTES_MAX 100
 
 /* Why the reader could not go on. */

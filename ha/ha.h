@@ -18,7 +18,7 @@
  *     session.c        sessions that begin, go on and end; set-ups that are refused
  *     view.c           facts: the znodes as last read, and read again when they change
  *     membership.c     joining: the node's own znode
- *     members.c        who may stand, and who could lead now
+ *     membership.c        who may stand, and who could lead now
  *     beat.c           the requests that prove the lease, every T/6
  *     campaign.c       how a standby tries to become the leader, and finds out whether it is
  *     lead.h           the leader's znode, as far as this session owns it
@@ -27,8 +27,8 @@
  *     failsafe.c       without ZooKeeper: asking the members, and promising
  *     health.c         of one whose Redis does not answer while another's does
  *     command.c        operators' wishes taken down
- *     wish.c           which of them can be carried out
- *     stuck.c          why nobody can lead, for people
+ *     requests.c           which of them can be carried out
+ *     status.c          why nobody can lead, for people
  *     scanners.c       who scans, where all nodes do
  *     history.c        the last hundred changes, and for how long there was no leader
  *     status.c         all that for people

@@ -10,7 +10,7 @@
 
 #include "base/build.h"
 #include "conf/conf.h"
-#include "node/warden.h"
+#include "node/warden/warden.h"
 
 #define SETS_MAX 256
 

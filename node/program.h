@@ -1,4 +1,4 @@
-/* One run of an operator's program: hooks.h and vip_hook.h.
+/* One run of an operator's program: hooks.h and vip/hook.h.
  *
  * It is run without a shell, and never waited for: what it prints goes to the log line by line,
  * and one that takes too long is killed with all that it has started, for which it has a

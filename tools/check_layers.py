@@ -21,6 +21,10 @@ import sys
 # What the protocols may know of the engine.
 ENGINE = ["node/queue/queue.h", "node/queue/queue.h", "node/store/op.h", "node/store/job.h"]
 
+# Protocols, by those who let their clients go.
+CLIENTS = ["protocol/conn/moving.h", "protocol/gmq/gmq.h", "protocol/http/http.h",
+           "protocol/http/vip.h"]
+
 # folder: what its files may include beside their own folder. The nearest folder with a row
 # counts. Patterns are whole paths; `*` stands for one component, `**` for any.
 LAYERS = {
@@ -43,6 +47,9 @@ LAYERS = {
     "protocol/conn": ["base/*.h", "protocol/json/*.h", *ENGINE],
     "protocol/*": ["protocol/conn/*.h", "protocol/json/*.h", "base/*.h", *ENGINE],
     "node/ctl": ["base/*.h"],
+    "node/warden": ["base/*.h", "conf/conf.h", "ha/coord/*.h", "ha/rule/token.h", "ha/vip/*.h",
+                    "node/*.h"],
+    "node/vip": ["base/*.h", "conf/conf.h", "ha/rule/*.h", "ha/vip/*.h", "node/*.h", *CLIENTS],
     "node": ["**"],
     "itests": ["base/*.h", "node/store/*.h", "node/store/redis/*.h"],
 }
@@ -51,15 +58,15 @@ LAYERS = {
 TEST_FILES = ["**/tests/*", "node/store/contract/*", "itests/bench/load/*_test.c"]
 TEST_MAY = ["node/store/memory/store.h", "node/store/redis/tests/server_fixture.h",
             "node/store/store.h", "node/queue/shares.h", "protocol/conn/tests/client_fixture.h",
-            "conf/tests/conf_fixture.h", "ha/sim/*.h", "ha/**/tests/*.h"]
+            "conf/tests/conf_fixture.h", "node/tests/*_fixture.h", "ha/sim/*.h", "ha/**/tests/*.h"]
 
 # foreign header: the files that may include it.
 LIBRARIES = {
     "hiredis/**": ["node/store/redis/**", "node/store/contract/*redis.c", "itests/bench/**"],
     "event2/**": ["base/loop.c", "ha/peer/*", "base/resolve.c", "ha/coord/zk_pump.c",
-                  "ha/vip/air.c", "protocol/**",
-                  "node/store/redis/conn.c", "node/app*", "node/program.c", "itests/bench/**", *TEST_FILES],
-    "openssl/**": ["ha/peer/auth.c"],
+                  "ha/vip/packet.c", "protocol/**",
+                  "node/store/redis/conn.c", "node/worker.c", "node/program.c", "itests/bench/**", *TEST_FILES],
+    "openssl/**": ["ha/peer/conn.c"],
     "zookeeper/**": ["ha/coord/zk_*"],
     "yaml.h": ["conf/yaml*"],
     "jansson.h": ["protocol/**", "node/ctl/**"],

@@ -42,20 +42,20 @@ class Layers(unittest.TestCase):
                              ("protocol/gmq/codec.c", "protocol/http/http.h"),
                              ("protocol/conn/listener.c", "protocol/gmq/gmq.h"),
                              ("protocol/gmq/tests/codec_test.c", "conf/conf.h"),
-                             ("ha/rule/role.c", "node/app.h")]:
+                             ("ha/rule/role.c", "node/worker.h")]:
             with self.subTest(path=path, target=target):
                 self.assert_found(path, f'/* x */\n  #  include "{target}"\n', "--no-compile")
 
     def test_foreign_headers_are_found_outside_their_files(self):
         for path, target in [("node/queue/queue.c", "hiredis/hiredis.h"),
                              ("node/store/redis/store.c", "event2/event.h"),
-                             ("conf/table.c", "yaml.h"), ("node/app.c", "zookeeper/zookeeper.h"),
+                             ("conf/table.c", "yaml.h"), ("node/worker.c", "zookeeper/zookeeper.h"),
                              ("base/buf.c", "cmocka.h"), ("node/store/op.c", "jansson.h")]:
             with self.subTest(path=path, target=target):
                 self.assert_found(path, f"\n#include <{target}>\n", "--no-compile")
 
     def test_includes_that_go_down_are_fine(self):
-        for path, target in [("node/app.c", "ha/rule/role.h"), ("node/queue/scanner.c", "base/list.h"),
+        for path, target in [("node/worker.c", "ha/rule/role.h"), ("node/queue/scanner.c", "base/list.h"),
                              ("node/queue/scanner.c", "node/queue/scanner.h"),
                              ("node/queue/tests/waiters_test.c", "node/store/memory/store.h"),
                              ("protocol/gmq/gmq.c", "protocol/conn/listener.h"),

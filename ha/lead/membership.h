@@ -13,9 +13,9 @@
 #ifndef DUEQ_HA_LEAD_MEMBERSHIP_H
 #define DUEQ_HA_LEAD_MEMBERSHIP_H
 
-#include "ha/rule/promise.h"
 #include "ha/lead/lead.h"
 #include "ha/lead/view.h"
+#include "ha/rule/promise.h"
 
 struct membership {
     struct site *site;
@@ -87,10 +87,6 @@ bool membership_can_lead(const struct membership *m, const struct ha_node *n, bo
 
 /* Is that another node, and can it lead without being asked for? */
 bool membership_is_candidate(const struct membership *m, const struct view_node *n);
-
-/* For membership.c: the leader's addition of those that are new, and of its T. */
-void membership_add(struct membership *m, const struct lead *lead, int64_t now_boot_ms);
-void membership_on_added(struct ask *ask);
 
 /* The best other node that can lead: by priority, then by name. NULL: none. */
 const struct ha_node *membership_best(const struct membership *m);

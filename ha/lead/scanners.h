@@ -25,7 +25,7 @@ struct scanners {
     struct site *site;
     struct membership *membership;
     bool is_wanted;
-    bool is_cut_off; /* Redis answers others: they scan in its place (health.c) */
+    bool is_cut_off; /* Redis answers others: they scan in its place (standby.c) */
     bool is_leaving; /* for good */
     int64_t leave_by_boot_ms;
 

@@ -1,9 +1,191 @@
-/* All that this node knows, for people. */
+/* Why nobody, or not this node, can lead, where only a human can help: said in the log and by
+ * ha_status(), for as long as it is so.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "ha/state.h"
+
+#define UNLISTED_MAX_TS 3 /* so many Ts; a leader adds who is new within one */
+
+/* ---- what takes a while to be sure of ---- */
+
+static bool is_unlisted(const struct ha *ha)
+{
+    const struct view *v = &ha->view;
+
+    return ha->membership.is_registered && v->items[VIEW_MEMBERS].is_known &&
+           view_has_leader(v) && !ha->lead.is_mine && !view_is_member(v, ha->options.node);
+}
+
+static void note_unlisted(struct ha *ha, int64_t now)
+{
+    if (!is_unlisted(ha))
+        ha->unlisted_since_boot_ms = 0;
+    else if (!ha->unlisted_since_boot_ms)
+        ha->unlisted_since_boot_ms = now;
+}
+
+/* With more than T/8 the lease gets short, with more than T/6 there is none. Said from there
+ * on, with what it was then, until it is better. */
+static void note_trip(struct ha *ha)
+{
+    int64_t trip_ms = heartbeat_trip_ms(&ha->heartbeat);
+
+    if (trip_ms <= ha_t(ha) / 8)
+        ha->long_trip_ms = 0;
+    else if (trip_ms > ha_t(ha) / 6 && !ha->long_trip_ms)
+        ha->long_trip_ms = trip_ms;
+}
+
+/* ---- what is wrong ---- */
+
+/* As last read: while it is read again what was said stands. */
+static bool is_read(const struct ha *ha, enum view_item item)
+{
+    return ha->view.items[item].is_known && ha->view.items[item].exists;
+}
+
+/* For certain. */
+static bool is_no_member_here(const struct ha *ha)
+{
+    const struct view_node *own = view_find(&ha->view, ha->options.node);
+
+    for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
+        const struct view_node *n = &ha->view.nodes[i];
+
+        if (n->is_used && (!n->znode.is_known ||
+                           (n->node.is_here && view_is_member(&ha->view, n->node.name))))
+            return false;
+    }
+    return own && own->node.is_here;
+}
+
+/* Of one that has joined. NULL: nothing is wrong with the items; else `item` is. */
+static const char *wrong_item(const struct ha *ha, enum view_item *item)
+{
+    const struct view *v = &ha->view;
+
+    *item = VIEW_ENSEMBLE;
+    if (is_read(ha, VIEW_ENSEMBLE) && !v->ensemble[0])
+        return "does not say a uuid of 32 lower-case hexadecimal digits; set it right, or "
+               "delete it";
+    *item = VIEW_EPOCH;
+    if (is_read(ha, VIEW_EPOCH) && !v->has_epoch)
+        return "does not say an epoch; set it to `epoch N`, N higher than any before";
+    if (ha_fence(ha, v->ensemble) >= TOKEN_EPOCH_MAX)
+        return "cannot get higher than the epoch that Redis has seen: that one is damaged; see "
+               "its keys dq:{...}:f";
+    *item = VIEW_LEADER;
+    if (is_read(ha, VIEW_LEADER) && v->items[VIEW_LEADER].owner == 0)
+        return "belongs to no session, so it would stay for ever; delete it";
+    *item = VIEW_MEMBERS;
+    if (is_read(ha, VIEW_MEMBERS) && v->items[VIEW_LEADER].is_known && !view_has_leader(v) &&
+        is_no_member_here(ha))
+        return "names nobody who is here; start a member, or forget those that are gone for "
+               "good";
+    if (membership_is_full(&ha->membership))
+        return "is full, so nodes that are new cannot lead; forget those that are gone for "
+               "good";
+    if (ha->unlisted_since_boot_ms &&
+        site_now(&ha->site) >= ha->unlisted_since_boot_ms + UNLISTED_MAX_TS * ha_t(ha))
+        return "is not given this node's name by the leader: perhaps that one may not read "
+               "what this node writes; give all nodes the same ha.auth (or none)";
+    return NULL;
+}
+
+/* A node that begins ends when it is refused: for the history, which nobody needs to lead, it
+ * does not. */
+static const char *denied_path(const struct ha *ha)
+{
+    const char *path = view_denied(&ha->view);
+
+    return path == ha->view.items[VIEW_HISTORY].path && !ha->has_joined ? NULL : path;
+}
+
+static void say_namesake(struct ha *ha)
+{
+    const struct view_node *other = view_find(&ha->view, ha->options.node);
+    const char *peer = other ? other->node.peer : "", *http = other ? other->node.http : "";
+
+    ha_refuse(ha,
+              "another node of the name %s is in this cluster, at %s%s%s; give each node a "
+              "node.id of its own",
+              ha->options.node, *peer ? peer : "an unknown address", *http ? ", HTTP at " : "",
+              http);
+}
+
+/* What keeps a node from being one of the cluster. False: nothing does. */
+static bool say_what_keeps_it_out(struct ha *ha)
+{
+    const char *denied = denied_path(ha);
+
+    if (ha->membership.is_namesake)
+        say_namesake(ha);
+    else if (ha->membership.is_denied)
+        ha_refuse(ha,
+                  "ZooKeeper does not let this node write to %s: its znodes belong to other "
+                  "credentials; give all nodes the same ha.auth",
+                  ha->options.root);
+    else if (denied)
+        ha_refuse(ha,
+                  "%s: ZooKeeper does not let this node read it; give all nodes the same "
+                  "ha.auth, or mend its access list",
+                  denied);
+    else
+        return false;
+    return true;
+}
+
+/* Of one that has joined. */
+static bool say_what_is_wrong(struct ha *ha)
+{
+    const char *wrong, *path;
+    enum view_item item;
+
+    if ((wrong = wrong_item(ha, &item)))
+        ha_refuse(ha, "%s: %s", ha->view.items[item].path, wrong);
+    else if ((path = scanners_denied(&ha->scanners)))
+        ha_refuse(ha,
+                  "%s: ZooKeeper does not let this node read or write it, so this node moves "
+                  "only what others leave late; give all nodes the same ha.auth, or mend its "
+                  "access list",
+                  path);
+    else if ((path = view_denied_node(&ha->view)))
+        ha_refuse(
+            ha,
+            "%s: ZooKeeper does not let this node read it, so that node cannot lead; give "
+            "all nodes the same ha.auth (or none)",
+            path);
+    else if (ha->long_trip_ms)
+        ha_refuse(
+            ha,
+            "the round trip to ZooKeeper of %lld ms is too long for T = %lld ms: no lease "
+            "lasts; raise ha.session_timeout on all nodes",
+            (long long)ha->long_trip_ms, (long long)ha_t(ha));
+    else
+        return false;
+    return true;
+}
+
+/* Says one thing, that which weighs most: two in turn would be told anew in each tick. */
+void ha_stuck_tick(struct ha *ha, int64_t now)
+{
+    if (!site_is_connected(&ha->site))
+        return; /* nothing is known */
+    note_unlisted(ha, now);
+    note_trip(ha);
+    if (ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED)
+        return; /* that comes first */
+    if (say_what_keeps_it_out(ha) || (ha->has_joined && say_what_is_wrong(ha)))
+        ha->refused_for = HA_REFUSED_STUCK;
+    else
+        ha_refused_no_more(ha, HA_REFUSED_STUCK);
+}
+
+/* All that this node knows, for people. */
 
 static void add_node(const struct ha *ha, unsigned *count, const struct ha_node *n)
 {
@@ -103,4 +285,227 @@ void ha_status(const struct ha *ha, struct ha_status *s)
     show_leader(ha, s);
     s->nodes = ha->nodes_shown;
     s->node_count = show_nodes(ha);
+}
+
+/* The last hundred changes of the lead, and for how long there was no leader. Whoever becomes
+ * the leader puts its line into the znode `history`; until that is done it tries again. Whoever
+ * gives the lead away says why before, there.
+ *
+ * A leader is seen while this node is connected and sees both its znode and its beats: what was
+ * read last says nothing when ZooKeeper stands still, and a lease ends T/2 or so after the last
+ * beat. Time without a leader is counted from when it was seen last; of one that fell silent,
+ * which stood still most likely, from its newest beat; by itself, from its newest tick.
+ */
+
+#define FLAP_WINDOW_MS (10 * 60 * 1000)
+
+static void on_written(struct ask *ask)
+{
+    struct ha *ha = CONTAINER_OF(ask, struct ha, history_ask);
+    bool is_refused = ask->call.status == COORD_DENIED || ask->call.status == COORD_ERROR;
+
+    if (is_refused && ha->history_retry_boot_ms == 0)
+        LOG_WARN("ha", "ZooKeeper refuses to write %s (%s): the history has gaps",
+                 ha->view.items[VIEW_HISTORY].path, coord_status_word(ask->call.status));
+    ha->history_retry_boot_ms = is_refused ? site_now(&ha->site) + ha_t(ha) : 0;
+    view_refresh(&ha->view, VIEW_HISTORY);
+}
+
+void ha_history_init(struct ha *ha)
+{
+    ask_init(&ha->history_ask, &ha->site, on_written);
+    ha->last_failover_ms = -1;
+}
+
+/* What became of the leader that was seen last. A session that ends by the clock ends T after
+ * the last beat at least. */
+static void note_end(struct ha *ha)
+{
+    bool has_died = ha->dead_epoch == ha->beat_epoch ||
+                    ha->gone_boot_ms - ha->beat_boot_ms < ha_t(ha) * 3 / 4;
+
+    ha->ended_epoch = ha->gone_boot_ms ? ha->beat_epoch : 0;
+    ha->ended_how = has_died ? "died" : "timed_out";
+}
+
+/* Of a leader that was seen, and is not any more. */
+static int64_t alone_since(const struct ha *ha, int64_t now)
+{
+    bool was_silent = now >= ha->beat_boot_ms + ha_t(ha) / 2;
+
+    if (ha->alone_since_boot_ms)
+        return ha->alone_since_boot_ms;
+    return was_silent && ha->beat_boot_ms < ha->leader_seen_boot_ms ? ha->beat_boot_ms
+                                                                    : ha->leader_seen_boot_ms;
+}
+
+/* A lead taken up again is news where nobody led meanwhile: its lease was over. One that was
+ * fenced tries again each few seconds, and is not told each time. */
+static bool was_told(const struct ha *ha, bool is_again)
+{
+    return is_again && (ha->has_pending || ha->role.state != ROLE_OFFLINE);
+}
+
+void ha_history_note_lead(struct ha *ha, enum role_reason why, int64_t now)
+{
+    struct ha_transition *t = &ha->pending;
+    bool is_again = ha->has_won_told && token_equal(&ha->won, &ha->lead.token);
+
+    if (was_told(ha, is_again))
+        return;
+    if (why == ROLE_RESUMED_REASON && !is_again)
+        why = ROLE_ELECTED_REASON; /* it was, and did not know */
+    note_end(ha);
+    ha->has_won_told = true;
+    ha->won = ha->lead.token;
+    *t = (struct ha_transition){.at_wall_ms = ha->options.now_wall_ms(ha->options.arg),
+                                .epoch = ha->lead.token.epoch,
+                                .without_leader_ms = -1};
+    snprintf(t->node, sizeof(t->node), "%s", ha->options.node);
+    snprintf(t->reason, sizeof(t->reason), "%s", role_reason_word(why));
+    if (ha->has_seen_leader)
+        t->without_leader_ms = ha->last_failover_ms = now - alone_since(ha, now);
+    ha->has_pending = true;
+}
+
+static void write_history(struct ha *ha, const struct transitions *all)
+{
+    buf_clear(&ha->history_text);
+    transitions_print(all, &ha->history_text);
+    ha->history_change = (struct coord_change){.kind = COORD_SET,
+                                               .path = ha->view.items[VIEW_HISTORY].path,
+                                               .data = buf_bytes(&ha->history_text),
+                                               .version = ha->view.items[VIEW_HISTORY].version};
+    ask_write(&ha->history_ask, &ha->history_change, 1);
+}
+
+static bool may_write(const struct ha *ha)
+{
+    return !ha->history_ask.is_in_flight && view_is_fresh(&ha->view, VIEW_HISTORY) &&
+           ha->view.items[VIEW_HISTORY].exists &&
+           site_now(&ha->site) >= ha->history_retry_boot_ms;
+}
+
+/* Sent before the lead is given away, so it is there when a successor looks. Where it cannot be
+ * written the successor does not know why, and nothing else is wrong. */
+void ha_history_note_left(struct ha *ha, const char *why)
+{
+    struct transitions all = ha->view.history;
+
+    if (ha->has_pending || !may_write(ha))
+        return;
+    all.left_epoch = why ? ha->role.token.epoch : 0;
+    snprintf(all.left_reason, sizeof(all.left_reason), "%s", why ? why : "");
+    if (all.left_epoch != ha->view.history.left_epoch)
+        write_history(ha, &all);
+}
+
+/* ---- why the lead changed ---- */
+
+/* Of an election: what became of the leader before, as far as this node knows. */
+static const char *why_elected(const struct ha *ha)
+{
+    const struct transitions *h = &ha->view.history;
+    uint64_t before = transitions_before(h, ha->pending.epoch);
+
+    if (ha->lead.done_wish >= 0)
+        return role_reason_word(ROLE_SWITCHOVER_REASON);
+    if (before && h->left_epoch == before)
+        return h->left_reason;
+    return before && ha->ended_epoch == before ? ha->ended_how
+                                               : role_reason_word(ROLE_ELECTED_REASON);
+}
+
+static void add_to_history(struct ha *ha)
+{
+    struct transitions all = ha->view.history;
+    struct ha_transition *t = &ha->pending;
+
+    if (!strcmp(t->reason, role_reason_word(ROLE_ELECTED_REASON)))
+        snprintf(t->reason, sizeof(t->reason), "%s", why_elected(ha));
+    transitions_add(&all, t);
+    write_history(ha, &all);
+}
+
+static void note_flapping(struct ha *ha)
+{
+    int64_t wall = ha->options.now_wall_ms(ha->options.arg);
+    /* A clock that was once ahead has written of the future: that counts for little. */
+    unsigned changes =
+        transitions_between(&ha->view.history, wall - FLAP_WINDOW_MS, wall + FLAP_WINDOW_MS);
+    bool is_flapping = ha->options.flap_max > 0 && changes > ha->options.flap_max;
+
+    if (is_flapping && !ha->is_flapping)
+        LOG_WARN("ha", "the lead has changed %u times in ten minutes", changes);
+    ha->is_flapping = is_flapping;
+}
+
+/* ---- is there a leader? ---- */
+
+static void note_beat(struct ha *ha, uint64_t epoch, int32_t version, int64_t now)
+{
+    if (epoch == ha->beat_epoch && version == ha->beat_version)
+        return;
+    ha->beat_epoch = epoch;
+    ha->beat_version = version;
+    ha->beat_boot_ms = now;
+    ha->gone_boot_ms = 0;
+}
+
+static void note_znode(struct ha *ha, int64_t now)
+{
+    const struct view *v = &ha->view;
+    const struct view_node *n = view_leader_node(v);
+
+    if (ha->role.state == ROLE_LEADER)
+        note_beat(ha, ha->role.token.epoch, ha->beat_version - 1, now);
+    if (ha->lead.is_mine || !view_is_fresh(v, VIEW_LEADER))
+        return;
+    if (!view_has_leader(v)) {
+        ha->gone_boot_ms = ha->gone_boot_ms ? ha->gone_boot_ms : now;
+        return;
+    }
+    if (n && n->znode.is_known)
+        note_beat(ha, v->leader.epoch, n->znode.version, now);
+    else
+        note_beat(ha, v->leader.epoch, ha->beat_version - 1,
+                  now); /* it cannot be seen to beat */
+}
+
+static bool is_leader_seen(const struct ha *ha, int64_t now)
+{
+    return ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING ||
+           (site_is_connected(&ha->site) && view_has_leader(&ha->view) && !ha->lead.is_mine &&
+            now < ha->beat_boot_ms + ha_t(ha) / 2 && !ha_is_leader_fenced(ha));
+}
+
+static void note_leader(struct ha *ha, int64_t now)
+{
+    if (is_leader_seen(ha, now)) {
+        if (ha->alone_since_boot_ms)
+            ha->without_leader_ms += (uint64_t)(now - ha->alone_since_boot_ms);
+        ha->has_seen_leader = true;
+        ha->leader_seen_boot_ms = now;
+        ha->alone_since_boot_ms = 0;
+    } else if (!ha->alone_since_boot_ms) {
+        if (ha->has_seen_leader)
+            ha->alone_since_boot_ms = alone_since(ha, now);
+        else if (view_is_fresh(&ha->view, VIEW_LEADER) || now >= ha->started_boot_ms + ha_t(ha))
+            ha->alone_since_boot_ms = now;
+    }
+}
+
+void ha_history_tick(struct ha *ha, int64_t now)
+{
+    if (site_is_connected(&ha->site))
+        ha->in_touch_boot_ms = now;
+    note_znode(ha, now);
+    note_leader(ha, now);
+    note_flapping(ha);
+    if (!ha->has_pending || !may_write(ha))
+        return;
+    if (transitions_has(&ha->view.history, &ha->pending))
+        ha->has_pending = false;
+    else
+        add_to_history(ha);
 }

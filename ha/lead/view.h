@@ -10,8 +10,8 @@
 
 #include "base/buf.h"
 #include "ha/rule/control.h"
-#include "ha/site.h"
 #include "ha/rule/transitions.h"
+#include "ha/site.h"
 
 /*    name      znode */
 #define VIEW_LIST(X)        \
@@ -97,22 +97,18 @@ void view_read_in_turn(struct view *v);
 bool view_is_fresh(const struct view *v, enum view_item item);
 bool view_has_leader(const struct view *v); /* as last read */
 bool view_leader_is(const struct view *v, int64_t session);
+
 /* What is known of the node that leads, as last read; NULL: nobody does, or nothing is. */
 const struct view_node *view_leader_node(const struct view *v);
 
 /* The path of a znode that this node is not allowed to read, of those that matter most; or
  * NULL. */
 const char *view_denied(const struct view *v);
-const char *view_denied_node(const struct view *v); /* one of nodes/ */
-
+const char *view_denied_node(const struct view *v);          /* one of nodes/ */
 bool view_is_member(const struct view *v, const char *name); /* of an empty list all are */
 const struct view_node *view_find(const struct view *v, const char *name); /* or NULL */
 
 /* The longest T of all who are known, this node's and the newest leader's included. */
 int64_t view_longest_session_ms(const struct view *v);
-
-/* For view.c: takes over what was read. */
-void view_parse_item(struct view *v, enum view_item item, struct bytes text);
-void view_parse_node(struct view_node *n, struct bytes text);
 
 #endif

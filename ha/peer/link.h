@@ -1,13 +1,10 @@
 /* The peers port on sockets: one listener for all, a dialer for each other node.
  *
  *   wire.c      messages and lines; pure
- *   auth.c      proving that one knows the cluster's secret
- *   conn.c      messages over a socket
- *   listener.c  the listening half: who is here, and how many
- *   guest.c     one of those: is let in, told, and answered
- *   dialer.c    the dialing half: watches and asks
- *   death.c     what is proof of death
- *   retry.c     when and where to dial again
+ *   conn.c      messages over a socket, and the proof that one knows the cluster's secret
+ *   listener.c  the listening half: lets others in, tells and answers them
+ *   dialer.c    the dialing half: watches one other node, and asks it
+ *   death.c     what is proof of death; pure
  */
 #ifndef DUEQ_HA_PEER_LINK_H
 #define DUEQ_HA_PEER_LINK_H

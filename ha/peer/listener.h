@@ -1,5 +1,5 @@
 /* The listening half of the peer link: tells those who watch this process, and answers a
- * leader's question. What is said on one connection, and to whom, is in guest.h.
+ * leader's question.
  *
  * Strangers are few (STRANGERS_MAX, the oldest goes first) and short-lived, so they cannot keep
  * the others out.
@@ -7,7 +7,44 @@
 #ifndef DUEQ_HA_PEER_LISTENER_H
 #define DUEQ_HA_PEER_LISTENER_H
 
+#include "base/list.h"
+#include "ha/peer/conn.h"
 #include "ha/peer/self.h"
+
+/* A connection that another node, or a stranger, has dialed: who is it, and what may it hear?
+ *
+ *      accepted --> GREETING --hello--> PROVING --right proof--> UP
+ *                       |                  |                      |
+ *                       +---- 2 s, garbage, wrong proof ----------+---- silence, garbage
+ *
+ * Before UP a guest is a stranger: it gets this node's name, a random number, and no more. From
+ * then on it is told of this process's session, and its questions are answered.
+ */
+
+struct peer_guest;
+
+/* What all guests share: what they are told, and who is told of them. */
+struct peer_host {
+    const struct peer_self *self;
+    struct coord_credentials mine; /* session 0: none yet */
+    bool is_leaving;
+    int64_t next_warning_mono_ms;
+
+    bool (*has_room)(const struct peer_host *h); /* for one more that has proven itself */
+    void (*on_proven)(struct peer_guest *g);     /* right before it is UP */
+    void (*on_end)(struct peer_guest *g);        /* closed, not freed yet */
+};
+
+enum peer_guest_state { GUEST_GREETING, GUEST_PROVING, GUEST_UP };
+
+struct peer_guest {
+    struct peer_conn conn;
+    struct list link; /* the host's */
+    struct peer_host *host;
+    enum peer_guest_state state;
+    struct peer_hellos hellos;
+    struct timer timer; /* strangers: the end of patience; UP: of silence */
+};
 
 struct peer_server;
 
@@ -17,7 +54,6 @@ struct peer_server *peer_server_new(const struct peer_self *self, int listen_fd)
 
 /* Not from inside a callback of the port. */
 void peer_server_free(struct peer_server *s);
-
 void peer_server_tell(struct peer_server *s, const struct coord_credentials *mine);
 void peer_server_leave(struct peer_server *s);
 

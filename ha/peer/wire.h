@@ -12,7 +12,7 @@
  *   beat                                     beat
  *
  * Every pair of nodes has two such connections, one dialed by each: the dialer watches and
- * asks, the listener tells and promises. What MAC proves is in auth.h. The one who dialed
+ * asks, the listener tells and promises. What MAC proves is in conn.h. The one who dialed
  * proves first, so that a stranger who dials gets nothing to guess the secret from.
  *
  * Numbers are hexadecimal of fixed width and lower case, SEQ and TIMEOUT_MS are

@@ -7,7 +7,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "ha/vip/air.h"
+#include "ha/vip/packet.h"
 #include "ha/vip/link.h"
 
 #define FRESH_MS 50 /* for so long a first announcement may wait */

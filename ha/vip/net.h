@@ -1,4 +1,4 @@
-/* The virtual address on this machine: vip.h's operations, by link.h and air.h.
+/* The virtual address on this machine: vip.h's operations, by link.h and packet.h.
  * Interfaces come and go (a container that is connected anew has another one), so whether the
  * address's one is still the same is looked up with every put; one that is fit stays.
  */

@@ -110,15 +110,13 @@ struct vip;
 
 /* Never NULL. The options are copied. */
 struct vip *vip_new(const struct vip_options *options);
-void vip_free(struct vip *v); /* removes it first, without on_state; NULL is fine */
-
+void vip_free(struct vip *v);      /* removes it first, without on_state; NULL is fine */
 void vip_take(struct vip *v);      /* this node leads; HELD: what is not there is tried again */
 void vip_hand_over(struct vip *v); /* another one is to lead; not HELD: nothing happens */
 void vip_drop(struct vip *v);      /* at once; harmless twice */
 
 /* vip_ops' network has heard that the host `mac` (text) has the address. */
 void vip_heard(struct vip *v, const struct vip_address *a, const char *mac);
-
 enum vip_state vip_state(const struct vip *v);
 const char *vip_state_word(enum vip_state state); /* "away", "held", "leaving" */
 const struct vip_stats *vip_stats(const struct vip *v);

@@ -21,7 +21,7 @@ GROUPS = 0x10 | 0x100  # RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
 HEAD, BODY, ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BBBBI"), struct.Struct("=HH")
 ROOM = 1 << 20
 LATE_MS = 500  # what is read of the kernel is read a little later, more so on a busy machine
-KEPT_MS = 250  # node/warden_vip.h: behind a worker that has died, for those that come
+KEPT_MS = 250  # node/warden/vip.h: behind a worker that has died, for those that come
 LIVES_MS = 2000  # and where its warden is frozen as well; T of the drills is 2 s
 
 

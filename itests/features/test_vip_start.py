@@ -332,7 +332,7 @@ def cluster(host, zookeeper, tmp_path):
 
 def test_an_ordinary_user_leads_with_the_address_and_gives_it_back(make_node, host, cluster):
     """When its worker dies, and no other node would take over: the address goes at once, the session
-    ends, the next worker starts. That it waits for a successor: node/tests/warden_end_test.c, and drills."""
+    ends, the next worker starts. That it waits for a successor: node/warden/tests/warden_end_test.c, and drills."""
     node = make_node(cluster).launch_and_wait()
     wait_until(lambda: has_address(host), "the leader has the address")
     wait_until(lambda: "no other node would take over" in node.output(), "it knows that it is alone")

@@ -16,7 +16,7 @@
 
 #include <event2/event.h>
 
-#include "ha/coord/zk_farewell.h"
+#include "ha/coord/zk_pump.h"
 
 #define LONG_MS 100000
 

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "base/loop.h"
-#include "ha/peer/auth.h"
+#include "ha/peer/conn.h"
 #include "ha/peer/self.h"
 
 #define SECRET "sixteen letters!"

@@ -7,7 +7,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "ha/peer/retry.h"
+#include "ha/peer/dialer.h"
 
 static void waits_longer_each_time_up_to_a_second(void **state)
 {

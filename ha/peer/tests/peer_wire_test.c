@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "ha/peer/auth.h"
+#include "ha/peer/conn.h"
 #include "ha/peer/wire.h"
 
 #define HEX16   "0123456789abcdef"

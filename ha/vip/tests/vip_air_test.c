@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "ha/vip/air.c"
+#include "ha/vip/packet.c"
 
 #include <sys/wait.h>
 

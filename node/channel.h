@@ -1,0 +1,53 @@
+/* What the worker tells the warden: one small message after another over a socketpair.
+ *
+ * The worker beats from its event loop, so a loop that hangs stops beating. Sending never
+ * blocks; a message that finds no room is dropped, because a warden that does not read is
+ * stopped itself and judges nobody until it has read what is there.
+ *
+ * Both ends are the same program in memory, so messages are structs as they are.
+ */
+#ifndef DUEQ_NODE_CHANNEL_H
+#define DUEQ_NODE_CHANNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/status.h"
+#include "ha/coord/coordinator.h"
+
+enum channel_kind {
+    CHANNEL_BEAT = 1,
+    CHANNEL_STORE_UP, /* for the first time of this worker; in a cluster: and it has joined */
+    CHANNEL_SESSION,  /* `session`: to be ended when the worker is dead; number 0: none now */
+    CHANNEL_ADDRESS,  /* `until_boot_ms`: so long may the virtual address be here; 0: not */
+    CHANNEL_ALONE,    /* `is_alone`: it leads, and knows of nobody who would lead next */
+    CHANNEL_PROGRAM,  /* `group`: to be killed when the worker is dead; 0: none now */
+};
+
+struct channel_message {
+    enum channel_kind kind;
+    struct coord_credentials session; /* secret: never in a log */
+    int64_t until_boot_ms;
+    bool is_alone;
+    pid_t group; /* of processes */
+};
+
+/* Two connected, close-on-exec, non-blocking descriptors; the caller closes them. */
+enum status channel_open(int *warden_fd, int *worker_fd) MUST_CHECK;
+
+/* BEAT or STORE_UP. */
+void channel_send(int fd, enum channel_kind kind);
+
+/* False when there was no room: to be sent again with the next beat. */
+bool channel_send_session(int fd, const struct coord_credentials *session);
+
+/* The same. */
+bool channel_send_address(int fd, int64_t until_boot_ms);
+bool channel_send_alone(int fd, bool is_alone);
+bool channel_send_program(int fd, pid_t group);
+
+/* The next message; false when there is none now. */
+bool channel_receive(int fd, struct channel_message *message);
+
+#endif

@@ -1,0 +1,93 @@
+/* Who leads, and what this node does about it: ha/ and the queue joined.
+ *
+ *   ha says                     this does
+ *   LEADER                      queue_lead() with the token
+ *   any other role              queue_deactivate(); when all has ended: ha_drained()
+ *   the queue, FENCED           ha_fenced()
+ *   the store, up or down       ha_store_is()
+ *
+ * With ha.mode cluster all nodes scan (doc/cluster.md), and the leader alone repairs:
+ *   at the start                queue_share() with an empty view: until ZooKeeper has said who
+ *                               scans, and where it never does, this node moves what nobody
+ *                               else has moved in time
+ *   who scans                   queue_share() with that view; the last one stays, also while
+ *                               the node leaves the cluster
+ *   the store, up or down       ha_scans(), too
+ *
+ * A standalone node leads all the time, without a token. Where a cluster's leader has been at
+ * its store it moves nothing: it says what to do, and looks again every few seconds, until an
+ * operator has decided.
+ */
+#ifndef DUEQ_NODE_LEAD_H
+#define DUEQ_NODE_LEAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "ha/ha.h"
+
+struct adoption;
+struct loop;
+struct queue;
+
+struct node_lead_options {
+    const struct conf *conf; /* borrowed */
+    struct loop *loop;
+    struct queue *queue;
+    int gmq_fd, http_fd;  /* listening, for their addresses; -1: off */
+    int peer_fd;          /* listening; taken over; -1: standalone */
+    uint64_t incarnation; /* of the warden */
+
+    /* As in ha.h: this set-up cannot work; the node ends. */
+    void (*on_refused)(void *arg, const char *why);
+    /* After all else has been done about it; NULL: nobody asks. */
+    void (*on_role)(void *arg, const struct role *role, enum role_state before);
+    void *arg;
+};
+
+struct node_lead;
+struct node_lead *node_lead_new(const struct node_lead_options *options);
+void node_lead_free(struct node_lead *a); /* stopped or never started; NULL is fine */
+void node_lead_start(struct node_lead *a);
+
+/* Gives the lead away in order, and leaves the cluster. on_stopped comes in a later turn,
+ * within about two seconds; the store must go on until then. */
+void node_lead_stop(struct node_lead *a, void (*on_stopped)(void *arg), void *arg);
+void node_lead_store_is(struct node_lead *a, bool is_up);
+
+/* It is up, and answers or does not: whether this node can lead, and nothing else. */
+void node_lead_store_answers(struct node_lead *a, bool answers);
+
+/* The virtual address could be at this node, or not; what has just happened to it (vip_app.h).
+ */
+void node_lead_address_is(struct node_lead *a, bool is_possible);
+void node_lead_note_address(struct node_lead *a, const char *state);
+
+/* Is there another node that would lead, with the virtual address, if this one gave the lead
+ * away now? */
+bool node_lead_has_successor(const struct node_lead *a);
+
+/* Gives the store to this cluster, or this standalone node, whatever other cluster has been
+ * there; see queue_adopt(). In a cluster only the leader does so, with its token, while
+ * ZooKeeper answers it: false, and nothing happens, at any other node, and where the store is
+ * its own already. The caller sets on_done. */
+bool node_lead_adopt(struct node_lead *a, struct adoption *adoption) MUST_CHECK;
+
+/* Standalone, and a cluster's leader has been at this store: it moves nothing. */
+bool node_lead_is_fenced_alone(const struct node_lead *a);
+
+/* Answers that say so, since start. */
+uint64_t node_lead_fenced_alone_count(const struct node_lead *a);
+
+/* NULL: the node is standalone. */
+struct ha *node_lead_ha(struct node_lead *a);
+
+/* This process's session, for who has to end it when the process is dead; number 0 where there
+ * is none, or it is known to be over. NULL is fine. */
+struct coord_credentials node_lead_session(const struct node_lead *a);
+
+/* With how many other nodes it is connected; 0 where it is standalone. */
+unsigned node_lead_peers_up(const struct node_lead *a);
+
+#endif

@@ -1,0 +1,456 @@
+#include "node/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "node/lead.h"
+#include "node/queue/queue.h"
+#include "node/queue/shares.h"
+#include "node/store/redis/durability.h"
+#include "node/vip/vip_app.h"
+
+_Static_assert(WEAKNESS_COUNT <= HTTP_STORE_WEAKNESSES_MAX, "there is room for all");
+
+static void add_weaknesses(unsigned weak, struct http_store_numbers *to)
+{
+    to->weak_count = WEAKNESS_COUNT;
+    for (unsigned w = 0; w < WEAKNESS_COUNT; w++)
+        to->weak[w] = (struct http_store_weakness){
+            .word = weakness_word((enum weakness)w),
+            .what = weakness_what((enum weakness)w),
+            .advice = weakness_advice((enum weakness)w),
+            .is_so = weak >> w & 1,
+        };
+}
+
+static void read_numbers(const struct redis_store_stats *from, struct http_store_numbers *to)
+{
+    to->is_up = from->state != REDIS_STORE_DOWN;
+    to->connects = from->connects;
+    to->round_trips = from->round_trip_us.total;
+    to->round_trip_us = &from->round_trip_us;
+    to->errors = from->refused + from->malformed;
+    to->lost = from->unknown;
+    to->expired = from->expired;
+    to->overflowed = from->overflowed;
+    to->replica_waits = from->replica_waits;
+    to->replica_timeouts = from->replica_timeouts;
+    to->waiting_for_replicas = from->waiting_for_replicas;
+    to->in_flight = from->in_flight;
+    to->held = from->held;
+    to->held_bytes = from->held_bytes;
+    to->repeated = from->repeated;
+    to->dropped = from->dropped;
+    to->older = from->older;
+    to->lost_pushes = from->lost_pushes;
+    to->clock_jumps = from->clock_jumps;
+    to->broken = from->broken;
+    to->moved = from->moved;
+    to->asked = from->asked;
+    to->try_again = from->try_again;
+    to->down = from->down;
+    to->maps_read = from->maps_read;
+    to->breaker = breaker_word(from->breaker);
+    to->breaker_trips = from->breaker_trips;
+    to->breaker_since_mono_ms = from->breaker_since_mono_ms;
+    add_weaknesses(from->weak, to);
+}
+
+/* ---- masters and buckets ---- */
+
+/* Without the address, which stands beside it. Before the first attempt there is no reason. */
+static const char *reason_of(const char *why, const char *address)
+{
+    size_t len = strlen(address);
+
+    if (!*why)
+        return "it has not answered yet";
+    return len && !strncmp(why, address, len) && !strncmp(why + len, ": ", 2) ? why + len + 2
+                                                                              : why;
+}
+
+static void read_master(struct report_store *s, unsigned i)
+{
+    struct redis_lane_stats lane;
+
+    redis_store_lane(s->store, i, &lane);
+    s->masters[i] = (struct http_store_master){
+        .address = lane.address,
+        .state = lane.state,
+        .why = lane.is_up ? "" : reason_of(lane.why, lane.address),
+        .breaker = breaker_word(lane.breaker),
+        .is_up = lane.is_up,
+        .buckets = lane.buckets,
+        .in_flight = lane.in_flight,
+    };
+}
+
+static void read_masters(struct report_store *s, struct http_store_numbers *to)
+{
+    unsigned count = redis_store_lanes(s->store);
+
+    while (to->master_count < count && to->master_count < HTTP_STORE_MASTERS_MAX)
+        read_master(s, to->master_count++);
+    to->masters = s->masters;
+}
+
+static void read_unreached(struct report_store *s, struct http_store_numbers *to)
+{
+    for (unsigned b = 0; b < s->buckets && b < HTTP_STORE_BUCKETS_MAX; b++) {
+        const char *address, *why = redis_store_bucket_why(s->store, b, &address);
+
+        if (why)
+            s->unreached[to->unreached_count++] = (struct http_store_unreached){
+                .bucket = b, .address = address, .why = reason_of(why, address)};
+    }
+    to->unreached = s->unreached;
+}
+
+void report_store_read(struct report_store *s, struct http_store_numbers *to)
+{
+    read_numbers(redis_store_stats(s->store), to);
+    to->address = redis_store_address(s->store);
+    to->aof_cut_bytes = s->aof_cut_bytes ? *s->aof_cut_bytes : 0;
+    read_masters(s, to);
+    read_unreached(s, to);
+}
+
+/* ---- the cluster ---- */
+
+#define FENCED_ALONE                                                                           \
+    "a cluster's leader moves the jobs of this Redis; set ha.mode: standby or cluster "        \
+    "and that cluster's ha.zookeeper, or, where that cluster is gone for good: dueqctl fence " \
+    "adopt"
+
+/* ---- how it is ---- */
+
+static void read_nodes(struct report_cluster *c, struct http_cluster_status *to)
+{
+    while (to->node_count < c->status.node_count && to->node_count < REPORT_NODES_MAX) {
+        const struct ha_node *n = &c->status.nodes[to->node_count];
+
+        c->nodes[to->node_count++] = (struct http_cluster_node){
+            .name = n->name,
+            .version = n->version,
+            .gmq = n->gmq,
+            .http = n->http,
+            .peer = n->peer,
+            .priority = n->priority,
+            .no_failover = n->no_failover,
+            .is_here = n->is_here,
+            .is_member = n->is_member,
+            .is_store_up = n->store_up,
+            .is_address_away = n->is_address_away,
+            .is_fenced = n->is_fenced,
+            .mode = !n->is_here ? ""
+                    : n->shares ? "cluster"
+                                : "standby",
+            .is_scanning = n->is_scanning,
+        };
+    }
+    to->nodes = c->nodes;
+}
+
+static void read_changes(struct report_cluster *c, struct http_cluster_status *to)
+{
+    for (; to->change_count < c->status.transition_count; to->change_count++) {
+        const struct ha_transition *t = &c->status.transitions[to->change_count];
+
+        c->changes[to->change_count] =
+            (struct http_cluster_change){.at_wall_ms = t->at_wall_ms,
+                                         .node = t->node,
+                                         .reason = t->reason,
+                                         .epoch = t->epoch,
+                                         .without_leader_ms = t->without_leader_ms};
+    }
+    to->changes = c->changes;
+}
+
+/* Of leading, from the start: whoever waits for the first election sees it rise. */
+static bool is_shown(unsigned state, unsigned reason, uint64_t count)
+{
+    return count || (state == ROLE_LEADER &&
+                     (reason == ROLE_ELECTED_REASON || reason == ROLE_FORCED_REASON ||
+                      reason == ROLE_RESUMED_REASON));
+}
+
+static void read_counts(struct report_cluster *c, struct http_cluster_status *to)
+{
+    const struct role *role = c->status.role;
+
+    for (unsigned i = 0; i < REPORT_COUNTS_MAX; i++) {
+        unsigned state = i / ROLE_REASON_COUNT, reason = i % ROLE_REASON_COUNT;
+        uint64_t count = role->entered[state][reason];
+
+        if (is_shown(state, reason, count))
+            c->counts[to->count_count++] =
+                (struct http_cluster_count){role_word((enum role_state)state),
+                                            role_reason_word((enum role_reason)reason), count};
+    }
+    to->counts = c->counts;
+}
+
+static void read_hooks(struct report_cluster *c, struct http_cluster_status *to)
+{
+    struct hook_count counts[HOOKS_COUNTS];
+
+    hooks_count(c->hooks, counts);
+    for (unsigned i = 0; i < HOOKS_COUNTS; i++)
+        c->hook_counts[i] =
+            (struct http_cluster_hook){counts[i].what, counts[i].result, counts[i].count};
+    to->hook_counts = c->hook_counts;
+    to->hook_count_count = HOOKS_COUNTS;
+}
+
+static void read_shares(struct report_cluster *c, struct http_cluster_status *to)
+{
+    struct shares *shares = queue_shares(c->queue);
+
+    if (!shares)
+        return;
+    to->is_sharing = true;
+    to->view = shares_number(shares);
+    to->scanners = c->status.scanner_count;
+    to->shares = (uint64_t)SHARES * queue_buckets(c->queue);
+    to->own_shares = shares_own_count(shares);
+}
+
+static void read_role(struct report_cluster *c, struct http_cluster_status *to)
+{
+    const struct role *role = c->status.role;
+
+    if (role->state == ROLE_LEADER || role->state == ROLE_DRAINING)
+        token_print(&role->token, c->token);
+    else
+        c->token[0] = '\0';
+    to->token = c->token;
+    to->role = role_word(role->state);
+    to->reason = role_reason_word(role->reason);
+    to->role_age_ms = clock_boot_ms() - role->since_boot_ms;
+    to->may_act = ha_may_act(node_lead_ha(c->ha));
+}
+
+static bool read_status(void *arg, struct http_cluster_status *to)
+{
+    struct report_cluster *c = arg;
+    const struct ha_status *s = &c->status;
+
+    if (!node_lead_ha(c->ha)) {
+        to->may_act = !node_lead_is_fenced_alone(c->ha);
+        to->refused = to->may_act ? "" : FENCED_ALONE;
+        to->fenced = node_lead_fenced_alone_count(c->ha);
+        return false;
+    }
+    ha_status(node_lead_ha(c->ha), &c->status);
+    *to = (struct http_cluster_status){
+        .node = c->node,
+        .lease_left_ms = s->lease_left_ms,
+        .is_failsafe = s->is_failsafe,
+        .stale_ms = s->stale_ms,
+        .leader = s->leader,
+        .leader_epoch = s->leader_token.epoch,
+        .alone_ms = s->alone_ms,
+        .is_paused = s->is_paused,
+        .paused_at_wall_ms = s->paused_at_wall_ms,
+        .paused_by = s->paused_by,
+        .now_wall_ms = clock_wall_ms(),
+        .wanted = s->wanted,
+        .wanted_at_wall_ms = s->wanted_at_wall_ms,
+        .is_forced = s->is_forced,
+        .is_flapping = s->is_flapping,
+        .refused = s->refused,
+        .session = coord_session_word(s->session),
+        .server = s->server,
+        .session_why = s->session_why,
+        .asked_ms = c->asked_ms,
+        .granted_ms = s->granted_ms,
+        .tick_ms = s->tick_ms,
+        .peers_up = node_lead_peers_up(c->ha),
+        .elections_lost = s->elections_lost,
+        .fenced = s->fenced,
+        .sessions = s->sessions,
+        .reconnects = s->reconnects,
+        .peer_deaths = s->peer_deaths,
+        .without_leader_total_ms = (int64_t)s->without_leader_total_ms,
+        .last_failover_ms = s->last_failover_ms,
+    };
+    read_role(c, to);
+    read_nodes(c, to);
+    read_changes(c, to);
+    read_counts(c, to);
+    read_hooks(c, to);
+    read_shares(c, to);
+    if (vip_app_read(c->vip, &c->vip_status))
+        to->vip = &c->vip_status;
+    return true;
+}
+
+/* ---- what is wanted ---- */
+
+struct wish {
+    struct ha_command command;
+    struct adoption adoption;
+    struct timer refusal; /* what is refused at once is answered in a turn of its own */
+    struct http_cluster_command *asked;
+    struct report_cluster *cluster;
+};
+
+static void answer(struct wish *w, enum status status, const char *why)
+{
+    struct http_cluster_command *asked = w->asked;
+
+    asked->status = status;
+    asked->why = why;
+    asked->on_done(asked);
+    free(w);
+}
+
+static void on_command_done(struct ha_command *command)
+{
+    answer(CONTAINER_OF(command, struct wish, command), command->status, command->why);
+}
+
+static void on_adopted(struct adoption *adoption)
+{
+    struct wish *w = CONTAINER_OF(adoption, struct wish, adoption);
+
+    if (adoption->status == STATUS_FENCED)
+        answer(w, STATUS_WRONG_STATE, "another node of this cluster leads by now; ask again");
+    else if (adoption->status == STATUS_UNAVAILABLE)
+        answer(w, STATUS_UNAVAILABLE, "Redis cannot be reached; ask again");
+    else if (adoption->status == STATUS_UNKNOWN)
+        answer(w, STATUS_UNKNOWN, "Redis did not answer; it is safe to ask again");
+    else
+        answer(w, adoption->status, "");
+}
+
+static const struct ha_node *leader_row(const struct ha_status *s)
+{
+    for (unsigned i = 0; i < s->node_count; i++)
+        if (!strcmp(s->nodes[i].name, s->leader))
+            return &s->nodes[i];
+    return NULL;
+}
+
+/* A takeover is the leader's: who does not lead would take Redis over on hearsay. */
+static void say_who_adopts(struct report_cluster *c, char *why, size_t size)
+{
+    const struct ha_node *n;
+
+    ha_status(node_lead_ha(c->ha), &c->status);
+    n = leader_row(&c->status);
+    if (c->status.session != COORD_SESSION_CONNECTED)
+        snprintf(why, size,
+                 "ZooKeeper is away, and without it nobody leads for sure: bring it "
+                 "back, and ask the leader then");
+    else if (!c->status.leader[0])
+        snprintf(why, size, "there is no leader to adopt it for");
+    else if (c->status.role->state == ROLE_LEADER)
+        snprintf(why, size,
+                 "this node leads, and Redis does not refuse it: there is nothing to adopt");
+    else if (!strcmp(c->status.leader, c->node))
+        snprintf(why, size, "this node leads, but ZooKeeper does not answer it now; ask again");
+    else if (n && n->http[0])
+        snprintf(why, size,
+                 "%s leads, and only the leader can: dueqctl --url http://%s fence "
+                 "adopt",
+                 n->name, n->http);
+    else
+        snprintf(why, size, "%s leads, and only the leader can: ask it", c->status.leader);
+}
+
+static void on_refusal(struct timer *timer)
+{
+    struct wish *w = CONTAINER_OF(timer, struct wish, refusal);
+    char why[512] = "this node is alone (ha.mode is standalone)";
+
+    if (w->asked->wish == HTTP_CLUSTER_ADOPT && node_lead_ha(w->cluster->ha))
+        say_who_adopts(w->cluster, why, sizeof(why));
+    else if (w->asked->wish == HTTP_CLUSTER_ADOPT)
+        snprintf(why, sizeof(why),
+                 "Redis does not refuse this node: there is nothing to adopt");
+    answer(w, STATUS_WRONG_STATE, why);
+}
+
+static enum ha_wish wish_of(enum http_cluster_wish wish)
+{
+    static const enum ha_wish wishes[] = {
+        [HTTP_CLUSTER_SWITCHOVER] = HA_SWITCHOVER, [HTTP_CLUSTER_FAILOVER] = HA_FAILOVER,
+        [HTTP_CLUSTER_PAUSE] = HA_PAUSE,           [HTTP_CLUSTER_RESUME] = HA_RESUME,
+        [HTTP_CLUSTER_FORGET] = HA_FORGET,         [HTTP_CLUSTER_CANCEL] = HA_CANCEL,
+    };
+
+    return wishes[wish];
+}
+
+/* False: it cannot be, and nobody will answer. */
+static bool submit_wish(struct report_cluster *c, struct wish *w)
+{
+    const struct http_cluster_command *asked = w->asked;
+    struct ha *ha = node_lead_ha(c->ha);
+
+    if (asked->wish == HTTP_CLUSTER_ADOPT)
+        return node_lead_adopt(c->ha, &w->adoption);
+    if (ha)
+        ha_command(ha, &w->command);
+    return ha;
+}
+
+static void submit(void *arg, struct http_cluster_command *asked)
+{
+    struct report_cluster *c = arg;
+    struct wish *w = calloc(1, sizeof(*w));
+
+    if (!w)
+        abort();
+    w->asked = asked;
+    w->cluster = c;
+    w->adoption.on_done = on_adopted;
+    if (asked->wish != HTTP_CLUSTER_ADOPT)
+        w->command = (struct ha_command){.wish = wish_of(asked->wish),
+                                         .to = asked->to,
+                                         .at_wall_ms = asked->at_wall_ms,
+                                         .on_done = on_command_done};
+    timer_init(&w->refusal, on_refusal);
+    if (!submit_wish(c, w))
+        timer_arm(c->timers, &w->refusal, 0);
+}
+
+void report_cluster_init(struct report_cluster *c, struct node_lead *ha, struct queue *queue,
+                         struct vip_app *vip, struct timers *timers, const struct hooks *hooks,
+                         const char *node, int64_t asked_ms)
+{
+    c->port = (struct http_cluster){.read = read_status, .submit = submit, .arg = c};
+    c->ha = ha;
+    c->queue = queue;
+    c->vip = vip;
+    c->timers = timers;
+    c->hooks = hooks;
+    c->node = node;
+    c->asked_ms = asked_ms;
+}
+
+/* ---- hooks ---- */
+
+static bool leads(enum role_state state)
+{
+    return state == ROLE_LEADER || state == ROLE_DRAINING;
+}
+
+/* A lead that is kept after all (DRAINING -> LEADER) was never given up. */
+void report_cluster_tell(struct hook_hold *hold, const struct role *role,
+                         enum role_state before)
+{
+    char token[TOKEN_TEXT_LEN + 1];
+    bool is_fenced =
+        role->reason == ROLE_FENCED_REASON || role->reason == ROLE_OTHER_ENSEMBLE_REASON;
+    const char *what = leads(role->state) ? "promote" : is_fenced ? "fenced" : "demote";
+
+    if (leads(role->state) == leads(before))
+        return;
+    token_print(&role->token, token);
+    hook_hold_run(hold, what, token, role_reason_word(role->reason));
+}

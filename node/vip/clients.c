@@ -1,0 +1,181 @@
+#include "node/vip/clients.h"
+
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "protocol/gmq/gmq.h"
+#include "protocol/http/http.h"
+
+#define LOOK_MS 1
+
+static unsigned bit_of(const struct vip_clients *c, const struct vip_address *a)
+{
+    size_t i = 0;
+
+    while (strcmp(c->addresses->at[i].text, a->text) != 0)
+        i++;
+    return 1u << i;
+}
+
+static unsigned count(const struct vip_clients *c)
+{
+    return (c->gmq ? gmq_moving(c->gmq) : 0) + (c->http ? http_moving(c->http) : 0);
+}
+
+bool vip_clients_are_owed(const struct vip_clients *c)
+{
+    return (c->gmq && gmq_owes(c->gmq)) || (c->http && http_owes(c->http));
+}
+
+static void tell(struct vip_clients *c)
+{
+    if (c->gmq)
+        gmq_move(c->gmq, &c->moving);
+    if (c->http)
+        http_move(c->http, &c->moving);
+}
+
+static void move(struct vip_clients *c, enum moving_state state)
+{
+    unsigned before = count(c);
+
+    if (c->moving.state == state)
+        return;
+    c->moving.state = state;
+    tell(c);
+    if (before && state != MOVING_HERE)
+        LOG_INFO("vip", "%s %u clients", state == MOVING_LEAVING ? "lets go of" : "cuts off",
+                 before);
+}
+
+/* ---- going ---- */
+
+static void remove_now(struct vip_clients *c, unsigned bits)
+{
+    unsigned before = c->here;
+
+    if (!(before & ~bits))
+        move(c, MOVING_AWAY);
+    for (size_t i = 0; i < c->addresses->count; i++)
+        if (bits >> i & 1)
+            c->ops->remove(c->ops_arg, &c->addresses->at[i]);
+    c->here &= ~bits;
+    c->going &= ~bits;
+    if (!c->going)
+        timer_disarm(c->timers, &c->last_replies);
+    if (before && !c->here)
+        c->on_here(c->arg, false);
+}
+
+static void on_last_replies(struct timer *timer)
+{
+    struct vip_clients *c = CONTAINER_OF(timer, struct vip_clients, last_replies);
+
+    if (vip_clients_are_owed(c) && timers_now(c->timers) < c->until_mono_ms)
+        timer_arm(c->timers, timer, LOOK_MS);
+    else
+        remove_now(c, c->going);
+}
+
+static void remove_it(void *arg, const struct vip_address *a)
+{
+    struct vip_clients *c = arg;
+    unsigned bit = bit_of(c, a);
+
+    if (!(c->here & bit) || c->moving.state != MOVING_LEAVING || !vip_clients_are_owed(c)) {
+        remove_now(c, bit);
+        return;
+    }
+    if (!c->going) {
+        c->until_mono_ms = timers_now(c->timers) + VIP_LAST_REPLIES_MS;
+        timer_arm(c->timers, &c->last_replies, LOOK_MS);
+    }
+    c->going |= bit;
+}
+
+/* ---- coming ---- */
+
+static enum vip_put put(void *arg, const struct vip_address *a, const char **why)
+{
+    struct vip_clients *c = arg;
+    enum vip_put done = c->ops->put(c->ops_arg, a, why);
+    unsigned before = c->here;
+
+    if (done == VIP_PUT_FAILED) {
+        c->here &= ~bit_of(c, a);
+        if (before && !c->here)
+            c->on_here(c->arg, false);
+        return done;
+    }
+    c->here |= bit_of(c, a);
+    c->going &= ~bit_of(c, a);
+    if (c->moving.state == MOVING_AWAY) /* who lets them go keeps to it */
+        move(c, MOVING_HERE);
+    if (!before)
+        c->on_here(c->arg, true);
+    return done;
+}
+
+static void announce(void *arg, const struct vip_address *a)
+{
+    struct vip_clients *c = arg;
+
+    c->ops->announce(c->ops_arg, a);
+}
+
+static void probe(void *arg, const struct vip_address *a)
+{
+    struct vip_clients *c = arg;
+
+    c->ops->probe(c->ops_arg, a);
+}
+
+const struct vip_ops vip_clients_ops = {
+    .put = put, .remove = remove_it, .announce = announce, .probe = probe};
+
+/* ---- by the lead ---- */
+
+void vip_clients_let_go(struct vip_clients *c)
+{
+    move(c, MOVING_LEAVING);
+}
+
+void vip_clients_welcome(struct vip_clients *c)
+{
+    move(c, MOVING_HERE);
+}
+
+void vip_clients_cut_off(struct vip_clients *c)
+{
+    move(c, MOVING_AWAY);
+    if (c->going)
+        remove_now(c, c->going);
+}
+
+/* ---- life ---- */
+
+static bool is_it(void *arg, const struct sockaddr *own)
+{
+    const struct vip_clients *c = arg;
+
+    return vip_addresses_have(c->addresses, own);
+}
+
+void vip_clients_init(struct vip_clients *c)
+{
+    c->moving = (struct moving){.is_it = is_it, .arg = c, .state = MOVING_AWAY};
+    timer_init(&c->last_replies, on_last_replies);
+}
+
+void vip_clients_fini(struct vip_clients *c)
+{
+    timer_disarm(c->timers, &c->last_replies);
+}
+
+void vip_clients_serve(struct vip_clients *c, struct gmq *gmq, struct http *http)
+{
+    c->gmq = gmq;
+    c->http = http;
+    tell(c);
+}

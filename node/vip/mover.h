@@ -1,0 +1,46 @@
+/* Who moves the virtual address: the kernel (mover_kernel.c), or the operator's program
+ * (mover_hook.c). Private to this folder: vip_app.c decides when.
+ */
+#ifndef DUEQ_NODE_VIP_MOVER_H
+#define DUEQ_NODE_VIP_MOVER_H
+
+#include "node/vip/vip_app.h"
+#include "node/vip/clients.h"
+
+struct vip_mover;
+
+struct vip_mover_ops {
+    void (*take)(struct vip_mover *m, const char *token); /* harmless twice */
+    void (*give)(struct vip_mover *m);  /* in order, to somebody who is not known yet */
+    void (*given)(struct vip_mover *m); /* the lead has been given away */
+    void (*drop)(struct vip_mover *m);  /* at once; harmless where it is not here */
+    bool (*is_gone)(const struct vip_mover *m);
+    /* All but `addresses` comes zeroed, texts "" and the state "away". */
+    void (*read)(struct vip_mover *m, struct http_vip_status *to);
+    void (*free)(struct vip_mover *m); /* drops it first */
+};
+
+/* The base of each. All are borrowed. */
+struct vip_mover {
+    const struct vip_mover_ops *ops;
+    const struct vip_app_options *options;
+    struct vip_clients *clients; /* theirs to welcome, let go and cut off */
+};
+
+static inline struct timers *vip_mover_timers(const struct vip_mover *m)
+{
+    return &m->options->loop->timers;
+}
+
+static inline void vip_mover_say(const struct vip_mover *m, const char *state)
+{
+    m->options->on_state(m->options->arg, state);
+}
+
+/* Never NULL. */
+struct vip_mover *vip_mover_kernel_new(const struct vip_app_options *options,
+                                       struct vip_clients *clients);
+struct vip_mover *vip_mover_hook_new(const struct vip_app_options *options,
+                                     struct vip_clients *clients);
+
+#endif

@@ -1,0 +1,42 @@
+/* How long the files of the append-only file were when the embedded Redis ended well, kept
+ * beside them, so that the next start sees one that was shortened meanwhile, also by whole
+ * commands.
+ *
+ * It makes no false alarm: a file of a name only grows until it is gone (a rewrite begins files
+ * with new names, and Redis's own cut of an incomplete command is told for itself), and its
+ * bytes are on disk before the mark is. So a mark that is old says less, and never anything
+ * wrong. It says nothing of a file that is gone, unless all are, with their directory; nor
+ * behind a crash: then there is none, for it is removed when Redis works again. Redis 7 alone
+ * has such names; before it the one file shrinks when it is rewritten, and there is no mark.
+ */
+#ifndef DUEQ_NODE_WARDEN_AOF_SIZES_H
+#define DUEQ_NODE_WARDEN_AOF_SIZES_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "node/warden/datadir.h"
+
+#define AOF_MARK_FILE "appendonly.sizes"
+#define AOF_ASIDE     "appendonlydir.unlisted"
+
+/* Redis has ended and nothing writes there. What cannot be written is left out, or all of it.
+ * Blocks until it is on disk. That takes no longer than Redis's own end did on that disk: it
+ * has synced the same files. */
+void aof_sizes_write(const struct datadir *d);
+
+/* By how many bytes files are shorter than the mark says, or how many there were where their
+ * directory is gone; 0: by none, or there is no mark. */
+uint64_t aof_sizes_missing(const struct datadir *d);
+
+void aof_sizes_remove(const struct datadir *d);
+
+/* Bytes of files whose list, the manifest, is missing: Redis would begin with an empty store,
+ * and overwrite them. 0: it is there, or there is nothing that it could list. */
+uint64_t aof_unlisted(const struct datadir *d);
+
+/* Their directory gets the name AOF_ASIDE, so that Redis leaves them alone. IO_ERROR: it could
+ * not, or there is one of that name already; errno says why. */
+enum status aof_put_aside(const struct datadir *d) MUST_CHECK;
+
+#endif

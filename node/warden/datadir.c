@@ -1,0 +1,313 @@
+#include "node/warden/datadir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define LOCK_FILE     "lock"
+#define AOF_DIR       "appendonlydir" /* Redis's own name for it */
+#define LOOK_AGAIN_MS 20
+
+/* Who wrote the lock file. */
+struct holder {
+    int pid; /* 0: it does not say */
+    char host[65];
+};
+
+static void own_host(char host[65])
+{
+    if (gethostname(host, 65))
+        host[0] = '\0';
+    host[64] = '\0';
+}
+
+static struct holder read_holder(int lock_fd)
+{
+    struct holder holder = {0};
+    char text[128];
+    ssize_t len = pread(lock_fd, text, sizeof(text) - 1, 0);
+
+    text[len > 0 ? len : 0] = '\0';
+    if (sscanf(text, "%d %64s", &holder.pid, holder.host) != 2 || holder.pid < 1)
+        holder = (struct holder){0};
+    return holder;
+}
+
+static void write_holder(int lock_fd)
+{
+    char host[65], text[128];
+    int len;
+
+    own_host(host);
+    len = snprintf(text, sizeof(text), "%d %s\n", (int)getpid(), host);
+    if (ftruncate(lock_fd, 0) || pwrite(lock_fd, text, (size_t)len, 0) != len)
+        LOG_WARN("warden", "cannot write the lock file: %s", strerror(errno));
+}
+
+/* A zombie answers kill(pid, 0), but holds nothing any more. */
+static bool is_zombie(int pid)
+{
+    char path[64], state = '?';
+    FILE *stat_file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    stat_file = fopen(path, "re");
+    if (!stat_file)
+        return false;
+    if (fscanf(stat_file, "%*d (%*[^)]) %c", &state) != 1)
+        state = '?';
+    fclose(stat_file);
+    return state == 'Z';
+}
+
+/* On another host (or in another container) the pid says nothing, and neither does our own,
+ * which a predecessor in the same container had as well. */
+static bool is_alive(const struct holder *holder)
+{
+    char host[65];
+
+    own_host(host);
+    if (!holder->pid || holder->pid == getpid() || strcmp(host, holder->host))
+        return false;
+    return (kill(holder->pid, 0) == 0 || errno == EPERM) && !is_zombie(holder->pid);
+}
+
+static void log_held(const char *path, const struct holder *holder)
+{
+    if (!holder->pid)
+        LOG_ERROR("warden",
+                  "node.data_dir: %s is in use by another process; give this node "
+                  "a directory of its own",
+                  path);
+    else
+        LOG_ERROR("warden",
+                  "node.data_dir: %s is in use by the node with pid %d on host %s, or by what "
+                  "it left running; stop that one, or give this node a directory of its own",
+                  path, holder->pid, holder->host);
+}
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = LOOK_AGAIN_MS * 1000000L}, NULL);
+}
+
+static enum status lock(const char *path, int lock_fd, int64_t wait_ms)
+{
+    int64_t until_mono_ms = clock_mono_ms() + wait_ms;
+    bool is_said = false;
+
+    while (flock(lock_fd, LOCK_EX | LOCK_NB)) {
+        int error = errno;
+        struct holder holder = read_holder(lock_fd);
+
+        if (error != EWOULDBLOCK && error != EINTR) {
+            LOG_ERROR("warden", "node.data_dir: cannot lock %s: %s", path, strerror(error));
+            return STATUS_IO_ERROR;
+        }
+        if (is_alive(&holder) || clock_mono_ms() >= until_mono_ms) {
+            log_held(path, &holder);
+            return STATUS_IO_ERROR;
+        }
+        if (!is_said)
+            LOG_INFO("warden",
+                     "%s is still in use by what the last node (pid %d) left running; "
+                     "waiting up to %d ms",
+                     path, holder.pid, (int)wait_ms);
+        is_said = true;
+        nap();
+    }
+    return STATUS_OK;
+}
+
+static enum status refuse(const char *path, const char *what)
+{
+    int error = errno;
+    const char *hint = "";
+
+    if (error == EACCES || error == EPERM || error == EROFS)
+        hint = "; it must be writable for this user";
+    else if (error == ENOTDIR)
+        hint = "; it must be a directory";
+    else if (error == ENOENT)
+        hint = "; the directory above it must exist";
+    LOG_ERROR("warden", "node.data_dir: cannot %s %s (as user %d): %s%s", what, path,
+              (int)geteuid(), strerror(error), hint);
+    return STATUS_IO_ERROR;
+}
+
+/* ---- what others could do to it ---- */
+
+/* In front of what is wrong with `name` in the directory; "": with the directory itself. */
+static void log_unsafe(const struct datadir *d, const char *name, const struct stat *about,
+                       const char *what)
+{
+    LOG_ERROR(
+        "warden",
+        "node.data_dir: %s%s%s %s (its owner is user %d, its mode %04o), and this node is "
+        "root's: others could make it write to any file. Run it as a user of its own (what "
+        "is there: chown -R to that user), or let root alone own it (chown -R root) and "
+        "write to it (chmod go-w)",
+        d->path, *name ? "/" : "", name, what, (int)about->st_uid,
+        (unsigned)about->st_mode & 07777);
+}
+
+/* Root's own links are followed, those of others are not. */
+static bool leads_astray(const struct datadir *d)
+{
+    char *path = strdup(d->path), *end = path;
+    struct stat about;
+    bool is_astray = false;
+
+    if (!path)
+        abort();
+    while (!is_astray && *end) {
+        char cut;
+
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        cut = *end;
+        *end = '\0';
+        is_astray = !lstat(path, &about) && S_ISLNK(about.st_mode) && about.st_uid != 0;
+        if (is_astray)
+            log_unsafe(d, "", &about, "is reached through a link of another user's");
+        *end = cut;
+    }
+    free(path);
+    return is_astray;
+}
+
+static bool is_only_roots(const struct datadir *d)
+{
+    struct stat about;
+    const char *what = NULL;
+
+    if (fstat(d->dir_fd, &about))
+        abort(); /* it is open */
+    if (about.st_uid != 0)
+        what = "is another user's";
+    else if (about.st_mode & (S_IWGRP | S_IWOTH))
+        what = "can be written to by others";
+    if (what)
+        log_unsafe(d, "", &about, what);
+    return !what;
+}
+
+/* What was planted in it before it was only root's; `name`: "." or a directory in it. */
+static bool has_only_roots(const struct datadir *d, const char *name)
+{
+    int fd = openat(d->dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    struct stat about;
+    bool is_good = true;
+
+    if (!dir)
+        return fd < 0; /* it is not there, or a link of root's own */
+    while (is_good && (entry = readdir(dir))) {
+        if (!strcmp(entry->d_name, "..") ||
+            fstatat(fd, entry->d_name, &about, AT_SYMLINK_NOFOLLOW))
+            continue;
+        is_good = about.st_uid == 0;
+        if (!is_good)
+            log_unsafe(d, entry->d_name, &about, "is another user's");
+    }
+    closedir(dir);
+    return is_good;
+}
+
+static bool is_safe(const struct datadir *d)
+{
+    struct stat about;
+
+    if (geteuid() == 0)
+        return is_only_roots(d) && has_only_roots(d, ".") && has_only_roots(d, AOF_DIR);
+    if (!fstat(d->dir_fd, &about) && about.st_mode & S_IWOTH)
+        LOG_WARN(
+            "warden",
+            "node.data_dir: everybody on this machine may write to %s (mode %04o): chmod o-w",
+            d->path, (unsigned)about.st_mode & 07777);
+    return true;
+}
+
+/* ---- opening ---- */
+
+static enum status open_dir(struct datadir *d)
+{
+    if (geteuid() == 0 && leads_astray(d))
+        return STATUS_IO_ERROR;
+    if (mkdir(d->path, 0700) && errno != EEXIST)
+        return refuse(d->path, "create");
+    d->dir_fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (d->dir_fd < 0)
+        return refuse(d->path, "open");
+    if (faccessat(d->dir_fd, ".", W_OK | X_OK, AT_EACCESS))
+        return refuse(d->path, "write to");
+    if (!is_safe(d))
+        return STATUS_IO_ERROR;
+    d->lock_fd = datadir_open_file(d, LOCK_FILE);
+    return d->lock_fd < 0 ? STATUS_IO_ERROR : STATUS_OK;
+}
+
+/* Not blocking: it may be a pipe, and nobody at its other end. */
+int datadir_open_file(const struct datadir *d, const char *name)
+{
+    int fd =
+        openat(d->dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    struct stat about;
+    char path[PATH_MAX];
+
+    if (fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_nlink == 1)
+        return fd;
+    snprintf(path, sizeof(path), "%s/%s", d->path, name);
+    if (fd < 0 && errno != ELOOP && errno != EISDIR)
+        (void)refuse(path, "write");
+    else
+        LOG_ERROR(
+            "warden",
+            "node.data_dir: %s is a link, or no plain file: the node does not write to it. "
+            "See who has put it there, and remove it",
+            path);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+enum status datadir_open(struct datadir *d, const char *path, int64_t wait_ms)
+{
+    enum status s;
+
+    *d = (struct datadir){.path = strdup(path), .dir_fd = -1, .lock_fd = -1};
+    if (!d->path)
+        abort();
+    s = open_dir(d);
+    if (s == STATUS_OK)
+        s = lock(path, d->lock_fd, wait_ms);
+    if (s == STATUS_OK)
+        write_holder(d->lock_fd);
+    else
+        datadir_close(d);
+    return s;
+}
+
+void datadir_close(struct datadir *d)
+{
+    if (d->lock_fd >= 0)
+        close(d->lock_fd);
+    if (d->dir_fd >= 0)
+        close(d->dir_fd);
+    free(d->path);
+    *d = (struct datadir){.dir_fd = -1, .lock_fd = -1};
+}

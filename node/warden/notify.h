@@ -1,0 +1,71 @@
+/* What a supervisor like systemd is told over $NOTIFY_SOCKET (sd_notify(3)), and when. Without
+ * that socket nothing happens.
+ *
+ *   READY=1      the worker has reached its store, and in a cluster has joined; or it works,
+ *                and that has not come about within TOLD_PATIENCE_MS: then requests wait, the
+ *                node heals by itself, and a supervisor that kills it for being late would only
+ *                make that later. Not before an embedded Redis answers: that may load its data
+ *                for long
+ *   RELOADING=1  SIGHUP, and READY=1 when the configuration has been read again
+ *   STOPPING=1   the first request to stop
+ *   STATUS=      for people: what the node does or waits for, whenever that changes
+ *   WATCHDOG=1   twice per $WATCHDOG_USEC, while the warden's loop turns, and no child is there
+ *                that SIGKILL does not end
+ */
+#ifndef DUEQ_NODE_WARDEN_NOTIFY_H
+#define DUEQ_NODE_WARDEN_NOTIFY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "node/warden/child.h"
+
+#define NOTIFY_RETRY_MS   100
+#define NOTIFY_UNSENT_MAX 1024
+
+struct notify {
+    int fd; /* -1: nobody listens */
+    struct sockaddr_un to;
+    socklen_t to_len;
+    int64_t watchdog_ms; /* how often it is told; 0: it is not wanted */
+    int64_t next_mono_ms;
+    char unsent[NOTIFY_UNSENT_MAX]; /* the supervisor reads too slowly: waits for the next tick
+                                     */
+};
+
+/* "READY=1", "STATUS=...", several with \n between. Never blocks. */
+void notify_send(struct notify *n, const char *text);
+
+#define TOLD_PATIENCE_MS 5000
+
+/* What is so at this moment. */
+struct told_facts {
+    bool is_stopping;
+    bool waits_for_redis; /* the embedded one */
+    enum child_state worker;
+    enum child_state redis; /* CHILD_IDLE: there is none, too */
+    bool is_store_up;       /* for this worker */
+};
+
+struct told {
+    struct notify notify;
+    bool is_ready;         /* has been said */
+    bool is_stopping;      /* has been said */
+    int64_t works_mono_ms; /* since when the worker has worked; -1: it does not */
+    const char *status;    /* said last; NULL: nothing yet */
+};
+
+void told_init(struct told *t); /* takes what notify_init() takes */
+void told_fini(struct told *t);
+
+/* Says what is new. Returns the ms until it wants to be called again, -1: when something
+ * happens. */
+int64_t told_tick(struct told *t, const struct told_facts *now, int64_t now_mono_ms);
+
+/* Around the reading of the configuration. */
+void told_reloading(struct told *t, int64_t now_mono_us);
+void told_reloaded(struct told *t);
+
+#endif

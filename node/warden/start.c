@@ -1,0 +1,192 @@
+#include "node/warden/private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "ha/coord/zk_client.h"
+#include "node/warden/listen.h"
+
+/* What a killed predecessor left behind may still have to write its last file. */
+#define LOCK_WAIT_MS 15000
+
+/* What the embedded Redis gets of node.stop_timeout for its last write: a part, or this. */
+#define REDIS_STOP_PART   4
+#define REDIS_STOP_MAX_MS 1000
+
+void warden_close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static enum status listen_if_on(const char *key, const struct conf_address *address, int *fd)
+{
+    if (address->kind == ADDRESS_OFF)
+        return STATUS_OK;
+    return listen_open(key, address->host, address->port, fd);
+}
+
+/* All of them, so that all mistakes are seen at once. */
+static enum status open_listeners(struct warden *w)
+{
+    enum status gmq = listen_if_on("gmq.listen", &w->conf->gmq.listen, &w->gmq_fd);
+    enum status http = listen_if_on("http.listen", &w->conf->http.listen, &w->http_fd);
+    enum status peer = STATUS_OK;
+
+    if (conf_has_others(w->conf))
+        peer = listen_if_on("ha.peer.listen", &w->conf->ha.peer, &w->peer_fd);
+    if (gmq != STATUS_OK || http != STATUS_OK)
+        return gmq != STATUS_OK ? gmq : http;
+    return peer;
+}
+
+static enum status prepare_redis(struct warden *w)
+{
+    const struct conf *conf = w->conf;
+    struct embedded_redis_options options = {
+        .program = conf->store.redis_server,
+        .appendfsync = conf->store.appendfsync == APPENDFSYNC_ALWAYS ? "always" : "everysec",
+        .is_strict = conf->store.strict,
+        .memory_bytes = conf->store.memory_bytes,
+        .backoff_max_ms = conf->warden.backoff_max_ms,
+    };
+
+    if (conf->store.redis.kind != ADDRESS_EMBEDDED)
+        return STATUS_OK;
+    if (embedded_redis_init(&w->redis, &options, &w->datadir) != STATUS_OK)
+        return STATUS_IO_ERROR;
+    w->has_redis = true;
+    return STATUS_OK;
+}
+
+static void share_stop_timeout(struct warden *w)
+{
+    int64_t all_ms = w->conf->node.stop_timeout_ms;
+    int64_t redis_ms = w->has_redis ? all_ms / REDIS_STOP_PART : 0;
+
+    if (redis_ms > REDIS_STOP_MAX_MS)
+        redis_ms = REDIS_STOP_MAX_MS;
+    w->worker.child.stop_timeout_ms = all_ms - redis_ms;
+    w->redis.child.stop_timeout_ms = redis_ms;
+}
+
+/* A leader that hangs has lost its lead after 2T/3: it is to be gone by then. */
+static int64_t silence_max_ms(const struct conf *conf)
+{
+    int64_t half_ms = conf->ha.session_ms / 2;
+
+    if (conf_has_others(conf) && half_ms < conf->warden.hang_timeout_ms)
+        return half_ms;
+    return conf->warden.hang_timeout_ms;
+}
+
+/* In the child that ends a session: all of the warden's, but not the log. */
+static void close_all(void *arg)
+{
+    struct warden *w = arg;
+
+    warden_close_fd(&w->gmq_fd);
+    warden_close_fd(&w->http_fd);
+    warden_close_fd(&w->peer_fd);
+    warden_close_fd(&w->signal_fd);
+    warden_close_fd(&w->redis.log_fd);
+    warden_close_fd(&w->redis.probe_fd);
+    warden_close_fd(&w->datadir.dir_fd);
+    warden_close_fd(&w->datadir.lock_fd);
+    warden_vip_close(&w->vip);
+    told_fini(&w->told);
+}
+
+static void prepare_session_end(struct warden *w)
+{
+    if (getrandom(&w->incarnation, sizeof(w->incarnation), 0) != sizeof(w->incarnation))
+        abort();
+    w->session_end = (struct session_end){.servers = w->conf->ha.zookeeper,
+                                          .patience_ms = w->conf->ha.session_ms,
+                                          .run = zk_end_session_run,
+                                          .close_all = close_all,
+                                          .arg = w};
+}
+
+static void prepare_worker(struct warden *w, int (*run_worker)(void *arg, int channel_fd))
+{
+    worker_child_init(&w->worker, run_worker, w);
+    share_stop_timeout(w);
+    w->worker.child.silence_max_ms = silence_max_ms(w->conf);
+    w->worker.child.backoff_max_ms = w->conf->warden.backoff_max_ms;
+}
+
+/* What goes wrong up to here is told on standard error, where somebody is looking. */
+static enum status open_log(struct warden *w)
+{
+    struct log_options options = conf_log_options(w->conf);
+
+    if (log_configure(&options) == STATUS_OK)
+        return STATUS_OK;
+    LOG_ERROR("warden", "log.file: cannot open %s: %s", options.file, strerror(errno));
+    return STATUS_IO_ERROR;
+}
+
+static enum status open_signals(struct warden *w)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGQUIT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    w->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (w->signal_fd >= 0)
+        return STATUS_OK;
+    LOG_ERROR("warden", "cannot watch for signals: %s", strerror(errno));
+    return STATUS_IO_ERROR;
+}
+
+enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int channel_fd))
+{
+    enum status s;
+
+    told_init(&w->told);
+    s = datadir_open(&w->datadir, w->conf->node.data_dir, LOCK_WAIT_MS);
+    if (s == STATUS_OK)
+        s = open_listeners(w);
+    if (s == STATUS_OK)
+        s = prepare_redis(w);
+    if (s == STATUS_OK)
+        s = warden_vip_init(&w->vip, w->conf);
+    if (s == STATUS_OK && w->vip.link) {
+        listen_outlive_address(w->gmq_fd);
+        listen_outlive_address(w->http_fd);
+    }
+    if (s == STATUS_OK)
+        s = open_log(w);
+    if (s == STATUS_OK)
+        s = open_signals(w);
+    prepare_worker(w, run_worker);
+    prepare_session_end(w);
+    return s;
+}
+
+void warden_release(struct warden *w)
+{
+    worker_child_fini(&w->worker);
+    warden_vip_fini(&w->vip);
+    told_fini(&w->told);
+    embedded_redis_fini(&w->redis);
+    warden_close_fd(&w->signal_fd);
+    warden_close_fd(&w->gmq_fd);
+    warden_close_fd(&w->http_fd);
+    warden_close_fd(&w->peer_fd);
+    datadir_close(&w->datadir);
+}

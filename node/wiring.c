@@ -1,0 +1,231 @@
+#include "node/wiring.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "protocol/conn/listener.h"
+
+#define OWN_DESCRIPTORS 64 /* at most, beside those of clients; of few, half */
+/* HTTP's clients without a place; of few, an eighth. Two turns of the listener: so each is read
+ * before others take its room. */
+#define EXCESS_DESCRIPTORS  ((uint64_t)2 * LISTENER_ACCEPTS_PER_TURN)
+#define PROTOCOLS           2 /* the limit of connections is for each */
+#define CONNECTIONS_DEFAULT 10000
+#define RATE_MIN            65536 /* bytes a second of a body that others wait for */
+#define SILENCE_MS          1000
+#define SILENCE_MIN_MS      250 /* no disk makes Redis as slow as that each day */
+
+/* A cluster's leader that alone has lost its Redis is to be noticed in time (see
+ * is_store_away() in ha/lead/leader.c). Nobody else is in a hurry. */
+static int64_t silence_ms(const struct conf *conf)
+{
+    int64_t ms = conf_has_others(conf) ? conf->ha.session_ms / 4 : SILENCE_MS;
+
+    return ms < SILENCE_MIN_MS ? SILENCE_MIN_MS : ms;
+}
+
+struct redis_store_options wiring_store_options(const struct conf *conf, const char *address)
+{
+    struct redis_store_options options = redis_store_defaults();
+
+    options.address = address;
+    options.password = conf->store.password;
+    options.prefix = conf->store.prefix;
+    options.buckets = conf->store.buckets;
+    options.is_strict = conf->store.strict;
+    options.command_timeout_ms = conf->store.command_timeout_ms;
+    options.silence_ms = silence_ms(conf);
+    options.reconnect_ms = conf->store.reconnect_ms;
+    options.hold_ms = conf->store.hold_ms;
+    options.held_max = conf->store.hold_max;
+    options.breaker_after_ms = conf->store.breaker.after_ms;
+    options.breaker_failures = conf->store.breaker.failures;
+    options.breaker_trials = conf->store.breaker.trials;
+    options.min_replicas = conf->store.min_replicas;
+    options.replica_timeout_ms = conf->store.replica_timeout_ms;
+    options.sentinel_password = conf->store.sentinel_password;
+    return options;
+}
+
+_Static_assert(CONF_TOPICS_MAX <= OP_RULES_MAX, "every row is a rule");
+_Static_assert((int)CONF_BACKOFF_NONE == (int)BACKOFF_NONE &&
+                   (int)CONF_BACKOFF_FIXED == (int)BACKOFF_FIXED &&
+                   (int)CONF_BACKOFF_EXPONENTIAL == (int)BACKOFF_EXPONENTIAL,
+               "both are one");
+
+static unsigned settings_given(const struct conf_topic *row)
+{
+    static const unsigned bits[TOPIC_KEY_COUNT] = {
+        [TOPIC_TTR] = SETTING_BIT(TTR),
+        [TOPIC_PRIORITY] = SETTING_BIT(PRIORITY),
+        [TOPIC_MAX_TRIES] = SETTING_BIT(MAX_TRIES),
+        [TOPIC_BACKOFF_KIND] = SETTING_BIT(BACKOFF),
+        [TOPIC_TTL] = SETTING_BIT(TTL),
+        [TOPIC_DEAD_MAX] = SETTING_BIT(DEAD_MAX),
+        [TOPIC_DEAD_AGE] = SETTING_BIT(DEAD_AGE),
+        [TOPIC_HISTORY] = SETTING_BIT(HISTORY),
+    };
+    unsigned given = 0;
+
+    for (unsigned i = 0; i < TOPIC_KEY_COUNT; i++)
+        given |= conf_topic_has(row, (enum conf_topic_key)i) ? bits[i] : 0;
+    return given;
+}
+
+static struct topic_settings settings_of(const struct conf_topic *row)
+{
+    return (struct topic_settings){
+        .set = settings_given(row),
+        .ttr_ms = row->ttr_ms,
+        .priority = row->priority,
+        .max_tries = row->max_tries,
+        .backoff = {.kind = (enum backoff_kind)row->backoff.kind,
+                    .jitter_percent = row->backoff.jitter_percent,
+                    .base_ms = row->backoff.base_ms,
+                    .cap_ms = row->backoff.cap_ms},
+        .ttl_ms = row->ttl_ms,
+        .dead_max = row->dead_max,
+        .dead_age_ms = row->dead_age_ms,
+        .history = row->history,
+    };
+}
+
+void wiring_rules_set(struct wiring_rules *rules, const struct conf *conf)
+{
+    memset(rules, 0, sizeof(*rules));
+    for (size_t i = 0; i < conf->topics.count; i++) {
+        const struct conf_topic *row = &conf->topics.at[i];
+        size_t len = strlen(row->name);
+
+        assert(len <= sizeof(rules->names[i]));
+        memcpy(rules->names[i], row->name, len);
+        rules->at[i].pattern = bytes_of(rules->names[i], len);
+        rules->at[i].settings = settings_of(row);
+    }
+    rules->count = (unsigned)conf->topics.count;
+}
+
+struct queue_options wiring_queue_options(const struct conf *conf,
+                                          const struct wiring_rules *rules)
+{
+    return (struct queue_options){
+        .body_max_bytes = conf->limits.body_bytes,
+        .waiting_max = conf->limits.waiting,
+        .scan_batch = conf->queue.scan_batch,
+        .scan_interval_ms = conf->queue.scan_interval_ms,
+        .lock_ms = conf->queue.lock_ms,
+        .node = bytes_of_text(conf->node.id),
+        .rules = rules->at,
+        .rule_count = rules->count,
+        .history_bytes = (int64_t)conf->queue.history_bytes,
+        .audit_rate = conf->queue.audit_rate,
+    };
+}
+
+/* ---- connections and descriptors ---- */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static unsigned excess_max(uint64_t descriptors)
+{
+    uint64_t max = smaller(EXCESS_DESCRIPTORS, descriptors / 8);
+
+    return max ? (unsigned)max : 1;
+}
+
+unsigned wiring_connections_max(unsigned wanted, uint64_t descriptors)
+{
+    uint64_t own = smaller(OWN_DESCRIPTORS, descriptors / 2) + excess_max(descriptors);
+    uint64_t max = descriptors > own ? (descriptors - own) / PROTOCOLS : 0;
+
+    max = smaller(max, wanted ? wanted : CONNECTIONS_DEFAULT);
+    return max ? (unsigned)max : 1;
+}
+
+static uint64_t descriptors_allowed(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) ? UINT64_MAX : limit.rlim_cur;
+}
+
+void wiring_raise_descriptors(const struct conf *conf)
+{
+    unsigned wanted = conf->limits.connections, max;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    max = wiring_connections_max(wanted, descriptors_allowed());
+    if (max < wanted)
+        LOG_WARN("app",
+                 "the system allows %llu open files: room for %u clients of each protocol, not "
+                 "for limits.connections (%u); raise the one (ulimit -Hn) or lower the other",
+                 (unsigned long long)limit.rlim_max, max, wanted);
+    else if (!wanted && max < CONNECTIONS_DEFAULT)
+        LOG_INFO("app",
+                 "the system allows %llu open files: room for %u clients of each protocol",
+                 (unsigned long long)limit.rlim_max, max);
+}
+
+/* ---- protocols ---- */
+
+struct gmq_options wiring_gmq_options(const struct conf *conf)
+{
+    return (struct gmq_options){
+        .strict = conf->gmq.strict,
+        .pop_wait_ms = conf->gmq.pop_wait_ms,
+        .body_max_bytes = conf->limits.body_bytes,
+        .connections_max =
+            wiring_connections_max(conf->limits.connections, descriptors_allowed()),
+        .connections_per_address = conf->limits.connections_per_address,
+        .pipelined_max = conf->limits.pipelined,
+        .output_max_bytes = conf->limits.output_bytes,
+        .request_ms = conf->limits.request_ms,
+        .idle_ms = conf->limits.idle_ms,
+    };
+}
+
+struct http_options wiring_http_options(const struct conf *conf)
+{
+    return (struct http_options){
+        .connections_max =
+            wiring_connections_max(conf->limits.connections, descriptors_allowed()),
+        .connections_per_address = conf->limits.connections_per_address,
+        .excess_max = excess_max(descriptors_allowed()),
+        .metrics_topics = conf->http.metrics_topics,
+        .hosts = conf->http.hosts,
+        .idle_ms = conf->limits.idle_ms,
+        .request_ms = conf->limits.request_ms,
+        .body_max_bytes = conf->limits.http_body_bytes,
+        .bodies_max_bytes = conf->limits.http_bodies_bytes,
+        .rate_min = RATE_MIN,
+    };
+}
+
+void wiring_store_address(const struct conf *conf, const char *socket, struct buf *to)
+{
+    if (socket)
+        buf_printf(to, "unix:%s", socket);
+    else
+        buf_add_text(to, conf->store.redis.text);
+}
+
+void wiring_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers *to)
+{
+    *to = (struct http_protocol_numbers){
+        .name = "gmq",
+        .connections = from->connections,
+        .accepted = from->accepted,
+        .turned_away = from->turned_away,
+        .crowded_out = from->crowded_out,
+        .requests = from->requests,
+        .refused = from->refused,
+    };
+}
