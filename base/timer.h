@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list.h"
+
 struct timer {
     void (*on_fire)(struct timer *timer);
     int64_t due_mono_ms;
@@ -31,18 +33,43 @@ struct timers {
 
 void timers_init(struct timers *ts, int64_t now_mono_ms);
 void timers_fini(struct timers *ts);
-
 void timer_init(struct timer *t, void (*on_fire)(struct timer *));
 
 /* Arms, or arms anew. `delay_ms` counts from timers_now(); below 0 means 0. */
 void timer_arm(struct timers *ts, struct timer *t, int64_t delay_ms);
 void timer_disarm(struct timers *ts, struct timer *t);
 bool timer_is_armed(const struct timer *t);
-
 int64_t timers_now(const struct timers *ts);
 
 /* Sets the time and fires what is due. What is armed meanwhile waits for the next call.
  * Returns the milliseconds to the next timer, -1 if there is none. */
 int64_t timers_run(struct timers *ts, int64_t now_mono_ms);
+
+/* Calls that have ended, and are told so in a later turn.
+ *
+ * Nobody is called back from inside the call that submits, or cancels: what is refused,
+ * cancelled or over gets in line here, and a timer without delay tells them, one after the
+ * other. What ends while they are told waits for the turn after that.
+ */
+
+struct later {
+    struct timers *timers;
+    struct timer timer;
+    struct list ended;
+    struct list telling; /* those of this turn */
+    void (*tell)(struct later *later, struct list *link);
+};
+
+/* `tell` gets each in the order in which they were added, its link on no list any more. It may
+ * add others, but not end the `later` itself. */
+void later_init(struct later *l, struct timers *timers,
+                void (*tell)(struct later *later, struct list *link));
+void later_fini(struct later *l); /* when it is idle */
+
+/* The link must be on no list. Until it is told list_remove() takes it back. */
+void later_add(struct later *l, struct list *link);
+
+/* Nobody to be told? The one that is being told does not count. */
+bool later_is_idle(const struct later *l);
 
 #endif

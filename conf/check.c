@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "conf/file.h"
+#include "conf/draft.h"
 #include "conf/topics.h"
 #include "conf/value.h"
 

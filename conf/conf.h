@@ -6,16 +6,16 @@
  *
  *   table.c   the keys: path, kind, field, default, range, help. To add a key: a field here,
  *             a line there, a paragraph in dueq.yaml; a test holds the three together
- *   kind.c    what each kind of value accepts and how it is written; kind.c: texts
+ *   kind.c    what each kind of value accepts and how it is written
  *   topics.c  the list `topics`: its rows, what must hold in each
  *   value.c   text to number, size, duration, address and back; pure
  *   yaml.c    the file as a flat list of (path, text, line, column); nobody else sees libyaml
- *   env.c     ${NAME} and ${NAME:-default}
  *   check.c   what must hold between keys, and what is worked out from several;
  *             check_store.c, check_ha.c, check_vip.c: the same of `store`, `ha` and `vip`
  *   print.c   the effective configuration, the table for --help
- *   reload.c  which changes a running node can take
- *   draft.c   a configuration on its way; errors.c, file.c: what they say
+ *   draft.c   a configuration on its way: the file's bytes, ${NAME} in it, each value
+ *   errors.c  the list of mistakes
+ *   conf.c    all of it in order, and which changes a running node can take
  */
 #ifndef DUEQ_CONF_CONF_H
 #define DUEQ_CONF_CONF_H
@@ -94,8 +94,11 @@ struct conf_topics {
 };
 
 enum conf_log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
+
 enum conf_ha_mode { HA_MODE_STANDALONE, HA_MODE_STANDBY, HA_MODE_CLUSTER };
+
 enum conf_ha_on_loss { HA_ON_LOSS_STOP, HA_ON_LOSS_FAILSAFE };
+
 enum conf_appendfsync { APPENDFSYNC_ALWAYS, APPENDFSYNC_EVERYSEC };
 
 /* Texts are never NULL and belong to the conf. dueq.yaml says what each one means. */

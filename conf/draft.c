@@ -1,6 +1,150 @@
 #include "conf/draft.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK_BYTES 4096
+
+/* Returns false with errno set, EFBIG when there is more than `bytes_max`. */
+static bool read_all(int fd, size_t bytes_max, struct buf *to)
+{
+    size_t start = to->len;
+
+    for (;;) {
+        ssize_t got = read(fd, buf_reserve(to, CHUNK_BYTES), CHUNK_BYTES);
+
+        if (got == 0)
+            return true;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return false;
+        to->len += (size_t)got;
+        if (to->len - start > bytes_max) {
+            errno = EFBIG;
+            return false;
+        }
+    }
+}
+
+enum status file_read(const char *path, size_t bytes_max, mode_t forbidden, struct buf *to,
+                      struct buf *why)
+{
+    size_t before = to->len;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat about;
+    bool ok = false;
+
+    if (fd < 0 || fstat(fd, &about) < 0)
+        buf_printf(why, "cannot open it: %s", strerror(errno));
+    else if (about.st_mode & forbidden)
+        buf_printf(why, "its mode is %04o: others may read it; chmod o-r",
+                   (unsigned)about.st_mode & 07777);
+    else if (!(ok = read_all(fd, bytes_max, to)) && errno == EFBIG)
+        buf_printf(why, "it is larger than %zu bytes", bytes_max);
+    else if (!ok)
+        buf_printf(why, "cannot read it: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    if (!ok)
+        to->len = before;
+    return ok ? STATUS_OK : STATUS_IO_ERROR;
+}
+
+/* ---- variables ---- */
+
+#define NAME_BYTES_MAX 128
+
+struct reference {
+    char name[NAME_BYTES_MAX];
+    struct bytes fallback; /* at NULL: none was given */
+    const char *end;       /* behind the brace */
+};
+
+static size_t name_length(const char *at)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+                                  "0123456789";
+
+    return *at >= '0' && *at <= '9' ? 0 : strspn(at, letters);
+}
+
+/* `at` is behind "${". */
+static bool parse_reference(const char *at, struct reference *ref)
+{
+    size_t len = name_length(at);
+    const char *rest = at + len, *brace = strchr(rest, '}');
+
+    if (len == 0 || len >= sizeof(ref->name) || !brace)
+        return false;
+    memcpy(ref->name, at, len);
+    ref->name[len] = '\0';
+    ref->fallback = (struct bytes){NULL, 0};
+    ref->end = brace + 1;
+    if (rest == brace)
+        return true;
+    if (strncmp(rest, ":-", 2) != 0)
+        return false;
+    ref->fallback = bytes_of(rest + 2, (size_t)(brace - rest - 2));
+    return true;
+}
+
+/* Returns behind the reference, NULL with `why` when it has no value. */
+static const char *expand_one(const char *at, const char *(*get_env)(const char *),
+                              struct buf *to, struct buf *why)
+{
+    struct reference ref;
+    const char *value;
+
+    if (!parse_reference(at, &ref)) {
+        /* Not quoted: it may be a piece of a password. */
+        buf_add_text(why, "expected ${NAME} or ${NAME:-default} ($${ stands for a plain ${)");
+        return NULL;
+    }
+    value = get_env(ref.name);
+    if (ref.fallback.at && (!value || !*value)) {
+        buf_add_bytes(to, ref.fallback);
+    } else if (value) {
+        buf_add(to, value, strnlen(value, ENV_TEXT_MAX + 1));
+    } else {
+        buf_printf(why,
+                   "the environment variable %s is not set, and there is no default "
+                   "(${%s:-default})",
+                   ref.name, ref.name);
+        return NULL;
+    }
+    return ref.end;
+}
+
+enum status env_expand(const char *text, const char *(*get_env)(const char *), struct buf *to,
+                       struct buf *why)
+{
+    size_t before = to->len;
+
+    while (*text && to->len - before <= ENV_TEXT_MAX) {
+        if (!strncmp(text, "$${", 3)) {
+            buf_add_text(to, "${");
+            text += 3;
+        } else if (strncmp(text, "${", 2) != 0) {
+            buf_add_char(to, *text++);
+        } else if (!(text = expand_one(text + 2, get_env, to, why))) {
+            to->len = before;
+            return STATUS_BAD_CONFIG;
+        }
+    }
+    if (to->len - before > ENV_TEXT_MAX) {
+        to->len = before;
+        buf_printf(why, "is longer than %d bytes", ENV_TEXT_MAX);
+        return STATUS_BAD_CONFIG;
+    }
+    return STATUS_OK;
+}
+
+/* ---- values ---- */
 
 void draft_complain_unexpected(struct conf_draft *d, const struct conf_place *place,
                                const struct conf_key *key, const char *got)

@@ -1,10 +1,35 @@
-/* A configuration on its way: the values so far, and where each one came from. */
+/* A configuration on its way: the file's bytes, the variables in it, the values so far, and
+ * where each one came from. */
 #ifndef DUEQ_CONF_DRAFT_H
 #define DUEQ_CONF_DRAFT_H
 
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/status.h"
 #include "conf/conf.h"
 #include "conf/errors.h"
 #include "conf/table.h"
+
+/* Reads a small file whole: appends the file's bytes to `to`. IO_ERROR when it cannot be read,
+ * is larger than `bytes_max` or has one of the `forbidden` permission bits: then `why` says so
+ * to the operator, and `to` is as it was. */
+enum status file_read(const char *path, size_t bytes_max, mode_t forbidden, struct buf *to,
+                      struct buf *why) MUST_CHECK;
+
+/* ${NAME} and ${NAME:-default} in a value of the file. A variable that is
+ * not set is an error, because the alternative is a node that quietly runs with an empty host
+ * or no password; with a default, unset and empty both take the default. `$${` stands for
+ * `${`; any other dollar sign for itself. Defaults do not nest: a default ends at the first
+ * `}`.
+ */
+
+#define ENV_TEXT_MAX 65536 /* bytes of an expanded value */
+
+/* Appends the expanded text to `to`. BAD_CONFIG: `why` is a sentence for the operator, and
+ * `to` is as it was. */
+enum status env_expand(const char *text, const char *(*get_env)(const char *name),
+                       struct buf *to, struct buf *why) MUST_CHECK;
 
 struct draft_key {
     struct conf_place place;

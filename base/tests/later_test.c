@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/later.h"
+#include "base/timer.h"
 
 static struct timers timers;
 static struct later later;

@@ -9,7 +9,7 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "base/later.h"
+#include "base/timer.h"
 #include "ha/coord/coordinator.h"
 
 struct zk_calls {

@@ -6,7 +6,7 @@
 #ifndef DUEQ_HA_SIM_FAKE_CALLS_H
 #define DUEQ_HA_SIM_FAKE_CALLS_H
 
-#include "base/later.h"
+#include "base/timer.h"
 #include "ha/coord/coordinator.h"
 #include "ha/sim/fake_wire.h"
 

@@ -10,7 +10,6 @@
 #include "node/ctl/request.h"
 #include "node/ctl/settings.h"
 #include "node/ctl/table.h"
-#include "node/ctl/topics.h"
 
 /* topic: a topic's settings shown, set and unset. */
 

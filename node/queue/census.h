@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/later.h"
+#include "base/timer.h"
 #include "base/list.h"
 #include "base/status.h"
 #include "node/queue/queue.h"

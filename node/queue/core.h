@@ -5,7 +5,6 @@
 #ifndef DUEQ_NODE_QUEUE_CORE_H
 #define DUEQ_NODE_QUEUE_CORE_H
 
-#include "base/later.h"
 #include "base/timer.h"
 #include "node/queue/queue.h"
 #include "node/store/store.h"

@@ -17,10 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/later.h"
+#include "base/timer.h"
 #include "base/list.h"
 #include "base/status.h"
-#include "base/timer.h"
 
 #define HANDOVERS_MAX 4096
 

@@ -18,10 +18,9 @@
 
 #include <stdbool.h>
 
-#include "base/later.h"
+#include "base/timer.h"
 #include "base/list.h"
 #include "base/status.h"
-#include "base/timer.h"
 #include "node/store/op.h"
 
 #define HISTORY_BATCHES_MAX \

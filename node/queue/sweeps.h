@@ -27,7 +27,7 @@
 
 #include <stdbool.h>
 
-#include "base/later.h"
+#include "base/timer.h"
 #include "base/list.h"
 #include "base/status.h"
 

@@ -47,10 +47,9 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "base/later.h"
+#include "base/timer.h"
 #include "base/list.h"
 #include "base/status.h"
-#include "base/timer.h"
 
 /* How many topics may be popped from at once, and whose share of them a pop takes.
  *

@@ -4,9 +4,8 @@
 #include <strings.h>
 
 #include "node/queue/queue.h"
-#include "protocol/gmq/seconds.h"
-#include "protocol/json/check.h"
-#include "protocol/json/walk.h"
+#include "protocol/gmq/codec.h"
+#include "protocol/json/read.h"
 
 /* As Go does, in any case. */
 static bool is_named(struct bytes name, const char *wanted)

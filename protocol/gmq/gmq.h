@@ -2,9 +2,9 @@
  *
  *   server.c   accepts clients, limits, stopping
  *   request.c  one request: from its bytes to the queue, and back as a reply
- *   scan.c     where a request ends in the stream    (pure, as all that follow)
- *   call.c     what it says; seconds.c helps
- *   reply.c    what is answered
+ *   codec.c     where a request ends in the stream    (pure, as all that follow)
+ *   call.c     what it says; codec.c helps
+ *   codec.c    what is answered
  */
 #ifndef DUEQ_PROTOCOL_GMQ_GMQ_H
 #define DUEQ_PROTOCOL_GMQ_GMQ_H

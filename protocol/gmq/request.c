@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "node/queue/queue.h"
-#include "protocol/gmq/reply.h"
+#include "protocol/gmq/codec.h"
 #include "protocol/gmq/server.h"
 #include "protocol/conn/peer.h"
 

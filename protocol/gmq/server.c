@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/log.h"
-#include "protocol/gmq/reply.h"
+#include "protocol/gmq/codec.h"
 #include "protocol/conn/moving.h"
 #include "protocol/conn/peer.h"
 

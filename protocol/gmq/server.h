@@ -6,7 +6,7 @@
 #include "base/list.h"
 #include "protocol/conn/connection.h"
 #include "protocol/gmq/gmq.h"
-#include "protocol/gmq/scan.h"
+#include "protocol/gmq/codec.h"
 #include "protocol/conn/handed.h"
 #include "protocol/conn/listener.h"
 #include "protocol/conn/peer.h"

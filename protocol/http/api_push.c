@@ -3,7 +3,7 @@
 #include "protocol/http/api_call.h"
 #include "protocol/http/encode.h"
 #include "protocol/http/routes.h"
-#include "protocol/json/walk.h"
+#include "protocol/json/read.h"
 
 static enum status read_push(struct bytes object, struct op *op, struct api_why *why)
 {

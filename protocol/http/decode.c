@@ -4,7 +4,7 @@
 
 #include "node/queue/queue.h"
 #include "protocol/json/base64.h"
-#include "protocol/json/check.h"
+#include "protocol/json/read.h"
 
 static enum status api_decode_backoff(struct bytes object, struct backoff *backoff,
                                       struct api_why *why) MUST_CHECK;

@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "protocol/json/walk.h"
+#include "protocol/json/read.h"
 
 /* Why something is refused, for people. Not always UTF-8: it may quote the client. */
 struct api_why {

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "node/store/redis/address.h"
-#include "node/store/redis/command.h"
+#include "node/store/redis/scripts.h"
 #include "node/store/redis/error.h"
-#include "node/store/redis/replies.h"
+#include "node/store/redis/reply.h"
 
 static struct redis_call *call_of(struct list *link)
 {
@@ -158,7 +158,7 @@ static void take_replies(struct redis_conn *c)
     }
 }
 
-static void take_bytes(struct redis_conn *c, const char *bytes, size_t len)
+static void take_input(struct redis_conn *c, const char *bytes, size_t len)
 {
     c->is_reading = true;
     redisReaderFeed(c->reader, bytes, len);
@@ -181,7 +181,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     loop_touch(c->loop);
     c->heard_mono_ms = timers_now(&c->loop->timers);
     if (len > 0)
-        take_bytes(c, bytes, (size_t)len);
+        take_input(c, bytes, (size_t)len);
     else if (len == 0)
         lose(c, "Server closed the connection");
     else if (errno != EAGAIN && errno != EINTR)

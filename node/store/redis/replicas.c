@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/later.h"
+#include "base/timer.h"
 #include "base/log.h"
 #include "node/store/redis/link.h"
 #include "node/store/redis/requests_private.h"

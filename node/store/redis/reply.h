@@ -14,6 +14,21 @@
 #include "node/store/job.h"
 #include "node/store/op.h"
 
+/* The memory of a link's answers.
+ *
+ * hiredis by itself allocates each element of an answer twice, and frees them one by one. But
+ * there is never more than one answer at a time: it is read, given to its callback and freed
+ * before the next one is begun. So all of it lies in one block, which is used again.
+ */
+
+struct redisReader;
+struct redis_replies;
+struct redis_replies *redis_replies_new(void);
+void redis_replies_free(struct redis_replies *r); /* NULL is fine */
+
+/* What this reader makes is made here. For one reader at a time, which goes first. */
+void redis_replies_attach(struct redis_replies *r, struct redisReader *reader);
+
 /* One element of an answer, if it is what it should be. For whoever reads replies: reply.c,
  * reply_outputs.c, rollback.c.
  *
@@ -41,7 +56,6 @@ bool take_job(const struct redisReply *reply, size_t *i, struct job *job);
 
 /* A job's value that was sent without its body. */
 bool take_job_alone(const struct redisReply *reply, size_t i, struct job *job);
-
 struct redisReply;
 
 #define REPLY_ITEMS_MAX  1000 /* what one script moves at most */

@@ -4,8 +4,8 @@
 #ifndef DUEQ_NODE_STORE_REDIS_REQUESTS_PRIVATE_H
 #define DUEQ_NODE_STORE_REDIS_REQUESTS_PRIVATE_H
 
-#include "base/later.h"
-#include "node/store/redis/complaints.h"
+#include "base/timer.h"
+#include "node/store/redis/error.h"
 #include "node/store/redis/wait_queue.h"
 #include "node/store/redis/reply.h"
 #include "node/store/redis/requests.h"

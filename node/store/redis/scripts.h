@@ -12,11 +12,23 @@
 #ifndef DUEQ_NODE_STORE_REDIS_SCRIPTS_H
 #define DUEQ_NODE_STORE_REDIS_SCRIPTS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "node/store/history.h"
 #include "node/store/op.h"
 #include "node/store/redis/push_ledger.h"
+
+/* A command as Redis reads it: "*<count>\r\n", then "$<length>\r\n<bytes>\r\n" each. Pure.
+ *
+ * hiredis can do that too, but grows a string of its own for every command and looks at its
+ * room five times an argument: 1.1 us for a push, against 0.15 here.
+ */
+
+/* Appends it. */
+void redis_command_write(struct buf *out, int argc, const char *const *argv,
+                         const size_t *lens);
 
 /* What decides who scans a topic (doc/cluster.md), as bytes: a node's share on its way to
  * scan.lua, and a topic's lock on its way back. Pure.

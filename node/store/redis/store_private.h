@@ -11,7 +11,7 @@
 #include "node/store/redis/address.h"
 #include "node/store/redis/lane.h"
 #include "node/store/redis/route.h"
-#include "node/store/redis/complaints.h"
+#include "node/store/redis/error.h"
 #include "node/store/redis/store.h"
 
 struct redis_store {

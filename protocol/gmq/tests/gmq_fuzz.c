@@ -9,10 +9,8 @@
 #include <string.h>
 
 #include "node/queue/queue.h"
-#include "protocol/gmq/reply.h"
-#include "protocol/gmq/scan.h"
-#include "protocol/json/check.h"
-#include "protocol/json/walk.h"
+#include "protocol/gmq/codec.h"
+#include "protocol/json/read.h"
 
 #define FRAME_MAX 600
 

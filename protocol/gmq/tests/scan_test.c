@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "protocol/gmq/scan.h"
+#include "protocol/gmq/codec.h"
 
 #define FRAME_MAX 39
 

@@ -11,9 +11,8 @@
 #include "protocol/http/decode.h"
 #include "protocol/http/encode.h"
 #include "protocol/http/tests/api_fuzz_rules.h"
-#include "protocol/json/check.h"
+#include "protocol/json/read.h"
 #include "protocol/json/text.h"
-#include "protocol/json/walk.h"
 
 #define FLAGS (JSON_DECODE_ANY | JSON_ALLOW_NUL)
 

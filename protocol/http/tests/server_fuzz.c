@@ -19,7 +19,7 @@
 #include "node/queue/queue.h"
 #include "node/store/memory/store.h"
 #include "protocol/http/server.h"
-#include "protocol/json/check.h"
+#include "protocol/json/read.h"
 
 #define TURNS_PER_PIECE 3
 #define PIECES_MAX      16

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "protocol/json/check.h"
-#include "protocol/json/walk.h"
+#include "protocol/json/read.h"
 
 static const struct {
     struct bytes text;

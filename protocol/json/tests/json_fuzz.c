@@ -7,8 +7,7 @@
 
 #include <jansson.h>
 
-#include "protocol/json/check.h"
-#include "protocol/json/walk.h"
+#include "protocol/json/read.h"
 
 #define FLAGS (JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL)
 

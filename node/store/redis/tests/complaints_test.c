@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "node/store/redis/complaints.h"
+#include "node/store/redis/error.h"
 #include "node/store/redis/tests/log_fixture.h"
 
 #define HOUR_MS INT64_C(3600000)

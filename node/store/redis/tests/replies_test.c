@@ -1,4 +1,4 @@
-#include "node/store/redis/replies.h"
+#include "node/store/redis/reply.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,32 @@
+/* Reading JSON where it lies: is it JSON, and what is in it? Nothing is allocated, nothing is
+ * built.
+ *
+ * json_check() makes one pass. What passes is RFC 8259 to the letter, in UTF-8, and every
+ * string in it can be written as UTF-8; so whoever walks over it need not doubt it again.
+ */
+#ifndef DUEQ_PROTOCOL_JSON_READ_H
+#define DUEQ_PROTOCOL_JSON_READ_H
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+
+#define JSON_DEPTH_MAX 64 /* objects and lists within each other */
+
+enum json_fault {
+    JSON_FAULT_NONE,
+    JSON_FAULT_SYNTAX,    /* it is not JSON */
+    JSON_FAULT_UTF8,      /* a string is not UTF-8 */
+    JSON_FAULT_SURROGATE, /* half a character: \ud800 without its other half */
+    JSON_FAULT_DEPTH,     /* nested deeper than JSON_DEPTH_MAX */
+};
+
+/* One value with white space around it. The first fault counts: what follows was not seen. */
+enum json_fault json_check(struct bytes text);
+
+/* The same; `*at_byte` is about where the fault is, counted from 0: untouched without one. */
+enum json_fault json_check_at(struct bytes text, size_t *at_byte);
+
 /* Walking over JSON where it lies: no tree, no copy; a value is the run of bytes it is written
  * with. Right for what json_check() has passed, harmless (never outside of the bytes, always
  * at an end) for anything else.
@@ -6,12 +35,6 @@
  *   while (json_walk_member(&walk, &name, &value))
  *       ...
  */
-#ifndef DUEQ_PROTOCOL_JSON_WALK_H
-#define DUEQ_PROTOCOL_JSON_WALK_H
-
-#include <stdbool.h>
-
-#include "base/bytes.h"
 
 enum json_kind {
     JSON_KIND_NONE, /* no value at all: no bytes */
@@ -71,8 +94,5 @@ static inline const char *json_find_mark(const char *at, const char *end)
 {
     return at < end && (*at == '"' || *at == '\\') ? at : json_find_mark_behind(at, end);
 }
-
-/* Four hexadecimal digits; -1 when they are not. */
-int json_hex4(const char *at);
 
 #endif
