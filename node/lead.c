@@ -54,14 +54,15 @@ static void on_again(struct timer *timer)
 {
     struct standalone *l = CONTAINER_OF(timer, struct standalone, again);
 
-    l->is_fenced = l->is_fenced_again;
-    l->is_fenced_again = false;
-    if (!l->is_fenced) {
+    if (!l->is_fenced_again && queue_has_led(l->queue)) {
+        l->is_fenced = false;
         LOG_INFO("ha",
                  "no cluster's leader moves the jobs of this Redis any more: this node does");
         return;
     }
-    standalone_start(l);
+    if (l->is_fenced_again) /* else nobody has answered: Redis is away */
+        standalone_start(l);
+    l->is_fenced_again = false;
     timer_arm(l->timers, timer, HA_FENCED_AGAIN_MS);
 }
 

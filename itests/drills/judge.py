@@ -282,13 +282,26 @@ def _was_taken_back(first, second, life, fault, faults, is_held_no_more):
     """By the history: it was ready again in between, because it was held no more, or its consumer
     had left; and by no line of before that had a consumer confirmed the first, but for what a
     fault may have kept from coming about."""
-    backs = [each for each in life[TakenBack]
-             if first.began_ms - ESTIMATE_MS <= each.boot_ms <= second.received_ms + ESTIMATE_MS]
-    back = max(backs, key=lambda each: each.boot_ms, default=None)
+    back = _last_back(first, second, life)
     if back is None or not (is_held_no_more or back.has_left):
         return False
-    return not any(first.asked_ms - ESTIMATE_MS <= line.boot_ms < back.boot_ms
+    before_ms = min(back.boot_ms, second.received_ms)
+    return not any(first.asked_ms - ESTIMATE_MS <= line.boot_ms < before_ms
                    and not _may_be_void(line, fault, faults) for line in life[Delivered])
+
+
+def _last_back(first, second, life):
+    """The line by which the first hand-over was taken back, or None. A node estimates the time: its
+    line may seem to come behind the second hand-over. One of a consumer that had left may be of the
+    second then, unless there are two of them; one of a hold that was over cannot be."""
+    backs = sorted((each for each in life[TakenBack]
+                    if first.began_ms - ESTIMATE_MS <= each.boot_ms <= second.received_ms + ESTIMATE_MS),
+                   key=lambda each: each.boot_ms)
+    in_time = [each for each in backs if each.boot_ms <= second.received_ms]
+    late = backs[len(in_time):]
+    if in_time or not late:
+        return in_time[-1] if in_time else None
+    return late[0] if not late[0].has_left or len(late) > 1 else None
 
 
 def _may_be_void(line, fault, faults):

@@ -16,6 +16,9 @@ from drills.journal import LEADER, Fault, Fenced, Lease, Role, Stall
 AFTER_MS = 2000  # a change that a fault explains comes so long after its end at the latest: then
                  # every node has had its role for a while, and another T is over
 JUST_BEFORE_MS = 1000  # a stall explains the end of a reign that comes so long after it
+SILENT_MS = 500        # a loop that stands still for so long says so
+GRAIN_MS = 1           # of what nodes write down
+FEW_BY_MACHINE, ONE_BY_MACHINE_IN = 2, 20  # changes that the machine may explain, of all rounds
 LEASE_OVER = "lease_over"              # these are the reasons of roles
 BY_A_STALL = ("expired", "deposed")    # ZooKeeper has ended the session of a node that slept
 
@@ -30,7 +33,7 @@ def judge_leaders(journal, explained=None):
     yield from _two_leaders(leases)
     yield from _tokens_back(reigns, leases)
     yield from _fenced(journal.of(Fenced), reigns, leases)
-    yield from _storms(reigns, journal.of(Fault), journal.of(Stall), explained)
+    yield from _storms(reigns, journal.of(Lease), journal.of(Fault), journal.of(Stall), explained)
     if reigns and all(reign.until_ms < math.inf for reign in reigns):
         yield Violation("NO_LEADER", reigns[-1].token, "it was the last, and its reign is over")
 
@@ -135,21 +138,34 @@ def _fenced(fences, reigns, leases):
             yield wrong("and has its lease longer all the same")
 
 
-def _storms(reigns, faults, stalls, explained):
+def _storms(reigns, leases, faults, stalls, explained):
     """In a span there are as many changes as its faults may cause, and one more for each that the
-    machine explains."""
+    machine explains; of those there are few in all."""
+    excused = 0
     for span in _spans(faults):
         changes = [first for first in _firsts(reigns)
                    if span.from_ms <= first.from_ms < span.until_ms]
-        by_machine = sum(_is_by_machine(first, reigns, stalls, span) for first in changes)
-        excess = len(changes) - span.changes
-        if explained is not None:
-            explained["STORM"] += max(0, min(excess, by_machine))
+        by_machine = sum(_is_by_machine(first, reigns, leases, stalls, span) for first in changes)
+        by_faults = sum(_may_be_a_faults(first, reigns, span) for first in changes)
+        excess = len(changes) - min(by_faults, span.changes)
+        excused += max(0, min(excess, by_machine))
         if excess > by_machine:
             more = f", {by_machine} more by the machine" if by_machine else ""
             yield Violation("STORM", "", f"{len(changes)} leaders in turn, {span.changes} allowed"
                                          f"{more}, from {span.from_ms:.0f} to "
                                          f"{span.until_ms:.0f} ms")
+    if explained is not None:
+        explained["STORM"] += excused
+    most = FEW_BY_MACHINE + len(faults) // ONE_BY_MACHINE_IN
+    if excused > most:
+        yield Violation("STORM", "", f"{excused} changes are the machine's by the nodes' words: {most} "
+                                     f"at most in {len(faults)} rounds")
+
+
+def _may_be_a_faults(first, reigns, span):
+    """A fault that deposes some explains no change of the lead of others."""
+    before = [reign for reign in reigns if reign.from_ms < first.from_ms]
+    return not before or span.deposes is None or before[-1].node in span.deposes
 
 
 def _firsts(reigns):
@@ -184,18 +200,29 @@ def _as_one(span, other):
                 None if anybody else (*span.deposes, *other.deposes))
 
 
-def _is_by_machine(first, reigns, stalls, span):
+def _is_by_machine(first, reigns, leases, stalls, span):
     """Does the node that was deposed say so? ZooKeeper did not prove its lease in time, or it slept
-    until its session had ended; in this very span, for another fault may be the reason else, and not
-    where a fault of the span may have done it."""
+    until its session had ended. Evidence of another span does not count, because the fault of that
+    span may be its reason; nor where a fault of this span may have done it."""
     before = [reign for reign in reigns if reign.from_ms < first.from_ms]
     if not before or span.deposes is None:
         return False
     last = before[-1]
     if last.node in span.deposes:
         return False
-    if last.reason == LEASE_OVER and span.from_ms <= last.until_ms <= first.from_ms:
+    if (last.reason == LEASE_OVER and span.from_ms <= last.until_ms <= first.from_ms
+            and _ran_out(last, leases)):
         return True
     return last.reason in (LEASE_OVER, *BY_A_STALL) and any(
-        stall.node == last.node and span.from_ms <= stall.boot_ms - stall.ms <= first.from_ms
+        stall.node == last.node and stall.ms >= SILENT_MS
+        and span.from_ms <= stall.boot_ms - stall.ms <= min(last.until_ms, first.from_ms)
         and last.until_ms - JUST_BEFORE_MS <= stall.boot_ms for stall in stalls)
+
+
+def _ran_out(reign, leases):
+    """By the last lease that the node wrote for it: that is over, and not for so long that the node
+    had to tell a stall."""
+    until = max((lease.until_ms for lease in leases
+                 if (lease.node, lease.token) == (reign.node, reign.token)
+                 and lease.from_ms <= reign.until_ms), default=math.inf)
+    return -GRAIN_MS <= reign.until_ms - until <= SILENT_MS

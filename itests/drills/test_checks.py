@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from drills.in_order import InOrder
+from drills.in_order import MOST_CROSSED, InOrder
 from drills.journal import Role, Vip
 from drills.matrix import MATRIX
 from drills.nodes import HostNode
@@ -112,9 +112,16 @@ def test_what_is_excused_has_to_be_rare(rounds, late, crossed, complaints):
     judge, events = InOrder(), waited(1010, 1500, 1502)
     for number in range(rounds):
         sight = lost(*([1000] if number < late else ()))
-        sight.failed["crossed"] = 0 if number else crossed
+        sight.failed["crossed"] = min(crossed, MOST_CROSSED)
+        crossed -= sight.failed["crossed"]
         assert not list(judge.check(round_of(sight, events)))
     assert len(list(judge.check_end())) == complaints
+
+
+def test_many_cross_in_one_round():
+    sight = lost()
+    sight.failed["crossed"] = MOST_CROSSED + 1
+    assert len(list(InOrder().check(round_of(sight, [])))) == 1
 
 
 def round_of(sight, events):

@@ -309,47 +309,63 @@ def stall(node, until, ms):
 
 
 ONE, TWO = leads("n1", 1, 0), leads("n2", 2, 9000)
+OVER = lease("n1", 1, 0, 8990)
 OF_OTHER = Fault("another node joins", 8000, 9500, changes=0, deposes=("x1",))
 
 BY_THE_MACHINE = {
-    "its lease was over": (1, [ONE, ends("n1", "lease_over", 8990), TWO]),
-    "twice": (2, [ONE, ends("n1", "lease_over", 8990), TWO, ends("n2", "lease_over", 9500),
-                  leads("n1", 3, 9600)]),
-    "it had resumed before": (1, [ONE, ends("n1", "disconnected", 5000), leads("n1", 1, 5100),
+    "its lease was over": (1, [ONE, OVER, ends("n1", "lease_over", 8990), TWO]),
+    "twice": (2, [ONE, OVER, ends("n1", "lease_over", 8990), TWO, lease("n2", 2, 9000, 9500),
+                  ends("n2", "lease_over", 9500), leads("n1", 3, 9600)]),
+    "it had resumed before": (1, [ONE, ends("n1", "disconnected", 5000), leads("n1", 1, 5100), OVER,
                                   ends("n1", "lease_over", 8990), TWO]),
+    "it saw that 500 ms late": (1, [ONE, replace(OVER, until_ms=8490),
+                                    ends("n1", "lease_over", 8990), TWO]),
     "it slept until its session had ended": (
         1, [ONE, TWO, stall("n1", 9400, 4000), ends("n1", "deposed", 9401, "standby")]),
     "it slept, and its lease was over meanwhile": (
         1, [ONE, TWO, stall("n1", 9400, 4000), ends("n1", "lease_over", 9401)]),
     "it slept, and lost its session when it woke": (
         1, [ONE, stall("n1", 8500, 4000), ends("n1", "expired", 8501), TWO]),
-    "a fault that deposes others": (1, [ONE, OF_OTHER, ends("n1", "lease_over", 8990), TWO]),
+    "a fault that deposes others": (1, [ONE, OF_OTHER, OVER, ends("n1", "lease_over", 8990), TWO]),
+    "the same, that explains a change of others": (
+        1, [ONE, replace(OF_OTHER, changes=1), OVER, ends("n1", "lease_over", 8990), TWO]),
     "the same, beside the change that it may cause": (
         1, [leads("x1", 1, 0), replace(OF_OTHER, changes=1), ends("x1", "switchover", 8100),
-            leads("n1", 2, 8200), ends("n1", "lease_over", 8990), leads("n2", 3, 9000)]),
-    "long after the heal": (1, [ONE, KILL, ends("n1", "lease_over", 8990), TWO]),
+            leads("n1", 2, 8200), lease("n1", 2, 8200, 8990), ends("n1", "lease_over", 8990),
+            leads("n2", 3, 9000)]),
+    "long after the heal": (1, [ONE, KILL, OVER, ends("n1", "lease_over", 8990), TWO]),
 }
 
 NOT_BY_THE_MACHINE = {
+    "it wrote no lease": [ONE, ends("n1", "lease_over", 8990), TWO],
+    "its lease was not over": [ONE, replace(OVER, until_ms=9490), ends("n1", "lease_over", 8990),
+                               TWO],
+    "its lease was over long before": [ONE, replace(OVER, until_ms=8489),
+                                       ends("n1", "lease_over", 8990), TWO],
+    "the lease of another token": [ONE, lease("n1", 2, 0, 8990), ends("n1", "lease_over", 8990), TWO],
+    "it slept when its session had ended": [ONE, ends("n1", "expired", 8500), TWO,
+                                            stall("n1", 9400, 500)],
+    "it slept for too short a time to say so": [ONE, stall("n1", 8600, 499),
+                                                ends("n1", "expired", 8601), TWO],
     "no reason": [ONE, TWO],
     "another reason": [ONE, ends("n1", "preferred", 8990, "draining"), TWO],
     "its worker has died": [ONE, ends("n1", "died", 8990), TWO],
     "of another node": [ONE, stands_by("n1", 8990), ends("n3", "lease_over", 8991), TWO],
-    "of its successor": [ONE, stands_by("n1", 8990), ends("n2", "lease_over", 8991), TWO],
+    "of its successor": [ONE, OVER, stands_by("n1", 8990), ends("n2", "lease_over", 8991), TWO],
     "of another time, and it led again": [ONE, ends("n1", "lease_over", 5000), leads("n1", 1, 5100),
                                           ends("n1", "deposed", 8990, "standby"), TWO],
     "of a reign that was over": [ONE, ends("n1", "lease_over", 5000), TWO,
                                  leads("n3", 3, 9900)],
     "only when another led": [ONE, TWO, ends("n1", "lease_over", 9001)],
     "in a fault, and the change is of after it": [
-        ONE, KILL, ends("n1", "lease_over", 2100), TWO],
+        ONE, KILL, lease("n1", 1, 0, 2100), ends("n1", "lease_over", 2100), TWO],
     "in a fault that may depose anybody": [
-        ONE, Fault("busy", 8000, 9500, changes=0), ends("n1", "lease_over", 8990), TWO],
+        ONE, OVER, Fault("busy", 8000, 9500, changes=0), ends("n1", "lease_over", 8990), TWO],
     "in a fault that deposes it": [
-        ONE, replace(OF_OTHER, deposes=("n1",)), ends("n1", "lease_over", 8990), TWO],
-    "in two faults at once": [ONE, OF_OTHER, Fault("busy", 8100, 8200, changes=0),
+        ONE, OVER, replace(OF_OTHER, deposes=("n1",)), ends("n1", "lease_over", 8990), TWO],
+    "in two faults at once": [ONE, OVER, OF_OTHER, Fault("busy", 8100, 8200, changes=0),
                               ends("n1", "lease_over", 8990), TWO],
-    "in two that depose some": [ONE, OF_OTHER, Fault("b", 8100, 8200, changes=0, deposes=("n1",)),
+    "in two that depose some": [ONE, OVER, OF_OTHER, Fault("b", 8100, 8200, changes=0, deposes=("n1",)),
                                 ends("n1", "lease_over", 8990), TWO],
     "another slept": [ONE, TWO, stall("n2", 9400, 4000), ends("n1", "deposed", 9401, "standby")],
     "it slept long before": [ONE, stall("n1", 7400, 4000), ends("n1", "expired", 8501), TWO],
@@ -376,12 +392,31 @@ def test_a_change_that_nothing_shows_to_be_the_machines_is_a_storm(events):
 
 
 def test_a_change_that_a_fault_may_cause_needs_no_excuse():
-    found = verdict(ONE, replace(OF_OTHER, changes=1), ends("n1", "lease_over", 8990), TWO)
+    fault = replace(OF_OTHER, changes=1, deposes=("n1",))
+    found = verdict(ONE, fault, OVER, ends("n1", "lease_over", 8990), TWO)
     assert (found.violations, found.explained) == ([], {})
 
 
+def test_a_fault_that_deposes_one_explains_no_change_of_another():
+    assert rules(ONE, replace(OF_OTHER, changes=1), ends("n1", "switchover", 8990), TWO) == ["STORM"]
+
+
+@pytest.mark.parametrize("changes, rounds, is_storm", [(2, 0, False), (3, 0, True), (3, 20, False),
+                                                       (4, 20, True)])
+def test_the_machine_explains_few_changes(changes, rounds, is_storm):
+    events = [ONE]
+    for number in range(1, changes + 1):
+        node, until = f"n{number}", number * 10_000
+        events += [lease(node, number, until - 9000, until), ends(node, "lease_over", until),
+                   leads(f"n{number + 1}", number + 1, until + 10)]
+    since = (changes + 1) * 10_000
+    events += [Fault("x", since + 100 * each, since + 100 * each + 1, changes=0, deposes=("x1",))
+               for each in range(rounds)]
+    assert rules(*events) == (["STORM"] if is_storm else [])
+
+
 def test_an_excuse_is_for_one_change():
-    found = verdict(ONE, ends("n1", "lease_over", 8990), TWO, stands_by("n2", 9100),
+    found = verdict(ONE, OVER, ends("n1", "lease_over", 8990), TWO, stands_by("n2", 9100),
                     leads("n3", 3, 9200))
     assert [each.rule for each in found.violations] == ["STORM"]
     assert "1 allowed, 1 more by the machine" in found.violations[0].why
@@ -585,6 +620,19 @@ def test_who_has_left_in_a_fault_has_its_job_handed_over_again_at_once():
     assert rules(*events, replace(left, has_left=False), cut) == ["TWICE"], "it was held"
     assert rules(*events, left, Delivered("a", NODE, 2500), replace(cut, nodes=("n2", OTHER))) == [
         "TWICE"], "and it was not this node's fault"
+
+
+def test_a_line_that_seems_late_is_the_seconds_where_that_consumer_may_have_left():
+    cut = Fault("cut", 1900, 5000, struck_ms=1950, nodes=("n1", NODE))
+    events = [push(ttr_ms=60000), hand_over(1990), again(3995), ack(4100), cut]
+    left = TakenBack("a", "n1", 4025, has_left=True)
+    assert rules(*events, left) == ["TWICE"]
+    assert verdict(*events, left, replace(left, boot_ms=4030)).explained == {"UNCONFIRMED": 1}
+
+
+def test_the_seconds_own_confirmation_does_not_convict():
+    events = [push(ttr_ms=60000), hand_over(1990), KILL_HERE, again(6995), sent(7000), ack(7100)]
+    assert verdict(*events, back(7035)).explained == {"UNCONFIRMED": 1}
 
 
 def test_a_confirmation_that_a_later_fault_kept_from_redis_is_none():

@@ -15,6 +15,7 @@ from drills.in_order import FEW_LATE, ONE_LATE_IN
 from drills.journal import AWAY, DIED, LEAVING, Gone, Journal, Lease, Put, Role, Vip, now_ms
 from drills.matrix import MATRIX
 from drills.view import DEAF, VANISHING, Sight, View, Visit, longest_gap
+from drills.view_client import outcome_of
 from drills.vip_row import (accepted_by_the_dead, begun_with_nobody, gaps, lost_with_somebody,
                             strangers, untold, with_nobody)
 from harness.neighbours import add_address, announce, remove_address
@@ -34,6 +35,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads, request_queue_size = True, 128
     address_family = socket.AF_INET6
+    IP_TRANSPARENT, IPV6_TRANSPARENT = 19, 75
 
     def __init__(self, host):
         self.host, self.lets_go, self.is_frozen = host, threading.Event(), threading.Event()
@@ -41,6 +43,12 @@ class Server(ThreadingHTTPServer):
         with host.entered():
             super().__init__(("::", PORT), Handler)
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    def server_bind(self):
+        """As a node does: who has come has his answer, though the address has gone meanwhile."""
+        self.socket.setsockopt(socket.SOL_IP, self.IP_TRANSPARENT, 1)
+        self.socket.setsockopt(socket.IPPROTO_IPV6, self.IPV6_TRANSPARENT, 1)
+        super().server_bind()
 
     def handle_error(self, *unused):
         """A client has gone."""
@@ -422,3 +430,10 @@ def test_a_client_that_nobody_tells_does_not_come(network, stage):
     (visit("crossed"), [], "crossed"), (visit("silent"), [], "silent"), (visit("503"), [], "503")])
 def test_what_went_wrong_has_a_name(visit, left_ms, kind):
     assert visit.kind(left_ms) == kind
+
+
+@pytest.mark.parametrize("status, code, outcome", [
+    (200, None, "ok"), (201, None, "ok"), (409, "not_owner", "refused"), (503, "unavailable", "refused"),
+    (503, "unknown", "unknown")])
+def test_an_answer_says_what_became_of_a_change(status, code, outcome):
+    assert outcome_of(status, {"error": {"code": code}} if code else {}) == outcome

@@ -327,6 +327,13 @@ class Vanishing(Caller):
         super().connected()
 
 
+def outcome_of(status, said):
+    """What an answer says of a change: it may also have happened."""
+    if status < 400:
+        return "ok"
+    return "unknown" if said["error"]["code"] == "unknown" else "refused"
+
+
 class Waiter(Tie):
     """Pops, and acknowledges what it gets."""
 
@@ -335,7 +342,7 @@ class Waiter(Tie):
 
     def go_on(self, status, said):
         if self._acked:
-            self._note_ack("ok" if status < 400 else "refused")
+            self._note_ack(outcome_of(status, said))
         elif status == 200 and said.get("jobs"):
             self._take(*said["jobs"])
             return
@@ -386,9 +393,7 @@ class Pusher:
 
     def replied(self, status, said):
         self._wire.close()
-        code = said["error"]["code"] if status >= 400 else None
-        self._note("ok" if code is None else "unknown" if code == "unknown" else "refused",
-                   said.get("due_ms"))
+        self._note(outcome_of(status, said), said.get("due_ms"))
 
     def ended(self, how):  # pylint: disable=unused-argument
         self._note("unknown" if self._is_sent else "refused")

@@ -199,6 +199,8 @@ void duty_after(struct duty *d, const struct op *op)
         return;
     if (op->status == STATUS_FENCED && (d->is_on || d->is_draining))
         be_fenced(d, op->out.fenced.seen);
+    if (op->status == STATUS_OK && d->is_on)
+        d->has_led = true;
     if (d->is_draining && d->core->leading == 0)
         tell_soon(d);
 }
@@ -214,7 +216,7 @@ static void duty_begin(struct duty *d, const struct queue_leader *leader)
     d->core->token = bytes_of(d->token, leader->token.len);
     d->core->may_act = leader->may_act;
     d->core->may_act_arg = leader->arg;
-    d->is_draining = d->is_fenced = d->is_fenced_told = false;
+    d->is_draining = d->is_fenced = d->is_fenced_told = d->has_led = false;
     timer_disarm(timers_of(d), &d->news);
     d->is_on = true;
     LOG_DEBUG("queue", "duty: OFF -> ON");
@@ -350,6 +352,11 @@ void queue_lead(struct queue *q, const struct queue_leader *leader)
         LOG_AT(q->duty.seen_len ? LEVEL_DEBUG : LEVEL_INFO, "queue",
                "moving what is due, in %u buckets", q->core.store->buckets);
     duty_begin(&q->duty, leader);
+}
+
+bool queue_has_led(const struct queue *q)
+{
+    return q->duty.is_on && q->duty.has_led;
 }
 
 void queue_deactivate(struct queue *q)

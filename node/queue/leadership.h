@@ -39,6 +39,7 @@ struct duty_bucket;
 struct duty {
     struct core *core;
     bool is_on;
+    bool has_led;               /* since the last begin: the store has done something for it */
     struct queue_leader leader; /* of the last begin */
     char token[OP_TOKEN_MAX];
     bool is_store_up;

@@ -74,8 +74,8 @@ static void on_bucket(struct op *op)
         return;
     }
     if (op->status == STATUS_OK)
-        LOG_WARN("queue", "the store is now led with the token '%s': an operator wants it",
-                 a->token);
+        LOG_WARN("queue", "the store is now %s%s: an operator wants it",
+                 *a->token ? "led with the token " : "given to standalone nodes", a->token);
     a->status = op->status;
     a->on_done(a);
 }

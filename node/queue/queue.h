@@ -139,6 +139,10 @@ void queue_activate(struct queue *q);
  * nothing is sent, and may_act is asked again later. Callbacks come in a later turn. */
 void queue_lead(struct queue *q, const struct queue_leader *leader);
 
+/* It leads, and since queue_lead() the store has done something for it as the leader: so it is
+ * not fenced, as far as was asked. A store that is away proves nothing. */
+bool queue_has_led(const struct queue *q);
+
 /* Stops it: no new scan begins. on_drained comes, once, when those in flight have ended, unless
  * queue_lead() comes before. Fine for a node that stands by. */
 void queue_deactivate(struct queue *q);

@@ -324,6 +324,22 @@ static void alone_it_leaves_a_clusters_store_alone_until_it_is_adopted(void **st
     assert_int_equal(ready_count(0), 1);
 }
 
+/* What no store has answered proves nothing. */
+static void alone_it_stays_fenced_while_the_store_is_away(void **state)
+{
+    nodes[0].conf.ha.mode = HA_MODE_STANDALONE;
+    fence_all(FOREIGN);
+    node_start(0);
+    run(3 * HA_FENCED_AGAIN_MS);
+    memory_store_take_down(nodes[0].ms);
+    run(3 * HA_FENCED_AGAIN_MS);
+    assert_true(node_lead_is_fenced_alone(nodes[0].app.ha));
+    memory_store_bring_up(nodes[0].ms);
+    run(3 * HA_FENCED_AGAIN_MS);
+    assert_true(node_lead_is_fenced_alone(nodes[0].app.ha));
+    assert_int_equal(count_of("this node does", read_file("log")), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
@@ -342,6 +358,7 @@ int main(void)
         TEST(a_namesake_is_refused_and_the_owner_told),
         TEST(alone_it_leads_at_once_and_without_a_token),
         TEST(alone_it_leaves_a_clusters_store_alone_until_it_is_adopted),
+        TEST(alone_it_stays_fenced_while_the_store_is_away),
     };
 #undef TEST
 

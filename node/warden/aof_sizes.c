@@ -18,6 +18,7 @@
 #define EMPTY_BASE    256     /* bytes: more than that of a Redis without a key has */
 #define END           "end\n" /* a mark without it was not finished */
 #define MARK_MAX      4096
+#define LOSS          "-" /* in the place of a name: bytes that were missing at a start before */
 
 static int open_directory(const struct datadir *d)
 {
@@ -74,20 +75,35 @@ static void describe(struct buf *to, int dir_fd)
         close(dir_fd);
 }
 
+static void write_mark(const struct datadir *d, const struct buf *text)
+{
+    int fd = text->len <= MARK_MAX ? datadir_open_file(d, AOF_MARK_FILE) : -1;
+
+    if (fd >= 0 &&
+        (ftruncate(fd, 0) || write(fd, text->at, text->len) != (ssize_t)text->len || fsync(fd)))
+        aof_sizes_remove(d);
+    if (fd >= 0)
+        close(fd);
+}
+
 void aof_sizes_write(const struct datadir *d)
 {
     struct buf text = BUF_INIT;
-    int dir_fd = open_directory(d), fd;
+    int dir_fd = open_directory(d);
 
     if (dir_fd < 0)
         return;
     describe(&text, dir_fd);
-    fd = text.len <= MARK_MAX ? datadir_open_file(d, AOF_MARK_FILE) : -1;
-    if (fd >= 0 &&
-        (ftruncate(fd, 0) || write(fd, text.at, text.len) != (ssize_t)text.len || fsync(fd)))
-        aof_sizes_remove(d);
-    if (fd >= 0)
-        close(fd);
+    write_mark(d, &text);
+    buf_fini(&text);
+}
+
+void aof_sizes_keep_loss(const struct datadir *d, uint64_t missing)
+{
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "%" PRIu64 " " LOSS "\n" END, missing);
+    write_mark(d, &text);
     buf_fini(&text);
 }
 
@@ -123,7 +139,9 @@ uint64_t aof_sizes_missing(const struct datadir *d)
     read_mark(d, text);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         if (sscanf(line, "%" SCNd64 " %255[^\n]", &was, name) == 2 && !strchr(name, '/'))
-            missing += is_all_gone ? data_of(name, was) : missing_of(dir_fd, name, was);
+            missing += !strcmp(name, LOSS) ? (uint64_t)was
+                       : is_all_gone       ? data_of(name, was)
+                                           : missing_of(dir_fd, name, was);
     if (dir_fd >= 0)
         close(dir_fd);
     return missing;

@@ -5,9 +5,10 @@
  * It makes no false alarm: a file of a name only grows until it is gone (a rewrite begins files
  * with new names, and Redis's own cut of an incomplete command is told for itself), and its
  * bytes are on disk before the mark is. So a mark that is old says less, and never anything
- * wrong. It says nothing of a file that is gone, unless all are, with their directory; nor
- * behind a crash: then there is none, for it is removed when Redis works again. Redis 7 alone
- * has such names; before it the one file shrinks when it is rewritten, and there is no mark.
+ * wrong. A single file that is missing is not told; a directory that is missing is, with all
+ * its bytes. After a crash there is no mark, because it is removed when Redis works. Redis 7
+ * alone has such names; before it the one file shrinks when it is rewritten, and there is no
+ * mark.
  */
 #ifndef DUEQ_NODE_WARDEN_AOF_SIZES_H
 #define DUEQ_NODE_WARDEN_AOF_SIZES_H
@@ -28,6 +29,10 @@ void aof_sizes_write(const struct datadir *d);
 /* By how many bytes files are shorter than the mark says, or how many there were where their
  * directory is gone; 0: by none, or there is no mark. */
 uint64_t aof_sizes_missing(const struct datadir *d);
+
+/* So many are missing, and Redis begins without them: the mark says that from now on, until a
+ * start has succeeded and it is removed. By then there may be other files of other names. */
+void aof_sizes_keep_loss(const struct datadir *d, uint64_t missing);
 
 void aof_sizes_remove(const struct datadir *d);
 

@@ -425,6 +425,8 @@ static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
     }
     r->facts->cut_bytes += missing;
     if (missing)
+        aof_sizes_keep_loss(r->datadir, missing);
+    if (missing)
         LOG_WARN("warden",
                  "the append-only file in %s is %" PRIu64
                  " bytes shorter than when this node was "

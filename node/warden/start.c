@@ -165,7 +165,7 @@ enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int ch
         s = prepare_redis(w);
     if (s == STATUS_OK)
         s = warden_vip_init(&w->vip, w->conf);
-    if (s == STATUS_OK && w->vip.link) {
+    if (s == STATUS_OK && *w->conf->vip.address) { /* also where a hook moves it, as root */
         listen_outlive_address(w->gmq_fd);
         listen_outlive_address(w->http_fd);
     }

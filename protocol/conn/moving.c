@@ -1,7 +1,6 @@
 #include "protocol/conn/moving.h"
 
 #include <linux/sockios.h>
-#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 

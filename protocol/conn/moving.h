@@ -8,8 +8,8 @@
  *             client's kernel has acknowledged the reply: when the address is gone, nothing
  *             would be sent again
  *   AWAY      closed at once, and so is who comes: no answer would arrive. The end does, also
- *             where the address has gone already, if this process has CAP_NET_ADMIN: the kernel
- *             had taken who came in the moment before
+ *             where the address has gone already, if the warden had CAP_NET_ADMIN when it began
+ *             (listen_outlive_address): the kernel had taken who came in the moment before
  *
  *   HERE --> LEAVING --> AWAY --> HERE, and HERE --> AWAY; LEAVING --> HERE: it stays
  *

@@ -101,6 +101,22 @@ static void a_directory_that_is_gone_is_told(void **state)
     assert_int_equal(aof_sizes_missing(&dir), 6000);
 }
 
+/* A Redis that failed has made files of other names by then: the mark remembers. */
+static void a_loss_is_told_until_it_is_forgotten(void **state)
+{
+    aof_sizes_write(&dir);
+    set_size(INCR, 300);
+    aof_sizes_keep_loss(&dir, aof_sizes_missing(&dir));
+    remove_file(BASE);
+    remove_file(INCR);
+    set_size(NEXT, 0);
+    assert_int_equal(aof_sizes_missing(&dir), 700);
+    aof_sizes_keep_loss(&dir, aof_sizes_missing(&dir));
+    assert_int_equal(aof_sizes_missing(&dir), 700);
+    aof_sizes_remove(&dir);
+    assert_int_equal(aof_sizes_missing(&dir), 0);
+}
+
 static void a_directory_without_data_may_go(void **state)
 {
     set_size(INCR, 0);
@@ -197,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_was_shortened_is_told),
         TEST(a_directory_that_is_gone_is_told),
+        TEST(a_loss_is_told_until_it_is_forgotten),
         TEST(a_directory_without_data_may_go),
         TEST(without_a_mark_nothing_is_missing),
         TEST(what_redis_does_by_itself_is_no_alarm),
