@@ -16,7 +16,9 @@ from drills.unanswered import ESTIMATE_MS
 from harness.clock import redis_now_ms
 
 CLOCK_MS = 3  # two clocks were compared, and each is cut to whole ms
-IN_FLIGHT_MS = 500  # what was sent within the lease may reach a busy Redis so much later
+IN_FLIGHT_MS = 500  # what was sent within the lease may reach a busy Redis so much later,
+STOOD_MS = 200      # and by the time for which Redis did nothing at all, where that is so long,
+STOOD_MAX_MS = 3000  # but no more than this
 
 
 def read_history(client, names):
@@ -70,7 +72,7 @@ def _judged(journal):
     a bucket on its way at a time, and sends it because something is due. So what it had sent within
     its lease can move jobs once in each bucket, in one stroke; and a job of it was due before its
     end."""
-    dues, strokes = _dues_of(journal), defaultdict(list)
+    dues, strokes, stood = _dues_of(journal), defaultdict(list), _stood(journal)
     for move, end_ms in _behind_their_lease(journal):
         strokes[move.node, move.bucket, end_ms].append(move)
     for (_, _, end_ms), moves in strokes.items():
@@ -78,7 +80,7 @@ def _judged(journal):
         is_due = any(dues.get(move.id, math.inf) <= end_ms + ESTIMATE_MS for move in first)
         for move in moves:
             behind_ms = move.boot_ms - CLOCK_MS - end_ms
-            if behind_ms > IN_FLIGHT_MS:
+            if behind_ms > IN_FLIGHT_MS + _shared_ms(stood, end_ms, move.boot_ms):
                 yield move, f"{behind_ms:.0f} ms after its lease"
             elif move not in first:
                 yield move, f"{behind_ms:.0f} ms after its lease, and behind another such scan"
@@ -87,6 +89,18 @@ def _judged(journal):
                              "due")
             else:
                 yield move, ""
+
+
+def _stood(journal):
+    """(from, until) of each time in which Redis wrote nothing into any history."""
+    lines = sorted(entry.boot_ms for entry in journal.of(Entry))
+    return [pair for pair in zip(lines, lines[1:]) if pair[1] - pair[0] >= STOOD_MS]
+
+
+def _shared_ms(spans, from_ms, until_ms):
+    """What they have of that time together, to a limit."""
+    return min(STOOD_MAX_MS, sum(max(0, min(end, until_ms) - max(begin, from_ms))
+                                 for begin, end in spans))
 
 
 def _dues_of(journal):

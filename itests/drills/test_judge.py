@@ -590,6 +590,19 @@ def test_one_scan_of_a_bucket_can_be_behind_its_lease(due_ms, events, count):
     assert found.explained["DEPOSED"] == len(events) - count
 
 
+@pytest.mark.parametrize("at_ms, lines_ms, is_wrong", [
+    (5862, [4990, 5860], False),                                  # Redis stood still in between
+    (5862, range(4990, 5862, 150), True),                         # it did not
+    (5862, [4990, 5300, 5499, 5698, 5860], True),                 # not for all of that time
+    (8490, [4990, 8490], False), (9490, [4990, 9490], True)])     # it has an end
+def test_what_was_sent_within_a_lease_may_wait_for_a_redis_that_stands_still(at_ms, lines_ms, is_wrong):
+    lines = [Entry("x", 3, "n9", "", each) for each in lines_ms]
+    found = verdict(leads("n1", 1, 0), lease("n1", 1, 0, 5000), leads("n1", 1, 9600),
+                    lease("n1", 1, 9600, 12_000), push(4_000), moves("n1", at_ms), *lines)
+    assert ("DEPOSED" in {each.rule for each in found.violations}) == is_wrong
+
+
+
 def test_of_what_came_twice_all_is_told_that_is_known():
     found = verdict(push(), moves("n1", 1500), hand_over(1501),
                     Entry("a", 3, "n1", "http 10.0.0.9:5", 1600), ack(1700, UNKNOWN), again(3000),
