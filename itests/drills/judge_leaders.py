@@ -153,13 +153,22 @@ def _storms(reigns, leases, faults, stalls, explained):
             more = f", {by_machine} more by the machine" if by_machine else ""
             yield Violation("STORM", "", f"{len(changes)} leaders in turn, {span.changes} allowed"
                                          f"{more}, from {span.from_ms:.0f} to "
-                                         f"{span.until_ms:.0f} ms")
+                                         f"{span.until_ms:.0f} ms: {_told(reigns, span)}")
     if explained is not None:
         explained["STORM"] += excused
     most = FEW_BY_MACHINE + len(faults) // ONE_BY_MACHINE_IN
     if excused > most:
         yield Violation("STORM", "", f"{excused} changes are the machine's by the nodes' words: {most} "
                                      f"at most in {len(faults)} rounds")
+
+
+def _told(reigns, span):
+    """Who led in that time, and why no longer."""
+    return ", ".join(f"{each.node} from {each.from_ms:.0f}"
+                     + (f" until {each.until_ms:.0f} ({each.reason or 'killed'})"
+                        if each.until_ms < math.inf else "")
+                     for each in reigns
+                     if each.from_ms < span.until_ms and each.until_ms >= span.from_ms)
 
 
 def _may_be_a_faults(first, reigns, span):
