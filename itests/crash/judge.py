@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
 
 SLACK_S = 0.25         # how late a busy client may look at its clock
+ON_ITS_WAY_S = 1.0     # and how long a reply may be on its way to it, through a proxy: 0.3 were seen
 CONFIRM_S = 1.0        # within this time of a hand-over a fault may eat its confirmation
 UNCONFIRMED_S = 4.0    # an unconfirmed hand-over is held for 5 s; its consumer may hear of it late
 COMES_AGAIN_S = 15.0   # at the very latest, from then or from the end of the fault on
@@ -172,7 +173,7 @@ def _lost(life, is_stored):
 
 def _undone(life, is_stored):
     for hand_over in life.hand_overs:
-        surely_before = max(hand_over.asked, hand_over.received - SLACK_S)
+        surely_before = max(hand_over.asked, hand_over.received - ON_ITS_WAY_S)
         if life.acked_before(surely_before) >= max(1, life.lives):
             yield "UNDONE", f"handed over at {hand_over.received:.3f} after its last ack"
     if is_stored and life.acked_before(float("inf")) >= max(1, life.lives):

@@ -49,7 +49,7 @@ INNOCENT = {
         push(outcome=UNKNOWN), push(1.2, DUPLICATE), hand_over(2), ack(2.1)],
     "TTR 0, handed over": [push(ttr_s=0), hand_over(2)],
     "delayed": [push(delay_s=1), hand_over(2.0), ack(2.1)],
-    "a late reply beside its own ack": [push(), hand_over(2), ack(4.1), hand_over(4.15, 3.0)],
+    "a late reply beside its own ack": [push(), hand_over(2), ack(4.1), hand_over(4.9, 3.0)],
 }
 
 GUILTY = {
