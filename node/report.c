@@ -12,13 +12,13 @@
 #include "node/store/redis/durability.h"
 #include "node/vip/vip_app.h"
 
-_Static_assert(WEAKNESS_COUNT <= HTTP_STORE_WEAKNESSES_MAX, "there is room for all");
+_Static_assert(WEAKNESS_COUNT <= STORE_WEAKNESSES_MAX, "there is room for all");
 
-static void add_weaknesses(unsigned weak, struct http_store_numbers *to)
+static void add_weaknesses(unsigned weak, struct store_numbers *to)
 {
     to->weak_count = WEAKNESS_COUNT;
     for (unsigned w = 0; w < WEAKNESS_COUNT; w++)
-        to->weak[w] = (struct http_store_weakness){
+        to->weak[w] = (struct store_weakness){
             .word = weakness_word((enum weakness)w),
             .what = weakness_what((enum weakness)w),
             .advice = weakness_advice((enum weakness)w),
@@ -26,7 +26,7 @@ static void add_weaknesses(unsigned weak, struct http_store_numbers *to)
         };
 }
 
-static void read_numbers(const struct redis_store_stats *from, struct http_store_numbers *to)
+static void read_numbers(const struct redis_store_stats *from, struct store_numbers *to)
 {
     to->is_up = from->state != REDIS_STORE_DOWN;
     to->connects = from->connects;
@@ -77,7 +77,7 @@ static void read_master(struct report_store *s, unsigned i)
     struct redis_lane_stats lane;
 
     redis_store_lane(s->store, i, &lane);
-    s->masters[i] = (struct http_store_master){
+    s->masters[i] = (struct store_master){
         .address = lane.address,
         .state = lane.state,
         .why = lane.is_up ? "" : reason_of(lane.why, lane.address),
@@ -88,28 +88,28 @@ static void read_master(struct report_store *s, unsigned i)
     };
 }
 
-static void read_masters(struct report_store *s, struct http_store_numbers *to)
+static void read_masters(struct report_store *s, struct store_numbers *to)
 {
     unsigned count = redis_store_lanes(s->store);
 
-    while (to->master_count < count && to->master_count < HTTP_STORE_MASTERS_MAX)
+    while (to->master_count < count && to->master_count < STORE_MASTERS_MAX)
         read_master(s, to->master_count++);
     to->masters = s->masters;
 }
 
-static void read_unreached(struct report_store *s, struct http_store_numbers *to)
+static void read_unreached(struct report_store *s, struct store_numbers *to)
 {
-    for (unsigned b = 0; b < s->buckets && b < HTTP_STORE_BUCKETS_MAX; b++) {
+    for (unsigned b = 0; b < s->buckets && b < STORE_BUCKETS_MAX; b++) {
         const char *address, *why = redis_store_bucket_why(s->store, b, &address);
 
         if (why)
-            s->unreached[to->unreached_count++] = (struct http_store_unreached){
+            s->unreached[to->unreached_count++] = (struct store_unreached){
                 .bucket = b, .address = address, .why = reason_of(why, address)};
     }
     to->unreached = s->unreached;
 }
 
-void report_store_read(struct report_store *s, struct http_store_numbers *to)
+void report_store_read(struct report_store *s, struct store_numbers *to)
 {
     read_numbers(redis_store_stats(s->store), to);
     to->address = redis_store_address(s->store);
@@ -127,12 +127,12 @@ void report_store_read(struct report_store *s, struct http_store_numbers *to)
 
 /* ---- how it is ---- */
 
-static void read_nodes(struct report_cluster *c, struct http_cluster_status *to)
+static void read_nodes(struct report_cluster *c, struct cluster_status *to)
 {
     while (to->node_count < c->status.node_count && to->node_count < REPORT_NODES_MAX) {
         const struct ha_node *n = &c->status.nodes[to->node_count];
 
-        c->nodes[to->node_count++] = (struct http_cluster_node){
+        c->nodes[to->node_count++] = (struct cluster_node){
             .name = n->name,
             .version = n->version,
             .gmq = n->gmq,
@@ -154,17 +154,17 @@ static void read_nodes(struct report_cluster *c, struct http_cluster_status *to)
     to->nodes = c->nodes;
 }
 
-static void read_changes(struct report_cluster *c, struct http_cluster_status *to)
+static void read_changes(struct report_cluster *c, struct cluster_status *to)
 {
     for (; to->change_count < c->status.transition_count; to->change_count++) {
         const struct ha_transition *t = &c->status.transitions[to->change_count];
 
         c->changes[to->change_count] =
-            (struct http_cluster_change){.at_wall_ms = t->at_wall_ms,
-                                         .node = t->node,
-                                         .reason = t->reason,
-                                         .epoch = t->epoch,
-                                         .without_leader_ms = t->without_leader_ms};
+            (struct cluster_change){.at_wall_ms = t->at_wall_ms,
+                                    .node = t->node,
+                                    .reason = t->reason,
+                                    .epoch = t->epoch,
+                                    .without_leader_ms = t->without_leader_ms};
     }
     to->changes = c->changes;
 }
@@ -177,7 +177,7 @@ static bool is_shown(unsigned state, unsigned reason, uint64_t count)
                       reason == ROLE_RESUMED_REASON));
 }
 
-static void read_counts(struct report_cluster *c, struct http_cluster_status *to)
+static void read_counts(struct report_cluster *c, struct cluster_status *to)
 {
     const struct role *role = c->status.role;
 
@@ -187,25 +187,25 @@ static void read_counts(struct report_cluster *c, struct http_cluster_status *to
 
         if (is_shown(state, reason, count))
             c->counts[to->count_count++] =
-                (struct http_cluster_count){role_word((enum role_state)state),
-                                            role_reason_word((enum role_reason)reason), count};
+                (struct cluster_count){role_word((enum role_state)state),
+                                       role_reason_word((enum role_reason)reason), count};
     }
     to->counts = c->counts;
 }
 
-static void read_hooks(struct report_cluster *c, struct http_cluster_status *to)
+static void read_hooks(struct report_cluster *c, struct cluster_status *to)
 {
     struct hook_count counts[HOOKS_COUNTS];
 
     hooks_count(c->hooks, counts);
     for (unsigned i = 0; i < HOOKS_COUNTS; i++)
         c->hook_counts[i] =
-            (struct http_cluster_hook){counts[i].what, counts[i].result, counts[i].count};
+            (struct cluster_hook){counts[i].what, counts[i].result, counts[i].count};
     to->hook_counts = c->hook_counts;
     to->hook_count_count = HOOKS_COUNTS;
 }
 
-static void read_shares(struct report_cluster *c, struct http_cluster_status *to)
+static void read_shares(struct report_cluster *c, struct cluster_status *to)
 {
     struct shares *shares = queue_shares(c->queue);
 
@@ -218,7 +218,7 @@ static void read_shares(struct report_cluster *c, struct http_cluster_status *to
     to->own_shares = shares_own_count(shares);
 }
 
-static void read_role(struct report_cluster *c, struct http_cluster_status *to)
+static void read_role(struct report_cluster *c, struct cluster_status *to)
 {
     const struct role *role = c->status.role;
 
@@ -233,7 +233,7 @@ static void read_role(struct report_cluster *c, struct http_cluster_status *to)
     to->may_act = ha_may_act(node_lead_ha(c->ha));
 }
 
-static bool read_status(void *arg, struct http_cluster_status *to)
+static bool read_status(void *arg, struct cluster_status *to)
 {
     struct report_cluster *c = arg;
     const struct ha_status *s = &c->status;
@@ -245,7 +245,7 @@ static bool read_status(void *arg, struct http_cluster_status *to)
         return false;
     }
     ha_status(node_lead_ha(c->ha), &c->status);
-    *to = (struct http_cluster_status){
+    *to = (struct cluster_status){
         .node = c->node,
         .lease_left_ms = s->lease_left_ms,
         .is_failsafe = s->is_failsafe,
@@ -294,13 +294,13 @@ struct wish {
     struct ha_command command;
     struct adoption adoption;
     struct timer refusal; /* what is refused at once is answered in a turn of its own */
-    struct http_cluster_command *asked;
+    struct cluster_command *asked;
     struct report_cluster *cluster;
 };
 
 static void answer(struct wish *w, enum status status, const char *why)
 {
-    struct http_cluster_command *asked = w->asked;
+    struct cluster_command *asked = w->asked;
 
     asked->status = status;
     asked->why = why;
@@ -367,20 +367,20 @@ static void on_refusal(struct timer *timer)
     struct wish *w = CONTAINER_OF(timer, struct wish, refusal);
     char why[512] = "this node is alone (ha.mode is standalone)";
 
-    if (w->asked->wish == HTTP_CLUSTER_ADOPT && node_lead_ha(w->cluster->ha))
+    if (w->asked->wish == CLUSTER_ADOPT && node_lead_ha(w->cluster->ha))
         say_who_adopts(w->cluster, why, sizeof(why));
-    else if (w->asked->wish == HTTP_CLUSTER_ADOPT)
+    else if (w->asked->wish == CLUSTER_ADOPT)
         snprintf(why, sizeof(why),
                  "Redis does not refuse this node: there is nothing to adopt");
     answer(w, STATUS_WRONG_STATE, why);
 }
 
-static enum ha_wish wish_of(enum http_cluster_wish wish)
+static enum ha_wish wish_of(enum cluster_wish wish)
 {
     static const enum ha_wish wishes[] = {
-        [HTTP_CLUSTER_SWITCHOVER] = HA_SWITCHOVER, [HTTP_CLUSTER_FAILOVER] = HA_FAILOVER,
-        [HTTP_CLUSTER_PAUSE] = HA_PAUSE,           [HTTP_CLUSTER_RESUME] = HA_RESUME,
-        [HTTP_CLUSTER_FORGET] = HA_FORGET,         [HTTP_CLUSTER_CANCEL] = HA_CANCEL,
+        [CLUSTER_SWITCHOVER] = HA_SWITCHOVER, [CLUSTER_FAILOVER] = HA_FAILOVER,
+        [CLUSTER_PAUSE] = HA_PAUSE,           [CLUSTER_RESUME] = HA_RESUME,
+        [CLUSTER_FORGET] = HA_FORGET,         [CLUSTER_CANCEL] = HA_CANCEL,
     };
 
     return wishes[wish];
@@ -389,17 +389,17 @@ static enum ha_wish wish_of(enum http_cluster_wish wish)
 /* False: it cannot be, and nobody will answer. */
 static bool submit_wish(struct report_cluster *c, struct wish *w)
 {
-    const struct http_cluster_command *asked = w->asked;
+    const struct cluster_command *asked = w->asked;
     struct ha *ha = node_lead_ha(c->ha);
 
-    if (asked->wish == HTTP_CLUSTER_ADOPT)
+    if (asked->wish == CLUSTER_ADOPT)
         return node_lead_adopt(c->ha, &w->adoption);
     if (ha)
         ha_command(ha, &w->command);
     return ha;
 }
 
-static void submit(void *arg, struct http_cluster_command *asked)
+static void submit(void *arg, struct cluster_command *asked)
 {
     struct report_cluster *c = arg;
     struct wish *w = calloc(1, sizeof(*w));
@@ -409,7 +409,7 @@ static void submit(void *arg, struct http_cluster_command *asked)
     w->asked = asked;
     w->cluster = c;
     w->adoption.on_done = on_adopted;
-    if (asked->wish != HTTP_CLUSTER_ADOPT)
+    if (asked->wish != CLUSTER_ADOPT)
         w->command = (struct ha_command){.wish = wish_of(asked->wish),
                                          .to = asked->to,
                                          .at_wall_ms = asked->at_wall_ms,
@@ -423,7 +423,7 @@ void report_cluster_init(struct report_cluster *c, struct node_lead *ha, struct 
                          struct vip_app *vip, struct timers *timers, const struct hooks *hooks,
                          const char *node, int64_t asked_ms)
 {
-    c->port = (struct http_cluster){.read = read_status, .submit = submit, .arg = c};
+    c->port = (struct cluster_port){.read = read_status, .submit = submit, .arg = c};
     c->ha = ha;
     c->queue = queue;
     c->vip = vip;

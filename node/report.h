@@ -7,20 +7,19 @@
 #include "node/hook_hold.h"
 #include "node/hooks.h"
 #include "node/store/redis/store.h"
-#include "protocol/http/cluster.h"
-#include "protocol/http/store.h"
+#include "protocol/api/report.h"
 
 /* The store: its numbers, its masters, which buckets are not reached, and why. */
 struct report_store {
     struct redis_store *store; /* borrowed */
     unsigned buckets;
     const _Atomic uint64_t *aof_cut_bytes; /* NULL: the Redis is not embedded */
-    struct http_store_master masters[HTTP_STORE_MASTERS_MAX];
-    struct http_store_unreached unreached[HTTP_STORE_BUCKETS_MAX];
+    struct store_master masters[STORE_MASTERS_MAX];
+    struct store_unreached unreached[STORE_BUCKETS_MAX];
 };
 
 /* All of it. What `to` points to is borrowed until the next call, or until the loop turns. */
-void report_store_read(struct report_store *s, struct http_store_numbers *to);
+void report_store_read(struct report_store *s, struct store_numbers *to);
 
 #define REPORT_NODES_MAX  (2 * PEERS_MAX + 1)
 #define REPORT_COUNTS_MAX (ROLE_COUNT * ROLE_REASON_COUNT)
@@ -31,7 +30,7 @@ struct vip_app;
 
 /* The cluster, and what an operator wants of it. */
 struct report_cluster {
-    struct http_cluster port; /* for the HTTP port */
+    struct cluster_port port; /* for the HTTP port */
     struct node_lead *ha;
     struct queue *queue;
     struct vip_app *vip;
@@ -43,11 +42,11 @@ struct report_cluster {
     /* What was read last. */
     struct ha_status status;
     char token[TOKEN_TEXT_LEN + 1];
-    struct http_cluster_node nodes[REPORT_NODES_MAX];
-    struct http_cluster_change changes[HA_TRANSITIONS_MAX];
-    struct http_cluster_count counts[REPORT_COUNTS_MAX];
-    struct http_cluster_hook hook_counts[HOOKS_COUNTS];
-    struct http_vip_status vip_status;
+    struct cluster_node nodes[REPORT_NODES_MAX];
+    struct cluster_change changes[HA_TRANSITIONS_MAX];
+    struct cluster_count counts[REPORT_COUNTS_MAX];
+    struct cluster_hook hook_counts[HOOKS_COUNTS];
+    struct vip_status vip_status;
 };
 
 /* All are borrowed. */

@@ -199,7 +199,6 @@ struct http_options wiring_http_options(const struct conf *conf)
             wiring_connections_max(conf->limits.connections, descriptors_allowed()),
         .connections_per_address = conf->limits.connections_per_address,
         .excess_max = excess_max(descriptors_allowed()),
-        .metrics_topics = conf->http.metrics_topics,
         .hosts = conf->http.hosts,
         .idle_ms = conf->limits.idle_ms,
         .request_ms = conf->limits.request_ms,
@@ -215,17 +214,4 @@ void wiring_store_address(const struct conf *conf, const char *socket, struct bu
         buf_printf(to, "unix:%s", socket);
     else
         buf_add_text(to, conf->store.redis.text);
-}
-
-void wiring_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers *to)
-{
-    *to = (struct http_protocol_numbers){
-        .name = "gmq",
-        .connections = from->connections,
-        .accepted = from->accepted,
-        .turned_away = from->turned_away,
-        .crowded_out = from->crowded_out,
-        .requests = from->requests,
-        .refused = from->refused,
-    };
 }

@@ -32,8 +32,6 @@ struct http_options wiring_http_options(const struct conf *conf);
 /* Adds the address of the store; `socket` is the embedded Redis's, or NULL. */
 void wiring_store_address(const struct conf *conf, const char *socket, struct buf *to);
 
-void wiring_gmq_numbers(const struct gmq_stats *from, struct http_protocol_numbers *to);
-
 /* As many descriptors as the system allows; says so when limits.connections has to be less for
  * it. Before the options of the protocols, which go by it. */
 void wiring_raise_descriptors(const struct conf *conf);

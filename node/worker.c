@@ -181,20 +181,20 @@ static const char *why_not_ready(void *arg)
     return a->why;
 }
 
-static void read_store(void *arg, struct http_store_numbers *numbers)
+static void read_store(void *arg, struct store_numbers *numbers)
 {
     struct worker *a = arg;
 
     report_store_read(&a->shown_store, numbers);
 }
 
-static unsigned read_protocols(void *arg, struct http_protocol_numbers *numbers)
+static unsigned read_ports(void *arg, const struct port_stats **ports)
 {
     const struct worker *a = arg;
 
     if (!a->gmq)
         return 0;
-    wiring_gmq_numbers(gmq_stats(a->gmq), numbers);
+    ports[0] = gmq_stats(a->gmq);
     return 1;
 }
 
@@ -229,6 +229,7 @@ static void on_hup(int number, short what, void *arg)
     http = wiring_http_options(a->conf);
     if (a->http)
         http_reload(a->http, &http);
+    a->api.metrics_topics = a->conf->http.metrics_topics;
 }
 
 static struct event *watch_signal(struct worker *a, int number,
@@ -275,16 +276,21 @@ static void open_protocols(struct worker *a)
     struct gmq_options gmq = wiring_gmq_options(a->conf);
     struct http_options http = wiring_http_options(a->conf);
 
-    http.node = (struct http_node){.name = a->conf->node.id,
+    a->api = (struct api){.queue = a->queue,
+                          .loop = a->loop,
+                          .node = {.name = a->conf->node.id,
                                    .why_not_ready = why_not_ready,
                                    .read_store = read_store,
-                                   .read_protocols = read_protocols,
+                                   .read_ports = read_ports,
                                    .cluster = &a->cluster.port,
-                                   .arg = a};
+                                   .arg = a},
+                          .metrics_topics = a->conf->http.metrics_topics,
+                          .start_mono_ms = timers_now(&a->loop->timers)};
     if (a->options->gmq_fd >= 0)
         a->gmq = gmq_new(&gmq, a->loop, a->queue, a->options->gmq_fd);
     if (a->options->http_fd >= 0)
-        a->http = http_new(&http, a->loop, a->queue, a->options->http_fd);
+        a->http = http_new(&api_app, &a->api, &http, a->loop, a->queue, a->options->http_fd);
+    a->api.http = a->http;
     vip_app_serve(a->vip, a->gmq, a->http);
 }
 

@@ -9,6 +9,7 @@
 #include "node/wiring.h"
 #include "node/lead.h"
 #include "node/vip/vip_app.h"
+#include "protocol/api/api.h"
 #include "protocol/http/http.h"
 
 struct event;
@@ -51,6 +52,7 @@ struct worker {
     struct wiring_rules rules;
     struct gmq *gmq;   /* NULL: off */
     struct http *http; /* NULL: off */
+    struct api api;    /* what it serves */
     struct event *on_term;
     struct event *on_hup;
     struct timer beat;

@@ -33,7 +33,7 @@ def page(root):
 
 def description(root):
     """The enum, and the statuses beside it."""
-    text = (root / "protocol/http/openapi.yaml").read_text(encoding="utf-8")
+    text = (root / "protocol/api/openapi.yaml").read_text(encoding="utf-8")
     schema = text[text.index("\n    ErrorCode:\n"):]
     enum, _, rest = schema.partition("\n      x-status:\n")
     statuses = re.match(r"(?:        \w+: \d+\n)+", rest).group()

@@ -23,7 +23,7 @@ ENGINE = ["node/queue/queue.h", "node/queue/queue.h", "node/store/op.h", "node/s
 
 # Protocols, by those who let their clients go.
 CLIENTS = ["protocol/conn/moving.h", "protocol/gmq/gmq.h", "protocol/http/http.h",
-           "protocol/http/vip.h"]
+           "protocol/api/report.h"]
 
 # folder: what its files may include beside their own folder. The nearest folder with a row
 # counts. Patterns are whole paths; `*` stands for one component, `**` for any.
@@ -45,6 +45,8 @@ LAYERS = {
                    "node/store/share.h"],
     "protocol/json": ["base/*.h"],
     "protocol/conn": ["base/*.h", "protocol/json/*.h", *ENGINE],
+    "protocol/api": ["protocol/http/*.h", "protocol/conn/*.h", "protocol/json/*.h", "base/*.h",
+                     *ENGINE],
     "protocol/*": ["protocol/conn/*.h", "protocol/json/*.h", "base/*.h", *ENGINE],
     "node/ctl": ["base/*.h"],
     "node/warden": ["base/*.h", "conf/conf.h", "ha/coord/*.h", "ha/rule/token.h", "ha/vip/*.h",
@@ -58,6 +60,7 @@ LAYERS = {
 TEST_FILES = ["**/tests/*", "node/store/contract/*", "itests/bench/load/*_test.c"]
 TEST_MAY = ["node/store/memory/store.h", "node/store/redis/tests/server_fixture.h",
             "node/store/store.h", "node/queue/shares.h", "protocol/conn/tests/client_fixture.h",
+            "protocol/http/tests/*.h", "protocol/api/*.h",
             "conf/tests/conf_fixture.h", "node/tests/*_fixture.h", "ha/sim/*.h", "ha/**/tests/*.h"]
 
 # foreign header: the files that may include it.

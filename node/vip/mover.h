@@ -16,7 +16,7 @@ struct vip_mover_ops {
     void (*drop)(struct vip_mover *m);  /* at once; harmless where it is not here */
     bool (*is_gone)(const struct vip_mover *m);
     /* All but `addresses` comes zeroed, texts "" and the state "away". */
-    void (*read)(struct vip_mover *m, struct http_vip_status *to);
+    void (*read)(struct vip_mover *m, struct vip_status *to);
     void (*free)(struct vip_mover *m); /* drops it first */
 };
 

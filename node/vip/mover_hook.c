@@ -139,7 +139,7 @@ static const char *why_not(const struct by_hook *b)
     return "vip.hook is at work";
 }
 
-static void read_state(struct vip_mover *m, struct http_vip_status *to)
+static void read_state(struct vip_mover *m, struct vip_status *to)
 {
     struct by_hook *b = by_hook_of(m);
     const struct vip_hook_counts *counts = vip_hook_counts(b->hook);

@@ -110,7 +110,7 @@ static void on_possible(void *arg, bool is_possible)
     options->on_possible(options->arg, is_possible);
 }
 
-static void read_state(struct vip_mover *m, struct http_vip_status *to)
+static void read_state(struct vip_mover *m, struct vip_status *to)
 {
     struct kernel *k = kernel_of(m);
     const struct vip_stats *stats;

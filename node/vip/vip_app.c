@@ -102,15 +102,15 @@ void vip_app_finish(struct vip_app *v, int64_t patience_ms, void (*on_done)(void
 
 /* ---- what is told ---- */
 
-bool vip_app_read(struct vip_app *v, struct http_vip_status *status)
+bool vip_app_read(struct vip_app *v, struct vip_status *status)
 {
     if (!v->mover)
         return false;
-    *status = (struct http_vip_status){.addresses = v->options.conf->vip.address,
-                                       .state = "away",
-                                       .interface = "",
-                                       .why = "",
-                                       .conflict = ""};
+    *status = (struct vip_status){.addresses = v->options.conf->vip.address,
+                                  .state = "away",
+                                  .interface = "",
+                                  .why = "",
+                                  .conflict = ""};
     v->mover->ops->read(v->mover, status);
     return true;
 }

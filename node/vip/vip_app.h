@@ -34,7 +34,7 @@
 #include "base/loop.h"
 #include "conf/conf.h"
 #include "ha/rule/role.h"
-#include "protocol/http/vip.h"
+#include "protocol/api/report.h"
 
 struct gmq;
 struct http;
@@ -77,6 +77,6 @@ void vip_app_finish(struct vip_app *v, int64_t patience_ms, void (*on_done)(void
                     void *arg);
 
 /* False: there is no virtual address. Texts are borrowed until the loop turns. */
-bool vip_app_read(struct vip_app *v, struct http_vip_status *status);
+bool vip_app_read(struct vip_app *v, struct vip_status *status);
 
 #endif

@@ -78,7 +78,7 @@ struct connection_kind {
      * that have made no progress for longest; of the input's, none that keeps little. */
     size_t kept_max_bytes;
     size_t unread_max_bytes;
-    uint64_t *crowded_out; /* counter of these, the owner's */
+    uint64_t *shed;        /* counter of these, the owner's */
     int64_t idle_ms;       /* nothing in work and no input for so long: closed; 0: never */
     int64_t ending_ms;     /* the last replies not read any further for so long: closed */
     int64_t ending_ack_ms; /* the same, when all is written and not acknowledged */

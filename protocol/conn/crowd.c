@@ -13,7 +13,7 @@ void crowd_moved(struct list *all, struct list *link, const struct stream *s)
 
 static void crowd_out(struct connection *c, const char *reason)
 {
-    ++*c->kind->crowded_out;
+    ++*c->kind->shed;
     connection_close(c, reason);
 }
 

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol/conn/port_stats.h"
+
 struct gmq;
 struct loop;
 struct moving;
@@ -30,16 +32,6 @@ struct gmq_options {
      * twice as long behind others. 0: no limit. */
     int64_t request_ms;
     int64_t idle_ms; /* a connection that does nothing for so long is closed; 0: never */
-};
-
-/* Counters since start. */
-struct gmq_stats {
-    uint64_t connections; /* gauge */
-    uint64_t accepted;
-    uint64_t turned_away; /* clients, over connections_max or their address's limit */
-    uint64_t crowded_out; /* closed for the memory they took, see connection.h */
-    uint64_t requests;    /* well-formed or not */
-    uint64_t refused;     /* of these: not understood, too large, or while stopping */
 };
 
 /* Serves what connects to `listen_fd` (bound and listening), and owns it from now on. The
@@ -64,6 +56,6 @@ void gmq_stop(struct gmq *g, void (*on_stopped)(void *arg), void *arg);
 /* After on_stopped, or when nothing of the queue can call back any more; NULL is fine. */
 void gmq_free(struct gmq *g);
 
-const struct gmq_stats *gmq_stats(const struct gmq *g);
+const struct port_stats *gmq_stats(const struct gmq *g);
 
 #endif

@@ -151,7 +151,7 @@ static void turn_away(struct gmq *g, int fd, const char *why)
 {
     char unread[4096];
 
-    g->stats.turned_away++;
+    g->stats.rejected++;
     gmq_reply_error(&g->reply, BYTES("null"), why);
     (void)send(fd, g->reply.at, g->reply.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     buf_clear(&g->reply);
@@ -239,6 +239,7 @@ struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct
 
     if (!g)
         abort();
+    g->stats.name = "gmq";
     g->loop = loop;
     g->queue = queue;
     peers_init(&g->peers);
@@ -254,7 +255,7 @@ struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct
         .on_closed = on_closed,
         .ending_ms = ENDING_MS,
         .listener = &g->listener,
-        .crowded_out = &g->stats.crowded_out,
+        .shed = &g->stats.shed,
     };
     gmq_reload(g, options);
     listener_init(&g->listener, "gmq", loop, listen_fd, on_accept);
@@ -311,7 +312,7 @@ void gmq_free(struct gmq *g)
     free(g);
 }
 
-const struct gmq_stats *gmq_stats(const struct gmq *g)
+const struct port_stats *gmq_stats(const struct gmq *g)
 {
     return &g->stats;
 }

@@ -13,7 +13,7 @@
 
 struct gmq {
     struct gmq_options options;
-    struct gmq_stats stats;
+    struct port_stats stats;
     struct loop *loop;
     struct queue *queue;
     struct listener listener;

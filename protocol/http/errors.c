@@ -1,9 +1,6 @@
 #include "protocol/http/errors.h"
 
 #include <assert.h>
-#include <inttypes.h>
-
-#include "protocol/json/text.h"
 
 const struct http_error_row *http_error_row(enum http_error error)
 {
@@ -47,16 +44,4 @@ enum http_error http_error_of(enum status status)
 
     assert(status != STATUS_OK && status < STATUS_COUNT);
     return errors[status] ? errors[status] : HTTP_ERROR_STORE_ERROR;
-}
-
-void http_error_write(struct buf *out, enum http_error error, struct bytes message,
-                      int64_t count)
-{
-    buf_add_text(out, "{\"code\":\"");
-    buf_add_text(out, http_error_row(error)->word);
-    buf_add_text(out, "\",\"message\":");
-    json_add_text(out, message);
-    if (count >= 0)
-        buf_printf(out, ",\"count\":%" PRId64, count);
-    buf_add_char(out, '}');
 }

@@ -84,9 +84,4 @@ enum http_error http_error_of(enum status status);
 
 #define HTTP_ERROR_NO_COUNT (-1)
 
-/* Adds {"code":word,"message":message,"count":count}, which is what stands under "error"; the
- * count only where there is one. */
-void http_error_write(struct buf *out, enum http_error error, struct bytes message,
-                      int64_t count);
-
 #endif

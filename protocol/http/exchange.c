@@ -5,10 +5,8 @@
 #include <stdio.h>
 
 #include "protocol/conn/peer.h"
-#include "protocol/http/object.h"
-#include "protocol/http/routes.h"
+#include "protocol/http/router.h"
 #include "protocol/http/server.h"
-#include "protocol/json/text.h"
 
 struct bytes exchange_query_text(const struct exchange *x, const char *name)
 {
@@ -65,17 +63,6 @@ bool exchange_query_int(struct exchange *x, const char *name, int64_t min, int64
     }
     *out = value;
     return true;
-}
-
-bool exchange_query_word(struct exchange *x, const char *name, const char *const *words,
-                         unsigned count, unsigned *out)
-{
-    struct api_why why;
-
-    if (object_word(exchange_query_text(x, name), name, words, count, out, &why) == STATUS_OK)
-        return true;
-    exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST, "query parameter %s", why.text);
-    return false;
 }
 
 /* Replies. A reply is written into one buffer, head and body, and goes out in one write; the
@@ -218,12 +205,10 @@ static void reply_error_with(struct exchange *x, enum http_error error, struct b
     int code = http_error_row(error)->code;
     struct buf json = BUF_INIT;
 
-    x->http->stats.errors[error]++;
+    x->http->errors[error]++;
     if (code == 503)
         exchange_add_header(x, "Retry-After", "1");
-    buf_add_text(&json, "{\"error\":");
-    http_error_write(&json, error, message, count);
-    buf_add_char(&json, '}');
+    x->http->app->write_error(&json, error, message, count);
     exchange_reply_json(x, code, buf_bytes(&json));
     buf_fini(&json);
 }
@@ -271,6 +256,11 @@ void exchange_add_header(struct exchange *x, const char *name, const char *value
 void exchange_carry(struct exchange *x, struct delivery *d)
 {
     x->delivery = d;
+}
+
+bool exchange_is_stopping(const struct exchange *x)
+{
+    return x->http->is_stopping;
 }
 
 struct bytes exchange_client(struct exchange *x)

@@ -1,4 +1,4 @@
-/* One request and its reply: what a handler gets, and how it answers. Private to http/.
+/* One request and its reply: what a handler gets, and how it answers.
  *
  * A handler answers exactly once, at once or later, with one of the exchange_reply calls. The
  * exchange, and all that is borrowed from it, is not the handler's any more then.
@@ -14,16 +14,14 @@
 
 #include "base/buf.h"
 #include "protocol/http/errors.h"
+#include "protocol/http/http.h"
 #include "protocol/http/message.h"
 
-#define EXCHANGE_QUERY_MAX 4
-
 struct delivery;
-struct http;
-struct route;
 
 struct exchange {
     struct http *http;
+    void *arg;                 /* the app's, of http_new() */
     const struct route *route; /* NULL: it has none */
     struct head head;
 
@@ -62,10 +60,6 @@ struct bytes exchange_query_text(const struct exchange *x, const char *name);
 bool exchange_query_int(struct exchange *x, const char *name, int64_t min, int64_t max,
                         int64_t fallback, int64_t *out);
 
-/* Which of `words` (NULL: a gap) it is. As above, but not for one that was not given. */
-bool exchange_query_word(struct exchange *x, const char *name, const char *const *words,
-                         unsigned count, unsigned *out);
-
 /* ---- answering: exchange.c ---- */
 
 void exchange_reply(struct exchange *x, int code, const char *content_type, struct bytes body);
@@ -77,13 +71,13 @@ void exchange_reply_nothing(struct exchange *x);
 /* {"status": word} */
 void exchange_reply_status(struct exchange *x, int code, const char *word);
 
-/* {"error": {"code", "message"}} with the row's text, or one of its own. Of a message of its
- * own, what is not UTF-8 is replaced. */
+/* As the app writes it, with the row's text, or a text of its own; what is not UTF-8 in that
+ * is replaced. */
 void exchange_reply_error(struct exchange *x, enum http_error error);
 void exchange_reply_error_text(struct exchange *x, enum http_error error, const char *format,
                                ...) __attribute__((format(printf, 3, 4)));
 
-/* With a member `count` behind them: so many were done before. */
+/* And so many were done before. */
 void exchange_reply_error_count(struct exchange *x, enum http_error error, const char *text,
                                 uint64_t count);
 
@@ -98,6 +92,9 @@ void exchange_add_header(struct exchange *x, const char *name, const char *value
 /* The reply will carry these jobs: they are told to be delivered when the client's kernel has
  * acknowledged it, and returned when it cannot any more. Takes `d` over. */
 void exchange_carry(struct exchange *x, struct delivery *d);
+
+/* The node is stopping: it waits for what it has taken, and takes nothing more. */
+bool exchange_is_stopping(const struct exchange *x);
 
 /* Who asks, for people: "http 127.0.0.1:40712". Lives until the reply. */
 struct bytes exchange_client(struct exchange *x);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/http/routes.h"
+#include "protocol/http/router.h"
 #include "protocol/http/server.h"
 #include "protocol/conn/moving.h"
 
@@ -23,6 +23,7 @@ struct http_request *http_request_begin(struct http_client *client, struct bytes
     r->client = client;
     list_init(&r->arriving);
     r->exchange.http = client->http;
+    r->exchange.arg = client->http->arg;
     client->request = r;
     return r;
 }
@@ -113,7 +114,7 @@ static void add_allowed(struct exchange *x)
 {
     struct buf methods = BUF_INIT;
 
-    route_print_allowed(x->head.path, &methods);
+    route_print_allowed(x->http->app, x->head.path, &methods);
     exchange_add_header(x, "Allow", buf_text(&methods));
     buf_fini(&methods);
 }
@@ -128,7 +129,7 @@ void http_request_refuse(struct http_request *r, enum http_error error)
     choose_id(x);
     if (error == HTTP_ERROR_METHOD)
         add_allowed(x);
-    if (error == HTTP_ERROR_NO_PATH && route_is_there_without_slash(x->head.path))
+    if (error == HTTP_ERROR_NO_PATH && route_is_there_without_slash(x->http->app, x->head.path))
         exchange_reply_error_text(x, error, "%s; without the '/' at its end there is",
                                   http_error_row(error)->text);
     else

@@ -1,5 +1,5 @@
 /* The life of the server: accepting and its limits, stopping. What a client may do is in
- * client.c, what a request means in routes.c.
+ * client.c, what a request means is the app's matter.
  *
  * A client over a limit is read all the same, for a moment: health and metrics are served, so
  * that a crowd is not taken for a dead node, and all else is told why it is not. Of these there
@@ -83,7 +83,7 @@ static void on_accept(struct listener *l, int fd)
     client->excess = (uint8_t)why_no_place(h, client->peer);
     list_init(&client->excess_link);
     if (client->excess) {
-        h->stats.turned_away++;
+        h->stats.rejected++;
         join_excess(h, client);
     } else {
         h->stats.accepted++;
@@ -97,7 +97,7 @@ static void on_all_gone(struct timer *timer)
 {
     struct http *h = CONTAINER_OF(timer, struct http, stopped);
 
-    h->on_stopped(h->arg);
+    h->on_stopped(h->stopped_arg);
 }
 
 static void limit_ending(struct http *h)
@@ -128,16 +128,18 @@ static void choose_id_prefix(struct http *h)
     snprintf(h->id_prefix, sizeof(h->id_prefix), "%016llx", random);
 }
 
-struct http *http_new(const struct http_options *options, struct loop *loop,
-                      struct queue *queue, int listen_fd)
+struct http *http_new(const struct http_app *app, void *arg, const struct http_options *options,
+                      struct loop *loop, struct queue *queue, int listen_fd)
 {
     struct http *h = calloc(1, sizeof(*h));
 
     if (!h)
         abort();
+    h->app = app;
+    h->arg = arg;
+    h->stats.name = app->name;
     h->loop = loop;
     h->queue = queue;
-    h->start_mono_ms = timers_now(&loop->timers);
     peers_init(&h->peers);
     list_init(&h->clients);
     list_init(&h->excess);
@@ -146,7 +148,7 @@ struct http *http_new(const struct http_options *options, struct loop *loop,
     timer_init(&h->stopped, on_all_gone);
     choose_id_prefix(h);
     h->kind = (struct connection_kind){
-        .name = "http",
+        .name = app->name,
         .loop = loop,
         .on_input = http_client_take,
         .on_end = http_client_end,
@@ -160,21 +162,17 @@ struct http *http_new(const struct http_options *options, struct loop *loop,
         .kept_max_bytes = KEPT_MAX_BYTES,
         .unread_max_bytes = UNREAD_MAX_BYTES,
         .listener = &h->listener,
-        .crowded_out = &h->stats.crowded_out,
+        .shed = &h->stats.shed,
     };
-    h->options.node = options->node;
     http_reload(h, options);
-    listener_init(&h->listener, "http", loop, listen_fd, on_accept);
+    listener_init(&h->listener, app->name, loop, listen_fd, on_accept);
     return h;
 }
 
 void http_reload(struct http *h, const struct http_options *options)
 {
-    struct http_node node = h->options.node;
-
     assert(options->connections_max > 0 && options->excess_max > 0 && options->request_ms > 0);
     h->options = *options;
-    h->options.node = node;
     h->kind.idle_ms = options->idle_ms ? options->idle_ms : IDLE_DEFAULT_MS;
     limit_ending(h);
 }
@@ -199,7 +197,7 @@ void http_stop(struct http *h, void (*on_stopped)(void *arg), void *arg)
     assert(!h->is_stopping);
     h->is_stopping = true;
     h->on_stopped = on_stopped;
-    h->arg = arg;
+    h->stopped_arg = arg;
     listener_stop(&h->listener);
     LIST_EACH (link, &h->clients)
         http_client_hurry(CONTAINER_OF(link, struct http_client, link));
@@ -216,16 +214,12 @@ void http_free(struct http *h)
     free(h);
 }
 
-const struct http_stats *http_stats(const struct http *h)
+const struct port_stats *http_stats(const struct http *h)
 {
     return &h->stats;
 }
 
-const struct http_cluster_status *http_cluster_read(const struct http *h,
-                                                    struct http_cluster_status *room)
+const uint64_t *http_errors(const struct http *h)
 {
-    const struct http_cluster *cluster = h->options.node.cluster;
-
-    *room = (struct http_cluster_status){.may_act = true, .refused = ""};
-    return cluster && cluster->read(cluster->arg, room) ? room : NULL;
+    return h->errors;
 }

@@ -15,8 +15,11 @@
 #include "protocol/conn/peer.h"
 
 struct http {
+    const struct http_app *app;
+    void *arg; /* the app's */
     struct http_options options;
-    struct http_stats stats;
+    struct port_stats stats;
+    uint64_t errors[HTTP_ERROR_COUNT];
     struct loop *loop;
     struct queue *queue;
     struct listener listener;
@@ -32,11 +35,10 @@ struct http {
     uint64_t ids;
     time_t date_s; /* of `date`, the header's line */
     char date[48];
-    int64_t start_mono_ms;
     bool is_stopping; /* new requests are refused */
     bool is_closing;  /* and connections end as soon as they have their replies */
     void (*on_stopped)(void *arg);
-    void *arg;
+    void *stopped_arg;
     struct timer grace;   /* between the two */
     struct timer stopped; /* armed when the last client is gone */
 };
@@ -143,10 +145,5 @@ bool http_request_is_kept(const struct http_request *r);
 /* Sends what is in the server's `reply`, and `rest` behind it, and ends the request: the last
  * statement of who calls it. */
 void http_request_answer(struct http_request *r, struct bytes rest);
-
-/* The cluster as it is now, in `room`; NULL: this node is alone. Of one that is alone `may_act`
- * and `refused` are in `room`. */
-const struct http_cluster_status *http_cluster_read(const struct http *h,
-                                                    struct http_cluster_status *room);
 
 #endif

@@ -307,9 +307,9 @@ static void hear_successor(void)
     vip_heard(w.heard_by, &these.at[0], "02:00:00:00:00:02");
 }
 
-static struct http_vip_status told(void)
+static struct vip_status told(void)
 {
-    struct http_vip_status status;
+    struct vip_status status;
 
     assert_true(vip_app_read(w.app, &status));
     return status;
@@ -702,7 +702,7 @@ static void a_standby_stops_at_once(void **state)
 
 static void without_an_address_nothing_happens(void **state)
 {
-    struct http_vip_status status;
+    struct vip_status status;
 
     lead();
     drain();

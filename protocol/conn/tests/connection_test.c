@@ -19,7 +19,7 @@
 /* A protocol of lines: each is a request, answered with itself when the test says so. */
 struct fixture {
     struct connection_kind kind;
-    uint64_t crowded_out;
+    uint64_t shed;
     struct connection connection;
     int peer;
     struct buf lines; /* in work */
@@ -117,7 +117,7 @@ static int set_up_over(void **state, void (*make)(int ends[2]))
         .unread_max_bytes = 1000000,
         .ending_ms = 5000,
         .ending_ack_ms = 5000,
-        .crowded_out = &f->crowded_out,
+        .shed = &f->shed,
     };
     make(ends);
     f->peer = ends[1];
@@ -578,7 +578,7 @@ static void cuts_off_who_keeps_much_for_longest_when_all_together_keep_too_much(
     assert_true(hoarder.is_closed);
     assert_false(f->is_closed || newcomer.is_closed);
     assert_int_equal(f->kind.kept_bytes, 6 + 999 + 27);
-    assert_int_equal(f->crowded_out, 1);
+    assert_int_equal(f->shed, 1);
     say(f, "\n");
     answer(f);
     disconnect_another(f, &hoarder);

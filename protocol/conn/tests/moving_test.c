@@ -30,7 +30,7 @@ struct line_client {
 struct fixture {
     struct connection_kind kind;
     struct moving moving;
-    uint64_t crowded_out;
+    uint64_t shed;
     bool is_over_it; /* the next one */
     struct line_client clients[CONNECTIONS];
     unsigned count;
@@ -115,7 +115,7 @@ static int set_up(void **state)
         .unread_max_bytes = 1000000,
         .ending_ms = 5000,
         .ending_ack_ms = 5000,
-        .crowded_out = &f->crowded_out,
+        .shed = &f->shed,
     };
     f->moving = (struct moving){.is_it = is_it, .arg = f};
     connections_move(&f->kind, &f->moving);

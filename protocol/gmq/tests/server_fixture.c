@@ -96,11 +96,11 @@ void fixture_pass(struct fixture *f, int64_t ms)
 
 struct client connect_from(struct fixture *f, unsigned host)
 {
-    const struct gmq_stats *stats = gmq_stats(f->gmq);
-    uint64_t before = stats->accepted + stats->turned_away;
+    const struct port_stats *stats = gmq_stats(f->gmq);
+    uint64_t before = stats->accepted + stats->rejected;
     struct client c = dial_from(f, f->loop, f->port, host);
 
-    AWAIT(f, stats->accepted + stats->turned_away > before);
+    AWAIT(f, stats->accepted + stats->rejected > before);
     return c;
 }
 

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/http/routes.h"
+#include "protocol/api/handlers.h"
 #include "protocol/http/server.h"
 #include "protocol/http/tests/server_fixture.h"
 
-/* In place of api_push.c: answers with what it has got. */
-void api_push(struct exchange *x)
+/* In the place of the API's: answers with what it has got. */
+static void own_api_push(struct exchange *x)
 {
     struct buf text = BUF_INIT;
 
@@ -21,6 +21,15 @@ void api_push(struct exchange *x)
     buf_add_bytes(&text, x->body);
     exchange_reply(x, 201, "text/plain", buf_bytes(&text));
     buf_fini(&text);
+}
+
+static int up(void **state)
+{
+    static const struct stand_in stand_ins[] = {
+        {api_push, own_api_push},
+    };
+
+    return fixture_up_with(state, stand_ins, sizeof(stand_ins) / sizeof(*stand_ins));
 }
 
 #define PUSH "POST /v1/topics/t/jobs HTTP/1.1\r\nHost: h\r\n"
@@ -167,7 +176,7 @@ static void several_growing_bodies_stay_within_the_limit_of_all(void **state)
             assert_in_range(body_bytes(f), 0, f->options.bodies_max_bytes);
         }
     AWAIT(f, body_bytes(f) == 0);
-    assert_in_range(http_stats(f->http)->errors[HTTP_ERROR_BODIES], 1, 2);
+    assert_in_range(http_errors(f->http)[HTTP_ERROR_BODIES], 1, 2);
     for (unsigned i = 0; i < 3; i++)
         leave(&clients[i]);
     free((char *)body.at);
@@ -378,7 +387,7 @@ static void refuses_a_body_that_comes_when_it_stops(void **state)
     leave(&c);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, up, fixture_down)
 
 int main(void)
 {

@@ -10,17 +10,17 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "protocol/http/routes.h"
+#include "protocol/api/handlers.h"
 #include "protocol/http/server.h"
 #include "protocol/http/tests/server_fixture.h"
 
 #define LARGE_BYTES 100000
 
-/* In place of health.c: a handler that answers at once, one whose reply is large, and one that
- * answers when the test says so. */
+/* In the places of some of the API's: a handler that answers at once, one whose reply is large,
+ * and one that answers when the test says so. */
 static struct exchange *waiting;
 
-void health_live(struct exchange *x)
+static void own_health_live(struct exchange *x)
 {
     exchange_reply_status(x, 200, "live");
 }
@@ -33,21 +33,26 @@ static void reply_large(struct exchange *x)
     free((char *)large.at);
 }
 
-void health_ready(struct exchange *x)
+static void own_health_ready(struct exchange *x)
 {
     reply_large(x);
 }
 
-void health_leader(struct exchange *x)
+static void own_health_leader(struct exchange *x)
 {
     assert_null(waiting);
     waiting = x;
 }
 
-/* Only for the linker: else health.c comes in with it. */
-void health_standby(struct exchange *x)
+static int up(void **state)
 {
-    exchange_reply_status(x, 200, "standby");
+    static const struct stand_in stand_ins[] = {
+        {health_live, own_health_live},
+        {health_ready, own_health_ready},
+        {health_leader, own_health_leader},
+    };
+
+    return fixture_up_with(state, stand_ins, sizeof(stand_ins) / sizeof(*stand_ins));
 }
 
 static void answer_large(void)
@@ -112,7 +117,7 @@ static void turns_clients_away_when_there_are_too_many(void **state)
     fill_up(f, clients);
     is_full(f);
     is_full(f);
-    assert_int_equal(http_stats(f->http)->turned_away, 2);
+    assert_int_equal(http_stats(f->http)->rejected, 2);
     assert_int_equal(http_stats(f->http)->accepted, 3);
     assert_int_equal(connections(f), 3);
     say(&clients[0], GET_LIVE);
@@ -294,7 +299,7 @@ static void those_to_be_turned_away_are_told_within_a_second_and_are_not_many(vo
         leave(&silent[i]);
     }
     assert_int_equal(told, 64);
-    assert_int_equal(http_stats(f->http)->turned_away, 70);
+    assert_int_equal(http_stats(f->http)->rejected, 70);
     fixture_pass(f, 100); /* their ends are seen */
     is_full(f);
     for (unsigned i = 0; i < 3; i++)
@@ -651,7 +656,7 @@ static void a_stop_waits_for_handlers_and_then_for_their_replies_to_be_read(void
     leave(&c);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, up, fixture_down)
 
 int main(void)
 {

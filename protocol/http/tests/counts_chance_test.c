@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "protocol/http/routes.h"
+#include "protocol/api/handlers.h"
 #include "protocol/http/server.h"
 #include "protocol/http/tests/server_fixture.h"
 
@@ -47,14 +47,23 @@ static void on_hurry(struct exchange *x)
     }
 }
 
-/* In place of api_push.c: now, or some time. */
-void api_push(struct exchange *x)
+/* In the place of the API's: now, or some time. */
+static void own_api_push(struct exchange *x)
 {
     x->on_hurry = on_hurry;
     assert_in_range(at_work_count, 0, sizeof(at_work) / sizeof(*at_work) - 1);
     at_work[at_work_count++] = x;
     if (rand() % 3)
         answer(at_work_count - 1, rand() % 4 ? 1 : LARGE_REPLY);
+}
+
+static int up(void **state)
+{
+    static const struct stand_in stand_ins[] = {
+        {api_push, own_api_push},
+    };
+
+    return fixture_up_with(state, stand_ins, sizeof(stand_ins) / sizeof(*stand_ins));
 }
 
 /* ---- the books ---- */
@@ -143,7 +152,7 @@ static void check_books(struct fixture *f)
         assert_int_equal(h->body_bytes[is_large], sums.body_bytes[is_large]);
     assert_in_range(sums.body_bytes[true], 0, h->options.bodies_max_bytes);
     assert_int_equal(check_peers(h), sums.clients);
-    displaced = (unsigned)h->stats.errors[HTTP_ERROR_DISPLACED];
+    displaced = (unsigned)h->errors[HTTP_ERROR_DISPLACED];
 }
 
 /* ---- what clients do ---- */
@@ -299,7 +308,7 @@ static void run_by_chance(unsigned seed)
     struct fixture *f;
 
     srand(seed);
-    fixture_up(&state);
+    up(&state);
     f = state;
     f->options.connections_max = 7;
     f->options.excess_max = 3;

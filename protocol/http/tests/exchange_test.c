@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/http/routes.h"
+#include "protocol/api/handlers.h"
 #include "protocol/http/server.h"
 #include "protocol/http/tests/server_fixture.h"
 
@@ -34,7 +34,7 @@ static void on_hurry(struct exchange *x)
         answer();
 }
 
-void api_pop(struct exchange *x)
+static void own_api_pop(struct exchange *x)
 {
     int64_t count;
 
@@ -51,36 +51,47 @@ void api_pop(struct exchange *x)
     }
 }
 
-/* In place of api_job.c. */
-void api_get(struct exchange *x)
+/* In the places of the API's. */
+static void own_api_get(struct exchange *x)
 {
     exchange_reply_error_text(x, HTTP_ERROR_NOT_FOUND, "[%.*s] [%.*s]", BYTES_ARG(x->topic),
                               BYTES_ARG(x->id));
 }
 
-void api_cancel(struct exchange *x)
+static void own_api_cancel(struct exchange *x)
 {
     exchange_reply_nothing(x);
 }
 
-void api_ack(struct exchange *x)
+static void own_api_ack(struct exchange *x)
 {
     exchange_reply_nothing(x);
 }
 
-void api_release(struct exchange *x)
+static void own_api_release(struct exchange *x)
 {
     exchange_reply_status_error(x, STATUS_UNKNOWN);
 }
 
-void api_touch(struct exchange *x)
+static void own_api_touch(struct exchange *x)
 {
     exchange_reply_status_error(x, STATUS_TOO_MANY);
 }
 
-void api_bury(struct exchange *x)
+static void own_api_bury(struct exchange *x)
 {
     exchange_reply_nothing(x);
+}
+
+static int up(void **state)
+{
+    static const struct stand_in stand_ins[] = {
+        {api_pop, own_api_pop},   {api_get, own_api_get},         {api_cancel, own_api_cancel},
+        {api_ack, own_api_ack},   {api_release, own_api_release}, {api_touch, own_api_touch},
+        {api_bury, own_api_bury},
+    };
+
+    return fixture_up_with(state, stand_ins, sizeof(stand_ins) / sizeof(*stand_ins));
 }
 
 #define POP       "POST /v1/topics/t/pop"
@@ -223,8 +234,8 @@ static void counts_errors_by_what_was_wrong(void **state)
     ask(f, "GET /nothing" V);
     ask(f, "POST /v1/topics/a/jobs/b/release" V);
     ask(f, "POST /v1/topics/a/jobs/b/release" V);
-    assert_int_equal(http_stats(f->http)->errors[HTTP_ERROR_NO_PATH], 1);
-    assert_int_equal(http_stats(f->http)->errors[HTTP_ERROR_UNKNOWN], 2);
+    assert_int_equal(http_errors(f->http)[HTTP_ERROR_NO_PATH], 1);
+    assert_int_equal(http_errors(f->http)[HTTP_ERROR_UNKNOWN], 2);
     assert_int_equal(http_stats(f->http)->refused, 1);
     ask(f, POP "?colour=red" V);
     ask(f, "GET /v1/topics/%zz" V);
@@ -325,7 +336,7 @@ static void tells_who_asks(void **state)
     leave(&c);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, up, fixture_down)
 
 int main(void)
 {

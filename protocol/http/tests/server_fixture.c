@@ -18,12 +18,27 @@ static const char *why_not_ready(void *arg)
     return f->why_not_ready;
 }
 
-static void read_store(void *arg, struct http_store_numbers *numbers)
+static void read_store(void *arg, struct store_numbers *numbers)
 {
     numbers->round_trips = 42;
 }
 
-int fixture_up(void **state)
+static void choose_app(struct fixture *f, const struct stand_in *stand_ins, unsigned count)
+{
+    size_t size = api_app.route_count * sizeof(*api_app.routes);
+    struct route *routes = malloc(size);
+
+    assert_non_null(routes);
+    memcpy(routes, api_app.routes, size);
+    for (unsigned i = 0; i < api_app.route_count; i++)
+        for (unsigned s = 0; s < count; s++)
+            if (routes[i].handle == stand_ins[s].of)
+                routes[i].handle = stand_ins[s].handle;
+    f->app = api_app;
+    f->app.routes = routes;
+}
+
+int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned count)
 {
     static const struct queue_options queue_options = {.body_max_bytes = JOB_BODY_MAX,
                                                        .waiting_max = 1000,
@@ -44,15 +59,28 @@ int fixture_up(void **state)
         .request_ms = 60000,
         .body_max_bytes = 200000,
         .bodies_max_bytes = 300000,
-        .node = {.why_not_ready = why_not_ready, .read_store = read_store, .arg = f},
     };
     f->ms = memory_store_new(&f->loop->timers, 4);
     f->queue = queue_new(&queue_options, memory_store_port(f->ms), &f->loop->timers);
     queue_activate(f->queue);
-    f->http = http_new(&f->options, f->loop, f->queue, listen_on_loopback(&f->port));
+    f->api = (struct api){
+        .queue = f->queue,
+        .loop = f->loop,
+        .node = {.why_not_ready = why_not_ready, .read_store = read_store, .arg = f},
+        .start_mono_ms = timers_now(&f->loop->timers),
+    };
+    choose_app(f, stand_ins, count);
+    f->http = http_new(&f->app, &f->api, &f->options, f->loop, f->queue,
+                       listen_on_loopback(&f->port));
+    f->api.http = f->http;
     fixture_turn(f); /* the store is up */
     *state = f;
     return 0;
+}
+
+int fixture_up(void **state)
+{
+    return fixture_up_with(state, NULL, 0);
 }
 
 static void set_flag(void *arg)
@@ -77,6 +105,7 @@ int fixture_down(void **state)
     assert_true(f->is_stopped);
     assert_int_equal(http_stats(f->http)->connections, 0);
     http_free(f->http);
+    free((void *)f->app.routes);
     queue_stop(f->queue, set_flag, &f->is_queue_stopped);
     AWAIT(f, f->is_queue_stopped);
     queue_free(f->queue);
@@ -108,11 +137,11 @@ struct client dial(struct fixture *f)
 
 struct client connect_from(struct fixture *f, unsigned host)
 {
-    const struct http_stats *stats = http_stats(f->http);
-    uint64_t before = stats->accepted + stats->turned_away;
+    const struct port_stats *stats = http_stats(f->http);
+    uint64_t before = stats->accepted + stats->rejected;
     struct client c = dial_from(f, f->loop, f->port, host);
 
-    AWAIT(f, stats->accepted + stats->turned_away > before);
+    AWAIT(f, stats->accepted + stats->rejected > before);
     return c;
 }
 

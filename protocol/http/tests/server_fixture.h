@@ -9,6 +9,7 @@
 #include "node/queue/queue.h"
 #include "node/store/memory/store.h"
 #include "protocol/conn/tests/client_fixture.h"
+#include "protocol/api/api.h"
 #include "protocol/http/http.h"
 
 #define JOB_BODY_MAX 100000
@@ -19,6 +20,8 @@ struct fixture {
     struct queue *queue;
     struct http *http;
     struct http_options options; /* at most 3 connections */
+    struct api api;
+    struct http_app app; /* the API's, perhaps with handlers of the test's */
     uint16_t port;
     const char *why_not_ready;
     bool is_stopping;
@@ -29,6 +32,13 @@ struct fixture {
 
 /* cmocka's set-up and tear-down; the tear-down fails when something does not end. */
 int fixture_up(void **state);
+
+/* With handlers of the test's own in the places of some of the API's. */
+struct stand_in {
+    void (*of)(struct exchange *x);
+    void (*handle)(struct exchange *x);
+};
+int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned count);
 int fixture_down(void **state);
 
 /* Begins; is_stopped tells the end. */

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "node/queue/queue.h"
 #include "node/store/memory/store.h"
+#include "protocol/api/api.h"
 #include "protocol/http/server.h"
 #include "protocol/json/read.h"
 
@@ -31,6 +32,7 @@ struct node {
     struct memory_store *ms;
     struct queue *queue;
     struct http *http;
+    struct api api;
     int fd; /* the client's */
     struct buf replies;
     bool is_ended;
@@ -80,7 +82,9 @@ static void start(struct node *n)
     n->ms = memory_store_new(&n->loop->timers, 2);
     n->queue = queue_new(&queue, memory_store_port(n->ms), &n->loop->timers);
     queue_activate(n->queue);
-    n->http = http_new(&http, n->loop, n->queue, listen_fd);
+    n->api = (struct api){.queue = n->queue, .loop = n->loop};
+    n->http = http_new(&api_app, &n->api, &http, n->loop, n->queue, listen_fd);
+    n->api.http = n->http;
     n->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     assert(n->fd >= 0 && connect(n->fd, (struct sockaddr *)&address, len) == 0);
 }

@@ -1,0 +1,63 @@
+/* The native API, health for load balancers and metrics for Prometheus, served over HTTP. The
+ * contract is doc/http.md.
+ *
+ *   app.c             the table of paths: to add one, a line there and a handler
+ *   jobs.c            push, acknowledge, release, and what else is done to a job
+ *   consume.c         pop, and hand-overs to follow
+ *   topics.c          topics, their jobs, their settings
+ *   cluster.c         who leads, and what an operator wants of that
+ *   status.c          health, /v1/status, openapi.yaml
+ *   metrics*.c        /metrics
+ *   call.c            a request that is one operation, or many
+ *   page.c            a page of a long list
+ *   decode.c          from JSON to operations; object.c: an object by a table; pure
+ *   encode.c          and back; pure
+ *   cluster_check.c   what is wrong with a cluster; cluster_encode.c: the cluster and the
+ *                     store as JSON; pure
+ *   report.h          what the node tells
+ */
+#ifndef DUEQ_PROTOCOL_API_API_H
+#define DUEQ_PROTOCOL_API_API_H
+
+#include "protocol/api/report.h"
+#include "protocol/conn/port_stats.h"
+#include "protocol/http/http.h"
+
+struct loop;
+struct queue;
+
+#define API_PORTS_MAX 8
+
+/* What the rest of the node tells. Each may be NULL; called from requests, in the loop. */
+struct api_node {
+    const char *name; /* this node's, UTF-8; borrowed */
+    /* NULL: ready. Else why not: UTF-8, for people, borrowed until the loop turns. */
+    const char *(*why_not_ready)(void *arg);
+    /* `numbers` comes zeroed; what it points to is borrowed until the loop turns. */
+    void (*read_store)(void *arg, struct store_numbers *numbers);
+    /* The other ports that are open. `ports` has room for API_PORTS_MAX; returns how many
+     * there are. */
+    unsigned (*read_ports)(void *arg, const struct port_stats **ports);
+    const struct cluster_port *cluster; /* borrowed; NULL: there is none */
+    void *arg;
+};
+
+/* What its handlers need. Filled in by its owner, which keeps it for the server's life. */
+struct api {
+    struct queue *queue;
+    struct loop *loop;
+    const struct http *http; /* the server that serves it */
+    struct api_node node;
+    unsigned metrics_topics; /* that have series of their own; 0: none */
+    int64_t start_mono_ms;
+};
+
+/* For http_new(), with a struct api as its argument. */
+extern const struct http_app api_app;
+
+/* The cluster as it is now, in `room`; NULL: this node is standalone. Of one that is, `may_act`
+ * and `refused` are in `room`. */
+const struct cluster_status *api_cluster_read(const struct api *api,
+                                              struct cluster_status *room);
+
+#endif

@@ -1,0 +1,197 @@
+/* /v1/cluster: who leads, and what operators want instead. A wish is answered once the cluster
+ * has taken it down, which is before it is carried out: GET /v1/cluster shows when it was.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "node/queue/queue.h"
+#include "protocol/api/call.h"
+#include "protocol/api/cluster_encode.h"
+#include "protocol/api/handlers.h"
+#include "protocol/api/api.h"
+
+#define NODE_NAME_MAX 64
+
+static const struct cluster_port *cluster_of(const struct exchange *x)
+{
+    return api_of(x)->node.cluster;
+}
+
+void api_cluster(struct exchange *x)
+{
+    const struct api_node *node = &api_of(x)->node;
+    struct cluster_status room;
+    const struct cluster_status *status = api_cluster_read(api_of(x), &room);
+    struct store_numbers store = {.is_up = 0};
+    struct cluster_report report;
+    struct buf json = BUF_INIT;
+
+    if (node->read_store)
+        node->read_store(node->arg, &store);
+    if (status)
+        cluster_check(status, &report);
+    else
+        cluster_check_alone(room.refused, &report);
+    cluster_check_store(&store, &report);
+    cluster_add_page(&json, node->name ? node->name : "", &room, !status, &report);
+    exchange_reply_json(x, 200, buf_bytes(&json));
+    buf_fini(&json);
+}
+
+/* ---- wishes ---- */
+
+struct wish {
+    struct cluster_command command;
+    struct exchange *x;
+    char to[NODE_NAME_MAX + 1];
+};
+
+static const char *text_of(const struct cluster_command *c)
+{
+    if (c->why && c->why[0])
+        return c->why;
+    if (c->status == STATUS_UNAVAILABLE)
+        return "ZooKeeper cannot be reached; nothing happened";
+    if (c->status == STATUS_UNKNOWN)
+        return "ZooKeeper did not answer; it may have happened";
+    return http_error_row(http_error_of(c->status))->text;
+}
+
+static void on_done(struct cluster_command *command)
+{
+    struct wish *wish = CONTAINER_OF(command, struct wish, command);
+
+    if (command->status == STATUS_OK)
+        exchange_reply_status(wish->x, 202, "accepted");
+    else
+        exchange_reply_error_text(wish->x, http_error_of(command->status), "%s",
+                                  text_of(command));
+    free(wish);
+}
+
+#define AT_AHEAD_MAX_MS (INT64_C(3653) * 24 * 3600 * 1000) /* ten years: further is a slip */
+
+static void submit(struct exchange *x, enum cluster_wish kind, struct bytes to, int64_t at_ms)
+{
+    const struct cluster_port *cluster = cluster_of(x);
+    struct wish *wish;
+
+    if (!cluster) {
+        exchange_reply_error_text(x, HTTP_ERROR_WRONG_STATE,
+                                  "this node is alone (ha.mode is standalone)");
+        return;
+    }
+    if (at_ms > clock_wall_ms() + AT_AHEAD_MAX_MS) {
+        exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST,
+                                  "at_ms: is more than ten years ahead");
+        return;
+    }
+    wish = calloc(1, sizeof(*wish));
+    if (!wish)
+        abort();
+    if (to.len)
+        memcpy(wish->to, to.at, to.len);
+    wish->x = x;
+    wish->command = (struct cluster_command){
+        .wish = kind, .to = wish->to, .at_wall_ms = at_ms, .on_done = on_done};
+    cluster->submit(cluster->arg, &wish->command);
+}
+
+/* ---- what their bodies say ---- */
+
+/* Without a body nothing is given. False: it is wrong, and that was answered. */
+static bool read_members(struct exchange *x, const struct object_rule *of, unsigned count,
+                         struct object_member *members)
+{
+    struct api_why why;
+    struct bytes object;
+    enum status status;
+
+    if (!x->body.len)
+        return true;
+    if (!api_read_body(x, &object))
+        return false;
+    status = object_read(object, "", of, count, members, &why);
+    for (unsigned i = 0; !status && i < count; i++)
+        if (of[i].kind == JSON_KIND_STRING && members[i].is_given &&
+            (!members[i].text.len || members[i].text.len > NODE_NAME_MAX))
+            status = api_because(&why, STATUS_BAD_REQUEST, "%s: a node's name is 1 to %d bytes",
+                                 of[i].name, NODE_NAME_MAX);
+    if (status)
+        api_refuse(x, status, &why);
+    return status == STATUS_OK;
+}
+
+void api_switchover(struct exchange *x)
+{
+    static const struct object_rule of[] = {
+        {.name = "to", .kind = JSON_KIND_STRING},
+        OBJECT_MOMENT("at_ms", QUEUE_AT_MAX_MS),
+        {.name = "cancel", .kind = JSON_KIND_BOOL},
+    };
+    struct object_member members[3] = {{0}};
+
+    if (!read_members(x, of, 3, members))
+        return;
+    if (!members[2].is_given)
+        submit(x, CLUSTER_SWITCHOVER, members[0].text, members[1].number);
+    else if (members[2].is_true && !members[0].is_given && !members[1].is_given)
+        submit(x, CLUSTER_CANCEL, BYTES(""), 0);
+    else
+        exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST,
+                                  "cancel: must be true, and goes with nothing else");
+}
+
+/* Written out, because what it does is not in order: jobs wait for longer. */
+void api_failover(struct exchange *x)
+{
+    static const struct object_rule of[] = {
+        {.name = "to", .kind = JSON_KIND_STRING},
+        {.name = "force", .kind = JSON_KIND_BOOL},
+    };
+    struct object_member members[2] = {{0}};
+
+    if (!read_members(x, of, 2, members))
+        return;
+    if (members[1].is_true)
+        submit(x, CLUSTER_FAILOVER, members[0].text, 0);
+    else
+        exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST,
+                                  "force: must be true; without force there is switchover");
+}
+
+void api_forget(struct exchange *x)
+{
+    static const struct object_rule of[] = {{.name = "node", .kind = JSON_KIND_STRING}};
+    struct object_member member = {0};
+
+    if (!read_members(x, of, 1, &member))
+        return;
+    if (member.is_given)
+        submit(x, CLUSTER_FORGET, member.text, 0);
+    else
+        exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST, "node: missing");
+}
+
+static void submit_plain(struct exchange *x, enum cluster_wish kind)
+{
+    if (api_expect_nothing(x))
+        submit(x, kind, BYTES(""), 0);
+}
+
+void api_cluster_pause(struct exchange *x)
+{
+    submit_plain(x, CLUSTER_PAUSE);
+}
+
+void api_cluster_resume(struct exchange *x)
+{
+    submit_plain(x, CLUSTER_RESUME);
+}
+
+void api_fence_adopt(struct exchange *x)
+{
+    submit_plain(x, CLUSTER_ADOPT);
+}

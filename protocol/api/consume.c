@@ -1,0 +1,179 @@
+/* POST /v1/topics/{topics}/pop: a long poll. Its jobs count as delivered when the reply has
+ * reached the client; the exchange sees to that.
+ */
+#include <stdlib.h>
+
+#include "node/queue/queue.h"
+#include "protocol/api/call.h"
+#include "protocol/api/encode.h"
+#include "protocol/http/message.h"
+#include "protocol/api/handlers.h"
+#include "protocol/api/api.h"
+
+struct popping {
+    struct exchange *x;
+    struct pop pop;
+    struct bytes topics[];
+};
+
+static void on_done(struct pop *pop)
+{
+    struct popping *p = CONTAINER_OF(pop, struct popping, pop);
+    struct exchange *x = p->x;
+    struct buf json = BUF_INIT;
+
+    switch (pop->status) {
+    case STATUS_OK:
+        exchange_carry(x, pop->delivery);
+        api_add_popped(&json, pop->topic, pop->jobs, pop->job_count);
+        exchange_reply_json(x, 200, buf_bytes(&json));
+        break;
+    case STATUS_NOT_FOUND:
+    case STATUS_CANCELLED:
+        api_add_popped(&json, BYTES(""), NULL, 0);
+        exchange_reply_json(x, 200, buf_bytes(&json));
+        break;
+    default:
+        exchange_reply_status_error(x, pop->status);
+    }
+    buf_fini(&json);
+    free(p);
+}
+
+static void on_hurry(struct exchange *x)
+{
+    struct popping *p = x->handler;
+
+    queue_pop_cancel(api_of(x)->queue, &p->pop);
+}
+
+static unsigned count_topics(struct bytes topics)
+{
+    unsigned count = 1;
+
+    for (size_t i = 0; i < topics.len; i++)
+        count += topics.at[i] == ',';
+    return count;
+}
+
+static struct popping *popping_new(struct exchange *x, unsigned topic_count)
+{
+    struct popping *p = calloc(1, sizeof(*p) + topic_count * sizeof(p->topics[0]));
+    struct bytes rest = x->topic;
+
+    if (!p)
+        abort();
+    p->x = x;
+    for (unsigned i = 0; i < topic_count; i++)
+        p->topics[i] = url_cut(&rest, ',');
+    p->pop = (struct pop){
+        .topics = p->topics,
+        .topic_count = topic_count,
+        .client = exchange_client(x),
+        .address = exchange_address(x),
+        .on_done = on_done,
+    };
+    return p;
+}
+
+/* Its parameters are in the query: whoever puts them into a body is told. */
+static bool has_no_body(struct exchange *x)
+{
+    struct api_why why;
+    enum status status = api_decode_nothing(x->body, &why);
+
+    if (status)
+        exchange_reply_error_text(x, http_error_of(status),
+                                  "%s (a pop has its parameters in "
+                                  "the query: ?count=&wait_ms=&ttr_ms=)",
+                                  why.text);
+    return status == STATUS_OK;
+}
+
+void api_pop(struct exchange *x)
+{
+    unsigned topic_count = count_topics(x->topic);
+    int64_t count, wait_ms, ttr_ms;
+    struct popping *p;
+
+    if (!has_no_body(x))
+        return;
+    if (topic_count > QUEUE_TOPICS_PER_POP_MAX) {
+        exchange_reply_error_text(x, HTTP_ERROR_OUT_OF_RANGE, "topics: more than %d",
+                                  QUEUE_TOPICS_PER_POP_MAX);
+        return;
+    }
+    if (!exchange_query_int(x, "count", 1, OP_ITEMS_MAX, 1, &count) ||
+        !exchange_query_int(x, "wait_ms", 0, API_WAIT_MAX_MS, 0, &wait_ms) ||
+        !exchange_query_int(x, "ttr_ms", 0, QUEUE_TTR_MAX_MS, -1, &ttr_ms))
+        return;
+    p = popping_new(x, topic_count);
+    p->pop.count = (unsigned)count;
+    p->pop.wait_ms = wait_ms;
+    p->pop.has_ttr = ttr_ms >= 0;
+    p->pop.ttr_ms = ttr_ms >= 0 ? ttr_ms : 0;
+    x->handler = p;
+    x->on_hurry = on_hurry;
+    queue_pop(api_of(x)->queue, &p->pop);
+}
+
+/* GET /v1/handovers: a long poll for what this node hands out. */
+
+#define AFTER_MAX ((INT64_C(1) << 53) - 1) /* what a JSON number surely holds */
+
+struct following {
+    struct exchange *x;
+    struct follow follow;
+};
+
+static void on_handovers_done(struct follow *follow)
+{
+    struct following *f = CONTAINER_OF(follow, struct following, follow);
+    struct buf json = BUF_INIT;
+
+    if (follow->status == STATUS_OK || follow->status == STATUS_CANCELLED) {
+        api_add_handovers(&json, follow);
+        exchange_reply_json(f->x, 200, buf_bytes(&json));
+        buf_fini(&json);
+    } else {
+        exchange_reply_status_error(f->x, follow->status);
+    }
+    free(f);
+}
+
+static void on_handovers_hurry(struct exchange *x)
+{
+    struct following *f = x->handler;
+
+    queue_follow_cancel(api_of(x)->queue, &f->follow);
+}
+
+void api_handovers(struct exchange *x)
+{
+    struct bytes topic = exchange_query_text(x, "topic");
+    int64_t after, wait_ms;
+    struct following *f;
+
+    if (topic.at && topic.len == 0) {
+        exchange_reply_status_error(x, STATUS_BAD_TOPIC);
+        return;
+    }
+    if (!exchange_query_int(x, "after", 0, AFTER_MAX, -1, &after) ||
+        !exchange_query_int(x, "wait_ms", 0, API_WAIT_MAX_MS, 0, &wait_ms))
+        return;
+    f = malloc(sizeof(*f));
+    if (!f)
+        abort();
+    *f = (struct following){
+        .x = x,
+        .follow = {.has_after = after >= 0,
+                   .after = after,
+                   .topic = topic,
+                   .max = QUEUE_FOLLOW_MAX,
+                   .wait_ms = wait_ms,
+                   .on_done = on_handovers_done},
+    };
+    x->handler = f;
+    x->on_hurry = on_handovers_hurry;
+    queue_follow(api_of(x)->queue, &f->follow);
+}

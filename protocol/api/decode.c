@@ -1,0 +1,537 @@
+#include "protocol/api/decode.h"
+
+#include <assert.h>
+
+#include "node/queue/queue.h"
+#include "protocol/json/base64.h"
+#include "protocol/json/read.h"
+
+static enum status api_decode_backoff(struct bytes object, struct backoff *backoff,
+                                      struct api_why *why) MUST_CHECK;
+
+/* ---- jobs ---- */
+
+enum {
+    PUSH_BODY,
+    PUSH_BASE64,
+    PUSH_ID,
+    PUSH_DELAY,
+    PUSH_AT,
+    PUSH_TTR,
+    PUSH_TTL,
+    PUSH_PRIORITY,
+    PUSH_MAX_TRIES,
+    PUSH_BACKOFF,
+    PUSH_MODE,
+    PUSH_MEMBERS
+};
+
+static const struct object_rule push_rules[PUSH_MEMBERS] = {
+    [PUSH_BODY] = {.name = "body", .kind = JSON_KIND_STRING},
+    [PUSH_BASE64] = {.name = "body_base64", .kind = JSON_KIND_STRING},
+    [PUSH_ID] = {.name = "id", .kind = JSON_KIND_STRING},
+    [PUSH_DELAY] = OBJECT_NUMBER("delay_ms", 0, QUEUE_DELAY_MAX_MS),
+    [PUSH_AT] = OBJECT_MOMENT("at_ms", QUEUE_AT_MAX_MS),
+    [PUSH_TTR] = OBJECT_NUMBER("ttr_ms", 0, QUEUE_TTR_MAX_MS),
+    [PUSH_TTL] = OBJECT_NUMBER("ttl_ms", 0, QUEUE_DELAY_MAX_MS),
+    [PUSH_PRIORITY] = OBJECT_NUMBER("priority", 0, RULES_PRIORITY_MAX),
+    [PUSH_MAX_TRIES] = OBJECT_NUMBER("max_tries", 0, RULES_TRIES_MAX),
+    [PUSH_BACKOFF] = {.name = "backoff", .kind = JSON_KIND_OBJECT},
+    [PUSH_MODE] = {.name = "mode", .kind = JSON_KIND_STRING},
+};
+
+/* Members that a topic's settings stand for where they are left out. */
+static const struct {
+    unsigned member;
+    unsigned bit;
+} settable[] = {
+    {PUSH_TTR, SETTING_BIT(TTR)},           {PUSH_TTL, SETTING_BIT(TTL)},
+    {PUSH_PRIORITY, SETTING_BIT(PRIORITY)}, {PUSH_MAX_TRIES, SETTING_BIT(MAX_TRIES)},
+    {PUSH_BACKOFF, SETTING_BIT(BACKOFF)},
+};
+
+static unsigned given_of(const struct object_member *members)
+{
+    unsigned given = 0;
+
+    for (size_t i = 0; i < sizeof(settable) / sizeof(*settable); i++)
+        if (members[settable[i].member].is_given)
+            given |= settable[i].bit;
+    return given;
+}
+
+static enum status read_body(const struct object_member *members, struct bytes *body,
+                             struct api_why *why)
+{
+    const struct object_member *plain = &members[PUSH_BODY], *encoded = &members[PUSH_BASE64];
+
+    if (plain->is_given == encoded->is_given)
+        return api_because(why, STATUS_BAD_REQUEST,
+                           "body: %s (body or body_base64, one of them)",
+                           plain->is_given ? "given twice" : "missing");
+    if (plain->is_given)
+        *body = plain->text;
+    else if (!json_base64_decode(encoded->text, body))
+        return api_because(why, STATUS_BAD_REQUEST,
+                           "body_base64: not base64 (the standard alphabet, padded)");
+    return STATUS_OK;
+}
+
+static enum status read_mode(const struct object_member *member, enum push_mode *mode,
+                             struct api_why *why)
+{
+    static const char *const words[] = {
+        [PUSH_REJECT] = "reject", [PUSH_REPLACE] = "replace", [PUSH_IGNORE] = "ignore"};
+    unsigned index = PUSH_REJECT;
+    enum status status = STATUS_OK;
+
+    if (member->is_given)
+        status = object_word(member->text, "mode", words, 3, &index, why);
+    *mode = (enum push_mode)index;
+    return status;
+}
+
+/* What no member can tell by itself. */
+static enum status check_together(const struct object_member *members, struct api_why *why)
+{
+    const struct object_member *delay = &members[PUSH_DELAY], *ttl = &members[PUSH_TTL];
+
+    if (delay->is_given && members[PUSH_AT].is_given)
+        return api_because(why, STATUS_BAD_REQUEST, "delay_ms: not together with at_ms");
+    if (members[PUSH_ID].is_given && members[PUSH_ID].text.len == 0)
+        return api_because(why, STATUS_BAD_ID, "id: empty (leave it away to be given one)");
+    if (ttl->number > 0 && ttl->number <= delay->number)
+        return api_because(why, STATUS_OUT_OF_RANGE, "ttl_ms: not longer than delay_ms");
+    return STATUS_OK;
+}
+
+enum status api_decode_push(struct bytes object, struct api_push *push, struct api_why *why)
+{
+    struct object_member members[PUSH_MEMBERS] = {{0}};
+    enum status status = object_read(object, "", push_rules, PUSH_MEMBERS, members, why);
+    struct backoff backoff = {0};
+    enum push_mode mode = PUSH_REJECT;
+    struct bytes body = BYTES("");
+
+    if (!status)
+        status = read_body(members, &body, why);
+    if (!status)
+        status = read_mode(&members[PUSH_MODE], &mode, why);
+    if (!status && members[PUSH_BACKOFF].is_given)
+        status = api_decode_backoff(members[PUSH_BACKOFF].value, &backoff, why);
+    if (!status)
+        status = check_together(members, why);
+    if (status)
+        return status;
+    *push = (struct api_push){
+        .id = members[PUSH_ID].text,
+        .body = body,
+        .delay_ms = members[PUSH_DELAY].number,
+        .at_ms = members[PUSH_AT].number,
+        .ttr_ms = members[PUSH_TTR].number,
+        .ttl_ms = members[PUSH_TTL].number,
+        .rules = {.priority = (uint32_t)members[PUSH_PRIORITY].number,
+                  .max_tries = (unsigned)members[PUSH_MAX_TRIES].number,
+                  .backoff = backoff},
+        .mode = mode,
+        .given = given_of(members),
+    };
+    return STATUS_OK;
+}
+
+/* ---- lists ---- */
+
+static enum status count_items(struct bytes list, const char *what, unsigned *count,
+                               struct api_why *why)
+{
+    struct json_walk walk = json_walk_into(list);
+    struct bytes item;
+    unsigned found = 0;
+
+    while (found <= API_ITEMS_MAX && json_walk_element(&walk, &item))
+        found++;
+    if (found < 1 || found > API_ITEMS_MAX)
+        return api_because(why, STATUS_OUT_OF_RANGE, "a list has 1 to %d %s", API_ITEMS_MAX,
+                           what);
+    *count = found;
+    return STATUS_OK;
+}
+
+enum status api_count_jobs(struct bytes list, unsigned *count, struct api_why *why)
+{
+    return count_items(list, "jobs", count, why);
+}
+
+enum status api_decode_leases(struct bytes object, struct bytes *list, unsigned *count,
+                              struct api_why *why)
+{
+    static const struct object_rule rule = {.name = "leases", .kind = JSON_KIND_LIST};
+    struct object_member leases = {0};
+    enum status status = object_read(object, "", &rule, 1, &leases, why);
+
+    if (!status && !leases.is_given)
+        status = api_because(why, STATUS_BAD_REQUEST, "leases: missing");
+    if (!status)
+        status = count_items(leases.value, "leases", count, why);
+    if (!status)
+        *list = leases.value;
+    return status;
+}
+
+/* ---- backoff ---- */
+
+enum { BACKOFF_KIND, BACKOFF_BASE, BACKOFF_CAP, BACKOFF_JITTER, BACKOFF_MEMBERS };
+
+static const struct object_rule backoff_rules[BACKOFF_MEMBERS] = {
+    [BACKOFF_KIND] = {.name = "kind", .kind = JSON_KIND_STRING},
+    [BACKOFF_BASE] = OBJECT_NUMBER("base_ms", 1, RULES_BACKOFF_MAX_MS),
+    [BACKOFF_CAP] = OBJECT_NUMBER("cap_ms", 0, RULES_BACKOFF_MAX_MS),
+    [BACKOFF_JITTER] = OBJECT_NUMBER("jitter_percent", 0, 100),
+};
+
+/* Fixed rests do not grow: they have no cap, 0 aside, which is none. */
+static enum status check_cap(enum backoff_kind kind, const struct object_member *members,
+                             struct api_why *why)
+{
+    int64_t cap_ms = members[BACKOFF_CAP].number;
+
+    if (cap_ms && kind == BACKOFF_FIXED)
+        return api_because(why, STATUS_OUT_OF_RANGE,
+                           "backoff.cap_ms: not with the kind fixed, which does not grow");
+    if (cap_ms && cap_ms < members[BACKOFF_BASE].number)
+        return api_because(why, STATUS_OUT_OF_RANGE, "backoff.cap_ms: below base_ms");
+    return STATUS_OK;
+}
+
+/* A backoff has a base; none has nothing. */
+static enum status check_backoff(enum backoff_kind kind, const struct object_member *members,
+                                 struct api_why *why)
+{
+    if (kind != BACKOFF_NONE && !members[BACKOFF_BASE].is_given)
+        return api_because(why, STATUS_BAD_REQUEST, "backoff.base_ms: missing");
+    for (unsigned i = BACKOFF_BASE; kind == BACKOFF_NONE && i < BACKOFF_MEMBERS; i++)
+        if (members[i].is_given)
+            return api_because(why, STATUS_BAD_REQUEST, "backoff.%s: not with the kind none",
+                               backoff_rules[i].name);
+    return check_cap(kind, members, why);
+}
+
+/* {"kind", "base_ms", "cap_ms", "jitter_percent"}, what stands under "backoff". */
+static enum status api_decode_backoff(struct bytes object, struct backoff *backoff,
+                                      struct api_why *why)
+{
+    static const char *const kinds[] = {[BACKOFF_NONE] = "none",
+                                        [BACKOFF_FIXED] = "fixed",
+                                        [BACKOFF_EXPONENTIAL] = "exponential"};
+    struct object_member members[BACKOFF_MEMBERS] = {{0}};
+    enum status status =
+        object_read(object, "backoff.", backoff_rules, BACKOFF_MEMBERS, members, why);
+    unsigned kind = BACKOFF_NONE;
+
+    if (!status)
+        status = object_word(members[BACKOFF_KIND].text, "backoff.kind", kinds, 3, &kind, why);
+    if (!status)
+        status = check_backoff((enum backoff_kind)kind, members, why);
+    if (status)
+        return status;
+    *backoff = (struct backoff){
+        .kind = (enum backoff_kind)kind,
+        .base_ms = members[BACKOFF_BASE].number,
+        .cap_ms = members[BACKOFF_CAP].number,
+        .jitter_percent = (unsigned)members[BACKOFF_JITTER].number,
+    };
+    return STATUS_OK;
+}
+
+/* ---- the whole body ---- */
+
+static struct bytes trim(struct bytes text)
+{
+    while (text.len && json_is_space(text.at[0]))
+        text = bytes_of(text.at + 1, text.len - 1);
+    while (text.len && json_is_space(text.at[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+enum status api_decode(struct bytes body, struct bytes *value, struct api_why *why)
+{
+    static const char *const faults[] = {
+        [JSON_FAULT_SYNTAX] = "the body is not JSON",
+        [JSON_FAULT_UTF8] = "the body is not UTF-8",
+        [JSON_FAULT_SURROGATE] = "a \\u escape is half a character",
+        [JSON_FAULT_DEPTH] = "the body is nested too deeply",
+    };
+    size_t at_byte;
+    enum json_fault fault = json_check_at(body, &at_byte);
+
+    if (!trim(body).len)
+        return api_because(why, STATUS_BAD_REQUEST,
+                           "the body is missing (an object, {} at least)");
+    if (fault)
+        return api_because(why, STATUS_BAD_REQUEST, "%s, at byte %zu", faults[fault], at_byte);
+    *value = trim(body);
+    return STATUS_OK;
+}
+
+enum status api_decode_nothing(struct bytes body, struct api_why *why)
+{
+    struct bytes object = BYTES("");
+    enum status status;
+
+    if (!trim(body).len)
+        return STATUS_OK;
+    status = api_decode(body, &object, why);
+    return status ? status : object_read(object, "", NULL, 0, NULL, why);
+}
+
+/* Of decode.h: leases, and other times. */
+
+#define LEASE_RULE                                \
+    {                                             \
+        .name = "lease", .kind = JSON_KIND_STRING \
+    }
+
+/* What stands beside the lease is one number at most. */
+static const struct lease_rules {
+    unsigned count;
+    struct object_rule rules[2];
+} lease_rules[OP_COUNT] = {
+    [OP_ACK] = {1, {LEASE_RULE}},
+    [OP_BURY] = {1, {LEASE_RULE}},
+    [OP_RELEASE] = {2, {LEASE_RULE, OBJECT_NUMBER("delay_ms", 0, QUEUE_DELAY_MAX_MS)}},
+    [OP_TOUCH] = {2, {LEASE_RULE, OBJECT_NUMBER("ttr_ms", 0, QUEUE_TTR_MAX_MS)}},
+};
+
+/* The stamp, in decimal, as pop has written it. */
+static enum status read_stamp(const struct object_member *proof, int64_t *stamp,
+                              struct api_why *why)
+{
+    int64_t found;
+
+    if (!proof->is_given)
+        return api_because(why, STATUS_BAD_REQUEST,
+                           "lease: missing (pop gives it with each job)");
+    if (!object_digits(proof->text, &found) || found > JOB_STAMP_MAX)
+        return api_because(why, STATUS_BAD_REQUEST, "lease: not one that pop gives");
+    *stamp = found;
+    return STATUS_OK;
+}
+
+enum status api_decode_lease(struct bytes object, enum op_verb verb, struct api_lease *lease,
+                             struct api_why *why)
+{
+    const struct lease_rules *rules = &lease_rules[verb];
+    struct object_member members[2] = {{0}};
+    int64_t stamp = 0;
+    enum status status;
+
+    assert(rules->count);
+    status = object_read(object, "", rules->rules, rules->count, members, why);
+    if (!status)
+        status = read_stamp(&members[0], &stamp, why);
+    if (status)
+        return status;
+    *lease = (struct api_lease){.stamp = stamp};
+    if (verb == OP_RELEASE)
+        lease->delay_ms = members[1].is_given ? members[1].number : -1;
+    if (verb == OP_TOUCH)
+        lease->ttr_ms = members[1].number;
+    return STATUS_OK;
+}
+
+enum status api_decode_one_lease(struct bytes object, struct api_lease *lease,
+                                 struct api_why *why)
+{
+    static const struct object_rule rules[] = {LEASE_RULE,
+                                               {.name = "id", .kind = JSON_KIND_STRING}};
+    struct object_member members[2] = {{0}};
+    int64_t stamp = 0;
+    enum status status = object_read(object, "", rules, 2, members, why);
+
+    if (!status && !members[1].is_given)
+        status = api_because(why, STATUS_BAD_REQUEST, "id: missing");
+    if (!status)
+        status = read_stamp(&members[0], &stamp, why);
+    if (!status)
+        *lease = (struct api_lease){.id = members[1].text, .stamp = stamp};
+    return status;
+}
+
+/* ---- another time ---- */
+
+enum status api_decode_move(struct bytes object, struct api_move *move, struct api_why *why)
+{
+    static const struct object_rule rules[] = {
+        OBJECT_NUMBER("delay_ms", 0, QUEUE_DELAY_MAX_MS),
+        OBJECT_MOMENT("at_ms", QUEUE_AT_MAX_MS),
+    };
+    struct object_member members[2] = {{0}};
+    enum status status = object_read(object, "", rules, 2, members, why);
+
+    if (status)
+        return status;
+    if (members[0].is_given == members[1].is_given)
+        return api_because(why, STATUS_BAD_REQUEST,
+                           "delay_ms: %s (delay_ms or at_ms, one of them)",
+                           members[0].is_given ? "not together with at_ms" : "missing");
+    *move = (struct api_move){.delay_ms = members[0].number, .at_ms = members[1].number};
+    return STATUS_OK;
+}
+
+/* ---- api_decode_topic ---- */
+
+#define SWEEP_LIMIT_MAX 1000000000
+
+const char *const api_states[JOB_DEAD + 1] = {
+    [JOB_DELAYED] = "delayed",
+    [JOB_READY] = "ready",
+    [JOB_RESERVED] = "reserved",
+    [JOB_DEAD] = "dead",
+};
+
+/* ---- whole states ---- */
+
+enum { SWEEP_LIMIT, SWEEP_SINCE, SWEEP_BEFORE, SWEEP_STATES, SWEEP_MEMBERS };
+
+static const struct object_rule sweep_rules[SWEEP_MEMBERS] = {
+    [SWEEP_LIMIT] = OBJECT_NUMBER("limit", 1, SWEEP_LIMIT_MAX),
+    [SWEEP_SINCE] = OBJECT_MOMENT_OR_0("since_ms", QUEUE_AT_MAX_MS),
+    [SWEEP_BEFORE] = OBJECT_MOMENT("before_ms", QUEUE_AT_MAX_MS),
+    [SWEEP_STATES] = {.name = "states", .kind = JSON_KIND_LIST}, /* PURGE alone */
+};
+
+static enum status read_state(struct bytes word, unsigned *states, struct api_why *why)
+{
+    unsigned state = 0;
+    enum status status;
+
+    if (json_kind_of(word) != JSON_KIND_STRING)
+        return api_because(why, STATUS_BAD_REQUEST, "states: not strings");
+    status = object_word(json_unescape(word), "states", api_states, JOB_DEAD + 1, &state, why);
+    if (!status && *states & 1u << state)
+        return api_because(why, STATUS_BAD_REQUEST, "states: %s given twice",
+                           api_states[state]);
+    *states |= 1u << state;
+    return status;
+}
+
+static enum status read_states(struct bytes list, unsigned *states, struct api_why *why)
+{
+    struct json_walk walk = json_walk_into(list);
+    enum status status = STATUS_OK;
+    struct bytes word;
+
+    while (!status && json_walk_element(&walk, &word))
+        status = read_state(word, states, why);
+    if (!status && !*states)
+        return api_because(why, STATUS_BAD_REQUEST,
+                           "states: missing (delayed, ready, reserved, dead, some of them)");
+    return status;
+}
+
+enum status api_decode_sweep(struct bytes object, enum op_verb verb, struct api_sweep *sweep,
+                             struct api_why *why)
+{
+    struct object_member members[SWEEP_MEMBERS] = {{0}};
+    unsigned count = verb == OP_PURGE ? SWEEP_MEMBERS : SWEEP_STATES;
+    enum status status = object_read(object, "", sweep_rules, count, members, why);
+    unsigned states = 0;
+
+    if (!status && verb == OP_PURGE)
+        status = read_states(members[SWEEP_STATES].value, &states, why);
+    if (status)
+        return status;
+    for (unsigned i = SWEEP_SINCE; i <= SWEEP_BEFORE; i++)
+        if (members[i].is_given && states & ~(1u << JOB_DEAD))
+            return api_because(why, STATUS_BAD_REQUEST, "%s: of dead jobs alone",
+                               sweep_rules[i].name);
+    *sweep = (struct api_sweep){
+        .states = states,
+        .limit = (uint64_t)members[SWEEP_LIMIT].number,
+        .since_ms = members[SWEEP_SINCE].number,
+        .before_ms = members[SWEEP_BEFORE].number,
+    };
+    return STATUS_OK;
+}
+
+/* ---- pauses ---- */
+
+enum status api_decode_pause(struct bytes object, struct api_pause *pause, struct api_why *why)
+{
+    static const struct object_rule rules[] = {
+        OBJECT_NUMBER("for_ms", 1, QUEUE_DELAY_MAX_MS),
+        OBJECT_MOMENT("until_ms", SETTINGS_FOREVER - 1),
+    };
+    struct object_member members[2] = {{0}};
+    enum status status = object_read(object, "", rules, 2, members, why);
+
+    if (status)
+        return status;
+    if (members[0].is_given && members[1].is_given)
+        return api_because(why, STATUS_BAD_REQUEST, "for_ms: not together with until_ms");
+    *pause = (struct api_pause){
+        .until_ms = members[1].is_given ? members[1].number : SETTINGS_FOREVER,
+        .for_ms = members[0].number,
+    };
+    return STATUS_OK;
+}
+
+/* ---- settings ---- */
+
+#define OR_NULL(member, type, largest)                                                    \
+    {                                                                                     \
+        .name = (member), .kind = JSON_KIND_##type, .max = (largest), .may_be_null = true \
+    }
+
+static const struct object_rule setting_rules[SETTING_COUNT] = {
+    [SETTING_TTR] = OR_NULL("ttr_ms", NUMBER, QUEUE_TTR_MAX_MS),
+    [SETTING_PRIORITY] = OR_NULL("priority", NUMBER, RULES_PRIORITY_MAX),
+    [SETTING_MAX_TRIES] = OR_NULL("max_tries", NUMBER, RULES_TRIES_MAX),
+    [SETTING_BACKOFF] = OR_NULL("backoff", OBJECT, 0),
+    [SETTING_TTL] = OR_NULL("ttl_ms", NUMBER, QUEUE_DELAY_MAX_MS),
+    [SETTING_DEAD_MAX] = OR_NULL("dead_max", NUMBER, UINT32_MAX),
+    [SETTING_DEAD_AGE] = OR_NULL("dead_age_ms", NUMBER, QUEUE_DELAY_MAX_MS),
+    [SETTING_HISTORY] = OR_NULL("history", BOOL, 0),
+};
+
+#undef OR_NULL
+
+static void take_settings(const struct object_member *members, struct api_settings *to)
+{
+    *to = (struct api_settings){.settings = {
+                                    .ttr_ms = members[SETTING_TTR].number,
+                                    .priority = (uint32_t)members[SETTING_PRIORITY].number,
+                                    .max_tries = (unsigned)members[SETTING_MAX_TRIES].number,
+                                    .ttl_ms = members[SETTING_TTL].number,
+                                    .dead_max = members[SETTING_DEAD_MAX].number,
+                                    .dead_age_ms = members[SETTING_DEAD_AGE].number,
+                                    .history = members[SETTING_HISTORY].is_true,
+                                }};
+    for (unsigned i = 0; i < SETTING_COUNT; i++) {
+        to->mask |= (unsigned)members[i].is_given << i;
+        to->settings.set |= (unsigned)(members[i].is_given && !members[i].is_null) << i;
+    }
+}
+
+enum status api_decode_settings(struct bytes object, struct api_settings *settings,
+                                struct api_why *why)
+{
+    struct object_member members[SETTING_COUNT] = {{0}};
+    enum status status = object_read(object, "", setting_rules, SETTING_COUNT, members, why);
+    struct backoff backoff = {0};
+    struct api_settings found;
+
+    if (status)
+        return status;
+    take_settings(members, &found);
+    if (!found.mask)
+        return api_because(why, STATUS_BAD_REQUEST, "no setting is given");
+    if (found.settings.set & SETTING_BIT(BACKOFF))
+        status = api_decode_backoff(members[SETTING_BACKOFF].value, &backoff, why);
+    if (status)
+        return status;
+    found.settings.backoff = backoff;
+    *settings = found;
+    return STATUS_OK;
+}

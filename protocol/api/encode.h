@@ -1,0 +1,69 @@
+/* The API's replies. Pure: each function adds one JSON value to `out`.
+ *
+ * A job's body is bytes: it is "body" where it is UTF-8, else "body_base64" in its place, so
+ * that nobody takes a mended text for what was pushed.
+ */
+#ifndef DUEQ_PROTOCOL_API_ENCODE_H
+#define DUEQ_PROTOCOL_API_ENCODE_H
+
+#include "base/buf.h"
+#include "node/queue/queue.h"
+#include "protocol/http/errors.h"
+
+/* {"id","due_ms"}: a job that was pushed; with "existed" where it replaced one, or was ignored
+ * for one. */
+void api_add_pushed(struct buf *out, const struct op *op);
+
+/* {"error":{"code","message"}}: one that was not. */
+void api_add_refusal(struct buf *out, enum http_error error, struct bytes message);
+
+/* A job that somebody looks at: with all of its state, without its lease. Of a listed one the
+ * body is told by its length. */
+void api_add_job(struct buf *out, struct bytes topic, const struct job_row *row);
+void api_add_listed_job(struct buf *out, struct bytes topic, const struct job_row *row);
+
+/* {"due_ms","tries"}: what came of a RELEASE; with "death" where its tries were used up. */
+void api_add_released(struct buf *out, const struct op *op);
+
+/* {"topic","jobs"}: what a pop brought, with leases; no job: the topic is null. */
+void api_add_popped(struct buf *out, struct bytes topic, const struct job *jobs,
+                    unsigned count);
+
+/* {"topic","delayed",..}: how many jobs it has; and whether it is paused, until then. */
+void api_add_topic(struct buf *out, struct bytes topic, const struct topic_stats *stats);
+void api_add_topic_page(struct buf *out, struct bytes topic, const struct topic_stats *stats,
+                        int64_t paused_until_ms);
+
+/* The same as of a list with "bucket", "owner" (its lock) and "preferred" ("": null) behind it.
+ */
+void api_add_owned_topic(struct buf *out, unsigned bucket, const struct topic_count *row,
+                         struct bytes preferred);
+
+/* {"paused","paused_until_ms"} */
+void api_add_pause(struct buf *out, int64_t paused_until_ms);
+
+/* {"topic","own","paused","paused_until_ms"} */
+void api_add_own_settings(struct buf *out, const struct settings_row *own,
+                          int64_t paused_until_ms);
+
+/* The same with "configured" and "effective" behind "own". */
+void api_add_settings(struct buf *out, const struct settings_row *own,
+                      const struct topic_settings *configured,
+                      const struct topic_settings *effective, int64_t paused_until_ms);
+
+/* {"is_on","history"}: what a trace that is done has found. */
+void api_add_history(struct buf *out, const struct trace *trace);
+
+/* {"handovers","next","missed"}: what a call that is done has brought. */
+void api_add_handovers(struct buf *out, const struct follow *follow);
+
+/* For both: `prefix` is what stands before the value, the member's name included. */
+void api_add_text(struct buf *out, const char *prefix, struct bytes text);
+void api_add_number(struct buf *out, const char *prefix, int64_t number);
+void api_add_backoff(struct buf *out, const struct backoff *backoff);
+
+/* Adds {"code":word,"message":message,"count":count}, which is what stands under "error"; the
+ * count only where there is one. */
+void api_add_error(struct buf *out, enum http_error error, struct bytes message, int64_t count);
+
+#endif

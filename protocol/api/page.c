@@ -1,0 +1,227 @@
+#include "protocol/api/page.h"
+
+#include <stdlib.h>
+
+#include "node/queue/queue.h"
+#include "protocol/api/call.h"
+#include "protocol/api/object.h"
+#include "protocol/api/api.h"
+#include "protocol/api/handlers.h"
+#include "protocol/http/message.h"
+
+static void page_free(struct page *page)
+{
+    buf_fini(&page->after);
+    buf_fini(&page->json);
+    buf_fini(&page->left_out);
+    free(page);
+}
+
+/* ---- cursors ---- */
+
+static void add_next(struct page *page)
+{
+    if (page->place >= page->end) {
+        buf_add_text(&page->json, "null");
+        return;
+    }
+    buf_printf(&page->json, "\"%u.", page->place);
+    for (size_t i = 0; i < page->after.len; i++)
+        buf_printf(&page->json, "%02x", (unsigned char)page->after.at[i]);
+    buf_add_char(&page->json, '"');
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_hex(struct bytes hex, struct buf *out)
+{
+    if (hex.len % 2 != 0 || hex.len > 2 * OP_CURSOR_MAX)
+        return false;
+    for (size_t i = 0; i < hex.len; i += 2) {
+        int high = hex_digit(hex.at[i]), low = hex_digit(hex.at[i + 1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        buf_add_char(out, (char)(high << 4 | low));
+    }
+    return true;
+}
+
+static bool read_cursor(struct page *page, struct bytes cursor, unsigned first)
+{
+    bool has_point = cursor.len && memchr(cursor.at, '.', cursor.len);
+    struct bytes digits = url_cut(&cursor, '.');
+    int64_t place;
+
+    if (!has_point || !object_digits(digits, &place) || place < first || place >= page->end)
+        return false;
+    page->place = (unsigned)place;
+    return read_hex(cursor, &page->after);
+}
+
+static void refuse_cursor(struct page *page)
+{
+    exchange_reply_error_text(page->x, HTTP_ERROR_BAD_REQUEST,
+                              "query parameter cursor: not from another page");
+    page_free(page);
+}
+
+/* ---- what cannot be had ---- */
+
+static void look_what_is_away(struct page *page)
+{
+    const struct api_node *node = &api_of(page->x)->node;
+    struct store_numbers n = {.is_up = 0};
+
+    if (page->kind->leaves_out && node->read_store)
+        node->read_store(node->arg, &n);
+    for (unsigned i = 0; i < n.unreached_count && n.is_up; i++)
+        page->is_away[n.unreached[i].bucket] = true;
+}
+
+static void leave_out(struct page *page)
+{
+    for (; page->place < page->end && page->is_away[page->place]; page->place++) {
+        buf_printf(&page->left_out, "%s%u", page->left_out.len ? "," : "", page->place);
+        buf_clear(&page->after);
+    }
+}
+
+/* ---- from answer to answer ---- */
+
+static void finish(struct page *page)
+{
+    buf_add_text(&page->json, "],\"next\":");
+    add_next(page);
+    if (page->kind->leaves_out)
+        buf_printf(&page->json, ",\"unreached\":[%s]", buf_text(&page->left_out));
+    buf_add_char(&page->json, '}');
+    exchange_reply_json(page->x, 200, buf_bytes(&page->json));
+    page_free(page);
+}
+
+/* Whoever has only ended its side gets the page, as long as nothing has to wait for its turn. A
+ * node that stops waits for what it has taken. */
+static void on_hurry(struct exchange *x)
+{
+    struct page *page = x->handler;
+
+    if (exchange_is_stopping(x))
+        return;
+    page->is_left = true;
+    queue_abandon(api_of(x)->queue, &page->op);
+}
+
+static void on_gone(struct exchange *x)
+{
+    struct page *page = x->handler;
+
+    page->steps = page->kind->steps_max; /* this one is the last */
+    page->is_left = true;
+    queue_abandon(api_of(x)->queue, &page->op);
+}
+
+/* Or finishes the page, when it is full, has taken long enough, or nothing is left. */
+static void go_on(struct page *page)
+{
+    leave_out(page);
+    if (page->count >= page->limit || page->steps >= page->kind->steps_max ||
+        page->place >= page->end) {
+        finish(page);
+        return;
+    }
+    page->steps++;
+    page->kind->prepare(page);
+    queue_submit(api_of(page->x)->queue, &page->op);
+    if (page->is_left)
+        queue_abandon(api_of(page->x)->queue, &page->op);
+}
+
+static void take(struct page *page)
+{
+    struct bytes next = page->kind->take(page);
+
+    buf_clear(&page->after);
+    buf_add_bytes(&page->after, next);
+    if (page->after.len == 0)
+        page->place++;
+}
+
+/* A name, or a number, that the store does not like can only be from the cursor: the path's
+ * was good enough for the page before. */
+static void refuse(struct page *page, enum status status)
+{
+    bool is_cursor =
+        page->after.len && (status == STATUS_OUT_OF_RANGE ||
+                            (status == STATUS_BAD_TOPIC && page->op.topic.len == 0));
+
+    if (is_cursor) {
+        refuse_cursor(page);
+        return;
+    }
+    api_reply_failure(page->x, &page->op);
+    page_free(page);
+}
+
+static void on_rows(struct op *op)
+{
+    struct page *page = CONTAINER_OF(op, struct page, op);
+
+    if (op->status) {
+        refuse(page, op->status);
+        return;
+    }
+    take(page);
+    go_on(page);
+}
+
+/* ---- what the kinds use ---- */
+
+struct buf *page_next_row(struct page *page)
+{
+    if (page->count++)
+        buf_add_char(&page->json, ',');
+    return &page->json;
+}
+
+unsigned page_room(const struct page *page, unsigned most)
+{
+    unsigned left = page->limit - page->count;
+
+    return left < most ? left : most;
+}
+
+void page_reply(struct exchange *x, const struct page_kind *kind, enum op_verb verb,
+                unsigned first, unsigned end)
+{
+    struct bytes cursor = exchange_query_text(x, "cursor");
+    struct page *page;
+    int64_t limit;
+
+    if (!exchange_query_int(x, "limit", 1, kind->limit_max, kind->limit_default, &limit))
+        return;
+    page = calloc(1, sizeof(*page));
+    if (!page)
+        abort();
+    page->x = x;
+    page->kind = kind;
+    page->place = first;
+    page->end = end;
+    page->limit = (unsigned)limit;
+    page->op = (struct op){.verb = verb, .topic = x->topic, .on_done = on_rows};
+    if (cursor.at && !read_cursor(page, cursor, first)) {
+        refuse_cursor(page);
+        return;
+    }
+    x->handler = page;
+    x->on_hurry = on_hurry;
+    x->on_gone = on_gone;
+    buf_printf(&page->json, "{\"%s\":[", kind->member);
+    look_what_is_away(page);
+    go_on(page);
+}

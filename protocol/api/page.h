@@ -1,0 +1,58 @@
+/* A page of a long list, put together from the store's answers. The list lies in places, one
+ * after the other: buckets, or the states of jobs.
+ *
+ * An answer is {"jobs":[...],"next":"2.61"}: `next` is for the query's `cursor`, and null
+ * behind the last place. It says where to go on: the number of the place and, behind a point
+ * and in hexadecimal, what the store's last answer in it ended with, if there is more behind. A
+ * page ends when it is full, or has taken long enough.
+ */
+#ifndef DUEQ_PROTOCOL_API_PAGE_H
+#define DUEQ_PROTOCOL_API_PAGE_H
+
+#include "node/store/op.h"
+#include "protocol/http/exchange.h"
+#include "protocol/api/report.h"
+
+struct page {
+    struct exchange *x;
+    const struct page_kind *kind;
+    struct op op;     /* one after the other */
+    unsigned place;   /* where to go on */
+    unsigned end;     /* behind the last place */
+    struct buf after; /* where in the place; empty: at its beginning */
+    struct buf json;
+    unsigned limit; /* rows of the page */
+    unsigned count;
+    unsigned steps; /* operations so far */
+    bool is_left;   /* the client has ended its side, or is gone: what would wait is not done */
+
+    /* Of a kind that leaves out what cannot be had: */
+    bool is_away[STORE_BUCKETS_MAX]; /* when the page was begun */
+    struct buf left_out;             /* numbers of buckets, for the answer */
+};
+
+struct page_kind {
+    const char *member; /* the list's name in the answer: "jobs" */
+    unsigned limit_default, limit_max;
+    unsigned steps_max;
+    bool leaves_out; /* its places are buckets: those that are not reached while others are do
+                      * not hold it up; it says which they are, in "unreached" */
+
+    /* The operation's inputs, but for its topic: `after` and `limit - count` are for it. */
+    void (*prepare)(struct page *page);
+
+    /* Adds the answer's rows with page_next_row() before each. Returns its `next`. */
+    struct bytes (*take)(struct page *page);
+};
+
+/* Answers, by the query's `limit` and `cursor`; the topic is the path's, "" without one. */
+void page_reply(struct exchange *x, const struct page_kind *kind, enum op_verb verb,
+                unsigned first, unsigned end);
+
+/* Where the next row is to be written. */
+struct buf *page_next_row(struct page *page);
+
+/* How many rows the page still wants, but `most`. */
+unsigned page_room(const struct page *page, unsigned most);
+
+#endif
