@@ -191,11 +191,11 @@ static void read_store(void *arg, struct store_numbers *numbers)
 static unsigned read_ports(void *arg, const struct port_stats **ports)
 {
     const struct worker *a = arg;
+    unsigned count = 0;
 
-    if (!a->gmq)
-        return 0;
-    ports[0] = gmq_stats(a->gmq);
-    return 1;
+    for (unsigned i = 0; i < a->port_count; i++)
+        ports[count++] = &a->ports[i]->stats;
+    return count;
 }
 
 /* ---- signals ---- */
@@ -291,7 +291,11 @@ static void open_protocols(struct worker *a)
     if (a->options->http_fd >= 0)
         a->http = http_new(&api_app, &a->api, &http, a->loop, a->queue, a->options->http_fd);
     a->api.http = a->http;
-    vip_app_serve(a->vip, a->gmq, a->http);
+    if (a->http)
+        a->ports[a->port_count++] = http_port(a->http);
+    if (a->gmq)
+        a->ports[a->port_count++] = a->gmq;
+    vip_app_serve(a->vip, a->ports, a->port_count);
 }
 
 static void join_cluster(struct worker *a)
@@ -336,8 +340,8 @@ static void start(struct worker *a)
 static void release(struct worker *a)
 {
     vip_app_free(a->vip);
-    gmq_free(a->gmq);
-    http_free(a->http);
+    while (a->port_count)
+        port_free(a->ports[--a->port_count]);
     node_lead_free(a->ha);
     hook_hold_fini(&a->hold);
     hooks_free(a->hooks);
@@ -447,12 +451,10 @@ static void on_clients_stopped(void *arg)
 
 static void stop_clients(struct worker *a)
 {
-    a->clients_left = !!a->gmq + !!a->http;
-    if (a->gmq)
-        gmq_stop(a->gmq, on_clients_stopped, a);
-    if (a->http)
-        http_stop(a->http, on_clients_stopped, a);
-    if (!a->gmq && !a->http)
+    a->clients_left = a->port_count;
+    for (unsigned i = 0; i < a->port_count; i++)
+        port_stop(a->ports[i], on_clients_stopped, a);
+    if (!a->port_count)
         enter(a, WORKER_STOP_QUEUE);
 }
 

@@ -14,6 +14,8 @@
 
 struct event;
 
+#define WORKER_PORTS_MAX 8
+
 /* Each step begins when the one before it is over.
  *
  *   RUN
@@ -50,9 +52,11 @@ struct worker {
     struct hook_hold hold;
     struct vip_app *vip;
     struct wiring_rules rules;
-    struct gmq *gmq;   /* NULL: off */
-    struct http *http; /* NULL: off */
-    struct api api;    /* what it serves */
+    struct port *gmq;                     /* NULL: off */
+    struct http *http;                    /* NULL: off */
+    struct api api;                       /* what it serves */
+    struct port *ports[WORKER_PORTS_MAX]; /* those that are open */
+    unsigned port_count;
     struct event *on_term;
     struct event *on_hup;
     struct timer beat;

@@ -21,9 +21,8 @@ import sys
 # What the protocols may know of the engine.
 ENGINE = ["node/queue/queue.h", "node/queue/queue.h", "node/store/op.h", "node/store/job.h"]
 
-# Protocols, by those who let their clients go.
-CLIENTS = ["protocol/conn/moving.h", "protocol/gmq/gmq.h", "protocol/http/http.h",
-           "protocol/api/report.h"]
+# Ports, by those who let their clients go.
+CLIENTS = ["protocol/conn/moving.h", "protocol/conn/port.h", "protocol/api/report.h"]
 
 # folder: what its files may include beside their own folder. The nearest folder with a row
 # counts. Patterns are whole paths; `*` stands for one component, `**` for any.

@@ -4,8 +4,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "protocol/gmq/gmq.h"
-#include "protocol/http/http.h"
+#include "protocol/conn/port.h"
 
 #define LOOK_MS 1
 
@@ -20,20 +19,25 @@ static unsigned bit_of(const struct vip_clients *c, const struct vip_address *a)
 
 static unsigned count(const struct vip_clients *c)
 {
-    return (c->gmq ? gmq_moving(c->gmq) : 0) + (c->http ? http_moving(c->http) : 0);
+    unsigned sum = 0;
+
+    for (unsigned i = 0; i < c->port_count; i++)
+        sum += port_moving(c->ports[i]);
+    return sum;
 }
 
 bool vip_clients_are_owed(const struct vip_clients *c)
 {
-    return (c->gmq && gmq_owes(c->gmq)) || (c->http && http_owes(c->http));
+    for (unsigned i = 0; i < c->port_count; i++)
+        if (port_owes(c->ports[i]))
+            return true;
+    return false;
 }
 
 static void tell(struct vip_clients *c)
 {
-    if (c->gmq)
-        gmq_move(c->gmq, &c->moving);
-    if (c->http)
-        http_move(c->http, &c->moving);
+    for (unsigned i = 0; i < c->port_count; i++)
+        port_move(c->ports[i], &c->moving);
 }
 
 static void move(struct vip_clients *c, enum moving_state state)
@@ -173,9 +177,9 @@ void vip_clients_fini(struct vip_clients *c)
     timer_disarm(c->timers, &c->last_replies);
 }
 
-void vip_clients_serve(struct vip_clients *c, struct gmq *gmq, struct http *http)
+void vip_clients_serve(struct vip_clients *c, struct port *const *ports, unsigned count)
 {
-    c->gmq = gmq;
-    c->http = http;
+    c->ports = ports;
+    c->port_count = count;
     tell(c);
 }

@@ -16,8 +16,7 @@
 
 #define VIP_LAST_REPLIES_MS 250
 
-struct gmq;
-struct http;
+struct port;
 
 struct vip_clients {
     const struct vip_addresses *addresses;
@@ -26,8 +25,8 @@ struct vip_clients {
     struct timers *timers;
     void (*on_here)(void *arg, bool is_here); /* the first address has come, the last is gone */
     void *arg;
-    struct gmq *gmq;      /* NULL: off */
-    struct http *http;    /* the same */
+    struct port *const *ports; /* borrowed */
+    unsigned port_count;
     struct moving moving; /* what they are told */
     unsigned here;        /* bits, by place in `addresses` */
     unsigned going;       /* of these: here for the last replies only */
@@ -39,7 +38,7 @@ struct vip_clients {
 void vip_clients_init(struct vip_clients *c);
 void vip_clients_fini(struct vip_clients *c);
 
-void vip_clients_serve(struct vip_clients *c, struct gmq *gmq, struct http *http);
+void vip_clients_serve(struct vip_clients *c, struct port *const *ports, unsigned count);
 
 extern const struct vip_ops vip_clients_ops; /* with the vip_clients as `arg` */
 

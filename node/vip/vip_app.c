@@ -149,8 +149,8 @@ void vip_app_free(struct vip_app *v)
     free(v);
 }
 
-void vip_app_serve(struct vip_app *v, struct gmq *gmq, struct http *http)
+void vip_app_serve(struct vip_app *v, struct port *const *ports, unsigned count)
 {
     if (v->mover)
-        vip_clients_serve(&v->clients, gmq, http);
+        vip_clients_serve(&v->clients, ports, count);
 }

@@ -36,8 +36,7 @@
 #include "ha/rule/role.h"
 #include "protocol/api/report.h"
 
-struct gmq;
-struct http;
+struct port;
 
 struct vip_app_options {
     const struct conf *conf; /* borrowed */
@@ -60,8 +59,8 @@ struct vip_app;
 struct vip_app *vip_app_new(const struct vip_app_options *options);
 void vip_app_free(struct vip_app *v); /* drops the address first; NULL is fine */
 
-/* Whose clients are let go or cut off; each may be NULL. Before they have any. */
-void vip_app_serve(struct vip_app *v, struct gmq *gmq, struct http *http);
+/* Whose clients are let go or cut off; borrowed. Before they have any. */
+void vip_app_serve(struct vip_app *v, struct port *const *ports, unsigned count);
 
 void vip_app_role(struct vip_app *v, const struct role *role);
 

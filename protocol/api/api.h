@@ -20,7 +20,7 @@
 #define DUEQ_PROTOCOL_API_API_H
 
 #include "protocol/api/report.h"
-#include "protocol/conn/port_stats.h"
+#include "protocol/conn/port.h"
 #include "protocol/http/http.h"
 
 struct loop;
@@ -35,8 +35,8 @@ struct api_node {
     const char *(*why_not_ready)(void *arg);
     /* `numbers` comes zeroed; what it points to is borrowed until the loop turns. */
     void (*read_store)(void *arg, struct store_numbers *numbers);
-    /* The other ports that are open. `ports` has room for API_PORTS_MAX; returns how many
-     * there are. */
+    /* The ports that are open. `ports` has room for API_PORTS_MAX; returns how many there
+     * are. */
     unsigned (*read_ports)(void *arg, const struct port_stats **ports);
     const struct cluster_port *cluster; /* borrowed; NULL: there is none */
     void *arg;
@@ -46,7 +46,7 @@ struct api_node {
 struct api {
     struct queue *queue;
     struct loop *loop;
-    const struct http *http; /* the server that serves it */
+    struct http *http; /* the server that serves it */
     struct api_node node;
     unsigned metrics_topics; /* that have series of their own; 0: none */
     int64_t start_mono_ms;

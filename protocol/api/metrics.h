@@ -47,7 +47,7 @@ struct metrics {
     bool is_fenced_alone;                 /* it is, and does not lead all the same */
     uint64_t fenced_alone;                /* answers of Redis that said so */
     struct store_numbers store;
-    const struct port_stats *ports[1 + API_PORTS_MAX]; /* HTTP itself, and the others */
+    const struct port_stats *ports[API_PORTS_MAX];
     unsigned port_count;
     const uint64_t *http_errors; /* by enum http_error */
     const struct loop *loop;

@@ -33,14 +33,12 @@ static void collect(const struct api *api, struct metrics *m)
         .topics_max = api->metrics_topics,
         .loop = api->loop,
         .build = build_info(),
-        .ports = {http_stats(api->http)},
-        .port_count = 1,
         .http_errors = http_errors(api->http),
     };
     if (node->read_store)
         node->read_store(node->arg, &m->store);
     if (node->read_ports)
-        m->port_count += node->read_ports(node->arg, m->ports + 1);
+        m->port_count = node->read_ports(node->arg, m->ports);
     metrics_process_read(&m->process);
 }
 

@@ -151,24 +151,24 @@ static void add_store(struct buf *out, const struct api *api)
                      clock_wall_ms() - (timers_now(&api->loop->timers) - since_mono_ms));
 }
 
-/* 0 where the port is off. */
-static uint64_t connections_of(const struct api_node *node, const char *protocol)
+/* By protocol, of those that are served. */
+static void add_connections(struct buf *out, const struct api_node *node)
 {
     const struct port_stats *ports[API_PORTS_MAX];
     unsigned count = node->read_ports ? node->read_ports(node->arg, ports) : 0;
 
+    buf_add_text(out, ",\"connections\":{");
     for (unsigned i = 0; i < count; i++)
-        if (strcmp(ports[i]->name, protocol) == 0)
-            return ports[i]->connections;
-    return 0;
+        buf_printf(out, "%s\"%s\":%" PRIu64, i ? "," : "", ports[i]->name,
+                   ports[i]->connections);
+    buf_add_text(out, "}");
 }
 
 static void add_work(struct buf *out, const struct api *api)
 {
     buf_printf(out, ",\"buckets\":%u,\"consumers_waiting\":%" PRIu64, queue_buckets(api->queue),
                queue_stats(api->queue)->waiting);
-    buf_printf(out, ",\"connections\":{\"gmq\":%" PRIu64 ",\"http\":%" PRIu64 "}",
-               connections_of(&api->node, "gmq"), http_stats(api->http)->connections);
+    add_connections(out, &api->node);
     buf_printf(out, ",\"loop\":{\"stalls\":%" PRIu64 ",\"stall_max_ms\":%" PRId64 "}}",
                api->loop->stall_count, api->loop->stall_max_ms);
 }

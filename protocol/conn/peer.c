@@ -78,7 +78,7 @@ void peer_fini(struct connection *c)
 
 /* ---- addresses ---- */
 
-void peers_init(struct peers *peers)
+void peers_init(struct port_peers *peers)
 {
     for (unsigned i = 0; i < PEER_SLOTS; i++)
         list_init(&peers->slots[i]);
@@ -114,7 +114,7 @@ static unsigned slot_of(const struct peer_network *network)
     return hash % PEER_SLOTS;
 }
 
-struct peer *peers_join(struct peers *peers, int fd)
+struct peer *peers_join(struct port_peers *peers, int fd)
 {
     union address address = address_of(fd);
     struct peer_network network = peer_network_of(&address.any);

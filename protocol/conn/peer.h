@@ -42,14 +42,14 @@ struct peer {
 #define PEER_SLOTS 1024
 
 /* The addresses of one protocol's clients. */
-struct peers {
+struct port_peers {
     struct list slots[PEER_SLOTS];
 };
 
-void peers_init(struct peers *peers);
+void peers_init(struct port_peers *peers);
 
 /* The one of the connected socket's other end; never NULL. */
-struct peer *peers_join(struct peers *peers, int fd);
+struct peer *peers_join(struct port_peers *peers, int fd);
 
 /* The network, byte by byte: the same of all protocols. Lives as long as the peer. */
 struct bytes peer_address(const struct peer *peer);

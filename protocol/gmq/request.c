@@ -56,7 +56,7 @@ static void reuse(struct buf *scratch)
 
 static void send_reply(struct gmq_client *client)
 {
-    connection_send(&client->connection, buf_bytes(&client->gmq->reply));
+    connection_send(&client->base.connection, buf_bytes(&client->gmq->reply));
     reuse(&client->gmq->reply);
 }
 
@@ -82,7 +82,7 @@ static void hand_over(struct request *r)
     struct pop *pop = &r->asked.pop;
 
     gmq_reply_job(&g->reply, r->call.id, pop->topic, &pop->jobs[0], g->options.strict);
-    handed_send(&client->handed, buf_bytes(&g->reply), pop->delivery);
+    handed_send(&client->base.handed, buf_bytes(&g->reply), pop->delivery);
     reuse(&g->reply);
     request_free(r);
     gmq_client_done(client);
@@ -125,7 +125,7 @@ static void submit_push(struct gmq *g, struct request *r)
         .verb = OP_PUSH,
         .on_done = on_push_done,
         .topic = r->call.topic,
-        .client = peer_name(&r->client->connection),
+        .client = peer_name(&r->client->base.connection),
         .id = r->call.job_id,
         .in.push = {.body = r->call.body,
                     .delay_ms = r->call.delay_ms,
@@ -133,7 +133,7 @@ static void submit_push(struct gmq *g, struct request *r)
                     .given = SETTING_BIT(TTR)},
     };
     list_append(&r->client->pushes, &r->link);
-    queue_submit(g->queue, &r->asked.push);
+    queue_submit(g->port.queue, &r->asked.push);
 }
 
 static void submit_pop(struct gmq *g, struct request *r)
@@ -144,24 +144,24 @@ static void submit_pop(struct gmq *g, struct request *r)
         .count = 1,
         .wait_ms = g->options.pop_wait_ms,
         .id_only = true,
-        .holder = r->client->connection.number,
-        .client = peer_name(&r->client->connection),
-        .address = peer_address(r->client->peer),
+        .holder = r->client->base.connection.number,
+        .client = peer_name(&r->client->base.connection),
+        .address = peer_address(r->client->base.peer),
         .on_done = on_pop_done,
     };
     list_append(&r->client->waiting, &r->link);
-    queue_pop(g->queue, &r->asked.pop);
+    queue_pop(g->port.queue, &r->asked.pop);
 }
 
 static void submit_ack(struct gmq *g, struct request *r)
 {
     r->asked.ack = (struct id_ack){
         .id = r->call.job_id,
-        .holder = r->client->connection.number,
-        .client = peer_name(&r->client->connection),
+        .holder = r->client->base.connection.number,
+        .client = peer_name(&r->client->base.connection),
         .on_done = on_ack_done,
     };
-    queue_ack_by_id(g->queue, &r->asked.ack);
+    queue_ack_by_id(g->port.queue, &r->asked.ack);
 }
 
 static void (*const submit[GMQ_METHOD_COUNT])(struct gmq *g, struct request *r) = {
@@ -176,7 +176,7 @@ static void refuse(struct gmq_client *client, const struct gmq_call *call)
 {
     struct gmq *g = client->gmq;
 
-    g->stats.refused++;
+    g->port.stats.refused++;
     if (call->refusal)
         gmq_reply_refusal(&g->reply, call, g->options.strict);
     else
@@ -187,8 +187,8 @@ static void refuse(struct gmq_client *client, const struct gmq_call *call)
 /* What follows could be read as anything. */
 static void lose(struct gmq_client *client)
 {
-    client->gmq->stats.refused++;
-    connection_wind_up(&client->connection, "it sent what is not JSON");
+    client->gmq->port.stats.refused++;
+    connection_wind_up(&client->base.connection, "it sent what is not JSON");
 }
 
 void gmq_request_take(struct gmq_client *client, struct bytes frame)
@@ -197,11 +197,11 @@ void gmq_request_take(struct gmq_client *client, struct bytes frame)
     struct gmq_call call;
     bool is_json;
 
-    g->stats.requests++;
+    g->port.stats.requests++;
     buf_add_bytes(&g->frame, frame);
     is_json = gmq_call_parse(&call, g->frame.at, g->frame.len);
-    if (is_json && !call.refusal && !g->is_stopping) {
-        connection_begin(&client->connection);
+    if (is_json && !call.refusal && !g->port.is_stopping) {
+        connection_begin(&client->base.connection);
         submit[call.method](g, request_new(client, &call));
     } else {
         if (is_json)
@@ -215,7 +215,7 @@ void gmq_request_take(struct gmq_client *client, struct bytes frame)
 
 void gmq_request_lose(struct gmq_client *client)
 {
-    client->gmq->stats.requests++;
+    client->gmq->port.stats.requests++;
     lose(client);
 }
 
@@ -223,8 +223,8 @@ void gmq_request_skip(struct gmq_client *client)
 {
     struct gmq *g = client->gmq;
 
-    g->stats.requests++;
-    g->stats.refused++;
+    g->port.stats.requests++;
+    g->port.stats.refused++;
     gmq_reply_error(&g->reply, BYTES("null"),
                     "too_large: the request is too large (limits.body_bytes); it was skipped");
     send_reply(client);
@@ -234,13 +234,13 @@ void gmq_request_give_up(struct gmq_client *client)
 {
     struct gmq *g = client->gmq;
 
-    g->stats.requests++;
-    g->stats.refused++;
+    g->port.stats.requests++;
+    g->port.stats.refused++;
     gmq_reply_error(&g->reply, BYTES("null"),
                     "request_timeout: the request took too long to arrive "
                     "(limits.request_time)");
     send_reply(client);
-    connection_wind_up(&client->connection, "its request took too long to arrive");
+    connection_wind_up(&client->base.connection, "its request took too long to arrive");
 }
 
 void gmq_requests_hurry(struct gmq_client *client)
@@ -248,7 +248,7 @@ void gmq_requests_hurry(struct gmq_client *client)
     struct list *link;
 
     while ((link = list_pop(&client->waiting)))
-        queue_pop_cancel(client->gmq->queue,
+        queue_pop_cancel(client->gmq->port.queue,
                          &CONTAINER_OF(link, struct request, link)->asked.pop);
 }
 
@@ -256,6 +256,6 @@ void gmq_requests_hurry(struct gmq_client *client)
 void gmq_requests_abandon(struct gmq_client *client)
 {
     LIST_EACH (link, &client->pushes)
-        queue_abandon(client->gmq->queue,
+        queue_abandon(client->gmq->port.queue,
                       &CONTAINER_OF(link, struct request, link)->asked.push);
 }

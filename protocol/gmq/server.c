@@ -7,14 +7,9 @@
 
 #include "base/log.h"
 #include "protocol/gmq/codec.h"
-#include "protocol/conn/moving.h"
-#include "protocol/conn/peer.h"
 
-/* Requests that are on their way when the node begins to stop still get their refusal. */
-#define GRACE_MS 50
-
-/* Then a client whose connection ends, and that reads nothing, does not get its replies; nor,
- * when the node stops, one that reads slowly. */
+/* After so long a client whose connection ends, and that reads nothing, does not get its
+ * replies; nor, when the node stops, one that reads slowly. */
 #define ENDING_MS 5000
 
 /* A byte of a body takes up to six in JSON (\u0001); the rest is for topic, id and spaces. */
@@ -28,36 +23,28 @@
 
 static struct gmq_client *client_of(struct connection *c)
 {
-    return CONTAINER_OF(c, struct gmq_client, connection);
+    return CONTAINER_OF(c, struct gmq_client, base.connection);
 }
 
 /* ---- clients ---- */
 
 static void free_if_done(struct gmq_client *client)
 {
-    struct gmq *g = client->gmq;
-
-    if (!client->is_closed || client->connection.in_work)
+    if (!client->is_closed || client->base.connection.in_work)
         return;
-    list_remove(&client->link);
-    client->peer->connections--;
-    peer_leave(client->peer);
-    peer_fini(&client->connection);
+    port_leave(&client->base);
     free(client);
-    g->stats.connections--;
-    if (g->is_closing && list_is_empty(&g->clients))
-        timer_arm(&g->loop->timers, &g->stopped, 0);
 }
 
 static void wind_up_if_closing(struct gmq_client *client)
 {
-    if (client->gmq->is_closing && client->connection.in_work == 0)
-        connection_wind_up(&client->connection, "the node is stopping");
+    if (client->gmq->port.is_closing && client->base.connection.in_work == 0)
+        connection_wind_up(&client->base.connection, "the node is stopping");
 }
 
 void gmq_client_done(struct gmq_client *client)
 {
-    connection_done(&client->connection);
+    connection_done(&client->base.connection);
     wind_up_if_closing(client);
     free_if_done(client);
 }
@@ -71,7 +58,7 @@ static bool has_room(const struct connection *c)
  * in work it waits for them. `has_ended`: one of them has. */
 static void watch_arrival(struct gmq_client *client, bool has_ended, bool is_inside)
 {
-    struct timers *timers = &client->gmq->loop->timers;
+    struct timers *timers = &client->gmq->port.loop->timers;
 
     if (has_ended || !is_inside)
         timer_disarm(timers, &client->arrival);
@@ -83,7 +70,7 @@ static void on_arrival_late(struct timer *timer)
 {
     struct gmq_client *client = CONTAINER_OF(timer, struct gmq_client, arrival);
 
-    if (client->connection.state == CONNECTION_OPEN)
+    if (client->base.connection.state == CONNECTION_OPEN)
         gmq_request_give_up(client);
 }
 
@@ -129,16 +116,16 @@ static void on_end(struct connection *c)
 
 static void on_acked(struct connection *c)
 {
-    handed_settle(&client_of(c)->handed);
+    handed_settle(&client_of(c)->base.handed);
 }
 
 static void on_closed(struct connection *c)
 {
     struct gmq_client *client = client_of(c);
 
-    timer_disarm(&client->gmq->loop->timers, &client->arrival);
+    timer_disarm(&client->gmq->port.loop->timers, &client->arrival);
     give_up_waiting(client);
-    handed_settle(&client->handed);
+    handed_settle(&client->base.handed);
     client->is_closed = true;
     free_if_done(client);
 }
@@ -147,172 +134,121 @@ static void on_closed(struct connection *c)
 
 /* The reply fits into any fresh socket's buffer. What the client has sent by now is read,
  * because unread it would turn the close into a reset. */
-static void turn_away(struct gmq *g, int fd, const char *why)
+static void turn_away(struct gmq *g, int fd, enum port_place place)
 {
+    static const char *const why[] = {
+        [PORT_IS_FULL] = "too_many: too many connections (limits.connections); try again later",
+        [PORT_IS_FULL_FOR_ADDRESS] = "too_many: too many connections from one address "
+                                     "(limits.connections_per_address); try again later",
+    };
     char unread[4096];
 
-    g->stats.rejected++;
-    gmq_reply_error(&g->reply, BYTES("null"), why);
+    gmq_reply_error(&g->reply, BYTES("null"), why[place]);
     (void)send(fd, g->reply.at, g->reply.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     buf_clear(&g->reply);
     (void)recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
     close(fd);
 }
 
-/* NULL: there is one. */
-static const char *why_no_place(const struct gmq *g, const struct peer *peer)
+static void on_client(struct port *p, int fd, struct peer *peer, enum port_place place)
 {
-    unsigned most = g->options.connections_per_address;
-
-    if (g->stats.connections >= g->options.connections_max)
-        return "too_many: too many connections (limits.connections); try again later";
-    if (most && peer->connections >= most)
-        return "too_many: too many connections from one address "
-               "(limits.connections_per_address); try again later";
-    return NULL;
-}
-
-static void on_accept(struct listener *l, int fd)
-{
-    struct gmq *g = CONTAINER_OF(l, struct gmq, listener);
-    struct peer *peer = peers_join(&g->peers, fd);
-    const char *why = why_no_place(g, peer);
+    struct gmq *g = CONTAINER_OF(p, struct gmq, port);
     struct gmq_client *client;
 
-    if (why) {
+    if (place != PORT_HAS_PLACE) {
         peer_leave(peer);
-        turn_away(g, fd, why);
+        turn_away(g, fd, place);
         return;
     }
     client = calloc(1, sizeof(*client));
     if (!client)
         abort();
     client->gmq = g;
-    client->peer = peer;
-    peer->connections++;
     timer_init(&client->arrival, on_arrival_late);
     list_init(&client->waiting);
     list_init(&client->pushes);
-    list_append(&g->clients, &client->link);
-    g->stats.accepted++;
-    g->stats.connections++;
-    connection_init(&client->connection, &g->kind, fd);
-    handed_init(&client->handed, &client->connection, g->queue);
+    port_join(p, &client->base, fd, peer, true);
     LOG_DEBUG("gmq", "connection %llu: accepted",
-              (unsigned long long)client->connection.number);
+              (unsigned long long)client->base.connection.number);
 }
 
 /* ---- starting and stopping ---- */
 
-static void on_all_gone(struct timer *timer)
+static struct gmq_client *client_at(struct port_client *c)
 {
-    struct gmq *g = CONTAINER_OF(timer, struct gmq, stopped);
-
-    g->on_stopped(g->arg);
+    return CONTAINER_OF(c, struct gmq_client, base);
 }
 
-static void limit_reading(struct gmq *g)
+static void hurry(struct port_client *c)
 {
-    int64_t ms = g->options.request_ms;
-
-    g->kind.reading_ms = g->is_closing && (ms == 0 || ms > ENDING_MS) ? ENDING_MS : ms;
-    g->kind.is_draining = g->is_closing;
-    g->kind.ending_ack_ms = g->is_closing ? CONNECTION_DRAIN_ACK_MS : ENDING_MS;
+    gmq_requests_hurry(client_at(c));
 }
 
-static void on_grace_over(struct timer *timer)
+static void wind_up(struct port_client *c)
 {
-    struct gmq *g = CONTAINER_OF(timer, struct gmq, grace);
-
-    g->is_closing = true;
-    limit_reading(g);
-    LIST_EACH (link, &g->clients)
-        wind_up_if_closing(CONTAINER_OF(link, struct gmq_client, link));
-    if (list_is_empty(&g->clients))
-        timer_arm(&g->loop->timers, &g->stopped, 0);
+    wind_up_if_closing(client_at(c));
 }
 
-struct gmq *gmq_new(const struct gmq_options *options, struct loop *loop, struct queue *queue,
-                    int listen_fd)
+static void set_limits(struct port *p)
 {
-    struct gmq *g = calloc(1, sizeof(*g));
+    int64_t ms = CONTAINER_OF(p, struct gmq, port)->options.request_ms;
 
-    if (!g)
-        abort();
-    g->stats.name = "gmq";
-    g->loop = loop;
-    g->queue = queue;
-    peers_init(&g->peers);
-    list_init(&g->clients);
-    timer_init(&g->grace, on_grace_over);
-    timer_init(&g->stopped, on_all_gone);
-    g->kind = (struct connection_kind){
-        .name = "gmq",
-        .loop = loop,
-        .on_input = on_input,
-        .on_end = on_end,
-        .on_acked = on_acked,
-        .on_closed = on_closed,
-        .ending_ms = ENDING_MS,
-        .listener = &g->listener,
-        .shed = &g->stats.shed,
-    };
-    gmq_reload(g, options);
-    listener_init(&g->listener, "gmq", loop, listen_fd, on_accept);
-    return g;
+    p->kind.reading_ms = p->is_closing && (ms == 0 || ms > ENDING_MS) ? ENDING_MS : ms;
+    p->kind.is_draining = p->is_closing;
+    p->kind.ending_ack_ms = p->is_closing ? CONNECTION_DRAIN_ACK_MS : ENDING_MS;
 }
 
-void gmq_reload(struct gmq *g, const struct gmq_options *options)
+static void free_gmq(struct port *p)
 {
-    assert(options->pipelined_max > 0);
-    g->options = *options;
-    g->kind.in_work_max = options->pipelined_max;
-    g->kind.output_max_bytes = options->output_max_bytes;
-    g->kind.kept_max_bytes = KEPT_BYTES(options->body_max_bytes);
-    g->kind.unread_max_bytes = UNREAD_BYTES(options->output_max_bytes);
-    g->kind.idle_ms = options->idle_ms;
-    limit_reading(g);
-}
+    struct gmq *g = CONTAINER_OF(p, struct gmq, port);
 
-void gmq_move(struct gmq *g, const struct moving *moving)
-{
-    connections_move(&g->kind, moving);
-}
-
-unsigned gmq_moving(const struct gmq *g)
-{
-    return connections_moving(&g->kind);
-}
-
-bool gmq_owes(struct gmq *g)
-{
-    return connections_are_owed(&g->kind);
-}
-
-void gmq_stop(struct gmq *g, void (*on_stopped)(void *arg), void *arg)
-{
-    assert(!g->is_stopping);
-    g->is_stopping = true;
-    g->on_stopped = on_stopped;
-    g->arg = arg;
-    listener_stop(&g->listener);
-    LIST_EACH (link, &g->clients)
-        gmq_requests_hurry(CONTAINER_OF(link, struct gmq_client, link));
-    timer_arm(&g->loop->timers, &g->grace, list_is_empty(&g->clients) ? 0 : GRACE_MS);
-}
-
-void gmq_free(struct gmq *g)
-{
-    if (!g)
-        return;
-    assert(list_is_empty(&g->clients));
-    listener_stop(&g->listener);
+    port_fini(p);
     buf_fini(&g->frame);
     buf_fini(&g->reply);
     free(g);
 }
 
-const struct port_stats *gmq_stats(const struct gmq *g)
+static const struct port_ops ops = {
+    .name = "gmq",
+    .on_client = on_client,
+    .hurry = hurry,
+    .wind_up = wind_up,
+    .set_limits = set_limits,
+    .free = free_gmq,
+};
+
+struct port *gmq_new(const struct gmq_options *options, struct loop *loop, struct queue *queue,
+                     int listen_fd)
 {
-    return &g->stats;
+    struct gmq *g = calloc(1, sizeof(*g));
+
+    if (!g)
+        abort();
+    g->port.kind = (struct connection_kind){
+        .on_input = on_input,
+        .on_end = on_end,
+        .on_acked = on_acked,
+        .on_closed = on_closed,
+        .ending_ms = ENDING_MS,
+    };
+    port_init(&g->port, &ops, loop, queue);
+    gmq_reload(&g->port, options);
+    port_open(&g->port, listen_fd);
+    return &g->port;
+}
+
+void gmq_reload(struct port *p, const struct gmq_options *options)
+{
+    struct gmq *g = CONTAINER_OF(p, struct gmq, port);
+
+    assert(options->pipelined_max > 0);
+    g->options = *options;
+    p->connections_max = options->connections_max;
+    p->connections_per_address = options->connections_per_address;
+    p->kind.in_work_max = options->pipelined_max;
+    p->kind.output_max_bytes = options->output_max_bytes;
+    p->kind.kept_max_bytes = KEPT_BYTES(options->body_max_bytes);
+    p->kind.unread_max_bytes = UNREAD_BYTES(options->output_max_bytes);
+    p->kind.idle_ms = options->idle_ms;
+    set_limits(p);
 }

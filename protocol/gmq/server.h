@@ -4,43 +4,25 @@
 
 #include "base/buf.h"
 #include "base/list.h"
-#include "protocol/conn/connection.h"
 #include "protocol/gmq/gmq.h"
 #include "protocol/gmq/codec.h"
-#include "protocol/conn/handed.h"
-#include "protocol/conn/listener.h"
-#include "protocol/conn/peer.h"
+#include "protocol/conn/port.h"
 
 struct gmq {
+    struct port port;
     struct gmq_options options;
-    struct port_stats stats;
-    struct loop *loop;
-    struct queue *queue;
-    struct listener listener;
-    struct connection_kind kind;
-    struct peers peers; /* by address */
-    struct list clients;
     struct buf frame; /* the one being parsed */
     struct buf reply; /* the one being written */
-    bool is_stopping; /* new requests are refused */
-    bool is_closing;  /* and connections end as soon as nothing of theirs is in work */
-    void (*on_stopped)(void *arg);
-    void *arg;
-    struct timer grace;   /* between the two */
-    struct timer stopped; /* armed when the last client is gone */
 };
 
 /* A connection and what it waits for. Freed when it is closed and has nothing in work. */
 struct gmq_client {
-    struct connection connection;
+    struct port_client base;
     struct gmq *gmq;
-    struct list link; /* in clients */
-    struct peer *peer;
     struct gmq_scan scan;
     struct timer arrival; /* armed while a part of a request is there */
     struct list waiting;  /* Pops that the queue has */
     struct list pushes;   /* the same */
-    struct handed handed;
     bool is_closed;
 };
 

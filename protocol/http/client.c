@@ -43,7 +43,7 @@ static enum http_error judge(struct http_request *r)
     error = route_find(&r->exchange);
     if (r->client->excess && (error || !r->exchange.route->is_for_monitors))
         return (enum http_error)r->client->excess;
-    if (h->is_stopping)
+    if (h->port.is_stopping)
         return HTTP_ERROR_STOPPING;
     if (!host_is_ours(r->exchange.head.host, h->options.hosts))
         return HTTP_ERROR_WRONG_HOST;
@@ -71,7 +71,7 @@ static uint64_t body_max_bytes(const struct http_request *r)
 
 static int64_t now_of(const struct http_request *r)
 {
-    return timers_now(&r->client->http->loop->timers);
+    return timers_now(&r->client->http->port.loop->timers);
 }
 
 /* That of small bodies, or of large ones. */
@@ -129,13 +129,13 @@ static void charge(struct http_request *r, bool is_large, size_t bytes)
 {
     r->is_large = is_large;
     r->client->http->body_bytes[is_large] += bytes;
-    r->client->peer->body_bytes[is_large] += bytes;
+    r->client->base.peer->body_bytes[is_large] += bytes;
 }
 
 static void discharge(struct http_request *r)
 {
     r->client->http->body_bytes[r->is_large] -= r->content.room;
-    r->client->peer->body_bytes[r->is_large] -= r->content.room;
+    r->client->base.peer->body_bytes[r->is_large] -= r->content.room;
 }
 
 void http_body_release(struct http_request *r)
@@ -146,7 +146,8 @@ void http_body_release(struct http_request *r)
 
 static bool has_more_than_half(const struct http_request *r, bool is_large, uint64_t more)
 {
-    return r->client->peer->body_bytes[is_large] + more > budget(r->client->http, is_large) / 2;
+    return r->client->base.peer->body_bytes[is_large] + more >
+           budget(r->client->http, is_large) / 2;
 }
 
 /* Does it lose its place to `r`, which wants `more`? */
@@ -233,7 +234,8 @@ static void begin_body(struct http_request *r)
         r->client->phase = HTTP_IN_BODY;
         begin_to_arrive(r);
         if (head->expects_continue)
-            connection_send(&r->client->connection, BYTES("HTTP/1.1 100 Continue\r\n\r\n"));
+            connection_send(&r->client->base.connection,
+                            BYTES("HTTP/1.1 100 Continue\r\n\r\n"));
     }
 }
 
@@ -341,22 +343,22 @@ size_t http_take_body(struct http_client *client, struct bytes input)
 
 static struct http_client *client_of(const struct connection *c)
 {
-    return CONTAINER_OF(c, struct http_client, connection);
+    return CONTAINER_OF(c, struct http_client, base.connection);
 }
 
 static void arm_timer(struct http_client *client, int64_t delay_ms)
 {
-    timer_arm(&client->http->loop->timers, &client->timer, delay_ms);
+    timer_arm(&client->http->port.loop->timers, &client->timer, delay_ms);
 }
 
 static void disarm_timer(struct http_client *client)
 {
-    timer_disarm(&client->http->loop->timers, &client->timer);
+    timer_disarm(&client->http->port.loop->timers, &client->timer);
 }
 
 static bool has_unread_reply(const struct http_client *client)
 {
-    return stream_len(&client->connection.output) > 0;
+    return stream_len(&client->base.connection.output) > 0;
 }
 
 /* ---- input, by phase: each says how much of it was used ---- */
@@ -378,14 +380,14 @@ static int64_t reading_ms(const struct http *h)
 {
     int64_t ms = h->options.request_ms;
 
-    return h->is_closing && ms > STOPPING_MS ? STOPPING_MS : ms;
+    return h->port.is_closing && ms > STOPPING_MS ? STOPPING_MS : ms;
 }
 
 static void await_last_reply(struct http_client *client, const char *reason)
 {
     client->phase = HTTP_LAST_REPLY;
-    connection_wind_up(&client->connection, reason);
-    if (client->connection.state != CONNECTION_CLOSED)
+    connection_wind_up(&client->base.connection, reason);
+    if (client->base.connection.state != CONNECTION_CLOSED)
         arm_timer(client, reading_ms(client->http));
 }
 
@@ -393,27 +395,27 @@ static void hold(struct http_client *client, int64_t delay_ms)
 {
     client->phase = HTTP_HELD;
     arm_timer(client, delay_ms);
-    connection_begin(&client->connection);
+    connection_begin(&client->base.connection);
 }
 
 static void unhold(struct http_client *client)
 {
     client->phase = HTTP_IN_HEAD;
     disarm_timer(client);
-    if (client->http->is_closing)
+    if (client->http->port.is_closing)
         await_last_reply(client, "the node is stopping");
-    connection_done(&client->connection);
+    connection_done(&client->base.connection);
 }
 
 void http_client_answered(struct http_client *client, bool is_kept, bool has_read_all)
 {
-    if (client->connection.state == CONNECTION_CLOSED)
+    if (client->base.connection.state == CONNECTION_CLOSED)
         return;
     if (!has_read_all) {
         client->phase = HTTP_LEAVING;
         arm_timer(client, LEAVING_MS);
-        connection_end_output(&client->connection);
-    } else if (!is_kept || client->connection.state == CONNECTION_ENDING) {
+        connection_end_output(&client->base.connection);
+    } else if (!is_kept || client->base.connection.state == CONNECTION_ENDING) {
         await_last_reply(client, "it was the last request");
     } else if (has_unread_reply(client)) {
         hold(client, reading_ms(client->http));
@@ -441,14 +443,14 @@ size_t http_client_take(struct connection *c, struct bytes input)
         [HTTP_LEAVING] = take_all,       [HTTP_LAST_REPLY] = take_nothing,
     };
     struct http_client *client = client_of(c);
-    uint64_t enough = client->http->stats.requests + REQUESTS_PER_TURN;
+    uint64_t enough = client->http->port.stats.requests + REQUESTS_PER_TURN;
     size_t used = 0, n;
 
     do {
         n = takers[client->phase](client, bytes_of(input.at + used, input.len - used));
         used += n;
     } while (n && used < input.len && c->state == CONNECTION_OPEN &&
-             client->http->stats.requests < enough);
+             client->http->port.stats.requests < enough);
     if (c->state == CONNECTION_OPEN)
         look_ahead(client, input.len - used);
     return used;
@@ -501,7 +503,7 @@ void http_client_end(struct connection *c)
 
 void http_client_acked(struct connection *c)
 {
-    handed_settle(&client_of(c)->handed);
+    handed_settle(&client_of(c)->base.handed);
 }
 
 void http_client_written(struct connection *c)
@@ -517,7 +519,7 @@ void http_client_closed(struct connection *c)
     struct http_client *client = client_of(c);
 
     disarm_timer(client);
-    handed_settle(&client->handed);
+    handed_settle(&client->base.handed);
     client->is_closed = true;
     if (client->is_waiting)
         tell_gone(client);
@@ -539,7 +541,7 @@ static void on_timer(struct timer *timer)
 {
     struct http_client *client = CONTAINER_OF(timer, struct http_client, timer);
 
-    if (client->connection.state != CONNECTION_OPEN && client->phase < HTTP_HELD)
+    if (client->base.connection.state != CONNECTION_OPEN && client->phase < HTTP_HELD)
         return; /* it ends already */
     switch (client->phase) {
     case HTTP_IN_HEAD:
@@ -550,7 +552,7 @@ static void on_timer(struct timer *timer)
         break;
     case HTTP_HELD:
         if (has_unread_reply(client))
-            connection_close(&client->connection, "it does not read its reply");
+            connection_close(&client->base.connection, "it does not read its reply");
         else
             unhold(client);
         break;
@@ -558,20 +560,18 @@ static void on_timer(struct timer *timer)
         await_last_reply(client, "it was answered early");
         break;
     default:
-        connection_close(&client->connection, "it does not read its last reply");
+        connection_close(&client->base.connection, "it does not read its last reply");
     }
 }
 
-void http_client_init(struct http_client *client, struct http *h, int fd)
+void http_client_init(struct http_client *client, struct http *h, int fd, struct peer *peer)
 {
     client->http = h;
-    list_append(&h->clients, &client->link);
     timer_init(&client->timer, on_timer);
-    connection_init(&client->connection, &h->kind, fd);
-    handed_init(&client->handed, &client->connection, h->queue);
+    port_join(&h->port, &client->base, fd, peer, !client->excess);
     if (client->excess)
         arm_timer(client, EXCESS_MS);
     LOG_DEBUG("http", "connection %llu: accepted%s",
-              (unsigned long long)client->connection.number,
+              (unsigned long long)client->base.connection.number,
               client->excess ? " without a place" : "");
 }

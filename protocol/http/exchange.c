@@ -260,15 +260,15 @@ void exchange_carry(struct exchange *x, struct delivery *d)
 
 bool exchange_is_stopping(const struct exchange *x)
 {
-    return x->http->is_stopping;
+    return x->http->port.is_stopping;
 }
 
 struct bytes exchange_client(struct exchange *x)
 {
-    return peer_name(&CONTAINER_OF(x, struct http_request, exchange)->client->connection);
+    return peer_name(&CONTAINER_OF(x, struct http_request, exchange)->client->base.connection);
 }
 
 struct bytes exchange_address(const struct exchange *x)
 {
-    return peer_address(CONTAINER_OF(x, struct http_request, exchange)->client->peer);
+    return peer_address(CONTAINER_OF(x, struct http_request, exchange)->client->base.peer);
 }

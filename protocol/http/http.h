@@ -18,13 +18,10 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "protocol/conn/port_stats.h"
+#include "protocol/conn/port.h"
 #include "protocol/http/errors.h"
 
 struct exchange;
-struct loop;
-struct moving;
-struct queue;
 
 /* What a path takes. */
 enum route_body {
@@ -80,22 +77,8 @@ struct http *http_new(const struct http_app *app, void *arg, const struct http_o
 /* New limits for all connections, from now on. */
 void http_reload(struct http *h, const struct http_options *options);
 
-/* As connections_move() in protocol/conn/moving.h, and the numbers beside it, for its clients.
- * Those that wait to be accepted are accepted before they are closed, or counted as owed: else
- * they would hear nothing. */
-void http_move(struct http *h, const struct moving *moving);
-unsigned http_moving(const struct http *h);
-bool http_owes(struct http *h);
-
-/* Accepts no more, answers new requests on open connections with 503, lets those in work
- * finish however long that takes (the queue answers them all), and calls back, never from
- * inside, when the last connection is gone. A client has two seconds to read its reply. */
-void http_stop(struct http *h, void (*on_stopped)(void *arg), void *arg);
-
-/* After on_stopped; NULL is fine. */
-void http_free(struct http *h);
-
-const struct port_stats *http_stats(const struct http *h);
+/* For what is done to every port: see port.h. port_free() frees the server. */
+struct port *http_port(struct http *h);
 
 /* Replies, by what was wrong (enum http_error), since start. */
 const uint64_t *http_errors(const struct http *h);

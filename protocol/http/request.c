@@ -19,7 +19,7 @@ struct http_request *http_request_begin(struct http_client *client, struct bytes
     memset(r, 0, sizeof(*r));
     if (head.len)
         memcpy(r->head, head.at, head.len);
-    client->http->stats.requests++;
+    client->http->port.stats.requests++;
     r->client = client;
     list_init(&r->arriving);
     r->exchange.http = client->http;
@@ -43,7 +43,8 @@ void http_request_end(struct http_request *r)
 bool http_request_is_kept(const struct http_request *r)
 {
     return r->exchange.head.is_kept_alive && r->body.state == BODY_DONE && !r->client->excess &&
-           !r->client->http->is_stopping && !connection_is_leaving(&r->client->connection);
+           !r->client->http->port.is_stopping &&
+           !connection_is_leaving(&r->client->base.connection);
 }
 
 /* A large one is rare: its memory goes back. */
@@ -58,9 +59,9 @@ static void reuse(struct buf *scratch)
 static void send_last(struct http_request *r, struct bytes bytes)
 {
     if (r->exchange.delivery)
-        handed_send(&r->client->handed, bytes, r->exchange.delivery);
+        handed_send(&r->client->base.handed, bytes, r->exchange.delivery);
     else
-        connection_send(&r->client->connection, bytes);
+        connection_send(&r->client->base.connection, bytes);
 }
 
 static void send_reply(struct http_request *r, struct bytes rest)
@@ -68,7 +69,7 @@ static void send_reply(struct http_request *r, struct bytes rest)
     struct buf *reply = &r->client->http->reply;
 
     if (rest.len)
-        connection_send(&r->client->connection, buf_bytes(reply));
+        connection_send(&r->client->base.connection, buf_bytes(reply));
     send_last(r, rest.len ? rest : buf_bytes(reply));
     reuse(reply);
 }
@@ -85,7 +86,7 @@ void http_request_answer(struct http_request *r, struct bytes rest)
     if (!client->is_waiting)
         return;
     client->is_waiting = false;
-    connection_done(&client->connection);
+    connection_done(&client->base.connection);
     if (client->is_closed)
         http_client_free(client);
 }
@@ -123,9 +124,9 @@ void http_request_refuse(struct http_request *r, enum http_error error)
 {
     struct exchange *x = &r->exchange;
 
-    timer_disarm(&x->http->loop->timers, &r->client->timer);
+    timer_disarm(&x->http->port.loop->timers, &r->client->timer);
     http_body_arrived(r);
-    x->http->stats.refused++;
+    x->http->port.stats.refused++;
     choose_id(x);
     if (error == HTTP_ERROR_METHOD)
         add_allowed(x);
@@ -140,13 +141,13 @@ void http_request_work(struct http_request *r)
 {
     struct http_client *client = r->client;
 
-    if (!r->error && client->http->is_stopping)
+    if (!r->error && client->http->port.is_stopping)
         r->error = HTTP_ERROR_STOPPING; /* its body came too late */
     if (r->error) {
         http_request_refuse(r, r->error);
         return;
     }
-    timer_disarm(&client->http->loop->timers, &client->timer);
+    timer_disarm(&client->http->port.loop->timers, &client->timer);
     http_body_arrived(r);
     choose_id(&r->exchange);
     r->exchange.body = r->content.len ? buf_bytes(&r->content) : BYTES("");
@@ -155,5 +156,5 @@ void http_request_work(struct http_request *r)
     if (client->phase != HTTP_IN_WORK)
         return;
     client->is_waiting = true;
-    connection_begin(&client->connection);
+    connection_begin(&client->base.connection);
 }

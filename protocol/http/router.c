@@ -202,5 +202,5 @@ void route_take(struct exchange *x)
     if (take_path(x) && take_query(x))
         x->route->handle(x);
     else
-        h->stats.refused++;
+        h->port.stats.refused++;
 }

@@ -6,26 +6,18 @@
 
 #include "base/list.h"
 #include "base/loop.h"
-#include "protocol/conn/connection.h"
-#include "protocol/conn/handed.h"
+#include "protocol/conn/port.h"
 #include "protocol/http/message.h"
 #include "protocol/http/exchange.h"
 #include "protocol/http/http.h"
-#include "protocol/conn/listener.h"
-#include "protocol/conn/peer.h"
 
 struct http {
+    struct port port;
+    struct port_ops ops; /* with the app's name */
     const struct http_app *app;
     void *arg; /* the app's */
     struct http_options options;
-    struct port_stats stats;
     uint64_t errors[HTTP_ERROR_COUNT];
-    struct loop *loop;
-    struct queue *queue;
-    struct listener listener;
-    struct connection_kind kind;
-    struct peers peers; /* by address */
-    struct list clients;
     struct list excess;    /* of them: over a limit, the oldest first */
     unsigned excess_count; /* of these */
     struct buf reply;      /* the one being written */
@@ -35,12 +27,6 @@ struct http {
     uint64_t ids;
     time_t date_s; /* of `date`, the header's line */
     char date[48];
-    bool is_stopping; /* new requests are refused */
-    bool is_closing;  /* and connections end as soon as they have their replies */
-    void (*on_stopped)(void *arg);
-    void *stopped_arg;
-    struct timer grace;   /* between the two */
-    struct timer stopped; /* armed when the last client is gone */
 };
 
 /* Where a client is; client.c has the picture. */
@@ -72,13 +58,10 @@ struct http_request {
 /* A connection. Freed when it is closed and has no handler at work. Most of them are idle:
  * what only a request needs is in the request. */
 struct http_client {
-    struct connection connection;
+    struct port_client base;
     struct http *http;
-    struct list link;        /* in clients */
-    struct list excess_link; /* in excess, or not */
-    struct peer *peer;
+    struct list excess_link;      /* in excess, or not */
     struct http_request *request; /* or NULL: IN_HEAD, and from HELD on */
-    struct handed handed;
     struct timer timer;
     uint16_t seen; /* IN_HEAD: bytes of it looked at */
     uint8_t phase; /* enum http_phase */
@@ -96,8 +79,8 @@ void http_client_free(struct http_client *client);
 
 /* ---- client.c ---- */
 
-/* `client` is zeroed, but for `peer` and `excess`. */
-void http_client_init(struct http_client *client, struct http *h, int fd);
+/* `client` is zeroed, but for `excess`. */
+void http_client_init(struct http_client *client, struct http *h, int fd, struct peer *peer);
 
 /* Of the server's connection_kind. */
 size_t http_client_take(struct connection *c, struct bytes input);

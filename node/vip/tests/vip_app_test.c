@@ -20,8 +20,7 @@
 #include "node/vip/clients.h"
 #include "node/vip/hook.h"
 #include "node/vip/look.h"
-#include "protocol/gmq/gmq.h"
-#include "protocol/http/http.h"
+#include "protocol/conn/port.h"
 
 #define ADDRESS "10.0.0.100"
 
@@ -150,8 +149,15 @@ void capabilities_give_up_net_raw(void)
 
 static const char *const moves[] = {"served", "let go", "cut off"};
 
-void gmq_move(struct gmq *g, const struct moving *moving)
+static struct port gmq, http;
+static struct port *const ports[] = {&gmq, &http};
+
+void port_move(struct port *p, const struct moving *moving)
 {
+    if (p == &http) {
+        w.http = moving->state;
+        return;
+    }
     if (moving->state != w.gmq)
         say(moves[moving->state]);
     if (moving->state == MOVING_AWAY)
@@ -159,29 +165,14 @@ void gmq_move(struct gmq *g, const struct moving *moving)
     w.gmq = moving->state;
 }
 
-unsigned gmq_moving(const struct gmq *g)
+unsigned port_moving(const struct port *p)
 {
-    return w.clients;
+    return p == &gmq ? w.clients : 0;
 }
 
-void http_move(struct http *h, const struct moving *moving)
+bool port_owes(struct port *p)
 {
-    w.http = moving->state;
-}
-
-bool gmq_owes(struct gmq *g)
-{
-    return w.clients;
-}
-
-bool http_owes(struct http *h)
-{
-    return false;
-}
-
-unsigned http_moving(const struct http *h)
-{
-    return 0;
+    return p == &gmq && w.clients;
 }
 
 /* ---- the program ---- */
@@ -335,7 +326,7 @@ static int open_world_with(bool has_sockets, const char *address, const char *ho
     w.conf.vip.hook = (char *)hook;
     w.gmq = w.http = MOVING_AWAY;
     w.app = vip_app_new(&options);
-    vip_app_serve(w.app, (struct gmq *)&w, (struct http *)&w);
+    vip_app_serve(w.app, ports, sizeof(ports) / sizeof(*ports));
     pass(1);
     return 0;
 }

@@ -57,7 +57,7 @@ void call_and_break_off(struct fixture *f, const char *method, const char *path,
     fixture_pass(f, 100);
     memory_store_unhold(f->ms);
     AWAIT(f, memory_store_in_flight(f->ms) == 0);
-    AWAIT(f, http_stats(f->http)->connections == 0);
+    AWAIT(f, http_port(f->http)->stats.connections == 0);
     fixture_pass(f, 2 * BETWEEN_OPS_MS);
 }
 

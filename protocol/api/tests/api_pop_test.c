@@ -218,7 +218,7 @@ static void gives_back_what_came_for_a_client_that_had_left(void **state)
     send_call(&c, "POST", "/v1/topics/t/pop", NULL);
     AWAIT(f, memory_store_count(f->ms, OP_POP) == 1);
     reset(&c);
-    AWAIT(f, http_stats(f->http)->connections == 0);
+    AWAIT(f, http_port(f->http)->stats.connections == 0);
     memory_store_unhold(f->ms);
     AWAIT(f, memory_store_count(f->ms, OP_RETURN) == 1);
     assert_string_equal(state_of(f, "t", "1"), "ready");

@@ -262,18 +262,18 @@ static void finishes_a_list_that_was_under_way_when_the_node_stops(void **state)
 
 static void send_and_leave(struct fixture *f, const char *body, bool breaks_off)
 {
-    uint64_t before = http_stats(f->http)->requests;
+    uint64_t before = http_port(f->http)->stats.requests;
     struct client c = connect_client(f);
 
     send_call(&c, "POST", JOBS, body);
-    AWAIT(f, http_stats(f->http)->requests == before + 1);
+    AWAIT(f, http_port(f->http)->stats.requests == before + 1);
     if (breaks_off)
         reset(&c);
     else
         leave(&c);
     fixture_turn(f);
     fixture_pass(f, 100);
-    AWAIT(f, http_stats(f->http)->connections == 0);
+    AWAIT(f, http_port(f->http)->stats.connections == 0);
 }
 
 static void drops_what_waits_for_the_store_when_its_client_leaves(void **state)

@@ -183,7 +183,7 @@ static void who_asks_meanwhile_shares_the_census(void **state)
     struct fixture *f = *state;
     struct client a = scrape(f), b = scrape(f);
 
-    AWAIT(f, http_stats(f->http)->requests == 2);
+    AWAIT(f, http_port(f->http)->stats.requests == 2);
     memory_store_unhold(f->ms);
     assert_has(receive(&a), "\ndueq_topics 0\n");
     assert_has(receive(&b), "\ndueq_topics 0\n");
@@ -197,9 +197,9 @@ static void who_leaves_frees_the_place_at_once(void **state)
     struct fixture *f = *state;
     struct client gone = scrape(f), stays = scrape(f);
 
-    AWAIT(f, http_stats(f->http)->requests == 2);
+    AWAIT(f, http_port(f->http)->stats.requests == 2);
     reset(&gone);
-    AWAIT(f, http_stats(f->http)->connections == 1);
+    AWAIT(f, http_port(f->http)->stats.connections == 1);
     memory_store_unhold(f->ms);
     assert_has(receive(&stays), "\ndueq_topics 0\n");
     leave(&stays);

@@ -107,7 +107,7 @@ static void those_of_one_address_are_one_whichever_port_they_have(void **state)
     int listening = listen_at((struct sockaddr *)&loopback, sizeof(loopback));
     int fds[] = {accept_from(listening, &loopback, 1), accept_from(listening, &loopback, 2),
                  accept_from(listening, &loopback, 1)};
-    struct peers *peers = malloc(sizeof(*peers));
+    struct port_peers *peers = malloc(sizeof(*peers));
     struct peer *joined[3];
 
     assert_non_null(peers);

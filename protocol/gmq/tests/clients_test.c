@@ -32,7 +32,7 @@ static void a_push_that_waits_for_the_store_is_dropped_when_its_client_leaves(vo
     take_the_store_away(f);
     say(&gone, PUSH("a", "t", ""));
     say(&c, PUSH("b", "t", ""));
-    AWAIT(f, gmq_stats(f->gmq)->requests == 2);
+    AWAIT(f, f->gmq->stats.requests == 2);
     leave(&gone);
     fixture_turn(f);
     fixture_pass(f, 100);
@@ -59,7 +59,7 @@ static void an_ack_that_waits_for_the_store_is_not_dropped(void **state)
     expect(&gone, POPPED("a", "t", "60", "0"));
     take_the_store_away(f);
     say(&gone, ACK("a"));
-    AWAIT(f, gmq_stats(f->gmq)->requests == 3);
+    AWAIT(f, f->gmq->stats.requests == 3);
     reset(&gone);
     AWAIT(f, queue_stats(f->queue)->in_flight > 0);
     fixture_pass(f, 100);
@@ -377,7 +377,7 @@ static void push_large(struct client *c, unsigned id)
 
 static struct connection *last_connection(struct fixture *f)
 {
-    return &CONTAINER_OF(f->gmq->clients.prev, struct gmq_client, link)->connection;
+    return &CONTAINER_OF(f->gmq->clients.prev, struct gmq_client, base.link)->base.connection;
 }
 
 /* Pushes, and pops with a client that does not read, until a reply cannot be written. */
@@ -443,7 +443,7 @@ static void leave_unread(struct fixture *f, struct client *reader, unsigned jobs
     struct client producer = connect_client(f);
     int small = 4096, large = 1 << 20, on = 1;
     struct connection *c =
-        &CONTAINER_OF(f->gmq->clients.next, struct gmq_client, link)->connection;
+        &CONTAINER_OF(f->gmq->clients.next, struct gmq_client, base.link)->base.connection;
 
     assert_int_equal(setsockopt(reader->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
     assert_int_equal(setsockopt(reader->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);

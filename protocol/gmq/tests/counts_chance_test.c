@@ -39,11 +39,11 @@ static unsigned length_of(const struct list *list)
 static void add_client(struct sums *sums, const struct gmq_client *client)
 {
     sums->clients++;
-    sums->open += client->connection.state != CONNECTION_CLOSED;
-    sums->unacked += length_of(&client->handed.unacked);
-    sums->in_work += client->connection.in_work;
-    sums->kept_bytes += stream_len(&client->connection.input);
-    sums->unread_bytes += stream_len(&client->connection.output);
+    sums->open += client->base.connection.state != CONNECTION_CLOSED;
+    sums->unacked += length_of(&client->base.handed.unacked);
+    sums->in_work += client->base.connection.in_work;
+    sums->kept_bytes += stream_len(&client->base.connection.input);
+    sums->unread_bytes += stream_len(&client->base.connection.output);
 }
 
 static unsigned check_peers(const struct gmq *g)
@@ -51,12 +51,12 @@ static unsigned check_peers(const struct gmq *g)
     unsigned joined = 0;
 
     for (unsigned i = 0; i < PEER_SLOTS; i++) {
-        LIST_EACH (link, &g->peers.slots[i]) {
+        LIST_EACH (link, &g->port.peers.slots[i]) {
             const struct peer *peer = CONTAINER_OF(link, struct peer, link);
             unsigned clients = 0;
 
-            LIST_EACH (other, &g->clients)
-                clients += CONTAINER_OF(other, struct gmq_client, link)->peer == peer;
+            LIST_EACH (other, &g->port.clients)
+                clients += CONTAINER_OF(other, struct gmq_client, base.link)->base.peer == peer;
             assert_true(clients > 0);
             assert_int_equal(peer->joined, clients);
             assert_int_equal(peer->connections, clients);
@@ -68,16 +68,16 @@ static unsigned check_peers(const struct gmq *g)
 
 static void check_books(struct fixture *f)
 {
-    const struct gmq *g = f->gmq;
+    const struct gmq *g = CONTAINER_OF(f->gmq, struct gmq, port);
     struct sums sums = {0};
 
-    LIST_EACH (link, &g->clients)
-        add_client(&sums, CONTAINER_OF(link, struct gmq_client, link));
-    assert_int_equal(g->stats.connections, sums.clients);
+    LIST_EACH (link, &g->port.clients)
+        add_client(&sums, CONTAINER_OF(link, struct gmq_client, base.link));
+    assert_int_equal(g->port.stats.connections, sums.clients);
     assert_in_range(sums.clients, 0, g->options.connections_max);
-    assert_int_equal(g->kind.connections, sums.open);
-    assert_int_equal(g->kind.kept_bytes, sums.kept_bytes);
-    assert_int_equal(g->kind.unread_bytes, sums.unread_bytes);
+    assert_int_equal(g->port.kind.connections, sums.open);
+    assert_int_equal(g->port.kind.kept_bytes, sums.kept_bytes);
+    assert_int_equal(g->port.kind.unread_bytes, sums.unread_bytes);
     assert_int_equal(check_peers(g), sums.clients);
     /* The queue may have some that are on their way to a client, or back. */
     assert_in_range(sums.unacked, 0, queue_stats(f->queue)->unconfirmed);

@@ -30,7 +30,7 @@ static struct moving moving;
 static void move(struct fixture *f, enum moving_state state)
 {
     moving = (struct moving){.is_it = is_loopback, .state = state};
-    gmq_move(f->gmq, &moving);
+    port_move(f->gmq, &moving);
 }
 
 static int up(void **state)
@@ -51,7 +51,7 @@ static void push(struct fixture *f, const char *request)
     say(&c, request);
     expect(&c, PUSHED);
     leave(&c);
-    AWAIT(f, connections(f) == gmq_moving(f->gmq));
+    AWAIT(f, connections(f) == port_moving(f->gmq));
 }
 
 static void expect_end_of_all(struct fixture *f, struct client *c)
@@ -69,9 +69,9 @@ static void an_idle_client_sees_the_end_and_no_reset(void **state)
 
     say(&c, PUSH("a", "t", ""));
     expect(&c, PUSHED);
-    assert_int_equal(gmq_moving(f->gmq), 1);
+    assert_int_equal(port_moving(f->gmq), 1);
     move(f, MOVING_LEAVING);
-    assert_int_equal(gmq_moving(f->gmq), 0);
+    assert_int_equal(port_moving(f->gmq), 0);
     expect_end_of_all(f, &c);
 }
 
@@ -127,13 +127,13 @@ static void who_waits_to_be_accepted_is_owed_a_reply_and_hears_the_end(void **st
 
     say(&c, PUSH("a", "t", ""));
     move(f, MOVING_LEAVING);
-    assert_int_equal(gmq_moving(f->gmq), 1);
-    assert_true(gmq_owes(f->gmq));
+    assert_int_equal(port_moving(f->gmq), 1);
+    assert_true(port_owes(f->gmq));
     expect(&c, PUSHED);
     expect_end_of_all(f, &c);
     late = dial_loopback(f, f->loop, f->port);
     move(f, MOVING_AWAY);
-    assert_int_equal(gmq_stats(f->gmq)->accepted, 2);
+    assert_int_equal(f->gmq->stats.accepted, 2);
     expect_end_of_all(f, &late);
 }
 
@@ -146,7 +146,7 @@ static void a_push_that_waits_for_the_store_is_refused(void **state)
     memory_store_take_down(f->ms);
     memory_store_let_wait(f->ms);
     say(&c, PUSH("a", "t", ""));
-    AWAIT(f, gmq_stats(f->gmq)->requests == 1);
+    AWAIT(f, f->gmq->stats.requests == 1);
     move(f, MOVING_LEAVING);
     expect(&c, "{\"id\":1,\"result\":null,\"error\":"
                "\"unavailable: the store is unavailable; nothing happened\"}\n");
@@ -198,7 +198,7 @@ static struct client pop_unread(struct fixture *f)
     }
     c = connect_client(f);
     AWAIT(f, connections(f) == 1);
-    own = &CONTAINER_OF(f->gmq->clients.next, struct gmq_client, link)->connection;
+    own = &CONTAINER_OF(f->gmq->clients.next, struct gmq_client, base.link)->base.connection;
     assert_int_equal(setsockopt(c.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
     assert_int_equal(setsockopt(own->fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large)), 0);
     for (unsigned i = 0; i < UNREAD; i++) {

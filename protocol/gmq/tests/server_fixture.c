@@ -56,7 +56,7 @@ static void set_flag(void *arg)
 
 void fixture_stop_gmq(struct fixture *f)
 {
-    gmq_stop(f->gmq, set_flag, &f->is_gmq_stopped);
+    port_stop(f->gmq, set_flag, &f->is_gmq_stopped);
     f->is_gmq_stopping = true;
 }
 
@@ -72,7 +72,7 @@ int fixture_down(void **state)
     queue_stop(f->queue, set_flag, &f->is_queue_stopped);
     AWAIT(f, f->is_queue_stopped);
     assert_int_equal(memory_store_in_flight(f->ms), 0);
-    gmq_free(f->gmq);
+    port_free(f->gmq);
     queue_free(f->queue);
     memory_store_free(f->ms);
     loop_free(f->loop);
@@ -96,7 +96,7 @@ void fixture_pass(struct fixture *f, int64_t ms)
 
 struct client connect_from(struct fixture *f, unsigned host)
 {
-    const struct port_stats *stats = gmq_stats(f->gmq);
+    const struct port_stats *stats = &f->gmq->stats;
     uint64_t before = stats->accepted + stats->rejected;
     struct client c = dial_from(f, f->loop, f->port, host);
 

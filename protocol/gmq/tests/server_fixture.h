@@ -16,7 +16,7 @@ struct fixture {
     struct loop *loop;
     struct memory_store *ms;
     struct queue *queue;
-    struct gmq *gmq;
+    struct port *gmq;
     struct gmq_options options;
     uint16_t port;
     bool is_gmq_stopping;
@@ -42,7 +42,7 @@ static inline uint64_t waiting(struct fixture *f)
 
 static inline uint64_t connections(struct fixture *f)
 {
-    return gmq_stats(f->gmq)->connections;
+    return f->gmq->stats.connections;
 }
 
 struct client connect_client(struct fixture *f);

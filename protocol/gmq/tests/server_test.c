@@ -231,8 +231,8 @@ static void closes_on_what_is_not_json_after_it_has_answered_the_rest(void **sta
     expect_end(&c);
     leave(&c);
     AWAIT(f, connections(f) == 0);
-    assert_int_equal(gmq_stats(f->gmq)->requests, 6);
-    assert_int_equal(gmq_stats(f->gmq)->refused, 5);
+    assert_int_equal(f->gmq->stats.requests, 6);
+    assert_int_equal(f->gmq->stats.refused, 5);
 }
 
 static void refuses_a_body_that_is_too_large_and_goes_on(void **state)

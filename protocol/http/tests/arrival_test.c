@@ -194,7 +194,7 @@ static void allow_connections(struct fixture *f, unsigned count)
 static bool has_come(const struct fixture *f, size_t len)
 {
     const struct http_client *last =
-        CONTAINER_OF(f->http->clients.prev, struct http_client, link);
+        CONTAINER_OF(f->http->port.clients.prev, struct http_client, base.link);
 
     return last->request && last->request->content.len == len;
 }
@@ -352,7 +352,7 @@ static void gives_memory_back_when_a_client_leaves_within_a_body(void **state)
     say(&c, PUSH "Content-Length: 11\r\n\r\nhello");
     AWAIT(f, body_bytes(f) > 0);
     leave(&c);
-    AWAIT(f, http_stats(f->http)->connections == 0);
+    AWAIT(f, http_port(f->http)->stats.connections == 0);
     assert_int_equal(body_bytes(f), 0);
 }
 

@@ -77,7 +77,7 @@ static void answer(void)
 
 static uint64_t connections(const struct fixture *f)
 {
-    return http_stats(f->http)->connections;
+    return http_port(f->http)->stats.connections;
 }
 
 static void fill_up(struct fixture *f, struct client *clients)
@@ -117,8 +117,8 @@ static void turns_clients_away_when_there_are_too_many(void **state)
     fill_up(f, clients);
     is_full(f);
     is_full(f);
-    assert_int_equal(http_stats(f->http)->rejected, 2);
-    assert_int_equal(http_stats(f->http)->accepted, 3);
+    assert_int_equal(http_port(f->http)->stats.rejected, 2);
+    assert_int_equal(http_port(f->http)->stats.accepted, 3);
     assert_int_equal(connections(f), 3);
     say(&clients[0], GET_LIVE);
     assert_starts(receive(&clients[0]), "HTTP/1.1 200 ");
@@ -153,7 +153,7 @@ static void has_room_again_when_a_client_was_idle_or_slow_or_did_not_read(void *
     say(&clients[1], "GET /health/live HT");
     for (unsigned i = 0; i < 100; i++)
         say(&clients[2], GET_LARGE);
-    AWAIT(f, http_stats(f->http)->requests > 3);
+    AWAIT(f, http_port(f->http)->stats.requests > 3);
     fixture_pass(f, 59000);
     assert_int_equal(connections(f), 3);
     fixture_pass(f, 2000);
@@ -177,9 +177,9 @@ static void who_is_told_that_it_is_slow_may_go_on_talking_and_still_reads_it(voi
     say(&slow, "TP/1.1\r\n");
     fixture_turn(f);
     assert_starts(receive_all(&slow), "HTTP/1.1 408 ");
-    assert_int_equal(http_stats(f->http)->connections, 1);
+    assert_int_equal(http_port(f->http)->stats.connections, 1);
     fixture_pass(f, 1000);
-    assert_int_equal(http_stats(f->http)->connections, 0);
+    assert_int_equal(http_port(f->http)->stats.connections, 0);
     leave(&slow);
 }
 
@@ -233,7 +233,7 @@ static void a_reply_has_a_time_to_be_read_the_last_one_too(void **state)
             AWAIT(f, waiting);
             answer_large();
         }
-        AWAIT(f, f->http->kind.unread_bytes > 0);
+        AWAIT(f, f->http->port.kind.unread_bytes > 0);
         fixture_pass(f, 1900);
         assert_int_equal(connections(f), 1);
         fixture_pass(f, 200);
@@ -250,7 +250,7 @@ static void a_last_reply_may_be_left_unread_for_a_while(void **state)
 
     assert_int_equal(setsockopt(c.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
     say(&c, "GET /health/ready HTTP/1.1\r\nHost: h\r\n" CLOSE);
-    AWAIT(f, f->http->kind.unread_bytes > 0);
+    AWAIT(f, f->http->port.kind.unread_bytes > 0);
     fixture_pass(f, 30000);
     receive_all(&c);
     assert_true(f->reply.len > LARGE_BYTES);
@@ -299,7 +299,7 @@ static void those_to_be_turned_away_are_told_within_a_second_and_are_not_many(vo
         leave(&silent[i]);
     }
     assert_int_equal(told, 64);
-    assert_int_equal(http_stats(f->http)->rejected, 70);
+    assert_int_equal(http_port(f->http)->stats.rejected, 70);
     fixture_pass(f, 100); /* their ends are seen */
     is_full(f);
     for (unsigned i = 0; i < 3; i++)
@@ -472,10 +472,10 @@ static void serves_no_more_to_a_client_that_does_not_read(void **state)
         say(&c, GET_LARGE);
     for (unsigned i = 0; i < 100; i++)
         fixture_turn(f);
-    assert_in_range(http_stats(f->http)->requests, 1, 5);
+    assert_in_range(http_port(f->http)->stats.requests, 1, 5);
     for (unsigned i = 0; i < 15; i++)
         assert_starts(receive(&c), "HTTP/1.1 200 ");
-    assert_int_equal(http_stats(f->http)->requests, 15);
+    assert_int_equal(http_port(f->http)->stats.requests, 15);
     leave(&c);
 }
 
@@ -502,12 +502,12 @@ static void one_turn_serves_only_some_of_many_pipelined_requests(void **state)
 
     for (unsigned i = 0; i < 500; i++)
         say(&c, GET_LIVE);
-    while (http_stats(f->http)->requests < 100) {
-        uint64_t before = http_stats(f->http)->requests;
+    while (http_port(f->http)->stats.requests < 100) {
+        uint64_t before = http_port(f->http)->stats.requests;
 
         fixture_turn(f);
-        if (http_stats(f->http)->requests - before > most)
-            most = http_stats(f->http)->requests - before;
+        if (http_port(f->http)->stats.requests - before > most)
+            most = http_port(f->http)->stats.requests - before;
     }
     assert_in_range(most, 1, 50);
     for (unsigned i = 0; i < 500; i++)
@@ -550,7 +550,7 @@ static void little_is_read_behind_a_request_in_work(void **state)
     say_bytes(&c, bytes);
     AWAIT(f, waiting);
     expect_silence(&c);
-    assert_in_range(f->http->kind.kept_bytes, 0, HEAD_MAX_BYTES);
+    assert_in_range(f->http->port.kind.kept_bytes, 0, HEAD_MAX_BYTES);
     reset(&c);
     fixture_pass(f, 1000);
     answer();
@@ -625,11 +625,11 @@ static void stops_without_the_last_reply_being_read(void **state)
 
     for (unsigned i = 0; i < 100; i++)
         say(&c, GET_LARGE);
-    AWAIT(f, http_stats(f->http)->requests > 0);
+    AWAIT(f, http_port(f->http)->stats.requests > 0);
     fixture_stop(f);
     fixture_pass(f, 1900);
     assert_false(f->is_stopped);
-    assert_true(f->http->kind.is_draining); /* as connection_test.c has it */
+    assert_true(f->http->port.kind.is_draining); /* as connection_test.c has it */
     fixture_pass(f, 200);
     AWAIT(f, f->is_stopped);
     leave(&c);

@@ -76,14 +76,14 @@ struct sums {
 static void add_client(struct sums *sums, const struct http_client *client)
 {
     const struct http_request *r = client->request;
-    bool is_open = client->connection.state != CONNECTION_CLOSED;
+    bool is_open = client->base.connection.state != CONNECTION_CLOSED;
 
     sums->clients++;
     sums->open += is_open;
     sums->with_place += !client->excess;
     sums->excess += list_is_linked(&client->excess_link);
-    sums->kept_bytes += stream_len(&client->connection.input);
-    sums->unread_bytes += stream_len(&client->connection.output);
+    sums->kept_bytes += stream_len(&client->base.connection.input);
+    sums->unread_bytes += stream_len(&client->base.connection.output);
     if (!r)
         return;
     sums->arriving += list_is_linked(&r->arriving);
@@ -104,10 +104,10 @@ static void check_peer(const struct http *h, const struct peer *peer)
 {
     struct sums sums = {0};
 
-    LIST_EACH (link, &h->clients) {
-        const struct http_client *client = CONTAINER_OF(link, struct http_client, link);
+    LIST_EACH (link, &h->port.clients) {
+        const struct http_client *client = CONTAINER_OF(link, struct http_client, base.link);
 
-        if (client->peer == peer)
+        if (client->base.peer == peer)
             add_client(&sums, client);
     }
     assert_true(sums.clients > 0);
@@ -122,7 +122,7 @@ static unsigned check_peers(const struct http *h)
     unsigned joined = 0;
 
     for (unsigned i = 0; i < PEER_SLOTS; i++) {
-        LIST_EACH (link, &h->peers.slots[i]) {
+        LIST_EACH (link, &h->port.peers.slots[i]) {
             const struct peer *peer = CONTAINER_OF(link, struct peer, link);
 
             check_peer(h, peer);
@@ -137,16 +137,16 @@ static void check_books(struct fixture *f)
     const struct http *h = f->http;
     struct sums sums = {0};
 
-    LIST_EACH (link, &h->clients)
-        add_client(&sums, CONTAINER_OF(link, struct http_client, link));
-    assert_int_equal(h->stats.connections, sums.with_place);
+    LIST_EACH (link, &h->port.clients)
+        add_client(&sums, CONTAINER_OF(link, struct http_client, base.link));
+    assert_int_equal(h->port.stats.connections, sums.with_place);
     assert_in_range(sums.with_place, 0, h->options.connections_max);
     assert_int_equal(h->excess_count, sums.excess);
     assert_in_range(sums.excess, 0, h->options.excess_max);
     assert_int_equal(length_of(&h->excess), sums.excess);
-    assert_int_equal(h->kind.connections, sums.open);
-    assert_int_equal(h->kind.kept_bytes, sums.kept_bytes);
-    assert_int_equal(h->kind.unread_bytes, sums.unread_bytes);
+    assert_int_equal(h->port.kind.connections, sums.open);
+    assert_int_equal(h->port.kind.kept_bytes, sums.kept_bytes);
+    assert_int_equal(h->port.kind.unread_bytes, sums.unread_bytes);
     assert_int_equal(length_of(&h->arriving), sums.arriving);
     for (unsigned is_large = 0; is_large < 2; is_large++)
         assert_int_equal(h->body_bytes[is_large], sums.body_bytes[is_large]);
@@ -288,7 +288,7 @@ static bool is_done(struct fixture *f)
     while (at_work_count > 0)
         answer(0, 1);
     fixture_pass(f, 50);
-    return list_is_empty(&f->http->clients);
+    return list_is_empty(&f->http->port.clients);
 }
 
 static void leave_all(struct fixture *f)

@@ -236,10 +236,10 @@ static void counts_errors_by_what_was_wrong(void **state)
     ask(f, "POST /v1/topics/a/jobs/b/release" V);
     assert_int_equal(http_errors(f->http)[HTTP_ERROR_NO_PATH], 1);
     assert_int_equal(http_errors(f->http)[HTTP_ERROR_UNKNOWN], 2);
-    assert_int_equal(http_stats(f->http)->refused, 1);
+    assert_int_equal(http_port(f->http)->stats.refused, 1);
     ask(f, POP "?colour=red" V);
     ask(f, "GET /v1/topics/%zz" V);
-    assert_int_equal(http_stats(f->http)->refused, 3);
+    assert_int_equal(http_port(f->http)->stats.refused, 3);
 }
 
 /* ---- waiting ---- */
@@ -254,7 +254,7 @@ static void hurries_a_handler_whose_client_has_left(void **state)
     reset(&c);
     AWAIT(f, !waiting);
     assert_int_equal(hurries, 1);
-    AWAIT(f, http_stats(f->http)->connections == 0);
+    AWAIT(f, http_port(f->http)->stats.connections == 0);
 }
 
 static void hurries_a_handler_whose_client_has_left_more_behind(void **state)
@@ -267,7 +267,7 @@ static void hurries_a_handler_whose_client_has_left_more_behind(void **state)
     leave(&c);
     AWAIT(f, hurries);
     fixture_pass(f, 100);
-    AWAIT(f, http_stats(f->http)->connections == 0);
+    AWAIT(f, http_port(f->http)->stats.connections == 0);
     assert_null(waiting);
 }
 

@@ -38,7 +38,7 @@ static void a_page_of_somebody_else_changes_nothing(void **state)
 
         assert_starts(reply, "HTTP/1.1 403 Forbidden\r\n");
         assert_has(reply, "\"forbidden_origin\"");
-        assert_int_equal(http_stats(f->http)->refused, i + 1);
+        assert_int_equal(http_port(f->http)->stats.refused, i + 1);
     }
     assert_starts(
         ask(f, "DELETE /v1/topics/t/jobs/1 HTTP/1.1\r\nHost: h\r\nOrigin: null\r\n" CLOSE),

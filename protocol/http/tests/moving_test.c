@@ -21,7 +21,7 @@ static struct moving moving;
 static void move(struct fixture *f, enum moving_state state)
 {
     moving = (struct moving){.is_it = is_v4, .state = state};
-    http_move(f->http, &moving);
+    port_move(http_port(f->http), &moving);
 }
 
 static int up(void **state)
@@ -40,7 +40,7 @@ static void expect_end_of_all(struct fixture *f, struct client *c)
     expect_end(c);
     leave(c);
     fixture_pass(f, 50);
-    AWAIT(f, http_stats(f->http)->connections == 0);
+    AWAIT(f, http_port(f->http)->stats.connections == 0);
 }
 
 static void an_idle_client_sees_the_end_and_no_reset(void **state)
@@ -50,7 +50,7 @@ static void an_idle_client_sees_the_end_and_no_reset(void **state)
 
     say(&c, GET_LIVE);
     assert_starts(receive(&c), "HTTP/1.1 200 ");
-    assert_int_equal(http_moving(f->http), 1);
+    assert_int_equal(port_moving(http_port(f->http)), 1);
     move(f, MOVING_LEAVING);
     expect_end_of_all(f, &c);
 }
@@ -141,7 +141,7 @@ static void who_is_cut_off_in_the_middle_of_anything_is_forgotten(void **state)
     AWAIT(f, queue_stats(f->queue)->waiting == 1);
     fixture_turn(f);
     move(f, MOVING_AWAY);
-    AWAIT(f, http_stats(f->http)->connections == 0);
+    AWAIT(f, http_port(f->http)->stats.connections == 0);
     AWAIT(f, queue_stats(f->queue)->waiting == 0);
     expect_end(&in_head);
     expect_end(&in_body);

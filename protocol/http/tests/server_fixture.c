@@ -23,6 +23,14 @@ static void read_store(void *arg, struct store_numbers *numbers)
     numbers->round_trips = 42;
 }
 
+static unsigned read_ports(void *arg, const struct port_stats **ports)
+{
+    const struct fixture *f = arg;
+
+    ports[0] = &http_port(f->http)->stats;
+    return 1;
+}
+
 static void choose_app(struct fixture *f, const struct stand_in *stand_ins, unsigned count)
 {
     size_t size = api_app.route_count * sizeof(*api_app.routes);
@@ -66,7 +74,10 @@ int fixture_up_with(void **state, const struct stand_in *stand_ins, unsigned cou
     f->api = (struct api){
         .queue = f->queue,
         .loop = f->loop,
-        .node = {.why_not_ready = why_not_ready, .read_store = read_store, .arg = f},
+        .node = {.why_not_ready = why_not_ready,
+                 .read_store = read_store,
+                 .read_ports = read_ports,
+                 .arg = f},
         .start_mono_ms = timers_now(&f->loop->timers),
     };
     choose_app(f, stand_ins, count);
@@ -92,7 +103,7 @@ static void set_flag(void *arg)
 void fixture_stop(struct fixture *f)
 {
     f->is_stopping = true;
-    http_stop(f->http, set_flag, &f->is_stopped);
+    port_stop(http_port(f->http), set_flag, &f->is_stopped);
 }
 
 int fixture_down(void **state)
@@ -103,8 +114,8 @@ int fixture_down(void **state)
         fixture_stop(f);
     fixture_pass(f, 3000);
     assert_true(f->is_stopped);
-    assert_int_equal(http_stats(f->http)->connections, 0);
-    http_free(f->http);
+    assert_int_equal(http_port(f->http)->stats.connections, 0);
+    port_free(http_port(f->http));
     free((void *)f->app.routes);
     queue_stop(f->queue, set_flag, &f->is_queue_stopped);
     AWAIT(f, f->is_queue_stopped);
@@ -137,7 +148,7 @@ struct client dial(struct fixture *f)
 
 struct client connect_from(struct fixture *f, unsigned host)
 {
-    const struct port_stats *stats = http_stats(f->http);
+    const struct port_stats *stats = &http_port(f->http)->stats;
     uint64_t before = stats->accepted + stats->rejected;
     struct client c = dial_from(f, f->loop, f->port, host);
 

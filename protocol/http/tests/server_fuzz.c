@@ -123,9 +123,9 @@ static void stop(struct node *n)
 {
     const struct queue_stats *stats;
 
-    http_stop(n->http, set_flag, &n->is_stopped);
+    port_stop(http_port(n->http), set_flag, &n->is_stopped);
     pass_until(n, &n->is_stopped);
-    assert(http_stats(n->http)->connections == 0);
+    assert(http_port(n->http)->stats.connections == 0);
     assert(n->http->body_bytes[false] + n->http->body_bytes[true] == 0);
     n->is_stopped = false;
     queue_stop(n->queue, set_flag, &n->is_stopped);
@@ -134,7 +134,7 @@ static void stop(struct node *n)
     assert(stats->waiting == 0);
     assert(stats->unconfirmed == 0);
     assert(stats->in_flight == 0);
-    http_free(n->http);
+    port_free(http_port(n->http));
     queue_free(n->queue);
     memory_store_free(n->ms);
     loop_free(n->loop);
