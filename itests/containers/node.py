@@ -11,10 +11,11 @@ from pathlib import Path
 
 from drills.journal import LEADER, Role, Tail, now_ms
 from harness.background import in_background
+from harness.wait import wait_until
 
 CLIENTS, INSIDE = "clients", "inside"
 FIRST = 40  # node1 has the address .41 in both networks
-STOP_S, KILL_S = 30, 60
+STOP_S, KILL_S, PAUSE_S = 30, 60, 30
 
 
 class ContainerNode:
@@ -120,7 +121,9 @@ class ContainerNode:
         return int(self.facts("{{.State.ExitCode}}"))
 
     def pause(self):
-        self.engine.docker("pause", self.id)
+        """Tried again where the engine gave up: on a busy machine not all stands still in time."""
+        wait_until(lambda: self.engine.try_docker("pause", self.id).returncode == 0,
+                   f"{self.name} is paused", PAUSE_S)
 
     def unpause(self):
         self.engine.docker("unpause", self.id)
