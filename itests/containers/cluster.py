@@ -19,7 +19,6 @@ from containers.images import NODE
 from containers.node import CLIENTS, INSIDE, ContainerNode
 from drills.journal import LEADER, Lease, Role, now_ms
 from drills.load import TOPICS
-from drills.stalls import told_stalls
 from drills.view import TOPIC as VIEW_TOPIC
 from drills.view import View
 from harness.build import ROOT
@@ -178,8 +177,8 @@ class ContainerCluster:
                       else each.boot_ms)
 
     def stalls(self):
-        """What their logs say of standing still; nothing of a container that was replaced."""
-        return [each for node in self.nodes for each in told_stalls(node.name, node.log())]
+        """What their logs say of standing still."""
+        return [each for node in self.nodes for each in node.stalls()]
 
     def roles(self):
         """All changes of role so far, node by node."""

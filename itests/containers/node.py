@@ -10,6 +10,7 @@ import urllib.request
 from pathlib import Path
 
 from drills.journal import LEADER, Role, Tail, now_ms
+from drills.stalls import told_stalls
 from harness.background import in_background
 from harness.wait import wait_until
 
@@ -25,7 +26,7 @@ class ContainerNode:
         self.cluster, self.engine = cluster, cluster.engine
         self.name, self.number = f"node{number}", number
         self._journal = Tail(Path(directory) / "ha.journal")
-        self._launched_ms = 0
+        self._launched_ms, self._stalls = 0, []
         self.id = self._find()
 
     def _find(self):
@@ -67,6 +68,10 @@ class ContainerNode:
     def log(self):
         done = self.engine.try_docker("logs", self.id)
         return done.stdout + done.stderr
+
+    def stalls(self):
+        """What its log says of standing still, and those of its containers before."""
+        return [*self._stalls, *told_stalls(self.name, self.log())]
 
     def facts(self, template):
         """docker inspect --format."""
@@ -141,7 +146,7 @@ class ContainerNode:
 
     def recreate(self, tag):
         """As an operator upgrades it: another image, or the same once more, the same volume."""
-        self._launched_ms = now_ms()
+        self._launched_ms, self._stalls = now_ms(), self.stalls()
         self.cluster.compose("up", "-d", "--no-deps", "--force-recreate", self.name, tag=tag)
         self.id = self._find()
 

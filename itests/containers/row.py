@@ -103,10 +103,10 @@ class Containers(Row):
         before = drill.leader.version()
         self._upgrade_standbys(drill)
         drill.look(drill.since_ms)
-        unled = list(without_a_lease(
-            [each for each in drill.cluster.events() if isinstance(each, Role)
-             and (each.node == drill.leader.name or each.role == LEADER)
-             and each.boot_ms >= drill.since_ms]))
+        roles = [each for each in drill.cluster.events() if isinstance(each, Role)
+                 and (each.node == drill.leader.name or each.role == LEADER)
+                 and each.boot_ms >= drill.since_ms]
+        unled = list(without_a_lease(roles, drill.cluster.stalls()))
         self._of_standbys = drill.sight, unled
         self.changes += 1 if unled else 0
         drill.leader = drill.cluster.leader()

@@ -22,6 +22,7 @@ from containers import drill
 from containers.cluster import NETWORKS
 from containers.images import (BUILD_STAGE, DOCKERFILE, NEXT, PROGRAMS, make_images, make_next_image,
                                project_version, revision)
+from containers.node import ContainerNode
 from containers.row import Containers
 from drills.journal import AWAY, LEADER, LEAVING, Role, Vip
 from drills.once import IS_LONG, SEED
@@ -171,6 +172,7 @@ def test_standbys_are_upgraded_unnoticed(monkeypatch, sight, events, complaints)
                            begin_again=lambda: setattr(done, "sight", None),
                            look=lambda from_ms: setattr(done, "sight", sight),
                            cluster=SimpleNamespace(standbys=lambda: [], events=lambda: events,
+                                                   stalls=lambda: [],
                                                    leader=lambda: node,
                                                    wait_steady=lambda: None))
     monkeypatch.setattr("containers.row.strangers", lambda _: ())
@@ -199,6 +201,9 @@ class FakeCluster:
         pass
 
     def events(self):
+        return ()
+
+    def stalls(self):
         return ()
 
 
@@ -233,6 +238,17 @@ def test_an_upgrade_ends_with_whoever_leads_then(monkeypatch, moves_with):
     assert {node.tag for node in cluster.nodes} == {NEXT}
 
 
+def test_what_a_container_said_of_standing_still_is_known_when_it_is_replaced(tmp_path):
+    engine = SimpleNamespace(try_docker=lambda *words: SimpleNamespace(stdout=logs[-1], stderr=""))
+    cluster = SimpleNamespace(engine=engine, compose=lambda *words, **_: words[0] == "up"
+                              and logs.append(""))
+    logs = ["2026-01-01T00:00:00.000Z warn  loop     [7] stalled for 700 ms: this process\n"]
+    node = ContainerNode(cluster, 1, tmp_path)
+    assert [stall.ms for stall in node.stalls()] == [700]
+    node.recreate("next")
+    assert logs[-1] == "" and [stall.ms for stall in node.stalls()] == [700]
+
+
 @pytest.mark.parametrize("events, complaints", [
     ([Vip("node1", LEAVING, 10), Vip("node1", AWAY, 1010), Role("node2", LEADER, 1010)], 0),
     ([Vip("node1", AWAY, 10)], 1)])
@@ -242,7 +258,8 @@ def test_a_late_successor_excuses_failed_connections(monkeypatch, events, compla
     monkeypatch.setattr("containers.row.strangers", lambda _: ())
     done = SimpleNamespace(variant="back", since_ms=0, sight=lost(1010),
                            leader=SimpleNamespace(name="node1"))
-    done.cluster = SimpleNamespace(leader=lambda: done.leader, events=lambda: events)
+    done.cluster = SimpleNamespace(leader=lambda: done.leader, events=lambda: events,
+                                   stalls=lambda: [])
     assert len(list(Containers(None).check(done, None))) == complaints
 
 

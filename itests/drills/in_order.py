@@ -2,15 +2,16 @@
 excused, and counted, so that they stay few:
 
     late       the machine was too busy: the leader before waited its second for a successor that
-               did not lead yet, or a leader's lease ran out; and the connections that failed were
-               begun about then. A successor that leads, and puts the address only when the leader
-               before has gone, is no excuse
+               did not lead yet, or a leader's lease ran out, or it slept, by its log, until its
+               session had ended; and the connections that failed were begun about then. A successor
+               that leads, and puts the address only when the leader before has gone, is no excuse
     crossed    a connection that the address crossed on its way (view.py)
 """
 
 import math
 
 from drills.journal import AWAY, LEADER, LEAVING, Role, Vip
+from drills.judge_leaders import BY_A_STALL, JUST_BEFORE_MS, LEASE_OVER, SILENT_MS
 from drills.view import CROSSED
 
 LEAVING_MAX_MS = 1000  # ha/vip/vip.h
@@ -23,7 +24,6 @@ FEW_CROSSED, ONE_CROSSED_IN = 3, 2
 MOST_CROSSED = 6       # in one round: more are no matter of chance
 AROUND_MS = 500        # a connection is begun before its request fails, and the address is put, so
                        # much earlier and later
-LEASE_OVER = "lease_over"
 
 
 class InOrder:
@@ -42,7 +42,8 @@ class InOrder:
             yield f"{drill.sight.failed[CROSSED]} connections crossed the address in one round"
         events = [each for each in drill.cluster.events() if isinstance(each, (Role, Vip))
                   and each.boot_ms >= drill.since_ms]
-        yield from self.judge(drill.sight, late_spans(events, drill.leader.name))
+        spans = late_spans(events, drill.leader.name, drill.cluster.stalls())
+        yield from self.judge(drill.sight, spans)
 
     def judge(self, sight, spans):
         """`spans`: times in which new connections may fail. Counts where they did."""
@@ -72,19 +73,30 @@ def is_late(events, before):
     return bool(late_spans(events, before))
 
 
-def late_spans(events, before):
+def late_spans(events, before, stalls=()):
     """When new connections may fail for it."""
-    return [*without_a_lease(events), *without_a_successor(events, before)]
+    return [*without_a_lease(events, stalls), *without_a_successor(events, before)]
 
 
-def without_a_lease(events):
+def without_a_lease(events, stalls=()):
     """(from, until) of each time in which a leader's lease had run out, as far as a new connection
-    may notice: by what nodes wrote, in order."""
-    for number, each in enumerate(events):
-        if isinstance(each, Role) and each.reason == LEASE_OVER:
-            leads_ms = (other.boot_ms for other in events[number:]
-                        if isinstance(other, Role) and other.role == LEADER)
-            yield each.boot_ms - AROUND_MS, next(leads_ms, math.inf) + AROUND_MS
+    may notice: by what nodes wrote, in order, and by how long their logs say that they slept."""
+    for each in events:
+        unled_ms = _unled_since(each, stalls) if isinstance(each, Role) else None
+        if unled_ms is not None:
+            leads_ms = (other.boot_ms for other in events if isinstance(other, Role)
+                        and other.role == LEADER and other.boot_ms >= unled_ms)
+            yield unled_ms - AROUND_MS, next(leads_ms, math.inf) + AROUND_MS
+
+
+def _unled_since(role, stalls):
+    """None: not for want of a lease."""
+    slept = [stall.boot_ms - stall.ms for stall in stalls
+             if stall.node == role.node and stall.ms >= SILENT_MS
+             and stall.boot_ms - stall.ms <= role.boot_ms <= stall.boot_ms + JUST_BEFORE_MS]
+    if role.reason == LEASE_OVER:
+        return min([role.boot_ms, *slept])
+    return min(slept, default=None) if role.reason in BY_A_STALL else None
 
 
 def without_a_successor(events, before):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from drills.in_order import MOST_CROSSED, InOrder
-from drills.journal import Role, Vip
+from drills.journal import Role, Stall, Vip
 from drills.matrix import MATRIX
 from drills.nodes import HostNode
 from drills.view import Sight
@@ -22,9 +22,11 @@ def checked(number, variant="", elected=None, failed_pushes=0, sight=None, event
     address: test_vip_row.py does."""
     row = type(MATRIX[number])()
     vars(row).update(state)
+    cluster = SimpleNamespace(view=None, events=lambda: events, stalls=lambda: [
+        each for each in events if isinstance(each, Stall)])
     drill = SimpleNamespace(variant=variant, leader=SimpleNamespace(name="n1"), since_ms=0,
                             session_ms=T_MS, answers=lambda outcome, since_ms: failed_pushes,
-                            cluster=SimpleNamespace(view=None, events=lambda: events), sight=sight)
+                            cluster=cluster, sight=sight)
     return [*row.check(drill, elected), *row.check_times(drill)]
 
 
@@ -100,6 +102,11 @@ def lost(*failed_ms):
     (lost(3100, 3701), lost_lease(3000, 3200), 1),  # long after it led again
     (lost(2499), lost_lease(3000, 3200), 1),
     (lost(3100), lost_lease(3000, 3200, reason="deposed"), 1),
+    (lost(1600, 3100), [*lost_lease(4000, 3000, reason="expired"), Stall("n2", 4000, 1900)], 0),
+    (lost(1599), [*lost_lease(4000, 3000, reason="expired"), Stall("n2", 4000, 1900)], 1),
+    (lost(3501), [*lost_lease(4000, 3000, reason="expired"), Stall("n2", 4000, 1900)], 1),
+    (lost(3100), [*lost_lease(4000, 3000, reason="expired"), Stall("n3", 4000, 1900)], 1),
+    (lost(3100), [*lost_lease(4000, 3000, reason="switchover"), Stall("n2", 4000, 1900)], 1),
     (lost(1), [NEW, Role("n1", "offline", 2)], 1)])
 def test_new_connections_may_fail_when_the_new_leader_is_late(sight, events, complaints):
     assert len(checked("3", "switchover", sight=sight, events=events)) == complaints
@@ -126,7 +133,7 @@ def test_many_cross_in_one_round():
 
 def round_of(sight, events):
     return SimpleNamespace(leader=SimpleNamespace(name="n1"), since_ms=0, sight=sight,
-                           cluster=SimpleNamespace(events=lambda: events))
+                           cluster=SimpleNamespace(events=lambda: events, stalls=lambda: []))
 
 
 def test_another_leads_after_a_quorum_was_lost():

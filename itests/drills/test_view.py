@@ -138,7 +138,7 @@ class Stage:
     def drill(self, since_ms):
         """As a row sees it: b leads."""
         return SimpleNamespace(since_ms=since_ms, cluster=SimpleNamespace(
-            view=self.view, leader=lambda: self.b, events=lambda: [
+            view=self.view, leader=lambda: self.b, stalls=lambda: [], events=lambda: [
                 *self.journal.of(Role), *self.journal.of(Vip), *self.journal.of(Gone)]))
 
     def close(self):
@@ -299,7 +299,7 @@ def test_a_successor_that_comes_later_than_the_address_is_kept(address, begun_ms
     events = [Role("a", "offline", 1000, reason=DIED), Put("a", "v", 1100), Put("b", "v", 1400),
               Put("b", "w", 1010), Put("b", "v", 9000)]
     drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=990,
-                            cluster=SimpleNamespace(events=lambda: events))
+                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: []))
     sight = Sight(lost=[(address, begun_ms)])
     assert len(list(begun_with_nobody(sight, gaps(drill)))) == is_wrong
     events[0] = Role("a", "offline", 980, reason=DIED)  # that was another time
@@ -323,7 +323,7 @@ def test_connections_are_lost_where_nobody_has_the_address(gone_ms, put_ms, role
               Gone("b", "v", 9500), Gone("a", "v", 900), Put("c", "v", 9600)]
     events.sort(key=lambda each: each.boot_ms)
     drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=1000,
-                            cluster=SimpleNamespace(events=lambda: events))
+                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: []))
     spans = with_nobody(drill)
     assert bool(list(lost_with_somebody(Sight(lost=[("v", begun_ms)]), spans, 1000))) == is_wrong
     assert list(lost_with_somebody(Sight(lost=[("w", begun_ms)]), spans, 1000)), "nobody put that"

@@ -71,12 +71,13 @@ def gaps(drill):
 def with_nobody(drill):
     """{address: [(from, until)]} where nobody lives who could take it away: when the kernel of the
     dead host has let it go, by its own word, and the next leader put it later; and, of any address,
-    when a leader's lease had run out, by its own. While the dead host has it, its kernel refuses whoever
-    comes: nobody is lost."""
+    when a leader's lease had run out, by its own word or log. While the dead host has it, its kernel
+    refuses whoever comes: nobody is lost."""
     before = drill.leader.name
     events = [each for each in drill.cluster.events()
               if isinstance(each, (Gone, Put, Role)) and each.boot_ms > drill.since_ms]
-    unled = list(without_a_lease([each for each in events if isinstance(each, Role)]))
+    unled = list(without_a_lease([each for each in events if isinstance(each, Role)],
+                                 drill.cluster.stalls()))
     gone = {each.address: each.boot_ms for each in reversed(events)
             if isinstance(each, Gone) and each.node == before}
     put = {each.address: each.boot_ms for each in reversed(events)

@@ -158,12 +158,25 @@ static void await_probe(const struct vip_address *a)
     netns_await_frame(loop, tap, frame.bytes, frame.len);
 }
 
+/* A machine that is so slow leaves it to the next announcement (on_fresh in net.c). */
+static void assert_announces(const struct vip_address *a)
+{
+    bool is_out = false;
+
+    for (unsigned tries = 20; !is_out; tries--) {
+        assert_true(tries > 0);
+        vip_net_ops.announce(net, a);
+        AWAIT(loop, !timer_is_armed(&place_of(net, a)->fresh));
+        for (unsigned left = 1000; !(is_out = is_announced(a, va_mac)) && left > 0; left--)
+            netns_turn(loop);
+    }
+}
+
 static void announcements_and_probes_come_out_at_the_other_end(void **state)
 {
     for (size_t i = 0; i < both.count; i++) {
         assert_int_equal(put_on(&both.at[i]), VIP_PUT_ADDED);
-        vip_net_ops.announce(net, &both.at[i]);
-        await_announcement(&both.at[i], va_mac);
+        assert_announces(&both.at[i]);
         vip_net_ops.probe(net, &both.at[i]);
         await_probe(&both.at[i]);
         assert_string_equal(vip_net_interface(net, &both.at[i]), "va");
@@ -219,8 +232,7 @@ static void what_is_not_usable_for_long_is_left_to_the_next_announcement(void **
     AWAIT(loop, !timer_is_armed(&p->fresh));
     assert_true(timers_now(&loop->timers) >= p->added_mono_ms + FRESH_MS);
     assert_false(is_announced(V6, va_mac));
-    vip_net_ops.announce(net, V6);
-    await_announcement(V6, va_mac);
+    assert_announces(V6);
 }
 
 static void before_it_was_put_nothing_is_sent(void **state)
