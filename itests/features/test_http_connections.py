@@ -6,7 +6,7 @@ import pytest
 
 from harness.http_api import new_job, path_of
 from harness.http_raw import RawHttp
-from harness.http_tables import HTTP
+from harness.http_tables import API
 from harness.wait import wait_until
 
 
@@ -107,7 +107,7 @@ def test_ids_that_the_node_gives_never_repeat(node, topic):
 
 def test_the_contract_is_served_as_it_is_in_the_source(api):
     reply = api.done("GET", "/v1/openapi.yaml")
-    assert reply.body == (HTTP / "openapi.yaml").read_bytes()
+    assert reply.body == (API / "openapi.yaml").read_bytes()
     assert reply.headers["content-type"].startswith("application/yaml")
 
 

@@ -6,12 +6,12 @@ from collections import namedtuple
 from harness.build import ROOT
 from harness.openapi import contract_of
 
-HTTP = ROOT / "protocol/http"
+HTTP, API = ROOT / "protocol/http", ROOT / "protocol/api"
 ErrorRow = namedtuple("ErrorRow", "name status code text")
 
 
 def contract_in_source():
-    return contract_of((HTTP / "openapi.yaml").read_bytes())
+    return contract_of((API / "openapi.yaml").read_bytes())
 
 
 def error_rows():
@@ -23,6 +23,6 @@ def error_rows():
 
 
 def routes():
-    """[(method, template)] of routes.c."""
-    source = (HTTP / "routes.c").read_text(encoding="utf-8")
+    """[(method, template)] of the API's app.c."""
+    source = (API / "app.c").read_text(encoding="utf-8")
     return re.findall(r'"(GET|POST|DELETE|PUT|PATCH)"\)?,\s*(?:BYTES\()?"(/[^"]*)"', source)
