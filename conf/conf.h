@@ -130,7 +130,7 @@ struct conf {
         struct {
             int64_t after_ms;
             unsigned failures;
-            unsigned trials;
+            unsigned probes;
         } breaker;
         unsigned min_replicas;
         int64_t replica_timeout_ms;

@@ -69,7 +69,7 @@ const struct conf_key conf_keys[] = {
      .is_reloadable = true, .help = "silence of Redis, then requests are refused at once; 0s: never"},
     {"store.breaker.failures", &kind_count, AT(store.breaker.failures), "3", 0, 1000,
      .is_reloadable = true, .help = "the same after so many late answers in a row; 0: never"},
-    {"store.breaker.trials", &kind_count, AT(store.breaker.trials), "16", 1, 4096,
+    {"store.breaker.probes", &kind_count, AT(store.breaker.probes), "16", 1, 4096,
      .is_reloadable = true, .help = "requests that try a Redis that is back, before all may"},
     {"store.min_replicas", &kind_count, AT(store.min_replicas), "0", 0, 16,
      .help = "replicas that have a push, an ack or a cancel when it is answered"},

@@ -41,7 +41,7 @@ struct redis_store_options wiring_store_options(const struct conf *conf, const c
     options.held_max = conf->store.hold_max;
     options.breaker_after_ms = conf->store.breaker.after_ms;
     options.breaker_failures = conf->store.breaker.failures;
-    options.breaker_trials = conf->store.breaker.trials;
+    options.breaker_probes = conf->store.breaker.probes;
     options.min_replicas = conf->store.min_replicas;
     options.replica_timeout_ms = conf->store.replica_timeout_ms;
     options.sentinel_password = conf->store.sentinel_password;

@@ -23,7 +23,7 @@ static void the_defaults_are_those_of_the_contract(void **state)
     assert_int_equal(conf->store.hold_max, 20000);
     assert_int_equal(conf->store.breaker.after_ms, 10000);
     assert_int_equal(conf->store.breaker.failures, 3);
-    assert_int_equal(conf->store.breaker.trials, 16);
+    assert_int_equal(conf->store.breaker.probes, 16);
     assert_int_equal(conf->store.min_replicas, 0);
     assert_int_equal(conf->store.replica_timeout_ms, 1000);
     conf_free(conf);
@@ -48,14 +48,14 @@ static void gives_memory_to_the_embedded_redis_only_and_enough(void **state)
 static void takes_a_redis_that_sentinels_name(void **state)
 {
     struct conf *conf = fixture_load_well(SENTINEL "  min_replicas: 1\n"
-                                                   "  breaker: {after: 0s, trials: 1}\n",
+                                                   "  breaker: {after: 0s, probes: 1}\n",
                                           NULL);
 
     assert_int_equal(conf->store.redis.kind, ADDRESS_SENTINELS);
     assert_string_equal(conf->store.redis.text, "sentinel://mymaster@10.0.0.1,10.0.0.2:26380");
     assert_int_equal(conf->store.min_replicas, 1);
     assert_int_equal(conf->store.breaker.after_ms, 0);
-    assert_int_equal(conf->store.breaker.trials, 1);
+    assert_int_equal(conf->store.breaker.probes, 1);
     conf_free(conf);
 }
 

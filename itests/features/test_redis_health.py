@@ -194,7 +194,7 @@ def test_the_breaker_is_seen_to_open_and_to_close(make_node, make_redis, topic):
             assert re.search(r"^store breaker state +open$", seen.ctl.ok("status").text, re.M)
 
         def is_closed():
-            api.ask("POST", f"/v1/topics/{topic}/jobs", {"body": ""})  # the trials
+            api.ask("POST", f"/v1/topics/{topic}/jobs", {"body": ""})  # the probes
             return seen.breaker() == "closed"
 
         wait_until(is_closed, "it closes")

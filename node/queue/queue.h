@@ -104,8 +104,8 @@ struct queue_stats {
     uint64_t repaired[DAMAGE_COUNT];    /* what was, and is mended */
     uint64_t locks_taken;               /* of topics, in cluster mode: that were free */
     uint64_t locks_taken_over;          /* from an older view */
-    uint64_t locks_taken_late;          /* of others' topics, for their lateness */
-    uint64_t locks_barred;              /* scans that met another's lock on an own topic */
+    uint64_t locks_stolen;          /* of others' topics, for their lateness */
+    uint64_t lock_conflicts;              /* scans that met another's lock on an own topic */
     struct histogram move_lateness;     /* ready - due, every job that had a delay */
     struct histogram delivery_lateness; /* sent - due, where a consumer was waiting */
 };

@@ -108,8 +108,8 @@ static void sharing_count(struct queue_stats *stats, const struct op *scan)
 {
     stats->locks_taken += scan->out.scan.taken;
     stats->locks_taken_over += scan->out.scan.taken_over;
-    stats->locks_taken_late += scan->out.scan.taken_late;
-    stats->locks_barred += scan->out.scan.barred;
+    stats->locks_stolen += scan->out.scan.stolen;
+    stats->lock_conflicts += scan->out.scan.conflicts;
 }
 
 static struct sharing *sharing_new(struct core *core)
@@ -249,7 +249,7 @@ static void count_moves(struct queue_stats *stats, const struct op *op)
 static void count_locks(struct scanner *s, const struct op *op)
 {
     sharing_count(&s->core->stats, op);
-    if (op->out.scan.barred > 0)
+    if (op->out.scan.conflicts > 0)
         s->doubted_until_mono_ms = timers_now(s->core->timers) + s->core->options.lock_ms;
 }
 

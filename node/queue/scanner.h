@@ -110,7 +110,7 @@ void scanner_note(struct scanner *s, unsigned bucket, unsigned share, int64_t wa
 void scanner_hear(struct scanner *s, unsigned bucket, unsigned share, int64_t wait_ms);
 
 /* Is the topic this node's alone to look at? Else others are to be told of its events: so also
- * for a lock's time after a scan that was barred. */
+ * for a lock's time after a scan that met a lock conflict. */
 bool scanner_has(struct scanner *s, unsigned bucket, unsigned share);
 
 #endif

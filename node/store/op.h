@@ -403,8 +403,8 @@ struct op {
             /* With `share`, locks: */
             unsigned taken;      /* that were free */
             unsigned taken_over; /* from an older view */
-            unsigned taken_late; /* of others' topics, for their lateness; of `taken` */
-            unsigned barred;     /* own topics that are due, and another's for now */
+            unsigned stolen; /* of others' topics, for their lateness; of `taken` */
+            unsigned conflicts;     /* own topics that are due, and another's for now */
         } scan;
     } out;
 };

@@ -54,9 +54,9 @@ static const struct metrics_number numbers[] = {
      "How often the reconciler has been through the whole store.", OF_QUEUE(audit_walks)},
     {"dueq_audit_suspects_total", METRICS_COUNTER,
      "What looked wrong to the reconciler at first sight.", OF_QUEUE(suspects)},
-    {"dueq_topic_locks_barred_total", METRICS_COUNTER,
+    {"dueq_topic_lock_conflicts_total", METRICS_COUNTER,
      "Scans that left a due topic of this node alone, because another node had its lock.",
-     OF_QUEUE(locks_barred)},
+     OF_QUEUE(lock_conflicts)},
 };
 
 static void write_operations(struct metrics_text *t, const struct queue_stats *stats)
@@ -127,9 +127,9 @@ static void write_locks(struct metrics_text *t, const struct queue_stats *stats)
     const struct {
         const char *word;
         uint64_t count;
-    } ways[] = {{"free", stats->locks_taken - stats->locks_taken_late},
+    } ways[] = {{"free", stats->locks_taken - stats->locks_stolen},
                 {"view", stats->locks_taken_over},
-                {"late", stats->locks_taken_late}};
+                {"late", stats->locks_stolen}};
 
     metrics_text_family(t, "dueq_topic_locks_total", METRICS_COUNTER,
                         "Locks of topics that this node has taken: its own topic's that was "

@@ -37,8 +37,8 @@ static void each_moves_what_is_due_in_its_own_topics_when_it_is_due(void **state
     assert_int_equal(latest(), 0);
     for (unsigned i = 0; i < NODES; i++) {
         assert_in_range(owned(i, TOPICS), TOPICS / 6, TOPICS / 2);
-        assert_int_equal(queue_stats(nodes[i].q)->locks_barred, 0);
-        assert_int_equal(queue_stats(nodes[i].q)->locks_taken_late, 0);
+        assert_int_equal(queue_stats(nodes[i].q)->lock_conflicts, 0);
+        assert_int_equal(queue_stats(nodes[i].q)->locks_stolen, 0);
     }
 }
 
@@ -272,8 +272,8 @@ static void what_a_silent_node_leaves_is_taken_when_it_is_late(void **state)
     pass(300);
     are_frozen[C] = true;
     pass(700 + LATE_MS + SAFE_MS);
-    assert_true(queue_stats(nodes[A].q)->locks_taken_late > 0);
-    assert_true(queue_stats(nodes[B].q)->locks_taken_late > 0);
+    assert_true(queue_stats(nodes[A].q)->locks_stolen > 0);
+    assert_true(queue_stats(nodes[B].q)->locks_stolen > 0);
     pass(LOCK_MS); /* what it had locked */
     assert_int_equal(moved(), TOPICS);
     assert_in_range(latest(), LATE_MS, LOCK_MS + LATE_MS + SAFE_MS);
@@ -320,7 +320,7 @@ static int64_t lateness(void)
 }
 
 /* It wakes with its old view: whoever has its topics now has a newer one. What is pushed there
- * is told to nobody at first: the next safety scan finds it. Then it has been barred. */
+ * is told to nobody at first: the next safety scan finds it. Then it has met a conflict. */
 static void who_wakes_up_with_an_old_view_is_barred(void **state)
 {
     int64_t late_ms;
@@ -337,7 +337,7 @@ static void who_wakes_up_with_an_old_view_is_barred(void **state)
     push_round(TOPICS, 1000);
     pass(1000 + SAFE_MS);
     assert_in_range(latest(), 1, SAFE_MS);
-    assert_true(queue_stats(nodes[C].q)->locks_barred > 0);
+    assert_true(queue_stats(nodes[C].q)->lock_conflicts > 0);
     late_ms = lateness();
     for (unsigned i = 0; i < 4; i++) {
         push_round(TOPICS, 1000);

@@ -7,7 +7,7 @@
 static void assert_left_alone(struct op op)
 {
     assert_int_equal(op.out.scan.moved, 0);
-    assert_int_equal(op.out.scan.barred, 0);
+    assert_int_equal(op.out.scan.conflicts, 0);
     assert_int_equal(op.out.scan.next_ms, -1);
     assert_unlocked(TOPIC);
 }
@@ -90,7 +90,7 @@ static void what_is_late_and_locked_is_left_to_the_lock(void **state)
     assert_true(moves(&b));
     assert_false(moves(&a)); /* though its view is newer: it is not the one to take over */
     op = scan_by(&a);
-    assert_int_equal(op.out.scan.barred, 0);
+    assert_int_equal(op.out.scan.conflicts, 0);
     assert_int_equal(op.out.scan.next_ms, -1);
     assert_locked(TOPIC, &b, 7);
 }

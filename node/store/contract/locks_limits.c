@@ -100,7 +100,7 @@ static void the_longest_that_may_be_counts(void **state)
     assert_int_equal(scan_by(&b).out.scan.moved, 1);
     a.share.lock_ms = 1;
     let_due(TOPIC, "b");
-    assert_int_equal(scan_by(&a).out.scan.barred, 1);
+    assert_int_equal(scan_by(&a).out.scan.conflicts, 1);
 }
 
 #define TEST(name) cmocka_unit_test(name)

@@ -55,7 +55,7 @@ static void late_topics_are_counted_over_all_pages(void **state)
     }
     op = run_well(op);
     assert_int_equal(op.out.scan.taken, 90);
-    assert_int_equal(op.out.scan.taken_late, 90);
+    assert_int_equal(op.out.scan.stolen, 90);
     assert_true(op.out.scan.next_ms != 0);
 }
 

@@ -17,7 +17,7 @@ static void an_own_topic_that_is_due_is_locked_and_moves(void **state)
     op = scan_by(&a);
     assert_int_equal(op.out.scan.moved, 1);
     assert_int_equal(op.out.scan.lateness_count, 1);
-    assert_int_equal(op.out.scan.barred, 0);
+    assert_int_equal(op.out.scan.conflicts, 0);
     assert_taken(op, 1, 0, 0);
     assert_locked(TOPIC, &a, 7);
     ASSERT_READY("a");
@@ -214,7 +214,7 @@ static void a_newer_view_takes_over_and_bars_the_older(void **state)
     let_due(TOPIC, "b");
     op = scan_by(&a);
     assert_int_equal(op.out.scan.moved, 0);
-    assert_int_equal(op.out.scan.barred, 1);
+    assert_int_equal(op.out.scan.conflicts, 1);
     assert_int_equal(op.out.scan.next_ms, 1000);
     assert_locked(TOPIC, &b, 8);
 }
@@ -254,7 +254,7 @@ static void who_is_barred_comes_back_when_the_lock_ends(void **state)
     b.share.lock_ms = ROOM_MS;
     assert_true(moves(&b));
     let_due(TOPIC, "a");
-    for (op = scan_by(&a); op.out.scan.barred; op = scan_by(&a)) {
+    for (op = scan_by(&a); op.out.scan.conflicts; op = scan_by(&a)) {
         assert_int_equal(op.out.scan.moved, 0);
         assert_in_range(op.out.scan.next_ms, 1, 1000);
         wait_until(op.now_ms + op.out.scan.next_ms);

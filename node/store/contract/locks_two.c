@@ -111,5 +111,5 @@ void assert_taken(struct op op, unsigned taken, unsigned over, unsigned late)
 {
     assert_int_equal(op.out.scan.taken, taken);
     assert_int_equal(op.out.scan.taken_over, over);
-    assert_int_equal(op.out.scan.taken_late, late);
+    assert_int_equal(op.out.scan.stolen, late);
 }

@@ -72,8 +72,8 @@ static void check_scan(const struct op *r, const struct op *m)
     SAME(out.scan.pruned);
     SAME(out.scan.taken);
     SAME(out.scan.taken_over);
-    SAME(out.scan.taken_late);
-    SAME(out.scan.barred);
+    SAME(out.scan.stolen);
+    SAME(out.scan.conflicts);
     assert_int_equal(lateness_sum(r), lateness_sum(m));
 }
 

@@ -41,7 +41,7 @@ static enum claim claim_own(const struct call *c, const struct topic *topic)
     if (!counts(c, topic))
         return CLAIM_TAKE;
     if (!is_mine(c, topic))
-        return lock->view < share->view ? CLAIM_TAKE_OVER : CLAIM_BARRED;
+        return lock->view < share->view ? CLAIM_TAKE_OVER : CLAIM_CONFLICT;
     if (lock->view > share->view) /* the scan comes late */
         return CLAIM_HELD;
     if (lock->view < share->view || (lock->until_ms - c->now_ms) * 2 < share->lock_ms)
@@ -60,7 +60,7 @@ enum claim memory_lock_claim(const struct call *c, const struct topic *topic)
         return CLAIM_NONE;
     if (counts(c, topic))
         return is_mine(c, topic) ? CLAIM_HELD : CLAIM_NONE;
-    return is_late ? CLAIM_TAKE_LATE : CLAIM_NONE;
+    return is_late ? CLAIM_STEAL : CLAIM_NONE;
 }
 
 static void write_lock(struct call *c, struct topic *topic, uint64_t view, int64_t token)
@@ -94,8 +94,8 @@ void memory_lock_settle(struct call *c, struct topic *topic, enum claim claim)
         return;
     op->out.scan.taken += claim != CLAIM_TAKE_OVER;
     op->out.scan.taken_over += claim == CLAIM_TAKE_OVER;
-    op->out.scan.taken_late += claim == CLAIM_TAKE_LATE;
-    write_lock(c, topic, claim == CLAIM_TAKE_LATE ? 0 : view, ++c->bucket->n);
+    op->out.scan.stolen += claim == CLAIM_STEAL;
+    write_lock(c, topic, claim == CLAIM_STEAL ? 0 : view, ++c->bucket->n);
 }
 
 bool memory_lock_expects(const struct call *c, const struct topic *topic)

@@ -7,12 +7,12 @@
 /* What the scan's share says of a topic that is due. From HELD on: it moves. */
 enum claim {
     CLAIM_NONE,
-    CLAIM_BARRED, /* its own, but another has the lock */
+    CLAIM_CONFLICT, /* its own, but another has the lock */
     CLAIM_HELD,   /* as the lock is */
     CLAIM_RENEW,
     CLAIM_TAKE, /* nobody has it */
     CLAIM_TAKE_OVER,
-    CLAIM_TAKE_LATE,
+    CLAIM_STEAL,
 };
 
 enum claim memory_lock_claim(const struct call *c, const struct topic *topic);

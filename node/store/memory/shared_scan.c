@@ -11,7 +11,7 @@
 #define HALF          (LOOK_MAX / 2)
 #define AHEAD_MAX     256 /* and that will be */
 #define AGAIN_MS      100 /* where there are more: not before */
-#define BARRED_MAX_MS 1000
+#define CONFLICT_MAX_MS 1000
 
 struct shared_scan {
     struct call *c;
@@ -53,8 +53,8 @@ static void bar(struct shared_scan *s, const struct topic *topic)
 {
     int64_t left_ms = topic->lock.until_ms - s->c->now_ms;
 
-    s->c->op->out.scan.barred++;
-    expect(s, left_ms < BARRED_MAX_MS ? left_ms : BARRED_MAX_MS);
+    s->c->op->out.scan.conflicts++;
+    expect(s, left_ms < CONFLICT_MAX_MS ? left_ms : CONFLICT_MAX_MS);
 }
 
 /* Where the second half of what is looked at begins: if that is not all, somewhere else each
@@ -80,7 +80,7 @@ static void claim_due(struct shared_scan *s)
         if (i >= s->due)
             break;
         claim = memory_lock_claim(s->c, s->topics[i]);
-        if (claim == CLAIM_BARRED)
+        if (claim == CLAIM_CONFLICT)
             bar(s, s->topics[i]);
         if (claim < CLAIM_HELD)
             continue;

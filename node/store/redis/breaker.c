@@ -1,10 +1,10 @@
 #include "node/store/redis/breaker.h"
 
-void breaker_init(struct redis_breaker *b, int64_t after_ms, unsigned failures, unsigned trials)
+void breaker_init(struct redis_breaker *b, int64_t after_ms, unsigned failures, unsigned probes)
 {
     *b = (struct redis_breaker){.after_ms = after_ms,
                                 .failures = failures,
-                                .trials = trials ? trials : 1,
+                                .probes = probes ? probes : 1,
                                 .silent_since_mono_ms = -1};
 }
 
@@ -29,7 +29,7 @@ void breaker_answered(struct redis_breaker *b, int64_t now_mono_ms)
     b->silent_since_mono_ms = -1;
     if (b->state == BREAKER_OPEN) /* the connection has outlived its patience */
         enter(b, BREAKER_HALF_OPEN, now_mono_ms);
-    if (b->state == BREAKER_HALF_OPEN && ++b->proved >= b->trials)
+    if (b->state == BREAKER_HALF_OPEN && ++b->proved >= b->probes)
         enter(b, BREAKER_CLOSED, now_mono_ms);
 }
 
@@ -41,7 +41,7 @@ void breaker_lost(struct redis_breaker *b, bool is_late, int64_t now_mono_ms)
         enter(b, BREAKER_OPEN, now_mono_ms);
 }
 
-void breaker_fit(struct redis_breaker *b, int64_t now_mono_ms)
+void breaker_connected(struct redis_breaker *b, int64_t now_mono_ms)
 {
     b->silent_since_mono_ms = -1; /* the handshake was answered */
     if (b->state == BREAKER_OPEN)
@@ -80,7 +80,7 @@ int64_t breaker_look(struct redis_breaker *b, int64_t now_mono_ms)
 bool breaker_passes(const struct redis_breaker *b, unsigned in_flight)
 {
     return b->state == BREAKER_CLOSED ||
-           (b->state == BREAKER_HALF_OPEN && b->proved + in_flight < b->trials);
+           (b->state == BREAKER_HALF_OPEN && b->proved + in_flight < b->probes);
 }
 
 bool breaker_refuses(const struct redis_breaker *b)

@@ -2,7 +2,7 @@
  *
  *   CLOSED --- nothing answered for after_ms, or `failures` late answers ---> OPEN
  *      ^                                                                       |
- *      | `trials` answered                breaker_fit, an answer, breaker_try  |
+ *      | `probes` answered                breaker_connected, an answer, breaker_try  |
  *      +-------------------------- HALF_OPEN <---------------------------------+
  *                                      |                                       ^
  *                                      +----- breaker_lost, or silence --------+
@@ -26,18 +26,18 @@ enum breaker_state { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN, BREAKER_ST
 struct redis_breaker {
     int64_t after_ms;  /* of the configuration; 0: never opens for silence */
     unsigned failures; /* 0: never opens for late answers */
-    unsigned trials;   /* 1 or more */
+    unsigned probes;   /* 1 or more */
 
     enum breaker_state state;
     int64_t since_mono_ms;        /* in this state */
     int64_t silent_since_mono_ms; /* since when requests wait unanswered; -1: none do */
     unsigned late;                /* connections given up for a late answer, in a row */
-    unsigned proved;              /* HALF_OPEN: trials answered */
+    unsigned proved;              /* HALF_OPEN: probes answered */
     uint64_t trips;               /* since the start: how often it has opened */
 };
 
 void breaker_init(struct redis_breaker *b, int64_t after_ms, unsigned failures,
-                  unsigned trials);
+                  unsigned probes);
 
 /* A request waits for this Redis: it is in flight, or held because there is no connection. What
  * is held for another reason (its bucket moves, say) is no silence of Redis. Harmless when it
@@ -52,7 +52,7 @@ void breaker_answered(struct redis_breaker *b, int64_t now_mono_ms);
 void breaker_lost(struct redis_breaker *b, bool is_late, int64_t now_mono_ms);
 
 /* A connection has passed the handshake. */
-void breaker_fit(struct redis_breaker *b, int64_t now_mono_ms);
+void breaker_connected(struct redis_breaker *b, int64_t now_mono_ms);
 
 /* Nothing waits for Redis any more, answered or not: there is no silence to measure. */
 void breaker_idle(struct redis_breaker *b);

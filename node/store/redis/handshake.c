@@ -283,7 +283,7 @@ static void handshake_ask_setup(struct redis_handshake *h)
         handshake_send(h, i, asks[i].argc, asks[i].argv);
 }
 
-static bool is_fit(struct redis_handshake *h)
+static bool is_usable(struct redis_handshake *h)
 {
     const struct redis_info *info = &h->setup.info;
 
@@ -324,7 +324,7 @@ static bool handshake_take_setup(struct redis_handshake *h, unsigned what,
         return false;
     }
     if (what == ASK_INFO)
-        return is_fit(h);
+        return is_usable(h);
     if (what != ASK_LAST)
         return true;
     weak = redis_weaknesses(&h->setup);
@@ -349,7 +349,7 @@ static void on_look_reply(struct redis_call *call, const redisReply *reply)
         h->is_info_missing = true;
     if (ask->what != ASK_LAST)
         return;
-    if (!h->is_info_missing && !is_fit(h))
+    if (!h->is_info_missing && !is_usable(h))
         return;
     if (!h->is_info_missing)
         tell(h, redis_weaknesses(&h->setup));

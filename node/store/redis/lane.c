@@ -83,7 +83,7 @@ static void on_close(void *arg)
     struct redis_lane *l = arg;
 
     l->is_ready = false;
-    l->is_fit = false;
+    l->is_usable = false;
     l->is_silent = false;
     note_loss(l);
     if (l->replicas)
@@ -302,7 +302,7 @@ const struct redis_address *redis_lane_address(const struct redis_lane *l)
     return redis_link_address(l->link);
 }
 
-void redis_lane_shake_again(struct redis_lane *l)
+void redis_lane_rehandshake(struct redis_lane *l)
 {
     if (!redis_link_is_open(l->link))
         return;
@@ -314,14 +314,14 @@ const char *redis_lane_word(const struct redis_lane *l)
 {
     if (l->is_leaving || l->is_retired)
         return "leaving";
-    if (l->is_fit)
+    if (l->is_usable)
         return "up";
     return l->is_refused ? "refused" : "connecting";
 }
 
 void redis_lane_fit(struct redis_lane *l)
 {
-    l->is_fit = true;
+    l->is_usable = true;
     redis_link_settled(l->link);
     if (l->replicas)
         redis_replicas_follow(l->replicas, redis_link_address(l->link),
@@ -331,7 +331,7 @@ void redis_lane_fit(struct redis_lane *l)
 
 void redis_lane_leave_when_answered(struct redis_lane *l)
 {
-    if (l->is_leaving && l->is_fit && l->in_flight == 0)
+    if (l->is_leaving && l->is_usable && l->in_flight == 0)
         redis_link_reset(l->link, l->leaves_for);
 }
 

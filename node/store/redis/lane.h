@@ -2,7 +2,7 @@
  * fresh connection of it must show, its circuit breaker, the answers that wait for its
  * replicas, and what is in flight there. Which buckets go by it is the route's (route.h).
  *
- *   link open --> handshake --> is_ready --> its buckets raised --> is_fit --> link lost
+ *   link open --> handshake --> is_ready --> its buckets raised --> is_usable --> link lost
  *
  * One that the map names no more is retired: it waits a moment for what is in flight, and
  * stops. With one Redis, or Sentinels, there is one lane, whose address follow.h knows.
@@ -65,7 +65,7 @@ struct redis_lane {
     struct timers *timers;
     bool has_meta;   /* the owner's: it has the slot of <prefix>:meta */
     bool is_ready;   /* the handshake is done; until the link closes */
-    bool is_fit;     /* and all of its buckets were asked; so, too */
+    bool is_usable;     /* and all of its buckets were asked; so, too */
     bool is_leaving; /* this connection is no good: the rest of its answers, then another */
     char leaves_for[128]; /* what Redis said to make it so */
     bool is_ending;       /* what is lost from now on is lost by us */
@@ -106,7 +106,7 @@ const struct redis_address *redis_lane_address(const struct redis_lane *l);
 /* Has all been asked, and is it none that is left? */
 static inline bool redis_lane_is_connected(const struct redis_lane *l)
 {
-    return l->is_fit && !l->is_leaving && redis_link_is_open(l->link);
+    return l->is_usable && !l->is_leaving && redis_link_is_open(l->link);
 }
 
 /* Of one that is connected: may one more go? */
@@ -117,7 +117,7 @@ static inline bool redis_lane_has_room(const struct redis_lane *l)
 }
 
 /* The connection is asked anew what it must show. Only when it is ready. */
-void redis_lane_shake_again(struct redis_lane *l);
+void redis_lane_rehandshake(struct redis_lane *l);
 
 /* For people: "up", "connecting", "refused", "leaving". */
 const char *redis_lane_word(const struct redis_lane *l);

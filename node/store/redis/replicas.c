@@ -18,7 +18,7 @@ struct redis_replicas {
     struct timers *timers;
     struct redis_link *link;
     struct redis_life life; /* of the Redis that is followed */
-    bool is_fit;            /* this connection has shown that life */
+    bool is_usable;            /* this connection has shown that life */
 
     struct list asked;     /* whom the WAIT in flight is about */
     struct list waiting;   /* who came since; all have the same patience: oldest first */
@@ -46,7 +46,7 @@ static void note_few(struct redis_replicas *r)
     const char *why = redis_link_why(r->link);
     char text[REDIS_WHY_CHARS];
 
-    if (r->is_fit)
+    if (r->is_usable)
         snprintf(text, sizeof(text),
                  "fewer than %u confirm within %" PRId64 " ms (store.min_replicas): what is "
                  "answered meanwhile ends as unknown",
@@ -122,7 +122,7 @@ static void on_patience(struct timer *timer)
 
 static void ask_soon(struct redis_replicas *r)
 {
-    if (r->is_fit && !r->is_asking && !list_is_empty(&r->waiting) && !timer_is_armed(&r->soon))
+    if (r->is_usable && !r->is_asking && !list_is_empty(&r->waiting) && !timer_is_armed(&r->soon))
         timer_arm(r->timers, &r->soon, 0);
 }
 
@@ -188,7 +188,7 @@ static void on_soon(struct timer *timer)
     char replicas[16], patience[24];
     const char *ping[] = {"PING"}, *wait[] = {"WAIT", replicas, patience};
 
-    if (!r->is_fit || !redis_link_is_open(r->link) || list_is_empty(&r->waiting))
+    if (!r->is_usable || !redis_link_is_open(r->link) || list_is_empty(&r->waiting))
         return;
     snprintf(replicas, sizeof(replicas), "%u", r->options.min_replicas);
     snprintf(patience, sizeof(patience), "%" PRId64, r->options.patience_ms);
@@ -212,7 +212,7 @@ static void take_life(struct redis_replicas *r, const struct redis_life *life)
         return;
     }
     r->life = *life;
-    r->is_fit = true;
+    r->is_usable = true;
     ask_soon(r);
 }
 
@@ -245,7 +245,7 @@ static void on_close(void *arg)
 {
     struct redis_replicas *r = arg;
 
-    r->is_fit = false;
+    r->is_usable = false;
     r->is_asking = false;
     list_append_all(&r->asked, &r->waiting);
     list_append_all(&r->waiting, &r->asked);
@@ -313,8 +313,8 @@ void redis_replicas_follow(struct redis_replicas *r, const struct redis_address 
     if (!redis_life_goes_on(&r->life, life))
         redis_replicas_give_up(r);
     r->life = *life;
-    if (is_other && r->is_fit) {
-        r->is_fit = false;
+    if (is_other && r->is_usable) {
+        r->is_usable = false;
         redis_link_reset(r->link, "the jobs are in another Redis now");
     }
     redis_link_aim(r->link, address);

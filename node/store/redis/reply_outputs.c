@@ -316,17 +316,17 @@ static bool take_lateness(const redisReply *reply, size_t from, unsigned count,
 
 static bool take_locks(const redisReply *reply, size_t from, struct op *op)
 {
-    unsigned taken, taken_over, taken_late, barred;
+    unsigned taken, taken_over, stolen, conflicts;
 
     if (!take_unsigned(reply, from, REPLY_ITEMS_MAX, &taken) ||
         !take_unsigned(reply, from + 1, REPLY_ITEMS_MAX, &taken_over) ||
-        !take_unsigned(reply, from + 2, taken, &taken_late) ||
-        !take_unsigned(reply, from + 3, REPLY_ITEMS_MAX, &barred))
+        !take_unsigned(reply, from + 2, taken, &stolen) ||
+        !take_unsigned(reply, from + 3, REPLY_ITEMS_MAX, &conflicts))
         return false;
     op->out.scan.taken = taken;
     op->out.scan.taken_over = taken_over;
-    op->out.scan.taken_late = taken_late;
-    op->out.scan.barred = barred;
+    op->out.scan.stolen = stolen;
+    op->out.scan.conflicts = conflicts;
     return true;
 }
 

@@ -31,17 +31,17 @@ static bool is_connected(const struct redis_bucket *b)
     return b->state == BUCKET_OPEN && redis_lane_is_connected(b->lane);
 }
 
-static bool is_on_trial(const struct redis_bucket *b)
+static bool has_probe_out(const struct redis_bucket *b)
 {
-    return b->is_wary && b->trial;
+    return b->is_probing && b->probe;
 }
 
 static bool can_send(const struct redis_bucket *b)
 {
-    return is_connected(b) && !is_on_trial(b) && redis_lane_has_room(b->lane);
+    return is_connected(b) && !has_probe_out(b) && redis_lane_has_room(b->lane);
 }
 
-static void be_eager(struct redis_requests *q, unsigned bucket)
+static void mark_runnable(struct redis_requests *q, unsigned bucket)
 {
     for (unsigned kind = 0; kind < REDIS_REPLY_KINDS; kind++) {
         struct request_line *line = &q->lines[bucket][kind];
@@ -173,11 +173,11 @@ static void encode(struct request *r)
 }
 
 /* Of several on their way the first; what goes to a whole master says nothing of one bucket. */
-static bool is_a_trial(const struct request *r)
+static bool is_next_probe(const struct request *r)
 {
     const struct redis_bucket *b = bucket_of(r);
 
-    return b->is_wary && !b->trial && b->lane == r->lane && !request_is_of_all_lanes(r);
+    return b->is_probing && !b->probe && b->lane == r->lane && !request_is_of_all_lanes(r);
 }
 
 void request_send(struct request *r, struct redis_lane *lane)
@@ -199,8 +199,8 @@ void request_send(struct request *r, struct redis_lane *lane)
     lane->reply_bytes[r->kind] += r->reply_bytes;
     redis_gate_asked(&lane->gate);
     redis_link_send(lane->link, &r->call, call->argc, call->argv, call->lens);
-    if (is_a_trial(r))
-        bucket_of(r)->trial = r;
+    if (is_next_probe(r))
+        bucket_of(r)->probe = r;
 }
 
 /* Of the bucket that has waited longest for its turn. */
@@ -220,7 +220,7 @@ static struct request *take_eager(struct redis_requests *q, struct redis_lane *l
         if (!held)
             continue;
         redis_hold_remove(&line->hold, held);
-        be_eager(q, b->number);
+        mark_runnable(q, b->number);
         return CONTAINER_OF(held, struct request, held);
     }
     return NULL;
@@ -250,13 +250,13 @@ void requests_tried(struct request *r, bool is_answered_well)
 {
     struct redis_bucket *b = bucket_of(r);
 
-    if (b->trial != r)
+    if (b->probe != r)
         return;
-    b->trial = NULL;
+    b->probe = NULL;
     if (b->state != BUCKET_OPEN)
         return;
-    b->is_wary &= !is_answered_well;
-    be_eager(r->queue, b->number);
+    b->is_probing &= !is_answered_well;
+    mark_runnable(r->queue, b->number);
 }
 
 /* ---- submitting ---- */
@@ -293,7 +293,7 @@ static void hold(struct request *r)
 
     redis_hold_add(&line_of(r)->hold, &r->held, q->options->hold_ms);
     if (b->state == BUCKET_OPEN)
-        be_eager(q, b->number);
+        mark_runnable(q, b->number);
     if (b->lane && !redis_lane_is_connected(b->lane))
         redis_gate_asked(&b->lane->gate);
 }
@@ -414,7 +414,7 @@ void request_hold_large(struct request *r, size_t reply_bytes)
     }
     redis_hold_put_back(&line_of(r)->hold, &r->held, q->options->hold_ms);
     if (bucket_of(r)->state == BUCKET_OPEN)
-        be_eager(q, r->op->bucket);
+        mark_runnable(q, r->op->bucket);
 }
 
 bool request_hold_again(struct request *r)
@@ -427,7 +427,7 @@ bool request_hold_again(struct request *r)
     q->stats->repeated++;
     redis_hold_put_back(&line_of(r)->hold, &r->held, q->options->hold_ms);
     if (bucket_of(r)->state == BUCKET_OPEN)
-        be_eager(q, r->op->bucket);
+        mark_runnable(q, r->op->bucket);
     return true;
 }
 
@@ -492,7 +492,7 @@ void redis_requests_free(struct redis_requests *q)
 
 void redis_requests_opened(struct redis_requests *q, unsigned bucket)
 {
-    be_eager(q, bucket);
+    mark_runnable(q, bucket);
 }
 
 void redis_requests_shut(struct redis_requests *q, unsigned bucket)

@@ -41,7 +41,7 @@ static void enter(struct redis_bucket *b, enum redis_bucket_state state)
     assert(may[b->state][state]);
     b->state = state;
     b->is_raised = false;
-    b->trial = NULL;
+    b->probe = NULL;
     timer_disarm(r->timers, &b->timer);
     r->reached += (unsigned)redis_bucket_is_reached(b) - was_reached;
     if (state == BUCKET_OPEN)
@@ -71,7 +71,7 @@ static void end_round(struct redis_route *r, struct redis_lane *l)
     if (!r->is_ours || l->raising > 0 || !l->is_ready || !redis_link_is_open(l->link))
         return;
     tell_older(r);
-    if (!l->is_fit) {
+    if (!l->is_usable) {
         redis_lane_fit(l);
         r->events.on_fit(r->events.arg, l);
     }
@@ -79,7 +79,7 @@ static void end_round(struct redis_route *r, struct redis_lane *l)
         struct redis_bucket *b = &r->buckets[i];
 
         if (b->lane == l && b->is_raised) {
-            b->is_wary = b->heard_mono_ms != 0;
+            b->is_probing = b->heard_mono_ms != 0;
             b->hops = 0;
             enter(b, BUCKET_OPEN);
         }
@@ -270,7 +270,7 @@ static void on_timer(struct timer *timer)
         redis_link_is_open(l->link)) {
         ask(b);
     } else if (b->state == BUCKET_PAUSED) {
-        b->is_wary = true;
+        b->is_probing = true;
         enter(b, BUCKET_OPEN);
         b->route->events.on_turned(b->route->events.arg, l);
     }

@@ -51,7 +51,7 @@ struct redis_store_options redis_store_defaults(void)
         .bytes_max = 256u << 20,
         .breaker_after_ms = 10000,
         .breaker_failures = 3,
-        .breaker_trials = 16,
+        .breaker_probes = 16,
         .replica_timeout_ms = 1000,
     };
 }
@@ -175,7 +175,7 @@ static void look_at_silence(struct redis_store *s)
         const struct redis_lane *l = redis_store_lane_of(link);
 
         is_silent |= l->is_silent;
-        if (l->is_fit && !l->is_silent) {
+        if (l->is_usable && !l->is_silent) {
             is_silent = false;
             break;
         }

@@ -58,7 +58,7 @@ struct redis_store_options {
 
     int64_t breaker_after_ms;  /* see breaker.h */
     unsigned breaker_failures; /* see breaker.h */
-    unsigned breaker_trials;   /* see breaker.h */
+    unsigned breaker_probes;   /* see breaker.h */
 
     unsigned min_replicas;         /* that have what is answered; 0: none is asked for */
     int64_t replica_timeout_ms;    /* how long they are waited for */

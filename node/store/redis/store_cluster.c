@@ -109,7 +109,7 @@ static void settle_bucket(struct redis_store *s, unsigned bucket)
 {
     struct redis_lane *named = s->named[bucket];
     const struct redis_lane *now = s->route.buckets[bucket].lane;
-    bool works = now && now->is_fit;
+    bool works = now && now->is_usable;
 
     if (!works || (named && named->is_ready))
         redis_route_set(&s->route, bucket, named);
@@ -136,7 +136,7 @@ static void name_meta(struct redis_store *s, struct redis_lane *named)
     LIST_EACH (link, &s->lanes)
         redis_store_lane_of(link)->has_meta = redis_store_lane_of(link) == named;
     if (named && named->is_ready && !s->route.is_ours)
-        redis_lane_shake_again(named);
+        redis_lane_rehandshake(named);
 }
 
 static void take_ready_lanes(struct redis_store *s)
@@ -156,7 +156,7 @@ void redis_store_lane_ready(struct redis_store *s, struct redis_lane *l)
         s->route.is_ours = true;
         take_ready_lanes(s);
     } else if (l->has_meta && !s->route.is_ours) {
-        redis_lane_shake_again(l);
+        redis_lane_rehandshake(l);
     } else {
         redis_route_lane_ready(&s->route, l);
     }
@@ -317,7 +317,7 @@ void redis_store_look_for_wakeups(void *arg)
         int rank = is_last ? 0 : is_past_last ? 2 : 1;
 
         is_past_last |= is_last;
-        if (!l->is_fit || l->is_retired)
+        if (!l->is_usable || l->is_retired)
             continue;
         if (!found || is_better_place(l, rank, found, found_rank)) {
             found = l;

@@ -40,7 +40,7 @@ static const char *why_not(const struct redis_lane *l)
 {
     const char *why = redis_link_why(l->link);
 
-    if (l->is_fit)
+    if (l->is_usable)
         return l->is_leaving ? l->leaves_for : "";
     return *why ? why : "it is being connected to";
 }
@@ -57,7 +57,7 @@ void redis_store_lane(const struct redis_store *s, unsigned i, struct redis_lane
         .address = l->name,
         .state = redis_lane_word(l),
         .why = why_not(l),
-        .is_up = l->is_fit && !l->is_leaving,
+        .is_up = l->is_usable && !l->is_leaving,
         .buckets = redis_route_count(&s->route, l),
         .in_flight = l->in_flight,
         .breaker = l->gate.breaker.state,
@@ -76,7 +76,7 @@ const char *redis_store_bucket_why(const struct redis_store *s, unsigned bucket,
     *address = b->lane ? b->lane->name : "";
     if (!b->lane)
         return "no master has its slot";
-    if (b->lane->is_fit)
+    if (b->lane->is_usable)
         return *b->trouble ? b->trouble : "it has just come to this master";
     if (b->lane->is_ready && !s->route.is_ours)
         return "the master of the key 'meta' is missing";
@@ -114,9 +114,9 @@ const char *redis_store_refuses_writes(const struct redis_store *s)
         for (unsigned w = 0; w < WEAKNESS_COUNT; w++)
             if ((l->weak >> w & 1) && weakness_stops_writes((enum weakness)w))
                 lane_why = weakness_what((enum weakness)w);
-        if (l->is_fit && !lane_why)
+        if (l->is_usable && !lane_why)
             return NULL;
-        if (l->is_fit)
+        if (l->is_usable)
             why = lane_why;
     }
     return why;
@@ -202,7 +202,7 @@ void redis_store_reload(struct redis_store *s, const struct redis_store_options 
     s->options.held_max = options->held_max;
     s->options.breaker_after_ms = options->breaker_after_ms;
     s->options.breaker_failures = options->breaker_failures;
-    s->options.breaker_trials = options->breaker_trials;
+    s->options.breaker_probes = options->breaker_probes;
     redis_requests_reload(s->requests);
     LIST_EACH (link, &s->lanes)
         redis_lane_reload(redis_store_lane_of(link));

@@ -18,7 +18,7 @@ static void say_opened(const struct redis_gate *g)
 static void say_tried(const struct redis_gate *g)
 {
     LOG_INFO("redis", "Redis is back: the circuit breaker tries it with %u requests",
-             g->breaker.trials);
+             g->breaker.probes);
 }
 
 static void say_closed(const struct redis_gate *g)
@@ -77,7 +77,7 @@ void redis_gate_init(struct redis_gate *g, const struct redis_store_options *opt
 {
     *g = (struct redis_gate){.events = *events, .stats = stats, .link = link, .timers = timers};
     breaker_init(&g->breaker, options->breaker_after_ms, options->breaker_failures,
-                 options->breaker_trials);
+                 options->breaker_probes);
     timer_init(&g->timer, on_timer);
 }
 
@@ -85,7 +85,7 @@ void redis_gate_reload(struct redis_gate *g, const struct redis_store_options *o
 {
     g->breaker.after_ms = options->breaker_after_ms;
     g->breaker.failures = options->breaker_failures;
-    g->breaker.trials = options->breaker_trials ? options->breaker_trials : 1;
+    g->breaker.probes = options->breaker_probes ? options->breaker_probes : 1;
     timer_disarm(g->timers, &g->timer);
     look(g);
 }
@@ -112,7 +112,7 @@ void redis_gate_answered(struct redis_gate *g)
 
 void redis_gate_fit(struct redis_gate *g)
 {
-    breaker_fit(&g->breaker, timers_now(g->timers));
+    breaker_connected(&g->breaker, timers_now(g->timers));
     note(g);
 }
 

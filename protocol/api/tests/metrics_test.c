@@ -403,9 +403,9 @@ static void tells_who_scans_and_how_its_locks_were_taken(void **state)
 
     page->metrics.cluster = &status;
     page->stats.locks_taken = 12;
-    page->stats.locks_taken_late = 2;
+    page->stats.locks_stolen = 2;
     page->stats.locks_taken_over = 4;
-    page->stats.locks_barred = 7;
+    page->stats.lock_conflicts = 7;
     text = write_page(page);
     assert_line(text, "dueq_scanners 3");
     assert_line(text, "dueq_view 4294967303");
@@ -414,7 +414,7 @@ static void tells_who_scans_and_how_its_locks_were_taken(void **state)
     assert_line(text, "dueq_topic_locks_total{how=\"free\"} 10");
     assert_line(text, "dueq_topic_locks_total{how=\"view\"} 4");
     assert_line(text, "dueq_topic_locks_total{how=\"late\"} 2");
-    assert_line(text, "dueq_topic_locks_barred_total 7");
+    assert_line(text, "dueq_topic_lock_conflicts_total 7");
 }
 
 static void a_node_that_does_not_share_has_no_view(void **state)

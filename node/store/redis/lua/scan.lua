@@ -17,7 +17,7 @@
 -- 256 shares. Then it is not the token that is looked at, but each topic's lock (by rule: the name of t
 -- with l): see own_topics in lib/scan.lua. The ms to the next event are those of the node's own topics; and behind
 -- what is wrong the answer has four numbers more: locks taken that were free, taken from an older view,
--- taken late (of those that were free), own topics that were barred.
+-- stolen (of those that were free), conflicts.
 --
 -- Topics come in the order of their next event. First the plan is made for all of them, by reading
 -- alone; then it is carried out. Where a due job is missing, or not in the state its place says,

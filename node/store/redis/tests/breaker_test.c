@@ -9,14 +9,14 @@
 
 #define AFTER_MS 10000
 #define FAILURES 3
-#define TRIALS   4
+#define PROBES   4
 
 static struct redis_breaker breaker;
 static int64_t now_mono_ms;
 
 static int setup(void **state)
 {
-    breaker_init(&breaker, AFTER_MS, FAILURES, TRIALS);
+    breaker_init(&breaker, AFTER_MS, FAILURES, PROBES);
     now_mono_ms = 1000;
     return 0;
 }
@@ -83,21 +83,21 @@ static void refused_connections_do_not(void **state)
 static void a_fit_connection_lets_some_try(void **state)
 {
     open_it();
-    breaker_fit(&breaker, now_mono_ms);
+    breaker_connected(&breaker, now_mono_ms);
     assert_int_equal(breaker.state, BREAKER_HALF_OPEN);
     assert_false(breaker_refuses(&breaker));
-    assert_true(breaker_passes(&breaker, TRIALS - 1));
-    assert_false(breaker_passes(&breaker, TRIALS));
+    assert_true(breaker_passes(&breaker, PROBES - 1));
+    assert_false(breaker_passes(&breaker, PROBES));
     breaker_answered(&breaker, now_mono_ms);
-    assert_true(breaker_passes(&breaker, TRIALS - 2)); /* no more in all than it takes */
-    assert_false(breaker_passes(&breaker, TRIALS - 1));
+    assert_true(breaker_passes(&breaker, PROBES - 2)); /* no more in all than it takes */
+    assert_false(breaker_passes(&breaker, PROBES - 1));
 }
 
 static void enough_answers_close_it(void **state)
 {
     open_it();
-    breaker_fit(&breaker, now_mono_ms);
-    for (int i = 0; i < TRIALS; i++) {
+    breaker_connected(&breaker, now_mono_ms);
+    for (int i = 0; i < PROBES; i++) {
         assert_int_equal(breaker.state, BREAKER_HALF_OPEN);
         breaker_answered(&breaker, now_mono_ms);
     }
@@ -108,23 +108,23 @@ static void enough_answers_close_it(void **state)
 static void a_loss_while_it_tries_opens_it_again_and_is_no_new_trip(void **state)
 {
     open_it();
-    breaker_fit(&breaker, now_mono_ms);
+    breaker_connected(&breaker, now_mono_ms);
     breaker_answered(&breaker, now_mono_ms);
     breaker_lost(&breaker, false, now_mono_ms);
     assert_int_equal(breaker.state, BREAKER_OPEN);
     assert_int_equal(breaker.trips, 1);
-    breaker_fit(&breaker, now_mono_ms);
+    breaker_connected(&breaker, now_mono_ms);
     assert_true(
-        breaker_passes(&breaker, TRIALS - 1)); /* what was proved before counts no more */
+        breaker_passes(&breaker, PROBES - 1)); /* what was proved before counts no more */
 }
 
 /* The connection was not given up, and its answer came after all. */
-static void an_answer_while_it_is_open_is_the_first_of_the_trials(void **state)
+static void an_answer_while_it_is_open_is_the_first_of_the_probes(void **state)
 {
     open_it();
     breaker_answered(&breaker, now_mono_ms);
     assert_int_equal(breaker.state, BREAKER_HALF_OPEN);
-    for (int i = 1; i < TRIALS; i++)
+    for (int i = 1; i < PROBES; i++)
         breaker_answered(&breaker, now_mono_ms);
     assert_int_equal(breaker.state, BREAKER_CLOSED);
 }
@@ -137,9 +137,9 @@ static void it_is_not_open_for_ever_without_an_answer(void **state)
     assert_int_equal(breaker.state, BREAKER_OPEN);
     assert_true(breaker_try(&breaker, now_mono_ms + BREAKER_RETRY_MS));
     assert_int_equal(breaker.state, BREAKER_HALF_OPEN);
-    assert_true(breaker_passes(&breaker, TRIALS - 1));
+    assert_true(breaker_passes(&breaker, PROBES - 1));
     assert_int_equal(breaker_look(&breaker, now_mono_ms + BREAKER_RETRY_MS), -1);
-    for (int i = 0; i < TRIALS; i++)
+    for (int i = 0; i < PROBES; i++)
         breaker_answered(&breaker, now_mono_ms + BREAKER_RETRY_MS);
     assert_int_equal(breaker.state, BREAKER_CLOSED);
     assert_false(breaker_try(&breaker, now_mono_ms + 2 * BREAKER_RETRY_MS));
@@ -149,7 +149,7 @@ static void it_is_not_open_for_ever_without_an_answer(void **state)
 static void silence_while_it_tries_opens_it_again_and_is_no_new_trip(void **state)
 {
     open_it();
-    breaker_fit(&breaker, now_mono_ms);
+    breaker_connected(&breaker, now_mono_ms);
     breaker_asked(&breaker, now_mono_ms);
     assert_int_equal(breaker_look(&breaker, now_mono_ms), now_mono_ms + AFTER_MS);
     breaker_look(&breaker, now_mono_ms + AFTER_MS);
@@ -185,7 +185,7 @@ int main(void)
         cmocka_unit_test_setup(a_fit_connection_lets_some_try, setup),
         cmocka_unit_test_setup(enough_answers_close_it, setup),
         cmocka_unit_test_setup(a_loss_while_it_tries_opens_it_again_and_is_no_new_trip, setup),
-        cmocka_unit_test_setup(an_answer_while_it_is_open_is_the_first_of_the_trials, setup),
+        cmocka_unit_test_setup(an_answer_while_it_is_open_is_the_first_of_the_probes, setup),
         cmocka_unit_test_setup(it_is_not_open_for_ever_without_an_answer, setup),
         cmocka_unit_test_setup(silence_while_it_tries_opens_it_again_and_is_no_new_trip, setup),
         cmocka_unit_test_setup(it_can_be_switched_off, setup),

@@ -413,11 +413,11 @@ static void where_a_bucket_has_gone_is_said(void **state)
 
 static struct redis_bucket *make_wary(struct node *n, unsigned bucket)
 {
-    n->store->route.buckets[bucket].is_wary = true;
+    n->store->route.buckets[bucket].is_probing = true;
     return &n->store->route.buckets[bucket];
 }
 
-static void a_walk_through_a_master_is_no_trial_of_a_bucket(void **state)
+static void a_walk_through_a_master_is_no_probe_of_a_bucket(void **state)
 {
     struct node *n = *state;
     int found = 0;
@@ -434,7 +434,7 @@ static void a_walk_through_a_master_is_no_trial_of_a_bucket(void **state)
     assert_int_equal(redis_store_stats(n->store)->held, 1);
     run_until(n->loop, &page.is_done);
     run_until(n->loop, &second.is_done);
-    assert_false(b->is_wary);
+    assert_false(b->is_probing);
 }
 
 static void a_refusal_opens_a_bucket_for_the_next_one_only(void **state)
@@ -452,12 +452,12 @@ static void a_refusal_opens_a_bucket_for_the_next_one_only(void **state)
         submit_push(n, &ops[i], cluster_topic(bucket));
     run_until(n->loop, &ops[0].is_done);
     assert_int_not_equal(ops[0].op.status, STATUS_OK);
-    assert_true(b->is_wary);
+    assert_true(b->is_probing);
     assert_int_equal(redis_store_stats(n->store)->held, 1);
     run_until(n->loop, &ops[2].is_done);
     redis_fixture_command(cluster_owner(bucket), "CONFIG SET maxmemory 0");
     push_well(n, bucket);
-    assert_false(b->is_wary);
+    assert_false(b->is_probing);
 }
 
 /* ---- a master goes ---- */
@@ -582,7 +582,7 @@ int main(void)
         WITH_CLUSTER(a_bucket_that_stays_half_way_opens_no_breaker),
         WITH_CLUSTER(a_leader_s_operation_is_not_sent_after_its_bucket),
         WITH_CLUSTER(where_a_bucket_has_gone_is_said),
-        WITH_CLUSTER(a_walk_through_a_master_is_no_trial_of_a_bucket),
+        WITH_CLUSTER(a_walk_through_a_master_is_no_probe_of_a_bucket),
         WITH_CLUSTER(a_refusal_opens_a_bucket_for_the_next_one_only),
         WITH_CLUSTER(without_a_master_its_buckets_wait_and_no_others),
         WITH_CLUSTER(while_the_masters_say_that_all_is_down_it_is),

@@ -109,7 +109,7 @@ static void who_waits_goes_first_and_a_few_at_a_time(void **state)
     int turns = 0;
 
     n->options.breaker_after_ms = 1000;
-    n->options.breaker_trials = 2;
+    n->options.breaker_probes = 2;
     start(n);
     redis_fixture_kill(n->redis);
     run_until(n->loop, &n->is_down);
@@ -143,7 +143,7 @@ static void opens_by_the_newest_configuration(void **state)
     freeze(n);
     submit_push(n, &a, "t");
     n->options.breaker_after_ms = 20;
-    n->options.breaker_trials = 1;
+    n->options.breaker_probes = 1;
     redis_store_reload(n->store, &n->options);
     run_until_breaker(n, BREAKER_OPEN);
     thaw(n);

@@ -175,7 +175,7 @@ static void touch_scan(const struct op *op)
            op->out.scan.moved);
     for (unsigned i = 0; i < op->out.scan.lateness_count; i++)
         assert(op->out.scan.lateness_ms[i] >= 0);
-    assert(op->out.scan.taken_late <= op->out.scan.taken);
+    assert(op->out.scan.stolen <= op->out.scan.taken);
     read_all(op->out.scan.wrong);
 }
 

@@ -431,8 +431,8 @@ static void reads_what_a_scan_says_of_locks(void **state)
     assert_int_equal(op.out.scan.next_ms, 25);
     assert_int_equal(op.out.scan.taken, 3);
     assert_int_equal(op.out.scan.taken_over, 1);
-    assert_int_equal(op.out.scan.taken_late, 2);
-    assert_int_equal(op.out.scan.barred, 4);
+    assert_int_equal(op.out.scan.stolen, 2);
+    assert_int_equal(op.out.scan.conflicts, 4);
     assert_int_equal(op.out.scan.lateness_count, 2);
     assert_int_equal(op.out.scan.lateness_ms[0], 10);
     assert_int_equal(op.out.scan.lateness_ms[1], 20);

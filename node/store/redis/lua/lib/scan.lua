@@ -263,9 +263,9 @@ end
 -- Where more is due than it looks at, topics of others (of a node that is frozen, say) may hide the node's
 -- own behind them. Then the second half of what it looks at is a window behind the first, another one each
 -- time: the clock says which.
-local LOOK_MAX, BARRED_MAX_MS, KEPT, LATE = 1000, 1000, 1, 2
+local LOOK_MAX, CONFLICT_MAX_MS, KEPT, LATE = 1000, 1000, 1, 2
 local HALF, due = LOOK_MAX / 2, nil -- how many are, where there are windows
-local before, looked, count, barred, size = 0, 0, 0, 0, nil
+local before, looked, count, conflicts, size = 0, 0, 0, 0, nil
 local late_count, others -- of those that are due; the topics that are not the node's own: KEPT or LATE
 local late_ms, is_before -- made when it is needed
 who, lock_ms, late_ms = sub(share, 1, 32), parse('>I6I6', share, 33)
@@ -349,8 +349,8 @@ repeat
             elseif is_older then
                 claim = TAKE_OVER
             else
-                barred = barred + 1
-                next_own = math.min(next_own, ends - now, BARRED_MAX_MS)
+                conflicts = conflicts + 1
+                next_own = math.min(next_own, ends - now, CONFLICT_MAX_MS)
             end
         end
         if claim and count == TOPICS_MAX then
@@ -372,7 +372,7 @@ until size < TOPICS_MAX or looked >= LOOK_MAX
 if due or size == TOPICS_MAX and looked >= LOOK_MAX then
     next_own = math.min(next_own, AGAIN_MS)
 end
-answer[12], answer[13], answer[14], answer[15], filled = 0, 0, 0, barred, 15
+answer[12], answer[13], answer[14], answer[15], filled = 0, 0, 0, conflicts, 15
 
 -- PART next_own
 -- When the next of the node's own topics has its event: next_own is lowered. Most often it is among
