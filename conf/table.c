@@ -185,7 +185,7 @@ const struct conf_key conf_topic_keys[TOPIC_KEY_COUNT] = {
     [TOPIC_PRIORITY] = {"topics.priority", &kind_count, ROW(priority), NULL, 0, UINT32_MAX,
      .help = "a job's priority, where its push gives none; 0 is the most urgent"},
     [TOPIC_MAX_TRIES] = {"topics.max_tries", &kind_count, ROW(max_tries), NULL, 0, 65534,
-     .help = "hand-overs without an acknowledgement, then the job is dead; 0: any number"},
+     .help = "deliveries without an acknowledgement, then the job is dead; 0: any number"},
     [TOPIC_BACKOFF_KIND] = {"topics.backoff.kind", &kind_word, ROW(backoff.kind), NULL,
      .words = backoff_words, .help = "how a job rests between its tries"},
     [TOPIC_BACKOFF_BASE] = {"topics.backoff.base", &kind_duration, ROW(backoff.base_ms), NULL,

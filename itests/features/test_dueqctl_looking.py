@@ -140,8 +140,8 @@ def test_tail_gives_programs_a_document_a_line(ctl, topic):
     with ctl.start("tail", "--json") as running:
         until_seen(ctl, topic, running)
         job_id = hand_over(ctl, topic)
-        handover = json.loads(running.wait_for(job_id))
-        assert handover["topic"] == topic and handover["id"] == job_id
+        delivery = json.loads(running.wait_for(job_id))
+        assert delivery["topic"] == topic and delivery["id"] == job_id
         assert all(json.loads(line) for line in running.out)
 
 

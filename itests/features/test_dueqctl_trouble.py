@@ -298,9 +298,9 @@ def test_a_proxy_that_has_no_node_is_no_refusal(words):
 
 
 def test_tail_goes_on_behind_a_proxy_that_loses_its_node():
-    answers = [reply(b"200 OK", b'{"handovers":[],"next":7,"missed":0}'),
+    answers = [reply(b"200 OK", b'{"deliveries":[],"next":7,"missed":0}'),
                reply(b"502 Bad Gateway", b"<html>"),
-               reply(b"200 OK", b'{"handovers":[],"next":8,"missed":0}')]
+               reply(b"200 OK", b'{"deliveries":[],"next":8,"missed":0}')]
     requests = []
     with server(answers, requests) as url, Dueqctl(url).start("tail") as running:
         running.wait_for("502", "err")

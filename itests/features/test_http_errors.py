@@ -273,7 +273,7 @@ def ask_for_too_many_topics(stage):
 
 @way("FOLLOWERS")
 def follow_with_one_too_many(stage):
-    return ask_all_at_once(stage, 101, "GET", "/v1/handovers?wait_ms=60000")
+    return ask_all_at_once(stage, 101, "GET", "/v1/deliveries?wait_ms=60000")
 
 
 @way("SWEEPS")

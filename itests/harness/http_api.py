@@ -241,8 +241,8 @@ class HttpApi:
                 return found
             page = self.topics(**query, cursor=page["next"])
 
-    def handovers(self, **query):
-        return self.done("GET", with_query("/v1/handovers", query)).json
+    def deliveries(self, **query):
+        return self.done("GET", with_query("/v1/deliveries", query)).json
 
     def status(self):
         return self.done("GET", "/v1/status").json

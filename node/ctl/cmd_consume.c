@@ -328,10 +328,10 @@ const struct command bury_command = {
     .run = run_bury,
 };
 
-/* tail: follows the node's hand-overs, with one long poll after the other.
+/* tail: follows the node's deliveries, with one long poll after the other.
  *
  * It goes on until it is interrupted: a node that is away is asked again until it is back. The
- * numbers of hand-overs grow over a restart, too, so that the last one seen stays a good place
+ * numbers of deliveries grow over a restart, too, so that the last one seen stays a good place
  * to go on from.
  */
 
@@ -342,29 +342,29 @@ const struct command bury_command = {
 struct tail {
     struct ctl *ctl;
     const char *topic; /* NULL: all */
-    int64_t next;      /* hand-overs behind this number are new; NO_CURSOR: no answer yet */
+    int64_t next;      /* deliveries behind this number are new; NO_CURSOR: no answer yet */
     bool is_away;      /* the node, as was said */
 };
 
-static void show_for_people(const struct ctl *ctl, const json_t *handover)
+static void show_for_people(const struct ctl *ctl, const json_t *delivery)
 {
-    int64_t late_ms = output_number(handover, "late_ms", -1);
+    int64_t late_ms = output_number(delivery, "late_ms", -1);
     struct buf line = BUF_INIT;
 
-    moment_print(&line, output_number(handover, "at_ms", 0));
+    moment_print(&line, output_number(delivery, "at_ms", 0));
     buf_add_text(&line, "  ");
-    text_escape(&line, output_text(handover, "topic"));
+    text_escape(&line, output_text(delivery, "topic"));
     buf_add_text(&line, "  ");
-    text_escape(&line, output_text(handover, "id"));
+    text_escape(&line, output_text(delivery, "id"));
     buf_add_text(&line, "  try ");
-    text_number(&line, output_number(handover, "tries", 0), ctl->is_terminal);
+    text_number(&line, output_number(delivery, "tries", 0), ctl->is_terminal);
     if (late_ms >= 0) {
         buf_add_text(&line, "  late ");
         duration_print(&line, late_ms);
     }
-    if (output_text(handover, "client").len) {
+    if (output_text(delivery, "client").len) {
         buf_add_text(&line, "  to ");
-        text_escape(&line, output_text(handover, "client"));
+        text_escape(&line, output_text(delivery, "client"));
     }
     puts(buf_text(&line));
     buf_fini(&line);
@@ -377,22 +377,22 @@ static void show_missed(const struct tail *t, int64_t missed)
     if (t->ctl->is_json)
         output_json_and_free(json_pack("{s:I}", "missed", (json_int_t)missed));
     else
-        ctl_say("missed %" PRId64 " hand-overs", missed);
+        ctl_say("missed %" PRId64 " deliveries", missed);
 }
 
 /* False: stdout cannot be written any more. */
 static bool show_tail(struct tail *t, const json_t *answer)
 {
-    const json_t *handover;
+    const json_t *delivery;
     size_t i;
 
     show_missed(t, output_number(answer, "missed", 0));
-    json_array_foreach(json_object_get(answer, "handovers"), i, handover)
+    json_array_foreach(json_object_get(answer, "deliveries"), i, delivery)
     {
         if (t->ctl->is_json)
-            output_json(handover);
+            output_json(delivery);
         else
-            show_for_people(t->ctl, handover);
+            show_for_people(t->ctl, delivery);
     }
     return output_flush();
 }
@@ -412,7 +412,7 @@ static enum ctl_exit follow(struct tail *t, struct failure *failure)
     struct request request;
     json_t *answer = NULL;
 
-    request_init(&request, "GET", "/v1/handovers");
+    request_init(&request, "GET", "/v1/deliveries");
     if (t->next != NO_CURSOR)
         request_add_query_number(&request, "after", t->next);
     if (t->topic)
@@ -472,9 +472,9 @@ const struct command tail_command = {
     .name = "tail",
     .usage = "[TOPIC]",
     .summary = "follow the jobs that the node hands out",
-    .text = "Shows each hand-over to a consumer, of this node alone, from now on. How many\n"
+    .text = "Shows each delivery to a consumer, of this node alone, from now on. How many\n"
             "were missed, because they came faster than they could be shown, is said on\n"
-            "stderr. With --json each hand-over is a document on a line of its own, and what\n"
+            "stderr. With --json each delivery is a document on a line of its own, and what\n"
             "was missed is {\"missed\":N}. Survives a restart of the node; ends with Ctrl-C.\n",
     .words_max = 1,
     .run = run_tail,

@@ -16,7 +16,7 @@ const struct option_row setting_rows[] = {
     {"ttr", 0, OPTION_DURATION, "DURATION", "time to run; 0: a job is gone once delivered", 0,
      DAYS_7_MS, NULL},
     {"priority", 0, OPTION_COUNT, "N", "0 is the most urgent", 0, UINT32_MAX, NULL},
-    {"max_tries", 0, OPTION_COUNT, "N", "hand-overs before a job is dead; 0: any number", 0,
+    {"max_tries", 0, OPTION_COUNT, "N", "deliveries before a job is dead; 0: any number", 0,
      65534, NULL},
     {"backoff", 0, OPTION_BACKOFF, "BACKOFF", "rest between tries, as in 'dueqctl help push'",
      0, 0, NULL},

@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "node/queue/core.h"
-#include "node/queue/handovers.h"
+#include "node/queue/feed.h"
 #include "node/queue/history.h"
 
 #define CONFIRM_DELAY_MS 5
@@ -101,11 +101,11 @@ static void write_down(struct deliveries *ds, const struct delivery *d,
     history_add(ds->history, h->bucket, &item);
 }
 
-static void note_handover(struct deliveries *ds, const struct delivery *d,
+static void note_delivery(struct deliveries *ds, const struct delivery *d,
                           const struct handed_job *h)
 {
     struct queue_stats *stats = &ds->core->stats;
-    struct handover handover = {
+    struct feed_item item = {
         .at_ms = d->sent_mono_ms + d->store_ahead_ms,
         .topic = h->topic,
         .id = h->id,
@@ -116,8 +116,8 @@ static void note_handover(struct deliveries *ds, const struct delivery *d,
 
     stats->popped_jobs++;
     if (h->was_awaited)
-        histogram_add(&stats->delivery_lateness, handover.late_ms);
-    handovers_add(ds->handovers, &handover);
+        histogram_add(&stats->delivery_lateness, item.late_ms);
+    feed_add(ds->feed, &item);
     write_down(ds, d, h, EVENT_DELIVERED);
 }
 
@@ -129,7 +129,7 @@ static void take_out(struct deliveries *ds, struct handed_job *h)
     list_remove(&h->link);
     if (list_is_empty(&d->jobs))
         keeper_remove(&d->reading);
-    note_handover(ds, d, h);
+    note_delivery(ds, d, h);
     h->reserved_until_ms = d->reading.until_ms;
     h->delivery = NULL;
 }
@@ -275,10 +275,10 @@ void deliveries_after(struct deliveries *ds, const struct op *op)
 
 /* ---- life ---- */
 
-void deliveries_init(struct deliveries *ds, struct core *core, struct handovers *handovers,
+void deliveries_init(struct deliveries *ds, struct core *core, struct feed *feed,
                      struct history *history)
 {
-    *ds = (struct deliveries){.core = core, .handovers = handovers, .history = history};
+    *ds = (struct deliveries){.core = core, .feed = feed, .history = history};
     list_init(&ds->pending);
     timer_init(&ds->timer, on_timer);
     keeper_init(&ds->keeper, core);

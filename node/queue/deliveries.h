@@ -34,13 +34,13 @@
 
 struct core;
 struct delivery;
-struct handovers;
+struct feed;
 struct history;
 struct pop;
 
 struct deliveries {
     struct core *core;
-    struct handovers *handovers; /* who watches them */
+    struct feed *feed;           /* who watches them */
     struct history *history;     /* who writes them down */
     struct handed_job *by_lease; /* hash: HELD, PENDING and ACKING */
     struct list pending;         /* oldest first */
@@ -51,7 +51,7 @@ struct deliveries {
     struct batches batches;
 };
 
-void deliveries_init(struct deliveries *ds, struct core *core, struct handovers *handovers,
+void deliveries_init(struct deliveries *ds, struct core *core, struct feed *feed,
                      struct history *history);
 void deliveries_fini(struct deliveries *ds);
 

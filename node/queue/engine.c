@@ -160,7 +160,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     q->duty.on_fenced = lifecycle_fenced;
     scanner_init(&q->scanner, &q->core);
     hints_init(&q->hints, &q->core);
-    handovers_init(&q->handovers, &q->core);
+    feed_init(&q->feed, &q->core);
     censuses_init(&q->censuses, &q->core);
     losses_init(&q->losses, &q->censuses);
     settings_cache_init(&q->settings, &q->core);
@@ -169,7 +169,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     history_init(&q->history, &q->core, &q->settings);
     traces_init(&q->traces, &q->core, &q->history);
     reconciler_init(&q->reconciler, &q->core);
-    deliveries_init(&q->deliveries, &q->core, &q->handovers, &q->history);
+    deliveries_init(&q->deliveries, &q->core, &q->feed, &q->history);
     owners_init(&q->owners, &q->core);
     waiters_init(&q->waiters, &q->core, &q->deliveries, &q->owners);
     store->events = (struct store_events){
@@ -196,7 +196,7 @@ void queue_free(struct queue *q)
     hints_fini(&q->hints);
     waiters_fini(&q->waiters);
     deliveries_fini(&q->deliveries);
-    handovers_fini(&q->handovers);
+    feed_fini(&q->feed);
     censuses_fini(&q->censuses);
     sweeps_fini(&q->sweeps);
     settings_reader_fini(&q->settings_reader);

@@ -11,7 +11,7 @@
 #include "node/queue/core.h"
 #include "node/queue/deliveries.h"
 #include "node/queue/leadership.h"
-#include "node/queue/handovers.h"
+#include "node/queue/feed.h"
 #include "node/queue/scanner.h"
 #include "node/queue/history.h"
 #include "node/queue/owners.h"
@@ -29,7 +29,7 @@ struct queue {
     struct deliveries deliveries;
     struct owners owners;
     struct waiters waiters;
-    struct handovers handovers;
+    struct feed feed;
     struct history history;
     struct traces traces;
     struct reconciler reconciler;

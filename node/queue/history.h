@@ -1,6 +1,6 @@
 /* Writes down what jobs go through, for topics whose settings say so.
  *
- * It listens to operations that have ended well, and is told of hand-overs when they happen.
+ * It listens to operations that have ended well, and is told of deliveries when they happen.
  * Lines wait a few milliseconds and travel together, a RECORD for the lines of one bucket:
  *
  *   history_add --> open (one a bucket) --time, or full--> on its way --> freed

@@ -427,7 +427,7 @@ static void take_nothing_new(struct queue *q)
     duty_close(&q->duty);
     scanner_end_all(&q->scanner);
     waiters_cancel_all(&q->waiters);
-    handovers_cancel_all(&q->handovers);
+    feed_cancel_all(&q->feed);
     censuses_close(&q->censuses);
     sweeps_cancel_all(&q->sweeps);
     traces_cancel_all(&q->traces);
@@ -438,7 +438,7 @@ static void take_nothing_new(struct queue *q)
 
 static bool is_idle(const struct queue *q)
 {
-    return core_is_idle(&q->core) && q->waiters.count == 0 && q->handovers.count == 0 &&
+    return core_is_idle(&q->core) && q->waiters.count == 0 && q->feed.count == 0 &&
            q->censuses.count == 0 && sweeps_are_idle(&q->sweeps) &&
            traces_are_idle(&q->traces) && deliveries_are_idle(&q->deliveries);
 }

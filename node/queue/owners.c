@@ -6,7 +6,7 @@
 
 #define OWNINGS_MAX 65536
 
-/* One id, with all its hand-overs that are remembered. */
+/* One id, with all its deliveries that are remembered. */
 struct owned_id {
     UT_hash_handle hh;
     struct list ownings; /* oldest first */
@@ -14,7 +14,7 @@ struct owned_id {
     char text[];
 };
 
-/* One hand-over. */
+/* One delivery. */
 struct owning {
     struct list link; /* in its id */
     struct list age;  /* in owners.oldest */

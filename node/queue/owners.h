@@ -1,6 +1,6 @@
 /* Who holds what, for acknowledgements that bring only an id.
  *
- * A consumer that acknowledges by bare id means the hand-over it got itself, not the one
+ * A consumer that acknowledges by bare id means the delivery it got itself, not the one
  * that somebody else got after its time was over. So the node remembers what it handed to
  * whom, newest last, and looks in this order: this holder's own; the newest on this node;
  * what the buckets themselves remember (a job handed out by another node, or too long ago

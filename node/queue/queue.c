@@ -234,14 +234,14 @@ void queue_follow(struct queue *q, struct follow *follow)
     enum status status = lifecycle_is_over(q) ? STATUS_SHUTTING_DOWN : check_follow(follow);
 
     if (status == STATUS_OK)
-        handovers_follow(&q->handovers, follow);
+        feed_follow(&q->feed, follow);
     else
-        handovers_refuse(&q->handovers, follow, status);
+        feed_refuse(&q->feed, follow, status);
 }
 
 void queue_follow_cancel(struct queue *q, struct follow *follow)
 {
-    handovers_cancel(&q->handovers, follow);
+    feed_cancel(&q->feed, follow);
 }
 
 void queue_census(struct queue *q, struct census_call *call)
@@ -260,7 +260,7 @@ void queue_census_cancel(struct queue *q, struct census_call *call)
 const struct queue_stats *queue_stats(struct queue *q)
 {
     q->core.stats.in_flight = q->core.in_flight;
-    q->core.stats.following = q->handovers.count;
+    q->core.stats.following = q->feed.count;
     q->core.stats.unconfirmed = q->deliveries.held_count + q->deliveries.pending_count;
     return &q->core.stats;
 }

@@ -18,7 +18,7 @@
  * - owners.c: who holds what, for acknowledgements that bring only an id
  * - checks.c: what a request may look like
  * - census.c: all jobs counted, for metrics
- * - handovers.c: what was handed out lately, for those who watch
+ * - feed.c: what was handed out lately, for those who watch
  * - settings.c: each topic's settings, as Redis and the configuration say; what a push leaves
  *   open comes from them
  * - sweeps.c: all of a state kicked or purged, chunk by chunk
@@ -58,7 +58,7 @@ bool job_id_is_valid(struct bytes id);
 #define QUEUE_AT_MAX_MS          ((INT64_C(1) << 48) - 1) /* what a job's header can hold */
 #define QUEUE_TTR_MAX_MS         (INT64_C(7) * 86400000)
 #define QUEUE_CLIENT_MAX_BYTES   64    /* of pop.client; the rest is cut off */
-#define QUEUE_FOLLOW_MAX         1000  /* hand-overs in one answer */
+#define QUEUE_FOLLOW_MAX         1000  /* deliveries in one answer */
 #define QUEUE_FOLLOWERS_MAX      100   /* who follow at once; one more is TOO_MANY_FOLLOWERS */
 #define QUEUE_ASKING_MAX         20000 /* topics of pops that only ask; more is TOO_MANY_POPS */
 #define QUEUE_TRACE_MAX          1000  /* lines of history in one answer */
@@ -92,7 +92,7 @@ struct queue_stats {
     uint64_t waiting;                       /* gauge: consumers */
     uint64_t unconfirmed;                   /* gauge: deliveries not confirmed yet */
     uint64_t in_flight;                     /* gauge: operations the store has not answered */
-    uint64_t following;                     /* gauge: calls that wait for hand-overs */
+    uint64_t following;                     /* gauge: calls that wait for deliveries */
     uint64_t census_walks;                  /* begun */
     uint64_t died[DEATH_COUNT];         /* jobs that went to dead, as far as this node did it;
                                          * DAMAGED: one that had been dead already, too */
@@ -104,8 +104,8 @@ struct queue_stats {
     uint64_t repaired[DAMAGE_COUNT];    /* what was, and is mended */
     uint64_t locks_taken;               /* of topics, in cluster mode: that were free */
     uint64_t locks_taken_over;          /* from an older view */
-    uint64_t locks_stolen;          /* of others' topics, for their lateness */
-    uint64_t lock_conflicts;              /* scans that met another's lock on an own topic */
+    uint64_t locks_stolen;              /* of others' topics, for their lateness */
+    uint64_t lock_conflicts;            /* scans that met another's lock on an own topic */
     struct histogram move_lateness;     /* ready - due, every job that had a delay */
     struct histogram delivery_lateness; /* sent - due, where a consumer was waiting */
 };
@@ -363,7 +363,7 @@ void queue_trace_cancel(struct queue *q, struct trace *trace);
 /* ---- looking on ---- */
 
 /* A job that reached its consumer. */
-struct handover {
+struct feed_item {
     int64_t seq;   /* grows by one with each of this node, also those nobody watched */
     int64_t at_ms; /* on Redis's clock, as far as this node knows it */
     struct bytes topic, id, client;
@@ -371,7 +371,7 @@ struct handover {
     int64_t late_ms; /* since it was due, where the consumer was waiting; -1: it was not */
 };
 
-/* A wish to see hand-overs of this node, those of other nodes are not seen here. The caller
+/* A wish to see deliveries of this node, those of other nodes are not seen here. The caller
  * embeds it. The last 4,096 are remembered, but only while somebody follows, and for a minute
  * after that. */
 struct follow {
@@ -386,13 +386,13 @@ struct follow {
     /* Outputs, valid while on_done runs. OK, also when nothing came in time; CANCELLED after
      * queue_follow_cancel or queue_stop; or why it was refused. */
     enum status status;
-    const struct handover *items; /* oldest first */
+    const struct feed_item *items; /* oldest first */
     unsigned count;
     int64_t next;    /* the `after` of the next call */
-    uint64_t missed; /* hand-overs behind `after`, of any topic, that are forgotten */
+    uint64_t missed; /* deliveries behind `after`, of any topic, that are forgotten */
 
-    /* The queue's own, see handovers.c. */
-    struct handovers *handovers;
+    /* The queue's own, see feed.c. */
+    struct feed *feed;
     struct list link;
     int64_t seen_seq; /* up to this one all has been looked at */
     struct timer timer;

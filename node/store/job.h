@@ -5,7 +5,7 @@
  *
  *   offset  bytes  field (big-endian)
  *        0      1  state in the low 3 bits, flags above
- *        1      2  tries: hand-overs that reached their consumer (stays at 65535)
+ *        1      2  tries: deliveries that reached their consumer (stays at 65535)
  *        3      4  TTR, ms
  *        7      6  due, ms since 1970 on Redis's clock; for a ready job: when it became due
  *       13      6  stamp: number of this stay in its place, see below
@@ -59,7 +59,7 @@ enum job_state {
 /*    name     word */
 #define DEATH_LIST(X)                                                                        \
     X(NONE,    "")                                                                           \
-    X(TRIES,   "tries")   /* max_tries hand-overs ended without an acknowledgement        */ \
+    X(TRIES,   "tries")   /* max_tries deliveries ended without an acknowledgement        */ \
     X(EXPIRED, "expired") /* its ttl was over                                             */ \
     X(BURIED,  "buried")  /* its holder said so                                           */ \
     X(DAMAGED, "damaged") /* its body was lost from Redis: a repair put it there          */
@@ -81,7 +81,7 @@ struct job {
     int64_t delay_ms; /* as pushed */
     int64_t ttr_ms;
     int64_t stamp;    /* 0: delayed or dead */
-    unsigned tries;   /* confirmed hand-overs so far */
+    unsigned tries;   /* confirmed deliveries so far */
     enum death death; /* of the dead only */
     struct job_rules rules;
 };

@@ -160,7 +160,7 @@ struct history_item {
     enum death death; /* DIED */
     int64_t time_ms;  /* on Redis's clock */
     int64_t at_ms;    /* see EVENT_LIST; 0: none */
-    unsigned tries;   /* hand-overs so far, where known */
+    unsigned tries;   /* deliveries so far, where known */
     struct bytes topic, id;
     struct bytes node;   /* who did it: at most OP_NODE_MAX bytes */
     struct bytes client; /* at most JOB_HOLDER_MAX */
@@ -336,7 +336,7 @@ struct op {
         struct {
             int64_t due_ms;      /* RELEASE, MOVE; 0: it died instead */
             int64_t deadline_ms; /* TOUCH */
-            unsigned tries;      /* RELEASE, BURY: hand-overs so far */
+            unsigned tries;      /* RELEASE, BURY: deliveries so far */
             enum death death;    /* RELEASE: its tries are used up; BURY */
             bool stays;          /* MOVE: it was ready, and is as it was */
         } change;                /* RELEASE, TOUCH, BURY, MOVE */
@@ -403,8 +403,8 @@ struct op {
             /* With `share`, locks: */
             unsigned taken;      /* that were free */
             unsigned taken_over; /* from an older view */
-            unsigned stolen; /* of others' topics, for their lateness; of `taken` */
-            unsigned conflicts;     /* own topics that are due, and another's for now */
+            unsigned stolen;     /* of others' topics, for their lateness; of `taken` */
+            unsigned conflicts;  /* own topics that are due, and another's for now */
         } scan;
     } out;
 };

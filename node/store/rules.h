@@ -43,7 +43,7 @@ struct backoff {
 
 struct job_rules {
     uint32_t priority;  /* 0 is the most urgent */
-    unsigned max_tries; /* hand-overs that may end without an acknowledgement; 0: any number */
+    unsigned max_tries; /* deliveries that may end without an acknowledgement; 0: any number */
     struct backoff backoff;
     int64_t expires_ms; /* goes to dead then, wherever it is; 0: never */
 };

@@ -3,7 +3,7 @@
  *
  *   app.c             the table of paths: to add one, a line there and a handler
  *   jobs.c            push, acknowledge, release, and what else is done to a job
- *   consume.c         pop, and hand-overs to follow
+ *   consume.c         pop, and deliveries to follow
  *   topics.c          topics, their jobs, their settings
  *   cluster.c         who leads, and what an operator wants of that
  *   status.c          health, /v1/status, openapi.yaml

@@ -40,7 +40,7 @@ static const struct route routes[] = {
         .query = {"limit", "cursor", "owners"}},
     {"GET", BYTES("/v1/settings"), api_list_settings, .body = ROUTE_NO_BODY,
         .query = {"limit", "cursor"}},
-    {"GET", BYTES("/v1/handovers"), api_handovers, .body = ROUTE_NO_BODY,
+    {"GET", BYTES("/v1/deliveries"), api_deliveries, .body = ROUTE_NO_BODY,
         .query = {"after", "wait_ms", "topic"}},
 
     {"GET", BYTES("/v1/cluster"), api_cluster, .body = ROUTE_NO_BODY},

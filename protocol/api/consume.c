@@ -117,7 +117,7 @@ void api_pop(struct exchange *x)
     queue_pop(api_of(x)->queue, &p->pop);
 }
 
-/* GET /v1/handovers: a long poll for what this node hands out. */
+/* GET /v1/deliveries: a long poll for what this node hands out. */
 
 #define AFTER_MAX ((INT64_C(1) << 53) - 1) /* what a JSON number surely holds */
 
@@ -126,13 +126,13 @@ struct following {
     struct follow follow;
 };
 
-static void on_handovers_done(struct follow *follow)
+static void on_deliveries_done(struct follow *follow)
 {
     struct following *f = CONTAINER_OF(follow, struct following, follow);
     struct buf json = BUF_INIT;
 
     if (follow->status == STATUS_OK || follow->status == STATUS_CANCELLED) {
-        api_add_handovers(&json, follow);
+        api_add_deliveries(&json, follow);
         exchange_reply_json(f->x, 200, buf_bytes(&json));
         buf_fini(&json);
     } else {
@@ -141,14 +141,14 @@ static void on_handovers_done(struct follow *follow)
     free(f);
 }
 
-static void on_handovers_hurry(struct exchange *x)
+static void on_deliveries_hurry(struct exchange *x)
 {
     struct following *f = x->handler;
 
     queue_follow_cancel(api_of(x)->queue, &f->follow);
 }
 
-void api_handovers(struct exchange *x)
+void api_deliveries(struct exchange *x)
 {
     struct bytes topic = exchange_query_text(x, "topic");
     int64_t after, wait_ms;
@@ -171,9 +171,9 @@ void api_handovers(struct exchange *x)
                    .topic = topic,
                    .max = QUEUE_FOLLOW_MAX,
                    .wait_ms = wait_ms,
-                   .on_done = on_handovers_done},
+                   .on_done = on_deliveries_done},
     };
     x->handler = f;
-    x->on_hurry = on_handovers_hurry;
+    x->on_hurry = on_deliveries_hurry;
     queue_follow(api_of(x)->queue, &f->follow);
 }

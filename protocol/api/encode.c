@@ -349,10 +349,10 @@ void api_add_history(struct buf *out, const struct trace *trace)
     buf_add_text(out, "]}");
 }
 
-/* ---- hand-overs ---- */
+/* ---- deliveries ---- */
 
 /* Its tries count this one, which has happened. */
-static void add_handover(struct buf *out, const struct handover *h)
+static void add_delivery(struct buf *out, const struct feed_item *h)
 {
     api_add_number(out, "{\"seq\":", h->seq);
     api_add_number(out, ",\"at_ms\":", h->at_ms);
@@ -364,13 +364,13 @@ static void add_handover(struct buf *out, const struct handover *h)
     buf_add_char(out, '}');
 }
 
-void api_add_handovers(struct buf *out, const struct follow *follow)
+void api_add_deliveries(struct buf *out, const struct follow *follow)
 {
-    buf_add_text(out, "{\"handovers\":[");
+    buf_add_text(out, "{\"deliveries\":[");
     for (unsigned i = 0; i < follow->count; i++) {
         if (i)
             buf_add_char(out, ',');
-        add_handover(out, &follow->items[i]);
+        add_delivery(out, &follow->items[i]);
     }
     api_add_number(out, "],\"next\":", follow->next);
     api_add_number(out, ",\"missed\":", (int64_t)follow->missed);

@@ -54,8 +54,8 @@ void api_add_settings(struct buf *out, const struct settings_row *own,
 /* {"is_on","history"}: what a trace that is done has found. */
 void api_add_history(struct buf *out, const struct trace *trace);
 
-/* {"handovers","next","missed"}: what a call that is done has brought. */
-void api_add_handovers(struct buf *out, const struct follow *follow);
+/* {"deliveries","next","missed"}: what a call that is done has brought. */
+void api_add_deliveries(struct buf *out, const struct follow *follow);
 
 /* For both: `prefix` is what stands before the value, the member's name included. */
 void api_add_text(struct buf *out, const char *prefix, struct bytes text);

@@ -44,7 +44,7 @@ void api_history(struct exchange *x);
 /* ---- consume.c ---- */
 
 void api_pop(struct exchange *x);
-void api_handovers(struct exchange *x);
+void api_deliveries(struct exchange *x);
 
 /* ---- topics.c ---- */
 

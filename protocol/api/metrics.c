@@ -41,7 +41,7 @@ static const struct metrics_number numbers[] = {
     {"dueq_consumers_waiting", METRICS_GAUGE, "Consumers that wait for a job.",
      OF_QUEUE(waiting)},
     {"dueq_followers", METRICS_GAUGE,
-     "Clients that follow the hand-overs and wait for the next.", OF_QUEUE(following)},
+     "Clients that follow the deliveries and wait for the next.", OF_QUEUE(following)},
     {"dueq_deliveries_unconfirmed", METRICS_GAUGE,
      "Deliveries not yet known to have reached their consumer.", OF_QUEUE(unconfirmed)},
     {"dueq_census_walks_total", METRICS_COUNTER,

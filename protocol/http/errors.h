@@ -35,7 +35,7 @@
     X(SLOW,          408, "request_timeout",     "the request took too long to arrive (limits.request_time)") \
     X(DUPLICATE,     409, "duplicate",           "a job with this id is alive in the topic")   \
     X(NOT_RESERVED,  409, "not_reserved",        "the lease is over: its time to run (TTR) has run out, or the job was given back or moved; nobody holds it now")                    \
-    X(NOT_OWNER,     409, "not_owner",           "the lease is over: its time to run (TTR) has run out, or the job was moved; another hand-over has it now; stop working on it") \
+    X(NOT_OWNER,     409, "not_owner",           "the lease is over: its time to run (TTR) has run out, or the job was moved; another delivery has it now; stop working on it") \
     X(WRONG_STATE,   409, "wrong_state",         "the job is not in a state from which this is done") \
     X(TOO_LARGE,     413, "too_large",           "the request's body is larger than this path takes") \
     X(JOB_TOO_LARGE, 413, "too_large",           "the job's body is larger than limits.body_bytes") \
@@ -54,7 +54,7 @@
     X(TOO_MANY,      503, "too_many",            "too many operations wait for the store (store.hold_max, or 256 MiB); try again later") \
     X(WAITERS,       503, "too_many",            "too many topics are waited for, by all or by this address (limits.waiting); try again later, or without wait_ms") \
     X(POPS,          503, "too_many",            "20000 topics are asked for jobs already; try again later") \
-    X(FOLLOWERS,     503, "too_many",            "100 requests wait for hand-overs already; try again later") \
+    X(FOLLOWERS,     503, "too_many",            "100 requests wait for deliveries already; try again later") \
     X(SWEEPS,        503, "too_many",            "16 kicks and purges of many go on already; try again when one has ended") \
     X(TRACES,        503, "too_many",            "16 histories are being read already; try again in a moment") \
     X(UNKNOWN,       504, "unknown",             "the store did not answer; the operation may have happened") \

@@ -1,11 +1,11 @@
-/* Those who follow hand-overs: they leave, are refused, and are sent home. */
+/* Those who follow deliveries: they leave, are refused, and are sent home. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/tests/handovers_fixture.h"
+#include "node/queue/tests/feed_fixture.h"
 
 static void one_who_gives_up_is_called_back_once(void **state)
 {

@@ -1,4 +1,4 @@
-/* Acknowledging by a bare id: one's own hand-over is meant, not somebody else's. */
+/* Acknowledging by a bare id: one's own delivery is meant, not somebody else's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,7 +112,7 @@ static void whoever_is_too_late_hears_it_over_any_connection_and_of_any_node(voi
     assert_int_equal(state_of(&f, "t", "1"), JOB_READY);
 }
 
-/* This node remembers a hand-over that is over; the job is with another node's consumer. */
+/* This node remembers a delivery that is over; the job is with another node's consumer. */
 static void a_stale_memory_of_somebody_else_does_not_hide_the_current_lease(void **state)
 {
     push(&f, "t", "1", 0, 2000);

@@ -58,7 +58,7 @@ void memory_die(struct call *c, struct record *record, enum death death);
 /* The record, in no place now, is due then: ready, last of its priority, where that is over. */
 void memory_put(struct call *c, struct record *record, int64_t due_ms);
 
-/* Have as many hand-overs ended as its rules allow? */
+/* Have as many deliveries ended as its rules allow? */
 bool memory_is_used_up(const struct job *job);
 
 /* A dead one begins anew, without a ttl. */

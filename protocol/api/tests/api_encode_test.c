@@ -228,7 +228,7 @@ static void tells_a_history_and_leaves_away_what_is_not_known(void **state)
 
 static void tells_hand_overs_with_their_own_try_counted(void **state)
 {
-    struct handover items[2] = {
+    struct feed_item items[2] = {
         {.seq = 7, .at_ms = 8, .topic = BYTES("t"), .id = BYTES("1"), .late_ms = 2},
         {.seq = 9,
          .at_ms = 8,
@@ -241,14 +241,14 @@ static void tells_hand_overs_with_their_own_try_counted(void **state)
     struct follow follow = {.items = items, .count = 2, .next = 9, .missed = 3};
     struct buf out = BUF_INIT;
 
-    api_add_handovers(&out, &follow);
-    assert_says(&out, "{\"handovers\":[{\"seq\":7,\"at_ms\":8,\"topic\":\"t\",\"id\":\"1\","
+    api_add_deliveries(&out, &follow);
+    assert_says(&out, "{\"deliveries\":[{\"seq\":7,\"at_ms\":8,\"topic\":\"t\",\"id\":\"1\","
                       "\"tries\":1,\"late_ms\":2,\"client\":\"\"},{\"seq\":9,\"at_ms\":8,"
                       "\"topic\":\"t\",\"id\":\"2\",\"tries\":65535,\"late_ms\":null,"
                       "\"client\":\"http 127.0.0.1:1\"}],\"next\":9,\"missed\":3}");
     follow = (struct follow){.next = 9};
-    api_add_handovers(&out, &follow);
-    assert_says(&out, "{\"handovers\":[],\"next\":9,\"missed\":0}");
+    api_add_deliveries(&out, &follow);
+    assert_says(&out, "{\"deliveries\":[],\"next\":9,\"missed\":0}");
 }
 
 static void tells_who_scans_a_topic_and_who_should(void **state)

@@ -15,13 +15,13 @@ FOLLOWERS_MAX = 100
 def follow(node):
     """follow(**query): everything since the last call, or since the start of the test."""
     with node.api() as api:
-        after = [api.handovers()["next"]]
+        after = [api.deliveries()["next"]]
 
         def more(**query):
-            page = api.handovers(after=after[0], **query)
+            page = api.deliveries(after=after[0], **query)
             after[0] = page["next"]
             assert page["missed"] == 0
-            return page["handovers"]
+            return page["deliveries"]
 
         yield more
 
@@ -29,7 +29,7 @@ def follow(node):
 def all_of(follow, count, **query):
     found = []
     wait_until(lambda: found.extend(follow(wait_ms=1000, **query)) or len(found) >= count,
-               f"{count} hand-overs are told")
+               f"{count} deliveries are told")
     assert len(found) == count
     return found
 
@@ -101,23 +101,23 @@ def test_tries_are_counted(api, topic, follow):
 
 def test_a_long_poll_is_answered_when_there_is_something(node, api, topic):
     with RawHttp(node.http_port) as raw:
-        raw.request("GET", "/v1/handovers?wait_ms=600000")
+        raw.request("GET", "/v1/deliveries?wait_ms=600000")
         assert raw.is_silent_for(0.2)
         api.push(topic, id="news")
         api.pop_one(topic)
-        assert raw.reply().json["handovers"][0]["topic"] == topic
+        assert raw.reply().json["deliveries"][0]["topic"] == topic
 
 
 def test_nothing_in_time_is_an_empty_answer(api):
-    page = api.handovers(wait_ms=50)
-    assert page["handovers"] == [] and page["missed"] == 0
-    assert api.handovers(after=page["next"]) == {**page}
+    page = api.deliveries(wait_ms=50)
+    assert page["deliveries"] == [] and page["missed"] == 0
+    assert api.deliveries(after=page["next"]) == {**page}
 
 
 def test_many_follow_at_once_and_leave(node, api, topic):
     followers = [RawHttp(node.http_port) for _ in range(50)]
     for each in followers:
-        each.request("GET", f"/v1/handovers?wait_ms=600000&topic={topic}")
+        each.request("GET", f"/v1/deliveries?wait_ms=600000&topic={topic}")
     for each in followers[:25]:
         each.reset()
 
@@ -128,24 +128,24 @@ def test_many_follow_at_once_and_leave(node, api, topic):
 
     wait_until(told, "all who stayed are told")
     for each in followers[25:]:
-        assert each.reply().json["handovers"][0]["topic"] == topic
+        assert each.reply().json["deliveries"][0]["topic"] == topic
         each.close()
 
 
 def test_who_comes_too_late_is_told_how_many_were_missed(node, api, topic):
-    after = api.handovers()["next"]
+    after = api.deliveries()["next"]
     with RawHttp(node.http_port) as raw:  # somebody follows all the time
-        raw.request("GET", f"/v1/handovers?wait_ms=600000&topic={topic}-nothing")
+        raw.request("GET", f"/v1/deliveries?wait_ms=600000&topic={topic}-nothing")
         total = 0
         while total < 6000:
             api.push_all(topic, [new_job(ttr_ms=0)] * 1000)
             for _ in range(16):
                 total += len(api.pop(topic, count=64))
-        wait_until(lambda: api.handovers()["next"] >= after + total, "all are confirmed")
+        wait_until(lambda: api.deliveries()["next"] >= after + total, "all are confirmed")
         told, missed, cursor = 0, 0, after
         while True:
-            page = api.handovers(after=cursor)
-            told, missed = told + len(page["handovers"]), missed + page["missed"]
+            page = api.deliveries(after=cursor)
+            told, missed = told + len(page["deliveries"]), missed + page["missed"]
             if page["next"] == cursor:
                 break
             cursor = page["next"]
@@ -157,31 +157,31 @@ def test_who_comes_too_late_is_told_how_many_were_missed(node, api, topic):
     ("topic=", "bad_topic"), ("topic=a%20b", "bad_topic"), ("since=1", "bad_request")])
 def test_a_query_that_makes_no_sense_is_refused(api, query, code):
     with refused(code):
-        api.done("GET", f"/v1/handovers?{query}", is_wrong=True)
+        api.done("GET", f"/v1/deliveries?{query}", is_wrong=True)
 
 
 def test_a_number_from_before_a_restart_is_harmless(make_node):
     node = make_node().start()
     with node.api() as api:
-        old = api.handovers()["next"]
+        old = api.deliveries()["next"]
     node.kill("worker")
     node.wait_ready()
     with node.api() as api:
-        page = api.handovers(after=old)
-        assert (page["handovers"], page["missed"]) == ([], 0) and page["next"] > old
+        page = api.deliveries(after=old)
+        assert (page["deliveries"], page["missed"]) == ([], 0) and page["next"] > old
         api.push("topic", id="new")
         api.pop_one("topic")
-        page = api.handovers(after=page["next"], wait_ms=20000)
-        assert [each["id"] for each in page["handovers"]] == ["new"]
+        page = api.deliveries(after=page["next"], wait_ms=20000)
+        assert [each["id"] for each in page["deliveries"]] == ["new"]
 
 
 def test_more_who_follow_than_allowed_are_told(node, api):
     followers = [RawHttp(node.http_port) for _ in range(FOLLOWERS_MAX)]
     for each in followers:
-        each.request("GET", "/v1/handovers?wait_ms=600000")
+        each.request("GET", "/v1/deliveries?wait_ms=600000")
 
     def one_more_is_refused():
-        reply = api.ask("GET", "/v1/handovers?wait_ms=10")
+        reply = api.ask("GET", "/v1/deliveries?wait_ms=10")
         return reply.status == 503 and reply.json["error"]["code"] == "too_many"
 
     wait_until(one_more_is_refused, "there is no place for one more")

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "node/queue/tests/handovers_fixture.h"
+#include "node/queue/tests/feed_fixture.h"
 
 struct fixture f;
 struct consumer c;
@@ -31,7 +31,7 @@ static void on_done(struct follow *follow)
     w->done++;
     w->count = follow->count;
     for (unsigned i = 0; i < follow->count && i < 16; i++) {
-        const struct handover *h = &follow->items[i];
+        const struct feed_item *h = &follow->items[i];
 
         w->seqs[i] = h->seq;
         snprintf(w->ids[i], sizeof(w->ids[i]), "%.*s", BYTES_ARG(h->id));

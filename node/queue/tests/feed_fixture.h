@@ -1,9 +1,9 @@
-/* What the tests of hand-overs have in common: those who follow, and somebody who consumes.
+/* What the tests of deliveries have in common: those who follow, and somebody who consumes.
  * Include after cmocka's headers. */
-#ifndef DUEQ_NODE_QUEUE_TESTS_HANDOVERS_FIXTURE_H
-#define DUEQ_NODE_QUEUE_TESTS_HANDOVERS_FIXTURE_H
+#ifndef DUEQ_NODE_QUEUE_TESTS_FEED_FIXTURE_H
+#define DUEQ_NODE_QUEUE_TESTS_FEED_FIXTURE_H
 
-#include "node/queue/handovers.h"
+#include "node/queue/feed.h"
 #include "node/queue/tests/queue_fixture.h"
 
 extern struct fixture f;
@@ -16,7 +16,7 @@ struct follower {
     unsigned count;
     int64_t seqs[16];
     char ids[16][16];
-    struct handover last;
+    struct feed_item last;
     char topic[32], client[80];
     struct follow *cancels; /* another one, when it is called back */
 };

@@ -30,8 +30,8 @@ static const char *path_after(struct fixture *f, const char *more)
 {
     static char path[256];
 
-    snprintf(path, sizeof(path), "/v1/handovers?after=%s%s",
-             member_of(call(f, "GET", "/v1/handovers", NULL), "next"), more);
+    snprintf(path, sizeof(path), "/v1/deliveries?after=%s%s",
+             member_of(call(f, "GET", "/v1/deliveries", NULL), "next"), more);
     return path;
 }
 
@@ -40,7 +40,7 @@ static void begins_with_what_comes_from_now_on(void **state)
     struct fixture *f = *state;
 
     hand_over(f, "t", "{\"body\":\"\"}");
-    assert_has(call(f, "GET", "/v1/handovers", NULL), "{\"handovers\":[],\"next\":");
+    assert_has(call(f, "GET", "/v1/deliveries", NULL), "{\"deliveries\":[],\"next\":");
 }
 
 static void tells_who_got_what(void **state)
@@ -55,8 +55,8 @@ static void tells_who_got_what(void **state)
     assert_has(reply, "\"topic\":\"t\",\"id\":\"1\",\"tries\":1,\"late_ms\":");
     assert_has(reply, ",\"client\":\"http 127.0.0.1:");
     assert_has(reply, "\"missed\":0}");
-    snprintf(path, sizeof(path), "/v1/handovers?after=%s", member_of(reply, "next"));
-    assert_has(call(f, "GET", path, NULL), "{\"handovers\":[],");
+    snprintf(path, sizeof(path), "/v1/deliveries?after=%s", member_of(reply, "next"));
+    assert_has(call(f, "GET", path, NULL), "{\"deliveries\":[],");
 }
 
 static void shows_one_topic_alone_when_asked_for_it(void **state)
@@ -78,7 +78,7 @@ static void answers_a_long_poll_with_the_next_one(void **state)
     struct fixture *f = *state;
     struct client c = connect_client(f);
 
-    send_call(&c, "GET", "/v1/handovers?wait_ms=3600000", NULL);
+    send_call(&c, "GET", "/v1/deliveries?wait_ms=3600000", NULL);
     AWAIT(f, following(f) == 1);
     expect_silence(&c);
     hand_over(f, "t", "{\"id\":\"1\",\"body\":\"\"}");
@@ -92,7 +92,7 @@ static void notices_at_once_that_a_follower_has_left(void **state)
     struct fixture *f = *state;
     struct client c = connect_client(f);
 
-    send_call(&c, "GET", "/v1/handovers?wait_ms=3600000", NULL);
+    send_call(&c, "GET", "/v1/deliveries?wait_ms=3600000", NULL);
     AWAIT(f, following(f) == 1);
     leave(&c);
     AWAIT(f, following(f) == 0);
@@ -103,11 +103,11 @@ static void ends_the_waiting_when_the_node_stops(void **state)
     struct fixture *f = *state;
     struct client c = connect_client(f);
 
-    send_call(&c, "GET", "/v1/handovers?wait_ms=3600000", NULL);
+    send_call(&c, "GET", "/v1/deliveries?wait_ms=3600000", NULL);
     AWAIT(f, following(f) == 1);
     fixture_stop(f);
     fixture_turn(f);
-    assert_has(receive_all(&c), "{\"handovers\":[],\"next\":");
+    assert_has(receive_all(&c), "{\"deliveries\":[],\"next\":");
     leave(&c);
 }
 
@@ -117,13 +117,13 @@ static void refuses_what_cannot_be_followed(void **state)
         const char *path;
         const char *word;
     } cases[] = {
-        {"/v1/handovers?after=-1", "out_of_range"},
-        {"/v1/handovers?after=9007199254740992", "out_of_range"},
-        {"/v1/handovers?after=x", "bad_request"},
-        {"/v1/handovers?wait_ms=3600001", "out_of_range"},
-        {"/v1/handovers?topic=", "bad_topic"},
-        {"/v1/handovers?topic=%2Dt", "bad_topic"},
-        {"/v1/handovers?max=1", "bad_request"},
+        {"/v1/deliveries?after=-1", "out_of_range"},
+        {"/v1/deliveries?after=9007199254740992", "out_of_range"},
+        {"/v1/deliveries?after=x", "bad_request"},
+        {"/v1/deliveries?wait_ms=3600001", "out_of_range"},
+        {"/v1/deliveries?topic=", "bad_topic"},
+        {"/v1/deliveries?topic=%2Dt", "bad_topic"},
+        {"/v1/deliveries?max=1", "bad_request"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)

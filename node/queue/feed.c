@@ -1,4 +1,4 @@
-#include "node/queue/handovers.h"
+#include "node/queue/feed.h"
 
 #include <stdlib.h>
 
@@ -9,21 +9,21 @@
 #define KEEP_MS     60000
 #define SEQS_PER_MS 1000
 
-/* A hand-over and its texts. */
+/* A delivery and its texts. */
 struct remembered {
-    struct handover h;
+    struct feed_item h;
     char text[];
 };
 
-struct handover_ring {
+struct feed_ring {
     int64_t first_seq;                        /* the oldest one; last_seq + 1: none yet */
-    struct remembered *by_seq[HANDOVERS_MAX]; /* at seq % HANDOVERS_MAX */
-    struct handover items[QUEUE_FOLLOW_MAX];  /* of the answer that is being given */
+    struct remembered *by_seq[FEED_MAX];      /* at seq % FEED_MAX */
+    struct feed_item items[QUEUE_FOLLOW_MAX]; /* of the answer that is being given */
 };
 
 /* ---- the ring ---- */
 
-static void watch(struct handovers *hs)
+static void watch(struct feed *hs)
 {
     timer_disarm(hs->core->timers, &hs->forget);
     if (hs->ring)
@@ -34,11 +34,11 @@ static void watch(struct handovers *hs)
     hs->ring->first_seq = hs->last_seq + 1;
 }
 
-static void forget_all(struct handovers *hs)
+static void forget_all(struct feed *hs)
 {
     if (!hs->ring)
         return;
-    for (unsigned i = 0; i < HANDOVERS_MAX; i++)
+    for (unsigned i = 0; i < FEED_MAX; i++)
         free(hs->ring->by_seq[i]);
     free(hs->ring);
     hs->ring = NULL;
@@ -46,10 +46,10 @@ static void forget_all(struct handovers *hs)
 
 static void on_forget(struct timer *timer)
 {
-    forget_all(CONTAINER_OF(timer, struct handovers, forget));
+    forget_all(CONTAINER_OF(timer, struct feed, forget));
 }
 
-static struct remembered *remember(const struct handover *h, int64_t seq)
+static struct remembered *remember(const struct feed_item *h, int64_t seq)
 {
     struct remembered *r = malloc(sizeof(*r) + h->topic.len + h->id.len + h->client.len);
     char *to;
@@ -65,14 +65,14 @@ static struct remembered *remember(const struct handover *h, int64_t seq)
     return r;
 }
 
-void handovers_add(struct handovers *hs, const struct handover *h)
+void feed_add(struct feed *hs, const struct feed_item *h)
 {
     int64_t seq = ++hs->last_seq;
     struct remembered **place;
 
     if (!hs->ring)
         return;
-    place = &hs->ring->by_seq[seq % HANDOVERS_MAX];
+    place = &hs->ring->by_seq[seq % FEED_MAX];
     if (*place)
         hs->ring->first_seq = (*place)->h.seq + 1;
     free(*place);
@@ -83,18 +83,18 @@ void handovers_add(struct handovers *hs, const struct handover *h)
 
 /* ---- what a follow sees ---- */
 
-static const struct handover *get(const struct handovers *hs, int64_t seq)
+static const struct feed_item *get(const struct feed *hs, int64_t seq)
 {
-    return &hs->ring->by_seq[seq % HANDOVERS_MAX]->h;
+    return &hs->ring->by_seq[seq % FEED_MAX]->h;
 }
 
-static bool is_for(const struct follow *f, const struct handover *h)
+static bool is_for(const struct follow *f, const struct feed_item *h)
 {
     return f->topic.len == 0 || bytes_equal(f->topic, h->topic);
 }
 
 /* What was forgotten before it was seen is missed. */
-static void skip_forgotten(const struct handovers *hs, struct follow *f)
+static void skip_forgotten(const struct feed *hs, struct follow *f)
 {
     int64_t before_ring = hs->ring->first_seq - 1;
 
@@ -105,7 +105,7 @@ static void skip_forgotten(const struct handovers *hs, struct follow *f)
 }
 
 /* Up to the first that is for it. */
-static bool has_news(const struct handovers *hs, struct follow *f)
+static bool has_news(const struct feed *hs, struct follow *f)
 {
     skip_forgotten(hs, f);
     for (; f->seen_seq < hs->last_seq; f->seen_seq++) {
@@ -115,7 +115,7 @@ static bool has_news(const struct handovers *hs, struct follow *f)
     return false;
 }
 
-static void collect(const struct handovers *hs, struct follow *f)
+static void collect(const struct feed *hs, struct follow *f)
 {
     f->items = hs->ring->items;
     while (f->count < f->max && has_news(hs, f))
@@ -126,7 +126,7 @@ static void collect(const struct handovers *hs, struct follow *f)
 
 static void answer(struct follow *f, enum status status)
 {
-    struct handovers *hs = f->handovers;
+    struct feed *hs = f->feed;
     struct core *core = hs->core;
 
     list_remove(&f->link);
@@ -150,7 +150,7 @@ static void on_time_over(struct timer *timer)
  * whoever is called back may cancel others. */
 static void on_turn(struct timer *timer)
 {
-    struct handovers *hs = CONTAINER_OF(timer, struct handovers, turn);
+    struct feed *hs = CONTAINER_OF(timer, struct feed, turn);
     struct list *link;
 
     for (unsigned n = hs->count; n > 0 && (link = list_first(&hs->waiting)); n--) {
@@ -172,7 +172,7 @@ static void tell_over(struct later *later, struct list *link)
 
 static void end_later(struct follow *f, enum status status)
 {
-    struct handovers *hs = f->handovers;
+    struct feed *hs = f->feed;
 
     list_remove(&f->link);
     timer_disarm(hs->core->timers, &f->timer);
@@ -187,9 +187,9 @@ static int64_t clamp(int64_t value, int64_t min, int64_t max)
     return value < min ? min : value > max ? max : value;
 }
 
-static void take_in(struct handovers *hs, struct follow *f)
+static void take_in(struct feed *hs, struct follow *f)
 {
-    f->handovers = hs;
+    f->feed = hs;
     f->items = NULL;
     f->count = 0;
     f->missed = 0;
@@ -199,10 +199,10 @@ static void take_in(struct handovers *hs, struct follow *f)
     hs->count++;
 }
 
-void handovers_follow(struct handovers *hs, struct follow *f)
+void feed_follow(struct feed *hs, struct follow *f)
 {
     if (hs->count >= QUEUE_FOLLOWERS_MAX) {
-        handovers_refuse(hs, f, STATUS_TOO_MANY_FOLLOWERS);
+        feed_refuse(hs, f, STATUS_TOO_MANY_FOLLOWERS);
         return;
     }
     take_in(hs, f);
@@ -213,28 +213,28 @@ void handovers_follow(struct handovers *hs, struct follow *f)
         timer_arm(hs->core->timers, &hs->turn, 0);
 }
 
-void handovers_refuse(struct handovers *hs, struct follow *f, enum status status)
+void feed_refuse(struct feed *hs, struct follow *f, enum status status)
 {
     take_in(hs, f);
     end_later(f, status);
 }
 
-void handovers_cancel(struct handovers *hs, struct follow *f)
+void feed_cancel(struct feed *hs, struct follow *f)
 {
     end_later(f, STATUS_CANCELLED);
 }
 
-void handovers_cancel_all(struct handovers *hs)
+void feed_cancel_all(struct feed *hs)
 {
     struct list *link;
 
     while ((link = list_first(&hs->waiting)))
-        handovers_cancel(hs, CONTAINER_OF(link, struct follow, link));
+        feed_cancel(hs, CONTAINER_OF(link, struct follow, link));
 }
 
-void handovers_init(struct handovers *hs, struct core *core)
+void feed_init(struct feed *hs, struct core *core)
 {
-    *hs = (struct handovers){.core = core, .born_seq = clock_wall_ms() * SEQS_PER_MS};
+    *hs = (struct feed){.core = core, .born_seq = clock_wall_ms() * SEQS_PER_MS};
     hs->last_seq = hs->born_seq - 1;
     list_init(&hs->waiting);
     later_init(&hs->over, core->timers, tell_over);
@@ -242,7 +242,7 @@ void handovers_init(struct handovers *hs, struct core *core)
     timer_init(&hs->forget, on_forget);
 }
 
-void handovers_fini(struct handovers *hs)
+void feed_fini(struct feed *hs)
 {
     later_fini(&hs->over);
     timer_disarm(hs->core->timers, &hs->turn);

@@ -1,4 +1,4 @@
-/* Hand-overs to follow: which are seen, in what order, and what is missed. */
+/* Deliveries to follow: which are seen, in what order, and what is missed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "node/queue/tests/handovers_fixture.h"
+#include "node/queue/tests/feed_fixture.h"
 
 #define KEEP_MS 60000
 
@@ -165,7 +165,7 @@ static void what_the_ring_has_lost_is_counted(void **state)
     char id[16];
 
     follow(&w, 0);
-    for (unsigned i = 0; i < HANDOVERS_MAX + 3; i++) {
+    for (unsigned i = 0; i < FEED_MAX + 3; i++) {
         snprintf(id, sizeof(id), "%u", i);
         hand_out("t", id);
     }
