@@ -46,7 +46,7 @@ static struct place *place_of(const struct vip_net *n, const struct vip_address 
 /* ---- where it belongs ---- */
 
 /* The interface that it has is still fit: the same, and in order. */
-static bool is_usable(struct vip_net *n, const struct place *p)
+static bool is_still_there(struct vip_net *n, const struct place *p)
 {
     struct vip_interface now;
     const char *why;
@@ -93,7 +93,7 @@ static enum vip_put put(void *arg, const struct vip_address *a, const char **why
     struct place *p = place_of(n, a);
     enum vip_put done;
 
-    if (!is_usable(n, p) && find(n, a, p, why) != STATUS_OK)
+    if (!is_still_there(n, p) && find(n, a, p, why) != STATUS_OK)
         return VIP_PUT_FAILED;
     done = vip_link_put(n->link, a, p->on.index, why);
     if (done == VIP_PUT_FAILED)

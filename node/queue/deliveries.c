@@ -10,7 +10,7 @@
 
 struct delivery {
     struct list jobs; /* without those whose lease was used before the reply was acknowledged */
-    struct reading reading;
+    struct renewal renewal;
     int64_t sent_mono_ms;
     int64_t store_ahead_ms; /* the store's clock - ours, at the pop */
     size_t client_len;      /* of its jobs' holder */
@@ -51,7 +51,7 @@ struct delivery *delivery_new(struct deliveries *ds, const struct op *op,
         list_append(&d->jobs, &h->link);
         HASH_ADD(hh, ds->by_lease, key, sizeof(h->key), h);
     }
-    keeper_add(&ds->keeper, &d->reading, &d->jobs, op);
+    renewals_add(&ds->renewals, &d->renewal, &d->jobs, op);
     ds->held_count++;
     return d;
 }
@@ -128,9 +128,9 @@ static void take_out(struct deliveries *ds, struct handed_job *h)
 
     list_remove(&h->link);
     if (list_is_empty(&d->jobs))
-        keeper_remove(&d->reading);
+        renewals_remove(&d->renewal);
     note_delivery(ds, d, h);
-    h->reserved_until_ms = d->reading.until_ms;
+    h->reserved_until_ms = d->renewal.until_ms;
     h->delivery = NULL;
 }
 
@@ -149,7 +149,7 @@ void deliveries_confirm(struct deliveries *ds, struct delivery *d)
 
 void deliveries_return(struct deliveries *ds, struct delivery *d)
 {
-    keeper_remove(&d->reading);
+    renewals_remove(&d->renewal);
     LIST_EACH (link, &d->jobs) {
         struct handed_job *h = CONTAINER_OF(link, struct handed_job, link);
 
@@ -166,7 +166,7 @@ void deliveries_leave_open(struct deliveries *ds, struct delivery *d)
 {
     struct list *link;
 
-    keeper_remove(&d->reading);
+    renewals_remove(&d->renewal);
     while ((link = list_first(&d->jobs))) {
         struct handed_job *h = CONTAINER_OF(link, struct handed_job, link);
 
@@ -281,7 +281,7 @@ void deliveries_init(struct deliveries *ds, struct core *core, struct feed *feed
     *ds = (struct deliveries){.core = core, .feed = feed, .history = history};
     list_init(&ds->pending);
     timer_init(&ds->timer, on_timer);
-    keeper_init(&ds->keeper, core);
+    renewals_init(&ds->renewals, core);
     batches_init(&ds->batches, core);
 }
 
@@ -294,7 +294,7 @@ void deliveries_fini(struct deliveries *ds)
         HASH_DEL(ds->by_lease, h);
         free(h);
     }
-    keeper_fini(&ds->keeper);
+    renewals_fini(&ds->renewals);
     batches_fini(&ds->batches);
 }
 

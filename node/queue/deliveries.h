@@ -1,7 +1,7 @@
 /* What was popped, until it is known to have reached its consumer.
  *
  * A popped job is reserved for some seconds only, and kept for as long as its consumer reads
- * (keeper.h). When the consumer's kernel has its reply the delivery is confirmed (DELIVERED:
+ * (renewals.h). When the consumer's kernel has its reply the delivery is confirmed (DELIVERED:
  * the job's own TTR begins, or it is gone with TTR 0); when the consumer had left it is given
  * back (RETURN: first in line again, no try counted). A node that dies in between loses
  * nothing.
@@ -29,7 +29,7 @@
 
 #include "base/list.h"
 #include "base/timer.h"
-#include "node/queue/keeper.h"
+#include "node/queue/renewals.h"
 #include "node/store/op.h"
 
 struct core;
@@ -47,7 +47,7 @@ struct deliveries {
     unsigned pending_count;
     unsigned held_count; /* deliveries that protocols hold */
     struct timer timer;  /* sends the pending ones */
-    struct keeper keeper;
+    struct renewals renewals;
     struct batches batches;
 };
 

@@ -40,7 +40,7 @@ static void after_answer(struct core *core, const struct op *op)
 {
     struct queue *q = queue_of(core);
 
-    duty_after(&q->duty, op);
+    leadership_after(&q->leadership, op);
     if (op->wait_ms >= 0)
         note_event(q, op->bucket, op->topic, op->wait_ms);
     deliveries_after(&q->deliveries, op);
@@ -92,7 +92,7 @@ static void on_up(void *arg)
     reconciler_set_store(&q->reconciler, true);
     censuses_set_store(&q->censuses, true);
     waiters_wake_all(&q->waiters);
-    duty_set_store(&q->duty, true);
+    leadership_set_store(&q->leadership, true);
     lifecycle_on_up(q);
 }
 
@@ -104,7 +104,7 @@ static void on_down(void *arg)
     settings_reader_set_store(&q->settings_reader, false);
     reconciler_set_store(&q->reconciler, false);
     censuses_set_store(&q->censuses, false);
-    duty_set_store(&q->duty, false);
+    leadership_set_store(&q->leadership, false);
 }
 
 static void on_bucket(void *arg, unsigned bucket, bool is_reached)
@@ -115,7 +115,7 @@ static void on_bucket(void *arg, unsigned bucket, bool is_reached)
     settings_reader_set_bucket(&q->settings_reader, bucket);
     censuses_set_bucket(&q->censuses, bucket);
     waiters_set_bucket(&q->waiters, bucket);
-    duty_set_bucket(&q->duty, bucket);
+    leadership_set_bucket(&q->leadership, bucket);
     lifecycle_on_bucket(q, bucket);
 }
 
@@ -153,11 +153,11 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
     q->core.after = after_answer;
     q->core.on_end = on_end;
     lifecycle_init(q);
-    duty_init(&q->duty, &q->core);
-    q->duty.on_open = lifecycle_open_bucket;
-    q->duty.on_shut = lifecycle_shut_bucket;
-    q->duty.on_end = lifecycle_end_duty;
-    q->duty.on_fenced = lifecycle_fenced;
+    leadership_init(&q->leadership, &q->core);
+    q->leadership.on_open = lifecycle_open_bucket;
+    q->leadership.on_shut = lifecycle_shut_bucket;
+    q->leadership.on_end = lifecycle_end_leadership;
+    q->leadership.on_fenced = lifecycle_fenced;
     scanner_init(&q->scanner, &q->core);
     hints_init(&q->hints, &q->core);
     feed_init(&q->feed, &q->core);
@@ -191,7 +191,7 @@ void queue_free(struct queue *q)
 {
     if (!q)
         return;
-    duty_fini(&q->duty);
+    leadership_fini(&q->leadership);
     scanner_fini(&q->scanner);
     hints_fini(&q->hints);
     waiters_fini(&q->waiters);

@@ -23,7 +23,7 @@
 struct queue {
     struct core core;
     struct lifecycle life;
-    struct duty duty;
+    struct leadership leadership;
     struct scanner scanner;
     struct hints hints;
     struct deliveries deliveries;

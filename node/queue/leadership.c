@@ -10,29 +10,29 @@
 #include "node/queue/engine.h"
 #include "node/queue/scanner.h"
 
-enum duty_state { DUTY_SHUT, DUTY_ASSERTING, DUTY_OPEN };
+enum led_state { LED_SHUT, LED_ASSERTING, LED_OPEN };
 
 #define ENSEMBLE_LEN 33 /* of a token: its digits, and what is behind them */
 
-struct duty_bucket {
-    struct duty *duty;
-    enum duty_state state;
+struct led_bucket {
+    struct leadership *leadership;
+    enum led_state state;
     struct op op;
     bool is_in_flight;
     bool is_outdated; /* what is in flight: it began anew since */
 };
 
-static struct timers *timers_of(struct duty *d)
+static struct timers *timers_of(struct leadership *d)
 {
     return d->core->timers;
 }
 
-static unsigned number_of(const struct duty_bucket *b)
+static unsigned number_of(const struct led_bucket *b)
 {
-    return (unsigned)(b - b->duty->buckets);
+    return (unsigned)(b - b->leadership->buckets);
 }
 
-static void ask_again_in(struct duty *d, int64_t wait_ms)
+static void ask_again_in(struct leadership *d, int64_t wait_ms)
 {
     if (!timer_is_armed(&d->again))
         timer_arm(timers_of(d), &d->again, wait_ms);
@@ -41,23 +41,23 @@ static void ask_again_in(struct duty *d, int64_t wait_ms)
 /* ---- a bucket ---- */
 
 /* Calls out, where it opens or is not open any more. */
-static void enter(struct duty_bucket *b, enum duty_state state)
+static void enter(struct led_bucket *b, enum led_state state)
 {
-    struct duty *d = b->duty;
-    enum duty_state before = b->state;
+    struct leadership *d = b->leadership;
+    enum led_state before = b->state;
 
-    d->asserting -= before == DUTY_ASSERTING;
-    d->asserting += state == DUTY_ASSERTING;
+    d->asserting -= before == LED_ASSERTING;
+    d->asserting += state == LED_ASSERTING;
     b->state = state;
-    if (state == DUTY_OPEN)
+    if (state == LED_OPEN)
         d->on_open(d, number_of(b));
-    else if (before == DUTY_OPEN)
+    else if (before == LED_OPEN)
         d->on_shut(d, number_of(b));
 }
 
 static void on_asserted(struct op *op);
 
-static void assert_token(struct duty *d, struct duty_bucket *b)
+static void assert_token(struct leadership *d, struct led_bucket *b)
 {
     b->is_in_flight = true;
     b->is_outdated = false;
@@ -69,15 +69,15 @@ static void assert_token(struct duty *d, struct duty_bucket *b)
 }
 
 /* In those that have not taken it, and are not being asked. */
-static void assert_tokens(struct duty *d)
+static void assert_tokens(struct leadership *d)
 {
     for (unsigned i = 0; i < d->core->store->buckets && d->asserting > 0; i++) {
-        struct duty_bucket *b = &d->buckets[i];
+        struct led_bucket *b = &d->buckets[i];
 
-        if (b->state != DUTY_ASSERTING || b->is_in_flight)
+        if (b->state != LED_ASSERTING || b->is_in_flight)
             continue;
         if (!core_may_act(d->core)) {
-            ask_again_in(d, DUTY_AGAIN_MS);
+            ask_again_in(d, LED_RETRY_MS);
             return;
         }
         assert_token(d, b);
@@ -86,71 +86,71 @@ static void assert_tokens(struct duty *d)
 
 static void on_again(struct timer *timer)
 {
-    assert_tokens(CONTAINER_OF(timer, struct duty, again));
+    assert_tokens(CONTAINER_OF(timer, struct leadership, again));
 }
 
 static void on_asserted(struct op *op)
 {
-    struct duty_bucket *b = CONTAINER_OF(op, struct duty_bucket, op);
-    struct duty *d = b->duty;
+    struct led_bucket *b = CONTAINER_OF(op, struct led_bucket, op);
+    struct leadership *d = b->leadership;
 
     b->is_in_flight = false;
-    if (b->state != DUTY_ASSERTING)
+    if (b->state != LED_ASSERTING)
         return;
     if (op->status != STATUS_OK || b->is_outdated) {
-        ask_again_in(d, b->is_outdated ? 0 : DUTY_AGAIN_MS);
+        ask_again_in(d, b->is_outdated ? 0 : LED_RETRY_MS);
         return;
     }
     if (d->asserting == 1)
         d->seen_len = 0;
-    enter(b, DUTY_OPEN);
+    enter(b, LED_OPEN);
 }
 
-static bool is_reached(const struct duty *d, unsigned bucket)
+static bool is_reached(const struct leadership *d, unsigned bucket)
 {
     return (d->is_store_up || d->core->token.len == 0) && !core_is_away(d->core, bucket);
 }
 
 /* From the beginning, whatever it was. */
-static void begin_bucket(struct duty *d, unsigned bucket)
+static void begin_bucket(struct leadership *d, unsigned bucket)
 {
-    struct duty_bucket *b = &d->buckets[bucket];
+    struct led_bucket *b = &d->buckets[bucket];
 
     b->is_outdated = b->is_in_flight;
     if (!is_reached(d, bucket))
-        enter(b, DUTY_SHUT);
+        enter(b, LED_SHUT);
     else
-        enter(b, d->core->token.len ? DUTY_ASSERTING : DUTY_OPEN);
+        enter(b, d->core->token.len ? LED_ASSERTING : LED_OPEN);
 }
 
-static void begin_all(struct duty *d)
+static void begin_all(struct leadership *d)
 {
     for (unsigned i = 0; i < d->core->store->buckets; i++)
         begin_bucket(d, i);
     assert_tokens(d);
 }
 
-static void turn_off(struct duty *d)
+static void turn_off(struct leadership *d)
 {
     if (d->is_on)
-        LOG_DEBUG("queue", "duty: ON -> OFF");
+        LOG_DEBUG("queue", "leadership: ON -> OFF");
     d->is_on = false;
     timer_disarm(timers_of(d), &d->again);
     for (unsigned i = 0; i < d->core->store->buckets; i++)
-        enter(&d->buckets[i], DUTY_SHUT);
+        enter(&d->buckets[i], LED_SHUT);
     d->on_end(d);
 }
 
 /* ---- what the leader is told ---- */
 
-static void tell_soon(struct duty *d)
+static void tell_soon(struct leadership *d)
 {
     timer_arm(timers_of(d), &d->news, 0);
 }
 
 static void on_news(struct timer *timer)
 {
-    struct duty *d = CONTAINER_OF(timer, struct duty, news);
+    struct leadership *d = CONTAINER_OF(timer, struct leadership, news);
     struct queue_leader leader = d->leader;
     bool is_drained = d->is_draining && d->core->leading == 0;
 
@@ -168,7 +168,7 @@ static void on_news(struct timer *timer)
 }
 
 /* An answer to what was sent in an earlier lead of this node says nothing of this one. */
-static bool is_of_this_lead(const struct duty *d, struct bytes seen)
+static bool is_of_this_lead(const struct leadership *d, struct bytes seen)
 {
     struct bytes mine = d->core->token;
 
@@ -176,7 +176,7 @@ static bool is_of_this_lead(const struct duty *d, struct bytes seen)
            memcmp(mine.at, seen.at, ENSEMBLE_LEN) != 0 || bytes_compare(seen, mine) > 0;
 }
 
-static void be_fenced(struct duty *d, struct bytes seen)
+static void be_fenced(struct leadership *d, struct bytes seen)
 {
     assert(seen.len <= sizeof(d->seen));
     if (d->is_fenced || !is_of_this_lead(d, seen))
@@ -193,7 +193,7 @@ static void be_fenced(struct duty *d, struct bytes seen)
     tell_soon(d);
 }
 
-void duty_after(struct duty *d, const struct op *op)
+void leadership_after(struct leadership *d, const struct op *op)
 {
     if (!op_leads(op))
         return;
@@ -207,7 +207,7 @@ void duty_after(struct duty *d, const struct op *op)
 
 /* ---- its begin and its end ---- */
 
-static void duty_begin(struct duty *d, const struct queue_leader *leader)
+static void leadership_begin(struct leadership *d, const struct queue_leader *leader)
 {
     assert(!d->is_on && leader->token.len <= sizeof(d->token));
     d->leader = *leader;
@@ -219,11 +219,11 @@ static void duty_begin(struct duty *d, const struct queue_leader *leader)
     d->is_draining = d->is_fenced = d->is_fenced_told = d->has_led = false;
     timer_disarm(timers_of(d), &d->news);
     d->is_on = true;
-    LOG_DEBUG("queue", "duty: OFF -> ON");
+    LOG_DEBUG("queue", "leadership: OFF -> ON");
     begin_all(d);
 }
 
-static void duty_end(struct duty *d)
+static void leadership_end(struct leadership *d)
 {
     turn_off(d);
     d->is_draining = true;
@@ -231,16 +231,16 @@ static void duty_end(struct duty *d)
         tell_soon(d);
 }
 
-static void duty_close(struct duty *d)
+static void leadership_close(struct leadership *d)
 {
-    duty_end(d);
+    leadership_end(d);
     d->is_draining = false;
     d->is_fenced = d->is_fenced_told = true;
     timer_disarm(timers_of(d), &d->news);
 }
 
 /* Without a token there is nothing to be asserted, but all has to be looked at. */
-void duty_set_store(struct duty *d, bool is_up)
+void leadership_set_store(struct leadership *d, bool is_up)
 {
     d->is_store_up = is_up;
     if (!d->is_on || (d->core->token.len == 0 && !is_up))
@@ -250,7 +250,7 @@ void duty_set_store(struct duty *d, bool is_up)
     begin_all(d);
 }
 
-void duty_set_bucket(struct duty *d, unsigned bucket)
+void leadership_set_bucket(struct leadership *d, unsigned bucket)
 {
     if (!d->is_on)
         return;
@@ -258,19 +258,19 @@ void duty_set_bucket(struct duty *d, unsigned bucket)
     assert_tokens(d);
 }
 
-void duty_init(struct duty *d, struct core *core)
+void leadership_init(struct leadership *d, struct core *core)
 {
-    *d = (struct duty){.core = core};
+    *d = (struct leadership){.core = core};
     d->buckets = calloc(core->store->buckets, sizeof(*d->buckets));
     if (!d->buckets)
         abort();
     for (unsigned i = 0; i < core->store->buckets; i++)
-        d->buckets[i].duty = d;
+        d->buckets[i].leadership = d;
     timer_init(&d->again, on_again);
     timer_init(&d->news, on_news);
 }
 
-void duty_fini(struct duty *d)
+void leadership_fini(struct leadership *d)
 {
     timer_disarm(timers_of(d), &d->again);
     timer_disarm(timers_of(d), &d->news);
@@ -292,11 +292,11 @@ static void enter_lifecycle(struct queue *q, enum lifecycle_state state)
     q->life.state = state;
 }
 
-/* ---- the duty of one node at a time ---- */
+/* ---- the leadership of one node at a time ---- */
 
-static struct queue *queue_of(struct duty *d)
+static struct queue *queue_of(struct leadership *d)
 {
-    return CONTAINER_OF(d, struct queue, duty);
+    return CONTAINER_OF(d, struct queue, leadership);
 }
 
 static bool is_sharing(const struct queue *q)
@@ -305,7 +305,7 @@ static bool is_sharing(const struct queue *q)
 }
 
 /* Also of one that is open: after the store was away all is looked at. */
-void lifecycle_open_bucket(struct duty *d, unsigned bucket)
+void lifecycle_open_bucket(struct leadership *d, unsigned bucket)
 {
     struct queue *q = queue_of(d);
 
@@ -315,7 +315,7 @@ void lifecycle_open_bucket(struct duty *d, unsigned bucket)
         reconciler_set_active(&q->reconciler, true);
 }
 
-void lifecycle_shut_bucket(struct duty *d, unsigned bucket)
+void lifecycle_shut_bucket(struct leadership *d, unsigned bucket)
 {
     struct queue *q = queue_of(d);
 
@@ -323,12 +323,12 @@ void lifecycle_shut_bucket(struct duty *d, unsigned bucket)
         scanner_end(&q->scanner, bucket);
 }
 
-void lifecycle_end_duty(struct duty *d)
+void lifecycle_end_leadership(struct leadership *d)
 {
     reconciler_set_active(&queue_of(d)->reconciler, false);
 }
 
-void lifecycle_fenced(struct duty *d)
+void lifecycle_fenced(struct leadership *d)
 {
     struct queue *q = queue_of(d);
 
@@ -349,14 +349,14 @@ void queue_lead(struct queue *q, const struct queue_leader *leader)
         return;
     enter_lifecycle(q, LIFECYCLE_ACTIVE);
     if (!is_sharing(q))
-        LOG_AT(q->duty.seen_len ? LEVEL_DEBUG : LEVEL_INFO, "queue",
+        LOG_AT(q->leadership.seen_len ? LEVEL_DEBUG : LEVEL_INFO, "queue",
                "moving what is due, in %u buckets", q->core.store->buckets);
-    duty_begin(&q->duty, leader);
+    leadership_begin(&q->leadership, leader);
 }
 
 bool queue_has_led(const struct queue *q)
 {
-    return q->duty.is_on && q->duty.has_led;
+    return q->leadership.is_on && q->leadership.has_led;
 }
 
 void queue_deactivate(struct queue *q)
@@ -365,7 +365,7 @@ void queue_deactivate(struct queue *q)
         return;
     if (q->life.state == LIFECYCLE_ACTIVE)
         enter_lifecycle(q, LIFECYCLE_STANDBY);
-    duty_end(&q->duty);
+    leadership_end(&q->leadership);
 }
 
 /* ---- all nodes scan ---- */
@@ -424,7 +424,7 @@ bool lifecycle_is_over(const struct queue *q)
 
 static void take_nothing_new(struct queue *q)
 {
-    duty_close(&q->duty);
+    leadership_close(&q->leadership);
     scanner_end_all(&q->scanner);
     waiters_cancel_all(&q->waiters);
     feed_cancel_all(&q->feed);

@@ -1,6 +1,6 @@
 /* When the engine stands by, works and stops; and what one node at a time is to do.
  *
- * A leader's duty: the scans and the repairs, from when it may begin until it has ended.
+ * Leadership is the scans and the repairs: from when they may begin until they have ended.
  *
  * It is OFF or ON: from begin to end, or until it is FENCED. While it is ON, each bucket is:
  *
@@ -21,7 +21,7 @@
  * Without a token a bucket is OPEN while the store does not say that it is away, up or down.
  *
  * What was sent before the end may still be answered after it; when nothing is left of what
- * only a leader may do, the duty is drained.
+ * only a leader may do, the leadership is drained.
  */
 #ifndef DUEQ_NODE_QUEUE_LEADERSHIP_H
 #define DUEQ_NODE_QUEUE_LEADERSHIP_H
@@ -31,12 +31,12 @@
 #include "base/timer.h"
 #include "node/queue/queue.h"
 
-#define DUTY_AGAIN_MS 100 /* after an assertion that went wrong */
+#define LED_RETRY_MS 100 /* after an assertion that went wrong */
 
 struct core;
-struct duty_bucket;
+struct led_bucket;
 
-struct duty {
+struct leadership {
     struct core *core;
     bool is_on;
     bool has_led;               /* since the last begin: the store has done something for it */
@@ -44,7 +44,7 @@ struct duty {
     char token[OP_TOKEN_MAX];
     bool is_store_up;
 
-    struct duty_bucket *buckets;
+    struct led_bucket *buckets;
     unsigned asserting; /* how many of them are */
     struct timer again;
 
@@ -57,19 +57,20 @@ struct duty {
 
     /* For engine.c: a bucket is to be scanned (also where it is), not to be; all has ended, by
      * itself too. */
-    void (*on_open)(struct duty *d, unsigned bucket);
-    void (*on_shut)(struct duty *d, unsigned bucket);
-    void (*on_end)(struct duty *d);
-    void (*on_fenced)(struct duty *d);
+    void (*on_open)(struct leadership *d, unsigned bucket);
+    void (*on_shut)(struct leadership *d, unsigned bucket);
+    void (*on_end)(struct leadership *d);
+    void (*on_fenced)(struct leadership *d);
 };
 
-void duty_init(struct duty *d, struct core *core);
-void duty_fini(struct duty *d);
-void duty_set_store(struct duty *d, bool is_up);
-void duty_set_bucket(struct duty *d, unsigned bucket); /* core_is_away() has changed */
+void leadership_init(struct leadership *d, struct core *core);
+void leadership_fini(struct leadership *d);
+void leadership_set_store(struct leadership *d, bool is_up);
+void leadership_set_bucket(struct leadership *d,
+                           unsigned bucket); /* core_is_away() has changed */
 
 /* An operation has been answered: perhaps FENCED, perhaps the last. */
-void duty_after(struct duty *d, const struct op *op);
+void leadership_after(struct leadership *d, const struct op *op);
 
 /* When the engine works: standing by, active, stopped.
  *
@@ -82,11 +83,11 @@ void duty_after(struct duty *d, const struct op *op);
  *
  * What consumers and producers ask for is done in STANDBY and ACTIVE alike: those are atomic
  * scripts, and any node may run them. What one node at a time is to do, the scans and the
- * repairs, is done in ACTIVE only; whatever else belongs to that duty begins and ends where
+ * repairs, is done in ACTIVE only; whatever else belongs to leadership begins and ends where
  * they do, in leadership.c.
  *
  * Where all nodes scan (queue_share) the scans go on in both, each bucket while the store
- * reaches it, and the duty is the repairs alone.
+ * reaches it, and the leadership is the repairs alone.
  *
  * STOPPING takes nothing new. Consumers that wait are answered at once, and what was handed
  * out is confirmed.
@@ -109,16 +110,17 @@ struct lifecycle {
     void *stopped_arg;
 };
 
-struct duty;
+struct leadership;
 
 /* For leadership.c: all that one node at a time is to do begins, and ends, here, bucket by
  * bucket. */
-void lifecycle_open_bucket(struct duty *d, unsigned bucket);
-void lifecycle_shut_bucket(struct duty *d, unsigned bucket);
-void lifecycle_end_duty(struct duty *d);
-void lifecycle_fenced(struct duty *d);
+void lifecycle_open_bucket(struct leadership *d, unsigned bucket);
+void lifecycle_shut_bucket(struct leadership *d, unsigned bucket);
+void lifecycle_end_leadership(struct leadership *d);
+void lifecycle_fenced(struct leadership *d);
 
-/* For engine.c: the scans of a cluster in which all nodes scan; else those are the duty's. */
+/* For engine.c: the scans of a cluster in which all nodes scan; else those are the
+ * leadership's. */
 void lifecycle_on_up(struct queue *q);
 void lifecycle_on_bucket(struct queue *q, unsigned bucket);
 

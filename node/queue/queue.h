@@ -12,7 +12,7 @@
  * - waiters.c: consumers that wait: their time, their places at topics, their callbacks
  * - topic.c: the pop in flight for each topic that somebody waits for
  * - deliveries.c: what was popped and is not confirmed to have reached its consumer
- * - keeper.c: keeps it reserved while its consumer reads: leases on the way to the store
+ * - renewals.c: keeps it reserved while its consumer reads: leases on the way to the store
  * - scanner.c: one timer a bucket, to find and move what is due
  * - shares.c: of which topics, in a cluster in which all nodes scan
  * - owners.c: who holds what, for acknowledgements that bring only an id

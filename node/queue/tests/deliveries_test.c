@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "node/queue/tests/deliveries_fixture.h"
-#include "node/queue/keeper.h"
+#include "node/queue/renewals.h"
 
 static void a_confirmed_job_is_reserved_for_its_own_ttr(void **state)
 {
@@ -140,7 +140,7 @@ static void an_acknowledgement_proves_the_delivery(void **state)
     consume(&f, &a, "t", 2, 0);
     assert_int_equal(settle(OP_ACK, &a), STATUS_OK);
     assert_int_equal(queue_stats(f.q)->popped_jobs, 1);
-    fixture_advance(&f, KEEPER_INTERVAL_MS);
+    fixture_advance(&f, RENEWAL_INTERVAL_MS);
     assert_int_equal(keeps(), 1); /* of the other one */
     returned(&f, &a);
     fixture_advance(&f, 100);
@@ -163,7 +163,7 @@ what_was_touched_or_released_does_not_come_back_as_if_it_had_not_been_read(void 
     assert_int_equal(call.status, STATUS_OK);
     assert_int_equal(settle(OP_RELEASE, &b), STATUS_OK);
     assert_int_equal(queue_stats(f.q)->popped_jobs, 2);
-    fixture_advance(&f, KEEPER_INTERVAL_MS);
+    fixture_advance(&f, RENEWAL_INTERVAL_MS);
     assert_int_equal(keeps(), 0);
     returned(&f, &a);
     returned(&f, &b);

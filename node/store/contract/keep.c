@@ -126,7 +126,7 @@ static void keep_audit(struct room *room, struct op *op)
 
 void contract_keep(struct room *room, struct op *op)
 {
-    static void (*const keepers[OP_COUNT])(struct room *, struct op *) = {
+    static void (*const renewals[OP_COUNT])(struct room *, struct op *) = {
         [OP_PUSH] = keep_push,         [OP_POP] = keep_pop,
         [OP_GET] = keep_row,           [OP_LIST] = keep_list,
         [OP_OWNER] = keep_owner,       [OP_SCAN] = keep_scan,
@@ -137,6 +137,6 @@ void contract_keep(struct room *room, struct op *op)
 
     if (op->status == STATUS_FENCED)
         keep(room, &op->out.fenced.seen);
-    if (op->status == STATUS_OK && keepers[op->verb])
-        keepers[op->verb](room, op);
+    if (op->status == STATUS_OK && renewals[op->verb])
+        renewals[op->verb](room, op);
 }

@@ -1,4 +1,4 @@
-/* The leader's duty: the token first, then the scans; and how it ends. */
+/* The leader's leadership: the token first, then the scans; and how it ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,7 +130,7 @@ static void an_assertion_that_fails_is_made_again(void **state)
     lead(&f, FIRST);
     fixture_turn(&f);
     assert_int_equal(count(OP_SCAN), BUCKETS - 2);
-    fixture_advance(&f, DUTY_AGAIN_MS);
+    fixture_advance(&f, LED_RETRY_MS);
     assert_int_equal(count(OP_FENCE), BUCKETS + 2);
     assert_int_equal(count(OP_SCAN), BUCKETS);
 }
@@ -153,7 +153,7 @@ static void sends_nothing_while_it_may_not_act(void **state)
     assert_int_equal(count(OP_FENCE), 0);
     assert_true(asked > 0);
     may = true;
-    fixture_advance(&f, DUTY_AGAIN_MS);
+    fixture_advance(&f, LED_RETRY_MS);
     assert_int_equal(count(OP_SCAN), BUCKETS);
 }
 

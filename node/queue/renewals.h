@@ -1,19 +1,20 @@
-/* Jobs stay reserved while their consumer reads them.
+/* Leases are renewed while consumers read their replies.
  *
- * Until it is confirmed a reservation lasts OP_UNCONFIRMED_MS; a reply may take much longer to
- * be read. So every KEEPER_INTERVAL_MS each delivery is kept (KEEP), until the protocol says
- * what became of it. A node that dies keeps nothing, and its jobs are back within seconds.
+ * A lease that is not confirmed lasts OP_UNCONFIRMED_MS, and a reply may take much longer to be
+ * read. So the leases of each delivery are renewed (KEEP) every RENEWAL_INTERVAL_MS, until the
+ * protocol says what became of it. A node that dies renews nothing, and its jobs are back
+ * within seconds.
  *
- * Nearly every delivery is acknowledged within a tenth of a second: it costs a link in a list,
- * and one timer for all of them looks at the oldest. A keep that fails is not repeated, the
- * next one still comes in time; but where that one's turn is over already, because the first
- * took so long to fail, it is sent at once. So is the first one, when the pop's answer was long
- * on its way. One that comes behind the confirmation or the return changes nothing. When the
- * store is away, or the node is frozen, for longer than a reservation, that is over as with a
- * node that died.
+ * Nearly every delivery is acknowledged within a tenth of a second. It costs a link in a list,
+ * and one timer for all deliveries looks at the oldest. A renewal that fails is not repeated:
+ * the next one still comes in time. Two are sent at once: the next one, where its turn is over
+ * because the last took so long to fail; and the first one, where the pop's answer was long on
+ * its way. A renewal that comes behind the confirmation or the return changes nothing. When the
+ * store is away, or the node is frozen, for longer than a lease lasts, the lease is over as
+ * with a node that died.
  */
-#ifndef DUEQ_NODE_QUEUE_KEEPER_H
-#define DUEQ_NODE_QUEUE_KEEPER_H
+#ifndef DUEQ_NODE_QUEUE_RENEWALS_H
+#define DUEQ_NODE_QUEUE_RENEWALS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -96,38 +97,38 @@ void batches_close(struct batches *bs);
 /* Nothing waits to be sent again? (What is under way counts as in flight with the core.) */
 bool batches_are_idle(const struct batches *bs);
 
-#define KEEPER_INTERVAL_MS 2000 /* two fit into a reservation, with room for a slow store */
+#define RENEWAL_INTERVAL_MS 2000 /* two fit into a reservation, with room for a slow store */
 
-_Static_assert(2 * KEEPER_INTERVAL_MS < OP_UNCONFIRMED_MS, "one keep may fail");
+_Static_assert(2 * RENEWAL_INTERVAL_MS < OP_UNCONFIRMED_MS, "one sent may fail");
 struct core;
-struct keep;
+struct renewal_op;
 
-struct keeper {
+struct renewals {
     struct core *core;
-    struct list readings; /* whose turn it is next comes first */
+    struct list all; /* whose turn it is next comes first */
     struct timer timer;
 };
 
-/* A delivery that is being read. The caller embeds it. */
-struct reading {
+/* Of one delivery, whose reply is being read. The caller embeds it. */
+struct renewal {
     const struct list *jobs; /* handed_job.link: 1 to OP_ITEMS_MAX, all of one topic; fewer by
                               * and by */
     struct list link;
-    int64_t keep_at_mono_ms;
-    int64_t until_ms;  /* as far as is known: the store may say over from then on */
-    struct keep *keep; /* on its way to the store; NULL: none is */
-    bool is_owed;      /* its turn came meanwhile */
+    int64_t next_mono_ms;
+    int64_t until_ms;        /* as far as is known: the store may say over from then on */
+    struct renewal_op *sent; /* on its way to the store; NULL: none is */
+    bool is_owed;            /* its turn came meanwhile */
 };
 
-void keeper_init(struct keeper *k, struct core *core);
-void keeper_fini(struct keeper *k);
+void renewals_init(struct renewals *rs, struct core *core);
+void renewals_fini(struct renewals *rs);
 
-/* `jobs` are borrowed until keeper_remove, which comes before the last one is taken out of
+/* `jobs` are borrowed until renewals_remove, which comes before the last one is taken out of
  * them. `pop` has brought them. */
-void keeper_add(struct keeper *k, struct reading *r, const struct list *jobs,
-                const struct op *pop);
+void renewals_add(struct renewals *rs, struct renewal *r, const struct list *jobs,
+                  const struct op *pop);
 
 /* Harmless twice. */
-void keeper_remove(struct reading *r);
+void renewals_remove(struct renewal *r);
 
 #endif

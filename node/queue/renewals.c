@@ -1,4 +1,4 @@
-#include "node/queue/keeper.h"
+#include "node/queue/renewals.h"
 
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "node/queue/queue.h"
 #include "node/queue/text.h"
 
-#define KEEPER_LATE_MS 1000 /* a pop's answer that took so long */
+#define RENEWAL_LATE_MS 1000 /* a pop's answer that took so long */
 
 uint64_t handed_job_key(unsigned bucket, int64_t stamp)
 {
@@ -235,13 +235,13 @@ void batches_fini(struct batches *bs)
     timer_disarm(bs->core->timers, &bs->timer);
 }
 
-/* ---- keeper ---- */
+/* ---- renewals ---- */
 
 /* Names are copied: what it is about may end before it is answered. */
-struct keep {
+struct renewal_op {
     struct op op;
-    struct keeper *keeper;
-    struct reading *reading; /* NULL: it has ended */
+    struct renewals *renewals;
+    struct renewal *renewal; /* NULL: it has ended */
     struct lease leases[OP_ITEMS_MAX];
     char text[];
 };
@@ -251,124 +251,124 @@ static const struct handed_job *job_of(const struct list *link)
     return CONTAINER_OF(link, struct handed_job, link);
 }
 
-static struct keep *keep_new(struct reading *r)
+static struct renewal_op *renewal_op_new(struct renewal *r)
 {
     const struct handed_job *first = job_of(r->jobs->next);
     size_t text_bytes = first->topic.len;
-    struct keep *keep;
+    struct renewal_op *sent;
     unsigned count = 0;
     char *text;
 
     LIST_EACH (link, r->jobs)
         text_bytes += job_of(link)->id.len;
-    keep = malloc(sizeof(*keep) + text_bytes);
-    if (!keep)
+    sent = malloc(sizeof(*sent) + text_bytes);
+    if (!sent)
         abort();
-    text = keep->text;
-    keep->reading = r;
-    keep->op = (struct op){
+    text = sent->text;
+    sent->renewal = r;
+    sent->op = (struct op){
         .verb = OP_KEEP, .bucket = first->bucket, .topic = text_put(&text, first->topic)};
     LIST_EACH (link, r->jobs)
-        keep->leases[count++] = (struct lease){.id = text_put(&text, job_of(link)->id),
+        sent->leases[count++] = (struct lease){.id = text_put(&text, job_of(link)->id),
                                                .stamp = job_of(link)->stamp};
-    keep->op.in.leases.items = keep->leases;
-    keep->op.in.leases.count = count;
-    return keep;
+    sent->op.in.leases.items = sent->leases;
+    sent->op.in.leases.count = count;
+    return sent;
 }
 
-static void on_kept(struct op *op);
+static void on_renewed(struct op *op);
 
 /* No second one behind one that a slow store has not answered. */
-static void send_keep(struct keeper *k, struct reading *r)
+static void send_renewal(struct renewals *rs, struct renewal *r)
 {
-    r->is_owed = r->keep != NULL;
+    r->is_owed = r->sent != NULL;
     if (r->is_owed)
         return;
-    r->keep = keep_new(r);
-    r->keep->keeper = k;
-    r->keep->op.on_done = on_kept;
-    core_send(k->core, &r->keep->op);
+    r->sent = renewal_op_new(r);
+    r->sent->renewals = rs;
+    r->sent->op.on_done = on_renewed;
+    core_send(rs->core, &r->sent->op);
 }
 
-/* Leases that end before their time were used up: those left are kept. */
-static void note_kept(struct reading *r, const struct op *op)
+/* Leases that end before their time were used up: those left are renewed. */
+static void note_renewed(struct renewal *r, const struct op *op)
 {
     if (op->out.leases.stale == 0 || op->now_ms < r->until_ms)
         r->until_ms = op->now_ms + OP_UNCONFIRMED_MS;
 }
 
-static void on_kept(struct op *op)
+static void on_renewed(struct op *op)
 {
-    struct keep *keep = CONTAINER_OF(op, struct keep, op);
+    struct renewal_op *sent = CONTAINER_OF(op, struct renewal_op, op);
     bool has_failed = op->status != STATUS_OK;
-    struct keeper *k = keep->keeper;
-    struct reading *r = keep->reading;
+    struct renewals *rs = sent->renewals;
+    struct renewal *r = sent->renewal;
 
     if (r && !has_failed)
-        note_kept(r, op);
-    free(keep);
+        note_renewed(r, op);
+    free(sent);
     if (!r)
         return;
-    r->keep = NULL;
+    r->sent = NULL;
     if (has_failed && r->is_owed)
-        send_keep(k, r);
+        send_renewal(rs, r);
 }
 
-static void put_last(struct keeper *k, struct reading *r)
+static void put_last(struct renewals *rs, struct renewal *r)
 {
-    r->keep_at_mono_ms = timers_now(k->core->timers) + KEEPER_INTERVAL_MS;
-    list_append(&k->readings, &r->link);
+    r->next_mono_ms = timers_now(rs->core->timers) + RENEWAL_INTERVAL_MS;
+    list_append(&rs->all, &r->link);
 }
 
-static void on_keeper_timer(struct timer *timer)
+static void on_renewals_timer(struct timer *timer)
 {
-    struct keeper *k = CONTAINER_OF(timer, struct keeper, timer);
-    int64_t now = timers_now(k->core->timers);
+    struct renewals *rs = CONTAINER_OF(timer, struct renewals, timer);
+    int64_t now = timers_now(rs->core->timers);
     struct list *link;
 
-    while ((link = list_first(&k->readings))) {
-        struct reading *r = CONTAINER_OF(link, struct reading, link);
+    while ((link = list_first(&rs->all))) {
+        struct renewal *r = CONTAINER_OF(link, struct renewal, link);
 
-        if (r->keep_at_mono_ms > now) {
-            timer_arm(k->core->timers, &k->timer, r->keep_at_mono_ms - now);
+        if (r->next_mono_ms > now) {
+            timer_arm(rs->core->timers, &rs->timer, r->next_mono_ms - now);
             return;
         }
         list_remove(link);
-        put_last(k, r);
-        send_keep(k, r);
+        put_last(rs, r);
+        send_renewal(rs, r);
     }
 }
 
-void keeper_add(struct keeper *k, struct reading *r, const struct list *jobs,
-                const struct op *pop)
+void renewals_add(struct renewals *rs, struct renewal *r, const struct list *jobs,
+                  const struct op *pop)
 {
     r->jobs = jobs;
     r->until_ms = pop->now_ms + OP_UNCONFIRMED_MS;
-    r->keep = NULL;
+    r->sent = NULL;
     r->is_owed = false;
-    put_last(k, r);
-    if (!timer_is_armed(&k->timer))
-        timer_arm(k->core->timers, &k->timer, KEEPER_INTERVAL_MS);
-    if (timers_now(k->core->timers) - pop->sent_mono_ms >= KEEPER_LATE_MS)
-        send_keep(k, r);
+    put_last(rs, r);
+    if (!timer_is_armed(&rs->timer))
+        timer_arm(rs->core->timers, &rs->timer, RENEWAL_INTERVAL_MS);
+    if (timers_now(rs->core->timers) - pop->sent_mono_ms >= RENEWAL_LATE_MS)
+        send_renewal(rs, r);
 }
 
-void keeper_remove(struct reading *r)
+void renewals_remove(struct renewal *r)
 {
     list_remove(&r->link);
-    if (r->keep)
-        r->keep->reading = NULL;
-    r->keep = NULL;
+    if (r->sent)
+        r->sent->renewal = NULL;
+    r->sent = NULL;
 }
 
-void keeper_init(struct keeper *k, struct core *core)
+void renewals_init(struct renewals *rs, struct core *core)
 {
-    *k = (struct keeper){.core = core};
-    list_init(&k->readings);
-    timer_init(&k->timer, on_keeper_timer);
+    *rs = (struct renewals){.core = core};
+    list_init(&rs->all);
+    timer_init(&rs->timer, on_renewals_timer);
 }
 
-void keeper_fini(struct keeper *k)
+void renewals_fini(struct renewals *rs)
 {
-    timer_disarm(k->core->timers, &k->timer);
+    timer_disarm(rs->core->timers, &rs->timer);
 }
