@@ -176,7 +176,7 @@ void ha_store_is(struct ha *ha, bool is_up)
     ha->membership.is_store_known = true;
     site_wake(&ha->site);
     if (is_news)
-        heartbeat_hurry(&ha->heartbeat); /* the others read it there */
+        heartbeat_send_soon(&ha->heartbeat); /* the others read it there */
 }
 
 void ha_scans(struct ha *ha, bool is_scanning)
@@ -193,7 +193,7 @@ void ha_address_is(struct ha *ha, bool is_possible)
         return;
     ha->membership.is_address_away = !is_possible;
     ha->address_since_boot_ms = site_now(&ha->site);
-    heartbeat_hurry(&ha->heartbeat);
+    heartbeat_send_soon(&ha->heartbeat);
     site_wake(&ha->site);
 }
 

@@ -502,7 +502,7 @@ static void on_patience_over(struct timer *timer)
         if (stats->in_flight)
             LOG_WARN("app", "the store has not answered %llu operations: they end as unknown",
                      (unsigned long long)stats->in_flight);
-        redis_store_hurry(a->store);
+        redis_store_stop_now(a->store);
         return;
     }
     if (stats->held)

@@ -66,7 +66,7 @@ static void beat(struct heartbeat *h, int64_t now)
     membership_print(h->membership, ++h->beats, &h->text);
     h->epoch = h->lead->is_mine ? h->lead->token.epoch : 0;
     h->is_nameless = !h->membership->is_registered;
-    h->hurries = false;
+    h->is_urgent = false;
     h->gives = h->election->gives;
     if (h->lead->is_mine) {
         h->changes[count++] = epoch;
@@ -94,7 +94,7 @@ void heartbeat_tick(struct heartbeat *h, int64_t now)
         h->election->state == ELECTION_TRYING)
         return;
     next = write_lease_next_beat_ms(&h->site->lease, h->sent_boot_ms, h->acked_boot_ms);
-    if (h->hurries && soonest < next)
+    if (h->is_urgent && soonest < next)
         next = soonest;
     if (now >= next) {
         beat(h, now);
@@ -104,9 +104,9 @@ void heartbeat_tick(struct heartbeat *h, int64_t now)
     }
 }
 
-void heartbeat_hurry(struct heartbeat *h)
+void heartbeat_send_soon(struct heartbeat *h)
 {
-    h->hurries = true;
+    h->is_urgent = true;
     site_wake(h->site);
 }
 

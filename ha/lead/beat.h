@@ -25,7 +25,7 @@ struct heartbeat {
     struct buf text;
     uint64_t beats;
     uint64_t epoch;                    /* of the beat in flight; 0: a standby's */
-    bool hurries;                      /* the next one is not to wait for its time */
+    bool is_urgent;                    /* the next one is not to wait for its time */
     bool is_nameless;                  /* the beat in flight does not set nodes/<node> */
     uint64_t gives;                    /* give-aways that were sent before it */
     int64_t sent_boot_ms;              /* of the newest */
@@ -41,7 +41,7 @@ void heartbeat_fini(struct heartbeat *h);
 void heartbeat_tick(struct heartbeat *h, int64_t now_boot_ms);
 
 /* The next beat is sent in this tick or the next, T/24 after the one before it at least. */
-void heartbeat_hurry(struct heartbeat *h);
+void heartbeat_send_soon(struct heartbeat *h);
 
 /* The newest is unanswered for T/12 and the usual round trip: perhaps there is no quorum any
  * more. */

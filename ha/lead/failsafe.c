@@ -68,7 +68,7 @@ static bool seems_to_have_quorum(struct ha *ha, int64_t now)
 {
     if (!site_is_connected(&ha->site) || heartbeat_is_late(&ha->heartbeat, now))
         return false;
-    heartbeat_hurry(&ha->heartbeat);
+    heartbeat_send_soon(&ha->heartbeat);
     return true;
 }
 

@@ -22,7 +22,7 @@ OWN_WORDS = {"BAD_REQUEST", "OUT_OF_RANGE", "NOT_READY"}
 
 # After these the connection ends.
 FINAL = {"LINE_END", "REQUEST_LINE", "FIELD", "LENGTH", "CHUNK", "NO_HOST", "SLOW", "TOO_LARGE",
-         "EXPECTATION", "HEAD", "CODING", "STOPPING", "CROWDED", "CROWDED_ADDRESS", "BODIES",
+         "EXPECTATION", "HEAD", "CODING", "STOPPING", "FULL", "FULL_FOR_ADDRESS", "BODIES",
          "DISPLACED", "VERSION"}
 
 JOBS = path_of("topics", "topic", "jobs")
@@ -185,12 +185,12 @@ def send_half_a_request(stage):
         return "GET", "/health/live", reply
 
 
-@way("CROWDED")
+@way("FULL")
 def connect_once_too_often(stage):
     return _connect_once_too_often(stage.node(limits__connections=1))
 
 
-@way("CROWDED_ADDRESS")
+@way("FULL_FOR_ADDRESS")
 def connect_once_too_often_from_an_address(stage):
     return _connect_once_too_often(stage.node(limits__connections_per_address=1))
 

@@ -71,7 +71,7 @@ def test_with_few_descriptors_clients_are_told_that_there_are_too_many(make_node
         status, _, body = http_reply(connection, GET)
         assert (status, body["error"]["code"]) == (503, "too_many")
     assert node.is_ready()
-    assert node.metrics()['dueq_connections_turned_away_total{protocol="http"}'] > 80
+    assert node.metrics()['dueq_connections_rejected_total{protocol="http"}'] > 80
     assert "room for 12 clients of each protocol" in node.output()
     assert "cannot accept clients" not in node.output()
     for each in silent:
@@ -120,7 +120,7 @@ def test_more_http_connections_than_allowed_are_told_and_the_others_live(make_no
         connection.close()
     wait_until(lambda: node.http("/metrics")[0] == 200, "places are free again")
     metrics = node.metrics()
-    assert metrics['dueq_connections_turned_away_total{protocol="http"}'] >= 200
+    assert metrics['dueq_connections_rejected_total{protocol="http"}'] >= 200
     assert metrics['dueq_connections{protocol="http"}'] <= 3
 
 

@@ -195,7 +195,7 @@ static void move_on(struct topic *t, unsigned count)
 
 /* The topic is known to be empty. Consumers that do not wait, and were busy elsewhere when
  * it was asked, need not ask again. */
-static void dismiss_the_hurried(struct topic *t)
+static void dismiss_those_not_waiting(struct topic *t)
 {
     LIST_EACH_SAFE (link, &t->free) {
         struct seat *seat = CONTAINER_OF(link, struct seat, link);
@@ -245,8 +245,8 @@ static void on_popped(struct op *op)
         note_failure(t);
     }
     move_on(t, unclaim_all(t, has_more, op->status));
-    if (!t->is_dirty && t->in_a_hurry)
-        dismiss_the_hurried(t);
+    if (!t->is_dirty && t->not_waiting)
+        dismiss_those_not_waiting(t);
     t->is_popping = false;
     if (is_ok)
         topic_serve(t);

@@ -15,7 +15,7 @@ struct topic {
     struct waiters *waiters;
     struct list free;      /* seats of consumers nobody pops for (here) */
     struct list claimed;   /* seats the pop in flight is for, first come first */
-    unsigned in_a_hurry;   /* seats of consumers that do not wait */
+    unsigned not_waiting;  /* seats of consumers that do not wait */
     struct list holds_up;  /* seats here of consumers that may not claim a lesser topic */
     unsigned reach;        /* consumers to claim at once: 1, doubled while there is plenty */
     int64_t asked_mono_ms; /* when the last pop was made */

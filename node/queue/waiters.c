@@ -141,7 +141,7 @@ static void leave_seat(struct waiters *w, struct seat *seat)
 
     list_remove(&seat->link);
     list_remove(&seat->held_up);
-    t->in_a_hurry -= !seat->pop->may_wait;
+    t->not_waiting -= !seat->pop->may_wait;
     if (t->is_popping && list_is_empty(&t->claimed))
         core_abandon(w->core, &t->op);
     topic_free_if_unused(t);
@@ -281,7 +281,7 @@ static void sit_down(struct waiters *w, struct pop *pop)
             seat->is_news = !t->is_dirty;
             t->is_dirty = true;
         }
-        t->in_a_hurry += !pop->may_wait;
+        t->not_waiting += !pop->may_wait;
         list_append(&t->free, &seat->link);
         pop->seat_count++;
     }

@@ -93,7 +93,7 @@ void child_stop(struct child *c, const char *reason, int64_t now_mono_ms)
     }
 }
 
-void child_hurry(struct child *c, const char *reason, int64_t now_mono_ms)
+void child_kill(struct child *c, const char *reason, int64_t now_mono_ms)
 {
     if (c->state == CHILD_STOPPING)
         kill_it(c, reason, now_mono_ms);

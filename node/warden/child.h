@@ -11,7 +11,7 @@
  *       |                         | exit, when    |
  *       |  exit                   | still wanted  |
  *       +------- STOPPING <-------|------ stop ---+   (also from STARTING)
- *       |           | time over, hurry            |
+ *       |           | time over, kill             |
  *       |  exit     v             |               |
  *       +-------- KILLED ---------+ <--- silent --+   (also from STARTING)
  *
@@ -86,7 +86,7 @@ void child_start(struct child *c, int64_t now_mono_ms);
 void child_stop(struct child *c, const char *reason, int64_t now_mono_ms);
 
 /* No patience any more: SIGKILL to a child that is being stopped. */
-void child_hurry(struct child *c, const char *reason, int64_t now_mono_ms);
+void child_kill(struct child *c, const char *reason, int64_t now_mono_ms);
 
 /* A sign of life; `works` when it does what it is there for. */
 void child_heard(struct child *c, bool works, int64_t now_mono_ms);

@@ -31,7 +31,7 @@ struct warden {
     bool has_redis;
     enum warden_phase phase;
     int64_t stop_mono_ms; /* when the phase left RUN */
-    bool is_hurried;      /* by a second signal */
+    bool is_forced;       /* by a second signal */
     int exit_code;
 };
 

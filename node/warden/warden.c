@@ -72,11 +72,11 @@ static void stop(struct warden *w, const char *reason, int exit_code, int64_t no
     child_stop(&w->worker.child, reason, now);
 }
 
-static void hurry(struct warden *w, const char *reason, int64_t now)
+static void force(struct warden *w, const char *reason, int64_t now)
 {
-    child_hurry(&w->worker.child, reason, now);
-    child_hurry(&w->redis.child, reason, now);
-    w->is_hurried = true;
+    child_kill(&w->worker.child, reason, now);
+    child_kill(&w->redis.child, reason, now);
+    w->is_forced = true;
 }
 
 /* A stop is only as orderly as the ends that it asked for. SIGTERM may find a Redis that has
@@ -216,7 +216,7 @@ static void stop_on_signal(struct warden *w, int number, int64_t now)
     if (w->phase == WARDEN_RUN)
         stop(w, reason, EXIT_SUCCESS, now);
     else if (now - w->stop_mono_ms >= SAME_WISH_MS)
-        hurry(w, reason, now);
+        force(w, reason, now);
 }
 
 static void read_signals(struct warden *w, int64_t now)
@@ -261,7 +261,7 @@ static int64_t last_wait_ms(const struct warden *w, int64_t now)
 
     if (w->phase != WARDEN_STOP_REDIS || w->redis.child.state != CHILD_IDLE || wait_ms < 0)
         return -1; /* it waits for something else, or for nothing */
-    if (w->is_hurried || left_ms < 0)
+    if (w->is_forced || left_ms < 0)
         return 0;
     return wait_ms < left_ms ? wait_ms : left_ms;
 }

@@ -67,7 +67,7 @@ static void on_done(struct op *op)
 
 /* Who has ended its side and still reads is told that nothing happened. A node that stops waits
  * for what it has taken. */
-static void on_hurry(struct exchange *x)
+static void on_cancel_wait(struct exchange *x)
 {
     struct call *call = x->handler;
 
@@ -87,7 +87,7 @@ void api_call(struct exchange *x, const struct op *op,
     call->op.client = exchange_client(x);
     call->op.on_done = on_done;
     x->handler = call;
-    x->on_hurry = on_hurry;
+    x->on_cancel_wait = on_cancel_wait;
     queue_submit(api_of(x)->queue, &call->op);
 }
 
@@ -191,7 +191,7 @@ static void on_batch_done(struct op *op)
 }
 
 /* As for a single one: see api_call.c. */
-static void on_batch_hurry(struct exchange *x)
+static void on_batch_cancel(struct exchange *x)
 {
     struct batch *b = x->handler;
 
@@ -235,7 +235,7 @@ struct batch *batch_new(struct exchange *x, unsigned count,
     b->add = add;
     b->count_max = count;
     x->handler = b;
-    x->on_hurry = on_batch_hurry;
+    x->on_cancel_wait = on_batch_cancel;
     return b;
 }
 

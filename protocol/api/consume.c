@@ -40,7 +40,7 @@ static void on_done(struct pop *pop)
     free(p);
 }
 
-static void on_hurry(struct exchange *x)
+static void on_cancel_wait(struct exchange *x)
 {
     struct popping *p = x->handler;
 
@@ -113,7 +113,7 @@ void api_pop(struct exchange *x)
     p->pop.has_ttr = ttr_ms >= 0;
     p->pop.ttr_ms = ttr_ms >= 0 ? ttr_ms : 0;
     x->handler = p;
-    x->on_hurry = on_hurry;
+    x->on_cancel_wait = on_cancel_wait;
     queue_pop(api_of(x)->queue, &p->pop);
 }
 
@@ -141,7 +141,7 @@ static void on_deliveries_done(struct follow *follow)
     free(f);
 }
 
-static void on_deliveries_hurry(struct exchange *x)
+static void on_deliveries_cancel(struct exchange *x)
 {
     struct following *f = x->handler;
 
@@ -174,6 +174,6 @@ void api_deliveries(struct exchange *x)
                    .on_done = on_deliveries_done},
     };
     x->handler = f;
-    x->on_hurry = on_deliveries_hurry;
+    x->on_cancel_wait = on_deliveries_cancel;
     queue_follow(api_of(x)->queue, &f->follow);
 }

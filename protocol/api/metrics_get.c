@@ -68,7 +68,7 @@ static void on_counted(struct census_call *call)
     buf_fini(&text);
 }
 
-static void on_hurry(struct exchange *x)
+static void on_cancel_wait(struct exchange *x)
 {
     struct scrape *scrape = x->handler;
 
@@ -84,6 +84,6 @@ void metrics_get(struct exchange *x)
     scrape->exchange = x;
     scrape->call = (struct census_call){.wait_ms = CENSUS_WAIT_MS, .on_done = on_counted};
     x->handler = scrape;
-    x->on_hurry = on_hurry;
+    x->on_cancel_wait = on_cancel_wait;
     queue_census(api_of(x)->queue, &scrape->call);
 }

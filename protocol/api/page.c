@@ -107,7 +107,7 @@ static void finish(struct page *page)
 
 /* Whoever has only ended its side gets the page, as long as nothing has to wait for its turn. A
  * node that stops waits for what it has taken. */
-static void on_hurry(struct exchange *x)
+static void on_cancel_wait(struct exchange *x)
 {
     struct page *page = x->handler;
 
@@ -219,7 +219,7 @@ void page_reply(struct exchange *x, const struct page_kind *kind, enum op_verb v
         return;
     }
     x->handler = page;
-    x->on_hurry = on_hurry;
+    x->on_cancel_wait = on_cancel_wait;
     x->on_gone = on_gone;
     buf_printf(&page->json, "{\"%s\":[", kind->member);
     look_what_is_away(page);

@@ -314,7 +314,7 @@ static void on_done(struct sweep *sweep)
     free(s);
 }
 
-static void on_hurry(struct exchange *x)
+static void on_cancel_wait(struct exchange *x)
 {
     struct sweeping *s = x->handler;
 
@@ -339,7 +339,7 @@ static void begin(struct exchange *x, enum op_verb verb, const struct api_sweep 
         .on_done = on_done,
     };
     x->handler = s;
-    x->on_hurry = on_hurry;
+    x->on_cancel_wait = on_cancel_wait;
     queue_sweep(api_of(x)->queue, &s->sweep);
 }
 

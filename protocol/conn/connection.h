@@ -130,7 +130,7 @@ struct connection {
     bool is_deaf;    /* paused, and not even told that there is something to read */
     bool is_watched; /* for the client's end, while it is deaf; left so afterwards */
     bool saw_end;    /* the client has ended its side; still OPEN: there is input before that */
-    bool was_hurried;
+    bool has_cancelled;
     bool is_lost;       /* it was reset: nothing more is acknowledged */
     bool is_said;       /* the output ends behind what is in it */
     const char *reason; /* of the end */

@@ -10,7 +10,7 @@
 #include "protocol/conn/private.h"
 #include "protocol/conn/moving.h"
 
-#define HURRY_MS      50  /* of grace for requests in work, once the input has ended, */
+#define CANCEL_MS     50  /* of grace for requests in work, once the input has ended, */
 #define LEAVE_MS      10  /* or while the address is leaving, which takes some 20 */
 #define ENDING_MIN_MS 5   /* looks at an ending connection come this often, */
 #define ENDING_MAX_MS 500 /* then less and less */
@@ -91,7 +91,7 @@ void connection_look_soon(struct connection *c)
 void connection_give_a_moment(struct connection *c)
 {
     c->end_mono_ms = connection_now(c);
-    c->was_hurried = false;
+    c->has_cancelled = false;
     connection_look_soon(c);
 }
 
@@ -123,16 +123,16 @@ void connection_wind_up(struct connection *c, const char *reason)
     connection_close_when_finished(c);
 }
 
-static int64_t hurries_at(const struct connection *c)
+static int64_t cancels_at(const struct connection *c)
 {
-    return c->end_mono_ms + (connection_is_leaving(c) ? LEAVE_MS : HURRY_MS);
+    return c->end_mono_ms + (connection_is_leaving(c) ? LEAVE_MS : CANCEL_MS);
 }
 
-static void hurry(struct connection *c)
+static void cancel_waits(struct connection *c)
 {
-    if (c->was_hurried || connection_now(c) < hurries_at(c))
+    if (c->has_cancelled || connection_now(c) < cancels_at(c))
         return;
-    c->was_hurried = true;
+    c->has_cancelled = true;
     if (c->kind->on_end)
         c->kind->on_end(c);
 }
@@ -156,16 +156,16 @@ static int64_t time_to_give_up(const struct connection *c)
     return left_ms > 0 ? left_ms : 0;
 }
 
-/* Not past the moments when it is hurried, and given up. */
+/* Not past the moments when its waits are cancelled, and it is given up. */
 static void look_later(struct connection *c)
 {
-    int64_t to_hurry_ms = hurries_at(c) - connection_now(c);
+    int64_t to_cancel_ms = cancels_at(c) - connection_now(c);
     int64_t left_ms = time_to_give_up(c), read_ms = connection_time_to_read(c);
 
     left_ms = read_ms < left_ms ? read_ms : left_ms;
     c->timer_ms = c->timer_ms * 2 < ENDING_MAX_MS ? c->timer_ms * 2 : ENDING_MAX_MS;
-    if (!c->was_hurried && c->timer_ms > to_hurry_ms)
-        c->timer_ms = to_hurry_ms;
+    if (!c->has_cancelled && c->timer_ms > to_cancel_ms)
+        c->timer_ms = to_cancel_ms;
     connection_arm(c, c->timer_ms < left_ms ? c->timer_ms : left_ms);
 }
 
@@ -184,7 +184,7 @@ static void look_for_acks(struct connection *c)
 
 void connection_look_at_end(struct connection *c)
 {
-    hurry(c);
+    cancel_waits(c);
     look_for_acks(c);
     if (time_to_give_up(c) == 0 || connection_time_to_read(c) == 0)
         connection_close(c, "the last replies were not read");

@@ -85,7 +85,7 @@ void port_stop(struct port *p, void (*on_stopped)(void *arg), void *arg)
     p->stopped_arg = arg;
     listener_stop(&p->listener);
     LIST_EACH (link, &p->clients)
-        p->ops->hurry(CONTAINER_OF(link, struct port_client, link));
+        p->ops->cancel_waits(CONTAINER_OF(link, struct port_client, link));
     timer_arm(&p->loop->timers, &p->grace, list_is_empty(&p->clients) ? 0 : PORT_GRACE_MS);
 }
 

@@ -5,7 +5,7 @@
  *   OPEN --port_stop()--> STOPPING --PORT_GRACE_MS--> CLOSING --the last client has gone-->
  * on_stopped
  *
- *   STOPPING  nobody is accepted, requests that wait for something are hurried, and the dialect
+ *   STOPPING  nobody is accepted, what requests wait for is cancelled, and the dialect
  *             refuses new ones: those that are on their way when a node stops are answered
  *   CLOSING   a connection ends as soon as nothing of it is in work and its replies are read
  *
@@ -39,10 +39,10 @@ struct port_ops {
     /* Somebody has come: the dialect makes a client (port_join), or answers that it has no
      * place, closes `fd` and leaves the peer. */
     void (*on_client)(struct port *p, int fd, struct peer *peer, enum port_place place);
-    void (*hurry)(struct port_client *c);   /* its requests wait no longer */
-    void (*wind_up)(struct port_client *c); /* CLOSING */
-    void (*set_limits)(struct port *p);     /* the kind's, which change with is_closing */
-    void (*free)(struct port *p);           /* after on_stopped */
+    void (*cancel_waits)(struct port_client *c); /* its requests wait no longer */
+    void (*wind_up)(struct port_client *c);      /* CLOSING */
+    void (*set_limits)(struct port *p);          /* the kind's, which change with is_closing */
+    void (*free)(struct port *p);                /* after on_stopped */
 };
 
 /* Since the worker's start. */

@@ -1,11 +1,11 @@
-/* What the files of a connection know of each other. Private to them, and to crowd.c.
+/* What the files of a connection know of each other. Private to them, and to shed.c.
  *
  *   connection.c  its beginning, its requests, its timer
  *   read.c        input: offered, kept, and when nothing is read
  *   write.c       output: written, kept, acknowledged, and read in time
  *   end.c         from the end in sight to the last call
  *   moving.c      when its own end is an address that moves to another node
- *   crowd.c       what all of them keep together
+ *   shed.c        what all of them keep together
  */
 #ifndef DUEQ_PROTOCOL_CONN_PRIVATE_H
 #define DUEQ_PROTOCOL_CONN_PRIVATE_H
@@ -85,7 +85,7 @@ bool connection_has_end_in_sight(const struct connection *c);
 /* With an end in sight: the timer comes at once, and then less and less. */
 void connection_look_soon(struct connection *c);
 
-/* What came last before the end has its moment, then it is hurried. */
+/* What came last before the end has its moment, then its waits are cancelled. */
 void connection_give_a_moment(struct connection *c);
 
 /* OPEN -> ENDING; in other states nothing happens. */

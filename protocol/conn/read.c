@@ -10,7 +10,7 @@
 #include <event2/event.h>
 
 #include "protocol/conn/private.h"
-#include "protocol/conn/crowd.h"
+#include "protocol/conn/shed.h"
 
 #define CHUNK_BYTES 65536
 
@@ -30,8 +30,8 @@ static void keep_input(struct connection *c, struct bytes rest)
         return;
     stream_add(&c->input, rest);
     c->kind->kept_bytes += rest.len;
-    crowd_moved(&c->kind->kept, &c->kept, &c->input);
-    crowd_bound_kept(c->kind);
+    shed_note_progress(&c->kind->kept, &c->kept, &c->input);
+    shed_bound_kept(c->kind);
 }
 
 static void offer_kept(struct connection *c)
@@ -49,7 +49,7 @@ static void offer_kept(struct connection *c)
         return;
     stream_take(&c->input, used);
     c->kind->kept_bytes -= used;
-    crowd_moved(&c->kind->kept, &c->kept, &c->input);
+    shed_note_progress(&c->kind->kept, &c->kept, &c->input);
 }
 
 /* ---- reading, or not ---- */

@@ -16,7 +16,7 @@
 #include <event2/event.h>
 
 #include "protocol/conn/private.h"
-#include "protocol/conn/crowd.h"
+#include "protocol/conn/shed.h"
 
 /* Linux acknowledges after 40 ms what it does not acknowledge with a request. */
 #define ACK_FIRST_MS   45
@@ -251,7 +251,7 @@ static void keep_output(struct connection *c, struct bytes rest)
     c->kind->unread_bytes += rest.len;
     if (is_first)
         connection_restart_time_to_read(c);
-    crowd_bound_unread(c->kind, c);
+    shed_bound_unread(c->kind, c);
     await_writable(c);
 }
 
@@ -302,7 +302,7 @@ static void write_kept(struct connection *c)
         c->progress_mono_ms = c->written_mono_ms = connection_now(c);
     stream_take(&c->output, n);
     c->kind->unread_bytes -= n;
-    crowd_moved(&c->kind->unread, &c->unread, &c->output);
+    shed_note_progress(&c->kind->unread, &c->unread, &c->output);
     if (written_bytes(c) >= c->due_bytes)
         connection_restart_time_to_read(c);
     if (stream_len(&c->output))

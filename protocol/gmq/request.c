@@ -243,7 +243,7 @@ void gmq_request_give_up(struct gmq_client *client)
     connection_wind_up(&client->base.connection, "its request took too long to arrive");
 }
 
-void gmq_requests_hurry(struct gmq_client *client)
+void gmq_requests_cancel_waits(struct gmq_client *client)
 {
     struct list *link;
 

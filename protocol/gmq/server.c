@@ -105,7 +105,7 @@ static size_t on_input(struct connection *c, struct bytes input)
 
 static void give_up_waiting(struct gmq_client *client)
 {
-    gmq_requests_hurry(client);
+    gmq_requests_cancel_waits(client);
     gmq_requests_abandon(client);
 }
 
@@ -179,9 +179,9 @@ static struct gmq_client *client_at(struct port_client *c)
     return CONTAINER_OF(c, struct gmq_client, base);
 }
 
-static void hurry(struct port_client *c)
+static void cancel_waits(struct port_client *c)
 {
-    gmq_requests_hurry(client_at(c));
+    gmq_requests_cancel_waits(client_at(c));
 }
 
 static void wind_up(struct port_client *c)
@@ -211,7 +211,7 @@ static void free_gmq(struct port *p)
 static const struct port_ops ops = {
     .name = "gmq",
     .on_client = on_client,
-    .hurry = hurry,
+    .cancel_waits = cancel_waits,
     .wind_up = wind_up,
     .set_limits = set_limits,
     .free = free_gmq,

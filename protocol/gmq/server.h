@@ -47,7 +47,7 @@ void gmq_request_skip(struct gmq_client *client);
 void gmq_request_give_up(struct gmq_client *client);
 
 /* The client's Pops wait no longer. */
-void gmq_requests_hurry(struct gmq_client *client);
+void gmq_requests_cancel_waits(struct gmq_client *client);
 
 /* The client has left, or ended its side: what waits for the store to come back is dropped, and
  * answered, for there may be somebody who reads. */

@@ -458,15 +458,15 @@ size_t http_client_take(struct connection *c, struct bytes input)
 
 /* ---- the connection ---- */
 
-void http_client_hurry(struct http_client *client)
+void http_client_cancel_waits(struct http_client *client)
 {
     struct exchange *x = client->is_waiting ? &client->request->exchange : NULL;
-    void (*on_hurry)(struct exchange * x) = x ? x->on_hurry : NULL;
+    void (*on_cancel_wait)(struct exchange * x) = x ? x->on_cancel_wait : NULL;
 
-    if (!on_hurry)
+    if (!on_cancel_wait)
         return;
-    x->on_hurry = NULL;
-    on_hurry(x);
+    x->on_cancel_wait = NULL;
+    on_cancel_wait(x);
 }
 
 static void tell_gone(struct http_client *client)
@@ -476,7 +476,7 @@ static void tell_gone(struct http_client *client)
     if (x->on_gone)
         x->on_gone(x);
     else
-        http_client_hurry(client);
+        http_client_cancel_waits(client);
 }
 
 /* Behind what is being read one more head, in front of which the reading may stop. */
@@ -498,7 +498,7 @@ bool http_client_is_busy(const struct connection *c)
 
 void http_client_end(struct connection *c)
 {
-    http_client_hurry(client_of(c));
+    http_client_cancel_waits(client_of(c));
 }
 
 void http_client_acked(struct connection *c)

@@ -47,8 +47,8 @@
     X(NOT_READY,     503, "not_ready",           "the store cannot be used")                   \
     X(STOPPING,      503, "shutting_down",       "the node is stopping")                       \
     X(UNAVAILABLE,   503, "unavailable",         "the store is unavailable; nothing happened") \
-    X(CROWDED,       503, "too_many",            "too many connections (limits.connections); try again later") \
-    X(CROWDED_ADDRESS, 503, "too_many",          "too many connections from one address (limits.connections_per_address); try again later") \
+    X(FULL,       503, "too_many",            "too many connections (limits.connections); try again later") \
+    X(FULL_FOR_ADDRESS, 503, "too_many",          "too many connections from one address (limits.connections_per_address); try again later") \
     X(BODIES,        503, "too_many",            "too many bytes of requests at once (limits.http_bodies_bytes); try again later") \
     X(DISPLACED,     503, "too_many",            "others needed the room of this body: it came too slowly, or this address had too much (limits.http_bodies_bytes); try again later") \
     X(TOO_MANY,      503, "too_many",            "too many operations wait for the store (store.hold_max, or 256 MiB); try again later") \

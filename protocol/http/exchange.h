@@ -3,9 +3,9 @@
  * A handler answers exactly once, at once or later, with one of the exchange_reply calls. The
  * exchange, and all that is borrowed from it, is not the handler's any more then.
  *
- * A handler that answers later puts its state into `handler`, and `on_hurry` where it can cut
- * its waiting short. Its client may leave before: the reply then goes nowhere, and the rules
- * stay the same.
+ * A handler that answers later puts its state into `handler`, and `on_cancel_wait` where it can
+ * cut its waiting short. Its client may leave before: the reply then goes nowhere, and the
+ * rules stay the same.
  */
 #ifndef DUEQ_PROTOCOL_HTTP_EXCHANGE_H
 #define DUEQ_PROTOCOL_HTTP_EXCHANGE_H
@@ -36,10 +36,10 @@ struct exchange {
 
     /* Wait no longer: the client has left or ended its side, or the node is stopping. Comes
      * once at most, from the loop; answering in it is fine. NULL: there is no waiting. */
-    void (*on_hurry)(struct exchange *x);
+    void (*on_cancel_wait)(struct exchange *x);
 
-    /* Its client is gone for sure, and nobody will read the reply: instead of on_hurry then,
-     * for a handler that goes on for one that has only ended its side. */
+    /* Its client is gone for sure, and nobody will read the reply: instead of on_cancel_wait
+     * then, for a handler that goes on for one that has only ended its side. */
     void (*on_gone)(struct exchange *x);
 
     /* exchange.c's own */

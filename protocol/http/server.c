@@ -50,8 +50,8 @@ static void join_excess(struct http *h, struct http_client *client)
 
 static void on_client(struct port *p, int fd, struct peer *peer, enum port_place place)
 {
-    static const uint8_t errors[] = {[PORT_IS_FULL] = HTTP_ERROR_CROWDED,
-                                     [PORT_IS_FULL_FOR_ADDRESS] = HTTP_ERROR_CROWDED_ADDRESS};
+    static const uint8_t errors[] = {[PORT_IS_FULL] = HTTP_ERROR_FULL,
+                                     [PORT_IS_FULL_FOR_ADDRESS] = HTTP_ERROR_FULL_FOR_ADDRESS};
     struct http *h = CONTAINER_OF(p, struct http, port);
     struct http_client *client = calloc(1, sizeof(*client));
 
@@ -70,9 +70,9 @@ static struct http_client *client_at(struct port_client *c)
     return CONTAINER_OF(c, struct http_client, base);
 }
 
-static void hurry(struct port_client *c)
+static void cancel_waits(struct port_client *c)
 {
-    http_client_hurry(client_at(c));
+    http_client_cancel_waits(client_at(c));
 }
 
 static void wind_up(struct port_client *c)
@@ -117,7 +117,7 @@ struct http *http_new(const struct http_app *app, void *arg, const struct http_o
     h->ops = (struct port_ops){
         .name = app->name,
         .on_client = on_client,
-        .hurry = hurry,
+        .cancel_waits = cancel_waits,
         .wind_up = wind_up,
         .set_limits = set_limits,
         .free = free_http,

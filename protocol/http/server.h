@@ -96,7 +96,7 @@ void http_client_closed(struct connection *c);
 void http_client_answered(struct http_client *client, bool is_kept, bool has_read_all);
 
 /* Its handler waits no longer. */
-void http_client_hurry(struct http_client *client);
+void http_client_cancel_waits(struct http_client *client);
 
 /* The server is closing: what is not in work ends, once its reply is read. */
 void http_client_wind_up(struct http_client *client);

@@ -285,7 +285,7 @@ void redis_lane_stop(struct redis_lane *l)
     redis_link_stop(l->link);
 }
 
-void redis_lane_hurry(struct redis_lane *l)
+void redis_lane_stop_now(struct redis_lane *l)
 {
     redis_link_reset(l->link, "no time left to wait for answers");
     if (l->replicas)

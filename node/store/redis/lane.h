@@ -65,7 +65,7 @@ struct redis_lane {
     struct timers *timers;
     bool has_meta;   /* the owner's: it has the slot of <prefix>:meta */
     bool is_ready;   /* the handshake is done; until the link closes */
-    bool is_usable;     /* and all of its buckets were asked; so, too */
+    bool is_usable;  /* and all of its buckets were asked; so, too */
     bool is_leaving; /* this connection is no good: the rest of its answers, then another */
     char leaves_for[128]; /* what Redis said to make it so */
     bool is_ending;       /* what is lost from now on is lost by us */
@@ -98,7 +98,7 @@ void redis_lane_stop(struct redis_lane *l);
 
 /* Nobody goes there any more: it stops, soon. */
 void redis_lane_retire(struct redis_lane *l);
-void redis_lane_hurry(struct redis_lane *l); /* who waits for it waits no longer */
+void redis_lane_stop_now(struct redis_lane *l); /* who waits for it waits no longer */
 void redis_lane_reload(struct redis_lane *l);
 
 const struct redis_address *redis_lane_address(const struct redis_lane *l);

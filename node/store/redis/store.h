@@ -148,7 +148,7 @@ void redis_store_start(struct redis_store *s);
 void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void *arg);
 
 /* While it stops: waits no longer. What is in flight ends with UNKNOWN, soon. */
-void redis_store_hurry(struct redis_store *s);
+void redis_store_stop_now(struct redis_store *s);
 const struct redis_store_stats *redis_store_stats(const struct redis_store *s);
 
 /* A master as the store sees it. Texts are borrowed until the next turn of the loop. */

@@ -251,9 +251,9 @@ void redis_store_stop(struct redis_store *s, void (*on_stopped)(void *arg), void
     redis_requests_stop(s->requests, on_idle, s);
 }
 
-void redis_store_hurry(struct redis_store *s)
+void redis_store_stop_now(struct redis_store *s)
 {
     assert(s->is_stopping);
     LIST_EACH (link, &s->lanes)
-        redis_lane_hurry(redis_store_lane_of(link));
+        redis_lane_stop_now(redis_store_lane_of(link));
 }

@@ -216,14 +216,14 @@ static void one_that_does_not_stop_is_killed(void **state)
     assert_int_equal(f.child.state, CHILD_IDLE);
 }
 
-static void hurry_kills_only_what_is_being_stopped(void **state)
+static void kill_ends_only_what_is_being_stopped(void **state)
 {
     struct fake f = working();
 
-    child_hurry(&f.child, "test", 5);
+    child_kill(&f.child, "test", 5);
     assert_int_equal(f.child.state, CHILD_UP);
     child_stop(&f.child, "test", 10);
-    child_hurry(&f.child, "test", 11);
+    child_kill(&f.child, "test", 11);
     assert_int_equal(f.child.state, CHILD_KILLED);
 }
 
@@ -274,7 +274,7 @@ int main(void)
         cmocka_unit_test(stops_in_order),
         cmocka_unit_test(a_stop_without_a_process_is_immediate),
         cmocka_unit_test(one_that_does_not_stop_is_killed),
-        cmocka_unit_test(hurry_kills_only_what_is_being_stopped),
+        cmocka_unit_test(kill_ends_only_what_is_being_stopped),
         cmocka_unit_test(a_stop_while_it_is_being_killed_ends_it),
         cmocka_unit_test(only_what_worked_must_end_well),
     };

@@ -467,8 +467,8 @@ static void shows_each_protocol_under_its_name(void **state)
     text = write_page(page);
     assert_line(text, "dueq_connections{protocol=\"gmq\"} 3");
     assert_line(text, "dueq_requests_total{protocol=\"gmq\"} 9");
-    assert_line(text, "dueq_connections_turned_away_total{protocol=\"x\"} 1");
-    assert_line(text, "dueq_connections_crowded_out_total{protocol=\"x\"} 2");
+    assert_line(text, "dueq_connections_rejected_total{protocol=\"x\"} 1");
+    assert_line(text, "dueq_connections_shed_total{protocol=\"x\"} 2");
 }
 
 static void counts_errors_of_http_by_their_word(void **state)

@@ -494,7 +494,7 @@ static void the_last_replies_have_their_time_from_the_end_on(void **state)
     assert_in_range(trickle(f, 5000), 2000, 2500); /* looked at twice a second */
 }
 
-static void hurries_what_is_in_work_fifty_milliseconds_after_the_peers_end(void **state)
+static void cancels_what_is_in_work_fifty_milliseconds_after_the_peers_end(void **state)
 {
     struct fixture *f = *state;
 
@@ -901,7 +901,7 @@ int main(void)
         connection_test(a_reply_has_a_time_to_be_read_in_however_steadily),
         connection_test(who_reads_each_reply_in_its_time_may_always_have_more_to_read),
         connection_test(the_last_replies_have_their_time_from_the_end_on),
-        connection_test(hurries_what_is_in_work_fifty_milliseconds_after_the_peers_end),
+        connection_test(cancels_what_is_in_work_fifty_milliseconds_after_the_peers_end),
         connection_test(cuts_off_the_slowest_when_all_together_leave_too_much_unread),
         connection_test(cuts_off_who_keeps_much_for_longest_when_all_together_keep_too_much),
         connection_test(keeps_no_more_than_the_protocol_says_when_there_is_enough_to_do),

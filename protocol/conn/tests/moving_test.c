@@ -250,7 +250,7 @@ static void who_came_over_another_address_notices_nothing(void **state)
     }
 }
 
-static void who_waits_is_hurried_and_closed_behind_its_reply(void **state)
+static void a_wait_is_cancelled_and_closed_behind_its_reply(void **state)
 {
     struct fixture *f = *state;
     struct line_client *c = come(f, true);
@@ -361,7 +361,7 @@ static void who_comes_gets_one_reply(void **state)
     assert_int_equal(c->connection.in_work, 0);
 }
 
-static void who_waits_from_then_on_is_hurried_soon(void **state)
+static void a_wait_from_then_on_is_cancelled_soon(void **state)
 {
     struct fixture *f = *state;
     struct line_client *c;
@@ -484,13 +484,13 @@ int main(void)
         TEST(who_asks_nothing_is_closed_at_once),
         TEST(who_has_just_come_may_still_ask),
         TEST(who_came_over_another_address_notices_nothing),
-        TEST(who_waits_is_hurried_and_closed_behind_its_reply),
+        TEST(a_wait_is_cancelled_and_closed_behind_its_reply),
         TEST(the_end_waits_for_the_acknowledgement),
         TEST(a_reply_that_is_cut_off_is_not_acknowledged),
         TEST(a_request_that_has_arrived_is_answered),
         TEST(half_a_request_may_be_completed),
         TEST(who_comes_gets_one_reply),
-        TEST(who_waits_from_then_on_is_hurried_soon),
+        TEST(a_wait_from_then_on_is_cancelled_soon),
         TEST(who_has_its_reply_is_owed_none),
         TEST(many_are_told_by_and_by),
         TEST(when_it_stays_after_all_the_rest_is_served_as_before),

@@ -37,7 +37,7 @@ static void answer(unsigned i, size_t len)
     exchange_reply(x, 201, "text/plain", bytes_of(filler, len));
 }
 
-static void on_hurry(struct exchange *x)
+static void on_cancel_wait(struct exchange *x)
 {
     for (unsigned i = 0; i < at_work_count; i++) {
         if (at_work[i] == x && rand() % 2) {
@@ -50,7 +50,7 @@ static void on_hurry(struct exchange *x)
 /* In the place of the API's: now, or some time. */
 static void own_api_push(struct exchange *x)
 {
-    x->on_hurry = on_hurry;
+    x->on_cancel_wait = on_cancel_wait;
     assert_in_range(at_work_count, 0, sizeof(at_work) / sizeof(*at_work) - 1);
     at_work[at_work_count++] = x;
     if (rand() % 3)

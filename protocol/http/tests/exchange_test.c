@@ -13,9 +13,9 @@
 #include "protocol/http/server.h"
 #include "protocol/http/tests/server_fixture.h"
 
-/* In place of api_pop.c: answers when it is hurried, or when the test says so. */
+/* In place of a pop: answers when its wait is cancelled, or when the test says so. */
 static struct exchange *waiting;
-static unsigned hurries;
+static unsigned cancels;
 static bool is_stubborn;
 
 static void answer(void)
@@ -26,10 +26,10 @@ static void answer(void)
     exchange_reply_json(x, 200, BYTES("{}"));
 }
 
-static void on_hurry(struct exchange *x)
+static void on_cancel_wait(struct exchange *x)
 {
     assert_ptr_equal(x, waiting);
-    hurries++;
+    cancels++;
     if (!is_stubborn)
         answer();
 }
@@ -43,8 +43,8 @@ static void own_api_pop(struct exchange *x)
     if (count == 64) {
         assert_null(waiting);
         waiting = x;
-        hurries = 0;
-        x->on_hurry = on_hurry;
+        cancels = 0;
+        x->on_cancel_wait = on_cancel_wait;
     } else {
         exchange_reply_error_text(x, HTTP_ERROR_NOT_FOUND, "%.*s %d", BYTES_ARG(x->topic),
                                   (int)count);
@@ -244,7 +244,7 @@ static void counts_errors_by_what_was_wrong(void **state)
 
 /* ---- waiting ---- */
 
-static void hurries_a_handler_whose_client_has_left(void **state)
+static void cancels_a_handler_whose_client_has_left(void **state)
 {
     struct fixture *f = *state;
     struct client c = connect_client(f);
@@ -253,11 +253,11 @@ static void hurries_a_handler_whose_client_has_left(void **state)
     AWAIT(f, waiting);
     reset(&c);
     AWAIT(f, !waiting);
-    assert_int_equal(hurries, 1);
+    assert_int_equal(cancels, 1);
     AWAIT(f, http_port(f->http)->stats.connections == 0);
 }
 
-static void hurries_a_handler_whose_client_has_left_more_behind(void **state)
+static void cancels_a_handler_whose_client_has_left_more_behind(void **state)
 {
     struct fixture *f = *state;
     struct client c = connect_client(f);
@@ -265,27 +265,27 @@ static void hurries_a_handler_whose_client_has_left_more_behind(void **state)
     say(&c, POP_LATER GET_LIVE GET_LIVE);
     AWAIT(f, waiting);
     leave(&c);
-    AWAIT(f, hurries);
+    AWAIT(f, cancels);
     fixture_pass(f, 100);
     AWAIT(f, http_port(f->http)->stats.connections == 0);
     assert_null(waiting);
 }
 
-static void hurries_a_handler_whose_client_ended_its_side_and_answers_it(void **state)
+static void cancels_a_handler_whose_client_ended_its_side_and_answers_it(void **state)
 {
     struct fixture *f = *state;
     struct client c = connect_client(f);
 
     say(&c, POP_LATER);
     end_sending(&c);
-    AWAIT(f, waiting || hurries);
+    AWAIT(f, waiting || cancels);
     fixture_pass(f, 100);
     assert_has(receive_all(&c), "\r\n\r\n{}");
-    assert_int_equal(hurries, 1);
+    assert_int_equal(cancels, 1);
     leave(&c);
 }
 
-static void hurries_all_handlers_when_it_stops(void **state)
+static void cancels_all_handlers_when_it_stops(void **state)
 {
     struct fixture *f = *state;
     struct client c = connect_client(f);
@@ -299,7 +299,7 @@ static void hurries_all_handlers_when_it_stops(void **state)
     leave(&c);
 }
 
-static void hurries_once_and_waits_for_the_answer(void **state)
+static void cancels_once_and_waits_for_the_answer(void **state)
 {
     struct fixture *f = *state;
     struct client c = connect_client(f);
@@ -313,7 +313,7 @@ static void hurries_once_and_waits_for_the_answer(void **state)
     fixture_pass(f, 1000);
     fixture_stop(f);
     fixture_pass(f, 3000);
-    assert_int_equal(hurries, 1);
+    assert_int_equal(cancels, 1);
     assert_false(f->is_stopped);
     answer();
     AWAIT(f, f->is_stopped);
@@ -352,11 +352,11 @@ int main(void)
         TEST(a_reply_without_content_does_not_say_how_long_it_is),
         TEST(says_how_an_operation_ended),
         TEST(counts_errors_by_what_was_wrong),
-        TEST(hurries_a_handler_whose_client_has_left),
-        TEST(hurries_a_handler_whose_client_has_left_more_behind),
-        TEST(hurries_a_handler_whose_client_ended_its_side_and_answers_it),
-        TEST(hurries_all_handlers_when_it_stops),
-        TEST(hurries_once_and_waits_for_the_answer),
+        TEST(cancels_a_handler_whose_client_has_left),
+        TEST(cancels_a_handler_whose_client_has_left_more_behind),
+        TEST(cancels_a_handler_whose_client_ended_its_side_and_answers_it),
+        TEST(cancels_all_handlers_when_it_stops),
+        TEST(cancels_once_and_waits_for_the_answer),
         TEST(tells_who_asks),
     };
 

@@ -277,7 +277,7 @@ static void a_stop_waits_for_those_who_wait(void **state)
     n->store = redis_store_new(n->loop, &n->options); /* for the tear-down */
 }
 
-static void in_a_hurry_it_does_not(void **state)
+static void stopping_now_it_does_not(void **state)
 {
     struct node *n = *state;
     struct job_op a = {0};
@@ -288,7 +288,7 @@ static void in_a_hurry_it_does_not(void **state)
     while (stats(n)->waiting_for_replicas == 0)
         event_base_loop(n->loop->base, EVLOOP_ONCE);
     node_stop(n);
-    redis_store_hurry(n->store);
+    redis_store_stop_now(n->store);
     assert_false(a.is_done);
     run_until(n->loop, &n->is_stopped);
     assert_true(a.is_done);
@@ -309,7 +309,7 @@ int main(void)
         WITH_REPLICA(what_promises_nothing_waits_for_nobody),
         WITH_REPLICA(without_min_replicas_nobody_waits),
         WITH_REPLICA(a_stop_waits_for_those_who_wait),
-        WITH_REPLICA(in_a_hurry_it_does_not),
+        WITH_REPLICA(stopping_now_it_does_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

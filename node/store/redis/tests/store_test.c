@@ -716,7 +716,7 @@ static void what_is_in_flight_ends_as_unknown_when_a_stop_cannot_wait(void **sta
     submit_push(n, &a, "t");
     node_stop(n);
     assert_false(a.is_done);
-    redis_store_hurry(n->store);
+    redis_store_stop_now(n->store);
     run_until(n->loop, &n->is_stopped);
     assert_true(a.is_done);
     assert_int_equal(a.op.status, STATUS_UNKNOWN);

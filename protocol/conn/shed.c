@@ -1,10 +1,10 @@
-#include "protocol/conn/crowd.h"
+#include "protocol/conn/shed.h"
 
 #include <stdlib.h>
 
 #include "base/list.h"
 
-void crowd_moved(struct list *all, struct list *link, const struct stream *s)
+void shed_note_progress(struct list *all, struct list *link, const struct stream *s)
 {
     list_remove(link);
     if (stream_len(s))
@@ -32,13 +32,13 @@ static struct connection *find_hoarder(struct connection_kind *kind)
     abort(); /* it is an average */
 }
 
-void crowd_bound_kept(struct connection_kind *kind)
+void shed_bound_kept(struct connection_kind *kind)
 {
     while (kind->kept_bytes > kind->kept_max_bytes)
         crowd_out(find_hoarder(kind), "too much memory in unfinished requests");
 }
 
-void crowd_bound_unread(struct connection_kind *kind, const struct connection *newest)
+void shed_bound_unread(struct connection_kind *kind, const struct connection *newest)
 {
     while (kind->unread_bytes > kind->unread_max_bytes) {
         struct connection *slowest =
