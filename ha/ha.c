@@ -22,7 +22,7 @@ uint64_t ha_fence(const struct ha *ha, const char *ensemble)
 
 int64_t ha_until(const struct ha *ha)
 {
-    int64_t by_write = write_lease_until(&ha->site.lease);
+    int64_t by_write = write_lease_until(&ha->context.lease);
     int64_t by_promise = failsafe_until(&ha->failsafe);
 
     return by_write > by_promise ? by_write : by_promise;
@@ -31,7 +31,7 @@ int64_t ha_until(const struct ha *ha)
 static bool has_lease(const struct ha *ha)
 {
     return ha->lead.is_mine && !ha->lead.is_doubtful && !ha->is_fenced &&
-           site_now(&ha->site) < ha_until(ha);
+           context_now(&ha->context) < ha_until(ha);
 }
 
 bool ha_may_act(const struct ha *ha)
@@ -59,7 +59,7 @@ static int64_t acted_until(const struct ha *ha, int64_t now)
 
 void ha_enter(struct ha *ha, enum role_state to, enum role_reason why)
 {
-    int64_t now = site_now(&ha->site);
+    int64_t now = context_now(&ha->context);
 
     if (ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING)
         ha->leader_seen_boot_ms = acted_until(ha, now);
@@ -72,7 +72,7 @@ void ha_enter(struct ha *ha, enum role_state to, enum role_reason why)
         ha->role.token = ha->lead.token;
         ha_history_note_lead(ha, why, now);
     }
-    site_wake(&ha->site);
+    context_wake(&ha->context);
     role_enter(&ha->role, to, why, now);
 }
 
@@ -106,14 +106,14 @@ static void stop_tick(struct ha *ha)
     if (!ha->is_left) {
         ha->is_left = true;
         peers_leave(ha->peers);
-        coordinator_close(ha->site.coordinator);
+        coordinator_close(ha->context.coordinator);
     }
     ha_commands_end(ha); /* one may come until the ports are closed */
-    if (ha->site.in_flight > 0 || !ha->on_stopped)
+    if (ha->context.in_flight > 0 || !ha->on_stopped)
         return;
     void (*on_stopped)(void *) = ha->on_stopped;
 
-    timer_disarm(ha->site.timers, &ha->site.tick);
+    timer_disarm(ha->context.timers, &ha->context.tick);
     ha->on_stopped = NULL;
     on_stopped(ha->on_stopped_arg);
 }
@@ -130,15 +130,15 @@ static void leave_tick(struct ha *ha, int64_t now)
     if (ha->is_leaving)
         ha->stop_by_boot_ms = now + ROLE_DRAINING_MAX_MS + giving_ms;
     else
-        site_wake_at(&ha->site, ha->scanners.leave_by_boot_ms);
+        context_wake_at(&ha->context, ha->scanners.leave_by_boot_ms);
 }
 
 static void on_tick(struct timer *timer)
 {
-    struct ha *ha = CONTAINER_OF(timer, struct ha, site.tick);
-    int64_t now = site_now(&ha->site), wait;
+    struct ha *ha = CONTAINER_OF(timer, struct ha, context.tick);
+    int64_t now = context_now(&ha->context), wait;
 
-    ha->site.wake_boot_ms = now + ha_t(ha) / 6;
+    ha->context.wake_boot_ms = now + ha_t(ha) / 6;
     leave_tick(ha, now);
     election_tick(&ha->election, now);
     ha_step_down_tick(ha, now);
@@ -160,8 +160,8 @@ static void on_tick(struct timer *timer)
     }
     ha->ticked_boot_ms = now;
     if (!timer_is_armed(timer)) {
-        wait = ha->site.wake_boot_ms - now;
-        timer_arm(ha->site.timers, timer, wait > 0 ? wait : 1);
+        wait = ha->context.wake_boot_ms - now;
+        timer_arm(ha->context.timers, timer, wait > 0 ? wait : 1);
     }
     stop_tick(ha);
 }
@@ -174,7 +174,7 @@ void ha_store_is(struct ha *ha, bool is_up)
 
     ha->store_up = ha->membership.store_up = is_up;
     ha->membership.is_store_known = true;
-    site_wake(&ha->site);
+    context_wake(&ha->context);
     if (is_news)
         heartbeat_send_soon(&ha->heartbeat); /* the others read it there */
 }
@@ -182,7 +182,7 @@ void ha_store_is(struct ha *ha, bool is_up)
 void ha_scans(struct ha *ha, bool is_scanning)
 {
     ha->scanners.is_wanted = is_scanning;
-    site_wake(&ha->site);
+    context_wake(&ha->context);
 }
 
 void ha_address_is(struct ha *ha, bool is_possible)
@@ -192,15 +192,15 @@ void ha_address_is(struct ha *ha, bool is_possible)
     if (!is_news)
         return;
     ha->membership.is_address_away = !is_possible;
-    ha->address_since_boot_ms = site_now(&ha->site);
+    ha->address_since_boot_ms = context_now(&ha->context);
     heartbeat_send_soon(&ha->heartbeat);
-    site_wake(&ha->site);
+    context_wake(&ha->context);
 }
 
 void ha_drained(struct ha *ha)
 {
     ha->is_drained = ha->role.state == ROLE_DRAINING;
-    site_wake(&ha->site);
+    context_wake(&ha->context);
 }
 
 /* Of its own token, or a lower one: a script of an older lead came late. */
@@ -217,7 +217,7 @@ void ha_fenced(struct ha *ha, const struct token *seen)
     ha->is_fenced = true;
     ha->fenced_by = *seen;
     ha->fenced_count++;
-    site_wake(&ha->site);
+    context_wake(&ha->context);
 }
 
 static void on_session(struct coordinator *c)
@@ -231,7 +231,7 @@ static void on_change(struct coordinator *c, const char *path)
 
     view_changed(&ha->view, path);
     scanners_changed(&ha->scanners, path);
-    site_wake(&ha->site);
+    context_wake(&ha->context);
 }
 
 static void on_death(struct peers *p, const char *name, const struct coord_credentials *dead)
@@ -249,7 +249,7 @@ static void on_promise(struct peers *p, const char *name, uint64_t seq)
     struct ha *ha = p->user;
 
     failsafe_promised(&ha->failsafe, name, seq);
-    site_wake(&ha->site);
+    context_wake(&ha->context);
 }
 
 /* ---- life ---- */
@@ -263,14 +263,14 @@ struct ha *ha_new(const struct ha_options *options, struct coordinator *coordina
         abort();
     ha->options = *options;
     ha->peers = peers;
-    ha->site =
-        (struct site){.options = &ha->options, .coordinator = coordinator, .timers = timers};
-    timer_init(&ha->site.tick, on_tick);
-    view_init(&ha->view, &ha->site);
-    membership_init(&ha->membership, &ha->site, &ha->view);
-    scanners_init(&ha->scanners, &ha->site, &ha->membership);
-    election_init(&ha->election, &ha->site, &ha->view, &ha->membership, &ha->lead);
-    heartbeat_init(&ha->heartbeat, &ha->site, &ha->election, &ha->membership);
+    ha->context =
+        (struct context){.options = &ha->options, .coordinator = coordinator, .timers = timers};
+    timer_init(&ha->context.tick, on_tick);
+    view_init(&ha->view, &ha->context);
+    membership_init(&ha->membership, &ha->context, &ha->view);
+    scanners_init(&ha->scanners, &ha->context, &ha->membership);
+    election_init(&ha->election, &ha->context, &ha->view, &ha->membership, &ha->lead);
+    heartbeat_init(&ha->heartbeat, &ha->context, &ha->election, &ha->membership);
     ha_history_init(ha);
     role_init(&ha->role, on_role);
     list_init(&ha->commands);
@@ -288,8 +288,8 @@ void ha_free(struct ha *ha)
 {
     if (!ha)
         return;
-    assert(ha->site.in_flight == 0 && list_is_empty(&ha->commands));
-    timer_disarm(ha->site.timers, &ha->site.tick);
+    assert(ha->context.in_flight == 0 && list_is_empty(&ha->commands));
+    timer_disarm(ha->context.timers, &ha->context.tick);
     membership_fini(&ha->membership);
     election_fini(&ha->election);
     heartbeat_fini(&ha->heartbeat);
@@ -301,21 +301,21 @@ void ha_free(struct ha *ha)
 
 void ha_start(struct ha *ha)
 {
-    int64_t now = site_now(&ha->site);
+    int64_t now = context_now(&ha->context);
 
     ha->role.since_boot_ms = now;
     ha->in_touch_boot_ms = now;
     ha->started_boot_ms = ha->ticked_boot_ms = now;
-    coordinator_open(ha->site.coordinator);
-    site_wake(&ha->site);
+    coordinator_open(ha->context.coordinator);
+    context_wake(&ha->context);
 }
 
 void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg)
 {
     ha->is_stopping = true;
-    scanners_leave(&ha->scanners, site_now(&ha->site));
+    scanners_leave(&ha->scanners, context_now(&ha->context));
     ha->stop_by_boot_ms = INT64_MAX;
     ha->on_stopped = on_stopped;
     ha->on_stopped_arg = arg;
-    site_wake(&ha->site);
+    context_wake(&ha->context);
 }

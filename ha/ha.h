@@ -5,7 +5,7 @@
  * given.
  *
  *   ha.c             the tick: from facts to decisions; nothing else changes the role
- *   site.c           what the parts share: clock, lease, calls to the coordinator
+ *   context.c           what the parts share: clock, lease, calls to the coordinator
  *   rule/            what must hold, pure: no I/O, no clock
  *     lease.c          until when a leader may act
  *     role.c           OFFLINE, STANDBY, LEADER, DRAINING; one enter()
@@ -81,7 +81,7 @@ struct ha_options {
     const char *root;              /* path of the cluster's znodes: "/dueq/main" */
     const char *version;           /* of this program */
     const char *gmq, *http, *peer; /* addresses for other nodes and for people; "" : off */
-    uint64_t incarnation;          /* of the warden: a worker's restart is not a namesake */
+    uint64_t incarnation;          /* of the warden: a worker's restart is no duplicate id */
     int64_t session_ms;            /* T, as asked of the servers */
     enum ha_on_loss on_loss;
     unsigned priority; /* 0 to 100; the higher the sooner it stands */

@@ -13,7 +13,7 @@
 #include "ha/lead/membership.h"
 #include "ha/rule/role.h"
 #include "ha/lead/scanners.h"
-#include "ha/site.h"
+#include "ha/context.h"
 #include "ha/lead/view.h"
 
 #define HA_REOPEN_MS 5000 /* after a set-up that was refused */
@@ -28,7 +28,7 @@ enum ha_refused_for {
 struct ha {
     struct ha_options options;
     struct peers *peers;
-    struct site site;
+    struct context context;
     struct view view;
     struct membership membership;
     struct scanners scanners;
@@ -49,7 +49,7 @@ struct ha {
     bool has_joined;        /* ever */
     bool is_refused_told;
     int64_t unlisted_since_boot_ms; /* a leader is here and has not added this node; 0: not */
-    int64_t long_trip_ms;           /* to ZooKeeper and back; 0: it is short enough */
+    int64_t long_rtt_ms;           /* to ZooKeeper and back; 0: it is short enough */
     char refused[320];              /* "": not */
     enum ha_refused_for refused_for;
 
@@ -80,11 +80,11 @@ struct ha {
     bool has_won_told;     /* the lead it has, or had, is in the history */
     struct token won;      /* that one */
 
-    struct ask control_ask; /* a wish taken back */
+    struct coord_request control_request; /* a wish taken back */
     struct coord_change control_changes[2];
     struct buf control_text;
 
-    struct ask history_ask;
+    struct coord_request history_request;
     int64_t history_retry_boot_ms; /* not before, after a refusal; 0: none */
     struct coord_change history_change;
     struct buf history_text;

@@ -9,7 +9,7 @@
 #include "ha/coord/zk_calls.h"
 #include "ha/coord/zk_closer.h"
 #include "ha/coord/zk_probe.h"
-#include "ha/coord/zk_pump.h"
+#include "ha/coord/zk_io.h"
 
 #define AGAIN_MS     1000
 #define COMPLAINT_MS 30000
@@ -18,7 +18,7 @@ struct zk_coordinator {
     struct coordinator base;
     struct zk_options options;
     struct loop *loop;
-    struct zk_pump pump;
+    struct zk_io io;
     struct zk_calls calls;
     struct zk_closer closer;
     struct zk_probe probe;
@@ -55,10 +55,10 @@ static void enter(struct zk_coordinator *z, enum coord_session to, const char *w
 static void take_session(struct zk_coordinator *z)
 {
     struct coordinator *c = &z->base;
-    const clientid_t *id = zoo_client_id(z->pump.handle);
-    const char *server = zoo_get_current_server(z->pump.handle);
+    const clientid_t *id = zoo_client_id(z->io.handle);
+    const char *server = zoo_get_current_server(z->io.handle);
 
-    c->granted_ms = zoo_recv_timeout(z->pump.handle);
+    c->granted_ms = zoo_recv_timeout(z->io.handle);
     c->credentials.session = id->client_id;
     memcpy(c->credentials.password, id->passwd, sizeof(c->credentials.password));
     snprintf(c->server, sizeof(c->server), "%s", server ? server : "");
@@ -72,8 +72,8 @@ static void connected(struct zk_coordinator *z)
     bool is_back = z->was_connected;
 
     z->was_connected = true;
-    z->calls.handle = z->pump.handle;
-    z->pump.why[0] = '\0';
+    z->calls.handle = z->io.handle;
+    z->io.why[0] = '\0';
     zk_probe_stop(&z->probe);
     timer_disarm(&z->loop->timers, &z->again);
     LOG_INFO("zookeeper", "%s %s: session 0x%llx, %lld ms", is_back ? "is back at" : "is at",
@@ -111,7 +111,7 @@ static void reached(struct zk_coordinator *z)
 
     take_session(z);
     asks =
-        asks && zookeeper_get_connected_host(z->pump.handle, (struct sockaddr *)&server, &size);
+        asks && zookeeper_get_connected_host(z->io.handle, (struct sockaddr *)&server, &size);
     if (asks)
         zk_conf_start(&z->conf, (struct sockaddr *)&server, size, z->options.session_ms / 4);
     if (!begins || !asks)
@@ -169,7 +169,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
 {
     struct zk_coordinator *z = context;
 
-    if (!z->pump.handle) /* being closed */
+    if (!z->io.handle) /* being closed */
         return;
     if (type == ZOO_SESSION_EVENT)
         on_session(z, state);
@@ -192,8 +192,8 @@ static void begin(struct zk_coordinator *z)
                                .context = z};
     const char *auth = z->options.auth;
 
-    if (zk_pump_start(&z->pump, &target) == STATUS_OK && *auth)
-        zoo_add_auth(z->pump.handle, "digest", auth, (int)strlen(auth), on_authorized, NULL);
+    if (zk_io_start(&z->io, &target) == STATUS_OK && *auth)
+        zoo_add_auth(z->io.handle, "digest", auth, (int)strlen(auth), on_authorized, NULL);
 }
 
 static void on_resolved(struct resolve *r)
@@ -202,16 +202,16 @@ static void on_resolved(struct resolve *r)
 
     if (z->base.session != COORD_SESSION_CONNECTING || !r->servers.len)
         return;
-    if (z->pump.handle)
-        zk_pump_set_servers(&z->pump, buf_text(&r->servers));
+    if (z->io.handle)
+        zk_io_set_servers(&z->io, buf_text(&r->servers));
     else
         begin(z);
 }
 
 static const char *why_not_connected(struct zk_coordinator *z)
 {
-    if (*z->pump.why)
-        return z->pump.why;
+    if (*z->io.why)
+        return z->io.why;
     return *z->resolve.unknown ? z->resolve.unknown : "no server has answered yet";
 }
 
@@ -258,9 +258,9 @@ static void open_session(struct coordinator *c)
 }
 
 /* Until a server has confirmed the end it may be left. */
-static void on_farewell(struct zk_farewell *f, bool is_over)
+static void on_drained(struct zk_drain *f, bool is_over)
 {
-    struct zk_coordinator *z = CONTAINER_OF(f, struct zk_coordinator, pump.farewell);
+    struct zk_coordinator *z = CONTAINER_OF(f, struct zk_coordinator, io.drain);
 
     if (!is_over)
         LOG_WARN("zookeeper", "the session 0x%llx is left to expire: no server has ended it",
@@ -283,7 +283,7 @@ static void close_session(struct coordinator *c)
     timer_disarm(&z->loop->timers, &z->again);
     zk_probe_stop(&z->probe);
     zk_conf_stop(&z->conf);
-    if (zk_pump_stop(&z->pump, z->options.session_ms))
+    if (zk_io_stop(&z->io, z->options.session_ms))
         c->leaving = c->credentials.session;
     explicit_bzero(&c->credentials, sizeof(c->credentials));
 }
@@ -293,7 +293,7 @@ static void read_znode(struct coordinator *c, struct coord_call *call)
     struct zk_coordinator *z = self_of(c);
 
     zk_read(&z->calls, call);
-    zk_pump_poke(&z->pump);
+    zk_io_poke(&z->io);
 }
 
 static void list_znodes(struct coordinator *c, struct coord_call *call)
@@ -301,7 +301,7 @@ static void list_znodes(struct coordinator *c, struct coord_call *call)
     struct zk_coordinator *z = self_of(c);
 
     zk_list(&z->calls, call);
-    zk_pump_poke(&z->pump);
+    zk_io_poke(&z->io);
 }
 
 static void write_znodes(struct coordinator *c, struct coord_call *call)
@@ -309,7 +309,7 @@ static void write_znodes(struct coordinator *c, struct coord_call *call)
     struct zk_coordinator *z = self_of(c);
 
     zk_write(&z->calls, call);
-    zk_pump_poke(&z->pump);
+    zk_io_poke(&z->io);
 }
 
 /* By the server that this node is connected to, since that one answers for sure. */
@@ -336,7 +336,7 @@ struct coordinator *zk_coordinator_new(const struct zk_options *options, struct 
     z->base.ops = &ops;
     z->options = *options;
     z->loop = loop;
-    zk_pump_init(&z->pump, loop, on_farewell);
+    zk_io_init(&z->io, loop, on_drained);
     zk_calls_init(&z->calls, &z->base, &loop->timers);
     z->calls.acl = *options->auth ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
     zk_closer_init(&z->closer, loop, NULL);
@@ -355,7 +355,7 @@ void zk_coordinator_free(struct coordinator *c)
         return;
     z = self_of(c);
     close_session(c);
-    zk_pump_fini(&z->pump);
+    zk_io_fini(&z->io);
     zk_probe_fini(&z->probe);
     explicit_bzero(&c->left, sizeof(c->left));
     zk_closer_fini(&z->closer);

@@ -22,7 +22,7 @@ static void take_next(struct zk_closer *c, bool is_ended)
     else
         LOG_WARN("zookeeper",
                  "the session 0x%llx of a process that has ended is left to expire: %s",
-                 session, *c->pump.why ? c->pump.why : "no server has answered in time");
+                 session, *c->io.why ? c->io.why : "no server has answered in time");
     c->count--;
     memmove(c->line, c->line + 1, c->count * sizeof(c->line[0]));
     explicit_bzero(&c->line[c->count], sizeof(c->line[0]));
@@ -34,14 +34,14 @@ static void take_next(struct zk_closer *c, bool is_ended)
 
 static int64_t left_ms(const struct zk_closer *c)
 {
-    return c->until_mono_ms - timers_now(&c->pump.loop->timers);
+    return c->until_mono_ms - timers_now(&c->io.loop->timers);
 }
 
 /* A server that goes says nothing: another one can tell. */
 static void ended(struct zk_closer *c, bool is_ended)
 {
     if (!is_ended && left_ms(c) > AGAIN_MS)
-        timer_arm(&c->pump.loop->timers, &c->again, AGAIN_MS);
+        timer_arm(&c->io.loop->timers, &c->again, AGAIN_MS);
     else
         take_next(c, is_ended);
 }
@@ -51,12 +51,12 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
 {
     struct zk_closer *c = context;
 
-    if (type != ZOO_SESSION_EVENT || !c->pump.handle)
+    if (type != ZOO_SESSION_EVENT || !c->io.handle)
         return;
     if (state != ZOO_CONNECTED_STATE && state != ZOO_EXPIRED_SESSION_STATE)
         return;
     c->is_expired = state == ZOO_EXPIRED_SESSION_STATE;
-    timer_arm(&c->pump.loop->timers, &c->over, 0);
+    timer_arm(&c->io.loop->timers, &c->over, 0);
 }
 
 /* Stopping a handle that is connected is what ends the session. */
@@ -64,13 +64,13 @@ static void on_over(struct timer *timer)
 {
     struct zk_closer *c = CONTAINER_OF(timer, struct zk_closer, over);
 
-    if (!zk_pump_stop(&c->pump, left_ms(c)))
+    if (!zk_io_stop(&c->io, left_ms(c)))
         ended(c, c->is_expired);
 }
 
-static void on_farewell(struct zk_farewell *f, bool is_over)
+static void on_drained(struct zk_drain *f, bool is_over)
 {
-    ended(CONTAINER_OF(f, struct zk_closer, pump.farewell), is_over);
+    ended(CONTAINER_OF(f, struct zk_closer, io.drain), is_over);
 }
 
 static void attach(struct zk_closer *c)
@@ -83,8 +83,8 @@ static void attach(struct zk_closer *c)
     bool has_begun;
 
     c->is_expired = false;
-    has_begun = zk_pump_start(&c->pump, &target) == STATUS_OK;
-    timer_arm(&c->pump.loop->timers, &c->over, has_begun ? left_ms(c) : 0);
+    has_begun = zk_io_start(&c->io, &target) == STATUS_OK;
+    timer_arm(&c->io.loop->timers, &c->over, has_begun ? left_ms(c) : 0);
 }
 
 static void on_again(struct timer *timer)
@@ -94,7 +94,7 @@ static void on_again(struct timer *timer)
 
 static void next(struct zk_closer *c)
 {
-    c->until_mono_ms = timers_now(&c->pump.loop->timers) + c->deadline_ms;
+    c->until_mono_ms = timers_now(&c->io.loop->timers) + c->deadline_ms;
     attach(c);
 }
 
@@ -102,16 +102,16 @@ void zk_closer_init(struct zk_closer *c, struct loop *loop,
                     void (*on_idle)(struct zk_closer *c, bool is_ended))
 {
     *c = (struct zk_closer){.on_idle = on_idle};
-    zk_pump_init(&c->pump, loop, on_farewell);
+    zk_io_init(&c->io, loop, on_drained);
     timer_init(&c->over, on_over);
     timer_init(&c->again, on_again);
 }
 
 void zk_closer_fini(struct zk_closer *c)
 {
-    zk_pump_fini(&c->pump);
-    timer_disarm(&c->pump.loop->timers, &c->over);
-    timer_disarm(&c->pump.loop->timers, &c->again);
+    zk_io_fini(&c->io);
+    timer_disarm(&c->io.loop->timers, &c->over);
+    timer_disarm(&c->io.loop->timers, &c->again);
     explicit_bzero(c->line, sizeof(c->line));
     free(c->servers);
 }

@@ -13,12 +13,12 @@
 
 #include <stdbool.h>
 
-#include "ha/coord/zk_pump.h"
+#include "ha/coord/zk_io.h"
 
 #define ZK_CLOSER_LINE 8
 
 struct zk_closer {
-    struct zk_pump pump;
+    struct zk_io io;
     struct timer over; /* the deadline; now, when it can be closed */
     struct timer again;
     char *servers;                                 /* for all that wait */

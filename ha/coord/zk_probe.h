@@ -15,15 +15,15 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "ha/coord/zk_pump.h"
+#include "ha/coord/zk_io.h"
 
 struct zk_probe {
-    struct zk_pump pump;
+    struct zk_io io;
     int64_t served_mono_ms; /* since when the new session is connected; 0: it is not */
 };
 
 void zk_probe_init(struct zk_probe *p, struct loop *loop);
-void zk_probe_fini(struct zk_probe *p); /* waits as zk_pump_fini() does */
+void zk_probe_fini(struct zk_probe *p); /* waits as zk_io_fini() does */
 
 /* Begins, or goes on, while the old session is not connected. True: it is over. */
 bool zk_probe_tick(struct zk_probe *p, const char *servers, int64_t session_ms);

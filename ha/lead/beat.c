@@ -6,11 +6,11 @@
 
 static void refused(struct heartbeat *h)
 {
-    enum coord_status status = h->ask.call.status;
+    enum coord_status status = h->request.call.status;
 
     if ((status != COORD_BAD_VERSION && status != COORD_NO_NODE) || h->is_nameless)
         return; /* it says nothing of the znodes; the lease ends by itself */
-    if (h->epoch && h->ask.call.failed < h->ask.call.change_count - 1) {
+    if (h->epoch && h->request.call.failed < h->request.call.change_count - 1) {
         LOG_WARN("ha", "the lead of epoch %" PRIu64 " has gone", h->epoch);
         election_drop_lead(h->election);
     } else {
@@ -18,35 +18,35 @@ static void refused(struct heartbeat *h)
     }
 }
 
-static void note_trip(struct heartbeat *h)
+static void note_rtt(struct heartbeat *h)
 {
-    int64_t ms = h->ask.acked_boot_ms - h->ask.sent_boot_ms;
+    int64_t ms = h->request.acked_boot_ms - h->request.sent_boot_ms;
 
-    h->trips_ms[h->trip] = ms > 0 ? ms : 1;
-    h->trip = (h->trip + 1) % HEARTBEAT_TRIPS;
+    h->rtts_ms[h->next_rtt] = ms > 0 ? ms : 1;
+    h->next_rtt = (h->next_rtt + 1) % HEARTBEAT_RTTS;
 }
 
-static void on_beat(struct ask *ask)
+static void on_beat(struct coord_request *request)
 {
-    struct heartbeat *h = CONTAINER_OF(ask, struct heartbeat, ask);
-    struct write_lease *lease = &h->site->lease;
+    struct heartbeat *h = CONTAINER_OF(request, struct heartbeat, request);
+    struct write_lease *lease = &h->context->lease;
     bool leads = h->lead->is_mine && h->epoch == h->lead->token.epoch;
 
-    h->acked_boot_ms = ask->acked_boot_ms;
-    if (!ask_is_answered(ask))
+    h->acked_boot_ms = request->acked_boot_ms;
+    if (!coord_request_is_answered(request))
         return;
-    note_trip(h);
+    note_rtt(h);
     if (!h->is_nameless)
-        h->membership->is_denied = ask->call.status == COORD_DENIED;
+        h->membership->is_denied = request->call.status == COORD_DENIED;
     if (h->epoch && !leads)
         return;
-    if (ask->call.status != COORD_OK) {
+    if (request->call.status != COORD_OK) {
         refused(h);
     } else if (h->epoch) {
-        write_lease_led(lease, ask->sent_boot_ms, ask->acked_boot_ms);
+        write_lease_led(lease, request->sent_boot_ms, request->acked_boot_ms);
         election_lead_is_proven(h->election, h->gives);
     } else {
-        write_lease_written(lease, ask->sent_boot_ms, ask->acked_boot_ms);
+        write_lease_written(lease, request->sent_boot_ms, request->acked_boot_ms);
     }
 }
 
@@ -62,7 +62,7 @@ static void beat(struct heartbeat *h, int64_t now)
         .kind = COORD_CHECK, .path = h->election->view->list.path, .version = -1};
     unsigned count = 0;
 
-    site_path(h->site, h->path, "nodes", h->site->options->node);
+    context_path(h->context, h->path, "nodes", h->context->options->node);
     membership_print(h->membership, ++h->beats, &h->text);
     h->epoch = h->lead->is_mine ? h->lead->token.epoch : 0;
     h->is_nameless = !h->membership->is_registered;
@@ -75,7 +75,7 @@ static void beat(struct heartbeat *h, int64_t now)
     h->changes[count] = h->is_nameless ? parent : set;
     h->changes[count++].data = buf_bytes(&h->text);
     h->sent_boot_ms = now;
-    ask_write(&h->ask, h->changes, count);
+    coord_request_write(&h->request, h->changes, count);
 }
 
 /* A leader's is checked at its znode; who has lost that beats when it has it again. */
@@ -88,52 +88,52 @@ static bool may_beat(const struct heartbeat *h)
 
 void heartbeat_tick(struct heartbeat *h, int64_t now)
 {
-    int64_t next, soonest = h->sent_boot_ms + site_session_ms(h->site) / 24;
+    int64_t next, soonest = h->sent_boot_ms + context_session_ms(h->context) / 24;
 
-    if (!site_is_connected(h->site) || !may_beat(h) || h->ask.is_in_flight ||
+    if (!context_is_connected(h->context) || !may_beat(h) || h->request.is_in_flight ||
         h->election->state == ELECTION_TRYING)
         return;
-    next = write_lease_next_beat_ms(&h->site->lease, h->sent_boot_ms, h->acked_boot_ms);
+    next = write_lease_next_beat_ms(&h->context->lease, h->sent_boot_ms, h->acked_boot_ms);
     if (h->is_urgent && soonest < next)
         next = soonest;
     if (now >= next) {
         beat(h, now);
         view_read_in_turn(h->election->view);
     } else {
-        site_wake_at(h->site, next);
+        context_wake_at(h->context, next);
     }
 }
 
 void heartbeat_send_soon(struct heartbeat *h)
 {
     h->is_urgent = true;
-    site_wake(h->site);
+    context_wake(h->context);
 }
 
-int64_t heartbeat_trip_ms(const struct heartbeat *h)
+int64_t heartbeat_rtt_ms(const struct heartbeat *h)
 {
-    int64_t least = h->trips_ms[0];
+    int64_t least = h->rtts_ms[0];
 
-    for (unsigned i = 1; i < HEARTBEAT_TRIPS; i++) {
-        if (h->trips_ms[i] < least)
-            least = h->trips_ms[i];
+    for (unsigned i = 1; i < HEARTBEAT_RTTS; i++) {
+        if (h->rtts_ms[i] < least)
+            least = h->rtts_ms[i];
     }
     return least;
 }
 
 bool heartbeat_is_late(const struct heartbeat *h, int64_t now)
 {
-    int64_t usual_ms = heartbeat_trip_ms(h);
+    int64_t usual_ms = heartbeat_rtt_ms(h);
 
-    return h->ask.is_in_flight &&
-           now >= h->sent_boot_ms + usual_ms + site_session_ms(h->site) / 12;
+    return h->request.is_in_flight &&
+           now >= h->sent_boot_ms + usual_ms + context_session_ms(h->context) / 12;
 }
 
-void heartbeat_init(struct heartbeat *h, struct site *s, struct election *e,
+void heartbeat_init(struct heartbeat *h, struct context *s, struct election *e,
                     struct membership *m)
 {
-    *h = (struct heartbeat){.site = s, .election = e, .membership = m, .lead = e->lead};
-    ask_init(&h->ask, s, on_beat);
+    *h = (struct heartbeat){.context = s, .election = e, .membership = m, .lead = e->lead};
+    coord_request_init(&h->request, s, on_beat);
 }
 
 void heartbeat_fini(struct heartbeat *h)

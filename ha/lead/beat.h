@@ -12,16 +12,16 @@
 
 #include "ha/lead/campaign.h"
 
-#define HEARTBEAT_TRIPS 3
+#define HEARTBEAT_RTTS 3
 
 struct heartbeat {
-    struct site *site;
+    struct context *context;
     struct election *election;
     struct membership *membership;
     const struct lead *lead;
-    struct ask ask;
+    struct coord_request request;
     struct coord_change changes[3];
-    char path[SITE_PATH_MAX];
+    char path[CONTEXT_PATH_MAX];
     struct buf text;
     uint64_t beats;
     uint64_t epoch;                    /* of the beat in flight; 0: a standby's */
@@ -30,11 +30,11 @@ struct heartbeat {
     uint64_t gives;                    /* give-aways that were sent before it */
     int64_t sent_boot_ms;              /* of the newest */
     int64_t acked_boot_ms;             /* of the newest; also when its answer was lost */
-    int64_t trips_ms[HEARTBEAT_TRIPS]; /* of the newest that were answered; 0: none yet */
-    unsigned trip;                     /* the next of them */
+    int64_t rtts_ms[HEARTBEAT_RTTS]; /* of the newest that were answered; 0: none yet */
+    unsigned next_rtt;                     /* the next of them */
 };
 
-void heartbeat_init(struct heartbeat *h, struct site *s, struct election *e,
+void heartbeat_init(struct heartbeat *h, struct context *s, struct election *e,
                     struct membership *m);
 void heartbeat_fini(struct heartbeat *h);
 
@@ -48,6 +48,6 @@ void heartbeat_send_soon(struct heartbeat *h);
 bool heartbeat_is_late(const struct heartbeat *h, int64_t now_boot_ms);
 
 /* The shortest of the newest three round trips; 0: not known yet. */
-int64_t heartbeat_trip_ms(const struct heartbeat *h);
+int64_t heartbeat_rtt_ms(const struct heartbeat *h);
 
 #endif

@@ -17,7 +17,7 @@ static void read_all_again(struct election *e)
 
 static void retry_later(struct election *e)
 {
-    e->retry_boot_ms = site_now(e->site) + site_session_ms(e->site) / 6;
+    e->retry_boot_ms = context_now(e->context) + context_session_ms(e->context) / 6;
 }
 
 /* ---- the lead ---- */
@@ -25,7 +25,7 @@ static void retry_later(struct election *e)
 void election_drop_lead(struct election *e)
 {
     e->lead->is_mine = false;
-    write_lease_void(&e->site->lease);
+    write_lease_void(&e->context->lease);
     read_all_again(e);
 }
 
@@ -34,10 +34,10 @@ void election_drop_lead(struct election *e)
 static void take_lead(struct election *e, uint64_t epoch, int32_t epoch_version, bool by_force)
 {
     struct lead *l = e->lead;
-    int64_t now = site_now(e->site);
+    int64_t now = context_now(e->context);
     bool waits = by_force || e->view->control.is_forced;
 
-    write_lease_void(&e->site->lease);
+    write_lease_void(&e->context->lease);
     *l = (struct lead){.is_mine = true,
                        .epoch_version = epoch_version,
                        .is_forced = by_force,
@@ -53,7 +53,7 @@ static void take_lead(struct election *e, uint64_t epoch, int32_t epoch_version,
 void election_tick(struct election *e, int64_t now)
 {
     struct view *v = e->view;
-    bool is_owner = view_leader_is(v, e->site->coordinator->credentials.session);
+    bool is_owner = view_leader_is(v, e->context->coordinator->credentials.session);
 
     if (!view_is_fresh(v, VIEW_LEADER) || e->state == ELECTION_TRYING)
         return;
@@ -88,28 +88,28 @@ static void take_refusal(struct election *e, enum coord_status status)
     e->is_refused = is_refused;
 }
 
-static void on_answer(struct ask *ask)
+static void on_answer(struct coord_request *request)
 {
-    struct election *e = CONTAINER_OF(ask, struct election, ask);
+    struct election *e = CONTAINER_OF(request, struct election, request);
 
     e->state = ELECTION_NONE;
     read_all_again(e);
-    if (ask->session != e->site->session || ask->call.status == COORD_UNAVAILABLE)
+    if (request->session != e->context->session || request->call.status == COORD_UNAVAILABLE)
         return;
-    if (ask->call.status == COORD_OK) {
+    if (request->call.status == COORD_OK) {
         take_lead(e, e->epoch, e->epoch_version + 1, e->by_force);
-        write_lease_led(&e->site->lease, ask->sent_boot_ms, ask->acked_boot_ms);
-    } else if (!ask_is_answered(ask)) {
+        write_lease_led(&e->context->lease, request->sent_boot_ms, request->acked_boot_ms);
+    } else if (!coord_request_is_answered(request)) {
         e->state = ELECTION_UNSURE;
     } else {
         e->lost++;
-        take_refusal(e, ask->call.status);
+        take_refusal(e, request->call.status);
     }
 }
 
 static void print_leader(struct election *e)
 {
-    const struct ha_options *o = e->site->options;
+    const struct ha_options *o = e->context->options;
 
     buf_clear(&e->leader_text);
     record_add_number(&e->leader_text, "epoch", (int64_t)e->epoch);
@@ -131,7 +131,7 @@ static struct coord_change *add(struct election *e, enum coord_change_kind kind,
 
 void election_try(struct election *e, uint64_t above, bool by_force)
 {
-    const struct ha_options *o = e->site->options;
+    const struct ha_options *o = e->context->options;
     struct view *v = e->view;
 
     e->state = ELECTION_TRYING;
@@ -157,7 +157,7 @@ void election_try(struct election *e, uint64_t above, bool by_force)
     } else {
         add(e, COORD_CHECK, VIEW_MEMBERS);
     }
-    ask_write(&e->ask, e->changes, e->change_count);
+    coord_request_write(&e->request, e->changes, e->change_count);
 }
 
 /* ---- giving away ---- */
@@ -168,19 +168,19 @@ void election_lead_is_proven(struct election *e, uint64_t gives)
         e->lead->is_doubtful = false;
 }
 
-static void on_given(struct ask *ask)
+static void on_given(struct coord_request *request)
 {
-    struct election *e = CONTAINER_OF(ask, struct election, giving);
+    struct election *e = CONTAINER_OF(request, struct election, giving);
 
-    if (ask->session != e->site->session)
+    if (request->session != e->context->session)
         return;
-    if (ask->call.status == COORD_OK) {
+    if (request->call.status == COORD_OK) {
         election_drop_lead(e);
         return;
     }
-    e->is_giving_denied = ask->call.status == COORD_DENIED;
+    e->is_giving_denied = request->call.status == COORD_DENIED;
     read_all_again(e); /* not ours any more, or not known: the tick sees it */
-    if (ask->call.status == COORD_ERROR || ask->call.status == COORD_DENIED)
+    if (request->call.status == COORD_ERROR || request->call.status == COORD_DENIED)
         retry_later(e);
 }
 
@@ -189,8 +189,8 @@ void election_give_away(struct election *e)
     /* What was refused, or not answered, is read back first: it may be another's by now. */
     if (e->giving.is_in_flight || !e->lead->is_mine || !view_is_fresh(e->view, VIEW_LEADER))
         return;
-    if (site_now(e->site) < e->retry_boot_ms) {
-        site_wake_at(e->site, e->retry_boot_ms);
+    if (context_now(e->context) < e->retry_boot_ms) {
+        context_wake_at(e->context, e->retry_boot_ms);
         return;
     }
     e->has_given_away = true;
@@ -201,7 +201,7 @@ void election_give_away(struct election *e)
                                        .version = e->lead->epoch_version};
     e->give[1] = (struct coord_change){
         .kind = COORD_DELETE, .path = e->view->items[VIEW_LEADER].path, .version = -1};
-    ask_write(&e->giving, e->give, 2);
+    coord_request_write(&e->giving, e->give, 2);
 }
 
 void election_begin(struct election *e)
@@ -212,12 +212,12 @@ void election_begin(struct election *e)
     e->done_wish = -1;
 }
 
-void election_init(struct election *e, struct site *s, struct view *v, struct membership *m,
+void election_init(struct election *e, struct context *s, struct view *v, struct membership *m,
                    struct lead *lead)
 {
-    *e = (struct election){.site = s, .view = v, .membership = m, .lead = lead};
-    ask_init(&e->ask, s, on_answer);
-    ask_init(&e->giving, s, on_given);
+    *e = (struct election){.context = s, .view = v, .membership = m, .lead = lead};
+    coord_request_init(&e->request, s, on_answer);
+    coord_request_init(&e->giving, s, on_given);
 }
 
 void election_fini(struct election *e)

@@ -27,7 +27,7 @@ enum election_state { ELECTION_NONE, ELECTION_TRYING, ELECTION_UNSURE };
 #define ELECTION_CHANGES 5
 
 struct election {
-    struct site *site;
+    struct context *context;
     struct view *view;
     struct membership *membership;
     struct lead *lead;
@@ -39,7 +39,7 @@ struct election {
     uint64_t lost;
     bool is_refused;       /* the newest attempt was, for no good reason */
     int64_t retry_boot_ms; /* not before, then */
-    struct ask ask;
+    struct coord_request request;
     struct coord_change changes[ELECTION_CHANGES];
     unsigned change_count;
     struct buf epoch_text, leader_text, members_text;
@@ -47,11 +47,11 @@ struct election {
     bool has_given_away;   /* was tried; reset by whoever wants to know */
     uint64_t gives;        /* give-aways sent, ever */
     bool is_giving_denied; /* the newest was, in this session: only its end frees the lead */
-    struct ask giving;
+    struct coord_request giving;
     struct coord_change give[2];
 };
 
-void election_init(struct election *e, struct site *s, struct view *v, struct membership *m,
+void election_init(struct election *e, struct context *s, struct view *v, struct membership *m,
                    struct lead *lead);
 void election_fini(struct election *e);
 

@@ -11,8 +11,8 @@
 /* ZooKeeper proves the lease, or will do so soon enough. */
 static bool has_quorum(const struct ha *ha, int64_t now)
 {
-    return site_is_connected(&ha->site) &&
-           write_lease_until(&ha->site.lease) >= now + ha_t(ha) / 4;
+    return context_is_connected(&ha->context) &&
+           write_lease_until(&ha->context.lease) >= now + ha_t(ha) / 4;
 }
 
 static void ask_all(struct ha *ha, int64_t now)
@@ -54,7 +54,7 @@ void ha_alone_tick(struct ha *ha, int64_t now)
         next = now;
     }
     membership_tell(&ha->membership, &ha->failsafe);
-    site_wake_at(&ha->site, next);
+    context_wake_at(&ha->context, next);
     if (now >= next)
         ask_all(ha, now);
 }
@@ -66,7 +66,7 @@ void ha_alone_tick(struct ha *ha, int64_t now)
  * up: to know sooner it beats when it is asked, and believes in a quorum for T/12 more. */
 static bool seems_to_have_quorum(struct ha *ha, int64_t now)
 {
-    if (!site_is_connected(&ha->site) || heartbeat_is_late(&ha->heartbeat, now))
+    if (!context_is_connected(&ha->context) || heartbeat_is_late(&ha->heartbeat, now))
         return false;
     heartbeat_send_soon(&ha->heartbeat);
     return true;
@@ -89,7 +89,7 @@ bool ha_answer_question(struct ha *ha, const struct peer_question *question)
     if (ha->options.on_loss != HA_FAILSAFE || ha->role.state == ROLE_LEADER ||
         ha->role.state == ROLE_DRAINING || ha->lead.is_mine ||
         ha->election.state != ELECTION_NONE || token_is_none(t) ||
-        seems_to_have_quorum(ha, site_now(&ha->site)))
+        seems_to_have_quorum(ha, context_now(&ha->context)))
         return false;
     if (ha->view.ensemble[0] &&
         (strcmp(t->ensemble, ha->view.ensemble) != 0 || t->epoch < ha->view.epoch ||
@@ -97,7 +97,7 @@ bool ha_answer_question(struct ha *ha, const struct peer_question *question)
         return false;
     if (question->session_ms > session_ms)
         session_ms = question->session_ms;
-    failsafe_promise(&ha->promise, site_now(&ha->site), session_ms);
+    failsafe_promise(&ha->promise, context_now(&ha->context), session_ms);
     return true;
 }
 
@@ -127,8 +127,8 @@ void ha_note_death(struct ha *ha, const char *name, const struct coord_credentia
     ha->peer_deaths++;
     if (view_leader_is(&ha->view, dead->session))
         ha->dead_epoch = ha->view.leader.epoch;
-    coordinator_end_session(ha->site.coordinator, dead);
-    site_wake(&ha->site);
+    coordinator_end_session(ha->context.coordinator, dead);
+    context_wake(&ha->context);
 }
 
 /* ---- who they are ---- */

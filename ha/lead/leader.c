@@ -10,7 +10,7 @@
 
 static bool has_session(const struct ha *ha)
 {
-    enum coord_session session = ha->site.coordinator->session;
+    enum coord_session session = ha->context.coordinator->session;
 
     return session == COORD_SESSION_CONNECTED || session == COORD_SESSION_CONNECTING;
 }
@@ -65,7 +65,7 @@ static void step_down_standby(struct ha *ha)
 {
     if (!has_session(ha))
         ha_enter(ha, ROLE_OFFLINE, ROLE_EXPIRED_REASON);
-    else if (!site_is_connected(&ha->site))
+    else if (!context_is_connected(&ha->context))
         ha_enter(ha, ROLE_OFFLINE, ROLE_DISCONNECTED_REASON);
 }
 
@@ -111,9 +111,9 @@ void ha_step_down_tick(struct ha *ha, int64_t now)
 
 /* ---- wishes ---- */
 
-static void on_control(struct ask *ask)
+static void on_control(struct coord_request *request)
 {
-    struct ha *ha = CONTAINER_OF(ask, struct ha, control_ask);
+    struct ha *ha = CONTAINER_OF(request, struct ha, control_request);
 
     view_refresh(&ha->view, VIEW_CONTROL);
 }
@@ -131,8 +131,8 @@ static void write_control(struct ha *ha, const struct control *c)
                                                    .path = items[VIEW_CONTROL].path,
                                                    .data = buf_bytes(&ha->control_text),
                                                    .version = items[VIEW_CONTROL].version};
-    ask_init(&ha->control_ask, &ha->site, on_control);
-    ask_write(&ha->control_ask, ha->control_changes, 2);
+    coord_request_init(&ha->control_request, &ha->context, on_control);
+    coord_request_write(&ha->control_request, ha->control_changes, 2);
 }
 
 static void clear_wish(struct ha *ha, const char *why)
@@ -169,7 +169,7 @@ static bool is_settled(struct ha *ha, const struct ha_node *n, int64_t now)
     int64_t at = settles_at(ha, n);
 
     if (now < at)
-        site_wake_at(&ha->site, at);
+        context_wake_at(&ha->context, at);
     return now >= at;
 }
 
@@ -204,7 +204,7 @@ static bool wish_tick(struct ha *ha, int64_t now)
     struct control c = ha->view.control;
     bool is_due = control_has_wish(&c, ha->options.now_wall_ms(ha->options.arg));
 
-    if (!c.wanted[0] || ha->control_ask.is_in_flight || !view_is_fresh(&ha->view, VIEW_CONTROL))
+    if (!c.wanted[0] || ha->control_request.is_in_flight || !view_is_fresh(&ha->view, VIEW_CONTROL))
         return false;
     ha->draining_for = ROLE_SWITCHOVER_REASON;
     if (!strcmp(c.wanted, ha->options.node)) {
@@ -253,20 +253,20 @@ static bool is_address_away(struct ha *ha, int64_t now)
     if (!ha->membership.is_address_away || ha->is_flapping || ha->view.control.is_paused ||
         !membership_best(&ha->membership))
         return false;
-    site_wake_at(&ha->site, address_moves_at(ha));
+    context_wake_at(&ha->context, address_moves_at(ha));
     return now >= address_moves_at(ha);
 }
 
 void ha_leader_tick(struct ha *ha, int64_t now)
 {
-    site_wake_at(&ha->site, ha_until(ha));
+    context_wake_at(&ha->context, ha_until(ha));
     if (now >= ha->role.since_boot_ms + ha_t(ha))
         ha_refused_no_more(ha, HA_REFUSED_FENCED);
     if (ha->is_leaving) {
         drain(ha, ROLE_STOPPING_REASON);
         return;
     }
-    if (!site_is_connected(&ha->site) || wish_tick(ha, now))
+    if (!context_is_connected(&ha->context) || wish_tick(ha, now))
         return;
     if (ha_is_store_away(ha, now))
         drain(ha, ROLE_STORE_AWAY_REASON);
@@ -283,10 +283,10 @@ void ha_draining_tick(struct ha *ha, int64_t now)
 {
     int64_t end = ha->role.since_boot_ms + ROLE_DRAINING_MAX_MS;
 
-    site_wake_at(&ha->site, end);
-    site_wake_at(&ha->site, ha_until(ha));
+    context_wake_at(&ha->context, end);
+    context_wake_at(&ha->context, ha_until(ha));
     if (ha->is_stopping) {
-        site_wake_at(&ha->site, ha->stop_by_boot_ms);
+        context_wake_at(&ha->context, ha->stop_by_boot_ms);
         if (now >= ha->stop_by_boot_ms) {
             ha_enter(ha, ROLE_OFFLINE, ROLE_STOPPING_REASON);
             return;

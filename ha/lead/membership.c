@@ -49,7 +49,7 @@ void membership_propose(struct membership *m, int64_t session_ms, struct buf *te
 void membership_tell(const struct membership *m, struct failsafe *f)
 {
     const struct view *v = m->view;
-    const char *own = m->site->options->node;
+    const char *own = m->context->options->node;
 
     for (unsigned i = 0; i < v->member_count; i++) {
         if (strcmp(v->members[i], own) != 0)
@@ -66,16 +66,16 @@ bool membership_is_listed(const struct membership *m)
     const struct view *v = m->view;
 
     return v->items[VIEW_MEMBERS].is_known && v->member_count > 0 &&
-           view_is_member(v, m->site->options->node);
+           view_is_member(v, m->context->options->node);
 }
 
 /* `members` is being read already. */
-static void membership_on_added(struct ask *ask)
+static void membership_on_added(struct coord_request *request)
 {
-    struct membership *m = CONTAINER_OF(ask, struct membership, adding);
+    struct membership *m = CONTAINER_OF(request, struct membership, adding);
 
-    if (ask->call.status != COORD_OK)
-        m->add_boot_ms = site_now(m->site) + site_session_ms(m->site) / 6;
+    if (request->call.status != COORD_OK)
+        m->add_boot_ms = context_now(m->context) + context_session_ms(m->context) / 6;
 }
 
 static bool is_anybody_new(const struct membership *m)
@@ -101,7 +101,7 @@ static bool has_new_nodes(const struct membership *m)
 static void membership_add(struct membership *m, const struct lead *lead, int64_t now)
 {
     struct view *v = m->view;
-    int64_t session_ms = site_session_ms(m->site);
+    int64_t session_ms = context_session_ms(m->context);
 
     if (m->adding.is_in_flight || !view_is_fresh(v, VIEW_MEMBERS))
         return;
@@ -110,7 +110,7 @@ static void membership_add(struct membership *m, const struct lead *lead, int64_
         (!has_new_nodes(m) && v->members_timeout_ms == session_ms))
         return;
     if (now < m->add_boot_ms) {
-        site_wake_at(m->site, m->add_boot_ms);
+        context_wake_at(m->context, m->add_boot_ms);
         return;
     }
     membership_propose(m, session_ms, &m->add_text);
@@ -120,7 +120,7 @@ static void membership_add(struct membership *m, const struct lead *lead, int64_
                                       .path = v->items[VIEW_MEMBERS].path,
                                       .data = buf_bytes(&m->add_text),
                                       .version = v->items[VIEW_MEMBERS].version};
-    ask_write(&m->adding, m->add, 2);
+    coord_request_write(&m->adding, m->add, 2);
 }
 
 bool membership_can_lead(const struct membership *m, const struct ha_node *n, bool is_wanted)
@@ -131,7 +131,7 @@ bool membership_can_lead(const struct membership *m, const struct ha_node *n, bo
 
 bool membership_is_candidate(const struct membership *m, const struct view_node *n)
 {
-    return n->is_used && strcmp(n->node.name, m->site->options->node) != 0 &&
+    return n->is_used && strcmp(n->node.name, m->context->options->node) != 0 &&
            membership_can_lead(m, &n->node, false);
 }
 
@@ -159,7 +159,7 @@ static const char *const parents[] = {"ensemble", "epoch",   "nodes",   "members
 
 static size_t parent_count(const struct membership *m)
 {
-    return m->site->options->shares ? PARENTS : PARENTS - 1;
+    return m->context->options->shares ? PARENTS : PARENTS - 1;
 }
 
 /* ---- texts ---- */
@@ -174,7 +174,7 @@ static void print_hex(struct buf *text, const char *key, uint64_t number)
 
 void membership_print(const struct membership *m, uint64_t beat, struct buf *text)
 {
-    const struct ha_options *o = m->site->options;
+    const struct ha_options *o = m->context->options;
 
     buf_clear(text);
     record_add(text, "node", o->node);
@@ -212,9 +212,9 @@ static void print_ensemble(struct buf *text)
 /* ---- joining ---- */
 
 /* The path of a step among the root's components: "/dueq", then "/dueq/main". False: none. */
-static bool root_step(const struct membership *m, unsigned step, char path[SITE_PATH_MAX])
+static bool root_step(const struct membership *m, unsigned step, char path[CONTEXT_PATH_MAX])
 {
-    const char *root = m->site->options->root, *end = root;
+    const char *root = m->context->options->root, *end = root;
 
     for (unsigned i = 0; i <= step; i++) {
         if (!*end)
@@ -223,7 +223,7 @@ static bool root_step(const struct membership *m, unsigned step, char path[SITE_
         if (!end)
             end = root + strlen(root);
     }
-    snprintf(path, SITE_PATH_MAX, "%.*s", (int)(end - root), root);
+    snprintf(path, CONTEXT_PATH_MAX, "%.*s", (int)(end - root), root);
     return true;
 }
 
@@ -231,7 +231,7 @@ static unsigned root_steps(const struct membership *m)
 {
     unsigned count = 0;
 
-    for (const char *at = m->site->options->root; *at; at++)
+    for (const char *at = m->context->options->root; *at; at++)
         count += *at == '/';
     return count;
 }
@@ -251,41 +251,41 @@ static void create(struct membership *m)
     buf_clear(&m->text);
     m->change = (struct coord_change){.kind = COORD_CREATE, .path = m->path};
     if (!is_parent_step(m)) {
-        site_path(m->site, m->path, "nodes", m->site->options->node);
+        context_path(m->context, m->path, "nodes", m->context->options->node);
         membership_print(m, 0, &m->text);
         m->change.kind = COORD_CREATE_EPHEMERAL;
     } else if (!root_step(m, m->step, m->path)) {
         const char *name = parents[m->step - root_steps(m)];
 
-        site_path(m->site, m->path, name, NULL);
+        context_path(m->context, m->path, name, NULL);
         if (!strcmp(name, "ensemble"))
             print_ensemble(&m->text);
         else if (!strcmp(name, "epoch"))
             record_add_number(&m->text, "epoch", 0);
     }
     m->change.data = buf_bytes(&m->text);
-    ask_write(&m->ask, &m->change, 1);
+    coord_request_write(&m->request, &m->change, 1);
 }
 
 static void retry_later(struct membership *m)
 {
-    m->retry_boot_ms = site_now(m->site) + site_session_ms(m->site) / 6;
+    m->retry_boot_ms = context_now(m->context) + context_session_ms(m->context) / 6;
 }
 
 static void registered(struct membership *m)
 {
     m->is_registered = true;
-    m->is_namesake = false;
+    m->is_duplicate = false;
     m->rival = 0;
     m->view->list.is_stale = true;
 }
 
-static void on_answer(struct ask *ask)
+static void on_answer(struct coord_request *request)
 {
-    struct membership *m = CONTAINER_OF(ask, struct membership, ask);
-    enum coord_status status = ask->call.status;
+    struct membership *m = CONTAINER_OF(request, struct membership, request);
+    enum coord_status status = request->call.status;
 
-    if (!ask_is_answered(ask))
+    if (!coord_request_is_answered(request))
         return;
     m->is_denied = status == COORD_DENIED;
     if (is_parent_step(m)) {
@@ -313,53 +313,53 @@ static void on_answer(struct ask *ask)
  */
 static bool outlasts(const struct membership *m, const struct view_node *rival)
 {
-    int64_t timeout_ms = rival->timeout_ms ? rival->timeout_ms : site_session_ms(m->site);
+    int64_t timeout_ms = rival->timeout_ms ? rival->timeout_ms : context_session_ms(m->context);
     int64_t since = m->rival_since_boot_ms;
 
-    if (since < m->site->connected_boot_ms)
-        since = m->site->connected_boot_ms;
-    return ask_is_answered(&m->ask) && m->ask.sent_boot_ms >= since + 2 * timeout_ms &&
-           rival->znode.ask.sent_boot_ms >= m->ask.acked_boot_ms;
+    if (since < m->context->connected_boot_ms)
+        since = m->context->connected_boot_ms;
+    return coord_request_is_answered(&m->request) && m->request.sent_boot_ms >= since + 2 * timeout_ms &&
+           rival->znode.request.sent_boot_ms >= m->request.acked_boot_ms;
 }
 
 /* Our name is taken: by this session (an answer was lost), an earlier one, or a stranger. */
 static bool look_who_has_our_name(struct membership *m, int64_t now)
 {
-    const struct view_node *n = view_find(m->view, m->site->options->node);
+    const struct view_node *n = view_find(m->view, m->context->options->node);
 
     /* What is being read again may be the same. */
-    if (n && (!n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight))
+    if (n && (!n->znode.is_known || n->znode.is_stale || n->znode.request.is_in_flight))
         return false;
     if (!n || !n->node.is_here) {
         m->rival = 0;
         return false;
     }
-    if (n->node.owner == m->site->coordinator->credentials.session) {
+    if (n->node.owner == m->context->coordinator->credentials.session) {
         registered(m);
         return true;
     }
     if (m->rival != n->node.owner) {
         m->rival = n->node.owner;
         m->rival_since_boot_ms = now;
-        m->is_namesake = false;
+        m->is_duplicate = false;
     }
-    if (n->node.incarnation != m->site->options->incarnation && outlasts(m, n))
-        m->is_namesake = true;
+    if (n->node.incarnation != m->context->options->incarnation && outlasts(m, n))
+        m->is_duplicate = true;
     return true;
 }
 
 static bool is_own_missing(const struct membership *m)
 {
     const struct view_znode *list = &m->view->list;
-    const struct view_node *n = view_find(m->view, m->site->options->node);
+    const struct view_node *n = view_find(m->view, m->context->options->node);
 
-    if (!list->is_known || list->is_stale || list->ask.is_in_flight)
+    if (!list->is_known || list->is_stale || list->request.is_in_flight)
         return false;
     if (!n)
         return true;
-    if (!n->znode.is_known || n->znode.is_stale || n->znode.ask.is_in_flight)
+    if (!n->znode.is_known || n->znode.is_stale || n->znode.request.is_in_flight)
         return false;
-    return !n->node.is_here || n->node.owner != m->site->coordinator->credentials.session;
+    return !n->node.is_here || n->node.owner != m->context->coordinator->credentials.session;
 }
 
 /* Something of what all share was deleted, by hand or with the whole of ZooKeeper's data. */
@@ -374,13 +374,13 @@ static bool is_parent_missing(const struct membership *m)
 
 void membership_tick(struct membership *m, const struct lead *lead, int64_t now)
 {
-    if (!site_is_connected(m->site))
+    if (!context_is_connected(m->context))
         return;
     membership_add(m, lead, now);
-    if (m->ask.is_in_flight)
+    if (m->request.is_in_flight)
         return;
     if (now < m->retry_boot_ms) {
-        site_wake_at(m->site, m->retry_boot_ms);
+        context_wake_at(m->context, m->retry_boot_ms);
         return;
     }
     if (m->is_registered && is_own_missing(m))
@@ -391,7 +391,7 @@ void membership_tick(struct membership *m, const struct lead *lead, int64_t now)
     if (is_parent_step(m)) {
         create(m);
     } else if (!m->is_registered && !m->is_store_known && now < m->register_boot_ms) {
-        site_wake_at(m->site, m->register_boot_ms);
+        context_wake_at(m->context, m->register_boot_ms);
     } else if (!m->is_registered) {
         if (look_who_has_our_name(m, now) && !m->is_registered)
             retry_later(m);
@@ -417,14 +417,14 @@ void membership_begin(struct membership *m)
     m->retry_boot_ms = 0;
     m->rival = 0;
     /* What it would say of its Redis is about to be known, most often. */
-    m->register_boot_ms = site_now(m->site) + site_session_ms(m->site) / 6;
+    m->register_boot_ms = context_now(m->context) + context_session_ms(m->context) / 6;
 }
 
-void membership_init(struct membership *m, struct site *s, struct view *v)
+void membership_init(struct membership *m, struct context *s, struct view *v)
 {
-    *m = (struct membership){.site = s, .view = v};
-    ask_init(&m->ask, s, on_answer);
-    ask_init(&m->adding, s, membership_on_added);
+    *m = (struct membership){.context = s, .view = v};
+    coord_request_init(&m->request, s, on_answer);
+    coord_request_init(&m->adding, s, membership_on_added);
 }
 
 void membership_fini(struct membership *m)

@@ -18,7 +18,7 @@
 #include "ha/rule/promise.h"
 
 struct membership {
-    struct site *site;
+    struct context *context;
     struct view *view;
     bool store_up;
     bool is_fenced;       /* said by the own znode, too */
@@ -26,9 +26,9 @@ struct membership {
     bool is_store_known;
     int64_t register_boot_ms; /* not before, until it is known; reset with the session */
 
-    struct ask ask; /* a parent, or nodes/<node> */
+    struct coord_request request; /* a parent, or nodes/<node> */
     struct coord_change change;
-    char path[SITE_PATH_MAX];
+    char path[CONTEXT_PATH_MAX];
     struct buf text;
     unsigned step; /* the next to be created; reset with the session */
     bool is_registered;
@@ -37,10 +37,10 @@ struct membership {
 
     int64_t rival; /* the session that has our name; 0: none */
     int64_t rival_since_boot_ms;
-    bool is_namesake; /* the rival stays for 2T, though there is a quorum */
+    bool is_duplicate; /* the rival stays for 2T, though there is a quorum */
     bool is_denied; /* the znodes are of other credentials: so the newest write was answered */
 
-    struct ask adding;
+    struct coord_request adding;
     struct coord_change add[2];
     struct buf add_text;
     int64_t add_boot_ms; /* not before, after an addition that failed */
@@ -49,7 +49,7 @@ struct membership {
     unsigned proposed_count;
 };
 
-void membership_init(struct membership *m, struct site *s, struct view *v);
+void membership_init(struct membership *m, struct context *s, struct view *v);
 void membership_fini(struct membership *m);
 void membership_begin(struct membership *m); /* another session */
 

@@ -246,7 +246,7 @@ static bool is_repeated(const struct ha_command *c)
     static const bool of[] = {[HA_PAUSE] = true, [HA_RESUME] = true, [HA_FORGET] = true};
 
     return c->wish < sizeof(of) / sizeof(*of) && of[c->wish] &&
-           c->call.status == COORD_BAD_VERSION && site_now(&c->ha->site) < c->until_boot_ms;
+           c->call.status == COORD_BAD_VERSION && context_now(&c->ha->context) < c->until_boot_ms;
 }
 
 static void on_done(struct coord_call *call)
@@ -254,11 +254,11 @@ static void on_done(struct coord_call *call)
     struct ha_command *c = CONTAINER_OF(call, struct ha_command, call);
     struct ha *ha = c->ha;
 
-    ha->site.in_flight--;
+    ha->context.in_flight--;
     view_refresh(&ha->view, VIEW_CONTROL);
     view_refresh(&ha->view, VIEW_MEMBERS);
     view_refresh(&ha->view, VIEW_EPOCH);
-    site_wake(&ha->site);
+    context_wake(&ha->context);
     if (is_repeated(c)) {
         list_append(&ha->commands, &c->link);
         return;
@@ -290,8 +290,8 @@ static void write_changes(struct ha_command *c, unsigned count)
     list_init(&c->link);
     c->call =
         (struct coord_call){.changes = c->changes, .change_count = count, .on_done = on_done};
-    c->ha->site.in_flight++;
-    coordinator_write(c->ha->site.coordinator, &c->call);
+    c->ha->context.in_flight++;
+    coordinator_write(c->ha->context.coordinator, &c->call);
 }
 
 static struct coord_change change_of(const struct ha *ha, enum coord_change_kind kind,
@@ -354,10 +354,10 @@ void ha_command(struct ha *ha, struct ha_command *c)
 {
     c->ha = ha;
     c->why[0] = '\0';
-    c->until_boot_ms = site_now(&ha->site) + ha_t(ha);
+    c->until_boot_ms = context_now(&ha->context) + ha_t(ha);
     buf_init(&c->text);
     list_append(&ha->commands, &c->link);
-    site_wake(&ha->site);
+    context_wake(&ha->context);
 }
 
 static bool is_view_fresh(const struct ha *ha)
@@ -385,7 +385,7 @@ static void end_late(struct ha *ha, int64_t now)
         struct ha_command *c = CONTAINER_OF(link, struct ha_command, link);
 
         if (now < c->until_boot_ms) {
-            site_wake_at(&ha->site, c->until_boot_ms);
+            context_wake_at(&ha->context, c->until_boot_ms);
             return;
         }
         list_remove(link);
@@ -399,7 +399,7 @@ void ha_commands_tick(struct ha *ha, int64_t now)
 {
     struct list *link;
 
-    if (!site_is_connected(&ha->site)) {
+    if (!context_is_connected(&ha->context)) {
         end_all(ha, STATUS_UNAVAILABLE, "ZooKeeper is away");
         return;
     }

@@ -9,7 +9,7 @@
 
 static int64_t later(const struct scanners *s)
 {
-    return site_now(s->site) + site_session_ms(s->site) / 6;
+    return context_now(s->context) + context_session_ms(s->context) / 6;
 }
 
 /* ---- the own znode ---- */
@@ -32,7 +32,7 @@ static void drop_own_name(struct scanners *s)
     unsigned kept = 0;
 
     for (unsigned i = 0; i < s->count; i++) {
-        if (strcmp(s->names[i], s->site->options->node) != 0)
+        if (strcmp(s->names[i], s->context->options->node) != 0)
             memmove(s->names[kept++], s->names[i], sizeof(s->names[0]));
     }
     s->is_news |= kept < s->count;
@@ -59,7 +59,7 @@ static void on_deleted(struct scanners *s, enum coord_status status)
  * soon. */
 static void on_read(struct scanners *s, const struct coord_call *call)
 {
-    bool is_ours = call->owner == s->site->coordinator->credentials.session;
+    bool is_ours = call->owner == s->context->coordinator->credentials.session;
 
     if (call->status == COORD_OK && is_ours)
         s->own = SCANNERS_THERE;
@@ -71,12 +71,12 @@ static void on_read(struct scanners *s, const struct coord_call *call)
         s->own_retry_boot_ms = later(s);
 }
 
-static void on_own(struct ask *ask)
+static void on_own(struct coord_request *request)
 {
-    struct scanners *s = CONTAINER_OF(ask, struct scanners, own_ask);
-    enum coord_status status = ask->call.status;
+    struct scanners *s = CONTAINER_OF(request, struct scanners, own_request);
+    enum coord_status status = request->call.status;
 
-    if (!ask_is_answered(ask)) {
+    if (!coord_request_is_answered(request)) {
         s->own = SCANNERS_UNSURE;
         return;
     }
@@ -89,7 +89,7 @@ static void on_own(struct ask *ask)
         on_deleted(s, status);
         break;
     case SCANNERS_READ:
-        on_read(s, &ask->call);
+        on_read(s, &request->call);
         break;
     }
 }
@@ -104,19 +104,19 @@ static void ask_own(struct scanners *s, enum scanners_call what)
         .version = -1,
     };
     if (what == SCANNERS_READ)
-        ask_read(&s->own_ask, s->own_path, false);
+        coord_request_read(&s->own_request, s->own_path, false);
     else
-        ask_write(&s->own_ask, &s->change, 1);
+        coord_request_write(&s->own_request, &s->change, 1);
 }
 
 static void own_tick(struct scanners *s, int64_t now)
 {
     bool should_be = s->is_wanted && !s->is_cut_off && !s->is_leaving;
 
-    if (s->own_ask.is_in_flight)
+    if (s->own_request.is_in_flight)
         return;
     if (now < s->own_retry_boot_ms)
-        site_wake_at(s->site, s->own_retry_boot_ms);
+        context_wake_at(s->context, s->own_retry_boot_ms);
     else if (s->own == SCANNERS_UNSURE)
         ask_own(s, SCANNERS_READ);
     else if (s->own == SCANNERS_THERE && !should_be)
@@ -189,19 +189,19 @@ static void take_list(struct scanners *s, const struct coord_call *call)
 /* The own znode as the list shows it: taken away by somebody else, or the name is free. */
 static void compare_own(struct scanners *s)
 {
-    if (scanners_have(s, s->site->options->node))
+    if (scanners_have(s, s->context->options->node))
         return;
     s->own_retry_boot_ms = 0;
     if (s->own == SCANNERS_THERE)
         s->own = SCANNERS_UNSURE;
 }
 
-static void on_list(struct ask *ask)
+static void on_list(struct coord_request *request)
 {
-    struct scanners *s = CONTAINER_OF(ask, struct scanners, list_ask);
-    const struct coord_call *call = &ask->call;
+    struct scanners *s = CONTAINER_OF(request, struct scanners, list_request);
+    const struct coord_call *call = &request->call;
 
-    if (!ask_is_answered(ask)) {
+    if (!coord_request_is_answered(request)) {
         s->is_stale = true;
         return;
     }
@@ -218,14 +218,14 @@ static void on_list(struct ask *ask)
 
 static void list_tick(struct scanners *s, int64_t now)
 {
-    if (!s->is_stale || s->list_ask.is_in_flight)
+    if (!s->is_stale || s->list_request.is_in_flight)
         return;
     if (now < s->list_retry_boot_ms) {
-        site_wake_at(s->site, s->list_retry_boot_ms);
+        context_wake_at(s->context, s->list_retry_boot_ms);
         return;
     }
     s->is_stale = false;
-    ask_list(&s->list_ask, s->list_path, true);
+    coord_request_list(&s->list_request, s->list_path, true);
 }
 
 /* ---- both kinds of nodes in one cluster ---- */
@@ -237,8 +237,8 @@ static const char *node_of_the_other_kind(const struct scanners *s)
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
         const struct ha_node *n = &v->nodes[i].node;
 
-        if (v->nodes[i].is_used && n->is_here && n->shares != s->site->options->shares &&
-            strcmp(n->name, s->site->options->node) != 0)
+        if (v->nodes[i].is_used && n->is_here && n->shares != s->context->options->shares &&
+            strcmp(n->name, s->context->options->node) != 0)
             return n->name;
     }
     return NULL;
@@ -257,8 +257,8 @@ static void mixed_tick(struct scanners *s)
         LOG_WARN("ha",
                  "node %s has ha.mode: %s, this one %s: together they lose nothing, but "
                  "only with the same on all nodes the work is shared",
-                 other, s->site->options->shares ? "standby" : "cluster",
-                 s->site->options->shares ? "cluster" : "standby");
+                 other, s->context->options->shares ? "standby" : "cluster",
+                 s->context->options->shares ? "cluster" : "standby");
     else
         LOG_INFO("ha", "all nodes have the same ha.mode");
 }
@@ -266,7 +266,7 @@ static void mixed_tick(struct scanners *s)
 void scanners_tick(struct scanners *s, int64_t now)
 {
     mixed_tick(s);
-    if (!s->site->options->shares || !site_is_connected(s->site) ||
+    if (!s->context->options->shares || !context_is_connected(s->context) ||
         !membership_has_parents(s->membership))
         return;
     own_tick(s, now);
@@ -285,7 +285,7 @@ static void log_list(const struct scanners *s)
 
 void scanners_tell(struct scanners *s)
 {
-    const struct ha_options *o = s->site->options;
+    const struct ha_options *o = s->context->options;
     const char *nodes[SCANNERS_MAX];
 
     if (!s->is_news)
@@ -305,7 +305,7 @@ void scanners_changed(struct scanners *s, const char *path)
 
 void scanners_leave(struct scanners *s, int64_t now)
 {
-    int64_t wait_ms = site_session_ms(s->site) / 4;
+    int64_t wait_ms = context_session_ms(s->context) / 4;
 
     s->is_leaving = true;
     s->own_retry_boot_ms = 0;
@@ -314,9 +314,9 @@ void scanners_leave(struct scanners *s, int64_t now)
 
 bool scanners_has_left(const struct scanners *s, int64_t now)
 {
-    if (s->own == SCANNERS_GONE && !s->own_ask.is_in_flight)
+    if (s->own == SCANNERS_GONE && !s->own_request.is_in_flight)
         return true;
-    return !site_is_connected(s->site) || now >= s->leave_by_boot_ms;
+    return !context_is_connected(s->context) || now >= s->leave_by_boot_ms;
 }
 
 const char *scanners_denied(const struct scanners *s)
@@ -334,11 +334,11 @@ void scanners_begin(struct scanners *s)
     s->is_stale = true;
 }
 
-void scanners_init(struct scanners *s, struct site *site, struct membership *m)
+void scanners_init(struct scanners *s, struct context *context, struct membership *m)
 {
-    *s = (struct scanners){.site = site, .membership = m, .is_stale = true};
-    site_path(site, s->list_path, "scanners", NULL);
-    site_path(site, s->own_path, "scanners", site->options->node);
-    ask_init(&s->own_ask, site, on_own);
-    ask_init(&s->list_ask, site, on_list);
+    *s = (struct scanners){.context = context, .membership = m, .is_stale = true};
+    context_path(context, s->list_path, "scanners", NULL);
+    context_path(context, s->own_path, "scanners", context->options->node);
+    coord_request_init(&s->own_request, context, on_own);
+    coord_request_init(&s->list_request, context, on_list);
 }

@@ -22,23 +22,23 @@ enum scanners_own { SCANNERS_GONE, SCANNERS_THERE, SCANNERS_UNSURE };
 enum scanners_call { SCANNERS_CREATE, SCANNERS_DELETE, SCANNERS_READ };
 
 struct scanners {
-    struct site *site;
+    struct context *context;
     struct membership *membership;
     bool is_wanted;
     bool is_cut_off; /* Redis answers others: they scan in its place (standby.c) */
     bool is_leaving; /* for good */
     int64_t leave_by_boot_ms;
 
-    char own_path[SITE_PATH_MAX];
+    char own_path[CONTEXT_PATH_MAX];
     enum scanners_own own; /* reset with the session */
-    struct ask own_ask;
-    enum scanners_call asked; /* by own_ask */
+    struct coord_request own_request;
+    enum scanners_call asked; /* by own_request */
     struct coord_change change;
     int64_t own_retry_boot_ms; /* not before, after an answer that does not help */
     bool is_own_denied;
 
-    char list_path[SITE_PATH_MAX];
-    struct ask list_ask;
+    char list_path[CONTEXT_PATH_MAX];
+    struct coord_request list_request;
     bool is_stale;
     int64_t list_retry_boot_ms;
     bool is_list_denied;
@@ -52,7 +52,7 @@ struct scanners {
     bool is_mixed; /* a node is here that is of the other kind: with or without `shares` */
 };
 
-void scanners_init(struct scanners *s, struct site *site, struct membership *m);
+void scanners_init(struct scanners *s, struct context *context, struct membership *m);
 void scanners_begin(struct scanners *s);                     /* another session */
 void scanners_changed(struct scanners *s, const char *path); /* the watch's word; "": all */
 

@@ -37,8 +37,8 @@ static void end_session(struct ha *ha)
 {
     election_begin(&ha->election);
     membership_begin(&ha->membership);
-    write_lease_void(&ha->site.lease);
-    coordinator_close(ha->site.coordinator);
+    write_lease_void(&ha->context.lease);
+    coordinator_close(ha->context.coordinator);
 }
 
 /* Who leads steps down, and that is told, before the others can know that it is free. */
@@ -54,7 +54,7 @@ static void reopen_later(struct ha *ha, int64_t now)
  * and that is two ticks where nobody has set it. 0: nothing is known. */
 static int64_t likely_tick_ms(const struct ha *ha)
 {
-    const struct coordinator *c = ha->site.coordinator;
+    const struct coordinator *c = ha->context.coordinator;
 
     if (ha->tick_ms || c->granted_ms <= ha_t(ha))
         return ha->tick_ms;
@@ -66,7 +66,7 @@ static int64_t likely_tick_ms(const struct ha *ha)
 static int64_t least_session_ms(const struct ha *ha)
 {
     int64_t by_ticks = COORD_TICKS_MIN * likely_tick_ms(ha);
-    int64_t granted_ms = ha->site.coordinator->granted_ms;
+    int64_t granted_ms = ha->context.coordinator->granted_ms;
 
     return by_ticks > granted_ms ? by_ticks : granted_ms;
 }
@@ -85,7 +85,7 @@ static const char *print_tick(const struct ha *ha, char room[96])
  * only later is shown, and ends no node that works. */
 static void check_granted(struct ha *ha, int64_t now)
 {
-    const struct coordinator *c = ha->site.coordinator;
+    const struct coordinator *c = ha->context.coordinator;
     long long asked_ms = ha_t(ha), least_ms = least_session_ms(ha);
     char tick[96];
 
@@ -128,7 +128,7 @@ static void check_giving(struct ha *ha, int64_t now)
 
 void ha_session_tick(struct ha *ha, int64_t now)
 {
-    struct coordinator *c = ha->site.coordinator;
+    struct coordinator *c = ha->context.coordinator;
 
     if (c->session == COORD_SESSION_DENIED) {
         ha_refuse(ha, "ZooKeeper refuses the credentials: %s; check ha.auth", c->why);
@@ -140,7 +140,7 @@ void ha_session_tick(struct ha *ha, int64_t now)
         check_granted(ha, now);
         check_giving(ha, now);
     } else if (c->session == COORD_SESSION_CLOSED) {
-        site_wake_at(&ha->site, ha->reopen_boot_ms);
+        context_wake_at(&ha->context, ha->reopen_boot_ms);
         if (now >= ha->reopen_boot_ms)
             coordinator_open(c);
     }
@@ -148,13 +148,13 @@ void ha_session_tick(struct ha *ha, int64_t now)
 
 static void begin_session(struct ha *ha)
 {
-    struct coordinator *c = ha->site.coordinator;
+    struct coordinator *c = ha->context.coordinator;
 
     ha->session = c->credentials.session;
     ha->tick_ms = c->tick_ms;
     ha->session_count++;
-    ha->site.session++;
-    write_lease_begin(&ha->site.lease, c->granted_ms);
+    ha->context.session++;
+    write_lease_begin(&ha->context.lease, c->granted_ms);
     view_forget(&ha->view);
     membership_begin(&ha->membership);
     scanners_begin(&ha->scanners);
@@ -164,11 +164,11 @@ static void begin_session(struct ha *ha)
 
 void ha_note_session(struct ha *ha)
 {
-    const struct coordinator *c = ha->site.coordinator;
+    const struct coordinator *c = ha->context.coordinator;
 
     LOG_INFO("ha", "ZooKeeper: %s %s%s", coord_session_word(c->session), c->server, c->why);
     if (c->session == COORD_SESSION_CONNECTED) {
-        ha->site.connected_boot_ms = site_now(&ha->site);
+        ha->context.connected_boot_ms = context_now(&ha->context);
         if (c->credentials.session != ha->session) {
             begin_session(ha);
         } else {
@@ -177,5 +177,5 @@ void ha_note_session(struct ha *ha)
             scanners_changed(&ha->scanners, "");
         }
     }
-    site_wake(&ha->site);
+    context_wake(&ha->context);
 }

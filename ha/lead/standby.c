@@ -14,7 +14,7 @@ static void look_at_others(struct ha *ha, int64_t now)
         return;
     ha->store_looked_boot_ms = now;
     view_refresh_nodes(&ha->view);
-    site_wake(&ha->site);
+    context_wake(&ha->context);
 }
 
 /* Long enough for the others to find out that theirs does not answer either, to say so and to
@@ -31,8 +31,8 @@ static bool has_lasted(struct ha *ha, int64_t *since_boot_ms, bool is_so, int64_
     if (!*since_boot_ms)
         *since_boot_ms = now;
     look_at_others(ha, now);
-    site_wake_at(&ha->site, ha->store_looked_boot_ms + ha_t(ha) / 4);
-    site_wake_at(&ha->site, *since_boot_ms + patience_ms);
+    context_wake_at(&ha->context, ha->store_looked_boot_ms + ha_t(ha) / 4);
+    context_wake_at(&ha->context, *since_boot_ms + patience_ms);
     return now >= *since_boot_ms + patience_ms;
 }
 
@@ -66,7 +66,7 @@ void ha_shares_tick(struct ha *ha, int64_t now)
 {
     struct scanners *s = &ha->scanners;
     bool is_so = !ha->store_up && s->is_wanted && !s->is_cut_off && !s->is_leaving &&
-                 site_is_connected(&ha->site) && has_another_its_redis(ha);
+                 context_is_connected(&ha->context) && has_another_its_redis(ha);
 
     if (!ha->options.shares)
         return;
@@ -103,8 +103,8 @@ static const char *why_give_away(const struct ha *ha, int64_t now)
 
     if (since < ha->role.since_boot_ms)
         since = ha->role.since_boot_ms;
-    if (since < ha->site.connected_boot_ms)
-        since = ha->site.connected_boot_ms;
+    if (since < ha->context.connected_boot_ms)
+        since = ha->context.connected_boot_ms;
     if (is_outdated(ha))
         return "Redis has seen a higher epoch";
     if (failsafe_has_promised(&ha->promise, now) && !ha->lead.is_forced)
@@ -134,7 +134,7 @@ static void lead_tick(struct ha *ha, int64_t now)
     const char *why = why_give_away(ha, now);
     int64_t begins = begins_at(ha);
 
-    if (!site_is_connected(&ha->site))
+    if (!context_is_connected(&ha->context))
         return;
     if (why) {
         LOG_DEBUG("ha", "gives the lead away: %s", why);
@@ -143,7 +143,7 @@ static void lead_tick(struct ha *ha, int64_t now)
         return;
     }
     if (now < begins)
-        site_wake_at(&ha->site, begins);
+        context_wake_at(&ha->context, begins);
     if (now < begins || !has_lease(ha, now) || ha->election.giving.is_in_flight ||
         ha->lead.is_doubtful || ha->is_stopping)
         return;
@@ -213,7 +213,7 @@ static bool is_able(const struct ha *ha, int64_t now)
     return ha->membership.is_registered && ha->store_up && !ha->is_stopping &&
            ha->view.ensemble[0] && ha->view.has_epoch &&
            ha_fence(ha, ha->view.ensemble) < TOKEN_EPOCH_MAX &&
-           ha->election.state == ELECTION_NONE && !ha->election.ask.is_in_flight &&
+           ha->election.state == ELECTION_NONE && !ha->election.request.is_in_flight &&
            !ha->lead.is_mine && now >= ha->election.retry_boot_ms &&
            view_is_member(&ha->view, ha->options.node);
 }
@@ -223,9 +223,9 @@ static bool may_stand(struct ha *ha, int64_t now)
     bool wanted = is_wanted(ha, now);
 
     if (now < ha->promise.until_boot_ms)
-        site_wake_at(&ha->site, ha->promise.until_boot_ms);
+        context_wake_at(&ha->context, ha->promise.until_boot_ms);
     if (now < ha->stands_from_boot_ms)
-        site_wake_at(&ha->site, ha->stands_from_boot_ms);
+        context_wake_at(&ha->context, ha->stands_from_boot_ms);
     return !view_has_leader(&ha->view) && (wanted || !control(ha)->is_paused) &&
            (wanted || !ha->options.no_failover) && !failsafe_has_promised(&ha->promise, now) &&
            now >= ha->stands_from_boot_ms;
@@ -245,7 +245,7 @@ static int64_t delay_by_priority(const struct ha *ha)
  * may act at once. Where there are none, little or nothing is lost. */
 static int64_t delay_by_lease(const struct ha *ha, int64_t now)
 {
-    return write_lease_would_be_proven(&ha->site.lease, now) ? 0 : ha_t(ha) / 10;
+    return write_lease_would_be_proven(&ha->context.lease, now) ? 0 : ha_t(ha) / 10;
 }
 
 /* A leader that no client reaches is better than none, and worse than any other. */
@@ -274,7 +274,7 @@ static void stand(struct ha *ha, int64_t now)
     if (!ha->able_since_boot_ms)
         ha->able_since_boot_ms = now;
     at = ha->able_since_boot_ms + delay(ha, now);
-    site_wake_at(&ha->site, at);
+    context_wake_at(&ha->context, at);
     if (now >= at)
         election_try(&ha->election, ha_fence(ha, ha->view.ensemble), false);
 }
@@ -288,7 +288,7 @@ static void stand_by_force(struct ha *ha, int64_t now)
         ha->force_since_boot_ms = now;
         ha->force_version = version;
     }
-    site_wake_at(&ha->site, ha->force_since_boot_ms + ha_t(ha) / 3);
+    context_wake_at(&ha->context, ha->force_since_boot_ms + ha_t(ha) / 3);
     if (now >= ha->force_since_boot_ms + ha_t(ha) / 3)
         election_try(&ha->election, ha_fence(ha, ha->view.ensemble), true);
 }

@@ -30,14 +30,14 @@ static void note_unlisted(struct ha *ha, int64_t now)
 
 /* With more than T/8 the lease gets short, with more than T/6 there is none. Said from there
  * on, with what it was then, until it is better. */
-static void note_trip(struct ha *ha)
+static void note_rtt(struct ha *ha)
 {
-    int64_t trip_ms = heartbeat_trip_ms(&ha->heartbeat);
+    int64_t rtt_ms = heartbeat_rtt_ms(&ha->heartbeat);
 
-    if (trip_ms <= ha_t(ha) / 8)
-        ha->long_trip_ms = 0;
-    else if (trip_ms > ha_t(ha) / 6 && !ha->long_trip_ms)
-        ha->long_trip_ms = trip_ms;
+    if (rtt_ms <= ha_t(ha) / 8)
+        ha->long_rtt_ms = 0;
+    else if (rtt_ms > ha_t(ha) / 6 && !ha->long_rtt_ms)
+        ha->long_rtt_ms = rtt_ms;
 }
 
 /* ---- what is wrong ---- */
@@ -90,7 +90,7 @@ static const char *wrong_item(const struct ha *ha, enum view_item *item)
         return "is full, so nodes that are new cannot lead; forget those that are gone for "
                "good";
     if (ha->unlisted_since_boot_ms &&
-        site_now(&ha->site) >= ha->unlisted_since_boot_ms + UNLISTED_MAX_TS * ha_t(ha))
+        context_now(&ha->context) >= ha->unlisted_since_boot_ms + UNLISTED_MAX_TS * ha_t(ha))
         return "is not given this node's name by the leader: perhaps that one may not read "
                "what this node writes; give all nodes the same ha.auth (or none)";
     return NULL;
@@ -105,7 +105,7 @@ static const char *denied_path(const struct ha *ha)
     return path == ha->view.items[VIEW_HISTORY].path && !ha->has_joined ? NULL : path;
 }
 
-static void say_namesake(struct ha *ha)
+static void say_duplicate(struct ha *ha)
 {
     const struct view_node *other = view_find(&ha->view, ha->options.node);
     const char *peer = other ? other->node.peer : "", *http = other ? other->node.http : "";
@@ -122,8 +122,8 @@ static bool say_what_keeps_it_out(struct ha *ha)
 {
     const char *denied = denied_path(ha);
 
-    if (ha->membership.is_namesake)
-        say_namesake(ha);
+    if (ha->membership.is_duplicate)
+        say_duplicate(ha);
     else if (ha->membership.is_denied)
         ha_refuse(ha,
                   "ZooKeeper does not let this node write to %s: its znodes belong to other "
@@ -159,12 +159,12 @@ static bool say_what_is_wrong(struct ha *ha)
             "%s: ZooKeeper does not let this node read it, so that node cannot lead; give "
             "all nodes the same ha.auth (or none)",
             path);
-    else if (ha->long_trip_ms)
+    else if (ha->long_rtt_ms)
         ha_refuse(
             ha,
             "the round trip to ZooKeeper of %lld ms is too long for T = %lld ms: no lease "
             "lasts; raise ha.session_timeout on all nodes",
-            (long long)ha->long_trip_ms, (long long)ha_t(ha));
+            (long long)ha->long_rtt_ms, (long long)ha_t(ha));
     else
         return false;
     return true;
@@ -173,10 +173,10 @@ static bool say_what_is_wrong(struct ha *ha)
 /* Says one thing, that which weighs most: two in turn would be told anew in each tick. */
 void ha_stuck_tick(struct ha *ha, int64_t now)
 {
-    if (!site_is_connected(&ha->site))
+    if (!context_is_connected(&ha->context))
         return; /* nothing is known */
     note_unlisted(ha, now);
-    note_trip(ha);
+    note_rtt(ha);
     if (ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED)
         return; /* that comes first */
     if (say_what_keeps_it_out(ha) || (ha->has_joined && say_what_is_wrong(ha)))
@@ -236,7 +236,7 @@ static void show_leader(const struct ha *ha, struct ha_status *s)
         strcpy(s->leader, ha->options.node);
         s->leader_token = ha->role.token;
     } else if (view_has_leader(&ha->view)) { /* as last read, perhaps long ago */
-        if (site_is_connected(&ha->site))
+        if (context_is_connected(&ha->context))
             strcpy(s->leader, ha->view.leader.node);
         strcpy(s->leader_token.ensemble, ha->view.ensemble);
         s->leader_token.epoch = ha->view.leader.epoch;
@@ -245,18 +245,18 @@ static void show_leader(const struct ha *ha, struct ha_status *s)
 
 void ha_status(const struct ha *ha, struct ha_status *s)
 {
-    int64_t now = site_now(&ha->site), until = ha_until(ha);
-    const struct coordinator *c = ha->site.coordinator;
+    int64_t now = context_now(&ha->context), until = ha_until(ha);
+    const struct coordinator *c = ha->context.coordinator;
 
     *s = (struct ha_status){
         .role = &ha->role,
         .lease_left_ms = ha->lead.is_mine && until > now ? until - now : 0,
         .is_failsafe =
-            ha->failsafe.is_on && write_lease_until(&ha->site.lease) <= now && until > now,
+            ha->failsafe.is_on && write_lease_until(&ha->context.lease) <= now && until > now,
         .is_paused = ha->view.control.is_paused,
         .paused_at_wall_ms = ha->view.control.paused_at_wall_ms,
         .paused_by = ha->view.control.paused_by,
-        .stale_ms = site_is_connected(&ha->site) ? 0 : now - ha->in_touch_boot_ms,
+        .stale_ms = context_is_connected(&ha->context) ? 0 : now - ha->in_touch_boot_ms,
         .wanted_at_wall_ms = ha->view.control.at_wall_ms,
         .is_forced = ha->view.control.is_forced,
         .session = c->session,
@@ -299,21 +299,21 @@ void ha_status(const struct ha *ha, struct ha_status *s)
 
 #define FLAP_WINDOW_MS (10 * 60 * 1000)
 
-static void on_written(struct ask *ask)
+static void on_written(struct coord_request *request)
 {
-    struct ha *ha = CONTAINER_OF(ask, struct ha, history_ask);
-    bool is_refused = ask->call.status == COORD_DENIED || ask->call.status == COORD_ERROR;
+    struct ha *ha = CONTAINER_OF(request, struct ha, history_request);
+    bool is_refused = request->call.status == COORD_DENIED || request->call.status == COORD_ERROR;
 
     if (is_refused && ha->history_retry_boot_ms == 0)
         LOG_WARN("ha", "ZooKeeper refuses to write %s (%s): the history has gaps",
-                 ha->view.items[VIEW_HISTORY].path, coord_status_word(ask->call.status));
-    ha->history_retry_boot_ms = is_refused ? site_now(&ha->site) + ha_t(ha) : 0;
+                 ha->view.items[VIEW_HISTORY].path, coord_status_word(request->call.status));
+    ha->history_retry_boot_ms = is_refused ? context_now(&ha->context) + ha_t(ha) : 0;
     view_refresh(&ha->view, VIEW_HISTORY);
 }
 
 void ha_history_init(struct ha *ha)
 {
-    ask_init(&ha->history_ask, &ha->site, on_written);
+    coord_request_init(&ha->history_request, &ha->context, on_written);
     ha->last_failover_ms = -1;
 }
 
@@ -376,14 +376,14 @@ static void write_history(struct ha *ha, const struct transitions *all)
                                                .path = ha->view.items[VIEW_HISTORY].path,
                                                .data = buf_bytes(&ha->history_text),
                                                .version = ha->view.items[VIEW_HISTORY].version};
-    ask_write(&ha->history_ask, &ha->history_change, 1);
+    coord_request_write(&ha->history_request, &ha->history_change, 1);
 }
 
 static bool may_write(const struct ha *ha)
 {
-    return !ha->history_ask.is_in_flight && view_is_fresh(&ha->view, VIEW_HISTORY) &&
+    return !ha->history_request.is_in_flight && view_is_fresh(&ha->view, VIEW_HISTORY) &&
            ha->view.items[VIEW_HISTORY].exists &&
-           site_now(&ha->site) >= ha->history_retry_boot_ms;
+           context_now(&ha->context) >= ha->history_retry_boot_ms;
 }
 
 /* Sent before the lead is given away, so it is there when a successor looks. Where it cannot be
@@ -475,7 +475,7 @@ static void note_znode(struct ha *ha, int64_t now)
 static bool is_leader_seen(const struct ha *ha, int64_t now)
 {
     return ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING ||
-           (site_is_connected(&ha->site) && view_has_leader(&ha->view) && !ha->lead.is_mine &&
+           (context_is_connected(&ha->context) && view_has_leader(&ha->view) && !ha->lead.is_mine &&
             now < ha->beat_boot_ms + ha_t(ha) / 2 && !ha_is_leader_fenced(ha));
 }
 
@@ -497,7 +497,7 @@ static void note_leader(struct ha *ha, int64_t now)
 
 void ha_history_tick(struct ha *ha, int64_t now)
 {
-    if (site_is_connected(&ha->site))
+    if (context_is_connected(&ha->context))
         ha->in_touch_boot_ms = now;
     note_znode(ha, now);
     note_leader(ha, now);

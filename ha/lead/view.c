@@ -122,14 +122,14 @@ static const char *const names[] = {
 /* Notes whether it is there. False: nothing was learned, read it again. */
 static bool take(struct view *v, struct view_znode *z)
 {
-    const struct coord_call *call = &z->ask.call;
+    const struct coord_call *call = &z->request.call;
 
-    if (!ask_is_answered(&z->ask) ||
+    if (!coord_request_is_answered(&z->request) ||
         (call->status != COORD_OK && call->status != COORD_NO_NODE)) {
         z->is_stale = true;
-        if (ask_is_answered(&z->ask)) {
+        if (coord_request_is_answered(&z->request)) {
             z->is_denied = call->status == COORD_DENIED;
-            z->retry_boot_ms = site_now(v->site) + site_session_ms(v->site) / 6;
+            z->retry_boot_ms = context_now(v->context) + context_session_ms(v->context) / 6;
         }
         return false;
     }
@@ -143,27 +143,27 @@ static bool take(struct view *v, struct view_znode *z)
 
 /* ---- what was read ---- */
 
-static void on_item(struct ask *ask)
+static void on_item(struct coord_request *request)
 {
-    struct view_znode *z = CONTAINER_OF(ask, struct view_znode, ask);
+    struct view_znode *z = CONTAINER_OF(request, struct view_znode, request);
     struct view *v = z->view;
 
     if (take(v, z))
         view_parse_item(v, (enum view_item)(z - v->items),
-                        z->exists ? ask->call.data : bytes_of("", 0));
+                        z->exists ? request->call.data : bytes_of("", 0));
 }
 
-static void on_node(struct ask *ask)
+static void on_node(struct coord_request *request)
 {
-    struct view_znode *z = CONTAINER_OF(ask, struct view_znode, ask);
+    struct view_znode *z = CONTAINER_OF(request, struct view_znode, request);
     struct view_node *n = CONTAINER_OF(z, struct view_node, znode);
 
     if (!take(z->view, z))
         return;
     if (z->exists && (!n->node.is_here || n->node.owner != z->owner))
-        n->since_boot_ms = site_now(z->view->site);
+        n->since_boot_ms = context_now(z->view->context);
     if (z->exists)
-        view_parse_node(n, ask->call.data);
+        view_parse_node(n, request->call.data);
     else
         n->node.is_here = false;
 }
@@ -187,18 +187,18 @@ static struct view_node *place(struct view *v)
 
         if (!n->is_used)
             return n;
-        if (!n->is_listed && !n->node.is_here && !n->znode.ask.is_in_flight)
+        if (!n->is_listed && !n->node.is_here && !n->znode.request.is_in_flight)
             old = n;
     }
     return old;
 }
 
-static void znode_init(struct view *v, struct view_znode *z, void (*on_answer)(struct ask *ask))
+static void znode_init(struct view *v, struct view_znode *z, void (*on_answer)(struct coord_request *request))
 {
     z->view = v;
     z->is_stale = true;
     z->is_known = false;
-    ask_init(&z->ask, v->site, on_answer);
+    coord_request_init(&z->request, v->context, on_answer);
 }
 
 static void note_node(struct view *v, const char *name)
@@ -209,16 +209,16 @@ static void note_node(struct view *v, const char *name)
         memset(n, 0, sizeof(*n));
         n->is_used = true;
         snprintf(n->node.name, sizeof(n->node.name), "%s", name);
-        site_path(v->site, n->znode.path, "nodes", name);
+        context_path(v->context, n->znode.path, "nodes", name);
         znode_init(v, &n->znode, on_node);
     }
     if (n)
         n->is_listed = n->znode.is_stale = true;
 }
 
-static void on_list(struct ask *ask)
+static void on_list(struct coord_request *request)
 {
-    struct view_znode *z = CONTAINER_OF(ask, struct view_znode, ask);
+    struct view_znode *z = CONTAINER_OF(request, struct view_znode, request);
     struct view *v = z->view;
     struct view_node *n;
     unsigned count;
@@ -227,25 +227,25 @@ static void on_list(struct ask *ask)
         return;
     /* Those that are not listed any more are found missing when they are read. */
     view_refresh_nodes(v);
-    count = z->exists ? ask->call.name_count : 0;
+    count = z->exists ? request->call.name_count : 0;
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++)
         v->nodes[i].is_listed = false;
     for (unsigned i = 0; i < count; i++) {
-        if ((n = find(v, ask->call.names[i])))
+        if ((n = find(v, request->call.names[i])))
             n->is_listed = true; /* its place is not a new one's */
     }
     for (unsigned i = 0; i < count; i++)
-        note_node(v, ask->call.names[i]);
+        note_node(v, request->call.names[i]);
 }
 
 /* ---- reading ---- */
 
 static bool should_read(struct view_znode *z, int64_t now_boot_ms)
 {
-    if (!z->is_stale || z->ask.is_in_flight)
+    if (!z->is_stale || z->request.is_in_flight)
         return false;
     if (now_boot_ms < z->retry_boot_ms) {
-        site_wake_at(z->view->site, z->retry_boot_ms);
+        context_wake_at(z->view->context, z->retry_boot_ms);
         return false;
     }
     z->is_stale = false;
@@ -254,19 +254,19 @@ static bool should_read(struct view_znode *z, int64_t now_boot_ms)
 
 void view_tick(struct view *v, int64_t now_boot_ms)
 {
-    if (!site_is_connected(v->site))
+    if (!context_is_connected(v->context))
         return;
     for (unsigned i = 0; i < VIEW_ITEMS; i++) {
         if (should_read(&v->items[i], now_boot_ms))
-            ask_read(&v->items[i].ask, v->items[i].path, true);
+            coord_request_read(&v->items[i].request, v->items[i].path, true);
     }
     if (should_read(&v->list, now_boot_ms))
-        ask_list(&v->list.ask, v->list.path, true);
+        coord_request_list(&v->list.request, v->list.path, true);
     for (unsigned i = 0; i < VIEW_NODES_MAX; i++) {
         struct view_node *n = &v->nodes[i];
 
         if (n->is_used && should_read(&n->znode, now_boot_ms))
-            ask_read(&n->znode.ask, n->znode.path, false);
+            coord_request_read(&n->znode.request, n->znode.path, false);
     }
 }
 
@@ -313,15 +313,15 @@ void view_changed(struct view *v, const char *path)
     }
 }
 
-void view_init(struct view *v, struct site *s)
+void view_init(struct view *v, struct context *s)
 {
     memset(v, 0, sizeof(*v));
-    v->site = s;
+    v->context = s;
     for (unsigned i = 0; i < VIEW_ITEMS; i++) {
-        site_path(s, v->items[i].path, names[i], NULL);
+        context_path(s, v->items[i].path, names[i], NULL);
         znode_init(v, &v->items[i], on_item);
     }
-    site_path(s, v->list.path, "nodes", NULL);
+    context_path(s, v->list.path, "nodes", NULL);
     znode_init(v, &v->list, on_list);
 }
 
@@ -341,7 +341,7 @@ bool view_is_fresh(const struct view *v, enum view_item item)
 {
     const struct view_znode *z = &v->items[item];
 
-    return site_is_connected(v->site) && z->is_known && !z->is_stale && !z->ask.is_in_flight;
+    return context_is_connected(v->context) && z->is_known && !z->is_stale && !z->request.is_in_flight;
 }
 
 const char *view_denied(const struct view *v)
@@ -395,7 +395,7 @@ const struct view_node *view_find(const struct view *v, const char *name)
 
 int64_t view_longest_session_ms(const struct view *v)
 {
-    int64_t longest = site_session_ms(v->site);
+    int64_t longest = context_session_ms(v->context);
 
     if (v->leader.timeout_ms > longest)
         longest = v->leader.timeout_ms;

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "ha/rule/control.h"
 #include "ha/rule/transitions.h"
-#include "ha/site.h"
+#include "ha/context.h"
 
 /*    name      znode */
 #define VIEW_LIST(X)        \
@@ -30,9 +30,9 @@ enum view_item {
 };
 
 struct view_znode {
-    struct ask ask;
+    struct coord_request request;
     struct view *view;
-    char path[SITE_PATH_MAX];
+    char path[CONTEXT_PATH_MAX];
     bool is_stale;         /* to be read again */
     bool is_known;         /* was read in this session */
     bool is_denied;        /* the newest read was */
@@ -60,7 +60,7 @@ struct view_leader {
 #define VIEW_NODES_MAX (PEERS_MAX + 1)
 
 struct view {
-    struct site *site;
+    struct context *context;
     struct view_znode items[VIEW_ITEMS];
     struct view_znode list; /* nodes; version and owner are not used */
     struct view_node nodes[VIEW_NODES_MAX];
@@ -78,7 +78,7 @@ struct view {
     struct transitions history;
 };
 
-void view_init(struct view *v, struct site *s);
+void view_init(struct view *v, struct context *s);
 void view_forget(struct view *v); /* another session: nothing is known */
 
 /* Reads what is stale. */

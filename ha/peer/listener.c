@@ -9,18 +9,18 @@
 
 #include "base/log.h"
 
-static const struct peer_message *hello_of(const struct peer_guest *g)
+static const struct peer_message *hello_of(const struct peer_inbound *g)
 {
     return &g->hellos.of[PEER_DIALER];
 }
 
-static void be_patient(struct peer_guest *g, int64_t ms)
+static void be_patient(struct peer_inbound *g, int64_t ms)
 {
     timer_arm(&g->host->self->loop->timers, &g->timer, ms);
 }
 
 /* Does it say that it is this very process? */
-static bool peer_guest_is(const struct peer_guest *g, const char *node, uint64_t incarnation)
+static bool peer_inbound_is(const struct peer_inbound *g, const char *node, uint64_t incarnation)
 {
     return hello_of(g)->incarnation == incarnation && !strcmp(hello_of(g)->node, node);
 }
@@ -28,7 +28,7 @@ static bool peer_guest_is(const struct peer_guest *g, const char *node, uint64_t
 /* ---- the end ---- */
 
 /* Closes it, and calls on_end. */
-static void peer_guest_end(struct peer_guest *g)
+static void peer_inbound_end(struct peer_inbound *g)
 {
     peer_conn_close(&g->conn);
     timer_disarm(&g->host->self->loop->timers, &g->timer);
@@ -37,20 +37,20 @@ static void peer_guest_end(struct peer_guest *g)
 
 static void on_end(struct peer_conn *c, enum peer_end how, const char *why)
 {
-    struct peer_guest *g = CONTAINER_OF(c, struct peer_guest, conn);
+    struct peer_inbound *g = CONTAINER_OF(c, struct peer_inbound, conn);
     struct peer_host *h = g->host;
 
     if (how == PEER_END_GARBAGE && peer_may_warn(h->self, &h->next_warning_mono_ms))
         LOG_WARN("ha", "somebody on the peer port is sent away: %s", why);
-    peer_guest_end(g);
+    peer_inbound_end(g);
 }
 
 static void on_patience(struct timer *timer)
 {
-    peer_guest_end(CONTAINER_OF(timer, struct peer_guest, timer));
+    peer_inbound_end(CONTAINER_OF(timer, struct peer_inbound, timer));
 }
 
-static void refuse(struct peer_guest *g, enum peer_refusal refusal)
+static void refuse(struct peer_inbound *g, enum peer_refusal refusal)
 {
     struct peer_host *h = g->host;
     struct peer_message m = {.kind = PEER_REFUSED, .refusal = refusal};
@@ -59,12 +59,12 @@ static void refuse(struct peer_guest *g, enum peer_refusal refusal)
     if (peer_may_warn(h->self, &h->next_warning_mono_ms))
         LOG_WARN("ha", "refuses a peer that calls itself %s: %s", hello_of(g)->node,
                  peer_refusal_text(refusal));
-    peer_guest_end(g);
+    peer_inbound_end(g);
 }
 
 /* ---- what is said ---- */
 
-static void send_plain(struct peer_guest *g, enum peer_message_kind kind)
+static void send_plain(struct peer_inbound *g, enum peer_message_kind kind)
 {
     struct peer_message m = {.kind = kind};
 
@@ -72,19 +72,19 @@ static void send_plain(struct peer_guest *g, enum peer_message_kind kind)
 }
 
 /* Of one that is UP. */
-static void peer_guest_tell(struct peer_guest *g)
+static void peer_inbound_tell(struct peer_inbound *g)
 {
     struct peer_message m = {.kind = PEER_SESSION, .session = g->host->mine};
 
     peer_conn_send(&g->conn, &m);
 }
 
-static void peer_guest_say_bye(struct peer_guest *g)
+static void peer_inbound_say_bye(struct peer_inbound *g)
 {
     send_plain(g, PEER_BYE);
 }
 
-static void answer(struct peer_guest *g, const struct peer_message *m)
+static void answer(struct peer_inbound *g, const struct peer_message *m)
 {
     struct peers *port = g->host->self->port;
     struct peer_question question = {
@@ -97,7 +97,7 @@ static void answer(struct peer_guest *g, const struct peer_message *m)
 
 /* ---- the handshake ---- */
 
-static void greet(struct peer_guest *g, const struct peer_message *hello)
+static void greet(struct peer_inbound *g, const struct peer_message *hello)
 {
     const struct peer_self *self = g->host->self;
     struct peer_message mine = {.kind = PEER_HELLO, .incarnation = self->incarnation};
@@ -106,27 +106,27 @@ static void greet(struct peer_guest *g, const struct peer_message *hello)
     peer_auth_random(mine.challenge, sizeof(mine.challenge));
     g->hellos.of[PEER_DIALER] = *hello;
     g->hellos.of[PEER_LISTENER] = mine;
-    g->state = GUEST_PROVING;
+    g->state = INBOUND_PROVING;
     peer_conn_send(&g->conn, &mine);
 }
 
-static void let_in(struct peer_guest *g)
+static void let_in(struct peer_inbound *g)
 {
     struct peer_host *h = g->host;
     struct peer_message proof = {.kind = PEER_PROOF};
 
     h->on_proven(g);
-    g->state = GUEST_UP;
+    g->state = INBOUND_UP;
     be_patient(g, h->self->silence_ms);
     peer_auth_prove(h->self->secret, PEER_LISTENER, &g->hellos, proof.mac);
     peer_conn_send(&g->conn, &proof);
     if (h->is_leaving)
-        peer_guest_say_bye(g);
+        peer_inbound_say_bye(g);
     else if (h->mine.session)
-        peer_guest_tell(g);
+        peer_inbound_tell(g);
 }
 
-static void judge(struct peer_guest *g, const struct peer_message *proof)
+static void judge(struct peer_inbound *g, const struct peer_message *proof)
 {
     const struct peer_self *self = g->host->self;
 
@@ -142,16 +142,16 @@ static void judge(struct peer_guest *g, const struct peer_message *proof)
 
 static void on_message(struct peer_conn *c, const struct peer_message *m)
 {
-    struct peer_guest *g = CONTAINER_OF(c, struct peer_guest, conn);
+    struct peer_inbound *g = CONTAINER_OF(c, struct peer_inbound, conn);
 
-    if (g->state == GUEST_GREETING && m->kind == PEER_HELLO) {
+    if (g->state == INBOUND_GREETING && m->kind == PEER_HELLO) {
         greet(g, m);
-    } else if (g->state == GUEST_PROVING && m->kind == PEER_PROOF) {
+    } else if (g->state == INBOUND_PROVING && m->kind == PEER_PROOF) {
         judge(g, m);
-    } else if (g->state == GUEST_UP && m->kind == PEER_BEAT) {
+    } else if (g->state == INBOUND_UP && m->kind == PEER_BEAT) {
         be_patient(g, g->host->self->silence_ms);
         send_plain(g, PEER_BEAT);
-    } else if (g->state == GUEST_UP && m->kind == PEER_ASK) {
+    } else if (g->state == INBOUND_UP && m->kind == PEER_ASK) {
         be_patient(g, g->host->self->silence_ms);
         answer(g, m);
     } else {
@@ -162,14 +162,14 @@ static void on_message(struct peer_conn *c, const struct peer_message *m)
 /* ---- life ---- */
 
 /* Takes a connected socket: non-blocking, close-on-exec. */
-static struct peer_guest *peer_guest_new(struct peer_host *host, int fd)
+static struct peer_inbound *peer_inbound_new(struct peer_host *host, int fd)
 {
-    struct peer_guest *g = calloc(1, sizeof(*g));
+    struct peer_inbound *g = calloc(1, sizeof(*g));
 
     if (!g)
         abort();
     g->host = host;
-    g->state = GUEST_GREETING;
+    g->state = INBOUND_GREETING;
     list_init(&g->link);
     peer_conn_init(&g->conn, host->self->loop);
     g->conn.on_message = on_message;
@@ -181,7 +181,7 @@ static struct peer_guest *peer_guest_new(struct peer_host *host, int fd)
 }
 
 /* Without on_end; when the turn of the loop in which it ended is over. */
-static void peer_guest_free(struct peer_guest *g)
+static void peer_inbound_free(struct peer_inbound *g)
 {
     peer_conn_fini(&g->conn);
     timer_disarm(&g->host->self->loop->timers, &g->timer);
@@ -191,7 +191,7 @@ static void peer_guest_free(struct peer_guest *g)
 /* ---- all of them ---- */
 
 #define STRANGERS_MAX 16
-#define GUESTS_MAX    ((PEERS_MAX)*2) /* UP: a restarted node may be here twice */
+#define INBOUNDS_MAX    ((PEERS_MAX)*2) /* UP: a restarted node may be here twice */
 #define BREAK_MS      100             /* after EMFILE and the like: else the loop would spin */
 
 struct peer_server {
@@ -200,9 +200,9 @@ struct peer_server {
     struct event *acceptable;
     struct timer accept_break;
     struct list strangers; /* oldest first */
-    struct list guests;    /* UP */
+    struct list inbounds;    /* UP */
     unsigned stranger_count;
-    unsigned guest_count;
+    unsigned inbound_count;
     struct list ended; /* freed when the loop turns */
     struct timer reaper;
 };
@@ -212,9 +212,9 @@ static struct peer_server *server_of(const struct peer_host *h)
     return CONTAINER_OF((struct peer_host *)h, struct peer_server, host);
 }
 
-static struct peer_guest *guest_of(struct list *link)
+static struct peer_inbound *inbound_of(struct list *link)
 {
-    return CONTAINER_OF(link, struct peer_guest, link);
+    return CONTAINER_OF(link, struct peer_inbound, link);
 }
 
 static struct timers *timers_of(const struct peer_server *s)
@@ -222,12 +222,12 @@ static struct timers *timers_of(const struct peer_server *s)
     return &s->host.self->loop->timers;
 }
 
-static void free_all(struct list *guests)
+static void free_all(struct list *inbounds)
 {
     struct list *link;
 
-    while ((link = list_pop(guests)))
-        peer_guest_free(guest_of(link));
+    while ((link = list_pop(inbounds)))
+        peer_inbound_free(inbound_of(link));
 }
 
 static void on_reap(struct timer *timer)
@@ -239,35 +239,35 @@ static void on_reap(struct timer *timer)
 
 static bool has_room(const struct peer_host *h)
 {
-    return server_of(h)->guest_count < GUESTS_MAX;
+    return server_of(h)->inbound_count < INBOUNDS_MAX;
 }
 
 /* An older connection of the same process is a half-open one. */
 static void drop_double(struct peer_server *s, const struct peer_message *hello)
 {
-    LIST_EACH_SAFE (it, &s->guests) {
-        if (peer_guest_is(guest_of(it), hello->node, hello->incarnation))
-            peer_guest_end(guest_of(it));
+    LIST_EACH_SAFE (it, &s->inbounds) {
+        if (peer_inbound_is(inbound_of(it), hello->node, hello->incarnation))
+            peer_inbound_end(inbound_of(it));
     }
 }
 
-static void on_proven(struct peer_guest *g)
+static void on_proven(struct peer_inbound *g)
 {
     struct peer_server *s = server_of(g->host);
 
     drop_double(s, &g->hellos.of[PEER_DIALER]);
     s->stranger_count--;
-    s->guest_count++;
+    s->inbound_count++;
     list_remove(&g->link);
-    list_append(&s->guests, &g->link);
+    list_append(&s->inbounds, &g->link);
 }
 
-static void on_listener_end(struct peer_guest *g)
+static void on_listener_end(struct peer_inbound *g)
 {
     struct peer_server *s = server_of(g->host);
 
-    if (g->state == GUEST_UP)
-        s->guest_count--;
+    if (g->state == INBOUND_UP)
+        s->inbound_count--;
     else
         s->stranger_count--;
     list_remove(&g->link);
@@ -280,8 +280,8 @@ static void on_listener_end(struct peer_guest *g)
 static void welcome(struct peer_server *s, int fd)
 {
     if (s->stranger_count == STRANGERS_MAX)
-        peer_guest_end(guest_of(list_first(&s->strangers)));
-    list_append(&s->strangers, &peer_guest_new(&s->host, fd)->link);
+        peer_inbound_end(inbound_of(list_first(&s->strangers)));
+    list_append(&s->strangers, &peer_inbound_new(&s->host, fd)->link);
     s->stranger_count++;
 }
 
@@ -313,21 +313,21 @@ void peer_server_tell(struct peer_server *s, const struct coord_credentials *min
     s->host.mine = *mine;
     if (s->host.is_leaving)
         return;
-    LIST_EACH (it, &s->guests)
-        peer_guest_tell(guest_of(it));
+    LIST_EACH (it, &s->inbounds)
+        peer_inbound_tell(inbound_of(it));
 }
 
 void peer_server_leave(struct peer_server *s)
 {
     s->host.is_leaving = true;
-    LIST_EACH (it, &s->guests)
-        peer_guest_say_bye(guest_of(it));
+    LIST_EACH (it, &s->inbounds)
+        peer_inbound_say_bye(inbound_of(it));
 }
 
 bool peer_server_hears(const struct peer_server *s, const char *node, uint64_t incarnation)
 {
-    LIST_EACH (it, &s->guests) {
-        if (peer_guest_is(guest_of(it), node, incarnation))
+    LIST_EACH (it, &s->inbounds) {
+        if (peer_inbound_is(inbound_of(it), node, incarnation))
             return true;
     }
     return false;
@@ -343,7 +343,7 @@ struct peer_server *peer_server_new(const struct peer_self *self, int listen_fd)
         .self = self, .has_room = has_room, .on_proven = on_proven, .on_end = on_listener_end};
     s->listen_fd = listen_fd;
     list_init(&s->strangers);
-    list_init(&s->guests);
+    list_init(&s->inbounds);
     list_init(&s->ended);
     timer_init(&s->reaper, on_reap);
     timer_init(&s->accept_break, on_break_over);
@@ -357,7 +357,7 @@ struct peer_server *peer_server_new(const struct peer_self *self, int listen_fd)
 void peer_server_free(struct peer_server *s)
 {
     free_all(&s->strangers);
-    free_all(&s->guests);
+    free_all(&s->inbounds);
     free_all(&s->ended);
     timer_disarm(timers_of(s), &s->reaper);
     timer_disarm(timers_of(s), &s->accept_break);

@@ -17,13 +17,13 @@
  *                       |                  |                      |
  *                       +---- 2 s, garbage, wrong proof ----------+---- silence, garbage
  *
- * Before UP a guest is a stranger: it gets this node's name, a random number, and no more. From
+ * Before UP an inbound peer is a stranger: it gets this node's name, a random number, and no more. From
  * then on it is told of this process's session, and its questions are answered.
  */
 
-struct peer_guest;
+struct peer_inbound;
 
-/* What all guests share: what they are told, and who is told of them. */
+/* What all inbound peers share: what they are told, and who is told of them. */
 struct peer_host {
     const struct peer_self *self;
     struct coord_credentials mine; /* session 0: none yet */
@@ -31,17 +31,17 @@ struct peer_host {
     int64_t next_warning_mono_ms;
 
     bool (*has_room)(const struct peer_host *h); /* for one more that has proven itself */
-    void (*on_proven)(struct peer_guest *g);     /* right before it is UP */
-    void (*on_end)(struct peer_guest *g);        /* closed, not freed yet */
+    void (*on_proven)(struct peer_inbound *g);     /* right before it is UP */
+    void (*on_end)(struct peer_inbound *g);        /* closed, not freed yet */
 };
 
-enum peer_guest_state { GUEST_GREETING, GUEST_PROVING, GUEST_UP };
+enum peer_inbound_state { INBOUND_GREETING, INBOUND_PROVING, INBOUND_UP };
 
-struct peer_guest {
+struct peer_inbound {
     struct peer_conn conn;
     struct list link; /* the host's */
     struct peer_host *host;
-    enum peer_guest_state state;
+    enum peer_inbound_state state;
     struct peer_hellos hellos;
     struct timer timer; /* strangers: the end of patience; UP: of silence */
 };

@@ -545,7 +545,7 @@ static void credentials_that_are_denied_are_refused(void **state)
     assert_non_null(strstr(nodes[0].refused, "ha.auth"));
 }
 
-static void a_namesake_is_refused_and_the_first_one_stays(void **state)
+static void a_duplicate_is_refused_and_the_first_one_stays(void **state)
 {
     three_nodes_setup(state);
     old = (unsigned)leader();
@@ -578,7 +578,7 @@ static void restart_one_that_does_not_lead(void **state)
 }
 
 /* A quorum that comes back gives each session a fresh T: also that of the process that died. */
-static void an_old_session_that_a_lost_quorum_prolongs_is_no_namesake(void **state)
+static void an_old_session_that_a_lost_quorum_prolongs_is_no_duplicate(void **state)
 {
     restart_one_that_does_not_lead(state);
     lose_the_quorum();
@@ -590,7 +590,7 @@ static void an_old_session_that_a_lost_quorum_prolongs_is_no_namesake(void **sta
 }
 
 /* What it read before is old by then. */
-static void who_stood_still_does_not_take_its_own_old_session_for_a_namesake(void **state)
+static void who_stood_still_does_not_take_its_own_old_session_for_a_duplicate(void **state)
 {
     restart_one_that_does_not_lead(state);
     node_freeze(other, true);
@@ -601,9 +601,9 @@ static void who_stood_still_does_not_take_its_own_old_session_for_a_namesake(voi
     assert_int_equal(role_of(other), ROLE_STANDBY);
 }
 
-static void a_namesake_that_went_is_said_no_more(void **state)
+static void a_duplicate_that_went_is_said_no_more(void **state)
 {
-    char path[SITE_PATH_MAX];
+    char path[CONTEXT_PATH_MAX];
 
     three_nodes_setup(state);
     other = ((unsigned)leader() + 1) % NODES;
@@ -618,7 +618,7 @@ static void a_namesake_that_went_is_said_no_more(void **state)
     assert_int_equal(role_of(other), ROLE_STANDBY);
 }
 
-static void a_workers_restart_is_no_namesake(void **state)
+static void a_workers_restart_is_no_duplicate(void **state)
 {
     three_nodes_setup(state);
     old = (unsigned)leader();
@@ -677,11 +677,11 @@ int main(void)
         ON_NONE(servers_that_do_not_tell_their_tick_are_no_reason_to_end),
         ON_NONE(a_tick_that_is_told_later_is_shown_and_ends_nobody),
         ON_NONE(credentials_that_are_denied_are_refused),
-        ON_NONE(a_namesake_is_refused_and_the_first_one_stays),
-        ON_NONE(an_old_session_that_a_lost_quorum_prolongs_is_no_namesake),
-        ON_NONE(who_stood_still_does_not_take_its_own_old_session_for_a_namesake),
-        ON_NONE(a_namesake_that_went_is_said_no_more),
-        ON_NONE(a_workers_restart_is_no_namesake),
+        ON_NONE(a_duplicate_is_refused_and_the_first_one_stays),
+        ON_NONE(an_old_session_that_a_lost_quorum_prolongs_is_no_duplicate),
+        ON_NONE(who_stood_still_does_not_take_its_own_old_session_for_a_duplicate),
+        ON_NONE(a_duplicate_that_went_is_said_no_more),
+        ON_NONE(a_workers_restart_is_no_duplicate),
         ON_NONE(zookeeper_that_is_absent_at_start_is_waited_for),
         ON_NONE(the_leader_goes_on_when_all_are_cut_off_in_silence),
         ON_NONE(who_is_asked_finds_out_whether_it_has_a_quorum),

@@ -30,39 +30,39 @@ static const char *text_of(const char *path)
     return text;
 }
 
-static void await_on_its_way(const struct ask *ask)
+static void await_on_its_way(const struct coord_request *request)
 {
     ensemble.delay_ms = ON_ITS_WAY_MS;
-    for (int64_t ms = 0; ms < 2 * T && !ask->is_in_flight; ms++)
+    for (int64_t ms = 0; ms < 2 * T && !request->is_in_flight; ms++)
         run(1);
-    assert_true(ask->is_in_flight);
+    assert_true(request->is_in_flight);
 }
 
 /* `put` is at `path` while the write is on its way. That fails, and `kept` is as it was then.
  */
-static void is_refused(const struct ask *ask, const char *path, const char *put,
+static void is_refused(const struct coord_request *request, const char *path, const char *put,
                        const char *kept)
 {
     char before[4096];
 
-    await_on_its_way(ask);
+    await_on_its_way(request);
     znode_put(path, put);
     snprintf(before, sizeof(before), "%s", text_of(kept));
-    while (ask->is_in_flight)
+    while (request->is_in_flight)
         run(1);
-    assert_int_equal(ask->call.status, COORD_BAD_VERSION);
+    assert_int_equal(request->call.status, COORD_BAD_VERSION);
     assert_string_equal(text_of(kept), before);
     ensemble.delay_ms = 1;
 }
 
 /* ---- elections ---- */
 
-static struct ask *stand_next(void)
+static struct coord_request *stand_next(void)
 {
     node_freeze(third, true);
     node_kill(old);
     fake_ensemble_expire(&ensemble, nodes[old].told.session);
-    return &nodes[next].ha->election.ask;
+    return &nodes[next].ha->election.request;
 }
 
 /* Two leads would have the same token: one was elected meanwhile, and went. */
@@ -87,12 +87,12 @@ static void the_first_election_does_not_overwrite_a_list_of_members(void **state
     world_teardown(state);
     world_setup(state);
     node_start(0);
-    is_refused(&nodes[0].ha->election.ask, MEMBERS, "timeout_ms 2000\nmember zz\n", MEMBERS);
+    is_refused(&nodes[0].ha->election.request, MEMBERS, "timeout_ms 2000\nmember zz\n", MEMBERS);
 }
 
 /* ---- a leader's ---- */
 
-static struct ask *add_one(void)
+static struct coord_request *add_one(void)
 {
     const struct coord_credentials gone = nodes[third].told;
 
@@ -115,7 +115,7 @@ static void who_is_deposed_adds_no_member(void **state)
 }
 
 /* A wish for who leads already: it is taken back. */
-static struct ask *take_a_wish_back(void)
+static struct coord_request *take_a_wish_back(void)
 {
     char wish[96];
 
@@ -123,7 +123,7 @@ static struct ask *take_a_wish_back(void)
              nodes[old].name);
     run(T / 12);
     znode_put(CONTROL, wish);
-    return &nodes[old].ha->control_ask;
+    return &nodes[old].ha->control_request;
 }
 
 static void who_takes_a_wish_back_does_not_overwrite_the_next(void **state)
@@ -139,7 +139,7 @@ static void who_is_deposed_takes_no_wish_back(void **state)
 static void the_history_keeps_what_others_write(void **state)
 {
     assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
-    is_refused(&nodes[next].ha->history_ask, HISTORY, "", HISTORY);
+    is_refused(&nodes[next].ha->history_request, HISTORY, "", HISTORY);
     await(is_led, T);
     run(T);
     assert_int_equal(status_of(next).transition_count, 1); /* it was written again */

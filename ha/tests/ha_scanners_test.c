@@ -431,7 +431,7 @@ static void who_may_not_read_says_so_and_keeps_what_it_knew(void **state)
     assert_string_equal(status_of(1).refused, "");
 }
 
-/* ---- a namesake ---- */
+/* ---- a duplicate id ---- */
 
 static void of_two_of_a_name_one_is_listed(void **state)
 {

@@ -18,7 +18,7 @@ struct place {
     const struct vip_address *address;
     struct vip_interface on; /* where it was last; index 0: nowhere */
     bool is_found;           /* since it was put */
-    struct vip_air *air;
+    struct vip_arp_nd *arp_nd;
     struct timer fresh; /* it was added, and its announcement waits until it is usable */
     int64_t added_mono_ms;
 };
@@ -77,7 +77,7 @@ static enum status find(struct vip_net *n, const struct vip_address *a, struct p
         return refuse(n, why, "", *why);
     if (vip_interface_trouble(&found, a))
         return refuse(n, why, found.name, vip_interface_trouble(&found, a));
-    if (vip_air_bind(p->air, &found) != STATUS_OK)
+    if (vip_arp_nd_bind(p->arp_nd, &found) != STATUS_OK)
         return refuse(n, why, found.name, strerror(errno));
     p->on = found;
     p->is_found = true;
@@ -129,7 +129,7 @@ static void announce(void *arg, const struct vip_address *a)
     if (is_too_early(p))
         timer_arm(&n->loop->timers, &p->fresh, 1);
     else
-        vip_air_announce(p->air);
+        vip_arp_nd_announce(p->arp_nd);
 }
 
 /* After a stall it is left to the next announcement, before which the lease is looked at. */
@@ -143,7 +143,7 @@ static void on_fresh(struct timer *timer)
 
 static void probe(void *arg, const struct vip_address *a)
 {
-    vip_air_probe(place_of(arg, a)->air);
+    vip_arp_nd_probe(place_of(arg, a)->arp_nd);
 }
 
 const struct vip_ops vip_net_ops = {
@@ -188,8 +188,8 @@ struct vip_net *vip_net_new(struct loop *loop, const struct vip_addresses *these
         p->net = n;
         p->address = &n->addresses.at[i];
         timer_init(&p->fresh, on_fresh);
-        p->air = vip_air_new(loop, p->address, on_heard, n);
-        is_whole = p->air;
+        p->arp_nd = vip_arp_nd_new(loop, p->address, on_heard, n);
+        is_whole = p->arp_nd;
     }
     if (!is_whole) {
         int error = errno;
@@ -207,7 +207,7 @@ void vip_net_free(struct vip_net *n)
         return;
     for (size_t i = 0; i < n->addresses.count; i++) {
         timer_disarm(&n->loop->timers, &n->places[i].fresh);
-        vip_air_free(n->places[i].air);
+        vip_arp_nd_free(n->places[i].arp_nd);
     }
     vip_link_free(n->link);
     free(n);

@@ -233,7 +233,7 @@ bool vip_packet_read(struct bytes frame, const struct vip_address *a,
 
 #define FRAMES_MAX 32 /* heard in one turn of the loop */
 
-struct vip_air {
+struct vip_arp_nd {
     struct loop *loop; /* NULL: whoever owns it polls */
     const struct vip_address *address;
     void (*on_heard)(void *arg, const struct vip_address *a, const char *mac);
@@ -292,106 +292,106 @@ static int filter(int fd, const struct vip_address *a)
 
 /* ---- hearing ---- */
 
-static void hear(struct vip_air *air, const char *at, size_t len)
+static void hear(struct vip_arp_nd *arp_nd, const char *at, size_t len)
 {
     char text[VIP_MAC_TEXT_MAX + 1];
     unsigned char m[6];
 
-    if (!vip_packet_read(bytes_of(at, len), air->address, air->on.mac, m))
+    if (!vip_packet_read(bytes_of(at, len), arp_nd->address, arp_nd->on.mac, m))
         return;
     snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4],
              m[5]);
-    air->on_heard(air->arg, air->address, text);
+    arp_nd->on_heard(arp_nd->arg, arp_nd->address, text);
 }
 
 /* An interface that goes down is an error here once; what it means is found by the next put. */
-void vip_air_read(struct vip_air *air)
+void vip_arp_nd_read(struct vip_arp_nd *arp_nd)
 {
     char frame[2048];
 
     for (unsigned i = 0; i < FRAMES_MAX; i++) {
-        ssize_t got = recv(air->fd, frame, sizeof(frame), MSG_DONTWAIT);
+        ssize_t got = recv(arp_nd->fd, frame, sizeof(frame), MSG_DONTWAIT);
 
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (got >= 0)
-            hear(air, frame, (size_t)got);
+            hear(arp_nd, frame, (size_t)got);
     }
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
-    struct vip_air *air = arg;
+    struct vip_arp_nd *arp_nd = arg;
 
-    loop_touch(air->loop);
-    vip_air_read(air);
+    loop_touch(arp_nd->loop);
+    vip_arp_nd_read(arp_nd);
 }
 
-int vip_air_fd(const struct vip_air *air)
+int vip_arp_nd_fd(const struct vip_arp_nd *arp_nd)
 {
-    return air->fd;
+    return arp_nd->fd;
 }
 
 /* ---- sending ---- */
 
-static void send_frame(struct vip_air *air, const struct vip_frame *frame)
+static void send_frame(struct vip_arp_nd *arp_nd, const struct vip_frame *frame)
 {
-    if (send(air->fd, frame->bytes, frame->len, MSG_DONTWAIT) >= 0) {
-        air->is_silenced = false;
+    if (send(arp_nd->fd, frame->bytes, frame->len, MSG_DONTWAIT) >= 0) {
+        arp_nd->is_silenced = false;
         return;
     }
-    LOG_AT(air->is_silenced ? LEVEL_DEBUG : LEVEL_WARN, "vip", "cannot announce %s on %s: %s",
-           air->address->text, air->on.name, strerror(errno));
-    air->is_silenced = true;
+    LOG_AT(arp_nd->is_silenced ? LEVEL_DEBUG : LEVEL_WARN, "vip", "cannot announce %s on %s: %s",
+           arp_nd->address->text, arp_nd->on.name, strerror(errno));
+    arp_nd->is_silenced = true;
 }
 
-void vip_air_announce(struct vip_air *air)
+void vip_arp_nd_announce(struct vip_arp_nd *arp_nd)
 {
     struct vip_frame frames[2];
     unsigned count;
 
-    if (!air->on.index)
+    if (!arp_nd->on.index)
         return;
-    count = vip_packet_announce(air->address, air->on.mac, frames);
+    count = vip_packet_announce(arp_nd->address, arp_nd->on.mac, frames);
     for (unsigned i = 0; i < count; i++)
-        send_frame(air, &frames[i]);
+        send_frame(arp_nd, &frames[i]);
 }
 
-void vip_air_probe(struct vip_air *air)
+void vip_arp_nd_probe(struct vip_arp_nd *arp_nd)
 {
     struct vip_frame frame;
 
-    if (!air->on.index)
+    if (!arp_nd->on.index)
         return;
-    vip_packet_probe(air->address, air->on.mac, &frame);
-    send_frame(air, &frame);
+    vip_packet_probe(arp_nd->address, arp_nd->on.mac, &frame);
+    send_frame(arp_nd, &frame);
 }
 
 /* ---- life ---- */
 
-enum status vip_air_bind(struct vip_air *air, const struct vip_interface *on)
+enum status vip_arp_nd_bind(struct vip_arp_nd *arp_nd, const struct vip_interface *on)
 {
     struct sockaddr_ll to = {
         .sll_family = AF_PACKET,
-        .sll_protocol = htons(air->address->family == AF_INET ? ETH_P_ARP : ETH_P_IPV6),
+        .sll_protocol = htons(arp_nd->address->family == AF_INET ? ETH_P_ARP : ETH_P_IPV6),
         .sll_ifindex = (int)on->index,
     };
 
-    air->on = (struct vip_interface){.index = 0};
-    if (bind(air->fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+    arp_nd->on = (struct vip_interface){.index = 0};
+    if (bind(arp_nd->fd, (struct sockaddr *)&to, sizeof(to)) < 0)
         return STATUS_IO_ERROR;
-    air->on = *on;
+    arp_nd->on = *on;
     return STATUS_OK;
 }
 
-struct vip_air *vip_air_new(struct loop *loop, const struct vip_address *a,
+struct vip_arp_nd *vip_arp_nd_new(struct loop *loop, const struct vip_address *a,
                             void (*on_heard)(void *arg, const struct vip_address *a,
                                              const char *mac),
                             void *arg)
 {
     /* Protocol 0: nothing comes before it is bound. */
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    struct vip_air *air;
+    struct vip_arp_nd *arp_nd;
 
     if (fd < 0)
         return NULL;
@@ -402,25 +402,25 @@ struct vip_air *vip_air_new(struct loop *loop, const struct vip_address *a,
         errno = error;
         return NULL;
     }
-    air = calloc(1, sizeof(*air));
-    if (!air)
+    arp_nd = calloc(1, sizeof(*arp_nd));
+    if (!arp_nd)
         abort();
-    *air = (struct vip_air){
+    *arp_nd = (struct vip_arp_nd){
         .loop = loop, .address = a, .on_heard = on_heard, .arg = arg, .fd = fd};
     if (!loop)
-        return air;
-    air->readable = event_new(loop->base, fd, EV_READ | EV_PERSIST, on_readable, air);
-    if (!air->readable || event_add(air->readable, NULL) < 0)
+        return arp_nd;
+    arp_nd->readable = event_new(loop->base, fd, EV_READ | EV_PERSIST, on_readable, arp_nd);
+    if (!arp_nd->readable || event_add(arp_nd->readable, NULL) < 0)
         abort();
-    return air;
+    return arp_nd;
 }
 
-void vip_air_free(struct vip_air *air)
+void vip_arp_nd_free(struct vip_arp_nd *arp_nd)
 {
-    if (!air)
+    if (!arp_nd)
         return;
-    if (air->readable)
-        event_free(air->readable);
-    close(air->fd);
-    free(air);
+    if (arp_nd->readable)
+        event_free(arp_nd->readable);
+    close(arp_nd->fd);
+    free(arp_nd);
 }

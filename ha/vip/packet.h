@@ -44,28 +44,28 @@ bool vip_packet_read(struct bytes frame, const struct vip_address *a,
  * The socket is made once and bound again when the interface changes: making one takes
  * CAP_NET_RAW, binding it does not.
  *
- * The warden has no loop: it polls vip_air_fd(), and calls vip_air_read().
+ * The warden has no loop: it polls vip_arp_nd_fd(), and calls vip_arp_nd_read().
  */
 
-struct vip_air;
+struct vip_arp_nd;
 
 /* `a` is borrowed. `on_heard` comes from the loop, or, where that is NULL, from
- * vip_air_read(): the host `mac` (text) has it. NULL, with errno: no packet socket. Hears
+ * vip_arp_nd_read(): the host `mac` (text) has it. NULL, with errno: no packet socket. Hears
  * nothing before it is bound. */
-struct vip_air *vip_air_new(struct loop *loop, const struct vip_address *a,
+struct vip_arp_nd *vip_arp_nd_new(struct loop *loop, const struct vip_address *a,
                             void (*on_heard)(void *arg, const struct vip_address *a,
                                              const char *mac),
                             void *arg);
-void vip_air_free(struct vip_air *air); /* NULL is fine */
-int vip_air_fd(const struct vip_air *air);
-void vip_air_read(struct vip_air *air); /* all that has come */
+void vip_arp_nd_free(struct vip_arp_nd *arp_nd); /* NULL is fine */
+int vip_arp_nd_fd(const struct vip_arp_nd *arp_nd);
+void vip_arp_nd_read(struct vip_arp_nd *arp_nd); /* all that has come */
 
 /* From now on on this interface. IO_ERROR with errno: on none. */
-enum status vip_air_bind(struct vip_air *air, const struct vip_interface *on) MUST_CHECK;
+enum status vip_arp_nd_bind(struct vip_arp_nd *arp_nd, const struct vip_interface *on) MUST_CHECK;
 
 /* Never block. Not bound: nothing happens. What does not go out is logged, once until it does.
  */
-void vip_air_announce(struct vip_air *air);
-void vip_air_probe(struct vip_air *air);
+void vip_arp_nd_announce(struct vip_arp_nd *arp_nd);
+void vip_arp_nd_probe(struct vip_arp_nd *arp_nd);
 
 #endif

@@ -276,7 +276,7 @@ static void a_stop_waits_for_what_the_leader_has_begun(void **state)
 
 /* ---- refusals, and the node alone ---- */
 
-static void a_namesake_is_refused_and_the_owner_told(void **state)
+static void a_duplicate_is_refused_and_the_owner_told(void **state)
 {
     nodes[1].conf.node.id = nodes[0].conf.node.id;
     node_start(0);
@@ -355,7 +355,7 @@ int main(void)
         TEST(nobody_adopts_where_no_leader_is_known),
         TEST(only_the_leader_adopts_and_only_with_a_lease),
         TEST(a_stop_waits_for_what_the_leader_has_begun),
-        TEST(a_namesake_is_refused_and_the_owner_told),
+        TEST(a_duplicate_is_refused_and_the_owner_told),
         TEST(alone_it_leads_at_once_and_without_a_token),
         TEST(alone_it_leaves_a_clusters_store_alone_until_it_is_adopted),
         TEST(alone_it_stays_fenced_while_the_store_is_away),

@@ -362,7 +362,7 @@ static void credentials_outlive_a_lost_connection(void **state)
 
 /* ---- closing ---- */
 
-/* That the library does not wait either is proven in zk_farewell_test.c. */
+/* That the library does not wait either is proven in zk_drain_test.c. */
 static void a_frozen_server_ends_the_session_when_it_is_back(void **state)
 {
     int64_t begun_mono_ms;

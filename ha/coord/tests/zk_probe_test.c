@@ -112,7 +112,7 @@ static void one_that_is_over_itself_begins_anew(void **state)
     close(fd);
     fd = zk_by_hand_accept(&server);
     zk_by_hand_grant(fd, 0, 0);
-    while (!is_unrecoverable(probe.pump.handle))
+    while (!is_unrecoverable(probe.io.handle))
         turn();
     close(fd);
     assert_false(is_over(LONG_MS));

@@ -17,7 +17,7 @@
 
 #define QUEUE_MAX 4096 /* more than any machine's net.unix.max_dgram_qlen */
 
-struct site {
+struct context {
     int listening;
     char dir[64], path[100];
     struct told told;
@@ -28,7 +28,7 @@ static const struct told_facts serving = {
     .worker = CHILD_UP, .redis = CHILD_IDLE, .is_store_up = true};
 
 /* A supervisor at a path, or with '@' in the abstract space. */
-static void listen_at(struct site *s, const char *address)
+static void listen_at(struct context *s, const char *address)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     size_t len = strlen(address);
@@ -45,7 +45,7 @@ static void listen_at(struct site *s, const char *address)
 
 static int site_up(void **state)
 {
-    struct site *s = calloc(1, sizeof(*s));
+    struct context *s = calloc(1, sizeof(*s));
 
     assert_non_null(s);
     strcpy(s->dir, "/tmp/warden_told_test.XXXXXX");
@@ -59,7 +59,7 @@ static int site_up(void **state)
 
 static int site_down(void **state)
 {
-    struct site *s = *state;
+    struct context *s = *state;
 
     told_fini(&s->told);
     if (s->listening >= 0)
@@ -70,14 +70,14 @@ static int site_down(void **state)
     return 0;
 }
 
-static void start(struct site *s)
+static void start(struct context *s)
 {
     listen_at(s, s->path);
     told_init(&s->told);
 }
 
 /* The next message, or "". */
-static const char *heard(struct site *s)
+static const char *heard(struct context *s)
 {
     static char text[2048];
     ssize_t len = recv(s->listening, text, sizeof(text) - 1, 0);
@@ -90,7 +90,7 @@ static const char *heard(struct site *s)
 
 static void is_ready_when_the_store_has_been_reached(void **state)
 {
-    struct site *s = *state;
+    struct context *s = *state;
     struct told_facts facts = {.waits_for_redis = true};
 
     start(s);
@@ -114,7 +114,7 @@ static void is_ready_when_the_store_has_been_reached(void **state)
 static void is_ready_without_the_store_after_some_patience(void **state)
 {
     const struct told_facts facts = {.worker = CHILD_UP};
-    struct site *s = *state;
+    struct context *s = *state;
 
     start(s);
     assert_int_equal(told_tick(&s->told, &facts, 1000), TOLD_PATIENCE_MS);
@@ -131,7 +131,7 @@ static void is_ready_without_the_store_after_some_patience(void **state)
 static void a_worker_that_dies_again_and_again_is_not_ready(void **state)
 {
     struct told_facts facts = {.worker = CHILD_UP};
-    struct site *s = *state;
+    struct context *s = *state;
 
     start(s);
     for (int64_t now = 0; now < 4 * TOLD_PATIENCE_MS; now += TOLD_PATIENCE_MS / 2) {
@@ -147,7 +147,7 @@ static void a_worker_that_dies_again_and_again_is_not_ready(void **state)
 static void is_ready_once(void **state)
 {
     const struct told_facts without_worker = {.worker = CHILD_BACKOFF};
-    struct site *s = *state;
+    struct context *s = *state;
 
     start(s);
     told_tick(&s->told, &serving, 100);
@@ -161,7 +161,7 @@ static void is_ready_once(void **state)
 static void says_once_that_it_stops(void **state)
 {
     const struct told_facts stopping = {.is_stopping = true, .worker = CHILD_STOPPING};
-    struct site *s = *state;
+    struct context *s = *state;
 
     start(s);
     told_tick(&s->told, &serving, 100);
@@ -176,7 +176,7 @@ static void a_stop_at_the_start_is_not_ready(void **state)
 {
     const struct told_facts stopping = {
         .is_stopping = true, .worker = CHILD_UP, .is_store_up = true};
-    struct site *s = *state;
+    struct context *s = *state;
 
     start(s);
     told_tick(&s->told, &stopping, 100);
@@ -185,7 +185,7 @@ static void a_stop_at_the_start_is_not_ready(void **state)
 
 static void says_when_it_reads_its_configuration_again(void **state)
 {
-    struct site *s = *state;
+    struct context *s = *state;
 
     start(s);
     told_reloading(&s->told, 5);
@@ -201,7 +201,7 @@ static void says_when_it_reads_its_configuration_again(void **state)
 
 static void the_watchdog_hears_it_twice_in_its_time(void **state)
 {
-    struct site *s = *state;
+    struct context *s = *state;
 
     setenv("WATCHDOG_USEC", "3000000", 1);
     start(s);
@@ -217,7 +217,7 @@ static void the_watchdog_hears_it_twice_in_its_time(void **state)
 static void the_watchdog_does_not_hear_of_a_child_that_cannot_be_killed(void **state)
 {
     struct told_facts facts = serving;
-    struct site *s = *state;
+    struct context *s = *state;
 
     setenv("WATCHDOG_USEC", "3000000", 1);
     start(s);
@@ -232,7 +232,7 @@ static void the_watchdog_does_not_hear_of_a_child_that_cannot_be_killed(void **s
 
 static void a_watchdog_of_another_process_is_not_ours(void **state)
 {
-    struct site *s = *state;
+    struct context *s = *state;
 
     setenv("WATCHDOG_USEC", "3000000", 1);
     setenv("WATCHDOG_PID", "1", 1);
@@ -244,7 +244,7 @@ static void a_watchdog_of_another_process_is_not_ours(void **state)
 
 static void a_name_in_the_abstract_space(void **state)
 {
-    struct site *s = *state;
+    struct context *s = *state;
     char name[100];
 
     snprintf(name, sizeof(name), "@%s", s->dir);
@@ -256,7 +256,7 @@ static void a_name_in_the_abstract_space(void **state)
 
 static void what_it_starts_hears_nothing_of_the_socket(void **state)
 {
-    struct site *s = *state;
+    struct context *s = *state;
 
     setenv("WATCHDOG_USEC", "3000000", 1);
     setenv("WATCHDOG_PID", "1", 1);
@@ -268,7 +268,7 @@ static void what_it_starts_hears_nothing_of_the_socket(void **state)
 
 static void without_a_supervisor_nothing_happens(void **state)
 {
-    struct site *s = *state;
+    struct context *s = *state;
 
     setenv("WATCHDOG_USEC", "3000000", 1);
     told_init(&s->told);
@@ -282,7 +282,7 @@ static void an_address_that_is_none_is_passed_over(void **state)
 {
     char too_long[sizeof(((struct sockaddr_un *)0)->sun_path) + 1] = "/";
     const char *addresses[] = {"", "/", "notify", "vsock:2:1234", too_long};
-    struct site *s = *state;
+    struct context *s = *state;
 
     memset(too_long + 1, 'a', sizeof(too_long) - 2);
     for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
@@ -296,7 +296,7 @@ static void an_address_that_is_none_is_passed_over(void **state)
 /* It must neither wait nor forget. */
 static void a_supervisor_that_does_not_read_hears_it_later(void **state)
 {
-    struct site *s = *state;
+    struct context *s = *state;
     unsigned sent = 0;
     bool is_there = false;
 

@@ -1,8 +1,8 @@
 /* What the parts of ha/ share: the clock, the coordinator, the lease, the next tick; and the
  * calls to the coordinator, which know when they were sent and prove what an answer proves.
  */
-#ifndef DUEQ_HA_SITE_H
-#define DUEQ_HA_SITE_H
+#ifndef DUEQ_HA_CONTEXT_H
+#define DUEQ_HA_CONTEXT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,9 +12,9 @@
 #include "ha/ha.h"
 #include "ha/rule/lease.h"
 
-#define SITE_PATH_MAX 384
+#define CONTEXT_PATH_MAX 384
 
-struct site {
+struct context {
     const struct ha_options *options;
     struct coordinator *coordinator;
     struct timers *timers;
@@ -26,35 +26,35 @@ struct site {
     unsigned in_flight;        /* calls */
 };
 
-int64_t site_now(const struct site *s);
-bool site_is_connected(const struct site *s);
-int64_t site_session_ms(const struct site *s); /* T */
+int64_t context_now(const struct context *s);
+bool context_is_connected(const struct context *s);
+int64_t context_session_ms(const struct context *s); /* T */
 
 /* A tick in the next turn; a tick then at the latest (during a tick only). */
-void site_wake(struct site *s);
-void site_wake_at(struct site *s, int64_t boot_ms);
+void context_wake(struct context *s);
+void context_wake_at(struct context *s, int64_t boot_ms);
 
 /* "<root>/<name>", or "<root>/<name>/<below>" with `below`. */
-void site_path(const struct site *s, char path[SITE_PATH_MAX], const char *name,
+void context_path(const struct context *s, char path[CONTEXT_PATH_MAX], const char *name,
                const char *below);
 
-struct ask {
+struct coord_request {
     struct coord_call call; /* outputs: during on_answer */
-    struct site *site;
+    struct context *context;
     bool is_in_flight;
     unsigned session;
     int64_t sent_boot_ms, acked_boot_ms;
-    void (*on_answer)(struct ask *ask); /* a tick follows */
+    void (*on_answer)(struct coord_request *request); /* a tick follows */
 };
 
-void ask_init(struct ask *a, struct site *s, void (*on_answer)(struct ask *ask));
+void coord_request_init(struct coord_request *a, struct context *s, void (*on_answer)(struct coord_request *request));
 
 /* One at a time. What is given is borrowed until on_answer. */
-void ask_read(struct ask *a, const char *path, bool watches);
-void ask_list(struct ask *a, const char *path, bool watches);
-void ask_write(struct ask *a, const struct coord_change *changes, unsigned count);
+void coord_request_read(struct coord_request *a, const char *path, bool watches);
+void coord_request_list(struct coord_request *a, const char *path, bool watches);
+void coord_request_write(struct coord_request *a, const struct coord_change *changes, unsigned count);
 
 /* Did a server answer, in this session? Else the connection, or the session, was lost. */
-bool ask_is_answered(const struct ask *a);
+bool coord_request_is_answered(const struct coord_request *a);
 
 #endif

@@ -1,4 +1,4 @@
-#include "ha/coord/zk_pump.h"
+#include "ha/coord/zk_io.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ static bool is_confirmed(int fd)
            !memcmp(last + ANSWER_BYTES - 4, ok, 4);
 }
 
-static void cut(struct zk_farewell *f)
+static void cut(struct zk_drain *f)
 {
     timer_disarm(&f->loop->timers, &f->timer);
     if (f->fd >= 0)
@@ -66,7 +66,7 @@ static void cut(struct zk_farewell *f)
 
 static void on_timer(struct timer *timer)
 {
-    struct zk_farewell *f = CONTAINER_OF(timer, struct zk_farewell, timer);
+    struct zk_drain *f = CONTAINER_OF(timer, struct zk_drain, timer);
     bool is_over;
 
     if (!has_hung_up(f->fd) && timers_now(&f->loop->timers) < f->until_mono_ms) {
@@ -79,19 +79,19 @@ static void on_timer(struct timer *timer)
         f->on_end(f, is_over);
 }
 
-void zk_farewell_init(struct zk_farewell *f, struct loop *loop,
-                      void (*on_end)(struct zk_farewell *f, bool is_over))
+void zk_drain_init(struct zk_drain *f, struct loop *loop,
+                      void (*on_end)(struct zk_drain *f, bool is_over))
 {
-    *f = (struct zk_farewell){.loop = loop, .fd = -1, .on_end = on_end};
+    *f = (struct zk_drain){.loop = loop, .fd = -1, .on_end = on_end};
     timer_init(&f->timer, on_timer);
 }
 
-void zk_farewell_fini(struct zk_farewell *f)
+void zk_drain_fini(struct zk_drain *f)
 {
     cut(f);
 }
 
-int zk_farewell_prepare(int fd)
+int zk_drain_prepare(int fd)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
 
@@ -105,7 +105,7 @@ int zk_farewell_prepare(int fd)
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-void zk_farewell_start(struct zk_farewell *f, int fd, int64_t patience_ms)
+void zk_drain_start(struct zk_drain *f, int fd, int64_t patience_ms)
 {
     cut(f);
     f->fd = fd;
@@ -113,12 +113,12 @@ void zk_farewell_start(struct zk_farewell *f, int fd, int64_t patience_ms)
     timer_arm(&f->loop->timers, &f->timer, 0);
 }
 
-bool zk_farewell_is_under_way(const struct zk_farewell *f)
+bool zk_drain_is_under_way(const struct zk_drain *f)
 {
     return f->fd >= 0;
 }
 
-void zk_farewell_wait(struct zk_farewell *f, int64_t ms)
+void zk_drain_wait(struct zk_drain *f, int64_t ms)
 {
     int64_t until_mono_ms = clock_mono_ms() + ms;
 
@@ -156,7 +156,7 @@ static const char *words_of(int error, int system_error)
 }
 
 /* The library keeps the errno of the call that failed, but says so nowhere: only for words. */
-static void note_error(struct zk_pump *p, int error, int system_error)
+static void note_error(struct zk_io *p, int error, int system_error)
 {
     const char *words = words_of(error, system_error);
     const char *server = zoo_get_current_server(p->handle);
@@ -164,9 +164,9 @@ static void note_error(struct zk_pump *p, int error, int system_error)
     snprintf(p->why, sizeof(p->why), "%s %s", words, server ? server : "the servers");
 }
 
-/* ---- the pump ---- */
+/* ---- client I/O ---- */
 
-static void forget_event(struct zk_pump *p)
+static void forget_event(struct zk_io *p)
 {
     if (p->event)
         event_free(p->event);
@@ -175,7 +175,7 @@ static void forget_event(struct zk_pump *p)
 
 static void on_event(evutil_socket_t fd, short what, void *arg);
 
-static void watch(struct zk_pump *p, int interest, const struct timeval *patience)
+static void watch(struct zk_io *p, int interest, const struct timeval *patience)
 {
     short what = (short)((interest & ZOOKEEPER_READ ? EV_READ : 0) |
                          (interest & ZOOKEEPER_WRITE ? EV_WRITE : 0));
@@ -186,13 +186,13 @@ static void watch(struct zk_pump *p, int interest, const struct timeval *patienc
 }
 
 /* What is stopped, or whose session is over, has nothing to wait for. */
-static void ask_again_after(struct zk_pump *p, int64_t delay_ms)
+static void ask_again_after(struct zk_io *p, int64_t delay_ms)
 {
     if (p->handle && !is_unrecoverable(p->handle))
         timer_arm(&p->loop->timers, &p->timer, delay_ms);
 }
 
-static void ask(struct zk_pump *p)
+static void ask(struct zk_io *p)
 {
     struct timeval patience = {0, 0};
     int interest = 0, error;
@@ -216,7 +216,7 @@ static void ask(struct zk_pump *p)
 
 static void on_event(evutil_socket_t fd, short what, void *arg)
 {
-    struct zk_pump *p = arg;
+    struct zk_io *p = arg;
     int error;
 
     loop_touch(p->loop);
@@ -233,22 +233,22 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
 
 static void on_ask(struct timer *timer)
 {
-    ask(CONTAINER_OF(timer, struct zk_pump, timer));
+    ask(CONTAINER_OF(timer, struct zk_io, timer));
 }
 
-void zk_pump_poke(struct zk_pump *p)
+void zk_io_poke(struct zk_io *p)
 {
     ask_again_after(p, 0);
 }
 
 /* ---- start and stop ---- */
 
-void zk_pump_init(struct zk_pump *p, struct loop *loop,
-                  void (*on_farewell)(struct zk_farewell *f, bool is_over))
+void zk_io_init(struct zk_io *p, struct loop *loop,
+                  void (*on_drained)(struct zk_drain *f, bool is_over))
 {
-    *p = (struct zk_pump){.loop = loop, .fd = -1};
+    *p = (struct zk_io){.loop = loop, .fd = -1};
     timer_init(&p->timer, on_ask);
-    zk_farewell_init(&p->farewell, loop, on_farewell);
+    zk_drain_init(&p->drain, loop, on_drained);
 }
 
 /* The library wants IPv6 addresses without brackets. */
@@ -265,7 +265,7 @@ static char *without_brackets(const char *servers)
     return text;
 }
 
-enum status zk_pump_start(struct zk_pump *p, const struct zk_target *target)
+enum status zk_io_start(struct zk_io *p, const struct zk_target *target)
 {
     char *servers = without_brackets(target->servers);
     clientid_t id = {0};
@@ -288,29 +288,29 @@ enum status zk_pump_start(struct zk_pump *p, const struct zk_target *target)
         return STATUS_IO_ERROR;
     }
     zoo_set_servers_resolution_delay(p->handle, -1);
-    zk_pump_poke(p);
+    zk_io_poke(p);
     return STATUS_OK;
 }
 
-void zk_pump_set_servers(struct zk_pump *p, const char *servers)
+void zk_io_set_servers(struct zk_io *p, const char *servers)
 {
     char *list = without_brackets(servers);
 
     if (zoo_set_servers(p->handle, list) != ZOK)
         LOG_WARN("zookeeper", "the client library does not take %s", servers);
     free(list);
-    zk_pump_poke(p);
+    zk_io_poke(p);
 }
 
 /* Only what is connected is closed with a good-bye. */
-static int keep_open(const struct zk_pump *p)
+static int keep_open(const struct zk_io *p)
 {
     if (!p->handle || zoo_state(p->handle) != ZOO_CONNECTED_STATE)
         return -1;
-    return zk_farewell_prepare(p->fd);
+    return zk_drain_prepare(p->fd);
 }
 
-bool zk_pump_stop(struct zk_pump *p, int64_t patience_ms)
+bool zk_io_stop(struct zk_io *p, int64_t patience_ms)
 {
     zhandle_t *handle = p->handle;
     int kept = keep_open(p);
@@ -323,12 +323,12 @@ bool zk_pump_stop(struct zk_pump *p, int64_t patience_ms)
         zookeeper_close(handle);
     p->fd = -1;
     if (kept >= 0)
-        zk_farewell_start(&p->farewell, kept, patience_ms);
+        zk_drain_start(&p->drain, kept, patience_ms);
     return kept >= 0;
 }
 
-void zk_pump_fini(struct zk_pump *p)
+void zk_io_fini(struct zk_io *p)
 {
-    zk_pump_stop(p, 0);
-    zk_farewell_wait(&p->farewell, ZK_CLOSE_WAIT_MS);
+    zk_io_stop(p, 0);
+    zk_drain_wait(&p->drain, ZK_CLOSE_WAIT_MS);
 }

@@ -16,17 +16,17 @@
 
 #include <event2/event.h>
 
-#include "ha/coord/zk_pump.h"
+#include "ha/coord/zk_io.h"
 
 #define LONG_MS 100000
 
 static struct loop *loop;
-static struct zk_farewell farewell;
+static struct zk_drain drain;
 static int ours, theirs;
 static unsigned ends;
 static bool was_over;
 
-static void on_end(struct zk_farewell *f, bool is_over)
+static void on_end(struct zk_drain *f, bool is_over)
 {
     ends++;
     was_over = is_over;
@@ -48,14 +48,14 @@ static int setup(void **state)
     theirs = accept(fd, NULL, NULL);
     close(fd);
     loop = loop_new();
-    zk_farewell_init(&farewell, loop, on_end);
+    zk_drain_init(&drain, loop, on_end);
     ends = 0;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    zk_farewell_fini(&farewell);
+    zk_drain_fini(&drain);
     loop_free(loop);
     close(theirs);
     alarm(0);
@@ -79,11 +79,11 @@ static void close_as_the_library_does(void)
 
 static void begin(int64_t patience_ms)
 {
-    int kept = zk_farewell_prepare(ours);
+    int kept = zk_drain_prepare(ours);
 
     assert_true(kept >= 0);
     close_as_the_library_does();
-    zk_farewell_start(&farewell, kept, patience_ms);
+    zk_drain_start(&drain, kept, patience_ms);
 }
 
 /* The answer to request number 7. */
@@ -118,7 +118,7 @@ static void the_library_does_not_wait_for_a_server_that_is_silent(void **state)
     while (!ends)
         turn();
     assert_true(was_over);
-    assert_false(zk_farewell_is_under_way(&farewell));
+    assert_false(zk_drain_is_under_way(&drain));
 }
 
 /* As a server does that is killed, or that has lost its quorum. */
@@ -181,7 +181,7 @@ static void who_never_hangs_up_has_confirmed_nothing(void **state)
     while (!ends)
         turn();
     assert_false(was_over);
-    assert_false(zk_farewell_is_under_way(&farewell));
+    assert_false(zk_drain_is_under_way(&drain));
 }
 
 static void a_network_that_takes_nothing_is_shut(void **state)
@@ -191,7 +191,7 @@ static void a_network_that_takes_nothing_is_shut(void **state)
     fcntl(ours, F_SETFL, O_NONBLOCK);
     while (send(ours, data, sizeof(data), MSG_NOSIGNAL) > 0)
         continue;
-    assert_int_equal(zk_farewell_prepare(ours), -1);
+    assert_int_equal(zk_drain_prepare(ours), -1);
     assert_int_equal(send(ours, "bye", 3, MSG_NOSIGNAL), -1);
     close(ours);
 }
@@ -200,10 +200,10 @@ static void without_a_loop_it_waits_for_the_end(void **state)
 {
     begin(LONG_MS);
     close(theirs);
-    zk_farewell_wait(&farewell, LONG_MS);
-    assert_false(zk_farewell_is_under_way(&farewell));
+    zk_drain_wait(&drain, LONG_MS);
+    assert_false(zk_drain_is_under_way(&drain));
     assert_int_equal(ends, 0);
-    zk_farewell_wait(&farewell, LONG_MS); /* nothing to wait for */
+    zk_drain_wait(&drain, LONG_MS); /* nothing to wait for */
 }
 
 #define WITH_A_LOOP(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
