@@ -34,7 +34,7 @@ void context_wake_at(struct context *s, int64_t boot_ms)
 }
 
 void context_path(const struct context *s, char path[CONTEXT_PATH_MAX], const char *name,
-               const char *below)
+                  const char *below)
 {
     int len = snprintf(path, CONTEXT_PATH_MAX, "%s/%s%s%s", s->options->root, name,
                        below ? "/" : "", below ? below : "");
@@ -68,7 +68,8 @@ static void on_done(struct coord_call *call)
     a->on_answer(a);
 }
 
-void coord_request_init(struct coord_request *a, struct context *s, void (*on_answer)(struct coord_request *request))
+void coord_request_init(struct coord_request *a, struct context *s,
+                        void (*on_answer)(struct coord_request *request))
 {
     *a = (struct coord_request){.context = s, .on_answer = on_answer};
 }
@@ -99,7 +100,8 @@ void coord_request_list(struct coord_request *a, const char *path, bool watches)
     coordinator_list(a->context->coordinator, &a->call);
 }
 
-void coord_request_write(struct coord_request *a, const struct coord_change *changes, unsigned count)
+void coord_request_write(struct coord_request *a, const struct coord_change *changes,
+                         unsigned count)
 {
     begin(a);
     a->call.changes = changes;

@@ -36,7 +36,7 @@ void context_wake_at(struct context *s, int64_t boot_ms);
 
 /* "<root>/<name>", or "<root>/<name>/<below>" with `below`. */
 void context_path(const struct context *s, char path[CONTEXT_PATH_MAX], const char *name,
-               const char *below);
+                  const char *below);
 
 struct coord_request {
     struct coord_call call; /* outputs: during on_answer */
@@ -47,12 +47,14 @@ struct coord_request {
     void (*on_answer)(struct coord_request *request); /* a tick follows */
 };
 
-void coord_request_init(struct coord_request *a, struct context *s, void (*on_answer)(struct coord_request *request));
+void coord_request_init(struct coord_request *a, struct context *s,
+                        void (*on_answer)(struct coord_request *request));
 
 /* One at a time. What is given is borrowed until on_answer. */
 void coord_request_read(struct coord_request *a, const char *path, bool watches);
 void coord_request_list(struct coord_request *a, const char *path, bool watches);
-void coord_request_write(struct coord_request *a, const struct coord_change *changes, unsigned count);
+void coord_request_write(struct coord_request *a, const struct coord_change *changes,
+                         unsigned count);
 
 /* Did a server answer, in this session? Else the connection, or the session, was lost. */
 bool coord_request_is_answered(const struct coord_request *a);

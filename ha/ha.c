@@ -152,7 +152,7 @@ static void on_tick(struct timer *timer)
         ha_alone_tick(ha, now);
         ha_stuck_tick(ha, now);
         ha_commands_tick(ha, now);
-        ha_wish_tick(ha);
+        ha_request_tick(ha);
         ha_history_tick(ha, now);
         view_tick(&ha->view, now);
         ha_peers_tick(ha);

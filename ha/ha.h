@@ -26,7 +26,7 @@
  *     leader.c         of one that does: stepping down, giving away
  *     failsafe.c       without ZooKeeper: asking the members, and promising
  *     health.c         of one whose Redis does not answer while another's does
- *     command.c        operators' wishes taken down
+ *     requests.c       operators' requests taken down
  *     requests.c           which of them can be carried out
  *     status.c          why nobody can lead, for people
  *     scanners.c       who scans, where all nodes do
@@ -156,7 +156,7 @@ void ha_fenced(struct ha *ha, const struct token *seen);
 
 /* ---- operators ---- */
 
-enum ha_wish {
+enum ha_request {
     HA_SWITCHOVER, /* in order, by the leader; `to` may be "" */
     HA_FAILOVER,   /* by force when the leader does not answer within T/3 */
     HA_PAUSE,      /* no automatic failover */
@@ -167,13 +167,13 @@ enum ha_wish {
 
 /* The caller embeds it. */
 struct ha_command {
-    enum ha_wish wish;
+    enum ha_request request;
     const char *to;     /* a node's name, or ""; borrowed until on_done */
     int64_t at_wall_ms; /* SWITCHOVER: not before; 0: now */
     void (*on_done)(struct ha_command *command);
 
-    /* OK: the cluster has taken the wish down, and the nodes will carry it out. NOT_FOUND: no
-     * such node; WRONG_STATE with `why`: it cannot be done now; UNAVAILABLE (also when what
+    /* OK: the cluster has taken the request down, and the nodes will carry it out. NOT_FOUND:
+     * no such node; WRONG_STATE with `why`: it cannot be done now; UNAVAILABLE (also when what
      * must be known could not be read within T), UNKNOWN. */
     enum status status;
     char why[200];

@@ -49,7 +49,7 @@ struct ha {
     bool has_joined;        /* ever */
     bool is_refused_told;
     int64_t unlisted_since_boot_ms; /* a leader is here and has not added this node; 0: not */
-    int64_t long_rtt_ms;           /* to ZooKeeper and back; 0: it is short enough */
+    int64_t long_rtt_ms;            /* to ZooKeeper and back; 0: it is short enough */
     char refused[320];              /* "": not */
     enum ha_refused_for refused_for;
 
@@ -73,14 +73,14 @@ struct ha {
 
     /* Standing: since when it could; 0: it could not. */
     int64_t able_since_boot_ms;
-    int64_t force_since_boot_ms; /* the wish to take the lead by force was seen */
+    int64_t force_since_boot_ms; /* the request to take the lead by force was seen */
     int32_t force_version;       /* of `control`, that says it */
     enum role_reason draining_for;
     int64_t asked_boot_ms; /* the members, by a failsafe leader */
     bool has_won_told;     /* the lead it has, or had, is in the history */
     struct token won;      /* that one */
 
-    struct coord_request control_request; /* a wish taken back */
+    struct coord_request control_request; /* a request taken back */
     struct coord_change control_changes[2];
     struct buf control_text;
 
@@ -161,13 +161,13 @@ void ha_peers_tick(struct ha *ha);
 void ha_commands_tick(struct ha *ha, int64_t now);
 void ha_commands_end(struct ha *ha); /* when it stops */
 
-/* lead/wish.c */
+/* lead/requests.c */
 
 /* Changes `control` as the command wants; or says why it cannot be done now. */
-enum status ha_wish_take(struct ha_command *c, struct control *control);
-enum status ha_wish_refuse(struct ha_command *c, enum status status, const char *format, ...)
+enum status ha_request_take(struct ha_command *c, struct control *control);
+enum status ha_request_refuse(struct ha_command *c, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void ha_wish_tick(struct ha *ha); /* a pause that begins or ends is said in the log */
+void ha_request_tick(struct ha *ha); /* a pause that begins or ends is said in the log */
 /* Does the leader say that Redis follows another ensemble, and refuses what it does? */
 bool ha_is_leader_fenced(const struct ha *ha);
 

@@ -290,7 +290,7 @@ static bool read_status(void *arg, struct cluster_status *to)
 
 /* ---- what is wanted ---- */
 
-struct wish {
+struct request {
     struct ha_command command;
     struct adoption adoption;
     struct timer refusal; /* what is refused at once is answered in a turn of its own */
@@ -298,7 +298,7 @@ struct wish {
     struct report_cluster *cluster;
 };
 
-static void answer(struct wish *w, enum status status, const char *why)
+static void answer(struct request *w, enum status status, const char *why)
 {
     struct cluster_command *asked = w->asked;
 
@@ -310,12 +310,12 @@ static void answer(struct wish *w, enum status status, const char *why)
 
 static void on_command_done(struct ha_command *command)
 {
-    answer(CONTAINER_OF(command, struct wish, command), command->status, command->why);
+    answer(CONTAINER_OF(command, struct request, command), command->status, command->why);
 }
 
 static void on_adopted(struct adoption *adoption)
 {
-    struct wish *w = CONTAINER_OF(adoption, struct wish, adoption);
+    struct request *w = CONTAINER_OF(adoption, struct request, adoption);
 
     if (adoption->status == STATUS_FENCED)
         answer(w, STATUS_WRONG_STATE, "another node of this cluster leads by now; ask again");
@@ -364,35 +364,35 @@ static void say_who_adopts(struct report_cluster *c, char *why, size_t size)
 
 static void on_refusal(struct timer *timer)
 {
-    struct wish *w = CONTAINER_OF(timer, struct wish, refusal);
+    struct request *w = CONTAINER_OF(timer, struct request, refusal);
     char why[512] = "this node is alone (ha.mode is standalone)";
 
-    if (w->asked->wish == CLUSTER_ADOPT && node_lead_ha(w->cluster->ha))
+    if (w->asked->request == CLUSTER_ADOPT && node_lead_ha(w->cluster->ha))
         say_who_adopts(w->cluster, why, sizeof(why));
-    else if (w->asked->wish == CLUSTER_ADOPT)
+    else if (w->asked->request == CLUSTER_ADOPT)
         snprintf(why, sizeof(why),
                  "Redis does not refuse this node: there is nothing to adopt");
     answer(w, STATUS_WRONG_STATE, why);
 }
 
-static enum ha_wish wish_of(enum cluster_wish wish)
+static enum ha_request request_of(enum cluster_request request)
 {
-    static const enum ha_wish wishes[] = {
+    static const enum ha_request requests[] = {
         [CLUSTER_SWITCHOVER] = HA_SWITCHOVER, [CLUSTER_FAILOVER] = HA_FAILOVER,
         [CLUSTER_PAUSE] = HA_PAUSE,           [CLUSTER_RESUME] = HA_RESUME,
         [CLUSTER_FORGET] = HA_FORGET,         [CLUSTER_CANCEL] = HA_CANCEL,
     };
 
-    return wishes[wish];
+    return requests[request];
 }
 
 /* False: it cannot be, and nobody will answer. */
-static bool submit_wish(struct report_cluster *c, struct wish *w)
+static bool submit_request(struct report_cluster *c, struct request *w)
 {
     const struct cluster_command *asked = w->asked;
     struct ha *ha = node_lead_ha(c->ha);
 
-    if (asked->wish == CLUSTER_ADOPT)
+    if (asked->request == CLUSTER_ADOPT)
         return node_lead_adopt(c->ha, &w->adoption);
     if (ha)
         ha_command(ha, &w->command);
@@ -402,20 +402,20 @@ static bool submit_wish(struct report_cluster *c, struct wish *w)
 static void submit(void *arg, struct cluster_command *asked)
 {
     struct report_cluster *c = arg;
-    struct wish *w = calloc(1, sizeof(*w));
+    struct request *w = calloc(1, sizeof(*w));
 
     if (!w)
         abort();
     w->asked = asked;
     w->cluster = c;
     w->adoption.on_done = on_adopted;
-    if (asked->wish != CLUSTER_ADOPT)
-        w->command = (struct ha_command){.wish = wish_of(asked->wish),
+    if (asked->request != CLUSTER_ADOPT)
+        w->command = (struct ha_command){.request = request_of(asked->request),
                                          .to = asked->to,
                                          .at_wall_ms = asked->at_wall_ms,
                                          .on_done = on_command_done};
     timer_init(&w->refusal, on_refusal);
-    if (!submit_wish(c, w))
+    if (!submit_request(c, w))
         timer_arm(c->timers, &w->refusal, 0);
 }
 

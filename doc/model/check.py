@@ -103,7 +103,7 @@ CHECKS = [
 
     # handover.pml
     Check("handover", "handover.pml", "", HOLDS,
-          "never two that act, and one again: connections lost at any moment, wishes withdrawn"),
+          "never two that act, and one again: connections lost at any moment, requests withdrawn"),
     Check("handover-for-ever", "handover.pml", "FOR_EVER", AGAIN,
           "no beat clears the doubt: nobody leads again"),
     Check("handover-lost-not-done", "handover.pml", "LOST_IS_NOT_DONE", GIVEN,

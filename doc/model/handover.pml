@@ -1,6 +1,6 @@
 /*
  * The lead given away in order: a leader that is to be another drains, and deletes the leader
- * znode. The answer may be lost with the connection, and the wish be withdrawn meanwhile.
+ * znode. The answer may be lost with the connection, and the request be withdrawn meanwhile.
  *
  * From the send of a give-away on a node does nothing as the leader: it is in DOUBT until a beat
  * that was sent after it has found the znode there, under the lead's own epoch. A beat that was
@@ -15,7 +15,7 @@
  * requests of a connection in their order. It may do those of a lost connection as late as it
  * likes, but none once the session has moved to another one: OVERTAKEN shows that all rests on
  * that. A read is current, but it is only used to drop a lead, or to find that one's own
- * election was won. Until the faults are over a lead may also be given away without a wish, and
+ * election was won. Until the faults are over a lead may also be given away without a request, and
  * a give-away be refused without a reason. Faults are without number; so many ELECTIONS until
  * then.
  *
@@ -50,7 +50,7 @@ bool worth[2];  /* and sent so lately that its answer brings a lease */
 bool proves[2]; /* it was sent after the newest give-away */
 bool beaten[2]; /* since the faults are over */
 
-bool over = false; /* no more faults, and no more wishes */
+bool over = false; /* no more faults, and no more requests */
 
 #ifdef UNTIED
 #define FINDS(its) owner
@@ -167,7 +167,7 @@ proctype zookeeper(byte n) {
     :: atomic {
            asks[n] ? what, its ->
            if
-           :: what == ELECT && !owner -> /* it checks the wish, and carries it out */
+           :: what == ELECT && !owner -> /* it checks the request, and carries it out */
               epoch++; owner = n + 1; wanted = false; its = epoch
            :: what == BEAT && FINDS(its)
            :: what == GIVE && DELETES(its) -> owner = NOBODY

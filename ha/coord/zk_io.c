@@ -80,7 +80,7 @@ static void on_timer(struct timer *timer)
 }
 
 void zk_drain_init(struct zk_drain *f, struct loop *loop,
-                      void (*on_end)(struct zk_drain *f, bool is_over))
+                   void (*on_end)(struct zk_drain *f, bool is_over))
 {
     *f = (struct zk_drain){.loop = loop, .fd = -1, .on_end = on_end};
     timer_init(&f->timer, on_timer);
@@ -244,7 +244,7 @@ void zk_io_poke(struct zk_io *p)
 /* ---- start and stop ---- */
 
 void zk_io_init(struct zk_io *p, struct loop *loop,
-                  void (*on_drained)(struct zk_drain *f, bool is_over))
+                void (*on_drained)(struct zk_drain *f, bool is_over))
 {
     *p = (struct zk_io){.loop = loop, .fd = -1};
     timer_init(&p->timer, on_ask);

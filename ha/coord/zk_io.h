@@ -41,7 +41,7 @@ struct zk_drain {
 };
 
 void zk_drain_init(struct zk_drain *f, struct loop *loop,
-                      void (*on_end)(struct zk_drain *f, bool is_over));
+                   void (*on_end)(struct zk_drain *f, bool is_over));
 
 /* Without waiting, without on_end: what is under way is cut off. Harmless twice. */
 void zk_drain_fini(struct zk_drain *f);
@@ -65,9 +65,9 @@ struct zk_io {
     struct loop *loop;
     zhandle_t *handle; /* NULL: stopped */
     struct event *event;
-    struct timer timer;          /* ask now, or again */
-    int fd;                      /* of the event, -1: not connecting */
-    bool is_inside;              /* the library calls back: it must not be stopped now */
+    struct timer timer;    /* ask now, or again */
+    int fd;                /* of the event, -1: not connecting */
+    bool is_inside;        /* the library calls back: it must not be stopped now */
     struct zk_drain drain; /* of the handle before */
 
     /* The last thing that went wrong, for people: "connection refused at 10.0.0.1:2181". Set
@@ -85,7 +85,7 @@ struct zk_target {
 
 /* `on_drained`: see zk_io_stop(); or NULL. */
 void zk_io_init(struct zk_io *p, struct loop *loop,
-                  void (*on_drained)(struct zk_drain *f, bool is_over));
+                void (*on_drained)(struct zk_drain *f, bool is_over));
 
 /* Stops, and waits for a good-bye that is under way for ZK_CLOSE_WAIT_MS at most. */
 void zk_io_fini(struct zk_io *p);

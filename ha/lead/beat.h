@@ -24,14 +24,14 @@ struct heartbeat {
     char path[CONTEXT_PATH_MAX];
     struct buf text;
     uint64_t beats;
-    uint64_t epoch;                    /* of the beat in flight; 0: a standby's */
-    bool is_urgent;                    /* the next one is not to wait for its time */
-    bool is_nameless;                  /* the beat in flight does not set nodes/<node> */
-    uint64_t gives;                    /* give-aways that were sent before it */
-    int64_t sent_boot_ms;              /* of the newest */
-    int64_t acked_boot_ms;             /* of the newest; also when its answer was lost */
+    uint64_t epoch;                  /* of the beat in flight; 0: a standby's */
+    bool is_urgent;                  /* the next one is not to wait for its time */
+    bool is_nameless;                /* the beat in flight does not set nodes/<node> */
+    uint64_t gives;                  /* give-aways that were sent before it */
+    int64_t sent_boot_ms;            /* of the newest */
+    int64_t acked_boot_ms;           /* of the newest; also when its answer was lost */
     int64_t rtts_ms[HEARTBEAT_RTTS]; /* of the newest that were answered; 0: none yet */
-    unsigned next_rtt;                     /* the next of them */
+    unsigned next_rtt;               /* the next of them */
 };
 
 void heartbeat_init(struct heartbeat *h, struct context *s, struct election *e,

@@ -41,7 +41,7 @@ static void take_lead(struct election *e, uint64_t epoch, int32_t epoch_version,
     *l = (struct lead){.is_mine = true,
                        .epoch_version = epoch_version,
                        .is_forced = by_force,
-                       .done_wish = e->done_wish,
+                       .done_request = e->done_request,
                        .from_boot_ms = now};
     snprintf(l->token.ensemble, sizeof(l->token.ensemble), "%s", e->view->ensemble);
     l->token.epoch = epoch;
@@ -139,9 +139,9 @@ void election_try(struct election *e, uint64_t above, bool by_force)
     e->epoch = (above > v->epoch ? above : v->epoch) + 1;
     e->epoch_version = v->items[VIEW_EPOCH].version;
     e->change_count = 0;
-    e->done_wish = control_has_wish(&v->control, o->now_wall_ms(o->arg))
-                       ? v->items[VIEW_CONTROL].version
-                       : -1;
+    e->done_request = control_has_request(&v->control, o->now_wall_ms(o->arg))
+                          ? v->items[VIEW_CONTROL].version
+                          : -1;
     buf_clear(&e->epoch_text);
     record_add_number(&e->epoch_text, "epoch", (int64_t)e->epoch);
     print_leader(e);
@@ -209,7 +209,7 @@ void election_begin(struct election *e)
     e->state = ELECTION_NONE;
     e->is_giving_denied = false;
     e->lead->is_mine = false;
-    e->done_wish = -1;
+    e->done_request = -1;
 }
 
 void election_init(struct election *e, struct context *s, struct view *v, struct membership *m,

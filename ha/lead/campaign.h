@@ -32,8 +32,8 @@ struct election {
     struct membership *membership;
     struct lead *lead;
     enum election_state state;
-    bool by_force;     /* the newest attempt */
-    int32_t done_wish; /* see struct lead */
+    bool by_force;        /* the newest attempt */
+    int32_t done_request; /* see struct lead */
     uint64_t epoch;
     int32_t epoch_version;
     uint64_t lost;

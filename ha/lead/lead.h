@@ -17,7 +17,7 @@ struct lead {
     struct token token;
     int32_t epoch_version; /* of the znode `epoch`: what every write of the leader checks */
     bool is_forced;
-    int32_t done_wish; /* version of `control` whose wish this lead has ended; -1: none */
+    int32_t done_request; /* version of `control` whose request this lead has ended; -1: none */
     /* Not to act before: the lease of one who was deposed by force may last until then. */
     int64_t from_boot_ms;
 };

@@ -109,7 +109,7 @@ void ha_step_down_tick(struct ha *ha, int64_t now)
         step_down_standby(ha);
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
 static void on_control(struct coord_request *request)
 {
@@ -135,12 +135,12 @@ static void write_control(struct ha *ha, const struct control *c)
     coord_request_write(&ha->control_request, ha->control_changes, 2);
 }
 
-static void clear_wish(struct ha *ha, const char *why)
+static void clear_request(struct ha *ha, const char *why)
 {
     struct control c = ha->view.control;
 
-    LOG_INFO("ha", "takes the wish for %s as the leader back: %s", c.wanted, why);
-    control_clear_wish(&c);
+    LOG_INFO("ha", "takes the request for %s as the leader back: %s", c.wanted, why);
+    control_clear_request(&c);
     write_control(ha, &c);
 }
 
@@ -181,8 +181,8 @@ static void drain(struct ha *ha, enum role_reason why)
     ha_enter(ha, ROLE_DRAINING, why);
 }
 
-/* Of a due wish: can one that is meant stand as soon as the lead is free? For anybody it is not
- * the best that counts: one that is there for longer goes first. */
+/* Of a due request: can one that is meant stand as soon as the lead is free? For anybody it is
+ * not the best that counts: one that is there for longer goes first. */
 static bool is_one_settled(struct ha *ha, const struct control *c, int64_t now)
 {
     bool is_one = false;
@@ -199,24 +199,26 @@ static bool is_one_settled(struct ha *ha, const struct control *c, int64_t now)
 }
 
 /* True: it has decided something. */
-static bool wish_tick(struct ha *ha, int64_t now)
+static bool request_tick(struct ha *ha, int64_t now)
 {
     struct control c = ha->view.control;
-    bool is_due = control_has_wish(&c, ha->options.now_wall_ms(ha->options.arg));
+    bool is_due = control_has_request(&c, ha->options.now_wall_ms(ha->options.arg));
 
-    if (!c.wanted[0] || ha->control_request.is_in_flight || !view_is_fresh(&ha->view, VIEW_CONTROL))
+    if (!c.wanted[0] || ha->control_request.is_in_flight ||
+        !view_is_fresh(&ha->view, VIEW_CONTROL))
         return false;
     ha->draining_for = ROLE_SWITCHOVER_REASON;
     if (!strcmp(c.wanted, ha->options.node)) {
-        clear_wish(ha, "it leads");
-    } else if (ha->lead.done_wish == ha->view.items[VIEW_CONTROL].version) {
-        clear_wish(ha, strcmp(c.wanted, CONTROL_ANY) ? "that node did not take it, this one did"
-                                                     : "it was carried out");
+        clear_request(ha, "it leads");
+    } else if (ha->lead.done_request == ha->view.items[VIEW_CONTROL].version) {
+        clear_request(ha, strcmp(c.wanted, CONTROL_ANY)
+                              ? "that node did not take it, this one did"
+                              : "it was carried out");
     } else if (c.is_forced) {
         c.is_forced = false; /* this leader answers, and does it in order */
         write_control(ha, &c);
     } else if (is_due && !successor(ha)) {
-        clear_wish(ha, "that node could not lead now");
+        clear_request(ha, "that node could not lead now");
     } else if (is_due && is_one_settled(ha, &c, now)) {
         drain(ha, ROLE_SWITCHOVER_REASON);
         return true;
@@ -266,7 +268,7 @@ void ha_leader_tick(struct ha *ha, int64_t now)
         drain(ha, ROLE_STOPPING_REASON);
         return;
     }
-    if (!context_is_connected(&ha->context) || wish_tick(ha, now))
+    if (!context_is_connected(&ha->context) || request_tick(ha, now))
         return;
     if (ha_is_store_away(ha, now))
         drain(ha, ROLE_STORE_AWAY_REASON);

@@ -318,7 +318,8 @@ static bool outlasts(const struct membership *m, const struct view_node *rival)
 
     if (since < m->context->connected_boot_ms)
         since = m->context->connected_boot_ms;
-    return coord_request_is_answered(&m->request) && m->request.sent_boot_ms >= since + 2 * timeout_ms &&
+    return coord_request_is_answered(&m->request) &&
+           m->request.sent_boot_ms >= since + 2 * timeout_ms &&
            rival->znode.request.sent_boot_ms >= m->request.acked_boot_ms;
 }
 

@@ -1,4 +1,4 @@
-/* Which of an operator's wishes can be carried out, as far as this node knows: what cannot is
+/* Which of an operator's requests can be carried out, as far as this node knows: what cannot is
  * refused at once, with the reason. Those for later are only looked at then, by the leader.
  */
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #define AT_SLACK_MS 5000 /* clocks differ, and a command takes a moment */
 
-enum status ha_wish_refuse(struct ha_command *c, enum status status, const char *format, ...)
+enum status ha_request_refuse(struct ha_command *c, enum status status, const char *format, ...)
 {
     va_list args;
 
@@ -56,13 +56,14 @@ static enum status check_target(struct ha_command *c, const char *name)
     const char *why;
 
     if (!n && (ha->view.member_count == 0 || !view_is_member(&ha->view, name)))
-        return ha_wish_refuse(c, STATUS_NOT_FOUND, "there is no node %s in this cluster", name);
+        return ha_request_refuse(c, STATUS_NOT_FOUND, "there is no node %s in this cluster",
+                                 name);
     if (!strcmp(name, leader(ha)))
-        return ha_wish_refuse(c, STATUS_WRONG_STATE, "%s leads already", name);
+        return ha_request_refuse(c, STATUS_WRONG_STATE, "%s leads already", name);
     if (c->at_wall_ms > 0)
         return STATUS_OK;
     why = n ? why_not(ha, &n->node, true) : "is not here";
-    return why ? ha_wish_refuse(c, STATUS_WRONG_STATE, "%s %s", name, why) : STATUS_OK;
+    return why ? ha_request_refuse(c, STATUS_WRONG_STATE, "%s %s", name, why) : STATUS_OK;
 }
 
 /* Some other node than the leader; else what is wrong with each. */
@@ -103,7 +104,7 @@ static const char *forced_target(const struct ha *ha)
     return best ? best->name : "";
 }
 
-/* ---- each wish ---- */
+/* ---- each request ---- */
 
 static enum status take_pause(struct ha_command *c, struct control *control)
 {
@@ -124,17 +125,17 @@ static enum status take_resume(struct ha_command *c, struct control *control)
 
 static enum status refuse_beside_force(struct ha_command *c, const struct control *control)
 {
-    return ha_wish_refuse(c, STATUS_WRONG_STATE, "a failover by force to %s is under way",
-                          control->wanted);
+    return ha_request_refuse(c, STATUS_WRONG_STATE, "a failover by force to %s is under way",
+                             control->wanted);
 }
 
 static enum status take_cancel(struct ha_command *c, struct control *control)
 {
     if (!control->wanted[0])
-        return ha_wish_refuse(c, STATUS_WRONG_STATE, "no switchover is wanted");
+        return ha_request_refuse(c, STATUS_WRONG_STATE, "no switchover is wanted");
     if (control->is_forced)
         return refuse_beside_force(c, control);
-    control_clear_wish(control);
+    control_clear_request(control);
     return STATUS_OK;
 }
 
@@ -142,8 +143,8 @@ static void want(const struct ha_command *c, struct control *control, const char
 {
     snprintf(control->wanted, sizeof(control->wanted), "%s", to[0] ? to : CONTROL_ANY);
     snprintf(control->by, sizeof(control->by), "%s", c->ha->options.node);
-    control->at_wall_ms = c->wish == HA_FAILOVER ? 0 : c->at_wall_ms;
-    control->is_forced = c->wish == HA_FAILOVER;
+    control->at_wall_ms = c->request == HA_FAILOVER ? 0 : c->at_wall_ms;
+    control->is_forced = c->request == HA_FAILOVER;
 }
 
 bool ha_is_leader_fenced(const struct ha *ha)
@@ -155,9 +156,9 @@ bool ha_is_leader_fenced(const struct ha *ha)
 
 static enum status refuse_fenced(struct ha_command *c)
 {
-    return ha_wish_refuse(c, STATUS_WRONG_STATE,
-                          "Redis follows another ZooKeeper ensemble, and would refuse any "
-                          "leader of this one");
+    return ha_request_refuse(c, STATUS_WRONG_STATE,
+                             "Redis follows another ZooKeeper ensemble, and would refuse any "
+                             "leader of this one");
 }
 
 /* Without a leader somebody stands by himself, if failover is not paused; but who is wanted
@@ -168,15 +169,15 @@ static enum status take_switchover(struct ha_command *c, struct control *control
     enum status status;
 
     if (!leader(c->ha)[0] && !control->is_paused && !c->to[0])
-        return ha_wish_refuse(c, STATUS_WRONG_STATE, "there is no leader now");
+        return ha_request_refuse(c, STATUS_WRONG_STATE, "there is no leader now");
     if (ha_is_leader_fenced(c->ha))
         return refuse_fenced(c);
     if (control->is_forced)
         return refuse_beside_force(c, control);
     if (c->at_wall_ms > 0 && late_ms > AT_SLACK_MS)
-        return ha_wish_refuse(c, STATUS_WRONG_STATE,
-                              "that time is over, by %lld s on the clock of %s",
-                              (long long)(late_ms / 1000), c->ha->options.node);
+        return ha_request_refuse(c, STATUS_WRONG_STATE,
+                                 "that time is over, by %lld s on the clock of %s",
+                                 (long long)(late_ms / 1000), c->ha->options.node);
     status = c->to[0] ? check_target(c, c->to) : check_any(c);
     if (status == STATUS_OK)
         want(c, control, c->to);
@@ -192,13 +193,13 @@ static enum status take_failover(struct ha_command *c, struct control *control)
         return refuse_fenced(c);
     status = to[0] ? check_target(c, to) : check_any(c);
     if (status == STATUS_OK && !to[0])
-        status = ha_wish_refuse(c, STATUS_WRONG_STATE, "no other node could lead now");
+        status = ha_request_refuse(c, STATUS_WRONG_STATE, "no other node could lead now");
     if (status == STATUS_OK)
         want(c, control, to);
     return status;
 }
 
-enum status ha_wish_take(struct ha_command *c, struct control *control)
+enum status ha_request_take(struct ha_command *c, struct control *control)
 {
     static enum status (*const takes[])(struct ha_command *, struct control *) = {
         [HA_SWITCHOVER] = take_switchover, [HA_FAILOVER] = take_failover,
@@ -206,12 +207,12 @@ enum status ha_wish_take(struct ha_command *c, struct control *control)
         [HA_CANCEL] = take_cancel,
     };
 
-    return takes[c->wish](c, control);
+    return takes[c->request](c, control);
 }
 
 /* ---- what everybody has to know ---- */
 
-void ha_wish_tick(struct ha *ha)
+void ha_request_tick(struct ha *ha)
 {
     const struct control *c = &ha->view.control;
 
@@ -227,8 +228,8 @@ void ha_wish_tick(struct ha *ha)
         LOG_INFO("ha", "automatic failover is resumed");
 }
 
-/* Operators' wishes, taken down in ZooKeeper. Which node is asked does not matter; the leader,
- * or the node that is wanted, carries them out (leader.c, standby.c).
+/* Operators' requests, taken down in ZooKeeper. Which node is asked does not matter; the
+ * leader, or the node that is wanted, carries them out (leader.c, standby.c).
  */
 
 static void end(struct ha_command *c, enum status status)
@@ -245,8 +246,9 @@ static bool is_repeated(const struct ha_command *c)
 {
     static const bool of[] = {[HA_PAUSE] = true, [HA_RESUME] = true, [HA_FORGET] = true};
 
-    return c->wish < sizeof(of) / sizeof(*of) && of[c->wish] &&
-           c->call.status == COORD_BAD_VERSION && context_now(&c->ha->context) < c->until_boot_ms;
+    return c->request < sizeof(of) / sizeof(*of) && of[c->request] &&
+           c->call.status == COORD_BAD_VERSION &&
+           context_now(&c->ha->context) < c->until_boot_ms;
 }
 
 static void on_done(struct coord_call *call)
@@ -269,19 +271,19 @@ static void on_done(struct coord_call *call)
         break;
     case COORD_UNKNOWN:
     case COORD_EXPIRED:
-        end(c, ha_wish_refuse(c, STATUS_UNKNOWN,
-                              "ZooKeeper did not answer; it may have been taken down"));
+        end(c, ha_request_refuse(c, STATUS_UNKNOWN,
+                                 "ZooKeeper did not answer; it may have been taken down"));
         break;
     case COORD_UNAVAILABLE:
-        end(c, ha_wish_refuse(c, STATUS_UNAVAILABLE, "ZooKeeper is away"));
+        end(c, ha_request_refuse(c, STATUS_UNAVAILABLE, "ZooKeeper is away"));
         break;
     case COORD_BAD_VERSION:
-        end(c, ha_wish_refuse(c, STATUS_WRONG_STATE,
-                              "the cluster has just changed; look and try again"));
+        end(c, ha_request_refuse(c, STATUS_WRONG_STATE,
+                                 "the cluster has just changed; look and try again"));
         break;
     default:
-        end(c, ha_wish_refuse(c, STATUS_UNAVAILABLE, "ZooKeeper refused it: %s",
-                              coord_status_word(call->status)));
+        end(c, ha_request_refuse(c, STATUS_UNAVAILABLE, "ZooKeeper refused it: %s",
+                                 coord_status_word(call->status)));
     }
 }
 
@@ -305,7 +307,7 @@ static struct coord_change change_of(const struct ha *ha, enum coord_change_kind
 static enum status begin_control(struct ha_command *c)
 {
     struct control control = c->ha->view.control;
-    enum status status = ha_wish_take(c, &control);
+    enum status status = ha_request_take(c, &control);
 
     if (status != STATUS_OK)
         return status;
@@ -323,9 +325,9 @@ static enum status begin_forget(struct ha_command *c)
     const struct view_node *n = view_find(v, c->to);
 
     if (v->member_count == 0 || !view_is_member(v, c->to))
-        return ha_wish_refuse(c, STATUS_NOT_FOUND, "%s is no member", c->to);
+        return ha_request_refuse(c, STATUS_NOT_FOUND, "%s is no member", c->to);
     if (n && n->node.is_here)
-        return ha_wish_refuse(c, STATUS_WRONG_STATE, "%s is here; stop it first", c->to);
+        return ha_request_refuse(c, STATUS_WRONG_STATE, "%s is here; stop it first", c->to);
     buf_clear(&c->text);
     if (v->members_timeout_ms)
         record_add_number(&c->text, "timeout_ms", v->members_timeout_ms);
@@ -342,7 +344,7 @@ static enum status begin_forget(struct ha_command *c)
 
 static void begin(struct ha_command *c)
 {
-    enum status status = c->wish == HA_FORGET ? begin_forget(c) : begin_control(c);
+    enum status status = c->request == HA_FORGET ? begin_forget(c) : begin_control(c);
 
     if (status != STATUS_OK)
         end(c, status);
@@ -373,7 +375,7 @@ static void end_all(struct ha *ha, enum status status, const char *why)
     while ((link = list_pop(&ha->commands))) {
         struct ha_command *c = CONTAINER_OF(link, struct ha_command, link);
 
-        end(c, ha_wish_refuse(c, status, "%s", why));
+        end(c, ha_request_refuse(c, status, "%s", why));
     }
 }
 
@@ -389,8 +391,8 @@ static void end_late(struct ha *ha, int64_t now)
             return;
         }
         list_remove(link);
-        end(c, ha_wish_refuse(c, STATUS_UNAVAILABLE,
-                              "the state of the cluster could not be read"));
+        end(c, ha_request_refuse(c, STATUS_UNAVAILABLE,
+                                 "the state of the cluster could not be read"));
     }
 }
 

@@ -194,7 +194,7 @@ static bool is_wanted(const struct ha *ha, int64_t now)
 {
     const struct control *c = control(ha);
 
-    if (!control_has_wish(c, ha->options.now_wall_ms(ha->options.arg)))
+    if (!control_has_request(c, ha->options.now_wall_ms(ha->options.arg)))
         return false;
     if (!strcmp(c->wanted, CONTROL_ANY))
         return !ha->options.no_failover;
@@ -203,7 +203,7 @@ static bool is_wanted(const struct ha *ha, int64_t now)
 
 static bool is_another_wanted(const struct ha *ha, int64_t now)
 {
-    return control_has_wish(control(ha), ha->options.now_wall_ms(ha->options.arg)) &&
+    return control_has_request(control(ha), ha->options.now_wall_ms(ha->options.arg)) &&
            !is_wanted(ha, now);
 }
 

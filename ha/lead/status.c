@@ -302,7 +302,8 @@ void ha_status(const struct ha *ha, struct ha_status *s)
 static void on_written(struct coord_request *request)
 {
     struct ha *ha = CONTAINER_OF(request, struct ha, history_request);
-    bool is_refused = request->call.status == COORD_DENIED || request->call.status == COORD_ERROR;
+    bool is_refused =
+        request->call.status == COORD_DENIED || request->call.status == COORD_ERROR;
 
     if (is_refused && ha->history_retry_boot_ms == 0)
         LOG_WARN("ha", "ZooKeeper refuses to write %s (%s): the history has gaps",
@@ -408,7 +409,7 @@ static const char *why_elected(const struct ha *ha)
     const struct transitions *h = &ha->view.history;
     uint64_t before = transitions_before(h, ha->pending.epoch);
 
-    if (ha->lead.done_wish >= 0)
+    if (ha->lead.done_request >= 0)
         return role_reason_word(ROLE_SWITCHOVER_REASON);
     if (before && h->left_epoch == before)
         return h->left_reason;
@@ -475,8 +476,9 @@ static void note_znode(struct ha *ha, int64_t now)
 static bool is_leader_seen(const struct ha *ha, int64_t now)
 {
     return ha->role.state == ROLE_LEADER || ha->role.state == ROLE_DRAINING ||
-           (context_is_connected(&ha->context) && view_has_leader(&ha->view) && !ha->lead.is_mine &&
-            now < ha->beat_boot_ms + ha_t(ha) / 2 && !ha_is_leader_fenced(ha));
+           (context_is_connected(&ha->context) && view_has_leader(&ha->view) &&
+            !ha->lead.is_mine && now < ha->beat_boot_ms + ha_t(ha) / 2 &&
+            !ha_is_leader_fenced(ha));
 }
 
 static void note_leader(struct ha *ha, int64_t now)

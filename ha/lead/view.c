@@ -193,7 +193,8 @@ static struct view_node *place(struct view *v)
     return old;
 }
 
-static void znode_init(struct view *v, struct view_znode *z, void (*on_answer)(struct coord_request *request))
+static void znode_init(struct view *v, struct view_znode *z,
+                       void (*on_answer)(struct coord_request *request))
 {
     z->view = v;
     z->is_stale = true;
@@ -341,7 +342,8 @@ bool view_is_fresh(const struct view *v, enum view_item item)
 {
     const struct view_znode *z = &v->items[item];
 
-    return context_is_connected(v->context) && z->is_known && !z->is_stale && !z->request.is_in_flight;
+    return context_is_connected(v->context) && z->is_known && !z->is_stale &&
+           !z->request.is_in_flight;
 }
 
 const char *view_denied(const struct view *v)

@@ -20,7 +20,8 @@ static void be_patient(struct peer_inbound *g, int64_t ms)
 }
 
 /* Does it say that it is this very process? */
-static bool peer_inbound_is(const struct peer_inbound *g, const char *node, uint64_t incarnation)
+static bool peer_inbound_is(const struct peer_inbound *g, const char *node,
+                            uint64_t incarnation)
 {
     return hello_of(g)->incarnation == incarnation && !strcmp(hello_of(g)->node, node);
 }
@@ -191,7 +192,7 @@ static void peer_inbound_free(struct peer_inbound *g)
 /* ---- all of them ---- */
 
 #define STRANGERS_MAX 16
-#define INBOUNDS_MAX    ((PEERS_MAX)*2) /* UP: a restarted node may be here twice */
+#define INBOUNDS_MAX  ((PEERS_MAX)*2) /* UP: a restarted node may be here twice */
 #define BREAK_MS      100             /* after EMFILE and the like: else the loop would spin */
 
 struct peer_server {
@@ -200,7 +201,7 @@ struct peer_server {
     struct event *acceptable;
     struct timer accept_break;
     struct list strangers; /* oldest first */
-    struct list inbounds;    /* UP */
+    struct list inbounds;  /* UP */
     unsigned stranger_count;
     unsigned inbound_count;
     struct list ended; /* freed when the loop turns */

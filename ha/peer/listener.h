@@ -17,8 +17,8 @@
  *                       |                  |                      |
  *                       +---- 2 s, garbage, wrong proof ----------+---- silence, garbage
  *
- * Before UP an inbound peer is a stranger: it gets this node's name, a random number, and no more. From
- * then on it is told of this process's session, and its questions are answered.
+ * Before UP an inbound peer is a stranger: it gets this node's name, a random number, and no
+ * more. From then on it is told of this process's session, and its questions are answered.
  */
 
 struct peer_inbound;
@@ -31,8 +31,8 @@ struct peer_host {
     int64_t next_warning_mono_ms;
 
     bool (*has_room)(const struct peer_host *h); /* for one more that has proven itself */
-    void (*on_proven)(struct peer_inbound *g);     /* right before it is UP */
-    void (*on_end)(struct peer_inbound *g);        /* closed, not freed yet */
+    void (*on_proven)(struct peer_inbound *g);   /* right before it is UP */
+    void (*on_end)(struct peer_inbound *g);      /* closed, not freed yet */
 };
 
 enum peer_inbound_state { INBOUND_GREETING, INBOUND_PROVING, INBOUND_UP };

@@ -30,12 +30,12 @@ void control_print(const struct control *c, struct buf *text)
     record_add(text, "by", c->by);
 }
 
-bool control_has_wish(const struct control *c, int64_t now_wall_ms)
+bool control_has_request(const struct control *c, int64_t now_wall_ms)
 {
     return c->wanted[0] && c->at_wall_ms <= now_wall_ms;
 }
 
-void control_clear_wish(struct control *c)
+void control_clear_request(struct control *c)
 {
     c->wanted[0] = c->by[0] = '\0';
     c->at_wall_ms = 0;

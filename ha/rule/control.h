@@ -1,7 +1,7 @@
 /* What operators want, as the znode `control` says it. Pure.
  *
- * A wish is `wanted` (the node that is to lead next, "*" for any other than the leader) from a
- * time on. Who leads then carries it out, and the next leader takes it back. With `force` the
+ * A request is `wanted` (the node that is to lead next, "*" for any other than the leader) from
+ * a time on. Who leads then carries it out, and the next leader takes it back. With `force` the
  * wanted node takes the lead itself where the leader does not answer. `force` stays until that
  * node has waited for the old leader's lease to end: who is elected while it stands there must
  * wait as well, since an earlier successor may have died waiting.
@@ -30,7 +30,7 @@ struct control {
 void control_parse(struct control *c, struct bytes text);
 void control_print(const struct control *c, struct buf *text);
 
-bool control_has_wish(const struct control *c, int64_t now_wall_ms); /* that is due */
-void control_clear_wish(struct control *c);
+bool control_has_request(const struct control *c, int64_t now_wall_ms); /* that is due */
+void control_clear_request(struct control *c);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "ha/sim/fault_kinds.h"
 
-/* An operator's wish lives until it is answered. */
-struct wish {
+/* An operator's request lives until it is answered. */
+struct request {
     struct ha_command command;
     char to[HA_NODE_MAX + 1];
 };
@@ -107,27 +107,27 @@ static void start_again(struct sim_fault *f)
 
 /* ---- operators ---- */
 
-static void on_wish_done(struct ha_command *command)
+static void on_request_done(struct ha_command *command)
 {
-    struct wish *w = CONTAINER_OF(command, struct wish, command);
+    struct request *w = CONTAINER_OF(command, struct request, command);
 
     sim_trace("operator: %s %s", status_word(command->status), command->why);
     free(w);
 }
 
-static void wish(struct sim_fault *f)
+static void request(struct sim_fault *f)
 {
-    struct wish *w;
+    struct request *w;
 
     if (!sim_node_runs(sim_fault_node(f)))
         return;
     w = calloc(1, sizeof(*w));
     if (!w)
         abort();
-    w->command.wish = f->mode < 2 ? HA_SWITCHOVER : HA_FAILOVER;
+    w->command.request = f->mode < 2 ? HA_SWITCHOVER : HA_FAILOVER;
     strcpy(w->to, sim_nodes[f->b].name);
     w->command.to = w->to;
-    w->command.on_done = on_wish_done;
+    w->command.on_done = on_request_done;
     sim_trace("operator: asks %s for %s to %s", sim_fault_node(f)->name,
               f->mode < 2 ? "a switchover" : "a failover by force", w->to);
     ha_command(sim_fault_node(f)->ha, &w->command);
@@ -143,6 +143,6 @@ const struct sim_fault_kind sim_process_kinds[] = {
     {"vanish", SIM_SCOPE_NODE, 500, 3 * SIM_T, vanish, start, NULL, false},
     {"stop", SIM_SCOPE_NODE, 10, 3 * SIM_T, stop, start_again, NULL, false},
     {"kill all", SIM_SCOPE_ALL, 30, SIM_T, kill_all, start_all, NULL, false},
-    {"wish", SIM_SCOPE_NODE, 10, 20, wish, sim_fault_nothing, NULL, false},
+    {"request", SIM_SCOPE_NODE, 10, 20, request, sim_fault_nothing, NULL, false},
     {.name = NULL},
 };

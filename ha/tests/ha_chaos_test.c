@@ -68,7 +68,7 @@ static void fence_one(unsigned i)
     ha_fenced(nodes[i].ha, &seen);
 }
 
-static void wish(unsigned i)
+static void request(unsigned i)
 {
     char text[96];
     struct coord_change change = {
@@ -107,7 +107,7 @@ static void fault(void)
         fake_ensemble_set_quorum(&ensemble, below(2));
         break;
     case 6:
-        wish(i);
+        request(i);
         break;
     case 7:
         ha_store_is(nodes[i].ha, below(2));

@@ -331,7 +331,7 @@ static bool has_ended(void)
 
 static void a_command_that_cannot_know_enough_ends(void **state)
 {
-    struct ha_command c = {.wish = HA_PAUSE, .to = "", .on_done = on_ended};
+    struct ha_command c = {.request = HA_PAUSE, .to = "", .on_done = on_ended};
 
     node_start(0);
     await(is_led, 2 * T);

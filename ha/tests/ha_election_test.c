@@ -384,15 +384,15 @@ static bool is_the_third_here(void)
 /* It may have promised before its start, so it does not stand for a while. */
 static void the_lead_is_not_given_to_one_that_has_just_started(void **state)
 {
-    for (int by_wish = 0; by_wish < 2; by_wish++) {
+    for (int by_request = 0; by_request < 2; by_request++) {
         world_setup(state);
-        nodes[2].options.priority = by_wish ? 50 : 90;
+        nodes[2].options.priority = by_request ? 50 : 90;
         node_start(0);
         await(is_led, 2 * T);
         run(6000);
         node_start(2);
         await(is_the_third_here, T);
-        if (by_wish)
+        if (by_request)
             assert_int_equal(command(0, HA_SWITCHOVER, "nc"), STATUS_OK);
         while (leader() == 0)
             run(1);
@@ -429,13 +429,13 @@ static void a_preferred_node_does_not_take_over_while_the_lead_flaps(void **stat
 
 static void a_wait_for_another_is_not_begun_anew_by_what_is_read(void **state)
 {
-    static const char wish[] = "paused no\nwanted zz\nat 0\nforce no\nby na\n";
+    static const char request[] = "paused no\nwanted zz\nat 0\nforce no\nby na\n";
 
     old = leader();
     fake_ensemble_expire(&ensemble, nodes[old].zk.base.credentials.session);
     node_kill((unsigned)old);
     for (unsigned i = 0; i < 4; i++) {
-        znode_put("/dueq/main/control", wish); /* all read it again */
+        znode_put("/dueq/main/control", request); /* all read it again */
         run(T / 8);
         assert_true(is_not_led());
     }

@@ -238,13 +238,13 @@ static bool has_answer(void)
     return is_answered;
 }
 
-enum status command(unsigned i, enum ha_wish wish, const char *to)
+enum status command(unsigned i, enum ha_request request, const char *to)
 {
     int64_t at_wall_ms = last_command.at_wall_ms;
 
     is_answered = false;
     last_command = (struct ha_command){
-        .wish = wish, .to = to, .at_wall_ms = at_wall_ms, .on_done = on_command};
+        .request = request, .to = to, .at_wall_ms = at_wall_ms, .on_done = on_command};
     ha_command(nodes[i].ha, &last_command);
     assert_false(is_answered);
     await(has_answer, 3 * T);

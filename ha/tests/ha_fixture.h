@@ -88,8 +88,8 @@ void writes_fail(unsigned i, const char *part, enum coord_status status);
 unsigned calls_failed(void); /* since one of these was called */
 void calls_succeed(void);    /* all of them, again */
 
-/* Sends a wish through node `i` and returns its end. */
-enum status command(unsigned i, enum ha_wish wish, const char *to);
+/* Sends a request through node `i` and returns its end. */
+enum status command(unsigned i, enum ha_request request, const char *to);
 extern struct ha_command last_command;
 
 #endif

@@ -73,7 +73,7 @@ static void an_election_does_not_take_an_epoch_back(void **state)
     assert_int_equal(status_of(next).role->token.epoch, 10);
 }
 
-static void an_election_does_not_overlook_a_wish_or_a_change_of_members(void **state)
+static void an_election_does_not_overlook_a_request_or_a_change_of_members(void **state)
 {
     is_refused(stand_next(), CONTROL, "paused yes\n", EPOCH);
     node_freeze(third, false);
@@ -87,7 +87,8 @@ static void the_first_election_does_not_overwrite_a_list_of_members(void **state
     world_teardown(state);
     world_setup(state);
     node_start(0);
-    is_refused(&nodes[0].ha->election.request, MEMBERS, "timeout_ms 2000\nmember zz\n", MEMBERS);
+    is_refused(&nodes[0].ha->election.request, MEMBERS, "timeout_ms 2000\nmember zz\n",
+               MEMBERS);
 }
 
 /* ---- a leader's ---- */
@@ -114,26 +115,26 @@ static void who_is_deposed_adds_no_member(void **state)
     is_refused(add_one(), EPOCH, "epoch 7\n", MEMBERS);
 }
 
-/* A wish for who leads already: it is taken back. */
-static struct coord_request *take_a_wish_back(void)
+/* A request for who leads already: it is taken back. */
+static struct coord_request *take_a_request_back(void)
 {
-    char wish[96];
+    char request[96];
 
-    snprintf(wish, sizeof(wish), "paused no\nwanted %s\nat 0\nforce no\nby na\n",
+    snprintf(request, sizeof(request), "paused no\nwanted %s\nat 0\nforce no\nby na\n",
              nodes[old].name);
     run(T / 12);
-    znode_put(CONTROL, wish);
+    znode_put(CONTROL, request);
     return &nodes[old].ha->control_request;
 }
 
-static void who_takes_a_wish_back_does_not_overwrite_the_next(void **state)
+static void who_takes_a_request_back_does_not_overwrite_the_next(void **state)
 {
-    is_refused(take_a_wish_back(), CONTROL, "paused yes\n", CONTROL);
+    is_refused(take_a_request_back(), CONTROL, "paused yes\n", CONTROL);
 }
 
-static void who_is_deposed_takes_no_wish_back(void **state)
+static void who_is_deposed_takes_no_request_back(void **state)
 {
-    is_refused(take_a_wish_back(), EPOCH, "epoch 7\n", CONTROL);
+    is_refused(take_a_request_back(), EPOCH, "epoch 7\n", CONTROL);
 }
 
 static void the_history_keeps_what_others_write(void **state)
@@ -154,13 +155,13 @@ static void on_done(struct ha_command *c)
     is_done = true;
 }
 
-/* The wish is on its way. */
-static void submit(struct ha_command *c, enum ha_wish wish, unsigned to)
+/* The request is on its way. */
+static void submit(struct ha_command *c, enum ha_request request, unsigned to)
 {
     run(T / 12);
     ensemble.delay_ms = ON_ITS_WAY_MS;
     is_done = false;
-    *c = (struct ha_command){.wish = wish, .to = nodes[to].name, .on_done = on_done};
+    *c = (struct ha_command){.request = request, .to = nodes[to].name, .on_done = on_done};
     ha_command(nodes[old].ha, c);
     while (!c->call.change_count)
         run(1);
@@ -174,7 +175,7 @@ static enum status finish(struct ha_command *c)
     return c->status;
 }
 
-static void a_wish_does_not_overwrite_another(void **state)
+static void a_request_does_not_overwrite_another(void **state)
 {
     struct ha_command c;
 
@@ -185,7 +186,7 @@ static void a_wish_does_not_overwrite_another(void **state)
 }
 
 /* It means the same whatever else is wanted. */
-static void a_pause_leaves_a_wish_that_came_before_it(void **state)
+static void a_pause_leaves_a_request_that_came_before_it(void **state)
 {
     struct ha_command c;
 
@@ -239,15 +240,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_TRIO(an_election_does_not_take_an_epoch_back),
-        ON_TRIO(an_election_does_not_overlook_a_wish_or_a_change_of_members),
+        ON_TRIO(an_election_does_not_overlook_a_request_or_a_change_of_members),
         ON_TRIO(the_first_election_does_not_overwrite_a_list_of_members),
         ON_TRIO(who_adds_a_member_does_not_bring_back_who_was_forgotten),
         ON_TRIO(who_is_deposed_adds_no_member),
-        ON_TRIO(who_takes_a_wish_back_does_not_overwrite_the_next),
-        ON_TRIO(who_is_deposed_takes_no_wish_back),
+        ON_TRIO(who_takes_a_request_back_does_not_overwrite_the_next),
+        ON_TRIO(who_is_deposed_takes_no_request_back),
         ON_TRIO(the_history_keeps_what_others_write),
-        ON_TRIO(a_wish_does_not_overwrite_another),
-        ON_TRIO(a_pause_leaves_a_wish_that_came_before_it),
+        ON_TRIO(a_request_does_not_overwrite_another),
+        ON_TRIO(a_pause_leaves_a_request_that_came_before_it),
         ON_TRIO(who_is_forgotten_takes_nobody_else_along),
         ON_TRIO(nobody_is_forgotten_on_word_of_before_an_election),
     };

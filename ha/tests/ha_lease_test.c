@@ -41,7 +41,7 @@ static bool is_lease_new(void)
     return status_of(old).lease_left_ms > T * 44 / 100;
 }
 
-static bool is_leader_gone_and_the_wish_seen(void)
+static bool is_leader_gone_and_the_request_seen(void)
 {
     return !znode_exists("/dueq/main/leader") && !strcmp(status_of(old).wanted, "zz");
 }
@@ -323,7 +323,7 @@ static void a_give_away_does_not_take_the_znode_of_a_successor(void **state)
 /* `after_ms`: since the newest beat was answered. False: that word was read first. */
 static bool lose_the_answer_to_a_give_away(unsigned next, int64_t after_ms)
 {
-    char wish[96];
+    char request[96];
 
     nodes[old].drains = false;
     run(T / 3); /* `leader` is not being read in turn then */
@@ -333,15 +333,15 @@ static bool lose_the_answer_to_a_give_away(unsigned next, int64_t after_ms)
     await(is_lease_new, T);
     run(after_ms);
     /* The successor is wanted no more, which is read before the give-away's answer comes. */
-    snprintf(wish, sizeof(wish), "paused no\nwanted zz\nat %lld\nforce no\nby na\n",
+    snprintf(request, sizeof(request), "paused no\nwanted zz\nat %lld\nforce no\nby na\n",
              (long long)(now + wall_offset + 1000000));
     ensemble.delay_ms = 30;
-    znode_put("/dueq/main/control", wish);
+    znode_put("/dueq/main/control", request);
     run(35); /* that word is being read */
     ha_drained(nodes[old].ha);
-    for (int i = 0; i < 500 && !is_leader_gone_and_the_wish_seen(); i++)
+    for (int i = 0; i < 500 && !is_leader_gone_and_the_request_seen(); i++)
         run(1);
-    if (!is_leader_gone_and_the_wish_seen())
+    if (!is_leader_gone_and_the_request_seen())
         return false;
     ensemble.delay_ms = 1;
     fake_coordinator_link(&nodes[old].zk, FAKE_LINK_REFUSED);

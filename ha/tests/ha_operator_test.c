@@ -133,7 +133,7 @@ static void a_switchover_whose_target_dies_is_taken_back(void **state)
     assert_int_equal(status_of(third).transition_count, 1);
 }
 
-static void wishes_that_cannot_be_are_refused(void **state)
+static void requests_that_cannot_be_are_refused(void **state)
 {
     assert_int_equal(command(0, HA_SWITCHOVER, "nobody"), STATUS_NOT_FOUND);
     assert_int_equal(command(0, HA_SWITCHOVER, nodes[old].name), STATUS_WRONG_STATE);
@@ -195,7 +195,7 @@ static void one_that_does_not_answer_is_deposed_and_its_lease_awaited(void **sta
     assert_int_equal(role_of(old), ROLE_STANDBY);
 }
 
-static void put_wish_by_force(void)
+static void put_request_by_force(void)
 {
     char text[96];
 
@@ -204,18 +204,18 @@ static void put_wish_by_force(void)
     znode_put("/dueq/main/control", text);
 }
 
-/* The time that a leader has to answer is that of each wish. */
-static void a_later_wish_by_force_gives_the_leader_its_time_again(void **state)
+/* The time that a leader has to answer is that of each request. */
+static void a_later_request_by_force_gives_the_leader_its_time_again(void **state)
 {
     const struct fake_znode *lead = fake_tree_find(&ensemble.tree, "/dueq/main/leader");
 
     node_freeze(old, true);
-    put_wish_by_force();
+    put_request_by_force();
     run(T / 4);
     fake_coordinator_link(&nodes[next].zk, FAKE_LINK_REFUSED);
     fake_coordinator_cut(&nodes[next].zk, false);
     run(T / 5);
-    put_wish_by_force();
+    put_request_by_force();
     fake_coordinator_link(&nodes[next].zk, FAKE_LINK_UP);
     run(T / 4);
     assert_ptr_equal(fake_tree_find(&ensemble.tree, "/dueq/main/leader"), lead);
@@ -339,7 +339,7 @@ static void a_leader_that_stops_gives_the_lead_away(void **state)
 }
 
 /* The ports close a moment later than the lead is given away. */
-static void a_wish_that_comes_after_the_end_is_answered(void **state)
+static void a_request_that_comes_after_the_end_is_answered(void **state)
 {
     ha_stop(nodes[old].ha, on_stopped, &nodes[old]);
     await(is_old_stopped, T);
@@ -402,7 +402,7 @@ static void who_gave_the_lead_away_stands_at_once_after_another_has_led(void **s
 
     assert_int_equal(command(old, HA_SWITCHOVER, nodes[next].name), STATUS_OK);
     await(leads_next, 100);
-    run(10); /* it takes the wish back */
+    run(10); /* it takes the request back */
     assert_int_equal(command(old, HA_SWITCHOVER, nodes[third].name), STATUS_OK);
     next = third;
     await(leads_next, 100);
@@ -487,12 +487,12 @@ int main(void)
         ON_THREE(a_switchover_waits_until_its_time),
         ON_THREE(draining_waits_for_the_scripts_but_a_second_at_most),
         ON_THREE(a_switchover_whose_target_dies_is_taken_back),
-        ON_THREE(wishes_that_cannot_be_are_refused),
+        ON_THREE(requests_that_cannot_be_are_refused),
         ON_THREE(paused_nobody_stands_until_resumed),
         ON_THREE(paused_a_switchover_still_works),
         ON_THREE(a_leader_that_answers_gives_the_lead_away_in_order),
         ON_THREE(one_that_does_not_answer_is_deposed_and_its_lease_awaited),
-        ON_THREE(a_later_wish_by_force_gives_the_leader_its_time_again),
+        ON_THREE(a_later_request_by_force_gives_the_leader_its_time_again),
         ON_NONE(who_follows_one_by_force_that_died_waits_too),
         ON_THREE(without_its_redis_it_gives_the_lead_to_one_that_has_it),
         ON_THREE(when_redis_is_away_for_all_the_leader_stays),
@@ -500,7 +500,7 @@ int main(void)
         ON_THREE(when_redis_is_back_for_the_others_first_the_leader_stays),
         ON_THREE(a_leader_that_drains_may_hold_until_the_lead_is_given_away),
         ON_THREE(a_leader_that_stops_gives_the_lead_away),
-        ON_THREE(a_wish_that_comes_after_the_end_is_answered),
+        ON_THREE(a_request_that_comes_after_the_end_is_answered),
         ON_THREE(a_stop_ends_within_two_seconds_whatever_does_not_answer),
         ON_NONE(a_stop_does_not_take_longer_where_sessions_are_long),
         ON_NONE(many_changes_are_called_flapping),

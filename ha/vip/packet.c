@@ -340,8 +340,9 @@ static void send_frame(struct vip_arp_nd *arp_nd, const struct vip_frame *frame)
         arp_nd->is_silenced = false;
         return;
     }
-    LOG_AT(arp_nd->is_silenced ? LEVEL_DEBUG : LEVEL_WARN, "vip", "cannot announce %s on %s: %s",
-           arp_nd->address->text, arp_nd->on.name, strerror(errno));
+    LOG_AT(arp_nd->is_silenced ? LEVEL_DEBUG : LEVEL_WARN, "vip",
+           "cannot announce %s on %s: %s", arp_nd->address->text, arp_nd->on.name,
+           strerror(errno));
     arp_nd->is_silenced = true;
 }
 
@@ -385,9 +386,9 @@ enum status vip_arp_nd_bind(struct vip_arp_nd *arp_nd, const struct vip_interfac
 }
 
 struct vip_arp_nd *vip_arp_nd_new(struct loop *loop, const struct vip_address *a,
-                            void (*on_heard)(void *arg, const struct vip_address *a,
-                                             const char *mac),
-                            void *arg)
+                                  void (*on_heard)(void *arg, const struct vip_address *a,
+                                                   const char *mac),
+                                  void *arg)
 {
     /* Protocol 0: nothing comes before it is bound. */
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -53,15 +53,16 @@ struct vip_arp_nd;
  * vip_arp_nd_read(): the host `mac` (text) has it. NULL, with errno: no packet socket. Hears
  * nothing before it is bound. */
 struct vip_arp_nd *vip_arp_nd_new(struct loop *loop, const struct vip_address *a,
-                            void (*on_heard)(void *arg, const struct vip_address *a,
-                                             const char *mac),
-                            void *arg);
+                                  void (*on_heard)(void *arg, const struct vip_address *a,
+                                                   const char *mac),
+                                  void *arg);
 void vip_arp_nd_free(struct vip_arp_nd *arp_nd); /* NULL is fine */
 int vip_arp_nd_fd(const struct vip_arp_nd *arp_nd);
 void vip_arp_nd_read(struct vip_arp_nd *arp_nd); /* all that has come */
 
 /* From now on on this interface. IO_ERROR with errno: on none. */
-enum status vip_arp_nd_bind(struct vip_arp_nd *arp_nd, const struct vip_interface *on) MUST_CHECK;
+enum status vip_arp_nd_bind(struct vip_arp_nd *arp_nd,
+                            const struct vip_interface *on) MUST_CHECK;
 
 /* Never block. Not bound: nothing happens. What does not go out is logged, once until it does.
  */

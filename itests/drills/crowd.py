@@ -44,7 +44,7 @@ class Crowd:
         self.error = None
         self._place = host.entered if host else nullcontext
         self._resting = deque()
-        self._wishes, self._wake = queue.SimpleQueue(), os.eventfd(0, os.EFD_NONBLOCK)
+        self._requests, self._wake = queue.SimpleQueue(), os.eventfd(0, os.EFD_NONBLOCK)
         self._epoll, self._is_over = select.epoll(), False
         self._by_file = {}
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -125,7 +125,7 @@ class Crowd:
     # ---- the loop ----
 
     def _do(self, call, done=None):
-        self._wishes.put((call, done))
+        self._requests.put((call, done))
         os.eventfd_write(self._wake, 1)
 
     def _end(self):
@@ -163,7 +163,7 @@ class Crowd:
             os.eventfd_read(self._wake)
         with suppress(queue.Empty):
             while True:
-                call, done = self._wishes.get_nowait()
+                call, done = self._requests.get_nowait()
                 call()
                 if done:
                     done.set()

@@ -1,4 +1,4 @@
-"""What operators are told in an emergency: a ZooKeeper that stands still, a pause, wrong wishes."""
+"""What operators are told in an emergency: a ZooKeeper that stands still, a pause, wrong requests."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -19,7 +19,7 @@ def cluster(tmp_path_factory, request):
 
 
 def settled(cluster):
-    """The leader's name, once all nodes see it prove its lease, it is in the history, and no wish
+    """The leader's name, once all nodes see it prove its lease, it is in the history, and no request
     stands."""
     def found():
         name = cluster.wait_leader()

@@ -16,7 +16,7 @@ from harness.dueqctl import (DONE, NOTHING, REFUSED, UNKNOWN, UNREACHABLE, USAGE
 from harness.ports import free_port
 from harness.wait import PATIENCE_S, wait_until
 
-WISHES = [("switchover",), ("switchover", "--to", "b"), ("failover", "--force"),
+REQUESTS = [("switchover",), ("switchover", "--to", "b"), ("failover", "--force"),
           ("cluster", "pause"), ("cluster", "resume"), ("forget", "b"), ("fence", "adopt")]
 LOOKS = [("nodes",), ("history",), ("check",), ("events",)]
 ACCEPTED = reply(b"202 Accepted", b'{"status":"accepted"}')
@@ -65,7 +65,7 @@ def ask(answers, *words):
 
 # ---- trouble ----
 
-@pytest.mark.parametrize("words", WISHES + LOOKS)
+@pytest.mark.parametrize("words", REQUESTS + LOOKS)
 def test_where_nobody_listens(words):
     done = Dueqctl(f"http://127.0.0.1:{free_port()}")(*words)
     assert done.code == UNREACHABLE and done.out == b"" and "DUEQ_URL" in done.complaint
@@ -87,7 +87,7 @@ def test_an_empty_name_of_a_node(words):
 
 
 @pytest.mark.parametrize("words", [("cluster", "pause"), ("forget", "b"), ("fence", "adopt")])
-def test_a_wish_that_is_not_answered_may_have_happened(words):
+def test_a_request_that_is_not_answered_may_have_happened(words):
     with server(None) as url:
         done = Dueqctl(url)(*words, "--timeout", "300ms")
     assert done.code == UNKNOWN and "dueqctl nodes" in done.complaint
@@ -356,14 +356,14 @@ def test_no_answer_reaches_the_terminal_raw():
         assert not set(done.out + done.err) & {0x1b, 7}
 
 
-# ---- wishes ----
+# ---- requests ----
 
 @pytest.mark.parametrize("words, path, body, said", [
     (("cluster", "pause"), "pause", None, "automatic failover: paused\n"),
     (("cluster", "resume"), "resume", None, "automatic failover: resumed\n"),
     (("forget", "b"), "forget", {"node": "b"}, "b: forgotten\n"),
     (("fence", "adopt"), "fence/adopt", None, "fence: adopted\n")])
-def test_plain_wishes(words, path, body, said):
+def test_plain_requests(words, path, body, said):
     done, lines, requests = ask(ACCEPTED, *words)
     assert (done.code, done.text) == (DONE, said)
     assert lines == [f"POST /v1/cluster/{path} HTTP/1.1"]
@@ -391,13 +391,13 @@ def test_another_leader_is_waited_for(words, path, body):
     assert done.json() == {"leader": "b", "leader_epoch": 8, "without_leader_ms": None}
 
 
-def test_a_wish_that_is_given_up_ends_the_waiting():
+def test_a_request_that_is_given_up_ends_the_waiting():
     with server([answer(page()), ACCEPTED, answer(page(wanted="b"))] + [answer(page())] * 900) as url:
         done = Dueqctl(url)("switchover")
     assert done.code == REFUSED and "a still leads" in done.complaint and done.out == b""
 
 
-def test_a_wish_that_ended_unseen_ends_the_waiting_too():
+def test_a_request_that_ended_unseen_ends_the_waiting_too():
     with server([answer(page()), ACCEPTED] + [answer(page())] * 900) as url:
         done = Dueqctl(url)("switchover", "--json")
     assert done.code == REFUSED and "a still leads" in done.complaint
@@ -410,7 +410,7 @@ def test_a_wish_that_ended_unseen_ends_the_waiting_too():
     (("failover", "--force", "--to", "c"), "b", "b leads now, not c"),
     (("switchover",), "a", "nobody took the lead over; a leads again")])
 def test_another_leader_than_was_wanted_is_no_success(words, leader, said):
-    """While the wish stands it may still be carried out."""
+    """While the request stands it may still be carried out."""
     other = [answer({**after(leader, 8, 23), "wanted": "c"})] * 3 + [answer(after(leader, 8, 23))] * 900
     with server([answer(page()), ACCEPTED] + other) as url:
         done = Dueqctl(url)(*words)
@@ -485,7 +485,7 @@ def test_a_node_alone(ctl):
     assert ctl.json("history") == {"history": []}
     done = ctl("check")
     assert done.code == REFUSED and "nobody to take over" in done.text and "ha.mode" in done.text
-    for words in WISHES:
+    for words in REQUESTS:
         done = ctl(*words)
         assert done.code == REFUSED
         assert ("nothing to adopt" if words[0] == "fence" else "ha.mode is standalone") in done.complaint

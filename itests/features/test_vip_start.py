@@ -298,7 +298,7 @@ def test_the_address_goes_when_the_node_is_stopped_the_hard_way(make_node, host)
         node.process.signal(signal.SIGTERM)
         return node.process.returncode is not None
 
-    wait_until(ended, "the second wish, some time after the first, ends it", interval_s=0.1)
+    wait_until(ended, "the second request, some time after the first, ends it", interval_s=0.1)
     assert node.process.returncode == 1
     node.process = None
     reap_orphans()

@@ -1,6 +1,6 @@
 /* The node that was asked is looked at until it knows of a leader with a higher epoch. It may
  * be away for a moment, or for good when it was the leader: until the patience is over it is
- * asked again. A leader that is not the one that was wanted is an end only when the wish is
+ * asked again. A leader that is not the one that was wanted is an end only when the request is
  * gone.
  */
 #include "node/ctl/await_leader.h"
@@ -18,7 +18,7 @@
 
 #define LOOK_EVERY_MS   20
 #define PATIENCE_MS     30000 /* and two session timeouts: a lease has to run out first */
-#define SETTLED_MS      2000  /* no wish for so long, and no other leader: it was given up */
+#define SETTLED_MS      2000  /* no request for so long, and no other leader: it was given up */
 #define HISTORY_MS      1000  /* and one session timeout: it is written when the leader acts */
 #define NOT_SEEN_SO_FAR (-1)
 
@@ -169,7 +169,8 @@ static int64_t since(int64_t *mono_ms)
     return now - *mono_ms;
 }
 
-/* No wish stands, and who leads is known: for so long that the node would have seen a wish. */
+/* No request stands, and who leads is known: for so long that the node would have seen a
+ * request. */
 static bool is_given_up(struct await_leader *w, const json_t *page)
 {
     if (!output_text(page, "leader").len || output_text(page, "wanted").len) {

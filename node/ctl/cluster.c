@@ -64,8 +64,8 @@ bool cluster_is_shared(const json_t *page)
 }
 
 /* POSTs `body` (taken over; may be NULL); speaks up when it is refused. */
-static enum ctl_exit cluster_wish(struct ctl *ctl, const char *what, const char *path,
-                                  json_t *body)
+static enum ctl_exit cluster_request(struct ctl *ctl, const char *what, const char *path,
+                                     json_t *body)
 {
     struct request request;
     struct failure failure;
@@ -141,7 +141,7 @@ static void warn_of_leader(const json_t *page)
         ctl_say("no node leads now; 'dueqctl check' says more");
 }
 
-static void warn_of_wish(const json_t *page)
+static void warn_of_request(const json_t *page)
 {
     struct bytes wanted = output_text(page, "wanted");
     int64_t at_ms = output_number(page, "wanted_at_ms", 0);
@@ -187,7 +187,7 @@ void cluster_warn(const json_t *page)
     if (!cluster_is_alone(page))
         warn_of_leader(page);
     warn_of_modes(page);
-    warn_of_wish(page);
+    warn_of_request(page);
     if (output_text(page, "refused").len)
         ctl_say("this node needs a human: %s", output_text(page, "refused").at);
 }
@@ -212,8 +212,8 @@ static enum ctl_exit run_cluster(struct ctl *ctl, const struct arguments *argume
 
     if (!is_pause && strcmp(what, "resume") != 0)
         return ctl_misused("cluster: there are pause and resume, not '%s'", what);
-    end = cluster_wish(ctl, is_pause ? "cluster pause" : "cluster resume",
-                       is_pause ? "/v1/cluster/pause" : "/v1/cluster/resume", NULL);
+    end = cluster_request(ctl, is_pause ? "cluster pause" : "cluster resume",
+                          is_pause ? "/v1/cluster/pause" : "/v1/cluster/resume", NULL);
     if (end == CTL_DONE)
         print_done(ctl, "automatic failover", is_pause ? "paused" : "resumed");
     return end;
@@ -249,7 +249,7 @@ static enum ctl_exit run_fence(struct ctl *ctl, const struct arguments *argument
         ctl_say("nothing was adopted");
         return CTL_REFUSED;
     }
-    end = cluster_wish(ctl, "fence adopt", "/v1/cluster/fence/adopt", NULL);
+    end = cluster_request(ctl, "fence adopt", "/v1/cluster/fence/adopt", NULL);
     if (end == CTL_DONE)
         print_done(ctl, "fence", "adopted");
     return end;
@@ -285,7 +285,7 @@ static enum ctl_exit run_forget(struct ctl *ctl, const struct arguments *argumen
 {
     const char *node = arguments->words[0];
     enum ctl_exit end =
-        cluster_wish(ctl, "forget", "/v1/cluster/forget", json_pack("{s:s}", "node", node));
+        cluster_request(ctl, "forget", "/v1/cluster/forget", json_pack("{s:s}", "node", node));
 
     if (end == CTL_DONE)
         print_done(ctl, node, "forgotten");
@@ -304,7 +304,7 @@ const struct command forget_command = {
 };
 
 /* switchover and failover: another leader, in order or by force. The node that is asked takes
- * the wish down for the cluster.
+ * the request down for the cluster.
  */
 
 /* `body` is taken over. */
@@ -322,7 +322,7 @@ static enum ctl_exit change_leader(struct ctl *ctl, const char *what, const char
     json_incref(body); /* `to` is borrowed from it */
     await_leader_init(&w, ctl, what, output_text(body, "to").at, page);
     json_decref(page);
-    end = cluster_wish(ctl, what, path, body);
+    end = cluster_request(ctl, what, path, body);
     if (end == CTL_DONE)
         end = await_leader(&w);
     json_decref(body);
@@ -368,7 +368,7 @@ static enum ctl_exit switch_later(struct ctl *ctl, json_t *body, int64_t at_ms)
     enum ctl_exit end;
 
     json_object_set_new(body, "at_ms", json_integer(at_ms));
-    end = cluster_wish(ctl, "switchover", "/v1/cluster/switchover", body);
+    end = cluster_request(ctl, "switchover", "/v1/cluster/switchover", body);
     if (end == CTL_DONE)
         print_noted(ctl, at_ms);
     return end;
@@ -383,7 +383,7 @@ static enum ctl_exit cancel(struct ctl *ctl, const struct option_value *own, jso
         return ctl_misused("switchover: --cancel goes with neither --to nor --at");
     }
     json_object_set_new(body, "cancel", json_true());
-    end = cluster_wish(ctl, "switchover", "/v1/cluster/switchover", body);
+    end = cluster_request(ctl, "switchover", "/v1/cluster/switchover", body);
     if (end == CTL_DONE && ctl->is_json)
         output_json_and_free(json_pack("{s:s}", "status", "accepted"));
     else if (end == CTL_DONE)

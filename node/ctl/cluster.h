@@ -1,4 +1,4 @@
-/* What the commands about the cluster share: the page of GET /v1/cluster, and a wish. */
+/* What the commands about the cluster share: the page of GET /v1/cluster, and a request. */
 #ifndef DUEQ_NODE_CTL_CLUSTER_H
 #define DUEQ_NODE_CTL_CLUSTER_H
 

@@ -202,7 +202,7 @@ struct topic;
 struct delivery;
 struct pop;
 
-/* A consumer's wish for jobs. The caller embeds it. */
+/* A consumer's request for jobs. The caller embeds it. */
 struct pop {
     /* inputs: topics in order of priority, borrowed until on_done */
     const struct bytes *topics;
@@ -371,7 +371,7 @@ struct feed_item {
     int64_t late_ms; /* since it was due, where the consumer was waiting; -1: it was not */
 };
 
-/* A wish to see deliveries of this node, those of other nodes are not seen here. The caller
+/* A request to see deliveries of this node, those of other nodes are not seen here. The caller
  * embeds it. The last 4,096 are remembered, but only while somebody follows, and for a minute
  * after that. */
 struct follow {
@@ -416,8 +416,8 @@ struct census {
 
 #define QUEUE_CENSUS_TOP_MAX 1000
 
-/* A wish to know how many jobs there are. The caller embeds it. A census is taken when somebody
- * asks, and shared by all who ask meanwhile, or within some seconds after. */
+/* A request to know how many jobs there are. The caller embeds it. A census is taken when
+ * somebody asks, and shared by all who ask meanwhile, or within some seconds after. */
 struct census_call {
     int64_t wait_ms; /* input: answered no later than this */
     void (*on_done)(struct census_call *call);

@@ -23,8 +23,8 @@
 #include "node/warden/listen.h"
 #include "node/warden/private.h"
 
-/* One wish to stop may arrive as two signals: to the process, and to its group. */
-#define SAME_WISH_MS 500
+/* One request to stop may arrive as two signals: to the process, and to its group. */
+#define SAME_REQUEST_MS 500
 
 #define OWN_FDS 4 /* of wait_and_learn() */
 
@@ -215,7 +215,7 @@ static void stop_on_signal(struct warden *w, int number, int64_t now)
     snprintf(reason, sizeof(reason), "SIG%s", sigabbrev_np(number));
     if (w->phase == WARDEN_RUN)
         stop(w, reason, EXIT_SUCCESS, now);
-    else if (now - w->stop_mono_ms >= SAME_WISH_MS)
+    else if (now - w->stop_mono_ms >= SAME_REQUEST_MS)
         force(w, reason, now);
 }
 

@@ -1,5 +1,6 @@
-/* /v1/cluster: who leads, and what operators want instead. A wish is answered once the cluster
- * has taken it down, which is before it is carried out: GET /v1/cluster shows when it was.
+/* /v1/cluster: who leads, and what operators want instead. A request is answered once the
+ * cluster has taken it down, which is before it is carried out: GET /v1/cluster shows when it
+ * was.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +41,9 @@ void api_cluster(struct exchange *x)
     buf_fini(&json);
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
-struct wish {
+struct request {
     struct cluster_command command;
     struct exchange *x;
     char to[NODE_NAME_MAX + 1];
@@ -61,22 +62,23 @@ static const char *text_of(const struct cluster_command *c)
 
 static void on_done(struct cluster_command *command)
 {
-    struct wish *wish = CONTAINER_OF(command, struct wish, command);
+    struct request *request = CONTAINER_OF(command, struct request, command);
 
     if (command->status == STATUS_OK)
-        exchange_reply_status(wish->x, 202, "accepted");
+        exchange_reply_status(request->x, 202, "accepted");
     else
-        exchange_reply_error_text(wish->x, http_error_of(command->status), "%s",
+        exchange_reply_error_text(request->x, http_error_of(command->status), "%s",
                                   text_of(command));
-    free(wish);
+    free(request);
 }
 
 #define AT_AHEAD_MAX_MS (INT64_C(3653) * 24 * 3600 * 1000) /* ten years: further is a slip */
 
-static void submit(struct exchange *x, enum cluster_wish kind, struct bytes to, int64_t at_ms)
+static void submit(struct exchange *x, enum cluster_request kind, struct bytes to,
+                   int64_t at_ms)
 {
     const struct cluster_port *cluster = cluster_of(x);
-    struct wish *wish;
+    struct request *request;
 
     if (!cluster) {
         exchange_reply_error_text(x, HTTP_ERROR_WRONG_STATE,
@@ -88,15 +90,15 @@ static void submit(struct exchange *x, enum cluster_wish kind, struct bytes to, 
                                   "at_ms: is more than ten years ahead");
         return;
     }
-    wish = calloc(1, sizeof(*wish));
-    if (!wish)
+    request = calloc(1, sizeof(*request));
+    if (!request)
         abort();
     if (to.len)
-        memcpy(wish->to, to.at, to.len);
-    wish->x = x;
-    wish->command = (struct cluster_command){
-        .wish = kind, .to = wish->to, .at_wall_ms = at_ms, .on_done = on_done};
-    cluster->submit(cluster->arg, &wish->command);
+        memcpy(request->to, to.at, to.len);
+    request->x = x;
+    request->command = (struct cluster_command){
+        .request = kind, .to = request->to, .at_wall_ms = at_ms, .on_done = on_done};
+    cluster->submit(cluster->arg, &request->command);
 }
 
 /* ---- what their bodies say ---- */
@@ -175,7 +177,7 @@ void api_forget(struct exchange *x)
         exchange_reply_error_text(x, HTTP_ERROR_BAD_REQUEST, "node: missing");
 }
 
-static void submit_plain(struct exchange *x, enum cluster_wish kind)
+static void submit_plain(struct exchange *x, enum cluster_request kind)
 {
     if (api_expect_nothing(x))
         submit(x, kind, BYTES(""), 0);

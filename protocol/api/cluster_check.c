@@ -298,7 +298,7 @@ static void check_pause(struct check *c)
             print_time(room, c->s->now_wall_ms - c->s->paused_at_wall_ms), c->s->paused_by);
 }
 
-static void check_wishes(struct check *c)
+static void check_requests(struct check *c)
 {
     int64_t in_ms = c->s->wanted_at_wall_ms - c->s->now_wall_ms;
     const char *to = strcmp(c->s->wanted, "*") != 0 ? c->s->wanted : "any other node";
@@ -426,7 +426,7 @@ static void check_peers(struct check *c)
 static void run(struct check *c)
 {
     static void (*const checks[])(struct check * c) = {
-        check_session,   check_ticks, check_leader, check_fence, check_pause,   check_wishes,
+        check_session,   check_ticks, check_leader, check_fence, check_pause,   check_requests,
         check_successor, check_vip,   check_nodes,  check_peers, check_sharing,
     };
 

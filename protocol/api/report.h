@@ -116,7 +116,7 @@ struct cluster_status {
     int64_t last_failover_ms; /* -1: not seen */
 };
 
-enum cluster_wish {
+enum cluster_request {
     CLUSTER_SWITCHOVER,
     CLUSTER_FAILOVER, /* by force */
     CLUSTER_PAUSE,
@@ -128,7 +128,7 @@ enum cluster_wish {
 
 /* The caller embeds it. */
 struct cluster_command {
-    enum cluster_wish wish;
+    enum cluster_request request;
     const char *to;     /* a node, or ""; borrowed until on_done */
     int64_t at_wall_ms; /* SWITCHOVER: not before; 0: now */
     void (*on_done)(struct cluster_command *command);

@@ -48,23 +48,23 @@ static void nothing_is_wanted_of_an_empty_znode(void **state)
 {
     struct control c = parsed("");
 
-    assert_false(c.is_paused || c.is_forced || control_has_wish(&c, INT64_MAX));
+    assert_false(c.is_paused || c.is_forced || control_has_request(&c, INT64_MAX));
 }
 
-static void a_wish_is_due_from_its_time_on(void **state)
+static void a_request_is_due_from_its_time_on(void **state)
 {
     struct control c = parsed("wanted *\nat 100\n");
 
-    assert_false(control_has_wish(&c, 99));
-    assert_true(control_has_wish(&c, 100));
+    assert_false(control_has_request(&c, 99));
+    assert_true(control_has_request(&c, 100));
 }
 
-static void a_wish_that_is_taken_back_leaves_the_pause(void **state)
+static void a_request_that_is_taken_back_leaves_the_pause(void **state)
 {
     struct control c = parsed("paused yes\npaused_by nc\npaused_at 7\nwanted nb\nforce yes\n");
     struct buf text = BUF_INIT;
 
-    control_clear_wish(&c);
+    control_clear_request(&c);
     control_print(&c, &text);
     assert_string_equal(buf_text(&text), "paused yes\npaused_by nc\npaused_at 7\n");
     buf_fini(&text);
@@ -75,8 +75,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_it_writes),
         cmocka_unit_test(nothing_is_wanted_of_an_empty_znode),
-        cmocka_unit_test(a_wish_is_due_from_its_time_on),
-        cmocka_unit_test(a_wish_that_is_taken_back_leaves_the_pause),
+        cmocka_unit_test(a_request_is_due_from_its_time_on),
+        cmocka_unit_test(a_request_that_is_taken_back_leaves_the_pause),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,7 +112,8 @@ static void only_what_is_said_of_the_address_wakes_anybody(void **state)
 
 static void nothing_is_heard_before_it_is_bound(void **state)
 {
-    struct vip_arp_nd *arp_nd = vip_arp_nd_new(loop, V4, on_heard, NULL), *control = arp_nd_on(V4, "va");
+    struct vip_arp_nd *arp_nd = vip_arp_nd_new(loop, V4, on_heard, NULL),
+                      *control = arp_nd_on(V4, "va");
 
     claim(V4);
     AWAIT(loop, heard > 0); /* by the control */

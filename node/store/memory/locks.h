@@ -8,7 +8,7 @@
 enum claim {
     CLAIM_NONE,
     CLAIM_CONFLICT, /* its own, but another has the lock */
-    CLAIM_HELD,   /* as the lock is */
+    CLAIM_HELD,     /* as the lock is */
     CLAIM_RENEW,
     CLAIM_TAKE, /* nobody has it */
     CLAIM_TAKE_OVER,

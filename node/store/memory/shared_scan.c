@@ -7,10 +7,10 @@
 #include "node/store/memory/scan.h"
 #include "node/store/memory/visit.h"
 
-#define LOOK_MAX      1000 /* topics that are due, */
-#define HALF          (LOOK_MAX / 2)
-#define AHEAD_MAX     256 /* and that will be */
-#define AGAIN_MS      100 /* where there are more: not before */
+#define LOOK_MAX        1000 /* topics that are due, */
+#define HALF            (LOOK_MAX / 2)
+#define AHEAD_MAX       256 /* and that will be */
+#define AGAIN_MS        100 /* where there are more: not before */
 #define CONFLICT_MAX_MS 1000
 
 struct shared_scan {

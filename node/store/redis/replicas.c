@@ -18,7 +18,7 @@ struct redis_replicas {
     struct timers *timers;
     struct redis_link *link;
     struct redis_life life; /* of the Redis that is followed */
-    bool is_usable;            /* this connection has shown that life */
+    bool is_usable;         /* this connection has shown that life */
 
     struct list asked;     /* whom the WAIT in flight is about */
     struct list waiting;   /* who came since; all have the same patience: oldest first */
@@ -122,7 +122,8 @@ static void on_patience(struct timer *timer)
 
 static void ask_soon(struct redis_replicas *r)
 {
-    if (r->is_usable && !r->is_asking && !list_is_empty(&r->waiting) && !timer_is_armed(&r->soon))
+    if (r->is_usable && !r->is_asking && !list_is_empty(&r->waiting) &&
+        !timer_is_armed(&r->soon))
         timer_arm(r->timers, &r->soon, 0);
 }
 

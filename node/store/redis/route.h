@@ -40,7 +40,7 @@ struct raise_question;
 struct redis_bucket {
     enum redis_bucket_state state;
     struct redis_lane *lane; /* NULL: nobody has it */
-    bool is_probing;            /* OPEN: one at a time */
+    bool is_probing;         /* OPEN: one at a time */
     const void *probe;       /* the requests': the one that is on its way; NULL: none */
 
     /* The route's own. */

@@ -11,7 +11,7 @@
 #include "protocol/api/tests/api_fixture.h"
 #include "protocol/http/server.h"
 
-/* A cluster of two that takes wishes down, and answers in the loop's next turn. */
+/* A cluster of two that takes requests down, and answers in the loop's next turn. */
 struct pair {
     struct fixture *f;
     struct cluster_port port;
@@ -22,7 +22,7 @@ struct pair {
     bool is_alone;
     struct cluster_command *asked;
     struct timer answer;
-    enum cluster_wish wish;
+    enum cluster_request request;
     char to[80];
     int64_t at_wall_ms;
     enum status status_of_answer;
@@ -51,7 +51,7 @@ static void submit(void *arg, struct cluster_command *command)
 {
     assert_null(pair->asked);
     pair->asked = command;
-    pair->wish = command->wish;
+    pair->request = command->request;
     snprintf(pair->to, sizeof(pair->to), "%s", command->to);
     pair->at_wall_ms = command->at_wall_ms;
     timer_arm(&pair->f->loop->timers, &pair->answer, 0);
@@ -401,37 +401,38 @@ static void the_epoch_that_was_seen_last_stays_when_nobody_leads(void **state)
     assert_has(call(*state, "GET", "/metrics", NULL), "\ndueq_leader_epoch 0\n");
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
-static void assert_wish(const char *reply, enum cluster_wish wish, const char *to)
+static void assert_request(const char *reply, enum cluster_request request, const char *to)
 {
     assert_reply(reply, 202, "{\"status\":\"accepted\"}");
-    assert_int_equal(pair->wish, wish);
+    assert_int_equal(pair->request, request);
     assert_string_equal(pair->to, to);
 }
 
-static void takes_each_wish_down(void **state)
+static void takes_each_request_down(void **state)
 {
     struct fixture *f = *state;
 
-    assert_wish(call(f, "POST", "/v1/cluster/switchover", NULL), CLUSTER_SWITCHOVER, "");
+    assert_request(call(f, "POST", "/v1/cluster/switchover", NULL), CLUSTER_SWITCHOVER, "");
     assert_int_equal(pair->at_wall_ms, 0);
-    assert_wish(
+    assert_request(
         call(f, "POST", "/v1/cluster/switchover", "{\"to\":\"b\",\"at_ms\":1900000000000}"),
         CLUSTER_SWITCHOVER, "b");
     assert_true(pair->at_wall_ms == 1900000000000);
-    assert_wish(call(f, "POST", "/v1/cluster/failover", "{\"force\":true,\"to\":\"b\"}"),
-                CLUSTER_FAILOVER, "b");
+    assert_request(call(f, "POST", "/v1/cluster/failover", "{\"force\":true,\"to\":\"b\"}"),
+                   CLUSTER_FAILOVER, "b");
     assert_int_equal(pair->at_wall_ms, 0);
-    assert_wish(call(f, "POST", "/v1/cluster/switchover", "{\"cancel\":true}"), CLUSTER_CANCEL,
-                "");
-    assert_wish(call(f, "POST", "/v1/cluster/pause", NULL), CLUSTER_PAUSE, "");
-    assert_wish(call(f, "POST", "/v1/cluster/resume", "{}"), CLUSTER_RESUME, "");
-    assert_wish(call(f, "POST", "/v1/cluster/forget", "{\"node\":\"b\"}"), CLUSTER_FORGET, "b");
-    assert_wish(call(f, "POST", "/v1/cluster/fence/adopt", NULL), CLUSTER_ADOPT, "");
+    assert_request(call(f, "POST", "/v1/cluster/switchover", "{\"cancel\":true}"),
+                   CLUSTER_CANCEL, "");
+    assert_request(call(f, "POST", "/v1/cluster/pause", NULL), CLUSTER_PAUSE, "");
+    assert_request(call(f, "POST", "/v1/cluster/resume", "{}"), CLUSTER_RESUME, "");
+    assert_request(call(f, "POST", "/v1/cluster/forget", "{\"node\":\"b\"}"), CLUSTER_FORGET,
+                   "b");
+    assert_request(call(f, "POST", "/v1/cluster/fence/adopt", NULL), CLUSTER_ADOPT, "");
 }
 
-static void says_why_a_wish_is_refused(void **state)
+static void says_why_a_request_is_refused(void **state)
 {
     struct fixture *f = *state;
     const char *reply;
@@ -453,7 +454,7 @@ static void says_why_a_wish_is_refused(void **state)
     assert_error(call(f, "POST", "/v1/cluster/pause", NULL), 504, "unknown");
 }
 
-static void refuses_what_is_no_wish(void **state)
+static void refuses_what_is_no_request(void **state)
 {
     static const struct {
         const char *path, *body, *text;
@@ -502,9 +503,9 @@ int main(void)
         TEST(a_pause_is_told_everywhere),
         TEST(what_is_not_known_is_told_as_such),
         TEST(a_tick_that_is_not_told_is_in_each_page),
-        TEST(takes_each_wish_down),
-        TEST(says_why_a_wish_is_refused),
-        TEST(refuses_what_is_no_wish),
+        TEST(takes_each_request_down),
+        TEST(says_why_a_request_is_refused),
+        TEST(refuses_what_is_no_request),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Operators' wishes: what cannot be is refused at once with the reason, what is to come can be
- * taken back, and a pause says whose it is. */
+/* Operators' requests: what cannot be is refused at once with the reason, what is to come can
+ * be taken back, and a pause says whose it is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,9 +11,10 @@
 
 #include "ha/tests/ha_trio_fixture.h"
 
-static void assert_refused(unsigned by, enum ha_wish wish, const char *to, const char *why)
+static void assert_refused(unsigned by, enum ha_request request, const char *to,
+                           const char *why)
 {
-    assert_int_equal(command(by, wish, to), STATUS_WRONG_STATE);
+    assert_int_equal(command(by, request, to), STATUS_WRONG_STATE);
     assert_non_null(strstr(last_command.why, why));
 }
 
@@ -60,7 +61,7 @@ static void on_done(struct ha_command *command)
 /* Both are sent for the same version of `control`. */
 static void a_pause_that_meets_another_change_is_repeated(void **state)
 {
-    struct ha_command pause = {.wish = HA_PAUSE, .to = "", .on_done = on_done};
+    struct ha_command pause = {.request = HA_PAUSE, .to = "", .on_done = on_done};
 
     ha_command(nodes[next].ha, &pause);
     assert_int_equal(command(third, HA_PAUSE, ""), STATUS_OK);
