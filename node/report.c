@@ -44,7 +44,7 @@ static void read_numbers(const struct redis_store_stats *from, struct store_numb
     to->held_bytes = from->held_bytes;
     to->repeated = from->repeated;
     to->dropped = from->dropped;
-    to->older = from->older;
+    to->rollbacks = from->rollbacks;
     to->lost_pushes = from->lost_pushes;
     to->clock_jumps = from->clock_jumps;
     to->broken = from->broken;

@@ -1,4 +1,4 @@
-"""What a Redis that came back older excuses, and what it does not.
+"""What a Redis that rolled back excuses, and what it does not.
 
 Of what it answered between `since_ms` and `at_ms` of an Older it may have forgotten something.
 Those answers, and no others, are judged as `unknown`: it may be as they said, or not. And a lease
@@ -181,7 +181,7 @@ def judge_told(journal, excused):
             yield Violation("UNTOLD", "", f"the nodes said that {older.lost} pushes are lost, it "
                                           f"can be {at_most}")
         if lost[older] and not older.noticed:
-            yield Violation("UNTOLD", "", "no node said that Redis came back older")
+            yield Violation("UNTOLD", "", "no node said that Redis rolled back")
 
 
 def without(journal, older, ids):

@@ -6,7 +6,7 @@
                  to the microsecond, no sooner after the push began than its delay
     TWICE        (told with all that is known of that job: story.py)
                  a second hand-over follows a lease that ran out, a release, a delivery that a
-                 fault of its node left unconfirmed, or a Redis that came back older
+                 fault of its node left unconfirmed, or a Redis that rolled back
     RETURNED     no hand-over after an acknowledged ack (or cancel), and nothing left in the store
     UNTOLD       what Redis has forgotten was said, and counted (forgotten.py)
     TWO_LEADERS  the leases of two leaders never overlap
@@ -27,7 +27,7 @@
 LOST, INVENTED and RETURNED are judged by the judge of the crash tests, whose rules they are.
 Counted apart, in `explained`:
 
-    what only a Redis that came back older explains (forgotten.py)
+    what only a Redis that rolled back explains (forgotten.py)
     what only a clock of Redis that was set explains: EARLY and TWICE by as much as it gained
         meanwhile, and lateness that such a clock cannot tell
     LOST, of jobs without a TTR, which are gone once the kernel of a consumer, or of its proxy, has
@@ -158,7 +158,7 @@ def _unsaid(journal, forgotten):
                       and _is_soon(rest, each.id)]
             if unsaid:
                 yield Violation("UNTOLD", unsaid[0], f"{len(unsaid)} leases were forgotten, and no "
-                                                     "node said that Redis came back older")
+                                                     "node said that Redis rolled back")
 
 
 def _is_soon(journal, id):

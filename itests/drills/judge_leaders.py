@@ -66,7 +66,7 @@ def _with_following(roles):
     return [pair for each in by_node.values() for pair in zip(each, [*each[1:], None])]
 
 
-def is_older(token, other):
+def has_rolled_back(token, other):
     """Of one ensemble; tokens of two ensembles have no order."""
     return _ensemble(token) == _ensemble(other) and token < other
 
@@ -112,12 +112,12 @@ def _merged(spans):
 def _tokens_back(reigns, leases):
     for before, after in combinations(reigns, 2):
         is_same = after.token == before.token and after.node != before.node
-        if is_same or is_older(after.token, before.token):
+        if is_same or has_rolled_back(after.token, before.token):
             yield Violation("TOKEN_BACK", after.token, f"{after.node} leads with it after "
                                                        f"{before.node} led with {before.token}")
     for lease in leases:
         for reign in reigns:
-            if is_older(lease.token, reign.token) and lease.from_ms > reign.from_ms:
+            if has_rolled_back(lease.token, reign.token) and lease.from_ms > reign.from_ms:
                 yield Violation("TOKEN_BACK", lease.token, f"{lease.node} has its lease longer "
                                 f"after {reign.node} got {reign.token}")
 
@@ -129,7 +129,7 @@ def _fenced(fences, reigns, leases):
 
         if _ensemble(fenced.token) != _ensemble(fenced.seen):
             continue  # neither is older: it leads on when an operator has adopted the fence
-        if not is_older(fenced.token, fenced.seen):
+        if not has_rolled_back(fenced.token, fenced.seen):
             yield wrong(f"for {fenced.seen}, which is not newer")
         elif fenced.seen not in {reign.token for reign in reigns}:
             yield wrong(f"for {fenced.seen}, which nobody has led with")

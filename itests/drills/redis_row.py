@@ -96,9 +96,9 @@ def overdue(journal, since_ms, due_before_ms):
 # ---- what is forgotten ----
 
 class Told:
-    """What the nodes say of a Redis that came back older, from a moment on."""
+    """What the nodes say of a Redis that rolled back, from a moment on."""
 
-    NAMES = ("dueq_store_older_total", "dueq_store_lost_pushes_total")
+    NAMES = ("dueq_store_rollbacks_total", "dueq_store_lost_pushes_total")
 
     def __init__(self, cluster):
         self._cluster = cluster

@@ -84,9 +84,9 @@ def test_the_first_job_comes_late():
 
 
 def test_what_may_be_forgotten_is_written_down_with_what_was_told():
-    node, journal = Node(dueq_store_older_total=1, dueq_store_lost_pushes_total=5), Journal()
+    node, journal = Node(dueq_store_rollbacks_total=1, dueq_store_lost_pushes_total=5), Journal()
     told = Told(cluster_of(node))
-    node.numbers.update(dueq_store_older_total=2, dueq_store_lost_pushes_total=8)
+    node.numbers.update(dueq_store_rollbacks_total=2, dueq_store_lost_pushes_total=8)
     checked("13", "", cluster_of(node, redis_says="Truncating the AOF"), journal=journal,
             since_ms=3, ended_ms=9, back_ms=0, told=told, found_before=0)
     assert journal.of(Older) == [Older(3, 9, 1, 3)]
@@ -110,7 +110,7 @@ def test_a_redis_forgets_nothing_of_the_one_before():
 def test_a_node_does_not_see_that_redis_came_back_empty(noticed, count):
     node = Node()
     told = Told(cluster_of(node))
-    node.numbers.update(dueq_store_older_total=noticed)
+    node.numbers.update(dueq_store_rollbacks_total=noticed)
     assert len(checked("12", "killed, none", cluster_of(node), since_ms=3, ended_ms=9, back_ms=0,
                        told=told)) == count
 

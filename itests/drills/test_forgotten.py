@@ -1,4 +1,4 @@
-"""What a Redis that came back older excuses: each excuse where it holds, and, planted, each thing
+"""What a Redis that rolled back excuses: each excuse where it holds, and, planted, each thing
 that looks like it and is none."""
 
 import math

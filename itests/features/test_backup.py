@@ -70,7 +70,7 @@ def test_what_was_acknowledged_before_a_backup_is_there_after_it_is_restored(
         assert ids(api, topic, "ready") == ready - {held["id"]}
         assert ids(api, topic, "reserved") == {held["id"]}, "its ack is lost: it comes again"
         assert later not in delayed and done["id"] not in ready
-        wait_until(lambda: "this Redis came back older" in node.output(), "the node says so")
+        wait_until(lambda: "this Redis has rolled back" in node.output(), "the node says so")
         api.push(topic)
 
 

@@ -210,9 +210,9 @@ def test_a_redis_that_forgot_is_told_with_its_figures(make_node, make_redis, top
             api.push(topic)
     redis.destroy()
     redis.start()
-    wait_until(lambda: seen.store()["older"] == 1, "it is noticed")
+    wait_until(lambda: seen.store()["rollbacks"] == 1, "it is noticed")
     assert seen.store()["lost_pushes"] == 3
-    assert "\ndueq_store_older_total 1\n" in seen.metrics()
+    assert "\ndueq_store_rollbacks_total 1\n" in seen.metrics()
     assert "\ndueq_store_lost_pushes_total 3\n" in seen.metrics()
     assert re.search(r"^store lost pushes +3$", seen.ctl.ok("status").text, re.M)
 

@@ -131,7 +131,7 @@ static void on_missed(void *arg, unsigned bucket)
 }
 
 /* Who waits looks again, and the scanner does, with each on_up. */
-static void on_older(void *arg)
+static void on_rollback(void *arg)
 {
     struct queue *q = arg;
 
@@ -181,7 +181,7 @@ struct queue *queue_new(const struct queue_options *options, struct store *store
         .on_down = on_down,
         .on_bucket = on_bucket,
         .on_missed = on_missed,
-        .on_older = on_older,
+        .on_rollback = on_rollback,
         .arg = q,
     };
     return q;

@@ -39,7 +39,7 @@ struct store_events {
     void (*on_missed)(void *arg, unsigned bucket);
     /* Right after on_up: what was stored has fallen back to an earlier state, and the log has
      * said so. Jobs are missing, or are where they were before. May be NULL. */
-    void (*on_older)(void *arg);
+    void (*on_rollback)(void *arg);
     void *arg;
 };
 

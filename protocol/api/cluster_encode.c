@@ -257,7 +257,7 @@ void store_add_status(struct buf *out, const struct store_numbers *n,
                ",\"lost\":%" PRIu64 ",\"repeated\":%" PRIu64 ",\"expired\":%" PRIu64
                ",\"dropped\":%" PRIu64 ",\"overflowed\":%" PRIu64,
                n->lost, n->repeated, n->expired, n->dropped, n->overflowed);
-    buf_printf(out, ",\"older\":%" PRIu64 ",\"lost_pushes\":%" PRIu64, n->older,
+    buf_printf(out, ",\"rollbacks\":%" PRIu64 ",\"lost_pushes\":%" PRIu64, n->rollbacks,
                n->lost_pushes);
     add_redirects(out, n);
     add_masters(out, n);

@@ -191,7 +191,7 @@ struct store_numbers {
     uint64_t dropped;          /* operations held, whose client had gone */
     uint64_t overflowed;       /* operations refused because too many were held */
     uint64_t broken;           /* operations refused because the breaker was open */
-    uint64_t older;            /* how often the store came back older than it was */
+    uint64_t rollbacks;        /* how often the store rolled back */
     uint64_t clock_jumps;      /* of its clock, by more than a second against ours */
     uint64_t lost_pushes;      /* of this node: acknowledged, and gone for certain with that */
     uint64_t aof_cut_bytes;    /* gauge: missing at the end of its file when that was loaded */

@@ -12,7 +12,7 @@ static void fall_back(void)
 {
     const struct store_events *events = &memory_store_port(f.ms)->events;
 
-    events->on_older(events->arg);
+    events->on_rollback(events->arg);
 }
 
 static void jobs_are_counted_anew_however_fresh_the_last_census_is(void **state)

@@ -96,23 +96,26 @@ struct redis_info redis_info_read(struct bytes text)
 
     copy(version, info.version_text, sizeof(info.version_text));
     info.version = version_number(info.version_text);
-    copy(find(text, "run_id"), info.life.run_id, sizeof(info.life.run_id));
-    copy(find(text, "master_replid"), info.life.history, sizeof(info.life.history));
-    copy(find(text, "master_replid2"), info.life.former, sizeof(info.life.former));
+    copy(find(text, "run_id"), info.incarnation.run_id, sizeof(info.incarnation.run_id));
+    copy(find(text, "master_replid"), info.incarnation.history,
+         sizeof(info.incarnation.history));
+    copy(find(text, "master_replid2"), info.incarnation.former,
+         sizeof(info.incarnation.former));
     return info;
 }
 
-bool redis_life_was_replica(const struct redis_life *life)
+bool redis_incarnation_was_replica(const struct redis_incarnation *incarnation)
 {
     static const char never[] = "0000000000000000000000000000000000000000";
 
-    return strcmp(life->former, never) != 0;
+    return strcmp(incarnation->former, never) != 0;
 }
 
-bool redis_life_goes_on(const struct redis_life *before, const struct redis_life *now)
+bool redis_incarnation_goes_on(const struct redis_incarnation *before,
+                               const struct redis_incarnation *now)
 {
     return !strcmp(before->run_id, now->run_id) &&
-           (!strcmp(before->history, now->history) || !redis_life_was_replica(now));
+           (!strcmp(before->history, now->history) || !redis_incarnation_was_replica(now));
 }
 
 /* ---- weakness ---- */

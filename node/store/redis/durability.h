@@ -13,7 +13,7 @@
 
 /* Which Redis it is, and whether it has been the master all the time. Of each 40 characters; ""
  * where INFO does not say. */
-struct redis_life {
+struct redis_incarnation {
     char run_id[41];  /* of the process */
     char history[41]; /* master_replid: another when it becomes the master, and when it gets its
                        * first replica */
@@ -33,7 +33,7 @@ struct redis_info {
     unsigned replicas;    /* that are in step, not those that still load */
     unsigned
         good_replicas; /* as min-replicas-to-write counts them; told only where it is set */
-    struct redis_life life;
+    struct redis_incarnation incarnation;
 };
 
 #define REDIS_VERSION_MIN 60200u /* ZADD LT */
@@ -43,10 +43,11 @@ struct redis_info redis_info_read(struct bytes text);
 
 /* It was a replica before it became the master; or it is one. Forgotten when it has had no
  * replica for repl-backlog-ttl, an hour. */
-bool redis_life_was_replica(const struct redis_life *life);
+bool redis_incarnation_was_replica(const struct redis_incarnation *incarnation);
 
 /* Has nothing been forgotten between both? The same process, and not a replica meanwhile. */
-bool redis_life_goes_on(const struct redis_life *before, const struct redis_life *now);
+bool redis_incarnation_goes_on(const struct redis_incarnation *before,
+                               const struct redis_incarnation *now);
 
 /* What of a Redis's set-up may lose jobs (doc/redis.md): from its INFO and CONFIG to words, and
  * to what an operator can do. Pure.

@@ -243,7 +243,7 @@ static void name_wrong_topic(struct redis_complaints *c, int64_t now_mono_ms,
 void redis_complain_error(struct redis_complaints *c, int64_t now_mono_ms, const struct op *op,
                           const char *error)
 {
-    assert(op->bucket < REDIS_PAST_BUCKETS_MAX);
+    assert(op->bucket < REDIS_MARKS_BUCKETS_MAX);
     if (names_what_is_wrong(op, error)) {
         name_wrong_key(c, now_mono_ms, op, error + 5);
         return;

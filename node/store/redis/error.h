@@ -93,8 +93,8 @@ struct redis_complaint {
 struct redis_complaints {
     int64_t quiet_until_mono_ms;
     unsigned unsaid; /* errors since the last line */
-    struct redis_complaint buckets[REDIS_PAST_BUCKETS_MAX];
-    struct redis_complaint topics[REDIS_PAST_BUCKETS_MAX]; /* the last topic of each bucket */
+    struct redis_complaint buckets[REDIS_MARKS_BUCKETS_MAX];
+    struct redis_complaint topics[REDIS_MARKS_BUCKETS_MAX]; /* the last topic of each bucket */
 };
 
 /* `op` was answered with this error. Where it is the leader's and names what is wrong in the

@@ -51,9 +51,9 @@ const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb ve
     return h->shas[verb];
 }
 
-const struct redis_life *redis_handshake_life(const struct redis_handshake *h)
+const struct redis_incarnation *redis_handshake_incarnation(const struct redis_handshake *h)
 {
-    return &h->setup.info.life;
+    return &h->setup.info.incarnation;
 }
 
 /* ---- verdicts ---- */

@@ -62,7 +62,7 @@ void redis_handshake_look_soon(struct redis_handshake *h);
 const char *redis_handshake_sha(const struct redis_handshake *h, enum op_verb verb);
 
 /* Which Redis it was; once on_ready was called. */
-const struct redis_life *redis_handshake_life(const struct redis_handshake *h);
+const struct redis_incarnation *redis_handshake_incarnation(const struct redis_handshake *h);
 
 /* A later answer on this connection is not what it must be, or an error: the connection is
  * closed and tried again, and where that will not help the owner hears why. */

@@ -325,7 +325,7 @@ void redis_lane_fit(struct redis_lane *l)
     redis_link_settled(l->link);
     if (l->replicas)
         redis_replicas_follow(l->replicas, redis_link_address(l->link),
-                              redis_handshake_life(l->handshake));
+                              redis_handshake_incarnation(l->handshake));
     redis_gate_fit(&l->gate);
 }
 

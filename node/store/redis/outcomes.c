@@ -157,7 +157,7 @@ static void take_done(struct request *r)
     q->stats->answered[op->verb]++;
     if (op->verb == OP_SCAN && op->status == STATUS_OK)
         redis_complain_scanned(&q->complaints, timers_now(q->timers), op);
-    redis_past_saw(q->past, op->bucket, reply_counter(op, q->keys.buckets));
+    redis_marks_saw(q->marks, op->bucket, reply_counter(op, q->keys.buckets));
     if (request_is_of_all_lanes(r) && op->status == STATUS_OK)
         request_name_next_place(r);
     if (op->status == STATUS_OK)

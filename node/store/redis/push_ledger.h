@@ -8,7 +8,7 @@
  * workers write to the same one. It is there from the handshake on (raise.lua).
  *
  * The ledger also remembers which of the last pushes have happened. Where the ring has lost
- * one of them, Redis came back older.
+ * one of them, Redis has rolled back.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_PUSH_LEDGER_H
 #define DUEQ_NODE_STORE_REDIS_PUSH_LEDGER_H

@@ -17,8 +17,8 @@ struct redis_replicas {
     struct redis_replicas_options options;
     struct timers *timers;
     struct redis_link *link;
-    struct redis_life life; /* of the Redis that is followed */
-    bool is_usable;         /* this connection has shown that life */
+    struct redis_incarnation incarnation; /* of the Redis that is followed */
+    bool is_usable;                       /* this connection has shown that incarnation */
 
     struct list asked;     /* whom the WAIT in flight is about */
     struct list waiting;   /* who came since; all have the same patience: oldest first */
@@ -204,15 +204,16 @@ static void on_soon(struct timer *timer)
 /* ---- a fresh connection ---- */
 
 /* What is written from now on is as good as any, whatever the Redis was before. */
-static void take_life(struct redis_replicas *r, const struct redis_life *life)
+static void take_incarnation(struct redis_replicas *r,
+                             const struct redis_incarnation *incarnation)
 {
-    if (!redis_life_goes_on(&r->life, life))
+    if (!redis_incarnation_goes_on(&r->incarnation, incarnation))
         redis_replicas_give_up(r);
-    if (strcmp(life->run_id, r->life.run_id) != 0) {
+    if (strcmp(incarnation->run_id, r->incarnation.run_id) != 0) {
         redis_link_reset(r->link, "not the Redis that has the jobs");
         return;
     }
-    r->life = *life;
+    r->incarnation = *incarnation;
     r->is_usable = true;
     ask_soon(r);
 }
@@ -229,7 +230,7 @@ static void on_info(struct redis_call *call, const redisReply *reply)
         return;
     }
     info = redis_info_read(bytes_of(reply->str, reply->len));
-    take_life(r, &info.life);
+    take_incarnation(r, &info.incarnation);
 }
 
 static void on_open(void *arg)
@@ -307,13 +308,13 @@ void redis_replicas_start(struct redis_replicas *r)
 }
 
 void redis_replicas_follow(struct redis_replicas *r, const struct redis_address *address,
-                           const struct redis_life *life)
+                           const struct redis_incarnation *incarnation)
 {
-    bool is_other = strcmp(life->run_id, r->life.run_id) != 0;
+    bool is_other = strcmp(incarnation->run_id, r->incarnation.run_id) != 0;
 
-    if (!redis_life_goes_on(&r->life, life))
+    if (!redis_incarnation_goes_on(&r->incarnation, incarnation))
         redis_replicas_give_up(r);
-    r->life = *life;
+    r->incarnation = *incarnation;
     if (is_other && r->is_usable) {
         r->is_usable = false;
         redis_link_reset(r->link, "the jobs are in another Redis now");
@@ -403,7 +404,7 @@ static void tell(struct request *r)
     struct redis_requests *q = r->queue;
 
     if (is_noted(r->op))
-        push_ledger_done(q->past->ledger, r->op->bucket, &r->note, timers_now(q->timers));
+        push_ledger_done(q->marks->ledger, r->op->bucket, &r->note, timers_now(q->timers));
     request_finish(r);
 }
 

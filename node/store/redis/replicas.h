@@ -11,9 +11,9 @@
  * before it makes that "all that Redis had done by then".
  *
  * A WAIT proves something only where the answers came from: at the same process, which has been
- * the master all the time. That is what a redis_life is. A connection shows its life first; who
- * waits for another one is not safe. So a lost connection alone loses nobody: the next one asks
- * again for those whose time is not over.
+ * the master all the time. That is what a redis_incarnation is. A connection shows its
+ * incarnation first; who waits for another one is not safe. So a lost connection alone loses
+ * nobody: the next one asks again for those whose time is not over.
  */
 #ifndef DUEQ_NODE_STORE_REDIS_REPLICAS_H
 #define DUEQ_NODE_STORE_REDIS_REPLICAS_H
@@ -57,9 +57,9 @@ void redis_replicas_free(struct redis_replicas *r); /* stopped or never started;
 void redis_replicas_start(struct redis_replicas *r);
 
 /* The Redis whose answers are waited for from now on: at each handshake of the command link.
- * Who waits for another one, or another life of it, is not safe. */
+ * Who waits for another one, or another incarnation of it, is not safe. */
 void redis_replicas_follow(struct redis_replicas *r, const struct redis_address *address,
-                           const struct redis_life *life);
+                           const struct redis_incarnation *incarnation);
 
 /* The command link goes there from now on: who waits elsewhere is not safe. */
 void redis_replicas_turn(struct redis_replicas *r, const struct redis_address *address);

@@ -143,7 +143,7 @@ static bool may_take_reply_room(const struct request *r, const struct redis_lane
  * take the place of a later push. False: nobody can tell any more whether it has run. */
 static bool take_note(struct request *r)
 {
-    struct push_ledger *ledger = r->queue->past->ledger;
+    struct push_ledger *ledger = r->queue->marks->ledger;
     int64_t now_ms = timers_now(r->queue->timers);
 
     if (r->may_have_run)
@@ -445,7 +445,7 @@ struct redis_requests *redis_requests_new(struct loop *loop,
     q->options = options;
     q->stats = stats;
     q->route = route;
-    q->past = route->past;
+    q->marks = route->marks;
     q->timers = &loop->timers;
     q->keys = (struct script_keys){options->prefix, options->buckets};
     for (unsigned i = 0; i < options->buckets; i++) {

@@ -27,7 +27,7 @@
 struct redis_requests;
 
 /* All are borrowed for its life: the options (of the store), the counters it keeps, and the
- * route, with the past that it notes answers in. */
+ * route, with the marks that it notes answers in. */
 struct redis_requests *redis_requests_new(struct loop *loop,
                                           const struct redis_store_options *options,
                                           struct redis_store_stats *stats,

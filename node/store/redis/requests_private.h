@@ -44,12 +44,12 @@ struct redis_requests {
     const struct redis_store_options *options;
     struct redis_store_stats *stats;
     struct redis_route *route;
-    struct redis_past *past; /* the route's */
+    struct redis_marks *marks; /* the route's */
     struct timers *timers;
     const struct store_events *events; /* NULL: nobody listens */
     struct script_keys keys;
 
-    struct request_line lines[REDIS_PAST_BUCKETS_MAX][REDIS_REPLY_KINDS];
+    struct request_line lines[REDIS_MARKS_BUCKETS_MAX][REDIS_REPLY_KINDS];
     struct later failing;
     struct list pool;
     unsigned pool_count;

@@ -9,12 +9,12 @@
 #include "node/store/redis/reply_outputs.h"
 #include "node/store/redis/scripts.h"
 
-#define LIFE_CHARS 88
+#define INCARNATION_CHARS 88
 
-void redis_older_describe(const struct redis_older *o, char *text, size_t size)
+void redis_rollback_describe(const struct redis_rollback *o, char *text, size_t size)
 {
     snprintf(text, size,
-             "this Redis came back older: in %u bucket%s something is missing (the counter had "
+             "this Redis has rolled back: in %u bucket%s something is missing (the counter had "
              "fallen by up to %lld); of the last pushes of this node %s%u are lost",
              o->buckets, o->buckets == 1 ? "" : "s", (long long)o->fallen_by,
              o->may_be_more ? "more than " : "", o->lost_pushes);
@@ -22,45 +22,47 @@ void redis_older_describe(const struct redis_older *o, char *text, size_t size)
 
 /* ---- asking ---- */
 
-static struct push_note last_note(const struct redis_past *past, unsigned bucket)
+static struct push_note last_note(const struct redis_marks *marks, unsigned bucket)
 {
     int64_t now_ms = clock_mono_ms();
 
-    return (struct push_note){.worker = push_ledger_worker(past->ledger),
-                              .number = push_ledger_last_done(past->ledger, bucket, now_ms)};
+    return (struct push_note){.worker = push_ledger_worker(marks->ledger),
+                              .number = push_ledger_last_done(marks->ledger, bucket, now_ms)};
 }
 
-static void name_life(const struct redis_life *life, char text[LIFE_CHARS])
+static void name_incarnation(const struct redis_incarnation *incarnation,
+                             char text[INCARNATION_CHARS])
 {
-    snprintf(text, LIFE_CHARS, "%s:%s", life->run_id, life->history);
+    snprintf(text, INCARNATION_CHARS, "%s:%s", incarnation->run_id, incarnation->history);
 }
 
-/* What the names of lives begin with that have gone on until this one: redis_life_goes_on(), as
- * a script can tell it. The history of one that was no replica says nothing: it changes with
- * the first replica. */
-static void name_what_goes_on(const struct redis_life *life, char text[LIFE_CHARS])
+/* What the names of lives begin with that have gone on until this one:
+ * redis_incarnation_goes_on(), as a script can tell it. The history of one that was no replica
+ * says nothing: it changes with the first replica. */
+static void name_what_goes_on(const struct redis_incarnation *incarnation,
+                              char text[INCARNATION_CHARS])
 {
-    if (redis_life_was_replica(life))
-        snprintf(text, LIFE_CHARS, "%s:%s ", life->run_id, life->history);
+    if (redis_incarnation_was_replica(incarnation))
+        snprintf(text, INCARNATION_CHARS, "%s:%s ", incarnation->run_id, incarnation->history);
     else
-        snprintf(text, LIFE_CHARS, "%s:", life->run_id);
+        snprintf(text, INCARNATION_CHARS, "%s:", incarnation->run_id);
 }
 
-void redis_older_ask(const struct redis_past *past, struct script_call *call,
-                     const struct script_keys *keys, unsigned bucket,
-                     const struct redis_life *life)
+void redis_rollback_ask(const struct redis_marks *marks, struct script_call *call,
+                        const struct script_keys *keys, unsigned bucket,
+                        const struct redis_incarnation *incarnation)
 {
-    char name[LIFE_CHARS], goes_on[LIFE_CHARS];
+    char name[INCARNATION_CHARS], goes_on[INCARNATION_CHARS];
     struct script_raise raise = {
-        .seen = past->seen[bucket],
-        .last = last_note(past, bucket),
-        .life = name,
+        .seen = marks->seen[bucket],
+        .last = last_note(marks, bucket),
+        .incarnation = name,
         .goes_on = goes_on,
-        .is_known = redis_life_goes_on(&past->raised_in[bucket], life),
+        .is_known = redis_incarnation_goes_on(&marks->raised_in[bucket], incarnation),
     };
 
-    name_life(life, name);
-    name_what_goes_on(life, goes_on);
+    name_incarnation(incarnation, name);
+    name_what_goes_on(incarnation, goes_on);
     script_encode_raise(call, keys, bucket, &raise);
 }
 
@@ -80,9 +82,9 @@ static bool take(const redisReply *reply, struct raised *raised)
            take_bytes(reply, REPLY_HEAD + 2, &raised->ring);
 }
 
-static void count(struct redis_past *past, unsigned bucket, const struct raised *raised)
+static void count(struct redis_marks *marks, unsigned bucket, const struct raised *raised)
 {
-    struct redis_older *o = &past->older;
+    struct redis_rollback *o = &marks->found;
     bool may_be_more = false;
 
     if (raised->fallen_by == 0 && !raised->is_lost)
@@ -91,29 +93,29 @@ static void count(struct redis_past *past, unsigned bucket, const struct raised 
     if (raised->fallen_by > o->fallen_by)
         o->fallen_by = raised->fallen_by;
     if (raised->is_lost)
-        o->lost_pushes += push_ledger_lost(past->ledger, bucket, raised->ring, &may_be_more);
+        o->lost_pushes += push_ledger_lost(marks->ledger, bucket, raised->ring, &may_be_more);
     o->may_be_more |= may_be_more;
-    push_ledger_forget(past->ledger, bucket);
+    push_ledger_forget(marks->ledger, bucket);
 }
 
-bool redis_older_take(struct redis_past *past, unsigned bucket, const struct redis_life *life,
-                      const redisReply *reply)
+bool redis_rollback_take(struct redis_marks *marks, unsigned bucket,
+                         const struct redis_incarnation *incarnation, const redisReply *reply)
 {
     struct raised raised;
 
     if (!take(reply, &raised))
         return false;
-    count(past, bucket, &raised);
-    past->raised_in[bucket] = *life;
-    push_ledger_kept(past->ledger, bucket, clock_mono_ms());
+    count(marks, bucket, &raised);
+    marks->raised_in[bucket] = *incarnation;
+    push_ledger_kept(marks->ledger, bucket, clock_mono_ms());
     return true;
 }
 
-/* ---- past ---- */
+/* ---- marks ---- */
 
-struct redis_past *redis_past_new(unsigned buckets)
+struct redis_marks *redis_marks_new(unsigned buckets)
 {
-    struct redis_past *p = calloc(1, sizeof(*p));
+    struct redis_marks *p = calloc(1, sizeof(*p));
 
     if (!p)
         abort();
@@ -121,7 +123,7 @@ struct redis_past *redis_past_new(unsigned buckets)
     return p;
 }
 
-void redis_past_free(struct redis_past *p)
+void redis_marks_free(struct redis_marks *p)
 {
     if (!p)
         return;

@@ -52,17 +52,17 @@ static void enter(struct redis_bucket *b, enum redis_bucket_state state)
 
 /* ---- asking ---- */
 
-static void tell_older(struct redis_route *r)
+static void tell_rollback(struct redis_route *r)
 {
-    struct redis_older older = r->past->older;
+    struct redis_rollback found = r->marks->found;
     char text[256];
 
-    if (!redis_older_is_found(&older))
+    if (!redis_rollback_is_found(&found))
         return;
-    r->past->older = (struct redis_older){0};
-    redis_older_describe(&older, text, sizeof(text));
+    r->marks->found = (struct redis_rollback){0};
+    redis_rollback_describe(&found, text, sizeof(text));
     LOG_ERROR("redis", "%s", text);
-    r->events.on_older(r->events.arg, &older);
+    r->events.on_rollback(r->events.arg, &found);
 }
 
 /* All that were asked have answered, or have gone elsewhere. */
@@ -70,7 +70,7 @@ static void end_round(struct redis_route *r, struct redis_lane *l)
 {
     if (!r->is_ours || l->raising > 0 || !l->is_ready || !redis_link_is_open(l->link))
         return;
-    tell_older(r);
+    tell_rollback(r);
     if (!l->is_usable) {
         redis_lane_fit(l);
         r->events.on_fit(r->events.arg, l);
@@ -193,7 +193,8 @@ static void on_reply(struct redis_call *call, const redisReply *reply)
     l->raising--;
     if (!reply)
         return;
-    if (redis_older_take(b->route->past, b->number, redis_handshake_life(l->handshake), reply))
+    if (redis_rollback_take(b->route->marks, b->number,
+                            redis_handshake_incarnation(l->handshake), reply))
         b->is_raised = true;
     else if (!redirect(b, reply) && !is_damaged(b, reply))
         refuse(b, reply);
@@ -211,8 +212,8 @@ static void ask(struct redis_bucket *b)
     *q = (struct raise_question){.call.on_reply = on_reply, .bucket = b, .lane = l};
     b->question = q;
     l->raising++;
-    redis_older_ask(b->route->past, &call, &b->route->keys, b->number,
-                    redis_handshake_life(l->handshake));
+    redis_rollback_ask(b->route->marks, &call, &b->route->keys, b->number,
+                       redis_handshake_incarnation(l->handshake));
     redis_link_send(l->link, &q->call, call.argc, call.argv, call.lens);
 }
 
@@ -316,12 +317,12 @@ void redis_route_pause(struct redis_route *r, unsigned bucket, enum redis_redire
 /* ---- for the store ---- */
 
 void redis_route_init(struct redis_route *r, const struct script_keys *keys,
-                      struct redis_past *past, struct timers *timers,
+                      struct redis_marks *marks, struct timers *timers,
                       const struct redis_route_events *events)
 {
     *r = (struct redis_route){.count = keys->buckets,
                               .keys = *keys,
-                              .past = past,
+                              .marks = marks,
                               .timers = timers,
                               .events = *events};
     for (unsigned i = 0; i < r->count; i++) {

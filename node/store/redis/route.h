@@ -61,7 +61,7 @@ struct redis_route_events {
      * question has said that the bucket is at `to`, which may lead to redis_route_set(); or,
      * NULL, that it is nowhere. */
     void (*on_elsewhere)(void *arg, unsigned bucket, const struct redis_address *to);
-    void (*on_older)(void *arg, const struct redis_older *older);
+    void (*on_rollback)(void *arg, const struct redis_rollback *found);
     void (*on_fit)(void *arg, struct redis_lane *l); /* it works: its buckets open now */
     void (*on_open)(void *arg, unsigned bucket);
     void (*on_shut)(void *arg, unsigned bucket); /* it was OPEN or PAUSED, and is neither */
@@ -71,20 +71,20 @@ struct redis_route_events {
 };
 
 struct redis_route {
-    struct redis_bucket buckets[REDIS_PAST_BUCKETS_MAX];
+    struct redis_bucket buckets[REDIS_MARKS_BUCKETS_MAX];
     unsigned count;
     unsigned reached;     /* OPEN or PAUSED */
     int64_t said_mono_ms; /* to the log: a bucket's trouble; 0: none */
     bool is_ours; /* the store's: <prefix>:meta was right once; no bucket opens before */
     struct script_keys keys;
-    struct redis_past *past;
+    struct redis_marks *marks;
     struct timers *timers;
     struct redis_route_events events;
 };
 
 /* All are borrowed. Nobody has any bucket yet. */
 void redis_route_init(struct redis_route *r, const struct script_keys *keys,
-                      struct redis_past *past, struct timers *timers,
+                      struct redis_marks *marks, struct timers *timers,
                       const struct redis_route_events *events);
 void redis_route_fini(struct redis_route *r); /* no lane is ready any more */
 

@@ -211,7 +211,7 @@ void script_encode_raise(struct script_call *call, const struct script_keys *key
     call_add_number(call, (int64_t)raise->last.number);
     script_args_add_place(call, &raise->last);
     call_add_number(call, PUSH_LEDGER_KEEP_MS);
-    call_add_format(call, "%s", raise->life);
+    call_add_format(call, "%s", raise->incarnation);
     call_add_number(call, raise->is_known);
     call_add_format(call, "%s", raise->goes_on);
 }

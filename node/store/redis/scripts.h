@@ -102,9 +102,9 @@ void script_encode_meta(struct script_call *call, const struct script_keys *keys
 struct script_raise { /* the texts are copied */
     int64_t seen;
     struct push_note last;
-    const char *life;    /* of this Redis: process:history, without a space */
-    const char *goes_on; /* a life that begins so, and a space behind it, is the same one */
-    bool is_known;       /* the caller has raised in this life */
+    const char *incarnation; /* of this Redis: process:history, without a space */
+    const char *goes_on;     /* one that begins so, and a space behind it, is the same one */
+    bool is_known;           /* the caller has raised in this incarnation */
 };
 
 void script_encode_raise(struct script_call *call, const struct script_keys *keys,

@@ -62,11 +62,11 @@ struct redis_store_options redis_store_defaults(void)
 
 /* ---- up and down ---- */
 
-static void tell_older(struct redis_store *s)
+static void tell_rollback(struct redis_store *s)
 {
-    s->is_older = false;
-    if (s->port.events.on_older)
-        s->port.events.on_older(s->port.events.arg);
+    s->has_rolled_back = false;
+    if (s->port.events.on_rollback)
+        s->port.events.on_rollback(s->port.events.arg);
 }
 
 /* All are reached from on_up on, but for those that are told otherwise. */
@@ -111,8 +111,8 @@ static void set_state(struct redis_store *s)
     }
     if (after == REDIS_STORE_UP) {
         tell_buckets(s);
-        if (s->is_older)
-            tell_older(s);
+        if (s->has_rolled_back)
+            tell_rollback(s);
     }
     if (after == REDIS_STORE_UP && before != REDIS_STORE_UP && s->options.on_up)
         s->options.on_up(s->options.arg);
@@ -122,13 +122,13 @@ static void set_state(struct redis_store *s)
 
 /* ---- what the route says ---- */
 
-static void on_older(void *arg, const struct redis_older *older)
+static void on_rollback(void *arg, const struct redis_rollback *found)
 {
     struct redis_store *s = arg;
 
-    s->stats.older++;
-    s->stats.lost_pushes += older->lost_pushes;
-    s->is_older = true;
+    s->stats.rollbacks++;
+    s->stats.lost_pushes += found->lost_pushes;
+    s->has_rolled_back = true;
 }
 
 static void on_fit(void *arg, struct redis_lane *l)
@@ -394,7 +394,7 @@ static void make_route(struct redis_store *s)
     struct script_keys keys = {s->options.prefix, s->options.buckets};
     struct redis_route_events events = {
         .on_elsewhere = s->map ? redis_store_moved : NULL,
-        .on_older = on_older,
+        .on_rollback = on_rollback,
         .on_fit = on_fit,
         .on_open = on_bucket_open,
         .on_shut = on_bucket_shut,
@@ -402,8 +402,8 @@ static void make_route(struct redis_store *s)
         .arg = s,
     };
 
-    s->past = redis_past_new(keys.buckets);
-    redis_route_init(&s->route, &keys, s->past, &s->loop->timers, &events);
+    s->marks = redis_marks_new(keys.buckets);
+    redis_route_init(&s->route, &keys, s->marks, &s->loop->timers, &events);
 }
 
 /* One Redis has all. */

@@ -10,7 +10,7 @@
  *   redis_requests   operations on their way: held (redis_hold), sent, answered
  *   redis_route      which lane a bucket goes by, and whether it can go
  *   redis_lane       one master: its link, handshake, breaker, replicas, what is on its way
- *   redis_past       what was seen of each bucket, for a Redis that came back older
+ *   redis_marks       what was seen of each bucket, for a Redis that rolls back
  *   redis_link       the connection that comes back; redis_session, redis_conn: one of them
  *   redis_follow     where it goes: a fixed address, or the master that Sentinels name
  *   redis_cluster_map  which masters there are, and which has which bucket
@@ -115,7 +115,7 @@ struct redis_store_stats {
     uint64_t in_flight;             /* gauge */
     uint64_t held;                  /* gauge */
     uint64_t held_bytes;            /* gauge: topics, ids and bodies of both */
-    uint64_t older;                 /* how often this Redis came back older than it was */
+    uint64_t rollbacks;             /* how often this Redis rolled back */
     uint64_t lost_pushes;           /* of this node, gone for certain with that */
     uint64_t clock_jumps;           /* how often Redis's clock was set, or was another's */
     enum breaker_state breaker;     /* gauge */

@@ -175,7 +175,7 @@ static const char *name_of(const struct redis_lane *l)
 static void say_moved(const struct redis_store *s, struct redis_lane *const *before,
                       unsigned first)
 {
-    char text[REDIS_PAST_BUCKETS_MAX * 6] = "";
+    char text[REDIS_MARKS_BUCKETS_MAX * 6] = "";
     size_t len = 0;
     unsigned count = 0;
 
@@ -224,7 +224,7 @@ static void name_bucket(struct redis_store *s, unsigned bucket, struct redis_lan
 static void on_map(void *arg, const struct redis_map *map)
 {
     struct redis_store *s = arg;
-    struct redis_lane *lanes[REDIS_MASTERS_MAX], *before[REDIS_PAST_BUCKETS_MAX];
+    struct redis_lane *lanes[REDIS_MASTERS_MAX], *before[REDIS_MARKS_BUCKETS_MAX];
 
     s->stats.maps_read++;
     memcpy(before, s->named, sizeof(before));

@@ -188,7 +188,7 @@ void redis_store_free(struct redis_store *s)
     redis_requests_free(s->requests);
     redis_route_fini(&s->route);
     redis_store_free_lanes(s);
-    redis_past_free(s->past);
+    redis_marks_free(s->marks);
     redis_follow_free(s->follow);
     redis_cluster_map_free(s->map);
     redis_state_log_fini(&s->state_log);

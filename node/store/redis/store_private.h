@@ -18,7 +18,7 @@ struct redis_store {
     struct store port;
     struct redis_store_options options;
     struct loop *loop;
-    struct redis_past *past;
+    struct redis_marks *marks;
     struct redis_route route;
     struct list lanes; /* oldest first */
     struct redis_requests *requests;
@@ -26,18 +26,18 @@ struct redis_store {
     struct redis_follow *follow;   /* of one lane; NULL: the map says which there are */
     struct redis_cluster_map *map; /* NULL: there is one lane */
     struct redis_lane
-        *named[REDIS_PAST_BUCKETS_MAX]; /* by the map, or by MOVED since; or NULL */
+        *named[REDIS_MARKS_BUCKETS_MAX]; /* by the map, or by MOVED since; or NULL */
     unsigned char
-        told[REDIS_PAST_BUCKETS_MAX]; /* by MOVED: so many maps may contradict it still */
+        told[REDIS_MARKS_BUCKETS_MAX]; /* by MOVED: so many maps may contradict it still */
     unsigned lanes_made;
     bool is_looking;    /* for a master to hear wake-ups at: none was ready */
     struct timer sweep; /* lanes that have stopped go */
     struct redis_store_stats stats;
     struct redis_state_log state_log;
-    char up_at[REDIS_ADDRESS_CHARS];              /* the Redis that was up last */
-    bool is_told_reached[REDIS_PAST_BUCKETS_MAX]; /* to the port's owner; while it is up */
-    bool is_older;   /* it came back older, and the port's owner does not know */
-    bool is_refused; /* it was said; not again before the next handshake is done */
+    char up_at[REDIS_ADDRESS_CHARS];               /* the Redis that was up last */
+    bool is_told_reached[REDIS_MARKS_BUCKETS_MAX]; /* to the port's owner; while it is up */
+    bool has_rolled_back; /* it rolled back, and the port's owner does not know */
+    bool is_refused;      /* it was said; not again before the next handshake is done */
     bool is_stopping;
     bool is_ending;         /* nothing is on its way any more: the parts stop */
     unsigned parts_running; /* while stopping: on_stopped is called when all have stopped */

@@ -172,7 +172,7 @@ static void without_an_address_nothing_is_done(void **state)
 
 /* ---- one that hangs ---- */
 
-static void read_life(void *arg, const struct vip_entry *e)
+static void read_incarnation(void *arg, const struct vip_entry *e)
 {
     if (!memcmp(e->local, V4->bytes, 4))
         *(unsigned *)arg = e->valid_s;
@@ -183,7 +183,7 @@ static bool lives_for(unsigned seconds)
 {
     unsigned life_s = 0;
 
-    assert_int_equal(vip_link_list(v.link, AF_INET, 0, read_life, &life_s), 0);
+    assert_int_equal(vip_link_list(v.link, AF_INET, 0, read_incarnation, &life_s), 0);
     return life_s <= seconds && life_s + SLOW_S >= seconds;
 }
 

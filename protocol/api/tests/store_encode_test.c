@@ -16,7 +16,7 @@ static struct store_numbers numbers(void)
         .connects = 2,
         .held = 3,
         .repeated = 4,
-        .older = 1,
+        .rollbacks = 1,
         .lost_pushes = 9,
         .broken = 5,
         .breaker = "half_open",
@@ -54,7 +54,8 @@ static void tells_all_of_it_with_advice_at_the_end(void **state)
         "\"breaker\":{\"state\":\"half_open\",\"since_ms\":1000,\"trips\":6,\"refused\":5},"
         "\"in_flight\":0,\"held\":3,\"held_bytes\":0,"
         "\"connects\":2,\"round_trips\":0,\"errors\":0,"
-        "\"lost\":0,\"repeated\":4,\"expired\":0,\"dropped\":0,\"overflowed\":0,\"older\":1,"
+        "\"lost\":0,\"repeated\":4,\"expired\":0,\"dropped\":0,\"overflowed\":0,\"rollbacks\":"
+        "1,"
         "\"lost_pushes\":9,\"redirects\":{\"moved\":0,\"ask\":0,\"try_again\":0,"
         "\"down\":0,\"maps_read\":0},\"masters\":[],\"unreached\":[],"
         "\"check\":[{\"why\":\"a\",\"message\":\"a is wrong\",\"advice\":\"mend \\\"a\\\"\"},"

@@ -9,7 +9,7 @@
 --        that push is not noted any more, and then all of u
 -- USES   now epoch ring
 --
--- A Redis that came back older (lost its last writes, or was restored) would give out ids and
+-- A Redis that rolled back (lost its last writes, or was restored) would give out ids and
 -- stamps a second time, and whoever comes first may not know the last ones. So whoever comes first
 -- in a life raises the counter above all that can have been given out: by the clock, which it
 -- follows, and well above that (by the clock alone where there is nothing: ids keep their time in a

@@ -34,33 +34,33 @@ static void reads_what_matters(void **state)
 #define B     "3333333333333333333333333333333333333333"
 #define NEVER "0000000000000000000000000000000000000000"
 
-static struct redis_life life(const char *run_id, const char *history, const char *former)
+static struct redis_incarnation of(const char *run_id, const char *history, const char *former)
 {
     char text[256];
     int len =
         snprintf(text, sizeof(text), "run_id:%s\r\nmaster_replid:%s\r\nmaster_replid2:%s\r\n",
                  run_id, history, former);
 
-    return redis_info_read(bytes_of(text, (size_t)len)).life;
+    return redis_info_read(bytes_of(text, (size_t)len)).incarnation;
 }
 
-static void knows_whether_a_life_goes_on(void **state)
+static void knows_whether_an_incarnation_goes_on(void **state)
 {
-    struct redis_life at_first = life(RUN, A, NEVER);
+    struct redis_incarnation at_first = of(RUN, A, NEVER);
     const struct {
-        struct redis_life now;
+        struct redis_incarnation now;
         bool goes_on;
     } rows[] = {
-        {life(RUN, A, NEVER), true},  {life(RUN, B, NEVER), true}, /* its first replica came */
-        {life(RUN, B, A), false},     {life(A, A, NEVER), false},
-        {life(RUN "1", A, A), false}, {life("", B, NEVER), false},
+        {of(RUN, A, NEVER), true},  {of(RUN, B, NEVER), true}, /* its first replica came */
+        {of(RUN, B, A), false},     {of(A, A, NEVER), false},
+        {of(RUN "1", A, A), false}, {of("", B, NEVER), false},
     };
 
     assert_string_equal(at_first.run_id, RUN);
     assert_string_equal(at_first.history, A);
     assert_string_equal(at_first.former, NEVER);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        if (redis_life_goes_on(&at_first, &rows[i].now) != rows[i].goes_on)
+        if (redis_incarnation_goes_on(&at_first, &rows[i].now) != rows[i].goes_on)
             fail_msg("row %zu", i);
     }
 }
@@ -144,7 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_matters),
-        cmocka_unit_test(knows_whether_a_life_goes_on),
+        cmocka_unit_test(knows_whether_an_incarnation_goes_on),
         cmocka_unit_test(counts_the_replicas_that_are_in_step),
         cmocka_unit_test(takes_a_missing_line_for_no),
         cmocka_unit_test(knows_a_sentinel),

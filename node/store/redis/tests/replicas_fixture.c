@@ -62,13 +62,13 @@ bool redis_fixture_says(struct redis_fixture *f, const char *words)
     return is_there;
 }
 
-struct redis_life redis_fixture_life(struct redis_fixture *f)
+struct redis_incarnation redis_fixture_incarnation(struct redis_fixture *f)
 {
     redisReply *reply = info_of(f);
     struct redis_info info = redis_info_read(bytes_of(reply->str, reply->len));
 
     freeReplyObject(reply);
-    return info.life;
+    return info.incarnation;
 }
 
 /* ---- servers ---- */

@@ -32,6 +32,6 @@ void replicated_thaw(struct replicated *r, unsigned replica);
 /* Does INFO have these words? */
 bool redis_fixture_says(struct redis_fixture *f, const char *words);
 
-struct redis_life redis_fixture_life(struct redis_fixture *f);
+struct redis_incarnation redis_fixture_incarnation(struct redis_fixture *f);
 
 #endif

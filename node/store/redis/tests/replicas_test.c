@@ -81,11 +81,11 @@ static int tear_down(void **state)
 
 static void follow(struct house *h, struct redis_fixture *f)
 {
-    struct redis_life life = redis_fixture_life(f);
+    struct redis_incarnation incarnation = redis_fixture_incarnation(f);
     struct redis_address address;
 
     assert_int_equal(redis_address_parse(f->address, &address), STATUS_OK);
-    redis_replicas_follow(h->replicas, &address, &life);
+    redis_replicas_follow(h->replicas, &address, &incarnation);
 }
 
 static void house_start(struct house *h)
@@ -413,8 +413,8 @@ static void without_a_connection_nobody_is_safe(void **state)
     assert_false(wait_once(h));
 }
 
-/* The same data at the same place: but what the former life has answered may be gone. */
-static void another_life_of_redis_makes_nobody_safe(void **state)
+/* The same data at the same place: but what the former incarnation has answered may be gone. */
+static void another_incarnation_of_redis_makes_nobody_safe(void **state)
 {
     struct house *h = *state;
 
@@ -430,7 +430,7 @@ static void another_life_of_redis_makes_nobody_safe(void **state)
     assert_true(wait_once(h));
 }
 
-static void who_is_told_of_another_life_first_makes_nobody_safe_either(void **state)
+static void who_is_told_of_another_incarnation_first_makes_nobody_safe_either(void **state)
 {
     struct house *h = *state;
 
@@ -574,8 +574,8 @@ int main(void)
         IN_HOUSE(who_waits_for_the_next_pair_has_the_same_patience),
         IN_HOUSE(who_waits_before_anybody_is_followed_is_not_safe),
         IN_HOUSE(without_a_connection_nobody_is_safe),
-        IN_HOUSE(another_life_of_redis_makes_nobody_safe),
-        IN_HOUSE(who_is_told_of_another_life_first_makes_nobody_safe_either),
+        IN_HOUSE(another_incarnation_of_redis_makes_nobody_safe),
+        IN_HOUSE(who_is_told_of_another_incarnation_first_makes_nobody_safe_either),
         IN_HOUSE(a_master_that_becomes_a_replica_makes_nobody_safe),
         IN_HOUSE(a_master_that_was_a_replica_meanwhile_makes_nobody_safe),
         IN_HOUSE(another_redis_makes_nobody_safe),

@@ -12,7 +12,7 @@
 /* Requests on a route that leads nowhere. */
 struct bench {
     struct loop *loop;
-    struct redis_past *past;
+    struct redis_marks *marks;
     struct redis_route route;
     struct redis_store_options options;
     struct redis_store_stats stats;
@@ -42,8 +42,8 @@ static int set_up(void **state)
 
     bench = (struct bench){.loop = loop_new(), .options = redis_store_defaults()};
     keys = (struct script_keys){bench.options.prefix, bench.options.buckets};
-    bench.past = redis_past_new(keys.buckets);
-    redis_route_init(&bench.route, &keys, bench.past, &bench.loop->timers, &events);
+    bench.marks = redis_marks_new(keys.buckets);
+    redis_route_init(&bench.route, &keys, bench.marks, &bench.loop->timers, &events);
     bench.requests = redis_requests_new(bench.loop, &bench.options, &bench.stats, &bench.route);
     return 0;
 }
@@ -52,7 +52,7 @@ static int tear_down(void **state)
 {
     redis_requests_free(bench.requests);
     redis_route_fini(&bench.route);
-    redis_past_free(bench.past);
+    redis_marks_free(bench.marks);
     loop_free(bench.loop);
     return 0;
 }

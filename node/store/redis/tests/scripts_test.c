@@ -529,7 +529,7 @@ static void names_the_keys_of_the_handshake(void **state)
 {
     const struct script_raise raise = {.seen = JOB_STAMP_MAX,
                                        .last = {.worker = 0xdeadbeef, .number = 4097},
-                                       .life = "a:b",
+                                       .incarnation = "a:b",
                                        .goes_on = "a:",
                                        .is_known = true};
 

@@ -26,7 +26,7 @@ static void on_down(void *arg)
     n->is_down = true;
 }
 
-static void on_older(void *arg)
+static void on_rollback(void *arg)
 {
     struct node *n = arg;
 
@@ -66,7 +66,7 @@ void node_start(struct node *n)
     redis_store_port(n->store)->events = (struct store_events){.on_ready = on_ready,
                                                                .on_up = on_up,
                                                                .on_down = on_down,
-                                                               .on_older = on_older,
+                                                               .on_rollback = on_rollback,
                                                                .arg = n};
     redis_store_start(n->store);
 }

@@ -635,7 +635,7 @@ static void says_why_it_hears_no_wake_ups(void **state)
     run_until(n->loop, &n->is_up);
 }
 
-static void repeats_no_id_when_redis_comes_back_older(void **state)
+static void repeats_no_id_when_redis_rolls_back(void **state)
 {
     struct node *n = *state;
     struct job_op a = {0}, b = {0};
@@ -654,7 +654,7 @@ static void repeats_no_id_when_redis_comes_back_older(void **state)
 }
 
 /* Else a Redis that is full when it comes back could never be emptied. */
-static void uses_a_full_redis_that_came_back_older(void **state)
+static void uses_a_full_redis_that_rolled_back(void **state)
 {
     struct node *n = *state;
     struct job_op a = {0}, b = {0};
@@ -762,8 +762,8 @@ int main(void)
         WITH_REDIS(can_be_stopped_before_it_was_started),
         WITH_REDIS(hears_wake_ups_again_after_the_subscription_was_cut),
         WITH_REDIS(says_why_it_hears_no_wake_ups),
-        WITH_REDIS(repeats_no_id_when_redis_comes_back_older),
-        WITH_REDIS(uses_a_full_redis_that_came_back_older),
+        WITH_REDIS(repeats_no_id_when_redis_rolls_back),
+        WITH_REDIS(uses_a_full_redis_that_rolled_back),
         WITH_REDIS(reports_an_error_of_redis_as_refused),
         WITH_REDIS(waits_while_its_redis_is_a_replica),
     };

@@ -343,10 +343,10 @@ repeat
                 -- HERE precedes
                 is_before = precedes
             end
-            local is_older = its_view ~= view and is_before(its_view, view)
+            local has_rolled_back = its_view ~= view and is_before(its_view, view)
             if is_its_own then -- of a newer view: this scan comes late
-                claim = is_older and token or HELD
-            elseif is_older then
+                claim = has_rolled_back and token or HELD
+            elseif has_rolled_back then
                 claim = TAKE_OVER
             else
                 conflicts = conflicts + 1

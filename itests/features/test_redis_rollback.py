@@ -8,7 +8,7 @@ import pytest
 from harness.background import in_background
 from harness.wait import wait_until
 
-OLDER = "this Redis came back older"
+OLDER = "this Redis has rolled back"
 COUNTED = "jobs are left"
 
 

@@ -108,19 +108,19 @@ static void what_is_lost_is_counted_and_told_once(void **state)
         push_well(n, "t");
     push_well(n, "another");
     restore(n);
-    assert_int_equal(stats(n)->older, 1);
+    assert_int_equal(stats(n)->rollbacks, 1);
     assert_int_equal(stats(n)->lost_pushes, 4);
     assert_int_equal(n->olders, 1);
     assert_int_equal(ready_in(n, "t"), 2);
     reconnect(n);
-    assert_int_equal(stats(n)->older, 1);
+    assert_int_equal(stats(n)->rollbacks, 1);
     push_well(n, "t");
     reconnect(n);
-    assert_int_equal(stats(n)->older, 1);
+    assert_int_equal(stats(n)->rollbacks, 1);
     assert_int_equal(n->olders, 1);
 }
 
-static void a_redis_that_has_lost_nothing_is_not_older(void **state)
+static void a_redis_that_has_lost_nothing_has_not_rolled_back(void **state)
 {
     struct node *n = *state;
     unsigned count;
@@ -130,7 +130,7 @@ static void a_redis_that_has_lost_nothing_is_not_older(void **state)
     push_well(n, "t");
     assert_int_equal(pop(n, &ops[0], "t", &count), STATUS_OK);
     restart(n);
-    assert_int_equal(stats(n)->older, 0);
+    assert_int_equal(stats(n)->rollbacks, 0);
     assert_int_equal(n->olders, 0);
 }
 
@@ -145,7 +145,7 @@ static void a_lost_hand_over_shows_in_the_counter(void **state)
     back_up(n);
     assert_int_equal(pop(n, &ops[0], "t", &count), STATUS_OK);
     restore(n);
-    assert_int_equal(stats(n)->older, 1);
+    assert_int_equal(stats(n)->rollbacks, 1);
     assert_int_equal(stats(n)->lost_pushes, 0);
     assert_int_equal(ready_in(n, "t"), 1);
 }
@@ -193,7 +193,7 @@ static void the_first_to_come_repeats_nothing_that_others_have_seen(void **state
 }
 
 /* Not with each connection: ids would run away from the clock. */
-static void a_life_of_redis_is_raised_once(void **state)
+static void an_incarnation_of_redis_is_raised_once(void **state)
 {
     struct node *n = *state;
     long long before;
@@ -259,11 +259,11 @@ static void a_counter_that_is_gone_does_not_begin_anew(void **state)
 }
 
 /* Though its history is another then. */
-static void a_first_replica_is_no_new_life(void **state)
+static void a_first_replica_is_no_new_incarnation(void **state)
 {
     struct node *n = *state, other;
     struct redis_fixture *replica = redis_fixture_new(NULL);
-    struct redis_life life = redis_fixture_life(n->redis), now;
+    struct redis_incarnation incarnation = redis_fixture_incarnation(n->redis), now;
     long long before;
 
     start(n);
@@ -275,14 +275,14 @@ static void a_first_replica_is_no_new_life(void **state)
     while (!redis_fixture_says(replica, "master_link_status:up"))
         usleep(10000);
     alarm(0);
-    now = redis_fixture_life(n->redis);
-    assert_string_not_equal(life.history, now.history);
+    now = redis_fixture_incarnation(n->redis);
+    assert_string_not_equal(incarnation.history, now.history);
     node_init(&other, n->redis);
     start(&other);
     assert_int_equal(counter(n), before);
     push_well(n, "t");
     reconnect(n);
-    assert_int_equal(stats(n)->older, 0);
+    assert_int_equal(stats(n)->rollbacks, 0);
     assert_int_equal(n->olders, 0);
     free_other(&other);
     redis_fixture_free(replica);
@@ -350,7 +350,7 @@ static void a_bucket_that_two_connections_ask_for_is_counted_once(void **state)
     log_to(NULL);
     assert_int_equal(n->olders, 1);
     assert_int_equal(stats(n)->lost_pushes, 1);
-    assert_true(has_line(path, "came back older: in 1 bucket something"));
+    assert_true(has_line(path, "rolled back: in 1 bucket something"));
 }
 
 /* Of raise.lua, with another clock. */
@@ -428,7 +428,7 @@ static void an_empty_redis_has_lost_them_all(void **state)
     push_well(n, "t");
     redis_fixture_command(n->redis, "FLUSHALL");
     reconnect(n);
-    assert_int_equal(stats(n)->older, 1);
+    assert_int_equal(stats(n)->rollbacks, 1);
     assert_int_equal(stats(n)->lost_pushes, 2);
     push_well(n, "t");
     keys = redis_fixture_command(n->redis, "EVAL %s 0 dq:{%u}:u:*",
@@ -464,16 +464,16 @@ static void what_was_on_its_way_happens_in_the_older_redis(void **state)
 
 static void a_line_says_how_much(void **state)
 {
-    struct redis_older one = {.buckets = 1, .fallen_by = 7, .lost_pushes = 3};
-    struct redis_older many = {.buckets = 64, .lost_pushes = 1024, .may_be_more = true};
+    struct redis_rollback one = {.buckets = 1, .fallen_by = 7, .lost_pushes = 3};
+    struct redis_rollback many = {.buckets = 64, .lost_pushes = 1024, .may_be_more = true};
     char text[256];
 
-    redis_older_describe(&one, text, sizeof(text));
-    assert_string_equal(text, "this Redis came back older: in 1 bucket something is missing "
+    redis_rollback_describe(&one, text, sizeof(text));
+    assert_string_equal(text, "this Redis has rolled back: in 1 bucket something is missing "
                               "(the counter had fallen by up to 7); of the last pushes of "
                               "this node 3 are lost");
-    redis_older_describe(&many, text, sizeof(text));
-    assert_string_equal(text, "this Redis came back older: in 64 buckets something is missing "
+    redis_rollback_describe(&many, text, sizeof(text));
+    assert_string_equal(text, "this Redis has rolled back: in 64 buckets something is missing "
                               "(the counter had fallen by up to 0); of the last pushes of "
                               "this node more than 1024 are lost");
 }
@@ -482,13 +482,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_REDIS(what_is_lost_is_counted_and_told_once),
-        WITH_REDIS(a_redis_that_has_lost_nothing_is_not_older),
+        WITH_REDIS(a_redis_that_has_lost_nothing_has_not_rolled_back),
         WITH_REDIS(a_lost_hand_over_shows_in_the_counter),
         WITH_REDIS(the_first_to_come_repeats_nothing_that_others_have_seen),
-        WITH_REDIS(a_life_of_redis_is_raised_once),
+        WITH_REDIS(an_incarnation_of_redis_is_raised_once),
         WITH_REDIS(a_damaged_counter_holds_up_its_bucket_alone),
         WITH_REDIS(a_counter_that_is_gone_does_not_begin_anew),
-        WITH_REDIS(a_first_replica_is_no_new_life),
+        WITH_REDIS(a_first_replica_is_no_new_incarnation),
         WITH_REDIS(a_master_that_was_a_replica_is_raised),
         WITH_REDIS(a_bucket_that_two_connections_ask_for_is_counted_once),
         WITH_REDIS(a_clock_that_nobody_has_set_makes_no_negative_ids),
