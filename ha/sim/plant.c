@@ -42,8 +42,10 @@ void sim_plant_list(void)
 /* The linker's names for the core's own and for what is called instead. */
 bool __real_ha_may_act(const struct ha *ha);
 bool __wrap_ha_may_act(const struct ha *ha);
-void __real_ask_write(struct ask *a, const struct coord_change *changes, unsigned count);
-void __wrap_ask_write(struct ask *a, const struct coord_change *changes, unsigned count);
+void __real_coord_request_write(struct coord_request *a, const struct coord_change *changes,
+                                unsigned count);
+void __wrap_coord_request_write(struct coord_request *a, const struct coord_change *changes,
+                                unsigned count);
 int64_t __real_write_lease_until(const struct write_lease *l);
 int64_t __wrap_write_lease_until(const struct write_lease *l);
 bool __real_failsafe_has_promised(const struct failsafe_promise *p, int64_t now_boot_ms);
@@ -57,14 +59,15 @@ bool __wrap_ha_may_act(const struct ha *ha)
 }
 
 /* A beat only reads. */
-void __wrap_ask_write(struct ask *a, const struct coord_change *changes, unsigned count)
+void __wrap_coord_request_write(struct coord_request *a, const struct coord_change *changes,
+                                unsigned count)
 {
     const struct coord_change *last = &changes[count - 1];
 
     if (planted == PLANT_PING_LEASE && last->kind == COORD_SET && strstr(last->path, "/nodes/"))
-        ask_read(a, last->path, false);
+        coord_request_read(a, last->path, false);
     else
-        __real_ask_write(a, changes, count);
+        __real_coord_request_write(a, changes, count);
 }
 
 /* Of this lead. */

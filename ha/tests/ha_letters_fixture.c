@@ -56,7 +56,7 @@ static void peers_note_leave(struct peers *p)
 
 const struct peers_ops letters_ops = {.set = peers_note_set,
                                       .tell = peers_note_tell,
-                                      .request = peers_ask_all,
+                                      .ask = peers_ask_all,
                                       .leave = peers_note_leave};
 
 static void deliver(struct letter *l)

@@ -220,8 +220,8 @@ int64_t warden_vip_hang_by(const struct warden_vip *v, const struct warden_vip_w
 static void stop_hearing(struct warden_vip *v)
 {
     for (size_t i = 0; i < v->addresses.count; i++) {
-        vip_arp_nd_free(v->airs[i]);
-        v->airs[i] = NULL;
+        vip_arp_nd_free(v->arp_nds[i]);
+        v->arp_nds[i] = NULL;
     }
     v->leaving = 0;
 }
@@ -249,8 +249,8 @@ static bool hear_of(struct warden_vip *v, size_t i)
     if (vip_link_presence(v->link, a, name) != VIP_IS_OURS ||
         vip_link_find(v->link, a, name, &on, &why) != STATUS_OK)
         return false;
-    v->airs[i] = vip_arp_nd_new(NULL, a, on_heard, v);
-    if (v->airs[i] && vip_arp_nd_bind(v->airs[i], &on) == STATUS_OK)
+    v->arp_nds[i] = vip_arp_nd_new(NULL, a, on_heard, v);
+    if (v->arp_nds[i] && vip_arp_nd_bind(v->arp_nds[i], &on) == STATUS_OK)
         return true;
     LOG_WARN("warden", "cannot hear who has %s next: %s", a->text, strerror(errno));
     return false;
@@ -284,7 +284,8 @@ size_t warden_vip_fds(const struct warden_vip *v, struct pollfd fds[VIP_ADDRESSE
 
     for (size_t i = 0; i < v->addresses.count; i++)
         if (v->leaving >> i & 1)
-            fds[count++] = (struct pollfd){.fd = vip_arp_nd_fd(v->airs[i]), .events = POLLIN};
+            fds[count++] =
+                (struct pollfd){.fd = vip_arp_nd_fd(v->arp_nds[i]), .events = POLLIN};
     return count;
 }
 
@@ -292,7 +293,7 @@ void warden_vip_hear(struct warden_vip *v)
 {
     for (size_t i = 0; i < v->addresses.count; i++)
         if (v->leaving >> i & 1)
-            vip_arp_nd_read(v->airs[i]);
+            vip_arp_nd_read(v->arp_nds[i]);
 }
 
 int64_t warden_vip_tick(struct warden_vip *v, int64_t now_mono_ms)

@@ -30,7 +30,7 @@ struct warden_vip {
     int64_t renewed_mono_ms;
     unsigned leaving; /* bits, by place in `addresses`: kept until another host is heard */
     int64_t leave_by_mono_ms;
-    struct vip_air *airs[VIP_ADDRESSES_MAX]; /* of these; else NULL */
+    struct vip_arp_nd *arp_nds[VIP_ADDRESSES_MAX]; /* of these; else NULL */
 };
 
 /* Capabilities, sockets, interface, and that nobody has configured the address on this machine.
