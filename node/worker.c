@@ -421,11 +421,14 @@ struct vip_app *worker_open_vip(struct worker *a)
 
 /* The time to stop in has three parts. After the first, what waits for a store that is away is
  * refused (at once where it has never been up); after the second, what it has not answered ends
- * as unknown. The third is for telling the clients. */
-#define PARTS 3
+ * as unknown. The third is for telling the clients. A store that answers is used on until the
+ * middle of the third: clients may be slow to read their last replies, and each delivery that
+ * cannot be confirmed comes again. */
+#define PARTS         3
+#define STORE_LOOK_MS 100
 
-/* Of the time to stop in, for vip.hook: the warden kills who takes it all. */
-#define HOOK_PERCENT 90
+/* Of the time to stop in, not for vip.hook: the warden kills who takes it all. */
+#define HOOK_PERCENT_LEFT 10
 
 static void enter(struct worker *a, enum worker_phase phase);
 
@@ -479,7 +482,7 @@ static void on_hook_ended(void *arg)
 
 static void stop_hook(struct worker *a)
 {
-    int64_t left_ms = a->stop_by_mono_ms - timers_now(&a->loop->timers);
+    int64_t left_ms = a->hook_end_mono_ms - timers_now(&a->loop->timers);
 
     timer_disarm(&a->loop->timers, &a->patience);
     vip_app_finish(a->vip, left_ms, on_hook_ended, a);
@@ -492,11 +495,23 @@ static void stop_store(struct worker *a)
     a->is_store_stopping = true;
 }
 
+/* Since the last look: nothing waits, or answers came. */
+static bool store_answers(struct worker *a)
+{
+    const struct redis_store_stats *stats = redis_store_stats(a->store);
+    uint64_t before = a->store_answers;
+
+    a->store_answers = stats->round_trip_us.total;
+    return stats->held == 0 && (stats->in_flight == 0 || a->store_answers != before);
+}
+
 /* Whatever the store keeps from its end is ended, and with it the steps before STOP_STORE. */
 static void on_patience_over(struct timer *timer)
 {
     struct worker *a = CONTAINER_OF(timer, struct worker, patience);
     const struct redis_store_stats *stats = redis_store_stats(a->store);
+    int64_t part_ms = a->options->stop_timeout_ms / PARTS;
+    int64_t left_ms = a->end_mono_ms - timers_now(&a->loop->timers);
 
     if (a->is_store_stopping) {
         if (stats->in_flight)
@@ -505,11 +520,16 @@ static void on_patience_over(struct timer *timer)
         redis_store_stop_now(a->store);
         return;
     }
+    if (store_answers(a) && left_ms > part_ms / 2) {
+        timer_arm(&a->loop->timers, timer, STORE_LOOK_MS);
+        return;
+    }
     if (stats->held)
         LOG_INFO("app", "%llu operations wait for the store: they are refused now",
                  (unsigned long long)stats->held);
     stop_store(a);
-    timer_arm(&a->loop->timers, timer, a->options->stop_timeout_ms / PARTS);
+    left_ms = left_ms > 0 ? left_ms / 2 : 0;
+    timer_arm(&a->loop->timers, timer, part_ms < left_ms ? part_ms : left_ms);
 }
 
 static void enter(struct worker *a, enum worker_phase phase)
@@ -556,8 +576,10 @@ void worker_stop(struct worker *a, const char *reason, int exit_code)
     LOG_AT(exit_code ? LEVEL_ERROR : LEVEL_INFO, "app", "stopping: %s", reason);
     a->exit_code = exit_code;
     timer_disarm(&a->loop->timers, &a->waiting);
-    a->stop_by_mono_ms =
-        timers_now(&a->loop->timers) + a->options->stop_timeout_ms * HOOK_PERCENT / 100;
+    a->end_mono_ms = timers_now(&a->loop->timers) + a->options->stop_timeout_ms;
+    a->hook_end_mono_ms =
+        a->end_mono_ms - a->options->stop_timeout_ms * HOOK_PERCENT_LEFT / 100;
+    (void)store_answers(a); /* the first look */
     timer_init(&a->patience, on_patience_over);
     timer_arm(&a->loop->timers, &a->patience,
               a->has_been_up ? a->options->stop_timeout_ms / PARTS : 0);

@@ -75,7 +75,8 @@ struct worker {
     bool has_successor;    /* when it began to stop */
     unsigned clients_left; /* STOP_CLIENTS: protocols that have not stopped yet */
     struct timer patience; /* with the store: see worker.c */
-    int64_t stop_by_mono_ms;
+    int64_t end_mono_ms, hook_end_mono_ms; /* of the stop, and of vip.hook in it */
+    uint64_t store_answers;                /* at the last look */
     bool is_store_stopping;
     bool is_store_stopped;
 };

@@ -3,6 +3,7 @@ client gets the answer that is true."""
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -17,6 +18,10 @@ from harness.wait import wait_until
 STOP_S = 2
 SLACK_S = 30  # for a busy machine; with the waits of started() it would take a minute
 NOT_IN_ORDER = 1
+BIG, HOUR_MS = "x" * 1_000_000, 3_600_000
+LATE_IDS = ("1", "2", "3")
+READS_AFTER_S = 3  # of 8 s to stop in the store has 2.3 where it is away; a reader has 5
+TRIES = 5
 
 
 def started(make_node, settings=None):
@@ -117,6 +122,32 @@ def test_what_waits_for_a_redis_that_is_away_is_refused(make_node, tmp_path):
     assert end_of(node) == 0
     redis.put_back()
     assert_nothing_was_lost(node)
+
+
+def test_what_is_read_late_while_the_node_stops_is_confirmed(make_node):
+    """More than the kernel takes at once; later than a store that is away would be waited for, and
+    sooner than the connection's time to read is over. A machine that is too slow for that tries
+    again."""
+    node = started(make_node, {"node.stop_timeout": "8s"})
+    for topic in (f"late-{number}" for number in range(TRIES)):
+        with node.raw_client(receive_buffer=65536) as client, node.api() as api:
+            for id in LATE_IDS:
+                api.push(topic, BIG, id=id, ttr_ms=HOUR_MS)
+                client.send_request("Pop", [topic])
+            wait_until(lambda: api.counts(topic) == (0, 0, len(LATE_IDS), 0), "it has the jobs")
+            node.process.signal(signal.SIGTERM)
+            time.sleep(READS_AFTER_S)
+            were_read = (all(client.line().endswith(b"\n") for _ in LATE_IDS)
+                         and client.is_closed_by_server())
+        assert end_of(node) == 0
+        node.start()
+        if were_read:
+            with node.api() as api:
+                for id in LATE_IDS:
+                    left_ms = api.get(topic, id)["deadline_ms"] - time.time() * 1000
+                    assert left_ms > HOUR_MS / 2, "its delivery was not confirmed"
+            return
+    pytest.fail(f"{TRIES} times they could not be read in time")
 
 
 def test_an_idle_node_stops_at_once_and_without_a_warning(make_node):
