@@ -111,7 +111,7 @@ void ha_free(struct ha *ha); /* after ha_stop's on_stopped; NULL is fine */
 
 void ha_start(struct ha *ha);
 
-/* Gives a lead away in order (DRAINING), leaves the cluster and calls back, within about two
+/* Gives a lead away gracefully (DRAINING), leaves the cluster and calls back, within about two
  * seconds. */
 void ha_stop(struct ha *ha, void (*on_stopped)(void *arg), void *arg);
 

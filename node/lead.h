@@ -51,7 +51,7 @@ struct node_lead *node_lead_new(const struct node_lead_options *options);
 void node_lead_free(struct node_lead *a); /* stopped or never started; NULL is fine */
 void node_lead_start(struct node_lead *a);
 
-/* Gives the lead away in order, and leaves the cluster. on_stopped comes in a later turn,
+/* Gives the lead away gracefully, and leaves the cluster. on_stopped comes in a later turn,
  * within about two seconds; the store must go on until then. */
 void node_lead_stop(struct node_lead *a, void (*on_stopped)(void *arg), void *arg);
 void node_lead_store_is(struct node_lead *a, bool is_up);

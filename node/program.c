@@ -145,7 +145,7 @@ static int spawn(pid_t *pid, const char *const *argv, int output)
 
     sigemptyset(&none);
     sigfillset(&all);
-    sigdelset(&all, SIGPIPE); /* stays ignored: one that outlives the node prints in vain */
+    sigdelset(&all, SIGPIPE); /* stays ignored: one that outlives the node prints to nobody */
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);

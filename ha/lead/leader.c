@@ -1,5 +1,5 @@
 /* A node that leads: it steps down before anything else when it has to, carries out what
- * operators want, and gives the lead away in order.
+ * operators want, and gives the lead away gracefully.
  */
 #include <string.h>
 

@@ -279,7 +279,7 @@ static void stand(struct ha *ha, int64_t now)
         election_try(&ha->election, ha_fence(ha, ha->view.ensemble), false);
 }
 
-/* The leader is asked first: it has T/3 to give the lead away in order. */
+/* The leader is asked first: it has T/3 to give the lead away gracefully. */
 static void stand_by_force(struct ha *ha, int64_t now)
 {
     int32_t version = ha->view.items[VIEW_CONTROL].version;

@@ -25,7 +25,7 @@
 #include "ha/peer/death.h"
 #include "ha/peer/self.h"
 
-/* The wait after so many attempts in vain: 20 ms, doubled each time, 1 s at most; of that by
+/* The wait after so many failed attempts: 20 ms, doubled each time, 1 s at most; of that by
  * chance between a half and all, so that nodes that lost one another do not meet in step. */
 int64_t peer_retry_ms(unsigned attempts);
 
@@ -57,7 +57,7 @@ struct peer_dial {
     struct timer timer; /* WAITING: the next attempt; UP: the next beat; else: patience */
     struct peer_hellos hellos;
     struct peer_address at; /* where it was connected, or tries to be */
-    unsigned attempts;      /* in vain, since it was UP; names have several addresses */
+    unsigned attempts;      /* failed ones, since it was UP; names have several addresses */
     int64_t heard_mono_ms;
     int64_t next_warning_mono_ms;
     struct peer_watched watched; /* the process it was last UP with */

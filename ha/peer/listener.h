@@ -49,7 +49,7 @@ struct peer_inbound {
 struct peer_server;
 
 /* Takes `listen_fd`: bound, listening, non-blocking. It is open until peer_server_free(), so
- * that nobody takes a process for dead that is stopping in order. */
+ * that nobody takes a process for dead that is stopping gracefully. */
 struct peer_server *peer_server_new(const struct peer_self *self, int listen_fd);
 
 /* Not from inside a callback of the port. */

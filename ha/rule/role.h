@@ -67,7 +67,7 @@ enum role_state {
     X(PREFERRED, "preferred", "a node of higher priority is there")                         \
     X(STORE_AWAY, "store_away", "its Redis does not answer, another node's does")           \
     X(ADDRESS_AWAY, "address_away", "it cannot have the virtual address, another node can") \
-    X(HANDED_OVER, "handed_over", "the lead was given away in order")                       \
+    X(HANDED_OVER, "handed_over", "the lead was given away gracefully")                     \
     X(NOT_TAKEN, "not_taken", "nobody took the lead over")                                  \
     X(STOPPING, "stopping", "the node stops")
 

@@ -20,7 +20,7 @@ struct sim_node {
     struct sim_peers peers;
     struct fake_wire from_store;
     bool is_frozen;
-    bool is_stopping;   /* in order */
+    bool is_stopping;   /* gracefully */
     bool is_dying;      /* nothing of it gets out any more */
     bool has_vanished;  /* machine and all: nobody refuses a connection */
     bool is_store_down; /* as it is told */

@@ -14,7 +14,7 @@
  *   AWAY     this host does not have it
  *   HELD     this host is to have it: it is on the interface where may_hold() permits, or the
  *            next renewal tries again; it is announced, and what others say is listened to
- *   LEAVING  the lead is given away in order. The address stays until the successor was heard
+ *   LEAVING  the lead is given away gracefully. The address stays until the successor was heard
  *            to have it, so that there is no moment without one: make before break. It is
  *            renewed at once and as long as may_hold() permits, then no more, and its lifetime
  *            ends it where this process cannot; VIP_LEAVING_MAX_MS after the last renewal it

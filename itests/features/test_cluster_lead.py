@@ -220,7 +220,7 @@ def test_a_zookeeper_that_does_not_tell_its_tick_is_told_with_what_to_do(cluster
     for words in (("check",), ("status",)):
         said = Dueqctl(one.url())(*words).text
         assert "warning: ZooKeeper (127.0.0.1:" in said and "does not tell its tickTime" in said
-        assert "to do: put 4lw.commands.whitelist=srvr,conf into zoo.cfg of each server" in said
+        assert "hint: put 4lw.commands.whitelist=srvr,conf into zoo.cfg of each server" in said
 
 
 def test_a_tick_that_is_told_is_fine(cluster):

@@ -278,7 +278,7 @@ def test_status_shows_masters_where_there_are_several():
     assert lines[0].split() == ["MASTER", "STATE", "BUCKETS", "IN", "FLIGHT", "BREAKER", "WHY"]
     assert lines[1].split() == ["10.0.0.1:7001", "up", "32", "1", "closed"]
     assert lines[2].endswith("Connection refused")
-    assert lines[3:] == ["warning: " + gone["message"], "  to do: look at that Redis"]
+    assert lines[3:] == ["warning: " + gone["message"], "  hint: look at that Redis"]
     done, _, _ = ask(answer(status_page(rows[1:], [gone])), "status")
     assert "MASTER" not in done.text and "masters" not in done.text and "7" not in done.text
     assert "redirects" not in done.text
@@ -341,7 +341,7 @@ def test_check_ends_with_what_it_found():
     bad = answer(page(can_fail_over=False, check=findings))
     done, _, _ = ask(bad, "check")
     assert done.code == REFUSED and done.text.splitlines() == [
-        "error: no other node", "  to do: start one", "warning: b is old", "  to do: update it",
+        "error: no other node", "  hint: start one", "warning: b is old", "  hint: update it",
         "A failover would not succeed now."]
     done, _, _ = ask(bad, "check", "--json")
     assert done.code == REFUSED and done.json() == {"can_fail_over": False, "check": findings}

@@ -86,13 +86,13 @@ def test_what_may_be_lost_is_told_everywhere_until_it_is_set_right(make_node, ma
     text = seen.ctl.ok("status").text
     assert re.search(r"^store weak +no_aof, may_evict$", text, re.M)
     assert "warning: Redis runs without append-only file" in text
-    assert "  to do: set 'appendonly yes'" in text
-    assert "  to do: set 'maxmemory-policy noeviction'" in seen.ctl("check").text
+    assert "  hint: set 'appendonly yes'" in text
+    assert "  hint: set 'maxmemory-policy noeviction'" in seen.ctl("check").text
     commands = redis.client()
     commands.config_set("appendonly", "yes")
     commands.config_set("maxmemory-policy", "noeviction")
     seen.becomes("fsync")
-    assert "  to do: set 'appendfsync always'" in seen.ctl.ok("status").text
+    assert "  hint: set 'appendfsync always'" in seen.ctl.ok("status").text
     commands.config_set("appendfsync", "always")
     seen.becomes()
     assert "warning" not in seen.ctl.ok("status").text
@@ -158,7 +158,7 @@ def test_which_redis_is_in_use_and_that_it_writes_without_its_replicas(make_node
     seen = Seen(make_node({"store.redis": watched.url}).start())
     seen.becomes("stale_writes")
     assert seen.store()["address"] == watched.servers[0].tcp_address
-    assert "  to do: set 'min-replicas-to-write 1'" in seen.ctl.ok("status").text
+    assert "  hint: set 'min-replicas-to-write 1'" in seen.ctl.ok("status").text
     master = watched.failover()
     wait_until(lambda: seen.store()["address"] == master.tcp_address, "it is the new one")
     master.client().config_set("min-replicas-to-write", "1")

@@ -303,7 +303,7 @@ const struct command forget_command = {
     .run = run_forget,
 };
 
-/* switchover and failover: another leader, in order or by force. The node that is asked takes
+/* switchover and failover: another leader, gracefully or by force. The node that is asked takes
  * the request down for the cluster.
  */
 
@@ -407,7 +407,7 @@ static enum ctl_exit run_switchover(struct ctl *ctl, const struct arguments *arg
 const struct command switchover_command = {
     .name = "switchover",
     .usage = "",
-    .summary = "let another node lead, in order",
+    .summary = "let another node lead, gracefully",
     .text = "The leader ends what it has begun and gives the lead away; this waits until\n"
             "another node leads, and tells for how long due jobs stood still. Clients keep\n"
             "their connections: all nodes serve them all the time. Ends with 1 where another\n"
@@ -421,7 +421,7 @@ const struct command switchover_command = {
 enum { FORCE, FORCE_TO };
 
 static const struct option_row failover_options[] = {
-    [FORCE] = {"force", 0, OPTION_FLAG, NULL, "must be given: it is not in order", 0, 0, NULL},
+    [FORCE] = {"force", 0, OPTION_FLAG, NULL, "must be given: it is not graceful", 0, 0, NULL},
     [FORCE_TO] = {"to", 't', OPTION_TEXT, "NODE", "the next leader; default: the best", 0, 0,
                   NULL},
     {0},

@@ -294,7 +294,7 @@ static const struct option_row options[] = {
     [PUSH_PRIORITY] = {"priority", 'p', OPTION_COUNT, "N",
                        "0 is the most urgent; default: 1024", 0, UINT32_MAX, NULL},
     [PUSH_MAX_TRIES] = {"max-tries", 0, OPTION_COUNT, "N",
-                        "dead after so many in vain; 0: any number", 0, 65534, NULL},
+                        "dead after so many failed tries; 0: any number", 0, 65534, NULL},
     [PUSH_BACKOFF] = {"backoff", 0, OPTION_BACKOFF, "BACKOFF",
                       "rest between tries, as exponential:1s..5m~10%", 0, 0, NULL},
     [PUSH_TTL] = {"ttl", 0, OPTION_DURATION, "DURATION",

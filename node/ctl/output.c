@@ -388,7 +388,7 @@ void output_finding(const char *level, const json_t *finding)
     text_escape(&text, bytes_of_text(level));
     buf_add_text(&text, ": ");
     text_escape(&text, output_text(finding, "message"));
-    buf_add_text(&text, "\n  to do: ");
+    buf_add_text(&text, "\n  hint: ");
     text_escape(&text, output_text(finding, "advice"));
     puts(buf_text(&text));
     buf_fini(&text);

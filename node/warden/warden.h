@@ -23,7 +23,7 @@
 
 #include "conf/conf.h"
 
-/* Runs the node to its end; returns the exit code: 0 stopped in order, EX_CONFIG (78) the
+/* Runs the node to its end; returns the exit code: 0 stopped gracefully, EX_CONFIG (78) the
  * configuration does not fit the store, 1 could not start, or was stopped the hard way.
  * Both are borrowed; a reload changes `conf`. */
 int warden_run(struct conf *conf, const struct conf_request *request);

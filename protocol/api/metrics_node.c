@@ -168,7 +168,7 @@ static const struct metrics_number store_numbers[] = {
     {"dueq_store_replica_waits_total", METRICS_COUNTER,
      "Answers that waited until replicas had them.", OF_STORE(replica_waits)},
     {"dueq_store_replica_timeouts_total", METRICS_COUNTER,
-     "Answers that waited for replicas in vain, and ended as unknown.",
+     "Answers whose replicas did not follow in time: they ended as unknown.",
      OF_STORE(replica_timeouts)},
     {"dueq_store_operations_waiting_for_replicas", METRICS_GAUGE,
      "Operations that are done, and whose answer waits for replicas.",

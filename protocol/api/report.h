@@ -196,7 +196,7 @@ struct store_numbers {
     uint64_t lost_pushes;      /* of this node: acknowledged, and gone for certain with that */
     uint64_t aof_cut_bytes;    /* gauge: missing at the end of its file when that was loaded */
     uint64_t replica_waits;    /* answers that waited for replicas */
-    uint64_t replica_timeouts; /* of them: in vain */
+    uint64_t replica_timeouts; /* of them: not in time */
     uint64_t waiting_for_replicas;         /* gauge: answers that wait for replicas */
     uint64_t in_flight;                    /* gauge: operations sent and not answered */
     uint64_t held;                         /* gauge: operations that wait for the link */

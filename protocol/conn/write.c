@@ -1,6 +1,6 @@
 /* Output: at once as far as the kernel takes it, the rest when it takes more; and how much of
  * it the client's kernel has acknowledged. One timer asks for all connections of a kind: each
- * after 45 ms, and then, in vain, after twice as long, up to a second.
+ * after 45 ms, and while it has none after twice as long, up to a second.
  *
  * Time to read: what had been sent when the first of it had to wait is due after reading_ms;
  * when it has been written, what is waiting then is due next. So a reply is read within that

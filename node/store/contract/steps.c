@@ -1,4 +1,4 @@
-/* What the twins do next; and that nobody waits in vain for jobs that are there. */
+/* What the twins do next; and that nobody waits for jobs that are there already. */
 #include "node/store/contract/redis.h"
 #include "node/store/contract/steps.h"
 #include "node/store/contract/whole.h"

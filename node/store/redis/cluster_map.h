@@ -31,9 +31,9 @@
  * A node that was cut off from the others answers as well as any, with an old map. It gives
  * itself away: its state is not "ok" when it cannot see most masters, and its epoch is not that
  * of the others, who have raised it with a failover. (A replica that was cut off may have
- * raised its own in vain; it is not "ok", though.) So a map is believed that is as good as the
- * last one: "ok" before the epoch. After REDIS_MAP_DOUBT_MS without one any is believed: the
- * Redis Cluster is down as a whole, or was made anew.
+ * raised its own without success; it is not "ok", though.) So a map is believed that is as good
+ * as the last one: "ok" before the epoch. After REDIS_MAP_DOUBT_MS without one any is believed:
+ * the Redis Cluster is down as a whole, or was made anew.
  */
 
 #define REDIS_MAP_DOUBT_MS 10000

@@ -31,7 +31,7 @@ struct redis_replicas {
 
     struct redis_why why;   /* what was logged of too few replicas */
     bool is_behind;         /* and not yet that there are enough */
-    int64_t behind_mono_ms; /* somebody waited in vain, the last time */
+    int64_t behind_mono_ms; /* a wait failed, the last time */
 };
 
 static struct replica_wait *waiter_of(struct list *link)

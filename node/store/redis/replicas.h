@@ -34,7 +34,7 @@ struct redis_replicas_options {
     int64_t patience_ms;   /* 1 or more: of each who waits */
     int64_t timeout_ms;    /* to connect; of a command, a WAIT has patience_ms more */
     int64_t backoff_max_ms;
-    int64_t calm_ms; /* nobody has waited in vain for so long: the log says that all is well */
+    int64_t calm_ms; /* no wait has failed for so long: the log says that all is well */
     void (*on_stopped)(void *arg);
     void *arg;
 };

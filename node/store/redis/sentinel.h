@@ -41,7 +41,7 @@ struct redis_sentinel_options {
 
     /* Of each answer that can be believed; the same as before, mostly. */
     void (*on_master)(void *arg, const struct redis_address *address);
-    /* What redis_sentinel_ask() has asked: all in vain. `is_lasting`: until somebody changes
+    /* What redis_sentinel_ask() has asked: all failed. `is_lasting`: until somebody changes
      * the Sentinels or our configuration. */
     void (*on_nobody)(void *arg, const char *why, bool is_lasting);
     void (*on_stopped)(void *arg);
