@@ -109,12 +109,27 @@ bool check_is_everywhere(const struct conf_address *address, int family)
            !memcmp(&given, &any, family == AF_INET ? sizeof(struct in_addr) : sizeof(any));
 }
 
-static void tell_listeners_apart(struct conf_draft *d)
+const char *check_port_at(const struct conf_draft *d, const struct conf_address *address)
 {
-    const struct conf_address *gmq = &d->conf->gmq.listen, *http = &d->conf->http.listen;
+    const struct conf_address *listen = d->conf->listen;
 
-    if (gmq->kind == ADDRESS_TCP && gmq->port != 0 && !strcmp(gmq->text, http->text))
-        check_complain(d, "http.listen", "is the address of gmq.listen");
+    for (unsigned i = 0; address->kind == ADDRESS_TCP && address->port != 0 && i < CONF_PORTS;
+         i++)
+        if (&listen[i] == address)
+            break;
+        else if (!strcmp(listen[i].text, address->text))
+            return conf_port_key(i);
+    return NULL;
+}
+
+static void tell_ports_apart(struct conf_draft *d)
+{
+    for (unsigned i = 1; i < CONF_PORTS; i++) {
+        const char *other = check_port_at(d, &d->conf->listen[i]);
+
+        if (other)
+            check_complain(d, conf_port_key(i), "is the address of %s", other);
+    }
 }
 
 /* JSON may write one byte of a body as six. */
@@ -150,7 +165,7 @@ static void let_a_request_in(struct conf_draft *d)
 
 static const struct check_rule rules[] = {
     {name_the_node, {"node.id"}},
-    {tell_listeners_apart, {"gmq.listen", "http.listen"}},
+    {tell_ports_apart, {CHECK_PORT_KEYS}},
     {let_a_body_out, {"limits.body_bytes", "limits.output_bytes"}},
     {let_a_body_in, {"limits.body_bytes", "limits.http_body_bytes"}},
     {let_a_request_in, {"limits.http_body_bytes", "limits.http_bodies_bytes"}},

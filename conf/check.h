@@ -4,8 +4,12 @@
 
 #include "conf/draft.h"
 
-#define CHECK_KEYS_MAX 4
+#define CHECK_KEYS_MAX (3 + CONF_PORTS)
 #define CHECK_WHY_MAX  1024 /* bytes of a complaint; what is longer is cut */
+
+/* The keys of all ports for clients. */
+#define CHECK_PORT_KEYS            CONF_PORT_LIST(CHECK_PORT_KEY)
+#define CHECK_PORT_KEY(name, word) word ".listen",
 
 /* Judged only when none of the keys that it looks at is bad. */
 struct check_rule {
@@ -29,6 +33,10 @@ void check_program(struct conf_draft *d, const char *path, const char *program);
 
 /* Is it 0.0.0.0 (AF_INET) or :: (AF_INET6), however that is written? */
 bool check_is_everywhere(const struct conf_address *address, int family);
+
+/* The key of the port that listens at that address; of a port's own address: of one before it.
+ * NULL: none does. */
+const char *check_port_at(const struct conf_draft *d, const struct conf_address *address);
 
 /* Of the section `store`; in check_store.c. */
 void check_store(struct conf_draft *d);

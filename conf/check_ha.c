@@ -77,16 +77,15 @@ static void want_a_redis_for_all(struct conf_draft *d)
 static void want_a_peer_port(struct conf_draft *d)
 {
     const struct conf_address *peer = &d->conf->ha.peer;
-    bool is_taken = !strcmp(peer->text, d->conf->gmq.listen.text) ||
-                    !strcmp(peer->text, d->conf->http.listen.text);
+    const char *other = check_port_at(d, peer);
 
     if (has_others(d) && peer->kind == ADDRESS_OFF)
         check_complain(d, "ha.peer.listen",
                        "ha.mode %s needs it: host:port where the other nodes reach this "
                        "one",
                        mode_of(d));
-    else if (peer->kind == ADDRESS_TCP && peer->port != 0 && is_taken)
-        check_complain(d, "ha.peer.listen", "is the address of gmq.listen or http.listen");
+    else if (other)
+        check_complain(d, "ha.peer.listen", "is the address of %s", other);
 }
 
 static bool is_everywhere(const struct conf_address *address)
@@ -142,17 +141,20 @@ static void want_an_address_for_clients(struct conf_draft *d)
 {
     if (!has_others(d) || *d->conf->ha.advertise || is_everywhere(&d->conf->ha.peer))
         return;
-    if (is_everywhere(&d->conf->gmq.listen) || is_everywhere(&d->conf->http.listen))
-        check_complain(
-            d, "ha.advertise",
-            "gmq.listen or http.listen is everywhere, which tells nobody where that is: give "
-            "the name or address by which others reach this node");
+    for (unsigned i = 0; i < CONF_PORTS; i++)
+        if (is_everywhere(&d->conf->listen[i])) {
+            check_complain(d, "ha.advertise",
+                           "%s is everywhere, which tells nobody where that is: give the name "
+                           "or address by which others reach this node",
+                           conf_port_key(i));
+            return;
+        }
 }
 
 /* dueqctl asks each node itself, at the address that the node advertises. */
 static void want_an_address_for_dueqctl(struct conf_draft *d)
 {
-    const struct conf_address *http = &d->conf->http.listen;
+    const struct conf_address *http = &d->conf->listen[PORT_HTTP];
 
     if (has_others(d) && !*d->conf->ha.advertise && http->kind == ADDRESS_TCP &&
         is_loopback(http->host) && !are_all_loopback(d->conf->ha.zookeeper))
@@ -190,9 +192,9 @@ static const struct check_rule rules[] = {
     {want_a_secret, {"ha.mode", "ha.secret", "ha.secret_file"}},
     {want_user_and_password, {"ha.auth", "ha.auth_file"}},
     {want_a_redis_for_all, {"ha.mode", "store.redis"}},
-    {want_a_peer_port, {"ha.mode", "ha.peer.listen", "gmq.listen", "http.listen"}},
+    {want_a_peer_port, {"ha.mode", "ha.peer.listen", CHECK_PORT_KEYS}},
     {want_an_address_for_nodes, {"ha.mode", "ha.peer.listen", "ha.advertise", "ha.zookeeper"}},
-    {want_an_address_for_clients, {"ha.mode", "gmq.listen", "http.listen", "ha.advertise"}},
+    {want_an_address_for_clients, {"ha.mode", "ha.advertise", CHECK_PORT_KEYS}},
     {want_an_address_for_dueqctl, {"ha.mode", "http.listen", "ha.advertise", "ha.zookeeper"}},
     {want_a_hook_that_runs, {"ha.mode", "ha.hook"}},
     {want_names_of_znodes, {"ha.mode", "ha.cluster", "node.id"}},

@@ -206,30 +206,25 @@ static void want_it_everywhere(struct conf_draft *d, const char *key,
         is_v6 ? "[::]" : "0.0.0.0", listen->port, is_v6 ? ", which hears IPv4, too" : "");
 }
 
-static void want_gmq_everywhere(struct conf_draft *d)
+static void want_ports_everywhere(struct conf_draft *d)
 {
     struct ips these;
 
     if (has_list(d, &these))
-        want_it_everywhere(d, "gmq.listen", &d->conf->gmq.listen, &these);
-}
-
-static void want_http_everywhere(struct conf_draft *d)
-{
-    struct ips these;
-
-    if (has_list(d, &these))
-        want_it_everywhere(d, "http.listen", &d->conf->http.listen, &these);
+        for (unsigned i = 0; i < CONF_PORTS; i++)
+            want_it_everywhere(d, conf_port_key(i), &d->conf->listen[i], &these);
 }
 
 static void want_something_to_serve(struct conf_draft *d)
 {
-    if (is_wanted(d) && d->conf->gmq.listen.kind == ADDRESS_OFF &&
-        d->conf->http.listen.kind == ADDRESS_OFF)
-        check_complain(
-            d, "vip.address",
-            "is for clients, and gmq.listen and http.listen are both off: switch one "
-            "on, or leave it out");
+    unsigned off = 0;
+
+    for (unsigned i = 0; i < CONF_PORTS; i++)
+        off += d->conf->listen[i].kind == ADDRESS_OFF;
+    if (is_wanted(d) && off == CONF_PORTS)
+        check_complain(d, "vip.address",
+                       "is for clients, and all their ports are off: switch one on, such as "
+                       "http.listen, or leave it out");
 }
 
 static void want_another_than(struct conf_draft *d, const char *key, const char *host)
@@ -277,9 +272,8 @@ static void want_a_name_of_an_interface(struct conf_draft *d)
 static const struct check_rule rules[] = {
     {want_addresses, {"vip.address"}},
     {want_several_nodes, {"vip.address", "ha.mode"}},
-    {want_gmq_everywhere, {"vip.address", "gmq.listen"}},
-    {want_http_everywhere, {"vip.address", "http.listen"}},
-    {want_something_to_serve, {"vip.address", "gmq.listen", "http.listen"}},
+    {want_ports_everywhere, {"vip.address", CHECK_PORT_KEYS}},
+    {want_something_to_serve, {"vip.address", CHECK_PORT_KEYS}},
     {want_a_peer_port_of_its_own, {"vip.address", "ha.peer.listen"}},
     {want_to_advertise_another, {"vip.address", "ha.advertise"}},
     {want_a_hook_that_runs, {"vip.address", "vip.hook"}},

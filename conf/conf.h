@@ -29,6 +29,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "conf/errors.h"
+#include "conf/ports.h"
 
 enum conf_address_kind {
     ADDRESS_OFF,
@@ -138,13 +139,12 @@ struct conf {
         size_t memory_bytes; /* 0: half of what there is */
         char *redis_server;
     } store;
+    struct conf_address listen[CONF_PORTS]; /* by port: OFF or TCP */
     struct {
-        struct conf_address listen; /* OFF or TCP */
         bool strict;
         int64_t pop_wait_ms;
     } gmq;
     struct {
-        struct conf_address listen; /* OFF or TCP */
         unsigned metrics_topics;
         char *hosts; /* names with commas between; "": any */
     } http;

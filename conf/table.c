@@ -82,14 +82,14 @@ const struct conf_key conf_keys[] = {
     {"store.redis_server", &kind_text, AT(store.redis_server), "redis-server", 1, PATH_BYTES,
      .help = "embedded Redis: the program"},
 
-    {"gmq.listen", &kind_listen, AT(gmq.listen), "127.0.0.1:9503",
+    {"gmq.listen", &kind_listen, AT(listen[PORT_GMQ]), "127.0.0.1:9503",
      .help = "where clients in the manner of gmq connect"},
     {"gmq.strict", &kind_bool, AT(gmq.strict), "false",
      .is_reloadable = true, .help = "numbers as strings and errors as results, like gmq"},
     {"gmq.pop_wait", &kind_duration, AT(gmq.pop_wait_ms), "2s", 0, SECONDS(29),
      .is_reloadable = true, .help = "how long Service.Pop waits for a job"},
 
-    {"http.listen", &kind_listen, AT(http.listen), "127.0.0.1:8000",
+    {"http.listen", &kind_listen, AT(listen[PORT_HTTP]), "127.0.0.1:8000",
      .help = "where the HTTP API, health and metrics are"},
     {"http.metrics_topics", &kind_count, AT(http.metrics_topics), "100", 0, 1000,
      .is_reloadable = true, .help = "topics with job counts of their own in the metrics"},

@@ -317,8 +317,8 @@ struct node_lead *node_lead_new(const struct node_lead_options *options)
     if (!conf_has_others(conf))
         return a;
     snprintf(a->root, sizeof(a->root), "/dueq/%s", conf->ha.cluster);
-    print_address(a, options->gmq_fd, &a->gmq);
-    print_address(a, options->http_fd, &a->http);
+    print_address(a, options->port_fds[PORT_GMQ], &a->gmq);
+    print_address(a, options->port_fds[PORT_HTTP], &a->http);
     print_address(a, options->peer_fd, &a->peer);
     if (conf->ha.journal)
         ha_journal_open(&a->journal, conf->node.data_dir, conf->node.id);

@@ -35,7 +35,7 @@ struct node_lead_options {
     const struct conf *conf; /* borrowed */
     struct loop *loop;
     struct queue *queue;
-    int gmq_fd, http_fd;  /* listening, for their addresses; -1: off */
+    const int *port_fds;  /* by port, listening, for their addresses; -1: off */
     int peer_fd;          /* listening; taken over; -1: standalone */
     uint64_t incarnation; /* of the warden */
 

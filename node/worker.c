@@ -43,9 +43,9 @@ static void on_beat(struct timer *timer)
     timer_arm(&a->loop->timers, timer, beat_ms(a));
 }
 
-static void print_listener(struct buf *to, const char *name, int fd)
+static void print_listener(struct buf *to, const char *before, const char *name, int fd)
 {
-    buf_printf(to, "%s ", name);
+    buf_printf(to, "%s%s ", before, name);
     if (fd >= 0)
         listen_print(fd, to);
     else
@@ -57,8 +57,8 @@ static void say_up(struct worker *a)
     char *dir = realpath(a->conf->node.data_dir, NULL);
     struct buf text = BUF_INIT;
 
-    print_listener(&text, "gmq", a->options->gmq_fd);
-    print_listener(&text, ", http", a->options->http_fd);
+    for (unsigned i = 0; i < CONF_PORTS; i++)
+        print_listener(&text, i ? ", " : "", conf_port_word(i), a->options->port_fds[i]);
     LOG_INFO("app", "node %s is up: %s, store %s, data in %s, warden pid %d", a->conf->node.id,
              buf_text(&text), a->conf->store.redis.text, dir ? dir : a->conf->node.data_dir,
              (int)getppid());
@@ -213,8 +213,6 @@ static void on_hup(int number, short what, void *arg)
     struct worker *a = arg;
     struct redis_store_options store;
     struct queue_options queue;
-    struct gmq_options gmq;
-    struct http_options http;
 
     loop_touch(a->loop);
     reload_conf(a->conf, a->options->request, false);
@@ -223,13 +221,8 @@ static void on_hup(int number, short what, void *arg)
     wiring_rules_set(&a->rules, a->conf);
     queue = wiring_queue_options(a->conf, &a->rules);
     queue_reload(a->queue, &queue);
-    gmq = wiring_gmq_options(a->conf);
-    if (a->gmq)
-        gmq_reload(a->gmq, &gmq);
-    http = wiring_http_options(a->conf);
-    if (a->http)
-        http_reload(a->http, &http);
-    a->api.metrics_topics = a->conf->http.metrics_topics;
+    for (unsigned i = 0; i < a->port_count; i++)
+        ports_reload(&a->ports_from, a->which[i], a->ports[i]);
 }
 
 static struct event *watch_signal(struct worker *a, int number,
@@ -271,11 +264,8 @@ static enum status open_store(struct worker *a, const char *address)
     return a->store ? STATUS_OK : STATUS_BAD_CONFIG;
 }
 
-static void open_protocols(struct worker *a)
+static void open_ports(struct worker *a)
 {
-    struct gmq_options gmq = wiring_gmq_options(a->conf);
-    struct http_options http = wiring_http_options(a->conf);
-
     a->api = (struct api){.queue = a->queue,
                           .loop = a->loop,
                           .node = {.name = a->conf->node.id,
@@ -286,15 +276,13 @@ static void open_protocols(struct worker *a)
                                    .arg = a},
                           .metrics_topics = a->conf->http.metrics_topics,
                           .start_mono_ms = timers_now(&a->loop->timers)};
-    if (a->options->gmq_fd >= 0)
-        a->gmq = gmq_new(&gmq, a->loop, a->queue, a->options->gmq_fd);
-    if (a->options->http_fd >= 0)
-        a->http = http_new(&api_app, &a->api, &http, a->loop, a->queue, a->options->http_fd);
-    a->api.http = a->http;
-    if (a->http)
-        a->ports[a->port_count++] = http_port(a->http);
-    if (a->gmq)
-        a->ports[a->port_count++] = a->gmq;
+    a->ports_from = (struct ports_from){
+        .conf = a->conf, .loop = a->loop, .queue = a->queue, .api = &a->api};
+    for (unsigned i = 0; i < CONF_PORTS; i++)
+        if (a->options->port_fds[i] >= 0) {
+            a->which[a->port_count] = i;
+            a->ports[a->port_count++] = ports_open(&a->ports_from, i, a->options->port_fds[i]);
+        }
     vip_app_serve(a->vip, a->ports, a->port_count);
 }
 
@@ -305,8 +293,7 @@ static void join_cluster(struct worker *a)
         .conf = a->conf,
         .loop = a->loop,
         .queue = a->queue,
-        .gmq_fd = o->gmq_fd,
-        .http_fd = o->http_fd,
+        .port_fds = o->port_fds,
         .peer_fd = o->peer_fd,
         .incarnation = o->incarnation,
         .on_refused = on_cluster_refused,
@@ -331,7 +318,7 @@ static void start(struct worker *a)
     options = wiring_queue_options(a->conf, &a->rules);
     a->queue = queue_new(&options, redis_store_port(a->store), &a->loop->timers);
     join_cluster(a);
-    open_protocols(a);
+    open_ports(a);
     redis_store_start(a->store);
     timer_init(&a->waiting, on_waiting);
     timer_arm(&a->loop->timers, &a->waiting, SAY_AFTER_MS);

@@ -5,16 +5,14 @@
 
 #include "base/loop.h"
 #include "node/worker.h"
+#include "node/ports.h"
 #include "node/report.h"
 #include "node/wiring.h"
 #include "node/lead.h"
 #include "node/vip/vip_app.h"
 #include "protocol/api/api.h"
-#include "protocol/http/http.h"
 
 struct event;
-
-#define WORKER_PORTS_MAX 8
 
 /* Each step begins when the one before it is over.
  *
@@ -52,11 +50,11 @@ struct worker {
     struct hook_hold hold;
     struct vip_app *vip;
     struct wiring_rules rules;
-    struct port *gmq;                     /* NULL: off */
-    struct http *http;                    /* NULL: off */
-    struct api api;                       /* what it serves */
-    struct port *ports[WORKER_PORTS_MAX]; /* those that are open */
-    unsigned port_count;
+    struct api api; /* what it serves */
+    struct ports_from ports_from;
+    struct port *ports[CONF_PORTS]; /* those that are open, */
+    enum conf_port which[CONF_PORTS];
+    unsigned port_count; /* so many */
     struct event *on_term;
     struct event *on_hup;
     struct timer beat;

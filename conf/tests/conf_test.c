@@ -25,9 +25,9 @@ static void no_file_is_a_whole_configuration(void **state)
 
     assert_int_equal(conf->store.redis.kind, ADDRESS_EMBEDDED);
     assert_int_equal(conf->store.buckets, 64);
-    assert_string_equal(conf->gmq.listen.host, "127.0.0.1");
-    assert_int_equal(conf->gmq.listen.port, 9503);
-    assert_int_equal(conf->http.listen.port, 8000);
+    assert_string_equal(conf->listen[PORT_GMQ].host, "127.0.0.1");
+    assert_int_equal(conf->listen[PORT_GMQ].port, 9503);
+    assert_int_equal(conf->listen[PORT_HTTP].port, 8000);
     assert_int_equal(conf->limits.body_bytes, 1 << 20);
     assert_int_equal(conf->store.hold_ms, 10000);
     assert_int_equal(conf->log.level, LEVEL_INFO);
@@ -46,8 +46,8 @@ static void the_file_overrides_defaults_and_sets_override_the_file(void **state)
     assert_int_equal(conf->store.buckets, 9);
     assert_true(conf->store.strict);
     assert_int_equal(conf->log.level, LEVEL_DEBUG);
-    assert_int_equal(conf->gmq.listen.kind, ADDRESS_OFF);
-    assert_string_equal(conf->http.listen.host, "::1");
+    assert_int_equal(conf->listen[PORT_GMQ].kind, ADDRESS_OFF);
+    assert_string_equal(conf->listen[PORT_HTTP].host, "::1");
     conf_free(conf);
 }
 

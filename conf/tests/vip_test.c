@@ -181,8 +181,8 @@ static void it_is_for_clients(void **state)
     const char *sets[] = {"gmq.listen=", "http.listen=", NULL};
 
     expect(GOOD, sets,
-           "c.yaml:6:14: vip.address: is for clients, and gmq.listen and http.listen are both "
-           "off: switch one on, or leave it out\n");
+           "c.yaml:6:14: vip.address: is for clients, and all their ports are off: switch one "
+           "on, such as http.listen, or leave it out\n");
 }
 
 static void what_a_node_always_has_is_another_address(void **state)

@@ -54,6 +54,9 @@ class ContainerNode:
     def is_ready(self):
         return self.http("/health/ready")[0] == 200
 
+    def cluster_status(self):
+        return json.loads(self.http("/v1/cluster")[1])
+
     def version(self):
         return json.loads(self.http("/v1/status")[1])["version"]
 

@@ -21,6 +21,7 @@ from drills.witness import changed
 from harness.wait import wait_until
 
 PATIENCE_S = 60  # a node gives its lead away for its address once in TENURE_S
+CALM_S = 700       # what is too often is counted over ten minutes
 TARGETS_MS = {"kill": 100, "pause": 2750}  # to the first answer over the address; T = 2000
 
 
@@ -75,13 +76,24 @@ class Containers(Row):
         drill.leader.pause()
 
     def _disconnect(self, drill):
+        self._wait_calm(drill)
         drill.leader.disconnect(CLIENTS)
 
     def _disconnect_all(self, drill):
+        self._wait_calm(drill)
         drill.leader.disconnect(CLIENTS, INSIDE)
+
+    @staticmethod
+    def _wait_calm(drill):
+        """For its address a leader gives the lead away only where that has not moved too often
+        lately, as it has in many rounds."""
+        wait_until(lambda: not drill.leader.cluster_status()["flapping"], "the lead rests", CALM_S,
+                   interval_s=1)
+        drill.begin_again()
 
     def _back(self, drill):
         """The lead comes back to it, when all know that it could have the address again."""
+        self._wait_calm(drill)
         drill.leader.disconnect(CLIENTS)
         wait_until(drill.new_leader, "another node leads", PATIENCE_S)
         drill.leader.connect(CLIENTS)

@@ -103,11 +103,11 @@ static void node_init(unsigned i)
 void node_start(unsigned i)
 {
     struct node *n = &nodes[i];
+    static const int none[CONF_PORTS] = {[0 ... CONF_PORTS - 1] = -1};
     const struct node_lead_options options = {.conf = &n->conf,
                                               .loop = &n->loop,
                                               .queue = n->app.queue,
-                                              .gmq_fd = -1,
-                                              .http_fd = -1,
+                                              .port_fds = none,
                                               .peer_fd = -1,
                                               .incarnation = 1000 + i,
                                               .on_refused = on_refused,

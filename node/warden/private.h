@@ -17,8 +17,7 @@ struct warden {
     struct conf *conf;
     const struct conf_request *request;
     struct datadir datadir;
-    int gmq_fd;
-    int http_fd;
+    int port_fds[CONF_PORTS]; /* listening, -1: off */
     int peer_fd; /* of a cluster's node; until the worker has ended: see ha/peer/link.h */
     uint64_t incarnation; /* by chance; all its workers have it */
     int signal_fd;
@@ -45,5 +44,6 @@ void warden_release(struct warden *w);
 
 /* Harmless twice. */
 void warden_close_fd(int *fd);
+void warden_close_ports(struct warden *w);
 
 #endif

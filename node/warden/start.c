@@ -26,6 +26,12 @@ void warden_close_fd(int *fd)
     *fd = -1;
 }
 
+void warden_close_ports(struct warden *w)
+{
+    for (unsigned i = 0; i < CONF_PORTS; i++)
+        warden_close_fd(&w->port_fds[i]);
+}
+
 static enum status listen_if_on(const char *key, const struct conf_address *address, int *fd)
 {
     if (address->kind == ADDRESS_OFF)
@@ -36,15 +42,17 @@ static enum status listen_if_on(const char *key, const struct conf_address *addr
 /* All of them, so that all mistakes are seen at once. */
 static enum status open_listeners(struct warden *w)
 {
-    enum status gmq = listen_if_on("gmq.listen", &w->conf->gmq.listen, &w->gmq_fd);
-    enum status http = listen_if_on("http.listen", &w->conf->http.listen, &w->http_fd);
-    enum status peer = STATUS_OK;
+    enum status all = STATUS_OK, one;
 
-    if (conf_has_others(w->conf))
-        peer = listen_if_on("ha.peer.listen", &w->conf->ha.peer, &w->peer_fd);
-    if (gmq != STATUS_OK || http != STATUS_OK)
-        return gmq != STATUS_OK ? gmq : http;
-    return peer;
+    for (unsigned i = 0; i < CONF_PORTS; i++) {
+        one = listen_if_on(conf_port_key(i), &w->conf->listen[i], &w->port_fds[i]);
+        all = all != STATUS_OK ? all : one;
+    }
+    if (conf_has_others(w->conf)) {
+        one = listen_if_on("ha.peer.listen", &w->conf->ha.peer, &w->peer_fd);
+        all = all != STATUS_OK ? all : one;
+    }
+    return all;
 }
 
 static enum status prepare_redis(struct warden *w)
@@ -92,8 +100,7 @@ static void close_all(void *arg)
 {
     struct warden *w = arg;
 
-    warden_close_fd(&w->gmq_fd);
-    warden_close_fd(&w->http_fd);
+    warden_close_ports(w);
     warden_close_fd(&w->peer_fd);
     warden_close_fd(&w->signal_fd);
     warden_close_fd(&w->redis.log_fd);
@@ -165,10 +172,9 @@ enum status warden_prepare(struct warden *w, int (*run_worker)(void *arg, int ch
         s = prepare_redis(w);
     if (s == STATUS_OK)
         s = warden_vip_init(&w->vip, w->conf);
-    if (s == STATUS_OK && *w->conf->vip.address) { /* also where a hook moves it, as root */
-        listen_outlive_address(w->gmq_fd);
-        listen_outlive_address(w->http_fd);
-    }
+    if (s == STATUS_OK && *w->conf->vip.address) /* also where a hook moves it, as root */
+        for (unsigned i = 0; i < CONF_PORTS; i++)
+            listen_outlive_address(w->port_fds[i]);
     if (s == STATUS_OK)
         s = open_log(w);
     if (s == STATUS_OK)
@@ -185,8 +191,7 @@ void warden_release(struct warden *w)
     told_fini(&w->told);
     embedded_redis_fini(&w->redis);
     warden_close_fd(&w->signal_fd);
-    warden_close_fd(&w->gmq_fd);
-    warden_close_fd(&w->http_fd);
+    warden_close_ports(w);
     warden_close_fd(&w->peer_fd);
     datadir_close(&w->datadir);
 }

@@ -38,8 +38,7 @@ static int run_worker(void *arg, int channel_fd)
         .request = w->request,
         .redis_socket = w->has_redis ? w->redis.socket_path : NULL,
         .redis = w->has_redis ? w->redis.facts : NULL,
-        .gmq_fd = w->gmq_fd,
-        .http_fd = w->http_fd,
+        .port_fds = w->port_fds,
         .peer_fd = w->peer_fd,
         .incarnation = w->incarnation,
         .channel_fd = channel_fd,
@@ -67,8 +66,7 @@ static void stop(struct warden *w, const char *reason, int exit_code, int64_t no
     w->exit_code = exit_code;
     w->phase = WARDEN_STOP_WORKER;
     w->stop_mono_ms = now;
-    warden_close_fd(&w->gmq_fd); /* the worker closes its own: no new clients from now on */
-    warden_close_fd(&w->http_fd);
+    warden_close_ports(w); /* the worker closes its own: no new clients from now on */
     child_stop(&w->worker.child, reason, now);
 }
 
@@ -116,8 +114,8 @@ static void let_address_go(struct warden *w, int status, int64_t now)
 {
     if (is_death(status) && w->worker.session.session && !w->worker.is_alone &&
         warden_vip_leave(&w->vip, now)) {
-        listen_refuse(w->gmq_fd);
-        listen_refuse(w->http_fd);
+        for (unsigned i = 0; i < CONF_PORTS; i++)
+            listen_refuse(w->port_fds[i]);
         w->is_refusing = true;
         LOG_INFO("warden", "new clients are refused until the virtual address has moved");
     } else {
@@ -128,11 +126,12 @@ static void let_address_go(struct warden *w, int status, int64_t now)
 /* The address has gone, or nobody wants it. */
 static void accept_again(struct warden *w, int64_t now)
 {
-    enum status gmq = listen_again("gmq.listen", w->gmq_fd);
-    enum status http = listen_again("http.listen", w->http_fd);
+    bool is_taken = false;
 
+    for (unsigned i = 0; i < CONF_PORTS; i++)
+        is_taken |= listen_again(conf_port_key(i), w->port_fds[i]) != STATUS_OK;
     w->is_refusing = false;
-    if ((gmq != STATUS_OK || http != STATUS_OK) && w->phase == WARDEN_RUN)
+    if (is_taken && w->phase == WARDEN_RUN)
         stop(w, "another program has taken a port of this node", EXIT_FAILURE, now);
 }
 
@@ -392,8 +391,7 @@ int warden_run(struct conf *conf, const struct conf_request *request)
         .conf = conf,
         .request = request,
         .datadir = {.dir_fd = -1, .lock_fd = -1},
-        .gmq_fd = -1,
-        .http_fd = -1,
+        .port_fds = {[0 ... CONF_PORTS - 1] = -1},
         .peer_fd = -1,
         .signal_fd = -1,
         .told = {.notify = {.fd = -1}},

@@ -83,6 +83,10 @@ void warden_close_fd(int *fd)
 {
 }
 
+void warden_close_ports(struct warden *w)
+{
+}
+
 int worker_run(const struct worker_options *options)
 {
     return EXIT_FAILURE;
@@ -140,8 +144,7 @@ static int setup(void **state)
     exit_code = -1;
     assert_int_equal(pipe(ended_fds), 0);
     w = (struct warden){.conf = &conf,
-                        .gmq_fd = -1,
-                        .http_fd = -1,
+                        .port_fds = {[0 ... CONF_PORTS - 1] = -1},
                         .peer_fd = -1,
                         .signal_fd = -1,
                         .session_end = {.servers = "here:1",
