@@ -1,4 +1,5 @@
-/* What operators want: another leader, gracefully or by force; no automatic failover; a stop. */
+/* What operators want: another leader, gracefully or by force; no automatic failover; a stop.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -6,7 +6,8 @@
 
 const struct job_rules rules_default = {.priority = RULES_PRIORITY_DEFAULT};
 
-/* A base of nothing stays nothing when it is doubled (and for a script, too often: it would be no number). */
+/* A base of nothing stays nothing when it is doubled (and for a script, too often: it would be
+ * no number). */
 static bool is_nothing(const struct backoff *backoff)
 {
     return backoff->kind == BACKOFF_NONE || backoff->base_ms == 0;

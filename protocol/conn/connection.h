@@ -98,8 +98,8 @@ struct connection_kind {
     unsigned connections; /* gauge */
     struct list kept;     /* those with input; the last to make progress is the last */
     struct list unread;   /* those with output, the same */
-    /* Those that await an acknowledgement, by how often the kernel was asked already; in each the
-     * next one to be asked is the first. */
+    /* Those that await an acknowledgement, by how often the kernel was asked already; in each
+     * the next one to be asked is the first. */
     struct list awaiting[CONNECTION_ACK_STEPS];
     struct timer ack_timer;
     struct hangups hangups; /* of those that are paused */
