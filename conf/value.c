@@ -179,7 +179,7 @@ bool value_is_servers(const char *text)
     return !*text || count_servers(text, "") > 0;
 }
 
-/* As much as node/store/redis/sentinel.h and cluster_map.h take: see
+/* As much as node/store/redis/topology/sentinel.h and cluster_map.h take: see
  * node/tests/wiring_test.c.
  */
 #define SENTINELS_MAX       16

@@ -37,7 +37,10 @@ LAYERS = {
     "ha/vip": ["base/*.h"],
     "ha/sim": ["base/*.h", "ha/**"],
     "node/store": ["base/*.h"],
-    "node/store/redis": ["base/*.h", "node/store/*.h"],
+    "node/store/redis/wire": ["base/*.h", "node/store/*.h"],
+    "node/store/redis/topology": ["node/store/redis/wire/*.h", "base/*.h", "node/store/*.h"],
+    "node/store/redis": ["node/store/redis/topology/*.h", "node/store/redis/wire/*.h", "base/*.h",
+                         "node/store/*.h"],
     "node/store/memory": ["base/*.h", "node/store/*.h"],
     "node/store/contract": ["base/*.h", "node/store/**"],
     "node/queue": ["base/*.h", "node/store/store.h", "node/store/op.h", "node/store/job.h",
@@ -52,7 +55,7 @@ LAYERS = {
                     "node/*.h"],
     "node/vip": ["base/*.h", "conf/conf.h", "ha/rule/*.h", "ha/vip/*.h", "node/*.h", *CLIENTS],
     "node": ["**"],
-    "itests": ["base/*.h", "node/store/*.h", "node/store/redis/*.h"],
+    "itests": ["base/*.h", "node/store/*.h", "node/store/redis/**"],
 }
 
 # Tests and fuzzers may also use the fakes, and say who scans.
@@ -67,7 +70,7 @@ LIBRARIES = {
     "hiredis/**": ["node/store/redis/**", "node/store/contract/*redis.c", "itests/bench/**"],
     "event2/**": ["base/loop.c", "ha/peer/*", "base/resolve.c", "ha/coord/zk_io.c",
                   "ha/vip/packet.c", "protocol/**",
-                  "node/store/redis/conn.c", "node/worker.c", "node/program.c", "itests/bench/**", *TEST_FILES],
+                  "node/store/redis/wire/conn.c", "node/worker.c", "node/program.c", "itests/bench/**", *TEST_FILES],
     "openssl/**": ["ha/peer/conn.c"],
     "zookeeper/**": ["ha/coord/zk_*"],
     "yaml.h": ["conf/yaml*"],

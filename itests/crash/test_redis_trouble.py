@@ -251,7 +251,7 @@ def lines_of_trouble(node):
             if re.search(r" (warn|error) +redis ", line)]
 
 
-LINES_OF_A_LINK = 8  # a minute: node/store/redis/error.h
+LINES_OF_A_LINK = 8  # a minute: node/store/redis/wire/error.h
 
 
 def assert_is_said_briefly(lines):

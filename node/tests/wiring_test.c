@@ -6,8 +6,8 @@
 #include "conf/value.h"
 #include "node/wiring.h"
 #include "node/queue/queue.h"
-#include "node/store/redis/cluster_map.h"
-#include "node/store/redis/sentinel.h"
+#include "node/store/redis/topology/cluster_map.h"
+#include "node/store/redis/topology/sentinel.h"
 
 static struct wiring_rules rules;
 

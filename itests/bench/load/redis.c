@@ -8,8 +8,9 @@
 #include "base/crc16.h"
 #include "itests/bench/load/die.h"
 #include "itests/bench/load/supply.h"
-#include "node/store/redis/reply.h"
-#include "node/store/redis/scripts.h"
+#include "node/store/redis/wire/reply.h"
+#include "node/store/redis/push_ledger.h"
+#include "node/store/redis/wire/scripts.h"
 
 static struct {
     const struct options *o;

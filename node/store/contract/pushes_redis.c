@@ -6,8 +6,8 @@
 
 #include <hiredis/hiredis.h>
 
-#include "node/store/redis/reply.h"
-#include "node/store/redis/scripts.h"
+#include "node/store/redis/wire/reply.h"
+#include "node/store/redis/wire/scripts.h"
 
 #define WORKER 0x00abcdef
 

@@ -15,7 +15,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "node/store/redis/scripts.h"
+#include "node/store/redis/wire/scripts.h"
 
 static struct redis_fixture *redis;
 static const char *prefix;

@@ -5,8 +5,8 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "node/store/redis/link.h"
-#include "node/store/redis/sentinel.h"
+#include "node/store/redis/wire/link.h"
+#include "node/store/redis/topology/sentinel.h"
 #include "node/store/redis/wakeups.h"
 
 struct redis_follow {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
-#include "node/store/redis/address.h"
+#include "node/store/redis/wire/address.h"
 
 struct redis_link;
 struct redis_wakeups;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "node/store/redis/error.h"
-#include "node/store/redis/reply.h"
+#include "node/store/redis/wire/error.h"
+#include "node/store/redis/wire/reply.h"
 
 static void handshake_ask_setup(struct redis_handshake *h);
 static bool handshake_take_setup(struct redis_handshake *h, unsigned what,

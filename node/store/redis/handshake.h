@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #include "node/store/redis/durability.h"
-#include "node/store/redis/link.h"
-#include "node/store/redis/scripts.h"
+#include "node/store/redis/wire/link.h"
+#include "node/store/redis/wire/scripts.h"
 
 /* What it is one of: may another take its place? */
 enum redis_kind { REDIS_ALONE, REDIS_OF_SENTINELS, REDIS_OF_CLUSTER };

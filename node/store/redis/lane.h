@@ -18,7 +18,7 @@
 #include "node/store/redis/clock.h"
 #include "node/store/redis/wait_queue.h"
 #include "node/store/redis/handshake.h"
-#include "node/store/redis/link.h"
+#include "node/store/redis/wire/link.h"
 #include "node/store/redis/replicas.h"
 #include "node/store/redis/store.h"
 #include "node/store/redis/wakeups.h"

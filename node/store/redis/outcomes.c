@@ -9,9 +9,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "node/store/redis/wait_queue.h"
-#include "node/store/redis/error.h"
+#include "node/store/redis/wire/error.h"
+#include "node/store/redis/throttle.h"
 #include "node/store/redis/requests_private.h"
-#include "node/store/redis/slots.h"
+#include "node/store/redis/topology/slots.h"
 
 /* A page of the key space, where that lies at several masters: PLACES looks through one after
  * the other. Its cursor is "<lane>.<cursor of Redis>", with the lane's serial, so that one
@@ -156,14 +157,14 @@ static void take_done(struct request *r)
 
     q->stats->answered[op->verb]++;
     if (op->verb == OP_SCAN && op->status == STATUS_OK)
-        redis_complain_scanned(&q->complaints, timers_now(q->timers), op);
+        redis_throttle_scanned(&q->complaints, timers_now(q->timers), op);
     redis_marks_saw(q->marks, op->bucket, reply_counter(op, q->keys.buckets));
     if (request_is_of_all_lanes(r) && op->status == STATUS_OK)
         request_name_next_place(r);
     if (op->status == STATUS_OK)
         request_note_size(r);
     if (r->may_have_run)
-        op->status = redis_said_again(op->verb, op->status);
+        op->status = redis_retried_status(op->verb, op->status);
     op->wait_ms = sooner_ms(op->wait_ms, r->wait_ms);
     request_keep_promise(r);
 }
@@ -175,7 +176,7 @@ static void take_error(struct request *r, const char *error)
     bool is_of_the_connection = redis_error_is_of_the_connection(error);
 
     q->stats->refused++;
-    redis_complain_error(&q->complaints, timers_now(q->timers), r->op, error);
+    redis_throttle_error(&q->complaints, timers_now(q->timers), r->op, error);
     if (redis_error_refuses_writes(error))
         redis_handshake_look_soon(lane->handshake);
     if (!is_of_the_connection || !request_hold_again(r))

@@ -18,22 +18,9 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "node/store/redis/wire/scripts.h"
 
-/* Entries; a power of two. As many as may be in flight (redis_store_options.flight_max): they
- * may all be of one bucket, and lost together. */
-#define PUSH_LEDGER_RING     4096
-#define PUSH_LEDGER_ENTRY    20      /* bytes: number 6, id 7, due 6, flags 1; see push.lua */
-#define PUSH_LEDGER_KEEP_MS  3600000 /* a ring that nobody writes to goes after that */
-#define PUSH_LEDGER_RENEW_MS 600000  /* and is told so now and then, not with each push */
-
-/* What a push brings for the ledger. */
-struct push_note {
-    uint64_t worker; /* whose ring */
-    uint64_t number; /* from 1 */
-    bool renews;     /* it also says how long the ring is kept */
-    bool is_again;   /* it may have happened */
-    bool was_there;  /* that is so, and the ring must be there */
-};
+#define PUSH_LEDGER_RENEW_MS 600000 /* and is told so now and then, not with each push */
 
 struct push_ledger;
 

@@ -9,9 +9,9 @@
 
 #include "base/timer.h"
 #include "base/log.h"
-#include "node/store/redis/link.h"
+#include "node/store/redis/wire/link.h"
 #include "node/store/redis/requests_private.h"
-#include "node/store/redis/error.h"
+#include "node/store/redis/wire/error.h"
 
 struct redis_replicas {
     struct redis_replicas_options options;
@@ -29,9 +29,9 @@ struct redis_replicas {
     struct redis_call info, ping, wait;
     bool is_asking; /* a pair is in flight */
 
-    struct redis_why why;   /* what was logged of too few replicas */
-    bool is_behind;         /* and not yet that there are enough */
-    int64_t behind_mono_ms; /* a wait failed, the last time */
+    struct redis_last_error why; /* what was logged of too few replicas */
+    bool is_behind;              /* and not yet that there are enough */
+    int64_t behind_mono_ms;      /* a wait failed, the last time */
 };
 
 static struct replica_wait *waiter_of(struct list *link)
@@ -44,7 +44,7 @@ static struct replica_wait *waiter_of(struct list *link)
 static void note_few(struct redis_replicas *r)
 {
     const char *why = redis_link_why(r->link);
-    char text[REDIS_WHY_CHARS];
+    char text[REDIS_ERROR_CHARS];
 
     if (r->is_usable)
         snprintf(text, sizeof(text),
@@ -56,7 +56,7 @@ static void note_few(struct redis_replicas *r)
                  "without a connection nobody can be asked whether they confirm: what is "
                  "answered meanwhile ends as unknown%s%.128s",
                  *why ? "; " : "", why);
-    redis_why_set(&r->why, LEVEL_WARN, "replicas", "", text, timers_now(r->timers));
+    redis_last_error_set(&r->why, LEVEL_WARN, "replicas", "", text, timers_now(r->timers));
     r->is_behind = true;
     r->behind_mono_ms = timers_now(r->timers);
 }
@@ -67,7 +67,7 @@ static void note_enough(struct redis_replicas *r)
     if (!r->is_behind || timers_now(r->timers) - r->behind_mono_ms < r->options.calm_ms)
         return;
     LOG_INFO("redis", "replicas: enough of them confirm again");
-    redis_why_clear(&r->why);
+    redis_last_error_clear(&r->why);
     r->is_behind = false;
 }
 

@@ -23,7 +23,7 @@
 
 #include "base/list.h"
 #include "base/loop.h"
-#include "node/store/redis/address.h"
+#include "node/store/redis/wire/address.h"
 #include "node/store/redis/durability.h"
 
 #define REDIS_REPLICAS_CALM_MS 10000

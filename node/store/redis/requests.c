@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/crc16.h"
-#include "node/store/redis/encode.h"
+#include "node/store/redis/wire/encode.h"
 
 /* ---- where to ---- */
 

@@ -5,11 +5,11 @@
 #define DUEQ_NODE_STORE_REDIS_REQUESTS_PRIVATE_H
 
 #include "base/timer.h"
-#include "node/store/redis/error.h"
+#include "node/store/redis/throttle.h"
 #include "node/store/redis/wait_queue.h"
-#include "node/store/redis/reply.h"
+#include "node/store/redis/wire/reply.h"
 #include "node/store/redis/requests.h"
-#include "node/store/redis/scripts.h"
+#include "node/store/redis/wire/scripts.h"
 
 struct request {
     struct redis_call call;
@@ -57,7 +57,7 @@ struct redis_requests {
     unsigned unfinished; /* requests whose on_done has not returned */
 
     struct redis_requests_events redirects; /* on_moved NULL: there is one master */
-    struct redis_complaints complaints;
+    struct redis_throttle complaints;
     bool is_stopping;
     void (*on_idle)(void *arg); /* NULL: not asked for, or said */
     void *idle_arg;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "node/store/redis/reply.h"
-#include "node/store/redis/reply_outputs.h"
-#include "node/store/redis/scripts.h"
+#include "node/store/redis/wire/reply.h"
+#include "node/store/redis/wire/reply_outputs.h"
+#include "node/store/redis/wire/scripts.h"
 
 #define INCARNATION_CHARS 88
 

@@ -9,7 +9,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "node/store/redis/slots.h"
+#include "node/store/redis/topology/slots.h"
 
 #define PAUSE_MS     20   /* a key moves in less, a slot in more */
 #define AGAIN_MAX_MS 250  /* of a bucket in trouble, between two questions */

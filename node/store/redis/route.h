@@ -29,7 +29,7 @@
 #include "base/timer.h"
 #include "node/store/redis/lane.h"
 #include "node/store/redis/rollback.h"
-#include "node/store/redis/slots.h"
+#include "node/store/redis/topology/slots.h"
 
 enum redis_bucket_state { BUCKET_NOWHERE, BUCKET_RAISING, BUCKET_OPEN, BUCKET_PAUSED };
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "node/store/redis/cluster_map.h"
+#include "node/store/redis/topology/cluster_map.h"
 #include "node/store/redis/follow.h"
 #include "node/store/redis/requests.h"
-#include "node/store/redis/scripts.h"
+#include "node/store/redis/wire/scripts.h"
 #include "node/store/redis/store_private.h"
 #include "node/store/redis/wakeups.h"
 #include "node/store/redis/durability.h"

@@ -1,24 +1,24 @@
 /* The store port on Redis.
  *
  * A connection for commands to each master, pipelined, and one that hears wake-ups. An
- * operation is one script, sent with EVALSHA (see scripts.h), its answer is read by reply.h.
- * While Redis cannot be reached, or more is in flight than allowed, operations wait in their
- * bucket, first come first served, each for up to `hold_ms`; then they are UNAVAILABLE. What
- * was in flight when the connection was lost is sent again, where that can be done
- * (wait_queue.h); else it is UNKNOWN.
+ * operation is one script, sent with EVALSHA (wire/scripts.h), its answer is read by
+ * wire/reply.h. While Redis cannot be reached, or more is in flight than allowed, operations
+ * wait in their bucket, first come first served, each for up to `hold_ms`; then they are
+ * UNAVAILABLE. What was in flight when the connection was lost is sent again, where that can be
+ * done (wait_queue.h); else it is UNKNOWN.
  *
- *   redis_requests   operations on their way: held (redis_hold), sent, answered
- *   redis_route      which lane a bucket goes by, and whether it can go
- *   redis_lane       one master: its link, handshake, breaker, replicas, what is on its way
- *   redis_marks       what was seen of each bucket, for a Redis that rolls back
- *   redis_link       the connection that comes back; redis_session, redis_conn: one of them
- *   redis_follow     where it goes: a fixed address, or the master that Sentinels name
- *   redis_cluster_map  which masters there are, and which has which bucket
- *   redis_handshake  what a fresh connection must show before it is used
- *   redis_wakeups    the subscription
- *   redis_replicas   answers that wait until replicas have them, too; a connection of its own
- *   scripts, reply   operations to commands, answers to outputs; pure
- *   lua/             the scripts
+ *   requests      operations on their way: waiting (wait_queue), sent, answered (outcomes)
+ *   route         which lane a bucket goes by, and whether it can go
+ *   lane          one master: its link, handshake, breaker, replicas, what is on its way
+ *   handshake     what a fresh connection must show before it is used; durability: what it
+ * shows rollback      what was seen of each bucket, for a Redis that rolls back; push_ledger
+ *   replicas      answers that wait until replicas have them, too; a connection of its own
+ *   wakeups       the subscription
+ *   follow        where a link goes: a fixed address, or the master that Sentinels name
+ *   topology/     which masters there are: Sentinels, the map of a Redis Cluster
+ *   wire/         link (a connection that comes back), conn (one of them), scripts and encode
+ *                 (operations to commands), reply (answers to outputs)
+ *   lua/          the scripts
  */
 #ifndef DUEQ_NODE_STORE_REDIS_STORE_H
 #define DUEQ_NODE_STORE_REDIS_STORE_H

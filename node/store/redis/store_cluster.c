@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "node/store/redis/cluster_map.h"
+#include "node/store/redis/topology/cluster_map.h"
 #include "node/store/redis/requests.h"
 #include "node/store/redis/wakeups.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/list.h"
-#include "node/store/redis/cluster_map.h"
+#include "node/store/redis/topology/cluster_map.h"
 #include "node/store/redis/follow.h"
 #include "node/store/redis/requests.h"
 #include "node/store/redis/store_private.h"

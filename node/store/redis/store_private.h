@@ -8,10 +8,10 @@
 #include <stdbool.h>
 
 #include "base/list.h"
-#include "node/store/redis/address.h"
+#include "node/store/redis/wire/address.h"
 #include "node/store/redis/lane.h"
 #include "node/store/redis/route.h"
-#include "node/store/redis/error.h"
+#include "node/store/redis/throttle.h"
 #include "node/store/redis/store.h"
 
 struct redis_store {

@@ -301,7 +301,7 @@ static enum status acked_again(enum status status)
     return status;
 }
 
-enum status redis_said_again(enum op_verb verb, enum status status)
+enum status redis_retried_status(enum op_verb verb, enum status status)
 {
     return verb == OP_ACK ? acked_again(status) : status;
 }

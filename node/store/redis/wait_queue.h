@@ -11,7 +11,7 @@
 #include "base/timer.h"
 #include "node/store/op.h"
 #include "node/store/redis/breaker.h"
-#include "node/store/redis/link.h"
+#include "node/store/redis/wire/link.h"
 #include "node/store/redis/store.h"
 
 /* The circuit breaker of a lane at work (breaker.h): its timer, its lines in the log. Here it
@@ -108,6 +108,6 @@ bool redis_hold_is_empty(const struct redis_hold *h);
 bool redis_may_say_again(enum op_verb verb);
 
 /* Of an answer to what has perhaps run before: what it means for the first time. */
-enum status redis_said_again(enum op_verb verb, enum status status);
+enum status redis_retried_status(enum op_verb verb, enum status status);
 
 #endif

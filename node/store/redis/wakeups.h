@@ -18,7 +18,7 @@
 #include <stdbool.h>
 
 #include "base/list.h"
-#include "node/store/redis/link.h"
+#include "node/store/redis/wire/link.h"
 
 struct redis_beat;
 

@@ -69,7 +69,7 @@ foreach(name IN LISTS names)
 endforeach()
 
 file(WRITE ${OUT} "/* Made by node/store/redis/lua/embed.cmake from the scripts beside it. */
-#include \"node/store/redis/scripts.h\"
+#include \"node/store/redis/wire/scripts.h\"
 
 #include <stddef.h>
 

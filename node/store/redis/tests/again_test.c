@@ -27,7 +27,7 @@ static void what_a_lease_guards_can_be_said_again(void **state)
 static void a_push_is_in_the_ledger_or_has_not_happened(void **state)
 {
     assert_true(redis_may_say_again(OP_PUSH));
-    assert_int_equal(redis_said_again(OP_PUSH, STATUS_DUPLICATE), STATUS_DUPLICATE);
+    assert_int_equal(redis_retried_status(OP_PUSH, STATUS_DUPLICATE), STATUS_DUPLICATE);
 }
 
 static void what_may_meet_a_new_life_of_the_id_cannot(void **state)
@@ -49,21 +49,21 @@ static void what_a_leader_alone_may_do_is_left_to_it(void **state)
 
 static void a_job_that_is_gone_was_acknowledged(void **state)
 {
-    assert_int_equal(redis_said_again(OP_ACK, STATUS_OK), STATUS_OK);
-    assert_int_equal(redis_said_again(OP_ACK, STATUS_NOT_FOUND), STATUS_OK);
+    assert_int_equal(redis_retried_status(OP_ACK, STATUS_OK), STATUS_OK);
+    assert_int_equal(redis_retried_status(OP_ACK, STATUS_NOT_FOUND), STATUS_OK);
 }
 
 static void an_id_that_lives_may_be_another_job(void **state)
 {
-    assert_int_equal(redis_said_again(OP_ACK, STATUS_NOT_OWNER), STATUS_UNKNOWN);
-    assert_int_equal(redis_said_again(OP_ACK, STATUS_NOT_RESERVED), STATUS_UNKNOWN);
+    assert_int_equal(redis_retried_status(OP_ACK, STATUS_NOT_OWNER), STATUS_UNKNOWN);
+    assert_int_equal(redis_retried_status(OP_ACK, STATUS_NOT_RESERVED), STATUS_UNKNOWN);
 }
 
 static void all_else_is_as_it_is_answered(void **state)
 {
-    assert_int_equal(redis_said_again(OP_TOUCH, STATUS_NOT_OWNER), STATUS_NOT_OWNER);
-    assert_int_equal(redis_said_again(OP_GET, STATUS_NOT_FOUND), STATUS_NOT_FOUND);
-    assert_int_equal(redis_said_again(OP_ACK, STATUS_STORE_ERROR), STATUS_STORE_ERROR);
+    assert_int_equal(redis_retried_status(OP_TOUCH, STATUS_NOT_OWNER), STATUS_NOT_OWNER);
+    assert_int_equal(redis_retried_status(OP_GET, STATUS_NOT_FOUND), STATUS_NOT_FOUND);
+    assert_int_equal(redis_retried_status(OP_ACK, STATUS_STORE_ERROR), STATUS_STORE_ERROR);
 }
 
 int main(void)

@@ -9,7 +9,7 @@
 #include <hiredis/hiredis.h>
 
 #include "base/crc16.h"
-#include "node/store/redis/slots.h"
+#include "node/store/redis/topology/slots.h"
 
 struct cluster cluster;
 

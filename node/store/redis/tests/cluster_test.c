@@ -12,7 +12,7 @@
 #include <hiredis/hiredis.h>
 
 #include "base/log.h"
-#include "node/store/redis/cluster_map.h"
+#include "node/store/redis/topology/cluster_map.h"
 
 #define BUCKETS 64
 #define LAST    CLUSTER_MASTERS /* the server that has no slots at first */

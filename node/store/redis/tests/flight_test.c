@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/store/redis/conn.h"
+#include "node/store/redis/wire/conn.h"
 
 #define TIMEOUT_MS 1000
 #define MORE_MS    250

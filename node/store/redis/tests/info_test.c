@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "node/store/redis/link.h"
+#include "node/store/redis/wire/link.h"
 
 static void reads_what_matters(void **state)
 {

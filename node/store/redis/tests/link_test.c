@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "node/store/redis/link.h"
+#include "node/store/redis/wire/link.h"
 
 static void start_with_timeout(struct node *n, int64_t timeout_ms)
 {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/store/redis/cluster_map.h"
+#include "node/store/redis/topology/cluster_map.h"
 
 static void assert_listed(const struct redis_seeds *s, unsigned i, const char *address)
 {

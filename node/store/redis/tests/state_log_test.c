@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "node/store/redis/tests/log_fixture.h"
-#include "node/store/redis/error.h"
+#include "node/store/redis/throttle.h"
 
 static struct timers timers;
 static struct redis_state_log state_log;

@@ -1,0 +1,629 @@
+/* The list of Sentinels in a configuration. */
+#include "node/store/redis/topology/sentinel.h"
+
+#include <assert.h>
+#include <hiredis/hiredis.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "node/store/redis/wire/error.h"
+#include "node/store/redis/wire/link.h"
+#include "node/store/redis/topology/sentinel_view.h"
+
+/* What it is told by its owner, and tells him. Never from inside a call. */
+struct sentinel_link_events {
+    void (*on_word)(void *arg, unsigned number, const struct sentinel_word *word);
+    void (*on_silence)(void *arg, unsigned number); /* why: in the link */
+    void (*on_switch)(void *arg);                   /* of our master */
+    void (*on_stopped)(void *arg);
+    void *arg;
+};
+
+struct redis_sentinel_link {
+    struct sentinel_link_events events;
+    unsigned number;
+    const char *master; /* its name */
+    struct loop *loop;
+    struct redis_link *asking;
+    struct redis_link *listening;
+    struct redis_call about;   /* SENTINEL MASTER: the epoch, or what is wrong */
+    struct redis_call address; /* SENTINEL GET-MASTER-ADDR-BY-NAME */
+    struct sentinel_word word; /* what is answered so far */
+    bool is_awaited;           /* on_word or on_silence will come */
+    unsigned running;          /* of the two links; while stopping */
+
+    struct redis_last_error why; /* it has no answer; "": it has */
+    bool is_lasting;             /* that is so until somebody changes something */
+    char name[REDIS_ADDRESS_CHARS + 32];
+};
+
+#define REDIS_SENTINEL_PORT 26379
+
+#define SCHEME "sentinel://"
+
+/* What Sentinel takes as a name, too. */
+static bool is_name(const char *text, size_t len)
+{
+    return len >= 1 && len < REDIS_MASTER_CHARS &&
+           strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_") >=
+               len;
+}
+
+enum status redis_sentinels_parse(const char *text, struct redis_sentinels *sentinels)
+{
+    struct redis_sentinels parsed = {.count = 0};
+    const char *name = text + strlen(SCHEME), *at;
+
+    if (strncmp(text, "sentinel:", strlen("sentinel:")) != 0)
+        return STATUS_NOT_FOUND;
+    at = strncmp(text, SCHEME, strlen(SCHEME)) ? NULL : strchr(name, '@');
+    if (!at || !is_name(name, (size_t)(at - name)) ||
+        redis_address_parse_list(at + 1, REDIS_SENTINEL_PORT, parsed.list, REDIS_SENTINELS_MAX,
+                                 &parsed.count) != STATUS_OK)
+        return STATUS_BAD_CONFIG;
+    memcpy(parsed.master, name, (size_t)(at - name));
+    *sentinels = parsed;
+    return STATUS_OK;
+}
+
+/* One Sentinel: a connection that asks it who the master is, and one that listens for
+ * `+switch-master`, because a subscribed connection cannot ask. Both keep coming back; nothing
+ * is sent on one that listens, so it is taken for dead when the one that asks is lost.
+ */
+
+/* Both questions go in one write, and a Sentinel answers what it has read before it does
+ * anything else. So the epoch is that of the address; SENTINEL MASTER alone would tell the old
+ * address until all replicas follow the new one.
+ */
+
+/* ---- what it cannot answer ---- */
+
+static void set_why(struct redis_sentinel_link *l, const char *why, bool is_lasting)
+{
+    redis_last_error_set(&l->why, LEVEL_WARN, l->name, "", why, timers_now(&l->loop->timers));
+    l->is_lasting = is_lasting;
+}
+
+/* It has answered with an error. What to do about it, where that is known. */
+static void complain(struct redis_sentinel_link *l, const char *error)
+{
+    char why[sizeof(l->why.text)];
+
+    if (!strncmp(error, "ERR No such master", 18))
+        snprintf(why, sizeof(why),
+                 "knows no master '%s'; the name in store.redis is the one in its 'sentinel "
+                 "monitor' line",
+                 l->master);
+    else if (!strncmp(error, "ERR unknown command", 19))
+        snprintf(
+            why, sizeof(why),
+            "is no Sentinel, but a Redis; store.redis wants Sentinels, which listen on port "
+            "%d, or that Redis without sentinel://",
+            REDIS_SENTINEL_PORT);
+    else if (!strncmp(error, "NOAUTH", 6))
+        snprintf(why, sizeof(why), "wants a password; set store.sentinel_password_file");
+    else
+        snprintf(why, sizeof(why), "%s", error);
+    set_why(l, why, redis_error_is_lasting(error) || !strncmp(error, "ERR No such master", 18));
+}
+
+static void say_silence(struct redis_sentinel_link *l)
+{
+    l->is_awaited = false;
+    l->events.on_silence(l->events.arg, l->number);
+}
+
+/* ---- asking ---- */
+
+static void send(struct redis_sentinel_link *l, struct redis_call *call, const char *what)
+{
+    const char *argv[] = {"SENTINEL", what, l->master};
+    size_t lens[] = {8, strlen(what), strlen(l->master)};
+
+    redis_link_send(l->asking, call, 3, argv, lens);
+}
+
+static void ask(struct redis_sentinel_link *l)
+{
+    l->is_awaited = true;
+    l->word = (struct sentinel_word){.epoch = -1};
+    send(l, &l->about, "MASTER");
+    if (redis_link_is_open(l->asking))
+        send(l, &l->address, "GET-MASTER-ADDR-BY-NAME");
+}
+
+/* Of "name", value, "name", value; -1: it is not there. */
+static int64_t find_epoch(const redisReply *reply)
+{
+    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2) {
+        const redisReply *name = reply->element[i], *value = reply->element[i + 1];
+
+        if (name->str && value->str && !strcmp(name->str, "config-epoch"))
+            return strtoll(value->str, NULL, 10);
+    }
+    return -1;
+}
+
+/* Loss of the connection is told by on_away. */
+static void on_about(struct redis_call *call, const redisReply *reply)
+{
+    struct redis_sentinel_link *l = CONTAINER_OF(call, struct redis_sentinel_link, about);
+
+    if (!reply)
+        return;
+    if (reply->type == REDIS_REPLY_ERROR)
+        complain(l, reply->str);
+    else if ((l->word.epoch = find_epoch(reply)) < 0)
+        complain(l, "an answer to SENTINEL MASTER without config-epoch");
+}
+
+static bool read_address(const redisReply *reply, struct redis_address *address)
+{
+    const redisReply *host, *port;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2)
+        return false;
+    host = reply->element[0];
+    port = reply->element[1];
+    return host->str && port->str &&
+           redis_address_set(address, bytes_of(host->str, host->len),
+                             strtol(port->str, NULL, 10)) == STATUS_OK;
+}
+
+static void on_address(struct redis_call *call, const redisReply *reply)
+{
+    struct redis_sentinel_link *l = CONTAINER_OF(call, struct redis_sentinel_link, address);
+
+    if (!reply)
+        return;
+    if (l->word.epoch >= 0 && !read_address(reply, &l->word.master)) {
+        complain(l, "an answer to SENTINEL GET-MASTER-ADDR-BY-NAME without address");
+        l->word.epoch = -1;
+    }
+    if (l->word.epoch < 0) {
+        say_silence(l);
+        return;
+    }
+    redis_last_error_clear(&l->why);
+    l->is_awaited = false;
+    l->events.on_word(l->events.arg, l->number, &l->word);
+}
+
+static void on_asking_open(void *arg)
+{
+    ask(arg);
+}
+
+/* The link has put it in the log. */
+static void on_away(void *arg)
+{
+    struct redis_sentinel_link *l = arg;
+
+    snprintf(l->why.text, sizeof(l->why.text), "%s", redis_link_why(l->asking));
+    l->is_lasting = redis_error_is_lasting(redis_link_reason(l->asking));
+    say_silence(l);
+}
+
+static void on_asking_close(void *arg)
+{
+    struct redis_sentinel_link *l = arg;
+
+    redis_link_reset(l->listening, "the connection that asks is lost");
+    on_away(l);
+}
+
+/* ---- listening ---- */
+
+static void on_listening_open(void *arg)
+{
+    struct redis_sentinel_link *l = arg;
+
+    redis_link_subscribe(l->listening, "+switch-master");
+}
+
+static void on_subscribed(void *arg)
+{
+    struct redis_sentinel_link *l = arg;
+
+    redis_link_settled(l->listening);
+}
+
+/* "name old-host old-port host port". It has no epoch; so this is no more than a reason to ask.
+ */
+static void on_message(void *arg, struct bytes payload)
+{
+    struct redis_sentinel_link *l = arg;
+    size_t len = strlen(l->master);
+
+    if (payload.len > len && !memcmp(payload.at, l->master, len) && payload.at[len] == ' ')
+        l->events.on_switch(l->events.arg);
+}
+
+/* ---- life ---- */
+
+static void on_stopped(void *arg)
+{
+    struct redis_sentinel_link *l = arg;
+
+    if (--l->running == 0)
+        l->events.on_stopped(l->events.arg);
+}
+
+static struct redis_link_options link_options(struct redis_sentinel_link *l,
+                                              const struct redis_sentinel_options *options)
+{
+    return (struct redis_link_options){
+        .name = l->name,
+        .address = options->sentinels.list[l->number],
+        .password = options->password,
+        .timeout_ms = options->timeout_ms,
+        .backoff_max_ms = options->backoff_max_ms,
+        .on_stopped = on_stopped,
+        .arg = l,
+    };
+}
+
+static struct redis_link *make_asking(struct redis_sentinel_link *l,
+                                      const struct redis_sentinel_options *options)
+{
+    struct redis_link_options link = link_options(l, options);
+
+    link.on_open = on_asking_open;
+    link.on_close = on_asking_close;
+    link.on_failed = on_away;
+    return redis_link_new(l->loop, &link);
+}
+
+/* Why it is closed the other one says. */
+static struct redis_link *make_listening(struct redis_sentinel_link *l,
+                                         const struct redis_sentinel_options *options)
+{
+    struct redis_link_options link = link_options(l, options);
+
+    link.is_quiet = true;
+    link.on_open = on_listening_open;
+    link.on_subscribed = on_subscribed;
+    link.on_message = on_message;
+    return redis_link_new(l->loop, &link);
+}
+
+/* `options` is borrowed for this call, but for its texts. */
+static void redis_sentinel_link_init(struct redis_sentinel_link *l, struct loop *loop,
+                                     unsigned number,
+                                     const struct redis_sentinel_options *options,
+                                     const struct sentinel_link_events *events)
+{
+    char address[REDIS_ADDRESS_CHARS];
+
+    *l = (struct redis_sentinel_link){.events = *events,
+                                      .number = number,
+                                      .master = options->sentinels.master,
+                                      .loop = loop,
+                                      .is_awaited = true};
+    redis_address_print(&options->sentinels.list[number], address);
+    snprintf(l->name, sizeof(l->name), "Sentinel %s", address);
+    l->about.on_reply = on_about;
+    l->address.on_reply = on_address;
+    l->asking = make_asking(l, options);
+    l->listening = make_listening(l, options);
+}
+
+static void redis_sentinel_link_fini(struct redis_sentinel_link *l)
+{
+    redis_link_free(l->asking);
+    redis_link_free(l->listening);
+}
+
+static void redis_sentinel_link_start(struct redis_sentinel_link *l)
+{
+    redis_link_start(l->asking);
+    redis_link_start(l->listening);
+}
+
+static void redis_sentinel_link_stop(struct redis_sentinel_link *l)
+{
+    l->running = 2;
+    redis_link_stop(l->asking);
+    redis_link_stop(l->listening);
+}
+
+/* Nothing, where it is asked already, or cannot be reached. */
+static void redis_sentinel_link_ask(struct redis_sentinel_link *l)
+{
+    if (!l->is_awaited && redis_link_is_open(l->asking))
+        ask(l);
+}
+
+/* What on_word has told is of use: if the connection is lost, the next one comes at once. */
+static void redis_sentinel_link_settled(struct redis_sentinel_link *l)
+{
+    redis_link_settled(l->asking);
+}
+
+/* Asks on a new connection: what is listed may be a name of several. */
+static void redis_sentinel_link_renew(struct redis_sentinel_link *l)
+{
+    redis_link_reset(l->asking, "names a master from before the last failover");
+}
+
+/* ---- sentinel ---- */
+
+#define ASK_EVERY_MS  1000 /* where a `+switch-master` was not heard */
+#define FIRST_WORD_MS 1000 /* so long it waits for others who say the same */
+
+struct redis_sentinel {
+    struct redis_sentinel_options options;
+    struct loop *loop;
+    struct redis_sentinel_link links[REDIS_SENTINELS_MAX];
+    struct redis_sentinel_view view;
+    struct timer every;
+    struct timer in_vain; /* tells it in a later turn */
+    bool is_asked;        /* on_master or on_nobody is owed */
+    bool is_stopping;
+    unsigned running; /* links, while stopping */
+};
+
+/* ---- nobody knows ---- */
+
+/* None whose answer is still to come, and could be believed. */
+static bool is_in_vain(const struct redis_sentinel *s)
+{
+    for (unsigned i = 0; i < s->view.count; i++) {
+        if (s->links[i].is_awaited)
+            return false;
+    }
+    return s->is_asked && !s->is_stopping;
+}
+
+static void tell_master(struct redis_sentinel *s)
+{
+    s->is_asked = false;
+    s->options.on_master(s->options.arg, &s->view.believed.master);
+}
+
+static int64_t now(const struct redis_sentinel *s)
+{
+    return timers_now(&s->loop->timers);
+}
+
+static bool has_word(const struct redis_sentinel *s, unsigned number)
+{
+    return *s->view.said[number].word.master.host != '\0';
+}
+
+static bool is_lasting(const struct redis_sentinel *s)
+{
+    for (unsigned i = 0; i < s->view.count; i++) {
+        if (has_word(s, i) || !s->links[i].is_lasting)
+            return false;
+    }
+    return true;
+}
+
+/* Who can tell most: one that names another master, then one that is set up wrongly. */
+static const struct redis_sentinel_link *who_tells(const struct redis_sentinel *s)
+{
+    const struct redis_sentinel_link *found = &s->links[0];
+
+    for (unsigned i = 0; i < s->view.count; i++) {
+        if (has_word(s, i))
+            return &s->links[i];
+        if (s->links[i].is_lasting && !found->is_lasting)
+            found = &s->links[i];
+    }
+    return found;
+}
+
+static const char *why_in_vain(const struct redis_sentinel *s,
+                               const struct redis_sentinel_link *who)
+{
+    if (!has_word(s, who->number))
+        return who->why.text;
+    if (s->view.said[who->number].word.epoch < s->view.believed.epoch)
+        return "names a master from before the last failover, and no other can be asked";
+    return "names a master that the others did not, and none of them can be asked";
+}
+
+static void on_in_vain(struct timer *timer)
+{
+    struct redis_sentinel *s = CONTAINER_OF(timer, struct redis_sentinel, in_vain);
+    const struct redis_sentinel_link *who;
+    char why[640];
+
+    if (!is_in_vain(s))
+        return;
+    if (redis_sentinel_view_settle(&s->view, 0, now(s))) {
+        tell_master(s);
+        return;
+    }
+    who = who_tells(s);
+    snprintf(why, sizeof(why), "%s: %s", who->name, why_in_vain(s, who));
+    s->is_asked = false;
+    s->options.on_nobody(s->options.arg, why, is_lasting(s));
+}
+
+static void look_whether_in_vain(struct redis_sentinel *s)
+{
+    if (is_in_vain(s))
+        timer_arm(&s->loop->timers, &s->in_vain, 0);
+}
+
+/* ---- what one of them says ---- */
+
+/* A name of several Sentinels, perhaps: then nobody else can say that this word is too old. */
+static bool is_alone(const struct redis_sentinel *s)
+{
+    return s->view.count == 1;
+}
+
+static void on_word(void *arg, unsigned number, const struct sentinel_word *word)
+{
+    struct redis_sentinel *s = arg;
+    bool is_believed;
+
+    if (s->is_stopping)
+        return;
+    is_believed = redis_sentinel_view_hear(&s->view, number, word, now(s));
+    if (!is_alone(s) || !redis_sentinel_view_differs(&s->view, number))
+        redis_sentinel_link_settled(&s->links[number]);
+    /* Who is alone with a word that is too old does not keep us from the master we know. */
+    if (is_believed || is_alone(s))
+        tell_master(s);
+    else
+        look_whether_in_vain(s);
+}
+
+static void on_silence(void *arg, unsigned number)
+{
+    struct redis_sentinel *s = arg;
+
+    redis_sentinel_view_forget(&s->view, number);
+    look_whether_in_vain(s);
+}
+
+/* ---- they do not agree ---- */
+
+static void warn(const struct redis_sentinel *s, unsigned number)
+{
+    char says[REDIS_ADDRESS_CHARS], used[REDIS_ADDRESS_CHARS];
+
+    redis_address_print(&s->view.said[number].word.master, says);
+    redis_address_print(&s->view.believed.master, used);
+    LOG_WARN("redis", "%s says that the master of '%s' is %s, and is not believed: it is %s",
+             s->links[number].name, s->options.sentinels.master, says, used);
+}
+
+static void say_outvoted(const struct redis_sentinel *s, const struct redis_address *before)
+{
+    char text[REDIS_ADDRESS_CHARS];
+    unsigned others = 0;
+
+    redis_address_print(before, text);
+    for (unsigned i = 0; i < s->view.count; i++)
+        others += has_word(s, i) && !redis_sentinel_view_differs(&s->view, i);
+    LOG_WARN("redis",
+             "the master of '%s' is %s no more: for %d s %u of %u Sentinels have named another",
+             s->options.sentinels.master, text, REDIS_SENTINEL_DOUBT_MS / 1000, others,
+             s->view.count);
+}
+
+static void review(struct redis_sentinel *s)
+{
+    struct redis_address before = s->view.believed.master;
+
+    if (!redis_sentinel_view_review(&s->view, now(s)))
+        return;
+    say_outvoted(s, &before);
+    tell_master(s);
+}
+
+static void look_who_differs(struct redis_sentinel *s)
+{
+    for (unsigned i = 0; i < s->view.count; i++) {
+        if (redis_sentinel_view_tell(&s->view, i, now(s)))
+            warn(s, i);
+    }
+    /* The name may lead to another one that knows more. */
+    if (is_alone(s) && redis_sentinel_view_differs(&s->view, 0))
+        redis_sentinel_link_renew(&s->links[0]);
+}
+
+/* ---- asking ---- */
+
+static void ask_all(struct redis_sentinel *s)
+{
+    for (unsigned i = 0; i < s->view.count; i++)
+        redis_sentinel_link_ask(&s->links[i]);
+}
+
+static void on_switch(void *arg)
+{
+    ask_all(arg);
+}
+
+static void on_every(struct timer *timer)
+{
+    struct redis_sentinel *s = CONTAINER_OF(timer, struct redis_sentinel, every);
+
+    timer_arm(&s->loop->timers, timer, ASK_EVERY_MS);
+    if (redis_sentinel_view_settle(&s->view, FIRST_WORD_MS, now(s)))
+        tell_master(s);
+    review(s);
+    look_who_differs(s);
+    ask_all(s);
+}
+
+void redis_sentinel_ask(struct redis_sentinel *s)
+{
+    s->is_asked = true;
+    ask_all(s);
+    look_whether_in_vain(s);
+}
+
+void redis_sentinel_used(struct redis_sentinel *s, bool is_used)
+{
+    redis_sentinel_view_used(&s->view, is_used, now(s));
+}
+
+/* ---- life ---- */
+
+static void on_link_stopped(void *arg)
+{
+    struct redis_sentinel *s = arg;
+
+    if (--s->running == 0)
+        s->options.on_stopped(s->options.arg);
+}
+
+struct redis_sentinel *redis_sentinel_new(struct loop *loop,
+                                          const struct redis_sentinel_options *options)
+{
+    struct redis_sentinel *s = calloc(1, sizeof(*s));
+    struct sentinel_link_events events = {.on_word = on_word,
+                                          .on_silence = on_silence,
+                                          .on_switch = on_switch,
+                                          .on_stopped = on_link_stopped,
+                                          .arg = s};
+
+    if (!s)
+        abort();
+    s->options = *options;
+    s->loop = loop;
+    s->view.count = options->sentinels.count;
+    timer_init(&s->every, on_every);
+    timer_init(&s->in_vain, on_in_vain);
+    for (unsigned i = 0; i < s->view.count; i++)
+        redis_sentinel_link_init(&s->links[i], loop, i, &s->options, &events);
+    return s;
+}
+
+void redis_sentinel_free(struct redis_sentinel *s)
+{
+    if (!s)
+        return;
+    assert(s->running == 0);
+    for (unsigned i = 0; i < s->view.count; i++)
+        redis_sentinel_link_fini(&s->links[i]);
+    free(s);
+}
+
+void redis_sentinel_start(struct redis_sentinel *s)
+{
+    timer_arm(&s->loop->timers, &s->every, ASK_EVERY_MS);
+    for (unsigned i = 0; i < s->view.count; i++)
+        redis_sentinel_link_start(&s->links[i]);
+}
+
+void redis_sentinel_stop(struct redis_sentinel *s)
+{
+    s->is_stopping = true;
+    timer_disarm(&s->loop->timers, &s->every);
+    timer_disarm(&s->loop->timers, &s->in_vain);
+    s->running = s->view.count;
+    for (unsigned i = 0; i < s->view.count; i++)
+        redis_sentinel_link_stop(&s->links[i]);
+}

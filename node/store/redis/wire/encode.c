@@ -1,0 +1,490 @@
+#include "node/store/redis/wire/encode.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "node/store/history.h"
+#include "node/store/redis/wire/scripts.h"
+
+static inline char *call_pack_begin(struct script_call *call)
+{
+    return call->room + call->used;
+}
+
+/* To be written by the caller. */
+static inline char *call_pack_room(struct script_call *call, size_t bytes)
+{
+    char *at = call->room + call->used;
+
+    assert(call->used + bytes <= sizeof(call->room));
+    call->used += bytes;
+    return at;
+}
+
+/* Big-endian; not negative, and it fits. */
+static inline void call_pack(struct script_call *call, unsigned bytes, int64_t number)
+{
+    assert(number >= 0 && number >> (8 * bytes) == 0);
+    packed_put(call_pack_room(call, bytes), bytes, number);
+}
+
+static inline void call_pack_end(struct script_call *call, const char *begin)
+{
+    call_add(call, begin, (size_t)(call->room + call->used - begin));
+}
+
+/* ---- arguments ---- */
+
+void call_add_text(struct script_call *call, const char *text)
+{
+    call_add(call, text, strlen(text));
+}
+
+void call_add_format(struct script_call *call, const char *format, ...)
+{
+    char *at = call->room + call->used;
+    size_t left = sizeof(call->room) - call->used;
+    va_list args;
+    int len;
+
+    va_start(args, format);
+    len = vsnprintf(at, left, format, args);
+    va_end(args);
+    assert(len >= 0 && (size_t)len < left);
+    call->used += (size_t)len + 1;
+    call_add(call, at, (size_t)len);
+}
+
+/* A call for each connection, request and key: snprintf is what shows in the profile. */
+void call_add_number(struct script_call *call, int64_t number)
+{
+    char *end = call->room + call->used + 20, *at = end;
+    uint64_t left = (uint64_t)number;
+
+    assert(number >= 0 && call->used + 20 <= sizeof(call->room));
+    do
+        *--at = (char)('0' + left % 10);
+    while ((left /= 10));
+    call->used += 20;
+    call_add(call, at, (size_t)(end - at));
+}
+
+/* ---- keys ---- */
+
+static bool is_of_the_bucket(char letter)
+{
+    return letter == 't' || letter == 'n' || letter == 'o' || letter == 'a' || letter == 'c' ||
+           letter == 'h' || letter == 'f';
+}
+
+/* What the keys of a bucket begin with, `dq:{7}:`; returns its length. */
+static size_t write_bucket(char *at, const struct script_keys *keys, unsigned bucket)
+{
+    char *end = stpcpy(at, keys->prefix);
+
+    assert(bucket < 1000);
+    *end++ = ':';
+    *end++ = '{';
+    if (bucket >= 100)
+        *end++ = (char)('0' + bucket / 100);
+    if (bucket >= 10)
+        *end++ = (char)('0' + bucket / 10 % 10);
+    *end++ = (char)('0' + bucket % 10);
+    *end++ = '}';
+    *end++ = ':';
+    return (size_t)(end - at);
+}
+
+void call_add_keys(struct script_call *call, const struct script_keys *keys,
+                   const struct op *op, const char *letters)
+{
+    char bucket[SCRIPT_PREFIX_MAX + 8];
+    size_t bucket_len = write_bucket(bucket, keys, op->bucket);
+
+    for (; *letters; letters++) {
+        char *at = call->room + call->used;
+        size_t len = bucket_len + 1;
+
+        assert(call->used + len + 1 + op->topic.len <= sizeof(call->room));
+        memcpy(at, bucket, bucket_len);
+        at[bucket_len] = *letters;
+        if (!is_of_the_bucket(*letters)) {
+            at[len++] = ':';
+            memcpy(at + len, op->topic.at, op->topic.len);
+            len += op->topic.len;
+        }
+        call->used += len;
+        call_add(call, at, len);
+    }
+}
+
+/* By hand, as the numbers are: each push has it. */
+void call_add_ring(struct script_call *call, const struct script_keys *keys, unsigned bucket,
+                   uint64_t worker)
+{
+    char *at = call->room + call->used;
+    size_t len = write_bucket(at, keys, bucket);
+
+    assert(call->used + SCRIPT_PREFIX_MAX + 26 <= sizeof(call->room));
+    at[len++] = 'u';
+    at[len++] = ':';
+    for (int shift = 60; shift >= 0; shift -= 4)
+        at[len++] = "0123456789abcdef"[worker >> shift & 15];
+    call->used += len;
+    call_add(call, at, len);
+}
+
+/* Texts are borrowed from the op, numbers that a script compares byte by byte are packed, the
+ * rest is decimal.
+ */
+
+#define TTL_FROM_DUE 4 /* beside the mode of a push */
+
+enum {
+    NOTE_RENEWS = 1,
+    NOTE_AGAIN = 2,
+    NOTE_THERE = 4,
+};
+
+/* ---- one job ---- */
+
+/* Most jobs go by no rules, and their pushes bring none. */
+static void add_rules(struct script_call *call, const struct op *op)
+{
+    struct job_rules rules = op->in.push.rules;
+    char *at;
+
+    rules.expires_ms = op->in.push.ttl_ms; /* the script adds its clock */
+    if (rules_are_default(&rules))
+        return;
+    at = call_pack_room(call, RULES_BYTES);
+    rules_pack(&rules, at);
+    call_add(call, at, RULES_BYTES);
+}
+
+void script_args_add_place(struct script_call *call, const struct push_note *note)
+{
+    int64_t from = (int64_t)(note->number % PUSH_LEDGER_RING) * PUSH_LEDGER_ENTRY;
+
+    call_add_number(call, from);
+    call_add_number(call, from + PUSH_LEDGER_ENTRY - 1);
+}
+
+void script_args_add_push(struct script_call *call, const struct script_keys *keys,
+                          const struct op *op, const struct push_note *note)
+{
+    const char *at;
+
+    call_add_bytes(call, op->topic);
+    call_add_bytes(call, op->id);
+    call_add_bytes(call, op->in.push.body);
+    at = call_pack_begin(call);
+    call_pack(call, 5, op->in.push.at_ms ? 0 : op->in.push.delay_ms);
+    call_pack(call, 6, op->in.push.at_ms);
+    call_pack(call, 4, op->in.push.ttr_ms);
+    call_pack(call, 1, keys->buckets);
+    call_pack(call, 1, op->bucket);
+    call_pack(call, 1, op->in.push.mode + (op->in.push.ttl_from_due ? TTL_FROM_DUE : 0));
+    call_pack(call, 1,
+              (note->renews ? NOTE_RENEWS : 0) + (note->is_again ? NOTE_AGAIN : 0) +
+                  (note->was_there ? NOTE_THERE : 0));
+    call_pack(call, 6, (int64_t)note->number);
+    call_pack_end(call, at);
+    script_args_add_place(call, note);
+    add_rules(call, op);
+}
+
+static void add_push(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    static const struct push_note none;
+
+    script_args_add_push(call, keys, op, &none);
+}
+
+static void add_id(struct script_call *call, const struct script_keys *keys,
+                   const struct op *op)
+{
+    call_add_bytes(call, op->id);
+}
+
+static void add_topic_and_id(struct script_call *call, const struct script_keys *keys,
+                             const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    call_add_bytes(call, op->id);
+}
+
+static void add_move(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    const char *at;
+
+    add_topic_and_id(call, keys, op);
+    at = call_pack_begin(call);
+    call_pack(call, 6, op->in.move.at_ms ? 0 : op->in.move.delay_ms);
+    call_pack(call, 6, op->in.move.at_ms);
+    call_pack(call, 1, op->in.move.states);
+    call_pack_end(call, at);
+}
+
+/* ---- leases ---- */
+
+static void add_pop(struct script_call *call, const struct script_keys *keys,
+                    const struct op *op)
+{
+    assert(op->in.pop.count >= 1 && op->in.pop.count <= OP_ITEMS_MAX);
+    call_add_bytes(call, op->topic);
+    call_add_number(call, op->in.pop.count);
+    call_add_number(call, op->in.pop.id_only);
+}
+
+/* What a delivery says beside id and stamp; most say nothing. */
+static void pack_delivery(struct script_call *call, const struct lease *lease)
+{
+    struct bytes holder = lease->holder;
+
+    if (!lease->has_ttr && holder.len == 0)
+        return;
+    assert(holder.len <= JOB_HOLDER_MAX);
+    call_pack(call, 1, lease->has_ttr);
+    call_pack(call, 4, lease->has_ttr ? lease->ttr_ms : 0);
+    if (holder.len)
+        memcpy(call_pack_room(call, holder.len), holder.at, holder.len);
+}
+
+static void add_leases(struct script_call *call, const struct script_keys *keys,
+                       const struct op *op)
+{
+    assert(op->in.leases.count >= 1 && op->in.leases.count <= OP_ITEMS_MAX);
+    call_add_bytes(call, op->topic);
+    for (unsigned i = 0; i < op->in.leases.count; i++) {
+        const struct lease *lease = &op->in.leases.items[i];
+        const char *at;
+
+        call_add_bytes(call, lease->id);
+        at = call_pack_begin(call);
+        call_pack(call, 6, lease->stamp); /* as in the header: compared without unpacking */
+        if (op->verb == OP_DELIVERED)
+            pack_delivery(call, lease);
+        call_pack_end(call, at);
+    }
+}
+
+static void add_lease(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    const char *at;
+
+    add_topic_and_id(call, keys, op);
+    at = call_pack_begin(call);
+    call_pack(call, 6, op->in.lease.stamp);
+    call_pack_end(call, at);
+}
+
+static void add_release(struct script_call *call, const struct script_keys *keys,
+                        const struct op *op)
+{
+    add_lease(call, keys, op);
+    if (op->in.lease.delay_ms < 0)
+        call_add(call, "-1", 2);
+    else
+        call_add_number(call, op->in.lease.delay_ms);
+}
+
+static void add_touch(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    add_lease(call, keys, op);
+    call_add_number(call, op->in.lease.ttr_ms);
+}
+
+/* ---- many jobs ---- */
+
+static void add_chunk(struct script_call *call, const struct op *op)
+{
+    assert(op->in.chunk.limit >= 1 && op->in.chunk.limit <= OP_CHUNK_MAX);
+    call_add_number(call, op->in.chunk.since_ms);
+    call_add_number(call, op->in.chunk.before_ms);
+    call_add_number(call, op->in.chunk.limit);
+}
+
+static void add_kick(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    add_chunk(call, op);
+}
+
+static void add_purge(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    call_add_number(call, op->in.chunk.state);
+    add_chunk(call, op);
+}
+
+static void add_list(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    assert(op->in.list.limit >= 1 && op->in.list.limit <= OP_LIST_MAX);
+    call_add_number(call, op->in.list.state);
+    call_add_bytes(call, op->in.list.after);
+    call_add_number(call, op->in.list.limit);
+}
+
+static void add_page(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    assert(op->in.topics.limit >= 1 && op->in.topics.limit <= OP_TOPICS_MAX);
+    call_add_bytes(call, op->in.topics.after);
+    call_add_number(call, op->in.topics.limit);
+    if (op->in.topics.owners)
+        call_add_number(call, 1);
+}
+
+static void add_nothing(struct script_call *call, const struct script_keys *keys,
+                        const struct op *op)
+{
+}
+
+/* ---- settings, and the scan that goes by them ---- */
+
+static void add_settings(struct script_call *call, const struct topic_settings *settings)
+{
+    char *at = call_pack_room(call, SETTINGS_BYTES);
+
+    settings_pack(settings, at);
+    call_add(call, at, SETTINGS_BYTES);
+}
+
+enum pause_mode {
+    PAUSE_LEAVE,
+    PAUSE_UNTIL, /* as in the settings */
+    PAUSE_FOR,
+};
+
+static enum pause_mode pause_mode(const struct op *op)
+{
+    if (!op->in.configure.has_pause)
+        return PAUSE_LEAVE;
+    return op->in.configure.pause_ms ? PAUSE_FOR : PAUSE_UNTIL;
+}
+
+static void add_configure(struct script_call *call, const struct script_keys *keys,
+                          const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    call_add_number(call, op->in.configure.mask);
+    add_settings(call, &op->in.configure.settings);
+    call_add_number(call, pause_mode(op));
+    call_add_number(call, op->in.configure.pause_ms);
+}
+
+static void add_topic_and_after(struct script_call *call, const struct script_keys *keys,
+                                const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    call_add_bytes(call, op->in.settings.after);
+}
+
+static void add_scan(struct script_call *call, const struct script_keys *keys,
+                     const struct op *op)
+{
+    assert(op->in.scan.rule_count <= OP_RULES_MAX);
+    call_add_number(call, op->in.scan.limit);
+    call_add_bytes(call, op->in.scan.node);
+    call_add_number(call, op->in.scan.history_bytes);
+    for (unsigned i = 0; i < op->in.scan.rule_count; i++) {
+        call_add_bytes(call, op->in.scan.rules[i].pattern);
+        add_settings(call, &op->in.scan.rules[i].settings);
+    }
+    if (op->in.scan.share) {
+        char *at = call_pack_room(call, SHARE_BYTES);
+
+        share_pack(op->in.scan.share, at);
+        call_add(call, at, SHARE_BYTES);
+    }
+}
+
+/* ---- history ---- */
+
+static void add_record(struct script_call *call, const struct script_keys *keys,
+                       const struct op *op)
+{
+    assert(op->in.record.count >= 1 && op->in.record.count <= OP_RECORDS_MAX);
+    call_add_number(call, op->in.record.bytes_max);
+    for (unsigned i = 0; i < op->in.record.count; i++) {
+        char *at = call_pack_room(call, HISTORY_BYTES_MAX);
+        size_t len = history_pack(&op->in.record.items[i], at);
+
+        call->used -= HISTORY_BYTES_MAX - len;
+        call_add(call, at, len);
+    }
+}
+
+static void add_trace(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    assert(op->in.trace.limit >= 1 && op->in.trace.limit <= OP_RECORDS_MAX);
+    add_topic_and_id(call, keys, op);
+    call_add_bytes(call, op->in.trace.before);
+    call_add_number(call, op->in.trace.limit);
+}
+
+/* ---- repair ---- */
+
+static void add_audit(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    call_add_bytes(call, op->topic);
+    call_add_bytes(call, op->in.places.after);
+    call_add_number(call, OP_LIST_MAX);
+}
+
+static void add_repair(struct script_call *call, const struct script_keys *keys,
+                       const struct op *op)
+{
+    add_topic_and_id(call, keys, op);
+    call_add_number(call, op->in.repair.calls_scan);
+}
+
+/* ---- fencing ---- */
+
+static void add_fence(struct script_call *call, const struct script_keys *keys,
+                      const struct op *op)
+{
+    call_add_number(call, op->in.fence.adopts);
+}
+
+const struct script_args script_args[OP_COUNT] = {
+    [OP_PUSH] = {"jpdrtna", add_push},
+    [OP_POP] = {"jprvtnoqc", add_pop},
+    [OP_DELIVERED] = {"jpvto", add_leases},
+    [OP_KEEP] = {"jvt", add_leases},
+    [OP_RETURN] = {"jrvnq", add_leases},
+    [OP_ACK] = {"jpvo", add_lease},
+    [OP_RELEASE] = {"jrdvtnoqx", add_release},
+    [OP_TOUCH] = {"jvt", add_touch},
+    [OP_BURY] = {"jvtox", add_lease},
+    [OP_CANCEL] = {"jpdvxortaq", add_topic_and_id},
+    [OP_MOVE] = {"jrdvxtnoq", add_move},
+    [OP_KICK] = {"jrxnq", add_kick},
+    [OP_PURGE] = {"jpdrqvxota", add_purge},
+    [OP_GET] = {"jpvx", add_id},
+    [OP_LIST] = {"jpdrqvx", add_list},
+    [OP_STATS] = {"jdrvxq", add_nothing},
+    [OP_OWNER] = {"", add_nothing},
+    [OP_SCAN] = {"tnachf", add_scan},
+    [OP_TOPICS] = {"a", add_page},
+    [OP_CONFIGURE] = {"ctarq", add_configure},
+    [OP_SETTINGS] = {"c", add_topic_and_after},
+    [OP_RECORD] = {"h", add_record},
+    [OP_TRACE] = {"h", add_trace},
+    [OP_PLACES] = {"", add_nothing},
+    [OP_AUDIT] = {"jf", add_audit},
+    [OP_REPAIR] = {"jf", add_repair},
+    [OP_FENCE] = {"f", add_fence},
+};

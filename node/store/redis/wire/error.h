@@ -1,0 +1,58 @@
+/* Errors of Redis: what a reply means for the connection it came on, and the last error of a
+ * link.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_ERROR_H
+#define DUEQ_NODE_STORE_REDIS_ERROR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+
+/* Will it be the same until somebody changes Redis or our configuration? So it is with a
+ * wrong password, a missing right, a command that does not exist, keys that are not ours.
+ * Everything else (no room for one more client, a busy script, a full disk, data being
+ * loaded) passes by itself. */
+bool redis_error_is_lasting(const char *error);
+
+/* Does it say of Redis that it refuses all writes, or those that need memory? */
+bool redis_error_refuses_writes(const char *error);
+
+/* Is it true of all commands on this connection, while a new one may find a better Redis? */
+bool redis_error_is_of_the_connection(const char *error);
+
+/* Why a link is not what it should be: the last reason, for the log and for people.
+ *
+ * Most attempts to connect end like one before them: a reason is logged when it is new, and
+ * once a minute. A link whose reasons change all the time (a name with many addresses) logs no
+ * more than REDIS_ERROR_LINES of them a minute; how many more were new is said with the next
+ * one.
+ */
+
+#define REDIS_ERROR_CHARS 320 /* an address and a reason; what is longer is cut */
+#define REDIS_ERROR_LINES 8
+
+/* All zero at first. */
+struct redis_last_error {
+    char text[REDIS_ERROR_CHARS]; /* printable ASCII; "": there is no reason */
+    unsigned reason_at;           /* in the text, behind where it was */
+
+    struct redis_last_error_line {
+        char text[REDIS_ERROR_CHARS]; /* "": it may be said again */
+        int64_t until_mono_ms;        /* it stands for a line of this minute until then */
+    } said[REDIS_ERROR_LINES];
+    unsigned unsaid; /* reasons that were new since the last line */
+};
+
+/* `where` is the address that was tried, "" for none; it is left out where `name` ends with it.
+ * `reason` may be a stranger's: what is not printable becomes "?". */
+void redis_last_error_set(struct redis_last_error *w, enum log_level level, const char *name,
+                          const char *where, const char *reason, int64_t now_mono_ms);
+
+/* All is well: there is no reason, and the next one is new, whatever it is. */
+void redis_last_error_clear(struct redis_last_error *w);
+
+/* Without the address. */
+const char *redis_last_error_reason(const struct redis_last_error *w);
+
+#endif

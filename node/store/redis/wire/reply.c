@@ -1,0 +1,419 @@
+#include "node/store/redis/wire/reply.h"
+
+#include <hiredis/hiredis.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "node/store/op.h"
+#include "node/store/packed.h"
+#include "node/store/redis/wire/reply_outputs.h"
+
+#define BLOCK_BYTES  16384     /* most answers, many times over */
+#define ELEMENTS_MAX (1 << 20) /* of an array; the memory is taken before they come */
+#define ALIGN_BYTES  (sizeof(max_align_t))
+
+struct block {
+    struct block *before; /* fuller; NULL for the one that is kept */
+    size_t used;
+    size_t size;
+    _Alignas(max_align_t) char room[];
+};
+
+struct redis_replies {
+    struct block *block;
+};
+
+struct element {
+    struct redis_replies *replies; /* hiredis frees without saying whose it is */
+    redisReply reply;
+};
+
+/* ---- memory ---- */
+
+static struct block *block_new(struct block *before, size_t size)
+{
+    struct block *b = malloc(sizeof(*b) + size);
+
+    if (b)
+        *b = (struct block){.before = before, .size = size};
+    return b;
+}
+
+/* NULL when Redis sends more than there is memory for: hiredis gives the connection up. */
+static void *take(struct redis_replies *r, size_t bytes)
+{
+    size_t size = (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    struct block *b = r->block;
+
+    if (b->size - b->used < size) {
+        b = block_new(r->block, size > BLOCK_BYTES ? size : BLOCK_BYTES);
+        if (!b)
+            return NULL;
+        r->block = b;
+    }
+    b->used += size;
+    return b->room + b->used - size;
+}
+
+static void forget(struct redis_replies *r)
+{
+    while (r->block->before) {
+        struct block *last = r->block;
+
+        r->block = last->before;
+        free(last);
+    }
+    r->block->used = 0;
+}
+
+/* ---- what hiredis calls ---- */
+
+static redisReply *make(const redisReadTask *task, int type)
+{
+    struct redis_replies *r = task->privdata;
+    struct element *e = take(r, sizeof(*e));
+
+    if (!e)
+        return NULL;
+    *e = (struct element){.replies = r, .reply.type = type};
+    if (task->parent)
+        ((redisReply *)task->parent->obj)->element[task->idx] = &e->reply;
+    return &e->reply;
+}
+
+static void *make_string(const redisReadTask *task, char *text, size_t len)
+{
+    redisReply *reply = make(task, task->type);
+    char *copy = reply ? take(task->privdata, len + 1) : NULL;
+
+    if (!copy)
+        return NULL;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    reply->str = copy;
+    reply->len = len;
+    return reply;
+}
+
+static void *make_array(const redisReadTask *task, int count)
+{
+    redisReply *reply;
+
+    if (count > ELEMENTS_MAX)
+        return NULL;
+    reply = make(task, REDIS_REPLY_ARRAY);
+    if (!reply || count == 0)
+        return reply;
+    reply->element = take(task->privdata, (size_t)count * sizeof(*reply->element));
+    reply->elements = (size_t)count;
+    return reply->element ? reply : NULL;
+}
+
+static void *make_integer(const redisReadTask *task, long long number)
+{
+    redisReply *reply = make(task, REDIS_REPLY_INTEGER);
+
+    if (reply)
+        reply->integer = number;
+    return reply;
+}
+
+static void *make_nil(const redisReadTask *task)
+{
+    return make(task, REDIS_REPLY_NIL);
+}
+
+/* Only whole answers are freed, or what there is of one. */
+static void free_answer(void *reply)
+{
+    if (reply)
+        forget(CONTAINER_OF(reply, struct element, reply)->replies);
+}
+
+/* ---- for the link ---- */
+
+struct redis_replies *redis_replies_new(void)
+{
+    struct redis_replies *r = malloc(sizeof(*r));
+
+    if (!r)
+        abort();
+    r->block = block_new(NULL, BLOCK_BYTES);
+    if (!r->block)
+        abort();
+    return r;
+}
+
+void redis_replies_free(struct redis_replies *r)
+{
+    if (!r)
+        return;
+    forget(r);
+    free(r->block);
+    free(r);
+}
+
+void redis_replies_attach(struct redis_replies *r, redisReader *reader)
+{
+    static redisReplyObjectFunctions functions = {
+        .createString = make_string,
+        .createArray = make_array,
+        .createInteger = make_integer,
+        .createNil = make_nil,
+        .freeObject = free_answer,
+    };
+
+    forget(r);
+    reader->fn = &functions;
+    reader->privdata = r;
+}
+
+/* ---- reply ---- */
+
+bool take_number(const redisReply *reply, size_t i, int64_t min, int64_t max, int64_t *number)
+{
+    const redisReply *element = i < reply->elements ? reply->element[i] : NULL;
+
+    if (!element || element->type != REDIS_REPLY_INTEGER)
+        return false;
+    if (element->integer < min || element->integer > max)
+        return false;
+    *number = element->integer;
+    return true;
+}
+
+bool take_ms(const redisReply *reply, size_t i, int64_t min, int64_t *ms)
+{
+    return take_number(reply, i, min, (INT64_C(1) << 48) - 1, ms);
+}
+
+bool take_unsigned(const redisReply *reply, size_t i, unsigned max, unsigned *number)
+{
+    int64_t wide;
+
+    if (!take_number(reply, i, 0, max, &wide))
+        return false;
+    *number = (unsigned)wide;
+    return true;
+}
+
+bool take_bool(const redisReply *reply, size_t i, bool *is)
+{
+    int64_t wide;
+
+    if (!take_number(reply, i, 0, 1, &wide))
+        return false;
+    *is = wide;
+    return true;
+}
+
+bool take_bytes(const redisReply *reply, size_t i, struct bytes *bytes)
+{
+    const redisReply *element = i < reply->elements ? reply->element[i] : NULL;
+
+    if (!element || element->type != REDIS_REPLY_STRING)
+        return false;
+    *bytes = bytes_of(element->str, element->len);
+    return true;
+}
+
+bool take_cursor(const redisReply *reply, size_t i, struct bytes *cursor)
+{
+    struct bytes found;
+
+    if (!take_bytes(reply, i, &found) || found.len > OP_CURSOR_MAX)
+        return false;
+    *cursor = found;
+    return true;
+}
+
+bool take_job(const redisReply *reply, size_t *i, struct job *job)
+{
+    struct bytes value;
+
+    if (!take_bytes(reply, (*i)++, &value) || job_unpack(value, job) != STATUS_OK)
+        return false;
+    if (value.at[0] & JOB_FLAG_BIG)
+        return job->body.len == 0 && take_bytes(reply, (*i)++, &job->body);
+    return true;
+}
+
+bool take_job_alone(const redisReply *reply, size_t i, struct job *job)
+{
+    struct bytes value;
+    struct job found = {.id = job->id};
+
+    if (!take_bytes(reply, i, &value) || job_unpack(value, &found) != STATUS_OK ||
+        found.body.len != 0)
+        return false;
+    *job = found;
+    return true;
+}
+
+/* ---- reply ---- */
+
+/* The codes of lua/common.lua. */
+static const enum status codes[] = {
+    STATUS_OK,           STATUS_DUPLICATE, STATUS_NOT_FOUND,
+    STATUS_NOT_RESERVED, STATUS_NOT_OWNER, STATUS_OUT_OF_RANGE,
+    STATUS_WRONG_STATE,  STATUS_FENCED,    STATUS_UNKNOWN,
+};
+
+#define CODES (sizeof(codes) / sizeof(*codes))
+
+/* ---- whole answers ---- */
+
+static enum reply_meaning malformed(struct op *op)
+{
+    op->status = op_is_read(op->verb) ? STATUS_STORE_ERROR : STATUS_UNKNOWN;
+    return REPLY_MALFORMED;
+}
+
+static enum reply_meaning decode_error(const redisReply *reply, struct op *op)
+{
+    if (reply->len >= 8 && !memcmp(reply->str, "NOSCRIPT", 8))
+        return REPLY_NO_SCRIPT;
+    op->status = STATUS_STORE_ERROR;
+    return REPLY_REFUSED;
+}
+
+/* The plain HGET: nil, or the stamp and the topic. */
+static enum reply_meaning decode_owner(const redisReply *reply, struct op *op)
+{
+    if (reply->type == REDIS_REPLY_NIL) {
+        op->status = STATUS_NOT_FOUND;
+    } else if (reply->type == REDIS_REPLY_STRING && reply->len > 6) {
+        op->out.owner.topic = bytes_of(reply->str + 6, reply->len - 6);
+        op->out.owner.stamp = packed_get(reply->str, 6);
+        op->status = STATUS_OK;
+    } else {
+        return malformed(op);
+    }
+    op->now_ms = 0;
+    op->wait_ms = -1;
+    return REPLY_DONE;
+}
+
+/* The plain SCAN: its cursor, and the keys it met. */
+static enum reply_meaning decode_places(const redisReply *reply, struct op *op,
+                                        struct reply_room *room)
+{
+    if (!take_places(reply, op, room))
+        return malformed(op);
+    op->status = STATUS_OK;
+    op->now_ms = 0;
+    op->wait_ms = -1;
+    return REPLY_DONE;
+}
+
+/* A pop that met nothing but tombstones and what has expired, and there are more entries. */
+static bool is_again(const redisReply *reply, const struct op *op)
+{
+    int64_t more;
+
+    return op->verb == OP_POP && reply->elements == REPLY_HEAD + 1 &&
+           take_number(reply, REPLY_HEAD, 1, 1, &more);
+}
+
+#define REPLY_BODY_MAX (INT64_C(1) << 32) /* no string of Redis is larger */
+
+/* A get says so in the place of what is behind it, a pop in that of `more`. */
+static bool is_large(const redisReply *reply, const struct op *op, struct reply_room *room)
+{
+    int64_t bytes;
+
+    if ((op->verb != OP_POP && op->verb != OP_GET) || reply->elements != REPLY_HEAD + 1 ||
+        !take_number(reply, REPLY_HEAD, 2, REPLY_BODY_MAX, &bytes))
+        return false;
+    room->large_bytes = (size_t)bytes;
+    return true;
+}
+
+static bool take_seen(const redisReply *reply, struct op *op)
+{
+    struct bytes seen;
+
+    if (!op_is_fenced(op->verb) || !take_bytes(reply, REPLY_HEAD, &seen) ||
+        seen.len > OP_TOKEN_MAX)
+        return false;
+    op->out.fenced.seen = seen;
+    return true;
+}
+
+static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
+                                        struct reply_room *room)
+{
+    int64_t code, now_ms, wait_ms;
+
+    if (!take_number(reply, 0, 0, CODES - 1, &code) || !take_ms(reply, 1, 0, &now_ms) ||
+        !take_ms(reply, 2, -1, &wait_ms))
+        return malformed(op);
+    if (codes[code] == STATUS_OK) {
+        if (is_again(reply, op)) {
+            op->wait_ms = wait_ms;
+            return REPLY_AGAIN;
+        }
+        if (is_large(reply, op, room))
+            return REPLY_LARGE;
+        if (!take_outputs(reply, op, room))
+            return malformed(op);
+    }
+    if (codes[code] == STATUS_FENCED && !take_seen(reply, op))
+        return malformed(op);
+    if (codes[code] == STATUS_UNKNOWN && op->verb != OP_PUSH)
+        return malformed(op); /* nothing else is noted */
+    op->status = codes[code];
+    op->now_ms = now_ms;
+    op->wait_ms = wait_ms;
+    return REPLY_DONE;
+}
+
+enum reply_meaning reply_decode(const redisReply *reply, struct op *op, struct reply_room *room)
+{
+    if (reply->type == REDIS_REPLY_ERROR)
+        return decode_error(reply, op);
+    if (op->verb == OP_OWNER)
+        return decode_owner(reply, op);
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return malformed(op);
+    if (op->verb == OP_PLACES)
+        return decode_places(reply, op, room);
+    return decode_script(reply, op, room);
+}
+
+bool reply_read_numbers(const redisReply *reply, int64_t *numbers, unsigned count)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != REPLY_HEAD + count)
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        if (!take_number(reply, REPLY_HEAD + i, INT64_MIN, INT64_MAX, &numbers[i]))
+            return false;
+    }
+    return true;
+}
+
+static int64_t counter_of_id(struct bytes id, unsigned buckets)
+{
+    int64_t number = 0;
+
+    for (size_t i = 0; i < id.len; i++) {
+        if (id.at[i] < '0' || id.at[i] > '9' || number > (INT64_C(1) << 53))
+            return 0;
+        number = number * 10 + (id.at[i] - '0');
+    }
+    return number / buckets;
+}
+
+int64_t reply_counter(const struct op *op, unsigned buckets)
+{
+    if (op->status != STATUS_OK)
+        return 0;
+    if (op->verb == OP_PUSH && op->id.len == 0)
+        return counter_of_id(op->out.push.id, buckets);
+    if (op->verb == OP_POP && op->out.pop.count > 0)
+        return op->out.pop.jobs[op->out.pop.count - 1].stamp;
+    return 0;
+}

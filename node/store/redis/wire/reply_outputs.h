@@ -1,0 +1,20 @@
+/* The outputs of each verb, from its answer. For reply.c only.
+ *
+ * False: the answer is not of the verb's form, and the op's outputs are as they were.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_REPLY_OUTPUTS_H
+#define DUEQ_NODE_STORE_REDIS_REPLY_OUTPUTS_H
+
+#include <stdbool.h>
+
+#include "node/store/redis/wire/reply.h"
+
+#define REPLY_HEAD 3 /* code, now, wait */
+
+/* Of a script that ended well: what stands behind its head. */
+bool take_outputs(const struct redisReply *reply, struct op *op, struct reply_room *room);
+
+/* Of a SCAN of all keys: those that name a topic. */
+bool take_places(const struct redisReply *reply, struct op *op, struct reply_room *room);
+
+#endif

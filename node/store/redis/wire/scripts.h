@@ -1,0 +1,130 @@
+/* From operations to Redis commands: which script, which keys, which arguments.
+ *
+ * Pure: no connection, no memory of its own, so that a load generator can drive Redis with
+ * exactly the commands the store sends:
+ *
+ *     struct script_call call;
+ *     script_encode(&call, &keys, &op, sha);
+ *     redisCommandArgv(..., call.argc, call.argv, call.lens);
+ *
+ * The answers are read by reply.h.
+ */
+#ifndef DUEQ_NODE_STORE_REDIS_SCRIPTS_H
+#define DUEQ_NODE_STORE_REDIS_SCRIPTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "node/store/history.h"
+#include "node/store/op.h"
+
+/* A command as Redis reads it: "*<count>\r\n", then "$<length>\r\n<bytes>\r\n" each. Pure.
+ *
+ * hiredis can do that too, but grows a string of its own for every command and looks at its
+ * room five times an argument: 1.1 us for a push, against 0.15 here.
+ */
+
+/* Appends it. */
+void redis_command_write(struct buf *out, int argc, const char *const *argv,
+                         const size_t *lens);
+
+/* What decides who scans a topic (doc/cluster.md), as bytes: a node's share on its way to
+ * scan.lua, and a topic's lock on its way back. Pure.
+ */
+
+/* View and owner as a lock has them, how long it lasts, from when on a topic is late, marks.
+ * More than OP_TOKEN_MAX: the script tells it from a token by its length. */
+#define SHARE_BYTES (16 + SHARE_OWNER_LEN + 6 + 6 + SHARES)
+
+/* Writes SHARE_BYTES. */
+void share_pack(const struct scan_share *share, char *to);
+
+/* Nobody's where it is "", over by `now_ms`, or not ours. The node's name is borrowed from
+ * `packed`. */
+struct topic_lock lock_unpack(struct bytes packed, int64_t now_ms);
+
+#define SCRIPT_PREFIX_MAX 32 /* bytes of store.prefix */
+#define SCRIPT_TOPIC_MAX  200
+#define SCRIPT_KEYS_MAX   10
+#define SCRIPT_ARGS_MAX   (3 + SCRIPT_KEYS_MAX + 4 + 2 * OP_RULES_MAX) /* a scan has most */
+#define SCRIPT_SHA_CHARS  40
+
+/* All scripts, with all that they need, ended by a row of NULLs. Made at build time. */
+struct script_text {
+    const char *name; /* op_word() of its verb; or "meta", "raise" */
+    const char *text;
+};
+
+extern const struct script_text script_texts[];
+
+/* NULL for OWNER and PLACES, which are a plain HGET and a plain SCAN. */
+const char *script_text(enum op_verb verb);
+
+/* NULL when there is none of this name. */
+const char *script_text_by_name(const char *name);
+
+/* How the keys are named; the prefix is borrowed. */
+struct script_keys {
+    const char *prefix; /* 1 to SCRIPT_PREFIX_MAX of [A-Za-z0-9_.-] */
+    unsigned buckets;   /* 1 to 128 */
+};
+
+/* One command. The arguments point into it (so it cannot be copied) and into the op. Large:
+ * whoever sends many has one of them, and does not clear it; what is not used is not read. */
+struct script_call {
+    int argc;
+    const char *argv[SCRIPT_ARGS_MAX];
+    size_t lens[SCRIPT_ARGS_MAX];
+    size_t used;
+    /* The keys, then packed arguments (records are the most) or numbers. */
+    char room[SCRIPT_KEYS_MAX * (SCRIPT_PREFIX_MAX + SCRIPT_TOPIC_MAX + 16) +
+              OP_RECORDS_MAX * HISTORY_BYTES_MAX + 256];
+};
+
+/* EVALSHA with the script's 40 characters (SCRIPT LOAD gives them), or with `sha` NULL EVAL
+ * with its text. The op's inputs must be within the limits of op.h. A push is not noted. */
+void script_encode(struct script_call *call, const struct script_keys *keys,
+                   const struct op *op, const char *sha);
+
+/* Entries; a power of two. As many as may be in flight (redis_store_options.flight_max): they
+ * may all be of one bucket, and lost together. */
+#define PUSH_LEDGER_RING    4096
+#define PUSH_LEDGER_ENTRY   20      /* bytes: number 6, id 7, due 6, flags 1; see push.lua */
+#define PUSH_LEDGER_KEEP_MS 3600000 /* a ring that nobody writes to goes after that */
+
+/* What a push brings for the ledger (push_ledger.h). */
+struct push_note {
+    uint64_t worker; /* whose ring */
+    uint64_t number; /* from 1 */
+    bool renews;     /* it also says how long the ring is kept */
+    bool is_again;   /* it may have happened */
+    bool was_there;  /* that is so, and the ring must be there */
+};
+
+/* The same for a push that is to be noted in the ledger. */
+void script_encode_push(struct script_call *call, const struct script_keys *keys,
+                        const struct op *op, const struct push_note *note, const char *sha);
+
+/* The commands of the handshake: `dq:meta` is looked at or made; the bucket's counter is
+ * raised when it is below `seen`, and the last push that was done (number 0: none) is looked
+ * for in the ring. */
+#define SCRIPT_SCHEMA 2
+
+void script_encode_meta(struct script_call *call, const struct script_keys *keys);
+
+struct script_raise { /* the texts are copied */
+    int64_t seen;
+    struct push_note last;
+    const char *incarnation; /* of this Redis: process:history, without a space */
+    const char *goes_on;     /* one that begins so, and a space behind it, is the same one */
+    bool is_known;           /* the caller has raised in this incarnation */
+};
+
+void script_encode_raise(struct script_call *call, const struct script_keys *keys,
+                         unsigned bucket, const struct script_raise *raise);
+
+/* The bytes a call brings to Redis, about: what the store's limits are counted in. */
+size_t script_bytes(const struct op *op);
+
+#endif
