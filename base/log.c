@@ -117,10 +117,11 @@ bool log_modules_are_valid(const char *modules)
     return parse_modules(modules, parsed) >= 0;
 }
 
-/* Root follows its own links, not those that others may have planted. */
-static int open_file(const char *file)
+/* Root follows its own links, not those that others may have planted. O_NONBLOCK: a pipe that
+ * nobody reads is an error, and holds nobody up. */
+static int open_now(const char *file)
 {
-    int how = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
+    int how = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK;
     struct stat about;
     int fd = open(file, how | O_NOFOLLOW, 0640);
 
@@ -131,6 +132,15 @@ static int open_file(const char *file)
         return -1;
     }
     return open(file, how, 0640);
+}
+
+static int open_file(const char *file)
+{
+    int fd = open_now(file);
+
+    if (fd >= 0)
+        (void)fcntl(fd, F_SETFL, O_APPEND); /* a write may wait for its reader */
+    return fd;
 }
 
 static void use_fd(int fd)

@@ -61,9 +61,11 @@ static void name_the_node(struct conf_draft *d)
 
 void check_read_secret(struct conf_draft *d, const char *path, const char *file, char **secret)
 {
+    struct file_limits limits = {
+        .bytes_max = SECRET_BYTES_MAX, .forbidden = S_IROTH, .is_regular = d->is_reload};
     struct buf text = BUF_INIT, why = BUF_INIT;
 
-    if (file_read(file, SECRET_BYTES_MAX, S_IROTH, &text, &why)) {
+    if (file_read(file, &limits, &text, &why)) {
         check_complain(d, path, "%s", buf_text(&why));
         goto out;
     }

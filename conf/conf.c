@@ -186,9 +186,10 @@ static void take_text(struct conf_draft *d, const char *file, struct bytes text)
 static void take_file(struct conf_draft *d, const char *file)
 {
     struct conf_place place = {FROM_FILE, file, 0, 0};
+    struct file_limits limits = {.bytes_max = FILE_BYTES_MAX, .is_regular = d->is_reload};
     struct buf text = BUF_INIT, why = BUF_INIT;
 
-    if (file_read(file, FILE_BYTES_MAX, 0, &text, &why) == STATUS_OK)
+    if (file_read(file, &limits, &text, &why) == STATUS_OK)
         take_text(d, file, buf_bytes(&text));
     else
         conf_errors_add(d->errors, &place, NULL, "%s", buf_text(&why));
@@ -237,6 +238,7 @@ struct conf *conf_load(const struct conf_request *request, struct conf_errors *e
         .errors = errors,
         .get_env = request->get_env ? request->get_env : get_process_env,
         .keys = calloc(conf_key_count, sizeof(*d.keys)),
+        .is_reload = request->is_reload,
     };
 
     if (!d.conf || !d.keys)

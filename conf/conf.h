@@ -200,6 +200,8 @@ struct conf_request {
     const char *const *sets; /* "store.redis=127.0.0.1:6379", last wins */
     size_t set_count;
     const char *(*get_env)(const char *name); /* NULL: the process's environment */
+    /* Files have to be regular ones: a pipe could block, and has been read empty. */
+    bool is_reload;
 };
 
 /* The caller's to conf_free(), or NULL with one error or more added to `errors`. */

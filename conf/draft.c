@@ -31,21 +31,24 @@ static bool read_all(int fd, size_t bytes_max, struct buf *to)
     }
 }
 
-enum status file_read(const char *path, size_t bytes_max, mode_t forbidden, struct buf *to,
+enum status file_read(const char *path, const struct file_limits *limits, struct buf *to,
                       struct buf *why)
 {
     size_t before = to->len;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* O_NONBLOCK: else open() waits until somebody writes to a pipe. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | (limits->is_regular ? O_NONBLOCK : 0));
     struct stat about;
     bool ok = false;
 
     if (fd < 0 || fstat(fd, &about) < 0)
         buf_printf(why, "cannot open it: %s", strerror(errno));
-    else if (about.st_mode & forbidden)
+    else if (limits->is_regular && !S_ISREG(about.st_mode))
+        buf_add_text(why, "it is not a regular file, and a running node reads no other");
+    else if (about.st_mode & limits->forbidden)
         buf_printf(why, "its mode is %04o: others may read it; chmod o-r",
                    (unsigned)about.st_mode & 07777);
-    else if (!(ok = read_all(fd, bytes_max, to)) && errno == EFBIG)
-        buf_printf(why, "it is larger than %zu bytes", bytes_max);
+    else if (!(ok = read_all(fd, limits->bytes_max, to)) && errno == EFBIG)
+        buf_printf(why, "it is larger than %zu bytes", limits->bytes_max);
     else if (!ok)
         buf_printf(why, "cannot read it: %s", strerror(errno));
     if (fd >= 0)

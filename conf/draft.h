@@ -11,10 +11,15 @@
 #include "conf/errors.h"
 #include "conf/table.h"
 
+struct file_limits {
+    size_t bytes_max;
+    mode_t forbidden; /* permission bits */
+    bool is_regular;  /* it has to be: a pipe is refused, and does not block */
+};
+
 /* Reads a small file whole: appends the file's bytes to `to`. IO_ERROR when it cannot be read,
- * is larger than `bytes_max` or has one of the `forbidden` permission bits: then `why` says so
- * to the operator, and `to` is as it was. */
-enum status file_read(const char *path, size_t bytes_max, mode_t forbidden, struct buf *to,
+ * or is beyond a limit: then `why` says so to the operator, and `to` is as it was. */
+enum status file_read(const char *path, const struct file_limits *limits, struct buf *to,
                       struct buf *why) MUST_CHECK;
 
 /* ${NAME} and ${NAME:-default} in a value of the file. A variable that is
@@ -48,6 +53,7 @@ struct conf_draft {
     struct draft_key *keys; /* by conf_key_index() */
     struct draft_row *rows; /* of conf->topics, with room for all that there can be */
     bool is_in_row;         /* the last of them is being read */
+    bool is_reload;         /* as in struct conf_request */
 };
 
 /* Is the key's value what the operator meant? Then rules may be judged by it. */

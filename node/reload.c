@@ -55,11 +55,13 @@ static void take(struct conf *running, struct conf *fresh, bool aloud)
 
 void reload_conf(struct conf *running, const struct conf_request *request, bool aloud)
 {
+    struct conf_request again = *request;
     struct conf_errors errors;
     struct conf *fresh;
 
+    again.is_reload = true;
     conf_errors_init(&errors);
-    fresh = conf_load(request, &errors);
+    fresh = conf_load(&again, &errors);
     if (fresh) {
         take(running, fresh, aloud);
     } else {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -218,6 +219,19 @@ static void when_the_new_file_cannot_be_opened_the_old_one_stays(void **state)
     assert_int_not_equal(access("other", F_OK), 0);
 }
 
+static void a_pipe_that_nobody_reads_holds_nobody_up(void **state)
+{
+    struct log_options options = {LEVEL_INFO, "", false, "pipe"};
+
+    configure(LEVEL_INFO, "", false);
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_int_equal(log_configure(&options), STATUS_IO_ERROR);
+    assert_int_equal(errno, ENXIO);
+    LOG_INFO("x", "still here");
+    assert_ends("] still here\n");
+    assert_int_equal(unlink("pipe"), 0);
+}
+
 static void root_follows_its_own_links_and_no_others(void **state)
 {
     struct log_options options = {LEVEL_INFO, "", false, "log"};
@@ -261,6 +275,7 @@ int main(void)
         IN_DIRECTORY(reads_the_words_of_levels),
         IN_DIRECTORY(after_a_rotation_the_new_file_is_written),
         IN_DIRECTORY(when_the_new_file_cannot_be_opened_the_old_one_stays),
+        IN_DIRECTORY(a_pipe_that_nobody_reads_holds_nobody_up),
         IN_DIRECTORY(root_follows_its_own_links_and_no_others),
         IN_DIRECTORY(logging_does_not_touch_errno),
     };

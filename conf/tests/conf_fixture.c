@@ -17,7 +17,7 @@ int fixture_enter(void **state)
 
 int fixture_leave(void **state)
 {
-    static const char *const files[] = {"c.yaml", "printed.yaml", "secret"};
+    static const char *const files[] = {"c.yaml", "printed.yaml", "secret", "fifo"};
 
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
         unlink(files[i]);

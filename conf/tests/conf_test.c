@@ -1,7 +1,10 @@
 /* A configuration from its sources to its struct, or to all of its mistakes. */
 #include "conf/tests/conf_fixture.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void expect_errors_of(const char *yaml, const char *const *sets, const char *expected)
 {
@@ -257,6 +260,55 @@ static void refuses_a_file_without_end(void **state)
     conf_errors_fini(&errors);
 }
 
+static struct conf *load_again(const char *file, struct conf_errors *errors)
+{
+    struct conf_request request = {.file = file, .is_reload = true};
+
+    conf_errors_init(errors);
+    return conf_load(&request, errors);
+}
+
+/* Neither may hold up a running node: nobody writes to the first. */
+static void a_reload_reads_regular_files_only(void **state)
+{
+    static const char *const others[] = {"fifo", "/dev/null", "/"};
+    struct conf_errors errors;
+    struct conf *conf;
+
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        assert_null(load_again(others[i], &errors));
+        assert_non_null(strstr(conf_errors_text(&errors), ": it is not a regular file"));
+        conf_errors_fini(&errors);
+    }
+    fixture_write("c.yaml", "store: {redis: \"h:1\", password_file: fifo}\n", 0600);
+    assert_null(load_again("c.yaml", &errors));
+    assert_non_null(strstr(conf_errors_text(&errors), "it is not a regular file"));
+    conf_errors_fini(&errors);
+    fixture_write("c.yaml", "store: {buckets: 8}\n", 0600);
+    conf = load_again("c.yaml", &errors);
+    assert_non_null(conf);
+    assert_int_equal(conf->store.buckets, 8);
+    conf_free(conf);
+    conf_errors_fini(&errors);
+}
+
+static void the_first_configuration_may_come_from_a_pipe(void **state)
+{
+    char path[32];
+    struct conf *conf;
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "store: {buckets: 8}\n", 20), 20);
+    close(ends[1]);
+    snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
+    conf = fixture_load_file(path);
+    close(ends[0]);
+    assert_int_equal(conf->store.buckets, 8);
+    conf_free(conf);
+}
+
 static void quotes_harmlessly_and_never_a_secret(void **state)
 {
     struct buf yaml = BUF_INIT;
@@ -330,6 +382,8 @@ int main(void)
         IN_DIRECTORY(says_what_is_wrong_before_a_syntax_error_too),
         IN_DIRECTORY(says_when_the_file_cannot_be_read),
         IN_DIRECTORY(refuses_a_file_without_end),
+        IN_DIRECTORY(a_reload_reads_regular_files_only),
+        IN_DIRECTORY(the_first_configuration_may_come_from_a_pipe),
         IN_DIRECTORY(quotes_harmlessly_and_never_a_secret),
         IN_DIRECTORY(takes_no_secret_from_the_command_line),
         IN_DIRECTORY(stops_counting_aloud_after_a_hundred_mistakes),

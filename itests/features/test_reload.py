@@ -2,6 +2,7 @@
 changes nothing."""
 
 import json
+import os
 import pathlib
 import re
 import signal
@@ -56,6 +57,34 @@ def test_a_log_file_that_cannot_be_opened_is_not_taken(make_node):
     wait_until(lambda: "read again; changed: log.level\n" in node.output(), "the level is taken")
     assert "cannot open /nonexistent/log: No such file or directory; the old one stays" \
         in node.output()
+
+
+def test_a_pipe_in_the_place_of_the_file_changes_nothing_and_holds_up_nothing(make_node):
+    node, _ = configured_node(make_node, "log:\n  level: info\n")
+    path = node.directory / "dueq.yaml"
+    path.unlink()
+    os.mkfifo(path)
+    node.process.signal(signal.SIGHUP)
+    wait_until(lambda: "it is not a regular file" in node.output(), "the log says why")
+    assert "the old one stays" in node.output()
+    worker = node.worker_pid
+    node.kill("worker")
+    wait_until(lambda: node.worker_pid not in (None, worker), "the warden has a new worker")
+    node.stop()
+
+
+def test_a_configuration_from_a_pipe_is_not_read_again(make_node):
+    """It has been read empty, and an empty one would be all defaults."""
+    node = make_node()
+    taken, given = os.pipe()
+    os.write(given, b"log:\n  level: debug\n")
+    os.close(given)
+    node.argv = lambda argv=node.argv: [*argv(), "--config", f"/proc/{os.getpid()}/fd/{taken}"]
+    node.start()
+    assert " debug " in node.output()
+    node.process.signal(signal.SIGHUP)
+    wait_until(lambda: "it is not a regular file" in node.output(), "the log says why")
+    os.close(taken)
 
 
 def changed(node, *keys):
