@@ -12,8 +12,6 @@
 
 enum led_state { LED_SHUT, LED_ASSERTING, LED_OPEN };
 
-#define ENSEMBLE_LEN 33 /* of a token: its digits, and what is behind them */
-
 struct led_bucket {
     struct leadership *leadership;
     enum led_state state;
@@ -172,8 +170,8 @@ static bool is_of_this_lead(const struct leadership *d, struct bytes seen)
 {
     struct bytes mine = d->core->token;
 
-    return mine.len < ENSEMBLE_LEN || seen.len < ENSEMBLE_LEN ||
-           memcmp(mine.at, seen.at, ENSEMBLE_LEN) != 0 || bytes_compare(seen, mine) > 0;
+    return !bytes_equal(op_token_ensemble(mine), op_token_ensemble(seen)) ||
+           bytes_compare(seen, mine) > 0;
 }
 
 static void be_fenced(struct leadership *d, struct bytes seen)

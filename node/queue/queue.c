@@ -1,5 +1,6 @@
 #include "node/queue/queue.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/list.h"
@@ -53,43 +54,72 @@ bool job_id_is_valid(struct bytes id)
 
 static void on_bucket(struct op *op);
 
-static void prepare(struct adoption *a, unsigned bucket)
+static void prepare(struct adoption *a, unsigned bucket, bool adopts)
 {
     a->op = (struct op){.verb = OP_FENCE,
                         .bucket = bucket,
                         .token = bytes_of_text(a->token),
                         .on_done = on_bucket};
-    a->op.in.fence.adopts = true;
+    a->op.in.fence.adopts = adopts;
+}
+
+static void adoption_end(struct adoption *a, enum status status)
+{
+    if (status == STATUS_OK)
+        LOG_WARN("queue", "the store is now %s%s: an operator wants it",
+                 *a->token ? "led with the token " : "given to standalone nodes", a->token);
+    a->status = status;
+    a->on_done(a);
+}
+
+/* In the second round it has gone to another ensemble, or to standalone nodes, since the first:
+ * another adoption ran at the same time. */
+static bool is_lost(const struct adoption *a)
+{
+    return a->op.status == STATUS_FENCED && !a->op.in.fence.adopts &&
+           !bytes_equal(op_token_ensemble(a->op.token),
+                        op_token_ensemble(a->op.out.fenced.seen));
+}
+
+static void count_lost(struct adoption *a)
+{
+    struct bytes seen = a->op.out.fenced.seen;
+
+    assert(seen.len < sizeof(a->lost_to));
+    memcpy(a->lost_to, seen.at, seen.len);
+    a->lost_to[seen.len] = '\0';
+    a->lost++;
 }
 
 static void on_bucket(struct op *op)
 {
     struct adoption *a = CONTAINER_OF(op, struct adoption, op);
     struct core *core = op->core;
-    unsigned next = op->bucket + 1;
+    unsigned next = (op->bucket + 1) % core->store->buckets;
+    bool adopts = op->in.fence.adopts, is_over = next == 0 && !adopts;
 
-    if (op->status == STATUS_OK && next < core->store->buckets) {
-        prepare(a, next);
+    if (is_lost(a))
+        count_lost(a);
+    else if (op->status != STATUS_OK)
+        is_over = true;
+    if (!is_over) {
+        prepare(a, next, adopts && next != 0);
         core_send(core, op);
         return;
     }
-    if (op->status == STATUS_OK)
-        LOG_WARN("queue", "the store is now %s%s: an operator wants it",
-                 *a->token ? "led with the token " : "given to standalone nodes", a->token);
-    a->status = op->status;
-    a->on_done(a);
+    adoption_end(a, op->status == STATUS_OK && a->lost ? STATUS_FENCED : op->status);
 }
 
 /* The rest of queue_adopt(). */
 static void adoption_begin(struct adoption *a, struct core *core)
 {
-    prepare(a, 0);
+    prepare(a, 0, true);
     core_send(core, &a->op);
 }
 
 static void adoption_refuse(struct adoption *a, struct core *core, enum status status)
 {
-    prepare(a, 0);
+    prepare(a, 0, true);
     core_refuse(core, &a->op, status);
 }
 
@@ -115,6 +145,8 @@ void queue_submit(struct queue *q, struct op *op)
 
 void queue_adopt(struct queue *q, struct adoption *adoption)
 {
+    adoption->lost = 0;
+    adoption->lost_to[0] = '\0';
     if (lifecycle_is_over(q))
         adoption_refuse(adoption, &q->core, STATUS_SHUTTING_DOWN);
     else

@@ -163,14 +163,24 @@ struct shares *queue_shares(struct queue *q);
 struct bytes queue_topic_preferred(struct queue *q, struct bytes topic);
 
 /* An operator's decision: of two ensembles this token's is right, or, with "", standalone nodes
- * are. All buckets are told. The caller embeds it. */
+ * are. All buckets are told, one after the other; then all are asked whether they have stayed
+ * with it, because another node's adoption may have run at the same time. The caller embeds it.
+ *
+ * So where adoptions have left the buckets divided, one of them at least was told. Of those
+ * that have come to their second round take the one that began it last: by then no adoption
+ * writes any more, and in a divided store it finds a bucket of another's. One that stopped
+ * before has said why. What the store loses later (a master that is replaced) nobody sees
+ * here: */
 struct adoption {
     char token[OP_TOKEN_MAX + 1];
     void (*on_done)(struct adoption *adoption);
 
-    /* Output. OK; FENCED: in the same ensemble there is a higher token, and this leader has
-     * been replaced; or why it stopped at some bucket: it can be said again. */
+    /* Output. OK; FENCED: with `lost` other than 0, so many buckets follow another token by
+     * now, such as `lost_to`; else there is a higher token in the same ensemble, and this
+     * leader has been replaced. Or why it stopped at some bucket: it can be said again. */
     enum status status;
+    unsigned lost;
+    char lost_to[OP_TOKEN_MAX + 1];
 
     /* The queue's own. */
     struct op op;

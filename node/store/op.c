@@ -24,6 +24,13 @@ bool op_leads(const struct op *op)
     return op_is_fenced(op->verb) && !(op->verb == OP_SCAN && op->in.scan.share);
 }
 
+#define ENSEMBLE_LEN 33 /* its digits, and what is behind them */
+
+struct bytes op_token_ensemble(struct bytes token)
+{
+    return bytes_of(token.at, token.len < ENSEMBLE_LEN ? token.len : ENSEMBLE_LEN);
+}
+
 bool op_is_of_leases(enum op_verb verb)
 {
     return verb == OP_DELIVERED || verb == OP_KEEP || verb == OP_RETURN;

@@ -426,6 +426,9 @@ bool op_is_fenced(enum op_verb verb);
 /* May only a leader run it? A scan of one's own shares anybody may, whatever token it has. */
 bool op_leads(const struct op *op);
 
+/* The part of a token that all leaders of its ensemble share: the whole where it is shorter. */
+struct bytes op_token_ensemble(struct bytes token);
+
 /* Is it of in.leases, DELIVERED, KEEP or RETURN? */
 bool op_is_of_leases(enum op_verb verb);
 

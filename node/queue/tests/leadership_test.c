@@ -361,6 +361,19 @@ static void on_adopted(struct adoption *adoption)
     is_adopted = true;
 }
 
+static unsigned ended;
+
+static void on_ended(struct adoption *adoption)
+{
+    ended++;
+}
+
+static void let_go(struct fixture *node)
+{
+    memory_store_let_go(node->ms, 1);
+    fixture_turn(node);
+}
+
 static void an_operator_gives_the_store_to_this_cluster(void **state)
 {
     struct adoption adoption = {.token = FOREIGN, .on_done = on_adopted};
@@ -379,6 +392,82 @@ static void an_operator_gives_the_store_to_this_cluster(void **state)
     fixture_advance(&other, 1000);
     assert_int_equal(fenced, 1);
     assert_string_equal(seen, FOREIGN);
+}
+
+/* The first node has had `head` answers when the second one begins; then the second one gets
+ * `step` answers for each of the first one's, until both have ended. */
+static void race(struct adoption *first, struct adoption *second, unsigned head, unsigned step)
+{
+    ended = 0;
+    memory_store_hold(f.ms);
+    memory_store_hold(other.ms);
+    queue_adopt(f.q, first);
+    for (unsigned i = 0; i < head; i++)
+        let_go(&f);
+    queue_adopt(other.q, second);
+    while (ended < 2)
+        for (unsigned i = 0; i < step; i++) {
+            let_go(&other);
+            if (i == 0)
+                let_go(&f);
+        }
+    memory_store_unhold(f.ms);
+    memory_store_unhold(other.ms);
+}
+
+static unsigned buckets_of(const char *token)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < BUCKETS; i++)
+        count += assert_at(&f, i, token) == STATUS_OK;
+    return count;
+}
+
+/* Wherever the second one overtakes the first: where the buckets are divided at the end, one
+ * of them at least is told. */
+static void of_two_adoptions_at_once_one_is_told_that_the_buckets_are_divided(void **state)
+{
+    unsigned divided = 0;
+
+    for (unsigned head = 0; head <= 2 * BUCKETS; head++)
+        for (unsigned step = 1; step < 4; step++) {
+            struct adoption first = {.token = FIRST, .on_done = on_ended};
+            struct adoption second = {.token = FOREIGN, .on_done = on_ended};
+            unsigned left;
+
+            race(&first, &second, head, step);
+            left = buckets_of(FIRST);
+            if (left == 0 || left == BUCKETS)
+                continue;
+            divided++;
+            if (first.status == STATUS_OK && second.status == STATUS_OK)
+                fail_msg("head %u, step %u: %u buckets are left", head, step, left);
+        }
+    assert_true(divided > 0);
+}
+
+static void an_adoption_tells_to_whom_the_buckets_went(void **state)
+{
+    struct adoption first = {.token = FIRST, .on_done = on_ended};
+    struct adoption second = {.token = "", .on_done = on_ended};
+
+    race(&first, &second, BUCKETS / 2, 1);
+    assert_int_equal(second.status, STATUS_OK);
+    assert_int_equal(first.status, STATUS_FENCED);
+    assert_in_range(first.lost, 1, BUCKETS);
+    assert_string_equal(first.lost_to, OP_TOKEN_STANDALONE);
+}
+
+static void an_adoption_by_who_was_deposed_has_lost_no_bucket(void **state)
+{
+    struct adoption adoption = {.token = FIRST, .on_done = on_ended};
+
+    assert_int_equal(assert_at(&other, BUCKETS / 2, SECOND), STATUS_OK);
+    queue_adopt(f.q, &adoption);
+    fixture_turn(&f);
+    assert_int_equal(adoption.status, STATUS_FENCED);
+    assert_int_equal(adoption.lost, 0);
 }
 
 static void adoption_says_why_it_did_not_come_to_its_end(void **state)
@@ -417,6 +506,9 @@ int main(void)
         TEST(what_is_far_away_is_left_to_the_safety_scan),
         TEST(who_was_told_scans_then_whatever_it_has_seen_since),
         TEST(an_operator_gives_the_store_to_this_cluster),
+        TEST(of_two_adoptions_at_once_one_is_told_that_the_buckets_are_divided),
+        TEST(an_adoption_tells_to_whom_the_buckets_went),
+        TEST(an_adoption_by_who_was_deposed_has_lost_no_bucket),
         TEST(adoption_says_why_it_did_not_come_to_its_end),
     };
 

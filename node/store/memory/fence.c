@@ -3,13 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define ENSEMBLE_LEN 33 /* its digits, and what is behind them */
-
-static struct bytes ensemble_of(struct bytes token)
-{
-    return bytes_of(token.at, token.len < ENSEMBLE_LEN ? token.len : ENSEMBLE_LEN);
-}
-
 static bool is_the_same(struct bytes token, struct bytes seen)
 {
     return bytes_equal(token, seen) ||
@@ -19,7 +12,7 @@ static bool is_the_same(struct bytes token, struct bytes seen)
 static bool is_outdated(struct bytes token, struct bytes seen)
 {
     return token.len == 0 ||
-           (seen.len > 0 && (!bytes_equal(ensemble_of(token), ensemble_of(seen)) ||
+           (seen.len > 0 && (!bytes_equal(op_token_ensemble(token), op_token_ensemble(seen)) ||
                              bytes_compare(token, seen) < 0));
 }
 
@@ -50,7 +43,7 @@ enum status memory_run_fence(struct call *c)
     struct bytes seen = bytes_of(c->bucket->token, c->bucket->token_len);
     struct bytes mine = c->op->token.len ? c->op->token : BYTES(OP_TOKEN_STANDALONE);
 
-    if (c->op->in.fence.adopts && !bytes_equal(ensemble_of(mine), ensemble_of(seen)))
+    if (c->op->in.fence.adopts && !bytes_equal(op_token_ensemble(mine), op_token_ensemble(seen)))
         keep(c->bucket, mine);
     return memory_fence(c);
 }
