@@ -11,10 +11,12 @@
 #include "node/queue/scanner.h"
 
 enum led_state { LED_SHUT, LED_ASSERTING, LED_OPEN };
+enum led_answer { LED_NONE, LED_TAKES, LED_REFUSES };
 
 struct led_bucket {
     struct leadership *leadership;
     enum led_state state;
+    enum led_answer answer; /* the last one, in tries after a fence */
     struct op op;
     bool is_in_flight;
     bool is_outdated; /* what is in flight: it began anew since */
@@ -87,6 +89,12 @@ static void on_again(struct timer *timer)
     assert_tokens(CONTAINER_OF(timer, struct leadership, again));
 }
 
+static void forget_fence(struct leadership *d)
+{
+    d->seen_len = 0;
+    d->is_retry = false;
+}
+
 static void on_asserted(struct op *op)
 {
     struct led_bucket *b = CONTAINER_OF(op, struct led_bucket, op);
@@ -100,7 +108,7 @@ static void on_asserted(struct op *op)
         return;
     }
     if (d->asserting == 1)
-        d->seen_len = 0;
+        forget_fence(d);
     enter(b, LED_OPEN);
 }
 
@@ -191,10 +199,52 @@ static void be_fenced(struct leadership *d, struct bytes seen)
     tell_soon(d);
 }
 
+/* ---- divided buckets ---- */
+
+static unsigned count_answers(const struct leadership *d, enum led_answer answer)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < d->core->store->buckets; i++)
+        count += d->buckets[i].answer == answer;
+    return count;
+}
+
+/* The answers of later tries take the place of those of the first. */
+static void begin_retry(struct leadership *d)
+{
+    for (unsigned i = 0; i < d->core->store->buckets && !d->is_retry; i++)
+        d->buckets[i].answer = LED_NONE;
+    d->is_retry = d->seen_len > 0;
+}
+
+static void note_answer(struct leadership *d, const struct op *op)
+{
+    struct led_bucket *b = &d->buckets[op->bucket];
+
+    if (!d->is_retry)
+        return;
+    if (op->status == STATUS_OK)
+        b->answer = LED_TAKES;
+    else if (op->status == STATUS_FENCED)
+        b->answer = LED_REFUSES;
+    if (d->is_on && count_answers(d, LED_TAKES) == d->core->store->buckets)
+        forget_fence(d);
+}
+
+unsigned leadership_divided(const struct leadership *d, struct bytes *seen)
+{
+    unsigned refusing = d->is_retry ? count_answers(d, LED_REFUSES) : 0;
+
+    *seen = bytes_of(d->seen, d->seen_len);
+    return count_answers(d, LED_TAKES) > 0 ? refusing : 0;
+}
+
 void leadership_after(struct leadership *d, const struct op *op)
 {
     if (!op_leads(op))
         return;
+    note_answer(d, op);
     if (op->status == STATUS_FENCED && (d->is_on || d->is_draining))
         be_fenced(d, op->out.fenced.seen);
     if (op->status == STATUS_OK && d->is_on)
@@ -216,6 +266,7 @@ static void leadership_begin(struct leadership *d, const struct queue_leader *le
     d->core->may_act_arg = leader->arg;
     d->is_draining = d->is_fenced = d->is_fenced_told = d->has_led = false;
     timer_disarm(timers_of(d), &d->news);
+    begin_retry(d);
     d->is_on = true;
     LOG_DEBUG("queue", "leadership: OFF -> ON");
     begin_all(d);
@@ -350,6 +401,11 @@ void queue_lead(struct queue *q, const struct queue_leader *leader)
         LOG_AT(q->leadership.seen_len ? LEVEL_DEBUG : LEVEL_INFO, "queue",
                "moving what is due, in %u buckets", q->core.store->buckets);
     leadership_begin(&q->leadership, leader);
+}
+
+unsigned queue_divided(const struct queue *q, struct bytes *seen)
+{
+    return leadership_divided(&q->leadership, seen);
 }
 
 bool queue_has_led(const struct queue *q)

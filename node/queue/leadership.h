@@ -54,6 +54,7 @@ struct leadership {
     bool is_fenced_told;
     char seen[OP_TOKEN_MAX]; /* what fenced it last, until all reached buckets take its token */
     size_t seen_len;
+    bool is_retry; /* it was fenced before its last begin: `answer` of the buckets counts */
 
     /* For engine.c: a bucket is to be scanned (also where it is), not to be; all has ended, by
      * itself too. */
@@ -68,6 +69,9 @@ void leadership_fini(struct leadership *d);
 void leadership_set_store(struct leadership *d, bool is_up);
 void leadership_set_bucket(struct leadership *d,
                            unsigned bucket); /* core_is_away() has changed */
+
+/* See queue_divided(). */
+unsigned leadership_divided(const struct leadership *d, struct bytes *seen);
 
 /* An operation has been answered: perhaps FENCED, perhaps the last. */
 void leadership_after(struct leadership *d, const struct op *op);

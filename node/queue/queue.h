@@ -143,6 +143,11 @@ void queue_lead(struct queue *q, const struct queue_leader *leader);
  * not fenced, as far as was asked. A store that is away proves nothing. */
 bool queue_has_led(const struct queue *q);
 
+/* Of a node that was fenced and has tried to lead again: how many buckets refuse it while
+ * others take it, with `seen` by one of those that refuse; 0: they are not divided, as far as
+ * is known. `seen` is borrowed until it tries again. */
+unsigned queue_divided(const struct queue *q, struct bytes *seen);
+
 /* Stops it: no new scan begins. on_drained comes, once, when those in flight have ended, unless
  * queue_lead() comes before. Fine for a node that stands by. */
 void queue_deactivate(struct queue *q);

@@ -470,6 +470,70 @@ static void an_adoption_by_who_was_deposed_has_lost_no_bucket(void **state)
     assert_int_equal(adoption.lost, 0);
 }
 
+static void try_again(const char *token)
+{
+    lead(&f, token);
+    fixture_turn(&f);
+}
+
+static void knows_of_divided_buckets(const char *token)
+{
+    struct adoption adoption = {.on_done = on_ended};
+    struct bytes by = {0};
+
+    for (unsigned i = 0; i < BUCKETS / 4; i++)
+        assert_int_equal(assert_at(&other, i, FOREIGN), STATUS_OK);
+    lead(&f, token);
+    fixture_turn(&f);
+    assert_int_equal(fenced, 1);
+    assert_int_equal(queue_divided(f.q, &by), 0); /* it may have been led until now */
+    try_again(token);
+    assert_int_equal(queue_divided(f.q, &by), BUCKETS / 4);
+    assert_true(bytes_equal(by, BYTES(FOREIGN)));
+    try_again(token);
+    assert_int_equal(queue_divided(f.q, &by), BUCKETS / 4);
+    strcpy(adoption.token, token);
+    queue_adopt(f.q, &adoption);
+    fixture_turn(&f);
+    assert_int_equal(adoption.status, STATUS_OK);
+    try_again(token);
+    assert_int_equal(queue_divided(f.q, &by), 0);
+    assert_true(queue_has_led(f.q));
+}
+
+static void a_leader_that_is_fenced_knows_when_the_buckets_are_divided(void **state)
+{
+    knows_of_divided_buckets(FIRST);
+}
+
+static void so_does_a_standalone_node(void **state)
+{
+    knows_of_divided_buckets("");
+}
+
+/* All of them went, one after the other: some answers to what it sent before are still good. */
+static void buckets_that_all_go_are_not_divided(void **state)
+{
+    struct adoption adoption = {.token = FOREIGN, .on_done = on_ended};
+    struct bytes by;
+
+    for (unsigned again = 0; again < 2; again++) {
+        lead(&f, "");
+        fixture_turn(&f);
+        queue_adopt(other.q, &adoption);
+        fixture_turn(&other);
+        fixture_advance(&f, 1000);
+        assert_int_equal(fenced, 2 * again + 1);
+        assert_int_equal(queue_divided(f.q, &by), 0);
+        try_again("");
+        assert_int_equal(queue_divided(f.q, &by), 0);
+        adoption = (struct adoption){.on_done = on_ended};
+        queue_adopt(f.q, &adoption);
+        fixture_turn(&f);
+        adoption = (struct adoption){.token = FOREIGN, .on_done = on_ended};
+    }
+}
+
 static void adoption_says_why_it_did_not_come_to_its_end(void **state)
 {
     struct adoption adoption = {.token = FIRST, .on_done = on_adopted};
@@ -509,6 +573,9 @@ int main(void)
         TEST(of_two_adoptions_at_once_one_is_told_that_the_buckets_are_divided),
         TEST(an_adoption_tells_to_whom_the_buckets_went),
         TEST(an_adoption_by_who_was_deposed_has_lost_no_bucket),
+        TEST(a_leader_that_is_fenced_knows_when_the_buckets_are_divided),
+        TEST(so_does_a_standalone_node),
+        TEST(buckets_that_all_go_are_not_divided),
         TEST(adoption_says_why_it_did_not_come_to_its_end),
     };
 
