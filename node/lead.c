@@ -50,14 +50,18 @@ static void on_fenced(void *arg, struct bytes seen)
     timer_arm(l->timers, &l->again, HA_FENCED_AGAIN_MS);
 }
 
+static void be_fenced_no_more(struct standalone *l)
+{
+    l->is_fenced = l->is_fenced_again = false;
+    LOG_INFO("ha", "no cluster's leader moves the jobs of this Redis any more: this node does");
+}
+
 static void on_again(struct timer *timer)
 {
     struct standalone *l = CONTAINER_OF(timer, struct standalone, again);
 
     if (!l->is_fenced_again && queue_has_led(l->queue)) {
-        l->is_fenced = false;
-        LOG_INFO("ha",
-                 "no cluster's leader moves the jobs of this Redis any more: this node does");
+        be_fenced_no_more(l);
         return;
     }
     if (l->is_fenced_again) /* else nobody has answered: Redis is away */
@@ -78,6 +82,14 @@ static void standalone_start(struct standalone *l)
     struct queue_leader leader = {.token = BYTES(""), .on_fenced = on_fenced, .arg = l};
 
     queue_lead(l->queue, &leader);
+}
+
+/* Each bucket has said that it takes this node. */
+static void standalone_adopted(struct standalone *l)
+{
+    timer_disarm(l->timers, &l->again);
+    be_fenced_no_more(l);
+    standalone_start(l);
 }
 
 static void standalone_stop(struct standalone *l)
@@ -452,6 +464,12 @@ bool node_lead_adopt(struct node_lead *a, struct adoption *adoption)
     }
     queue_adopt(a->options.queue, adoption);
     return true;
+}
+
+void node_lead_adopted(struct node_lead *a)
+{
+    if (!a->ha)
+        standalone_adopted(&a->standalone);
 }
 
 bool node_lead_is_fenced_alone(const struct node_lead *a)

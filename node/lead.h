@@ -74,6 +74,10 @@ bool node_lead_has_successor(const struct node_lead *a);
  * its own already. The caller sets on_done. */
 bool node_lead_adopt(struct node_lead *a, struct adoption *adoption) MUST_CHECK;
 
+/* That has ended well: a standalone node begins at once. A cluster's leader looks by itself,
+ * every HA_FENCED_AGAIN_MS. */
+void node_lead_adopted(struct node_lead *a);
+
 /* Standalone, and a cluster's leader has been at this store: it moves nothing. */
 bool node_lead_is_fenced_alone(const struct node_lead *a);
 

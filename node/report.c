@@ -233,6 +233,29 @@ static void read_role(struct report_cluster *c, struct cluster_status *to)
     to->may_act = ha_may_act(node_lead_ha(c->ha));
 }
 
+static const char *kind_of(struct bytes token)
+{
+    return bytes_equal(token, BYTES(OP_TOKEN_STANDALONE)) ? "nodes that are"
+                                                          : "the leader with the token";
+}
+
+/* Of a node that is refused by Redis: of all buckets, or of some? */
+static void read_divided(struct report_cluster *c, struct cluster_status *to)
+{
+    struct bytes seen;
+    unsigned refusing = queue_divided(c->queue, &seen);
+
+    if (refusing == 0)
+        return;
+    snprintf(c->divided, sizeof(c->divided),
+             "the buckets of Redis are divided: %u of %u follow %s %.*s, others this node, and "
+             "due jobs come late. Two nodes were told `dueqctl fence adopt` at the same time, "
+             "or one could not end it: decide which of them is to move the jobs, and tell it "
+             "`dueqctl fence adopt` again, and no other",
+             refusing, queue_buckets(c->queue), kind_of(seen), BYTES_ARG(seen));
+    to->refused = c->divided;
+}
+
 static bool read_status(void *arg, struct cluster_status *to)
 {
     struct report_cluster *c = arg;
@@ -242,6 +265,8 @@ static bool read_status(void *arg, struct cluster_status *to)
         to->may_act = !node_lead_is_fenced_alone(c->ha);
         to->refused = to->may_act ? "" : FENCED_ALONE;
         to->fenced = node_lead_fenced_alone_count(c->ha);
+        if (!to->may_act)
+            read_divided(c, to);
         return false;
     }
     ha_status(node_lead_ha(c->ha), &c->status);
@@ -283,6 +308,8 @@ static bool read_status(void *arg, struct cluster_status *to)
     read_counts(c, to);
     read_hooks(c, to);
     read_shares(c, to);
+    if (s->is_fenced)
+        read_divided(c, to);
     if (vip_app_read(c->vip, &c->vip_status))
         to->vip = &c->vip_status;
     return true;
@@ -313,11 +340,28 @@ static void on_command_done(struct ha_command *command)
     answer(CONTAINER_OF(command, struct request, command), command->status, command->why);
 }
 
+static void say_lost(const struct report_cluster *c, const struct adoption *adoption,
+                     char *why, size_t size)
+{
+    snprintf(why, size,
+             "another node was told `fence adopt` at the same time: of the %u buckets %u went "
+             "to %s %s meanwhile, and nothing is decided. Decide which of the two is to move "
+             "the jobs, and tell it `dueqctl fence adopt` again, and no other",
+             queue_buckets(c->queue), adoption->lost,
+             kind_of(bytes_of_text(adoption->lost_to)), adoption->lost_to);
+}
+
 static void on_adopted(struct adoption *adoption)
 {
     struct request *w = CONTAINER_OF(adoption, struct request, adoption);
+    char why[512];
 
-    if (adoption->status == STATUS_FENCED)
+    if (adoption->status == STATUS_OK)
+        node_lead_adopted(w->cluster->ha);
+    if (adoption->lost) {
+        say_lost(w->cluster, adoption, why, sizeof(why));
+        answer(w, STATUS_WRONG_STATE, why);
+    } else if (adoption->status == STATUS_FENCED)
         answer(w, STATUS_WRONG_STATE, "another node of this cluster leads by now; ask again");
     else if (adoption->status == STATUS_UNAVAILABLE)
         answer(w, STATUS_UNAVAILABLE, "Redis cannot be reached; ask again");

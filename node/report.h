@@ -47,6 +47,7 @@ struct report_cluster {
     struct cluster_count counts[REPORT_COUNTS_MAX];
     struct cluster_hook hook_counts[HOOKS_COUNTS];
     struct vip_status vip_status;
+    char divided[512];
 };
 
 /* All are borrowed. */

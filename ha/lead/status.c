@@ -267,6 +267,7 @@ void ha_status(const struct ha *ha, struct ha_status *s)
         .alone_ms = ha->alone_since_boot_ms ? now - ha->alone_since_boot_ms : 0,
         .is_flapping = ha->is_flapping,
         .is_mixed = ha->scanners.is_mixed,
+        .is_fenced = ha->refused[0] && ha->refused_for == HA_REFUSED_FENCED,
         .scanner_count = ha->scanners.count,
         .transitions = ha->view.history.changes,
         .transition_count = ha->view.history.count,

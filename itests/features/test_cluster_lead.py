@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -187,6 +188,53 @@ def test_an_operator_gives_the_redis_of_a_living_cluster_to_a_standalone_node(cl
     assert "adopted" in Dueqctl(one.url()).ok("fence", "adopt").text  # and back
     after = wait_role(one, "leader")
     wait_until(lambda: fences(cluster) == {after["token"]}, "all buckets have its token")
+
+
+def divide(cluster, token, buckets):
+    """As adoptions that ran at the same time would have left them."""
+    client = cluster.redis.client()
+    for bucket in range(buckets):
+        client.set(f"dq:{{{bucket}}}:f", token)
+
+
+def test_divided_buckets_are_told_at_both_nodes_until_one_of_them_adopts(cluster, make_node):
+    one = cluster("one", **{"queue.scan_interval": "1s"})  # it meets the fence soon
+    token = wait_role(one, "leader")["token"]
+    alone = make_node({"store.redis": cluster.redis.address}).start()
+    divide(cluster, "standalone", 44)
+    said = {one: "44 of 64 follow nodes that are standalone",
+            alone: f"20 of 64 follow the leader with the token {token}"}
+    for node, why in said.items():
+        wait_until(lambda node=node, why=why: why in Dueqctl(node.url())("check").text, why)
+        code, text = node.http("/health/leader")
+        assert code == 503 and why in str(text)
+    job = alone.api().push("t", "body", delay_ms=100)
+    assert alone.api().pop_one("t", wait_ms=20000)["id"] == job["id"]  # late, but it comes
+
+    assert "adopted" in Dueqctl(alone.url()).ok("fence", "adopt").text
+    assert alone.http("/health/leader")[0] == 200  # at once
+    assert fences(cluster) == {"standalone"}
+    wait_until(lambda: "Redis was given to standalone nodes" in complaint(one), "they are divided no more")
+
+
+def test_of_two_that_adopt_at_the_same_time_one_is_refused_where_the_buckets_are_divided(
+        cluster, make_node):
+    """Or each has them all in turn. However it ends, one more command at one node settles it."""
+    one = cluster("one", **{"queue.scan_interval": "1s"})  # it meets the fence soon
+    wait_role(one, "leader")
+    alone = make_node({"store.redis": cluster.redis.address}).start()
+    divide(cluster, "standalone", 44)  # so that both are refused, and may adopt
+    for node in (one, alone):
+        wait_until(lambda node=node: "are divided" in Dueqctl(node.url())("check").text, "it is fenced")
+    with ThreadPoolExecutor() as pool:
+        ends = list(pool.map(lambda node: Dueqctl(node.url())("fence", "adopt"), (one, alone)))
+    if len(fences(cluster)) > 1:
+        refused = [end for end in ends if end.code != 0]
+        assert refused and all("nothing is decided" in end.complaint for end in refused)
+    wait_until(lambda: Dueqctl(alone.url())("fence", "adopt").code == 0
+               or alone.http("/health/leader")[0] == 200, "one is told again")
+    wait_until(lambda: fences(cluster) == {"standalone"}, "it has them all")
+    wait_until(lambda: alone.http("/health/leader")[0] == 200, "and leads")
 
 
 def test_an_operator_gives_the_redis_of_one_cluster_to_another(cluster):

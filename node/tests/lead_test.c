@@ -166,6 +166,8 @@ static bool is_adopted;
 static void on_adopted(struct adoption *adoption)
 {
     is_adopted = true;
+    if (adoption->status == STATUS_OK)
+        node_lead_adopted(nodes[0].app.ha);
 }
 
 static bool has_adopted(void)
@@ -319,9 +321,12 @@ static void alone_it_leaves_a_clusters_store_alone_until_it_is_adopted(void **st
 
     assert_true(node_lead_adopt(nodes[0].app.ha, &adoption));
     await(has_adopted);
-    run(2 * HA_FENCED_AGAIN_MS);
     assert_false(node_lead_is_fenced_alone(nodes[0].app.ha));
+    run(100);
     assert_int_equal(ready_count(0), 1);
+    run(3 * HA_FENCED_AGAIN_MS);
+    assert_false(node_lead_is_fenced_alone(nodes[0].app.ha));
+    assert_int_equal(scan_at_store(FOREIGN), STATUS_FENCED);
 }
 
 /* What no store has answered proves nothing. */

@@ -441,8 +441,8 @@ void cluster_check_alone(const char *refused, struct cluster_report *report)
     report->count = 0;
     report->can_fail_over = false;
     if (refused[0])
-        check_find(&c, true, "do that; until then due jobs of this node stand still",
-                   "this node is fenced, and moves nothing: %s", refused);
+        check_find(&c, true, "do that; this node looks again every few seconds",
+                   "this node is fenced, and does not lead: %s", refused);
     check_find(&c, true,
                "run several nodes with ha.mode: standby, or cluster (doc/operations.md)",
                "this node is alone: there is nobody to take over");

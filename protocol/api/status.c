@@ -53,12 +53,13 @@ void health_ready(struct exchange *x)
     buf_fini(&json);
 }
 
-static void reply_by_role(struct exchange *x, const char *role, bool is_so)
+static void reply_by_role(struct exchange *x, const char *role, bool is_so, const char *why)
 {
     if (is_so)
         exchange_reply_status(x, 200, role);
     else
-        exchange_reply_error_text(x, HTTP_ERROR_NOT_READY, "this node is no %s now", role);
+        exchange_reply_error_text(x, HTTP_ERROR_NOT_READY, "this node is no %s now%s%s", role,
+                                  *why ? ": " : "", why);
 }
 
 void health_leader(struct exchange *x)
@@ -67,7 +68,7 @@ void health_leader(struct exchange *x)
 
     api_cluster_read(api_of(x), &status);
     if (expect_ready(x))
-        reply_by_role(x, "leader", status.may_act);
+        reply_by_role(x, "leader", status.may_act, status.refused);
 }
 
 static const struct cluster_node *own_row(const struct cluster_status *s)
@@ -107,7 +108,7 @@ void health_standby(struct exchange *x)
         exchange_reply_error_text(x, HTTP_ERROR_NOT_READY, "this node would not take over: %s",
                                   why);
     else
-        reply_by_role(x, "standby", is_standby);
+        reply_by_role(x, "standby", is_standby, "");
 }
 
 /* /v1/status: this node in one page, for people and for dueqctl. Answered from what the node

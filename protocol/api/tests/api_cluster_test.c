@@ -217,7 +217,10 @@ static void a_node_alone_that_is_fenced_leads_nowhere(void **state)
     pair->status = (struct cluster_status){.refused = "fenced by c", .fenced = 3};
     reply = call(*state, "GET", "/v1/cluster", NULL);
     assert_member(reply, "\"role\":\"offline\"");
-    assert_has(reply, "this node is fenced, and moves nothing: fenced by c");
+    assert_has(reply, "this node is fenced, and does not lead: fenced by c");
+    reply = call(*state, "GET", "/health/leader", NULL);
+    assert_error(reply, 503, "not_ready");
+    assert_has(reply, "this node is no leader now: fenced by c");
     assert_member(call(*state, "GET", "/v1/status", NULL), "\"role\":\"offline\"");
     reply = call(*state, "GET", "/metrics", NULL);
     assert_has(reply, "\ndueq_role{role=\"offline\"} 1\n");
