@@ -241,7 +241,7 @@ struct ha_status {
     bool is_flapping;
     bool is_mixed;     /* some of the nodes that are here have `shares`, some have not */
     char refused[320]; /* what only a human can mend; "" */
-    bool is_fenced;    /* that is so: this node has the lead, and Redis follows another ensemble */
+    bool is_fenced; /* that is so: this node has the lead, and Redis follows another ensemble */
     const struct ha_node *nodes; /* here or members, by name */
     unsigned node_count;
     unsigned scanner_count; /* names under scanners/, as last read */
