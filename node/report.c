@@ -343,12 +343,13 @@ static void on_command_done(struct ha_command *command)
 static void say_lost(const struct report_cluster *c, const struct adoption *adoption, char *why,
                      size_t size)
 {
-    snprintf(why, size,
-             "another node was told `fence adopt` at the same time: of the %u buckets %u went "
-             "to %s %s meanwhile, and nothing is decided. Decide which of the two is to move "
-             "the jobs, and tell it `dueqctl fence adopt` again, and no other",
-             queue_buckets(c->queue), adoption->lost, kind_of(bytes_of_text(adoption->lost_to)),
-             adoption->lost_to);
+    snprintf(
+        why, size,
+        "another node was told `fence adopt` at the same time: of the %u buckets %u went "
+        "to %s %s meanwhile, and perhaps neither has all. Decide which of the two is to move "
+        "the jobs, and tell it `dueqctl fence adopt` again, and no other",
+        queue_buckets(c->queue), adoption->lost, kind_of(bytes_of_text(adoption->lost_to)),
+        adoption->lost_to);
 }
 
 static void on_adopted(struct adoption *adoption)

@@ -68,13 +68,30 @@ static void assert_token(struct leadership *d, struct led_bucket *b)
     core_send(d->core, &b->op);
 }
 
+static bool has_refused(const struct led_bucket *b)
+{
+    return b->leadership->is_retry && b->answer == LED_REFUSES;
+}
+
+/* Those that refused it are asked when the others have answered: the first refusal ends the
+ * try, and what is due in the others is to be moved before. */
+static bool are_refusers_asked(const struct leadership *d)
+{
+    for (unsigned i = 0; i < d->core->store->buckets; i++)
+        if (d->buckets[i].state == LED_ASSERTING && !has_refused(&d->buckets[i]))
+            return false;
+    return true;
+}
+
 /* In those that have not taken it, and are not being asked. */
 static void assert_tokens(struct leadership *d)
 {
+    bool all = are_refusers_asked(d);
+
     for (unsigned i = 0; i < d->core->store->buckets && d->asserting > 0; i++) {
         struct led_bucket *b = &d->buckets[i];
 
-        if (b->state != LED_ASSERTING || b->is_in_flight)
+        if (b->state != LED_ASSERTING || b->is_in_flight || (!all && has_refused(b)))
             continue;
         if (!core_may_act(d->core)) {
             ask_again_in(d, LED_RETRY_MS);
@@ -110,6 +127,8 @@ static void on_asserted(struct op *op)
     if (d->asserting == 1)
         forget_fence(d);
     enter(b, LED_OPEN);
+    if (d->is_retry)
+        assert_tokens(d);
 }
 
 static bool is_reached(const struct leadership *d, unsigned bucket)

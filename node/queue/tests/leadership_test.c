@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/crc16.h"
 #include "node/queue/leadership.h"
 #include "node/queue/tests/queue_fixture.h"
 
@@ -501,6 +503,43 @@ static void knows_of_divided_buckets(const char *token)
     assert_true(queue_has_led(f.q));
 }
 
+/* A topic of the second half of the buckets. */
+static const char *topic_behind(void)
+{
+    static char topic[8];
+
+    for (unsigned i = 0; i == 0 || crc16(bytes_of_text(topic)) % BUCKETS < BUCKETS / 2; i++)
+        snprintf(topic, sizeof(topic), "t%u", i);
+    return topic;
+}
+
+static void moves_what_is_due_in_its_own_buckets(const char *token)
+{
+    const char *topic = topic_behind();
+
+    for (unsigned i = 0; i < BUCKETS / 2; i++)
+        assert_int_equal(assert_at(&other, i, FOREIGN), STATUS_OK);
+    try_again(token);
+    try_again(token);
+    push(&f, topic, "1", 500, 5000);
+    fixture_advance(&f, 5000);
+    assert_int_equal(state_of(&f, topic, "1"), JOB_DELAYED);
+    try_again(token);
+    assert_int_equal(state_of(&f, topic, "1"), JOB_READY);
+    assert_int_equal(fenced, 3);
+}
+
+/* The answers of those that refuse it come first. */
+static void of_divided_buckets_each_try_of_a_leader_moves_what_is_due_in_its_own(void **state)
+{
+    moves_what_is_due_in_its_own_buckets(FIRST);
+}
+
+static void and_each_try_of_a_standalone_node(void **state)
+{
+    moves_what_is_due_in_its_own_buckets("");
+}
+
 static void a_leader_that_is_fenced_knows_when_the_buckets_are_divided(void **state)
 {
     knows_of_divided_buckets(FIRST);
@@ -576,6 +615,8 @@ int main(void)
         TEST(a_leader_that_is_fenced_knows_when_the_buckets_are_divided),
         TEST(so_does_a_standalone_node),
         TEST(buckets_that_all_go_are_not_divided),
+        TEST(of_divided_buckets_each_try_of_a_leader_moves_what_is_due_in_its_own),
+        TEST(and_each_try_of_a_standalone_node),
         TEST(adoption_says_why_it_did_not_come_to_its_end),
     };
 
