@@ -271,8 +271,8 @@ const struct command fence_command = {
             "cluster: be sure that no leader of the former one lives, because it is refused\n"
             "from then on. Ask the node that leads: any other refuses, and names it; so does\n"
             "a leader that Redis follows already. While ZooKeeper does not answer, none does\n"
-            "it. Ask one node alone: two at the same time can divide the buckets of Redis, and\n"
-            "then one of the commands fails at least. On a terminal it asks first.\n",
+            "it. Ask one node alone: two at the same time can divide the buckets of Redis,\n"
+            "and then one of the commands fails at least. On a terminal it asks first.\n",
     .options = fence_options,
     .choices = fence_choices,
     .words_min = 1,

@@ -11,7 +11,8 @@
  *
  * ASSERTING: the leader's token is being made known to it (FENCE; to all buckets at once), so
  * that a deposed leader's scripts have no effect there. A bucket that did not answer well is
- * asked again; nothing is sent while this node may not act.
+ * asked again; nothing is sent while this node may not act. One that refused the token in the
+ * try before is asked when the others have answered, because a refusal ends the try.
  * OPEN: it is scanned. With the first one the reconciler begins: what it sends brings the
  * token.
  *
