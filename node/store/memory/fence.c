@@ -43,7 +43,8 @@ enum status memory_run_fence(struct call *c)
     struct bytes seen = bytes_of(c->bucket->token, c->bucket->token_len);
     struct bytes mine = c->op->token.len ? c->op->token : BYTES(OP_TOKEN_STANDALONE);
 
-    if (c->op->in.fence.adopts && !bytes_equal(op_token_ensemble(mine), op_token_ensemble(seen)))
+    if (c->op->in.fence.adopts &&
+        !bytes_equal(op_token_ensemble(mine), op_token_ensemble(seen)))
         keep(c->bucket, mine);
     return memory_fence(c);
 }
