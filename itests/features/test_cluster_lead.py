@@ -231,9 +231,12 @@ def test_of_two_that_adopt_at_the_same_time_one_is_refused_where_the_buckets_are
     if len(fences(cluster)) > 1:
         refused = [end for end in ends if end.code != 0]
         assert refused and all("perhaps neither has all" in end.complaint for end in refused)
-    wait_until(lambda: Dueqctl(alone.url())("fence", "adopt").code == 0
-               or alone.http("/health/leader")[0] == 200, "one is told again")
-    wait_until(lambda: fences(cluster) == {"standalone"}, "it has them all")
+
+    def has_all():
+        Dueqctl(alone.url())("fence", "adopt")  # refused until it has met the other's token
+        return fences(cluster) == {"standalone"}
+
+    wait_until(has_all, "one is told again, and has them all")
     wait_until(lambda: alone.http("/health/leader")[0] == 200, "and leads")
 
 
