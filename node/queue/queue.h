@@ -182,7 +182,7 @@ struct adoption {
 
     /* Output. OK; FENCED: with `lost` other than 0, so many buckets follow another token by
      * now, such as `lost_to`; else there is a higher token in the same ensemble, and this
-     * leader has been replaced. Or why it stopped at some bucket: it can be said again. */
+     * leader has been replaced. Or why it stopped at some bucket: it can be retried. */
     enum status status;
     unsigned lost;
     char lost_to[OP_TOKEN_MAX + 1];

@@ -128,7 +128,7 @@ static void a_job_that_was_replaced_says_so_again(void **state)
 
 static struct op say_again(struct op op, uint64_t number)
 {
-    return say(op, (struct push_note){.number = number, .is_again = true});
+    return say(op, (struct push_note){.number = number, .is_retry = true});
 }
 
 /* The first saying was still in the buffers of the lost connection. */

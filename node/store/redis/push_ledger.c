@@ -83,12 +83,12 @@ struct push_note push_ledger_next(struct push_ledger *l, unsigned bucket, int64_
     return note;
 }
 
-bool push_ledger_again(const struct push_ledger *l, unsigned bucket, struct push_note *note,
+bool push_ledger_retry(const struct push_ledger *l, unsigned bucket, struct push_note *note,
                        int64_t now_mono_ms)
 {
     if (!is_its_own(&l->buckets[bucket], note->number))
         return false;
-    note->is_again = true;
+    note->is_retry = true;
     note->was_there = !may_have_gone(&l->buckets[bucket], now_mono_ms);
     return true;
 }

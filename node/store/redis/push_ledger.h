@@ -2,7 +2,7 @@
  *
  * Each push of a worker gets a number, counted in each bucket. The push script notes number, id
  * and due in the worker's ring in that bucket, at the number's last twelve bits. A push that is
- * said again brings its number, and the script finds what it has noted, or nothing.
+ * retried brings its number, and the script finds what it has noted, or nothing.
  *
  * A ring is one worker's, for its life: its key ends with 8 bytes at random, so that no two
  * workers write to the same one. It is there from the handshake on (raise.lua).
@@ -36,9 +36,9 @@ void push_ledger_kept(struct push_ledger *l, unsigned bucket, int64_t now_mono_m
 /* Of the bucket's next push. */
 struct push_note push_ledger_next(struct push_ledger *l, unsigned bucket, int64_t now_mono_ms);
 
-/* Of one that was sent before, to be said again. False: its place in the ring is not its own
+/* Of one that was sent before, to be retried. False: its place in the ring is not its own
  * any more, and nobody can tell. */
-bool push_ledger_again(const struct push_ledger *l, unsigned bucket, struct push_note *note,
+bool push_ledger_retry(const struct push_ledger *l, unsigned bucket, struct push_note *note,
                        int64_t now_mono_ms) MUST_CHECK;
 
 /* Redis has answered that it has happened, and noted it. */

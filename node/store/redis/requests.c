@@ -147,7 +147,7 @@ static bool take_note(struct request *r)
     int64_t now_ms = timers_now(r->queue->timers);
 
     if (r->may_have_run)
-        return push_ledger_again(ledger, r->op->bucket, &r->note, now_ms);
+        return push_ledger_retry(ledger, r->op->bucket, &r->note, now_ms);
     r->note = push_ledger_next(ledger, r->op->bucket, now_ms);
     return true;
 }

@@ -6,7 +6,7 @@
  *   submit +---> held -- its bucket is open, room -> in flight ---> on_done
  *          |\    ^ `---- too long, or abandoned:         / link lost
  *          | \   |              UNAVAILABLE             /
- *          | \   `----------- can be said again ------- X
+ *          | \   `----------- can be retried --------- X
  *          |  `-> too many: TOO_MANY, in a later turn     `-- cannot: UNKNOWN
  *          `----> the breaker is open: UNAVAILABLE, in a later turn
  *

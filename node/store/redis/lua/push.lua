@@ -6,7 +6,7 @@
 -- ARGV   topic, id ('': make one), body, and packed as '>I5I6I4BBBBI6': delay ms, at ms (0: delay
 --        counts), TTR ms, number of buckets, this bucket, what to do where the id lives (0:
 --        refuse, 1: replace, 2: leave it; and 4 where the ttl counts from when it is due, not from
---        now), how it is noted (1: say how long u is kept, too; 2: it is said again; 4: u must be
+--        now), how it is noted (1: say how long u is kept, too; 2: it is a retry; 4: u must be
 --        there), its number in the ledger; then the first and the last byte of its entry in u. For a
 --        job that has rules also those, packed as in a value, with the ttl in the place of `expires`.
 -- answer code, now, wait, due, 1: one with this id lived[, id when it was made here]
@@ -22,7 +22,7 @@
 --
 -- An entry of the ledger, packed as '>I6I7I6B': number, id when it was made here (else 0), due,
 -- 1: one was replaced + 2: the topic's first event (or 4: refused, with the code for an id). It
--- is read with every push, because what is said again may overtake the first saying, which is still
+-- is read with every push, because a retry may overtake the first attempt, which is still
 -- in the buffers of a lost connection: whichever comes second finds that it has happened. A higher
 -- number says that the ring has been round since. The entry is written last of all, with the job.
 

@@ -347,7 +347,7 @@ static void a_bucket_that_stays_half_way_opens_no_breaker(void **state)
     assert_int_equal(waits.op.status, STATUS_OK);
 }
 
-/* It is not said again, but the next one finds its way. */
+/* It is not retried, but the next one finds its way. */
 static void a_leader_s_operation_is_not_sent_after_its_bucket(void **state)
 {
     struct node *n = *state;

@@ -31,7 +31,7 @@ static void closes_the_connection_when_an_answer_does_not_come_in_time(void **st
     kill(n->redis->pid, SIGSTOP);
     submit_push(n, &a, "t");
     run_until(n->loop, &n->is_down);
-    assert_false(a.is_done); /* it is said again */
+    assert_false(a.is_done); /* it is retried */
 
     submit_push(n, &b, "t");
     kill(n->redis->pid, SIGCONT);

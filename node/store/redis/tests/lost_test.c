@@ -55,7 +55,7 @@ static void an_acknowledgement_that_may_have_happened_is_sent_again(void **state
 }
 
 /* Redis does it when it goes on, whatever comes first then: what it has of the lost connection,
- * or what is said again on the next one. */
+ * or what is retried on the next one. */
 static void pushes_that_may_have_happened_are_said_again_and_happen_once(void **state)
 {
     enum { COUNT = 200 };

@@ -52,7 +52,7 @@ static bool can_say_again(unsigned bucket, uint64_t number)
 {
     struct push_note note = {.number = number};
 
-    return push_ledger_again(ledger, bucket, &note, 0);
+    return push_ledger_retry(ledger, bucket, &note, 0);
 }
 
 static unsigned lost(unsigned bucket, bool *may_be_more)
@@ -111,7 +111,7 @@ static void the_last_push_that_happened_is_remembered(void **state)
 
     assert_true(push_ledger_last_done(ledger, 2, 0) == 0);
     push_ledger_done(ledger, 2, &second, 0);
-    push_ledger_done(ledger, 2, &first, 0); /* said again, behind a later one */
+    push_ledger_done(ledger, 2, &first, 0); /* retried, behind a later one */
     assert_true(push_ledger_last_done(ledger, 2, 0) == second.number);
     assert_true(push_ledger_last_done(ledger, 1, 0) == 0);
 }
@@ -122,9 +122,9 @@ static void a_ring_that_may_have_gone_by_itself_is_not_missed(void **state)
 
     push_well(0);
     note = next_at(0, 0);
-    assert_true(push_ledger_again(ledger, 0, &note, PUSH_LEDGER_KEEP_MS / 2 - 1));
+    assert_true(push_ledger_retry(ledger, 0, &note, PUSH_LEDGER_KEEP_MS / 2 - 1));
     assert_true(note.was_there);
-    assert_true(push_ledger_again(ledger, 0, &note, PUSH_LEDGER_KEEP_MS / 2));
+    assert_true(push_ledger_retry(ledger, 0, &note, PUSH_LEDGER_KEEP_MS / 2));
     assert_false(note.was_there);
     assert_true(push_ledger_last_done(ledger, 0, PUSH_LEDGER_KEEP_MS / 2) == 0);
 }

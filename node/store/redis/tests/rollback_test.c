@@ -438,7 +438,7 @@ static void an_empty_redis_has_lost_them_all(void **state)
     assert_in_range(keys, PUSH_LEDGER_KEEP_MS / 2, PUSH_LEDGER_KEEP_MS);
 }
 
-/* Their answers were lost, and what they did; they are said again to a Redis that knows nothing
+/* Their answers were lost, and what they did; they are retried at a Redis that knows nothing
  * of them. */
 static void what_was_on_its_way_happens_in_the_older_redis(void **state)
 {

@@ -144,7 +144,7 @@ void call_add_ring(struct script_call *call, const struct script_keys *keys, uns
 
 enum {
     NOTE_RENEWS = 1,
-    NOTE_AGAIN = 2,
+    NOTE_RETRY = 2,
     NOTE_THERE = 4,
 };
 
@@ -188,7 +188,7 @@ void script_args_add_push(struct script_call *call, const struct script_keys *ke
     call_pack(call, 1, op->bucket);
     call_pack(call, 1, op->in.push.mode + (op->in.push.ttl_from_due ? TTL_FROM_DUE : 0));
     call_pack(call, 1,
-              (note->renews ? NOTE_RENEWS : 0) + (note->is_again ? NOTE_AGAIN : 0) +
+              (note->renews ? NOTE_RENEWS : 0) + (note->is_retry ? NOTE_RETRY : 0) +
                   (note->was_there ? NOTE_THERE : 0));
     call_pack(call, 6, (int64_t)note->number);
     call_pack_end(call, at);

@@ -310,7 +310,7 @@ static enum reply_meaning decode_places(const redisReply *reply, struct op *op,
 }
 
 /* A pop that met nothing but tombstones and what has expired, and there are more entries. */
-static bool is_again(const redisReply *reply, const struct op *op)
+static bool is_retry(const redisReply *reply, const struct op *op)
 {
     int64_t more;
 
@@ -352,7 +352,7 @@ static enum reply_meaning decode_script(const redisReply *reply, struct op *op,
         !take_ms(reply, 2, -1, &wait_ms))
         return malformed(op);
     if (codes[code] == STATUS_OK) {
-        if (is_again(reply, op)) {
+        if (is_retry(reply, op)) {
             op->wait_ms = wait_ms;
             return REPLY_AGAIN;
         }

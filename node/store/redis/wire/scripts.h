@@ -98,7 +98,7 @@ struct push_note {
     uint64_t worker; /* whose ring */
     uint64_t number; /* from 1 */
     bool renews;     /* it also says how long the ring is kept */
-    bool is_again;   /* it may have happened */
+    bool is_retry;   /* it may have happened */
     bool was_there;  /* that is so, and the ring must be there */
 };
 

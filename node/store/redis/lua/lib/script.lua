@@ -66,7 +66,7 @@ local function wrong_type(bucket, letters, topic)
 end
 
 -- PART refuse
--- A push that is refused when it is said again is noted, too, with its code for an id: the first
+-- A push that is refused when it is retried is noted, too, with its code for an id: the first
 -- saying may still come, and would find that nothing is in its way any more.   (of push.lua)
 if u and note % THERE >= AGAIN then
     call('SETRANGE', u, ARGV[5], pack('>I6I7I6B', number, code, 0, REFUSED))

@@ -186,7 +186,7 @@ static void says_where_a_push_is_to_be_noted(void **state)
     assert_true(bytes_equal(bytes_of(arg(14).at + 18, 7), BYTES("\1\0\0\0\0\x11\2")));
     assert_arg(15, "5160");
     assert_arg(16, "5179");
-    note.is_again = note.was_there = true;
+    note.is_retry = note.was_there = true;
     note.renews = false;
     script_encode_push(&call, &keys, &op, &note, NULL);
     assert_arg(1, script_text(OP_PUSH));

@@ -1,4 +1,4 @@
-/* What can be said again: a line of doc/redis.md each. */
+/* What can be retried: a line of doc/redis.md each. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
