@@ -1,4 +1,4 @@
-/* The ledger: pushes that are said again, and pushes that come late. Each is sent as the store
+/* The ledger: pushes that are retried, and pushes that come late. Each is sent as the store
  * sends it, with a number of the test's choice. */
 #include "node/store/contract/redis.h"
 
