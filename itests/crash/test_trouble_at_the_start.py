@@ -140,36 +140,75 @@ def test_what_redis_or_a_crash_leaves_is_no_shortened_file(stopped_with_data):
     assert node.metrics()["dueq_store_aof_cut_bytes"] == 0
 
 
-def lose_list(node):
-    """The bytes of what it listed."""
-    files = log_of_redis(node).parent
+def lose_list(files):
     (files / "appendonly.aof.manifest").unlink()
+
+
+def lose_all_of_it_but_the_base(files):
+    path = files / "appendonly.aof.manifest"
+    path.write_text(path.read_text().split("\n", maxsplit=1)[0] + "\n")
+
+
+def as_listed(files):
     return sum(path.stat().st_size for path in files.iterdir() if ".incr." in path.name)
 
 
-def test_files_without_their_list_are_put_aside_and_that_is_told_everywhere(stopped_with_data):
+LOSSES = [(lose_list, "appendonly.aof.manifest (is|was) missing"),
+          (lose_all_of_it_but_the_base,
+           "appendonly.aof.manifest (does|did) not list appendonly.aof.1.incr.aof")]
+
+
+@pytest.mark.parametrize("lose, said", LOSSES)
+def test_files_that_their_list_lacks_are_put_aside_and_that_is_told_everywhere(
+        stopped_with_data, lose, said):
     node = stopped_with_data
-    aside = log_of_redis(node).parent.parent / "appendonlydir.unlisted"
-    size = lose_list(node)
+    files = log_of_redis(node).parent
+    aside = files.parent / "appendonlydir.unlisted"
+    size = as_listed(files)
+    lose(files)
     node.start()
-    assert re.search(r" warn  warden .* lacked its appendonly.aof.manifest, .* begins empty",
-                     node.output())
+    assert re.search(f" warn  warden .*{said}, .* begins empty", node.output())
     wait_until(lambda: node.metrics()['dueq_store_weak{why="aof_cut"}'] == 1, "it is weak")
     assert node.metrics()["dueq_store_aof_cut_bytes"] >= size > 0
-    assert sum(path.stat().st_size for path in aside.iterdir() if ".incr." in path.name) == size
+    assert as_listed(aside) == size
     node.stop()
     node.start()
     assert node.metrics()["dueq_store_aof_cut_bytes"] == 0, "a restart ends it"
 
 
-def test_a_strict_node_does_not_begin_empty_where_the_list_is_missing(stopped_with_data):
+@pytest.mark.parametrize("lose, said", LOSSES)
+def test_a_strict_node_does_not_begin_empty_where_the_list_lacks_something(
+        stopped_with_data, lose, said):
     node = stopped_with_data
-    size = lose_list(node)
+    files = log_of_redis(node).parent
+    size = as_listed(files)
+    lose(files)
     node.settings["store.strict"] = "true"
     node.launch()
     assert end_of(node) == COULD_NOT_START
-    assert "lacks its appendonly.aof.manifest" in node.output()
-    assert log_of_redis(node).stat().st_size == size, "nothing was overwritten"
+    assert re.search(f" error warden .*{said}, .* store.strict is on", node.output())
+    assert as_listed(files) == size, "nothing was overwritten"
+
+
+def test_the_files_may_be_behind_a_link_and_are_missed_when_their_disk_is(
+        stopped_with_data, tmp_path):
+    node = stopped_with_data
+    files, disk = log_of_redis(node).parent, tmp_path / "disk"
+    files.rename(disk)
+    files.symlink_to(disk)
+    node.start()
+    assert node.metrics()["dueq_store_aof_cut_bytes"] == 0
+    node.stop()
+    size = as_listed(disk)
+    disk.rename(tmp_path / "unmounted")
+    node.launch()
+    assert end_of(node) == COULD_NOT_START
+    disk.mkdir()
+    node.settings["store.strict"] = "true"
+    node.launch()
+    assert end_of(node) == COULD_NOT_START
+    assert re.search(r"is (\d+) bytes shorter than when", node.output())[1] == str(size)
+    assert not list(disk.iterdir()), "nothing was begun"
 
 
 def test_a_strict_node_does_not_cut_a_file_until_it_is_told_to(stopped_with_data):

@@ -5,29 +5,30 @@
  * It makes no false alarm: a file of a name only grows until it is gone (a rewrite begins files
  * with new names, and Redis's own cut of an incomplete command is told for itself), and its
  * bytes are on disk before the mark is. So a mark that is old says less, and never anything
- * wrong. A single file that is missing is not told; a directory that is missing is, with all
- * its bytes. After a crash there is no mark, because it is removed when Redis works. Redis 7
- * alone has such names; before it the one file shrinks when it is rewritten, and there is no
- * mark.
+ * wrong. A single file that is missing is not told; when all are gone, or their directory is,
+ * all their bytes are (a disk that is not mounted looks like that). After a crash there is no
+ * mark, because it is removed when Redis works. Redis 7 alone has such names; before it the one
+ * file shrinks when it is rewritten, and there is no mark.
  */
 #ifndef DUEQ_NODE_WARDEN_AOF_SIZES_H
 #define DUEQ_NODE_WARDEN_AOF_SIZES_H
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "base/status.h"
 #include "node/warden/datadir.h"
 
 #define AOF_MARK_FILE "appendonly.sizes"
-#define AOF_ASIDE     "appendonlydir.unlisted"
+#define AOF_ASIDE     DATADIR_AOF ".unlisted"
 
 /* Redis has ended and nothing writes there. What cannot be written is left out, or all of it.
  * Blocks until it is on disk. That takes no longer than Redis's own end did on that disk: it
  * has synced the same files. */
 void aof_sizes_write(const struct datadir *d);
 
-/* By how many bytes files are shorter than the mark says, or how many there were where their
- * directory is gone; 0: by none, or there is no mark. */
+/* By how many bytes files are shorter than the mark says, or how many there were where all are
+ * gone; 0: by none, or there is no mark. */
 uint64_t aof_sizes_missing(const struct datadir *d);
 
 /* So many are missing, and Redis begins without them: the mark says that from now on, until a
@@ -36,12 +37,16 @@ void aof_sizes_keep_loss(const struct datadir *d, uint64_t missing);
 
 void aof_sizes_remove(const struct datadir *d);
 
-/* Bytes of files whose list, the manifest, is missing: Redis would begin with an empty store,
- * and overwrite them. 0: it is there, or there is nothing that it could list. */
-uint64_t aof_unlisted(const struct datadir *d);
+/* Bytes of files that their list, the manifest, lacks: Redis would not read them, and overwrite
+ * some. `name` is the largest of them; "": the list itself is missing. 0: nothing is lacking,
+ * or Redis refuses the list, says so, and does not start.
+ *
+ * A crash at any moment of a rewrite is no such loss: a file that grows is listed while it is
+ * still empty, and a new base may be unlisted only as long as the old one is listed. */
+uint64_t aof_unlisted(const struct datadir *d, char name[NAME_MAX + 1]);
 
-/* Their directory gets the name AOF_ASIDE, so that Redis leaves them alone. IO_ERROR: it could
- * not, or there is one of that name already; errno says why. */
+/* Their directory gets the name AOF_ASIDE, so that Redis leaves them alone; of a link it is the
+ * link. IO_ERROR: it could not, or there is one of that name already; errno says why. */
 enum status aof_put_aside(const struct datadir *d) MUST_CHECK;
 
 #endif

@@ -18,7 +18,6 @@
 #include "base/log.h"
 
 #define LOCK_FILE     "lock"
-#define AOF_DIR       "appendonlydir" /* Redis's own name for it */
 #define LOOK_AGAIN_MS 20
 
 /* Who wrote the lock file. */
@@ -205,24 +204,31 @@ static bool is_only_roots(const struct datadir *d)
     return !what;
 }
 
-/* What was planted in it before it was only root's; `name`: "." or a directory in it. */
-static bool has_only_roots(const struct datadir *d, const char *name)
+int datadir_open_aof(const struct datadir *d)
 {
-    int fd = openat(d->dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return openat(d->dir_fd, DATADIR_AOF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* What was planted in it before it was only root's. Takes the open directory; `below`: its name
+ * in the data directory with a '/', or "". */
+static bool has_only_roots(const struct datadir *d, const char *below, int fd)
+{
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
+    char name[sizeof(DATADIR_AOF) + NAME_MAX + 1];
     struct stat about;
     bool is_good = true;
 
     if (!dir)
-        return fd < 0; /* it is not there, or a link of root's own */
+        return fd < 0; /* it is not there */
     while (is_good && (entry = readdir(dir))) {
         if (!strcmp(entry->d_name, "..") ||
             fstatat(fd, entry->d_name, &about, AT_SYMLINK_NOFOLLOW))
             continue;
         is_good = about.st_uid == 0;
+        snprintf(name, sizeof(name), "%s%s", below, entry->d_name);
         if (!is_good)
-            log_unsafe(d, entry->d_name, &about, "is another user's");
+            log_unsafe(d, name, &about, "is another user's");
     }
     closedir(dir);
     return is_good;
@@ -233,7 +239,10 @@ static bool is_safe(const struct datadir *d)
     struct stat about;
 
     if (geteuid() == 0)
-        return is_only_roots(d) && has_only_roots(d, ".") && has_only_roots(d, AOF_DIR);
+        return is_only_roots(d) &&
+               has_only_roots(d, "",
+                              openat(d->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) &&
+               has_only_roots(d, DATADIR_AOF "/", datadir_open_aof(d));
     if (!fstat(d->dir_fd, &about) && about.st_mode & S_IWOTH)
         LOG_WARN(
             "warden",

@@ -19,6 +19,8 @@
 
 #include "base/status.h"
 
+#define DATADIR_AOF "appendonlydir" /* Redis's own name for the directory of its files */
+
 struct datadir {
     char *path;  /* as configured */
     int dir_fd;  /* close-on-exec */
@@ -32,6 +34,11 @@ enum status datadir_open(struct datadir *d, const char *path, int64_t wait_ms) M
 /* A file of the node's own, made where it is missing (mode 0600), open for reading and writing,
  * close-on-exec. -1: the log says why. */
 int datadir_open_file(const struct datadir *d, const char *name) MUST_CHECK;
+
+/* The directory of Redis's files, for reading, close-on-exec. A link there is followed, as
+ * Redis does: for a node of root's, datadir_open() has seen that it is root's own, and all that
+ * is where it leads. -1: there is none, or it cannot be read; errno says why. */
+int datadir_open_aof(const struct datadir *d) MUST_CHECK;
 
 /* The directory and the files stay. */
 void datadir_close(struct datadir *d);

@@ -30,8 +30,7 @@
 #define REPORT_EVERY_MS 5000
 #define WORDS_MAX_BYTES 4096
 
-#define AOF_DIRECTORY   "appendonlydir" /* Redis 7; before it has one file only */
-#define AOF_OF_ONE_FILE "appendonly.aof"
+#define AOF_OF_ONE_FILE "appendonly.aof" /* before Redis 7 */
 
 /* ---- its append-only file ---- */
 
@@ -39,9 +38,7 @@ static uint64_t file_bytes(int dir_fd, const char *name)
 {
     struct stat st;
 
-    return !fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode)
-               ? (uint64_t)st.st_size
-               : 0;
+    return !fstatat(dir_fd, name, &st, 0) && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 }
 
 /* Of all files that it consists of, without this one. */
@@ -49,7 +46,7 @@ static uint64_t aof_bytes(const struct datadir *d, struct bytes without)
 {
     bool is_one = bytes_equal(without, BYTES(AOF_OF_ONE_FILE));
     uint64_t sum = is_one ? 0 : file_bytes(d->dir_fd, AOF_OF_ONE_FILE);
-    int fd = openat(d->dir_fd, AOF_DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = datadir_open_aof(d);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
 
@@ -435,42 +432,41 @@ static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
     return STATUS_OK;
 }
 
-/* Files without their list would be overwritten by an empty store. They are put aside; a strict
- * node waits for somebody. */
+/* Redis would not read files that its list lacks, and overwrite some. All are put aside; a
+ * strict node waits for somebody. */
 static enum status look_at_list(struct embedded_redis *r, bool is_strict)
 {
     const char *path = r->datadir->path;
-    uint64_t unlisted = aof_unlisted(r->datadir);
+    char name[NAME_MAX + 1];
+    uint64_t unlisted = aof_unlisted(r->datadir, name);
+    const char *what = *name ? "does not list " : "is missing";
 
     if (!unlisted)
         return STATUS_OK;
     if (is_strict) {
-        LOG_ERROR(
-            "warden",
-            "%s/appendonlydir lacks its appendonly.aof.manifest, without which Redis does not "
-            "read the %" PRIu64 " bytes of files there, and store.strict is on: all jobs "
-            "would be missing. Restore that file, or a backup; or start once with "
-            "store.strict: false, which begins with an empty store",
-            path, unlisted);
+        LOG_ERROR("warden",
+                  "%s/" DATADIR_AOF "/appendonly.aof.manifest %s%s, so Redis would not read "
+                  "%" PRIu64 " bytes of files there, and store.strict is on: jobs that were "
+                  "acknowledged would be missing. Restore that list, or a backup; or start "
+                  "once with store.strict: false, which puts all of the directory aside and "
+                  "begins with an empty store",
+                  path, what, name, unlisted);
         return STATUS_IO_ERROR;
     }
     if (aof_put_aside(r->datadir) != STATUS_OK) {
-        LOG_ERROR(
-            "warden",
-            "%s/appendonlydir lacks its appendonly.aof.manifest, without which Redis would "
-            "overwrite the %" PRIu64 " bytes of files there, and it cannot be renamed "
-            "to " AOF_ASIDE ": %s",
-            path, unlisted, strerror(errno));
+        LOG_ERROR("warden",
+                  "%s/" DATADIR_AOF "/appendonly.aof.manifest %s%s, so Redis would overwrite "
+                  "or not read %" PRIu64 " bytes of files there, and the directory cannot be "
+                  "renamed to " AOF_ASIDE ": %s",
+                  path, what, name, unlisted, strerror(errno));
         return STATUS_IO_ERROR;
     }
-    LOG_WARN(
-        "warden",
-        "%s/appendonlydir lacked its appendonly.aof.manifest, without which Redis does not "
-        "read "
-        "the %" PRIu64 " bytes of files there: they are in %s/" AOF_ASIDE
-        " now, and the store begins empty: jobs that were acknowledged are missing. Restore "
-        "that file, or a backup",
-        path, unlisted, path);
+    LOG_WARN("warden",
+             "%s/" DATADIR_AOF "/appendonly.aof.manifest %s%s, so Redis would not read %" PRIu64
+             " bytes of files there: that directory is %s/" AOF_ASIDE " now, and the store "
+             "begins empty: jobs that were acknowledged are missing. Restore that list, or a "
+             "backup",
+             path, *name ? "did not list " : "was missing", name, unlisted, path);
     r->facts->cut_bytes += unlisted;
     return STATUS_OK;
 }

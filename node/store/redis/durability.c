@@ -149,8 +149,8 @@ static const struct {
                                "; where each has but one replica rather store.min_replicas: 1"},
     [WEAKNESS_AOF_CUT] =
         {true,
-         "the append-only file of the embedded Redis has lost its end, or its list: jobs that "
-         "were acknowledged may be missing",
+         "the append-only file of the embedded Redis has lost its end, or some of its list: "
+         "jobs that were acknowledged may be missing",
          "the node's log says how much, and how it was found; after a power failure nothing is "
          "missing that was acknowledged (store.appendfsync: always), else "
          "restore a backup; a restart of the node ends this warning"},

@@ -298,10 +298,31 @@ static void root_takes_nothing_that_another_user_left_in_it(void **state)
     strcat(planted, "/appendonly.aof.manifest");
     write_file(planted, "");
     assert_int_equal(chown(planted, ANOTHER, ANOTHER), 0);
-    expect_unsafe(p, "appendonly.aof.manifest is another user's");
+    expect_unsafe(p, "data/appendonlydir/appendonly.aof.manifest is another user's");
     unlink(planted);
     at(p, "appendonlydir", planted);
     rmdir(planted);
+}
+
+/* Redis's files may be on another disk. */
+static void root_looks_where_its_own_link_to_redis_files_leads(void **state)
+{
+    struct place *p = *state;
+    char disk[96], link[160];
+    struct datadir d;
+
+    need_root();
+    snprintf(disk, sizeof(disk), "%s/disk", p->root);
+    assert_int_equal(mkdir(disk, 0700), 0);
+    assert_int_equal(mkdir(p->data, 0700), 0);
+    at(p, "appendonlydir", link);
+    assert_int_equal(symlink(disk, link), 0);
+    assert_int_equal(datadir_open(&d, p->data, 0), STATUS_OK);
+    datadir_close(&d);
+    assert_int_equal(chown(disk, ANOTHER, ANOTHER), 0);
+    expect_unsafe(p, "data/appendonlydir/. is another user's");
+    unlink(link);
+    assert_int_equal(rmdir(disk), 0);
 }
 
 static void root_follows_its_own_links_to_the_directory_and_no_others(void **state)
@@ -342,6 +363,7 @@ int main(void)
         TEST(root_takes_no_directory_that_others_may_write_to),
         TEST(root_takes_no_directory_of_another_user),
         TEST(root_takes_nothing_that_another_user_left_in_it),
+        TEST(root_looks_where_its_own_link_to_redis_files_leads),
         TEST(root_follows_its_own_links_to_the_directory_and_no_others),
     };
 
