@@ -211,6 +211,15 @@ def test_the_files_may_be_behind_a_link_and_are_missed_when_their_disk_is(
     assert not list(disk.iterdir()), "nothing was begun"
 
 
+def test_a_file_that_redis_may_not_touch_is_named(stopped_with_data):
+    node = stopped_with_data
+    path = log_of_redis(node)
+    path.chmod(0)
+    node.launch()
+    assert end_of(node) == COULD_NOT_START
+    assert f"may not read and write {path}: " in node.output()
+
+
 def test_a_strict_node_does_not_cut_a_file_until_it_is_told_to(stopped_with_data):
     node = stopped_with_data
     path = log_of_redis(node)

@@ -329,6 +329,40 @@ uint64_t aof_unlisted(const struct datadir *d, char name[NAME_MAX + 1])
     return sum;
 }
 
+/* ---- what is to be done with it ---- */
+
+/* Of root's own, too: its Redis has no capability to pass over the mode. */
+static bool is_denied(int dir_fd, const char *name)
+{
+    struct stat st;
+    mode_t needed;
+
+    if (fstatat(dir_fd, name, &st, 0))
+        return errno == EACCES;
+    needed = S_IRUSR | S_IWUSR | (S_ISDIR(st.st_mode) ? S_IXUSR : 0);
+    if (st.st_uid == geteuid())
+        return (st.st_mode & needed) != needed;
+    return faccessat(dir_fd, name, R_OK | W_OK | (S_ISDIR(st.st_mode) ? X_OK : 0), AT_EACCESS);
+}
+
+bool aof_is_denied(const struct datadir *d, char name[AOF_NAME_MAX + 1])
+{
+    int dir_fd = datadir_open_aof(d);
+    DIR *dir = dir_fd >= 0 ? fdopendir(dir_fd) : NULL;
+    const struct dirent *entry;
+    bool is_found = is_denied(d->dir_fd, DATADIR_AOF);
+
+    snprintf(name, AOF_NAME_MAX + 1, "%s", DATADIR_AOF);
+    while (!is_found && dir && (entry = readdir(dir))) {
+        is_found = !strncmp(entry->d_name, AOF_FILE, strlen(AOF_FILE)) &&
+                   is_denied(dir_fd, entry->d_name);
+        snprintf(name, AOF_NAME_MAX + 1, DATADIR_AOF "/%s", entry->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    return is_found;
+}
+
 enum status aof_put_aside(const struct datadir *d)
 {
     struct stat st;

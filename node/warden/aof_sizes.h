@@ -14,6 +14,7 @@
 #define DUEQ_NODE_WARDEN_AOF_SIZES_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -21,6 +22,7 @@
 
 #define AOF_MARK_FILE "appendonly.sizes"
 #define AOF_ASIDE     DATADIR_AOF ".unlisted"
+#define AOF_NAME_MAX  (NAME_MAX + sizeof(DATADIR_AOF)) /* of a file in its directory */
 
 /* Redis has ended and nothing writes there. What cannot be written is left out, or all of it.
  * Blocks until it is on disk. That takes no longer than Redis's own end did on that disk: it
@@ -44,6 +46,10 @@ void aof_sizes_remove(const struct datadir *d);
  * A crash at any moment of a rewrite is no such loss: a file that grows is listed while it is
  * still empty, and a new base may be unlisted only as long as the old one is listed. */
 uint64_t aof_unlisted(const struct datadir *d, char name[NAME_MAX + 1]);
+
+/* One of the files, or their directory, that Redis may not read and write: it runs as this
+ * user, without capabilities. `name` is in the data directory. False: there is none. */
+bool aof_is_denied(const struct datadir *d, char name[AOF_NAME_MAX + 1]);
 
 /* Their directory gets the name AOF_ASIDE, so that Redis leaves them alone; of a link it is the
  * link. IO_ERROR: it could not, or there is one of that name already; errno says why. */

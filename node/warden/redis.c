@@ -174,6 +174,14 @@ static void note_cannot_write(struct embedded_redis *r, struct bytes message)
 
 static void advise(const struct embedded_redis *r, struct bytes words)
 {
+    char name[AOF_NAME_MAX + 1];
+
+    if (redis_text_is_denied(words) && aof_is_denied(r->datadir, name))
+        LOG_ERROR(
+            "warden",
+            "the embedded Redis, as user %d, may not read and write %s/%s: give it all of "
+            "its files with chown -R %d %s/" DATADIR_AOF "/ and chmod -R u+rwX of the same",
+            (int)geteuid(), r->datadir->path, name, (int)geteuid(), r->datadir->path);
     if (redis_text_must_not_cut(words))
         LOG_ERROR("warden",
                   "store.strict is on, so the file is not cut by itself: jobs that were "

@@ -148,6 +148,11 @@ bool redis_text_must_not_cut(struct bytes message)
     return behind(message, "Unexpected end of file reading the append only file").at;
 }
 
+bool redis_text_is_denied(struct bytes message)
+{
+    return behind(message, "Permission denied").at;
+}
+
 /* "0::/path" is version 2, "7:memory:/path" version 1. */
 void redis_text_limit_path(struct buf *to, struct bytes groups)
 {

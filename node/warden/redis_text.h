@@ -39,7 +39,10 @@ bool redis_text_cannot_write(struct bytes message);
 /* That it could not, and can now? With `appendfsync everysec` it does not end meanwhile. */
 bool redis_text_writes_again(struct bytes message);
 
-/* Does it say that it would have to, and must not? */
+/* Does it say that the system lets it not read or write something? It rarely says what. */
+bool redis_text_is_denied(struct bytes message);
+
+/* Does it say that it would have to cut its file, and must not? */
 bool redis_text_must_not_cut(struct bytes message);
 
 /* Where the limit of memory of a process's control group is, from its /proc/self/cgroup. */

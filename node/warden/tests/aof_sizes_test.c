@@ -340,6 +340,20 @@ static void a_mark_that_was_not_finished_counts_as_none(void **state)
     assert_int_equal(aof_sizes_missing(&dir), 4000);
 }
 
+static void what_redis_may_not_touch_is_named(void **state)
+{
+    char name[AOF_NAME_MAX + 1];
+
+    assert_false(aof_is_denied(&dir, name));
+    assert_int_equal(fchmodat(dir.dir_fd, INCR, 0400, 0), 0);
+    assert_true(aof_is_denied(&dir, name));
+    assert_string_equal(name, INCR);
+    assert_int_equal(fchmodat(dir.dir_fd, "appendonlydir", 0500, 0), 0);
+    assert_true(aof_is_denied(&dir, name));
+    assert_string_equal(name, "appendonlydir");
+    assert_int_equal(fchmodat(dir.dir_fd, "appendonlydir", 0700, 0), 0);
+}
+
 /* On another disk, say. */
 static void make_link(void)
 {
@@ -409,6 +423,7 @@ int main(void)
         TEST(a_list_that_redis_refuses_is_left_to_it),
         TEST(a_first_start_that_was_cut_off_has_lost_nothing),
         TEST(files_without_their_list_are_put_aside),
+        TEST(what_redis_may_not_touch_is_named),
         TEST(a_directory_that_is_a_link_is_looked_into),
         TEST(a_disk_that_is_not_mounted_is_told),
         TEST(a_link_is_put_aside_and_what_it_leads_to_stays),

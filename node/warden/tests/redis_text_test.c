@@ -80,6 +80,14 @@ static void it_is_heard_when_its_disk_is_full(void **state)
     assert_false(redis_text_cannot_write(BYTES("AOF rewrite: child exited")));
 }
 
+static void it_is_heard_when_it_may_not_touch_its_files(void **state)
+{
+    assert_true(redis_text_is_denied(BYTES("Error moving temp append only file on the final "
+                                           "destination: Permission denied")));
+    assert_false(
+        redis_text_is_denied(BYTES("Error writing to the AOF file: No space left on device")));
+}
+
 static void it_is_heard_when_there_is_room_again(void **state)
 {
     const struct bytes solved =
@@ -184,6 +192,7 @@ int main(void)
         cmocka_unit_test(what_the_operator_says_is_taken),
         cmocka_unit_test(it_is_heard_when_its_file_is_cut),
         cmocka_unit_test(it_is_heard_when_its_disk_is_full),
+        cmocka_unit_test(it_is_heard_when_it_may_not_touch_its_files),
         cmocka_unit_test(it_is_heard_when_there_is_room_again),
         cmocka_unit_test(memory_is_the_machine_s_or_the_control_group_s),
         cmocka_unit_test(the_groups_above_count_up_to_the_root),
