@@ -27,7 +27,6 @@ void metrics_get(struct exchange *x);
 
 /* ---- jobs.c ---- */
 
-void openapi_get(struct exchange *x);
 void api_push(struct exchange *x);
 void api_ack_all(struct exchange *x);
 void api_ack(struct exchange *x);
