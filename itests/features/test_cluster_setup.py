@@ -160,7 +160,7 @@ def test_a_standalone_node_at_the_redis_of_a_cluster(add):
     assert json.loads(ctl("nodes", "--json").out)["leader"] is None
     assert numbers['dueq_role{role="offline"}'] == 1 and numbers["dueq_fenced_total"] >= 1
     check = ctl("check")
-    assert "this node is fenced, and moves nothing" in check.text and not check.complaint
+    assert "this node is fenced, and does not lead" in check.text and not check.complaint
     assert "alone, and moves nothing" in ctl("events").complaint
 
 
