@@ -169,6 +169,7 @@ class WithoutZooKeeper(SharingRow):
         own = {topic for topic, name in self.watch.owners.items() if name == self.victim.name}
         from_ms = redis_ms(now_ms())
         self.victim.kill_all()
+        drill.struck_ms = now_ms()  # only now all of the fault has been made
 
         def are_moved():
             self.watch.ledger.read()

@@ -7,6 +7,7 @@ read before it is asked: a segment is here before the connection knows of it.
 import ctypes
 import socket
 import struct
+from contextlib import suppress
 
 SO_ATTACH_FILTER, ALL_PROTOCOLS = 26, 3
 SYN, RST = 2, 4
@@ -41,6 +42,13 @@ class Frames:
                                                     for each in FILTER))
         program = struct.pack("@HP", len(FILTER), ctypes.addressof(code))
         self.socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
+        self._forget_unfiltered()
+
+    def _forget_unfiltered(self):
+        """What has come before the filter was there: anything."""
+        with suppress(BlockingIOError):
+            while True:
+                self.socket.recv(1)
 
     def read(self):
         """All that is there."""
