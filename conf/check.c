@@ -115,11 +115,10 @@ const char *check_port_at(const struct conf_draft *d, const struct conf_address 
 {
     const struct conf_address *listen = d->conf->listen;
 
-    for (unsigned i = 0; address->kind == ADDRESS_TCP && address->port != 0 && i < CONF_PORTS;
-         i++)
-        if (&listen[i] == address)
-            break;
-        else if (!strcmp(listen[i].text, address->text))
+    if (address->kind != ADDRESS_TCP || address->port == 0)
+        return NULL;
+    for (unsigned i = 0; i < CONF_PORTS && &listen[i] != address; i++)
+        if (!strcmp(listen[i].text, address->text))
             return conf_port_key(i);
     return NULL;
 }

@@ -12,22 +12,20 @@
 #define FILE_BYTES_MAX (256 * 1024)
 #define PATH_BYTES_MAX 100 /* of a key on the command line */
 
-const char *conf_port_word(enum conf_port port)
-{
-#define X(name, word) [PORT_##name] = word,
-    static const char *const words[] = {CONF_PORT_LIST(X)};
+#define X(name, word) [PORT_##name] = {word, word ".listen"},
+static const struct {
+    const char *word, *key;
+} ports[] = {CONF_PORT_LIST(X)};
 #undef X
 
-    return words[port];
+const char *conf_port_word(enum conf_port port)
+{
+    return ports[port].word;
 }
 
 const char *conf_port_key(enum conf_port port)
 {
-#define X(name, word) [PORT_##name] = word ".listen",
-    static const char *const keys[] = {CONF_PORT_LIST(X)};
-#undef X
-
-    return keys[port];
+    return ports[port].key;
 }
 
 static const char *get_process_env(const char *name)

@@ -1,7 +1,6 @@
 /* The ports for clients: a row for each dialect that listens.
  *
- *   X(NAME, "word")   its key is "word.listen"; the word is in logs, metrics and the status,
- * too
+ *   X(NAME, "word")   the word is in logs, metrics and the status; its key is "word.listen"
  *
  * A row here gives the dialect its listener in the warden and in the worker, and the checks of
  * its address. The key itself is in table.c, beside the dialect's others; how it begins to

@@ -233,6 +233,9 @@ static void read_role(struct report_cluster *c, struct cluster_status *to)
     to->may_act = ha_may_act(node_lead_ha(c->ha));
 }
 
+#define TELL_ONE_NODE \
+    "is to move the jobs, and tell it `dueqctl fence adopt` again, and no other"
+
 static const char *kind_of(struct bytes token)
 {
     return bytes_equal(token, BYTES(OP_TOKEN_STANDALONE)) ? "nodes that are"
@@ -250,8 +253,7 @@ static void read_divided(struct report_cluster *c, struct cluster_status *to)
     snprintf(c->divided, sizeof(c->divided),
              "the buckets of Redis are divided: %u of %u follow %s %.*s, others this node, and "
              "due jobs come late. Two nodes were told `dueqctl fence adopt` at the same time, "
-             "or one could not end it: decide which of them is to move the jobs, and tell it "
-             "`dueqctl fence adopt` again, and no other",
+             "or one could not end it: decide which of them " TELL_ONE_NODE,
              refusing, queue_buckets(c->queue), kind_of(seen), BYTES_ARG(seen));
     to->refused = c->divided;
 }
@@ -343,13 +345,12 @@ static void on_command_done(struct ha_command *command)
 static void say_lost(const struct report_cluster *c, const struct adoption *adoption, char *why,
                      size_t size)
 {
-    snprintf(
-        why, size,
-        "another node was told `fence adopt` at the same time: of the %u buckets %u went "
-        "to %s %s meanwhile, and perhaps neither has all. Decide which of the two is to move "
-        "the jobs, and tell it `dueqctl fence adopt` again, and no other",
-        queue_buckets(c->queue), adoption->lost, kind_of(bytes_of_text(adoption->lost_to)),
-        adoption->lost_to);
+    snprintf(why, size,
+             "another node was told `fence adopt` at the same time: of the %u buckets %u went "
+             "to %s %s meanwhile, and perhaps neither has all. Decide which of the "
+             "two " TELL_ONE_NODE,
+             queue_buckets(c->queue), adoption->lost, kind_of(bytes_of_text(adoption->lost_to)),
+             adoption->lost_to);
 }
 
 static void on_adopted(struct adoption *adoption)

@@ -469,7 +469,8 @@ static void on_hook_ended(void *arg)
 
 static void stop_hook(struct worker *a)
 {
-    int64_t left_ms = a->hook_end_mono_ms - timers_now(&a->loop->timers);
+    int64_t kept_ms = a->options->stop_timeout_ms * HOOK_PERCENT_LEFT / 100;
+    int64_t left_ms = a->end_mono_ms - kept_ms - timers_now(&a->loop->timers);
 
     timer_disarm(&a->loop->timers, &a->patience);
     vip_app_finish(a->vip, left_ms, on_hook_ended, a);
@@ -482,8 +483,8 @@ static void stop_store(struct worker *a)
     a->is_store_stopping = true;
 }
 
-/* Since the last look: nothing waits, or answers came. */
-static bool store_answers(struct worker *a)
+/* True: since the last look nothing has to wait, or answers came. */
+static bool look_at_store(struct worker *a)
 {
     const struct redis_store_stats *stats = redis_store_stats(a->store);
     uint64_t before = a->store_answers;
@@ -507,7 +508,7 @@ static void on_patience_over(struct timer *timer)
         redis_store_stop_now(a->store);
         return;
     }
-    if (store_answers(a) && left_ms > part_ms / 2) {
+    if (look_at_store(a) && left_ms > part_ms / 2) {
         timer_arm(&a->loop->timers, timer, STORE_LOOK_MS);
         return;
     }
@@ -564,9 +565,7 @@ void worker_stop(struct worker *a, const char *reason, int exit_code)
     a->exit_code = exit_code;
     timer_disarm(&a->loop->timers, &a->waiting);
     a->end_mono_ms = timers_now(&a->loop->timers) + a->options->stop_timeout_ms;
-    a->hook_end_mono_ms =
-        a->end_mono_ms - a->options->stop_timeout_ms * HOOK_PERCENT_LEFT / 100;
-    (void)store_answers(a); /* the first look */
+    (void)look_at_store(a); /* the first time */
     timer_init(&a->patience, on_patience_over);
     timer_arm(&a->loop->timers, &a->patience,
               a->has_been_up ? a->options->stop_timeout_ms / PARTS : 0);

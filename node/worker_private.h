@@ -70,11 +70,11 @@ struct worker {
     char why[384];        /* the answer to "why are you not ready?" */
 
     enum worker_phase phase;
-    bool has_successor;    /* when it began to stop */
-    unsigned clients_left; /* STOP_CLIENTS: protocols that have not stopped yet */
-    struct timer patience; /* with the store: see worker.c */
-    int64_t end_mono_ms, hook_end_mono_ms; /* of the stop, and of vip.hook in it */
-    uint64_t store_answers;                /* at the last look */
+    bool has_successor;     /* when it began to stop */
+    unsigned clients_left;  /* STOP_CLIENTS: protocols that have not stopped yet */
+    struct timer patience;  /* with the store: see worker.c */
+    int64_t end_mono_ms;    /* of the stop */
+    uint64_t store_answers; /* at the last look */
     bool is_store_stopping;
     bool is_store_stopped;
 };

@@ -157,7 +157,7 @@ static void take_done(struct request *r)
 
     q->stats->answered[op->verb]++;
     if (op->verb == OP_SCAN && op->status == STATUS_OK)
-        redis_throttle_scanned(&q->complaints, timers_now(q->timers), op);
+        redis_throttle_scanned(&q->throttle, timers_now(q->timers), op);
     redis_marks_saw(q->marks, op->bucket, reply_counter(op, q->keys.buckets));
     if (request_is_of_all_lanes(r) && op->status == STATUS_OK)
         request_name_next_place(r);
@@ -176,7 +176,7 @@ static void take_error(struct request *r, const char *error)
     bool is_of_the_connection = redis_error_is_of_the_connection(error);
 
     q->stats->refused++;
-    redis_throttle_error(&q->complaints, timers_now(q->timers), r->op, error);
+    redis_throttle_error(&q->throttle, timers_now(q->timers), r->op, error);
     if (redis_error_refuses_writes(error))
         redis_handshake_look_soon(lane->handshake);
     if (!is_of_the_connection || !request_hold_again(r))

@@ -57,7 +57,7 @@ struct redis_requests {
     unsigned unfinished; /* requests whose on_done has not returned */
 
     struct redis_requests_events redirects; /* on_moved NULL: there is one master */
-    struct redis_throttle complaints;
+    struct redis_throttle throttle;
     bool is_stopping;
     void (*on_idle)(void *arg); /* NULL: not asked for, or said */
     void *idle_arg;

@@ -6,7 +6,7 @@
 
 #include "base/list.h"
 
-/* ---- complaints ---- */
+/* ---- the state ---- */
 
 #define LASTS_MS 200
 
@@ -53,7 +53,7 @@ void redis_state_log_turned(struct redis_state_log *l, enum redis_store_state st
         say_state(l);
 }
 
-/* ---- complaints ---- */
+/* ---- answers ---- */
 
 #define QUIET_MS        1000
 #define BUCKET_QUIET_MS 60000 /* between two different ones of a bucket */
@@ -82,10 +82,10 @@ static bool names_what_is_wrong(const struct op *op, const char *error)
 }
 
 /* An audit is of one topic, all others of the bucket. */
-static void name_wrong_key(struct redis_throttle *c, int64_t now_mono_ms, const struct op *op,
+static void name_wrong_key(struct redis_throttle *t, int64_t now_mono_ms, const struct op *op,
                            const char *wrong)
 {
-    if (!is_news(&c->buckets[op->bucket], now_mono_ms, bytes_of_text(wrong)))
+    if (!is_news(&t->buckets[op->bucket], now_mono_ms, bytes_of_text(wrong)))
         return;
     if (op->verb == OP_AUDIT)
         LOG_ERROR(
@@ -98,45 +98,45 @@ static void name_wrong_key(struct redis_throttle *c, int64_t now_mono_ms, const 
 }
 
 /* The script does not say_state which key: the leader's audit does. */
-static void name_wrong_topic(struct redis_throttle *c, int64_t now_mono_ms, const struct op *op,
+static void name_wrong_topic(struct redis_throttle *t, int64_t now_mono_ms, const struct op *op,
                              const char *error)
 {
-    if (is_news(&c->topics[op->bucket], now_mono_ms, op->topic))
+    if (is_news(&t->topics[op->bucket], now_mono_ms, op->topic))
         LOG_ERROR("redis",
                   "%s: a key of topic %.*s, or of its bucket %u, is of a wrong type "
                   "(doc/store.md, Keys of a wrong type): %s",
                   op_word(op->verb), BYTES_ARG(op->topic), op->bucket, error);
 }
 
-void redis_throttle_error(struct redis_throttle *c, int64_t now_mono_ms, const struct op *op,
+void redis_throttle_error(struct redis_throttle *t, int64_t now_mono_ms, const struct op *op,
                           const char *error)
 {
     assert(op->bucket < REDIS_MARKS_BUCKETS_MAX);
     if (names_what_is_wrong(op, error)) {
-        name_wrong_key(c, now_mono_ms, op, error + 5);
+        name_wrong_key(t, now_mono_ms, op, error + 5);
         return;
     }
     if (op->topic.len && strstr(error, "WRONGTYPE")) {
-        name_wrong_topic(c, now_mono_ms, op, error);
+        name_wrong_topic(t, now_mono_ms, op, error);
         return;
     }
-    if (now_mono_ms < c->quiet_until_mono_ms) {
-        c->unsaid++;
+    if (now_mono_ms < t->quiet_until_mono_ms) {
+        t->unsaid++;
         return;
     }
-    if (c->unsaid)
-        LOG_WARN("redis", "%u more errors were not logged", c->unsaid);
+    if (t->unsaid)
+        LOG_WARN("redis", "%u more errors were not logged", t->unsaid);
     LOG_WARN("redis", "%s: %s", op_word(op->verb), error);
-    c->quiet_until_mono_ms = now_mono_ms + QUIET_MS;
-    c->unsaid = 0;
+    t->quiet_until_mono_ms = now_mono_ms + QUIET_MS;
+    t->unsaid = 0;
 }
 
-void redis_throttle_scanned(struct redis_throttle *c, int64_t now_mono_ms,
+void redis_throttle_scanned(struct redis_throttle *t, int64_t now_mono_ms,
                             const struct op *scan)
 {
     struct bytes wrong = scan->out.scan.wrong;
 
-    if (wrong.len == 0 || !is_news(&c->buckets[scan->bucket], now_mono_ms, wrong))
+    if (wrong.len == 0 || !is_news(&t->buckets[scan->bucket], now_mono_ms, wrong))
         return;
     if (scan->out.scan.stuck > 0)
         LOG_ERROR("redis", "nothing becomes due in %u topic(s) of bucket %u: %.*s",

@@ -52,11 +52,11 @@ struct redis_throttle {
 
 /* `op` was answered with this error. Where it is the leader's and names what is wrong in the
  * bucket, so does the line, with what to do. */
-void redis_throttle_error(struct redis_throttle *c, int64_t now_mono_ms, const struct op *op,
+void redis_throttle_error(struct redis_throttle *t, int64_t now_mono_ms, const struct op *op,
                           const char *error);
 
 /* Of a scan that was answered well; perhaps it left topics alone. */
-void redis_throttle_scanned(struct redis_throttle *c, int64_t now_mono_ms,
+void redis_throttle_scanned(struct redis_throttle *t, int64_t now_mono_ms,
                             const struct op *scan);
 
 #endif

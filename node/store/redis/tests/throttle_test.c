@@ -16,12 +16,12 @@
 
 #define HOUR_MS INT64_C(3600000)
 
-static struct redis_throttle complaints;
+static struct redis_throttle throttle;
 static int64_t now_mono_ms;
 
 static int set_up(void **state)
 {
-    memset(&complaints, 0, sizeof(complaints));
+    memset(&throttle, 0, sizeof(throttle));
     now_mono_ms = 5; /* a machine that has just begun */
     return truncate(log_path, 0);
 }
@@ -46,7 +46,7 @@ static void fail_with(enum op_verb verb, unsigned bucket, const char *error)
 {
     struct op op = {.verb = verb, .bucket = bucket};
 
-    redis_throttle_error(&complaints, now_mono_ms, &op, error);
+    redis_throttle_error(&throttle, now_mono_ms, &op, error);
 }
 
 static void scan(unsigned bucket, unsigned stuck, const char *wrong)
@@ -55,7 +55,7 @@ static void scan(unsigned bucket, unsigned stuck, const char *wrong)
 
     op.out.scan.stuck = stuck;
     op.out.scan.wrong = bytes_of_text(wrong);
-    redis_throttle_scanned(&complaints, now_mono_ms, &op);
+    redis_throttle_scanned(&throttle, now_mono_ms, &op);
 }
 
 static void what_is_wrong_is_said_once_for_each_bucket(void **state)
@@ -88,7 +88,7 @@ static void fail_in_topic(enum op_verb verb, const char *topic, const char *erro
 {
     struct op op = {.verb = verb, .bucket = 5, .topic = bytes_of_text(topic)};
 
-    redis_throttle_error(&complaints, now_mono_ms, &op, error);
+    redis_throttle_error(&throttle, now_mono_ms, &op, error);
 }
 
 /* Whoever asks, and however often. */
