@@ -29,7 +29,7 @@ def node_on(redis, make_node, settings=None):
 def take_away(redis, node):
     redis.remove()
     node.kill("redis")
-    wait_until(lambda: not node.is_ready(), "the node has noticed")
+    node.wait_store_lost()
 
 
 def test_requests_are_held_while_redis_is_away(make_node, redis):

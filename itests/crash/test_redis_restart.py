@@ -40,7 +40,7 @@ def test_what_waits_is_served_in_the_order_of_its_arrival(redis, make_node):
     node = node_on(redis, make_node)
     clients = [node.python_client() for _ in range(12)]
     redis.stop()
-    wait_until(lambda: not node.is_ready(), "the node has noticed")
+    node.wait_store_lost()
     pushes = []
     for number, client in enumerate(clients):
         pushes.append(in_background(client.push, "line", f"{number}"))
@@ -64,7 +64,7 @@ def test_blocked_consumers_stay_blocked_and_get_what_becomes_due(redis, make_nod
         for number in range(3):
             producer.push("late", f"before-{number}", delay=1)
         redis.stop()
-        wait_until(lambda: not node.is_ready(), "the node has noticed")
+        node.wait_store_lost()
         assert holds_for(lambda: not any(call.done() for call in calls), 0.3)
         redis.start()
         for number in range(3):
@@ -80,7 +80,7 @@ def test_what_waits_is_dropped_when_its_client_leaves(ending, redis, make_node):
     """Else it would be there twice: whoever gave up pushes it again."""
     node = node_on(redis, make_node)
     redis.stop()
-    wait_until(lambda: not node.is_ready(), "the node has noticed")
+    node.wait_store_lost()
     with node.raw_client() as stays:
         stays.send_request("Push", {"id": "kept", "topic": "t"})
         wait_until(lambda: held(node) == 1, "it waits")
@@ -105,7 +105,7 @@ def leave(client, ending):
 def test_past_its_time_it_is_refused_in_every_protocol(redis, make_node):
     node = node_on(redis, make_node, {"store.hold": "300ms"})
     redis.stop()
-    wait_until(lambda: not node.is_ready(), "the node has noticed")
+    node.wait_store_lost()
     with node.python_client() as client, node.api() as api:
         with pytest.raises(GmqError) as error:
             client.push("t", "1")
@@ -124,7 +124,7 @@ def test_past_its_time_it_is_refused_in_every_protocol(redis, make_node):
 def test_past_the_queue_it_is_refused_in_every_protocol(redis, make_node):
     node = node_on(redis, make_node, {"store.hold_max": "1"})
     redis.stop()
-    wait_until(lambda: not node.is_ready(), "the node has noticed")
+    node.wait_store_lost()
     with node.python_client() as first, node.python_client() as client, node.api() as api:
         waiting = in_background(first.push, "t", "1")
         wait_until(lambda: held(node) == 1, "it waits")

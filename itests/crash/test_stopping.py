@@ -112,7 +112,7 @@ def test_what_waits_for_a_redis_that_is_away_is_refused(make_node, tmp_path):
     node = started(make_node, {"store.redis_server": redis.program})
     redis.remove()
     node.kill("redis")
-    wait_until(lambda: not node.is_ready(), "the node has noticed")
+    node.wait_store_lost()
     with node.python_client() as client:
         pushed = in_background(client.push, "topic", "never-1")
         wait_until(lambda: node.metrics()["dueq_store_operations_held"] >= 1, "it waits")

@@ -328,7 +328,7 @@ def node_without_redis(stage, **settings):
     node = stage.node(store__redis_server=redis.program, warden__backoff_max="100ms", **settings)
     redis.remove()
     node.kill("redis")
-    wait_until(lambda: not node.is_ready(), "the node has noticed")
+    node.wait_store_lost()
     return node
 
 

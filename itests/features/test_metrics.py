@@ -347,7 +347,7 @@ def test_while_redis_is_away_the_page_comes_without_jobs(make_node, tmp_path):
     node = make_node(settings).start()
     redis.remove()
     node.kill("redis")
-    wait_until(lambda: not node.is_ready(), "the node notices")
+    node.wait_store_lost()
     page = scrape(node)
     assert page.value("dueq_store_up") == 0
     assert set(page.families) == {name for name in documented() if name not in JOB_FAMILIES}

@@ -70,6 +70,11 @@ class Node:
     def is_ready(self):
         return self.http("/health/ready")[0] == 200
 
+    def wait_store_lost(self):
+        """Until what comes is held or refused. Not ready it may be sooner, when only the link of
+        the wake-ups has ended: a push then goes to a Redis that dies, and its fate is unknown."""
+        wait_until(lambda: self.metrics()["dueq_store_up"] == 0, "the node has lost its store")
+
     def stop(self):
         """SIGTERM, and everything that must be true of a node that has stopped."""
         if self.process is None:
