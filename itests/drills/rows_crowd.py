@@ -2,7 +2,7 @@
 come than a node may have."""
 
 from drills.cluster import Plan
-from drills.crowd import Crowd
+from drills.crowd import Crowd, allow_files
 from drills.crowd_cases import (FAILOVERS, FILES, LIMITS, SLOWLY, Failover, Limit,
                                 addresses_of)
 from drills.descriptors import left_open
@@ -12,6 +12,7 @@ from harness.wait import wait_until
 
 IDLE, CONSUMERS = 10_000, 1_000
 FEW = ", few"  # a tenth of them
+FILES_OF_NODE = 40_000  # half of them for clients of each protocol
 NEWCOMERS = 20
 GONE_S = 60
 GAUGES = {'dueq_connections{protocol="gmq"}': 0,    # of all nodes together, with nobody but the
@@ -36,6 +37,10 @@ class Crowded(Row):
 
     def plan(self, variant):
         return Plan(vip=VIP)
+
+    def cluster(self, directory, plan):
+        allow_files(FILES_OF_NODE)  # which the nodes inherit
+        return super().cluster(directory, plan)
 
     def allowed_rules(self, plan):
         """Thousands of clients come, on the same machine: jobs are later for it."""
