@@ -78,4 +78,31 @@ struct bytes buf_bytes(const struct buf *b);
 /* Terminated, borrowed until the next change. */
 const char *buf_text(struct buf *b);
 
+/* ---- a stream ----
+ *
+ * Bytes in the order they came: added at the end, taken from the front. Taking moves nothing
+ * until half of them are taken, and an empty stream holds no memory: most connections have
+ * nothing to keep most of the time. */
+
+/* All zero: empty. */
+struct stream {
+    struct buf buf;
+    size_t taken; /* bytes at the front of `buf` that are gone already */
+};
+
+void stream_fini(struct stream *s);
+
+void stream_add(struct stream *s, struct bytes bytes);
+
+/* Forgets the first `n` bytes. */
+void stream_take(struct stream *s, size_t n);
+
+/* All that is in it, borrowed until the next change. */
+struct bytes stream_bytes(const struct stream *s);
+
+static inline size_t stream_len(const struct stream *s)
+{
+    return s->buf.len - s->taken;
+}
+
 #endif

@@ -41,4 +41,15 @@ static inline int bytes_compare(struct bytes a, struct bytes b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+/* Copies `from` to *room, which moves on behind it; returns the copy. */
+static inline struct bytes text_put(char **room, struct bytes from)
+{
+    struct bytes copied = bytes_of(*room, from.len);
+
+    if (from.len)
+        memcpy(*room, from.at, from.len);
+    *room += from.len;
+    return copied;
+}
+
 #endif

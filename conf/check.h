@@ -38,9 +38,6 @@ bool check_is_everywhere(const struct conf_address *address, int family);
  * NULL: none does. */
 const char *check_port_at(const struct conf_draft *d, const struct conf_address *address);
 
-/* Of the section `store`; in check_store.c. */
-void check_store(struct conf_draft *d);
-
 /* Of the section `ha`; in check_ha.c. */
 void check_ha(struct conf_draft *d);
 

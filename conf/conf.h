@@ -11,11 +11,11 @@
  *   value.c   text to number, size, duration, address and back; pure
  *   yaml.c    the file as a flat list of (path, text, line, column); nobody else sees libyaml
  *   check.c   what must hold between keys, and what is worked out from several;
- *             check_store.c, check_ha.c, check_vip.c: the same of `store`, `ha` and `vip`
- *   print.c   the effective configuration, the table for --help
+ *             check_ha.c, check_vip.c: the same of `ha` and `vip`
  *   draft.c   a configuration on its way: the file's bytes, ${NAME} in it, each value
  *   errors.c  the list of mistakes
- *   conf.c    all of it in order, and which changes a running node can take
+ *   conf.c    all of it in order, and which changes a running node can take; the effective
+ *             configuration, and the table for --help
  */
 #ifndef DUEQ_CONF_CONF_H
 #define DUEQ_CONF_CONF_H

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "protocol/conn/listener.h"
+#include "protocol/conn/port.h"
 
 #define OWN_DESCRIPTORS 64 /* at most, beside those of clients; of few, half */
 /* HTTP's clients without a place; of few, an eighth. Two turns of the listener: so each is read

@@ -13,6 +13,9 @@
 #ifndef DUEQ_HA_COORD_ZK_CLIENT_H
 #define DUEQ_HA_COORD_ZK_CLIENT_H
 
+#include <zookeeper/zookeeper.h>
+
+#include "base/timer.h"
 #include "ha/coord/coordinator.h"
 
 struct loop;
@@ -35,5 +38,19 @@ void zk_coordinator_free(struct coordinator *c);
  * before; 1 when the deadline came first. */
 int zk_end_session_run(const char *servers, const struct coord_credentials *whose,
                        int64_t deadline_ms);
+
+/* The calls of the port in the words of ZooKeeper's client, and its answers in ours.
+ *
+ * Here every call ends: from inside zookeeper_interest() or zookeeper_process() when a server
+ * answers or the connection is lost; in a later turn when it could not begin, or the handle
+ * is closed.
+ */
+
+struct zk_calls {
+    struct coordinator *coordinator; /* on_change */
+    zhandle_t *handle;               /* NULL: calls end UNAVAILABLE */
+    const struct ACL_vector *acl;    /* of what is created */
+    struct later ended;
+};
 
 #endif

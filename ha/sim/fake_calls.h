@@ -1,4 +1,4 @@
-/* The calls of the port that a client has under way, as zk_calls.h has them for the real one.
+/* The calls of the port that a client has under way, as zk_client.c has them for the real one.
  *
  * They are answered in the order in which they were sent. One that could not begin, or whose
  * connection is gone, ends in a later turn.

@@ -15,12 +15,37 @@
 #ifndef DUEQ_HA_VIP_LINK_H
 #define DUEQ_HA_VIP_LINK_H
 
+#include <libmnl/libmnl.h>
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
 #include "ha/vip/vip.h"
+
+/* Questions to the kernel's rtnetlink, each with its answer: no loop, no callback that comes
+ * later.
+ *
+ * The kernel does the work while the question is sent, so the answer is there at once. What an
+ * earlier question is answered after all is known by its number, and left out.
+ */
+
+struct vip_rtnl;
+
+/* NULL, with errno. Close-on-exec. */
+struct vip_rtnl *vip_rtnl_new(void);
+void vip_rtnl_free(struct vip_rtnl *r); /* NULL is fine */
+
+/* A new question, for mnl_attr_put*(). `extra_bytes` of the type's own header come to *extra,
+ * zeroed. Valid until the next. */
+struct nlmsghdr *vip_rtnl_request(struct vip_rtnl *r, uint16_t type, uint16_t flags,
+                                  size_t extra_bytes, void *extra);
+
+/* Asks the newest question. 0, or the errno of what went wrong. `on_item`, which may be NULL,
+ * gets each message of the answer; of a list that changed meanwhile, which is read again, some
+ * twice. */
+int vip_rtnl_ask(struct vip_rtnl *r, void (*on_item)(void *arg, const struct nlmsghdr *item),
+                 void *arg) MUST_CHECK;
 
 struct vip_link;
 
@@ -90,5 +115,27 @@ enum vip_presence vip_link_presence(struct vip_link *l, const struct vip_address
 
 /* From every interface where it is OURS. Returns from how many; the log says what failed. */
 unsigned vip_link_remove(struct vip_link *l, const struct vip_address *a);
+
+/* For vip_link*.c only: the link itself, and the addresses of this machine as the kernel tells
+ * them. */
+
+struct vip_link {
+    struct vip_rtnl *rtnl;
+    unsigned lifetime_s; /* VIP_LIFETIME_S; slow tests have more */
+    char why[200];
+};
+
+/* An address of an interface. */
+struct vip_entry {
+    unsigned index, prefix_len, flags;
+    unsigned valid_s;            /* UINT32_MAX: for ever */
+    const unsigned char *local;  /* borrowed from the message, of the family's length */
+    const unsigned char *subnet; /* not the same at the end of a tunnel */
+};
+
+/* Lists those of interface `index`, or, 0, of all: `on_entry` gets each of this family, when
+ * the list has changed meanwhile some twice. 0, or an errno. */
+int vip_link_list(struct vip_link *l, int family, unsigned index,
+                  void (*on_entry)(void *arg, const struct vip_entry *e), void *arg) MUST_CHECK;
 
 #endif

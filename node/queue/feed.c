@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "node/queue/core.h"
-#include "node/queue/text.h"
+#include "base/bytes.h"
 
 #define KEEP_MS     60000
 #define SEQS_PER_MS 1000

@@ -16,7 +16,6 @@
  * - scanner.c: one timer a bucket, to find and move what is due
  * - shares.c: of which topics, in a cluster in which all nodes scan
  * - owners.c: who holds what, for acknowledgements that bring only an id
- * - checks.c: what a request may look like
  * - census.c: all jobs counted, for metrics
  * - feed.c: what was handed out lately, for those who watch
  * - settings.c: each topic's settings, as Redis and the configuration say; what a push leaves
@@ -459,5 +458,21 @@ const struct queue_stats *queue_stats(struct queue *q);
  */
 
 struct core;
+
+/* What a request must look like to be let in. Pure.
+ *
+ * A protocol may have looked already; what is asked here is what the store relies on. Whether
+ * there is room, and whether the engine still takes work, is not asked here.
+ */
+
+/* OK, or why it is refused. The verb must be one that protocols may submit. `buckets` are the
+ * store's. */
+enum status check_op(const struct op *op, const struct queue_options *options,
+                     unsigned buckets) MUST_CHECK;
+enum status check_pop(const struct pop *pop) MUST_CHECK;
+enum status check_trace(const struct trace *trace) MUST_CHECK;
+
+/* Does it belong to a topic, whose bucket it goes to? Else it names the bucket itself. */
+bool op_is_of_a_topic(const struct op *op);
 
 #endif

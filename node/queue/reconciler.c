@@ -8,7 +8,7 @@
 #include "node/queue/audit_steps.h"
 #include "node/queue/core.h"
 #include "node/queue/queue.h"
-#include "node/queue/text.h"
+#include "base/bytes.h"
 
 #define REPAIR_LOG_LINES 20
 #define REPAIR_LOG_MS    60000

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "node/queue/core.h"
 #include "node/queue/queue.h"
-#include "node/queue/text.h"
+#include "base/bytes.h"
 
 #define RENEWAL_LATE_MS 1000 /* a pop's answer that took so long */
 

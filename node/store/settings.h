@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "node/store/rules.h"
+#include "node/store/job.h"
 
 #define SETTINGS_BYTES   45
 #define SETTINGS_FOREVER ((INT64_C(1) << 48) - 1)

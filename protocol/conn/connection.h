@@ -38,7 +38,7 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "protocol/conn/hangup.h"
-#include "protocol/conn/stream.h"
+#include "base/buf.h"
 
 struct connection;
 struct listener;

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "protocol/conn/private.h"
-#include "protocol/conn/listener.h"
+#include "protocol/conn/port.h"
 
 #define TOLD_PER_TURN 200 /* then the rest of the loop has its turn: the lead is moving */
 

@@ -20,16 +20,78 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "protocol/conn/connection.h"
-#include "protocol/conn/handed.h"
-#include "protocol/conn/listener.h"
 #include "protocol/conn/peer.h"
+
+/* Accepts clients on a listening socket that somebody else has bound.
+ *
+ * The warden binds the sockets and keeps them open, so that a client that comes while the
+ * worker restarts waits in the kernel's queue and is not refused.
+ */
+
+/* The kernel takes no more of a connection's output beyond what is on its way and so many
+ * bytes. Without that limit it would take megabytes for a client that reads nothing, where
+ * nobody counts them. What it does not take is the connection's unread output, which is
+ * counted. */
+#define LISTENER_UNSENT_BYTES 65536
+
+/* Then the connections have their turn. */
+#define LISTENER_ACCEPTS_PER_TURN 32
+
+struct event;
+
+struct listener {
+    const char *name; /* module in the log */
+    struct loop *loop;
+    int fd;
+    /* `fd` is the callee's now: non-blocking, close-on-exec, and on TCP without Nagle's delay
+     * and with probes that notice within 10 s that a peer has vanished. */
+    void (*on_accept)(struct listener *l, int fd);
+    struct event *acceptable;
+    struct timer timer; /* breaks, when the process has no descriptors left */
+    int64_t next_warning_mono_ms;
+};
+
+/* Starts. `fd` is the listener's from now on, and made non-blocking. */
+void listener_init(struct listener *l, const char *name, struct loop *loop, int fd,
+                   void (*on_accept)(struct listener *l, int fd));
+
+/* Accepts now all that wait, not when the loop turns. */
+void listener_accept(struct listener *l);
+
+/* Accepts no more and closes the descriptor; harmless twice. */
+void listener_stop(struct listener *l);
+
+/* Jobs that were handed to a client whose kernel does not have them yet.
+ *
+ * A job counts as delivered when the client's kernel has acknowledged the reply that carries it
+ * to its last byte, not a moment before: what a client that has left never got goes back, and
+ * costs no try. What was acknowledged is delivered, whatever became of the connection. Where
+ * the address moved meanwhile the acknowledgement may have gone to the other host: such a job
+ * is left open, so that its consumer has some seconds to use the lease before anybody else gets
+ * it.
+ */
+
+struct delivery;
+struct queue;
+
+/* Of one connection. */
+struct handed {
+    struct connection *connection;
+    struct queue *queue;
+    struct list unacked; /* in the order of their replies */
+};
+
+/* Sends a reply, as connection_send() does, and takes over the delivery that it carries. */
+void handed_send(struct handed *h, struct bytes reply, struct delivery *d);
+
+/* To be called when acked_bytes has grown, and when the connection is closed: nothing is left
+ * then. */
+void handed_settle(struct handed *h);
 
 struct moving;
 struct port;
 struct port_client;
 struct queue;
-
-#define PORT_GRACE_MS 50
 
 /* Whether there is room for one more client. */
 enum port_place { PORT_HAS_PLACE, PORT_IS_FULL, PORT_IS_FULL_FOR_ADDRESS };

@@ -1,11 +1,10 @@
-/* What the files of a connection know of each other. Private to them, and to shed.c.
+/* What the files of a connection know of each other. Private to them.
  *
- *   connection.c  its beginning, its requests, its timer
+ *   connection.c  its beginning, its requests, its timer; what all of them keep together
  *   read.c        input: offered, kept, and when nothing is read
  *   write.c       output: written, kept, acknowledged, and read in time
  *   end.c         from the end in sight to the last call
  *   moving.c      when its own end is an address that moves to another node
- *   shed.c        what all of them keep together
  */
 #ifndef DUEQ_PROTOCOL_CONN_PRIVATE_H
 #define DUEQ_PROTOCOL_CONN_PRIVATE_H
@@ -28,6 +27,24 @@ static inline void connection_arm_sooner(struct connection *c, int64_t delay_ms)
     if (!timer_is_armed(&c->timer) || c->timer.due_mono_ms > connection_now(c) + delay_ms)
         connection_arm(c, delay_ms);
 }
+
+/* ---- connection.c: what all connections of a kind keep in memory together ----
+ *
+ * When it is too much, whoever has made no progress for longest has to go. The kind's lists
+ * `kept` and `unread` are in the order of progress. Closing a connection takes it out of both,
+ * and its bytes out of the gauges. */
+
+/* A connection made progress with `s`, or has nothing in it any more: `link` goes to the end
+ * of `all`, or out of it. */
+void shed_note_progress(struct list *all, struct list *link, const struct stream *s);
+
+/* Closes connections until the unused input of all is within kept_max_bytes; it may be the one
+ * whose input was added last. */
+void shed_bound_kept(struct connection_kind *kind);
+
+/* The same for unread output; but `newest` stays whatever it has, or a large reply could never
+ * be given to anybody. */
+void shed_bound_unread(struct connection_kind *kind, const struct connection *newest);
 
 /* ---- read.c ---- */
 

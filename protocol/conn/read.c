@@ -10,7 +10,6 @@
 #include <event2/event.h>
 
 #include "protocol/conn/private.h"
-#include "protocol/conn/shed.h"
 
 #define CHUNK_BYTES 65536
 

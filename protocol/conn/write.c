@@ -16,7 +16,6 @@
 #include <event2/event.h>
 
 #include "protocol/conn/private.h"
-#include "protocol/conn/shed.h"
 
 /* Linux acknowledges after 40 ms what it does not acknowledge with a request. */
 #define ACK_FIRST_MS   45

@@ -1,5 +1,5 @@
 /* One request: parsed, handed to the queue, answered. It lives from its first byte behind the
- * scanner to its reply; a job in that reply is handed.h's from then on. */
+ * scanner to its reply; a job in that reply is port.h's from then on. */
 #include <stdlib.h>
 #include <string.h>
 

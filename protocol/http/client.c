@@ -17,7 +17,7 @@
 
 #include "base/log.h"
 #include "protocol/http/message.h"
-#include "protocol/http/router.h"
+#include "protocol/http/exchange.h"
 #include "protocol/http/server.h"
 
 #define UNWANTED_MAX_BYTES 4096

@@ -6,8 +6,8 @@
  *   client.c    a connection, one request after the other: its head, its body
  *   request.c   a request from its beginning to its answer
  *   message.c   first line, headers, where the body ends, escapes, queries; pure
- *   router.c    from a path to its handler, by the app's table
- *   exchange.c  one request and its reply, as handlers see it
+ *   exchange.c  one request and its reply, as handlers see it; from a path to its handler, by
+ *               the app's table
  *   errors.c    everything that can be wrong, as the wire says it
  */
 #ifndef DUEQ_PROTOCOL_HTTP_HTTP_H

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/http/router.h"
+#include "protocol/http/exchange.h"
 #include "protocol/http/server.h"
 #include "protocol/conn/moving.h"
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "ha/vip/link_state.h"
+#include "ha/vip/link.h"
 #include "ha/vip/tests/vip_netns_fixture.h"
 
 static struct vip_addresses both;

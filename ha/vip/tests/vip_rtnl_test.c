@@ -58,7 +58,7 @@ static ssize_t fake_recvfrom(const struct mnl_socket *socket, void *to, size_t r
 
 #define mnl_socket_sendto   fake_sendto
 #define mnl_socket_recvfrom fake_recvfrom
-#include "ha/vip/rtnl.c"
+#include "ha/vip/link.c"
 
 static struct vip_rtnl *rtnl;
 static unsigned items;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/queue/checks.h"
+#include "node/queue/queue.h"
 
 #define BUCKETS 4
 

@@ -232,7 +232,7 @@ static void a_backoff_has_an_end_without_a_cap_too(void **state)
     }
 }
 
-/* The rest that rules.h prescribes, to the millisecond. */
+/* The rest that job.h prescribes, to the millisecond. */
 static void a_jitter_is_drawn_from_the_stamp(void **state)
 {
     struct job_rules rules = backing_off(BACKOFF_EXPONENTIAL, 123457, 0);

@@ -1,4 +1,4 @@
-#include "node/store/rules.h"
+#include "node/store/job.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -15,7 +15,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "ha/vip/link_state.h"
+#include "ha/vip/link.h"
 #include "ha/vip/tests/vip_netns_fixture.h"
 #include "ha/vip/packet.h"
 #include "node/warden/listen.h"

@@ -19,7 +19,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "protocol/conn/listener.h"
+#include "protocol/conn/port.h"
 
 struct fixture {
     struct listener listener;

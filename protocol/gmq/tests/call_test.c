@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "protocol/gmq/call.h"
+#include "protocol/gmq/codec.h"
 
 /* What was understood, in one line. */
 static void describe(const struct gmq_call *call, struct buf *out)
