@@ -3,8 +3,7 @@
 #include <assert.h>
 
 #include "node/store/memory/ops.h"
-#include "node/store/memory/orphans.h"
-#include "node/store/memory/records.h"
+#include "node/store/memory/topic.h"
 
 static int64_t first_event_ms(const struct topic *topic)
 {

@@ -1,7 +1,361 @@
-#include "node/store/memory/jobs.h"
+/* One job: put, taken, and what the holder of its lease or anybody else may do with it. */
+#include "node/store/memory/ops.h"
+
+#include <assert.h>
+#include <stdio.h>
 
 #include "node/store/memory/places.h"
-#include "node/store/memory/records.h"
+#include "node/store/memory/topic.h"
+
+#define IDS_EPOCH_MS INT64_C(1767225600000) /* 2026-01-01 */
+#define IDS_PER_MS   32
+#define TTR_MAX_MS   ((INT64_C(1) << 32) - 1)
+
+/* ---- push ---- */
+
+/* An id that no live job of the topic has. `text` takes it. */
+static struct bytes next_id(struct call *c, char text[24])
+{
+    int64_t *n = &c->bucket->n;
+    int64_t of_now = (c->now_ms - IDS_EPOCH_MS) * IDS_PER_MS;
+    unsigned b = (unsigned)(c->bucket - c->bucket->db->buckets);
+    struct bytes id;
+
+    *n = *n + 1 > of_now ? *n + 1 : of_now;
+    for (;; ++*n) {
+        long long number = *n * c->bucket->db->bucket_count + b;
+
+        id = bytes_of(text, (size_t)snprintf(text, 24, "%lld", number));
+        if (!record_find(c->topic, id))
+            return id;
+    }
+}
+
+static int64_t expires_ms(const struct call *c, const struct job *job)
+{
+    bool is_from_due = c->op->in.push.ttl_from_due && job->delay_ms > 0;
+
+    return c->op->in.push.ttl_ms
+               ? (is_from_due ? job->due_ms : c->start_ms) + c->op->in.push.ttl_ms
+               : 0;
+}
+
+/* What is pushed: its times are those of now. */
+static struct job job_of(const struct call *c)
+{
+    const struct op *op = c->op;
+    int64_t at_ms = op->in.push.at_ms;
+    struct job job = {.id = op->id, .body = op->in.push.body, .rules = op->in.push.rules};
+
+    job.delay_ms = at_ms ? or_zero(at_ms - c->now_ms) : op->in.push.delay_ms;
+    job.due_ms = at_ms ? at_ms : memory_after(c, job.delay_ms);
+    job.ttr_ms = op->in.push.ttr_ms;
+    job.rules.expires_ms = expires_ms(c, &job);
+    return job;
+}
+
+static bool is_in_range(const struct job *job)
+{
+    int64_t expires_ms = job->rules.expires_ms;
+
+    return job->delay_ms <= JOB_DELAY_MAX_MS && (!expires_ms || expires_ms > job->due_ms);
+}
+
+static enum status answer(struct call *c, const struct job *job, bool existed)
+{
+    c->op->out.push.id = room_copy(c->room, job->id);
+    c->op->out.push.due_ms = job->due_ms;
+    c->op->out.push.existed = existed;
+    return STATUS_OK;
+}
+
+enum status memory_run_push(struct call *c)
+{
+    enum push_mode mode = c->op->in.push.mode;
+    struct record *lives = c->op->id.len ? record_find(c->topic, c->op->id) : NULL;
+    struct job job = job_of(c);
+    char text[24];
+
+    assert(job.ttr_ms <= TTR_MAX_MS);
+    if (!is_in_range(&job))
+        return STATUS_OUT_OF_RANGE;
+    if (lives && mode == PUSH_REJECT)
+        return STATUS_DUPLICATE;
+    if (lives && mode == PUSH_IGNORE)
+        return answer(c, &lives->job, true);
+    if (lives)
+        record_delete(c->topic, lives);
+    if (!job.id.len)
+        job.id = next_id(c, text);
+    memory_put(c, record_new(c->topic, &job), job.due_ms);
+    return answer(c, &job, lives != NULL);
+}
+
+/* ---- pop ---- */
+
+/* ---- pop ---- */
+
+/* Does the body fit into what is left of an answer that has `count` jobs? Then it is in. */
+static bool takes_room(const struct job *job, unsigned count, size_t *left)
+{
+    size_t bytes = job->body.len > OP_BODY_SMALL_MAX ? job->body.len : 0;
+
+    if (count > 0 && bytes > *left)
+        return false;
+    *left -= bytes < *left ? bytes : *left;
+    return true;
+}
+
+/* The first ready one that has not expired; what has, is dead now. */
+static struct record *first_alive(struct call *c)
+{
+    struct record *record;
+
+    while ((record = ready_first(c->topic))) {
+        int64_t expires_ms = record->job.rules.expires_ms;
+
+        if (!expires_ms || expires_ms > c->now_ms)
+            break;
+        memory_die(c, ready_take(c->topic), DEATH_EXPIRED);
+    }
+    return record;
+}
+
+static struct job reserve(struct call *c)
+{
+    struct record *record = ready_take(c->topic);
+
+    enter_reserved(c->topic, record, c->now_ms + OP_UNCONFIRMED_MS);
+    if (c->op->in.pop.id_only)
+        owner_set(c->topic, &record->job);
+    return room_copy_job(c->room, &record->job);
+}
+
+/* Whoever waits for its jobs is told at the end. Tombstones count: with one in the line the
+ * next push announces nothing either. */
+static bool is_paused(struct call *c)
+{
+    int64_t until_ms = c->topic->settings.paused_until_ms;
+
+    if (until_ms <= c->now_ms)
+        return false;
+    if (until_ms != SETTINGS_FOREVER && c->topic->places[JOB_READY].count > 0)
+        memory_topic_expect(c->topic, until_ms);
+    return true;
+}
+
+enum status memory_run_pop(struct call *c)
+{
+    unsigned wanted = c->op->in.pop.count, count = 0;
+    struct job *jobs = room_get(c->room, wanted * sizeof(*jobs));
+    bool is_held_back = is_paused(c);
+    size_t left = OP_POP_BYTES_MAX;
+    struct record *record;
+
+    assert(wanted >= 1 && wanted <= OP_ITEMS_MAX);
+    while (!is_held_back && count < wanted && (record = first_alive(c))) {
+        if (!takes_room(&record->job, count, &left)) {
+            c->op->out.pop.has_more = true;
+            break;
+        }
+        jobs[count++] = reserve(c);
+    }
+    c->op->out.pop.jobs = jobs;
+    c->op->out.pop.count = count;
+    return STATUS_OK;
+}
+
+/* ---- leases ---- */
+
+#define TOUCH_NO_TTR_MS  5000
+#define LAST_JOB_SCAN_MS 5000
+
+/* ---- what the holder of a lease may do ---- */
+
+/* Sets `record` when the lease is valid. */
+static enum status check_lease(struct call *c, struct bytes id, int64_t stamp,
+                               struct record **record)
+{
+    struct record *found = record_find(c->topic, id);
+
+    if (!found)
+        return STATUS_NOT_FOUND;
+    if (found->job.state != JOB_RESERVED)
+        return STATUS_NOT_RESERVED;
+    if (found->job.stamp != stamp)
+        return STATUS_NOT_OWNER;
+    *record = found;
+    return STATUS_OK;
+}
+
+static enum status check_own_lease(struct call *c, struct record **record)
+{
+    return check_lease(c, c->op->id, c->op->in.lease.stamp, record);
+}
+
+/* The consumer is known to have it: a try, counted once. */
+static void note_consumer(struct record *record)
+{
+    if (!record->is_confirmed && record->job.tries < JOB_TRIES_MAX)
+        record->job.tries++;
+    record->is_confirmed = true;
+}
+
+/* With the last job the scan is called: it may think it has time until the deadline. */
+static void call_scan_if_last(struct call *c)
+{
+    if (!c->topic->records)
+        memory_topic_expect(c->topic, c->now_ms + LAST_JOB_SCAN_MS);
+}
+
+/* ---- many at once ---- */
+
+/* NULL: the lease is not valid any more, and counted. */
+static struct record *leased(struct call *c, const struct lease *lease)
+{
+    struct record *record = NULL;
+
+    if (check_lease(c, lease->id, lease->stamp, &record) != STATUS_OK)
+        c->op->out.leases.stale++;
+    return record;
+}
+
+/* Without a time to run the delivery is the end, even if a touch came before it. */
+enum status memory_run_delivered(struct call *c)
+{
+    bool was_touched = false;
+
+    for (unsigned i = 0; i < c->op->in.leases.count; i++) {
+        const struct lease *lease = &c->op->in.leases.items[i];
+        struct record *record = leased(c, lease);
+        int64_t ttr_ms;
+
+        if (!record)
+            continue;
+        ttr_ms = lease->has_ttr ? lease->ttr_ms : record->job.ttr_ms;
+        if (ttr_ms == 0) {
+            was_touched |= record->is_confirmed;
+            record_delete(c->topic, record);
+        } else if (!record->is_confirmed) {
+            note_consumer(record);
+            record_set_holder(record, lease->holder);
+            move_deadline(c->topic, record, memory_after(c, ttr_ms));
+        }
+    }
+    if (was_touched)
+        call_scan_if_last(c);
+    return STATUS_OK;
+}
+
+enum status memory_run_keep(struct call *c)
+{
+    for (unsigned i = 0; i < c->op->in.leases.count; i++) {
+        struct record *record = leased(c, &c->op->in.leases.items[i]);
+
+        if (record && !record->is_confirmed)
+            move_deadline(c->topic, record, c->now_ms + OP_UNCONFIRMED_MS);
+    }
+    return STATUS_OK;
+}
+
+/* The last lease goes first: so the first lease comes before it. */
+enum status memory_run_return(struct call *c)
+{
+    for (unsigned i = c->op->in.leases.count; i-- > 0;) {
+        struct record *record = leased(c, &c->op->in.leases.items[i]);
+
+        if (!record || record->is_confirmed)
+            continue;
+        record_leave(c->topic, record);
+        enter_ready_first(c->topic, record);
+    }
+    return STATUS_OK;
+}
+
+/* ---- one ---- */
+
+enum status memory_run_ack(struct call *c)
+{
+    struct record *record;
+    enum status status = check_own_lease(c, &record);
+    bool was_confirmed;
+
+    if (status != STATUS_OK)
+        return status;
+    was_confirmed = record->is_confirmed;
+    record_delete(c->topic, record);
+    if (was_confirmed)
+        call_scan_if_last(c);
+    return STATUS_OK;
+}
+
+/* How long it rests until it is ready again. */
+static int64_t rest_ms(const struct call *c, const struct job *job)
+{
+    int64_t delay_ms = c->op->in.lease.delay_ms;
+
+    if (delay_ms >= 0)
+        return delay_ms;
+    return backoff_rest_ms(&job->rules.backoff, job->tries, job->stamp);
+}
+
+/* The consumer's hands are off it. */
+static void end_reservation(struct call *c, struct record *record)
+{
+    note_consumer(record);
+    owner_remove(c->topic, &record->job);
+    record_leave(c->topic, record);
+    c->op->out.change.tries = record->job.tries;
+}
+
+enum status memory_run_release(struct call *c)
+{
+    struct record *record;
+    enum status status = check_own_lease(c, &record);
+
+    if (status != STATUS_OK)
+        return status;
+    if (c->op->in.lease.delay_ms > JOB_DELAY_MAX_MS)
+        return STATUS_OUT_OF_RANGE;
+    end_reservation(c, record);
+    if (memory_is_used_up(&record->job)) {
+        memory_die(c, record, c->op->out.change.death = DEATH_TRIES);
+        return STATUS_OK;
+    }
+    c->op->out.change.due_ms = memory_after(c, rest_ms(c, &record->job));
+    memory_put(c, record, c->op->out.change.due_ms);
+    return STATUS_OK;
+}
+
+enum status memory_run_touch(struct call *c)
+{
+    int64_t ttr_ms = c->op->in.lease.ttr_ms;
+    struct record *record;
+    enum status status = check_own_lease(c, &record);
+
+    if (status != STATUS_OK)
+        return status;
+    if (ttr_ms == 0)
+        ttr_ms = record->job.ttr_ms ? record->job.ttr_ms : TOUCH_NO_TTR_MS;
+    note_consumer(record);
+    move_deadline(c->topic, record, memory_after(c, ttr_ms));
+    c->op->out.change.deadline_ms = record->place_ms;
+    return STATUS_OK;
+}
+
+enum status memory_run_bury(struct call *c)
+{
+    struct record *record;
+    enum status status = check_own_lease(c, &record);
+
+    if (status != STATUS_OK)
+        return status;
+    end_reservation(c, record);
+    memory_die(c, record, c->op->out.change.death = DEATH_BURIED);
+    return STATUS_OK;
+}
+
+/* ---- jobs ---- */
 
 enum status memory_run_cancel(struct call *c)
 {
@@ -19,6 +373,8 @@ static bool is_ready_and_stays_so(const struct call *c, const struct record *rec
 {
     return record->job.state == JOB_READY && due_ms <= c->now_ms;
 }
+
+/* ---- what anybody may do ---- */
 
 /* From one place to the same or another. */
 static void move(struct call *c, struct record *record, int64_t due_ms)

@@ -2,19 +2,7 @@
 
 #include <assert.h>
 
-#include "node/store/memory/audit.h"
-#include "node/store/memory/chunks.h"
-#include "node/store/memory/counts.h"
-#include "node/store/memory/fence.h"
-#include "node/store/memory/jobs.h"
-#include "node/store/memory/leases.h"
-#include "node/store/memory/list.h"
 #include "node/store/memory/places.h"
-#include "node/store/memory/pop.h"
-#include "node/store/memory/push.h"
-#include "node/store/memory/scan.h"
-#include "node/store/memory/settings.h"
-#include "node/store/memory/trace.h"
 
 int64_t or_zero(int64_t value)
 {

@@ -1,19 +1,10 @@
 /* The operations on a memory_db, one function a verb: each the row of doc/store.md in C.
  *
- *   ops.c          their table, and the words they are written in
- *   push.c         push
- *   pop.c          pop
- *   leases.c       what the holder of a lease may do
- *   jobs.c         what anybody may do with a job
- *   chunks.c       kick and purge
- *   list.c         list
- *   counts.c       stats and topics
- *   settings.c     configure and settings
- *   scan.c         scan: the bucket; a topic of it in visit.c
- *   shared_scan.c  the same of many nodes, each its own topics, by locks.c
- *   trace.c        record and trace
- *   audit.c        places, audit, repair
- *   fence.c        fence, and the token of scan, audit and repair
+ *   ops.c        their table, and the words they are written in
+ *   jobs.c       of one job: push, pop, what the holder of a lease may do, what anybody may do
+ *   topic_ops.c  of many jobs, or a topic: kick, purge, list, stats, topics, settings
+ *   scan.c       scan, alone and of many nodes by their locks; the fence
+ *   audit.c      record and trace; places, audit, repair
  *
  * To add one: a memory_run_<verb> function, and its line in `verbs`.
  */
@@ -63,5 +54,51 @@ bool memory_is_used_up(const struct job *job);
 
 /* A dead one begins anew, without a ttl. */
 void memory_revive(struct record *record);
+
+/* ---- jobs.c ---- */
+
+enum status memory_run_push(struct call *c);
+enum status memory_run_pop(struct call *c);
+enum status memory_run_delivered(struct call *c);
+enum status memory_run_keep(struct call *c);
+enum status memory_run_return(struct call *c);
+enum status memory_run_ack(struct call *c);
+enum status memory_run_release(struct call *c);
+enum status memory_run_touch(struct call *c);
+enum status memory_run_bury(struct call *c);
+enum status memory_run_cancel(struct call *c);
+enum status memory_run_move(struct call *c);
+enum status memory_run_get(struct call *c);
+enum status memory_run_owner(struct call *c);
+
+/* ---- topic_ops.c ---- */
+
+enum status memory_run_kick(struct call *c);
+enum status memory_run_purge(struct call *c);
+enum status memory_run_list(struct call *c);
+enum status memory_run_stats(struct call *c);
+enum status memory_run_topics(struct call *c);
+enum status memory_run_configure(struct call *c);
+enum status memory_run_settings(struct call *c);
+
+/* ---- audit.c ---- */
+
+enum status memory_run_record(struct call *c);
+enum status memory_run_trace(struct call *c);
+enum status memory_run_places(struct call *c);
+enum status memory_run_audit(struct call *c);
+enum status memory_run_repair(struct call *c);
+
+/* ---- scan.c ---- */
+
+enum status memory_run_fence(struct call *c);
+enum status memory_run_scan(struct call *c);
+
+/* FENCED where the operation's token is lower than the highest that the bucket has seen, or of
+ * another ensemble; out.fenced is set then. Else OK: it is kept. */
+enum status memory_fence(struct call *c);
+
+/* For people; the node's name is in the room. */
+struct topic_lock memory_lock_tell(const struct call *c, const struct topic *topic);
 
 #endif

@@ -1,12 +1,73 @@
 #include "node/store/memory/topic.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "node/store/memory/db.h"
-#include "node/store/memory/orphans.h"
 #include "node/store/memory/places.h"
-#include "node/store/memory/records.h"
 #include "node/store/memory/room.h"
+
+static void lost_delete_all(struct topic *topic);
+
+#define LINE_BYTES 40 /* of a line without its names: in Redis's stream, packed */
+
+void memory_history_init(struct memory_history *history)
+{
+    *history = (struct memory_history){0};
+    list_init(&history->lines);
+}
+
+static int64_t names_bytes(const struct history_item *item)
+{
+    return (int64_t)(item->topic.len + item->id.len + item->node.len + item->client.len);
+}
+
+/* Appends a copy to what `at` points to, and goes behind it. */
+static struct bytes append(char **at, struct bytes from)
+{
+    struct bytes copy = bytes_of(*at, from.len);
+
+    if (from.len)
+        memcpy(*at, from.at, from.len);
+    *at += from.len;
+    return copy;
+}
+
+void memory_history_add(struct memory_history *history, const struct history_item *item)
+{
+    size_t bytes = (size_t)names_bytes(item);
+    struct history_line *line = memory_must(calloc(1, sizeof(*line) + bytes));
+    char *at = line->bytes;
+
+    line->number = ++history->last_number;
+    line->item = *item;
+    line->item.topic = append(&at, item->topic);
+    line->item.id = append(&at, item->id);
+    line->item.node = append(&at, item->node);
+    line->item.client = append(&at, item->client);
+    list_append(&history->lines, &line->link);
+    history->bytes += LINE_BYTES + names_bytes(item);
+}
+
+void memory_history_cut(struct memory_history *history, int64_t bytes_max)
+{
+    struct list *link;
+
+    while (history->bytes > bytes_max && (link = list_pop(&history->lines))) {
+        struct history_line *line = CONTAINER_OF(link, struct history_line, link);
+
+        history->bytes -= LINE_BYTES + names_bytes(&line->item);
+        free(line);
+    }
+}
+
+void memory_history_fini(struct memory_history *history)
+{
+    memory_history_cut(history, -1);
+}
+
+/* ---- topic ---- */
 
 static void never_fires(struct timer *timer)
 {
@@ -114,4 +175,164 @@ void memory_topic_tell_settings(struct topic *topic)
 {
     LIST_EACH (link, &topic->bucket->db->listeners)
         listener_of(link)->on_settings(listener_of(link), topic->name);
+}
+
+/* ---- records ---- */
+
+struct record *record_find(struct topic *topic, struct bytes id)
+{
+    struct record *record;
+
+    HASH_FIND(hh, topic->records, id.at, id.len, record);
+    return record;
+}
+
+struct record *record_new(struct topic *topic, const struct job *job)
+{
+    struct bytes id = job->id, body = job->body;
+    struct record *record = memory_must(calloc(1, sizeof(*record) + id.len + body.len));
+
+    memcpy(record->bytes, id.at, id.len);
+    if (body.len)
+        memcpy(record->bytes + id.len, body.at, body.len);
+    record->job = *job;
+    record->job.id = bytes_of(record->bytes, id.len);
+    record->job.body = bytes_of(record->bytes + id.len, body.len);
+    record_set_holder(record, job->holder);
+    HASH_ADD_KEYPTR(hh, topic->records, record->job.id.at, record->job.id.len, record);
+    record_begin_expiry(topic, record);
+    return record;
+}
+
+void record_set_holder(struct record *record, struct bytes holder)
+{
+    assert(holder.len <= JOB_HOLDER_MAX);
+    if (holder.len)
+        memcpy(record->holder, holder.at, holder.len);
+    record->job.holder = bytes_of(record->holder, holder.len);
+}
+
+void record_delete(struct topic *topic, struct record *record)
+{
+    owner_remove(topic, &record->job);
+    record_leave(topic, record);
+    record_end_expiry(topic, record);
+    HASH_DEL(topic->records, record);
+    free(record);
+}
+
+struct owner *owner_find(struct bucket *bucket, struct bytes id)
+{
+    struct owner *owner;
+
+    HASH_FIND(hh, bucket->owners, id.at, id.len, owner);
+    return owner;
+}
+
+void owner_set(struct topic *topic, const struct job *job)
+{
+    struct bucket *bucket = topic->bucket;
+    struct owner *owner = owner_find(bucket, job->id);
+
+    if (!owner) {
+        owner = memory_must(calloc(1, sizeof(*owner) + job->id.len));
+        memcpy(owner->id, job->id.at, job->id.len);
+        HASH_ADD_KEYPTR(hh, bucket->owners, owner->id, job->id.len, owner);
+    }
+    owner->topic = topic;
+    owner->stamp = job->stamp;
+}
+
+void owner_remove(struct topic *topic, const struct job *job)
+{
+    struct owner *owner = owner_find(topic->bucket, job->id);
+
+    /* Another topic of the bucket may have a job of this id: that one's owner stays. */
+    if (!owner || owner->topic != topic)
+        return;
+    HASH_DEL(topic->bucket->owners, owner);
+    free(owner);
+}
+
+/* ---- orphans ---- */
+
+void record_lose(struct topic *topic, struct record *record)
+{
+    assert(!record->is_lost && record->job.state != JOB_READY);
+    HASH_DEL(topic->records, record);
+    record->is_lost = true;
+    topic->lost_count++;
+}
+
+/* The lost one of the place with the smallest id behind this one, where it is smaller than that
+ * of `best`; else `best`. */
+static struct record *better(const struct order *place, struct bytes behind,
+                             struct record *best)
+{
+    for (size_t i = 0; i < place->count; i++) {
+        struct record *record = order_at(place, i)->record;
+
+        if (!record || !record->is_lost || bytes_compare(record->job.id, behind) <= 0)
+            continue;
+        if (!best || bytes_compare(record->job.id, best->job.id) < 0)
+            best = record;
+    }
+    return best;
+}
+
+struct record *lost_find_behind(struct topic *topic, struct bytes id)
+{
+    struct record *best = NULL;
+
+    if (!topic->lost_count)
+        return NULL;
+    for (enum job_state state = JOB_DELAYED; state <= JOB_DEAD; state++)
+        best = better(&topic->places[state], id, best);
+    return best;
+}
+
+struct record *lost_find(struct topic *topic, struct bytes id)
+{
+    struct record *record = lost_find_behind(topic, BYTES(""));
+
+    while (record && !bytes_equal(record->job.id, id))
+        record = lost_find_behind(topic, record->job.id);
+    return record;
+}
+
+static bool has_lost_due(const struct order *order, int64_t now_ms)
+{
+    for (size_t i = 0; i < order->count && order_at(order, i)->score <= now_ms; i++)
+        if (order_at(order, i)->record->is_lost)
+            return true;
+    return false;
+}
+
+bool lost_is_due(const struct topic *topic, int64_t now_ms)
+{
+    return topic->lost_count > 0 && (has_lost_due(&topic->places[JOB_DELAYED], now_ms) ||
+                                     has_lost_due(&topic->places[JOB_RESERVED], now_ms) ||
+                                     has_lost_due(&topic->expiring, now_ms));
+}
+
+bool lost_is_dead(const struct topic *topic)
+{
+    return topic->lost_count > 0 && has_lost_due(&topic->places[JOB_DEAD], INT64_MAX);
+}
+
+void lost_delete(struct topic *topic, struct record *record)
+{
+    assert(record->is_lost);
+    record_leave(topic, record);
+    record_end_expiry(topic, record);
+    topic->lost_count--;
+    free(record);
+}
+
+static void lost_delete_all(struct topic *topic)
+{
+    struct record *record;
+
+    while ((record = lost_find_behind(topic, BYTES(""))))
+        lost_delete(topic, record);
 }

@@ -13,12 +13,36 @@
 #include <stdlib.h>
 #include <uthash.h>
 
+#include "base/list.h"
 #include "base/timer.h"
 #include "node/store/job.h"
-#include "node/store/memory/history.h"
 #include "node/store/memory/order.h"
 #include "node/store/op.h"
 #include "node/store/settings.h"
+
+/* ---- a bucket's history: what happened to its jobs, the newest last, bounded in bytes ---- */
+
+struct history_line {
+    struct list link;
+    int64_t number;           /* one more than the line before */
+    struct history_item item; /* points to `bytes` */
+    char bytes[];
+};
+
+struct memory_history {
+    struct list lines; /* oldest first */
+    int64_t last_number;
+    int64_t bytes; /* what they would need in Redis, about */
+};
+
+void memory_history_init(struct memory_history *history);
+void memory_history_fini(struct memory_history *history);
+
+/* Copies the item. */
+void memory_history_add(struct memory_history *history, const struct history_item *item);
+
+/* Drops the oldest until the others need no more than so many bytes. */
+void memory_history_cut(struct memory_history *history, int64_t bytes_max);
 
 struct record {
     UT_hash_handle hh;
@@ -101,7 +125,6 @@ bool memory_topic_is_used(const struct topic *topic);
 
 /* Where it is not used: its event and its tombstones go. */
 void memory_topic_let_go(struct topic *topic);
-
 bool memory_topic_has_settings(const struct topic *topic);
 
 /* ---- the next event ---- */
@@ -117,5 +140,31 @@ void memory_topic_set_next(struct topic *topic, int64_t at_ms);
 /* It has a ready job. An operation says so once. */
 void memory_topic_announce(struct topic *topic);
 void memory_topic_tell_settings(struct topic *topic);
+
+/* ---- jobs by id, and the owners of the ids ---- */
+
+struct record *record_find(struct topic *topic, struct bytes id);
+
+/* A copy of the job, expiring as its rules say, and in no place yet. */
+struct record *record_new(struct topic *topic, const struct job *job);
+void record_delete(struct topic *topic, struct record *record); /* its owner too */
+void record_set_holder(struct record *record, struct bytes holder);
+struct owner *owner_find(struct bucket *bucket, struct bytes id);
+void owner_set(struct topic *topic, const struct job *job);
+void owner_remove(struct topic *topic, const struct job *job);
+
+/* ---- orphans: a place names a job that is gone ----
+ *
+ * The memory store makes them only when told to, and keeps their records for the sake of the
+ * place. */
+
+void record_lose(struct topic *topic, struct record *record);          /* not a ready one */
+struct record *lost_find(struct topic *topic, struct bytes id);        /* NULL: there is none */
+struct record *lost_find_behind(struct topic *topic, struct bytes id); /* the next by id */
+bool lost_is_dead(const struct topic *topic);
+bool lost_is_due(const struct topic *topic, int64_t now_ms);
+
+/* The places forget it. */
+void lost_delete(struct topic *topic, struct record *record);
 
 #endif
