@@ -5,8 +5,8 @@
  * next. No test waits for a time; it waits until the store's clock shows one.
  *
  *   contract.c         the stand and the words of the tests
- *   contract_*.c       the tests, one file for each part of doc/store.md
- *   contract_test.c    which stores there are
+ *   the others         the tests, one file for each part of doc/store.md; redis/: those that
+ * need a hand on Redis itself contract_test.c    which stores there are
  *
  * An operation that was run here keeps its outputs until the test is over.
  *

@@ -2,10 +2,10 @@
  *
  * DUEQ_TEST=pattern runs the tests of these names only ("redis_and_*"). */
 #include "node/store/contract/contract.h"
-#include "node/store/contract/cut.h"
+#include "node/store/contract/redis/cut.h"
 #include "node/store/contract/locks.h"
-#include "node/store/contract/plant.h"
-#include "node/store/contract/redis.h"
+#include "node/store/contract/redis/plant.h"
+#include "node/store/contract/redis/redis.h"
 #include "node/store/contract/whole.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The twins and all of a topic: lists, sweeps, settings, the scan and its history. */
-#include "node/store/contract/steps.h"
+#include "node/store/contract/redis/steps.h"
 
 #define PLENTY \
     (INT64_C(1) << 40) /* bytes: no history is cut, for each store cuts in its own way */

@@ -1,9 +1,9 @@
 /* What the twins do, one operation a step: steps_jobs.c with single jobs,
  * steps_topics.c with all of a topic, steps.c chooses. */
-#ifndef DUEQ_NODE_STORE_CONTRACT_STEPS_H
-#define DUEQ_NODE_STORE_CONTRACT_STEPS_H
+#ifndef DUEQ_NODE_STORE_CONTRACT_REDIS_STEPS_H
+#define DUEQ_NODE_STORE_CONTRACT_REDIS_STEPS_H
 
-#include "node/store/contract/twins.h"
+#include "node/store/contract/redis/twins.h"
 
 /* ---- single jobs ---- */
 

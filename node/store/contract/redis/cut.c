@@ -1,4 +1,4 @@
-#include "node/store/contract/cut.h"
+#include "node/store/contract/redis/cut.h"
 
 #include <stdio.h>
 #include <stdlib.h>

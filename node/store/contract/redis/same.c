@@ -1,4 +1,4 @@
-#include "node/store/contract/same.h"
+#include "node/store/contract/redis/same.h"
 
 #define SAME(field)                                                               \
     do {                                                                          \

@@ -1,5 +1,5 @@
 /* The twins and single jobs: pushed, held, moved, looked at. */
-#include "node/store/contract/steps.h"
+#include "node/store/contract/redis/steps.h"
 
 #define LEASES_MAX  16 /* remembered, valid or not */
 #define OWN_IDS_MAX 80

@@ -1,7 +1,7 @@
 /* What is left behind when a scan, a repair, a change of settings or a line of history is cut
  * off.
  */
-#include "node/store/contract/cut.h"
+#include "node/store/contract/redis/cut.h"
 #include "node/store/contract/locks.h"
 
 /* ---- scan ---- */

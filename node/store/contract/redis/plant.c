@@ -1,4 +1,4 @@
-#include "node/store/contract/plant.h"
+#include "node/store/contract/redis/plant.h"
 
 #include <stdio.h>
 

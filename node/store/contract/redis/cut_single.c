@@ -1,5 +1,5 @@
 /* What is left behind when a script of single jobs, of leases, or of a chunk is cut off. */
-#include "node/store/contract/cut.h"
+#include "node/store/contract/redis/cut.h"
 
 #include <stdio.h>
 

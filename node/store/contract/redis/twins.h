@@ -1,7 +1,7 @@
 /* The twins: one random life on two stores (twins.c), and what they do in it
  * (steps.h). */
-#ifndef DUEQ_NODE_STORE_CONTRACT_TWINS_H
-#define DUEQ_NODE_STORE_CONTRACT_TWINS_H
+#ifndef DUEQ_NODE_STORE_CONTRACT_REDIS_TWINS_H
+#define DUEQ_NODE_STORE_CONTRACT_REDIS_TWINS_H
 
 #include "node/store/contract/contract.h"
 

@@ -1,7 +1,7 @@
 /* As redis.c, of whole topics: what kick, purge, list, configure, audit, repair and a
  * scan that lets jobs die leave behind when they are refused.
  */
-#include "node/store/contract/plant.h"
+#include "node/store/contract/redis/plant.h"
 
 /* ---- a key of the wrong type ---- */
 

@@ -6,10 +6,10 @@
  *   - wherever it fails, no job is lost: what is left is found by an audit and mended until
  * none finds anything, and all jobs that were not to end are alive, and whole.
  */
-#ifndef DUEQ_NODE_STORE_CONTRACT_CUT_H
-#define DUEQ_NODE_STORE_CONTRACT_CUT_H
+#ifndef DUEQ_NODE_STORE_CONTRACT_REDIS_CUT_H
+#define DUEQ_NODE_STORE_CONTRACT_REDIS_CUT_H
 
-#include "node/store/contract/plant.h"
+#include "node/store/contract/redis/plant.h"
 
 extern const struct contract_part contract_cut, contract_cut_wide;
 

@@ -6,7 +6,7 @@
  * operation must be refused, and all other keys must be what they were. (Only the counter may
  * have grown.)
  */
-#include "node/store/contract/redis.h"
+#include "node/store/contract/redis/redis.h"
 #include "node/store/contract/locks.h"
 #include "node/store/contract/whole.h"
 

@@ -1,6 +1,6 @@
 /* The ledger: pushes that are retried, and pushes that come late. Each is sent as the store
  * sends it, with a number of the test's choice. */
-#include "node/store/contract/redis.h"
+#include "node/store/contract/redis/redis.h"
 
 #include <stdio.h>
 

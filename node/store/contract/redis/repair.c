@@ -1,7 +1,7 @@
 /* Repair of places: a job in none, in two, or at the wrong time, and a place without a job.
  * Each is planted by hand in Redis, found by the audit, and mended.
  */
-#include "node/store/contract/plant.h"
+#include "node/store/contract/redis/plant.h"
 
 /* ---- jobs in no place ---- */
 

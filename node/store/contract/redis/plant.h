@@ -1,8 +1,8 @@
 /* Damages planted by hand in Redis, and what an audit finds of them. All of TOPIC. */
-#ifndef DUEQ_NODE_STORE_CONTRACT_PLANT_H
-#define DUEQ_NODE_STORE_CONTRACT_PLANT_H
+#ifndef DUEQ_NODE_STORE_CONTRACT_REDIS_PLANT_H
+#define DUEQ_NODE_STORE_CONTRACT_REDIS_PLANT_H
 
-#include "node/store/contract/redis.h"
+#include "node/store/contract/redis/redis.h"
 #include "node/store/contract/whole.h"
 
 #define SUSPECTS_MAX 256

@@ -1,7 +1,7 @@
 /* As redis.c, of a single job with rules: what its verbs leave behind when they are
  * refused, because a key is wrong, nobody may be told, or Redis is full.
  */
-#include "node/store/contract/redis.h"
+#include "node/store/contract/redis/redis.h"
 
 #define PRIORITY 5
 

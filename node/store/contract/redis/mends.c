@@ -1,7 +1,7 @@
 /* Repair of all else: bodies, values, ttls, topics; what is sound stays as it is; and the pages
  * of an audit.
  */
-#include "node/store/contract/plant.h"
+#include "node/store/contract/redis/plant.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* What the twins do next; and that nobody waits for jobs that are there already. */
-#include "node/store/contract/redis.h"
-#include "node/store/contract/steps.h"
+#include "node/store/contract/redis/redis.h"
+#include "node/store/contract/redis/steps.h"
 #include "node/store/contract/whole.h"
 
 static struct {

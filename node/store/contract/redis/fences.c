@@ -1,5 +1,5 @@
 /* Fencing on a Redis that is full, or has something else where the token belongs. */
-#include "node/store/contract/redis.h"
+#include "node/store/contract/redis/redis.h"
 
 #define LOW  BYTES("11111111111111111111111111111111:0000000000000001")
 #define HIGH BYTES("11111111111111111111111111111111:0000000000000002")

@@ -1,6 +1,6 @@
 /* Tests of the contract that need a hand on Redis itself. */
-#ifndef DUEQ_NODE_STORE_CONTRACT_REDIS_H
-#define DUEQ_NODE_STORE_CONTRACT_REDIS_H
+#ifndef DUEQ_NODE_STORE_CONTRACT_REDIS_REDIS_H
+#define DUEQ_NODE_STORE_CONTRACT_REDIS_REDIS_H
 
 #include "node/store/contract/contract.h"
 #include "node/store/redis/tests/server_fixture.h"

@@ -7,9 +7,9 @@
  * DUEQ_SEED=n repeats the choices of a run. What comes of them also depends on the time that
  * passes, so a run that broke off prints its last operations.
  */
-#include "node/store/contract/redis.h"
-#include "node/store/contract/same.h"
-#include "node/store/contract/twins.h"
+#include "node/store/contract/redis/redis.h"
+#include "node/store/contract/redis/same.h"
+#include "node/store/contract/redis/twins.h"
 
 #include <stdio.h>
 #include <stdlib.h>

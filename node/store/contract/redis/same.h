@@ -1,6 +1,6 @@
 /* Have Redis and the store in memory given the same answer? */
-#ifndef DUEQ_NODE_STORE_CONTRACT_SAME_H
-#define DUEQ_NODE_STORE_CONTRACT_SAME_H
+#ifndef DUEQ_NODE_STORE_CONTRACT_REDIS_SAME_H
+#define DUEQ_NODE_STORE_CONTRACT_REDIS_SAME_H
 
 #include "node/store/contract/contract.h"
 

@@ -1,6 +1,6 @@
 /* Locks, where a hand on Redis itself is needed. */
 #include "node/store/contract/locks.h"
-#include "node/store/contract/plant.h"
+#include "node/store/contract/redis/plant.h"
 
 #include <stdio.h>
 
