@@ -124,7 +124,7 @@ static void on_timeout(struct timer *timer)
     kill(-p->pid, SIGKILL);
 }
 
-/* ---- its beginning ---- */
+/* ---- a process ---- */
 
 static struct event *watch(struct program *p, int fd, event_callback_fn on_readable)
 {
@@ -161,14 +161,101 @@ static int spawn(pid_t *pid, const char *const *argv, int output)
     return error;
 }
 
+/* ---- one that waits until its group is known ---- */
+
+/* In the child, whose signals are blocked: until `gate` is opened, or closed because the node
+ * has died. Async-signal-safe calls alone. */
+static _Noreturn void become(const char *const *argv, int output, int gate, int failure)
+{
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    sigset_t none;
+    char go;
+
+    setpgid(0, 0);
+    for (int number = 1; number < NSIG; number++) {
+        if (number != SIGPIPE) /* as in spawn() */
+            sigaction(number, &plain, NULL);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (read(gate, &go, 1) != 1)
+        _exit(EXIT_FAILURE);
+    if (dup2(nothing, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+        dup2(output, STDERR_FILENO) >= 0)
+        execve(argv[0], (char *const *)argv, environ);
+    (void)!write(failure, &errno, sizeof(errno));
+    _exit(EXIT_FAILURE);
+}
+
+/* What fork() gives; in the child no handler of this process runs. */
+static pid_t fork_quietly(void)
+{
+    sigset_t all, before;
+    pid_t pid;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid = fork();
+    if (pid)
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
+/* Opens the gate. 0, or the errno that the program could not be run for. */
+static int let_begin(pid_t pid, int gate, int failure)
+{
+    int error = 0;
+
+    if (write(gate, "", 1) != 1 || read(failure, &error, sizeof(error)) != sizeof(error))
+        return 0; /* it runs, or has been killed meanwhile */
+    waitpid(pid, NULL, 0);
+    return error;
+}
+
+/* As spawn(). What calls posix_spawn() knows the process when the program has begun already; so
+ * this forks, which takes longer the more memory the node has. */
+static int spawn_behind_gate(struct program *p, const struct program_run *run, int output)
+{
+    int gate[2], failure[2], error = 0;
+
+    if (pipe2(gate, O_CLOEXEC))
+        return errno;
+    if (pipe2(failure, O_CLOEXEC)) {
+        error = errno;
+        close(gate[0]);
+        close(gate[1]);
+        return error;
+    }
+    p->pid = fork_quietly();
+    if (p->pid == 0) {
+        close(gate[1]);
+        become(run->argv, output, gate[0], failure[1]);
+    }
+    error = p->pid < 0 ? errno : 0;
+    close(gate[0]);
+    close(failure[1]);
+    if (!error) {
+        setpgid(p->pid, p->pid); /* whoever comes first */
+        run->on_group(p, p->pid);
+        error = let_begin(p->pid, gate[1], failure[0]);
+    }
+    close(gate[1]);
+    close(failure[0]);
+    return error;
+}
+
+/* ---- its beginning ---- */
+
 /* 0, or an errno. */
-static int begin(struct program *p, const char *const *argv)
+static int begin(struct program *p, const struct program_run *run)
 {
     int ends[2], error;
 
     if (pipe2(ends, O_CLOEXEC))
         return errno;
-    error = spawn(&p->pid, argv, ends[1]);
+    error =
+        run->on_group ? spawn_behind_gate(p, run, ends[1]) : spawn(&p->pid, run->argv, ends[1]);
     close(ends[1]);
     if (error) {
         p->pid = 0;
@@ -196,7 +283,7 @@ bool program_start(struct program *p, const struct program_run *run)
     p->timeout_ms = run->timeout_ms;
     p->lines = 0;
     p->is_late = false;
-    error = begin(p, run->argv);
+    error = begin(p, run);
     if (error) {
         snprintf(text, sizeof(text), "%s cannot be run: %s", run->argv[0], strerror(error));
         say(p, run->is_quiet ? LEVEL_DEBUG : LEVEL_ERROR, text);

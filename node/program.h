@@ -57,6 +57,9 @@ struct program_run {
     const char *const *argv; /* NULL-terminated; the first is the program's absolute path */
     int64_t timeout_ms;
     bool is_quiet; /* all that is said of it is for those who look for it (debug) */
+    /* Called with the group from inside program_start(), before the program begins: where this
+     * process dies before it returns, the program never does. NULL: not. */
+    void (*on_group)(struct program *p, pid_t group);
 };
 
 /* None runs. False, with errno: it could not be run, and that was said; on_end() will not come.

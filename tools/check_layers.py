@@ -67,7 +67,7 @@ TEST_MAY = ["node/store/memory/store.h", "node/store/redis/tests/server_fixture.
 
 # foreign header: the files that may include it.
 LIBRARIES = {
-    "hiredis/**": ["node/store/redis/**", "node/store/contract/redis/redis.c", "itests/bench/**"],
+    "hiredis/**": ["node/store/redis/**", "node/store/contract/redis/**", "itests/bench/**"],
     "event2/**": ["base/loop.c", "ha/peer/*", "base/resolve.c", "ha/coord/zk_io.c",
                   "ha/vip/packet.c", "protocol/**",
                   "node/store/redis/wire/conn.c", "node/worker.c", "node/program.c", "itests/bench/**", *TEST_FILES],

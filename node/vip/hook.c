@@ -126,6 +126,11 @@ static void on_end(struct program *run, enum program_result result, const char *
 
 /* ---- a run ---- */
 
+static void on_group(struct program *run, pid_t group)
+{
+    tell_take(CONTAINER_OF(run, struct vip_hook, run), group);
+}
+
 /* What may be run often is said once, by its first failure, and by what comes of it. */
 static bool is_quiet(const struct vip_hook *h)
 {
@@ -142,14 +147,14 @@ static void on_step(struct timer *timer)
     h->now = h->next;
     h->next = NOTHING;
     snprintf(label, sizeof(label), "vip.hook %s", words[h->now]);
-    if (program_start(&h->run, &(struct program_run){.module = "vip",
-                                                     .label = label,
-                                                     .argv = argv,
-                                                     .timeout_ms = o->timeout_ms,
-                                                     .is_quiet = is_quiet(h)})) {
-        tell_take(h, h->run.pid);
+    if (program_start(&h->run,
+                      &(struct program_run){.module = "vip",
+                                            .label = label,
+                                            .argv = argv,
+                                            .timeout_ms = o->timeout_ms,
+                                            .is_quiet = is_quiet(h),
+                                            .on_group = h->now == TAKE ? on_group : NULL}))
         return;
-    }
     snprintf(how, sizeof(how), "cannot be run: %s", strerror(errno));
     settle(h, false, how);
 }

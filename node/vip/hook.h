@@ -44,7 +44,8 @@ struct vip_hook_options {
     /* A run has ended, or could not begin: the last statement of what noticed. May be NULL. It
      * comes from the loop alone, never from inside a call of these. */
     void (*on_change)(void *arg);
-    /* A `take` runs, in this group of processes; 0: it has ended. May be NULL. */
+    /* A `take` is about to run, in this group of processes: it begins when this has returned.
+     * 0: it has ended. May be NULL. */
     void (*on_take)(void *arg, pid_t group);
     void *arg;
 };

@@ -8,12 +8,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <event2/event.h>
 
@@ -34,6 +37,7 @@ struct site {
     struct vip_hook *hook;
     unsigned changes;
     pid_t group;     /* of the `take` that runs */
+    int dies_after;  /* having written the group there; 0: does not */
     bool is_in_call; /* on_change() must not come from there */
 };
 
@@ -76,7 +80,11 @@ static void on_change(void *arg)
 
 static void on_take(void *arg, pid_t group)
 {
-    ((struct site *)arg)->group = group;
+    struct site *s = arg;
+
+    s->group = group;
+    if (s->dies_after && write(s->dies_after, &group, sizeof(group)) == sizeof(group))
+        raise(SIGKILL);
 }
 
 static void let_go_on(struct site *s)
@@ -364,6 +372,45 @@ static void a_run_outlives_its_owner(void **state)
     until_seen(s, "finished");
 }
 
+/* A node that takes the address in a process of its own, and dies when it knows the group. */
+static pid_t group_of_a_node_that_dies(struct site *s)
+{
+    int ends[2];
+    pid_t node, group;
+
+    assert_int_equal(pipe(ends), 0);
+    node = fork();
+    assert_true(node >= 0);
+    if (node == 0) {
+        event_reinit(s->own.loop->base);
+        s->dies_after = ends[1];
+        start(s, NEVER_MS, NEVER_MS);
+        take(s, "aa:7");
+        while (true)
+            turn(s);
+    }
+    assert_int_equal(read(ends[0], &group, sizeof(group)), sizeof(group));
+    assert_int_equal(waitpid(node, NULL, 0), node);
+    close(ends[0]);
+    close(ends[1]);
+    return group;
+}
+
+/* The warden cannot end what it has not been told of: it would take the address late, from the
+ * next leader. */
+static void a_take_does_not_begin_when_its_node_dies_as_it_tells_of_it(void **state)
+{
+    struct site *s = *state;
+    pid_t group;
+
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    install(s, SEEN);
+    group = group_of_a_node_that_dies(s);
+    assert_int_equal(waitpid(group, NULL, 0), group);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+    assert_string_equal(text_of(s->own.seen), "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_up, site_down)
 
 int main(void)
@@ -381,6 +428,7 @@ int main(void)
         TEST(a_drop_that_fails_is_not_tried_again),
         TEST(one_that_is_not_there_is_run_when_it_is),
         TEST(a_run_outlives_its_owner),
+        TEST(a_take_does_not_begin_when_its_node_dies_as_it_tells_of_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
