@@ -1,7 +1,8 @@
 """On which hosts the virtual address is, by their kernels' own account, and whether it may be.
 
 The kernel tells whoever listens of each address that comes or goes. It is *put* when it was not
-there before: renewals are no news. So it does not depend on a sample whether a leader of yesterday,
+there before: a renewal is no news, but how old the last one was says whether the kernel itself has
+taken it away. So it does not depend on a sample whether a leader of yesterday,
 back from a freeze, has put the address back for a moment.
 """
 
@@ -22,6 +23,7 @@ HEAD, BODY, ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BBBBI"), struct
 ROOM = 1 << 20
 LATE_MS = 500  # what is read of the kernel is read a little later, more so on a busy machine
 KEPT_MS = 250  # node/warden/vip.h: behind a worker that has died, for those that come
+UNRENEWED_MS = 750  # ha/vip/vip.h: renewed every 250 ms, the kernel takes it away after a second
 LIVES_MS = 2000  # and where its warden is frozen as well; T of the drills is 2 s
 
 
@@ -33,6 +35,7 @@ class HolderWatch:
         self._addresses, self._tell = set(addresses), tell
         self._selector, self._lock = selectors.DefaultSelector(), threading.Lock()
         self._holds, self._broken = {host.name: set() for host in hosts}, None
+        self._renewed_ms = {}  # by host and address
         for host in hosts:
             with host.entered():
                 heard = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
@@ -83,12 +86,16 @@ class HolderWatch:
                         self._note(key.data, kind, address)
 
     def _note(self, name, kind, address):
-        held = self._holds[name]
+        held, at_ms = self._holds[name], now_ms()
+        renewed_ms = self._renewed_ms.get((name, address), at_ms)
+        if kind == NEW:
+            self._renewed_ms[name, address] = at_ms
         if (kind == NEW) == (address in held):
-            return  # a renewal
+            return
         with self._lock:
             (held.add if kind == NEW else held.discard)(address)
-        self._tell((Put if kind == NEW else Gone)(name, address, now_ms()))
+        self._tell(Put(name, address, at_ms) if kind == NEW
+                   else Gone(name, address, at_ms, at_ms - renewed_ms))
 
 
 def messages_of(text):

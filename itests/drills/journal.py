@@ -176,11 +176,12 @@ class Put:
 
 @dataclass(frozen=True)
 class Gone:
-    """It has left it."""
+    """It has left it; it had been put there, or renewed, so long before."""
 
     node: str
     address: str
     boot_ms: float
+    age_ms: float = 0
 
 
 # ---- the driver ----

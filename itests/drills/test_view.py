@@ -10,13 +10,13 @@ from types import SimpleNamespace
 import pytest
 
 from drills import holders
-from drills.holders import KEPT_MS, LATE_MS, HolderWatch, judge_holders
+from drills.holders import KEPT_MS, LATE_MS, UNRENEWED_MS, HolderWatch, judge_holders
 from drills.in_order import FEW_LATE, ONE_LATE_IN
 from drills.journal import AWAY, DIED, LEAVING, Gone, Journal, Lease, Put, Role, Vip, now_ms
 from drills.matrix import MATRIX
 from drills.view import DEAF, VANISHING, Sight, View, Visit, longest_gap
 from drills.view_client import outcome_of
-from drills.vip_row import (accepted_by_the_dead, begun_with_nobody, gaps, lost_with_somebody,
+from drills.vip_row import (ANNOUNCED_MS, accepted_by_the_dead, begun_with_nobody, gaps, lost_with_somebody,
                             strangers, untold, with_nobody)
 from harness.neighbours import add_address, announce, remove_address
 from harness.wait import wait_until
@@ -291,9 +291,9 @@ def test_a_single_client_that_is_left_alone_is_one_too_many():
 
 
 @pytest.mark.parametrize("address, begun_ms, is_wrong", [
-    ("v", 1000 + KEPT_MS - 1, False), ("v", 1400, False),
+    ("v", 1000 + KEPT_MS - 1, False), ("v", 1400 + ANNOUNCED_MS, False),
     ("v", 1000 + KEPT_MS - 2, True),  # it was to be there still
-    ("v", 1401, True),                # it was there again
+    ("v", 1400 + ANNOUNCED_MS + 1, True),  # it was there again
     ("w", 1300, True)])               # that one was never away
 def test_a_successor_that_comes_later_than_the_address_is_kept(address, begun_ms, is_wrong):
     events = [Role("a", "offline", 1000, reason=DIED), Put("a", "v", 1100), Put("b", "v", 1400),
@@ -306,13 +306,25 @@ def test_a_successor_that_comes_later_than_the_address_is_kept(address, begun_ms
     assert list(begun_with_nobody(sight, gaps(drill)))
 
 
+@pytest.mark.parametrize("age_ms, begun_ms, is_wrong", [
+    (UNRENEWED_MS, 1100, False), (UNRENEWED_MS, 1060 - LATE_MS, False),
+    (UNRENEWED_MS, 1060 - LATE_MS - 1, True), (UNRENEWED_MS - 1, 1100, True)])
+def test_an_address_that_nobody_renewed_before_the_death_is_not_kept(age_ms, begun_ms, is_wrong):
+    events = [Role("a", "offline", 1000, reason=DIED), Gone("a", "v", 1060, age_ms),
+              Put("b", "v", 1200)]
+    drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=990,
+                            cluster=SimpleNamespace(events=lambda: events))
+    lost = Sight(lost=[("v", begun_ms)])
+    assert len(list(begun_with_nobody(lost, gaps(drill)))) == is_wrong
+
+
 OVER = [Role("b", "offline", 4000, reason="lease_over"), Role("c", "leader", 5000)]
 
 
 @pytest.mark.parametrize("gone_ms, put_ms, roles, begun_ms, is_wrong", [
     (2000, 1080, [], 1500, True), (2000, 1080, [], 2100, True),    # it was there already
     (2000, 2600, [], 1499, True), (2000, 2600, [], 1500, False),   # as the kernel's news are late
-    (2000, 2600, [], 2601, False), (2000, 2600, [], 2602, True),
+    (2000, 2600, [], 2600 + ANNOUNCED_MS, False), (2000, 2600, [], 2601 + ANNOUNCED_MS, True),
     (None, 1080, [], 2000, True),                                  # the dead host has it to the end
     (2000, 1080, OVER, 3499, True), (2000, 1080, OVER, 3500, False),
     (2000, 1080, OVER, 5500, False), (2000, 1080, OVER, 5501, True)])

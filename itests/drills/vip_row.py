@@ -5,7 +5,7 @@ the address is with the leader alone, every neighbour knows, and nobody else has
 import math
 
 from drills.cluster import Plan
-from drills.holders import KEPT_MS, LATE_MS, kept_too_long
+from drills.holders import KEPT_MS, LATE_MS, UNRENEWED_MS, kept_too_long
 from drills.in_order import without_a_lease
 from drills.journal import AWAY, DIED, LEADER, LEAVING, Gone, Put, Role, Vip
 from drills.row import Row
@@ -16,6 +16,7 @@ from harness.wait import wait_until
 VIP, VIP6 = "10.213.0.200", "fd00:213::200"
 BOTH = f"{VIP},{VIP6}"
 PATIENCE_S = 60
+ANNOUNCED_MS = 100  # from an address that is put to neighbours that have heard of it, on a busy machine
 MANY = 5
 
 
@@ -46,7 +47,7 @@ class VipRow(Row):
             yield from (f"{address}: {why}" for address, why in kept_too_long(recent, KEPT_MS))
             late = gaps(drill)
             self.excused += len(fell_into(drill.sight, late))
-            yield from begun_with_nobody(drill.sight, late)
+            yield from begun_with_nobody(drill.sight, late, drill.since_ms)
 
     @property
     def note(self):
@@ -56,15 +57,21 @@ class VipRow(Row):
 
 def gaps(drill):
     """{address: from when until when it may have been with nobody}: its last holder has kept it as
-    long as promised, and the next one put it later, by its kernel's word."""
+    long as promised, and the next one put it later, by its kernel's word. Where the last holder
+    stood still for so long before its death that its kernel took the address away, from then on; and
+    until the neighbours have heard of the next one."""
     before, events = drill.leader.name, drill.cluster.events()
+    expired = {each.address: each.boot_ms - LATE_MS for each in events if isinstance(each, Gone)
+               and each.node == before and each.boot_ms > drill.since_ms
+               and each.age_ms >= UNRENEWED_MS}
     kept_ms = next((each.boot_ms + KEPT_MS for each in events if isinstance(each, Role)
                     and (each.node, each.reason) == (before, DIED)
                     and each.boot_ms >= drill.since_ms), math.inf)
     puts = {}
     for each in events:
         if isinstance(each, Put) and each.node != before and each.boot_ms > drill.since_ms:
-            puts.setdefault(each.address, (kept_ms - GRAIN_MS, each.boot_ms))
+            puts.setdefault(each.address, (min(kept_ms - GRAIN_MS, expired.get(each.address, math.inf)),
+                                           each.boot_ms + ANNOUNCED_MS))
     return puts
 
 
@@ -82,7 +89,7 @@ def with_nobody(drill):
             if isinstance(each, Gone) and each.node == before}
     put = {each.address: each.boot_ms for each in reversed(events)
            if isinstance(each, Put) and each.node != before}
-    return {address: unled + ([(gone[address] - LATE_MS, put[address] + GRAIN_MS)]
+    return {address: unled + ([(gone[address] - LATE_MS, put[address] + ANNOUNCED_MS)]
                               if gone.get(address, math.inf) < put[address] else [])
             for address in put}
 
@@ -92,8 +99,11 @@ def lost_with_somebody(sight, spans, since_ms):
     outside = [(address, begun_ms) for address, begun_ms in sight.lost
                if not any(begin <= begun_ms <= end for begin, end in spans.get(address, ()))]
     if outside:
-        when = ", ".join(f"{begun_ms - since_ms:.0f}" for _, begun_ms in outside[:MANY])
-        yield f"{len(outside)} new connections were lost, {when} ms after the fault: {sight.told}"
+        yield (f"{len(outside)} new connections were lost, {_when(outside, since_ms)}: {sight.told}")
+
+
+def _when(lost, since_ms):
+    return ", ".join(f"{begun_ms - since_ms:.0f}" for _, begun_ms in lost[:MANY]) + " ms after the fault"
 
 
 def fell_into(sight, late):
@@ -110,12 +120,16 @@ def untold(sight):
         yield f"{sight.untold} open connections were not told of their end: {sight.told}"
 
 
-def begun_with_nobody(sight, late=()):
+def begun_with_nobody(sight, late=None, since_ms=0):
     """New ones, that came when the address was to be with somebody. `late`: what gaps() says."""
-    lost = len(sight.lost) - len(fell_into(sight, late))
+    late = late or {}
+    fell = fell_into(sight, late)
+    lost = [each for each in sight.lost if each not in fell]
+    spans = "; ".join(f"{address} was with nobody from {begin - since_ms:.0f} to {end - since_ms:.0f} ms"
+                      for address, (begin, end) in late.items())
     if lost:
-        yield (f"{lost} new connections were begun with nobody, and a second time after a second: "
-               f"{sight.told}")
+        yield (f"{len(lost)} new connections were begun with nobody, and a second time after a second, "
+               f"{_when(lost, since_ms)} ({spans}): {sight.told}")
 
 
 def accepted_by_the_dead(drill):

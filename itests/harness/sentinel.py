@@ -170,7 +170,7 @@ class SentinelSet:
     def is_replicated(self):
         """Is one the master, and has each other what that has?"""
         running = [server for server in self.servers if server.is_running]
-        masters = [server for server in running if server.info()["role"] == "master"]
+        masters = [server for server in running if _is_master(server)]
         return len(masters) == 1 and masters[0].reaches(len(running) - 1)
 
     def is_watched(self):
@@ -192,7 +192,7 @@ class SentinelSet:
         for address in set(named) - {None}:
             if named.count(address) > len(self.sentinels) // 2:
                 server = self.server_at(address)
-                if server.is_running and server.info()["role"] == "master":
+                if server.is_running and _is_master(server):
                     return server
         return None
 
@@ -227,3 +227,11 @@ class SentinelSet:
         wait_until(lambda: sentinel.ask("SENTINEL", "FAILOVER", NAME),
                    "a Sentinel begins a failover", 60)
         return self.wait_master(other_than=before)
+
+
+def _is_master(server):
+    """By its own word. One that is made another's replica ends its connections."""
+    try:
+        return server.info()["role"] == "master"
+    except redis.ConnectionError:
+        return False
