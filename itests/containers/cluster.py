@@ -26,6 +26,7 @@ from harness.engine import COMPOSE
 from harness.wait import wait_until
 
 STEADY_S, COMPOSE_S = 120, 300
+HISTORY_BYTES = "64MiB"  # of a bucket: a run's whole history
 TENURE_S = 5  # a node gives its lead away for its address once in that time
 NETWORKS = {CLIENTS: "172.31.213", INSIDE: "172.31.214"}  # the first three numbers
 VIP, PUBLISHED, HTTP_PORT, REDIS_PORT = f"{NETWORKS[CLIENTS]}.100", "127.0.0.1", 8000, 6379
@@ -111,6 +112,7 @@ class ContainerCluster:
                 "DUEQ_IMAGE": NODE, "DUEQ_TAG": tag,
                 "DUEQ_PUBLISH": PUBLISHED, "DUEQ_HTTP_PORT": str(HTTP_PORT),
                 "DUEQ_GMQ_PORT": "9503", "DUEQ_MIN_REPLICAS": "1", "DUEQ_JOURNAL": "true",
+                "DUEQ_HISTORY_BYTES": HISTORY_BYTES,
                 "DUEQ_SESSION_TIMEOUT": f"{self.plan.session_ms}ms",
                 "DUEQ_TENURE": f"{TENURE_S}s", "DUEQ_LOG_LEVEL": "info"}
 

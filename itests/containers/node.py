@@ -70,6 +70,7 @@ class ContainerNode:
 
     def log(self):
         done = self.engine.try_docker("logs", self.id)
+        assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
 
     def stalls(self):
@@ -130,8 +131,11 @@ class ContainerNode:
 
     def pause(self):
         """Tried again where the engine gave up: on a busy machine not all stands still in time."""
-        wait_until(lambda: self.engine.try_docker("pause", self.id).returncode == 0,
-                   f"{self.name} is paused", PAUSE_S)
+        def is_paused():
+            return (self.engine.try_docker("pause", self.id).returncode == 0
+                    or self.facts("{{.State.Paused}}") == "true")
+
+        wait_until(is_paused, f"{self.name} is paused", PAUSE_S)
 
     def unpause(self):
         self.engine.docker("unpause", self.id)

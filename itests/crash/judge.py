@@ -22,9 +22,8 @@ from dataclasses import dataclass, field
 OK, DUPLICATE, REFUSED, UNKNOWN = "ok", "duplicate", "refused", "unknown"
 
 SLACK_S = 0.25         # how late a busy client may look at its clock
-ON_ITS_WAY_S = 1.0     # and how long a reply may be on its way to it, through a proxy: 0.3 were seen
 CONFIRM_S = 1.0        # within this time of a hand-over a fault may eat its confirmation
-UNCONFIRMED_S = 4.0    # an unconfirmed hand-over is held for 5 s; its consumer may hear of it late
+UNCONFIRMED_S = 4.9    # an unconfirmed hand-over is held for 5 s, from when it began or later
 COMES_AGAIN_S = 15.0   # at the very latest, from then or from the end of the fault on
 
 
@@ -113,8 +112,9 @@ class _Life:
         return sum(ack.outcome == OK and ack.ended <= moment for ack in self.acks)
 
 
-def judge(history, stored=frozenset()):
-    """All violations; `stored` are the ids in the store at the end."""
+def judge(history, stored=frozenset(), on_its_way_s=SLACK_S):
+    """All violations; `stored` are the ids in the store at the end. `on_its_way_s`: so long a reply
+    may be on its way to a client."""
     lives = defaultdict(_Life)
     for name in ("pushes", "hand_overs", "acks"):
         for event in getattr(history, name):
@@ -122,19 +122,19 @@ def judge(history, stored=frozenset()):
     found = []
     for id, life in lives.items():
         life.sort()
-        for rule, why in _judge_one(life, id in stored, history.faults):
+        for rule, why in _judge_one(life, id in stored, history.faults, on_its_way_s):
             found.append(Violation(rule, id, why))
     found += [Violation("INVENTED", id, "is in the store, nobody pushed it")
               for id in stored if not lives.get(id, _Life()).lives]
     return found
 
 
-def _judge_one(life, is_stored, faults):
+def _judge_one(life, is_stored, faults, on_its_way_s):
     yield from _invented(life)
     if life.pushes:
         yield from _early(life)
         yield from _lost(life, is_stored)
-        yield from _undone(life, is_stored)
+        yield from _undone(life, is_stored, on_its_way_s)
         yield from _twice(life, faults)
 
 
@@ -171,9 +171,9 @@ def _lost(life, is_stored):
         yield "LOST", f"pushed at {life.pushes[0].ended:.3f}, nowhere now"
 
 
-def _undone(life, is_stored):
+def _undone(life, is_stored, on_its_way_s):
     for hand_over in life.hand_overs:
-        surely_before = max(hand_over.asked, hand_over.received - ON_ITS_WAY_S)
+        surely_before = max(hand_over.asked, hand_over.received - on_its_way_s)
         if life.acked_before(surely_before) >= max(1, life.lives):
             yield "UNDONE", f"handed over at {hand_over.received:.3f} after its last ack"
     if is_stored and life.acked_before(float("inf")) >= max(1, life.lives):

@@ -40,7 +40,7 @@ INNOCENT = {
     "again when the lease was over": [push(), hand_over(2), hand_over(4), ack(4.1)],
     "again when the lease was over, and seen late before": [
         push(), hand_over(2.4, asked=2.0), hand_over(4.05), ack(4.1)],
-    "again after a fault": [push(ttr_s=60), hand_over(2), FAULT, hand_over(6.1), ack(6.2)],
+    "again after a fault": [push(ttr_s=60), hand_over(2), FAULT, hand_over(6.9), ack(7)],
     "again after a long fault": [
         push(ttr_s=60), hand_over(2), Fault("redis", 2.1, 30), hand_over(45), ack(45.1)],
     "pushed again after an unknown answer": [
@@ -49,7 +49,7 @@ INNOCENT = {
         push(outcome=UNKNOWN), push(1.2, DUPLICATE), hand_over(2), ack(2.1)],
     "TTR 0, handed over": [push(ttr_s=0), hand_over(2)],
     "delayed": [push(delay_s=1), hand_over(2.0), ack(2.1)],
-    "a late reply beside its own ack": [push(), hand_over(2), ack(4.1), hand_over(4.9, 3.0)],
+    "a late reply beside its own ack": [push(), hand_over(2), ack(4.1), hand_over(4.3, 3.0)],
 }
 
 GUILTY = {
@@ -80,7 +80,7 @@ GUILTY = {
     "a little too soon after it was due, and asked for long before": (
         "TWICE", [push(delay_s=1), hand_over(2.1, asked=1.0), hand_over(3.9), ack(3.95)]),
     "twice too soon in spite of a fault": (
-        "TWICE", [push(ttr_s=60), hand_over(2), FAULT, hand_over(5), ack(5.1)]),
+        "TWICE", [push(ttr_s=60), hand_over(2), FAULT, hand_over(6.7), ack(6.8)]),
     "the fault was over before, and asked for before": (
         "TWICE", [push(ttr_s=60), Fault("redis", 1.1, 1.5), hand_over(2, asked=1.2), hand_over(6.1),
                   ack(6.2)]),

@@ -266,18 +266,21 @@ def make_room(client):
     client.config_set("maxclients", 100)
 
 
-@pytest.mark.parametrize("spoil, mend", [(make_misfit, make_fit), (fill_up, make_room)])
-def test_a_redis_that_was_good_is_waited_for(make_node, make_redis, spoil, mend):
+@pytest.mark.parametrize("spoil, mend, why", [
+    (make_misfit, make_fit, "this store cannot be used"),
+    (fill_up, make_room, "max number of clients")])
+def test_a_redis_that_was_good_is_waited_for(make_node, make_redis, spoil, mend, why):
     redis = make_redis(appendonly="yes", appendfsync="always")
     node = make_node({"store.redis": redis.address}).start()
     client = redis.client()
     with node.python_client() as producer:
         producer.push("topic", "before-1", ttr=60)
-    old = node.worker_pid
+    old, before = node.worker_pid, len(node.output())
     client.ping()
     node.kill("worker")
     spoil(client)
     wait_until(lambda: node.worker_pid not in (None, old), "there is another worker")
+    wait_until(lambda: why in node.output()[before:], "it has looked at Redis")
     assert holds_for(lambda: node.process.returncode is None, 0.5)
     mend(client)
     node.wait_ready()

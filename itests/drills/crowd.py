@@ -50,7 +50,7 @@ class Crowd:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self):
-        allow_files(len(self.idle) + len(self.consumers) + SPARE_FILES)
+        _allow_files(len(self.idle) + len(self.consumers) + SPARE_FILES)
         self._thread.start()
         self._do(lambda: [each.connect() for each in (*self.consumers, *self.idle)])
         return self
@@ -169,14 +169,8 @@ class Crowd:
                     done.set()
 
 
-def allow_files(count):
-    """To this process, and to those that it starts from now on. Where the limit is lower, root
-    raises it, and anybody else has what it allows."""
+def _allow_files(count):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= count:
-        return
-    is_allowed = hard == resource.RLIM_INFINITY or hard >= count
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard if is_allowed else count))
-    except ValueError:
+    assert hard == resource.RLIM_INFINITY or hard >= count, f"{count} files, {hard} are allowed"
+    if soft < count:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

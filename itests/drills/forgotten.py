@@ -19,7 +19,7 @@ import math
 from collections import Counter, defaultdict
 from dataclasses import replace
 
-from crash.judge import CONFIRM_S, ON_ITS_WAY_S, UNCONFIRMED_S, Violation
+from crash.judge import CONFIRM_S, SLACK_S, UNCONFIRMED_S, Violation
 from drills.journal import (DUPLICATE, OK, REFUSED, UNKNOWN, Ack, Cancel, Fault, HandOver, Journal,
                             Older, Push, Release)
 
@@ -99,7 +99,7 @@ def is_of_the_next(older, asked_ms, answered_ms):
 def comes_after_all_acks(olders, hand_over, life, births):
     """Was the job handed over by a Redis that knew that it is done? `life`: its acks and cancels.
     What is forgotten is known until then."""
-    before_ms = max(hand_over.asked_ms, hand_over.received_ms - ON_ITS_WAY_S * 1000)
+    before_ms = max(hand_over.asked_ms, hand_over.received_ms - SLACK_S * 1000)
     known = sum(ack.outcome == OK and ack.ended_ms <= before_ms
                 and not is_forgotten([older for older in olders if not older.keeps_answers
                                       and hand_over.received_ms > min(older.at_ms, older.split_ms)],

@@ -193,7 +193,8 @@ class Fault:
     leader it may cause. `dead`: names of nodes whose worker it killed at `start_ms`.
     `struck_ms`: when it had been made, None for `start_ms`. `nodes`: those that it kept from
     Redis or from clients, by all names that clients have for them; None: any may be. `deposes`:
-    names of those whose lead it may end; None: anybody's."""
+    names of those whose lead it may end; None: anybody's. `outage_ms`: from when on jobs may wait for
+    it, where that is later than `start_ms`, which its preparation began; None: not."""
 
     what: str
     start_ms: float
@@ -204,6 +205,11 @@ class Fault:
     struck_ms: float = None
     nodes: tuple = None
     deposes: tuple = None
+    outage_ms: float = None
+
+    @property
+    def outage_start_ms(self):
+        return self.start_ms if self.outage_ms is None else self.outage_ms
 
     def hits(self, node):
         return self.nodes is None or node in self.nodes

@@ -33,6 +33,8 @@ Counted apart, in `explained`:
     LOST, of jobs without a TTR, which are gone once the kernel of a consumer, or of its proxy, has
         them: their consumer's pop was left without an answer by a fault (lost_on_the_way)
     UNCONFIRMED: second hand-overs that nothing but a fault's unconfirmed delivery explains
+    RETURNED, of jobs whose reply was on its way for up to a second when they were done: by the
+        history their consumers had them before (_told_late)
     UNDELIVERED: jobs that came late because a fault kept them from their first consumer
         (lateness.py)
     DEPOSED, of moves that were sent within the lease, and done just after it (moves.py)
@@ -63,6 +65,8 @@ from drills.unanswered import ESTIMATE_MS, UNWRITTEN_MS, broken_pops, lost_on_th
 SAME_RULE = {"LOST": "LOST", "INVENTED": "INVENTED", "UNDONE": "RETURNED"}
 COMES_AGAIN_MS = 10_000  # after that, at the very latest
 GRAIN_MS = 1  # Redis's times are whole ms
+ON_ITS_WAY_S = 1.0  # a reply, through a proxy to a busy client: 0.3 were seen
+CONFIRMED_MS = 150  # a node learns so much later that a client's kernel, or a proxy's, has a reply
 
 
 @dataclass
@@ -118,10 +122,12 @@ def _judge_part(journal, verdict, lost_on_their_way):
     of_jobs = [each for each in of_jobs if each not in on_their_way]
     by_clock = _only_set_clocks_explain(journal, of_jobs)
     of_jobs = [each for each in of_jobs if each not in by_clock]
+    told_late = _told_late(journal, of_jobs)
+    of_jobs = [each for each in of_jobs if each not in told_late]
     forgotten = _only_older_explains(journal, of_jobs)
     verdict.violations += [*(each for each in of_jobs if each not in forgotten),
                            *judge_told(journal, forgotten), *_unsaid(journal, forgotten)]
-    verdict.explained.update(each.rule for each in (*on_their_way, *by_clock, *forgotten))
+    verdict.explained.update(each.rule for each in (*on_their_way, *by_clock, *told_late, *forgotten))
     verdict.explained["UNCONFIRMED"] += count_unconfirmed(journal)
     verdict.lost_before_ms += lost_before_ms(journal, forgotten)
 
@@ -133,6 +139,20 @@ def _only_set_clocks_explain(journal, violations):
         return []
     left = {(each.rule, each.id) for each in judge_jobs(journal, clocks=clocks)}
     return [each for each in violations if (each.rule, each.id) not in left]
+
+
+def _told_late(journal, violations):
+    """Those RETURNED whose reply was on its way when the job was acknowledged, or cancelled: by the
+    history their consumers had them before, as often as they were handed over."""
+    left = {each.id for each in crash.judge(_history_of(journal), {rest.id for rest in journal.of(Rest)},
+                                            ON_ITS_WAY_S) if each.rule == "UNDONE"}
+    lives, done_ms = _lives(journal), defaultdict(float)
+    for each in (*journal.of(Ack), *journal.of(Cancel)):
+        if each.outcome == OK:
+            done_ms[each.id] = max(done_ms[each.id], each.ended_ms)
+    return [each for each in violations if each.rule == "RETURNED" and each.id not in left
+            and sum(line.boot_ms <= done_ms[each.id] + CONFIRMED_MS for line in lives[each.id][Delivered])
+            >= len(lives[each.id][HandOver])]
 
 
 def _only_older_explains(journal, violations):

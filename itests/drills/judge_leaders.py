@@ -165,7 +165,7 @@ def _storms(reigns, leases, faults, stalls, explained):
 def _told(reigns, span):
     """Who led in that time, and why no longer."""
     return ", ".join(f"{each.node} from {each.from_ms:.0f}"
-                     + (f" until {each.until_ms:.0f} ({each.reason or 'killed'})"
+                     + (f" until {each.until_ms:.0f} ({each.reason or 'by no word of its own'})"
                         if each.until_ms < math.inf else "")
                      for each in reigns
                      if each.from_ms < span.until_ms and each.until_ms >= span.from_ms)

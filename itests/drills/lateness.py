@@ -59,7 +59,7 @@ def outage_of(due, faults, tick_ms):
     """The fault in whose outage a job became due, the last where there are several; or a tick
     before: it had not been moved yet. None where there is none."""
     return max((fault for fault in faults
-                if fault.start_ms - tick_ms <= due.due_ms <= fault.outage_end_ms + tick_ms),
+                if fault.outage_start_ms - tick_ms <= due.due_ms <= fault.outage_end_ms + tick_ms),
                key=lambda fault: fault.outage_end_ms, default=None)
 
 

@@ -63,8 +63,8 @@ on.
   1 and 2, and 4 where the worker alone hangs, an open connection that was not told of its end, or no job
   any more for clients of the address; in row 1, and in 4 then, a new connection that was begun with
   nobody, and a second time after a second, though the next leader came in time, or a host whose worker
-  has died and which keeps the address for more than 250 ms, or accepts anybody meanwhile; in row 2, a
-  new connection that was begun a second time, though the next leader came before the dead host's
+  has died and which keeps the address for more than 250 ms (and 500 for news that come late), or accepts
+  anybody meanwhile, or a connection that somebody took and left in silence; in row 2, a new connection that was begun a second time, though the next leader came before the dead host's
   kernel let the address go, and kept its lease; in any row, a round whose fault could not be seen;
   in row 17, a node that does not tell of Redis's clock; in row 3, a
   new connection that failed, though the new leader was not late (the notes say how often it was; many

@@ -301,7 +301,7 @@ def _run_round(row, drill, variant, seed, result, limits):
     hit, deposed, has_struck = None, None, row.witness(drill)
     try:
         dead = row.fault(drill) or ()
-        drill.struck_ms = now_ms()
+        drill.struck_ms, outage_ms = now_ms(), drill.since_ms
         hit, deposed = row.hit(drill), _names(row.deposes(drill))
         done.variant = drill.variant  # a row may have said more
         elected = _next_leader(row, drill)
@@ -318,7 +318,7 @@ def _run_round(row, drill, variant, seed, result, limits):
     served_ms = served if served is not None else now_ms()
     fault = Fault(f"{row.number} {row.title} {done.variant}".strip(), start, now_ms(), served_ms,
                   row.changes, tuple(node.name for node in dead), drill.struck_ms,
-                  names_hit(hit, dead), deposed)
+                  names_hit(hit, dead), deposed, outage_ms)
     drill.journal.add(fault)
     complaints = list(row.check(drill, elected))
     if is_void:

@@ -49,6 +49,9 @@ class CutFrom(_Cuts):
         drill.network.cut(self.cut_off, others)
 
     def hit(self, drill):
+        """Who is cut off from ZooKeeper or its peers has its Redis and its clients."""
+        if drill.variant in ("zookeeper", "peers"):
+            return []
         return [node for node in drill.cluster.nodes if node.host in self.cut_off]
 
     def _sides(self, drill):
@@ -124,6 +127,10 @@ class PeerLink(_Cuts):
         drill.network.cut([leader.host], peers)
         if drill.variant != "cut":
             drill.network.cut([leader.host], _others(drill, "zookeeper"))
+
+    def hit(self, drill):
+        """Nobody: who is cut off has its Redis and its clients."""
+        return []
 
     def takes_over(self, drill):
         return drill.variant.endswith("zookeeper")

@@ -4,8 +4,9 @@ ZooKeeper."""
 import signal
 
 from drills.cluster import Plan
-from drills.journal import now_ms
+from drills.journal import Fault, now_ms
 from drills.ledger import LOCK_MS
+from drills.rounds import names_hit
 from drills.row import row, stay
 from drills.sharing import SharingRow, Watch, redis_ms, unfair
 from drills.witness import cut, hurt, workers
@@ -154,8 +155,8 @@ class WithoutZooKeeper(SharingRow):
             server.kill()
 
     def hit(self, drill):
-        """The one that will be killed is not drawn yet."""
-        return None if drill.variant.endswith("killed") else []
+        """Nobody: the one that is killed is hit by a fault of its own."""
+        return []
 
     def hold(self, drill):
         stay(drill, 2 * drill.session_ms)
@@ -167,9 +168,9 @@ class WithoutZooKeeper(SharingRow):
     def _kill_one(self, drill):
         self.victim = drill.dice.choice(drill.cluster.nodes)
         own = {topic for topic, name in self.watch.owners.items() if name == self.victim.name}
-        from_ms = redis_ms(now_ms())
+        killed_ms, from_ms = now_ms(), redis_ms(now_ms())
         self.victim.kill_all()
-        drill.struck_ms = now_ms()  # only now all of the fault has been made
+        struck_ms = now_ms()
 
         def are_moved():
             self.watch.ledger.read()
@@ -179,6 +180,9 @@ class WithoutZooKeeper(SharingRow):
         wait_until(are_moved, f"{len(own)} topics of the one that died go on", SERVED_S,
                    interval_s=0.05)
         self.stood = self.watch.stood_ms(from_ms)
+        drill.journal.add(Fault("29 a node killed beside it", killed_ms, now_ms(), changes=0,
+                                dead=(self.victim.name,), struck_ms=struck_ms,
+                                nodes=names_hit([self.victim], ())))
 
     def heal(self, drill):
         for server in drill.cluster.zookeeper.servers:

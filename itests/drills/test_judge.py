@@ -82,6 +82,8 @@ KILL = Fault("kill", 2000, 2200)
 KILL_HERE, KILL_THERE = (replace(KILL, nodes=("n1", node)) for node in (NODE, OTHER))
 FIRST = [leads("n1", 1, 0), lease("n1", 1, 0, 3000)]
 
+ON_ITS_WAY = [push(), hand_over(2599, asked=1000), sent(1750), ack(1600, kind=Cancel)]
+
 INNOCENT = {
     "a whole life": [push(), hand_over(1501), ack(1600)],
     "handed over as soon as its delay is over, to the microsecond": [
@@ -140,6 +142,7 @@ INNOCENT = {
     "fenced by another ensemble, and on with its own token when that was adopted": [
         leads("n1", 1, 0), fenced("n1", 1, 9, 100, ensemble="f"), stands_by("n1", 101),
         leads("n1", 1, 5101), lease("n1", 1, 5101, 6000)],
+    "a reply that was on its way while the job was cancelled": ON_ITS_WAY,
     "no change at all": [*FIRST, KILL],
     "a change just after the heal": [leads("n1", 1, 0), KILL, leads("n2", 2, 4199)],
     "a lead that is resumed": [
@@ -231,6 +234,15 @@ GUILTY = {
     "twice too soon after a fault": (
         "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL, back(3999), again(4000), ack(4100)]),
     "after its ack": ("RETURNED", [push(), hand_over(1501), ack(1600), again(6000), ack(6100)]),
+    "its reply was on its way for too long": (
+        "RETURNED", [push(), hand_over(2501, asked=1000), sent(1502), ack(1500, kind=Cancel)]),
+    "its reply was on its way, and by no line had its consumer it before": (
+        "RETURNED", [push(), hand_over(1900, asked=1000), ack(1600, kind=Cancel)]),
+    "its reply was on its way, and by the history only since then": (
+        "RETURNED", [push(), hand_over(1900, asked=1000), sent(1751), ack(1600, kind=Cancel)]),
+    "twice, and it was held for less than that": (
+        "TWICE", [push(ttr_ms=60000), hand_over(1990), KILL_HERE, back(6780), again(6789),
+                  ack(7100)]),
     "after its cancel": ("RETURNED", [push(), ack(1200, kind=Cancel), hand_over(1501)]),
     "acknowledged, and still in the store": (
         "RETURNED", [push(), hand_over(1501), ack(1600), Rest("a", "tries")]),
@@ -420,6 +432,7 @@ def test_an_excuse_is_for_one_change():
                     leads("n3", 3, 9200))
     assert [each.rule for each in found.violations] == ["STORM"]
     assert "1 allowed, 1 more by the machine" in found.violations[0].why
+    assert "n1 from 0 until 8990 (lease_over), n2 from" in found.violations[0].why
 
 
 def due(number, late_ms, at):

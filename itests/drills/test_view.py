@@ -4,6 +4,7 @@ each way to do it badly is planted and seen."""
 import json
 import socket
 import threading
+from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
@@ -12,12 +13,14 @@ import pytest
 from drills import holders
 from drills.holders import KEPT_MS, LATE_MS, UNRENEWED_MS, HolderWatch, judge_holders
 from drills.in_order import FEW_LATE, ONE_LATE_IN
-from drills.journal import AWAY, DIED, LEAVING, Gone, Journal, Lease, Put, Role, Vip, now_ms
+from drills.journal import (AWAY, DIED, LEAVING, Gone, Journal, Lease, Put, Role, Stall, Vip,
+                            now_ms)
+from drills.judge_leaders import SILENT_MS
 from drills.matrix import MATRIX
 from drills.view import DEAF, VANISHING, Sight, View, Visit, longest_gap
 from drills.view_client import outcome_of
-from drills.vip_row import (ANNOUNCED_MS, accepted_by_the_dead, begun_with_nobody, gaps, lost_with_somebody,
-                            strangers, untold, with_nobody)
+from drills.vip_row import (ANNOUNCED_MS, accepted_by_the_dead, begun_with_nobody, gaps,
+                            left_in_silence, lost_with_somebody, strangers, untold, with_nobody)
 from harness.neighbours import add_address, announce, remove_address
 from harness.wait import wait_until
 
@@ -250,6 +253,19 @@ def test_a_dead_leader_whose_kernel_goes_on_accepting_is_seen(stage):
     assert complaints and "a accepted a new connection" in complaints[0]
 
 
+@pytest.mark.parametrize("how, connected_ms, is_wrong", [
+    ("silent", 1150, True), ("silent", 1301, False), ("silent", None, False), ("refused", None, False)])
+def test_a_dead_host_that_takes_and_says_nothing_is_seen(how, connected_ms, is_wrong):
+    """As one would where the warden keeps the sockets, and the address, and nobody serves."""
+    events = [Role("a", "offline", 1000, reason=DIED), Gone("a", "v", 1300)]
+    visits = [Visit(1, "v", 1100, connected_ms, 4100, how)]
+    drill = SimpleNamespace(since_ms=990, cluster=SimpleNamespace(
+        events=lambda: events, view=SimpleNamespace(visits=lambda since_ms: visits)))
+    assert bool(list(accepted_by_the_dead(drill))) == is_wrong
+    assert not list(left_in_silence(Sight()))
+    assert list(left_in_silence(Sight(failed=Counter(silent=1))))
+
+
 @pytest.mark.parametrize("most_ms", [KEPT_MS, holders.LIVES_MS])
 @pytest.mark.parametrize("more_ms, is_wrong", [(-200, False), (LATE_MS, False),
                                                (LATE_MS + 1, True), (None, True)])
@@ -312,10 +328,13 @@ def test_a_successor_that_comes_later_than_the_address_is_kept(address, begun_ms
 def test_an_address_that_nobody_renewed_before_the_death_is_not_kept(age_ms, begun_ms, is_wrong):
     events = [Role("a", "offline", 1000, reason=DIED), Gone("a", "v", 1060, age_ms),
               Put("b", "v", 1200)]
+    stalls = [Stall("c", 1100, SILENT_MS)]
     drill = SimpleNamespace(leader=SimpleNamespace(name="a"), since_ms=990,
-                            cluster=SimpleNamespace(events=lambda: events))
+                            cluster=SimpleNamespace(events=lambda: events, stalls=lambda: stalls))
     lost = Sight(lost=[("v", begun_ms)])
     assert len(list(begun_with_nobody(lost, gaps(drill)))) == is_wrong
+    stalls[0] = Stall("c", 1100, SILENT_MS - 1)
+    assert list(begun_with_nobody(lost, gaps(drill))), "nobody stood still"
 
 
 OVER = [Role("b", "offline", 4000, reason="lease_over"), Role("c", "leader", 5000)]

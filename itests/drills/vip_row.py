@@ -6,10 +6,12 @@ import math
 
 from drills.cluster import Plan
 from drills.holders import KEPT_MS, LATE_MS, UNRENEWED_MS, kept_too_long
-from drills.in_order import without_a_lease
+from drills.in_order import LATE_MAX_MS, LEAVING_MAX_MS, without_a_lease
 from drills.journal import AWAY, DIED, LEADER, LEAVING, Gone, Put, Role, Vip
+from drills.judge_leaders import SILENT_MS
 from drills.row import Row
 from drills.view import CLOSED, GRAIN_MS, LOST, RESET
+from drills.view_client import SILENT
 from harness.neighbours import addresses_of, entry_of, mac_of, touch
 from harness.wait import wait_until
 
@@ -48,6 +50,7 @@ class VipRow(Row):
             late = gaps(drill)
             self.excused += len(fell_into(drill.sight, late))
             yield from begun_with_nobody(drill.sight, late, drill.since_ms)
+            yield from left_in_silence(drill.sight)
 
     @property
     def note(self):
@@ -58,20 +61,23 @@ class VipRow(Row):
 def gaps(drill):
     """{address: from when until when it may have been with nobody}: its last holder has kept it as
     long as promised, and the next one put it later, by its kernel's word. Where the last holder
-    stood still for so long before its death that its kernel took the address away, from then on; and
-    until the neighbours have heard of the next one."""
-    before, events = drill.leader.name, drill.cluster.events()
+    stood still for so long before its death, while others on this machine did, that its kernel took
+    the address away, from then on; and until the neighbours have heard of the next one."""
+    before, events, stalls = drill.leader.name, drill.cluster.events(), drill.cluster.stalls()
     expired = {each.address: each.boot_ms - LATE_MS for each in events if isinstance(each, Gone)
                and each.node == before and each.boot_ms > drill.since_ms
-               and each.age_ms >= UNRENEWED_MS}
+               and each.age_ms >= UNRENEWED_MS
+               and any(stall.ms >= SILENT_MS and stall.boot_ms - stall.ms <= each.boot_ms
+                       and stall.boot_ms >= each.boot_ms - each.age_ms for stall in stalls)}
     kept_ms = next((each.boot_ms + KEPT_MS for each in events if isinstance(each, Role)
                     and (each.node, each.reason) == (before, DIED)
                     and each.boot_ms >= drill.since_ms), math.inf)
     puts = {}
     for each in events:
         if isinstance(each, Put) and each.node != before and each.boot_ms > drill.since_ms:
-            puts.setdefault(each.address, (min(kept_ms - GRAIN_MS, expired.get(each.address, math.inf)),
-                                           each.boot_ms + ANNOUNCED_MS))
+            begin_ms = min(kept_ms - GRAIN_MS, expired.get(each.address, math.inf))
+            puts.setdefault(each.address, (begin_ms, min(each.boot_ms + ANNOUNCED_MS,
+                                                         begin_ms + LATE_MAX_MS)))
     return puts
 
 
@@ -132,6 +138,12 @@ def begun_with_nobody(sight, late=None, since_ms=0):
                f"{_when(lost, since_ms)} ({spans}): {sight.told}")
 
 
+def left_in_silence(sight):
+    """New ones that somebody took, and never answered nor ended."""
+    if sight.failed[SILENT]:
+        yield f"{sight.failed[SILENT]} new connections were taken by somebody silent: {sight.told}"
+
+
 def accepted_by_the_dead(drill):
     """From its worker's death on a host that keeps the address refuses who comes."""
     cluster = drill.cluster
@@ -142,10 +154,16 @@ def accepted_by_the_dead(drill):
                   and each.boot_ms >= drill.since_ms):
         for visit in cluster.view.visits(death.boot_ms):
             left_ms = _kept_until_ms(events, death, visit.address)
-            if (death.boot_ms + GRAIN_MS < visit.begun_ms and visit.ended_ms < left_ms
-                    and visit.how in (RESET, CLOSED)):
+            if death.boot_ms + GRAIN_MS < visit.begun_ms and _was_taken(visit, left_ms):
                 yield (f"{death.node} accepted a new connection after its worker's death, which was "
                        f"{visit.how}")
+
+
+def _was_taken(visit, left_ms):
+    """By a host that left the address then."""
+    if visit.how == SILENT:
+        return visit.connected_ms is not None and visit.connected_ms < left_ms
+    return visit.how in (RESET, CLOSED) and visit.ended_ms < left_ms
 
 
 def _kept_until_ms(events, death, address):
@@ -200,9 +218,9 @@ def strangers(drill):
 
 
 def _left_ms(events, node):
-    """When it was away that had handed over; 0: it had not."""
+    """When it was away, or must have been, that had handed over; 0: it had not."""
     first = {each.state: each.boot_ms for each in reversed(events) if each.node == node}
-    return first.get(AWAY, math.inf) if LEAVING in first else 0
+    return (first.get(AWAY, first[LEAVING] + LEAVING_MAX_MS + LATE_MS) if LEAVING in first else 0)
 
 
 def _complaints(is_right, *arguments):

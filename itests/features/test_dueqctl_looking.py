@@ -97,9 +97,9 @@ def test_status_for_people_and_for_programs(ctl):
 
 def test_a_node_that_is_not_ready_says_why(make_node, make_redis):
     server = make_redis(appendonly="yes", appendfsync="always")
-    _, ctl = fresh(make_node, **{"store.redis": server.address})
+    node, ctl = fresh(make_node, **{"store.redis": server.address})
     server.stop()
-    wait_until(lambda: not ctl.json("status")["ready"], "the node knows")
+    node.wait_store_lost()
     shown = members(ctl.ok("status").text)
     assert shown["ready"] == "no" and "the store cannot be used" in shown["why not ready"]
     server.start()
