@@ -406,15 +406,11 @@ struct vip_app *worker_open_vip(struct worker *a)
 
 /* ---- stopping ---- */
 
-/* The time to stop in has three parts. After the first, what waits for a store that is away is
- * refused (at once where it has never been up); after the second, what it has not answered ends
- * as unknown. The third is for telling the clients. A store that answers is used on until the
- * middle of the third: clients may be slow to read their last replies, and each delivery that
- * cannot be confirmed comes again. */
-#define PARTS         3
-#define STORE_LOOK_MS 100
+/* The store is used as long as patience.h says: what waits for one that is given up is refused
+ * then (at once where it has never been up), and a part later what it has not answered ends as
+ * unknown; what is left is for telling the clients. */
 
-/* Of the time to stop in, not for vip.hook: the warden kills who takes it all. */
+/* Of the time to stop in, not for vip.hook: the warden kills a worker that takes it all. */
 #define HOOK_PERCENT_LEFT 10
 
 static void enter(struct worker *a, enum worker_phase phase);
@@ -467,10 +463,15 @@ static void on_hook_ended(void *arg)
     enter(arg, WORKER_STOPPED);
 }
 
+static int64_t kept_for_hook_ms(const struct worker *a)
+{
+    return a->options->stop_timeout_ms * HOOK_PERCENT_LEFT / 100;
+}
+
 static void stop_hook(struct worker *a)
 {
-    int64_t kept_ms = a->options->stop_timeout_ms * HOOK_PERCENT_LEFT / 100;
-    int64_t left_ms = a->end_mono_ms - kept_ms - timers_now(&a->loop->timers);
+    int64_t left_ms =
+        a->for_store.end_mono_ms - kept_for_hook_ms(a) - timers_now(&a->loop->timers);
 
     timer_disarm(&a->loop->timers, &a->patience);
     vip_app_finish(a->vip, left_ms, on_hook_ended, a);
@@ -483,14 +484,14 @@ static void stop_store(struct worker *a)
     a->is_store_stopping = true;
 }
 
-/* True: since the last look nothing has to wait, or answers came. */
-static bool look_at_store(struct worker *a)
+/* See patience.h. One that has never been up is not waited for. */
+static bool is_store_given_up(struct worker *a)
 {
     const struct redis_store_stats *stats = redis_store_stats(a->store);
-    uint64_t before = a->store_answers;
 
-    a->store_answers = stats->round_trip_us.total;
-    return stats->held == 0 && (stats->in_flight == 0 || a->store_answers != before);
+    return patience_is_over(&a->for_store, timers_now(&a->loop->timers),
+                            stats->held + stats->in_flight, stats->round_trip_us.total) ||
+           !a->has_been_up;
 }
 
 /* Whatever the store keeps from its end is ended, and with it the steps before STOP_STORE. */
@@ -498,8 +499,6 @@ static void on_patience_over(struct timer *timer)
 {
     struct worker *a = CONTAINER_OF(timer, struct worker, patience);
     const struct redis_store_stats *stats = redis_store_stats(a->store);
-    int64_t part_ms = a->options->stop_timeout_ms / PARTS;
-    int64_t left_ms = a->end_mono_ms - timers_now(&a->loop->timers);
 
     if (a->is_store_stopping) {
         if (stats->in_flight)
@@ -508,16 +507,17 @@ static void on_patience_over(struct timer *timer)
         redis_store_stop_now(a->store);
         return;
     }
-    if (look_at_store(a) && left_ms > part_ms / 2) {
-        timer_arm(&a->loop->timers, timer, STORE_LOOK_MS);
+    if (!is_store_given_up(a)) {
+        timer_arm(&a->loop->timers, timer, PATIENCE_LOOK_MS);
         return;
     }
     if (stats->held)
         LOG_INFO("app", "%llu operations wait for the store: they are refused now",
                  (unsigned long long)stats->held);
     stop_store(a);
-    left_ms = left_ms > 0 ? left_ms / 2 : 0;
-    timer_arm(&a->loop->timers, timer, part_ms < left_ms ? part_ms : left_ms);
+    timer_arm(&a->loop->timers, timer,
+              patience_for_answers_ms(&a->for_store, timers_now(&a->loop->timers),
+                                      kept_for_hook_ms(a)));
 }
 
 static void enter(struct worker *a, enum worker_phase phase)
@@ -564,10 +564,9 @@ void worker_stop(struct worker *a, const char *reason, int exit_code)
     LOG_AT(exit_code ? LEVEL_ERROR : LEVEL_INFO, "app", "stopping: %s", reason);
     a->exit_code = exit_code;
     timer_disarm(&a->loop->timers, &a->waiting);
-    a->end_mono_ms = timers_now(&a->loop->timers) + a->options->stop_timeout_ms;
-    (void)look_at_store(a); /* the first time */
+    patience_init(&a->for_store, timers_now(&a->loop->timers), a->options->stop_timeout_ms);
+    (void)is_store_given_up(a); /* the first look */
     timer_init(&a->patience, on_patience_over);
-    timer_arm(&a->loop->timers, &a->patience,
-              a->has_been_up ? a->options->stop_timeout_ms / PARTS : 0);
+    timer_arm(&a->loop->timers, &a->patience, a->has_been_up ? a->for_store.part_ms : 0);
     enter(a, WORKER_STOP_LEAD);
 }

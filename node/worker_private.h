@@ -4,6 +4,7 @@
 #define DUEQ_NODE_WORKER_PRIVATE_H
 
 #include "base/loop.h"
+#include "node/patience.h"
 #include "node/worker.h"
 #include "node/ports.h"
 #include "node/report.h"
@@ -73,8 +74,7 @@ struct worker {
     bool has_successor;     /* when it began to stop */
     unsigned clients_left;  /* STOP_CLIENTS: protocols that have not stopped yet */
     struct timer patience;  /* with the store: see worker.c */
-    int64_t end_mono_ms;    /* of the stop */
-    uint64_t store_answers; /* at the last look */
+    struct patience for_store;
     bool is_store_stopping;
     bool is_store_stopped;
 };

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -232,6 +234,44 @@ static void a_pipe_that_nobody_reads_holds_nobody_up(void **state)
     assert_int_equal(unlink("pipe"), 0);
 }
 
+#define MANY_LINES 3000 /* more than a pipe holds */
+#define FULL_BYTES 60000
+
+/* Reads nothing before the pipe is full; then to its end. True: all lines came. */
+static bool read_late(void)
+{
+    FILE *end = fopen("pipe", "re");
+    unsigned lines = 0;
+    int waiting = 0, c;
+
+    while (waiting < FULL_BYTES)
+        ioctl(fileno(end), FIONREAD, &waiting);
+    while ((c = fgetc(end)) != EOF)
+        lines += c == '\n';
+    fclose(end);
+    return lines == MANY_LINES;
+}
+
+static void a_pipe_whose_reader_is_slow_loses_no_line(void **state)
+{
+    struct log_options options = {LEVEL_INFO, "", false, "pipe"};
+    int status;
+    pid_t reader;
+
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    reader = fork();
+    if (reader == 0)
+        _exit(read_late() ? 0 : 1);
+    while (log_configure(&options) != STATUS_OK)
+        continue; /* the reader has not opened it */
+    for (unsigned i = 0; i < MANY_LINES; i++)
+        LOG_INFO("x", "one of many lines");
+    configure(LEVEL_INFO, "", false);
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(unlink("pipe"), 0);
+}
+
 static void root_follows_its_own_links_and_no_others(void **state)
 {
     struct log_options options = {LEVEL_INFO, "", false, "log"};
@@ -276,6 +316,7 @@ int main(void)
         IN_DIRECTORY(after_a_rotation_the_new_file_is_written),
         IN_DIRECTORY(when_the_new_file_cannot_be_opened_the_old_one_stays),
         IN_DIRECTORY(a_pipe_that_nobody_reads_holds_nobody_up),
+        IN_DIRECTORY(a_pipe_whose_reader_is_slow_loses_no_line),
         IN_DIRECTORY(root_follows_its_own_links_and_no_others),
         IN_DIRECTORY(logging_does_not_touch_errno),
     };

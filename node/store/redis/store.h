@@ -10,8 +10,9 @@
  *   requests      operations on their way: waiting (wait_queue), sent, answered (outcomes)
  *   route         which lane a bucket goes by, and whether it can go
  *   lane          one master: its link, handshake, breaker, replicas, what is on its way
- *   handshake     what a fresh connection must show before it is used; durability: what it
- * shows rollback      what was seen of each bucket, for a Redis that rolls back; push_ledger
+ *   handshake     what a fresh connection must show before it is used
+ *   durability    how safe what it stores is, by what it shows
+ *   rollback      what was seen of each bucket, for a Redis that rolls back; push_ledger
  *   replicas      answers that wait until replicas have them, too; a connection of its own
  *   wakeups       the subscription
  *   follow        where a link goes: a fixed address, or the master that Sentinels name

@@ -97,7 +97,7 @@ static void name_wrong_key(struct redis_throttle *t, int64_t now_mono_ms, const 
                   op->bucket, wrong);
 }
 
-/* The script does not say_state which key: the leader's audit does. */
+/* The script does not say which key: the leader's audit does. */
 static void name_wrong_topic(struct redis_throttle *t, int64_t now_mono_ms, const struct op *op,
                              const char *error)
 {
