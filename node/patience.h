@@ -13,8 +13,7 @@
 #include <stdint.h>
 
 #define PATIENCE_LOOK_MS   100
-#define PATIENCE_SILENT_MS 500 /* for less the disk may be the reason, or a quarter of a part \
-                                */
+#define PATIENCE_SILENT_MS 500 /* or a quarter of a part; a busy disk takes less */
 
 struct patience {
     int64_t part_ms;

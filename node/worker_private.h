@@ -71,9 +71,9 @@ struct worker {
     char why[384];        /* the answer to "why are you not ready?" */
 
     enum worker_phase phase;
-    bool has_successor;     /* when it began to stop */
-    unsigned clients_left;  /* STOP_CLIENTS: protocols that have not stopped yet */
-    struct timer patience;  /* with the store: see worker.c */
+    bool has_successor;    /* when it began to stop */
+    unsigned clients_left; /* STOP_CLIENTS: protocols that have not stopped yet */
+    struct timer patience; /* with the store: see worker.c */
     struct patience for_store;
     bool is_store_stopping;
     bool is_store_stopped;
