@@ -232,9 +232,13 @@ def test_of_two_that_adopt_at_the_same_time_one_is_refused_where_the_buckets_are
         refused = [end for end in ends if end.code != 0]
         assert refused and all("perhaps neither has all" in end.complaint for end in refused)
 
-    wait_until(lambda: Dueqctl(alone.url())("fence", "adopt").code == 0,
-               "it has met the other's token, and is no more refused")
-    wait_until(lambda: fences(cluster) == {"standalone"}, "one command has them all")
+
+    def has_been_told():
+        return (fences(cluster) == {"standalone"}
+                or Dueqctl(alone.url())("fence", "adopt").code == 0)  # refused until it is fenced
+
+    wait_until(has_been_told, "one is told again")
+    wait_until(lambda: fences(cluster) == {"standalone"}, "and that has them all")
     wait_until(lambda: alone.http("/health/leader")[0] == 200, "and leads")
 
 
