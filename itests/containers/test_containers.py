@@ -239,7 +239,7 @@ def test_an_upgrade_ends_with_whoever_leads_then(monkeypatch, moves_with):
 
 
 def test_what_a_container_said_of_standing_still_is_known_when_it_is_replaced(tmp_path):
-    engine = SimpleNamespace(try_docker=lambda *words: SimpleNamespace(stdout=logs[-1], stderr=""))
+    engine = SimpleNamespace(try_docker=lambda *words: SimpleNamespace(returncode=0, stdout=logs[-1], stderr=""))
     cluster = SimpleNamespace(engine=engine, compose=lambda *words, **_: words[0] == "up"
                               and logs.append(""))
     logs = ["2026-01-01T00:00:00.000Z warn  loop     [7] stalled for 700 ms: this process\n"]
