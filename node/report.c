@@ -251,10 +251,11 @@ static void read_divided(struct report_cluster *c, struct cluster_status *to)
     if (refusing == 0)
         return;
     snprintf(c->divided, sizeof(c->divided),
-             "the buckets of Redis are divided: %u of %u follow %s %.*s, others this node, and "
-             "due jobs come late. Two nodes were told `dueqctl fence adopt` at the same time, "
+             "the buckets of Redis are divided: %u of %u follow %s %.*s, others this node%s. "
+             "Two nodes were told `dueqctl fence adopt` at the same time, "
              "or one could not end it: decide which of them " TELL_ONE_NODE,
-             refusing, queue_buckets(c->queue), kind_of(seen), BYTES_ARG(seen));
+             refusing, queue_buckets(c->queue), kind_of(seen), BYTES_ARG(seen),
+             queue_shares(c->queue) ? "" : ", and due jobs come late");
     to->refused = c->divided;
 }
 

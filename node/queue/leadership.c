@@ -22,7 +22,7 @@ struct led_bucket {
     bool is_outdated; /* what is in flight: it began anew since */
 };
 
-static struct timers *timers_of(struct leadership *d)
+static struct timers *timers_of(const struct leadership *d)
 {
     return d->core->timers;
 }
@@ -73,10 +73,13 @@ static bool has_refused(const struct led_bucket *b)
     return b->leadership->is_retry && b->answer == LED_REFUSES;
 }
 
-/* Those that refused it are asked when the others have answered: the first refusal ends the
- * try, and what is due in the others is to be moved before. */
+/* Those that refused it are asked when the others have answered, or a moment later where one of
+ * these does not: the first refusal ends the try, and what is due in the others is to be moved
+ * before. */
 static bool are_refusers_asked(const struct leadership *d)
 {
+    if (timers_now(timers_of(d)) >= d->refusers_from_mono_ms)
+        return true;
     for (unsigned i = 0; i < d->core->store->buckets; i++)
         if (d->buckets[i].state == LED_ASSERTING && !has_refused(&d->buckets[i]))
             return false;
@@ -91,8 +94,12 @@ static void assert_tokens(struct leadership *d)
     for (unsigned i = 0; i < d->core->store->buckets && d->asserting > 0; i++) {
         struct led_bucket *b = &d->buckets[i];
 
-        if (b->state != LED_ASSERTING || b->is_in_flight || (!all && has_refused(b)))
+        if (b->state != LED_ASSERTING || b->is_in_flight)
             continue;
+        if (!all && has_refused(b)) {
+            ask_again_in(d, LED_RETRY_MS);
+            continue;
+        }
         if (!core_may_act(d->core)) {
             ask_again_in(d, LED_RETRY_MS);
             return;
@@ -150,6 +157,7 @@ static void begin_bucket(struct leadership *d, unsigned bucket)
 
 static void begin_all(struct leadership *d)
 {
+    d->refusers_from_mono_ms = timers_now(timers_of(d)) + LED_RETRY_MS;
     for (unsigned i = 0; i < d->core->store->buckets; i++)
         begin_bucket(d, i);
     assert_tokens(d);
@@ -206,7 +214,7 @@ static void be_fenced(struct leadership *d, struct bytes seen)
     assert(seen.len <= sizeof(d->seen));
     if (d->is_fenced || !is_of_this_lead(d, seen))
         return;
-    /* Who tries again, every few seconds, has said so. */
+    /* A leader that tries again, every few seconds, has said so. */
     LOG_AT(bytes_equal(seen, bytes_of(d->seen, d->seen_len)) ? LEVEL_DEBUG : LEVEL_ERROR,
            "queue", "this node is fenced: the store has seen the token %.*s%s", BYTES_ARG(seen),
            d->core->token.len ? "" : ", and this node has none");

@@ -12,7 +12,8 @@
  * ASSERTING: the leader's token is being made known to it (FENCE; to all buckets at once), so
  * that a deposed leader's scripts have no effect there. A bucket that did not answer well is
  * asked again; nothing is sent while this node may not act. One that refused the token in the
- * try before is asked when the others have answered, because a refusal ends the try.
+ * try before is asked when the others have answered, or after LED_RETRY_MS, because a refusal
+ * ends the try.
  * OPEN: it is scanned. With the first one the reconciler begins: what it sends brings the
  * token.
  *
@@ -56,6 +57,7 @@ struct leadership {
     char seen[OP_TOKEN_MAX]; /* what fenced it last, until all reached buckets take its token */
     size_t seen_len;
     bool is_retry; /* it was fenced before its last begin: `answer` of the buckets counts */
+    int64_t refusers_from_mono_ms; /* those that refused it are asked then, in a retry */
 
     /* For engine.c: a bucket is to be scanned (also where it is), not to be; all has ended, by
      * itself too. */

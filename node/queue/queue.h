@@ -170,11 +170,10 @@ struct bytes queue_topic_preferred(struct queue *q, struct bytes topic);
  * are. All buckets are told, one after the other; then all are asked whether they have stayed
  * with it, because another node's adoption may have run at the same time. The caller embeds it.
  *
- * So where adoptions have left the buckets divided, one of them at least was told. Of those
- * that have come to their second round take the one that began it last: by then no adoption
- * writes any more, and in a divided store it finds a bucket of another's. One that stopped
- * before has said why. What the store loses later (a master that is replaced) nobody sees
- * here: */
+ * So where adoptions have left the buckets divided, one of them at least was told: the last
+ * one to begin its second round begins it when no adoption writes any more, and finds a bucket
+ * of another's in a divided store. One that stopped before has said why. Nobody sees here what
+ * the store loses later, with a master that is replaced. */
 struct adoption {
     char token[OP_TOKEN_MAX + 1];
     void (*on_done)(struct adoption *adoption);
@@ -452,12 +451,6 @@ void queue_census(struct queue *q, struct census_call *call);
 /* on_done comes with CANCELLED, soon. Not for one that is done. */
 void queue_census_cancel(struct queue *q, struct census_call *call);
 const struct queue_stats *queue_stats(struct queue *q);
-
-/* All buckets told that a token is right, one after the other: an operator has decided between
- * two ensembles of which neither knows the other.
- */
-
-struct core;
 
 /* What a request must look like to be let in. Pure.
  *
