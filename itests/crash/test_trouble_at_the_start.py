@@ -176,6 +176,21 @@ def test_files_that_their_list_lacks_are_put_aside_and_that_is_told_everywhere(
     assert node.metrics()["dueq_store_aof_cut_bytes"] == 0, "a restart ends it"
 
 
+def test_what_was_put_aside_is_told_until_a_start_has_succeeded(stopped_with_data):
+    node = stopped_with_data
+    files = log_of_redis(node).parent
+    size = as_listed(files)
+    LOSSES[0][0](files)
+    node.settings["store.redis_server"] = "/bin/false"
+    node.launch()
+    wait_until(lambda: "begins empty" in node.output(), "it is put aside")
+    node.process.terminate()
+    node.process = None
+    del node.settings["store.redis_server"]
+    node.start()
+    assert node.metrics()["dueq_store_aof_cut_bytes"] >= size > 0
+
+
 @pytest.mark.parametrize("lose, said", LOSSES)
 def test_a_strict_node_does_not_begin_empty_where_the_list_lacks_something(
         stopped_with_data, lose, said):

@@ -144,10 +144,13 @@ static bool are_all_gone(const struct datadir *d)
     const struct dirent *entry;
 
     if (dir) {
+        errno = 0;
         while ((entry = readdir(dir)) && !only_grows(entry->d_name))
             ;
-        is_gone = !entry;
+        is_gone = !entry && !errno; /* what cannot be read is not gone */
         closedir(dir);
+    } else if (dir_fd >= 0) {
+        close(dir_fd);
     }
     return is_gone;
 }
@@ -325,6 +328,8 @@ uint64_t aof_unlisted(const struct datadir *d, char name[NAME_MAX + 1])
         sum = sum_of_unlisted(&list, dir, name);
     if (dir)
         closedir(dir);
+    else if (dir_fd >= 0)
+        close(dir_fd);
     buf_fini(&list.names);
     return sum;
 }
@@ -360,6 +365,8 @@ bool aof_is_denied(const struct datadir *d, char name[AOF_NAME_MAX + 1])
     }
     if (dir)
         closedir(dir);
+    else if (dir_fd >= 0)
+        close(dir_fd);
     return is_found;
 }
 

@@ -188,20 +188,85 @@ static bool leads_astray(const struct datadir *d)
     return is_astray;
 }
 
-static bool is_only_roots(const struct datadir *d)
+/* Of the open directory of that name in the data directory; "": itself. */
+static bool is_only_roots(const struct datadir *d, const char *name, int fd)
 {
     struct stat about;
     const char *what = NULL;
 
-    if (fstat(d->dir_fd, &about))
+    if (fstat(fd, &about))
         abort(); /* it is open */
     if (about.st_uid != 0)
         what = "is another user's";
     else if (about.st_mode & (S_IWGRP | S_IWOTH))
         what = "can be written to by others";
     if (what)
-        log_unsafe(d, "", &about, what);
+        log_unsafe(d, name, &about, what);
     return !what;
+}
+
+/* The path behind a link at way[..end]: where it leads, and the rest. False: it is too long. */
+static bool follow(const char *way, size_t end, char behind[PATH_MAX])
+{
+    char link[PATH_MAX], target[PATH_MAX];
+    ssize_t len;
+    int printed;
+
+    snprintf(link, sizeof(link), "%.*s", (int)end, way);
+    len = readlink(link, target, sizeof(target) - 1);
+    if (len <= 0)
+        return false;
+    target[len] = '\0';
+    *(strrchr(link, '/') ? strrchr(link, '/') : link) = '\0';
+    if (*target == '/')
+        printed = snprintf(behind, PATH_MAX, "%s%s", target, way + end);
+    else
+        printed = snprintf(behind, PATH_MAX, "%s/%s%s", *link ? link : ".", target, way + end);
+    return printed < PATH_MAX;
+}
+
+/* Can root alone change where it leads? Directories with a sticky bit, such as /tmp, let nobody
+ * else move what is root's. */
+static bool is_roots_way(const char *path, unsigned links_left)
+{
+    char way[PATH_MAX], behind[PATH_MAX];
+    struct stat about;
+
+    for (size_t end = 0; path[end];) {
+        end += strspn(path + end, "/");
+        end += strcspn(path + end, "/");
+        if (end >= PATH_MAX)
+            return false;
+        snprintf(way, sizeof(way), "%.*s", (int)end, path);
+        if (lstat(way, &about))
+            return errno == ENOENT;
+        if (about.st_uid != 0)
+            return false;
+        if (S_ISLNK(about.st_mode))
+            return links_left > 0 && follow(path, end, behind) &&
+                   is_roots_way(behind, links_left - 1);
+        if (about.st_mode & (S_IWGRP | S_IWOTH) && !(about.st_mode & S_ISVTX))
+            return false;
+    }
+    return true;
+}
+
+#define LINKS_MAX 40 /* as many as the kernel follows */
+
+/* Redis opens its files by name, again and again: also where root's link to them leads through
+ * something of another user's, that one must not be able to turn it. */
+static bool leads_through_others(const struct datadir *d)
+{
+    char path[PATH_MAX], target[PATH_MAX];
+    struct stat about;
+
+    if (fstatat(d->dir_fd, DATADIR_AOF, &about, AT_SYMLINK_NOFOLLOW) || !S_ISLNK(about.st_mode))
+        return false;
+    if (snprintf(path, sizeof(path), "%s/" DATADIR_AOF, d->path) < PATH_MAX &&
+        follow(path, strlen(path), target) && is_roots_way(target, LINKS_MAX))
+        return false;
+    log_unsafe(d, DATADIR_AOF, &about, "leads through what others can change");
+    return true;
 }
 
 int datadir_open_aof(const struct datadir *d)
@@ -234,15 +299,28 @@ static bool has_only_roots(const struct datadir *d, const char *below, int fd)
     return is_good;
 }
 
+static bool is_aof_only_roots(const struct datadir *d)
+{
+    int fd = datadir_open_aof(d);
+
+    if (fd < 0)
+        return true; /* it is not there */
+    if (!is_only_roots(d, DATADIR_AOF "/.", fd)) {
+        close(fd);
+        return false;
+    }
+    return has_only_roots(d, DATADIR_AOF "/", fd);
+}
+
 static bool is_safe(const struct datadir *d)
 {
     struct stat about;
 
     if (geteuid() == 0)
-        return is_only_roots(d) &&
+        return is_only_roots(d, "", d->dir_fd) &&
                has_only_roots(d, "",
                               openat(d->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) &&
-               has_only_roots(d, DATADIR_AOF "/", datadir_open_aof(d));
+               !leads_through_others(d) && is_aof_only_roots(d);
     if (!fstat(d->dir_fd, &about) && about.st_mode & S_IWOTH)
         LOG_WARN(
             "warden",

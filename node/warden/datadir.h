@@ -9,8 +9,9 @@
  * A node of root's could be led astray by whoever can write to the directory: a link there
  * would let it write to any file of the system. So root takes a directory only when it and all
  * that is in it are root's, nobody else may write to it, and no link of another user's leads
- * there. For every user a file of our own is opened beneath the directory's descriptor, and
- * only when it is a plain file with one name.
+ * there; the same of the directory of Redis's files, wherever root's link leads. For every user
+ * a file of our own is opened beneath the directory's descriptor, and only when it is a plain
+ * file with one name.
  */
 #ifndef DUEQ_NODE_WARDEN_DATADIR_H
 #define DUEQ_NODE_WARDEN_DATADIR_H

@@ -179,9 +179,9 @@ static void advise(const struct embedded_redis *r, struct bytes words)
     if (redis_text_is_denied(words) && aof_is_denied(r->datadir, name))
         LOG_ERROR(
             "warden",
-            "the embedded Redis, as user %d, may not read and write %s/%s: give it all of "
-            "its files with chown -R %d %s/" DATADIR_AOF "/ and chmod -R u+rwX of the same",
-            (int)geteuid(), r->datadir->path, name, (int)geteuid(), r->datadir->path);
+            "the embedded Redis, as user %d, may not read and write %s/%s: give that user "
+            "all of Redis's own files there, and the directory itself (chown, chmod u+rwX)",
+            (int)geteuid(), r->datadir->path, name);
     if (redis_text_must_not_cut(words))
         LOG_ERROR("warden",
                   "store.strict is on, so the file is not cut by itself: jobs that were "
@@ -440,6 +440,23 @@ static enum status look_at_mark(struct embedded_redis *r, bool is_strict)
     return STATUS_OK;
 }
 
+/* Whatever comes before a start has succeeded, the next one knows of the loss. False, with
+ * errno: it could not. */
+static bool put_aside(struct embedded_redis *r, uint64_t unlisted)
+{
+    int error;
+
+    aof_sizes_keep_loss(r->datadir, r->facts->cut_bytes + unlisted);
+    if (aof_put_aside(r->datadir) == STATUS_OK)
+        return true;
+    error = errno;
+    aof_sizes_remove(r->datadir);
+    if (r->facts->cut_bytes)
+        aof_sizes_keep_loss(r->datadir, r->facts->cut_bytes);
+    errno = error;
+    return false;
+}
+
 /* Redis would not read files that its list lacks, and overwrite some. All are put aside; a
  * strict node waits for somebody. */
 static enum status look_at_list(struct embedded_redis *r, bool is_strict)
@@ -461,7 +478,7 @@ static enum status look_at_list(struct embedded_redis *r, bool is_strict)
                   path, what, name, unlisted);
         return STATUS_IO_ERROR;
     }
-    if (aof_put_aside(r->datadir) != STATUS_OK) {
+    if (!put_aside(r, unlisted)) {
         LOG_ERROR("warden",
                   "%s/" DATADIR_AOF "/appendonly.aof.manifest %s%s, so Redis would overwrite "
                   "or not read %" PRIu64 " bytes of files there, and the directory cannot be "

@@ -308,7 +308,7 @@ static void root_takes_nothing_that_another_user_left_in_it(void **state)
 static void root_looks_where_its_own_link_to_redis_files_leads(void **state)
 {
     struct place *p = *state;
-    char disk[96], link[160];
+    char disk[96], between[96], link[160];
     struct datadir d;
 
     need_root();
@@ -320,8 +320,23 @@ static void root_looks_where_its_own_link_to_redis_files_leads(void **state)
     assert_int_equal(datadir_open(&d, p->data, 0), STATUS_OK);
     datadir_close(&d);
     assert_int_equal(chown(disk, ANOTHER, ANOTHER), 0);
-    expect_unsafe(p, "data/appendonlydir/. is another user's");
+    expect_unsafe(p, "data/appendonlydir leads through what others can change");
+    assert_int_equal(chown(disk, 0, 0), 0);
+    assert_int_equal(chmod(disk, 01777), 0);
+    expect_unsafe(p, "data/appendonlydir/. can be written to by others");
+    assert_int_equal(chmod(disk, 0700), 0);
     unlink(link);
+
+    /* By a link of another user's, who may turn it. */
+    snprintf(between, sizeof(between), "%s/between", p->root);
+    assert_int_equal(symlink(disk, between), 0);
+    assert_int_equal(symlink("../between", link), 0);
+    assert_int_equal(datadir_open(&d, p->data, 0), STATUS_OK);
+    datadir_close(&d);
+    assert_int_equal(lchown(between, ANOTHER, ANOTHER), 0);
+    expect_unsafe(p, "data/appendonlydir leads through what others can change");
+    unlink(link);
+    unlink(between);
     assert_int_equal(rmdir(disk), 0);
 }
 
